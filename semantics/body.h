@@ -1,0 +1,73 @@
+// The shapes of instruction bodies. A body is a struct named like the instruction's mnemonic, with one static
+// function `eval`: operands in, results out. It is pure: no register file, no EXEC, no memory, no libm, no state.
+// The engines fetch operands, apply modifiers, merge by EXEC and write results, all from isa/ metadata.
+//
+// Vector ALU (one chunk of 16 lanes):
+//   struct v_add_nc_u32 { LOCKSTEP_BODY U32 eval(U32 a, U32 b) { return a + b; } };
+//   struct v_add_f32 { template <class Mode> LOCKSTEP_BODY F32 eval(F32 a, F32 b, Mode mode) {...} };
+// Parameters, in this order: the explicit sources in assembler order; the old destination if the row says it is read
+// (v_fmac); a Mask for VCC if it is an implicit input (v_div_fmas); the float mode if the meaning depends on it.
+// Parameter types say how an operand is fetched: U32 I32 F32 one register; U64 I64 F64 a pair; U16 I16 F16 the half
+// of the register that the encoding selects; Mask an SGPR lane mask; Words<n> n registers; Packed a VOP3P source.
+// Results: one value of such a type; a Mask (compares); or WithMask<T> (value and carry or flag).
+// Source modifiers (abs, neg, op_sel), omod, clamp, DPP are applied by the engine around the body, by the parameter
+// and result types: bodies never see them. Integer CLAMP is the exception: see Clamped below.
+//
+// Scalar ALU: uint32_t, int32_t, uint64_t, int64_t parameters; `bool scc` last if SCC is read; results T, WithScc<T>
+// (value and new SCC) or Scc (compares). Instructions that change EXEC return WithExec<T>.
+//
+// Whole-wave bodies (permlane, WMMA, DPP): take spans over all chunks of the wave, see cross_lane.h.
+#pragma once
+
+#include <cstdint>
+
+#include "numeric/float_mode.h"
+#include "numeric/lanes.h"
+
+#define LOCKSTEP_BODY static inline __attribute__((always_inline))
+
+namespace lockstep::semantics {
+
+template <class T>
+struct WithMask {
+  T value;
+  Mask mask;
+};
+
+// n consecutive registers of each lane.
+template <unsigned n>
+struct Words {
+  U32 word[n];
+};
+
+template <class T>
+struct WithScc {
+  T value;
+  bool scc;
+};
+struct Scc {
+  bool scc;
+};
+// Result of s_*_saveexec and s_*_wrexec: value for the destination, new EXEC, new SCC.
+template <class T>
+struct WithExec {
+  T value;
+  T exec;
+  bool scc;
+};
+
+// A VOP3P source after op_sel, op_sel_hi, neg_lo and neg_hi: the two halves that feed the low and the high result.
+template <class T>
+struct Pair {
+  T low;
+  T high;
+};
+using PairU16 = Pair<U16>;
+using PairI16 = Pair<I16>;
+using PairF16 = Pair<F16>;
+
+// Integer CLAMP saturates the exact result (guide 7.2.3.1), which the wrapped result no longer tells. A body whose
+// row has kCanClamp on an integer result has a second function with the same parameters that saturates:
+//   struct v_add_nc_u32 { LOCKSTEP_BODY U32 eval(U32 a, U32 b); LOCKSTEP_BODY U32 saturated(U32 a, U32 b); };
+
+}  // namespace lockstep::semantics
