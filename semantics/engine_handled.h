@@ -1,0 +1,90 @@
+// The instructions that have no body because their meaning is the engine's own state: the PC, registers chosen at
+// run time, hardware registers, counters, barriers, messages. Each with the reason, so that a check "every row has a
+// body, is handled by the engine, or is unsupported with a reason" is possible. Memory, export and interpolation
+// instructions are not listed: memory_shape.h, which is by encoding, speaks of those.
+#pragma once
+
+#include <string_view>
+
+#include "isa/row.h"
+
+namespace lockstep::semantics {
+
+struct EngineHandled {
+  isa::Opcode opcode;
+  std::string_view reason;
+};
+
+inline constexpr EngineHandled engine_handled[] = {
+    {isa::Opcode::s_getpc_b64, "reads the PC"},
+    {isa::Opcode::s_setpc_b64, "writes the PC"},
+    {isa::Opcode::s_swappc_b64, "reads and writes the PC"},
+    {isa::Opcode::s_call_b64, "reads and writes the PC"},
+    {isa::Opcode::s_rfe_b64, "returns from the trap handler"},
+    {isa::Opcode::s_movrels_b32, "M0 chooses the source SGPR"},
+    {isa::Opcode::s_movrels_b64, "M0 chooses the source SGPR"},
+    {isa::Opcode::s_movreld_b32, "M0 chooses the destination SGPR"},
+    {isa::Opcode::s_movreld_b64, "M0 chooses the destination SGPR"},
+    {isa::Opcode::s_movrelsd_2_b32, "M0 chooses both SGPRs"},
+    {isa::Opcode::s_sendmsg_rtn_b32, "asks the machine"},
+    {isa::Opcode::s_sendmsg_rtn_b64, "asks the machine"},
+    {isa::Opcode::s_version, "marks the code for tools, no effect"},
+    {isa::Opcode::s_getreg_b32, "reads a hardware register"},
+    {isa::Opcode::s_setreg_b32, "writes a hardware register"},
+    {isa::Opcode::s_setreg_imm32_b32, "writes a hardware register"},
+    {isa::Opcode::s_waitcnt_vscnt, "waits for a counter"},
+    {isa::Opcode::s_waitcnt_vmcnt, "waits for a counter"},
+    {isa::Opcode::s_waitcnt_expcnt, "waits for a counter"},
+    {isa::Opcode::s_waitcnt_lgkmcnt, "waits for a counter"},
+    {isa::Opcode::s_nop, "spends issue cycles"},
+    {isa::Opcode::s_setkill, "wave state"},
+    {isa::Opcode::s_sethalt, "wave state"},
+    {isa::Opcode::s_sleep, "scheduling"},
+    {isa::Opcode::s_set_inst_prefetch_distance, "instruction fetch, no result"},
+    {isa::Opcode::s_clause, "groups the instructions that follow"},
+    {isa::Opcode::s_delay_alu, "issue timing, no result"},
+    {isa::Opcode::s_waitcnt_depctr, "waits for hardware pipelines"},
+    {isa::Opcode::s_waitcnt, "waits for counters"},
+    {isa::Opcode::s_wait_idle, "waits for counters"},
+    {isa::Opcode::s_wait_event, "waits for an event"},
+    {isa::Opcode::s_trap, "enters the trap handler"},
+    {isa::Opcode::s_round_mode, "writes MODE"},
+    {isa::Opcode::s_denorm_mode, "writes MODE"},
+    {isa::Opcode::s_code_end, "padding, illegal to execute"},
+    {isa::Opcode::s_branch, "writes the PC"},
+    {isa::Opcode::s_cbranch_scc0, "may write the PC"},
+    {isa::Opcode::s_cbranch_scc1, "may write the PC"},
+    {isa::Opcode::s_cbranch_vccz, "may write the PC"},
+    {isa::Opcode::s_cbranch_vccnz, "may write the PC"},
+    {isa::Opcode::s_cbranch_execz, "may write the PC"},
+    {isa::Opcode::s_cbranch_execnz, "may write the PC"},
+    {isa::Opcode::s_cbranch_cdbgsys, "may write the PC"},
+    {isa::Opcode::s_cbranch_cdbguser, "may write the PC"},
+    {isa::Opcode::s_cbranch_cdbgsys_or_user, "may write the PC"},
+    {isa::Opcode::s_cbranch_cdbgsys_and_user, "may write the PC"},
+    {isa::Opcode::s_endpgm, "ends the wave"},
+    {isa::Opcode::s_endpgm_saved, "ends the wave"},
+    {isa::Opcode::s_wakeup, "scheduling"},
+    {isa::Opcode::s_setprio, "scheduling"},
+    {isa::Opcode::s_sendmsg, "tells the machine"},
+    {isa::Opcode::s_sendmsghalt, "tells the machine and halts"},
+    {isa::Opcode::s_incperflevel, "performance counters"},
+    {isa::Opcode::s_decperflevel, "performance counters"},
+    {isa::Opcode::s_icache_inv, "caches"},
+    {isa::Opcode::s_barrier, "waits for the work-group"},
+    {isa::Opcode::v_nop, "spends an issue cycle"},
+    {isa::Opcode::v_pipeflush, "empties the vector pipeline, no result"},
+    {isa::Opcode::v_movreld_b32, "M0 chooses the destination VGPR"},
+    {isa::Opcode::v_movrels_b32, "M0 chooses the source VGPR"},
+    {isa::Opcode::v_movrelsd_b32, "M0 chooses both VGPRs"},
+    {isa::Opcode::v_movrelsd_2_b32, "M0 chooses both VGPRs"},
+    {isa::Opcode::v_swaprel_b32, "M0 chooses both VGPRs"},
+};
+
+constexpr const EngineHandled* find_engine_handled(isa::Opcode opcode) {
+  for (const EngineHandled& entry : engine_handled)
+    if (entry.opcode == opcode) return &entry;
+  return nullptr;
+}
+
+}  // namespace lockstep::semantics
