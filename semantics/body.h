@@ -6,12 +6,14 @@
 //   struct v_add_nc_u32 { LOCKSTEP_BODY U32 eval(U32 a, U32 b) { return a + b; } };
 //   struct v_add_f32 { template <class Mode> LOCKSTEP_BODY F32 eval(F32 a, F32 b, Mode mode) {...} };
 // Parameters, in this order: the explicit sources in assembler order; the old destination if the row says it is read
-// (v_fmac); a Mask for VCC if it is an implicit input (v_div_fmas); the float mode if the meaning depends on it.
+// (v_fmac); a Mask for VCC if it is an implicit input (v_div_fmas); Lanes if the
+// lane's number matters (v_mbcnt); the float mode if the meaning depends on it.
 // Parameter types say how an operand is fetched: U32 I32 F32 one register; U64 I64 F64 a pair; U16 I16 F16 the half
 // of the register that the encoding selects; Mask an SGPR lane mask; Words<n> n registers; Packed a VOP3P source.
 // Results: one value of such a type; a Mask (compares); or WithMask<T> (value and carry or flag).
 // Source modifiers (abs, neg, op_sel), omod, clamp, DPP are applied by the engine around the body, by the parameter
-// and result types: bodies never see them. Integer CLAMP is the exception: see Clamped below.
+// and result types: bodies never see them. Integer CLAMP is the exception: see below.
+// Abs and neg of a U32 or U16 parameter (v_mov_b32, v_cndmask_b32) act on its sign bit, as on a float's.
 //
 // Scalar ALU: uint32_t, int32_t, uint64_t, int64_t parameters; `bool scc` last if SCC is read; results T, WithScc<T>
 // (value and new SCC) or Scc (compares). Instructions that change EXEC return WithExec<T>.
@@ -32,6 +34,11 @@ template <class T>
 struct WithMask {
   T value;
   Mask mask;
+};
+
+// Numbers of the chunk's lanes within the wave: 0 to 31 or 0 to 63.
+struct Lanes {
+  U32 index;
 };
 
 // n consecutive registers of each lane.
@@ -69,5 +76,7 @@ using PairF16 = Pair<F16>;
 // Integer CLAMP saturates the exact result (guide 7.2.3.1), which the wrapped result no longer tells. A body whose
 // row has kCanClamp on an integer result has a second function with the same parameters that saturates:
 //   struct v_add_nc_u32 { LOCKSTEP_BODY U32 eval(U32 a, U32 b); LOCKSTEP_BODY U32 saturated(U32 a, U32 b); };
+// Where clamping cannot change the result (v_cvt_u32_f32 saturates anyway, v_min3_i16 cannot overflow) there is no
+// second function, and CLAMP is ignored.
 
 }  // namespace lockstep::semantics
