@@ -38,7 +38,7 @@ function(lockstep_test name)
 endfunction()
 
 # LLVM's libraries are C++ headers of another project: system headers, so that our warnings stay ours.
-find_package(LLVM 19 REQUIRED CONFIG HINTS /usr/lib/llvm-19)
+find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19)
 add_library(lockstep_llvm INTERFACE)
 target_include_directories(lockstep_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_compile_definitions(lockstep_llvm INTERFACE ${LLVM_DEFINITIONS_LIST})

@@ -1,0 +1,150 @@
+#include "loader/code_object.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Support/Endian.h"
+
+namespace lockstep::loader {
+
+namespace elf = llvm::ELF;
+namespace endian = llvm::support::endian;
+
+const Kernel* CodeObject::find_kernel(std::string_view name) const {
+  if (name.ends_with(".kd")) name.remove_suffix(3);
+  for (const Kernel& k : kernels_)
+    if (k.name == name) return &k;
+  return nullptr;
+}
+
+const Symbol* CodeObject::find_symbol(std::string_view name) const {
+  for (const Symbol& s : symbols_)
+    if (s.name == name) return &s;
+  return nullptr;
+}
+
+const Symbol* CodeObject::function_at(uint64_t address) const {
+  auto after = std::upper_bound(symbols_.begin(), symbols_.end(), address,
+                                [](uint64_t a, const Symbol& s) { return a < s.address; });
+  for (auto it = after; it != symbols_.begin();) {
+    --it;
+    if (it->kind != SymbolKind::function) continue;
+    if (address - it->address < std::max<uint64_t>(it->size, 1)) return &*it;
+    // Symbols of assembly often have no size: the last one before the address stands for it.
+    return it->size == 0 ? &*it : nullptr;
+  }
+  return nullptr;
+}
+
+std::span<const std::byte> CodeObject::file_bytes(uint64_t address, uint64_t size) const {
+  for (const Segment& s : segments_) {
+    if (address < s.address) continue;
+    uint64_t offset = address - s.address;
+    if (offset <= s.file_size && size <= s.file_size - offset)
+      return std::span(bytes_).subspan(s.file_offset + offset, size);
+  }
+  return {};
+}
+
+namespace {
+
+size_t width_of(uint32_t type) {
+  switch (type) {
+    case elf::R_AMDGPU_RELATIVE64:
+    case elf::R_AMDGPU_ABS64:
+    case elf::R_AMDGPU_REL64:
+      return 8;
+    case elf::R_AMDGPU_ABS32:
+    case elf::R_AMDGPU_ABS32_LO:
+    case elf::R_AMDGPU_ABS32_HI:
+    case elf::R_AMDGPU_REL32:
+    case elf::R_AMDGPU_REL32_LO:
+    case elf::R_AMDGPU_REL32_HI:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
+std::string hex(uint64_t value) {
+  char text[19];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+}  // namespace
+
+Result<void> CodeObject::load_into(std::span<std::byte> image, uint64_t base_address,
+                                   const Resolver& resolve) const {
+  if (image.size() < image_size_)
+    return Error{"needs " + std::to_string(image_size_) + " bytes of memory and was given " +
+                     std::to_string(image.size()),
+                 name_, "give an image of image_size() bytes"};
+  std::fill(image.begin(), image.end(), std::byte{0});
+  for (const Segment& s : segments_)
+    if (s.file_size)
+      std::memcpy(image.data() + (s.address - image_start_), bytes_.data() + s.file_offset, s.file_size);
+
+  for (size_t i = 0; i < relocations_.size(); ++i) {
+    const Relocation& r = relocations_[i];
+    auto place = [&] {
+      return name_ + ", dynamic relocation " + std::to_string(i) + " at " + hex(r.address);
+    };
+    if (r.type == elf::R_AMDGPU_NONE) continue;
+    size_t width = width_of(r.type);
+    if (!width)
+      return Error{"has type " + std::to_string(r.type) + ", which no loader applies", place(),
+                   "link the code object again with ld.lld -shared"};
+    if (r.address < image_start_ || r.address - image_start_ > image_size_ - width)
+      return Error{"lies outside the loaded segments", place(), "the file is damaged; link it again"};
+
+    uint64_t symbol = 0;
+    if (r.type == elf::R_AMDGPU_RELATIVE64) {
+      symbol = base_address - image_start_;
+    } else if (r.symbol_defined) {
+      symbol = r.symbol_absolute ? r.symbol_address : loaded_address(r.symbol_address, base_address);
+    } else if (!r.symbol.empty()) {
+      std::optional<uint64_t> found = resolve ? resolve(r.symbol) : std::nullopt;
+      if (!found && !r.symbol_weak)
+        return Error{"refers to '" + r.symbol + "', which is not defined", place(),
+                     "link the code object with the file that defines it, or build with -fgpu-rdc off"};
+      symbol = found.value_or(0);
+    }
+    uint64_t value = symbol + static_cast<uint64_t>(r.addend);
+    uint64_t target = loaded_address(r.address, base_address);
+    std::byte* at = image.data() + (r.address - image_start_);
+    switch (r.type) {
+      case elf::R_AMDGPU_RELATIVE64:
+      case elf::R_AMDGPU_ABS64:
+        endian::write64le(at, value);
+        break;
+      case elf::R_AMDGPU_REL64:
+        endian::write64le(at, value - target);
+        break;
+      case elf::R_AMDGPU_ABS32:
+        // Unsigned or sign-extended, as the generic ABI has it for 32-bit words.
+        if (value >> 32 && value >> 31 != 0x1ffffffffu)
+          return Error{"the address " + hex(value) + " does not fit 32 bits", place(),
+                       "load the code object below 4 GiB or compile without 32-bit absolute addresses"};
+        endian::write32le(at, static_cast<uint32_t>(value));
+        break;
+      case elf::R_AMDGPU_ABS32_LO:
+        endian::write32le(at, static_cast<uint32_t>(value));
+        break;
+      case elf::R_AMDGPU_ABS32_HI:
+        endian::write32le(at, static_cast<uint32_t>(value >> 32));
+        break;
+      case elf::R_AMDGPU_REL32:
+      case elf::R_AMDGPU_REL32_LO:
+        endian::write32le(at, static_cast<uint32_t>(value - target));
+        break;
+      case elf::R_AMDGPU_REL32_HI:
+        endian::write32le(at, static_cast<uint32_t>((value - target) >> 32));
+        break;
+    }
+  }
+  return {};
+}
+
+}  // namespace lockstep::loader
