@@ -55,6 +55,12 @@ struct WithScc {
 struct Scc {
   bool scc;
 };
+// v_swap_*: the new values of the destination operand and of the source operand.
+template <class T>
+struct Swapped {
+  T destination;
+  T source;
+};
 // Result of s_*_saveexec and s_*_wrexec: value for the destination, new EXEC, new SCC.
 template <class T>
 struct WithExec {
@@ -72,6 +78,19 @@ struct Pair {
 using PairU16 = Pair<U16>;
 using PairI16 = Pair<I16>;
 using PairF16 = Pair<F16>;
+
+// A source of v_fma_mix*: read by the engine as f32, or widened from the f16 half that op_sel and op_sel_hi choose,
+// after neg_hi (as ABS) and neg.
+struct Mix {
+  F32 value;
+};
+
+// Comes after the sources of v_dot4_i32_iu8, v_dot8_i32_iu4 and v_wmma_i32_*: NEG[0] and NEG[1] of the instruction,
+// which there mean that the elements of src0 and of src1 are signed.
+struct SignBits {
+  bool src0;
+  bool src1;
+};
 
 // Integer CLAMP saturates the exact result (guide 7.2.3.1), which the wrapped result no longer tells. A body whose
 // row has kCanClamp on an integer result has a second function with the same parameters that saturates:
