@@ -34,29 +34,63 @@ LOCKSTEP_INLINE To convert(From value) {
   return __builtin_convertvector(value, To);
 }
 
-LOCKSTEP_INLINE Mask mask_from_bits(uint16_t bits) { return __builtin_bit_cast(Mask, bits); }
-LOCKSTEP_INLINE uint16_t bits_from_mask(Mask mask) { return __builtin_bit_cast(uint16_t, mask); }
-LOCKSTEP_INLINE bool any(Mask mask) { return bits_from_mask(mask) != 0; }
+LOCKSTEP_INLINE Mask mask_from_bits(uint16_t bits) {
+  return __builtin_bit_cast(Mask, bits);
+}
+LOCKSTEP_INLINE uint16_t bits_from_mask(Mask mask) {
+  return __builtin_bit_cast(uint16_t, mask);
+}
+LOCKSTEP_INLINE bool any(Mask mask) {
+  return bits_from_mask(mask) != 0;
+}
 // Turns a lane-wide compare result (0 or -1) into a mask.
-LOCKSTEP_INLINE Mask mask_of(I32 compared) { return __builtin_convertvector(compared, Mask); }
-LOCKSTEP_INLINE Mask mask_of(I64 compared) { return __builtin_convertvector(compared, Mask); }
-LOCKSTEP_INLINE Mask mask_of(I16 compared) { return __builtin_convertvector(compared, Mask); }
+LOCKSTEP_INLINE Mask mask_of(I32 compared) {
+  return __builtin_convertvector(compared, Mask);
+}
+LOCKSTEP_INLINE Mask mask_of(I64 compared) {
+  return __builtin_convertvector(compared, Mask);
+}
+LOCKSTEP_INLINE Mask mask_of(I16 compared) {
+  return __builtin_convertvector(compared, Mask);
+}
 
 // Lane-wise choice: `on` where the mask is set.
-LOCKSTEP_INLINE U32 select(Mask mask, U32 on, U32 off) { return __builtin_convertvector(mask, I32) != 0 ? on : off; }
-LOCKSTEP_INLINE I32 select(Mask mask, I32 on, I32 off) { return __builtin_convertvector(mask, I32) != 0 ? on : off; }
-LOCKSTEP_INLINE F32 select(Mask mask, F32 on, F32 off) { return __builtin_convertvector(mask, I32) != 0 ? on : off; }
-LOCKSTEP_INLINE U64 select(Mask mask, U64 on, U64 off) { return __builtin_convertvector(mask, I64) != 0 ? on : off; }
-LOCKSTEP_INLINE I64 select(Mask mask, I64 on, I64 off) { return __builtin_convertvector(mask, I64) != 0 ? on : off; }
-LOCKSTEP_INLINE F64 select(Mask mask, F64 on, F64 off) { return __builtin_convertvector(mask, I64) != 0 ? on : off; }
-LOCKSTEP_INLINE U16 select(Mask mask, U16 on, U16 off) { return __builtin_convertvector(mask, I16) != 0 ? on : off; }
-LOCKSTEP_INLINE I16 select(Mask mask, I16 on, I16 off) { return __builtin_convertvector(mask, I16) != 0 ? on : off; }
-LOCKSTEP_INLINE F16 select(Mask mask, F16 on, F16 off) { return __builtin_convertvector(mask, I16) != 0 ? on : off; }
+LOCKSTEP_INLINE U32 select(Mask mask, U32 on, U32 off) {
+  return __builtin_convertvector(mask, I32) != 0 ? on : off;
+}
+LOCKSTEP_INLINE I32 select(Mask mask, I32 on, I32 off) {
+  return __builtin_convertvector(mask, I32) != 0 ? on : off;
+}
+LOCKSTEP_INLINE F32 select(Mask mask, F32 on, F32 off) {
+  return __builtin_convertvector(mask, I32) != 0 ? on : off;
+}
+LOCKSTEP_INLINE U64 select(Mask mask, U64 on, U64 off) {
+  return __builtin_convertvector(mask, I64) != 0 ? on : off;
+}
+LOCKSTEP_INLINE I64 select(Mask mask, I64 on, I64 off) {
+  return __builtin_convertvector(mask, I64) != 0 ? on : off;
+}
+LOCKSTEP_INLINE F64 select(Mask mask, F64 on, F64 off) {
+  return __builtin_convertvector(mask, I64) != 0 ? on : off;
+}
+LOCKSTEP_INLINE U16 select(Mask mask, U16 on, U16 off) {
+  return __builtin_convertvector(mask, I16) != 0 ? on : off;
+}
+LOCKSTEP_INLINE I16 select(Mask mask, I16 on, I16 off) {
+  return __builtin_convertvector(mask, I16) != 0 ? on : off;
+}
+LOCKSTEP_INLINE F16 select(Mask mask, F16 on, F16 off) {
+  return __builtin_convertvector(mask, I16) != 0 ? on : off;
+}
 
 LOCKSTEP_INLINE U64 join(U32 low, U32 high) {
   return __builtin_convertvector(low, U64) | (__builtin_convertvector(high, U64) << 32);
 }
-LOCKSTEP_INLINE U32 low_half(U64 value) { return __builtin_convertvector(value, U32); }
-LOCKSTEP_INLINE U32 high_half(U64 value) { return __builtin_convertvector(value >> 32, U32); }
+LOCKSTEP_INLINE U32 low_half(U64 value) {
+  return __builtin_convertvector(value, U32);
+}
+LOCKSTEP_INLINE U32 high_half(U64 value) {
+  return __builtin_convertvector(value >> 32, U32);
+}
 
 }  // namespace lockstep

@@ -1,0 +1,238 @@
+// The three binary formats of the vector ALU as integer layouts, and what needs no arithmetic: classes,
+// quieting, flushing.
+#pragma once
+
+#include <cstdint>
+
+#include "numeric/float_mode.h"
+#include "numeric/lanes.h"
+
+namespace lockstep::numeric {
+
+template <class Float>
+struct Layout;
+
+template <>
+struct Layout<F32> {
+  using Bits = U32;
+  using Int = I32;
+  using Word = uint32_t;
+  using Scalar = float;
+  static constexpr int kFraction = 23;
+  static constexpr int kBias = 127;
+  static constexpr Word kSign = 0x80000000u;
+  static constexpr Word kMagnitude = 0x7fffffffu;
+  static constexpr Word kInfinity = 0x7f800000u;
+  static constexpr Word kMaxFinite = 0x7f7fffffu;
+  static constexpr Word kQuiet = 0x00400000u;
+  static constexpr Word kMinNormal = 0x00800000u;
+  static constexpr Word kOne = 0x3f800000u;
+  // What an invalid operation gives (measured: negative, quiet, no payload).
+  static constexpr Word kDefaultNan = 0xffc00000u;
+  template <class Mode>
+  static constexpr Round round(Mode mode) {
+    return mode.round_f32();
+  }
+  template <class Mode>
+  static constexpr bool keeps_input_denormals(Mode mode) {
+    return mode.denorm_in_f32();
+  }
+  template <class Mode>
+  static constexpr bool keeps_output_denormals(Mode mode) {
+    return mode.denorm_out_f32();
+  }
+};
+
+template <>
+struct Layout<F64> {
+  using Bits = U64;
+  using Int = I64;
+  using Word = uint64_t;
+  using Scalar = double;
+  static constexpr int kFraction = 52;
+  static constexpr int kBias = 1023;
+  static constexpr Word kSign = 0x8000000000000000u;
+  static constexpr Word kMagnitude = 0x7fffffffffffffffu;
+  static constexpr Word kInfinity = 0x7ff0000000000000u;
+  static constexpr Word kMaxFinite = 0x7fefffffffffffffu;
+  static constexpr Word kQuiet = 0x0008000000000000u;
+  static constexpr Word kMinNormal = 0x0010000000000000u;
+  static constexpr Word kOne = 0x3ff0000000000000u;
+  static constexpr Word kDefaultNan = 0xfff8000000000000u;
+  template <class Mode>
+  static constexpr Round round(Mode mode) {
+    return mode.round_f16_f64();
+  }
+  template <class Mode>
+  static constexpr bool keeps_input_denormals(Mode mode) {
+    return mode.denorm_in_f16_f64();
+  }
+  template <class Mode>
+  static constexpr bool keeps_output_denormals(Mode mode) {
+    return mode.denorm_out_f16_f64();
+  }
+};
+
+template <>
+struct Layout<F16> {
+  using Bits = U16;
+  using Int = I16;
+  using Word = uint16_t;
+  using Scalar = _Float16;
+  static constexpr int kFraction = 10;
+  static constexpr int kBias = 15;
+  static constexpr Word kSign = 0x8000u;
+  static constexpr Word kMagnitude = 0x7fffu;
+  static constexpr Word kInfinity = 0x7c00u;
+  static constexpr Word kMaxFinite = 0x7bffu;
+  static constexpr Word kQuiet = 0x0200u;
+  static constexpr Word kMinNormal = 0x0400u;
+  static constexpr Word kOne = 0x3c00u;
+  static constexpr Word kDefaultNan = 0xfe00u;
+  template <class Mode>
+  static constexpr Round round(Mode mode) {
+    return mode.round_f16_f64();
+  }
+  template <class Mode>
+  static constexpr bool keeps_input_denormals(Mode mode) {
+    return mode.denorm_in_f16_f64();
+  }
+  template <class Mode>
+  static constexpr bool keeps_output_denormals(Mode mode) {
+    return mode.denorm_out_f16_f64();
+  }
+};
+
+template <class Float>
+using BitsOf = typename Layout<Float>::Bits;
+template <class Float>
+using IntOf = typename Layout<Float>::Int;
+
+template <class Float>
+LOCKSTEP_INLINE BitsOf<Float> to_bits(Float x) {
+  return bits_as<BitsOf<Float>>(x);
+}
+template <class Float>
+LOCKSTEP_INLINE Float splat_bits(typename Layout<Float>::Word word) {
+  return bits_as<Float>(BitsOf<Float>(word));
+}
+
+// Magnitudes are non-negative as signed integers, which AVX2 compares faster than unsigned ones.
+template <class Float>
+LOCKSTEP_INLINE IntOf<Float> magnitude(Float x) {
+  return bits_as<IntOf<Float>>(to_bits(x) & Layout<Float>::kMagnitude);
+}
+
+template <class Float>
+LOCKSTEP_INLINE Float abs(Float x) {
+  return bits_as<Float>(to_bits(x) & Layout<Float>::kMagnitude);
+}
+template <class Float>
+LOCKSTEP_INLINE Float negate(Float x) {
+  return bits_as<Float>(to_bits(x) ^ Layout<Float>::kSign);
+}
+template <class Float>
+LOCKSTEP_INLINE Float copy_sign(Float size, Float sign) {
+  return bits_as<Float>((to_bits(size) & Layout<Float>::kMagnitude) | (to_bits(sign) & Layout<Float>::kSign));
+}
+
+// Lane-wide classes: 0 or -1 a lane, for use in ?: and & |.
+template <class Float>
+LOCKSTEP_INLINE IntOf<Float> nan_lanes(Float x) {
+  return magnitude(x) > IntOf<Float>(Layout<Float>::kInfinity);
+}
+template <class Float>
+LOCKSTEP_INLINE IntOf<Float> signalling_lanes(Float x) {
+  return nan_lanes(x) & ((to_bits(x) & Layout<Float>::kQuiet) == 0);
+}
+template <class Float>
+LOCKSTEP_INLINE IntOf<Float> infinite_lanes(Float x) {
+  return magnitude(x) == IntOf<Float>(Layout<Float>::kInfinity);
+}
+template <class Float>
+LOCKSTEP_INLINE IntOf<Float> zero_lanes(Float x) {
+  return magnitude(x) == 0;
+}
+template <class Float>
+LOCKSTEP_INLINE IntOf<Float> subnormal_or_zero_lanes(Float x) {
+  return magnitude(x) < IntOf<Float>(Layout<Float>::kMinNormal);
+}
+template <class Float>
+LOCKSTEP_INLINE IntOf<Float> negative_lanes(Float x) {
+  return bits_as<IntOf<Float>>(x) < 0;
+}
+
+template <class Float>
+LOCKSTEP_INLINE Mask is_nan(Float x) {
+  return mask_of(nan_lanes(x));
+}
+template <class Float>
+LOCKSTEP_INLINE Mask is_snan(Float x) {
+  return mask_of(signalling_lanes(x));
+}
+
+// Sets the quiet bit of NaN lanes if MODE.IEEE is set; gfx11 leaves signalling NaNs alone otherwise
+// (measured).
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float quiet(Float x, Mode mode) {
+  if (!mode.ieee()) return x;
+  return bits_as<Float>(nan_lanes(x) ? to_bits(x) | Layout<Float>::kQuiet : to_bits(x));
+}
+
+// Denormals to zero of the same sign.
+template <class Float>
+LOCKSTEP_INLINE Float flush(Float x) {
+  return bits_as<Float>(subnormal_or_zero_lanes(x) ? to_bits(x) & Layout<Float>::kSign : to_bits(x));
+}
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float flush_input(Float x, Mode mode) {
+  return Layout<Float>::keeps_input_denormals(mode) ? x : flush(x);
+}
+// Only for results that are exact or cannot have been rounded up to the smallest normal: flushing is decided
+// on the value rounded with unbounded exponent (measured).
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float flush_output(Float x, Mode mode) {
+  return Layout<Float>::keeps_output_denormals(mode) ? x : flush(x);
+}
+
+// The first NaN in operand order, quieted by mode; lanes without a NaN operand give the default NaN.
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float first_nan(Float a, Mode mode) {
+  return nan_lanes(a) ? quiet(a, mode) : splat_bits<Float>(Layout<Float>::kDefaultNan);
+}
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float first_nan(Float a, Float b, Mode mode) {
+  return nan_lanes(a) ? quiet(a, mode) : first_nan(b, mode);
+}
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float first_nan(Float a, Float b, Float c, Mode mode) {
+  return nan_lanes(a) ? quiet(a, mode) : first_nan(b, c, mode);
+}
+
+// The MODE bits that a mode object stands for, to hand to out-of-line functions.
+LOCKSTEP_INLINE uint32_t mode_bits(DefaultFloatMode) {
+  return kDefaultFloatMode;
+}
+LOCKSTEP_INLINE uint32_t mode_bits(RuntimeFloatMode mode) {
+  return mode.mode;
+}
+
+// v_cmp_class: bit of the test mask for each class, 0 signalling NaN, 1 quiet NaN, 2 -inf, 3 -normal, 4
+// -denormal, 5 -0, 6 +0, 7 +denormal, 8 +normal, 9 +inf. Looks at the encoding: MODE does not matter.
+template <class Float>
+LOCKSTEP_INLINE Mask class_test(Float x, U32 classes) {
+  using L = Layout<Float>;
+  using Int = IntOf<Float>;
+  const Int size = magnitude(x);
+  // Distance from the middle of the list: 0 zero, 1 denormal, 2 normal, 3 infinity.
+  Int rank = size >= Int(L::kInfinity)    ? Int(3)
+             : size >= Int(L::kMinNormal) ? Int(2)
+             : size != 0                  ? Int(1)
+                                          : Int(0);
+  Int index = negative_lanes(x) ? 5 - rank : 6 + rank;
+  index = nan_lanes(x) ? ((to_bits(x) & L::kQuiet) != 0 ? Int(1) : Int(0)) : index;
+  const U32 bit = convert<U32>(index);
+  return mask_of(((classes >> bit) & 1) != 0);
+}
+
+}  // namespace lockstep::numeric

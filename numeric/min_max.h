@@ -1,0 +1,110 @@
+// Minimum, maximum, median of floats (guide 16.7, V_MIN_F32 and V_MED3_F32): -0 < +0; a number beats a quiet
+// NaN; with MODE.IEEE a signalling NaN beats all and is quieted. Only input denormals are flushed.
+#pragma once
+
+#include "numeric/format.h"
+
+namespace lockstep::numeric {
+
+namespace detail {
+
+// The lesser of two numbers; equal operands differ at most in the sign of a zero, which their union keeps.
+LOCKSTEP_INLINE F32 lesser(F32 a, F32 b) {
+  return a < b ? a : a == b ? bits_as<F32>(to_bits(a) | to_bits(b)) : b;
+}
+LOCKSTEP_INLINE F64 lesser(F64 a, F64 b) {
+  return a < b ? a : a == b ? bits_as<F64>(to_bits(a) | to_bits(b)) : b;
+}
+LOCKSTEP_INLINE F32 greater(F32 a, F32 b) {
+  return a > b ? a : a == b ? bits_as<F32>(to_bits(a) & to_bits(b)) : b;
+}
+LOCKSTEP_INLINE F64 greater(F64 a, F64 b) {
+  return a > b ? a : a == b ? bits_as<F64>(to_bits(a) & to_bits(b)) : b;
+}
+LOCKSTEP_INLINE I64 unordered(F64 a, F64 b) {
+  return (a != a) | (b != b);
+}
+LOCKSTEP_INLINE I32 unordered(F32 a, F32 b) {
+  return (a != a) | (b != b);
+}
+
+// Halves are ordered as sign-magnitude integers.
+LOCKSTEP_INLINE I16 order(F16 x) {
+  const I16 bits = bits_as<I16>(x);
+  return bits ^ ((bits >> 15) & 0x7fff);
+}
+LOCKSTEP_INLINE F16 lesser(F16 a, F16 b) {
+  return order(a) < order(b) ? a : b;
+}
+LOCKSTEP_INLINE F16 greater(F16 a, F16 b) {
+  return order(a) > order(b) ? a : b;
+}
+LOCKSTEP_INLINE I16 unordered(F16 a, F16 b) {
+  return nan_lanes(a) | nan_lanes(b);
+}
+
+// `picked` is what the operation gives for two numbers.
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float number_or_nan(Float a, Float b, Float picked, Mode mode) {
+  if (__builtin_expect(!any(mask_of(unordered(a, b))), true)) return picked;
+  Float result = nan_lanes(b) ? a : nan_lanes(a) ? b : picked;
+  if (mode.ieee()) {
+    result = signalling_lanes(b) ? quiet(b, mode) : result;
+    result = signalling_lanes(a) ? quiet(a, mode) : result;
+  }
+  return result;
+}
+
+}  // namespace detail
+
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float min(Float a, Float b, Mode mode) {
+  a = flush_input(a, mode);
+  b = flush_input(b, mode);
+  return detail::number_or_nan(a, b, detail::lesser(a, b), mode);
+}
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float max(Float a, Float b, Mode mode) {
+  a = flush_input(a, mode);
+  b = flush_input(b, mode);
+  return detail::number_or_nan(a, b, detail::greater(a, b), mode);
+}
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float min3(Float a, Float b, Float c, Mode mode) {
+  return min(min(a, b, mode), c, mode);
+}
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float max3(Float a, Float b, Float c, Mode mode) {
+  return max(max(a, b, mode), c, mode);
+}
+// Minimum of the first two, then maximum with the third.
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float minmax(Float a, Float b, Float c, Mode mode) {
+  return max(min(a, b, mode), c, mode);
+}
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float maxmin(Float a, Float b, Float c, Mode mode) {
+  return min(max(a, b, mode), c, mode);
+}
+
+// With a NaN among the operands this is min3. The largest operand is found by ==, so zeros of both signs
+// count as equal.
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float med3(Float a, Float b, Float c, Mode mode) {
+  a = flush_input(a, mode);
+  b = flush_input(b, mode);
+  c = flush_input(c, mode);
+  const auto same = [](Float x, Float y) {
+    return (to_bits(x) == to_bits(y)) | (zero_lanes(x) & zero_lanes(y));
+  };
+  const Float a_or_b = detail::greater(a, b);
+  const Float largest = detail::greater(a_or_b, c);
+  const Float median = same(largest, a)   ? detail::greater(b, c)
+                       : same(largest, b) ? detail::greater(a, c)
+                                          : a_or_b;
+  const IntOf<Float> nan = nan_lanes(a) | nan_lanes(b) | nan_lanes(c);
+  if (__builtin_expect(any(mask_of(nan)), false)) return nan ? min3(a, b, c, mode) : median;
+  return median;
+}
+
+}  // namespace lockstep::numeric

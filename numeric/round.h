@@ -1,0 +1,159 @@
+// Rounding to integers, fraction, scaling by powers of two, taking floats apart.
+#pragma once
+
+#include "numeric/exact.h"
+#include "numeric/format.h"
+
+namespace lockstep::numeric {
+
+namespace detail {
+
+template <class Float, class Operation>
+LOCKSTEP_INLINE Float round_with(Float x, Operation operation) {
+  if constexpr (sizeof(Float) == sizeof(F16)) {
+    return convert<F16>(operation(convert<F32>(x)));
+  } else {
+    return operation(x);
+  }
+}
+
+// 2^exponent for exponents of normal numbers.
+template <class Float>
+LOCKSTEP_INLINE Float power_of_two(IntOf<Float> exponent) {
+  using L = Layout<Float>;
+  return bits_as<Float>((exponent + L::kBias) << L::kFraction);
+}
+
+template <class Int>
+LOCKSTEP_INLINE Int clamp_to(Int x, int low, int high) {
+  return __builtin_elementwise_min(__builtin_elementwise_max(x, Int(low)), Int(high));
+}
+
+// x * 2^exponent with one rounding, by the rounding of the host: all but the last multiplication are exact.
+template <class Float>
+LOCKSTEP_INLINE Float host_ldexp(Float x, IntOf<Float> exponent) {
+  using L = Layout<Float>;
+  using Int = IntOf<Float>;
+  constexpr int kLargest = L::kBias;
+  constexpr int kSmallest = 1 - L::kBias;
+  constexpr int kNormalize = L::kFraction + 1;
+  const Int passes = zero_lanes(x) | (magnitude(x) >= Int(L::kInfinity));
+  const Int tiny = subnormal_or_zero_lanes(x);
+  const Float normal = tiny ? x * power_of_two<Float>(Int(kNormalize)) : x;
+  const Int own = (magnitude(normal) >> L::kFraction) - L::kBias - (tiny & kNormalize);
+  const Float significand = bits_as<Float>((to_bits(normal) & ~BitsOf<Float>(L::kInfinity)) | L::kOne);
+  const Int total = own + clamp_to(exponent, -4 * L::kBias, 4 * L::kBias);
+  const Int first = clamp_to(total, kSmallest, kLargest);
+  const Int second = clamp_to(total - first, -2 * kNormalize, 2 * kNormalize);
+  const Float scaled = (significand * power_of_two<Float>(first)) * power_of_two<Float>(second);
+  return passes ? x : scaled;
+}
+// Exact in F32 before the one rounding to half.
+LOCKSTEP_INLINE F32 wide_ldexp(F16 x, I32 exponent) {
+  return convert<F32>(x) * power_of_two<F32>(clamp_to(exponent, -60, 60));
+}
+LOCKSTEP_INLINE F16 host_ldexp(F16 x, I32 exponent) {
+  return convert<F16>(wide_ldexp(x, exponent));
+}
+
+LOCKSTEP_INLINE I32 exponent_operand(F32, I32 exponent) {
+  return exponent;
+}
+LOCKSTEP_INLINE I64 exponent_operand(F64, I32 exponent) {
+  return convert<I64>(exponent);
+}
+LOCKSTEP_INLINE I32 exponent_operand(F16, I32 exponent) {
+  return exponent;
+}
+
+// Exponent (of a fraction in [0.5, 1)) of normal and denormal lanes; anything elsewhere.
+template <class Float>
+LOCKSTEP_INLINE I32 fraction_exponent(Float x) {
+  using L = Layout<Float>;
+  if constexpr (sizeof(Float) == sizeof(F16)) {
+    return fraction_exponent(convert<F32>(x));
+  } else {
+    constexpr int kNormalize = L::kFraction + 1;
+    const IntOf<Float> tiny = subnormal_or_zero_lanes(x);
+    const Float normal = tiny ? x * power_of_two<Float>(IntOf<Float>(kNormalize)) : x;
+    return convert<I32>((magnitude(normal) >> L::kFraction) - (L::kBias - 1) - (tiny & kNormalize));
+  }
+}
+
+}  // namespace detail
+
+#define LOCKSTEP_ROUND(name, function)                                                                       \
+  template <class Float, class Mode>                                                                         \
+  LOCKSTEP_INLINE Float name(Float x, Mode mode) {                                                           \
+    x = flush_input(x, mode);                                                                                \
+    const Float rounded = detail::round_with(x, [](auto y) { return __builtin_elementwise_##function(y); }); \
+    return mode.ieee() ? rounded : nan_lanes(x) ? x : rounded;                                               \
+  }
+LOCKSTEP_ROUND(floor, floor)
+LOCKSTEP_ROUND(ceil, ceil)
+LOCKSTEP_ROUND(trunc, trunc)
+LOCKSTEP_ROUND(rndne, roundeven)
+#undef LOCKSTEP_ROUND
+
+// x - floor(x), rounded by mode, and at most the largest number below 1 (guide 16.8, V_FRACT_F32). Infinity
+// is invalid.
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float fract(Float x, Mode mode) {
+  using L = Layout<Float>;
+  if (L::round(mode) != Round::nearest_even) return exact_fract(x, mode_bits(mode));
+  x = flush_input(x, mode);
+  const Float fraction = detail::round_with(x, [](auto y) { return y - __builtin_elementwise_floor(y); });
+  const IntOf<Float> below_one = IntOf<Float>(L::kOne - 1);
+  const IntOf<Float> bits = bits_as<IntOf<Float>>(fraction);
+  const Float clamped = bits_as<Float>(bits > below_one ? below_one : bits);
+  const IntOf<Float> special = magnitude(x) >= IntOf<Float>(L::kInfinity);
+  return flush_output(special ? first_nan(x, mode) : clamped, mode);
+}
+
+// x * 2^exponent with one rounding. F16 takes its exponent as I32 too: sign-extend it.
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float ldexp(Float x, I32 exponent, Mode mode) {
+  using L = Layout<Float>;
+  if (L::round(mode) != Round::nearest_even) return exact_ldexp(x, exponent, mode_bits(mode));
+  const Float input = flush_input(x, mode);
+  const Float result = detail::host_ldexp(input, detail::exponent_operand(input, exponent));
+  IntOf<Float> doubtful = IntOf<Float>(0);
+  if (!L::keeps_output_denormals(mode)) doubtful |= magnitude(result) == IntOf<Float>(L::kMinNormal);
+  if (sizeof(Float) == sizeof(F16) && mode.fp16_overflow_clamps()) doubtful |= infinite_lanes(result);
+  if (__builtin_expect(any(mask_of(doubtful)), false)) return exact_ldexp(x, exponent, mode_bits(mode));
+  return flush_output(nan_lanes(x) ? quiet(x, mode) : result, mode);
+}
+template <class Mode>
+LOCKSTEP_INLINE F16 ldexp(F16 x, I16 exponent, Mode mode) {
+  return ldexp(x, convert<I32>(exponent), mode);
+}
+
+// Infinities and NaNs give themselves, zeros give zeros.
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float frexp_mant(Float x, Mode mode) {
+  using L = Layout<Float>;
+  using Int = IntOf<Float>;
+  x = flush_input(x, mode);
+  const Int passes = zero_lanes(x) | (magnitude(x) >= Int(L::kInfinity));
+  BitsOf<Float> fraction;
+  if constexpr (sizeof(Float) == sizeof(F16)) {
+    const U32 wide = (to_bits(convert<F32>(x)) & ~uint32_t{Layout<F32>::kInfinity}) | 0x3f000000u;
+    fraction = to_bits(convert<F16>(bits_as<F32>(wide)));
+  } else {
+    const Float normal =
+        subnormal_or_zero_lanes(x) ? x * detail::power_of_two<Float>(Int(L::kFraction + 1)) : x;
+    fraction = (to_bits(normal) & ~BitsOf<Float>(L::kInfinity)) | (L::kOne - L::kMinNormal);
+  }
+  return passes ? quiet(x, mode) : bits_as<Float>(fraction);
+}
+
+// 0 for zeros, infinities and NaNs.
+template <class Float, class Mode>
+LOCKSTEP_INLINE I32 frexp_exp(Float x, Mode mode) {
+  using L = Layout<Float>;
+  x = flush_input(x, mode);
+  const IntOf<Float> none = zero_lanes(x) | (magnitude(x) >= IntOf<Float>(L::kInfinity));
+  return select(mask_of(none), I32(0), detail::fraction_exponent(x));
+}
+
+}  // namespace lockstep::numeric
