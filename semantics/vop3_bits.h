@@ -132,7 +132,7 @@ struct v_mbcnt_hi_u32_b32 {
 };
 
 struct v_pack_b32_f16 {
-  LOCKSTEP_BODY U32 eval(F16 a, F16 b) { return pack_halves(bits_as<U16>(a), bits_as<U16>(b)); }
+  LOCKSTEP_BODY PairF16 eval(F16 a, F16 b) { return {a, b}; }
 };
 
 }  // namespace lockstep::semantics

@@ -278,7 +278,6 @@ TEST(ValuInteger, Bits) {
   EVAL(v_alignbyte_b32, (s[0] << 32 | s[1]) >> 8 * (s[2] % 4));
   EVAL(v_perm_b32, permuted(s[0], s[1], s[2]));
   EVAL(v_bcnt_u32_b32, __builtin_popcountll(s[0]) + s[1]);
-  EVAL(v_pack_b32_f16, s[0] | s[1] << 16);
 }
 
 TEST(ValuInteger, PermuteSelectorsInEveryByte) {
