@@ -1,5 +1,6 @@
 // What the instruction set says of an instruction: one Row for each instruction in each encoding.
-// Source: RDNA3 ISA guide, chapters 4 to 16 (chapter 15 for field positions and opcode numbers), LLVM 19 for spelling.
+// Source: RDNA3 ISA guide, chapters 4 to 16 (chapter 15 for field positions and opcode numbers), LLVM 19 for
+// spelling.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +9,37 @@
 
 namespace lockstep::isa {
 
-// The microcode formats of guide chapter 15. DPP8 and DPP16 are not formats of their own here but a property of a
-// decoded instruction (Instruction::dpp): they extend VOP1, VOP2, VOPC, VOP3, VOP3SD and VOP3P.
+// The microcode formats of guide chapter 15. DPP8 and DPP16 are not formats of their own here but a property
+// of a decoded instruction (Instruction::dpp): they extend VOP1, VOP2, VOPC, VOP3, VOP3SD and VOP3P.
 enum class Encoding : uint8_t {
-  sop2, sopk, sop1, sopc, sopp, smem,
-  vop1, vop2, vopc, vop3, vop3sd, vop3p, vopd, vinterp, ldsdir,
-  ds, flat, global, scratch, mubuf, mtbuf, mimg, exp,
+  sop2,
+  sopk,
+  sop1,
+  sopc,
+  sopp,
+  smem,
+  vop1,
+  vop2,
+  vopc,
+  vop3,
+  vop3sd,
+  vop3p,
+  vopd,
+  vinterp,
+  ldsdir,
+  ds,
+  flat,
+  global,
+  scratch,
+  mubuf,
+  mtbuf,
+  mimg,
+  exp,
 };
 
-// One enumerator an instruction, named as LLVM spells the mnemonic without encoding suffix: Opcode::v_add_f32.
-// The same enumerator serves VOP2 and VOP3. VOPD halves have their own (v_dual_add_f32), with Row::base naming the
-// instruction whose meaning they share.
+// One enumerator an instruction, named as LLVM spells the mnemonic without encoding suffix:
+// Opcode::v_add_f32. The same enumerator serves VOP2 and VOP3. VOPD halves have their own (v_dual_add_f32),
+// with Row::base naming the instruction whose meaning they share.
 enum class Opcode : uint16_t {
 #define LOCKSTEP_OPCODE(mnemonic) mnemonic,
 #include "isa/opcodes.inc"
@@ -29,10 +50,38 @@ enum class Opcode : uint16_t {
 // How the bits of an operand are to be read.
 enum class Type : uint8_t {
   none,
-  b8, b16, b32, b64, b96, b128, b256, b512,
-  u8, i8, u16, i16, u24, i24, u32, i32, u64, i64,
-  f16, bf16, f32, f64,
-  pk_b16, pk_u16, pk_i16, pk_f16, pk_bf16, pk_u8, pk_i8, pk_u4, pk_i4, pk_f32,
+  b8,
+  b16,
+  b32,
+  b64,
+  b96,
+  b128,
+  b256,
+  b512,
+  u8,
+  i8,
+  u16,
+  i16,
+  u24,
+  i24,
+  u32,
+  i32,
+  u64,
+  i64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  pk_b16,
+  pk_u16,
+  pk_i16,
+  pk_f16,
+  pk_bf16,
+  pk_u8,
+  pk_i8,
+  pk_u4,
+  pk_i4,
+  pk_f32,
   mask,      // one bit a lane: VCC or SGPRs (one in wave32, an aligned pair in wave64)
   address,   // 64-bit guest address
   resource,  // buffer, image or sampler descriptor
@@ -44,27 +93,32 @@ enum class Type : uint8_t {
 // What part an operand plays. The engine finds operands by role, the assembler order is the order of the row.
 enum class Role : uint8_t {
   none,
-  dst,      // sdst or vdst
-  dst2,     // second destination: carry or compare mask of VOP3SD, SOP ops with two results
-  src0, src1, src2,
-  addr,     // VGPR address of DS, FLAT, MUBUF, MIMG
-  data, data2,
-  saddr,    // SGPR base of FLAT, SBASE of SMEM
-  resource, // SRSRC
-  sampler,  // SSAMP
-  soffset,  // scalar offset of SMEM and MUBUF
-  simm,     // immediate of SOPK and SOPP, literal constant K of fmaak and fmamk
+  dst,   // sdst or vdst
+  dst2,  // second destination: carry or compare mask of VOP3SD, SOP ops with two results
+  src0,
+  src1,
+  src2,
+  addr,  // VGPR address of DS, FLAT, MUBUF, MIMG
+  data,
+  data2,
+  saddr,     // SGPR base of FLAT, SBASE of SMEM
+  resource,  // SRSRC
+  sampler,   // SSAMP
+  soffset,   // scalar offset of SMEM and MUBUF
+  simm,      // immediate of SOPK and SOPP, literal constant K of fmaak and fmamk
 };
 
 // Which encodings of an operand field are possible.
 enum class Field : uint8_t {
   none,
-  vgpr,   // 8-bit VGPR number
-  src9,   // 9-bit: SGPR, inline constant, literal or VGPR
-  sdst7,  // 7-bit scalar destination
-  ssrc8,  // 8-bit scalar source: SGPR, inline constant, literal
-  sgpr,   // SGPR group of SMEM or a resource
-  vcc,    // implied VCC that the assembler prints
+  vgpr,        // 8-bit VGPR number
+  src9,        // 9-bit: SGPR, inline constant, literal or VGPR
+  sdst7,       // 7-bit scalar destination
+  ssrc8,       // 8-bit scalar source: SGPR, inline constant, literal
+  sgpr,        // SGPR group of SMEM or a resource
+  vcc,         // implied VCC that the assembler prints
+  exec,        // implied EXEC destination of v_cmpx, not printed
+  hidden_vcc,  // implied VCC that the assembler does not print (v_dual_cndmask_b32)
   imm,
 };
 
@@ -75,6 +129,7 @@ struct OperandSpec {
   uint8_t words = 1;  // registers it spans; 16-bit operands 1; for masks 1 (the wave size decides)
   bool read = false;
   bool written = false;
+  bool modifiers = false;  // VOP3 and DPP: ABS and NEG apply to it
 };
 
 // Registers and memory that an instruction touches without naming them.
@@ -85,7 +140,7 @@ enum Implicit : uint32_t {
   kM0 = 1u << 3,
   kMode = 1u << 4,
   kPc = 1u << 5,
-  kMemory = 1u << 6,   // global memory
+  kMemory = 1u << 6,  // global memory
   kScratch = 1u << 7,
   kLds = 1u << 8,
   kGds = 1u << 9,
@@ -97,7 +152,23 @@ enum Implicit : uint32_t {
 enum class Counter : uint8_t { none, vmcnt, vscnt, lgkmcnt, expcnt, vmcnt_and_lgkmcnt, vscnt_and_lgkmcnt };
 
 // Clause types of guide 5.2 that the instruction may stand in; none: it may not be in a clause.
-enum class Clause : uint8_t { none, valu, smem, lds, flat_load, flat_store, flat_atomic, vmem_load, vmem_store, vmem_atomic, image_load, image_store, image_atomic, image_sample, bvh };
+enum class Clause : uint8_t {
+  none,
+  valu,
+  smem,
+  lds,
+  flat_load,
+  flat_store,
+  flat_atomic,
+  vmem_load,
+  vmem_store,
+  vmem_atomic,
+  image_load,
+  image_store,
+  image_atomic,
+  image_sample,
+  bvh
+};
 
 enum Flag : uint32_t {
   kCanDpp8 = 1u << 0,
@@ -108,31 +179,34 @@ enum Flag : uint32_t {
   kCanAbs = 1u << 5,
   kCanNeg = 1u << 6,
   kCanLiteral = 1u << 7,
-  kInVopdX = 1u << 8,        // may be the X half of a VOPD pair (as v_dual_*)
+  kInVopdX = 1u << 8,  // may be the X half of a VOPD pair (as v_dual_*)
   kInVopdY = 1u << 9,
-  kCrossLane = 1u << 10,     // reads lanes other than its own
-  kBranch = 1u << 11,        // may change the PC
+  kCrossLane = 1u << 10,  // reads lanes other than its own
+  kBranch = 1u << 11,     // may change the PC
   kEndsWave = 1u << 12,
   kAtomic = 1u << 13,
   kLoad = 1u << 14,
   kStore = 1u << 15,
-  kReturnsData = 1u << 16,   // atomic that always returns the old value (DS rtn forms)
-  kTrans = 1u << 17,         // runs in the transcendental unit (s_delay_alu TRANS)
-  kWritesExec = 1u << 18,    // v_cmpx
+  kReturnsData = 1u << 16,  // atomic that always returns the old value (DS rtn forms)
+  kTrans = 1u << 17,        // runs in the transcendental unit (s_delay_alu TRANS)
+  kWritesExec = 1u << 18,   // v_cmpx
+  kOpselInText =
+      1u << 19,        // LLVM prints the OPSEL field; elsewhere it is silent about the half that is chosen
+  kMatrix = 1u << 20,  // WMMA: destination and SRC2 span half as many registers in wave64
 };
 
 struct Row {
   Opcode opcode;
   Encoding encoding;
-  uint16_t number;               // value of the OP field (chapter 15)
-  std::string_view name;         // mnemonic without _e32, _e64, _dpp
+  uint16_t number;                        // value of the OP field (chapter 15)
+  std::string_view name;                  // mnemonic without _e32, _e64, _dpp
   std::span<const OperandSpec> operands;  // assembler order, destinations first
-  uint32_t implicit_reads;       // Implicit bits
+  uint32_t implicit_reads;                // Implicit bits
   uint32_t implicit_writes;
   Counter counter;
   Clause clause;
-  uint32_t flags;                // Flag bits
-  Opcode base;                   // VOPD halves: the instruction whose meaning they have; else equal to opcode
+  uint32_t flags;  // Flag bits
+  Opcode base;     // VOPD halves: the instruction whose meaning they have; else equal to opcode
 };
 
 // All rows, grouped by encoding, in opcode order.

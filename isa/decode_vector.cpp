@@ -1,0 +1,350 @@
+// VOP1, VOP2, VOPC, VOP3, VOP3SD, VOP3P, VOPD, VINTERP, with DPP8 and DPP16 (guide 15.3, 15.4).
+#include "isa/detail.h"
+#include "isa/shape.h"
+
+namespace lockstep::isa::detail {
+namespace {
+
+constexpr unsigned kDpp8 = 233, kDpp8FetchInactive = 234, kDpp16 = 250;
+
+// The fields of a vector instruction, wherever its encoding keeps them.
+struct Fields {
+  unsigned dwords;  // without literal and DPP dword
+  unsigned vdst = 0;
+  unsigned sdst = 0;
+  unsigned source[3] = {};
+  unsigned abs = 0, neg = 0;    // a bit a source
+  bool halves_in_vgpr = false;  // bit 7 of a VGPR number chooses the half of a 16-bit operand (guide 7.4)
+};
+
+constexpr unsigned source_index(Role role) {
+  return role == Role::src1 ? 1 : role == Role::src2 ? 2 : 0;
+}
+
+DecodeError append_vgpr(DecodeContext& context, const OperandSpec& spec, const Fields& fields,
+                        unsigned number) {
+  bool high = false;
+  if (fields.halves_in_vgpr && is_16_bit(spec.type)) {
+    high = number & 0x80;
+    number &= 0x7f;
+  }
+  if (number + spec.words > 256) return DecodeError::illegal_operand;
+  append(context, spec, code::kVgpr0 + number).high = high;
+  return DecodeError::none;
+}
+
+DecodeError append_constant(DecodeContext& context, const OperandSpec& spec, const Fields& fields,
+                            unsigned code) {
+  if (!is_source_code(code)) return DecodeError::illegal_operand;
+  if (code == code::kLiteral) {
+    // A literal and a DPP dword exclude each other (guide 7.2.2.3).
+    if (context.out.dpp != Dpp::none) return DecodeError::illegal_operand;
+    if (!take_literal(context, fields.dwords)) return DecodeError::truncated;
+  }
+  append(context, spec, code).value = code == code::kLiteral ? context.out.literal : 0;
+  return DecodeError::none;
+}
+
+DecodeError append_source(DecodeContext& context, const OperandSpec& spec, const Fields& fields,
+                          unsigned code) {
+  switch (spec.field) {
+    case Field::vcc:
+    case Field::hidden_vcc:
+      append(context, spec, code::kVccLo);
+      return DecodeError::none;
+    case Field::vgpr:
+      if (code < code::kVgpr0) return DecodeError::illegal_operand;
+      return append_vgpr(context, spec, fields, code - code::kVgpr0);
+    case Field::sdst7:
+      if (code >= code::kInt0) return DecodeError::illegal_operand;
+      return append_scalar(context, spec, code);
+    case Field::ssrc8:
+      if (code >= code::kVgpr0) return DecodeError::illegal_operand;
+      break;
+    default:
+      break;
+  }
+  if (code >= code::kVgpr0) return append_vgpr(context, spec, fields, code - code::kVgpr0);
+  if (code < code::kInt0) return append_scalar(context, spec, code);
+  return append_constant(context, spec, fields, code);
+}
+
+DecodeError append_destination(DecodeContext& context, const OperandSpec& spec, const Fields& fields) {
+  switch (spec.field) {
+    case Field::vcc:
+      append(context, spec, code::kVccLo);
+      return DecodeError::none;
+    case Field::exec:
+      append(context, spec, code::kExecLo);
+      return DecodeError::none;
+    case Field::sdst7: {
+      const unsigned code = spec.role == Role::dst2 ? fields.sdst : fields.vdst;
+      if (code >= code::kInt0) return DecodeError::illegal_operand;
+      return append_scalar(context, spec, code);
+    }
+    default:
+      return append_vgpr(context, spec, fields, fields.vdst);
+  }
+}
+
+DecodeError append_operand(DecodeContext& context, const OperandSpec& spec, const Fields& fields) {
+  switch (spec.role) {
+    case Role::dst:
+    case Role::dst2:
+      return append_destination(context, spec, fields);
+    case Role::simm:
+      return append_constant(context, spec, fields, code::kLiteral);
+    default: {
+      const unsigned index = source_index(spec.role);
+      const DecodeError error = append_source(context, spec, fields, fields.source[index]);
+      if (error == DecodeError::none && spec.modifiers) {
+        Operand& operand = context.out.operands[context.out.operand_count - 1];
+        operand.abs = (fields.abs >> index) & 1;
+        operand.neg = (fields.neg >> index) & 1;
+      }
+      return error;
+    }
+  }
+}
+
+DecodeError append_operands(DecodeContext& context, const Row& row, const Fields& fields) {
+  for (const OperandSpec& spec : row.operands) {
+    const DecodeError error = append_operand(context, spec, fields);
+    if (error != DecodeError::none) return error;
+  }
+  return DecodeError::none;
+}
+
+// Reads the DPP dword if SRC0 asks for one, and puts the real SRC0 in its place (guide 15.3.8, 15.3.9).
+DecodeError take_dpp(DecodeContext& context, const Row& row, Fields& fields) {
+  const unsigned source0 = fields.source[0];
+  if (source0 != kDpp16 && source0 != kDpp8 && source0 != kDpp8FetchInactive) return DecodeError::none;
+  Instruction& out = context.out;
+  if (!(row.flags & (source0 == kDpp16 ? kCanDpp16 : kCanDpp8))) return DecodeError::illegal_operand;
+  if (!context.words.has(fields.dwords)) return DecodeError::truncated;
+  const uint32_t word = context.words[fields.dwords];
+  out.size = static_cast<uint8_t>(4 * (fields.dwords + 1));
+  fields.source[0] = code::kVgpr0 + bits(word, 0, 8);
+  if (source0 != kDpp16) {
+    out.dpp = Dpp::dpp8;
+    out.dpp8_selectors = word >> 8;
+    out.fetch_inactive = source0 == kDpp8FetchInactive;
+    return DecodeError::none;
+  }
+  out.dpp = Dpp::dpp16;
+  out.dpp_control = static_cast<uint16_t>(bits(word, 8, 9));
+  out.fetch_inactive = bits(word, 18, 1);
+  out.bound_control = bits(word, 19, 1);
+  out.bank_mask = static_cast<uint8_t>(bits(word, 24, 4));
+  out.row_mask = static_cast<uint8_t>(bits(word, 28, 4));
+  if (fields.dwords == 1) {
+    fields.neg = bits(word, 20, 1) | bits(word, 22, 1) << 1;
+    fields.abs = bits(word, 21, 1) | bits(word, 23, 1) << 1;
+  }
+  return DecodeError::none;
+}
+
+DecodeError decode_short(DecodeContext& context, const Row* row, Fields& fields) {
+  if (!row) return DecodeError::unknown_opcode;
+  begin(context, *row, 1);
+  fields.halves_in_vgpr = true;
+  const DecodeError error = take_dpp(context, *row, fields);
+  if (error != DecodeError::none) return error;
+  return append_operands(context, *row, fields);
+}
+
+Fields short_fields(uint32_t word) {
+  Fields fields{.dwords = 1};
+  fields.source[0] = bits(word, 0, 9);
+  fields.source[1] = code::kVgpr0 + bits(word, 9, 8);
+  fields.vdst = bits(word, 17, 8);
+  return fields;
+}
+
+// Which sources the row has, as a bit mask.
+unsigned sources_of(const Row& row) {
+  unsigned mask = 0;
+  for (const OperandSpec& spec : row.operands)
+    if (spec.role == Role::src0 || spec.role == Role::src1 || spec.role == Role::src2)
+      mask |= 1u << source_index(spec.role);
+  return mask;
+}
+
+// Fields of sources that the row does not have must be zero.
+bool has_unused_source(const Fields& fields, unsigned sources) {
+  for (unsigned i = 0; i < 3; ++i)
+    if (!((sources >> i) & 1) && fields.source[i]) return true;
+  return false;
+}
+
+unsigned modified_sources(const Row& row) {
+  unsigned mask = 0;
+  for (const OperandSpec& spec : row.operands)
+    if (spec.modifiers) mask |= 1u << source_index(spec.role);
+  return mask;
+}
+
+// 16-bit operands of VOP3 and VINTERP take their half from OPSEL: sources from bits 0 to 2, destination from
+// bit 3.
+void apply_op_sel(Instruction& out) {
+  for (unsigned i = 0; i < out.operand_count; ++i) {
+    Operand& operand = out.operands[i];
+    if (!is_16_bit(operand.type)) continue;
+    const unsigned bit = operand.role == Role::dst ? 3 : source_index(operand.role);
+    operand.high = (out.op_sel >> bit) & 1;
+  }
+}
+
+Fields long_fields(uint32_t low, uint32_t high) {
+  Fields fields{.dwords = 2};
+  fields.vdst = bits(low, 0, 8);
+  for (unsigned i = 0; i < 3; ++i) fields.source[i] = bits(high, 9 * i, 9);
+  fields.neg = bits(high, 29, 3);
+  return fields;
+}
+
+// WMMA: the result and C take 8 registers a lane in wave32 and 4 in wave64 (guide 7.9).
+DecodeError append_matrix_operands(DecodeContext& context, const Row& row, const Fields& fields) {
+  for (OperandSpec spec : row.operands) {
+    if (context.wave_size == 64 && (spec.role == Role::dst || spec.role == Role::src2)) spec.words /= 2;
+    const DecodeError error = append_operand(context, spec, fields);
+    if (error != DecodeError::none) return error;
+  }
+  return DecodeError::none;
+}
+
+}  // namespace
+
+DecodeError decode_vop1(DecodeContext& context) {
+  const uint32_t word = context.words[0];
+  Fields fields = short_fields(word);
+  return decode_short(context, find_row(Encoding::vop1, bits(word, 9, 8)), fields);
+}
+
+DecodeError decode_vop2(DecodeContext& context) {
+  const uint32_t word = context.words[0];
+  const unsigned number = bits(word, 25, 6);
+  if (number == 0 && word != 0) return DecodeError::unknown_opcode;  // v_illegal is the dword zero
+  Fields fields = short_fields(word);
+  return decode_short(context, find_row(Encoding::vop2, number), fields);
+}
+
+DecodeError decode_vopc(DecodeContext& context) {
+  const uint32_t word = context.words[0];
+  Fields fields = short_fields(word);
+  return decode_short(context, find_row(Encoding::vopc, bits(word, 17, 8)), fields);
+}
+
+DecodeError decode_vop3(DecodeContext& context) {
+  const uint32_t low = context.words[0];
+  const unsigned number = bits(low, 16, 10);
+  const Row* row = find_row(Encoding::vop3, number);
+  const bool scalar_destination = !row;
+  if (!row) row = find_row(Encoding::vop3sd, number);
+  if (!row) return DecodeError::unknown_opcode;
+  if (!context.words.has(1)) return DecodeError::truncated;
+  begin(context, *row, 2);
+  const uint32_t high = context.words[1];
+  Instruction& out = context.out;
+  Fields fields = long_fields(low, high);
+  out.clamp = bits(low, 15, 1);
+  out.omod = static_cast<uint8_t>(bits(high, 27, 2));
+  if (scalar_destination) {
+    fields.sdst = bits(low, 8, 7);
+  } else {
+    fields.abs = bits(low, 8, 3);
+    out.op_sel = static_cast<uint8_t>(bits(low, 11, 4));
+  }
+  if (out.clamp && !(row->flags & kCanClamp)) return DecodeError::reserved_field;
+  if (out.omod && !(row->flags & kCanOmod)) return DecodeError::reserved_field;
+  const unsigned sources = sources_of(*row);
+  // Where OPSEL applies, NEG and ABS of integer sources are ignored; elsewhere they are reserved.
+  const unsigned ignored = row->flags & kOpselInText ? sources : 0;
+  if ((fields.abs | fields.neg) & ~(modified_sources(*row) | ignored)) return DecodeError::reserved_field;
+  if (has_unused_source(fields, sources)) return DecodeError::reserved_field;
+  DecodeError error = take_dpp(context, *row, fields);
+  if (error != DecodeError::none) return error;
+  error = append_operands(context, *row, fields);
+  if (error != DecodeError::none) return error;
+  if (row->flags & kCanOpsel) apply_op_sel(out);
+  return DecodeError::none;
+}
+
+DecodeError decode_vop3p(DecodeContext& context) {
+  const uint32_t low = context.words[0];
+  const Row* row = bits(low, 23, 1) ? nullptr : find_row(Encoding::vop3p, bits(low, 16, 7));
+  if (!row) return DecodeError::unknown_opcode;
+  if (!context.words.has(1)) return DecodeError::truncated;
+  begin(context, *row, 2);
+  const uint32_t high = context.words[1];
+  Instruction& out = context.out;
+  Fields fields = long_fields(low, high);
+  const unsigned neg_hi = bits(low, 8, 3);
+  out.clamp = bits(low, 15, 1);
+  out.op_sel = static_cast<uint8_t>(bits(low, 11, 3));
+  out.op_sel_hi = static_cast<uint8_t>(bits(high, 27, 2) | bits(low, 14, 1) << 2);
+  if (out.clamp && !(row->flags & kCanClamp)) return DecodeError::reserved_field;
+  const unsigned sources = sources_of(*row);
+  if ((fields.neg | neg_hi) & ~sources) return DecodeError::reserved_field;
+  if (out.op_sel & ~(row->flags & kCanOpsel ? sources : 0)) return DecodeError::reserved_field;
+  if (has_unused_source(fields, sources)) return DecodeError::reserved_field;
+  DecodeError error = take_dpp(context, *row, fields);
+  if (error != DecodeError::none) return error;
+  error = row->flags & kMatrix ? append_matrix_operands(context, *row, fields)
+                               : append_operands(context, *row, fields);
+  if (error != DecodeError::none) return error;
+  for (unsigned i = 0; i < out.operand_count; ++i) {
+    Operand& operand = out.operands[i];
+    if (!operand.read || operand.role == Role::dst) continue;
+    const unsigned index = source_index(operand.role);
+    operand.neg = (fields.neg >> index) & 1;
+    operand.neg_hi = (neg_hi >> index) & 1;
+    operand.high = (out.op_sel >> index) & 1;
+    operand.high_hi = (out.op_sel_hi >> index) & 1;
+  }
+  return DecodeError::none;
+}
+
+DecodeError decode_vopd(DecodeContext& context) {
+  const uint32_t low = context.words[0];
+  const Row* x = find_row(Encoding::vopd, bits(low, 22, 4));
+  const Row* y = find_row(Encoding::vopd, bits(low, 17, 5));
+  if (!x || !y) return DecodeError::unknown_opcode;
+  if (!context.words.has(1)) return DecodeError::truncated;
+  begin(context, *x, 2);
+  const uint32_t high = context.words[1];
+  Instruction& out = context.out;
+  out.row_y = y;
+  Fields fields{.dwords = 2};
+  fields.vdst = bits(high, 24, 8);
+  fields.source[0] = bits(low, 0, 9);
+  fields.source[1] = code::kVgpr0 + bits(low, 9, 8);
+  DecodeError error = append_operands(context, *x, fields);
+  if (error != DecodeError::none) return error;
+  out.first_y_operand = out.operand_count;
+  // The lowest bit of the Y destination is not stored: it is the opposite of X's.
+  fields.vdst = bits(high, 17, 7) << 1 | (~fields.vdst & 1);
+  fields.source[0] = bits(high, 0, 9);
+  fields.source[1] = code::kVgpr0 + bits(high, 9, 8);
+  return append_operands(context, *y, fields);
+}
+
+DecodeError decode_vinterp(DecodeContext& context) {
+  const uint32_t low = context.words[0];
+  const Row* row = find_row(Encoding::vinterp, bits(low, 16, 7));
+  if (!row) return DecodeError::unknown_opcode;
+  if (!context.words.has(1)) return DecodeError::truncated;
+  begin(context, *row, 2);
+  Instruction& out = context.out;
+  const Fields fields = long_fields(low, context.words[1]);
+  out.wait_exp = static_cast<uint8_t>(bits(low, 8, 3));
+  out.op_sel = static_cast<uint8_t>(bits(low, 11, 4));
+  out.clamp = bits(low, 15, 1);
+  if (out.op_sel && !(row->flags & kCanOpsel)) return DecodeError::reserved_field;
+  const DecodeError error = append_operands(context, *row, fields);
+  if (error != DecodeError::none) return error;
+  apply_op_sel(out);
+  return DecodeError::none;
+}
+
+}  // namespace lockstep::isa::detail

@@ -1,0 +1,197 @@
+// Shared by the parts of the decoder and of the disassembler. Internal to isa/.
+//
+// To add a family of encodings:
+// 1. isa/rows/<family>.inc: one line an instruction; its macro is defined (as the mnemonic alone) in
+// isa/opcodes.inc
+//    and (as a Source) in isa/row.cpp. Operands are written with the words of isa/shape.h. A family whose
+//    rows carry a counter, a clause type or implicit reads and writes passes them as SMEM does.
+// 2. decode.cpp sends the top bits of the first dword to decode_<family>() (declared below, defined in
+//    decode_scalar.cpp, decode_vector.cpp or decode_memory.cpp). It looks its row up, calls begin(), appends
+//    the operands in the order of the row, and returns DecodeError::none. It sees the bytes only through
+//    Words, which cannot read past the end.
+// 3. print.cpp sends the row's encoding to print_<family>().
+// 4. tests/isa/ takes every row of isa::rows(); tests/isa/variants.cpp says how to vary the fields of an
+// encoding.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "isa/instruction.h"
+
+namespace lockstep::isa::detail {
+
+// The instruction's bytes as dwords.
+class Words {
+ public:
+  explicit Words(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  bool has(unsigned index) const { return bytes_.size() >= 4 * (size_t{index} + 1); }
+  uint32_t operator[](unsigned index) const {
+    uint32_t word;
+    std::memcpy(&word, bytes_.data() + 4 * size_t{index}, 4);
+    return word;
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+constexpr uint32_t bits(uint32_t word, unsigned low, unsigned count) {
+  return (word >> low) & ((1u << count) - 1);
+}
+constexpr int32_t sign_extend(uint32_t value, unsigned width) {
+  return static_cast<int32_t>(value << (32 - width)) >> (32 - width);
+}
+
+struct DecodeContext {
+  Words words;
+  unsigned wave_size;
+  Instruction& out;
+};
+
+// Scalar register groups: the hardware ignores the low bits of a misaligned number (guide 3.3.1.3). A group
+// has to stay within the SGPRs or the trap temporaries; VCC and EXEC stand for at most two registers. False:
+// no such group.
+constexpr bool align_scalar(unsigned& code, unsigned words) {
+  if (words == 1) return true;
+  const unsigned alignment = words == 2 ? 2 : 4;
+  if (code < code::kVccLo) {
+    code -= code % alignment;
+    return code + words <= code::kVccLo;
+  }
+  if (code >= code::kTtmp0 && code < code::kNull) {
+    code -= code % alignment;
+    return code + words <= code::kNull;
+  }
+  return code == code::kNull || (words == 2 && (code == code::kVccLo || code == code::kExecLo));
+}
+
+// Starts the instruction: row, size in dwords, no operands, no modifiers.
+inline void begin(DecodeContext& context, const Row& row, unsigned dwords) {
+  context.out.row = &row;
+  context.out.size = static_cast<uint8_t>(4 * dwords);
+}
+
+// Appends an operand with what the row says of it.
+inline Operand& append(DecodeContext& context, const OperandSpec& spec, unsigned code) {
+  Operand& operand = context.out.operands[context.out.operand_count++];
+  operand = Operand{};
+  operand.code = static_cast<uint16_t>(code);
+  operand.role = spec.role;
+  operand.type = spec.type;
+  operand.words = spec.type == Type::mask ? static_cast<uint8_t>(context.wave_size / 32) : spec.words;
+  operand.read = spec.read;
+  operand.written = spec.written;
+  return operand;
+}
+
+// Appends a scalar register operand.
+inline DecodeError append_scalar(DecodeContext& context, const OperandSpec& spec, unsigned code) {
+  const unsigned words = spec.type == Type::mask ? context.wave_size / 32 : spec.words;
+  if (!align_scalar(code, words)) return DecodeError::illegal_operand;
+  append(context, spec, code);
+  return DecodeError::none;
+}
+
+// Reads the literal constant that follows `dwords` dwords of instruction; a second use of it reads the same
+// dword.
+inline bool take_literal(DecodeContext& context, unsigned dwords) {
+  if (context.out.has_literal) return true;
+  if (!context.words.has(dwords)) return false;
+  context.out.has_literal = true;
+  context.out.literal = context.words[dwords];
+  context.out.size = static_cast<uint8_t>(4 * (dwords + 1));
+  return true;
+}
+
+// Numbers that an 8- or 9-bit source field may have: registers, inline constants, the apertures and status
+// bits.
+constexpr bool is_source_code(unsigned code) {
+  if (code >= code::kVgpr0) return true;
+  if (code <= code::kIntNegativeLast) return true;
+  if (code >= code::kSharedBase && code <= code::kInverseTwoPi) return true;
+  return code >= code::kVccz && code <= code::kLiteral;
+}
+
+DecodeError decode_sop2(DecodeContext& context);
+DecodeError decode_sopk(DecodeContext& context);
+DecodeError decode_sop1(DecodeContext& context);
+DecodeError decode_sopc(DecodeContext& context);
+DecodeError decode_sopp(DecodeContext& context);
+DecodeError decode_smem(DecodeContext& context);
+
+DecodeError decode_vop1(DecodeContext& context);
+DecodeError decode_vop2(DecodeContext& context);
+DecodeError decode_vopc(DecodeContext& context);
+DecodeError decode_vop3(DecodeContext& context);  // and VOP3SD
+DecodeError decode_vop3p(DecodeContext& context);
+DecodeError decode_vopd(DecodeContext& context);
+DecodeError decode_vinterp(DecodeContext& context);
+
+DecodeError decode_ldsdir(DecodeContext& context);
+DecodeError decode_ds(DecodeContext& context);
+DecodeError decode_flat(DecodeContext& context);  // and GLOBAL, SCRATCH
+DecodeError decode_mubuf(DecodeContext& context);
+DecodeError decode_mtbuf(DecodeContext& context);
+DecodeError decode_mimg(DecodeContext& context);
+DecodeError decode_exp(DecodeContext& context);
+
+// Writes text into a buffer of fixed size; what does not fit is dropped.
+class Writer {
+ public:
+  Writer(char* out, size_t capacity) : begin_(out), at_(out), end_(out + capacity) {}
+
+  void put(char character) {
+    if (at_ != end_) *at_++ = character;
+  }
+  void put(std::string_view text) {
+    const size_t room = static_cast<size_t>(end_ - at_);
+    const size_t count = text.size() < room ? text.size() : room;
+    std::memcpy(at_, text.data(), count);
+    at_ += count;
+  }
+  void put(const char* text, size_t count) { put(std::string_view(text, count)); }
+  void decimal(int64_t value);
+  void hex(uint64_t value);  // with 0x
+
+  size_t size() const { return static_cast<size_t>(at_ - begin_); }
+
+ private:
+  char* begin_;
+  char* at_;
+  char* end_;
+};
+
+// A register or register group as LLVM names it: v1, v[1:2], s[4:7], vcc_lo, ttmp[0:1], exec.
+void put_register(Writer& writer, unsigned code, unsigned words);
+// A source operand: register, inline constant or literal, the latter two as the operand's type has them
+// printed.
+void put_source(Writer& writer, const Instruction& instruction, const Operand& operand);
+// An immediate of the given width the way LLVM prints it: inline constants by value, all others in
+// hexadecimal.
+void put_immediate16(Writer& writer, uint16_t value);
+void put_immediate32(Writer& writer, uint32_t value);
+void put_immediate64(Writer& writer, uint64_t value, bool is_float);
+// Comma and space between operands.
+inline void put_separator(Writer& writer, bool& first) {
+  if (!first) writer.put(std::string_view(", "));
+  first = false;
+}
+
+void print_scalar(Writer& writer, const Instruction& instruction, unsigned wave_size);
+void print_smem(Writer& writer, const Instruction& instruction, unsigned wave_size);
+
+void print_vector(Writer& writer, const Instruction& instruction, unsigned wave_size);
+void print_vopd(Writer& writer, const Instruction& instruction, unsigned wave_size);
+
+void print_ldsdir(Writer& writer, const Instruction& instruction, unsigned wave_size);
+void print_ds(Writer& writer, const Instruction& instruction, unsigned wave_size);
+void print_flat(Writer& writer, const Instruction& instruction, unsigned wave_size);
+void print_mubuf(Writer& writer, const Instruction& instruction, unsigned wave_size);
+void print_mtbuf(Writer& writer, const Instruction& instruction, unsigned wave_size);
+void print_mimg(Writer& writer, const Instruction& instruction, unsigned wave_size);
+void print_exp(Writer& writer, const Instruction& instruction, unsigned wave_size);
+
+}  // namespace lockstep::isa::detail

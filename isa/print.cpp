@@ -1,0 +1,309 @@
+#include <array>
+#include <bit>
+
+#include "isa/detail.h"
+#include "isa/shape.h"
+
+namespace lockstep::isa {
+namespace detail {
+namespace {
+
+// Register names of one and two registers are looked up; the text of larger groups is put together.
+struct Name {
+  char text[15];
+  uint8_t size;
+};
+
+struct NameBuilder {
+  Name name{};
+  constexpr void put(std::string_view text) {
+    for (char character : text) name.text[name.size++] = character;
+  }
+  constexpr void put(unsigned value) {
+    if (value >= 10) put(value / 10);
+    name.text[name.size++] = static_cast<char>('0' + value % 10);
+  }
+  constexpr void put_group(std::string_view prefix, unsigned first, unsigned words) {
+    put(prefix);
+    if (words == 1) return put(first);
+    put("[");
+    put(first);
+    put(":");
+    put(first + words - 1);
+    put("]");
+  }
+};
+
+constexpr std::string_view special_name(unsigned code, unsigned words) {
+  switch (code) {
+    case code::kVccLo:
+      return words == 1 ? "vcc_lo" : "vcc";
+    case code::kVccHi:
+      return "vcc_hi";
+    case code::kNull:
+      return "null";
+    case code::kM0:
+      return "m0";
+    case code::kExecLo:
+      return words == 1 ? "exec_lo" : "exec";
+    case code::kExecHi:
+      return "exec_hi";
+    default:
+      return {};
+  }
+}
+
+constexpr Name register_name(unsigned code, unsigned words) {
+  NameBuilder builder;
+  if (code >= code::kVgpr0) {
+    builder.put_group("v", code - code::kVgpr0, words);
+  } else if (code < code::kVccLo) {
+    builder.put_group("s", code, words);
+  } else if (code >= code::kTtmp0 && code < code::kNull) {
+    builder.put_group("ttmp", code - code::kTtmp0, words);
+  } else {
+    builder.put(special_name(code, words));
+  }
+  return builder.name;
+}
+
+template <unsigned kWords>
+constexpr std::array<Name, 512> kNames = [] {
+  std::array<Name, 512> names{};
+  for (unsigned code = 0; code < names.size(); ++code) names[code] = register_name(code, kWords);
+  return names;
+}();
+
+void put_name(Writer& writer, const Name& name) {
+  writer.put(name.text, name.size);
+}
+
+constexpr std::string_view kInlineFloats[] = {"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"};
+
+// The position of the value among codes 240 to 248, or 9.
+unsigned inline_float32(uint32_t value) {
+  switch (value) {
+    case 0x3f000000:
+      return 0;
+    case 0xbf000000:
+      return 1;
+    case 0x3f800000:
+      return 2;
+    case 0xbf800000:
+      return 3;
+    case 0x40000000:
+      return 4;
+    case 0xc0000000:
+      return 5;
+    case 0x40800000:
+      return 6;
+    case 0xc0800000:
+      return 7;
+    case 0x3e22f983:
+      return 8;
+    default:
+      return 9;
+  }
+}
+
+unsigned inline_float64(uint64_t value) {
+  if (value == 0x3fc45f306dc9c882) return 8;
+  if (static_cast<uint32_t>(value) != 0) return 9;
+  switch (value >> 32) {
+    case 0x3fe00000:
+      return 0;
+    case 0xbfe00000:
+      return 1;
+    case 0x3ff00000:
+      return 2;
+    case 0xbff00000:
+      return 3;
+    case 0x40000000:
+      return 4;
+    case 0xc0000000:
+      return 5;
+    case 0x40100000:
+      return 6;
+    case 0xc0100000:
+      return 7;
+    default:
+      return 9;
+  }
+}
+
+unsigned inline_float16(uint16_t value) {
+  switch (value) {
+    case 0x3800:
+      return 0;
+    case 0xb800:
+      return 1;
+    case 0x3c00:
+      return 2;
+    case 0xbc00:
+      return 3;
+    case 0x4000:
+      return 4;
+    case 0xc000:
+      return 5;
+    case 0x4400:
+      return 6;
+    case 0xc400:
+      return 7;
+    case 0x3118:
+      return 8;
+    default:
+      return 9;
+  }
+}
+
+constexpr bool is_inline_integer(int64_t value) {
+  return value >= -16 && value <= 64;
+}
+
+}  // namespace
+
+void Writer::decimal(int64_t value) {
+  if (value < 0) put('-');
+  uint64_t rest = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  char digits[20];
+  unsigned count = 0;
+  do {
+    digits[count++] = static_cast<char>('0' + rest % 10);
+    rest /= 10;
+  } while (rest);
+  while (count) put(digits[--count]);
+}
+
+void Writer::hex(uint64_t value) {
+  const unsigned digits = value ? (67 - static_cast<unsigned>(std::countl_zero(value))) / 4 : 1;
+  put("0x");
+  for (unsigned i = digits; i-- > 0;) put("0123456789abcdef"[(value >> (4 * i)) & 15]);
+}
+
+void put_register(Writer& writer, unsigned code, unsigned words) {
+  if (words == 1) return put_name(writer, kNames<1>[code]);
+  if (words == 2) return put_name(writer, kNames<2>[code]);
+  put_name(writer, register_name(code, words));
+}
+
+void put_immediate32(Writer& writer, uint32_t value) {
+  const int32_t number = static_cast<int32_t>(value);
+  if (is_inline_integer(number)) return writer.decimal(number);
+  const unsigned index = inline_float32(value);
+  if (index < 8) return writer.put(kInlineFloats[index]);
+  if (index == 8) return writer.put("0.15915494");
+  writer.hex(value);
+}
+
+void put_immediate64(Writer& writer, uint64_t value, bool is_float) {
+  const int64_t number = static_cast<int64_t>(value);
+  if (is_inline_integer(number)) return writer.decimal(number);
+  const unsigned index = inline_float64(value);
+  if (index < 8) return writer.put(kInlineFloats[index]);
+  if (index == 8) return writer.put("0.15915494309189532");
+  writer.hex(is_float ? value >> 32 : value);
+}
+
+void put_immediate16(Writer& writer, uint16_t value) {
+  const int16_t number = static_cast<int16_t>(value);
+  if (is_inline_integer(number)) return writer.decimal(number);
+  const unsigned index = inline_float16(value);
+  if (index < 8) return writer.put(kInlineFloats[index]);
+  if (index == 8) return writer.put("0.15915494");
+  writer.hex(value);
+}
+
+void put_source(Writer& writer, const Instruction& instruction, const Operand& operand) {
+  const unsigned code = operand.code;
+  if (code >= code::kVgpr0 || code < code::kInt0) return put_register(writer, code, operand.words);
+  if (code <= code::kIntPositiveLast) return writer.decimal(static_cast<int>(code) - code::kInt0);
+  if (code <= code::kIntNegativeLast) return writer.decimal(code::kIntPositiveLast - static_cast<int>(code));
+  if (code >= code::kFloatHalf && code <= code::kFloatMinusFour)
+    return writer.put(kInlineFloats[code - code::kFloatHalf]);
+  switch (code) {
+    case code::kSharedBase:
+      return writer.put("src_shared_base");
+    case code::kSharedLimit:
+      return writer.put("src_shared_limit");
+    case code::kPrivateBase:
+      return writer.put("src_private_base");
+    case code::kPrivateLimit:
+      return writer.put("src_private_limit");
+    case code::kPopsExitingWaveId:
+      return writer.put("src_pops_exiting_wave_id");
+    case code::kInverseTwoPi:
+      return writer.put(operand.words == 2 ? "0.15915494309189532" : "0.15915494");
+    case code::kVccz:
+      return writer.put("src_vccz");
+    case code::kExecz:
+      return writer.put("src_execz");
+    case code::kScc:
+      return writer.put("src_scc");
+    case code::kLdsDirect:
+      return writer.put("src_lds_direct");
+    default:
+      break;
+  }
+  const uint32_t literal = instruction.literal;
+  if (operand.type == Type::f64) return put_immediate64(writer, uint64_t{literal} << 32, true);
+  if (operand.words == 2) return put_immediate64(writer, literal, false);
+  if (is_16_bit(operand.type)) return put_immediate16(writer, static_cast<uint16_t>(literal));
+  put_immediate32(writer, literal);
+}
+
+}  // namespace detail
+
+size_t disassemble(const Instruction& instruction, unsigned wave_size, char* out, size_t capacity) {
+  detail::Writer writer(out, capacity);
+  if (!instruction.row) return 0;
+  switch (instruction.row->encoding) {
+    case Encoding::sop2:
+    case Encoding::sopk:
+    case Encoding::sop1:
+    case Encoding::sopc:
+    case Encoding::sopp:
+      detail::print_scalar(writer, instruction, wave_size);
+      break;
+    case Encoding::smem:
+      detail::print_smem(writer, instruction, wave_size);
+      break;
+    case Encoding::vop1:
+    case Encoding::vop2:
+    case Encoding::vopc:
+    case Encoding::vop3:
+    case Encoding::vop3sd:
+    case Encoding::vop3p:
+    case Encoding::vinterp:
+      detail::print_vector(writer, instruction, wave_size);
+      break;
+    case Encoding::vopd:
+      detail::print_vopd(writer, instruction, wave_size);
+      break;
+    case Encoding::ldsdir:
+      detail::print_ldsdir(writer, instruction, wave_size);
+      break;
+    case Encoding::ds:
+      detail::print_ds(writer, instruction, wave_size);
+      break;
+    case Encoding::flat:
+    case Encoding::global:
+    case Encoding::scratch:
+      detail::print_flat(writer, instruction, wave_size);
+      break;
+    case Encoding::mubuf:
+      detail::print_mubuf(writer, instruction, wave_size);
+      break;
+    case Encoding::mtbuf:
+      detail::print_mtbuf(writer, instruction, wave_size);
+      break;
+    case Encoding::mimg:
+      detail::print_mimg(writer, instruction, wave_size);
+      break;
+    case Encoding::exp:
+      detail::print_exp(writer, instruction, wave_size);
+      break;
+  }
+  return writer.size();
+}
+
+}  // namespace lockstep::isa

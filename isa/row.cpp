@@ -1,0 +1,241 @@
+#include "isa/row.h"
+
+#include <array>
+#include <cstddef>
+
+#include "isa/shape.h"
+
+namespace lockstep::isa {
+namespace {
+
+using enum Opcode;
+
+// A row as the files in isa/rows/ give it; Row adds nothing but a view of its operands.
+struct Source {
+  Opcode opcode;
+  Encoding encoding;
+  uint16_t number;
+  std::string_view name;
+  Shape shape;
+  uint32_t reads;
+  uint32_t writes;
+  Counter counter;
+  Clause clause;
+  uint32_t flags;
+  Opcode base;
+};
+
+constexpr uint32_t kDpp = kCanDpp8 | kCanDpp16;
+constexpr uint32_t kDualY = kInVopdY;
+constexpr uint32_t kDualXY = kInVopdX | kInVopdY;
+constexpr uint32_t kVop3Only = kCanClamp | kCanOmod | kCanOpsel | kOpselInText;
+
+constexpr bool is_vop3(Encoding encoding) {
+  return encoding == Encoding::vop3 || encoding == Encoding::vop3sd || encoding == Encoding::vop3p;
+}
+constexpr bool is_vector_alu(Encoding encoding) {
+  return encoding >= Encoding::vop1 && encoding <= Encoding::vinterp;
+}
+
+// The field that an operand has in an encoding when its row does not say otherwise.
+constexpr Field usual_field(Encoding encoding, Role role) {
+  if (!is_vector_alu(encoding)) return role == Role::dst || role == Role::dst2 ? Field::sdst7 : Field::ssrc8;
+  if (role == Role::dst || encoding == Encoding::vinterp) return Field::vgpr;
+  if (role == Role::src1 && !is_vop3(encoding)) return Field::vgpr;
+  return Field::src9;
+}
+
+constexpr Source scalar(Opcode opcode, Encoding encoding, unsigned number, std::string_view name, Shape shape,
+                        uint32_t reads, uint32_t writes, uint32_t flags, Counter counter = Counter::none,
+                        Clause clause = Clause::none) {
+  for (unsigned i = 0; i < shape.count; ++i) {
+    OperandSpec& spec = shape.specs[i];
+    if (spec.field == Field::none) {
+      spec.field = usual_field(encoding, spec.role);
+      if (spec.field == Field::ssrc8) flags |= kCanLiteral;
+    }
+    spec.modifiers = false;
+  }
+  return {opcode, encoding, static_cast<uint16_t>(number), name, shape, reads, writes, counter, clause,
+          flags,  opcode};
+}
+
+constexpr Source vector(Opcode opcode, Encoding encoding, unsigned number, std::string_view name, Shape shape,
+                        uint32_t reads, uint32_t writes, uint32_t flags, Opcode base) {
+  const bool vop3 = is_vop3(encoding);
+  const bool wide = vop3 || encoding == Encoding::vinterp;
+  if (!wide) flags &= ~kVop3Only;
+  for (unsigned i = 0; i < shape.count; ++i) {
+    OperandSpec& spec = shape.specs[i];
+    if (spec.field == Field::none) {
+      spec.field = usual_field(encoding, spec.role);
+      if (spec.field == Field::src9) flags |= kCanLiteral;
+    }
+    if (vop3 && spec.field == Field::vcc) spec.field = Field::sdst7;
+    if (!vop3 && spec.field == Field::ssrc8 && encoding != Encoding::vop1) spec.field = Field::src9;
+    if (spec.modifiers && (wide || (flags & kCanDpp16))) {
+      flags |= kCanNeg;
+      if (encoding != Encoding::vop3sd && encoding != Encoding::vop3p && encoding != Encoding::vinterp)
+        flags |= kCanAbs;
+    }
+    if ((encoding == Encoding::vop3 || encoding == Encoding::vinterp) && is_16_bit(spec.type))
+      flags |= kCanOpsel;
+  }
+  if (encoding == Encoding::vop3p) flags |= kCanNeg;
+  return {opcode, encoding,      static_cast<uint16_t>(number),
+          name,   shape,         reads,
+          writes, Counter::none, Clause::valu,
+          flags,  base};
+}
+
+using enum Type;
+using namespace shape;
+
+#define SCALAR(encoding, mnemonic, number, operands, reads, writes, flags, ...)          \
+  scalar(mnemonic, Encoding::encoding, number, #mnemonic, Shape operands, reads, writes, \
+         (flags)__VA_OPT__(, ) __VA_ARGS__),
+#define VECTOR(encoding, mnemonic, number, operands, reads, writes, flags) \
+  vector(mnemonic, Encoding::encoding, number, #mnemonic, Shape operands, reads, writes, flags, mnemonic),
+
+constexpr Source kSources[] = {
+#define SOP2(...) SCALAR(sop2, __VA_ARGS__)
+#define SOPK(...) SCALAR(sopk, __VA_ARGS__)
+#define SOP1(...) SCALAR(sop1, __VA_ARGS__)
+#define SOP1_LGKM(...) SCALAR(sop1, __VA_ARGS__, Counter::lgkmcnt)
+#define SOPC(...) SCALAR(sopc, __VA_ARGS__)
+#define SOPP(...) SCALAR(sopp, __VA_ARGS__)
+#define SMEM(mnemonic, number, operands, reads, writes, counter, clause, flags) \
+  SCALAR(smem, mnemonic, number, operands, reads, writes, flags, counter, clause)
+#include "isa/rows/smem.inc"
+#include "isa/rows/sop1.inc"
+#include "isa/rows/sop2.inc"
+#include "isa/rows/sopc.inc"
+#include "isa/rows/sopk.inc"
+#include "isa/rows/sopp.inc"
+
+// The 32-bit forms.
+#define VOP1(...) VECTOR(vop1, __VA_ARGS__)
+#define VOP1_ONLY(...) VECTOR(vop1, __VA_ARGS__)
+#define VOP2(...) VECTOR(vop2, __VA_ARGS__)
+#define VOP2_CARRY(...) VECTOR(vop2, __VA_ARGS__)
+#define VOP2_ONLY(...) VECTOR(vop2, __VA_ARGS__)
+#define VOPC(...) VECTOR(vopc, __VA_ARGS__)
+#include "isa/rows/vop1.inc"
+#include "isa/rows/vop2.inc"
+#include "isa/rows/vopc.inc"
+#undef VOP1
+#undef VOP1_ONLY
+#undef VOP2
+#undef VOP2_CARRY
+#undef VOP2_ONLY
+#undef VOPC
+
+// VOP3: compares keep their number, VOP2 starts at 0x100, VOP1 at 0x180.
+#define VOPC(...) VECTOR(vop3, __VA_ARGS__)
+#define VOP2(mnemonic, number, ...) VECTOR(vop3, mnemonic, 0x100 + number, __VA_ARGS__)
+#define VOP2_CARRY(...)
+#define VOP2_ONLY(...)
+#define VOP1(mnemonic, number, ...) VECTOR(vop3, mnemonic, 0x180 + number, __VA_ARGS__)
+#define VOP1_ONLY(...)
+#define VOP3(...) VECTOR(vop3, __VA_ARGS__)
+#define VOP3SD(...)
+#include "isa/rows/vop1.inc"
+#include "isa/rows/vop2.inc"
+#include "isa/rows/vop3.inc"
+#include "isa/rows/vopc.inc"
+#undef VOP2
+#undef VOP2_CARRY
+#undef VOP3
+#undef VOP3SD
+
+#define VOP2(...)
+#define VOP2_CARRY(mnemonic, number, ...) VECTOR(vop3sd, mnemonic, 0x100 + number, __VA_ARGS__)
+#define VOP3(...)
+#define VOP3SD(...) VECTOR(vop3sd, __VA_ARGS__)
+#include "isa/rows/vop2.inc"
+#include "isa/rows/vop3.inc"
+
+#define VOP3P(...) VECTOR(vop3p, __VA_ARGS__)
+#include "isa/rows/vop3p.inc"
+#define VOPD(mnemonic, number, operands, base, flags) \
+  vector(mnemonic, Encoding::vopd, number, #mnemonic, Shape operands, kExec | kMode, 0, flags, base),
+#include "isa/rows/vopd.inc"
+#define VINTERP(...) VECTOR(vinterp, __VA_ARGS__)
+#include "isa/rows/vinterp.inc"
+};
+
+constexpr size_t kRowCount = std::size(kSources);
+
+constexpr std::array<Row, kRowCount> kRows = [] {
+  std::array<Row, kRowCount> rows{};
+  for (size_t i = 0; i < kRowCount; ++i) {
+    const Source& source = kSources[i];
+    rows[i] = {source.opcode,
+               source.encoding,
+               source.number,
+               source.name,
+               {source.shape.specs.data(), source.shape.count},
+               source.reads,
+               source.writes,
+               source.counter,
+               source.clause,
+               source.flags,
+               source.base};
+  }
+  return rows;
+}();
+
+constexpr size_t kEncodingCount = static_cast<size_t>(Encoding::exp) + 1;
+constexpr size_t kOpcodeCount = static_cast<size_t>(Opcode::count);
+
+// Bits of the OP field, in the order of enum Encoding.
+constexpr std::array<uint8_t, kEncodingCount> kOpBits = {7, 5, 8, 7, 7, 8, 8, 6, 8, 10, 10, 7,
+                                                         5, 7, 2, 8, 7, 7, 7, 8, 4, 8,  0};
+constexpr std::array<uint16_t, kEncodingCount + 1> kFirstSlot = [] {
+  std::array<uint16_t, kEncodingCount + 1> first{};
+  for (size_t i = 0; i < kEncodingCount; ++i) first[i + 1] = first[i] + (1u << kOpBits[i]);
+  return first;
+}();
+
+constexpr uint16_t kNoRow = 0xffff;
+
+constexpr auto kSlots = [] {
+  std::array<uint16_t, kFirstSlot[kEncodingCount]> slots{};
+  for (uint16_t& slot : slots) slot = kNoRow;
+  for (size_t i = 0; i < kRowCount; ++i) {
+    uint16_t& slot = slots[kFirstSlot[static_cast<size_t>(kSources[i].encoding)] + kSources[i].number];
+    if (slot != kNoRow) throw "two rows of one encoding have the same number";
+    slot = static_cast<uint16_t>(i);
+  }
+  return slots;
+}();
+
+constexpr auto kFirstRow = [] {
+  std::array<uint16_t, kOpcodeCount> first{};
+  for (uint16_t& row : first) row = kNoRow;
+  for (size_t i = 0; i < kRowCount; ++i) {
+    uint16_t& row = first[static_cast<size_t>(kSources[i].opcode)];
+    if (row == kNoRow) row = static_cast<uint16_t>(i);
+  }
+  return first;
+}();
+
+}  // namespace
+
+std::span<const Row> rows() {
+  return kRows;
+}
+
+const Row* find_row(Encoding encoding, unsigned number) {
+  const size_t index = static_cast<size_t>(encoding);
+  if (number >> kOpBits[index]) return nullptr;
+  const uint16_t row = kSlots[kFirstSlot[index] + number];
+  return row == kNoRow ? nullptr : &kRows[row];
+}
+
+const Row* find_row(Opcode opcode) {
+  const size_t index = static_cast<size_t>(opcode);
+  return index < kOpcodeCount && kFirstRow[index] != kNoRow ? &kRows[kFirstRow[index]] : nullptr;
+}
+
+}  // namespace lockstep::isa
