@@ -51,10 +51,6 @@ Result<Header> read_header(std::span<const std::byte> bytes, std::string_view wh
   if (h.version > 1 && (h.file_size < h.size || h.file_size > bytes.size()))
     return fail("the compressed bundle claims " + std::to_string(h.file_size) + " bytes, " +
                 std::to_string(bytes.size()) + " are there");
-  uint64_t payload = (h.file_size ? h.file_size : bytes.size()) - h.size;
-  if (h.uncompressed_size > kMaxBytes || h.uncompressed_size > std::max(kAlwaysAllowed, payload * kMaxRatio))
-    return fail("the compressed bundle claims to unpack to " + std::to_string(h.uncompressed_size) +
-                " bytes");
   return h;
 }
 
@@ -82,8 +78,7 @@ Result<size_t> inflate_zlib(std::span<const std::byte> in, uint64_t limit, std::
     if (out.size() > limit) break;
   }
   inflateEnd(&stream);
-  if (status != Z_STREAM_END)
-    return Error{"the zlib data of the compressed bundle is damaged", std::string(where), kDamaged};
+  if (status != Z_STREAM_END) return Error{"the zlib data is damaged", std::string(where), kDamaged};
   return used;
 }
 
@@ -104,33 +99,40 @@ Result<size_t> inflate_zstd(std::span<const std::byte> in, uint64_t limit, std::
     if (ZSTD_isError(status) || out.size() > limit || (status != 0 && stuck)) break;
   }
   ZSTD_freeDStream(stream);
-  if (status != 0)
-    return Error{"the zstd data of the compressed bundle is damaged", std::string(where), kDamaged};
+  if (status != 0) return Error{"the zstd data is damaged", std::string(where), kDamaged};
   return input.pos;
 }
 
 }  // namespace
 
+Result<Decompressed> decompress(Compression method, std::span<const std::byte> packed, uint64_t size,
+                                std::string_view where) {
+  if (size > kMaxBytes || size > std::max(kAlwaysAllowed, packed.size() * kMaxRatio))
+    return Error{"the compressed data claims to unpack to " + std::to_string(size) + " bytes",
+                 std::string(where), kDamaged};
+  Decompressed out;
+  Result<size_t> used = method == Compression::zlib ? inflate_zlib(packed, size, out.bytes, where)
+                                                    : inflate_zstd(packed, size, out.bytes, where);
+  if (!used) return used.error();
+  if (out.bytes.size() != size)
+    return Error{"the compressed data unpacks to " + std::to_string(out.bytes.size()) + " bytes, not the " +
+                     std::to_string(size) + " that its header claims",
+                 std::string(where), kDamaged};
+  out.consumed = *used;
+  return out;
+}
+
 Result<Decompressed> decompress_bundle(std::span<const std::byte> bytes, std::string_view where) {
   Result<Header> header = read_header(bytes, where);
   if (!header) return header.error();
-  size_t end = header->file_size ? header->file_size : bytes.size();
-  auto payload = bytes.subspan(header->size, end - header->size);
-  // Numbers of llvm::compression::Format.
-  constexpr unsigned kZlib = 0, kZstd = 1;
-  Decompressed out;
-  if (header->method != kZlib && header->method != kZstd)
+  if (header->method > static_cast<unsigned>(Compression::zstd))
     return Error{"the compressed bundle has the unknown method " + std::to_string(header->method),
                  std::string(where), "unpack it with the clang-offload-bundler that made it"};
-  Result<size_t> used = header->method == kZlib
-                            ? inflate_zlib(payload, header->uncompressed_size, out.bytes, where)
-                            : inflate_zstd(payload, header->uncompressed_size, out.bytes, where);
-  if (!used) return used.error();
-  if (out.bytes.size() != header->uncompressed_size)
-    return Error{"the compressed bundle unpacks to " + std::to_string(out.bytes.size()) + " bytes, not the " +
-                     std::to_string(header->uncompressed_size) + " that its header claims",
-                 std::string(where), kDamaged};
-  out.consumed = header->file_size ? header->file_size : header->size + *used;
+  size_t end = header->file_size ? header->file_size : bytes.size();
+  Result<Decompressed> out =
+      decompress(static_cast<Compression>(header->method), bytes.subspan(header->size, end - header->size),
+                 header->uncompressed_size, where);
+  if (out) out->consumed = header->file_size ? header->file_size : header->size + out->consumed;
   return out;
 }
 

@@ -1,7 +1,8 @@
-// Compressed offload bundles (CCOB).
+// Compressed offload bundles (CCOB) and compressed sections.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,15 @@ namespace lockstep::loader {
 
 struct Decompressed {
   std::vector<std::byte> bytes;
-  size_t consumed = 0;  // bytes of the input that the compressed bundle took, header included
+  size_t consumed = 0;  // bytes of the input that were used, header included
 };
+
+// Numbers of llvm::compression::Format, which compressed bundles use.
+enum class Compression : unsigned { zlib = 0, zstd = 1 };
+
+// Unpacks `packed` to exactly `size` bytes (data after the end of the stream is left alone).
+Result<Decompressed> decompress(Compression method, std::span<const std::byte> packed, uint64_t size,
+                                std::string_view where);
 
 // Reads the compressed bundle at the start of `bytes`; more may follow it.
 Result<Decompressed> decompress_bundle(std::span<const std::byte> bytes, std::string_view where);

@@ -1,65 +1,375 @@
 #include "loader/source_lines.h"
 
-#include "llvm/DebugInfo/DIContext.h"
-#include "llvm/DebugInfo/DWARF/DWARFContext.h"
-#include "llvm/Object/ELFObjectFile.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include <algorithm>
+#include <cstring>
+
+#include "llvm/BinaryFormat/Dwarf.h"
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Object/ELF.h"
+#include "loader/decompress.h"
 
 namespace lockstep::loader {
+namespace {
 
-struct SourceLines::State {
-  std::unique_ptr<llvm::MemoryBuffer> buffer;
-  std::unique_ptr<llvm::object::ObjectFile> file;
-  std::unique_ptr<llvm::DWARFContext> context;
+namespace dwarf = llvm::dwarf;
+using ElfType = llvm::object::ELF64LE;
+using Bytes = std::vector<std::byte>;
+
+struct DebugSections {
+  Bytes line, line_strings, strings;
 };
 
-SourceLines::SourceLines(const CodeObject& object) : state_(std::make_unique<State>()) {
-  std::span<const std::byte> bytes = object.bytes();
-  state_->buffer = llvm::MemoryBuffer::getMemBufferCopy(
-      llvm::StringRef(reinterpret_cast<const char*>(bytes.data()), bytes.size()), object.name());
-  auto file = llvm::object::ObjectFile::createELFObjectFile(state_->buffer->getMemBufferRef());
-  if (!file) {
-    llvm::consumeError(file.takeError());
-    return;
-  }
-  // Debug information of a damaged file is incomplete, never a reason to refuse the code.
-  auto ignore = [](llvm::Error e) { llvm::consumeError(std::move(e)); };
-  state_->file = std::move(*file);
-  for (const llvm::object::SectionRef& section : state_->file->sections()) {
-    auto name = section.getName();
-    if (!name) {
-      llvm::consumeError(name.takeError());
+// The contents of a section with SHF_COMPRESSED; empty if damaged.
+Bytes unpacked(std::span<const std::byte> bytes) {
+  ElfType::Chdr header;
+  if (bytes.size() < sizeof header) return {};
+  std::memcpy(&header, bytes.data(), sizeof header);
+  Compression method;
+  if (header.ch_type == llvm::ELF::ELFCOMPRESS_ZLIB)
+    method = Compression::zlib;
+  else if (header.ch_type == llvm::ELF::ELFCOMPRESS_ZSTD)
+    method = Compression::zstd;
+  else
+    return {};
+  Result<Decompressed> out =
+      decompress(method, bytes.subspan(sizeof header), header.ch_size, "debug section");
+  return out ? std::move(out->bytes) : Bytes();
+}
+
+template <class T>
+std::optional<T> value_or_ignore(llvm::Expected<T> expected) {
+  if (expected) return *expected;
+  llvm::consumeError(expected.takeError());
+  return std::nullopt;
+}
+
+DebugSections debug_sections(std::span<const std::byte> bytes) {
+  DebugSections out;
+  auto file = value_or_ignore(llvm::object::ELFFile<ElfType>::create(
+      llvm::StringRef(reinterpret_cast<const char*>(bytes.data()), bytes.size())));
+  if (!file) return out;
+  auto sections = value_or_ignore(file->sections());
+  if (!sections) return out;
+  for (const auto& s : *sections) {
+    auto name = value_or_ignore(file->getSectionName(s));
+    if (!name || s.sh_type == llvm::ELF::SHT_NOBITS || s.sh_offset > bytes.size() ||
+        s.sh_size > bytes.size() - s.sh_offset)
       continue;
+    Bytes* into = *name == ".debug_line"       ? &out.line
+                  : *name == ".debug_line_str" ? &out.line_strings
+                  : *name == ".debug_str"      ? &out.strings
+                                               : nullptr;
+    if (!into) continue;
+    auto content = bytes.subspan(s.sh_offset, s.sh_size);
+    *into =
+        s.sh_flags & llvm::ELF::SHF_COMPRESSED ? unpacked(content) : Bytes(content.begin(), content.end());
+  }
+  return out;
+}
+
+// Reads numbers from bytes; once past the end it stays failed and gives zeros.
+class Cursor {
+ public:
+  explicit Cursor(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  bool good() const { return good_; }
+  size_t left() const { return bytes_.size(); }
+
+  std::span<const std::byte> take(uint64_t count) {
+    if (count > bytes_.size()) {
+      good_ = false;
+      bytes_ = {};
+      return {};
     }
-    if (*name != ".debug_info" && *name != ".debug_line") continue;
-    state_->context = llvm::DWARFContext::create(
-        *state_->file, llvm::DWARFContext::ProcessDebugRelocations::Ignore, nullptr, "", ignore, ignore);
-    return;
+    auto out = bytes_.first(count);
+    bytes_ = bytes_.subspan(count);
+    return out;
   }
+
+  uint64_t fixed(unsigned size) {
+    auto part = take(size);
+    uint64_t value = 0;
+    if (!part.empty()) std::memcpy(&value, part.data(), std::min<size_t>(size, 8));
+    return value;
+  }
+
+  uint64_t uleb() {
+    uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      uint64_t byte = fixed(1);
+      if (shift < 64) value |= (byte & 0x7f) << shift;
+      if (!(byte & 0x80) || !good_) return value;
+    }
+  }
+
+  int64_t sleb() {
+    uint64_t value = 0;
+    for (unsigned shift = 0;;) {
+      uint64_t byte = fixed(1);
+      if (shift < 64) value |= (byte & 0x7f) << shift;
+      shift += 7;
+      if (byte & 0x80 && good_) continue;
+      if (byte & 0x40 && shift < 64) value |= ~uint64_t{0} << shift;
+      return static_cast<int64_t>(value);
+    }
+  }
+
+  std::string string() {
+    auto end = std::find(bytes_.begin(), bytes_.end(), std::byte{0});
+    if (end == bytes_.end()) {
+      good_ = false;
+      bytes_ = {};
+      return {};
+    }
+    std::string out(reinterpret_cast<const char*>(bytes_.data()), end - bytes_.begin());
+    bytes_ = bytes_.subspan(out.size() + 1);
+    return out;
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  bool good_ = true;
+};
+
+std::string string_at(const Bytes& section, uint64_t offset) {
+  if (offset >= section.size()) return {};
+  return Cursor(std::span(section).subspan(offset)).string();
 }
 
-SourceLines::~SourceLines() = default;
-SourceLines::SourceLines(SourceLines&&) noexcept = default;
-SourceLines& SourceLines::operator=(SourceLines&&) noexcept = default;
-
-bool SourceLines::has_debug_info() const {
-  return state_->context != nullptr;
+std::string join(const std::string& directory, const std::string& name) {
+  return directory.empty() || name.starts_with('/') ? name : directory + "/" + name;
 }
 
-std::vector<SourceLocation> SourceLines::find(uint64_t address) const {
-  std::vector<SourceLocation> out;
-  if (!state_->context) return out;
-  llvm::DILineInfoSpecifier specifier(llvm::DILineInfoSpecifier::FileLineInfoKind::AbsoluteFilePath,
-                                      llvm::DILineInfoSpecifier::FunctionNameKind::ShortName);
-  llvm::DIInliningInfo frames = state_->context->getInliningInfoForAddress(
-      {address, llvm::object::SectionedAddress::UndefSection}, specifier);
-  auto known = [](const std::string& s) { return s == llvm::DILineInfo::BadString ? std::string() : s; };
-  for (uint32_t i = 0; i < frames.getNumberOfFrames(); ++i) {
-    const llvm::DILineInfo& f = frames.getFrame(i);
-    SourceLocation s{known(f.FunctionName), known(f.FileName), f.Line, f.Column};
-    if (s.line == 0 && s.function.empty()) continue;
-    out.push_back(std::move(s));
+}  // namespace
+
+// One .debug_line section; DWARF 5 chapter 6.2.
+class LineTableReader {
+ public:
+  LineTableReader(const DebugSections& sections, SourceLines& out) : sections_(sections), out_(out) {}
+
+  void read() {
+    Cursor all{sections_.line};
+    while (all.good() && all.left() > 4) {
+      uint64_t length = all.fixed(4);
+      offset_size_ = length == 0xffffffff ? 8 : 4;
+      if (offset_size_ == 8) length = all.fixed(8);
+      read_unit(Cursor(all.take(length)));
+    }
+    using Row = SourceLines::Row;
+    std::sort(out_.rows_.begin(), out_.rows_.end(), [](const Row& a, const Row& b) {
+      if (a.address != b.address) return a.address < b.address;
+      return a.end != b.end ? a.end : a.order < b.order;
+    });
   }
+
+ private:
+  struct Format {
+    uint64_t content, form;
+  };
+  struct Entry {
+    std::string path;
+    uint64_t directory = 0;
+  };
+
+  void read_unit(Cursor unit) {
+    version_ = unit.fixed(2);
+    if (version_ < 2 || version_ > 5) return;
+    if (version_ == 5) unit.take(2);  // address size, segment selector size
+    Cursor header(unit.take(unit.fixed(offset_size_)));
+    minimum_length_ = header.fixed(1);
+    if (version_ >= 4) header.fixed(1);  // operations an instruction: 1 on this target
+    header.fixed(1);                     // default_is_stmt
+    line_base_ = static_cast<int8_t>(header.fixed(1));
+    line_range_ = std::max<uint64_t>(header.fixed(1), 1);
+    opcode_base_ = header.fixed(1);
+    operand_counts_.clear();
+    for (unsigned i = 1; i < opcode_base_; ++i) operand_counts_.push_back(header.fixed(1));
+    first_file_ = out_.files_.size();
+    if (version_ == 5)
+      read_names_v5(header);
+    else
+      read_names_v2(header);
+    if (header.good()) run(unit);
+  }
+
+  void read_names_v2(Cursor& header) {
+    // Directory 0 is that of the compilation, which only .debug_info names.
+    std::vector<std::string> directories{""};
+    for (std::string d = header.string(); !d.empty(); d = header.string()) directories.push_back(d);
+    out_.files_.push_back("");  // files count from 1
+    for (std::string name = header.string(); !name.empty(); name = header.string()) {
+      uint64_t directory = header.uleb();
+      header.uleb();
+      header.uleb();
+      out_.files_.push_back(join(directory < directories.size() ? directories[directory] : "", name));
+    }
+  }
+
+  void read_names_v5(Cursor& header) {
+    std::vector<Entry> directories = read_entries(header);
+    for (size_t i = 1; i < directories.size(); ++i)
+      directories[i].path = join(directories[0].path, directories[i].path);
+    for (const Entry& f : read_entries(header))
+      out_.files_.push_back(
+          join(f.directory < directories.size() ? directories[f.directory].path : "", f.path));
+  }
+
+  std::vector<Entry> read_entries(Cursor& header) {
+    std::vector<Format> formats(header.fixed(1));
+    for (Format& f : formats) {
+      f.content = header.uleb();
+      f.form = header.uleb();
+    }
+    uint64_t count = header.uleb();
+    std::vector<Entry> out;
+    // Without a format an entry takes no bytes, and the count could be anything.
+    if (formats.empty()) return out;
+    for (uint64_t i = 0; i < count && header.good() && header.left(); ++i) {
+      Entry e;
+      for (const Format& f : formats) read_field(header, f, e);
+      out.push_back(std::move(e));
+    }
+    return out;
+  }
+
+  void read_field(Cursor& c, const Format& f, Entry& e) {
+    std::string text;
+    uint64_t number = 0;
+    switch (f.form) {
+      case dwarf::DW_FORM_string:
+        text = c.string();
+        break;
+      case dwarf::DW_FORM_line_strp:
+        text = string_at(sections_.line_strings, c.fixed(offset_size_));
+        break;
+      case dwarf::DW_FORM_strp:
+        text = string_at(sections_.strings, c.fixed(offset_size_));
+        break;
+      case dwarf::DW_FORM_udata:
+        number = c.uleb();
+        break;
+      case dwarf::DW_FORM_data1:
+        number = c.fixed(1);
+        break;
+      case dwarf::DW_FORM_data2:
+        number = c.fixed(2);
+        break;
+      case dwarf::DW_FORM_data4:
+        number = c.fixed(4);
+        break;
+      case dwarf::DW_FORM_data8:
+        number = c.fixed(8);
+        break;
+      case dwarf::DW_FORM_data16:
+        c.take(16);
+        break;
+      case dwarf::DW_FORM_block:
+        c.take(c.uleb());
+        break;
+      default:
+        c.take(UINT64_MAX);  // of unknown length: nothing behind it can be read
+    }
+    if (f.content == dwarf::DW_LNCT_path) e.path = text;
+    if (f.content == dwarf::DW_LNCT_directory_index) e.directory = number;
+  }
+
+  struct Machine {
+    uint64_t address = 0, file = 1, line = 1, column = 0;
+  };
+
+  void emit(const Machine& m, bool end) {
+    // A file number that the header does not list is damage; one empty name stands for all such.
+    uint64_t file = first_file_ + m.file;
+    if (file >= out_.files_.size() || m.file > out_.files_.size()) file = UINT32_MAX;
+    out_.rows_.push_back({m.address, static_cast<uint32_t>(out_.rows_.size()), static_cast<uint32_t>(file),
+                          static_cast<uint32_t>(m.line), static_cast<uint32_t>(m.column), end});
+  }
+
+  void run(Cursor& program) {
+    Machine m;
+    size_t sequence = out_.rows_.size();
+    while (program.good() && program.left()) {
+      uint64_t opcode = program.fixed(1);
+      if (opcode >= opcode_base_) {
+        uint64_t adjusted = opcode - opcode_base_;
+        m.address += adjusted / line_range_ * minimum_length_;
+        m.line += line_base_ + static_cast<int64_t>(adjusted % line_range_);
+        emit(m, false);
+        continue;
+      }
+      switch (opcode) {
+        case 0: {
+          Cursor extended(program.take(program.uleb()));
+          switch (extended.fixed(1)) {
+            case dwarf::DW_LNE_end_sequence:
+              emit(m, true);
+              sequence = out_.rows_.size();
+              m = Machine();
+              break;
+            case dwarf::DW_LNE_set_address:
+              m.address = extended.fixed(extended.left());
+              break;
+          }
+          break;
+        }
+        case dwarf::DW_LNS_copy:
+          emit(m, false);
+          break;
+        case dwarf::DW_LNS_advance_pc:
+          m.address += program.uleb() * minimum_length_;
+          break;
+        case dwarf::DW_LNS_advance_line:
+          m.line += program.sleb();
+          break;
+        case dwarf::DW_LNS_set_file:
+          m.file = program.uleb();
+          break;
+        case dwarf::DW_LNS_set_column:
+          m.column = program.uleb();
+          break;
+        case dwarf::DW_LNS_const_add_pc:
+          m.address += (255 - opcode_base_) / line_range_ * minimum_length_;
+          break;
+        case dwarf::DW_LNS_fixed_advance_pc:
+          m.address += program.fixed(2);
+          break;
+        default:
+          for (unsigned i = 0; i < operand_counts_[opcode - 1]; ++i) program.uleb();
+      }
+    }
+    // A sequence without end would claim every address behind it.
+    out_.rows_.resize(sequence);
+  }
+
+  const DebugSections& sections_;
+  SourceLines& out_;
+  unsigned version_ = 0, offset_size_ = 4;
+  uint64_t minimum_length_ = 1, line_range_ = 1, opcode_base_ = 1;
+  int64_t line_base_ = 0;
+  std::vector<uint8_t> operand_counts_;
+  size_t first_file_ = 0;
+};
+
+SourceLines::SourceLines(const CodeObject& object) {
+  DebugSections sections = debug_sections(object.bytes());
+  LineTableReader(sections, *this).read();
+  for (const Symbol& s : object.symbols())
+    if (s.kind == SymbolKind::function) functions_.push_back({s.address, s.size, s.name});
+}
+
+std::optional<SourceLocation> SourceLines::find(uint64_t address) const {
+  auto after = std::upper_bound(rows_.begin(), rows_.end(), address,
+                                [](uint64_t a, const Row& r) { return a < r.address; });
+  if (after == rows_.begin() || std::prev(after)->end) return std::nullopt;
+  const Row& row = *std::prev(after);
+  SourceLocation out;
+  out.line = row.line;
+  out.column = row.column;
+  if (row.file < files_.size()) out.file = files_[row.file];
+  auto next = std::upper_bound(functions_.begin(), functions_.end(), address,
+                               [](uint64_t a, const Function& f) { return a < f.address; });
+  if (next != functions_.begin() && address - std::prev(next)->address < std::prev(next)->size)
+    out.function = std::prev(next)->name;
   return out;
 }
 

@@ -1,8 +1,10 @@
-// Where in the source an instruction comes from, for code compiled with -g (DWARF).
+// Where in the source an instruction comes from, for code compiled with -g: the line tables of DWARF 2 to 5.
+// LLVM's own DWARF reader crashes on damaged tables (found by tests/loader/mutation_test.cpp), and a damaged
+// file must never take the process down; line tables are all that is needed here, so they are read here.
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,29 +13,40 @@
 namespace lockstep::loader {
 
 struct SourceLocation {
-  std::string function;  // empty if unknown
+  std::string function;  // of the symbol table; empty if no symbol covers the address
   std::string file;      // empty if unknown
-  uint32_t line = 0;     // 0: unknown
+  uint32_t line = 0;     // 0: the compiler made the instruction for no line
   uint32_t column = 0;
 };
 
 class SourceLines {
  public:
-  // Never fails: a code object without debug information has no locations. Keeps its own copy of what it
-  // needs.
+  // Never fails: a code object without debug information, or with damaged tables, has fewer locations.
   explicit SourceLines(const CodeObject& object);
-  ~SourceLines();
-  SourceLines(SourceLines&&) noexcept;
-  SourceLines& operator=(SourceLines&&) noexcept;
 
-  bool has_debug_info() const;
-  // Innermost inlined function first; empty if nothing is known. `address` is as linked. Not safe to call
-  // from two threads at once: the DWARF reader parses on demand.
-  std::vector<SourceLocation> find(uint64_t address) const;
+  bool has_debug_info() const { return !rows_.empty(); }
+  // `address` is as linked. Nothing if no line table covers it.
+  std::optional<SourceLocation> find(uint64_t address) const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  friend class LineTableReader;
+
+  struct Row {
+    uint64_t address;
+    uint32_t order;  // of several rows for one address the last counts
+    uint32_t file;   // index into files_
+    uint32_t line;
+    uint32_t column;
+    bool end;  // one past a sequence
+  };
+  struct Function {
+    uint64_t address, size;
+    std::string name;
+  };
+
+  std::vector<Row> rows_;  // sorted by address; the end of a sequence before the start of the next
+  std::vector<std::string> files_;
+  std::vector<Function> functions_;
 };
 
 }  // namespace lockstep::loader

@@ -73,8 +73,7 @@ TEST_P(EveryVersion, HasTheKernelsOfTheSource) {
   EXPECT_EQ(k->descriptor.kernarg_size, k->metadata->kernarg_segment_size);
   EXPECT_EQ(k->descriptor.wave_size(), 32u);
   EXPECT_GE(k->descriptor.vgpr_count(), *k->metadata->vgpr_count);
-  EXPECT_EQ(k->descriptor.rsrc2.user_sgpr_count,
-            k->descriptor.enabled_user_sgprs() <= 16 ? k->descriptor.rsrc2.user_sgpr_count : 0);
+  EXPECT_GE(k->descriptor.rsrc2.user_sgpr_count, k->descriptor.enabled_user_sgprs());
   EXPECT_TRUE(k->descriptor.properties.kernarg_segment_pointer);
   EXPECT_TRUE(k->descriptor.rsrc2.workgroup_id_x);
   EXPECT_TRUE(k->descriptor.rsrc1.memory_ordered);

@@ -68,8 +68,9 @@ void mutate(FileBytes& bytes, Random& random) {
 
 TEST(Mutation, DamagedFilesNeverCrash) {
   std::vector<FileBytes> seeds;
-  for (const char* name : {"kernels_v4.co", "kernels_v5.co", "kernels_v6.co", "kernels_debug.co",
-                           "kernels_generic.co", "relocations.co", "program_compressed.o"})
+  for (const char* name :
+       {"kernels_v4.co", "kernels_v5.co", "kernels_v6.co", "kernels_debug.co", "kernels_debug_zlib.co",
+        "kernels_debug_v4.co", "kernels_generic.co", "relocations.co", "program_compressed.o"})
     seeds.push_back(read_fixture(name));
   FileBytes small = make_bundle({{"host-x86_64-unknown-linux-gnu-", {}},
                                  {"hipv4-amdgcn-amd-amdhsa--gfx1100", read_fixture("relocations.co")}},
