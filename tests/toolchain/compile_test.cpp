@@ -1,0 +1,249 @@
+#include "toolchain/compile.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/toolchain/object_file.h"
+#include "toolchain/process.h"
+
+namespace lockstep::toolchain {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A cache of its own for these tests: they must not depend on what an earlier run left behind.
+class CompileTest : public testing::Test {
+ public:
+  static void SetUpTestSuite() {
+    cache_ = fs::path(testing::TempDir()) / ("lockstep_cache_" + std::to_string(getpid()));
+    fs::create_directories(cache_);
+    setenv("XDG_CACHE_HOME", cache_.c_str(), 1);
+  }
+  static void TearDownTestSuite() { fs::remove_all(cache_); }
+
+ protected:
+  static inline fs::path cache_;
+};
+
+constexpr char kOpenCl[] =
+    "__kernel void copy(__global const uint* restrict from, __global uint* restrict to) {\n"
+    "  to[get_global_id(0)] = from[get_global_id(0)];\n"
+    "}\n";
+constexpr char kHip[] =
+    "#include <hip/hip_runtime.h>\n"
+    "extern \"C\" __global__ void scale(float* x, float by) { x[blockIdx.x * blockDim.x + threadIdx.x] *= "
+    "sinf(by); }\n";
+
+TEST_F(CompileTest, OpenClAtEveryLevelAndWaveSize) {
+  for (const unsigned level : {0u, 1u, 2u, 3u})
+    for (const unsigned wave_size : {32u, 64u}) {
+      Options options;
+      options.optimization = level;
+      options.wave_size = wave_size;
+      const Result result = compile_text(Language::opencl, kOpenCl, "copy.cl", options);
+      ASSERT_TRUE(result) << result.diagnostics;
+      EXPECT_EQ(result.diagnostics, "");
+      const auto kernel = ObjectFile(result.code_object).descriptor("copy");
+      ASSERT_TRUE(kernel);
+      EXPECT_EQ((kernel->kernel_code_properties >> 10) & 1, wave_size == 32);
+    }
+}
+
+TEST_F(CompileTest, EveryCodeObjectVersion) {
+  for (const unsigned version : {4u, 5u, 6u}) {
+    Options options;
+    options.code_object_version = version;
+    const Result result = compile_text(Language::opencl, kOpenCl, "copy.cl", options);
+    ASSERT_TRUE(result) << result.diagnostics;
+    EXPECT_EQ(ObjectFile(result.code_object).abi_version(), version - 2);
+  }
+}
+
+TEST_F(CompileTest, EveryProcessor) {
+  for (const char* processor : {"gfx1100", "gfx1101", "gfx1102", "gfx1103"}) {
+    Options options;
+    options.processor = processor;
+    EXPECT_TRUE(compile_text(Language::opencl, kOpenCl, "copy.cl", options));
+    EXPECT_TRUE(compile_text(Language::hip, kHip, "scale.hip", options));
+  }
+}
+
+TEST_F(CompileTest, HipWithoutRocm) {
+  for (const unsigned level : {0u, 3u})
+    for (const unsigned wave_size : {32u, 64u}) {
+      Options options;
+      options.optimization = level;
+      options.wave_size = wave_size;
+      const Result result = compile_text(Language::hip, kHip, "scale.hip", options);
+      ASSERT_TRUE(result) << result.diagnostics;
+      EXPECT_TRUE(ObjectFile(result.code_object).descriptor("scale"));
+    }
+}
+
+// Every function that the HIP header offers is at least instantiated, in both wave sizes.
+TEST_F(CompileTest, HipHeaderCompilesInFull) {
+  constexpr char text[] = R"(
+#include <hip/hip_fp16.h>
+#include <hip/hip_runtime.h>
+__constant__ float table[4] = {1, 2, 3, 4};
+__device__ int counter;
+__global__ __launch_bounds__(256) void all(float* f, double* d, unsigned* u, unsigned long long* ull, half2* h, int* s) {
+  const int i = threadIdx.x + blockIdx.y * blockDim.z + gridDim.x;
+  f[i] = sinf(f[i]) + cos(f[i]) + powf(f[i], 2.5f) + fmaxf(f[i], 1.0f) + table[i & 3] + __expf(f[i]) + fmaf(f[i], 2, 3);
+  d[i] = sin(d[i]) + exp(d[i]) + fabs(d[i]) + pow(d[i], 3.0) + sqrt(d[i]) + fma(d[i], 2.0, 3.0);
+  atomicAdd(&counter, 1); atomicAdd(f, 1.0f); atomicSub(u, 1); atomicMin(s, 1); atomicMax(u, 3); atomicAnd(u, 3);
+  atomicOr(u, 3); atomicXor(u, 3); atomicExch(u, 3); atomicCAS(u, 1, 2); atomicInc(u, 7); atomicDec(u, 7);
+  atomicAdd(ull, 1); atomicCAS(ull, 1, 2);
+  u[i] = __popc(i) + __clz(i) + __ffs(i) + __brev(i) + __umulhi(i, i) + __any(i == 2) + __all(i == 3) + warpSize;
+  ull[i] = __ballot(i > 3) + __activemask() + clock64() + wall_clock64() + __shfl_xor(ull[i], 1) + __popcll(ull[i]);
+  f[i] += __shfl(f[i], 3) + __shfl_up(f[i], 1) + __shfl_down(f[i], 2, 16);
+  h[i] = __hfma2(h[i], h[i], __floats2half2_rn(1, 2)) + __hmul2(h[i], h[i]);
+  s[i] = __mulhi(i, i) + __mul24(i, i) + __float_as_int(f[i]) + min(i, 3) + max(i, 4) + abs(i) + isnan(f[i]);
+  const float4 four = make_float4(1, 2, 3, 4);
+  f[i + 1] = four.x + four.w;
+  const dim3 block = blockIdx;
+  assert(block.x < 1000);
+  __syncthreads(); __threadfence(); __threadfence_block(); __threadfence_system();
+}
+)";
+  for (const unsigned wave_size : {32u, 64u}) {
+    Options options;
+    options.wave_size = wave_size;
+    options.code_object_version = wave_size == 32 ? 5 : 4;
+    const Result result = compile_text(Language::hip, text, "all.hip", options);
+    EXPECT_TRUE(result) << result.diagnostics;
+    EXPECT_EQ(result.diagnostics, "");
+  }
+}
+
+TEST_F(CompileTest, WaveScansCompileWithoutOptimization) {
+  Options options;
+  options.optimization = 0;
+  const Result result =
+      compile_text(Language::opencl,
+                   "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
+                   "__kernel void scan(__global uint* x) {\n"
+                   "  x[get_global_id(0)] = sub_group_scan_inclusive_add(x[get_global_id(0)]);\n}\n",
+                   "scan.cl", options);
+  EXPECT_TRUE(result) << result.diagnostics;
+}
+
+TEST_F(CompileTest, PrintfLowersToThePrintfBuffer) {
+  for (const unsigned version : {4u, 5u}) {
+    Options options;
+    options.code_object_version = version;
+    const Result result = compile_text(
+        Language::opencl, "__kernel void say(int x) { printf(\"x is %d\\n\", x); }\n", "say.cl", options);
+    ASSERT_TRUE(result) << result.diagnostics;
+    const std::string_view bytes(reinterpret_cast<const char*>(result.code_object.data()),
+                                 result.code_object.size());
+    EXPECT_NE(bytes.find("hidden_printf_buffer"), bytes.npos);
+    EXPECT_NE(bytes.find("amdhsa.printf"), bytes.npos);
+  }
+}
+
+TEST_F(CompileTest, ErrorsNameTheSource) {
+  const Result opencl = compile_text(Language::opencl, "__kernel void f(int x) {\n  y = x;\n}\n", "bad.cl");
+  EXPECT_FALSE(opencl);
+  EXPECT_NE(opencl.diagnostics.find("bad.cl:2:3: error:"), std::string::npos) << opencl.diagnostics;
+  const Result hip = compile_text(Language::hip, "\n__global__ void f() { y = 1; }\n", "bad.hip");
+  EXPECT_FALSE(hip);
+  EXPECT_NE(hip.diagnostics.find("bad.hip:2"), std::string::npos) << hip.diagnostics;
+}
+
+TEST_F(CompileTest, FilesAndIncludeDirectories) {
+  const fs::path directory = cache_ / "sources";
+  fs::create_directories(directory / "include");
+  std::ofstream(directory / "include/value.h") << "#define VALUE 7\n";
+  std::ofstream(directory / "-kernel.cl")
+      << "#include \"value.h\"\n__kernel void f(__global int* x) { *x = VALUE; }\n";
+  Options options;
+  options.include_directories.push_back(directory / "include");
+  EXPECT_TRUE(compile_file(Language::opencl, directory / "-kernel.cl", options));
+  std::ofstream(directory / "value.inc") << "s_mov_b32 s0, 7\n";
+  std::ofstream(directory / "kernel.s") << ".include \"value.inc\"\n";
+  options.include_directories = {directory};
+  const Result assembled = compile_file(Language::assembly, directory / "kernel.s", options);
+  EXPECT_TRUE(assembled) << assembled.diagnostics;
+}
+
+TEST_F(CompileTest, MissingThingsAreNamedWithTheirPackage) {
+  EXPECT_NE(
+      compile_file(Language::opencl, "/nonexistent/a.cl").diagnostics.find("cannot read /nonexistent/a.cl"),
+      std::string::npos);
+  EXPECT_NE(compile_file(Language::opencl, "/").diagnostics.find("it is a directory"), std::string::npos);
+  setenv("LOCKSTEP_CLANG", "/nonexistent/clang", 1);
+  const Result result = compile_text(Language::opencl, kOpenCl, "copy.cl");
+  unsetenv("LOCKSTEP_CLANG");
+  EXPECT_FALSE(result);
+  EXPECT_NE(result.diagnostics.find("install the Debian package clang-19"), std::string::npos)
+      << result.diagnostics;
+}
+
+TEST_F(CompileTest, ProcessesMayPrepareTheCacheAtTheSameTime) {
+  const fs::path cache = cache_ / "race";
+  fs::create_directories(cache);
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      setenv("XDG_CACHE_HOME", cache.c_str(), 1);
+      execl("/proc/self/exe", "test_toolchain", "--gtest_filter=DISABLED_Child.*",
+            "--gtest_also_run_disabled_tests", nullptr);
+      _exit(127);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  int entries = 0;
+  for (const auto& entry : fs::directory_iterator(cache / "lockstep")) {
+    EXPECT_EQ(entry.path().filename().string().find(".part-"), std::string::npos);
+    ++entries;
+  }
+  EXPECT_EQ(entries, 1);
+}
+
+// Run by the test above in processes of its own.
+TEST(DISABLED_Child, PreparesTheCache) {
+  std::string error;
+  EXPECT_FALSE(prepared_directory(error).empty()) << error;
+}
+
+TEST(Process, FeedsAndDrainsAtOnce) {
+  const std::string input(1 << 20, 'x');
+  const ProcessResult result = run_process({"cat"}, input);
+  ASSERT_TRUE(result.started);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.output, input);
+}
+
+TEST(Process, ChildThatIgnoresItsInputDoesNotEndUs) {
+  const ProcessResult result = run_process({"false"}, std::string(1 << 20, 'x'));
+  ASSERT_TRUE(result.started);
+  EXPECT_EQ(result.exit_code, 1);
+}
+
+TEST(Process, MissingProgramIsReported) {
+  const ProcessResult result = run_process({"/nonexistent/program"}, "");
+  EXPECT_FALSE(result.started);
+  EXPECT_NE(result.output.find("/nonexistent/program"), std::string::npos);
+}
+
+TEST(LanguageOf, KnowsExtensions) {
+  EXPECT_EQ(language_of("a/b.s"), Language::assembly);
+  EXPECT_EQ(language_of("b.cl"), Language::opencl);
+  EXPECT_EQ(language_of("b.hip"), Language::hip);
+  EXPECT_EQ(language_of("b.co"), std::nullopt);
+  EXPECT_EQ(language_of("b"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace lockstep::toolchain

@@ -1,0 +1,258 @@
+#include "toolchain/compile.h"
+
+#include <llvm/Config/llvm-config.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+
+#include "toolchain/device_libraries.h"
+#include "toolchain/files.h"
+#include "toolchain/headers.h"
+#include "toolchain/options.h"
+#include "toolchain/process.h"
+
+namespace lockstep::toolchain {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Raise when what prepared_directory() puts into the cache changes other than through its inputs.
+constexpr unsigned kCacheFormat = 2;
+
+class Hash {  // FNV-1a
+ public:
+  void add(std::string_view text) {
+    for (const char c : text) value_ = (value_ ^ uint8_t(c)) * 0x100000001b3u;
+    value_ = (value_ ^ 0xff) * 0x100000001b3u;
+  }
+  void add(uint64_t number) { add(std::to_string(number)); }
+  std::string text() const {
+    char digits[17];
+    snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(value_));
+    return digits;
+  }
+
+ private:
+  uint64_t value_ = 0xcbf29ce484222325u;
+};
+
+std::string cache_key(const fs::path& libraries) {
+  Hash hash;
+  hash.add(kCacheFormat);
+  hash.add(LLVM_VERSION_STRING);
+  for (const char* name : {"opencl.bc", "ockl.bc", "ocml.bc"}) {
+    std::error_code ignored;
+    hash.add((libraries / name).string());
+    hash.add(fs::file_size(libraries / name, ignored));
+    hash.add(uint64_t(fs::last_write_time(libraries / name, ignored).time_since_epoch().count()));
+  }
+  for (const Header& header : embedded_headers()) {
+    hash.add(header.path);
+    hash.add(header.text);
+  }
+  return hash.text();
+}
+
+bool fill(const fs::path& directory, const fs::path& libraries, std::string& error) {
+  std::error_code failed;
+  fs::create_directory(directory / "bitcode", failed);
+  if (failed) {
+    error = "cannot make " + (directory / "bitcode").string() + ": " + failed.message();
+    return false;
+  }
+  if (!prepare_device_libraries(libraries, directory / "bitcode", error)) return false;
+  for (const Header& header : embedded_headers()) {
+    const fs::path path = directory / "include" / header.path;
+    fs::create_directories(path.parent_path(), failed);
+    if (!write_file(path, header.text, error)) return false;
+  }
+  return true;
+}
+
+// Processes may prepare at the same time: each fills a directory of its own, and one rename wins.
+fs::path prepare(std::string& error) {
+  const fs::path libraries = find_device_libraries(error);
+  if (libraries.empty()) return {};
+  const fs::path cache = user_cache_directory(error);
+  if (cache.empty()) return {};
+  const fs::path ready = cache / ("toolchain-" + cache_key(libraries));
+  std::error_code failed;
+  if (fs::exists(ready, failed)) return ready;
+  const fs::path staging = make_staging_directory(ready, error);
+  if (staging.empty()) return {};
+  const bool filled = fill(staging, libraries, error);
+  if (filled) fs::rename(staging, ready, failed);
+  std::error_code ignored;
+  if (!filled || failed) fs::remove_all(staging, ignored);
+  if (!filled) return {};
+  if (failed && !fs::exists(ready, ignored)) {
+    error = "cannot rename " + staging.string() + " to " + ready.string() + ": " + failed.message();
+    return {};
+  }
+  return ready;
+}
+
+std::string find_clang() {
+  const char* chosen = std::getenv("LOCKSTEP_CLANG");
+  if (chosen && *chosen) return chosen;
+  const std::string found = find_in_path("clang-19");
+  if (!found.empty()) return found;
+  constexpr char kDebianPath[] = "/usr/lib/llvm-19/bin/clang";
+  return access(kDebianPath, X_OK) == 0 ? kDebianPath : "";
+}
+
+bool rocm_headers_installed() {
+  for (const char* path : {"/opt/rocm/include/hip/hip_runtime.h", "/usr/include/hip/hip_runtime.h"})
+    if (access(path, R_OK) == 0) return true;
+  return false;
+}
+
+void add_language_flags(std::vector<std::string>& arguments, Language language, const Options& options,
+                        const fs::path& prepared, bool uses_printf) {
+  if (language == Language::opencl) {
+    for (const char* flag : {"-x", "cl", "--target=amdgcn-amd-amdhsa"}) arguments.push_back(flag);
+    arguments.push_back("-mcpu=" + options.processor);
+    arguments.push_back("-cl-std=" + options.opencl_standard);
+    if (uses_printf) {
+      arguments.push_back("-include");
+      arguments.push_back(prepared / "include/lockstep/opencl_printf.h");
+    }
+    return;
+  }
+  for (const char* flag : {"-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output"})
+    arguments.push_back(flag);
+  arguments.push_back("--offload-arch=" + options.processor);
+  arguments.push_back("-std=" + options.hip_standard);
+  if (rocm_headers_installed()) return;
+  arguments.push_back("-DLOCKSTEP_CODE_OBJECT_VERSION=" + std::to_string(options.code_object_version));
+  arguments.push_back("-nogpuinc");
+  arguments.push_back("-isystem");
+  arguments.push_back(prepared / "include");
+}
+
+// What a message of clang means for somebody who did not install it.
+std::string advice(const std::string& messages) {
+  if (messages.find("ld.lld") != messages.npos && messages.find("doesn't exist") != messages.npos)
+    return "note: the linker is missing: install the Debian package lld-19 (apt-get install lld-19)\n";
+  if (messages.find("undefined hidden symbol: __printf_alloc") != messages.npos ||
+      messages.find("undefined symbol: __printf_alloc") != messages.npos)
+    return "note: printf is used in an included file: write its name in the main source too, or pass "
+           "-include "
+           "lockstep/opencl_printf.h\n";
+  return {};
+}
+
+Result run_clang(Language language, const std::string& input_path, std::string_view input_text,
+                 bool uses_printf, const Options& options) {
+  Result result;
+  const auto fail = [&result](const std::string& why) {
+    result.diagnostics = "error: " + why + "\n";
+    return result;
+  };
+  std::string error;
+  const std::string clang = find_clang();
+  if (clang.empty())
+    return fail("clang-19 is needed to compile " + std::string(name(language)) +
+                " and was not found in PATH: install the Debian package clang-19 (apt-get install clang-19), "
+                "or name the "
+                "compiler in LOCKSTEP_CLANG");
+  const fs::path prepared = prepared_directory(error);
+  if (prepared.empty()) return fail(error);
+  const TemporaryDirectory directory;
+  if (directory.path().empty()) return fail(directory.error());
+  const fs::path output = directory.path() / "kernel.co";
+
+  std::vector<std::string> arguments = {clang, "-fno-color-diagnostics"};
+  add_language_flags(arguments, language, options, prepared, uses_printf);
+  arguments.push_back("--rocm-device-lib-path=" + (prepared / "bitcode").string());
+  arguments.push_back("-mcode-object-version=" + std::to_string(options.code_object_version));
+  arguments.push_back(options.wave_size == 64 ? "-mwavefrontsize64" : "-mno-wavefrontsize64");
+  arguments.push_back("-O" + std::to_string(options.optimization));
+  if (options.debug_info) arguments.push_back("-g");
+  for (const fs::path& include : options.include_directories) arguments.push_back("-I" + include.string());
+  for (const std::string& flag : options.extra_flags) arguments.push_back(flag);
+  for (const std::string& last : {std::string("-o"), output.string(), input_path}) arguments.push_back(last);
+
+  const ProcessResult process = run_process(arguments, input_text);
+  if (!process.started)
+    return fail(process.output + ": install the Debian package clang-19, or set LOCKSTEP_CLANG");
+  result.diagnostics = process.output;
+  if (process.exit_code != 0) {
+    if (result.diagnostics.empty())
+      result.diagnostics = "error: " + clang + " ended with code " + std::to_string(process.exit_code) + "\n";
+    result.diagnostics += advice(result.diagnostics);
+    return result;
+  }
+  if (!read_file(output, result.code_object, error)) result.diagnostics += "error: " + error + "\n";
+  return result;
+}
+
+}  // namespace
+
+std::string check(const Options& options) {
+  if (options.wave_size != 32 && options.wave_size != 64)
+    return "the wave size is 32 or 64, not " + std::to_string(options.wave_size);
+  if (options.code_object_version < 4 || options.code_object_version > 6)
+    return "the code object version is 4, 5 or 6, not " + std::to_string(options.code_object_version);
+  if (options.optimization > 3)
+    return "the optimization level is 0 to 3, not " + std::to_string(options.optimization);
+  if (!options.processor.starts_with("gfx11"))
+    return "the processor is one of gfx1100, gfx1101, gfx1102, gfx1103, not " + options.processor;
+  return {};
+}
+
+std::string_view name(Language language) {
+  switch (language) {
+    case Language::assembly:
+      return "assembly";
+    case Language::opencl:
+      return "OpenCL C";
+    case Language::hip:
+      return "HIP";
+  }
+  return "";
+}
+
+std::optional<Language> language_of(const fs::path& path) {
+  const std::string extension = path.extension();
+  if (extension == ".s" || extension == ".S" || extension == ".asm") return Language::assembly;
+  if (extension == ".cl") return Language::opencl;
+  if (extension == ".hip" || extension == ".cu") return Language::hip;
+  return std::nullopt;
+}
+
+fs::path prepared_directory(std::string& error) {
+  static std::mutex mutex;
+  static fs::path prepared;
+  const std::lock_guard lock(mutex);
+  std::error_code ignored;
+  if (prepared.empty() || !fs::exists(prepared, ignored)) prepared = prepare(error);
+  return prepared;
+}
+
+Result compile_text(Language language, std::string_view text, std::string_view name, const Options& options) {
+  if (language == Language::assembly) return assemble(text, name, options);
+  if (const std::string problem = check(options); !problem.empty()) return {{}, "error: " + problem + "\n"};
+  std::string quoted;
+  for (const char c : name) quoted += c == '"' || c == '\\' || c == '\n' ? '_' : c;
+  const std::string input = "#line 1 \"" + quoted + "\"\n" + std::string(text);
+  return run_clang(language, "-", input, text.find("printf") != text.npos, options);
+}
+
+Result compile_file(Language language, const fs::path& path, const Options& options) {
+  std::vector<std::byte> bytes;
+  std::string error;
+  if (!read_file(path, bytes, error)) return {{}, "error: " + error + "\n"};
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (language == Language::assembly) return assemble(text, path.string(), options);
+  if (const std::string problem = check(options); !problem.empty()) return {{}, "error: " + problem + "\n"};
+  // A path may look like an option.
+  const std::string shown = path.string().starts_with("-") ? "./" + path.string() : path.string();
+  return run_clang(language, shown, {}, text.find("printf") != text.npos, options);
+}
+
+}  // namespace lockstep::toolchain

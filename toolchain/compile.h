@@ -1,0 +1,64 @@
+// Turns assembly, OpenCL C and HIP source into gfx11 code objects (loadable ELF shared objects).
+// Assembly goes through LLVM's assembler and lld inside the process; OpenCL C and HIP are compiled by
+// clang-19 as a child process with Debian's rocm-device-libs.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::toolchain {
+
+enum class Language { assembly, opencl, hip };
+
+// By file extension: .s .S .asm, .cl, .hip .cu; nothing for others (.cpp too: it may be a host program).
+std::optional<Language> language_of(const std::filesystem::path& path);
+std::string_view name(Language language);
+
+// The kernel that is put round an assembly listing that has no .amdhsa_kernel of its own. Defaults are
+// generous: a listing seldom says what it needs. Registers at entry: s[0:1] kernel arguments, s2 s3 s4
+// work-group id, v0 work-item id (x | y << 10 | z << 20). A listing that does not end the wave gets an
+// s_endpgm.
+struct ListingKernel {
+  std::string name = "main";
+  unsigned vgprs = 256;
+  unsigned lds_bytes = 65536;
+  unsigned scratch_bytes_per_lane = 16384;
+  unsigned kernarg_bytes = 1024;
+};
+
+struct Options {
+  std::string processor = "gfx1100";  // any gfx11 that LLVM 19 knows
+  unsigned wave_size = 32;            // 32 or 64
+  unsigned code_object_version = 5;   // 4, 5 or 6
+  bool debug_info = false;            // -g: line tables, so that a fault can name the source line
+  unsigned optimization = 2;          // 0 to 3; not for assembly
+  std::string opencl_standard = "CL2.0";
+  std::string hip_standard = "c++20";
+  std::vector<std::filesystem::path> include_directories;
+  std::vector<std::string> extra_flags;  // passed to clang as they are; not for assembly
+  ListingKernel listing;
+};
+
+struct Result {
+  std::vector<std::byte> code_object;  // empty if compilation failed
+  std::string diagnostics;  // errors and warnings, "file:line:column: error: ..." where there is a place
+
+  explicit operator bool() const { return !code_object.empty(); }
+};
+
+// `name` stands for the source in messages and in debug information. None of these throws for bad input or a
+// missing compiler: the result says what is wrong and how to mend it. All may be called from several threads.
+Result assemble(std::string_view text, std::string_view name, const Options& options = {});
+Result compile_text(Language language, std::string_view text, std::string_view name,
+                    const Options& options = {});
+Result compile_file(Language language, const std::filesystem::path& path, const Options& options = {});
+
+// The directory with device libraries for gfx11 and our HIP headers (sub-directories `bitcode` and
+// `include`), made on first use in the user's cache. Empty on failure, with the reason in `error`.
+std::filesystem::path prepared_directory(std::string& error);
+
+}  // namespace lockstep::toolchain

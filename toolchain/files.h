@@ -1,0 +1,40 @@
+// Small file matters of this folder: whole-file reading and writing, temporary and cache directories.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::toolchain {
+
+// A fresh private directory that vanishes with the object.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  // Empty if none could be made; error() says why.
+  const std::filesystem::path& path() const { return path_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  std::filesystem::path path_;
+  std::string error_;
+};
+
+// A writable directory of this user that outlives the process: $XDG_CACHE_HOME/lockstep, ~/.cache/lockstep,
+// or lockstep-<uid> in the temporary directory if it belongs to this user alone. Empty on failure.
+std::filesystem::path user_cache_directory(std::string& error);
+
+// Makes an empty directory beside `final_path` to be filled and then renamed to it. Empty on failure.
+std::filesystem::path make_staging_directory(const std::filesystem::path& final_path, std::string& error);
+
+bool read_file(const std::filesystem::path& path, std::vector<std::byte>& out, std::string& error);
+bool write_file(const std::filesystem::path& path, std::string_view contents, std::string& error);
+
+}  // namespace lockstep::toolchain
