@@ -72,14 +72,16 @@ struct Instruction {
   uint8_t attribute = 0, attribute_channel = 0;  // LDSDIR
 
   // Memory
-  int32_t offset = 0;                // FLAT, MUBUF, SMEM: sign-extended byte offset; DS single: 16-bit
+  uint16_t offset_field = 0;  // FLAT: OFFSET as encoded; the hardware ignores its top bit, LLVM prints it
+  int32_t offset = 0;         // FLAT, MUBUF, SMEM: sign-extended byte offset; DS single: 16-bit
   uint8_t offset0 = 0, offset1 = 0;  // DS two-address
   bool glc = false, slc = false, dlc = false, gds = false, tfe = false, lwe = false, lds = false;
   bool offen = false, idxen = false;
   uint8_t format = 0;          // MTBUF
   uint8_t dmask = 0, dim = 0;  // MIMG
   bool unorm = false, r128 = false, a16 = false, d16 = false;
-  uint8_t nsa_dwords = 0;  // MIMG: number of extra address dwords
+  uint8_t nsa_dwords = 0;                     // MIMG: number of extra address dwords
+  std::array<uint8_t, 5> nsa_registers = {};  // MIMG with NSA: its VGPR fields, used or not
 
   // Export
   uint8_t export_target = 0, export_enable = 0;

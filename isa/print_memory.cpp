@@ -1,28 +1,288 @@
-// LDSDIR, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, MIMG, EXP.
+// LDSDIR, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, EXP in LLVM's spelling.
+#include <array>
+#include <bit>
+
 #include "isa/detail.h"
 
 namespace lockstep::isa::detail {
+namespace {
+
+void put_next(Writer& writer, bool& first) {
+  if (first)
+    writer.put(' ');
+  else
+    writer.put(std::string_view(", "));
+  first = false;
+}
+
+// SGPR groups, of which NULL has no size.
+void put_scalar(Writer& writer, unsigned code, unsigned words) {
+  put_register(writer, code, code == code::kNull ? 1 : words);
+}
+
+void put_offset(Writer& writer, std::string_view key, int64_t value) {
+  if (!value) return;
+  writer.put(key);
+  writer.decimal(value);
+}
+
+void put_cache_bits(Writer& writer, const Instruction& instruction) {
+  if (instruction.glc) writer.put(std::string_view(" glc"));
+  if (instruction.slc) writer.put(std::string_view(" slc"));
+  if (instruction.dlc) writer.put(std::string_view(" dlc"));
+}
+
+// The fields of the offset of ds_swizzle_b32 (guide 16.15, DS_SWIZZLE_B32): quad mode has bit 15 set;
+// bit-mask mode has and-, or- and xor-mask of five bits each, which LLVM names by what they do together.
+void put_swizzle(Writer& writer, uint32_t offset) {
+  if (!offset) return;
+  writer.put(std::string_view(" offset:"));
+  if (offset >> 15) {
+    if ((offset & 0xff00) != 0x8000) {
+      writer.decimal(offset);
+      return;
+    }
+    writer.put(std::string_view("swizzle(QUAD_PERM"));
+    for (unsigned lane = 0; lane < 4; ++lane) {
+      writer.put(',');
+      writer.decimal(bits(offset, 2 * lane, 2));
+    }
+    writer.put(')');
+    return;
+  }
+  const uint32_t and_mask = bits(offset, 0, 5), or_mask = bits(offset, 5, 5), xor_mask = bits(offset, 10, 5);
+  const uint32_t group = 32 - and_mask;
+  if (and_mask == 31 && or_mask == 0 && std::has_single_bit(xor_mask)) {
+    writer.put(std::string_view("swizzle(SWAP,"));
+    writer.decimal(xor_mask);
+  } else if (and_mask == 31 && or_mask == 0 && xor_mask && std::has_single_bit(xor_mask + 1)) {
+    writer.put(std::string_view("swizzle(REVERSE,"));
+    writer.decimal(xor_mask + 1);
+  } else if (group > 1 && std::has_single_bit(group) && or_mask < group && xor_mask == 0) {
+    writer.put(std::string_view("swizzle(BROADCAST,"));
+    writer.decimal(group);
+    writer.put(',');
+    writer.decimal(or_mask);
+  } else {
+    writer.put(std::string_view("swizzle(BITMASK_PERM,\""));
+    const uint32_t of_zero = or_mask ^ xor_mask, of_one = (and_mask | or_mask) ^ xor_mask;
+    for (int bit = 4; bit >= 0; --bit) {
+      const unsigned to = 2 * bits(of_zero, bit, 1) + bits(of_one, bit, 1);
+      writer.put("0pi1"[to]);
+    }
+    writer.put('"');
+  }
+  writer.put(')');
+}
+
+constexpr std::array<std::string_view, 64> kBufferFormats = {"INVALID",
+                                                             "8_UNORM",
+                                                             "8_SNORM",
+                                                             "8_USCALED",
+                                                             "8_SSCALED",
+                                                             "8_UINT",
+                                                             "8_SINT",
+                                                             "16_UNORM",
+                                                             "16_SNORM",
+                                                             "16_USCALED",
+                                                             "16_SSCALED",
+                                                             "16_UINT",
+                                                             "16_SINT",
+                                                             "16_FLOAT",
+                                                             "8_8_UNORM",
+                                                             "8_8_SNORM",
+                                                             "8_8_USCALED",
+                                                             "8_8_SSCALED",
+                                                             "8_8_UINT",
+                                                             "8_8_SINT",
+                                                             "32_UINT",
+                                                             "32_SINT",
+                                                             "32_FLOAT",
+                                                             "16_16_UNORM",
+                                                             "16_16_SNORM",
+                                                             "16_16_USCALED",
+                                                             "16_16_SSCALED",
+                                                             "16_16_UINT",
+                                                             "16_16_SINT",
+                                                             "16_16_FLOAT",
+                                                             "10_11_11_FLOAT",
+                                                             "11_11_10_FLOAT",
+                                                             "10_10_10_2_UNORM",
+                                                             "10_10_10_2_SNORM",
+                                                             "10_10_10_2_UINT",
+                                                             "10_10_10_2_SINT",
+                                                             "2_10_10_10_UNORM",
+                                                             "2_10_10_10_SNORM",
+                                                             "2_10_10_10_USCALED",
+                                                             "2_10_10_10_SSCALED",
+                                                             "2_10_10_10_UINT",
+                                                             "2_10_10_10_SINT",
+                                                             "8_8_8_8_UNORM",
+                                                             "8_8_8_8_SNORM",
+                                                             "8_8_8_8_USCALED",
+                                                             "8_8_8_8_SSCALED",
+                                                             "8_8_8_8_UINT",
+                                                             "8_8_8_8_SINT",
+                                                             "32_32_UINT",
+                                                             "32_32_SINT",
+                                                             "32_32_FLOAT",
+                                                             "16_16_16_16_UNORM",
+                                                             "16_16_16_16_SNORM",
+                                                             "16_16_16_16_USCALED",
+                                                             "16_16_16_16_SSCALED",
+                                                             "16_16_16_16_UINT",
+                                                             "16_16_16_16_SINT",
+                                                             "16_16_16_16_FLOAT",
+                                                             "32_32_32_UINT",
+                                                             "32_32_32_SINT",
+                                                             "32_32_32_FLOAT",
+                                                             "32_32_32_32_UINT",
+                                                             "32_32_32_32_SINT",
+                                                             "32_32_32_32_FLOAT"};
+constexpr unsigned kDefaultBufferFormat = 1;  // what LLVM does not print
+
+void put_format(Writer& writer, unsigned format) {
+  if (format == kDefaultBufferFormat) return;
+  writer.put(std::string_view(" format:"));
+  if (format >= kBufferFormats.size()) {
+    writer.decimal(format);
+    return;
+  }
+  writer.put(std::string_view("[BUF_FMT_"));
+  writer.put(kBufferFormats[format]);
+  writer.put(']');
+}
+
+void put_buffer(Writer& writer, const Instruction& instruction) {
+  const Row& row = *instruction.row;
+  writer.put(row.name);
+  if (row.operands.empty()) return;
+  bool first = true;
+  const Operand* operand = instruction.operands.data();
+  // A returning atomic has its VGPRs twice, as dst and as data; they are printed once.
+  if ((row.flags & kAtomic) && operand->role == Role::dst) ++operand;
+  if (operand->role == Role::dst || operand->role == Role::data) {
+    put_next(writer, first);
+    const bool status_word = instruction.tfe && (row.flags & kStore);  // LLVM's; dst has its own already
+    put_register(writer, operand->code, operand->words + status_word);
+    ++operand;
+  }
+  put_next(writer, first);
+  if (operand->role == Role::addr) {
+    put_register(writer, operand->code, operand->words);
+    ++operand;
+  } else {
+    writer.put(std::string_view("off"));
+  }
+  writer.put(std::string_view(", "));
+  put_scalar(writer, operand->code, operand->words);
+  ++operand;
+  writer.put(std::string_view(", "));
+  put_source(writer, instruction, *operand);
+  if (row.encoding == Encoding::mtbuf) put_format(writer, instruction.format);
+  if (instruction.idxen) writer.put(std::string_view(" idxen"));
+  if (instruction.offen) writer.put(std::string_view(" offen"));
+  put_offset(writer, " offset:", instruction.offset);
+  put_cache_bits(writer, instruction);
+  if (instruction.tfe) writer.put(std::string_view(" tfe"));
+}
+
+void put_export_target(Writer& writer, unsigned target) {
+  const auto numbered = [&](std::string_view name, unsigned number) {
+    writer.put(name);
+    writer.decimal(number);
+  };
+  if (target <= 7) return numbered("mrt", target);
+  if (target == 8) return writer.put(std::string_view("mrtz"));
+  if (target >= 12 && target <= 16) return numbered("pos", target - 12);
+  if (target == 20) return writer.put(std::string_view("prim"));
+  if (target == 21 || target == 22) return numbered("dual_src_blend", target - 21);
+  numbered("invalid_target_", target);
+}
+
+}  // namespace
 
 void print_ldsdir(Writer& writer, const Instruction& instruction, unsigned) {
   writer.put(instruction.row->name);
+  writer.put(' ');
+  put_register(writer, instruction.operands[0].code, 1);
+  if (instruction.row->opcode == Opcode::lds_param_load) {
+    writer.put(std::string_view(", attr"));
+    writer.decimal(instruction.attribute);
+    writer.put('.');
+    writer.put("xyzw"[instruction.attribute_channel]);
+  }
+  writer.put(std::string_view(" wait_vdst:"));
+  writer.decimal(instruction.wait_exp);
 }
+
 void print_ds(Writer& writer, const Instruction& instruction, unsigned) {
-  writer.put(instruction.row->name);
+  const Row& row = *instruction.row;
+  writer.put(row.name);
+  bool first = true;
+  for (unsigned i = 0; i < instruction.operand_count; ++i) {
+    put_next(writer, first);
+    put_register(writer, instruction.operands[i].code, row.operands[i].words);
+  }
+  if (row.flags & kTwoAddresses) {
+    put_offset(writer, " offset0:", instruction.offset0);
+    put_offset(writer, " offset1:", instruction.offset1);
+  } else if (row.opcode == Opcode::ds_swizzle_b32) {
+    put_swizzle(writer, static_cast<uint32_t>(instruction.offset));
+  } else {
+    put_offset(writer, " offset:", instruction.offset);
+  }
+  if (instruction.gds) writer.put(std::string_view(" gds"));
 }
+
 void print_flat(Writer& writer, const Instruction& instruction, unsigned) {
-  writer.put(instruction.row->name);
+  const Row& row = *instruction.row;
+  writer.put(row.name);
+  bool first = true;
+  const Operand* operand = instruction.operands.data();
+  const Operand* end = operand + instruction.operand_count;
+  for (const OperandSpec& spec : row.operands) {
+    if (operand != end && operand->role == spec.role) {
+      put_next(writer, first);
+      if (spec.role == Role::saddr)
+        put_scalar(writer, operand->code, operand->words);
+      else
+        put_register(writer, operand->code, operand->words);
+      ++operand;
+    } else if (spec.role != Role::dst) {
+      put_next(writer, first);
+      writer.put(std::string_view("off"));
+    }
+  }
+  put_offset(
+      writer, " offset:",
+      row.encoding == Encoding::flat ? int64_t{instruction.offset_field} : int64_t{instruction.offset});
+  put_cache_bits(writer, instruction);
 }
+
 void print_mubuf(Writer& writer, const Instruction& instruction, unsigned) {
-  writer.put(instruction.row->name);
+  put_buffer(writer, instruction);
 }
 void print_mtbuf(Writer& writer, const Instruction& instruction, unsigned) {
-  writer.put(instruction.row->name);
+  put_buffer(writer, instruction);
 }
-void print_mimg(Writer& writer, const Instruction& instruction, unsigned) {
-  writer.put(instruction.row->name);
-}
+
 void print_exp(Writer& writer, const Instruction& instruction, unsigned) {
-  writer.put(instruction.row->name);
+  writer.put(std::string_view("exp "));
+  put_export_target(writer, instruction.export_target);
+  bool first = true;
+  const Operand* operand = instruction.operands.data();
+  for (unsigned component = 0; component < 4; ++component) {
+    put_next(writer, first);
+    if (bits(instruction.export_enable, component, 1)) {
+      put_register(writer, operand->code, 1);
+      ++operand;
+    } else {
+      writer.put(std::string_view("off"));
+    }
+  }
+  if (instruction.export_done) writer.put(std::string_view(" done"));
+  if (instruction.export_row) writer.put(std::string_view(" row_en"));
 }
 
 }  // namespace lockstep::isa::detail

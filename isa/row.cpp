@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 
+#include "isa/image.h"
 #include "isa/shape.h"
 
 namespace lockstep::isa {
@@ -88,6 +89,90 @@ constexpr Source vector(Opcode opcode, Encoding encoding, unsigned number, std::
           flags,  base};
 }
 
+// The memories that a memory instruction may access.
+constexpr uint32_t memories(Encoding encoding, uint32_t flags) {
+  switch (encoding) {
+    case Encoding::ds:
+      if (flags & kCrossLane && !(flags & kAtomic)) return 0;
+      return flags & kLdsOnly ? kLds : flags & kGdsOnly ? kGds : kLds | kGds;
+    case Encoding::ldsdir:
+      return kLds;
+    case Encoding::flat:
+      return kMemory | kLds | kScratch;
+    case Encoding::scratch:
+      return kScratch;
+    case Encoding::exp:
+      return 0;
+    default:
+      return kMemory;
+  }
+}
+
+// The counter of an atomic is that without GLC; counter_of() knows the other.
+constexpr Counter memory_counter(Encoding encoding, uint32_t flags) {
+  const bool store = flags & (kStore | kAtomic);
+  switch (encoding) {
+    case Encoding::ds:
+      return Counter::lgkmcnt;
+    case Encoding::ldsdir:
+    case Encoding::exp:
+      return Counter::expcnt;
+    case Encoding::flat:
+      return store ? Counter::vscnt_and_lgkmcnt : Counter::vmcnt_and_lgkmcnt;
+    default:
+      return store ? Counter::vscnt : Counter::vmcnt;
+  }
+}
+
+constexpr Clause memory_clause(Encoding encoding, uint32_t flags, unsigned number) {
+  const auto pick = [&](Clause load, Clause store, Clause atomic) {
+    return flags & kAtomic ? atomic : flags & kStore ? store : flags & kLoad ? load : Clause::none;
+  };
+  switch (encoding) {
+    case Encoding::ds:
+      return flags & kGdsOnly ? Clause::none : Clause::lds;
+    case Encoding::ldsdir:
+    case Encoding::exp:
+      return Clause::none;
+    case Encoding::flat:
+      return pick(Clause::flat_load, Clause::flat_store, Clause::flat_atomic);
+    case Encoding::mimg:
+      if (kImageForms[number].kind == ImageKind::bvh) return Clause::bvh;
+      if (kImageForms[number].has_sampler()) return Clause::image_sample;
+      return pick(Clause::image_load, Clause::image_store, Clause::image_atomic);
+    default:
+      return pick(Clause::vmem_load, Clause::vmem_store, Clause::vmem_atomic);
+  }
+}
+
+constexpr Source memory(Opcode opcode, Encoding encoding, unsigned number, std::string_view name, Shape shape,
+                        uint32_t reads, uint32_t flags) {
+  for (unsigned i = 0; i < shape.count; ++i) {
+    OperandSpec& spec = shape.specs[i];
+    if (spec.field == Field::none) spec.field = Field::vgpr;
+    spec.modifiers = false;
+  }
+  const uint32_t space = memories(encoding, flags);
+  uint32_t writes = 0;
+  // The cache invalidates do not depend on EXEC.
+  if (shape.count || flags) reads |= kExec;
+  if (flags & (kLoad | kAtomic)) reads |= space;
+  if (flags & (kStore | kAtomic)) writes |= space;
+  if (flags & kToLds) writes |= kLds;
+  if (encoding == Encoding::flat || encoding == Encoding::scratch) reads |= kFlatScratch;
+  return {opcode,
+          encoding,
+          static_cast<uint16_t>(number),
+          name,
+          shape,
+          reads,
+          writes,
+          memory_counter(encoding, flags),
+          memory_clause(encoding, flags, number),
+          flags,
+          opcode};
+}
+
 using enum Type;
 using namespace shape;
 
@@ -162,6 +247,32 @@ constexpr Source kSources[] = {
 #include "isa/rows/vopd.inc"
 #define VINTERP(...) VECTOR(vinterp, __VA_ARGS__)
 #include "isa/rows/vinterp.inc"
+
+#define MEMORY(encoding, mnemonic, number, operands, reads, flags) \
+  memory(mnemonic, Encoding::encoding, number, #mnemonic, Shape operands, reads, flags),
+#define LDSDIR(...) MEMORY(ldsdir, __VA_ARGS__)
+#define DS(...) MEMORY(ds, __VA_ARGS__)
+#define DS_LDS(mnemonic, number, operands, reads, flags) \
+  MEMORY(ds, mnemonic, number, operands, reads, (flags) | kLdsOnly)
+#define DS_GDS(mnemonic, number, operands, reads, flags) \
+  MEMORY(ds, mnemonic, number, operands, reads, (flags) | kGdsOnly)
+#define FLAT(...) MEMORY(flat, __VA_ARGS__)
+#define GLOBAL(...) MEMORY(global, __VA_ARGS__)
+#define SCRATCH(...) MEMORY(scratch, __VA_ARGS__)
+#define MUBUF(...) MEMORY(mubuf, __VA_ARGS__)
+#define MTBUF(...) MEMORY(mtbuf, __VA_ARGS__)
+#define MIMG(mnemonic, number, operands, reads, flags, ...) \
+  MEMORY(mimg, mnemonic, number, operands, reads, flags)
+#define EXP(...) MEMORY(exp, __VA_ARGS__)
+#include "isa/rows/ds.inc"
+#include "isa/rows/exp.inc"
+#include "isa/rows/flat.inc"
+#include "isa/rows/global.inc"
+#include "isa/rows/ldsdir.inc"
+#include "isa/rows/mimg.inc"
+#include "isa/rows/mtbuf.inc"
+#include "isa/rows/mubuf.inc"
+#include "isa/rows/scratch.inc"
 };
 
 constexpr size_t kRowCount = std::size(kSources);

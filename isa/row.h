@@ -120,6 +120,7 @@ enum class Field : uint8_t {
   exec,        // implied EXEC destination of v_cmpx, not printed
   hidden_vcc,  // implied VCC that the assembler does not print (v_dual_cndmask_b32)
   imm,
+  vgpr_addr,  // the ADDR field of DS where it holds data
 };
 
 struct OperandSpec {
@@ -191,8 +192,14 @@ enum Flag : uint32_t {
   kTrans = 1u << 17,        // runs in the transcendental unit (s_delay_alu TRANS)
   kWritesExec = 1u << 18,   // v_cmpx
   kOpselInText =
-      1u << 19,        // LLVM prints the OPSEL field; elsewhere it is silent about the half that is chosen
-  kMatrix = 1u << 20,  // WMMA: destination and SRC2 span half as many registers in wave64
+      1u << 19,         // LLVM prints the OPSEL field; elsewhere it is silent about the half that is chosen
+  kMatrix = 1u << 20,   // WMMA: destination and SRC2 span half as many registers in wave64
+  kLdsOnly = 1u << 24,  // DS: not with the GDS bit
+  kGdsOnly = 1u << 25,  // DS: only with the GDS bit
+  kTwoAddresses =
+      1u << 26,  // DS: offset0 and offset1 belong to two addresses, in units of an element or of 64 elements
+  kHighHalf = 1u << 27,  // D16_HI: the 16-bit data is in the high half of the VGPR
+  kToLds = 1u << 28,     // MUBUF: loads from memory to LDS at the address in M0
 };
 
 struct Row {

@@ -186,5 +186,47 @@ constexpr Spec soffset() {
   return spec(Role::soffset, Field::sdst7, Type::u32, 1, true, false);
 }
 
+// Memory instructions: VGPRs. Types are those in memory; words those of the register group.
+constexpr Spec vgpr_memory(Role role, Type type, unsigned words = 0, bool written = false) {
+  return spec(role, Field::vgpr, type, words, true, written);
+}
+constexpr Spec addr() {
+  return vgpr_memory(Role::addr, Type::u32);
+}
+constexpr Spec addr_in_out() {
+  return vgpr_memory(Role::addr, Type::u32, 1, true);
+}
+constexpr Spec addr64() {
+  return vgpr_memory(Role::addr, Type::address);
+}
+constexpr Spec buffer_index() {
+  return vgpr_memory(Role::addr, Type::u32, 2);
+}
+constexpr Spec image_address() {
+  return vgpr_memory(Role::addr, Type::b32, 4);
+}
+constexpr Spec data(Type type, unsigned words = 0) {
+  return vgpr_memory(Role::data, type, words);
+}
+constexpr Spec data2(Type type, unsigned words = 0) {
+  return vgpr_memory(Role::data2, type, words);
+}
+constexpr Spec data_in_addr(Type type) {
+  return spec(Role::data, Field::vgpr_addr, type, 0, true, false);
+}
+// Their SGPRs.
+constexpr Spec scalar_offset() {
+  return spec(Role::saddr, Field::sgpr, Type::u32, 1, true, false);
+}
+constexpr Spec buffer_soffset() {
+  return spec(Role::soffset, Field::ssrc8, Type::u32, 1, true, false);
+}
+constexpr Spec image_resource() {
+  return spec(Role::resource, Field::sgpr, Type::resource, 8, true, false);
+}
+constexpr Spec sampler() {
+  return spec(Role::sampler, Field::sgpr, Type::resource, 4, true, false);
+}
+
 }  // namespace shape
 }  // namespace lockstep::isa
