@@ -234,6 +234,8 @@ void lockstep_exact_cvt_f32_i32(const I32* a, uint32_t mode, F32* result) {
 void lockstep_exact_cvt_f32_u32(const U32* a, uint32_t mode, F32* result) {
   const numeric::HostFloatControl control(RuntimeFloatMode{mode}.round_f32(), true, true);
   numeric::host::convert(a, result);
+  // Without AVX-512 the compiler adds two parts, and 0 - 0 is -0 when rounding down.
+  *result = *a == 0 ? F32(0) : *result;
 }
 
 // 16-bit integers are exact in F32, and at most 65535 rounds to an infinite half.

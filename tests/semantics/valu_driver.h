@@ -54,6 +54,21 @@ struct Lane<Mask> {
   static uint64_t get(const Mask& value, unsigned lane) { return bits_from_mask(value) >> lane & 1; }
 };
 
+// A mode parameter is an operand too: the same MODE bits in every lane. Oracles find it after the other
+// operands.
+inline std::vector<uint64_t>& mode_values() {
+  static std::vector<uint64_t> only = {kDefaultFloatMode};
+  return only;
+}
+template <>
+struct Lane<RuntimeFloatMode> {
+  static RuntimeFloatMode from(const uint64_t* lanes) { return {static_cast<uint32_t>(lanes[0])}; }
+};
+template <>
+struct Lane<DefaultFloatMode> {
+  static DefaultFloatMode from(const uint64_t*) { return {}; }
+};
+
 inline const std::vector<uint64_t>& integer_values(unsigned bits) {
   static const auto make = [](unsigned width) {
     const uint64_t all = width == 64 ? ~0ull : (1ull << width) - 1;
@@ -121,7 +136,9 @@ inline constexpr bool is_float_vector =
 
 template <class T>
 const std::vector<uint64_t>& values_of() {
-  if constexpr (is_float_vector<T>)
+  if constexpr (std::is_same_v<T, RuntimeFloatMode> || std::is_same_v<T, DefaultFloatMode>)
+    return mode_values();
+  else if constexpr (is_float_vector<T>)
     return float_values(Lane<T>::bits);
   else
     return integer_values(Lane<T>::bits);
@@ -182,13 +199,21 @@ inline bool same(Expected got, Expected expected, unsigned bits) {
 // The body against the oracle, over every combination of values. Stops at the first difference.
 template <class Result, class... Parameters>
 void verify(const char* name, Result (*body)(Parameters...), const Oracle& oracle) {
-  for_each_chunk({&values_of<Parameters>()...}, [&](const auto& lanes) {
+  std::vector<const std::vector<uint64_t>*> lists = {&values_of<Parameters>()...};
+  // Three floats: every third value is enough for the last one, and keeps the number of combinations small.
+  std::vector<uint64_t> fewer;
+  constexpr size_t floats = (0 + ... + is_float_vector<Parameters>);
+  if (floats == 3) {
+    for (size_t i = 0; i < lists[2]->size(); i += 3) fewer.push_back((*lists[2])[i]);
+    lists[2] = &fewer;
+  }
+  for_each_chunk(lists, [&](const auto& lanes) {
     size_t next = 0;
     // Braces: the operands are converted in order.
     const std::tuple<Parameters...> operands{Lane<Parameters>::from(lanes[next++].data())...};
     const Result result = std::apply(body, operands);
     for (unsigned lane = 0; lane < kLanesPerChunk; ++lane) {
-      uint64_t scalar[4] = {};
+      uint64_t scalar[5] = {};
       for (size_t i = 0; i < lanes.size(); ++i) scalar[i] = lanes[i][lane];
       const Expected got = lane_of(result, lane), expected = oracle(scalar);
       if (same(got, expected, ResultBits<Result>::bits)) continue;
@@ -202,12 +227,6 @@ void verify(const char* name, Result (*body)(Parameters...), const Oracle& oracl
     }
     return true;
   });
-}
-
-// The same for a body that takes the float mode.
-template <class Body, class Mode, class... Parameters>
-auto with_mode(Mode mode) {
-  return [mode](Parameters... operands) { return Body::eval(operands..., mode); };
 }
 
 }  // namespace lockstep::semantics::testing
