@@ -82,6 +82,7 @@ void reset(Instruction& out) {
   out.attribute_channel = 0;
   out.offset = 0;
   out.offset_field = 0;
+  out.saddr_field = 0;
   out.offset0 = 0;
   out.offset1 = 0;
   out.glc = out.slc = out.dlc = out.gds = out.tfe = out.lwe = out.lds = false;

@@ -17,11 +17,6 @@ void take_cache_bits(Instruction& out, uint32_t word) {
   out.glc = bits(word, 14, 1);
 }
 
-// SOFFSET is an SGPR, NULL, M0 or an inline constant (guide table 37).
-bool is_scalar_offset(unsigned number) {
-  return is_source_code(number) && number != code::kLiteral;
-}
-
 // The operands of MUBUF and MTBUF.
 DecodeError decode_buffer(DecodeContext& context, const Row& row) {
   Instruction& out = context.out;
@@ -53,8 +48,10 @@ DecodeError decode_buffer(DecodeContext& context, const Row& row) {
         append(context, spec, 4 * bits(fields, 16, 5));
         break;
       default:
-        if (!is_scalar_offset(fields >> 24)) return DecodeError::illegal_operand;
-        append(context, spec, fields >> 24);
+        // The guide (table 37) names no literal here; LLVM takes one.
+        if (!is_source_code(fields >> 24)) return DecodeError::illegal_operand;
+        if (fields >> 24 == code::kLiteral && !take_literal(context, 2)) return DecodeError::truncated;
+        append(context, spec, fields >> 24).value = out.literal;
         break;
     }
   }
@@ -137,6 +134,7 @@ DecodeError decode_flat(DecodeContext& context) {
   const uint32_t fields = context.words[1];
   const unsigned saddr = bits(fields, 16, 7);
   const bool saddr_off = saddr == code::kNull || saddr == kSaddrOff;
+  out.saddr_field = static_cast<uint8_t>(saddr);
   const bool vgpr_enabled = bits(fields, 23, 1);
   const bool high = row->flags & kHighHalf;
   for (const OperandSpec& spec : row->operands) {

@@ -73,7 +73,9 @@ struct Instruction {
 
   // Memory
   uint16_t offset_field = 0;  // FLAT: OFFSET as encoded; the hardware ignores its top bit, LLVM prints it
-  int32_t offset = 0;         // FLAT, MUBUF, SMEM: sign-extended byte offset; DS single: 16-bit
+  uint8_t saddr_field =
+      0;               // FLAT, GLOBAL, SCRATCH: SADDR as encoded; NULL and 127 both say that there is none
+  int32_t offset = 0;  // FLAT, MUBUF, SMEM: sign-extended byte offset; DS single: 16-bit
   uint8_t offset0 = 0, offset1 = 0;  // DS two-address
   bool glc = false, slc = false, dlc = false, gds = false, tfe = false, lwe = false, lds = false;
   bool offen = false, idxen = false;

@@ -20,6 +20,9 @@ void put_scalar(Writer& writer, unsigned code, unsigned words) {
   put_register(writer, code, code == code::kNull ? 1 : words);
 }
 
+// A number of the source operand table that RDNA 3 reserves and LLVM still names.
+constexpr unsigned kLdsDirect = 254;
+
 void put_offset(Writer& writer, std::string_view key, int64_t value) {
   if (!value) return;
   writer.put(key);
@@ -179,6 +182,8 @@ void put_buffer(Writer& writer, const Instruction& instruction) {
   ++operand;
   writer.put(std::string_view(", "));
   put_source(writer, instruction, *operand);
+  if (operand->code == kLdsDirect)
+    writer.put(std::string_view("/*Invalid register, operand has 'SReg_32' register class*/"));
   if (row.encoding == Encoding::mtbuf) put_format(writer, instruction.format);
   if (instruction.idxen) writer.put(std::string_view(" idxen"));
   if (instruction.offen) writer.put(std::string_view(" offen"));
@@ -251,7 +256,13 @@ void print_flat(Writer& writer, const Instruction& instruction, unsigned) {
       ++operand;
     } else if (spec.role != Role::dst) {
       put_next(writer, first);
-      writer.put(std::string_view("off"));
+      // LLVM does not know this way to say that there is no SADDR.
+      if (spec.role == Role::saddr && row.encoding == Encoding::scratch &&
+          instruction.saddr_field == code::kExecHi)
+        writer.put(
+            std::string_view("exec_hi/*Invalid register, operand has 'SReg_32_XEXEC_HI' register class*/"));
+      else
+        writer.put(std::string_view("off"));
     }
   }
   put_offset(
