@@ -67,6 +67,11 @@
   X(cvt_f16_f32, F32, F16)                                                                            \
   X(cvt_f32_f64, F64, F32) X(cvt_f32_i32, I32, F32) X(cvt_f32_u32, U32, F32) X(cvt_f16_i16, I16, F16) \
       X(cvt_f16_u16, U16, F16)
+// Lane by lane, for what the vector forms of transcendental_f32.h do not cover.
+#define LOCKSTEP_EXACT_TRANSCENDENTALS(X)                                                       \
+  X(rcp_f32, F32, F32)                                                                          \
+  X(rsq_f32, F32, F32) X(sqrt_f32, F32, F32) X(exp2_f32, F32, F32) X(exp2_to_odd_f32, F32, F32) \
+      X(log2_f32, F32, F32) X(sin_f32, F32, F32) X(cos_f32, F32, F32)
 
 LOCKSTEP_EXACT_UNARY(LOCKSTEP_DECLARE_UNARY, f32, F32)
 LOCKSTEP_EXACT_UNARY(LOCKSTEP_DECLARE_UNARY, f64, F64)
@@ -78,6 +83,19 @@ LOCKSTEP_DECLARE_OTHER(f32, F32)
 LOCKSTEP_DECLARE_OTHER(f64, F64)
 LOCKSTEP_DECLARE_OTHER(f16, F16)
 LOCKSTEP_EXACT_CONVERSIONS(LOCKSTEP_DECLARE_CONVERSION)
+LOCKSTEP_EXACT_TRANSCENDENTALS(LOCKSTEP_DECLARE_CONVERSION)
+
+extern "C" LOCKSTEP_COLD void lockstep_exact_div_fmas_f32(const lockstep::F32* a, const lockstep::F32* b,
+                                                          const lockstep::F32* c, uint32_t scaled_lanes,
+                                                          uint32_t mode, lockstep::F32* result);
+extern "C" LOCKSTEP_COLD void lockstep_exact_div_fmas_f64(const lockstep::F64* a, const lockstep::F64* b,
+                                                          const lockstep::F64* c, uint32_t scaled_lanes,
+                                                          uint32_t mode, lockstep::F64* result);
+extern "C" LOCKSTEP_COLD void lockstep_exact_trig_preop_f64(const lockstep::F64* x,
+                                                            const lockstep::U32* segment,
+                                                            lockstep::F64* result);
+#define LOCKSTEP_EXACT_OTHERS(X) \
+  X(lockstep_exact_div_fmas_f32) X(lockstep_exact_div_fmas_f64) X(lockstep_exact_trig_preop_f64)
 
 namespace lockstep::numeric {
 
