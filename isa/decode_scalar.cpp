@@ -7,7 +7,7 @@ namespace {
 // An 8-bit source field.
 DecodeError append_source(DecodeContext& context, const OperandSpec& spec, unsigned code) {
   if (code < code::kInt0) return append_scalar(context, spec, code);
-  if (!is_source_code(code)) return DecodeError::illegal_operand;
+  if (!is_source_code(code) || code == code::kLdsDirect) return DecodeError::illegal_operand;
   Operand& operand = append(context, spec, code);
   if (code == code::kLiteral) {
     if (!take_literal(context, 1)) return DecodeError::truncated;
@@ -33,6 +33,10 @@ DecodeError decode_sop(DecodeContext& context, Encoding encoding, unsigned numbe
     switch (spec.field) {
       case Field::sdst7:
         error = append_scalar(context, spec, bits(word, 16, 7));
+        break;
+      case Field::sgpr:
+        if (bits(word, 0, 8) >= code::kInt0) return DecodeError::illegal_operand;
+        error = append_scalar(context, spec, bits(word, 0, 7));
         break;
       case Field::ssrc8:
         error = append_source(context, spec, bits(word, spec.role == Role::src1 ? 8 : 0, 8));
@@ -71,7 +75,10 @@ DecodeError decode_sopc(DecodeContext& context) {
 }
 
 DecodeError decode_sopp(DecodeContext& context) {
-  return decode_sop(context, Encoding::sopp, bits(context.words[0], 16, 7));
+  const DecodeError error = decode_sop(context, Encoding::sopp, bits(context.words[0], 16, 7));
+  if (error != DecodeError::none) return error;
+  const bool unused_simm = context.out.operand_count == 0 && bits(context.words[0], 0, 16);
+  return unused_simm ? DecodeError::reserved_field : DecodeError::none;
 }
 
 DecodeError decode_smem(DecodeContext& context) {
@@ -104,6 +111,7 @@ DecodeError decode_smem(DecodeContext& context) {
   }
   context.out.dlc = bits(low, 13, 1);
   context.out.glc = bits(low, 14, 1);
+  if ((context.out.dlc || context.out.glc) && !(row->flags & kLoad)) return DecodeError::reserved_field;
   context.out.offset = sign_extend(bits(high, 0, 21), 21);
   return DecodeError::none;
 }

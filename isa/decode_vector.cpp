@@ -36,6 +36,7 @@ DecodeError append_vgpr(DecodeContext& context, const OperandSpec& spec, const F
 DecodeError append_constant(DecodeContext& context, const OperandSpec& spec, const Fields& fields,
                             unsigned code) {
   if (!is_source_code(code)) return DecodeError::illegal_operand;
+  if (code == code::kLdsDirect && spec.words > 1) return DecodeError::illegal_operand;
   if (code == code::kLiteral) {
     // A literal and a DPP dword exclude each other (guide 7.2.2.3).
     if (context.out.dpp != Dpp::none) return DecodeError::illegal_operand;
@@ -115,6 +116,14 @@ DecodeError append_operands(DecodeContext& context, const Row& row, const Fields
   return DecodeError::none;
 }
 
+// Which sources ABS and NEG apply to, as a bit mask.
+unsigned modified_sources(const Row& row) {
+  unsigned mask = 0;
+  for (const OperandSpec& spec : row.operands)
+    if (spec.modifiers) mask |= 1u << source_index(spec.role);
+  return mask;
+}
+
 // Reads the DPP dword if SRC0 asks for one, and puts the real SRC0 in its place (guide 15.3.8, 15.3.9).
 DecodeError take_dpp(DecodeContext& context, const Row& row, Fields& fields) {
   const unsigned source0 = fields.source[0];
@@ -137,16 +146,21 @@ DecodeError take_dpp(DecodeContext& context, const Row& row, Fields& fields) {
   out.bound_control = bits(word, 19, 1);
   out.bank_mask = static_cast<uint8_t>(bits(word, 24, 4));
   out.row_mask = static_cast<uint8_t>(bits(word, 28, 4));
-  if (fields.dwords == 1) {
-    fields.neg = bits(word, 20, 1) | bits(word, 22, 1) << 1;
-    fields.abs = bits(word, 21, 1) | bits(word, 23, 1) << 1;
-  }
-  return DecodeError::none;
+  if (fields.dwords > 1) return DecodeError::none;  // VOP3 has its own NEG and ABS
+  fields.neg = bits(word, 20, 1) | bits(word, 22, 1) << 1;
+  fields.abs = bits(word, 21, 1) | bits(word, 23, 1) << 1;
+  return (fields.neg | fields.abs) & ~modified_sources(row) ? DecodeError::reserved_field : DecodeError::none;
 }
 
 DecodeError decode_short(DecodeContext& context, const Row* row, Fields& fields) {
   if (!row) return DecodeError::unknown_opcode;
   begin(context, *row, 1);
+  if (row->operands.empty()) {
+    // v_nop ignores its fields, but whether a DPP dword follows would be anybody's guess.
+    const unsigned source0 = fields.source[0];
+    const bool is_dpp = source0 == kDpp16 || source0 == kDpp8 || source0 == kDpp8FetchInactive;
+    return is_dpp ? DecodeError::illegal_operand : DecodeError::none;
+  }
   fields.halves_in_vgpr = true;
   const DecodeError error = take_dpp(context, *row, fields);
   if (error != DecodeError::none) return error;
@@ -177,13 +191,6 @@ bool has_unused_source(const Fields& fields, unsigned sources) {
   return false;
 }
 
-unsigned modified_sources(const Row& row) {
-  unsigned mask = 0;
-  for (const OperandSpec& spec : row.operands)
-    if (spec.modifiers) mask |= 1u << source_index(spec.role);
-  return mask;
-}
-
 // 16-bit operands of VOP3 and VINTERP take their half from OPSEL: sources from bits 0 to 2, destination from
 // bit 3.
 void apply_op_sel(Instruction& out) {
@@ -205,6 +212,9 @@ Fields long_fields(uint32_t low, uint32_t high) {
 
 // WMMA: the result and C take 8 registers a lane in wave32 and 4 in wave64 (guide 7.9).
 DecodeError append_matrix_operands(DecodeContext& context, const Row& row, const Fields& fields) {
+  // C may be VGPRs or an inline constant.
+  const unsigned c = fields.source[2];
+  if (c < code::kInt0 || c == code::kLiteral) return DecodeError::illegal_operand;
   for (OperandSpec spec : row.operands) {
     if (context.wave_size == 64 && (spec.role == Role::dst || spec.role == Role::src2)) spec.words /= 2;
     const DecodeError error = append_operand(context, spec, fields);
@@ -258,12 +268,15 @@ DecodeError decode_vop3(DecodeContext& context) {
   if (out.clamp && !(row->flags & kCanClamp)) return DecodeError::reserved_field;
   if (out.omod && !(row->flags & kCanOmod)) return DecodeError::reserved_field;
   const unsigned sources = sources_of(*row);
-  // Where OPSEL applies, NEG and ABS of integer sources are ignored; elsewhere they are reserved.
-  const unsigned ignored = row->flags & kOpselInText ? sources : 0;
-  if ((fields.abs | fields.neg) & ~(modified_sources(*row) | ignored)) return DecodeError::reserved_field;
   if (has_unused_source(fields, sources)) return DecodeError::reserved_field;
   DecodeError error = take_dpp(context, *row, fields);
   if (error != DecodeError::none) return error;
+  // Where OPSEL applies, NEG and ABS of integer sources are ignored; elsewhere they are reserved.
+  const bool ignores_modifiers = (row->flags & kOpselInText) && out.dpp == Dpp::none;
+  const unsigned allowed = modified_sources(*row) | (ignores_modifiers ? sources : 0);
+  if ((fields.abs | fields.neg) & ~allowed) return DecodeError::reserved_field;
+  const unsigned selectable = row->operands[0].read && out.dpp == Dpp::none ? 7 : sources;
+  if ((row->flags & kOpselInText) && (out.op_sel & 7 & ~selectable)) return DecodeError::reserved_field;
   error = append_operands(context, *row, fields);
   if (error != DecodeError::none) return error;
   if (row->flags & kCanOpsel) apply_op_sel(out);
@@ -290,6 +303,9 @@ DecodeError decode_vop3p(DecodeContext& context) {
   if (has_unused_source(fields, sources)) return DecodeError::reserved_field;
   DecodeError error = take_dpp(context, *row, fields);
   if (error != DecodeError::none) return error;
+  // The mixed-precision instructions take no SGPR as SRC1 with DPP.
+  const bool vgpr_source1 = out.dpp != Dpp::none && row->operands[1].type == Type::f32;
+  if (vgpr_source1 && fields.source[1] < code::kVgpr0) return DecodeError::illegal_operand;
   error = row->flags & kMatrix ? append_matrix_operands(context, *row, fields)
                                : append_operands(context, *row, fields);
   if (error != DecodeError::none) return error;

@@ -80,6 +80,8 @@ void put_name(Writer& writer, const Name& name) {
 
 constexpr std::string_view kInlineFloats[] = {"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"};
 
+constexpr uint16_t kInlineHalves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
+
 // The position of the value among codes 240 to 248, or 9.
 unsigned inline_float32(uint32_t value) {
   switch (value) {
@@ -215,9 +217,12 @@ void put_immediate16(Writer& writer, uint16_t value) {
 
 void put_source(Writer& writer, const Instruction& instruction, const Operand& operand) {
   const unsigned code = operand.code;
+  const bool is_half = is_16_bit(operand.type) && instruction.row->encoding >= Encoding::vop1;
   if (code >= code::kVgpr0 || code < code::kInt0) return put_register(writer, code, operand.words);
   if (code <= code::kIntPositiveLast) return writer.decimal(static_cast<int>(code) - code::kInt0);
   if (code <= code::kIntNegativeLast) return writer.decimal(code::kIntPositiveLast - static_cast<int>(code));
+  if (code >= code::kFloatHalf && code <= code::kInverseTwoPi && is_half && !is_float(operand.type))
+    return writer.hex(kInlineHalves[code - code::kFloatHalf]);
   if (code >= code::kFloatHalf && code <= code::kFloatMinusFour)
     return writer.put(kInlineFloats[code - code::kFloatHalf]);
   switch (code) {
@@ -245,9 +250,13 @@ void put_source(Writer& writer, const Instruction& instruction, const Operand& o
       break;
   }
   const uint32_t literal = instruction.literal;
+  if (operand.role == Role::simm) return writer.hex(literal);
   if (operand.type == Type::f64) return put_immediate64(writer, uint64_t{literal} << 32, true);
   if (operand.words == 2) return put_immediate64(writer, literal, false);
-  if (is_16_bit(operand.type)) return put_immediate16(writer, static_cast<uint16_t>(literal));
+  if (is_half) {
+    const uint16_t half = static_cast<uint16_t>(literal);
+    return is_float(operand.type) ? put_immediate16(writer, half) : writer.hex(half);
+  }
   put_immediate32(writer, literal);
 }
 

@@ -137,9 +137,11 @@ constexpr std::string_view kDelayInstructions[] = {
 constexpr std::string_view kDelaySkips[] = {"SAME", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4"};
 
 void put_delay(Writer& writer, unsigned simm16) {
-  const auto put_field = [&, first = true](std::string_view name, unsigned value,
-                                           std::span<const std::string_view> values,
-                                           std::string_view invalid) mutable {
+  const unsigned id0 = bits(simm16, 0, 4), skip = bits(simm16, 4, 3), id1 = bits(simm16, 7, 4);
+  if (!id0 && !skip && !id1) return writer.put('0');
+  bool first = true;
+  const auto put_field = [&](std::string_view name, unsigned value, std::span<const std::string_view> values,
+                             std::string_view invalid) {
     if (!value) return;
     if (!first) writer.put(" | ");
     first = false;
@@ -148,12 +150,9 @@ void put_delay(Writer& writer, unsigned simm16) {
     writer.put(value < values.size() ? values[value] : invalid);
     writer.put(')');
   };
-  const unsigned id0 = bits(simm16, 0, 4), skip = bits(simm16, 4, 3), id1 = bits(simm16, 7, 4);
-  if (!id0 && !skip && !id1) return writer.put('0');
-  auto field = put_field;
-  field("instid0", id0, kDelayInstructions, "/* invalid instid value */");
-  field("instskip", skip, kDelaySkips, "/* invalid instskip value */");
-  field("instid1", id1, kDelayInstructions, "/* invalid instid value */");
+  put_field("instid0", id0, kDelayInstructions, "/* invalid instid value */");
+  put_field("instskip", skip, kDelaySkips, "/* invalid instskip value */");
+  put_field("instid1", id1, kDelayInstructions, "/* invalid instid value */");
 }
 
 struct VersionFlag {
@@ -167,10 +166,6 @@ std::string_view version_name(unsigned number) {
   switch (number) {
     case 0:
       return "UC_VERSION_GFX7";
-    case 1:
-      return "UC_VERSION_GFX8";
-    case 2:
-      return "UC_VERSION_GFX9";
     case 4:
       return "UC_VERSION_GFX10";
     case 6:
@@ -184,10 +179,20 @@ std::string_view version_name(unsigned number) {
 
 void put_version(Writer& writer, unsigned simm16) {
   const std::string_view version = version_name(simm16 & 0xff);
-  if (version.empty() || (simm16 & 0x1f00)) return put_immediate32(writer, simm16);
-  writer.put(version);
+  if (simm16 & 0x1f00) return put_immediate32(writer, simm16);
+  unsigned flags = 0;
+  for (const VersionFlag& flag : kVersionFlags) flags += (simm16 & flag.bit) != 0;
+  for (unsigned i = 1; i < flags; ++i) writer.put('(');
+  if (version.empty()) {
+    writer.decimal(simm16 & 0xff);
+  } else {
+    writer.put(version);
+  }
+  bool first = true;
   for (const VersionFlag& flag : kVersionFlags) {
     if (!(simm16 & flag.bit)) continue;
+    if (!first) writer.put(')');
+    first = false;
     writer.put('|');
     writer.put(flag.name);
   }

@@ -26,7 +26,7 @@ void put_suffix(Writer& writer, const Instruction& instruction) {
     case Encoding::vop2:
     case Encoding::vopc:
       if (is_dpp) {
-        writer.put("_dpp");
+        if (row.encoding != Encoding::vopc) writer.put("_dpp");
       } else if (has_long_form(row) && row.opcode != Opcode::v_readfirstlane_b32 && !row.operands.empty()) {
         writer.put("_e32");
       }
@@ -47,11 +47,41 @@ void put_suffix(Writer& writer, const Instruction& instruction) {
   }
 }
 
-void put_modified_source(Writer& writer, const Instruction& instruction, const Operand& operand) {
-  if (operand.neg) writer.put('-');
-  if (operand.abs) writer.put('|');
+constexpr bool is_immediate(unsigned code) {
+  return (code >= code::kInt0 && code <= code::kIntNegativeLast) ||
+         (code >= code::kFloatHalf && code <= code::kInverseTwoPi) || code == code::kLiteral;
+}
+
+// LLVM 19 names halves of a VGPR only in v_mov_b16. Elsewhere it has no text for a high half, and we write
+// ".h".
+void put_half_source(Writer& writer, const Instruction& instruction, const Operand& operand) {
   put_source(writer, instruction, operand);
-  if (operand.abs) writer.put('|');
+  if (!operand.is_vgpr() || !is_16_bit(operand.type)) return;
+  const Encoding encoding = instruction.row->encoding;
+  if (instruction.row->opcode == Opcode::v_mov_b16) {
+    writer.put(operand.high ? ".h" : ".l");
+  } else if (operand.high && encoding <= Encoding::vopc) {
+    writer.put(".h");
+  }
+}
+
+// "-1" could be the inline constant, so LLVM writes neg(1) for a negated 1.
+void put_modified_source(Writer& writer, const Instruction& instruction, const Operand& operand, bool neg,
+                         bool abs) {
+  if (neg && !abs && is_immediate(operand.code)) {
+    writer.put("neg(");
+    put_source(writer, instruction, operand);
+    return writer.put(')');
+  }
+  if (neg) writer.put('-');
+  if (abs) writer.put('|');
+  put_half_source(writer, instruction, operand);
+  if (abs) writer.put('|');
+}
+
+bool is_mix(Opcode opcode) {
+  return opcode == Opcode::v_fma_mix_f32 || opcode == Opcode::v_fma_mixlo_f16 ||
+         opcode == Opcode::v_fma_mixhi_f16;
 }
 
 void put_bit_list(Writer& writer, std::string_view name, unsigned value, unsigned count) {
@@ -96,7 +126,21 @@ void put_dpp_control(Writer& writer, unsigned control) {
     writer.put(range.name);
     return writer.decimal(control & 15);
   }
-  writer.put(" /* Invalid dpp_ctrl value */");
+  switch (control) {
+    case 0x130:
+      return writer.put(" /* wave_shl is not supported starting from GFX10 */");
+    case 0x134:
+      return writer.put(" /* wave_rol is not supported starting from GFX10 */");
+    case 0x138:
+      return writer.put(" /* wave_shr is not supported starting from GFX10 */");
+    case 0x13c:
+      return writer.put(" /* wave_ror is not supported starting from GFX10 */");
+    case 0x142:
+    case 0x143:
+      return writer.put(" /* row_bcast is not supported starting from GFX10 */");
+    default:
+      return writer.put(" /* Invalid dpp_ctrl value */");
+  }
 }
 
 void put_dpp(Writer& writer, const Instruction& instruction) {
@@ -129,35 +173,64 @@ void put_vop3p_modifiers(Writer& writer, const Instruction& instruction) {
     neg |= unsigned{operand.neg} << index;
     neg_hi |= unsigned{operand.neg_hi} << index;
   }
-  const bool is_mix = row.opcode == Opcode::v_fma_mix_f32 || row.opcode == Opcode::v_fma_mixlo_f16 ||
-                      row.opcode == Opcode::v_fma_mixhi_f16;
+  const bool mix = is_mix(row.opcode);
   if (row.flags & kOpselInText) {
     if (instruction.op_sel) put_bit_list(writer, " op_sel:[", instruction.op_sel, count);
     const unsigned op_sel_hi = instruction.op_sel_hi & mask;
-    if (op_sel_hi != (is_mix ? 0 : mask)) put_bit_list(writer, " op_sel_hi:[", op_sel_hi, count);
+    if (op_sel_hi != (mix ? 0 : mask)) put_bit_list(writer, " op_sel_hi:[", op_sel_hi, count);
   }
-  if (is_mix) return;
+  if (mix) return;
   if (neg) put_bit_list(writer, " neg_lo:[", neg, count);
   if (neg_hi) put_bit_list(writer, " neg_hi:[", neg_hi, count);
 }
 
+// VOP3: the bits of the sources and then the destination's.
+void put_op_sel(Writer& writer, const Instruction& instruction) {
+  const Opcode opcode = instruction.row->opcode;
+  unsigned op_sel = instruction.op_sel;
+  if (opcode == Opcode::v_dot2_f16_f16 || opcode == Opcode::v_dot2_bf16_bf16)
+    op_sel &= 0xc;  // guide 7.1: src2 only
+  const bool is_permlane = opcode == Opcode::v_permlane16_b32 || opcode == Opcode::v_permlanex16_b32;
+  if (is_permlane) op_sel &= 3;
+  if (!op_sel) return;
+  const unsigned count = is_permlane ? 1 : opcode == Opcode::v_fmac_f16 ? 3 : source_count(*instruction.row);
+  const unsigned sources = op_sel & ((1u << count) - 1);
+  const unsigned last = is_permlane ? op_sel >> 1 : op_sel >> 3;
+  put_bit_list(writer, " op_sel:[", sources | last << count, count + 1);
+}
+
+// Constants of integer sources that LLVM holds for halves.
+bool prints_source1_as_f16(Opcode opcode) {
+  return opcode == Opcode::v_cmp_class_f16 || opcode == Opcode::v_cmpx_class_f16 ||
+         opcode == Opcode::v_ldexp_f16;
+}
+
 void put_operands(Writer& writer, const Instruction& instruction, const Row& row, unsigned first,
                   unsigned last) {
+  // VOP3P lists its modifiers at the end, except the mixed-precision ones, where NEG_HI means ABS.
+  const bool packed = row.encoding == Encoding::vop3p;
+  const bool mix = packed && is_mix(row.opcode);
   bool is_first = true;
   for (unsigned i = first; i < last; ++i) {
-    const Operand& operand = instruction.operands[i];
+    Operand operand = instruction.operands[i];
     const Field field = row.operands[i - first].field;
     if (field == Field::exec || field == Field::hidden_vcc) continue;
-    if (is_first) {
-      writer.put(' ');
-    } else {
-      writer.put(", ");
-    }
+    writer.put(is_first ? std::string_view(" ") : std::string_view(", "));
     is_first = false;
-    if (operand.neg | operand.abs) {
-      put_modified_source(writer, instruction, operand);
+    if (mix || (i == first + 2 && prints_source1_as_f16(row.opcode))) operand.type = Type::f16;
+    if (row.opcode == Opcode::v_mov_b16 && operand.neg) {
+      // LLVM takes it for an integer move and NEG for a sign extension.
+      writer.put("sext(");
+      put_half_source(writer, instruction, operand);
+      writer.put(')');
+      continue;
+    }
+    const bool neg = operand.neg && (!packed || mix);
+    const bool abs = mix ? operand.neg_hi : operand.abs && row.opcode != Opcode::v_mov_b16;
+    if (neg || abs) {
+      put_modified_source(writer, instruction, operand, neg, abs);
     } else {
-      put_source(writer, instruction, operand);
+      put_half_source(writer, instruction, operand);
     }
   }
 }
@@ -168,28 +241,11 @@ void print_vector(Writer& writer, const Instruction& instruction, unsigned) {
   const Row& row = *instruction.row;
   writer.put(row.name);
   put_suffix(writer, instruction);
+  put_operands(writer, instruction, row, 0, instruction.operand_count);
   if (row.encoding == Encoding::vop3p) {
-    Instruction const& plain = instruction;
-    bool is_first = true;
-    const bool is_mix = row.opcode == Opcode::v_fma_mix_f32 || row.opcode == Opcode::v_fma_mixlo_f16 ||
-                        row.opcode == Opcode::v_fma_mixhi_f16;
-    for (unsigned i = 0; i < plain.operand_count; ++i) {
-      Operand operand = plain.operands[i];
-      writer.put(is_first ? std::string_view(" ") : std::string_view(", "));
-      is_first = false;
-      operand.abs = is_mix && operand.neg_hi;
-      operand.neg = is_mix && operand.neg;
-      put_modified_source(writer, instruction, operand);
-    }
     put_vop3p_modifiers(writer, instruction);
-  } else {
-    put_operands(writer, instruction, row, 0, instruction.operand_count);
-    if ((row.flags & kOpselInText) && instruction.op_sel) {
-      const unsigned count = source_count(row);
-      put_bit_list(writer, " op_sel:[",
-                   (instruction.op_sel & ((1u << count) - 1)) | (instruction.op_sel >> 3 << count),
-                   count + 1);
-    }
+  } else if (row.encoding == Encoding::vop3 && (row.flags & kOpselInText)) {
+    put_op_sel(writer, instruction);
   }
   if (instruction.clamp) writer.put(" clamp");
   switch (instruction.omod) {
@@ -206,6 +262,7 @@ void print_vector(Writer& writer, const Instruction& instruction, unsigned) {
       break;
   }
   if (row.encoding == Encoding::vinterp) {
+    if (instruction.op_sel) put_bit_list(writer, " op_sel:[", instruction.op_sel, 4);
     writer.put(" wait_exp:");
     writer.decimal(instruction.wait_exp);
   }

@@ -163,7 +163,10 @@ constexpr Spec constant_k(Type type) {
   return spec(Role::simm, Field::imm, type, 0, true, false);
 }
 
-// SOPK, SOPP, SMEM
+// SOP1: an SSRC field that takes registers only; SOPK, SOPP, SMEM.
+constexpr Spec register_src0(Type type) {
+  return spec(Role::src0, Field::sgpr, type, 0, true, false);
+}
 constexpr Spec sdst_source(Type type) {
   return spec(Role::src0, Field::sdst7, type, 0, true, false);
 }
