@@ -1,0 +1,14 @@
+// Small things that several handler files and the predecoder share.
+#pragma once
+
+#include "engine/interpreter/handlers.h"
+
+namespace lockstep::interpreter {
+
+// Bits of Operation::source_flags in memory operations.
+enum MemorySource : uint32_t {
+  kHasAddress = 1,     // source 0 is a VGPR address
+  kHasScalarBase = 2,  // source 2 is an SGPR base
+};
+
+}  // namespace lockstep::interpreter

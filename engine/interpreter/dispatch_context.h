@@ -1,0 +1,22 @@
+// What all waves of a dispatch share, as the interpreter's handlers see it.
+#pragma once
+
+#include "memory/address_space.h"
+#include "state/wave.h"
+#include "state/work_group.h"
+
+namespace lockstep::interpreter {
+
+struct DispatchContext {
+  const RangeSet* memory = nullptr;  // null: all of the process's memory is the guest's (run_asm)
+  // Constant-rate counter (100 MHz on the card). It counts the wave's own instructions, so that runs repeat exactly.
+  uint64_t real_time(const Wave* wave, int64_t budget) const {
+    return static_cast<uint64_t>(wave->executed_before_turn + (wave->turn_budget - budget));
+  }
+};
+
+inline const DispatchContext* context_of(const Wave* wave) {
+  return static_cast<const DispatchContext*>(wave->dispatch);
+}
+
+}  // namespace lockstep::interpreter

@@ -1,0 +1,31 @@
+// The handlers of every instruction, compiled once for each host instruction set and chosen at run time.
+#pragma once
+
+#include <array>
+
+#include "engine/interpreter/operation.h"
+
+namespace lockstep::interpreter {
+
+struct ValuHandlers {
+  // Plain: no modifiers, default float mode. [0] all sources VGPRs; [i + 1] source i scalar or constant, others VGPRs.
+  std::array<Handler, 4> plain{};
+  Handler any = nullptr;               // every operand kind and modifier
+  Handler any_runtime_mode = nullptr;  // the same in any float mode
+  Handler saturated = nullptr;         // integer CLAMP
+  bool takes_mode = false;             // the result depends on the float mode
+};
+
+constexpr size_t kOpcodes = static_cast<size_t>(isa::Opcode::count);
+
+struct HandlerTable {
+  std::array<ValuHandlers, kOpcodes> valu{};
+  // Everything that is not vector ALU: scalar, memory, control, cross-lane.
+  std::array<Handler, kOpcodes> other{};
+  // The same for operations with a literal or a wide constant among scalar sources.
+  std::array<Handler, kOpcodes> other_literal{};
+  // Gathers source 0 of a DPP instruction into an engine register and sets Wave::dpp_write_mask.
+  Handler dpp_gather = nullptr;
+};
+
+}  // namespace lockstep::interpreter

@@ -1,0 +1,350 @@
+#include "engine/interpreter/predecode.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/interpreter/common.h"
+
+namespace lockstep::interpreter {
+
+namespace {
+
+using isa::Encoding;
+using isa::Opcode;
+using isa::Role;
+using isa::Type;
+
+bool is_vector_alu(Encoding encoding) {
+  switch (encoding) {
+    case Encoding::vop1:
+    case Encoding::vop2:
+    case Encoding::vopc:
+    case Encoding::vop3:
+    case Encoding::vop3sd:
+    case Encoding::vop3p:
+    case Encoding::vinterp:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_scalar_alu(Encoding encoding) {
+  return encoding == Encoding::sop1 || encoding == Encoding::sop2 || encoding == Encoding::sopc ||
+         encoding == Encoding::sopk || encoding == Encoding::sopp;
+}
+
+bool is_64_bit(Type type) {
+  return type == Type::b64 || type == Type::u64 || type == Type::i64 || type == Type::f64 || type == Type::address;
+}
+
+bool is_f16(Type type) { return type == Type::f16 || type == Type::pk_f16; }
+
+// Literals widen by the type of the operand that reads them (guide 7.2.2.2).
+uint64_t widen_literal(uint32_t literal, Type type) {
+  switch (type) {
+    case Type::f64:
+      return uint64_t{literal} << 32;
+    case Type::i64:
+      return static_cast<uint64_t>(int64_t{static_cast<int32_t>(literal)});
+    default:
+      return literal;
+  }
+}
+
+// VCCZ and EXECZ are summaries that no instruction writes: compute them just before they are read as operands.
+void refresh_conditions(const Operation* op, Wave* wave, int64_t budget) {
+  wave->scalar[isa::code::kVccz] = wave->mask(isa::code::kVccLo) == 0;
+  wave->scalar[isa::code::kExecz] = wave->exec() == 0;
+  LOCKSTEP_NEXT();
+}
+
+void refused(const Operation* op, Wave* wave, int64_t budget) {
+  Fault fault;
+  fault.kind = static_cast<FaultKind>(op->detail);
+  fault.message = reinterpret_cast<const char*>(op->literal);
+  raise(op, wave, budget, std::move(fault));
+}
+
+uint32_t flags_of(const isa::Operand& operand, const isa::Row& row) {
+  uint32_t flags = 0;
+  if (operand.abs && row.flags & isa::kCanAbs) flags |= kAbs;
+  if (operand.neg) flags |= kNeg;
+  if (operand.neg_hi) flags |= kNegHigh;
+  if (operand.high) flags |= kHigh;
+  if (operand.high_hi) flags |= kHighHigh;
+  return flags;
+}
+
+}  // namespace
+
+Predecoder::Predecoder(Program& program, uint64_t pc, uint64_t code_end)
+    : program_(program), pc_(pc), code_end_(code_end), register_bytes_(program.wave_size() * 4) {}
+
+Operation Predecoder::blank(const isa::Instruction& instruction) const {
+  Operation op;
+  std::memset(static_cast<void*>(&op), 0, sizeof op);
+  op.instruction = &instruction;
+  op.pc = pc_;
+  op.dst = op.dst2 = kScalarDiscard * 4;
+  return op;
+}
+
+Operation Predecoder::refuse(const isa::Instruction& instruction, FaultKind kind, const char* reason) const {
+  Operation op = blank(instruction);
+  op.run = &refused;
+  op.detail = static_cast<uint16_t>(kind);
+  op.literal = reinterpret_cast<uint64_t>(reason);
+  return op;
+}
+
+uint32_t Predecoder::vgpr_offset(unsigned index) const { return index * register_bytes_; }
+
+uint32_t Predecoder::scalar_destination(const isa::Operand& operand) const {
+  namespace code = isa::code;
+  // NULL swallows writes; TTMPs may only be written by the trap handler (guide 3.3.1.4).
+  if (operand.code == code::kNull || (operand.code >= code::kTtmp0 && operand.code < code::kNull))
+    return kScalarDiscard * 4;
+  return operand.code * 4u;
+}
+
+uint32_t Predecoder::scalar_source(const isa::Operand& operand, const isa::Instruction& instruction, Operation& op) {
+  namespace code = isa::code;
+  const uint16_t number = operand.code;
+  if (number == code::kLiteral) {
+    op.literal = widen_literal(instruction.literal, operand.type);
+    uses_literal_ = true;
+    return kScalarLiteral * 4;
+  }
+  if (number == code::kVccz || number == code::kExecz) reads_conditions_ = true;
+  const bool is_float_constant = number >= code::kFloatHalf && number <= code::kInverseTwoPi;
+  if (is_64_bit(operand.type)) {
+    if (number >= code::kInt0 && number <= code::kIntNegativeLast) return (kScalarWideInteger + 2u * (number - code::kInt0)) * 4;
+    if (is_float_constant && operand.type == Type::f64) return (kScalarDouble + 2u * (number - code::kFloatHalf)) * 4;
+    if (number >= code::kSharedBase && number <= code::kPrivateLimit)
+      return (kScalarAperture + 2u * (number - code::kSharedBase)) * 4;
+    if (is_float_constant) {  // a 64-bit integer operand reads the 32-bit float pattern, zero-extended
+      op.literal = 0;
+      const float values[] = {0.5f, -0.5f, 1.0f, -1.0f, 2.0f, -2.0f, 4.0f, -4.0f, 0.15915494f};
+      uint32_t bits;
+      std::memcpy(&bits, &values[number - code::kFloatHalf], 4);
+      op.literal = bits;
+      uses_literal_ = true;
+      return kScalarLiteral * 4;
+    }
+    return (number & ~1u) * 4;  // SGPR pairs are even: the low bit is ignored (guide 3.3.1.3)
+  }
+  if (is_f16(operand.type) && is_float_constant) return (kScalarHalf + (number - code::kFloatHalf)) * 4;
+  if (operand.type == Type::mask && program_.wave_size() == 64 && number < code::kInt0) return (number & ~1u) * 4;
+  return number * 4u;
+}
+
+void Predecoder::set_source(Operation& op, unsigned i, const isa::Operand& operand, const isa::Instruction& instruction) {
+  uint32_t flags = flags_of(operand, *instruction.row);
+  if (operand.role == Role::simm && operand.code != isa::code::kLiteral) {
+    op.literal = static_cast<uint64_t>(operand.value);
+    uses_literal_ = true;
+    op.source[i] = kScalarLiteral * 4;
+    flags |= kScalarSource;
+  } else if (operand.is_vgpr()) {
+    op.source[i] = vgpr_offset(operand.vgpr());
+  } else {
+    op.source[i] = scalar_source(operand, instruction, op);
+    flags |= kScalarSource;
+  }
+  op.source_flags |= flags << (8 * i);
+}
+
+std::vector<Operation> Predecoder::predecode(isa::Instruction& instruction) {
+  const uint64_t available = std::min<uint64_t>(code_end_ - pc_, isa::kMaxInstructionBytes);
+  const auto* bytes = reinterpret_cast<const std::byte*>(pc_);
+  const isa::DecodeError error = isa::decode({bytes, available}, program_.wave_size(), instruction);
+  if (error != isa::DecodeError::none) {
+    if (instruction.size < 4) instruction.size = 4;
+    return {refuse(instruction, FaultKind::illegal_instruction, isa::describe(error).data())};
+  }
+  if (instruction.row->encoding == Encoding::vopd) {
+    if (program_.wave_size() == 64)
+      return {refuse(instruction, FaultKind::illegal_instruction, "VOPD is for wave32 only (guide 7.6)")};
+    return dual_issue(instruction);
+  }
+  const size_t index = static_cast<size_t>(instruction.row->opcode);
+  std::vector<Operation> operations;
+  if (is_vector_alu(instruction.row->encoding) && program_.table().valu[index].any)
+    operations = vector_alu(instruction);
+  else
+    operations = other(instruction);
+  if (reads_conditions_) {
+    Operation refresh = blank(instruction);
+    refresh.run = &refresh_conditions;
+    operations.insert(operations.begin(), refresh);
+  }
+  return operations;
+}
+
+Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa::Row& row, unsigned first, unsigned last) {
+  Operation op = blank(instruction);
+  const ValuHandlers& handlers = program_.table().valu[static_cast<size_t>(row.base)];
+  unsigned sources = 0, scalar_sources = 0;
+  int scalar_position = -1;
+  const isa::Operand* old_destination = nullptr;
+  bool modified = false;
+  for (unsigned i = first; i < last; ++i) {
+    const isa::Operand& operand = instruction.operands[i];
+    if (operand.role == Role::dst) {
+      if (operand.is_vgpr()) {
+        op.dst = vgpr_offset(operand.vgpr());
+        if (operand.high) op.flags |= kDstHigh;
+        if (operand.read) old_destination = &operand;
+      } else {
+        op.dst = scalar_destination(operand);
+      }
+    } else if (operand.role == Role::dst2) {
+      op.dst2 = scalar_destination(operand);
+    } else if (sources < 3) {
+      set_source(op, sources, operand, instruction);
+      if (operand.type != Type::mask && !operand.is_vgpr()) {
+        ++scalar_sources;
+        scalar_position = static_cast<int>(sources);
+      }
+      if (operand.abs || operand.neg || operand.high || operand.neg_hi) modified = true;
+      ++sources;
+    }
+  }
+  if (old_destination && sources < 3) {
+    op.source[sources] = op.dst;
+    if (op.flags & kDstHigh) op.source_flags |= kHigh << (8 * sources);
+    ++sources;
+  }
+  if (instruction.clamp) op.flags |= kClamp;
+  op.flags |= static_cast<uint8_t>(instruction.omod << kOmodShift);
+
+  const bool plain_mode = program_.default_float_mode() || !handlers.takes_mode;
+  const bool dpp = instruction.dpp != isa::Dpp::none;
+  const Handler plain = scalar_sources == 0   ? handlers.plain[0]
+                        : scalar_sources == 1 ? handlers.plain[static_cast<size_t>(scalar_position) + 1]
+                                              : nullptr;
+  if (instruction.clamp && handlers.saturated)
+    op.run = handlers.saturated;
+  else if (!plain_mode)
+    op.run = handlers.any_runtime_mode;
+  else if (plain && !modified && !dpp && op.flags == 0)
+    op.run = plain;
+  else
+    op.run = handlers.any;
+  return op;
+}
+
+std::vector<Operation> Predecoder::vector_alu(const isa::Instruction& instruction) {
+  Operation op = vector_half(instruction, *instruction.row, 0, instruction.operand_count);
+  if (instruction.dpp == isa::Dpp::none) return {op};
+  // DPP rewrites source 0: a first operation gathers the lanes into an engine register.
+  Operation gather = blank(instruction);
+  gather.run = program_.table().dpp_gather;
+  gather.source[0] = op.source[0];
+  gather.dst = vgpr_offset(kMaxVgprs);
+  op.source[0] = gather.dst;
+  op.flags |= kDppMask;
+  return {gather, op};
+}
+
+std::vector<Operation> Predecoder::dual_issue(const isa::Instruction& instruction) {
+  for (const isa::Row* row : {instruction.row, instruction.row_y})
+    if (!program_.table().valu[static_cast<size_t>(row->base)].any)
+      return {refuse(instruction, FaultKind::unsupported, "this VOPD half is not implemented yet")};
+  Operation x = vector_half(instruction, *instruction.row, 0, instruction.first_y_operand);
+  Operation y = vector_half(instruction, *instruction.row_y, instruction.first_y_operand, instruction.operand_count);
+  // Both halves read before either writes (guide 7.6): order them so, or write the first result aside.
+  auto reads_register = [&](unsigned first, unsigned last, uint32_t written) {
+    for (unsigned i = first; i < last; ++i) {
+      const isa::Operand& operand = instruction.operands[i];
+      if ((operand.read || operand.role != Role::dst) && operand.is_vgpr() && vgpr_offset(operand.vgpr()) == written) return true;
+    }
+    return false;
+  };
+  const bool y_reads_x = reads_register(instruction.first_y_operand, instruction.operand_count, x.dst);
+  const bool x_reads_y = reads_register(0, instruction.first_y_operand, y.dst);
+  if (!y_reads_x) return {x, y};
+  if (!x_reads_y) return {y, x};
+  Operation move = blank(instruction);
+  move.run = program_.table().valu[static_cast<size_t>(Opcode::v_mov_b32)].plain[0];
+  move.dst = x.dst;
+  move.source[0] = x.dst = vgpr_offset(kMaxVgprs);
+  return {x, y, move};
+}
+
+void Predecoder::fill_branch(Operation& op, const isa::Instruction& instruction) {
+  for (unsigned i = 0; i < instruction.operand_count; ++i)
+    if (instruction.operands[i].type == Type::label)
+      op.target = program_.at(pc_ + instruction.size + static_cast<uint64_t>(instruction.operands[i].value * 4));
+}
+
+std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
+  const isa::Row& row = *instruction.row;
+  const size_t index = static_cast<size_t>(row.opcode);
+  const HandlerTable& table = program_.table();
+  if (!table.other[index]) return {refuse(instruction, FaultKind::unsupported, "this instruction is not implemented yet")};
+
+  Operation op = blank(instruction);
+  op.run = table.other[index];
+  if (is_scalar_alu(row.encoding) || is_vector_alu(row.encoding)) {
+    unsigned sources = 0;
+    const isa::Operand* old_destination = nullptr;
+    bool has_label = false;
+    for (unsigned i = 0; i < instruction.operand_count; ++i) {
+      const isa::Operand& operand = instruction.operands[i];
+      if (operand.role == Role::dst) {
+        op.dst = operand.is_vgpr() ? vgpr_offset(operand.vgpr()) : scalar_destination(operand);
+        if (operand.read) old_destination = &operand;
+      } else if (operand.role == Role::dst2) {
+        op.dst2 = operand.is_vgpr() ? vgpr_offset(operand.vgpr()) : scalar_destination(operand);
+      } else if (operand.type == Type::label) {
+        has_label = true;
+      } else if (sources < 3) {
+        set_source(op, sources++, operand, instruction);
+      }
+    }
+    // The old destination follows the sources; s_cmpk reads its only register as a plain source.
+    if (old_destination && sources < 3) op.source[sources++] = op.dst;
+    if (has_label)
+      fill_branch(op, instruction);
+    else if (uses_literal_ && table.other_literal[index])
+      op.run = table.other_literal[index];
+  } else {
+    // Memory: source 0 address, 1 data, 2 scalar base or second data; the handlers know their encoding.
+    op.offset = instruction.offset;
+    for (unsigned i = 0; i < instruction.operand_count; ++i) {
+      const isa::Operand& operand = instruction.operands[i];
+      const uint32_t place = operand.is_vgpr() ? vgpr_offset(operand.vgpr()) : operand.code * 4u;
+      switch (operand.role) {
+        case Role::dst:
+          op.dst = operand.is_vgpr() ? place : scalar_destination(operand);
+          op.detail = operand.words;
+          break;
+        case Role::addr:
+          op.source[0] = place;
+          if (operand.is_vgpr()) op.source_flags |= kHasAddress;
+          break;
+        case Role::data:
+          op.source[1] = place;
+          break;
+        case Role::data2:
+          op.source[2] = place;
+          break;
+        case Role::saddr:
+        case Role::resource:
+          op.source[2] = place;
+          if (operand.code != isa::code::kNull) op.source_flags |= kHasScalarBase;
+          break;
+        case Role::soffset:
+          op.dst2 = operand.is_literal() ? kScalarDiscard * 4 : place;
+          break;
+        default:
+          break;
+      }
+    }
+  }
+  return {op};
+}
+
+}  // namespace lockstep::interpreter

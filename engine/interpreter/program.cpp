@@ -1,0 +1,123 @@
+#include "engine/interpreter/program.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "engine/interpreter/predecode.h"
+
+namespace lockstep::interpreter {
+
+struct Program::Page {
+  Operation slots[kPageDwords + kGuardSlots];
+  Operation chain[kChainSlots];
+  unsigned chain_used = 0;
+  std::deque<isa::Instruction> instructions;
+};
+
+struct Program::RangePages {
+  std::vector<std::atomic<Page*>> pages;
+  explicit RangePages(size_t count) : pages(count) {}
+  ~RangePages() {
+    for (auto& page : pages) delete page.load();
+  }
+};
+
+namespace {
+
+// First visit of a slot: decode, then run what came out.
+void decode_slot(const Operation* op, Wave* wave, int64_t budget) {
+  program_of(wave)->decode(const_cast<Operation*>(op));
+  [[clang::musttail]] return __atomic_load_n(&op->run, __ATOMIC_ACQUIRE)(op, wave, budget);
+}
+
+// The slots behind a page: go on in the page that really holds that address.
+void enter_page(const Operation* op, Wave* wave, int64_t budget) {
+  const Operation* real = program_of(wave)->at(op->pc);
+  if (!real) {
+    Fault fault;
+    fault.kind = FaultKind::bad_pc;
+    fault.message = "execution ran past the end of the code; is an s_endpgm missing?";
+    return raise(op, wave, budget, std::move(fault));
+  }
+  [[clang::musttail]] return real->run(real, wave, budget);
+}
+
+}  // namespace
+
+Program::Program(std::vector<CodeRange> code, unsigned wave_size, bool default_float_mode, const HandlerTable& table)
+    : code_(std::move(code)), wave_size_(wave_size), default_float_mode_(default_float_mode), table_(table) {
+  for (const CodeRange& range : code_) {
+    const uint64_t dwords = (range.end - range.begin) / 4;
+    pages_.push_back(std::make_unique<RangePages>((dwords + kPageDwords - 1) / kPageDwords));
+  }
+}
+
+Program::~Program() = default;
+
+Program::Page* Program::page_for(uint64_t pc) {
+  for (size_t i = 0; i < code_.size(); ++i) {
+    const CodeRange& range = code_[i];
+    if (pc < range.begin || pc >= range.end || range.end - pc < 4) continue;
+    const uint64_t index = (pc - range.begin) / 4 / kPageDwords;
+    std::atomic<Page*>& entry = pages_[i]->pages[index];
+    if (Page* page = entry.load(std::memory_order_acquire)) return page;
+    std::lock_guard lock(mutex_);
+    if (Page* page = entry.load(std::memory_order_acquire)) return page;
+    auto page = std::make_unique<Page>();
+    const uint64_t first = range.begin + index * kPageDwords * 4;
+    for (unsigned slot = 0; slot < kPageDwords + kGuardSlots; ++slot) {
+      Operation& op = page->slots[slot];
+      std::memset(static_cast<void*>(&op), 0, sizeof op);
+      op.pc = first + slot * 4;
+      op.run = slot < kPageDwords && op.pc < range.end ? &decode_slot : &enter_page;
+    }
+    Page* raw = page.release();
+    entry.store(raw, std::memory_order_release);
+    return raw;
+  }
+  return nullptr;
+}
+
+const Operation* Program::at(uint64_t pc) {
+  if (pc % 4 != 0) return nullptr;
+  Page* page = page_for(pc);
+  if (!page) return nullptr;
+  return &page->slots[(pc - page->slots[0].pc) / 4];
+}
+
+void Program::decode(Operation* slot) {
+  Page* page = page_for(slot->pc);
+  std::lock_guard lock(mutex_);
+  if (__atomic_load_n(&slot->run, __ATOMIC_ACQUIRE) != &decode_slot) return;
+  uint64_t code_end = 0;
+  for (const CodeRange& range : code_)
+    if (slot->pc >= range.begin && slot->pc < range.end) code_end = range.end;
+  Predecoder predecoder{*this, slot->pc, code_end};
+  isa::Instruction& instruction = page->instructions.emplace_back();
+  std::vector<Operation> operations = predecoder.predecode(instruction);
+
+  // The first operation takes the slot, the others stand in the chain area and lead back behind the instruction.
+  if (page->chain_used + operations.size() > kChainSlots + 1)
+    operations = {predecoder.refuse(instruction, FaultKind::unsupported, "too many split instructions in one kilobyte of code")};
+  Operation first = operations[0];
+  std::vector<Operation*> placed{slot};
+  for (size_t i = 1; i < operations.size(); ++i) {
+    Operation* place = &page->chain[page->chain_used++];
+    *place = operations[i];
+    placed.push_back(place);
+  }
+  Operation* after = slot + instruction.size / 4;
+  for (size_t i = 0; i < placed.size(); ++i) {
+    Operation* following = i + 1 < placed.size() ? placed[i + 1] : after;
+    const int32_t next = static_cast<int32_t>(following - placed[i]);
+    (i == 0 ? first : *placed[i]).next = next;
+    (i == 0 ? first : *placed[i]).cost = i == 0;
+  }
+  // Publish the handler last: other threads read it first.
+  const Handler run = first.run;
+  first.run = &decode_slot;
+  std::memcpy(static_cast<void*>(slot), &first, sizeof first);
+  __atomic_store_n(&slot->run, run, __ATOMIC_RELEASE);
+}
+
+}  // namespace lockstep::interpreter

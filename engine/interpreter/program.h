@@ -1,0 +1,63 @@
+// Code as the interpreter runs it: a slot for each dword of guest code, decoded when first executed.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/interpreter/handlers.h"
+
+namespace lockstep::interpreter {
+
+struct CodeRange {
+  uint64_t begin = 0;  // guest address, multiple of 4
+  uint64_t end = 0;
+};
+
+class Program {
+ public:
+  // Code of a wave size and float-mode class; the handlers come from `table`. The ranges must stay readable.
+  Program(std::vector<CodeRange> code, unsigned wave_size, bool default_float_mode, const HandlerTable& table);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // The operation at a guest address, or null if the address is in no code range or not a multiple of 4. Safe to call
+  // from several threads.
+  const Operation* at(uint64_t pc);
+
+  unsigned wave_size() const { return wave_size_; }
+  bool default_float_mode() const { return default_float_mode_; }
+  const HandlerTable& table() const { return table_; }
+
+  // The same code for the other float-mode class; set once by the owner.
+  Program* other_mode = nullptr;
+
+  // Decodes the instruction of an undecoded slot; called by the slot's own handler.
+  void decode(Operation* slot);
+
+ private:
+  static constexpr unsigned kPageDwords = 256;
+  static constexpr unsigned kGuardSlots = 8;     // an instruction has at most 5 dwords
+  static constexpr unsigned kChainSlots = 640;   // second halves of VOPD pairs, preparations of DPP and the like
+  struct Page;
+  friend class Predecoder;
+
+  Page* page_for(uint64_t pc);
+
+  std::vector<CodeRange> code_;
+  unsigned wave_size_;
+  bool default_float_mode_;
+  const HandlerTable& table_;
+  std::mutex mutex_;
+  struct RangePages;
+  std::vector<std::unique_ptr<RangePages>> pages_;
+};
+
+// The program whose code a wave is running.
+inline Program* program_of(const Wave* wave) { return static_cast<Program*>(const_cast<void*>(wave->program)); }
+
+}  // namespace lockstep::interpreter

@@ -1,0 +1,285 @@
+// From a pure body (semantics/body.h) to interpreter handlers: operand fetch, modifiers, EXEC merge, result write.
+// For each body a few variants exist: plain ones for the operand kinds that compilers use most, and one that reads
+// the operand kinds and modifiers from the operation.
+#pragma once
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "engine/interpreter/handlers.h"
+#include "engine/interpreter/operation.h"
+#include "numeric/output.h"
+#include "semantics/body.h"
+
+namespace lockstep::interpreter {
+
+using semantics::Lanes;
+using semantics::Pair;
+using semantics::WithMask;
+using semantics::Words;
+
+enum class Kind { vgpr, scalar, any };
+
+// ---- The shape of a body -----------------------------------------------------------------------------------------
+
+template <class Function>
+struct FunctionTraits;
+template <class R, class... A>
+struct FunctionTraits<R (*)(A...)> {
+  using Result = R;
+  using Args = std::tuple<A...>;
+};
+
+template <class Body, class Mode>
+concept TakesMode = requires { &Body::template eval<Mode>; };
+template <class Body>
+concept Saturates = requires { &Body::saturated; };
+
+template <class Body, class Mode>
+struct Shape {
+  static auto pointer() {
+    if constexpr (TakesMode<Body, Mode>)
+      return &Body::template eval<Mode>;
+    else
+      return &Body::eval;
+  }
+  using Traits = FunctionTraits<decltype(pointer())>;
+  using Result = typename Traits::Result;
+  using Args = typename Traits::Args;
+  static constexpr size_t arity = std::tuple_size_v<Args>;
+};
+
+template <class T>
+constexpr bool is_float_mode = std::is_same_v<T, DefaultFloatMode> || std::is_same_v<T, RuntimeFloatMode>;
+template <class T>
+constexpr bool is_one_register = std::is_same_v<T, U32> || std::is_same_v<T, I32> || std::is_same_v<T, F32>;
+template <class T>
+constexpr bool is_register_pair = std::is_same_v<T, U64> || std::is_same_v<T, I64> || std::is_same_v<T, F64>;
+template <class T>
+constexpr bool is_half_register = std::is_same_v<T, U16> || std::is_same_v<T, I16> || std::is_same_v<T, F16>;
+template <class T>
+constexpr bool is_float = std::is_same_v<T, F16> || std::is_same_v<T, F32> || std::is_same_v<T, F64>;
+
+// ---- Operand fetch -----------------------------------------------------------------------------------------------
+
+LOCKSTEP_INLINE U32* register_chunk(Wave* wave, uint32_t byte_offset, unsigned chunk) {
+  return reinterpret_cast<U32*>(wave->vgprs + byte_offset + chunk * sizeof(U32));
+}
+
+template <Kind kind>
+LOCKSTEP_INLINE bool reads_scalar(const Operation* op, unsigned i) {
+  if constexpr (kind == Kind::any)
+    return source_flags(op, i) & kScalarSource;
+  else
+    return kind == Kind::scalar;
+}
+
+template <Kind kind>
+LOCKSTEP_INLINE U32 fetch_word(const Operation* op, Wave* wave, unsigned i, unsigned chunk, unsigned word) {
+  if (reads_scalar<kind>(op, i)) return U32(scalar_at(wave, op->source[i] + 4 * word));
+  return *register_chunk(wave, op->source[i] + word * wave->register_bytes, chunk);
+}
+
+LOCKSTEP_INLINE U32 modify32(U32 value, uint32_t flags) {
+  if (flags & kAbs) value &= 0x7fffffffu;
+  if (flags & kNeg) value ^= 0x80000000u;
+  return value;
+}
+LOCKSTEP_INLINE U16 modify16(U16 value, uint32_t flags) {
+  if (flags & kAbs) value &= static_cast<uint16_t>(0x7fff);
+  if (flags & kNeg) value ^= static_cast<uint16_t>(0x8000);
+  return value;
+}
+LOCKSTEP_INLINE U16 half_of(U32 value, bool high) { return convert<U16>(high ? value >> 16 : value); }
+
+template <class T, Kind kind>
+LOCKSTEP_INLINE T fetch(const Operation* op, Wave* wave, unsigned i, unsigned chunk) {
+  if constexpr (std::is_same_v<T, Mask>) {
+    const uint32_t* word = &scalar_at(wave, op->source[i]);
+    return mask_from_bits(static_cast<uint16_t>(word[chunk / 2] >> (chunk % 2 * 16)));
+  } else if constexpr (is_one_register<T>) {
+    U32 value = fetch_word<kind>(op, wave, i, chunk, 0);
+    if constexpr (kind == Kind::any) value = modify32(value, source_flags(op, i));
+    return bits_as<T>(value);
+  } else if constexpr (is_register_pair<T>) {
+    U32 low = fetch_word<kind>(op, wave, i, chunk, 0), high = fetch_word<kind>(op, wave, i, chunk, 1);
+    if constexpr (kind == Kind::any) high = modify32(high, source_flags(op, i));
+    return bits_as<T>(join(low, high));
+  } else if constexpr (is_half_register<T>) {
+    static_assert(kind == Kind::any);
+    const uint32_t flags = source_flags(op, i);
+    return bits_as<T>(modify16(half_of(fetch_word<kind>(op, wave, i, chunk, 0), flags & kHigh), flags));
+  } else if constexpr (requires { T::low; T::high; }) {
+    static_assert(kind == Kind::any);
+    const uint32_t flags = source_flags(op, i);
+    const U32 value = fetch_word<kind>(op, wave, i, chunk, 0);
+    using Half = decltype(T::low);
+    const U16 low = modify16(half_of(value, flags & kHigh), flags & kNeg);
+    const U16 high = modify16(half_of(value, flags & kHighHigh), flags & kNegHigh ? kNeg : 0);
+    return {bits_as<Half>(low), bits_as<Half>(high)};
+  } else {
+    T words;
+    for (unsigned word = 0; word < sizeof(T) / sizeof(U32); ++word)
+      words.word[word] = fetch_word<kind>(op, wave, i, chunk, word);
+    return words;
+  }
+}
+
+// ---- Result write ------------------------------------------------------------------------------------------------
+
+LOCKSTEP_INLINE void merge(U32* destination, U32 value, uint16_t lanes) {
+  *destination = lanes == 0xffff ? value : select(mask_from_bits(lanes), value, *destination);
+}
+
+template <class T, class Mode>
+LOCKSTEP_INLINE T output_modifiers(T value, const Operation* op, Mode mode) {
+  if constexpr (is_float<T>) {
+    if (op->flags & kOmodMask) value = numeric::omod(value, (op->flags & kOmodMask) >> kOmodShift, mode);
+    if (op->flags & kClamp) value = numeric::clamp(value, mode);
+  } else if constexpr (requires { value.low; }) {
+    value.low = output_modifiers(value.low, op, mode);
+    value.high = output_modifiers(value.high, op, mode);
+  }
+  return value;
+}
+
+template <class T>
+LOCKSTEP_INLINE void write(const Operation* op, Wave* wave, unsigned chunk, uint16_t lanes, T value) {
+  if constexpr (is_one_register<T>) {
+    merge(register_chunk(wave, op->dst, chunk), bits_as<U32>(value), lanes);
+  } else if constexpr (is_register_pair<T>) {
+    merge(register_chunk(wave, op->dst, chunk), low_half(bits_as<U64>(value)), lanes);
+    merge(register_chunk(wave, op->dst + wave->register_bytes, chunk), high_half(bits_as<U64>(value)), lanes);
+  } else if constexpr (is_half_register<T>) {
+    U32* destination = register_chunk(wave, op->dst, chunk);
+    const U32 half = convert<U32>(bits_as<U16>(value));
+    merge(destination,
+          op->flags & kDstHigh ? (*destination & 0xffffu) | half << 16 : (*destination & 0xffff0000u) | half, lanes);
+  } else if constexpr (requires { value.low; value.high; }) {
+    merge(register_chunk(wave, op->dst, chunk),
+          convert<U32>(bits_as<U16>(value.low)) | convert<U32>(bits_as<U16>(value.high)) << 16, lanes);
+  } else {
+    for (unsigned word = 0; word < sizeof(T) / sizeof(U32); ++word)
+      merge(register_chunk(wave, op->dst + word * wave->register_bytes, chunk), value.word[word], lanes);
+  }
+}
+
+// ---- Handlers ----------------------------------------------------------------------------------------------------
+
+template <class Mode>
+LOCKSTEP_INLINE Mode float_mode(const Wave* wave) {
+  if constexpr (Mode::is_default)
+    return {};
+  else
+    return {wave->mode};
+}
+
+inline constexpr U32 kLaneNumbers = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+template <class T, Kind kind, class Mode>
+LOCKSTEP_INLINE T argument(const Operation* op, Wave* wave, unsigned i, unsigned chunk, Mode mode) {
+  if constexpr (is_float_mode<T>) {
+    return mode;
+  } else if constexpr (std::is_same_v<T, Lanes>) {
+    return Lanes{kLaneNumbers + chunk * 16};
+  } else if constexpr (std::is_same_v<T, semantics::SignBits>) {
+    // neg of src0 and src1 say whether the integer elements are signed (guide 7.9 and V_DOT4_I32_IU8).
+    return semantics::SignBits{static_cast<uint8_t>((source_flags(op, 0) & kNeg ? 1 : 0) | (source_flags(op, 1) & kNeg ? 2 : 0)),
+                               (op->flags & kClamp) != 0};
+  } else {
+    if constexpr (std::is_same_v<T, Mask>) {
+      // The fourth operand can only be the implied VCC of v_div_fmas.
+      if (i == 3)
+        return mask_from_bits(static_cast<uint16_t>((&wave->scalar[106])[chunk / 2] >> (chunk % 2 * 16)));
+    }
+    return fetch<T, kind>(op, wave, i, chunk);
+  }
+}
+
+template <class Body, class Mode, bool saturate, Kind... kinds>
+void valu(const Operation* op, Wave* wave, int64_t budget) {
+  using BodyShape = Shape<Body, Mode>;
+  using Result = typename BodyShape::Result;
+  constexpr bool any_scalar = ((kinds != Kind::vgpr) || ...);
+  constexpr Kind kind_of[] = {kinds...};
+  constexpr bool generic = ((kinds == Kind::any) || ...);
+  if constexpr (any_scalar) __builtin_memcpy(&wave->scalar[kScalarLiteral], &op->literal, 8);
+
+  const Mode mode = float_mode<Mode>(wave);
+  uint64_t lanes = wave->exec();
+  if constexpr (generic) {
+    if (op->flags & kDppMask) lanes = wave->dpp_write_mask;
+  }
+  uint64_t mask_result = 0;
+  const unsigned chunks = wave->chunks;
+  for (unsigned chunk = 0; chunk < chunks; ++chunk) {
+    const uint16_t chunk_lanes = static_cast<uint16_t>(lanes >> (16 * chunk));
+    if (chunk_lanes == 0) continue;
+    auto call = [&]<size_t... i>(std::index_sequence<i...>) __attribute__((always_inline)) {
+      using Args = typename BodyShape::Args;
+      if constexpr (saturate)
+        return Body::saturated(
+            argument<std::tuple_element_t<i, Args>, kind_of[i < sizeof...(kinds) ? i : 0]>(op, wave, i, chunk, mode)...);
+      else
+        return Body::eval(
+            argument<std::tuple_element_t<i, Args>, kind_of[i < sizeof...(kinds) ? i : 0]>(op, wave, i, chunk, mode)...);
+    };
+    auto result = call(std::make_index_sequence<BodyShape::arity>{});
+    if constexpr (std::is_same_v<Result, Mask>) {
+      mask_result |= uint64_t{bits_from_mask(result)} << (16 * chunk);
+    } else if constexpr (requires { result.value; result.mask; }) {
+      mask_result |= uint64_t{bits_from_mask(result.mask)} << (16 * chunk);
+      if constexpr (generic) result.value = output_modifiers(result.value, op, mode);
+      write(op, wave, chunk, chunk_lanes, result.value);
+    } else {
+      if constexpr (generic && !saturate) result = output_modifiers(result, op, mode);
+      write(op, wave, chunk, chunk_lanes, result);
+    }
+  }
+  if constexpr (std::is_same_v<Result, Mask> || requires(Result r) { r.mask; }) {
+    // Lanes that are off read as 0 in a compare or carry mask (guide 7.2.5).
+    uint32_t* destination = &scalar_at(wave, std::is_same_v<Result, Mask> ? op->dst : op->dst2);
+    mask_result &= lanes;
+    destination[0] = static_cast<uint32_t>(mask_result);
+    if (chunks > 2) destination[1] = static_cast<uint32_t>(mask_result >> 32);
+  }
+  LOCKSTEP_NEXT();
+}
+
+template <class T>
+constexpr bool is_value_operand =
+    is_one_register<T> || is_register_pair<T>;
+
+// How many leading parameters are operands of one or two registers: the ones whose kind has plain variants.
+template <class Args, size_t... i>
+constexpr bool all_plain(std::index_sequence<i...>) {
+  return ((is_value_operand<std::tuple_element_t<i, Args>> || std::is_same_v<std::tuple_element_t<i, Args>, Mask> ||
+           is_float_mode<std::tuple_element_t<i, Args>>)&&...);
+}
+
+template <class Body>
+void add_valu(HandlerTable& table, isa::Opcode opcode) {
+  using S = Shape<Body, DefaultFloatMode>;
+  constexpr Kind V = Kind::vgpr, C = Kind::scalar, A = Kind::any;
+  ValuHandlers& entry = table.valu[static_cast<size_t>(opcode)];
+  using D = DefaultFloatMode;
+  entry.any = &valu<Body, D, false, A, A, A>;
+  entry.any_runtime_mode = entry.any;
+  if constexpr (TakesMode<Body, RuntimeFloatMode>) {
+    entry.any_runtime_mode = &valu<Body, RuntimeFloatMode, false, A, A, A>;
+    entry.takes_mode = true;
+  }
+  if constexpr (Saturates<Body>) entry.saturated = &valu<Body, D, true, A, A, A>;
+  if constexpr (all_plain<typename S::Args>(std::make_index_sequence<S::arity>{}) &&
+                (std::is_same_v<typename S::Result, Mask> || is_value_operand<typename S::Result> ||
+                 requires(typename S::Result r) { r.mask; })) {
+    constexpr size_t operands = S::arity - (TakesMode<Body, D> ? 1 : 0);
+    entry.plain[0] = &valu<Body, D, false, V, V, V>;
+    if constexpr (operands >= 1) entry.plain[1] = &valu<Body, D, false, C, V, V>;
+    if constexpr (operands >= 2) entry.plain[2] = &valu<Body, D, false, V, C, V>;
+    if constexpr (operands >= 3) entry.plain[3] = &valu<Body, D, false, V, V, C>;
+  }
+}
+
+}  // namespace lockstep::interpreter
