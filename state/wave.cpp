@@ -36,9 +36,16 @@ void initialise_wave(Wave& wave, unsigned wave_size, std::byte* vgprs) {
   wave.chunks = wave_size / 16;
   wave.lane_mask = wave_size == 64 ? ~uint64_t{0} : 0xffffffffu;
   wave.wave_size = wave_size;
+}
+
+void reset_wave(Wave& wave, unsigned vgpr_count) {
+  std::memset(wave.scalar, 0, 128 * sizeof wave.scalar[0]);
+  wave.scc() = 0;
+  wave.vgpr_count = vgpr_count;
+  std::memset(wave.vgprs, 0, size_t{vgpr_count} * wave.register_bytes);
   wave.mode = wave.status = wave.trapsts = 0;
   wave.pc = 0;
-  wave.budget = 0;
+  wave.budget = wave.turn_budget = wave.executed_before_turn = 0;
   wave.state = WaveState::ready;
   wave.read_range = wave.write_range = {};
   wave.fault = {};

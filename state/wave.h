@@ -92,7 +92,9 @@ struct alignas(64) Wave {
   uint32_t& scc() { return scalar[253]; }
 };
 
-// Sets the inline constants and everything else that holds for each wave before its first instruction.
+// Sets what stays the same from wave to wave: the width, the VGPR storage, the inline constants.
 void initialise_wave(Wave& wave, unsigned wave_size, std::byte* vgprs);
+// Makes the structure a fresh wave: registers zero, nothing executed yet.
+void reset_wave(Wave& wave, unsigned vgpr_count);
 
 }  // namespace lockstep

@@ -243,6 +243,11 @@ std::vector<Operation> Predecoder::vector_alu(const isa::Instruction& instructio
   gather.run = program_.table().dpp_gather;
   gather.source[0] = op.source[0];
   gather.dst = vgpr_offset(kMaxVgprs);
+  gather.literal = reinterpret_cast<uint64_t>(&program_.dpp_selections_.emplace_back(
+      instruction.dpp == isa::Dpp::dpp8
+          ? semantics::make_dpp8(instruction.dpp8_selectors, instruction.fetch_inactive)
+          : semantics::make_dpp16(instruction.dpp_control, instruction.row_mask, instruction.bank_mask,
+                                  instruction.bound_control, instruction.fetch_inactive)));
   op.source[0] = gather.dst;
   op.flags |= kDppMask;
   return {gather, op};
@@ -300,6 +305,8 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
         op.dst2 = operand.is_vgpr() ? vgpr_offset(operand.vgpr()) : scalar_destination(operand);
       } else if (operand.type == Type::label) {
         has_label = true;
+      } else if (operand.type == Type::hwreg) {
+        op.detail = static_cast<uint16_t>(operand.value);
       } else if (sources < 3) {
         set_source(op, sources++, operand, instruction);
       }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/interpreter/handlers.h"
+#include "semantics/cross_lane.h"
 
 namespace lockstep::interpreter {
 
@@ -52,7 +53,8 @@ class Program {
   unsigned wave_size_;
   bool default_float_mode_;
   const HandlerTable& table_;
-  std::mutex mutex_;
+  std::recursive_mutex mutex_;
+  std::deque<semantics::DppSelection> dpp_selections_;
   struct RangePages;
   std::vector<std::unique_ptr<RangePages>> pages_;
 };

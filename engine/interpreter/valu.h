@@ -9,6 +9,7 @@
 
 #include "engine/interpreter/handlers.h"
 #include "engine/interpreter/operation.h"
+#include "numeric/convert.h"
 #include "numeric/output.h"
 #include "semantics/body.h"
 
@@ -93,14 +94,15 @@ LOCKSTEP_INLINE U16 modify16(U16 value, uint32_t flags) {
 }
 LOCKSTEP_INLINE U16 half_of(U32 value, bool high) { return convert<U16>(high ? value >> 16 : value); }
 
-template <class T, Kind kind>
+// `raw`: NEG has another meaning for this body (SignBits), so source modifiers do not apply.
+template <class T, Kind kind, bool raw>
 LOCKSTEP_INLINE T fetch(const Operation* op, Wave* wave, unsigned i, unsigned chunk) {
   if constexpr (std::is_same_v<T, Mask>) {
     const uint32_t* word = &scalar_at(wave, op->source[i]);
     return mask_from_bits(static_cast<uint16_t>(word[chunk / 2] >> (chunk % 2 * 16)));
   } else if constexpr (is_one_register<T>) {
     U32 value = fetch_word<kind>(op, wave, i, chunk, 0);
-    if constexpr (kind == Kind::any) value = modify32(value, source_flags(op, i));
+    if constexpr (kind == Kind::any && !raw) value = modify32(value, source_flags(op, i));
     return bits_as<T>(value);
   } else if constexpr (is_register_pair<T>) {
     U32 low = fetch_word<kind>(op, wave, i, chunk, 0), high = fetch_word<kind>(op, wave, i, chunk, 1);
@@ -175,25 +177,35 @@ LOCKSTEP_INLINE Mode float_mode(const Wave* wave) {
     return {wave->mode};
 }
 
-inline constexpr U32 kLaneNumbers = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+template <class T, class... A>
+constexpr bool contains(std::tuple<A...>*) {
+  return (std::is_same_v<T, A> || ...);
+}
 
-template <class T, Kind kind, class Mode>
+template <class Args, size_t index, Kind kind, class Mode, class T = std::tuple_element_t<index, Args>>
 LOCKSTEP_INLINE T argument(const Operation* op, Wave* wave, unsigned i, unsigned chunk, Mode mode) {
   if constexpr (is_float_mode<T>) {
     return mode;
   } else if constexpr (std::is_same_v<T, Lanes>) {
-    return Lanes{kLaneNumbers + chunk * 16};
+    return Lanes{U32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} + chunk * 16};
+  } else if constexpr (std::is_same_v<T, semantics::Mix>) {
+    // op_sel_hi says f16 instead of f32, op_sel which half; neg_hi stands for ABS (guide 7.5, MIX).
+    static_assert(kind == Kind::any);
+    const uint32_t flags = source_flags(op, index);
+    const U32 value = fetch_word<kind>(op, wave, index, chunk, 0);
+    const F32 wide = flags & kHighHigh ? numeric::f16_to_f32(bits_as<F16>(half_of(value, flags & kHigh)), mode)
+                                       : bits_as<F32>(value);
+    return {bits_as<F32>(modify32(bits_as<U32>(wide), (flags & kNeg) | (flags & kNegHigh ? kAbs : 0)))};
   } else if constexpr (std::is_same_v<T, semantics::SignBits>) {
     // neg of src0 and src1 say whether the integer elements are signed (guide 7.9 and V_DOT4_I32_IU8).
-    return semantics::SignBits{static_cast<uint8_t>((source_flags(op, 0) & kNeg ? 1 : 0) | (source_flags(op, 1) & kNeg ? 2 : 0)),
-                               (op->flags & kClamp) != 0};
+    return semantics::SignBits{(source_flags(op, 0) & kNeg) != 0, (source_flags(op, 1) & kNeg) != 0};
   } else {
     if constexpr (std::is_same_v<T, Mask>) {
       // The fourth operand can only be the implied VCC of v_div_fmas.
       if (i == 3)
         return mask_from_bits(static_cast<uint16_t>((&wave->scalar[106])[chunk / 2] >> (chunk % 2 * 16)));
     }
-    return fetch<T, kind>(op, wave, i, chunk);
+    return fetch<T, kind, contains<semantics::SignBits>(static_cast<Args*>(nullptr))>(op, wave, i, chunk);
   }
 }
 
@@ -220,10 +232,10 @@ void valu(const Operation* op, Wave* wave, int64_t budget) {
       using Args = typename BodyShape::Args;
       if constexpr (saturate)
         return Body::saturated(
-            argument<std::tuple_element_t<i, Args>, kind_of[i < sizeof...(kinds) ? i : 0]>(op, wave, i, chunk, mode)...);
+            argument<Args, i, kind_of[i < sizeof...(kinds) ? i : 0]>(op, wave, i, chunk, mode)...);
       else
         return Body::eval(
-            argument<std::tuple_element_t<i, Args>, kind_of[i < sizeof...(kinds) ? i : 0]>(op, wave, i, chunk, mode)...);
+            argument<Args, i, kind_of[i < sizeof...(kinds) ? i : 0]>(op, wave, i, chunk, mode)...);
     };
     auto result = call(std::make_index_sequence<BodyShape::arity>{});
     if constexpr (std::is_same_v<Result, Mask>) {

@@ -1,0 +1,20 @@
+// What the machine asks of an execution engine: run one wave for a while.
+#pragma once
+
+#include <cstdint>
+
+#include "state/wave.h"
+
+namespace lockstep {
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  // Points a freshly launched wave at its first instruction; false if there is no code at `pc`.
+  virtual bool enter(Wave& wave, uint64_t pc) = 0;
+  // Runs a ready wave until it ends, waits, faults, or has used up its budget; returns the number of
+  // wave-instructions executed. The wave's registers are all in `wave` before and after.
+  virtual int64_t run(Wave& wave, int64_t budget) = 0;
+};
+
+}  // namespace lockstep

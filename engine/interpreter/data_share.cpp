@@ -1,0 +1,150 @@
+// DS: indexed loads and stores of the LDS (guide 12.5), and the lane permutes that pass through it (12.5.2).
+#include <bit>
+
+#include "engine/interpreter/common.h"
+#include "engine/interpreter/memory_access.h"
+#include "engine/interpreter/registration.h"
+#include "semantics/cross_lane.h"
+
+namespace lockstep::interpreter {
+namespace {
+
+using isa::Opcode;
+
+// Alignment mode UNALIGNED, as the ROCm driver sets it: no address bits are dropped (guide 12.7).
+bool in_lds(const Wave* wave, uint32_t offset, uint32_t bytes) {
+  return offset <= wave->lds_bytes && wave->lds_bytes - offset >= bytes;
+}
+
+constexpr std::byte kZeros[16] = {};
+
+// One element a lane at VGPR address + offset. A load that touches anything out of range returns zero, such a store
+// is dropped (guide 3.3.4.1).
+template <class Element, bool is_load>
+LOCKSTEP_INLINE void access_at(const Operation* op, Wave* wave, uint64_t exec, uint32_t offset, uint32_t data) {
+  for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
+    uint16_t lanes = static_cast<uint16_t>(exec >> (16 * chunk));
+    if (lanes == 0) continue;
+    const U32 addresses = *vgpr_chunk(wave, op->source[0], chunk) + offset;
+    if constexpr (Element::dwords != 0) {
+      const uint32_t first = addresses[0];
+      if (lanes == 0xffff && in_lds(wave, first, 16 * Element::bytes) &&
+          all_lanes(addresses == first + lane_numbers() * Element::bytes)) {
+        if constexpr (is_load)
+          load_consecutive<Element::dwords>(wave, data, chunk, wave->lds + first);
+        else
+          store_consecutive<Element::dwords>(wave, data, chunk, wave->lds + first);
+        continue;
+      }
+      if constexpr (is_load) {
+        if (lanes == 0xffff && in_lds(wave, first, Element::bytes) && all_lanes(addresses == first)) {
+          uint32_t words[Element::dwords];
+          __builtin_memcpy(words, wave->lds + first, sizeof words);
+          for (unsigned i = 0; i < Element::dwords; ++i)
+            *vgpr_chunk(wave, data + i * wave->register_bytes, chunk) = U32(words[i]);
+          continue;
+        }
+      }
+    }
+    for (; lanes != 0; lanes &= lanes - 1) {
+      const unsigned in_chunk = static_cast<unsigned>(std::countr_zero(lanes)), lane = chunk * 16 + in_chunk;
+      const uint32_t at = addresses[in_chunk];
+      const bool inside = in_lds(wave, at, Element::bytes);
+      if constexpr (is_load)
+        load_lane<Element>(wave, data, lane, inside ? wave->lds + at : kZeros);
+      else if (inside)
+        store_lane<Element>(wave, data, lane, wave->lds + at);
+    }
+  }
+}
+
+template <class Element, bool is_load>
+void access_one(const Operation* op, Wave* wave, int64_t budget) {
+  access_at<Element, is_load>(op, wave, wave->exec(), static_cast<uint32_t>(op->offset), is_load ? op->dst : op->source[1]);
+  LOCKSTEP_NEXT();
+}
+
+// Two elements at two offsets, counted in elements (or 64 of them). Both addresses are read before the destination,
+// which may overlap the address register, is written.
+template <class Element, bool is_load, unsigned stride>
+void access_two(const Operation* op, Wave* wave, int64_t budget) {
+  const uint32_t offset0 = op->instruction->offset0 * Element::bytes * stride;
+  const uint32_t offset1 = op->instruction->offset1 * Element::bytes * stride;
+  const uint64_t exec = wave->exec();
+  if constexpr (is_load) {
+    constexpr uint32_t words = Element::dwords;
+    const uint32_t second = op->dst + words * wave->register_bytes;
+    // The first load must not destroy the address of the second: then load the second one first.
+    if (op->source[0] >= op->dst && op->source[0] < second) {
+      access_at<Element, true>(op, wave, exec, offset1, second);
+      access_at<Element, true>(op, wave, exec, offset0, op->dst);
+    } else {
+      access_at<Element, true>(op, wave, exec, offset0, op->dst);
+      access_at<Element, true>(op, wave, exec, offset1, second);
+    }
+  } else {
+    access_at<Element, false>(op, wave, exec, offset0, op->source[1]);
+    access_at<Element, false>(op, wave, exec, offset1, op->source[2]);
+  }
+  LOCKSTEP_NEXT();
+}
+
+// Address M0 + offset + 4 * lane, no VGPR (guide 12.5, ADDTID).
+template <bool is_load>
+void access_addtid(const Operation* op, Wave* wave, int64_t budget) {
+  const uint32_t base = (wave->scalar[isa::code::kM0] & 0xffff) + static_cast<uint32_t>(op->offset);
+  for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
+    const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
+    const uint32_t at = base + 4 * lane;
+    const bool inside = in_lds(wave, at, 4);
+    if constexpr (is_load)
+      load_lane<Dwords<1>>(wave, op->dst, lane, inside ? wave->lds + at : kZeros);
+    else if (inside)
+      store_lane<Dwords<1>>(wave, op->source[1], lane, wave->lds + at);
+  }
+  LOCKSTEP_NEXT();
+}
+
+void ds_nop(const Operation* op, Wave* wave, int64_t budget) { LOCKSTEP_NEXT(); }
+
+}  // namespace
+
+void LOCKSTEP_REGISTER(data_share)(HandlerTable& table) {
+  auto set = [&](Opcode opcode, Handler handler) { table.other[static_cast<size_t>(opcode)] = handler; };
+  constexpr auto low = Placement::low_half, high = Placement::high_half;
+  set(Opcode::ds_nop, &ds_nop);
+  set(Opcode::ds_load_b32, &access_one<Dwords<1>, true>);
+  set(Opcode::ds_load_b64, &access_one<Dwords<2>, true>);
+  set(Opcode::ds_load_b96, &access_one<Dwords<3>, true>);
+  set(Opcode::ds_load_b128, &access_one<Dwords<4>, true>);
+  set(Opcode::ds_load_u8, &access_one<Small<uint8_t>, true>);
+  set(Opcode::ds_load_i8, &access_one<Small<int8_t>, true>);
+  set(Opcode::ds_load_u16, &access_one<Small<uint16_t>, true>);
+  set(Opcode::ds_load_i16, &access_one<Small<int16_t>, true>);
+  set(Opcode::ds_load_u8_d16, &access_one<Small<uint8_t, low>, true>);
+  set(Opcode::ds_load_i8_d16, &access_one<Small<int8_t, low>, true>);
+  set(Opcode::ds_load_u16_d16, &access_one<Small<uint16_t, low>, true>);
+  set(Opcode::ds_load_u8_d16_hi, &access_one<Small<uint8_t, high>, true>);
+  set(Opcode::ds_load_i8_d16_hi, &access_one<Small<int8_t, high>, true>);
+  set(Opcode::ds_load_u16_d16_hi, &access_one<Small<uint16_t, high>, true>);
+  set(Opcode::ds_load_2addr_b32, &access_two<Dwords<1>, true, 1>);
+  set(Opcode::ds_load_2addr_b64, &access_two<Dwords<2>, true, 1>);
+  set(Opcode::ds_load_2addr_stride64_b32, &access_two<Dwords<1>, true, 64>);
+  set(Opcode::ds_load_2addr_stride64_b64, &access_two<Dwords<2>, true, 64>);
+  set(Opcode::ds_load_addtid_b32, &access_addtid<true>);
+  set(Opcode::ds_store_b8, &access_one<Small<uint8_t>, false>);
+  set(Opcode::ds_store_b16, &access_one<Small<uint16_t>, false>);
+  set(Opcode::ds_store_b8_d16_hi, &access_one<Small<uint8_t, high>, false>);
+  set(Opcode::ds_store_b16_d16_hi, &access_one<Small<uint16_t, high>, false>);
+  set(Opcode::ds_store_b32, &access_one<Dwords<1>, false>);
+  set(Opcode::ds_store_b64, &access_one<Dwords<2>, false>);
+  set(Opcode::ds_store_b96, &access_one<Dwords<3>, false>);
+  set(Opcode::ds_store_b128, &access_one<Dwords<4>, false>);
+  set(Opcode::ds_store_2addr_b32, &access_two<Dwords<1>, false, 1>);
+  set(Opcode::ds_store_2addr_b64, &access_two<Dwords<2>, false, 1>);
+  set(Opcode::ds_store_2addr_stride64_b32, &access_two<Dwords<1>, false, 64>);
+  set(Opcode::ds_store_2addr_stride64_b64, &access_two<Dwords<2>, false, 64>);
+  set(Opcode::ds_store_addtid_b32, &access_addtid<false>);
+}
+
+}  // namespace lockstep::interpreter

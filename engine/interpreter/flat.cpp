@@ -1,0 +1,180 @@
+// FLAT, GLOBAL and SCRATCH loads and stores (guide chapter 11).
+#include <bit>
+
+#include "engine/interpreter/common.h"
+#include "engine/interpreter/flat_address.h"
+#include "engine/interpreter/registration.h"
+
+namespace lockstep::interpreter {
+namespace {
+
+using isa::Opcode;
+
+// ---- GLOBAL and FLAT ---------------------------------------------------------------------------------------------
+
+template <Space space, class Element, bool is_load>
+void access_memory(const Operation* op, Wave* wave, int64_t budget) {
+  constexpr Access access = is_load ? kRead : kWrite;
+  const uint64_t exec = wave->exec();
+  const GlobalAddress address(op, wave);
+  for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
+    uint16_t lanes = static_cast<uint16_t>(exec >> (16 * chunk));
+    if (lanes == 0) continue;
+    if constexpr (Element::dwords != 0) {
+      uint64_t first;
+      if (lanes == 0xffff && address.consecutive(wave, chunk, Element::bytes, &first) &&
+          (space == Space::global || !in_aperture(first)) && allowed(wave, first, 16 * Element::bytes, access)) {
+        if constexpr (is_load)
+          load_consecutive<Element::dwords>(wave, op->dst, chunk, reinterpret_cast<const std::byte*>(first));
+        else
+          store_consecutive<Element::dwords>(wave, op->source[1], chunk, reinterpret_cast<std::byte*>(first));
+        continue;
+      }
+    }
+    for (; lanes != 0; lanes &= lanes - 1) {
+      const unsigned lane = chunk * 16 + static_cast<unsigned>(std::countr_zero(lanes));
+      const uint64_t at = address.of_lane(wave, lane);
+      if (space == Space::flat && in_aperture(at)) {
+        if (!access_aperture<Element, is_load>(op, wave, lane, at))
+          return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, Element::bytes, access);
+        continue;
+      }
+      if (!allowed(wave, at, Element::bytes, access))
+        return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, Element::bytes, access);
+      if constexpr (is_load)
+        load_lane<Element>(wave, op->dst, lane, reinterpret_cast<const void*>(at));
+      else
+        store_lane<Element>(wave, op->source[1], lane, reinterpret_cast<void*>(at));
+    }
+  }
+  LOCKSTEP_NEXT();
+}
+
+// ---- SCRATCH -----------------------------------------------------------------------------------------------------
+
+template <class Element, bool is_load>
+void access_scratch(const Operation* op, Wave* wave, int64_t budget) {
+  const uint64_t exec = wave->exec();
+  const uint32_t uniform = static_cast<uint32_t>(op->offset) +
+                           (op->source_flags & kHasScalarBase ? scalar_at(wave, op->source[2]) : 0);
+  for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
+    uint16_t lanes = static_cast<uint16_t>(exec >> (16 * chunk));
+    if (lanes == 0) continue;
+    U32 offsets = uniform;
+    if (op->source_flags & kHasAddress) offsets += *vgpr_chunk(wave, op->source[0], chunk);
+    if constexpr (Element::dwords != 0) {
+      // Usual case: every lane at the same offset, so each dword is one row of the interleaved memory.
+      const uint32_t first = offsets[static_cast<unsigned>(std::countr_zero(lanes))];
+      const bool same = (bits_from_mask(mask_of(offsets == first)) & lanes) == lanes;
+      if (same && first % 4 == 0 && first <= wave->scratch_bytes && wave->scratch_bytes - first >= Element::bytes) {
+        for (unsigned i = 0; i < Element::dwords; ++i) {
+          auto* row = reinterpret_cast<std::byte*>(scratch_address(wave, first + 4 * i, chunk * 16));
+          U32* value = vgpr_chunk(wave, (is_load ? op->dst : op->source[1]) + i * wave->register_bytes, chunk);
+          const U32 memory = load_unaligned(row);
+          if constexpr (is_load) {
+            *value = select(mask_from_bits(lanes), memory, *value);
+          } else {
+            const U32 merged = select(mask_from_bits(lanes), *value, memory);
+            __builtin_memcpy(row, &merged, sizeof merged);
+          }
+        }
+        continue;
+      }
+    }
+    for (; lanes != 0; lanes &= lanes - 1) {
+      const unsigned in_chunk = static_cast<unsigned>(std::countr_zero(lanes));
+      if (!access_scratch_lane<Element, is_load>(op, wave, chunk * 16 + in_chunk, offsets[in_chunk]))
+        return raise_scratch_violation(op, wave, budget, static_cast<int>(chunk * 16 + in_chunk), offsets[in_chunk],
+                                       Element::bytes, is_load ? kRead : kWrite);
+    }
+  }
+  LOCKSTEP_NEXT();
+}
+
+template <Space space>
+constexpr void add(HandlerTable& table, const Opcode (&loads)[16], const Opcode (&stores)[8]) {
+  auto set = [&](Opcode opcode, Handler handler) { table.other[static_cast<size_t>(opcode)] = handler; };
+  auto load = [&]<class Element>(Element) -> Handler {
+    if constexpr (space == Space::scratch)
+      return &access_scratch<Element, true>;
+    else
+      return &access_memory<space, Element, true>;
+  };
+  auto store = [&]<class Element>(Element) -> Handler {
+    if constexpr (space == Space::scratch)
+      return &access_scratch<Element, false>;
+    else
+      return &access_memory<space, Element, false>;
+  };
+  constexpr auto low = Placement::low_half, high = Placement::high_half;
+  set(loads[0], load(Small<uint8_t>{}));
+  set(loads[1], load(Small<int8_t>{}));
+  set(loads[2], load(Small<uint16_t>{}));
+  set(loads[3], load(Small<int16_t>{}));
+  set(loads[4], load(Dwords<1>{}));
+  set(loads[5], load(Dwords<2>{}));
+  set(loads[6], load(Dwords<3>{}));
+  set(loads[7], load(Dwords<4>{}));
+  set(loads[8], load(Small<uint8_t, low>{}));
+  set(loads[9], load(Small<int8_t, low>{}));
+  set(loads[10], load(Small<uint16_t, low>{}));
+  set(loads[11], load(Small<uint8_t, high>{}));
+  set(loads[12], load(Small<int8_t, high>{}));
+  set(loads[13], load(Small<uint16_t, high>{}));
+  set(stores[0], store(Small<uint8_t>{}));
+  set(stores[1], store(Small<uint16_t>{}));
+  set(stores[2], store(Dwords<1>{}));
+  set(stores[3], store(Dwords<2>{}));
+  set(stores[4], store(Dwords<3>{}));
+  set(stores[5], store(Dwords<4>{}));
+  set(stores[6], store(Small<uint8_t, high>{}));
+  set(stores[7], store(Small<uint16_t, high>{}));
+}
+
+// global_load_addtid_b32 and its store (guide 11.2): the lane number times 4 takes the place of the VGPR address.
+template <bool is_load>
+void access_addtid(const Operation* op, Wave* wave, int64_t budget) {
+  uint64_t base = static_cast<uint64_t>(op->offset);
+  if (op->source_flags & kHasScalarBase)
+    base += scalar_at(wave, op->source[2]) | uint64_t{scalar_at(wave, op->source[2] + 4)} << 32;
+  for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
+    const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
+    const uint64_t at = base + 4 * lane;
+    if (!allowed(wave, at, 4, is_load ? kRead : kWrite))
+      return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, 4, is_load ? kRead : kWrite);
+    if constexpr (is_load)
+      load_lane<Dwords<1>>(wave, op->dst, lane, reinterpret_cast<const void*>(at));
+    else
+      store_lane<Dwords<1>>(wave, op->source[1], lane, reinterpret_cast<void*>(at));
+  }
+  LOCKSTEP_NEXT();
+}
+
+// Caches are coherent by default, so there is nothing to invalidate.
+void already_coherent(const Operation* op, Wave* wave, int64_t budget) { LOCKSTEP_NEXT(); }
+
+}  // namespace
+
+#define LOCKSTEP_SEGMENT(segment)                                                                                    \
+  add<Space::segment>(                                                                                               \
+      table,                                                                                                         \
+      {Opcode::segment##_load_u8, Opcode::segment##_load_i8, Opcode::segment##_load_u16, Opcode::segment##_load_i16, \
+       Opcode::segment##_load_b32, Opcode::segment##_load_b64, Opcode::segment##_load_b96,                           \
+       Opcode::segment##_load_b128, Opcode::segment##_load_d16_u8, Opcode::segment##_load_d16_i8,                    \
+       Opcode::segment##_load_d16_b16, Opcode::segment##_load_d16_hi_u8, Opcode::segment##_load_d16_hi_i8,           \
+       Opcode::segment##_load_d16_hi_b16},                                                                           \
+      {Opcode::segment##_store_b8, Opcode::segment##_store_b16, Opcode::segment##_store_b32,                         \
+       Opcode::segment##_store_b64, Opcode::segment##_store_b96, Opcode::segment##_store_b128,                       \
+       Opcode::segment##_store_d16_hi_b8, Opcode::segment##_store_d16_hi_b16})
+
+void LOCKSTEP_REGISTER(flat)(HandlerTable& table) {
+  LOCKSTEP_SEGMENT(flat);
+  LOCKSTEP_SEGMENT(global);
+  LOCKSTEP_SEGMENT(scratch);
+  table.other[static_cast<size_t>(Opcode::global_load_addtid_b32)] = &access_addtid<true>;
+  table.other[static_cast<size_t>(Opcode::global_store_addtid_b32)] = &access_addtid<false>;
+  table.other[static_cast<size_t>(Opcode::buffer_gl0_inv)] = &already_coherent;
+  table.other[static_cast<size_t>(Opcode::buffer_gl1_inv)] = &already_coherent;
+}
+
+}  // namespace lockstep::interpreter

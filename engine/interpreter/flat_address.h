@@ -1,0 +1,90 @@
+// Addresses of FLAT, GLOBAL and SCRATCH instructions (guide 11.2).
+#pragma once
+
+#include "engine/interpreter/common.h"
+#include "engine/interpreter/memory_access.h"
+
+namespace lockstep::interpreter {
+
+enum class Space { flat, global, scratch };
+
+// SGPR base + 32-bit VGPR offset + immediate, or 64-bit VGPR address + immediate.
+struct GlobalAddress {
+  uint64_t base;
+  uint32_t low, high;  // VGPRs; `high` only without scalar base
+  bool wide;
+
+  GlobalAddress(const Operation* op, Wave* wave)
+      : base(static_cast<uint64_t>(op->offset)),
+        low(op->source[0]),
+        high(op->source[0] + wave->register_bytes),
+        wide(!(op->source_flags & kHasScalarBase)) {
+    if (!wide) base += scalar_at(wave, op->source[2]) | uint64_t{scalar_at(wave, op->source[2] + 4)} << 32;
+  }
+
+  uint64_t of_lane(Wave* wave, unsigned lane) const {
+    uint64_t offset = vgpr_lanes(wave, low)[lane];
+    if (wide) offset |= uint64_t{vgpr_lanes(wave, high)[lane]} << 32;
+    return base + offset;
+  }
+
+  // Whether 16 lanes address elements that lie one behind the other; if so, the address of the first.
+  LOCKSTEP_INLINE bool consecutive(Wave* wave, unsigned chunk, uint32_t bytes, uint64_t* first) const {
+    const U32 offsets = *vgpr_chunk(wave, low, chunk);
+    const uint32_t start = offsets[0];
+    // No carry out of the low half within the chunk.
+    if (start > ~0u - 16 * bytes || !all_lanes(offsets == start + lane_numbers() * bytes)) return false;
+    uint64_t address = base + start;
+    if (wide) {
+      const U32 upper = *vgpr_chunk(wave, high, chunk);
+      if (!all_lanes(upper == upper[0])) return false;
+      address += uint64_t{upper[0]} << 32;
+    }
+    *first = address;
+    return true;
+  }
+};
+
+inline bool in_shared_aperture(uint64_t address) { return address >> 32 == kSharedApertureBase >> 32; }
+inline bool in_private_aperture(uint64_t address) { return address >> 32 == kPrivateApertureBase >> 32; }
+inline bool in_aperture(uint64_t address) { return in_shared_aperture(address) || in_private_aperture(address); }
+
+// Scratch memory holds dword n of all lanes of a wave side by side.
+inline uint64_t scratch_address(const Wave* wave, uint32_t offset, unsigned lane) {
+  return wave->scratch_base + uint64_t{offset / 4} * wave->register_bytes + lane * 4 + offset % 4;
+}
+
+// Byte by byte, because an unaligned element is not contiguous there. False if out of range.
+template <class Element, bool is_load>
+bool access_scratch_lane(const Operation* op, Wave* wave, unsigned lane, uint32_t offset) {
+  if (offset > wave->scratch_bytes || wave->scratch_bytes - offset < Element::bytes) return false;
+  std::byte bytes[Element::bytes];
+  if constexpr (!is_load) store_lane<Element>(wave, op->source[1], lane, bytes);
+  for (unsigned i = 0; i < Element::bytes; ++i) {
+    auto* memory = reinterpret_cast<std::byte*>(scratch_address(wave, offset + i, lane));
+    if constexpr (is_load)
+      bytes[i] = *memory;
+    else
+      *memory = bytes[i];
+  }
+  if constexpr (is_load) load_lane<Element>(wave, op->dst, lane, bytes);
+  return true;
+}
+
+// A FLAT access that an aperture sends to LDS or scratch. False if out of range.
+template <class Element, bool is_load>
+bool access_aperture(const Operation* op, Wave* wave, unsigned lane, uint64_t address) {
+  const uint32_t offset = static_cast<uint32_t>(address);
+  if (in_private_aperture(address)) return access_scratch_lane<Element, is_load>(op, wave, lane, offset);
+  if (offset > wave->lds_bytes || wave->lds_bytes - offset < Element::bytes) return false;
+  if constexpr (is_load)
+    load_lane<Element>(wave, op->dst, lane, wave->lds + offset);
+  else
+    store_lane<Element>(wave, op->source[1], lane, wave->lds + offset);
+  return true;
+}
+
+void raise_scratch_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint32_t offset, uint32_t bytes,
+                             Access access);
+
+}  // namespace lockstep::interpreter

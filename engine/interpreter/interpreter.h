@@ -1,0 +1,36 @@
+// The reference engine: runs waves instruction by instruction (DESIGN 4).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/interpreter/dispatch_context.h"
+#include "engine/interpreter/program.h"
+
+namespace lockstep::interpreter {
+
+// Host instruction sets that the handlers exist for.
+enum class HostTarget { x86_64_v3, x86_64_v4 };
+// The best one that this processor has; throws std::runtime_error if it lacks AVX2, FMA and F16C.
+HostTarget best_host_target();
+
+const HandlerTable& handlers(HostTarget target);
+
+// The code of a kernel, ready to run: one program for the default float mode and one for all others.
+class Interpreter final : public Engine {
+ public:
+  // The ranges must stay mapped on the host and unchanged while this lives. `memory` is what the waves may touch; null
+  // means all of the process's memory.
+  Interpreter(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
+              HostTarget target = best_host_target());
+  bool enter(Wave& wave, uint64_t pc) override;
+  int64_t run(Wave& wave, int64_t budget) override;
+
+ private:
+  std::shared_ptr<const RangeSet> memory_;
+  DispatchContext context_;
+  Program default_mode_, other_mode_;
+};
+
+}  // namespace lockstep::interpreter

@@ -1,0 +1,123 @@
+// Checked access to guest memory: every address a wave uses passes through here.
+#pragma once
+
+#include <cstring>
+
+#include "engine/interpreter/dispatch_context.h"
+#include "engine/interpreter/operation.h"
+#include "memory/address_space.h"
+#include "numeric/lanes.h"
+
+namespace lockstep::interpreter {
+
+// Looks the range up and remembers it in the wave; false if the access is not allowed.
+bool lookup_range(Wave* wave, uint64_t address, uint64_t bytes, Access access);
+
+inline bool allowed(Wave* wave, uint64_t address, uint64_t bytes, Access access) {
+  const CachedRange& range = access == kRead ? wave->read_range : wave->write_range;
+  if (address >= range.begin && address < range.end && range.end - address >= bytes) return true;
+  return lookup_range(wave, address, bytes, access);
+}
+
+// Ends the wave with a memory violation that says which lane touched what.
+void raise_memory_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address, uint32_t bytes,
+                            Access access);
+void raise_misaligned(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address, uint32_t bytes);
+
+LOCKSTEP_INLINE U32 lane_numbers() { return U32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; }
+LOCKSTEP_INLINE bool all_lanes(I32 compared) { return bits_from_mask(mask_of(compared)) == 0xffff; }
+
+LOCKSTEP_INLINE U32* vgpr_chunk(Wave* wave, uint32_t byte_offset, unsigned chunk) {
+  return reinterpret_cast<U32*>(wave->vgprs + byte_offset + chunk * sizeof(U32));
+}
+LOCKSTEP_INLINE uint32_t* vgpr_lanes(Wave* wave, uint32_t byte_offset) {
+  return reinterpret_cast<uint32_t*>(wave->vgprs + byte_offset);
+}
+LOCKSTEP_INLINE U32 load_unaligned(const void* from) {
+  U32 value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+
+// What a load does with the bytes of one lane.
+template <unsigned dwords_>
+struct Dwords {
+  static constexpr unsigned dwords = dwords_;
+  static constexpr unsigned bytes = 4 * dwords_;
+};
+enum class Placement { whole, low_half, high_half };
+// One byte or half, extended by zero or sign to 32 bits, or to 16 bits in one half of the register (D16).
+template <class T, Placement placement_ = Placement::whole>
+struct Small {
+  static constexpr unsigned dwords = 0;
+  static constexpr unsigned bytes = sizeof(T);
+  static uint32_t merged(uint32_t old, const void* from) {
+    T raw;
+    __builtin_memcpy(&raw, from, sizeof raw);
+    const int32_t wide = raw;  // extended by the signedness of T
+    if constexpr (placement_ == Placement::low_half) return (old & 0xffff0000u) | (static_cast<uint32_t>(wide) & 0xffffu);
+    if constexpr (placement_ == Placement::high_half) return (old & 0xffffu) | static_cast<uint32_t>(wide) << 16;
+    return static_cast<uint32_t>(wide);
+  }
+  // The bytes that a store writes.
+  static T stored(uint32_t value) { return static_cast<T>(placement_ == Placement::high_half ? value >> 16 : value); }
+};
+
+// Reads one lane's element from host memory into its registers.
+template <class Element>
+LOCKSTEP_INLINE void load_lane(Wave* wave, uint32_t destination, unsigned lane, const void* from) {
+  if constexpr (Element::dwords == 0) {
+    uint32_t& target = vgpr_lanes(wave, destination)[lane];
+    target = Element::merged(target, from);
+  } else {
+    uint32_t words[Element::dwords];
+    __builtin_memcpy(words, from, sizeof words);
+    for (unsigned i = 0; i < Element::dwords; ++i) vgpr_lanes(wave, destination + i * wave->register_bytes)[lane] = words[i];
+  }
+}
+
+template <class Element>
+LOCKSTEP_INLINE void store_lane(Wave* wave, uint32_t source, unsigned lane, void* to) {
+  if constexpr (Element::dwords == 0) {
+    const auto value = Element::stored(vgpr_lanes(wave, source)[lane]);
+    __builtin_memcpy(to, &value, sizeof value);
+  } else {
+    uint32_t words[Element::dwords];
+    for (unsigned i = 0; i < Element::dwords; ++i) words[i] = vgpr_lanes(wave, source + i * wave->register_bytes)[lane];
+    __builtin_memcpy(to, words, sizeof words);
+  }
+}
+
+// Sixteen lanes whose elements lie one behind the other.
+template <unsigned dwords>
+LOCKSTEP_INLINE void load_consecutive(Wave* wave, uint32_t destination, unsigned chunk, const std::byte* from) {
+  if constexpr (dwords == 1) {
+    *vgpr_chunk(wave, destination, chunk) = load_unaligned(from);
+  } else if constexpr (dwords == 2) {
+    const U32 a = load_unaligned(from), b = load_unaligned(from + 64);
+    *vgpr_chunk(wave, destination, chunk) =
+        __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    *vgpr_chunk(wave, destination + wave->register_bytes, chunk) =
+        __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  } else {
+    for (unsigned lane = 0; lane < 16; ++lane)
+      load_lane<Dwords<dwords>>(wave, destination, chunk * 16 + lane, from + lane * 4 * dwords);
+  }
+}
+template <unsigned dwords>
+LOCKSTEP_INLINE void store_consecutive(Wave* wave, uint32_t source, unsigned chunk, std::byte* to) {
+  if constexpr (dwords == 1) {
+    __builtin_memcpy(to, vgpr_chunk(wave, source, chunk), 64);
+  } else if constexpr (dwords == 2) {
+    const U32 a = *vgpr_chunk(wave, source, chunk), b = *vgpr_chunk(wave, source + wave->register_bytes, chunk);
+    const U32 low = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const U32 high = __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    __builtin_memcpy(to, &low, 64);
+    __builtin_memcpy(to + 64, &high, 64);
+  } else {
+    for (unsigned lane = 0; lane < 16; ++lane)
+      store_lane<Dwords<dwords>>(wave, source, chunk * 16 + lane, to + lane * 4 * dwords);
+  }
+}
+
+}  // namespace lockstep::interpreter

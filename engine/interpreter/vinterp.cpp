@@ -1,0 +1,13 @@
+// Vector ALU: vinterp, from the bodies of semantics/.
+#include "engine/interpreter/registration.h"
+#include "engine/interpreter/valu.h"
+#include "semantics/missing.h"
+#include "semantics/vinterp.h"
+
+namespace lockstep::interpreter {
+
+void LOCKSTEP_REGISTER(vinterp)(HandlerTable& table) {
+#include "engine/interpreter/valu_registration.h"
+}
+
+}  // namespace lockstep::interpreter
