@@ -7,6 +7,12 @@
 
 namespace lockstep {
 
+// Where instructions may be fetched from: guest addresses, multiples of 4.
+struct CodeRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;

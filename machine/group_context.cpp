@@ -27,10 +27,13 @@ unsigned waves_of(const Launch& launch) {
   return (items + launch.wave_size - 1) / launch.wave_size;
 }
 
-// A wave's turn: long enough to cost nothing, short enough that a wave that spins on another one does not hold it up.
+// A wave's turn: long enough to cost nothing, short enough that a wave that spins on another one does not
+// hold it up.
 constexpr int64_t kTurn = 20'000;
 
-uint32_t bits(uint32_t value, unsigned low, unsigned count) { return value >> low & ((1u << count) - 1); }
+uint32_t bits(uint32_t value, unsigned low, unsigned count) {
+  return value >> low & ((1u << count) - 1);
+}
 
 // MODE as the descriptor asks for it (guide 3.4.2; LLVM: FLOAT_MODE, DX10_CLAMP, IEEE_MODE, FP16_OVFL).
 uint32_t initial_mode(uint32_t rsrc1, uint32_t rsrc2) {
@@ -67,8 +70,8 @@ bool GroupContext::start(const Launch& launch, uint64_t number, Engine& engine) 
     group_.id[axis] = static_cast<uint32_t>(rest % groups);
     rest /= groups;
     // The last group of an axis may be partial: its size shrinks to what is left of the grid.
-    size[axis] = static_cast<uint32_t>(
-        std::min<uint64_t>(launch.group[axis], launch.grid[axis] - uint64_t{group_.id[axis]} * launch.group[axis]));
+    size[axis] = static_cast<uint32_t>(std::min<uint64_t>(
+        launch.group[axis], launch.grid[axis] - uint64_t{group_.id[axis]} * launch.group[axis]));
   }
   group_.number = number;
   group_.lds_bytes = launch.lds_bytes;
@@ -102,8 +105,8 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const uint3
   if (bits(launch.rsrc2, 10, 1))
     wave.scalar[next++] = (index == 0 ? 1u << 31 : 0) | index << 20 | group_.wave_count;
 
-  // VGPR 0 holds the work-item ids, ten bits each, as many as TIDIG_COMP_CNT asks for (LLVM AMDGPU usage, initial
-  // kernel state of gfx11).
+  // VGPR 0 holds the work-item ids, ten bits each, as many as TIDIG_COMP_CNT asks for (LLVM AMDGPU usage,
+  // initial kernel state of gfx11).
   const unsigned components = bits(launch.rsrc2, 11, 2);
   const uint32_t items = size[0] * size[1] * size[2];
   uint64_t exec = 0;
@@ -144,7 +147,8 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
 }
 
 const Wave& GroupContext::faulted_wave() const {
-  return **std::find_if(waves_.begin(), waves_.end(), [](const Wave* wave) { return wave->state == WaveState::faulted; });
+  return **std::find_if(waves_.begin(), waves_.end(),
+                        [](const Wave* wave) { return wave->state == WaveState::faulted; });
 }
 
 }  // namespace lockstep::machine

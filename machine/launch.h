@@ -10,27 +10,23 @@
 #include <string>
 #include <vector>
 
+#include "engine/engine.h"
 #include "memory/address_space.h"
 #include "state/fault.h"
 
 namespace lockstep::machine {
 
-struct CodeRange {
-  uint64_t begin = 0;
-  uint64_t end = 0;
-};
-
 struct Launch {
-  uint64_t entry = 0;               // guest address of the first instruction
-  std::vector<CodeRange> code;      // where instructions may be fetched from
+  uint64_t entry = 0;           // guest address of the first instruction
+  std::vector<CodeRange> code;  // where instructions may be fetched from
   unsigned wave_size = 32;
   std::array<uint32_t, 3> grid{1, 1, 1};   // work-items
   std::array<uint32_t, 3> group{1, 1, 1};  // work-items of a work-group; the last groups may be partial
-  uint32_t rsrc1 = 0, rsrc2 = 0;    // COMPUTE_PGM_RSRC1 and 2
-  uint32_t lds_bytes = 0;           // of a work-group, dynamic part included
-  uint32_t scratch_bytes = 0;       // of a work-item
+  uint32_t rsrc1 = 0, rsrc2 = 0;           // COMPUTE_PGM_RSRC1 and 2
+  uint32_t lds_bytes = 0;                  // of a work-group, dynamic part included
+  uint32_t scratch_bytes = 0;              // of a work-item
   unsigned vgpr_count = 256;
-  std::vector<uint32_t> user_data;  // first SGPRs
+  std::vector<uint32_t> user_data;         // first SGPRs
   std::shared_ptr<const RangeSet> memory;  // null: all of the process's memory
 };
 
@@ -38,35 +34,35 @@ enum class EngineKind : uint8_t { interpreter, translator };
 
 struct Progress {
   uint64_t groups_done = 0, groups_total = 0;
-  uint64_t waves = 0;          // launched so far
-  uint64_t instructions = 0;   // wave-instructions executed so far
+  uint64_t waves = 0;         // launched so far
+  uint64_t instructions = 0;  // wave-instructions executed so far
 };
 
 struct RunOptions {
   EngineKind engine = EngineKind::interpreter;
-  unsigned threads = 0;                      // 0: one for each processor
-  uint32_t resident_groups = 1024;           // groups that may be started and unfinished at the same time
-  const std::atomic<bool>* cancel = nullptr; // set to stop
+  unsigned threads = 0;                       // 0: one for each processor
+  uint32_t resident_groups = 1024;            // groups that may be started and unfinished at the same time
+  const std::atomic<bool>* cancel = nullptr;  // set to stop
   // Called at most every 100 ms, from any of the threads, never by two at a time.
   std::function<void(const Progress&)> progress;
 };
 
 struct WaveFault {
   Fault fault;
-  std::array<uint32_t, 3> group{};   // work-group id
-  uint32_t wave = 0;                 // number within the work-group
-  std::string instruction;           // text, or why the bytes are no instruction
+  std::array<uint32_t, 3> group{};  // work-group id
+  uint32_t wave = 0;                // number within the work-group
+  std::string instruction;          // text, or why the bytes are no instruction
 };
 
 struct Outcome {
   Progress totals;
   double seconds = 0;
   bool cancelled = false;
-  std::optional<WaveFault> fault;    // of the first work-group in dispatch order that faulted
+  std::optional<WaveFault> fault;  // of the first work-group in dispatch order that faulted
 };
 
-// Runs a dispatch to its end, a fault or a cancellation. Throws std::invalid_argument for what no hardware would take:
-// an empty grid, more than 1024 work-items in a group, more LDS than 64 kB.
+// Runs a dispatch to its end, a fault or a cancellation. Throws std::invalid_argument for what no hardware
+// would take: an empty grid, more than 1024 work-items in a group, more LDS than 64 kB.
 Outcome run(const Launch& launch, const RunOptions& options);
 
 }  // namespace lockstep::machine

@@ -1,5 +1,5 @@
-// Work-groups over host threads: each runs on one thread at a time; a group that does not finish in its slice is parked
-// and another one runs, so groups that wait for each other all make progress.
+// Work-groups over host threads: each runs on one thread at a time; a group that does not finish in its slice
+// is parked and another one runs, so groups that wait for each other all make progress.
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
@@ -27,16 +27,20 @@ constexpr uint64_t kNone = ~uint64_t{0};
 void check(const Launch& launch) {
   uint64_t items = 1;
   for (unsigned axis = 0; axis < 3; ++axis) {
-    if (launch.grid[axis] == 0) throw std::invalid_argument("the grid is empty: every dimension must be at least 1");
-    if (launch.group[axis] == 0) throw std::invalid_argument("the work-group is empty: every dimension must be at least 1");
+    if (launch.grid[axis] == 0)
+      throw std::invalid_argument("the grid is empty: every dimension must be at least 1");
+    if (launch.group[axis] == 0)
+      throw std::invalid_argument("the work-group is empty: every dimension must be at least 1");
     items *= launch.group[axis];
   }
   if (items > 1024)
-    throw std::invalid_argument("a work-group of " + std::to_string(items) + " work-items: the hardware has room for 1024");
+    throw std::invalid_argument("a work-group of " + std::to_string(items) +
+                                " work-items: the hardware has room for 1024");
   if (launch.lds_bytes > 65536)
     throw std::invalid_argument("a work-group with " + std::to_string(launch.lds_bytes) +
                                 " bytes of LDS: the hardware gives at most 65536");
-  if (launch.wave_size != 32 && launch.wave_size != 64) throw std::invalid_argument("the wave size must be 32 or 64");
+  if (launch.wave_size != 32 && launch.wave_size != 64)
+    throw std::invalid_argument("the wave size must be 32 or 64");
   if (launch.user_data.size() > 32) throw std::invalid_argument("more than 32 user SGPRs");
 }
 
@@ -52,7 +56,8 @@ std::string instruction_text(const Launch& launch, uint64_t pc) {
     if (pc < range.begin || pc >= range.end) continue;
     isa::Instruction instruction;
     const size_t available = std::min<uint64_t>(range.end - pc, isa::kMaxInstructionBytes);
-    const auto error = isa::decode({reinterpret_cast<const std::byte*>(pc), available}, launch.wave_size, instruction);
+    const auto error =
+        isa::decode({reinterpret_cast<const std::byte*>(pc), available}, launch.wave_size, instruction);
     if (error != isa::DecodeError::none) return std::string(isa::describe(error));
     char text[isa::kMaxText];
     return std::string(text, isa::disassemble(instruction, launch.wave_size, text, sizeof text));
@@ -87,7 +92,8 @@ class Scheduler {
  private:
   bool stop_requested() const { return options_.cancel && options_.cancel->load(std::memory_order_relaxed); }
 
-  // The next group to run: a new one while there is room, else the one parked longest. Null when nothing is left.
+  // The next group to run: a new one while there is room, else the one parked longest. Null when nothing is
+  // left.
   std::unique_ptr<GroupContext> take() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -150,8 +156,8 @@ class Scheduler {
     report_progress();
   }
 
-  // The fault that counts is that of the first group in dispatch order, whatever the threads did: groups before it go
-  // on, groups behind it are dropped.
+  // The fault that counts is that of the first group in dispatch order, whatever the threads did: groups
+  // before it go on, groups behind it are dropped.
   void record_fault(const GroupContext& context) {
     if (context.number() >= fault_number_) return;
     fault_number_ = context.number();
@@ -190,9 +196,9 @@ class Scheduler {
   std::mutex mutex_;
   std::condition_variable changed_;
   Progress totals_;
-  uint64_t next_ = 0;                  // first group not started yet
-  uint32_t resident_ = 0;              // started and not finished
-  uint64_t fault_number_ = kNone;      // first group that faulted
+  uint64_t next_ = 0;              // first group not started yet
+  uint32_t resident_ = 0;          // started and not finished
+  uint64_t fault_number_ = kNone;  // first group that faulted
   bool cancelled_ = false;
   std::optional<WaveFault> fault_;
   std::deque<std::unique_ptr<GroupContext>> parked_;
@@ -201,10 +207,8 @@ class Scheduler {
 };
 
 std::unique_ptr<Engine> make_engine(const Launch& launch, EngineKind kind) {
-  std::vector<interpreter::CodeRange> code;
-  for (const CodeRange& range : launch.code) code.push_back({range.begin, range.end});
   if (kind == EngineKind::translator) throw std::invalid_argument("the translator is not built in");
-  return std::make_unique<interpreter::Interpreter>(std::move(code), launch.wave_size, launch.memory);
+  return std::make_unique<interpreter::Interpreter>(launch.code, launch.wave_size, launch.memory);
 }
 
 }  // namespace

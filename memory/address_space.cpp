@@ -34,7 +34,8 @@ bool AddressSpace::map(uint64_t address, uint64_t bytes, uint8_t access, std::st
 bool AddressSpace::unmap(uint64_t address) {
   std::lock_guard lock(mutex_);
   std::vector<Range> ranges = ranges_->ranges();
-  auto found = std::find_if(ranges.begin(), ranges.end(), [&](const Range& range) { return range.begin == address; });
+  auto found =
+      std::find_if(ranges.begin(), ranges.end(), [&](const Range& range) { return range.begin == address; });
   if (found == ranges.end()) return false;
   ranges.erase(found);
   ranges_ = std::make_shared<RangeSet>(std::move(ranges));

@@ -1,4 +1,5 @@
-// The guest's view of memory: guest addresses are host addresses inside ranges that were mapped for the guest.
+// The guest's view of memory: guest addresses are host addresses inside ranges that were mapped for the
+// guest.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,11 @@ struct Range {
   uint64_t begin = 0;  // first byte
   uint64_t end = 0;    // one behind the last byte
   uint8_t access = 0;
-  std::string name;    // for messages: "buffer 'x'", "code object a.co"
+  std::string name;  // for messages: "buffer 'x'", "code object a.co"
 };
 
-// An immutable set of ranges, sorted, not overlapping. A dispatch keeps one, so that it never changes under a wave.
+// An immutable set of ranges, sorted, not overlapping. A dispatch keeps one, so that it never changes under a
+// wave.
 class RangeSet {
  public:
   explicit RangeSet(std::vector<Range> sorted) : ranges_(std::move(sorted)) {}
@@ -36,8 +38,8 @@ class RangeSet {
 class AddressSpace {
  public:
   AddressSpace();
-  // Makes [address, address + bytes) accessible. Returns false and changes nothing if it overlaps a mapped range,
-  // is empty, or wraps around.
+  // Makes [address, address + bytes) accessible. Returns false and changes nothing if it overlaps a mapped
+  // range, is empty, or wraps around.
   bool map(uint64_t address, uint64_t bytes, uint8_t access, std::string name);
   // Removes the range that begins at `address`; false if there is none.
   bool unmap(uint64_t address);

@@ -13,7 +13,8 @@ void initialise_wave(Wave& wave, unsigned wave_size, std::byte* vgprs) {
   const float floats[] = {0.5f, -0.5f, 1.0f, -1.0f, 2.0f, -2.0f, 4.0f, -4.0f};
   for (unsigned i = 0; i < 8; ++i) wave.scalar[240 + i] = std::bit_cast<uint32_t>(floats[i]);
   wave.scalar[248] = 0x3e22f983u;  // 1 / (2 pi), rounded to nearest
-  // The aperture operands are 64-bit values (guide 6.9) whose low halves a 32-bit operand reads: base 0, limit ~0.
+  // The aperture operands are 64-bit values (guide 6.9) whose low halves a 32-bit operand reads: base 0,
+  // limit ~0.
   wave.scalar[236] = wave.scalar[238] = ~0u;
   wave.set_scalar64(kScalarAperture + 0, kSharedApertureBase);
   wave.set_scalar64(kScalarAperture + 2, kSharedApertureBase + kApertureSize - 1);
@@ -27,7 +28,8 @@ void initialise_wave(Wave& wave, unsigned wave_size, std::byte* vgprs) {
   for (unsigned i = 0; i < 9; ++i) {
     const float value = std::bit_cast<float>(wave.scalar[240 + i]);
     // The double nearest to 1 / (2 pi) has more digits than the float (LLVM: 0x3fc45f306dc9c882).
-    wave.set_scalar64(kScalarDouble + 2 * i, i == 8 ? 0x3fc45f306dc9c882u : std::bit_cast<uint64_t>(double{value}));
+    wave.set_scalar64(kScalarDouble + 2 * i,
+                      i == 8 ? 0x3fc45f306dc9c882u : std::bit_cast<uint64_t>(double{value}));
     wave.scalar[kScalarHalf + i] = halves[i];
   }
 

@@ -13,13 +13,14 @@ struct WorkGroup;
 enum class WaveState : uint8_t { ready, at_barrier, sleeping, ended, faulted };
 
 // Numbers into Wave::scalar beyond the 256 operand codes.
-inline constexpr unsigned kScalarLiteral = 255;    // low and high half of the instruction's literal or wide constant
-inline constexpr unsigned kScalarDiscard = 258;    // where writes to NULL go: up to 16 registers, never read
+inline constexpr unsigned kScalarLiteral =
+    255;  // low and high half of the instruction's literal or wide constant
+inline constexpr unsigned kScalarDiscard = 258;  // where writes to NULL go: up to 16 registers, never read
 // Inline constants of other widths than 32 bits: 64-bit integers and doubles as pairs, then f16.
-inline constexpr unsigned kScalarWideInteger = 280;                         // + 2 * (code - 128)
-inline constexpr unsigned kScalarDouble = kScalarWideInteger + 2 * 81;      // + 2 * (code - 240)
-inline constexpr unsigned kScalarHalf = kScalarDouble + 2 * 9;              // + (code - 240)
-inline constexpr unsigned kScalarAperture = kScalarHalf + 9;               // + 2 * (code - 235)
+inline constexpr unsigned kScalarWideInteger = 280;                     // + 2 * (code - 128)
+inline constexpr unsigned kScalarDouble = kScalarWideInteger + 2 * 81;  // + 2 * (code - 240)
+inline constexpr unsigned kScalarHalf = kScalarDouble + 2 * 9;          // + (code - 240)
+inline constexpr unsigned kScalarAperture = kScalarHalf + 9;            // + 2 * (code - 235)
 inline constexpr unsigned kScalarSlots = kScalarAperture + 8;
 
 inline constexpr unsigned kMaxVgprs = 256;
@@ -37,39 +38,41 @@ struct CachedRange {
 };
 
 struct alignas(64) Wave {
-  // Indexed by the guide's scalar operand codes: 0..105 SGPRs, 106/107 VCC, 108..123 TTMP, 124 NULL (always 0), 125 M0,
-  // 126/127 EXEC, 128..248 inline constants as 32-bit values, 253 SCC; 255/256 the literal of the current instruction.
+  // Indexed by the guide's scalar operand codes: 0..105 SGPRs, 106/107 VCC, 108..123 TTMP, 124 NULL (always
+  // 0), 125 M0, 126/127 EXEC, 128..248 inline constants as 32-bit values, 253 SCC; 255/256 the literal of the
+  // current instruction.
   uint32_t scalar[kScalarSlots];
 
-  std::byte* vgprs = nullptr;    // (kMaxVgprs + kEngineVgprs) registers of wave_size x 4 bytes
-  uint32_t register_bytes = 0;   // bytes of one VGPR: wave_size * 4
-  uint32_t chunks = 0;           // wave_size / 16
-  uint64_t lane_mask = 0;        // wave_size ones
+  std::byte* vgprs = nullptr;   // (kMaxVgprs + kEngineVgprs) registers of wave_size x 4 bytes
+  uint32_t register_bytes = 0;  // bytes of one VGPR: wave_size * 4
+  uint32_t chunks = 0;          // wave_size / 16
+  uint64_t lane_mask = 0;       // wave_size ones
   uint32_t wave_size = 0;
   uint32_t vgpr_count = kMaxVgprs;
 
-  uint32_t mode = 0;             // MODE register
+  uint32_t mode = 0;  // MODE register
   uint32_t status = 0;
   uint32_t trapsts = 0;
   uint64_t pc = 0;
-  int64_t budget = 0;            // instructions left in this turn, as the engine left it
-  int64_t turn_budget = 0;       // instructions granted for the current turn
+  int64_t budget = 0;       // instructions left in this turn, as the engine left it
+  int64_t turn_budget = 0;  // instructions granted for the current turn
   int64_t executed_before_turn = 0;
   WaveState state = WaveState::ready;
 
   // Cached translations of the last ranges hit by this wave's reads and writes.
   CachedRange read_range, write_range;
 
-  std::byte* lds = nullptr;      // of the work-group
-  uint32_t lds_bytes = 0;        // allocated to the work-group
-  uint64_t scratch_base = 0;     // FLAT_SCRATCH: guest address of this wave's scratch, lanes interleaved by dword
-  uint32_t scratch_bytes = 0;    // a lane
+  std::byte* lds = nullptr;  // of the work-group
+  uint32_t lds_bytes = 0;    // allocated to the work-group
+  uint64_t scratch_base =
+      0;  // FLAT_SCRATCH: guest address of this wave's scratch, lanes interleaved by dword
+  uint32_t scratch_bytes = 0;  // a lane
 
   uint32_t index_in_group = 0;
   WorkGroup* group = nullptr;
-  const void* program = nullptr; // the engine's decoded code for the current float-mode class
-  const void* dispatch = nullptr; // engine's per-dispatch context
-  uint64_t dpp_write_mask = 0;   // lanes that the DPP instruction in flight may write
+  const void* program = nullptr;   // the engine's decoded code for the current float-mode class
+  const void* dispatch = nullptr;  // engine's per-dispatch context
+  uint64_t dpp_write_mask = 0;     // lanes that the DPP instruction in flight may write
   Fault fault;
 
   uint64_t exec() const { return (scalar[126] | uint64_t{scalar[127]} << 32) & lane_mask; }
@@ -88,7 +91,9 @@ struct alignas(64) Wave {
     scalar[index] = static_cast<uint32_t>(value);
     if (wave_size == 64) scalar[index + 1] = static_cast<uint32_t>(value >> 32);
   }
-  uint32_t* vgpr(unsigned index) { return reinterpret_cast<uint32_t*>(vgprs + size_t{index} * register_bytes); }
+  uint32_t* vgpr(unsigned index) {
+    return reinterpret_cast<uint32_t*>(vgprs + size_t{index} * register_bytes);
+  }
   uint32_t& scc() { return scalar[253]; }
 };
 

@@ -10,7 +10,8 @@ namespace {
 
 using isa::Opcode;
 
-// ---- Branches ----------------------------------------------------------------------------------------------------
+// ---- Branches
+// ----------------------------------------------------------------------------------------------------
 
 void fault_bad_target(const Operation* op, Wave* wave, int64_t budget) {
   Fault fault;
@@ -20,26 +21,46 @@ void fault_bad_target(const Operation* op, Wave* wave, int64_t budget) {
 }
 
 // Every taken branch may end the wave's turn, so that no loop keeps the others waiting.
-#define LOCKSTEP_JUMP(destination)                                                       \
-  do {                                                                                   \
-    const Operation* target = (destination);                                             \
-    if (!target) return fault_bad_target(op, wave, budget);                              \
-    if (budget <= 1) return leave(wave, target->pc, budget - 1, WaveState::ready);       \
-    [[clang::musttail]] return target->run(target, wave, budget - 1);                    \
+#define LOCKSTEP_JUMP(destination)                                                 \
+  do {                                                                             \
+    const Operation* target = (destination);                                       \
+    if (!target) return fault_bad_target(op, wave, budget);                        \
+    if (budget <= 1) return leave(wave, target->pc, budget - 1, WaveState::ready); \
+    [[clang::musttail]] return target->run(target, wave, budget - 1);              \
   } while (false)
 
-struct Always { static bool holds(Wave*) { return true; } };
-struct Scc0 { static bool holds(Wave* w) { return w->scc() == 0; } };
-struct Scc1 { static bool holds(Wave* w) { return w->scc() != 0; } };
-struct VccZero { static bool holds(Wave* w) { return w->mask(isa::code::kVccLo) == 0; } };
-struct VccNotZero { static bool holds(Wave* w) { return w->mask(isa::code::kVccLo) != 0; } };
-struct ExecZero { static bool holds(Wave* w) { return w->exec() == 0; } };
-struct ExecNotZero { static bool holds(Wave* w) { return w->exec() != 0; } };
+struct Always {
+  static bool holds(Wave*) { return true; }
+};
+struct Scc0 {
+  static bool holds(Wave* w) { return w->scc() == 0; }
+};
+struct Scc1 {
+  static bool holds(Wave* w) { return w->scc() != 0; }
+};
+struct VccZero {
+  static bool holds(Wave* w) { return w->mask(isa::code::kVccLo) == 0; }
+};
+struct VccNotZero {
+  static bool holds(Wave* w) { return w->mask(isa::code::kVccLo) != 0; }
+};
+struct ExecZero {
+  static bool holds(Wave* w) { return w->exec() == 0; }
+};
+struct ExecNotZero {
+  static bool holds(Wave* w) { return w->exec() != 0; }
+};
 // STATUS.COND_DBG_USER and COND_DBG_SYS (guide 3.4.1): only a debugger sets them.
 constexpr uint32_t kConditionDebugUser = 1u << 20, kConditionDebugSystem = 1u << 21;
-struct DebugUser { static bool holds(Wave* w) { return w->status & kConditionDebugUser; } };
-struct DebugSystem { static bool holds(Wave* w) { return w->status & kConditionDebugSystem; } };
-struct DebugAny { static bool holds(Wave* w) { return w->status & (kConditionDebugUser | kConditionDebugSystem); } };
+struct DebugUser {
+  static bool holds(Wave* w) { return w->status & kConditionDebugUser; }
+};
+struct DebugSystem {
+  static bool holds(Wave* w) { return w->status & kConditionDebugSystem; }
+};
+struct DebugAny {
+  static bool holds(Wave* w) { return w->status & (kConditionDebugUser | kConditionDebugSystem); }
+};
 struct DebugBoth {
   static bool holds(Wave* w) { return DebugUser::holds(w) && DebugSystem::holds(w); }
 };
@@ -50,7 +71,9 @@ void branch(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
-uint64_t address_after(const Operation* op) { return op->pc + op->instruction->size; }
+uint64_t address_after(const Operation* op) {
+  return op->pc + op->instruction->size;
+}
 
 void s_getpc(const Operation* op, Wave* wave, int64_t budget) {
   const uint64_t pc = address_after(op);
@@ -82,8 +105,8 @@ void s_call(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_JUMP(op->target);
 }
 
-// s_subvector_loop_begin/end (guide 16.2): wave64 code runs its halves one after the other; the SGPR keeps the other
-// half of EXEC meanwhile.
+// s_subvector_loop_begin/end (guide 16.2): wave64 code runs its halves one after the other; the SGPR keeps
+// the other half of EXEC meanwhile.
 void s_subvector_loop_begin(const Operation* op, Wave* wave, int64_t budget) {
   uint32_t& saved = scalar_at(wave, op->dst);
   if (wave->exec() == 0) LOCKSTEP_JUMP(op->target);
@@ -108,12 +131,18 @@ void s_subvector_loop_end(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
-// ---- Waits and hints ---------------------------------------------------------------------------------------------
+// ---- Waits and hints
+// ---------------------------------------------------------------------------------------------
 
-// Memory results are visible at once (DESIGN 6, default), so every wait is already satisfied; hints have no result.
-void already_satisfied(const Operation* op, Wave* wave, int64_t budget) { LOCKSTEP_NEXT(); }
+// Memory results are visible at once (DESIGN 6, default), so every wait is already satisfied; hints have no
+// result.
+void already_satisfied(const Operation* op, Wave* wave, int64_t budget) {
+  LOCKSTEP_NEXT();
+}
 
-void s_endpgm(const Operation* op, Wave* wave, int64_t budget) { leave(wave, op->pc, budget - 1, WaveState::ended); }
+void s_endpgm(const Operation* op, Wave* wave, int64_t budget) {
+  leave(wave, op->pc, budget - 1, WaveState::ended);
+}
 
 void s_barrier(const Operation* op, Wave* wave, int64_t budget) {
   // A work-group of one wave treats it as s_nop (guide 5.5).
@@ -127,8 +156,8 @@ void s_sleep(const Operation* op, Wave* wave, int64_t budget) {
 }
 
 void s_trap(const Operation* op, Wave* wave, int64_t budget) {
-  // Without a trap handler the hardware skips the instruction and the runtime reports the wave (LLVM AMDGPU usage,
-  // trap handler ABI): 2 is llvm.trap, 3 llvm.debugtrap.
+  // Without a trap handler the hardware skips the instruction and the runtime reports the wave (LLVM AMDGPU
+  // usage, trap handler ABI): 2 is llvm.trap, 3 llvm.debugtrap.
   const unsigned id = static_cast<unsigned>(op->literal & 0xff);
   if (id == 0 || id == 3) LOCKSTEP_NEXT();
   Fault fault;
@@ -145,7 +174,8 @@ void s_code_end(const Operation* op, Wave* wave, int64_t budget) {
   raise(op, wave, budget, std::move(fault));
 }
 
-// ---- Messages ----------------------------------------------------------------------------------------------------
+// ---- Messages
+// ----------------------------------------------------------------------------------------------------
 
 void s_sendmsg(const Operation* op, Wave* wave, int64_t budget) {
   constexpr unsigned kInterrupt = 1, kDeallocVgprs = 3;
@@ -173,35 +203,68 @@ void s_sendmsg_rtn(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
-// ---- Hardware registers ------------------------------------------------------------------------------------------
+// ---- Hardware registers
+// ------------------------------------------------------------------------------------------
 
 // Ids of s_getreg and s_setreg (guide 3.4 and 6.8; LLVM AMDGPU hwreg names for gfx11).
 enum HardwareRegister : unsigned {
-  kMode = 1, kStatus = 2, kTrapsts = 3, kGprAlloc = 5, kLdsAlloc = 6, kIbSts = 7, kShMemBases = 15,
-  kFlatScratchLow = 20, kFlatScratchHigh = 21, kHwId1 = 23, kHwId2 = 24, kShaderCycles = 29,
+  kMode = 1,
+  kStatus = 2,
+  kTrapsts = 3,
+  kGprAlloc = 5,
+  kLdsAlloc = 6,
+  kIbSts = 7,
+  kShMemBases = 15,
+  kFlatScratchLow = 20,
+  kFlatScratchHigh = 21,
+  kHwId1 = 23,
+  kHwId2 = 24,
+  kShaderCycles = 29,
 };
 
 bool read_hardware_register(const Wave* wave, int64_t budget, unsigned id, uint32_t* value) {
   switch (id) {
-    case kMode: *value = wave->mode; return true;
+    case kMode:
+      *value = wave->mode;
+      return true;
     case kStatus:
       // Derived bits: SCC is bit 0, EXECZ bit 9, VCCZ bit 10 (guide 3.4.1).
       *value = (wave->status & ~0x601u) | (wave->scalar[253] & 1) | (wave->exec() == 0) << 9 |
                (wave->mask(106) == 0) << 10;
       return true;
-    case kTrapsts: *value = wave->trapsts; return true;
-    case kGprAlloc: *value = 0; return true;
-    case kLdsAlloc: *value = (wave->lds_bytes / 512) << 12; return true;
-    case kIbSts: *value = 0; return true;
-    case kShMemBases:
-      *value = static_cast<uint32_t>(kPrivateApertureBase >> 48) | static_cast<uint32_t>(kSharedApertureBase >> 48) << 16;
+    case kTrapsts:
+      *value = wave->trapsts;
       return true;
-    case kFlatScratchLow: *value = static_cast<uint32_t>(wave->scratch_base); return true;
-    case kFlatScratchHigh: *value = static_cast<uint32_t>(wave->scratch_base >> 32); return true;
-    case kHwId1: *value = wave->index_in_group & 31; return true;
-    case kHwId2: *value = 1u << 8; return true;  // ME 1: compute
-    case kShaderCycles: *value = static_cast<uint32_t>(context_of(wave)->real_time(wave, budget)) & 0xfffff; return true;
-    default: return false;
+    case kGprAlloc:
+      *value = 0;
+      return true;
+    case kLdsAlloc:
+      *value = (wave->lds_bytes / 512) << 12;
+      return true;
+    case kIbSts:
+      *value = 0;
+      return true;
+    case kShMemBases:
+      *value = static_cast<uint32_t>(kPrivateApertureBase >> 48) |
+               static_cast<uint32_t>(kSharedApertureBase >> 48) << 16;
+      return true;
+    case kFlatScratchLow:
+      *value = static_cast<uint32_t>(wave->scratch_base);
+      return true;
+    case kFlatScratchHigh:
+      *value = static_cast<uint32_t>(wave->scratch_base >> 32);
+      return true;
+    case kHwId1:
+      *value = wave->index_in_group & 31;
+      return true;
+    case kHwId2:
+      *value = 1u << 8;
+      return true;  // ME 1: compute
+    case kShaderCycles:
+      *value = static_cast<uint32_t>(context_of(wave)->real_time(wave, budget)) & 0xfffff;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -226,22 +289,23 @@ void unknown_register(const Operation* op, Wave* wave, int64_t budget, unsigned 
 void s_getreg(const Operation* op, Wave* wave, int64_t budget) {
   const RegisterField field(op);
   uint32_t value = 0;
-  if (!read_hardware_register(wave, budget, field.id, &value)) return unknown_register(op, wave, budget, field.id, "read");
+  if (!read_hardware_register(wave, budget, field.id, &value))
+    return unknown_register(op, wave, budget, field.id, "read");
   scalar_at(wave, op->dst) = value >> field.offset & field.mask;
   LOCKSTEP_NEXT();
 }
 
 // Changes MODE and, if that changes the float-mode class, goes on in the program decoded for the other class.
-#define LOCKSTEP_NEXT_IN_MODE(new_mode)                                                                  \
-  do {                                                                                                   \
-    wave->mode = (new_mode);                                                                             \
-    Program* program = program_of(wave);                                                                 \
-    const bool is_default = (wave->mode & kFloatModeMask) == kDefaultFloatMode;                          \
-    if (is_default == program->default_float_mode()) LOCKSTEP_NEXT();                                    \
-    wave->program = program->other_mode;                                                                 \
-    const Operation* following = program->other_mode->at(address_after(op));                             \
-    if (!following) return fault_bad_target(op, wave, budget);                                           \
-    [[clang::musttail]] return following->run(following, wave, budget - 1);                              \
+#define LOCKSTEP_NEXT_IN_MODE(new_mode)                                         \
+  do {                                                                          \
+    wave->mode = (new_mode);                                                    \
+    Program* program = program_of(wave);                                        \
+    const bool is_default = (wave->mode & kFloatModeMask) == kDefaultFloatMode; \
+    if (is_default == program->default_float_mode()) LOCKSTEP_NEXT();           \
+    wave->program = program->other_mode;                                        \
+    const Operation* following = program->other_mode->at(address_after(op));    \
+    if (!following) return fault_bad_target(op, wave, budget);                  \
+    [[clang::musttail]] return following->run(following, wave, budget - 1);     \
   } while (false)
 
 template <bool immediate>
@@ -249,7 +313,8 @@ void s_setreg(const Operation* op, Wave* wave, int64_t budget) {
   const RegisterField field(op);
   const uint32_t value = immediate ? op->instruction->literal : scalar_at(wave, op->source[0]);
   if (field.id == kMode)
-    LOCKSTEP_NEXT_IN_MODE((wave->mode & ~(field.mask << field.offset)) | (value & field.mask) << field.offset);
+    LOCKSTEP_NEXT_IN_MODE((wave->mode & ~(field.mask << field.offset)) | (value & field.mask)
+                                                                             << field.offset);
   if (field.id == kTrapsts) {
     wave->trapsts = (wave->trapsts & ~(field.mask << field.offset)) | (value & field.mask) << field.offset;
     LOCKSTEP_NEXT();
@@ -264,7 +329,8 @@ void s_denorm_mode(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT_IN_MODE((wave->mode & ~0xf0u) | static_cast<uint32_t>(op->literal & 0xf) << 4);
 }
 
-// ---- SGPRs chosen by M0 (guide 6.. S_MOVREL) ---------------------------------------------------------------------
+// ---- SGPRs chosen by M0 (guide 6.. S_MOVREL)
+// ---------------------------------------------------------------------
 
 // Indexing must stay between SGPR 0 and VCC; out of range reads take S0, writes are dropped (guide 3.3.1.4).
 uint32_t relative(uint32_t offset, uint32_t index, unsigned words, bool write) {
@@ -277,9 +343,12 @@ uint32_t relative(uint32_t offset, uint32_t index, unsigned words, bool write) {
 template <unsigned words, bool source_relative, bool destination_relative, bool split_index>
 void s_movrel(const Operation* op, Wave* wave, int64_t budget) {
   const uint32_t m0 = wave->scalar[isa::code::kM0];
-  const uint32_t source_index = split_index ? m0 & 0x3ff : m0, destination_index = split_index ? m0 >> 16 & 0x3ff : m0;
-  const uint32_t source = source_relative ? relative(op->source[0], source_index, words, false) : op->source[0];
-  const uint32_t destination = destination_relative ? relative(op->dst, destination_index, words, true) : op->dst;
+  const uint32_t source_index = split_index ? m0 & 0x3ff : m0,
+                 destination_index = split_index ? m0 >> 16 & 0x3ff : m0;
+  const uint32_t source =
+      source_relative ? relative(op->source[0], source_index, words, false) : op->source[0];
+  const uint32_t destination =
+      destination_relative ? relative(op->dst, destination_index, words, true) : op->dst;
   uint32_t value[words];
   for (unsigned i = 0; i < words; ++i) value[i] = scalar_at(wave, source + 4 * i);
   for (unsigned i = 0; i < words; ++i) scalar_at(wave, destination + 4 * i) = value[i];
@@ -307,12 +376,28 @@ void LOCKSTEP_REGISTER(control)(HandlerTable& table) {
   set(Opcode::s_call_b64, &s_call);
   set(Opcode::s_subvector_loop_begin, &s_subvector_loop_begin);
   set(Opcode::s_subvector_loop_end, &s_subvector_loop_end);
-  for (Opcode opcode :
-       {Opcode::s_nop, Opcode::s_waitcnt, Opcode::s_waitcnt_vscnt, Opcode::s_waitcnt_vmcnt, Opcode::s_waitcnt_expcnt,
-        Opcode::s_waitcnt_lgkmcnt, Opcode::s_waitcnt_depctr, Opcode::s_wait_idle, Opcode::s_wait_event,
-        Opcode::s_delay_alu, Opcode::s_clause, Opcode::s_set_inst_prefetch_distance, Opcode::s_icache_inv,
-        Opcode::s_dcache_inv, Opcode::s_gl1_inv, Opcode::s_setprio, Opcode::s_version, Opcode::s_ttracedata,
-        Opcode::s_ttracedata_imm, Opcode::s_incperflevel, Opcode::s_decperflevel, Opcode::s_wakeup})
+  for (Opcode opcode : {Opcode::s_nop,
+                        Opcode::s_waitcnt,
+                        Opcode::s_waitcnt_vscnt,
+                        Opcode::s_waitcnt_vmcnt,
+                        Opcode::s_waitcnt_expcnt,
+                        Opcode::s_waitcnt_lgkmcnt,
+                        Opcode::s_waitcnt_depctr,
+                        Opcode::s_wait_idle,
+                        Opcode::s_wait_event,
+                        Opcode::s_delay_alu,
+                        Opcode::s_clause,
+                        Opcode::s_set_inst_prefetch_distance,
+                        Opcode::s_icache_inv,
+                        Opcode::s_dcache_inv,
+                        Opcode::s_gl1_inv,
+                        Opcode::s_setprio,
+                        Opcode::s_version,
+                        Opcode::s_ttracedata,
+                        Opcode::s_ttracedata_imm,
+                        Opcode::s_incperflevel,
+                        Opcode::s_decperflevel,
+                        Opcode::s_wakeup})
     set(opcode, &already_satisfied);
   set(Opcode::s_endpgm, &s_endpgm);
   set(Opcode::s_endpgm_saved, &s_endpgm);

@@ -1,4 +1,5 @@
-// Instructions that read other lanes: DPP, permlane, readlane and writelane, the LDS permutes, v_swap, v_movrel.
+// Instructions that read other lanes: DPP, permlane, readlane and writelane, the LDS permutes, v_swap,
+// v_movrel.
 #include "semantics/cross_lane.h"
 
 #include <bit>
@@ -13,9 +14,13 @@ namespace {
 using isa::Opcode;
 using semantics::WaveView;
 
-WaveView view(const Wave* wave) { return {wave->chunks, wave->exec()}; }
+WaveView view(const Wave* wave) {
+  return {wave->chunks, wave->exec()};
+}
 
-U32* chunks_of(Wave* wave, uint32_t offset) { return vgpr_chunk(wave, offset, 0); }
+U32* chunks_of(Wave* wave, uint32_t offset) {
+  return vgpr_chunk(wave, offset, 0);
+}
 
 // Source `i` of an instruction that may name an SGPR, a constant or a VGPR there, as a uniform value.
 uint32_t uniform(const Operation* op, Wave* wave, unsigned i) {
@@ -30,7 +35,9 @@ void write_lanes(Wave* wave, uint32_t destination, const U32* result, uint64_t l
   }
 }
 
-void copy_literal(const Operation* op, Wave* wave) { __builtin_memcpy(&wave->scalar[kScalarLiteral], &op->literal, 8); }
+void copy_literal(const Operation* op, Wave* wave) {
+  __builtin_memcpy(&wave->scalar[kScalarLiteral], &op->literal, 8);
+}
 
 void dpp_gather(const Operation* op, Wave* wave, int64_t budget) {
   const auto* selection = reinterpret_cast<const semantics::DppSelection*>(op->literal);
@@ -43,23 +50,26 @@ void v_readlane(const Operation* op, Wave* wave, int64_t budget) {
   copy_literal(op, wave);
   const uint32_t lane = uniform(op, wave, 1);
   // The guide lets only VGPRs be read; a scalar source is uniform anyway.
-  scalar_at(wave, op->dst) = source_flags(op, 0) & kScalarSource
-                                 ? scalar_at(wave, op->source[0])
-                                 : semantics::v_readlane_b32::eval(view(wave), chunks_of(wave, op->source[0]), lane);
+  scalar_at(wave, op->dst) =
+      source_flags(op, 0) & kScalarSource
+          ? scalar_at(wave, op->source[0])
+          : semantics::v_readlane_b32::eval(view(wave), chunks_of(wave, op->source[0]), lane);
   LOCKSTEP_NEXT();
 }
 
 void v_readfirstlane(const Operation* op, Wave* wave, int64_t budget) {
   copy_literal(op, wave);
-  scalar_at(wave, op->dst) = source_flags(op, 0) & kScalarSource
-                                 ? scalar_at(wave, op->source[0])
-                                 : semantics::v_readfirstlane_b32::eval(view(wave), chunks_of(wave, op->source[0]));
+  scalar_at(wave, op->dst) =
+      source_flags(op, 0) & kScalarSource
+          ? scalar_at(wave, op->source[0])
+          : semantics::v_readfirstlane_b32::eval(view(wave), chunks_of(wave, op->source[0]));
   LOCKSTEP_NEXT();
 }
 
 void v_writelane(const Operation* op, Wave* wave, int64_t budget) {
   copy_literal(op, wave);
-  semantics::v_writelane_b32::eval(view(wave), uniform(op, wave, 0), uniform(op, wave, 1), chunks_of(wave, op->dst));
+  semantics::v_writelane_b32::eval(view(wave), uniform(op, wave, 0), uniform(op, wave, 1),
+                                   chunks_of(wave, op->dst));
   LOCKSTEP_NEXT();
 }
 
@@ -76,7 +86,8 @@ void v_permlane16(const Operation* op, Wave* wave, int64_t budget) {
 
 void v_permlane64(const Operation* op, Wave* wave, int64_t budget) {
   U32 result[4];
-  const uint64_t lanes = semantics::v_permlane64_b32::eval(view(wave), chunks_of(wave, op->source[0]), result);
+  const uint64_t lanes =
+      semantics::v_permlane64_b32::eval(view(wave), chunks_of(wave, op->source[0]), result);
   write_lanes(wave, op->dst, result, lanes);
   LOCKSTEP_NEXT();
 }
@@ -107,9 +118,11 @@ void v_swap_b16(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
-// ---- VGPRs chosen by M0 (guide 7.8) ------------------------------------------------------------------------------
+// ---- VGPRs chosen by M0 (guide 7.8)
+// ------------------------------------------------------------------------------
 
-// An index outside the wave's VGPRs reads VGPR 0, a write there is dropped into an engine register (guide 3.3.2.2).
+// An index outside the wave's VGPRs reads VGPR 0, a write there is dropped into an engine register
+// (guide 3.3.2.2).
 uint32_t relative_vgpr(const Wave* wave, uint32_t offset, uint32_t index, bool write) {
   const uint64_t number = uint64_t{offset / wave->register_bytes} + index;
   if (number < wave->vgpr_count) return static_cast<uint32_t>(number * wave->register_bytes);
@@ -120,7 +133,8 @@ template <bool source_relative, bool destination_relative, bool split_index, boo
 void v_movrel(const Operation* op, Wave* wave, int64_t budget) {
   copy_literal(op, wave);
   const uint32_t m0 = wave->scalar[isa::code::kM0];
-  const uint32_t source_index = split_index ? m0 & 0x3ff : m0, destination_index = split_index ? m0 >> 16 & 0x3ff : m0;
+  const uint32_t source_index = split_index ? m0 & 0x3ff : m0,
+                 destination_index = split_index ? m0 >> 16 & 0x3ff : m0;
   const uint32_t destination =
       destination_relative ? relative_vgpr(wave, op->dst, destination_index, true) : op->dst;
   const bool scalar = source_flags(op, 0) & kScalarSource;
@@ -141,13 +155,15 @@ void v_movrel(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
-// ---- Permutes through the LDS crossbar (guide 12.5.2) ------------------------------------------------------------
+// ---- Permutes through the LDS crossbar (guide 12.5.2)
+// ------------------------------------------------------------
 
 template <class Body>
 void ds_permute(const Operation* op, Wave* wave, int64_t budget) {
   U32 result[4];
-  const uint64_t lanes = Body::eval(view(wave), chunks_of(wave, op->source[0]), chunks_of(wave, op->source[1]),
-                                    static_cast<uint32_t>(op->offset), result);
+  const uint64_t lanes =
+      Body::eval(view(wave), chunks_of(wave, op->source[0]), chunks_of(wave, op->source[1]),
+                 static_cast<uint32_t>(op->offset), result);
   write_lanes(wave, op->dst, result, lanes);
   LOCKSTEP_NEXT();
 }
@@ -160,7 +176,9 @@ void ds_swizzle(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
-void no_operation(const Operation* op, Wave* wave, int64_t budget) { LOCKSTEP_NEXT(); }
+void no_operation(const Operation* op, Wave* wave, int64_t budget) {
+  LOCKSTEP_NEXT();
+}
 
 }  // namespace
 

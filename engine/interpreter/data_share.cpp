@@ -18,10 +18,11 @@ bool in_lds(const Wave* wave, uint32_t offset, uint32_t bytes) {
 
 constexpr std::byte kZeros[16] = {};
 
-// One element a lane at VGPR address + offset. A load that touches anything out of range returns zero, such a store
-// is dropped (guide 3.3.4.1).
+// One element a lane at VGPR address + offset. A load that touches anything out of range returns zero, such a
+// store is dropped (guide 3.3.4.1).
 template <class Element, bool is_load>
-LOCKSTEP_INLINE void access_at(const Operation* op, Wave* wave, uint64_t exec, uint32_t offset, uint32_t data) {
+LOCKSTEP_INLINE void access_at(const Operation* op, Wave* wave, uint64_t exec, uint32_t offset,
+                               uint32_t data) {
   for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
     uint16_t lanes = static_cast<uint16_t>(exec >> (16 * chunk));
     if (lanes == 0) continue;
@@ -60,12 +61,13 @@ LOCKSTEP_INLINE void access_at(const Operation* op, Wave* wave, uint64_t exec, u
 
 template <class Element, bool is_load>
 void access_one(const Operation* op, Wave* wave, int64_t budget) {
-  access_at<Element, is_load>(op, wave, wave->exec(), static_cast<uint32_t>(op->offset), is_load ? op->dst : op->source[1]);
+  access_at<Element, is_load>(op, wave, wave->exec(), static_cast<uint32_t>(op->offset),
+                              is_load ? op->dst : op->source[1]);
   LOCKSTEP_NEXT();
 }
 
-// Two elements at two offsets, counted in elements (or 64 of them). Both addresses are read before the destination,
-// which may overlap the address register, is written.
+// Two elements at two offsets, counted in elements (or 64 of them). Both addresses are read before the
+// destination, which may overlap the address register, is written.
 template <class Element, bool is_load, unsigned stride>
 void access_two(const Operation* op, Wave* wave, int64_t budget) {
   const uint32_t offset0 = op->instruction->offset0 * Element::bytes * stride;
@@ -105,7 +107,9 @@ void access_addtid(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
-void ds_nop(const Operation* op, Wave* wave, int64_t budget) { LOCKSTEP_NEXT(); }
+void ds_nop(const Operation* op, Wave* wave, int64_t budget) {
+  LOCKSTEP_NEXT();
+}
 
 }  // namespace
 

@@ -9,7 +9,8 @@ namespace lockstep::interpreter {
 
 struct DispatchContext {
   const RangeSet* memory = nullptr;  // null: all of the process's memory is the guest's (run_asm)
-  // Constant-rate counter (100 MHz on the card). It counts the wave's own instructions, so that runs repeat exactly.
+  // Constant-rate counter (100 MHz on the card). It counts the wave's own instructions, so that runs repeat
+  // exactly.
   uint64_t real_time(const Wave* wave, int64_t budget) const {
     return static_cast<uint64_t>(wave->executed_before_turn + (wave->turn_budget - budget));
   }

@@ -10,7 +10,8 @@ namespace {
 
 using isa::Opcode;
 
-// ---- GLOBAL and FLAT ---------------------------------------------------------------------------------------------
+// ---- GLOBAL and FLAT
+// ---------------------------------------------------------------------------------------------
 
 template <Space space, class Element, bool is_load>
 void access_memory(const Operation* op, Wave* wave, int64_t budget) {
@@ -23,7 +24,8 @@ void access_memory(const Operation* op, Wave* wave, int64_t budget) {
     if constexpr (Element::dwords != 0) {
       uint64_t first;
       if (lanes == 0xffff && address.consecutive(wave, chunk, Element::bytes, &first) &&
-          (space == Space::global || !in_aperture(first)) && allowed(wave, first, 16 * Element::bytes, access)) {
+          (space == Space::global || !in_aperture(first)) &&
+          allowed(wave, first, 16 * Element::bytes, access)) {
         if constexpr (is_load)
           load_consecutive<Element::dwords>(wave, op->dst, chunk, reinterpret_cast<const std::byte*>(first));
         else
@@ -50,7 +52,8 @@ void access_memory(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
-// ---- SCRATCH -----------------------------------------------------------------------------------------------------
+// ---- SCRATCH
+// -----------------------------------------------------------------------------------------------------
 
 template <class Element, bool is_load>
 void access_scratch(const Operation* op, Wave* wave, int64_t budget) {
@@ -66,10 +69,12 @@ void access_scratch(const Operation* op, Wave* wave, int64_t budget) {
       // Usual case: every lane at the same offset, so each dword is one row of the interleaved memory.
       const uint32_t first = offsets[static_cast<unsigned>(std::countr_zero(lanes))];
       const bool same = (bits_from_mask(mask_of(offsets == first)) & lanes) == lanes;
-      if (same && first % 4 == 0 && first <= wave->scratch_bytes && wave->scratch_bytes - first >= Element::bytes) {
+      if (same && first % 4 == 0 && first <= wave->scratch_bytes &&
+          wave->scratch_bytes - first >= Element::bytes) {
         for (unsigned i = 0; i < Element::dwords; ++i) {
           auto* row = reinterpret_cast<std::byte*>(scratch_address(wave, first + 4 * i, chunk * 16));
-          U32* value = vgpr_chunk(wave, (is_load ? op->dst : op->source[1]) + i * wave->register_bytes, chunk);
+          U32* value =
+              vgpr_chunk(wave, (is_load ? op->dst : op->source[1]) + i * wave->register_bytes, chunk);
           const U32 memory = load_unaligned(row);
           if constexpr (is_load) {
             *value = select(mask_from_bits(lanes), memory, *value);
@@ -84,8 +89,8 @@ void access_scratch(const Operation* op, Wave* wave, int64_t budget) {
     for (; lanes != 0; lanes &= lanes - 1) {
       const unsigned in_chunk = static_cast<unsigned>(std::countr_zero(lanes));
       if (!access_scratch_lane<Element, is_load>(op, wave, chunk * 16 + in_chunk, offsets[in_chunk]))
-        return raise_scratch_violation(op, wave, budget, static_cast<int>(chunk * 16 + in_chunk), offsets[in_chunk],
-                                       Element::bytes, is_load ? kRead : kWrite);
+        return raise_scratch_violation(op, wave, budget, static_cast<int>(chunk * 16 + in_chunk),
+                                       offsets[in_chunk], Element::bytes, is_load ? kRead : kWrite);
     }
   }
   LOCKSTEP_NEXT();
@@ -131,7 +136,8 @@ constexpr void add(HandlerTable& table, const Opcode (&loads)[16], const Opcode 
   set(stores[7], store(Small<uint16_t, high>{}));
 }
 
-// global_load_addtid_b32 and its store (guide 11.2): the lane number times 4 takes the place of the VGPR address.
+// global_load_addtid_b32 and its store (guide 11.2): the lane number times 4 takes the place of the VGPR
+// address.
 template <bool is_load>
 void access_addtid(const Operation* op, Wave* wave, int64_t budget) {
   uint64_t base = static_cast<uint64_t>(op->offset);
@@ -141,7 +147,8 @@ void access_addtid(const Operation* op, Wave* wave, int64_t budget) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
     const uint64_t at = base + 4 * lane;
     if (!allowed(wave, at, 4, is_load ? kRead : kWrite))
-      return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, 4, is_load ? kRead : kWrite);
+      return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, 4,
+                                    is_load ? kRead : kWrite);
     if constexpr (is_load)
       load_lane<Dwords<1>>(wave, op->dst, lane, reinterpret_cast<const void*>(at));
     else
@@ -151,20 +158,22 @@ void access_addtid(const Operation* op, Wave* wave, int64_t budget) {
 }
 
 // Caches are coherent by default, so there is nothing to invalidate.
-void already_coherent(const Operation* op, Wave* wave, int64_t budget) { LOCKSTEP_NEXT(); }
+void already_coherent(const Operation* op, Wave* wave, int64_t budget) {
+  LOCKSTEP_NEXT();
+}
 
 }  // namespace
 
-#define LOCKSTEP_SEGMENT(segment)                                                                                    \
-  add<Space::segment>(                                                                                               \
-      table,                                                                                                         \
-      {Opcode::segment##_load_u8, Opcode::segment##_load_i8, Opcode::segment##_load_u16, Opcode::segment##_load_i16, \
-       Opcode::segment##_load_b32, Opcode::segment##_load_b64, Opcode::segment##_load_b96,                           \
-       Opcode::segment##_load_b128, Opcode::segment##_load_d16_u8, Opcode::segment##_load_d16_i8,                    \
-       Opcode::segment##_load_d16_b16, Opcode::segment##_load_d16_hi_u8, Opcode::segment##_load_d16_hi_i8,           \
-       Opcode::segment##_load_d16_hi_b16},                                                                           \
-      {Opcode::segment##_store_b8, Opcode::segment##_store_b16, Opcode::segment##_store_b32,                         \
-       Opcode::segment##_store_b64, Opcode::segment##_store_b96, Opcode::segment##_store_b128,                       \
+#define LOCKSTEP_SEGMENT(segment)                                                                       \
+  add<Space::segment>(                                                                                  \
+      table,                                                                                            \
+      {Opcode::segment##_load_u8, Opcode::segment##_load_i8, Opcode::segment##_load_u16,                \
+       Opcode::segment##_load_i16, Opcode::segment##_load_b32, Opcode::segment##_load_b64,              \
+       Opcode::segment##_load_b96, Opcode::segment##_load_b128, Opcode::segment##_load_d16_u8,          \
+       Opcode::segment##_load_d16_i8, Opcode::segment##_load_d16_b16, Opcode::segment##_load_d16_hi_u8, \
+       Opcode::segment##_load_d16_hi_i8, Opcode::segment##_load_d16_hi_b16},                            \
+      {Opcode::segment##_store_b8, Opcode::segment##_store_b16, Opcode::segment##_store_b32,            \
+       Opcode::segment##_store_b64, Opcode::segment##_store_b96, Opcode::segment##_store_b128,          \
        Opcode::segment##_store_d16_hi_b8, Opcode::segment##_store_d16_hi_b16})
 
 void LOCKSTEP_REGISTER(flat)(HandlerTable& table) {

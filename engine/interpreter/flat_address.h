@@ -45,9 +45,15 @@ struct GlobalAddress {
   }
 };
 
-inline bool in_shared_aperture(uint64_t address) { return address >> 32 == kSharedApertureBase >> 32; }
-inline bool in_private_aperture(uint64_t address) { return address >> 32 == kPrivateApertureBase >> 32; }
-inline bool in_aperture(uint64_t address) { return in_shared_aperture(address) || in_private_aperture(address); }
+inline bool in_shared_aperture(uint64_t address) {
+  return address >> 32 == kSharedApertureBase >> 32;
+}
+inline bool in_private_aperture(uint64_t address) {
+  return address >> 32 == kPrivateApertureBase >> 32;
+}
+inline bool in_aperture(uint64_t address) {
+  return in_shared_aperture(address) || in_private_aperture(address);
+}
 
 // Scratch memory holds dword n of all lanes of a wave side by side.
 inline uint64_t scratch_address(const Wave* wave, uint32_t offset, unsigned lane) {
@@ -84,7 +90,7 @@ bool access_aperture(const Operation* op, Wave* wave, unsigned lane, uint64_t ad
   return true;
 }
 
-void raise_scratch_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint32_t offset, uint32_t bytes,
-                             Access access);
+void raise_scratch_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint32_t offset,
+                             uint32_t bytes, Access access);
 
 }  // namespace lockstep::interpreter

@@ -8,7 +8,8 @@
 namespace lockstep::interpreter {
 
 struct ValuHandlers {
-  // Plain: no modifiers, default float mode. [0] all sources VGPRs; [i + 1] source i scalar or constant, others VGPRs.
+  // Plain: no modifiers, default float mode. [0] all sources VGPRs; [i + 1] source i scalar or constant,
+  // others VGPRs.
   std::array<Handler, 4> plain{};
   Handler any = nullptr;               // every operand kind and modifier
   Handler any_runtime_mode = nullptr;  // the same in any float mode

@@ -33,8 +33,8 @@ const HandlerTable& handlers(HostTarget target) {
   return table;
 }
 
-Interpreter::Interpreter(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
-                         HostTarget target)
+Interpreter::Interpreter(std::vector<CodeRange> code, unsigned wave_size,
+                         std::shared_ptr<const RangeSet> memory, HostTarget target)
     : memory_(std::move(memory)),
       context_{memory_.get()},
       default_mode_(code, wave_size, true, handlers(target)),

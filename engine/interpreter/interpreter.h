@@ -20,8 +20,8 @@ const HandlerTable& handlers(HostTarget target);
 // The code of a kernel, ready to run: one program for the default float mode and one for all others.
 class Interpreter final : public Engine {
  public:
-  // The ranges must stay mapped on the host and unchanged while this lives. `memory` is what the waves may touch; null
-  // means all of the process's memory.
+  // The ranges must stay mapped on the host and unchanged while this lives. `memory` is what the waves may
+  // touch; null means all of the process's memory.
   Interpreter(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
               HostTarget target = best_host_target());
   bool enter(Wave& wave, uint64_t pc) override;

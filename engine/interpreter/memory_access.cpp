@@ -3,6 +3,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "engine/interpreter/flat_address.h"
+
 namespace lockstep::interpreter {
 
 namespace {
@@ -26,8 +28,8 @@ std::string surroundings(const Wave* wave, uint64_t address, Access access) {
                ? "the access runs past the end of " + below->name + ", which ends at " + hex(below->end)
                : below->name + " may not be " + (access == kRead ? "read" : "written") + " by the kernel";
   if (below)
-    return hex(address - below->end) + " bytes behind the end of " + below->name + " [" + hex(below->begin) + ", " +
-           hex(below->end) + ")";
+    return hex(address - below->end) + " bytes behind the end of " + below->name + " [" + hex(below->begin) +
+           ", " + hex(below->end) + ")";
   return "no memory is mapped at or below it";
 }
 
@@ -46,26 +48,40 @@ bool lookup_range(Wave* wave, uint64_t address, uint64_t bytes, Access access) {
   return true;
 }
 
-void raise_memory_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address, uint32_t bytes,
-                            Access access) {
+void raise_memory_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address,
+                            uint32_t bytes, Access access) {
   Fault fault;
   fault.kind = FaultKind::memory_violation;
   fault.lane = lane;
   fault.address = address;
   fault.bytes = bytes;
-  fault.message = std::string(access == kRead ? "read" : "write") + " of " + std::to_string(bytes) + " bytes at " +
-                  hex(address) + ": " + surroundings(wave, address, access);
+  fault.message = std::string(access == kRead ? "read" : "write") + " of " + std::to_string(bytes) +
+                  " bytes at " + hex(address) + ": " + surroundings(wave, address, access);
   raise(op, wave, budget, std::move(fault));
 }
 
-void raise_misaligned(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address, uint32_t bytes) {
+void raise_misaligned(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address,
+                      uint32_t bytes) {
   Fault fault;
   fault.kind = FaultKind::misaligned;
   fault.lane = lane;
   fault.address = address;
   fault.bytes = bytes;
-  fault.message = "atomic of " + std::to_string(bytes) + " bytes at " + hex(address) + ", which is not a multiple of " +
-                  std::to_string(bytes);
+  fault.message = "atomic of " + std::to_string(bytes) + " bytes at " + hex(address) +
+                  ", which is not a multiple of " + std::to_string(bytes);
+  raise(op, wave, budget, std::move(fault));
+}
+
+void raise_scratch_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint32_t offset,
+                             uint32_t bytes, Access access) {
+  Fault fault;
+  fault.kind = FaultKind::memory_violation;
+  fault.lane = lane;
+  fault.address = offset;
+  fault.bytes = bytes;
+  fault.message = std::string(access == kRead ? "read" : "write") + " of " + std::to_string(bytes) +
+                  " bytes at scratch offset " + hex(offset) + ": the work-item has " +
+                  std::to_string(wave->scratch_bytes) + " bytes of scratch; is the stack too small?";
   raise(op, wave, budget, std::move(fault));
 }
 

@@ -20,12 +20,17 @@ inline bool allowed(Wave* wave, uint64_t address, uint64_t bytes, Access access)
 }
 
 // Ends the wave with a memory violation that says which lane touched what.
-void raise_memory_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address, uint32_t bytes,
-                            Access access);
-void raise_misaligned(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address, uint32_t bytes);
+void raise_memory_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address,
+                            uint32_t bytes, Access access);
+void raise_misaligned(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address,
+                      uint32_t bytes);
 
-LOCKSTEP_INLINE U32 lane_numbers() { return U32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; }
-LOCKSTEP_INLINE bool all_lanes(I32 compared) { return bits_from_mask(mask_of(compared)) == 0xffff; }
+LOCKSTEP_INLINE U32 lane_numbers() {
+  return U32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+}
+LOCKSTEP_INLINE bool all_lanes(I32 compared) {
+  return bits_from_mask(mask_of(compared)) == 0xffff;
+}
 
 LOCKSTEP_INLINE U32* vgpr_chunk(Wave* wave, uint32_t byte_offset, unsigned chunk) {
   return reinterpret_cast<U32*>(wave->vgprs + byte_offset + chunk * sizeof(U32));
@@ -55,12 +60,16 @@ struct Small {
     T raw;
     __builtin_memcpy(&raw, from, sizeof raw);
     const int32_t wide = raw;  // extended by the signedness of T
-    if constexpr (placement_ == Placement::low_half) return (old & 0xffff0000u) | (static_cast<uint32_t>(wide) & 0xffffu);
-    if constexpr (placement_ == Placement::high_half) return (old & 0xffffu) | static_cast<uint32_t>(wide) << 16;
+    if constexpr (placement_ == Placement::low_half)
+      return (old & 0xffff0000u) | (static_cast<uint32_t>(wide) & 0xffffu);
+    if constexpr (placement_ == Placement::high_half)
+      return (old & 0xffffu) | static_cast<uint32_t>(wide) << 16;
     return static_cast<uint32_t>(wide);
   }
   // The bytes that a store writes.
-  static T stored(uint32_t value) { return static_cast<T>(placement_ == Placement::high_half ? value >> 16 : value); }
+  static T stored(uint32_t value) {
+    return static_cast<T>(placement_ == Placement::high_half ? value >> 16 : value);
+  }
 };
 
 // Reads one lane's element from host memory into its registers.
@@ -72,7 +81,8 @@ LOCKSTEP_INLINE void load_lane(Wave* wave, uint32_t destination, unsigned lane, 
   } else {
     uint32_t words[Element::dwords];
     __builtin_memcpy(words, from, sizeof words);
-    for (unsigned i = 0; i < Element::dwords; ++i) vgpr_lanes(wave, destination + i * wave->register_bytes)[lane] = words[i];
+    for (unsigned i = 0; i < Element::dwords; ++i)
+      vgpr_lanes(wave, destination + i * wave->register_bytes)[lane] = words[i];
   }
 }
 
@@ -83,14 +93,16 @@ LOCKSTEP_INLINE void store_lane(Wave* wave, uint32_t source, unsigned lane, void
     __builtin_memcpy(to, &value, sizeof value);
   } else {
     uint32_t words[Element::dwords];
-    for (unsigned i = 0; i < Element::dwords; ++i) words[i] = vgpr_lanes(wave, source + i * wave->register_bytes)[lane];
+    for (unsigned i = 0; i < Element::dwords; ++i)
+      words[i] = vgpr_lanes(wave, source + i * wave->register_bytes)[lane];
     __builtin_memcpy(to, words, sizeof words);
   }
 }
 
 // Sixteen lanes whose elements lie one behind the other.
 template <unsigned dwords>
-LOCKSTEP_INLINE void load_consecutive(Wave* wave, uint32_t destination, unsigned chunk, const std::byte* from) {
+LOCKSTEP_INLINE void load_consecutive(Wave* wave, uint32_t destination, unsigned chunk,
+                                      const std::byte* from) {
   if constexpr (dwords == 1) {
     *vgpr_chunk(wave, destination, chunk) = load_unaligned(from);
   } else if constexpr (dwords == 2) {
@@ -109,9 +121,11 @@ LOCKSTEP_INLINE void store_consecutive(Wave* wave, uint32_t source, unsigned chu
   if constexpr (dwords == 1) {
     __builtin_memcpy(to, vgpr_chunk(wave, source, chunk), 64);
   } else if constexpr (dwords == 2) {
-    const U32 a = *vgpr_chunk(wave, source, chunk), b = *vgpr_chunk(wave, source + wave->register_bytes, chunk);
+    const U32 a = *vgpr_chunk(wave, source, chunk),
+              b = *vgpr_chunk(wave, source + wave->register_bytes, chunk);
     const U32 low = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-    const U32 high = __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    const U32 high =
+        __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
     __builtin_memcpy(to, &low, 64);
     __builtin_memcpy(to + 64, &high, 64);
   } else {

@@ -10,8 +10,8 @@ namespace lockstep::interpreter {
 
 struct Operation;
 
-// Handlers chain by tail calls: each one ends by calling the next operation's handler. `budget` counts down executed
-// wave-instructions; branches leave the chain when it is used up.
+// Handlers chain by tail calls: each one ends by calling the next operation's handler. `budget` counts down
+// executed wave-instructions; branches leave the chain when it is used up.
 using Handler = void (*)(const Operation*, Wave*, int64_t budget);
 
 // Bits of Operation::source_flags, eight for each source.
@@ -19,19 +19,19 @@ enum SourceFlag : uint32_t {
   kScalarSource = 1,  // Operation::source is a byte offset into Wave::scalar, not into the VGPRs
   kAbs = 2,
   kNeg = 4,
-  kHigh = 8,          // 16-bit: high half of the register; VOP3P: op_sel
-  kNegHigh = 16,      // VOP3P neg_hi
-  kHighHigh = 32,     // VOP3P op_sel_hi
-  kWide = 64,         // mix instructions: the source is f16 (else f32)
+  kHigh = 8,       // 16-bit: high half of the register; VOP3P: op_sel
+  kNegHigh = 16,   // VOP3P neg_hi
+  kHighHigh = 32,  // VOP3P op_sel_hi
+  kWide = 64,      // mix instructions: the source is f16 (else f32)
 };
 
 // Bits of Operation::flags.
 enum OperationFlag : uint8_t {
-  kDstHigh = 1,        // 16-bit result into the high half
+  kDstHigh = 1,  // 16-bit result into the high half
   kClamp = 2,
-  kOmodShift = 2,      // two bits
+  kOmodShift = 2,  // two bits
   kOmodMask = 3 << kOmodShift,
-  kDppMask = 16,       // write Wave::dpp_write_mask lanes instead of EXEC
+  kDppMask = 16,  // write Wave::dpp_write_mask lanes instead of EXEC
 };
 
 struct alignas(64) Operation {
@@ -39,22 +39,24 @@ struct alignas(64) Operation {
   const isa::Instruction* instruction;  // for rare fields, faults and observers
   uint64_t pc;                          // guest address of the instruction
   union {
-    uint64_t literal;                   // literal or wide inline constant
-    const Operation* target;            // branches
-    int64_t offset;                     // memory: immediate byte offset
+    uint64_t literal;         // literal or wide inline constant
+    const Operation* target;  // branches
+    int64_t offset;           // memory: immediate byte offset
   };
-  uint32_t source[3];                   // byte offsets: into the VGPRs, or into Wave::scalar (kScalarSource)
-  uint32_t dst;                         // likewise
-  uint32_t dst2;                        // scalar second destination, byte offset into Wave::scalar
+  uint32_t source[3];  // byte offsets: into the VGPRs, or into Wave::scalar (kScalarSource)
+  uint32_t dst;        // likewise
+  uint32_t dst2;       // scalar second destination, byte offset into Wave::scalar
   uint32_t source_flags;
-  int32_t next;                         // distance to the operation that follows in program order
-  uint8_t cost;                         // wave-instructions that this operation counts as (0 inside a chain)
+  int32_t next;  // distance to the operation that follows in program order
+  uint8_t cost;  // wave-instructions that this operation counts as (0 inside a chain)
   uint8_t flags;
-  uint16_t detail;                      // for the handler's own use
+  uint16_t detail;  // for the handler's own use
 };
 static_assert(sizeof(Operation) == 64);
 
-inline uint32_t source_flags(const Operation* op, unsigned i) { return op->source_flags >> (8 * i) & 0xff; }
+inline uint32_t source_flags(const Operation* op, unsigned i) {
+  return op->source_flags >> (8 * i) & 0xff;
+}
 
 template <class T = uint32_t>
 inline T& scalar_at(Wave* wave, uint32_t byte_offset) {
@@ -62,9 +64,9 @@ inline T& scalar_at(Wave* wave, uint32_t byte_offset) {
 }
 
 // Ends a handler: on to the next operation.
-#define LOCKSTEP_NEXT()                                                   \
-  do {                                                                    \
-    const Operation* following = op + op->next;                           \
+#define LOCKSTEP_NEXT()                                                            \
+  do {                                                                             \
+    const Operation* following = op + op->next;                                    \
     [[clang::musttail]] return following->run(following, wave, budget - op->cost); \
   } while (false)
 

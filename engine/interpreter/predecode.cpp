@@ -35,10 +35,13 @@ bool is_scalar_alu(Encoding encoding) {
 }
 
 bool is_64_bit(Type type) {
-  return type == Type::b64 || type == Type::u64 || type == Type::i64 || type == Type::f64 || type == Type::address;
+  return type == Type::b64 || type == Type::u64 || type == Type::i64 || type == Type::f64 ||
+         type == Type::address;
 }
 
-bool is_f16(Type type) { return type == Type::f16 || type == Type::pk_f16; }
+bool is_f16(Type type) {
+  return type == Type::f16 || type == Type::pk_f16;
+}
 
 // Literals widen by the type of the operand that reads them (guide 7.2.2.2).
 uint64_t widen_literal(uint32_t literal, Type type) {
@@ -52,7 +55,8 @@ uint64_t widen_literal(uint32_t literal, Type type) {
   }
 }
 
-// VCCZ and EXECZ are summaries that no instruction writes: compute them just before they are read as operands.
+// VCCZ and EXECZ are summaries that no instruction writes: compute them just before they are read as
+// operands.
 void refresh_conditions(const Operation* op, Wave* wave, int64_t budget) {
   wave->scalar[isa::code::kVccz] = wave->mask(isa::code::kVccLo) == 0;
   wave->scalar[isa::code::kExecz] = wave->exec() == 0;
@@ -98,7 +102,9 @@ Operation Predecoder::refuse(const isa::Instruction& instruction, FaultKind kind
   return op;
 }
 
-uint32_t Predecoder::vgpr_offset(unsigned index) const { return index * register_bytes_; }
+uint32_t Predecoder::vgpr_offset(unsigned index) const {
+  return index * register_bytes_;
+}
 
 uint32_t Predecoder::scalar_destination(const isa::Operand& operand) const {
   namespace code = isa::code;
@@ -108,7 +114,8 @@ uint32_t Predecoder::scalar_destination(const isa::Operand& operand) const {
   return operand.code * 4u;
 }
 
-uint32_t Predecoder::scalar_source(const isa::Operand& operand, const isa::Instruction& instruction, Operation& op) {
+uint32_t Predecoder::scalar_source(const isa::Operand& operand, const isa::Instruction& instruction,
+                                   Operation& op) {
   namespace code = isa::code;
   const uint16_t number = operand.code;
   if (number == code::kLiteral) {
@@ -119,8 +126,10 @@ uint32_t Predecoder::scalar_source(const isa::Operand& operand, const isa::Instr
   if (number == code::kVccz || number == code::kExecz) reads_conditions_ = true;
   const bool is_float_constant = number >= code::kFloatHalf && number <= code::kInverseTwoPi;
   if (is_64_bit(operand.type)) {
-    if (number >= code::kInt0 && number <= code::kIntNegativeLast) return (kScalarWideInteger + 2u * (number - code::kInt0)) * 4;
-    if (is_float_constant && operand.type == Type::f64) return (kScalarDouble + 2u * (number - code::kFloatHalf)) * 4;
+    if (number >= code::kInt0 && number <= code::kIntNegativeLast)
+      return (kScalarWideInteger + 2u * (number - code::kInt0)) * 4;
+    if (is_float_constant && operand.type == Type::f64)
+      return (kScalarDouble + 2u * (number - code::kFloatHalf)) * 4;
     if (number >= code::kSharedBase && number <= code::kPrivateLimit)
       return (kScalarAperture + 2u * (number - code::kSharedBase)) * 4;
     if (is_float_constant) {  // a 64-bit integer operand reads the 32-bit float pattern, zero-extended
@@ -135,11 +144,13 @@ uint32_t Predecoder::scalar_source(const isa::Operand& operand, const isa::Instr
     return (number & ~1u) * 4;  // SGPR pairs are even: the low bit is ignored (guide 3.3.1.3)
   }
   if (is_f16(operand.type) && is_float_constant) return (kScalarHalf + (number - code::kFloatHalf)) * 4;
-  if (operand.type == Type::mask && program_.wave_size() == 64 && number < code::kInt0) return (number & ~1u) * 4;
+  if (operand.type == Type::mask && program_.wave_size() == 64 && number < code::kInt0)
+    return (number & ~1u) * 4;
   return number * 4u;
 }
 
-void Predecoder::set_source(Operation& op, unsigned i, const isa::Operand& operand, const isa::Instruction& instruction) {
+void Predecoder::set_source(Operation& op, unsigned i, const isa::Operand& operand,
+                            const isa::Instruction& instruction) {
   uint32_t flags = flags_of(operand, *instruction.row);
   if (operand.role == Role::simm && operand.code != isa::code::kLiteral) {
     op.literal = static_cast<uint64_t>(operand.value);
@@ -182,7 +193,8 @@ std::vector<Operation> Predecoder::predecode(isa::Instruction& instruction) {
   return operations;
 }
 
-Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa::Row& row, unsigned first, unsigned last) {
+Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa::Row& row, unsigned first,
+                                  unsigned last) {
   Operation op = blank(instruction);
   const ValuHandlers& handlers = program_.table().valu[static_cast<size_t>(row.base)];
   unsigned sources = 0, scalar_sources = 0;
@@ -258,12 +270,15 @@ std::vector<Operation> Predecoder::dual_issue(const isa::Instruction& instructio
     if (!program_.table().valu[static_cast<size_t>(row->base)].any)
       return {refuse(instruction, FaultKind::unsupported, "this VOPD half is not implemented yet")};
   Operation x = vector_half(instruction, *instruction.row, 0, instruction.first_y_operand);
-  Operation y = vector_half(instruction, *instruction.row_y, instruction.first_y_operand, instruction.operand_count);
+  Operation y =
+      vector_half(instruction, *instruction.row_y, instruction.first_y_operand, instruction.operand_count);
   // Both halves read before either writes (guide 7.6): order them so, or write the first result aside.
   auto reads_register = [&](unsigned first, unsigned last, uint32_t written) {
     for (unsigned i = first; i < last; ++i) {
       const isa::Operand& operand = instruction.operands[i];
-      if ((operand.read || operand.role != Role::dst) && operand.is_vgpr() && vgpr_offset(operand.vgpr()) == written) return true;
+      if ((operand.read || operand.role != Role::dst) && operand.is_vgpr() &&
+          vgpr_offset(operand.vgpr()) == written)
+        return true;
     }
     return false;
   };
@@ -281,14 +296,16 @@ std::vector<Operation> Predecoder::dual_issue(const isa::Instruction& instructio
 void Predecoder::fill_branch(Operation& op, const isa::Instruction& instruction) {
   for (unsigned i = 0; i < instruction.operand_count; ++i)
     if (instruction.operands[i].type == Type::label)
-      op.target = program_.at(pc_ + instruction.size + static_cast<uint64_t>(instruction.operands[i].value * 4));
+      op.target =
+          program_.at(pc_ + instruction.size + static_cast<uint64_t>(instruction.operands[i].value * 4));
 }
 
 std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
   const isa::Row& row = *instruction.row;
   const size_t index = static_cast<size_t>(row.opcode);
   const HandlerTable& table = program_.table();
-  if (!table.other[index]) return {refuse(instruction, FaultKind::unsupported, "this instruction is not implemented yet")};
+  if (!table.other[index])
+    return {refuse(instruction, FaultKind::unsupported, "this instruction is not implemented yet")};
 
   Operation op = blank(instruction);
   op.run = table.other[index];

@@ -10,23 +10,25 @@ namespace lockstep::interpreter {
 class Predecoder {
  public:
   Predecoder(Program& program, uint64_t pc, uint64_t code_end);
-  // Decodes at the address into `instruction` (which the operations keep pointing to). Never fails: what cannot run
-  // becomes an operation that faults when it is executed. The first operation stands for the instruction, the others
-  // follow it.
+  // Decodes at the address into `instruction` (which the operations keep pointing to). Never fails: what
+  // cannot run becomes an operation that faults when it is executed. The first operation stands for the
+  // instruction, the others follow it.
   std::vector<Operation> predecode(isa::Instruction& instruction);
   // An operation that faults with this reason (a string literal).
   Operation refuse(const isa::Instruction& instruction, FaultKind kind, const char* reason) const;
 
  private:
   Operation blank(const isa::Instruction& instruction) const;
-  void set_source(Operation& op, unsigned i, const isa::Operand& operand, const isa::Instruction& instruction);
+  void set_source(Operation& op, unsigned i, const isa::Operand& operand,
+                  const isa::Instruction& instruction);
   uint32_t scalar_source(const isa::Operand& operand, const isa::Instruction& instruction, Operation& op);
   uint32_t scalar_destination(const isa::Operand& operand) const;
   uint32_t vgpr_offset(unsigned index) const;
 
   std::vector<Operation> vector_alu(const isa::Instruction& instruction);
   std::vector<Operation> dual_issue(const isa::Instruction& instruction);
-  Operation vector_half(const isa::Instruction& instruction, const isa::Row& row, unsigned first, unsigned last);
+  Operation vector_half(const isa::Instruction& instruction, const isa::Row& row, unsigned first,
+                        unsigned last);
   std::vector<Operation> other(const isa::Instruction& instruction);
   void fill_branch(Operation& op, const isa::Instruction& instruction);
 

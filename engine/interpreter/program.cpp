@@ -44,7 +44,8 @@ void enter_page(const Operation* op, Wave* wave, int64_t budget) {
 
 }  // namespace
 
-Program::Program(std::vector<CodeRange> code, unsigned wave_size, bool default_float_mode, const HandlerTable& table)
+Program::Program(std::vector<CodeRange> code, unsigned wave_size, bool default_float_mode,
+                 const HandlerTable& table)
     : code_(std::move(code)), wave_size_(wave_size), default_float_mode_(default_float_mode), table_(table) {
   for (const CodeRange& range : code_) {
     const uint64_t dwords = (range.end - range.begin) / 4;
@@ -96,9 +97,11 @@ void Program::decode(Operation* slot) {
   isa::Instruction& instruction = page->instructions.emplace_back();
   std::vector<Operation> operations = predecoder.predecode(instruction);
 
-  // The first operation takes the slot, the others stand in the chain area and lead back behind the instruction.
+  // The first operation takes the slot, the others stand in the chain area and lead back behind the
+  // instruction.
   if (page->chain_used + operations.size() > kChainSlots + 1)
-    operations = {predecoder.refuse(instruction, FaultKind::unsupported, "too many split instructions in one kilobyte of code")};
+    operations = {predecoder.refuse(instruction, FaultKind::unsupported,
+                                    "too many split instructions in one kilobyte of code")};
   Operation first = operations[0];
   std::vector<Operation*> placed{slot};
   for (size_t i = 1; i < operations.size(); ++i) {

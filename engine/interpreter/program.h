@@ -8,26 +8,23 @@
 #include <string>
 #include <vector>
 
+#include "engine/engine.h"
 #include "engine/interpreter/handlers.h"
 #include "semantics/cross_lane.h"
 
 namespace lockstep::interpreter {
 
-struct CodeRange {
-  uint64_t begin = 0;  // guest address, multiple of 4
-  uint64_t end = 0;
-};
-
 class Program {
  public:
   // Code of a wave size and float-mode class; the handlers come from `table`. The ranges must stay readable.
-  Program(std::vector<CodeRange> code, unsigned wave_size, bool default_float_mode, const HandlerTable& table);
+  Program(std::vector<CodeRange> code, unsigned wave_size, bool default_float_mode,
+          const HandlerTable& table);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // The operation at a guest address, or null if the address is in no code range or not a multiple of 4. Safe to call
-  // from several threads.
+  // The operation at a guest address, or null if the address is in no code range or not a multiple of 4. Safe
+  // to call from several threads.
   const Operation* at(uint64_t pc);
 
   unsigned wave_size() const { return wave_size_; }
@@ -42,8 +39,9 @@ class Program {
 
  private:
   static constexpr unsigned kPageDwords = 256;
-  static constexpr unsigned kGuardSlots = 8;     // an instruction has at most 5 dwords
-  static constexpr unsigned kChainSlots = 640;   // second halves of VOPD pairs, preparations of DPP and the like
+  static constexpr unsigned kGuardSlots = 8;  // an instruction has at most 5 dwords
+  static constexpr unsigned kChainSlots =
+      640;  // second halves of VOPD pairs, preparations of DPP and the like
   struct Page;
   friend class Predecoder;
 
@@ -60,6 +58,8 @@ class Program {
 };
 
 // The program whose code a wave is running.
-inline Program* program_of(const Wave* wave) { return static_cast<Program*>(const_cast<void*>(wave->program)); }
+inline Program* program_of(const Wave* wave) {
+  return static_cast<Program*>(const_cast<void*>(wave->program));
+}
 
 }  // namespace lockstep::interpreter

@@ -28,7 +28,8 @@ LOCKSTEP_INLINE T source(const Operation* op, Wave* wave, unsigned i) {
   if constexpr (std::is_same_v<T, bool>)
     return wave->scc() != 0;
   else if constexpr (sizeof(T) == 8)
-    return static_cast<T>(scalar_at(wave, op->source[i]) | uint64_t{scalar_at(wave, op->source[i] + 4)} << 32);
+    return static_cast<T>(scalar_at(wave, op->source[i]) | uint64_t{scalar_at(wave, op->source[i] + 4)}
+                                                               << 32);
   else
     return static_cast<T>(scalar_at(wave, op->source[i]));
 }
@@ -46,7 +47,8 @@ LOCKSTEP_INLINE T parameter(const Operation* op, Wave* wave) {
 template <class T>
 LOCKSTEP_INLINE void write_value(const Operation* op, Wave* wave, T value) {
   scalar_at(wave, op->dst) = static_cast<uint32_t>(value);
-  if constexpr (sizeof(T) == 8) scalar_at(wave, op->dst + 4) = static_cast<uint32_t>(static_cast<uint64_t>(value) >> 32);
+  if constexpr (sizeof(T) == 8)
+    scalar_at(wave, op->dst + 4) = static_cast<uint32_t>(static_cast<uint64_t>(value) >> 32);
 }
 
 template <class Body, bool literal>
@@ -63,7 +65,8 @@ void scalar(const Operation* op, Wave* wave, int64_t budget) {
     write_value(op, wave, result);
   if constexpr (is_exec_result<Result>) {
     wave->scalar[126] = static_cast<uint32_t>(result.exec);
-    if constexpr (sizeof(result.exec) == 8) wave->scalar[127] = static_cast<uint32_t>(uint64_t{result.exec} >> 32);
+    if constexpr (sizeof(result.exec) == 8)
+      wave->scalar[127] = static_cast<uint32_t>(uint64_t{result.exec} >> 32);
   }
   if constexpr (requires { result.scc; }) wave->scc() = result.scc;
   LOCKSTEP_NEXT();
@@ -78,7 +81,7 @@ void add_scalar(HandlerTable& table, isa::Opcode opcode) {
 }  // namespace
 
 void LOCKSTEP_REGISTER(scalar)(HandlerTable& table) {
-#define LOCKSTEP_OPCODE(mnemonic)                  \
+#define LOCKSTEP_OPCODE(mnemonic)                         \
   if constexpr (semantics::has_body<semantics::mnemonic>) \
     add_scalar<semantics::mnemonic>(table, isa::Opcode::mnemonic);
 #include "isa/opcodes.inc"

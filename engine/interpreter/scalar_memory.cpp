@@ -37,7 +37,8 @@ void s_buffer_load(const Operation* op, Wave* wave, int64_t budget) {
     // Each dword outside the buffer reads as zero (guide 8.4.1).
     if (offset + 4 * i >= size) continue;
     const uint64_t address = base + offset + 4 * i;
-    if (!allowed(wave, address, 4, kRead)) return raise_memory_violation(op, wave, budget, -1, address, 4, kRead);
+    if (!allowed(wave, address, 4, kRead))
+      return raise_memory_violation(op, wave, budget, -1, address, 4, kRead);
     __builtin_memcpy(&words[i], reinterpret_cast<const void*>(address), 4);
   }
   __builtin_memcpy(&scalar_at(wave, op->dst), words, sizeof words);

@@ -1,6 +1,6 @@
-// From a pure body (semantics/body.h) to interpreter handlers: operand fetch, modifiers, EXEC merge, result write.
-// For each body a few variants exist: plain ones for the operand kinds that compilers use most, and one that reads
-// the operand kinds and modifiers from the operation.
+// From a pure body (semantics/body.h) to interpreter handlers: operand fetch, modifiers, EXEC merge, result
+// write. For each body a few variants exist: plain ones for the operand kinds that compilers use most, and
+// one that reads the operand kinds and modifiers from the operation.
 #pragma once
 
 #include <tuple>
@@ -22,7 +22,8 @@ using semantics::Words;
 
 enum class Kind { vgpr, scalar, any };
 
-// ---- The shape of a body -----------------------------------------------------------------------------------------
+// ---- The shape of a body
+// -----------------------------------------------------------------------------------------
 
 template <class Function>
 struct FunctionTraits;
@@ -62,7 +63,8 @@ constexpr bool is_half_register = std::is_same_v<T, U16> || std::is_same_v<T, I1
 template <class T>
 constexpr bool is_float = std::is_same_v<T, F16> || std::is_same_v<T, F32> || std::is_same_v<T, F64>;
 
-// ---- Operand fetch -----------------------------------------------------------------------------------------------
+// ---- Operand fetch
+// -----------------------------------------------------------------------------------------------
 
 LOCKSTEP_INLINE U32* register_chunk(Wave* wave, uint32_t byte_offset, unsigned chunk) {
   return reinterpret_cast<U32*>(wave->vgprs + byte_offset + chunk * sizeof(U32));
@@ -92,7 +94,9 @@ LOCKSTEP_INLINE U16 modify16(U16 value, uint32_t flags) {
   if (flags & kNeg) value ^= static_cast<uint16_t>(0x8000);
   return value;
 }
-LOCKSTEP_INLINE U16 half_of(U32 value, bool high) { return convert<U16>(high ? value >> 16 : value); }
+LOCKSTEP_INLINE U16 half_of(U32 value, bool high) {
+  return convert<U16>(high ? value >> 16 : value);
+}
 
 // `raw`: NEG has another meaning for this body (SignBits), so source modifiers do not apply.
 template <class T, Kind kind, bool raw>
@@ -112,7 +116,10 @@ LOCKSTEP_INLINE T fetch(const Operation* op, Wave* wave, unsigned i, unsigned ch
     static_assert(kind == Kind::any);
     const uint32_t flags = source_flags(op, i);
     return bits_as<T>(modify16(half_of(fetch_word<kind>(op, wave, i, chunk, 0), flags & kHigh), flags));
-  } else if constexpr (requires { T::low; T::high; }) {
+  } else if constexpr (requires {
+                         T::low;
+                         T::high;
+                       }) {
     static_assert(kind == Kind::any);
     const uint32_t flags = source_flags(op, i);
     const U32 value = fetch_word<kind>(op, wave, i, chunk, 0);
@@ -128,7 +135,8 @@ LOCKSTEP_INLINE T fetch(const Operation* op, Wave* wave, unsigned i, unsigned ch
   }
 }
 
-// ---- Result write ------------------------------------------------------------------------------------------------
+// ---- Result write
+// ------------------------------------------------------------------------------------------------
 
 LOCKSTEP_INLINE void merge(U32* destination, U32 value, uint16_t lanes) {
   *destination = lanes == 0xffff ? value : select(mask_from_bits(lanes), value, *destination);
@@ -157,8 +165,12 @@ LOCKSTEP_INLINE void write(const Operation* op, Wave* wave, unsigned chunk, uint
     U32* destination = register_chunk(wave, op->dst, chunk);
     const U32 half = convert<U32>(bits_as<U16>(value));
     merge(destination,
-          op->flags & kDstHigh ? (*destination & 0xffffu) | half << 16 : (*destination & 0xffff0000u) | half, lanes);
-  } else if constexpr (requires { value.low; value.high; }) {
+          op->flags & kDstHigh ? (*destination & 0xffffu) | half << 16 : (*destination & 0xffff0000u) | half,
+          lanes);
+  } else if constexpr (requires {
+                         value.low;
+                         value.high;
+                       }) {
     merge(register_chunk(wave, op->dst, chunk),
           convert<U32>(bits_as<U16>(value.low)) | convert<U32>(bits_as<U16>(value.high)) << 16, lanes);
   } else {
@@ -167,7 +179,8 @@ LOCKSTEP_INLINE void write(const Operation* op, Wave* wave, unsigned chunk, uint
   }
 }
 
-// ---- Handlers ----------------------------------------------------------------------------------------------------
+// ---- Handlers
+// ----------------------------------------------------------------------------------------------------
 
 template <class Mode>
 LOCKSTEP_INLINE Mode float_mode(const Wave* wave) {
@@ -193,8 +206,9 @@ LOCKSTEP_INLINE T argument(const Operation* op, Wave* wave, unsigned i, unsigned
     static_assert(kind == Kind::any);
     const uint32_t flags = source_flags(op, index);
     const U32 value = fetch_word<kind>(op, wave, index, chunk, 0);
-    const F32 wide = flags & kHighHigh ? numeric::f16_to_f32(bits_as<F16>(half_of(value, flags & kHigh)), mode)
-                                       : bits_as<F32>(value);
+    const F32 wide = flags & kHighHigh
+                         ? numeric::f16_to_f32(bits_as<F16>(half_of(value, flags & kHigh)), mode)
+                         : bits_as<F32>(value);
     return {bits_as<F32>(modify32(bits_as<U32>(wide), (flags & kNeg) | (flags & kNegHigh ? kAbs : 0)))};
   } else if constexpr (std::is_same_v<T, semantics::SignBits>) {
     // neg of src0 and src1 say whether the integer elements are signed (guide 7.9 and V_DOT4_I32_IU8).
@@ -240,7 +254,10 @@ void valu(const Operation* op, Wave* wave, int64_t budget) {
     auto result = call(std::make_index_sequence<BodyShape::arity>{});
     if constexpr (std::is_same_v<Result, Mask>) {
       mask_result |= uint64_t{bits_from_mask(result)} << (16 * chunk);
-    } else if constexpr (requires { result.value; result.mask; }) {
+    } else if constexpr (requires {
+                           result.value;
+                           result.mask;
+                         }) {
       mask_result |= uint64_t{bits_from_mask(result.mask)} << (16 * chunk);
       if constexpr (generic) result.value = output_modifiers(result.value, op, mode);
       write(op, wave, chunk, chunk_lanes, result.value);
@@ -260,14 +277,15 @@ void valu(const Operation* op, Wave* wave, int64_t budget) {
 }
 
 template <class T>
-constexpr bool is_value_operand =
-    is_one_register<T> || is_register_pair<T>;
+constexpr bool is_value_operand = is_one_register<T> || is_register_pair<T>;
 
 // How many leading parameters are operands of one or two registers: the ones whose kind has plain variants.
 template <class Args, size_t... i>
 constexpr bool all_plain(std::index_sequence<i...>) {
-  return ((is_value_operand<std::tuple_element_t<i, Args>> || std::is_same_v<std::tuple_element_t<i, Args>, Mask> ||
-           is_float_mode<std::tuple_element_t<i, Args>>)&&...);
+  return ((is_value_operand<std::tuple_element_t<i, Args>> ||
+           std::is_same_v<std::tuple_element_t<i, Args>, Mask> ||
+           is_float_mode<std::tuple_element_t<i, Args>>) &&
+          ...);
 }
 
 template <class Body>

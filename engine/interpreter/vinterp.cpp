@@ -1,8 +1,9 @@
 // Vector ALU: vinterp, from the bodies of semantics/.
+#include "semantics/vinterp.h"
+
 #include "engine/interpreter/registration.h"
 #include "engine/interpreter/valu.h"
 #include "semantics/missing.h"
-#include "semantics/vinterp.h"
 
 namespace lockstep::interpreter {
 

@@ -1,8 +1,9 @@
 // Vector ALU: vopc, from the bodies of semantics/.
+#include "semantics/vopc.h"
+
 #include "engine/interpreter/registration.h"
 #include "engine/interpreter/valu.h"
 #include "semantics/missing.h"
-#include "semantics/vopc.h"
 
 namespace lockstep::interpreter {
 

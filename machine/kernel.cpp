@@ -1,0 +1,118 @@
+#include "machine/kernel.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace lockstep::machine {
+
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+// hsa_kernel_dispatch_packet_t (HSA runtime specification 2.9.6).
+struct AqlPacket {
+  uint16_t header, setup;
+  uint16_t workgroup_size[3];
+  uint16_t reserved0;
+  uint32_t grid_size[3];
+  uint32_t private_segment_size, group_segment_size;
+  uint64_t kernel_object, kernarg_address;
+  uint64_t reserved2, completion_signal;
+};
+static_assert(sizeof(AqlPacket) == 64);
+
+}  // namespace
+
+loader::Result<std::unique_ptr<LoadedCode>> LoadedCode::load(loader::CodeObject object,
+                                                             AddressSpace& memory) {
+  std::unique_ptr<LoadedCode> loaded(new LoadedCode(std::move(object), memory));
+  loaded->bytes_ = std::max<uint64_t>(loaded->object_.image_size(), kPage);
+  void* image = mmap(nullptr, loaded->bytes_, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (image == MAP_FAILED)
+    return loader::Error{"no host memory for an image of " + std::to_string(loaded->bytes_) + " bytes",
+                         loaded->object_.name(), "the file may be damaged: real code objects are smaller"};
+  loaded->base_ = reinterpret_cast<uint64_t>(image);
+  const auto result =
+      loaded->object_.load_into({static_cast<std::byte*>(image), loaded->bytes_}, loaded->base_);
+  if (!result) return result.error();
+  for (const loader::Segment& segment : loaded->object_.segments()) {
+    if (segment.memory_size == 0) continue;
+    const uint64_t begin = loaded->loaded_address(segment.address), end = begin + segment.memory_size;
+    const uint8_t access = segment.writable ? kReadWrite : kRead;
+    if (memory.map(begin, end - begin, access, "code object '" + loaded->object_.name() + "'"))
+      loaded->mapped_.push_back(begin);
+    if (segment.executable) loaded->code_.push_back({begin & ~uint64_t{3}, end & ~uint64_t{3}});
+  }
+  return loaded;
+}
+
+LoadedCode::~LoadedCode() {
+  for (uint64_t address : mapped_) memory_.unmap(address);
+  if (base_ != 0) munmap(reinterpret_cast<void*>(base_), bytes_);
+}
+
+loader::Result<Launch> make_launch(const LoadedCode& code, const KernelDispatch& dispatch) {
+  const loader::Kernel& kernel = *dispatch.kernel;
+  const loader::KernelDescriptor& descriptor = kernel.descriptor;
+  Launch launch;
+  launch.entry = code.loaded_address(kernel.entry_address);
+  launch.code = code.code();
+  launch.wave_size = descriptor.wave_size();
+  launch.grid = dispatch.grid;
+  launch.group = dispatch.group;
+  launch.rsrc1 = descriptor.rsrc1.raw;
+  launch.rsrc2 = descriptor.rsrc2.raw;
+  launch.lds_bytes = descriptor.group_segment_fixed_size + dispatch.dynamic_lds_bytes;
+  const bool dynamic_stack =
+      descriptor.properties.dynamic_stack || (kernel.metadata && kernel.metadata->uses_dynamic_stack);
+  launch.scratch_bytes = descriptor.private_segment_fixed_size + dispatch.extra_scratch_bytes +
+                         (dynamic_stack && dispatch.extra_scratch_bytes == 0 ? kDynamicStackBytes : 0);
+  launch.vgpr_count = std::min(descriptor.vgpr_count(), 256u);
+
+  // User SGPRs in the order of the enabling bits (LLVM AMDGPU usage, initial kernel execution state).
+  auto push64 = [&](uint64_t value) {
+    launch.user_data.push_back(static_cast<uint32_t>(value));
+    launch.user_data.push_back(static_cast<uint32_t>(value >> 32));
+  };
+  const loader::KernelCodeProperties& properties = descriptor.properties;
+  if (properties.private_segment_buffer) {
+    push64(0);  // gfx11 addresses scratch through FLAT_SCRATCH; the buffer descriptor stays empty
+    push64(0);
+  }
+  if (properties.dispatch_pointer) {
+    if (dispatch.packet_address == 0)
+      return loader::Error{"the kernel reads its AQL packet, but the dispatch has none", kernel.name,
+                           "give 64 bytes of guest memory for it"};
+    push64(dispatch.packet_address);
+  }
+  if (properties.queue_pointer) push64(0);
+  if (properties.kernarg_segment_pointer) push64(dispatch.kernarg_address);
+  if (properties.dispatch_id) push64(0);
+  if (properties.flat_scratch_init) push64(0);
+  if (properties.private_segment_size) launch.user_data.push_back(launch.scratch_bytes);
+  // USER_SGPR_COUNT may ask for more than the enabled ones; the rest are zero.
+  const size_t wanted = descriptor.rsrc2.user_sgpr_count;
+  if (launch.user_data.size() < wanted) launch.user_data.resize(wanted);
+
+  if (dispatch.packet_address != 0) {
+    AqlPacket packet{};
+    constexpr uint16_t kKernelDispatch = 2;
+    packet.header = kKernelDispatch;
+    packet.setup = static_cast<uint16_t>(dispatch.grid[2] > 1 ? 3 : dispatch.grid[1] > 1 ? 2 : 1);
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      packet.workgroup_size[axis] = static_cast<uint16_t>(dispatch.group[axis]);
+      packet.grid_size[axis] = dispatch.grid[axis];
+    }
+    packet.private_segment_size = launch.scratch_bytes;
+    packet.group_segment_size = launch.lds_bytes;
+    packet.kernel_object = code.loaded_address(kernel.descriptor_address);
+    packet.kernarg_address = dispatch.kernarg_address;
+    std::memcpy(reinterpret_cast<void*>(dispatch.packet_address), &packet, sizeof packet);
+  }
+  return launch;
+}
+
+}  // namespace lockstep::machine

@@ -1,0 +1,59 @@
+// Code objects in guest memory, and dispatches of their kernels.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "loader/code_object.h"
+#include "machine/launch.h"
+#include "memory/address_space.h"
+
+namespace lockstep::machine {
+
+// A code object whose segments are in memory and mapped for the guest for as long as this lives.
+class LoadedCode {
+ public:
+  static loader::Result<std::unique_ptr<LoadedCode>> load(loader::CodeObject object, AddressSpace& memory);
+  ~LoadedCode();
+  LoadedCode(const LoadedCode&) = delete;
+  LoadedCode& operator=(const LoadedCode&) = delete;
+
+  const loader::CodeObject& object() const { return object_; }
+  uint64_t base() const { return base_; }
+  // Where the executable segments are.
+  const std::vector<CodeRange>& code() const { return code_; }
+  uint64_t loaded_address(uint64_t linked) const { return object_.loaded_address(linked, base_); }
+  uint64_t linked_address(uint64_t loaded) const { return object_.linked_address(loaded, base_); }
+
+ private:
+  LoadedCode(loader::CodeObject object, AddressSpace& memory) : object_(std::move(object)), memory_(memory) {}
+
+  loader::CodeObject object_;
+  AddressSpace& memory_;
+  uint64_t base_ = 0;
+  uint64_t bytes_ = 0;
+  std::vector<CodeRange> code_;
+  std::vector<uint64_t> mapped_;
+};
+
+struct KernelDispatch {
+  const loader::Kernel* kernel = nullptr;  // of the loaded code object
+  std::array<uint32_t, 3> grid{1, 1, 1};   // work-items
+  std::array<uint32_t, 3> group{1, 1, 1};
+  uint32_t dynamic_lds_bytes = 0;
+  uint32_t extra_scratch_bytes = 0;  // of a work-item, for dynamic stacks
+  uint64_t kernarg_address = 0;      // guest address of the argument segment, hidden arguments included
+  uint64_t packet_address = 0;  // guest address of 64 bytes for the AQL packet; 0 if the kernel needs none
+};
+
+// Bytes of stack a work-item gets when the compiler could not bound it (recursion, indirect calls).
+inline constexpr uint32_t kDynamicStackBytes = 16 * 1024;
+
+// The registers and sizes that the kernel descriptor asks for. Writes the AQL packet to packet_address if one
+// is given.
+loader::Result<Launch> make_launch(const LoadedCode& code, const KernelDispatch& dispatch);
+
+}  // namespace lockstep::machine
