@@ -147,18 +147,34 @@ class Writer {
     if (at_ != end_) *at_++ = character;
   }
   void put(std::string_view text) {
-    const size_t room = static_cast<size_t>(end_ - at_);
-    const size_t count = text.size() < room ? text.size() : room;
-    std::memcpy(at_, text.data(), count);
-    at_ += count;
+    // No cut in this path: the size of a literal stays known, and its copy needs no call.
+    if (text.size() <= room()) {
+      std::memcpy(at_, text.data(), text.size());
+      at_ += text.size();
+    } else {
+      std::memcpy(at_, text.data(), room());
+      at_ = end_;
+    }
   }
-  void put(const char* text, size_t count) { put(std::string_view(text, count)); }
+  // The first `size` characters of an array: copied whole where it fits, which is faster than to copy what
+  // counts.
+  template <size_t kSize>
+  void put_from(const char (&text)[kSize], size_t size) {
+    if (kSize <= room()) {
+      std::memcpy(at_, text, kSize);
+      at_ += size;
+    } else {
+      put(std::string_view(text, size));
+    }
+  }
   void decimal(int64_t value);
   void hex(uint64_t value);  // with 0x
 
   size_t size() const { return static_cast<size_t>(at_ - begin_); }
 
  private:
+  size_t room() const { return static_cast<size_t>(end_ - at_); }
+
   char* begin_;
   char* at_;
   char* end_;
@@ -185,6 +201,32 @@ void print_smem(Writer& writer, const Instruction& instruction, unsigned wave_si
 
 void print_vector(Writer& writer, const Instruction& instruction, unsigned wave_size);
 void print_vopd(Writer& writer, const Instruction& instruction, unsigned wave_size);
+
+// The words that the set bits of an index stand for, put together at compile time: one copy instead of a
+// branch a bit.
+template <size_t kCount>
+class WordSet {
+ public:
+  consteval explicit WordSet(const std::string_view (&words)[kCount]) {
+    for (unsigned set = 0; set < kSets; ++set)
+      for (unsigned i = 0; i < kCount; ++i)
+        if (set >> i & 1)
+          for (char character : words[i]) texts_[set].text[texts_[set].size++] = character;
+  }
+  void put(Writer& writer, unsigned set) const { writer.put_from(texts_[set].text, texts_[set].size); }
+
+ private:
+  static constexpr unsigned kSets = 1u << kCount;
+  struct Text {
+    char text[8 * kCount - 1] = {};
+    uint8_t size = 0;
+  };
+  Text texts_[kSets];
+};
+inline constexpr WordSet<3> kCacheWords({" glc", " slc", " dlc"});
+inline void put_cache_bits(Writer& writer, const Instruction& instruction) {
+  kCacheWords.put(writer, instruction.glc + 2u * instruction.slc + 4u * instruction.dlc);
+}
 
 void print_ldsdir(Writer& writer, const Instruction& instruction, unsigned wave_size);
 void print_ds(Writer& writer, const Instruction& instruction, unsigned wave_size);

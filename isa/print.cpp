@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <iterator>
 
 #include "isa/detail.h"
 #include "isa/shape.h"
@@ -75,7 +77,44 @@ constexpr std::array<Name, 512> kNames = [] {
 }();
 
 void put_name(Writer& writer, const Name& name) {
-  writer.put(name.text, name.size);
+  writer.put_from(name.text, name.size);
+}
+
+// The decimal digits of the numbers below 1000.
+struct Digits {
+  char text[3];
+  uint8_t size;
+};
+constexpr std::array<Digits, 1000> kDigits = [] {
+  std::array<Digits, 1000> all{};
+  for (unsigned number = 0; number < all.size(); ++number) {
+    NameBuilder builder;
+    builder.put(number);
+    std::copy_n(builder.name.text, 3, all[number].text);
+    all[number].size = builder.name.size;
+  }
+  return all;
+}();
+
+char* put_digits(char* at, unsigned number) {
+  const Digits& digits = kDigits[number];
+  std::memcpy(at, digits.text, sizeof(digits.text));
+  return at + digits.size;
+}
+
+// A group of three or more registers.
+void put_group(Writer& writer, unsigned code, unsigned words) {
+  const bool vgpr = code >= code::kVgpr0;
+  if (!vgpr && code >= code::kVccLo) return put_name(writer, register_name(code, words));
+  const unsigned first = vgpr ? code - code::kVgpr0 : code;
+  char text[12];
+  text[0] = vgpr ? 'v' : 's';
+  text[1] = '[';
+  char* at = put_digits(text + 2, first);
+  *at++ = ':';
+  at = put_digits(at, first + words - 1);
+  *at++ = ']';
+  writer.put_from(text, static_cast<size_t>(at - text));
 }
 
 constexpr std::string_view kInlineFloats[] = {"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"};
@@ -167,13 +206,14 @@ constexpr bool is_inline_integer(int64_t value) {
 void Writer::decimal(int64_t value) {
   if (value < 0) put('-');
   uint64_t rest = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  if (rest < kDigits.size()) return put_from(kDigits[rest].text, kDigits[rest].size);
   char digits[20];
-  unsigned count = 0;
+  char* at = std::end(digits);
   do {
-    digits[count++] = static_cast<char>('0' + rest % 10);
+    *--at = static_cast<char>('0' + rest % 10);
     rest /= 10;
   } while (rest);
-  while (count) put(digits[--count]);
+  put(std::string_view(at, std::end(digits)));
 }
 
 void Writer::hex(uint64_t value) {
@@ -185,7 +225,7 @@ void Writer::hex(uint64_t value) {
 void put_register(Writer& writer, unsigned code, unsigned words) {
   if (words == 1) return put_name(writer, kNames<1>[code]);
   if (words == 2) return put_name(writer, kNames<2>[code]);
-  put_name(writer, register_name(code, words));
+  put_group(writer, code, words);
 }
 
 void put_immediate32(Writer& writer, uint32_t value) {

@@ -11,6 +11,8 @@ namespace {
 constexpr std::array<std::string_view, 8> kDimensions = {"1D",       "2D",       "3D",      "CUBE",
                                                          "1D_ARRAY", "2D_ARRAY", "2D_MSAA", "2D_MSAA_ARRAY"};
 
+constexpr WordSet<5> kImageWords({" r128", " a16", " tfe", " lwe", " d16"});
+
 // Sizes as LLVM prints them, which are not always those that the hardware uses. LLVM 19 decodes an image
 // instruction first with a default shape, and keeps it where it has no instruction of the right shape or
 // where a register group would end beyond v255.
@@ -131,14 +133,10 @@ void print_mimg(Writer& writer, const Instruction& instruction, unsigned) {
     writer.put(kDimensions[instruction.dim]);
     if (instruction.unorm) writer.put(std::string_view(" unorm"));
   }
-  if (instruction.glc) writer.put(std::string_view(" glc"));
-  if (instruction.slc) writer.put(std::string_view(" slc"));
-  if (instruction.dlc) writer.put(std::string_view(" dlc"));
-  if (instruction.r128 && !bvh) writer.put(std::string_view(" r128"));
-  if (instruction.a16) writer.put(std::string_view(" a16"));
-  if (instruction.tfe) writer.put(std::string_view(" tfe"));
-  if (instruction.lwe) writer.put(std::string_view(" lwe"));
-  if (instruction.d16) writer.put(std::string_view(" d16"));
+  put_cache_bits(writer, instruction);
+  const bool r128 = instruction.r128 && !bvh;  // ray intersections always have it
+  kImageWords.put(writer, r128 + 2u * instruction.a16 + 4u * instruction.tfe + 8u * instruction.lwe +
+                              16u * instruction.d16);
 }
 
 }  // namespace lockstep::isa::detail

@@ -29,12 +29,6 @@ void put_offset(Writer& writer, std::string_view key, int64_t value) {
   writer.decimal(value);
 }
 
-void put_cache_bits(Writer& writer, const Instruction& instruction) {
-  if (instruction.glc) writer.put(std::string_view(" glc"));
-  if (instruction.slc) writer.put(std::string_view(" slc"));
-  if (instruction.dlc) writer.put(std::string_view(" dlc"));
-}
-
 // The fields of the offset of ds_swizzle_b32 (guide 16.15, DS_SWIZZLE_B32): quad mode has bit 15 set;
 // bit-mask mode has and-, or- and xor-mask of five bits each, which LLVM names by what they do together.
 void put_swizzle(Writer& writer, uint32_t offset) {
@@ -156,6 +150,8 @@ void put_format(Writer& writer, unsigned format) {
   writer.put(']');
 }
 
+constexpr WordSet<2> kAddressWords({" idxen", " offen"});
+
 void put_buffer(Writer& writer, const Instruction& instruction) {
   const Row& row = *instruction.row;
   writer.put(row.name);
@@ -185,8 +181,7 @@ void put_buffer(Writer& writer, const Instruction& instruction) {
   if (operand->code == kLdsDirect)
     writer.put(std::string_view("/*Invalid register, operand has 'SReg_32' register class*/"));
   if (row.encoding == Encoding::mtbuf) put_format(writer, instruction.format);
-  if (instruction.idxen) writer.put(std::string_view(" idxen"));
-  if (instruction.offen) writer.put(std::string_view(" offen"));
+  kAddressWords.put(writer, instruction.idxen + 2u * instruction.offen);
   put_offset(writer, " offset:", instruction.offset);
   put_cache_bits(writer, instruction);
   if (instruction.tfe) writer.put(std::string_view(" tfe"));
