@@ -307,6 +307,10 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
   if (!table.other[index])
     return {refuse(instruction, FaultKind::unsupported, "this instruction is not implemented yet")};
 
+  if (instruction.gds)
+    return {
+        refuse(instruction, FaultKind::unsupported, "the global data share (GDS) is not implemented yet")};
+
   Operation op = blank(instruction);
   op.run = table.other[index];
   if (is_scalar_alu(row.encoding) || is_vector_alu(row.encoding)) {
@@ -343,7 +347,7 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
       switch (operand.role) {
         case Role::dst:
           op.dst = operand.is_vgpr() ? place : scalar_destination(operand);
-          op.detail = operand.words;
+          if (operand.written) op.detail = operand.words;
           break;
         case Role::addr:
           op.source[0] = place;

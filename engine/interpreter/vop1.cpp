@@ -5,6 +5,7 @@
 #include "semantics/vop1_convert.h"
 #include "semantics/vop1_float.h"
 #include "semantics/vop1_integer.h"
+#include "semantics/vop1_transcendental.h"
 
 namespace lockstep::interpreter {
 

@@ -4,6 +4,7 @@
 #include "semantics/missing.h"
 #include "semantics/vop3_bits.h"
 #include "semantics/vop3_convert.h"
+#include "semantics/vop3_division.h"
 #include "semantics/vop3_float.h"
 #include "semantics/vop3_int16.h"
 #include "semantics/vop3_integer.h"

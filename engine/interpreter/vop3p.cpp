@@ -2,6 +2,7 @@
 #include "engine/interpreter/registration.h"
 #include "engine/interpreter/valu.h"
 #include "semantics/missing.h"
+#include "semantics/vop3p_float.h"
 #include "semantics/vop3p_integer.h"
 
 namespace lockstep::interpreter {
