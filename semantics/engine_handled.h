@@ -1,7 +1,8 @@
-// The instructions that have no body because their meaning is the engine's own state: the PC, registers chosen at
-// run time, hardware registers, counters, barriers, messages. Each with the reason, so that a check "every row has a
-// body, is handled by the engine, or is unsupported with a reason" is possible. Memory, export and interpolation
-// instructions are not listed: memory_shape.h, which is by encoding, speaks of those.
+// The instructions that have no body because their meaning is the engine's own state: the PC, registers
+// chosen at run time, hardware registers, counters, barriers, messages. Each with the reason, so that a check
+// "every row has a body, is handled by the engine, or is unsupported with a reason" is possible
+// (tests/semantics/completeness_test.cpp). Loads, stores and atomics are not listed: memory_shape.h speaks of
+// those.
 #pragma once
 
 #include <string_view>
@@ -72,6 +73,18 @@ inline constexpr EngineHandled engine_handled[] = {
     {isa::Opcode::s_decperflevel, "performance counters"},
     {isa::Opcode::s_icache_inv, "caches"},
     {isa::Opcode::s_barrier, "waits for the work-group"},
+    {isa::Opcode::s_dcache_inv, "caches"},
+    {isa::Opcode::s_gl1_inv, "caches"},
+    {isa::Opcode::s_atc_probe, "caches"},
+    {isa::Opcode::s_atc_probe_buffer, "caches"},
+    {isa::Opcode::buffer_gl0_inv, "caches"},
+    {isa::Opcode::buffer_gl1_inv, "caches"},
+    {isa::Opcode::ds_nop, "spends an issue cycle"},
+    {isa::Opcode::s_ttracedata, "writes to the thread trace"},
+    {isa::Opcode::s_ttracedata_imm, "writes to the thread trace"},
+    {isa::Opcode::s_subvector_loop_begin, "changes EXEC halves and may write the PC"},
+    {isa::Opcode::s_subvector_loop_end, "changes EXEC halves and may write the PC"},
+    {isa::Opcode::v_illegal, "always illegal to execute"},
     {isa::Opcode::v_nop, "spends an issue cycle"},
     {isa::Opcode::v_pipeflush, "empties the vector pipeline, no result"},
     {isa::Opcode::v_movreld_b32, "M0 chooses the destination VGPR"},
@@ -84,6 +97,41 @@ inline constexpr EngineHandled engine_handled[] = {
 constexpr const EngineHandled* find_engine_handled(isa::Opcode opcode) {
   for (const EngineHandled& entry : engine_handled)
     if (entry.opcode == opcode) return &entry;
+  return nullptr;
+}
+
+// What no engine executes yet: such an instruction faults with the reason. Whole encodings, then single
+// instructions.
+struct Unsupported {
+  isa::Encoding encoding;
+  std::string_view reason;
+};
+
+inline constexpr Unsupported unsupported_encodings[] = {
+    {isa::Encoding::mimg, "image instructions need image resources, samplers and ray tracing"},
+    {isa::Encoding::exp, "exports need graphics stages"},
+    {isa::Encoding::ldsdir, "direct and parameter loads need graphics stages"},
+};
+inline constexpr EngineHandled unsupported[] = {
+    {isa::Opcode::s_endpgm_ordered_ps_done, "needs pixel shader waves"},
+    {isa::Opcode::ds_gws_sema_release_all, "needs the global wave sync unit"},
+    {isa::Opcode::ds_gws_init, "needs the global wave sync unit"},
+    {isa::Opcode::ds_gws_sema_v, "needs the global wave sync unit"},
+    {isa::Opcode::ds_gws_sema_br, "needs the global wave sync unit"},
+    {isa::Opcode::ds_gws_sema_p, "needs the global wave sync unit"},
+    {isa::Opcode::ds_gws_barrier, "needs the global wave sync unit"},
+    {isa::Opcode::ds_ordered_count, "needs the ordered append unit of GDS"},
+    {isa::Opcode::ds_add_gs_reg_rtn, "needs the geometry stage's registers"},
+    {isa::Opcode::ds_sub_gs_reg_rtn, "needs the geometry stage's registers"},
+    {isa::Opcode::ds_bvh_stack_rtn_b32, "belongs to ray tracing"},
+};
+
+// The reason why an instruction is not executed, or null.
+constexpr const std::string_view* find_unsupported(const isa::Row& row) {
+  for (const EngineHandled& entry : unsupported)
+    if (entry.opcode == row.opcode) return &entry.reason;
+  for (const Unsupported& entry : unsupported_encodings)
+    if (entry.encoding == row.encoding) return &entry.reason;
   return nullptr;
 }
 

@@ -2,6 +2,7 @@
 // A packed instruction is its 16-bit namesake on both halves.
 #pragma once
 
+#include "numeric/dot.h"
 #include "semantics/integer.h"
 #include "semantics/vop3_int16.h"
 
@@ -92,53 +93,29 @@ struct v_pk_ashrrev_i16 {
   }
 };
 
-namespace packed {
-
-// Element `index` of `bits` bits, sign-extended if is_signed.
-template <unsigned bits>
-LOCKSTEP_BODY I32 element(U32 word, unsigned index, bool is_signed) {
-  const U32 at_top = word << (32 - bits - index * bits);
-  return is_signed ? bits_as<I32>(at_top) >> (32 - bits) : bits_as<I32>(at_top >> (32 - bits));
-}
-
-// The sum of products without the addend: at most 4 * 255 * 255 in magnitude.
-template <unsigned bits>
-LOCKSTEP_BODY I32 dot(U32 a, U32 b, SignBits is_signed) {
-  I32 sum{};
-  for (unsigned index = 0; index < 32 / bits; ++index)
-    sum += element<bits>(a, index, is_signed.src0) * element<bits>(b, index, is_signed.src1);
-  return sum;
-}
-
-}  // namespace packed
-
 struct v_dot4_i32_iu8 {
   LOCKSTEP_BODY I32 eval(U32 a, U32 b, I32 c, SignBits is_signed) {
-    return wrapping_add(packed::dot<8>(a, b, is_signed), c);
+    return numeric::dot4_i32_iu8(a, b, c, is_signed.src0, is_signed.src1, false);
   }
   LOCKSTEP_BODY I32 saturated(U32 a, U32 b, I32 c, SignBits is_signed) {
-    return __builtin_elementwise_add_sat(packed::dot<8>(a, b, is_signed), c);
+    return numeric::dot4_i32_iu8(a, b, c, is_signed.src0, is_signed.src1, true);
   }
 };
 struct v_dot8_i32_iu4 {
   LOCKSTEP_BODY I32 eval(U32 a, U32 b, I32 c, SignBits is_signed) {
-    return wrapping_add(packed::dot<4>(a, b, is_signed), c);
+    return numeric::dot8_i32_iu4(a, b, c, is_signed.src0, is_signed.src1, false);
   }
   LOCKSTEP_BODY I32 saturated(U32 a, U32 b, I32 c, SignBits is_signed) {
-    return __builtin_elementwise_add_sat(packed::dot<4>(a, b, is_signed), c);
+    return numeric::dot8_i32_iu4(a, b, c, is_signed.src0, is_signed.src1, true);
   }
 };
 struct v_dot4_u32_u8 {
-  LOCKSTEP_BODY U32 eval(U32 a, U32 b, U32 c) { return bits_as<U32>(packed::dot<8>(a, b, {})) + c; }
-  LOCKSTEP_BODY U32 saturated(U32 a, U32 b, U32 c) {
-    return __builtin_elementwise_add_sat(bits_as<U32>(packed::dot<8>(a, b, {})), c);
-  }
+  LOCKSTEP_BODY U32 eval(U32 a, U32 b, U32 c) { return numeric::dot4_u32_u8(a, b, c, false); }
+  LOCKSTEP_BODY U32 saturated(U32 a, U32 b, U32 c) { return numeric::dot4_u32_u8(a, b, c, true); }
 };
 struct v_dot8_u32_u4 {
-  LOCKSTEP_BODY U32 eval(U32 a, U32 b, U32 c) { return bits_as<U32>(packed::dot<4>(a, b, {})) + c; }
-  LOCKSTEP_BODY U32 saturated(U32 a, U32 b, U32 c) {
-    return __builtin_elementwise_add_sat(bits_as<U32>(packed::dot<4>(a, b, {})), c);
-  }
+  LOCKSTEP_BODY U32 eval(U32 a, U32 b, U32 c) { return numeric::dot8_u32_u4(a, b, c, false); }
+  LOCKSTEP_BODY U32 saturated(U32 a, U32 b, U32 c) { return numeric::dot8_u32_u4(a, b, c, true); }
 };
 
 }  // namespace lockstep::semantics

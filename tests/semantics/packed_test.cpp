@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "semantics/dot_float.h"
 #include "semantics/vop3p_float.h"
 #include "semantics/vop3p_integer.h"
 
@@ -242,6 +243,32 @@ TEST(Packed, FmaMix) {
       expect_same(high[lane], low[lane]);
     }
   }
+}
+
+PairF16 halves(float low, float high) {
+  return {F16(static_cast<_Float16>(low)), F16(static_cast<_Float16>(high))};
+}
+PairBF16 brains(float low, float high) {
+  const auto bits = [](float value) {
+    return BF16{U16(static_cast<uint16_t>(__builtin_bit_cast(uint32_t, value) >> 16))};
+  };
+  return {bits(low), bits(high)};
+}
+
+// The arithmetic is numeric/dot.h's, tested there; here: which operand goes where. The second sum was
+// measured on gfx1151.
+TEST(Packed, FloatDots) {
+  const DefaultFloatMode mode;
+  const F32 one = 1.0f, minus_one = -1.0f;
+  EXPECT_EQ(v_dot2_f32_f16::eval(halves(3, 8), halves(8, 4), one, mode)[5], 57.0f);
+  EXPECT_EQ(v_dot2_f32_f16::eval(halves(3, 8), halves(8, 4), minus_one, mode)[5], 55.0f + 0x1p-18f);
+  EXPECT_EQ(v_dot2_f32_bf16::eval(brains(3, 8), brains(8, 4), one, mode)[0], 57.0f);
+  EXPECT_EQ(v_dot2acc_f32_f16::eval(halves(2, 5), halves(7, 3), one, mode)[15], 30.0f);
+  EXPECT_EQ(v_dual_dot2acc_f32_bf16::eval(brains(2, 5), brains(7, 3), one, mode)[15], 30.0f);
+  EXPECT_EQ(v_dot2_f16_f16::eval(halves(2, 5), halves(7, 3), F16(static_cast<_Float16>(0.5f)), mode)[3],
+            29.5f);
+  const BF16 sum = v_dot2_bf16_bf16::eval(brains(2, 5), brains(7, 3), brains(0.5f, 0).low, mode);
+  EXPECT_EQ(sum.bits[3], 0x41ec);  // 29.5
 }
 
 }  // namespace

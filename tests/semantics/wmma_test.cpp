@@ -1,0 +1,247 @@
+// Matrix multiply-accumulate: the layout of guide 7.9 mapped element by element here, the products by integer
+// arithmetic where they are exact, and by numeric/wmma.h on whole matrices where rounding matters.
+#include "semantics/wmma.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "numeric/wmma.h"
+
+namespace lockstep::semantics {
+namespace {
+
+constexpr unsigned kN = 16;
+
+std::mt19937_64& random() {
+  static std::mt19937_64 engine(9);
+  return engine;
+}
+
+// The registers of an operand, by register and lane.
+struct Registers {
+  explicit Registers(unsigned count, unsigned wave_lanes)
+      : lanes(wave_lanes), chunks(count * wave_lanes / 16) {}
+  uint32_t& at(unsigned r, unsigned lane) {
+    return reinterpret_cast<uint32_t*>(chunks.data())[r * lanes + lane];
+  }
+  unsigned lanes;
+  std::vector<U32> chunks;
+};
+
+// A 16x16 matrix of elements of `bits` bits, and its place in registers.
+struct Source {
+  std::vector<uint32_t> value = std::vector<uint32_t>(kN * kN);
+  uint32_t& at(unsigned row, unsigned column) { return value[row * kN + column]; }
+};
+
+Source random_source(unsigned bits) {
+  Source source;
+  for (uint32_t& v : source.value) v = static_cast<uint32_t>(random()()) & ((1u << bits) - 1);
+  return source;
+}
+
+// `is_a`: a lane holds a row; else a column.
+Registers in_registers(Source& source, unsigned bits, unsigned lanes, bool is_a) {
+  const unsigned per_register = 32 / bits;
+  Registers registers(kN / per_register, lanes);
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    for (unsigned k = 0; k < kN; ++k) {
+      const uint32_t element = is_a ? source.at(lane % 16, k) : source.at(k, lane % 16);
+      registers.at(k / per_register, lane) |= element << k % per_register * bits;
+    }
+  return registers;
+}
+
+// Register and lane of an element of C or D.
+struct Place {
+  unsigned r, lane;
+};
+Place place(unsigned row, unsigned column, unsigned lanes) {
+  const unsigned rows_of_a_register = lanes / 16;
+  return {row / rows_of_a_register, row % rows_of_a_register * 16 + column};
+}
+
+int64_t extended(uint32_t value, unsigned bits, bool is_signed) {
+  return is_signed && value >> (bits - 1) ? int64_t{value} - (int64_t{1} << bits) : value;
+}
+
+template <class Body>
+void check_integers(unsigned bits) {
+  for (unsigned lanes : {32u, 64u})
+    for (unsigned round = 0; round < 16; ++round) {
+      const SignBits sign{(round & 1) != 0, (round & 2) != 0};
+      Source a = random_source(bits), b = random_source(bits);
+      if (round >= 12) std::fill(a.value.begin(), a.value.end(), (1u << (bits - 1)));
+      Registers ra = in_registers(a, bits, lanes, true), rb = in_registers(b, bits, lanes, false);
+      Registers c(512 / lanes / 2, lanes), d = c, clamped = c;
+      for (unsigned row = 0; row < kN; ++row)
+        for (unsigned column = 0; column < kN; ++column) {
+          const Place p = place(row, column, lanes);
+          const uint32_t edges[] = {0x7fffffff, 0x80000000, 0x7fffff00, static_cast<uint32_t>(random()())};
+          c.at(p.r, p.lane) = edges[random()() % 4];
+        }
+      const WaveView wave{lanes / 16, 0};  // EXEC does not count
+      Body::eval(wave, ra.chunks.data(), rb.chunks.data(), c.chunks.data(), d.chunks.data(), sign);
+      Body::saturated(wave, ra.chunks.data(), rb.chunks.data(), c.chunks.data(), clamped.chunks.data(), sign);
+      for (unsigned row = 0; row < kN; ++row)
+        for (unsigned column = 0; column < kN; ++column) {
+          const Place p = place(row, column, lanes);
+          int64_t sum = static_cast<int32_t>(c.at(p.r, p.lane));
+          for (unsigned k = 0; k < kN; ++k)
+            sum += extended(a.at(row, k), bits, sign.src0) * extended(b.at(k, column), bits, sign.src1);
+          ASSERT_EQ(static_cast<int32_t>(d.at(p.r, p.lane)), static_cast<int32_t>(sum))
+              << row << ' ' << column;
+          ASSERT_EQ(static_cast<int32_t>(clamped.at(p.r, p.lane)),
+                    std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX));
+        }
+    }
+}
+
+TEST(Wmma, Iu8) {
+  check_integers<v_wmma_i32_16x16x16_iu8>(8);
+}
+TEST(Wmma, Iu4) {
+  check_integers<v_wmma_i32_16x16x16_iu4>(4);
+}
+
+uint16_t half_bits(float value) {
+  return __builtin_bit_cast(uint16_t, static_cast<_Float16>(value));
+}
+uint16_t brain_bits(float value) {
+  return static_cast<uint16_t>(__builtin_bit_cast(uint32_t, value) >> 16);
+}
+
+Source small_integers(uint16_t (*encode)(float)) {
+  Source source;
+  for (uint32_t& v : source.value) v = encode(static_cast<float>(static_cast<int>(random()() % 17) - 8));
+  return source;
+}
+
+// Random floats of about 1, in the whole range of signs and mantissas.
+Source random_floats(bool brain) {
+  Source source;
+  for (uint32_t& v : source.value) {
+    const float value =
+        std::ldexp(static_cast<float>(random()() % 4096) - 2048, static_cast<int>(random()() % 6) - 12);
+    v = brain ? brain_bits(value) : half_bits(value);
+  }
+  return source;
+}
+
+// `words` elements of C and D in a wave, of 32 or 16 bits.
+struct FloatCase {
+  unsigned lanes;
+  WmmaModifiers modifiers;
+  bool brain;
+  bool wide;  // 32-bit C and D
+};
+
+uint32_t sign_of(const FloatCase& test) {
+  return test.wide ? 0x80000000u : 0x8000u;
+}
+
+template <class Body>
+void check_floats(const FloatCase& test, Source& a, Source& b) {
+  const DefaultFloatMode mode;
+  Registers ra = in_registers(a, 16, test.lanes, true), rb = in_registers(b, 16, test.lanes, false);
+  Registers c(256 / test.lanes, test.lanes), d = c;
+  Source addend;
+  for (unsigned row = 0; row < kN; ++row)
+    for (unsigned column = 0; column < kN; ++column) {
+      const float value = std::ldexp(static_cast<float>(random()() % 2048) - 1024, -6);
+      const uint32_t bits = test.wide    ? __builtin_bit_cast(uint32_t, value)
+                            : test.brain ? brain_bits(value)
+                                         : half_bits(value);
+      const Place p = place(row, column, test.lanes);
+      const uint32_t other = 0xa5a5;
+      c.at(p.r, p.lane) = test.wide ? bits : test.modifiers.high ? bits << 16 | other : other << 16 | bits;
+      d.at(p.r, p.lane) = 0x12345678;
+      addend.at(row, column) = bits;
+    }
+  Body::eval({test.lanes / 16, 0}, ra.chunks.data(), rb.chunks.data(), c.chunks.data(), d.chunks.data(),
+             test.modifiers, mode);
+
+  // The same on whole matrices, modifiers applied by hand.
+  numeric::Matrix<uint16_t> ma, mb, mc16, md16;
+  numeric::Matrix<float> mc, md;
+  for (unsigned i = 0; i < kN; ++i)
+    for (unsigned j = 0; j < kN; ++j) {
+      const bool negate_a = (j % 2 ? test.modifiers.neg_hi : test.modifiers.neg) & 1;
+      const bool negate_b = (i % 2 ? test.modifiers.neg_hi : test.modifiers.neg) & 2;
+      ma[i][j] = static_cast<uint16_t>(a.at(i, j) ^ (negate_a ? 0x8000 : 0));
+      mb[i][j] = static_cast<uint16_t>(b.at(i, j) ^ (negate_b ? 0x8000 : 0));
+      uint32_t bits = addend.at(i, j);
+      if (test.modifiers.neg_hi & 4) bits &= ~sign_of(test);
+      if (test.modifiers.neg & 4) bits ^= sign_of(test);
+      mc16[i][j] = static_cast<uint16_t>(bits);
+      mc[i][j] = __builtin_bit_cast(float, bits);
+    }
+  if (test.wide)
+    (test.brain ? numeric::wmma_f32_bf16 : numeric::wmma_f32_f16)(ma, mb, mc, kDefaultFloatMode, md);
+  else
+    (test.brain ? numeric::wmma_bf16_bf16 : numeric::wmma_f16_f16)(ma, mb, mc16, kDefaultFloatMode, md16);
+  for (unsigned row = 0; row < kN; ++row)
+    for (unsigned column = 0; column < kN; ++column) {
+      const Place p = place(row, column, test.lanes);
+      const uint32_t wanted = test.wide             ? __builtin_bit_cast(uint32_t, md[row][column])
+                              : test.modifiers.high ? uint32_t{md16[row][column]} << 16 | 0x5678
+                                                    : 0x12340000u | md16[row][column];
+      ASSERT_EQ(d.at(p.r, p.lane), wanted) << row << ' ' << column;
+    }
+}
+
+template <class Body>
+void check_all(bool brain, bool wide) {
+  for (unsigned lanes : {32u, 64u})
+    for (unsigned bits = 0; bits < 128; bits += wide ? 2 : 1) {
+      const WmmaModifiers modifiers{static_cast<uint8_t>(bits >> 1 & 7), static_cast<uint8_t>(bits >> 4),
+                                    (bits & 1) != 0};
+      Source a = random_floats(brain), b = random_floats(brain);
+      check_floats<Body>({lanes, modifiers, brain, wide}, a, b);
+    }
+}
+
+TEST(Wmma, F32F16) {
+  check_all<v_wmma_f32_16x16x16_f16>(false, true);
+}
+TEST(Wmma, F32Bf16) {
+  check_all<v_wmma_f32_16x16x16_bf16>(true, true);
+}
+TEST(Wmma, F16F16) {
+  check_all<v_wmma_f16_16x16x16_f16>(false, false);
+}
+TEST(Wmma, Bf16Bf16) {
+  check_all<v_wmma_bf16_16x16x16_bf16>(true, false);
+}
+
+// Nothing rounds here, so the matrix product itself is the oracle, but for the adder: an addend whose sign
+// opposes the accumulator's weighs one grid unit more (measured), far below the integers.
+TEST(Wmma, SmallIntegersMultiplyAsMatrices) {
+  const DefaultFloatMode mode;
+  for (unsigned lanes : {32u, 64u}) {
+    Source a = small_integers(half_bits), b = small_integers(half_bits);
+    Registers ra = in_registers(a, 16, lanes, true), rb = in_registers(b, 16, lanes, false);
+    Registers c(256 / lanes, lanes), d = c;
+    v_wmma_f32_16x16x16_f16::eval({lanes / 16, 0}, ra.chunks.data(), rb.chunks.data(), c.chunks.data(),
+                                  d.chunks.data(), {}, mode);
+    for (unsigned row = 0; row < kN; ++row)
+      for (unsigned column = 0; column < kN; ++column) {
+        float wanted = 0;
+        for (unsigned k = 0; k < kN; ++k) {
+          const auto number = [](uint32_t bits) {
+            return static_cast<float>(__builtin_bit_cast(_Float16, static_cast<uint16_t>(bits)));
+          };
+          wanted += number(a.at(row, k)) * number(b.at(k, column));
+        }
+        const Place p = place(row, column, lanes);
+        ASSERT_NEAR(__builtin_bit_cast(float, d.at(p.r, p.lane)), wanted, 1e-3);
+      }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::semantics
