@@ -48,12 +48,12 @@ LOCKSTEP_INLINE U16 saturate_u16(U32 exact) {
   return convert<U16>(__builtin_elementwise_min(exact, greatest));
 }
 
+// In the form that LLVM knows as a population count, and turns into the best that the host has.
 LOCKSTEP_INLINE U32 population_count(U32 value) {
   value = value - (value >> 1 & 0x55555555u);
   value = (value & 0x33333333u) + (value >> 2 & 0x33333333u);
   value = (value + (value >> 4)) & 0x0f0f0f0fu;
-  value = value + (value >> 8);
-  return (value + (value >> 16)) & 0x3fu;
+  return value * 0x01010101u >> 24;
 }
 
 // Position of the one bit of each lane, from the exponent of its float value (the sign does not matter).
