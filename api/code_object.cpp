@@ -1,0 +1,306 @@
+#include "api/code_object.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "api/device.h"
+#include "api/status.h"
+#include "loader/bundle.h"
+#include "toolchain/compile.h"
+
+namespace lockstep::api {
+namespace {
+
+constexpr const char* kDefaultTarget = "gfx1100";
+
+std::vector<std::byte> read_file(const char* path) {
+  std::error_code problem;
+  std::filesystem::file_status status = std::filesystem::status(path, problem);
+  if (!std::filesystem::exists(status))
+    throw Failure(LOCKSTEP_NOT_FOUND, std::string(path) + ": there is no such file (check the path)");
+  if (std::filesystem::is_directory(status))
+    throw Failure(LOCKSTEP_BAD_INPUT, std::string(path) + ": is a directory (name a file in it)");
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    throw Failure(LOCKSTEP_BAD_INPUT, std::string(path) + ": cannot be opened: " + std::strerror(errno) +
+                                          " (check its permissions)");
+  std::vector<std::byte> bytes;
+  std::vector<char> block(1 << 20);
+  while (in.read(block.data(), block.size()) || in.gcount()) {
+    auto* p = reinterpret_cast<const std::byte*>(block.data());
+    bytes.insert(bytes.end(), p, p + in.gcount());
+  }
+  if (in.bad()) throw Failure(LOCKSTEP_BAD_INPUT, std::string(path) + ": cannot be read");
+  return bytes;
+}
+
+std::unique_ptr<lockstep_code_object> from_bytes(std::span<const std::byte> bytes, const std::string& name,
+                                                 const lockstep_compile_options& options) {
+  std::string target = options.target ? options.target : kDefaultTarget;
+  auto out = std::make_unique<lockstep_code_object>();
+  out->name = name;
+  std::vector<loader::Image> found = take(loader::list_images(bytes, name));
+  // A lone code object is opened whatever its target, so that it can be inspected; a device refuses what it
+  // cannot run.
+  bool alone = found.size() == 1 && found[0].id.empty();
+  if (!alone) found = take(loader::find_images(bytes, name, target));
+  for (const loader::Image& image : found)
+    out->images.push_back(
+        std::make_shared<const Image>(take(loader::CodeObject::parse(image.bytes, image.where))));
+  for (const auto& image : out->images) {
+    for (const loader::Kernel& k : image->object.kernels()) {
+      lockstep_kernel handle;
+      handle.image = image;
+      handle.kernel = &k;
+      if (k.metadata) handle.arguments = k.metadata->user_arguments();
+      out->kernels.push_back(std::move(handle));
+    }
+  }
+  return out;
+}
+
+toolchain::Options toolchain_options(const lockstep_compile_options& o) {
+  toolchain::Options out;
+  if (o.target) out.processor = o.target;
+  if (o.wave_size) out.wave_size = o.wave_size;
+  if (o.code_object_version) out.code_object_version = o.code_object_version;
+  out.debug_info = o.debug_info != 0;
+  out.optimization = o.optimization;
+  for (uint32_t i = 0; i < o.flag_count; ++i) {
+    require(o.flags && o.flags[i], "a flag is null");
+    out.extra_flags.push_back(o.flags[i]);
+  }
+  return out;
+}
+
+std::unique_ptr<lockstep_code_object> from_compiled(const toolchain::Result& result, const std::string& name,
+                                                    const lockstep_compile_options& options) {
+  if (!result)
+    throw Failure(LOCKSTEP_COMPILE_ERROR,
+                  result.diagnostics.empty() ? name + ": does not compile" : result.diagnostics);
+  auto out = from_bytes(result.code_object, name, options);
+  out->diagnostics = result.diagnostics;
+  return out;
+}
+
+const loader::CodeObject& image_of(const lockstep_code_object* object, uint32_t index) {
+  require(object != nullptr, "the code object is null");
+  require(index < object->images.size(), "there is no image of that index");
+  return object->images[index]->object;
+}
+
+}  // namespace
+}  // namespace lockstep::api
+
+using namespace lockstep;
+using namespace lockstep::api;
+
+uint32_t lockstep_kernel::argument_bytes() const {
+  uint64_t bytes = kernel->descriptor.kernarg_size;
+  if (kernel->metadata) bytes = std::max<uint64_t>(bytes, kernel->metadata->kernarg_segment_size);
+  return static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
+}
+
+void lockstep_compile_options_init(lockstep_compile_options* options) {
+  if (!options) return;
+  *options = {};
+  options->struct_size = sizeof *options;
+  options->optimization = 2;
+}
+
+lockstep_status lockstep_code_object_open(const char* path, const lockstep_compile_options* given,
+                                          lockstep_code_object** out) {
+  return guarded([&] {
+    require(path && out, "path or out is null");
+    lockstep_compile_options options = with_defaults(given, lockstep_compile_options_init);
+    if (auto language = toolchain::language_of(path)) {
+      read_file(path);  // says what is wrong with the path in the same words for every kind of file
+      *out =
+          from_compiled(toolchain::compile_file(*language, path, toolchain_options(options)), path, options)
+              .release();
+      return;
+    }
+    *out = from_bytes(read_file(path), path, options).release();
+  });
+}
+
+lockstep_status lockstep_code_object_from_memory(const void* bytes, uint64_t size, const char* name,
+                                                 const lockstep_compile_options* given,
+                                                 lockstep_code_object** out) {
+  return guarded([&] {
+    require((bytes || size == 0) && out, "bytes or out is null");
+    lockstep_compile_options options = with_defaults(given, lockstep_compile_options_init);
+    *out = from_bytes({static_cast<const std::byte*>(bytes), size}, name ? name : "code object", options)
+               .release();
+  });
+}
+
+lockstep_status lockstep_code_object_compile(lockstep_language language, const char* text, const char* name,
+                                             const lockstep_compile_options* given,
+                                             lockstep_code_object** out) {
+  return guarded([&] {
+    require(text && out, "text or out is null");
+    require(language >= LOCKSTEP_ASSEMBLY && language <= LOCKSTEP_HIP, "the language is unknown");
+    lockstep_compile_options options = with_defaults(given, lockstep_compile_options_init);
+    std::string label = name ? name : "source";
+    constexpr toolchain::Language kLanguages[] = {toolchain::Language::assembly, toolchain::Language::opencl,
+                                                  toolchain::Language::hip};
+    *out =
+        from_compiled(toolchain::compile_text(kLanguages[language], text, label, toolchain_options(options)),
+                      label, options)
+            .release();
+  });
+}
+
+void lockstep_code_object_destroy(lockstep_code_object* object) {
+  delete object;
+}
+
+const char* lockstep_code_object_diagnostics(const lockstep_code_object* object) {
+  return object ? object->diagnostics.c_str() : "";
+}
+
+uint32_t lockstep_code_object_image_count(const lockstep_code_object* object) {
+  return object ? static_cast<uint32_t>(object->images.size()) : 0;
+}
+
+lockstep_status lockstep_code_object_image(const lockstep_code_object* object, uint32_t index,
+                                           lockstep_image_info* out) {
+  return guarded([&] {
+    const loader::CodeObject& o = image_of(object, index);
+    lockstep_image_info info{};
+    info.name = o.name().c_str();
+    info.target = o.target().processor.c_str();
+    info.version = o.version();
+    info.file_bytes = o.bytes().size();
+    info.memory_bytes = o.image_size();
+    info.has_debug_info = object->images[index]->lines.has_debug_info();
+    give(out, info);
+  });
+}
+
+lockstep_status lockstep_code_object_image_bytes(const lockstep_code_object* object, uint32_t index,
+                                                 const void** out_bytes, uint64_t* out_size) {
+  return guarded([&] {
+    const loader::CodeObject& o = image_of(object, index);
+    require(out_bytes && out_size, "out_bytes or out_size is null");
+    *out_bytes = o.bytes().data();
+    *out_size = o.bytes().size();
+  });
+}
+
+lockstep_status lockstep_file_list(const char* path, void (*entry)(void*, const lockstep_file_entry*),
+                                   void* user) {
+  return guarded([&] {
+    require(path && entry, "path or entry is null");
+    std::vector<std::byte> bytes = read_file(path);
+    for (const loader::Image& image : take(loader::list_images(bytes, path))) {
+      lockstep_file_entry e{image.id.c_str(), image.target.c_str(), image.where.c_str(), image.bytes.size()};
+      entry(user, &e);
+    }
+  });
+}
+
+uint32_t lockstep_code_object_kernel_count(const lockstep_code_object* object) {
+  return object ? static_cast<uint32_t>(object->kernels.size()) : 0;
+}
+
+const lockstep_kernel* lockstep_code_object_kernel(const lockstep_code_object* object, uint32_t index) {
+  return object && index < object->kernels.size() ? &object->kernels[index] : nullptr;
+}
+
+const lockstep_kernel* lockstep_code_object_find_kernel(const lockstep_code_object* object,
+                                                        const char* name) {
+  if (!object || !name) return nullptr;
+  std::string_view wanted = name;
+  if (wanted.ends_with(".kd")) wanted.remove_suffix(3);
+  for (const lockstep_kernel& k : object->kernels)
+    if (k.kernel->name == wanted) return &k;
+  // HIP mangles names; the metadata keeps the source's where it differs.
+  for (const lockstep_kernel& k : object->kernels)
+    if (k.kernel->metadata && k.kernel->metadata->name == wanted) return &k;
+  return nullptr;
+}
+
+lockstep_status lockstep_kernel_get_info(const lockstep_kernel* kernel, lockstep_kernel_info* out) {
+  return guarded([&] {
+    require(kernel != nullptr, "the kernel is null");
+    const loader::Kernel& k = *kernel->kernel;
+    const loader::KernelDescriptor& d = k.descriptor;
+    lockstep_kernel_info info{};
+    info.name = k.name.c_str();
+    info.language = "";
+    info.wave_size = d.wave_size();
+    info.argument_count = static_cast<uint32_t>(kernel->arguments.size());
+    info.argument_bytes = kernel->argument_bytes();
+    info.vgprs = d.vgpr_count();
+    info.lds_bytes = d.group_segment_fixed_size;
+    info.scratch_bytes_per_lane = d.private_segment_fixed_size;
+    info.dynamic_stack = d.properties.dynamic_stack;
+    info.work_group_processor_mode = d.rsrc1.wgp_mode;
+    info.code_address = k.entry_address;
+    info.code_bytes = k.code_size;
+    if (k.metadata) {
+      const loader::KernelMetadata& m = *k.metadata;
+      info.has_metadata = 1;
+      info.language = m.language.c_str();
+      info.sgprs = m.sgpr_count.value_or(0);
+      info.vgprs = m.vgpr_count.value_or(info.vgprs);
+      info.sgpr_spills = m.sgpr_spill_count;
+      info.vgpr_spills = m.vgpr_spill_count;
+      info.max_work_group_size = m.max_flat_workgroup_size.value_or(0);
+      if (m.required_workgroup_size)
+        std::copy(m.required_workgroup_size->begin(), m.required_workgroup_size->end(),
+                  info.required_work_group_size);
+    }
+    give(out, info);
+  });
+}
+
+lockstep_status lockstep_kernel_occupancy(const lockstep_kernel* kernel, const char* device,
+                                          uint32_t work_group_size, uint32_t dynamic_lds_bytes,
+                                          uint32_t* out_waves) {
+  return guarded([&] {
+    require(kernel && out_waves, "kernel or out_waves_per_simd is null");
+    require(work_group_size > 0, "the work-group size is 0");
+    hardware::Description model = device_model(device);
+    *out_waves =
+        hardware::waves_per_simd(model, work_group_needs(*kernel, work_group_size, dynamic_lds_bytes));
+  });
+}
+
+lockstep_status lockstep_kernel_argument(const lockstep_kernel* kernel, uint32_t index,
+                                         lockstep_argument_info* out) {
+  return guarded([&] {
+    require(kernel != nullptr, "the kernel is null");
+    require(index < kernel->arguments.size(), "the kernel has no argument of that index");
+    const loader::Argument& a = *kernel->arguments[index];
+    lockstep_argument_info info{};
+    info.name = a.name.c_str();
+    info.type_name = a.type_name.c_str();
+    switch (a.kind) {
+      case loader::ValueKind::by_value:
+        info.kind = LOCKSTEP_ARGUMENT_VALUE;
+        break;
+      case loader::ValueKind::global_buffer:
+        info.kind = LOCKSTEP_ARGUMENT_BUFFER;
+        break;
+      case loader::ValueKind::dynamic_shared_pointer:
+        info.kind = LOCKSTEP_ARGUMENT_LOCAL;
+        break;
+      default:
+        info.kind = LOCKSTEP_ARGUMENT_OTHER;
+    }
+    info.kind_name = a.kind_text.c_str();
+    info.address_space = a.address_space.c_str();
+    info.access = a.access.empty() ? a.actual_access.c_str() : a.access.c_str();
+    info.offset = a.offset;
+    info.size = a.size;
+    info.is_const = a.is_const;
+    info.is_restrict = a.is_restrict;
+    info.is_volatile = a.is_volatile;
+    give(out, info);
+  });
+}

@@ -1,0 +1,259 @@
+#include "api/device.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "api/status.h"
+
+using namespace lockstep;
+using namespace lockstep::api;
+
+namespace lockstep::api {
+
+hardware::Description device_model(const char* name) {
+  const auto& models = hardware::models();
+  if (!name) return models.front();
+  std::string_view wanted = name;
+  if (wanted.ends_with(".toml")) {
+    try {
+      return hardware::read_file(name);
+    } catch (const std::runtime_error& e) {
+      throw Failure(LOCKSTEP_BAD_INPUT, e.what());
+    }
+  }
+  std::string known;
+  for (const hardware::Description& d : models) {
+    if (d.name == wanted) return d;
+    known += (known.empty() ? "" : ", ") + d.name;
+  }
+  throw Failure(LOCKSTEP_NOT_FOUND, "there is no device '" + std::string(wanted) + "' (there are " + known +
+                                        "; or give a description file, *.toml)");
+}
+
+hardware::WorkGroupNeeds work_group_needs(const lockstep_kernel& kernel, uint32_t work_items,
+                                          uint32_t dynamic_lds_bytes) {
+  const loader::KernelDescriptor& d = kernel.kernel->descriptor;
+  hardware::WorkGroupNeeds needs;
+  needs.wave_size = d.wave_size();
+  needs.vgprs = d.vgpr_count();
+  needs.work_items = work_items;
+  uint64_t lds = uint64_t{d.group_segment_fixed_size} + dynamic_lds_bytes;
+  needs.lds_bytes = static_cast<uint32_t>(std::min<uint64_t>(lds, UINT32_MAX));
+  return needs;
+}
+
+Pages::Pages(uint64_t bytes) : bytes_(bytes) {
+  memory_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory_ == MAP_FAILED)
+    throw Failure(LOCKSTEP_OUT_OF_MEMORY, "the host has no " + std::to_string(bytes) +
+                                              " bytes of memory to give (" + std::strerror(errno) + ")");
+}
+
+Pages::~Pages() {
+  munmap(memory_, bytes_);
+}
+
+namespace {
+
+lockstep_device_info info_of(const hardware::Description& d) {
+  lockstep_device_info info{};
+  info.name = d.name.c_str();
+  info.description = d.description.c_str();
+  info.target = d.target.c_str();
+  info.shader_engines = d.shader_engines;
+  info.work_group_processors = d.work_group_processors();
+  info.compute_units = d.compute_units();
+  info.simds_per_compute_unit = d.simds_per_compute_unit;
+  info.waves_per_simd = d.waves_per_simd;
+  info.vgprs_per_simd = d.vgprs_per_simd;
+  info.vgpr_granule_wave32 = d.vgpr_granule_wave32;
+  info.lds_bytes_per_work_group_processor = d.lds_bytes_per_work_group_processor;
+  info.lds_bytes_per_work_group = d.lds_bytes_per_work_group;
+  info.max_work_group_size = d.max_work_group_size;
+  info.clock_mhz = d.clock_mhz;
+  return info;
+}
+
+std::string hex(uint64_t value) {
+  char text[19];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+// The host pointer to [address, address + bytes), all of which must be in one mapped range.
+void* checked(lockstep_device* device, uint64_t address, uint64_t bytes, uint8_t access) {
+  require(device != nullptr, "the device is null");
+  auto ranges = device->memory.snapshot();
+  if (!ranges->find(address, bytes, access)) {
+    std::string what = "[" + hex(address) + ", +" + std::to_string(bytes) + ") is not memory of the device";
+    if (const Range* near = ranges->nearest(address))
+      what += "; the nearest is " + near->name + " [" + hex(near->begin) + ", +" +
+              std::to_string(near->end - near->begin) + ")";
+    throw Failure(LOCKSTEP_INVALID_ARGUMENT, what + " (allocate or map it first)");
+  }
+  return reinterpret_cast<void*>(address);
+}
+
+}  // namespace
+}  // namespace lockstep::api
+
+const machine::LoadedCode& lockstep_device::load(const std::shared_ptr<const Image>& image) {
+  for (const Loaded& l : loaded)
+    if (l.image == image) return *l.code;
+  const loader::Target& target = image->object.target();
+  if (!target.runs_on(model.target))
+    throw Failure(LOCKSTEP_BAD_INPUT, image->object.name() + ": is for " + target.processor +
+                                          ", the device " + model.name + " is " + model.target +
+                                          " (compile it for " + model.target + " or choose another device)");
+  loaded.push_back({image, take(machine::LoadedCode::load(image->object, memory))});
+  return *loaded.back().code;
+}
+
+uint32_t lockstep_device_model_count() {
+  return static_cast<uint32_t>(hardware::models().size());
+}
+
+lockstep_status lockstep_device_model(uint32_t index, lockstep_device_info* out) {
+  return guarded([&] {
+    require(index < hardware::models().size(), "there is no device model of that index");
+    give(out, info_of(hardware::models()[index]));
+  });
+}
+
+void lockstep_device_options_init(lockstep_device_options* options) {
+  if (!options) return;
+  *options = {};
+  options->struct_size = sizeof *options;
+}
+
+lockstep_status lockstep_device_create(const lockstep_device_options* given, lockstep_device** out) {
+  return guarded([&] {
+    require(out != nullptr, "out is null");
+    lockstep_device_options options = with_defaults(given, lockstep_device_options_init);
+    require(options.engine == LOCKSTEP_ENGINE_INTERPRETER || options.engine == LOCKSTEP_ENGINE_TRANSLATOR,
+            "the engine is unknown");
+    require(options.threads <= 1024, "more than 1024 threads");
+    auto device = std::make_unique<lockstep_device>();
+    device->model = device_model(options.name);
+    device->engine = options.engine == LOCKSTEP_ENGINE_TRANSLATOR ? machine::EngineKind::translator
+                                                                  : machine::EngineKind::interpreter;
+    device->threads = options.threads;
+    *out = device.release();
+  });
+}
+
+void lockstep_device_destroy(lockstep_device* device) {
+  delete device;
+}
+
+lockstep_status lockstep_device_get_info(const lockstep_device* device, lockstep_device_info* out) {
+  return guarded([&] {
+    require(device != nullptr, "the device is null");
+    give(out, info_of(device->model));
+  });
+}
+
+lockstep_status lockstep_device_load(lockstep_device* device, const lockstep_code_object* object) {
+  return guarded([&] {
+    require(device && object, "the device or the code object is null");
+    for (const auto& image : object->images) device->load(image);
+  });
+}
+
+lockstep_status lockstep_device_symbol(lockstep_device* device, const lockstep_code_object* object,
+                                       const char* name, uint64_t* out_address, uint64_t* out_size) {
+  return guarded([&] {
+    require(device && object && name && out_address, "device, object, name or out_address is null");
+    for (const auto& image : object->images) {
+      const loader::Symbol* symbol = image->object.find_symbol(name);
+      if (!symbol) continue;
+      *out_address = device->load(image).loaded_address(symbol->address);
+      if (out_size) *out_size = symbol->size;
+      return;
+    }
+    throw Failure(LOCKSTEP_NOT_FOUND, object->name + ": has no symbol '" + name + "'");
+  });
+}
+
+lockstep_status lockstep_memory_allocate(lockstep_device* device, uint64_t bytes, const char* name,
+                                         uint64_t* out_address) {
+  return guarded([&] {
+    require(device && out_address, "the device or out_address is null");
+    require(bytes > 0, "an allocation of 0 bytes");
+    auto pages = std::make_unique<Pages>(bytes);
+    uint64_t address = pages->address();
+    if (!device->memory.map(address, bytes, kReadWrite, std::string("buffer '") + (name ? name : "") + "'"))
+      throw Failure(LOCKSTEP_INTERNAL_ERROR,
+                    "fresh memory overlaps a mapped range (unmap host memory before it is freed)");
+    device->allocations.emplace(address, std::move(pages));
+    *out_address = address;
+  });
+}
+
+lockstep_status lockstep_memory_free(lockstep_device* device, uint64_t address) {
+  return guarded([&] {
+    require(device != nullptr, "the device is null");
+    auto found = device->allocations.find(address);
+    if (found == device->allocations.end())
+      throw Failure(LOCKSTEP_INVALID_ARGUMENT,
+                    hex(address) + " is not the start of an allocation of this device");
+    device->memory.unmap(address);
+    device->allocations.erase(found);
+  });
+}
+
+lockstep_status lockstep_memory_map(lockstep_device* device, void* host, uint64_t bytes,
+                                    lockstep_access access, const char* name) {
+  return guarded([&] {
+    require(device && host && bytes, "the device or the memory is null, or it has 0 bytes");
+    require(access >= LOCKSTEP_READ && access <= LOCKSTEP_READ_WRITE, "the access is unknown");
+    uint64_t address = reinterpret_cast<uint64_t>(host);
+    if (!device->memory.map(address, bytes, static_cast<uint8_t>(access),
+                            std::string("host memory '") + (name ? name : "") + "'"))
+      throw Failure(LOCKSTEP_INVALID_ARGUMENT, "[" + hex(address) + ", +" + std::to_string(bytes) +
+                                                   ") overlaps memory that is mapped already");
+    device->mappings[address] = bytes;
+  });
+}
+
+lockstep_status lockstep_memory_unmap(lockstep_device* device, void* host) {
+  return guarded([&] {
+    require(device != nullptr, "the device is null");
+    uint64_t address = reinterpret_cast<uint64_t>(host);
+    if (!device->mappings.erase(address))
+      throw Failure(LOCKSTEP_INVALID_ARGUMENT,
+                    hex(address) + " is not the start of a mapping of this device");
+    device->memory.unmap(address);
+  });
+}
+
+lockstep_status lockstep_memory_write(lockstep_device* device, uint64_t address, const void* from,
+                                      uint64_t bytes) {
+  return guarded([&] {
+    if (bytes == 0) return;
+    require(from != nullptr, "the source is null");
+    // The host owns all of the memory: a range that kernels may only read is no less writable here.
+    std::memcpy(checked(device, address, bytes, kRead), from, bytes);
+  });
+}
+
+lockstep_status lockstep_memory_read(lockstep_device* device, uint64_t address, void* to, uint64_t bytes) {
+  return guarded([&] {
+    if (bytes == 0) return;
+    require(to != nullptr, "the destination is null");
+    std::memcpy(to, checked(device, address, bytes, 0), bytes);
+  });
+}
+
+lockstep_status lockstep_memory_fill(lockstep_device* device, uint64_t address, uint8_t value,
+                                     uint64_t bytes) {
+  return guarded([&] {
+    if (bytes == 0) return;
+    std::memset(checked(device, address, bytes, kRead), value, bytes);
+  });
+}
+
+const lockstep_fault* lockstep_device_fault(const lockstep_device* device) {
+  return device && device->fault ? &device->fault->fault : nullptr;
+}

@@ -1,0 +1,65 @@
+// What is behind lockstep_device.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/code_object.h"
+#include "api/lockstep.h"
+#include "hardware/hardware.h"
+#include "machine/kernel.h"
+#include "memory/address_space.h"
+
+namespace lockstep::api {
+
+// The model of that name or file; null: the default one. Throws Failure if there is none.
+hardware::Description device_model(const char* name);
+
+hardware::WorkGroupNeeds work_group_needs(const lockstep_kernel& kernel, uint32_t work_items,
+                                          uint32_t dynamic_lds_bytes);
+
+// Zeroed pages of the host.
+class Pages {
+ public:
+  explicit Pages(uint64_t bytes);
+  ~Pages();
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  uint64_t address() const { return reinterpret_cast<uint64_t>(memory_); }
+  void* data() const { return memory_; }
+
+ private:
+  void* memory_;
+  uint64_t bytes_;
+};
+
+// A fault with the text that the C structure points at.
+struct FaultReport {
+  lockstep_fault fault{};
+  std::string kernel, instruction, function, file, message, text;
+};
+
+}  // namespace lockstep::api
+
+struct lockstep_device {
+  lockstep::hardware::Description model;
+  lockstep::machine::EngineKind engine = lockstep::machine::EngineKind::interpreter;
+  uint32_t threads = 0;
+
+  lockstep::AddressSpace memory;
+  std::map<uint64_t, std::unique_ptr<lockstep::api::Pages>> allocations;
+  std::map<uint64_t, uint64_t> mappings;  // of host memory: address and size
+
+  struct Loaded {
+    std::shared_ptr<const lockstep::api::Image> image;
+    std::unique_ptr<lockstep::machine::LoadedCode> code;
+  };
+  std::vector<Loaded> loaded;
+  std::unique_ptr<lockstep::api::FaultReport> fault;
+
+  // Loads the image at its first use. Throws Failure.
+  const lockstep::machine::LoadedCode& load(const std::shared_ptr<const lockstep::api::Image>& image);
+};

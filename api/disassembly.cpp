@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "api/code_object.h"
+#include "api/status.h"
+#include "isa/instruction.h"
+
+using namespace lockstep;
+using namespace lockstep::api;
+
+namespace {
+
+struct Region {
+  uint64_t begin, end;
+  std::string_view function;
+  bool is_kernel;
+  unsigned wave_size;
+};
+
+// The functions of the image in address order, each with the wave size of the kernel that it is or follows: a
+// function that kernels call is compiled for the same size as they are.
+std::vector<Region> regions_of(const loader::CodeObject& o) {
+  std::vector<Region> out;
+  unsigned wave_size = o.kernels().empty() ? 32 : o.kernels()[0].descriptor.wave_size();
+  for (const loader::Symbol& s : o.symbols()) {
+    if (s.kind != loader::SymbolKind::function) continue;
+    out.push_back({s.address, s.address + s.size, s.name, false, wave_size});
+  }
+  for (const loader::Kernel& k : o.kernels()) {
+    auto same =
+        std::find_if(out.begin(), out.end(), [&k](const Region& r) { return r.begin == k.entry_address; });
+    if (same == out.end()) {
+      out.push_back({k.entry_address, k.entry_address + k.code_size, k.name, true, k.descriptor.wave_size()});
+    } else {
+      same->is_kernel = true;
+      same->wave_size = k.descriptor.wave_size();
+    }
+  }
+  std::sort(out.begin(), out.end(), [](const Region& a, const Region& b) { return a.begin < b.begin; });
+  // Symbols without a size reach to the next one, or to the end of their segment.
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i].end > out[i].begin) continue;
+    for (const loader::Segment& s : o.segments())
+      if (out[i].begin >= s.address && out[i].begin - s.address < s.file_size)
+        out[i].end = s.address + s.file_size;
+    if (i + 1 < out.size()) out[i].end = std::min(out[i].end, out[i + 1].begin);
+  }
+  return out;
+}
+
+// Returns false if the callback ended the listing.
+bool list_region(const Image& image, const Region& region, int (*line)(void*, const lockstep_listing_line*),
+                 void* user) {
+  std::span<const std::byte> code = image.object.file_bytes(region.begin, region.end - region.begin);
+  std::string name(region.function);
+  uint64_t at = 0;
+  char text[isa::kMaxText];
+  while (at < code.size()) {
+    lockstep_listing_line l{};
+    isa::Instruction instruction;
+    isa::DecodeError error = isa::decode(code.subspan(at), region.wave_size, instruction);
+    std::string problem;
+    text[0] = 0;
+    if (error == isa::DecodeError::none) {
+      size_t length = isa::disassemble(instruction, region.wave_size, text, sizeof text - 1);
+      text[std::min(length, sizeof text - 1)] = 0;
+    } else {
+      problem = isa::describe(error);
+    }
+    uint32_t size = std::max<uint32_t>(instruction.size, 1);
+    size = static_cast<uint32_t>(std::min<uint64_t>(size, code.size() - at));
+    std::optional<loader::SourceLocation> source = image.lines.find(region.begin + at);
+    l.function = at == 0 ? name.c_str() : nullptr;
+    l.is_kernel = region.is_kernel;
+    l.address = region.begin + at;
+    l.bytes = reinterpret_cast<const uint8_t*>(code.data() + at);
+    l.size = size;
+    l.text = text;
+    l.problem = problem.c_str();
+    l.file = source ? source->file.c_str() : "";
+    l.line = source ? source->line : 0;
+    if (line(user, &l)) return false;
+    at += size;
+  }
+  return true;
+}
+
+}  // namespace
+
+lockstep_status lockstep_code_object_disassemble(const lockstep_code_object* object, const char* kernel,
+                                                 int (*line)(void*, const lockstep_listing_line*),
+                                                 void* user) {
+  return guarded([&] {
+    require(object && line, "the code object or the callback is null");
+    const lockstep_kernel* only = nullptr;
+    if (kernel) {
+      only = lockstep_code_object_find_kernel(object, kernel);
+      if (!only) throw Failure(LOCKSTEP_NOT_FOUND, object->name + ": has no kernel '" + kernel + "'");
+    }
+    for (const auto& image : object->images) {
+      if (only && only->image != image) continue;
+      for (const Region& r : regions_of(image->object)) {
+        if (only && r.begin != only->kernel->entry_address) continue;
+        if (!list_region(*image, r, line, user)) return;
+      }
+    }
+  });
+}
+
+uint32_t lockstep_disassemble(const void* bytes, uint64_t size, uint32_t wave_size, char* text,
+                              uint64_t capacity) {
+  uint32_t taken = 0;
+  guarded([&] {
+    require(bytes || !size, "bytes is null");
+    require(text && capacity, "text is null or has no room");
+    require(wave_size == 32 || wave_size == 64, "the wave size is neither 32 nor 64");
+    isa::Instruction instruction;
+    isa::DecodeError error =
+        isa::decode({static_cast<const std::byte*>(bytes), size}, wave_size, instruction);
+    if (error != isa::DecodeError::none) throw Failure(LOCKSTEP_BAD_INPUT, std::string(isa::describe(error)));
+    char buffer[isa::kMaxText];
+    size_t length = std::min(isa::disassemble(instruction, wave_size, buffer, sizeof buffer), sizeof buffer);
+    length = std::min<size_t>(length, capacity - 1);
+    std::memcpy(text, buffer, length);
+    text[length] = 0;
+    taken = instruction.size;
+  });
+  return taken;
+}

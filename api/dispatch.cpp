@@ -1,0 +1,318 @@
+#include <atomic>
+#include <chrono>
+#include <cstring>
+
+#include "api/arguments.h"
+#include "api/device.h"
+#include "api/status.h"
+#include "loader/hidden_arguments.h"
+#include "machine/launch.h"
+
+using namespace lockstep;
+using namespace lockstep::api;
+
+namespace {
+
+constexpr uint64_t kPacketBytes = 64;
+
+std::string hex(uint64_t value) {
+  char text[19];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string triple(const uint32_t v[3]) {
+  return std::to_string(v[0]) + ", " + std::to_string(v[1]) + ", " + std::to_string(v[2]);
+}
+
+void check_shape(const lockstep_kernel& kernel, const lockstep_dispatch_options& o,
+                 const hardware::Description& model) {
+  auto fail = [&](const std::string& what) {
+    throw Failure(LOCKSTEP_INVALID_ARGUMENT, "kernel '" + kernel.kernel->name + "': " + what);
+  };
+  uint64_t items = 1;
+  for (int i = 0; i < 3; ++i) {
+    if (!o.grid[i]) fail("the grid (" + triple(o.grid) + ") is empty: every dimension must be at least 1");
+    if (!o.block[i])
+      fail("the work-group (" + triple(o.block) + ") is empty: every dimension must be at least 1");
+    items *= o.block[i];
+    if (items > model.max_work_group_size)
+      fail("a work-group of (" + triple(o.block) + ") work-items is too large, the hardware takes " +
+           std::to_string(model.max_work_group_size) + " (make the block smaller)");
+  }
+  if (!kernel.kernel->metadata) return;
+  const loader::KernelMetadata& m = *kernel.kernel->metadata;
+  if (m.required_workgroup_size)
+    for (int i = 0; i < 3; ++i)
+      if (o.block[i] != (*m.required_workgroup_size)[i])
+        fail("is compiled for work-groups of (" + triple(m.required_workgroup_size->data()) + "), not (" +
+             triple(o.block) + ")");
+  if (m.max_flat_workgroup_size && items > *m.max_flat_workgroup_size)
+    fail("is compiled for at most " + std::to_string(*m.max_flat_workgroup_size) +
+         " work-items in a work-group, not " + std::to_string(items) +
+         " (make the block smaller, or compile it for larger ones)");
+}
+
+lockstep_fault_kind kind_of(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::none:
+      return LOCKSTEP_FAULT_NONE;
+    case FaultKind::memory_violation:
+      return LOCKSTEP_FAULT_MEMORY_VIOLATION;
+    case FaultKind::misaligned:
+      return LOCKSTEP_FAULT_MISALIGNED;
+    case FaultKind::illegal_instruction:
+      return LOCKSTEP_FAULT_ILLEGAL_INSTRUCTION;
+    case FaultKind::unsupported:
+      return LOCKSTEP_FAULT_UNSUPPORTED_INSTRUCTION;
+    case FaultKind::bad_pc:
+      return LOCKSTEP_FAULT_BAD_PC;
+    case FaultKind::trap:
+      return LOCKSTEP_FAULT_TRAP;
+  }
+  return LOCKSTEP_FAULT_NONE;
+}
+
+const char* title(lockstep_fault_kind kind) {
+  switch (kind) {
+    case LOCKSTEP_FAULT_NONE:
+      break;
+    case LOCKSTEP_FAULT_MEMORY_VIOLATION:
+      return "memory violation";
+    case LOCKSTEP_FAULT_MISALIGNED:
+      return "misaligned access";
+    case LOCKSTEP_FAULT_ILLEGAL_INSTRUCTION:
+      return "illegal instruction";
+    case LOCKSTEP_FAULT_UNSUPPORTED_INSTRUCTION:
+      return "unsupported instruction";
+    case LOCKSTEP_FAULT_BAD_PC:
+      return "execution left the code";
+    case LOCKSTEP_FAULT_TRAP:
+      return "trap";
+    case LOCKSTEP_FAULT_HANG:
+      return "instruction limit reached";
+  }
+  return "fault";
+}
+
+void finish(FaultReport& r) {
+  lockstep_fault& f = r.fault;
+  std::string& t = r.text;
+  t = std::string(title(f.kind)) + " in kernel '" + r.kernel + "'";
+  if (f.kind != LOCKSTEP_FAULT_HANG) {
+    t += "\n  work-group (" + triple(f.work_group) + "), wave " + std::to_string(f.wave);
+    if (f.lane >= 0) t += ", lane " + std::to_string(f.lane);
+    t += "\n  PC " + hex(f.pc) + " (kernel + " + hex(f.offset) + ")";
+    if (!r.instruction.empty()) t += ": " + r.instruction;
+    if (!r.function.empty() && r.function != r.kernel) t += "\n  in function " + r.function;
+    if (!r.file.empty()) t += "\n  at " + r.file + ":" + std::to_string(f.line);
+    if (f.kind == LOCKSTEP_FAULT_MEMORY_VIOLATION || f.kind == LOCKSTEP_FAULT_MISALIGNED)
+      t += "\n  address " + hex(f.address) + ", " + std::to_string(f.bytes) + " bytes";
+  }
+  if (!r.message.empty()) t += "\n  " + r.message;
+  f.kernel = r.kernel.c_str();
+  f.instruction = r.instruction.c_str();
+  f.function = r.function.c_str();
+  f.file = r.file.c_str();
+  f.message = r.message.c_str();
+  f.text = r.text.c_str();
+}
+
+std::unique_ptr<FaultReport> report(const machine::WaveFault& w, const lockstep_kernel& kernel,
+                                    const machine::LoadedCode& code) {
+  auto r = std::make_unique<FaultReport>();
+  lockstep_fault& f = r->fault;
+  f.kind = kind_of(w.fault.kind);
+  r->kernel = kernel.kernel->name;
+  std::copy(w.group.begin(), w.group.end(), f.work_group);
+  f.wave = w.wave;
+  f.lane = w.fault.lane;
+  f.pc = w.fault.pc;
+  f.offset = w.fault.pc - code.loaded_address(kernel.kernel->entry_address);
+  f.address = w.fault.address;
+  f.bytes = w.fault.bytes;
+  r->instruction = w.instruction;
+  r->message = w.fault.message;
+  uint64_t linked = code.linked_address(w.fault.pc);
+  if (const loader::Symbol* s = kernel.image->object.function_at(linked)) r->function = s->name;
+  if (auto source = kernel.image->lines.find(linked)) {
+    r->file = source->file;
+    f.line = source->line;
+  }
+  finish(*r);
+  return r;
+}
+
+// The argument segment and the AQL packet, in memory that kernels may read; unmapped at the end of the
+// dispatch.
+class DispatchMemory {
+ public:
+  DispatchMemory(AddressSpace& memory, const std::vector<std::byte>& segment)
+      : memory_(memory),
+        packet_offset_((segment.size() + 63) / 64 * 64),
+        pages_(packet_offset_ + kPacketBytes) {
+    if (!segment.empty()) {
+      std::memcpy(pages_.data(), segment.data(), segment.size());
+      if (!memory_.map(pages_.address(), segment.size(), kRead, "kernel arguments"))
+        throw Failure(LOCKSTEP_INTERNAL_ERROR, "the kernel arguments overlap a mapped range");
+    }
+    if (!memory_.map(packet(), kPacketBytes, kRead, "dispatch packet"))
+      throw Failure(LOCKSTEP_INTERNAL_ERROR, "the dispatch packet overlaps a mapped range");
+  }
+  ~DispatchMemory() {
+    memory_.unmap(pages_.address());
+    memory_.unmap(packet());
+  }
+  DispatchMemory(const DispatchMemory&) = delete;
+  DispatchMemory& operator=(const DispatchMemory&) = delete;
+
+  uint64_t arguments() const { return pages_.address(); }
+  uint64_t packet() const { return pages_.address() + packet_offset_; }
+
+ private:
+  AddressSpace& memory_;
+  uint64_t packet_offset_;
+  Pages pages_;
+};
+
+std::vector<std::byte> argument_segment(const lockstep_kernel& kernel, const lockstep_arguments* arguments,
+                                        const lockstep_dispatch_options& o, uint32_t& dynamic_lds) {
+  lockstep_arguments none;
+  if (!arguments) {
+    none.kernel = &kernel;
+    none.segment.resize(kernel.argument_bytes());
+    none.set.resize(kernel.arguments.size());
+    none.local_bytes.resize(kernel.arguments.size());
+    arguments = &none;
+  }
+  require(arguments->kernel == &kernel, "the arguments are of another kernel");
+  arguments->check_complete();
+  std::vector<std::byte> segment =
+      arguments->with_local_offsets(kernel.kernel->descriptor.group_segment_fixed_size, dynamic_lds);
+  if (!kernel.kernel->metadata) return segment;
+  loader::HiddenValues hidden;
+  std::copy_n(o.grid, 3, hidden.grid.begin());
+  std::copy_n(o.block, 3, hidden.block.begin());
+  std::copy_n(o.global_offset, 3, hidden.global_offset.begin());
+  hidden.dimensions = o.grid[2] > 1 ? 3 : o.grid[1] > 1 ? 2 : 1;
+  hidden.dynamic_lds_bytes = dynamic_lds;
+  hidden.private_base_high = static_cast<uint32_t>(kPrivateApertureBase >> 32);
+  hidden.shared_base_high = static_cast<uint32_t>(kSharedApertureBase >> 32);
+  loader::Result<void> filled = loader::fill_hidden_arguments(*kernel.kernel->metadata, hidden, segment);
+  if (!filled) throw Failure(LOCKSTEP_BAD_INPUT, filled.error().message());
+  return segment;
+}
+
+uint32_t resident_groups(const lockstep_kernel& kernel, const lockstep_dispatch_options& o,
+                         uint32_t dynamic_lds, hardware::Description model) {
+  if (o.wave_limit) model.waves_per_simd = std::min(model.waves_per_simd, o.wave_limit);
+  uint32_t items = o.block[0] * o.block[1] * o.block[2];
+  hardware::WorkGroupNeeds needs = work_group_needs(kernel, items, dynamic_lds);
+  if (needs.lds_bytes > model.lds_bytes_per_work_group)
+    throw Failure(LOCKSTEP_INVALID_ARGUMENT, "kernel '" + kernel.kernel->name +
+                                                 "': " + std::to_string(needs.lds_bytes) +
+                                                 " bytes of LDS do not fit, a work-group has " +
+                                                 std::to_string(model.lds_bytes_per_work_group) +
+                                                 " at most (make the block or the dynamic LDS smaller)");
+  uint32_t groups = hardware::resident_work_groups(model, needs);
+  if (!groups)
+    throw Failure(
+        LOCKSTEP_INVALID_ARGUMENT,
+        "kernel '" + kernel.kernel->name + "': a work-group of " + std::to_string(items) +
+            " work-items with " + std::to_string(needs.vgprs) +
+            " VGPRs does not fit a work-group processor (make the block smaller, or raise the wave limit)");
+  return groups * model.work_group_processors();
+}
+
+}  // namespace
+
+void lockstep_dispatch_options_init(lockstep_dispatch_options* options) {
+  if (!options) return;
+  *options = {};
+  options->struct_size = sizeof *options;
+  for (int i = 0; i < 3; ++i) options->grid[i] = options->block[i] = 1;
+  options->progress_interval = 0.1;
+}
+
+lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel* kernel,
+                                  const lockstep_arguments* arguments, const lockstep_dispatch_options* given,
+                                  lockstep_statistics* out) {
+  return guarded([&] {
+    require(device && kernel, "the device or the kernel is null");
+    lockstep_dispatch_options o = with_defaults(given, lockstep_dispatch_options_init);
+    device->fault.reset();
+    check_shape(*kernel, o, device->model);
+    uint32_t dynamic_lds = o.dynamic_lds_bytes;
+    std::vector<std::byte> segment = argument_segment(*kernel, arguments, o, dynamic_lds);
+    machine::RunOptions run;
+    run.resident_groups = resident_groups(*kernel, o, dynamic_lds, device->model);
+    const machine::LoadedCode& code = device->load(kernel->image);
+    DispatchMemory memory(device->memory, segment);
+
+    machine::KernelDispatch dispatch;
+    dispatch.kernel = code.object().find_kernel(kernel->kernel->name);
+    std::copy_n(o.grid, 3, dispatch.grid.begin());
+    std::copy_n(o.block, 3, dispatch.group.begin());
+    dispatch.dynamic_lds_bytes = dynamic_lds;
+    dispatch.kernarg_address = memory.arguments();
+    dispatch.packet_address = memory.packet();
+    machine::Launch launch = take(machine::make_launch(code, dispatch));
+    launch.memory = device->memory.snapshot();
+
+    std::atomic<bool> cancel = false;
+    bool hung = false;
+    auto begin = std::chrono::steady_clock::now();
+    double last = 0;
+    run.engine = device->engine;
+    run.threads = device->threads;
+    run.cancel = &cancel;
+    run.progress = [&](const machine::Progress& p) {
+      if (o.instruction_limit && p.instructions > o.instruction_limit) {
+        hung = true;
+        cancel = true;
+      }
+      double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      if (!o.progress || seconds - last < o.progress_interval * 0.9) return;
+      last = seconds;
+      lockstep_progress progress{p.groups_done, p.groups_total, p.instructions, seconds};
+      if (o.progress(o.progress_user, &progress)) cancel = true;
+    };
+    machine::Outcome outcome;
+    try {
+      outcome = machine::run(launch, run);
+    } catch (const std::invalid_argument& e) {
+      throw Failure(LOCKSTEP_INVALID_ARGUMENT, "kernel '" + kernel->kernel->name + "': " + e.what());
+    }
+
+    if (out) {
+      lockstep_statistics s{};
+      s.work_groups = outcome.totals.groups_total;
+      s.work_groups_done = outcome.totals.groups_done;
+      s.waves = outcome.totals.waves;
+      s.wave_instructions = outcome.totals.instructions;
+      s.seconds = outcome.seconds;
+      s.threads = device->threads;
+      give(out, s);
+    }
+    if (outcome.fault) {
+      device->fault = report(*outcome.fault, *kernel, code);
+      throw Failure(LOCKSTEP_FAULT, device->fault->text);
+    }
+    if (outcome.cancelled && hung) {
+      device->fault = std::make_unique<FaultReport>();
+      device->fault->fault.kind = LOCKSTEP_FAULT_HANG;
+      device->fault->fault.lane = -1;
+      device->fault->kernel = kernel->kernel->name;
+      device->fault->message =
+          std::to_string(outcome.totals.instructions) +
+          " wave-instructions were executed and the kernel has not ended; the limit is " +
+          std::to_string(o.instruction_limit) + " (is there an endless loop? else raise the limit)";
+      finish(*device->fault);
+      throw Failure(LOCKSTEP_FAULT, device->fault->text);
+    }
+    if (outcome.cancelled)
+      throw Failure(LOCKSTEP_CANCELLED, "kernel '" + kernel->kernel->name + "': cancelled after " +
+                                            std::to_string(outcome.totals.groups_done) + " of " +
+                                            std::to_string(outcome.totals.groups_total) + " work-groups");
+  });
+}

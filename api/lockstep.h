@@ -1,0 +1,429 @@
+/* The C interface of liblockstep: an AMD RDNA 3 (gfx11) GPU in software.
+ *
+ * A program opens code objects (from ELF files, HIP executables, bundles, or by compiling source), makes a
+ * device, gives it memory, packs kernel arguments and dispatches kernels:
+ *
+ *   lockstep_code_object* code;
+ *   lockstep_device* device;
+ *   lockstep_arguments* arguments;
+ *   uint64_t x;
+ *   if (lockstep_code_object_open("saxpy.co", NULL, &code) != LOCKSTEP_OK) die(lockstep_last_error());
+ *   const lockstep_kernel* kernel = lockstep_code_object_find_kernel(code, "saxpy");
+ *   lockstep_device_create(NULL, &device);
+ *   lockstep_memory_allocate(device, bytes, "x", &x);
+ *   lockstep_arguments_create(kernel, &arguments);
+ *   lockstep_arguments_set_buffer(arguments, 0, x);
+ *   ...
+ *   lockstep_dispatch_options options;
+ *   lockstep_dispatch_options_init(&options);
+ *   options.grid[0] = 1024;
+ *   options.block[0] = 256;
+ *   lockstep_dispatch(device, kernel, arguments, &options, NULL);
+ *
+ * Rules that hold for every function:
+ * - It returns LOCKSTEP_OK, or a status that says what sort of thing went wrong; lockstep_last_error() then
+ * gives the text for the calling thread: what, where, and how to mend it. No function ends the process or
+ * throws.
+ * - `out` parameters are written on success only, unless said otherwise.
+ * - Strings that are returned belong to the object they were asked from and live as long as it does.
+ * - Null is allowed where a comment says so, and in every *_destroy function.
+ * - A device is used by one thread at a time; different devices are independent. Code objects and kernels are
+ * immutable and may be shared.
+ * - Structures whose first member is `struct_size` grow in later versions: call their *_init function (or set
+ *   struct_size to sizeof yourself for results) before use.
+ */
+#ifndef LOCKSTEP_H
+#define LOCKSTEP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define LOCKSTEP_API __attribute__((visibility("default")))
+#else
+#define LOCKSTEP_API
+#endif
+
+typedef enum lockstep_status {
+  LOCKSTEP_OK = 0,
+  LOCKSTEP_FAULT = 1,            /* the kernel faulted; see lockstep_device_fault() */
+  LOCKSTEP_INVALID_ARGUMENT = 2, /* the caller broke a rule of this interface */
+  LOCKSTEP_NOT_FOUND = 3,        /* no such file, kernel, symbol, argument, device */
+  LOCKSTEP_BAD_INPUT = 4,        /* a file is damaged, of the wrong kind, or for another target */
+  LOCKSTEP_COMPILE_ERROR = 5,    /* the source does not compile; the error text has the compiler's messages */
+  LOCKSTEP_UNSUPPORTED = 6,      /* correct, but this version cannot do it */
+  LOCKSTEP_OUT_OF_MEMORY = 7,
+  LOCKSTEP_CANCELLED = 8, /* the progress callback asked to stop */
+  LOCKSTEP_INTERNAL_ERROR = 9
+} lockstep_status;
+
+/* Text of the last failure in this thread; "" if there was none. Valid until the next failing call of the
+ * thread. */
+LOCKSTEP_API const char* lockstep_last_error(void);
+LOCKSTEP_API const char* lockstep_status_name(lockstep_status status);
+/* "0.1.0" */
+LOCKSTEP_API const char* lockstep_version(void);
+
+/* -------------------------------------------------------------------------------------------------------------
+ * devices */
+
+typedef struct lockstep_device lockstep_device;
+
+typedef enum lockstep_engine {
+  LOCKSTEP_ENGINE_INTERPRETER = 0, /* the reference */
+  LOCKSTEP_ENGINE_TRANSLATOR = 1   /* translates to the host's vector instructions */
+} lockstep_engine;
+
+typedef struct lockstep_device_info {
+  uint32_t struct_size;
+  const char* name;        /* what lockstep_device_options.name takes: "navi31" */
+  const char* description; /* "Radeon RX 7900 XTX" */
+  const char* target;      /* "gfx1100" */
+  uint32_t shader_engines;
+  uint32_t work_group_processors; /* of the whole device; each has 2 compute units */
+  uint32_t compute_units;
+  uint32_t simds_per_compute_unit;
+  uint32_t waves_per_simd;
+  uint32_t vgprs_per_simd;      /* 32-lane registers */
+  uint32_t vgpr_granule_wave32; /* registers */
+  uint32_t lds_bytes_per_work_group_processor;
+  uint32_t lds_bytes_per_work_group;
+  uint32_t max_work_group_size;
+  uint32_t clock_mhz;
+} lockstep_device_info;
+
+/* The device models that the library knows; the first one is the default. */
+LOCKSTEP_API uint32_t lockstep_device_model_count(void);
+LOCKSTEP_API lockstep_status lockstep_device_model(uint32_t index, lockstep_device_info* out);
+
+typedef struct lockstep_device_options {
+  uint32_t struct_size;
+  const char*
+      name; /* a device model's name, or the path of a description file (.toml); null: the first model */
+  lockstep_engine engine; /* LOCKSTEP_ENGINE_INTERPRETER if not set */
+  uint32_t threads;       /* host threads; 0: one for each host core */
+} lockstep_device_options;
+
+LOCKSTEP_API void lockstep_device_options_init(lockstep_device_options* options);
+/* `options` may be null for the defaults. */
+LOCKSTEP_API lockstep_status lockstep_device_create(const lockstep_device_options* options,
+                                                    lockstep_device** out);
+LOCKSTEP_API void lockstep_device_destroy(lockstep_device* device);
+LOCKSTEP_API lockstep_status lockstep_device_get_info(const lockstep_device* device,
+                                                      lockstep_device_info* out);
+
+/* --------------------------------------------------------------------------------------------------------------
+ * memory A guest address is a host address: a pointer into device memory may be read and written by the host
+ * between dispatches. Kernels may access mapped ranges only. */
+
+typedef enum lockstep_access {
+  LOCKSTEP_READ = 1,
+  LOCKSTEP_WRITE = 2,
+  LOCKSTEP_READ_WRITE = 3
+} lockstep_access;
+
+/* Zeroed memory, aligned to 256 bytes. `name` (may be null) appears in fault messages. */
+LOCKSTEP_API lockstep_status lockstep_memory_allocate(lockstep_device* device, uint64_t bytes,
+                                                      const char* name, uint64_t* out_address);
+LOCKSTEP_API lockstep_status lockstep_memory_free(lockstep_device* device, uint64_t address);
+/* Lets kernels use memory that the caller owns, which must outlive the mapping. */
+LOCKSTEP_API lockstep_status lockstep_memory_map(lockstep_device* device, void* host, uint64_t bytes,
+                                                 lockstep_access access, const char* name);
+LOCKSTEP_API lockstep_status lockstep_memory_unmap(lockstep_device* device, void* host);
+/* Checked copies: the whole range must lie in one mapping. */
+LOCKSTEP_API lockstep_status lockstep_memory_write(lockstep_device* device, uint64_t address,
+                                                   const void* from, uint64_t bytes);
+LOCKSTEP_API lockstep_status lockstep_memory_read(lockstep_device* device, uint64_t address, void* to,
+                                                  uint64_t bytes);
+LOCKSTEP_API lockstep_status lockstep_memory_fill(lockstep_device* device, uint64_t address, uint8_t value,
+                                                  uint64_t bytes);
+
+/* -------------------------------------------------------------------------------------------- code objects
+ * and kernels */
+
+typedef struct lockstep_code_object lockstep_code_object;
+typedef struct lockstep_kernel lockstep_kernel;
+
+typedef struct lockstep_compile_options {
+  uint32_t struct_size;
+  const char* target;           /* "gfx1100" if null */
+  uint32_t wave_size;           /* 32 or 64; 0: 32 */
+  uint32_t optimization;        /* 0 to 3 */
+  int debug_info;               /* not 0: line tables, so that faults name source lines */
+  uint32_t code_object_version; /* 4, 5 or 6; 0: 5 */
+  const char* const* flags;     /* further flags for clang; may be null */
+  uint32_t flag_count;
+} lockstep_compile_options;
+
+LOCKSTEP_API void lockstep_compile_options_init(lockstep_compile_options* options);
+
+typedef enum lockstep_language {
+  LOCKSTEP_ASSEMBLY = 0,
+  LOCKSTEP_OPENCL = 1,
+  LOCKSTEP_HIP = 2
+} lockstep_language;
+
+/* Opens a code object (ELF, v4 to v6), an offload bundle, a HIP executable or library, or a source file:
+ * assembly (.s, .S, .asm), OpenCL C (.cl), HIP (.hip, .cu). Of a file with several code objects those for
+ * options->target are taken, all of them. `options` may be null. */
+LOCKSTEP_API lockstep_status lockstep_code_object_open(const char* path,
+                                                       const lockstep_compile_options* options,
+                                                       lockstep_code_object** out);
+/* The same for bytes in memory, which are copied; no source. `name` appears in messages. */
+LOCKSTEP_API lockstep_status lockstep_code_object_from_memory(const void* bytes, uint64_t size,
+                                                              const char* name,
+                                                              const lockstep_compile_options* options,
+                                                              lockstep_code_object** out);
+LOCKSTEP_API lockstep_status lockstep_code_object_compile(lockstep_language language, const char* text,
+                                                          const char* name,
+                                                          const lockstep_compile_options* options,
+                                                          lockstep_code_object** out);
+/* Kernels of the code object end with it. Devices that loaded it keep what they need. */
+LOCKSTEP_API void lockstep_code_object_destroy(lockstep_code_object* object);
+/* Warnings of the compiler; "" if none. */
+LOCKSTEP_API const char* lockstep_code_object_diagnostics(const lockstep_code_object* object);
+
+/* The ELF files that the code object consists of; most have one. */
+typedef struct lockstep_image_info {
+  uint32_t struct_size;
+  const char* name;
+  const char* target; /* "gfx1100", "gfx90a:xnack+" */
+  uint32_t version;   /* 4, 5 or 6 */
+  uint64_t file_bytes;
+  uint64_t memory_bytes;
+  int has_debug_info;
+} lockstep_image_info;
+LOCKSTEP_API uint32_t lockstep_code_object_image_count(const lockstep_code_object* object);
+LOCKSTEP_API lockstep_status lockstep_code_object_image(const lockstep_code_object* object, uint32_t index,
+                                                        lockstep_image_info* out);
+/* The ELF file itself. */
+LOCKSTEP_API lockstep_status lockstep_code_object_image_bytes(const lockstep_code_object* object,
+                                                              uint32_t index, const void** out_bytes,
+                                                              uint64_t* out_size);
+
+/* Everything that a file holds, for whatever target, host parts included. Calls `entry` for each one. */
+typedef struct lockstep_file_entry {
+  const char* id;     /* "hipv4-amdgcn-amd-amdhsa--gfx1100"; "" for a lone code object */
+  const char* target; /* "" for host parts */
+  const char* where;  /* "program, .hip_fatbin + 0x1000, entry 1" */
+  uint64_t bytes;
+} lockstep_file_entry;
+LOCKSTEP_API lockstep_status lockstep_file_list(const char* path,
+                                                void (*entry)(void* user, const lockstep_file_entry* entry),
+                                                void* user);
+
+LOCKSTEP_API uint32_t lockstep_code_object_kernel_count(const lockstep_code_object* object);
+/* Null if there is none. */
+LOCKSTEP_API const lockstep_kernel* lockstep_code_object_kernel(const lockstep_code_object* object,
+                                                                uint32_t index);
+LOCKSTEP_API const lockstep_kernel* lockstep_code_object_find_kernel(const lockstep_code_object* object,
+                                                                     const char* name);
+
+typedef struct lockstep_kernel_info {
+  uint32_t struct_size;
+  const char* name;
+  const char* language; /* "OpenCL C"; "" if not said */
+  int has_metadata;     /* 0: arguments are not described, set them with lockstep_arguments_set_raw */
+  uint32_t wave_size;
+  uint32_t argument_count; /* that the caller gives */
+  uint32_t argument_bytes; /* of the kernel argument segment, hidden arguments included */
+  uint32_t sgprs;          /* that the kernel uses; 0 if not said */
+  uint32_t vgprs;          /* that the kernel uses, or that a wave asks for if not said */
+  uint32_t sgpr_spills;
+  uint32_t vgpr_spills;
+  uint32_t lds_bytes; /* static part */
+  uint32_t scratch_bytes_per_lane;
+  int dynamic_stack;
+  uint32_t max_work_group_size;         /* 0 if not said */
+  uint32_t required_work_group_size[3]; /* zeros if not said */
+  int work_group_processor_mode;        /* 1: WGP mode, 0: CU mode */
+  uint64_t code_address;                /* of the first instruction, as linked */
+  uint64_t code_bytes;                  /* 0 if not known */
+} lockstep_kernel_info;
+LOCKSTEP_API lockstep_status lockstep_kernel_get_info(const lockstep_kernel* kernel,
+                                                      lockstep_kernel_info* out);
+
+/* Waves that a SIMD of the device model (null: the default one) can hold at once, given work-groups of
+ * `work_group_size` work-items with `dynamic_lds_bytes` beside the kernel's own. 0: not even one work-group
+ * fits. */
+LOCKSTEP_API lockstep_status lockstep_kernel_occupancy(const lockstep_kernel* kernel, const char* device,
+                                                       uint32_t work_group_size, uint32_t dynamic_lds_bytes,
+                                                       uint32_t* out_waves_per_simd);
+
+typedef enum lockstep_argument_kind {
+  LOCKSTEP_ARGUMENT_VALUE = 0,  /* scalar, vector or structure */
+  LOCKSTEP_ARGUMENT_BUFFER = 1, /* address of memory */
+  LOCKSTEP_ARGUMENT_LOCAL = 2,  /* a size: dynamic LDS of an OpenCL __local pointer */
+  LOCKSTEP_ARGUMENT_OTHER = 3   /* image, sampler, pipe, queue */
+} lockstep_argument_kind;
+
+typedef struct lockstep_argument_info {
+  uint32_t struct_size;
+  const char* name;      /* "" if not said (OpenCL: compile with -cl-kernel-arg-info) */
+  const char* type_name; /* "float*"; "" if not said */
+  lockstep_argument_kind kind;
+  const char* kind_name;     /* as the code object has it: "global_buffer" */
+  const char* address_space; /* "global"; "" if not said */
+  const char* access;        /* "read_only"; "" if not said */
+  uint32_t offset, size;
+  int is_const, is_restrict, is_volatile;
+} lockstep_argument_info;
+LOCKSTEP_API lockstep_status lockstep_kernel_argument(const lockstep_kernel* kernel, uint32_t index,
+                                                      lockstep_argument_info* out);
+
+/* -----------------------------------------------------------------------------------------------------------
+ * arguments */
+
+typedef struct lockstep_arguments lockstep_arguments;
+
+typedef enum lockstep_type {
+  LOCKSTEP_I8,
+  LOCKSTEP_U8,
+  LOCKSTEP_I16,
+  LOCKSTEP_U16,
+  LOCKSTEP_I32,
+  LOCKSTEP_U32,
+  LOCKSTEP_I64,
+  LOCKSTEP_U64,
+  LOCKSTEP_F16, /* two bytes, IEEE binary16 */
+  LOCKSTEP_F32,
+  LOCKSTEP_F64
+} lockstep_type;
+
+/* The kernel must outlive the arguments. */
+LOCKSTEP_API lockstep_status lockstep_arguments_create(const lockstep_kernel* kernel,
+                                                       lockstep_arguments** out);
+LOCKSTEP_API void lockstep_arguments_destroy(lockstep_arguments* arguments);
+/* Index of the argument of that name. */
+LOCKSTEP_API lockstep_status lockstep_arguments_find(const lockstep_arguments* arguments, const char* name,
+                                                     uint32_t* out_index);
+/* Any value by its bytes; `size` must be the argument's. */
+LOCKSTEP_API lockstep_status lockstep_arguments_set(lockstep_arguments* arguments, uint32_t index,
+                                                    const void* value, uint32_t size);
+/* A scalar; checked against the argument's type where the code object names it. */
+LOCKSTEP_API lockstep_status lockstep_arguments_set_scalar(lockstep_arguments* arguments, uint32_t index,
+                                                           lockstep_type type, const void* value);
+LOCKSTEP_API lockstep_status lockstep_arguments_set_buffer(lockstep_arguments* arguments, uint32_t index,
+                                                           uint64_t address);
+/* Dynamic LDS of a __local pointer argument. */
+LOCKSTEP_API lockstep_status lockstep_arguments_set_local(lockstep_arguments* arguments, uint32_t index,
+                                                          uint32_t bytes);
+/* Bytes of the argument segment, for kernels without metadata or with a layout of their own. Marks everything
+ * as set; hidden arguments that metadata lists are still filled in at the dispatch. */
+LOCKSTEP_API lockstep_status lockstep_arguments_set_raw(lockstep_arguments* arguments, const void* bytes,
+                                                        uint32_t size);
+
+/* ------------------------------------------------------------------------------------------------------------
+ * dispatch */
+
+typedef struct lockstep_progress {
+  uint64_t work_groups_done, work_groups_total;
+  uint64_t wave_instructions;
+  double seconds;
+} lockstep_progress;
+
+typedef struct lockstep_dispatch_options {
+  uint32_t struct_size;
+  uint32_t grid[3];           /* work-items; need not be a multiple of block (1, 1, 1) */
+  uint32_t block[3];          /* work-items of a work-group (1, 1, 1) */
+  uint64_t global_offset[3];  /* OpenCL's global work offset */
+  uint32_t dynamic_lds_bytes; /* beside the kernel's own and those of __local arguments */
+  uint64_t instruction_limit; /* wave-instructions after which the dispatch counts as hung; 0: no limit */
+  uint32_t wave_limit;        /* waves that a SIMD may hold at once; 0: as many as the hardware holds */
+  /* Called about every progress_interval seconds (at least 0.1), from any of the threads that run the
+   * dispatch but never from two at a time; returns not 0 to stop. May be null. */
+  int (*progress)(void* user, const lockstep_progress* progress);
+  void* progress_user;
+  double progress_interval;
+} lockstep_dispatch_options;
+
+LOCKSTEP_API void lockstep_dispatch_options_init(lockstep_dispatch_options* options);
+
+typedef struct lockstep_statistics {
+  uint32_t struct_size;
+  uint64_t work_groups, work_groups_done;
+  uint64_t waves;
+  uint64_t wave_instructions;
+  double seconds;
+  uint32_t threads;
+} lockstep_statistics;
+
+/* Runs the kernel to its end. LOCKSTEP_FAULT and LOCKSTEP_CANCELLED fill `out` too (it may be null). */
+LOCKSTEP_API lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel* kernel,
+                                               const lockstep_arguments* arguments,
+                                               const lockstep_dispatch_options* options,
+                                               lockstep_statistics* out);
+
+typedef enum lockstep_fault_kind {
+  LOCKSTEP_FAULT_NONE = 0,
+  LOCKSTEP_FAULT_MEMORY_VIOLATION = 1,
+  LOCKSTEP_FAULT_MISALIGNED = 2,
+  LOCKSTEP_FAULT_ILLEGAL_INSTRUCTION = 3,
+  LOCKSTEP_FAULT_UNSUPPORTED_INSTRUCTION = 4,
+  LOCKSTEP_FAULT_BAD_PC = 5,
+  LOCKSTEP_FAULT_TRAP = 6,
+  LOCKSTEP_FAULT_HANG = 7
+} lockstep_fault_kind;
+
+typedef struct lockstep_fault {
+  lockstep_fault_kind kind;
+  const char* kernel;
+  uint32_t work_group[3];
+  uint32_t wave;    /* number in its work-group */
+  int32_t lane;     /* -1: the whole wave */
+  uint64_t pc;      /* as loaded */
+  uint64_t offset;  /* of the PC from the kernel's first instruction */
+  uint64_t address; /* memory faults: what was accessed */
+  uint32_t bytes;
+  const char* instruction; /* its text; "" if it could not be read */
+  const char* function;    /* "" if not known */
+  const char* file;        /* source; "" if not known */
+  uint32_t line;           /* 0 if not known */
+  const char* message;     /* what happened and how to mend it */
+  const char* text;        /* all of the above as a report of several lines */
+} lockstep_fault;
+/* The fault that ended the device's last dispatch, or null. Valid until its next dispatch. */
+LOCKSTEP_API const lockstep_fault* lockstep_device_fault(const lockstep_device* device);
+
+/* Loads the code object now rather than at its first dispatch, for example to write to its variables. */
+LOCKSTEP_API lockstep_status lockstep_device_load(lockstep_device* device,
+                                                  const lockstep_code_object* object);
+/* Address and size of a variable or function of a loaded code object. */
+LOCKSTEP_API lockstep_status lockstep_device_symbol(lockstep_device* device,
+                                                    const lockstep_code_object* object, const char* name,
+                                                    uint64_t* out_address, uint64_t* out_size);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * disassembly */
+
+typedef struct lockstep_listing_line {
+  const char* function; /* not null at the first instruction of a function: its name */
+  int is_kernel;        /* with `function`: it is a kernel's entry */
+  uint64_t address;     /* as linked */
+  const uint8_t* bytes;
+  uint32_t size;
+  const char* text;    /* instruction; "" if the bytes are none */
+  const char* problem; /* why not; "" if they are */
+  const char* file;    /* source; "" if not known */
+  uint32_t line;       /* source line, 0 if not known */
+} lockstep_listing_line;
+
+/* Calls `line` for each instruction of the executable parts; its return value not 0 ends the listing.
+ * `kernel` (may be null) restricts it to one kernel. */
+LOCKSTEP_API lockstep_status
+lockstep_code_object_disassemble(const lockstep_code_object* object, const char* kernel,
+                                 int (*line)(void* user, const lockstep_listing_line* line), void* user);
+
+/* Reads one instruction from the bytes. Writes its text (0-terminated, cut to `capacity`) and returns the
+ * number of bytes it took; or 0 if the bytes are no instruction, with the reason in lockstep_last_error(). */
+LOCKSTEP_API uint32_t lockstep_disassemble(const void* bytes, uint64_t size, uint32_t wave_size, char* text,
+                                           uint64_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* LOCKSTEP_H */

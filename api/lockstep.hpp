@@ -1,0 +1,309 @@
+// C++ wrapper of lockstep.h, header only: objects that clean up after themselves, failures as exceptions.
+//
+//   auto code = lockstep::CodeObject::open("saxpy.co");
+//   lockstep::Device device;
+//   auto x = device.allocate<float>(n, "x"), y = device.allocate<float>(n, "y");
+//   lockstep::Arguments arguments(code.kernel("saxpy"));
+//   arguments.set("n", uint32_t{n}).set("a", 2.0f).set("x", x).set("y", y);
+//   device.run(code.kernel("saxpy"), arguments, {n}, {256});
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "lockstep.h"
+
+namespace lockstep {
+
+class Error : public std::runtime_error {
+ public:
+  Error(lockstep_status status, const char* text) : std::runtime_error(text), status_(status) {}
+  lockstep_status status() const { return status_; }
+
+ private:
+  lockstep_status status_;
+};
+
+inline void check(lockstep_status status) {
+  if (status != LOCKSTEP_OK) throw Error(status, lockstep_last_error());
+}
+
+using Extent = std::array<uint32_t, 3>;
+
+// Missing dimensions are 1: {1024} is 1024 x 1 x 1.
+inline Extent extent(std::initializer_list<uint32_t> sizes) {
+  Extent out{1, 1, 1};
+  std::copy_n(sizes.begin(), std::min<size_t>(sizes.size(), 3), out.begin());
+  return out;
+}
+
+// Belongs to its code object, which must outlive it.
+class Kernel {
+ public:
+  explicit Kernel(const lockstep_kernel* handle) : handle_(handle) {}
+
+  const lockstep_kernel* get() const { return handle_; }
+
+  lockstep_kernel_info info() const {
+    lockstep_kernel_info out{};
+    out.struct_size = sizeof out;
+    check(lockstep_kernel_get_info(handle_, &out));
+    return out;
+  }
+
+  std::vector<lockstep_argument_info> arguments() const {
+    std::vector<lockstep_argument_info> out(info().argument_count);
+    for (uint32_t i = 0; i < out.size(); ++i) {
+      out[i].struct_size = sizeof out[i];
+      check(lockstep_kernel_argument(handle_, i, &out[i]));
+    }
+    return out;
+  }
+
+  // `device` is a model's name; null: the default one.
+  uint32_t occupancy(const char* device, uint32_t work_group_size, uint32_t dynamic_lds = 0) const {
+    uint32_t waves = 0;
+    check(lockstep_kernel_occupancy(handle_, device, work_group_size, dynamic_lds, &waves));
+    return waves;
+  }
+
+ private:
+  const lockstep_kernel* handle_;
+};
+
+class CodeObject {
+ public:
+  static CodeObject open(const std::string& path, const lockstep_compile_options* options = nullptr) {
+    lockstep_code_object* handle = nullptr;
+    check(lockstep_code_object_open(path.c_str(), options, &handle));
+    return CodeObject(handle);
+  }
+
+  static CodeObject from_memory(std::span<const std::byte> bytes, const std::string& name = "code object",
+                                const lockstep_compile_options* options = nullptr) {
+    lockstep_code_object* handle = nullptr;
+    check(lockstep_code_object_from_memory(bytes.data(), bytes.size(), name.c_str(), options, &handle));
+    return CodeObject(handle);
+  }
+
+  static CodeObject compile(lockstep_language language, const std::string& text,
+                            const std::string& name = "source",
+                            const lockstep_compile_options* options = nullptr) {
+    lockstep_code_object* handle = nullptr;
+    check(lockstep_code_object_compile(language, text.c_str(), name.c_str(), options, &handle));
+    return CodeObject(handle);
+  }
+
+  lockstep_code_object* get() const { return handle_.get(); }
+  const char* diagnostics() const { return lockstep_code_object_diagnostics(get()); }
+
+  std::vector<Kernel> kernels() const {
+    std::vector<Kernel> out;
+    for (uint32_t i = 0; i < lockstep_code_object_kernel_count(get()); ++i)
+      out.emplace_back(lockstep_code_object_kernel(get(), i));
+    return out;
+  }
+
+  std::optional<Kernel> find_kernel(const std::string& name) const {
+    const lockstep_kernel* k = lockstep_code_object_find_kernel(get(), name.c_str());
+    return k ? std::optional<Kernel>(k) : std::nullopt;
+  }
+
+  Kernel kernel(const std::string& name) const {
+    std::optional<Kernel> k = find_kernel(name);
+    if (!k) throw Error(LOCKSTEP_NOT_FOUND, ("the code object has no kernel '" + name + "'").c_str());
+    return *k;
+  }
+
+  std::vector<lockstep_image_info> images() const {
+    std::vector<lockstep_image_info> out(lockstep_code_object_image_count(get()));
+    for (uint32_t i = 0; i < out.size(); ++i) {
+      out[i].struct_size = sizeof out[i];
+      check(lockstep_code_object_image(get(), i, &out[i]));
+    }
+    return out;
+  }
+
+ private:
+  struct Destroy {
+    void operator()(lockstep_code_object* o) const { lockstep_code_object_destroy(o); }
+  };
+  explicit CodeObject(lockstep_code_object* handle) : handle_(handle) {}
+  std::unique_ptr<lockstep_code_object, Destroy> handle_;
+};
+
+// Memory of a device, as an array that the host may use between dispatches. The device must outlive it.
+template <class T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Buffer(lockstep_device* device, uint64_t address, size_t count)
+      : device_(device), address_(address), count_(count) {}
+  Buffer(Buffer&& other) noexcept { *this = std::move(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(address_, other.address_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
+  ~Buffer() {
+    if (device_) lockstep_memory_free(device_, address_);
+  }
+
+  uint64_t address() const { return address_; }
+  size_t size() const { return count_; }
+  T* data() const { return reinterpret_cast<T*>(address_); }
+  T* begin() const { return data(); }
+  T* end() const { return data() + count_; }
+  T& operator[](size_t i) const { return data()[i]; }
+  std::span<T> span() const { return {data(), count_}; }
+
+ private:
+  lockstep_device* device_ = nullptr;
+  uint64_t address_ = 0;
+  size_t count_ = 0;
+};
+
+// The kernel's code object must outlive it.
+class Arguments {
+ public:
+  explicit Arguments(const Kernel& kernel) {
+    lockstep_arguments* handle = nullptr;
+    check(lockstep_arguments_create(kernel.get(), &handle));
+    handle_.reset(handle);
+  }
+
+  lockstep_arguments* get() const { return handle_.get(); }
+
+  uint32_t index(const std::string& name) const {
+    uint32_t out = 0;
+    check(lockstep_arguments_find(get(), name.c_str(), &out));
+    return out;
+  }
+
+  // Arithmetic types are checked against the argument's type; of anything else the bytes are taken.
+  template <class T>
+  Arguments& set(uint32_t index, const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+      check(lockstep_arguments_set_scalar(get(), index, type_of<T>(), &value));
+    else
+      check(lockstep_arguments_set(get(), index, &value, sizeof value));
+    return *this;
+  }
+  template <class T>
+  Arguments& set(uint32_t index, const Buffer<T>& buffer) {
+    check(lockstep_arguments_set_buffer(get(), index, buffer.address()));
+    return *this;
+  }
+  template <class T>
+  Arguments& set(const std::string& name, const T& value) {
+    return set(index(name), value);
+  }
+  Arguments& set_address(uint32_t index, uint64_t address) {
+    check(lockstep_arguments_set_buffer(get(), index, address));
+    return *this;
+  }
+  Arguments& set_local(uint32_t index, uint32_t bytes) {
+    check(lockstep_arguments_set_local(get(), index, bytes));
+    return *this;
+  }
+  Arguments& set_raw(std::span<const std::byte> bytes) {
+    check(lockstep_arguments_set_raw(get(), bytes.data(), static_cast<uint32_t>(bytes.size())));
+    return *this;
+  }
+
+ private:
+  template <class T>
+  static constexpr lockstep_type type_of() {
+    if constexpr (std::is_floating_point_v<T>) {
+      static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+      return sizeof(T) == 4 ? LOCKSTEP_F32 : LOCKSTEP_F64;
+    } else {
+      constexpr lockstep_type kSigned[] = {LOCKSTEP_I8, LOCKSTEP_I16, LOCKSTEP_I32, LOCKSTEP_I64};
+      constexpr lockstep_type kUnsigned[] = {LOCKSTEP_U8, LOCKSTEP_U16, LOCKSTEP_U32, LOCKSTEP_U64};
+      constexpr int log2 = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+      return std::is_signed_v<T> ? kSigned[log2] : kUnsigned[log2];
+    }
+  }
+
+  struct Destroy {
+    void operator()(lockstep_arguments* a) const { lockstep_arguments_destroy(a); }
+  };
+  std::unique_ptr<lockstep_arguments, Destroy> handle_;
+};
+
+class Device {
+ public:
+  explicit Device(const lockstep_device_options* options = nullptr) {
+    lockstep_device* handle = nullptr;
+    check(lockstep_device_create(options, &handle));
+    handle_.reset(handle);
+  }
+
+  static std::vector<lockstep_device_info> models() {
+    std::vector<lockstep_device_info> out(lockstep_device_model_count());
+    for (uint32_t i = 0; i < out.size(); ++i) {
+      out[i].struct_size = sizeof out[i];
+      check(lockstep_device_model(i, &out[i]));
+    }
+    return out;
+  }
+
+  lockstep_device* get() const { return handle_.get(); }
+
+  lockstep_device_info info() const {
+    lockstep_device_info out{};
+    out.struct_size = sizeof out;
+    check(lockstep_device_get_info(get(), &out));
+    return out;
+  }
+
+  template <class T>
+  Buffer<T> allocate(size_t count, const std::string& name = "buffer") {
+    if (count > SIZE_MAX / sizeof(T)) throw Error(LOCKSTEP_OUT_OF_MEMORY, "the buffer is too large");
+    uint64_t address = 0;
+    check(lockstep_memory_allocate(get(), count * sizeof(T), name.c_str(), &address));
+    return Buffer<T>(get(), address, count);
+  }
+
+  // Throws Error on a fault; fault() then tells more.
+  lockstep_statistics run(const Kernel& kernel, const Arguments& arguments,
+                          const lockstep_dispatch_options& options) {
+    lockstep_statistics out{};
+    out.struct_size = sizeof out;
+    check(lockstep_dispatch(get(), kernel.get(), arguments.get(), &options, &out));
+    return out;
+  }
+  lockstep_statistics run(const Kernel& kernel, const Arguments& arguments,
+                          std::initializer_list<uint32_t> grid, std::initializer_list<uint32_t> block,
+                          uint32_t dynamic_lds_bytes = 0) {
+    lockstep_dispatch_options options;
+    lockstep_dispatch_options_init(&options);
+    Extent g = extent(grid), b = extent(block);
+    std::copy(g.begin(), g.end(), options.grid);
+    std::copy(b.begin(), b.end(), options.block);
+    options.dynamic_lds_bytes = dynamic_lds_bytes;
+    return run(kernel, arguments, options);
+  }
+
+  const lockstep_fault* fault() const { return lockstep_device_fault(get()); }
+
+ private:
+  struct Destroy {
+    void operator()(lockstep_device* d) const { lockstep_device_destroy(d); }
+  };
+  std::unique_ptr<lockstep_device, Destroy> handle_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,78 @@
+// How failures inside the library become statuses of the C interface.
+#pragma once
+
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "api/lockstep.h"
+#include "loader/error.h"
+
+namespace lockstep::api {
+
+// Thrown inside the library, never through the C interface.
+class Failure : public std::runtime_error {
+ public:
+  Failure(lockstep_status status, const std::string& text) : std::runtime_error(text), status_(status) {}
+  lockstep_status status() const { return status_; }
+
+ private:
+  lockstep_status status_;
+};
+
+void set_last_error(std::string text);
+
+// The value of a loader result, or a Failure with its message.
+template <class T>
+T take(loader::Result<T> result, lockstep_status status = LOCKSTEP_BAD_INPUT) {
+  if (!result) throw Failure(status, result.error().message());
+  return std::move(*result);
+}
+
+inline void require(bool condition, const char* text) {
+  if (!condition) throw Failure(LOCKSTEP_INVALID_ARGUMENT, text);
+}
+
+// Runs the body of an interface function.
+template <class Body>
+lockstep_status guarded(Body&& body) {
+  try {
+    body();
+    return LOCKSTEP_OK;
+  } catch (const Failure& f) {
+    set_last_error(f.what());
+    return f.status();
+  } catch (const std::bad_alloc&) {
+    set_last_error("out of memory (free some, or ask for less)");
+    return LOCKSTEP_OUT_OF_MEMORY;
+  } catch (const std::exception& e) {
+    set_last_error(std::string("internal error: ") + e.what());
+    return LOCKSTEP_INTERNAL_ERROR;
+  }
+}
+
+// Copies a result structure of which the caller may know only the first struct_size bytes.
+template <class T>
+void give(T* out, T value) {
+  require(out != nullptr, "the result structure is null");
+  require(out->struct_size >= sizeof(uint32_t) && out->struct_size <= sizeof(T) * 16,
+          "struct_size of the result structure is not set (set it to sizeof of the structure)");
+  value.struct_size = out->struct_size;
+  __builtin_memcpy(out, &value, std::min<size_t>(out->struct_size, sizeof(T)));
+}
+
+// Options of which the caller may know only the first struct_size bytes; the rest keeps its default.
+template <class T>
+T with_defaults(const T* given, void (*init)(T*)) {
+  T options;
+  init(&options);
+  if (!given) return options;
+  require(given->struct_size >= sizeof(uint32_t) && given->struct_size <= sizeof(T) * 16,
+          "struct_size of the options is not set (call the structure's _init function)");
+  __builtin_memcpy(&options, given, std::min<size_t>(given->struct_size, sizeof(T)));
+  options.struct_size = sizeof(T);
+  return options;
+}
+
+}  // namespace lockstep::api
