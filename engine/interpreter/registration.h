@@ -10,11 +10,12 @@
 
 namespace lockstep::interpreter {
 
-#define LOCKSTEP_FAMILIES(X)                                                                       \
-  X(scalar)                                                                                        \
-  X(control)                                                                                       \
-  X(scalar_memory) X(vop1) X(vop2) X(vopc) X(vop3) X(vop3p) X(vinterp) X(cross_lane) X(data_share) \
-      X(atomics) X(flat)
+#define LOCKSTEP_FAMILIES(X)                                                                           \
+  X(scalar)                                                                                            \
+  X(control)                                                                                           \
+  X(scalar_memory)                                                                                     \
+  X(vop1) X(vop2) X(vopc) X(vop3) X(vop3p) X(vinterp) X(cross_lane) X(data_share) X(atomics) X(buffer) \
+      X(flat)
 
 #define LOCKSTEP_DECLARE(family)                    \
   void register_##family##_v3(HandlerTable& table); \

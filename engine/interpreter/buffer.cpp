@@ -1,0 +1,267 @@
+// MUBUF and MTBUF: buffer loads, stores and atomics (guide chapter 9). Lane by lane: what compilers use most
+// goes through GLOBAL instructions, and each lane has its own range check anyway.
+#include <array>
+#include <bit>
+
+#include "engine/interpreter/common.h"
+#include "engine/interpreter/memory_access.h"
+#include "engine/interpreter/registration.h"
+#include "memory/buffer_resource.h"
+#include "memory/formats.h"
+#include "numeric/float_mode.h"
+#include "semantics/memory_shape.h"
+
+namespace lockstep::interpreter {
+namespace {
+
+using memory::BufferAccess;
+using memory::BufferResource;
+using semantics::AccessShape;
+using semantics::AtomicOperation;
+using semantics::RegisterPart;
+
+BufferResource resource_of(const Operation* op, Wave* wave) {
+  const uint32_t* words = &scalar_at(wave, op->source[2]);
+  return memory::decode_buffer_resource({words[0], words[1], words[2], words[3]});
+}
+
+// The scalar offset; its literal, which LLVM allows, is not among the wave's scalars.
+uint32_t scalar_offset(const Operation* op, Wave* wave) {
+  const isa::Operand* operand = op->instruction->find(isa::Role::soffset);
+  return operand && operand->is_literal() ? op->instruction->literal : scalar_at(wave, op->dst2);
+}
+
+BufferAccess access_of(const Operation* op, Wave* wave, const BufferResource& resource, unsigned lane) {
+  const isa::Instruction& instruction = *op->instruction;
+  uint32_t index = 0, offset = 0, next = op->source[0];
+  if (instruction.idxen) {
+    index = vgpr_lanes(wave, next)[lane];
+    next += wave->register_bytes;
+  }
+  if (instruction.offen) offset = vgpr_lanes(wave, next)[lane];
+  return memory::buffer_access(resource, index, offset, static_cast<uint32_t>(op->offset), lane);
+}
+
+// One lane's trip to memory failed on a range of the guest: what raise_memory_violation needs.
+struct Refusal {
+  uint64_t address;
+  uint32_t bytes;
+};
+
+bool read_memory(Wave* wave, uint64_t address, uint32_t bytes, void* to, Refusal* refusal) {
+  if (!allowed(wave, address, bytes, kRead)) {
+    *refusal = {address, bytes};
+    return false;
+  }
+  __builtin_memcpy(to, reinterpret_cast<const void*>(address), bytes);
+  return true;
+}
+bool write_memory(Wave* wave, uint64_t address, uint32_t bytes, const void* from, Refusal* refusal) {
+  if (!allowed(wave, address, bytes, kWrite)) {
+    *refusal = {address, bytes};
+    return false;
+  }
+  __builtin_memcpy(reinterpret_cast<void*>(address), from, bytes);
+  return true;
+}
+
+// Plain accesses are checked dword by dword: what is out of range reads 0 and is not written (guide 9.4.1).
+template <bool is_load>
+bool move_plain(Wave* wave, const BufferResource& resource, BufferAccess access, uint32_t sgpr_offset,
+                unsigned bytes, std::byte* data, Refusal* refusal) {
+  for (unsigned done = 0; done < bytes; done += 4) {
+    const unsigned part = std::min(4u, bytes - done);
+    BufferAccess at = access;
+    at.offset += done;
+    if (!memory::is_in_range(resource, at, part, sgpr_offset)) continue;
+    const uint64_t address = memory::buffer_address(resource, at, sgpr_offset);
+    if (!(is_load ? read_memory(wave, address, part, data + done, refusal)
+                  : write_memory(wave, address, part, data + done, refusal)))
+      return false;
+  }
+  return true;
+}
+
+void place(Wave* wave, uint32_t destination, unsigned lane, const AccessShape& shape, const uint32_t* words) {
+  uint32_t* first = vgpr_lanes(wave, destination) + lane;
+  if (shape.bytes > 2) {
+    for (unsigned i = 0; i < shape.bytes / 4u; ++i)
+      vgpr_lanes(wave, destination + i * wave->register_bytes)[lane] = words[i];
+    return;
+  }
+  uint32_t value = shape.bytes == 1 ? words[0] & 0xff : words[0] & 0xffff;
+  if (shape.sign_extend)
+    value = static_cast<uint32_t>(shape.bytes == 1 ? int32_t{static_cast<int8_t>(value)}
+                                                   : int32_t{static_cast<int16_t>(value)});
+  if (shape.part == RegisterPart::whole)
+    *first = value;
+  else if (shape.part == RegisterPart::low_half)
+    *first = (*first & 0xffff0000u) | (value & 0xffffu);
+  else
+    *first = (*first & 0xffffu) | value << 16;
+}
+
+memory::DataFormat format_of(const Operation* op, const BufferResource& resource) {
+  const bool typed = op->instruction->row->encoding == isa::Encoding::mtbuf;
+  return memory::data_format(typed ? op->instruction->format : resource.format);
+}
+
+// The components of a format access in registers: one each, or two to a register in D16 form.
+uint32_t component(Wave* wave, uint32_t source, unsigned lane, const AccessShape& shape, unsigned i) {
+  if (!shape.d16) return vgpr_lanes(wave, source + i * wave->register_bytes)[lane];
+  const uint32_t word = vgpr_lanes(wave, source + i / 2 * wave->register_bytes)[lane];
+  return i % 2 || shape.part == RegisterPart::high_half ? word >> 16 : word & 0xffff;
+}
+void set_component(Wave* wave, uint32_t destination, unsigned lane, const AccessShape& shape, unsigned i,
+                   uint32_t value) {
+  if (!shape.d16) {
+    vgpr_lanes(wave, destination + i * wave->register_bytes)[lane] = value;
+    return;
+  }
+  uint32_t& word = vgpr_lanes(wave, destination + i / 2 * wave->register_bytes)[lane];
+  word = i % 2 || shape.part == RegisterPart::high_half ? (word & 0xffffu) | value << 16
+                                                        : (word & 0xffff0000u) | (value & 0xffffu);
+}
+
+bool move_formatted(const Operation* op, Wave* wave, const BufferResource& resource, BufferAccess access,
+                    uint32_t sgpr_offset, const AccessShape& shape, unsigned lane, Refusal* refusal) {
+  const memory::DataFormat format = format_of(op, resource);
+  const bool typed = op->instruction->row->encoding == isa::Encoding::mtbuf;
+  const memory::Select select = typed ? memory::identity_select(format) : resource.select;
+  const bool in_range = memory::is_in_range(resource, access, format.bytes, sgpr_offset);
+  const uint64_t address = memory::buffer_address(resource, access, sgpr_offset);
+  memory::Element element{};
+  if (shape.kind == AccessShape::Kind::load) {
+    if (in_range && !read_memory(wave, address, format.bytes, element.data(), refusal)) return false;
+    const memory::Components components = in_range ? memory::load_element(format, element, select, shape.d16)
+                                                   : memory::out_of_range_element(format, select, shape.d16);
+    if (shape.to_lds) {
+      const uint32_t at =
+          (wave->scalar[isa::code::kM0] & 0xffff) + static_cast<uint32_t>(op->offset) + 4 * lane;
+      if (at <= wave->lds_bytes && wave->lds_bytes - at >= 4)
+        __builtin_memcpy(wave->lds + at, components.data(), 4);
+      return true;
+    }
+    for (unsigned i = 0; i < shape.format_components; ++i)
+      set_component(wave, op->dst, lane, shape, i, components[i]);
+    return true;
+  }
+  if (!in_range) return true;
+  memory::Components components{};
+  for (unsigned i = 0; i < shape.format_components; ++i)
+    components[i] = component(wave, op->source[1], lane, shape, i);
+  element = memory::store_element(format, components, shape.format_components, select, shape.d16);
+  return write_memory(wave, address, format.bytes, element.data(), refusal);
+}
+
+void buffer_access(const Operation* op, Wave* wave, int64_t budget) {
+  const AccessShape shape = semantics::access_shape(op->instruction->row->opcode);
+  const bool is_load = shape.kind == AccessShape::Kind::load;
+  const BufferResource resource = resource_of(op, wave);
+  const uint32_t sgpr_offset = scalar_offset(op, wave);
+  const bool typed = op->instruction->row->encoding == isa::Encoding::mtbuf;
+  const bool unbound = resource.is_unbound() && !typed;
+  for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
+    const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
+    const BufferAccess access = access_of(op, wave, resource, lane);
+    Refusal refusal{};
+    bool done = true;
+    if (shape.format_components != 0) {
+      if (!unbound) {
+        done = move_formatted(op, wave, resource, access, sgpr_offset, shape, lane, &refusal);
+      } else if (is_load) {
+        for (unsigned i = 0; i < shape.format_components; ++i)
+          set_component(wave, op->dst, lane, shape, i, 0);
+      }
+    } else if (is_load) {
+      uint32_t words[4] = {};
+      if (!unbound)
+        done = move_plain<true>(wave, resource, access, sgpr_offset, shape.bytes,
+                                reinterpret_cast<std::byte*>(words), &refusal);
+      if (done && shape.to_lds) {
+        // LDS address: M0 + offset + 4 * lane (guide 9.1, loads to LDS).
+        uint32_t value = words[0];
+        if (shape.sign_extend)
+          value = static_cast<uint32_t>(shape.bytes == 1 ? int32_t{static_cast<int8_t>(value)}
+                                                         : int32_t{static_cast<int16_t>(value)});
+        const uint32_t at =
+            (wave->scalar[isa::code::kM0] & 0xffff) + static_cast<uint32_t>(op->offset) + 4 * lane;
+        if (at <= wave->lds_bytes && wave->lds_bytes - at >= 4) __builtin_memcpy(wave->lds + at, &value, 4);
+      } else if (done) {
+        place(wave, op->dst, lane, shape, words);
+      }
+    } else if (!unbound) {
+      uint32_t words[4];
+      for (unsigned i = 0; i < shape.registers(); ++i)
+        words[i] = vgpr_lanes(wave, op->source[1] + i * wave->register_bytes)[lane];
+      if (shape.part == RegisterPart::high_half) words[0] >>= 16;
+      done = move_plain<false>(wave, resource, access, sgpr_offset, shape.bytes,
+                               reinterpret_cast<std::byte*>(words), &refusal);
+    }
+    if (!done)
+      return raise_memory_violation(op, wave, budget, static_cast<int>(lane), refusal.address, refusal.bytes,
+                                    is_load ? kRead : kWrite);
+    // TFE adds a status register: 0, as every page here is resident (guide 10.1.1).
+    if (op->instruction->tfe && is_load && !shape.to_lds)
+      vgpr_lanes(wave, op->dst + shape.registers() * wave->register_bytes)[lane] = 0;
+  }
+  LOCKSTEP_NEXT();
+}
+
+template <class T>
+T read_register(Wave* wave, uint32_t offset, unsigned lane) {
+  uint64_t value = vgpr_lanes(wave, offset)[lane];
+  if constexpr (sizeof(T) == 8)
+    value |= uint64_t{vgpr_lanes(wave, offset + wave->register_bytes)[lane]} << 32;
+  return static_cast<T>(value);
+}
+
+template <class T>
+void buffer_atomic(const Operation* op, Wave* wave, int64_t budget) {
+  const semantics::AtomicShape shape = semantics::atomic_shape(op->instruction->row->opcode);
+  const RuntimeFloatMode mode{wave->mode};
+  const auto flush =
+      semantics::atomic_flush(shape.operation, false, mode.denorm_in_f32(), mode.denorm_out_f32());
+  const BufferResource resource = resource_of(op, wave);
+  const uint32_t sgpr_offset = scalar_offset(op, wave);
+  const bool returns = shape.old_value == semantics::OldValue::returned || op->instruction->glc;
+  for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
+    const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
+    const BufferAccess access = access_of(op, wave, resource, lane);
+    T old = 0;
+    if (!resource.is_unbound() && memory::is_in_range(resource, access, sizeof(T), sgpr_offset)) {
+      const uint64_t at = memory::buffer_address(resource, access, sgpr_offset);
+      if (at % sizeof(T) != 0)
+        return raise_misaligned(op, wave, budget, static_cast<int>(lane), at, sizeof(T));
+      if (!allowed(wave, at, sizeof(T), kRead) || !allowed(wave, at, sizeof(T), kWrite))
+        return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, sizeof(T), kWrite);
+      const T data = read_register<T>(wave, op->source[1], lane);
+      const T second = read_register<T>(wave, op->source[1] + sizeof(T) / 4 * wave->register_bytes, lane);
+      T* memory = reinterpret_cast<T*>(at);
+      old = __atomic_load_n(memory, __ATOMIC_RELAXED);
+      while (!__atomic_compare_exchange_n(
+          memory, &old, semantics::apply_atomic<T>(shape.operation, old, data, second, flush), false,
+          __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+      }
+    }
+    if (!returns) continue;
+    vgpr_lanes(wave, op->source[1])[lane] = static_cast<uint32_t>(old);
+    if constexpr (sizeof(T) == 8)
+      vgpr_lanes(wave, op->source[1] + wave->register_bytes)[lane] = static_cast<uint32_t>(old >> 32);
+  }
+  LOCKSTEP_NEXT();
+}
+
+}  // namespace
+
+void LOCKSTEP_REGISTER(buffer)(HandlerTable& table) {
+  for (const isa::Row& row : isa::rows()) {
+    if (row.encoding != isa::Encoding::mubuf && row.encoding != isa::Encoding::mtbuf) continue;
+    Handler& entry = table.other[static_cast<size_t>(row.opcode)];
+    if (semantics::access_shape(row.opcode)) entry = &buffer_access;
+    if (const auto shape = semantics::atomic_shape(row.opcode))
+      entry = shape.bytes == 8 ? &buffer_atomic<uint64_t> : &buffer_atomic<uint32_t>;
+  }
+}
+
+}  // namespace lockstep::interpreter
