@@ -20,8 +20,6 @@ void put_scalar(Writer& writer, unsigned code, unsigned words) {
   put_register(writer, code, code == code::kNull ? 1 : words);
 }
 
-// A number of the source operand table that RDNA 3 reserves and LLVM still names.
-constexpr unsigned kLdsDirect = 254;
 
 void put_offset(Writer& writer, std::string_view key, int64_t value) {
   if (!value) return;
@@ -178,7 +176,7 @@ void put_buffer(Writer& writer, const Instruction& instruction) {
   ++operand;
   writer.put(std::string_view(", "));
   put_source(writer, instruction, *operand);
-  if (operand->code == kLdsDirect)
+  if (operand->code == code::kLdsDirect)
     writer.put(std::string_view("/*Invalid register, operand has 'SReg_32' register class*/"));
   if (row.encoding == Encoding::mtbuf) put_format(writer, instruction.format);
   kAddressWords.put(writer, instruction.idxen + 2u * instruction.offen);
