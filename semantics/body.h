@@ -78,12 +78,8 @@ struct Pair {
 using PairU16 = Pair<U16>;
 using PairI16 = Pair<I16>;
 using PairF16 = Pair<F16>;
-
-// A brain float, as its 16 bits: neg acts on bit 15. An inline constant is the upper half of its f32 form (guide 7.5.1).
-struct BF16 {
-  U16 bits;
-};
-using PairBF16 = Pair<BF16>;
+// A brain float is a U16, packed ones are a PairU16; the row's bf16 types say so, for the sake of inline constants, whose
+// upper half it is (guide 7.5.1).
 
 // A source of v_fma_mix*: read by the engine as f32, or widened from the f16 half that op_sel and op_sel_hi choose,
 // after neg_hi (as ABS) and neg.

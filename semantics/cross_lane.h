@@ -136,6 +136,7 @@ constexpr RowShuffle dpp8_row_shuffle(uint32_t selectors) {
 // A DPP control as the instruction has it, ready to apply.
 struct DppSelection {
   U32 index;
+  U32 in_row_bits;  // in_row as all ones or all zeros a lane
   uint16_t in_row;
   uint16_t bank_lanes;  // BANK_MASK, each bit spread to its four lanes
   uint8_t row_mask;     // bit n: row n may be written
@@ -156,16 +157,21 @@ LOCKSTEP_BODY U32 index_of(const RowShuffle& shuffle) {
   return index;
 }
 
+LOCKSTEP_BODY U32 lane_bits(uint16_t lanes) {
+  return select(mask_from_bits(lanes), U32(~0u), U32{});
+}
+
 LOCKSTEP_BODY DppSelection make_dpp16(unsigned control, unsigned row_mask, unsigned bank_mask,
                                       bool bound_control, bool fetch_inactive) {
   const RowShuffle shuffle = dpp16_row_shuffle(control);
-  return {index_of(shuffle), shuffle.in_row, bank_lanes(bank_mask), static_cast<uint8_t>(row_mask),
-          bound_control,     fetch_inactive};
+  return {index_of(shuffle),     lane_bits(shuffle.in_row),      shuffle.in_row,
+          bank_lanes(bank_mask), static_cast<uint8_t>(row_mask), bound_control,
+          fetch_inactive};
 }
 
 // DPP8 writes every active lane and reads 0 from inactive ones unless it fetches them (guide 7.7.2).
 LOCKSTEP_BODY DppSelection make_dpp8(uint32_t selectors, bool fetch_inactive) {
-  return {index_of(dpp8_row_shuffle(selectors)), 0xffff, 0xffff, 0xf, true, fetch_inactive};
+  return {index_of(dpp8_row_shuffle(selectors)), U32(~0u), 0xffff, 0xffff, 0xf, true, fetch_inactive};
 }
 
 // The lanes of one row that have a valid source: it exists, and it is active or may be fetched inactive.
@@ -184,8 +190,8 @@ LOCKSTEP_BODY uint64_t dpp_select(const DppSelection& dpp, WaveView wave, const 
   for (unsigned chunk = 0; chunk < wave.chunks; ++chunk) {
     const uint16_t active = wave.active_in(chunk);
     const uint16_t valid = valid_sources(active, dpp.index, dpp.in_row, dpp.fetch_inactive);
-    const U32 moved = shuffle(source[chunk], dpp.index);
-    result[chunk] = select(mask_from_bits(valid), moved, U32{});
+    const U32 kept = valid == dpp.in_row ? dpp.in_row_bits : lane_bits(valid);
+    result[chunk] = shuffle(source[chunk], dpp.index) & kept;
     if (!(dpp.row_mask >> chunk & 1)) continue;
     const uint16_t lanes = active & dpp.bank_lanes & (dpp.bound_control ? 0xffff : valid);
     written |= uint64_t{lanes} << chunk * 16;
@@ -277,32 +283,29 @@ struct ds_permute_b32 {
 // The lane that ds_swizzle_b32 reads for `lane` (0 to 31), from its 16-bit offset: FFT, rotate, quad
 // permutation or bit masks (guide 16.15). The guide's two rotate examples with a mask contradict its formula;
 // the formula holds. (open)
-constexpr unsigned swizzle_source(unsigned offset, unsigned lane) {
+// Lane is an unsigned number or a vector of them.
+template <class Lane>
+constexpr Lane swizzle_source(unsigned offset, Lane lane) {
   const unsigned mask = offset & 0x1f;
   if (offset >= 0xe000) {
-    unsigned reversed = 0, ones = 0;
-    for (unsigned bit = 0; bit < 5; ++bit) {
-      reversed |= (lane >> bit & 1) << (4 - bit);
-      ones += mask >> bit & 1;
-    }
-    return reversed >> ones | (lane & mask);
+    Lane reversed = lane >> 4 & 1;
+    for (unsigned bit = 1; bit < 5; ++bit) reversed |= (lane >> (4 - bit) & 1) << bit;
+    return reversed >> static_cast<unsigned>(__builtin_popcount(mask)) | (lane & mask);
   }
   if (offset >= 0xc000) {
     const unsigned rotate = offset >> 5 & 0x1f;
-    const unsigned moved = offset >> 10 & 1 ? lane - rotate : lane + rotate;
+    const Lane moved = offset >> 10 & 1 ? lane - rotate : lane + rotate;
     return (lane & mask) | (moved & ~mask & 0x1f);
   }
-  if (offset & 0x8000) return (lane & ~3u) | (offset >> (lane & 3) * 2 & 3);
+  if (offset & 0x8000) return (lane & ~3u) | (Lane(offset) >> (lane & 3) * 2 & 3);
   return ((lane & mask) | (offset >> 5 & 0x1f)) ^ (offset >> 10 & 0x1f);
 }
 
 struct ds_swizzle_b32 {
   LOCKSTEP_BODY uint64_t eval(WaveView wave, const U32* data, uint32_t offset, U32* result) {
-    U32 index[2];
-    for (unsigned lane = 0; lane < 32; ++lane)
-      index[lane / 16][lane % 16] = swizzle_source(offset & 0xffff, lane);
     for (unsigned chunk = 0; chunk < wave.chunks; ++chunk)
-      result[chunk] = gather_half_wave(wave, data, chunk & 2, index[chunk & 1]);
+      result[chunk] = gather_half_wave(wave, data, chunk & 2,
+                                       swizzle_source(offset & 0xffff, lane_numbers() + (chunk & 1) * 16));
     return wave.active();
   }
 };

@@ -16,8 +16,8 @@ struct v_dot2_f32_f16 {
 };
 struct v_dot2_f32_bf16 {
   template <class Mode>
-  LOCKSTEP_BODY F32 eval(PairBF16 a, PairBF16 b, F32 c, Mode mode) {
-    return numeric::dot2_f32_bf16(a.low.bits, a.high.bits, b.low.bits, b.high.bits, c, mode);
+  LOCKSTEP_BODY F32 eval(PairU16 a, PairU16 b, F32 c, Mode mode) {
+    return numeric::dot2_f32_bf16(a.low, a.high, b.low, b.high, c, mode);
   }
 };
 // The addend is the old destination.
@@ -30,7 +30,7 @@ struct v_dot2acc_f32_f16 {
 // Only VOPD has this one.
 struct v_dual_dot2acc_f32_bf16 {
   template <class Mode>
-  LOCKSTEP_BODY F32 eval(PairBF16 a, PairBF16 b, F32 old, Mode mode) {
+  LOCKSTEP_BODY F32 eval(PairU16 a, PairU16 b, F32 old, Mode mode) {
     return v_dot2_f32_bf16::eval(a, b, old, mode);
   }
 };
@@ -42,8 +42,8 @@ struct v_dot2_f16_f16 {
 };
 struct v_dot2_bf16_bf16 {
   template <class Mode>
-  LOCKSTEP_BODY BF16 eval(PairBF16 a, PairBF16 b, BF16 c, Mode mode) {
-    return {numeric::dot2_bf16_bf16(a.low.bits, a.high.bits, b.low.bits, b.high.bits, c.bits, mode)};
+  LOCKSTEP_BODY U16 eval(PairU16 a, PairU16 b, U16 c, Mode mode) {
+    return numeric::dot2_bf16_bf16(a.low, a.high, b.low, b.high, c, mode);
   }
 };
 

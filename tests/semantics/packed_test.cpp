@@ -248,9 +248,9 @@ TEST(Packed, FmaMix) {
 PairF16 halves(float low, float high) {
   return {F16(static_cast<_Float16>(low)), F16(static_cast<_Float16>(high))};
 }
-PairBF16 brains(float low, float high) {
+PairU16 brains(float low, float high) {
   const auto bits = [](float value) {
-    return BF16{U16(static_cast<uint16_t>(__builtin_bit_cast(uint32_t, value) >> 16))};
+    return U16(static_cast<uint16_t>(__builtin_bit_cast(uint32_t, value) >> 16));
   };
   return {bits(low), bits(high)};
 }
@@ -267,8 +267,8 @@ TEST(Packed, FloatDots) {
   EXPECT_EQ(v_dual_dot2acc_f32_bf16::eval(brains(2, 5), brains(7, 3), one, mode)[15], 30.0f);
   EXPECT_EQ(v_dot2_f16_f16::eval(halves(2, 5), halves(7, 3), F16(static_cast<_Float16>(0.5f)), mode)[3],
             29.5f);
-  const BF16 sum = v_dot2_bf16_bf16::eval(brains(2, 5), brains(7, 3), brains(0.5f, 0).low, mode);
-  EXPECT_EQ(sum.bits[3], 0x41ec);  // 29.5
+  const U16 sum = v_dot2_bf16_bf16::eval(brains(2, 5), brains(7, 3), brains(0.5f, 0).low, mode);
+  EXPECT_EQ(sum[3], 0x41ec);  // 29.5
 }
 
 }  // namespace
