@@ -14,7 +14,7 @@ LOCKSTEP_INLINE F64 comparable(F64 x) {
   return x;
 }
 LOCKSTEP_INLINE F32 comparable(F16 x) {
-  return convert<F32>(x);
+  return widen(x);
 }
 
 }  // namespace detail

@@ -134,10 +134,10 @@ LOCKSTEP_INLINE U32 f32_to_u8(F32 x) {
   return bits_as<U32>(detail::saturate_to<I32>(x, 0.0, 256.0, I32(0), I32(255)));
 }
 LOCKSTEP_INLINE I16 f16_to_i16(F16 x) {
-  return f32_to_i16(convert<F32>(x));
+  return f32_to_i16(widen(x));
 }
 LOCKSTEP_INLINE U16 f16_to_u16(F16 x) {
-  return f32_to_u16(convert<F32>(x));
+  return f32_to_u16(widen(x));
 }
 
 // Normalized integers: [-1, 1] or [0, 1] scaled and rounded to nearest even (the rounding is an assumption);
@@ -153,10 +153,10 @@ LOCKSTEP_INLINE U16 f32_to_unorm16(F32 x) {
   return convert<U16>(convert<I32>(__builtin_elementwise_roundeven(convert<F64>(clamped) * 65535.0)));
 }
 LOCKSTEP_INLINE I16 f16_to_snorm16(F16 x) {
-  return f32_to_snorm16(convert<F32>(x));
+  return f32_to_snorm16(widen(x));
 }
 LOCKSTEP_INLINE U16 f16_to_unorm16(F16 x) {
-  return f32_to_unorm16(convert<F32>(x));
+  return f32_to_unorm16(widen(x));
 }
 
 // ---- Integers to floats ----

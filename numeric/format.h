@@ -136,6 +136,13 @@ LOCKSTEP_INLINE Float copy_sign(Float size, Float sign) {
   return bits_as<Float>((to_bits(size) & Layout<Float>::kMagnitude) | (to_bits(sign) & Layout<Float>::kSign));
 }
 
+// Half to single for what compares or rounds the value. LLVM would narrow these operations back to halves,
+// which hosts without half arithmetic do lane by lane; masking bits that are zero anyway hides the conversion
+// from it.
+LOCKSTEP_INLINE F32 widen(F16 x) {
+  return bits_as<F32>(bits_as<U32>(convert<F32>(x)) & 0xffffe000u);
+}
+
 // Lane-wide classes: 0 or -1 a lane, for use in ?: and & |.
 template <class Float>
 LOCKSTEP_INLINE IntOf<Float> nan_lanes(Float x) {

@@ -43,6 +43,20 @@ LOCKSTEP_INLINE I16 unordered(F16 a, F16 b) {
   return nan_lanes(a) | nan_lanes(b);
 }
 
+// Equal as numbers: zeros of both signs are. Not for NaNs.
+LOCKSTEP_INLINE I32 equal(F32 a, F32 b) {
+  return a == b;
+}
+LOCKSTEP_INLINE I64 equal(F64 a, F64 b) {
+  return a == b;
+}
+LOCKSTEP_INLINE I16 equal(F16 a, F16 b) {
+  // As two's complement numbers. LLVM turns a test of halves for zero into a float compare, which hosts
+  // without half arithmetic do lane by lane.
+  const I16 a_sign = bits_as<I16>(a) >> 15, b_sign = bits_as<I16>(b) >> 15;
+  return (magnitude(a) ^ a_sign) - a_sign == (magnitude(b) ^ b_sign) - b_sign;
+}
+
 // `picked` is what the operation gives for two numbers.
 template <class Float, class Mode>
 LOCKSTEP_INLINE Float number_or_nan(Float a, Float b, Float picked, Mode mode) {
@@ -94,14 +108,11 @@ LOCKSTEP_INLINE Float med3(Float a, Float b, Float c, Mode mode) {
   a = flush_input(a, mode);
   b = flush_input(b, mode);
   c = flush_input(c, mode);
-  const auto same = [](Float x, Float y) {
-    return (to_bits(x) == to_bits(y)) | (zero_lanes(x) & zero_lanes(y));
-  };
   const Float a_or_b = detail::greater(a, b);
   const Float largest = detail::greater(a_or_b, c);
-  const Float median = same(largest, a)   ? detail::greater(b, c)
-                       : same(largest, b) ? detail::greater(a, c)
-                                          : a_or_b;
+  const Float median = detail::equal(largest, a)   ? detail::greater(b, c)
+                       : detail::equal(largest, b) ? detail::greater(a, c)
+                                                   : a_or_b;
   const IntOf<Float> nan = nan_lanes(a) | nan_lanes(b) | nan_lanes(c);
   if (__builtin_expect(any(mask_of(nan)), false)) return nan ? min3(a, b, c, mode) : median;
   return median;

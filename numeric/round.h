@@ -11,7 +11,7 @@ namespace detail {
 template <class Float, class Operation>
 LOCKSTEP_INLINE Float round_with(Float x, Operation operation) {
   if constexpr (sizeof(Float) == sizeof(F16)) {
-    return convert<F16>(operation(convert<F32>(x)));
+    return convert<F16>(operation(widen(x)));
   } else {
     return operation(x);
   }
