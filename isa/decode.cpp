@@ -1,3 +1,7 @@
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
 #include "isa/detail.h"
 
 namespace lockstep::isa {
@@ -57,45 +61,19 @@ DecodeError dispatch(DecodeContext& context) {
   }
 }
 
-// All but the operand array, which operand_count makes meaningless beyond itself.
+// All but the operand array, which operand_count makes meaningless beyond itself: one copy of what follows
+// it.
 void reset(Instruction& out) {
+  static constexpr Instruction kBlank{};
+  static_assert(std::is_trivially_copyable_v<Instruction>);
+  constexpr size_t kTail = offsetof(Instruction, has_literal);
   out.row = nullptr;
   out.row_y = nullptr;
   out.size = 0;
   out.operand_count = 0;
   out.first_y_operand = 0;
-  out.has_literal = false;
-  out.literal = 0;
-  out.clamp = false;
-  out.omod = 0;
-  out.op_sel = 0;
-  out.op_sel_hi = 0;
-  out.dpp = Dpp::none;
-  out.dpp_control = 0;
-  out.row_mask = 0xf;
-  out.bank_mask = 0xf;
-  out.bound_control = false;
-  out.fetch_inactive = false;
-  out.dpp8_selectors = 0;
-  out.wait_exp = 0;
-  out.attribute = 0;
-  out.attribute_channel = 0;
-  out.offset = 0;
-  out.offset_field = 0;
-  out.saddr_field = 0;
-  out.offset0 = 0;
-  out.offset1 = 0;
-  out.glc = out.slc = out.dlc = out.gds = out.tfe = out.lwe = out.lds = false;
-  out.offen = out.idxen = false;
-  out.format = 0;
-  out.dmask = 0;
-  out.dim = 0;
-  out.unorm = out.r128 = out.a16 = out.d16 = false;
-  out.nsa_dwords = 0;
-  out.export_target = 0;
-  out.export_enable = 0;
-  out.export_done = false;
-  out.export_row = false;
+  std::memcpy(reinterpret_cast<std::byte*>(&out) + kTail, reinterpret_cast<const std::byte*>(&kBlank) + kTail,
+              sizeof(Instruction) - kTail);
 }
 
 }  // namespace
