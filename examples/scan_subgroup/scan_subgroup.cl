@@ -5,7 +5,7 @@
 
 __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 __kernel void scan_subgroup(__global const uint* restrict input, __global uint* restrict output,
-                            __global uint* restrict wave_maximum) {
+                            __global uint* restrict maximum) {
   __local uint wave_sum[GROUP / 32];
   const uint wave = get_sub_group_id(), lane = get_sub_group_local_id();
   const uint value = input[get_global_id(0)];
@@ -17,6 +17,6 @@ __kernel void scan_subgroup(__global const uint* restrict input, __global uint* 
   const uint sums = lane < waves ? wave_sum[lane] : 0;
   const uint before = sub_group_broadcast(sub_group_scan_exclusive_add(sums), wave);
   output[get_global_id(0)] = before + inside;
-  const uint maximum = sub_group_reduce_max(value);
-  if (lane == 0) wave_maximum[get_group_id(0) * waves + wave] = maximum;
+  // Each item stores it: were only lane 0 to use it, LLVM 19 would sink v_permlanex16 to where the other lanes are off.
+  maximum[get_global_id(0)] = sub_group_reduce_max(value);
 }

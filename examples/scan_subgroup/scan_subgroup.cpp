@@ -13,7 +13,8 @@ Example scan_subgroup(unsigned wave_size) {
   for (uint32_t first = 0; first < kCount; first += kGroup)
     std::inclusive_scan(input.begin() + first, input.begin() + first + kGroup, expected.begin() + first);
   for (uint32_t first = 0; first < kCount; first += wave_size)
-    maximum.push_back(*std::max_element(input.begin() + first, input.begin() + first + wave_size));
+    maximum.insert(maximum.end(), wave_size,
+                   *std::max_element(input.begin() + first, input.begin() + first + wave_size));
 
   Example example{.name = "scan_subgroup", .source = "scan_subgroup/scan_subgroup.cl"};
   const Argument buffer_input = example.add_buffer(input),

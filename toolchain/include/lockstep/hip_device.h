@@ -173,13 +173,21 @@ LOCKSTEP_DEVICE uint __lane_id() {
              : __builtin_amdgcn_mbcnt_lo(~0u, 0);
 }
 namespace lockstep_hip {
+// ds_bpermute reaches only the 32 lanes of the reader's half (guide 12.5.2): in waves of 64 the other half is
+// brought over first.
+LOCKSTEP_DEVICE int read_word(int word, int lane) {
+  const int same_half = __builtin_amdgcn_ds_bpermute(lane << 2, word);
+  if (__builtin_amdgcn_wavefrontsize() == 32) return same_half;
+  const int other_half = __builtin_amdgcn_ds_bpermute(lane << 2, __builtin_amdgcn_permlane64(word));
+  return ((lane ^ (int)__lane_id()) & 32) ? other_half : same_half;
+}
 template <class T>
 LOCKSTEP_DEVICE T read_lane(T value, int lane) {
   static_assert(sizeof(T) <= 8, "lane exchange takes values of up to 8 bytes");
   int words[2] = {0, 0};
   __builtin_memcpy(words, &value, sizeof(T));
-  words[0] = __builtin_amdgcn_ds_bpermute(lane << 2, words[0]);
-  if constexpr (sizeof(T) > 4) words[1] = __builtin_amdgcn_ds_bpermute(lane << 2, words[1]);
+  words[0] = read_word(words[0], lane);
+  if constexpr (sizeof(T) > 4) words[1] = read_word(words[1], lane);
   __builtin_memcpy(&value, words, sizeof(T));
   return value;
 }
@@ -337,7 +345,8 @@ LOCKSTEP_DEVICE void abort() {
   }
 LOCKSTEP_MATH_1(sin)
 LOCKSTEP_MATH_1(cos)
-LOCKSTEP_MATH_1(tan) LOCKSTEP_MATH_1(sinpi) LOCKSTEP_MATH_1(cospi) LOCKSTEP_MATH_1(asin) LOCKSTEP_MATH_1(acos)
+LOCKSTEP_MATH_1(tan)
+LOCKSTEP_MATH_1(sinpi) LOCKSTEP_MATH_1(cospi) LOCKSTEP_MATH_1(asin) LOCKSTEP_MATH_1(acos)
     LOCKSTEP_MATH_1(atan) LOCKSTEP_MATH_1(sinh) LOCKSTEP_MATH_1(cosh) LOCKSTEP_MATH_1(tanh)
         LOCKSTEP_MATH_1(asinh) LOCKSTEP_MATH_1(acosh) LOCKSTEP_MATH_1(atanh) LOCKSTEP_MATH_1(exp)
             LOCKSTEP_MATH_1(exp2) LOCKSTEP_MATH_1(exp10) LOCKSTEP_MATH_1(expm1) LOCKSTEP_MATH_1(log)
