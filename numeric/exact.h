@@ -68,11 +68,12 @@
   X(cvt_f32_f64, F64, F32)            \
   X(cvt_f32_i32, I32, F32) X(cvt_f32_u32, U32, F32) X(cvt_f16_i16, I16, F16) X(cvt_f16_u16, U16, F16)
 // Lane by lane, for what the vector forms of transcendental_f32.h do not cover.
-#define LOCKSTEP_EXACT_TRANSCENDENTALS(X)                                                        \
-  X(rcp_f32, F32, F32)                                                                           \
-  X(rsq_f32, F32, F32)                                                                           \
-  X(sqrt_f32, F32, F32) X(exp2_f32, F32, F32) X(exp2_to_odd_f32, F32, F32) X(log2_f32, F32, F32) \
-      X(sin_f32, F32, F32) X(cos_f32, F32, F32)
+#define LOCKSTEP_EXACT_TRANSCENDENTALS(X) \
+  X(rcp_f32, F32, F32)                    \
+  X(rsq_f32, F32, F32)                    \
+  X(sqrt_f32, F32, F32)                   \
+  X(exp2_f32, F32, F32)                   \
+  X(exp2_to_odd_f32, F32, F32) X(log2_f32, F32, F32) X(sin_f32, F32, F32) X(cos_f32, F32, F32)
 
 LOCKSTEP_EXACT_UNARY(LOCKSTEP_DECLARE_UNARY, f32, F32)
 LOCKSTEP_EXACT_UNARY(LOCKSTEP_DECLARE_UNARY, f64, F64)
@@ -95,7 +96,14 @@ extern "C" LOCKSTEP_COLD void lockstep_exact_div_fmas_f64(const lockstep::F64* a
 extern "C" LOCKSTEP_COLD void lockstep_exact_trig_preop_f64(const lockstep::F64* x,
                                                             const lockstep::U32* segment,
                                                             lockstep::F64* result);
+// Adds what the lists say to the significands of the lanes set in `lanes` (see transcendental_f32.h).
+extern "C" LOCKSTEP_COLD void lockstep_correct_rcp(const lockstep::U32* key, uint32_t lanes,
+                                                   lockstep::I32* significand);
+extern "C" LOCKSTEP_COLD void lockstep_correct_rsq(const lockstep::U32* key, uint32_t lanes,
+                                                   lockstep::I32* significand);
 #define LOCKSTEP_EXACT_OTHERS(X) \
+  X(lockstep_correct_rcp)        \
+  X(lockstep_correct_rsq)        \
   X(lockstep_exact_div_fmas_f32) X(lockstep_exact_div_fmas_f64) X(lockstep_exact_trig_preop_f64)
 
 namespace lockstep::numeric {

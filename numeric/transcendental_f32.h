@@ -1,28 +1,283 @@
-// The F32 transcendental functions on chunks, without regard to MODE: NaNs come back as they are.
+// The F32 transcendental functions on chunks, without regard to MODE: NaNs come back as they are. Each gives
+// the bits of transcendental_reference.h, which tests prove over all significands (exp2, log2: over all
+// fractions).
+//
+// The reference works in 64-bit integers. Here its 24-bit products live in floats: a product rounded to 24
+// bits is a float multiplication, one rounded on a fixed grid is a fused multiply-add that adds and then
+// takes off a power of two.
 #pragma once
 
 #include "numeric/exact.h"
-#include "numeric/lanes.h"
+#include "numeric/format.h"
+#include "numeric/transcendental_tables.h"
 
 namespace lockstep::numeric {
 
+namespace detail {
+
+// A row with its coefficients scaled as the vector code wants them; 16 bytes, so that a lane loads it at
+// once.
+struct alignas(16) Row {
+  int32_t c;
+  float l;
+  float q;
+  float k;
+};
+template <unsigned count>
+struct Rows {
+  Row row[count];
+};
+template <unsigned count>
+constexpr Rows<count> scaled_rows(const Coefficients (&from)[count], int c, float l, float q, float k) {
+  Rows<count> rows{};
+  for (unsigned i = 0; i < count; ++i) {
+    rows.row[i] = {from[i].c * c, static_cast<float>(from[i].l) * l, static_cast<float>(from[i].q) * q,
+                   static_cast<float>(from[i].k) * k};
+  }
+  return rows;
+}
+
+inline constexpr Rows<32> kRcpScaled = scaled_rows(kRcpRows, 16, 0x1p-14f, 0x1p-32f, 0x1p-50f);
+inline constexpr Rows<64> kRsqScaled = scaled_rows(kRsqRows, 1, 0x1p-13f, 0x1p-31f, 0x1p-49f);
+inline constexpr Rows<32> kSqrtScaled = scaled_rows(kSqrtRows, 8, 0x1p-17f, 0x1p8f, 0x1p-10f);
+inline constexpr Rows<32> kExpScaled = scaled_rows(kExpRows, 1, 0x1p-23f, 1.0f, 0x1p-7f);
+inline constexpr Rows<33> kLogScaled = scaled_rows(kLogRows, 1, 1.0f, 1.0f, 0x1p-22f);
+
+struct RowChunk {
+  I32 c;
+  F32 l;
+  F32 q;
+  F32 k;
+};
+
+using I32x4 = int32_t __attribute__((ext_vector_type(4)));
+using I32x8 = int32_t __attribute__((ext_vector_type(8)));
+
+// Four by four transposition in both halves of eight lanes.
+struct RowsOfEight {
+  I32x8 c, l, q, k;
+};
+LOCKSTEP_INLINE RowsOfEight transpose_rows(I32x4 r0, I32x4 r1, I32x4 r2, I32x4 r3, I32x4 r4, I32x4 r5,
+                                           I32x4 r6, I32x4 r7) {
+  const I32x8 a = __builtin_shufflevector(r0, r4, 0, 1, 2, 3, 4, 5, 6, 7);
+  const I32x8 b = __builtin_shufflevector(r1, r5, 0, 1, 2, 3, 4, 5, 6, 7);
+  const I32x8 c = __builtin_shufflevector(r2, r6, 0, 1, 2, 3, 4, 5, 6, 7);
+  const I32x8 d = __builtin_shufflevector(r3, r7, 0, 1, 2, 3, 4, 5, 6, 7);
+  const I32x8 ab_low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
+  const I32x8 ab_high = __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+  const I32x8 cd_low = __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13);
+  const I32x8 cd_high = __builtin_shufflevector(c, d, 2, 10, 3, 11, 6, 14, 7, 15);
+  return {__builtin_shufflevector(ab_low, cd_low, 0, 1, 8, 9, 4, 5, 12, 13),
+          __builtin_shufflevector(ab_low, cd_low, 2, 3, 10, 11, 6, 7, 14, 15),
+          __builtin_shufflevector(ab_high, cd_high, 0, 1, 8, 9, 4, 5, 12, 13),
+          __builtin_shufflevector(ab_high, cd_high, 2, 3, 10, 11, 6, 7, 14, 15)};
+}
+LOCKSTEP_INLINE I32 join_eights(I32x8 low, I32x8 high) {
+  return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
+template <unsigned count>
+LOCKSTEP_INLINE RowChunk load_rows(const Rows<count>& table, U32 index) {
+  const U32 offset = index * unsigned{sizeof(Row)};
+  const char* const start = reinterpret_cast<const char*>(&table);
+  const auto at = [&](unsigned lane) __attribute__((always_inline)) {
+    return *reinterpret_cast<const I32x4*>(start + offset[lane]);
+  };
+  const RowsOfEight low = transpose_rows(at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7));
+  const RowsOfEight high = transpose_rows(at(8), at(9), at(10), at(11), at(12), at(13), at(14), at(15));
+  return {join_eights(low.c, high.c), bits_as<F32>(join_eights(low.l, high.l)),
+          bits_as<F32>(join_eights(low.q, high.q)), bits_as<F32>(join_eights(low.k, high.k))};
+}
+
+LOCKSTEP_INLINE F32 to_float(U32 x) {
+  return convert<F32>(bits_as<I32>(x));
+}
+
+// a * b to 24 significant bits, but to no finer grid than that of `grid`, a power of two with the unit as its
+// last bit.
+LOCKSTEP_INLINE F32 product_on_grid(F32 a, F32 b, float grid) {
+  const F32 product = a * b;
+  return product >= grid ? product : __builtin_elementwise_fma(a, b, F32(grid)) - grid;
+}
+// a * b to the nearest integer, for products below 2^22.
+LOCKSTEP_INLINE F32 product_to_integer(F32 a, F32 b) {
+  return __builtin_elementwise_fma(a, b, F32(0x1.8p23f)) - 0x1.8p23f;
+}
+// a * a * scale rounded down to an integer below 2^24; scale is a power of two.
+LOCKSTEP_INLINE F32 square_rounded_down(F32 a, float scale) {
+  const F32 scaled = a * scale;
+  const F32 whole = __builtin_elementwise_trunc(scaled * a);
+  const F32 rest = __builtin_elementwise_fma(scaled, a, -whole);
+  return rest < 0.0f ? whole - 1.0f : whole;
+}
+
+// What RCP and RSQ share: the sum of their terms before the last rounding, in units of 2^-`bits` of the
+// result's last place. It is right but for some thousand significands, which are near a rounding border and
+// listed.
+LOCKSTEP_INLINE I32 rcp_sum(U32 key) {
+  const RowChunk row = load_rows(kRcpScaled, key >> 18);
+  const F32 f = to_float(key & 0x3ffff);
+  const F32 g = to_float(key & 0x3fffe);
+  const I32 linear = convert<I32>(product_on_grid(row.l, f, 0x1p23f));
+  const F32 quadratic = __builtin_elementwise_fma(-row.k, f, row.q) * (g * g);
+  return row.c + 32 - linear + 2 * convert<I32>(quadratic * 0.5f);
+}
+LOCKSTEP_INLINE I32 rsq_sum(U32 key) {
+  const RowChunk row = load_rows(kRsqScaled, key >> 18);
+  const F32 f = to_float(key & 0x3ffff);
+  const F32 g = to_float(key & 0x3fffe);
+  const I32 linear = convert<I32>(product_on_grid(row.l, f, 0x1p23f));
+  const F32 quadratic = __builtin_elementwise_fma(-row.k, f, row.q) * (g * g);
+  // 32 * c needs 32 bits, so it is the upper part of an unsigned sum.
+  return bits_as<I32>((bits_as<U32>(row.c) << 5) + 64 - bits_as<U32>(linear) +
+                      bits_as<U32>(4 * convert<I32>(quadratic * 0.25f)));
+}
+
+// 24 bits of the root of key / 2^23 in [1, 4).
+LOCKSTEP_INLINE I32 sqrt_significand(U32 key) {
+  const RowChunk row = load_rows(kSqrtScaled, key >> 19);
+  const F32 t = to_float(key & 0x7ffff);
+  const I32 linear = convert<I32>(product_on_grid(row.l, t, 0x1p22f));
+  const F32 inner = row.q - product_to_integer(row.k, t + 0.5f);
+  const F32 square = square_rounded_down(to_float(key & 0x7fffc), 0x1p-14f);
+  const I32 quadratic = convert<I32>(product_on_grid(inner * 0x1p-23f, square, 0x1p23f));
+  const I32 sum = row.c + linear + (-quadratic >> 7) + 16;
+  const I32 rounded = sum >> 5;
+  // Nearest even: an exact half was rounded up.
+  const I32 tie = ((sum & 31) | (quadratic & 127)) == 0;
+  return rounded & ~(tie & 1);
+}
+
+struct PowerChunk {
+  I32 whole;     // the integer part of the exponent
+  I32 high;      // the value in units of 2^-28
+  I32 low;       // eight bits more
+  I32 ordinary;  // lanes whose result is neither 1, 0, infinite nor NaN
+};
+LOCKSTEP_INLINE PowerChunk power_of_two_to(F32 x) {
+  const I32 size = magnitude(x);
+  const I32 negative = negative_lanes(x);
+  const I32 ordinary = (size >= 0x33800000) & (negative ? size <= 0x42fc0000 : size < 0x43000000);
+  const F32 safe = ordinary ? abs(x) : F32(1.0f);
+  const F32 floor = __builtin_elementwise_trunc(safe);
+  // Negative arguments are inverted bit by bit, not negated.
+  const I32 whole = convert<I32>(floor) ^ negative;
+  const U32 fraction = bits_as<U32>((convert<I32>((safe - floor) * 0x1p29f) ^ negative) & 0x1fffffff);
+  const RowChunk row = load_rows(kExpScaled, fraction >> 24);
+  const F32 f = to_float(fraction & 0xffffff);
+  const F32 a = to_float((fraction & 0xffffff) >> 6);
+  const I32 linear = convert<I32>(product_on_grid(row.l, f, 0x1p23f) * 0.5f);
+  // q + k * a rounded to an integer in one step: lifted to where floats are integers, if it is not there yet.
+  const F32 lift = row.q < 0x1p23f ? F32(0x1p23f) : F32(0.0f);
+  const F32 inner = __builtin_elementwise_fma(row.k, a, row.q + lift) - lift;
+  const F32 square = square_rounded_down(a, 0x1p-12f);
+  const I32 quadratic = convert<I32>(product_on_grid(inner * 0x1p-23f, square, 0x1p23f));
+  return {whole, row.c + linear + (quadratic >> 8), quadratic & 255, ordinary};
+}
+LOCKSTEP_INLINE F32 power_result(F32 x, PowerChunk power, I32 rounded) {
+  const I32 negative = negative_lanes(x);
+  const U32 result = bits_as<U32>(((power.whole + 126) << 23) + rounded);
+  const U32 extreme = negative ? U32(0) : U32(Layout<F32>::kInfinity);
+  const U32 other = magnitude(x) < 0x33800000 ? U32(Layout<F32>::kOne) : extreme;
+  return bits_as<F32>(nan_lanes(x) ? to_bits(x) : power.ordinary ? result : other);
+}
+
+}  // namespace detail
+
 LOCKSTEP_INLINE F32 rcp_f32(F32 x) {
-  return exact_rcp_f32(x, 0);
+  using L = Layout<F32>;
+  const I32 size = magnitude(x);
+  const U32 key = bits_as<U32>(size) & 0x7fffff;
+  const I32 sum = detail::rcp_sum(key);
+  I32 significand = sum >> 6;
+  const Mask doubtful = mask_of(((sum + 2) & 63) < 4);
+  if (any(doubtful)) lockstep_correct_rcp(&key, bits_from_mask(doubtful), &significand);
+  const I32 result = significand + (0x3e800000 + (127 << 23)) - (size & 0x7f800000);
+  // Denormal results are zeros, which also gives the result for infinities; denormal operands count as zero.
+  U32 bits = bits_as<U32>(result < int32_t{L::kMinNormal} ? I32(0) : result);
+  bits = size < int32_t{L::kMinNormal} ? U32(L::kInfinity) : bits;
+  bits |= to_bits(x) & L::kSign;
+  return bits_as<F32>(size > int32_t{L::kInfinity} ? to_bits(x) : bits);
 }
+
 LOCKSTEP_INLINE F32 rsq_f32(F32 x) {
-  return exact_rsq_f32(x, 0);
+  using L = Layout<F32>;
+  const I32 size = magnitude(x);
+  // The exponent's parity and the fraction; odd encoded exponents are even ones.
+  const U32 key = (bits_as<U32>(size) & 0xffffff) ^ 0x800000;
+  const I32 sum = detail::rsq_sum(key);
+  I32 significand = bits_as<I32>(bits_as<U32>(sum) >> 7);
+  const Mask doubtful = mask_of(((sum + 4) & 127) < 8);
+  if (any(doubtful)) lockstep_correct_rsq(&key, bits_from_mask(doubtful), &significand);
+  const I32 half_exponent = (((size >> 23) - 127) >> 1) << 23;
+  U32 bits = bits_as<U32>(significand + 0x3e800000 - half_exponent);
+  const I32 special =
+      (size < int32_t{L::kMinNormal}) | (bits_as<I32>(x) >= int32_t{L::kInfinity}) | negative_lanes(x);
+  if (__builtin_expect(any(mask_of(special)), false)) {
+    bits = negative_lanes(x) ? U32(L::kDefaultNan) : bits;
+    bits = to_bits(x) == L::kInfinity ? U32(0) : bits;
+    bits = size < int32_t{L::kMinNormal} ? (to_bits(x) & L::kSign) | L::kInfinity : bits;
+    bits = size > int32_t{L::kInfinity} ? to_bits(x) : bits;
+  }
+  return bits_as<F32>(bits);
 }
+
 LOCKSTEP_INLINE F32 sqrt_f32(F32 x) {
-  return exact_sqrt_f32(x, 0);
+  using L = Layout<F32>;
+  const I32 size = magnitude(x);
+  const U32 key = (bits_as<U32>(size) & 0xffffff) ^ 0x800000;
+  const I32 significand = detail::sqrt_significand(key);
+  const I32 half_exponent = ((size >> 23) - 127) >> 1;
+  U32 bits = bits_as<U32>(((half_exponent + 126) << 23) + significand);
+  const I32 special =
+      (size < int32_t{L::kMinNormal}) | (bits_as<I32>(x) >= int32_t{L::kInfinity}) | negative_lanes(x);
+  if (__builtin_expect(any(mask_of(special)), false)) {
+    bits = negative_lanes(x) ? U32(L::kDefaultNan) : bits;
+    bits = size < int32_t{L::kMinNormal} ? to_bits(x) & L::kSign : bits;
+    const I32 passes = (size > int32_t{L::kInfinity}) | (to_bits(x) == L::kInfinity);
+    bits = passes ? to_bits(x) : bits;
+  }
+  return bits_as<F32>(bits);
 }
+
 LOCKSTEP_INLINE F32 exp2_f32(F32 x) {
-  return exact_exp2_f32(x, 0);
+  const detail::PowerChunk power = detail::power_of_two_to(x);
+  // The value / 2^13, nearest even.
+  const I32 whole = power.high >> 5;
+  const I32 rest = ((power.high & 31) << 8) | power.low;
+  return detail::power_result(x, power, whole + ((rest + 4095 + (whole & 1)) >> 13));
 }
 LOCKSTEP_INLINE F32 exp2_to_odd_f32(F32 x) {
-  return exact_exp2_to_odd_f32(x, 0);
+  const detail::PowerChunk power = detail::power_of_two_to(x);
+  const I32 sticky = ((power.high & 31) | power.low) != 0;
+  return detail::power_result(x, power, (power.high >> 5) | (sticky & 1));
 }
+
 LOCKSTEP_INLINE F32 log2_f32(F32 x) {
-  return exact_log2_f32(x, 0);
+  using L = Layout<F32>;
+  const I32 bits = bits_as<I32>(x);
+  const U32 d = to_bits(x) & 0x3ffff;
+  const U32 interval = (to_bits(x) >> 18) & 31;
+  const I32 has_own_row = (interval == 1) & (d >= 0x20000);
+  const U32 index = has_own_row ? U32(32) : interval;
+  const detail::RowChunk row = detail::load_rows(detail::kLogScaled, index);
+  const F32 distance = detail::to_float(d);
+  // 42 bits of product, of which 26 remain: exact in F64.
+  const I32 linear = convert<I32>(convert<F64>(row.l) * (convert<F64>(distance) * 0x1p-16));
+  const F32 inner = row.q - detail::product_to_integer(row.k, distance * 2.0f + 1.0f);
+  const F32 square = detail::square_rounded_down(distance, 0x1p-12f);
+  const F32 quadratic = detail::product_on_grid(inner * 0x1p-23f, square, 0x1p23f);
+  // At most 43 bits: exact in F64, then rounded toward minus infinity.
+  const F64 exponent = convert<F64>((magnitude(x) >> 23) - 127);
+  const F64 sum = exponent + (convert<F64>(row.c + linear) * 0x1p-30 - convert<F64>(quadratic) * 0x1p-35);
+  const F32 nearest = convert<F32>(sum);
+  const I32 above = convert<I32>(convert<F64>(nearest) > sum);
+  const I32 downward = bits_as<I32>(nearest) + (above & (bits_as<I32>(nearest) < 0 ? I32(1) : I32(-1)));
+  F32 result = bits_as<F32>(downward);
+  const I32 special = (bits < int32_t{L::kMinNormal}) | (bits >= int32_t{L::kInfinity}) |
+                      ((bits >= 0x3f7c0000) & (bits < 0x3f840000));
+  if (__builtin_expect(any(mask_of(special)), false)) result = special ? exact_log2_f32(x, 0) : result;
+  return result;
 }
 
 // `mode` of the sine and cosine: bit 4 keeps denormal inputs, bit 5 denormal results, as in MODE.
