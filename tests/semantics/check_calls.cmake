@@ -1,0 +1,17 @@
+# cmake -DNM=llvm-nm-19 -DOBJECT=file.o -P check_calls.cmake
+# Bodies must not need libm or the compiler's run-time library: the translator could not resolve those calls.
+execute_process(COMMAND ${NM} -u ${OBJECT} OUTPUT_VARIABLE undefined RESULT_VARIABLE status)
+if(status)
+  message(FATAL_ERROR "${NM} cannot read ${OBJECT}")
+endif()
+string(REGEX MATCHALL "[^ \n]+\n" symbols "${undefined}")
+set(foreign "")
+foreach(symbol IN LISTS symbols)
+  string(STRIP "${symbol}" symbol)
+  if(NOT symbol MATCHES "^(lockstep_|mem(cpy|set|move)$|_GLOBAL_OFFSET_TABLE_$)")
+    list(APPEND foreign ${symbol})
+  endif()
+endforeach()
+if(foreign)
+  message(FATAL_ERROR "vector bodies call what is not ours: ${foreign}")
+endif()
