@@ -5,6 +5,9 @@
 
 namespace lockstep::semantics {
 
+// The bytes of a chunk of U32.
+using U8x64 = uint8_t __attribute__((ext_vector_type(64)));
+
 // Signed addition wraps here; on vectors of signed elements clang would assume that it does not.
 LOCKSTEP_INLINE I32 wrapping_add(I32 a, I32 b) {
   return bits_as<I32>(bits_as<U32>(a) + bits_as<U32>(b));

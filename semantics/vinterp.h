@@ -27,6 +27,7 @@ LOCKSTEP_INLINE F32 first_pass(F16 p10, F32 i, F16 p0, Mode mode) {
   return numeric::fma(numeric::f16_to_f32(of_quad_lane<1>(p10), mode), i,
                       numeric::f16_to_f32(of_quad_lane<0>(p0), mode), mode);
 }
+// Rounded to single and then to half, as the guide writes it (open: hardware might round once).
 template <class Mode>
 LOCKSTEP_INLINE F16 second_pass(F16 p20, F32 j, F32 sum, Mode mode) {
   return numeric::f32_to_f16(numeric::fma(numeric::f16_to_f32(of_quad_lane<2>(p20), mode), j, sum, mode),

@@ -1,6 +1,8 @@
 // Shifts, bit fields and byte selection that exist only as VOP3 (guide 16.12).
 #pragma once
 
+#include <utility>
+
 #include "semantics/integer.h"
 
 namespace lockstep::semantics {
@@ -93,22 +95,28 @@ struct v_alignbyte_b32 {
 // 0xff.
 struct v_perm_b32 {
   LOCKSTEP_BODY U32 eval(U32 high, U32 low, U32 selectors) {
-    return pick<0>(high, low, selectors) | pick<8>(high, low, selectors) | pick<16>(high, low, selectors) |
-           pick<24>(high, low, selectors);
+    const U8x64 selector = bits_as<U8x64>(selectors), zero = 0, ones = 0xff;
+    const auto odd = (selector & 1) != 0, two = (selector & 2) != 0;
+    const U8x64 low_1 = spread<1>(low), low_3 = spread<3>(low);
+    const U8x64 high_1 = spread<1>(high), high_3 = spread<3>(high);
+    const U8x64 of_low = two ? (odd ? low_3 : spread<2>(low)) : (odd ? low_1 : spread<0>(low));
+    const U8x64 of_high = two ? (odd ? high_3 : spread<2>(high)) : (odd ? high_1 : spread<0>(high));
+    const U8x64 byte = (selector & 4) != 0 ? of_high : of_low;
+    const U8x64 signed_byte = two ? (odd ? high_3 : high_1) : (odd ? low_3 : low_1);
+    const U8x64 sign = signed_byte >= 0x80 ? ones : zero;
+    const U8x64 constant = selector == 12 ? zero : ones;
+    return bits_as<U32>(selector < 8 ? byte : selector < 12 ? sign : constant);
   }
 
  private:
-  template <unsigned position>
-  LOCKSTEP_BODY U32 pick(U32 high, U32 low, U32 selectors) {
-    const U32 selector = selectors >> position & 0xffu;
-    const U32 zero = 0, ones = 0xff;
-    const U32 byte = ((selector & 4u) != 0 ? high : low) >> ((selector & 3u) << 3) & 0xffu;
-    // Moves bit 15 (even selector) or 31 (odd) to the top, and spreads it.
-    const U32 signed_word = ((selector & 2u) != 0 ? high : low) << ((~selector & 1u) << 4);
-    const U32 sign = bits_as<U32>(bits_as<I32>(signed_word) >> 31) & 0xffu;
-    const U32 constant = selector == 12u ? zero : ones;
-    const U32 picked = selector < 8u ? byte : selector < 12u ? sign : constant;
-    return picked << position;
+  // One byte of each lane in all four bytes of the lane.
+  template <unsigned byte>
+  LOCKSTEP_BODY U8x64 spread(U32 value) {
+    return spread<byte>(bits_as<U8x64>(value), std::make_index_sequence<sizeof(U8x64)>{});
+  }
+  template <unsigned byte, size_t... i>
+  LOCKSTEP_BODY U8x64 spread(U8x64 value, std::index_sequence<i...>) {
+    return __builtin_shufflevector(value, value, (i / 4 * 4 + byte)...);
   }
 };
 

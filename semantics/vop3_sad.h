@@ -5,8 +5,6 @@
 
 namespace lockstep::semantics {
 
-using U8x64 = uint8_t __attribute__((ext_vector_type(64)));
-
 // |a - b| of each byte.
 LOCKSTEP_INLINE U32 byte_differences(U32 a, U32 b) {
   const U8x64 x = bits_as<U8x64>(a), y = bits_as<U8x64>(b);
