@@ -62,7 +62,7 @@ inline uint64_t scratch_address(const Wave* wave, uint32_t offset, unsigned lane
 
 // Byte by byte, because an unaligned element is not contiguous there. False if out of range.
 template <class Element, bool is_load>
-bool access_scratch_lane(const Operation* op, Wave* wave, unsigned lane, uint32_t offset) {
+static bool access_scratch_lane(const Operation* op, Wave* wave, unsigned lane, uint32_t offset) {
   if (offset > wave->scratch_bytes || wave->scratch_bytes - offset < Element::bytes) return false;
   std::byte bytes[Element::bytes];
   if constexpr (!is_load) store_lane<Element>(wave, op->source[1], lane, bytes);
@@ -79,7 +79,7 @@ bool access_scratch_lane(const Operation* op, Wave* wave, unsigned lane, uint32_
 
 // A FLAT access that an aperture sends to LDS or scratch. False if out of range.
 template <class Element, bool is_load>
-bool access_aperture(const Operation* op, Wave* wave, unsigned lane, uint64_t address) {
+static bool access_aperture(const Operation* op, Wave* wave, unsigned lane, uint64_t address) {
   const uint32_t offset = static_cast<uint32_t>(address);
   if (in_private_aperture(address)) return access_scratch_lane<Element, is_load>(op, wave, lane, offset);
   if (offset > wave->lds_bytes || wave->lds_bytes - offset < Element::bytes) return false;

@@ -9,27 +9,46 @@ namespace lockstep::interpreter {
 
 HostTarget best_host_target() {
   __builtin_cpu_init();
+#if LOCKSTEP_HAS_V4
   if (__builtin_cpu_supports("x86-64-v4")) return HostTarget::x86_64_v4;
+#endif
   if (__builtin_cpu_supports("x86-64-v3")) return HostTarget::x86_64_v3;
   throw std::runtime_error("this processor is too old: Lockstep needs AVX2, FMA and F16C (x86-64-v3)");
 }
 
-const HandlerTable& handlers(HostTarget target) {
+namespace {
+
+#define LOCKSTEP_CALL_PLAIN(family) register_##family##_any(table);
 #define LOCKSTEP_CALL_V3(family) register_##family##_v3(table);
 #define LOCKSTEP_CALL_V4(family) register_##family##_v4(table);
+
+HandlerTable make_table_v3() {
+  HandlerTable table;
+  LOCKSTEP_PLAIN_FAMILIES(LOCKSTEP_CALL_PLAIN)
+  LOCKSTEP_VECTOR_FAMILIES(LOCKSTEP_CALL_V3)
+  return table;
+}
+
+#if LOCKSTEP_HAS_V4
+HandlerTable make_table_v4() {
+  HandlerTable table;
+  LOCKSTEP_PLAIN_FAMILIES(LOCKSTEP_CALL_PLAIN)
+  LOCKSTEP_VECTOR_FAMILIES(LOCKSTEP_CALL_V4)
+  return table;
+}
+#endif
+
+}  // namespace
+
+const HandlerTable& handlers(HostTarget target) {
+#if LOCKSTEP_HAS_V4
   if (target == HostTarget::x86_64_v4) {
-    static const HandlerTable table = [] {
-      HandlerTable table;
-      LOCKSTEP_FAMILIES(LOCKSTEP_CALL_V4)
-      return table;
-    }();
+    static const HandlerTable table = make_table_v4();
     return table;
   }
-  static const HandlerTable table = [] {
-    HandlerTable table;
-    LOCKSTEP_FAMILIES(LOCKSTEP_CALL_V3)
-    return table;
-  }();
+#endif
+  if (target != HostTarget::x86_64_v3) throw std::invalid_argument("this build has no AVX-512 handlers");
+  static const HandlerTable table = make_table_v3();
   return table;
 }
 

@@ -1,5 +1,7 @@
-// The functions that fill a HandlerTable. Each handler file is compiled once for every host instruction set
-// (LOCKSTEP_HOST is v3 or v4: x86-64 micro-architecture levels), so its entry point carries that in its name.
+// The functions that fill a HandlerTable, one for each handler file. Files with vector code are compiled once for every
+// host instruction set (LOCKSTEP_HOST is v3 or v4: x86-64 micro-architecture levels), the others once (any); the entry
+// point carries that in its name. Everything else in a handler file has internal linkage, so that the linker never
+// merges copies made for different hosts (tests/engine/interpreter checks it).
 #pragma once
 
 #include "engine/interpreter/handlers.h"
@@ -10,17 +12,17 @@
 
 namespace lockstep::interpreter {
 
-#define LOCKSTEP_FAMILIES(X)                                                                           \
-  X(scalar)                                                                                            \
-  X(control)                                                                                           \
-  X(scalar_memory)                                                                                     \
-  X(vop1) X(vop2) X(vopc) X(vop3) X(vop3p) X(vinterp) X(cross_lane) X(data_share) X(atomics) X(buffer) \
-      X(flat)
+#define LOCKSTEP_PLAIN_FAMILIES(X) X(scalar) X(control) X(scalar_memory) X(atomics) X(buffer)
+#define LOCKSTEP_VECTOR_FAMILIES(X) \
+  X(vop1) X(vop2) X(vopc) X(vop3) X(vop3p) X(vinterp) X(cross_lane) X(data_share) X(flat)
 
-#define LOCKSTEP_DECLARE(family)                    \
+#define LOCKSTEP_DECLARE_PLAIN(family) void register_##family##_any(HandlerTable& table);
+#define LOCKSTEP_DECLARE_VECTOR(family)             \
   void register_##family##_v3(HandlerTable& table); \
   void register_##family##_v4(HandlerTable& table);
-LOCKSTEP_FAMILIES(LOCKSTEP_DECLARE)
-#undef LOCKSTEP_DECLARE
+LOCKSTEP_PLAIN_FAMILIES(LOCKSTEP_DECLARE_PLAIN)
+LOCKSTEP_VECTOR_FAMILIES(LOCKSTEP_DECLARE_VECTOR)
+#undef LOCKSTEP_DECLARE_PLAIN
+#undef LOCKSTEP_DECLARE_VECTOR
 
 }  // namespace lockstep::interpreter

@@ -14,6 +14,8 @@
 #include "semantics/body.h"
 
 namespace lockstep::interpreter {
+// Unnamed, because each handler file is compiled for several host instruction sets: the copies must never be merged.
+namespace {
 
 using semantics::Lanes;
 using semantics::Pair;
@@ -312,4 +314,5 @@ void add_valu(HandlerTable& table, isa::Opcode opcode) {
   }
 }
 
+}  // namespace
 }  // namespace lockstep::interpreter
