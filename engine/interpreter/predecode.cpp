@@ -70,8 +70,37 @@ void refused(const Operation* op, Wave* wave, int64_t budget) {
   raise(op, wave, budget, std::move(fault));
 }
 
+bool is_packed(Type type) {
+  return type == Type::pk_b16 || type == Type::pk_u16 || type == Type::pk_i16 || type == Type::pk_f16 ||
+         type == Type::pk_bf16;
+}
+
+bool is_float_constant(uint16_t number) {
+  return number >= isa::code::kFloatHalf && number <= isa::code::kInverseTwoPi;
+}
+
+// Float dot products and matrix products take no CLAMP and no OMOD (guide 7.2.3.1).
+bool ignores_output_modifiers(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::v_dot2_f32_f16:
+    case Opcode::v_dot2_f32_bf16:
+    case Opcode::v_dot2acc_f32_f16:
+    case Opcode::v_dot2_f16_f16:
+    case Opcode::v_dot2_bf16_bf16:
+    case Opcode::v_dual_dot2acc_f32_bf16:
+      return true;
+    default:
+      return false;
+  }
+}
+
 uint32_t flags_of(const isa::Operand& operand, const isa::Row& row) {
   uint32_t flags = 0;
+  // Packed operands outside VOP3P have no op_sel_hi: the high half feeds the high element.
+  if (is_packed(operand.type) && row.encoding != Encoding::vop3p) flags |= kHighHigh;
+  // A brain float's inline constant is the upper half of the f32 one, in both elements (guide 7.5.1).
+  if ((operand.type == Type::bf16 || operand.type == Type::pk_bf16) && is_float_constant(operand.code))
+    return flags | kHigh | kHighHigh | (operand.neg ? kNeg : 0) | (operand.neg_hi ? kNegHigh : 0);
   if (operand.abs && row.flags & isa::kCanAbs) flags |= kAbs;
   if (operand.neg) flags |= kNeg;
   if (operand.neg_hi) flags |= kNegHigh;
@@ -124,15 +153,15 @@ uint32_t Predecoder::scalar_source(const isa::Operand& operand, const isa::Instr
     return kScalarLiteral * 4;
   }
   if (number == code::kVccz || number == code::kExecz) reads_conditions_ = true;
-  const bool is_float_constant = number >= code::kFloatHalf && number <= code::kInverseTwoPi;
+  const bool float_constant = is_float_constant(number);
   if (is_64_bit(operand.type)) {
     if (number >= code::kInt0 && number <= code::kIntNegativeLast)
       return (kScalarWideInteger + 2u * (number - code::kInt0)) * 4;
-    if (is_float_constant && operand.type == Type::f64)
+    if (float_constant && operand.type == Type::f64)
       return (kScalarDouble + 2u * (number - code::kFloatHalf)) * 4;
     if (number >= code::kSharedBase && number <= code::kPrivateLimit)
       return (kScalarAperture + 2u * (number - code::kSharedBase)) * 4;
-    if (is_float_constant) {  // a 64-bit integer operand reads the 32-bit float pattern, zero-extended
+    if (float_constant) {  // a 64-bit integer operand reads the 32-bit float pattern, zero-extended
       op.literal = 0;
       const float values[] = {0.5f, -0.5f, 1.0f, -1.0f, 2.0f, -2.0f, 4.0f, -4.0f, 0.15915494f};
       uint32_t bits;
@@ -143,7 +172,7 @@ uint32_t Predecoder::scalar_source(const isa::Operand& operand, const isa::Instr
     }
     return (number & ~1u) * 4;  // SGPR pairs are even: the low bit is ignored (guide 3.3.1.3)
   }
-  if (is_f16(operand.type) && is_float_constant) return (kScalarHalf + (number - code::kFloatHalf)) * 4;
+  if (is_f16(operand.type) && float_constant) return (kScalarHalf + (number - code::kFloatHalf)) * 4;
   if (operand.type == Type::mask && program_.wave_size() == 64 && number < code::kInt0)
     return (number & ~1u) * 4;
   return number * 4u;
@@ -228,8 +257,11 @@ Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa
     if (op.flags & kDstHigh) op.source_flags |= kHigh << (8 * sources);
     ++sources;
   }
-  if (instruction.clamp) op.flags |= kClamp;
-  op.flags |= static_cast<uint8_t>(instruction.omod << kOmodShift);
+  if (row.opcode == Opcode::v_fma_mixhi_f16) op.flags |= kDstHigh;
+  if (!ignores_output_modifiers(row.base)) {
+    if (instruction.clamp) op.flags |= kClamp;
+    op.flags |= static_cast<uint8_t>(instruction.omod << kOmodShift);
+  }
 
   const bool plain_mode = program_.default_float_mode() || !handlers.takes_mode;
   const bool dpp = instruction.dpp != isa::Dpp::none;
@@ -250,6 +282,8 @@ Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa
 std::vector<Operation> Predecoder::vector_alu(const isa::Instruction& instruction) {
   Operation op = vector_half(instruction, *instruction.row, 0, instruction.operand_count);
   if (instruction.dpp == isa::Dpp::none) return {op};
+  if (instruction.dpp == isa::Dpp::dpp16 && !semantics::dpp16_row_shuffle(instruction.dpp_control).known)
+    return {refuse(instruction, FaultKind::illegal_instruction, "reserved DPP control")};
   // DPP rewrites source 0: a first operation gathers the lanes into an engine register.
   Operation gather = blank(instruction);
   gather.run = program_.table().dpp_gather;

@@ -14,7 +14,7 @@ namespace lockstep::interpreter {
 
 #define LOCKSTEP_PLAIN_FAMILIES(X) X(scalar) X(control) X(scalar_memory) X(atomics) X(buffer)
 #define LOCKSTEP_VECTOR_FAMILIES(X) \
-  X(vop1) X(vop2) X(vopc) X(vop3) X(vop3p) X(vinterp) X(cross_lane) X(data_share) X(flat)
+  X(vop1) X(vop2) X(vopc) X(vop3) X(vop3p) X(vinterp) X(wmma) X(cross_lane) X(data_share) X(flat)
 
 #define LOCKSTEP_DECLARE_PLAIN(family) void register_##family##_any(HandlerTable& table);
 #define LOCKSTEP_DECLARE_VECTOR(family)             \

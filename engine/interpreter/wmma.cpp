@@ -1,0 +1,84 @@
+// WMMA: matrix instructions over the whole wave (guide 7.9).
+#include "semantics/wmma.h"
+
+#include <algorithm>
+
+#include "engine/interpreter/memory_access.h"
+#include "engine/interpreter/registration.h"
+#include "numeric/float_mode.h"
+
+namespace lockstep::interpreter {
+namespace {
+
+using isa::Opcode;
+using semantics::SignBits;
+using semantics::WaveView;
+using semantics::WmmaModifiers;
+
+constexpr unsigned kRows = semantics::wmma::kSize;
+
+// C as 16 chunks: registers, or an inline constant in every lane.
+struct Addend {
+  const U32* rows;
+  U32 constant[kRows];
+
+  Addend(const Operation* op, Wave* wave) {
+    if (!(source_flags(op, 2) & kScalarSource)) {
+      rows = vgpr_chunk(wave, op->source[2], 0);
+      return;
+    }
+    std::fill(std::begin(constant), std::end(constant), U32(scalar_at(wave, op->source[2])));
+    rows = constant;
+  }
+};
+
+template <class Body>
+void float_wmma(const Operation* op, Wave* wave, int64_t budget) {
+  const Addend addend(op, wave);
+  WmmaModifiers modifiers;
+  for (unsigned i = 0; i < 3; ++i) {
+    if (source_flags(op, i) & kNeg) modifiers.neg |= static_cast<uint8_t>(1u << i);
+    if (source_flags(op, i) & kNegHigh) modifiers.neg_hi |= static_cast<uint8_t>(1u << i);
+  }
+  modifiers.high = op->instruction->op_sel >> 2 & 1;
+  const WaveView view{wave->chunks, wave->exec()};
+  const U32 *a = vgpr_chunk(wave, op->source[0], 0), *b = vgpr_chunk(wave, op->source[1], 0);
+  U32* destination = vgpr_chunk(wave, op->dst, 0);
+  U32 result[kRows];
+  std::copy_n(destination, kRows, result);
+  if ((wave->mode & kFloatModeMask) == kDefaultFloatMode)
+    Body::eval(view, a, b, addend.rows, result, modifiers, DefaultFloatMode{});
+  else
+    Body::eval(view, a, b, addend.rows, result, modifiers, RuntimeFloatMode{wave->mode});
+  std::copy_n(result, kRows, destination);
+  LOCKSTEP_NEXT();
+}
+
+template <class Body>
+void integer_wmma(const Operation* op, Wave* wave, int64_t budget) {
+  const Addend addend(op, wave);
+  const SignBits is_signed{(source_flags(op, 0) & kNeg) != 0, (source_flags(op, 1) & kNeg) != 0};
+  const WaveView view{wave->chunks, wave->exec()};
+  const U32 *a = vgpr_chunk(wave, op->source[0], 0), *b = vgpr_chunk(wave, op->source[1], 0);
+  U32 result[kRows];
+  if (op->instruction->clamp)
+    Body::saturated(view, a, b, addend.rows, result, is_signed);
+  else
+    Body::eval(view, a, b, addend.rows, result, is_signed);
+  std::copy_n(result, kRows, vgpr_chunk(wave, op->dst, 0));
+  LOCKSTEP_NEXT();
+}
+
+}  // namespace
+
+void LOCKSTEP_REGISTER(wmma)(HandlerTable& table) {
+  auto set = [&](Opcode opcode, Handler handler) { table.other[static_cast<size_t>(opcode)] = handler; };
+  set(Opcode::v_wmma_f32_16x16x16_f16, &float_wmma<semantics::v_wmma_f32_16x16x16_f16>);
+  set(Opcode::v_wmma_f32_16x16x16_bf16, &float_wmma<semantics::v_wmma_f32_16x16x16_bf16>);
+  set(Opcode::v_wmma_f16_16x16x16_f16, &float_wmma<semantics::v_wmma_f16_16x16x16_f16>);
+  set(Opcode::v_wmma_bf16_16x16x16_bf16, &float_wmma<semantics::v_wmma_bf16_16x16x16_bf16>);
+  set(Opcode::v_wmma_i32_16x16x16_iu8, &integer_wmma<semantics::v_wmma_i32_16x16x16_iu8>);
+  set(Opcode::v_wmma_i32_16x16x16_iu4, &integer_wmma<semantics::v_wmma_i32_16x16x16_iu4>);
+}
+
+}  // namespace lockstep::interpreter
