@@ -66,6 +66,12 @@ uint64_t pick(const Format& f, RuntimeFloatMode mode, uint64_t a, uint64_t b, bo
   return (order(f, a) < order(f, b)) == want_least ? a : b;
 }
 
+// FP16_OVFL: an overflow of finite operands gives the largest half.
+uint64_t saturated_half(const Format& to, RuntimeFloatMode mode, uint64_t result, bool finite_operands) {
+  const bool overflow = to.bits == 16 && to.magnitude(result) == to.infinity() && finite_operands;
+  return overflow && mode.fp16_overflow_clamps() ? result - 1 : result;
+}
+
 }  // namespace
 
 void decode(const Format& format, uint64_t bits, mpfr_ptr out) {
@@ -109,16 +115,21 @@ uint64_t calculate(const Format& from, const Format& to, RuntimeFloatMode mode,
                    std::initializer_list<uint64_t> operands, const Compute& compute) {
   static Number numbers[3];
   size_t count = 0;
+  bool finite = true;
   for (uint64_t operand : operands) {
     if (from.is_nan(operand)) return to.quieted(convert_nan(from, to, operand), mode);
     decode(from, from.flush_in(operand, mode), numbers[count++]);
   }
-  return rounded(to, mode, numbers, compute);
+  for (size_t i = 0; i < count; ++i) finite &= mpfr_number_p(static_cast<mpfr_ptr>(numbers[i])) != 0;
+  return saturated_half(to, mode, rounded(to, mode, numbers, compute), finite);
 }
 
 uint64_t round_integer(const Format& to, RuntimeFloatMode mode, int64_t value) {
-  return rounded(to, mode, nullptr,
-                 [&](mpfr_ptr r, Number*, mpfr_rnd_t rounding) { return mpfr_set_si(r, value, rounding); });
+  return saturated_half(
+      to, mode,
+      rounded(to, mode, nullptr,
+              [&](mpfr_ptr r, Number*, mpfr_rnd_t rounding) { return mpfr_set_si(r, value, rounding); }),
+      true);
 }
 
 uint64_t add(const Format& f, RuntimeFloatMode mode, uint64_t a, uint64_t b) {

@@ -8,12 +8,14 @@ namespace lockstep::semantics::testing {
 
 using FloatOracle = std::function<Expected(Operands, RuntimeFloatMode)>;
 
-// Bits of MODE: round F32 [1:0], round F16 and F64 [3:2], denormals [7:4], DX10_CLAMP [8], IEEE [9].
+// Bits of MODE: round F32 [1:0], round F16 and F64 [3:2], denormals [7:4], DX10_CLAMP [8], IEEE [9],
+// FP16_OVFL [23].
 inline constexpr uint32_t kEveryMode[] = {
-    0x3f0, 0x1f0, 0x300, 0x100,  // the default; IEEE off; no denormals
-    0x350, 0x3a0, 0x1a0,         // denormals only in, only out
-    0x3f5, 0x3fa, 0x3ff,         // toward plus infinity, minus infinity, zero
-    0x3c9, 0x136, 0x30f,         // mixtures
+    0x3f0,    0x1f0,    0x300, 0x100,  // the default; IEEE off; no denormals
+    0x350,    0x3a0,    0x1a0,         // denormals only in, only out
+    0x3f5,    0x3fa,    0x3ff,         // toward plus infinity, minus infinity, zero
+    0x3c9,    0x136,    0x30f,         // mixtures
+    0x8003f0, 0x8001af,                // FP16_OVFL
 };
 
 template <class Result, class... A, class... B>
