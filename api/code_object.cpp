@@ -61,8 +61,11 @@ std::unique_ptr<lockstep_code_object> from_bytes(std::span<const std::byte> byte
   return out;
 }
 
-toolchain::Options toolchain_options(const lockstep_compile_options& o) {
+toolchain::Options toolchain_options(toolchain::Language language, const lockstep_compile_options& o) {
   toolchain::Options out;
+  // Names of arguments, so that they can be given by name.
+  if (language == toolchain::Language::opencl) out.extra_flags.push_back("-cl-kernel-arg-info");
+  if (language == toolchain::Language::hip) out.extra_flags.push_back("-fhip-kernel-arg-name");
   if (o.target) out.processor = o.target;
   if (o.wave_size) out.wave_size = o.wave_size;
   if (o.code_object_version) out.code_object_version = o.code_object_version;
@@ -117,9 +120,9 @@ lockstep_status lockstep_code_object_open(const char* path, const lockstep_compi
     lockstep_compile_options options = with_defaults(given, lockstep_compile_options_init);
     if (auto language = toolchain::language_of(path)) {
       read_file(path);  // says what is wrong with the path in the same words for every kind of file
-      *out =
-          from_compiled(toolchain::compile_file(*language, path, toolchain_options(options)), path, options)
-              .release();
+      *out = from_compiled(toolchain::compile_file(*language, path, toolchain_options(*language, options)),
+                           path, options)
+                 .release();
       return;
     }
     *out = from_bytes(read_file(path), path, options).release();
@@ -147,10 +150,10 @@ lockstep_status lockstep_code_object_compile(lockstep_language language, const c
     std::string label = name ? name : "source";
     constexpr toolchain::Language kLanguages[] = {toolchain::Language::assembly, toolchain::Language::opencl,
                                                   toolchain::Language::hip};
-    *out =
-        from_compiled(toolchain::compile_text(kLanguages[language], text, label, toolchain_options(options)),
-                      label, options)
-            .release();
+    *out = from_compiled(toolchain::compile_text(kLanguages[language], text, label,
+                                                 toolchain_options(kLanguages[language], options)),
+                         label, options)
+               .release();
   });
 }
 

@@ -1,0 +1,52 @@
+// The subcommands and their options. Each returns the program's exit code; main.cpp reads the command line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockstep::cli {
+
+struct RunOptions {
+  std::string input;
+  std::string kernel;
+  std::string grid, groups, block;
+  std::vector<std::string> arguments, named_arguments;
+  std::vector<std::string> outputs, prints;
+  std::vector<std::string> flags;
+  uint32_t dynamic_lds = 0;
+  uint32_t wave = 0;
+  uint32_t wave_limit = 0;
+  uint32_t threads = 0;
+  uint32_t print_limit = 64;
+  uint64_t instruction_limit = 0;
+  uint32_t optimization = 2;
+  bool debug = false;
+  bool quiet = false;
+  std::string device;
+  std::string engine = "interpreter";
+};
+
+int run(const RunOptions& options);
+
+struct InfoOptions {
+  std::string input, kernel, device;
+  uint32_t wave = 0;
+  bool entries = false;
+};
+
+int info(const InfoOptions& options);
+
+struct DisasmOptions {
+  std::string input, kernel;
+  uint32_t wave = 32;
+  bool hex = false;
+  bool no_source = false;
+  bool bytes = false;
+};
+
+int disasm(const DisasmOptions& options);
+
+int list_devices();
+
+}  // namespace lockstep::cli

@@ -1,0 +1,28 @@
+// What all subcommands share.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace lockstep::cli {
+
+// Exit codes of the program.
+inline constexpr int kDone = 0, kFaulted = 1, kBadInput = 2, kInterrupted = 130;
+
+// Bad usage or input: the message is printed and the program ends with kBadInput.
+class UsageError : public std::runtime_error {
+ public:
+  template <class... T>
+  explicit UsageError(fmt::format_string<T...> format, T&&... values)
+      : std::runtime_error(fmt::format(format, std::forward<T>(values)...)) {}
+};
+
+// "1.5 M", "230 k", "12": three digits.
+std::string short_number(double value);
+std::string short_bytes(uint64_t bytes);
+
+}  // namespace lockstep::cli

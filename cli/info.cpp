@@ -1,0 +1,93 @@
+#include <memory>
+
+#include "api/lockstep.hpp"
+#include "cli/commands.h"
+#include "cli/common.h"
+
+namespace lockstep::cli {
+namespace {
+
+void print_kernel(const Kernel& kernel, const char* device) {
+  lockstep_kernel_info k = kernel.info();
+  fmt::print("\nkernel {}\n", k.name);
+  if (*k.language) fmt::print("  language   {}\n", k.language);
+  fmt::print("  wave       {} lanes, {} mode\n", k.wave_size, k.work_group_processor_mode ? "WGP" : "CU");
+  fmt::print("  code       0x{:x}", k.code_address);
+  if (k.code_bytes) fmt::print(", {} bytes", k.code_bytes);
+  fmt::print("\n  registers  {} VGPRs", k.vgprs);
+  if (k.sgprs) fmt::print(", {} SGPRs", k.sgprs);
+  if (k.vgpr_spills || k.sgpr_spills)
+    fmt::print(", spilled: {} VGPRs, {} SGPRs", k.vgpr_spills, k.sgpr_spills);
+  fmt::print("\n  LDS        {}\n", short_bytes(k.lds_bytes));
+  fmt::print("  scratch    {} a lane{}\n", short_bytes(k.scratch_bytes_per_lane),
+             k.dynamic_stack ? ", dynamic stack" : "");
+  const uint32_t* r = k.required_work_group_size;
+  if (r[0])
+    fmt::print("  work-group {} x {} x {} required\n", r[0], r[1], r[2]);
+  else if (k.max_work_group_size)
+    fmt::print("  work-group up to {} work-items\n", k.max_work_group_size);
+  uint32_t size = r[0]                    ? r[0] * r[1] * r[2]
+                  : k.max_work_group_size ? std::min(k.max_work_group_size, 256u)
+                                          : 256;
+  fmt::print("  occupancy  {} waves a SIMD (work-groups of {})\n", kernel.occupancy(device, size), size);
+  if (!k.has_metadata) {
+    fmt::print("  arguments  {}, not described by the code object\n", short_bytes(k.argument_bytes));
+    return;
+  }
+  fmt::print("  arguments  {}, {} in all with the hidden ones\n", k.argument_count,
+             short_bytes(k.argument_bytes));
+  int index = 0;
+  for (const lockstep_argument_info& a : kernel.arguments()) {
+    std::string notes;
+    if (*a.address_space) notes += fmt::format(" {}", a.address_space);
+    if (*a.access) notes += fmt::format(" {}", a.access);
+    if (a.is_const) notes += " const";
+    if (a.is_restrict) notes += " restrict";
+    if (a.is_volatile) notes += " volatile";
+    fmt::print("    {:<3} {:<16} {:<16} offset {:<4} size {:<4} {}{}\n", index++, *a.name ? a.name : "-",
+               *a.type_name ? a.type_name : "-", a.offset, a.size, a.kind_name, notes);
+  }
+}
+
+int list_entries(const std::string& path) {
+  check(lockstep_file_list(
+      path.c_str(),
+      [](void*, const lockstep_file_entry* e) {
+        fmt::print("{:<16} {:>10} bytes  {}  ({})\n", *e->target ? e->target : "host", e->bytes,
+                   *e->id ? e->id : "code object", e->where);
+      },
+      nullptr));
+  return kDone;
+}
+
+}  // namespace
+
+int info(const InfoOptions& o) {
+  if (o.entries) return list_entries(o.input);
+  const char* device = o.device.empty() ? nullptr : o.device.c_str();
+  lockstep_compile_options compile;
+  lockstep_compile_options_init(&compile);
+  compile.wave_size = o.wave;
+  std::string target = "gfx1100";
+  for (const lockstep_device_info& d : Device::models())
+    if (o.device == d.name) target = d.target;
+  compile.target = target.c_str();
+  CodeObject code = CodeObject::open(o.input, &compile);
+  std::vector<Kernel> kernels;
+  if (o.kernel.empty()) {
+    kernels = code.kernels();
+    for (const lockstep_image_info& i : code.images())
+      fmt::print("{}\n  AMDGPU code object v{} for {}, {} in the file, {} in memory{}\n", i.name, i.version,
+                 i.target, short_bytes(i.file_bytes), short_bytes(i.memory_bytes),
+                 i.has_debug_info ? ", with source lines" : "");
+  } else {
+    std::optional<Kernel> k = code.find_kernel(o.kernel);
+    if (!k) throw UsageError("{}: has no kernel '{}'", o.input, o.kernel);
+    kernels.push_back(*k);
+  }
+  for (const Kernel& k : kernels) print_kernel(k, device);
+  if (kernels.empty()) fmt::print("no kernels\n");
+  return kDone;
+}
+
+}  // namespace lockstep::cli

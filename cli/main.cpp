@@ -1,0 +1,178 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <memory>
+
+#include "api/lockstep.hpp"
+#include "cli/commands.h"
+#include "cli/common.h"
+
+namespace lockstep::cli {
+
+std::string short_number(double value) {
+  constexpr const char* kUnits[] = {"", " k", " M", " G", " T"};
+  int unit = 0;
+  while (value >= 999.5 && unit < 4) {
+    value /= 1000;
+    ++unit;
+  }
+  if (unit == 0) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.{}f}{}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, kUnits[unit]);
+}
+
+std::string short_bytes(uint64_t bytes) {
+  if (bytes % (1 << 20) == 0 && bytes) return fmt::format("{} MiB", bytes >> 20);
+  if (bytes % (1 << 10) == 0 && bytes) return fmt::format("{} KiB", bytes >> 10);
+  return fmt::format("{} bytes", bytes);
+}
+
+namespace {
+
+constexpr const char* kExamples =
+    "ARGUMENT, in the order of the kernel or as NAME=ARGUMENT ('lockstep info INPUT' lists them):\n"
+    "  i32:5  u64:0x10  f32:1.5  f16:0.5   scalar; 5 alone takes the type that the kernel names\n"
+    "  buf:f32[1024]   buf:f32[64x64]=1.5  zeros; all the same\n"
+    "  buf:u32[1024]=iota  =random:7       0, 1, 2, ...; random by seed\n"
+    "  buf:in.npy  buf:in.raw  buf:u32:in.raw   from a file\n"
+    "  local:4096                          bytes of a __local argument\n"
+    "  hex:0011ff                          bytes of a structure;  null: no buffer\n\n"
+    "Examples:\n"
+    "  lockstep run saxpy.cl --grid 1024 --block 256 u32:1024 f32:2 buf:f32[1024]=iota buf:f32[1024]=1 "
+    "--print 3\n"
+    "  lockstep run program --kernel scale --groups 16 --block 64 buf:in.npy f32:0.5 --out 0=out.npy\n"
+    "  lockstep run mandelbrot.cl --grid 1024,1024 --block 16,16 out=buf:u8[1024x1024x4] --out "
+    "out=picture.png\n"
+    "  lockstep run kernel.s --grid 32 --block 32";
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<RunOptions>();
+  CLI::App* sub = app.add_subcommand("run", "Run a kernel of a code object, HIP program, or source file");
+  sub->footer(kExamples);
+  sub->add_option(
+         "INPUT", o->input,
+         "code object, offload bundle, HIP executable; or source: assembly (.s), OpenCL C (.cl), HIP (.hip)")
+      ->required();
+  sub->add_option("ARGUMENT", o->arguments, "kernel arguments, see below");
+  sub->add_option("-k,--kernel", o->kernel, "kernel to run; needed if INPUT has several");
+  sub->add_option("-g,--grid", o->grid, "size in work-items, X[,Y[,Z]] (OpenCL's global size)");
+  sub->add_option("--groups", o->groups, "size in work-groups instead (HIP's grid)");
+  sub->add_option("-b,--block", o->block,
+                  "work-items of a work-group, X[,Y[,Z]] (up to 256,1,1 if not given)");
+  sub->add_option("-a,--arg", o->named_arguments, "an argument as NAME=ARGUMENT; may be repeated")
+      ->take_all()
+      ->expected(1);
+  sub->add_option("-o,--out", o->outputs,
+                  "write a buffer after the run: NAME=FILE (.npy, .png, else raw); may be repeated")
+      ->expected(1)
+      ->take_all();
+  sub->add_option("-p,--print", o->prints, "print a buffer after the run; may be repeated")
+      ->expected(1)
+      ->take_all();
+  sub->add_option("--print-limit", o->print_limit, "elements to print at most; 0: all")
+      ->capture_default_str();
+  sub->add_option("--lds", o->dynamic_lds, "bytes of dynamic LDS (HIP's third launch parameter)");
+  sub->add_option("-w,--wave", o->wave, "wave size to compile source for, or to insist on")
+      ->check(CLI::IsMember({32, 64}));
+  sub->add_option("-d,--device", o->device, "device model ('lockstep devices') or description file (.toml)");
+  sub->add_option("--engine", o->engine, "execution engine")
+      ->check(CLI::IsMember({"interpreter", "translator"}))
+      ->capture_default_str();
+  sub->add_option("-j,--threads", o->threads, "host threads; 0: all cores")->check(CLI::Range(0, 1024));
+  sub->add_option("-O,--optimize", o->optimization, "optimization level for source")
+      ->check(CLI::Range(0, 3))
+      ->capture_default_str();
+  sub->add_flag("--debug", o->debug, "compile source with line tables, so that a fault names its line");
+  sub->add_option("--flag", o->flags, "further flag for the compiler; may be repeated")
+      ->expected(1)
+      ->take_all();
+  sub->add_option("--instruction-limit", o->instruction_limit,
+                  "wave-instructions after which the run counts as hung");
+  sub->add_option("--wave-limit", o->wave_limit, "waves that a SIMD may hold at once");
+  sub->add_flag("-q,--quiet", o->quiet, "no progress, no summary, no compiler warnings");
+  sub->callback([o, &exit_code] { exit_code = run(*o); });
+}
+
+void add_info(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<InfoOptions>();
+  CLI::App* sub =
+      app.add_subcommand("info", "Show the kernels of a file: arguments, registers, LDS, scratch, occupancy");
+  sub->footer(
+      "Examples:\n"
+      "  lockstep info program.hsaco\n"
+      "  lockstep info program --entries          every code object in a HIP program, for all targets\n"
+      "  lockstep info saxpy.cl --wave 64 --device navi33");
+  sub->add_option("FILE", o->input, "code object, offload bundle, HIP executable, or source file")
+      ->required();
+  sub->add_option("-k,--kernel", o->kernel, "only this kernel");
+  sub->add_option("-d,--device", o->device, "device model for the occupancy ('lockstep devices')");
+  sub->add_option("-w,--wave", o->wave, "wave size to compile source for")->check(CLI::IsMember({32, 64}));
+  sub->add_flag("--entries", o->entries, "list what the file contains instead, for every target");
+  sub->callback([o, &exit_code] { exit_code = info(*o); });
+}
+
+void add_disasm(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<DisasmOptions>();
+  CLI::App* sub = app.add_subcommand("disasm", "Disassemble a file, or bytes from the standard input");
+  sub->footer(
+      "Examples:\n"
+      "  lockstep disasm program.hsaco --kernel saxpy\n"
+      "  lockstep disasm saxpy.cl                      source lines between the instructions\n"
+      "  echo 0x01,0x05,0x0a,0x06 | lockstep disasm --hex\n"
+      "With --hex each line gives one line: the instruction at its start, or 'invalid'.");
+  sub->add_option("FILE", o->input, "code object, offload bundle, HIP executable, or source file");
+  sub->add_option("-k,--kernel", o->kernel, "only this kernel");
+  sub->add_option("-w,--wave", o->wave, "wave size, of --hex and of source")
+      ->check(CLI::IsMember({32, 64}))
+      ->capture_default_str();
+  sub->add_flag("--hex", o->hex, "read lines of bytes, such as 0x01,0x05,0x0a,0x06, from the standard input");
+  sub->add_flag("--bytes", o->bytes, "show the bytes of each instruction");
+  sub->add_flag("--no-source", o->no_source, "leave source lines away");
+  sub->callback([o, &exit_code] { exit_code = disasm(*o); });
+}
+
+void add_devices(CLI::App& app, int& exit_code) {
+  CLI::App* sub = app.add_subcommand("devices", "List the devices that can be emulated");
+  sub->footer("Examples:\n  lockstep devices\n  lockstep run kernel.cl --device navi33 ...");
+  sub->callback([&exit_code] { exit_code = list_devices(); });
+}
+
+}  // namespace
+}  // namespace lockstep::cli
+
+int main(int argc, char** argv) {
+  using namespace lockstep::cli;
+  int exit_code = kDone;
+  CLI::App app(
+      "Lockstep runs AMD RDNA 3 (gfx11) GPU programs without the card.\n\n"
+      "Examples:\n"
+      "  lockstep run saxpy.cl --grid 1024 --block 256 u32:1024 f32:2 buf:x.npy buf:y.npy --out "
+      "y=result.npy\n"
+      "  lockstep info program.hsaco\n"
+      "  lockstep disasm kernel.s\n"
+      "  lockstep devices\n\n"
+      "Exit codes: 0 done, 1 the kernel faulted, 2 bad usage or input, 130 interrupted.",
+      "lockstep");
+  app.set_version_flag("--version", std::string("lockstep ") + lockstep_version());
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(36);
+  add_run(app, exit_code);
+  add_info(app, exit_code);
+  add_disasm(app, exit_code);
+  add_devices(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? kDone : kBadInput;
+  } catch (const lockstep::Error& e) {
+    fmt::print(stderr, "error: {}\n", e.what());
+    return e.status() == LOCKSTEP_FAULT ? kFaulted : kBadInput;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "error: {}\n", e.what());
+    return kBadInput;
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    fmt::print(stderr, "error: cannot write to the standard output\n");
+    return kBadInput;
+  }
+  return exit_code;
+}

@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <memory>
+
+#include "api/lockstep.hpp"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/progress.h"
+#include "cli/values.h"
+
+namespace lockstep::cli {
+namespace {
+
+Extent parse_extent(const std::string& text, const char* option) {
+  Extent out{1, 1, 1};
+  size_t begin = 0;
+  for (int axis = 0; axis < 4; ++axis) {
+    size_t end = std::min(text.find_first_of(",x", begin), text.size());
+    std::byte value[8]{};
+    if (axis == 3) throw UsageError("{} {}: has more than three dimensions", option, text);
+    try {
+      parse_number(std::string_view(text).substr(begin, end - begin), LOCKSTEP_U32, value);
+    } catch (const UsageError&) {
+      throw UsageError("{} {}: give one to three numbers, such as 1024 or 16,16", option, text);
+    }
+    std::memcpy(&out[axis], value, sizeof out[axis]);
+    if (out[axis] == 0)
+      throw UsageError("{} {}: a dimension of 0 has no work-items; every dimension is at least 1", option,
+                       text);
+    if (end == text.size()) return out;
+    begin = end + 1;
+  }
+  return out;
+}
+
+Kernel choose_kernel(const CodeObject& code, const RunOptions& o) {
+  std::vector<Kernel> all = code.kernels();
+  std::string names;
+  for (const Kernel& k : all) names += fmt::format("{}{}", names.empty() ? "" : ", ", k.info().name);
+  if (all.empty()) throw UsageError("{}: holds no kernel", o.input);
+  if (o.kernel.empty()) {
+    if (all.size() > 1)
+      throw UsageError("{}: holds {} kernels, choose one with --kernel: {}", o.input, all.size(), names);
+    return all[0];
+  }
+  std::optional<Kernel> found = code.find_kernel(o.kernel);
+  if (!found) throw UsageError("{}: has no kernel '{}'; it has {}", o.input, o.kernel, names);
+  return *found;
+}
+
+void choose_shape(const RunOptions& o, const lockstep_kernel_info& info, lockstep_dispatch_options& out) {
+  if (o.grid.empty() && o.groups.empty())
+    throw UsageError("no size is given: say --grid X,Y,Z (work-items) or --groups X,Y,Z (work-groups)");
+  if (!o.grid.empty() && !o.groups.empty())
+    throw UsageError("--grid (work-items) and --groups (work-groups) cannot both be given");
+  Extent grid = o.grid.empty() ? parse_extent(o.groups, "--groups") : parse_extent(o.grid, "--grid");
+  Extent block{1, 1, 1};
+  if (!o.block.empty()) {
+    block = parse_extent(o.block, "--block");
+  } else if (info.required_work_group_size[0]) {
+    std::copy_n(info.required_work_group_size, 3, block.begin());
+  } else {
+    uint32_t limit = info.max_work_group_size ? std::min(info.max_work_group_size, 256u) : 256u;
+    block[0] = o.grid.empty() ? limit : std::min(grid[0], limit);
+  }
+  for (int i = 0; i < 3; ++i) {
+    uint64_t items = o.grid.empty() ? uint64_t{grid[i]} * block[i] : grid[i];
+    if (items > UINT32_MAX)
+      throw UsageError("the grid has {} work-items in a dimension, the limit is {}", items, UINT32_MAX);
+    out.grid[i] = static_cast<uint32_t>(items);
+    out.block[i] = block[i];
+  }
+}
+
+void print_buffer(const NamedBuffer& b, uint32_t limit) {
+  size_t size = size_of_type(b.type), count = b.bytes().size() / size;
+  fmt::print("{}: {}{}\n", b.name, name_of_type(b.type), print_shape(b.shape));
+  size_t shown = limit ? std::min<size_t>(count, limit) : count;
+  size_t row = b.shape.size() > 1 ? std::min<size_t>(b.shape.back(), 16) : 16;
+  for (size_t i = 0; i < shown; ++i)
+    fmt::print("{}{}", print_number(b.bytes().data() + i * size, b.type),
+               (i + 1) % row == 0 || i + 1 == shown ? '\n' : ' ');
+  if (shown < count) fmt::print("... {} more (--print-limit 0 prints all)\n", count - shown);
+}
+
+struct Output {
+  std::string name, path;
+};
+
+std::vector<Output> parse_outputs(const std::vector<std::string>& texts) {
+  std::vector<Output> out;
+  for (const std::string& text : texts) {
+    size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
+      throw UsageError("--out {}: give ARGUMENT=FILE, such as y=result.npy", text);
+    out.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  }
+  return out;
+}
+
+void print_summary(const char* kernel, const lockstep_statistics& s) {
+  std::string groups = s.work_groups_done == s.work_groups
+                           ? fmt::format("{}", s.work_groups)
+                           : fmt::format("{} of {}", s.work_groups_done, s.work_groups);
+  fmt::print(stderr,
+             "{}: {} work-groups, {} waves, {} wave-instructions in {:.3f} s ({} wave-instructions/s)\n",
+             kernel, groups, s.waves, short_number(static_cast<double>(s.wave_instructions)), s.seconds,
+             short_number(s.seconds > 0 ? s.wave_instructions / s.seconds : 0));
+}
+
+}  // namespace
+
+int run(const RunOptions& o) {
+  lockstep_device_options device_options;
+  lockstep_device_options_init(&device_options);
+  if (!o.device.empty()) device_options.name = o.device.c_str();
+  device_options.engine = o.engine == "translator" ? LOCKSTEP_ENGINE_TRANSLATOR : LOCKSTEP_ENGINE_INTERPRETER;
+  device_options.threads = o.threads;
+  Device device(&device_options);
+
+  lockstep_compile_options compile;
+  lockstep_compile_options_init(&compile);
+  lockstep_device_info model = device.info();
+  compile.target = model.target;
+  compile.wave_size = o.wave;
+  compile.optimization = o.optimization;
+  compile.debug_info = o.debug;
+  std::vector<const char*> flags;
+  for (const std::string& f : o.flags) flags.push_back(f.c_str());
+  compile.flags = flags.data();
+  compile.flag_count = static_cast<uint32_t>(flags.size());
+  CodeObject code = CodeObject::open(o.input, &compile);
+  if (!o.quiet && *code.diagnostics()) fmt::print(stderr, "{}", code.diagnostics());
+
+  Kernel kernel = choose_kernel(code, o);
+  lockstep_kernel_info info = kernel.info();
+  if (o.wave && o.wave != info.wave_size)
+    throw UsageError(
+        "kernel '{}' is compiled for wave{}, not for wave{} (compile it again, or leave --wave away)",
+        info.name, info.wave_size, o.wave);
+  lockstep_dispatch_options dispatch;
+  lockstep_dispatch_options_init(&dispatch);
+  choose_shape(o, info, dispatch);
+  dispatch.dynamic_lds_bytes = o.dynamic_lds;
+  dispatch.instruction_limit = o.instruction_limit;
+  dispatch.wave_limit = o.wave_limit;
+
+  std::vector<Output> outputs = parse_outputs(o.outputs);
+  Arguments arguments(kernel);
+  ArgumentSetter setter(device, kernel, arguments);
+  std::vector<std::string> specifications = o.named_arguments;
+  specifications.insert(specifications.end(), o.arguments.begin(), o.arguments.end());
+  setter.set_all(specifications);
+  // A long run must not end with a wrong name for its result.
+  for (const Output& out : outputs) setter.buffer(out.name);
+  for (const std::string& name : o.prints) setter.buffer(name);
+
+  lockstep_statistics statistics{};
+  statistics.struct_size = sizeof statistics;
+  lockstep_status status;
+  {
+    ProgressLine progress(o.quiet);
+    progress.connect(dispatch);
+    status = lockstep_dispatch(device.get(), kernel.get(), arguments.get(), &dispatch, &statistics);
+  }
+  if (status == LOCKSTEP_FAULT) {
+    fmt::print(stderr, "fault: {}\n", lockstep_last_error());
+    print_summary(info.name, statistics);
+    return kFaulted;
+  }
+  if (status == LOCKSTEP_CANCELLED) {
+    fmt::print(stderr, "interrupted: {} of {} work-groups of '{}' are done; no output is written\n",
+               statistics.work_groups_done, statistics.work_groups, info.name);
+    print_summary(info.name, statistics);
+    return kInterrupted;
+  }
+  check(status);
+  for (const std::string& name : o.prints) print_buffer(setter.buffer(name), o.print_limit);
+  for (const Output& out : outputs) {
+    const NamedBuffer& b = setter.buffer(out.name);
+    write_array(out.path, b.bytes(), b.type, b.shape);
+  }
+  if (!o.quiet) print_summary(info.name, statistics);
+  return kDone;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,223 @@
+#include "cli/values.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <random>
+
+#include "cli/common.h"
+
+namespace lockstep::cli {
+namespace {
+
+constexpr uint64_t kMaxBufferBytes = uint64_t{64} << 30;
+
+// The length of the identifier before '=' at the start, or 0: "n=u32:5" is by name, "buf:f32[4]=0" is not.
+size_t name_length(std::string_view text) {
+  size_t n = 0;
+  auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  while (n < text.size() && is_word(text[n])) ++n;
+  return n > 0 && n < text.size() && text[n] == '=' ? n : 0;
+}
+
+std::optional<uint64_t> whole_number(std::string_view text) {
+  uint64_t n = 0;
+  auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (text.empty() || problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return n;
+}
+
+std::vector<uint64_t> parse_shape(std::string_view text, std::string_view whole) {
+  std::vector<uint64_t> out;
+  while (true) {
+    size_t next = text.find_first_of("x,*");
+    std::optional<uint64_t> n = whole_number(text.substr(0, next));
+    if (!n || !*n)
+      throw UsageError("'{}': the size in brackets is a list such as [1024] or [64x64], none of it 0", whole);
+    out.push_back(*n);
+    if (next == std::string_view::npos) return out;
+    text.remove_prefix(next + 1);
+  }
+}
+
+void fill(Array& array, std::string_view how) {
+  size_t size = size_of_type(array.type), count = array.bytes.size() / size;
+  if (how == "iota") {
+    for (size_t i = 0; i < count; ++i)
+      store_number(static_cast<double>(i), array.type, array.bytes.data() + i * size);
+  } else if (how == "random" || how.starts_with("random:")) {
+    std::optional<uint64_t> seed = how == "random" ? std::optional<uint64_t>(1) : whole_number(how.substr(7));
+    if (!seed) throw UsageError("'{}': the seed of random is a whole number", how);
+    std::mt19937_64 random(*seed);
+    for (size_t i = 0; i < count; ++i) {
+      std::byte* at = array.bytes.data() + i * size;
+      uint64_t bits = random();
+      if (is_float(array.type))
+        store_number(static_cast<double>(bits >> 40) / (1 << 24), array.type, at);
+      else
+        std::memcpy(at, &bits, size);
+    }
+  } else {
+    std::byte value[8];
+    parse_number(how, array.type, value);
+    for (size_t i = 0; i < count; ++i) std::memcpy(array.bytes.data() + i * size, value, size);
+  }
+}
+
+}  // namespace
+
+ArgumentSetter::ArgumentSetter(Device& device, const Kernel& kernel, Arguments& arguments)
+    : device_(device), arguments_(arguments), kernel_name_(kernel.info().name), infos_(kernel.arguments()) {}
+
+std::string ArgumentSetter::label(uint32_t index) const {
+  const lockstep_argument_info& a = infos_[index];
+  std::string out = fmt::format("argument {}", index);
+  if (*a.name) out += fmt::format(" '{}'", a.name);
+  if (*a.type_name) out += fmt::format(" ({})", a.type_name);
+  return out;
+}
+
+void ArgumentSetter::set_all(const std::vector<std::string>& specifications) {
+  std::vector<bool> given(infos_.size());
+  auto accept = [&](uint32_t index, const std::string& text) {
+    if (given[index]) throw UsageError("{} of kernel '{}' is given twice", label(index), kernel_name_);
+    given[index] = true;
+    try {
+      set(index, text);
+    } catch (const UsageError& e) {
+      throw UsageError("{} of kernel '{}': {}", label(index), kernel_name_, e.what());
+    }
+  };
+  size_t position = 0;
+  std::vector<std::string> in_order;
+  for (const std::string& text : specifications) {
+    size_t n = name_length(text);
+    if (n)
+      accept(arguments_.index(text.substr(0, n)), text.substr(n + 1));
+    else
+      in_order.push_back(text);
+  }
+  for (const std::string& text : in_order) {
+    while (position < given.size() && given[position]) ++position;
+    if (position == given.size())
+      throw UsageError(
+          "kernel '{}' takes {} arguments, {} are given; '{}' is one too many ('lockstep info' lists them)",
+          kernel_name_, infos_.size(), specifications.size(), text);
+    accept(static_cast<uint32_t>(position), text);
+  }
+  auto missing = std::find(given.begin(), given.end(), false);
+  if (missing != given.end())
+    throw UsageError(
+        "kernel '{}' takes {} arguments, {} are given; {} is missing ('lockstep info' lists them)",
+        kernel_name_, infos_.size(), specifications.size(),
+        label(static_cast<uint32_t>(missing - given.begin())));
+}
+
+const NamedBuffer& ArgumentSetter::buffer(const std::string& name) const {
+  std::string known;
+  for (const NamedBuffer& b : buffers_) {
+    if (b.name == name || std::to_string(b.index) == name) return b;
+    known += (known.empty() ? "" : ", ") + b.name;
+  }
+  throw UsageError("there is no buffer '{}' to write or print ({})", name,
+                   known.empty() ? "no argument is a buffer" : "there are: " + known);
+}
+
+void ArgumentSetter::set(uint32_t index, const std::string& specification) {
+  std::string_view text = specification;
+  if (text == "null") {
+    arguments_.set_address(index, 0);
+    return;
+  }
+  size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return set_plain(index, text);
+  std::string_view kind = text.substr(0, colon), rest = text.substr(colon + 1);
+  if (kind == "buf") return set_buffer(index, rest);
+  if (kind == "hex") return set_hex(index, rest);
+  if (kind == "local") {
+    std::optional<uint64_t> bytes = whole_number(rest);
+    if (!bytes || *bytes > UINT32_MAX) throw UsageError("'{}' is not a number of bytes", rest);
+    arguments_.set_local(index, static_cast<uint32_t>(*bytes));
+    return;
+  }
+  if (auto type = type_of_name(kind)) return set_scalar(index, *type, rest);
+  throw UsageError(
+      "'{}' begins with the unknown kind '{}' (scalars: i32:5, f32:1.5; buffers: buf:...; local:BYTES; null)",
+      text, kind);
+}
+
+void ArgumentSetter::set_scalar(uint32_t index, lockstep_type type, std::string_view text) {
+  std::byte value[8];
+  parse_number(text, type, value);
+  check(lockstep_arguments_set_scalar(arguments_.get(), index, type, value));
+}
+
+void ArgumentSetter::set_plain(uint32_t index, std::string_view text) {
+  const lockstep_argument_info& a = infos_[index];
+  unsigned vector = 1;
+  std::optional<lockstep_type> type = type_of_c_name(a.type_name, &vector);
+  if (a.kind != LOCKSTEP_ARGUMENT_VALUE || !type || vector != 1)
+    throw UsageError("'{}' has no kind (scalars: i32:5, f32:1.5; buffers: buf:...; local:BYTES; null)", text);
+  set_scalar(index, *type, text);
+}
+
+void ArgumentSetter::set_hex(uint32_t index, std::string_view digits) {
+  std::vector<std::byte> bytes;
+  for (size_t i = 0; i + 1 < digits.size(); i += 2) {
+    unsigned value = 0;
+    auto [end, problem] = std::from_chars(digits.data() + i, digits.data() + i + 2, value, 16);
+    if (problem != std::errc() || end != digits.data() + i + 2)
+      throw UsageError("'{}' is not hexadecimal", digits);
+    bytes.push_back(static_cast<std::byte>(value));
+  }
+  if (digits.size() % 2) throw UsageError("'{}' has half a byte at its end", digits);
+  check(lockstep_arguments_set(arguments_.get(), index, bytes.data(), static_cast<uint32_t>(bytes.size())));
+}
+
+Array ArgumentSetter::make_array(uint32_t index, std::string_view text) const {
+  size_t open = text.find('['), close = text.find(']');
+  std::optional<lockstep_type> type =
+      open == std::string_view::npos ? std::nullopt : type_of_name(text.substr(0, open));
+  if (type) {
+    if (close == std::string_view::npos) throw UsageError("'{}': the bracket is not closed", text);
+    Array out;
+    out.type = *type;
+    out.shape = parse_shape(text.substr(open + 1, close - open - 1), text);
+    uint64_t bytes = size_of_type(*type);
+    for (uint64_t s : out.shape)
+      if (__builtin_mul_overflow(bytes, s, &bytes) || bytes > kMaxBufferBytes)
+        throw UsageError("'{}': is larger than {}", text, short_bytes(kMaxBufferBytes));
+    out.bytes.resize(bytes);
+    std::string_view rest = text.substr(close + 1);
+    if (!rest.empty() && rest[0] != '=') throw UsageError("'{}': only =VALUE may follow the bracket", text);
+    if (!rest.empty()) fill(out, rest.substr(1));
+    return out;
+  }
+  // A file; a type before it says what its elements are.
+  size_t colon = text.find(':');
+  std::optional<lockstep_type> elements =
+      colon == std::string_view::npos ? std::nullopt : type_of_name(text.substr(0, colon));
+  Array out = read_array(std::string(elements ? text.substr(colon + 1) : text));
+  if (!text.ends_with(".npy")) {
+    if (!elements) elements = type_of_c_name(infos_[index].type_name);
+    if (elements && out.bytes.size() % size_of_type(*elements) == 0) {
+      out.type = *elements;
+      out.shape = {out.bytes.size() / size_of_type(*elements)};
+    }
+  }
+  if (out.bytes.empty()) throw UsageError("'{}' has no data", text);
+  return out;
+}
+
+void ArgumentSetter::set_buffer(uint32_t index, std::string_view text) {
+  const lockstep_argument_info& a = infos_[index];
+  Array array = make_array(index, text);
+  std::string name = *a.name ? a.name : std::to_string(index);
+  NamedBuffer buffer{name, index, array.type, array.shape,
+                     device_.allocate<std::byte>(array.bytes.size(), name)};
+  std::memcpy(buffer.memory.data(), array.bytes.data(), array.bytes.size());
+  arguments_.set_address(index, buffer.memory.address());
+  buffers_.push_back(std::move(buffer));
+}
+
+}  // namespace lockstep::cli
