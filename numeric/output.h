@@ -34,7 +34,9 @@ LOCKSTEP_INLINE Float scale_output(Float x, unsigned omod, Round round, bool fp1
   using Int = IntOf<Float>;
   if (omod == 0) return x;
   const Float scaled = detail::host_scale(x, omod == 1 ? 2.0f : omod == 2 ? 4.0f : 0.5f);
-  BitsOf<Float> bits = to_bits(flush(scaled));
+  // When halving, decided by the operand: the host would round some up to the smallest normal.
+  const Int underflow = omod == 3 ? magnitude(x) < Int(2 * L::kMinNormal) : subnormal_or_zero_lanes(scaled);
+  BitsOf<Float> bits = underflow ? to_bits(x) & L::kSign : to_bits(scaled);
   const Int overflow = infinite_lanes(scaled) & (magnitude(x) < Int(L::kInfinity));
   const bool halves_clamp = sizeof(Float) == sizeof(F16) && fp16_overflow_clamps;
   const Int negative = negative_lanes(x);
