@@ -72,7 +72,6 @@ struct Example {
   std::string name;
   Language language = Language::opencl;
   std::string source;                     // relative to this folder
-  uint32_t stack_bytes_per_lane = 0;      // for kernels whose metadata says .uses_dynamic_stack
   std::vector<Bytes> buffers = {};        // initial contents
   std::vector<Dispatch> dispatches = {};  // in this order
   std::vector<Expectation> expectations = {};

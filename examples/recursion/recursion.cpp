@@ -51,10 +51,7 @@ Example recursion(unsigned) {
     length[i] = walk(start[i], kDepth);
   }
 
-  Example example{.name = "recursion",
-                  .language = Language::hip,
-                  .source = "recursion/recursion.hip",
-                  .stack_bytes_per_lane = 32768};
+  Example example{.name = "recursion", .language = Language::hip, .source = "recursion/recursion.hip"};
   const Argument buffer_sharpness = example.add_buffer(sharpness),
                  buffer_area = example.add_buffer(std::vector<float>(kCount)),
                  buffer_calls = example.add_buffer(std::vector<int32_t>(kCount)),

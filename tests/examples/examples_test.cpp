@@ -1,106 +1,79 @@
-// Every example at every optimisation level and wave size against its host reference.
+// Every example at every optimisation level and wave size against its host reference, through the C
+// interface.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <memory>
 
+#include "api/lockstep.h"
 #include "examples/example.h"
-#include "loader/code_object.h"
-#include "loader/hidden_arguments.h"
-#include "machine/kernel.h"
-#include "machine/launch.h"
-#include "memory/address_space.h"
 
 namespace lockstep::examples {
 namespace {
 
-// Host memory that a kernel may touch: exactly its bytes, so that one byte too far is a fault.
-class GuestMemory {
- public:
-  GuestMemory(AddressSpace& space, size_t size, uint8_t access, std::string name)
-      : space_(space), storage_(new(std::align_val_t(256)) std::byte[size]()), size_(size) {
-    EXPECT_TRUE(space_.map(address(), size_, access, std::move(name)));
-  }
-  ~GuestMemory() {
-    space_.unmap(address());
-    operator delete[](storage_, std::align_val_t(256));
-  }
-  GuestMemory(const GuestMemory&) = delete;
-  GuestMemory& operator=(const GuestMemory&) = delete;
+#define ASSERT_LOCKSTEP(call) ASSERT_EQ(call, LOCKSTEP_OK) << lockstep_last_error()
 
-  uint64_t address() const { return reinterpret_cast<uint64_t>(storage_); }
-  std::span<std::byte> bytes() { return {storage_, size_}; }
-
- private:
-  AddressSpace& space_;
-  std::byte* storage_;
-  size_t size_;
+template <auto destroy>
+struct Destroy {
+  template <class T>
+  void operator()(T* object) const {
+    destroy(object);
+  }
 };
+using CodeObject = std::unique_ptr<lockstep_code_object, Destroy<lockstep_code_object_destroy>>;
+using Device = std::unique_ptr<lockstep_device, Destroy<lockstep_device_destroy>>;
+using Arguments = std::unique_ptr<lockstep_arguments, Destroy<lockstep_arguments_destroy>>;
 
-using Buffers = std::vector<std::unique_ptr<GuestMemory>>;
-
-void run_dispatch(const Dispatch& dispatch, uint32_t stack_bytes, const machine::LoadedCode& code,
-                  const Buffers& buffers, AddressSpace& space) {
-  machine::KernelDispatch launch{.kernel = code.object().find_kernel(dispatch.kernel),
-                                 .group = dispatch.group_size,
-                                 .dynamic_lds_bytes = dispatch.dynamic_lds_bytes,
-                                 .extra_scratch_bytes = stack_bytes};
-  ASSERT_TRUE(launch.kernel) << "no kernel " << dispatch.kernel;
-  ASSERT_TRUE(launch.kernel->metadata);
-  const loader::KernelMetadata& metadata = *launch.kernel->metadata;
-  loader::HiddenValues hidden{.block = dispatch.group_size, .dynamic_lds_bytes = dispatch.dynamic_lds_bytes};
-  for (int axis = 0; axis < 3; ++axis)
-    hidden.grid[axis] = launch.grid[axis] = dispatch.groups[axis] * dispatch.group_size[axis];
-
-  GuestMemory kernarg(space, std::max<uint64_t>(metadata.kernarg_segment_size, 1), kRead, "arguments");
-  const std::vector<const loader::Argument*> arguments = metadata.user_arguments();
-  ASSERT_EQ(arguments.size(), dispatch.arguments.size());
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    Bytes value = dispatch.arguments[i].scalar;
-    if (const int buffer = dispatch.arguments[i].buffer; buffer >= 0)
-      value = scalar(buffers[buffer]->address()).scalar;
-    ASSERT_EQ(value.size(), arguments[i]->size) << "argument " << i;
-    std::memcpy(kernarg.bytes().data() + arguments[i]->offset, value.data(), value.size());
+void run_dispatch(const Dispatch& dispatch, lockstep_device* device, const lockstep_code_object* code,
+                  const std::vector<uint64_t>& buffers) {
+  const lockstep_kernel* kernel = lockstep_code_object_find_kernel(code, dispatch.kernel.c_str());
+  ASSERT_TRUE(kernel) << "no kernel " << dispatch.kernel;
+  lockstep_arguments* arguments;
+  ASSERT_LOCKSTEP(lockstep_arguments_create(kernel, &arguments));
+  const Arguments owner(arguments);
+  for (uint32_t i = 0; i < dispatch.arguments.size(); ++i) {
+    const Argument& argument = dispatch.arguments[i];
+    if (argument.buffer >= 0) {
+      ASSERT_LOCKSTEP(lockstep_arguments_set_buffer(arguments, i, buffers[argument.buffer]));
+    } else {
+      ASSERT_LOCKSTEP(
+          lockstep_arguments_set(arguments, i, argument.scalar.data(), uint32_t(argument.scalar.size())));
+    }
   }
-  ASSERT_TRUE(loader::fill_hidden_arguments(metadata, hidden, kernarg.bytes()));
-  GuestMemory packet(space, 64, kRead, "AQL packet");
-  launch.kernarg_address = kernarg.address();
-  launch.packet_address = packet.address();
-
-  auto ready = machine::make_launch(code, launch);
-  ASSERT_TRUE(ready) << ready.error().message();
-  ready->memory = space.snapshot();
-  const machine::Outcome outcome = machine::run(*ready, {});
-  if (!outcome.fault) return;
-  const machine::WaveFault& fault = *outcome.fault;
-  FAIL() << dispatch.kernel << " faulted in work-group " << fault.group[0] << "," << fault.group[1] << ","
-         << fault.group[2] << " wave " << fault.wave << " at 0x" << std::hex
-         << code.linked_address(fault.fault.pc) << ": " << fault.instruction << ": " << fault.fault.message;
+  lockstep_dispatch_options options;
+  lockstep_dispatch_options_init(&options);
+  for (int axis = 0; axis < 3; ++axis) {
+    options.block[axis] = dispatch.group_size[axis];
+    options.grid[axis] = dispatch.groups[axis] * dispatch.group_size[axis];
+  }
+  options.dynamic_lds_bytes = dispatch.dynamic_lds_bytes;
+  ASSERT_LOCKSTEP(lockstep_dispatch(device, kernel, arguments, &options, nullptr));
 }
 
-void run_example(const Example& example, const std::string& code_object) {
-  std::ifstream file(code_object, std::ios::binary);
-  ASSERT_TRUE(file) << "cannot read " << code_object;
-  const std::string image((std::istreambuf_iterator<char>(file)), {});
-  auto object = loader::CodeObject::parse(std::as_bytes(std::span(image)), code_object);
-  ASSERT_TRUE(object) << object.error().message();
+void run_example(const Example& example, const std::string& path) {
+  lockstep_code_object* code;
+  ASSERT_LOCKSTEP(lockstep_code_object_open(path.c_str(), nullptr, &code));
+  const CodeObject code_owner(code);
+  lockstep_device* device;
+  ASSERT_LOCKSTEP(lockstep_device_create(nullptr, &device));
+  const Device device_owner(device);
 
-  AddressSpace space;
-  auto code = machine::LoadedCode::load(std::move(*object), space);
-  ASSERT_TRUE(code) << code.error().message();
-  Buffers buffers;
+  std::vector<uint64_t> buffers;
   for (const Bytes& contents : example.buffers) {
-    buffers.push_back(std::make_unique<GuestMemory>(space, contents.size(), kReadWrite,
-                                                    "buffer " + std::to_string(buffers.size())));
-    std::memcpy(buffers.back()->bytes().data(), contents.data(), contents.size());
+    const std::string name = "buffer " + std::to_string(buffers.size());
+    uint64_t& address = buffers.emplace_back();
+    ASSERT_LOCKSTEP(lockstep_memory_allocate(device, contents.size(), name.c_str(), &address));
+    ASSERT_LOCKSTEP(lockstep_memory_write(device, address, contents.data(), contents.size()));
   }
   for (const Dispatch& dispatch : example.dispatches) {
-    run_dispatch(dispatch, example.stack_bytes_per_lane, **code, buffers, space);
+    run_dispatch(dispatch, device, code, buffers);
     if (testing::Test::HasFatalFailure()) return;
   }
-  for (const Expectation& expectation : example.expectations)
-    EXPECT_EQ(compare(expectation, buffers[expectation.buffer]->bytes()), "");
+  for (const Expectation& expectation : example.expectations) {
+    Bytes contents(example.buffers[expectation.buffer].size());
+    ASSERT_LOCKSTEP(
+        lockstep_memory_read(device, buffers[expectation.buffer], contents.data(), contents.size()));
+    EXPECT_EQ(compare(expectation, contents), "");
+  }
 }
 
 struct Variant {
@@ -110,6 +83,10 @@ struct Variant {
 
   std::string name() const {
     return std::string(entry.name) + "_O" + std::to_string(level) + "_wave" + std::to_string(wave_size);
+  }
+  std::string code_object() const {
+    return LOCKSTEP_EXAMPLE_KERNELS "/" + std::string(entry.name) + ".O" + std::to_string(level) + ".wave" +
+           std::to_string(wave_size) + ".co";
   }
 };
 
@@ -129,14 +106,29 @@ std::vector<Variant> variants() {
 class ExampleTest : public testing::TestWithParam<Variant> {};
 
 TEST_P(ExampleTest, EqualsItsReference) {
-  const Variant& variant = GetParam();
-  run_example(variant.entry.make(variant.wave_size),
-              LOCKSTEP_EXAMPLE_KERNELS "/" + std::string(variant.entry.name) + ".O" +
-                  std::to_string(variant.level) + ".wave" + std::to_string(variant.wave_size) + ".co");
+  run_example(GetParam().entry.make(GetParam().wave_size), GetParam().code_object());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ExampleTest, testing::ValuesIn(variants()),
                          [](const auto& info) { return info.param.name(); });
+
+// A comparison that cannot fail proves nothing.
+TEST(Compare, FindsWhatIsWrong) {
+  Example example;
+  const Argument buffer = example.add_buffer(std::vector<float>{1, 2, 3});
+  example.expect(buffer, std::vector<float>{1, 2, 3});
+  example.expect(buffer, std::vector<float>{1, 2.5f, 3}, {.absolute = 0.25, .why = "a quarter"});
+  example.expect(buffer, std::vector<float>{1, 2.5f, 3}, {.relative = 0.25, .why = "a quarter"});
+  EXPECT_EQ(compare(example.expectations[0], example.buffers[0]), "");
+  EXPECT_EQ(compare(example.expectations[1], example.buffers[0]),
+            "buffer 0: element 1 is 2, not 2.5 (bound: a quarter); 1 of 3 elements differ");
+  EXPECT_EQ(compare(example.expectations[2], example.buffers[0]), "");
+  EXPECT_NE(compare(example.expectations[0], std::span(example.buffers[0]).first(8)), "");
+  const Bytes negative_zero = bytes_of(std::span<const float>(std::vector<float>{-0.0f}));
+  EXPECT_NE(
+      compare({0, Element::f32, bytes_of(std::span<const float>(std::vector<float>{0})), {}}, negative_zero),
+      "");
+}
 
 }  // namespace
 }  // namespace lockstep::examples
