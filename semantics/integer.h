@@ -33,6 +33,11 @@ LOCKSTEP_INLINE I64 multiply_wide(I32 a, I32 b) {
   return convert<I64>(a) * convert<I64>(b);
 }
 
+// The 48-bit product of the low 24 bits.
+LOCKSTEP_INLINE I64 multiply_i24(U32 a, U32 b) {
+  return multiply_wide(bits_as<I32>(sign_extend_24(a)), bits_as<I32>(sign_extend_24(b)));
+}
+
 // Exact 64-bit results clamped to what the destination can hold.
 LOCKSTEP_INLINE I32 saturate_i32(I64 exact) {
   const I64 least = INT32_MIN, greatest = INT32_MAX;

@@ -20,13 +20,10 @@ struct v_mul_hi_u32_u24 {
 };
 struct v_mul_i32_i24 {
   LOCKSTEP_BODY U32 eval(U32 a, U32 b) { return sign_extend_24(a) * sign_extend_24(b); }
-  LOCKSTEP_BODY U32 saturated(U32 a, U32 b) { return bits_as<U32>(saturate_i32(exact(a, b))); }
-  LOCKSTEP_BODY I64 exact(U32 a, U32 b) {
-    return multiply_wide(bits_as<I32>(sign_extend_24(a)), bits_as<I32>(sign_extend_24(b)));
-  }
+  LOCKSTEP_BODY U32 saturated(U32 a, U32 b) { return bits_as<U32>(saturate_i32(multiply_i24(a, b))); }
 };
 struct v_mul_hi_i32_i24 {
-  LOCKSTEP_BODY U32 eval(U32 a, U32 b) { return high_half(bits_as<U64>(v_mul_i32_i24::exact(a, b))); }
+  LOCKSTEP_BODY U32 eval(U32 a, U32 b) { return high_half(bits_as<U64>(multiply_i24(a, b))); }
 };
 
 struct v_min_i32 {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "semantics/integer.h"
-#include "semantics/vop2_integer.h"
 
 namespace lockstep::semantics {
 
@@ -17,17 +16,17 @@ struct v_mul_hi_i32 {
 };
 
 struct v_mad_u32_u24 {
-  LOCKSTEP_BODY U32 eval(U32 a, U32 b, U32 c) { return v_mul_u32_u24::eval(a, b) + c; }
+  LOCKSTEP_BODY U32 eval(U32 a, U32 b, U32 c) { return (a & 0xffffffu) * (b & 0xffffffu) + c; }
   LOCKSTEP_BODY U32 saturated(U32 a, U32 b, U32 c) {
     return saturate_u32(multiply_wide(a & 0xffffffu, b & 0xffffffu) + convert<U64>(c));
   }
 };
 struct v_mad_i32_i24 {
   LOCKSTEP_BODY I32 eval(U32 a, U32 b, I32 c) {
-    return bits_as<I32>(v_mul_i32_i24::eval(a, b) + bits_as<U32>(c));
+    return bits_as<I32>(sign_extend_24(a) * sign_extend_24(b) + bits_as<U32>(c));
   }
   LOCKSTEP_BODY I32 saturated(U32 a, U32 b, I32 c) {
-    return saturate_i32(v_mul_i32_i24::exact(a, b) + convert<I64>(c));
+    return saturate_i32(multiply_i24(a, b) + convert<I64>(c));
   }
 };
 struct v_mad_u32_u16 {
@@ -114,38 +113,56 @@ struct v_add_lshl_u32 {
 };
 
 struct v_min3_i32 {
-  LOCKSTEP_BODY I32 eval(I32 a, I32 b, I32 c) { return v_min_i32::eval(v_min_i32::eval(a, b), c); }
+  LOCKSTEP_BODY I32 eval(I32 a, I32 b, I32 c) {
+    return __builtin_elementwise_min(__builtin_elementwise_min(a, b), c);
+  }
 };
 struct v_min3_u32 {
-  LOCKSTEP_BODY U32 eval(U32 a, U32 b, U32 c) { return v_min_u32::eval(v_min_u32::eval(a, b), c); }
+  LOCKSTEP_BODY U32 eval(U32 a, U32 b, U32 c) {
+    return __builtin_elementwise_min(__builtin_elementwise_min(a, b), c);
+  }
 };
 struct v_max3_i32 {
-  LOCKSTEP_BODY I32 eval(I32 a, I32 b, I32 c) { return v_max_i32::eval(v_max_i32::eval(a, b), c); }
+  LOCKSTEP_BODY I32 eval(I32 a, I32 b, I32 c) {
+    return __builtin_elementwise_max(__builtin_elementwise_max(a, b), c);
+  }
 };
 struct v_max3_u32 {
-  LOCKSTEP_BODY U32 eval(U32 a, U32 b, U32 c) { return v_max_u32::eval(v_max_u32::eval(a, b), c); }
+  LOCKSTEP_BODY U32 eval(U32 a, U32 b, U32 c) {
+    return __builtin_elementwise_max(__builtin_elementwise_max(a, b), c);
+  }
 };
 struct v_med3_i32 {
   LOCKSTEP_BODY I32 eval(I32 a, I32 b, I32 c) {
-    return v_max_i32::eval(v_min_i32::eval(a, b), v_min_i32::eval(v_max_i32::eval(a, b), c));
+    return __builtin_elementwise_max(__builtin_elementwise_min(a, b),
+                                     __builtin_elementwise_min(__builtin_elementwise_max(a, b), c));
   }
 };
 struct v_med3_u32 {
   LOCKSTEP_BODY U32 eval(U32 a, U32 b, U32 c) {
-    return v_max_u32::eval(v_min_u32::eval(a, b), v_min_u32::eval(v_max_u32::eval(a, b), c));
+    return __builtin_elementwise_max(__builtin_elementwise_min(a, b),
+                                     __builtin_elementwise_min(__builtin_elementwise_max(a, b), c));
   }
 };
 struct v_maxmin_i32 {
-  LOCKSTEP_BODY I32 eval(I32 a, I32 b, I32 c) { return v_min_i32::eval(v_max_i32::eval(a, b), c); }
+  LOCKSTEP_BODY I32 eval(I32 a, I32 b, I32 c) {
+    return __builtin_elementwise_min(__builtin_elementwise_max(a, b), c);
+  }
 };
 struct v_maxmin_u32 {
-  LOCKSTEP_BODY U32 eval(U32 a, U32 b, U32 c) { return v_min_u32::eval(v_max_u32::eval(a, b), c); }
+  LOCKSTEP_BODY U32 eval(U32 a, U32 b, U32 c) {
+    return __builtin_elementwise_min(__builtin_elementwise_max(a, b), c);
+  }
 };
 struct v_minmax_i32 {
-  LOCKSTEP_BODY I32 eval(I32 a, I32 b, I32 c) { return v_max_i32::eval(v_min_i32::eval(a, b), c); }
+  LOCKSTEP_BODY I32 eval(I32 a, I32 b, I32 c) {
+    return __builtin_elementwise_max(__builtin_elementwise_min(a, b), c);
+  }
 };
 struct v_minmax_u32 {
-  LOCKSTEP_BODY U32 eval(U32 a, U32 b, U32 c) { return v_max_u32::eval(v_min_u32::eval(a, b), c); }
+  LOCKSTEP_BODY U32 eval(U32 a, U32 b, U32 c) {
+    return __builtin_elementwise_max(__builtin_elementwise_min(a, b), c);
+  }
 };
 
 struct v_cvt_pk_u16_u32 {
