@@ -109,15 +109,18 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const uint3
   // initial kernel state of gfx11).
   const unsigned components = bits(launch.rsrc2, 11, 2);
   const uint32_t items = size[0] * size[1] * size[2];
-  uint64_t exec = 0;
+  const uint32_t first = index * launch.wave_size;
+  const uint32_t active = std::min(launch.wave_size, items - first);
+  uint32_t x = first % size[0], y = first / size[0] % size[1], z = first / size[0] / size[1];
   uint32_t* ids = wave.vgpr(0);
-  for (unsigned lane = 0; lane < launch.wave_size; ++lane) {
-    const uint32_t item = index * launch.wave_size + lane;
-    if (item >= items) break;
-    const uint32_t x = item % size[0], y = item / size[0] % size[1], z = item / size[0] / size[1];
+  for (uint32_t lane = 0; lane < active; ++lane) {
     ids[lane] = x | (components >= 1 ? y << 10 : 0) | (components >= 2 ? z << 20 : 0);
-    exec |= uint64_t{1} << lane;
+    if (++x == size[0]) {
+      x = 0;
+      if (++y == size[1]) y = 0, ++z;
+    }
   }
+  const uint64_t exec = active == 64 ? ~uint64_t{0} : (uint64_t{1} << active) - 1;
   wave.set_exec(exec);
 }
 

@@ -7,6 +7,8 @@ namespace lockstep {
 
 void initialise_wave(Wave& wave, unsigned wave_size, std::byte* vgprs) {
   std::memset(wave.scalar, 0, sizeof wave.scalar);
+  // These outlive a wave: the guest's memory stays the same for the whole dispatch.
+  for (unsigned i = 0; i < kCachedRanges; ++i) wave.read_ranges[i] = wave.write_ranges[i] = {};
   // Inline constants (guide 6.2, operand table): integers 0..64 and -1..-16, then the floats.
   for (unsigned i = 0; i <= 64; ++i) wave.scalar[128 + i] = i;
   for (unsigned i = 1; i <= 16; ++i) wave.scalar[192 + i] = static_cast<uint32_t>(-static_cast<int32_t>(i));
@@ -49,7 +51,6 @@ void reset_wave(Wave& wave, unsigned vgpr_count) {
   wave.pc = 0;
   wave.budget = wave.turn_budget = wave.executed_before_turn = 0;
   wave.state = WaveState::ready;
-  wave.read_range = wave.write_range = {};
   wave.fault = {};
 }
 

@@ -32,6 +32,8 @@ inline constexpr uint64_t kSharedApertureBase = 0x0001'0000'0000'0000ull;
 inline constexpr uint64_t kPrivateApertureBase = 0x0002'0000'0000'0000ull;
 inline constexpr uint64_t kApertureSize = 0x1'0000'0000ull;
 
+inline constexpr unsigned kCachedRanges = 8;
+
 struct CachedRange {
   uint64_t begin = 1;  // empty until the first access
   uint64_t end = 0;
@@ -59,8 +61,8 @@ struct alignas(64) Wave {
   int64_t executed_before_turn = 0;
   WaveState state = WaveState::ready;
 
-  // Cached translations of the last ranges hit by this wave's reads and writes.
-  CachedRange read_range, write_range;
+  // Ranges that this wave's reads and writes hit lately.
+  CachedRange read_ranges[kCachedRanges], write_ranges[kCachedRanges];
 
   std::byte* lds = nullptr;  // of the work-group
   uint32_t lds_bytes = 0;    // allocated to the work-group

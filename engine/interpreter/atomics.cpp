@@ -98,8 +98,8 @@ void memory_atomic(const Operation* op, Wave* wave, int64_t budget) {
       old = exchange_in_lds<operation, T>(wave, static_cast<uint32_t>(at), data, second,
                                           flush_of<operation, T>(wave, false));
     } else {
-      if ((space == Space::flat && in_private_aperture(at)) || !allowed(wave, at, sizeof(T), kRead) ||
-          !allowed(wave, at, sizeof(T), kWrite))
+      if ((space == Space::flat && in_private_aperture(at)) || !allowed(op, wave, at, sizeof(T), kRead) ||
+          !allowed(op, wave, at, sizeof(T), kWrite))
         return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, sizeof(T), kWrite);
       old = exchange_in_memory<operation, T>(at, data, second, flush_of<operation, T>(wave, false));
     }

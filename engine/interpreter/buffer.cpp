@@ -48,16 +48,18 @@ struct Refusal {
   uint32_t bytes;
 };
 
-bool read_memory(Wave* wave, uint64_t address, uint32_t bytes, void* to, Refusal* refusal) {
-  if (!allowed(wave, address, bytes, kRead)) {
+bool read_memory(const Operation* op, Wave* wave, uint64_t address, uint32_t bytes, void* to,
+                 Refusal* refusal) {
+  if (!allowed(op, wave, address, bytes, kRead)) {
     *refusal = {address, bytes};
     return false;
   }
   __builtin_memcpy(to, reinterpret_cast<const void*>(address), bytes);
   return true;
 }
-bool write_memory(Wave* wave, uint64_t address, uint32_t bytes, const void* from, Refusal* refusal) {
-  if (!allowed(wave, address, bytes, kWrite)) {
+bool write_memory(const Operation* op, Wave* wave, uint64_t address, uint32_t bytes, const void* from,
+                  Refusal* refusal) {
+  if (!allowed(op, wave, address, bytes, kWrite)) {
     *refusal = {address, bytes};
     return false;
   }
@@ -67,16 +69,16 @@ bool write_memory(Wave* wave, uint64_t address, uint32_t bytes, const void* from
 
 // Plain accesses are checked dword by dword: what is out of range reads 0 and is not written (guide 9.4.1).
 template <bool is_load>
-bool move_plain(Wave* wave, const BufferResource& resource, BufferAccess access, uint32_t sgpr_offset,
-                unsigned bytes, std::byte* data, Refusal* refusal) {
+bool move_plain(const Operation* op, Wave* wave, const BufferResource& resource, BufferAccess access,
+                uint32_t sgpr_offset, unsigned bytes, std::byte* data, Refusal* refusal) {
   for (unsigned done = 0; done < bytes; done += 4) {
     const unsigned part = std::min(4u, bytes - done);
     BufferAccess at = access;
     at.offset += done;
     if (!memory::is_in_range(resource, at, part, sgpr_offset)) continue;
     const uint64_t address = memory::buffer_address(resource, at, sgpr_offset);
-    if (!(is_load ? read_memory(wave, address, part, data + done, refusal)
-                  : write_memory(wave, address, part, data + done, refusal)))
+    if (!(is_load ? read_memory(op, wave, address, part, data + done, refusal)
+                  : write_memory(op, wave, address, part, data + done, refusal)))
       return false;
   }
   return true;
@@ -132,7 +134,7 @@ bool move_formatted(const Operation* op, Wave* wave, const BufferResource& resou
   const uint64_t address = memory::buffer_address(resource, access, sgpr_offset);
   memory::Element element{};
   if (shape.kind == AccessShape::Kind::load) {
-    if (in_range && !read_memory(wave, address, format.bytes, element.data(), refusal)) return false;
+    if (in_range && !read_memory(op, wave, address, format.bytes, element.data(), refusal)) return false;
     const memory::Components components = in_range ? memory::load_element(format, element, select, shape.d16)
                                                    : memory::out_of_range_element(format, select, shape.d16);
     if (shape.to_lds) {
@@ -151,7 +153,7 @@ bool move_formatted(const Operation* op, Wave* wave, const BufferResource& resou
   for (unsigned i = 0; i < shape.format_components; ++i)
     components[i] = component(wave, op->source[1], lane, shape, i);
   element = memory::store_element(format, components, shape.format_components, select, shape.d16);
-  return write_memory(wave, address, format.bytes, element.data(), refusal);
+  return write_memory(op, wave, address, format.bytes, element.data(), refusal);
 }
 
 void buffer_access(const Operation* op, Wave* wave, int64_t budget) {
@@ -176,7 +178,7 @@ void buffer_access(const Operation* op, Wave* wave, int64_t budget) {
     } else if (is_load) {
       uint32_t words[4] = {};
       if (!unbound)
-        done = move_plain<true>(wave, resource, access, sgpr_offset, shape.bytes,
+        done = move_plain<true>(op, wave, resource, access, sgpr_offset, shape.bytes,
                                 reinterpret_cast<std::byte*>(words), &refusal);
       if (done && shape.to_lds) {
         // LDS address: M0 + offset + 4 * lane (guide 9.1, loads to LDS).
@@ -195,7 +197,7 @@ void buffer_access(const Operation* op, Wave* wave, int64_t budget) {
       for (unsigned i = 0; i < shape.registers(); ++i)
         words[i] = vgpr_lanes(wave, op->source[1] + i * wave->register_bytes)[lane];
       if (shape.part == RegisterPart::high_half) words[0] >>= 16;
-      done = move_plain<false>(wave, resource, access, sgpr_offset, shape.bytes,
+      done = move_plain<false>(op, wave, resource, access, sgpr_offset, shape.bytes,
                                reinterpret_cast<std::byte*>(words), &refusal);
     }
     if (!done)
@@ -233,7 +235,7 @@ void buffer_atomic(const Operation* op, Wave* wave, int64_t budget) {
       const uint64_t at = memory::buffer_address(resource, access, sgpr_offset);
       if (at % sizeof(T) != 0)
         return raise_misaligned(op, wave, budget, static_cast<int>(lane), at, sizeof(T));
-      if (!allowed(wave, at, sizeof(T), kRead) || !allowed(wave, at, sizeof(T), kWrite))
+      if (!allowed(op, wave, at, sizeof(T), kRead) || !allowed(op, wave, at, sizeof(T), kWrite))
         return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, sizeof(T), kWrite);
       const T data = read_register<T>(wave, op->source[1], lane);
       const T second = read_register<T>(wave, op->source[1] + sizeof(T) / 4 * wave->register_bytes, lane);

@@ -359,6 +359,7 @@ void s_movrel(const Operation* op, Wave* wave, int64_t budget) {
 
 void LOCKSTEP_REGISTER(control)(HandlerTable& table) {
   auto set = [&](Opcode opcode, Handler handler) { table.other[static_cast<size_t>(opcode)] = handler; };
+  table.no_effect = &already_satisfied;
   set(Opcode::s_branch, &branch<Always>);
   set(Opcode::s_cbranch_scc0, &branch<Scc0>);
   set(Opcode::s_cbranch_scc1, &branch<Scc1>);

@@ -25,7 +25,7 @@ void access_memory(const Operation* op, Wave* wave, int64_t budget) {
       uint64_t first;
       if (lanes == 0xffff && address.consecutive(wave, chunk, Element::bytes, &first) &&
           (space == Space::global || !in_aperture(first)) &&
-          allowed(wave, first, 16 * Element::bytes, access)) {
+          allowed(op, wave, first, 16 * Element::bytes, access)) {
         if constexpr (is_load)
           load_consecutive<Element::dwords>(wave, op->dst, chunk, reinterpret_cast<const std::byte*>(first));
         else
@@ -41,7 +41,7 @@ void access_memory(const Operation* op, Wave* wave, int64_t budget) {
           return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, Element::bytes, access);
         continue;
       }
-      if (!allowed(wave, at, Element::bytes, access))
+      if (!allowed(op, wave, at, Element::bytes, access))
         return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, Element::bytes, access);
       if constexpr (is_load)
         load_lane<Element>(wave, op->dst, lane, reinterpret_cast<const void*>(at));
@@ -146,7 +146,7 @@ void access_addtid(const Operation* op, Wave* wave, int64_t budget) {
   for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
     const uint64_t at = base + 4 * lane;
-    if (!allowed(wave, at, 4, is_load ? kRead : kWrite))
+    if (!allowed(op, wave, at, 4, is_load ? kRead : kWrite))
       return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, 4,
                                     is_load ? kRead : kWrite);
     if constexpr (is_load)

@@ -35,8 +35,7 @@ std::string surroundings(const Wave* wave, uint64_t address, Access access) {
 
 }  // namespace
 
-bool lookup_range(Wave* wave, uint64_t address, uint64_t bytes, Access access) {
-  CachedRange& cached = access == kRead ? wave->read_range : wave->write_range;
+bool lookup_range(Wave* wave, uint64_t address, uint64_t bytes, Access access, CachedRange& cached) {
   const RangeSet* memory = context_of(wave)->memory;
   if (!memory) {
     cached = {kLowestAddress, kHighestAddress};

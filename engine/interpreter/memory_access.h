@@ -10,13 +10,14 @@
 
 namespace lockstep::interpreter {
 
-// Looks the range up and remembers it in the wave; false if the access is not allowed.
-bool lookup_range(Wave* wave, uint64_t address, uint64_t bytes, Access access);
+// Looks the range up and remembers it in `cached`; false if the access is not allowed.
+bool lookup_range(Wave* wave, uint64_t address, uint64_t bytes, Access access, CachedRange& cached);
 
-inline bool allowed(Wave* wave, uint64_t address, uint64_t bytes, Access access) {
-  const CachedRange& range = access == kRead ? wave->read_range : wave->write_range;
+// An instruction tends to touch one buffer, so each has its own place in the wave's cache of ranges.
+inline bool allowed(const Operation* op, Wave* wave, uint64_t address, uint64_t bytes, Access access) {
+  CachedRange& range = (access == kRead ? wave->read_ranges : wave->write_ranges)[op->pc / 8 % kCachedRanges];
   if (address >= range.begin && address < range.end && range.end - address >= bytes) return true;
-  return lookup_range(wave, address, bytes, access);
+  return lookup_range(wave, address, bytes, access, range);
 }
 
 // Ends the wave with a memory violation that says which lane touched what.

@@ -157,19 +157,10 @@ uint32_t Predecoder::scalar_source(const isa::Operand& operand, const isa::Instr
   if (is_64_bit(operand.type)) {
     if (number >= code::kInt0 && number <= code::kIntNegativeLast)
       return (kScalarWideInteger + 2u * (number - code::kInt0)) * 4;
-    if (float_constant && operand.type == Type::f64)
-      return (kScalarDouble + 2u * (number - code::kFloatHalf)) * 4;
+    // Every 64-bit operand, of whatever type, reads the double (s_mov_b64 of 1.0, as LLVM emits it).
+    if (float_constant) return (kScalarDouble + 2u * (number - code::kFloatHalf)) * 4;
     if (number >= code::kSharedBase && number <= code::kPrivateLimit)
       return (kScalarAperture + 2u * (number - code::kSharedBase)) * 4;
-    if (float_constant) {  // a 64-bit integer operand reads the 32-bit float pattern, zero-extended
-      op.literal = 0;
-      const float values[] = {0.5f, -0.5f, 1.0f, -1.0f, 2.0f, -2.0f, 4.0f, -4.0f, 0.15915494f};
-      uint32_t bits;
-      std::memcpy(&bits, &values[number - code::kFloatHalf], 4);
-      op.literal = bits;
-      uses_literal_ = true;
-      return kScalarLiteral * 4;
-    }
     return (number & ~1u) * 4;  // SGPR pairs are even: the low bit is ignored (guide 3.3.1.3)
   }
   if (is_f16(operand.type) && float_constant) return (kScalarHalf + (number - code::kFloatHalf)) * 4;

@@ -1,5 +1,6 @@
 #include "engine/interpreter/program.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -86,6 +87,22 @@ const Operation* Program::at(uint64_t pc) {
   return &page->slots[(pc - page->slots[0].pc) / 4];
 }
 
+unsigned Program::skip_without_effect(Operation** after, const Operation* page_end, uint64_t code_end) const {
+  constexpr unsigned kMost = 100;  // Operation::cost is a byte
+  for (unsigned count = 0; count < kMost; ++count) {
+    if (*after >= page_end || (*after)->pc >= code_end) return count;
+    isa::Instruction instruction;
+    const uint64_t pc = (*after)->pc;
+    const size_t available = std::min<uint64_t>(code_end - pc, isa::kMaxInstructionBytes);
+    if (isa::decode({reinterpret_cast<const std::byte*>(pc), available}, wave_size_, instruction) !=
+            isa::DecodeError::none ||
+        table_.other[static_cast<size_t>(instruction.row->opcode)] != table_.no_effect)
+      return count;
+    *after += instruction.size / 4;
+  }
+  return kMost;
+}
+
 void Program::decode(Operation* slot) {
   Page* page = page_for(slot->pc);
   std::lock_guard lock(mutex_);
@@ -110,11 +127,12 @@ void Program::decode(Operation* slot) {
     placed.push_back(place);
   }
   Operation* after = slot + instruction.size / 4;
+  const unsigned skipped = skip_without_effect(&after, page->slots + kPageDwords, code_end);
   for (size_t i = 0; i < placed.size(); ++i) {
     Operation* following = i + 1 < placed.size() ? placed[i + 1] : after;
     const int32_t next = static_cast<int32_t>(following - placed[i]);
     (i == 0 ? first : *placed[i]).next = next;
-    (i == 0 ? first : *placed[i]).cost = i == 0;
+    (i == 0 ? first : *placed[i]).cost = static_cast<uint8_t>(i == 0 ? 1 + skipped : 0);
   }
   // Publish the handler last: other threads read it first.
   const Handler run = first.run;

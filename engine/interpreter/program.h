@@ -46,6 +46,9 @@ class Program {
   friend class Predecoder;
 
   Page* page_for(uint64_t pc);
+  // Moves `after` past instructions without effect, which then count as part of the one before them; says how
+  // many.
+  unsigned skip_without_effect(Operation** after, const Operation* page_end, uint64_t code_end) const;
 
   std::vector<CodeRange> code_;
   unsigned wave_size_;

@@ -1,7 +1,8 @@
-// The functions that fill a HandlerTable, one for each handler file. Files with vector code are compiled once for every
-// host instruction set (LOCKSTEP_HOST is v3 or v4: x86-64 micro-architecture levels), the others once (any); the entry
-// point carries that in its name. Everything else in a handler file has internal linkage, so that the linker never
-// merges copies made for different hosts (tests/engine/interpreter checks it).
+// The functions that fill a HandlerTable, one for each handler file. Files with vector code are compiled once
+// for every host instruction set (LOCKSTEP_HOST is v3 or v4: x86-64 micro-architecture levels), the others
+// once (any); the entry point carries that in its name. Everything else in a handler file has internal
+// linkage, so that the linker never merges copies made for different hosts (tests/engine/interpreter checks
+// it).
 #pragma once
 
 #include "engine/interpreter/handlers.h"

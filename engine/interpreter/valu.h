@@ -14,7 +14,8 @@
 #include "semantics/body.h"
 
 namespace lockstep::interpreter {
-// Unnamed, because each handler file is compiled for several host instruction sets: the copies must never be merged.
+// Unnamed, because each handler file is compiled for several host instruction sets: the copies must never be
+// merged.
 namespace {
 
 using semantics::Lanes;
