@@ -56,12 +56,7 @@ LOCKSTEP_INLINE F16 f32_to_f16_rtz(F32 x, Mode mode) {
   const I16 tiny16 = convert<I16>(tiny);
   const U16 result = tiny16 ? (mode.denorm_out_f16_f64() ? subnormal : U16(0)) : normal;
   const F16 with_sign = bits_as<F16>(result | (convert<U16>(to_bits(x) >> 16) & Layout<F16>::kSign));
-  if (mode.ieee()) return with_sign;
-  const I16 signalling = convert<I16>(signalling_lanes(x));
-  const U16 unquiet = to_bits(with_sign) & U16(~Layout<F16>::kQuiet);
-  // A payload that lies in the dropped bits alone would turn into an infinity: such a NaN stays quiet.
-  const I16 keeps_payload = (unquiet & 0x3ff) != 0;
-  return bits_as<F16>(signalling & keeps_payload ? unquiet : to_bits(with_sign));
+  return unquiet_narrowed(x, with_sign, mode);
 }
 
 // BF16 is the upper half of an F32.

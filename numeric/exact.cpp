@@ -217,13 +217,16 @@ void lockstep_exact_cvt_f16_f32(const F32* a, uint32_t mode, F16* result) {
   const RuntimeFloatMode m{mode};
   const F32 x = numeric::flush_input(*a, m);
   const I32 finite_source = numeric::magnitude(x) < I32(numeric::Layout<F32>::kInfinity);
-  *result = numeric::narrow(x, lockstep::convert<I16>(finite_source), m);
+  *result = numeric::unquiet_narrowed(x, numeric::narrow(x, lockstep::convert<I16>(finite_source), m), m);
 }
 
 void lockstep_exact_cvt_f32_f64(const F64* a, uint32_t mode, F32* result) {
   const RuntimeFloatMode m{mode};
-  const numeric::HostFloatControl control(m.round_f32(), m.denorm_in_f16_f64(), m.denorm_out_f32());
-  numeric::host::convert(a, result);
+  {
+    const numeric::HostFloatControl control(m.round_f32(), m.denorm_in_f16_f64(), m.denorm_out_f32());
+    numeric::host::convert(a, result);
+  }
+  *result = numeric::unquiet_narrowed(*a, *result, m);
 }
 
 void lockstep_exact_cvt_f32_i32(const I32* a, uint32_t mode, F32* result) {

@@ -216,6 +216,19 @@ LOCKSTEP_INLINE Float first_nan(Float a, Float b, Float c, Mode mode) {
   return nan_lanes(a) ? quiet(a, mode) : first_nan(b, c, mode);
 }
 
+// The host quiets a signalling NaN that it narrows; without IEEE it stays as it is (assumed from the
+// arithmetic). One whose payload lies in the dropped bits alone would turn into an infinity: it becomes
+// quiet.
+template <class Wide, class Narrow, class Mode>
+LOCKSTEP_INLINE Narrow unquiet_narrowed(Wide source, Narrow narrowed, Mode mode) {
+  using L = Layout<Narrow>;
+  if (mode.ieee()) return narrowed;
+  const BitsOf<Narrow> unquiet = to_bits(narrowed) & ~BitsOf<Narrow>(L::kQuiet);
+  const IntOf<Narrow> signalling = convert<IntOf<Narrow>>(signalling_lanes(source));
+  const IntOf<Narrow> keeps_payload = (unquiet & (L::kMinNormal - 1)) != 0;
+  return bits_as<Narrow>(signalling & keeps_payload ? unquiet : to_bits(narrowed));
+}
+
 // The MODE bits that a mode object stands for, to hand to out-of-line functions.
 LOCKSTEP_INLINE uint32_t mode_bits(DefaultFloatMode) {
   return kDefaultFloatMode;
