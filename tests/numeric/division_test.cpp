@@ -1,0 +1,282 @@
+#include "numeric/division.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "numeric/transcendental.h"
+#include "tests/numeric/oracle.h"
+
+namespace lockstep::numeric {
+namespace {
+
+using testing::Format;
+using testing::kF32;
+using testing::kF64;
+
+constexpr DefaultFloatMode kDefault;
+
+float power(int exponent) {
+  return std::ldexp(1.0f, exponent);
+}
+
+// Captured on gfx1100: exponents of numerator, denominator, scaled numerator, scaled denominator; the flag.
+TEST(DivScale, CapturedPowersOfTwo) {
+  constexpr int kFacts[][5] = {
+      {-140, 0, -76, 0, 1},   {-10, 127, -10, 63, 1},  {-30, 70, 34, 70, 1},      {-24, 65, -24, 65, 0},
+      {100, -20, 100, 44, 1}, {-53, -149, 11, -85, 0}, {-103, -126, -39, -62, 0}, {-102, -126, -102, -126, 0},
+      {0, 126, 0, 62, 1},     {31, 126, -33, 62, 0}};
+  for (const auto& fact : kFacts) {
+    const F32 n = F32(power(fact[0]));
+    const F32 d = F32(power(fact[1]));
+    const auto scaled_n = div_scale(n, d, n, kDefault);
+    const auto scaled_d = div_scale(d, d, n, kDefault);
+    EXPECT_EQ(scaled_n.value[0], power(fact[2])) << "2^" << fact[0] << " / 2^" << fact[1];
+    EXPECT_EQ(scaled_d.value[0], power(fact[3])) << "2^" << fact[0] << " / 2^" << fact[1];
+    EXPECT_EQ(any(scaled_n.needs_scaling), fact[4] == 1) << "2^" << fact[0] << " / 2^" << fact[1];
+    EXPECT_EQ(any(scaled_d.needs_scaling), fact[4] == 1) << "2^" << fact[0] << " / 2^" << fact[1];
+  }
+}
+
+TEST(DivScale, CapturedSpecials) {
+  const F32 zero = F32(0.0f);
+  const F32 one = F32(1.0f);
+  const F32 infinity = splat_bits<F32>(0x7f800000);
+  const F32 signalling = splat_bits<F32>(0x7f800001);
+  const F32 denormal = splat_bits<F32>(1);
+  const auto scale = [](F32 x, F32 d, F32 n, uint32_t mode) {
+    return to_bits(div_scale(x, d, n, RuntimeFloatMode{mode}).value)[0];
+  };
+  EXPECT_EQ(scale(zero, one, zero, 0x3f0), 0xffc00000u);
+  EXPECT_EQ(scale(infinity, zero, infinity, 0x3f0), 0xffc00000u);
+  EXPECT_EQ(scale(signalling, signalling, zero, 0x3f0), 0xffc00000u);
+  EXPECT_EQ(scale(denormal, denormal, one, 0x3c0), 0xffc00000u);
+  EXPECT_EQ(scale(infinity, one, infinity, 0x3f0), 0x7f800000u);
+  EXPECT_EQ(scale(signalling, one, signalling, 0x3f0), 0x7fc00001u);
+  const F64 signalling64 = splat_bits<F64>(0x7ff0000000000001);
+  EXPECT_EQ(to_bits(div_scale(signalling64, F64(1.0), signalling64, RuntimeFloatMode{0x1f0}).value)[0],
+            0x7ff0000000000001u);
+}
+
+TEST(DivFmas, CapturedScales) {
+  const Mask all = mask_from_bits(0xffff);
+  const auto fmas = [&](float a, float b, float c) {
+    return div_fmas(F32(a), F32(b), F32(c), all, kDefault)[0];
+  };
+  EXPECT_EQ(fmas(0, 0, 1), power(-64));
+  EXPECT_EQ(fmas(0, 0, 2), power(65));
+  EXPECT_EQ(fmas(1, 2, 0), power(-63));
+  EXPECT_EQ(div_fmas(F64(0.0), F64(0.0), F64(2.0), all, kDefault)[0], std::ldexp(1.0, 129));
+  EXPECT_EQ(to_bits(div_fmas(F32(0.0f), splat_bits<F32>(0x7f800000), F32(1.0f), all, kDefault))[0],
+            0xffc00000u);
+}
+
+uint64_t fmas_oracle(const Format& f, uint64_t a, uint64_t b, uint64_t c, bool scaled, uint32_t bits) {
+  const uint32_t keeps_inputs = bits | 0x50u;
+  const auto finite = f.is_finite(a) && f.is_finite(b) && f.is_finite(c);
+  if (!scaled || !finite) return testing::fma(f, a, b, c, keeps_inputs);
+  const auto mode = testing::lane_mode(f, bits);
+  testing::Real x(64);
+  testing::Real y(64);
+  testing::Real z(64);
+  testing::Real exact(4400);
+  testing::set_exact(x, f, a);
+  testing::set_exact(y, f, b);
+  testing::set_exact(z, f, c);
+  mpfr_set_emin(-100000);
+  mpfr_set_emax(100000);
+  mpfr_fma(exact, x, y, z, testing::rounding_of(mode.round));
+  const bool large = (c & f.magnitude()) >= f.one() + f.min_normal();
+  const long scale = f.width == 32 ? 64 : 128;
+  mpfr_mul_2si(exact, exact, large ? scale : -scale, MPFR_RNDN);
+  return testing::round_exact(f, exact, mode.round, mode.denorm_out);
+}
+
+template <class Float>
+class Division : public ::testing::Test {};
+using Formats = ::testing::Types<F32, F64>;
+TYPED_TEST_SUITE(Division, Formats);
+
+TYPED_TEST(Division, FmasInEveryMode) {
+  using Float = TypeParam;
+  const Format& f = testing::format_of<Float>();
+  std::vector<std::array<uint64_t, 3>> inputs;
+  for (const uint64_t a : testing::few_edges(f)) {
+    for (const uint64_t b : testing::few_edges(f)) {
+      for (const uint64_t c : testing::few_edges(f)) inputs.push_back({a, b, c});
+    }
+  }
+  std::mt19937_64 random(17);
+  for (int i = 0; i < 3000; ++i) {
+    const uint64_t a = testing::random_input(f, random);
+    const uint64_t b = testing::random_input(f, random);
+    uint64_t c = testing::random_input(f, random);
+    if (i % 3 == 0) c = testing::mul(f, a, b, kDefaultFloatMode) ^ f.sign();
+    // Results that become denormal by the scale.
+    const uint64_t field = static_cast<uint64_t>(f.bias - (f.width == 32 ? 62 : 894) - (i & 31));
+    if (i % 5 == 0) c = (c & ~f.infinity()) | field << f.fraction;
+    inputs.push_back({a, b, c});
+  }
+  while (inputs.size() % kLanesPerChunk != 0) inputs.push_back({0, 0, 0});
+  for (const uint32_t mode : testing::all_modes()) {
+    for (size_t start = 0; start < inputs.size(); start += kLanesPerChunk) {
+      std::vector<uint64_t> lanes[3];
+      for (unsigned i = 0; i < kLanesPerChunk; ++i) {
+        for (int operand = 0; operand < 3; ++operand) lanes[operand].push_back(inputs[start + i][operand]);
+      }
+      const uint16_t scaled = static_cast<uint16_t>(0xb3d5 * (start / kLanesPerChunk + 1));
+      const Float result =
+          div_fmas(testing::vector_of<Float>(lanes[0]), testing::vector_of<Float>(lanes[1]),
+                   testing::vector_of<Float>(lanes[2]), mask_from_bits(scaled), RuntimeFloatMode{mode});
+      for (unsigned i = 0; i < kLanesPerChunk; ++i) {
+        ASSERT_EQ(testing::lane_of(result, i),
+                  fmas_oracle(f, lanes[0][i], lanes[1][i], lanes[2][i], scaled >> i & 1, mode))
+            << f.name << std::hex << "(" << lanes[0][i] << ", " << lanes[1][i] << ", " << lanes[2][i]
+            << ") scaled " << (scaled >> i & 1) << "; " << testing::mode_text(mode);
+      }
+    }
+  }
+}
+
+// The sequences that LLVM emits for an IEEE division: the helpers together must round correctly.
+F32 divide(F32 n, F32 d) {
+  const auto scaled_d = div_scale(d, d, n, kDefault).value;
+  const auto scaled_n = div_scale(n, d, n, kDefault);
+  const F32 minus_d = negate(scaled_d);
+  const F32 estimate = rcp(scaled_d, kDefault);
+  const F32 error = fma(minus_d, estimate, F32(1.0f), kDefault);
+  const F32 reciprocal = fma(error, estimate, estimate, kDefault);
+  const F32 product = mul(scaled_n.value, reciprocal, kDefault);
+  const F32 remainder = fma(minus_d, product, scaled_n.value, kDefault);
+  const F32 quotient = fma(remainder, reciprocal, product, kDefault);
+  const F32 last = fma(minus_d, quotient, scaled_n.value, kDefault);
+  return div_fixup(div_fmas(last, reciprocal, quotient, scaled_n.needs_scaling, kDefault), d, n, kDefault);
+}
+F64 divide(F64 n, F64 d) {
+  const auto scaled_d = div_scale(d, d, n, kDefault).value;
+  const auto scaled_n = div_scale(n, d, n, kDefault);
+  const F64 minus_d = negate(scaled_d);
+  F64 reciprocal = rcp(scaled_d, kDefault);
+  for (int step = 0; step < 2; ++step) {
+    reciprocal = fma(reciprocal, fma(minus_d, reciprocal, F64(1.0), kDefault), reciprocal, kDefault);
+  }
+  const F64 product = mul(scaled_n.value, reciprocal, kDefault);
+  const F64 remainder = fma(minus_d, product, scaled_n.value, kDefault);
+  return div_fixup(div_fmas(remainder, reciprocal, product, scaled_n.needs_scaling, kDefault), d, n,
+                   kDefault);
+}
+
+uint64_t quotient_oracle(const Format& f, uint64_t n, uint64_t d) {
+  const uint64_t operands[] = {n, d};
+  if (f.is_nan(n) || f.is_nan(d)) return testing::first_nan(f, operands, true);
+  testing::Real x(64);
+  testing::Real y(64);
+  testing::Real q(f.fraction + 1);
+  testing::set_exact(x, f, n);
+  testing::set_exact(y, f, d);
+  mpfr_set_emin(-100000);
+  mpfr_set_emax(100000);
+  const int ternary = mpfr_div(q, x, y, MPFR_RNDN);
+  if (mpfr_nan_p(static_cast<mpfr_ptr>(q))) return f.default_nan();
+  return testing::encode(f, q, ternary, Round::nearest_even, true, false);
+}
+
+TYPED_TEST(Division, WholeDivisionsRoundCorrectly) {
+  using Float = TypeParam;
+  const Format& f = testing::format_of<Float>();
+  std::vector<uint64_t> n, d;
+  for (const uint64_t a : testing::edges(f)) {
+    for (const uint64_t b : testing::edges(f)) {
+      n.push_back(a);
+      d.push_back(b);
+    }
+  }
+  std::mt19937_64 random(19);
+  for (int i = 0; i < 300000; ++i) {
+    n.push_back(testing::random_input(f, random));
+    d.push_back(testing::random_input(f, random));
+  }
+  int failures = 0;
+  for (size_t start = 0; start + kLanesPerChunk <= n.size(); start += kLanesPerChunk) {
+    const Float result = divide(testing::vector_of<Float>(std::span(n).subspan(start, kLanesPerChunk)),
+                                testing::vector_of<Float>(std::span(d).subspan(start, kLanesPerChunk)));
+    for (unsigned i = 0; i < kLanesPerChunk; ++i) {
+      const uint64_t expected = quotient_oracle(f, n[start + i], d[start + i]);
+      if (testing::lane_of(result, i) == expected) continue;
+      ADD_FAILURE() << f.name << std::hex << " " << n[start + i] << " / " << d[start + i] << " = "
+                    << testing::lane_of(result, i) << ", expected " << expected;
+      if (++failures == 5) return;
+    }
+  }
+}
+
+template <class Float>
+uint64_t fixup(uint64_t q, uint64_t d, uint64_t n, uint32_t mode) {
+  using Word = typename Layout<Float>::Word;
+  return to_bits(div_fixup(splat_bits<Float>(static_cast<Word>(q)), splat_bits<Float>(static_cast<Word>(d)),
+                           splat_bits<Float>(static_cast<Word>(n)), RuntimeFloatMode{mode}))[0];
+}
+
+TEST(DivFixup, CapturedCases) {
+  constexpr uint32_t kNearest = 0x3f0;
+  constexpr uint32_t kZero = 0x3f3;
+  constexpr uint32_t kDown = 0x3f2;
+  const uint64_t nan = 0x7fc00000;
+  const auto bits = [](float x) { return __builtin_bit_cast(uint32_t, x); };
+  // Overflow and underflow by the operands alone.
+  EXPECT_EQ(fixup<F32>(nan, bits(power(-130)), bits(power(100)), kNearest), 0x7f800000u);
+  EXPECT_EQ(fixup<F32>(nan, bits(power(-130)), bits(power(100)), kZero), 0x7f7fffffu);
+  EXPECT_EQ(fixup<F32>(nan, bits(power(120)), bits(-power(-100)), kDown), 0x80000001u);
+  EXPECT_EQ(fixup<F32>(nan, bits(power(120)), bits(-power(-100)), kNearest), 0x80000000u);
+  // The numerator's NaN wins, quieted.
+  EXPECT_EQ(fixup<F32>(0, 0x7fc00011, 0x7f800022, kNearest), 0x7fc00022u);
+  EXPECT_EQ(fixup<F32>(0, 0x7fc00011, 0x3f800000, kNearest), 0x7fc00011u);
+  EXPECT_EQ(fixup<F32>(0, 0, 0x80000000, kNearest), 0xffc00000u);
+  EXPECT_EQ(fixup<F32>(0, 0x7f800000, 0xff800000, kNearest), 0xffc00000u);
+  EXPECT_EQ(fixup<F16>(0, 0, 0, kNearest), 0xfe00u);
+  // Signs come from the operands; zeros and infinities.
+  EXPECT_EQ(fixup<F32>(bits(-3.0f), bits(1.0f), bits(3.0f), kNearest), bits(3.0f));
+  EXPECT_EQ(fixup<F32>(bits(3.0f), bits(-1.0f), bits(3.0f), kNearest), bits(-3.0f));
+  EXPECT_EQ(fixup<F32>(nan, 0, bits(-1.0f), kNearest), 0xff800000u);
+  EXPECT_EQ(fixup<F32>(nan, 0xff800000, bits(1.0f), kNearest), 0x80000000u);
+  EXPECT_EQ(fixup<F16>(0x7e00, 0, 0x3c00, kNearest), 0x7c00u);
+  // A denormal quotient stays, a denormal denominator is flushed by mode.
+  EXPECT_EQ(fixup<F32>(5, bits(1.0f), bits(1.0f), 0x3c0), 5u);
+  EXPECT_EQ(fixup<F32>(5, 1, bits(1.0f), 0x3c0), 0x7f800000u);
+}
+
+TEST(TrigPreop, SegmentsOfTwoOverPi) {
+  // Segment 0 is 2/pi cut to 53 bits; segment 1 follows where it ended.
+  const F64 one = F64(1.0);
+  EXPECT_EQ(to_bits(trig_preop_f64(one, U32(0)))[0], 0x3fe45f306dc9c882u);
+  EXPECT_EQ(to_bits(trig_preop_f64(one, U32(1)))[0], 0x3c94a7f09d5f47d4u);
+  testing::Real exact(3000);
+  mpfr_const_pi(exact, MPFR_RNDN);
+  mpfr_ui_div(exact, 2, exact, MPFR_RNDN);
+  for (int exponent = 0; exponent < 2047; exponent += 13) {
+    const F64 x = splat_bits<F64>(static_cast<uint64_t>(exponent) << 52 | 0x123456789abcd);
+    for (uint32_t segment = 0; segment < 32; ++segment) {
+      const int shift = static_cast<int>(segment) * 53 + (exponent > 1077 ? exponent - 1077 : 0);
+      testing::Real rest(3000);
+      mpfr_mul_2si(rest, exact, shift > 1201 ? 1201 : shift, MPFR_RNDN);
+      mpfr_frac(rest, rest, MPFR_RNDN);
+      mpfr_mul_2si(rest, rest, 53, MPFR_RNDN);
+      mpfr_trunc(rest, rest);
+      // Only 1201 bits are stored.
+      const int missing = shift + 53 - 1201;
+      if (missing > 0) {
+        mpfr_mul_2si(rest, rest, -missing, MPFR_RNDN);
+        mpfr_trunc(rest, rest);
+        mpfr_mul_2si(rest, rest, missing, MPFR_RNDN);
+      }
+      if (shift >= 1201) mpfr_set_zero(rest, 1);
+      mpfr_mul_2si(rest, rest, -53 - shift + (exponent >= 1968 ? 128 : 0), MPFR_RNDN);
+      ASSERT_EQ(to_bits(trig_preop_f64(x, U32(segment)))[0],
+                testing::round_exact(kF64, rest, Round::to_zero, true))
+          << "exponent " << exponent << " segment " << segment;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::numeric
