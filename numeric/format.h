@@ -7,6 +7,10 @@
 #include "numeric/float_mode.h"
 #include "numeric/lanes.h"
 
+// One rounding an operation, in whatever includes this: a contracted a * b + c would differ between host
+// targets.
+#pragma clang fp contract(off)
+
 namespace lockstep::numeric {
 
 template <class Float>
