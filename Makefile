@@ -13,6 +13,14 @@ configure: packages
 build: configure
 	@cmake --build $(BUILD) -j $(JOBS)
 
+# Real gfx1100 code, compiled from OpenCL C, draws a picture on the emulated machine.
+demo: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target lockstep_cli
+	@$(BUILD)/cli/lockstep run examples/mandelbrot/mandelbrot.cl --kernel mandelbrot --grid 1280,960 --block 16,16 \
+	  out=buf:u8[960x1280x4] width=1280 height=960 left=-2.2 top=-1.2 step_x=0.0025 step_y=0.0025 limit=1000 \
+	  --out out=mandelbrot.png
+	@echo "drawn: mandelbrot.png"
+
 test: build
 	@tools/test.sh
 
