@@ -13,7 +13,7 @@ using llvm::amdhsa::kernel_descriptor_t;
 // Instruction words of a symbol.
 std::vector<uint32_t> words(const ObjectFile& file, const char* symbol) {
   const std::optional<std::string> bytes = file.bytes_of(symbol);
-  if (!bytes) return {};
+  if (!bytes || bytes->empty()) return {};
   std::vector<uint32_t> result(bytes->size() / 4);
   std::memcpy(result.data(), bytes->data(), result.size() * 4);
   return result;
