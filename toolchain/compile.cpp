@@ -117,6 +117,7 @@ void add_language_flags(std::vector<std::string>& arguments, Language language, 
     for (const char* flag : {"-x", "cl", "--target=amdgcn-amd-amdhsa"}) arguments.push_back(flag);
     arguments.push_back("-mcpu=" + options.processor);
     arguments.push_back("-cl-std=" + options.opencl_standard);
+    arguments.push_back("-cl-kernel-arg-info");  // names, so that a caller may set arguments by name
     if (uses_printf) {
       arguments.push_back("-include");
       arguments.push_back(prepared / "include/lockstep/opencl_printf.h");
