@@ -1,7 +1,7 @@
 // The packed dot products of gfx11, one output word an instruction and work-item.
 #include <hip/hip_runtime.h>
 
-typedef short short2_ __attribute__((ext_vector_type(2)));
+typedef _Float16 Half2 __attribute__((ext_vector_type(2)));
 
 extern "C" __global__ void dot_integers(const int* __restrict__ a, const int* __restrict__ b, int* __restrict__ out,
                                         int count) {
@@ -18,7 +18,7 @@ extern "C" __global__ void dot_integers(const int* __restrict__ a, const int* __
 }
 
 // Positive numbers whose sums are exact: on mixed signs gfx11's adder is off by a unit.
-extern "C" __global__ void dot_halves(const half2* __restrict__ a, const half2* __restrict__ b, float* __restrict__ out) {
+extern "C" __global__ void dot_halves(const Half2* __restrict__ a, const Half2* __restrict__ b, float* __restrict__ out) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   out[i] = __builtin_amdgcn_fdot2(a[i], b[i], (float)a[i].x, false);
 }

@@ -4,7 +4,8 @@
 // one row of C in each group of 16 lanes.
 #include <hip/hip_runtime.h>
 
-typedef _Float16 half16 __attribute__((ext_vector_type(16)));
+typedef _Float16 Half;
+typedef _Float16 Half16 __attribute__((ext_vector_type(16)));
 
 #if __AMDGCN_WAVEFRONT_SIZE == 64
 constexpr int kRegisters = 4;
@@ -29,14 +30,14 @@ __device__ Tile own_tile() {
   return Tile{blockIdx.y * 16u, (blockIdx.x * (blockDim.x / warpSize) + wave) * 16u, __lane_id()};
 }
 
-extern "C" __global__ void wmma_f16_f32(const half* __restrict__ a, const half* __restrict__ b, float* __restrict__ c,
+extern "C" __global__ void wmma_f16_f32(const Half* __restrict__ a, const Half* __restrict__ b, float* __restrict__ c,
                                         uint n, uint k) {
   const Tile tile = own_tile();
   if (tile.column >= n) return;
   FloatAccumulator sum = {};
   for (uint first = 0; first < k; first += 16) {
-    const half16 left = *(const half16*)(a + (tile.row + tile.lane % 16) * k + first);
-    const half16 right = *(const half16*)(b + (tile.column + tile.lane % 16) * k + first);
+    const Half16 left = *(const Half16*)(a + (tile.row + tile.lane % 16) * k + first);
+    const Half16 right = *(const Half16*)(b + (tile.column + tile.lane % 16) * k + first);
     sum = WMMA_F32(left, right, sum);
   }
   for (int i = 0; i < kRegisters; ++i) {
@@ -46,14 +47,14 @@ extern "C" __global__ void wmma_f16_f32(const half* __restrict__ a, const half* 
 }
 
 // The same with accumulators of halves, two results in the low and then the high half of a register (op_sel).
-extern "C" __global__ void wmma_f16_f16(const half* __restrict__ a, const half* __restrict__ b, half* __restrict__ low,
-                                        half* __restrict__ high, uint n, uint k) {
+extern "C" __global__ void wmma_f16_f16(const Half* __restrict__ a, const Half* __restrict__ b, Half* __restrict__ low,
+                                        Half* __restrict__ high, uint n, uint k) {
   const Tile tile = own_tile();
   if (tile.column >= n) return;
   HalfAccumulator sum_low = {}, sum_high = {};
   for (uint first = 0; first < k; first += 16) {
-    const half16 left = *(const half16*)(a + (tile.row + tile.lane % 16) * k + first);
-    const half16 right = *(const half16*)(b + (tile.column + tile.lane % 16) * k + first);
+    const Half16 left = *(const Half16*)(a + (tile.row + tile.lane % 16) * k + first);
+    const Half16 right = *(const Half16*)(b + (tile.column + tile.lane % 16) * k + first);
     sum_low = WMMA_F16(left, right, sum_low, false);
     sum_high = WMMA_F16(right, left, sum_high, true);
   }

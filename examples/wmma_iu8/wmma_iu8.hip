@@ -11,6 +11,8 @@ constexpr int kRegisters = 8;
 #define WMMA_IU8 __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32
 #define WMMA_IU4 __builtin_amdgcn_wmma_i32_16x16x16_iu4_w32
 #endif
+typedef int Words2 __attribute__((ext_vector_type(2)));
+typedef int Words4 __attribute__((ext_vector_type(4)));
 typedef int Accumulator __attribute__((ext_vector_type(kRegisters)));
 
 struct Tile {
@@ -35,8 +37,8 @@ __device__ void multiply(const signed char* a, const signed char* b, int* c, uin
   if (tile.column >= n) return;
   Accumulator sum = {};
   for (uint first = 0; first < k; first += 16) {
-    const int4 left = *(const int4*)(a + (tile.row + tile.lane % 16) * k + first);
-    const int4 right = *(const int4*)(b + (tile.column + tile.lane % 16) * k + first);
+    const Words4 left = *(const Words4*)(a + (tile.row + tile.lane % 16) * k + first);
+    const Words4 right = *(const Words4*)(b + (tile.column + tile.lane % 16) * k + first);
     sum = WMMA_IU8(kSignedA, left, kSignedB, right, sum, false);
   }
   store(tile, sum, c, n);
@@ -56,8 +58,8 @@ extern "C" __global__ void wmma_iu4_signed(const signed char* a, const signed ch
   if (tile.column >= n) return;
   Accumulator sum = {};
   for (uint first = 0; first < k; first += 16) {
-    const int2 left = *(const int2*)(a + ((tile.row + tile.lane % 16) * k + first) / 2);
-    const int2 right = *(const int2*)(b + ((tile.column + tile.lane % 16) * k + first) / 2);
+    const Words2 left = *(const Words2*)(a + ((tile.row + tile.lane % 16) * k + first) / 2);
+    const Words2 right = *(const Words2*)(b + ((tile.column + tile.lane % 16) * k + first) / 2);
     sum = WMMA_IU4(true, left, true, right, sum, false);
   }
   store(tile, sum, c, n);

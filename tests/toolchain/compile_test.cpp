@@ -120,6 +120,50 @@ __global__ __launch_bounds__(256) void all(float* f, double* d, unsigned* u, uns
   }
 }
 
+// A program as tutorials have it: kernels and main() in one file, with the standard library.
+TEST_F(CompileTest, HipProgramWithHostCode) {
+  constexpr char includes[] =
+      "#include <algorithm>\n#include <cassert>\n#include <cmath>\n#include <cstdio>\n#include "
+      "<iostream>\n#include <vector>\n";
+  constexpr char hip_include[] = "#include <hip/hip_runtime.h>\n";
+  constexpr char program[] = R"(
+#define CHECK(call) if (const hipError_t e = (call); e != hipSuccess) { std::cerr << hipGetErrorString(e); std::exit(1); }
+__constant__ float factors[4];
+template <class T> __global__ void kernel(T* x, const T* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  assert(i < n);
+  x[i] = std::sqrt(y[i]) + sin(y[i]) + std::fabs(x[i]) + std::max(x[i], y[i]) + pow(x[i], T(2)) + factors[i & 3] + abs(x[i]);
+}
+__global__ void plain(float* p) { p[threadIdx.x] = sqrtf(p[threadIdx.x]) + std::abs(p[0]); }
+int main(int argc, char**) {
+  std::vector<float> host(1024, 1.0f);
+  float *a, *b;
+  CHECK(hipMalloc(&a, 4096));
+  CHECK(hipMalloc((void**)&b, 4096));
+  CHECK(hipMemcpy(a, host.data(), 4096, hipMemcpyHostToDevice));
+  CHECK(hipMemcpyToSymbol(factors, host.data(), 16));
+  hipLaunchKernelGGL(plain, dim3(4), dim3(256), 0, 0, a);
+  hipLaunchKernelGGL(HIP_KERNEL_NAME(kernel<float>), 4, 256, 0, 0, a, b, 1024);
+  kernel<<<4, 256>>>(a, b, 1024);
+  CHECK(hipDeviceSynchronize());
+  std::cout << std::sin(1.0) << sqrtf(2.0f);
+  printf("%d", argc);
+}
+)";
+  for (const unsigned level : {0u, 2u}) {
+    Options options;
+    options.optimization = level;
+    for (const std::string& text :
+         {std::string(includes) + hip_include + program, std::string(hip_include) + includes + program}) {
+      const Result result = compile_text(Language::hip, text, "program.hip", options);
+      ASSERT_TRUE(result) << result.diagnostics;
+      const ObjectFile file(result.code_object);
+      EXPECT_TRUE(file.descriptor("_Z5plainPf"));
+      EXPECT_TRUE(file.descriptor("_Z6kernelIfEvPT_PKS0_i"));
+    }
+  }
+}
+
 TEST_F(CompileTest, WaveScansCompileWithoutOptimization) {
   Options options;
   options.optimization = 0;

@@ -1,7 +1,7 @@
-// Put before OpenCL C source that uses printf. LLVM lowers printf late, to calls of __printf_alloc; by then the device
-// library's own definition is no longer linked in. Buffer: word 0 bytes used, word 1 capacity, data from byte 8 on.
-// It is the hidden argument hidden_printf_buffer: byte 72 of the implicit arguments from code object version 5 on,
-// byte 24 before.
+// Put before OpenCL C source that uses printf. LLVM lowers printf late, to calls of __printf_alloc; by then
+// the device library's own definition is no longer linked in. Buffer: word 0 bytes used, word 1 capacity,
+// data from byte 8 on. It is the hidden argument hidden_printf_buffer: byte 72 of the implicit arguments from
+// code object version 5 on, byte 24 before.
 extern constant int __oclc_ABI_version;
 
 __attribute__((weak, used, visibility("protected"))) global char* __printf_alloc(uint bytes) {
@@ -12,7 +12,7 @@ __attribute__((weak, used, visibility("protected"))) global char* __printf_alloc
   uint offset = __opencl_atomic_load(used, __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
   do {
     if (bytes > capacity || offset > capacity - bytes) return 0;
-  } while (!__opencl_atomic_compare_exchange_strong(used, &offset, offset + bytes, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
-                                                    __OPENCL_MEMORY_SCOPE_DEVICE));
+  } while (!__opencl_atomic_compare_exchange_strong(used, &offset, offset + bytes, __ATOMIC_RELAXED,
+                                                    __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE));
   return (global char*)buffer + 8 + offset;
 }
