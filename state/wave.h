@@ -21,7 +21,9 @@ inline constexpr unsigned kScalarWideInteger = 280;                     // + 2 *
 inline constexpr unsigned kScalarDouble = kScalarWideInteger + 2 * 81;  // + 2 * (code - 240)
 inline constexpr unsigned kScalarHalf = kScalarDouble + 2 * 9;          // + (code - 240)
 inline constexpr unsigned kScalarAperture = kScalarHalf + 9;            // + 2 * (code - 235)
-inline constexpr unsigned kScalarSlots = kScalarAperture + 8;
+inline constexpr unsigned kScalarConditions = kScalarAperture + 8;      // VCCZ and EXECZ as pairs
+inline constexpr unsigned kScalarZeros = kScalarConditions + 4;         // NULL read as a group: eight zeros
+inline constexpr unsigned kScalarSlots = kScalarZeros + 8;
 
 inline constexpr unsigned kMaxVgprs = 256;
 // Registers behind the last VGPR that only the engine sees: operands rewritten by DPP.

@@ -58,9 +58,19 @@ uint64_t widen_literal(uint32_t literal, Type type) {
 // VCCZ and EXECZ are summaries that no instruction writes: compute them just before they are read as
 // operands.
 void refresh_conditions(const Operation* op, Wave* wave, int64_t budget) {
-  wave->scalar[isa::code::kVccz] = wave->mask(isa::code::kVccLo) == 0;
-  wave->scalar[isa::code::kExecz] = wave->exec() == 0;
+  wave->scalar[kScalarConditions] = wave->mask(isa::code::kVccLo) == 0;
+  wave->scalar[kScalarConditions + 2] = wave->exec() == 0;
   LOCKSTEP_NEXT();
+}
+
+// What a destination out of range makes of an instruction (guide 3.3.1.4, 3.3.2.2, 6.2).
+void nullified(const Operation* op, Wave* wave, int64_t budget) {
+  LOCKSTEP_NEXT();
+}
+
+// NULL swallows writes; TTMPs may only be written by the trap handler (guide 3.3.1.4).
+bool swallows_writes(const isa::Operand& operand) {
+  return operand.code >= isa::code::kTtmp0 && operand.code <= isa::code::kNull;
 }
 
 void refused(const Operation* op, Wave* wave, int64_t budget) {
@@ -92,6 +102,13 @@ bool ignores_output_modifiers(Opcode opcode) {
     default:
       return false;
   }
+}
+
+// A scalar instruction that cannot write its destination writes SCC neither; EXEC and the PC it does write.
+bool is_nullified(const isa::Instruction& instruction) {
+  const isa::Operand* destination = instruction.find(Role::dst);
+  return destination && destination->written && swallows_writes(*destination) &&
+         !(instruction.row->implicit_writes & ~isa::kScc) && !(instruction.row->flags & isa::kBranch);
 }
 
 uint32_t flags_of(const isa::Operand& operand, const isa::Row& row) {
@@ -136,11 +153,7 @@ uint32_t Predecoder::vgpr_offset(unsigned index) const {
 }
 
 uint32_t Predecoder::scalar_destination(const isa::Operand& operand) const {
-  namespace code = isa::code;
-  // NULL swallows writes; TTMPs may only be written by the trap handler (guide 3.3.1.4).
-  if (operand.code == code::kNull || (operand.code >= code::kTtmp0 && operand.code < code::kNull))
-    return kScalarDiscard * 4;
-  return operand.code * 4u;
+  return swallows_writes(operand) ? kScalarDiscard * 4 : operand.code * 4u;
 }
 
 uint32_t Predecoder::scalar_source(const isa::Operand& operand, const isa::Instruction& instruction,
@@ -152,7 +165,14 @@ uint32_t Predecoder::scalar_source(const isa::Operand& operand, const isa::Instr
     uses_literal_ = true;
     return kScalarLiteral * 4;
   }
-  if (number == code::kVccz || number == code::kExecz) reads_conditions_ = true;
+  if (number == code::kVccz || number == code::kExecz) {
+    reads_conditions_ = true;
+    return (kScalarConditions + (number == code::kExecz ? 2 : 0)) * 4;
+  }
+  // Zero in all words, not just the first; its neighbour is M0.
+  if (number == code::kNull) return kScalarZeros * 4;
+  // The word behind SCC is no operand's and stays zero.
+  if (number == code::kScc) return number * 4u;
   const bool float_constant = is_float_constant(number);
   if (is_64_bit(operand.type)) {
     if (number >= code::kInt0 && number <= code::kIntNegativeLast)
@@ -357,6 +377,10 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
         set_source(op, sources++, operand, instruction);
       }
     }
+    if (is_scalar_alu(row.encoding) && is_nullified(instruction)) {
+      op.run = &nullified;
+      return {op};
+    }
     // The old destination follows the sources; s_cmpk reads its only register as a plain source.
     if (old_destination && sources < 3) op.source[sources++] = op.dst;
     if (has_label)
@@ -368,7 +392,9 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
     op.offset = instruction.offset;
     for (unsigned i = 0; i < instruction.operand_count; ++i) {
       const isa::Operand& operand = instruction.operands[i];
-      const uint32_t place = operand.is_vgpr() ? vgpr_offset(operand.vgpr()) : operand.code * 4u;
+      const uint32_t place = operand.is_vgpr()                  ? vgpr_offset(operand.vgpr())
+                             : operand.code == isa::code::kNull ? kScalarZeros * 4
+                                                                : operand.code * 4u;
       switch (operand.role) {
         case Role::dst:
           op.dst = operand.is_vgpr() ? place : scalar_destination(operand);
