@@ -160,7 +160,7 @@ void TestWave::execute(const std::vector<uint32_t>& code, int64_t budget) {
   Interpreter engine({{begin, begin + 4 * code.size()}}, size(), ranges_, configuration_.host);
   wave_.state = WaveState::ready;
   wave_.fault = {};
-  wave_.read_range = wave_.write_range = {};
+  for (unsigned i = 0; i < kCachedRanges; ++i) wave_.read_ranges[i] = wave_.write_ranges[i] = {};
   if (!engine.enter(wave_, begin)) {
     ADD_FAILURE() << "no code";
     return;
