@@ -167,6 +167,13 @@ void s_trap(const Operation* op, Wave* wave, int64_t budget) {
   raise(op, wave, budget, std::move(fault));
 }
 
+void v_illegal(const Operation* op, Wave* wave, int64_t budget) {
+  Fault fault;
+  fault.kind = FaultKind::illegal_instruction;
+  fault.message = "a zero dword is no instruction; does control run through data?";
+  raise(op, wave, budget, std::move(fault));
+}
+
 void s_code_end(const Operation* op, Wave* wave, int64_t budget) {
   Fault fault;
   fault.kind = FaultKind::illegal_instruction;
@@ -402,11 +409,11 @@ void LOCKSTEP_REGISTER(control)(HandlerTable& table) {
     set(opcode, &already_satisfied);
   set(Opcode::s_endpgm, &s_endpgm);
   set(Opcode::s_endpgm_saved, &s_endpgm);
-  set(Opcode::s_endpgm_ordered_ps_done, &s_endpgm);
   set(Opcode::s_barrier, &s_barrier);
   set(Opcode::s_sleep, &s_sleep);
   set(Opcode::s_trap, &s_trap);
   set(Opcode::s_code_end, &s_code_end);
+  set(Opcode::v_illegal, &v_illegal);
   set(Opcode::s_sendmsg, &s_sendmsg);
   set(Opcode::s_sendmsg_rtn_b32, &s_sendmsg_rtn);
   set(Opcode::s_sendmsg_rtn_b64, &s_sendmsg_rtn);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/interpreter/common.h"
+#include "semantics/engine_handled.h"
 
 namespace lockstep::interpreter {
 
@@ -349,8 +350,11 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
   const isa::Row& row = *instruction.row;
   const size_t index = static_cast<size_t>(row.opcode);
   const HandlerTable& table = program_.table();
-  if (!table.other[index])
-    return {refuse(instruction, FaultKind::unsupported, "this instruction is not implemented yet")};
+  if (!table.other[index]) {
+    const std::string_view* reason = semantics::find_unsupported(row);
+    return {refuse(instruction, FaultKind::unsupported,
+                   reason ? reason->data() : "this instruction has no handler")};
+  }
 
   if (instruction.gds)
     return {
