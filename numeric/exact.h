@@ -67,13 +67,8 @@
   X(cvt_f16_f32, F32, F16)            \
   X(cvt_f32_f64, F64, F32)            \
   X(cvt_f32_i32, I32, F32) X(cvt_f32_u32, U32, F32) X(cvt_f16_i16, I16, F16) X(cvt_f16_u16, U16, F16)
-// Lane by lane, for what the vector forms of transcendental_f32.h do not cover.
-#define LOCKSTEP_EXACT_TRANSCENDENTALS(X) \
-  X(rcp_f32, F32, F32)                    \
-  X(rsq_f32, F32, F32)                    \
-  X(sqrt_f32, F32, F32)                   \
-  X(exp2_f32, F32, F32)                   \
-  X(exp2_to_odd_f32, F32, F32) X(log2_f32, F32, F32) X(sin_f32, F32, F32) X(cos_f32, F32, F32)
+// Lane by lane, for the arguments near one that the vector form of transcendental_f32.h does not cover.
+#define LOCKSTEP_EXACT_TRANSCENDENTALS(X) X(log2_f32, F32, F32)
 
 LOCKSTEP_EXACT_UNARY(LOCKSTEP_DECLARE_UNARY, f32, F32)
 LOCKSTEP_EXACT_UNARY(LOCKSTEP_DECLARE_UNARY, f64, F64)

@@ -1,115 +1,22 @@
 // The F32 transcendental functions on chunks, without regard to MODE: NaNs come back as they are. Each gives
 // the bits of transcendental_reference.h, which tests prove over all significands (exp2, log2: over all
 // fractions).
-//
-// The reference works in 64-bit integers. Here its 24-bit products live in floats: a product rounded to 24
-// bits is a float multiplication, one rounded on a fixed grid is a fused multiply-add that adds and then
-// takes off a power of two.
 #pragma once
 
 #include "numeric/exact.h"
 #include "numeric/format.h"
+#include "numeric/rows.h"
 #include "numeric/transcendental_tables.h"
 
 namespace lockstep::numeric {
 
 namespace detail {
 
-// A row with its coefficients scaled as the vector code wants them; 16 bytes, so that a lane loads it at
-// once.
-struct alignas(16) Row {
-  int32_t c;
-  float l;
-  float q;
-  float k;
-};
-template <unsigned count>
-struct Rows {
-  Row row[count];
-};
-template <unsigned count>
-constexpr Rows<count> scaled_rows(const Coefficients (&from)[count], int c, float l, float q, float k) {
-  Rows<count> rows{};
-  for (unsigned i = 0; i < count; ++i) {
-    rows.row[i] = {from[i].c * c, static_cast<float>(from[i].l) * l, static_cast<float>(from[i].q) * q,
-                   static_cast<float>(from[i].k) * k};
-  }
-  return rows;
-}
-
 inline constexpr Rows<32> kRcpScaled = scaled_rows(kRcpRows, 16, 0x1p-14f, 0x1p-32f, 0x1p-50f);
 inline constexpr Rows<64> kRsqScaled = scaled_rows(kRsqRows, 1, 0x1p-13f, 0x1p-31f, 0x1p-49f);
 inline constexpr Rows<32> kSqrtScaled = scaled_rows(kSqrtRows, 8, 0x1p-17f, 0x1p8f, 0x1p-10f);
 inline constexpr Rows<32> kExpScaled = scaled_rows(kExpRows, 1, 0x1p-23f, 1.0f, 0x1p-7f);
 inline constexpr Rows<33> kLogScaled = scaled_rows(kLogRows, 1, 1.0f, 1.0f, 0x1p-22f);
-
-struct RowChunk {
-  I32 c;
-  F32 l;
-  F32 q;
-  F32 k;
-};
-
-using I32x4 = int32_t __attribute__((ext_vector_type(4)));
-using I32x8 = int32_t __attribute__((ext_vector_type(8)));
-
-// Four by four transposition in both halves of eight lanes.
-struct RowsOfEight {
-  I32x8 c, l, q, k;
-};
-LOCKSTEP_INLINE RowsOfEight transpose_rows(I32x4 r0, I32x4 r1, I32x4 r2, I32x4 r3, I32x4 r4, I32x4 r5,
-                                           I32x4 r6, I32x4 r7) {
-  const I32x8 a = __builtin_shufflevector(r0, r4, 0, 1, 2, 3, 4, 5, 6, 7);
-  const I32x8 b = __builtin_shufflevector(r1, r5, 0, 1, 2, 3, 4, 5, 6, 7);
-  const I32x8 c = __builtin_shufflevector(r2, r6, 0, 1, 2, 3, 4, 5, 6, 7);
-  const I32x8 d = __builtin_shufflevector(r3, r7, 0, 1, 2, 3, 4, 5, 6, 7);
-  const I32x8 ab_low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
-  const I32x8 ab_high = __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
-  const I32x8 cd_low = __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13);
-  const I32x8 cd_high = __builtin_shufflevector(c, d, 2, 10, 3, 11, 6, 14, 7, 15);
-  return {__builtin_shufflevector(ab_low, cd_low, 0, 1, 8, 9, 4, 5, 12, 13),
-          __builtin_shufflevector(ab_low, cd_low, 2, 3, 10, 11, 6, 7, 14, 15),
-          __builtin_shufflevector(ab_high, cd_high, 0, 1, 8, 9, 4, 5, 12, 13),
-          __builtin_shufflevector(ab_high, cd_high, 2, 3, 10, 11, 6, 7, 14, 15)};
-}
-LOCKSTEP_INLINE I32 join_eights(I32x8 low, I32x8 high) {
-  return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-}
-
-template <unsigned count>
-LOCKSTEP_INLINE RowChunk load_rows(const Rows<count>& table, U32 index) {
-  const U32 offset = index * unsigned{sizeof(Row)};
-  const char* const start = reinterpret_cast<const char*>(&table);
-  const auto at = [&](unsigned lane) __attribute__((always_inline)) {
-    return *reinterpret_cast<const I32x4*>(start + offset[lane]);
-  };
-  const RowsOfEight low = transpose_rows(at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7));
-  const RowsOfEight high = transpose_rows(at(8), at(9), at(10), at(11), at(12), at(13), at(14), at(15));
-  return {join_eights(low.c, high.c), bits_as<F32>(join_eights(low.l, high.l)),
-          bits_as<F32>(join_eights(low.q, high.q)), bits_as<F32>(join_eights(low.k, high.k))};
-}
-
-LOCKSTEP_INLINE F32 to_float(U32 x) {
-  return convert<F32>(bits_as<I32>(x));
-}
-
-// a * b to 24 significant bits, but to no finer grid than that of `grid`, a power of two with the unit as its
-// last bit.
-LOCKSTEP_INLINE F32 product_on_grid(F32 a, F32 b, float grid) {
-  const F32 product = a * b;
-  return product >= grid ? product : __builtin_elementwise_fma(a, b, F32(grid)) - grid;
-}
-// a * b to the nearest integer, for products below 2^22.
-LOCKSTEP_INLINE F32 product_to_integer(F32 a, F32 b) {
-  return __builtin_elementwise_fma(a, b, F32(0x1.8p23f)) - 0x1.8p23f;
-}
-// a * a * scale rounded down to an integer below 2^24; scale is a power of two.
-LOCKSTEP_INLINE F32 square_rounded_down(F32 a, float scale) {
-  const F32 scaled = a * scale;
-  const F32 whole = __builtin_elementwise_trunc(scaled * a);
-  const F32 rest = __builtin_elementwise_fma(scaled, a, -whole);
-  return rest < 0.0f ? whole - 1.0f : whole;
-}
 
 // What RCP and RSQ share: the sum of their terms before the last rounding, in units of 2^-`bits` of the
 // result's last place. It is right but for some thousand significands, which are near a rounding border and
@@ -278,14 +185,6 @@ LOCKSTEP_INLINE F32 log2_f32(F32 x) {
                       ((bits >= 0x3f7c0000) & (bits < 0x3f840000));
   if (__builtin_expect(any(mask_of(special)), false)) result = special ? exact_log2_f32(x, 0) : result;
   return result;
-}
-
-// `mode` of the sine and cosine: bit 4 keeps denormal inputs, bit 5 denormal results, as in MODE.
-LOCKSTEP_INLINE F32 sin_f32(F32 x, bool keeps_input_denormals, bool keeps_output_denormals) {
-  return exact_sin_f32(x, (keeps_input_denormals ? 0x10u : 0) | (keeps_output_denormals ? 0x20u : 0));
-}
-LOCKSTEP_INLINE F32 cos_f32(F32 x, bool keeps_input_denormals, bool keeps_output_denormals) {
-  return exact_cos_f32(x, (keeps_input_denormals ? 0x10u : 0) | (keeps_output_denormals ? 0x20u : 0));
 }
 
 }  // namespace lockstep::numeric

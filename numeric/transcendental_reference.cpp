@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "numeric/exact.h"
-#include "numeric/float_mode.h"
 #include "numeric/transcendental_corrections.h"
 #include "numeric/transcendental_tables.h"
 
@@ -323,45 +322,11 @@ uint32_t sin_or_cos(uint32_t x, bool cosine, bool keeps_input_denormals, bool ke
 
 }  // namespace lockstep::numeric::reference
 
-namespace {
-
-template <class Function>
-void each_lane(const lockstep::F32* a, lockstep::F32* result, Function function) {
-  const auto bits = __builtin_bit_cast(lockstep::U32, *a);
+void lockstep_exact_log2_f32(const lockstep::F32* a, uint32_t, lockstep::F32* result) {
+  const auto bits = lockstep::bits_as<lockstep::U32>(*a);
   lockstep::U32 out;
-  for (unsigned lane = 0; lane < lockstep::kLanesPerChunk; ++lane) out[lane] = function(bits[lane]);
-  *result = __builtin_bit_cast(lockstep::F32, out);
-}
-
-}  // namespace
-
-namespace reference = lockstep::numeric::reference;
-
-extern "C" {
-
-#define LOCKSTEP_EACH_LANE(name)                                                              \
-  void lockstep_exact_##name##_f32(const lockstep::F32* a, uint32_t, lockstep::F32* result) { \
-    each_lane(a, result, reference::name);                                                    \
+  for (unsigned lane = 0; lane < lockstep::kLanesPerChunk; ++lane) {
+    out[lane] = lockstep::numeric::reference::log2(bits[lane]);
   }
-LOCKSTEP_EACH_LANE(rcp)
-LOCKSTEP_EACH_LANE(rsq)
-LOCKSTEP_EACH_LANE(sqrt)
-LOCKSTEP_EACH_LANE(exp2)
-LOCKSTEP_EACH_LANE(exp2_to_odd)
-LOCKSTEP_EACH_LANE(log2)
-#undef LOCKSTEP_EACH_LANE
-
-void lockstep_exact_sin_f32(const lockstep::F32* a, uint32_t mode, lockstep::F32* result) {
-  const lockstep::RuntimeFloatMode m{mode};
-  each_lane(a, result, [&](uint32_t x) {
-    return reference::sin_or_cos(x, false, m.denorm_in_f32(), m.denorm_out_f32());
-  });
+  *result = lockstep::bits_as<lockstep::F32>(out);
 }
-void lockstep_exact_cos_f32(const lockstep::F32* a, uint32_t mode, lockstep::F32* result) {
-  const lockstep::RuntimeFloatMode m{mode};
-  each_lane(a, result, [&](uint32_t x) {
-    return reference::sin_or_cos(x, true, m.denorm_in_f32(), m.denorm_out_f32());
-  });
-}
-
-}  // extern "C"
