@@ -74,30 +74,54 @@ LOCKSTEP_INLINE I32 dot_exponent(DotProduct x) {
 
 // An addend in grid units with the frame's sign taken out.
 LOCKSTEP_INLINE I32 in_frame(DotProduct x, I32 largest, I32 frame_negative) {
-  const I32 units = x.significand >> __builtin_elementwise_min(largest - x.exponent, I32(31));
+  // A zero may have the larger exponent: its difference wraps, and any shift will do.
+  const U32 drop = __builtin_elementwise_min(bits_as<U32>(largest - x.exponent), U32(31));
+  const I32 units = x.significand >> bits_as<I32>(drop);
   const I32 opposes = (x.negative ^ frame_negative) & (x.significand != 0);
   return units ^ opposes;  // ~n is -(n + 1)
 }
 
-// The sum of three addends as `units` * 2^(exponent - 24), exact in F64.
-LOCKSTEP_INLINE F64 dot_sum(DotProduct p, DotProduct q, F32 c) {
-  const I32 c_field = magnitude(c) >> 23;
-  const I32 c_normal = c_field != 0;
-  const I32 c_significand = (bits_as<I32>(to_bits(c) & 0x7fffff) | (c_normal & 0x800000)) << 1;
-  const DotProduct accumulator{c_significand, c_field - 127 + (c_normal + 1), negative_lanes(c)};
-  const I32 largest = __builtin_elementwise_max(
-      __builtin_elementwise_max(__builtin_elementwise_max(dot_exponent(p), dot_exponent(q)),
-                                dot_exponent(accumulator)),
-      I32(-300));
+// The sum of three addends, (frame ? -units : units) * 2^(exponent - 24); 28 bits of units at most.
+struct DotSum {
+  I32 units;
+  I32 exponent;
+};
+LOCKSTEP_INLINE DotSum dot_sum(DotProduct p, DotProduct q, DotProduct accumulator) {
+  const I32 largest = __builtin_elementwise_max(__builtin_elementwise_max(dot_exponent(p), dot_exponent(q)),
+                                                dot_exponent(accumulator));
   const I32 frame = accumulator.negative;
   const I32 units =
       in_frame(p, largest, frame) + in_frame(q, largest, frame) + in_frame(accumulator, largest, frame);
-  const I64 unit_bits = convert<I64>(largest - 24 + 1023) << 52;
-  const F64 size = convert<F64>(units) * bits_as<F64>(unit_bits);
-  // A sum of zero takes the frame's sign only if all addends have it, which is what -0 + -0 + -0 means.
-  const I32 minus_zero = frame & p.negative & q.negative & (units == 0);
-  const F64 sum = select(mask_of(frame), -size, size);
-  return select(mask_of((units == 0) & ~minus_zero), F64(0), sum);
+  return {units, units == 0 ? I32(0) : largest};
+}
+
+LOCKSTEP_INLINE DotProduct dot_accumulator(F32 c) {
+  const I32 field = magnitude(c) >> 23;
+  const I32 normal = field != 0;
+  const I32 significand = bits_as<I32>(to_bits(c) & 0x7fffff) | (normal & 0x800000);
+  return {significand << 1, field - 127 + (normal + 1), negative_lanes(c)};
+}
+
+// Whether a result is negative before it is rounded. A sum of zero is so only if all addends are, which is
+// what -0 + -0 + -0 means.
+LOCKSTEP_INLINE I32 dot_negates(DotSum sum, DotProduct p, DotProduct q, DotProduct accumulator) {
+  return accumulator.negative & ((sum.units != 0) | (p.negative & q.negative));
+}
+
+// Exact.
+LOCKSTEP_INLINE F64 dot_in_f64(DotSum sum, I32 negates) {
+  const F64 unit = bits_as<F64>(convert<I64>(sum.exponent - 24 + 1023) << 52);
+  const F64 size = convert<F64>(sum.units) * unit;
+  return bits_as<F64>(to_bits(size) ^ (bits_as<U64>(convert<I64>(negates)) & Layout<F64>::kSign));
+}
+
+// Rounded to nearest even, once: units to a float, whose scaling is exact unless the result may be denormal
+// or the unit is none of F32's numbers.
+LOCKSTEP_INLINE F32 dot_in_f32(DotSum sum, I32 negates) {
+  const I32 out_of_range = (sum.exponent < -102) | (sum.exponent > 127);
+  if (__builtin_expect(any(mask_of(out_of_range)), false)) return convert<F32>(dot_in_f64(sum, negates));
+  const F32 size = convert<F32>(sum.units) * bits_as<F32>((sum.exponent + (127 - 24)) << 23);
+  return bits_as<F32>(to_bits(size) ^ (bits_as<U32>(negates) & Layout<F32>::kSign));
 }
 
 // Infinities and NaNs: plain IEEE, with the first NaN in operand order.
@@ -131,11 +155,23 @@ LOCKSTEP_INLINE Mask dot_specials(Operand a_low, Operand a_high, Operand b_low, 
 template <class Operand, class Mode>
 LOCKSTEP_INLINE F32 dot2(Operand a_low, Operand a_high, Operand b_low, Operand b_high, F32 c, Mode mode) {
   c = flush_input(c, mode);
-  const F64 sum = dot_sum(dot_product(a_low, b_low), dot_product(a_high, b_high), c);
-  const F32 result = flush_output(convert<F32>(sum), mode);
+  const DotProduct p = dot_product(a_low, b_low);
+  const DotProduct q = dot_product(a_high, b_high);
+  const DotProduct accumulator = dot_accumulator(c);
+  const DotSum sum = dot_sum(p, q, accumulator);
+  const F32 result = flush_output(dot_in_f32(sum, dot_negates(sum, p, q, accumulator)), mode);
   const Mask special = dot_specials(a_low, a_high, b_low, b_high, c);
   if (__builtin_expect(!any(special), true)) return result;
   return select(special, dot_special(a_low, a_high, b_low, b_high, c, mode), result);
+}
+
+template <class Operand>
+LOCKSTEP_INLINE F64 exact_dot(Operand a_low, Operand a_high, Operand b_low, Operand b_high, F32 c) {
+  const DotProduct p = dot_product(a_low, b_low);
+  const DotProduct q = dot_product(a_high, b_high);
+  const DotProduct accumulator = dot_accumulator(c);
+  const DotSum sum = dot_sum(p, q, accumulator);
+  return dot_in_f64(sum, dot_negates(sum, p, q, accumulator));
 }
 
 // Rounded to odd, so that one more rounding to half is innocuous; toward zero for what stays below F32's
@@ -164,8 +200,7 @@ LOCKSTEP_INLINE F32 dot2_f32_bf16(U16 a_low, U16 a_high, U16 b_low, U16 b_high, 
 template <class Mode>
 LOCKSTEP_INLINE F16 dot2_f16_f16(F16 a_low, F16 a_high, F16 b_low, F16 b_high, F16 c, Mode mode) {
   const F32 wide = convert<F32>(flush_input(c, mode));
-  const F64 sum =
-      detail::dot_sum(detail::dot_product(a_low, b_low), detail::dot_product(a_high, b_high), wide);
+  const F64 sum = detail::exact_dot(a_low, a_high, b_low, b_high, wide);
   const F16 result = flush_output(convert<F16>(detail::narrow_to_odd(sum)), mode);
   const Mask special = detail::dot_specials(a_low, a_high, b_low, b_high, wide);
   if (__builtin_expect(!any(special), true)) {
@@ -177,8 +212,7 @@ LOCKSTEP_INLINE F16 dot2_f16_f16(F16 a_low, F16 a_high, F16 b_low, F16 b_high, F
 template <class Mode>
 LOCKSTEP_INLINE U16 dot2_bf16_bf16(U16 a_low, U16 a_high, U16 b_low, U16 b_high, U16 c, Mode mode) {
   const F32 wide = flush_input(bf16_to_f32(c), mode);
-  const F64 sum =
-      detail::dot_sum(detail::dot_product(a_low, b_low), detail::dot_product(a_high, b_high), wide);
+  const F64 sum = detail::exact_dot(a_low, a_high, b_low, b_high, wide);
   const F32 nearest = convert<F32>(sum);
   const Mask too_large = mask_of(convert<F64>(abs(nearest)) > abs(sum));
   const U32 truncated = select(too_large, to_bits(nearest) - 1, to_bits(nearest));

@@ -70,7 +70,9 @@ LOCKSTEP_INLINE RowChunk load_rows(const Rows<count>& table, U32 index) {
   const U32 offset = index * unsigned{sizeof(Row)};
   const char* const start = reinterpret_cast<const char*>(&table);
   const auto at = [&](unsigned lane) __attribute__((always_inline)) {
-    return *reinterpret_cast<const I32x4*>(start + offset[lane]);
+    I32x4 four;
+    __builtin_memcpy(&four, start + offset[lane], sizeof(four));
+    return four;
   };
   const RowsOfEight low = transpose_rows(at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7));
   const RowsOfEight high = transpose_rows(at(8), at(9), at(10), at(11), at(12), at(13), at(14), at(15));
