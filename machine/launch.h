@@ -54,10 +54,21 @@ struct WaveFault {
   std::string instruction;          // text, or why the bytes are no instruction
 };
 
+// The translator's work for a dispatch; zero if the interpreter ran it.
+struct Translation {
+  size_t instructions = 0;  // gfx11 instructions translated
+  size_t host_bytes = 0;    // of code
+  double seconds = 0;       // that it took, now or when the code was first seen
+  bool reused = false;      // from an earlier dispatch of the process
+};
+
 struct Outcome {
   Progress totals;
   double seconds = 0;
   bool cancelled = false;
+  // What the user should know of how it ran, such as that the translator left the kernel to the interpreter.
+  std::string note;
+  Translation translation;
   std::optional<WaveFault> fault;  // of the first work-group in dispatch order that faulted
 };
 

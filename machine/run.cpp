@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "engine/interpreter/interpreter.h"
+#include "engine/translator/translator.h"
 #include "isa/instruction.h"
 #include "machine/group_context.h"
 #include "machine/launch.h"
@@ -81,12 +82,10 @@ class Scheduler {
     }
   }
 
-  Outcome outcome() {
-    Outcome outcome;
+  void report(Outcome& outcome) {
     outcome.totals = totals_;
     outcome.cancelled = cancelled_;
     outcome.fault = std::move(fault_);
-    return outcome;
   }
 
  private:
@@ -206,9 +205,18 @@ class Scheduler {
   std::chrono::steady_clock::time_point last_report_ = std::chrono::steady_clock::now();
 };
 
-std::unique_ptr<Engine> make_engine(const Launch& launch, EngineKind kind) {
-  if (kind == EngineKind::translator) throw std::invalid_argument("the translator is not built in");
-  return std::make_unique<interpreter::Interpreter>(launch.code, launch.wave_size, launch.memory);
+std::unique_ptr<Engine> make_engine(const Launch& launch, EngineKind kind, Outcome& outcome) {
+  if (kind == EngineKind::interpreter)
+    return std::make_unique<interpreter::Interpreter>(launch.code, launch.wave_size, launch.memory);
+  auto engine =
+      std::make_unique<translator::Translator>(launch.code, launch.wave_size, launch.memory, launch.entry);
+  if (!engine->unsupported().empty())
+    outcome.note =
+        "the interpreter ran this kernel, because the translator cannot yet: " + engine->unsupported();
+  const translator::Statistics& statistics = engine->statistics();
+  outcome.translation = {statistics.instructions, statistics.code_bytes, statistics.seconds,
+                         statistics.reused};
+  return engine;
 }
 
 }  // namespace
@@ -216,7 +224,8 @@ std::unique_ptr<Engine> make_engine(const Launch& launch, EngineKind kind) {
 Outcome run(const Launch& launch, const RunOptions& options) {
   check(launch);
   const auto begin = std::chrono::steady_clock::now();
-  const std::unique_ptr<Engine> engine = make_engine(launch, options.engine);
+  Outcome outcome;
+  const std::unique_ptr<Engine> engine = make_engine(launch, options.engine, outcome);
   Scheduler scheduler(launch, options, *engine);
   const unsigned available = std::max(1u, std::thread::hardware_concurrency());
   const uint64_t wanted = options.threads == 0 ? available : options.threads;
@@ -231,7 +240,7 @@ Outcome run(const Launch& launch, const RunOptions& options) {
       workers.wait();
     });
   }
-  Outcome outcome = scheduler.outcome();
+  scheduler.report(outcome);
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return outcome;
 }

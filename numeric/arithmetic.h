@@ -94,7 +94,7 @@ LOCKSTEP_INLINE bool needs_exact(Float result, bool can_round_up_to_normal, Mode
   if (sizeof(result) == sizeof(F16) && mode.fp16_overflow_clamps()) {
     doubtful |= infinite_lanes(result);
   }
-  return __builtin_expect(any(mask_of(doubtful)), false);
+  return recompute_now(doubtful, mode);
 }
 
 }  // namespace detail

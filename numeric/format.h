@@ -241,6 +241,18 @@ LOCKSTEP_INLINE uint32_t mode_bits(RuntimeFloatMode mode) {
   return mode.mode;
 }
 
+// A mode type with defer() collects the lanes whose result its user recomputes later (the translator does);
+// with all others, true means: recompute now.
+template <class Lanes, class Mode>
+LOCKSTEP_INLINE bool recompute_now(Lanes doubtful, Mode mode) {
+  if constexpr (requires { mode.defer(I32()); }) {
+    mode.defer(convert<I32>(doubtful));
+    return false;
+  } else {
+    return __builtin_expect(any(mask_of(doubtful)), false);
+  }
+}
+
 // v_cmp_class: bit of the test mask for each class, 0 signalling NaN, 1 quiet NaN, 2 -inf, 3 -normal, 4
 // -denormal, 5 -0, 6 +0, 7 +denormal, 8 +normal, 9 +inf. Looks at the encoding: MODE does not matter.
 template <class Float>

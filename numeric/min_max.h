@@ -60,7 +60,7 @@ LOCKSTEP_INLINE I16 equal(F16 a, F16 b) {
 // `picked` is what the operation gives for two numbers.
 template <class Float, class Mode>
 LOCKSTEP_INLINE Float number_or_nan(Float a, Float b, Float picked, Mode mode) {
-  if (__builtin_expect(!any(mask_of(unordered(a, b))), true)) return picked;
+  if (!recompute_now(unordered(a, b), mode)) return picked;
   Float result = nan_lanes(b) ? a : nan_lanes(a) ? b : picked;
   if (mode.ieee()) {
     result = signalling_lanes(b) ? quiet(b, mode) : result;
@@ -114,7 +114,7 @@ LOCKSTEP_INLINE Float med3(Float a, Float b, Float c, Mode mode) {
                        : detail::equal(largest, b) ? detail::greater(a, c)
                                                    : a_or_b;
   const IntOf<Float> nan = nan_lanes(a) | nan_lanes(b) | nan_lanes(c);
-  if (__builtin_expect(any(mask_of(nan)), false)) return nan ? min3(a, b, c, mode) : median;
+  if (recompute_now(nan, mode)) return nan ? min3(a, b, c, mode) : median;
   return median;
 }
 

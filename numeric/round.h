@@ -120,7 +120,7 @@ LOCKSTEP_INLINE Float ldexp(Float x, I32 exponent, Mode mode) {
   IntOf<Float> doubtful = IntOf<Float>(0);
   if (!L::keeps_output_denormals(mode)) doubtful |= magnitude(result) == IntOf<Float>(L::kMinNormal);
   if (sizeof(Float) == sizeof(F16) && mode.fp16_overflow_clamps()) doubtful |= infinite_lanes(result);
-  if (__builtin_expect(any(mask_of(doubtful)), false)) return exact_ldexp(x, exponent, mode_bits(mode));
+  if (recompute_now(doubtful, mode)) return exact_ldexp(x, exponent, mode_bits(mode));
   return flush_output(nan_lanes(x) ? quiet(x, mode) : result, mode);
 }
 template <class Mode>

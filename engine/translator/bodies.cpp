@@ -1,0 +1,61 @@
+// Compiled to bitcode (see CMakeLists.txt) and embedded in the library: the bodies of semantics/ as functions
+// that the translator inlines. LOCKSTEP_BODIES_NATIVE: the same functions as a table, for the test that
+// compares both.
+#include "engine/translator/body_abi.h"
+#include "engine/translator/body_headers.h"
+
+#define LOCKSTEP_EXPORT extern "C" __attribute__((visibility("default"), nothrow))
+
+namespace lockstep::translator {
+namespace {
+
+template <class Body>
+LOCKSTEP_INLINE void vector_body(const U32* words, const uint16_t* masks, U32* result_words,
+                                 uint16_t* result_mask, I32* doubt) {
+  if constexpr (semantics::has_body<Body>)
+    if constexpr (is_vector_body<Body>)
+      call_vector<Body, false>(words, masks, result_words, result_mask, doubt);
+}
+template <class Body>
+LOCKSTEP_INLINE void saturated_body(const U32* words, const uint16_t* masks, U32* result_words,
+                                    uint16_t* result_mask, I32* doubt) {
+  if constexpr (semantics::has_body<Body>)
+    if constexpr (is_vector_body<Body> && Saturates<Body>)
+      call_vector<Body, true>(words, masks, result_words, result_mask, doubt);
+}
+template <class Body>
+LOCKSTEP_INLINE void scalar_body(const uint64_t* arguments, ScalarResult* result) {
+  if constexpr (semantics::has_body<Body>)
+    if constexpr (is_scalar_body<Body>) call_scalar<Body>(arguments, result);
+}
+
+}  // namespace
+
+// Instructions without a body of the kind become empty functions that nobody calls.
+#define LOCKSTEP_OPCODE(mnemonic)                                                                            \
+  LOCKSTEP_EXPORT void lockstep_body_##mnemonic(const U32* words, const uint16_t* masks, U32* result_words,  \
+                                                uint16_t* result_mask, I32* doubt) {                         \
+    vector_body<semantics::mnemonic>(words, masks, result_words, result_mask, doubt);                        \
+  }                                                                                                          \
+  LOCKSTEP_EXPORT void lockstep_saturated_##mnemonic(const U32* words, const uint16_t* masks,                \
+                                                     U32* result_words, uint16_t* result_mask, I32* doubt) { \
+    saturated_body<semantics::mnemonic>(words, masks, result_words, result_mask, doubt);                     \
+  }                                                                                                          \
+  LOCKSTEP_EXPORT void lockstep_scalar_##mnemonic(const uint64_t* arguments, ScalarResult* result) {         \
+    scalar_body<semantics::mnemonic>(arguments, result);                                                     \
+  }
+#include "isa/opcodes.inc"
+#undef LOCKSTEP_OPCODE
+
+#define LOCKSTEP_OUTPUT(name, type)                                                                       \
+  LOCKSTEP_EXPORT void lockstep_output_##name(const U32* words, const uint16_t* masks, U32* result_words, \
+                                              uint16_t*, I32* doubt) {                                    \
+    call_output<type>(words, masks, result_words, doubt);                                                 \
+  }
+LOCKSTEP_OUTPUT(f16, F16)
+LOCKSTEP_OUTPUT(f32, F32)
+LOCKSTEP_OUTPUT(f64, F64)
+LOCKSTEP_OUTPUT(pk_f16, semantics::PairF16)
+#undef LOCKSTEP_OUTPUT
+
+}  // namespace lockstep::translator

@@ -1,0 +1,21 @@
+// What the translator can do with an instruction.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/translator/routine.h"
+
+namespace lockstep::translator {
+
+// The kind, or nothing with the reason in `reason`.
+std::optional<NodeKind> classify(const isa::Instruction& instruction, std::string& reason);
+
+// The instructions whose bodies the instruction is made of: itself, or both halves of a VOPD pair.
+struct Half {
+  const isa::Row* row;
+  unsigned first, last;  // operands
+};
+std::vector<Half> halves_of(const isa::Instruction& instruction);
+
+}  // namespace lockstep::translator

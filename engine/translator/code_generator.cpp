@@ -1,0 +1,139 @@
+#include "engine/translator/code_generator.h"
+
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ObjectFile.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+
+#include <chrono>
+#include <mutex>
+#include <stdexcept>
+
+#include "engine/translator/body_library.h"
+#include "engine/translator/emitter.h"
+#include "engine/translator/liveness.h"
+
+namespace lockstep::translator {
+namespace {
+
+class Stopwatch {
+ public:
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+std::unique_ptr<llvm::TargetMachine> make_target(const std::string& processor) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  const std::string triple = llvm::sys::getProcessTriple();
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) throw std::runtime_error("no code generator for this host: " + error);
+  std::string features, name = processor;
+  if (processor.empty()) {
+    name = llvm::sys::getHostCPUName().str();
+    for (const auto& feature : llvm::sys::getHostCPUFeatures())
+      features +=
+          std::string(features.empty() ? "" : ",") + (feature.second ? "+" : "-") + feature.first().str();
+  }
+  llvm::TargetOptions options;
+  // One rounding for each operation, whatever the code generator could fuse.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, name, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+  if (!machine) throw std::runtime_error("LLVM does not know the processor '" + processor + "'");
+  return machine;
+}
+
+}  // namespace
+
+void finish(llvm::Module& module, const std::string& processor, Object& object) {
+  Stopwatch watch;
+  const auto machine = make_target(processor);
+  module.setTargetTriple(machine->getTargetTriple().str());
+  module.setDataLayout(machine->createDataLayout());
+  std::vector<llvm::Function*> own;
+  for (llvm::Function& function : module)
+    if (!function.isDeclaration()) own.push_back(&function);
+  import_bodies(module);
+  object.stages.import += watch.lap();
+
+  for (llvm::Function* function : own) {
+    // Chunks are 512 bits wide; where the host has no such registers it uses two.
+    function->addFnAttr("prefer-vector-width", "512");
+    function->addFnAttr("min-legal-vector-width", "512");
+  }
+  {
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::CGSCCAnalysisManager graph;
+    llvm::ModuleAnalysisManager modules;
+    llvm::PassBuilder builder(machine.get());
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(graph);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, graph, modules);
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::AlwaysInlinerPass(false));
+    llvm::FunctionPassManager each;
+    each.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+    each.addPass(llvm::EarlyCSEPass());
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(each)));
+    passes.run(module, modules);
+  }
+  object.stages.optimise += watch.lap();
+
+  llvm::raw_svector_ostream stream(object.bytes);
+  llvm::legacy::PassManager generator;
+  if (machine->addPassesToEmitFile(generator, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+    throw std::runtime_error("LLVM cannot write objects for this host");
+  generator.run(module);
+  object.stages.generate += watch.lap();
+  auto file = llvm::object::ObjectFile::createObjectFile(
+      llvm::MemoryBufferRef(llvm::StringRef(object.bytes.data(), object.bytes.size()), "routine"));
+  if (!file) throw std::runtime_error(llvm::toString(file.takeError()));
+  for (const llvm::object::SectionRef& section : (*file)->sections())
+    if (section.isText()) object.code_bytes += section.getSize();
+}
+
+Object generate(const Routine& routine, const std::string& processor) {
+  Object object;
+  Stopwatch watch;
+  llvm::LLVMContext context;
+  llvm::Module module("routine", context);
+  const Facts facts = analyse(routine);
+  Emitter emitter(module, routine, facts);
+  llvm::Function* function = emitter.emit(kFunctionName);
+#ifndef NDEBUG
+  std::string problem;
+  llvm::raw_string_ostream text(problem);
+  if (llvm::verifyFunction(*function, &text))
+    throw std::runtime_error("the translator made bad code: " + text.str());
+#else
+  (void)function;
+#endif
+  object.memory_slots = emitter.memory_slots();
+  object.stages.emit = watch.lap();
+  finish(module, processor, object);
+  return object;
+}
+
+}  // namespace lockstep::translator

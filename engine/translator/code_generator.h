@@ -1,0 +1,37 @@
+// From a routine to a host object file.
+#pragma once
+
+#include <llvm/ADT/SmallVector.h>
+
+#include <string>
+
+#include "engine/translator/routine.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace lockstep::translator {
+
+struct Stages {
+  double emit = 0, import = 0, optimise = 0, generate = 0, link = 0;  // seconds
+  double total() const { return emit + import + optimise + generate + link; }
+};
+
+struct Object {
+  llvm::SmallVector<char, 0> bytes;
+  unsigned memory_slots = 0;  // of Context::last_range
+  size_t code_bytes = 0;
+  Stages stages;
+};
+
+inline constexpr const char* kFunctionName = "lockstep_routine";
+
+// `processor`: a name that LLVM knows (x86-64-v3, x86-64-v4, ...), or empty for the one we run on. Throws
+// std::runtime_error if LLVM refuses.
+Object generate(const Routine& routine, const std::string& processor = {});
+
+// Inlines the bodies that the module declares and generates code; for tests of single bodies too.
+void finish(llvm::Module& module, const std::string& processor, Object& object);
+
+}  // namespace lockstep::translator

@@ -1,0 +1,27 @@
+// What translated code and its runtime functions share while a dispatch runs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "memory/address_space.h"
+#include "state/wave.h"
+
+namespace lockstep::translator {
+
+struct Context {
+  uint64_t entry = 0;                // guest address of the routine
+  const RangeSet* memory = nullptr;  // null: all of the process's memory is the guest's
+  // For each memory instruction the range that it hit last; every thread may replace it by another valid one.
+  std::atomic<const Range*>* last_range = nullptr;
+};
+
+// How a wave left translated code.
+enum class Leave : uint32_t {
+  stopped,    // Wave::state says why; Wave::pc is where it goes on
+  interpret,  // the instruction at Wave::pc is for the interpreter: it may fault, or needs exact floats
+};
+
+using TranslatedFunction = uint32_t (*)(Wave*, const Context*, uint32_t entry, int64_t budget);
+
+}  // namespace lockstep::translator

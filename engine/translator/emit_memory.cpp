@@ -1,0 +1,312 @@
+// GLOBAL and LDS loads and stores. Sixteen lanes that address elements one behind the other take plain vector
+// moves; that is tested at run time. Everything else goes lane by lane through runtime.h.
+#include "engine/translator/context.h"
+#include "engine/translator/emitter.h"
+#include "engine/translator/operands.h"
+#include "engine/translator/runtime.h"
+#include "semantics/memory_shape.h"
+
+namespace lockstep::translator {
+
+using isa::Role;
+using llvm::BasicBlock;
+using llvm::Value;
+using semantics::AccessShape;
+
+namespace {
+
+llvm::Constant* lane_multiples(llvm::IRBuilder<>& ir, unsigned factor) {
+  std::vector<llvm::Constant*> values;
+  for (unsigned lane = 0; lane < 16; ++lane) values.push_back(ir.getInt32(lane * factor));
+  return llvm::ConstantVector::get(values);
+}
+
+}  // namespace
+
+Emitter::AddressFacts& Emitter::address_facts(Value* addresses) {
+  AddressFacts& facts = address_facts_[addresses];
+  if (!facts.first) facts.first = ir_.CreateExtractElement(addresses, uint64_t{0});
+  return facts;
+}
+
+Value* Emitter::is_consecutive(Value* addresses, unsigned dwords) {
+  AddressFacts& facts = address_facts(addresses);
+  if (Value*& known = facts.consecutive[dwords]; known) return known;
+  Value* expected = ir_.CreateAdd(ir_.CreateVectorSplat(16, facts.first), lane_multiples(ir_, 4 * dwords));
+  Value* wrong = ir_.CreateBitCast(ir_.CreateICmpNE(addresses, expected), i16_);
+  return facts.consecutive[dwords] = ir_.CreateICmpEQ(wrong, ir_.getInt16(0));
+}
+
+Value* Emitter::is_uniform(Value* addresses) {
+  AddressFacts& facts = address_facts(addresses);
+  if (facts.uniform) return facts.uniform;
+  Value* wrong = ir_.CreateBitCast(ir_.CreateICmpNE(addresses, ir_.CreateVectorSplat(16, facts.first)), i16_);
+  return facts.uniform = ir_.CreateICmpEQ(wrong, ir_.getInt16(0));
+}
+
+// Whether [address, address + bytes) lies in the range that this instruction hit last.
+Value* Emitter::in_last_range(unsigned slot_number, Value* address, uint64_t bytes) {
+  const auto field = [&](Value* base, size_t offset) {
+    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), base, offset);
+  };
+  Value* slots = ir_.CreateLoad(pointer_, field(dispatch_, offsetof(Context, last_range)));
+  auto* range = ir_.CreateLoad(pointer_, field(slots, slot_number * sizeof(void*)));
+  range->setAtomic(llvm::AtomicOrdering::Monotonic);
+  Value* begin = ir_.CreateLoad(i64_, field(range, offsetof(Range, begin)));
+  Value* end = ir_.CreateLoad(i64_, field(range, offsetof(Range, end)));
+  Value* offset = ir_.CreateSub(address, begin);
+  Value* size = ir_.CreateSub(end, begin);
+  Value* begins_inside = ir_.CreateICmpULT(offset, size);
+  Value* has_room = ir_.CreateICmpUGE(ir_.CreateSub(size, offset), ir_.getInt64(bytes));
+  return ir_.CreateAnd(begins_inside, has_room);
+}
+
+// One element of `dwords` dwords for each of 16 lanes, one behind the other.
+std::vector<Value*> Emitter::load_consecutive(Value* pointer, unsigned dwords) {
+  auto* wide = llvm::FixedVectorType::get(i32_, 16 * dwords);
+  Value* all = ir_.CreateAlignedLoad(wide, pointer, llvm::Align(1));
+  if (dwords == 1) return {all};
+  std::vector<Value*> words;
+  for (unsigned word = 0; word < dwords; ++word) {
+    std::vector<int> indices;
+    for (unsigned lane = 0; lane < 16; ++lane) indices.push_back(static_cast<int>(lane * dwords + word));
+    words.push_back(ir_.CreateShuffleVector(all, indices));
+  }
+  return words;
+}
+
+void Emitter::store_consecutive(Value* pointer, const std::vector<Value*>& words) {
+  const unsigned dwords = static_cast<unsigned>(words.size());
+  Value* all = words[0];
+  if (dwords > 1) {
+    auto* wide = llvm::FixedVectorType::get(i32_, 16 * dwords);
+    all = llvm::PoisonValue::get(wide);
+    for (unsigned word = 0; word < dwords; ++word) {
+      // Spread the word's lanes to their places, then blend.
+      std::vector<int> spread(16 * dwords, -1), blend;
+      for (unsigned lane = 0; lane < 16; ++lane) spread[lane * dwords + word] = static_cast<int>(lane);
+      Value* placed = ir_.CreateShuffleVector(words[word], spread);
+      for (unsigned i = 0; i < 16 * dwords; ++i)
+        blend.push_back(static_cast<int>(i % dwords == word ? i + 16 * dwords : i));
+      all = word == 0 ? placed : ir_.CreateShuffleVector(all, placed, blend);
+    }
+  }
+  ir_.CreateAlignedStore(all, pointer, llvm::Align(1));
+}
+
+void Emitter::emit_global(unsigned index) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const NodeFacts& facts = facts_.nodes[index];
+  const AccessShape shape = semantics::access_shape(instruction.row->opcode);
+  const bool is_load = shape.kind == AccessShape::Kind::load;
+  const unsigned dwords = shape.registers();
+  const isa::Operand& address = *instruction.find(Role::addr);
+  const isa::Operand* scalar_base = instruction.find(Role::saddr);
+  const bool wide = !scalar_base || scalar_base->code == isa::code::kNull;
+  const unsigned data = instruction.find(is_load ? Role::dst : Role::data)->vgpr();
+  const unsigned slot_number = memory_slots_++;
+
+  Value* base = ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}));
+  if (!wide) base = ir_.CreateAdd(base, scalar_source(*scalar_base, instruction, 64));
+  HalfValues low{}, high{};
+  std::array<std::vector<Value*>, kHalves> words;  // stores: data; loads: what the registers hold before
+  for (unsigned half = 0; half < kHalves; ++half) {
+    low[half] = vgpr(address.vgpr(), half);
+    if (wide) high[half] = vgpr(address.vgpr() + 1, half);
+    for (unsigned word = 0; word < dwords; ++word)
+      if (!is_load || shape.part != semantics::RegisterPart::whole)
+        words[half].push_back(vgpr(data + word, half));
+  }
+  Value* exec = scalar(kExec);
+  const Snapshot before = snapshot(index);
+  BasicBlock *slow = new_block("lanes"), *done = new_block("accessed"), *fast = nullptr;
+  std::array<std::vector<Value*>, kHalves> loaded;
+
+  if (shape.bytes >= 4) {
+    // No carry out of the low half inside the chunk, one high half for all lanes.
+    Value* plain = ir_.CreateICmpEQ(exec, ir_.getInt32(~0u));
+    HalfValues first{};
+    for (unsigned half = 0; half < kHalves; ++half) {
+      plain = ir_.CreateAnd(plain, is_consecutive(low[half], dwords));
+      Value* start = address_facts(low[half]).first;
+      plain = ir_.CreateAnd(plain, ir_.CreateICmpULE(start, ir_.getInt32(~0u - 16 * shape.bytes)));
+      Value* at = ir_.CreateAdd(base, ir_.CreateZExt(start, i64_));
+      if (wide) {
+        plain = ir_.CreateAnd(plain, is_uniform(high[half]));
+        at = ir_.CreateAdd(at, ir_.CreateShl(ir_.CreateZExt(address_facts(high[half]).first, i64_), 32));
+      }
+      plain = ir_.CreateAnd(plain, in_last_range(slot_number, at, 16 * shape.bytes));
+      first[half] = at;
+    }
+    fast = new_block("consecutive");
+    branch_unlikely(ir_.CreateNot(plain), slow, fast);
+    ir_.SetInsertPoint(fast);
+    for (unsigned half = 0; half < kHalves; ++half) {
+      Value* pointer = ir_.CreateIntToPtr(first[half], pointer_);
+      if (is_load)
+        loaded[half] = load_consecutive(pointer, dwords);
+      else
+        store_consecutive(pointer, words[half]);
+    }
+    ir_.CreateBr(done);
+  } else {
+    ir_.CreateBr(slow);
+  }
+
+  // Layout of the buffer: low addresses, high addresses, then each data word; of all 32 lanes.
+  ir_.SetInsertPoint(slow);
+  const auto place = [&](unsigned row, unsigned half) {
+    return ir_.CreateConstInBoundsGEP2_32(buffer_->getAllocatedType(), buffer_, 0, row * kHalves + half);
+  };
+  for (unsigned half = 0; half < kHalves; ++half) {
+    ir_.CreateStore(low[half], place(0, half));
+    if (wide) ir_.CreateStore(high[half], place(1, half));
+    for (unsigned word = 0; word < words[half].size(); ++word)
+      ir_.CreateStore(words[half][word], place(2 + word, half));
+  }
+  auto function = runtime("lockstep_translator_global", i1_,
+                          {pointer_, i32_, i32_, i64_, i32_, pointer_, pointer_, pointer_});
+  llvm::cast<llvm::Function>(function.getCallee())->addRetAttr(llvm::Attribute::ZExt);
+  Value* null = llvm::ConstantPointerNull::get(pointer_);
+  Value* fine = ir_.CreateCall(
+      function, {dispatch_, ir_.getInt32(slot_number), ir_.getInt32(memory_form(instruction.row->opcode)),
+                 base, exec, place(0, 0), wide ? place(1, 0) : null, place(2, 0)});
+  BasicBlock* accessed = new_block("lanes_accessed");
+  branch_unlikely(ir_.CreateNot(fine), leave_to_interpreter(before), accessed);
+  ir_.SetInsertPoint(accessed);
+  std::array<std::vector<Value*>, kHalves> gathered;
+  for (unsigned half = 0; is_load && half < kHalves; ++half)
+    for (unsigned word = 0; word < dwords; ++word)
+      gathered[half].push_back(ir_.CreateLoad(lanes_, place(2 + word, half)));
+  ir_.CreateBr(done);
+
+  ir_.SetInsertPoint(done);
+  if (!is_load) return;
+  std::array<std::vector<Value*>, kHalves> results;
+  for (unsigned half = 0; half < kHalves; ++half) {
+    for (unsigned word = 0; word < dwords; ++word) {
+      llvm::PHINode* value = ir_.CreatePHI(lanes_, 2);
+      if (fast) value->addIncoming(loaded[half][word], fast);
+      value->addIncoming(gathered[half][word], accessed);
+      results[half].push_back(value);
+    }
+  }
+  for (unsigned half = 0; half < kHalves; ++half)
+    for (unsigned word = 0; word < dwords; ++word) write_lanes(facts, data + word, half, results[half][word]);
+}
+
+void Emitter::emit_lds(unsigned index, unsigned half) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const NodeFacts& facts = facts_.nodes[index];
+  const AccessShape shape = semantics::access_shape(instruction.row->opcode);
+  const bool is_load = shape.kind == AccessShape::Kind::load,
+             is_part = shape.part != semantics::RegisterPart::whole;
+  const unsigned dwords = shape.registers();
+  Value* addresses = vgpr(instruction.find(Role::addr)->vgpr(), half);
+
+  struct Access {
+    uint32_t offset;
+    unsigned data;  // first VGPR
+  };
+  std::vector<Access> accesses;
+  const unsigned data = instruction.find(is_load ? Role::dst : Role::data)->vgpr();
+  if (shape.addresses == 1) {
+    accesses = {{static_cast<uint32_t>(instruction.offset), data}};
+  } else {
+    const unsigned second = is_load ? data + dwords : instruction.find(Role::data2)->vgpr();
+    accesses = {{instruction.offset0 * uint32_t{shape.offset_unit}, data},
+                {instruction.offset1 * uint32_t{shape.offset_unit}, second}};
+  }
+  uint32_t last_offset = 0;
+  for (const Access& access : accesses) last_offset = std::max(last_offset, access.offset);
+
+  // Everything that both ways need comes before the branches.
+  std::vector<std::vector<Value*>> words(accesses.size());
+  for (size_t i = 0; i < accesses.size(); ++i)
+    for (unsigned word = 0; word < dwords; ++word)
+      if (!is_load || is_part) words[i].push_back(vgpr(accesses[i].data + word, half));
+  Value* exec = ir_.CreateBitCast(exec_mask(half), i16_);
+  BasicBlock *slow = new_block("lds_lanes"), *done = new_block("lds_done");
+  std::vector<std::pair<BasicBlock*, std::vector<Value*>>> ways;
+  const auto pointer_at = [&](Value* first, uint32_t offset) {
+    return ir_.CreateGEP(ir_.getInt8Ty(), lds_, ir_.CreateAdd(first, ir_.getInt64(offset)));
+  };
+
+  if (shape.bytes >= 4) {
+    Value* first = ir_.CreateZExt(address_facts(addresses).first, i64_);
+    const auto fits = [&](uint64_t bytes) {
+      return ir_.CreateICmpSLE(first, ir_.CreateSub(lds_bytes_, ir_.getInt64(last_offset + bytes)));
+    };
+    Value* plain = ir_.CreateAnd(is_consecutive(addresses, dwords), fits(16 * shape.bytes));
+    if (!is_load) plain = ir_.CreateAnd(plain, ir_.CreateICmpEQ(exec, ir_.getInt16(-1)));
+    BasicBlock *fast = new_block("lds_consecutive"), *other = new_block("lds_other");
+    Value* uniform = is_load ? ir_.CreateAnd(is_uniform(addresses), fits(shape.bytes)) : nullptr;
+    ir_.CreateCondBr(plain, fast, other);
+    ir_.SetInsertPoint(fast);
+    std::vector<Value*> loaded;
+    for (size_t i = 0; i < accesses.size(); ++i) {
+      Value* pointer = pointer_at(first, accesses[i].offset);
+      if (!is_load) {
+        store_consecutive(pointer, words[i]);
+        continue;
+      }
+      for (Value* value : load_consecutive(pointer, dwords)) loaded.push_back(value);
+    }
+    ways.emplace_back(fast, loaded);
+    ir_.CreateBr(done);
+    ir_.SetInsertPoint(other);
+    if (uniform) {
+      BasicBlock* same = new_block("lds_same");
+      branch_unlikely(ir_.CreateNot(uniform), slow, same);
+      ir_.SetInsertPoint(same);
+      loaded.clear();
+      for (const Access& access : accesses) {
+        Value* pointer = pointer_at(first, access.offset);
+        for (unsigned word = 0; word < dwords; ++word) {
+          Value* value = ir_.CreateAlignedLoad(i32_, ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word),
+                                               llvm::Align(1));
+          loaded.push_back(ir_.CreateVectorSplat(16, value));
+        }
+      }
+      ways.emplace_back(same, loaded);
+      ir_.CreateBr(done);
+    } else {
+      ir_.CreateBr(slow);
+    }
+  } else {
+    ir_.CreateBr(slow);
+  }
+
+  ir_.SetInsertPoint(slow);
+  const auto place = [&](unsigned row) {
+    return ir_.CreateConstInBoundsGEP2_32(buffer_->getAllocatedType(), buffer_, 0, row);
+  };
+  auto function =
+      runtime("lockstep_translator_lds", ir_.getVoidTy(), {pointer_, i32_, i32_, pointer_, i32_, pointer_});
+  ir_.CreateStore(addresses, place(0));
+  std::vector<Value*> gathered;
+  for (size_t i = 0; i < accesses.size(); ++i) {
+    for (unsigned word = 0; word < words[i].size(); ++word) ir_.CreateStore(words[i][word], place(2 + word));
+    ir_.CreateCall(function,
+                   {wave_, ir_.getInt32(memory_form(instruction.row->opcode)), ir_.CreateZExt(exec, i32_),
+                    place(0), ir_.getInt32(accesses[i].offset), place(2)});
+    for (unsigned word = 0; is_load && word < dwords; ++word)
+      gathered.push_back(ir_.CreateLoad(lanes_, place(2 + word)));
+  }
+  ways.emplace_back(slow, gathered);
+  ir_.CreateBr(done);
+
+  ir_.SetInsertPoint(done);
+  if (!is_load) return;
+  std::vector<Value*> results;
+  for (size_t i = 0; i < accesses.size() * dwords; ++i) {
+    llvm::PHINode* value = ir_.CreatePHI(lanes_, static_cast<unsigned>(ways.size()));
+    for (const auto& [from, values] : ways) value->addIncoming(values[i], from);
+    results.push_back(value);
+  }
+  for (size_t i = 0; i < accesses.size(); ++i)
+    for (unsigned word = 0; word < dwords; ++word)
+      write_lanes(facts, accesses[i].data + word, half, results[i * dwords + word]);
+}
+
+}  // namespace lockstep::translator

@@ -1,0 +1,179 @@
+// Scalar ALU, scalar loads, and what ends a block.
+#include "engine/translator/context.h"
+#include "engine/translator/emitter.h"
+#include "engine/translator/operands.h"
+#include "engine/translator/runtime.h"
+#include "semantics/memory_shape.h"
+
+namespace lockstep::translator {
+
+using isa::Opcode;
+using isa::Role;
+using llvm::BasicBlock;
+using llvm::Value;
+
+Value* Emitter::scalar_source(const isa::Operand& operand, const isa::Instruction& instruction,
+                              unsigned bits) {
+  const Source source = *source_of(operand, instruction);
+  if (source.is_constant)
+    return ir_.getInt64(bits == 64 ? source.value : static_cast<uint32_t>(source.value));
+  Value* value = ir_.CreateZExt(scalar(source.first), i64_);
+  if (bits == 64)
+    value = ir_.CreateOr(value, ir_.CreateShl(ir_.CreateZExt(scalar(source.first + 1), i64_), 32));
+  return value;
+}
+
+void Emitter::emit_scalar(unsigned index) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const ScalarSignature& signature = scalar_signature(instruction.row->opcode);
+  using Parameter = ScalarSignature::Parameter;
+  std::vector<const isa::Operand*> sources;
+  const isa::Operand* destination = nullptr;
+  for (unsigned i = 0; i < instruction.operand_count; ++i) {
+    const isa::Operand& operand = instruction.operands[i];
+    if (operand.role == Role::dst)
+      destination = &operand;
+    else
+      sources.push_back(&operand);
+  }
+  if (destination && destination->read) sources.push_back(destination);
+  unsigned next = 0;
+  for (unsigned i = 0; i < signature.count; ++i) {
+    Value* value;
+    if (signature.parameters[i] == Parameter::scc)
+      value = ir_.CreateZExt(scalar(kScc), i64_);
+    else if (signature.writes_exec && i == 1)
+      value = ir_.CreateZExt(scalar(kExec), i64_);
+    else
+      value =
+          scalar_source(*sources[next++], instruction, signature.parameters[i] == Parameter::pair ? 64 : 32);
+    ir_.CreateStore(value, ir_.CreateConstInBoundsGEP2_32(arguments_->getAllocatedType(), arguments_, 0, i));
+  }
+  call("lockstep_scalar_" + std::string(isa::name(instruction.row->opcode)), {arguments_, scalar_result_});
+  const auto result = [&](unsigned i) {
+    return ir_.CreateLoad(
+        i64_, ir_.CreateConstInBoundsGEP2_32(scalar_result_->getAllocatedType(), scalar_result_, 0, i));
+  };
+  if (destination && signature.result != Parameter::none) {
+    if (const auto number = scalar_destination(*destination)) {
+      Value* value = result(0);
+      set_scalar(*number, ir_.CreateTrunc(value, i32_));
+      if (signature.result == Parameter::pair)
+        set_scalar(*number + 1, ir_.CreateTrunc(ir_.CreateLShr(value, 32), i32_));
+    }
+  }
+  if (signature.writes_exec) set_scalar(kExec, ir_.CreateTrunc(result(1), i32_));
+  if (signature.writes_scc) set_scalar(kScc, ir_.CreateTrunc(result(2), i32_));
+}
+
+void Emitter::emit_scalar_load(unsigned index) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const unsigned bytes = semantics::access_shape(instruction.row->opcode).bytes;
+  const Snapshot before = snapshot(index);
+  // The two low bits of every component count as zero (guide 8.1.1).
+  Value* offset = ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}));
+  if (const isa::Operand* soffset = instruction.find(Role::soffset); soffset && !soffset->is_literal())
+    offset = ir_.CreateAdd(offset, scalar_source(*soffset, instruction, 32));
+  Value* base = scalar_source(*instruction.find(Role::saddr), instruction, 64);
+  Value* address = ir_.CreateAdd(ir_.CreateAnd(base, ~uint64_t{3}), ir_.CreateAnd(offset, ~uint64_t{3}));
+
+  const unsigned slot_number = memory_slots_++;
+  BasicBlock *look_up = new_block("look_up"), *load = new_block("load");
+  ir_.CreateCondBr(in_last_range(slot_number, address, bytes), load, look_up);
+  ir_.SetInsertPoint(look_up);
+  auto allowed = runtime("lockstep_translator_allowed", i1_, {pointer_, i32_, i64_, i64_, i32_});
+  llvm::cast<llvm::Function>(allowed.getCallee())->addRetAttr(llvm::Attribute::ZExt);
+  Value* fine = ir_.CreateCall(
+      allowed, {dispatch_, ir_.getInt32(slot_number), address, ir_.getInt64(bytes), ir_.getInt32(kRead)});
+  ir_.CreateCondBr(fine, load, leave_to_interpreter(before));
+  ir_.SetInsertPoint(load);
+  Value* pointer = ir_.CreateIntToPtr(address, pointer_);
+  const auto first = scalar_destination(*instruction.find(Role::dst));
+  if (!first) return;
+  for (unsigned i = 0; i < bytes / 4; ++i)
+    set_scalar(*first + i,
+               ir_.CreateAlignedLoad(i32_, ir_.CreateConstInBoundsGEP1_64(i32_, pointer, i), llvm::Align(1)));
+}
+
+Value* Emitter::branch_condition(const Node& node) {
+  const auto zero = [&](unsigned number) { return ir_.CreateICmpEQ(scalar(number), ir_.getInt32(0)); };
+  switch (node.instruction.row->opcode) {
+    case Opcode::s_cbranch_scc0:
+      return zero(kScc);
+    case Opcode::s_cbranch_scc1:
+      return ir_.CreateNot(zero(kScc));
+    case Opcode::s_cbranch_vccz:
+      return zero(kVcc);
+    case Opcode::s_cbranch_vccnz:
+      return ir_.CreateNot(zero(kVcc));
+    case Opcode::s_cbranch_execz:
+      return zero(kExec);
+    case Opcode::s_cbranch_execnz:
+      return ir_.CreateNot(zero(kExec));
+    default:
+      return nullptr;
+  }
+}
+
+// Ends the current LLVM block with the way to another guest block. Registers that block expects in the Wave
+// go there; a wave that has used up its budget leaves at backward branches.
+void Emitter::go_to(unsigned from, int to, Value* budget, bool backward) {
+  (void)from;
+  const BlockFacts& target = facts_.blocks[to];
+  if (backward) {
+    BasicBlock *out = new_block("budget_used_up"), *go_on = new_block("again");
+    branch_unlikely(ir_.CreateICmpSLE(budget, ir_.getInt64(0)), out, go_on);
+    ir_.SetInsertPoint(out);
+    store_to_wave(locals_, target.live_in.all());
+    leave(ir_.getInt64(static_cast<uint64_t>(routine_.blocks[to].offset)), budget,
+          static_cast<unsigned>(WaveState::ready), static_cast<unsigned>(Leave::stopped));
+    ir_.SetInsertPoint(go_on);
+  }
+  store_to_wave(locals_, target.live_in.all() & ~target.held);
+  ir_.CreateBr(blocks_[to]);
+}
+
+void Emitter::emit_end(unsigned index) {
+  const Block& block = routine_.blocks[index];
+  const Node& last = routine_.nodes[block.last - 1];
+  Value* budget = ir_.CreateSub(ir_.CreateLoad(i64_, budget_), ir_.getInt64(block.last - block.first));
+  ir_.CreateStore(budget, budget_);
+  const auto stop = [&](WaveState state) {
+    const RegisterSet live = block.next < 0 ? RegisterSet() : facts_.blocks[block.next].live_in.all();
+    store_to_wave(locals_, live);
+    const int64_t offset = last.kind == NodeKind::end ? last.offset : last.offset + last.instruction.size;
+    leave(ir_.getInt64(static_cast<uint64_t>(offset)), budget, static_cast<unsigned>(state),
+          static_cast<unsigned>(Leave::stopped));
+  };
+  switch (last.kind) {
+    case NodeKind::end:
+      return stop(WaveState::ended);
+    case NodeKind::sleep:
+      return stop(WaveState::ready);
+    case NodeKind::barrier: {
+      // A work-group of one wave treats it as s_nop (guide 5.5): it comes back at once.
+      return stop(WaveState::at_barrier);
+    }
+    default:
+      break;
+  }
+  Value* condition = last.kind == NodeKind::branch ? branch_condition(last) : nullptr;
+  for (int successor : {block.taken, block.next}) {
+    if (successor < 0) continue;
+    const RegisterSet missing = facts_.blocks[successor].held & ~locals_.held;
+    for (unsigned r = 0; r < kRegisters; ++r)
+      if (missing[r]) hold(r);
+  }
+  flush_locals();
+  const auto is_backward = [&](int to) { return routine_.blocks[to].offset <= last.offset; };
+  if (block.taken < 0) return go_to(index, block.next, budget, false);
+  if (!condition) return go_to(index, block.taken, budget, is_backward(block.taken));
+  BasicBlock *taken = new_block("taken"), *next = new_block("next");
+  ir_.CreateCondBr(condition, taken, next);
+  ir_.SetInsertPoint(taken);
+  go_to(index, block.taken, budget, is_backward(block.taken));
+  ir_.SetInsertPoint(next);
+  go_to(index, block.next, budget, false);
+}
+
+}  // namespace lockstep::translator

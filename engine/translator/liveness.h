@@ -1,0 +1,39 @@
+// Which registers matter where, which VGPR writes must keep the lanes that are off, and which registers
+// translated code holds itself at a block's entry.
+#pragma once
+
+#include <vector>
+
+#include "engine/translator/effects.h"
+#include "engine/translator/routine.h"
+
+namespace lockstep::translator {
+
+// Two questions about a VGPR: are its values in the lanes that are on now read later (`on`)? And those in
+// lanes that are off now, because EXEC may have grown before the read (`off`)? A write under EXEC has to
+// preserve the lanes that are off only if the second answer is yes. Scalars: only `on`.
+struct LiveSets {
+  RegisterSet on, off;
+  RegisterSet all() const { return on | off; }
+};
+
+struct NodeFacts {
+  Effects effects;
+  RegisterSet merged;  // VGPRs whose lanes that are off this write must keep
+  LiveSets live;       // before the instruction
+};
+
+struct BlockFacts {
+  LiveSets live_in;
+  RegisterSet held;   // at entry, in host registers; all others are in the Wave
+  RegisterSet dirty;  // of these, the ones that may differ from the Wave
+};
+
+struct Facts {
+  std::vector<NodeFacts> nodes;
+  std::vector<BlockFacts> blocks;
+};
+
+Facts analyse(const Routine& routine);
+
+}  // namespace lockstep::translator

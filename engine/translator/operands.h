@@ -1,0 +1,23 @@
+// Where a source operand of an instruction comes from: registers or a constant.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "isa/instruction.h"
+
+namespace lockstep::translator {
+
+struct Source {
+  bool is_constant = false;
+  uint64_t value = 0;  // constants: all 64 bits that a wide operand reads
+  unsigned first = 0;  // registers: number of the first one (registers.h)
+};
+
+// Nothing for operands that only the interpreter knows: VCCZ, EXECZ, LDS_DIRECT and the like.
+std::optional<Source> source_of(const isa::Operand& operand, const isa::Instruction& instruction);
+
+// The scalar register that an operand writes, or nothing if the write is discarded (NULL, trap temporaries).
+std::optional<unsigned> scalar_destination(const isa::Operand& operand);
+
+}  // namespace lockstep::translator

@@ -1,0 +1,26 @@
+// Numbers for all registers of a wave32, so that analyses can keep sets of them.
+#pragma once
+
+#include <bitset>
+
+#include "isa/instruction.h"
+
+namespace lockstep::translator {
+
+inline constexpr unsigned kVgprs = 256;
+inline constexpr unsigned kFirstScalar = kVgprs;  // + operand code 0..127
+inline constexpr unsigned kScc = kFirstScalar + 128;
+inline constexpr unsigned kRegisters = kScc + 1;
+
+using RegisterSet = std::bitset<kRegisters>;
+
+constexpr unsigned scalar_register(unsigned code) {
+  return kFirstScalar + code;
+}
+constexpr bool is_vgpr(unsigned number) {
+  return number < kVgprs;
+}
+inline constexpr unsigned kExec = scalar_register(isa::code::kExecLo);
+inline constexpr unsigned kVcc = scalar_register(isa::code::kVccLo);
+
+}  // namespace lockstep::translator

@@ -1,0 +1,127 @@
+#include "engine/translator/runtime.h"
+
+#include <bit>
+#include <cstring>
+
+#include "semantics/memory_shape.h"
+
+namespace lockstep::translator {
+namespace {
+
+using semantics::AccessShape;
+using semantics::RegisterPart;
+
+constexpr unsigned kWaveLanes = 32, kChunkLanes = 16;
+
+// The opcode says everything: the shape table is looked up again.
+AccessShape shape_of(uint32_t form) {
+  return semantics::access_shape(static_cast<isa::Opcode>(form));
+}
+
+uint32_t extended(const AccessShape& shape, uint32_t raw) {
+  if (!shape.sign_extend) return raw;
+  return shape.bytes == 1 ? static_cast<uint32_t>(static_cast<int32_t>(static_cast<int8_t>(raw)))
+                          : static_cast<uint32_t>(static_cast<int32_t>(static_cast<int16_t>(raw)));
+}
+
+void load_lane(const AccessShape& shape, const void* from, uint32_t* data, unsigned stride) {
+  if (shape.bytes >= 4) {
+    for (unsigned i = 0; i < shape.bytes / 4u; ++i)
+      std::memcpy(data + i * stride, static_cast<const std::byte*>(from) + 4 * i, 4);
+    return;
+  }
+  uint32_t raw = 0;
+  std::memcpy(&raw, from, shape.bytes);
+  const uint32_t value = extended(shape, raw);
+  if (shape.part == RegisterPart::low_half)
+    *data = (*data & 0xffff0000u) | (value & 0xffffu);
+  else if (shape.part == RegisterPart::high_half)
+    *data = (*data & 0xffffu) | value << 16;
+  else
+    *data = value;
+}
+
+void store_lane(const AccessShape& shape, void* to, const uint32_t* data, unsigned stride) {
+  if (shape.bytes >= 4) {
+    for (unsigned i = 0; i < shape.bytes / 4u; ++i)
+      std::memcpy(static_cast<std::byte*>(to) + 4 * i, data + i * stride, 4);
+    return;
+  }
+  const uint32_t value = shape.part == RegisterPart::high_half ? *data >> 16 : *data;
+  std::memcpy(to, &value, shape.bytes);
+}
+
+constexpr uint32_t kZeros[4] = {};
+
+}  // namespace
+
+uint32_t memory_form(isa::Opcode opcode) {
+  return static_cast<uint32_t>(opcode);
+}
+
+std::span<const RuntimeSymbol> runtime_symbols() {
+  static const RuntimeSymbol symbols[] = {
+      {"lockstep_translator_allowed", reinterpret_cast<void*>(&lockstep_translator_allowed)},
+      {"lockstep_translator_global", reinterpret_cast<void*>(&lockstep_translator_global)},
+      {"lockstep_translator_lds", reinterpret_cast<void*>(&lockstep_translator_lds)},
+  };
+  return symbols;
+}
+
+}  // namespace lockstep::translator
+
+using namespace lockstep;
+using namespace lockstep::translator;
+
+bool lockstep_translator_allowed(const Context* context, uint32_t slot, uint64_t address, uint64_t bytes,
+                                 uint32_t access) {
+  // Without a range list all that a process can address is the guest's, but for page 0.
+  static const Range everything{4096, uint64_t{1} << 47, kReadWrite, "the process"};
+  const Range* range = &everything;
+  if (context->memory)
+    range = context->memory->find(address, bytes, static_cast<uint8_t>(access));
+  else if (address < range->begin || address >= range->end || range->end - address < bytes)
+    range = nullptr;
+  if (!range) return false;
+  context->last_range[slot].store(range, std::memory_order_relaxed);
+  return true;
+}
+
+bool lockstep_translator_global(const Context* context, uint32_t slot, uint32_t form, uint64_t base,
+                                uint32_t exec, const uint32_t* low, const uint32_t* high, uint32_t* data) {
+  const AccessShape shape = shape_of(form);
+  const bool is_load = shape.kind == AccessShape::Kind::load;
+  const auto address_of = [&](unsigned lane) {
+    return base + (low[lane] | (high ? uint64_t{high[lane]} << 32 : 0));
+  };
+  for (uint32_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
+    const uint64_t address = address_of(static_cast<unsigned>(std::countr_zero(lanes)));
+    const Range* range = context->last_range[slot].load(std::memory_order_relaxed);
+    if (address >= range->begin && address < range->end && range->end - address >= shape.bytes) continue;
+    if (!lockstep_translator_allowed(context, slot, address, shape.bytes, is_load ? kRead : kWrite))
+      return false;
+  }
+  for (uint32_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
+    const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
+    void* memory = reinterpret_cast<void*>(address_of(lane));
+    if (is_load)
+      load_lane(shape, memory, data + lane, kWaveLanes);
+    else
+      store_lane(shape, memory, data + lane, kWaveLanes);
+  }
+  return true;
+}
+
+void lockstep_translator_lds(Wave* wave, uint32_t form, uint32_t lanes, const uint32_t* addresses,
+                             uint32_t offset, uint32_t* data) {
+  const AccessShape shape = shape_of(form);
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
+    const uint32_t at = addresses[lane] + offset;
+    const bool inside = at <= wave->lds_bytes && wave->lds_bytes - at >= shape.bytes;
+    if (shape.kind == AccessShape::Kind::load)
+      load_lane(shape, inside ? static_cast<const void*>(wave->lds + at) : kZeros, data + lane, kChunkLanes);
+    else if (inside)
+      store_lane(shape, wave->lds + at, data + lane, kChunkLanes);
+  }
+}

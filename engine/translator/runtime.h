@@ -1,0 +1,38 @@
+// Functions that translated code calls for what is not worth inlining: lanes one by one, and range lookups.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/translator/context.h"
+#include "isa/row.h"
+
+extern "C" {
+
+// Whether the access is allowed; then `slot` remembers the range.
+bool lockstep_translator_allowed(const lockstep::translator::Context* context, uint32_t slot,
+                                 uint64_t address, uint64_t bytes, uint32_t access);
+
+// A GLOBAL load or store of a whole wave32, lane by lane. `form` is memory_form(); `data` holds one dword of
+// all 32 lanes after the other. False if any lane may not access its address: then nothing was changed.
+bool lockstep_translator_global(const lockstep::translator::Context* context, uint32_t slot, uint32_t form,
+                                uint64_t base, uint32_t exec, const uint32_t* low, const uint32_t* high,
+                                uint32_t* data);
+
+// An LDS load or store of 16 lanes. Out of range: loads give zero, stores are dropped (guide 3.3.4.1).
+void lockstep_translator_lds(lockstep::Wave* wave, uint32_t form, uint32_t lanes, const uint32_t* addresses,
+                             uint32_t offset, uint32_t* data);
+}
+
+namespace lockstep::translator {
+
+struct RuntimeSymbol {
+  const char* name;
+  void* address;
+};
+std::span<const RuntimeSymbol> runtime_symbols();
+
+// What a runtime function must know of an instruction, in one number.
+uint32_t memory_form(isa::Opcode opcode);
+
+}  // namespace lockstep::translator

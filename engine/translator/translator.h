@@ -1,0 +1,50 @@
+// The engine that runs kernels as host code (DESIGN 5). What it cannot translate, and waves in another float
+// mode than the default, run in the interpreter; so does every instruction that may fault.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/interpreter/interpreter.h"
+#include "engine/translator/context.h"
+
+namespace lockstep::translator {
+
+class Translation;
+
+// What it cost to make a translation, and how often it had to give way.
+struct Statistics {
+  size_t instructions = 0;  // gfx11 instructions translated
+  double seconds = 0;       // to translate; of the first time, if it was reused
+  size_t code_bytes = 0;
+  bool reused = false;
+};
+
+class Translator final : public Engine {
+ public:
+  // As Interpreter; `entry` is where the waves start.
+  Translator(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
+             uint64_t entry);
+  ~Translator() override;
+  bool enter(Wave& wave, uint64_t pc) override;
+  int64_t run(Wave& wave, int64_t budget) override;
+
+  // Why the kernel runs in the interpreter; empty if it was translated.
+  const std::string& unsupported() const { return unsupported_; }
+  const Statistics& statistics() const { return statistics_; }
+
+ private:
+  interpreter::Interpreter interpreter_;
+  std::shared_ptr<const RangeSet> memory_;
+  std::string unsupported_;
+  Statistics statistics_;
+  std::shared_ptr<const Translation> translation_;
+  Context context_;
+  std::vector<std::atomic<const Range*>> last_range_;
+};
+
+}  // namespace lockstep::translator
