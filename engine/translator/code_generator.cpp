@@ -17,6 +17,7 @@
 #include <stdexcept>
 
 #include "engine/translator/body_library.h"
+#include "engine/translator/doubt_checks.h"
 #include "engine/translator/emitter.h"
 #include "engine/translator/liveness.h"
 
@@ -99,6 +100,7 @@ void finish(llvm::Module& module, const std::string& processor, Object& object) 
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(each)));
     passes.run(module, modules);
   }
+  for (llvm::Function* function : own) drop_implied_checks(*function);
   object.stages.optimise += watch.lap();
 
   llvm::raw_svector_ostream stream(object.bytes);

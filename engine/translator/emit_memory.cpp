@@ -225,7 +225,7 @@ void Emitter::emit_lds(unsigned index, unsigned half) {
   for (size_t i = 0; i < accesses.size(); ++i)
     for (unsigned word = 0; word < dwords; ++word)
       if (!is_load || is_part) words[i].push_back(vgpr(accesses[i].data + word, half));
-  Value* exec = ir_.CreateBitCast(exec_mask(half), i16_);
+  Value* exec = bits_of_register(kExec, half);
   BasicBlock *slow = new_block("lds_lanes"), *done = new_block("lds_done");
   std::vector<std::pair<BasicBlock*, std::vector<Value*>>> ways;
   const auto pointer_at = [&](Value* first, uint32_t offset) {

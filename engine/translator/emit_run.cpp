@@ -67,7 +67,7 @@ void Emitter::add_to_run(unsigned index) {
       run_.casts_doubt |= vector_signature(half.row->base).takes_mode;
     const RegisterSet& writes = facts_.nodes[index].effects.writes;
     for (unsigned r = kFirstScalar; r < kRegisters; ++r)
-      if (writes[r]) run_.masks.try_emplace(r, HalfValues{});
+      if (writes[r]) run_.masks.try_emplace(r);
   }
 }
 
@@ -98,11 +98,11 @@ void Emitter::end_run() {
   }
   pass_ = 0;
   for (const auto& [number, halves] : run_.masks) {
-    Value* low = ir_.CreateZExt(ir_.CreateBitCast(halves[0], i16_), i32_);
-    Value* high = ir_.CreateZExt(ir_.CreateBitCast(halves[1], i16_), i32_);
+    Value* low = ir_.CreateZExt(halves[0].bits, i32_);
+    Value* high = ir_.CreateZExt(halves[1].bits, i32_);
     Value* whole = ir_.CreateOr(low, ir_.CreateShl(high, 16));
     set_scalar(number, whole);
-    for (unsigned half = 0; half < kHalves; ++half) expanded_masks_[{whole, half}] = halves[half];
+    for (unsigned half = 0; half < kHalves; ++half) half_masks_[{whole, half}] = halves[half].bits;
   }
   if (run_.casts_doubt) check_doubt(start, exec_at_start);
   run_ = Run{};
@@ -127,13 +127,25 @@ void Emitter::check_doubt(const Snapshot& start, const HalfValues& exec_at_start
   ir_.SetInsertPoint(go_on);
 }
 
+llvm::Value* Emitter::bits_of_register(unsigned number, unsigned half) {
+  const auto found = run_.masks.find(number);
+  if (found != run_.masks.end() && found->second[half].bits) return found->second[half].bits;
+  Value* word = run_scalar(number);
+  Value*& bits = half_masks_[{word, half}];
+  if (!bits) bits = half_bits(word, half);
+  return bits;
+}
+
+llvm::Value* Emitter::lanes_from_bits(Value* bits) {
+  Value*& expanded = expanded_masks_[bits];
+  if (!expanded) expanded = ir_.CreateBitCast(bits, lane_mask_);
+  return expanded;
+}
+
 llvm::Value* Emitter::mask_of_register(unsigned number, unsigned half) {
   const auto found = run_.masks.find(number);
-  if (found != run_.masks.end() && found->second[half]) return found->second[half];
-  Value* word = run_scalar(number);
-  Value*& expanded = expanded_masks_[{word, half}];
-  if (!expanded) expanded = ir_.CreateBitCast(half_bits(word, half), lane_mask_);
-  return expanded;
+  if (found != run_.masks.end() && found->second[half].raw) return found->second[half].raw;
+  return lanes_from_bits(bits_of_register(number, half));
 }
 
 // A scalar instruction of the run may have changed the register since: the second pass reads what the first
@@ -147,9 +159,25 @@ llvm::Value* Emitter::run_scalar(unsigned number) {
   return run_.scalar_reads[run_.next_read++];
 }
 
+// A write that must keep the lanes that are off only notes what they hold: other instructions under the same
+// EXEC do not look at them.
 void Emitter::write_lanes(const NodeFacts& facts, unsigned number, unsigned half, Value* value) {
-  if (facts.merged[number]) value = ir_.CreateSelect(exec_mask(half), value, vgpr(number, half));
+  if (facts.merged[number]) {
+    Value* old = vgpr(number, half);
+    Value*& off = locals_.off_lanes[number][half];
+    if (!off) off = old;
+    hold(kExec);
+  }
   set_vgpr(number, half, value);
+}
+
+void Emitter::merge_waiting(unsigned half) {
+  for (unsigned r = 0; r < kVgprs; ++r) {
+    Value*& off = locals_.off_lanes[r][half];
+    if (!off) continue;
+    locals_.vgpr[r][half] = ir_.CreateSelect(exec_mask(half), locals_.vgpr[r][half], off);
+    off = nullptr;
+  }
 }
 
 }  // namespace lockstep::translator

@@ -24,6 +24,8 @@ Value* Emitter::scalar_source(const isa::Operand& operand, const isa::Instructio
 }
 
 void Emitter::emit_scalar(unsigned index) {
+  if (facts_.nodes[index].effects.writes[kExec])
+    for (unsigned half = 0; half < kHalves; ++half) merge_waiting(half);
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const ScalarSignature& signature = scalar_signature(instruction.row->opcode);
   using Parameter = ScalarSignature::Parameter;
@@ -136,6 +138,7 @@ void Emitter::go_to(unsigned from, int to, Value* budget, bool backward) {
 void Emitter::emit_end(unsigned index) {
   const Block& block = routine_.blocks[index];
   const Node& last = routine_.nodes[block.last - 1];
+  for (unsigned half = 0; half < kHalves; ++half) merge_waiting(half);
   Value* budget = ir_.CreateSub(ir_.CreateLoad(i64_, budget_), ir_.getInt64(block.last - block.first));
   ir_.CreateStore(budget, budget_);
   const auto stop = [&](WaveState state) {

@@ -68,7 +68,10 @@ void Emitter::emit_vector(unsigned index, unsigned half) {
   PendingWrites writes;
   for (const Half& part : halves_of(node.instruction)) emit_vector_half(node.instruction, part, half, writes);
   for (const auto& [number, value] : writes.registers) write_lanes(facts_.nodes[index], number, half, value);
-  for (const auto& [number, value] : writes.masks) run_.masks[number][half] = value;
+  for (const auto& [number, mask] : writes.masks) {
+    if (number == kExec) merge_waiting(half);
+    run_.masks[number][half] = mask;
+  }
 }
 
 void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& part, unsigned half,
@@ -184,8 +187,9 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
   if (signature.has_mask && mask_destination) {
     if (const auto number = scalar_destination(*mask_destination)) {
       // Lanes that are off read as 0 in a compare or carry mask (guide 7.2.5).
-      writes.masks.emplace_back(*number,
-                                ir_.CreateAnd(ir_.CreateLoad(lane_mask_, result_mask_), exec_mask(half)));
+      Value* raw = ir_.CreateLoad(lane_mask_, result_mask_);
+      Value* bits = ir_.CreateAnd(ir_.CreateBitCast(raw, i16_), bits_of_register(kExec, half));
+      writes.masks.push_back({*number, LaneMask{*number == kExec ? nullptr : raw, bits}});
     }
   }
 }

@@ -121,6 +121,7 @@ void Emitter::emit_block(unsigned index) {
   locals_ = Locals{};
   locals_.held = facts.held;
   locals_.dirty = facts.dirty;
+  half_masks_.clear();
   expanded_masks_.clear();
   address_facts_.clear();
   block_first_ = block.first;
@@ -228,6 +229,13 @@ void Emitter::store_to_wave(const Locals& locals, RegisterSet which) {
     for (unsigned half = 0; half < (is_vgpr(r) ? kHalves : 1); ++half) {
       Value* value = is_vgpr(r) ? locals.vgpr[r][half] : locals.scalar[r - kFirstScalar];
       if (!value) value = ir_.CreateLoad(slot(r, half)->getAllocatedType(), slot(r, half));
+      if (is_vgpr(r) && locals.off_lanes[r][half]) {
+        // A merge that waited; EXEC is what it was when the value was written.
+        Value* exec = locals.scalar[kExec - kFirstScalar];
+        if (!exec) exec = ir_.CreateLoad(i32_, slot(kExec));
+        Value* on = ir_.CreateBitCast(half_bits(exec, half), lane_mask_);
+        value = ir_.CreateSelect(on, value, locals.off_lanes[r][half]);
+      }
       ir_.CreateAlignedStore(value, wave_address(r, half), llvm::Align(4));
     }
   }

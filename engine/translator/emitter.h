@@ -35,6 +35,8 @@ class Emitter {
   // Wave.
   struct Locals {
     std::array<HalfValues, kVgprs> vgpr{};
+    // The lanes that are off keep this value, if it is not null: a merge that waits until EXEC changes.
+    std::array<HalfValues, kVgprs> off_lanes{};
     std::array<Value*, kRegisters - kFirstScalar> scalar{};
     RegisterSet held, dirty;
   };
@@ -45,11 +47,19 @@ class Emitter {
     unsigned node = 0;
   };
 
+  // A mask of 16 lanes as a vector instruction made it. `raw` says nothing of lanes that are off, which is
+  // good enough for other vector instructions; `bits` has them 0. As i16, because i1 vectors are slow to
+  // combine on AVX2.
+  struct LaneMask {
+    Value* raw = nullptr;   // <16 x i1>, or null: take the bits
+    Value* bits = nullptr;  // i16
+  };
+
   // A run of vector instructions is emitted for lanes 0..15 and then for lanes 16..31.
   struct Run {
     std::vector<unsigned> nodes;
     // Mask registers written inside: known by halves until the run ends.
-    std::map<unsigned, HalfValues> masks;
+    std::map<unsigned, std::array<LaneMask, kHalves>> masks;
     // What the first pass read from scalar registers, for the second: key is node, position of the read.
     std::vector<Value*> scalar_reads;
     size_t next_read = 0;
@@ -87,13 +97,17 @@ class Emitter {
   void check_doubt(const Snapshot& start, const HalfValues& exec_at_start);
   Value* mask_of_register(unsigned number, unsigned half);
   Value* exec_mask(unsigned half) { return mask_of_register(kExec, half); }
+  Value* lanes_from_bits(Value* bits);
+  Value* bits_of_register(unsigned number, unsigned half);
+  // Does the merges that wait, for the EXEC that is about to change or to be forgotten.
+  void merge_waiting(unsigned half);
   Value* run_scalar(unsigned number);
   void write_lanes(const NodeFacts& facts, unsigned number, unsigned half, Value* value);
 
   // emit_vector.cpp: vector ALU
   struct PendingWrites {
     std::vector<std::pair<unsigned, Value*>> registers;
-    std::vector<std::pair<unsigned, Value*>> masks;
+    std::vector<std::pair<unsigned, LaneMask>> masks;
   };
   void emit_vector(unsigned node, unsigned half);
   void emit_vector_half(const isa::Instruction& instruction, const Half& part, unsigned half,
@@ -148,8 +162,9 @@ class Emitter {
   Locals locals_;
   unsigned block_first_ = 0;  // first node of the block in work: what was executed counts from it
   Run run_;
-  unsigned pass_ = 0;                                             // half in work
-  std::map<std::pair<Value*, unsigned>, Value*> expanded_masks_;  // i32 register and half: <16 x i1>
+  unsigned pass_ = 0;                                         // half in work
+  std::map<std::pair<Value*, unsigned>, Value*> half_masks_;  // i32 register and half: i16
+  std::map<Value*, Value*> expanded_masks_;                   // i16: <16 x i1>
   std::map<Value*, AddressFacts> address_facts_;
   unsigned memory_slots_ = 0;
 

@@ -1,0 +1,13 @@
+// Doubt about float results is settled at the end of a run (emit_run.cpp). Most checks are implied by later
+// ones.
+#pragma once
+
+#include <llvm/IR/Function.h>
+
+namespace lockstep::translator {
+
+// Drops the NaN checks of values from which another checked value is computed by operations that pass NaNs
+// on. To be called when bodies are inlined and memory is promoted to values.
+void drop_implied_checks(llvm::Function& function);
+
+}  // namespace lockstep::translator
