@@ -34,8 +34,6 @@ concept TwoHalves = requires(T t) {
   t.high;
 };
 template <class T>
-concept BrainFloat = std::is_same_v<T, semantics::BF16>;
-template <class T>
 concept RegisterGroup = requires(T t) { t.word[0]; };
 
 template <class T>
@@ -54,7 +52,7 @@ constexpr Operand operand_of() {
     return {Operand::Kind::word, 1, std::is_same_v<T, F32>};
   else if constexpr (is_one_of_pairs<T>)
     return {Operand::Kind::pair, 2, std::is_same_v<T, F64>};
-  else if constexpr (is_one_of_halves<T> || BrainFloat<T>)
+  else if constexpr (is_one_of_halves<T>)
     return {Operand::Kind::half, 1, std::is_same_v<T, F16>};
   else if constexpr (TwoHalves<T>)
     return {Operand::Kind::two_halves, 2, std::is_same_v<T, semantics::PairF16>};
@@ -67,17 +65,11 @@ constexpr Operand operand_of() {
 
 template <class T>
 LOCKSTEP_INLINE T half_from(U32 word) {
-  if constexpr (BrainFloat<T>)
-    return {convert<U16>(word)};
-  else
-    return bits_as<T>(convert<U16>(word));
+  return bits_as<T>(convert<U16>(word));
 }
 template <class T>
 LOCKSTEP_INLINE U32 word_from(T half) {
-  if constexpr (BrainFloat<T>)
-    return convert<U32>(half.bits);
-  else
-    return convert<U32>(bits_as<U16>(half));
+  return convert<U32>(bits_as<U16>(half));
 }
 
 template <class T>
@@ -86,7 +78,7 @@ LOCKSTEP_INLINE T argument_from(const U32* word) {
     return bits_as<T>(word[0]);
   else if constexpr (is_one_of_pairs<T>)
     return bits_as<T>(join(word[0], word[1]));
-  else if constexpr (is_one_of_halves<T> || BrainFloat<T>)
+  else if constexpr (is_one_of_halves<T>)
     return half_from<T>(word[0]);
   else if constexpr (std::is_same_v<T, semantics::Lanes>)
     return {word[0]};
@@ -118,7 +110,7 @@ LOCKSTEP_INLINE void store_result(T value, U32* words) {
   } else if constexpr (is_one_of_pairs<T>) {
     words[0] = low_half(bits_as<U64>(value));
     words[1] = high_half(bits_as<U64>(value));
-  } else if constexpr (is_one_of_halves<T> || BrainFloat<T>) {
+  } else if constexpr (is_one_of_halves<T>) {
     words[0] = word_from(value);
   } else if constexpr (TwoHalves<T>) {
     words[0] = word_from(value.low) | word_from(value.high) << 16;
@@ -171,7 +163,7 @@ using ShapeOf = Shape<decltype(eval_of<Body>())>;
 // Bodies over one chunk of lanes, and scalar ones; not those over whole waves, nor the register swaps.
 template <class T>
 constexpr bool is_vector_type = is_one_of_words<T> || is_one_of_pairs<T> || is_one_of_halves<T> ||
-                                BrainFloat<T> || TwoHalves<T> || RegisterGroup<T> || std::is_same_v<T, Mask>;
+                                TwoHalves<T> || RegisterGroup<T> || std::is_same_v<T, Mask>;
 template <class T>
 constexpr bool is_vector_type<semantics::WithMask<T>> = is_vector_type<T>;
 template <class Body, bool = TakesMode<Body> || Plain<Body>>

@@ -71,13 +71,18 @@ bool vector_half_known(const isa::Instruction& instruction, const Half& half, st
     return false;
   }
   for (unsigned i = 0; i < signature.count; ++i)
-    if (signature.parameters[i].kind == Operand::Kind::mix) {
-      reason = "mixed-precision operands";
+    if (signature.parameters[i].kind == Operand::Kind::mix ||
+        signature.parameters[i].kind == Operand::Kind::two_halves) {
+      reason = "packed or mixed-precision operands";
       return false;
     }
   unsigned operands = 0, explicit_parameters = 0;
   for (unsigned i = half.first; i < half.last; ++i) {
     const isa::Operand& operand = instruction.operands[i];
+    if (operand.type == isa::Type::bf16) {
+      reason = "brain floats";
+      return false;
+    }
     operands += operand.role >= Role::src0 || (operand.role == Role::dst && operand.read);
   }
   for (unsigned i = 0; i < signature.count; ++i) {

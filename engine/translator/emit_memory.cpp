@@ -195,118 +195,109 @@ void Emitter::emit_global(unsigned index) {
     for (unsigned word = 0; word < dwords; ++word) write_lanes(facts, data + word, half, results[half][word]);
 }
 
-void Emitter::emit_lds(unsigned index, unsigned half) {
+std::vector<Emitter::LdsAccess> Emitter::lds_accesses(const Node& node) const {
+  const isa::Instruction& instruction = node.instruction;
+  const AccessShape shape = semantics::access_shape(instruction.row->opcode);
+  const bool is_load = shape.kind == AccessShape::Kind::load;
+  const unsigned data = instruction.find(is_load ? Role::dst : Role::data)->vgpr();
+  if (shape.addresses == 1) return {{static_cast<uint32_t>(instruction.offset), data}};
+  const unsigned second = is_load ? data + shape.registers() : instruction.find(Role::data2)->vgpr();
+  return {{instruction.offset0 * uint32_t{shape.offset_unit}, data},
+          {instruction.offset1 * uint32_t{shape.offset_unit}, second}};
+}
+
+Value* Emitter::lds_is_regular() {
+  struct Need {
+    uint64_t bytes = 0;  // behind the first lane's address
+    bool uniform = false, all_on = false;
+    std::set<unsigned> consecutive;  // dwords an element
+  };
+  std::map<unsigned, Need> needs;  // by address register
+  for (unsigned n : run_.nodes) {
+    const Node& node = routine_.nodes[n];
+    if (node.kind != NodeKind::lds) continue;
+    const AccessShape shape = semantics::access_shape(node.instruction.row->opcode);
+    if (shape.bytes < 4) return ir_.getFalse();
+    const bool is_load = shape.kind == AccessShape::Kind::load,
+               uniform = is_load && facts_.nodes[n].lds_uniform;
+    Need& need = needs[node.instruction.find(Role::addr)->vgpr()];
+    for (const LdsAccess& access : lds_accesses(node))
+      need.bytes = std::max<uint64_t>(need.bytes, access.offset + shape.bytes * (uniform ? 1u : 16u));
+    if (uniform)
+      need.uniform = true;
+    else
+      need.consecutive.insert(shape.registers());
+    need.all_on |= !is_load;
+  }
+  Value* regular = ir_.getTrue();
+  for (const auto& [address, need] : needs) {
+    for (unsigned half = 0; half < kHalves; ++half) {
+      Value* addresses = vgpr(address, half);
+      if (need.uniform) regular = ir_.CreateAnd(regular, is_uniform(addresses));
+      for (unsigned dwords : need.consecutive)
+        regular = ir_.CreateAnd(regular, is_consecutive(addresses, dwords));
+      Value* first = ir_.CreateZExt(address_facts(addresses).first, i64_);
+      regular = ir_.CreateAnd(regular,
+                              ir_.CreateICmpSLE(first, ir_.CreateSub(lds_bytes_, ir_.getInt64(need.bytes))));
+    }
+    if (need.all_on) regular = ir_.CreateAnd(regular, ir_.CreateICmpEQ(scalar(kExec), ir_.getInt32(~0u)));
+  }
+  return regular;
+}
+
+void Emitter::emit_regular_lds(unsigned index, unsigned half) {
+  const Node& node = routine_.nodes[index];
+  const AccessShape shape = semantics::access_shape(node.instruction.row->opcode);
+  if (shape.bytes < 4) return emit_lds_by_lanes(index, half);
+  const bool is_load = shape.kind == AccessShape::Kind::load;
+  const unsigned dwords = shape.registers();
+  Value* addresses = vgpr(node.instruction.find(Role::addr)->vgpr(), half);
+  Value* first = ir_.CreateZExt(address_facts(addresses).first, i64_);
+  std::vector<std::pair<unsigned, Value*>> writes;
+  for (const LdsAccess& access : lds_accesses(node)) {
+    Value* pointer = ir_.CreateGEP(ir_.getInt8Ty(), lds_, ir_.CreateAdd(first, ir_.getInt64(access.offset)));
+    if (!is_load) {
+      std::vector<Value*> words;
+      for (unsigned word = 0; word < dwords; ++word) words.push_back(vgpr(access.data + word, half));
+      store_consecutive(pointer, words);
+    } else if (facts_.nodes[index].lds_uniform) {
+      for (unsigned word = 0; word < dwords; ++word) {
+        Value* value =
+            ir_.CreateAlignedLoad(i32_, ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word), llvm::Align(1));
+        writes.emplace_back(access.data + word, ir_.CreateVectorSplat(16, value));
+      }
+    } else {
+      const std::vector<Value*> words = load_consecutive(pointer, dwords);
+      for (unsigned word = 0; word < dwords; ++word) writes.emplace_back(access.data + word, words[word]);
+    }
+  }
+  for (const auto& [number, value] : writes) write_lanes(facts_.nodes[index], number, half, value);
+}
+
+void Emitter::emit_lds_by_lanes(unsigned index, unsigned half) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
-  const NodeFacts& facts = facts_.nodes[index];
   const AccessShape shape = semantics::access_shape(instruction.row->opcode);
   const bool is_load = shape.kind == AccessShape::Kind::load,
              is_part = shape.part != semantics::RegisterPart::whole;
   const unsigned dwords = shape.registers();
-  Value* addresses = vgpr(instruction.find(Role::addr)->vgpr(), half);
-
-  struct Access {
-    uint32_t offset;
-    unsigned data;  // first VGPR
-  };
-  std::vector<Access> accesses;
-  const unsigned data = instruction.find(is_load ? Role::dst : Role::data)->vgpr();
-  if (shape.addresses == 1) {
-    accesses = {{static_cast<uint32_t>(instruction.offset), data}};
-  } else {
-    const unsigned second = is_load ? data + dwords : instruction.find(Role::data2)->vgpr();
-    accesses = {{instruction.offset0 * uint32_t{shape.offset_unit}, data},
-                {instruction.offset1 * uint32_t{shape.offset_unit}, second}};
-  }
-  uint32_t last_offset = 0;
-  for (const Access& access : accesses) last_offset = std::max(last_offset, access.offset);
-
-  // Everything that both ways need comes before the branches.
-  std::vector<std::vector<Value*>> words(accesses.size());
-  for (size_t i = 0; i < accesses.size(); ++i)
-    for (unsigned word = 0; word < dwords; ++word)
-      if (!is_load || is_part) words[i].push_back(vgpr(accesses[i].data + word, half));
-  Value* exec = bits_of_register(kExec, half);
-  BasicBlock *slow = new_block("lds_lanes"), *done = new_block("lds_done");
-  std::vector<std::pair<BasicBlock*, std::vector<Value*>>> ways;
-  const auto pointer_at = [&](Value* first, uint32_t offset) {
-    return ir_.CreateGEP(ir_.getInt8Ty(), lds_, ir_.CreateAdd(first, ir_.getInt64(offset)));
-  };
-
-  if (shape.bytes >= 4) {
-    Value* first = ir_.CreateZExt(address_facts(addresses).first, i64_);
-    const auto fits = [&](uint64_t bytes) {
-      return ir_.CreateICmpSLE(first, ir_.CreateSub(lds_bytes_, ir_.getInt64(last_offset + bytes)));
-    };
-    Value* plain = ir_.CreateAnd(is_consecutive(addresses, dwords), fits(16 * shape.bytes));
-    if (!is_load) plain = ir_.CreateAnd(plain, ir_.CreateICmpEQ(exec, ir_.getInt16(-1)));
-    BasicBlock *fast = new_block("lds_consecutive"), *other = new_block("lds_other");
-    Value* uniform = is_load ? ir_.CreateAnd(is_uniform(addresses), fits(shape.bytes)) : nullptr;
-    ir_.CreateCondBr(plain, fast, other);
-    ir_.SetInsertPoint(fast);
-    std::vector<Value*> loaded;
-    for (size_t i = 0; i < accesses.size(); ++i) {
-      Value* pointer = pointer_at(first, accesses[i].offset);
-      if (!is_load) {
-        store_consecutive(pointer, words[i]);
-        continue;
-      }
-      for (Value* value : load_consecutive(pointer, dwords)) loaded.push_back(value);
-    }
-    ways.emplace_back(fast, loaded);
-    ir_.CreateBr(done);
-    ir_.SetInsertPoint(other);
-    if (uniform) {
-      BasicBlock* same = new_block("lds_same");
-      branch_unlikely(ir_.CreateNot(uniform), slow, same);
-      ir_.SetInsertPoint(same);
-      loaded.clear();
-      for (const Access& access : accesses) {
-        Value* pointer = pointer_at(first, access.offset);
-        for (unsigned word = 0; word < dwords; ++word) {
-          Value* value = ir_.CreateAlignedLoad(i32_, ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word),
-                                               llvm::Align(1));
-          loaded.push_back(ir_.CreateVectorSplat(16, value));
-        }
-      }
-      ways.emplace_back(same, loaded);
-      ir_.CreateBr(done);
-    } else {
-      ir_.CreateBr(slow);
-    }
-  } else {
-    ir_.CreateBr(slow);
-  }
-
-  ir_.SetInsertPoint(slow);
   const auto place = [&](unsigned row) {
     return ir_.CreateConstInBoundsGEP2_32(buffer_->getAllocatedType(), buffer_, 0, row);
   };
   auto function =
       runtime("lockstep_translator_lds", ir_.getVoidTy(), {pointer_, i32_, i32_, pointer_, i32_, pointer_});
-  ir_.CreateStore(addresses, place(0));
-  std::vector<Value*> gathered;
-  for (size_t i = 0; i < accesses.size(); ++i) {
-    for (unsigned word = 0; word < words[i].size(); ++word) ir_.CreateStore(words[i][word], place(2 + word));
-    ir_.CreateCall(function,
-                   {wave_, ir_.getInt32(memory_form(instruction.row->opcode)), ir_.CreateZExt(exec, i32_),
-                    place(0), ir_.getInt32(accesses[i].offset), place(2)});
+  Value* exec = ir_.CreateZExt(bits_of_register(kExec, half), i32_);
+  ir_.CreateStore(vgpr(instruction.find(Role::addr)->vgpr(), half), place(0));
+  std::vector<std::pair<unsigned, Value*>> writes;
+  for (const LdsAccess& access : lds_accesses(routine_.nodes[index])) {
+    if (!is_load || is_part)
+      for (unsigned word = 0; word < dwords; ++word)
+        ir_.CreateStore(vgpr(access.data + word, half), place(2 + word));
+    ir_.CreateCall(function, {wave_, ir_.getInt32(memory_form(instruction.row->opcode)), exec, place(0),
+                              ir_.getInt32(access.offset), place(2)});
     for (unsigned word = 0; is_load && word < dwords; ++word)
-      gathered.push_back(ir_.CreateLoad(lanes_, place(2 + word)));
+      writes.emplace_back(access.data + word, ir_.CreateLoad(lanes_, place(2 + word)));
   }
-  ways.emplace_back(slow, gathered);
-  ir_.CreateBr(done);
-
-  ir_.SetInsertPoint(done);
-  if (!is_load) return;
-  std::vector<Value*> results;
-  for (size_t i = 0; i < accesses.size() * dwords; ++i) {
-    llvm::PHINode* value = ir_.CreatePHI(lanes_, static_cast<unsigned>(ways.size()));
-    for (const auto& [from, values] : ways) value->addIncoming(values[i], from);
-    results.push_back(value);
-  }
-  for (size_t i = 0; i < accesses.size(); ++i)
-    for (unsigned word = 0; word < dwords; ++word)
-      write_lanes(facts, accesses[i].data + word, half, results[i * dwords + word]);
+  for (const auto& [number, value] : writes) write_lanes(facts_.nodes[index], number, half, value);
 }
 
 }  // namespace lockstep::translator

@@ -42,9 +42,12 @@ bool Emitter::joins_run(unsigned index) const {
       return !touches_mask(scalar_number_reads(node));
     case NodeKind::lds: {
       // All lanes of an instruction come before those of the next one: order matters around stores.
+      // Regular addresses are recognised before the run.
+      if (run_.writes[node.instruction.find(isa::Role::addr)->vgpr()]) return false;
       const bool is_store =
           semantics::access_shape(node.instruction.row->opcode).kind == semantics::AccessShape::Kind::store;
-      return is_store ? !run_.loads_lds && !run_.stores_lds : !run_.stores_lds;
+      if (is_store) return !run_.loads_lds && !run_.stores_lds && !run_.masks.contains(kExec);
+      return !run_.stores_lds;
     }
     case NodeKind::scalar_alu:
       if (run_.nodes.empty() || effects.writes[kExec]) return false;
@@ -57,6 +60,7 @@ bool Emitter::joins_run(unsigned index) const {
 void Emitter::add_to_run(unsigned index) {
   const Node& node = routine_.nodes[index];
   run_.nodes.push_back(index);
+  run_.writes |= facts_.nodes[index].effects.writes;
   if (node.kind == NodeKind::lds) {
     const bool is_store =
         semantics::access_shape(node.instruction.row->opcode).kind == semantics::AccessShape::Kind::store;
@@ -82,6 +86,44 @@ void Emitter::end_run() {
       ir_.CreateStore(llvm::Constant::getNullValue(lanes_), doubt_[half]);
     }
   }
+  if (run_.loads_lds || run_.stores_lds) {
+    Value* regular = lds_is_regular();
+    llvm::BasicBlock *fast = new_block("regular"), *slow = new_block("by_lanes"),
+                     *joined = new_block("joined");
+    branch_unlikely(ir_.CreateNot(regular), slow, fast);
+    // What is remembered of values inside one way is no good in the other or behind it.
+    const auto half_masks = half_masks_;
+    const auto expanded_masks = expanded_masks_;
+    const auto address_facts = address_facts_;
+    const Locals before = locals_;
+    const Run run = run_;
+    Locals ends[2];
+    llvm::BasicBlock* end_blocks[2];
+    for (const bool is_regular : {true, false}) {
+      ir_.SetInsertPoint(is_regular ? fast : slow);
+      locals_ = before;
+      run_ = run;
+      half_masks_ = half_masks;
+      expanded_masks_ = expanded_masks;
+      address_facts_ = address_facts;
+      emit_run(is_regular);
+      ends[!is_regular] = locals_;
+      end_blocks[!is_regular] = ir_.GetInsertBlock();
+      ir_.CreateBr(joined);
+    }
+    half_masks_ = half_masks;
+    expanded_masks_ = expanded_masks;
+    address_facts_ = address_facts;
+    ir_.SetInsertPoint(joined);
+    join_locals(before, ends[0], end_blocks[0], ends[1], end_blocks[1]);
+  } else {
+    emit_run(true);
+  }
+  if (run_.casts_doubt) check_doubt(start, exec_at_start);
+  run_ = Run{};
+}
+
+void Emitter::emit_run(bool regular_lds) {
   for (pass_ = 0; pass_ < kHalves; ++pass_) {
     for (unsigned n : run_.nodes) {
       switch (routine_.nodes[n].kind) {
@@ -89,7 +131,10 @@ void Emitter::end_run() {
           if (pass_ == 0) emit_scalar(n);
           break;
         case NodeKind::lds:
-          emit_lds(n, pass_);
+          if (regular_lds)
+            emit_regular_lds(n, pass_);
+          else
+            emit_lds_by_lanes(n, pass_);
           break;
         default:
           emit_vector(n, pass_);
@@ -104,8 +149,35 @@ void Emitter::end_run() {
     set_scalar(number, whole);
     for (unsigned half = 0; half < kHalves; ++half) half_masks_[{whole, half}] = halves[half].bits;
   }
-  if (run_.casts_doubt) check_doubt(start, exec_at_start);
-  run_ = Run{};
+}
+
+void Emitter::join_locals(const Locals& before, const Locals& first, llvm::BasicBlock* first_end,
+                          const Locals& second, llvm::BasicBlock* second_end) {
+  locals_ = before;
+  const auto join = [&](Value* a, Value* b) -> Value* {
+    if (a == b || !a || !b) return a == b ? a : nullptr;
+    llvm::PHINode* phi = ir_.CreatePHI(a->getType(), 2);
+    phi->addIncoming(a, first_end);
+    phi->addIncoming(b, second_end);
+    return phi;
+  };
+  for (unsigned r = 0; r < kRegisters; ++r) {
+    bool known = true;
+    for (unsigned half = 0; half < (is_vgpr(r) ? kHalves : 1); ++half) {
+      if (is_vgpr(r)) {
+        locals_.off_lanes[r][half] = join(first.off_lanes[r][half], second.off_lanes[r][half]);
+        locals_.vgpr[r][half] = join(first.vgpr[r][half], second.vgpr[r][half]);
+        known &= locals_.vgpr[r][half] != nullptr;
+      } else {
+        Value*& local = locals_.scalar[r - kFirstScalar];
+        local = join(first.scalar[r - kFirstScalar], second.scalar[r - kFirstScalar]);
+        known &= local != nullptr;
+      }
+    }
+    // Only read, and only on one way: it stays where it was.
+    if (known) locals_.held.set(r);
+    if (first.dirty[r]) locals_.dirty.set(r);
+  }
 }
 
 // Doubt in a lane that was on: the interpreter does the run again, from its start.

@@ -34,8 +34,6 @@ const char* output_function(const Operand& result) {
       return "lockstep_output_f16";
     case Operand::Kind::pair:
       return "lockstep_output_f64";
-    case Operand::Kind::two_halves:
-      return "lockstep_output_pk_f16";
     default:
       return "lockstep_output_f32";
   }
@@ -139,10 +137,6 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
     if (parameter.kind == Operand::Kind::half) {
       Value* value = half_word(ir_, source_word(operand, instruction, 0, half), operand.high);
       pass_word(with_sign(ir_, value, abs, neg, 15));
-    } else if (parameter.kind == Operand::Kind::two_halves) {
-      Value* value = source_word(operand, instruction, 0, half);
-      pass_word(with_sign(ir_, half_word(ir_, value, operand.high), false, neg, 15));
-      pass_word(with_sign(ir_, half_word(ir_, value, operand.high_hi), false, operand.neg_hi, 15));
     } else {
       for (unsigned word = 0; word < parameter.words; ++word) {
         const bool has_sign = word + 1 == parameter.words;
@@ -179,8 +173,7 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
                   : ir_.CreateOr(ir_.CreateAnd(old, splat(ir_, 0xffff0000u)), value);
       writes.registers.emplace_back(destination->vgpr(), value);
     } else {
-      const unsigned words = signature.result.kind == Operand::Kind::two_halves ? 1 : signature.result.words;
-      for (unsigned word = 0; word < words; ++word)
+      for (unsigned word = 0; word < signature.result.words; ++word)
         writes.registers.emplace_back(destination->vgpr() + word, result_word(word));
     }
   }

@@ -65,6 +65,7 @@ class Emitter {
     size_t next_read = 0;
     bool casts_doubt = false;
     bool loads_lds = false, stores_lds = false;
+    RegisterSet writes;
   };
 
   // emitter.cpp: structure, registers, leaving
@@ -94,6 +95,13 @@ class Emitter {
   bool joins_run(unsigned node) const;
   void add_to_run(unsigned node);
   void end_run();
+  // Both halves; then the masks are whole again.
+  void emit_run(bool regular_lds);
+  // Whether all LDS accesses of the run are as guessed and inside the LDS: i1.
+  Value* lds_is_regular();
+  // The same registers come from two ways: phis for those that differ.
+  void join_locals(const Locals& before, const Locals& first, llvm::BasicBlock* first_end,
+                   const Locals& second, llvm::BasicBlock* second_end);
   void check_doubt(const Snapshot& start, const HalfValues& exec_at_start);
   Value* mask_of_register(unsigned number, unsigned half);
   Value* exec_mask(unsigned half) { return mask_of_register(kExec, half); }
@@ -132,7 +140,13 @@ class Emitter {
     Value* uniform = nullptr;    // all lanes the same: i1
   };
   void emit_global(unsigned node);
-  void emit_lds(unsigned node, unsigned half);
+  struct LdsAccess {
+    uint32_t offset;
+    unsigned data;  // first VGPR
+  };
+  std::vector<LdsAccess> lds_accesses(const Node& node) const;
+  void emit_regular_lds(unsigned node, unsigned half);
+  void emit_lds_by_lanes(unsigned node, unsigned half);
   AddressFacts& address_facts(Value* addresses);
   Value* is_consecutive(Value* addresses, unsigned dwords);
   Value* is_uniform(Value* addresses);

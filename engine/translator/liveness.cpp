@@ -1,5 +1,7 @@
 #include "engine/translator/liveness.h"
 
+#include "engine/translator/lane_pattern.h"
+
 namespace lockstep::translator {
 namespace {
 
@@ -107,6 +109,8 @@ Facts analyse(const Routine& routine) {
   facts.blocks.resize(routine.blocks.size());
   find_live(routine, facts);
   find_held(routine, facts);
+  const std::vector<bool> uniform = guess_uniform_addresses(routine);
+  for (size_t n = 0; n < facts.nodes.size(); ++n) facts.nodes[n].lds_uniform = uniform[n];
   return facts;
 }
 

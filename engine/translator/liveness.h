@@ -19,8 +19,9 @@ struct LiveSets {
 
 struct NodeFacts {
   Effects effects;
-  RegisterSet merged;  // VGPRs whose lanes that are off this write must keep
-  LiveSets live;       // before the instruction
+  RegisterSet merged;        // VGPRs whose lanes that are off this write must keep
+  LiveSets live;             // before the instruction
+  bool lds_uniform = false;  // LDS: the address is likely the same in all lanes of a chunk
 };
 
 struct BlockFacts {

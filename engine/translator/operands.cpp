@@ -53,10 +53,9 @@ std::optional<Source> source_of(const isa::Operand& operand, const isa::Instruct
   if (wide) {
     if (is_integer) return constant(wave.scalar64(kScalarWideInteger + 2 * (number - code::kInt0)));
     if (is_aperture) return constant(wave.scalar64(kScalarAperture + 2 * (number - code::kSharedBase)));
-    if (operand.type == Type::f64)
-      return constant(wave.scalar64(kScalarDouble + 2 * (number - code::kFloatHalf)));
+    return constant(wave.scalar64(kScalarDouble + 2 * (number - code::kFloatHalf)));
   }
-  if (is_float && (operand.type == Type::f16 || operand.type == Type::pk_f16))
+  if (is_float && operand.type == Type::f16)
     return constant(wave.scalar[kScalarHalf + number - code::kFloatHalf]);
   return constant(wave.scalar[number]);
 }

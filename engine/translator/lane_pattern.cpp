@@ -1,0 +1,92 @@
+#include "engine/translator/lane_pattern.h"
+
+#include "engine/translator/operands.h"
+
+namespace lockstep::translator {
+namespace {
+
+using isa::Opcode;
+using isa::Role;
+
+// v0 holds the work-item ids at entry, ten bits each (LLVM AMDGPU usage). In a work-group whose rows are
+// multiples of 16 items only x differs between the lanes of a chunk: what is made of y and z alone is uniform
+// there.
+constexpr unsigned kIdRegister = 0, kIdBits = 10;
+
+struct State {
+  RegisterSet varying;     // VGPRs that depend on x
+  bool ids_intact = true;  // v0 still holds the ids
+  bool reached = false;
+
+  bool join(const State& other) {
+    if (!other.reached) return false;
+    if (!reached) {
+      *this = other;
+      return true;
+    }
+    const State before = *this;
+    varying |= other.varying;
+    ids_intact &= other.ids_intact;
+    return varying != before.varying || ids_intact != before.ids_intact;
+  }
+};
+
+// A bit field of the packed ids that leaves x out.
+bool extracts_y_or_z(const isa::Instruction& instruction) {
+  const isa::Operand *first = instruction.find(Role::src0), *second = instruction.find(Role::src1);
+  if (!first || !second) return false;
+  const auto constant_at_least = [&](const isa::Operand& operand) {
+    const auto source = source_of(operand, instruction);
+    return source && source->is_constant && source->value >= kIdBits;
+  };
+  const auto is_id = [](const isa::Operand& operand) {
+    return operand.is_vgpr() && operand.vgpr() == kIdRegister;
+  };
+  switch (instruction.row->opcode) {
+    case Opcode::v_bfe_u32:
+      return is_id(*first) && constant_at_least(*second);
+    case Opcode::v_lshrrev_b32:
+      return is_id(*second) && constant_at_least(*first);
+    default:
+      return false;
+  }
+}
+
+void step(const Node& node, State& state) {
+  const Effects effects = effects_of(node);
+  bool varies = false;
+  for (unsigned r = 0; r < kVgprs; ++r) varies |= effects.reads[r] && state.varying[r];
+  if (state.ids_intact && node.kind == NodeKind::vector_alu && extracts_y_or_z(node.instruction))
+    varies = false;
+  for (unsigned r = 0; r < kVgprs; ++r)
+    if (effects.writes[r]) state.varying[r] = varies;
+  if (effects.writes[kIdRegister]) state.ids_intact = false;
+}
+
+}  // namespace
+
+std::vector<bool> guess_uniform_addresses(const Routine& routine) {
+  std::vector<State> entry(routine.blocks.size());
+  entry[routine.entry_block].varying.set(kIdRegister);
+  entry[routine.entry_block].reached = true;
+  std::vector<bool> uniform(routine.nodes.size());
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (size_t b = 0; b < routine.blocks.size(); ++b) {
+      if (!entry[b].reached) continue;
+      State state = entry[b];
+      for (unsigned n = routine.blocks[b].first; n < routine.blocks[b].last; ++n) {
+        const Node& node = routine.nodes[n];
+        if (node.kind == NodeKind::lds)
+          uniform[n] = !state.varying[node.instruction.find(Role::addr)->vgpr()];
+        step(node, state);
+      }
+      for (int successor : {routine.blocks[b].taken, routine.blocks[b].next})
+        if (successor >= 0) changed |= entry[successor].join(state);
+    }
+  }
+  return uniform;
+}
+
+}  // namespace lockstep::translator
