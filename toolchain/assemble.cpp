@@ -112,6 +112,44 @@ Wrapped wrap(std::string_view text, std::string_view name, const Options& option
   return {prologue + std::string(text) + epilogue, lines};
 }
 
+struct Unterminated {
+  const char* what;
+  size_t offset;
+};
+
+// LLVM 19's AMDGPU parser never comes back from a string or comment that runs to the end of the input behind
+// a comma of something that is no instruction: such input is refused before.
+std::optional<Unterminated> find_unterminated(std::string_view text) {
+  const auto skip_line = [&text](size_t at) { return std::min(text.find('\n', at), text.size()); };
+  bool line_start = true;  // nothing but blanks before
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i], next = i + 1 < text.size() ? text[i + 1] : '\0';
+    if (c == ';' || (c == '/' && next == '/') || (c == '#' && line_start)) {
+      i = skip_line(i);
+      line_start = true;
+    } else if (c == '/' && next == '*') {
+      const size_t end = text.find("*/", i + 2);
+      if (end == text.npos) return Unterminated{"comment", i};
+      i = end + 1;
+    } else if (c == '"') {
+      const size_t start = i;
+      for (++i; i < text.size() && text[i] != '"'; ++i)
+        if (text[i] == '\\') ++i;
+      if (i >= text.size()) return Unterminated{"string", start};
+      line_start = false;
+    } else if (c == '\'') {
+      const size_t character = next == '\\' ? i + 2 : i + 1;
+      if (character + 1 < text.size() && text[character + 1] == '\'') i = character + 1;
+      line_start = false;
+    } else if (c == '\n') {
+      line_start = true;
+    } else if (c != ' ' && c != '\t' && c != '\r') {
+      line_start = false;
+    }
+  }
+  return std::nullopt;
+}
+
 class Messages {
  public:
   Messages(std::string_view name, std::string_view text, unsigned prologue_lines)
@@ -138,6 +176,17 @@ class Messages {
     for (int i = 0; i < message.getColumnNo() && size_t(i) < message.getLineContents().size(); ++i)
       text_ += message.getLineContents()[size_t(i)] == '\t' ? '\t' : ' ';
     text_ += "^\n";
+  }
+
+  // An error at a place in the source that LLVM did not see.
+  void add_error(std::string_view source, size_t offset, const std::string& text) {
+    const llvm::SourceMgr none;
+    const size_t start = source.substr(0, offset).rfind('\n') + 1;  // npos + 1 is 0: the first line
+    const std::string_view line = source.substr(start, source.find('\n', start) - start);
+    const auto number = 1 + std::count(source.begin(), source.begin() + long(offset), '\n');
+    add(llvm::SMDiagnostic(none, llvm::SMLoc(), llvm::StringRef(name_.data(), name_.size()), int(number),
+                           int(offset - start), llvm::SourceMgr::DK_Error, text,
+                           llvm::StringRef(line.data(), line.size()), {}));
   }
 
   void add_error(std::string_view text) {
@@ -243,6 +292,12 @@ Result assemble(std::string_view text, std::string_view name, const Options& opt
     problem = "this is not assembly text: it holds a zero byte";
   if (!problem.empty()) {
     messages.add_error(problem);
+    result.diagnostics = messages.text();
+    return result;
+  }
+  if (const std::optional<Unterminated> open = find_unterminated(text)) {
+    messages.add_error(text, open->offset,
+                       std::string("the ") + open->what + " that begins here does not end");
     result.diagnostics = messages.text();
     return result;
   }

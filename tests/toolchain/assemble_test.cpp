@@ -123,6 +123,17 @@ TEST(Assemble, ErrorBehindTheSourceNamesTheFileOnly) {
   EXPECT_EQ(result.diagnostics.find("bad.s: error: unmatched .ifs"), 0u) << result.diagnostics;
 }
 
+TEST(Assemble, OpenStringsAndCommentsAreRefusedAtOnce) {
+  // LLVM's own parser would not come back from these.
+  EXPECT_EQ(assemble("s_nop 0\n a, \"x\ns_nop 0\n", "bad.s").diagnostics,
+            "bad.s:2:5: error: the string that begins here does not end\n a, \"x\n    ^\n");
+  EXPECT_EQ(assemble("a, /* b", "bad.s").diagnostics,
+            "bad.s:1:4: error: the comment that begins here does not end\na, /* b\n   ^\n");
+  // None of these is open.
+  EXPECT_TRUE(assemble("; it\"s\n# it\"s\n// /* \"\ns_nop 0 /* \" */\ns_mov_b32 s0, '\"'\n", "good.s"));
+  EXPECT_TRUE(assemble(".ascii \"a\\\"b ; // /*\"\ns_nop 0\n", "good.s"));
+}
+
 TEST(Assemble, BadOptionsAndBytesAreRefused) {
   Options options;
   options.wave_size = 16;
