@@ -3,10 +3,10 @@
 #include <bit>
 #include <utility>
 
+#include "engine/interpreter/atomic_access.h"
 #include "engine/interpreter/flat_address.h"
 #include "engine/interpreter/registration.h"
 #include "numeric/float_mode.h"
-#include "semantics/memory_shape.h"
 
 namespace lockstep::interpreter {
 namespace {
@@ -15,39 +15,12 @@ using isa::Opcode;
 using semantics::AtomicFlush;
 using semantics::AtomicOperation;
 
-template <class T>
-T register_value(Wave* wave, uint32_t offset, unsigned lane) {
-  uint64_t value = vgpr_lanes(wave, offset)[lane];
-  if constexpr (sizeof(T) == 8)
-    value |= uint64_t{vgpr_lanes(wave, offset + wave->register_bytes)[lane]} << 32;
-  return static_cast<T>(value);
-}
-
-template <class T>
-void set_register(Wave* wave, uint32_t offset, unsigned lane, T value) {
-  vgpr_lanes(wave, offset)[lane] = static_cast<uint32_t>(value);
-  if constexpr (sizeof(T) == 8)
-    vgpr_lanes(wave, offset + wave->register_bytes)[lane] = static_cast<uint32_t>(uint64_t{value} >> 32);
-}
-
 template <AtomicOperation operation, class T>
 AtomicFlush flush_of(const Wave* wave, bool in_lds) {
   const RuntimeFloatMode mode{wave->mode};
   return sizeof(T) == 8
              ? semantics::atomic_flush(operation, in_lds, mode.denorm_in_f16_f64(), mode.denorm_out_f16_f64())
              : semantics::atomic_flush(operation, in_lds, mode.denorm_in_f32(), mode.denorm_out_f32());
-}
-
-// Atomic for the whole device: other host threads run other work-groups.
-template <AtomicOperation operation, class T>
-T exchange_in_memory(uint64_t address, T data, T second, AtomicFlush flush) {
-  T* memory = reinterpret_cast<T*>(address);
-  T old = __atomic_load_n(memory, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(memory, &old,
-                                      semantics::apply_atomic<T>(operation, old, data, second, flush), false,
-                                      __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
-  }
-  return old;
 }
 
 // A work-group runs on one thread, so its LDS needs no host atomics. Out of range: no write, and 0 comes
@@ -101,7 +74,7 @@ void memory_atomic(const Operation* op, Wave* wave, int64_t budget) {
       if ((space == Space::flat && in_private_aperture(at)) || !allowed(op, wave, at, sizeof(T), kRead) ||
           !allowed(op, wave, at, sizeof(T), kWrite))
         return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, sizeof(T), kWrite);
-      old = exchange_in_memory<operation, T>(at, data, second, flush_of<operation, T>(wave, false));
+      old = exchange_in_memory<T>(operation, at, data, second, flush_of<operation, T>(wave, false));
     }
     if (returns) set_register<T>(wave, op->dst, lane, old);
   }

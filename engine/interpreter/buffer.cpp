@@ -3,13 +3,12 @@
 #include <array>
 #include <bit>
 
+#include "engine/interpreter/atomic_access.h"
 #include "engine/interpreter/common.h"
-#include "engine/interpreter/memory_access.h"
 #include "engine/interpreter/registration.h"
 #include "memory/buffer_resource.h"
 #include "memory/formats.h"
 #include "numeric/float_mode.h"
-#include "semantics/memory_shape.h"
 
 namespace lockstep::interpreter {
 namespace {
@@ -211,14 +210,6 @@ void buffer_access(const Operation* op, Wave* wave, int64_t budget) {
 }
 
 template <class T>
-T read_register(Wave* wave, uint32_t offset, unsigned lane) {
-  uint64_t value = vgpr_lanes(wave, offset)[lane];
-  if constexpr (sizeof(T) == 8)
-    value |= uint64_t{vgpr_lanes(wave, offset + wave->register_bytes)[lane]} << 32;
-  return static_cast<T>(value);
-}
-
-template <class T>
 void buffer_atomic(const Operation* op, Wave* wave, int64_t budget) {
   const semantics::AtomicShape shape = semantics::atomic_shape(op->instruction->row->opcode);
   const RuntimeFloatMode mode{wave->mode};
@@ -237,19 +228,11 @@ void buffer_atomic(const Operation* op, Wave* wave, int64_t budget) {
         return raise_misaligned(op, wave, budget, static_cast<int>(lane), at, sizeof(T));
       if (!allowed(op, wave, at, sizeof(T), kRead) || !allowed(op, wave, at, sizeof(T), kWrite))
         return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, sizeof(T), kWrite);
-      const T data = read_register<T>(wave, op->source[1], lane);
-      const T second = read_register<T>(wave, op->source[1] + sizeof(T) / 4 * wave->register_bytes, lane);
-      T* memory = reinterpret_cast<T*>(at);
-      old = __atomic_load_n(memory, __ATOMIC_RELAXED);
-      while (!__atomic_compare_exchange_n(
-          memory, &old, semantics::apply_atomic<T>(shape.operation, old, data, second, flush), false,
-          __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
-      }
+      const T data = register_value<T>(wave, op->source[1], lane);
+      const T second = register_value<T>(wave, op->source[1] + sizeof(T) / 4 * wave->register_bytes, lane);
+      old = exchange_in_memory<T>(shape.operation, at, data, second, flush);
     }
-    if (!returns) continue;
-    vgpr_lanes(wave, op->source[1])[lane] = static_cast<uint32_t>(old);
-    if constexpr (sizeof(T) == 8)
-      vgpr_lanes(wave, op->source[1] + wave->register_bytes)[lane] = static_cast<uint32_t>(old >> 32);
+    if (returns) set_register<T>(wave, op->source[1], lane, old);
   }
   LOCKSTEP_NEXT();
 }

@@ -1,0 +1,37 @@
+// One lane's read-modify-write, as the atomics of every encoding need it.
+#pragma once
+
+#include "engine/interpreter/memory_access.h"
+#include "semantics/memory_shape.h"
+
+namespace lockstep::interpreter {
+
+template <class T>
+static T register_value(Wave* wave, uint32_t offset, unsigned lane) {
+  uint64_t value = vgpr_lanes(wave, offset)[lane];
+  if constexpr (sizeof(T) == 8)
+    value |= uint64_t{vgpr_lanes(wave, offset + wave->register_bytes)[lane]} << 32;
+  return static_cast<T>(value);
+}
+
+template <class T>
+static void set_register(Wave* wave, uint32_t offset, unsigned lane, T value) {
+  vgpr_lanes(wave, offset)[lane] = static_cast<uint32_t>(value);
+  if constexpr (sizeof(T) == 8)
+    vgpr_lanes(wave, offset + wave->register_bytes)[lane] = static_cast<uint32_t>(uint64_t{value} >> 32);
+}
+
+// Atomic for the whole device: other host threads run other work-groups. Returns the old value.
+template <class T>
+static T exchange_in_memory(semantics::AtomicOperation operation, uint64_t address, T data, T second,
+                            semantics::AtomicFlush flush) {
+  T* memory = reinterpret_cast<T*>(address);
+  T old = __atomic_load_n(memory, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(memory, &old,
+                                      semantics::apply_atomic<T>(operation, old, data, second, flush), false,
+                                      __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+  }
+  return old;
+}
+
+}  // namespace lockstep::interpreter
