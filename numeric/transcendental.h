@@ -19,6 +19,11 @@ LOCKSTEP_INLINE F32 quieted(F32 x, F32 result, Mode mode) {
                      : result;
 }
 
+template <class Mode>
+LOCKSTEP_INLINE uint32_t quiet_bit(Mode mode) {
+  return mode.ieee() ? Layout<F32>::kQuiet : 0;
+}
+
 // `result` is in F32 and rounds to half innocuously. FP16_OVFL turns infinities of finite sources into the
 // largest half.
 template <class Mode>
@@ -35,7 +40,7 @@ LOCKSTEP_INLINE F16 half_result(F16 x, F32 result, bool can_overflow, Mode mode)
 
 template <class Mode>
 LOCKSTEP_INLINE F32 rcp(F32 x, Mode mode) {
-  return detail::quieted(x, rcp_f32(x), mode);
+  return rcp_f32(x, detail::quiet_bit(mode));
 }
 // Differs from rcp only in the exceptions that it raises.
 template <class Mode>
@@ -44,11 +49,11 @@ LOCKSTEP_INLINE F32 rcp_iflag(F32 x, Mode mode) {
 }
 template <class Mode>
 LOCKSTEP_INLINE F32 rsq(F32 x, Mode mode) {
-  return detail::quieted(x, rsq_f32(x), mode);
+  return rsq_f32(x, detail::quiet_bit(mode));
 }
 template <class Mode>
 LOCKSTEP_INLINE F32 sqrt(F32 x, Mode mode) {
-  return detail::quieted(x, sqrt_f32(x), mode);
+  return sqrt_f32(x, detail::quiet_bit(mode));
 }
 template <class Mode>
 LOCKSTEP_INLINE F32 exp2(F32 x, Mode mode) {
@@ -71,17 +76,17 @@ LOCKSTEP_INLINE F32 cos(F32 x, Mode mode) {
 template <class Mode>
 LOCKSTEP_INLINE F16 rcp(F16 x, Mode mode) {
   x = flush_input(x, mode);
-  return detail::half_result(x, rcp_f32(convert<F32>(x)), true, mode);
+  return detail::half_result(x, rcp_f32(convert<F32>(x), 0), true, mode);
 }
 template <class Mode>
 LOCKSTEP_INLINE F16 rsq(F16 x, Mode mode) {
   x = flush_input(x, mode);
-  return detail::half_result(x, rsq_f32(convert<F32>(x)), true, mode);
+  return detail::half_result(x, rsq_f32(convert<F32>(x), 0), true, mode);
 }
 template <class Mode>
 LOCKSTEP_INLINE F16 sqrt(F16 x, Mode mode) {
   x = flush_input(x, mode);
-  return detail::half_result(x, sqrt_f32(convert<F32>(x)), false, mode);
+  return detail::half_result(x, sqrt_f32(convert<F32>(x), 0), false, mode);
 }
 // Not rounded twice: the F32 value is rounded to odd.
 template <class Mode>

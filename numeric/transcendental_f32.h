@@ -91,58 +91,61 @@ LOCKSTEP_INLINE F32 power_result(F32 x, PowerChunk power, I32 rounded) {
 
 }  // namespace detail
 
-LOCKSTEP_INLINE F32 rcp_f32(F32 x) {
+// `quiet` is or-ed to the bits of NaNs: Layout<F32>::kQuiet, or 0 where MODE.IEEE is clear.
+LOCKSTEP_INLINE F32 rcp_f32(F32 x, uint32_t quiet) {
   using L = Layout<F32>;
-  const I32 size = magnitude(x);
-  const U32 key = bits_as<U32>(size) & 0x7fffff;
+  const U32 size = to_bits(x) & L::kMagnitude;
+  const U32 key = size & 0x7fffff;
   const I32 sum = detail::rcp_sum(key);
   I32 significand = sum >> 6;
   const Mask doubtful = mask_of(((sum + 2) & 63) < 4);
   if (any(doubtful)) lockstep_correct_rcp(&key, bits_from_mask(doubtful), &significand);
-  const I32 result = significand + (0x3e800000 + (127 << 23)) - (size & 0x7f800000);
-  // Denormal results are zeros, which also gives the result for infinities; denormal operands count as zero.
-  U32 bits = bits_as<U32>(result < int32_t{L::kMinNormal} ? I32(0) : result);
-  bits = size < int32_t{L::kMinNormal} ? U32(L::kInfinity) : bits;
-  bits |= to_bits(x) & L::kSign;
-  return bits_as<F32>(size > int32_t{L::kInfinity} ? to_bits(x) : bits);
-}
-
-LOCKSTEP_INLINE F32 rsq_f32(F32 x) {
-  using L = Layout<F32>;
-  const I32 size = magnitude(x);
-  // The exponent's parity and the fraction; odd encoded exponents are even ones.
-  const U32 key = (bits_as<U32>(size) & 0xffffff) ^ 0x800000;
-  const I32 sum = detail::rsq_sum(key);
-  I32 significand = bits_as<I32>(bits_as<U32>(sum) >> 7);
-  const Mask doubtful = mask_of(((sum + 4) & 127) < 8);
-  if (any(doubtful)) lockstep_correct_rsq(&key, bits_from_mask(doubtful), &significand);
-  const I32 half_exponent = (((size >> 23) - 127) >> 1) << 23;
-  U32 bits = bits_as<U32>(significand + 0x3e800000 - half_exponent);
-  const I32 special =
-      (size < int32_t{L::kMinNormal}) | (bits_as<I32>(x) >= int32_t{L::kInfinity}) | negative_lanes(x);
+  const I32 result = significand + (0x3e800000 + (127 << 23)) - bits_as<I32>(size & L::kInfinity);
+  // Denormal results are zeros, which also gives the result for infinities.
+  const I32 normal = result < int32_t{L::kMinNormal} ? I32(0) : result;
+  U32 bits = bits_as<U32>(normal) | (to_bits(x) & L::kSign);
+  const I32 special = size - L::kMinNormal >= L::kInfinity - L::kMinNormal;
   if (__builtin_expect(any(mask_of(special)), false)) {
-    bits = negative_lanes(x) ? U32(L::kDefaultNan) : bits;
-    bits = to_bits(x) == L::kInfinity ? U32(0) : bits;
-    bits = size < int32_t{L::kMinNormal} ? (to_bits(x) & L::kSign) | L::kInfinity : bits;
-    bits = size > int32_t{L::kInfinity} ? to_bits(x) : bits;
+    bits = size < L::kMinNormal ? (to_bits(x) & L::kSign) | L::kInfinity : bits;
+    bits = size > L::kInfinity ? to_bits(x) | quiet : bits;
   }
   return bits_as<F32>(bits);
 }
 
-LOCKSTEP_INLINE F32 sqrt_f32(F32 x) {
+LOCKSTEP_INLINE F32 rsq_f32(F32 x, uint32_t quiet) {
   using L = Layout<F32>;
-  const I32 size = magnitude(x);
-  const U32 key = (bits_as<U32>(size) & 0xffffff) ^ 0x800000;
-  const I32 significand = detail::sqrt_significand(key);
-  const I32 half_exponent = ((size >> 23) - 127) >> 1;
-  U32 bits = bits_as<U32>(((half_exponent + 126) << 23) + significand);
-  const I32 special =
-      (size < int32_t{L::kMinNormal}) | (bits_as<I32>(x) >= int32_t{L::kInfinity}) | negative_lanes(x);
+  const U32 size = to_bits(x) & L::kMagnitude;
+  // The exponent's parity and the fraction; odd encoded exponents are even ones.
+  const U32 key = (size & 0xffffff) ^ 0x800000;
+  const I32 sum = detail::rsq_sum(key);
+  I32 significand = bits_as<I32>(bits_as<U32>(sum) >> 7);
+  const Mask doubtful = mask_of(((sum + 4) & 127) < 8);
+  if (any(doubtful)) lockstep_correct_rsq(&key, bits_from_mask(doubtful), &significand);
+  const I32 half_exponent = ((bits_as<I32>(size >> 23) - 127) >> 1) << 23;
+  U32 bits = bits_as<U32>(significand + 0x3e800000 - half_exponent);
+  const I32 special = to_bits(x) - L::kMinNormal >= L::kInfinity - L::kMinNormal;
   if (__builtin_expect(any(mask_of(special)), false)) {
     bits = negative_lanes(x) ? U32(L::kDefaultNan) : bits;
-    bits = size < int32_t{L::kMinNormal} ? to_bits(x) & L::kSign : bits;
-    const I32 passes = (size > int32_t{L::kInfinity}) | (to_bits(x) == L::kInfinity);
-    bits = passes ? to_bits(x) : bits;
+    bits = to_bits(x) == L::kInfinity ? U32(0) : bits;
+    bits = size < L::kMinNormal ? (to_bits(x) & L::kSign) | L::kInfinity : bits;
+    bits = size > L::kInfinity ? to_bits(x) | quiet : bits;
+  }
+  return bits_as<F32>(bits);
+}
+
+LOCKSTEP_INLINE F32 sqrt_f32(F32 x, uint32_t quiet) {
+  using L = Layout<F32>;
+  const U32 size = to_bits(x) & L::kMagnitude;
+  const U32 key = (size & 0xffffff) ^ 0x800000;
+  const I32 significand = detail::sqrt_significand(key);
+  const I32 half_exponent = (bits_as<I32>(size >> 23) - 127) >> 1;
+  U32 bits = bits_as<U32>(((half_exponent + 126) << 23) + significand);
+  const I32 special = to_bits(x) - L::kMinNormal >= L::kInfinity - L::kMinNormal;
+  if (__builtin_expect(any(mask_of(special)), false)) {
+    bits = negative_lanes(x) ? U32(L::kDefaultNan) : bits;
+    bits = size < L::kMinNormal ? to_bits(x) & L::kSign : bits;
+    bits = to_bits(x) == L::kInfinity ? U32(L::kInfinity) : bits;
+    bits = size > L::kInfinity ? to_bits(x) | quiet : bits;
   }
   return bits_as<F32>(bits);
 }
