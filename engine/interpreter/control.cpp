@@ -26,7 +26,7 @@ void fault_bad_target(const Operation* op, Wave* wave, int64_t budget) {
     const Operation* target = (destination);                                       \
     if (!target) return fault_bad_target(op, wave, budget);                        \
     if (budget <= 1) return leave(wave, target->pc, budget - 1, WaveState::ready); \
-    [[clang::musttail]] return target->run(target, wave, budget - 1);              \
+    [[clang::musttail]] return handler_of(target)(target, wave, budget - 1);       \
   } while (false)
 
 struct Always {
@@ -303,16 +303,16 @@ void s_getreg(const Operation* op, Wave* wave, int64_t budget) {
 }
 
 // Changes MODE and, if that changes the float-mode class, goes on in the program decoded for the other class.
-#define LOCKSTEP_NEXT_IN_MODE(new_mode)                                         \
-  do {                                                                          \
-    wave->mode = (new_mode);                                                    \
-    Program* program = program_of(wave);                                        \
-    const bool is_default = (wave->mode & kFloatModeMask) == kDefaultFloatMode; \
-    if (is_default == program->default_float_mode()) LOCKSTEP_NEXT();           \
-    wave->program = program->other_mode;                                        \
-    const Operation* following = program->other_mode->at(address_after(op));    \
-    if (!following) return fault_bad_target(op, wave, budget);                  \
-    [[clang::musttail]] return following->run(following, wave, budget - 1);     \
+#define LOCKSTEP_NEXT_IN_MODE(new_mode)                                            \
+  do {                                                                             \
+    wave->mode = (new_mode);                                                       \
+    Program* program = program_of(wave);                                           \
+    const bool is_default = (wave->mode & kFloatModeMask) == kDefaultFloatMode;    \
+    if (is_default == program->default_float_mode()) LOCKSTEP_NEXT();              \
+    wave->program = program->other_mode;                                           \
+    const Operation* following = program->other_mode->at(address_after(op));       \
+    if (!following) return fault_bad_target(op, wave, budget);                     \
+    [[clang::musttail]] return handler_of(following)(following, wave, budget - 1); \
   } while (false)
 
 template <bool immediate>

@@ -73,7 +73,7 @@ bool Interpreter::enter(Wave& wave, uint64_t pc) {
 int64_t Interpreter::run(Wave& wave, int64_t budget) {
   const Operation* op = program_of(&wave)->at(wave.pc);
   wave.turn_budget = budget;
-  op->run(op, &wave, budget);
+  handler_of(op)(op, &wave, budget);
   const int64_t executed = budget - wave.budget;
   wave.executed_before_turn += executed;
   return executed;

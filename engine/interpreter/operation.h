@@ -63,11 +63,17 @@ inline T& scalar_at(Wave* wave, uint32_t byte_offset) {
   return *reinterpret_cast<T*>(reinterpret_cast<char*>(wave->scalar) + byte_offset);
 }
 
+// Another thread may be decoding the slot at this moment: it publishes the handler last, and a plain load on
+// x86 is enough to see what it wrote before.
+inline Handler handler_of(const Operation* op) {
+  return __atomic_load_n(&op->run, __ATOMIC_ACQUIRE);
+}
+
 // Ends a handler: on to the next operation.
-#define LOCKSTEP_NEXT()                                                            \
-  do {                                                                             \
-    const Operation* following = op + op->next;                                    \
-    [[clang::musttail]] return following->run(following, wave, budget - op->cost); \
+#define LOCKSTEP_NEXT()                                                                   \
+  do {                                                                                    \
+    const Operation* following = op + op->next;                                           \
+    [[clang::musttail]] return handler_of(following)(following, wave, budget - op->cost); \
   } while (false)
 
 // Leaves the chain: the wave goes on later at `pc`, or never (ended, faulted).

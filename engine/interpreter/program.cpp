@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 
 #include "engine/interpreter/predecode.h"
@@ -28,7 +29,7 @@ namespace {
 // First visit of a slot: decode, then run what came out.
 void decode_slot(const Operation* op, Wave* wave, int64_t budget) {
   program_of(wave)->decode(const_cast<Operation*>(op));
-  [[clang::musttail]] return __atomic_load_n(&op->run, __ATOMIC_ACQUIRE)(op, wave, budget);
+  [[clang::musttail]] return handler_of(op)(op, wave, budget);
 }
 
 // The slots behind a page: go on in the page that really holds that address.
@@ -40,7 +41,7 @@ void enter_page(const Operation* op, Wave* wave, int64_t budget) {
     fault.message = "execution ran past the end of the code; is an s_endpgm missing?";
     return raise(op, wave, budget, std::move(fault));
   }
-  [[clang::musttail]] return real->run(real, wave, budget);
+  [[clang::musttail]] return handler_of(real)(real, wave, budget);
 }
 
 }  // namespace
@@ -104,9 +105,9 @@ unsigned Program::skip_without_effect(Operation** after, const Operation* page_e
 }
 
 void Program::decode(Operation* slot) {
-  Page* page = page_for(slot->pc);
   std::lock_guard lock(mutex_);
-  if (__atomic_load_n(&slot->run, __ATOMIC_ACQUIRE) != &decode_slot) return;
+  Page* page = page_for(slot->pc);
+  if (handler_of(slot) != &decode_slot) return;
   uint64_t code_end = 0;
   for (const CodeRange& range : code_)
     if (slot->pc >= range.begin && slot->pc < range.end) code_end = range.end;
@@ -135,10 +136,11 @@ void Program::decode(Operation* slot) {
     (i == 0 ? first : *placed[i]).cost = static_cast<uint8_t>(i == 0 ? 1 + skipped : 0);
   }
   // Publish the handler last: other threads read it first.
-  const Handler run = first.run;
-  first.run = &decode_slot;
-  std::memcpy(static_cast<void*>(slot), &first, sizeof first);
-  __atomic_store_n(&slot->run, run, __ATOMIC_RELEASE);
+  constexpr size_t kHandler = sizeof slot->run;
+  static_assert(offsetof(Operation, run) == 0);
+  std::memcpy(reinterpret_cast<std::byte*>(slot) + kHandler,
+              reinterpret_cast<const std::byte*>(&first) + kHandler, sizeof first - kHandler);
+  __atomic_store_n(&slot->run, first.run, __ATOMIC_RELEASE);
 }
 
 }  // namespace lockstep::interpreter
