@@ -93,16 +93,8 @@ Wrapped wrap(std::string_view text, std::string_view name, const Options& option
     epilogue += "\n.amdhsa_enable_private_segment " + std::to_string(kernel.scratch_bytes_per_lane != 0);
     epilogue += "\n.amdhsa_next_free_vgpr " + std::to_string(kernel.vgprs) + "\n.amdhsa_next_free_sgpr 106";
     epilogue += "\n.amdhsa_wavefront_size32 " + std::to_string(options.wave_size == 32);
-    epilogue += "\n.end_amdhsa_kernel\n.amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.kernels:\n";
-    epilogue += "  - .name: " + kernel.name + "\n    .symbol: " + kernel.name + ".kd\n    .args: []\n";
-    epilogue += "    .kernarg_segment_size: " + std::to_string(kernel.kernarg_bytes);
-    epilogue +=
-        "\n    .kernarg_segment_align: 8\n    .group_segment_fixed_size: " + std::to_string(kernel.lds_bytes);
-    epilogue += "\n    .private_segment_fixed_size: " + std::to_string(kernel.scratch_bytes_per_lane);
-    epilogue += "\n    .wavefront_size: " + std::to_string(options.wave_size) + "\n    .sgpr_count: 106\n";
-    epilogue +=
-        "    .vgpr_count: " + std::to_string(kernel.vgprs) + "\n    .max_flat_workgroup_size: 1024\n...\n";
-    epilogue += ".end_amdgpu_metadata\n";
+    // No metadata: what arguments a listing takes is not known, and whoever runs it lays them out.
+    epilogue += "\n.end_amdhsa_kernel\n";
   }
   std::string quoted(name);
   std::replace(quoted.begin(), quoted.end(), '"', '_');

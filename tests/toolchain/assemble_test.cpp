@@ -48,6 +48,11 @@ TEST(Assemble, ListingWithoutDirectivesBecomesAKernel) {
   EXPECT_EQ((kernel->kernel_code_properties >> 10) & 1, 1u);  // wave32
 }
 
+// What arguments a listing takes is not known: a list of none would be a lie that a runner believes.
+TEST(Assemble, ListingHasNoMetadata) {
+  EXPECT_FALSE(ObjectFile(assemble("s_nop 0", "listing.s").code_object).has_section(".note"));
+}
+
 TEST(Assemble, ListingKernelFollowsTheOptions) {
   Options options;
   options.wave_size = 64;
