@@ -20,8 +20,8 @@ std::string_view name(Language language);
 
 // The kernel that is put round an assembly listing that has no .amdhsa_kernel of its own. Defaults are
 // generous: a listing seldom says what it needs. Registers at entry: s[0:1] kernel arguments, s2 s3 s4
-// work-group id, v0 work-item id (x | y << 10 | z << 20). A listing that does not end the wave gets an
-// s_endpgm.
+// work-group id, v0 work-item id (x | y << 10 | z << 20). An s_endpgm is put behind the listing. There is no
+// metadata: whoever runs it lays out the arguments.
 struct ListingKernel {
   std::string name = "main";
   unsigned vgprs = 256;
