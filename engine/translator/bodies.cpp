@@ -1,6 +1,5 @@
 // Compiled to bitcode (see CMakeLists.txt) and embedded in the library: the bodies of semantics/ as functions
-// that the translator inlines. LOCKSTEP_BODIES_NATIVE: the same functions as a table, for the test that
-// compares both.
+// that the translator inlines. A test compiles the file natively too and compares the two.
 #include "engine/translator/body_abi.h"
 #include "engine/translator/body_headers.h"
 

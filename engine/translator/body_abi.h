@@ -219,14 +219,13 @@ LOCKSTEP_INLINE void call_vector(const U32* words, const uint16_t* masks, U32* r
   const auto arguments = [&]<class... A>(std::tuple<A...>*) __attribute__((always_inline)) {
     return std::tuple<A...>{take_argument<A>(words, masks, doubt)...};
   }(static_cast<Args*>(nullptr));
-  const Result result = std::apply(
-      [](auto... values) __attribute__((always_inline)) {
-        if constexpr (saturate)
-          return Body::saturated(values...);
-        else
-          return Body::eval(values...);
-      },
-      arguments);
+  // Not std::apply, which clang may leave out of line.
+  const Result result = [&]<size_t... i>(std::index_sequence<i...>) __attribute__((always_inline)) {
+    if constexpr (saturate)
+      return Body::saturated(std::get<i>(arguments)...);
+    else
+      return Body::eval(std::get<i>(arguments)...);
+  }(std::make_index_sequence<std::tuple_size_v<Args>>{});
   if constexpr (std::is_same_v<Result, Mask>) {
     *result_mask = bits_from_mask(result);
   } else if constexpr (has_mask<Result>) {

@@ -5,7 +5,9 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include <set>
 #include <stdexcept>
+#include <string>
 
 // Embedded by bitcode.S.
 extern "C" const char lockstep_translator_bodies_begin[], lockstep_translator_bodies_end[];
@@ -23,21 +25,22 @@ void import_bodies(llvm::Module& module) {
     throw std::runtime_error("the embedded bodies are damaged: " + llvm::toString(bodies.takeError()));
   (*bodies)->setDataLayout(module.getDataLayout());
   (*bodies)->setTargetTriple(module.getTargetTriple());
-  std::vector<std::string> wanted;
+  std::set<std::string> own;
   for (const llvm::Function& function : module)
-    if (function.isDeclaration() && (*bodies)->getFunction(function.getName()) &&
-        !(*bodies)->getFunction(function.getName())->isDeclaration())
-      wanted.push_back(function.getName().str());
+    if (!function.isDeclaration()) own.insert(function.getName().str());
   if (llvm::Linker::linkModules(module, std::move(*bodies), llvm::Linker::Flags::LinkOnlyNeeded))
     throw std::runtime_error("the embedded bodies do not link");
-  for (const std::string& name : wanted) {
-    llvm::Function& function = *module.getFunction(name);
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || own.contains(function.getName().str())) continue;
+    const bool is_body = function.getName().starts_with("lockstep_");
     function.setLinkage(llvm::GlobalValue::InternalLinkage);
     function.setVisibility(llvm::GlobalValue::DefaultVisibility);
+    function.setComdat(nullptr);
     for (const char* attribute : {"target-cpu", "target-features", "tune-cpu", "min-legal-vector-width",
                                   "prefer-vector-width", "stack-protector-buffer-size"})
       function.removeFnAttr(attribute);
-    function.addFnAttr(llvm::Attribute::AlwaysInline);
+    // What clang left out of line inside bodies stays so.
+    if (is_body) function.addFnAttr(llvm::Attribute::AlwaysInline);
   }
 }
 

@@ -44,6 +44,14 @@ bool is_hint(Opcode opcode) {
   }
 }
 
+// A scalar instruction that cannot write its destination writes SCC neither (guide 3.3.1.4, 6.2); EXEC and
+// the PC it does write.
+bool is_nullified(const isa::Instruction& instruction) {
+  const isa::Operand* destination = instruction.find(Role::dst);
+  return destination && destination->written && !scalar_destination(*destination) &&
+         !(instruction.row->implicit_writes & ~isa::kScc) && !(instruction.row->flags & isa::kBranch);
+}
+
 bool sources_known(const isa::Instruction& instruction, std::string& reason) {
   for (unsigned i = 0; i < instruction.operand_count; ++i) {
     const isa::Operand& operand = instruction.operands[i];
@@ -141,6 +149,7 @@ std::optional<NodeKind> classify_kind(const isa::Instruction& instruction, std::
     case Encoding::sop2:
     case Encoding::sopc:
     case Encoding::sopk:
+      if (is_nullified(instruction)) return NodeKind::nothing;
       if (scalar_signature(row.opcode).callable) return NodeKind::scalar_alu;
       reason = "no scalar body";
       return std::nullopt;

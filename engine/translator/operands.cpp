@@ -47,7 +47,7 @@ std::optional<Source> source_of(const isa::Operand& operand, const isa::Instruct
   const bool is_integer = number <= code::kIntNegativeLast;
   const bool is_float = number >= code::kFloatHalf && number <= code::kInverseTwoPi;
   const bool is_aperture = number >= code::kSharedBase && number <= code::kPrivateLimit;
-  if (number == code::kScc) return Source{.first = kScc};
+  if (number == code::kScc && !wide) return Source{.first = kScc};
   if (!is_integer && !is_float && !is_aperture) return std::nullopt;
   const Wave& wave = constants();
   if (wide) {

@@ -1,0 +1,234 @@
+// Whole kernels: the translator leaves the same memory as the interpreter, bit for bit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/engine/translator/test_kernel.h"
+
+namespace lockstep::translator {
+namespace {
+
+constexpr const char* kSource = R"(
+__kernel __attribute__((reqd_work_group_size(256, 1, 1)))
+void saxpy(__global const float* restrict x, __global float* restrict y, float a, uint n) {
+  uint i = get_global_id(0);
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+__kernel __attribute__((reqd_work_group_size(32, 8, 1)))
+void mandelbrot(__global uint* out, uint w, uint h, float x0, float y0, float dx, float dy, uint limit) {
+  uint px = get_global_id(0), py = get_global_id(1);
+  if (px >= w || py >= h) return;
+  float cx = x0 + dx * (float)px, cy = y0 + dy * (float)py, zx = 0.0f, zy = 0.0f;
+  uint n = 0;
+  while (n < limit) {
+    float zx2 = zx * zx, zy2 = zy * zy;
+    if (zx2 + zy2 > 4.0f) break;
+    zy = 2.0f * zx * zy + cy;
+    zx = zx2 - zy2 + cx;
+    ++n;
+  }
+  out[py * w + px] = n;
+}
+#define T 16
+__kernel __attribute__((reqd_work_group_size(T, T, 1)))
+void sgemm(__global const float* restrict a, __global const float* restrict b, __global float* restrict c, uint n,
+           uint k) {
+  __local float ta[T][T], tb[T][T];
+  uint x = get_local_id(0), y = get_local_id(1), column = get_global_id(0), row = get_global_id(1);
+  float sum = 0.0f;
+  for (uint t = 0; t < k; t += T) {
+    ta[y][x] = a[row * k + t + x];
+    tb[y][x] = b[(t + y) * n + column];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = 0; i < T; ++i) sum += ta[y][i] * tb[i][x];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  c[row * n + column] = sum;
+}
+// Divergence inside divergence, loop counts that differ from lane to lane, strided and scattered accesses, all sizes
+// of element.
+__kernel void divergent(__global uint* out, __global const uint* in, __global uchar* bytes, uint n) {
+  uint i = get_global_id(0);
+  if (i >= n) return;
+  uint v = in[i], sum = 0;
+  for (uint k = 0; k < (v & 31); ++k) {
+    if ((v >> k) & 1) {
+      sum += in[(i * 7 + k * 3) % n];
+      if (sum & 4) continue;
+      sum ^= k << 3;
+    } else if (k > 20) {
+      break;
+    }
+  }
+  out[i] = sum;
+  bytes[(i * 5) % n] = (uchar)(sum >> 3);
+}
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void reverse(__global uint4* data, uint stride) {
+  __local uint4 tile[64];
+  __local ushort small[128];
+  uint l = get_local_id(0), g = get_global_id(0);
+  tile[(l * stride) & 63] = data[g];
+  small[l * 2] = (ushort)data[g].x;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint4 v = tile[63 - l];
+  v.w += small[(l ^ 5) * 2];
+  data[g] = v;
+}
+)";
+
+const Bytes& code() {
+  static const Bytes bytes = compile(kSource);
+  return bytes;
+}
+
+template <class T>
+Bytes bytes_of(const std::vector<T>& values) {
+  Bytes bytes(values.size() * sizeof(T));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+Bytes random_floats(size_t count, unsigned seed, float scale = 1) {
+  std::mt19937 random(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = (static_cast<float>(random() >> 8) / 8388608.0f - 1) * scale;
+  return bytes_of(values);
+}
+Bytes random_words(size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<uint32_t> values(count);
+  for (uint32_t& value : values) value = random();
+  return bytes_of(values);
+}
+void expect_translated(const TestResult& result) {
+  EXPECT_EQ(result.outcome.note, "");
+  EXPECT_GT(result.outcome.translation.instructions, 0u);
+}
+
+TEST(Kernels, Saxpy) {
+  for (const uint32_t n : {1u, 31u, 33u, 256u, 1000u, 100'000u}) {
+    const TestDispatch dispatch{"saxpy",
+                                {(n + 255) / 256 * 256, 1, 1},
+                                {256, 1, 1},
+                                {buffer(0), buffer(1), value(0.37f), value(n)},
+                                0};
+    expect_translated(expect_same(code(), {dispatch}, {random_floats(n, 1), random_floats(n, 2)}));
+  }
+}
+
+TEST(Kernels, SaxpyWithPartialGroups) {
+  for (const uint32_t n : {1u, 40u, 300u, 1001u}) {
+    const TestDispatch dispatch{
+        "saxpy", {n, 1, 1}, {256, 1, 1}, {buffer(0), buffer(1), value(-1.5f), value(n)}, 0};
+    expect_translated(expect_same(code(), {dispatch}, {random_floats(n, 3), random_floats(n, 4)}));
+  }
+}
+
+// NaNs of all sorts, infinities and denormals: the lanes that host arithmetic gets wrong go to the
+// interpreter.
+TEST(Kernels, SaxpyWithUnusualNumbers) {
+  std::vector<uint32_t> x, y;
+  const uint32_t patterns[] = {0x7fc00001, 0x7f800001, 0xffc12345, 0xff812345, 0x7f800000, 0xff800000,
+                               0x00000001, 0x80000001, 0x00000000, 0x80000000, 0x7f7fffff, 0x3f800000};
+  for (uint32_t a : patterns)
+    for (uint32_t b : patterns)
+      for (unsigned i = 0; i < 3; ++i) {
+        x.push_back(a);
+        y.push_back(b);
+      }
+  const auto n = static_cast<uint32_t>(x.size());
+  for (const float a : {1.0f, -0.0f, INFINITY, NAN}) {
+    const TestDispatch dispatch{
+        "saxpy", {n, 1, 1}, {256, 1, 1}, {buffer(0), buffer(1), value(a), value(n)}, 0};
+    expect_translated(expect_same(code(), {dispatch}, {bytes_of(x), bytes_of(y)}));
+  }
+}
+
+TEST(Kernels, Mandelbrot) {
+  for (const auto [w, h] : {std::pair{1u, 1u}, {32u, 8u}, {45u, 13u}, {130u, 70u}}) {
+    const TestDispatch dispatch{"mandelbrot",
+                                {w, h, 1},
+                                {32, 8, 1},
+                                {buffer(0), value(w), value(h), value(-2.0f), value(-1.25f), value(2.5f / w),
+                                 value(2.5f / h), value(200u)},
+                                0};
+    expect_translated(expect_same(code(), {dispatch}, {Bytes(w * h * 4)}));
+  }
+}
+
+TEST(Kernels, MandelbrotWithUnusualNumbers) {
+  constexpr uint32_t w = 64, h = 16;
+  for (const float x0 : {NAN, INFINITY, 1e38f, 1e-40f}) {
+    const TestDispatch dispatch{
+        "mandelbrot",
+        {w, h, 1},
+        {32, 8, 1},
+        {buffer(0), value(w), value(h), value(x0), value(-1.25f), value(0.01f), value(0.02f), value(50u)},
+        0};
+    expect_translated(expect_same(code(), {dispatch}, {Bytes(w * h * 4)}));
+  }
+}
+
+TEST(Kernels, Sgemm) {
+  struct Size {
+    uint32_t m, n, k;
+  };
+  for (const Size s : {Size{16, 16, 16}, {32, 48, 64}, {80, 16, 32}}) {
+    const TestDispatch dispatch{
+        "sgemm", {s.n, s.m, 1}, {16, 16, 1}, {buffer(0), buffer(1), buffer(2), value(s.n), value(s.k)}, 0};
+    expect_translated(
+        expect_same(code(), {dispatch},
+                    {random_floats(s.m * s.k, 5), random_floats(s.k * s.n, 6), Bytes(s.m * s.n * 4)}));
+  }
+}
+
+TEST(Kernels, SgemmThatOverflows) {
+  const TestDispatch dispatch{
+      "sgemm", {32, 32, 1}, {16, 16, 1}, {buffer(0), buffer(1), buffer(2), value(32u), value(64u)}, 0};
+  expect_translated(
+      expect_same(code(), {dispatch},
+                  {random_floats(32 * 64, 7, 3e38f), random_floats(64 * 32, 8, 1e10f), Bytes(32 * 32 * 4)}));
+}
+
+TEST(Kernels, Divergent) {
+  for (const uint32_t n : {7u, 64u, 1000u}) {
+    const TestDispatch dispatch{
+        "divergent", {n, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), buffer(2), value(n)}, 0};
+    expect_same(code(), {dispatch}, {Bytes(n * 4), random_words(n, 9), Bytes(n)});
+  }
+}
+
+TEST(Kernels, LdsWithoutPattern) {
+  for (const uint32_t stride : {1u, 3u, 17u}) {
+    const TestDispatch dispatch{"reverse", {256, 1, 1}, {64, 1, 1}, {buffer(0), value(stride)}, 0};
+    expect_same(code(), {dispatch}, {random_words(256 * 4, 10)});
+  }
+}
+
+TEST(Kernels, SeveralThreads) {
+  constexpr uint32_t w = 256, h = 128;
+  const TestDispatch dispatch{"mandelbrot",
+                              {w, h, 1},
+                              {32, 8, 1},
+                              {buffer(0), value(w), value(h), value(-2.0f), value(-1.25f), value(2.5f / w),
+                               value(2.5f / h), value(100u)},
+                              0};
+  const TestResult expected = run(code(), {dispatch}, {Bytes(w * h * 4)}, machine::EngineKind::interpreter);
+  const TestResult result = run(code(), {dispatch}, {Bytes(w * h * 4)}, machine::EngineKind::translator, 4);
+  EXPECT_TRUE(expected.buffers[0] == result.buffers[0]);
+}
+
+TEST(Kernels, WhatIsNotTranslatedRunsInTheInterpreterAndSaysSo) {
+  const Bytes wave64 = compile(kSource, 64);
+  const TestDispatch dispatch{
+      "saxpy", {256, 1, 1}, {256, 1, 1}, {buffer(0), buffer(1), value(2.0f), value(256u)}, 0};
+  const TestResult result = expect_same(wave64, {dispatch}, {random_floats(256, 11), random_floats(256, 12)});
+  EXPECT_NE(result.outcome.note.find("wave64"), std::string::npos) << result.outcome.note;
+  const Bytes atomics = compile("__kernel void count(__global uint* out) { atomic_add(out, 1u); }");
+  const TestDispatch count{"count", {100, 1, 1}, {32, 1, 1}, {buffer(0)}, 0};
+  EXPECT_NE(expect_same(atomics, {count}, {Bytes(4)}).outcome.note, "");
+}
+
+}  // namespace
+}  // namespace lockstep::translator
