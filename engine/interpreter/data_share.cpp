@@ -28,8 +28,9 @@ LOCKSTEP_INLINE void access_at(const Operation* op, Wave* wave, uint64_t exec, u
     if (lanes == 0) continue;
     const U32 addresses = *vgpr_chunk(wave, op->source[0], chunk) + offset;
     if constexpr (Element::dwords != 0) {
-      const uint32_t first = addresses[0];
-      if (lanes == 0xffff && in_lds(wave, first, 16 * Element::bytes) &&
+      // Lanes side by side, or all at one address; two lanes tell which of the two to look for.
+      const uint32_t first = addresses[0], step = addresses[1] - first;
+      if (lanes == 0xffff && step == Element::bytes && in_lds(wave, first, 16 * Element::bytes) &&
           all_lanes(addresses == first + lane_numbers() * Element::bytes)) {
         if constexpr (is_load)
           load_consecutive<Element::dwords>(wave, data, chunk, wave->lds + first);
@@ -38,7 +39,8 @@ LOCKSTEP_INLINE void access_at(const Operation* op, Wave* wave, uint64_t exec, u
         continue;
       }
       if constexpr (is_load) {
-        if (lanes == 0xffff && in_lds(wave, first, Element::bytes) && all_lanes(addresses == first)) {
+        if (lanes == 0xffff && step == 0 && in_lds(wave, first, Element::bytes) &&
+            all_lanes(addresses == first)) {
           uint32_t words[Element::dwords];
           __builtin_memcpy(words, wave->lds + first, sizeof words);
           for (unsigned i = 0; i < Element::dwords; ++i)
@@ -46,6 +48,16 @@ LOCKSTEP_INLINE void access_at(const Operation* op, Wave* wave, uint64_t exec, u
           continue;
         }
       }
+    }
+    if (lanes == 0xffff && wave->lds_bytes >= Element::bytes &&
+        all_lanes(addresses <= wave->lds_bytes - Element::bytes)) {
+      for (unsigned in_chunk = 0; in_chunk < kLanesPerChunk; ++in_chunk) {
+        if constexpr (is_load)
+          load_lane<Element>(wave, data, chunk * 16 + in_chunk, wave->lds + addresses[in_chunk]);
+        else
+          store_lane<Element>(wave, data, chunk * 16 + in_chunk, wave->lds + addresses[in_chunk]);
+      }
+      continue;
     }
     for (; lanes != 0; lanes &= lanes - 1) {
       const unsigned in_chunk = static_cast<unsigned>(std::countr_zero(lanes)), lane = chunk * 16 + in_chunk;
