@@ -67,7 +67,10 @@ void fill(Array& array, std::string_view how) {
 }  // namespace
 
 ArgumentSetter::ArgumentSetter(Device& device, const Kernel& kernel, Arguments& arguments)
-    : device_(device), arguments_(arguments), kernel_name_(kernel.info().name), infos_(kernel.arguments()) {}
+    : device_(device), arguments_(arguments), kernel_name_(kernel.info().name), infos_(kernel.arguments()) {
+  segment_bytes_ = kernel.info().argument_bytes;
+  described_ = !infos_.empty() || segment_bytes_ == 0;
+}
 
 std::string ArgumentSetter::label(uint32_t index) const {
   const lockstep_argument_info& a = infos_[index];
@@ -77,7 +80,49 @@ std::string ArgumentSetter::label(uint32_t index) const {
   return out;
 }
 
+void ArgumentSetter::set_undescribed(const std::vector<std::string>& specifications) {
+  for (size_t i = 0; i < specifications.size(); ++i) {
+    const std::string& text = specifications[i];
+    size_t n = name_length(text);
+    lockstep_argument_info info{};
+    names_.push_back(n ? text.substr(0, n) : std::to_string(i));
+    info.name = names_.back().c_str();
+    info.type_name = info.kind_name = info.address_space = info.access = "";
+    infos_.push_back(info);
+    try {
+      set(static_cast<uint32_t>(i), n ? text.substr(n + 1) : text);
+    } catch (const UsageError& e) {
+      throw UsageError("argument {} of kernel '{}': {}", i, kernel_name_, e.what());
+    }
+  }
+  arguments_.set_raw(segment_);
+}
+
+void ArgumentSetter::append(const void* bytes, size_t size, size_t align) {
+  size_t at = (segment_.size() + align - 1) / align * align;
+  if (at + size > segment_bytes_)
+    throw UsageError("does not fit the {} bytes of arguments that the kernel takes", segment_bytes_);
+  segment_.resize(at + size);
+  std::memcpy(segment_.data() + at, bytes, size);
+}
+
+void ArgumentSetter::give(uint32_t index, const std::byte* value, lockstep_type type) {
+  size_t size = size_of_type(type);
+  if (described_)
+    check(lockstep_arguments_set_scalar(arguments_.get(), index, type, value));
+  else
+    append(value, size, size);
+}
+
+void ArgumentSetter::give_address(uint32_t index, uint64_t address) {
+  if (described_)
+    arguments_.set_address(index, address);
+  else
+    append(&address, sizeof address, sizeof address);
+}
+
 void ArgumentSetter::set_all(const std::vector<std::string>& specifications) {
+  if (!described_) return set_undescribed(specifications);
   std::vector<bool> given(infos_.size());
   auto accept = [&](uint32_t index, const std::string& text) {
     if (given[index]) throw UsageError("{} of kernel '{}' is given twice", label(index), kernel_name_);
@@ -126,7 +171,7 @@ const NamedBuffer& ArgumentSetter::buffer(const std::string& name) const {
 void ArgumentSetter::set(uint32_t index, const std::string& specification) {
   std::string_view text = specification;
   if (text == "null") {
-    arguments_.set_address(index, 0);
+    give_address(index, 0);
     return;
   }
   size_t colon = text.find(':');
@@ -134,6 +179,8 @@ void ArgumentSetter::set(uint32_t index, const std::string& specification) {
   std::string_view kind = text.substr(0, colon), rest = text.substr(colon + 1);
   if (kind == "buf") return set_buffer(index, rest);
   if (kind == "hex") return set_hex(index, rest);
+  if (kind == "local" && !described_)
+    throw UsageError("the kernel does not describe its arguments; give dynamic LDS with --lds");
   if (kind == "local") {
     std::optional<uint64_t> bytes = whole_number(rest);
     if (!bytes || *bytes > UINT32_MAX) throw UsageError("'{}' is not a number of bytes", rest);
@@ -149,7 +196,7 @@ void ArgumentSetter::set(uint32_t index, const std::string& specification) {
 void ArgumentSetter::set_scalar(uint32_t index, lockstep_type type, std::string_view text) {
   std::byte value[8];
   parse_number(text, type, value);
-  check(lockstep_arguments_set_scalar(arguments_.get(), index, type, value));
+  give(index, value, type);
 }
 
 void ArgumentSetter::set_plain(uint32_t index, std::string_view text) {
@@ -171,7 +218,10 @@ void ArgumentSetter::set_hex(uint32_t index, std::string_view digits) {
     bytes.push_back(static_cast<std::byte>(value));
   }
   if (digits.size() % 2) throw UsageError("'{}' has half a byte at its end", digits);
-  check(lockstep_arguments_set(arguments_.get(), index, bytes.data(), static_cast<uint32_t>(bytes.size())));
+  if (described_)
+    check(lockstep_arguments_set(arguments_.get(), index, bytes.data(), static_cast<uint32_t>(bytes.size())));
+  else
+    append(bytes.data(), bytes.size(), 1);
 }
 
 Array ArgumentSetter::make_array(uint32_t index, std::string_view text) const {
@@ -216,7 +266,7 @@ void ArgumentSetter::set_buffer(uint32_t index, std::string_view text) {
   NamedBuffer buffer{name, index, array.type, array.shape,
                      device_.allocate<std::byte>(array.bytes.size(), name)};
   std::memcpy(buffer.memory.data(), array.bytes.data(), array.bytes.size());
-  arguments_.set_address(index, buffer.memory.address());
+  give_address(index, buffer.memory.address());
   buffers_.push_back(std::move(buffer));
 }
 

@@ -32,6 +32,8 @@ struct NamedBuffer {
 //   null                     a buffer argument that is no address
 //   local:4096               bytes of a __local argument
 //   hex:00112233             bytes of a structure, in memory order
+// Of a kernel that does not describe its arguments (assembly) the segment is filled in the order given, each
+// scalar and address at the next multiple of its size; names then only name buffers.
 class ArgumentSetter {
  public:
   ArgumentSetter(Device& device, const Kernel& kernel, Arguments& arguments);
@@ -49,11 +51,20 @@ class ArgumentSetter {
   void set_buffer(uint32_t index, std::string_view text);
   Array make_array(uint32_t index, std::string_view text) const;
   std::string label(uint32_t index) const;
+  void set_undescribed(const std::vector<std::string>& specifications);
+  // Both add to the segment of an undescribed kernel, or set the argument of a described one.
+  void give(uint32_t index, const std::byte* value, lockstep_type type);
+  void give_address(uint32_t index, uint64_t address);
+  void append(const void* bytes, size_t size, size_t align);
 
   Device& device_;
   Arguments& arguments_;
   std::string kernel_name_;
+  bool described_;
+  uint32_t segment_bytes_;
+  std::vector<std::byte> segment_;  // of an undescribed kernel
   std::vector<lockstep_argument_info> infos_;
+  std::deque<std::string> names_;  // of an undescribed kernel's arguments
   std::deque<NamedBuffer> buffers_;
 };
 
