@@ -87,7 +87,7 @@ bool GroupContext::start(const Launch& launch, uint64_t number, Engine& engine) 
 }
 
 void GroupContext::launch_wave(const Launch& launch, unsigned index, const uint32_t size[3], Wave& wave) {
-  reset_wave(wave, launch.vgpr_count);
+  reset_wave(wave, allocated_vgprs(launch.vgpr_count, launch.wave_size));
   wave.lds_bytes = launch.lds_bytes;
   wave.scratch_bytes = launch.scratch_bytes;
   if (launch.scratch_bytes != 0) {

@@ -207,7 +207,9 @@ class Scheduler {
 
 std::unique_ptr<Engine> make_engine(const Launch& launch, EngineKind kind, Outcome& outcome) {
   if (kind == EngineKind::interpreter)
-    return std::make_unique<interpreter::Interpreter>(launch.code, launch.wave_size, launch.memory);
+    return std::make_unique<interpreter::Interpreter>(launch.code, launch.wave_size, launch.memory,
+                                                      interpreter::best_host_target(),
+                                                      allocated_vgprs(launch.vgpr_count, launch.wave_size));
   auto engine =
       std::make_unique<translator::Translator>(launch.code, launch.wave_size, launch.memory, launch.entry);
   if (!engine->unsupported().empty())

@@ -37,6 +37,12 @@ inline constexpr EngineHandled engine_handled[] = {
     {isa::Opcode::s_waitcnt_expcnt, "waits for a counter"},
     {isa::Opcode::s_waitcnt_lgkmcnt, "waits for a counter"},
     {isa::Opcode::s_nop, "spends issue cycles"},
+    {isa::Opcode::s_rfe_b64, "only for trap handlers, of which there is none"},
+    {isa::Opcode::s_setkill, "ends the wave"},
+    {isa::Opcode::s_sethalt, "stops the wave until a debugger resumes it"},
+    {isa::Opcode::s_sendmsghalt, "tells the machine and stops the wave"},
+    {isa::Opcode::s_atc_probe, "address translation ahead of use, no result"},
+    {isa::Opcode::s_atc_probe_buffer, "address translation ahead of use, no result"},
     {isa::Opcode::s_sleep, "scheduling"},
     {isa::Opcode::s_set_inst_prefetch_distance, "instruction fetch, no result"},
     {isa::Opcode::s_clause, "groups the instructions that follow"},
@@ -119,12 +125,6 @@ inline constexpr EngineHandled unsupported[] = {
     {isa::Opcode::ds_ordered_count, "needs the ordered append unit of GDS"},
     {isa::Opcode::ds_add_gs_reg_rtn, "needs the geometry stage's registers"},
     {isa::Opcode::ds_sub_gs_reg_rtn, "needs the geometry stage's registers"},
-    {isa::Opcode::s_rfe_b64, "needs a trap handler"},
-    {isa::Opcode::s_sethalt, "needs a host that resumes the wave"},
-    {isa::Opcode::s_setkill, "needs a host that kills the wave"},
-    {isa::Opcode::s_sendmsghalt, "needs a host that resumes the wave"},
-    {isa::Opcode::s_atc_probe, "needs address translation"},
-    {isa::Opcode::s_atc_probe_buffer, "needs address translation"},
 };
 
 // The reason why an instruction is not executed, or null.

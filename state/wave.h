@@ -26,6 +26,13 @@ inline constexpr unsigned kScalarZeros = kScalarConditions + 4;         // NULL 
 inline constexpr unsigned kScalarSlots = kScalarZeros + 8;
 
 inline constexpr unsigned kMaxVgprs = 256;
+// What a wave that asks for `count` VGPRs gets: Navi 31 has 1536 a SIMD lane and allocates them in blocks of
+// 24, or of 12 in wave64 (guide 3.3.2.1).
+inline constexpr unsigned allocated_vgprs(unsigned count, unsigned wave_size) {
+  const unsigned block = wave_size == 64 ? 12 : 24;
+  const unsigned rounded = (count + block - 1) / block * block;
+  return rounded < block ? block : rounded > kMaxVgprs ? kMaxVgprs : rounded;
+}
 // Registers behind the last VGPR that only the engine sees: operands rewritten by DPP.
 inline constexpr unsigned kEngineVgprs = 8;
 
@@ -52,7 +59,7 @@ struct alignas(64) Wave {
   uint32_t chunks = 0;          // wave_size / 16
   uint64_t lane_mask = 0;       // wave_size ones
   uint32_t wave_size = 0;
-  uint32_t vgpr_count = kMaxVgprs;
+  uint32_t vgpr_count = kMaxVgprs;  // allocated
 
   uint32_t mode = 0;  // MODE register
   uint32_t status = 0;

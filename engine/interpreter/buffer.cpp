@@ -124,6 +124,12 @@ void set_component(Wave* wave, uint32_t destination, unsigned lane, const Access
                                                         : (word & 0xffff0000u) | (value & 0xffffu);
 }
 
+// Loads to LDS put a lane's dword at M0 + offset + 4 * lane (guide 9.1).
+void store_in_lds(const Operation* op, Wave* wave, unsigned lane, uint32_t value) {
+  const uint32_t at = (wave->scalar[isa::code::kM0] & 0xffff) + static_cast<uint32_t>(op->offset) + 4 * lane;
+  if (at <= wave->lds_bytes && wave->lds_bytes - at >= 4) __builtin_memcpy(wave->lds + at, &value, 4);
+}
+
 bool move_formatted(const Operation* op, Wave* wave, const BufferResource& resource, BufferAccess access,
                     uint32_t sgpr_offset, const AccessShape& shape, unsigned lane, Refusal* refusal) {
   const memory::DataFormat format = format_of(op, resource);
@@ -137,10 +143,7 @@ bool move_formatted(const Operation* op, Wave* wave, const BufferResource& resou
     const memory::Components components = in_range ? memory::load_element(format, element, select, shape.d16)
                                                    : memory::out_of_range_element(format, select, shape.d16);
     if (shape.to_lds) {
-      const uint32_t at =
-          (wave->scalar[isa::code::kM0] & 0xffff) + static_cast<uint32_t>(op->offset) + 4 * lane;
-      if (at <= wave->lds_bytes && wave->lds_bytes - at >= 4)
-        __builtin_memcpy(wave->lds + at, components.data(), 4);
+      store_in_lds(op, wave, lane, components[0]);
       return true;
     }
     for (unsigned i = 0; i < shape.format_components; ++i)
@@ -170,6 +173,8 @@ void buffer_access(const Operation* op, Wave* wave, int64_t budget) {
     if (shape.format_components != 0) {
       if (!unbound) {
         done = move_formatted(op, wave, resource, access, sgpr_offset, shape, lane, &refusal);
+      } else if (is_load && shape.to_lds) {
+        store_in_lds(op, wave, lane, 0);
       } else if (is_load) {
         for (unsigned i = 0; i < shape.format_components; ++i)
           set_component(wave, op->dst, lane, shape, i, 0);
@@ -180,14 +185,11 @@ void buffer_access(const Operation* op, Wave* wave, int64_t budget) {
         done = move_plain<true>(op, wave, resource, access, sgpr_offset, shape.bytes,
                                 reinterpret_cast<std::byte*>(words), &refusal);
       if (done && shape.to_lds) {
-        // LDS address: M0 + offset + 4 * lane (guide 9.1, loads to LDS).
         uint32_t value = words[0];
         if (shape.sign_extend)
           value = static_cast<uint32_t>(shape.bytes == 1 ? int32_t{static_cast<int8_t>(value)}
                                                          : int32_t{static_cast<int16_t>(value)});
-        const uint32_t at =
-            (wave->scalar[isa::code::kM0] & 0xffff) + static_cast<uint32_t>(op->offset) + 4 * lane;
-        if (at <= wave->lds_bytes && wave->lds_bytes - at >= 4) __builtin_memcpy(wave->lds + at, &value, 4);
+        store_in_lds(op, wave, lane, value);
       } else if (done) {
         place(wave, op->dst, lane, shape, words);
       }

@@ -181,17 +181,58 @@ void s_code_end(const Operation* op, Wave* wave, int64_t budget) {
   raise(op, wave, budget, std::move(fault));
 }
 
+// ---- What ends or stops a wave otherwise
+
+void fault_with(const Operation* op, Wave* wave, int64_t budget, FaultKind kind, const char* message) {
+  Fault fault;
+  fault.kind = kind;
+  fault.message = message;
+  raise(op, wave, budget, std::move(fault));
+}
+
+void s_sethalt(const Operation* op, Wave* wave, int64_t budget) {
+  if (!(op->literal & 1)) LOCKSTEP_NEXT();
+  fault_with(op, wave, budget, FaultKind::trap,
+             "the wave halted itself and no debugger is there to resume it");
+}
+
+// A killed wave ends as if it had come to an s_endpgm.
+void s_setkill(const Operation* op, Wave* wave, int64_t budget) {
+  if (op->literal & 1) return s_endpgm(op, wave, budget);
+  LOCKSTEP_NEXT();
+}
+
+void s_rfe(const Operation* op, Wave* wave, int64_t budget) {
+  fault_with(op, wave, budget, FaultKind::illegal_instruction,
+             "only a trap handler may return from a trap, and the wave is in none");
+}
+
 // ---- Messages
 // ----------------------------------------------------------------------------------------------------
 
-void s_sendmsg(const Operation* op, Wave* wave, int64_t budget) {
+bool is_compute_message(unsigned message) {
   constexpr unsigned kInterrupt = 1, kDeallocVgprs = 3;
-  const unsigned message = static_cast<unsigned>(op->literal & 0xff);
-  if (message == kInterrupt || message == kDeallocVgprs) LOCKSTEP_NEXT();
+  return message == kInterrupt || message == kDeallocVgprs;
+}
+
+void fault_unknown_message(const Operation* op, Wave* wave, int64_t budget, unsigned message) {
   Fault fault;
   fault.kind = FaultKind::unsupported;
   fault.message = "message " + std::to_string(message) + " is not available to compute waves";
   raise(op, wave, budget, std::move(fault));
+}
+
+void s_sendmsg(const Operation* op, Wave* wave, int64_t budget) {
+  const unsigned message = static_cast<unsigned>(op->literal & 0xff);
+  if (!is_compute_message(message)) return fault_unknown_message(op, wave, budget, message);
+  LOCKSTEP_NEXT();
+}
+
+void s_sendmsghalt(const Operation* op, Wave* wave, int64_t budget) {
+  const unsigned message = static_cast<unsigned>(op->literal & 0xff);
+  if (!is_compute_message(message)) return fault_unknown_message(op, wave, budget, message);
+  fault_with(op, wave, budget, FaultKind::trap,
+             "the wave sent a message, halted itself, and no debugger is there to resume it");
 }
 
 void s_sendmsg_rtn(const Operation* op, Wave* wave, int64_t budget) {
@@ -405,10 +446,16 @@ void LOCKSTEP_REGISTER(control)(HandlerTable& table) {
                         Opcode::s_ttracedata_imm,
                         Opcode::s_incperflevel,
                         Opcode::s_decperflevel,
-                        Opcode::s_wakeup})
+                        Opcode::s_wakeup,
+                        Opcode::s_atc_probe,
+                        Opcode::s_atc_probe_buffer})
     set(opcode, &already_satisfied);
   set(Opcode::s_endpgm, &s_endpgm);
   set(Opcode::s_endpgm_saved, &s_endpgm);
+  set(Opcode::s_sethalt, &s_sethalt);
+  set(Opcode::s_setkill, &s_setkill);
+  set(Opcode::s_rfe_b64, &s_rfe);
+  set(Opcode::s_sendmsghalt, &s_sendmsghalt);
   set(Opcode::s_barrier, &s_barrier);
   set(Opcode::s_sleep, &s_sleep);
   set(Opcode::s_trap, &s_trap);

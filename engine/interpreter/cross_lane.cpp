@@ -121,11 +121,14 @@ void v_swap_b16(const Operation* op, Wave* wave, int64_t budget) {
 // ---- VGPRs chosen by M0 (guide 7.8)
 // ------------------------------------------------------------------------------
 
+bool is_allocated(const Wave* wave, uint32_t offset, uint32_t index) {
+  return uint64_t{offset / wave->register_bytes} + index < wave->vgpr_count;
+}
+
 // An index outside the wave's VGPRs reads VGPR 0, a write there is dropped into an engine register
 // (guide 3.3.2.2).
 uint32_t relative_vgpr(const Wave* wave, uint32_t offset, uint32_t index, bool write) {
-  const uint64_t number = uint64_t{offset / wave->register_bytes} + index;
-  if (number < wave->vgpr_count) return static_cast<uint32_t>(number * wave->register_bytes);
+  if (is_allocated(wave, offset, index)) return offset + index * wave->register_bytes;
   return write ? (kMaxVgprs + 1) * wave->register_bytes : 0;
 }
 
@@ -140,7 +143,11 @@ void v_movrel(const Operation* op, Wave* wave, int64_t budget) {
   const bool scalar = source_flags(op, 0) & kScalarSource;
   const uint32_t source =
       source_relative && !scalar ? relative_vgpr(wave, op->source[0], source_index, false) : op->source[0];
-  const uint64_t exec = wave->exec();
+  uint64_t exec = wave->exec();
+  // Both operands of a swap are destinations: one out of range and nothing is written.
+  if (swap &&
+      !(is_allocated(wave, op->dst, destination_index) && is_allocated(wave, op->source[0], source_index)))
+    exec = 0;
   for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
     const Mask lanes = mask_from_bits(static_cast<uint16_t>(exec >> (16 * chunk)));
     U32* to = vgpr_chunk(wave, destination, chunk);

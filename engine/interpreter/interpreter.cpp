@@ -53,11 +53,11 @@ const HandlerTable& handlers(HostTarget target) {
 }
 
 Interpreter::Interpreter(std::vector<CodeRange> code, unsigned wave_size,
-                         std::shared_ptr<const RangeSet> memory, HostTarget target)
+                         std::shared_ptr<const RangeSet> memory, HostTarget target, unsigned vgpr_count)
     : memory_(std::move(memory)),
       context_{memory_.get()},
-      default_mode_(code, wave_size, true, handlers(target)),
-      other_mode_(code, wave_size, false, handlers(target)) {
+      default_mode_(code, wave_size, vgpr_count, true, handlers(target)),
+      other_mode_(code, wave_size, vgpr_count, false, handlers(target)) {
   default_mode_.other_mode = &other_mode_;
   other_mode_.other_mode = &default_mode_;
 }

@@ -81,6 +81,16 @@ void refused(const Operation* op, Wave* wave, int64_t budget) {
   raise(op, wave, budget, std::move(fault));
 }
 
+// Fills engine registers with those of a group that the wave has; VGPR 0 stands for the others.
+void fill_group(const Operation* op, Wave* wave, int64_t budget) {
+  for (unsigned i = 0; i < op->detail; ++i) {
+    const uint64_t place = op->source[0] + uint64_t{i} * wave->register_bytes;
+    const uint64_t from = place < op->literal ? place : 0;
+    std::memcpy(wave->vgprs + op->dst + i * wave->register_bytes, wave->vgprs + from, wave->register_bytes);
+  }
+  LOCKSTEP_NEXT();
+}
+
 bool is_packed(Type type) {
   return type == Type::pk_b16 || type == Type::pk_u16 || type == Type::pk_i16 || type == Type::pk_f16 ||
          type == Type::pk_bf16;
@@ -149,8 +159,47 @@ Operation Predecoder::refuse(const isa::Instruction& instruction, FaultKind kind
   return op;
 }
 
+Operation Predecoder::nullify(const isa::Instruction& instruction) const {
+  Operation op = blank(instruction);
+  op.run = &nullified;
+  return op;
+}
+
 uint32_t Predecoder::vgpr_offset(unsigned index) const {
   return index * register_bytes_;
+}
+
+// Guide 3.3.2.2: which registers a wave has, and what happens to those who ask for others.
+bool Predecoder::is_out_of_range(const isa::Operand& operand) const {
+  return operand.is_vgpr() && operand.vgpr() + operand.words > program_.vgpr_count();
+}
+
+bool Predecoder::has_destination_out_of_range(const isa::Instruction& instruction) const {
+  for (unsigned i = 0; i < instruction.operand_count; ++i) {
+    isa::Operand operand = instruction.operands[i];
+    if (instruction.tfe) ++operand.words;
+    if (operand.written && is_out_of_range(operand)) return true;
+  }
+  return false;
+}
+
+uint32_t Predecoder::vector_source(const isa::Operand& operand, bool dual_issue) const {
+  if (!is_out_of_range(operand)) return vgpr_offset(operand.vgpr());
+  return vgpr_offset(dual_issue ? operand.vgpr() % 4 : 0);
+}
+
+uint32_t Predecoder::memory_source(const isa::Instruction& instruction, const isa::Operand& operand,
+                                   std::vector<Operation>& preparations) {
+  if (!is_out_of_range(operand)) return vgpr_offset(operand.vgpr());
+  Operation fill = blank(instruction);
+  fill.run = &fill_group;
+  fill.source[0] = vgpr_offset(operand.vgpr());
+  fill.literal = vgpr_offset(program_.vgpr_count());
+  fill.detail = operand.words;
+  fill.dst = vgpr_offset(kMaxVgprs + engine_registers_);
+  engine_registers_ += operand.words;
+  preparations.push_back(fill);
+  return fill.dst;
 }
 
 uint32_t Predecoder::scalar_destination(const isa::Operand& operand) const {
@@ -199,7 +248,7 @@ void Predecoder::set_source(Operation& op, unsigned i, const isa::Operand& opera
     op.source[i] = kScalarLiteral * 4;
     flags |= kScalarSource;
   } else if (operand.is_vgpr()) {
-    op.source[i] = vgpr_offset(operand.vgpr());
+    op.source[i] = vector_source(operand, instruction.row_y != nullptr);
   } else {
     op.source[i] = scalar_source(operand, instruction, op);
     flags |= kScalarSource;
@@ -215,11 +264,10 @@ std::vector<Operation> Predecoder::predecode(isa::Instruction& instruction) {
     if (instruction.size < 4) instruction.size = 4;
     return {refuse(instruction, FaultKind::illegal_instruction, isa::describe(error).data())};
   }
-  if (instruction.row->encoding == Encoding::vopd) {
-    if (program_.wave_size() == 64)
-      return {refuse(instruction, FaultKind::illegal_instruction, "VOPD is for wave32 only (guide 7.6)")};
-    return dual_issue(instruction);
-  }
+  if (has_destination_out_of_range(instruction)) return {nullify(instruction)};
+  if (instruction.row->encoding == Encoding::vopd)
+    // Wave64 skips dual-issue instructions (guide 7.6).
+    return program_.wave_size() == 64 ? std::vector{nullify(instruction)} : dual_issue(instruction);
   const size_t index = static_cast<size_t>(instruction.row->opcode);
   std::vector<Operation> operations;
   if (is_vector_alu(instruction.row->encoding) && program_.table().valu[index].any)
@@ -381,10 +429,7 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
         set_source(op, sources++, operand, instruction);
       }
     }
-    if (is_scalar_alu(row.encoding) && is_nullified(instruction)) {
-      op.run = &nullified;
-      return {op};
-    }
+    if (is_scalar_alu(row.encoding) && is_nullified(instruction)) return {nullify(instruction)};
     // The old destination follows the sources; s_cmpk reads its only register as a plain source.
     if (old_destination && sources < 3) op.source[sources++] = op.dst;
     if (has_label)
@@ -392,11 +437,12 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
     else if (uses_literal_ && table.other_literal[index])
       op.run = table.other_literal[index];
   } else {
+    std::vector<Operation> operations;
     // Memory: source 0 address, 1 data, 2 scalar base or second data; the handlers know their encoding.
     op.offset = instruction.offset;
     for (unsigned i = 0; i < instruction.operand_count; ++i) {
       const isa::Operand& operand = instruction.operands[i];
-      const uint32_t place = operand.is_vgpr()                  ? vgpr_offset(operand.vgpr())
+      const uint32_t place = operand.is_vgpr() ? memory_source(instruction, operand, operations)
                              : operand.code == isa::code::kNull ? kScalarZeros * 4
                                                                 : operand.code * 4u;
       switch (operand.role) {
@@ -426,6 +472,8 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
           break;
       }
     }
+    operations.push_back(op);
+    return operations;
   }
   return {op};
 }

@@ -18,12 +18,22 @@ class Predecoder {
   Operation refuse(const isa::Instruction& instruction, FaultKind kind, const char* reason) const;
 
  private:
+  // An operation that does nothing.
+  Operation nullify(const isa::Instruction& instruction) const;
   Operation blank(const isa::Instruction& instruction) const;
   void set_source(Operation& op, unsigned i, const isa::Operand& operand,
                   const isa::Instruction& instruction);
   uint32_t scalar_source(const isa::Operand& operand, const isa::Instruction& instruction, Operation& op);
   uint32_t scalar_destination(const isa::Operand& operand) const;
   uint32_t vgpr_offset(unsigned index) const;
+  // Whether not all of the operand's registers are the wave's.
+  bool is_out_of_range(const isa::Operand& operand) const;
+  bool has_destination_out_of_range(const isa::Instruction& instruction) const;
+  uint32_t vector_source(const isa::Operand& operand, bool dual_issue) const;
+  // Where a memory instruction finds a source: its registers, or engine registers that an operation put into
+  // `preparations` fills.
+  uint32_t memory_source(const isa::Instruction& instruction, const isa::Operand& operand,
+                         std::vector<Operation>& preparations);
 
   std::vector<Operation> vector_alu(const isa::Instruction& instruction);
   std::vector<Operation> dual_issue(const isa::Instruction& instruction);
@@ -38,6 +48,7 @@ class Predecoder {
   unsigned register_bytes_;
   bool uses_literal_ = false;      // the operation made last reads Wave::scalar[kScalarLiteral]
   bool reads_conditions_ = false;  // VCCZ or EXECZ as operands
+  unsigned engine_registers_ = 0;  // taken for sources out of range
 };
 
 }  // namespace lockstep::interpreter

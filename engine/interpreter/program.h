@@ -17,7 +17,7 @@ namespace lockstep::interpreter {
 class Program {
  public:
   // Code of a wave size and float-mode class; the handlers come from `table`. The ranges must stay readable.
-  Program(std::vector<CodeRange> code, unsigned wave_size, bool default_float_mode,
+  Program(std::vector<CodeRange> code, unsigned wave_size, unsigned vgpr_count, bool default_float_mode,
           const HandlerTable& table);
   ~Program();
   Program(const Program&) = delete;
@@ -28,6 +28,7 @@ class Program {
   const Operation* at(uint64_t pc);
 
   unsigned wave_size() const { return wave_size_; }
+  unsigned vgpr_count() const { return vgpr_count_; }  // allocated to each wave
   bool default_float_mode() const { return default_float_mode_; }
   const HandlerTable& table() const { return table_; }
 
@@ -51,7 +52,7 @@ class Program {
   unsigned skip_without_effect(Operation** after, const Operation* page_end, uint64_t code_end) const;
 
   std::vector<CodeRange> code_;
-  unsigned wave_size_;
+  unsigned wave_size_, vgpr_count_;
   bool default_float_mode_;
   const HandlerTable& table_;
   std::recursive_mutex mutex_;

@@ -22,12 +22,26 @@ struct Addend {
   const U32* rows;
   U32 constant[kRows];
 
+  // A 16-bit constant fills both halves; a brain float is the upper half of the f32 one (guide 7.5.1, 7.9).
+  static uint32_t constant_of(const Operation* op, Wave* wave) {
+    const uint32_t value = scalar_at(wave, op->source[2]);
+    switch (op->instruction->row->opcode) {
+      case Opcode::v_wmma_f16_16x16x16_f16:
+        return (value & 0xffffu) | value << 16;
+      case Opcode::v_wmma_bf16_16x16x16_bf16:
+        return source_flags(op, 2) & kHigh ? (value & 0xffff'0000u) | value >> 16
+                                           : (value & 0xffffu) | value << 16;
+      default:
+        return value;
+    }
+  }
+
   Addend(const Operation* op, Wave* wave) {
     if (!(source_flags(op, 2) & kScalarSource)) {
       rows = vgpr_chunk(wave, op->source[2], 0);
       return;
     }
-    std::fill(std::begin(constant), std::end(constant), U32(scalar_at(wave, op->source[2])));
+    std::fill(std::begin(constant), std::end(constant), U32(constant_of(op, wave)));
     rows = constant;
   }
 };

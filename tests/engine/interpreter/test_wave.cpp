@@ -157,7 +157,8 @@ uint32_t TestWave::before(const State& state, unsigned number, unsigned lane) co
 
 void TestWave::execute(const std::vector<uint32_t>& code, int64_t budget) {
   const auto begin = reinterpret_cast<uint64_t>(code.data());
-  Interpreter engine({{begin, begin + 4 * code.size()}}, size(), ranges_, configuration_.host);
+  Interpreter engine({{begin, begin + 4 * code.size()}}, size(), ranges_, configuration_.host,
+                     wave_.vgpr_count);
   wave_.state = WaveState::ready;
   wave_.fault = {};
   for (unsigned i = 0; i < kCachedRanges; ++i) wave_.read_ranges[i] = wave_.write_ranges[i] = {};
@@ -266,8 +267,11 @@ std::string TestWave::violation(const isa::Instruction& instruction, const State
   for (unsigned i = 0; i < kScalarSlots; ++i)
     if (!scalar_may_change[i] && wave_.scalar[i] != before.scalar[i])
       return text + " changed scalar register " + std::to_string(i);
-  const uint64_t exec =
+  uint64_t exec =
       (before.scalar[126] | uint64_t{before.scalar[127]} << 32) & (size() == 64 ? ~uint64_t{0} : 0xffffffffu);
+  if (instruction.row->encoding == isa::Encoding::ldsdir)  // fills quads in which any lane is active
+    for (unsigned quad = 0; quad < 64; quad += 4)
+      if (exec >> quad & 0xf) exec |= uint64_t{0xf} << quad;
   for (unsigned number = 0; number < kMaxVgprs; ++number) {
     for (unsigned lane = 0; lane < size(); ++lane) {
       const bool may = (vgpr_may_change[number] || relative) && (ignores_exec || (exec >> lane & 1));
