@@ -11,4 +11,6 @@ enum MemorySource : uint32_t {
   kHasScalarBase = 2,  // source 2 is an SGPR base
 };
 
+inline constexpr char kPastTheEnd[] = "execution ran past the end of the code; is an s_endpgm missing?";
+
 }  // namespace lockstep::interpreter

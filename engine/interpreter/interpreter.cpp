@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "engine/interpreter/common.h"
 #include "engine/interpreter/registration.h"
 #include "numeric/float_mode.h"
 
@@ -72,6 +73,14 @@ bool Interpreter::enter(Wave& wave, uint64_t pc) {
 
 int64_t Interpreter::run(Wave& wave, int64_t budget) {
   const Operation* op = program_of(&wave)->at(wave.pc);
+  if (!op) {  // a barrier or a sleep was the last thing in the code
+    wave.fault = {};
+    wave.fault.kind = FaultKind::bad_pc;
+    wave.fault.pc = wave.pc;
+    wave.fault.message = kPastTheEnd;
+    wave.state = WaveState::faulted;
+    return 0;
+  }
   wave.turn_budget = budget;
   handler_of(op)(op, &wave, budget);
   const int64_t executed = budget - wave.budget;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "engine/interpreter/common.h"
 #include "engine/interpreter/predecode.h"
 
 namespace lockstep::interpreter {
@@ -38,7 +39,7 @@ void enter_page(const Operation* op, Wave* wave, int64_t budget) {
   if (!real) {
     Fault fault;
     fault.kind = FaultKind::bad_pc;
-    fault.message = "execution ran past the end of the code; is an s_endpgm missing?";
+    fault.message = kPastTheEnd;
     return raise(op, wave, budget, std::move(fault));
   }
   [[clang::musttail]] return handler_of(real)(real, wave, budget);
