@@ -33,10 +33,10 @@ void check(const Launch& launch) {
     if (launch.group[axis] == 0)
       throw std::invalid_argument("the work-group is empty: every dimension must be at least 1");
     items *= launch.group[axis];
+    if (items > 1024)
+      throw std::invalid_argument("a work-group of " + std::to_string(items) +
+                                  " work-items: the hardware has room for 1024");
   }
-  if (items > 1024)
-    throw std::invalid_argument("a work-group of " + std::to_string(items) +
-                                " work-items: the hardware has room for 1024");
   if (launch.lds_bytes > 65536)
     throw std::invalid_argument("a work-group with " + std::to_string(launch.lds_bytes) +
                                 " bytes of LDS: the hardware gives at most 65536");
@@ -47,8 +47,11 @@ void check(const Launch& launch) {
 
 uint64_t group_count(const Launch& launch) {
   uint64_t count = 1;
-  for (unsigned axis = 0; axis < 3; ++axis)
-    count *= (uint64_t{launch.grid[axis]} + launch.group[axis] - 1) / launch.group[axis];
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const uint64_t groups = (uint64_t{launch.grid[axis]} + launch.group[axis] - 1) / launch.group[axis];
+    if (__builtin_mul_overflow(count, groups, &count))
+      throw std::invalid_argument("the grid has more work-groups than can be counted");
+  }
   return count;
 }
 

@@ -1,0 +1,290 @@
+// Dispatches through machine::run: faults, threads, progress of groups that wait for each other.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+
+#include "machine/launch.h"
+#include "tests/engine/interpreter/test_wave.h"
+
+namespace lockstep::machine {
+namespace {
+
+using interpreter::assembled;
+
+// A dispatch of a listing. At entry: s[0:1] the buffer's address, s2 the work-group's number, v0 the item.
+struct Dispatch {
+  Launch launch;
+  std::vector<uint32_t> code, buffer;
+  RunOptions options;
+
+  Dispatch(std::string_view text, uint32_t groups, uint32_t items, unsigned wave_size = 32,
+           size_t words = 4096)
+      : Dispatch(assembled(text, wave_size), groups, items, wave_size, words) {}
+  Dispatch(std::vector<uint32_t> words_of_code, uint32_t groups, uint32_t items, unsigned wave_size = 32,
+           size_t words = 4096)
+      : code(std::move(words_of_code)), buffer(words) {
+    launch.wave_size = wave_size;
+    launch.grid = {groups * items, 1, 1};
+    launch.group = {items, 1, 1};
+    launch.rsrc1 = 0xf0u << 12 | 1u << 21 | 1u << 23;  // the float mode that clang sets
+    launch.rsrc2 = 1u << 7;                            // work-group id x
+    launch.lds_bytes = 1024;
+    launch.entry = reinterpret_cast<uint64_t>(code.data());
+    launch.code = {{launch.entry, launch.entry + 4 * code.size()}};
+    const auto address = reinterpret_cast<uint64_t>(buffer.data());
+    launch.user_data = {static_cast<uint32_t>(address), static_cast<uint32_t>(address >> 32)};
+    launch.memory = std::make_shared<const RangeSet>(
+        std::vector<Range>{{address, address + 4 * buffer.size(), kReadWrite, "buffer 'out'"}});
+    options.threads = 2;
+  }
+  uint64_t address() const { return reinterpret_cast<uint64_t>(buffer.data()); }
+  uint64_t pc(size_t dword) const { return launch.entry + 4 * dword; }
+  Outcome run() { return machine::run(launch, options); }
+};
+
+WaveFault fault_of(Dispatch& dispatch) {
+  const Outcome outcome = dispatch.run();
+  if (outcome.fault) return *outcome.fault;
+  ADD_FAILURE() << "no fault";
+  return {};
+}
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Faults, LoadBehindABuffer) {
+  // Lane 7 of wave 1 of group 2 reads 12 bytes behind the end.
+  Dispatch d(
+      "v_mov_b32 v1, 0\ns_cmp_eq_u32 s2, 2\ns_cselect_b32 s3, 39, -1\nv_cmp_eq_u32 vcc_lo, s3, v0\n"
+      "v_mov_b32 v2, 0x400c\nv_cndmask_b32 v1, v1, v2, vcc_lo\nglobal_load_b32 v3, v1, s[0:1]",
+      5, 64);
+  const WaveFault fault = fault_of(d);
+  EXPECT_EQ(fault.fault.kind, FaultKind::memory_violation);
+  EXPECT_EQ(fault.group[0], 2u);
+  EXPECT_EQ(fault.wave, 1u);
+  EXPECT_EQ(fault.fault.lane, 7);
+  EXPECT_EQ(fault.fault.address, d.address() + 0x400c);
+  EXPECT_EQ(fault.fault.bytes, 4u);
+  EXPECT_EQ(fault.instruction, "global_load_b32 v3, v1, s[0:1]");
+  EXPECT_TRUE(contains(fault.fault.message, "0xc bytes behind the end of buffer 'out'"))
+      << fault.fault.message;
+  EXPECT_TRUE(contains(fault.fault.message, "read of 4 bytes")) << fault.fault.message;
+}
+
+TEST(Faults, EveryKindOfAccess) {
+  const struct {
+    const char* text;
+    FaultKind kind;
+    int lane;
+    const char* message;
+  } cases[] = {
+      {"v_mov_b32 v1, 0x3ffe\nglobal_store_b32 v1, v0, s[0:1]", FaultKind::memory_violation, 0,
+       "past the end of buffer 'out'"},
+      {"v_mov_b32 v1, 0x4000\nglobal_atomic_add_u32 v1, v0, s[0:1]", FaultKind::memory_violation, 0,
+       "0x0 bytes behind"},
+      {"v_mov_b32 v1, 6\nglobal_atomic_add_u32 v1, v0, s[0:1]", FaultKind::misaligned, 0,
+       "not a multiple of 4"},
+      {"v_mov_b32 v1, 4\nglobal_atomic_add_u64 v1, v[2:3], s[0:1]", FaultKind::misaligned, 0,
+       "not a multiple of 8"},
+      {"v_mov_b32 v1, 2\nds_add_u32 v1, v0", FaultKind::misaligned, 0, "not a multiple of 4"},
+      {"s_load_b32 s4, s[0:1], 0x4000", FaultKind::memory_violation, -1, "read of 4 bytes"},
+      {"s_load_b64 s[4:5], s[0:1], 0x3ffc", FaultKind::memory_violation, -1, "past the end of buffer 'out'"},
+      {"s_mov_b64 s[4:5], 0\ns_load_b32 s4, s[4:5], 0x0", FaultKind::memory_violation, -1, "read of 4 bytes"},
+      {"s_mov_b64 exec, 4\nv_mov_b32 v1, 0\nv_mov_b32 v2, 0\nflat_load_b32 v3, v[1:2]",
+       FaultKind::memory_violation, 2, "read of 4 bytes"},
+      {"v_mov_b32 v1, 0\nscratch_load_b32 v3, v1, off", FaultKind::memory_violation, 0, "scratch"},
+      {"s_trap 2", FaultKind::trap, -1, "s_trap 2"},
+      {"image_load v0, v1, s[4:11] dmask:0x1 dim:SQ_RSRC_IMG_1D", FaultKind::unsupported, -1, "image"},
+      {"exp mrt0 v0, v0, v0, v0", FaultKind::unsupported, -1, "graphics"},
+      {"ds_add_u32 v1, v0 gds", FaultKind::unsupported, -1, "GDS"},
+      {"s_branch 4000", FaultKind::bad_pc, -1, "outside the code"},
+      {"s_mov_b64 s[4:5], 16\ns_setpc_b64 s[4:5]", FaultKind::bad_pc, -1, "outside the code"},
+      {"s_code_end", FaultKind::illegal_instruction, -1, "past the end"},
+      {".long 0xffffffff", FaultKind::illegal_instruction, -1, "unknown opcode"},
+      {".long 0", FaultKind::illegal_instruction, -1, ""},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.text);
+    Dispatch d(test.text, 1, 32);
+    const WaveFault fault = fault_of(d);
+    EXPECT_EQ(fault.fault.kind, test.kind) << fault.fault.message;
+    EXPECT_EQ(fault.fault.lane, test.lane);
+    EXPECT_TRUE(contains(fault.fault.message, test.message)) << fault.fault.message;
+    EXPECT_FALSE(fault.instruction.empty());
+    EXPECT_EQ(fault.fault.pc % 4, 0u);
+  }
+}
+
+TEST(Faults, RunningOffTheEnd) {
+  for (std::vector<uint32_t> code : {std::vector<uint32_t>{0xbf800000},  // s_nop
+                                     std::vector<uint32_t>{0xbf830001},  // s_sleep
+                                     std::vector<uint32_t>{0xbfbd0000},  // s_barrier
+                                     std::vector<uint32_t>(257, 0xbf800000)}) {
+    const size_t length = code.size();
+    Dispatch d(std::move(code), 1, 64);
+    const WaveFault fault = fault_of(d);
+    EXPECT_EQ(fault.fault.kind, FaultKind::bad_pc);
+    EXPECT_EQ(fault.fault.pc, d.pc(length));
+    EXPECT_TRUE(contains(fault.fault.message, "s_endpgm"));
+  }
+}
+
+TEST(Faults, TruncatedInstruction) {
+  Dispatch d(std::vector<uint32_t>{0x7e0002ff}, 1, 32);  // v_mov_b32 v0, literal that is not there
+  const WaveFault fault = fault_of(d);
+  EXPECT_EQ(fault.fault.kind, FaultKind::illegal_instruction);
+  EXPECT_EQ(fault.fault.pc, d.pc(0));
+}
+
+TEST(Faults, EntryOutsideTheCode) {
+  Dispatch d("s_nop 0", 3, 32);
+  d.launch.entry -= 8;
+  EXPECT_EQ(fault_of(d).fault.kind, FaultKind::bad_pc);
+}
+
+// Groups 20 and 41 fault; 20 takes longer to get there.
+TEST(Faults, FirstGroupInDispatchOrderWins) {
+  for (unsigned threads : {1u, 2u, 4u}) {
+    Dispatch d(
+        "s_cmp_eq_u32 s2, 41\ns_cbranch_scc1 fault\ns_cmp_eq_u32 s2, 20\ns_cbranch_scc0 done\n"
+        "s_movk_i32 s4, 0x7000\nloop:\ns_sub_u32 s4, s4, 1\ns_cmp_lg_u32 s4, 0\ns_cbranch_scc1 loop\n"
+        "fault:\ns_trap 2\ndone:\nv_lshl_add_u32 v1, s2, 5, v0\nv_lshlrev_b32 v2, 2, v1\n"
+        "global_store_b32 v2, v1, s[0:1]",
+        100, 32);
+    d.options.threads = threads;
+    const WaveFault fault = fault_of(d);
+    EXPECT_EQ(fault.group[0], 20u) << threads;
+    // All groups before it ran to their end, it wrote nothing.
+    for (uint32_t i = 0; i < 20 * 32; ++i) EXPECT_EQ(d.buffer[i], i);
+    for (uint32_t i = 20 * 32; i < 21 * 32; ++i) EXPECT_EQ(d.buffer[i], 0u);
+  }
+}
+
+TEST(Dispatches, SameMemoryWithAnyNumberOfThreads) {
+  for (unsigned wave_size : {32u, 64u}) {
+    std::vector<uint32_t> first;
+    for (unsigned threads : {1u, 2u, 4u}) {
+      Dispatch d(
+          "v_mul_u32_u24 v1, 0x64, v0\nv_mad_u32_u24 v1, s2, 0x100, v0\nv_lshlrev_b32 v2, 2, v1\n"
+          "v_mul_lo_u32 v3, v1, 0x9e3779b9\nglobal_store_b32 v2, v3, s[0:1]",
+          16, 256, wave_size);
+      d.options.threads = threads;
+      const Outcome outcome = d.run();
+      EXPECT_FALSE(outcome.fault);
+      EXPECT_EQ(outcome.totals.groups_done, 16u);
+      EXPECT_EQ(outcome.totals.waves, 16u * 256 / wave_size);
+      if (first.empty()) first = d.buffer;
+      EXPECT_EQ(d.buffer, first);
+    }
+    for (uint32_t i = 0; i < 4096; ++i) ASSERT_EQ(first[i], i * 0x9e3779b9u);
+  }
+}
+
+TEST(Dispatches, PartialGroups) {
+  for (unsigned wave_size : {32u, 64u}) {
+    Dispatch d(
+        "v_lshl_add_u32 v1, s2, 7, v0\nv_lshlrev_b32 v2, 2, v1\nv_add_nc_u32 v3, 1, v1\n"
+        "global_store_b32 v2, v3, s[0:1]",
+        1, 128, wave_size, 1024);
+    d.launch.grid[0] = 301;  // two whole groups and one of 45
+    EXPECT_FALSE(d.run().fault);
+    for (uint32_t i = 0; i < 1024; ++i) EXPECT_EQ(d.buffer[i], i < 301 ? i + 1 : 0) << i;
+  }
+}
+
+// A wave that spins on a flag in LDS or memory that another wave of its group sets later.
+TEST(Progress, WavesOfAGroup) {
+  Dispatch d(
+      "v_readfirstlane_b32 s4, v0\nv_mov_b32 v1, 0\nv_mov_b32 v2, 1\ns_cmp_eq_u32 s4, 0\ns_cbranch_scc0 set\n"
+      "wait:\nglobal_load_b32 v3, v1, s[0:1]\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 s5, v3\n"
+      "s_cmp_eq_u32 s5, 0\ns_cbranch_scc1 wait\nglobal_store_b32 v1, v2, s[0:1] offset:4\ns_endpgm\n"
+      "set:\nglobal_store_b32 v1, v2, s[0:1]",
+      1, 64);
+  EXPECT_FALSE(d.run().fault);
+  EXPECT_EQ(d.buffer[0], 1u);
+  EXPECT_EQ(d.buffer[1], 1u);
+}
+
+// Every group waits until all have arrived: none may starve while they fit the hardware.
+TEST(Progress, GroupsThatWaitForEachOther) {
+  for (unsigned threads : {1u, 3u}) {
+    Dispatch d(
+        "v_mov_b32 v1, 0\nv_mov_b32 v2, 1\ns_mov_b32 exec_lo, 1\nglobal_atomic_add_u32 v1, v2, s[0:1]\n"
+        "wait:\nglobal_load_b32 v3, v1, s[0:1] glc\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 s5, v3\n"
+        "s_cmp_lg_u32 s5, 12\ns_cbranch_scc1 wait\nglobal_atomic_add_u32 v1, v2, s[0:1] offset:4",
+        12, 32);
+    d.options.threads = threads;
+    d.options.resident_groups = 12;
+    EXPECT_FALSE(d.run().fault);
+    EXPECT_EQ(d.buffer[1], 12u);
+  }
+}
+
+// With room for few groups, those that wait for an earlier one still get their turn.
+TEST(Progress, FewResidentGroups) {
+  Dispatch d(
+      "v_mov_b32 v1, 0\nv_mov_b32 v2, 1\ns_mov_b32 exec_lo, 1\n"
+      "wait:\nglobal_load_b32 v3, v1, s[0:1] glc\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 s5, v3\n"
+      "s_cmp_lg_u32 s5, s2\ns_cbranch_scc1 wait\nglobal_atomic_add_u32 v1, v2, s[0:1]",
+      40, 32);
+  d.options.threads = 3;
+  d.options.resident_groups = 2;
+  EXPECT_FALSE(d.run().fault);
+  EXPECT_EQ(d.buffer[0], 40u);
+}
+
+// Waves that have ended count as arrived (guide 5.5).
+TEST(Progress, BarrierWithEndedWaves) {
+  for (unsigned wave_size : {32u, 64u}) {
+    Dispatch d(
+        "v_readfirstlane_b32 s4, v0\ns_bitcmp1_b32 s4, 6\ns_cbranch_scc1 done\nv_lshlrev_b32 v1, 2, v0\n"
+        "v_add_nc_u32 v2, 5, v0\nds_store_b32 v1, v2\ns_waitcnt lgkmcnt(0)\ns_barrier\n"
+        "v_xor_b32 v3, 0x80, v0\nv_lshlrev_b32 v3, 2, v3\nds_load_b32 v4, v3\ns_waitcnt lgkmcnt(0)\n"
+        "global_store_b32 v1, v4, s[0:1]\ndone:",
+        1, 256, wave_size);
+    EXPECT_FALSE(d.run().fault);
+    for (uint32_t i = 0; i < 256; ++i) EXPECT_EQ(d.buffer[i], i & 64 ? 0 : (i ^ 128) + 5) << i;
+  }
+}
+
+TEST(Options, CancellationEndsAnEndlessKernel) {
+  Dispatch d("loop:\ns_branch loop", 4, 64);
+  std::atomic<bool> cancel{false};
+  d.options.cancel = &cancel;
+  unsigned calls = 0;
+  d.options.progress = [&](const Progress& progress) {
+    EXPECT_EQ(progress.groups_total, 4u);
+    EXPECT_EQ(progress.groups_done, 0u);
+    if (++calls == 2) cancel = true;
+  };
+  const Outcome outcome = d.run();
+  EXPECT_TRUE(outcome.cancelled);
+  EXPECT_FALSE(outcome.fault);
+  EXPECT_EQ(outcome.totals.groups_done, 0u);
+  EXPECT_GT(outcome.totals.instructions, 0u);
+}
+
+TEST(Options, WhatNoHardwareWouldTake) {
+  const auto refused = [](const std::function<void(Dispatch&)>& change) {
+    Dispatch d("s_nop 0", 1, 32);
+    change(d);
+    EXPECT_THROW(d.run(), std::invalid_argument);
+  };
+  refused([](Dispatch& d) { d.launch.grid[1] = 0; });
+  refused([](Dispatch& d) { d.launch.group[2] = 0; });
+  refused([](Dispatch& d) { d.launch.group = {1025, 1, 1}; });
+  refused([](Dispatch& d) { d.launch.group = {0x10000, 0x10000, 0x10000}; });
+  refused([](Dispatch& d) { d.launch.group = {0x80000000, 0x80000000, 4}; });
+  refused([](Dispatch& d) {
+    d.launch.group = {1, 1, 1};
+    d.launch.grid = {~0u, ~0u, ~0u};
+  });
+  refused([](Dispatch& d) { d.launch.lds_bytes = 65537; });
+  refused([](Dispatch& d) { d.launch.wave_size = 16; });
+  refused([](Dispatch& d) { d.launch.user_data.resize(33); });
+}
+
+}  // namespace
+}  // namespace lockstep::machine
