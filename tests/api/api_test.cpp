@@ -1,0 +1,326 @@
+// The C interface and its C++ wrapper, against the shared library.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <numeric>
+#include <string>
+
+#include "api/lockstep.hpp"
+
+namespace {
+
+using lockstep::Arguments;
+using lockstep::CodeObject;
+using lockstep::Device;
+using lockstep::Error;
+using lockstep::Kernel;
+
+constexpr const char* kSource = R"(
+__kernel void saxpy(uint n, float a, __global const float* x, __global float* y) {
+  uint i = get_global_id(0);
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+__kernel void rotate(__global uint* data, __local uint* scratch, uint by) {
+  uint i = get_local_id(0), n = get_local_size(0);
+  scratch[i] = data[i];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  data[i] = scratch[(i + by) % n];
+}
+__kernel void spin(__global volatile uint* flag) { while (*flag == 0); }
+__global uint counter = 5;
+__kernel void count(__global uint* out) { out[get_global_id(0)] = counter; }
+)";
+
+lockstep_compile_options options_with_lines() {
+  lockstep_compile_options o;
+  lockstep_compile_options_init(&o);
+  o.debug_info = 1;
+  return o;
+}
+
+const CodeObject& code() {
+  static const lockstep_compile_options options = options_with_lines();
+  static const CodeObject object = CodeObject::compile(LOCKSTEP_OPENCL, kSource, "test.cl", &options);
+  return object;
+}
+
+template <class Body>
+Error error_of(Body&& body) {
+  try {
+    body();
+  } catch (const Error& e) {
+    return e;
+  }
+  ADD_FAILURE() << "no error";
+  return Error(LOCKSTEP_OK, "");
+}
+
+bool has(const Error& e, const char* text) {
+  return std::string(e.what()).find(text) != std::string::npos;
+}
+
+class EveryEngine : public testing::TestWithParam<lockstep_engine> {
+ protected:
+  EveryEngine() : device_(make()) {}
+  Device device_;
+
+ private:
+  static Device make() {
+    lockstep_device_options o;
+    lockstep_device_options_init(&o);
+    o.engine = GetParam();
+    return Device(&o);
+  }
+};
+
+TEST_P(EveryEngine, RunsWithArgumentsByName) {
+  constexpr uint32_t n = 1000;
+  auto x = device_.allocate<float>(n, "x"), y = device_.allocate<float>(n, "y");
+  std::iota(x.begin(), x.end(), 0.0f);
+  Arguments a(code().kernel("saxpy"));
+  a.set("n", n).set("a", 2.0f).set("x", x).set("y", y);
+  lockstep_statistics s = device_.run(code().kernel("saxpy"), a, {n}, {256});
+  EXPECT_EQ(s.work_groups_done, 4u);
+  EXPECT_EQ(s.waves, 32u);
+  EXPECT_GT(s.wave_instructions, 0u);
+  for (uint32_t i = 0; i < n; ++i) ASSERT_EQ(y[i], 2.0f * i);
+}
+
+TEST_P(EveryEngine, LocalArgumentsAreDynamicLds) {
+  auto data = device_.allocate<uint32_t>(64, "data");
+  std::iota(data.begin(), data.end(), 0u);
+  Arguments a(code().kernel("rotate"));
+  a.set("data", data).set_local(1, 256).set("by", 3u);
+  device_.run(code().kernel("rotate"), a, {64}, {64});
+  for (uint32_t i = 0; i < 64; ++i) ASSERT_EQ(data[i], (i + 3) % 64);
+}
+
+TEST_P(EveryEngine, FaultSaysWhere) {
+  auto x = device_.allocate<float>(1000, "x"), y = device_.allocate<float>(1024, "y");
+  Arguments a(code().kernel("saxpy"));
+  a.set(0, 1024u).set(1, 1.0f).set(2, x).set(3, y);
+  Error e = error_of([&] { device_.run(code().kernel("saxpy"), a, {1024}, {256}); });
+  EXPECT_EQ(e.status(), LOCKSTEP_FAULT);
+  const lockstep_fault* f = device_.fault();
+  ASSERT_NE(f, nullptr);
+  EXPECT_EQ(f->kind, LOCKSTEP_FAULT_MEMORY_VIOLATION);
+  EXPECT_STREQ(f->kernel, "saxpy");
+  EXPECT_EQ(f->work_group[0], 3u);
+  EXPECT_EQ(f->wave, 7u);
+  EXPECT_EQ(f->lane, 8);
+  EXPECT_EQ(f->address, x.address() + 4000);
+  EXPECT_EQ(f->bytes, 4u);
+  EXPECT_NE(std::string(f->instruction).find("global_load_b32"), std::string::npos) << f->instruction;
+  EXPECT_TRUE(std::string(f->file).ends_with("test.cl")) << f->file;
+  EXPECT_EQ(f->line, 4u);
+  EXPECT_TRUE(has(e, "lane 8") && has(e, "test.cl:4")) << e.what();
+  // The device goes on.
+  a.set(0, 1000u);
+  device_.run(code().kernel("saxpy"), a, {1024}, {256});
+  EXPECT_EQ(device_.fault(), nullptr);
+}
+
+TEST_P(EveryEngine, ProgressCanCancelAndLimitsEndAHang) {
+  auto flag = device_.allocate<uint32_t>(1, "flag");
+  Arguments a(code().kernel("spin"));
+  a.set(0, flag);
+  lockstep_dispatch_options o;
+  lockstep_dispatch_options_init(&o);
+  o.grid[0] = o.block[0] = 32;
+  int calls = 0;
+  o.progress_user = &calls;
+  o.progress = [](void* user, const lockstep_progress* p) {
+    EXPECT_EQ(p->work_groups_total, 1u);
+    return ++*static_cast<int*>(user) == 2 ? 1 : 0;
+  };
+  Error e = error_of([&] { device_.run(code().kernel("spin"), a, o); });
+  EXPECT_EQ(e.status(), LOCKSTEP_CANCELLED);
+  EXPECT_EQ(calls, 2);
+  o.progress = nullptr;
+  o.instruction_limit = 1000;
+  e = error_of([&] { device_.run(code().kernel("spin"), a, o); });
+  EXPECT_EQ(e.status(), LOCKSTEP_FAULT);
+  ASSERT_NE(device_.fault(), nullptr);
+  EXPECT_EQ(device_.fault()->kind, LOCKSTEP_FAULT_HANG);
+}
+
+TEST_P(EveryEngine, VariablesOfTheCodeObject) {
+  uint64_t address = 0, size = 0;
+  lockstep::check(lockstep_device_symbol(device_.get(), code().get(), "counter", &address, &size));
+  EXPECT_EQ(size, 4u);
+  uint32_t value = 0;
+  lockstep::check(lockstep_memory_read(device_.get(), address, &value, 4));
+  EXPECT_EQ(value, 5u);
+  value = 77;
+  lockstep::check(lockstep_memory_write(device_.get(), address, &value, 4));
+  auto out = device_.allocate<uint32_t>(32, "out");
+  Arguments a(code().kernel("count"));
+  a.set(0, out);
+  device_.run(code().kernel("count"), a, {32}, {32});
+  EXPECT_EQ(out[31], 77u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Api, EveryEngine,
+                         testing::Values(LOCKSTEP_ENGINE_INTERPRETER, LOCKSTEP_ENGINE_TRANSLATOR));
+
+TEST(Api, ArgumentErrors) {
+  Kernel k = code().kernel("saxpy");
+  Device device;
+  Arguments a(k);
+  auto buffer = device.allocate<float>(16, "b");
+  EXPECT_TRUE(has(error_of([&] { a.set("m", 1u); }), "n, a, x, y"));
+  EXPECT_TRUE(has(error_of([&] { a.set(4, 1u); }), "takes 4 arguments"));
+  EXPECT_TRUE(has(error_of([&] { a.set(0, 1.0f); }), "it is an integer"));
+  EXPECT_TRUE(has(error_of([&] { a.set(1, 1u); }), "it is a float"));
+  EXPECT_TRUE(has(error_of([&] { a.set(1, 1.0); }), "4 bytes"));
+  EXPECT_TRUE(has(error_of([&] { a.set(2, 1u); }), "takes a buffer"));
+  EXPECT_TRUE(has(error_of([&] { a.set(0, buffer); }), "does not take a buffer"));
+  EXPECT_TRUE(has(error_of([&] { a.set_local(0, 4); }), "local memory"));
+  a.set(0, 1u);
+  Error e = error_of([&] { device.run(k, a, {1}, {1}); });
+  EXPECT_EQ(e.status(), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_TRUE(has(e, "3 of 4 arguments are missing")) << e.what();
+  Arguments other(code().kernel("count"));
+  EXPECT_TRUE(has(error_of([&] { device.run(k, other, {1}, {1}); }), "another kernel"));
+}
+
+TEST(Api, ShapeErrors) {
+  Device device;
+  auto out = device.allocate<uint32_t>(32, "out");
+  Kernel k = code().kernel("count");
+  Arguments a(k);
+  a.set(0, out);
+  EXPECT_TRUE(has(error_of([&] { device.run(k, a, {0}, {1}); }), "the grid (0, 1, 1) is empty"));
+  EXPECT_TRUE(has(error_of([&] { device.run(k, a, {1}, {1, 0}); }), "work-group (1, 0, 1) is empty"));
+  EXPECT_TRUE(has(error_of([&] { device.run(k, a, {1}, {2048}); }), "1024"));
+  EXPECT_TRUE(has(error_of([&] { device.run(k, a, {1}, {1024}); }), "at most 256"));
+  EXPECT_TRUE(has(error_of([&] { device.run(k, a, {32}, {32}, 65537); }), "65536"));
+}
+
+TEST(Api, MemoryIsChecked) {
+  Device device;
+  std::vector<uint32_t> host(16, 1);
+  auto b = device.allocate<uint8_t>(100, "mine");
+  uint8_t byte = 9;
+  EXPECT_EQ(lockstep_memory_write(device.get(), b.address() + 99, &byte, 1), LOCKSTEP_OK);
+  EXPECT_EQ(b[99], 9);
+  EXPECT_EQ(lockstep_memory_write(device.get(), b.address() + 100, &byte, 1), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(lockstep_last_error()).find("'mine'"), std::string::npos) << lockstep_last_error();
+  EXPECT_EQ(lockstep_memory_fill(device.get(), b.address(), 3, 100), LOCKSTEP_OK);
+  EXPECT_EQ(b[50], 3);
+  EXPECT_EQ(lockstep_memory_free(device.get(), b.address() + 1), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_EQ(lockstep_memory_map(device.get(), host.data(), 64, LOCKSTEP_READ_WRITE, "host"), LOCKSTEP_OK);
+  EXPECT_EQ(lockstep_memory_map(device.get(), host.data() + 1, 4, LOCKSTEP_READ, "twice"),
+            LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_EQ(lockstep_memory_unmap(device.get(), host.data()), LOCKSTEP_OK);
+  EXPECT_EQ(lockstep_memory_unmap(device.get(), host.data()), LOCKSTEP_INVALID_ARGUMENT);
+  uint64_t address;
+  EXPECT_EQ(lockstep_memory_allocate(device.get(), 0, "none", &address), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_EQ(lockstep_memory_allocate(device.get(), uint64_t{1} << 62, "huge", &address),
+            LOCKSTEP_OUT_OF_MEMORY);
+}
+
+TEST(Api, HostMemoryWithoutRightsFaults) {
+  Device device;
+  std::vector<uint32_t> host(32, 1);
+  lockstep::check(lockstep_memory_map(device.get(), host.data(), 128, LOCKSTEP_READ, "constant"));
+  Arguments a(code().kernel("count"));
+  a.set_address(0, reinterpret_cast<uint64_t>(host.data()));
+  Error e = error_of([&] { device.run(code().kernel("count"), a, {32}, {32}); });
+  EXPECT_EQ(e.status(), LOCKSTEP_FAULT);
+  EXPECT_EQ(host[0], 1u);
+}
+
+TEST(Api, NullAndUnsetStructuresAreRefused) {
+  EXPECT_EQ(lockstep_device_create(nullptr, nullptr), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_EQ(lockstep_code_object_open(nullptr, nullptr, nullptr), LOCKSTEP_INVALID_ARGUMENT);
+  lockstep_kernel_info info{};
+  EXPECT_EQ(lockstep_kernel_get_info(code().kernel("count").get(), &info), LOCKSTEP_INVALID_ARGUMENT);
+  // A caller of an older version knows the first members only.
+  info.struct_size = offsetof(lockstep_kernel_info, language);
+  EXPECT_EQ(lockstep_kernel_get_info(code().kernel("count").get(), &info), LOCKSTEP_OK);
+  EXPECT_STREQ(info.name, "count");
+  EXPECT_EQ(info.language, nullptr);
+  lockstep_device_options o{};
+  lockstep_device* device = nullptr;
+  EXPECT_EQ(lockstep_device_create(&o, &device), LOCKSTEP_INVALID_ARGUMENT);
+  lockstep_device_options_init(&o);
+  o.name = "voodoo2";
+  EXPECT_EQ(lockstep_device_create(&o, &device), LOCKSTEP_NOT_FOUND);
+  EXPECT_NE(std::string(lockstep_last_error()).find("navi31"), std::string::npos);
+  lockstep_device_destroy(nullptr);
+  lockstep_code_object_destroy(nullptr);
+  lockstep_arguments_destroy(nullptr);
+}
+
+TEST(Api, WrongDeviceIsRefused) {
+  lockstep_device_options o;
+  lockstep_device_options_init(&o);
+  o.name = "navi33";
+  Device device(&o);
+  auto out = device.allocate<uint32_t>(32, "out");
+  Arguments a(code().kernel("count"));
+  a.set(0, out);
+  Error e = error_of([&] { device.run(code().kernel("count"), a, {32}, {32}); });
+  EXPECT_EQ(e.status(), LOCKSTEP_BAD_INPUT);
+  EXPECT_TRUE(has(e, "gfx1102")) << e.what();
+}
+
+TEST(Api, CompileErrorsCarryTheCompilersWords) {
+  Error e = error_of([] { CodeObject::compile(LOCKSTEP_OPENCL, "__kernel void f( {", "broken.cl"); });
+  EXPECT_EQ(e.status(), LOCKSTEP_COMPILE_ERROR);
+  EXPECT_TRUE(has(e, "broken.cl:1")) << e.what();
+  e = error_of([] { CodeObject::compile(LOCKSTEP_ASSEMBLY, "v_nonsense v0", "broken.s"); });
+  EXPECT_EQ(e.status(), LOCKSTEP_COMPILE_ERROR);
+  EXPECT_TRUE(has(e, "broken.s:1")) << e.what();
+}
+
+TEST(Api, InspectsKernels) {
+  ASSERT_EQ(code().kernels().size(), 4u);
+  ASSERT_EQ(code().images().size(), 1u);
+  EXPECT_STREQ(code().images()[0].target, "gfx1100");
+  EXPECT_TRUE(code().images()[0].has_debug_info);
+  Kernel k = code().kernel("rotate");
+  EXPECT_EQ(k.info().wave_size, 32u);
+  EXPECT_EQ(k.info().argument_count, 3u);
+  EXPECT_STREQ(k.arguments()[1].name, "scratch");
+  EXPECT_EQ(k.arguments()[1].kind, LOCKSTEP_ARGUMENT_LOCAL);
+  EXPECT_EQ(k.occupancy(nullptr, 256), 16u);
+  EXPECT_EQ(k.occupancy(nullptr, 64, 65536), 1u);
+  EXPECT_EQ(k.occupancy(nullptr, 64, 65537), 0u);
+}
+
+TEST(Api, Disassembles) {
+  struct Seen {
+    std::vector<std::string> functions;
+    std::string last;
+    bool source = false;
+    int invalid = 0;
+  } seen;
+  auto line = [](void* user, const lockstep_listing_line* l) {
+    auto* s = static_cast<Seen*>(user);
+    if (l->function) s->functions.push_back(l->function);
+    s->last = l->text;
+    s->source |= l->line == 4;
+    s->invalid += *l->problem != 0;
+    return 0;
+  };
+  lockstep::check(lockstep_code_object_disassemble(code().get(), "saxpy", line, &seen));
+  EXPECT_EQ(seen.functions, std::vector<std::string>{"saxpy"});
+  EXPECT_TRUE(seen.source);
+  EXPECT_EQ(seen.invalid, 0);
+  EXPECT_EQ(seen.last, "s_endpgm");
+  EXPECT_EQ(lockstep_code_object_disassemble(code().get(), "absent", line, &seen), LOCKSTEP_NOT_FOUND);
+
+  const uint8_t bytes[] = {0x01, 0x05, 0x0a, 0x06};
+  char text[64];
+  EXPECT_EQ(lockstep_disassemble(bytes, 4, 32, text, sizeof text), 4u);
+  EXPECT_STREQ(text, "v_add_f32_e32 v5, v1, v2");
+  EXPECT_EQ(lockstep_disassemble(bytes, 4, 32, text, 5), 4u);
+  EXPECT_STREQ(text, "v_ad");
+  EXPECT_EQ(lockstep_disassemble(bytes, 3, 32, text, sizeof text), 0u);
+  EXPECT_EQ(lockstep_disassemble(bytes, 4, 48, text, sizeof text), 0u);
+}
+
+}  // namespace

@@ -1,0 +1,25 @@
+#!/bin/sh
+# install_test.sh BUILD PREFIX CONSUMER CXX CMAKE SANITIZERS: what is installed is enough to build and run a program.
+set -eu
+build=$1 prefix=$2 consumer=$3 cxx=$4 cmake=$5 sanitizers=$6
+rm -rf "$prefix"
+mkdir -p "$prefix"
+flags=""
+[ -z "$sanitizers" ] || flags="-fsanitize=$sanitizers"
+
+"$cmake" --install "$build" --prefix "$prefix/usr" > "$prefix/install.log"
+
+echo "== CMake package"
+"$cmake" -S "$consumer" -B "$prefix/cmake" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix/usr" \
+  -DCMAKE_CXX_FLAGS="$flags" > "$prefix/cmake.log"
+"$cmake" --build "$prefix/cmake" >> "$prefix/cmake.log"
+"$prefix/cmake/consumer"
+
+echo "== pkg-config"
+pc=$(find "$prefix/usr" -name lockstep.pc)
+export PKG_CONFIG_PATH="${pc%/*}"
+"$cxx" -std=c++20 $flags "$consumer/consumer.cpp" $(pkg-config --cflags --libs lockstep) -o "$prefix/by_pkg_config"
+LD_LIBRARY_PATH=$(pkg-config --variable=libdir lockstep) "$prefix/by_pkg_config"
+
+echo "== program"
+"$prefix/usr/bin/lockstep" devices > /dev/null
