@@ -35,8 +35,8 @@ DecodeError decode_sop(DecodeContext& context, Encoding encoding, unsigned numbe
         error = append_scalar(context, spec, bits(word, 16, 7));
         break;
       case Field::sgpr:
-        if (bits(word, 0, 8) >= code::kInt0) return DecodeError::illegal_operand;
-        error = append_scalar(context, spec, bits(word, 0, 7));
+        if (is_immediate_code(bits(word, 0, 8))) return DecodeError::illegal_operand;
+        error = append_source(context, spec, bits(word, 0, 8));
         break;
       case Field::ssrc8:
         error = append_source(context, spec, bits(word, spec.role == Role::src1 ? 8 : 0, 8));

@@ -156,10 +156,8 @@ DecodeError decode_short(DecodeContext& context, const Row* row, Fields& fields)
   if (!row) return DecodeError::unknown_opcode;
   begin(context, *row, 1);
   if (row->operands.empty()) {
-    // v_nop ignores its fields, but whether a DPP dword follows would be anybody's guess.
-    const unsigned source0 = fields.source[0];
-    const bool is_dpp = source0 == kDpp16 || source0 == kDpp8 || source0 == kDpp8FetchInactive;
-    return is_dpp ? DecodeError::illegal_operand : DecodeError::none;
+    // v_nop ignores SRC0.
+    return fields.vdst ? DecodeError::reserved_field : DecodeError::none;
   }
   fields.halves_in_vgpr = true;
   const DecodeError error = take_dpp(context, *row, fields);
@@ -212,9 +210,9 @@ Fields long_fields(uint32_t low, uint32_t high) {
 
 // WMMA: the result and C take 8 registers a lane in wave32 and 4 in wave64 (guide 7.9).
 DecodeError append_matrix_operands(DecodeContext& context, const Row& row, const Fields& fields) {
-  // C may be VGPRs or an inline constant.
+  // C may be VGPRs or a constant.
   const unsigned c = fields.source[2];
-  if (c < code::kInt0 || c == code::kLiteral) return DecodeError::illegal_operand;
+  if (c < code::kInt0) return DecodeError::illegal_operand;
   for (OperandSpec spec : row.operands) {
     if (context.wave_size == 64 && (spec.role == Role::dst || spec.role == Role::src2)) spec.words /= 2;
     const DecodeError error = append_operand(context, spec, fields);
@@ -275,8 +273,9 @@ DecodeError decode_vop3(DecodeContext& context) {
   const bool ignores_modifiers = (row->flags & kOpselInText) && out.dpp == Dpp::none;
   const unsigned allowed = modified_sources(*row) | (ignores_modifiers ? sources : 0);
   if ((fields.abs | fields.neg) & ~allowed) return DecodeError::reserved_field;
-  const unsigned selectable = row->operands[0].read && out.dpp == Dpp::none ? 7 : sources;
-  if ((row->flags & kOpselInText) && (out.op_sel & 7 & ~selectable)) return DecodeError::reserved_field;
+  if (row->operands.empty()) return fields.vdst ? DecodeError::reserved_field : DecodeError::none;
+
+  if ((row->flags & kOpselInText) && (out.op_sel & 7 & ~sources)) return DecodeError::reserved_field;
   error = append_operands(context, *row, fields);
   if (error != DecodeError::none) return error;
   if (row->flags & kCanOpsel) apply_op_sel(out);

@@ -115,6 +115,12 @@ constexpr bool is_source_code(unsigned code) {
   return code >= code::kVccz && code <= code::kLiteral;
 }
 
+// Inline constants and the literal: numbers that name no register.
+constexpr bool is_immediate_code(unsigned code) {
+  return (code >= code::kInt0 && code <= code::kIntNegativeLast) ||
+         (code >= code::kFloatHalf && code <= code::kInverseTwoPi) || code == code::kLiteral;
+}
+
 DecodeError decode_sop2(DecodeContext& context);
 DecodeError decode_sopk(DecodeContext& context);
 DecodeError decode_sop1(DecodeContext& context);
@@ -185,11 +191,12 @@ void put_register(Writer& writer, unsigned code, unsigned words);
 // A source operand: register, inline constant or literal, the latter two as the operand's type has them
 // printed.
 void put_source(Writer& writer, const Instruction& instruction, const Operand& operand);
-// An immediate of the given width the way LLVM prints it: inline constants by value, all others in
-// hexadecimal.
-void put_immediate16(Writer& writer, uint16_t value);
+// A 32-bit immediate the way LLVM prints it: inline constants by value, all others in hexadecimal.
 void put_immediate32(Writer& writer, uint32_t value);
-void put_immediate64(Writer& writer, uint64_t value, bool is_float);
+// The literal constant as this operand has it printed; is_half: a 16-bit operand of a vector instruction.
+void put_literal(Writer& writer, const Operand& operand, uint32_t literal, bool is_half);
+// Codes 240 to 248 in a 16-bit integer operand.
+void put_inline_half(Writer& writer, unsigned code);
 // Comma and space between operands.
 inline void put_separator(Writer& writer, bool& first) {
   if (!first) writer.put(std::string_view(", "));

@@ -119,88 +119,6 @@ void put_group(Writer& writer, unsigned code, unsigned words) {
 
 constexpr std::string_view kInlineFloats[] = {"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"};
 
-constexpr uint16_t kInlineHalves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
-
-// The position of the value among codes 240 to 248, or 9.
-unsigned inline_float32(uint32_t value) {
-  switch (value) {
-    case 0x3f000000:
-      return 0;
-    case 0xbf000000:
-      return 1;
-    case 0x3f800000:
-      return 2;
-    case 0xbf800000:
-      return 3;
-    case 0x40000000:
-      return 4;
-    case 0xc0000000:
-      return 5;
-    case 0x40800000:
-      return 6;
-    case 0xc0800000:
-      return 7;
-    case 0x3e22f983:
-      return 8;
-    default:
-      return 9;
-  }
-}
-
-unsigned inline_float64(uint64_t value) {
-  if (value == 0x3fc45f306dc9c882) return 8;
-  if (static_cast<uint32_t>(value) != 0) return 9;
-  switch (value >> 32) {
-    case 0x3fe00000:
-      return 0;
-    case 0xbfe00000:
-      return 1;
-    case 0x3ff00000:
-      return 2;
-    case 0xbff00000:
-      return 3;
-    case 0x40000000:
-      return 4;
-    case 0xc0000000:
-      return 5;
-    case 0x40100000:
-      return 6;
-    case 0xc0100000:
-      return 7;
-    default:
-      return 9;
-  }
-}
-
-unsigned inline_float16(uint16_t value) {
-  switch (value) {
-    case 0x3800:
-      return 0;
-    case 0xb800:
-      return 1;
-    case 0x3c00:
-      return 2;
-    case 0xbc00:
-      return 3;
-    case 0x4000:
-      return 4;
-    case 0xc000:
-      return 5;
-    case 0x4400:
-      return 6;
-    case 0xc400:
-      return 7;
-    case 0x3118:
-      return 8;
-    default:
-      return 9;
-  }
-}
-
-constexpr bool is_inline_integer(int64_t value) {
-  return value >= -16 && value <= 64;
-}
-
 }  // namespace
 
 void Writer::decimal(int64_t value) {
@@ -228,33 +146,6 @@ void put_register(Writer& writer, unsigned code, unsigned words) {
   put_group(writer, code, words);
 }
 
-void put_immediate32(Writer& writer, uint32_t value) {
-  const int32_t number = static_cast<int32_t>(value);
-  if (is_inline_integer(number)) return writer.decimal(number);
-  const unsigned index = inline_float32(value);
-  if (index < 8) return writer.put(kInlineFloats[index]);
-  if (index == 8) return writer.put("0.15915494");
-  writer.hex(value);
-}
-
-void put_immediate64(Writer& writer, uint64_t value, bool is_float) {
-  const int64_t number = static_cast<int64_t>(value);
-  if (is_inline_integer(number)) return writer.decimal(number);
-  const unsigned index = inline_float64(value);
-  if (index < 8) return writer.put(kInlineFloats[index]);
-  if (index == 8) return writer.put("0.15915494309189532");
-  writer.hex(is_float ? value >> 32 : value);
-}
-
-void put_immediate16(Writer& writer, uint16_t value) {
-  const int16_t number = static_cast<int16_t>(value);
-  if (is_inline_integer(number)) return writer.decimal(number);
-  const unsigned index = inline_float16(value);
-  if (index < 8) return writer.put(kInlineFloats[index]);
-  if (index == 8) return writer.put("0.15915494");
-  writer.hex(value);
-}
-
 void put_source(Writer& writer, const Instruction& instruction, const Operand& operand) {
   const unsigned code = operand.code;
   const bool is_half = is_16_bit(operand.type) && instruction.row->encoding >= Encoding::vop1;
@@ -262,7 +153,7 @@ void put_source(Writer& writer, const Instruction& instruction, const Operand& o
   if (code <= code::kIntPositiveLast) return writer.decimal(static_cast<int>(code) - code::kInt0);
   if (code <= code::kIntNegativeLast) return writer.decimal(code::kIntPositiveLast - static_cast<int>(code));
   if (code >= code::kFloatHalf && code <= code::kInverseTwoPi && is_half && !is_float(operand.type))
-    return writer.hex(kInlineHalves[code - code::kFloatHalf]);
+    return put_inline_half(writer, code);
   if (code >= code::kFloatHalf && code <= code::kFloatMinusFour)
     return writer.put(kInlineFloats[code - code::kFloatHalf]);
   switch (code) {
@@ -277,7 +168,7 @@ void put_source(Writer& writer, const Instruction& instruction, const Operand& o
     case code::kPopsExitingWaveId:
       return writer.put("src_pops_exiting_wave_id");
     case code::kInverseTwoPi:
-      return writer.put(operand.words == 2 ? "0.15915494309189532" : "0.15915494");
+      return writer.put(operand.words >= 2 ? "0.15915494309189532" : "0.15915494");
     case code::kVccz:
       return writer.put("src_vccz");
     case code::kExecz:
@@ -289,15 +180,7 @@ void put_source(Writer& writer, const Instruction& instruction, const Operand& o
     default:
       break;
   }
-  const uint32_t literal = instruction.literal;
-  if (operand.role == Role::simm) return writer.hex(literal);
-  if (operand.type == Type::f64) return put_immediate64(writer, uint64_t{literal} << 32, true);
-  if (operand.words == 2) return put_immediate64(writer, literal, false);
-  if (is_half) {
-    const uint16_t half = static_cast<uint16_t>(literal);
-    return is_float(operand.type) ? put_immediate16(writer, half) : writer.hex(half);
-  }
-  put_immediate32(writer, literal);
+  put_literal(writer, operand, instruction.literal, is_half);
 }
 
 }  // namespace detail

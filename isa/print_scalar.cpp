@@ -276,7 +276,7 @@ void print_smem(Writer& writer, const Instruction& instruction, unsigned) {
     writer.hex(static_cast<uint32_t>(instruction.offset < 0 ? -instruction.offset : instruction.offset));
   };
   const Operand& soffset = instruction.operands[instruction.operand_count - 1];
-  if (soffset.code == code::kNull) {
+  if (soffset.code == code::kNull && instruction.offset) {
     put_offset();
   } else {
     put_register(writer, soffset.code, 1);

@@ -35,7 +35,7 @@ void put_suffix(Writer& writer, const Instruction& instruction) {
     case Encoding::vop3sd:
       if (is_dpp) {
         writer.put("_e64_dpp");
-      } else if (has_short_form(row)) {
+      } else if (has_short_form(row) && !row.operands.empty()) {
         writer.put("_e64");
       }
       break;
@@ -45,11 +45,6 @@ void put_suffix(Writer& writer, const Instruction& instruction) {
     default:
       break;
   }
-}
-
-constexpr bool is_immediate(unsigned code) {
-  return (code >= code::kInt0 && code <= code::kIntNegativeLast) ||
-         (code >= code::kFloatHalf && code <= code::kInverseTwoPi) || code == code::kLiteral;
 }
 
 // LLVM 19 names halves of a VGPR only in v_mov_b16. Elsewhere it has no text for a high half, and we write
@@ -68,7 +63,7 @@ void put_half_source(Writer& writer, const Instruction& instruction, const Opera
 // "-1" could be the inline constant, so LLVM writes neg(1) for a negated 1.
 void put_modified_source(Writer& writer, const Instruction& instruction, const Operand& operand, bool neg,
                          bool abs) {
-  if (neg && !abs && is_immediate(operand.code)) {
+  if (neg && !abs && is_immediate_code(operand.code)) {
     writer.put("neg(");
     put_source(writer, instruction, operand);
     return writer.put(')');
@@ -199,10 +194,18 @@ void put_op_sel(Writer& writer, const Instruction& instruction) {
   put_bit_list(writer, " op_sel:[", sources | last << count, count + 1);
 }
 
-// Constants of integer sources that LLVM holds for halves.
-bool prints_source1_as_f16(Opcode opcode) {
-  return opcode == Opcode::v_cmp_class_f16 || opcode == Opcode::v_cmpx_class_f16 ||
-         opcode == Opcode::v_ldexp_f16;
+// The type that LLVM prints constants in, where it is not the operand's.
+Type printed_type(Opcode opcode, const Operand& operand) {
+  if (operand.role != Role::src1) return operand.type;
+  switch (opcode) {
+    case Opcode::v_cmp_class_f16:
+    case Opcode::v_cmpx_class_f16:
+      return Type::b32;
+    case Opcode::v_ldexp_f16:
+      return Type::f16;
+    default:
+      return operand.type;
+  }
 }
 
 void put_operands(Writer& writer, const Instruction& instruction, const Row& row, unsigned first,
@@ -217,7 +220,7 @@ void put_operands(Writer& writer, const Instruction& instruction, const Row& row
     if (field == Field::exec || field == Field::hidden_vcc) continue;
     writer.put(is_first ? std::string_view(" ") : std::string_view(", "));
     is_first = false;
-    if (mix || (i == first + 2 && prints_source1_as_f16(row.opcode))) operand.type = Type::f16;
+    operand.type = mix ? Type::f16 : printed_type(row.opcode, operand);
     if (row.opcode == Opcode::v_mov_b16 && operand.neg) {
       // LLVM takes it for an integer move and NEG for a sign extension.
       writer.put("sext(");

@@ -182,6 +182,8 @@ using namespace shape;
 #define VECTOR(encoding, mnemonic, number, operands, reads, writes, flags) \
   vector(mnemonic, Encoding::encoding, number, #mnemonic, Shape operands, reads, writes, flags, mnemonic),
 
+// Rows stand in the order of enum Encoding and of their numbers, so the files must not be sorted by name.
+// clang-format off
 constexpr Source kSources[] = {
 #define SOP2(...) SCALAR(sop2, __VA_ARGS__)
 #define SOPK(...) SCALAR(sopk, __VA_ARGS__)
@@ -191,12 +193,12 @@ constexpr Source kSources[] = {
 #define SOPP(...) SCALAR(sopp, __VA_ARGS__)
 #define SMEM(mnemonic, number, operands, reads, writes, counter, clause, flags) \
   SCALAR(smem, mnemonic, number, operands, reads, writes, flags, counter, clause)
-#include "isa/rows/smem.inc"
-#include "isa/rows/sop1.inc"
 #include "isa/rows/sop2.inc"
-#include "isa/rows/sopc.inc"
 #include "isa/rows/sopk.inc"
+#include "isa/rows/sop1.inc"
+#include "isa/rows/sopc.inc"
 #include "isa/rows/sopp.inc"
+#include "isa/rows/smem.inc"
 
 // The 32-bit forms.
 #define VOP1(...) VECTOR(vop1, __VA_ARGS__)
@@ -224,10 +226,10 @@ constexpr Source kSources[] = {
 #define VOP1_ONLY(...)
 #define VOP3(...) VECTOR(vop3, __VA_ARGS__)
 #define VOP3SD(...)
-#include "isa/rows/vop1.inc"
-#include "isa/rows/vop2.inc"
-#include "isa/rows/vop3.inc"
 #include "isa/rows/vopc.inc"
+#include "isa/rows/vop2.inc"
+#include "isa/rows/vop1.inc"
+#include "isa/rows/vop3.inc"
 #undef VOP2
 #undef VOP2_CARRY
 #undef VOP3
@@ -264,16 +266,17 @@ constexpr Source kSources[] = {
 #define MIMG(mnemonic, number, operands, reads, flags, ...) \
   MEMORY(mimg, mnemonic, number, operands, reads, flags)
 #define EXP(...) MEMORY(exp, __VA_ARGS__)
+#include "isa/rows/ldsdir.inc"
 #include "isa/rows/ds.inc"
-#include "isa/rows/exp.inc"
 #include "isa/rows/flat.inc"
 #include "isa/rows/global.inc"
-#include "isa/rows/ldsdir.inc"
-#include "isa/rows/mimg.inc"
-#include "isa/rows/mtbuf.inc"
-#include "isa/rows/mubuf.inc"
 #include "isa/rows/scratch.inc"
+#include "isa/rows/mubuf.inc"
+#include "isa/rows/mtbuf.inc"
+#include "isa/rows/mimg.inc"
+#include "isa/rows/exp.inc"
 };
+// clang-format on
 
 constexpr size_t kRowCount = std::size(kSources);
 

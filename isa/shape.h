@@ -163,7 +163,7 @@ constexpr Spec constant_k(Type type) {
   return spec(Role::simm, Field::imm, type, 0, true, false);
 }
 
-// SOP1: an SSRC field that takes registers only; SOPK, SOPP, SMEM.
+// SOP1: an SSRC field that takes no constants; SOPK, SOPP, SMEM.
 constexpr Spec register_src0(Type type) {
   return spec(Role::src0, Field::sgpr, type, 0, true, false);
 }
