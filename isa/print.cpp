@@ -168,7 +168,7 @@ void put_source(Writer& writer, const Instruction& instruction, const Operand& o
     case code::kPopsExitingWaveId:
       return writer.put("src_pops_exiting_wave_id");
     case code::kInverseTwoPi:
-      return writer.put(operand.words >= 2 ? "0.15915494309189532" : "0.15915494");
+      return writer.put(operand.words == 2 || operand.words == 8 ? "0.15915494309189532" : "0.15915494");
     case code::kVccz:
       return writer.put("src_vccz");
     case code::kExecz:

@@ -69,8 +69,9 @@ void put_inline_half(Writer& writer, unsigned code) {
 void put_literal(Writer& writer, const Operand& operand, uint32_t literal, bool is_half) {
   const uint16_t half = static_cast<uint16_t>(literal);
   if (operand.role == Role::simm) return writer.hex(literal);
-  // LLVM prints the C matrix of WMMA as a double.
-  if (operand.words > 2) return put_immediate64(writer, uint64_t{literal} << 32, true);
+  // LLVM prints the C matrix of WMMA as a double in wave32, and as 32 bits in wave64.
+  if (operand.words == 8) return put_immediate64(writer, uint64_t{literal} << 32, true);
+  if (operand.words == 4) return put_immediate32(writer, literal);
   switch (operand.type) {
     case Type::f64:
       return put_immediate64(writer, uint64_t{literal} << 32, true);

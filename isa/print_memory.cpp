@@ -20,7 +20,6 @@ void put_scalar(Writer& writer, unsigned code, unsigned words) {
   put_register(writer, code, code == code::kNull ? 1 : words);
 }
 
-
 void put_offset(Writer& writer, std::string_view key, int64_t value) {
   if (!value) return;
   writer.put(key);

@@ -20,7 +20,8 @@ constexpr std::array<DifferenceText, static_cast<size_t>(Difference::count)> kTe
     {"vopd_unused_source", "v_dual_mov_b32 does not read VSRC1, so its value does not matter"},
     {"guide_only_opcode", "the guide has the instruction in this encoding and LLVM does not"},
     {"move_modifiers", "moves take ABS and NEG (guide 7.2.2.1)"},
-    {"memory", "fields that a memory instruction does not use, and registers beyond v255"},
+    {"memory",
+     "fields that a memory instruction does not use, and registers beyond v255 (memory_variants.cpp)"},
     {"constant_destination", "LLVM takes numbers of constants as scalar destinations"},
     {"special_register_as_vgpr", "LLVM takes NULL and constants in fields that may only name VGPRs"},
     {"constant_as_mask", "LLVM takes apertures and status bits as lane masks"},
@@ -113,6 +114,9 @@ Difference explain_llvm_only(DecodeError error, uint32_t low, uint32_t high) {
   if (error != DecodeError::illegal_operand) return Difference::none;
   const bool is_dpp = sources[0] == 233 || sources[0] == 234 || sources[0] == 250;
   if (wide && is_dpp && (sources[1] == 255 || sources[2] == 255)) return Difference::literal_with_dpp;
+  // The mixed-precision instructions take only VGPRs as SRC1 with DPP.
+  if (is_dpp && row->encoding == Encoding::vop3p && sources[1] < 256)
+    return Difference::special_register_as_vgpr;
   for (const isa::OperandSpec& spec : row->operands) {
     const bool is_destination = spec.role == isa::Role::dst || spec.role == isa::Role::dst2;
     if (spec.field == isa::Field::sdst7 && is_destination) {

@@ -90,7 +90,8 @@ class RowTester {
       return;
     Outcome again;
     compare(oracle_, *assembled, wave_size_, again);
-    // A literal in a 64-bit or 16-bit integer operand can print as a number that the assembler takes for an inline constant.
+    // A literal in a 64-bit or 16-bit integer operand can print as a number that the assembler takes for an
+    // inline constant.
     if (again.ours != text && !has_ambiguous_literal())
       fail("\"" + text + "\" (" + hex(bytes.view().first(outcome_.instruction.size)) + ") assembles to " +
            hex(*assembled) + ", which is \"" + again.ours + "\"");
