@@ -12,7 +12,6 @@
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 
-#include <chrono>
 #include <mutex>
 #include <stdexcept>
 
@@ -20,22 +19,10 @@
 #include "engine/translator/doubt_checks.h"
 #include "engine/translator/emitter.h"
 #include "engine/translator/liveness.h"
+#include "engine/translator/stopwatch.h"
 
 namespace lockstep::translator {
 namespace {
-
-class Stopwatch {
- public:
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const double seconds = std::chrono::duration<double>(now - last_).count();
-    last_ = now;
-    return seconds;
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 std::unique_ptr<llvm::TargetMachine> make_target(const std::string& processor) {
   static std::once_flag once;

@@ -4,11 +4,11 @@
 #include <llvm/Support/TargetSelect.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <stdexcept>
 
 #include "engine/translator/runtime.h"
+#include "engine/translator/stopwatch.h"
 #include "numeric/exact.h"
 
 namespace lockstep::translator {
@@ -55,7 +55,7 @@ struct LoadedCode::Library {
 };
 
 LoadedCode::LoadedCode(Object& object, const char* symbol) : library_(std::make_unique<Library>()) {
-  const auto begin = std::chrono::steady_clock::now();
+  Stopwatch watch;
   static std::atomic<uint64_t> number{0};
   llvm::orc::LLJIT& instance = jit();
   library_->dylib =
@@ -64,7 +64,7 @@ LoadedCode::LoadedCode(Object& object, const char* symbol) : library_(std::make_
   checked(instance.addObjectFile(*library_->dylib, llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(
                                                        object.bytes.data(), object.bytes.size()))));
   address_ = address(symbol);
-  object.stages.link += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  object.stages.link += watch.lap();
 }
 
 LoadedCode::~LoadedCode() {

@@ -1,0 +1,102 @@
+#include <chrono>
+#include <stdexcept>
+
+#include "bench/kernels.h"
+#include "bench/workload.h"
+#include "loader/hidden_arguments.h"
+#include "machine/kernel.h"
+#include "toolchain/compile.h"
+
+namespace lockstep::bench {
+namespace {
+
+const toolchain::Result& code_object() {
+  static const toolchain::Result result = [] {
+    toolchain::Options options;
+    options.optimization = 3;
+    return toolchain::compile_text(toolchain::Language::opencl, kKernels, "kernels.cl", options);
+  }();
+  if (!result) throw std::runtime_error(result.diagnostics);
+  return result;
+}
+
+class LockstepRunner final : public Runner {
+ public:
+  LockstepRunner(const Workload& workload, machine::EngineKind engine, unsigned threads)
+      : workload_(workload), buffers_(workload.buffers) {
+    auto object = loader::CodeObject::parse(code_object().code_object, "kernels.co");
+    if (!object) throw std::runtime_error(object.error().message());
+    auto loaded = machine::LoadedCode::load(std::move(*object), memory_);
+    if (!loaded) throw std::runtime_error(loaded.error().message());
+    code_ = std::move(*loaded);
+    const loader::Kernel& kernel = *code_->object().find_kernel(workload.kernel);
+    const auto arguments = kernel.metadata->user_arguments();
+    for (size_t i = 0; i < workload.arguments.size(); ++i) {
+      const Argument& argument = workload.arguments[i];
+      std::byte* place = arguments_.data() + arguments[i]->offset;
+      if (argument.buffer >= 0) {
+        const void* data = buffers_[argument.buffer].data();
+        std::memcpy(place, &data, sizeof data);
+      } else {
+        std::memcpy(place, argument.value.data(), argument.value.size());
+      }
+    }
+    for (const auto& buffer : buffers_)
+      map(buffer.data(), buffer.size() * sizeof(float), kReadWrite, "buffer");
+    loader::HiddenValues hidden;
+    hidden.grid = workload.grid;
+    hidden.block = workload.group;
+    if (!loader::fill_hidden_arguments(*kernel.metadata, hidden, arguments_))
+      throw std::runtime_error("hidden arguments do not fit");
+    map(arguments_.data(), arguments_.size(), kRead, "arguments");
+    map(packet_.data(), packet_.size(), kRead, "packet");
+    machine::KernelDispatch dispatch;
+    dispatch.kernel = &kernel;
+    dispatch.grid = workload.grid;
+    dispatch.group = workload.group;
+    dispatch.kernarg_address = reinterpret_cast<uint64_t>(arguments_.data());
+    dispatch.packet_address = reinterpret_cast<uint64_t>(packet_.data());
+    auto launch = machine::make_launch(*code_, dispatch);
+    if (!launch) throw std::runtime_error(launch.error().message());
+    launch_ = std::move(*launch);
+    launch_.memory = memory_.snapshot();
+    options_.engine = engine;
+    options_.threads = threads;
+  }
+
+  double run() override {
+    const auto begin = std::chrono::steady_clock::now();
+    const machine::Outcome outcome = machine::run(launch_, options_);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (outcome.fault) throw std::runtime_error(outcome.fault->fault.message);
+    if (!outcome.note.empty()) throw std::runtime_error(outcome.note);
+    translation_ = outcome.translation;
+    return seconds;
+  }
+  std::vector<float> result() override { return buffers_[workload_.result]; }
+  machine::Translation translation() const override { return translation_; }
+
+ private:
+  void map(const void* data, size_t bytes, uint8_t access, const char* name) {
+    memory_.map(reinterpret_cast<uint64_t>(data), bytes, access, name);
+  }
+
+  const Workload& workload_;
+  std::vector<std::vector<float>> buffers_;
+  AddressSpace memory_;
+  std::unique_ptr<machine::LoadedCode> code_;
+  alignas(64) std::array<std::byte, 1024> arguments_{};
+  alignas(64) std::array<std::byte, 64> packet_{};
+  machine::Launch launch_;
+  machine::RunOptions options_;
+  machine::Translation translation_;
+};
+
+}  // namespace
+
+std::unique_ptr<Runner> lockstep_runner(const Workload& workload, machine::EngineKind engine,
+                                        unsigned threads) {
+  return std::make_unique<LockstepRunner>(workload, engine, threads);
+}
+
+}  // namespace lockstep::bench
