@@ -203,6 +203,11 @@ void ArgumentSetter::set_plain(uint32_t index, std::string_view text) {
   const lockstep_argument_info& a = infos_[index];
   unsigned vector = 1;
   std::optional<lockstep_type> type = type_of_c_name(a.type_name, &vector);
+  // HIP's compiler gives no types; an integer and a float of the same size cannot be told apart.
+  if (a.kind == LOCKSTEP_ARGUMENT_VALUE && !*a.type_name)
+    throw UsageError(
+        "'{}': the code object does not name this argument's type; say it, such as i32:{} or f32:{}", text,
+        text, text);
   if (a.kind != LOCKSTEP_ARGUMENT_VALUE || !type || vector != 1)
     throw UsageError("'{}' has no kind (scalars: i32:5, f32:1.5; buffers: buf:...; local:BYTES; null)", text);
   set_scalar(index, *type, text);

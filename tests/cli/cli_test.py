@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""The program `lockstep` as a user meets it: results, messages, exit codes. Usage: cli_test.py LOCKSTEP"""
+import os
+import pathlib
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zlib
+
+LOCKSTEP = os.path.abspath(sys.argv.pop(1))
+DONE, FAULTED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+SAXPY = """__kernel void saxpy(uint n, float a, __global const float* x, __global float* y) {
+  uint i = get_global_id(0);
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+"""
+TWO = """__kernel void ids(__global uint* out) {
+  uint x = get_global_id(0), y = get_global_id(1);
+  out[y * get_global_size(0) + x] = y * 1000 + x;
+}
+__kernel void spin(__global volatile uint* flag) { while (*flag == 0); }
+"""
+ASSEMBLY = """s_load_b64 s[4:5], s[0:1], 0x0
+s_load_b32 s6, s[0:1], 0x8
+v_and_b32 v0, 0x3ff, v0
+s_waitcnt lgkmcnt(0)
+v_add_nc_u32 v1, s6, v0
+v_lshlrev_b32 v0, 2, v0
+global_store_b32 v0, v1, s[4:5]
+s_endpgm
+"""
+HIP = """#include <hip/hip_runtime.h>
+extern "C" __global__ void twice(float* data, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) data[i] *= 2;
+}
+"""
+
+
+class Cli(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = pathlib.Path(cls.folder.name)
+        for name, text in (("saxpy.cl", SAXPY), ("two.cl", TWO), ("args.s", ASSEMBLY), ("twice.hip", HIP)):
+            (cls.path / name).write_text(text)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def lockstep(self, *arguments, status=DONE, stdin="", says=()):
+        result = subprocess.run([LOCKSTEP, *arguments], input=stdin, capture_output=True, text=True, cwd=self.path,
+                                timeout=120)
+        everything = result.stdout + result.stderr
+        self.assertEqual(result.returncode, status, everything)
+        for text in [says] if isinstance(says, str) else says:
+            self.assertIn(text, everything)
+        return result
+
+    def saxpy(self, *arguments, **options):
+        return self.lockstep("run", "saxpy.cl", *arguments, **options)
+
+    GOOD = ("u32:64", "f32:2", "buf:f32[64]=iota", "buf:f32[64]=1")
+
+    def test_results_as_text_npy_and_raw(self):
+        out = self.saxpy("--grid", "64", "--block", "32", *self.GOOD, "--print", "y", "--out", "y=y.npy", "--out",
+                         "3=y.raw", says="2 work-groups, 2 waves")
+        self.assertTrue(out.stdout.startswith("y: f32[64]\n1 3 5 7"), out.stdout)
+        wanted = struct.pack("<64f", *(2 * i + 1 for i in range(64)))
+        self.assertEqual((self.path / "y.raw").read_bytes(), wanted)
+        npy = (self.path / "y.npy").read_bytes()
+        self.assertTrue(npy.startswith(b"\x93NUMPY\x01\x00"))
+        self.assertIn(b"'descr': '<f4'", npy)
+        self.assertTrue(npy.endswith(b"\n" + wanted))
+        self.assertEqual((len(npy) - len(wanted)) % 64, 0)
+        # What was written can be read, by name and in another order.
+        out = self.saxpy("--groups", "1", "--block", "64", "y=buf:y.raw", "x=buf:y.npy", "a=0", "n=64", "-p", "y", "-q")
+        self.assertTrue(out.stdout.startswith("y: f32[64]\n1 3 5 7"), out.stdout)
+        self.assertEqual(out.stderr, "")
+
+    def test_engines_and_waves_agree(self):
+        texts = set()
+        for engine in ("interpreter", "translator"):
+            for wave in ("32", "64"):
+                texts.add(self.saxpy("--grid", "64", "--engine", engine, "--wave", wave, *self.GOOD, "-p", "y").stdout)
+        self.assertEqual(len(texts), 1)
+
+    def test_picture(self):
+        self.lockstep("run", "two.cl", "-k", "ids", "--grid", "8,4", "--block", "4,4", "buf:u32[4x8]", "-o", "out=p.png")
+        png = (self.path / "p.png").read_bytes()
+        self.assertEqual(struct.unpack(">II", png[16:24]), (8, 4))
+        at = png.index(b"IDAT")
+        data = zlib.decompress(png[at + 4:at + 4 + struct.unpack(">I", png[at - 4:at])[0]])
+        self.assertEqual(len(data), 4 * (1 + 8 * 4))
+
+    def test_assembly_hip_and_code_object(self):
+        out = self.lockstep("run", "args.s", "--grid", "32", "out=buf:u32[32]", "u32:100", "-p", "out")
+        self.assertIn("100 101 102", out.stdout)
+        out = self.lockstep("run", "twice.hip", "--groups", "1", "--block", "8", "buf:f32[8]=iota", "n=i32:8", "-p", "data")
+        self.assertIn("0 2 4 6 8 10 12 14", out.stdout)
+        self.lockstep("run", "twice.hip", "--groups", "1", "buf:f32[8]", "8", status=BAD_INPUT, says="i32:8")
+
+    def test_missing_file(self):
+        self.lockstep("run", "absent.co", "--grid", "1", status=BAD_INPUT, says=["absent.co", "no such file"])
+        self.lockstep("run", "absent.cl", "--grid", "1", status=BAD_INPUT, says=["absent.cl", "no such file"])
+        self.lockstep("info", "absent.co", status=BAD_INPUT, says="no such file")
+        self.lockstep("run", ".", "--grid", "1", status=BAD_INPUT, says="directory")
+        self.saxpy("--grid", "64", "u32:64", "f32:2", "buf:absent.npy", "buf:f32[64]", status=BAD_INPUT,
+                   says=["'x'", "absent.npy", "no such file"])
+
+    def test_argument_count_and_types(self):
+        self.saxpy("--grid", "64", "u32:64", status=BAD_INPUT, says=["takes 4 arguments, 1 are given", "'a'"])
+        self.saxpy("--grid", "64", *self.GOOD, "u32:1", status=BAD_INPUT, says="one too many")
+        self.saxpy("--grid", "64", "f32:64", *self.GOOD[1:], status=BAD_INPUT, says=["'n'", "integer"])
+        self.saxpy("--grid", "64", "u32:64", "f64:2", *self.GOOD[2:], status=BAD_INPUT, says=["'a'", "4 bytes"])
+        self.saxpy("--grid", "64", "u32:64", "f32:2", "u32:1", "u32:1", status=BAD_INPUT, says="takes a buffer")
+        self.saxpy("--grid", "64", "buf:f32[4]", *self.GOOD[1:], status=BAD_INPUT, says="does not take a buffer")
+        self.saxpy("--grid", "64", "m=1", *self.GOOD, status=BAD_INPUT, says=["'m'", "n, a, x, y"])
+        self.saxpy("--grid", "64", "n=1", "n=2", *self.GOOD[1:], status=BAD_INPUT, says="given twice")
+        for bad, why in (("u32:x", "is not a number"), ("u32:-1", "does not fit"), ("u32:4294967296", "does not fit"),
+                         ("q7:1", "unknown kind"), ("u32:", "missing"), ("x", "is not a number")):
+            self.saxpy("--grid", "64", bad, *self.GOOD[1:], status=BAD_INPUT, says=["'n'", why])
+        for bad, why in (("buf:f32[0]", "none of it 0"), ("buf:f32[4", "not closed"), ("buf:f32[9999999999999]", "larger"),
+                         ("buf:f32[4]=z", "not a number"), ("buf:f32[4]z", "=VALUE"), ("5", "has no kind")):
+            self.saxpy("--grid", "64", *self.GOOD[:3], bad, status=BAD_INPUT, says=["'y'", why])
+
+    def test_shapes(self):
+        for option in ("--grid", "--groups"):
+            self.saxpy(option, "0", *self.GOOD, status=BAD_INPUT, says=[option + " 0", "at least 1"])
+            self.saxpy(option, "1,0", *self.GOOD, status=BAD_INPUT, says="at least 1")
+            self.saxpy(option, "a", *self.GOOD, status=BAD_INPUT, says="one to three numbers")
+            self.saxpy(option, "1,1,1,1", *self.GOOD, status=BAD_INPUT, says="more than three")
+        self.saxpy(*self.GOOD, status=BAD_INPUT, says="--grid")
+        self.saxpy("--grid", "1", "--groups", "1", *self.GOOD, status=BAD_INPUT, says="both")
+        self.saxpy("--grid", "64", "--block", "0", *self.GOOD, status=BAD_INPUT, says="at least 1")
+        self.saxpy("--grid", "64", "--block", "2048", *self.GOOD, status=BAD_INPUT, says="1024")
+        self.saxpy("--grid", "64", "--lds", "70000", *self.GOOD, status=BAD_INPUT, says="65536")
+
+    def test_kernel_choice(self):
+        self.lockstep("run", "two.cl", "--grid", "1", status=BAD_INPUT, says=["--kernel", "ids", "spin"])
+        self.lockstep("run", "two.cl", "-k", "nope", "--grid", "1", status=BAD_INPUT, says=["'nope'", "ids", "spin"])
+        self.lockstep("info", "two.cl", "-k", "nope", status=BAD_INPUT, says="'nope'")
+        self.lockstep("disasm", "two.cl", "-k", "nope", status=BAD_INPUT, says="'nope'")
+
+    def test_corrupted_objects(self):
+        good = self.code_object()
+        for name, data, why in (("cut.co", good[:len(good) // 2], "cut.co"), ("empty.co", b"", "is empty"),
+                                ("text.co", b"hello", "neither a code object"), ("head.co", good[:30], "cut off"),
+                                ("x86.co", good[:18] + b"\x3e\x00" + good[20:], ".hip_fatbin")):
+            (self.path / name).write_bytes(data)
+            for command in (["info"], ["disasm"], ["run", "--grid", "1"]):
+                self.lockstep(*command, name, status=BAD_INPUT, says=["error: ", name, why])
+
+    def code_object(self):
+        target = self.path / "object.co"
+        (self.path / "object.s").write_text(
+            '.amdgcn_target "amdgcn-amd-amdhsa--gfx1100"\n.text\n.p2align 8\n.type k,@function\nk: s_endpgm\n'
+            ".rodata\n.p2align 6\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr 1\n.amdhsa_next_free_sgpr 1\n.end_amdhsa_kernel\n")
+        subprocess.run(["clang-19", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "object.s", "-o", "object.co"],
+                       check=True, cwd=self.path)
+        return target.read_bytes()
+
+    def test_code_object_runs(self):
+        self.code_object()
+        self.lockstep("run", "object.co", "--grid", "32", says="1 waves")
+        self.lockstep("run", "object.co", "--grid", "32", "--device", "navi33", status=BAD_INPUT, says=["gfx1102", "gfx1100"])
+        self.lockstep("run", "object.co", "--grid", "32", "--wave", "64", status=BAD_INPUT, says="wave32")
+
+    def test_source_that_does_not_compile(self):
+        (self.path / "bad.cl").write_text("__kernel void f( {")
+        (self.path / "bad.s").write_text("v_nonsense v0\n")
+        self.lockstep("run", "bad.cl", "--grid", "1", status=BAD_INPUT, says="bad.cl:1")
+        self.lockstep("run", "bad.s", "--grid", "1", status=BAD_INPUT, says="bad.s:1")
+
+    def test_fault_report(self):
+        self.saxpy("--debug", "--grid", "1024", "--block", "256", "1024", "2", "buf:f32[1000]", "buf:f32[1024]",
+                   "--out", "y=never.npy", status=FAULTED,
+                   says=["memory violation in kernel 'saxpy'", "work-group (3, 0, 0), wave 7, lane 8", "PC 0x",
+                         "global_load_b32", "saxpy.cl:3", "'x'"])
+        self.assertFalse((self.path / "never.npy").exists())
+        self.lockstep("run", "two.cl", "-k", "spin", "--grid", "32", "--instruction-limit", "1000", "buf:u32[1]",
+                      status=FAULTED, says="instruction limit")
+
+    def test_outputs_are_checked_before_the_run(self):
+        self.saxpy("--grid", "64", *self.GOOD, "--out", "z=f.npy", status=BAD_INPUT, says=["'z'", "x, y"])
+        self.saxpy("--grid", "64", *self.GOOD, "--out", "y", status=BAD_INPUT, says="ARGUMENT=FILE")
+        self.saxpy("--grid", "64", *self.GOOD, "--print", "n", status=BAD_INPUT, says="'n'")
+        self.saxpy("--grid", "64", *self.GOOD, "--out", "y=absent/f.npy", status=BAD_INPUT, says="cannot be written")
+        self.saxpy("--grid", "64", *self.GOOD, "--out", "y=f.png", status=BAD_INPUT, says="is no picture")
+
+    def test_damaged_npy(self):
+        head = b"\x93NUMPY\x01\x00"
+        for text in (b"", b"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }",
+                     b"{'descr': '<f4', 'fortran_order': False, 'shape': (64,), }",
+                     b"{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", b"{'descr': [('a', '<f4')]}",
+                     b"{'descr': '<f4', 'fortran_order': True, 'shape': (1,), }", b"{'descr': '"):
+            (self.path / "bad.npy").write_bytes(head + struct.pack("<H", len(text)) + text)
+            self.saxpy("--grid", "64", *self.GOOD[:2], "buf:bad.npy", self.GOOD[3], status=BAD_INPUT, says="bad.npy")
+
+    def test_usage(self):
+        self.lockstep(status=BAD_INPUT)
+        self.lockstep("fly", status=BAD_INPUT)
+        self.lockstep("run", status=BAD_INPUT, says="INPUT")
+        self.saxpy("--grid", "1", "--wave", "48", status=BAD_INPUT, says="--wave")
+        self.saxpy("--grid", "1", "--engine", "steam", status=BAD_INPUT, says="--engine")
+        self.saxpy("--grid", "1", "--device", "voodoo2", status=BAD_INPUT, says=["voodoo2", "navi31"])
+        self.assertIn("lockstep run", self.lockstep("--help").stdout)
+        for command in ("run", "info", "disasm", "devices"):
+            self.assertIn("Examples:", self.lockstep(command, "--help").stdout)
+        self.lockstep("--version", says="lockstep ")
+
+    def test_info_and_devices(self):
+        self.lockstep("info", "saxpy.cl", says=["kernel saxpy", "VGPRs", "LDS", "scratch", "occupancy", "float*", "factor"[:1]])
+        self.lockstep("info", "saxpy.cl", "--wave", "64", says="64 lanes")
+        self.lockstep("devices", says=["navi31", "gfx1100", "Radeon RX 7900 XTX"])
+
+    def test_disasm(self):
+        out = self.lockstep("disasm", "saxpy.cl", says=["saxpy:", "s_endpgm", "saxpy.cl:3", "y[i] = a * x[i] + y[i]"])
+        self.assertNotIn("invalid", out.stdout)
+        self.assertNotIn("saxpy.cl:3", self.lockstep("disasm", "saxpy.cl", "--no-source").stdout)
+        self.lockstep("disasm", status=BAD_INPUT, says="FILE")
+
+    def test_hex(self):
+        lines = "0x01,0x05,0x0a,0x06\n# comment\n\n0x00,0x00\n0xff,0xff,0xff,0xff\n0x01 0x05 0x0a 0x06 # two\n01050a06\n"
+        out = self.lockstep("disasm", "--hex", stdin=lines, status=BAD_INPUT, says="line 7")
+        self.assertEqual(out.stdout.splitlines(), ["v_add_f32_e32 v5, v1, v2", "invalid", "invalid",
+                                                   "v_add_f32_e32 v5, v1, v2", "invalid"])
+        self.assertEqual(self.lockstep("disasm", "--hex", stdin="0x6a,0x00,0x00,0x7d\n", says="").stdout.count("\n"), 1)
+        wave32 = self.lockstep("disasm", "--hex", stdin="0x01,0x05,0x22,0x7c\n").stdout
+        wave64 = self.lockstep("disasm", "--hex", "--wave", "64", stdin="0x01,0x05,0x22,0x7c\n").stdout
+        self.assertIn("vcc_lo", wave32)
+        self.assertIn("vcc,", wave64)
+        self.assertEqual(self.lockstep("disasm", "--hex", stdin="").stdout, "")
+
+    def test_interrupt(self):
+        run = [LOCKSTEP, "run", "two.cl", "-k", "spin", "--grid", "64", "--block", "32", "buf:u32[1]", "-o", "0=never.raw"]
+        process = subprocess.Popen(run, cwd=self.path, stderr=subprocess.PIPE, text=True)
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        _, text = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, INTERRUPTED, text)
+        self.assertIn("interrupted: 0 of 2 work-groups", text)
+        self.assertFalse((self.path / "never.raw").exists())
+
+    def test_progress_line_on_a_terminal(self):
+        main, terminal = pty.openpty()
+        run = [LOCKSTEP, "run", "two.cl", "-k", "spin", "--grid", "64", "--block", "32", "buf:u32[1]"]
+        process = subprocess.Popen(run, cwd=self.path, stderr=terminal)
+        time.sleep(4)
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+        text = os.read(main, 1 << 16).decode()
+        os.close(terminal)
+        os.close(main)
+        self.assertIn("work-groups", text)
+        self.assertIn("instructions/s", text)
+        self.assertIn("\r", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
