@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 BUILD := build/release
 
-.PHONY: demo test bench format configure build packages clean
+.PHONY: demo test bench docs format configure build packages clean
 
 packages:
 	@tools/install_packages.sh
@@ -26,6 +26,11 @@ test: build
 
 bench: build
 	@tools/bench.sh
+
+# The generated page docs/isa.md.
+docs: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target lockstep_cli
+	@tools/make_isa_page.sh $(BUILD)/cli/lockstep
 
 format:
 	@git ls-files '*.h' '*.cpp' '*.inc' | xargs clang-format-19 -i

@@ -423,6 +423,46 @@ lockstep_code_object_disassemble(const lockstep_code_object* object, const char*
 LOCKSTEP_API uint32_t lockstep_disassemble(const void* bytes, uint64_t size, uint32_t wave_size, char* text,
                                            uint64_t capacity);
 
+/* ---------------------------------------------------------------------------------------------------------
+ * instruction set */
+
+typedef enum lockstep_fidelity {
+  LOCKSTEP_FIDELITY_EXACT = 0,      /* captured from a card, or to the letter of AMD's guide */
+  LOCKSTEP_FIDELITY_BOUNDED = 1,    /* within `ulp` units in the last place */
+  LOCKSTEP_FIDELITY_OPEN = 2,       /* guide and captures are silent: `note` says what was chosen */
+  LOCKSTEP_FIDELITY_UNSUPPORTED = 3 /* faults when executed: `note` says why */
+} lockstep_fidelity;
+
+/* One instruction in one encoding. The strings live for ever. */
+typedef struct lockstep_isa_row_info {
+  uint32_t struct_size;
+  const char* encoding; /* "VOP3" */
+  uint32_t number;      /* value of the OP field */
+  const char* mnemonic; /* without _e32, _e64, _dpp */
+  int implemented;      /* 0: executing it faults */
+  lockstep_fidelity fidelity;
+  int corner_cases_only; /* not 0: only the operands or states that `note` names are in doubt */
+  double ulp;
+  const char* note; /* "" if exact */
+  int executed;     /* by the interpreter, in this process, so far */
+} lockstep_isa_row_info;
+
+/* All rows, grouped by encoding, in opcode order. A program that sets the environment variable
+ * LOCKSTEP_COVERAGE=FILE appends the rows that it executed to that file when it ends. */
+LOCKSTEP_API uint32_t lockstep_isa_row_count(void);
+LOCKSTEP_API lockstep_status lockstep_isa_row(uint32_t index, lockstep_isa_row_info* out);
+
+/* Modifiers and forms that leave something open, whatever the instruction. */
+typedef struct lockstep_isa_form_info {
+  uint32_t struct_size;
+  const char* name; /* "DPP with FETCH_INACTIVE" */
+  lockstep_fidelity fidelity;
+  int corner_cases_only;
+  const char* note;
+} lockstep_isa_form_info;
+LOCKSTEP_API uint32_t lockstep_isa_form_count(void);
+LOCKSTEP_API lockstep_status lockstep_isa_form(uint32_t index, lockstep_isa_form_info* out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -306,4 +306,22 @@ class Device {
   std::unique_ptr<lockstep_device, Destroy> handle_;
 };
 
+// Every instruction in every encoding, with what is known of its results.
+inline std::vector<lockstep_isa_row_info> isa_rows() {
+  std::vector<lockstep_isa_row_info> out(lockstep_isa_row_count());
+  for (uint32_t i = 0; i < out.size(); ++i) {
+    out[i].struct_size = sizeof out[i];
+    check(lockstep_isa_row(i, &out[i]));
+  }
+  return out;
+}
+inline std::vector<lockstep_isa_form_info> isa_forms() {
+  std::vector<lockstep_isa_form_info> out(lockstep_isa_form_count());
+  for (uint32_t i = 0; i < out.size(); ++i) {
+    out[i].struct_size = sizeof out[i];
+    check(lockstep_isa_form(i, &out[i]));
+  }
+  return out;
+}
+
 }  // namespace lockstep

@@ -49,4 +49,15 @@ int disasm(const DisasmOptions& options);
 
 int list_devices();
 
+struct IsaOptions {
+  std::vector<std::string> mnemonics, encodings, fidelities;
+  std::string coverage;
+  bool json = false;
+  bool markdown = false;
+  bool missing = false;
+  bool untested = false;
+};
+
+int isa(const IsaOptions& options);
+
 }  // namespace lockstep::cli

@@ -136,6 +136,34 @@ void add_devices(CLI::App& app, int& exit_code) {
   sub->callback([&exit_code] { exit_code = list_devices(); });
 }
 
+void add_isa(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<IsaOptions>();
+  CLI::App* sub =
+      app.add_subcommand("isa", "List the instructions: implemented or not, how exact, tested by what");
+  sub->footer(
+      "Examples:\n"
+      "  lockstep isa rcp                        instructions with 'rcp' in their name\n"
+      "  lockstep isa --encoding vop1,vop3 --fidelity open,bounded\n"
+      "  lockstep isa --coverage build/release/coverage --json\n"
+      "  lockstep isa --missing                  prints nothing if no instruction is missing");
+  sub->add_option("MNEMONIC", o->mnemonics, "only instructions with this in their name");
+  sub->add_option("-e,--encoding", o->encodings, "only these encodings, such as vop3,ds")->delimiter(',');
+  sub->add_option("-f,--fidelity", o->fidelities, "only these classes")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"exact", "bounded", "open", "unsupported"}));
+  sub->add_option("--coverage", o->coverage,
+                  "file that a program with LOCKSTEP_COVERAGE=FILE wrote, or a folder of them: shows who "
+                  "executed a row");
+  CLI::Option_group* form = sub->add_option_group("form");
+  form->add_flag("--json", o->json, "as JSON");
+  form->add_flag("--markdown", o->markdown, "as the page docs/isa.md");
+  form->add_flag("--missing", o->missing,
+                 "only rows that are neither implemented nor unsupported with a reason");
+  form->add_flag("--untested", o->untested, "only implemented rows that --coverage does not show");
+  form->require_option(0, 1);
+  sub->callback([o, &exit_code] { exit_code = isa(*o); });
+}
+
 }  // namespace
 }  // namespace lockstep::cli
 
@@ -149,7 +177,8 @@ int main(int argc, char** argv) {
       "y=result.npy\n"
       "  lockstep info program.hsaco\n"
       "  lockstep disasm kernel.s\n"
-      "  lockstep devices\n\n"
+      "  lockstep devices\n"
+      "  lockstep isa --fidelity open\n\n"
       "Exit codes: 0 done, 1 the kernel faulted, 2 bad usage or input, 130 interrupted.",
       "lockstep");
   app.set_version_flag("--version", std::string("lockstep ") + lockstep_version());
@@ -159,6 +188,7 @@ int main(int argc, char** argv) {
   add_info(app, exit_code);
   add_disasm(app, exit_code);
   add_devices(app, exit_code);
+  add_isa(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -20,6 +20,10 @@ function(lockstep_library name)
   target_link_libraries(lockstep_${target} ${scope} ${arg_LIBRARIES})
 endfunction()
 
+# Where tests leave the rows of isa/ that they executed (engine/coverage.h), a file each.
+set(LOCKSTEP_COVERAGE_FOLDER ${PROJECT_BINARY_DIR}/coverage)
+file(MAKE_DIRECTORY ${LOCKSTEP_COVERAGE_FOLDER})
+
 # lockstep_test(isa SOURCES a_test.cpp [DEPENDS isa] [LIBRARIES ...] [TIMEOUT seconds]): one GoogleTest executable, one ctest entry.
 function(lockstep_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
@@ -34,7 +38,11 @@ function(lockstep_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  set(coverage ${LOCKSTEP_COVERAGE_FOLDER}/${target}.txt)
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT LOCKSTEP_COVERAGE=${coverage})
+  # What an older build of the test executed proves nothing.
+  add_custom_command(TARGET test_${target} POST_BUILD COMMAND ${CMAKE_COMMAND} -E rm -f ${coverage})
+  set_property(GLOBAL APPEND PROPERTY LOCKSTEP_TESTS ${name})
 endfunction()
 
 # LLVM's libraries are C++ headers of another project: system headers, so that our warnings stay ours.

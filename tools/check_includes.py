@@ -28,7 +28,8 @@ def declared_dependencies():
             result[name] = set(found.group(1).split()) if found else set()
         folder = str(listing.parent.relative_to(ROOT))
         if folder not in result and "add_library(" in text or "add_executable(" in text:
-            result.setdefault(folder, set()).update(re.findall(r"\blockstep_(\w+)", text))
+            linked = re.findall(r"\blockstep_(\w+)", text)
+            result.setdefault(folder, set()).update(linked, [name.replace("_", "/") for name in linked])
     return result
 
 

@@ -53,6 +53,12 @@ const HandlerTable& handlers(HostTarget target) {
   return table;
 }
 
+bool has_handler(const isa::Row& row) {
+  const HandlerTable& table = handlers(best_host_target());
+  const auto index = static_cast<size_t>(row.base);
+  return table.valu[index].any || table.other[index];
+}
+
 Interpreter::Interpreter(std::vector<CodeRange> code, unsigned wave_size,
                          std::shared_ptr<const RangeSet> memory, HostTarget target, unsigned vgpr_count)
     : memory_(std::move(memory)),

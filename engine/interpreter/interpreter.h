@@ -16,6 +16,8 @@ enum class HostTarget { x86_64_v3, x86_64_v4 };
 HostTarget best_host_target();
 
 const HandlerTable& handlers(HostTarget target);
+// Whether the interpreter executes the instruction; if not, semantics::find_unsupported() says why.
+bool has_handler(const isa::Row& row);
 
 // The code of a kernel, ready to run: one program for the default float mode and one for all others.
 class Interpreter final : public Engine {

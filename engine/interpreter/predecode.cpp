@@ -151,7 +151,8 @@ Operation Predecoder::blank(const isa::Instruction& instruction) const {
   return op;
 }
 
-Operation Predecoder::refuse(const isa::Instruction& instruction, FaultKind kind, const char* reason) const {
+Operation Predecoder::refuse(const isa::Instruction& instruction, FaultKind kind, const char* reason) {
+  refused_ = true;
   Operation op = blank(instruction);
   op.run = &refused;
   op.detail = static_cast<uint16_t>(kind);

@@ -15,7 +15,9 @@ class Predecoder {
   // instruction, the others follow it.
   std::vector<Operation> predecode(isa::Instruction& instruction);
   // An operation that faults with this reason (a string literal).
-  Operation refuse(const isa::Instruction& instruction, FaultKind kind, const char* reason) const;
+  Operation refuse(const isa::Instruction& instruction, FaultKind kind, const char* reason);
+  // Whether what came out last is such an operation.
+  bool is_refused() const { return refused_; }
 
  private:
   // An operation that does nothing.
@@ -46,7 +48,8 @@ class Predecoder {
   uint64_t pc_;
   uint64_t code_end_;
   unsigned register_bytes_;
-  bool uses_literal_ = false;      // the operation made last reads Wave::scalar[kScalarLiteral]
+  bool uses_literal_ = false;  // the operation made last reads Wave::scalar[kScalarLiteral]
+  bool refused_ = false;
   bool reads_conditions_ = false;  // VCCZ or EXECZ as operands
   unsigned engine_registers_ = 0;  // taken for sources out of range
 };

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "engine/coverage.h"
 #include "engine/interpreter/common.h"
 #include "engine/interpreter/predecode.h"
 
@@ -93,7 +94,8 @@ const Operation* Program::at(uint64_t pc) {
   return &page->slots[(pc - page->slots[0].pc) / 4];
 }
 
-unsigned Program::skip_without_effect(Operation** after, const Operation* page_end, uint64_t code_end) const {
+unsigned Program::skip_without_effect(Operation** after, const Operation* page_end, uint64_t code_end,
+                                      bool reached) const {
   constexpr unsigned kMost = 100;  // Operation::cost is a byte
   for (unsigned count = 0; count < kMost; ++count) {
     if (*after >= page_end || (*after)->pc >= code_end) return count;
@@ -104,6 +106,7 @@ unsigned Program::skip_without_effect(Operation** after, const Operation* page_e
             isa::DecodeError::none ||
         table_.other[static_cast<size_t>(instruction.row->opcode)] != table_.no_effect)
       return count;
+    if (reached) record_executed(*instruction.row);
     *after += instruction.size / 4;
   }
   return kMost;
@@ -125,6 +128,13 @@ void Program::decode(Operation* slot) {
   if (page->chain_used + operations.size() > kChainSlots + 1)
     operations = {predecoder.refuse(instruction, FaultKind::unsupported,
                                     "too many split instructions in one kilobyte of code")};
+  if (!predecoder.is_refused()) {
+    record_executed(*instruction.row);
+    if (instruction.row_y) record_executed(*instruction.row_y);
+  }
+  // What stands behind a branch or the end may never be reached.
+  const bool goes_on =
+      !predecoder.is_refused() && !(instruction.row->flags & (isa::kBranch | isa::kEndsWave));
   Operation first = operations[0];
   std::vector<Operation*> placed{slot};
   for (size_t i = 1; i < operations.size(); ++i) {
@@ -133,7 +143,7 @@ void Program::decode(Operation* slot) {
     placed.push_back(place);
   }
   Operation* after = slot + instruction.size / 4;
-  const unsigned skipped = skip_without_effect(&after, page->slots + kPageDwords, code_end);
+  const unsigned skipped = skip_without_effect(&after, page->slots + kPageDwords, code_end, goes_on);
   for (size_t i = 0; i < placed.size(); ++i) {
     Operation* following = i + 1 < placed.size() ? placed[i + 1] : after;
     const int32_t next = static_cast<int32_t>(following - placed[i]);

@@ -48,8 +48,9 @@ class Program {
 
   Page* page_for(uint64_t pc);
   // Moves `after` past instructions without effect, which then count as part of the one before them; says how
-  // many.
-  unsigned skip_without_effect(Operation** after, const Operation* page_end, uint64_t code_end) const;
+  // many. `reached`: they are executed whenever that one is.
+  unsigned skip_without_effect(Operation** after, const Operation* page_end, uint64_t code_end,
+                               bool reached) const;
 
   std::vector<CodeRange> code_;
   unsigned wave_size_, vgpr_count_;
