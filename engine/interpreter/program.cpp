@@ -150,11 +150,12 @@ void Program::decode(Operation* slot) {
     (i == 0 ? first : *placed[i]).next = next;
     (i == 0 ? first : *placed[i]).cost = static_cast<uint8_t>(i == 0 ? 1 + skipped : 0);
   }
-  // Publish the handler last: other threads read it first.
-  constexpr size_t kHandler = sizeof slot->run;
-  static_assert(offsetof(Operation, run) == 0);
-  std::memcpy(reinterpret_cast<std::byte*>(slot) + kHandler,
-              reinterpret_cast<const std::byte*>(&first) + kHandler, sizeof first - kHandler);
+  // Publish the handler last: other threads read it first. The PC stands since the page was made, and they
+  // may be reading it now.
+  constexpr size_t kBehindPc = offsetof(Operation, pc) + sizeof first.pc;
+  slot->instruction = first.instruction;
+  std::memcpy(reinterpret_cast<std::byte*>(slot) + kBehindPc,
+              reinterpret_cast<const std::byte*>(&first) + kBehindPc, sizeof first - kBehindPc);
   __atomic_store_n(&slot->run, first.run, __ATOMIC_RELEASE);
 }
 
