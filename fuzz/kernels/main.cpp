@@ -1,0 +1,185 @@
+// lockstep-kernel-fuzz: random kernels, compiled by clang for gfx1100 and for the host, must give the same bits.
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "fuzz/kernels/emit.h"
+#include "fuzz/kernels/generate.h"
+#include "fuzz/kernels/report.h"
+#include "fuzz/kernels/run.h"
+#include "fuzz/kernels/shrink.h"
+
+namespace {
+
+using namespace lockstep::kernel_fuzz;
+using Clock = std::chrono::steady_clock;
+
+// So many kernels share one run of the compiler, whose start costs as much as several of them.
+constexpr unsigned kBatch = 20;
+
+struct Options {
+  uint64_t seed = 1;
+  uint64_t count = 100;
+  unsigned jobs = 0;
+  double seconds = 0;
+  double shrink_seconds = 120;
+  std::string wave = "all", level = "all", engine = "interpreter";
+  bool one_variant = false, go_on = false, print = false, quiet = false;
+};
+
+std::vector<Variant> variants(const Options& options) {
+  std::vector<Variant> result;
+  for (unsigned level = 0; level < 4; ++level)
+    for (const unsigned wave_size : {32u, 64u})
+      if ((options.level == "all" || options.level == std::to_string(level)) &&
+          (options.wave == "all" || options.wave == std::to_string(wave_size)))
+        result.push_back({level, wave_size});
+  return result;
+}
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+class Campaign {
+ public:
+  explicit Campaign(const Options& options)
+      : options_(options),
+        variants_(variants(options)),
+        engine_(options.engine == "translator" ? LOCKSTEP_ENGINE_TRANSLATOR : LOCKSTEP_ENGINE_INTERPRETER) {}
+
+  int run() {
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < options_.jobs; ++i) threads.emplace_back([this] { work(); });
+    for (std::thread& thread : threads) thread.join();
+    progress(true);
+    if (!error_.empty()) {
+      fprintf(stderr, "lockstep-kernel-fuzz: %s\n", error_.c_str());
+      return 2;
+    }
+    if (failures_.empty()) return 0;
+    for (const auto& [seed, outcome] : failures_)
+      printf("seed %llu, %s: %s\n", static_cast<unsigned long long>(seed), outcome.variant.name().c_str(),
+             describe(outcome).c_str());
+    explain(failures_.begin()->first, failures_.begin()->second);
+    return 1;
+  }
+
+ private:
+  void work() {
+    try {
+      Runner runner(engine_);
+      while (!stop_) {
+        const uint64_t first = next_.fetch_add(kBatch);
+        if (first >= options_.count || (options_.seconds > 0 && since(start_) > options_.seconds)) return;
+        batch(runner, first, std::min<uint64_t>(options_.count, first + kBatch));
+      }
+    } catch (const std::exception& error) {
+      const std::lock_guard lock(mutex_);
+      error_ = error.what();
+      stop_ = true;
+    }
+  }
+
+  void batch(Runner& runner, uint64_t first, uint64_t last) {
+    std::vector<Kernel> kernels;
+    for (uint64_t i = first; i < last; ++i) kernels.push_back(generate(options_.seed + i));
+    std::vector<const Kernel*> pointers;
+    for (const Kernel& kernel : kernels) pointers.push_back(&kernel);
+    // With one variant for each batch the same kernel gets the same one in every run.
+    std::vector<Variant> chosen = variants_;
+    if (options_.one_variant) chosen = {variants_[first / kBatch % variants_.size()]};
+    const std::vector<Outcome> outcomes = runner.run(pointers, chosen);
+    const std::lock_guard lock(mutex_);
+    done_ += last - first;
+    runs_ += (last - first) * chosen.size();
+    for (size_t i = 0; i < outcomes.size(); ++i) {
+      if (outcomes[i].kind == Outcome::Kind::same) continue;
+      failures_[kernels[i].seed] = outcomes[i];
+      if (!options_.go_on) stop_ = true;
+    }
+    progress(false);
+  }
+
+  void progress(bool last) {
+    if (options_.quiet && !last) return;
+    const double seconds = since(start_);
+    fprintf(stderr, "%s%llu of %llu kernels, %llu runs, %zu failures, %.1f s, %.1f kernels/s%s", last ? "\r" : "\r",
+            static_cast<unsigned long long>(done_), static_cast<unsigned long long>(options_.count),
+            static_cast<unsigned long long>(runs_), failures_.size(), seconds, double(done_) / seconds,
+            last ? "\n" : "");
+    fflush(stderr);
+  }
+
+  // Which variants are wrong, a small kernel that shows it, and all there is to see of it.
+  void explain(uint64_t seed, const Outcome& outcome) {
+    Runner runner(engine_);
+    const Kernel whole = generate(seed);
+    const Kernel* const one[] = {&whole};
+    printf("\nseed %llu in each variant:\n", static_cast<unsigned long long>(seed));
+    for (const Variant variant : variants(Options{})) {
+      const Variant only[] = {variant};
+      printf("  %-11s %s\n", variant.name().c_str(), describe(runner.run(one, only)[0]).c_str());
+    }
+    fflush(stdout);
+    const Variant only[] = {outcome.variant};
+    const Judge judge = [&](const std::vector<const Kernel*>& kernels) {
+      std::vector<bool> shows;
+      for (const Outcome& now : runner.run(kernels, only)) shows.push_back(now.kind == outcome.kind);
+      return shows;
+    };
+    fprintf(stderr, "shrinking seed %llu ...\n", static_cast<unsigned long long>(seed));
+    const Kernel small = shrink(whole, judge, options_.shrink_seconds);
+    printf("\nshrunk from %u to %u statements and expressions\n", size(whole), size(small));
+    printf("%s", report(small, runner.details(small, outcome.variant)).c_str());
+    printf("\nagain: lockstep-kernel-fuzz --seed %llu --count 1 --level %u --wave %u --engine %s\n",
+           static_cast<unsigned long long>(seed), outcome.variant.level, outcome.variant.wave_size,
+           options_.engine.c_str());
+  }
+
+  const Options options_;
+  const std::vector<Variant> variants_;
+  const lockstep_engine engine_;
+  const Clock::time_point start_ = Clock::now();
+  std::atomic<uint64_t> next_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::mutex mutex_;
+  uint64_t done_ = 0, runs_ = 0;
+  std::map<uint64_t, Outcome> failures_;
+  std::string error_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  options.jobs = std::max(1u, std::thread::hardware_concurrency());
+  CLI::App app("Compiles random kernels for gfx1100 and for the host, runs both and compares all that they write.");
+  app.add_option("--seed", options.seed, "seed of the first kernel; the next one's is one more")->capture_default_str();
+  app.add_option("--count", options.count, "kernels")->capture_default_str();
+  app.add_option("--jobs", options.jobs, "threads, each with compilers of its own")->check(CLI::Range(1, 256))->capture_default_str();
+  app.add_option("--time", options.seconds, "begin nothing new after so many seconds");
+  app.add_option("--wave", options.wave, "wave size")->check(CLI::IsMember({"32", "64", "all"}))->capture_default_str();
+  app.add_option("--level", options.level, "optimisation level")->check(CLI::IsMember({"0", "1", "2", "3", "all"}))->capture_default_str();
+  app.add_option("--engine", options.engine, "engine")->check(CLI::IsMember({"interpreter", "translator"}))->capture_default_str();
+  app.add_option("--shrink-time", options.shrink_seconds, "seconds for making a failing kernel small")->capture_default_str();
+  app.add_flag("--one-variant", options.one_variant, "each kernel in one of the variants, in turn, instead of all");
+  app.add_flag("--keep-going", options.go_on, "list all failing seeds; the first one is shrunk");
+  app.add_flag("--print", options.print, "print the source of the first kernel and do nothing else");
+  app.add_flag("--quiet", options.quiet, "no progress line");
+  CLI11_PARSE(app, argc, argv);
+  if (options.print) {
+    const Kernel kernel = generate(options.seed);
+    const Kernel* const one[] = {&kernel};
+    printf("%s\n%s", emit(one, Target::device).c_str(), emit(one, Target::host).c_str());
+    return 0;
+  }
+  try {
+    return Campaign(options).run();
+  } catch (const std::exception& error) {
+    fprintf(stderr, "lockstep-kernel-fuzz: %s\n", error.what());
+    return 2;
+  }
+}
