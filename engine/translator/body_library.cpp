@@ -1,46 +1,119 @@
 #include "engine/translator/body_library.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
-#include <llvm/Linker/Linker.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
-#include <set>
 #include <stdexcept>
-#include <string>
+#include <vector>
 
 // Embedded by bitcode.S.
 extern "C" const char lockstep_translator_bodies_begin[], lockstep_translator_bodies_end[];
 
 namespace lockstep::translator {
+namespace {
 
-void import_bodies(llvm::Module& module) {
-  const llvm::StringRef bitcode(
-      lockstep_translator_bodies_begin,
-      static_cast<size_t>(lockstep_translator_bodies_end - lockstep_translator_bodies_begin));
-  // Lazy: only functions that are linked are read.
-  auto bodies = llvm::getOwningLazyBitcodeModule(llvm::MemoryBuffer::getMemBuffer(bitcode, "bodies", false),
-                                                 module.getContext(), true);
-  if (!bodies)
-    throw std::runtime_error("the embedded bodies are damaged: " + llvm::toString(bodies.takeError()));
-  (*bodies)->setDataLayout(module.getDataLayout());
-  (*bodies)->setTargetTriple(module.getTargetTriple());
-  std::set<std::string> own;
-  for (const llvm::Function& function : module)
-    if (!function.isDeclaration()) own.insert(function.getName().str());
-  if (llvm::Linker::linkModules(module, std::move(*bodies), llvm::Linker::Flags::LinkOnlyNeeded))
-    throw std::runtime_error("the embedded bodies do not link");
+struct Library {
+  std::mutex mutex;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> bodies;
+
+  Library() {
+    const llvm::StringRef bitcode(
+        lockstep_translator_bodies_begin,
+        static_cast<size_t>(lockstep_translator_bodies_end - lockstep_translator_bodies_begin));
+    auto module = llvm::getOwningLazyBitcodeModule(llvm::MemoryBuffer::getMemBuffer(bitcode, "bodies", false),
+                                                   context, true);
+    if (!module)
+      throw std::runtime_error("the embedded bodies are damaged: " + llvm::toString(module.takeError()));
+    bodies = std::move(*module);
+  }
+};
+
+// Never destroyed: threads may still translate when the process ends.
+Library& library() {
+  static Library& instance = *new Library;
+  return instance;
+}
+
+// Reads the body; what clang knew of aliases between its pointers is of no use once they are gone.
+void materialise(llvm::Function& body) {
+  if (!body.isMaterializable()) return;
+  if (llvm::Error error = body.materialize())
+    throw std::runtime_error("an embedded body is damaged: " + llvm::toString(std::move(error)));
+  for (const char* attribute : {"target-cpu", "target-features", "tune-cpu", "min-legal-vector-width",
+                                "prefer-vector-width", "stack-protector-buffer-size"})
+    body.removeFnAttr(attribute);
+  for (llvm::BasicBlock& block : body)
+    for (llvm::Instruction& instruction : block)
+      instruction.dropUnknownNonDebugMetadata({llvm::LLVMContext::MD_prof, llvm::LLVMContext::MD_range});
+}
+
+// Makes in the target module what a copied body refers to.
+class Referenced final : public llvm::ValueMaterializer {
+ public:
+  Referenced(llvm::Module& module, std::vector<llvm::Function*>& pending)
+      : module_(module), pending_(pending) {}
+
+  llvm::Value* materialize(llvm::Value* value) override {
+    if (auto* function = llvm::dyn_cast<llvm::Function>(value)) {
+      llvm::Function* copy = module_.getFunction(function->getName());
+      if (!copy) {
+        copy = llvm::Function::Create(function->getFunctionType(), llvm::GlobalValue::ExternalLinkage,
+                                      function->getName(), module_);
+        copy->copyAttributesFrom(function);
+      }
+      if (!function->isDeclaration() && copy->isDeclaration()) pending_.push_back(copy);
+      return copy;
+    }
+    if (auto* table = llvm::dyn_cast<llvm::GlobalVariable>(value)) {
+      llvm::GlobalVariable* copy = module_.getNamedGlobal(table->getName());
+      if (!copy)
+        copy = new llvm::GlobalVariable(module_, table->getValueType(), table->isConstant(),
+                                        llvm::GlobalValue::InternalLinkage, table->getInitializer(),
+                                        table->getName());
+      copy->setAlignment(table->getAlign());
+      return copy;
+    }
+    return nullptr;
+  }
+
+ private:
+  llvm::Module& module_;
+  std::vector<llvm::Function*>& pending_;
+};
+
+}  // namespace
+
+BodySession::BodySession() : lock_(library().mutex) {}
+
+llvm::LLVMContext& BodySession::context() {
+  return library().context;
+}
+
+void BodySession::import(llvm::Module& module) {
+  llvm::Module& bodies = *library().bodies;
+  std::vector<llvm::Function*> pending;
   for (llvm::Function& function : module) {
-    if (function.isDeclaration() || own.contains(function.getName().str())) continue;
-    const bool is_body = function.getName().starts_with("lockstep_");
+    const llvm::Function* body = bodies.getFunction(function.getName());
+    if (function.isDeclaration() && body && !body->isDeclaration()) pending.push_back(&function);
+  }
+  Referenced referenced(module, pending);
+  while (!pending.empty()) {
+    llvm::Function& function = *pending.back();
+    pending.pop_back();
+    if (!function.isDeclaration()) continue;
+    llvm::Function& body = *bodies.getFunction(function.getName());
+    materialise(body);
+    llvm::ValueToValueMapTy values;
+    for (unsigned i = 0; i < body.arg_size(); ++i) values[body.getArg(i)] = function.getArg(i);
+    llvm::SmallVector<llvm::ReturnInst*, 4> returns;
+    llvm::CloneFunctionInto(&function, &body, values, llvm::CloneFunctionChangeType::DifferentModule, returns,
+                            "", nullptr, nullptr, &referenced);
     function.setLinkage(llvm::GlobalValue::InternalLinkage);
-    function.setVisibility(llvm::GlobalValue::DefaultVisibility);
-    function.setComdat(nullptr);
-    for (const char* attribute : {"target-cpu", "target-features", "tune-cpu", "min-legal-vector-width",
-                                  "prefer-vector-width", "stack-protector-buffer-size"})
-      function.removeFnAttr(attribute);
     // What clang left out of line inside bodies stays so.
-    if (is_body) function.addFnAttr(llvm::Attribute::AlwaysInline);
+    if (function.getName().starts_with("lockstep_")) function.addFnAttr(llvm::Attribute::AlwaysInline);
   }
 }
 

@@ -52,7 +52,7 @@ std::unique_ptr<llvm::TargetMachine> make_target(const std::string& processor) {
 
 }  // namespace
 
-void finish(llvm::Module& module, const std::string& processor, Object& object) {
+void finish(BodySession& session, llvm::Module& module, const std::string& processor, Object& object) {
   Stopwatch watch;
   const auto machine = make_target(processor);
   module.setTargetTriple(machine->getTargetTriple().str());
@@ -60,7 +60,7 @@ void finish(llvm::Module& module, const std::string& processor, Object& object) 
   std::vector<llvm::Function*> own;
   for (llvm::Function& function : module)
     if (!function.isDeclaration()) own.push_back(&function);
-  import_bodies(module);
+  session.import(module);
   object.stages.import += watch.lap();
 
   for (llvm::Function* function : own) {
@@ -106,8 +106,8 @@ void finish(llvm::Module& module, const std::string& processor, Object& object) 
 Object generate(const Routine& routine, const std::string& processor) {
   Object object;
   Stopwatch watch;
-  llvm::LLVMContext context;
-  llvm::Module module("routine", context);
+  BodySession session;
+  llvm::Module module("routine", session.context());
   const Facts facts = analyse(routine);
   Emitter emitter(module, routine, facts);
   llvm::Function* function = emitter.emit(kFunctionName);
@@ -121,7 +121,7 @@ Object generate(const Routine& routine, const std::string& processor) {
 #endif
   object.memory_slots = emitter.memory_slots();
   object.stages.emit = watch.lap();
-  finish(module, processor, object);
+  finish(session, module, processor, object);
   return object;
 }
 

@@ -13,6 +13,8 @@ class Module;
 
 namespace lockstep::translator {
 
+class BodySession;
+
 struct Stages {
   double emit = 0, import = 0, optimise = 0, generate = 0, link = 0;  // seconds
   double total() const { return emit + import + optimise + generate + link; }
@@ -32,6 +34,6 @@ inline constexpr const char* kFunctionName = "lockstep_routine";
 Object generate(const Routine& routine, const std::string& processor = {});
 
 // Inlines the bodies that the module declares and generates code; for tests of single bodies too.
-void finish(llvm::Module& module, const std::string& processor, Object& object);
+void finish(BodySession& session, llvm::Module& module, const std::string& processor, Object& object);
 
 }  // namespace lockstep::translator

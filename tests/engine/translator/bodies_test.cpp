@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/translator/body_abi.h"
+#include "engine/translator/body_library.h"
 #include "engine/translator/code_generator.h"
 #include "engine/translator/jit.h"
 
@@ -22,25 +23,24 @@ namespace lockstep::translator {
   extern "C" void lockstep_scalar_##mnemonic(const uint64_t*, ScalarResult*);
 #include "isa/opcodes.inc"
 #undef LOCKSTEP_OPCODE
-#define LOCKSTEP_OUTPUT(name) \
-  extern "C" void lockstep_output_##name(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
-LOCKSTEP_OUTPUT(f16)
-LOCKSTEP_OUTPUT(f32) LOCKSTEP_OUTPUT(f64) LOCKSTEP_OUTPUT(pk_f16)
-#undef LOCKSTEP_OUTPUT
+extern "C" void lockstep_output_f16(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
+extern "C" void lockstep_output_f32(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
+extern "C" void lockstep_output_f64(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
+extern "C" void lockstep_output_pk_f16(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
 
-    namespace {
+namespace {
 
-  struct VectorBody {
-    std::string name;
-    VectorFunction native;
-  };
-  struct ScalarBody {
-    std::string name;
-    ScalarFunction native;
-  };
+struct VectorBody {
+  std::string name;
+  VectorFunction native;
+};
+struct ScalarBody {
+  std::string name;
+  ScalarFunction native;
+};
 
-  std::vector<VectorBody> vector_bodies() {
-    std::vector<VectorBody> bodies;
+std::vector<VectorBody> vector_bodies() {
+  std::vector<VectorBody> bodies;
 #define LOCKSTEP_OPCODE(mnemonic)                                              \
   if (vector_signature(isa::Opcode::mnemonic).callable)                        \
     bodies.push_back({"lockstep_body_" #mnemonic, &lockstep_body_##mnemonic}); \
@@ -48,129 +48,129 @@ LOCKSTEP_OUTPUT(f32) LOCKSTEP_OUTPUT(f64) LOCKSTEP_OUTPUT(pk_f16)
     bodies.push_back({"lockstep_saturated_" #mnemonic, &lockstep_saturated_##mnemonic});
 #include "isa/opcodes.inc"
 #undef LOCKSTEP_OPCODE
-    bodies.push_back({"lockstep_output_f16", &lockstep_output_f16});
-    bodies.push_back({"lockstep_output_f32", &lockstep_output_f32});
-    bodies.push_back({"lockstep_output_f64", &lockstep_output_f64});
-    bodies.push_back({"lockstep_output_pk_f16", &lockstep_output_pk_f16});
-    return bodies;
-  }
-  std::vector<ScalarBody> scalar_bodies() {
-    std::vector<ScalarBody> bodies;
+  bodies.push_back({"lockstep_output_f16", &lockstep_output_f16});
+  bodies.push_back({"lockstep_output_f32", &lockstep_output_f32});
+  bodies.push_back({"lockstep_output_f64", &lockstep_output_f64});
+  bodies.push_back({"lockstep_output_pk_f16", &lockstep_output_pk_f16});
+  return bodies;
+}
+std::vector<ScalarBody> scalar_bodies() {
+  std::vector<ScalarBody> bodies;
 #define LOCKSTEP_OPCODE(mnemonic)                       \
   if (scalar_signature(isa::Opcode::mnemonic).callable) \
     bodies.push_back({"lockstep_scalar_" #mnemonic, &lockstep_scalar_##mnemonic});
 #include "isa/opcodes.inc"
 #undef LOCKSTEP_OPCODE
-    return bodies;
+  return bodies;
+}
+
+// Functions test_<name> that pass their arguments on to the bodies, which are inlined into them.
+std::unique_ptr<LoadedCode> compile(const std::vector<std::string>& names, unsigned parameters) {
+  BodySession session;
+  llvm::LLVMContext& context = session.context();
+  llvm::Module module("bodies", context);
+  llvm::IRBuilder<> ir(context);
+  const std::vector<llvm::Type*> types(parameters, ir.getPtrTy());
+  auto* type = llvm::FunctionType::get(ir.getVoidTy(), types, false);
+  for (const std::string& name : names) {
+    auto* body = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+    auto* test = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "test_" + name, module);
+    ir.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", test));
+    std::vector<llvm::Value*> arguments;
+    for (llvm::Argument& argument : test->args()) arguments.push_back(&argument);
+    ir.CreateCall(body, arguments);
+    ir.CreateRetVoid();
   }
+  Object object;
+  finish(session, module, {}, object);
+  return std::make_unique<LoadedCode>(object, ("test_" + names[0]).c_str());
+}
 
-  // Functions test_<name> that pass their arguments on to the bodies, which are inlined into them.
-  std::unique_ptr<LoadedCode> compile(const std::vector<std::string>& names, unsigned parameters) {
-    llvm::LLVMContext context;
-    llvm::Module module("bodies", context);
-    llvm::IRBuilder<> ir(context);
-    const std::vector<llvm::Type*> types(parameters, ir.getPtrTy());
-    auto* type = llvm::FunctionType::get(ir.getVoidTy(), types, false);
-    for (const std::string& name : names) {
-      auto* body = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
-      auto* test = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "test_" + name, module);
-      ir.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", test));
-      std::vector<llvm::Value*> arguments;
-      for (llvm::Argument& argument : test->args()) arguments.push_back(&argument);
-      ir.CreateCall(body, arguments);
-      ir.CreateRetVoid();
-    }
-    Object object;
-    finish(module, {}, object);
-    return std::make_unique<LoadedCode>(object, ("test_" + names[0]).c_str());
+class Inputs {
+ public:
+  uint32_t word() {
+    static constexpr uint32_t kEdges[] = {
+        0,          1,          2,          0xffffffff, 0x80000000, 0x7fffffff, 0x80000001, 0x7f800000,
+        0xff800000, 0x7fc00000, 0x7f800001, 0xffc00001, 0x00000001, 0x00800000, 0x007fffff, 0x3f800000,
+        0xbf800000, 0x3fffffff, 0x4f000000, 0xcf000000, 0x4b000001, 0x7c00fc00, 0x3c00bc00, 0x7e01fe01,
+        0x7c01fc01, 0x00010001, 0x03ff0400, 0x7bff7bff, 0x7ff00000, 0xfff00000, 0x7ff80000, 0x7ff00001,
+        0x000fffff, 0x3ff00000, 0x43e00000, 0x41f00000};
+    const uint32_t choice = random_();
+    if (choice % 3 == 0) return kEdges[random_() % std::size(kEdges)];
+    // Floats of moderate size are rare among random words.
+    if (choice % 3 == 1) return (random_() & 0x807fffffu) | (96 + random_() % 64) << 23;
+    return random_();
   }
+  U32 words() {
+    U32 result;
+    for (unsigned lane = 0; lane < 16; ++lane) result[lane] = word();
+    return result;
+  }
+  uint16_t mask() { return static_cast<uint16_t>(random_()); }
+  uint64_t wide() { return word() | uint64_t{word()} << 32; }
 
-  class Inputs {
-   public:
-    uint32_t word() {
-      static constexpr uint32_t kEdges[] = {
-          0,          1,          2,          0xffffffff, 0x80000000, 0x7fffffff, 0x80000001, 0x7f800000,
-          0xff800000, 0x7fc00000, 0x7f800001, 0xffc00001, 0x00000001, 0x00800000, 0x007fffff, 0x3f800000,
-          0xbf800000, 0x3fffffff, 0x4f000000, 0xcf000000, 0x4b000001, 0x7c00fc00, 0x3c00bc00, 0x7e01fe01,
-          0x7c01fc01, 0x00010001, 0x03ff0400, 0x7bff7bff, 0x7ff00000, 0xfff00000, 0x7ff80000, 0x7ff00001,
-          0x000fffff, 0x3ff00000, 0x43e00000, 0x41f00000};
-      const uint32_t choice = random_();
-      if (choice % 3 == 0) return kEdges[random_() % std::size(kEdges)];
-      // Floats of moderate size are rare among random words.
-      if (choice % 3 == 1) return (random_() & 0x807fffffu) | (96 + random_() % 64) << 23;
-      return random_();
-    }
-    U32 words() {
-      U32 result;
-      for (unsigned lane = 0; lane < 16; ++lane) result[lane] = word();
-      return result;
-    }
-    uint16_t mask() { return static_cast<uint16_t>(random_()); }
-    uint64_t wide() { return word() | uint64_t{word()} << 32; }
+ private:
+  std::mt19937 random_{12345};
+};
 
-   private:
-    std::mt19937 random_{12345};
-  };
+constexpr unsigned kRounds = 150;
+constexpr size_t kPerModule = 100;
 
-  constexpr unsigned kRounds = 150;
-  constexpr size_t kPerModule = 100;
-
-  TEST(Bodies, VectorBodiesAreTheSame) {
-    const std::vector<VectorBody> bodies = vector_bodies();
-    EXPECT_GT(bodies.size(), 500u);
-    Inputs inputs;
-    for (size_t first = 0; first < bodies.size(); first += kPerModule) {
-      std::vector<std::string> names;
-      for (size_t i = first; i < std::min(first + kPerModule, bodies.size()); ++i)
-        names.push_back(bodies[i].name);
-      const auto code = compile(names, 5);
-      for (size_t i = 0; i < names.size(); ++i) {
-        const auto translated = reinterpret_cast<VectorFunction>(code->address(("test_" + names[i]).c_str()));
-        for (unsigned round = 0; round < kRounds && !testing::Test::HasFailure(); ++round) {
-          U32 words[16];
-          uint16_t masks[4];
-          for (U32& word : words) word = inputs.words();
-          for (uint16_t& mask : masks) mask = inputs.mask();
-          U32 results[2][8] = {};
-          uint16_t result_masks[2] = {};
-          I32 doubts[2] = {};
-          bodies[first + i].native(words, masks, results[0], &result_masks[0], &doubts[0]);
-          translated(words, masks, results[1], &result_masks[1], &doubts[1]);
-          for (unsigned lane = 0; lane < 16; ++lane) {
-            ASSERT_EQ(doubts[0][lane] != 0, doubts[1][lane] != 0) << names[i] << " lane " << lane;
-            if (doubts[0][lane]) continue;
-            ASSERT_EQ(result_masks[0] >> lane & 1, result_masks[1] >> lane & 1)
-                << names[i] << " lane " << lane;
-            for (unsigned word = 0; word < 8; ++word)
-              ASSERT_EQ(results[0][word][lane], results[1][word][lane])
-                  << names[i] << " word " << word << " lane " << lane << std::hex << " of " << words[0][lane]
-                  << ' ' << words[1][lane] << ' ' << words[2][lane] << ' ' << words[3][lane];
-          }
+TEST(Bodies, VectorBodiesAreTheSame) {
+  const std::vector<VectorBody> bodies = vector_bodies();
+  EXPECT_GT(bodies.size(), 500u);
+  Inputs inputs;
+  for (size_t first = 0; first < bodies.size(); first += kPerModule) {
+    std::vector<std::string> names;
+    for (size_t i = first; i < std::min(first + kPerModule, bodies.size()); ++i)
+      names.push_back(bodies[i].name);
+    const auto code = compile(names, 5);
+    for (size_t i = 0; i < names.size(); ++i) {
+      const auto translated = reinterpret_cast<VectorFunction>(code->address(("test_" + names[i]).c_str()));
+      for (unsigned round = 0; round < kRounds && !testing::Test::HasFailure(); ++round) {
+        U32 words[16];
+        uint16_t masks[4];
+        for (U32& word : words) word = inputs.words();
+        for (uint16_t& mask : masks) mask = inputs.mask();
+        U32 results[2][8] = {};
+        uint16_t result_masks[2] = {};
+        I32 doubts[2] = {};
+        bodies[first + i].native(words, masks, results[0], &result_masks[0], &doubts[0]);
+        translated(words, masks, results[1], &result_masks[1], &doubts[1]);
+        for (unsigned lane = 0; lane < 16; ++lane) {
+          ASSERT_EQ(doubts[0][lane] != 0, doubts[1][lane] != 0) << names[i] << " lane " << lane;
+          if (doubts[0][lane]) continue;
+          ASSERT_EQ(result_masks[0] >> lane & 1, result_masks[1] >> lane & 1) << names[i] << " lane " << lane;
+          for (unsigned word = 0; word < 8; ++word)
+            ASSERT_EQ(results[0][word][lane], results[1][word][lane])
+                << names[i] << " word " << word << " lane " << lane << std::hex << " of " << words[0][lane]
+                << ' ' << words[1][lane] << ' ' << words[2][lane] << ' ' << words[3][lane];
         }
       }
     }
   }
+}
 
-  TEST(Bodies, ScalarBodiesAreTheSame) {
-    const std::vector<ScalarBody> bodies = scalar_bodies();
-    EXPECT_GT(bodies.size(), 100u);
-    std::vector<std::string> names;
-    for (const ScalarBody& body : bodies) names.push_back(body.name);
-    const auto code = compile(names, 2);
-    Inputs inputs;
-    for (size_t i = 0; i < bodies.size(); ++i) {
-      const auto translated = reinterpret_cast<ScalarFunction>(code->address(("test_" + names[i]).c_str()));
-      for (unsigned round = 0; round < kRounds; ++round) {
-        const uint64_t arguments[4] = {inputs.wide(), inputs.wide(), inputs.wide() & 1, 0};
-        ScalarResult results[2] = {};
-        bodies[i].native(arguments, &results[0]);
-        translated(arguments, &results[1]);
-        ASSERT_EQ(results[0].value, results[1].value) << names[i];
-        ASSERT_EQ(results[0].exec, results[1].exec) << names[i];
-        ASSERT_EQ(results[0].scc, results[1].scc) << names[i];
-      }
+TEST(Bodies, ScalarBodiesAreTheSame) {
+  const std::vector<ScalarBody> bodies = scalar_bodies();
+  EXPECT_GT(bodies.size(), 100u);
+  std::vector<std::string> names;
+  for (const ScalarBody& body : bodies) names.push_back(body.name);
+  const auto code = compile(names, 2);
+  Inputs inputs;
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    const auto translated = reinterpret_cast<ScalarFunction>(code->address(("test_" + names[i]).c_str()));
+    for (unsigned round = 0; round < kRounds; ++round) {
+      const uint64_t arguments[4] = {inputs.wide(), inputs.wide(), inputs.wide() & 1, 0};
+      ScalarResult results[2] = {};
+      bodies[i].native(arguments, &results[0]);
+      translated(arguments, &results[1]);
+      ASSERT_EQ(results[0].value, results[1].value) << names[i];
+      ASSERT_EQ(results[0].exec, results[1].exec) << names[i];
+      ASSERT_EQ(results[0].scc, results[1].scc) << names[i];
     }
   }
+}
 
 }  // namespace
 }  // namespace lockstep::translator
