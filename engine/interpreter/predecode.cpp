@@ -265,7 +265,6 @@ std::vector<Operation> Predecoder::predecode(isa::Instruction& instruction) {
     if (instruction.size < 4) instruction.size = 4;
     return {refuse(instruction, FaultKind::illegal_instruction, isa::describe(error).data())};
   }
-  if (has_destination_out_of_range(instruction)) return {nullify(instruction)};
   if (instruction.row->encoding == Encoding::vopd)
     // Wave64 skips dual-issue instructions (guide 7.6).
     return program_.wave_size() == 64 ? std::vector{nullify(instruction)} : dual_issue(instruction);
@@ -341,6 +340,7 @@ Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa
 }
 
 std::vector<Operation> Predecoder::vector_alu(const isa::Instruction& instruction) {
+  if (has_destination_out_of_range(instruction)) return {nullify(instruction)};
   Operation op = vector_half(instruction, *instruction.row, 0, instruction.operand_count);
   if (instruction.dpp == isa::Dpp::none) return {op};
   if (instruction.dpp == isa::Dpp::dpp16 && !semantics::dpp16_row_shuffle(instruction.dpp_control).known)
@@ -364,6 +364,7 @@ std::vector<Operation> Predecoder::dual_issue(const isa::Instruction& instructio
   for (const isa::Row* row : {instruction.row, instruction.row_y})
     if (!program_.table().valu[static_cast<size_t>(row->base)].any)
       return {refuse(instruction, FaultKind::unsupported, "this VOPD half is not implemented yet")};
+  if (has_destination_out_of_range(instruction)) return {nullify(instruction)};
   Operation x = vector_half(instruction, *instruction.row, 0, instruction.first_y_operand);
   Operation y =
       vector_half(instruction, *instruction.row_y, instruction.first_y_operand, instruction.operand_count);
@@ -409,6 +410,7 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
     return {
         refuse(instruction, FaultKind::unsupported, "the global data share (GDS) is not implemented yet")};
 
+  if (has_destination_out_of_range(instruction)) return {nullify(instruction)};
   Operation op = blank(instruction);
   op.run = table.other[index];
   if (is_scalar_alu(row.encoding) || is_vector_alu(row.encoding)) {
