@@ -108,20 +108,28 @@ DecodeError append_operand(DecodeContext& context, const OperandSpec& spec, cons
   }
 }
 
+// VGPRs in fields that hold nothing else or anything: most operands, and they need none of the checks above.
+inline bool append_plain_vgpr(DecodeContext& context, const OperandSpec& spec, const Fields& fields) {
+  if (spec.field != Field::vgpr && spec.field != Field::src9) return false;
+  if (spec.role > Role::src2 || spec.role == Role::dst2) return false;
+  if (fields.halves_in_vgpr && is_16_bit(spec.type)) return false;
+  const unsigned index = source_index(spec.role);
+  const bool is_destination = spec.role == Role::dst;
+  const unsigned code = is_destination ? code::kVgpr0 + fields.vdst : fields.source[index];
+  if (code < code::kVgpr0 || code + spec.words > 2 * code::kVgpr0) return false;
+  Operand& operand = append(context, spec, code);
+  operand.abs = spec.modifiers && ((fields.abs >> index) & 1);
+  operand.neg = spec.modifiers && ((fields.neg >> index) & 1);
+  return true;
+}
+
 DecodeError append_operands(DecodeContext& context, const Row& row, const Fields& fields) {
   for (const OperandSpec& spec : row.operands) {
+    if (append_plain_vgpr(context, spec, fields)) continue;
     const DecodeError error = append_operand(context, spec, fields);
     if (error != DecodeError::none) return error;
   }
   return DecodeError::none;
-}
-
-// Which sources ABS and NEG apply to, as a bit mask.
-unsigned modified_sources(const Row& row) {
-  unsigned mask = 0;
-  for (const OperandSpec& spec : row.operands)
-    if (spec.modifiers) mask |= 1u << source_index(spec.role);
-  return mask;
 }
 
 // Reads the DPP dword if SRC0 asks for one, and puts the real SRC0 in its place (guide 15.3.8, 15.3.9).
@@ -149,7 +157,7 @@ DecodeError take_dpp(DecodeContext& context, const Row& row, Fields& fields) {
   if (fields.dwords > 1) return DecodeError::none;  // VOP3 has its own NEG and ABS
   fields.neg = bits(word, 20, 1) | bits(word, 22, 1) << 1;
   fields.abs = bits(word, 21, 1) | bits(word, 23, 1) << 1;
-  return (fields.neg | fields.abs) & ~modified_sources(row) ? DecodeError::reserved_field : DecodeError::none;
+  return (fields.neg | fields.abs) & ~row.modified_sources ? DecodeError::reserved_field : DecodeError::none;
 }
 
 DecodeError decode_short(DecodeContext& context, const Row* row, Fields& fields) {
@@ -173,20 +181,10 @@ Fields short_fields(uint32_t word) {
   return fields;
 }
 
-// Which sources the row has, as a bit mask.
-unsigned sources_of(const Row& row) {
-  unsigned mask = 0;
-  for (const OperandSpec& spec : row.operands)
-    if (spec.role == Role::src0 || spec.role == Role::src1 || spec.role == Role::src2)
-      mask |= 1u << source_index(spec.role);
-  return mask;
-}
-
 // Fields of sources that the row does not have must be zero.
 bool has_unused_source(const Fields& fields, unsigned sources) {
-  for (unsigned i = 0; i < 3; ++i)
-    if (!((sources >> i) & 1) && fields.source[i]) return true;
-  return false;
+  return (!(sources & 1) && fields.source[0]) || (!(sources & 2) && fields.source[1]) ||
+         (!(sources & 4) && fields.source[2]);
 }
 
 // 16-bit operands of VOP3 and VINTERP take their half from OPSEL: sources from bits 0 to 2, destination from
@@ -265,20 +263,20 @@ DecodeError decode_vop3(DecodeContext& context) {
   }
   if (out.clamp && !(row->flags & kCanClamp)) return DecodeError::reserved_field;
   if (out.omod && !(row->flags & kCanOmod)) return DecodeError::reserved_field;
-  const unsigned sources = sources_of(*row);
+  const unsigned sources = row->sources;
   if (has_unused_source(fields, sources)) return DecodeError::reserved_field;
   DecodeError error = take_dpp(context, *row, fields);
   if (error != DecodeError::none) return error;
   // Where OPSEL applies, NEG and ABS of integer sources are ignored; elsewhere they are reserved.
   const bool ignores_modifiers = (row->flags & kOpselInText) && out.dpp == Dpp::none;
-  const unsigned allowed = modified_sources(*row) | (ignores_modifiers ? sources : 0);
+  const unsigned allowed = row->modified_sources | (ignores_modifiers ? sources : 0);
   if ((fields.abs | fields.neg) & ~allowed) return DecodeError::reserved_field;
   if (row->operands.empty()) return fields.vdst ? DecodeError::reserved_field : DecodeError::none;
 
   if ((row->flags & kOpselInText) && (out.op_sel & 7 & ~sources)) return DecodeError::reserved_field;
   error = append_operands(context, *row, fields);
   if (error != DecodeError::none) return error;
-  if (row->flags & kCanOpsel) apply_op_sel(out);
+  if (out.op_sel && (row->flags & kCanOpsel)) apply_op_sel(out);
   return DecodeError::none;
 }
 
@@ -296,7 +294,7 @@ DecodeError decode_vop3p(DecodeContext& context) {
   out.op_sel = static_cast<uint8_t>(bits(low, 11, 3));
   out.op_sel_hi = static_cast<uint8_t>(bits(high, 27, 2) | bits(low, 14, 1) << 2);
   if (out.clamp && !(row->flags & kCanClamp)) return DecodeError::reserved_field;
-  const unsigned sources = sources_of(*row);
+  const unsigned sources = row->sources;
   if ((fields.neg | neg_hi) & ~sources) return DecodeError::reserved_field;
   if (out.op_sel & ~(row->flags & kCanOpsel ? sources : 0)) return DecodeError::reserved_field;
   if (has_unused_source(fields, sources)) return DecodeError::reserved_field;
@@ -358,7 +356,7 @@ DecodeError decode_vinterp(DecodeContext& context) {
   if (out.op_sel && !(row->flags & kCanOpsel)) return DecodeError::reserved_field;
   const DecodeError error = append_operands(context, *row, fields);
   if (error != DecodeError::none) return error;
-  apply_op_sel(out);
+  if (out.op_sel) apply_op_sel(out);
   return DecodeError::none;
 }
 

@@ -77,13 +77,13 @@ inline void begin(DecodeContext& context, const Row& row, unsigned dwords) {
 // Appends an operand with what the row says of it.
 inline Operand& append(DecodeContext& context, const OperandSpec& spec, unsigned code) {
   Operand& operand = context.out.operands[context.out.operand_count++];
-  operand = Operand{};
-  operand.code = static_cast<uint16_t>(code);
-  operand.role = spec.role;
-  operand.type = spec.type;
-  operand.words = spec.type == Type::mask ? static_cast<uint8_t>(context.wave_size / 32) : spec.words;
-  operand.read = spec.read;
-  operand.written = spec.written;
+  const uint8_t words = spec.type == Type::mask ? static_cast<uint8_t>(context.wave_size / 32) : spec.words;
+  operand = Operand{.code = static_cast<uint16_t>(code),
+                    .role = spec.role,
+                    .type = spec.type,
+                    .words = words,
+                    .read = spec.read,
+                    .written = spec.written};
   return operand;
 }
 
@@ -173,6 +173,16 @@ class Writer {
       put(std::string_view(text, size));
     }
   }
+  // The first `size` of at least kSize readable characters, copied as put_from() does.
+  template <size_t kSize>
+  void put_block(const char* text, size_t size) {
+    if (kSize <= room()) {
+      std::memcpy(at_, text, kSize);
+      at_ += size;
+    } else {
+      put(std::string_view(text, size));
+    }
+  }
   void decimal(int64_t value);
   void hex(uint64_t value);  // with 0x
 
@@ -186,8 +196,16 @@ class Writer {
   char* end_;
 };
 
+// The names of rows stand in arrays of this size, so that they can be copied whole.
+inline constexpr size_t kPaddedNameSize = 40;
+inline void put_mnemonic(Writer& writer, const Row& row) {
+  writer.put_block<kPaddedNameSize>(row.name.data(), row.name.size());
+}
+
 // A register or register group as LLVM names it: v1, v[1:2], s[4:7], vcc_lo, ttmp[0:1], exec.
 void put_register(Writer& writer, unsigned code, unsigned words);
+// The same as an operand: behind a blank if it is the first, else behind a comma and a blank.
+void put_register_operand(Writer& writer, bool is_first, unsigned code, unsigned words);
 // A source operand: register, inline constant or literal, the latter two as the operand's type has them
 // printed.
 void put_source(Writer& writer, const Instruction& instruction, const Operand& operand);

@@ -80,6 +80,26 @@ void put_name(Writer& writer, const Name& name) {
   writer.put_from(name.text, name.size);
 }
 
+// The same names behind the separator of operands.
+struct SeparatedName {
+  char text[17];
+  uint8_t size;
+};
+
+template <unsigned kWords>
+constexpr std::array<SeparatedName, 512> kSeparatedNames = [] {
+  std::array<SeparatedName, 512> names{};
+  for (unsigned code = 0; code < names.size(); ++code) {
+    const Name name = register_name(code, kWords);
+    SeparatedName& separated = names[code];
+    separated.text[0] = ',';
+    separated.text[1] = ' ';
+    std::copy_n(name.text, name.size, separated.text + 2);
+    separated.size = static_cast<uint8_t>(name.size + 2);
+  }
+  return names;
+}();
+
 // The decimal digits of the numbers below 1000.
 struct Digits {
   char text[3];
@@ -144,6 +164,19 @@ void put_register(Writer& writer, unsigned code, unsigned words) {
   if (words == 1) return put_name(writer, kNames<1>[code]);
   if (words == 2) return put_name(writer, kNames<2>[code]);
   put_group(writer, code, words);
+}
+
+void put_register_operand(Writer& writer, bool is_first, unsigned code, unsigned words) {
+  if (words <= 2) {
+    const SeparatedName& name = (words == 1 ? kSeparatedNames<1> : kSeparatedNames<2>)[code];
+    return writer.put_block<16>(name.text + is_first, name.size - is_first);
+  }
+  if (is_first) {
+    writer.put(' ');
+  } else {
+    writer.put(", ");
+  }
+  put_register(writer, code, words);
 }
 
 void put_source(Writer& writer, const Instruction& instruction, const Operand& operand) {

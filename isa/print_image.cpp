@@ -86,7 +86,7 @@ void print_mimg(Writer& writer, const Instruction& instruction, unsigned) {
   const ImageForm& form = kImageForms[row.number];
   const bool nsa = instruction.nsa_dwords != 0;
   const bool bvh = form.kind == ImageKind::bvh;
-  writer.put(row.name);
+  put_mnemonic(writer, row);
   writer.put(' ');
   if (nsa && form.has_sampler()) writer.put(' ');  // LLVM 19's assembly strings have two here
 

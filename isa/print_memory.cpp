@@ -151,7 +151,7 @@ constexpr WordSet<2> kAddressWords({" idxen", " offen"});
 
 void put_buffer(Writer& writer, const Instruction& instruction) {
   const Row& row = *instruction.row;
-  writer.put(row.name);
+  put_mnemonic(writer, row);
   if (row.operands.empty()) return;
   bool first = true;
   const Operand* operand = instruction.operands.data();
@@ -200,7 +200,7 @@ void put_export_target(Writer& writer, unsigned target) {
 }  // namespace
 
 void print_ldsdir(Writer& writer, const Instruction& instruction, unsigned) {
-  writer.put(instruction.row->name);
+  put_mnemonic(writer, *instruction.row);
   writer.put(' ');
   put_register(writer, instruction.operands[0].code, 1);
   if (instruction.row->opcode == Opcode::lds_param_load) {
@@ -215,7 +215,7 @@ void print_ldsdir(Writer& writer, const Instruction& instruction, unsigned) {
 
 void print_ds(Writer& writer, const Instruction& instruction, unsigned) {
   const Row& row = *instruction.row;
-  writer.put(row.name);
+  put_mnemonic(writer, row);
   bool first = true;
   for (unsigned i = 0; i < instruction.operand_count; ++i) {
     put_next(writer, first);
@@ -234,7 +234,7 @@ void print_ds(Writer& writer, const Instruction& instruction, unsigned) {
 
 void print_flat(Writer& writer, const Instruction& instruction, unsigned) {
   const Row& row = *instruction.row;
-  writer.put(row.name);
+  put_mnemonic(writer, row);
   bool first = true;
   const Operand* operand = instruction.operands.data();
   const Operand* end = operand + instruction.operand_count;

@@ -245,11 +245,19 @@ void put_simm(Writer& writer, const Instruction& instruction, const Operand& ope
 }  // namespace
 
 void print_scalar(Writer& writer, const Instruction& instruction, unsigned) {
-  writer.put(instruction.row->name);
+  put_mnemonic(writer, *instruction.row);
   if (instruction.row->opcode == Opcode::s_endpgm && instruction.operands[0].value == 0) return;
   for (unsigned i = 0; i < instruction.operand_count; ++i) {
     const Operand& operand = instruction.operands[i];
-    writer.put(i ? std::string_view(", ") : std::string_view(" "));
+    if (operand.role != Role::simm && operand.code < code::kInt0) {
+      put_register_operand(writer, i == 0, operand.code, operand.words);
+      continue;
+    }
+    if (i) {
+      writer.put(", ");
+    } else {
+      writer.put(' ');
+    }
     if (operand.role == Role::simm) {
       put_simm(writer, instruction, operand);
     } else {
@@ -259,7 +267,7 @@ void print_scalar(Writer& writer, const Instruction& instruction, unsigned) {
 }
 
 void print_smem(Writer& writer, const Instruction& instruction, unsigned) {
-  writer.put(instruction.row->name);
+  put_mnemonic(writer, *instruction.row);
   if (!instruction.operand_count) return;
   writer.put(' ');
   for (unsigned i = 0; i + 1 < instruction.operand_count; ++i) {

@@ -5,19 +5,6 @@
 namespace lockstep::isa::detail {
 namespace {
 
-bool has_short_form(const Row& row) {
-  const Row* first = find_row(row.opcode);
-  return first && first->encoding >= Encoding::vop1 && first->encoding <= Encoding::vopc;
-}
-
-// Whether the instruction also exists in VOP3: those that do not have no suffix in their short form.
-bool has_long_form(const Row& row) {
-  const unsigned number = row.encoding == Encoding::vop1   ? 0x180u + row.number
-                          : row.encoding == Encoding::vop2 ? 0x100u + row.number
-                                                           : row.number;
-  return find_row(Encoding::vop3, number) || find_row(Encoding::vop3sd, number);
-}
-
 void put_suffix(Writer& writer, const Instruction& instruction) {
   const Row& row = *instruction.row;
   const bool is_dpp = instruction.dpp != Dpp::none;
@@ -27,7 +14,8 @@ void put_suffix(Writer& writer, const Instruction& instruction) {
     case Encoding::vopc:
       if (is_dpp) {
         if (row.encoding != Encoding::vopc) writer.put("_dpp");
-      } else if (has_long_form(row) && row.opcode != Opcode::v_readfirstlane_b32 && !row.operands.empty()) {
+      } else if ((row.flags & kTwoForms) && row.opcode != Opcode::v_readfirstlane_b32 &&
+                 !row.operands.empty()) {
         writer.put("_e32");
       }
       break;
@@ -35,7 +23,7 @@ void put_suffix(Writer& writer, const Instruction& instruction) {
     case Encoding::vop3sd:
       if (is_dpp) {
         writer.put("_e64_dpp");
-      } else if (has_short_form(row) && !row.operands.empty()) {
+      } else if ((row.flags & kTwoForms) && !row.operands.empty()) {
         writer.put("_e64");
       }
       break;
@@ -215,11 +203,23 @@ void put_operands(Writer& writer, const Instruction& instruction, const Row& row
   const bool mix = packed && is_mix(row.opcode);
   bool is_first = true;
   for (unsigned i = first; i < last; ++i) {
-    Operand operand = instruction.operands[i];
+    const Operand& given = instruction.operands[i];
     const Field field = row.operands[i - first].field;
     if (field == Field::exec || field == Field::hidden_vcc) continue;
-    writer.put(is_first ? std::string_view(" ") : std::string_view(", "));
+    // Most operands are registers as they are.
+    const bool is_register = given.code < code::kInt0 || given.is_vgpr();
+    if (is_register && !(given.neg | given.neg_hi | given.abs) && !is_16_bit(given.type)) {
+      put_register_operand(writer, is_first, given.code, given.words);
+      is_first = false;
+      continue;
+    }
+    if (is_first) {
+      writer.put(' ');
+    } else {
+      writer.put(", ");
+    }
     is_first = false;
+    Operand operand = given;
     operand.type = mix ? Type::f16 : printed_type(row.opcode, operand);
     if (row.opcode == Opcode::v_mov_b16 && operand.neg) {
       // LLVM takes it for an integer move and NEG for a sign extension.
@@ -242,7 +242,7 @@ void put_operands(Writer& writer, const Instruction& instruction, const Row& row
 
 void print_vector(Writer& writer, const Instruction& instruction, unsigned) {
   const Row& row = *instruction.row;
-  writer.put(row.name);
+  put_mnemonic(writer, row);
   put_suffix(writer, instruction);
   put_operands(writer, instruction, row, 0, instruction.operand_count);
   if (row.encoding == Encoding::vop3p) {
@@ -273,10 +273,10 @@ void print_vector(Writer& writer, const Instruction& instruction, unsigned) {
 }
 
 void print_vopd(Writer& writer, const Instruction& instruction, unsigned) {
-  writer.put(instruction.row->name);
+  put_mnemonic(writer, *instruction.row);
   put_operands(writer, instruction, *instruction.row, 0, instruction.first_y_operand);
   writer.put(" :: ");
-  writer.put(instruction.row_y->name);
+  put_mnemonic(writer, *instruction.row_y);
   put_operands(writer, instruction, *instruction.row_y, instruction.first_y_operand,
                instruction.operand_count);
 }

@@ -3,20 +3,33 @@
 #include <array>
 #include <cstddef>
 
+#include "isa/detail.h"
 #include "isa/image.h"
 #include "isa/shape.h"
 
 namespace lockstep::isa {
 namespace {
 
+using detail::kPaddedNameSize;
+
 using enum Opcode;
+
+// A mnemonic in as many characters as put_mnemonic() copies.
+struct PaddedName {
+  std::array<char, kPaddedNameSize> text{};
+  uint8_t size = 0;
+  constexpr PaddedName(std::string_view name) : size(static_cast<uint8_t>(name.size())) {
+    for (size_t i = 0; i < name.size(); ++i) text[i] = name[i];
+  }
+  constexpr operator std::string_view() const { return {text.data(), size}; }
+};
 
 // A row as the files in isa/rows/ give it; Row adds nothing but a view of its operands.
 struct Source {
   Opcode opcode;
   Encoding encoding;
   uint16_t number;
-  std::string_view name;
+  PaddedName name;
   Shape shape;
   uint32_t reads;
   uint32_t writes;
@@ -179,6 +192,8 @@ using namespace shape;
 #define SCALAR(encoding, mnemonic, number, operands, reads, writes, flags, ...)          \
   scalar(mnemonic, Encoding::encoding, number, #mnemonic, Shape operands, reads, writes, \
          (flags)__VA_OPT__(, ) __VA_ARGS__),
+#define TWO_FORMS(encoding, mnemonic, number, operands, reads, writes, flags) \
+  VECTOR(encoding, mnemonic, number, operands, reads, writes, (flags) | kTwoForms)
 #define VECTOR(encoding, mnemonic, number, operands, reads, writes, flags) \
   vector(mnemonic, Encoding::encoding, number, #mnemonic, Shape operands, reads, writes, flags, mnemonic),
 
@@ -201,12 +216,12 @@ constexpr Source kSources[] = {
 #include "isa/rows/smem.inc"
 
 // The 32-bit forms.
-#define VOP1(...) VECTOR(vop1, __VA_ARGS__)
+#define VOP1(...) TWO_FORMS(vop1, __VA_ARGS__)
 #define VOP1_ONLY(...) VECTOR(vop1, __VA_ARGS__)
-#define VOP2(...) VECTOR(vop2, __VA_ARGS__)
-#define VOP2_CARRY(...) VECTOR(vop2, __VA_ARGS__)
+#define VOP2(...) TWO_FORMS(vop2, __VA_ARGS__)
+#define VOP2_CARRY(...) TWO_FORMS(vop2, __VA_ARGS__)
 #define VOP2_ONLY(...) VECTOR(vop2, __VA_ARGS__)
-#define VOPC(...) VECTOR(vopc, __VA_ARGS__)
+#define VOPC(...) TWO_FORMS(vopc, __VA_ARGS__)
 #include "isa/rows/vop1.inc"
 #include "isa/rows/vop2.inc"
 #include "isa/rows/vopc.inc"
@@ -218,11 +233,11 @@ constexpr Source kSources[] = {
 #undef VOPC
 
 // VOP3: compares keep their number, VOP2 starts at 0x100, VOP1 at 0x180.
-#define VOPC(...) VECTOR(vop3, __VA_ARGS__)
-#define VOP2(mnemonic, number, ...) VECTOR(vop3, mnemonic, 0x100 + number, __VA_ARGS__)
+#define VOPC(...) TWO_FORMS(vop3, __VA_ARGS__)
+#define VOP2(mnemonic, number, ...) TWO_FORMS(vop3, mnemonic, 0x100 + number, __VA_ARGS__)
 #define VOP2_CARRY(...)
 #define VOP2_ONLY(...)
-#define VOP1(mnemonic, number, ...) VECTOR(vop3, mnemonic, 0x180 + number, __VA_ARGS__)
+#define VOP1(mnemonic, number, ...) TWO_FORMS(vop3, mnemonic, 0x180 + number, __VA_ARGS__)
 #define VOP1_ONLY(...)
 #define VOP3(...) VECTOR(vop3, __VA_ARGS__)
 #define VOP3SD(...)
@@ -236,7 +251,7 @@ constexpr Source kSources[] = {
 #undef VOP3SD
 
 #define VOP2(...)
-#define VOP2_CARRY(mnemonic, number, ...) VECTOR(vop3sd, mnemonic, 0x100 + number, __VA_ARGS__)
+#define VOP2_CARRY(mnemonic, number, ...) TWO_FORMS(vop3sd, mnemonic, 0x100 + number, __VA_ARGS__)
 #define VOP3(...)
 #define VOP3SD(...) VECTOR(vop3sd, __VA_ARGS__)
 #include "isa/rows/vop2.inc"
@@ -295,6 +310,12 @@ constexpr std::array<Row, kRowCount> kRows = [] {
                source.clause,
                source.flags,
                source.base};
+    for (const OperandSpec& spec : rows[i].operands) {
+      if (spec.role < Role::src0 || spec.role > Role::src2) continue;
+      const unsigned bit = 1u << (static_cast<unsigned>(spec.role) - static_cast<unsigned>(Role::src0));
+      rows[i].sources |= bit;
+      if (spec.modifiers) rows[i].modified_sources |= bit;
+    }
   }
   return rows;
 }();

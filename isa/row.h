@@ -200,6 +200,8 @@ enum Flag : uint32_t {
       1u << 26,  // DS: offset0 and offset1 belong to two addresses, in units of an element or of 64 elements
   kHighHalf = 1u << 27,  // D16_HI: the 16-bit data is in the high half of the VGPR
   kToLds = 1u << 28,     // MUBUF: loads from memory to LDS at the address in M0
+  kTwoForms =
+      1u << 29,  // vector ALU: exists in a 32-bit encoding and in VOP3; LLVM tells them apart as _e32, _e64
 };
 
 struct Row {
@@ -212,8 +214,10 @@ struct Row {
   uint32_t implicit_writes;
   Counter counter;
   Clause clause;
-  uint32_t flags;  // Flag bits
-  Opcode base;     // VOPD halves: the instruction whose meaning they have; else equal to opcode
+  uint32_t flags;                // Flag bits
+  Opcode base;                   // VOPD halves: the instruction whose meaning they have; else equal to opcode
+  uint8_t sources = 0;           // which of src0, src1, src2 it has, a bit each
+  uint8_t modified_sources = 0;  // which of them ABS and NEG apply to
 };
 
 // All rows, grouped by encoding, in opcode order.
