@@ -7,6 +7,7 @@
 
 #include "api/device.h"
 #include "api/status.h"
+#include "llvm/Demangle/Demangle.h"
 #include "loader/bundle.h"
 #include "toolchain/compile.h"
 
@@ -54,6 +55,7 @@ std::unique_ptr<lockstep_code_object> from_bytes(std::span<const std::byte> byte
       lockstep_kernel handle;
       handle.image = image;
       handle.kernel = &k;
+      handle.readable_name = llvm::demangle(k.name);
       if (k.metadata) handle.arguments = k.metadata->user_arguments();
       out->kernels.push_back(std::move(handle));
     }
@@ -224,7 +226,20 @@ const lockstep_kernel* lockstep_code_object_find_kernel(const lockstep_code_obje
   // HIP mangles names; the metadata keeps the source's where it differs.
   for (const lockstep_kernel& k : object->kernels)
     if (k.kernel->metadata && k.kernel->metadata->name == wanted) return &k;
-  return nullptr;
+  // The name of the source, without template arguments and parameters if that is enough to tell it from the
+  // others.
+  const lockstep_kernel* found = nullptr;
+  for (const lockstep_kernel& k : object->kernels) {
+    std::string_view readable = k.readable_name;
+    if (readable == wanted) return &k;
+    if (readable.starts_with("void ")) readable.remove_prefix(5);
+    if (readable == k.kernel->name) continue;
+    std::string_view call = readable.substr(0, readable.rfind('('));
+    if (call != wanted && readable.substr(0, readable.find_first_of("<(")) != wanted) continue;
+    if (found) return nullptr;
+    found = &k;
+  }
+  return found;
 }
 
 lockstep_status lockstep_kernel_get_info(const lockstep_kernel* kernel, lockstep_kernel_info* out) {
@@ -234,6 +249,7 @@ lockstep_status lockstep_kernel_get_info(const lockstep_kernel* kernel, lockstep
     const loader::KernelDescriptor& d = k.descriptor;
     lockstep_kernel_info info{};
     info.name = k.name.c_str();
+    info.readable_name = kernel->readable_name.c_str();
     info.language = "";
     info.wave_size = d.wave_size();
     info.argument_count = static_cast<uint32_t>(kernel->arguments.size());

@@ -26,6 +26,7 @@ struct lockstep_kernel {
   std::shared_ptr<const lockstep::api::Image> image;
   const lockstep::loader::Kernel* kernel = nullptr;
   std::vector<const lockstep::loader::Argument*> arguments;  // that the caller gives
+  std::string readable_name;                                 // demangled
 
   unsigned wave_size() const { return kernel->descriptor.wave_size(); }
   // Bytes of the argument segment: the descriptor says 0 for older producers.

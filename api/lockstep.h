@@ -220,6 +220,8 @@ LOCKSTEP_API uint32_t lockstep_code_object_kernel_count(const lockstep_code_obje
 /* Null if there is none. */
 LOCKSTEP_API const lockstep_kernel* lockstep_code_object_kernel(const lockstep_code_object* object,
                                                                 uint32_t index);
+/* By the name of the code object; or by that of the C++ source, with or without parameters and template
+ * arguments, if one kernel alone fits. */
 LOCKSTEP_API const lockstep_kernel* lockstep_code_object_find_kernel(const lockstep_code_object* object,
                                                                      const char* name);
 
@@ -243,6 +245,7 @@ typedef struct lockstep_kernel_info {
   int work_group_processor_mode;        /* 1: WGP mode, 0: CU mode */
   uint64_t code_address;                /* of the first instruction, as linked */
   uint64_t code_bytes;                  /* 0 if not known */
+  const char* readable_name; /* as the source has it: "void scale<float>(float*)" for "_Z5scaleIfEvPT_" */
 } lockstep_kernel_info;
 LOCKSTEP_API lockstep_status lockstep_kernel_get_info(const lockstep_kernel* kernel,
                                                       lockstep_kernel_info* out);

@@ -10,6 +10,7 @@ namespace {
 void print_kernel(const Kernel& kernel, const char* device) {
   lockstep_kernel_info k = kernel.info();
   fmt::print("\nkernel {}\n", k.name);
+  if (std::string_view(k.name) != k.readable_name) fmt::print("  source     {}\n", k.readable_name);
   if (*k.language) fmt::print("  language   {}\n", k.language);
   fmt::print("  wave       {} lanes, {} mode\n", k.wave_size, k.work_group_processor_mode ? "WGP" : "CU");
   fmt::print("  code       0x{:x}", k.code_address);

@@ -291,6 +291,24 @@ TEST(Api, InspectsKernels) {
   EXPECT_EQ(k.occupancy(nullptr, 64, 65537), 0u);
 }
 
+TEST(Api, FindsKernelsByTheNamesOfTheSource) {
+  CodeObject hip =
+      CodeObject::compile(LOCKSTEP_HIP,
+                          "#include <hip/hip_runtime.h>\n"
+                          "template <class T> __global__ void fill(T* p, T v) { p[threadIdx.x] = v; }\n"
+                          "template __global__ void fill(float*, float);\n"
+                          "template __global__ void fill(int*, int);\n"
+                          "__global__ void plain(int* p) { *p = 1; }\n",
+                          "names.hip");
+  ASSERT_EQ(hip.kernels().size(), 3u);
+  EXPECT_STREQ(hip.kernel("plain").info().name, "_Z5plainPi");
+  EXPECT_STREQ(hip.kernel("plain(int*)").info().name, "_Z5plainPi");
+  EXPECT_STREQ(hip.kernel("fill<float>").info().name, "_Z4fillIfEvPT_S0_");
+  EXPECT_STREQ(hip.kernel("_Z4fillIiEvPT_S0_").info().readable_name, "void fill<int>(int*, int)");
+  EXPECT_FALSE(hip.find_kernel("fill"));
+  EXPECT_FALSE(hip.find_kernel("pla"));
+}
+
 TEST(Api, Disassembles) {
   struct Seen {
     std::vector<std::string> functions;
