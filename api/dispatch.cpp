@@ -144,7 +144,8 @@ std::unique_ptr<FaultReport> report(const machine::WaveFault& w, const lockstep_
 }
 
 // The argument segment and the AQL packet, in memory that kernels may read; unmapped at the end of the
-// dispatch.
+// dispatch. Of the segment all cache lines are readable: LLVM turns scalar loads of three words into ones of
+// four where eight bytes are aligned (SITargetLowering's WidenOrSplitVectorLoad), so past the last argument.
 class DispatchMemory {
  public:
   DispatchMemory(AddressSpace& memory, const std::vector<std::byte>& segment)
@@ -153,7 +154,7 @@ class DispatchMemory {
         pages_(packet_offset_ + kPacketBytes) {
     if (!segment.empty()) {
       std::memcpy(pages_.data(), segment.data(), segment.size());
-      if (!memory_.map(pages_.address(), segment.size(), kRead, "kernel arguments"))
+      if (!memory_.map(pages_.address(), packet_offset_, kRead, "kernel arguments"))
         throw Failure(LOCKSTEP_INTERNAL_ERROR, "the kernel arguments overlap a mapped range");
     }
     if (!memory_.map(packet(), kPacketBytes, kRead, "dispatch packet"))

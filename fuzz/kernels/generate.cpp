@@ -1,6 +1,7 @@
 #include "fuzz/kernels/generate.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "fuzz/kernels/operations.h"
 
@@ -102,6 +103,7 @@ class Generator {
   bool in_choice_ = false;           // `break` would leave the switch
   uint32_t next_counter_ = 0;
   unsigned cost_ = 1;                // turns of the loops round this place
+  int budget_ = 0;                   // expressions that may still come: compilers take the most of the time
 };
 
 Type Generator::random_type() {
@@ -233,7 +235,10 @@ bool Generator::operation(Type type, unsigned depth, Expression& out) {
     } else if (signature_type(operation, 0, kU32) == type) {
       mains.push_back(kU32);
     }
-    std::erase_if(mains, [&](Type main) { return main.lanes > 1 && operation.device_shape == Operation::scalar; });
+    const bool long_code = operation.name == std::string_view("div") || operation.name == std::string_view("rem");
+    std::erase_if(mains, [&](Type main) {
+      return main.lanes > 1 && (operation.device_shape == Operation::scalar || long_code);
+    });
     if (mains.empty()) continue;
     const Type main = random_.pick(mains);
     for (unsigned i = 0; i < operation.weight; ++i) candidates.push_back({&operation, main});
@@ -261,7 +266,8 @@ bool Generator::call(Type type, unsigned depth, Expression& out) {
 
 Expression Generator::expression(Type type, unsigned depth) {
   using Kind = Expression::Kind;
-  if (depth == 0 || random_.percent(12)) return leaf(type);
+  --budget_;
+  if (depth == 0 || budget_ <= 0 || random_.percent(15)) return leaf(type);
   const unsigned choice = random_.below(100);
   Expression result;
   if (choice < 12) return load(type, depth);
@@ -450,7 +456,7 @@ Statement Generator::statement(unsigned nesting) {
 
 Generator::Statements Generator::statements(unsigned count, unsigned nesting) {
   Statements result;
-  for (unsigned i = 0; i < count; ++i) result.push_back(statement(nesting));
+  for (unsigned i = 0; i < count && (budget_ > 0 || i == 0); ++i) result.push_back(statement(nesting));
   return result;
 }
 
@@ -466,7 +472,7 @@ void Generator::function(unsigned number) {
   function_ = &made;
   function_number_ = number;
   made.body = statements(random_.between(1, 4), 1);
-  made.value = expression(made.result, 3);
+  made.value = expression(made.result, 2);
   function_ = nullptr;
   kernel_.functions[number] = std::move(made);
 }
@@ -525,11 +531,11 @@ Statement Generator::exchange() {
 Generator::Statements Generator::uniform_statements(unsigned count, unsigned nesting) {
   Statements result;
   const bool exchanges = kernel_.local() % 32 == 0;
-  for (unsigned i = 0; i < count; ++i) {
+  for (unsigned i = 0; i < count && (budget_ > 0 || i == 0); ++i) {
     const unsigned choice = random_.below(100);
-    if (choice < 20 && exchanges) {
+    if (choice < 25 && exchanges) {
       result.push_back(exchange());
-    } else if (choice < 30 && nesting < 2 && cost_ < 8) {
+    } else if (choice < 35 && nesting < 2 && cost_ < 8) {
       Statement loop;
       loop.kind = Statement::Kind::uniform_loop;
       loop.index = next_counter_++;
@@ -541,7 +547,7 @@ Generator::Statements Generator::uniform_statements(unsigned count, unsigned nes
       cost_ = cost;
       counters_.pop_back();
       result.push_back(std::move(loop));
-    } else if (choice < 38 && nesting < 2) {
+    } else if (choice < 43 && nesting < 2) {
       Statement branch;
       branch.kind = Statement::Kind::uniform_branch;
       only_uniform_ = true;
@@ -574,7 +580,12 @@ Kernel Generator::generate() {
   for (unsigned i = random_.below(4); i > 0; --i)
     kernel_.lds_arrays.push_back({random_.percent(40) ? Base::u32 : Base(random_.below(unsigned(Base::f16)))});
   kernel_.functions.resize(random_.percent(45) ? random_.between(1, 2) : 0);
-  for (size_t i = kernel_.functions.size(); i-- > 0;) function(unsigned(i));
+  const int functions_budget = int(random_.between(10, 30));
+  for (size_t i = kernel_.functions.size(); i-- > 0;) {
+    budget_ = functions_budget;
+    function(unsigned(i));
+  }
+  budget_ = int(random_.between(20, 120));
 
   kernel_.body = uniform_statements(random_.between(2, 4), 0);
   Statement last;

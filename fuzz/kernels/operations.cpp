@@ -118,7 +118,11 @@ constexpr Operation kOperations[] = {
   DEVICE_AND_HOST("qsad", "d:dwd", 1, "return __builtin_amdgcn_qsad_pk_u16_u8(a, b, c);",
     "u64 result = 0; for (int k = 0; k < 4; ++k) { u32 sum = (u32)(c >> (16 * k)) & 65535; for (int i = 0; i < 32; i += 8) { "
     "u32 x = (u32)(a >> (8 * k + i)) & 255, y = b >> i & 255; sum += x > y ? x - y : y - x; } "
-    "result |= (u64)(sum > 65535 ? 65535 : sum) << (16 * k); } return result;"),
+    "result |= (u64)(sum & 65535) << (16 * k); } return result;"),
+  DEVICE_AND_HOST("mqsad", "d:dwd", 1, "return __builtin_amdgcn_mqsad_pk_u16_u8(a, b, c);",
+    "u64 result = 0; for (int k = 0; k < 4; ++k) { u32 sum = (u32)(c >> (16 * k)) & 65535; for (int i = 0; i < 32; i += 8) { "
+    "u32 x = (u32)(a >> (8 * k + i)) & 255, y = b >> i & 255; if (y) sum += x > y ? x - y : y - x; } "
+    "result |= (u64)(sum & 65535) << (16 * k); } return result;"),
   // floats: every result is the correctly rounded one, NaNs carry nothing
   BOTH("add", "T:TT", kFloats, kVector, 8, "return a + b;"),
   BOTH("sub", "T:TT", kFloats, kVector, 6, "return a - b;"),

@@ -96,6 +96,40 @@ TEST_P(EveryEngine, LocalArgumentsAreDynamicLds) {
   for (uint32_t i = 0; i < 64; ++i) ASSERT_EQ(data[i], (i + 3) % 64);
 }
 
+// Compilers load four words where three arguments of eight-byte alignment end the segment.
+TEST_P(EveryEngine, ScalarLoadsMayRunPastTheLastArgument) {
+  static const CodeObject object = CodeObject::compile(LOCKSTEP_ASSEMBLY, R"(
+.globl tail
+.p2align 8
+.type tail,@function
+tail:
+  s_load_b64 s[2:3], s[0:1], 0x0
+  s_load_b128 s[4:7], s[0:1], 0x8
+  s_waitcnt lgkmcnt(0)
+  v_dual_mov_b32 v0, 0 :: v_dual_mov_b32 v1, s6
+  global_store_b32 v0, v1, s[2:3]
+  s_endpgm
+.rodata
+.p2align 6
+.amdhsa_kernel tail
+  .amdhsa_kernarg_size 20
+  .amdhsa_user_sgpr_count 2
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_next_free_vgpr 8
+  .amdhsa_next_free_sgpr 8
+  .amdhsa_wavefront_size32 1
+.end_amdhsa_kernel
+)",
+                                                       "tail.s");
+  auto out = device_.allocate<uint32_t>(1, "out");
+  const uint64_t address = out.address();
+  uint32_t segment[5] = {uint32_t(address), uint32_t(address >> 32), 1, 2, 3};
+  Arguments a(object.kernel("tail"));
+  a.set_raw(std::as_bytes(std::span(segment)));
+  device_.run(object.kernel("tail"), a, {32}, {32});
+  EXPECT_EQ(out[0], 3u);
+}
+
 TEST_P(EveryEngine, FaultSaysWhere) {
   auto x = device_.allocate<float>(1000, "x"), y = device_.allocate<float>(1024, "y");
   Arguments a(code().kernel("saxpy"));
