@@ -33,7 +33,7 @@ docs: configure
 	@tools/make_isa_page.sh $(BUILD)/cli/lockstep
 
 format:
-	@git ls-files '*.h' '*.cpp' '*.inc' | xargs clang-format-19 -i
+	@git ls-files '*.h' '*.hpp' '*.cpp' | xargs clang-format-19 -i
 
 clean:
 	rm -rf build
