@@ -62,6 +62,10 @@ GroupContext::GroupContext(const Launch& launch) {
   group_.lds = lds_storage_.get();
 }
 
+GroupContext::~GroupContext() {
+  for (Wave* wave : waves_) wave->~Wave();
+}
+
 bool GroupContext::start(const Launch& launch, uint64_t number, Engine& engine) {
   uint64_t rest = number;
   uint32_t size[3];

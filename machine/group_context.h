@@ -21,6 +21,7 @@ using Storage = std::unique_ptr<std::byte, FreeDeleter>;
 class GroupContext {
  public:
   explicit GroupContext(const Launch& launch);
+  ~GroupContext();
   GroupContext(const GroupContext&) = delete;
   GroupContext& operator=(const GroupContext&) = delete;
 

@@ -347,26 +347,22 @@ LOCKSTEP_DEVICE void __assert_fail(const char*, const char*, unsigned, const cha
   LOCKSTEP_DEVICE double name(double x, double y) {                 \
     return __ocml_##name##_f64(x, y);                               \
   }
-LOCKSTEP_MATH_1(sin)
-LOCKSTEP_MATH_1(cos)
-LOCKSTEP_MATH_1(tan)
-LOCKSTEP_MATH_1(sinpi)
-LOCKSTEP_MATH_1(cospi)
-LOCKSTEP_MATH_1(asin)
-LOCKSTEP_MATH_1(acos) LOCKSTEP_MATH_1(atan) LOCKSTEP_MATH_1(sinh) LOCKSTEP_MATH_1(cosh) LOCKSTEP_MATH_1(tanh)
-    LOCKSTEP_MATH_1(asinh) LOCKSTEP_MATH_1(acosh) LOCKSTEP_MATH_1(atanh) LOCKSTEP_MATH_1(exp)
-        LOCKSTEP_MATH_1(exp2) LOCKSTEP_MATH_1(exp10) LOCKSTEP_MATH_1(expm1) LOCKSTEP_MATH_1(log)
-            LOCKSTEP_MATH_1(log2) LOCKSTEP_MATH_1(log10) LOCKSTEP_MATH_1(log1p) LOCKSTEP_MATH_1(sqrt)
-                LOCKSTEP_MATH_1(rsqrt) LOCKSTEP_MATH_1(cbrt) LOCKSTEP_MATH_1(floor) LOCKSTEP_MATH_1(ceil)
-                    LOCKSTEP_MATH_1(trunc) LOCKSTEP_MATH_1(round) LOCKSTEP_MATH_1(rint)
-                        LOCKSTEP_MATH_1(nearbyint) LOCKSTEP_MATH_1(fabs) LOCKSTEP_MATH_1(erf)
-                            LOCKSTEP_MATH_1(erfc) LOCKSTEP_MATH_1(tgamma) LOCKSTEP_MATH_1(lgamma)
-                                LOCKSTEP_MATH_2(pow) LOCKSTEP_MATH_2(atan2) LOCKSTEP_MATH_2(fmod)
-                                    LOCKSTEP_MATH_2(remainder) LOCKSTEP_MATH_2(hypot) LOCKSTEP_MATH_2(fmin)
-                                        LOCKSTEP_MATH_2(fmax) LOCKSTEP_MATH_2(fdim) LOCKSTEP_MATH_2(copysign)
+// clang-format off
+LOCKSTEP_MATH_1(sin) LOCKSTEP_MATH_1(cos) LOCKSTEP_MATH_1(tan) LOCKSTEP_MATH_1(sinpi) LOCKSTEP_MATH_1(cospi)
+LOCKSTEP_MATH_1(asin) LOCKSTEP_MATH_1(acos) LOCKSTEP_MATH_1(atan) LOCKSTEP_MATH_1(sinh)
+LOCKSTEP_MATH_1(cosh) LOCKSTEP_MATH_1(tanh) LOCKSTEP_MATH_1(asinh) LOCKSTEP_MATH_1(acosh)
+LOCKSTEP_MATH_1(atanh) LOCKSTEP_MATH_1(exp) LOCKSTEP_MATH_1(exp2) LOCKSTEP_MATH_1(exp10)
+LOCKSTEP_MATH_1(expm1) LOCKSTEP_MATH_1(log) LOCKSTEP_MATH_1(log2) LOCKSTEP_MATH_1(log10)
+LOCKSTEP_MATH_1(log1p) LOCKSTEP_MATH_1(sqrt) LOCKSTEP_MATH_1(rsqrt) LOCKSTEP_MATH_1(cbrt)
+LOCKSTEP_MATH_1(floor) LOCKSTEP_MATH_1(ceil) LOCKSTEP_MATH_1(trunc) LOCKSTEP_MATH_1(round)
+LOCKSTEP_MATH_1(rint) LOCKSTEP_MATH_1(nearbyint) LOCKSTEP_MATH_1(fabs) LOCKSTEP_MATH_1(erf)
+LOCKSTEP_MATH_1(erfc) LOCKSTEP_MATH_1(tgamma) LOCKSTEP_MATH_1(lgamma) LOCKSTEP_MATH_2(pow)
+LOCKSTEP_MATH_2(atan2) LOCKSTEP_MATH_2(fmod) LOCKSTEP_MATH_2(remainder) LOCKSTEP_MATH_2(hypot)
+LOCKSTEP_MATH_2(fmin) LOCKSTEP_MATH_2(fmax) LOCKSTEP_MATH_2(fdim) LOCKSTEP_MATH_2(copysign)
+// clang-format on
 #undef LOCKSTEP_MATH_1
 #undef LOCKSTEP_MATH_2
-                                            LOCKSTEP_DEVICE float fmaf(float x, float y, float z) {
+                                                    LOCKSTEP_DEVICE float fmaf(float x, float y, float z) {
   return __builtin_fmaf(x, y, z);
 }
 LOCKSTEP_DEVICE float fma(float x, float y, float z) {
