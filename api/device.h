@@ -59,6 +59,7 @@ struct lockstep_device {
   };
   std::vector<Loaded> loaded;
   std::unique_ptr<lockstep::api::FaultReport> fault;
+  std::string note;  // of the last dispatch (lockstep_statistics)
 
   // Loads the image at its first use. Throws Failure.
   const lockstep::machine::LoadedCode& load(const std::shared_ptr<const lockstep::api::Image>& image);

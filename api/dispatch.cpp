@@ -285,8 +285,10 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
       throw Failure(LOCKSTEP_INVALID_ARGUMENT, "kernel '" + kernel->kernel->name + "': " + e.what());
     }
 
+    device->note = outcome.note;
     if (out) {
       lockstep_statistics s{};
+      s.note = device->note.c_str();
       s.work_groups = outcome.totals.groups_total;
       s.work_groups_done = outcome.totals.groups_done;
       s.waves = outcome.totals.waves;

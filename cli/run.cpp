@@ -98,6 +98,7 @@ std::vector<Output> parse_outputs(const std::vector<std::string>& texts) {
 }
 
 void print_summary(const char* kernel, const lockstep_statistics& s) {
+  if (s.note && *s.note) fmt::print(stderr, "note: {}\n", s.note);
   std::string groups = s.work_groups_done == s.work_groups
                            ? fmt::format("{}", s.work_groups)
                            : fmt::format("{} of {}", s.work_groups_done, s.work_groups);
