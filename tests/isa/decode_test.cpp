@@ -65,8 +65,8 @@ TEST(RowTable, EveryInstructionIsFoundByName) {
 // The input stands in a heap block of its exact size, so that the address sanitizer sees any read past the
 // end.
 DecodeError decode_prefix(std::span<const uint32_t> words, size_t bytes, Instruction& instruction) {
-  std::vector<std::byte> exact(bytes);
-  std::memcpy(exact.data(), words.data(), bytes);
+  const std::span<const std::byte> all = std::as_bytes(words);
+  const std::vector<std::byte> exact(all.begin(), all.begin() + static_cast<ptrdiff_t>(bytes));
   return isa::decode(exact, 32, instruction);
 }
 

@@ -76,8 +76,19 @@ struct LlvmOracle::State {
   std::unique_ptr<llvm::MCInstPrinter> printer;
 };
 
+namespace {
+
+// LLVM does not promise that several threads may set up or take down its objects at the same time.
+std::mutex& setup_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+}  // namespace
+
 LlvmOracle::LlvmOracle(unsigned wave_size) : state_(std::make_unique<State>()) {
   initialize_llvm();
+  std::lock_guard lock(setup_mutex());
   State& s = *state_;
   std::string error;
   s.target = llvm::TargetRegistry::lookupTarget(kTriple, error);
@@ -94,7 +105,10 @@ LlvmOracle::LlvmOracle(unsigned wave_size) : state_(std::make_unique<State>()) {
   s.printer.reset(s.target->createMCInstPrinter(s.triple, 0, *s.asm_info, *s.instructions, *s.registers));
 }
 
-LlvmOracle::~LlvmOracle() = default;
+LlvmOracle::~LlvmOracle() {
+  std::lock_guard lock(setup_mutex());
+  state_.reset();
+}
 
 bool LlvmOracle::disassemble(std::span<const std::byte> bytes, LlvmText& out) {
   State& s = *state_;
