@@ -11,6 +11,7 @@
 #include "hardware/hardware.h"
 #include "machine/kernel.h"
 #include "memory/address_space.h"
+#include "observe/fidelity_observer.h"
 
 namespace lockstep::api {
 
@@ -42,6 +43,22 @@ struct FaultReport {
   std::string kernel, instruction, function, file, message, text;
 };
 
+// A place in the code with the text that the C structure points at.
+struct Location {
+  uint64_t pc = 0, offset = 0;
+  std::string instruction, function, file;
+  uint32_t line = 0;
+  lockstep_code_location view() const {
+    return {pc, offset, instruction.c_str(), function.c_str(), file.c_str(), line};
+  }
+};
+
+struct FindingReport {
+  observe::Finding finding;
+  Location first;
+  Location used[observe::kSinks];
+};
+
 }  // namespace lockstep::api
 
 struct lockstep_device {
@@ -60,6 +77,7 @@ struct lockstep_device {
   std::vector<Loaded> loaded;
   std::unique_ptr<lockstep::api::FaultReport> fault;
   std::string note;  // of the last dispatch (lockstep_statistics)
+  std::vector<lockstep::api::FindingReport> findings;
 
   // Loads the image at its first use. Throws Failure.
   const lockstep::machine::LoadedCode& load(const std::shared_ptr<const lockstep::api::Image>& image);

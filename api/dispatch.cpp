@@ -4,6 +4,7 @@
 
 #include "api/arguments.h"
 #include "api/device.h"
+#include "api/finding.h"
 #include "api/status.h"
 #include "loader/hidden_arguments.h"
 #include "machine/launch.h"
@@ -242,6 +243,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     require(device && kernel, "the device or the kernel is null");
     lockstep_dispatch_options o = with_defaults(given, lockstep_dispatch_options_init);
     device->fault.reset();
+    device->findings.clear();
     check_shape(*kernel, o, device->model);
     uint32_t dynamic_lds = o.dynamic_lds_bytes;
     std::vector<std::byte> segment = argument_segment(*kernel, arguments, o, dynamic_lds);
@@ -278,6 +280,8 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
       lockstep_progress progress{p.groups_done, p.groups_total, p.instructions, seconds};
       if (o.progress(o.progress_user, &progress)) cancel = true;
     };
+    observe::FidelityObserver observer;
+    if (o.fidelity) run.observer = &observer;
     machine::Outcome outcome;
     try {
       outcome = machine::run(launch, run);
@@ -297,6 +301,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
       s.threads = device->threads;
       give(out, s);
     }
+    if (o.fidelity) device->findings = finding_reports(observer, launch, *kernel, code);
     if (outcome.fault) {
       device->fault = report(*outcome.fault, *kernel, code);
       throw Failure(LOCKSTEP_FAULT, device->fault->text);

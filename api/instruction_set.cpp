@@ -1,14 +1,12 @@
 // What is known of every instruction: the rows of isa/ with the doubts of semantics/.
+#include "api/instruction_set.h"
+
 #include "api/status.h"
 #include "engine/coverage.h"
 #include "engine/interpreter/interpreter.h"
 #include "isa/row.h"
-#include "semantics/fidelity.h"
 
-using namespace lockstep;
-using namespace lockstep::api;
-
-namespace {
+namespace lockstep::api {
 
 lockstep_fidelity fidelity_of(semantics::Fidelity fidelity) {
   switch (fidelity) {
@@ -24,11 +22,10 @@ lockstep_fidelity fidelity_of(semantics::Fidelity fidelity) {
   return LOCKSTEP_FIDELITY_OPEN;
 }
 
-const char* text_of(std::string_view literal) {
-  return literal.empty() ? "" : literal.data();
-}
+}  // namespace lockstep::api
 
-}  // namespace
+using namespace lockstep;
+using namespace lockstep::api;
 
 uint32_t lockstep_isa_row_count(void) {
   return static_cast<uint32_t>(isa::rows().size());

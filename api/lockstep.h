@@ -342,6 +342,9 @@ typedef struct lockstep_dispatch_options {
   int (*progress)(void* user, const lockstep_progress* progress);
   void* progress_user;
   double progress_interval;
+  /* Not 0: watch every instruction and find out which results were not exact and where they went; see
+   * lockstep_device_finding(). The interpreter runs the dispatch then, on one thread. */
+  int fidelity;
 } lockstep_dispatch_options;
 
 LOCKSTEP_API void lockstep_dispatch_options_init(lockstep_dispatch_options* options);
@@ -363,6 +366,13 @@ LOCKSTEP_API lockstep_status lockstep_dispatch(lockstep_device* device, const lo
                                                const lockstep_arguments* arguments,
                                                const lockstep_dispatch_options* options,
                                                lockstep_statistics* out);
+
+typedef enum lockstep_fidelity {
+  LOCKSTEP_FIDELITY_EXACT = 0,      /* captured from a card, or to the letter of AMD's guide */
+  LOCKSTEP_FIDELITY_BOUNDED = 1,    /* within `ulp` units in the last place */
+  LOCKSTEP_FIDELITY_OPEN = 2,       /* guide and captures are silent: `note` says what was chosen */
+  LOCKSTEP_FIDELITY_UNSUPPORTED = 3 /* faults when executed: `note` says why */
+} lockstep_fidelity;
 
 typedef enum lockstep_fault_kind {
   LOCKSTEP_FAULT_NONE = 0,
@@ -394,6 +404,43 @@ typedef struct lockstep_fault {
 } lockstep_fault;
 /* The fault that ended the device's last dispatch, or null. Valid until its next dispatch. */
 LOCKSTEP_API const lockstep_fault* lockstep_device_fault(const lockstep_device* device);
+
+/* Where an instruction stands. */
+typedef struct lockstep_code_location {
+  uint64_t pc;             /* as loaded */
+  uint64_t offset;         /* from the kernel's first instruction */
+  const char* instruction; /* its text */
+  const char* function;    /* "" if not known */
+  const char* file;        /* source; "" if not known */
+  uint32_t line;           /* 0 if not known */
+} lockstep_code_location;
+
+typedef enum lockstep_use {
+  LOCKSTEP_USE_ADDRESS = 0, /* of a memory access */
+  LOCKSTEP_USE_BRANCH = 1,  /* a condition, an EXEC mask, a branch target */
+  LOCKSTEP_USE_MEMORY = 2   /* stored to memory that outlives the dispatch */
+} lockstep_use;
+
+/* A kind of instruction, or a form such as DPP with FETCH_INACTIVE, that the dispatch executed and that is
+ * not exact. What was computed from its results is followed through registers, LDS and memory (whole VGPRs,
+ * lines of 64 bytes; never forgotten in memory), not through branches alone. */
+typedef struct lockstep_finding {
+  uint32_t struct_size;
+  const char* name;
+  lockstep_fidelity fidelity;
+  int corner_cases_only; /* not 0: only the operands or states that `note` names are in doubt */
+  double ulp;
+  const char* note;
+  uint64_t executions;            /* wave-instructions */
+  lockstep_code_location first;   /* the one executed first */
+  uint64_t uses[3];               /* by lockstep_use: wave-instructions that used such a result */
+  lockstep_code_location used[3]; /* the one executed first, if there was any */
+} lockstep_finding;
+/* Of the device's last dispatch, if it had options.fidelity; ordinary results in doubt before corner cases.
+ * The strings live until its next dispatch. */
+LOCKSTEP_API uint32_t lockstep_device_finding_count(const lockstep_device* device);
+LOCKSTEP_API lockstep_status lockstep_device_finding(const lockstep_device* device, uint32_t index,
+                                                     lockstep_finding* out);
 
 /* Loads the code object now rather than at its first dispatch, for example to write to its variables. */
 LOCKSTEP_API lockstep_status lockstep_device_load(lockstep_device* device,
@@ -431,13 +478,6 @@ LOCKSTEP_API uint32_t lockstep_disassemble(const void* bytes, uint64_t size, uin
 
 /* ---------------------------------------------------------------------------------------------------------
  * instruction set */
-
-typedef enum lockstep_fidelity {
-  LOCKSTEP_FIDELITY_EXACT = 0,      /* captured from a card, or to the letter of AMD's guide */
-  LOCKSTEP_FIDELITY_BOUNDED = 1,    /* within `ulp` units in the last place */
-  LOCKSTEP_FIDELITY_OPEN = 2,       /* guide and captures are silent: `note` says what was chosen */
-  LOCKSTEP_FIDELITY_UNSUPPORTED = 3 /* faults when executed: `note` says why */
-} lockstep_fidelity;
 
 /* One instruction in one encoding. The strings live for ever. */
 typedef struct lockstep_isa_row_info {

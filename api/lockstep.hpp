@@ -297,6 +297,16 @@ class Device {
     return run(kernel, arguments, options);
   }
 
+  // Of the last run, if its options asked for them.
+  std::vector<lockstep_finding> findings() const {
+    std::vector<lockstep_finding> out(lockstep_device_finding_count(get()));
+    for (uint32_t i = 0; i < out.size(); ++i) {
+      out[i].struct_size = sizeof out[i];
+      check(lockstep_device_finding(get(), i, &out[i]));
+    }
+    return out;
+  }
+
   const lockstep_fault* fault() const { return lockstep_device_fault(get()); }
 
  private:

@@ -23,6 +23,7 @@ struct RunOptions {
   uint32_t optimization = 2;
   bool debug = false;
   bool quiet = false;
+  bool fidelity = false;
   std::string device;
   std::string engine = "interpreter";
 };

@@ -10,6 +10,7 @@
 #include "api/lockstep.hpp"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/fidelity.h"
 
 namespace lockstep::cli {
 namespace {
@@ -19,25 +20,7 @@ using Rows = std::vector<Row>;
 // Names of the tests that executed a row, by encoding and number.
 using Tests = std::map<std::pair<std::string, uint32_t>, std::set<std::string>>;
 
-const char* name_of(lockstep_fidelity fidelity) {
-  switch (fidelity) {
-    case LOCKSTEP_FIDELITY_EXACT:
-      return "exact";
-    case LOCKSTEP_FIDELITY_BOUNDED:
-      return "bounded";
-    case LOCKSTEP_FIDELITY_OPEN:
-      return "open";
-    case LOCKSTEP_FIDELITY_UNSUPPORTED:
-      return "unsupported";
-  }
-  return "";
-}
-
-std::string summary_of(lockstep_fidelity fidelity, bool corner_cases_only, double ulp) {
-  if (fidelity == LOCKSTEP_FIDELITY_BOUNDED) return fmt::format("within {} ulp", ulp);
-  return fmt::format("{}{}", name_of(fidelity), corner_cases_only ? " in corner cases" : "");
-}
-std::string summary_of(const Row& row) {
+std::string class_of(const Row& row) {
   return summary_of(row.fidelity, row.corner_cases_only, row.ulp);
 }
 
@@ -117,7 +100,7 @@ void print_table(const Rows& rows, const Tests& tests) {
                row.implemented                                 ? "implemented"
                : row.fidelity == LOCKSTEP_FIDELITY_UNSUPPORTED ? "unsupported"
                                                                : "missing",
-               row.implemented ? summary_of(row) : "");
+               row.implemented ? class_of(row) : "");
     if (*row.note) fmt::print("               {}\n", row.note);
     if (std::string names = tests_of(row, tests); !names.empty())
       fmt::print("               tested by {}\n", names);
@@ -227,8 +210,7 @@ void print_markdown(const Rows& rows) {
   fmt::print("\n## All rows\n");
   for (const auto& [encoding, group] : by_encoding(rows)) {
     fmt::print("\n### {}\n\n| number | instruction | fidelity |\n|---|---|---|\n", encoding);
-    for (const Row& row : group)
-      fmt::print("| {} | `{}` | {} |\n", row.number, row.mnemonic, summary_of(row));
+    for (const Row& row : group) fmt::print("| {} | `{}` | {} |\n", row.number, row.mnemonic, class_of(row));
   }
 }
 

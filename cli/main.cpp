@@ -88,6 +88,8 @@ void add_run(CLI::App& app, int& exit_code) {
   sub->add_option("--instruction-limit", o->instruction_limit,
                   "wave-instructions after which the run counts as hung");
   sub->add_option("--wave-limit", o->wave_limit, "waves that a SIMD may hold at once");
+  sub->add_flag("--fidelity", o->fidelity,
+                "tell which executed instructions were not exact, and where their results went");
   sub->add_flag("-q,--quiet", o->quiet, "no progress, no summary, no compiler warnings");
   sub->callback([o, &exit_code] { exit_code = run(*o); });
 }

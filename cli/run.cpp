@@ -4,6 +4,7 @@
 #include "api/lockstep.hpp"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/fidelity.h"
 #include "cli/progress.h"
 #include "cli/values.h"
 
@@ -144,6 +145,7 @@ int run(const RunOptions& o) {
   dispatch.dynamic_lds_bytes = o.dynamic_lds;
   dispatch.instruction_limit = o.instruction_limit;
   dispatch.wave_limit = o.wave_limit;
+  dispatch.fidelity = o.fidelity;
 
   std::vector<Output> outputs = parse_outputs(o.outputs);
   Arguments arguments(kernel);
@@ -163,6 +165,8 @@ int run(const RunOptions& o) {
     progress.connect(dispatch);
     status = lockstep_dispatch(device.get(), kernel.get(), arguments.get(), &dispatch, &statistics);
   }
+  if (o.fidelity && (status == LOCKSTEP_OK || status == LOCKSTEP_FAULT || status == LOCKSTEP_CANCELLED))
+    print_findings(device);
   if (status == LOCKSTEP_FAULT) {
     fmt::print(stderr, "fault: {}\n", lockstep_last_error());
     print_summary(info.name, statistics);

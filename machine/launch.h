@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/observer.h"
 #include "memory/address_space.h"
 #include "state/fault.h"
 
@@ -45,6 +46,8 @@ struct RunOptions {
   const std::atomic<bool>* cancel = nullptr;  // set to stop
   // Called at most every 100 ms, from any of the threads, never by two at a time.
   std::function<void(const Progress&)> progress;
+  // Sees every instruction before it is executed. The interpreter then runs the dispatch, on one thread.
+  Observer* observer = nullptr;
 };
 
 struct WaveFault {
@@ -71,6 +74,9 @@ struct Outcome {
   Translation translation;
   std::optional<WaveFault> fault;  // of the first work-group in dispatch order that faulted
 };
+
+// The text of the instruction at a guest address, or why there is none.
+std::string instruction_text(const Launch& launch, uint64_t pc);
 
 // Runs a dispatch to its end, a fault or a cancellation. Throws std::invalid_argument for what no hardware
 // would take: an empty grid, more than 1024 work-items in a group, more LDS than 64 kB.

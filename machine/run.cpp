@@ -55,20 +55,6 @@ uint64_t group_count(const Launch& launch) {
   return count;
 }
 
-std::string instruction_text(const Launch& launch, uint64_t pc) {
-  for (const CodeRange& range : launch.code) {
-    if (pc < range.begin || pc >= range.end) continue;
-    isa::Instruction instruction;
-    const size_t available = std::min<uint64_t>(range.end - pc, isa::kMaxInstructionBytes);
-    const auto error =
-        isa::decode({reinterpret_cast<const std::byte*>(pc), available}, launch.wave_size, instruction);
-    if (error != isa::DecodeError::none) return std::string(isa::describe(error));
-    char text[isa::kMaxText];
-    return std::string(text, isa::disassemble(instruction, launch.wave_size, text, sizeof text));
-  }
-  return "(outside the code)";
-}
-
 // The groups of one dispatch and who works on them.
 class Scheduler {
  public:
@@ -208,11 +194,14 @@ class Scheduler {
   std::chrono::steady_clock::time_point last_report_ = std::chrono::steady_clock::now();
 };
 
-std::unique_ptr<Engine> make_engine(const Launch& launch, EngineKind kind, Outcome& outcome) {
-  if (kind == EngineKind::interpreter)
-    return std::make_unique<interpreter::Interpreter>(launch.code, launch.wave_size, launch.memory,
-                                                      interpreter::best_host_target(),
-                                                      allocated_vgprs(launch.vgpr_count, launch.wave_size));
+std::unique_ptr<Engine> make_engine(const Launch& launch, const RunOptions& options, Outcome& outcome) {
+  if (options.engine == EngineKind::interpreter || options.observer) {
+    if (options.engine != EngineKind::interpreter)
+      outcome.note = "the interpreter ran this kernel, because its instructions are observed";
+    return std::make_unique<interpreter::Interpreter>(
+        launch.code, launch.wave_size, launch.memory, interpreter::best_host_target(),
+        allocated_vgprs(launch.vgpr_count, launch.wave_size), options.observer);
+  }
   auto engine =
       std::make_unique<translator::Translator>(launch.code, launch.wave_size, launch.memory, launch.entry);
   if (!engine->unsupported().empty())
@@ -226,14 +215,28 @@ std::unique_ptr<Engine> make_engine(const Launch& launch, EngineKind kind, Outco
 
 }  // namespace
 
+std::string instruction_text(const Launch& launch, uint64_t pc) {
+  for (const CodeRange& range : launch.code) {
+    if (pc < range.begin || pc >= range.end) continue;
+    isa::Instruction instruction;
+    const size_t available = std::min<uint64_t>(range.end - pc, isa::kMaxInstructionBytes);
+    const auto error =
+        isa::decode({reinterpret_cast<const std::byte*>(pc), available}, launch.wave_size, instruction);
+    if (error != isa::DecodeError::none) return std::string(isa::describe(error));
+    char text[isa::kMaxText];
+    return std::string(text, isa::disassemble(instruction, launch.wave_size, text, sizeof text));
+  }
+  return "(outside the code)";
+}
+
 Outcome run(const Launch& launch, const RunOptions& options) {
   check(launch);
   const auto begin = std::chrono::steady_clock::now();
   Outcome outcome;
-  const std::unique_ptr<Engine> engine = make_engine(launch, options.engine, outcome);
+  const std::unique_ptr<Engine> engine = make_engine(launch, options, outcome);
   Scheduler scheduler(launch, options, *engine);
   const unsigned available = std::max(1u, std::thread::hardware_concurrency());
-  const uint64_t wanted = options.threads == 0 ? available : options.threads;
+  const uint64_t wanted = options.observer ? 1 : options.threads == 0 ? available : options.threads;
   const unsigned threads = static_cast<unsigned>(std::min<uint64_t>(wanted, group_count(launch)));
   if (threads == 1) {
     scheduler.work();

@@ -60,11 +60,12 @@ bool has_handler(const isa::Row& row) {
 }
 
 Interpreter::Interpreter(std::vector<CodeRange> code, unsigned wave_size,
-                         std::shared_ptr<const RangeSet> memory, HostTarget target, unsigned vgpr_count)
+                         std::shared_ptr<const RangeSet> memory, HostTarget target, unsigned vgpr_count,
+                         Observer* observer)
     : memory_(std::move(memory)),
       context_{memory_.get()},
-      default_mode_(code, wave_size, vgpr_count, true, handlers(target)),
-      other_mode_(code, wave_size, vgpr_count, false, handlers(target)) {
+      default_mode_(code, wave_size, vgpr_count, true, handlers(target), observer),
+      other_mode_(code, wave_size, vgpr_count, false, handlers(target), observer) {
   default_mode_.other_mode = &other_mode_;
   other_mode_.other_mode = &default_mode_;
 }

@@ -24,9 +24,11 @@ class Interpreter final : public Engine {
  public:
   // The ranges must stay mapped on the host and unchanged while this lives. `memory` is what the waves may
   // touch; null means all of the process's memory. `vgpr_count` is what each wave has allocated: what an
-  // instruction does with a register beyond is decided when it is decoded.
+  // instruction does with a register beyond is decided when it is decoded. An observer sees every
+  // instruction, at the price of speed.
   Interpreter(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
-              HostTarget target = best_host_target(), unsigned vgpr_count = kMaxVgprs);
+              HostTarget target = best_host_target(), unsigned vgpr_count = kMaxVgprs,
+              Observer* observer = nullptr);
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
 

@@ -34,6 +34,12 @@ void decode_slot(const Operation* op, Wave* wave, int64_t budget) {
   [[clang::musttail]] return handler_of(op)(op, wave, budget);
 }
 
+// The first operation of every instruction of an observed program.
+void observe(const Operation* op, Wave* wave, int64_t budget) {
+  program_of(wave)->observer()->on_instruction(*wave, *op->instruction, op->pc);
+  LOCKSTEP_NEXT();
+}
+
 // The slots behind a page: go on in the page that really holds that address.
 void enter_page(const Operation* op, Wave* wave, int64_t budget) {
   const Operation* real = program_of(wave)->at(op->pc);
@@ -49,12 +55,13 @@ void enter_page(const Operation* op, Wave* wave, int64_t budget) {
 }  // namespace
 
 Program::Program(std::vector<CodeRange> code, unsigned wave_size, unsigned vgpr_count,
-                 bool default_float_mode, const HandlerTable& table)
+                 bool default_float_mode, const HandlerTable& table, Observer* observer)
     : code_(std::move(code)),
       wave_size_(wave_size),
       vgpr_count_(vgpr_count),
       default_float_mode_(default_float_mode),
-      table_(table) {
+      table_(table),
+      observer_(observer) {
   for (const CodeRange& range : code_) {
     const uint64_t dwords = (range.end - range.begin) / 4;
     pages_.push_back(std::make_unique<RangePages>((dwords + kPageDwords - 1) / kPageDwords));
@@ -128,6 +135,11 @@ void Program::decode(Operation* slot) {
   if (page->chain_used + operations.size() > kChainSlots + 1)
     operations = {predecoder.refuse(instruction, FaultKind::unsupported,
                                     "too many split instructions in one kilobyte of code")};
+  if (observer_ && !predecoder.is_refused()) {
+    Operation observed = operations[0];
+    observed.run = &observe;
+    operations.insert(operations.begin(), observed);
+  }
   if (!predecoder.is_refused()) {
     record_executed(*instruction.row);
     if (instruction.row_y) record_executed(*instruction.row_y);
@@ -143,7 +155,8 @@ void Program::decode(Operation* slot) {
     placed.push_back(place);
   }
   Operation* after = slot + instruction.size / 4;
-  const unsigned skipped = skip_without_effect(&after, page->slots + kPageDwords, code_end, goes_on);
+  const unsigned skipped =
+      observer_ ? 0 : skip_without_effect(&after, page->slots + kPageDwords, code_end, goes_on);
   for (size_t i = 0; i < placed.size(); ++i) {
     Operation* following = i + 1 < placed.size() ? placed[i + 1] : after;
     const int32_t next = static_cast<int32_t>(following - placed[i]);

@@ -10,6 +10,7 @@
 
 #include "engine/engine.h"
 #include "engine/interpreter/handlers.h"
+#include "engine/observer.h"
 #include "semantics/cross_lane.h"
 
 namespace lockstep::interpreter {
@@ -17,8 +18,10 @@ namespace lockstep::interpreter {
 class Program {
  public:
   // Code of a wave size and float-mode class; the handlers come from `table`. The ranges must stay readable.
+  // With an observer each instruction begins with an operation that calls it, and none is folded into
+  // another.
   Program(std::vector<CodeRange> code, unsigned wave_size, unsigned vgpr_count, bool default_float_mode,
-          const HandlerTable& table);
+          const HandlerTable& table, Observer* observer = nullptr);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -31,6 +34,7 @@ class Program {
   unsigned vgpr_count() const { return vgpr_count_; }  // allocated to each wave
   bool default_float_mode() const { return default_float_mode_; }
   const HandlerTable& table() const { return table_; }
+  Observer* observer() const { return observer_; }
 
   // The same code for the other float-mode class; set once by the owner.
   Program* other_mode = nullptr;
@@ -56,6 +60,7 @@ class Program {
   unsigned wave_size_, vgpr_count_;
   bool default_float_mode_;
   const HandlerTable& table_;
+  Observer* const observer_;
   std::recursive_mutex mutex_;
   std::deque<semantics::DppSelection> dpp_selections_;
   struct RangePages;

@@ -1,0 +1,72 @@
+#include "api/finding.h"
+
+#include "api/instruction_set.h"
+#include "api/status.h"
+
+namespace lockstep::api {
+
+namespace {
+
+Location locate(uint64_t pc, const machine::Launch& launch, const lockstep_kernel& kernel,
+                const machine::LoadedCode& code) {
+  Location location;
+  location.pc = pc;
+  location.offset = pc - code.loaded_address(kernel.kernel->entry_address);
+  location.instruction = machine::instruction_text(launch, pc);
+  const uint64_t linked = code.linked_address(pc);
+  if (const loader::Symbol* symbol = kernel.image->object.function_at(linked))
+    location.function = symbol->name;
+  if (const auto source = kernel.image->lines.find(linked)) {
+    location.file = source->file;
+    location.line = source->line;
+  }
+  return location;
+}
+
+}  // namespace
+
+std::vector<FindingReport> finding_reports(const observe::FidelityObserver& observer,
+                                           const machine::Launch& launch, const lockstep_kernel& kernel,
+                                           const machine::LoadedCode& code) {
+  std::vector<FindingReport> reports;
+  for (const observe::Finding& finding : observer.findings()) {
+    FindingReport& report = reports.emplace_back();
+    report.finding = finding;
+    report.first = locate(finding.first_pc, launch, kernel, code);
+    for (unsigned sink = 0; sink < observe::kSinks; ++sink)
+      if (finding.uses[sink]) report.used[sink] = locate(finding.use_pc[sink], launch, kernel, code);
+  }
+  return reports;
+}
+
+}  // namespace lockstep::api
+
+using namespace lockstep;
+using namespace lockstep::api;
+
+uint32_t lockstep_device_finding_count(const lockstep_device* device) {
+  return device ? static_cast<uint32_t>(device->findings.size()) : 0;
+}
+
+lockstep_status lockstep_device_finding(const lockstep_device* device, uint32_t index,
+                                        lockstep_finding* out) {
+  return guarded([&] {
+    require(device, "the device is null");
+    require(index < device->findings.size(),
+            "there is no finding of that index (see lockstep_device_finding_count)");
+    const FindingReport& report = device->findings[index];
+    lockstep_finding finding{};
+    finding.name = text_of(report.finding.name);
+    finding.fidelity = fidelity_of(report.finding.doubt.fidelity);
+    finding.corner_cases_only = report.finding.doubt.concern == semantics::Concern::corner_cases;
+    finding.ulp = report.finding.doubt.ulp;
+    finding.note = text_of(report.finding.doubt.note);
+    finding.executions = report.finding.executions;
+    finding.first = report.first.view();
+    for (unsigned sink = 0; sink < observe::kSinks; ++sink) {
+      finding.uses[sink] = report.finding.uses[sink];
+      finding.used[sink] = report.used[sink].view();
+    }
+    give(out, finding);
+  });
+}

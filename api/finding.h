@@ -1,0 +1,15 @@
+// What an observed dispatch leaves with its device.
+#pragma once
+
+#include <vector>
+
+#include "api/device.h"
+#include "machine/launch.h"
+
+namespace lockstep::api {
+
+std::vector<FindingReport> finding_reports(const observe::FidelityObserver& observer,
+                                           const machine::Launch& launch, const lockstep_kernel& kernel,
+                                           const machine::LoadedCode& code);
+
+}  // namespace lockstep::api
