@@ -135,7 +135,10 @@ void Program::decode(Operation* slot) {
   if (page->chain_used + operations.size() > kChainSlots + 1)
     operations = {predecoder.refuse(instruction, FaultKind::unsupported,
                                     "too many split instructions in one kilobyte of code")};
-  if (observer_ && !predecoder.is_refused()) {
+  // Handlers that leave the chain charge for the instruction themselves, so it is not the observing operation
+  // that does.
+  const size_t charged = observer_ && !predecoder.is_refused() ? 1 : 0;
+  if (charged) {
     Operation observed = operations[0];
     observed.run = &observe;
     operations.insert(operations.begin(), observed);
@@ -161,7 +164,7 @@ void Program::decode(Operation* slot) {
     Operation* following = i + 1 < placed.size() ? placed[i + 1] : after;
     const int32_t next = static_cast<int32_t>(following - placed[i]);
     (i == 0 ? first : *placed[i]).next = next;
-    (i == 0 ? first : *placed[i]).cost = static_cast<uint8_t>(i == 0 ? 1 + skipped : 0);
+    (i == 0 ? first : *placed[i]).cost = static_cast<uint8_t>(i == charged ? 1 + skipped : 0);
   }
   // Publish the handler last: other threads read it first. The PC stands since the page was made, and they
   // may be reading it now.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The program `lockstep` as a user meets it: results, messages, exit codes. Usage: cli_test.py LOCKSTEP"""
+import json
 import os
 import pathlib
 import pty
@@ -238,6 +239,46 @@ class Cli(unittest.TestCase):
         self.assertIn("vcc_lo", wave32)
         self.assertIn("vcc,", wave64)
         self.assertEqual(self.lockstep("disasm", "--hex", stdin="").stdout, "")
+
+    def test_isa(self):
+        out = self.lockstep("isa", "v_rcp_f64", says="within 0.5 ulp").stdout
+        self.assertEqual(out.count("v_rcp_f64"), 2)  # VOP1 and VOP3
+        found = json.loads(self.lockstep("isa", "--json", "-e", "vop1", "-f", "open,bounded").stdout)["rows"]
+        self.assertIn("v_sin_f32", [row["mnemonic"] for row in found])
+        self.assertNotIn("v_rcp_f32", [row["mnemonic"] for row in found])
+        self.assertEqual({row["encoding"] for row in found}, {"VOP1"})
+        self.assertTrue(all(row["note"] for row in found))
+        self.assertEqual(self.lockstep("isa", "--missing").stdout, "")
+        self.lockstep("isa", "-e", "vop9", status=BAD_INPUT, says=("vop9", "VOP3P"))
+        self.lockstep("isa", "nothing_like_this", status=BAD_INPUT, says="no instruction matches")
+        self.lockstep("isa", "--json", "--missing", status=BAD_INPUT)
+
+    def test_coverage(self):
+        record = self.path / "saxpy.txt"
+        environment = dict(os.environ, LOCKSTEP_COVERAGE=str(record))
+        subprocess.run([LOCKSTEP, "run", "saxpy.cl", "--grid", "64", *self.GOOD], cwd=self.path, env=environment,
+                       check=True, capture_output=True)
+        self.assertIn("SOPP 48 s_endpgm\n", record.read_text())
+        self.lockstep("isa", "s_endpgm", "--coverage", "saxpy.txt", says="tested by saxpy")
+        out = self.lockstep("isa", "s_endpgm", "--coverage", "saxpy.txt", "--untested", status=FAULTED).stdout
+        self.assertIn("s_endpgm_saved", out)
+        self.assertNotIn("s_endpgm\n", out)
+        self.lockstep("isa", "--untested", status=BAD_INPUT, says="--coverage")
+        self.lockstep("isa", "--coverage", "none.txt", status=BAD_INPUT, says="none.txt")
+        (self.path / "wrong.txt").write_text("nonsense\n")
+        self.lockstep("isa", "--coverage", "wrong.txt", status=BAD_INPUT, says="line 1")
+
+    def test_fidelity(self):
+        (self.path / "sine.cl").write_text(
+            "__kernel void sine(__global float* x, __global uint* out) {\n"
+            "  float s = native_sin(x[get_global_id(0)]);\n"
+            "  if (s > 0.5f) out[(uint)(s * 10.f)] = 1;\n}\n")
+        sine = ("run", "sine.cl", "--grid", "64", "buf:f32[64]=iota", "buf:u32[16]", "--debug", "--fidelity")
+        for engine in ("interpreter", "translator"):
+            self.lockstep(*sine, "--engine", engine,
+                          says=("not exact", "v_sin_f32: open", "sine.cl:2", "reached an address", "reached a branch"))
+        out = self.lockstep("run", "two.cl", "-k", "ids", "--grid", "8,8", "buf:u32[64]", "--fidelity").stdout
+        self.assertEqual(out, "fidelity: every executed instruction is exact\n")
 
     def test_interrupt(self):
         run = [LOCKSTEP, "run", "two.cl", "-k", "spin", "--grid", "64", "--block", "32", "buf:u32[1]", "-o", "0=never.raw"]
