@@ -356,8 +356,8 @@ typedef struct lockstep_statistics {
   uint64_t wave_instructions;
   double seconds;
   uint32_t threads;
-  /* What the user should know of how it ran, such as why the translator left the kernel to the interpreter; empty if
-     there is nothing. Valid until the device's next dispatch. */
+  /* What the user should know of how it ran, such as why the translator left the kernel to the interpreter;
+     empty if there is nothing. Valid until the device's next dispatch. */
   const char* note;
 } lockstep_statistics;
 
