@@ -71,29 +71,29 @@ inline constexpr unsigned kExchanges = 11;
 struct Statement {
   enum class Kind : uint8_t {
     // within a phase or a function
-    assign,           // variable `index` = [value]
-    assign_element,   // variable `index`, lane `value` = [scalar]
-    assign_any,       // variable `index`, [u32 lane, scalar]
-    store_output,     // [u32 index, value], own slice
-    store_lds,        // array `index`, [u32 index, value], own slice
-    store_private,    // array `index`, [u32 index, value]
-    store_pointer,    // [u32 index, u32 value]; only in functions
-    dump,             // variable `index` to byte `value` of the own slice
-    branch,           // [condition], bodies: then, else
-    loop,             // `index`: counter, `value`: most turns, [u32 bound]; bodies: one
-    do_loop,          // the same with the test at the end: [condition to go on]
-    choose,           // [u32 selector], bodies: cases 0, 1, ...; `value`: bit for each that falls through
-    leave,            // [condition] break
-    next,             // [condition] continue
-    give_back,        // [condition, value] early return; only in functions
-    atomic_global,    // `value`: AtomicOperation, `type`, [u32 slot, value]
-    atomic_lds,       // array `index`, [u32 index, value]; the operation is the phase's
-    call_pointer,     // variable `index` = function `value`; [arguments]; `place`: what the pointer points to
+    assign,          // variable `index` = [value]
+    assign_element,  // variable `index`, lane `value` = [scalar]
+    assign_any,      // variable `index`, [u32 lane, scalar]
+    store_output,    // [u32 index, value], own slice
+    store_lds,       // array `index`, [u32 index, value], own slice
+    store_private,   // array `index`, [u32 index, value]
+    store_pointer,   // [u32 index, u32 value]; only in functions
+    dump,            // variable `index` to byte `value` of the own slice
+    branch,          // [condition], bodies: then, else
+    loop,            // `index`: counter, `value`: most turns, [u32 bound]; bodies: one
+    do_loop,         // the same with the test at the end: [condition to go on]
+    choose,          // [u32 selector], bodies: cases 0, 1, ...; `value`: bit for each that falls through
+    leave,           // [condition] break
+    next,            // [condition] continue
+    give_back,       // [condition, value] early return; only in functions
+    atomic_global,   // `value`: AtomicOperation, `type`, [u32 slot, value]
+    atomic_lds,      // array `index`, [u32 index, value]; the operation is the phase's
+    call_pointer,    // variable `index` = function `value`; [arguments]; `place`: what the pointer points to
     // between phases
-    phase,            // bodies: one; `modes` for each LDS array; ends with a barrier if `value` is not 0
-    uniform_loop,     // `index`: counter, `value`: turns; bodies: one
-    uniform_branch,   // [condition of arguments and counters only]; bodies: then, else
-    exchange,         // variable `index`; `exchange`; `value`: immediate; [value, lane]
+    phase,           // bodies: one; `modes` for each LDS array; ends with a barrier if `value` is not 0
+    uniform_loop,    // `index`: counter, `value`: turns; bodies: one
+    uniform_branch,  // [condition of arguments and counters only]; bodies: then, else
+    exchange,        // variable `index`; `exchange`; `value`: immediate; [value, lane]
   };
   enum class Place : uint8_t { private_array, lds, output };  // private arrays: of number `array`
 
@@ -114,9 +114,9 @@ struct Variable {
 };
 
 struct Function {
-  std::vector<Type> parameters;      // variables 0 ... of the function
-  std::vector<Variable> variables;   // further ones; they start as zero
-  bool takes_pointer = false;        // u32* pointer, u32 mask
+  std::vector<Type> parameters;     // variables 0 ... of the function
+  std::vector<Variable> variables;  // further ones; they start as zero
+  bool takes_pointer = false;       // u32* pointer, u32 mask
   Type result;
   std::vector<Statement> body;
   Expression value;
@@ -129,11 +129,11 @@ struct Array {
 
 inline constexpr Base kArgumentTypes[] = {Base::u32, Base::u32, Base::u64, Base::i32, Base::u16, Base::f32};
 inline constexpr unsigned kArguments = 6;
-inline constexpr unsigned kInputBytes = 4096;       // a power of two
-inline constexpr unsigned kPrivateElements = 16;    // a power of two
-inline constexpr unsigned kLdsSlice = 4;            // elements of an LDS array that belong to a work-item
-inline constexpr unsigned kDynamicBytes = 64;       // of the own slice of the output, for indexed stores
-inline constexpr unsigned kAtomicSlots = 4;         // for each operation and width
+inline constexpr unsigned kInputBytes = 4096;     // a power of two
+inline constexpr unsigned kPrivateElements = 16;  // a power of two
+inline constexpr unsigned kLdsSlice = 4;          // elements of an LDS array that belong to a work-item
+inline constexpr unsigned kDynamicBytes = 64;     // of the own slice of the output, for indexed stores
+inline constexpr unsigned kAtomicSlots = 4;       // for each operation and width
 inline constexpr unsigned kAtomicBytes = kAtomicOperations * 4 * kAtomicSlots * 8;  // see atomic_offset
 
 struct Kernel {
@@ -142,16 +142,16 @@ struct Kernel {
   std::vector<Variable> variables;
   std::vector<Array> private_arrays;
   std::vector<Array> lds_arrays;
-  std::vector<Function> functions;  // may call those with greater numbers
-  std::vector<Statement> body;      // phases and what stands between them
+  std::vector<Function> functions;        // may call those with greater numbers
+  std::vector<Statement> body;            // phases and what stands between them
   unsigned output_bytes = kDynamicBytes;  // of a work-item
   std::array<uint64_t, kArguments> arguments{};
 
   unsigned local() const { return local_x * local_y; }
 };
 
-// Where the slots of an atomic operation lie: i32, u32, i64, u64 have places of their own, so that min and max
-// of either sign commute.
+// Where the slots of an atomic operation lie: i32, u32, i64, u64 have places of their own, so that min and
+// max of either sign commute.
 constexpr unsigned atomic_offset(AtomicOperation operation, Base base) {
   return (unsigned(operation) * 4 + (unsigned(base) - unsigned(Base::i32))) * kAtomicSlots * 8;
 }

@@ -14,7 +14,9 @@ std::string hex(uint64_t value) {
   return text;
 }
 
-std::string number(uint64_t value) { return std::to_string(value); }
+std::string number(uint64_t value) {
+  return std::to_string(value);
+}
 
 constexpr const char* kAtomicNames[kAtomicOperations] = {"add", "sub", "and", "or", "xor", "min", "max"};
 
@@ -79,9 +81,7 @@ class Emitter {
   std::string source() const;
 
  private:
-  std::string local(const std::string& name) const {
-    return host_ && in_kernel_ ? "me->" + name : name;
-  }
+  std::string local(const std::string& name) const { return host_ && in_kernel_ ? "me->" + name : name; }
   std::string constant(const Expression& expression);
   std::string arguments(const Expression& expression);
   std::string memory(Type type, const std::string& base, const std::string& index, unsigned bytes_there);
@@ -135,12 +135,14 @@ std::string Emitter::constant(const Expression& expression) {
 
 std::string Emitter::arguments(const Expression& expression) {
   std::string result;
-  for (const Expression& operand : expression.operands) result += (result.empty() ? "" : ", ") + text(operand);
+  for (const Expression& operand : expression.operands)
+    result += (result.empty() ? "" : ", ") + text(operand);
   return result;
 }
 
 // An element in a power-of-two number of bytes.
-std::string Emitter::memory(Type type, const std::string& base, const std::string& index, unsigned bytes_there) {
+std::string Emitter::memory(Type type, const std::string& base, const std::string& index,
+                            unsigned bytes_there) {
   return "((GLOBAL " + std::string(base == "input" ? "const " : "") + name(type) + "*)" +
          (base == "input" ? "input" : "mine") + ")[(" + index + ") & " +
          number(bytes_there / bytes(type) - 1) + "]";
@@ -172,10 +174,11 @@ std::string Emitter::text(const Expression& e) {
     case Kind::load_output:
       return observed(e.type, memory(e.type, "output", operand(0), kDynamicBytes));
     case Kind::load_lds:
-      return observed(e.type, "lds" + number(e.index) + "[" +
-                                  lds_index(operand(0), phase_->modes[e.index] == 0) + "]");
+      return observed(
+          e.type, "lds" + number(e.index) + "[" + lds_index(operand(0), phase_->modes[e.index] == 0) + "]");
     case Kind::load_private:
-      return local("array" + number(e.index)) + "[(" + operand(0) + ") & " + number(kPrivateElements - 1) + "]";
+      return local("array" + number(e.index)) + "[(" + operand(0) + ") & " + number(kPrivateElements - 1) +
+             "]";
     case Kind::load_pointer:
       return "pointer[(" + operand(0) + ") & mask]";
     case Kind::operation: {
@@ -226,7 +229,8 @@ void Emitter::emit(const Statement& s) {
       line(memory(s.type, "output", value(0), kDynamicBytes) + " = " + observed(s.type, value(1)) + ";");
       break;
     case Kind::store_lds:
-      line("lds" + number(s.index) + "[" + lds_index(value(0), true) + "] = " + observed(s.type, value(1)) + ";");
+      line("lds" + number(s.index) + "[" + lds_index(value(0), true) + "] = " + observed(s.type, value(1)) +
+           ";");
       break;
     case Kind::store_private:
       line(local("array" + number(s.index)) + "[(" + value(0) + ") & " + number(kPrivateElements - 1) +
@@ -236,8 +240,8 @@ void Emitter::emit(const Statement& s) {
       line("pointer[(" + value(0) + ") & mask] = " + value(1) + ";");
       break;
     case Kind::dump:
-      line("*(GLOBAL " + name(s.type) + "*)(mine + " + number(s.value) + ") = " +
-           observed(s.type, variable(s.index)) + ";");
+      line("*(GLOBAL " + name(s.type) + "*)(mine + " + number(s.value) +
+           ") = " + observed(s.type, variable(s.index)) + ";");
       break;
     case Kind::branch:
     case Kind::uniform_branch:
@@ -251,8 +255,8 @@ void Emitter::emit(const Statement& s) {
       break;
     case Kind::loop: {
       const std::string n = "n" + number(s.index), bound = value(0);
-      line("for (u32 " + n + " = 0, end" + n + " = (" + bound + ") % " + number(s.value + 1) + "; " + n + " < end" +
-           n + "; ++" + n + ") {");
+      line("for (u32 " + n + " = 0, end" + n + " = (" + bound + ") % " + number(s.value + 1) + "; " + n +
+           " < end" + n + "; ++" + n + ") {");
       statements(s.bodies[0]);
       line("}");
       break;
@@ -288,8 +292,8 @@ void Emitter::emit(const Statement& s) {
            number(kAtomicSlots - 1) + "), " + value(1) + ", DEVICE_SCOPE);");
       break;
     case Kind::atomic_lds:
-      line("ATOMIC_" + std::string(kAtomicNames[phase_->modes[s.index] - 2]) + "(&lds" + number(s.index) + "[" +
-           lds_index(value(0), false) + "], " + value(1) + ", GROUP_SCOPE);");
+      line("ATOMIC_" + std::string(kAtomicNames[phase_->modes[s.index] - 2]) + "(&lds" + number(s.index) +
+           "[" + lds_index(value(0), false) + "], " + value(1) + ", GROUP_SCOPE);");
       break;
     case Kind::call_pointer: {
       std::string pointer, mask;
@@ -355,7 +359,8 @@ void Emitter::emit_exchange(const Statement& s) {
     std::string call;
     switch (s.exchange) {
       case Exchange::ds_bpermute:
-        call = "(u32)__builtin_amdgcn_ds_bpermute((i32)(((" + other + ") & 31 | local_id & 32) * 4), (i32)given)";
+        call = "(u32)__builtin_amdgcn_ds_bpermute((i32)(((" + other +
+               ") & 31 | local_id & 32) * 4), (i32)given)";
         break;
       case Exchange::ds_permute:
         call = "(u32)__builtin_amdgcn_ds_permute((i32)((local_id & 63 ^ " + k + ") * 4), (i32)given)";
@@ -364,8 +369,9 @@ void Emitter::emit_exchange(const Statement& s) {
         call = "(u32)__builtin_amdgcn_ds_swizzle((i32)given, " + hex(s.value) + ")";
         break;
       case Exchange::dpp:
-        call = "(u32)__builtin_amdgcn_update_dpp((i32)" + target + ", (i32)given, " + hex(s.value & 0x1ff) + ", " +
-               hex(s.value >> 12 & 15) + ", " + hex(s.value >> 16 & 15) + ", " + number(s.value >> 20 & 1) + ")";
+        call = "(u32)__builtin_amdgcn_update_dpp((i32)" + target + ", (i32)given, " + hex(s.value & 0x1ff) +
+               ", " + hex(s.value >> 12 & 15) + ", " + hex(s.value >> 16 & 15) + ", " +
+               number(s.value >> 20 & 1) + ")";
         break;
       case Exchange::dpp8:
         call = "__builtin_amdgcn_mov_dpp8(given, " + hex(s.value) + ")";
@@ -409,14 +415,14 @@ void Emitter::emit_exchange(const Statement& s) {
       break;
     case Exchange::ds_swizzle:
       source = s.value & 0x8000 ? "(lane & ~3u) | (" + k + " >> (2 * (lane & 3)) & 3)"
-                                : "(lane & 32) | ((((lane & 31) & (" + k + " & 31)) | (" + k + " >> 5 & 31)) ^ (" +
-                                      k + " >> 10 & 31))";
+                                : "(lane & 32) | ((((lane & 31) & (" + k + " & 31)) | (" + k +
+                                      " >> 5 & 31)) ^ (" + k + " >> 10 & 31))";
       break;
     case Exchange::dpp:
       line("const int from = dpp_source(lane, " + hex(s.value & 0x1ff) + ");");
       line("if (" + hex(s.value >> 12 & 15) + " >> (lane / 16 & 3) & " + hex(s.value >> 16 & 15) +
-           " >> (lane / 4 & 3) & 1) me->" + old + " = from >= 0 ? all[first + from].given : " +
-           (s.value >> 20 & 1 ? "0" : "me->old") + ";");
+           " >> (lane / 4 & 3) & 1) me->" + old +
+           " = from >= 0 ? all[first + from].given : " + (s.value >> 20 & 1 ? "0" : "me->old") + ";");
       break;
     case Exchange::dpp8:
       source = "(lane & ~7u) | (" + k + "u >> (3 * (lane & 7)) & 7)";
@@ -424,7 +430,8 @@ void Emitter::emit_exchange(const Statement& s) {
     case Exchange::permlane16:
     case Exchange::permlanex16:
       source = "((lane & ~15u)" + std::string(s.exchange == Exchange::permlanex16 ? " ^ 16" : "") + ") | (" +
-               hex(uint64_t(s.value * 0x85ebca6bu) << 32 | s.value * 0x9e3779b9u) + "ul >> (4 * (lane & 15)) & 15)";
+               hex(uint64_t(s.value * 0x85ebca6bu) << 32 | s.value * 0x9e3779b9u) +
+               "ul >> (4 * (lane & 15)) & 15)";
       break;
     case Exchange::permlane64:
       source = "wave_size == 64 ? lane ^ 32 : lane";
@@ -465,7 +472,8 @@ void Emitter::function(const Function& f, unsigned number_of) {
 bool mentions(const std::string& text, const std::string& name) {
   const auto is_word = [](char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1))
-    if ((at == 0 || !is_word(text[at - 1])) && (at + name.size() == text.size() || !is_word(text[at + name.size()])))
+    if ((at == 0 || !is_word(text[at - 1])) &&
+        (at + name.size() == text.size() || !is_word(text[at + name.size()])))
       return true;
   return false;
 }
@@ -476,10 +484,12 @@ void Emitter::declare(const Kernel& k, const std::string& body) {
     if (mentions(body, "v" + number(i))) fields += name(k.variables[i].type) + " v" + number(i) + "; ";
   for (size_t i = 0; i < k.private_arrays.size(); ++i)
     if (mentions(body, "array" + number(i)))
-      fields += name({k.private_arrays[i].base, 1}) + " array" + number(i) + "[" + number(kPrivateElements) + "]; ";
+      fields +=
+          name({k.private_arrays[i].base, 1}) + " array" + number(i) + "[" + number(kPrivateElements) + "]; ";
   for (size_t i = 0; i < k.lds_arrays.size(); ++i)
     if (mentions(body, "lds" + number(i)))
-      lds += "LDS " + name({k.lds_arrays[i].base, 1}) + " lds" + number(i) + "[" + number(k.local() * kLdsSlice) + "]; ";
+      lds += "LDS " + name({k.lds_arrays[i].base, 1}) + " lds" + number(i) + "[" +
+             number(k.local() * kLdsSlice) + "]; ";
   if (host_) {
     line("  struct state { u32 given, wanted, old; " + fields + "};");
     line("  static thread_local state all[" + number(k.local()) + "];");
@@ -511,14 +521,15 @@ void Emitter::start(const Kernel& k, const std::string& body) {
            initial(k.variables[i].type, k.variables[i].zero, item + " * 7 + " + number(i * 11)) + ";");
   for (size_t i = 0; i < k.private_arrays.size(); ++i)
     if (mentions(body, "array" + number(i)))
-      line("for (u32 i = 0; i < " + number(kPrivateElements) + "; ++i) " + local("array" + number(i)) + "[i] = " +
-           initial({k.private_arrays[i].base, 1}, k.private_arrays[i].zero, item + " * 5 + i") + ";");
+      line("for (u32 i = 0; i < " + number(kPrivateElements) + "; ++i) " + local("array" + number(i)) +
+           "[i] = " + initial({k.private_arrays[i].base, 1}, k.private_arrays[i].zero, item + " * 5 + i") +
+           ";");
   bool lds = false;
   for (size_t i = 0; i < k.lds_arrays.size(); ++i)
     if (mentions(body, "lds" + number(i))) {
       line("for (u32 i = 0; i < " + number(kLdsSlice) + "; ++i) lds" + number(i) + "[local_id * " +
-           number(kLdsSlice) + " + i] = " +
-           initial({k.lds_arrays[i].base, 1}, k.lds_arrays[i].zero, item + " * 3 + i") + ";");
+           number(kLdsSlice) +
+           " + i] = " + initial({k.lds_arrays[i].base, 1}, k.lds_arrays[i].zero, item + " * 3 + i") + ";");
       lds = true;
     }
   --indent_;
@@ -539,7 +550,8 @@ void Emitter::kernel(const Kernel& k, unsigned number_of) {
 
   std::string functions;
   for (size_t i = 0; i < k.functions.size(); ++i) {  // a function is called by earlier ones
-    if (!mentions(body, function_name(uint32_t(i))) && !mentions(functions, function_name(uint32_t(i)))) continue;
+    if (!mentions(body, function_name(uint32_t(i))) && !mentions(functions, function_name(uint32_t(i))))
+      continue;
     body_.clear();
     indent_ = 0;
     function(k.functions[i], unsigned(i));
@@ -567,8 +579,8 @@ std::string Emitter::source() const {
   for (unsigned base = 0; base < kBaseCount; ++base)
     for (const unsigned lanes : {2u, 4u, 8u}) {
       const std::string scalar = kBaseNames[base];
-      result += "typedef " + scalar + " " + scalar + "x" + number(lanes) + " __attribute__((ext_vector_type(" +
-                number(lanes) + ")));" + (lanes == 8 ? "\n" : " ");
+      result += "typedef " + scalar + " " + scalar + "x" + number(lanes) +
+                " __attribute__((ext_vector_type(" + number(lanes) + ")));" + (lanes == 8 ? "\n" : " ");
     }
   result += "#define HELPER static inline __attribute__((always_inline))\n";
   result += "#define NOINLINE static __attribute__((noinline))\n";

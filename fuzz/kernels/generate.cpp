@@ -24,8 +24,7 @@ uint64_t interesting_bits(Random& random, Base base) {
       case 2:  // any bits
         return random.next() & mask;
       case 3:  // small whole numbers and halves
-        return sign | (one + random.below(4)) << mantissa |
-               (uint64_t(random.below(8)) << (mantissa - 3));
+        return sign | (one + random.below(4)) << mantissa | (uint64_t(random.below(8)) << (mantissa - 3));
       case 4:  // few bits set at the end: rounding
         return sign | (one - 2 + random.below(4)) << mantissa | random.below(4);
       default:  // of usual size
@@ -95,15 +94,15 @@ class Generator {
   Kernel kernel_;
   Function* function_ = nullptr;
   unsigned function_number_ = 0;
-  std::vector<Variable> scope_;      // of the function that is being made
+  std::vector<Variable> scope_;  // of the function that is being made
   const Statement* phase_ = nullptr;
   bool only_uniform_ = false;
-  std::vector<uint32_t> counters_;   // of the loops round this place
-  unsigned loops_ = 0;               // round this place that `break` and `continue` may leave
-  bool in_choice_ = false;           // `break` would leave the switch
+  std::vector<uint32_t> counters_;  // of the loops round this place
+  unsigned loops_ = 0;              // round this place that `break` and `continue` may leave
+  bool in_choice_ = false;          // `break` would leave the switch
   uint32_t next_counter_ = 0;
-  unsigned cost_ = 1;                // turns of the loops round this place
-  int budget_ = 0;                   // expressions that may still come: compilers take the most of the time
+  unsigned cost_ = 1;  // turns of the loops round this place
+  int budget_ = 0;     // expressions that may still come: compilers take the most of the time
 };
 
 Type Generator::random_type() {
@@ -125,7 +124,8 @@ Expression Generator::constant(Type type) {
     if (!is_float(type.base)) continue;
     const unsigned width = bits(type.base), mantissa = width == 16 ? 10 : width == 32 ? 23 : 52;
     const uint64_t infinity = (~0ull >> (65 - width)) >> mantissa << mantissa;
-    if ((result.lanes[i] & (~0ull >> (65 - width))) > infinity) result.lanes[i] = infinity | 1ull << (mantissa - 1);
+    if ((result.lanes[i] & (~0ull >> (65 - width))) > infinity)
+      result.lanes[i] = infinity | 1ull << (mantissa - 1);
   }
   return result;
 }
@@ -230,12 +230,14 @@ bool Generator::operation(Type type, unsigned depth, Expression& out) {
     } else if (result == 'C' || operation.bases != 0) {
       for (unsigned base = 0; base < kBaseCount; ++base) {
         const Type main{Base(base), type.lanes};
-        if ((operation.bases >> base & 1) && signature_type(operation, 0, main) == type) mains.push_back(main);
+        if ((operation.bases >> base & 1) && signature_type(operation, 0, main) == type)
+          mains.push_back(main);
       }
     } else if (signature_type(operation, 0, kU32) == type) {
       mains.push_back(kU32);
     }
-    const bool long_code = operation.name == std::string_view("div") || operation.name == std::string_view("rem");
+    const bool long_code =
+        operation.name == std::string_view("div") || operation.name == std::string_view("rem");
     std::erase_if(mains, [&](Type main) {
       return main.lanes > 1 && (operation.device_shape == Operation::scalar || long_code);
     });
@@ -302,7 +304,8 @@ Expression Generator::condition(unsigned depth) {
   const Type type{Base(random_.below(kBaseCount)), 1};
   std::vector<const Operation*> compares;
   for (const Operation& operation : operations())
-    if (operation.signature[0] == 'C' && (operation.bases >> unsigned(type.base) & 1)) compares.push_back(&operation);
+    if (operation.signature[0] == 'C' && (operation.bases >> unsigned(type.base) & 1))
+      compares.push_back(&operation);
   result = of(Expression::Kind::operation, kU32);
   result.operation = random_.pick(compares);
   for (unsigned i = 0; i < operand_count(*result.operation); ++i)
@@ -376,7 +379,8 @@ bool Generator::call_by_pointer(Statement& out) {
   if (function_ || cost_ > 8) return false;
   std::vector<uint32_t> found;
   for (uint32_t i = 0; i < kernel_.functions.size(); ++i)
-    if (kernel_.functions[i].takes_pointer && variable_of(kernel_.functions[i].result) != ~0u) found.push_back(i);
+    if (kernel_.functions[i].takes_pointer && variable_of(kernel_.functions[i].result) != ~0u)
+      found.push_back(i);
   if (found.empty()) return false;
   out.kind = Statement::Kind::call_pointer;
   out.value = random_.pick(found);
@@ -387,7 +391,8 @@ bool Generator::call_by_pointer(Statement& out) {
   for (uint32_t i = 0; i < kernel_.private_arrays.size(); ++i)
     if (kernel_.private_arrays[i].base == Base::u32) places.push_back({Statement::Place::private_array, i});
   for (uint32_t i = 0; i < kernel_.lds_arrays.size(); ++i)
-    if (kernel_.lds_arrays[i].base == Base::u32 && phase_->modes[i] == 0) places.push_back({Statement::Place::lds, i});
+    if (kernel_.lds_arrays[i].base == Base::u32 && phase_->modes[i] == 0)
+      places.push_back({Statement::Place::lds, i});
   const auto place = random_.pick(places);
   out.place = place.first;
   out.array = place.second;
@@ -428,7 +433,8 @@ Statement Generator::control(unsigned nesting) {
     result.value = uint32_t(random_.next() & random_.next());
     in_choice_ = true;
     const unsigned cases = random_.between(2, 4);
-    for (unsigned i = 0; i < cases; ++i) result.bodies.push_back(statements(random_.between(1, 2), nesting + 1));
+    for (unsigned i = 0; i < cases; ++i)
+      result.bodies.push_back(statements(random_.between(1, 2), nesting + 1));
   }
   loops_ = saved_loops;
   in_choice_ = saved_choice;
@@ -513,7 +519,8 @@ Statement Generator::exchange() {
       static constexpr uint32_t kControls[] = {0x101, 0x102, 0x108, 0x10f, 0x111, 0x114, 0x11f, 0x121,
                                                0x128, 0x12f, 0x140, 0x141, 0x150, 0x157, 0x160, 0x16d};
       const uint32_t control = random_.percent(30) ? random_.below(256) : random_.pick(kControls);
-      const uint32_t rows = random_.percent(60) ? 15 : random_.below(16), banks = random_.percent(60) ? 15 : random_.below(16);
+      const uint32_t rows = random_.percent(60) ? 15 : random_.below(16),
+                     banks = random_.percent(60) ? 15 : random_.below(16);
       result.value = control | rows << 12 | banks << 16 | random_.below(2) << 20;
       break;
     }
@@ -570,15 +577,18 @@ Kernel Generator::generate() {
   kernel_.local_x = shape[0];
   kernel_.local_y = shape[1];
   kernel_.groups = random_.between(1, 3);
-  for (unsigned i = 0; i < kArguments; ++i) kernel_.arguments[i] = interesting_bits(random_, kArgumentTypes[i]);
+  for (unsigned i = 0; i < kArguments; ++i)
+    kernel_.arguments[i] = interesting_bits(random_, kArgumentTypes[i]);
   // The float argument is any bits that are no NaN.
   if ((kernel_.arguments[5] & 0x7f800000) == 0x7f800000) kernel_.arguments[5] &= 0xff800000;
   for (unsigned i = 0; i < 3; ++i) kernel_.variables.push_back({kU32});
   for (unsigned i = random_.between(4, 9); i > 0; --i) kernel_.variables.push_back({random_type()});
   for (unsigned i = random_.below(3); i > 0; --i)
-    kernel_.private_arrays.push_back({random_.percent(50) ? Base::u32 : Base(random_.below(unsigned(Base::f16)))});
+    kernel_.private_arrays.push_back(
+        {random_.percent(50) ? Base::u32 : Base(random_.below(unsigned(Base::f16)))});
   for (unsigned i = random_.below(4); i > 0; --i)
-    kernel_.lds_arrays.push_back({random_.percent(40) ? Base::u32 : Base(random_.below(unsigned(Base::f16)))});
+    kernel_.lds_arrays.push_back(
+        {random_.percent(40) ? Base::u32 : Base(random_.below(unsigned(Base::f16)))});
   kernel_.functions.resize(random_.percent(45) ? random_.between(1, 2) : 0);
   const int functions_budget = int(random_.between(10, 30));
   for (size_t i = kernel_.functions.size(); i-- > 0;) {
@@ -608,7 +618,8 @@ Kernel Generator::generate() {
     Statement store;
     store.kind = Statement::Kind::store_output;
     store.type = {kernel_.lds_arrays[i].base, 1};
-    Expression place = of(Expression::Kind::constant, kU32), from = of(Expression::Kind::load_lds, store.type, i);
+    Expression place = of(Expression::Kind::constant, kU32),
+               from = of(Expression::Kind::load_lds, store.type, i);
     place.lanes[0] = i;
     from.operands.push_back(constant(kU32));
     store.expressions = {place, from};
@@ -621,6 +632,8 @@ Kernel Generator::generate() {
 
 }  // namespace
 
-Kernel generate(uint64_t seed) { return Generator(seed).generate(); }
+Kernel generate(uint64_t seed) {
+  return Generator(seed).generate();
+}
 
 }  // namespace lockstep::kernel_fuzz

@@ -1,4 +1,5 @@
-// lockstep-kernel-fuzz: random kernels, compiled by clang for gfx1100 and for the host, must give the same bits.
+// lockstep-kernel-fuzz: random kernels, compiled by clang for gfx1100 and for the host, must give the same
+// bits.
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <chrono>
@@ -41,7 +42,9 @@ std::vector<Variant> variants(const Options& options) {
   return result;
 }
 
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 class Campaign {
  public:
@@ -98,6 +101,8 @@ class Campaign {
     for (size_t i = 0; i < outcomes.size(); ++i) {
       if (outcomes[i].kind == Outcome::Kind::same) continue;
       failures_[kernels[i].seed] = outcomes[i];
+      fprintf(stderr, "\rseed %llu, %s: %s\n", static_cast<unsigned long long>(kernels[i].seed),
+              outcomes[i].variant.name().c_str(), describe(outcomes[i]).c_str());
       if (!options_.go_on) stop_ = true;
     }
     progress(false);
@@ -106,7 +111,7 @@ class Campaign {
   void progress(bool last) {
     if (options_.quiet && !last) return;
     const double seconds = since(start_);
-    fprintf(stderr, "%s%llu of %llu kernels, %llu runs, %zu failures, %.1f s, %.1f kernels/s%s", last ? "\r" : "\r",
+    fprintf(stderr, "\r%llu of %llu kernels, %llu runs, %zu failures, %.1f s, %.1f kernels/s%s",
             static_cast<unsigned long long>(done_), static_cast<unsigned long long>(options_.count),
             static_cast<unsigned long long>(runs_), failures_.size(), seconds, double(done_) / seconds,
             last ? "\n" : "");
@@ -156,16 +161,28 @@ class Campaign {
 int main(int argc, char** argv) {
   Options options;
   options.jobs = std::max(1u, std::thread::hardware_concurrency());
-  CLI::App app("Compiles random kernels for gfx1100 and for the host, runs both and compares all that they write.");
-  app.add_option("--seed", options.seed, "seed of the first kernel; the next one's is one more")->capture_default_str();
+  CLI::App app(
+      "Compiles random kernels for gfx1100 and for the host, runs both and compares all that they write.");
+  app.add_option("--seed", options.seed, "seed of the first kernel; the next one's is one more")
+      ->capture_default_str();
   app.add_option("--count", options.count, "kernels")->capture_default_str();
-  app.add_option("--jobs", options.jobs, "threads, each with compilers of its own")->check(CLI::Range(1, 256))->capture_default_str();
+  app.add_option("--jobs", options.jobs, "threads, each with compilers of its own")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
   app.add_option("--time", options.seconds, "begin nothing new after so many seconds");
-  app.add_option("--wave", options.wave, "wave size")->check(CLI::IsMember({"32", "64", "all"}))->capture_default_str();
-  app.add_option("--level", options.level, "optimisation level")->check(CLI::IsMember({"0", "1", "2", "3", "all"}))->capture_default_str();
-  app.add_option("--engine", options.engine, "engine")->check(CLI::IsMember({"interpreter", "translator"}))->capture_default_str();
-  app.add_option("--shrink-time", options.shrink_seconds, "seconds for making a failing kernel small")->capture_default_str();
-  app.add_flag("--one-variant", options.one_variant, "each kernel in one of the variants, in turn, instead of all");
+  app.add_option("--wave", options.wave, "wave size")
+      ->check(CLI::IsMember({"32", "64", "all"}))
+      ->capture_default_str();
+  app.add_option("--level", options.level, "optimisation level")
+      ->check(CLI::IsMember({"0", "1", "2", "3", "all"}))
+      ->capture_default_str();
+  app.add_option("--engine", options.engine, "engine")
+      ->check(CLI::IsMember({"interpreter", "translator"}))
+      ->capture_default_str();
+  app.add_option("--shrink-time", options.shrink_seconds, "seconds for making a failing kernel small")
+      ->capture_default_str();
+  app.add_flag("--one-variant", options.one_variant,
+               "each kernel in one of the variants, in turn, instead of all");
   app.add_flag("--keep-going", options.go_on, "list all failing seeds; the first one is shrunk");
   app.add_flag("--print", options.print, "print the source of the first kernel and do nothing else");
   app.add_flag("--quiet", options.quiet, "no progress line");

@@ -6,7 +6,9 @@ namespace lockstep::kernel_fuzz {
 
 namespace {
 
-constexpr unsigned bit(Base base) { return 1u << unsigned(base); }
+constexpr unsigned bit(Base base) {
+  return 1u << unsigned(base);
+}
 constexpr unsigned kIntegers = 0xff, kSigned = 0x55, kUnsigned = 0xaa;
 constexpr unsigned kShort = 0x0f, k32 = 0x30, k64 = 0xc0;
 constexpr unsigned kF16 = bit(Base::f16), kF32 = bit(Base::f32), kF64 = bit(Base::f64);
@@ -179,7 +181,9 @@ constexpr Operation kOperations[] = {
 };
 // clang-format on
 
-bool floats(Type type) { return is_float(type.base); }
+bool floats(Type type) {
+  return is_float(type.base);
+}
 
 std::string bits_text(uint64_t value) {
   char text[32];
@@ -188,7 +192,9 @@ std::string bits_text(uint64_t value) {
 }
 
 std::string not_a_number(Type type) {
-  const char* text = type.base == Base::f16 ? "0x7e00" : type.base == Base::f32 ? "0x7fc00000" : "0x7ff8000000000000";
+  const char* text = type.base == Base::f16   ? "0x7e00"
+                     : type.base == Base::f32 ? "0x7fc00000"
+                                              : "0x7ff8000000000000";
   const Type scalar{type.base, 1}, number{unsigned_of(bits(type.base)), 1};
   const std::string one = "AS(" + name(scalar) + ", (" + name(number) + ")" + text + ")";
   return type.lanes == 1 ? one : "(" + name(type) + ")(" + one + ")";
@@ -198,7 +204,9 @@ constexpr const char* kLanes = "01234567";
 
 }  // namespace
 
-std::span<const Operation> operations() { return kOperations; }
+std::span<const Operation> operations() {
+  return kOperations;
+}
 
 Type signature_type(const Operation& operation, unsigned position, Type main) {
   switch (operation.signature[position == 0 ? 0 : position + 1]) {
@@ -220,7 +228,9 @@ Type signature_type(const Operation& operation, unsigned position, Type main) {
   return main;
 }
 
-unsigned operand_count(const Operation& operation) { return unsigned(strlen(operation.signature)) - 2; }
+unsigned operand_count(const Operation& operation) {
+  return unsigned(strlen(operation.signature)) - 2;
+}
 
 bool Helpers::first(const std::string& name) {
   if (known_.find("\n" + name + "\n") != std::string::npos) return false;
@@ -347,7 +357,8 @@ std::string Helpers::convert(Type from, Type to) {
     const std::string back = "return (" + name(to) + ")";
     std::string body = "if (a != a) return 0; ";
     body += "if ((" + wide + ")a >= " + limit + ") " + back + bits_text(most) + "; ";
-    body += "if ((" + wide + ")a <= " + (sign ? "-" + limit : std::string("0")) + ") " + back + bits_text(least) + "; ";
+    body += "if ((" + wide + ")a <= " + (sign ? "-" + limit : std::string("0")) + ") " + back +
+            bits_text(least) + "; ";
     body += back + "a;";
     define(name(to), function, parameters, body);
     return function;

@@ -18,7 +18,8 @@ namespace lockstep::kernel_fuzz {
 struct Operation {
   enum Shape : unsigned char { scalar, vector, each };  // vector: the text serves both; each: lane by lane
   const char* name;
-  // Result, ':', operands. T: main type; C: its condition; others are fixed: w u32, i i32, d u64, l i64, f f32, h f16.
+  // Result, ':', operands. T: main type; C: its condition; others are fixed: w u32, i i32, d u64, l i64, f
+  // f32, h f16.
   const char* signature;
   unsigned bases;  // bit for each Base that may be the main type; 0: there is none
   Shape device_shape;

@@ -23,8 +23,8 @@ uint32_t word(const Bytes& bytes, size_t at) {
 constexpr size_t kMostDifferences = 64;
 
 // The words that differ or that the kernel wrote, with the value before.
-std::string compare(const char* title, const Bytes& before, const Bytes& device,
-                    const Bytes& host, const Kernel* kernel) {
+std::string compare(const char* title, const Bytes& before, const Bytes& device, const Bytes& host,
+                    const Kernel* kernel) {
   std::string text = std::string("\n") + title + "\n";
   size_t shown = 0, differences = 0, written = 0;
   for (size_t at = 0; at < before.size(); at += 4) {
@@ -42,8 +42,8 @@ std::string compare(const char* title, const Bytes& before, const Bytes& device,
     text += format("! %-24s before %08x  device %08x  host %08x\n", where.c_str(), word(before, at),
                    word(device, at), word(host, at));
   }
-  return text + format("  %zu words, %zu written by the host, %zu differ%s\n", before.size() / 4, written, differences,
-                       differences > shown ? " (the first are shown)" : "");
+  return text + format("  %zu words, %zu written by the host, %zu differ%s\n", before.size() / 4, written,
+                       differences, differences > shown ? " (the first are shown)" : "");
 }
 
 }  // namespace
@@ -77,7 +77,8 @@ std::string report(const Kernel& kernel, const Runner::Details& details) {
     text += format("a%u = 0x%llx\n", i, static_cast<unsigned long long>(kernel.arguments[i]));
   text += "input:";
   for (size_t at = 0; at < 512; at += 4)
-    text += (at % 32 == 0 ? format("\n  %03zx ", at) : std::string()) + format(" %08x", word(before.input, at));
+    text +=
+        (at % 32 == 0 ? format("\n  %03zx ", at) : std::string()) + format(" %08x", word(before.input, at));
   text += "\n  ... (all of it follows from the seed)\n";
   if (details.outcome.kind == Outcome::Kind::not_compiled) return text;
   text += "\n---- final states\n";

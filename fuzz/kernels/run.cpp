@@ -20,8 +20,8 @@ namespace {
 // Far beyond what a kernel of ours needs.
 constexpr uint64_t kInstructionLimit = 50'000'000;
 
-using HostKernel = void (*)(const uint8_t*, uint8_t*, uint8_t*, uint32_t, uint32_t, uint64_t, int32_t, uint16_t,
-                            float, uint32_t);
+using HostKernel = void (*)(const uint8_t*, uint8_t*, uint8_t*, uint32_t, uint32_t, uint64_t, int32_t,
+                            uint16_t, float, uint32_t);
 
 void must(lockstep_status status) {
   if (status != LOCKSTEP_OK) throw std::runtime_error(lockstep_last_error());
@@ -46,11 +46,24 @@ const std::vector<std::string> kDeviceFlags = {"-x",
                                                "-ffp-contract=off",
                                                "-fno-strict-aliasing",
                                                "-w"};
-const std::vector<std::string> kHostFlags = {
-    "-x",    "c++",       "-std=c++20", "-nostdinc", "-shared",         "-fPIC",
-    "-O1",   "-mfma",     "-mf16c",     "-msse4.2",  "-mpopcnt",        "-fuse-ld=lld",
-    "-w",    "-Xclang",   "-ffloat16-excess-precision=none",            "-ffp-contract=off",
-    "-fno-strict-aliasing", "-Wno-c++11-narrowing"};
+const std::vector<std::string> kHostFlags = {"-x",
+                                             "c++",
+                                             "-std=c++20",
+                                             "-nostdinc",
+                                             "-shared",
+                                             "-fPIC",
+                                             "-O1",
+                                             "-mfma",
+                                             "-mf16c",
+                                             "-msse4.2",
+                                             "-mpopcnt",
+                                             "-fuse-ld=lld",
+                                             "-w",
+                                             "-Xclang",
+                                             "-ffloat16-excess-precision=none",
+                                             "-ffp-contract=off",
+                                             "-fno-strict-aliasing",
+                                             "-Wno-c++11-narrowing"};
 
 bool run_clang(std::vector<std::string> arguments, std::string& error) {
   const char* chosen = getenv("LOCKSTEP_CLANG");
@@ -64,7 +77,9 @@ bool run_clang(std::vector<std::string> arguments, std::string& error) {
 }  // namespace
 
 Buffers::Buffers(const Kernel& kernel)
-    : input(kInputBytes), output(size_t(kernel.output_bytes) * kernel.local() * kernel.groups), atomics(kAtomicBytes) {
+    : input(kInputBytes),
+      output(size_t(kernel.output_bytes) * kernel.local() * kernel.groups),
+      atomics(kAtomicBytes) {
   Random random(kernel.seed ^ 0x5eed);
   for (unsigned at = 0; at < kInputBytes; at += 8) {
     const auto base = Base(random.below(kBaseCount));
@@ -112,7 +127,8 @@ bool Runner::compile_host(std::span<const Kernel* const> kernels, Host& host, st
   const fs::path source = stem.string() + ".cpp", library = stem.string() + ".so";
   std::ofstream(source) << emit(kernels, Target::host);
   std::vector<std::string> arguments = kHostFlags;
-  for (const std::string& last : {source.string(), std::string("-o"), library.string()}) arguments.push_back(last);
+  for (const std::string& last : {source.string(), std::string("-o"), library.string()})
+    arguments.push_back(last);
   const bool compiled = run_clang(arguments, error);
   if (compiled && !(host.library = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL))) error = dlerror();
   fs::remove(source);
@@ -126,7 +142,8 @@ bool Runner::compile_device(const fs::path& source, Variant variant, CodeObject&
   arguments.push_back("-O" + std::to_string(variant.level));
   arguments.push_back(variant.wave_size == 64 ? "-mwavefrontsize64" : "-mno-wavefrontsize64");
   arguments.push_back("-DWAVE=" + std::to_string(variant.wave_size));
-  for (const std::string& last : {source.string(), std::string("-o"), output.string()}) arguments.push_back(last);
+  for (const std::string& last : {source.string(), std::string("-o"), output.string()})
+    arguments.push_back(last);
   if (!run_clang(arguments, error)) return false;
   must(lockstep_code_object_open(output.c_str(), nullptr, &code.object));
   return true;
@@ -170,18 +187,19 @@ bool Runner::run_device(const Kernel& kernel, const CodeObject& code, unsigned n
   return status == LOCKSTEP_OK;
 }
 
-static bool run_host(const Kernel& kernel, void* library, unsigned number, unsigned wave_size, Buffers& buffers) {
+static bool run_host(const Kernel& kernel, void* library, unsigned number, unsigned wave_size,
+                     Buffers& buffers) {
   const auto function = reinterpret_cast<HostKernel>(dlsym(library, ("k" + std::to_string(number)).c_str()));
   if (!function) return false;
   const auto& a = kernel.arguments;
-  function(buffers.input.data(), buffers.output.data(), buffers.atomics.data(), uint32_t(a[0]), uint32_t(a[1]), a[2],
-           int32_t(a[3]), uint16_t(a[4]), float_argument(kernel), wave_size);
+  function(buffers.input.data(), buffers.output.data(), buffers.atomics.data(), uint32_t(a[0]),
+           uint32_t(a[1]), a[2], int32_t(a[3]), uint16_t(a[4]), float_argument(kernel), wave_size);
   return true;
 }
 
 // A file that clang does not take tells nothing of its other kernels.
-std::vector<Outcome> Runner::run_one_by_one(std::span<const Kernel* const> kernels, std::span<const Variant> variants,
-                                            const std::string& error) {
+std::vector<Outcome> Runner::run_one_by_one(std::span<const Kernel* const> kernels,
+                                            std::span<const Variant> variants, const std::string& error) {
   if (kernels.size() == 1) return {{Outcome::Kind::not_compiled, error, variants[0]}};
   std::vector<Outcome> outcomes;
   const size_t half = kernels.size() / 2;
@@ -198,10 +216,12 @@ std::vector<Outcome> Runner::run(std::span<const Kernel* const> kernels, std::sp
   std::vector<Buffers> expected[2];
   for (const unsigned wave_size : {32u, 64u}) {
     auto& list = expected[wave_size == 64];
-    if (std::none_of(variants.begin(), variants.end(), [&](Variant v) { return v.wave_size == wave_size; })) continue;
+    if (std::none_of(variants.begin(), variants.end(), [&](Variant v) { return v.wave_size == wave_size; }))
+      continue;
     for (unsigned i = 0; i < kernels.size(); ++i) {
       list.emplace_back(*kernels[i]);
-      if (!run_host(*kernels[i], host.library, i, wave_size, list.back())) throw std::runtime_error("host kernel missing");
+      if (!run_host(*kernels[i], host.library, i, wave_size, list.back()))
+        throw std::runtime_error("host kernel missing");
     }
   }
   const fs::path source = directory_ / "device.cl";
@@ -247,7 +267,8 @@ Runner::Details Runner::details(const Kernel& kernel, Variant variant) {
     char address[32];
     if (line->function) text += std::string(line->function) + ":\n";
     snprintf(address, sizeof address, "  %6llx  ", static_cast<unsigned long long>(line->address));
-    text += address + std::string(line->text) + (*line->problem ? std::string("  ; ") + line->problem : "") + "\n";
+    text += address + std::string(line->text) + (*line->problem ? std::string("  ; ") + line->problem : "") +
+            "\n";
     return 0;
   };
   lockstep_code_object_disassemble(code.object, nullptr, add_line, &details.listing);

@@ -23,7 +23,9 @@ struct Variant {
 template <typename T>
 struct AlignedAllocator {
   using value_type = T;
-  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t(64))); }
+  T* allocate(size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t(64)));
+  }
   void deallocate(T* memory, size_t) { ::operator delete(memory, std::align_val_t(64)); }
   bool operator==(const AlignedAllocator&) const { return true; }
 };
@@ -65,10 +67,12 @@ class Runner {
   struct Host;
   struct CodeObject;
   bool compile_host(std::span<const Kernel* const> kernels, Host& host, std::string& error);
-  bool compile_device(const std::filesystem::path& source, Variant variant, CodeObject& code, std::string& error);
-  bool run_device(const Kernel& kernel, const CodeObject& code, unsigned number, Buffers& buffers, Outcome& outcome);
-  std::vector<Outcome> run_one_by_one(std::span<const Kernel* const> kernels, std::span<const Variant> variants,
-                                      const std::string& error);
+  bool compile_device(const std::filesystem::path& source, Variant variant, CodeObject& code,
+                      std::string& error);
+  bool run_device(const Kernel& kernel, const CodeObject& code, unsigned number, Buffers& buffers,
+                  Outcome& outcome);
+  std::vector<Outcome> run_one_by_one(std::span<const Kernel* const> kernels,
+                                      std::span<const Variant> variants, const std::string& error);
 
   std::filesystem::path directory_;
   lockstep_device* device_ = nullptr;

@@ -9,8 +9,8 @@ namespace {
 
 using Statements = std::vector<Statement>;
 
-// Visits every list of statements and every expression of a kernel in one fixed order, so that a place in a copy
-// is found by its number.
+// Visits every list of statements and every expression of a kernel in one fixed order, so that a place in a
+// copy is found by its number.
 template <typename OnList, typename OnExpression>
 class Visitor {
  public:
@@ -47,13 +47,14 @@ void visit(Kernel& kernel, OnList on_list, OnExpression on_expression) {
 
 bool is_structure(const Statement& s) {
   using Kind = Statement::Kind;
-  return s.kind == Kind::branch || s.kind == Kind::loop || s.kind == Kind::do_loop || s.kind == Kind::choose ||
-         s.kind == Kind::uniform_loop || s.kind == Kind::uniform_branch;
+  return s.kind == Kind::branch || s.kind == Kind::loop || s.kind == Kind::do_loop ||
+         s.kind == Kind::choose || s.kind == Kind::uniform_loop || s.kind == Kind::uniform_branch;
 }
 
 bool uses_counter(const Expression& e, uint32_t counter) {
   return (e.kind == Expression::Kind::counter && e.index == counter) ||
-         std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return uses_counter(o, counter); });
+         std::any_of(e.operands.begin(), e.operands.end(),
+                     [&](const Expression& o) { return uses_counter(o, counter); });
 }
 
 // Whether the loop's counter, or a break or continue of it, stands in the statements.
@@ -76,8 +77,9 @@ class Shrinker {
   Shrinker(Kernel kernel, const Judge& judge, double seconds)
       : best_(std::move(kernel)),
         judge_(judge),
-        end_(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                                    std::chrono::duration<double>(seconds))) {}
+        end_(std::chrono::steady_clock::now() +
+             std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                 std::chrono::duration<double>(seconds))) {}
 
   Kernel run() {
     bool progress = true;
@@ -109,8 +111,8 @@ class Shrinker {
     return found;
   }
 
-  // `make` changes the copy it is given at a place, or returns false if there is nothing to change there. After a
-  // success the same place is tried again, as something else stands there now.
+  // `make` changes the copy it is given at a place, or returns false if there is nothing to change there.
+  // After a success the same place is tried again, as something else stands there now.
   template <typename Make>
   bool try_places(unsigned places, Make make) {
     bool progress = false;
@@ -139,9 +141,12 @@ class Shrinker {
       // What lanes exchange is defined for whole halves of a wave only.
       if (best_.local() % 32 == 0 && (x % 32 != 0 || (best_.local() % 64 == 0 && x % 64 != 0))) {
         bool exchanges = false;
-        visit(best_, [&](Statements& list) {
-          for (const Statement& s : list) exchanges |= s.kind == Statement::Kind::exchange;
-        }, [](Expression&) {});
+        visit(
+            best_,
+            [&](Statements& list) {
+              for (const Statement& s : list) exchanges |= s.kind == Statement::Kind::exchange;
+            },
+            [](Expression&) {});
         if (exchanges) return;
       }
       candidates.push_back(best_);
@@ -156,19 +161,24 @@ class Shrinker {
 
   bool fewer_statements(unsigned chunk) {
     unsigned places = 0;
-    visit(best_, [&](Statements& list) { places += unsigned((list.size() + chunk - 1) / chunk); }, [](Expression&) {});
+    visit(
+        best_, [&](Statements& list) { places += unsigned((list.size() + chunk - 1) / chunk); },
+        [](Expression&) {});
     return try_places(places, [chunk](Kernel& copy, unsigned number) {
       unsigned at = 0;
       bool changed = false;
-      visit(copy, [&](Statements& list) {
-        const unsigned here = unsigned((list.size() + chunk - 1) / chunk);
-        if (!changed && number >= at && number < at + here) {
-          const size_t from = size_t(number - at) * chunk, to = std::min(list.size(), from + chunk);
-          list.erase(list.begin() + long(from), list.begin() + long(to));
-          changed = true;
-        }
-        at += here;
-      }, [](Expression&) {});
+      visit(
+          copy,
+          [&](Statements& list) {
+            const unsigned here = unsigned((list.size() + chunk - 1) / chunk);
+            if (!changed && number >= at && number < at + here) {
+              const size_t from = size_t(number - at) * chunk, to = std::min(list.size(), from + chunk);
+              list.erase(list.begin() + long(from), list.begin() + long(to));
+              changed = true;
+            }
+            at += here;
+          },
+          [](Expression&) {});
       return changed;
     });
   }
@@ -176,30 +186,39 @@ class Shrinker {
   // A branch becomes one of its sides, a loop one turn.
   bool flatter() {
     unsigned places = 0;
-    visit(best_, [&](Statements& list) { for (const Statement& s : list) places += is_structure(s) ? unsigned(s.bodies.size()) : 0; },
-          [](Expression&) {});
+    visit(
+        best_,
+        [&](Statements& list) {
+          for (const Statement& s : list) places += is_structure(s) ? unsigned(s.bodies.size()) : 0;
+        },
+        [](Expression&) {});
     return try_places(places, [](Kernel& copy, unsigned number) {
       unsigned at = 0;
       bool changed = false;
-      visit(copy, [&](Statements& list) {
-        for (size_t i = 0; i < list.size() && !changed; ++i) {
-          if (!is_structure(list[i])) continue;
-          const unsigned bodies = unsigned(list[i].bodies.size());
-          if (number < at + bodies) {
-            const bool leaves = list[i].kind != Statement::Kind::branch && list[i].kind != Statement::Kind::uniform_branch;
-            Statements body = std::move(list[i].bodies[number - at]);
-            if (leaves && needs_loop(body, list[i])) {
-              at = ~0u;
-              return;
+      visit(
+          copy,
+          [&](Statements& list) {
+            for (size_t i = 0; i < list.size() && !changed; ++i) {
+              if (!is_structure(list[i])) continue;
+              const unsigned bodies = unsigned(list[i].bodies.size());
+              if (number < at + bodies) {
+                const bool leaves = list[i].kind != Statement::Kind::branch &&
+                                    list[i].kind != Statement::Kind::uniform_branch;
+                Statements body = std::move(list[i].bodies[number - at]);
+                if (leaves && needs_loop(body, list[i])) {
+                  at = ~0u;
+                  return;
+                }
+                list.erase(list.begin() + long(i));
+                list.insert(list.begin() + long(i), std::make_move_iterator(body.begin()),
+                            std::make_move_iterator(body.end()));
+                changed = true;
+                return;
+              }
+              at += bodies;
             }
-            list.erase(list.begin() + long(i));
-            list.insert(list.begin() + long(i), std::make_move_iterator(body.begin()), std::make_move_iterator(body.end()));
-            changed = true;
-            return;
-          }
-          at += bodies;
-        }
-      }, [](Expression&) {});
+          },
+          [](Expression&) {});
       return changed;
     });
   }
@@ -219,28 +238,30 @@ class Shrinker {
     return try_places(places, [](Kernel& copy, unsigned number) {
       unsigned at = 0;
       bool changed = false;
-      visit(copy, [](Statements&) {}, [&](Expression& e) {
-        if (!changed && number < at + kWays && number >= at) {
-          const unsigned way = number - at;
-          if (way < 3) {
-            unsigned seen = 0;
-            for (Expression& operand : e.operands)
-              if (operand.type == e.type && seen++ == way) {
-                Expression chosen = std::move(operand);
-                e = std::move(chosen);
-                changed = true;
-                break;
+      visit(
+          copy, [](Statements&) {},
+          [&](Expression& e) {
+            if (!changed && number < at + kWays && number >= at) {
+              const unsigned way = number - at;
+              if (way < 3) {
+                unsigned seen = 0;
+                for (Expression& operand : e.operands)
+                  if (operand.type == e.type && seen++ == way) {
+                    Expression chosen = std::move(operand);
+                    e = std::move(chosen);
+                    changed = true;
+                    break;
+                  }
+              } else {
+                const uint64_t value = way == 3 ? 0 : 1;
+                if (e.kind != Expression::Kind::constant || e.lanes[0] > 1) {
+                  e = constant(e.type, value);
+                  changed = true;
+                }
               }
-          } else {
-            const uint64_t value = way == 3 ? 0 : 1;
-            if (e.kind != Expression::Kind::constant || e.lanes[0] > 1) {
-              e = constant(e.type, value);
-              changed = true;
             }
-          }
-        }
-        at += kWays;
-      });
+            at += kWays;
+          });
       return changed;
     });
   }

@@ -10,8 +10,8 @@ namespace lockstep::kernel_fuzz {
 // Says for each kernel whether it still shows it.
 using Judge = std::function<std::vector<bool>(const std::vector<const Kernel*>&)>;
 
-// Takes away statements, phases, loops, operands, constants, variables and work-items, until nothing more can go or
-// `seconds` have passed.
+// Takes away statements, phases, loops, operands, constants, variables and work-items, until nothing more can
+// go or `seconds` have passed.
 Kernel shrink(Kernel kernel, const Judge& judge, double seconds);
 
 unsigned size(const Kernel& kernel);  // statements and expressions

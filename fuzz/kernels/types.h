@@ -16,17 +16,25 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 
-constexpr bool is_float(Base base) { return base >= Base::f16; }
-constexpr bool is_signed(Base base) { return !is_float(base) && (unsigned(base) & 1) == 0; }
+constexpr bool is_float(Base base) {
+  return base >= Base::f16;
+}
+constexpr bool is_signed(Base base) {
+  return !is_float(base) && (unsigned(base) & 1) == 0;
+}
 constexpr unsigned bits(Base base) {
   constexpr unsigned kBits[kBaseCount] = {8, 8, 16, 16, 32, 32, 64, 64, 16, 32, 64};
   return kBits[unsigned(base)];
 }
-constexpr unsigned bytes(Type type) { return bits(type.base) / 8 * type.lanes; }
+constexpr unsigned bytes(Type type) {
+  return bits(type.base) / 8 * type.lanes;
+}
 constexpr Base signed_of(unsigned width) {
   return width == 8 ? Base::i8 : width == 16 ? Base::i16 : width == 32 ? Base::i32 : Base::i64;
 }
-constexpr Base unsigned_of(unsigned width) { return Base(unsigned(signed_of(width)) + 1); }
+constexpr Base unsigned_of(unsigned width) {
+  return Base(unsigned(signed_of(width)) + 1);
+}
 
 constexpr const char* kBaseNames[kBaseCount] = {"i8",  "u8",  "i16", "u16", "i32", "u32",
                                                 "i64", "u64", "f16", "f32", "f64"};
