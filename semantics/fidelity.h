@@ -74,12 +74,10 @@ constexpr Doubt doubt_of(isa::Opcode opcode) {
     case v_dual_dot2acc_f32_bf16:
       return open(
           "adder as measured on gfx1151, not shown for gfx1100; assumed: bits below the grid unit are "
-          "dropped, "
-          "the sum rounds to nearest even whatever MODE says, a zero addend neither raises the grid nor "
-          "weighs "
-          "a unit, a zero accumulator frames by its sign bit, denormal accumulators and results obey MODE, "
-          "NaNs "
-          "win in operand order");
+          "dropped, the sum rounds to nearest even whatever MODE says, a zero addend neither raises the grid "
+          "nor weighs a unit, a zero accumulator frames by its sign bit, a zero sum is -0 only if all "
+          "addends "
+          "are, denormal accumulators and results obey MODE, NaNs win in operand order");
     case v_dot2_f16_f16:
       return open(
           "nothing is measured for gfx11: the F32 adder, its sum rounded once to half; assumptions of "
