@@ -52,14 +52,10 @@ constexpr Type condition_of(Type type) {
 // The same numbers on every host: kernels are named by their seeds.
 class Random {
  public:
-  explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 0x632be59bd9b4e019u) {}
+  // Mixed, as SplitMix64 of neighbouring multiples of its step would give one stream shifted by one number.
+  explicit Random(uint64_t seed) : state_(mix(seed + 0x632be59bd9b4e019u)) {}
 
-  uint64_t next() {  // SplitMix64
-    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
+  uint64_t next() { return mix(state_ += 0x9e3779b97f4a7c15u); }  // SplitMix64
   unsigned below(unsigned limit) { return unsigned((next() >> 32) * limit >> 32); }
   unsigned between(unsigned low, unsigned high) { return low + below(high - low + 1); }
   bool percent(unsigned chance) { return below(100) < chance; }
@@ -69,6 +65,12 @@ class Random {
   }
 
  private:
+  static uint64_t mix(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+
   uint64_t state_;
 };
 
