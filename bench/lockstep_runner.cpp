@@ -71,10 +71,12 @@ class LockstepRunner final : public Runner {
     if (outcome.fault) throw std::runtime_error(outcome.fault->fault.message);
     if (!outcome.note.empty()) throw std::runtime_error(outcome.note);
     translation_ = outcome.translation;
+    instructions_ = outcome.totals.instructions;
     return seconds;
   }
   std::vector<float> result() override { return buffers_[workload_.result]; }
   machine::Translation translation() const override { return translation_; }
+  uint64_t instructions() const override { return instructions_; }
 
  private:
   void map(const void* data, size_t bytes, uint8_t access, const char* name) {
@@ -90,6 +92,7 @@ class LockstepRunner final : public Runner {
   machine::Launch launch_;
   machine::RunOptions options_;
   machine::Translation translation_;
+  uint64_t instructions_ = 0;
 };
 
 }  // namespace

@@ -88,6 +88,28 @@ void print_ratios() {
   }
 }
 
+// The interpreter's rate, and what more threads bring. A pair of runs gives one ratio, so that the machine's
+// own changes of speed touch both.
+void print_interpreter(const std::vector<Workload>& workloads) {
+  constexpr unsigned kThreads = 4;
+  std::printf("\n%-12s %18s %22s %22s   %s\n", "interpreter", "wave-instructions", "1 thread", "4 threads",
+              "scaling: median, best");
+  for (const Workload& workload : workloads) {
+    auto one = lockstep_runner(workload, machine::EngineKind::interpreter, 1);
+    auto four = lockstep_runner(workload, machine::EngineKind::interpreter, kThreads);
+    std::vector<double> single, several, ratios;
+    for (unsigned i = 0; i < kRepetitions; ++i) {
+      single.push_back(one->run());
+      several.push_back(four->run());
+      ratios.push_back(single.back() / several.back());
+    }
+    const double count = static_cast<double>(one->instructions());
+    std::printf("%-12s %16.1f M %18.1f M/s %18.1f M/s   %.2f, %.2f\n", workload.kernel.c_str(), count * 1e-6,
+                count * 1e-6 / median(single), count * 1e-6 / median(several), median(ratios),
+                *std::max_element(ratios.begin(), ratios.end()));
+  }
+}
+
 // What translation costs, and that both engines leave the same bits.
 void print_translation(const std::vector<Workload>& workloads) {
   std::printf("\n%-12s %14s %14s %16s %14s\n", "kernel", "instructions", "translated in", "per instruction",
@@ -126,6 +148,7 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
   benchmark::RunSpecifiedBenchmarks();
   print_ratios();
+  print_interpreter(workloads);
   print_translation(workloads);
   return 0;
 }

@@ -46,6 +46,8 @@ class Runner {
   virtual double run() = 0;  // seconds of one dispatch
   virtual std::vector<float> result() = 0;
   virtual machine::Translation translation() const { return {}; }
+  // Wave-instructions of the last run; 0 where nobody counts them.
+  virtual uint64_t instructions() const { return 0; }
 };
 
 std::unique_ptr<Runner> lockstep_runner(const Workload& workload, machine::EngineKind engine,
