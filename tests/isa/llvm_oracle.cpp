@@ -74,6 +74,7 @@ struct LlvmOracle::State {
   std::unique_ptr<llvm::MCContext> context;
   std::unique_ptr<llvm::MCDisassembler> disassembler;
   std::unique_ptr<llvm::MCInstPrinter> printer;
+  llvm::raw_null_ostream remarks;  // llvm::nulls() has one buffer for all threads
 };
 
 namespace {
@@ -116,7 +117,7 @@ bool LlvmOracle::disassemble(std::span<const std::byte> bytes, LlvmText& out) {
   uint64_t size = 0;
   const auto status = s.disassembler->getInstruction(
       instruction, size, llvm::ArrayRef(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()), 0,
-      llvm::nulls());
+      s.remarks);
   out.text.clear();
   out.size = size;
   if (status != llvm::MCDisassembler::Success) return false;
