@@ -50,7 +50,12 @@ typedef long i64; typedef unsigned long u64; typedef half f16; typedef float f32
 constexpr char kHostPrelude[] = R"(typedef signed char i8; typedef unsigned char u8; typedef short i16;
 typedef unsigned short u16; typedef int i32; typedef unsigned u32; typedef long i64; typedef unsigned long u64;
 typedef _Float16 f16; typedef float f32; typedef double f64;
-#define AS(T, x) __builtin_bit_cast(T, (x))
+// By value: clang 19 reads the wrong bytes when __builtin_bit_cast is given an element of a vector.
+template <class To, class From>
+static inline To as_type(From value) {
+  return __builtin_bit_cast(To, value);
+}
+#define AS(T, x) as_type<T>(x)
 #define LDS
 #define GLOBAL
 #define ATOMIC_add(p, x, s) (*(p) += (x))
