@@ -7,8 +7,8 @@ namespace lockstep::isa::detail {
 namespace {
 
 // Bit patterns of codes 240 to 248 in each format (guide 6.2).
-constexpr std::string_view kNames[] = {"0.5",  "-0.5", "1.0",  "-1.0",      "2.0",
-                                       "-2.0", "4.0",  "-4.0", "0.15915494"};
+constexpr std::string_view kFloatNames[] = {"0.5",  "-0.5", "1.0",  "-1.0",      "2.0",
+                                            "-2.0", "4.0",  "-4.0", "0.15915494"};
 constexpr unsigned kInverseTwoPiIndex = 8;
 constexpr uint16_t kHalves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
 constexpr uint16_t kBrainFloats[] = {0x3f00, 0xbf00, 0x3f80, 0xbf80, 0x4000, 0xc000, 0x4080, 0xc080, 0x3e22};
@@ -25,10 +25,10 @@ constexpr bool is_inline_integer(int64_t value) {
 // Writes the value if it is one of the patterns.
 template <typename Bits, size_t kCount>
 bool put_float(Writer& writer, const Bits (&patterns)[kCount], Bits value) {
-  static_assert(kCount == std::size(kNames));
+  static_assert(kCount == std::size(kFloatNames));
   for (size_t i = 0; i < kCount; ++i) {
     if (patterns[i] != value) continue;
-    writer.put(sizeof(Bits) == 8 && i == kInverseTwoPiIndex ? "0.15915494309189532" : kNames[i]);
+    writer.put(sizeof(Bits) == 8 && i == kInverseTwoPiIndex ? "0.15915494309189532" : kFloatNames[i]);
     return true;
   }
   return false;
