@@ -14,6 +14,7 @@
 // encoding.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -76,14 +77,19 @@ inline void begin(DecodeContext& context, const Row& row, unsigned dwords) {
 
 // Appends an operand with what the row says of it.
 inline Operand& append(DecodeContext& context, const OperandSpec& spec, unsigned code) {
+  static_assert(sizeof(OperandSpec) == 8 && offsetof(OperandSpec, role) == 0 &&
+                offsetof(OperandSpec, type) == 1 && offsetof(OperandSpec, words) == 2 &&
+                offsetof(OperandSpec, read) == 3 && offsetof(OperandSpec, written) == 4);
+  static_assert(sizeof(Operand) == 24 && offsetof(Operand, code) == 0 && offsetof(Operand, role) == 2 &&
+                offsetof(Operand, type) == 3 && offsetof(Operand, words) == 4 &&
+                offsetof(Operand, read) == 5 && offsetof(Operand, written) == 6);
+  constexpr uint64_t kShared = (uint64_t{1} << 40) - 1;
   Operand& operand = context.out.operands[context.out.operand_count++];
-  const uint8_t words = spec.type == Type::mask ? static_cast<uint8_t>(context.wave_size / 32) : spec.words;
-  operand = Operand{.code = static_cast<uint16_t>(code),
-                    .role = spec.role,
-                    .type = spec.type,
-                    .words = words,
-                    .read = spec.read,
-                    .written = spec.written};
+  uint64_t words[3] = {};
+  std::memcpy(words, &spec, sizeof spec);
+  words[0] = (words[0] & kShared) << 16 | static_cast<uint16_t>(code);
+  std::memcpy(static_cast<void*>(&operand), words, sizeof words);
+  if (spec.type == Type::mask) operand.words = static_cast<uint8_t>(context.wave_size / 32);
   return operand;
 }
 
@@ -201,6 +207,9 @@ inline constexpr size_t kPaddedNameSize = 40;
 inline void put_mnemonic(Writer& writer, const Row& row) {
   writer.put_block<kPaddedNameSize>(row.name.data(), row.name.size());
 }
+
+// The mnemonic with what LLVM adds to it for the encoding: _e32, _e64, _dpp.
+void put_full_mnemonic(Writer& writer, const Instruction& instruction);
 
 // A register or register group as LLVM names it: v1, v[1:2], s[4:7], vcc_lo, ttmp[0:1], exec.
 void put_register(Writer& writer, unsigned code, unsigned words);

@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 #include <iterator>
+#include <vector>
 
 #include "isa/detail.h"
 #include "isa/shape.h"
@@ -216,11 +217,115 @@ void put_source(Writer& writer, const Instruction& instruction, const Operand& o
   put_literal(writer, operand, instruction.literal, is_half);
 }
 
+namespace {
+
+// The short path of disassemble(): most instructions are a mnemonic and operands whose text a table has.
+struct PlainRow {
+  char text[kPaddedNameSize] = {};  // mnemonic with suffix
+  uint8_t size = 0;
+  uint8_t hidden = 0;  // a bit an operand: not in the text
+  bool plain = false;
+};
+
+bool has_plain_encoding(Encoding encoding) {
+  switch (encoding) {
+    case Encoding::sop1:
+    case Encoding::sop2:
+    case Encoding::sopc:
+    case Encoding::vop1:
+    case Encoding::vop2:
+    case Encoding::vopc:
+    case Encoding::vop3:
+    case Encoding::vop3sd:
+      return true;
+    default:
+      return false;
+  }
+}
+
+PlainRow plain_row(const Row& row) {
+  PlainRow plain;
+  if (!has_plain_encoding(row.encoding) || (row.flags & kOpselInText)) return plain;
+  for (size_t i = 0; i < row.operands.size(); ++i) {
+    const OperandSpec& spec = row.operands[i];
+    if (spec.role == Role::simm || is_16_bit(spec.type)) return plain;
+    if (spec.field == Field::exec || spec.field == Field::hidden_vcc) plain.hidden |= 1u << i;
+  }
+  Instruction instruction;
+  instruction.row = &row;
+  char text[kMaxText];
+  Writer writer(text, sizeof text);
+  put_full_mnemonic(writer, instruction);
+  if (writer.size() > sizeof plain.text) return plain;
+  std::memcpy(plain.text, text, writer.size());
+  plain.size = static_cast<uint8_t>(writer.size());
+  plain.plain = true;
+  return plain;
+}
+
+// In the order of rows().
+const PlainRow* plain_rows() {
+  static const std::vector<PlainRow> all = [] {
+    std::vector<PlainRow> list;
+    for (const Row& row : rows()) list.push_back(plain_row(row));
+    return list;
+  }();
+  return all.data();
+}
+
+// Text of registers and inline constants behind the separator; size 0: it takes the long path.
+template <unsigned kWords>
+constexpr std::array<SeparatedName, 512> kPlainOperands = [] {
+  std::array<SeparatedName, 512> names = kSeparatedNames<kWords>;
+  for (unsigned code = code::kInt0; code < code::kVgpr0; ++code) {
+    NameBuilder builder;
+    builder.put(", ");
+    if (code <= code::kIntPositiveLast) {
+      builder.put(code - code::kInt0);
+    } else if (code <= code::kIntNegativeLast) {
+      builder.put("-");
+      builder.put(code - code::kIntPositiveLast);
+    } else if (code >= code::kFloatHalf && code <= code::kFloatMinusFour) {
+      builder.put(kInlineFloats[code - code::kFloatHalf]);
+    } else {
+      builder.name.size = 0;
+    }
+    std::copy_n(builder.name.text, builder.name.size, names[code].text);
+    names[code].size = builder.name.size;
+  }
+  return names;
+}();
+
+// Writes the text and returns its length, or returns 0. `out` has room for kMaxText characters.
+size_t put_plain(const Instruction& instruction, const PlainRow& plain, char* out) {
+  if (!plain.plain || instruction.dpp != Dpp::none || instruction.clamp || instruction.omod) return 0;
+  std::memcpy(out, plain.text, sizeof plain.text);
+  char* at = out + plain.size;
+  unsigned skipped = 1;  // the first operand stands behind a blank alone
+  for (unsigned i = 0; i < instruction.operand_count; ++i) {
+    if (plain.hidden >> i & 1) continue;
+    const Operand& operand = instruction.operands[i];
+    if (operand.neg | operand.abs | (operand.words > 2)) return 0;
+    const SeparatedName& name = (operand.words == 2 ? kPlainOperands<2> : kPlainOperands<1>)[operand.code];
+    if (name.size == 0) return 0;
+    std::memcpy(at, name.text + skipped, 16);
+    at += name.size - skipped;
+    skipped = 0;
+  }
+  return static_cast<size_t>(at - out);
+}
+
+}  // namespace
 }  // namespace detail
 
 size_t disassemble(const Instruction& instruction, unsigned wave_size, char* out, size_t capacity) {
-  detail::Writer writer(out, capacity);
   if (!instruction.row) return 0;
+  static const detail::PlainRow* const plain = detail::plain_rows();
+  if (capacity >= kMaxText) {
+    if (const size_t size = detail::put_plain(instruction, plain[instruction.row - rows().data()], out))
+      return size;
+  }
+  detail::Writer writer(out, capacity);
   switch (instruction.row->encoding) {
     case Encoding::sop2:
     case Encoding::sopk:

@@ -240,10 +240,14 @@ void put_operands(Writer& writer, const Instruction& instruction, const Row& row
 
 }  // namespace
 
+void put_full_mnemonic(Writer& writer, const Instruction& instruction) {
+  put_mnemonic(writer, *instruction.row);
+  put_suffix(writer, instruction);
+}
+
 void print_vector(Writer& writer, const Instruction& instruction, unsigned) {
   const Row& row = *instruction.row;
-  put_mnemonic(writer, row);
-  put_suffix(writer, instruction);
+  put_full_mnemonic(writer, instruction);
   put_operands(writer, instruction, row, 0, instruction.operand_count);
   if (row.encoding == Encoding::vop3p) {
     put_vop3p_modifiers(writer, instruction);

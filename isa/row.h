@@ -123,13 +123,14 @@ enum class Field : uint8_t {
   vgpr_addr,  // the ADDR field of DS where it holds data
 };
 
-struct OperandSpec {
+// Eight bytes, the first five in the order of Operand's, so that the decoder copies them at once.
+struct alignas(8) OperandSpec {
   Role role = Role::none;
-  Field field = Field::none;
   Type type = Type::none;
   uint8_t words = 1;  // registers it spans; 16-bit operands 1; for masks 1 (the wave size decides)
   bool read = false;
   bool written = false;
+  Field field = Field::none;
   bool modifiers = false;  // VOP3 and DPP: ABS and NEG apply to it
 };
 

@@ -80,7 +80,7 @@ namespace shape {
 
 constexpr Spec spec(Role role, Field field, Type type, unsigned words, bool read, bool written) {
   return Spec{
-      {role, field, type, static_cast<uint8_t>(words ? words : words_of(type)), read, written, false}};
+      {role, type, static_cast<uint8_t>(words ? words : words_of(type)), read, written, field, false}};
 }
 
 constexpr Spec source(Role role, Type type, unsigned words = 0) {
