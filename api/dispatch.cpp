@@ -68,6 +68,8 @@ lockstep_fault_kind kind_of(FaultKind kind) {
       return LOCKSTEP_FAULT_UNSUPPORTED_INSTRUCTION;
     case FaultKind::bad_pc:
       return LOCKSTEP_FAULT_BAD_PC;
+    case FaultKind::broken_rule:
+      return LOCKSTEP_FAULT_BROKEN_RULE;
     case FaultKind::trap:
       return LOCKSTEP_FAULT_TRAP;
   }

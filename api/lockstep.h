@@ -382,7 +382,8 @@ typedef enum lockstep_fault_kind {
   LOCKSTEP_FAULT_UNSUPPORTED_INSTRUCTION = 4,
   LOCKSTEP_FAULT_BAD_PC = 5,
   LOCKSTEP_FAULT_TRAP = 6,
-  LOCKSTEP_FAULT_HANG = 7
+  LOCKSTEP_FAULT_HANG = 7,
+  LOCKSTEP_FAULT_BROKEN_RULE = 8 /* a programming rule of the guide, where these are checked */
 } lockstep_fault_kind;
 
 typedef struct lockstep_fault {

@@ -12,6 +12,8 @@
 
 #include "engine/engine.h"
 #include "engine/observer.h"
+#include "engine/precise/findings.h"
+#include "engine/precise/settings.h"
 #include "memory/address_space.h"
 #include "state/fault.h"
 
@@ -48,6 +50,8 @@ struct RunOptions {
   std::function<void(const Progress&)> progress;
   // Sees every instruction before it is executed. The interpreter then runs the dispatch, on one thread.
   Observer* observer = nullptr;
+  // What the machine around the instructions does beyond its default; the precise engine then runs the dispatch.
+  precise::Settings precise;
 };
 
 struct WaveFault {
@@ -72,6 +76,7 @@ struct Outcome {
   // What the user should know of how it ran, such as that the translator left the kernel to the interpreter.
   std::string note;
   Translation translation;
+  std::vector<precise::Finding> findings;  // rules broken, if RunOptions::precise asks for them
   std::optional<WaveFault> fault;  // of the first work-group in dispatch order that faulted
 };
 

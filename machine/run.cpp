@@ -12,6 +12,8 @@
 #include <thread>
 
 #include "engine/interpreter/interpreter.h"
+#include "engine/precise/precise_engine.h"
+#include "engine/precise/units.h"
 #include "engine/translator/translator.h"
 #include "isa/instruction.h"
 #include "machine/group_context.h"
@@ -194,7 +196,20 @@ class Scheduler {
   std::chrono::steady_clock::time_point last_report_ = std::chrono::steady_clock::now();
 };
 
-std::unique_ptr<Engine> make_engine(const Launch& launch, const RunOptions& options, Outcome& outcome) {
+std::unique_ptr<Engine> make_engine(const Launch& launch, const RunOptions& options,
+                                    precise::Findings& findings, Outcome& outcome) {
+  if (options.precise.needed()) {
+    if (options.observer)
+      throw std::invalid_argument("a fidelity report cannot be made in the same run as " +
+                                  options.precise.names());
+    if (options.engine != EngineKind::interpreter)
+      outcome.note = "the interpreter ran this kernel, because of " + options.precise.names();
+    return std::make_unique<precise::PreciseEngine>(
+        launch.code, launch.wave_size, launch.memory, allocated_vgprs(launch.vgpr_count, launch.wave_size),
+        [&](Wave& wave, precise::Executor& executor) {
+          return precise::make_units(options.precise, findings, wave, executor);
+        });
+  }
   if (options.engine == EngineKind::interpreter || options.observer) {
     if (options.engine != EngineKind::interpreter)
       outcome.note = "the interpreter ran this kernel, because its instructions are observed";
@@ -233,7 +248,8 @@ Outcome run(const Launch& launch, const RunOptions& options) {
   check(launch);
   const auto begin = std::chrono::steady_clock::now();
   Outcome outcome;
-  const std::unique_ptr<Engine> engine = make_engine(launch, options, outcome);
+  precise::Findings findings;
+  const std::unique_ptr<Engine> engine = make_engine(launch, options, findings, outcome);
   Scheduler scheduler(launch, options, *engine);
   const unsigned available = std::max(1u, std::thread::hardware_concurrency());
   const uint64_t wanted = options.observer ? 1 : options.threads == 0 ? available : options.threads;
@@ -249,6 +265,7 @@ Outcome run(const Launch& launch, const RunOptions& options) {
     });
   }
   scheduler.report(outcome);
+  outcome.findings = findings.all();
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return outcome;
 }

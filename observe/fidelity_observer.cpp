@@ -36,7 +36,7 @@ FidelityObserver::Own FidelityObserver::own_of(const isa::Instruction& instructi
   return entry->second = own;
 }
 
-void FidelityObserver::on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) {
+bool FidelityObserver::on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) {
   ++instructions_;
   const Own own = own_of(instruction, pc);
   for (Sources left = own.x | own.y; left != 0; left &= left - 1)
@@ -48,6 +48,7 @@ void FidelityObserver::on_instruction(const Wave& wave, const isa::Instruction& 
       Finding& finding = findings_[std::countr_zero(left)];
       if (finding.uses[sink]++ == 0) finding.use_pc[sink] = pc;
     }
+  return true;
 }
 
 std::vector<Finding> FidelityObserver::findings() const {

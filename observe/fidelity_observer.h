@@ -30,7 +30,7 @@ struct Finding {
 // Observes one dispatch.
 class FidelityObserver final : public Observer {
  public:
-  void on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) override;
+  bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) override;
 
   // Ordinary results in doubt before corner cases, else in the order of first execution.
   std::vector<Finding> findings() const;

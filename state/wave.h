@@ -83,6 +83,7 @@ struct alignas(64) Wave {
   WorkGroup* group = nullptr;
   const void* program = nullptr;   // the engine's decoded code for the current float-mode class
   const void* dispatch = nullptr;  // engine's per-dispatch context
+  void* attachment = nullptr;      // what the precise engine keeps for this wave
   uint64_t dpp_write_mask = 0;     // lanes that the DPP instruction in flight may write
   Fault fault;
 

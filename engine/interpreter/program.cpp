@@ -36,7 +36,8 @@ void decode_slot(const Operation* op, Wave* wave, int64_t budget) {
 
 // The first operation of every instruction of an observed program.
 void observe(const Operation* op, Wave* wave, int64_t budget) {
-  program_of(wave)->observer()->on_instruction(*wave, *op->instruction, op->pc);
+  if (!program_of(wave)->observer()->on_instruction(*wave, *op->instruction, op->pc))
+    return leave(wave, op->pc, budget, WaveState::ready);
   LOCKSTEP_NEXT();
 }
 

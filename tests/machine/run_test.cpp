@@ -5,43 +5,12 @@
 #include <numeric>
 
 #include "machine/launch.h"
-#include "tests/engine/interpreter/test_wave.h"
+#include "tests/machine/test_dispatch.h"
 
 namespace lockstep::machine {
 namespace {
 
 using interpreter::assembled;
-
-// A dispatch of a listing. At entry: s[0:1] the buffer's address, s2 the work-group's number, v0 the item.
-struct Dispatch {
-  Launch launch;
-  std::vector<uint32_t> code, buffer;
-  RunOptions options;
-
-  Dispatch(std::string_view text, uint32_t groups, uint32_t items, unsigned wave_size = 32,
-           size_t words = 4096)
-      : Dispatch(assembled(text, wave_size), groups, items, wave_size, words) {}
-  Dispatch(std::vector<uint32_t> words_of_code, uint32_t groups, uint32_t items, unsigned wave_size = 32,
-           size_t words = 4096)
-      : code(std::move(words_of_code)), buffer(words) {
-    launch.wave_size = wave_size;
-    launch.grid = {groups * items, 1, 1};
-    launch.group = {items, 1, 1};
-    launch.rsrc1 = 0xf0u << 12 | 1u << 21 | 1u << 23;  // the float mode that clang sets
-    launch.rsrc2 = 1u << 7;                            // work-group id x
-    launch.lds_bytes = 1024;
-    launch.entry = reinterpret_cast<uint64_t>(code.data());
-    launch.code = {{launch.entry, launch.entry + 4 * code.size()}};
-    const auto address = reinterpret_cast<uint64_t>(buffer.data());
-    launch.user_data = {static_cast<uint32_t>(address), static_cast<uint32_t>(address >> 32)};
-    launch.memory = std::make_shared<const RangeSet>(
-        std::vector<Range>{{address, address + 4 * buffer.size(), kReadWrite, "buffer 'out'"}});
-    options.threads = 2;
-  }
-  uint64_t address() const { return reinterpret_cast<uint64_t>(buffer.data()); }
-  uint64_t pc(size_t dword) const { return launch.entry + 4 * dword; }
-  Outcome run() { return machine::run(launch, options); }
-};
 
 WaveFault fault_of(Dispatch& dispatch) {
   const Outcome outcome = dispatch.run();

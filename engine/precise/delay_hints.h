@@ -1,0 +1,18 @@
+// s_delay_alu (guide 5.7, table 19): never changes a result, but may be written wrongly.
+#pragma once
+
+#include "engine/precise/rule_book.h"
+
+namespace lockstep::precise {
+
+class DelayHints final : public Unit {
+ public:
+  explicit DelayHints(RuleBook rules) : rules_(rules) {}
+  Verdict before(const Step& step) override;
+
+ private:
+  RuleBook rules_;
+  unsigned instructions_left_ = 0;  // until the last hint's second dependency is used
+};
+
+}  // namespace lockstep::precise

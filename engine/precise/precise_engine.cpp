@@ -1,0 +1,103 @@
+#include "engine/precise/precise_engine.h"
+
+#include <algorithm>
+
+namespace lockstep::precise {
+
+// What the engine keeps beside a wave.
+struct PreciseEngine::Attachment {
+  Units units;
+  unsigned permits = 0;                    // instructions that may pass the gate
+  const isa::Instruction* next = nullptr;  // the one at wave.pc, if the gate has seen it
+};
+
+PreciseEngine::PreciseEngine(std::vector<CodeRange> code, unsigned wave_size,
+                             std::shared_ptr<const RangeSet> memory, unsigned vgpr_count,
+                             MakeUnits make_units)
+    : interpreter_(std::move(code), wave_size, std::move(memory), interpreter::best_host_target(), vgpr_count,
+                   this),
+      make_units_(std::move(make_units)) {}
+
+PreciseEngine::~PreciseEngine() = default;
+
+PreciseEngine::Attachment& PreciseEngine::attachment_of(const Wave& wave) {
+  return *static_cast<Attachment*>(wave.attachment);
+}
+
+bool PreciseEngine::enter(Wave& wave, uint64_t pc) {
+  if (!interpreter_.enter(wave, pc)) return false;
+  auto fresh = std::make_unique<Attachment>();
+  fresh->units = make_units_(wave, *this);
+  wave.attachment = fresh.get();
+  for (auto& unit : fresh->units) unit->launch(wave);
+  std::lock_guard lock(mutex_);
+  attachments_[&wave] = std::move(fresh);
+  return true;
+}
+
+// The gate before each instruction: the wave stops there unless it has a permit.
+bool PreciseEngine::on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t) {
+  Attachment& attachment = attachment_of(wave);
+  attachment.next = &instruction;
+  if (attachment.permits == 0) return false;
+  --attachment.permits;
+  attachment.next = nullptr;
+  return true;
+}
+
+bool PreciseEngine::advance(Wave& wave, unsigned permits) {
+  Attachment& attachment = attachment_of(wave);
+  attachment.permits = permits;
+  attachment.next = nullptr;
+  // A taken branch uses one up and leaves the interpreter at zero: one more brings the wave to the gate
+  // behind it.
+  interpreter_.run(wave, permits + 1);
+  return wave.state != WaveState::faulted;
+}
+
+bool PreciseEngine::execute(Wave& wave, uint64_t pc) {
+  Attachment& attachment = attachment_of(wave);
+  const uint64_t resume = wave.pc;
+  const isa::Instruction* next = attachment.next;
+  wave.pc = pc;
+  const bool good = advance(wave, 1);
+  wave.pc = resume;
+  attachment.next = next;
+  return good;
+}
+
+bool PreciseEngine::offer_fault(Wave& wave) {
+  Attachment& attachment = attachment_of(wave);
+  attachment.next = nullptr;
+  return std::any_of(attachment.units.begin(), attachment.units.end(),
+                     [&](auto& unit) { return unit->on_fault(wave); });
+}
+
+int64_t PreciseEngine::run(Wave& wave, int64_t budget) {
+  Attachment& attachment = attachment_of(wave);
+  int64_t executed = 0;
+  while (executed < budget) {
+    if (wave.state == WaveState::faulted && !offer_fault(wave)) break;
+    if (wave.state != WaveState::ready) break;
+    if (!attachment.next) {
+      if (!advance(wave, 0)) continue;
+    }
+    const Step step{wave, *attachment.next, wave.pc};
+    Verdict verdict = Verdict::execute;
+    for (size_t i = 0; i < attachment.units.size() && verdict == Verdict::execute; ++i)
+      verdict = attachment.units[i]->before(step);
+    if (verdict == Verdict::stall) break;
+    if (verdict != Verdict::execute) attachment.next = nullptr;
+    ++executed;
+    if (verdict == Verdict::redirected || verdict == Verdict::stopped) continue;
+    if (verdict == Verdict::execute && !advance(wave, 1)) continue;
+    for (auto& unit : attachment.units) {
+      const uint64_t pc = wave.pc;
+      unit->after(step);
+      if (wave.pc != pc) attachment.next = nullptr;
+    }
+  }
+  return executed;
+}
+
+}  // namespace lockstep::precise

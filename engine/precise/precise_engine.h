@@ -1,0 +1,49 @@
+// Runs waves one instruction at a time through the interpreter, and asks the units about each: the machine
+// around the instruction at the price of speed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/interpreter/interpreter.h"
+#include "engine/observer.h"
+#include "engine/precise/unit.h"
+
+namespace lockstep::precise {
+
+// The units of one wave, in the order in which they are asked.
+using Units = std::vector<std::unique_ptr<Unit>>;
+using MakeUnits = std::function<Units(Wave&, Executor&)>;
+
+class PreciseEngine final : public Engine, private Observer, private Executor {
+ public:
+  // As for Interpreter; `make_units` is called when a wave enters, from several threads.
+  PreciseEngine(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
+                unsigned vgpr_count, MakeUnits make_units);
+  ~PreciseEngine();
+
+  bool enter(Wave& wave, uint64_t pc) override;
+  int64_t run(Wave& wave, int64_t budget) override;
+
+ private:
+  struct Attachment;
+
+  bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) override;
+  bool execute(Wave& wave, uint64_t pc) override;
+
+  static Attachment& attachment_of(const Wave& wave);
+  // Runs the wave up to its next instruction, at most `permits` of them executed; false if it faulted.
+  bool advance(Wave& wave, unsigned permits);
+  bool offer_fault(Wave& wave);
+
+  interpreter::Interpreter interpreter_;
+  MakeUnits make_units_;
+  std::mutex mutex_;
+  std::unordered_map<const Wave*, std::unique_ptr<Attachment>> attachments_;
+};
+
+}  // namespace lockstep::precise

@@ -1,0 +1,53 @@
+// s_delay_alu written wrongly (guide 5.7, table 19).
+#include <gtest/gtest.h>
+
+#include "tests/machine/test_dispatch.h"
+
+namespace lockstep::machine {
+namespace {
+
+std::vector<precise::Finding> findings_of(std::string_view text) {
+  Dispatch d(text, 2, 32);
+  d.options.precise.rules = precise::Rules::warn;
+  const Outcome outcome = d.run();
+  EXPECT_FALSE(outcome.fault);
+  return outcome.findings;
+}
+
+TEST(DelayHints, GoodOnes) {
+  EXPECT_TRUE(findings_of("v_mov_b32 v1, v0\ns_delay_alu instid0(VALU_DEP_1)\nv_mov_b32 v2, v1\n"
+                          "s_delay_alu instid0(VALU_DEP_1) | instskip(SKIP_1) | instid1(VALU_DEP_2)\n"
+                          "v_mov_b32 v3, v2\nv_mov_b32 v4, v2\nv_mov_b32 v5, v3\n"
+                          "s_delay_alu instid0(SALU_CYCLE_1)\ns_mov_b32 s3, s4")
+                  .empty());
+}
+
+TEST(DelayHints, ReservedCodes) {
+  for (const char* hint : {"8", "12", "0x60", "0x400"}) {  // dependency 8 and 12, skip 6, second dependency 8
+    const auto findings = findings_of(std::string("s_delay_alu ") + hint + "\nv_mov_b32 v1, v0");
+    ASSERT_EQ(findings.size(), 1u) << hint;
+    EXPECT_NE(findings[0].rule.find("reserved code"), std::string::npos);
+    EXPECT_EQ(findings[0].count, 2u);  // both waves
+  }
+}
+
+TEST(DelayHints, ReplacedBeforeUse) {
+  // The second hint comes while the first still has to say something of the instruction after the next.
+  const auto findings = findings_of(
+      "s_delay_alu instid0(VALU_DEP_1) | instskip(SKIP_1) | instid1(VALU_DEP_2)\nv_mov_b32 v3, v2\n"
+      "s_delay_alu instid0(VALU_DEP_1)\nv_mov_b32 v4, v2\nv_mov_b32 v5, v3");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_NE(findings[0].rule.find("before the previous one was used up"), std::string::npos);
+}
+
+TEST(DelayHints, FaultWhenAsked) {
+  Dispatch d("s_nop 0\ns_delay_alu 8\nv_mov_b32 v1, v0", 1, 32);
+  d.options.precise.rules = precise::Rules::fault;
+  const Outcome outcome = d.run();
+  ASSERT_TRUE(outcome.fault);
+  EXPECT_EQ(outcome.fault->fault.kind, FaultKind::broken_rule);
+  EXPECT_EQ(outcome.fault->fault.pc, d.pc(1));
+}
+
+}  // namespace
+}  // namespace lockstep::machine
