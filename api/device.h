@@ -8,6 +8,7 @@
 
 #include "api/code_object.h"
 #include "api/lockstep.h"
+#include "engine/precise/findings.h"
 #include "hardware/hardware.h"
 #include "machine/kernel.h"
 #include "memory/address_space.h"
@@ -59,6 +60,11 @@ struct FindingReport {
   Location used[observe::kSinks];
 };
 
+struct BrokenRuleReport {
+  precise::Finding finding;
+  Location where;
+};
+
 }  // namespace lockstep::api
 
 struct lockstep_device {
@@ -78,6 +84,7 @@ struct lockstep_device {
   std::unique_ptr<lockstep::api::FaultReport> fault;
   std::string note;  // of the last dispatch (lockstep_statistics)
   std::vector<lockstep::api::FindingReport> findings;
+  std::vector<lockstep::api::BrokenRuleReport> broken_rules;
 
   // Loads the image at its first use. Throws Failure.
   const lockstep::machine::LoadedCode& load(const std::shared_ptr<const lockstep::api::Image>& image);

@@ -5,6 +5,7 @@
 #include "api/arguments.h"
 #include "api/device.h"
 #include "api/finding.h"
+#include "api/settings.h"
 #include "api/status.h"
 #include "loader/hidden_arguments.h"
 #include "machine/launch.h"
@@ -92,6 +93,8 @@ const char* title(lockstep_fault_kind kind) {
       return "execution left the code";
     case LOCKSTEP_FAULT_TRAP:
       return "trap";
+    case LOCKSTEP_FAULT_BROKEN_RULE:
+      return "broken rule";
     case LOCKSTEP_FAULT_HANG:
       return "instruction limit reached";
   }
@@ -246,10 +249,12 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     lockstep_dispatch_options o = with_defaults(given, lockstep_dispatch_options_init);
     device->fault.reset();
     device->findings.clear();
+    device->broken_rules.clear();
     check_shape(*kernel, o, device->model);
     uint32_t dynamic_lds = o.dynamic_lds_bytes;
     std::vector<std::byte> segment = argument_segment(*kernel, arguments, o, dynamic_lds);
     machine::RunOptions run;
+    run.precise = settings_of(o);
     run.resident_groups = resident_groups(*kernel, o, dynamic_lds, device->model);
     const machine::LoadedCode& code = device->load(kernel->image);
     DispatchMemory memory(device->memory, segment);
@@ -304,6 +309,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
       give(out, s);
     }
     if (o.fidelity) device->findings = finding_reports(observer, launch, *kernel, code);
+    device->broken_rules = broken_rule_reports(outcome, launch, *kernel, code);
     if (outcome.fault) {
       device->fault = report(*outcome.fault, *kernel, code);
       throw Failure(LOCKSTEP_FAULT, device->fault->text);

@@ -1,5 +1,7 @@
 #include "api/finding.h"
 
+#include <algorithm>
+
 #include "api/instruction_set.h"
 #include "api/status.h"
 
@@ -39,6 +41,16 @@ std::vector<FindingReport> finding_reports(const observe::FidelityObserver& obse
   return reports;
 }
 
+std::vector<BrokenRuleReport> broken_rule_reports(const machine::Outcome& outcome,
+                                                  const machine::Launch& launch,
+                                                  const lockstep_kernel& kernel,
+                                                  const machine::LoadedCode& code) {
+  std::vector<BrokenRuleReport> reports;
+  for (const precise::Finding& finding : outcome.findings)
+    reports.push_back({finding, locate(finding.pc, launch, kernel, code)});
+  return reports;
+}
+
 }  // namespace lockstep::api
 
 using namespace lockstep;
@@ -68,5 +80,26 @@ lockstep_status lockstep_device_finding(const lockstep_device* device, uint32_t 
       finding.used[sink] = report.used[sink].view();
     }
     give(out, finding);
+  });
+}
+
+uint32_t lockstep_device_broken_rule_count(const lockstep_device* device) {
+  return device ? static_cast<uint32_t>(device->broken_rules.size()) : 0;
+}
+
+lockstep_status lockstep_device_broken_rule(const lockstep_device* device, uint32_t index,
+                                            lockstep_broken_rule* out) {
+  return guarded([&] {
+    require(device, "the device is null");
+    require(index < device->broken_rules.size(),
+            "there is no broken rule of that index (see lockstep_device_broken_rule_count)");
+    const BrokenRuleReport& report = device->broken_rules[index];
+    lockstep_broken_rule broken{};
+    broken.rule = report.finding.rule.c_str();
+    broken.where = report.where.view();
+    broken.executions = report.finding.count;
+    std::copy(std::begin(report.finding.group), std::end(report.finding.group), broken.work_group);
+    broken.wave = report.finding.wave;
+    give(out, broken);
   });
 }

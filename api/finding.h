@@ -1,4 +1,4 @@
-// What an observed dispatch leaves with its device.
+// What a dispatch that was watched leaves with its device.
 #pragma once
 
 #include <vector>
@@ -11,5 +11,10 @@ namespace lockstep::api {
 std::vector<FindingReport> finding_reports(const observe::FidelityObserver& observer,
                                            const machine::Launch& launch, const lockstep_kernel& kernel,
                                            const machine::LoadedCode& code);
+
+std::vector<BrokenRuleReport> broken_rule_reports(const machine::Outcome& outcome,
+                                                  const machine::Launch& launch,
+                                                  const lockstep_kernel& kernel,
+                                                  const machine::LoadedCode& code);
 
 }  // namespace lockstep::api

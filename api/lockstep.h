@@ -329,6 +329,13 @@ typedef struct lockstep_progress {
   double seconds;
 } lockstep_progress;
 
+/* What happens when a program breaks a rule of the guide that changes no result here, but may on a card. */
+typedef enum lockstep_rules {
+  LOCKSTEP_RULES_IGNORE = 0,
+  LOCKSTEP_RULES_WARN = 1, /* it is written down: see lockstep_device_broken_rule() */
+  LOCKSTEP_RULES_FAULT = 2 /* it ends the dispatch */
+} lockstep_rules;
+
 typedef struct lockstep_dispatch_options {
   uint32_t struct_size;
   uint32_t grid[3];           /* work-items; need not be a multiple of block (1, 1, 1) */
@@ -345,6 +352,9 @@ typedef struct lockstep_dispatch_options {
   /* Not 0: watch every instruction and find out which results were not exact and where they went; see
    * lockstep_device_finding(). The interpreter runs the dispatch then, on one thread. */
   int fidelity;
+  /* The machine around the instructions. Where one of these differs from its default, the interpreter runs
+   * the dispatch, one instruction at a time, and `fidelity` must be 0. */
+  lockstep_rules rules;
 } lockstep_dispatch_options;
 
 LOCKSTEP_API void lockstep_dispatch_options_init(lockstep_dispatch_options* options);
@@ -442,6 +452,21 @@ typedef struct lockstep_finding {
 LOCKSTEP_API uint32_t lockstep_device_finding_count(const lockstep_device* device);
 LOCKSTEP_API lockstep_status lockstep_device_finding(const lockstep_device* device, uint32_t index,
                                                      lockstep_finding* out);
+
+/* A programming rule that the dispatch broke at an instruction. */
+typedef struct lockstep_broken_rule {
+  uint32_t struct_size;
+  const char* rule; /* what was broken, where the guide says it, how to mend it */
+  lockstep_code_location where;
+  uint64_t executions;    /* wave-instructions that broke it */
+  uint32_t work_group[3]; /* of the wave that broke it first, as far as threads allow to say so */
+  uint32_t wave;          /* its number in the work-group */
+} lockstep_broken_rule;
+/* Of the device's last dispatch, if it had options.rules at LOCKSTEP_RULES_WARN; in order of address. The
+ * strings live until its next dispatch. */
+LOCKSTEP_API uint32_t lockstep_device_broken_rule_count(const lockstep_device* device);
+LOCKSTEP_API lockstep_status lockstep_device_broken_rule(const lockstep_device* device, uint32_t index,
+                                                         lockstep_broken_rule* out);
 
 /* Loads the code object now rather than at its first dispatch, for example to write to its variables. */
 LOCKSTEP_API lockstep_status lockstep_device_load(lockstep_device* device,

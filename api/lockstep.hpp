@@ -307,6 +307,16 @@ class Device {
     return out;
   }
 
+  // Of the last run, if its options asked for warnings.
+  std::vector<lockstep_broken_rule> broken_rules() const {
+    std::vector<lockstep_broken_rule> out(lockstep_device_broken_rule_count(get()));
+    for (uint32_t i = 0; i < out.size(); ++i) {
+      out[i].struct_size = sizeof out[i];
+      check(lockstep_device_broken_rule(get(), i, &out[i]));
+    }
+    return out;
+  }
+
   const lockstep_fault* fault() const { return lockstep_device_fault(get()); }
 
  private:

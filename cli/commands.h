@@ -7,6 +7,11 @@
 
 namespace lockstep::cli {
 
+// The machine around the instructions: see --help.
+struct MachineOptions {
+  std::string rules = "ignore";
+};
+
 struct RunOptions {
   std::string input;
   std::string kernel;
@@ -24,6 +29,7 @@ struct RunOptions {
   bool debug = false;
   bool quiet = false;
   bool fidelity = false;
+  MachineOptions machine;
   std::string device;
   std::string engine = "interpreter";
 };

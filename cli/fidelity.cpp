@@ -1,16 +1,11 @@
 #include "cli/fidelity.h"
 
 #include "cli/common.h"
+#include "cli/location.h"
 
 namespace lockstep::cli {
 
 namespace {
-
-std::string place(const lockstep_code_location& location) {
-  std::string text = fmt::format("kernel + {:#x}: {}", location.offset, location.instruction);
-  if (*location.file) text += fmt::format("  at {}:{}", location.file, location.line);
-  return text;
-}
 
 void print_finding(const lockstep_finding& finding) {
   constexpr const char* kUses[] = {"an address", "a branch or EXEC", "memory"};

@@ -6,6 +6,7 @@
 #include "api/lockstep.hpp"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/machine.h"
 
 namespace lockstep::cli {
 
@@ -90,6 +91,7 @@ void add_run(CLI::App& app, int& exit_code) {
   sub->add_option("--wave-limit", o->wave_limit, "waves that a SIMD may hold at once");
   sub->add_flag("--fidelity", o->fidelity,
                 "tell which executed instructions were not exact, and where their results went");
+  add_machine_options(*sub, o->machine);
   sub->add_flag("-q,--quiet", o->quiet, "no progress, no summary, no compiler warnings");
   sub->callback([o, &exit_code] { exit_code = run(*o); });
 }

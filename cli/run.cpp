@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/fidelity.h"
+#include "cli/machine.h"
 #include "cli/progress.h"
 #include "cli/values.h"
 
@@ -146,6 +147,7 @@ int run(const RunOptions& o) {
   dispatch.instruction_limit = o.instruction_limit;
   dispatch.wave_limit = o.wave_limit;
   dispatch.fidelity = o.fidelity;
+  apply_machine_options(o.machine, dispatch);
 
   std::vector<Output> outputs = parse_outputs(o.outputs);
   Arguments arguments(kernel);
@@ -165,8 +167,10 @@ int run(const RunOptions& o) {
     progress.connect(dispatch);
     status = lockstep_dispatch(device.get(), kernel.get(), arguments.get(), &dispatch, &statistics);
   }
-  if (o.fidelity && (status == LOCKSTEP_OK || status == LOCKSTEP_FAULT || status == LOCKSTEP_CANCELLED))
-    print_findings(device);
+  if (status == LOCKSTEP_OK || status == LOCKSTEP_FAULT || status == LOCKSTEP_CANCELLED) {
+    if (o.fidelity) print_findings(device);
+    if (dispatch.rules == LOCKSTEP_RULES_WARN) print_broken_rules(device);
+  }
   if (status == LOCKSTEP_FAULT) {
     fmt::print(stderr, "fault: {}\n", lockstep_last_error());
     print_summary(info.name, statistics);

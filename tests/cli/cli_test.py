@@ -280,6 +280,23 @@ class Cli(unittest.TestCase):
         out = self.lockstep("run", "two.cl", "-k", "ids", "--grid", "8,8", "buf:u32[64]", "--fidelity").stdout
         self.assertEqual(out, "fidelity: every executed instruction is exact\n")
 
+    def test_rules(self):
+        # Dependency code 8 is reserved (guide 5.7, table 19).
+        (self.path / "hint.s").write_text("s_nop 0\ns_delay_alu 8\nv_mov_b32 v1, v0\ns_endpgm\n")
+        hint = ("run", "hint.s", "--grid", "64", "--block", "64", "--wave", "32", "--debug")
+        self.assertNotIn("rule", self.lockstep(*hint).stdout)
+        out = self.lockstep(*hint, "--rules", "warn",
+                            says=("reserved code", "kernel + 0x4: s_delay_alu", "hint.s:2",
+                                  "2 times, first in work-group (0, 0, 0), wave 0")).stdout
+        self.assertEqual(out.count("broken rule"), 1)
+        self.lockstep(*hint, "--rules", "fault", status=FAULTED,
+                      says=("broken rule in kernel", "hint.s:2", "reserved code"))
+        self.lockstep(*hint, "--rules", "warn", "--engine", "translator", says="because of --rules warn")
+        self.lockstep(*hint, "--rules", "warn", "--fidelity", status=BAD_INPUT, says="--rules warn")
+        self.lockstep(*hint, "--rules", "law", status=BAD_INPUT, says="--rules")
+        self.saxpy("--grid", "64", *self.GOOD, "--rules", "fault", "-p", "y", says="1 3 5 7")
+        self.saxpy("--grid", "64", *self.GOOD, "--rules", "warn", says="rules: none was broken")
+
     def test_interrupt(self):
         run = [LOCKSTEP, "run", "two.cl", "-k", "spin", "--grid", "64", "--block", "32", "buf:u32[1]", "-o", "0=never.raw"]
         process = subprocess.Popen(run, cwd=self.path, stderr=subprocess.PIPE, text=True)

@@ -1,0 +1,19 @@
+// The options of `run` that concern the machine around the instructions, and what they report.
+#pragma once
+
+#include "api/lockstep.hpp"
+#include "cli/commands.h"
+
+namespace CLI {
+class App;
+}
+
+namespace lockstep::cli {
+
+void add_machine_options(CLI::App& command, MachineOptions& options);
+void apply_machine_options(const MachineOptions& options, lockstep_dispatch_options& dispatch);
+
+// The rules that the device's last dispatch broke, on the standard output.
+void print_broken_rules(const Device& device);
+
+}  // namespace lockstep::cli

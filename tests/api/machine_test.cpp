@@ -1,0 +1,79 @@
+// The machine around the instructions as programs see it: broken rules.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "api/lockstep.hpp"
+
+namespace {
+
+using lockstep::Arguments;
+using lockstep::CodeObject;
+using lockstep::Device;
+using lockstep::Kernel;
+
+CodeObject assembled(const char* text) {
+  lockstep_compile_options options;
+  lockstep_compile_options_init(&options);
+  options.debug_info = 1;
+  options.wave_size = 32;
+  return CodeObject::compile(LOCKSTEP_ASSEMBLY, text, "machine.s", &options);
+}
+
+lockstep_dispatch_options shape(uint32_t items, uint32_t block) {
+  lockstep_dispatch_options options;
+  lockstep_dispatch_options_init(&options);
+  options.grid[0] = items;
+  options.block[0] = block;
+  return options;
+}
+
+// Guide 5.7, table 19: dependency code 8 is reserved.
+const char* const kReservedHint = "s_nop 0\ns_delay_alu 8\nv_mov_b32 v1, v0\ns_endpgm\n";
+
+TEST(Machine, BrokenRulesAreReported) {
+  const CodeObject object = assembled(kReservedHint);
+  const Kernel kernel = object.kernels()[0];
+  Device device;
+  lockstep_dispatch_options options = shape(256, 64);
+  device.run(kernel, Arguments(kernel), options);
+  EXPECT_TRUE(device.broken_rules().empty());
+  options.rules = LOCKSTEP_RULES_WARN;
+  device.run(kernel, Arguments(kernel), options);
+  const auto broken = device.broken_rules();
+  ASSERT_EQ(broken.size(), 1u);
+  EXPECT_EQ(broken[0].executions, 8u);
+  EXPECT_EQ(broken[0].where.offset, 4u);
+  EXPECT_EQ(broken[0].where.line, 2u);
+  EXPECT_TRUE(std::string(broken[0].where.file).ends_with("machine.s"));
+  EXPECT_TRUE(std::string(broken[0].where.instruction).starts_with("s_delay_alu"));
+  EXPECT_NE(std::string(broken[0].rule).find("guide 5.7"), std::string::npos);
+  EXPECT_LT(broken[0].work_group[0], 4u);
+  EXPECT_LT(broken[0].wave, 2u);
+  // They belong to the last dispatch.
+  options.rules = LOCKSTEP_RULES_IGNORE;
+  device.run(kernel, Arguments(kernel), options);
+  EXPECT_TRUE(device.broken_rules().empty());
+  lockstep_broken_rule none{};
+  none.struct_size = sizeof none;
+  EXPECT_EQ(lockstep_device_broken_rule(device.get(), 0, &none), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_EQ(lockstep_device_broken_rule_count(nullptr), 0u);
+}
+
+TEST(Machine, BrokenRulesFaultWhenAsked) {
+  const CodeObject object = assembled(kReservedHint);
+  const Kernel kernel = object.kernels()[0];
+  Device device;
+  lockstep_dispatch_options options = shape(64, 64);
+  options.rules = LOCKSTEP_RULES_FAULT;
+  EXPECT_THROW(device.run(kernel, Arguments(kernel), options), lockstep::Error);
+  ASSERT_NE(device.fault(), nullptr);
+  EXPECT_EQ(device.fault()->kind, LOCKSTEP_FAULT_BROKEN_RULE);
+  EXPECT_EQ(device.fault()->offset, 4u);
+  EXPECT_EQ(device.fault()->line, 2u);
+  options.rules = static_cast<lockstep_rules>(3);
+  EXPECT_THROW(device.run(kernel, Arguments(kernel), options), lockstep::Error);
+  EXPECT_NE(std::string(lockstep_last_error()).find("options.rules is 3"), std::string::npos);
+}
+
+}  // namespace
