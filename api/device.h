@@ -11,6 +11,7 @@
 #include "engine/precise/findings.h"
 #include "hardware/hardware.h"
 #include "machine/kernel.h"
+#include "machine/reuse.h"
 #include "memory/address_space.h"
 #include "observe/fidelity_observer.h"
 
@@ -73,6 +74,7 @@ struct lockstep_device {
   uint32_t threads = 0;
 
   lockstep::AddressSpace memory;
+  lockstep::machine::Reuse reuse;
   std::map<uint64_t, std::unique_ptr<lockstep::api::Pages>> allocations;
   std::map<uint64_t, uint64_t> mappings;  // of host memory: address and size
 

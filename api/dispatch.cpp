@@ -276,6 +276,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     run.engine = device->engine;
     run.threads = device->threads;
     run.cancel = &cancel;
+    run.reuse = &device->reuse;
     run.progress = [&](const machine::Progress& p) {
       if (o.instruction_limit && p.instructions > o.instruction_limit) {
         hung = true;

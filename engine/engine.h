@@ -11,6 +11,8 @@ namespace lockstep {
 struct CodeRange {
   uint64_t begin = 0;
   uint64_t end = 0;
+  uint64_t serial = 0;  // of the mapping: other code at the same place has another one
+  friend bool operator==(const CodeRange&, const CodeRange&) = default;
 };
 
 class Engine {

@@ -27,6 +27,14 @@ unsigned waves_of(const Launch& launch) {
   return (items + launch.wave_size - 1) / launch.wave_size;
 }
 
+size_t vgpr_bytes_of(unsigned wave_size) {
+  return size_t{kMaxVgprs + kEngineVgprs} * wave_size * 4;
+}
+
+size_t scratch_bytes_of(const Launch& launch) {
+  return (size_t{launch.scratch_bytes} * launch.wave_size + 255) / 256 * 256;
+}
+
 // A wave's turn: long enough to cost nothing, short enough that a wave that spins on another one does not
 // hold it up.
 constexpr int64_t kTurn = 20'000;
@@ -45,11 +53,12 @@ uint32_t initial_mode(uint32_t rsrc1, uint32_t rsrc2) {
 
 GroupContext::GroupContext(const Launch& launch) {
   const unsigned count = waves_of(launch);
-  const size_t vgpr_bytes = size_t{kMaxVgprs + kEngineVgprs} * launch.wave_size * 4;
+  wave_size_ = launch.wave_size;
+  const size_t vgpr_bytes = vgpr_bytes_of(launch.wave_size);
   wave_storage_ = allocate(count * sizeof(Wave));
   vgpr_storage_ = allocate(count * vgpr_bytes);
   lds_storage_ = allocate(kLdsBytes);
-  scratch_bytes_per_wave_ = (size_t{launch.scratch_bytes} * launch.wave_size + 255) / 256 * 256;
+  scratch_bytes_per_wave_ = scratch_bytes_of(launch);
   scratch_storage_ = allocate(count * scratch_bytes_per_wave_);
   for (unsigned i = 0; i < count; ++i) {
     Wave* wave = new (wave_storage_.get() + i * sizeof(Wave)) Wave;
@@ -66,7 +75,20 @@ GroupContext::~GroupContext() {
   for (Wave* wave : waves_) wave->~Wave();
 }
 
+bool GroupContext::fits(const Launch& launch) const {
+  return wave_size_ == launch.wave_size && waves_.size() == waves_of(launch) &&
+         scratch_bytes_per_wave_ == scratch_bytes_of(launch);
+}
+
+size_t GroupContext::bytes() const {
+  return waves_.size() * (sizeof(Wave) + vgpr_bytes_of(wave_size_) + scratch_bytes_per_wave_) + kLdsBytes;
+}
+
 bool GroupContext::start(const Launch& launch, uint64_t number, Engine& engine) {
+  if (memory_ != launch.memory) {
+    memory_ = launch.memory;
+    for (Wave* wave : waves_) forget_ranges(*wave);
+  }
   uint64_t rest = number;
   uint32_t size[3];
   for (unsigned axis = 0; axis < 3; ++axis) {

@@ -25,6 +25,10 @@ class GroupContext {
   GroupContext(const GroupContext&) = delete;
   GroupContext& operator=(const GroupContext&) = delete;
 
+  // Whether groups of that launch have the size of those that this was made for.
+  bool fits(const Launch& launch) const;
+  size_t bytes() const;  // of storage
+
   // Launches the waves of work-group `number` (x fastest). False if the code has no instruction at the entry.
   bool start(const Launch& launch, uint64_t number, Engine& engine);
 
@@ -45,6 +49,8 @@ class GroupContext {
   std::vector<Wave*> waves_;
   Storage wave_storage_, vgpr_storage_, lds_storage_, scratch_storage_;
   size_t scratch_bytes_per_wave_ = 0;
+  unsigned wave_size_ = 0;
+  std::shared_ptr<const RangeSet> memory_;  // that the waves' caches of ranges are about
 };
 
 }  // namespace lockstep::machine

@@ -41,10 +41,14 @@ loader::Result<std::unique_ptr<LoadedCode>> LoadedCode::load(loader::CodeObject 
   for (const loader::Segment& segment : loaded->object_.segments()) {
     if (segment.memory_size == 0) continue;
     const uint64_t begin = loaded->loaded_address(segment.address), end = begin + segment.memory_size;
-    const uint8_t access = segment.writable ? kReadWrite : kRead;
+    const uint8_t access =
+        (segment.writable ? kReadWrite : kRead) | (segment.executable ? kExecute : uint8_t{0});
     if (memory.map(begin, end - begin, access, "code object '" + loaded->object_.name() + "'"))
       loaded->mapped_.push_back(begin);
-    if (segment.executable) loaded->code_.push_back({begin & ~uint64_t{3}, end & ~uint64_t{3}});
+    if (!segment.executable) continue;
+    const std::shared_ptr<const RangeSet> ranges = memory.snapshot();
+    const Range* range = ranges->find(begin, 1, kExecute);
+    loaded->code_.push_back({begin & ~uint64_t{3}, end & ~uint64_t{3}, range ? range->serial : 0});
   }
   return loaded;
 }

@@ -33,6 +33,8 @@ struct Launch {
   std::shared_ptr<const RangeSet> memory;  // null: all of the process's memory
 };
 
+class Reuse;
+
 enum class EngineKind : uint8_t { interpreter, translator };
 
 struct Progress {
@@ -50,8 +52,10 @@ struct RunOptions {
   std::function<void(const Progress&)> progress;
   // Sees every instruction before it is executed. The interpreter then runs the dispatch, on one thread.
   Observer* observer = nullptr;
-  // What the machine around the instructions does beyond its default; the precise engine then runs the dispatch.
+  // What the machine around the instructions does beyond its default; the precise engine then runs the
+  // dispatch.
   precise::Settings precise;
+  Reuse* reuse = nullptr;  // decoded code and storage of earlier dispatches; may be null
 };
 
 struct WaveFault {
@@ -77,7 +81,7 @@ struct Outcome {
   std::string note;
   Translation translation;
   std::vector<precise::Finding> findings;  // rules broken, if RunOptions::precise asks for them
-  std::optional<WaveFault> fault;  // of the first work-group in dispatch order that faulted
+  std::optional<WaveFault> fault;          // of the first work-group in dispatch order that faulted
 };
 
 // The text of the instruction at a guest address, or why there is none.

@@ -1,6 +1,7 @@
 #include "memory/address_space.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace lockstep {
 
@@ -26,7 +27,8 @@ bool AddressSpace::map(uint64_t address, uint64_t bytes, uint8_t access, std::st
                                 [](const Range& range, uint64_t value) { return range.begin < value; });
   if (after != ranges.end() && after->begin < address + bytes) return false;
   if (after != ranges.begin() && (after - 1)->end > address) return false;
-  ranges.insert(after, Range{address, address + bytes, access, std::move(name)});
+  static std::atomic<uint64_t> serial = 0;
+  ranges.insert(after, Range{address, address + bytes, access, std::move(name), ++serial});
   ranges_ = std::make_shared<RangeSet>(std::move(ranges));
   return true;
 }

@@ -11,13 +11,14 @@
 
 namespace lockstep {
 
-enum Access : uint8_t { kRead = 1, kWrite = 2, kReadWrite = 3 };
+enum Access : uint8_t { kRead = 1, kWrite = 2, kReadWrite = 3, kExecute = 4 };
 
 struct Range {
   uint64_t begin = 0;  // first byte
   uint64_t end = 0;    // one behind the last byte
   uint8_t access = 0;
-  std::string name;  // for messages: "buffer 'x'", "code object a.co"
+  std::string name;     // for messages: "buffer 'x'", "code object a.co"
+  uint64_t serial = 0;  // tells this mapping from every other one of the process
 };
 
 // An immutable set of ranges, sorted, not overlapping. A dispatch keeps one, so that it never changes under a

@@ -8,7 +8,7 @@ namespace lockstep {
 void initialise_wave(Wave& wave, unsigned wave_size, std::byte* vgprs) {
   std::memset(wave.scalar, 0, sizeof wave.scalar);
   // These outlive a wave: the guest's memory stays the same for the whole dispatch.
-  for (unsigned i = 0; i < kCachedRanges; ++i) wave.read_ranges[i] = wave.write_ranges[i] = {};
+  forget_ranges(wave);
   // Inline constants (guide 6.2, operand table): integers 0..64 and -1..-16, then the floats.
   for (unsigned i = 0; i <= 64; ++i) wave.scalar[128 + i] = i;
   for (unsigned i = 1; i <= 16; ++i) wave.scalar[192 + i] = static_cast<uint32_t>(-static_cast<int32_t>(i));
@@ -40,6 +40,10 @@ void initialise_wave(Wave& wave, unsigned wave_size, std::byte* vgprs) {
   wave.chunks = wave_size / 16;
   wave.lane_mask = wave_size == 64 ? ~uint64_t{0} : 0xffffffffu;
   wave.wave_size = wave_size;
+}
+
+void forget_ranges(Wave& wave) {
+  for (unsigned i = 0; i < kCachedRanges; ++i) wave.read_ranges[i] = wave.write_ranges[i] = {};
 }
 
 void reset_wave(Wave& wave, unsigned vgpr_count) {

@@ -111,6 +111,8 @@ struct alignas(64) Wave {
 
 // Sets what stays the same from wave to wave: the width, the VGPR storage, the inline constants.
 void initialise_wave(Wave& wave, unsigned wave_size, std::byte* vgprs);
+// Forgets which ranges the wave's accesses hit: the guest's memory is another one now.
+void forget_ranges(Wave& wave);
 // Makes the structure a fresh wave: registers zero, nothing executed yet.
 void reset_wave(Wave& wave, unsigned vgpr_count);
 

@@ -59,19 +59,25 @@ bool has_handler(const isa::Row& row) {
   return table.valu[index].any || table.other[index];
 }
 
+Code::Code(const std::vector<CodeRange>& code, unsigned wave_size, HostTarget target, unsigned vgpr_count,
+           Observer* observer)
+    : default_mode(code, wave_size, vgpr_count, true, handlers(target), observer),
+      other_mode(code, wave_size, vgpr_count, false, handlers(target), observer) {
+  default_mode.other_mode = &other_mode;
+  other_mode.other_mode = &default_mode;
+}
+
 Interpreter::Interpreter(std::vector<CodeRange> code, unsigned wave_size,
                          std::shared_ptr<const RangeSet> memory, HostTarget target, unsigned vgpr_count,
                          Observer* observer)
-    : memory_(std::move(memory)),
-      context_{memory_.get()},
-      default_mode_(code, wave_size, vgpr_count, true, handlers(target), observer),
-      other_mode_(code, wave_size, vgpr_count, false, handlers(target), observer) {
-  default_mode_.other_mode = &other_mode_;
-  other_mode_.other_mode = &default_mode_;
-}
+    : Interpreter(std::make_shared<Code>(code, wave_size, target, vgpr_count, observer), std::move(memory)) {}
+
+Interpreter::Interpreter(std::shared_ptr<Code> code, std::shared_ptr<const RangeSet> memory)
+    : memory_(std::move(memory)), context_{memory_.get()}, code_(std::move(code)) {}
 
 bool Interpreter::enter(Wave& wave, uint64_t pc) {
-  Program& program = (wave.mode & kFloatModeMask) == kDefaultFloatMode ? default_mode_ : other_mode_;
+  Program& program =
+      (wave.mode & kFloatModeMask) == kDefaultFloatMode ? code_->default_mode : code_->other_mode;
   wave.program = &program;
   wave.dispatch = &context_;
   wave.pc = pc;

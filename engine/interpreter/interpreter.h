@@ -19,7 +19,19 @@ const HandlerTable& handlers(HostTarget target);
 // Whether the interpreter executes the instruction; if not, semantics::find_unsupported() says why.
 bool has_handler(const isa::Row& row);
 
-// The code of a kernel, ready to run: one program for the default float mode and one for all others.
+// The code of kernels as the interpreter runs it: one program for the default float mode and one for all
+// others. Dispatches share it, from several threads.
+class Code {
+ public:
+  // As the constructor of Interpreter.
+  Code(const std::vector<CodeRange>& code, unsigned wave_size, HostTarget target, unsigned vgpr_count,
+       Observer* observer);
+  Code(const Code&) = delete;
+  Code& operator=(const Code&) = delete;
+
+  Program default_mode, other_mode;
+};
+
 class Interpreter final : public Engine {
  public:
   // The ranges must stay mapped on the host and unchanged while this lives. `memory` is what the waves may
@@ -29,13 +41,15 @@ class Interpreter final : public Engine {
   Interpreter(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
               HostTarget target = best_host_target(), unsigned vgpr_count = kMaxVgprs,
               Observer* observer = nullptr);
+  // Runs code that was decoded for an earlier dispatch.
+  Interpreter(std::shared_ptr<Code> code, std::shared_ptr<const RangeSet> memory);
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
 
  private:
   std::shared_ptr<const RangeSet> memory_;
   DispatchContext context_;
-  Program default_mode_, other_mode_;
+  std::shared_ptr<Code> code_;
 };
 
 }  // namespace lockstep::interpreter

@@ -1,0 +1,124 @@
+#include "machine/reuse.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "engine/precise/precise_engine.h"
+#include "engine/precise/units.h"
+#include "engine/translator/translator.h"
+
+namespace lockstep::machine {
+
+namespace {
+
+PreparedEngine make_translator(const Launch& launch) {
+  PreparedEngine prepared;
+  auto engine =
+      std::make_shared<translator::Translator>(launch.code, launch.wave_size, launch.memory, launch.entry);
+  if (!engine->unsupported().empty())
+    prepared.note =
+        "the interpreter ran this kernel, because the translator cannot yet: " + engine->unsupported();
+  const translator::Statistics& statistics = engine->statistics();
+  prepared.translation = {statistics.instructions, statistics.code_bytes, statistics.seconds,
+                          statistics.reused};
+  prepared.engine = std::move(engine);
+  return prepared;
+}
+
+unsigned registers_of(const Launch& launch) {
+  return allocated_vgprs(launch.vgpr_count, launch.wave_size);
+}
+
+std::shared_ptr<interpreter::Code> decode(const Launch& launch, Observer* observer) {
+  return std::make_shared<interpreter::Code>(launch.code, launch.wave_size, interpreter::best_host_target(),
+                                             registers_of(launch), observer);
+}
+
+}  // namespace
+
+PreparedEngine make_engine(const Launch& launch, const RunOptions& options, precise::Findings& findings) {
+  PreparedEngine prepared;
+  if (options.precise.needed()) {
+    if (options.observer)
+      throw std::invalid_argument("a fidelity report cannot be made in the same run as " +
+                                  options.precise.names());
+    if (options.engine != EngineKind::interpreter)
+      prepared.note = "the interpreter ran this kernel, because of " + options.precise.names();
+    prepared.engine = std::make_shared<precise::PreciseEngine>(
+        launch.code, launch.wave_size, launch.memory, registers_of(launch),
+        [settings = options.precise, &findings](Wave& wave, precise::Executor& executor) {
+          return precise::make_units(settings, findings, wave, executor);
+        });
+    return prepared;
+  }
+  if (options.engine == EngineKind::translator && !options.observer) return make_translator(launch);
+  if (options.engine == EngineKind::translator)
+    prepared.note = "the interpreter ran this kernel, because its instructions are observed";
+  prepared.engine =
+      std::make_shared<interpreter::Interpreter>(decode(launch, options.observer), launch.memory);
+  return prepared;
+}
+
+PreparedEngine Reuse::engine(const Launch& launch, EngineKind kind) {
+  std::lock_guard lock(mutex_);
+  auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.kind == kind && entry.wave_size == launch.wave_size &&
+           entry.vgpr_count == registers_of(launch) &&
+           (kind == EngineKind::interpreter || entry.entry == launch.entry) && entry.code == launch.code;
+  });
+  if (found == entries_.end()) {
+    if (entries_.size() == kMaxEngines) entries_.pop_back();
+    Entry entry;
+    entry.code = launch.code;
+    entry.wave_size = launch.wave_size;
+    entry.vgpr_count = registers_of(launch);
+    entry.kind = kind;
+    entry.entry = launch.entry;
+    entries_.insert(entries_.begin(), std::move(entry));
+  } else {
+    std::rotate(entries_.begin(), found, found + 1);
+  }
+  Entry& entry = entries_.front();
+  if (entry.prepared.engine && entry.memory == launch.memory) return entry.prepared;
+  entry.memory = launch.memory;
+  if (kind == EngineKind::translator) {
+    entry.prepared = make_translator(launch);
+  } else {
+    if (!entry.decoded) entry.decoded = decode(launch, nullptr);
+    entry.prepared.engine = std::make_shared<interpreter::Interpreter>(entry.decoded, launch.memory);
+  }
+  return entry.prepared;
+}
+
+void Reuse::forget_code() {
+  std::lock_guard lock(mutex_);
+  entries_.clear();
+}
+
+std::unique_ptr<GroupContext> Reuse::context(const Launch& launch) {
+  {
+    std::lock_guard lock(mutex_);
+    for (size_t i = idle_.size(); i-- > 0;) {
+      if (!idle_[i]->fits(launch)) continue;
+      std::unique_ptr<GroupContext> context = std::move(idle_[i]);
+      idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
+      idle_bytes_ -= context->bytes();
+      return context;
+    }
+  }
+  return std::make_unique<GroupContext>(launch);
+}
+
+void Reuse::give_back(std::unique_ptr<GroupContext> context) {
+  std::lock_guard lock(mutex_);
+  if (context->bytes() > kMaxIdleBytes) return;
+  // What was given back longest ago goes first.
+  while (idle_bytes_ + context->bytes() > kMaxIdleBytes) {
+    idle_bytes_ -= idle_.front()->bytes();
+    idle_.erase(idle_.begin());
+  }
+  idle_bytes_ += context->bytes();
+  idle_.push_back(std::move(context));
+}
+
+}  // namespace lockstep::machine

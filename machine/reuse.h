@@ -1,0 +1,57 @@
+// What a dispatch leaves behind for those that follow: decoded code, and storage of work-groups.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/interpreter/interpreter.h"
+#include "machine/group_context.h"
+#include "machine/launch.h"
+
+namespace lockstep::machine {
+
+// An engine, and what there is to tell about how it came to be.
+struct PreparedEngine {
+  std::shared_ptr<Engine> engine;
+  std::string note;
+  Translation translation;
+};
+
+// Safe from several threads.
+class Reuse {
+ public:
+  PreparedEngine engine(const Launch& launch, EngineKind kind);
+  // Forgets decoded code: its bytes may have changed (instruction cache invalidate).
+  void forget_code();
+
+  // A context of the launch's shape, an idle one if there is one.
+  std::unique_ptr<GroupContext> context(const Launch& launch);
+  void give_back(std::unique_ptr<GroupContext> context);
+
+ private:
+  // Memory is compared by identity: entries keep theirs alive.
+  struct Entry {
+    std::vector<CodeRange> code;
+    unsigned wave_size = 0, vgpr_count = 0;
+    EngineKind kind = EngineKind::interpreter;
+    uint64_t entry = 0;  // of the translator
+    std::shared_ptr<const RangeSet> memory;
+    std::shared_ptr<interpreter::Code> decoded;
+    PreparedEngine prepared;
+  };
+  static constexpr size_t kMaxEngines = 64;
+  static constexpr size_t kMaxIdleBytes = size_t{256} << 20;
+
+  std::mutex mutex_;
+  std::vector<Entry> entries_;  // the one used last is the first
+  std::vector<std::unique_ptr<GroupContext>> idle_;
+  size_t idle_bytes_ = 0;
+};
+
+// An engine for this launch alone, which tells `findings` what it finds. Throws std::invalid_argument for
+// options that exclude each other.
+PreparedEngine make_engine(const Launch& launch, const RunOptions& options, precise::Findings& findings);
+
+}  // namespace lockstep::machine
