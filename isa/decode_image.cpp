@@ -41,14 +41,10 @@ void append_addresses(DecodeContext& context, const OperandSpec& spec, const Ima
 
 }  // namespace
 
-DecodeError decode_mimg(DecodeContext& context) {
+DecodeError decode_mimg(DecodeContext& context, const Row& row) {
   const uint32_t word = context.words[0];
-  const unsigned number = bits(word, 18, 8);
-  const Row* row = find_row(Encoding::mimg, number);
-  if (!row) return DecodeError::unknown_opcode;
   const bool nsa = bits(word, 0, 1);
-  if (!context.words.has(nsa ? 2 : 1)) return DecodeError::truncated;
-  begin(context, *row, nsa ? 3 : 2);
+  if (nsa && !take_dword(context, 2)) return DecodeError::truncated;
   const uint32_t fields = context.words[1];
   Instruction& out = context.out;
   out.nsa_dwords = nsa;
@@ -64,7 +60,7 @@ DecodeError decode_mimg(DecodeContext& context) {
   out.tfe = bits(fields, 21, 1);
   out.lwe = bits(fields, 22, 1);
 
-  const ImageForm& form = kImageForms[number];
+  const ImageForm& form = kImageForms[row.number];
   if (form.kind == ImageKind::bvh) {
     if (!is_legal_bvh(out, bits(fields, 26, 5))) return DecodeError::reserved_field;
   } else if (out.d16 && !form.takes_d16()) {
@@ -74,10 +70,10 @@ DecodeError decode_mimg(DecodeContext& context) {
   const unsigned data_words = image_data_words(form, out.dmask, out.d16);
   // LWE is ignored without a sampler (guide table 48).
   const bool status_word = out.tfe || (out.lwe && form.has_sampler());
-  for (const OperandSpec& spec : row->operands) {
+  for (const OperandSpec& spec : row.operands) {
     switch (spec.role) {
       case Role::dst: {
-        if ((row->flags & kAtomic) && !out.glc) break;
+        if ((row.flags & kAtomic) && !out.glc) break;
         Operand& operand = append(context, spec, code::kVgpr0 + bits(fields, 8, 8));
         const unsigned returned = form.kind == ImageKind::compare_swap ? (data_words + 1) / 2 : data_words;
         operand.words = static_cast<uint8_t>(returned + status_word);

@@ -60,35 +60,28 @@ DecodeError decode_buffer(DecodeContext& context, const Row& row) {
 
 }  // namespace
 
-DecodeError decode_ldsdir(DecodeContext& context) {
+DecodeError decode_ldsdir(DecodeContext& context, const Row& row) {
   const uint32_t word = context.words[0];
-  const Row* row = find_row(Encoding::ldsdir, bits(word, 20, 2));
-  if (!row) return DecodeError::unknown_opcode;
   if (bits(word, 22, 2)) return DecodeError::reserved_field;
-  begin(context, *row, 1);
   Instruction& out = context.out;
   out.attribute_channel = static_cast<uint8_t>(bits(word, 8, 2));
   out.attribute = static_cast<uint8_t>(bits(word, 10, 6));
   out.wait_exp = static_cast<uint8_t>(bits(word, 16, 4));
-  append_vgpr(context, row->operands[0], bits(word, 0, 8));
+  append_vgpr(context, row.operands[0], bits(word, 0, 8));
   return DecodeError::none;
 }
 
-DecodeError decode_ds(DecodeContext& context) {
+DecodeError decode_ds(DecodeContext& context, const Row& row) {
   const uint32_t word = context.words[0];
-  const Row* row = find_row(Encoding::ds, bits(word, 18, 8));
-  if (!row) return DecodeError::unknown_opcode;
-  if (!context.words.has(1)) return DecodeError::truncated;
-  begin(context, *row, 2);
   Instruction& out = context.out;
   out.gds = bits(word, 17, 1);
-  if (row->flags & (out.gds ? kLdsOnly : kGdsOnly)) return DecodeError::reserved_field;
+  if (row.flags & (out.gds ? kLdsOnly : kGdsOnly)) return DecodeError::reserved_field;
   out.offset0 = static_cast<uint8_t>(word);
   out.offset1 = static_cast<uint8_t>(word >> 8);
-  if (!(row->flags & kTwoAddresses)) out.offset = static_cast<int32_t>(bits(word, 0, 16));
-  const bool high = row->flags & kHighHalf;
+  if (!(row.flags & kTwoAddresses)) out.offset = static_cast<int32_t>(bits(word, 0, 16));
+  const bool high = row.flags & kHighHalf;
   const uint32_t fields = context.words[1];
-  for (const OperandSpec& spec : row->operands) {
+  for (const OperandSpec& spec : row.operands) {
     unsigned low = 0;
     switch (spec.role) {
       case Role::dst:
@@ -106,7 +99,7 @@ DecodeError decode_ds(DecodeContext& context) {
     Operand& operand = append_vgpr(context, spec, bits(fields, low, 8));
     operand.high = high && spec.role != Role::addr;
     // The stream-out registers below 8 have 32 bits (guide table 61).
-    if (spec.type == Type::u64 && (row->flags & kGdsOnly) && out.offset0 < 0x20) {
+    if (spec.type == Type::u64 && (row.flags & kGdsOnly) && out.offset0 < 0x20) {
       operand.words = 1;
       operand.type = Type::u32;
     }
@@ -114,16 +107,9 @@ DecodeError decode_ds(DecodeContext& context) {
   return DecodeError::none;
 }
 
-DecodeError decode_flat(DecodeContext& context) {
-  static constexpr Encoding kSegments[] = {Encoding::flat, Encoding::scratch, Encoding::global};
+DecodeError decode_flat(DecodeContext& context, const Row& row) {
   const uint32_t word = context.words[0];
-  const unsigned segment = bits(word, 16, 2);
-  if (segment == 3) return DecodeError::reserved_field;
-  const Encoding encoding = kSegments[segment];
-  const Row* row = find_row(encoding, bits(word, 18, 7));
-  if (!row) return DecodeError::unknown_opcode;
-  if (!context.words.has(1)) return DecodeError::truncated;
-  begin(context, *row, 2);
+  const Encoding encoding = row.encoding;
   Instruction& out = context.out;
   out.dlc = bits(word, 13, 1);
   out.glc = bits(word, 14, 1);
@@ -136,11 +122,11 @@ DecodeError decode_flat(DecodeContext& context) {
   const bool saddr_off = saddr == code::kNull || saddr == kSaddrOff;
   out.saddr_field = static_cast<uint8_t>(saddr);
   const bool vgpr_enabled = bits(fields, 23, 1);
-  const bool high = row->flags & kHighHalf;
-  for (const OperandSpec& spec : row->operands) {
+  const bool high = row.flags & kHighHalf;
+  for (const OperandSpec& spec : row.operands) {
     switch (spec.role) {
       case Role::dst:
-        if (!(row->flags & kAtomic) || out.glc) append_vgpr(context, spec, fields >> 24).high = high;
+        if (!(row.flags & kAtomic) || out.glc) append_vgpr(context, spec, fields >> 24).high = high;
         break;
       case Role::data:
         append_vgpr(context, spec, bits(fields, 8, 8)).high = high;
@@ -168,32 +154,21 @@ DecodeError decode_flat(DecodeContext& context) {
   return DecodeError::none;
 }
 
-DecodeError decode_mubuf(DecodeContext& context) {
+DecodeError decode_mubuf(DecodeContext& context, const Row& row) {
   const uint32_t word = context.words[0];
-  const Row* row = find_row(Encoding::mubuf, bits(word, 18, 8));
-  if (!row) return DecodeError::unknown_opcode;
-  if (!context.words.has(1)) return DecodeError::truncated;
-  begin(context, *row, 2);
-  if (row->operands.empty()) return DecodeError::none;  // the cache invalidates use no field
+  if (row.operands.empty()) return DecodeError::none;  // the cache invalidates use no field
   take_cache_bits(context.out, word);
-  return decode_buffer(context, *row);
+  return decode_buffer(context, row);
 }
 
-DecodeError decode_mtbuf(DecodeContext& context) {
+DecodeError decode_mtbuf(DecodeContext& context, const Row& row) {
   const uint32_t word = context.words[0];
-  const Row* row = find_row(Encoding::mtbuf, bits(word, 15, 4));
-  if (!row) return DecodeError::unknown_opcode;
-  if (!context.words.has(1)) return DecodeError::truncated;
-  begin(context, *row, 2);
   take_cache_bits(context.out, word);
   context.out.format = static_cast<uint8_t>(bits(word, 19, 7));
-  return decode_buffer(context, *row);
+  return decode_buffer(context, row);
 }
 
-DecodeError decode_exp(DecodeContext& context) {
-  if (!context.words.has(1)) return DecodeError::truncated;
-  const Row* row = find_row(Encoding::exp, 0);
-  begin(context, *row, 2);
+DecodeError decode_exp(DecodeContext& context, const Row& row) {
   const uint32_t word = context.words[0];
   Instruction& out = context.out;
   out.export_enable = static_cast<uint8_t>(bits(word, 0, 4));
@@ -202,7 +177,7 @@ DecodeError decode_exp(DecodeContext& context) {
   out.export_row = bits(word, 13, 1);
   for (unsigned component = 0; component < 4; ++component)
     if (bits(word, component, 1))
-      append_vgpr(context, row->operands[component], bits(context.words[1], 8 * component, 8));
+      append_vgpr(context, row.operands[component], bits(context.words[1], 8 * component, 8));
   return DecodeError::none;
 }
 

@@ -22,74 +22,53 @@ void append_immediate(DecodeContext& context, const OperandSpec& spec, uint32_t 
   operand.value = is_signed ? int64_t{sign_extend(simm16, 16)} : int64_t{simm16};
 }
 
+// An operand that append_as_is() leaves.
+DecodeError append_other(DecodeContext& context, const OperandSpec& spec, const PlacedCodes& codes) {
+  const unsigned code = codes[static_cast<size_t>(spec.place)];
+  switch (spec.field) {
+    case Field::sdst7:
+      return append_scalar(context, spec, code);
+    case Field::sgpr:
+      if (is_immediate_code(code)) return DecodeError::illegal_operand;
+      return append_source(context, spec, code);
+    default:
+      return append_source(context, spec, code);
+  }
+}
+
+}  // namespace
+
 // SOP1, SOP2, SOPC and SOPK share one layout: SDST [22:16], SSRC1 [15:8], SSRC0 [7:0], SIMM16 [15:0].
-DecodeError decode_sop(DecodeContext& context, Encoding encoding, unsigned number) {
-  const Row* row = find_row(encoding, number);
-  if (!row) return DecodeError::unknown_opcode;
-  begin(context, *row, 1);
+DecodeError decode_sop(DecodeContext& context, const Row& row) {
   const uint32_t word = context.words[0];
-  for (const OperandSpec& spec : row->operands) {
-    DecodeError error = DecodeError::none;
-    switch (spec.field) {
-      case Field::sdst7:
-        error = append_scalar(context, spec, bits(word, 16, 7));
-        break;
-      case Field::sgpr:
-        if (is_immediate_code(bits(word, 0, 8))) return DecodeError::illegal_operand;
-        error = append_source(context, spec, bits(word, 0, 8));
-        break;
-      case Field::ssrc8:
-        error = append_source(context, spec, bits(word, spec.role == Role::src1 ? 8 : 0, 8));
-        break;
-      case Field::imm:
-        if (spec.role == Role::simm) {
-          append_immediate(context, spec, encoding == Encoding::sop1 ? bits(word, 0, 8) : bits(word, 0, 16));
-        } else {
-          error = append_source(context, spec, code::kLiteral);
-        }
-        break;
-      default:
-        break;
+  PlacedCodes codes = kNoCodes;
+  at(codes, Place::src0) = static_cast<uint16_t>(bits(word, 0, 8));
+  at(codes, Place::src1) = static_cast<uint16_t>(bits(word, 8, 8));
+  at(codes, Place::scalar_dst) = static_cast<uint16_t>(bits(word, 16, 7));
+  for (const OperandSpec& spec : row.operands) {
+    if (append_as_is(context, spec, codes)) continue;
+    if (spec.role == Role::simm) {
+      append_immediate(context, spec, bits(word, 0, row.encoding == Encoding::sop1 ? 8 : 16));
+      continue;
     }
+    const DecodeError error = append_other(context, spec, codes);
     if (error != DecodeError::none) return error;
   }
   return DecodeError::none;
 }
 
-}  // namespace
-
-DecodeError decode_sop2(DecodeContext& context) {
-  return decode_sop(context, Encoding::sop2, bits(context.words[0], 23, 7));
+DecodeError decode_sopp(DecodeContext& context, const Row& row) {
+  const uint32_t simm16 = bits(context.words[0], 0, 16);
+  if (row.operands.empty()) return simm16 ? DecodeError::reserved_field : DecodeError::none;
+  append_immediate(context, row.operands[0], simm16);
+  return DecodeError::none;
 }
 
-DecodeError decode_sopk(DecodeContext& context) {
-  return decode_sop(context, Encoding::sopk, bits(context.words[0], 23, 5));
-}
-
-DecodeError decode_sop1(DecodeContext& context) {
-  return decode_sop(context, Encoding::sop1, bits(context.words[0], 8, 8));
-}
-
-DecodeError decode_sopc(DecodeContext& context) {
-  return decode_sop(context, Encoding::sopc, bits(context.words[0], 16, 7));
-}
-
-DecodeError decode_sopp(DecodeContext& context) {
-  const DecodeError error = decode_sop(context, Encoding::sopp, bits(context.words[0], 16, 7));
-  if (error != DecodeError::none) return error;
-  const bool unused_simm = context.out.operand_count == 0 && bits(context.words[0], 0, 16);
-  return unused_simm ? DecodeError::reserved_field : DecodeError::none;
-}
-
-DecodeError decode_smem(DecodeContext& context) {
+DecodeError decode_smem(DecodeContext& context, const Row& row) {
   const uint32_t low = context.words[0];
-  const Row* row = find_row(Encoding::smem, bits(low, 18, 8));
-  if (!row) return DecodeError::unknown_opcode;
-  if (!context.words.has(1)) return DecodeError::truncated;
-  begin(context, *row, 2);
   const uint32_t high = context.words[1];
   const unsigned sdata = bits(low, 6, 7);
-  for (const OperandSpec& spec : row->operands) {
+  for (const OperandSpec& spec : row.operands) {
     DecodeError error = DecodeError::none;
     switch (spec.role) {
       case Role::dst:
@@ -111,7 +90,7 @@ DecodeError decode_smem(DecodeContext& context) {
   }
   context.out.dlc = bits(low, 13, 1);
   context.out.glc = bits(low, 14, 1);
-  if ((context.out.dlc || context.out.glc) && !(row->flags & kLoad)) return DecodeError::reserved_field;
+  if ((context.out.dlc || context.out.glc) && !(row.flags & kLoad)) return DecodeError::reserved_field;
   context.out.offset = sign_extend(bits(high, 0, 21), 21);
   return DecodeError::none;
 }

@@ -10,11 +10,18 @@ constexpr unsigned kDpp8 = 233, kDpp8FetchInactive = 234, kDpp16 = 250;
 // The fields of a vector instruction, wherever its encoding keeps them.
 struct Fields {
   unsigned dwords;  // without literal and DPP dword
-  unsigned vdst = 0;
-  unsigned sdst = 0;
-  unsigned source[3] = {};
+  PlacedCodes codes = kNoCodes;
   unsigned abs = 0, neg = 0;    // a bit a source
   bool halves_in_vgpr = false;  // bit 7 of a VGPR number chooses the half of a 16-bit operand (guide 7.4)
+
+  unsigned vdst() const { return codes[static_cast<size_t>(Place::scalar_dst)]; }
+  unsigned source(unsigned index) const { return codes[index]; }
+  void set(Place place, unsigned code) { at(codes, place) = static_cast<uint16_t>(code); }
+  // Its number is all of a VGPR's or a scalar register's, as the operand has it.
+  void set_vdst(unsigned number) {
+    set(Place::scalar_dst, number);
+    set(Place::vgpr_dst, code::kVgpr0 + number);
+  }
 };
 
 constexpr unsigned source_index(Role role) {
@@ -79,12 +86,12 @@ DecodeError append_destination(DecodeContext& context, const OperandSpec& spec, 
       append(context, spec, code::kExecLo);
       return DecodeError::none;
     case Field::sdst7: {
-      const unsigned code = spec.role == Role::dst2 ? fields.sdst : fields.vdst;
+      const unsigned code = fields.codes[static_cast<size_t>(spec.place)];
       if (code >= code::kInt0) return DecodeError::illegal_operand;
       return append_scalar(context, spec, code);
     }
     default:
-      return append_vgpr(context, spec, fields, fields.vdst);
+      return append_vgpr(context, spec, fields, fields.vdst());
   }
 }
 
@@ -95,53 +102,39 @@ DecodeError append_operand(DecodeContext& context, const OperandSpec& spec, cons
       return append_destination(context, spec, fields);
     case Role::simm:
       return append_constant(context, spec, fields, code::kLiteral);
-    default: {
-      const unsigned index = source_index(spec.role);
-      const DecodeError error = append_source(context, spec, fields, fields.source[index]);
-      if (error == DecodeError::none && spec.modifiers) {
-        Operand& operand = context.out.operands[context.out.operand_count - 1];
-        operand.abs = (fields.abs >> index) & 1;
-        operand.neg = (fields.neg >> index) & 1;
-      }
-      return error;
-    }
+    default:
+      return append_source(context, spec, fields, fields.source(source_index(spec.role)));
   }
 }
 
-// VGPRs in fields that hold nothing else or anything: most operands, and they need none of the checks above.
-inline bool append_plain_vgpr(DecodeContext& context, const OperandSpec& spec, const Fields& fields) {
-  if (spec.field != Field::vgpr && spec.field != Field::src9) return false;
-  if (spec.role > Role::src2 || spec.role == Role::dst2) return false;
-  if (fields.halves_in_vgpr && is_16_bit(spec.type)) return false;
-  const unsigned index = source_index(spec.role);
-  const bool is_destination = spec.role == Role::dst;
-  const unsigned code = is_destination ? code::kVgpr0 + fields.vdst : fields.source[index];
-  if (code < code::kVgpr0 || code + spec.words > 2 * code::kVgpr0) return false;
-  Operand& operand = append(context, spec, code);
-  operand.abs = spec.modifiers && ((fields.abs >> index) & 1);
-  operand.neg = spec.modifiers && ((fields.neg >> index) & 1);
-  return true;
+void apply_modifiers(Instruction& out, const Row& row, const Fields& fields) {
+  for (unsigned i = 0; i < out.operand_count; ++i) {
+    if (!row.operands[i].modifiers) continue;
+    Operand& operand = out.operands[i];
+    operand.abs = (fields.abs >> source_index(operand.role)) & 1;
+    operand.neg = (fields.neg >> source_index(operand.role)) & 1;
+  }
 }
 
 DecodeError append_operands(DecodeContext& context, const Row& row, const Fields& fields) {
   for (const OperandSpec& spec : row.operands) {
-    if (append_plain_vgpr(context, spec, fields)) continue;
+    if (append_as_is(context, spec, fields.codes)) continue;
     const DecodeError error = append_operand(context, spec, fields);
     if (error != DecodeError::none) return error;
   }
+  if (fields.abs | fields.neg) apply_modifiers(context.out, row, fields);
   return DecodeError::none;
 }
 
 // Reads the DPP dword if SRC0 asks for one, and puts the real SRC0 in its place (guide 15.3.8, 15.3.9).
 DecodeError take_dpp(DecodeContext& context, const Row& row, Fields& fields) {
-  const unsigned source0 = fields.source[0];
+  const unsigned source0 = fields.source(0);
   if (source0 != kDpp16 && source0 != kDpp8 && source0 != kDpp8FetchInactive) return DecodeError::none;
   Instruction& out = context.out;
   if (!(row.flags & (source0 == kDpp16 ? kCanDpp16 : kCanDpp8))) return DecodeError::illegal_operand;
-  if (!context.words.has(fields.dwords)) return DecodeError::truncated;
+  if (!take_dword(context, fields.dwords)) return DecodeError::truncated;
   const uint32_t word = context.words[fields.dwords];
-  out.size = static_cast<uint8_t>(4 * (fields.dwords + 1));
-  fields.source[0] = code::kVgpr0 + bits(word, 0, 8);
+  fields.set(Place::src0, code::kVgpr0 + bits(word, 0, 8));
   if (source0 != kDpp16) {
     out.dpp = Dpp::dpp8;
     out.dpp8_selectors = word >> 8;
@@ -160,31 +153,13 @@ DecodeError take_dpp(DecodeContext& context, const Row& row, Fields& fields) {
   return (fields.neg | fields.abs) & ~row.modified_sources ? DecodeError::reserved_field : DecodeError::none;
 }
 
-DecodeError decode_short(DecodeContext& context, const Row* row, Fields& fields) {
-  if (!row) return DecodeError::unknown_opcode;
-  begin(context, *row, 1);
-  if (row->operands.empty()) {
-    // v_nop ignores SRC0.
-    return fields.vdst ? DecodeError::reserved_field : DecodeError::none;
-  }
-  fields.halves_in_vgpr = true;
-  const DecodeError error = take_dpp(context, *row, fields);
-  if (error != DecodeError::none) return error;
-  return append_operands(context, *row, fields);
-}
-
-Fields short_fields(uint32_t word) {
-  Fields fields{.dwords = 1};
-  fields.source[0] = bits(word, 0, 9);
-  fields.source[1] = code::kVgpr0 + bits(word, 9, 8);
-  fields.vdst = bits(word, 17, 8);
-  return fields;
-}
-
 // Fields of sources that the row does not have must be zero.
-bool has_unused_source(const Fields& fields, unsigned sources) {
-  return (!(sources & 1) && fields.source[0]) || (!(sources & 2) && fields.source[1]) ||
-         (!(sources & 4) && fields.source[2]);
+bool has_unused_source(uint32_t high, unsigned sources) {
+  static constexpr uint32_t kSourceFields[] = {0x1ff, 0x1ff << 9, 0x1ff << 18};
+  uint32_t unused = 0;
+  for (unsigned i = 0; i < 3; ++i)
+    if (!(sources >> i & 1)) unused |= kSourceFields[i];
+  return high & unused;
 }
 
 // 16-bit operands of VOP3 and VINTERP take their half from OPSEL: sources from bits 0 to 2, destination from
@@ -200,8 +175,10 @@ void apply_op_sel(Instruction& out) {
 
 Fields long_fields(uint32_t low, uint32_t high) {
   Fields fields{.dwords = 2};
-  fields.vdst = bits(low, 0, 8);
-  for (unsigned i = 0; i < 3; ++i) fields.source[i] = bits(high, 9 * i, 9);
+  fields.set_vdst(bits(low, 0, 8));
+  fields.set(Place::src0, bits(high, 0, 9));
+  fields.set(Place::src1, bits(high, 9, 9));
+  fields.set(Place::src2, bits(high, 18, 9));
   fields.neg = bits(high, 29, 3);
   return fields;
 }
@@ -209,7 +186,7 @@ Fields long_fields(uint32_t low, uint32_t high) {
 // WMMA: the result and C take 8 registers a lane in wave32 and 4 in wave64 (guide 7.9).
 DecodeError append_matrix_operands(DecodeContext& context, const Row& row, const Fields& fields) {
   // C may be VGPRs or a constant.
-  const unsigned c = fields.source[2];
+  const unsigned c = fields.source(2);
   if (c < code::kInt0) return DecodeError::illegal_operand;
   for (OperandSpec spec : row.operands) {
     if (context.wave_size == 64 && (spec.role == Role::dst || spec.role == Role::src2)) spec.words /= 2;
@@ -221,71 +198,56 @@ DecodeError append_matrix_operands(DecodeContext& context, const Row& row, const
 
 }  // namespace
 
-DecodeError decode_vop1(DecodeContext& context) {
+DecodeError decode_short(DecodeContext& context, const Row& row) {
   const uint32_t word = context.words[0];
-  Fields fields = short_fields(word);
-  return decode_short(context, find_row(Encoding::vop1, bits(word, 9, 8)), fields);
+  if (row.opcode == Opcode::v_illegal && word != 0)
+    return DecodeError::unknown_opcode;  // it is the dword zero
+  const unsigned vdst = bits(word, 17, 8);
+  // v_nop ignores SRC0.
+  if (row.operands.empty()) return vdst ? DecodeError::reserved_field : DecodeError::none;
+  Fields fields{.dwords = 1, .halves_in_vgpr = true};
+  fields.set_vdst(vdst);
+  fields.set(Place::src0, bits(word, 0, 9));
+  fields.set(Place::src1, code::kVgpr0 + bits(word, 9, 8));
+  const DecodeError error = take_dpp(context, row, fields);
+  if (error != DecodeError::none) return error;
+  return append_operands(context, row, fields);
 }
 
-DecodeError decode_vop2(DecodeContext& context) {
-  const uint32_t word = context.words[0];
-  const unsigned number = bits(word, 25, 6);
-  if (number == 0 && word != 0) return DecodeError::unknown_opcode;  // v_illegal is the dword zero
-  Fields fields = short_fields(word);
-  return decode_short(context, find_row(Encoding::vop2, number), fields);
-}
-
-DecodeError decode_vopc(DecodeContext& context) {
-  const uint32_t word = context.words[0];
-  Fields fields = short_fields(word);
-  return decode_short(context, find_row(Encoding::vopc, bits(word, 17, 8)), fields);
-}
-
-DecodeError decode_vop3(DecodeContext& context) {
+DecodeError decode_vop3(DecodeContext& context, const Row& row) {
   const uint32_t low = context.words[0];
-  const unsigned number = bits(low, 16, 10);
-  const Row* row = find_row(Encoding::vop3, number);
-  const bool scalar_destination = !row;
-  if (!row) row = find_row(Encoding::vop3sd, number);
-  if (!row) return DecodeError::unknown_opcode;
-  if (!context.words.has(1)) return DecodeError::truncated;
-  begin(context, *row, 2);
   const uint32_t high = context.words[1];
   Instruction& out = context.out;
   Fields fields = long_fields(low, high);
   out.clamp = bits(low, 15, 1);
   out.omod = static_cast<uint8_t>(bits(high, 27, 2));
-  if (scalar_destination) {
-    fields.sdst = bits(low, 8, 7);
+  if (row.encoding == Encoding::vop3sd) {
+    fields.set(Place::scalar_dst2, bits(low, 8, 7));
   } else {
     fields.abs = bits(low, 8, 3);
     out.op_sel = static_cast<uint8_t>(bits(low, 11, 4));
   }
-  if (out.clamp && !(row->flags & kCanClamp)) return DecodeError::reserved_field;
-  if (out.omod && !(row->flags & kCanOmod)) return DecodeError::reserved_field;
-  const unsigned sources = row->sources;
-  if (has_unused_source(fields, sources)) return DecodeError::reserved_field;
-  DecodeError error = take_dpp(context, *row, fields);
+  if (out.clamp && !(row.flags & kCanClamp)) return DecodeError::reserved_field;
+  if (out.omod && !(row.flags & kCanOmod)) return DecodeError::reserved_field;
+  const unsigned sources = row.sources;
+  if (has_unused_source(high, sources)) return DecodeError::reserved_field;
+  DecodeError error = take_dpp(context, row, fields);
   if (error != DecodeError::none) return error;
   // Where OPSEL applies, NEG and ABS of integer sources are ignored; elsewhere they are reserved.
-  const bool ignores_modifiers = (row->flags & kOpselInText) && out.dpp == Dpp::none;
-  const unsigned allowed = row->modified_sources | (ignores_modifiers ? sources : 0);
+  const bool ignores_modifiers = (row.flags & kOpselInText) && out.dpp == Dpp::none;
+  const unsigned allowed = row.modified_sources | (ignores_modifiers ? sources : 0);
   if ((fields.abs | fields.neg) & ~allowed) return DecodeError::reserved_field;
-  if (row->operands.empty()) return fields.vdst ? DecodeError::reserved_field : DecodeError::none;
+  if (row.operands.empty()) return fields.vdst() ? DecodeError::reserved_field : DecodeError::none;
 
-  if ((row->flags & kOpselInText) && (out.op_sel & 7 & ~sources)) return DecodeError::reserved_field;
-  error = append_operands(context, *row, fields);
+  if ((row.flags & kOpselInText) && (out.op_sel & 7 & ~sources)) return DecodeError::reserved_field;
+  error = append_operands(context, row, fields);
   if (error != DecodeError::none) return error;
-  if (out.op_sel && (row->flags & kCanOpsel)) apply_op_sel(out);
+  if (out.op_sel && (row.flags & kCanOpsel)) apply_op_sel(out);
   return DecodeError::none;
 }
 
-DecodeError decode_vop3p(DecodeContext& context) {
+DecodeError decode_vop3p(DecodeContext& context, const Row& row) {
   const uint32_t low = context.words[0];
-  const Row* row = bits(low, 23, 1) ? nullptr : find_row(Encoding::vop3p, bits(low, 16, 7));
-  if (!row) return DecodeError::unknown_opcode;
-  if (!context.words.has(1)) return DecodeError::truncated;
-  begin(context, *row, 2);
   const uint32_t high = context.words[1];
   Instruction& out = context.out;
   Fields fields = long_fields(low, high);
@@ -293,18 +255,18 @@ DecodeError decode_vop3p(DecodeContext& context) {
   out.clamp = bits(low, 15, 1);
   out.op_sel = static_cast<uint8_t>(bits(low, 11, 3));
   out.op_sel_hi = static_cast<uint8_t>(bits(high, 27, 2) | bits(low, 14, 1) << 2);
-  if (out.clamp && !(row->flags & kCanClamp)) return DecodeError::reserved_field;
-  const unsigned sources = row->sources;
+  if (out.clamp && !(row.flags & kCanClamp)) return DecodeError::reserved_field;
+  const unsigned sources = row.sources;
   if ((fields.neg | neg_hi) & ~sources) return DecodeError::reserved_field;
-  if (out.op_sel & ~(row->flags & kCanOpsel ? sources : 0)) return DecodeError::reserved_field;
-  if (has_unused_source(fields, sources)) return DecodeError::reserved_field;
-  DecodeError error = take_dpp(context, *row, fields);
+  if (out.op_sel & ~(row.flags & kCanOpsel ? sources : 0)) return DecodeError::reserved_field;
+  if (has_unused_source(high, sources)) return DecodeError::reserved_field;
+  DecodeError error = take_dpp(context, row, fields);
   if (error != DecodeError::none) return error;
   // The mixed-precision instructions take no SGPR as SRC1 with DPP.
-  const bool vgpr_source1 = out.dpp != Dpp::none && row->operands[1].type == Type::f32;
-  if (vgpr_source1 && fields.source[1] < code::kVgpr0) return DecodeError::illegal_operand;
-  error = row->flags & kMatrix ? append_matrix_operands(context, *row, fields)
-                               : append_operands(context, *row, fields);
+  const bool vgpr_source1 = out.dpp != Dpp::none && row.operands[1].type == Type::f32;
+  if (vgpr_source1 && fields.source(1) < code::kVgpr0) return DecodeError::illegal_operand;
+  error = row.flags & kMatrix ? append_matrix_operands(context, row, fields)
+                              : append_operands(context, row, fields);
   if (error != DecodeError::none) return error;
   for (unsigned i = 0; i < out.operand_count; ++i) {
     Operand& operand = out.operands[i];
@@ -318,43 +280,37 @@ DecodeError decode_vop3p(DecodeContext& context) {
   return DecodeError::none;
 }
 
-DecodeError decode_vopd(DecodeContext& context) {
+DecodeError decode_vopd(DecodeContext& context, const Row& x) {
   const uint32_t low = context.words[0];
-  const Row* x = find_row(Encoding::vopd, bits(low, 22, 4));
-  const Row* y = find_row(Encoding::vopd, bits(low, 17, 5));
-  if (!x || !y) return DecodeError::unknown_opcode;
-  if (!context.words.has(1)) return DecodeError::truncated;
-  begin(context, *x, 2);
+  const Row* y = row_of_number(Encoding::vopd, bits(low, 17, 5));
+  if (!y) return DecodeError::unknown_opcode;
   const uint32_t high = context.words[1];
   Instruction& out = context.out;
   out.row_y = y;
   Fields fields{.dwords = 2};
-  fields.vdst = bits(high, 24, 8);
-  fields.source[0] = bits(low, 0, 9);
-  fields.source[1] = code::kVgpr0 + bits(low, 9, 8);
-  DecodeError error = append_operands(context, *x, fields);
+  const unsigned vdst = bits(high, 24, 8);
+  fields.set_vdst(vdst);
+  fields.set(Place::src0, bits(low, 0, 9));
+  fields.set(Place::src1, code::kVgpr0 + bits(low, 9, 8));
+  const DecodeError error = append_operands(context, x, fields);
   if (error != DecodeError::none) return error;
   out.first_y_operand = out.operand_count;
   // The lowest bit of the Y destination is not stored: it is the opposite of X's.
-  fields.vdst = bits(high, 17, 7) << 1 | (~fields.vdst & 1);
-  fields.source[0] = bits(high, 0, 9);
-  fields.source[1] = code::kVgpr0 + bits(high, 9, 8);
+  fields.set_vdst(bits(high, 17, 7) << 1 | (~vdst & 1));
+  fields.set(Place::src0, bits(high, 0, 9));
+  fields.set(Place::src1, code::kVgpr0 + bits(high, 9, 8));
   return append_operands(context, *y, fields);
 }
 
-DecodeError decode_vinterp(DecodeContext& context) {
+DecodeError decode_vinterp(DecodeContext& context, const Row& row) {
   const uint32_t low = context.words[0];
-  const Row* row = find_row(Encoding::vinterp, bits(low, 16, 7));
-  if (!row) return DecodeError::unknown_opcode;
-  if (!context.words.has(1)) return DecodeError::truncated;
-  begin(context, *row, 2);
   Instruction& out = context.out;
   const Fields fields = long_fields(low, context.words[1]);
   out.wait_exp = static_cast<uint8_t>(bits(low, 8, 3));
   out.op_sel = static_cast<uint8_t>(bits(low, 11, 4));
   out.clamp = bits(low, 15, 1);
-  if (out.op_sel && !(row->flags & kCanOpsel)) return DecodeError::reserved_field;
-  const DecodeError error = append_operands(context, *row, fields);
+  if (out.op_sel && !(row.flags & kCanOpsel)) return DecodeError::reserved_field;
+  const DecodeError error = append_operands(context, row, fields);
   if (error != DecodeError::none) return error;
   if (out.op_sel) apply_op_sel(out);
   return DecodeError::none;

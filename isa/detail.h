@@ -5,15 +5,17 @@
 // isa/opcodes.inc
 //    and (as a Source) in isa/row.cpp. Operands are written with the words of isa/shape.h. A family whose
 //    rows carry a counter, a clause type or implicit reads and writes passes them as SMEM does.
-// 2. decode.cpp sends the top bits of the first dword to decode_<family>() (declared below, defined in
-//    decode_scalar.cpp, decode_vector.cpp or decode_memory.cpp). It looks its row up, calls begin(), appends
-//    the operands in the order of the row, and returns DecodeError::none. It sees the bytes only through
-//    Words, which cannot read past the end.
+// 2. kLayouts in decode.cpp says by which top bits of the first dword it is known, where its OP field is, and
+//    how many dwords it has; with that, decode.cpp looks the row up and calls decode_<family>() (declared
+//    below, defined in decode_scalar.cpp, decode_vector.cpp or decode_memory.cpp). It appends the operands in
+//    the order of the row, and returns DecodeError::none. It sees the bytes only through Words, which cannot
+//    read past the end.
 // 3. print.cpp sends the row's encoding to print_<family>().
 // 4. tests/isa/ takes every row of isa::rows(); tests/isa/variants.cpp says how to vary the fields of an
 // encoding.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -46,10 +48,30 @@ constexpr int32_t sign_extend(uint32_t value, unsigned width) {
   return static_cast<int32_t>(value << (32 - width)) >> (32 - width);
 }
 
+// The rows by encoding and number, for the decoder to look up without a call.
+struct RowIndex {
+  const Row* rows;
+  const uint16_t* slots;       // a number of a row, or kNoRow
+  const uint16_t* first_slot;  // of each encoding, which has one for each value of its OP field
+};
+inline constexpr uint16_t kNoRow = 0xffff;
+extern const RowIndex kRowIndex;
+
+// The row of a value of the OP field, or null. For VOP3 it may be one of VOP3SD, which has the same field.
+inline const Row* row_of_number(Encoding encoding, unsigned number) {
+  const uint16_t row = kRowIndex.slots[kRowIndex.first_slot[static_cast<size_t>(encoding)] + number];
+  return row == kNoRow ? nullptr : &kRowIndex.rows[row];
+}
+
 struct DecodeContext {
   Words words;
   unsigned wave_size;
   Instruction& out;
+
+  // How many registers an operand has; a mask has a bit a lane.
+  unsigned words_of(const OperandSpec& spec) const {
+    return spec.type == Type::mask ? wave_size / 32 : spec.words;
+  }
 };
 
 // Scalar register groups: the hardware ignores the low bits of a misaligned number (guide 3.3.1.3). A group
@@ -69,12 +91,6 @@ constexpr bool align_scalar(unsigned& code, unsigned words) {
   return code == code::kNull || (words == 2 && (code == code::kVccLo || code == code::kExecLo));
 }
 
-// Starts the instruction: row, size in dwords, no operands, no modifiers.
-inline void begin(DecodeContext& context, const Row& row, unsigned dwords) {
-  context.out.row = &row;
-  context.out.size = static_cast<uint8_t>(4 * dwords);
-}
-
 // Appends an operand with what the row says of it.
 inline Operand& append(DecodeContext& context, const OperandSpec& spec, unsigned code) {
   static_assert(sizeof(OperandSpec) == 8 && offsetof(OperandSpec, role) == 0 &&
@@ -89,26 +105,31 @@ inline Operand& append(DecodeContext& context, const OperandSpec& spec, unsigned
   std::memcpy(words, &spec, sizeof spec);
   words[0] = (words[0] & kShared) << 16 | static_cast<uint16_t>(code);
   std::memcpy(static_cast<void*>(&operand), words, sizeof words);
-  if (spec.type == Type::mask) operand.words = static_cast<uint8_t>(context.wave_size / 32);
+  operand.words = static_cast<uint8_t>(context.words_of(spec));
   return operand;
 }
 
 // Appends a scalar register operand.
 inline DecodeError append_scalar(DecodeContext& context, const OperandSpec& spec, unsigned code) {
-  const unsigned words = spec.type == Type::mask ? context.wave_size / 32 : spec.words;
-  if (!align_scalar(code, words)) return DecodeError::illegal_operand;
+  if (!align_scalar(code, context.words_of(spec))) return DecodeError::illegal_operand;
   append(context, spec, code);
   return DecodeError::none;
+}
+
+// The instruction has this dword, too; false: the bytes end before it.
+inline bool take_dword(DecodeContext& context, unsigned index) {
+  if (!context.words.has(index)) return false;
+  context.out.size = static_cast<uint8_t>(4 * (index + 1));
+  return true;
 }
 
 // Reads the literal constant that follows `dwords` dwords of instruction; a second use of it reads the same
 // dword.
 inline bool take_literal(DecodeContext& context, unsigned dwords) {
   if (context.out.has_literal) return true;
-  if (!context.words.has(dwords)) return false;
+  if (!take_dword(context, dwords)) return false;
   context.out.has_literal = true;
   context.out.literal = context.words[dwords];
-  context.out.size = static_cast<uint8_t>(4 * (dwords + 1));
   return true;
 }
 
@@ -127,28 +148,78 @@ constexpr bool is_immediate_code(unsigned code) {
          (code >= code::kFloatHalf && code <= code::kInverseTwoPi) || code == code::kLiteral;
 }
 
-DecodeError decode_sop2(DecodeContext& context);
-DecodeError decode_sopk(DecodeContext& context);
-DecodeError decode_sop1(DecodeContext& context);
-DecodeError decode_sopc(DecodeContext& context);
-DecodeError decode_sopp(DecodeContext& context);
-DecodeError decode_smem(DecodeContext& context);
+// Fields that hold the numbers of operands, wherever an encoding keeps them, in the order of enum Place.
+using PlacedCodes = std::array<uint16_t, 8>;
+constexpr uint16_t& at(PlacedCodes& codes, Place place) {
+  return codes[static_cast<size_t>(place)];
+}
+// No number stands elsewhere; the literal is one that never is an operand as it is.
+inline constexpr PlacedCodes kNoCodes = {0, 0, 0, code::kVgpr0, 0, 0, code::kVccLo, code::kLiteral};
 
-DecodeError decode_vop1(DecodeContext& context);
-DecodeError decode_vop2(DecodeContext& context);
-DecodeError decode_vopc(DecodeContext& context);
-DecodeError decode_vop3(DecodeContext& context);  // and VOP3SD
-DecodeError decode_vop3p(DecodeContext& context);
-DecodeError decode_vopd(DecodeContext& context);
-DecodeError decode_vinterp(DecodeContext& context);
+// Whether a number is legal in a field, and is the operand's code with nothing more to do: no alignment, no
+// literal.
+constexpr bool is_taken_as_is(Field field, unsigned code, unsigned words) {
+  const bool is_vgpr = code >= code::kVgpr0;
+  const bool is_scalar = code < code::kInt0;
+  unsigned aligned = code;
+  const bool is_group = is_vgpr ? code + words <= 2 * code::kVgpr0
+                                : !is_scalar || (align_scalar(aligned, words) && aligned == code);
+  const bool is_value = is_source_code(code) && code != code::kLiteral && code != code::kLdsDirect;
+  switch (field) {
+    case Field::vgpr:
+      return is_vgpr && is_group;
+    case Field::src9:
+      return is_value && is_group;
+    case Field::ssrc8:
+      return !is_vgpr && is_value && is_group;
+    case Field::sdst7:
+    case Field::sgpr:
+      return is_scalar && is_group;
+    case Field::vcc:
+    case Field::hidden_vcc:
+      return code == code::kVccLo;
+    default:
+      return false;
+  }
+}
 
-DecodeError decode_ldsdir(DecodeContext& context);
-DecodeError decode_ds(DecodeContext& context);
-DecodeError decode_flat(DecodeContext& context);  // and GLOBAL, SCRATCH
-DecodeError decode_mubuf(DecodeContext& context);
-DecodeError decode_mtbuf(DecodeContext& context);
-DecodeError decode_mimg(DecodeContext& context);
-DecodeError decode_exp(DecodeContext& context);
+// The same for operands of one and of two registers, as bits 1 and 2, by field and code.
+constexpr unsigned kFieldCount = static_cast<unsigned>(Field::vgpr_addr) + 1;
+inline constexpr auto kTakenAsIs = [] {
+  std::array<std::array<uint8_t, 512>, kFieldCount> taken{};
+  for (unsigned field = 0; field < kFieldCount; ++field)
+    for (unsigned code = 0; code < 512; ++code)
+      for (unsigned words = 1; words <= 2; ++words)
+        if (is_taken_as_is(static_cast<Field>(field), code, words))
+          taken[field][code] = static_cast<uint8_t>(taken[field][code] | 1u << words);
+  return taken;
+}();
+
+// Appends most operands; false: this one needs a closer look.
+inline bool append_as_is(DecodeContext& context, const OperandSpec& spec, const PlacedCodes& codes) {
+  const unsigned code = codes[static_cast<size_t>(spec.place)];
+  if (!(kTakenAsIs[static_cast<size_t>(spec.field)][code] >> context.words_of(spec) & 1)) return false;
+  append(context, spec, code);
+  return true;
+}
+
+DecodeError decode_sop(DecodeContext& context, const Row& row);  // SOP1, SOP2, SOPC, SOPK
+DecodeError decode_sopp(DecodeContext& context, const Row& row);
+DecodeError decode_smem(DecodeContext& context, const Row& row);
+
+DecodeError decode_short(DecodeContext& context, const Row& row);  // VOP1, VOP2, VOPC
+DecodeError decode_vop3(DecodeContext& context, const Row& row);   // and VOP3SD
+DecodeError decode_vop3p(DecodeContext& context, const Row& row);
+DecodeError decode_vopd(DecodeContext& context, const Row& row);
+DecodeError decode_vinterp(DecodeContext& context, const Row& row);
+
+DecodeError decode_ldsdir(DecodeContext& context, const Row& row);
+DecodeError decode_ds(DecodeContext& context, const Row& row);
+DecodeError decode_flat(DecodeContext& context, const Row& row);  // and GLOBAL, SCRATCH
+DecodeError decode_mubuf(DecodeContext& context, const Row& row);
+DecodeError decode_mtbuf(DecodeContext& context, const Row& row);
+DecodeError decode_mimg(DecodeContext& context, const Row& row);
+DecodeError decode_exp(DecodeContext& context, const Row& row);
 
 // Writes text into a buffer of fixed size; what does not fit is dropped.
 class Writer {

@@ -10,6 +10,7 @@
 namespace lockstep::isa {
 namespace {
 
+using detail::kNoRow;
 using detail::kPaddedNameSize;
 
 using enum Opcode;
@@ -59,6 +60,43 @@ constexpr Field usual_field(Encoding encoding, Role role) {
   return Field::src9;
 }
 
+constexpr Place source_place(Role role) {
+  switch (role) {
+    case Role::src0:
+      return Place::src0;
+    case Role::src1:
+      return Place::src1;
+    case Role::src2:
+      return Place::src2;
+    default:
+      return Place::elsewhere;
+  }
+}
+
+// SOP1, SOP2, SOPC, SOPK.
+constexpr Place scalar_place(const OperandSpec& spec) {
+  if (spec.field == Field::sdst7) return Place::scalar_dst;
+  return spec.field == Field::imm ? Place::elsewhere : source_place(spec.role);
+}
+
+// Vector ALU. In VOP1, VOP2 and VOPC the number of a 16-bit operand is not all of its field.
+constexpr Place vector_place(Encoding encoding, const OperandSpec& spec) {
+  if (encoding <= Encoding::vopc && is_16_bit(spec.type)) return Place::elsewhere;
+  switch (spec.field) {
+    case Field::vcc:
+    case Field::hidden_vcc:
+      return Place::vcc;
+    case Field::exec:
+    case Field::imm:
+      return Place::elsewhere;
+    default:
+      break;
+  }
+  if (spec.role == Role::dst2) return Place::scalar_dst2;
+  if (spec.role == Role::dst) return spec.field == Field::sdst7 ? Place::scalar_dst : Place::vgpr_dst;
+  return source_place(spec.role);
+}
+
 constexpr Source scalar(Opcode opcode, Encoding encoding, unsigned number, std::string_view name, Shape shape,
                         uint32_t reads, uint32_t writes, uint32_t flags, Counter counter = Counter::none,
                         Clause clause = Clause::none) {
@@ -69,6 +107,7 @@ constexpr Source scalar(Opcode opcode, Encoding encoding, unsigned number, std::
       if (spec.field == Field::ssrc8) flags |= kCanLiteral;
     }
     spec.modifiers = false;
+    spec.place = scalar_place(spec);
   }
   return {opcode, encoding, static_cast<uint16_t>(number), name, shape, reads, writes, counter, clause,
           flags,  opcode};
@@ -87,6 +126,7 @@ constexpr Source vector(Opcode opcode, Encoding encoding, unsigned number, std::
     }
     if (vop3 && spec.field == Field::vcc) spec.field = Field::sdst7;
     if (!vop3 && spec.field == Field::ssrc8 && encoding != Encoding::vop1) spec.field = Field::src9;
+    spec.place = vector_place(encoding, spec);
     if (spec.modifiers && (wide || (flags & kCanDpp16))) {
       flags |= kCanNeg;
       if (encoding != Encoding::vop3sd && encoding != Encoding::vop3p && encoding != Encoding::vinterp)
@@ -326,13 +366,15 @@ constexpr size_t kOpcodeCount = static_cast<size_t>(Opcode::count);
 // Bits of the OP field, in the order of enum Encoding.
 constexpr std::array<uint8_t, kEncodingCount> kOpBits = {7, 5, 8, 7, 7, 8, 8, 6, 8, 10, 10, 7,
                                                          5, 7, 2, 8, 7, 7, 7, 8, 4, 8,  0};
+// VOP3 and VOP3SD have one OP field together.
 constexpr std::array<uint16_t, kEncodingCount + 1> kFirstSlot = [] {
   std::array<uint16_t, kEncodingCount + 1> first{};
-  for (size_t i = 0; i < kEncodingCount; ++i) first[i + 1] = first[i] + (1u << kOpBits[i]);
+  for (size_t i = 0; i < kEncodingCount; ++i) {
+    const bool shared = static_cast<Encoding>(i) == Encoding::vop3;
+    first[i + 1] = first[i] + (shared ? 0 : 1u << kOpBits[i]);
+  }
   return first;
 }();
-
-constexpr uint16_t kNoRow = 0xffff;
 
 constexpr auto kSlots = [] {
   std::array<uint16_t, kFirstSlot[kEncodingCount]> slots{};
@@ -357,6 +399,8 @@ constexpr auto kFirstRow = [] {
 
 }  // namespace
 
+const detail::RowIndex detail::kRowIndex = {kRows.data(), kSlots.data(), kFirstSlot.data()};
+
 std::span<const Row> rows() {
   return kRows;
 }
@@ -364,8 +408,8 @@ std::span<const Row> rows() {
 const Row* find_row(Encoding encoding, unsigned number) {
   const size_t index = static_cast<size_t>(encoding);
   if (number >> kOpBits[index]) return nullptr;
-  const uint16_t row = kSlots[kFirstSlot[index] + number];
-  return row == kNoRow ? nullptr : &kRows[row];
+  const Row* row = detail::row_of_number(encoding, number);
+  return row && row->encoding == encoding ? row : nullptr;
 }
 
 const Row* find_row(Opcode opcode) {

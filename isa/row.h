@@ -123,6 +123,9 @@ enum class Field : uint8_t {
   vgpr_addr,  // the ADDR field of DS where it holds data
 };
 
+// Where the decoder finds an operand's number among the fields of the instruction; of use to it alone.
+enum class Place : uint8_t { src0, src1, src2, vgpr_dst, scalar_dst, scalar_dst2, vcc, elsewhere };
+
 // Eight bytes, the first five in the order of Operand's, so that the decoder copies them at once.
 struct alignas(8) OperandSpec {
   Role role = Role::none;
@@ -132,6 +135,7 @@ struct alignas(8) OperandSpec {
   bool written = false;
   Field field = Field::none;
   bool modifiers = false;  // VOP3 and DPP: ABS and NEG apply to it
+  Place place = Place::elsewhere;
 };
 
 // Registers and memory that an instruction touches without naming them.

@@ -79,8 +79,7 @@ struct Shape {
 namespace shape {
 
 constexpr Spec spec(Role role, Field field, Type type, unsigned words, bool read, bool written) {
-  return Spec{
-      {role, type, static_cast<uint8_t>(words ? words : words_of(type)), read, written, field, false}};
+  return Spec{{role, type, static_cast<uint8_t>(words ? words : words_of(type)), read, written, field}};
 }
 
 constexpr Spec source(Role role, Type type, unsigned words = 0) {
