@@ -26,7 +26,7 @@ test: build
 
 # Random kernels, compiled for gfx1100 and for the host, must give the same bits; the first that do not are made small.
 # FUZZ="--seed 7 --count 100000" asks for others.
-FUZZ ?= --seed 100000 --count 10000 --one-variant
+FUZZ ?= --seed 1 --count 10000 --variants pair --engine mixed
 fuzz: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target lockstep-kernel-fuzz
 	@$(BUILD)/fuzz/kernels/lockstep-kernel-fuzz --jobs $(JOBS) $(FUZZ)

@@ -24,6 +24,8 @@ constexpr char kDevicePrelude[] = R"(#pragma OPENCL EXTENSION cl_khr_fp16 : enab
 typedef char i8; typedef unsigned char u8; typedef short i16; typedef unsigned short u16; typedef int i32; typedef unsigned u32;
 typedef long i64; typedef unsigned long u64; typedef half f16; typedef float f32; typedef double f64;
 #define AS(T, x) __builtin_astype((x), T)
+#define HIDE(x) __asm__("" : "+v"(x));
+#define PIN(x) __asm__ volatile("" : "+v"(x));
 #define LDS __local
 #define GLOBAL __global
 #define ATOMIC_add(p, x, s) __scoped_atomic_fetch_add(p, x, __ATOMIC_RELAXED, s)
@@ -56,6 +58,7 @@ static inline To as_type(From value) {
   return __builtin_bit_cast(To, value);
 }
 #define AS(T, x) as_type<T>(x)
+#define HIDE(x)
 #define LDS
 #define GLOBAL
 #define ATOMIC_add(p, x, s) (*(p) += (x))
@@ -199,8 +202,14 @@ std::string Emitter::text(const Expression& e) {
       return observed(e.type, "AS(" + name(e.type) + ", " + observed(e.operands[0].type, operand(0)) + ")");
     case Kind::element:
       return operand(0) + ".s" + number(e.index);
-    case Kind::any_element:
-      return operand(0) + "[(" + operand(1) + ") & " + number(e.operands[0].type.lanes - 1) + "]";
+    case Kind::any_element: {
+      const Type vector = e.operands[0].type;
+      // LLVM 19 makes one scalar load of an element of a vector in memory, whatever the lanes' indices are
+      // (scalarizeExtractedVectorLoad forgets the pointer, isUniformMMO takes that for uniform).
+      const std::string from =
+          bits(vector.base) < 32 ? operand(0) : helpers_.hidden(vector) + "(" + operand(0) + ")";
+      return from + "[(" + operand(1) + ") & " + number(vector.lanes - 1) + "]";
+    }
     case Kind::swizzle: {
       std::string result = operand(0) + ".s";
       for (unsigned i = 0; i < e.type.lanes; ++i)
@@ -401,7 +410,12 @@ void Emitter::emit_exchange(const Statement& s) {
         call = "(u32)(" + call + " ^ " + call + " >> 32)";
         break;
     }
-    line("{ const u32 given = " + give + "; " + target + " = " + call + "; }");
+    // LLVM 19 moves these into branches, where fewer lanes are on: their instructions are not marked
+    // convergent.
+    const bool moves = s.exchange == Exchange::dpp8 || s.exchange == Exchange::permlane16 ||
+                       s.exchange == Exchange::permlanex16 || s.exchange == Exchange::permlane64;
+    line("{ const u32 given = " + give + "; " + target + " = " + call + "; " +
+         (moves ? "PIN(" + target + ") " : "") + "}");
     return;
   }
   open_items();

@@ -21,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 
 // So many kernels share one run of the compiler, whose start costs as much as several of them.
 constexpr unsigned kBatch = 20;
+// Batches of which one goes to the translator; shares no factor with the number of levels.
+constexpr unsigned kMixed = 5;
 
 struct Options {
   uint64_t seed = 1;
@@ -28,9 +30,13 @@ struct Options {
   unsigned jobs = 0;
   double seconds = 0;
   double shrink_seconds = 120;
-  std::string wave = "all", level = "all", engine = "interpreter";
-  bool one_variant = false, go_on = false, print = false, quiet = false;
+  std::string wave = "all", level = "all", engine = "interpreter", variants = "all";
+  bool go_on = false, print = false, quiet = false;
 };
+
+const char* name(lockstep_engine engine) {
+  return engine == LOCKSTEP_ENGINE_TRANSLATOR ? "translator" : "interpreter";
+}
 
 std::vector<Variant> variants(const Options& options) {
   std::vector<Variant> result;
@@ -48,10 +54,7 @@ double since(Clock::time_point start) {
 
 class Campaign {
  public:
-  explicit Campaign(const Options& options)
-      : options_(options),
-        variants_(variants(options)),
-        engine_(options.engine == "translator" ? LOCKSTEP_ENGINE_TRANSLATOR : LOCKSTEP_ENGINE_INTERPRETER) {}
+  explicit Campaign(const Options& options) : options_(options), variants_(variants(options)) {}
 
   int run() {
     std::vector<std::thread> threads;
@@ -73,11 +76,14 @@ class Campaign {
  private:
   void work() {
     try {
-      Runner runner(engine_);
+      Runner interpreter(LOCKSTEP_ENGINE_INTERPRETER), translator(LOCKSTEP_ENGINE_TRANSLATOR);
       while (!stop_) {
         const uint64_t first = next_.fetch_add(kBatch);
         if (first >= options_.count || (options_.seconds > 0 && since(start_) > options_.seconds)) return;
-        batch(runner, first, std::min<uint64_t>(options_.count, first + kBatch));
+        const bool translates =
+            options_.engine == "mixed" ? first / kBatch % kMixed == 0 : options_.engine == "translator";
+        batch(translates ? translator : interpreter, first,
+              std::min<uint64_t>(options_.count, first + kBatch));
       }
     } catch (const std::exception& error) {
       const std::lock_guard lock(mutex_);
@@ -86,19 +92,33 @@ class Campaign {
     }
   }
 
+  // By the batch, so that the same kernel gets the same ones in every run.
+  std::vector<Variant> variants_of(uint64_t batch) const {
+    if (options_.variants == "all") return variants_;
+    if (options_.variants == "one") return {variants_[batch % variants_.size()]};
+    std::vector<Variant> chosen;
+    for (const unsigned wave_size : {32u, 64u}) {
+      std::vector<Variant> levels;
+      for (const Variant variant : variants_)
+        if (variant.wave_size == wave_size) levels.push_back(variant);
+      // The wave sizes' levels go round at different speeds, so all pairs of them come.
+      if (!levels.empty()) chosen.push_back(levels[(wave_size == 32 ? batch : batch / 4) % levels.size()]);
+    }
+    return chosen;
+  }
+
   void batch(Runner& runner, uint64_t first, uint64_t last) {
     std::vector<Kernel> kernels;
     for (uint64_t i = first; i < last; ++i) kernels.push_back(generate(options_.seed + i));
     std::vector<const Kernel*> pointers;
     for (const Kernel& kernel : kernels) pointers.push_back(&kernel);
-    // With one variant for each batch the same kernel gets the same one in every run.
-    std::vector<Variant> chosen = variants_;
-    if (options_.one_variant) chosen = {variants_[first / kBatch % variants_.size()]};
+    const std::vector<Variant> chosen = variants_of(first / kBatch);
     const std::vector<Outcome> outcomes = runner.run(pointers, chosen);
     const std::lock_guard lock(mutex_);
     done_ += last - first;
     runs_ += (last - first) * chosen.size();
     for (size_t i = 0; i < outcomes.size(); ++i) {
+      translated_ += outcomes[i].translated;
       if (outcomes[i].kind == Outcome::Kind::same) continue;
       failures_[kernels[i].seed] = outcomes[i];
       fprintf(stderr, "\rseed %llu, %s: %s\n", static_cast<unsigned long long>(kernels[i].seed),
@@ -111,16 +131,17 @@ class Campaign {
   void progress(bool last) {
     if (options_.quiet && !last) return;
     const double seconds = since(start_);
-    fprintf(stderr, "\r%llu of %llu kernels, %llu runs, %zu failures, %.1f s, %.1f kernels/s%s",
+    fprintf(stderr,
+            "\r%llu of %llu kernels, %llu runs (%llu translated), %zu failures, %.1f s, %.1f kernels/s%s",
             static_cast<unsigned long long>(done_), static_cast<unsigned long long>(options_.count),
-            static_cast<unsigned long long>(runs_), failures_.size(), seconds, double(done_) / seconds,
-            last ? "\n" : "");
+            static_cast<unsigned long long>(runs_), static_cast<unsigned long long>(translated_),
+            failures_.size(), seconds, double(done_) / seconds, last ? "\n" : "");
     fflush(stderr);
   }
 
   // Which variants are wrong, a small kernel that shows it, and all there is to see of it.
   void explain(uint64_t seed, const Outcome& outcome) {
-    Runner runner(engine_);
+    Runner runner(outcome.engine);
     const Kernel whole = generate(seed);
     const Kernel* const one[] = {&whole};
     printf("\nseed %llu in each variant:\n", static_cast<unsigned long long>(seed));
@@ -141,17 +162,16 @@ class Campaign {
     printf("%s", report(small, runner.details(small, outcome.variant)).c_str());
     printf("\nagain: lockstep-kernel-fuzz --seed %llu --count 1 --level %u --wave %u --engine %s\n",
            static_cast<unsigned long long>(seed), outcome.variant.level, outcome.variant.wave_size,
-           options_.engine.c_str());
+           name(outcome.engine));
   }
 
   const Options options_;
   const std::vector<Variant> variants_;
-  const lockstep_engine engine_;
   const Clock::time_point start_ = Clock::now();
   std::atomic<uint64_t> next_ = 0;
   std::atomic<bool> stop_ = false;
   std::mutex mutex_;
-  uint64_t done_ = 0, runs_ = 0;
+  uint64_t done_ = 0, runs_ = 0, translated_ = 0;
   std::map<uint64_t, Outcome> failures_;
   std::string error_;
 };
@@ -176,13 +196,17 @@ int main(int argc, char** argv) {
   app.add_option("--level", options.level, "optimisation level")
       ->check(CLI::IsMember({"0", "1", "2", "3", "all"}))
       ->capture_default_str();
-  app.add_option("--engine", options.engine, "engine")
-      ->check(CLI::IsMember({"interpreter", "translator"}))
+  app.add_option("--variants", options.variants,
+                 "what each kernel is compiled to of the wave sizes and levels: all of them, a pair (one of "
+                 "each wave "
+                 "size), or one; the levels take turns")
+      ->check(CLI::IsMember({"all", "pair", "one"}))
+      ->capture_default_str();
+  app.add_option("--engine", options.engine, "engine; mixed: a fifth of the kernels goes to the translator")
+      ->check(CLI::IsMember({"interpreter", "translator", "mixed"}))
       ->capture_default_str();
   app.add_option("--shrink-time", options.shrink_seconds, "seconds for making a failing kernel small")
       ->capture_default_str();
-  app.add_flag("--one-variant", options.one_variant,
-               "each kernel in one of the variants, in turn, instead of all");
   app.add_flag("--keep-going", options.go_on, "list all failing seeds; the first one is shrunk");
   app.add_flag("--print", options.print, "print the source of the first kernel and do nothing else");
   app.add_flag("--quiet", options.quiet, "no progress line");

@@ -15,6 +15,8 @@ namespace lockstep::kernel_fuzz {
 //   $Q $L $H      not-a-number; the least and the greatest number of a lane
 //   $c(x)         x with every NaN made the same one
 //   $f            the suffix of a built-in function: "f" for f32
+//   HIDE(x)       nothing, but the device's compiler no longer knows what it knew of x (see
+//   docs/kernel-fuzzing.md)
 struct Operation {
   enum Shape : unsigned char { scalar, vector, each };  // vector: the text serves both; each: lane by lane
   const char* name;
@@ -43,6 +45,7 @@ class Helpers {
   std::string call(const Operation& operation, Type main);  // its name
   std::string canonical(Type type);                         // all NaNs become one
   std::string convert(Type from, Type to);
+  std::string hidden(Type type);  // the same value
   const std::string& text() const { return text_; }
 
  private:

@@ -63,6 +63,7 @@ const std::vector<std::string> kHostFlags = {"-x",
                                              "-ffloat16-excess-precision=none",
                                              "-ffp-contract=off",
                                              "-fno-strict-aliasing",
+                                             "-fwrapv",
                                              "-Wno-c++11-narrowing"};
 
 bool run_clang(std::vector<std::string> arguments, std::string& error) {
@@ -104,7 +105,7 @@ struct Runner::CodeObject {
   ~CodeObject() { lockstep_code_object_destroy(object); }
 };
 
-Runner::Runner(lockstep_engine engine) {
+Runner::Runner(lockstep_engine engine) : engine_(engine) {
   std::string pattern = (fs::temp_directory_path() / "lockstep-kernel-fuzz-XXXXXX").string();
   if (!mkdtemp(pattern.data())) throw std::runtime_error("cannot make the directory " + pattern);
   directory_ = pattern;
@@ -173,7 +174,12 @@ bool Runner::run_device(const Kernel& kernel, const CodeObject& code, unsigned n
   options.grid[0] = kernel.local_x * kernel.groups;
   options.grid[1] = kernel.local_y;
   options.instruction_limit = kInstructionLimit;
-  const lockstep_status status = lockstep_dispatch(device_, found, arguments, &options, nullptr);
+  lockstep_statistics statistics;
+  statistics.struct_size = sizeof statistics;
+  const lockstep_status status = lockstep_dispatch(device_, found, arguments, &options, &statistics);
+  // Its note says why the translator left the kernel to the interpreter.
+  if (status == LOCKSTEP_OK && engine_ == LOCKSTEP_ENGINE_TRANSLATOR && !*statistics.note)
+    ++outcome.translated;
   if (status != LOCKSTEP_OK) {
     outcome.kind = Outcome::Kind::fault;
     const lockstep_fault* fault = lockstep_device_fault(device_);
@@ -200,7 +206,7 @@ static bool run_host(const Kernel& kernel, void* library, unsigned number, unsig
 // A file that clang does not take tells nothing of its other kernels.
 std::vector<Outcome> Runner::run_one_by_one(std::span<const Kernel* const> kernels,
                                             std::span<const Variant> variants, const std::string& error) {
-  if (kernels.size() == 1) return {{Outcome::Kind::not_compiled, error, variants[0]}};
+  if (kernels.size() == 1) return {{Outcome::Kind::not_compiled, error, variants[0], engine_}};
   std::vector<Outcome> outcomes;
   const size_t half = kernels.size() / 2;
   for (const auto part : {kernels.first(half), kernels.subspan(half)})
@@ -213,6 +219,7 @@ std::vector<Outcome> Runner::run(std::span<const Kernel* const> kernels, std::sp
   Host host;
   if (!compile_host(kernels, host, error)) return run_one_by_one(kernels, variants, error);
   std::vector<Outcome> outcomes(kernels.size());
+  for (Outcome& outcome : outcomes) outcome.engine = engine_;
   std::vector<Buffers> expected[2];
   for (const unsigned wave_size : {32u, 64u}) {
     auto& list = expected[wave_size == 64];
@@ -253,6 +260,7 @@ Runner::Details Runner::details(const Kernel& kernel, Variant variant) {
   Details details;
   const Kernel* const kernels[] = {&kernel};
   details.outcome.variant = variant;
+  details.outcome.engine = engine_;
   Host host;
   CodeObject code;
   const fs::path source = directory_ / "device.cl";

@@ -43,6 +43,8 @@ struct Outcome {
   Kind kind = Kind::same;
   std::string message;
   Variant variant;
+  lockstep_engine engine = LOCKSTEP_ENGINE_INTERPRETER;
+  unsigned translated = 0;  // variants that host code of the translator ran, not the interpreter
 };
 
 // Works for one thread in a directory of its own, which ends with it.
@@ -76,6 +78,7 @@ class Runner {
 
   std::filesystem::path directory_;
   lockstep_device* device_ = nullptr;
+  const lockstep_engine engine_;
   unsigned files_ = 0;
 };
 
