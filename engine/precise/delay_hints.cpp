@@ -10,30 +10,41 @@ bool is_reserved_dependency(unsigned code) {
   return code == 8 || code > 11;
 }
 
+struct Hint {
+  unsigned first, skip, second;
+  explicit Hint(const isa::Instruction& instruction) {
+    const auto field = static_cast<uint32_t>(instruction.operands[0].value);
+    first = field & 15, skip = field >> 4 & 7, second = field >> 7 & 15;
+  }
+};
+
 }  // namespace
 
 Verdict DelayHints::before(const Step& step) {
-  if (step.instruction.row->opcode != isa::Opcode::s_delay_alu) {
-    if (instructions_left_ > 0) --instructions_left_;
-    return Verdict::execute;
-  }
-  const auto hint = static_cast<uint32_t>(step.instruction.operands[0].value);
-  const unsigned first = hint & 15, skip = hint >> 4 & 7, second = hint >> 7 & 15;
-  const bool replaces = instructions_left_ > 0;
-  // A second dependency that the same instruction has is used with the first one.
-  instructions_left_ = skip == kSkipSame ? 1 : skip + 1;
-  if (second == 0) instructions_left_ = first == 0 ? 0 : 1;
-  if (is_reserved_dependency(first) || is_reserved_dependency(second) || skip >= kSkipReserved)
+  if (step.instruction.row->opcode != isa::Opcode::s_delay_alu) return Verdict::execute;
+  const Hint hint(step.instruction);
+  if (is_reserved_dependency(hint.first) || is_reserved_dependency(hint.second) || hint.skip >= kSkipReserved)
     return rules_.broken(
         step,
         "s_delay_alu with a reserved code (guide 5.7, table 19): dependencies are 0-7 and 9-11, "
         "skips 0-5");
-  if (replaces)
+  if (instructions_left_ > 0)
     return rules_.broken(
         step,
         "s_delay_alu before the previous one was used up: it replaces what that one still had to "
         "say (guide 5.7); put both dependencies into one s_delay_alu");
   return Verdict::execute;
+}
+
+void DelayHints::after(const Step& step) {
+  if (step.instruction.row->opcode != isa::Opcode::s_delay_alu) {
+    if (instructions_left_ > 0) --instructions_left_;
+    return;
+  }
+  const Hint hint(step.instruction);
+  // A second dependency that the same instruction has is used with the first one.
+  instructions_left_ = hint.skip == kSkipSame ? 1 : hint.skip + 1;
+  if (hint.second == 0) instructions_left_ = hint.first == 0 ? 0 : 1;
 }
 
 }  // namespace lockstep::precise

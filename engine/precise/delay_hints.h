@@ -9,6 +9,7 @@ class DelayHints final : public Unit {
  public:
   explicit DelayHints(RuleBook rules) : rules_(rules) {}
   Verdict before(const Step& step) override;
+  void after(const Step& step) override;
 
  private:
   RuleBook rules_;

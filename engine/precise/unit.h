@@ -43,7 +43,8 @@ class Unit {
   // A fresh wave, registers set, before its first instruction.
   virtual void launch(Wave&) {}
   // The wave has come to an instruction, wave.pc at it, nothing executed. Units are asked in order, until one
-  // does not say execute.
+  // does not say execute. If that one says stall, all are asked again in the next turn: what counts
+  // instructions counts them in after().
   virtual Verdict before(const Step&) { return Verdict::execute; }
   // It was executed or handled; wave.pc and wave.state are those that follow. May change them.
   virtual void after(const Step&) {}

@@ -1,5 +1,6 @@
 #include "engine/precise/units.h"
 
+#include "engine/precise/clause_rules.h"
 #include "engine/precise/delay_hints.h"
 
 namespace lockstep::precise {
@@ -7,7 +8,10 @@ namespace lockstep::precise {
 Units make_units(const Settings& settings, Findings& findings, Wave&, Executor&) {
   Units units;
   const RuleBook rules(settings.rules, findings);
-  if (rules.is_open()) units.push_back(std::make_unique<DelayHints>(rules));
+  if (rules.is_open()) {
+    units.push_back(std::make_unique<DelayHints>(rules));
+    units.push_back(std::make_unique<ClauseRules>(rules));
+  }
   return units;
 }
 

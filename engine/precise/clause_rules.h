@@ -1,0 +1,39 @@
+// s_clause (guide 5.2 and 16.5): never changes a result here, but what stands in a clause must be of one
+// type.
+#pragma once
+
+#include <string>
+
+#include "engine/precise/rule_book.h"
+
+namespace lockstep::precise {
+
+class ClauseRules final : public Unit {
+ public:
+  explicit ClauseRules(RuleBook rules) : rules_(rules) {}
+  Verdict before(const Step& step) override;
+  void after(const Step& step) override;
+  // A command of the host ends the clause (guide 5.2.1).
+  void break_clause() { stage_ = Stage::outside; }
+
+ private:
+  enum class Stage : uint8_t { outside, announced, inside };
+
+  // Both leave everything as it is: an instruction that stalls is looked at again.
+  std::string fault_of(const Step& step) const;
+  std::string fault_of_announcement(const Step& step) const;
+
+  void begin(const Step& step);
+  void announce(const Step& step);
+
+  RuleBook rules_;
+  Stage stage_ = Stage::outside;
+  isa::Clause type_ = isa::Clause::none;
+  unsigned length_ = 0, span_ = 0;   // as the s_clause says; span 0: no breaks
+  unsigned position_ = 0;            // of the next instruction in the clause
+  unsigned of_type_ = 0;             // instructions of the clause's type in the present group
+  uint64_t next_pc_ = 0;             // where the clause goes on; elsewhere it is broken
+  uint64_t told_pc_ = ~uint64_t{0};  // instruction whose broken rule is written down already
+};
+
+}  // namespace lockstep::precise
