@@ -300,6 +300,16 @@ inline constexpr FormDoubt form_doubts[] = {
          "says otherwise")},
     {"MUBUF and MTBUF with IDXEN",
      fidelity::corner("raw range check without swizzling: index times stride counts as part of the offset")},
+    {"exceptions in TRAPSTS.EXCP",
+     fidelity::corner(
+         "no capture exists: a flushed denormal operand counts as one; a result below the normal numbers "
+         "after rounding with unbounded exponent underflows, exact or not; flushing and overflow are "
+         "inexact; "
+         "a float out of an integer's range is invalid; OMOD clears the exceptions of conversions to "
+         "integers "
+         "and adds none elsewhere; transcendental functions and dot products are judged by the returned "
+         "result; class tests, cube maps, v_div_scale, v_trig_preop, v_pack_b32_f16, v_cvt_floor, "
+         "v_cvt_nearest and the normalized conversions raise none")},
 };
 
 // The doubt that the form of a decoded instruction adds, or null.
