@@ -44,7 +44,12 @@ constexpr VectorSignature vector_signature_of(R (*)(A...)) {
   ((signature.parameters[signature.count++] = operand_of<A>()), ...);
   signature.takes_mode = (std::is_same_v<A, DeferringFloatMode> || ...);
   signature.has_mask = std::is_same_v<R, Mask> || has_mask<R>;
-  if constexpr (!std::is_same_v<R, Mask>) signature.result = operand_of<typename ValueOf<R>::Type>();
+  if constexpr (!std::is_same_v<R, Mask>) {
+    using Value = typename ValueOf<R>::Type;
+    signature.result = operand_of<Value>();
+    // Two halves are passed as two words, but come back as one register.
+    signature.result.words = result_words<Value>();
+  }
   return signature;
 }
 

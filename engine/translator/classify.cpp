@@ -78,6 +78,10 @@ bool vector_half_known(const isa::Instruction& instruction, const Half& half, st
     reason = "DPP";
     return false;
   }
+  if (signature.result.kind == Operand::Kind::two_halves && (instruction.clamp || instruction.omod)) {
+    reason = "CLAMP of packed results";
+    return false;
+  }
   for (unsigned i = 0; i < signature.count; ++i)
     if (signature.parameters[i].kind == Operand::Kind::mix ||
         signature.parameters[i].kind == Operand::Kind::two_halves) {

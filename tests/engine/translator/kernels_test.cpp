@@ -174,6 +174,19 @@ TEST(Kernels, LdsWithoutPattern) {
   }
 }
 
+// Found by the kernel fuzzer: v_pack_b32_f16 took two registers for its result.
+TEST(Kernels, PackedResultsAreOneRegister) {
+  const Bytes packs = compile(R"(
+    #pragma OPENCL EXTENSION cl_khr_fp16 : enable
+    typedef half half_8 __attribute__((ext_vector_type(8)));
+    half_8 canonical(half_8 x) { return x != x ? (half_8)(1) : x; }
+    __kernel void negate(__global const half_8* in, __global half_8* out) {
+      out[0] = canonical((half_8)(0) - canonical(in[0]));
+    })");
+  const TestDispatch dispatch{"negate", {1, 1, 1}, {1, 1, 1}, {buffer(0), buffer(1)}, 0};
+  expect_translated(expect_same(packs, {dispatch}, {random_words(4, 13), Bytes(16)}));
+}
+
 TEST(Kernels, SeveralThreads) {
   constexpr uint32_t w = 256, h = 128;
   const TestDispatch dispatch{"mandelbrot",
