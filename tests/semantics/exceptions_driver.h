@@ -51,6 +51,51 @@ inline const std::vector<uint64_t>& exception_floats(unsigned bits) {
   return bits == 16 ? half : bits == 32 ? single : twice;
 }
 
+// The nearest number of a format.
+inline uint64_t encoding_of(const Format& f, double value) {
+  static Number number, rounded;
+  mpfr_set_d(number, value, MPFR_RNDN);
+  mpfr_set_prec(rounded, f.fraction + 1);
+  mpfr_set(rounded, number, MPFR_RNDN);
+  if (mpfr_regular_p(rounded) && mpfr_get_exp(rounded) > f.bias + 1) return f.infinity();
+  return encode(f, rounded);
+}
+
+// Where conversions to integers change their minds: around the ends of the integer types.
+inline std::vector<uint64_t> values_around_integers(const Format& f) {
+  std::vector<uint64_t> values;
+  for (double end : {0.0, 1.0, 128.0, 255.0, 256.0, 32767.0, 32768.0, 65504.0, 65535.0, 65536.0, 2147483647.0,
+                     2147483648.0, 4294967295.0, 4294967296.0})
+    for (double offset : {0.0, 0.25, 0.5, 0.75, 1.0, -0.25, -0.5, -1.0})
+      for (double sign : {1.0, -1.0}) {
+        const uint64_t near = encoding_of(f, sign * (end + offset));
+        for (uint64_t value : {near, near + 1, near - 1})
+          values.push_back(value & (f.sign() | (f.sign() - 1)));
+      }
+  return values;
+}
+
+// Where functions have exact results or change their minds: integers, quarters, powers of two, squares, and
+// their neighbours; of halves every third number.
+inline std::vector<uint64_t> values_for_functions(const Format& f) {
+  std::vector<uint64_t> values;
+  if (f.bits == 16)
+    for (uint64_t x = 0; x < 0x10000; x += 3) values.push_back(x);
+  for (int i = -160; i <= 160; ++i) {
+    values.push_back(encoding_of(f, i));
+    values.push_back(encoding_of(f, i / 4.0));
+    values.push_back(encoding_of(f, i * i));
+    values.push_back(encoding_of(f, i * i / 1024.0));
+  }
+  const uint64_t every = f.bits == 64 ? 7 : 1;
+  for (uint64_t exponent = 0; exponent < f.infinity() >> f.fraction; exponent += every)
+    for (uint64_t sign : {uint64_t{0}, f.sign()})
+      for (int64_t offset : {0, 1, -1})
+        values.push_back(sign |
+                         (((exponent << f.fraction) + static_cast<uint64_t>(offset)) & (f.sign() - 1)));
+  return values;
+}
+
 // The row of an instruction that has all modifiers, VOP3 if there is one.
 inline const isa::Row& richest_row(isa::Opcode opcode) {
   const isa::Row* best = nullptr;
@@ -124,11 +169,11 @@ inline const std::vector<uint64_t>& values_for(isa::Type type) {
 struct Variation {
   std::function<void(isa::Instruction&)> prepare;  // sets modifiers
   bool vcc = false;
-  bool few_values = false;  // of three operands, when another instruction has shown the arithmetic
+  std::array<size_t, 3> steps = {1, 1, 3};  // of three operands: every how manyth value of each
+  std::vector<uint64_t> more_values = {};   // for the first operand
 };
 
-// Every combination of values in every mode against the oracle. Of three floats the last takes every third
-// value and fewer modes serve.
+// Every combination of values in every mode against the oracle; of three operands fewer, in fewer modes.
 inline void verify_exceptions(isa::Opcode opcode, const ExceptionOracle& oracle,
                               const Variation& variation = {}) {
   const isa::Row& row = richest_row(opcode);
@@ -141,16 +186,16 @@ inline void verify_exceptions(isa::Opcode opcode, const ExceptionOracle& oracle,
   for (bool destinations : {false, true})
     for (const isa::OperandSpec& spec : row.operands)
       if (spec.read && spec.written == destinations) lists.push_back(values_for(spec.type));
+  lists[0].insert(lists[0].end(), variation.more_values.begin(), variation.more_values.end());
   const auto thin = [](std::vector<uint64_t>& list, size_t step) {
     std::vector<uint64_t> fewer;
     for (size_t i = 0; i < list.size(); i += step) fewer.push_back(list[i]);
     list = fewer;
   };
-  if (lists.size() == 3) {
-    thin(lists[2], 3);
-    if (variation.few_values) thin(lists[0], 4), thin(lists[1], 3);
-  }
-  for (uint32_t mode : lists.size() < 3 ? exception_modes() : few_exception_modes()) {
+  if (lists.size() == 3)
+    for (size_t i = 0; i < 3; ++i) thin(lists[i], variation.steps[i]);
+  const bool few_modes = lists.size() == 3 || variation.more_values.size() > 1000;
+  for (uint32_t mode : few_modes ? few_exception_modes() : exception_modes()) {
     std::vector<size_t> index(lists.size(), 0);
     for (bool more = true; more;) {
       uint64_t s[4] = {};

@@ -16,12 +16,14 @@ using isa::Opcode;
     return __VA_ARGS__;                                                                     \
   }
 #define RAISES(name, ...) verify_exceptions(Opcode::name, ORACLE(__VA_ARGS__))
-// The arithmetic of an instruction that RAISES tells of, with operands from elsewhere.
-#define RAISES_AS_WELL(name, ...) \
-  verify_exceptions(Opcode::name, ORACLE(__VA_ARGS__), {.prepare = {}, .vcc = false, .few_values = true})
+// With fewer values: the arithmetic of an instruction that RAISES tells of.
+#define RAISES_AS_WELL(name, ...) verify_exceptions(Opcode::name, ORACLE(__VA_ARGS__), kFewValues)
 
+const Variation kFewValues{.prepare = {}, .vcc = false, .steps = {4, 3, 3}};
 const Variation kClamped{.prepare = [](isa::Instruction& instruction) { instruction.clamp = true; }};
-const Variation kWithVcc{.prepare = {}, .vcc = true};
+const Variation kWithVcc{.prepare = {}, .vcc = true, .steps = {3, 2, 3}};
+// The quotient does not matter.
+const Variation kFewQuotients{.prepare = {}, .vcc = false, .steps = {17, 1, 1}};
 
 TEST(Exceptions, Sums) {
   RAISES(v_add_f16, of_sum(kHalf, m, s[0], s[1]));
@@ -51,7 +53,7 @@ TEST(Exceptions, FusedMultiplyAdd) {
   RAISES_AS_WELL(v_fmamk_f32, of_fma(kSingle, m, s[0], s[1], s[2]));
   RAISES_AS_WELL(v_fmaak_f16, of_fma(kHalf, m, s[0], s[1], s[2]));
   RAISES_AS_WELL(v_fmaak_f32, of_fma(kSingle, m, s[0], s[1], s[2]));
-  RAISES(v_fma_dx9_zero_f32, of_operand(kSingle, s[2]) | of_fma_dx9(kSingle, m, s[0], s[1], s[2]));
+  RAISES_AS_WELL(v_fma_dx9_zero_f32, of_operand(kSingle, s[2]) | of_fma_dx9(kSingle, m, s[0], s[1], s[2]));
   RAISES_AS_WELL(v_fmac_dx9_zero_f32, of_operand(kSingle, s[2]) | of_fma_dx9(kSingle, m, s[0], s[1], s[2]));
 }
 
@@ -120,26 +122,27 @@ TEST(Exceptions, ConversionsBetweenFloats) {
 
 // Guide 16.8: inexact only with CLAMP; IEEE 754-2008 5.8: out of range is invalid.
 TEST(Exceptions, ConversionsToIntegers) {
-#define TO_INTEGER(name, expression)                               \
-  {                                                                \
-    constexpr bool clamp = false;                                  \
-    RAISES(name, expression);                                      \
-  }                                                                \
-  {                                                                \
-    constexpr bool clamp = true;                                   \
-    verify_exceptions(Opcode::name, ORACLE(expression), kClamped); \
+#define TO_INTEGER(name, format, expression)                                                               \
+  for (bool clamp : {false, true}) {                                                                       \
+    const auto oracle = [clamp](const uint64_t* s, RuntimeFloatMode m) -> uint32_t { return expression; }; \
+    verify_exceptions(Opcode::name, oracle,                                                                \
+                      {.prepare = [clamp](isa::Instruction& instruction) { instruction.clamp = clamp; },   \
+                       .steps = {1, 8, 8},                                                                 \
+                       .more_values = values_around_integers(format)});                                    \
   }
-  TO_INTEGER(v_cvt_i32_f32, to_integer(kSingle, m, s[0], INT32_MIN, INT32_MAX, clamp));
-  TO_INTEGER(v_cvt_u32_f32, to_integer(kSingle, m, s[0], 0, UINT32_MAX, clamp));
-  TO_INTEGER(v_cvt_i32_f64, to_integer(kDouble, m, s[0], INT32_MIN, INT32_MAX, clamp));
-  TO_INTEGER(v_cvt_u32_f64, to_integer(kDouble, m, s[0], 0, UINT32_MAX, clamp));
-  TO_INTEGER(v_cvt_i16_f16, to_integer(kHalf, m, s[0], INT16_MIN, INT16_MAX, clamp));
-  TO_INTEGER(v_cvt_u16_f16, to_integer(kHalf, m, s[0], 0, UINT16_MAX, clamp));
-  TO_INTEGER(v_cvt_pk_i16_f32, to_integer(kSingle, m, s[0], INT16_MIN, INT16_MAX, clamp) |
-                                   to_integer(kSingle, m, s[1], INT16_MIN, INT16_MAX, clamp));
-  TO_INTEGER(v_cvt_pk_u16_f32, to_integer(kSingle, m, s[0], 0, UINT16_MAX, clamp) |
-                                   to_integer(kSingle, m, s[1], 0, UINT16_MAX, clamp));
-  TO_INTEGER(v_cvt_pk_u8_f32, to_integer(kSingle, m, s[0], 0, UINT8_MAX, clamp));
+  TO_INTEGER(v_cvt_i32_f32, kSingle, to_integer(kSingle, m, s[0], INT32_MIN, INT32_MAX, clamp));
+  TO_INTEGER(v_cvt_u32_f32, kSingle, to_integer(kSingle, m, s[0], 0, UINT32_MAX, clamp));
+  TO_INTEGER(v_cvt_i32_f64, kDouble, to_integer(kDouble, m, s[0], INT32_MIN, INT32_MAX, clamp));
+  TO_INTEGER(v_cvt_u32_f64, kDouble, to_integer(kDouble, m, s[0], 0, UINT32_MAX, clamp));
+  TO_INTEGER(v_cvt_i16_f16, kHalf, to_integer(kHalf, m, s[0], INT16_MIN, INT16_MAX, clamp));
+  TO_INTEGER(v_cvt_u16_f16, kHalf, to_integer(kHalf, m, s[0], 0, UINT16_MAX, clamp));
+  TO_INTEGER(v_cvt_pk_i16_f32, kSingle,
+             to_integer(kSingle, m, s[0], INT16_MIN, INT16_MAX, clamp) |
+                 to_integer(kSingle, m, s[1], INT16_MIN, INT16_MAX, clamp));
+  TO_INTEGER(v_cvt_pk_u16_f32, kSingle,
+             to_integer(kSingle, m, s[0], 0, UINT16_MAX, clamp) |
+                 to_integer(kSingle, m, s[1], 0, UINT16_MAX, clamp));
+  TO_INTEGER(v_cvt_pk_u8_f32, kSingle, to_integer(kSingle, m, s[0], 0, UINT8_MAX, clamp));
 #undef TO_INTEGER
 }
 
@@ -153,11 +156,11 @@ TEST(Exceptions, ConversionsFromIntegers) {
 
 // Guide 16.12, V_DIV_FIXUP_F32: invalid, denormal and divide by zero of the division s[2] / s[1].
 TEST(Exceptions, Division) {
-  RAISES(v_div_fixup_f16, of_div_fixup(kHalf, m, s[1], s[2]));
-  RAISES(v_div_fixup_f32, of_div_fixup(kSingle, m, s[1], s[2]));
-  RAISES(v_div_fixup_f64, of_div_fixup(kDouble, m, s[1], s[2]));
-  RAISES(v_div_fmas_f32, of_div_fmas(kSingle, m, s[0], s[1], s[2], false));
-  RAISES(v_div_fmas_f64, of_div_fmas(kDouble, m, s[0], s[1], s[2], false));
+  verify_exceptions(Opcode::v_div_fixup_f16, ORACLE(of_div_fixup(kHalf, m, s[1], s[2])), kFewQuotients);
+  verify_exceptions(Opcode::v_div_fixup_f32, ORACLE(of_div_fixup(kSingle, m, s[1], s[2])), kFewQuotients);
+  verify_exceptions(Opcode::v_div_fixup_f64, ORACLE(of_div_fixup(kDouble, m, s[1], s[2])), kFewQuotients);
+  RAISES_AS_WELL(v_div_fmas_f32, of_div_fmas(kSingle, m, s[0], s[1], s[2], false));
+  RAISES_AS_WELL(v_div_fmas_f64, of_div_fmas(kDouble, m, s[0], s[1], s[2], false));
   verify_exceptions(Opcode::v_div_fmas_f32, ORACLE(of_div_fmas(kSingle, m, s[0], s[1], s[2], true)),
                     kWithVcc);
   verify_exceptions(Opcode::v_div_fmas_f64, ORACLE(of_div_fmas(kDouble, m, s[0], s[1], s[2], true)),
@@ -188,13 +191,16 @@ uint64_t returned(uint64_t x, RuntimeFloatMode m, Function function) {
 #define TRUE_VALUE(expression) \
   [](mpfr_ptr r, Number* x, [[maybe_unused]] mpfr_rnd_t rounding) -> int { return expression; }
 // F32 flushes denormal operands whatever MODE says, the others by MODE (guide 16.8).
-#define FUNCTION(name, function, expression)                                                                \
-  RAISES(v_##name##_f16,                                                                                    \
-         of_function(kHalf, m.denorm_in_f16_f64(), s[0], RETURNED(F16, function), TRUE_VALUE(expression))); \
-  RAISES(v_##name##_f32, of_function(kSingle, false, s[0], RETURNED(F32, function), TRUE_VALUE(expression)))
+#define FUNCTION_OF(name, format, Vector, function, keeps_denormals, expression)                  \
+  verify_exceptions(Opcode::name,                                                                 \
+                    ORACLE(of_function(format, keeps_denormals, s[0], RETURNED(Vector, function), \
+                                       TRUE_VALUE(expression))),                                  \
+                    {.prepare = {}, .more_values = values_for_functions(format)})
+#define FUNCTION(name, function, expression)                                            \
+  FUNCTION_OF(v_##name##_f16, kHalf, F16, function, m.denorm_in_f16_f64(), expression); \
+  FUNCTION_OF(v_##name##_f32, kSingle, F32, function, false, expression)
 #define FUNCTION_F64(name, function, expression) \
-  RAISES(v_##name##_f64,                         \
-         of_function(kDouble, m.denorm_in_f16_f64(), s[0], RETURNED(F64, function), TRUE_VALUE(expression)))
+  FUNCTION_OF(v_##name##_f64, kDouble, F64, function, m.denorm_in_f16_f64(), expression)
 
 TEST(Exceptions, ReciprocalsAndRoots) {
   FUNCTION(rcp, rcp, mpfr_ui_div(r, 1, x[0], rounding));
@@ -212,14 +218,10 @@ TEST(Exceptions, ExponentialsAndLogarithms) {
 
 // Arguments count turns. Unlike the others, the F32 forms obey MODE's denormal fields.
 TEST(Exceptions, SinesAndCosines) {
-  RAISES(v_sin_f16, of_function(kHalf, m.denorm_in_f16_f64(), s[0], RETURNED(F16, sin),
-                                TRUE_VALUE(mpfr_sinu(r, x[0], 1, rounding))));
-  RAISES(v_cos_f16, of_function(kHalf, m.denorm_in_f16_f64(), s[0], RETURNED(F16, cos),
-                                TRUE_VALUE(mpfr_cosu(r, x[0], 1, rounding))));
-  RAISES(v_sin_f32, of_function(kSingle, m.denorm_in_f32(), s[0], RETURNED(F32, sin),
-                                TRUE_VALUE(mpfr_sinu(r, x[0], 1, rounding))));
-  RAISES(v_cos_f32, of_function(kSingle, m.denorm_in_f32(), s[0], RETURNED(F32, cos),
-                                TRUE_VALUE(mpfr_cosu(r, x[0], 1, rounding))));
+  FUNCTION_OF(v_sin_f16, kHalf, F16, sin, m.denorm_in_f16_f64(), mpfr_sinu(r, x[0], 1, rounding));
+  FUNCTION_OF(v_cos_f16, kHalf, F16, cos, m.denorm_in_f16_f64(), mpfr_cosu(r, x[0], 1, rounding));
+  FUNCTION_OF(v_sin_f32, kSingle, F32, sin, m.denorm_in_f32(), mpfr_sinu(r, x[0], 1, rounding));
+  FUNCTION_OF(v_cos_f32, kSingle, F32, cos, m.denorm_in_f32(), mpfr_cosu(r, x[0], 1, rounding));
 }
 
 // Guide 16.8, V_RCP_IFLAG_F32: integer divide by zero and nothing else.
