@@ -101,6 +101,7 @@ bool GroupContext::start(const Launch& launch, uint64_t number, Engine& engine) 
   }
   group_.number = number;
   group_.lds_bytes = launch.lds_bytes;
+  group_.messages = launch.messages;
   const uint32_t items = size[0] * size[1] * size[2];
   group_.wave_count = (items + launch.wave_size - 1) / launch.wave_size;
   std::memset(lds_storage_.get(), 0, launch.lds_bytes);

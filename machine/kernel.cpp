@@ -58,25 +58,14 @@ LoadedCode::~LoadedCode() {
   if (base_ != 0) munmap(reinterpret_cast<void*>(base_), bytes_);
 }
 
-loader::Result<Launch> make_launch(const LoadedCode& code, const KernelDispatch& dispatch) {
-  const loader::Kernel& kernel = *dispatch.kernel;
-  const loader::KernelDescriptor& descriptor = kernel.descriptor;
-  Launch launch;
-  launch.entry = code.loaded_address(kernel.entry_address);
-  launch.code = code.code();
+void set_registers(Launch& launch, const loader::KernelDescriptor& descriptor,
+                   const KernelPointers& pointers) {
   launch.wave_size = descriptor.wave_size();
-  launch.grid = dispatch.grid;
-  launch.group = dispatch.group;
   launch.rsrc1 = descriptor.rsrc1.raw;
   launch.rsrc2 = descriptor.rsrc2.raw;
-  launch.lds_bytes = descriptor.group_segment_fixed_size + dispatch.dynamic_lds_bytes;
-  const bool dynamic_stack =
-      descriptor.properties.dynamic_stack || (kernel.metadata && kernel.metadata->uses_dynamic_stack);
-  launch.scratch_bytes = descriptor.private_segment_fixed_size + dispatch.extra_scratch_bytes +
-                         (dynamic_stack && dispatch.extra_scratch_bytes == 0 ? kDynamicStackBytes : 0);
   launch.vgpr_count = std::min(descriptor.vgpr_count(), 256u);
-
-  // User SGPRs in the order of the enabling bits (LLVM AMDGPU usage, initial kernel execution state).
+  // User SGPRs in the order of the enabling bits.
+  launch.user_data.clear();
   auto push64 = [&](uint64_t value) {
     launch.user_data.push_back(static_cast<uint32_t>(value));
     launch.user_data.push_back(static_cast<uint32_t>(value >> 32));
@@ -86,20 +75,35 @@ loader::Result<Launch> make_launch(const LoadedCode& code, const KernelDispatch&
     push64(0);  // gfx11 addresses scratch through FLAT_SCRATCH; the buffer descriptor stays empty
     push64(0);
   }
-  if (properties.dispatch_pointer) {
-    if (dispatch.packet_address == 0)
-      return loader::Error{"the kernel reads its AQL packet, but the dispatch has none", kernel.name,
-                           "give 64 bytes of guest memory for it"};
-    push64(dispatch.packet_address);
-  }
-  if (properties.queue_pointer) push64(0);
-  if (properties.kernarg_segment_pointer) push64(dispatch.kernarg_address);
-  if (properties.dispatch_id) push64(0);
-  if (properties.flat_scratch_init) push64(0);
+  if (properties.dispatch_pointer) push64(pointers.packet);
+  if (properties.queue_pointer) push64(pointers.queue);
+  if (properties.kernarg_segment_pointer) push64(pointers.kernarg);
+  if (properties.dispatch_id) push64(pointers.dispatch_id);
+  if (properties.flat_scratch_init) push64(0);  // likewise
   if (properties.private_segment_size) launch.user_data.push_back(launch.scratch_bytes);
   // USER_SGPR_COUNT may ask for more than the enabled ones; the rest are zero.
   const size_t wanted = descriptor.rsrc2.user_sgpr_count;
   if (launch.user_data.size() < wanted) launch.user_data.resize(wanted);
+}
+
+loader::Result<Launch> make_launch(const LoadedCode& code, const KernelDispatch& dispatch) {
+  const loader::Kernel& kernel = *dispatch.kernel;
+  const loader::KernelDescriptor& descriptor = kernel.descriptor;
+  Launch launch;
+  launch.entry = code.loaded_address(kernel.entry_address);
+  launch.code = code.code();
+  launch.grid = dispatch.grid;
+  launch.group = dispatch.group;
+  launch.lds_bytes = descriptor.group_segment_fixed_size + dispatch.dynamic_lds_bytes;
+  const bool dynamic_stack =
+      descriptor.properties.dynamic_stack || (kernel.metadata && kernel.metadata->uses_dynamic_stack);
+  launch.scratch_bytes = descriptor.private_segment_fixed_size + dispatch.extra_scratch_bytes +
+                         (dynamic_stack && dispatch.extra_scratch_bytes == 0 ? kDynamicStackBytes : 0);
+
+  if (descriptor.properties.dispatch_pointer && dispatch.packet_address == 0)
+    return loader::Error{"the kernel reads its AQL packet, but the dispatch has none", kernel.name,
+                         "give 64 bytes of guest memory for it"};
+  set_registers(launch, descriptor, {dispatch.packet_address, 0, dispatch.kernarg_address, 0});
 
   if (dispatch.packet_address != 0) {
     AqlPacket packet{};

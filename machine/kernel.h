@@ -49,6 +49,18 @@ struct KernelDispatch {
   uint64_t packet_address = 0;  // guest address of 64 bytes for the AQL packet; 0 if the kernel needs none
 };
 
+// What a descriptor's user SGPRs may point at (LLVM AMDGPU usage, initial kernel execution state).
+struct KernelPointers {
+  uint64_t packet = 0;  // the AQL packet that is being executed
+  uint64_t queue = 0;   // amd_queue_t
+  uint64_t kernarg = 0;
+  uint64_t dispatch_id = 0;
+};
+// The initial registers that a kernel descriptor asks for, of everything but its grid, code and entry.
+// `launch.scratch_bytes` is read.
+void set_registers(Launch& launch, const loader::KernelDescriptor& descriptor,
+                   const KernelPointers& pointers);
+
 // Bytes of stack a work-item gets when the compiler could not bound it (recursion, indirect calls).
 inline constexpr uint32_t kDynamicStackBytes = 16 * 1024;
 

@@ -16,6 +16,7 @@
 #include "engine/precise/settings.h"
 #include "memory/address_space.h"
 #include "state/fault.h"
+#include "state/work_group.h"
 
 namespace lockstep::machine {
 
@@ -30,6 +31,7 @@ struct Launch {
   uint32_t scratch_bytes = 0;              // of a work-item
   unsigned vgpr_count = 256;
   std::vector<uint32_t> user_data;         // first SGPRs
+  MessageSink* messages = nullptr;         // takes interrupts of the waves; may be null
   std::shared_ptr<const RangeSet> memory;  // null: all of the process's memory
 };
 

@@ -66,16 +66,17 @@ void Scheduler::work() {
   }
 }
 
-Scheduler::Step Scheduler::step(int64_t budget) {
+Scheduler::Step Scheduler::step(int64_t budget, uint64_t& executed) {
   std::unique_ptr<GroupContext> context;
   std::unique_lock lock(mutex_);
   const Taken taken = take(lock, context);
   if (taken == Taken::group) {
     lock.unlock();
-    uint64_t executed = 0;
-    const auto result = context->run(engine_, budget, executed);
+    uint64_t here = 0;
+    const auto result = context->run(engine_, budget, here);
+    executed += here;
     lock.lock();
-    give_back(std::move(context), result, executed);
+    give_back(std::move(context), result, here);
   }
   if (over() && !said_finished_) {
     said_finished_ = true;

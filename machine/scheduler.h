@@ -42,8 +42,8 @@ class Scheduler {
     nothing,  // other threads run all that there is
     finished  // the dispatch ended with this step; said once
   };
-  // Runs one group for about `budget` wave-instructions, without ever waiting.
-  Step step(int64_t budget = kSlice);
+  // Runs one group for about `budget` wave-instructions, without ever waiting; adds what was executed.
+  Step step(int64_t budget, uint64_t& executed);
 
   void report(Outcome& outcome);
 

@@ -6,12 +6,23 @@
 
 namespace lockstep {
 
+struct Wave;
+
+// Who takes what waves tell the host.
+class MessageSink {
+ public:
+  virtual ~MessageSink() = default;
+  // S_SENDMSG interrupt; `payload` is M0. Called from the thread that runs the wave; must not throw.
+  virtual void on_interrupt(const Wave& wave, uint32_t payload) = 0;
+};
+
 struct WorkGroup {
   uint32_t id[3] = {0, 0, 0};
   uint64_t number = 0;  // linear, in dispatch order
   uint32_t wave_count = 0;
   std::byte* lds = nullptr;
   uint32_t lds_bytes = 0;
+  MessageSink* messages = nullptr;  // null: nobody listens
 };
 
 }  // namespace lockstep

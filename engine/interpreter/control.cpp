@@ -210,8 +210,9 @@ void s_rfe(const Operation* op, Wave* wave, int64_t budget) {
 // ---- Messages
 // ----------------------------------------------------------------------------------------------------
 
+constexpr unsigned kInterrupt = 1, kDeallocVgprs = 3;
+
 bool is_compute_message(unsigned message) {
-  constexpr unsigned kInterrupt = 1, kDeallocVgprs = 3;
   return message == kInterrupt || message == kDeallocVgprs;
 }
 
@@ -222,15 +223,23 @@ void fault_unknown_message(const Operation* op, Wave* wave, int64_t budget, unsi
   raise(op, wave, budget, std::move(fault));
 }
 
+// The payload of an interrupt is in M0 (guide 5.4).
+void send_message(Wave* wave, unsigned message) {
+  if (message == kInterrupt && wave->group->messages)
+    wave->group->messages->on_interrupt(*wave, wave->scalar[125]);
+}
+
 void s_sendmsg(const Operation* op, Wave* wave, int64_t budget) {
   const unsigned message = static_cast<unsigned>(op->literal & 0xff);
   if (!is_compute_message(message)) return fault_unknown_message(op, wave, budget, message);
+  send_message(wave, message);
   LOCKSTEP_NEXT();
 }
 
 void s_sendmsghalt(const Operation* op, Wave* wave, int64_t budget) {
   const unsigned message = static_cast<unsigned>(op->literal & 0xff);
   if (!is_compute_message(message)) return fault_unknown_message(op, wave, budget, message);
+  send_message(wave, message);
   fault_with(op, wave, budget, FaultKind::trap,
              "the wave sent a message, halted itself, and no debugger is there to resume it");
 }

@@ -1,0 +1,374 @@
+#include "command/aql_queue.h"
+
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+
+#include "command/processor.h"
+
+namespace lockstep::command {
+
+namespace {
+
+constexpr unsigned kBatch = 64;  // packets before other queues get their turn
+constexpr size_t kControlBytes = 4096;
+constexpr size_t kDoorbellOffset = 1024;
+
+uint32_t checked_size(uint32_t size) {
+  if (size < 2 || size > (1u << 24) || !std::has_single_bit(size))
+    throw std::invalid_argument("a queue of " + std::to_string(size) +
+                                " packets: the size must be a power of two from 2 to 16777216");
+  return size;
+}
+
+std::string queue_and_packet(uint64_t queue, uint64_t index) {
+  return "queue " + std::to_string(queue) + ", packet " + std::to_string(index) + ": ";
+}
+
+}  // namespace
+
+AqlQueue::AqlQueue(uint64_t id, AqlQueueOptions options, Services services)
+    : Queue(id, options.priority, std::move(options.on_error)),
+      services_(services),
+      size_(checked_size(options.size)),
+      cooperative_(options.type == kQueueTypeCooperative),
+      pages_(services.memory, kControlBytes + size_t{size_} * sizeof(AqlPacket), kReadWrite,
+             "queue " + std::to_string(id)),
+      memory_(reinterpret_cast<QueueMemory*>(pages_.data())),
+      doorbell_(reinterpret_cast<SignalMemory*>(pages_.data() + kDoorbellOffset)),
+      ring_(reinterpret_cast<AqlPacket*>(pages_.data() + kControlBytes)),
+      dispatcher_(services.memory),
+      inactive_signal_(services.signals.create(0)),
+      done_(size_) {
+  const hardware::Description& hardware = services.device.hardware();
+  memory_->type = options.type;
+  memory_->features = kQueueFeatureKernelDispatch;
+  memory_->base_address = reinterpret_cast<uint64_t>(ring_);
+  memory_->doorbell_signal = reinterpret_cast<uint64_t>(doorbell_);
+  memory_->size = size_;
+  memory_->id = id;
+  memory_->group_segment_aperture_base_hi = static_cast<uint32_t>(kSharedApertureBase >> 32);
+  memory_->private_segment_aperture_base_hi = static_cast<uint32_t>(kPrivateApertureBase >> 32);
+  memory_->max_cu_id = hardware.compute_units() - 1;
+  memory_->max_wave_id = hardware.simds_per_compute_unit * hardware.waves_per_simd - 1;
+  memory_->read_dispatch_id_field_base_byte_offset = offsetof(QueueMemory, read_dispatch_id);
+  memory_->queue_inactive_signal = inactive_signal_;
+  doorbell_->kind = static_cast<int64_t>(SignalKind::doorbell);
+  doorbell_->value = static_cast<int64_t>(reinterpret_cast<uint64_t>(doorbell_ + 1));
+  doorbell_->queue_ptr = address();
+  for (uint32_t i = 0; i < size_; ++i) ring_[i].header = static_cast<uint16_t>(PacketType::invalid);
+}
+
+AqlQueue::~AqlQueue() {
+  inactivate();
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [&] { return in_flight_ == 0; });
+  lock.unlock();
+  services_.signals.destroy(inactive_signal_);
+}
+
+uint64_t AqlQueue::reserve(uint64_t count) {
+  return std::atomic_ref<uint64_t>(memory_->write_dispatch_id).fetch_add(count, std::memory_order_acq_rel);
+}
+
+bool AqlQueue::wait_for_slot(uint64_t index, std::optional<Waiters::Clock::time_point> deadline) {
+  bool active = true;
+  const bool good = services_.waiters.wait(
+      [&] {
+        active = state() == QueueState::active;
+        return !active || index - read_index() < size_;
+      },
+      deadline);
+  return good && active;
+}
+
+void AqlQueue::publish(uint64_t index, const AqlPacket& packet) {
+  AqlPacket& to = slot(index);
+  std::memcpy(reinterpret_cast<std::byte*>(&to) + 2, reinterpret_cast<const std::byte*>(&packet) + 2,
+              sizeof to - 2);
+  store_shared<uint16_t>(&to.header, packet.header);
+}
+
+void AqlQueue::ring_doorbell(uint64_t index) {
+  store_shared<uint64_t>(reinterpret_cast<void*>(doorbell_->value), index);
+  services_.processor.wake();
+}
+
+bool AqlQueue::kill(uint64_t index) {
+  std::shared_ptr<machine::ActiveDispatch> running;
+  {
+    std::lock_guard lock(mutex_);
+    if (index < read_index() || index >= write_index() || done_[index & (size_ - 1)]) return false;
+    const auto found = running_.find(index);
+    if (found == running_.end()) {
+      to_kill_.insert(index);
+      return true;
+    }
+    running = found->second;
+  }
+  services_.device.cancel(*running);
+  return true;
+}
+
+void AqlQueue::inactivate() {
+  if (!become_inactive()) return;
+  services_.signals.change(inactive_signal_, SignalOperation::store, 1);
+  std::vector<std::shared_ptr<machine::ActiveDispatch>> running;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [index, dispatch] : running_) running.push_back(dispatch);
+  }
+  for (const auto& dispatch : running) services_.device.cancel(*dispatch);
+}
+
+bool AqlQueue::busy() const {
+  return in_flight_ != 0;
+}
+
+void AqlQueue::fail(QueueError error) {
+  if (state() != QueueState::active) return;
+  inactivate();
+  tell(error);
+}
+
+AqlQueue::Outcome AqlQueue::refuse(uint64_t index, QueueError::Kind kind, std::string field,
+                                   const std::string& text) {
+  QueueError error;
+  error.kind = kind;
+  error.queue = id();
+  error.position = index;
+  error.message = queue_and_packet(id(), index) + (field.empty() ? "" : field + ": ") + text;
+  error.field = std::move(field);
+  fail(std::move(error));
+  return Outcome::failed;
+}
+
+Queue::Advance AqlQueue::advance() {
+  Advance result;
+  for (unsigned n = 0; n < kBatch && state() == QueueState::active; ++n) {
+    if (next_ >= write_index() || next_ - read_index() >= size_) break;
+    const auto header = load_shared<uint16_t>(&slot(next_).header);
+    if ((header & 0xff) == static_cast<uint16_t>(PacketType::invalid)) break;
+    if ((header & kHeaderBarrier) && busy()) break;
+    const Outcome outcome = process(next_, header, result);
+    if (outcome != Outcome::launched) break;
+    ++next_;
+    active_since_ = 0;
+    result.progressed = true;
+  }
+  return result;
+}
+
+AqlQueue::Outcome AqlQueue::process(uint64_t index, uint16_t header, Advance& result) {
+  AqlPacket packet;
+  std::memcpy(&packet, &slot(index), sizeof packet);
+  if (header >> 13 != 0)
+    return refuse(index, QueueError::Kind::invalid_packet, "header",
+                  "reserved bits 13 to 15 are set (write 0)");
+  if ((header >> kHeaderAcquireShift & 3) == 3 || (header >> kHeaderReleaseShift & 3) == 3)
+    return refuse(index, QueueError::Kind::invalid_packet, "header",
+                  "a fence scope of 3 (0 is none, 1 agent, 2 system)");
+  // Host and guest share one coherent memory: an acquire of any scope orders what follows behind the header.
+  if (header >> kHeaderAcquireShift & 3) std::atomic_thread_fence(std::memory_order_acquire);
+  if (active_since_ == 0) active_since_ = time_stamp();
+  // All packets have it in the same place.
+  const uint64_t signal = packet.dispatch.completion_signal;
+  if (signal != 0) {
+    dispatcher_.refresh();
+    if (signal % alignof(SignalMemory) != 0 ||
+        !guest_bytes(*dispatcher_.ranges(), signal, sizeof(SignalMemory), kReadWrite))
+      return refuse_signal(index, "completion_signal", signal);
+  }
+  Outcome outcome = Outcome::failed;
+  switch (static_cast<PacketType>(header & 0xff)) {
+    case PacketType::kernel_dispatch:
+      return dispatch(index, packet.dispatch);
+    case PacketType::barrier_and:
+      outcome = barrier(index, packet.barrier, true);
+      break;
+    case PacketType::barrier_or:
+      outcome = barrier(index, packet.barrier, false);
+      break;
+    case PacketType::vendor_specific:
+      outcome = vendor(index, packet);
+      break;
+    case PacketType::agent_dispatch:
+      return refuse(index, QueueError::Kind::invalid_packet, "header",
+                    "an agent dispatch packet: a GPU's queue takes none (send it to a queue of the host)");
+    default:
+      return refuse(index, QueueError::Kind::invalid_packet, "header",
+                    "packet type " + std::to_string(header & 0xff) +
+                        " (0 vendor specific, 2 kernel dispatch, 3 barrier-AND, 5 barrier-OR)");
+  }
+  if (outcome == Outcome::blocked) result.waits_for_memory = true;
+  return outcome;
+}
+
+AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket& packet) {
+  dispatcher_.refresh();
+  auto made = dispatcher_.launch(packet, reinterpret_cast<uint64_t>(&slot(index)), address(), index);
+  if (const auto* fault = std::get_if<PacketFault>(&made))
+    return refuse(index,
+                  fault->memory ? QueueError::Kind::memory_violation : QueueError::Kind::invalid_packet,
+                  fault->field, fault->text);
+  auto& launch = std::get<machine::Launch>(made);
+  launch.messages = this;
+  try {
+    if (cooperative_) {
+      const uint64_t fits = machine::resident_groups(services_.device.hardware(), launch);
+      const uint64_t groups = machine::group_count(launch);
+      if (groups > fits)
+        return refuse(index, QueueError::Kind::not_resident, "grid_size_x",
+                      "a cooperative grid of " + std::to_string(groups) + " work-groups, but " +
+                          services_.device.hardware().name + " holds " + std::to_string(fits) +
+                          " of these at once (make the grid smaller)");
+    }
+    const uint64_t signal = packet.completion_signal;
+    const uint64_t start = signal != 0 ? time_stamp() : 0;
+    ++in_flight_;
+    std::shared_ptr<machine::ActiveDispatch> running;
+    try {
+      running = services_.device.start(std::move(launch), priority(),
+                                       [this, index, signal, start](machine::Outcome&& outcome) {
+                                         dispatch_done(index, signal, start, std::move(outcome));
+                                       });
+    } catch (...) {
+      --in_flight_;
+      throw;
+    }
+    if (!running) return Outcome::launched;
+    bool cancel = false;
+    {
+      std::lock_guard lock(mutex_);
+      // It may have ended already; then its slot is done, or is even free again.
+      if (index < read_index() || done_[index & (size_ - 1)]) return Outcome::launched;
+      running_[index] = running;
+      cancel = to_kill_.erase(index) != 0 || state() != QueueState::active;
+    }
+    if (cancel) services_.device.cancel(*running);
+    return Outcome::launched;
+  } catch (const std::invalid_argument& error) {
+    return refuse(index, QueueError::Kind::invalid_packet, "", error.what());
+  }
+}
+
+AqlQueue::Outcome AqlQueue::barrier(uint64_t index, const BarrierPacket& packet, bool all) {
+  const std::shared_ptr<const RangeSet> ranges = services_.memory.snapshot();
+  unsigned signals = 0, reached = 0;
+  for (unsigned i = 0; i < 5; ++i) {
+    const uint64_t signal = packet.dep_signal[i];
+    if (signal == 0) continue;
+    if (signal % alignof(SignalMemory) != 0 || !guest_bytes(*ranges, signal, sizeof(SignalMemory), kRead))
+      return refuse_signal(index, "dep_signal[" + std::to_string(i) + "]", signal);
+    const int64_t value = services_.signals.load(signal);
+    ++signals;
+    // A negative value says that what it stands for has failed.
+    if (value < 0)
+      return refuse(index, QueueError::Kind::invalid_packet, "dep_signal[" + std::to_string(i) + "]",
+                    "the signal has the value " + std::to_string(value) +
+                        ": what it stands for has failed (a packet's signal ends at 0)");
+    reached += value == 0;
+  }
+  const bool open = all ? reached == signals : signals == 0 || reached > 0;
+  if (!open) return Outcome::blocked;
+  return complete(index, packet.completion_signal, active_since_);
+}
+
+AqlQueue::Outcome AqlQueue::vendor(uint64_t index, const AqlPacket& packet) {
+  const unsigned format = packet.barrier_value.format;
+  if (format != static_cast<unsigned>(VendorFormat::barrier_value))
+    return refuse(index, QueueError::Kind::unsupported, "format",
+                  "vendor packet format " + std::to_string(format) + " (2 is the barrier-value packet)");
+  const BarrierValuePacket& wait = packet.barrier_value;
+  if (wait.condition > 3)
+    return refuse(index, QueueError::Kind::invalid_packet, "condition",
+                  "condition " + std::to_string(wait.condition) +
+                      " (0 is equal, 1 not equal, 2 less, 3 greater or equal)");
+  if (wait.signal != 0) {
+    const std::shared_ptr<const RangeSet> ranges = services_.memory.snapshot();
+    if (wait.signal % alignof(SignalMemory) != 0 ||
+        !guest_bytes(*ranges, wait.signal, sizeof(SignalMemory), kRead))
+      return refuse_signal(index, "signal", wait.signal);
+    const int64_t value = services_.signals.load(wait.signal) & wait.mask;
+    if (!holds(static_cast<Condition>(wait.condition), value, wait.value)) return Outcome::blocked;
+  }
+  return complete(index, wait.completion_signal, active_since_);
+}
+
+AqlQueue::Outcome AqlQueue::refuse_signal(uint64_t index, std::string field, uint64_t signal) {
+  return refuse(
+      index, QueueError::Kind::memory_violation, std::move(field),
+      hex(signal) + " is no signal (give the handle of one that exists until the packet is done, or 0)");
+}
+
+bool AqlQueue::signal_completion(uint64_t index, uint64_t signal, uint64_t start) {
+  if (signal == 0 || services_.signals.complete(signal, id(), start, time_stamp())) return true;
+  refuse_signal(index, "completion_signal", signal);
+  return false;
+}
+
+AqlQueue::Outcome AqlQueue::complete(uint64_t index, uint64_t signal, uint64_t start) {
+  ++in_flight_;
+  const bool good = signal_completion(index, signal, start);
+  retire(index);
+  return good ? Outcome::launched : Outcome::failed;
+}
+
+void AqlQueue::dispatch_done(uint64_t index, uint64_t signal, uint64_t start, machine::Outcome&& outcome) {
+  if (outcome.fault) {
+    QueueError error;
+    error.kind = QueueError::Kind::kernel_fault;
+    error.queue = id();
+    error.position = index;
+    error.field = "kernel_object";
+    const machine::WaveFault& fault = *outcome.fault;
+    error.message = queue_and_packet(id(), index) + "work-group (" + std::to_string(fault.group[0]) + ", " +
+                    std::to_string(fault.group[1]) + ", " + std::to_string(fault.group[2]) + "), wave " +
+                    std::to_string(fault.wave) + ", PC " + hex(fault.fault.pc) + ": " + fault.instruction +
+                    ": " + fault.fault.message;
+    error.fault = std::move(outcome.fault);
+    fail(std::move(error));
+  } else if (!outcome.cancelled) {
+    // The release fence of any scope: what the waves wrote is visible before the signal.
+    signal_completion(index, signal, start);
+  }
+  retire(index);
+}
+
+void AqlQueue::retire(uint64_t index) {
+  std::shared_ptr<machine::ActiveDispatch> dropped;
+  const Services services = services_;
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto found = running_.find(index); found != running_.end()) {
+      dropped = std::move(found->second);
+      running_.erase(found);
+    }
+    if (!to_kill_.empty()) to_kill_.erase(index);
+    // Slots are given back in order: kernels may read their packets until they have ended.
+    done_[index & (size_ - 1)] = true;
+    uint64_t read = read_index();
+    while (done_[read & (size_ - 1)]) {
+      done_[read & (size_ - 1)] = false;
+      store_shared<uint16_t>(&slot(read).header, static_cast<uint16_t>(PacketType::invalid));
+      ++read;
+    }
+    store_shared<uint64_t>(&memory_->read_dispatch_id, read);
+    if (--in_flight_ == 0) idle_.notify_all();
+  }
+  // The queue may be gone by now.
+  services.processor.wake();
+  services.waiters.notify();
+}
+
+void AqlQueue::on_interrupt(const Wave& wave, uint32_t payload) {
+  Interrupt interrupt;
+  interrupt.source = Interrupt::Source::wave;
+  interrupt.data = payload;
+  interrupt.queue = id();
+  for (unsigned axis = 0; axis < 3; ++axis) interrupt.work_group[axis] = wave.group->id[axis];
+  interrupt.wave = wave.index_in_group;
+  services_.interrupts.raise(interrupt);
+}
+
+}  // namespace lockstep::command

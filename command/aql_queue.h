@@ -1,0 +1,108 @@
+// A user-mode queue of AQL packets.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "command/dispatcher.h"
+#include "command/guest_memory.h"
+#include "command/hsa_layout.h"
+#include "command/queue.h"
+#include "command/signals.h"
+#include "machine/device.h"
+
+namespace lockstep::command {
+
+class Processor;
+
+// What queues work with.
+struct Services {
+  AddressSpace& memory;
+  Waiters& waiters;
+  Interrupts& interrupts;
+  Signals& signals;
+  machine::Device& device;
+  Processor& processor;
+};
+
+struct AqlQueueOptions {
+  uint32_t size = 4096;  // packets: a power of two
+  int priority = 0;      // higher is first
+  uint32_t type = kQueueTypeMulti;
+  Queue::ErrorCallback on_error;
+};
+
+// Packets are published as HSA says: reserve an index, fill the slot, store the header with release order,
+// ring the doorbell. A slot may be used again when the read index has passed it.
+class AqlQueue final : public Queue, private MessageSink {
+ public:
+  // Throws std::invalid_argument for a size that is none.
+  AqlQueue(uint64_t id, AqlQueueOptions options, Services services);
+  ~AqlQueue() override;
+
+  uint64_t address() const { return pages_.address(); }  // of the amd_queue_t
+  uint32_t size() const { return size_; }
+  AqlPacket* ring() const { return ring_; }
+
+  uint64_t read_index() const { return load_shared<uint64_t>(&memory_->read_dispatch_id); }
+  uint64_t write_index() const { return load_shared<uint64_t>(&memory_->write_dispatch_id); }
+  // Reserves `count` packets; returns the index of the first. They may be written once the read index is
+  // less than `size` behind.
+  uint64_t reserve(uint64_t count = 1);
+  // Waits until the packet's slot is free; false after the deadline or if the queue became inactive.
+  bool wait_for_slot(uint64_t index, std::optional<Waiters::Clock::time_point> deadline);
+  // Fills a reserved and free slot and publishes it; the header is that of `packet`.
+  void publish(uint64_t index, const AqlPacket& packet);
+  // The value is the index of a packet that was published.
+  void ring_doorbell(uint64_t index);
+  // Ends the dispatch of a packet; the queue goes on behind it, its completion signal stays as it is. False
+  // if that packet is done already or was never published.
+  bool kill(uint64_t index);
+
+  Advance advance() override;
+  void inactivate() override;
+  bool busy() const override;
+
+ private:
+  enum class Outcome : uint8_t { launched, blocked, failed };
+
+  void on_interrupt(const Wave& wave, uint32_t payload) override;
+  Outcome process(uint64_t index, uint16_t header, Advance& result);
+  Outcome dispatch(uint64_t index, const KernelDispatchPacket& packet);
+  Outcome barrier(uint64_t index, const BarrierPacket& packet, bool all);
+  Outcome vendor(uint64_t index, const AqlPacket& packet);
+  Outcome refuse(uint64_t index, QueueError::Kind kind, std::string field, const std::string& text);
+  Outcome refuse_signal(uint64_t index, std::string field, uint64_t signal);
+  void fail(QueueError error);
+  void dispatch_done(uint64_t index, uint64_t signal, uint64_t start, machine::Outcome&& outcome);
+  // Completes what has no waves.
+  Outcome complete(uint64_t index, uint64_t signal, uint64_t start);
+  bool signal_completion(uint64_t index, uint64_t signal, uint64_t start);
+  void retire(uint64_t index);
+  AqlPacket& slot(uint64_t index) const { return ring_[index & (size_ - 1)]; }
+
+  Services services_;
+  const uint32_t size_;
+  const bool cooperative_;
+  MappedPages pages_;  // amd_queue_t, its doorbell signal and doorbell, the ring
+  QueueMemory* memory_;
+  SignalMemory* doorbell_;
+  AqlPacket* ring_;
+  Dispatcher dispatcher_;
+  uint64_t inactive_signal_;
+  uint64_t next_ = 0;          // to be launched; the processor's thread alone
+  uint64_t active_since_ = 0;  // when the packet at next_ was first looked at; 0: not yet
+
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;
+  std::vector<bool> done_;  // by slot
+  std::atomic<uint64_t> in_flight_ = 0;
+  std::map<uint64_t, std::shared_ptr<machine::ActiveDispatch>> running_;
+  std::set<uint64_t> to_kill_;
+};
+
+}  // namespace lockstep::command

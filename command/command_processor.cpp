@@ -1,0 +1,47 @@
+#include "command/command_processor.h"
+
+#include <algorithm>
+
+namespace lockstep::command {
+
+namespace {
+
+machine::Device::Options with_notice(machine::Device::Options options, Waiters& waiters) {
+  options.memory_may_have_changed = [&waiters] { waiters.notify(); };
+  return options;
+}
+
+}  // namespace
+
+CommandProcessor::CommandProcessor(AddressSpace& memory, machine::Device::Options options)
+    : memory_(memory),
+      interrupts_(waiters_),
+      signals_(memory, waiters_, interrupts_),
+      device_(with_notice(std::move(options), waiters_)),
+      compute_(waiters_) {}
+
+CommandProcessor::~CommandProcessor() {
+  for (const auto& queue : std::vector<std::shared_ptr<Queue>>(queues_)) destroy(queue);
+}
+
+uint64_t CommandProcessor::next_id() {
+  std::lock_guard lock(mutex_);
+  return ++queues_made_;
+}
+
+std::shared_ptr<AqlQueue> CommandProcessor::create_aql_queue(AqlQueueOptions options) {
+  auto queue = std::make_shared<AqlQueue>(next_id(), std::move(options), services(compute_));
+  std::lock_guard lock(mutex_);
+  queues_.push_back(queue);
+  compute_.add(queue);
+  return queue;
+}
+
+void CommandProcessor::destroy(const std::shared_ptr<Queue>& queue) {
+  queue->inactivate();
+  compute_.remove(*queue);
+  std::lock_guard lock(mutex_);
+  std::erase(queues_, queue);
+}
+
+}  // namespace lockstep::command

@@ -1,0 +1,50 @@
+// The command processor of a device: its queues, signals, interrupts and compute units.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "command/aql_queue.h"
+#include "command/interrupts.h"
+#include "command/processor.h"
+#include "command/signals.h"
+#include "machine/device.h"
+
+namespace lockstep::command {
+
+class CommandProcessor {
+ public:
+  // `memory` must outlive this. `options.memory_may_have_changed` is taken.
+  CommandProcessor(AddressSpace& memory, machine::Device::Options options);
+  // Ends all queues.
+  ~CommandProcessor();
+
+  // Throw std::invalid_argument for options that no queue can have, std::bad_alloc.
+  std::shared_ptr<AqlQueue> create_aql_queue(AqlQueueOptions options);
+  // Ends what the queue runs and forgets it; the last pointer to it frees its memory. Not from a callback.
+  void destroy(const std::shared_ptr<Queue>& queue);
+
+  Signals& signals() { return signals_; }
+  Interrupts& interrupts() { return interrupts_; }
+  Waiters& waiters() { return waiters_; }
+  machine::Device& device() { return device_; }
+
+ private:
+  Services services(Processor& processor) {
+    return {memory_, waiters_, interrupts_, signals_, device_, processor};
+  }
+  uint64_t next_id();
+
+  AddressSpace& memory_;
+  Waiters waiters_;
+  Interrupts interrupts_;
+  Signals signals_;
+  machine::Device device_;
+  Processor compute_;
+  std::mutex mutex_;
+  uint64_t queues_made_ = 0;
+  std::vector<std::shared_ptr<Queue>> queues_;
+};
+
+}  // namespace lockstep::command

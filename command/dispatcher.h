@@ -1,0 +1,55 @@
+// From a kernel's descriptor in guest memory to a launch.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "command/hsa_layout.h"
+#include "loader/kernel_descriptor.h"
+#include "machine/launch.h"
+#include "memory/address_space.h"
+
+namespace lockstep::command {
+
+// What is wrong with a packet: a field, and text that ends with how to mend it.
+struct PacketFault {
+  std::string field, text;
+  bool memory = false;  // an address that is not mapped
+};
+
+class Dispatcher {
+ public:
+  explicit Dispatcher(const AddressSpace& memory) : memory_(memory) {}
+
+  // The launch that a kernel dispatch packet asks for. `packet_address` is where kernels find the packet.
+  std::variant<machine::Launch, PacketFault> launch(const KernelDispatchPacket& packet,
+                                                    uint64_t packet_address, uint64_t queue_address,
+                                                    uint64_t packet_index);
+  // Where waves may fetch instructions at the moment, the range that holds `entry` first; empty if none does.
+  const std::vector<CodeRange>& code(uint64_t entry);
+  const std::shared_ptr<const RangeSet>& ranges() const { return ranges_; }
+  // Looks at the mappings; the functions above use what was seen here.
+  void refresh();
+
+ private:
+  struct Kernel {
+    std::array<std::byte, loader::kKernelDescriptorBytes> bytes;
+    loader::KernelDescriptor descriptor;
+    uint64_t entry = 0;
+    std::vector<CodeRange> code;
+  };
+  static constexpr size_t kMaxKernels = 1024;
+
+  const AddressSpace& memory_;
+  std::shared_ptr<const RangeSet> ranges_;
+  std::vector<CodeRange> code_;
+  std::unordered_map<uint64_t, Kernel> kernels_;  // by kernel object; of the present mappings
+};
+
+}  // namespace lockstep::command

@@ -1,0 +1,48 @@
+#include "command/guest_memory.h"
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <new>
+
+namespace lockstep::command {
+
+MappedPages::MappedPages(AddressSpace& memory, size_t bytes, uint8_t access, std::string name)
+    : memory_(memory), bytes_((bytes + 4095) / 4096 * 4096) {
+  void* pages = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  data_ = static_cast<std::byte*>(pages);
+  if (!memory_.map(address(), bytes_, access, std::move(name))) {
+    munmap(data_, bytes_);
+    throw std::bad_alloc();
+  }
+}
+
+MappedPages::~MappedPages() {
+  memory_.unmap(address());
+  munmap(data_, bytes_);
+}
+
+std::byte* guest_bytes(const RangeSet& ranges, uint64_t address, uint64_t bytes, uint8_t access) {
+  return ranges.find(address, bytes, access) ? reinterpret_cast<std::byte*>(address) : nullptr;
+}
+
+std::string hex(uint64_t value) {
+  char text[19];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string describe_violation(const RangeSet& ranges, uint64_t address, uint64_t bytes, uint8_t access) {
+  std::string text = std::string(access & kWrite ? "write" : "read") + " of " + std::to_string(bytes) +
+                     " bytes at " + hex(address);
+  const Range* near = ranges.nearest(address);
+  if (!near) return text + ", where nothing is mapped";
+  const std::string range = near->name + " [" + hex(near->begin) + ", +" + hex(near->end - near->begin) + ")";
+  if (address >= near->end)
+    return text + ", " + hex(address - near->end) + " bytes behind the end of " + range;
+  if (near->end - address < bytes) return text + ", past the end of " + range;
+  return text + ", which " + range + " does not allow";
+}
+
+}  // namespace lockstep::command

@@ -1,0 +1,117 @@
+#include "command/processor.h"
+
+#include <algorithm>
+
+namespace lockstep::command {
+
+Processor::Processor(Waiters& waiters) : waiters_(waiters), thread_([this] { run(); }) {}
+
+Processor::~Processor() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake();
+  thread_.join();
+}
+
+void Processor::add(std::shared_ptr<Queue> queue) {
+  {
+    std::lock_guard lock(mutex_);
+    auto behind = std::find_if(queues_.begin(), queues_.end(),
+                               [&](const auto& other) { return other->priority() < queue->priority(); });
+    queues_.insert(behind, std::move(queue));
+  }
+  wake();
+}
+
+void Processor::remove(const Queue& queue) {
+  std::unique_lock lock(mutex_);
+  std::erase_if(queues_, [&](const auto& other) { return other.get() == &queue; });
+  changed_.wait(lock, [&] { return current_ != &queue; });
+}
+
+void Processor::wake() {
+  pending_.store(true, std::memory_order_seq_cst);
+  if (!asleep_.load(std::memory_order_seq_cst)) return;
+  std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+Queue::Advance Processor::round() {
+  Queue::Advance all;
+  std::vector<std::shared_ptr<Queue>> queues;
+  {
+    std::lock_guard lock(mutex_);
+    queues = queues_;
+  }
+  // Among equals another one is first each time.
+  if (!queues.empty()) {
+    const size_t turn = turn_++;
+    for (size_t begin = 0; begin < queues.size();) {
+      size_t end = begin;
+      while (end < queues.size() && queues[end]->priority() == queues[begin]->priority()) ++end;
+      std::rotate(queues.begin() + static_cast<std::ptrdiff_t>(begin),
+                  queues.begin() + static_cast<std::ptrdiff_t>(begin + turn % (end - begin)),
+                  queues.begin() + static_cast<std::ptrdiff_t>(end));
+      begin = end;
+    }
+  }
+  for (const auto& queue : queues) {
+    {
+      std::lock_guard lock(mutex_);
+      if (std::find(queues_.begin(), queues_.end(), queue) == queues_.end()) continue;
+      current_ = queue.get();
+    }
+    const Queue::Advance one = queue->advance();
+    {
+      std::lock_guard lock(mutex_);
+      current_ = nullptr;
+      changed_.notify_all();
+    }
+    all.waits_for_memory |= one.waits_for_memory;
+    if (one.look_again && (!all.look_again || *one.look_again < *all.look_again))
+      all.look_again = one.look_again;
+    // A queue of lower priority comes when those above it have nothing left.
+    if (one.progressed) {
+      all.progressed = true;
+      break;
+    }
+  }
+  return all;
+}
+
+void Processor::run() {
+  bool watching = false;
+  Waiters::WatcherId watcher;
+  for (;;) {
+    pending_.store(false, std::memory_order_seq_cst);
+    {
+      std::lock_guard lock(mutex_);
+      if (stop_) break;
+    }
+    const Queue::Advance left = round();
+    if (left.progressed) continue;
+    if (left.waits_for_memory != watching) {
+      watching = left.waits_for_memory;
+      if (!watching) {
+        waiters_.unwatch(watcher);
+      } else {
+        watcher = waiters_.watch([this] { wake(); });
+        continue;  // what was written before the watch is seen by another look
+      }
+    }
+    std::unique_lock lock(mutex_);
+    asleep_.store(true, std::memory_order_seq_cst);
+    const auto something = [&] { return pending_.load(std::memory_order_seq_cst); };
+    if (left.look_again) {
+      changed_.wait_until(lock, *left.look_again, something);
+    } else {
+      changed_.wait(lock, something);
+    }
+    asleep_.store(false, std::memory_order_seq_cst);
+  }
+  if (watching) waiters_.unwatch(watcher);
+}
+
+}  // namespace lockstep::command

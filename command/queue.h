@@ -1,0 +1,81 @@
+// What all queues have in common: identity, priority, state, errors.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "command/waiters.h"
+#include "machine/launch.h"
+
+namespace lockstep::command {
+
+// Why a queue became inactive.
+struct QueueError {
+  enum class Kind : uint8_t {
+    invalid_packet,    // a packet that no hardware would take
+    memory_violation,  // the command processor was sent to memory that is not mapped
+    kernel_fault,      // a wave faulted
+    not_resident,      // a cooperative grid that does not fit the device
+    unsupported,       // a packet that this machine does not execute
+  };
+  Kind kind = Kind::invalid_packet;
+  uint64_t queue = 0;     // id
+  uint64_t position = 0;  // AQL: packet index; PM4: dword index in the ring; SDMA: byte index
+  std::string field;      // of the packet; empty if it is about all of it
+  std::string message;    // queue, packet, what is wrong and how to mend it
+  std::optional<machine::WaveFault> fault;
+};
+
+enum class QueueState : uint8_t { active, inactive };
+
+class Queue {
+ public:
+  // Called once, from any thread, when the queue becomes inactive by an error. May not destroy the queue.
+  using ErrorCallback = std::function<void(const QueueError&)>;
+
+  Queue(uint64_t id, int priority, ErrorCallback on_error)
+      : id_(id), priority_(priority), on_error_(std::move(on_error)) {}
+  virtual ~Queue() = default;
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  uint64_t id() const { return id_; }
+  int priority() const { return priority_; }
+  QueueState state() const { return state_.load(std::memory_order_acquire); }
+
+  struct Advance {
+    bool progressed = false;        // processed something; call again
+    bool waits_for_memory = false;  // goes on when memory has changed
+    // Memory is looked at again at this time although nobody says that it has changed: what WAIT_REG_MEM and
+    // POLL_REGMEM do by definition.
+    std::optional<Waiters::Clock::time_point> look_again;
+  };
+  // Processes packets for a moment. Called by one thread, never waits.
+  virtual Advance advance() = 0;
+
+  // Ends what runs, and no packet is processed any more. Completion signals of what was ended stay as they
+  // are. Safe from any thread; what runs may end a little later.
+  virtual void inactivate() = 0;
+  // Whether a dispatch of this queue still runs.
+  virtual bool busy() const = 0;
+
+ protected:
+  // True for the first caller.
+  bool become_inactive() {
+    return state_.exchange(QueueState::inactive, std::memory_order_acq_rel) == QueueState::active;
+  }
+  void tell(const QueueError& error) {
+    if (on_error_) on_error_(error);
+  }
+
+ private:
+  const uint64_t id_;
+  const int priority_;
+  std::atomic<QueueState> state_ = QueueState::active;
+  const ErrorCallback on_error_;
+};
+
+}  // namespace lockstep::command

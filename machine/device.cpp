@@ -1,0 +1,183 @@
+#include "machine/device.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <thread>
+
+namespace lockstep::machine {
+
+namespace {
+
+// Groups and wave-instructions of a dispatch that the thread which starts it runs itself: handing such a
+// dispatch to another thread takes longer.
+constexpr uint64_t kSmallGroups = 4;
+constexpr int64_t kSmallInstructions = 50'000;
+// One turn in so many goes to the next dispatch whatever its priority, so that what spins on a dispatch of
+// lower priority comes to its end, as it would on the card, where both have their wave slots.
+constexpr uint64_t kFairTurns = 4;
+
+unsigned thread_count(unsigned asked) {
+  return asked != 0 ? asked : std::max(1u, std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+uint32_t resident_groups(const hardware::Description& device, const Launch& launch) {
+  hardware::WorkGroupNeeds needs;
+  needs.wave_size = launch.wave_size;
+  needs.vgprs = launch.vgpr_count;
+  needs.work_items = launch.group[0] * launch.group[1] * launch.group[2];
+  needs.lds_bytes = launch.lds_bytes;
+  return hardware::resident_work_groups(device, needs) * device.work_group_processors();
+}
+
+Device::Device(Options options)
+    : options_(std::move(options)),
+      threads_(thread_count(options_.threads)),
+      // The thread that asks for a dispatch is one more.
+      parallelism_(tbb::global_control::max_allowed_parallelism, threads_ + 1),
+      arena_(static_cast<int>(threads_), 0) {}
+
+Device::~Device() {
+  std::unique_lock lock(mutex_);
+  for (auto& dispatch : active_) dispatch->cancel_ = true;
+  while (!active_.empty() || workers_ > 0) {
+    if (workers_ == 0) {
+      lock.unlock();
+      add_workers(1);
+      lock.lock();
+    }
+    idle_.wait(lock, [&] { return workers_ == 0; });
+  }
+}
+
+std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, ActiveDispatch::Done done) {
+  check(launch);
+  std::shared_ptr<ActiveDispatch> dispatch(new ActiveDispatch);
+  dispatch->launch_ = std::move(launch);
+  RunOptions& options = dispatch->options_;
+  options.engine = options_.engine;
+  options.precise = options_.precise;
+  options.cancel = &dispatch->cancel_;
+  options.resident_groups = machine::resident_groups(options_.hardware, dispatch->launch_);
+  if (options.resident_groups == 0)
+    throw std::invalid_argument(
+        "a work-group of that size, with these VGPRs and LDS, does not fit a "
+        "work-group processor (make it smaller)");
+  dispatch->prepared_ = options.precise.needed()
+                            ? make_engine(dispatch->launch_, options, dispatch->findings_)
+                            : reuse_.engine(dispatch->launch_, options.engine);
+  dispatch->scheduler_.emplace(dispatch->launch_, options, *dispatch->prepared_.engine, reuse_);
+  dispatch->priority_ = priority;
+  dispatch->done_ = std::move(done);
+
+  const uint64_t groups = group_count(dispatch->launch_);
+  if (groups <= kSmallGroups) {
+    uint64_t executed = 0;
+    while (executed < kSmallInstructions) {
+      const auto left = kSmallInstructions - static_cast<int64_t>(executed);
+      const Scheduler::Step step = dispatch->scheduler_->step(left, executed);
+      ++executed;  // a group that cannot go on executes nothing
+      if (step == Scheduler::Step::worked) continue;
+      if (options_.memory_may_have_changed) options_.memory_may_have_changed();
+      finish(dispatch);
+      return nullptr;
+    }
+  }
+  {
+    std::lock_guard lock(mutex_);
+    auto behind = std::find_if(active_.begin(), active_.end(),
+                               [&](const auto& other) { return other->priority_ < priority; });
+    active_.insert(behind, dispatch);
+    ++changes_;
+  }
+  add_workers(groups);
+  return dispatch;
+}
+
+void Device::cancel(ActiveDispatch& dispatch) {
+  dispatch.cancel_ = true;
+  ++changes_;
+  add_workers(1);  // somebody has to notice
+}
+
+void Device::add_workers(uint64_t wanted) {
+  std::lock_guard lock(mutex_);
+  for (; wanted > 0 && workers_ < threads_; --wanted) {
+    ++workers_;
+    arena_.enqueue([this] { work(); });
+  }
+}
+
+std::vector<std::shared_ptr<ActiveDispatch>> Device::candidates() {
+  std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<ActiveDispatch>> order = active_;
+  if (order.size() < 2) return order;
+  const uint64_t turn = turn_++;
+  if (turn % kFairTurns == 0) {
+    std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(turn / kFairTurns % order.size()),
+                order.end());
+    return order;
+  }
+  auto equals_end = std::find_if(order.begin(), order.end(),
+                                 [&](const auto& other) { return other->priority_ != order[0]->priority_; });
+  const auto equals = static_cast<uint64_t>(equals_end - order.begin());
+  std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(turn % equals), equals_end);
+  return order;
+}
+
+bool Device::run_some(const std::shared_ptr<ActiveDispatch>& dispatch) {
+  const uint64_t changes = changes_.load(std::memory_order_relaxed);
+  uint64_t executed = 0;
+  bool found = false;
+  do {
+    switch (dispatch->scheduler_->step(Scheduler::kSlice, executed)) {
+      case Scheduler::Step::worked:
+        found = true;
+        break;
+      case Scheduler::Step::nothing:
+        return found;
+      case Scheduler::Step::finished:
+        finish(dispatch);
+        return true;
+    }
+  } while (executed < Scheduler::kSlice && changes == changes_.load(std::memory_order_relaxed));
+  return true;
+}
+
+void Device::work() {
+  for (;;) {
+    const uint64_t changes = changes_.load();
+    bool found = false;
+    for (const auto& dispatch : candidates())
+      if (run_some(dispatch)) {
+        found = true;
+        break;
+      }
+    if (found) {
+      if (options_.memory_may_have_changed) options_.memory_may_have_changed();
+      continue;
+    }
+    std::lock_guard lock(mutex_);
+    if (changes != changes_.load()) continue;
+    if (--workers_ == 0) idle_.notify_all();
+    return;
+  }
+}
+
+void Device::finish(const std::shared_ptr<ActiveDispatch>& dispatch) {
+  Outcome outcome;
+  outcome.note = std::move(dispatch->prepared_.note);
+  outcome.translation = dispatch->prepared_.translation;
+  dispatch->scheduler_->report(outcome);
+  outcome.findings = dispatch->findings_.all();
+  {
+    std::lock_guard lock(mutex_);
+    std::erase(active_, dispatch);
+  }
+  // What `done` keeps alive must not live as long as the dispatch's handle.
+  ActiveDispatch::Done done = std::move(dispatch->done_);
+  done(std::move(outcome));
+}
+
+}  // namespace lockstep::machine

@@ -1,0 +1,94 @@
+// The compute units of a device: run any number of dispatches at the same time.
+#pragma once
+
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "hardware/hardware.h"
+#include "machine/launch.h"
+#include "machine/reuse.h"
+#include "machine/scheduler.h"
+
+namespace lockstep::machine {
+
+// Work-groups of the launch that the whole device holds at once; 0 if it cannot hold even one.
+uint32_t resident_groups(const hardware::Description& device, const Launch& launch);
+
+// A dispatch that runs, or has run, on a Device.
+class ActiveDispatch {
+ public:
+  using Done = std::function<void(Outcome&&)>;
+
+ private:
+  friend class Device;
+  ActiveDispatch() = default;
+
+  Launch launch_;
+  RunOptions options_;
+  std::atomic<bool> cancel_ = false;
+  precise::Findings findings_;
+  PreparedEngine prepared_;
+  std::optional<Scheduler> scheduler_;
+  int priority_ = 0;
+  Done done_;
+};
+
+class Device {
+ public:
+  struct Options {
+    hardware::Description hardware;
+    EngineKind engine = EngineKind::interpreter;
+    unsigned threads = 0;  // 0: one for each processor
+    precise::Settings precise;
+    // Called now and then while waves run, from any thread: they may have written to memory that somebody
+    // outside waits for.
+    std::function<void()> memory_may_have_changed;
+  };
+  explicit Device(Options options);
+  // Cancels what runs and waits for its end.
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  // Starts a dispatch. `done` is called once, when it has ended, faulted or was cancelled, from any thread,
+  // the calling one included, without locks. A small dispatch is run by the calling thread for a moment; null
+  // if it ended there. Higher priorities get the host's threads first. Throws std::invalid_argument for what
+  // no hardware would take.
+  std::shared_ptr<ActiveDispatch> start(Launch launch, int priority, ActiveDispatch::Done done);
+  // Ends the dispatch soon; Outcome::cancelled tells.
+  void cancel(ActiveDispatch& dispatch);
+
+  const hardware::Description& hardware() const { return options_.hardware; }
+  // The bytes of code may have changed.
+  void forget_code() { reuse_.forget_code(); }
+
+ private:
+  void add_workers(uint64_t wanted);
+  void work();
+  // The dispatch that is next in turn, a different one on each call among equals; null if none has work.
+  std::vector<std::shared_ptr<ActiveDispatch>> candidates();
+  // Runs groups of it for about a slice; says whether it found any.
+  bool run_some(const std::shared_ptr<ActiveDispatch>& dispatch);
+  void finish(const std::shared_ptr<ActiveDispatch>& dispatch);
+
+  const Options options_;
+  const unsigned threads_;
+  Reuse reuse_;
+  tbb::global_control parallelism_;
+  tbb::task_arena arena_;
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  std::vector<std::shared_ptr<ActiveDispatch>> active_;  // by priority, highest first
+  std::atomic<uint64_t> changes_ = 0;                    // of what there is to do
+  unsigned workers_ = 0;
+  uint64_t turn_ = 0;
+};
+
+}  // namespace lockstep::machine

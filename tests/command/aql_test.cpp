@@ -1,0 +1,465 @@
+// AQL queues end to end: packets in memory, doorbells, signals, faults.
+#include <pthread.h>
+#include <time.h>
+
+#include <cstring>
+#include <thread>
+
+#include "tests/command/machine_under_test.h"
+
+namespace lockstep::command {
+namespace {
+
+// Kernel arguments: the address of a buffer.
+struct Arguments {
+  uint32_t* memory;
+  Arguments(MachineUnderTest& machine, uint32_t* buffer) : memory(machine.buffer(16)) {
+    const auto address = reinterpret_cast<uint64_t>(buffer);
+    std::memcpy(memory, &address, 8);
+  }
+};
+
+// Adds 1 to the first dword of the buffer, once a wave.
+const char* const kCount =
+    "s_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\ns_mov_b32 exec_lo, 1\nv_mov_b32 v1, 0\n"
+    "v_mov_b32 v2, 1\nglobal_atomic_add_u32 v1, v2, s[4:5]\ns_waitcnt_vscnt null, 0x0";
+// Spins until the first dword of the buffer is not 0.
+const char* const kSpin =
+    "s_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v1, 0\nagain:\n"
+    "global_load_b32 v2, v1, s[4:5] glc dlc\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 s6, v2\n"
+    "s_cmp_eq_u32 s6, 0\ns_cbranch_scc1 again";
+
+TEST(Aql, KernelDispatchToItsCompletionSignal) {
+  MachineUnderTest m;
+  const uint64_t kernel = m.load({"count", kCount});
+  uint32_t* counter = m.buffer(16);
+  const Arguments arguments(m, counter);
+  const auto queue = m.queue();
+  Signals& signals = m.processor->signals();
+  const uint64_t signal = signals.create(1);
+  submit(*queue, dispatch_packet(kernel, arguments.memory, 100, 64, signal));
+  EXPECT_EQ(signals.wait(signal, Condition::equal, 0, in_seconds(20)), 0);
+  EXPECT_EQ(*counter, 200u);
+  EXPECT_TRUE(m.processor->waiters().wait([&] { return queue->read_index() == 1; }, in_seconds(20)));
+  const auto* memory = reinterpret_cast<const SignalMemory*>(signal);
+  EXPECT_GT(memory->start_ts, 0u);
+  EXPECT_GE(memory->end_ts, memory->start_ts);
+  // The slot is the producer's again.
+  EXPECT_EQ(queue->ring()[0].header & 0xff, static_cast<int>(PacketType::invalid));
+}
+
+TEST(Aql, WrapAroundOfASmallQueue) {
+  MachineUnderTest m;
+  const uint64_t kernel = m.load({"count", kCount});
+  uint32_t* counter = m.buffer(16);
+  const Arguments arguments(m, counter);
+  const auto queue = m.queue(4);
+  const uint64_t signal = m.processor->signals().create(1000);
+  for (int i = 0; i < 1000; ++i) submit(*queue, dispatch_packet(kernel, arguments.memory, 1, 32, signal));
+  EXPECT_TRUE(m.processor->signals().wait(signal, Condition::equal, 0, in_seconds(20)));
+  EXPECT_EQ(*counter, 1000u);
+}
+
+TEST(Aql, ManyProducersFillAQueue) {
+  MachineUnderTest m;
+  const uint64_t kernel = m.load({"count", kCount});
+  uint32_t* counter = m.buffer(16);
+  const Arguments arguments(m, counter);
+  const auto queue = m.queue(8);
+  const uint64_t signal = m.processor->signals().create(4 * 500);
+  std::vector<std::thread> producers;
+  for (int t = 0; t < 4; ++t)
+    producers.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) submit(*queue, dispatch_packet(kernel, arguments.memory, 1, 32, signal));
+    });
+  for (std::thread& producer : producers) producer.join();
+  EXPECT_TRUE(m.processor->signals().wait(signal, Condition::equal, 0, in_seconds(20)));
+  EXPECT_EQ(*counter, 2000u);
+}
+
+TEST(Aql, AFullQueueTakesNoMoreUntilAPacketIsDone) {
+  MachineUnderTest m;
+  const uint64_t spin = m.load({"spin", kSpin});
+  uint32_t* flag = m.buffer(16);
+  const Arguments arguments(m, flag);
+  const auto queue = m.queue(4);
+  for (int i = 0; i < 4; ++i) submit(*queue, dispatch_packet(spin, arguments.memory));
+  const uint64_t fifth = queue->reserve();
+  EXPECT_EQ(fifth, 4u);
+  EXPECT_FALSE(queue->wait_for_slot(fifth, in_seconds(0.05)));
+  *flag = 1;
+  EXPECT_TRUE(queue->wait_for_slot(fifth, in_seconds(20)));
+}
+
+TEST(Aql, APacketIsTakenWhenItsHeaderIsPublishedNotWhenItsIndexIsReserved) {
+  MachineUnderTest m;
+  const uint64_t kernel = m.load({"count", kCount});
+  uint32_t* counter = m.buffer(16);
+  const Arguments arguments(m, counter);
+  const auto queue = m.queue();
+  const uint64_t signal = m.processor->signals().create(2);
+  const uint64_t first = queue->reserve(2);
+  // The second one is ready first: the queue waits for the first one.
+  queue->publish(first + 1, dispatch_packet(kernel, arguments.memory, 1, 32, signal));
+  queue->ring_doorbell(first + 1);
+  EXPECT_FALSE(m.processor->signals().wait(signal, Condition::less, 2, in_seconds(0.05)));
+  queue->publish(first, dispatch_packet(kernel, arguments.memory, 1, 32, signal));
+  queue->ring_doorbell(first);
+  EXPECT_TRUE(m.processor->signals().wait(signal, Condition::equal, 0, in_seconds(20)));
+}
+
+TEST(Aql, BarrierBitWaitsForAllPacketsBefore) {
+  MachineUnderTest m;
+  const uint64_t spin = m.load({"spin", kSpin});
+  const uint64_t count = m.load({"count", kCount});
+  uint32_t* flag = m.buffer(16);
+  uint32_t* counter = m.buffer(16);
+  const Arguments spin_arguments(m, flag), count_arguments(m, counter);
+  Signals& signals = m.processor->signals();
+  const auto queue = m.queue();
+  const uint64_t free_running = signals.create(1), behind = signals.create(1);
+  submit(*queue, dispatch_packet(spin, spin_arguments.memory));
+  submit(*queue, dispatch_packet(count, count_arguments.memory, 1, 32, free_running));
+  submit(*queue, dispatch_packet(count, count_arguments.memory, 1, 32, behind, true));
+  // Without the bit packets overlap.
+  EXPECT_TRUE(signals.wait(free_running, Condition::equal, 0, in_seconds(20)));
+  EXPECT_FALSE(signals.wait(behind, Condition::equal, 0, in_seconds(0.05)));
+  EXPECT_EQ(*counter, 1u);
+  store_shared<uint32_t>(flag, 1);
+  EXPECT_TRUE(signals.wait(behind, Condition::equal, 0, in_seconds(20)));
+}
+
+TEST(Aql, BarrierAndWaitsForAllSignalsBarrierOrForOne) {
+  MachineUnderTest m;
+  Signals& signals = m.processor->signals();
+  for (const bool all : {true, false}) {
+    const auto queue = m.queue();
+    const uint64_t a = signals.create(1), b = signals.create(2), done = signals.create(1);
+    submit(*queue, barrier_packet(all ? PacketType::barrier_and : PacketType::barrier_or, {a, 0, b}, done));
+    EXPECT_FALSE(signals.wait(done, Condition::equal, 0, in_seconds(0.02)));
+    signals.change(b, SignalOperation::subtract, 1);
+    EXPECT_FALSE(signals.wait(done, Condition::equal, 0, in_seconds(0.02)));
+    signals.change(b, SignalOperation::subtract, 1);
+    EXPECT_EQ(signals.wait(done, Condition::equal, 0, in_seconds(all ? 0.02 : 20)).has_value(), !all);
+    signals.change(a, SignalOperation::store, 0);
+    EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(20)));
+  }
+}
+
+TEST(Aql, BarrierWithoutSignalsCompletes) {
+  MachineUnderTest m;
+  Signals& signals = m.processor->signals();
+  const auto queue = m.queue();
+  const uint64_t done = signals.create(2);
+  submit(*queue, barrier_packet(PacketType::barrier_and, {}, done));
+  submit(*queue, barrier_packet(PacketType::barrier_or, {}, done));
+  EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(20)));
+}
+
+TEST(Aql, BarrierValueComparesUnderAMask) {
+  MachineUnderTest m;
+  Signals& signals = m.processor->signals();
+  const auto queue = m.queue();
+  const uint64_t watched = signals.create(0x100), done = signals.create(1);
+  AqlPacket packet{};
+  packet.barrier_value.header = header_of(PacketType::vendor_specific);
+  packet.barrier_value.format = static_cast<uint8_t>(VendorFormat::barrier_value);
+  packet.barrier_value.signal = watched;
+  packet.barrier_value.value = 7;
+  packet.barrier_value.mask = 0xff;
+  packet.barrier_value.condition = static_cast<uint32_t>(Condition::greater_or_equal);
+  packet.barrier_value.completion_signal = done;
+  submit(*queue, packet);
+  signals.change(watched, SignalOperation::store, 0x106);
+  EXPECT_FALSE(signals.wait(done, Condition::equal, 0, in_seconds(0.02)));
+  signals.change(watched, SignalOperation::store, 0x207);
+  EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(20)));
+}
+
+TEST(Aql, AKernelOpensABarrierOfAnotherQueue) {
+  MachineUnderTest m;
+  // The kernel stores 0 to the signal's value, as device code does, without a word to anybody.
+  const uint64_t kernel = m.load({"open",
+                                  "s_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v0, 0\n"
+                                  "v_mov_b32 v1, 0\nglobal_store_b64 v0, v[0:1], s[4:5] offset:8"});
+  Signals& signals = m.processor->signals();
+  const uint64_t gate = signals.create(1), done = signals.create(1);
+  const Arguments arguments(m, reinterpret_cast<uint32_t*>(gate));
+  const auto waiting = m.queue(), working = m.queue();
+  submit(*waiting, barrier_packet(PacketType::barrier_and, {gate}, done));
+  EXPECT_FALSE(signals.wait(done, Condition::equal, 0, in_seconds(0.02)));
+  submit(*working, dispatch_packet(kernel, arguments.memory));
+  EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(20)));
+}
+
+TEST(Aql, KernelsOfTwoQueuesThatWaitForEachOther) {
+  for (unsigned threads : {1u, 2u}) {
+    MachineUnderTest m(threads);
+    const uint64_t spin = m.load({"spin", kSpin});
+    const uint64_t count = m.load({"count", kCount});
+    uint32_t* flag = m.buffer(16);
+    const Arguments arguments(m, flag);
+    Signals& signals = m.processor->signals();
+    const uint64_t done = signals.create(2);
+    // The spinning one has the higher priority and more groups than there are threads.
+    const auto first = m.queue(64, 1), second = m.queue(64, 0);
+    submit(*first, dispatch_packet(spin, arguments.memory, 8, 32, done));
+    submit(*second, dispatch_packet(count, arguments.memory, 8, 32, done));
+    EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(20)));
+  }
+}
+
+TEST(Aql, HigherPriorityIsProcessedFirst) {
+  MachineUnderTest m(1);
+  // Takes a ticket from the first dword and stores it where the second argument points.
+  const uint64_t ticket =
+      m.load({"ticket",
+              "s_load_b128 s[4:7], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\ns_mov_b32 exec_lo, 1\nv_mov_b32 v1, 0\n"
+              "v_mov_b32 v2, 1\nglobal_atomic_add_u32 v3, v1, v2, s[4:5] glc\ns_waitcnt vmcnt(0)\n"
+              "global_store_b32 v1, v3, s[6:7]"});
+  Signals& signals = m.processor->signals();
+  uint32_t* counter = m.buffer(16);
+  uint32_t* out = m.buffer(16);
+  const uint64_t gate = signals.create(1), done = signals.create(20);
+  std::vector<std::shared_ptr<AqlQueue>> queues;
+  for (int priority : {0, 1}) {
+    const auto queue = m.queue(64, priority);
+    queues.push_back(queue);
+    uint32_t* arguments = m.buffer(16);
+    const uint64_t addresses[] = {reinterpret_cast<uint64_t>(counter),
+                                  reinterpret_cast<uint64_t>(out + priority)};
+    std::memcpy(arguments, addresses, sizeof addresses);
+    submit(*queue, barrier_packet(PacketType::barrier_and, {gate}));
+    for (int i = 0; i < 10; ++i) submit(*queue, dispatch_packet(ticket, arguments, 1, 32, done, true));
+  }
+  signals.change(gate, SignalOperation::store, 0);
+  ASSERT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(20)));
+  EXPECT_EQ(out[1], 9u);  // the last of the first ten
+  EXPECT_EQ(out[0], 19u);
+}
+
+TEST(Aql, KillEndsADispatchThatNeverEnds) {
+  MachineUnderTest m;
+  const uint64_t forever = m.load({"forever", "again:\ns_branch again"});
+  const uint64_t count = m.load({"count", kCount});
+  uint32_t* counter = m.buffer(16);
+  const Arguments arguments(m, counter);
+  Signals& signals = m.processor->signals();
+  const auto queue = m.queue();
+  const uint64_t never = signals.create(1), done = signals.create(1);
+  const uint64_t index = submit(*queue, dispatch_packet(forever, arguments.memory, 100, 64, never));
+  submit(*queue, dispatch_packet(count, arguments.memory, 1, 32, done, true));
+  EXPECT_FALSE(signals.wait(done, Condition::equal, 0, in_seconds(0.1)));
+  EXPECT_TRUE(queue->kill(index));
+  // The queue goes on behind it, and the device is as good as before.
+  EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(20)));
+  EXPECT_EQ(signals.load(never), 1);
+  EXPECT_FALSE(queue->kill(index));
+  EXPECT_EQ(queue->state(), QueueState::active);
+}
+
+TEST(Aql, DestroyingAQueueEndsWhatItRuns) {
+  MachineUnderTest m;
+  const uint64_t forever = m.load({"forever", "again:\ns_branch again"});
+  const uint64_t count = m.load({"count", kCount});
+  uint32_t* counter = m.buffer(16);
+  const Arguments arguments(m, counter);
+  for (int i = 0; i < 3; ++i) {
+    auto queue = m.queue();
+    submit(*queue, dispatch_packet(forever, arguments.memory, 10));
+    m.processor->destroy(queue);
+  }
+  const uint64_t done = m.processor->signals().create(1);
+  submit(*m.queue(), dispatch_packet(count, arguments.memory, 1, 32, done));
+  EXPECT_TRUE(m.processor->signals().wait(done, Condition::equal, 0, in_seconds(20)));
+}
+
+TEST(Aql, AFaultNamesPacketWaveAndInstructionAndEndsTheQueue) {
+  MachineUnderTest m;
+  const uint64_t bad = m.load({"bad", "v_mov_b32 v0, 0\nv_mov_b32 v1, 0\nglobal_load_b32 v2, v[0:1], off"});
+  Signals& signals = m.processor->signals();
+  const auto queue = m.queue();
+  const uint64_t done = signals.create(1);
+  submit(*queue, dispatch_packet(bad, nullptr, 1, 32, done));
+  const auto error = m.error(queue);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind, QueueError::Kind::kernel_fault);
+  EXPECT_EQ(error->position, 0u);
+  ASSERT_TRUE(error->fault);
+  EXPECT_EQ(error->fault->fault.kind, FaultKind::memory_violation);
+  EXPECT_NE(error->message.find("global_load_b32"), std::string::npos) << error->message;
+  EXPECT_EQ(signals.load(done), 1);
+  // Later packets are ignored.
+  submit(*queue, barrier_packet(PacketType::barrier_and, {}, done));
+  EXPECT_FALSE(signals.wait(done, Condition::equal, 0, in_seconds(0.02)));
+}
+
+TEST(Aql, MalformedPacketsAreRefusedByField) {
+  MachineUnderTest m;
+  const uint64_t kernel = m.load({"count", kCount,
+                                  ".amdhsa_group_segment_fixed_size 512\n"
+                                  ".amdhsa_private_segment_fixed_size 16"});
+  uint32_t* data = m.buffer(16);
+  auto good = [&] {
+    AqlPacket packet = dispatch_packet(kernel, data);
+    packet.dispatch.group_segment_size = 512;
+    packet.dispatch.private_segment_size = 16;
+    return packet;
+  };
+  struct Case {
+    const char* field;
+    std::function<void(AqlPacket&)> spoil;
+  };
+  const Case cases[] = {
+      {"header", [](AqlPacket& p) { p.header = 6; }},
+      {"header", [](AqlPacket& p) { p.header = 0xff; }},
+      {"header", [](AqlPacket& p) { p.header |= 1 << 13; }},
+      {"header", [](AqlPacket& p) { p.header |= 3 << kHeaderAcquireShift; }},
+      {"header", [](AqlPacket& p) { p.header = header_of(PacketType::agent_dispatch); }},
+      {"setup", [](AqlPacket& p) { p.dispatch.setup = 0; }},
+      {"setup", [](AqlPacket& p) { p.dispatch.setup = 5; }},
+      {"reserved0", [](AqlPacket& p) { p.dispatch.reserved0 = 1; }},
+      {"workgroup_size_x", [](AqlPacket& p) { p.dispatch.workgroup_size[0] = 0; }},
+      {"workgroup_size_x", [](AqlPacket& p) { p.dispatch.workgroup_size[0] = 1025; }},
+      {"workgroup_size_y", [](AqlPacket& p) { p.dispatch.workgroup_size[1] = 2; }},
+      {"grid_size_x", [](AqlPacket& p) { p.dispatch.grid_size[0] = 0; }},
+      {"grid_size_z", [](AqlPacket& p) { p.dispatch.grid_size[2] = 3; }},
+      {"kernel_object", [](AqlPacket& p) { p.dispatch.kernel_object = 0; }},
+      {"kernel_object", [](AqlPacket& p) { p.dispatch.kernel_object += 4; }},
+      {"kernel_object", [&](AqlPacket& p) { p.dispatch.kernel_object = reinterpret_cast<uint64_t>(data); }},
+      {"group_segment_size", [](AqlPacket& p) { p.dispatch.group_segment_size = 511; }},
+      {"group_segment_size", [](AqlPacket& p) { p.dispatch.group_segment_size = 65537; }},
+      {"private_segment_size", [](AqlPacket& p) { p.dispatch.private_segment_size = 12; }},
+      {"private_segment_size", [](AqlPacket& p) { p.dispatch.private_segment_size = 1u << 31; }},
+      {"completion_signal", [](AqlPacket& p) { p.dispatch.completion_signal = 64; }},
+      {"format",
+       [](AqlPacket& p) {
+         p.header = header_of(PacketType::vendor_specific);
+         p.barrier_value.format = 9;
+       }},
+      {"dep_signal[1]", [](AqlPacket& p) { p = barrier_packet(PacketType::barrier_and, {0, 8}); }},
+  };
+  for (const Case& test : cases) {
+    SCOPED_TRACE(test.field);
+    const auto queue = m.queue();
+    AqlPacket packet = good();
+    test.spoil(packet);
+    submit(*queue, barrier_packet(PacketType::barrier_and, {}));
+    submit(*queue, packet);
+    const auto error = m.error(queue);
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->field, test.field) << error->message;
+    EXPECT_EQ(error->queue, queue->id());
+    EXPECT_EQ(error->position, 1u);
+    EXPECT_NE(error->message.find("queue " + std::to_string(queue->id()) + ", packet 1: "),
+              std::string::npos);
+    EXPECT_NE(error->message.find('('), std::string::npos) << "no advice: " << error->message;
+    m.processor->destroy(queue);
+  }
+  // And the one that was spoiled is fine by itself.
+  const auto queue = m.queue();
+  const uint64_t done = m.processor->signals().create(1);
+  AqlPacket packet = good();
+  const Arguments arguments(m, data);
+  packet.dispatch.kernarg_address = reinterpret_cast<uint64_t>(arguments.memory);
+  packet.dispatch.completion_signal = done;
+  submit(*queue, packet);
+  EXPECT_TRUE(m.processor->signals().wait(done, Condition::equal, 0, in_seconds(20)));
+}
+
+TEST(Aql, CooperativeGridsMustFit) {
+  MachineUnderTest m;
+  const uint64_t kernel = m.load({"count", kCount});
+  uint32_t* counter = m.buffer(16);
+  const Arguments arguments(m, counter);
+  // Navi 31: 48 work-group processors of 4 SIMDs with 16 waves each.
+  const auto fits = m.queue(64, 0, kQueueTypeCooperative);
+  const uint64_t done = m.processor->signals().create(1);
+  submit(*fits, dispatch_packet(kernel, arguments.memory, 48 * 64 / 32, 1024, done));
+  EXPECT_TRUE(m.processor->signals().wait(done, Condition::equal, 0, in_seconds(20)));
+  submit(*fits, dispatch_packet(kernel, arguments.memory, 48 * 64 / 32 + 1, 1024));
+  const auto error = m.error(fits);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind, QueueError::Kind::not_resident);
+  EXPECT_NE(error->message.find("97 work-groups"), std::string::npos) << error->message;
+}
+
+TEST(Aql, AMessageOfAWaveReachesTheHost) {
+  MachineUnderTest m;
+  // Guide 5.4, message 1: interrupt, with its payload in M0.
+  const uint64_t kernel = m.load({"interrupt", "s_mov_b32 m0, 0x123\ns_sendmsg sendmsg(MSG_INTERRUPT)"});
+  std::atomic<uint32_t> called = 0;
+  m.processor->interrupts().set_callback([&](const Interrupt& interrupt) { called = interrupt.data; });
+  const auto queue = m.queue();
+  submit(*queue, dispatch_packet(kernel, nullptr));
+  const auto interrupt = m.processor->interrupts().wait(in_seconds(20));
+  ASSERT_TRUE(interrupt);
+  EXPECT_EQ(interrupt->source, Interrupt::Source::wave);
+  EXPECT_EQ(interrupt->data, 0x123u);
+  EXPECT_EQ(interrupt->queue, queue->id());
+  EXPECT_EQ(called, 0x123u);
+}
+
+TEST(Aql, ASignalWithAnEventRaisesAnInterruptAtTheEndOfThePipe) {
+  MachineUnderTest m;
+  const auto queue = m.queue();
+  const uint64_t signal = m.processor->signals().create(1, 77);
+  submit(*queue, barrier_packet(PacketType::barrier_and, {}, signal));
+  const auto interrupt = m.processor->interrupts().wait(in_seconds(20));
+  ASSERT_TRUE(interrupt);
+  EXPECT_EQ(interrupt->source, Interrupt::Source::end_of_pipe);
+  EXPECT_EQ(interrupt->data, 77u);
+  const auto* memory = reinterpret_cast<const SignalMemory*>(signal);
+  EXPECT_EQ(*reinterpret_cast<const uint64_t*>(memory->event_mailbox_ptr), 77u);
+}
+
+uint64_t cpu_nanoseconds(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+TEST(Aql, WhoWaitsUsesNoProcessorTime) {
+  MachineUnderTest m;
+  Signals& signals = m.processor->signals();
+  const auto queue = m.queue();
+  const uint64_t gate = signals.create(1), done = signals.create(1);
+  submit(*queue, barrier_packet(PacketType::barrier_and, {gate}, done));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  // Nobody in the process has anything to do: neither the host's thread that waits nor the command
+  // processor with its blocked barrier.
+  const uint64_t before = cpu_nanoseconds(CLOCK_PROCESS_CPUTIME_ID);
+  EXPECT_FALSE(signals.wait(done, Condition::equal, 0, in_seconds(0.5)));
+  EXPECT_LT(cpu_nanoseconds(CLOCK_PROCESS_CPUTIME_ID) - before, 50'000'000u);
+  std::thread opener([&] { signals.change(gate, SignalOperation::store, 0); });
+  EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(20)));
+  opener.join();
+}
+
+TEST(Aql, AMillionEmptyDispatchesLeaveNothingBehind) {
+  MachineUnderTest m;
+  const uint64_t kernel = m.load({"empty", ""});
+  const auto queue = m.queue(1024);
+  Signals& signals = m.processor->signals();
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  constexpr int kRounds = 20;
+#else
+  constexpr int kRounds = 1000;
+#endif
+#else
+  constexpr int kRounds = 1000;
+#endif
+  const uint64_t done = signals.create(kRounds * 1000);
+  const AqlPacket packet = dispatch_packet(kernel, nullptr, 1, 32, done);
+  for (int i = 0; i < kRounds; ++i) {
+    const uint64_t first = queue->reserve(1000);
+    ASSERT_TRUE(queue->wait_for_slot(first + 999, in_seconds(60)));
+    for (uint64_t k = 0; k < 1000; ++k) queue->publish(first + k, packet);
+    queue->ring_doorbell(first + 999);
+  }
+  EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(60)));
+}
+
+}  // namespace
+}  // namespace lockstep::command
