@@ -56,6 +56,7 @@ void reset_wave(Wave& wave, unsigned vgpr_count) {
   wave.budget = wave.turn_budget = wave.executed_before_turn = 0;
   wave.state = WaveState::ready;
   wave.fault = {};
+  wave.memory_view = nullptr;
 }
 
 }  // namespace lockstep

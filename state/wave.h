@@ -9,6 +9,7 @@
 namespace lockstep {
 
 struct WorkGroup;
+class MemoryView;
 
 enum class WaveState : uint8_t { ready, at_barrier, sleeping, ended, faulted };
 
@@ -81,10 +82,11 @@ struct alignas(64) Wave {
 
   uint32_t index_in_group = 0;
   WorkGroup* group = nullptr;
-  const void* program = nullptr;   // the engine's decoded code for the current float-mode class
-  const void* dispatch = nullptr;  // engine's per-dispatch context
-  void* attachment = nullptr;      // what the precise engine keeps for this wave
-  uint64_t dpp_write_mask = 0;     // lanes that the DPP instruction in flight may write
+  const void* program = nullptr;      // the engine's decoded code for the current float-mode class
+  const void* dispatch = nullptr;     // engine's per-dispatch context
+  void* attachment = nullptr;         // what the precise engine keeps for this wave
+  MemoryView* memory_view = nullptr;  // null: guest memory is the host's at the same address
+  uint64_t dpp_write_mask = 0;        // lanes that the DPP instruction in flight may write
   Fault fault;
 
   uint64_t exec() const { return (scalar[126] | uint64_t{scalar[127]} << 32) & lane_mask; }

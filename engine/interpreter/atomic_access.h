@@ -23,7 +23,7 @@ static void set_register(Wave* wave, uint32_t offset, unsigned lane, T value) {
 
 // Atomic for the whole device: other host threads run other work-groups. Returns the old value.
 template <class T>
-static T exchange_in_memory(semantics::AtomicOperation operation, uint64_t address, T data, T second,
+static T exchange_in_memory(semantics::AtomicOperation operation, std::byte* address, T data, T second,
                             semantics::AtomicFlush flush) {
   T* memory = reinterpret_cast<T*>(address);
   T old = __atomic_load_n(memory, __ATOMIC_RELAXED);

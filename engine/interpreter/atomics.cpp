@@ -71,10 +71,11 @@ void memory_atomic(const Operation* op, Wave* wave, int64_t budget) {
       old = exchange_in_lds<operation, T>(wave, static_cast<uint32_t>(at), data, second,
                                           flush_of<operation, T>(wave, false));
     } else {
-      if ((space == Space::flat && in_private_aperture(at)) || !allowed(op, wave, at, sizeof(T), kRead) ||
-          !allowed(op, wave, at, sizeof(T), kWrite))
+      const bool elsewhere = space == Space::flat && in_private_aperture(at);
+      std::byte* memory = elsewhere ? nullptr : modifiable(op, wave, at, sizeof(T));
+      if (!memory)
         return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, sizeof(T), kWrite);
-      old = exchange_in_memory<T>(operation, at, data, second, flush_of<operation, T>(wave, false));
+      old = exchange_in_memory<T>(operation, memory, data, second, flush_of<operation, T>(wave, false));
     }
     if (returns) set_register<T>(wave, op->dst, lane, old);
   }

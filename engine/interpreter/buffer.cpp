@@ -49,20 +49,22 @@ struct Refusal {
 
 bool read_memory(const Operation* op, Wave* wave, uint64_t address, uint32_t bytes, void* to,
                  Refusal* refusal) {
-  if (!allowed(op, wave, address, bytes, kRead)) {
+  const std::byte* from = readable(op, wave, address, bytes);
+  if (!from) {
     *refusal = {address, bytes};
     return false;
   }
-  __builtin_memcpy(to, reinterpret_cast<const void*>(address), bytes);
+  __builtin_memcpy(to, from, bytes);
   return true;
 }
 bool write_memory(const Operation* op, Wave* wave, uint64_t address, uint32_t bytes, const void* from,
                   Refusal* refusal) {
-  if (!allowed(op, wave, address, bytes, kWrite)) {
+  std::byte* to = writable(op, wave, address, bytes);
+  if (!to) {
     *refusal = {address, bytes};
     return false;
   }
-  __builtin_memcpy(reinterpret_cast<void*>(address), from, bytes);
+  __builtin_memcpy(to, from, bytes);
   return true;
 }
 
@@ -228,11 +230,12 @@ void buffer_atomic(const Operation* op, Wave* wave, int64_t budget) {
       const uint64_t at = memory::buffer_address(resource, access, sgpr_offset);
       if (at % sizeof(T) != 0)
         return raise_misaligned(op, wave, budget, static_cast<int>(lane), at, sizeof(T));
-      if (!allowed(op, wave, at, sizeof(T), kRead) || !allowed(op, wave, at, sizeof(T), kWrite))
+      std::byte* memory = modifiable(op, wave, at, sizeof(T));
+      if (!memory)
         return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, sizeof(T), kWrite);
       const T data = register_value<T>(wave, op->source[1], lane);
       const T second = register_value<T>(wave, op->source[1] + sizeof(T) / 4 * wave->register_bytes, lane);
-      old = exchange_in_memory<T>(shape.operation, at, data, second, flush);
+      old = exchange_in_memory<T>(shape.operation, memory, data, second, flush);
     }
     if (returns) set_register<T>(wave, op->source[1], lane, old);
   }

@@ -13,6 +13,14 @@ using isa::Opcode;
 // ---- GLOBAL and FLAT
 // ---------------------------------------------------------------------------------------------
 
+template <bool is_load>
+LOCKSTEP_INLINE auto* memory_for(const Operation* op, Wave* wave, uint64_t address, uint64_t bytes) {
+  if constexpr (is_load)
+    return readable(op, wave, address, bytes);
+  else
+    return writable(op, wave, address, bytes);
+}
+
 template <Space space, class Element, bool is_load>
 void access_memory(const Operation* op, Wave* wave, int64_t budget) {
   constexpr Access access = is_load ? kRead : kWrite;
@@ -24,13 +32,14 @@ void access_memory(const Operation* op, Wave* wave, int64_t budget) {
     if constexpr (Element::dwords != 0) {
       uint64_t first;
       if (lanes == 0xffff && address.consecutive(wave, chunk, Element::bytes, &first) &&
-          (space == Space::global || !in_aperture(first)) &&
-          allowed(op, wave, first, 16 * Element::bytes, access)) {
-        if constexpr (is_load)
-          load_consecutive<Element::dwords>(wave, op->dst, chunk, reinterpret_cast<const std::byte*>(first));
-        else
-          store_consecutive<Element::dwords>(wave, op->source[1], chunk, reinterpret_cast<std::byte*>(first));
-        continue;
+          (space == Space::global || !in_aperture(first))) {
+        if (auto* memory = memory_for<is_load>(op, wave, first, 16 * Element::bytes)) {
+          if constexpr (is_load)
+            load_consecutive<Element::dwords>(wave, op->dst, chunk, memory);
+          else
+            store_consecutive<Element::dwords>(wave, op->source[1], chunk, memory);
+          continue;
+        }
       }
     }
     for (; lanes != 0; lanes &= lanes - 1) {
@@ -41,12 +50,13 @@ void access_memory(const Operation* op, Wave* wave, int64_t budget) {
           return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, Element::bytes, access);
         continue;
       }
-      if (!allowed(op, wave, at, Element::bytes, access))
+      auto* memory = memory_for<is_load>(op, wave, at, Element::bytes);
+      if (!memory)
         return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, Element::bytes, access);
       if constexpr (is_load)
-        load_lane<Element>(wave, op->dst, lane, reinterpret_cast<const void*>(at));
+        load_lane<Element>(wave, op->dst, lane, memory);
       else
-        store_lane<Element>(wave, op->source[1], lane, reinterpret_cast<void*>(at));
+        store_lane<Element>(wave, op->source[1], lane, memory);
     }
   }
   LOCKSTEP_NEXT();
@@ -146,18 +156,20 @@ void access_addtid(const Operation* op, Wave* wave, int64_t budget) {
   for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
     const uint64_t at = base + 4 * lane;
-    if (!allowed(op, wave, at, 4, is_load ? kRead : kWrite))
+    auto* memory = memory_for<is_load>(op, wave, at, 4);
+    if (!memory)
       return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, 4,
                                     is_load ? kRead : kWrite);
     if constexpr (is_load)
-      load_lane<Dwords<1>>(wave, op->dst, lane, reinterpret_cast<const void*>(at));
+      load_lane<Dwords<1>>(wave, op->dst, lane, memory);
     else
-      store_lane<Dwords<1>>(wave, op->source[1], lane, reinterpret_cast<void*>(at));
+      store_lane<Dwords<1>>(wave, op->source[1], lane, memory);
   }
   LOCKSTEP_NEXT();
 }
 
-// Caches are coherent by default, so there is nothing to invalidate.
+// What the interpreter knows is coherent; a wave with caches of its own has a unit that empties them
+// (engine/precise/caches.h).
 void already_coherent(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }

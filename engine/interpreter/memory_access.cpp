@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "engine/interpreter/flat_address.h"
+#include "engine/interpreter/memory_view.h"
 
 namespace lockstep::interpreter {
 
@@ -35,16 +36,23 @@ std::string surroundings(const Wave* wave, uint64_t address, Access access) {
 
 }  // namespace
 
-bool lookup_range(Wave* wave, uint64_t address, uint64_t bytes, Access access, CachedRange& cached) {
-  const RangeSet* memory = context_of(wave)->memory;
-  if (!memory) {
-    cached = {kLowestAddress, kHighestAddress};
-    return address >= kLowestAddress && address < kHighestAddress && kHighestAddress - address >= bytes;
+std::byte* find_memory(const Operation* op, Wave* wave, uint64_t address, uint64_t bytes, Access access) {
+  CachedRange found{kLowestAddress, kHighestAddress};
+  if (const RangeSet* memory = context_of(wave)->memory) {
+    const Range* range = memory->find(address, bytes, access);
+    if (!range) return nullptr;
+    found = {range->begin, range->end};
+  } else if (!holds(found, address, bytes)) {
+    return nullptr;
   }
-  const Range* range = memory->find(address, bytes, access);
-  if (!range) return false;
-  cached = {range->begin, range->end};
-  return true;
+  if (MemoryView* view = wave->memory_view) {
+    if (access == kReadWrite) return view->modify(*op->instruction, address, bytes);
+    if (access == kWrite) return view->write(*op->instruction, address, bytes);
+    return const_cast<std::byte*>(view->read(*op->instruction, address, bytes, found));
+  }
+  if (access & kRead) wave->read_ranges[range_slot(op)] = found;
+  if (access & kWrite) wave->write_ranges[range_slot(op)] = found;
+  return reinterpret_cast<std::byte*>(address);
 }
 
 void raise_memory_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address,

@@ -10,14 +10,34 @@
 
 namespace lockstep::interpreter {
 
-// Looks the range up and remembers it in `cached`; false if the access is not allowed.
-bool lookup_range(Wave* wave, uint64_t address, uint64_t bytes, Access access, CachedRange& cached);
-
 // An instruction tends to touch one buffer, so each has its own place in the wave's cache of ranges.
-inline bool allowed(const Operation* op, Wave* wave, uint64_t address, uint64_t bytes, Access access) {
-  CachedRange& range = (access == kRead ? wave->read_ranges : wave->write_ranges)[op->pc / 8 % kCachedRanges];
-  if (address >= range.begin && address < range.end && range.end - address >= bytes) return true;
-  return lookup_range(wave, address, bytes, access, range);
+inline unsigned range_slot(const Operation* op) {
+  return op->pc / 8 % kCachedRanges;
+}
+inline bool holds(const CachedRange& range, uint64_t address, uint64_t bytes) {
+  return address >= range.begin && address < range.end && range.end - address >= bytes;
+}
+
+// The way past the cached ranges: looks the range up and remembers it, or asks the wave's view of memory.
+// Null if the access is not allowed.
+std::byte* find_memory(const Operation* op, Wave* wave, uint64_t address, uint64_t bytes, Access access);
+
+// Where the bytes of a guest address are to be read, written, or changed by an atomic; null if the guest may
+// not. A wave with a view of memory never has cached ranges, so only the slow way must know of it.
+inline const std::byte* readable(const Operation* op, Wave* wave, uint64_t address, uint64_t bytes) {
+  if (holds(wave->read_ranges[range_slot(op)], address, bytes))
+    return reinterpret_cast<const std::byte*>(address);
+  return find_memory(op, wave, address, bytes, kRead);
+}
+inline std::byte* writable(const Operation* op, Wave* wave, uint64_t address, uint64_t bytes) {
+  if (holds(wave->write_ranges[range_slot(op)], address, bytes)) return reinterpret_cast<std::byte*>(address);
+  return find_memory(op, wave, address, bytes, kWrite);
+}
+inline std::byte* modifiable(const Operation* op, Wave* wave, uint64_t address, uint64_t bytes) {
+  const unsigned slot = range_slot(op);
+  if (holds(wave->read_ranges[slot], address, bytes) && holds(wave->write_ranges[slot], address, bytes))
+    return reinterpret_cast<std::byte*>(address);
+  return find_memory(op, wave, address, bytes, kReadWrite);
 }
 
 // Ends the wave with a memory violation that says which lane touched what.

@@ -17,10 +17,10 @@ void s_load(const Operation* op, Wave* wave, int64_t budget) {
   // The two low bits of every component count as zero (guide 8.1.1).
   const uint64_t offset = static_cast<uint64_t>(op->offset) + scalar_at(wave, op->dst2);
   const uint64_t address = (pair_at(wave, op->source[2]) & ~uint64_t{3}) + (offset & ~uint64_t{3});
-  if (!allowed(op, wave, address, 4 * dwords, kRead))
-    return raise_memory_violation(op, wave, budget, -1, address, 4 * dwords, kRead);
+  const std::byte* memory = readable(op, wave, address, 4 * dwords);
+  if (!memory) return raise_memory_violation(op, wave, budget, -1, address, 4 * dwords, kRead);
   uint32_t words[dwords];
-  __builtin_memcpy(words, reinterpret_cast<const void*>(address), sizeof words);
+  __builtin_memcpy(words, memory, sizeof words);
   __builtin_memcpy(&scalar_at(wave, op->dst), words, sizeof words);
   LOCKSTEP_NEXT();
 }
@@ -37,9 +37,9 @@ void s_buffer_load(const Operation* op, Wave* wave, int64_t budget) {
     // Each dword outside the buffer reads as zero (guide 8.4.1).
     if (offset + 4 * i >= size) continue;
     const uint64_t address = base + offset + 4 * i;
-    if (!allowed(op, wave, address, 4, kRead))
-      return raise_memory_violation(op, wave, budget, -1, address, 4, kRead);
-    __builtin_memcpy(&words[i], reinterpret_cast<const void*>(address), 4);
+    const std::byte* memory = readable(op, wave, address, 4);
+    if (!memory) return raise_memory_violation(op, wave, budget, -1, address, 4, kRead);
+    __builtin_memcpy(&words[i], memory, 4);
   }
   __builtin_memcpy(&scalar_at(wave, op->dst), words, sizeof words);
   LOCKSTEP_NEXT();
