@@ -44,11 +44,9 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
                                   options.precise.names());
     if (options.engine != EngineKind::interpreter)
       prepared.note = "the interpreter ran this kernel, because of " + options.precise.names();
-    prepared.engine = std::make_shared<precise::PreciseEngine>(
-        launch.code, launch.wave_size, launch.memory, registers_of(launch),
-        [settings = options.precise, &findings](Wave& wave, precise::Executor& executor) {
-          return precise::make_units(settings, findings, wave, executor);
-        });
+    prepared.engine = std::make_shared<precise::PreciseEngine>(launch.code, launch.wave_size, launch.memory,
+                                                               registers_of(launch),
+                                                               precise::units_for(options.precise, findings));
     return prepared;
   }
   if (options.engine == EngineKind::translator && !options.observer) return make_translator(launch);

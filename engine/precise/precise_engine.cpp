@@ -1,6 +1,7 @@
 #include "engine/precise/precise_engine.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace lockstep::precise {
 
@@ -9,6 +10,7 @@ struct PreciseEngine::Attachment {
   Units units;
   unsigned permits = 0;                    // instructions that may pass the gate
   const isa::Instruction* next = nullptr;  // the one at wave.pc, if the gate has seen it
+  size_t stalled_at = 0;                   // the unit that stalled it: those before have been asked
 };
 
 PreciseEngine::PreciseEngine(std::vector<CodeRange> code, unsigned wave_size,
@@ -84,9 +86,13 @@ int64_t PreciseEngine::run(Wave& wave, int64_t budget) {
     }
     const Step step{wave, *attachment.next, wave.pc};
     Verdict verdict = Verdict::execute;
-    for (size_t i = 0; i < attachment.units.size() && verdict == Verdict::execute; ++i)
-      verdict = attachment.units[i]->before(step);
-    if (verdict == Verdict::stall) break;
+    size_t asked = std::exchange(attachment.stalled_at, 0);
+    for (; asked < attachment.units.size() && verdict == Verdict::execute; ++asked)
+      verdict = attachment.units[asked]->before(step);
+    if (verdict == Verdict::stall) {
+      attachment.stalled_at = asked - 1;
+      break;
+    }
     if (verdict != Verdict::execute) attachment.next = nullptr;
     ++executed;
     if (verdict == Verdict::redirected || verdict == Verdict::stopped) continue;

@@ -10,11 +10,17 @@ namespace lockstep::precise {
 // What happens when a program breaks a rule that cannot change a result here, but may on a card.
 enum class Rules : uint8_t { ignore, warn, fault };
 
+// When the result of a memory instruction lands: registers and memory change at once, as late as the
+// dependency counters allow, or at some time in between.
+enum class Results : uint8_t { now, late, random };
+
 struct Settings {
   Rules rules = Rules::ignore;
+  Results results = Results::now;
+  uint64_t seed = 0;  // of Results::random: the same one gives the same run on one thread
 
   // Whether the precise engine must run the dispatch.
-  bool needed() const { return rules != Rules::ignore; }
+  bool needed() const { return rules != Rules::ignore || results != Results::now; }
   // Those settings that need it, for messages: "--rules warn, ...".
   std::string names() const;
 };

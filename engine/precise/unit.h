@@ -14,7 +14,7 @@ enum class Verdict : uint8_t {
   execute,     // nothing against it
   handled,     // the unit has done it, or will do it later: the PC stands behind it already
   redirected,  // the PC is another one now: look at the instruction there
-  stall,       // not now: the wave's turn ends, and the instruction is looked at again in the next one
+  stall,       // not now: the wave's turn ends; in the next one this unit is asked again, and those behind it
   stopped,     // the unit changed wave.state: the wave faulted, ended, or waits
 };
 

@@ -7,7 +7,7 @@
 
 namespace lockstep::precise {
 
-// `findings` must outlive the units.
-Units make_units(const Settings& settings, Findings& findings, Wave& wave, Executor& executor);
+// For the waves of one dispatch, with what they share. `findings` must outlive the units.
+MakeUnits units_for(const Settings& settings, Findings& findings);
 
 }  // namespace lockstep::precise

@@ -1,0 +1,212 @@
+#include "engine/precise/deferred.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "semantics/memory_shape.h"
+
+namespace lockstep::precise {
+
+void RegisterValues::take(const Wave& wave, const std::vector<RegisterRange>& vgprs) {
+  std::copy_n(wave.scalar, kScalars, scalars_.begin());
+  scc_ = wave.scalar[isa::code::kScc];
+  mode_ = wave.mode;
+  program_ = wave.program;
+  ranges_ = vgprs;
+  vgprs_.clear();
+  for (const RegisterRange& range : ranges_) {
+    const auto* values = const_cast<Wave&>(wave).vgpr(range.first - isa::code::kVgpr0);
+    vgprs_.insert(vgprs_.end(), values, values + range.count * wave.wave_size);
+  }
+}
+
+void RegisterValues::put(Wave& wave) const {
+  std::copy_n(scalars_.begin(), kScalars, wave.scalar);
+  wave.scc() = scc_;
+  wave.mode = mode_;
+  wave.program = program_;
+  const uint32_t* from = vgprs_.data();
+  for (const RegisterRange& range : ranges_) {
+    const unsigned words = range.count * wave.wave_size;
+    std::copy_n(from, words, wave.vgpr(range.first - isa::code::kVgpr0));
+    from += words;
+  }
+}
+
+FlatLanes flat_lanes(const isa::Instruction& instruction, Wave& wave) {
+  FlatLanes result;
+  const isa::Operand* address = instruction.find(isa::Role::addr);
+  if (instruction.row->encoding != isa::Encoding::flat || !address) return result;
+  const unsigned number = address->vgpr();
+  for (uint64_t lanes = wave.exec(); lanes != 0; lanes &= lanes - 1) {
+    const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
+    const uint64_t low = wave.vgpr(number)[lane], high = wave.vgpr(number + 1)[lane];
+    const uint64_t at = (low | high << 32) + static_cast<uint64_t>(int64_t{instruction.offset});
+    if (at >> 32 == kSharedApertureBase >> 32) result.lds |= lanes & -lanes;
+    if (at >> 32 == kPrivateApertureBase >> 32) result.scratch |= lanes & -lanes;
+  }
+  return result;
+}
+
+namespace {
+
+// LDSDIR works by quads (guide 12.2.1, 12.4); a parameter load leaves the fourth lane alone.
+uint64_t quads_of(uint64_t lanes, uint64_t lanes_of_quad) {
+  uint64_t quads = lanes | lanes >> 1;
+  quads = (quads | quads >> 2) & 0x1111'1111'1111'1111ull;
+  return quads * lanes_of_quad;
+}
+
+void add_vgprs(std::vector<RegisterRange>& list, RegisterRange range, unsigned vgpr_count) {
+  const unsigned last = isa::code::kVgpr0 + vgpr_count;
+  // A register beyond those allocated reads as V0, and is not written (guide 3.3.2.2).
+  if (range.end() > last) list.push_back({isa::code::kVgpr0, 1});
+  if (range.first < last)
+    list.push_back({range.first, static_cast<uint16_t>(std::min<unsigned>(range.end(), last) - range.first)});
+}
+
+}  // namespace
+
+Deferred::Deferred(const Step& step, Share share, uint64_t lanes)
+    : instruction_(step.instruction),
+      pc_(step.pc),
+      share_(share),
+      lanes_(lanes),
+      memory_lanes_(lanes),
+      result_lanes_(lanes) {
+  const Wave& wave = step.wave;
+  if (instruction_.row->opcode == isa::Opcode::lds_direct_load) result_lanes_ = quads_of(lanes, 0xf);
+  if (instruction_.row->opcode == isa::Opcode::lds_param_load) result_lanes_ = quads_of(lanes, 0x7);
+  if (share.kind == Kind::vector_load || share.kind == Kind::vector_store)
+    uses_scratch_ = instruction_.row->encoding == isa::Encoding::scratch;
+  if (instruction_.row->encoding == isa::Encoding::flat) {
+    const uint64_t scratch = flat_lanes(instruction_, step.wave).scratch;
+    memory_lanes_ &= ~scratch;
+    uses_scratch_ = (lanes & scratch) != 0;
+  }
+  const Touched touched = touched_by(instruction_, wave.wave_size);
+  for (const RegisterRange& range : touched.reads)
+    if (range.is_vgpr()) add_vgprs(vgprs_, range, wave.vgpr_count);
+  for (RegisterRange range : touched.writes) {
+    if (range.is_vgpr()) {
+      const unsigned last = isa::code::kVgpr0 + wave.vgpr_count;
+      if (range.first >= last) continue;
+      range.count = static_cast<uint16_t>(std::min<unsigned>(range.end(), last) - range.first);
+      vgprs_.push_back(range);
+    }
+    destinations_.push_back(range);
+  }
+  at_issue_.take(wave, vgprs_);
+}
+
+bool Deferred::execute(Wave& wave, Executor& executor, uint64_t lanes) {
+  at_issue_.put(wave);
+  wave.set_exec(lanes);
+  return executor.execute(wave, pc_);
+}
+
+bool Deferred::explore(Wave& wave, Executor& executor, MemoryPath& path) {
+  const bool in_memory =
+      share_.kind == Kind::vector_load || share_.kind == Kind::vector_store || share_.kind == Kind::scalar;
+  if (!in_memory || (share_.kind != Kind::scalar && memory_lanes_ == 0) ||
+      instruction_.row->encoding == isa::Encoding::scratch)
+    return true;
+  const uint32_t lds_bytes = wave.lds_bytes;
+  wave.lds_bytes = 0;  // loads to LDS put nothing there
+  path.begin_trial();
+  const bool good = execute(wave, executor, memory_lanes_);
+  path.end_trial(reads_, writes_);
+  wave.lds_bytes = lds_bytes;
+  at_issue_.put(wave);
+  return good;
+}
+
+bool Deferred::access(Wave& wave, Executor& executor, MemoryPath& path) {
+  if (lanes_ != 0 || share_.kind == Kind::scalar) {
+    RegisterValues present;
+    present.take(wave, vgprs_);
+    const bool good = execute(wave, executor, lanes_);
+    if (good) take_results(wave);
+    present.put(wave);
+    if (!good) return false;
+    path.executed(instruction_);
+  }
+  accessed = true;
+  return true;
+}
+
+void Deferred::take_back_results(Wave& wave) {
+  take_results(wave);
+  const uint64_t exec = wave.exec();
+  const uint32_t mode = wave.mode;
+  at_issue_.put(wave);
+  wave.set_exec(exec);
+  wave.mode = mode;
+  accessed = true;
+}
+
+void Deferred::take_results(const Wave& wave) {
+  results_.clear();
+  for (const RegisterRange& range : destinations_) {
+    const uint32_t* from = range.is_vgpr() ? const_cast<Wave&>(wave).vgpr(range.first - isa::code::kVgpr0)
+                                           : wave.scalar + range.first;
+    results_.insert(results_.end(), from, from + range.count * (range.is_vgpr() ? wave.wave_size : 1));
+  }
+}
+
+uint32_t Deferred::written_bits(unsigned index) const {
+  constexpr uint32_t kLow = 0xffff, kHigh = 0xffff0000, kWhole = ~0u;
+  const semantics::AccessShape shape = semantics::access_shape(instruction_.row->opcode);
+  if (shape.kind != semantics::AccessShape::Kind::load) return kWhole;
+  // The last of an odd number of 16-bit components has its register for itself and leaves the other half.
+  if (shape.d16 && shape.part == semantics::RegisterPart::whole)
+    return shape.format_components % 2 && index == shape.format_components / 2u ? kLow : kWhole;
+  if (index != 0) return kWhole;  // the status word of TFE
+  return shape.part == semantics::RegisterPart::low_half    ? kLow
+         : shape.part == semantics::RegisterPart::high_half ? kHigh
+                                                            : kWhole;
+}
+
+void Deferred::write_back(Wave& wave) const {
+  if (results_.empty()) return;
+  const uint32_t* from = results_.data();
+  for (const RegisterRange& range : destinations_) {
+    if (!range.is_vgpr()) {
+      std::copy_n(from, range.count, wave.scalar + range.first);
+      from += range.count;
+      continue;
+    }
+    for (unsigned i = 0; i < range.count; ++i, from += wave.wave_size) {
+      uint32_t* to = wave.vgpr(range.first - isa::code::kVgpr0 + i);
+      const uint32_t bits = written_bits(i);
+      for (uint64_t lanes = result_lanes_; lanes != 0; lanes &= lanes - 1) {
+        const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
+        to[lane] = (to[lane] & ~bits) | (from[lane] & bits);
+      }
+    }
+  }
+}
+
+bool Deferred::must_follow(const Deferred& older) const {
+  const auto in_vector_path = [](const Deferred& d) {
+    return d.share_.kind == Kind::vector_load || d.share_.kind == Kind::vector_store;
+  };
+  const auto is_store = [](const Deferred& d) {
+    return d.instruction_.row->flags & (isa::kStore | isa::kAtomic);
+  };
+  const Kind kind = share_.kind, before = older.share_.kind;
+  // LDS, GDS and messages take what a wave sends in its order.
+  if (kind == before && !in_vector_path(*this) && kind != Kind::scalar) return true;
+  // Accesses of one wave to one address keep their order in the vector memory path. So does, for a store
+  // behind a scalar load, what compilers rely on (open).
+  if (in_vector_path(*this) && in_vector_path(older)) {
+    if (uses_scratch_ && older.uses_scratch_ && (is_store(*this) || is_store(older))) return true;
+    if (instruction_.lds && older.instruction_.lds) return true;
+    return writes_.overlaps(older.writes_) || writes_.overlaps(older.reads_) ||
+           reads_.overlaps(older.writes_);
+  }
+  return kind == Kind::vector_store && before == Kind::scalar && writes_.overlaps(older.reads_);
+}
+
+}  // namespace lockstep::precise

@@ -1,0 +1,117 @@
+#include "engine/precise/missing_waits.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace lockstep::precise {
+
+namespace {
+
+using Issued = std::vector<std::unique_ptr<Deferred>>;
+
+std::string register_name(unsigned code) {
+  if (code >= isa::code::kVgpr0) return "v" + std::to_string(code - isa::code::kVgpr0);
+  switch (code) {
+    case isa::code::kVccLo:
+      return "vcc_lo";
+    case isa::code::kVccHi:
+      return "vcc_hi";
+    case isa::code::kM0:
+      return "m0";
+    case isa::code::kExecLo:
+      return "exec_lo";
+    case isa::code::kExecHi:
+      return "exec_hi";
+    default:
+      return code >= isa::code::kTtmp0 ? "ttmp" + std::to_string(code - isa::code::kTtmp0)
+                                       : "s" + std::to_string(code);
+  }
+}
+
+// The limit that makes sure of `deferred`, now.
+unsigned sufficient_limit(const Deferred& deferred, const Issued& issued) {
+  if (!completes_in_order(deferred.share().kind)) return 0;
+  unsigned newer = 0;
+  bool behind = false;
+  for (const auto& other : issued) {
+    if (other.get() == &deferred) {
+      behind = true;
+    } else if (!other->certain && other->share().counter == deferred.share().counter) {
+      if (other->share().kind != deferred.share().kind) return 0;
+      if (behind) newer += other->share().amount;
+    }
+  }
+  return newer;
+}
+
+std::string explain(const Step& step, const Deferred& deferred, unsigned code, const char* verb,
+                    unsigned limit) {
+  const bool earlier = deferred.pc() <= step.pc;
+  char distance[32];
+  std::snprintf(distance, sizeof distance, "0x%llx",
+                static_cast<unsigned long long>(earlier ? step.pc - deferred.pc() : deferred.pc() - step.pc));
+  return std::string(step.instruction.row->name) + " " + verb + " " + register_name(code) + " before " +
+         std::string(deferred.instruction().row->name) + " (" + distance + " bytes " +
+         (earlier ? "before" : "behind") +
+         " it in the code) is known to have written it (guide 5.6): put s_waitcnt " +
+         name(deferred.share().counter) + "(" + std::to_string(limit) + ") between them";
+}
+
+}  // namespace
+
+std::optional<std::string> find_missing_wait(const Step& step, const Shares& shares, const Issued& issued) {
+  if (std::all_of(issued.begin(), issued.end(), [](const auto& d) { return d->certain; })) return {};
+  const Touched touched = touched_by(step.instruction, step.wave.wave_size);
+  for (const auto& deferred : issued) {
+    if (deferred->certain) continue;
+    // Two of one kind write a register in the order of their issue, even if each writes a half of it.
+    const bool ordered = completes_in_order(deferred->share().kind) &&
+                         std::any_of(shares.begin(), shares.end(), [&](const Share& share) {
+                           return share.kind == deferred->share().kind;
+                         });
+    for (const RegisterRange& pending : deferred->destinations()) {
+      for (const RegisterRange& range : touched.reads) {
+        const bool merges = ordered && std::any_of(touched.writes.begin(), touched.writes.end(),
+                                                   [&](const RegisterRange& written) {
+                                                     return written.first == range.first;
+                                                   });
+        if (range.overlaps(pending) && !merges)
+          return explain(step, *deferred, std::max(range.first, pending.first), "reads",
+                         sufficient_limit(*deferred, issued));
+      }
+      for (const RegisterRange& range : touched.writes)
+        if (range.overlaps(pending) && !ordered)
+          return explain(step, *deferred, std::max(range.first, pending.first), "overwrites",
+                         sufficient_limit(*deferred, issued));
+    }
+  }
+  return {};
+}
+
+void mark_certain(const Issued& issued, const Counts& limits) {
+  // While one of a kind that completes in order is under way, so are those of the kind behind it.
+  for (auto at = issued.rbegin(); at != issued.rend(); ++at) {
+    Deferred& deferred = **at;
+    if (deferred.certain) continue;
+    unsigned under_way = deferred.share().amount;
+    if (completes_in_order(deferred.share().kind))
+      for (auto newer = issued.rbegin(); newer != at; ++newer)
+        if ((*newer)->share().kind == deferred.share().kind &&
+            (*newer)->share().counter == deferred.share().counter)
+          under_way += (*newer)->share().amount;
+    if (under_way > limits[deferred.share().counter]) deferred.certain = true;
+  }
+}
+
+std::optional<std::string> find_depctr_mistake(const isa::Instruction& instruction) {
+  if (instruction.row->opcode != isa::Opcode::s_waitcnt_depctr) return {};
+  // The fields are LLVM's: SA_SDST, VA_VCC, VM_VSRC, HOLD_CNT, VA_SSRC, VA_SDST, VA_VDST; bits 5 and 6 are
+  // none's.
+  constexpr uint32_t kFields = 0xff9f;
+  if ((static_cast<uint32_t>(instruction.operands[0].value) & kFields) == kFields)
+    return "s_waitcnt_depctr that waits for nothing: every field has its greatest value (LLVM AMDGPU, "
+           "depctr fields); name the hazard, such as depctr_va_vdst(0)";
+  return {};
+}
+
+}  // namespace lockstep::precise
