@@ -262,13 +262,20 @@ Verdict DependencyCounters::something_at_random() {
   for (const Handle& handle : deferred_)
     if (!handle->landed) open.push_back(handle.get());
   if (open.empty()) return Verdict::execute;
-  if (random_.one_in(4)) {
-    Deferred& deferred = *open[random_.below(open.size())];
-    if (deferred.accessed && may_land(deferred)) {
-      land(deferred);
+  if (random_.one_in(3)) {
+    // Memory sees one, or the oldest of a kind lands.
+    Deferred* deferred = open[random_.below(open.size())];
+    if (random_.one_in(2))
+      for (Deferred* older : open)
+        if (older->share().kind == deferred->share().kind && may_land(*older)) {
+          deferred = older;
+          break;
+        }
+    if (!deferred->accessed && may_touch_memory(*deferred))
+      if (const Verdict verdict = touch_memory(*deferred); verdict != Verdict::execute) return verdict;
+    if (deferred->accessed && may_land(*deferred) && random_.one_in(2)) {
+      land(*deferred);
       forget_done();
-    } else if (!deferred.accessed && may_touch_memory(deferred)) {
-      if (const Verdict verdict = touch_memory(deferred); verdict != Verdict::execute) return verdict;
     }
   }
   return random_.one_in(32) ? stall() : Verdict::execute;

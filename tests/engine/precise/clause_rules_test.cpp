@@ -13,7 +13,11 @@ std::vector<Finding> findings_of(const std::string& text, unsigned wave_size = 3
   d.options.precise.rules = precise::Rules::warn;
   const Outcome outcome = d.run();
   EXPECT_FALSE(outcome.fault) << text << ": " << outcome.fault->fault.message;
-  return outcome.findings;
+  // The listings use registers without waiting for them, which is another rule's business.
+  std::vector<Finding> findings = outcome.findings;
+  std::erase_if(findings,
+                [](const Finding& finding) { return finding.rule.find("(guide 5.6)") != std::string::npos; });
+  return findings;
 }
 
 void expect_good(const std::string& text) {
