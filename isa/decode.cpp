@@ -8,7 +8,7 @@
 namespace lockstep::isa {
 namespace {
 
-using detail::DecodeContext;
+using namespace detail;
 
 // How an instruction is known, and where its OP field stands in the first dword (guide chapter 15).
 struct Layout {
@@ -17,35 +17,36 @@ struct Layout {
   Encoding encoding;
   uint8_t op_low;
   uint8_t op_bits;
-  uint8_t dwords;  // without literal, DPP dword and addresses
+  uint8_t bytes;  // without literal, DPP dword and addresses
+  DecodeError (*decode)(DecodeContext& context, const Row& row);
 };
 
 // Where two match, the first counts.
 constexpr Layout kLayouts[] = {
-    {0b101111101, 9, Encoding::sop1, 8, 8, 1},
-    {0b101111110, 9, Encoding::sopc, 16, 7, 1},
-    {0b101111111, 9, Encoding::sopp, 16, 7, 1},
-    {0b1011, 4, Encoding::sopk, 23, 5, 1},
-    {0b10, 2, Encoding::sop2, 23, 7, 1},
-    {0b0111111, 7, Encoding::vop1, 9, 8, 1},
-    {0b0111110, 7, Encoding::vopc, 17, 8, 1},
-    {0b0, 1, Encoding::vop2, 25, 6, 1},
-    {0b110010, 6, Encoding::vopd, 22, 4, 2},
-    {0b110011000, 9, Encoding::vop3p, 16, 7, 2},
-    {0b11001101, 8, Encoding::vinterp, 16, 7, 2},
-    {0b11001110, 8, Encoding::ldsdir, 20, 2, 1},
-    {0b110101, 6, Encoding::vop3, 16, 10, 2},  // and VOP3SD
-    {0b110110, 6, Encoding::ds, 18, 8, 2},
-    {0b110111, 6, Encoding::flat, 18, 7, 2},  // and GLOBAL, SCRATCH
-    {0b111000, 6, Encoding::mubuf, 18, 8, 2},
-    {0b111010, 6, Encoding::mtbuf, 15, 4, 2},
-    {0b111100, 6, Encoding::mimg, 18, 8, 2},
-    {0b111101, 6, Encoding::smem, 18, 8, 2},
-    {0b111110, 6, Encoding::exp, 0, 0, 2},
+    {0b101111101, 9, Encoding::sop1, 8, 8, 4, decode_sop},
+    {0b101111110, 9, Encoding::sopc, 16, 7, 4, decode_sop},
+    {0b101111111, 9, Encoding::sopp, 16, 7, 4, decode_sopp},
+    {0b1011, 4, Encoding::sopk, 23, 5, 4, decode_sop},
+    {0b10, 2, Encoding::sop2, 23, 7, 4, decode_sop},
+    {0b0111111, 7, Encoding::vop1, 9, 8, 4, decode_short},
+    {0b0111110, 7, Encoding::vopc, 17, 8, 4, decode_short},
+    {0b0, 1, Encoding::vop2, 25, 6, 4, decode_short},
+    {0b110010, 6, Encoding::vopd, 22, 4, 8, decode_vopd},
+    {0b110011000, 9, Encoding::vop3p, 16, 7, 8, decode_vop3p},
+    {0b11001101, 8, Encoding::vinterp, 16, 7, 8, decode_vinterp},
+    {0b11001110, 8, Encoding::ldsdir, 20, 2, 4, decode_ldsdir},
+    {0b110101, 6, Encoding::vop3, 16, 10, 8, decode_vop3},  // and VOP3SD
+    {0b110110, 6, Encoding::ds, 18, 8, 8, decode_ds},
+    {0b110111, 6, Encoding::flat, 18, 7, 8, decode_flat},  // and GLOBAL, SCRATCH
+    {0b111000, 6, Encoding::mubuf, 18, 8, 8, decode_mubuf},
+    {0b111010, 6, Encoding::mtbuf, 15, 4, 8, decode_mtbuf},
+    {0b111100, 6, Encoding::mimg, 18, 8, 8, decode_mimg},
+    {0b111101, 6, Encoding::smem, 18, 8, 8, decode_smem},
+    {0b111110, 6, Encoding::exp, 0, 0, 8, decode_exp},
 };
 constexpr unsigned kLongestTop = 9;
 
-// The layout by the nine topmost bits; without dwords: there is none.
+// The layout by the nine topmost bits; without decode(): there is none.
 constexpr auto kLayoutOfTop = [] {
   std::array<Layout, 1u << kLongestTop> layouts{};
   for (unsigned top = 0; top < layouts.size(); ++top) {
@@ -61,59 +62,20 @@ constexpr auto kLayoutOfTop = [] {
 DecodeError dispatch(DecodeContext& context) {
   const uint32_t word = context.words[0];
   const Layout& layout = kLayoutOfTop[word >> (32 - kLongestTop)];
-  if (!layout.dwords) return DecodeError::unknown_opcode;
+  if (!layout.decode) return DecodeError::unknown_opcode;
   Encoding encoding = layout.encoding;
   if (encoding == Encoding::flat) {
     static constexpr Encoding kSegments[] = {Encoding::flat, Encoding::scratch, Encoding::global};
-    const unsigned segment = detail::bits(word, 16, 2);
+    const unsigned segment = bits(word, 16, 2);
     if (segment == 3) return DecodeError::reserved_field;
     encoding = kSegments[segment];
   }
-  const Row* row = detail::row_of_number(encoding, detail::bits(word, layout.op_low, layout.op_bits));
+  const Row* row = row_of_number(encoding, bits(word, layout.op_low, layout.op_bits));
   if (!row) return DecodeError::unknown_opcode;
-  if (!detail::take_dword(context, layout.dwords - 1u)) return DecodeError::truncated;
+  if (!context.words.has_bytes(layout.bytes)) return DecodeError::truncated;
   context.out.row = row;
-  switch (encoding) {
-    case Encoding::sop2:
-    case Encoding::sopk:
-    case Encoding::sop1:
-    case Encoding::sopc:
-      return decode_sop(context, *row);
-    case Encoding::sopp:
-      return decode_sopp(context, *row);
-    case Encoding::smem:
-      return decode_smem(context, *row);
-    case Encoding::vop1:
-    case Encoding::vop2:
-    case Encoding::vopc:
-      return decode_short(context, *row);
-    case Encoding::vop3:
-    case Encoding::vop3sd:
-      return decode_vop3(context, *row);
-    case Encoding::vop3p:
-      return decode_vop3p(context, *row);
-    case Encoding::vopd:
-      return decode_vopd(context, *row);
-    case Encoding::vinterp:
-      return decode_vinterp(context, *row);
-    case Encoding::ldsdir:
-      return decode_ldsdir(context, *row);
-    case Encoding::ds:
-      return decode_ds(context, *row);
-    case Encoding::flat:
-    case Encoding::global:
-    case Encoding::scratch:
-      return decode_flat(context, *row);
-    case Encoding::mubuf:
-      return decode_mubuf(context, *row);
-    case Encoding::mtbuf:
-      return decode_mtbuf(context, *row);
-    case Encoding::mimg:
-      return decode_mimg(context, *row);
-    case Encoding::exp:
-      return decode_exp(context, *row);
-  }
-  return DecodeError::unknown_opcode;
+  context.out.size = layout.bytes;
+  return layout.decode(context, *row);
 }
 
 // All but the operand array, which operand_count makes meaningless beyond itself: one copy of what follows
@@ -139,7 +101,7 @@ DecodeError decode(std::span<const std::byte> bytes, unsigned wave_size, Instruc
     out.size = static_cast<uint8_t>(bytes.size());
     return DecodeError::truncated;
   }
-  DecodeContext context{detail::Words(bytes), wave_size, out};
+  DecodeContext context{Words(bytes), wave_size / 32, out};
   const DecodeError error = dispatch(context);
   if (error != DecodeError::none) out.size = 4;
   if (error == DecodeError::unknown_opcode) out.row = nullptr;

@@ -22,9 +22,16 @@ void append_immediate(DecodeContext& context, const OperandSpec& spec, uint32_t 
   operand.value = is_signed ? int64_t{sign_extend(simm16, 16)} : int64_t{simm16};
 }
 
-// An operand that append_as_is() leaves.
-DecodeError append_other(DecodeContext& context, const OperandSpec& spec, const PlacedCodes& codes) {
+// An operand that is not taken as it is.
+[[gnu::noinline, clang::preserve_most]] DecodeError append_other(DecodeContext& context,
+                                                                 const OperandSpec& spec,
+                                                                 const PlacedCodes& codes) {
   const unsigned code = codes[static_cast<size_t>(spec.place)];
+  if (spec.role == Role::simm) {
+    const bool is_short = context.out.row->encoding == Encoding::sop1;
+    append_immediate(context, spec, bits(context.words[0], 0, is_short ? 8 : 16));
+    return DecodeError::none;
+  }
   switch (spec.field) {
     case Field::sdst7:
       return append_scalar(context, spec, code);
@@ -45,16 +52,8 @@ DecodeError decode_sop(DecodeContext& context, const Row& row) {
   at(codes, Place::src0) = static_cast<uint16_t>(bits(word, 0, 8));
   at(codes, Place::src1) = static_cast<uint16_t>(bits(word, 8, 8));
   at(codes, Place::scalar_dst) = static_cast<uint16_t>(bits(word, 16, 7));
-  for (const OperandSpec& spec : row.operands) {
-    if (append_as_is(context, spec, codes)) continue;
-    if (spec.role == Role::simm) {
-      append_immediate(context, spec, bits(word, 0, row.encoding == Encoding::sop1 ? 8 : 16));
-      continue;
-    }
-    const DecodeError error = append_other(context, spec, codes);
-    if (error != DecodeError::none) return error;
-  }
-  return DecodeError::none;
+  return append_all(context, row, codes,
+                    [&](const OperandSpec& spec) { return append_other(context, spec, codes); });
 }
 
 DecodeError decode_sopp(DecodeContext& context, const Row& row) {

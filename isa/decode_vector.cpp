@@ -95,7 +95,10 @@ DecodeError append_destination(DecodeContext& context, const OperandSpec& spec, 
   }
 }
 
-DecodeError append_operand(DecodeContext& context, const OperandSpec& spec, const Fields& fields) {
+// An operand that is not taken as it is. Few are, and so this stays out of the loop and keeps its registers.
+[[gnu::noinline, clang::preserve_most]] DecodeError append_operand(DecodeContext& context,
+                                                                   const OperandSpec& spec,
+                                                                   const Fields& fields) {
   switch (spec.role) {
     case Role::dst:
     case Role::dst2:
@@ -107,7 +110,8 @@ DecodeError append_operand(DecodeContext& context, const OperandSpec& spec, cons
   }
 }
 
-void apply_modifiers(Instruction& out, const Row& row, const Fields& fields) {
+[[gnu::noinline, clang::preserve_most]] void apply_modifiers(Instruction& out, const Row& row,
+                                                             const Fields& fields) {
   for (unsigned i = 0; i < out.operand_count; ++i) {
     if (!row.operands[i].modifiers) continue;
     Operand& operand = out.operands[i];
@@ -116,20 +120,24 @@ void apply_modifiers(Instruction& out, const Row& row, const Fields& fields) {
   }
 }
 
-DecodeError append_operands(DecodeContext& context, const Row& row, const Fields& fields) {
-  for (const OperandSpec& spec : row.operands) {
-    if (append_as_is(context, spec, fields.codes)) continue;
-    const DecodeError error = append_operand(context, spec, fields);
-    if (error != DecodeError::none) return error;
-  }
-  if (fields.abs | fields.neg) apply_modifiers(context.out, row, fields);
-  return DecodeError::none;
+[[gnu::always_inline]] inline DecodeError append_operands(DecodeContext& context, const Row& row,
+                                                          const Fields& fields) {
+  const DecodeError error = append_all(context, row, fields.codes, [&](const OperandSpec& spec) {
+    return append_operand(context, spec, fields);
+  });
+  if (error == DecodeError::none && (fields.abs | fields.neg)) apply_modifiers(context.out, row, fields);
+  return error;
 }
 
-// Reads the DPP dword if SRC0 asks for one, and puts the real SRC0 in its place (guide 15.3.8, 15.3.9).
-DecodeError take_dpp(DecodeContext& context, const Row& row, Fields& fields) {
+// Codes of SRC0 that ask for a DPP dword.
+bool is_dpp(unsigned code) {
+  return code == kDpp16 || code == kDpp8 || code == kDpp8FetchInactive;
+}
+
+// Reads the DPP dword, and puts the real SRC0 in its place (guide 15.3.8, 15.3.9).
+[[gnu::noinline, clang::preserve_most]] DecodeError take_dpp(DecodeContext& context, const Row& row,
+                                                             Fields& fields) {
   const unsigned source0 = fields.source(0);
-  if (source0 != kDpp16 && source0 != kDpp8 && source0 != kDpp8FetchInactive) return DecodeError::none;
   Instruction& out = context.out;
   if (!(row.flags & (source0 == kDpp16 ? kCanDpp16 : kCanDpp8))) return DecodeError::illegal_operand;
   if (!take_dword(context, fields.dwords)) return DecodeError::truncated;
@@ -155,11 +163,16 @@ DecodeError take_dpp(DecodeContext& context, const Row& row, Fields& fields) {
 
 // Fields of sources that the row does not have must be zero.
 bool has_unused_source(uint32_t high, unsigned sources) {
-  static constexpr uint32_t kSourceFields[] = {0x1ff, 0x1ff << 9, 0x1ff << 18};
-  uint32_t unused = 0;
-  for (unsigned i = 0; i < 3; ++i)
-    if (!(sources >> i & 1)) unused |= kSourceFields[i];
-  return high & unused;
+  static constexpr uint32_t kSource0 = 0x1ff, kSource1 = 0x1ff << 9, kSource2 = 0x1ff << 18;
+  static constexpr uint32_t kUnused[] = {kSource0 | kSource1 | kSource2,
+                                         kSource1 | kSource2,
+                                         kSource0 | kSource2,
+                                         kSource2,
+                                         kSource0 | kSource1,
+                                         kSource1,
+                                         kSource0,
+                                         0};
+  return high & kUnused[sources];
 }
 
 // 16-bit operands of VOP3 and VINTERP take their half from OPSEL: sources from bits 0 to 2, destination from
@@ -189,7 +202,7 @@ DecodeError append_matrix_operands(DecodeContext& context, const Row& row, const
   const unsigned c = fields.source(2);
   if (c < code::kInt0) return DecodeError::illegal_operand;
   for (OperandSpec spec : row.operands) {
-    if (context.wave_size == 64 && (spec.role == Role::dst || spec.role == Role::src2)) spec.words /= 2;
+    if (context.mask_words == 2 && (spec.role == Role::dst || spec.role == Role::src2)) spec.words /= 2;
     const DecodeError error = append_operand(context, spec, fields);
     if (error != DecodeError::none) return error;
   }
@@ -200,17 +213,20 @@ DecodeError append_matrix_operands(DecodeContext& context, const Row& row, const
 
 DecodeError decode_short(DecodeContext& context, const Row& row) {
   const uint32_t word = context.words[0];
-  if (row.opcode == Opcode::v_illegal && word != 0)
-    return DecodeError::unknown_opcode;  // it is the dword zero
   const unsigned vdst = bits(word, 17, 8);
-  // v_nop ignores SRC0.
-  if (row.operands.empty()) return vdst ? DecodeError::reserved_field : DecodeError::none;
+  if (row.operands.empty()) {
+    // v_illegal is the dword zero; v_nop ignores SRC0.
+    if (row.opcode == Opcode::v_illegal) return word ? DecodeError::unknown_opcode : DecodeError::none;
+    return vdst ? DecodeError::reserved_field : DecodeError::none;
+  }
   Fields fields{.dwords = 1, .halves_in_vgpr = true};
   fields.set_vdst(vdst);
   fields.set(Place::src0, bits(word, 0, 9));
   fields.set(Place::src1, code::kVgpr0 + bits(word, 9, 8));
-  const DecodeError error = take_dpp(context, row, fields);
-  if (error != DecodeError::none) return error;
+  if (is_dpp(fields.source(0))) {
+    const DecodeError error = take_dpp(context, row, fields);
+    if (error != DecodeError::none) return error;
+  }
   return append_operands(context, row, fields);
 }
 
@@ -219,31 +235,40 @@ DecodeError decode_vop3(DecodeContext& context, const Row& row) {
   const uint32_t high = context.words[1];
   Instruction& out = context.out;
   Fields fields = long_fields(low, high);
-  out.clamp = bits(low, 15, 1);
-  out.omod = static_cast<uint8_t>(bits(high, 27, 2));
+  uint32_t modifiers =
+      bits(high, 27, 2) << 16 | (low & 0x8000);  // OMOD, CLAMP, OPSEL; few instructions have any
   if (row.encoding == Encoding::vop3sd) {
     fields.set(Place::scalar_dst2, bits(low, 8, 7));
   } else {
     fields.abs = bits(low, 8, 3);
-    out.op_sel = static_cast<uint8_t>(bits(low, 11, 4));
+    modifiers |= low & 0x7800;
   }
-  if (out.clamp && !(row.flags & kCanClamp)) return DecodeError::reserved_field;
-  if (out.omod && !(row.flags & kCanOmod)) return DecodeError::reserved_field;
+  if (modifiers) {
+    out.clamp = bits(modifiers, 15, 1);
+    out.omod = static_cast<uint8_t>(modifiers >> 16);
+    out.op_sel = static_cast<uint8_t>(bits(modifiers, 11, 4));
+    if (out.clamp && !(row.flags & kCanClamp)) return DecodeError::reserved_field;
+    if (out.omod && !(row.flags & kCanOmod)) return DecodeError::reserved_field;
+  }
   const unsigned sources = row.sources;
   if (has_unused_source(high, sources)) return DecodeError::reserved_field;
-  DecodeError error = take_dpp(context, row, fields);
-  if (error != DecodeError::none) return error;
-  // Where OPSEL applies, NEG and ABS of integer sources are ignored; elsewhere they are reserved.
-  const bool ignores_modifiers = (row.flags & kOpselInText) && out.dpp == Dpp::none;
-  const unsigned allowed = row.modified_sources | (ignores_modifiers ? sources : 0);
-  if ((fields.abs | fields.neg) & ~allowed) return DecodeError::reserved_field;
+  if (is_dpp(fields.source(0))) {
+    const DecodeError error = take_dpp(context, row, fields);
+    if (error != DecodeError::none) return error;
+  }
+  if (fields.abs | fields.neg) {
+    // Where OPSEL applies, NEG and ABS of integer sources are ignored; elsewhere they are reserved.
+    const bool ignores_modifiers = (row.flags & kOpselInText) && out.dpp == Dpp::none;
+    const unsigned allowed = row.modified_sources | (ignores_modifiers ? sources : 0);
+    if ((fields.abs | fields.neg) & ~allowed) return DecodeError::reserved_field;
+  }
   if (row.operands.empty()) return fields.vdst() ? DecodeError::reserved_field : DecodeError::none;
+  if (!modifiers) return append_operands(context, row, fields);
 
   if ((row.flags & kOpselInText) && (out.op_sel & 7 & ~sources)) return DecodeError::reserved_field;
-  error = append_operands(context, row, fields);
-  if (error != DecodeError::none) return error;
-  if (out.op_sel && (row.flags & kCanOpsel)) apply_op_sel(out);
-  return DecodeError::none;
+  const DecodeError error = append_operands(context, row, fields);
+  if (error == DecodeError::none && out.op_sel && (row.flags & kCanOpsel)) apply_op_sel(out);
+  return error;
 }
 
 DecodeError decode_vop3p(DecodeContext& context, const Row& row) {
@@ -260,13 +285,15 @@ DecodeError decode_vop3p(DecodeContext& context, const Row& row) {
   if ((fields.neg | neg_hi) & ~sources) return DecodeError::reserved_field;
   if (out.op_sel & ~(row.flags & kCanOpsel ? sources : 0)) return DecodeError::reserved_field;
   if (has_unused_source(high, sources)) return DecodeError::reserved_field;
-  DecodeError error = take_dpp(context, row, fields);
-  if (error != DecodeError::none) return error;
+  if (is_dpp(fields.source(0))) {
+    const DecodeError error = take_dpp(context, row, fields);
+    if (error != DecodeError::none) return error;
+  }
   // The mixed-precision instructions take no SGPR as SRC1 with DPP.
   const bool vgpr_source1 = out.dpp != Dpp::none && row.operands[1].type == Type::f32;
   if (vgpr_source1 && fields.source(1) < code::kVgpr0) return DecodeError::illegal_operand;
-  error = row.flags & kMatrix ? append_matrix_operands(context, row, fields)
-                              : append_operands(context, row, fields);
+  const DecodeError error = row.flags & kMatrix ? append_matrix_operands(context, row, fields)
+                                                : append_operands(context, row, fields);
   if (error != DecodeError::none) return error;
   for (unsigned i = 0; i < out.operand_count; ++i) {
     Operand& operand = out.operands[i];

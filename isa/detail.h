@@ -2,17 +2,19 @@
 //
 // To add a family of encodings:
 // 1. isa/rows/<family>.inc: one line an instruction; its macro is defined (as the mnemonic alone) in
-// isa/opcodes.inc
-//    and (as a Source) in isa/row.cpp. Operands are written with the words of isa/shape.h. A family whose
-//    rows carry a counter, a clause type or implicit reads and writes passes them as SMEM does.
+//    isa/opcodes.inc and (as a Source) in isa/row.cpp. Operands are written with the words of isa/shape.h. A
+//    family whose rows carry a counter, a clause type or implicit reads and writes passes them as SMEM does.
 // 2. kLayouts in decode.cpp says by which top bits of the first dword it is known, where its OP field is, and
-//    how many dwords it has; with that, decode.cpp looks the row up and calls decode_<family>() (declared
-//    below, defined in decode_scalar.cpp, decode_vector.cpp or decode_memory.cpp). It appends the operands in
-//    the order of the row, and returns DecodeError::none. It sees the bytes only through Words, which cannot
-//    read past the end.
-// 3. print.cpp sends the row's encoding to print_<family>().
-// 4. tests/isa/ takes every row of isa::rows(); tests/isa/variants.cpp says how to vary the fields of an
-// encoding.
+//    how long it is; with that, decode.cpp looks the row up and calls decode_<family>() (declared below,
+//    defined in decode_scalar.cpp, decode_vector.cpp or decode_memory.cpp). It appends the operands in the
+//    order of the row, and returns DecodeError::none. It sees the bytes only through Words, and asks them
+//    before it reads more than the layout's length.
+// 3. printer_of() in row_text.h names print_<family>(), which writes what follows the mnemonic.
+// 4. tests/isa/ takes every row of isa::rows(), and has generators that vary the fields of an encoding.
+//
+// Most instructions need few of the many cases. So that these do not cost the others anything, the cases
+// stand in functions that are not inlined, and those called in loops over operands save all registers
+// themselves (clang::preserve_most).
 #pragma once
 
 #include <array>
@@ -30,7 +32,8 @@ namespace lockstep::isa::detail {
 class Words {
  public:
   explicit Words(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  bool has(unsigned index) const { return bytes_.size() >= 4 * (size_t{index} + 1); }
+  bool has(unsigned index) const { return has_bytes(4 * (size_t{index} + 1)); }
+  bool has_bytes(size_t count) const { return bytes_.size() >= count; }
   uint32_t operator[](unsigned index) const {
     uint32_t word;
     std::memcpy(&word, bytes_.data() + 4 * size_t{index}, 4);
@@ -48,31 +51,32 @@ constexpr int32_t sign_extend(uint32_t value, unsigned width) {
   return static_cast<int32_t>(value << (32 - width)) >> (32 - width);
 }
 
-// The rows by encoding and number, for the decoder to look up without a call.
+struct RowText;
+
+// The rows by encoding and number, and their texts, to look up without a call.
 struct RowIndex {
   const Row* rows;
-  const uint16_t* slots;       // a number of a row, or kNoRow
+  const Row* const* slots;     // a row, or null
   const uint16_t* first_slot;  // of each encoding, which has one for each value of its OP field
+  const RowText* texts;        // two of each row: without DPP, and with it
 };
-inline constexpr uint16_t kNoRow = 0xffff;
 extern const RowIndex kRowIndex;
 
 // The row of a value of the OP field, or null. For VOP3 it may be one of VOP3SD, which has the same field.
 inline const Row* row_of_number(Encoding encoding, unsigned number) {
-  const uint16_t row = kRowIndex.slots[kRowIndex.first_slot[static_cast<size_t>(encoding)] + number];
-  return row == kNoRow ? nullptr : &kRowIndex.rows[row];
+  return kRowIndex.slots[kRowIndex.first_slot[static_cast<size_t>(encoding)] + number];
 }
 
 struct DecodeContext {
   Words words;
-  unsigned wave_size;
+  unsigned mask_words;  // registers that hold a bit a lane: 1 in wave32, 2 in wave64
   Instruction& out;
-
-  // How many registers an operand has; a mask has a bit a lane.
-  unsigned words_of(const OperandSpec& spec) const {
-    return spec.type == Type::mask ? wave_size / 32 : spec.words;
-  }
 };
+
+// Registers that an operand spans.
+inline unsigned words_of(const OperandSpec& spec, unsigned mask_words) {
+  return spec.type == Type::mask ? mask_words : spec.words;
+}
 
 // Scalar register groups: the hardware ignores the low bits of a misaligned number (guide 3.3.1.3). A group
 // has to stay within the SGPRs or the trap temporaries; VCC and EXEC stand for at most two registers. False:
@@ -91,8 +95,8 @@ constexpr bool align_scalar(unsigned& code, unsigned words) {
   return code == code::kNull || (words == 2 && (code == code::kVccLo || code == code::kExecLo));
 }
 
-// Appends an operand with what the row says of it.
-inline Operand& append(DecodeContext& context, const OperandSpec& spec, unsigned code) {
+// What the row says of an operand, and its number.
+inline void set_operand(Operand& operand, const OperandSpec& spec, unsigned code, unsigned register_count) {
   static_assert(sizeof(OperandSpec) == 8 && offsetof(OperandSpec, role) == 0 &&
                 offsetof(OperandSpec, type) == 1 && offsetof(OperandSpec, words) == 2 &&
                 offsetof(OperandSpec, read) == 3 && offsetof(OperandSpec, written) == 4);
@@ -100,18 +104,22 @@ inline Operand& append(DecodeContext& context, const OperandSpec& spec, unsigned
                 offsetof(Operand, type) == 3 && offsetof(Operand, words) == 4 &&
                 offsetof(Operand, read) == 5 && offsetof(Operand, written) == 6);
   constexpr uint64_t kShared = (uint64_t{1} << 40) - 1;
-  Operand& operand = context.out.operands[context.out.operand_count++];
   uint64_t words[3] = {};
   std::memcpy(words, &spec, sizeof spec);
   words[0] = (words[0] & kShared) << 16 | static_cast<uint16_t>(code);
   std::memcpy(static_cast<void*>(&operand), words, sizeof words);
-  operand.words = static_cast<uint8_t>(context.words_of(spec));
+  operand.words = static_cast<uint8_t>(register_count);
+}
+
+inline Operand& append(DecodeContext& context, const OperandSpec& spec, unsigned code) {
+  Operand& operand = context.out.operands[context.out.operand_count++];
+  set_operand(operand, spec, code, words_of(spec, context.mask_words));
   return operand;
 }
 
 // Appends a scalar register operand.
 inline DecodeError append_scalar(DecodeContext& context, const OperandSpec& spec, unsigned code) {
-  if (!align_scalar(code, context.words_of(spec))) return DecodeError::illegal_operand;
+  if (!align_scalar(code, words_of(spec, context.mask_words))) return DecodeError::illegal_operand;
   append(context, spec, code);
   return DecodeError::none;
 }
@@ -195,12 +203,33 @@ inline constexpr auto kTakenAsIs = [] {
   return taken;
 }();
 
-// Appends most operands; false: this one needs a closer look.
-inline bool append_as_is(DecodeContext& context, const OperandSpec& spec, const PlacedCodes& codes) {
+// Most operands; false: this one needs a closer look.
+inline bool set_as_is(Operand& operand, const OperandSpec& spec, const PlacedCodes& codes,
+                      unsigned mask_words) {
   const unsigned code = codes[static_cast<size_t>(spec.place)];
-  if (!(kTakenAsIs[static_cast<size_t>(spec.field)][code] >> context.words_of(spec) & 1)) return false;
-  append(context, spec, code);
+  const unsigned words = words_of(spec, mask_words);
+  if (!(kTakenAsIs[static_cast<size_t>(spec.field)][code] >> words & 1)) return false;
+  set_operand(operand, spec, code, words);
   return true;
+}
+
+// Appends the operands of a row, each as it is or by append_other(spec).
+template <typename AppendOther>
+[[gnu::always_inline]] inline DecodeError append_all(DecodeContext& context, const Row& row,
+                                                     const PlacedCodes& codes, AppendOther append_other) {
+  Instruction& out = context.out;
+  const unsigned mask_words = context.mask_words;
+  Operand* operand = out.operands.data() + out.operand_count;
+  for (const OperandSpec& spec : row.operands) {
+    if (!set_as_is(*operand, spec, codes, mask_words)) {
+      out.operand_count = static_cast<uint8_t>(operand - out.operands.data());
+      const DecodeError error = append_other(spec);
+      if (error != DecodeError::none) return error;
+    }
+    ++operand;
+  }
+  out.operand_count = static_cast<uint8_t>(operand - out.operands.data());
+  return DecodeError::none;
 }
 
 DecodeError decode_sop(DecodeContext& context, const Row& row);  // SOP1, SOP2, SOPC, SOPK
@@ -221,71 +250,56 @@ DecodeError decode_mtbuf(DecodeContext& context, const Row& row);
 DecodeError decode_mimg(DecodeContext& context, const Row& row);
 DecodeError decode_exp(DecodeContext& context, const Row& row);
 
-// Writes text into a buffer of fixed size; what does not fit is dropped.
+// Writes text into a buffer; what does not fit is dropped. It is two pointers, to be copied at will: a copy
+// whose address nobody takes stays in registers, which is where loops over operands want it.
 class Writer {
  public:
-  Writer(char* out, size_t capacity) : begin_(out), at_(out), end_(out + capacity) {}
+  Writer(char* out, size_t capacity) : at_(out), end_(out + capacity) {}
 
   void put(char character) {
     if (at_ != end_) *at_++ = character;
   }
   void put(std::string_view text) {
-    // No cut in this path: the size of a literal stays known, and its copy needs no call.
-    if (text.size() <= room()) {
-      std::memcpy(at_, text.data(), text.size());
-      at_ += text.size();
-    } else {
-      std::memcpy(at_, text.data(), room());
-      at_ = end_;
-    }
+    if (text.size() > room()) return;
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
   }
-  // The first `size` characters of an array: copied whole where it fits, which is faster than to copy what
-  // counts.
+  // The first `size` characters of an array: copied whole, which is faster than to copy what counts.
   template <size_t kSize>
   void put_from(const char (&text)[kSize], size_t size) {
-    if (kSize <= room()) {
-      std::memcpy(at_, text, kSize);
-      at_ += size;
-    } else {
-      put(std::string_view(text, size));
-    }
-  }
-  // The first `size` of at least kSize readable characters, copied as put_from() does.
-  template <size_t kSize>
-  void put_block(const char* text, size_t size) {
-    if (kSize <= room()) {
-      std::memcpy(at_, text, kSize);
-      at_ += size;
-    } else {
-      put(std::string_view(text, size));
-    }
+    if (kSize > room()) return;
+    std::memcpy(at_, text, kSize);
+    at_ += size;
   }
   void decimal(int64_t value);
   void hex(uint64_t value);  // with 0x
+  // Takes the last characters back: the separator behind the last of a list.
+  void drop(size_t count) { at_ -= count; }
 
-  size_t size() const { return static_cast<size_t>(at_ - begin_); }
+  const char* at() const { return at_; }  // behind the last character
 
  private:
   size_t room() const { return static_cast<size_t>(end_ - at_); }
 
-  char* begin_;
   char* at_;
   char* end_;
 };
 
-// The names of rows stand in arrays of this size, so that they can be copied whole.
-inline constexpr size_t kPaddedNameSize = 40;
-inline void put_mnemonic(Writer& writer, const Row& row) {
-  writer.put_block<kPaddedNameSize>(row.name.data(), row.name.size());
-}
-
-// The mnemonic with what LLVM adds to it for the encoding: _e32, _e64, _dpp.
-void put_full_mnemonic(Writer& writer, const Instruction& instruction);
-
-// A register or register group as LLVM names it: v1, v[1:2], s[4:7], vcc_lo, ttmp[0:1], exec.
+// A register or group as LLVM names it: v1, v[1:2], s[4:7], vcc_lo, ttmp[0:1], exec.
 void put_register(Writer& writer, unsigned code, unsigned words);
-// The same as an operand: behind a blank if it is the first, else behind a comma and a blank.
-void put_register_operand(Writer& writer, bool is_first, unsigned code, unsigned words);
+// In lists of operands each has a comma and a blank behind it, and end_list() takes the last of them back.
+inline void put_separator(Writer& writer) {
+  writer.put(std::string_view(", "));
+}
+// Those that the table of operand_text.h has not.
+[[gnu::noinline, clang::preserve_most]] Writer put_register_group(Writer writer, unsigned code,
+                                                                  unsigned words);
+[[gnu::noinline, clang::preserve_most]] Writer put_other_operand(Writer writer,
+                                                                 const Instruction& instruction,
+                                                                 const Operand& operand);
+inline void end_list(Writer& writer) {
+  writer.drop(2);
+}
 // A source operand: register, inline constant or literal, the latter two as the operand's type has them
 // printed.
 void put_source(Writer& writer, const Instruction& instruction, const Operand& operand);
@@ -295,17 +309,14 @@ void put_immediate32(Writer& writer, uint32_t value);
 void put_literal(Writer& writer, const Operand& operand, uint32_t literal, bool is_half);
 // Codes 240 to 248 in a 16-bit integer operand.
 void put_inline_half(Writer& writer, unsigned code);
-// Comma and space between operands.
-inline void put_separator(Writer& writer, bool& first) {
-  if (!first) writer.put(std::string_view(", "));
-  first = false;
-}
 
-void print_scalar(Writer& writer, const Instruction& instruction, unsigned wave_size);
-void print_smem(Writer& writer, const Instruction& instruction, unsigned wave_size);
+// They write what stands behind the mnemonic and a blank.
+Writer print_scalar(Writer writer, const Instruction& instruction, const RowText& text);
+Writer print_sopp(Writer writer, const Instruction& instruction, const RowText& text);
+Writer print_smem(Writer writer, const Instruction& instruction, const RowText& text);
 
-void print_vector(Writer& writer, const Instruction& instruction, unsigned wave_size);
-void print_vopd(Writer& writer, const Instruction& instruction, unsigned wave_size);
+Writer print_vector(Writer writer, const Instruction& instruction, const RowText& text);
+Writer print_vopd(Writer writer, const Instruction& instruction, const RowText& text);
 
 // The words that the set bits of an index stand for, put together at compile time: one copy instead of a
 // branch a bit.
@@ -333,12 +344,12 @@ inline void put_cache_bits(Writer& writer, const Instruction& instruction) {
   kCacheWords.put(writer, instruction.glc + 2u * instruction.slc + 4u * instruction.dlc);
 }
 
-void print_ldsdir(Writer& writer, const Instruction& instruction, unsigned wave_size);
-void print_ds(Writer& writer, const Instruction& instruction, unsigned wave_size);
-void print_flat(Writer& writer, const Instruction& instruction, unsigned wave_size);
-void print_mubuf(Writer& writer, const Instruction& instruction, unsigned wave_size);
-void print_mtbuf(Writer& writer, const Instruction& instruction, unsigned wave_size);
-void print_mimg(Writer& writer, const Instruction& instruction, unsigned wave_size);
-void print_exp(Writer& writer, const Instruction& instruction, unsigned wave_size);
+Writer print_ldsdir(Writer writer, const Instruction& instruction, const RowText& text);
+Writer print_ds(Writer writer, const Instruction& instruction, const RowText& text);
+Writer print_flat(Writer writer, const Instruction& instruction, const RowText& text);
+Writer print_mubuf(Writer writer, const Instruction& instruction, const RowText& text);
+Writer print_mtbuf(Writer writer, const Instruction& instruction, const RowText& text);
+Writer print_mimg(Writer writer, const Instruction& instruction, const RowText& text);
+Writer print_exp(Writer writer, const Instruction& instruction, const RowText& text);
 
 }  // namespace lockstep::isa::detail

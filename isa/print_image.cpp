@@ -81,13 +81,11 @@ Shown shown_shape(const Instruction& instruction, const ImageForm& form, unsigne
 
 }  // namespace
 
-void print_mimg(Writer& writer, const Instruction& instruction, unsigned) {
+Writer print_mimg(Writer writer, const Instruction& instruction, const RowText&) {
   const Row& row = *instruction.row;
   const ImageForm& form = kImageForms[row.number];
   const bool nsa = instruction.nsa_dwords != 0;
   const bool bvh = form.kind == ImageKind::bvh;
-  put_mnemonic(writer, row);
-  writer.put(' ');
   if (nsa && form.has_sampler()) writer.put(' ');  // LLVM 19's assembly strings have two here
 
   const Operand* operand = instruction.operands.data();
@@ -137,6 +135,7 @@ void print_mimg(Writer& writer, const Instruction& instruction, unsigned) {
   const bool r128 = instruction.r128 && !bvh;  // ray intersections always have it
   kImageWords.put(writer, r128 + 2u * instruction.a16 + 4u * instruction.tfe + 8u * instruction.lwe +
                               16u * instruction.d16);
+  return writer;
 }
 
 }  // namespace lockstep::isa::detail

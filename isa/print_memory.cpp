@@ -3,22 +3,10 @@
 #include <bit>
 
 #include "isa/detail.h"
+#include "isa/operand_text.h"
 
 namespace lockstep::isa::detail {
 namespace {
-
-void put_next(Writer& writer, bool& first) {
-  if (first)
-    writer.put(' ');
-  else
-    writer.put(std::string_view(", "));
-  first = false;
-}
-
-// SGPR groups, of which NULL has no size.
-void put_scalar(Writer& writer, unsigned code, unsigned words) {
-  put_register(writer, code, code == code::kNull ? 1 : words);
-}
 
 void put_offset(Writer& writer, std::string_view key, int64_t value) {
   if (!value) return;
@@ -149,31 +137,25 @@ void put_format(Writer& writer, unsigned format) {
 
 constexpr WordSet<2> kAddressWords({" idxen", " offen"});
 
-void put_buffer(Writer& writer, const Instruction& instruction) {
+Writer put_buffer(Writer writer, const Instruction& instruction) {
   const Row& row = *instruction.row;
-  put_mnemonic(writer, row);
-  if (row.operands.empty()) return;
-  bool first = true;
+  if (row.operands.empty()) return writer;
   const Operand* operand = instruction.operands.data();
   // A returning atomic has its VGPRs twice, as dst and as data; they are printed once.
   if ((row.flags & kAtomic) && operand->role == Role::dst) ++operand;
   if (operand->role == Role::dst || operand->role == Role::data) {
-    put_next(writer, first);
     const bool status_word = instruction.tfe && (row.flags & kStore);  // LLVM's; dst has its own already
-    put_register(writer, operand->code, operand->words + status_word);
+    put_register_operand(writer, operand->code, operand->words + status_word);
     ++operand;
   }
-  put_next(writer, first);
   if (operand->role == Role::addr) {
-    put_register(writer, operand->code, operand->words);
+    put_register_operand(writer, operand->code, operand->words);
     ++operand;
   } else {
-    writer.put(std::string_view("off"));
+    writer.put(std::string_view("off, "));
   }
-  writer.put(std::string_view(", "));
-  put_scalar(writer, operand->code, operand->words);
+  put_register_operand(writer, operand->code, operand->words);
   ++operand;
-  writer.put(std::string_view(", "));
   put_source(writer, instruction, *operand);
   if (operand->code == code::kLdsDirect)
     writer.put(std::string_view("/*Invalid register, operand has 'SReg_32' register class*/"));
@@ -182,6 +164,7 @@ void put_buffer(Writer& writer, const Instruction& instruction) {
   put_offset(writer, " offset:", instruction.offset);
   put_cache_bits(writer, instruction);
   if (instruction.tfe) writer.put(std::string_view(" tfe"));
+  return writer;
 }
 
 void put_export_target(Writer& writer, unsigned target) {
@@ -199,9 +182,7 @@ void put_export_target(Writer& writer, unsigned target) {
 
 }  // namespace
 
-void print_ldsdir(Writer& writer, const Instruction& instruction, unsigned) {
-  put_mnemonic(writer, *instruction.row);
-  writer.put(' ');
+Writer print_ldsdir(Writer writer, const Instruction& instruction, const RowText&) {
   put_register(writer, instruction.operands[0].code, 1);
   if (instruction.row->opcode == Opcode::lds_param_load) {
     writer.put(std::string_view(", attr"));
@@ -211,16 +192,14 @@ void print_ldsdir(Writer& writer, const Instruction& instruction, unsigned) {
   }
   writer.put(std::string_view(" wait_vdst:"));
   writer.decimal(instruction.wait_exp);
+  return writer;
 }
 
-void print_ds(Writer& writer, const Instruction& instruction, unsigned) {
+Writer print_ds(Writer writer, const Instruction& instruction, const RowText&) {
   const Row& row = *instruction.row;
-  put_mnemonic(writer, row);
-  bool first = true;
-  for (unsigned i = 0; i < instruction.operand_count; ++i) {
-    put_next(writer, first);
-    put_register(writer, instruction.operands[i].code, row.operands[i].words);
-  }
+  for (unsigned i = 0; i < instruction.operand_count; ++i)
+    put_register_operand(writer, instruction.operands[i].code, row.operands[i].words);
+  if (instruction.operand_count) end_list(writer);
   if (row.flags & kTwoAddresses) {
     put_offset(writer, " offset0:", instruction.offset0);
     put_offset(writer, " offset1:", instruction.offset1);
@@ -230,62 +209,58 @@ void print_ds(Writer& writer, const Instruction& instruction, unsigned) {
     put_offset(writer, " offset:", instruction.offset);
   }
   if (instruction.gds) writer.put(std::string_view(" gds"));
+  return writer;
 }
 
-void print_flat(Writer& writer, const Instruction& instruction, unsigned) {
+Writer print_flat(Writer writer, const Instruction& instruction, const RowText&) {
   const Row& row = *instruction.row;
-  put_mnemonic(writer, row);
-  bool first = true;
   const Operand* operand = instruction.operands.data();
   const Operand* end = operand + instruction.operand_count;
   for (const OperandSpec& spec : row.operands) {
     if (operand != end && operand->role == spec.role) {
-      put_next(writer, first);
-      if (spec.role == Role::saddr)
-        put_scalar(writer, operand->code, operand->words);
-      else
-        put_register(writer, operand->code, operand->words);
+      put_register_operand(writer, operand->code, operand->words);
       ++operand;
     } else if (spec.role != Role::dst) {
-      put_next(writer, first);
       // LLVM does not know this way to say that there is no SADDR.
       if (spec.role == Role::saddr && row.encoding == Encoding::scratch &&
           instruction.saddr_field == code::kExecHi)
         writer.put(
-            std::string_view("exec_hi/*Invalid register, operand has 'SReg_32_XEXEC_HI' register class*/"));
+            std::string_view("exec_hi/*Invalid register, operand has 'SReg_32_XEXEC_HI' register class*/, "));
       else
-        writer.put(std::string_view("off"));
+        writer.put(std::string_view("off, "));
     }
   }
+  end_list(writer);
   put_offset(
       writer, " offset:",
       row.encoding == Encoding::flat ? int64_t{instruction.offset_field} : int64_t{instruction.offset});
   put_cache_bits(writer, instruction);
+  return writer;
 }
 
-void print_mubuf(Writer& writer, const Instruction& instruction, unsigned) {
-  put_buffer(writer, instruction);
+Writer print_mubuf(Writer writer, const Instruction& instruction, const RowText&) {
+  return put_buffer(writer, instruction);
 }
-void print_mtbuf(Writer& writer, const Instruction& instruction, unsigned) {
-  put_buffer(writer, instruction);
+Writer print_mtbuf(Writer writer, const Instruction& instruction, const RowText&) {
+  return put_buffer(writer, instruction);
 }
 
-void print_exp(Writer& writer, const Instruction& instruction, unsigned) {
-  writer.put(std::string_view("exp "));
+Writer print_exp(Writer writer, const Instruction& instruction, const RowText&) {
   put_export_target(writer, instruction.export_target);
-  bool first = true;
+  writer.put(' ');
   const Operand* operand = instruction.operands.data();
   for (unsigned component = 0; component < 4; ++component) {
-    put_next(writer, first);
     if (bits(instruction.export_enable, component, 1)) {
-      put_register(writer, operand->code, 1);
+      put_register_operand(writer, operand->code, 1);
       ++operand;
     } else {
-      writer.put(std::string_view("off"));
+      writer.put(std::string_view("off, "));
     }
   }
+  end_list(writer);
   if (instruction.export_done) writer.put(std::string_view(" done"));
   if (instruction.export_row) writer.put(std::string_view(" row_en"));
+  return writer;
 }
 
 }  // namespace lockstep::isa::detail

@@ -1,5 +1,8 @@
 // SOP1, SOP2, SOPC, SOPK, SOPP and SMEM.
+#include <array>
+
 #include "isa/detail.h"
+#include "isa/operand_text.h"
 
 namespace lockstep::isa::detail {
 namespace {
@@ -107,7 +110,8 @@ struct PackedField {
 };
 
 // Fields that stand at their largest value say nothing and are left out, unless all do.
-void put_packed_fields(Writer& writer, unsigned simm16, std::span<const PackedField> fields) {
+[[gnu::noinline]] Writer put_packed_fields(Writer writer, unsigned simm16,
+                                           std::span<const PackedField> fields) {
   bool all_at_default = true;
   for (const PackedField& field : fields)
     all_at_default &= bits(simm16, field.shift, field.width) == (1u << field.width) - 1;
@@ -122,9 +126,41 @@ void put_packed_fields(Writer& writer, unsigned simm16, std::span<const PackedFi
     writer.decimal(value);
     writer.put(')');
   }
+  return writer;
 }
 
 constexpr PackedField kWaitFields[] = {{"vmcnt", 10, 6}, {"expcnt", 0, 3}, {"lgkmcnt", 4, 6}};
+
+// The texts of one of them with a blank behind, by value; none at its largest value.
+template <size_t kIndex>
+constexpr auto kWaitTexts = [] {
+  constexpr PackedField kField = kWaitFields[kIndex];
+  std::array<ShortText, 1u << kField.width> texts{};
+  for (unsigned value = 0; value + 1 < texts.size(); ++value) {
+    texts[value].put(kField.name);
+    texts[value].put('(');
+    texts[value].put(value);
+    texts[value].put(") ");
+  }
+  return texts;
+}();
+
+template <size_t kIndex>
+void put_wait_field(Writer& writer, unsigned simm16) {
+  const ShortText& text =
+      kWaitTexts<kIndex>[bits(simm16, kWaitFields[kIndex].shift, kWaitFields[kIndex].width)];
+  writer.put_from(text.text, text.size());
+}
+
+Writer put_wait(Writer writer, unsigned simm16) {
+  constexpr unsigned kAllLargest = 0xfff7;
+  if ((simm16 & kAllLargest) == kAllLargest) return put_packed_fields(writer, simm16, kWaitFields);
+  put_wait_field<0>(writer, simm16);
+  put_wait_field<1>(writer, simm16);
+  put_wait_field<2>(writer, simm16);
+  writer.drop(1);
+  return writer;
+}
 
 constexpr PackedField kDependencyFields[] = {
     {"depctr_hold_cnt", 7, 1}, {"depctr_sa_sdst", 0, 1}, {"depctr_va_vdst", 12, 4}, {"depctr_va_sdst", 9, 3},
@@ -136,23 +172,43 @@ constexpr std::string_view kDelayInstructions[] = {
     "TRANS32_DEP_2", "TRANS32_DEP_3", "FMA_ACCUM_CYCLE_1", "SALU_CYCLE_1", "SALU_CYCLE_2", "SALU_CYCLE_3"};
 constexpr std::string_view kDelaySkips[] = {"SAME", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4"};
 
-void put_delay(Writer& writer, unsigned simm16) {
-  const unsigned id0 = bits(simm16, 0, 4), skip = bits(simm16, 4, 3), id1 = bits(simm16, 7, 4);
-  if (!id0 && !skip && !id1) return writer.put('0');
-  bool first = true;
-  const auto put_field = [&](std::string_view name, unsigned value, std::span<const std::string_view> values,
-                             std::string_view invalid) {
-    if (!value) return;
-    if (!first) writer.put(" | ");
-    first = false;
-    writer.put(name);
-    writer.put('(');
-    writer.put(value < values.size() ? values[value] : invalid);
-    writer.put(')');
-  };
-  put_field("instid0", id0, kDelayInstructions, "/* invalid instid value */");
-  put_field("instskip", skip, kDelaySkips, "/* invalid instskip value */");
-  put_field("instid1", id1, kDelayInstructions, "/* invalid instid value */");
+// One field's text with the separator behind it, by value; none for 0.
+struct alignas(64) DelayText {
+  char text[48] = {};
+  uint8_t size = 0;
+};
+template <size_t kCount>
+constexpr std::array<DelayText, kCount> delay_texts(std::string_view field,
+                                                    std::span<const std::string_view> values,
+                                                    std::string_view invalid) {
+  std::array<DelayText, kCount> texts{};
+  for (size_t value = 1; value < kCount; ++value) {
+    DelayText& text = texts[value];
+    for (const std::string_view part :
+         {field, std::string_view("("), value < values.size() ? values[value] : invalid,
+          std::string_view(") | ")})
+      for (char character : part) text.text[text.size++] = character;
+  }
+  return texts;
+}
+constexpr auto kDelayId0 = delay_texts<16>("instid0", kDelayInstructions, "/* invalid instid value */");
+constexpr auto kDelaySkip = delay_texts<8>("instskip", kDelaySkips, "/* invalid instskip value */");
+constexpr auto kDelayId1 = delay_texts<16>("instid1", kDelayInstructions, "/* invalid instid value */");
+
+void put_delay_field(Writer& writer, const DelayText& text) {
+  writer.put_from(text.text, text.size);
+}
+
+Writer put_delay(Writer writer, unsigned simm16) {
+  if (!bits(simm16, 0, 11)) {
+    writer.put('0');
+    return writer;
+  }
+  put_delay_field(writer, kDelayId0[bits(simm16, 0, 4)]);
+  put_delay_field(writer, kDelaySkip[bits(simm16, 4, 3)]);
+  put_delay_field(writer, kDelayId1[bits(simm16, 7, 4)]);
+  writer.drop(3);
+  return writer;
 }
 
 struct VersionFlag {
@@ -198,33 +254,32 @@ void put_version(Writer& writer, unsigned simm16) {
   }
 }
 
-void put_simm(Writer& writer, const Instruction& instruction, const Operand& operand) {
-  const uint32_t simm16 = static_cast<uint16_t>(operand.value);
-  switch (operand.type) {
-    case Type::label:
-      return writer.decimal(simm16);
-    case Type::hwreg:
-      return put_hardware_register(writer, simm16);
-    default:
-      break;
-  }
+[[gnu::noinline]] Writer put_other_simm(Writer writer, const Instruction& instruction, unsigned simm16) {
   switch (instruction.row->opcode) {
+    case Opcode::s_getreg_b32:
+    case Opcode::s_setreg_b32:
+    case Opcode::s_setreg_imm32_b32:
+      put_hardware_register(writer, simm16);
+      break;
     case Opcode::s_sendmsg:
     case Opcode::s_sendmsghalt:
     case Opcode::s_sendmsg_rtn_b32:
     case Opcode::s_sendmsg_rtn_b64:
-      return put_message(writer, simm16);
-    case Opcode::s_waitcnt:
-      return put_packed_fields(writer, simm16, kWaitFields);
+      put_message(writer, simm16);
+      break;
     case Opcode::s_waitcnt_depctr:
-      if (simm16 & kDependencyUnused) return writer.hex(simm16);
-      return put_packed_fields(writer, simm16, kDependencyFields);
-    case Opcode::s_delay_alu:
-      return put_delay(writer, simm16);
+      if (simm16 & kDependencyUnused) {
+        writer.hex(simm16);
+      } else {
+        writer = put_packed_fields(writer, simm16, kDependencyFields);
+      }
+      break;
     case Opcode::s_version:
-      return put_version(writer, simm16);
+      put_version(writer, simm16);
+      break;
     case Opcode::s_endpgm:
-      return writer.decimal(simm16);
+      writer.decimal(simm16);
+      break;
     case Opcode::s_nop:
     case Opcode::s_setkill:
     case Opcode::s_sethalt:
@@ -236,48 +291,69 @@ void put_simm(Writer& writer, const Instruction& instruction, const Operand& ope
     case Opcode::s_decperflevel:
     case Opcode::s_atc_probe:
     case Opcode::s_atc_probe_buffer:
-      return put_immediate32(writer, simm16);
+      put_immediate32(writer, simm16);
+      break;
     default:
-      return writer.hex(simm16);
+      writer.hex(simm16);
+      break;
+  }
+  return writer;
+}
+
+Writer put_simm(Writer writer, const Instruction& instruction, const Operand& operand) {
+  const uint32_t simm16 = static_cast<uint16_t>(operand.value);
+  if (operand.type == Type::label) {
+    writer.decimal(simm16);
+    return writer;
+  }
+  switch (instruction.row->opcode) {
+    case Opcode::s_waitcnt:
+      return put_wait(writer, simm16);
+    case Opcode::s_delay_alu:
+      return put_delay(writer, simm16);
+    default:
+      return put_other_simm(writer, instruction, simm16);
   }
 }
 
 }  // namespace
 
-void print_scalar(Writer& writer, const Instruction& instruction, unsigned) {
-  put_mnemonic(writer, *instruction.row);
-  if (instruction.row->opcode == Opcode::s_endpgm && instruction.operands[0].value == 0) return;
+Writer print_scalar(Writer writer, const Instruction& instruction, const RowText&) {
+  if (!instruction.operand_count) return writer;
   for (unsigned i = 0; i < instruction.operand_count; ++i) {
     const Operand& operand = instruction.operands[i];
-    if (operand.role != Role::simm && operand.code < code::kInt0) {
-      put_register_operand(writer, i == 0, operand.code, operand.words);
-      continue;
-    }
-    if (i) {
-      writer.put(", ");
-    } else {
-      writer.put(' ');
-    }
     if (operand.role == Role::simm) {
-      put_simm(writer, instruction, operand);
+      writer = put_simm(writer, instruction, operand);
+      put_separator(writer);
     } else {
-      put_source(writer, instruction, operand);
+      put_operand(writer, instruction, operand);
     }
   }
+  end_list(writer);
+  return writer;
 }
 
-void print_smem(Writer& writer, const Instruction& instruction, unsigned) {
-  put_mnemonic(writer, *instruction.row);
-  if (!instruction.operand_count) return;
-  writer.put(' ');
+Writer print_sopp(Writer writer, const Instruction& instruction, const RowText&) {
+  if (!instruction.operand_count) return writer;
+  const Operand& simm = instruction.operands[0];
+  // LLVM leaves a zero of s_endpgm out.
+  if (instruction.row->opcode == Opcode::s_endpgm && simm.value == 0) {
+    writer.drop(1);
+    return writer;
+  }
+  return put_simm(writer, instruction, simm);
+}
+
+Writer print_smem(Writer writer, const Instruction& instruction, const RowText&) {
+  if (!instruction.operand_count) return writer;
   for (unsigned i = 0; i + 1 < instruction.operand_count; ++i) {
     const Operand& operand = instruction.operands[i];
     if (operand.role == Role::simm) {
-      put_simm(writer, instruction, operand);
+      writer = put_simm(writer, instruction, operand);
+      put_separator(writer);
     } else {
-      put_register(writer, operand.code, operand.words);
+      put_register_operand(writer, operand.code, operand.words);
     }
-    writer.put(", ");
   }
   const auto put_offset = [&] {
     if (instruction.offset < 0) writer.put('-');
@@ -295,6 +371,7 @@ void print_smem(Writer& writer, const Instruction& instruction, unsigned) {
   }
   if (instruction.glc) writer.put(" glc");
   if (instruction.dlc) writer.put(" dlc");
+  return writer;
 }
 
 }  // namespace lockstep::isa::detail

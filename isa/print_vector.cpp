@@ -1,39 +1,11 @@
 // VOP1, VOP2, VOPC, VOP3, VOP3SD, VOP3P, VOPD, VINTERP.
 #include "isa/detail.h"
+#include "isa/operand_text.h"
+#include "isa/row_text.h"
 #include "isa/shape.h"
 
 namespace lockstep::isa::detail {
 namespace {
-
-void put_suffix(Writer& writer, const Instruction& instruction) {
-  const Row& row = *instruction.row;
-  const bool is_dpp = instruction.dpp != Dpp::none;
-  switch (row.encoding) {
-    case Encoding::vop1:
-    case Encoding::vop2:
-    case Encoding::vopc:
-      if (is_dpp) {
-        if (row.encoding != Encoding::vopc) writer.put("_dpp");
-      } else if ((row.flags & kTwoForms) && row.opcode != Opcode::v_readfirstlane_b32 &&
-                 !row.operands.empty()) {
-        writer.put("_e32");
-      }
-      break;
-    case Encoding::vop3:
-    case Encoding::vop3sd:
-      if (is_dpp) {
-        writer.put("_e64_dpp");
-      } else if ((row.flags & kTwoForms) && !row.operands.empty()) {
-        writer.put("_e64");
-      }
-      break;
-    case Encoding::vop3p:
-      if (is_dpp) writer.put("_e64_dpp");
-      break;
-    default:
-      break;
-  }
-}
 
 // LLVM 19 names halves of a VGPR only in v_mov_b16. Elsewhere it has no text for a high half, and we write
 // ".h".
@@ -145,6 +117,12 @@ void put_dpp(Writer& writer, const Instruction& instruction) {
   if (instruction.fetch_inactive) writer.put(" fi:1");
 }
 
+void put_output_modifiers(Writer& writer, const Instruction& instruction) {
+  static constexpr std::string_view kOutputFactors[] = {"", " mul:2", " mul:4", " div:2"};
+  if (instruction.clamp) writer.put(" clamp");
+  writer.put(kOutputFactors[instruction.omod]);
+}
+
 void put_vop3p_modifiers(Writer& writer, const Instruction& instruction) {
   const Row& row = *instruction.row;
   const unsigned count = source_count(row);
@@ -196,36 +174,21 @@ Type printed_type(Opcode opcode, const Operand& operand) {
   }
 }
 
-void put_operands(Writer& writer, const Instruction& instruction, const Row& row, unsigned first,
-                  unsigned last) {
+void put_operands(Writer& writer, const Instruction& instruction, const Row& row) {
   // VOP3P lists its modifiers at the end, except the mixed-precision ones, where NEG_HI means ABS.
   const bool packed = row.encoding == Encoding::vop3p;
   const bool mix = packed && is_mix(row.opcode);
-  bool is_first = true;
-  for (unsigned i = first; i < last; ++i) {
+  for (unsigned i = 0; i < instruction.operand_count; ++i) {
     const Operand& given = instruction.operands[i];
-    const Field field = row.operands[i - first].field;
+    const Field field = row.operands[i].field;
     if (field == Field::exec || field == Field::hidden_vcc) continue;
-    // Most operands are registers as they are.
-    const bool is_register = given.code < code::kInt0 || given.is_vgpr();
-    if (is_register && !(given.neg | given.neg_hi | given.abs) && !is_16_bit(given.type)) {
-      put_register_operand(writer, is_first, given.code, given.words);
-      is_first = false;
-      continue;
-    }
-    if (is_first) {
-      writer.put(' ');
-    } else {
-      writer.put(", ");
-    }
-    is_first = false;
     Operand operand = given;
     operand.type = mix ? Type::f16 : printed_type(row.opcode, operand);
     if (row.opcode == Opcode::v_mov_b16 && operand.neg) {
       // LLVM takes it for an integer move and NEG for a sign extension.
       writer.put("sext(");
       put_half_source(writer, instruction, operand);
-      writer.put(')');
+      writer.put("), ");
       continue;
     }
     const bool neg = operand.neg && (!packed || mix);
@@ -235,54 +198,80 @@ void put_operands(Writer& writer, const Instruction& instruction, const Row& row
     } else {
       put_half_source(writer, instruction, operand);
     }
+    put_separator(writer);
   }
 }
 
-}  // namespace
-
-void put_full_mnemonic(Writer& writer, const Instruction& instruction) {
-  put_mnemonic(writer, *instruction.row);
-  put_suffix(writer, instruction);
-}
-
-void print_vector(Writer& writer, const Instruction& instruction, unsigned) {
+// Rows whose text is not plain.
+[[gnu::noinline]] Writer print_special_vector(Writer writer, const Instruction& instruction) {
   const Row& row = *instruction.row;
-  put_full_mnemonic(writer, instruction);
-  put_operands(writer, instruction, row, 0, instruction.operand_count);
+  put_operands(writer, instruction, row);
+  end_list(writer);
   if (row.encoding == Encoding::vop3p) {
     put_vop3p_modifiers(writer, instruction);
   } else if (row.encoding == Encoding::vop3 && (row.flags & kOpselInText)) {
     put_op_sel(writer, instruction);
   }
-  if (instruction.clamp) writer.put(" clamp");
-  switch (instruction.omod) {
-    case 1:
-      writer.put(" mul:2");
-      break;
-    case 2:
-      writer.put(" mul:4");
-      break;
-    case 3:
-      writer.put(" div:2");
-      break;
-    default:
-      break;
-  }
+  put_output_modifiers(writer, instruction);
   if (row.encoding == Encoding::vinterp) {
     if (instruction.op_sel) put_bit_list(writer, " op_sel:[", instruction.op_sel, 4);
     writer.put(" wait_exp:");
     writer.decimal(instruction.wait_exp);
   }
   if (instruction.dpp != Dpp::none) put_dpp(writer, instruction);
+  return writer;
 }
 
-void print_vopd(Writer& writer, const Instruction& instruction, unsigned) {
-  put_mnemonic(writer, *instruction.row);
-  put_operands(writer, instruction, *instruction.row, 0, instruction.first_y_operand);
+[[gnu::noinline]] Writer put_modifiers(Writer writer, const Instruction& instruction) {
+  put_output_modifiers(writer, instruction);
+  if (instruction.dpp != Dpp::none) put_dpp(writer, instruction);
+  return writer;
+}
+
+[[gnu::noinline, clang::preserve_most]] Writer put_modified_operand(Writer writer,
+                                                                    const Instruction& instruction,
+                                                                    const Operand& operand) {
+  put_modified_source(writer, instruction, operand, operand.neg, operand.abs);
+  put_separator(writer);
+  return writer;
+}
+
+// The operands of rows whose text is plain, from one up to another one.
+inline Writer put_plain_operands(Writer writer, const Instruction& instruction, const RowText& text,
+                                 unsigned first, unsigned last) {
+  const Operand* const end = instruction.operands.data() + last - text.hidden_last;
+  for (const Operand* operand = instruction.operands.data() + first + text.first; operand != end; ++operand) {
+    const ShortText& known = kOperandTexts[operand->words][operand->code];
+    if (operand->neg | operand->abs) {
+      writer = put_modified_operand(writer, instruction, *operand);
+    } else if (known.size()) {
+      writer.put_from(known.text, known.size());
+    } else {
+      writer = put_other_operand(writer, instruction, *operand);
+    }
+  }
+  end_list(writer);
+  return writer;
+}
+
+}  // namespace
+
+Writer print_vector(Writer writer, const Instruction& instruction, const RowText& text) {
+  if (!instruction.operand_count) return writer;
+  if (!text.plain) return print_special_vector(writer, instruction);
+  writer = put_plain_operands(writer, instruction, text, 0, instruction.operand_count);
+  const bool is_modified = instruction.clamp | instruction.omod | (instruction.dpp != Dpp::none);
+  return is_modified ? put_modifiers(writer, instruction) : writer;
+}
+
+Writer print_vopd(Writer writer, const Instruction& instruction, const RowText& text) {
+  const unsigned first_y = instruction.first_y_operand;
+  writer = put_plain_operands(writer, instruction, text, 0, first_y);
   writer.put(" :: ");
-  put_mnemonic(writer, *instruction.row_y);
-  put_operands(writer, instruction, *instruction.row_y, instruction.first_y_operand,
-               instruction.operand_count);
+  const RowText& text_y = row_text(*instruction.row_y, false);
+  writer.put_from(text_y.text, text_y.size);
+  writer = put_plain_operands(writer, instruction, text_y, first_y, instruction.operand_count);
+  return writer;
 }
 
 }  // namespace lockstep::isa::detail

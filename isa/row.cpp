@@ -5,32 +5,20 @@
 
 #include "isa/detail.h"
 #include "isa/image.h"
+#include "isa/row_text.h"
 #include "isa/shape.h"
 
 namespace lockstep::isa {
 namespace {
 
-using detail::kNoRow;
-using detail::kPaddedNameSize;
-
 using enum Opcode;
-
-// A mnemonic in as many characters as put_mnemonic() copies.
-struct PaddedName {
-  std::array<char, kPaddedNameSize> text{};
-  uint8_t size = 0;
-  constexpr PaddedName(std::string_view name) : size(static_cast<uint8_t>(name.size())) {
-    for (size_t i = 0; i < name.size(); ++i) text[i] = name[i];
-  }
-  constexpr operator std::string_view() const { return {text.data(), size}; }
-};
 
 // A row as the files in isa/rows/ give it; Row adds nothing but a view of its operands.
 struct Source {
   Opcode opcode;
   Encoding encoding;
   uint16_t number;
-  PaddedName name;
+  std::string_view name;
   Shape shape;
   uint32_t reads;
   uint32_t writes;
@@ -360,6 +348,13 @@ constexpr std::array<Row, kRowCount> kRows = [] {
   return rows;
 }();
 
+constexpr auto kRowTexts = [] {
+  std::array<detail::RowText, 2 * kRowCount> texts{};
+  for (size_t i = 0; i < kRowCount; ++i)
+    for (const bool is_dpp : {false, true}) texts[2 * i + is_dpp] = detail::make_row_text(kRows[i], is_dpp);
+  return texts;
+}();
+
 constexpr size_t kEncodingCount = static_cast<size_t>(Encoding::exp) + 1;
 constexpr size_t kOpcodeCount = static_cast<size_t>(Opcode::count);
 
@@ -377,29 +372,27 @@ constexpr std::array<uint16_t, kEncodingCount + 1> kFirstSlot = [] {
 }();
 
 constexpr auto kSlots = [] {
-  std::array<uint16_t, kFirstSlot[kEncodingCount]> slots{};
-  for (uint16_t& slot : slots) slot = kNoRow;
-  for (size_t i = 0; i < kRowCount; ++i) {
-    uint16_t& slot = slots[kFirstSlot[static_cast<size_t>(kSources[i].encoding)] + kSources[i].number];
-    if (slot != kNoRow) throw "two rows of one encoding have the same number";
-    slot = static_cast<uint16_t>(i);
+  std::array<const Row*, kFirstSlot[kEncodingCount]> slots{};
+  for (const Row& row : kRows) {
+    const Row*& slot = slots[kFirstSlot[static_cast<size_t>(row.encoding)] + row.number];
+    if (slot) throw "two rows of one encoding have the same number";
+    slot = &row;
   }
   return slots;
 }();
 
 constexpr auto kFirstRow = [] {
-  std::array<uint16_t, kOpcodeCount> first{};
-  for (uint16_t& row : first) row = kNoRow;
-  for (size_t i = 0; i < kRowCount; ++i) {
-    uint16_t& row = first[static_cast<size_t>(kSources[i].opcode)];
-    if (row == kNoRow) row = static_cast<uint16_t>(i);
+  std::array<const Row*, kOpcodeCount> first{};
+  for (const Row& row : kRows) {
+    const Row*& slot = first[static_cast<size_t>(row.opcode)];
+    if (!slot) slot = &row;
   }
   return first;
 }();
 
 }  // namespace
 
-const detail::RowIndex detail::kRowIndex = {kRows.data(), kSlots.data(), kFirstSlot.data()};
+const detail::RowIndex detail::kRowIndex = {kRows.data(), kSlots.data(), kFirstSlot.data(), kRowTexts.data()};
 
 std::span<const Row> rows() {
   return kRows;
@@ -414,7 +407,7 @@ const Row* find_row(Encoding encoding, unsigned number) {
 
 const Row* find_row(Opcode opcode) {
   const size_t index = static_cast<size_t>(opcode);
-  return index < kOpcodeCount && kFirstRow[index] != kNoRow ? &kRows[kFirstRow[index]] : nullptr;
+  return index < kOpcodeCount ? kFirstRow[index] : nullptr;
 }
 
 }  // namespace lockstep::isa
