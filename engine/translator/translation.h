@@ -34,6 +34,8 @@ class Translation {
   TranslatedFunction function_;
 };
 
+// So many are kept; a dispatch keeps its own for as long as it runs.
+inline constexpr size_t kMostTranslations = 128;
 // From the process's cache, or made now (one thread at a time). `reused` says which.
 std::shared_ptr<const Translation> translation_of(const Routine& routine, bool& reused);
 

@@ -1,0 +1,33 @@
+// What the process keeps of translations.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "engine/translator/translation.h"
+#include "tests/engine/interpreter/test_wave.h"
+
+namespace lockstep::translator {
+namespace {
+
+bool is_reused(unsigned number) {
+  const std::vector<uint32_t>& code =
+      interpreter::assembled("s_mov_b32 s0, " + std::to_string(1000 + number), 32);
+  const auto entry = reinterpret_cast<uint64_t>(code.data());
+  const std::vector<CodeRange> ranges = {{entry, entry + 4 * code.size()}};
+  bool reused = false;
+  EXPECT_TRUE(translation_of(find_routine(ranges, entry), reused));
+  return reused;
+}
+
+TEST(TranslationCache, ForgetsWhatWasUsedLongestAgo) {
+  EXPECT_FALSE(is_reused(0));
+  EXPECT_TRUE(is_reused(0));
+  for (unsigned i = 1; i < kMostTranslations; ++i) EXPECT_FALSE(is_reused(i));
+  EXPECT_TRUE(is_reused(0));
+  EXPECT_FALSE(is_reused(kMostTranslations));  // instead of 1
+  EXPECT_TRUE(is_reused(0));
+  EXPECT_FALSE(is_reused(1));
+}
+
+}  // namespace
+}  // namespace lockstep::translator
