@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 BUILD := build/release
 
-.PHONY: demo test bench docs fuzz format configure build packages clean
+.PHONY: demo test bench docs arithmetic fuzz format configure build packages clean
 
 packages:
 	@tools/install_packages.sh
@@ -38,6 +38,12 @@ bench: build
 docs: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target lockstep_cli
 	@tools/make_isa_page.sh $(BUILD)/cli/lockstep
+
+# The generated page docs/arithmetic.md: all arguments of the transcendental instructions, about ten minutes of a core.
+arithmetic: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target lockstep-numeric-errors
+	@$(BUILD)/tests/numeric/lockstep-numeric-errors $(JOBS) > arithmetic.md.new
+	@mv arithmetic.md.new docs/arithmetic.md
 
 format:
 	@git ls-files '*.h' '*.hpp' '*.cpp' | xargs clang-format-19 -i
