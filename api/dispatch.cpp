@@ -69,6 +69,10 @@ lockstep_fault_kind kind_of(FaultKind kind) {
       return LOCKSTEP_FAULT_UNSUPPORTED_INSTRUCTION;
     case FaultKind::bad_pc:
       return LOCKSTEP_FAULT_BAD_PC;
+    case FaultKind::refused:
+      return LOCKSTEP_FAULT_REFUSED;
+    case FaultKind::deadlock:
+      return LOCKSTEP_FAULT_DEADLOCK;
     case FaultKind::broken_rule:
       return LOCKSTEP_FAULT_BROKEN_RULE;
     case FaultKind::trap:
@@ -97,6 +101,12 @@ const char* title(lockstep_fault_kind kind) {
       return "broken rule";
     case LOCKSTEP_FAULT_HANG:
       return "instruction limit reached";
+    case LOCKSTEP_FAULT_BROKEN_RULE:
+      return "broken rule";
+    case LOCKSTEP_FAULT_REFUSED:
+      return "refused instruction";
+    case LOCKSTEP_FAULT_DEADLOCK:
+      return "deadlock";
   }
   return "fault";
 }

@@ -393,7 +393,9 @@ typedef enum lockstep_fault_kind {
   LOCKSTEP_FAULT_BAD_PC = 5,
   LOCKSTEP_FAULT_TRAP = 6,
   LOCKSTEP_FAULT_HANG = 7,
-  LOCKSTEP_FAULT_BROKEN_RULE = 8 /* a programming rule of the guide, where these are checked */
+  LOCKSTEP_FAULT_BROKEN_RULE = 8, /* a programming rule of the guide, where these are checked */
+  LOCKSTEP_FAULT_REFUSED = 9,     /* the machine refused an instruction (NACK), which halts the wave */
+  LOCKSTEP_FAULT_DEADLOCK = 10    /* all waves wait for each other */
 } lockstep_fault_kind;
 
 typedef struct lockstep_fault {

@@ -39,6 +39,64 @@ size_t scratch_bytes_of(const Launch& launch) {
 // hold it up.
 constexpr int64_t kTurn = 20'000;
 
+// A wave's turn when others need the thread more than it.
+constexpr int64_t kShortTurn = 200;
+// Wave-instructions of a group after which it is looked at whether its waves spin.
+constexpr int64_t kProbeInterval = 50'000;
+
+struct Fingerprint {
+  uint64_t pc, mode, scalars;
+  bool operator==(const Fingerprint&) const = default;
+};
+
+// `bytes` is a multiple of 64.
+uint64_t hash(const void* memory, size_t bytes) {
+  constexpr unsigned kLanes = 8;
+  uint64_t sums[kLanes] = {1, 2, 3, 4, 5, 6, 7, 8};
+  for (size_t at = 0; at < bytes; at += sizeof sums) {
+    uint64_t words[kLanes];
+    std::memcpy(words, static_cast<const std::byte*>(memory) + at, sizeof words);
+    for (unsigned i = 0; i < kLanes; ++i) {
+      sums[i] = (sums[i] ^ words[i]) * 0x9e3779b97f4a7c15u;
+      sums[i] ^= sums[i] >> 32;
+    }
+  }
+  uint64_t sum = 0;
+  for (uint64_t part : sums) sum = (sum ^ part) * 0x9e3779b97f4a7c15u;
+  return sum;
+}
+
+Fingerprint scalar_fingerprint(Wave& wave) {
+  return {wave.pc, wave.mode | uint64_t{wave.scc()} << 32, hash(wave.scalar, 128 * sizeof wave.scalar[0])};
+}
+
+uint64_t vgpr_hash(const Wave& wave) {
+  return hash(wave.vgprs, size_t{wave.vgpr_count} * wave.register_bytes);
+}
+
+// What a wave waits for that nobody will bring about.
+std::string describe_wait(const Wave& wave) {
+  DispatchState& dispatch = *wave.group->dispatch;
+  DeviceState::Access device(*dispatch.device);
+  const std::string nobody = "and every other wave on the device waits, too, or has ended: ";
+  if (wave.wait.kind == WaitKind::turn)
+    return "wave " + std::to_string(wave.creation_index) +
+           " of the dispatch waits for its turn at ds_ordered_count, " + nobody + "it is the turn of wave " +
+           std::to_string(dispatch.ordered.turn()) +
+           ", which must issue one with wave_release (guide 13.4.3)";
+  const unsigned id = wave.wait.resource;
+  const auto& resource = device.gws().resource(id);
+  const std::string place = "global wave sync resource " + std::to_string(id);
+  if (wave.wait.kind == WaitKind::semaphore)
+    return "the wave waits at the semaphore in " + place + ", " + nobody +
+           "it lacks a ds_gws_sema_v, ds_gws_sema_br or ds_gws_sema_release_all (guide 13.4.4)";
+  return "the wave waits at the barrier in " + place + ", " + nobody + std::to_string(resource.counter) +
+         " more must arrive. ds_gws_init takes the number of waves, ds_gws_barrier that number minus one "
+         "(guide table 63)" +
+         (resource.type == GlobalWaveSync::Type::barrier ? ""
+                                                         : "; the resource was used as a semaphore since");
+}
+
 uint32_t bits(uint32_t value, unsigned low, unsigned count) {
   return value >> low & ((1u << count) - 1);
 }
@@ -71,7 +129,23 @@ GroupContext::GroupContext(const Launch& launch) {
   group_.lds = lds_storage_.get();
 }
 
+GroupPlace place_of(const Launch& launch, uint64_t number) {
+  GroupPlace place;
+  place.items = 1;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const uint64_t groups = (uint64_t{launch.grid[axis]} + launch.group[axis] - 1) / launch.group[axis];
+    place.id[axis] = static_cast<uint32_t>(number % groups);
+    number /= groups;
+    place.size[axis] = static_cast<uint32_t>(std::min<uint64_t>(
+        launch.group[axis], launch.grid[axis] - uint64_t{place.id[axis]} * launch.group[axis]));
+    place.items *= place.size[axis];
+  }
+  place.waves = (place.items + launch.wave_size - 1) / launch.wave_size;
+  return place;
+}
+
 GroupContext::~GroupContext() {
+  abandon();
   for (Wave* wave : waves_) wave->~Wave();
 }
 
@@ -84,36 +158,37 @@ size_t GroupContext::bytes() const {
   return waves_.size() * (sizeof(Wave) + vgpr_bytes_of(wave_size_) + scratch_bytes_per_wave_) + kLdsBytes;
 }
 
-bool GroupContext::start(const Launch& launch, uint64_t number, Engine& engine) {
+void GroupContext::abandon() {
+  for (Wave* wave : waves_)
+    if (wave->wait.kind != WaitKind::none) DeviceState::Access(*group_.dispatch->device).forget(*wave);
+}
+
+bool GroupContext::start(const Launch& launch, uint64_t number, uint64_t first_wave, DispatchState& dispatch,
+                         Engine& engine) {
   if (memory_ != launch.memory) {
     memory_ = launch.memory;
     for (Wave* wave : waves_) forget_ranges(*wave);
   }
-  uint64_t rest = number;
-  uint32_t size[3];
-  for (unsigned axis = 0; axis < 3; ++axis) {
-    const uint64_t groups = (uint64_t{launch.grid[axis]} + launch.group[axis] - 1) / launch.group[axis];
-    group_.id[axis] = static_cast<uint32_t>(rest % groups);
-    rest /= groups;
-    // The last group of an axis may be partial: its size shrinks to what is left of the grid.
-    size[axis] = static_cast<uint32_t>(std::min<uint64_t>(
-        launch.group[axis], launch.grid[axis] - uint64_t{group_.id[axis]} * launch.group[axis]));
-  }
+  const GroupPlace place = place_of(launch, number);
+  std::copy_n(place.id, 3, group_.id);
   group_.number = number;
   group_.lds_bytes = launch.lds_bytes;
   group_.messages = launch.messages;
-  const uint32_t items = size[0] * size[1] * size[2];
-  group_.wave_count = (items + launch.wave_size - 1) / launch.wave_size;
+  group_.wave_count = place.waves;
+  group_.dispatch = &dispatch;
+  has_run_ = false;
   std::memset(lds_storage_.get(), 0, launch.lds_bytes);
   for (unsigned i = 0; i < group_.wave_count; ++i) {
     Wave& wave = *waves_[i];
-    launch_wave(launch, i, size, wave);
+    wave.creation_index = first_wave + i;
+    launch_wave(launch, i, place, wave);
     if (!engine.enter(wave, launch.entry)) return false;
   }
   return true;
 }
 
-void GroupContext::launch_wave(const Launch& launch, unsigned index, const uint32_t size[3], Wave& wave) {
+void GroupContext::launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave) {
+  const uint32_t* size = place.size;
   reset_wave(wave, allocated_vgprs(launch.vgpr_count, launch.wave_size));
   wave.lds_bytes = launch.lds_bytes;
   wave.scratch_bytes = launch.scratch_bytes;
@@ -130,14 +205,15 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const uint3
   for (unsigned axis = 0; axis < 3; ++axis)
     if (bits(launch.rsrc2, 7 + axis, 1)) wave.scalar[next++] = group_.id[axis];
   if (bits(launch.rsrc2, 10, 1))
-    wave.scalar[next++] = (index == 0 ? 1u << 31 : 0) | index << 20 | group_.wave_count;
+    wave.scalar[next++] =
+        (index == 0 ? 1u << 31 : 0) | index << 20 | group_.wave_count |
+        (launch.ordered_append ? static_cast<uint32_t>(wave.creation_index & 0xfff) << 6 : 0);
 
   // VGPR 0 holds the work-item ids, ten bits each, as many as TIDIG_COMP_CNT asks for (LLVM AMDGPU usage,
   // initial kernel state of gfx11).
   const unsigned components = bits(launch.rsrc2, 11, 2);
-  const uint32_t items = size[0] * size[1] * size[2];
   const uint32_t first = index * launch.wave_size;
-  const uint32_t active = std::min(launch.wave_size, items - first);
+  const uint32_t active = std::min(launch.wave_size, place.items - first);
   uint32_t x = first % size[0], y = first / size[0] % size[1], z = first / size[0] / size[1];
   uint32_t* ids = wave.vgpr(0);
   for (uint32_t lane = 0; lane < active; ++lane) {
@@ -152,23 +228,46 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const uint3
 }
 
 GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t& executed) {
-  // A lone wave has nobody to wait for.
-  const int64_t turn = group_.wave_count == 1 ? budget : kTurn;
+  // A lone wave has nobody to wait for in its group.
+  const int64_t turn = group_.wave_count == 1
+                           ? kProbeInterval
+                           : std::clamp<int64_t>(budget / group_.wave_count, kShortTurn, kTurn);
+  // A group that comes back may still spin on what the others have not done yet.
+  int64_t interval = has_run_ ? kShortTurn : kProbeInterval, until_probe = interval;
+  has_run_ = true;
   while (budget > 0) {
-    bool any_ready = false, all_ended = true;
+    bool any_ready = false, any_asleep = false, any_blocked = false, all_ended = true;
+    const int64_t before = budget;
     for (unsigned i = 0; i < group_.wave_count; ++i) {
       Wave& wave = *waves_[i];
+      if (wave.state == WaveState::blocked && wave.wait.granted()) wave.state = WaveState::ready;
       if (wave.state == WaveState::ready) {
-        const int64_t count = engine.run(wave, turn);
+        const int64_t count = engine.run(wave, std::min(turn, interval));
         executed += static_cast<uint64_t>(count);
         budget -= std::max<int64_t>(count, 1);
         if (wave.state == WaveState::faulted) return Result::faulted;
+        if (wave.state == WaveState::halted) return Result::halted;
       }
       any_ready |= wave.state == WaveState::ready;
+      any_asleep |= wave.state == WaveState::sleeping;
+      any_blocked |= wave.state == WaveState::blocked;
       all_ended &= wave.state == WaveState::ended;
     }
     if (all_ended) return Result::finished;
-    if (any_ready) continue;
+    if (any_asleep)
+      for (unsigned i = 0; i < group_.wave_count; ++i)
+        if (waves_[i]->state == WaveState::sleeping) waves_[i]->state = WaveState::ready;
+    if (any_ready) {
+      until_probe -= before - budget;
+      if (until_probe <= 0) {
+        if (all_ready_waves_spin(engine, executed)) return Result::idle;
+        until_probe = interval = std::min(interval * 4, kProbeInterval);
+      }
+      continue;
+    }
+    // Who sleeps until something changes leaves the thread to those who may change it.
+    if (any_asleep) return Result::idle;
+    if (any_blocked) return Result::blocked;
     // Every wave that still runs has arrived; those that ended count as arrived (guide 5.5).
     for (unsigned i = 0; i < group_.wave_count; ++i)
       if (waves_[i]->state == WaveState::at_barrier) waves_[i]->state = WaveState::ready;
@@ -176,9 +275,60 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
   return Result::unfinished;
 }
 
-const Wave& GroupContext::faulted_wave() const {
-  return **std::find_if(waves_.begin(), waves_.end(),
-                        [](const Wave* wave) { return wave->state == WaveState::faulted; });
+// Whether the wave comes back to the same place with all its registers the same: then it goes on so until
+// another wave changes memory.
+bool GroupContext::is_spinning(Engine& engine, Wave& wave, uint64_t& executed) {
+  constexpr unsigned kMostBranches = 4;  // taken ones of a round
+  const Fingerprint first = scalar_fingerprint(wave);
+  // To the next taken branch.
+  auto step = [&] {
+    executed += static_cast<uint64_t>(engine.run(wave, 1));
+    return wave.state == WaveState::ready;
+  };
+  for (unsigned branches = 1; branches <= kMostBranches; ++branches) {
+    if (!step()) return false;
+    if (scalar_fingerprint(wave) != first) continue;
+    const uint64_t vgprs = vgpr_hash(wave);
+    for (unsigned i = 0; i < branches; ++i)
+      if (!step()) return false;
+    return scalar_fingerprint(wave) == first && vgpr_hash(wave) == vgprs;
+  }
+  return false;
+}
+
+bool GroupContext::all_ready_waves_spin(Engine& engine, uint64_t& executed) {
+  for (unsigned i = 0; i < group_.wave_count; ++i)
+    if (waves_[i]->state == WaveState::ready && !is_spinning(engine, *waves_[i], executed)) return false;
+  return true;
+}
+
+bool GroupContext::has_released_wave() const {
+  return std::any_of(waves_.begin(), waves_.begin() + group_.wave_count, [](const Wave* wave) {
+    return wave->state == WaveState::blocked && wave->wait.granted();
+  });
+}
+
+void GroupContext::fail_blocked() {
+  Wave& wave = wave_in(WaveState::blocked);
+  wave.fault = {};
+  wave.fault.kind = FaultKind::deadlock;
+  wave.fault.pc = wave.pc;
+  wave.fault.message = describe_wait(wave);
+  wave.state = WaveState::faulted;
+}
+
+void GroupContext::resume_halted() {
+  Wave& wave = wave_in(WaveState::halted);
+  wave.fault = {};
+  wave.state = WaveState::ready;
+}
+
+void GroupContext::fail_halted() {
+  wave_in(WaveState::halted).state = WaveState::faulted;
+}
+
+Wave& GroupContext::wave_in(WaveState state) const {
+  return **std::find_if(waves_.begin(), waves_.end(), [&](const Wave* wave) { return wave->state == state; });
 }
 
 }  // namespace lockstep::machine

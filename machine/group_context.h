@@ -8,6 +8,7 @@
 
 #include "engine/engine.h"
 #include "machine/launch.h"
+#include "state/dispatch_state.h"
 #include "state/wave.h"
 #include "state/work_group.h"
 
@@ -17,6 +18,16 @@ struct FreeDeleter {
   void operator()(void* memory) const { std::free(memory); }
 };
 using Storage = std::unique_ptr<std::byte, FreeDeleter>;
+
+// Where a work-group lies in the grid.
+struct GroupPlace {
+  uint32_t id[3];
+  uint32_t size[3];  // work-items; the last groups of an axis may be partial
+  uint32_t items = 0;
+  uint32_t waves = 0;
+};
+// Of work-group `number` (x fastest).
+GroupPlace place_of(const Launch& launch, uint64_t number);
 
 class GroupContext {
  public:
@@ -29,21 +40,43 @@ class GroupContext {
   bool fits(const Launch& launch) const;
   size_t bytes() const;  // of storage
 
-  // Launches the waves of work-group `number` (x fastest). False if the code has no instruction at the entry.
-  bool start(const Launch& launch, uint64_t number, Engine& engine);
+  // Launches the waves of work-group `number`, whose first is number `first_wave` of the dispatch. False if
+  // the code has no instruction at the entry.
+  bool start(const Launch& launch, uint64_t number, uint64_t first_wave, DispatchState& dispatch,
+             Engine& engine);
+  // Gives up a group that has not finished: its waves must not stay in the queues of the device.
+  void abandon();
 
-  enum class Result { finished, unfinished, faulted };
+  enum class Result {
+    finished,
+    unfinished,
+    idle,     // every wave sleeps or spins: others should run first
+    blocked,  // no wave can go on until one is released (has_released_wave)
+    halted,   // the machine refused a wave's instruction
+    faulted,
+  };
   // Runs the waves in turn for about `budget` wave-instructions; adds what was executed to `executed`.
+  // Returns early if all of them wait for something outside the group: blocked, asleep, or spinning.
   Result run(Engine& engine, int64_t budget, uint64_t& executed);
+  // Whether run() was called since start().
+  bool has_run() const { return has_run_; }
+
+  bool has_released_wave() const;
+  // Of a group whose waves are all blocked for good: the first of them faults.
+  void fail_blocked();
+  void resume_halted();
+  void fail_halted();
 
   uint64_t number() const { return group_.number; }
   unsigned wave_count() const { return group_.wave_count; }
   const WorkGroup& group() const { return group_; }
-  // The wave that faulted, after Result::faulted.
-  const Wave& faulted_wave() const;
+  // The first wave in a state that the group has a wave in.
+  Wave& wave_in(WaveState state) const;
 
  private:
-  void launch_wave(const Launch& launch, unsigned index, const uint32_t size[3], Wave& wave);
+  void launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
+  bool is_spinning(Engine& engine, Wave& wave, uint64_t& executed);
+  bool all_ready_waves_spin(Engine& engine, uint64_t& executed);
 
   WorkGroup group_;
   std::vector<Wave*> waves_;
@@ -51,6 +84,7 @@ class GroupContext {
   size_t scratch_bytes_per_wave_ = 0;
   unsigned wave_size_ = 0;
   std::shared_ptr<const RangeSet> memory_;  // that the waves' caches of ranges are about
+  bool has_run_ = false;
 };
 
 }  // namespace lockstep::machine

@@ -15,6 +15,7 @@
 #include "engine/precise/findings.h"
 #include "engine/precise/settings.h"
 #include "memory/address_space.h"
+#include "state/device_state.h"
 #include "state/fault.h"
 #include "state/work_group.h"
 
@@ -33,6 +34,10 @@ struct Launch {
   std::vector<uint32_t> user_data;         // first SGPRs
   MessageSink* messages = nullptr;         // takes interrupts of the waves; may be null
   std::shared_ptr<const RangeSet> memory;  // null: all of the process's memory
+  // Global data share, global wave sync, stream-out registers. Null: those of a device fresh from reset.
+  std::shared_ptr<DeviceState> device;
+  unsigned vmid = 0;            // whose share of them the waves may use
+  bool ordered_append = false;  // ORDERED_APPEND_ENBL: the work-group info SGPR tells the wave's number
 };
 
 class Reuse;
@@ -45,6 +50,13 @@ struct Progress {
   uint64_t instructions = 0;  // wave-instructions executed so far
 };
 
+struct WaveFault {
+  Fault fault;
+  std::array<uint32_t, 3> group{};  // work-group id
+  uint32_t wave = 0;                // number within the work-group
+  std::string instruction;          // text, or why the bytes are no instruction
+};
+
 struct RunOptions {
   EngineKind engine = EngineKind::interpreter;
   unsigned threads = 0;                       // 0: one for each processor
@@ -52,19 +64,15 @@ struct RunOptions {
   const std::atomic<bool>* cancel = nullptr;  // set to stop
   // Called at most every 100 ms, from any of the threads, never by two at a time.
   std::function<void(const Progress&)> progress;
+  // Called when the machine refuses a wave's instruction (NACK) and the wave halts at it, from any of the
+  // threads, never by two at a time. True resumes the wave. Without it the halt is the wave's fault.
+  std::function<bool(const WaveFault&)> halted;
   // Sees every instruction before it is executed. The interpreter then runs the dispatch, on one thread.
   Observer* observer = nullptr;
   // What the machine around the instructions does beyond its default; the precise engine then runs the
   // dispatch.
   precise::Settings precise;
   Reuse* reuse = nullptr;  // decoded code and storage of earlier dispatches; may be null
-};
-
-struct WaveFault {
-  Fault fault;
-  std::array<uint32_t, 3> group{};  // work-group id
-  uint32_t wave = 0;                // number within the work-group
-  std::string instruction;          // text, or why the bytes are no instruction
 };
 
 // The translator's work for a dispatch; zero if the interpreter ran it.

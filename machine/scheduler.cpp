@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <thread>
 
 namespace lockstep::machine {
 
@@ -40,6 +41,10 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
       options_(options),
       engine_(engine),
       reuse_(reuse),
+      dispatch_{launch.device ? launch.device : std::make_shared<DeviceState>(), launch.vmid, {}},
+      agent_(dispatch_.device, dispatch_.wake),
+      mutex_(dispatch_.wake->mutex),
+      changed_(dispatch_.wake->changed),
       last_report_(options.progress ? std::chrono::steady_clock::now()
                                     : std::chrono::steady_clock::time_point{}) {
   totals_.groups_total = group_count(launch);
@@ -47,7 +52,33 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
 
 Scheduler::~Scheduler() {
   for (auto& context : idle_) reuse_.give_back(std::move(context));
-  for (auto& context : parked_) reuse_.give_back(std::move(context));
+  for (auto& context : parked_) {
+    context->abandon();
+    reuse_.give_back(std::move(context));
+  }
+  for (auto& [group, context] : blocked_) {
+    context->abandon();
+    reuse_.give_back(std::move(context));
+  }
+}
+
+GroupContext::Result Scheduler::run_group(GroupContext& context, int64_t budget, uint64_t& executed) {
+  const auto result =
+      context.run(engine_, context.has_run() ? std::min(budget, kLaterSlice) : budget, executed);
+  return result == GroupContext::Result::halted ? after_halt(context) : result;
+}
+
+GroupContext::Result Scheduler::after_halt(GroupContext& context) {
+  if (options_.halted) {
+    const WaveFault fault = fault_of(context, context.wave_in(WaveState::halted));
+    std::lock_guard lock(halted_mutex_);
+    if (options_.halted(fault)) {
+      context.resume_halted();
+      return GroupContext::Result::unfinished;
+    }
+  }
+  context.fail_halted();
+  return GroupContext::Result::faulted;
 }
 
 void Scheduler::work() {
@@ -56,13 +87,21 @@ void Scheduler::work() {
     {
       std::unique_lock lock(mutex_);
       Taken taken;
-      while ((taken = take(lock, context)) == Taken::wait) changed_.wait(lock);
+      while ((taken = take(lock, context)) == Taken::wait) {
+        changed_.wait_for(lock, kLook);
+        report_progress();
+      }
       if (taken == Taken::nothing) return;
     }
     uint64_t executed = 0;
-    const auto result = context->run(engine_, kSlice, executed);
-    std::lock_guard lock(mutex_);
-    give_back(std::move(context), result, executed);
+    const auto result = run_group(*context, kSlice, executed);
+    bool only_idle = false;
+    {
+      std::lock_guard lock(mutex_);
+      give_back(std::move(context), result, executed);
+      only_idle = only_idle_groups();
+    }
+    if (only_idle) std::this_thread::yield();
   }
 }
 
@@ -73,7 +112,7 @@ Scheduler::Step Scheduler::step(int64_t budget, uint64_t& executed) {
   if (taken == Taken::group) {
     lock.unlock();
     uint64_t here = 0;
-    const auto result = context->run(engine_, budget, here);
+    const auto result = run_group(*context, budget, here);
     executed += here;
     lock.lock();
     give_back(std::move(context), result, here);
@@ -93,7 +132,7 @@ void Scheduler::report(Outcome& outcome) {
 }
 
 bool Scheduler::over() const {
-  if (cancelled_) return resident_ == parked_.size();
+  if (cancelled_) return resident_ == parked_.size() + blocked_.size();
   return resident_ == 0 && next_ >= std::min(totals_.groups_total, fault_number_);
 }
 
@@ -103,7 +142,8 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
     if (cancelled_) return Taken::nothing;
     const bool new_one = next_ < std::min(totals_.groups_total, fault_number_);
     if (new_one && resident_ < options_.resident_groups) {
-      const uint64_t number = next_++;
+      const uint64_t number = next_++, first_wave = totals_.waves;
+      totals_.waves += place_of(launch_, number).waves;
       ++resident_;
       if (!idle_.empty()) {
         context = std::move(idle_.back());
@@ -111,38 +151,87 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
       }
       lock.unlock();
       if (!context) context = reuse_.context(launch_);
-      const bool started = context->start(launch_, number, engine_);
+      const bool started = context->start(launch_, number, first_wave, dispatch_, engine_);
       lock.lock();
       if (!started) {
         refuse_entry(number);
         context.reset();
         return Taken::nothing;
       }
-      totals_.waves += context->wave_count();
       return Taken::group;
     }
-    while (!parked_.empty() && parked_.front()->number() > fault_number_) {
-      parked_.pop_front();
-      --resident_;
-    }
+    sort_groups();
     if (!parked_.empty()) {
       context = std::move(parked_.front());
       parked_.pop_front();
       return Taken::group;
     }
     if (resident_ == 0) return Taken::nothing;
-    // Other threads run all that is resident; one of them may park a group for us.
+    if (resident_ == blocked_.size() && agent_.is_stuck_with_all()) {
+      give_up_blocked();
+      continue;
+    }
+    // Other threads run what is resident, or somebody else releases what is blocked.
     return Taken::wait;
   }
+}
+
+void Scheduler::sort_groups() {
+  std::vector<const WorkGroup*>& woken = dispatch_.wake->woken;
+  for (const WorkGroup* group : woken) {
+    const auto found = blocked_.find(group);
+    if (found == blocked_.end()) continue;
+    parked_.push_back(std::move(found->second));
+    blocked_.erase(found);
+  }
+  woken.clear();
+  if (fault_number_ == kNone) return;
+  resident_ -= static_cast<uint32_t>(
+      std::erase_if(parked_, [&](auto& context) { return context->number() > fault_number_; }));
+  resident_ -= static_cast<uint32_t>(
+      std::erase_if(blocked_, [&](auto& entry) { return entry.second->number() > fault_number_; }));
+}
+
+// Behind a fault that may be because of it: then it alone is told.
+void Scheduler::give_up_blocked() {
+  if (fault_number_ != kNone) {
+    resident_ -= static_cast<uint32_t>(blocked_.size());
+    blocked_.clear();
+    return;
+  }
+  const auto first = std::min_element(blocked_.begin(), blocked_.end(), [](auto& a, auto& b) {
+    return a.second->number() < b.second->number();
+  });
+  first->second->fail_blocked();
+  record_fault(*first->second);
+  if (next_ < totals_.groups_total)
+    fault_->fault.message += "; " + std::to_string(totals_.groups_total - next_) +
+                             " work-groups have not started, for only " + std::to_string(resident_) +
+                             " have room at a time";
+  blocked_.erase(first);
+  --resident_;
+  changed_.notify_all();
 }
 
 void Scheduler::give_back(std::unique_ptr<GroupContext> context, GroupContext::Result result,
                           uint64_t executed) {
   totals_.instructions += executed;
+  idle_in_a_row_ = result == GroupContext::Result::idle ? idle_in_a_row_ + 1 : 0;
   switch (result) {
     case GroupContext::Result::unfinished:
+    case GroupContext::Result::idle:
       parked_.push_back(std::move(context));
       break;
+    case GroupContext::Result::blocked:
+      // Released since it was run: then the news came while it was not among the blocked.
+      if (context->has_released_wave()) {
+        parked_.push_back(std::move(context));
+      } else {
+        const WorkGroup* group = &context->group();
+        blocked_[group] = std::move(context);
+      }
+      break;
+    case GroupContext::Result::halted:
     case GroupContext::Result::faulted:
       record_fault(*context);
       --resident_;
@@ -162,13 +251,16 @@ void Scheduler::give_back(std::unique_ptr<GroupContext> context, GroupContext::R
 void Scheduler::record_fault(const GroupContext& context) {
   if (context.number() >= fault_number_) return;
   fault_number_ = context.number();
-  const Wave& wave = context.faulted_wave();
+  fault_ = fault_of(context, context.wave_in(WaveState::faulted));
+}
+
+WaveFault Scheduler::fault_of(const GroupContext& context, const Wave& wave) const {
   WaveFault fault;
   fault.fault = wave.fault;
   std::copy(std::begin(context.group().id), std::end(context.group().id), fault.group.begin());
   fault.wave = wave.index_in_group;
   fault.instruction = instruction_text(launch_, wave.fault.pc);
-  fault_ = std::move(fault);
+  return fault;
 }
 
 void Scheduler::refuse_entry(uint64_t number) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "machine/group_context.h"
@@ -27,6 +28,8 @@ class Scheduler {
  public:
   // Wave-instructions of a group before another one gets the thread: some milliseconds.
   static constexpr int64_t kSlice = 1'000'000;
+  // Of one that was parked: it may wait for others, which need the thread.
+  static constexpr int64_t kLaterSlice = 50'000;
 
   // All must outlive this. `options.cancel` may be set at any time.
   Scheduler(const Launch& launch, const RunOptions& options, Engine& engine, Reuse& reuse);
@@ -39,7 +42,7 @@ class Scheduler {
 
   enum class Step : uint8_t {
     worked,   // ran a group for a slice; there may be more to do
-    nothing,  // other threads run all that there is
+    nothing,  // other threads run all that there is, or its waves wait for those of other dispatches
     finished  // the dispatch ended with this step; said once
   };
   // Runs one group for about `budget` wave-instructions, without ever waiting; adds what was executed.
@@ -50,13 +53,26 @@ class Scheduler {
  private:
   static constexpr uint64_t kNone = ~uint64_t{0};
 
+  // How often threads that wait look whether they are to stop.
+  static constexpr auto kLook = std::chrono::milliseconds(20);
+
   bool stop_requested() const { return options_.cancel && options_.cancel->load(std::memory_order_relaxed); }
+  GroupContext::Result run_group(GroupContext& context, int64_t budget, uint64_t& executed);
+  // What becomes of a group with a wave that the machine has halted.
+  GroupContext::Result after_halt(GroupContext& context);
+  WaveFault fault_of(const GroupContext& context, const Wave& wave) const;
   // All below with the lock held.
   bool over() const;
   // The next group to run: a new one while there is room, else the one parked longest.
   enum class Taken : uint8_t { group, wait, nothing };
   Taken take(std::unique_lock<std::mutex>& lock, std::unique_ptr<GroupContext>& context);
   void give_back(std::unique_ptr<GroupContext> context, GroupContext::Result result, uint64_t executed);
+  // All that could run just waits for what another thread does.
+  bool only_idle_groups() const { return idle_in_a_row_ > parked_.size(); }
+  // Drops the groups behind a fault, and parks those that are no longer blocked.
+  void sort_groups();
+  // All that is resident waits for good.
+  void give_up_blocked();
   void record_fault(const GroupContext& context);
   void refuse_entry(uint64_t number);
   void report_progress();
@@ -65,16 +81,23 @@ class Scheduler {
   const RunOptions& options_;
   Engine& engine_;
   Reuse& reuse_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  DispatchState dispatch_;
+  DeviceState::Agent agent_;
+  // Those of the wake list: threads wait for groups and for released waves at once.
+  std::mutex& mutex_;
+  std::condition_variable& changed_;
+  std::mutex halted_mutex_;
   Progress totals_;
   uint64_t next_ = 0;              // first group not started yet
+  uint64_t idle_in_a_row_ = 0;     // results of groups whose waves sleep or spin
   uint32_t resident_ = 0;          // started and not finished
   uint64_t fault_number_ = kNone;  // first group that faulted
   bool cancelled_ = false;
   bool said_finished_ = false;
   std::optional<WaveFault> fault_;
   std::deque<std::unique_ptr<GroupContext>> parked_;
+  // Groups all of whose waves wait until one is released.
+  std::unordered_map<const WorkGroup*, std::unique_ptr<GroupContext>> blocked_;
   std::vector<std::unique_ptr<GroupContext>> idle_;
   std::chrono::steady_clock::time_point last_report_;
 };

@@ -37,6 +37,8 @@ FidelityObserver::Own FidelityObserver::own_of(const isa::Instruction& instructi
 }
 
 bool FidelityObserver::on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) {
+  // The repetition of an instruction that waited was counted when the wave came to it.
+  if (wave.wait.kind != WaitKind::none) return true;
   ++instructions_;
   const Own own = own_of(instruction, pc);
   for (Sources left = own.x | own.y; left != 0; left &= left - 1)

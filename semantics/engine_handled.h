@@ -89,6 +89,15 @@ inline constexpr EngineHandled engine_handled[] = {
     {isa::Opcode::lds_direct_load, "broadcasts from LDS to whole quads"},
     {isa::Opcode::lds_param_load, "spreads a primitive's parameters over a quad"},
     {isa::Opcode::ds_bvh_stack_rtn_b32, "keeps a ring of node pointers in LDS"},
+    {isa::Opcode::ds_gws_sema_release_all, "waves of the device wait for each other"},
+    {isa::Opcode::ds_gws_init, "waves of the device wait for each other"},
+    {isa::Opcode::ds_gws_sema_v, "waves of the device wait for each other"},
+    {isa::Opcode::ds_gws_sema_br, "waves of the device wait for each other"},
+    {isa::Opcode::ds_gws_sema_p, "waves of the device wait for each other"},
+    {isa::Opcode::ds_gws_barrier, "waves of the device wait for each other"},
+    {isa::Opcode::ds_ordered_count, "waves of a dispatch take turns"},
+    {isa::Opcode::ds_add_gs_reg_rtn, "counts in registers of the device"},
+    {isa::Opcode::ds_sub_gs_reg_rtn, "counts in registers of the device"},
     {isa::Opcode::v_pipeflush, "empties the vector pipeline, no result"},
     {isa::Opcode::v_movreld_b32, "M0 chooses the destination VGPR"},
     {isa::Opcode::v_movrels_b32, "M0 chooses the source VGPR"},
@@ -116,15 +125,6 @@ inline constexpr Unsupported unsupported_encodings[] = {
 };
 inline constexpr EngineHandled unsupported[] = {
     {isa::Opcode::s_endpgm_ordered_ps_done, "needs pixel shader waves"},
-    {isa::Opcode::ds_gws_sema_release_all, "needs the global wave sync unit"},
-    {isa::Opcode::ds_gws_init, "needs the global wave sync unit"},
-    {isa::Opcode::ds_gws_sema_v, "needs the global wave sync unit"},
-    {isa::Opcode::ds_gws_sema_br, "needs the global wave sync unit"},
-    {isa::Opcode::ds_gws_sema_p, "needs the global wave sync unit"},
-    {isa::Opcode::ds_gws_barrier, "needs the global wave sync unit"},
-    {isa::Opcode::ds_ordered_count, "needs the ordered append unit of GDS"},
-    {isa::Opcode::ds_add_gs_reg_rtn, "needs the geometry stage's registers"},
-    {isa::Opcode::ds_sub_gs_reg_rtn, "needs the geometry stage's registers"},
 };
 
 // The reason why an instruction is not executed, or null.

@@ -13,6 +13,8 @@ enum class FaultKind : uint8_t {
   illegal_instruction,  // bytes that are no instruction, or a use that the guide forbids
   unsupported,          // an instruction that this machine does not execute yet
   bad_pc,               // execution left the code
+  refused,              // the machine answered with a NACK, and nobody resumed the wave
+  deadlock,             // the wave waits for others, and none is left that could release it
   broken_rule,          // a programming rule of the guide, where the user asked to have them checked
   trap,                 // s_trap with a non-zero id and no trap handler
 };

@@ -57,6 +57,9 @@ void reset_wave(Wave& wave, unsigned vgpr_count) {
   wave.state = WaveState::ready;
   wave.fault = {};
   wave.memory_view = nullptr;
+  wave.wait = {};
+  wave.passed_turn = false;
+  wave.ordered_counts = 0;
 }
 
 }  // namespace lockstep

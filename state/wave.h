@@ -11,7 +11,34 @@ namespace lockstep {
 struct WorkGroup;
 class MemoryView;
 
-enum class WaveState : uint8_t { ready, at_barrier, sleeping, ended, faulted };
+enum class WaveState : uint8_t {
+  ready,
+  at_barrier,
+  sleeping,  // gave its turn away; ready in the next one
+  blocked,   // waits for other waves of the device (Wave::wait), the PC at the instruction that waits
+  halted,    // the machine refused the instruction at the PC (Wave::fault says why) and may take it later
+  ended,
+  faulted,
+};
+
+// What a blocked wave waits for.
+enum class WaitKind : uint8_t {
+  none,
+  semaphore,  // of global wave sync
+  barrier,    // of global wave sync
+  turn,       // of ds_ordered_count
+};
+
+struct Wait {
+  WaitKind kind = WaitKind::none;
+  uint8_t resource = 0;     // of global wave sync
+  bool flag = false;        // the pass of a barrier that the wave waits for the end of
+  uint8_t is_over = false;  // set by another thread: the wave may repeat the instruction
+  uint64_t pc = 0;          // of the instruction that waits
+
+  void grant() { __atomic_store_n(&is_over, true, __ATOMIC_RELEASE); }
+  bool granted() const { return __atomic_load_n(&is_over, __ATOMIC_ACQUIRE); }
+};
 
 // Numbers into Wave::scalar beyond the 256 operand codes.
 inline constexpr unsigned kScalarLiteral =
@@ -82,6 +109,10 @@ struct alignas(64) Wave {
 
   uint32_t index_in_group = 0;
   WorkGroup* group = nullptr;
+  uint64_t creation_index = 0;        // number within the dispatch, in the order of creation
+  Wait wait;                          // while blocked, and until the instruction was repeated
+  bool passed_turn = false;           // a ds_ordered_count with wave_release was executed
+  uint8_t ordered_counts = 0;         // ds_ordered_count executed
   const void* program = nullptr;      // the engine's decoded code for the current float-mode class
   const void* dispatch = nullptr;     // engine's per-dispatch context
   void* attachment = nullptr;         // what the precise engine keeps for this wave

@@ -6,6 +6,7 @@
 
 namespace lockstep {
 
+struct DispatchState;
 struct Wave;
 
 // Who takes what waves tell the host.
@@ -22,7 +23,8 @@ struct WorkGroup {
   uint32_t wave_count = 0;
   std::byte* lds = nullptr;
   uint32_t lds_bytes = 0;
-  MessageSink* messages = nullptr;  // null: nobody listens
+  MessageSink* messages = nullptr;    // null: nobody listens
+  DispatchState* dispatch = nullptr;  // what the waves of the whole dispatch share
 };
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 #include "engine/interpreter/program.h"
 #include "engine/interpreter/registration.h"
 #include "numeric/float_mode.h"
+#include "state/dispatch_state.h"
 
 namespace lockstep::interpreter {
 namespace {
@@ -152,7 +153,7 @@ void s_barrier(const Operation* op, Wave* wave, int64_t budget) {
 
 // Gives the turn to the other waves: the sleeping time itself belongs to the timing model.
 void s_sleep(const Operation* op, Wave* wave, int64_t budget) {
-  leave(wave, address_after(op), budget - 1, WaveState::ready);
+  leave(wave, address_after(op), budget - 1, WaveState::sleeping);
 }
 
 void s_trap(const Operation* op, Wave* wave, int64_t budget) {
@@ -315,8 +316,9 @@ bool read_hardware_register(const Wave* wave, int64_t budget, unsigned id, uint3
       *value = wave->index_in_group & 31;
       return true;
     case kHwId2:
-      *value = 1u << 8;
-      return true;  // ME 1: compute
+      // ME 1: compute.
+      *value = 1u << 8 | (wave->group->dispatch ? wave->group->dispatch->vmid : 0) << 24;
+      return true;
     case kShaderCycles:
       *value = static_cast<uint32_t>(context_of(wave)->real_time(wave, budget)) & 0xfffff;
       return true;

@@ -25,6 +25,8 @@ struct HandlerTable {
   std::array<Handler, kOpcodes> other{};
   // The same for operations with a literal or a wide constant among scalar sources.
   std::array<Handler, kOpcodes> other_literal{};
+  // DS instructions with the GDS bit.
+  std::array<Handler, kOpcodes> gds{};
   // The handler of instructions without effect on the registers: waits that are satisfied, hints.
   Handler no_effect = nullptr;
   // Gathers source 0 of a DPP instruction into an engine register and sets Wave::dpp_write_mask.

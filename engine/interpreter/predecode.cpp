@@ -406,13 +406,17 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
                    reason ? reason->data() : "this instruction has no handler")};
   }
 
-  if (instruction.gds)
-    return {
-        refuse(instruction, FaultKind::unsupported, "the global data share (GDS) is not implemented yet")};
+  if (instruction.gds && !table.gds[index])
+    return {refuse(instruction, FaultKind::illegal_instruction,
+                   "this instruction works on LDS only (guide 12.5): it takes no GDS bit")};
 
-  if (has_destination_out_of_range(instruction)) return {nullify(instruction)};
+  // Others wait for an ordered count: it is issued even without lanes.
+  const bool is_always_issued = row.opcode == Opcode::ds_ordered_count;
+  const bool has_lost_destination = has_destination_out_of_range(instruction);
+  if (has_lost_destination && !is_always_issued) return {nullify(instruction)};
   Operation op = blank(instruction);
-  op.run = table.other[index];
+  op.run = instruction.gds ? table.gds[index] : table.other[index];
+  if (has_lost_destination) op.flags |= kWithoutLanes;
   if (is_scalar_alu(row.encoding) || is_vector_alu(row.encoding)) {
     unsigned sources = 0;
     const isa::Operand* old_destination = nullptr;

@@ -85,8 +85,11 @@ int64_t PreciseEngine::run(Wave& wave, int64_t budget) {
       if (!advance(wave, 0)) continue;
     }
     const Step step{wave, *attachment.next, wave.pc};
+    // The units were asked about an instruction that waited when the wave came to it.
+    const bool is_repeated = wave.wait.kind != WaitKind::none;
     Verdict verdict = Verdict::execute;
     size_t asked = std::exchange(attachment.stalled_at, 0);
+    if (is_repeated) asked = attachment.units.size();
     for (; asked < attachment.units.size() && verdict == Verdict::execute; ++asked)
       verdict = attachment.units[asked]->before(step);
     if (verdict == Verdict::stall) {
@@ -97,6 +100,10 @@ int64_t PreciseEngine::run(Wave& wave, int64_t budget) {
     ++executed;
     if (verdict == Verdict::redirected || verdict == Verdict::stopped) continue;
     if (verdict == Verdict::execute && !advance(wave, 1)) continue;
+    if (wave.state == WaveState::blocked || wave.state == WaveState::halted) {
+      --executed;
+      break;
+    }
     for (auto& unit : attachment.units) {
       const uint64_t pc = wave.pc;
       unit->after(step);

@@ -152,7 +152,7 @@ void Emitter::emit_end(unsigned index) {
     case NodeKind::end:
       return stop(WaveState::ended);
     case NodeKind::sleep:
-      return stop(WaveState::ready);
+      return stop(WaveState::sleeping);
     case NodeKind::barrier: {
       // A work-group of one wave treats it as s_nop (guide 5.5): it comes back at once.
       return stop(WaveState::at_barrier);

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "engine/interpreter/interpreter.h"
+#include "state/dispatch_state.h"
 #include "state/work_group.h"
 #include "tests/engine/interpreter/random_instruction.h"
 
@@ -72,7 +73,9 @@ void execute_bytes(std::span<const std::byte> bytes) {
   const auto begin = reinterpret_cast<uint64_t>(code.data());
   Interpreter engine({{begin, begin + 4 * code.size()}}, wave_size, memory, best_host_target(), vgpr_count);
   auto wave = std::make_unique<Wave>();
+  DispatchState dispatch{std::make_shared<DeviceState>(), 0, {}};
   WorkGroup group;
+  group.dispatch = &dispatch;
   group.wave_count = 1;
   group.lds = lds.data();
   group.lds_bytes = kLdsBytes;
@@ -103,7 +106,9 @@ void execute_bytes(std::span<const std::byte> bytes) {
   std::vector<uint32_t> constants(wave->scalar + 128, wave->scalar + 249);
   require(engine.enter(*wave, begin), "no code at the entry");
   constexpr int64_t kBudget = 20'000, kTurn = 500;
-  for (int64_t left = kBudget; left > 0 && wave->state == WaveState::ready;) {
+  for (int64_t left = kBudget;
+       left > 0 && (wave->state == WaveState::ready || wave->state == WaveState::sleeping);) {
+    wave->state = WaveState::ready;
     const int64_t executed = engine.run(*wave, kTurn);
     require(executed <= kTurn + static_cast<int64_t>(2 * code.size()) + 200, "a turn beyond its budget");
     left -= std::max<int64_t>(executed, 1);

@@ -38,9 +38,10 @@ std::vector<uint32_t> assemble(std::string_view text, unsigned wave_size) {
   return code;
 }
 
-// Its result depends on where it stands, or it leaves straight-line code.
+// Its result depends on where or when it stands, or it leaves straight-line code.
 bool depends_on_place(const isa::Instruction& instruction) {
-  return instruction.row->flags & isa::kBranch || (instruction.row->implicit_reads & isa::kPc);
+  return instruction.row->flags & isa::kBranch || (instruction.row->implicit_reads & isa::kPc) ||
+         instruction.gds;
 }
 
 std::vector<isa::Instruction> decode_all(const std::vector<uint32_t>& code, unsigned wave_size) {
@@ -102,6 +103,7 @@ TestWave::TestWave(Configuration configuration) : configuration_(configuration) 
       std::vector<Range>{{memory_address(), memory_address() + kMemoryBytes, kReadWrite, "buffer 'test'"}});
   group_.wave_count = 1;
   group_.lds = lds_.get();
+  group_.dispatch = &dispatch_;
   group_.lds_bytes = kLdsBytes;
   initialise_wave(wave_, size(), vgprs_.get());
   reset_wave(wave_, kMaxVgprs);
@@ -161,13 +163,19 @@ void TestWave::execute(const std::vector<uint32_t>& code, int64_t budget) {
                      wave_.vgpr_count);
   wave_.state = WaveState::ready;
   wave_.fault = {};
+  wave_.passed_turn = false;
+  wave_.ordered_counts = 0;
+  dispatch_.ordered = {};
   for (unsigned i = 0; i < kCachedRanges; ++i) wave_.read_ranges[i] = wave_.write_ranges[i] = {};
   if (!engine.enter(wave_, begin)) {
     ADD_FAILURE() << "no code";
     return;
   }
-  while (budget > 0 && wave_.state == WaveState::ready)
+  while (budget > 0 && (wave_.state == WaveState::ready || wave_.state == WaveState::sleeping)) {
+    wave_.state = WaveState::ready;
     budget -= std::max<int64_t>(1, engine.run(wave_, std::min<int64_t>(budget, 1000)));
+  }
+  DeviceState::Access(*dispatch_.device).forget(wave_);
   wave_.program = wave_.dispatch = nullptr;
 }
 
@@ -272,6 +280,14 @@ std::string TestWave::violation(const isa::Instruction& instruction, const State
   if (instruction.row->encoding == isa::Encoding::ldsdir)  // fills quads in which any lane is active
     for (unsigned quad = 0; quad < 64; quad += 4)
       if (exec >> quad & 0xf) exec |= uint64_t{0xf} << quad;
+  if (instruction.gds) {
+    // One lane, the first; an ordered count takes lane 0 if there is none (guide 13.4.2). Counts of lanes are
+    // for all.
+    const bool counts_lanes =
+        instruction.row->opcode == Opcode::ds_append || instruction.row->opcode == Opcode::ds_consume;
+    if (!counts_lanes) exec &= ~exec + 1;
+    if (exec == 0 && instruction.row->opcode == Opcode::ds_ordered_count) exec = 1;
+  }
   for (unsigned number = 0; number < kMaxVgprs; ++number) {
     for (unsigned lane = 0; lane < size(); ++lane) {
       const bool may = (vgpr_may_change[number] || relative) && (ignores_exec || (exec >> lane & 1));

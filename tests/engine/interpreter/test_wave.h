@@ -15,6 +15,7 @@
 #include "isa/instruction.h"
 #include "memory/address_space.h"
 #include "numeric/float_mode.h"
+#include "state/dispatch_state.h"
 #include "state/wave.h"
 #include "state/work_group.h"
 
@@ -75,6 +76,10 @@ class TestWave {
   std::byte* lds() { return lds_.get(); }
   uint32_t& lds_word(unsigned index) { return reinterpret_cast<uint32_t*>(lds_.get())[index]; }
 
+  // What the waves of the device share. It stays as it is from run to run.
+  DeviceState& device() { return *dispatch_.device; }
+  DispatchState& dispatch() { return dispatch_; }
+
   // Runs to the end of the listing and requires that it gets there. Straight-line code is run a second time
   // from the same state, one instruction after the other, each of which must leave alone what it does not
   // name: other registers, lanes that EXEC turns off, constants.
@@ -118,6 +123,7 @@ class TestWave {
   Configuration configuration_;
   Storage vgprs_, memory_, lds_, scratch_;
   std::shared_ptr<const RangeSet> ranges_;
+  DispatchState dispatch_{std::make_shared<DeviceState>(), 0, {}};
   WorkGroup group_;
   Wave wave_;
   State start_;

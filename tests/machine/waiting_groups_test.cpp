@@ -1,0 +1,61 @@
+// Work-groups that wait for each other through memory: all that are resident make progress (guide 1.2, DESIGN
+// 6).
+#include <gtest/gtest.h>
+
+#include "tests/machine/test_dispatch.h"
+
+namespace lockstep::machine {
+namespace {
+
+std::string meetings(const char* in_loop, int rounds) {
+  return std::string(R"(
+  v_mov_b32 v2, 0
+  v_mov_b32 v3, 1
+  s_mov_b32 s4, 0
+  s_mov_b32 s5, 0
+  s_mov_b32 exec_lo, 1
+loop:
+  s_add_u32 s5, s5, 64
+  global_atomic_add_u32 v2, v3, s[0:1]
+spin:
+  )") + in_loop +
+         R"(
+  global_load_b32 v4, v2, s[0:1] glc
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s6, v4
+  s_cmp_lt_u32 s6, s5
+  s_cbranch_scc1 spin
+  s_add_u32 s4, s4, 1
+  s_cmp_lt_u32 s4, )" +
+         std::to_string(rounds) + "\n  s_cbranch_scc1 loop\n";
+}
+
+void expect_meetings(const char* in_loop, int rounds) {
+  for (EngineKind engine : {EngineKind::interpreter, EngineKind::translator})
+    for (unsigned threads : {1u, 2u, 4u}) {
+      SCOPED_TRACE(threads);
+      Dispatch d(meetings(in_loop, rounds), 64, 32);
+      d.options.threads = threads;
+      d.options.engine = engine;
+      const Outcome outcome = d.run();
+      EXPECT_FALSE(outcome.fault) << outcome.fault->fault.message;
+      EXPECT_EQ(d.buffer[0], 64u * static_cast<unsigned>(rounds));
+      EXPECT_LT(outcome.seconds, 30);
+      std::printf("engine %d threads %u: %.2f s, %.3g instructions\n", static_cast<int>(engine), threads,
+                  outcome.seconds, static_cast<double>(outcome.totals.instructions));
+    }
+}
+
+TEST(WaitingGroups, SpinOnACounter) {
+  expect_meetings("", 1000);
+}
+TEST(WaitingGroups, SleepOnACounter) {
+  expect_meetings("s_sleep 1", 1000);
+}
+// A loop that counts its rounds looks like work: such groups only get shorter slices.
+TEST(WaitingGroups, SpinOnACounterWithATimeout) {
+  expect_meetings("s_add_u32 s8, s8, 1", 50);
+}
+
+}  // namespace
+}  // namespace lockstep::machine
