@@ -101,8 +101,6 @@ const char* title(lockstep_fault_kind kind) {
       return "broken rule";
     case LOCKSTEP_FAULT_HANG:
       return "instruction limit reached";
-    case LOCKSTEP_FAULT_BROKEN_RULE:
-      return "broken rule";
     case LOCKSTEP_FAULT_REFUSED:
       return "refused instruction";
     case LOCKSTEP_FAULT_DEADLOCK:

@@ -227,6 +227,26 @@ constexpr Doubt doubt_of(isa::Opcode opcode) {
     // Data share.
     case ds_swizzle_b32:
       return corner("rotation with a mask: by the guide's formula, which its two examples contradict");
+    case ds_gws_init:
+      return corner(
+          "the operand is the number of waves, as the guide says; LLVM documents that number minus one, "
+          "which a "
+          "setting of the device chooses; more than 12 bits are cut off");
+    case ds_gws_barrier:
+      return corner(
+          "the operand is the number of waves minus one, as the guide's text and LLVM say; the guide's "
+          "formula "
+          "leaves the one out; a barrier that was never initialised lets the first wave through");
+    case ds_gws_sema_v:
+    case ds_gws_sema_br:
+      return corner("a count beyond 12 bits wraps");
+    case ds_ordered_count:
+      return corner(
+          "the order is that of the waves' creation, whatever wave number M0 names; the count base in M0 is "
+          "not "
+          "added, for the targets are registers; 64-bit targets return their low half; the wrap form's ring "
+          "size "
+          "is a setting of the device; without active lanes it adds 0 and lane 0 gets the result");
     case ds_bvh_stack_rtn_b32:
       return open(
           "a pop moves the index back and then reads; the guide's outline, in the other order, would not "
