@@ -179,7 +179,7 @@ TEST(LateResults, StoresToDifferentAddressesLandNewestFirst) {
            wait +
            "\nglobal_store_b32 v4, v1, s[0:1] offset:2048\ns_endpgm\n"
            "other: global_load_b32 v2, v4, s[0:1] offset:2048 glc\ns_waitcnt vmcnt(0)\nv_cmp_ne_u32 vcc_lo, "
-           "1, v2\ns_sleep 1\ns_cbranch_vccnz other\n"
+           "1, v2\ns_cbranch_vccnz other\n"
            "global_load_b32 v2, v4, s[0:1] offset:1024 glc\ns_waitcnt vmcnt(0)\nglobal_store_b32 v4, v2, "
            "s[0:1]";
   };
