@@ -41,8 +41,6 @@ void expect_meetings(const char* in_loop, int rounds) {
       EXPECT_FALSE(outcome.fault) << outcome.fault->fault.message;
       EXPECT_EQ(d.buffer[0], 64u * static_cast<unsigned>(rounds));
       EXPECT_LT(outcome.seconds, 30);
-      std::printf("engine %d threads %u: %.2f s, %.3g instructions\n", static_cast<int>(engine), threads,
-                  outcome.seconds, static_cast<double>(outcome.totals.instructions));
     }
 }
 
@@ -54,7 +52,7 @@ TEST(WaitingGroups, SleepOnACounter) {
 }
 // A loop that counts its rounds looks like work: such groups only get shorter slices.
 TEST(WaitingGroups, SpinOnACounterWithATimeout) {
-  expect_meetings("s_add_u32 s8, s8, 1", 50);
+  expect_meetings("s_add_u32 s8, s8, 1", 10);
 }
 
 }  // namespace
