@@ -3,6 +3,7 @@
 #include "engine/precise/clause_rules.h"
 #include "engine/precise/delay_hints.h"
 #include "engine/precise/dependency_counters.h"
+#include "engine/precise/global_sync_rules.h"
 
 namespace lockstep::precise {
 
@@ -17,6 +18,7 @@ MakeUnits units_for(const Settings& settings, Findings& findings) {
     if (rules.is_open()) {
       units.push_back(std::make_unique<DelayHints>(rules));
       units.push_back(std::make_unique<ClauseRules>(rules));
+      units.push_back(std::make_unique<GlobalSyncRules>(rules));
     }
     const auto path = std::make_shared<MemoryPath>();
     if (settings.results != Results::now) path->attach(wave);

@@ -1,0 +1,30 @@
+// How instructions of global wave sync and ordered counts must stand in the program (guide 13.4.1), and other
+// rules of GDS that change no result here.
+#pragma once
+
+#include <string>
+
+#include "engine/precise/rule_book.h"
+
+namespace lockstep::precise {
+
+class GlobalSyncRules final : public Unit {
+ public:
+  explicit GlobalSyncRules(RuleBook rules) : rules_(rules) {}
+  Verdict before(const Step& step) override;
+  void after(const Step& step) override;
+
+ private:
+  enum class Behind : uint8_t { nothing, synchronisation, its_wait };
+
+  // The rule that the instruction breaks, or an empty text. Leaves everything as it is: an instruction that
+  // stalls is looked at again.
+  std::string broken_by(const Step& step) const;
+
+  RuleBook rules_;
+  Behind behind_ = Behind::nothing;  // what the last instruction was
+  bool gds_under_way_ = false;       // a GDS instruction since the last wait for LGKMcnt
+  bool is_told_ = false;             // about the instruction that the wave stands at
+};
+
+}  // namespace lockstep::precise
