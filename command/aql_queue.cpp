@@ -4,6 +4,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "command/fault_text.h"
+#include "command/pm4.h"
 #include "command/processor.h"
 
 namespace lockstep::command {
@@ -64,6 +66,7 @@ AqlQueue::~AqlQueue() {
   std::unique_lock lock(mutex_);
   idle_.wait(lock, [&] { return in_flight_ == 0; });
   lock.unlock();
+  executor_.reset();
   services_.signals.destroy(inactive_signal_);
 }
 
@@ -119,10 +122,12 @@ void AqlQueue::inactivate() {
     for (const auto& [index, dispatch] : running_) running.push_back(dispatch);
   }
   for (const auto& dispatch : running) services_.device.cancel(*dispatch);
+  if (Pm4Executor* executor = shared_executor_.load()) executor->cancel();
 }
 
 bool AqlQueue::busy() const {
-  return in_flight_ != 0;
+  const Pm4Executor* executor = shared_executor_.load();
+  return in_flight_ != 0 || (executor && executor->busy());
 }
 
 void AqlQueue::fail(QueueError error) {
@@ -190,7 +195,7 @@ AqlQueue::Outcome AqlQueue::process(uint64_t index, uint16_t header, Advance& re
       outcome = barrier(index, packet.barrier, false);
       break;
     case PacketType::vendor_specific:
-      outcome = vendor(index, packet);
+      outcome = vendor(index, packet, result);
       break;
     case PacketType::agent_dispatch:
       return refuse(index, QueueError::Kind::invalid_packet, "header",
@@ -274,11 +279,13 @@ AqlQueue::Outcome AqlQueue::barrier(uint64_t index, const BarrierPacket& packet,
   return complete(index, packet.completion_signal, active_since_);
 }
 
-AqlQueue::Outcome AqlQueue::vendor(uint64_t index, const AqlPacket& packet) {
+AqlQueue::Outcome AqlQueue::vendor(uint64_t index, const AqlPacket& packet, Advance& result) {
   const unsigned format = packet.barrier_value.format;
+  if (format == static_cast<unsigned>(VendorFormat::pm4_ib)) return buffer(index, packet.pm4_ib, result);
   if (format != static_cast<unsigned>(VendorFormat::barrier_value))
     return refuse(index, QueueError::Kind::unsupported, "format",
-                  "vendor packet format " + std::to_string(format) + " (2 is the barrier-value packet)");
+                  "vendor packet format " + std::to_string(format) +
+                      " (1 is a PM4 buffer, 2 the barrier-value packet)");
   const BarrierValuePacket& wait = packet.barrier_value;
   if (wait.condition > 3)
     return refuse(index, QueueError::Kind::invalid_packet, "condition",
@@ -293,6 +300,45 @@ AqlQueue::Outcome AqlQueue::vendor(uint64_t index, const AqlPacket& packet) {
     if (!holds(static_cast<Condition>(wait.condition), value, wait.value)) return Outcome::blocked;
   }
   return complete(index, wait.completion_signal, active_since_);
+}
+
+// The indirect buffer is done when all of its packets are, and its dispatches have ended.
+AqlQueue::Outcome AqlQueue::buffer(uint64_t index, const Pm4IbPacket& packet, Advance& result) {
+  if (!executor_)
+    executor_ = std::make_unique<Pm4Executor>(services_, id(), priority(), static_cast<MessageSink*>(this),
+                                              [this](machine::Outcome&& outcome) {
+                                                if (outcome.fault)
+                                                  fail(kernel_fault(buffer_index_, std::move(outcome)));
+                                              });
+  shared_executor_ = executor_.get();
+  using Status = Pm4Executor::Status;
+  Status status = Status::executed;
+  if (!in_buffer_) {
+    constexpr uint32_t kJump = pm4::header(pm4::kIndirectBuffer, 3);
+    if ((packet.jump[0] | 2) != kJump)
+      return refuse(index, QueueError::Kind::invalid_packet, "jump[0]",
+                    hex(packet.jump[0]) + " is no INDIRECT_BUFFER header (write " + hex(kJump) + ")");
+    buffer_index_ = index;
+    status = executor_->execute(reinterpret_cast<uint64_t>(&slot(index)) + offsetof(Pm4IbPacket, jump),
+                                packet.jump, 4);
+    in_buffer_ = true;
+  }
+  for (unsigned n = 0; n < kBatch && status == Status::executed; ++n) status = executor_->step();
+  if (status == Status::executed) {
+    result.progressed = true;  // there is more; other queues first
+    return Outcome::blocked;
+  }
+  if (status == Status::failed) {
+    const Pm4Fault& fault = executor_->fault();
+    return refuse(index, fault.kind, fault.field, "PM4 packet at " + hex(fault.address) + ": " + fault.text);
+  }
+  if (status == Status::waits_memory) {
+    result.look_again = executor_->look_again();
+    return Outcome::blocked;
+  }
+  if (status == Status::waits_dispatch || executor_->busy()) return Outcome::blocked;
+  in_buffer_ = false;
+  return complete(index, packet.completion_signal, active_since_);
 }
 
 AqlQueue::Outcome AqlQueue::refuse_signal(uint64_t index, std::string field, uint64_t signal) {
@@ -314,20 +360,20 @@ AqlQueue::Outcome AqlQueue::complete(uint64_t index, uint64_t signal, uint64_t s
   return good ? Outcome::launched : Outcome::failed;
 }
 
+QueueError AqlQueue::kernel_fault(uint64_t index, machine::Outcome&& outcome) const {
+  QueueError error;
+  error.kind = QueueError::Kind::kernel_fault;
+  error.queue = id();
+  error.position = index;
+  error.field = "kernel_object";
+  error.message = queue_and_packet(id(), index) + fault_text(*outcome.fault);
+  error.fault = std::move(outcome.fault);
+  return error;
+}
+
 void AqlQueue::dispatch_done(uint64_t index, uint64_t signal, uint64_t start, machine::Outcome&& outcome) {
   if (outcome.fault) {
-    QueueError error;
-    error.kind = QueueError::Kind::kernel_fault;
-    error.queue = id();
-    error.position = index;
-    error.field = "kernel_object";
-    const machine::WaveFault& fault = *outcome.fault;
-    error.message = queue_and_packet(id(), index) + "work-group (" + std::to_string(fault.group[0]) + ", " +
-                    std::to_string(fault.group[1]) + ", " + std::to_string(fault.group[2]) + "), wave " +
-                    std::to_string(fault.wave) + ", PC " + hex(fault.fault.pc) + ": " + fault.instruction +
-                    ": " + fault.fault.message;
-    error.fault = std::move(outcome.fault);
-    fail(std::move(error));
+    fail(kernel_fault(index, std::move(outcome)));
   } else if (!outcome.cancelled) {
     // The release fence of any scope: what the waves wrote is visible before the signal.
     signal_completion(index, signal, start);
@@ -362,13 +408,7 @@ void AqlQueue::retire(uint64_t index) {
 }
 
 void AqlQueue::on_interrupt(const Wave& wave, uint32_t payload) {
-  Interrupt interrupt;
-  interrupt.source = Interrupt::Source::wave;
-  interrupt.data = payload;
-  interrupt.queue = id();
-  for (unsigned axis = 0; axis < 3; ++axis) interrupt.work_group[axis] = wave.group->id[axis];
-  interrupt.wave = wave.index_in_group;
-  services_.interrupts.raise(interrupt);
+  services_.interrupts.raise(interrupt_of(wave, payload, id()));
 }
 
 }  // namespace lockstep::command

@@ -11,23 +11,11 @@
 #include "command/dispatcher.h"
 #include "command/guest_memory.h"
 #include "command/hsa_layout.h"
+#include "command/pm4_executor.h"
 #include "command/queue.h"
-#include "command/signals.h"
-#include "machine/device.h"
+#include "command/services.h"
 
 namespace lockstep::command {
-
-class Processor;
-
-// What queues work with.
-struct Services {
-  AddressSpace& memory;
-  Waiters& waiters;
-  Interrupts& interrupts;
-  Signals& signals;
-  machine::Device& device;
-  Processor& processor;
-};
 
 struct AqlQueueOptions {
   uint32_t size = 4096;  // packets: a power of two
@@ -74,10 +62,12 @@ class AqlQueue final : public Queue, private MessageSink {
   Outcome process(uint64_t index, uint16_t header, Advance& result);
   Outcome dispatch(uint64_t index, const KernelDispatchPacket& packet);
   Outcome barrier(uint64_t index, const BarrierPacket& packet, bool all);
-  Outcome vendor(uint64_t index, const AqlPacket& packet);
+  Outcome vendor(uint64_t index, const AqlPacket& packet, Advance& result);
+  Outcome buffer(uint64_t index, const Pm4IbPacket& packet, Advance& result);
   Outcome refuse(uint64_t index, QueueError::Kind kind, std::string field, const std::string& text);
   Outcome refuse_signal(uint64_t index, std::string field, uint64_t signal);
   void fail(QueueError error);
+  QueueError kernel_fault(uint64_t index, machine::Outcome&& outcome) const;
   void dispatch_done(uint64_t index, uint64_t signal, uint64_t start, machine::Outcome&& outcome);
   // Completes what has no waves.
   Outcome complete(uint64_t index, uint64_t signal, uint64_t start);
@@ -96,6 +86,11 @@ class AqlQueue final : public Queue, private MessageSink {
   uint64_t inactive_signal_;
   uint64_t next_ = 0;          // to be launched; the processor's thread alone
   uint64_t active_since_ = 0;  // when the packet at next_ was first looked at; 0: not yet
+
+  std::unique_ptr<Pm4Executor> executor_;  // of PM4 buffers; made when the first one comes
+  std::atomic<Pm4Executor*> shared_executor_ = nullptr;
+  bool in_buffer_ = false;
+  uint64_t buffer_index_ = 0;
 
   mutable std::mutex mutex_;
   std::condition_variable idle_;

@@ -18,7 +18,8 @@ CommandProcessor::CommandProcessor(AddressSpace& memory, machine::Device::Option
       interrupts_(waiters_),
       signals_(memory, waiters_, interrupts_),
       device_(with_notice(std::move(options), waiters_)),
-      compute_(waiters_) {}
+      compute_(waiters_),
+      copy_(waiters_) {}
 
 CommandProcessor::~CommandProcessor() {
   for (const auto& queue : std::vector<std::shared_ptr<Queue>>(queues_)) destroy(queue);
@@ -37,9 +38,26 @@ std::shared_ptr<AqlQueue> CommandProcessor::create_aql_queue(AqlQueueOptions opt
   return queue;
 }
 
+std::shared_ptr<Pm4Queue> CommandProcessor::create_pm4_queue(RingQueueOptions options) {
+  auto queue = std::make_shared<Pm4Queue>(next_id(), std::move(options), services(compute_));
+  std::lock_guard lock(mutex_);
+  queues_.push_back(queue);
+  compute_.add(queue);
+  return queue;
+}
+
+std::shared_ptr<SdmaQueue> CommandProcessor::create_sdma_queue(RingQueueOptions options) {
+  auto queue = std::make_shared<SdmaQueue>(next_id(), std::move(options), services(copy_));
+  std::lock_guard lock(mutex_);
+  queues_.push_back(queue);
+  copy_.add(queue);
+  return queue;
+}
+
 void CommandProcessor::destroy(const std::shared_ptr<Queue>& queue) {
   queue->inactivate();
   compute_.remove(*queue);
+  copy_.remove(*queue);
   std::lock_guard lock(mutex_);
   std::erase(queues_, queue);
 }

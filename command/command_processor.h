@@ -7,7 +7,9 @@
 
 #include "command/aql_queue.h"
 #include "command/interrupts.h"
+#include "command/pm4_queue.h"
 #include "command/processor.h"
+#include "command/sdma_queue.h"
 #include "command/signals.h"
 #include "machine/device.h"
 
@@ -22,6 +24,9 @@ class CommandProcessor {
 
   // Throw std::invalid_argument for options that no queue can have, std::bad_alloc.
   std::shared_ptr<AqlQueue> create_aql_queue(AqlQueueOptions options);
+  std::shared_ptr<Pm4Queue> create_pm4_queue(RingQueueOptions options);
+  // Of the copy engine, which has a thread of its own.
+  std::shared_ptr<SdmaQueue> create_sdma_queue(RingQueueOptions options);
   // Ends what the queue runs and forgets it; the last pointer to it frees its memory. Not from a callback.
   void destroy(const std::shared_ptr<Queue>& queue);
 
@@ -41,7 +46,7 @@ class CommandProcessor {
   Interrupts interrupts_;
   Signals signals_;
   machine::Device device_;
-  Processor compute_;
+  Processor compute_, copy_;
   std::mutex mutex_;
   uint64_t queues_made_ = 0;
   std::vector<std::shared_ptr<Queue>> queues_;

@@ -34,6 +34,8 @@ uint32_t resident_groups(const hardware::Description& device, const Launch& laun
 Device::Device(Options options)
     : options_(std::move(options)),
       threads_(thread_count(options_.threads)),
+      state_(std::make_shared<DeviceState>()),
+      agent_(state_),
       // The thread that asks for a dispatch is one more.
       parallelism_(tbb::global_control::max_allowed_parallelism, threads_ + 1),
       arena_(static_cast<int>(threads_), 0) {}
@@ -55,10 +57,15 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
   check(launch);
   std::shared_ptr<ActiveDispatch> dispatch(new ActiveDispatch);
   dispatch->launch_ = std::move(launch);
+  if (!dispatch->launch_.device) dispatch->launch_.device = state_;
   RunOptions& options = dispatch->options_;
   options.engine = options_.engine;
   options.precise = options_.precise;
   options.cancel = &dispatch->cancel_;
+  options.waves_released = [this] {
+    ++changes_;
+    add_workers(1);
+  };
   options.resident_groups = machine::resident_groups(options_.hardware, dispatch->launch_);
   if (options.resident_groups == 0)
     throw std::invalid_argument(
@@ -79,6 +86,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
       const Scheduler::Step step = dispatch->scheduler_->step(left, executed);
       ++executed;  // a group that cannot go on executes nothing
       if (step == Scheduler::Step::worked) continue;
+      if (step == Scheduler::Step::nothing) break;
       if (options_.memory_may_have_changed) options_.memory_may_have_changed();
       finish(dispatch);
       return nullptr;

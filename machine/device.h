@@ -66,6 +66,8 @@ class Device {
   void cancel(ActiveDispatch& dispatch);
 
   const hardware::Description& hardware() const { return options_.hardware; }
+  // Global data share and its neighbours, which all dispatches share.
+  const std::shared_ptr<DeviceState>& state() const { return state_; }
   // The bytes of code may have changed.
   void forget_code() { reuse_.forget_code(); }
 
@@ -81,6 +83,9 @@ class Device {
   const Options options_;
   const unsigned threads_;
   Reuse reuse_;
+  const std::shared_ptr<DeviceState> state_;
+  // A dispatch that comes later may release waves that wait now: they are never taken for lost.
+  DeviceState::Agent agent_;
   tbb::global_control parallelism_;
   tbb::task_arena arena_;
   std::mutex mutex_;

@@ -170,7 +170,7 @@ bool GroupContext::start(const Launch& launch, uint64_t number, uint64_t first_w
     for (Wave* wave : waves_) forget_ranges(*wave);
   }
   const GroupPlace place = place_of(launch, number);
-  std::copy_n(place.id, 3, group_.id);
+  for (unsigned axis = 0; axis < 3; ++axis) group_.id[axis] = place.id[axis] + launch.first_group[axis];
   group_.number = number;
   group_.lds_bytes = launch.lds_bytes;
   group_.messages = launch.messages;

@@ -27,6 +27,7 @@ struct Launch {
   unsigned wave_size = 32;
   std::array<uint32_t, 3> grid{1, 1, 1};   // work-items
   std::array<uint32_t, 3> group{1, 1, 1};  // work-items of a work-group; the last groups may be partial
+  std::array<uint32_t, 3> first_group{};   // id of the first work-group
   uint32_t rsrc1 = 0, rsrc2 = 0;           // COMPUTE_PGM_RSRC1 and 2
   uint32_t lds_bytes = 0;                  // of a work-group, dynamic part included
   uint32_t scratch_bytes = 0;              // of a work-item
@@ -72,6 +73,9 @@ struct RunOptions {
   // What the machine around the instructions does beyond its default; the precise engine then runs the
   // dispatch.
   precise::Settings precise;
+  // Called when waves that waited may go on, from any thread, without locks; for those who use
+  // Scheduler::step.
+  std::function<void()> waves_released;
   Reuse* reuse = nullptr;  // decoded code and storage of earlier dispatches; may be null
 };
 

@@ -48,6 +48,7 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
       last_report_(options.progress ? std::chrono::steady_clock::now()
                                     : std::chrono::steady_clock::time_point{}) {
   totals_.groups_total = group_count(launch);
+  dispatch_.wake->tell = options.waves_released;
 }
 
 Scheduler::~Scheduler() {

@@ -29,6 +29,7 @@ DeviceState::Access::~Access() {
       call.wake->woken.push_back(call.group);
     }
     call.wake->changed.notify_one();
+    if (call.wake->tell) call.wake->tell();
   }
 }
 

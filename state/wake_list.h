@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct WakeList {
   std::vector<const WorkGroup*> woken;
   // All threads of this scheduler wait for a release. Belongs to the DeviceState, under its lock.
   bool is_stuck = false;
+  // Called after a group was added; may be empty. Set before any wave runs.
+  std::function<void()> tell;
 };
 
 }  // namespace lockstep

@@ -1,0 +1,64 @@
+// PM4 type-3 packets that compute drivers send: opcodes, registers, fields. Facts from the public headers of
+// the Linux kernel driver (nvd.h, soc21) and of Mesa (gfx11 register database).
+#pragma once
+
+#include <cstdint>
+
+namespace lockstep::command::pm4 {
+
+enum Opcode : uint32_t {
+  kNop = 0x10,
+  kDispatchDirect = 0x15,
+  kDispatchIndirect = 0x16,
+  kWriteData = 0x37,
+  kWaitRegMem = 0x3c,
+  kIndirectBuffer = 0x3f,
+  kCopyData = 0x40,
+  kEventWrite = 0x46,
+  kReleaseMem = 0x49,
+  kAcquireMem = 0x58,
+  kSetShReg = 0x76,
+  kWaitRegMem64 = 0x93,
+};
+
+inline constexpr uint32_t header(uint32_t opcode, uint32_t payload_dwords) {
+  return 3u << 30 | ((payload_dwords - 1) & 0x3fff) << 16 | opcode << 8 | 1u << 1;  // compute
+}
+
+// Registers by dword number; SET_SH_REG counts from kShBase.
+inline constexpr uint32_t kShBase = 0x2c00, kShEnd = 0x3000;
+enum Register : uint32_t {
+  kDispatchInitiator = 0x2e00,
+  kDimX = 0x2e01,
+  kStartX = 0x2e04,
+  kNumThreadX = 0x2e07,
+  kPgmLo = 0x2e0c,
+  kPgmHi = 0x2e0d,
+  kPacketAddressLo = 0x2e0e,
+  kScratchBaseLo = 0x2e10,
+  kScratchBaseHi = 0x2e11,
+  kPgmRsrc1 = 0x2e12,
+  kPgmRsrc2 = 0x2e13,
+  kResourceLimits = 0x2e15,
+  kTmpringSize = 0x2e18,
+  kRestartX = 0x2e1b,
+  kPgmRsrc3 = 0x2e28,
+  kUserData0 = 0x2e40,
+};
+// Whether it is a compute register of gfx11.
+constexpr bool is_compute_register(uint32_t number) {
+  return (number >= 0x2e00 && number <= 0x2e22) || (number >= 0x2e24 && number <= 0x2e32) ||
+         (number >= kUserData0 && number < kUserData0 + 16);
+}
+
+// DISPATCH_INITIATOR
+inline constexpr uint32_t kComputeShaderEnable = 1u << 0, kPartialGroups = 1u << 1, kStartAtZero = 1u << 2,
+                          kThreadDimensions = 1u << 5, kWave32 = 1u << 15;
+
+// EVENT_WRITE and RELEASE_MEM event types
+inline constexpr uint32_t kCacheFlush = 0x06, kCsPartialFlush = 0x07, kCacheFlushAndInvTs = 0x14,
+                          kBottomOfPipeTs = 0x28, kCsDone = 0x2f;
+// ACQUIRE_MEM GCR_CNTL: instruction cache invalidate is bits 0 and 1.
+inline constexpr uint32_t kGcrInstructionInvalidate = 3;
+
+}  // namespace lockstep::command::pm4

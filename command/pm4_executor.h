@@ -1,0 +1,117 @@
+// Executes PM4 packets of a ring or of indirect buffers: registers, dispatches, memory.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "command/dispatcher.h"
+#include "command/guest_memory.h"
+#include "command/queue.h"
+#include "command/services.h"
+
+namespace lockstep::command {
+
+// What is wrong with a packet, and where it stands.
+struct Pm4Fault {
+  QueueError::Kind kind = QueueError::Kind::invalid_packet;
+  uint64_t address = 0;  // of the packet's header in memory
+  std::string field, text;
+};
+
+class Pm4Executor {
+ public:
+  enum class Status : uint8_t {
+    executed,        // a packet; go on
+    waits_memory,    // a WAIT_REG_MEM that does not hold yet
+    waits_dispatch,  // a dispatch before must end first
+    nothing,         // all frames are at their end
+    failed,          // see fault()
+  };
+
+  // `priority` is that of its dispatches; `messages` takes interrupts of their waves; `on_end` is called when
+  // one ends, from any thread, with its outcome.
+  using OnEnd = std::function<void(machine::Outcome&&)>;
+  Pm4Executor(const Services& services, uint64_t queue, int priority, MessageSink* messages, OnEnd on_end);
+  ~Pm4Executor();
+
+  // Executes these dwords of guest memory before anything else. False if they are not mapped.
+  bool call(uint64_t address, uint32_t dwords);
+  // Executes a packet that is no part of an indirect buffer: `address` is where it stands, `words` begin with
+  // the header and are `count` (at least one).
+  Status execute(uint64_t address, const uint32_t* words, uint32_t count);
+  bool in_buffer() const { return !frames_.empty(); }
+  // What a dword begins: the number of dwords of the packet, or 0 and the fault is set.
+  uint32_t packet_dwords(uint64_t address, uint32_t header);
+  // Executes the next packet of the indirect buffers.
+  Status step();
+  const Pm4Fault& fault() const { return fault_; }
+  // When a wait is to be looked at again.
+  Waiters::Clock::time_point look_again() const { return look_again_; }
+  bool busy() const { return state_->in_flight != 0; }
+  // Ends all dispatches.
+  void cancel();
+  // Until none of them runs.
+  void wait_idle();
+
+ private:
+  // What dispatches that are running share with this.
+  struct State {
+    std::mutex mutex;
+    std::condition_variable idle;
+    std::atomic<uint64_t> in_flight = 0;
+    bool cancelled = false;
+    std::set<std::shared_ptr<machine::ActiveDispatch>> running;
+  };
+  struct Frame {
+    uint64_t address, end;
+  };
+  struct Packet {
+    uint64_t address;
+    const uint32_t* words;  // behind the header
+    uint32_t count;
+  };
+
+  Status refuse(QueueError::Kind kind, std::string field, std::string text);
+  Status bad_length(const Packet& packet, const char* name, const char* expected);
+  // The host's address of what a packet names, or null with the fault set.
+  std::byte* at(uint64_t address, uint64_t bytes, uint8_t access, const char* field);
+
+  Status execute(uint32_t opcode, const Packet& packet);
+  Status set_registers(const Packet& packet);
+  Status dispatch_direct(const Packet& packet);
+  Status dispatch_indirect(const Packet& packet);
+  Status dispatch(const uint32_t dimensions[3], uint32_t initiator);
+  Status acquire_memory(const Packet& packet);
+  Status release_memory(const Packet& packet);
+  Status wait_memory(const Packet& packet, bool wide);
+  Status write_data(const Packet& packet);
+  Status copy_data(const Packet& packet);
+  Status indirect_buffer(const Packet& packet);
+  Status event_write(const Packet& packet);
+  std::optional<uint32_t> read_register(uint32_t number, const char* field);
+  bool write_register(uint32_t number, uint32_t value, const char* field);
+
+  const Services services_;
+  const uint64_t queue_;
+  const int priority_;
+  MessageSink* const messages_;
+  const OnEnd on_end_;
+  Dispatcher dispatcher_;
+  std::vector<Frame> frames_;
+  std::vector<uint32_t> registers_;  // from kShBase
+  std::vector<uint32_t> scratch_;    // a copy of the packet, which its producer may change meanwhile
+  uint64_t packet_address_ = 0;
+  Pm4Fault fault_;
+  Waiters::Clock::time_point look_again_;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace lockstep::command

@@ -1,0 +1,137 @@
+#include "command/ring_queue.h"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+
+#include "command/processor.h"
+
+namespace lockstep::command {
+
+namespace {
+
+constexpr unsigned kBatch = 64;             // packets before other queues get their turn
+constexpr uint32_t kLongestPacket = 16385;  // PM4: a header and a count of 14 bits
+
+uint32_t checked_size(uint32_t dwords) {
+  if (dwords < 16 || dwords > (1u << 26) || !std::has_single_bit(dwords))
+    throw std::invalid_argument("a ring of " + std::to_string(dwords) +
+                                " dwords: the size must be a power of two from 16 to 67108864");
+  return dwords;
+}
+
+}  // namespace
+
+RingQueue::RingQueue(uint64_t id, const char* kind, RingQueueOptions options, Services services)
+    : Queue(id, options.priority, std::move(options.on_error)),
+      services_(services),
+      kind_(kind),
+      dwords_(checked_size(options.dwords)),
+      pages_(services.memory, kControlBytes + size_t{dwords_} * 4, kReadWrite,
+             std::string(kind) + " queue " + std::to_string(id)),
+      memory_(reinterpret_cast<Memory*>(pages_.data())),
+      ring_(reinterpret_cast<uint32_t*>(pages_.data() + kControlBytes)) {}
+
+bool RingQueue::submit(std::span<const uint32_t> packets,
+                       std::optional<Waiters::Clock::time_point> deadline) {
+  if (packets.size() > dwords_) return false;
+  const uint64_t write = write_position();
+  bool active = true;
+  const bool room = services_.waiters.wait(
+      [&] {
+        active = state() == QueueState::active;
+        return !active || write + packets.size() - read_position() <= dwords_;
+      },
+      deadline);
+  if (!room || !active) return false;
+  for (size_t i = 0; i < packets.size(); ++i)
+    store_shared<uint32_t>(&ring_[(write + i) & (dwords_ - 1)], packets[i], std::memory_order_relaxed);
+  ring_doorbell(write + packets.size());
+  return true;
+}
+
+void RingQueue::ring_doorbell(uint64_t position) {
+  store_shared<uint64_t>(&memory_->write, position);
+  store_shared<uint64_t>(&memory_->doorbell, position);
+  services_.processor.wake();
+}
+
+void RingQueue::inactivate() {
+  if (!become_inactive()) return;
+  cancel();
+  services_.waiters.notify();
+}
+
+void RingQueue::fail(QueueError error) {
+  if (state() != QueueState::active) return;
+  inactivate();
+  tell(error);
+}
+
+QueueError RingQueue::error_of(const Failure& failure) const {
+  QueueError error;
+  error.kind = failure.kind;
+  error.queue = id();
+  error.position = read_position();
+  error.field = failure.field;
+  error.message = std::string(kind_) + " queue " + std::to_string(id()) + ", dword " +
+                  std::to_string(error.position) + ": " +
+                  (failure.field.empty() ? "" : failure.field + ": ") + failure.text;
+  return error;
+}
+
+Queue::Advance RingQueue::advance() {
+  Advance result;
+  for (unsigned n = 0; n < kBatch && state() == QueueState::active; ++n) {
+    const uint64_t read = read_position(), write = write_position();
+    if (read == write) break;
+    const uint64_t available = write - read;
+    if (available > dwords_) {
+      fail(error_of({QueueError::Kind::invalid_packet, "write position",
+                     std::to_string(write) + " is more than the ring's " + std::to_string(dwords_) +
+                         " dwords ahead (wait for room)"}));
+      break;
+    }
+    const uint64_t address = reinterpret_cast<uint64_t>(&ring_[read & (dwords_ - 1)]);
+    packet_.clear();
+    const auto take = [&](uint64_t count) {
+      for (uint64_t i = packet_.size(); i < std::min(count, available); ++i)
+        packet_.push_back(
+            load_shared<uint32_t>(&ring_[(read + i) & (dwords_ - 1)], std::memory_order_relaxed));
+    };
+    take(4);  // what every length can be told from
+    const uint32_t count = length(address, packet_);
+    if (count == 0) {
+      fail(error_of(failure()));
+      break;
+    }
+    if (count > available) {
+      fail(error_of({QueueError::Kind::invalid_packet, "count",
+                     "the packet has " + std::to_string(count) + " dwords, but " + std::to_string(available) +
+                         " were published (publish whole packets, and correct its count)"}));
+      break;
+    }
+    take(std::min(count, kLongestPacket));
+    packet_.resize(std::min(count, kLongestPacket));
+    const Progress progress = execute(address, packet_);
+    if (progress == Progress::failed) {
+      fail(error_of(failure()));
+      break;
+    }
+    if (progress == Progress::more) {
+      result.progressed = true;
+      break;
+    }
+    if (progress != Progress::done) {
+      result.waits_for_memory = progress == Progress::waits_memory;
+      result.look_again = look_again();
+      break;
+    }
+    store_shared<uint64_t>(&memory_->read, read + count);
+    services_.waiters.notify();
+    result.progressed = true;
+  }
+  return result;
+}
+
+}  // namespace lockstep::command

@@ -1,0 +1,26 @@
+// Packets of the copy engine, SDMA 6 of gfx11. Facts from the public header of the Linux kernel driver
+// (sdma_v6_0_0_pkt_open.h).
+#pragma once
+
+#include <cstdint>
+
+namespace lockstep::command::sdma {
+
+enum Operation : uint32_t {
+  kNop = 0,
+  kCopy = 1,
+  kWrite = 2,
+  kIndirect = 4,
+  kFence = 5,
+  kTrap = 6,
+  kPollRegisterOrMemory = 8,
+  kAtomic = 10,
+  kConstantFill = 11,
+  kTimestamp = 13,
+  kCacheRequest = 17,
+};
+inline constexpr uint32_t kCopyLinear = 0, kTimestampGet = 1, kTimestampGetGlobal = 2;
+// ATOMIC operations, as the L2 numbers them.
+inline constexpr uint32_t kAtomicAdd64 = 47;
+
+}  // namespace lockstep::command::sdma

@@ -1,0 +1,234 @@
+#include "command/sdma_queue.h"
+
+#include <cstring>
+
+#include "command/sdma.h"
+
+namespace lockstep::command {
+
+namespace {
+
+uint32_t bits(uint32_t value, unsigned low, unsigned count) {
+  return value >> low & ((1u << count) - 1);
+}
+
+uint64_t pair(std::span<const uint32_t> packet, unsigned first) {
+  return packet[first] | uint64_t{packet[first + 1]} << 32;
+}
+
+uint32_t operation(uint32_t header) {
+  return header & 0xff;
+}
+uint32_t sub_operation(uint32_t header) {
+  return header >> 8 & 0xff;
+}
+
+}  // namespace
+
+RingQueue::Progress SdmaQueue::refuse(QueueError::Kind kind, std::string field, std::string text) {
+  failure_ = {kind, std::move(field), std::move(text)};
+  return Progress::failed;
+}
+
+uint32_t SdmaQueue::length(uint64_t, std::span<const uint32_t> words) {
+  const uint32_t header = words[0];
+  switch (operation(header)) {
+    case sdma::kNop:
+      return 1 + bits(header, 16, 14);
+    case sdma::kCopy:
+      if (sub_operation(header) != sdma::kCopyLinear) {
+        refuse(QueueError::Kind::unsupported, "sub_op",
+               "copy of kind " + std::to_string(sub_operation(header)) + " (0 is the linear copy)");
+        return 0;
+      }
+      return bits(header, 27, 1) ? 9 : 7;
+    case sdma::kWrite:
+      if (sub_operation(header) != 0) {
+        refuse(QueueError::Kind::unsupported, "sub_op",
+               "write of kind " + std::to_string(sub_operation(header)) + " (0 is the linear write)");
+        return 0;
+      }
+      if (words.size() < 4) return 5;
+      return 4 + bits(words[3], 0, 20) + 1;
+    case sdma::kFence:
+      return 4;
+    case sdma::kTrap:
+      return 2;
+    case sdma::kPollRegisterOrMemory:
+      return 6;
+    case sdma::kAtomic:
+      return 8;
+    case sdma::kConstantFill:
+      return 5;
+    case sdma::kTimestamp:
+      return 3;
+    case sdma::kCacheRequest:
+      return 5;
+    default:
+      refuse(QueueError::Kind::unsupported, "op",
+             "operation " + std::to_string(operation(header)) +
+                 " (0 nop, 1 copy, 2 write, 5 fence, 6 trap, 8 poll, 10 atomic, 11 fill, 13 timestamp, 17 "
+                 "cache)");
+      return 0;
+  }
+}
+
+std::byte* SdmaQueue::at(uint64_t address, uint64_t bytes, uint8_t access, unsigned alignment,
+                         const char* field) {
+  if (address % alignment != 0) {
+    refuse(QueueError::Kind::invalid_packet, field,
+           hex(address) + " is no multiple of " + std::to_string(alignment) + " (align it)");
+    return nullptr;
+  }
+  std::byte* found = guest_bytes(*ranges_, address, bytes, access);
+  if (!found)
+    refuse(QueueError::Kind::memory_violation, field,
+           describe_violation(*ranges_, address, bytes, access) + " (map it for the device first)");
+  return found;
+}
+
+RingQueue::Progress SdmaQueue::execute(uint64_t, std::span<const uint32_t> packet) {
+  ranges_ = services().memory.snapshot();
+  look_again_.reset();
+  switch (operation(packet[0])) {
+    case sdma::kNop:
+      return Progress::done;
+    case sdma::kCopy:
+      return copy(packet);
+    case sdma::kWrite:
+      return write(packet);
+    case sdma::kFence:
+      return fence(packet);
+    case sdma::kTrap:
+      services().interrupts.raise({Interrupt::Source::copy_engine, packet[1] & 0xfffffff, id(), {}, 0});
+      return Progress::done;
+    case sdma::kPollRegisterOrMemory:
+      return poll(packet);
+    case sdma::kAtomic:
+      return atomic(packet);
+    case sdma::kConstantFill:
+      return fill(packet);
+    case sdma::kTimestamp:
+      return time_stamp(packet);
+    default:  // cache request: the engine copies through coherent memory
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      return Progress::done;
+  }
+}
+
+RingQueue::Progress SdmaQueue::copy(std::span<const uint32_t> packet) {
+  const uint64_t bytes = uint64_t{bits(packet[1], 0, 30)} + 1;
+  const bool backwards = bits(packet[0], 25, 1), broadcast = bits(packet[0], 27, 1);
+  const std::byte* from = at(pair(packet, 3), bytes, kRead, 1, "src_addr");
+  if (!from) return Progress::failed;
+  std::byte* to = at(pair(packet, 5), bytes, kWrite, 1, "dst_addr");
+  if (!to) return Progress::failed;
+  std::byte* second = nullptr;
+  if (broadcast && !(second = at(pair(packet, 7), bytes, kWrite, 1, "dst2_addr"))) return Progress::failed;
+  // An overlap that the direction does not suit would repeat what was just written, in steps of the engine's
+  // own width: nobody relies on that.
+  if ((!backwards && to > from && to < from + bytes) || (backwards && to < from && to + bytes > from))
+    return refuse(
+        QueueError::Kind::invalid_packet, "dst_addr",
+        "source and destination overlap against the direction of the copy (set or clear `backwards`)");
+  std::memmove(to, from, bytes);
+  if (second) std::memmove(second, from, bytes);
+  services().waiters.notify();
+  return Progress::done;
+}
+
+RingQueue::Progress SdmaQueue::write(std::span<const uint32_t> packet) {
+  const size_t count = packet.size() - 4;
+  if (count != bits(packet[3], 0, 20) + size_t{1})
+    return refuse(
+        QueueError::Kind::unsupported, "count",
+        std::to_string(bits(packet[3], 0, 20) + 1) + " dwords in one write (at most 16381; use a copy)");
+  std::byte* to = at(pair(packet, 1), count * 4, kWrite, 4, "dst_addr");
+  if (!to) return Progress::failed;
+  for (size_t i = 0; i < count; ++i) store_shared<uint32_t>(to + i * 4, packet[4 + i]);
+  services().waiters.notify();
+  return Progress::done;
+}
+
+RingQueue::Progress SdmaQueue::fill(std::span<const uint32_t> packet) {
+  const uint32_t size = bits(packet[0], 30, 2);
+  if (size != 0 && size != 2)
+    return refuse(QueueError::Kind::invalid_packet, "fillsize",
+                  std::to_string(size) + " (0 fills bytes, 2 fills dwords)");
+  uint64_t bytes = uint64_t{bits(packet[4], 0, 30)} + 1;
+  const uint64_t address = pair(packet, 1);
+  if (size == 0) {
+    std::byte* to = at(address, bytes, kWrite, 1, "dst_addr");
+    if (!to) return Progress::failed;
+    std::memset(to, static_cast<int>(packet[3] & 0xff), bytes);
+  } else {
+    bytes = (bytes + 3) / 4 * 4;
+    std::byte* to = at(address, bytes, kWrite, 4, "dst_addr");
+    if (!to) return Progress::failed;
+    for (uint64_t i = 0; i < bytes; i += 4) std::memcpy(to + i, &packet[3], 4);
+  }
+  services().waiters.notify();
+  return Progress::done;
+}
+
+RingQueue::Progress SdmaQueue::fence(std::span<const uint32_t> packet) {
+  std::byte* to = at(pair(packet, 1), 4, kWrite, 4, "addr");
+  if (!to) return Progress::failed;
+  store_shared<uint32_t>(to, packet[3]);
+  services().waiters.notify();
+  return Progress::done;
+}
+
+RingQueue::Progress SdmaQueue::poll(std::span<const uint32_t> packet) {
+  if (!bits(packet[0], 31, 1))
+    return refuse(QueueError::Kind::unsupported, "mem_poll", "polls a register (set bit 31 and poll memory)");
+  const std::byte* from = at(pair(packet, 1), 4, kRead, 4, "addr");
+  if (!from) return Progress::failed;
+  const uint32_t function = bits(packet[0], 28, 3);
+  const uint32_t value = load_shared<uint32_t>(from) & packet[4], reference = packet[3];
+  const bool good[] = {true,
+                       value < reference,
+                       value <= reference,
+                       value == reference,
+                       value != reference,
+                       value >= reference,
+                       value > reference};
+  if (function > 6)
+    return refuse(QueueError::Kind::invalid_packet, "func", "7 (0 always, then <, <=, ==, !=, >=, 6 is >)");
+  const uint32_t retries = bits(packet[5], 16, 12);
+  constexpr uint32_t kForever = 0xfff;
+  // The engine goes on when it has looked so many times.
+  if (good[function] || (retries != kForever && polls_ > retries)) {
+    polls_ = 0;
+    return Progress::done;
+  }
+  ++polls_;
+  look_again_ = Waiters::Clock::now() + std::chrono::microseconds(std::max(200u, bits(packet[5], 0, 16)));
+  return Progress::waits_memory;
+}
+
+RingQueue::Progress SdmaQueue::atomic(std::span<const uint32_t> packet) {
+  const uint32_t number = bits(packet[0], 25, 7);
+  if (number != sdma::kAtomicAdd64)
+    return refuse(QueueError::Kind::unsupported, "atomic_op",
+                  std::to_string(number) + " (47 adds 64 bits, which is how signals are counted)");
+  std::byte* to = at(pair(packet, 1), 8, kReadWrite, 8, "addr");
+  if (!to) return Progress::failed;
+  std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(to)).fetch_add(pair(packet, 3));
+  services().waiters.notify();
+  return Progress::done;
+}
+
+RingQueue::Progress SdmaQueue::time_stamp(std::span<const uint32_t> packet) {
+  const uint32_t kind = sub_operation(packet[0]);
+  if (kind != sdma::kTimestampGet && kind != sdma::kTimestampGetGlobal)
+    return refuse(QueueError::Kind::unsupported, "sub_op",
+                  "timestamp of kind " + std::to_string(kind) + " (1 and 2 write the time to memory)");
+  std::byte* to = at(pair(packet, 1), 8, kWrite, 8, "write_addr");
+  if (!to) return Progress::failed;
+  store_shared<uint64_t>(to, command::time_stamp());
+  services().waiters.notify();
+  return Progress::done;
+}
+
+}  // namespace lockstep::command

@@ -1,0 +1,38 @@
+// A queue of the copy engine.
+#pragma once
+
+#include "command/ring_queue.h"
+
+namespace lockstep::command {
+
+class SdmaQueue final : public RingQueue {
+ public:
+  SdmaQueue(uint64_t id, RingQueueOptions options, Services services)
+      : RingQueue(id, "SDMA", std::move(options), services) {}
+
+  bool busy() const override { return false; }
+
+ private:
+  uint32_t length(uint64_t address, std::span<const uint32_t> words) override;
+  Progress execute(uint64_t address, std::span<const uint32_t> packet) override;
+  Failure failure() const override { return failure_; }
+  std::optional<Waiters::Clock::time_point> look_again() const override { return look_again_; }
+  void cancel() override {}
+
+  Progress refuse(QueueError::Kind kind, std::string field, std::string text);
+  std::byte* at(uint64_t address, uint64_t bytes, uint8_t access, unsigned alignment, const char* field);
+  Progress copy(std::span<const uint32_t> packet);
+  Progress write(std::span<const uint32_t> packet);
+  Progress fill(std::span<const uint32_t> packet);
+  Progress fence(std::span<const uint32_t> packet);
+  Progress poll(std::span<const uint32_t> packet);
+  Progress atomic(std::span<const uint32_t> packet);
+  Progress time_stamp(std::span<const uint32_t> packet);
+
+  std::shared_ptr<const RangeSet> ranges_;
+  Failure failure_;
+  std::optional<Waiters::Clock::time_point> look_again_;
+  uint32_t polls_ = 0;  // of the packet that waits
+};
+
+}  // namespace lockstep::command

@@ -1,0 +1,23 @@
+// What queues work with; all of it outlives them.
+#pragma once
+
+#include "command/interrupts.h"
+#include "command/signals.h"
+#include "command/waiters.h"
+#include "machine/device.h"
+#include "memory/address_space.h"
+
+namespace lockstep::command {
+
+class Processor;
+
+struct Services {
+  AddressSpace& memory;
+  Waiters& waiters;
+  Interrupts& interrupts;
+  Signals& signals;
+  machine::Device& device;
+  Processor& processor;
+};
+
+}  // namespace lockstep::command

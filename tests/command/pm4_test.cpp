@@ -1,0 +1,324 @@
+// PM4 queues: what compute drivers send, and what they must not.
+#include "command/pm4.h"
+
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "tests/command/machine_under_test.h"
+
+namespace lockstep::command {
+namespace {
+
+using Words = std::vector<uint32_t>;
+
+uint32_t low(const void* address) {
+  return static_cast<uint32_t>(reinterpret_cast<uint64_t>(address));
+}
+uint32_t high(const void* address) {
+  return static_cast<uint32_t>(reinterpret_cast<uint64_t>(address) >> 32);
+}
+
+Words packet(uint32_t opcode, Words payload) {
+  Words all{pm4::header(opcode, static_cast<uint32_t>(payload.size()))};
+  all.insert(all.end(), payload.begin(), payload.end());
+  return all;
+}
+Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+Words set(uint32_t number, Words values) {
+  return packet(pm4::kSetShReg, Words{number - pm4::kShBase} + values);
+}
+Words write_dword(void* to, uint32_t value) {
+  return packet(pm4::kWriteData, {2 << 8, low(to), high(to), value});
+}
+Words release(void* to, uint32_t value, uint32_t interrupt = 0, uint32_t context = 0) {
+  return packet(pm4::kReleaseMem, {pm4::kBottomOfPipeTs | 5 << 8, 1u << 29 | interrupt << 24, low(to),
+                                   high(to), value, 0, context});
+}
+Words wait(const void* address, uint32_t value, uint32_t function = 3) {
+  return packet(pm4::kWaitRegMem, {function | 1 << 4, low(address), high(address), value, ~0u, 4});
+}
+
+struct Pm4Test : testing::Test {
+  MachineUnderTest m;
+  std::shared_ptr<Pm4Queue> queue;
+  uint32_t* memory;
+  std::mutex mutex;
+  std::optional<QueueError> error;
+
+  Pm4Test() : memory(m.buffer(4096)) { queue = make(); }
+  ~Pm4Test() override {
+    if (HasFailure() && error) ADD_FAILURE() << error->message;
+  }
+  std::shared_ptr<Pm4Queue> make(uint32_t dwords = 1024) {
+    RingQueueOptions options;
+    options.dwords = dwords;
+    options.on_error = [this](const QueueError& e) {
+      std::lock_guard lock(mutex);
+      error = e;
+    };
+    return m.processor->create_pm4_queue(options);
+  }
+  void submit(const Words& words) { ASSERT_TRUE(queue->submit(words, in_seconds(20))); }
+  bool becomes(const uint32_t* word, uint32_t value, double seconds = 20) {
+    return m.processor->waiters().wait([&] { return load_shared<uint32_t>(word) == value; },
+                                       in_seconds(seconds));
+  }
+  QueueError failure(const Words& words) {
+    queue = make();
+    error.reset();
+    EXPECT_TRUE(queue->submit(words, in_seconds(20)));
+    EXPECT_TRUE(
+        m.processor->waiters().wait([&] { return queue->state() == QueueState::inactive; }, in_seconds(20)));
+    for (;;) {
+      std::lock_guard lock(mutex);
+      if (error) return *error;
+    }
+  }
+  // Registers for a kernel that stores s4 + work-group id x to memory[s4 + id], s[2:3] the buffer.
+  Words kernel_registers(uint32_t items, uint32_t base, bool wave32 = true);
+};
+
+constexpr const char* kStore =
+    "s_add_i32 s4, s4, s5\ns_lshl_b32 s6, s4, 2\nv_mov_b32 v1, s6\nv_mov_b32 v2, s4\ns_mov_b32 exec_lo, 1\n"
+    "global_store_b32 v1, v2, s[2:3]";
+
+Words Pm4Test::kernel_registers(uint32_t items, uint32_t base, bool wave32) {
+  const uint64_t descriptor =
+      m.load({.name = wave32 ? "s32" : "s64", .body = kStore, .wave_size = wave32 ? 32u : 64u});
+  int64_t offset;
+  std::memcpy(&offset, reinterpret_cast<const void*>(descriptor + 16), 8);
+  const uint64_t entry = descriptor + static_cast<uint64_t>(offset);
+  return set(pm4::kPgmLo, {static_cast<uint32_t>(entry >> 8), static_cast<uint32_t>(entry >> 40)}) +
+         set(pm4::kPgmRsrc1, {1 | 0xf0u << 12 | 1u << 21, 5u << 1 | 1u << 7}) +
+         set(pm4::kNumThreadX, {items, 1, 1}) + set(pm4::kUserData0, {0, 0, low(memory), high(memory), base});
+}
+
+TEST_F(Pm4Test, DispatchDirectAndTheEndOfThePipe) {
+  submit(
+      kernel_registers(64, 100) +
+      packet(pm4::kDispatchDirect, {20, 1, 1, pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32}) +
+      release(memory, 7));
+  ASSERT_TRUE(becomes(memory, 7));
+  for (uint32_t i = 0; i < 20; ++i) EXPECT_EQ(memory[100 + i], 100 + i);
+  EXPECT_EQ(memory[120], 0u);
+}
+
+TEST_F(Pm4Test, DispatchStartsAtTheGroupOfComputeStart) {
+  submit(kernel_registers(32, 0, false) + set(pm4::kStartX, {3, 0, 0}) +
+         packet(pm4::kDispatchDirect, {6, 1, 1, pm4::kComputeShaderEnable}) + release(memory + 50, 1));
+  ASSERT_TRUE(becomes(memory + 50, 1));
+  for (uint32_t i = 1; i < 10; ++i) EXPECT_EQ(memory[i], i >= 3 && i < 6 ? i : 0u);
+}
+
+TEST_F(Pm4Test, DispatchIndirectReadsItsGridWhenItComes) {
+  memory[10] = memory[11] = memory[12] = 0;
+  submit(kernel_registers(32, 200) + write_dword(memory + 10, 5) + write_dword(memory + 11, 1) +
+         write_dword(memory + 12, 1) +
+         packet(pm4::kDispatchIndirect,
+                {low(memory + 10), high(memory + 10), pm4::kComputeShaderEnable | pm4::kWave32}) +
+         packet(pm4::kEventWrite, {pm4::kCsPartialFlush | 4 << 8}) + write_dword(memory, 1));
+  ASSERT_TRUE(becomes(memory, 1));
+  for (uint32_t i = 0; i < 5; ++i) EXPECT_EQ(memory[200 + i], 200 + i);
+  EXPECT_EQ(memory[205], 0u);
+}
+
+TEST_F(Pm4Test, ThreadDimensionsCountWorkItems) {
+  submit(kernel_registers(64, 300) +
+         packet(pm4::kDispatchDirect,
+                {65, 1, 1,
+                 pm4::kComputeShaderEnable | pm4::kThreadDimensions | pm4::kPartialGroups | pm4::kWave32}) +
+         release(memory, 1));
+  ASSERT_TRUE(becomes(memory, 1));
+  EXPECT_EQ(memory[300], 300u);
+  EXPECT_EQ(memory[301], 301u);
+  EXPECT_EQ(memory[302], 0u);
+}
+
+TEST_F(Pm4Test, AnEmptyGridIsNoWork) {
+  submit(kernel_registers(64, 300) +
+         packet(pm4::kDispatchDirect, {0, 1, 1, pm4::kComputeShaderEnable | pm4::kWave32}) +
+         release(memory, 1));
+  ASSERT_TRUE(becomes(memory, 1));
+  EXPECT_EQ(memory[300], 0u);
+}
+
+TEST_F(Pm4Test, WaitRegMemWaitsForMemory) {
+  submit(wait(memory, 5) + write_dword(memory + 1, 1));
+  EXPECT_FALSE(becomes(memory + 1, 1, 0.03));
+  // A plain store of the host, of which nobody is told: the packet looks again by itself.
+  store_shared<uint32_t>(memory, 5);
+  EXPECT_TRUE(becomes(memory + 1, 1));
+  // Another queue's packet.
+  const auto other = make();
+  submit(wait(memory + 2, 9, 5) + write_dword(memory + 3, 1));
+  EXPECT_TRUE(other->submit(write_dword(memory + 2, 10), in_seconds(20)));
+  EXPECT_TRUE(becomes(memory + 3, 1));
+}
+
+TEST_F(Pm4Test, WaitRegMem64ComparesAllBits) {
+  submit(packet(pm4::kWaitRegMem64, {3 | 1 << 4, low(memory), high(memory), 1, 2, ~0u, ~0u, 4}) +
+         write_dword(memory + 4, 1));
+  store_shared<uint32_t>(memory, 1);
+  EXPECT_FALSE(becomes(memory + 4, 1, 0.03));
+  store_shared<uint32_t>(memory + 1, 2);
+  EXPECT_TRUE(becomes(memory + 4, 1));
+}
+
+TEST_F(Pm4Test, CopyDataMovesMemoryRegistersAndClocks) {
+  memory[0] = 0x1234;
+  memory[1] = 0x5678;
+  const uint32_t* from = memory;
+  uint32_t* to = memory + 16;
+  submit(packet(pm4::kCopyData, {1 | 1 << 16 | 5 << 8, low(from), high(from), low(to), high(to)}) +
+         packet(pm4::kCopyData, {1, low(from), high(from), pm4::kUserData0, 0}) +
+         packet(pm4::kCopyData, {0 | 2 << 8, pm4::kUserData0, 0, low(to + 2), high(to + 2)}) +
+         packet(pm4::kCopyData, {5 | 2 << 8 | 1 << 16, 42, 43, low(to + 4), high(to + 4)}) +
+         packet(pm4::kCopyData, {9 | 2 << 8 | 1 << 16, 0, 0, low(to + 6), high(to + 6)}) +
+         write_dword(memory + 2, 1));
+  ASSERT_TRUE(becomes(memory + 2, 1));
+  EXPECT_EQ(to[0], 0x1234u);
+  EXPECT_EQ(to[1], 0x5678u);
+  EXPECT_EQ(to[2], 0x1234u);
+  EXPECT_EQ(to[4], 42u);
+  EXPECT_EQ(to[5], 43u);
+  EXPECT_NE(to[6] | to[7], 0u);
+}
+
+TEST_F(Pm4Test, IndirectBuffersCallAndChain) {
+  uint32_t* second = memory + 600;
+  uint32_t* first = memory + 512;
+  const Words in_second = write_dword(memory + 1, 11);
+  std::copy(in_second.begin(), in_second.end(), second);
+  const Words in_first =
+      write_dword(memory, 10) + packet(pm4::kNop, {0xdead, 0xbeef}) + Words{0xffff1002, 0x80000000} +
+      packet(pm4::kIndirectBuffer,
+             {low(second), high(second), static_cast<uint32_t>(in_second.size()) | 1 << 20 | 1 << 23});
+  std::copy(in_first.begin(), in_first.end(), first);
+  submit(packet(pm4::kIndirectBuffer,
+                {low(first), high(first), static_cast<uint32_t>(in_first.size()) | 1 << 23}) +
+         write_dword(memory + 2, 12));
+  ASSERT_TRUE(becomes(memory + 2, 12));
+  EXPECT_EQ(memory[0], 10u);
+  EXPECT_EQ(memory[1], 11u);
+}
+
+TEST_F(Pm4Test, ReleaseMemRaisesAnInterrupt) {
+  submit(release(memory, 3, 2, 0x55));
+  const auto interrupt = m.processor->interrupts().wait(in_seconds(20));
+  ASSERT_TRUE(interrupt);
+  EXPECT_EQ(interrupt->source, Interrupt::Source::end_of_pipe);
+  EXPECT_EQ(interrupt->data, 0x55u);
+  EXPECT_EQ(memory[0], 3u);
+}
+
+TEST_F(Pm4Test, AcquireMemForgetsOldInstructions) {
+  // The kernel's code is in memory that the host overwrites: s_mov_b32 of another constant.
+  const Words registers = kernel_registers(32, 400);
+  const Words dispatch = packet(pm4::kDispatchDirect, {1, 1, 1, pm4::kComputeShaderEnable | pm4::kWave32});
+  submit(registers + dispatch + release(memory, 1));
+  ASSERT_TRUE(becomes(memory, 1));
+  EXPECT_EQ(memory[400], 400u);
+  const uint64_t entry = (registers[2] | uint64_t{registers[3]} << 32) << 8;
+  // s_add_i32 s4, s4, s5 becomes s_sub_i32 s4, s4, s5 (with group id 1: 400 - 1).
+  auto* code = reinterpret_cast<uint32_t*>(entry);
+  *code = (*code & ~(0x7fu << 23)) | 3u << 23;
+  submit(packet(pm4::kAcquireMem, {0, ~0u, 0xff, 0, 0, 10, 1}) + set(pm4::kStartX, {1, 0, 0}) +
+         packet(pm4::kDispatchDirect, {2, 1, 1, pm4::kComputeShaderEnable | pm4::kWave32}) +
+         release(memory, 2));
+  ASSERT_TRUE(becomes(memory, 2));
+  EXPECT_EQ(memory[399], 399u);
+}
+
+TEST_F(Pm4Test, TheRingWrapsAround) {
+  queue = make(32);
+  for (uint32_t i = 1; i <= 500; ++i) submit(write_dword(memory, i));
+  EXPECT_TRUE(becomes(memory, 500));
+}
+
+TEST_F(Pm4Test, AKernelsFaultEndsTheQueue) {
+  Words registers = kernel_registers(32, 0);
+  const QueueError e =
+      failure(registers + set(pm4::kUserData0 + 2, {0, 0}) +
+              packet(pm4::kDispatchDirect, {1, 1, 1, pm4::kComputeShaderEnable | pm4::kWave32}));
+  EXPECT_EQ(e.kind, QueueError::Kind::kernel_fault);
+  EXPECT_NE(e.message.find("global_store_b32"), std::string::npos) << e.message;
+}
+
+TEST_F(Pm4Test, WhatIsWrongIsNamed) {
+  const uint32_t enable = pm4::kComputeShaderEnable;
+  const struct {
+    const char* field;
+    Words words;
+  } cases[] = {
+      {"header", {0x00001234}},
+      {"header", {packet(pm4::kNop, {0})[0] | 1, 0}},
+      {"opcode", packet(0x2d, {0})},
+      {"count", {pm4::header(pm4::kNop, 9), 0, 0}},
+      {"count", packet(pm4::kDispatchDirect, {1, 1, 1})},
+      {"reg_offset", set(0x2c08, {0})},
+      {"reg_offset", packet(pm4::kSetShReg, {0x10000, 0})},
+      {"dispatch_initiator", packet(pm4::kDispatchDirect, {1, 1, 1, 0})},
+      {"COMPUTE_NUM_THREAD_X", packet(pm4::kDispatchDirect, {1, 1, 1, enable})},
+      {"COMPUTE_PGM_LO", set(pm4::kNumThreadX, {1, 1, 1}) + packet(pm4::kDispatchDirect, {1, 1, 1, enable})},
+      {"address", packet(pm4::kDispatchIndirect, {64, 0, enable})},
+      {"event_type", packet(pm4::kEventWrite, {0x3f})},
+      {"event_type", packet(pm4::kReleaseMem, {0, 0, 0, 0, 0, 0, 0})},
+      {"address", release(nullptr, 1)},
+      {"data_sel", packet(pm4::kReleaseMem, {0x28, 5u << 29, 0, 0, 0, 0, 0})},
+      {"mem_poll_addr", wait(nullptr, 1)},
+      {"mem_poll_addr", wait(reinterpret_cast<void*>(2), 1)},
+      {"function", wait(memory, 1, 7)},
+      {"dst_mem_addr", write_dword(nullptr, 1)},
+      {"dst_sel", packet(pm4::kWriteData, {3 << 8, 0, 0, 0})},
+      {"src_sel", packet(pm4::kCopyData, {4, 0, 0, 0, 0})},
+      {"src_addr", packet(pm4::kCopyData, {1, 64, 0, 0, 0})},
+      {"ib_base", packet(pm4::kIndirectBuffer, {64, 0, 16})},
+      {"ib_base_lo", packet(pm4::kIndirectBuffer, {2, 0, 16})},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.field);
+    const QueueError e = failure(test.words);
+    EXPECT_EQ(e.field, test.field) << e.message;
+    EXPECT_NE(e.message.find("PM4 queue " + std::to_string(e.queue) + ", dword "), std::string::npos)
+        << e.message;
+  }
+}
+
+TEST_F(Pm4Test, AnEndlessBufferHoldsNobodyUpAndEnds) {
+  uint32_t* buffer = memory + 512;
+  const Words loop = packet(pm4::kIndirectBuffer, {low(buffer), high(buffer), 4 | 1 << 20 | 1 << 23});
+  std::copy(loop.begin(), loop.end(), buffer);
+  submit(packet(pm4::kIndirectBuffer, {low(buffer), high(buffer), 4 | 1 << 23}));
+  const auto other = make();
+  EXPECT_TRUE(other->submit(write_dword(memory, 1), in_seconds(20)));
+  EXPECT_TRUE(becomes(memory, 1));
+  m.processor->destroy(queue);
+}
+
+TEST_F(Pm4Test, ABufferInAnAqlQueue) {
+  uint32_t* buffer = memory + 512;
+  const Words words = wait(memory, 1) + write_dword(memory + 1, 5);
+  std::copy(words.begin(), words.end(), buffer);
+  const auto aql = m.queue();
+  const uint64_t done = m.processor->signals().create(1);
+  AqlPacket aql_packet{};
+  aql_packet.pm4_ib.header = header_of(PacketType::vendor_specific);
+  aql_packet.pm4_ib.format = static_cast<uint8_t>(VendorFormat::pm4_ib);
+  const Words jump = packet(pm4::kIndirectBuffer,
+                            {low(buffer), high(buffer), static_cast<uint32_t>(words.size()) | 1 << 23});
+  std::copy(jump.begin(), jump.end(), aql_packet.pm4_ib.jump);
+  aql_packet.pm4_ib.remaining_dwords = 10;
+  aql_packet.pm4_ib.completion_signal = done;
+  command::submit(*aql, aql_packet);
+  EXPECT_FALSE(m.processor->signals().wait(done, Condition::equal, 0, in_seconds(0.03)));
+  store_shared<uint32_t>(memory, 1);
+  EXPECT_TRUE(m.processor->signals().wait(done, Condition::equal, 0, in_seconds(20)));
+  EXPECT_EQ(memory[1], 5u);
+}
+
+}  // namespace
+}  // namespace lockstep::command

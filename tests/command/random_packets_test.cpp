@@ -1,0 +1,131 @@
+// Random packets end in an error or do what they say; they never take the emulator down.
+#include <cstring>
+#include <random>
+
+#include "command/pm4.h"
+#include "command/sdma.h"
+#include "tests/command/machine_under_test.h"
+
+namespace lockstep::command {
+namespace {
+
+constexpr int kPackets = 100'000;
+
+// Addresses near what is mapped, fields near what is legal, and anything.
+class Anything {
+ public:
+  explicit Anything(const uint32_t* memory) : memory_(reinterpret_cast<uint64_t>(memory)) {}
+  uint32_t operator()() {
+    switch (random_() % 6) {
+      case 0:
+        return static_cast<uint32_t>(memory_ + random_() % 0x1200 / 4 * 4);
+      case 1:
+        return static_cast<uint32_t>(memory_ >> 32);
+      case 2:
+        return random_() % 8;
+      case 3:
+        return 1u << random_() % 32;
+      case 4:
+        return 0;
+      default:
+        return random_();
+    }
+  }
+  uint32_t below(uint32_t bound) { return random_() % bound; }
+  uint64_t address() { return memory_ + random_() % 0x1200; }
+
+ private:
+  uint64_t memory_;
+  std::mt19937 random_{20231};
+};
+
+// Sends packets one by one, each when the one before was processed; a queue that failed, or that waits for
+// what never comes, is replaced.
+template <class Make, class Send, class Done>
+void storm(MachineUnderTest& m, Make make, Send send, Done done) {
+  int failed = 0;
+  auto queue = make();
+  for (int sent = 0; sent < kPackets; ++sent) {
+    ASSERT_TRUE(send(*queue));
+    bool active = true;
+    const bool processed = m.processor->waiters().wait(
+        [&] {
+          active = queue->state() == QueueState::active;
+          return !active || done(*queue);
+        },
+        in_seconds(0.0003));
+    failed += !active;
+    if (processed && active) continue;
+    m.processor->destroy(queue);
+    queue = make();
+  }
+  EXPECT_GT(failed, kPackets / 100);
+  EXPECT_LT(failed, kPackets);
+}
+
+TEST(RandomPackets, Pm4) {
+  MachineUnderTest m;
+  uint32_t* memory = m.buffer(1024);
+  Anything anything(memory);
+  constexpr uint32_t kOpcodes[] = {pm4::kNop,        pm4::kDispatchDirect, pm4::kDispatchIndirect,
+                                   pm4::kWriteData,  pm4::kWaitRegMem,     pm4::kIndirectBuffer,
+                                   pm4::kCopyData,   pm4::kEventWrite,     pm4::kReleaseMem,
+                                   pm4::kAcquireMem, pm4::kSetShReg,       pm4::kWaitRegMem64};
+  constexpr uint32_t kLengths[] = {1, 4, 3, 5, 6, 3, 5, 1, 7, 7, 3, 8};
+  storm(
+      m, [&] { return m.processor->create_pm4_queue({.dwords = 256, .priority = 0, .on_error = {}}); },
+      [&](Pm4Queue& queue) {
+        const uint32_t which = anything.below(std::size(kOpcodes));
+        const uint32_t length = anything.below(16) ? kLengths[which] : 1 + anything.below(9);
+        std::vector<uint32_t> words{anything.below(64) ? pm4::header(kOpcodes[which], length) : anything()};
+        for (uint32_t i = 0; i < length; ++i) words.push_back(anything());
+        if (kOpcodes[which] == pm4::kSetShReg) words[1] = 0x200 + anything.below(0x50);
+        return queue.submit(words, in_seconds(20));
+      },
+      [](const auto& queue) { return queue.read_position() == queue.write_position(); });
+}
+
+TEST(RandomPackets, Sdma) {
+  MachineUnderTest m;
+  uint32_t* memory = m.buffer(1024);
+  Anything anything(memory);
+  storm(
+      m, [&] { return m.processor->create_sdma_queue({.dwords = 256, .priority = 0, .on_error = {}}); },
+      [&](SdmaQueue& queue) {
+        std::vector<uint32_t> words{anything.below(18) | anything.below(3) << 8};
+        if (anything.below(8) == 0) words[0] |= anything();
+        const uint32_t length = 1 + anything.below(9);
+        for (uint32_t i = 0; i < length; ++i) words.push_back(anything());
+        return queue.submit(words, in_seconds(20));
+      },
+      [](const auto& queue) { return queue.read_position() == queue.write_position(); });
+}
+
+TEST(RandomPackets, Aql) {
+  MachineUnderTest m;
+  uint32_t* memory = m.buffer(1024);
+  Anything anything(memory);
+  const uint64_t kernel = m.load({"empty", ""});
+  const uint64_t signal = m.processor->signals().create(0);
+  storm(
+      m,
+      [&] { return m.processor->create_aql_queue({.size = 16, .priority = 0, .type = 0, .on_error = {}}); },
+      [&](AqlQueue& queue) {
+        AqlPacket packet = dispatch_packet(kernel, memory);
+        if (anything.below(2)) packet.dispatch.header = header_of(static_cast<PacketType>(anything.below(6)));
+        if (anything.below(3) == 0) packet.dispatch.completion_signal = signal;
+        for (uint32_t changes = anything.below(4); changes > 0; --changes) {
+          const uint32_t value = anything();
+          std::memcpy(reinterpret_cast<std::byte*>(&packet) + anything.below(16) * 4, &value, 4);
+        }
+        const uint64_t index = queue.reserve();
+        if (!queue.wait_for_slot(index, in_seconds(20))) return false;
+        queue.publish(index, packet);
+        queue.ring_doorbell(index);
+        return true;
+      },
+      [](const AqlQueue& queue) { return queue.read_index() == queue.write_index(); });
+}
+
+}  // namespace
+}  // namespace lockstep::command

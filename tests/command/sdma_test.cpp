@@ -1,0 +1,162 @@
+// The copy engine.
+#include "command/sdma.h"
+
+#include <cstring>
+
+#include "tests/command/machine_under_test.h"
+
+namespace lockstep::command {
+namespace {
+
+using Words = std::vector<uint32_t>;
+
+uint32_t low(const void* address) {
+  return static_cast<uint32_t>(reinterpret_cast<uint64_t>(address));
+}
+uint32_t high(const void* address) {
+  return static_cast<uint32_t>(reinterpret_cast<uint64_t>(address) >> 32);
+}
+Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+Words copy(const void* from, void* to, uint32_t bytes, uint32_t flags = 0) {
+  return {sdma::kCopy | flags, bytes - 1, 0, low(from), high(from), low(to), high(to)};
+}
+Words fence(void* to, uint32_t value) {
+  return {sdma::kFence, low(to), high(to), value};
+}
+Words fill(void* to, uint32_t value, uint32_t bytes, uint32_t size) {
+  return {sdma::kConstantFill | size << 30, low(to), high(to), value, bytes - 1};
+}
+Words poll(const void* at, uint32_t value, uint32_t retries = 0xfff) {
+  return {
+      sdma::kPollRegisterOrMemory | 3u << 28 | 1u << 31, low(at), high(at), value, ~0u, 10 | retries << 16};
+}
+
+struct SdmaTest : testing::Test {
+  MachineUnderTest m;
+  uint32_t* memory;
+  std::shared_ptr<SdmaQueue> queue;
+  std::mutex mutex;
+  std::optional<QueueError> error;
+
+  SdmaTest() : memory(m.buffer(4096)) { queue = make(); }
+  std::shared_ptr<SdmaQueue> make(uint32_t dwords = 1024) {
+    RingQueueOptions options;
+    options.dwords = dwords;
+    options.on_error = [this](const QueueError& e) {
+      std::lock_guard lock(mutex);
+      error = e;
+    };
+    return m.processor->create_sdma_queue(options);
+  }
+  void submit(const Words& words) { ASSERT_TRUE(queue->submit(words, in_seconds(20))); }
+  bool becomes(const uint32_t* word, uint32_t value, double seconds = 20) {
+    return m.processor->waiters().wait([&] { return load_shared<uint32_t>(word) == value; },
+                                       in_seconds(seconds));
+  }
+  QueueError failure(const Words& words) {
+    queue = make();
+    error.reset();
+    EXPECT_TRUE(queue->submit(words, in_seconds(20)));
+    EXPECT_TRUE(
+        m.processor->waiters().wait([&] { return queue->state() == QueueState::inactive; }, in_seconds(20)));
+    for (;;) {
+      std::lock_guard lock(mutex);
+      if (error) return *error;
+    }
+  }
+};
+
+TEST_F(SdmaTest, CopiesFillsAndFences) {
+  for (uint32_t i = 0; i < 100; ++i) memory[100 + i] = i * 3 + 1;
+  auto* bytes = reinterpret_cast<uint8_t*>(memory);
+  submit(copy(memory + 100, memory + 1000, 399) + fill(memory + 300, 0xabcd1234, 16, 2) +
+         fill(bytes + 1601, 0x77, 3, 0) + fence(memory, 9));
+  ASSERT_TRUE(becomes(memory, 9));
+  EXPECT_EQ(std::memcmp(memory + 100, memory + 1000, 399), 0);
+  EXPECT_EQ(bytes[4000 + 399], 0u);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(memory[300 + i], 0xabcd1234u);
+  EXPECT_EQ(memory[304], 0u);
+  EXPECT_EQ(memory[400], 0x77777700u);
+}
+
+TEST_F(SdmaTest, BroadcastAndBackwardCopies) {
+  for (uint32_t i = 0; i < 8; ++i) memory[16 + i] = i + 1;
+  Words twice = copy(memory + 16, memory + 64, 32, 1u << 27) + Words{low(memory + 80), high(memory + 80)};
+  submit(twice + copy(memory + 16, memory + 18, 32, 1u << 25) + fence(memory, 1));
+  ASSERT_TRUE(becomes(memory, 1));
+  for (uint32_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(memory[64 + i], i + 1);
+    EXPECT_EQ(memory[80 + i], i + 1);
+    EXPECT_EQ(memory[18 + i], i + 1);
+  }
+}
+
+TEST_F(SdmaTest, PollWaitsForMemoryOrGivesUp) {
+  submit(poll(memory, 5) + fence(memory + 1, 1));
+  EXPECT_FALSE(becomes(memory + 1, 1, 0.02));
+  store_shared<uint32_t>(memory, 5);
+  EXPECT_TRUE(becomes(memory + 1, 1));
+  submit(poll(memory, 6, 3) + fence(memory + 1, 2));
+  EXPECT_TRUE(becomes(memory + 1, 2));
+}
+
+TEST_F(SdmaTest, TrapTimestampWriteAtomicAndNop) {
+  memory[20] = 10;
+  submit(Words{sdma::kNop | 3u << 16, 1, 2, 3} +
+         Words{sdma::kTimestamp | sdma::kTimestampGetGlobal << 8, low(memory + 8), high(memory + 8)} +
+         Words{sdma::kWrite, low(memory + 12), high(memory + 12), 1, 77, 78} +
+         Words{sdma::kAtomic | sdma::kAtomicAdd64 << 25, low(memory + 20), high(memory + 20), ~0u, ~0u, 0, 0,
+               0} +
+         Words{sdma::kCacheRequest, 0, 0, 0, 0} + Words{sdma::kTrap, 0x123});
+  const auto interrupt = m.processor->interrupts().wait(in_seconds(20));
+  ASSERT_TRUE(interrupt);
+  EXPECT_EQ(interrupt->source, Interrupt::Source::copy_engine);
+  EXPECT_EQ(interrupt->data, 0x123u);
+  EXPECT_NE(memory[8] | memory[9], 0u);
+  EXPECT_EQ(memory[12], 77u);
+  EXPECT_EQ(memory[13], 78u);
+  EXPECT_EQ(memory[20], 9u);
+}
+
+TEST_F(SdmaTest, ItCountsASignalThatAnAqlQueueWaitsFor) {
+  const uint64_t gate = m.processor->signals().create(1), done = m.processor->signals().create(1);
+  const auto aql = m.queue();
+  command::submit(*aql, barrier_packet(PacketType::barrier_and, {gate}, done));
+  auto* value = reinterpret_cast<void*>(gate + 8);
+  submit(Words{sdma::kAtomic | sdma::kAtomicAdd64 << 25, low(value), high(value), ~0u, ~0u, 0, 0, 0});
+  EXPECT_TRUE(m.processor->signals().wait(done, Condition::equal, 0, in_seconds(20)));
+}
+
+TEST_F(SdmaTest, FaultsNameTheAddress) {
+  const struct {
+    const char* field;
+    Words words;
+  } cases[] = {
+      {"op", {0x3f}},
+      {"sub_op", {sdma::kCopy | 1 << 8, 0, 0, 0, 0, 0, 0}},
+      {"src_addr", copy(nullptr, memory, 4)},
+      {"dst_addr", copy(memory, memory + 4095, 8)},
+      {"dst_addr", copy(memory, memory + 1, 64)},
+      {"addr", fence(reinterpret_cast<void*>(3), 0)},
+      {"addr", fence(reinterpret_cast<void*>(64), 0)},
+      {"fillsize", fill(memory, 0, 4, 3)},
+      {"mem_poll", {sdma::kPollRegisterOrMemory, 0, 0, 0, 0, 0}},
+      {"atomic_op", {sdma::kAtomic, 0, 0, 0, 0, 0, 0, 0}},
+      {"count", {sdma::kTrap}},
+      {"sub_op", {sdma::kTimestamp, 0, 0}},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.field);
+    const QueueError e = failure(Words{sdma::kNop} + test.words);
+    EXPECT_EQ(e.field, test.field) << e.message;
+    EXPECT_EQ(e.position, 1u);
+    EXPECT_NE(e.message.find("SDMA queue "), std::string::npos);
+  }
+  EXPECT_NE(failure(copy(nullptr, memory, 4)).message.find("0x0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep::command
