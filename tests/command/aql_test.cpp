@@ -209,6 +209,27 @@ TEST(Aql, KernelsOfTwoQueuesThatWaitForEachOther) {
   }
 }
 
+TEST(Aql, DispatchesOfTwoQueuesMeetAtAGlobalBarrier) {
+  // Guide 13.4.4: the resource is the device's, not the dispatch's.
+  MachineUnderTest m;
+  const uint64_t init = m.load({"init",
+                                "s_mov_b32 m0, 0\nv_mov_b32 v0, 2\nds_gws_init v0 offset:5 gds\n"
+                                "s_waitcnt lgkmcnt(0)"});
+  const uint64_t meet = m.load({"meet",
+                                "s_mov_b32 m0, 0\nv_mov_b32 v0, 1\nds_gws_barrier v0 offset:5 gds\n"
+                                "s_waitcnt lgkmcnt(0)"});
+  Signals& signals = m.processor->signals();
+  const uint64_t ready = signals.create(1), first = signals.create(1), second = signals.create(1);
+  const auto a = m.queue(), b = m.queue();
+  submit(*a, dispatch_packet(init, nullptr, 1, 32, ready));
+  ASSERT_TRUE(signals.wait(ready, Condition::equal, 0, in_seconds(20)));
+  submit(*a, dispatch_packet(meet, nullptr, 1, 32, first));
+  EXPECT_FALSE(signals.wait(first, Condition::equal, 0, in_seconds(0.05)));
+  submit(*b, dispatch_packet(meet, nullptr, 1, 32, second));
+  EXPECT_TRUE(signals.wait(first, Condition::equal, 0, in_seconds(20)));
+  EXPECT_TRUE(signals.wait(second, Condition::equal, 0, in_seconds(20)));
+}
+
 TEST(Aql, HigherPriorityIsProcessedFirst) {
   MachineUnderTest m(1);
   // Takes a ticket from the first dword and stores it where the second argument points.
