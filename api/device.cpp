@@ -139,6 +139,12 @@ lockstep_status lockstep_device_create(const lockstep_device_options* given, loc
     device->engine = options.engine == LOCKSTEP_ENGINE_TRANSLATOR ? machine::EngineKind::translator
                                                                   : machine::EngineKind::interpreter;
     device->threads = options.threads;
+    try {
+      device->placement = std::make_shared<machine::Placement>(device->model);
+    } catch (const std::invalid_argument& error) {
+      throw Failure(LOCKSTEP_BAD_INPUT,
+                    device->model.name + ": " + error.what() + " (correct the description)");
+    }
     *out = device.release();
   });
 }

@@ -75,6 +75,7 @@ struct lockstep_device {
 
   lockstep::AddressSpace memory;
   lockstep::machine::Reuse reuse;
+  std::shared_ptr<lockstep::machine::Placement> placement;
   std::map<uint64_t, std::unique_ptr<lockstep::api::Pages>> allocations;
   std::map<uint64_t, uint64_t> mappings;  // of host memory: address and size
 

@@ -276,6 +276,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     dispatch.packet_address = memory.packet();
     machine::Launch launch = take(machine::make_launch(code, dispatch));
     launch.memory = device->memory.snapshot();
+    launch.placement = device->placement;
 
     std::atomic<bool> cancel = false;
     bool hung = false;

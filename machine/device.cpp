@@ -34,6 +34,7 @@ uint32_t resident_groups(const hardware::Description& device, const Launch& laun
 Device::Device(Options options)
     : options_(std::move(options)),
       threads_(thread_count(options_.threads)),
+      placement_(std::make_shared<Placement>(options_.hardware)),
       state_(std::make_shared<DeviceState>()),
       agent_(state_),
       // The thread that asks for a dispatch is one more.
@@ -58,6 +59,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
   std::shared_ptr<ActiveDispatch> dispatch(new ActiveDispatch);
   dispatch->launch_ = std::move(launch);
   if (!dispatch->launch_.device) dispatch->launch_.device = state_;
+  dispatch->launch_.placement = placement_;
   RunOptions& options = dispatch->options_;
   options.engine = options_.engine;
   options.precise = options_.precise;
@@ -179,10 +181,14 @@ void Device::finish(const std::shared_ptr<ActiveDispatch>& dispatch) {
   outcome.translation = dispatch->prepared_.translation;
   dispatch->scheduler_->report(outcome);
   outcome.findings = dispatch->findings_.all();
+  bool others;
   {
     std::lock_guard lock(mutex_);
     std::erase(active_, dispatch);
+    ++changes_;
+    others = !active_.empty();
   }
+  if (others) add_workers(1);  // they may wait for the room that this one had
   // What `done` keeps alive must not live as long as the dispatch's handle.
   ActiveDispatch::Done done = std::move(dispatch->done_);
   done(std::move(outcome));

@@ -13,6 +13,7 @@
 
 #include "hardware/hardware.h"
 #include "machine/launch.h"
+#include "machine/placement.h"
 #include "machine/reuse.h"
 #include "machine/scheduler.h"
 
@@ -83,6 +84,7 @@ class Device {
   const Options options_;
   const unsigned threads_;
   Reuse reuse_;
+  const std::shared_ptr<Placement> placement_;
   const std::shared_ptr<DeviceState> state_;
   // A dispatch that comes later may release waves that wait now: they are never taken for lost.
   DeviceState::Agent agent_;

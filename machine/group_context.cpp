@@ -146,6 +146,7 @@ GroupPlace place_of(const Launch& launch, uint64_t number) {
 
 GroupContext::~GroupContext() {
   abandon();
+  leave_place();
   for (Wave* wave : waves_) wave->~Wave();
 }
 
@@ -156,6 +157,30 @@ bool GroupContext::fits(const Launch& launch) const {
 
 size_t GroupContext::bytes() const {
   return waves_.size() * (sizeof(Wave) + vgpr_bytes_of(wave_size_) + scratch_bytes_per_wave_) + kLdsBytes;
+}
+
+PlacementNeeds placement_needs(const Launch& launch) {
+  PlacementNeeds needs;
+  needs.waves = waves_of(launch);
+  needs.wave_size = launch.wave_size;
+  needs.vgprs = allocated_vgprs(launch.vgpr_count, launch.wave_size);
+  needs.lds_bytes = launch.lds_bytes;
+  needs.wgp_mode = bits(launch.rsrc1, 29, 1);
+  return needs;
+}
+
+bool GroupContext::take_place(const Launch& launch) {
+  if (!launch.placement || placement_) return true;
+  const auto place = launch.placement->allocate(placement_needs(launch));
+  if (!place) return false;
+  place_ = *place;
+  placement_ = launch.placement;
+  return true;
+}
+
+void GroupContext::leave_place() {
+  if (placement_) placement_->release(place_);
+  placement_.reset();
 }
 
 void GroupContext::abandon() {
@@ -191,6 +216,18 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const Group
   const uint32_t* size = place.size;
   reset_wave(wave, allocated_vgprs(launch.vgpr_count, launch.wave_size));
   wave.lds_bytes = launch.lds_bytes;
+  const unsigned vmid = group_.dispatch->vmid;
+  if (placement_) {
+    wave.hw_id1 = hardware_id1(place_, index);
+    wave.hw_id2 = hardware_id2(place_, vmid);
+    wave.gpr_alloc = vgpr_allocation(place_, index);
+    wave.lds_alloc = lds_allocation(place_, launch.lds_bytes);
+  } else {
+    wave.hw_id1 = index;
+    wave.hw_id2 = hardware_id2({}, vmid);
+    wave.gpr_alloc = 0;
+    wave.lds_alloc = lds_allocation({}, launch.lds_bytes);
+  }
   wave.scratch_bytes = launch.scratch_bytes;
   if (launch.scratch_bytes != 0) {
     std::byte* scratch = scratch_storage_.get() + index * scratch_bytes_per_wave_;

@@ -8,6 +8,7 @@
 
 #include "engine/engine.h"
 #include "machine/launch.h"
+#include "machine/placement.h"
 #include "state/dispatch_state.h"
 #include "state/wave.h"
 #include "state/work_group.h"
@@ -29,12 +30,20 @@ struct GroupPlace {
 // Of work-group `number` (x fastest).
 GroupPlace place_of(const Launch& launch, uint64_t number);
 
+// What a work-group of the launch takes of the device.
+PlacementNeeds placement_needs(const Launch& launch);
+
 class GroupContext {
  public:
   explicit GroupContext(const Launch& launch);
   ~GroupContext();
   GroupContext(const GroupContext&) = delete;
   GroupContext& operator=(const GroupContext&) = delete;
+
+  // Takes a place on the launch's device for the groups that will be started, if it has none yet; false if
+  // there is no room now.
+  bool take_place(const Launch& launch);
+  void leave_place();
 
   // Whether groups of that launch have the size of those that this was made for.
   bool fits(const Launch& launch) const;
@@ -83,6 +92,8 @@ class GroupContext {
   Storage wave_storage_, vgpr_storage_, lds_storage_, scratch_storage_;
   size_t scratch_bytes_per_wave_ = 0;
   unsigned wave_size_ = 0;
+  std::shared_ptr<Placement> placement_;  // that `place_` is of; null: no place
+  GroupPlacement place_;
   std::shared_ptr<const RangeSet> memory_;  // that the waves' caches of ranges are about
   bool has_run_ = false;
 };

@@ -21,6 +21,9 @@
 
 namespace lockstep::machine {
 
+class Placement;
+class Reuse;
+
 struct Launch {
   uint64_t entry = 0;           // guest address of the first instruction
   std::vector<CodeRange> code;  // where instructions may be fetched from
@@ -35,13 +38,13 @@ struct Launch {
   std::vector<uint32_t> user_data;         // first SGPRs
   MessageSink* messages = nullptr;         // takes interrupts of the waves; may be null
   std::shared_ptr<const RangeSet> memory;  // null: all of the process's memory
+  // Hands out wave slots, registers and LDS. Null: the device has no place for anything in particular.
+  std::shared_ptr<Placement> placement;
   // Global data share, global wave sync, stream-out registers. Null: those of a device fresh from reset.
   std::shared_ptr<DeviceState> device;
   unsigned vmid = 0;            // whose share of them the waves may use
   bool ordered_append = false;  // ORDERED_APPEND_ENBL: the work-group info SGPR tells the wave's number
 };
-
-class Reuse;
 
 enum class EngineKind : uint8_t { interpreter, translator };
 

@@ -108,6 +108,7 @@ std::unique_ptr<GroupContext> Reuse::context(const Launch& launch) {
 }
 
 void Reuse::give_back(std::unique_ptr<GroupContext> context) {
+  context->leave_place();
   std::lock_guard lock(mutex_);
   if (context->bytes() > kMaxIdleBytes) return;
   // What was given back longest ago goes first.

@@ -48,6 +48,11 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
       last_report_(options.progress ? std::chrono::steady_clock::now()
                                     : std::chrono::steady_clock::time_point{}) {
   totals_.groups_total = group_count(launch);
+  if (launch.placement && !launch.placement->ever_fits(placement_needs(launch)))
+    throw std::invalid_argument("a work-group with that many waves, VGPRs and LDS does not fit " +
+                                std::string(launch.rsrc1 >> 29 & 1 ? "a work-group processor"
+                                                                   : "a compute unit (it runs in CU mode)") +
+                                " (make it smaller)");
   dispatch_.wake->tell = options.waves_released;
 }
 
@@ -127,6 +132,9 @@ Scheduler::Step Scheduler::step(int64_t budget, uint64_t& executed) {
 
 void Scheduler::report(Outcome& outcome) {
   std::lock_guard lock(mutex_);
+  for (auto& context : idle_) context->leave_place();
+  for (auto& context : parked_) context->leave_place();
+  for (auto& [group, context] : blocked_) context->leave_place();
   outcome.totals = totals_;
   outcome.cancelled = cancelled_;
   outcome.fault = std::move(fault_);
@@ -142,16 +150,11 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
     if (stop_requested()) cancelled_ = true;
     if (cancelled_) return Taken::nothing;
     const bool new_one = next_ < std::min(totals_.groups_total, fault_number_);
-    if (new_one && resident_ < options_.resident_groups) {
+    if (new_one && resident_ < options_.resident_groups && find_room(context)) {
       const uint64_t number = next_++, first_wave = totals_.waves;
       totals_.waves += place_of(launch_, number).waves;
       ++resident_;
-      if (!idle_.empty()) {
-        context = std::move(idle_.back());
-        idle_.pop_back();
-      }
       lock.unlock();
-      if (!context) context = reuse_.context(launch_);
       const bool started = context->start(launch_, number, first_wave, dispatch_, engine_);
       lock.lock();
       if (!started) {
@@ -167,7 +170,8 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
       parked_.pop_front();
       return Taken::group;
     }
-    if (resident_ == 0) return Taken::nothing;
+    // Others have the room that a new group needs.
+    if (resident_ == 0) return new_one ? Taken::wait : Taken::nothing;
     if (resident_ == blocked_.size() && agent_.is_stuck_with_all()) {
       give_up_blocked();
       continue;
@@ -191,6 +195,19 @@ void Scheduler::sort_groups() {
       std::erase_if(parked_, [&](auto& context) { return context->number() > fault_number_; }));
   resident_ -= static_cast<uint32_t>(
       std::erase_if(blocked_, [&](auto& entry) { return entry.second->number() > fault_number_; }));
+}
+
+// A context with a place on the device for a new group.
+bool Scheduler::find_room(std::unique_ptr<GroupContext>& context) {
+  if (!idle_.empty()) {
+    context = std::move(idle_.back());
+    idle_.pop_back();
+  } else {
+    context = reuse_.context(launch_);
+  }
+  if (context->take_place(launch_)) return true;
+  idle_.push_back(std::move(context));
+  return false;
 }
 
 // Behind a fault that may be because of it: then it alone is told.
@@ -240,6 +257,8 @@ void Scheduler::give_back(std::unique_ptr<GroupContext> context, GroupContext::R
     case GroupContext::Result::finished:
       ++totals_.groups_done;
       --resident_;
+      // Its place is for those who have more to run.
+      if (next_ >= totals_.groups_total) context->leave_place();
       idle_.push_back(std::move(context));
       break;
   }

@@ -31,7 +31,8 @@ class Scheduler {
   // Of one that was parked: it may wait for others, which need the thread.
   static constexpr int64_t kLaterSlice = 50'000;
 
-  // All must outlive this. `options.cancel` may be set at any time.
+  // Throws std::invalid_argument for a group that the launch's device never has room for. All must outlive
+  // this. `options.cancel` may be set at any time.
   Scheduler(const Launch& launch, const RunOptions& options, Engine& engine, Reuse& reuse);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
@@ -48,6 +49,7 @@ class Scheduler {
   // Runs one group for about `budget` wave-instructions, without ever waiting; adds what was executed.
   Step step(int64_t budget, uint64_t& executed);
 
+  // What came of the dispatch, which is over; its place on the device is free again.
   void report(Outcome& outcome);
 
  private:
@@ -69,6 +71,7 @@ class Scheduler {
   void give_back(std::unique_ptr<GroupContext> context, GroupContext::Result result, uint64_t executed);
   // All that could run just waits for what another thread does.
   bool only_idle_groups() const { return idle_in_a_row_ > parked_.size(); }
+  bool find_room(std::unique_ptr<GroupContext>& context);
   // Drops the groups behind a fault, and parks those that are no longer blocked.
   void sort_groups();
   // All that is resident waits for good.

@@ -108,6 +108,8 @@ struct alignas(64) Wave {
   uint32_t scratch_bytes = 0;  // a lane
 
   uint32_t index_in_group = 0;
+  // HW_ID1, HW_ID2, GPR_ALLOC and LDS_ALLOC: where the wave was placed.
+  uint32_t hw_id1 = 0, hw_id2 = 0, gpr_alloc = 0, lds_alloc = 0;
   WorkGroup* group = nullptr;
   uint64_t creation_index = 0;        // number within the dispatch, in the order of creation
   Wait wait;                          // while blocked, and until the instruction was repeated

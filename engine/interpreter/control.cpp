@@ -294,10 +294,10 @@ bool read_hardware_register(const Wave* wave, int64_t budget, unsigned id, uint3
       *value = wave->trapsts;
       return true;
     case kGprAlloc:
-      *value = 0;
+      *value = wave->gpr_alloc;
       return true;
     case kLdsAlloc:
-      *value = (wave->lds_bytes / 512) << 12;
+      *value = wave->lds_alloc;
       return true;
     case kIbSts:
       *value = 0;
@@ -313,11 +313,10 @@ bool read_hardware_register(const Wave* wave, int64_t budget, unsigned id, uint3
       *value = static_cast<uint32_t>(wave->scratch_base >> 32);
       return true;
     case kHwId1:
-      *value = wave->index_in_group & 31;
+      *value = wave->hw_id1;
       return true;
     case kHwId2:
-      // ME 1: compute.
-      *value = 1u << 8 | (wave->group->dispatch ? wave->group->dispatch->vmid : 0) << 24;
+      *value = wave->hw_id2;
       return true;
     case kShaderCycles:
       *value = static_cast<uint32_t>(context_of(wave)->real_time(wave, budget)) & 0xfffff;

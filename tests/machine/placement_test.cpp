@@ -1,0 +1,154 @@
+// Where waves are placed: CU and WGP mode, LDS sides, granules, and what the waves themselves see of it.
+#include "machine/placement.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "machine/launch.h"
+#include "tests/engine/interpreter/test_wave.h"
+
+namespace lockstep::machine {
+namespace {
+
+const hardware::Description& navi31() {
+  return hardware::models().front();
+}
+
+// Guide 2.3: up to 16 waves a SIMD, and all waves of a group on one work-group processor.
+TEST(Placement, FillsEveryWaveSlotOfTheDevice) {
+  Placement placement(navi31());
+  std::map<std::pair<unsigned, unsigned>, std::set<unsigned>> slots;  // by processor and SIMD
+  unsigned groups = 0;
+  while (const auto group = placement.allocate({8, 32, 96, 0, true})) {
+    ++groups;
+    for (unsigned i = 0; i < group->waves; ++i)
+      EXPECT_TRUE(slots[std::make_pair(group->processor, unsigned{group->wave[i].simd})]
+                      .insert(group->wave[i].slot)
+                      .second);
+  }
+  EXPECT_EQ(groups, 48u * 64 / 8);
+  EXPECT_EQ(slots.size(), 192u);
+  for (const auto& [simd, used] : slots) EXPECT_EQ(used.size(), 16u);
+}
+
+// Guide 3.3.2: granules of 24 registers of a wave32, of 12 of a wave64, in a file of 1536.
+TEST(Placement, RegistersAreGivenInGranules) {
+  const struct {
+    unsigned wave_size, vgprs, waves;
+  } cases[] = {{32, 24, 16}, {32, 96, 16}, {32, 120, 12}, {32, 192, 8},
+               {32, 256, 5}, {64, 48, 16}, {64, 60, 12},  {64, 256, 2}};
+  for (const auto& test : cases) {
+    Placement placement(navi31());
+    unsigned waves = 0;
+    while (placement.allocate({1, test.wave_size, test.vgprs, 0, true})) ++waves;
+    // A processor takes 32 groups (guide 2.3), so single waves fill at most half of the slots.
+    EXPECT_EQ(waves, 48 * std::min(32u, 4 * test.waves)) << test.wave_size << " " << test.vgprs;
+  }
+}
+
+// Guide 12.1: 128 kB of LDS in two sides of 64 kB; a group has up to 64 kB, in blocks of 1 kB (3.3.4).
+TEST(Placement, LdsStaysOnOneSideInBlocksOfOneKilobyte) {
+  for (const bool wgp_mode : {false, true}) {
+    Placement placement(navi31());
+    unsigned groups = 0;
+    std::set<std::pair<unsigned, unsigned>> taken;
+    while (const auto group = placement.allocate({1, 32, 24, 20'000, wgp_mode})) {
+      EXPECT_EQ(group->lds_blocks, 20u);
+      EXPECT_LE(group->lds_block + group->lds_blocks, 64u);
+      // In CU mode the side is that of the wave's compute unit (2.3).
+      if (!wgp_mode) EXPECT_EQ(group->wave[0].simd / 2u, group->lds_side);
+      for (unsigned i = 0; i < group->lds_blocks; ++i)
+        EXPECT_TRUE(taken.insert({group->processor, group->lds_side * 64 + group->lds_block + i}).second);
+      ++groups;
+    }
+    EXPECT_EQ(groups, 48u * 6);
+  }
+}
+
+// Guide 2.3: in CU mode all waves of a group are on the SIMDs of one compute unit.
+TEST(Placement, CuModeKeepsAGroupOnOneComputeUnit) {
+  Placement placement(navi31());
+  const auto cu = placement.allocate({8, 32, 24, 0, false});
+  ASSERT_TRUE(cu);
+  for (unsigned i = 0; i < 8; ++i) EXPECT_EQ(cu->wave[i].simd / 2, cu->wave[0].simd / 2);
+  const auto wgp = placement.allocate({8, 32, 24, 0, true});
+  ASSERT_TRUE(wgp);
+  std::set<unsigned> simds;
+  for (unsigned i = 0; i < 8; ++i) simds.insert(wgp->wave[i].simd);
+  EXPECT_EQ(simds.size(), 4u);
+  EXPECT_TRUE(placement.ever_fits({17, 32, 256, 0, true}));
+  EXPECT_FALSE(placement.ever_fits({17, 32, 256, 0, false}));
+}
+
+TEST(Placement, GroupsGoToTheShaderEnginesInTurnAndComeBackToWhatIsFree) {
+  Placement placement(navi31());
+  std::vector<GroupPlacement> groups;
+  for (unsigned i = 0; i < 48; ++i) {
+    groups.push_back(*placement.allocate({32, 32, 96, 65536, true}));
+    EXPECT_EQ(groups.back().shader_engine, i % 6);
+    EXPECT_EQ(groups.back().shader_array, i / 6 % 2);
+    EXPECT_EQ(groups.back().processor_in_array, i / 12);
+  }
+  for (unsigned i = 0; i < 48; ++i) groups.push_back(*placement.allocate({32, 32, 96, 65536, true}));
+  EXPECT_FALSE(placement.allocate({1, 32, 24, 0, true}));
+  placement.release(groups[17]);
+  const auto again = placement.allocate({32, 32, 96, 65536, true});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->processor, groups[17].processor);
+}
+
+// What s_getreg tells of it (guide 3.4: HW_ID1, HW_ID2, GPR_ALLOC, LDS_ALLOC).
+TEST(Placement, WavesSeeWhereTheyAre) {
+  std::vector<uint32_t> buffer(4096);
+  std::vector<uint32_t> code = interpreter::assembled(
+      "s_getreg_b32 s4, hwreg(HW_REG_HW_ID1)\ns_getreg_b32 s5, hwreg(HW_REG_HW_ID2)\n"
+      "s_getreg_b32 s6, hwreg(HW_REG_GPR_ALLOC)\ns_getreg_b32 s7, hwreg(HW_REG_LDS_ALLOC)\n"
+      "v_mov_b32 v1, s4\nv_mov_b32 v2, s5\nv_mov_b32 v3, s6\nv_mov_b32 v4, s7\nv_lshrrev_b32 v0, 5, v0\n"
+      "v_lshl_add_u32 v0, s2, 3, v0\nv_lshlrev_b32 v0, 4, v0\nglobal_store_b128 v0, v[1:4], s[0:1]",
+      32);
+  Launch launch;
+  launch.entry = reinterpret_cast<uint64_t>(code.data());
+  launch.code = {{launch.entry, launch.entry + 4 * code.size(), 0}};
+  launch.grid = {64 * 256, 1, 1};
+  launch.group = {256, 1, 1};
+  launch.rsrc2 = 1u << 7;
+  launch.vgpr_count = 32;  // two granules of 24
+  launch.lds_bytes = 3000;
+  const auto address = reinterpret_cast<uint64_t>(buffer.data());
+  launch.user_data = {static_cast<uint32_t>(address), static_cast<uint32_t>(address >> 32)};
+  launch.memory = std::make_shared<const RangeSet>(
+      std::vector<Range>{{address, address + 4 * buffer.size(), kReadWrite, "buffer 'out'", 1}});
+  launch.placement = std::make_shared<Placement>(navi31());
+  for (const bool wgp_mode : {false, true}) {
+    launch.rsrc1 = 0xf0u << 12 | (wgp_mode ? 1u << 29 : 0);
+    RunOptions options;
+    options.threads = 2;
+    const Outcome outcome = run(launch, options);
+    ASSERT_FALSE(outcome.fault) << outcome.fault->fault.message;
+    for (unsigned group = 0; group < 64; ++group) {
+      std::set<uint32_t> places, units;
+      for (unsigned wave = 0; wave < 8; ++wave) {
+        const uint32_t* seen = &buffer[(group * 8 + wave) * 4];
+        places.insert(seen[0]);
+        units.insert(seen[0] >> 8 & 2);
+        EXPECT_EQ(seen[0] >> 10, buffer[group * 32] >> 10) << "another work-group processor";
+        EXPECT_LT(seen[0] >> 18 & 7, 6u);
+        EXPECT_LT(seen[0] >> 10 & 15, 4u);
+        EXPECT_EQ(seen[1] >> 8 & 3, 1u) << "ME 1 is compute";
+        EXPECT_EQ(seen[2] >> 12, 2u) << "granules";
+        EXPECT_EQ(seen[3] >> 12, 6u) << "LDS in 512 bytes";
+      }
+      EXPECT_EQ(places.size(), 8u);
+      EXPECT_EQ(units.size(), wgp_mode ? 2u : 1u);
+    }
+  }
+  // The device is empty again.
+  unsigned groups = 0;
+  while (launch.placement->allocate({32, 32, 24, 0, true})) ++groups;
+  EXPECT_EQ(groups, 96u);
+}
+
+}  // namespace
+}  // namespace lockstep::machine
