@@ -133,11 +133,14 @@ lockstep_status lockstep_device_create(const lockstep_device_options* given, loc
     lockstep_device_options options = with_defaults(given, lockstep_device_options_init);
     require(options.engine == LOCKSTEP_ENGINE_INTERPRETER || options.engine == LOCKSTEP_ENGINE_TRANSLATOR,
             "the engine is unknown");
+    require(options.math == LOCKSTEP_MATH_EXACT || options.math == LOCKSTEP_MATH_FAST,
+            "options.math is not a value of lockstep_math");
     require(options.threads <= 1024, "more than 1024 threads");
     auto device = std::make_unique<lockstep_device>();
     device->model = device_model(options.name);
     device->engine = options.engine == LOCKSTEP_ENGINE_TRANSLATOR ? machine::EngineKind::translator
                                                                   : machine::EngineKind::interpreter;
+    device->math = options.math == LOCKSTEP_MATH_FAST ? Math::fast : Math::exact;
     device->threads = options.threads;
     try {
       device->placement = std::make_shared<machine::Placement>(device->model);

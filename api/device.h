@@ -71,6 +71,7 @@ struct BrokenRuleReport {
 struct lockstep_device {
   lockstep::hardware::Description model;
   lockstep::machine::EngineKind engine = lockstep::machine::EngineKind::interpreter;
+  lockstep::Math math = lockstep::Math::exact;
   uint32_t threads = 0;
 
   lockstep::AddressSpace memory;

@@ -283,6 +283,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     auto begin = std::chrono::steady_clock::now();
     double last = 0;
     run.engine = device->engine;
+    run.math = device->math;
     run.threads = device->threads;
     run.cancel = &cancel;
     run.reuse = &device->reuse;
@@ -297,7 +298,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
       lockstep_progress progress{p.groups_done, p.groups_total, p.instructions, seconds};
       if (o.progress(o.progress_user, &progress)) cancel = true;
     };
-    observe::FidelityObserver observer;
+    observe::FidelityObserver observer(device->math);
     if (o.fidelity) run.observer = &observer;
     machine::Outcome outcome;
     try {

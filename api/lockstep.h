@@ -100,12 +100,21 @@ typedef struct lockstep_device_info {
 LOCKSTEP_API uint32_t lockstep_device_model_count(void);
 LOCKSTEP_API lockstep_status lockstep_device_model(uint32_t index, lockstep_device_info* out);
 
+typedef enum lockstep_math {
+  LOCKSTEP_MATH_EXACT = 0, /* the card's bits */
+  /* V_RCP, V_RSQ, V_SQRT, V_EXP, V_LOG, V_SIN and V_COS of F32 within one unit in the last place of the true
+     value, a few times quicker. The interpreter's only: the translator stays exact, and the note of the run
+     says so. */
+  LOCKSTEP_MATH_FAST = 1
+} lockstep_math;
+
 typedef struct lockstep_device_options {
   uint32_t struct_size;
   const char*
       name; /* a device model's name, or the path of a description file (.toml); null: the first model */
   lockstep_engine engine; /* LOCKSTEP_ENGINE_INTERPRETER if not set */
   uint32_t threads;       /* host threads; 0: one for each host core */
+  lockstep_math math;     /* LOCKSTEP_MATH_EXACT if not set */
 } lockstep_device_options;
 
 LOCKSTEP_API void lockstep_device_options_init(lockstep_device_options* options);

@@ -32,6 +32,7 @@ struct RunOptions {
   MachineOptions machine;
   std::string device;
   std::string engine = "interpreter";
+  std::string math = "exact";
 };
 
 int run(const RunOptions& options);

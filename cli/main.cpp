@@ -78,6 +78,12 @@ void add_run(CLI::App& app, int& exit_code) {
   sub->add_option("--engine", o->engine, "execution engine")
       ->check(CLI::IsMember({"interpreter", "translator"}))
       ->capture_default_str();
+  sub->add_option(
+         "--math", o->math,
+         "what V_RCP, V_RSQ, V_SQRT, V_EXP, V_LOG, V_SIN and V_COS of F32 give: the card's bits, or what is "
+         "quicker and within one unit in the last place (interpreter only)")
+      ->check(CLI::IsMember({"exact", "fast"}))
+      ->capture_default_str();
   sub->add_option("-j,--threads", o->threads, "host threads; 0: all cores")->check(CLI::Range(0, 1024));
   sub->add_option("-O,--optimize", o->optimization, "optimization level for source")
       ->check(CLI::Range(0, 3))

@@ -117,6 +117,7 @@ int run(const RunOptions& o) {
   lockstep_device_options_init(&device_options);
   if (!o.device.empty()) device_options.name = o.device.c_str();
   device_options.engine = o.engine == "translator" ? LOCKSTEP_ENGINE_TRANSLATOR : LOCKSTEP_ENGINE_INTERPRETER;
+  device_options.math = o.math == "fast" ? LOCKSTEP_MATH_FAST : LOCKSTEP_MATH_EXACT;
   device_options.threads = o.threads;
   Device device(&device_options);
 

@@ -15,6 +15,10 @@ struct CodeRange {
   friend bool operator==(const CodeRange&, const CodeRange&) = default;
 };
 
+// What the F32 transcendental instructions give: the card's bits, or what is quicker and within one unit in
+// the last place of the truth.
+enum class Math : uint8_t { exact, fast };
+
 class Engine {
  public:
   virtual ~Engine() = default;

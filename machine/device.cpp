@@ -62,6 +62,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
   dispatch->launch_.placement = placement_;
   RunOptions& options = dispatch->options_;
   options.engine = options_.engine;
+  options.math = options_.math;
   options.precise = options_.precise;
   options.cancel = &dispatch->cancel_;
   options.waves_released = [this] {
@@ -75,7 +76,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
         "work-group processor (make it smaller)");
   dispatch->prepared_ = options.precise.needed()
                             ? make_engine(dispatch->launch_, options, dispatch->findings_)
-                            : reuse_.engine(dispatch->launch_, options.engine);
+                            : reuse_.engine(dispatch->launch_, options.engine, options.math);
   dispatch->scheduler_.emplace(dispatch->launch_, options, *dispatch->prepared_.engine, reuse_);
   dispatch->priority_ = priority;
   dispatch->done_ = std::move(done);

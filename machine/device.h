@@ -46,6 +46,7 @@ class Device {
   struct Options {
     hardware::Description hardware;
     EngineKind engine = EngineKind::interpreter;
+    Math math = Math::exact;
     unsigned threads = 0;  // 0: one for each processor
     precise::Settings precise;
     // Called now and then while waves run, from any thread: they may have written to memory that somebody

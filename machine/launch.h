@@ -63,6 +63,7 @@ struct WaveFault {
 
 struct RunOptions {
   EngineKind engine = EngineKind::interpreter;
+  Math math = Math::exact;                    // fast: of the interpreter only, the translator stays exact
   unsigned threads = 0;                       // 0: one for each processor
   uint32_t resident_groups = 1024;            // groups that may be started and unfinished at the same time
   const std::atomic<bool>* cancel = nullptr;  // set to stop

@@ -11,13 +11,17 @@ namespace lockstep::machine {
 
 namespace {
 
-PreparedEngine make_translator(const Launch& launch) {
+PreparedEngine make_translator(const Launch& launch, Math math) {
   PreparedEngine prepared;
   auto engine =
       std::make_shared<translator::Translator>(launch.code, launch.wave_size, launch.memory, launch.entry);
   if (!engine->unsupported().empty())
     prepared.note =
         "the interpreter ran this kernel, because the translator cannot yet: " + engine->unsupported();
+  if (math == Math::fast)
+    prepared.note +=
+        std::string(prepared.note.empty() ? "" : "; ") +
+        "fast math had no effect, as it is the interpreter's only: leave the translator out to have it";
   const translator::Statistics& statistics = engine->statistics();
   prepared.translation = {statistics.instructions, statistics.code_bytes, statistics.seconds,
                           statistics.reused};
@@ -29,9 +33,9 @@ unsigned registers_of(const Launch& launch) {
   return allocated_vgprs(launch.vgpr_count, launch.wave_size);
 }
 
-std::shared_ptr<interpreter::Code> decode(const Launch& launch, Observer* observer) {
+std::shared_ptr<interpreter::Code> decode(const Launch& launch, Observer* observer, Math math) {
   return std::make_shared<interpreter::Code>(launch.code, launch.wave_size, interpreter::best_host_target(),
-                                             registers_of(launch), observer);
+                                             registers_of(launch), observer, math);
 }
 
 }  // namespace
@@ -44,23 +48,24 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
                                   options.precise.names());
     if (options.engine != EngineKind::interpreter)
       prepared.note = "the interpreter ran this kernel, because of " + options.precise.names();
-    prepared.engine = std::make_shared<precise::PreciseEngine>(launch.code, launch.wave_size, launch.memory,
-                                                               registers_of(launch),
-                                                               precise::units_for(options.precise, findings));
+    prepared.engine = std::make_shared<precise::PreciseEngine>(
+        launch.code, launch.wave_size, launch.memory, registers_of(launch),
+        precise::units_for(options.precise, findings), options.math);
     return prepared;
   }
-  if (options.engine == EngineKind::translator && !options.observer) return make_translator(launch);
+  if (options.engine == EngineKind::translator && !options.observer)
+    return make_translator(launch, options.math);
   if (options.engine == EngineKind::translator)
     prepared.note = "the interpreter ran this kernel, because its instructions are observed";
-  prepared.engine =
-      std::make_shared<interpreter::Interpreter>(decode(launch, options.observer), launch.memory);
+  prepared.engine = std::make_shared<interpreter::Interpreter>(decode(launch, options.observer, options.math),
+                                                               launch.memory);
   return prepared;
 }
 
-PreparedEngine Reuse::engine(const Launch& launch, EngineKind kind) {
+PreparedEngine Reuse::engine(const Launch& launch, EngineKind kind, Math math) {
   std::lock_guard lock(mutex_);
   auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.kind == kind && entry.wave_size == launch.wave_size &&
+    return entry.kind == kind && entry.math == math && entry.wave_size == launch.wave_size &&
            entry.vgpr_count == registers_of(launch) &&
            (kind == EngineKind::interpreter || entry.entry == launch.entry) && entry.code == launch.code;
   });
@@ -71,6 +76,7 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind kind) {
     entry.wave_size = launch.wave_size;
     entry.vgpr_count = registers_of(launch);
     entry.kind = kind;
+    entry.math = math;
     entry.entry = launch.entry;
     entries_.insert(entries_.begin(), std::move(entry));
   } else {
@@ -80,9 +86,9 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind kind) {
   if (entry.prepared.engine && entry.memory == launch.memory) return entry.prepared;
   entry.memory = launch.memory;
   if (kind == EngineKind::translator) {
-    entry.prepared = make_translator(launch);
+    entry.prepared = make_translator(launch, math);
   } else {
-    if (!entry.decoded) entry.decoded = decode(launch, nullptr);
+    if (!entry.decoded) entry.decoded = decode(launch, nullptr, math);
     entry.prepared.engine = std::make_shared<interpreter::Interpreter>(entry.decoded, launch.memory);
   }
   return entry.prepared;

@@ -22,7 +22,7 @@ struct PreparedEngine {
 // Safe from several threads.
 class Reuse {
  public:
-  PreparedEngine engine(const Launch& launch, EngineKind kind);
+  PreparedEngine engine(const Launch& launch, EngineKind kind, Math math);
   // Forgets decoded code: its bytes may have changed (instruction cache invalidate).
   void forget_code();
 
@@ -36,6 +36,7 @@ class Reuse {
     std::vector<CodeRange> code;
     unsigned wave_size = 0, vgpr_count = 0;
     EngineKind kind = EngineKind::interpreter;
+    Math math = Math::exact;
     uint64_t entry = 0;  // of the translator
     std::shared_ptr<const RangeSet> memory;
     std::shared_ptr<interpreter::Code> decoded;

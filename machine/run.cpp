@@ -35,7 +35,7 @@ Outcome run(const Launch& launch, const RunOptions& options) {
   Reuse& reuse = options.reuse ? *options.reuse : own;
   precise::Findings findings;
   PreparedEngine prepared = options.reuse && !options.observer && !options.precise.needed()
-                                ? reuse.engine(launch, options.engine)
+                                ? reuse.engine(launch, options.engine, options.math)
                                 : make_engine(launch, options, findings);
   outcome.note = std::move(prepared.note);
   outcome.translation = prepared.translation;

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "semantics/fast_math.h"
+
 namespace lockstep::observe {
 
 Sources FidelityObserver::finding(std::string_view name, const semantics::Doubt& doubt, uint64_t pc) {
@@ -25,7 +27,8 @@ FidelityObserver::Own FidelityObserver::own_of(const isa::Instruction& instructi
   const auto [entry, is_new] = own_.try_emplace(&instruction);
   if (!is_new) return entry->second;
   auto of_row = [&](const isa::Row& row) -> Sources {
-    const semantics::Doubt doubt = semantics::doubt_of(row);
+    const semantics::Doubt doubt =
+        math_ == Math::fast ? semantics::fast::doubt_of(row) : semantics::doubt_of(row);
     return doubt.fidelity == semantics::Fidelity::exact ? 0 : finding(row.name, doubt, pc);
   };
   Own own;

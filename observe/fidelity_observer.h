@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/engine.h"
 #include "engine/observer.h"
 #include "observe/taint.h"
 #include "semantics/fidelity.h"
@@ -30,6 +31,7 @@ struct Finding {
 // Observes one dispatch.
 class FidelityObserver final : public Observer {
  public:
+  explicit FidelityObserver(Math math = Math::exact) : math_(math) {}
   bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) override;
 
   // Ordinary results in doubt before corner cases, else in the order of first execution.
@@ -46,6 +48,7 @@ class FidelityObserver final : public Observer {
   Own own_of(const isa::Instruction& instruction, uint64_t pc);
   Sources finding(std::string_view name, const semantics::Doubt& doubt, uint64_t pc);
 
+  const Math math_;
   Taint taint_;
   std::vector<Finding> findings_;
   std::unordered_map<const isa::Instruction*, Own> own_;

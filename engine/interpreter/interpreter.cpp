@@ -23,34 +23,36 @@ namespace {
 #define LOCKSTEP_CALL_V3(family) register_##family##_v3(table);
 #define LOCKSTEP_CALL_V4(family) register_##family##_v4(table);
 
-HandlerTable make_table_v3() {
+HandlerTable make_table_v3(Math math) {
   HandlerTable table;
   LOCKSTEP_PLAIN_FAMILIES(LOCKSTEP_CALL_PLAIN)
   LOCKSTEP_VECTOR_FAMILIES(LOCKSTEP_CALL_V3)
+  if (math == Math::fast) register_vop1_fast_v3(table);
   return table;
 }
 
 #if LOCKSTEP_HAS_V4
-HandlerTable make_table_v4() {
+HandlerTable make_table_v4(Math math) {
   HandlerTable table;
   LOCKSTEP_PLAIN_FAMILIES(LOCKSTEP_CALL_PLAIN)
   LOCKSTEP_VECTOR_FAMILIES(LOCKSTEP_CALL_V4)
+  if (math == Math::fast) register_vop1_fast_v4(table);
   return table;
 }
 #endif
 
 }  // namespace
 
-const HandlerTable& handlers(HostTarget target) {
+const HandlerTable& handlers(HostTarget target, Math math) {
 #if LOCKSTEP_HAS_V4
   if (target == HostTarget::x86_64_v4) {
-    static const HandlerTable table = make_table_v4();
-    return table;
+    static const HandlerTable exact = make_table_v4(Math::exact), fast = make_table_v4(Math::fast);
+    return math == Math::fast ? fast : exact;
   }
 #endif
   if (target != HostTarget::x86_64_v3) throw std::invalid_argument("this build has no AVX-512 handlers");
-  static const HandlerTable table = make_table_v3();
-  return table;
+  static const HandlerTable exact = make_table_v3(Math::exact), fast = make_table_v3(Math::fast);
+  return math == Math::fast ? fast : exact;
 }
 
 bool has_handler(const isa::Row& row) {
@@ -60,17 +62,18 @@ bool has_handler(const isa::Row& row) {
 }
 
 Code::Code(const std::vector<CodeRange>& code, unsigned wave_size, HostTarget target, unsigned vgpr_count,
-           Observer* observer)
-    : default_mode(code, wave_size, vgpr_count, true, handlers(target), observer),
-      other_mode(code, wave_size, vgpr_count, false, handlers(target), observer) {
+           Observer* observer, Math math)
+    : default_mode(code, wave_size, vgpr_count, true, handlers(target, math), observer),
+      other_mode(code, wave_size, vgpr_count, false, handlers(target, math), observer) {
   default_mode.other_mode = &other_mode;
   other_mode.other_mode = &default_mode;
 }
 
 Interpreter::Interpreter(std::vector<CodeRange> code, unsigned wave_size,
                          std::shared_ptr<const RangeSet> memory, HostTarget target, unsigned vgpr_count,
-                         Observer* observer)
-    : Interpreter(std::make_shared<Code>(code, wave_size, target, vgpr_count, observer), std::move(memory)) {}
+                         Observer* observer, Math math)
+    : Interpreter(std::make_shared<Code>(code, wave_size, target, vgpr_count, observer, math),
+                  std::move(memory)) {}
 
 Interpreter::Interpreter(std::shared_ptr<Code> code, std::shared_ptr<const RangeSet> memory)
     : memory_(std::move(memory)), context_{memory_.get()}, code_(std::move(code)) {}

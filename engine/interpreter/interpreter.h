@@ -15,7 +15,7 @@ enum class HostTarget { x86_64_v3, x86_64_v4 };
 // The best one that this processor has; throws std::runtime_error if it lacks AVX2, FMA and F16C.
 HostTarget best_host_target();
 
-const HandlerTable& handlers(HostTarget target);
+const HandlerTable& handlers(HostTarget target, Math math = Math::exact);
 // Whether the interpreter executes the instruction; if not, semantics::find_unsupported() says why.
 bool has_handler(const isa::Row& row);
 
@@ -25,7 +25,7 @@ class Code {
  public:
   // As the constructor of Interpreter.
   Code(const std::vector<CodeRange>& code, unsigned wave_size, HostTarget target, unsigned vgpr_count,
-       Observer* observer);
+       Observer* observer, Math math = Math::exact);
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
 
@@ -40,7 +40,7 @@ class Interpreter final : public Engine {
   // instruction, at the price of speed.
   Interpreter(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
               HostTarget target = best_host_target(), unsigned vgpr_count = kMaxVgprs,
-              Observer* observer = nullptr);
+              Observer* observer = nullptr, Math math = Math::exact);
   // Runs code that was decoded for an earlier dispatch.
   Interpreter(std::shared_ptr<Code> code, std::shared_ptr<const RangeSet> memory);
   bool enter(Wave& wave, uint64_t pc) override;

@@ -13,7 +13,8 @@
 
 namespace lockstep::interpreter {
 
-#define LOCKSTEP_PLAIN_FAMILIES(X) X(scalar) X(control) X(scalar_memory) X(atomics) X(buffer) X(lds_direct) X(global_data_share)
+#define LOCKSTEP_PLAIN_FAMILIES(X) \
+  X(scalar) X(control) X(scalar_memory) X(atomics) X(buffer) X(lds_direct) X(global_data_share)
 #define LOCKSTEP_VECTOR_FAMILIES(X) \
   X(vop1) X(vop2) X(vopc) X(vop3) X(vop3p) X(vinterp) X(wmma) X(cross_lane) X(data_share) X(flat)
 
@@ -23,6 +24,7 @@ namespace lockstep::interpreter {
   void register_##family##_v4(HandlerTable& table);
 LOCKSTEP_PLAIN_FAMILIES(LOCKSTEP_DECLARE_PLAIN)
 LOCKSTEP_VECTOR_FAMILIES(LOCKSTEP_DECLARE_VECTOR)
+LOCKSTEP_DECLARE_VECTOR(vop1_fast)  // over what vop1 registered
 #undef LOCKSTEP_DECLARE_PLAIN
 #undef LOCKSTEP_DECLARE_VECTOR
 

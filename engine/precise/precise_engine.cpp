@@ -15,9 +15,9 @@ struct PreciseEngine::Attachment {
 
 PreciseEngine::PreciseEngine(std::vector<CodeRange> code, unsigned wave_size,
                              std::shared_ptr<const RangeSet> memory, unsigned vgpr_count,
-                             MakeUnits make_units)
+                             MakeUnits make_units, Math math)
     : interpreter_(std::move(code), wave_size, std::move(memory), interpreter::best_host_target(), vgpr_count,
-                   this),
+                   this, math),
       make_units_(std::move(make_units)) {}
 
 PreciseEngine::~PreciseEngine() = default;

@@ -198,6 +198,43 @@ TEST_P(EveryEngine, VariablesOfTheCodeObject) {
 INSTANTIATE_TEST_SUITE_P(Api, EveryEngine,
                          testing::Values(LOCKSTEP_ENGINE_INTERPRETER, LOCKSTEP_ENGINE_TRANSLATOR));
 
+// The argument with the largest error of V_RCP_F32, after each other on devices that share nothing.
+TEST(Api, FastMathIsRoundedBetter) {
+  const CodeObject code = CodeObject::compile(
+      LOCKSTEP_OPENCL, "__kernel void reciprocal(__global float* x) { x[0] = __builtin_amdgcn_rcpf(x[0]); }",
+      "reciprocal.cl");
+  const auto reciprocal = [&](lockstep_engine engine, lockstep_math math, std::string* note) {
+    lockstep_device_options options;
+    lockstep_device_options_init(&options);
+    options.engine = engine;
+    options.math = math;
+    Device device(&options);
+    lockstep::Buffer<uint32_t> x = device.allocate<uint32_t>(1);
+    x[0] = 0x00837bf0;
+    Arguments arguments(code.kernel("reciprocal"));
+    arguments.set(0, x);
+    lockstep_dispatch_options dispatch;
+    lockstep_dispatch_options_init(&dispatch);
+    lockstep_statistics statistics{};
+    statistics.struct_size = sizeof statistics;
+    lockstep::check(lockstep_dispatch(device.get(), code.kernel("reciprocal").get(), arguments.get(),
+                                      &dispatch, &statistics));
+    *note = statistics.note;
+    return x[0];
+  };
+  std::string note;
+  EXPECT_EQ(reciprocal(LOCKSTEP_ENGINE_INTERPRETER, LOCKSTEP_MATH_EXACT, &note), 0x7e793766u);
+  EXPECT_EQ(reciprocal(LOCKSTEP_ENGINE_INTERPRETER, LOCKSTEP_MATH_FAST, &note), 0x7e793765u);
+  EXPECT_EQ(note, "");
+  // The translator says that it stays exact.
+  EXPECT_EQ(reciprocal(LOCKSTEP_ENGINE_TRANSLATOR, LOCKSTEP_MATH_FAST, &note), 0x7e793766u);
+  EXPECT_NE(note.find("fast math"), std::string::npos) << note;
+  lockstep_device_options options;
+  lockstep_device_options_init(&options);
+  options.math = static_cast<lockstep_math>(7);
+  EXPECT_EQ(error_of([&] { Device device(&options); }).status(), LOCKSTEP_INVALID_ARGUMENT);
+}
+
 TEST(Api, ArgumentErrors) {
   Kernel k = code().kernel("saxpy");
   Device device;

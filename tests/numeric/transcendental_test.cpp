@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "numeric/fast_transcendental.h"
 #include "numeric/transcendental_reference.h"
 #include "tests/numeric/oracle.h"
 
@@ -266,6 +267,67 @@ TEST(TranscendentalF64, Accuracy) {
   }
   EXPECT_LT(worst, 0.51);
   RecordProperty("worst_rsq_units_in_the_last_place", std::to_string(worst));
+}
+
+// What fast math gives: within one unit of the exact form's neighbourhood; the card's zeros, infinities and
+// NaNs. lockstep-numeric-errors measures its errors over all arguments.
+TEST(FastMath, KeepsWhatIsNoRoundingAndStaysNear) {
+  struct Form {
+    const char* name;
+    F32 (*exact)(F32);
+    F32 (*quick)(F32);
+    double (*truth)(double);
+  };
+#define LOCKSTEP_FORM(function, truth)                              \
+  {#function, [](F32 x) { return numeric::function(x, kDefault); }, \
+   [](F32 x) { return fast::function(x, kDefault); }, [](double x) { return truth; }}
+  const Form forms[] = {
+      LOCKSTEP_FORM(rcp, 1 / x),         LOCKSTEP_FORM(rsq, 1 / std::sqrt(x)),
+      LOCKSTEP_FORM(sqrt, std::sqrt(x)), LOCKSTEP_FORM(exp2, std::exp2(x)),
+      LOCKSTEP_FORM(log2, std::log2(x)),
+  };
+#undef LOCKSTEP_FORM
+  for (const Form& form : forms) {
+    int failures = 0;
+    for (uint64_t i = 0; i < (uint64_t{1} << 32) / 1009 && failures < 5; i += kLanesPerChunk) {
+      const U32 bits = (kLane + static_cast<uint32_t>(i)) * 1009;
+      const F32 x = bits_as<F32>(bits), exact = form.exact(x), quick = form.quick(x);
+      for (unsigned lane = 0; lane < kLanesPerChunk; ++lane) {
+        const float e = exact[lane], q = quick[lane];
+        if (!std::isfinite(e) || e == 0) {
+          // Also where the card overflows or flushes a little sooner or later.
+          if (to_bits(exact)[lane] == to_bits(quick)[lane]) continue;
+        } else {
+          const double truth = form.truth(x[lane]);
+          const double unit = std::ldexp(1.0, std::max(std::ilogb(truth), -126) - 23);
+          if (std::fabs(static_cast<double>(q) - truth) <= unit) continue;
+        }
+        ADD_FAILURE() << form.name << std::hex << "(" << bits[lane] << ") = " << to_bits(quick)[lane]
+                      << ", exact " << to_bits(exact)[lane];
+        ++failures;
+      }
+    }
+  }
+}
+
+TEST(FastMath, SineAndCosine) {
+  const auto bits = [](F32 x) { return to_bits(x)[0]; };
+  for (const uint32_t mode : {0x3f0u, 0x3c0u})
+    for (const uint32_t x : {0u, 0x80000000u, 0x3e800000u, 0x3f000000u, 0xbf400000u, 0x4b000000u, 0x7f800000u,
+                             0xff800000u, 0x7f812345u, 1u, 0x80000001u}) {
+      const RuntimeFloatMode m{mode};
+      const F32 chunk = splat_bits<F32>(x);
+      EXPECT_EQ(bits(fast::cos(chunk, m)) & 0x7fffffff, bits(numeric::cos(chunk, m)) & 0x7fffffff)
+          << std::hex << x;
+      EXPECT_EQ(bits(fast::sin(chunk, m)) & 0x7fffffff, bits(numeric::sin(chunk, m)) & 0x7fffffff)
+          << std::hex << x;
+    }
+  for (int i = 0; i < 100000; ++i) {
+    const float x = static_cast<float>(i) * 7.3e-6f - 0.37f;
+    const double turns = 6.283185307179586476925 * static_cast<double>(x);
+    EXPECT_NEAR(fast::sin(F32(x), kDefault)[0], std::sin(turns), 6.1e-8);
+    EXPECT_NEAR(fast::cos(F32(x), kDefault)[0], std::cos(turns), 6.1e-8);
+  }
 }
 
 TEST(TranscendentalF64, Specials) {

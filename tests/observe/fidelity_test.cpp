@@ -18,8 +18,9 @@ struct Observed {
   std::vector<uint32_t> buffer = std::vector<uint32_t>(4096);
   machine::Outcome outcome;
 
-  explicit Observed(std::string_view text, uint32_t groups = 1, uint32_t items = 32,
-                    unsigned wave_size = 32) {
+  explicit Observed(std::string_view text, uint32_t groups = 1, uint32_t items = 32, unsigned wave_size = 32,
+                    Math math = Math::exact)
+      : observer(math) {
     const std::vector<uint32_t>& code = interpreter::assembled(text, wave_size);
     machine::Launch launch;
     launch.wave_size = wave_size;
@@ -38,6 +39,7 @@ struct Observed {
     machine::RunOptions options;
     options.threads = 4;
     options.observer = &observer;
+    options.math = math;
     outcome = machine::run(launch, options);
     EXPECT_FALSE(outcome.fault) << outcome.fault->fault.message;
   }
@@ -57,6 +59,20 @@ TEST(Fidelity, ExactInstructionsLeaveNoFinding) {
       "v_lshlrev_b32 v1, 2, v0\nv_add_f32 v2, v0, v0\nv_rcp_f32 v2, v2\nglobal_store_b32 v1, v2, s[0:1]\n");
   EXPECT_TRUE(o.observer.findings().empty());
   EXPECT_EQ(o.observer.instructions(), o.outcome.totals.instructions);
+}
+
+TEST(Fidelity, FastMathIsAFinding) {
+  const char* text =
+      "v_mov_b32 v2, 0x00837bf0\nv_rcp_f32 v2, v2\nv_lshlrev_b32 v1, 2, v0\nglobal_store_b32 v1, v2, "
+      "s[0:1]\n";
+  Observed exact(text), fast(text, 1, 32, 32, Math::fast);
+  EXPECT_TRUE(exact.observer.findings().empty());
+  ASSERT_EQ(fast.observer.findings().size(), 1u);
+  EXPECT_EQ(fast.observer.findings()[0].doubt.fidelity, semantics::Fidelity::bounded);
+  EXPECT_EQ(fast.uses("v_rcp_f32"), (Uses{0, 0, 1}));
+  // The argument with the largest error of the card's.
+  EXPECT_EQ(exact.buffer[0], 0x7e793766u);
+  EXPECT_EQ(fast.buffer[0], 0x7e793765u);
 }
 
 TEST(Fidelity, ObservedRunsCountAndComputeAsPlainOnes) {
