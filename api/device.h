@@ -3,11 +3,13 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "api/code_object.h"
 #include "api/lockstep.h"
+#include "command/command_processor.h"
 #include "engine/precise/findings.h"
 #include "hardware/hardware.h"
 #include "machine/kernel.h"
@@ -89,6 +91,13 @@ struct lockstep_device {
   std::string note;  // of the last dispatch (lockstep_statistics)
   std::vector<lockstep::api::FindingReport> findings;
   std::vector<lockstep::api::BrokenRuleReport> broken_rules;
+
+  // Queues and signals; made when the first one is asked for. Last, so that it ends before what it uses.
+  lockstep::command::CommandProcessor& command_processor();
+  std::once_flag processor_made;
+  std::unique_ptr<lockstep::command::CommandProcessor> processor;
+  std::mutex queues_mutex;
+  std::map<lockstep_queue*, std::shared_ptr<lockstep_queue>> queues;
 
   // Loads the image at its first use. Throws Failure.
   const lockstep::machine::LoadedCode& load(const std::shared_ptr<const lockstep::api::Image>& image);

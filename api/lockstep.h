@@ -513,6 +513,134 @@ lockstep_code_object_disassemble(const lockstep_code_object* object, const char*
 LOCKSTEP_API uint32_t lockstep_disassemble(const void* bytes, uint64_t size, uint32_t wave_size, char* text,
                                            uint64_t capacity);
 
+/* --------------------------------------------------------------------------------------------------------------
+ * queues and signals: commands as a driver gives them. Kernels are named by the guest address of their
+ * descriptor, packets have the layouts of HSA (AQL), of the command processor (PM4) or of the copy engine
+ * (SDMA 6), and a device works on any number of queues at the same time. These functions may be called from
+ * several threads, beside each other and beside lockstep_dispatch. lockstep_device_kernel_object alone keeps
+ * to the rule of one thread a device. Queues and signals end with their device.
+ */
+
+typedef struct lockstep_queue lockstep_queue;
+/* The guest address of an amd_signal_t, as AQL packets name it; 0 is no signal. */
+typedef uint64_t lockstep_signal;
+
+typedef enum lockstep_queue_kind {
+  LOCKSTEP_QUEUE_AQL = 0, /* packets of 64 bytes */
+  LOCKSTEP_QUEUE_PM4 = 1, /* dwords, compute */
+  LOCKSTEP_QUEUE_SDMA = 2 /* dwords, copy engine */
+} lockstep_queue_kind;
+
+typedef enum lockstep_queue_error_kind {
+  LOCKSTEP_QUEUE_INVALID_PACKET = 0,
+  LOCKSTEP_QUEUE_MEMORY_VIOLATION = 1, /* the command processor was sent to memory that is not mapped */
+  LOCKSTEP_QUEUE_KERNEL_FAULT = 2,
+  LOCKSTEP_QUEUE_NOT_RESIDENT = 3, /* a cooperative grid that does not fit the device */
+  LOCKSTEP_QUEUE_UNSUPPORTED = 4
+} lockstep_queue_error_kind;
+
+/* The strings live until the callback returns. */
+typedef struct lockstep_queue_error {
+  lockstep_queue_error_kind kind;
+  uint64_t queue;      /* lockstep_queue_info.id */
+  uint64_t position;   /* AQL: packet index; PM4 and SDMA: dword index */
+  const char* field;   /* of the packet; "" if it is about all of it */
+  const char* message; /* queue, packet, what is wrong and how to mend it */
+} lockstep_queue_error;
+
+typedef struct lockstep_queue_options {
+  uint32_t struct_size;
+  lockstep_queue_kind kind;
+  uint32_t size;    /* a power of two: AQL packets (0: 4096), or dwords (0: 16384) */
+  int32_t priority; /* higher is first */
+  int cooperative;  /* AQL: not 0: a grid that cannot be resident at once is refused */
+  /* Called once when an error makes the queue inactive, from a thread of the device; may be null. It must not
+   * destroy the queue. */
+  void (*error)(void* user, const lockstep_queue_error* error);
+  void* error_user;
+} lockstep_queue_options;
+
+LOCKSTEP_API void lockstep_queue_options_init(lockstep_queue_options* options);
+LOCKSTEP_API lockstep_status lockstep_queue_create(lockstep_device* device,
+                                                   const lockstep_queue_options* options,
+                                                   lockstep_queue** out);
+/* Ends what the queue runs. */
+LOCKSTEP_API void lockstep_queue_destroy(lockstep_queue* queue);
+
+typedef struct lockstep_queue_info {
+  uint32_t struct_size;
+  uint64_t id;
+  uint64_t queue_address; /* AQL: of the amd_queue_t; else 0 */
+  uint64_t ring_address;
+  uint32_t size;
+  int active;           /* 0 after an error */
+  uint64_t read_index;  /* AQL: packets, else dwords */
+  uint64_t write_index; /* likewise */
+} lockstep_queue_info;
+LOCKSTEP_API lockstep_status lockstep_queue_get_info(const lockstep_queue* queue, lockstep_queue_info* out);
+
+/* Waits for room, copies `count` packets (AQL: 64 bytes each, their headers published last; else dwords) to
+ * the ring and rings the doorbell. `out_index` (may be null) is the index of the first one. A timeout is
+ * LOCKSTEP_CANCELLED; UINT64_MAX waits without end. PM4 and SDMA queues have one producer at a time. */
+LOCKSTEP_API lockstep_status lockstep_queue_submit(lockstep_queue* queue, const void* packets, uint32_t count,
+                                                   uint64_t timeout_nanoseconds, uint64_t* out_index);
+/* For those who write the ring themselves. AQL: the index of a packet that was published; else the dword
+ * index behind the last packet. */
+LOCKSTEP_API lockstep_status lockstep_queue_ring_doorbell(lockstep_queue* queue, uint64_t value);
+/* AQL: ends the dispatch of that packet; the queue goes on behind it, and the packet's completion signal
+ * stays as it is. LOCKSTEP_NOT_FOUND if it is done already or was never published. */
+LOCKSTEP_API lockstep_status lockstep_queue_kill(lockstep_queue* queue, uint64_t packet);
+
+/* Loads the kernel's code object if need be; the guest address of its descriptor, for `kernel_object` of a
+ * dispatch packet. */
+LOCKSTEP_API lockstep_status lockstep_device_kernel_object(lockstep_device* device,
+                                                           const lockstep_kernel* kernel,
+                                                           uint64_t* out_address);
+
+/* With an event id (not 0) each completion also raises an interrupt. */
+LOCKSTEP_API lockstep_status lockstep_signal_create(lockstep_device* device, int64_t value, uint32_t event_id,
+                                                    lockstep_signal* out);
+LOCKSTEP_API lockstep_status lockstep_signal_destroy(lockstep_device* device, lockstep_signal signal);
+LOCKSTEP_API lockstep_status lockstep_signal_load(lockstep_device* device, lockstep_signal signal,
+                                                  int64_t* out_value);
+LOCKSTEP_API lockstep_status lockstep_signal_store(lockstep_device* device, lockstep_signal signal,
+                                                   int64_t value);
+/* `out_before` may be null. */
+LOCKSTEP_API lockstep_status lockstep_signal_add(lockstep_device* device, lockstep_signal signal,
+                                                 int64_t value, int64_t* out_before);
+
+typedef enum lockstep_condition {
+  LOCKSTEP_EQUAL = 0,
+  LOCKSTEP_NOT_EQUAL = 1,
+  LOCKSTEP_LESS = 2,
+  LOCKSTEP_GREATER_OR_EQUAL = 3
+} lockstep_condition;
+
+/* Sleeps until the signal's value fulfils the condition; whoever changes it wakes the thread. `out_value` may
+ * be null. A timeout is LOCKSTEP_CANCELLED; UINT64_MAX waits without end. */
+LOCKSTEP_API lockstep_status lockstep_signal_wait(lockstep_device* device, lockstep_signal signal,
+                                                  lockstep_condition condition, int64_t value,
+                                                  uint64_t timeout_nanoseconds, int64_t* out_value);
+
+typedef enum lockstep_interrupt_source {
+  LOCKSTEP_INTERRUPT_WAVE = 0,        /* S_SENDMSG interrupt: `data` is M0 */
+  LOCKSTEP_INTERRUPT_END_OF_PIPE = 1, /* a packet completed: `data` is its event */
+  LOCKSTEP_INTERRUPT_COPY_ENGINE = 2  /* SDMA trap: `data` is its context */
+} lockstep_interrupt_source;
+
+typedef struct lockstep_interrupt {
+  uint32_t struct_size;
+  lockstep_interrupt_source source;
+  uint32_t data;
+  uint64_t queue;         /* lockstep_queue_info.id */
+  uint32_t work_group[3]; /* of a wave */
+  uint32_t wave;
+} lockstep_interrupt;
+
+/* The oldest interrupt that nobody has taken; 4096 are kept. Timeouts as above. */
+LOCKSTEP_API lockstep_status lockstep_interrupt_wait(lockstep_device* device, uint64_t timeout_nanoseconds,
+                                                     lockstep_interrupt* out);
+
 /* ---------------------------------------------------------------------------------------------------------
  * instruction set */
 

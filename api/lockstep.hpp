@@ -344,4 +344,80 @@ inline std::vector<lockstep_isa_form_info> isa_forms() {
   return out;
 }
 
+// Of a device, which must outlive it.
+class Signal {
+ public:
+  // With an event id each completion also raises an interrupt.
+  Signal(Device& device, int64_t value, uint32_t event_id = 0) : device_(device.get()) {
+    check(lockstep_signal_create(device_, value, event_id, &handle_));
+  }
+  ~Signal() {
+    if (handle_) lockstep_signal_destroy(device_, handle_);
+  }
+  Signal(Signal&& other) noexcept : device_(other.device_), handle_(std::exchange(other.handle_, 0)) {}
+  Signal& operator=(Signal&&) = delete;
+
+  // For packets.
+  lockstep_signal get() const { return handle_; }
+  int64_t load() const {
+    int64_t value = 0;
+    check(lockstep_signal_load(device_, handle_, &value));
+    return value;
+  }
+  void store(int64_t value) { check(lockstep_signal_store(device_, handle_, value)); }
+  int64_t add(int64_t value) {
+    int64_t before = 0;
+    check(lockstep_signal_add(device_, handle_, value, &before));
+    return before;
+  }
+  // The value that fulfilled the condition; nothing after the timeout.
+  std::optional<int64_t> wait(lockstep_condition condition, int64_t value,
+                              uint64_t timeout_nanoseconds = UINT64_MAX) const {
+    int64_t seen = 0;
+    const lockstep_status status =
+        lockstep_signal_wait(device_, handle_, condition, value, timeout_nanoseconds, &seen);
+    if (status == LOCKSTEP_CANCELLED) return std::nullopt;
+    check(status);
+    return seen;
+  }
+
+ private:
+  lockstep_device* device_;
+  lockstep_signal handle_ = 0;
+};
+
+// Of a device, which must outlive it.
+class Queue {
+ public:
+  explicit Queue(Device& device, const lockstep_queue_options* options = nullptr) {
+    lockstep_queue* handle = nullptr;
+    check(lockstep_queue_create(device.get(), options, &handle));
+    handle_.reset(handle);
+  }
+
+  lockstep_queue* get() const { return handle_.get(); }
+  lockstep_queue_info info() const {
+    lockstep_queue_info out{};
+    out.struct_size = sizeof out;
+    check(lockstep_queue_get_info(get(), &out));
+    return out;
+  }
+  // AQL packets of 64 bytes each, or dwords. Returns the index of the first.
+  template <class Packet>
+  uint64_t submit(std::span<const Packet> packets, uint64_t timeout_nanoseconds = UINT64_MAX) {
+    static_assert(std::is_trivially_copyable_v<Packet> && (sizeof(Packet) == 64 || sizeof(Packet) == 4));
+    uint64_t index = 0;
+    check(lockstep_queue_submit(get(), packets.data(), static_cast<uint32_t>(packets.size()),
+                                timeout_nanoseconds, &index));
+    return index;
+  }
+  void kill(uint64_t packet) { check(lockstep_queue_kill(get(), packet)); }
+
+ private:
+  struct Destroy {
+    void operator()(lockstep_queue* queue) const { lockstep_queue_destroy(queue); }
+  };
+  std::unique_ptr<lockstep_queue, Destroy> handle_;
+};
+
 }  // namespace lockstep

@@ -1,0 +1,157 @@
+// Queues and signals as programs use them: against the shared library.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "api/lockstep.hpp"
+
+namespace {
+
+using lockstep::CodeObject;
+using lockstep::Device;
+using lockstep::Queue;
+using lockstep::Signal;
+
+constexpr uint64_t kSeconds = 1'000'000'000;
+
+// hsa_kernel_dispatch_packet_t
+struct DispatchPacket {
+  uint16_t header = 2 | 2 << 9 | 2 << 11, setup = 1;
+  uint16_t workgroup_size[3] = {32, 1, 1};
+  uint16_t reserved0 = 0;
+  uint32_t grid_size[3] = {32, 1, 1};
+  uint32_t private_segment_size = 16384, group_segment_size = 65536;  // as listings have them
+  uint64_t kernel_object = 0, kernarg_address = 0, reserved2 = 0, completion_signal = 0;
+};
+static_assert(sizeof(DispatchPacket) == 64);
+
+uint64_t kernel_object(Device& device, const CodeObject& code) {
+  uint64_t address = 0;
+  lockstep::check(lockstep_device_kernel_object(device.get(), code.kernels()[0].get(), &address));
+  return address;
+}
+
+CodeObject assembled(const char* text) {
+  lockstep_compile_options options;
+  lockstep_compile_options_init(&options);
+  options.wave_size = 32;
+  return CodeObject::compile(LOCKSTEP_ASSEMBLY, text, "queue.s", &options);
+}
+
+TEST(Queues, ADispatchPacketAndItsSignal) {
+  const CodeObject code = assembled(
+      "s_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\nv_lshlrev_b32 v1, 2, v0\n"
+      "v_add_nc_u32 v2, 5, v0\nglobal_store_b32 v1, v2, s[4:5]");
+  Device device;
+  auto out = device.allocate<uint32_t>(32, "out");
+  auto arguments = device.allocate<uint64_t>(128, "arguments");
+  *reinterpret_cast<uint64_t*>(arguments.address()) = out.address();
+  Signal done(device, 1);
+  Queue queue(device);
+  DispatchPacket packet;
+  packet.kernel_object = kernel_object(device, code);
+  packet.kernarg_address = arguments.address();
+  packet.completion_signal = done.get();
+  EXPECT_EQ(queue.submit<DispatchPacket>({{packet}}), 0u);
+  EXPECT_EQ(done.wait(LOCKSTEP_EQUAL, 0, 20 * kSeconds), 0);
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(reinterpret_cast<const uint32_t*>(out.address())[i], i + 5);
+  EXPECT_TRUE(queue.info().active);
+  EXPECT_EQ(queue.info().write_index, 1u);
+  EXPECT_NE(queue.info().queue_address, 0u);
+}
+
+TEST(Queues, KillLeavesTheDeviceUsable) {
+  const CodeObject forever = assembled("again:\ns_branch again"), empty = assembled("s_nop 0");
+  Device device;
+  Queue queue(device);
+  Signal done(device, 1);
+  DispatchPacket packet;
+  packet.kernel_object = kernel_object(device, forever);
+  const uint64_t index = queue.submit<DispatchPacket>({{packet}});
+  packet.kernel_object = kernel_object(device, empty);
+  packet.completion_signal = done.get();
+  packet.header |= 1 << 8;  // barrier: after all before it
+  queue.submit<DispatchPacket>({{packet}});
+  EXPECT_FALSE(done.wait(LOCKSTEP_EQUAL, 0, kSeconds / 20));
+  queue.kill(index);
+  EXPECT_TRUE(done.wait(LOCKSTEP_EQUAL, 0, 20 * kSeconds));
+  EXPECT_THROW(queue.kill(index), lockstep::Error);
+}
+
+TEST(Queues, ErrorsReachTheCallbackAndEndTheQueue) {
+  Device device;
+  struct Seen {
+    std::mutex mutex;
+    std::string field, message;
+  } seen;
+  lockstep_queue_options options;
+  lockstep_queue_options_init(&options);
+  options.size = 16;
+  options.error_user = &seen;
+  options.error = [](void* user, const lockstep_queue_error* error) {
+    auto& to = *static_cast<Seen*>(user);
+    std::lock_guard lock(to.mutex);
+    to.field = error->field;
+    to.message = error->message;
+  };
+  Queue queue(device, &options);
+  queue.submit<DispatchPacket>({{DispatchPacket{}}});
+  while (queue.info().active) {
+  }
+  for (;;) {
+    std::lock_guard lock(seen.mutex);
+    if (seen.field.empty()) continue;
+    EXPECT_EQ(seen.field, "kernel_object");
+    EXPECT_NE(seen.message.find("packet 0"), std::string::npos) << seen.message;
+    break;
+  }
+  try {
+    queue.submit<DispatchPacket>({{DispatchPacket{}}});
+    ADD_FAILURE() << "an inactive queue took a packet";
+  } catch (const lockstep::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("inactive"), std::string::npos);
+  }
+}
+
+TEST(Queues, CopyEngineInterruptAndWrongUse) {
+  Device device;
+  auto memory = device.allocate<uint32_t>(64, "memory");
+  auto* words = reinterpret_cast<uint32_t*>(memory.address());
+  words[0] = 77;
+  lockstep_queue_options options;
+  lockstep_queue_options_init(&options);
+  options.kind = LOCKSTEP_QUEUE_SDMA;
+  Queue queue(device, &options);
+  const auto low = static_cast<uint32_t>(memory.address()),
+             high = static_cast<uint32_t>(memory.address() >> 32);
+  const uint32_t packets[] = {1, 3, 0, low, high, low + 4, high, 6, 9};  // copy 4 bytes, trap 9
+  queue.submit<uint32_t>(packets);
+  lockstep_interrupt interrupt{};
+  interrupt.struct_size = sizeof interrupt;
+  ASSERT_EQ(lockstep_interrupt_wait(device.get(), 20 * kSeconds, &interrupt), LOCKSTEP_OK);
+  EXPECT_EQ(interrupt.source, LOCKSTEP_INTERRUPT_COPY_ENGINE);
+  EXPECT_EQ(interrupt.data, 9u);
+  EXPECT_EQ(words[1], 77u);
+  EXPECT_EQ(lockstep_interrupt_wait(device.get(), 1000, &interrupt), LOCKSTEP_CANCELLED);
+
+  lockstep_queue* none = nullptr;
+  options.size = 100;
+  EXPECT_EQ(lockstep_queue_create(device.get(), &options, &none), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(lockstep_last_error()).find("power of two"), std::string::npos);
+  int64_t value;
+  EXPECT_EQ(lockstep_signal_load(device.get(), 64, &value), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_EQ(lockstep_queue_kill(queue.get(), 0), LOCKSTEP_INVALID_ARGUMENT);
+}
+
+TEST(Queues, EndWithTheirDevice) {
+  lockstep_device* device = nullptr;
+  ASSERT_EQ(lockstep_device_create(nullptr, &device), LOCKSTEP_OK);
+  lockstep_queue* queue = nullptr;
+  ASSERT_EQ(lockstep_queue_create(device, nullptr, &queue), LOCKSTEP_OK);
+  lockstep_device_destroy(device);
+}
+
+}  // namespace
