@@ -72,6 +72,15 @@ lockstep_device_info info_of(const hardware::Description& d) {
   info.lds_bytes_per_work_group = d.lds_bytes_per_work_group;
   info.max_work_group_size = d.max_work_group_size;
   info.clock_mhz = d.clock_mhz;
+  info.arrays_per_shader_engine = d.arrays_per_shader_engine;
+  info.lds_granule_bytes = d.lds_granule_bytes;
+  info.instruction_cache_bytes = d.instruction_cache_bytes;
+  info.scalar_cache_bytes = d.scalar_cache_bytes;
+  info.l0_bytes_per_compute_unit = d.l0_bytes_per_compute_unit;
+  info.l1_bytes_per_array = d.l1_bytes_per_array;
+  info.l2_bytes = d.l2_bytes;
+  info.mall_bytes = d.mall_bytes;
+  info.memory_gigabytes_per_second = d.memory_gigabytes_per_second;
   return info;
 }
 

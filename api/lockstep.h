@@ -94,6 +94,15 @@ typedef struct lockstep_device_info {
   uint32_t lds_bytes_per_work_group;
   uint32_t max_work_group_size;
   uint32_t clock_mhz;
+  uint32_t arrays_per_shader_engine;
+  uint32_t lds_granule_bytes;
+  uint32_t instruction_cache_bytes;
+  uint32_t scalar_cache_bytes;
+  uint32_t l0_bytes_per_compute_unit;
+  uint32_t l1_bytes_per_array;
+  uint32_t l2_bytes;
+  uint32_t mall_bytes; /* 0: none */
+  uint32_t memory_gigabytes_per_second;
 } lockstep_device_info;
 
 /* The device models that the library knows; the first one is the default. */

@@ -22,9 +22,11 @@ class Reader {
     if (out.empty()) fail(key, "is empty");
   }
 
-  void read(const char* key, uint32_t& out) {
+  void read(const char* key, uint32_t& out, int64_t least = 1) {
     int64_t n = value<int64_t>(key, "an integer");
-    if (n < 1 || n > UINT32_MAX) fail(key, "must be a positive number, not " + std::to_string(n));
+    if (n < least || n > UINT32_MAX)
+      fail(key, (least == 0 ? "must be 0 or a positive number, not " : "must be a positive number, not ") +
+                    std::to_string(n));
     out = static_cast<uint32_t>(n);
   }
 
@@ -89,6 +91,13 @@ Description parse(std::string_view text, const std::string& name) {
   reader.read("lds_granule_bytes", d.lds_granule_bytes);
   reader.read("max_work_group_size", d.max_work_group_size);
   reader.read("clock_mhz", d.clock_mhz);
+  reader.read("instruction_cache_bytes", d.instruction_cache_bytes);
+  reader.read("scalar_cache_bytes", d.scalar_cache_bytes);
+  reader.read("l0_bytes_per_compute_unit", d.l0_bytes_per_compute_unit);
+  reader.read("l1_bytes_per_array", d.l1_bytes_per_array);
+  reader.read("l2_bytes", d.l2_bytes);
+  reader.read("mall_bytes", d.mall_bytes, 0);
+  reader.read("memory_gigabytes_per_second", d.memory_gigabytes_per_second);
   reader.refuse_unknown_keys();
   // Register granules are counted in waves of 64 too, and products must stay in range.
   if (d.vgpr_granule_wave32 % 2) throw std::runtime_error(name + ": 'vgpr_granule_wave32' is odd");

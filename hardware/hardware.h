@@ -26,6 +26,13 @@ struct Description {
   uint32_t lds_granule_bytes = 0;
   uint32_t max_work_group_size = 0;
   uint32_t clock_mhz = 0;
+  uint32_t instruction_cache_bytes = 0;  // bytes, shared by a work-group processor
+  uint32_t scalar_cache_bytes = 0;       // likewise
+  uint32_t l0_bytes_per_compute_unit = 0;
+  uint32_t l1_bytes_per_array = 0;
+  uint32_t l2_bytes = 0;
+  uint32_t mall_bytes = 0;  // 0: none
+  uint32_t memory_gigabytes_per_second = 0;
 
   uint32_t work_group_processors() const {
     return shader_engines * arrays_per_shader_engine * work_group_processors_per_array;

@@ -220,7 +220,7 @@ class Cli(unittest.TestCase):
     def test_info_and_devices(self):
         self.lockstep("info", "saxpy.cl", says=["kernel saxpy", "VGPRs", "LDS", "scratch", "occupancy", "float*", "factor"[:1]])
         self.lockstep("info", "saxpy.cl", "--wave", "64", says="64 lanes")
-        self.lockstep("devices", says=["navi31", "gfx1100", "Radeon RX 7900 XTX"])
+        self.lockstep("devices", says=["navi31", "gfx1100", "Radeon RX 7900 XTX", "6 x 2 x 4", "MALL"])
 
     def test_disasm(self):
         out = self.lockstep("disasm", "saxpy.cl", says=["saxpy:", "s_endpgm", "saxpy.cl:3", "y[i] = a * x[i] + y[i]"])

@@ -73,5 +73,20 @@ TEST(Hardware, BadFilesAreRefusedWithAReason) {
   EXPECT_NE(replaced("sure = \"A\"", "sure = \"Z\"").find("sure"), std::string::npos);
 }
 
+TEST(Hardware, EveryKeyMustBeThere) {
+  for (const ModelText& model : model_texts()) {
+    const std::string text(model.text);
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = text.find('\n', begin) + 1;
+      if (text[begin] != '#') {
+        const std::string key = text.substr(begin, text.find(' ', begin) - begin);
+        const std::string error = error_of(text.substr(0, begin) + text.substr(end));
+        EXPECT_NE(error.find("'" + key + "' is missing"), std::string::npos) << model.name << ": " << error;
+      }
+      begin = end;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::hardware
