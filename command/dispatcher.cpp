@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "command/guest_memory.h"
+#include "engine/precise/exception_use.h"
 #include "machine/kernel.h"
 
 namespace lockstep::command {
@@ -85,6 +86,8 @@ std::variant<machine::Launch, PacketFault> Dispatcher::launch(const KernelDispat
               (kernel.code.empty() ? ", which is no executable memory" : ", no multiple of 256") +
               " (is it a kernel descriptor, and its code object loaded?)",
           kernel.code.empty()};
+    kernel.uses_exceptions =
+        precise::uses_exceptions(std::span(kernel.code).first(1), kernel.descriptor.wave_size());
     if (kernel.descriptor.rsrc2.user_sgpr_count > 16 || kernel.descriptor.enabled_user_sgprs() > 16)
       return PacketFault{"kernel_object",
                          "the descriptor asks for more than 16 user SGPRs (is it of gfx11?)"};
@@ -114,6 +117,7 @@ std::variant<machine::Launch, PacketFault> Dispatcher::launch(const KernelDispat
   machine::Launch launch;
   launch.entry = kernel.entry;
   launch.code = kernel.code;
+  launch.uses_exceptions = kernel.uses_exceptions;
   for (unsigned axis = 0; axis < 3; ++axis) {
     launch.grid[axis] = packet.grid_size[axis];
     launch.group[axis] = packet.workgroup_size[axis];

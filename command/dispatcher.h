@@ -43,6 +43,7 @@ class Dispatcher {
     loader::KernelDescriptor descriptor;
     uint64_t entry = 0;
     std::vector<CodeRange> code;
+    bool uses_exceptions = false;  // the code around the entry does
   };
   static constexpr size_t kMaxKernels = 1024;
 

@@ -74,7 +74,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
     throw std::invalid_argument(
         "a work-group of that size, with these VGPRs and LDS, does not fit a "
         "work-group processor (make it smaller)");
-  dispatch->prepared_ = options.precise.needed()
+  dispatch->prepared_ = needs_precise_engine(dispatch->launch_, options)
                             ? make_engine(dispatch->launch_, options, dispatch->findings_)
                             : reuse_.engine(dispatch->launch_, options.engine, options.math);
   dispatch->scheduler_.emplace(dispatch->launch_, options, *dispatch->prepared_.engine, reuse_);

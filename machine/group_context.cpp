@@ -233,6 +233,7 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const Group
     std::byte* scratch = scratch_storage_.get() + index * scratch_bytes_per_wave_;
     std::memset(scratch, 0, scratch_bytes_per_wave_);
     wave.scratch_base = reinterpret_cast<uint64_t>(scratch);
+    wave.status |= status_bit::kScratchEnabled;
   }
   wave.mode = initial_mode(launch.rsrc1, launch.rsrc2);
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/precise/exception_use.h"
+
 namespace lockstep::machine {
 
 namespace {
@@ -50,6 +52,8 @@ loader::Result<std::unique_ptr<LoadedCode>> LoadedCode::load(loader::CodeObject 
     const Range* range = ranges->find(begin, 1, kExecute);
     loaded->code_.push_back({begin & ~uint64_t{3}, end & ~uint64_t{3}, range ? range->serial : 0});
   }
+  constexpr unsigned kAnyWaveSize = 32;  // the length of an instruction does not depend on it
+  loaded->uses_exceptions_ = precise::uses_exceptions(loaded->code_, kAnyWaveSize);
   return loaded;
 }
 
@@ -63,6 +67,8 @@ void set_registers(Launch& launch, const loader::KernelDescriptor& descriptor,
   launch.wave_size = descriptor.wave_size();
   launch.rsrc1 = descriptor.rsrc1.raw;
   launch.rsrc2 = descriptor.rsrc2.raw;
+  constexpr uint32_t kExceptionEnable = 0x7fu << 24;  // COMPUTE_PGM_RSRC2.EXCP_EN
+  if (launch.rsrc2 & kExceptionEnable) launch.uses_exceptions = true;
   launch.vgpr_count = std::min(descriptor.vgpr_count(), 256u);
   // User SGPRs in the order of the enabling bits.
   launch.user_data.clear();
@@ -92,6 +98,7 @@ loader::Result<Launch> make_launch(const LoadedCode& code, const KernelDispatch&
   Launch launch;
   launch.entry = code.loaded_address(kernel.entry_address);
   launch.code = code.code();
+  launch.uses_exceptions = code.uses_exceptions();
   launch.grid = dispatch.grid;
   launch.group = dispatch.group;
   launch.lds_bytes = descriptor.group_segment_fixed_size + dispatch.dynamic_lds_bytes;

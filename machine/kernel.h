@@ -25,6 +25,8 @@ class LoadedCode {
   uint64_t base() const { return base_; }
   // Where the executable segments are.
   const std::vector<CodeRange>& code() const { return code_; }
+  // Whether the code reads TRAPSTS or enables exceptions.
+  bool uses_exceptions() const { return uses_exceptions_; }
   uint64_t loaded_address(uint64_t linked) const { return object_.loaded_address(linked, base_); }
   uint64_t linked_address(uint64_t loaded) const { return object_.linked_address(loaded, base_); }
 
@@ -36,6 +38,7 @@ class LoadedCode {
   uint64_t base_ = 0;
   uint64_t bytes_ = 0;
   std::vector<CodeRange> code_;
+  bool uses_exceptions_ = false;
   std::vector<uint64_t> mapped_;
 };
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,10 @@ struct Launch {
   uint32_t lds_bytes = 0;                  // of a work-group, dynamic part included
   uint32_t scratch_bytes = 0;              // of a work-item
   unsigned vgpr_count = 256;
-  std::vector<uint32_t> user_data;         // first SGPRs
-  MessageSink* messages = nullptr;         // takes interrupts of the waves; may be null
+  std::vector<uint32_t> user_data;  // first SGPRs
+  MessageSink* messages = nullptr;  // takes interrupts of the waves; may be null
+  // The program reads TRAPSTS or enables exceptions: they are computed then, by the precise engine.
+  bool uses_exceptions = false;
   std::shared_ptr<const RangeSet> memory;  // null: all of the process's memory
   // Hands out wave slots, registers and LDS. Null: the device has no place for anything in particular.
   std::shared_ptr<Placement> placement;
@@ -98,12 +101,14 @@ struct Outcome {
   // What the user should know of how it ran, such as that the translator left the kernel to the interpreter.
   std::string note;
   Translation translation;
-  std::vector<precise::Finding> findings;  // rules broken, if RunOptions::precise asks for them
-  std::optional<WaveFault> fault;          // of the first work-group in dispatch order that faulted
+  std::vector<precise::Finding> findings;    // rules broken, if RunOptions::precise asks for them
+  std::vector<precise::Finding> exceptions;  // that instructions raised, if they are computed
+  std::optional<WaveFault> fault;            // of the first work-group in dispatch order that faulted
 };
 
 // The text of the instruction at a guest address, or why there is none.
 std::string instruction_text(const Launch& launch, uint64_t pc);
+std::string instruction_text(std::span<const CodeRange> code, unsigned wave_size, uint64_t pc);
 
 // Runs a dispatch to its end, a fault or a cancellation. Throws std::invalid_argument for what no hardware
 // would take: an empty grid, more than 1024 work-items in a group, more LDS than 64 kB.

@@ -40,23 +40,42 @@ std::shared_ptr<interpreter::Code> decode(const Launch& launch, Observer* observ
 
 }  // namespace
 
+bool needs_precise_engine(const Launch& launch, const RunOptions& options) {
+  return options.precise.needed() || (launch.uses_exceptions && !options.observer);
+}
+
 PreparedEngine make_engine(const Launch& launch, const RunOptions& options, precise::Findings& findings) {
   PreparedEngine prepared;
-  if (options.precise.needed()) {
+  if (needs_precise_engine(launch, options)) {
     if (options.observer)
       throw std::invalid_argument("a fidelity report cannot be made in the same run as " +
                                   options.precise.names());
-    if (options.engine != EngineKind::interpreter)
-      prepared.note = "the interpreter ran this kernel, because of " + options.precise.names();
-    prepared.engine = std::make_shared<precise::PreciseEngine>(
-        launch.code, launch.wave_size, launch.memory, registers_of(launch),
-        precise::units_for(options.precise, findings), options.math);
+    precise::Settings settings = options.precise;
+    if (!settings.needed())
+      prepared.note =
+          "this kernel ran one instruction at a time, because it reads or enables its exceptions (TRAPSTS, "
+          "MODE.EXCP_EN)";
+    else if (options.engine != EngineKind::interpreter)
+      prepared.note = "the interpreter ran this kernel, because of " + settings.names();
+    settings.exceptions |= launch.uses_exceptions;
+    std::vector<CodeRange> code = launch.code;
+    const precise::TrapSettings& traps = settings.traps;
+    if (traps.handler != 0) code.push_back(traps.code);
+    auto engine = std::make_shared<precise::PreciseEngine>(std::move(code), launch.wave_size, launch.memory,
+                                                           registers_of(launch),
+                                                           precise::units_for(settings, findings), options.math);
+    // Bit 63 of TBA says that there is a handler (guide table 4).
+    engine->set_trap_addresses(traps.handler ? traps.handler | uint64_t{1} << 63 : 0, traps.memory);
+    prepared.engine = std::move(engine);
     return prepared;
   }
   if (options.engine == EngineKind::translator && !options.observer)
     return make_translator(launch, options.math);
   if (options.engine == EngineKind::translator)
     prepared.note = "the interpreter ran this kernel, because its instructions are observed";
+  if (launch.uses_exceptions)
+    prepared.note =
+        "the kernel reads or enables its exceptions (TRAPSTS, MODE.EXCP_EN): in an observed run it sees none";
   prepared.engine = std::make_shared<interpreter::Interpreter>(decode(launch, options.observer, options.math),
                                                                launch.memory);
   return prepared;

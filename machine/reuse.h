@@ -51,6 +51,9 @@ class Reuse {
   size_t idle_bytes_ = 0;
 };
 
+// Whether the launch runs in the precise engine: because it is asked for, or because the program looks at its
+// exceptions.
+bool needs_precise_engine(const Launch& launch, const RunOptions& options);
 // An engine for this launch alone, which tells `findings` what it finds. Throws std::invalid_argument for
 // options that exclude each other.
 PreparedEngine make_engine(const Launch& launch, const RunOptions& options, precise::Findings& findings);

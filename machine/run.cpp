@@ -14,15 +14,19 @@
 namespace lockstep::machine {
 
 std::string instruction_text(const Launch& launch, uint64_t pc) {
-  for (const CodeRange& range : launch.code) {
+  return instruction_text(launch.code, launch.wave_size, pc);
+}
+
+std::string instruction_text(std::span<const CodeRange> code, unsigned wave_size, uint64_t pc) {
+  for (const CodeRange& range : code) {
     if (pc < range.begin || pc >= range.end) continue;
     isa::Instruction instruction;
     const size_t available = std::min<uint64_t>(range.end - pc, isa::kMaxInstructionBytes);
     const auto error =
-        isa::decode({reinterpret_cast<const std::byte*>(pc), available}, launch.wave_size, instruction);
+        isa::decode({reinterpret_cast<const std::byte*>(pc), available}, wave_size, instruction);
     if (error != isa::DecodeError::none) return std::string(isa::describe(error));
     char text[isa::kMaxText];
-    return std::string(text, isa::disassemble(instruction, launch.wave_size, text, sizeof text));
+    return std::string(text, isa::disassemble(instruction, wave_size, text, sizeof text));
   }
   return "(outside the code)";
 }
@@ -34,7 +38,7 @@ Outcome run(const Launch& launch, const RunOptions& options) {
   Reuse own;
   Reuse& reuse = options.reuse ? *options.reuse : own;
   precise::Findings findings;
-  PreparedEngine prepared = options.reuse && !options.observer && !options.precise.needed()
+  PreparedEngine prepared = options.reuse && !options.observer && !needs_precise_engine(launch, options)
                                 ? reuse.engine(launch, options.engine, options.math)
                                 : make_engine(launch, options, findings);
   outcome.note = std::move(prepared.note);
@@ -57,6 +61,7 @@ Outcome run(const Launch& launch, const RunOptions& options) {
     scheduler.report(outcome);
   }
   outcome.findings = findings.all();
+  outcome.exceptions = findings.exceptions();
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return outcome;
 }

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace lockstep {
 
@@ -52,6 +53,7 @@ void reset_wave(Wave& wave, unsigned vgpr_count) {
   wave.vgpr_count = vgpr_count;
   std::memset(wave.vgprs, 0, size_t{vgpr_count} * wave.register_bytes);
   wave.mode = wave.status = wave.trapsts = 0;
+  std::memset(wave.trap_temporaries, 0, sizeof wave.trap_temporaries);
   wave.pc = 0;
   wave.budget = wave.turn_budget = wave.executed_before_turn = 0;
   wave.state = WaveState::ready;
@@ -60,6 +62,12 @@ void reset_wave(Wave& wave, unsigned vgpr_count) {
   wave.wait = {};
   wave.passed_turn = false;
   wave.ordered_counts = 0;
+}
+
+void set_privileged(Wave& wave, bool privileged) {
+  if (privileged == ((wave.status & status_bit::kPrivileged) != 0)) return;
+  wave.status ^= status_bit::kPrivileged;
+  for (unsigned i = 0; i < 16; ++i) std::swap(wave.scalar[kScalarTtmp0 + i], wave.trap_temporaries[i]);
 }
 
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "state/fault.h"
+#include "state/trap_status.h"
 
 namespace lockstep {
 
@@ -43,6 +44,7 @@ struct Wait {
 // Numbers into Wave::scalar beyond the 256 operand codes.
 inline constexpr unsigned kScalarLiteral =
     255;  // low and high half of the instruction's literal or wide constant
+inline constexpr unsigned kScalarTtmp0 = 108;
 inline constexpr unsigned kScalarDiscard = 258;  // where writes to NULL go: up to 16 registers, never read
 // Inline constants of other widths than 32 bits: 64-bit integers and doubles as pairs, then f16.
 inline constexpr unsigned kScalarWideInteger = 280;                     // + 2 * (code - 128)
@@ -120,6 +122,9 @@ struct alignas(64) Wave {
   void* attachment = nullptr;         // what the precise engine keeps for this wave
   MemoryView* memory_view = nullptr;  // null: guest memory is the host's at the same address
   uint64_t dpp_write_mask = 0;        // lanes that the DPP instruction in flight may write
+  // TTMP0..15 while STATUS.PRIV is 0; their places in `scalar` are zero then, which is what a program may
+  // read (guide 3.3.1.4).
+  uint32_t trap_temporaries[16];
   Fault fault;
 
   uint64_t exec() const { return (scalar[126] | uint64_t{scalar[127]} << 32) & lane_mask; }
@@ -150,5 +155,7 @@ void initialise_wave(Wave& wave, unsigned wave_size, std::byte* vgprs);
 void forget_ranges(Wave& wave);
 // Makes the structure a fresh wave: registers zero, nothing executed yet.
 void reset_wave(Wave& wave, unsigned vgpr_count);
+// Sets or clears STATUS.PRIV: the TTMPs appear among the scalars, or go back to where no program sees them.
+void set_privileged(Wave& wave, bool privileged);
 
 }  // namespace lockstep

@@ -51,8 +51,8 @@ struct ExecZero {
 struct ExecNotZero {
   static bool holds(Wave* w) { return w->exec() != 0; }
 };
-// STATUS.COND_DBG_USER and COND_DBG_SYS (guide 3.4.1): only a debugger sets them.
-constexpr uint32_t kConditionDebugUser = 1u << 20, kConditionDebugSystem = 1u << 21;
+// STATUS.CDBG_USER and CDBG_SYS (guide 3.4.1): a debugger sets them, or a trap handler.
+using status_bit::kConditionDebugSystem, status_bit::kConditionDebugUser;
 struct DebugUser {
   static bool holds(Wave* w) { return w->status & kConditionDebugUser; }
 };
@@ -246,18 +246,24 @@ void s_sendmsghalt(const Operation* op, Wave* wave, int64_t budget) {
 }
 
 void s_sendmsg_rtn(const Operation* op, Wave* wave, int64_t budget) {
-  constexpr unsigned kRealTime = 0x83;
-  const unsigned message = op->source[0] / 4;
-  if (message != kRealTime) {
+  constexpr unsigned kTrapMemoryAddress = 0x82, kRealTime = 0x83, kTrapBaseAddress = 0x85;
+  const unsigned message = static_cast<unsigned>(op->literal & 0xff);
+  uint64_t value = 0;
+  if (message == kRealTime) {
+    value = context_of(wave)->real_time(wave, budget);
+  } else if (message == kTrapMemoryAddress) {
+    value = context_of(wave)->trap_memory;
+  } else if (message == kTrapBaseAddress) {
+    value = context_of(wave)->trap_base;
+  } else {
     Fault fault;
     fault.kind = FaultKind::unsupported;
     fault.message = "s_sendmsg_rtn with message " + std::to_string(message) + " is not available yet";
     return raise(op, wave, budget, std::move(fault));
   }
-  const uint64_t now = context_of(wave)->real_time(wave, budget);
-  scalar_at(wave, op->dst) = static_cast<uint32_t>(now);
+  scalar_at(wave, op->dst) = static_cast<uint32_t>(value);
   if (op->instruction->row->opcode == Opcode::s_sendmsg_rtn_b64)
-    scalar_at(wave, op->dst + 4) = static_cast<uint32_t>(now >> 32);
+    scalar_at(wave, op->dst + 4) = static_cast<uint32_t>(value >> 32);
   LOCKSTEP_NEXT();
 }
 
@@ -272,6 +278,7 @@ enum HardwareRegister : unsigned {
   kGprAlloc = 5,
   kLdsAlloc = 6,
   kIbSts = 7,
+  kFlushInstructionBuffers = 14,
   kShMemBases = 15,
   kFlatScratchLow = 20,
   kFlatScratchHigh = 21,
@@ -280,15 +287,44 @@ enum HardwareRegister : unsigned {
   kShaderCycles = 29,
 };
 
+// STATUS with the bits that nobody keeps because they follow from the rest (guide 3.4.1).
+uint32_t status_of(const Wave* wave) {
+  using namespace status_bit;
+  uint32_t value = (wave->status & ~(kScc | kExecZero | kVccZero)) | kValid;
+  if (wave->scalar[253]) value |= kScc;
+  if (wave->exec() == 0) value |= kExecZero;
+  if (wave->mask(isa::code::kVccLo) == 0) value |= kVccZero;
+  if (wave->group && wave->group->wave_count > 1) value |= kInWorkGroup;
+  return value;
+}
+
+// Bits that a write with s_setreg reaches; the others stay as they are (guide 16.1, s_setreg_b32). TRAPSTS
+// beyond EXCP is the trap handler's.
+uint32_t writable_bits(const Wave* wave, unsigned id) {
+  const bool privileged = wave->status & status_bit::kPrivileged;
+  switch (id) {
+    case kMode:
+      return ~0u;
+    case kStatus:
+      return privileged ? status_bit::kWritable : 0;
+    case kTrapsts:
+      return privileged ? trapsts_bit::kDefined : trapsts_bit::kExceptions;
+    case kFlatScratchLow:
+      return privileged ? ~0xffu : 0;  // a multiple of 256 (guide 3.4.7)
+    case kFlatScratchHigh:
+      return privileged ? ~0u : 0;
+    default:
+      return 0;
+  }
+}
+
 bool read_hardware_register(const Wave* wave, int64_t budget, unsigned id, uint32_t* value) {
   switch (id) {
     case kMode:
       *value = wave->mode;
       return true;
     case kStatus:
-      // Derived bits: SCC is bit 0, EXECZ bit 9, VCCZ bit 10 (guide 3.4.1).
-      *value = (wave->status & ~0x601u) | (wave->scalar[253] & 1) | (wave->exec() == 0) << 9 |
-               (wave->mask(106) == 0) << 10;
+      *value = status_of(wave);
       return true;
     case kTrapsts:
       *value = wave->trapsts;
@@ -369,15 +405,34 @@ void s_getreg(const Operation* op, Wave* wave, int64_t budget) {
 template <bool immediate>
 void s_setreg(const Operation* op, Wave* wave, int64_t budget) {
   const RegisterField field(op);
-  const uint32_t value = immediate ? op->instruction->literal : scalar_at(wave, op->source[0]);
-  if (field.id == kMode)
-    LOCKSTEP_NEXT_IN_MODE((wave->mode & ~(field.mask << field.offset)) | (value & field.mask)
-                                                                             << field.offset);
-  if (field.id == kTrapsts) {
-    wave->trapsts = (wave->trapsts & ~(field.mask << field.offset)) | (value & field.mask) << field.offset;
-    LOCKSTEP_NEXT();
+  const uint32_t source = immediate ? op->instruction->literal : scalar_at(wave, op->source[0]);
+  const uint32_t mask = field.mask << field.offset & writable_bits(wave, field.id);
+  const uint32_t value = source << field.offset & mask;
+  uint32_t old = 0;
+  // Instruction buffers hold nothing here that memory does not.
+  if (field.id == kFlushInstructionBuffers) LOCKSTEP_NEXT();
+  if (!read_hardware_register(wave, budget, field.id, &old))
+    return unknown_register(op, wave, budget, field.id, "written");
+  switch (field.id) {
+    case kMode:
+      LOCKSTEP_NEXT_IN_MODE((old & ~mask) | value);
+    case kStatus:
+      wave->status = (wave->status & ~mask) | value;
+      if (mask & status_bit::kScc) wave->scc() = value & status_bit::kScc;
+      break;
+    case kTrapsts:
+      wave->trapsts = (old & ~mask) | value;
+      break;
+    case kFlatScratchLow:
+      wave->scratch_base = (wave->scratch_base & ~uint64_t{mask}) | value;
+      break;
+    case kFlatScratchHigh:
+      wave->scratch_base = (wave->scratch_base & ~(uint64_t{mask} << 32)) | uint64_t{value} << 32;
+      break;
+    default:
+      break;  // read-only
   }
-  unknown_register(op, wave, budget, field.id, "written by a user shader");
+  LOCKSTEP_NEXT();
 }
 
 void s_round_mode(const Operation* op, Wave* wave, int64_t budget) {
@@ -390,11 +445,14 @@ void s_denorm_mode(const Operation* op, Wave* wave, int64_t budget) {
 // ---- SGPRs chosen by M0 (guide 6.. S_MOVREL)
 // ---------------------------------------------------------------------
 
-// Indexing must stay between SGPR 0 and VCC; out of range reads take S0, writes are dropped (guide 3.3.1.4).
-uint32_t relative(uint32_t offset, uint32_t index, unsigned words, bool write) {
+// Indexing must stay between SGPR 0 and VCC, or in the trap handler among the TTMPs; out of range reads take
+// S0, writes are dropped (guide 3.3.1.4).
+uint32_t relative(const Wave* wave, uint32_t offset, uint32_t index, unsigned words, bool write) {
   if (words == 2) index &= ~1u;
-  const uint64_t number = uint64_t{offset / 4} + index;
-  if (offset / 4 <= 107 && number + words - 1 <= 107) return static_cast<uint32_t>(number * 4);
+  const uint64_t number = uint64_t{offset / 4} + index, end = number + words;
+  if (offset / 4 < kScalarTtmp0 && end <= kScalarTtmp0) return static_cast<uint32_t>(number * 4);
+  if (offset / 4 >= kScalarTtmp0 && end <= isa::code::kNull && wave->status & status_bit::kPrivileged)
+    return static_cast<uint32_t>(number * 4);
   return write ? kScalarDiscard * 4 : 0;
 }
 
@@ -404,9 +462,9 @@ void s_movrel(const Operation* op, Wave* wave, int64_t budget) {
   const uint32_t source_index = split_index ? m0 & 0x3ff : m0,
                  destination_index = split_index ? m0 >> 16 & 0x3ff : m0;
   const uint32_t source =
-      source_relative ? relative(op->source[0], source_index, words, false) : op->source[0];
+      source_relative ? relative(wave, op->source[0], source_index, words, false) : op->source[0];
   const uint32_t destination =
-      destination_relative ? relative(op->dst, destination_index, words, true) : op->dst;
+      destination_relative ? relative(wave, op->dst, destination_index, words, true) : op->dst;
   uint32_t value[words];
   for (unsigned i = 0; i < words; ++i) value[i] = scalar_at(wave, source + 4 * i);
   for (unsigned i = 0; i < words; ++i) scalar_at(wave, destination + 4 * i) = value[i];

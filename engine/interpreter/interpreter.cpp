@@ -62,21 +62,26 @@ bool has_handler(const isa::Row& row) {
 }
 
 Code::Code(const std::vector<CodeRange>& code, unsigned wave_size, HostTarget target, unsigned vgpr_count,
-           Observer* observer, Math math)
-    : default_mode(code, wave_size, vgpr_count, true, handlers(target, math), observer),
-      other_mode(code, wave_size, vgpr_count, false, handlers(target, math), observer) {
+           Observer* observer, Math math, bool privileged)
+    : default_mode(code, wave_size, vgpr_count, true, handlers(target, math), observer, privileged),
+      other_mode(code, wave_size, vgpr_count, false, handlers(target, math), observer, privileged) {
   default_mode.other_mode = &other_mode;
   other_mode.other_mode = &default_mode;
 }
 
 Interpreter::Interpreter(std::vector<CodeRange> code, unsigned wave_size,
                          std::shared_ptr<const RangeSet> memory, HostTarget target, unsigned vgpr_count,
-                         Observer* observer, Math math)
-    : Interpreter(std::make_shared<Code>(code, wave_size, target, vgpr_count, observer, math),
+                         Observer* observer, Math math, bool privileged)
+    : Interpreter(std::make_shared<Code>(code, wave_size, target, vgpr_count, observer, math, privileged),
                   std::move(memory)) {}
 
 Interpreter::Interpreter(std::shared_ptr<Code> code, std::shared_ptr<const RangeSet> memory)
     : memory_(std::move(memory)), context_{memory_.get()}, code_(std::move(code)) {}
+
+void Interpreter::set_trap_addresses(uint64_t base, uint64_t memory) {
+  context_.trap_base = base;
+  context_.trap_memory = memory;
+}
 
 bool Interpreter::enter(Wave& wave, uint64_t pc) {
   Program& program =

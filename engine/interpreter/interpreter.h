@@ -25,7 +25,7 @@ class Code {
  public:
   // As the constructor of Interpreter.
   Code(const std::vector<CodeRange>& code, unsigned wave_size, HostTarget target, unsigned vgpr_count,
-       Observer* observer, Math math = Math::exact);
+       Observer* observer, Math math = Math::exact, bool privileged = false);
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
 
@@ -37,14 +37,16 @@ class Interpreter final : public Engine {
   // The ranges must stay mapped on the host and unchanged while this lives. `memory` is what the waves may
   // touch; null means all of the process's memory. `vgpr_count` is what each wave has allocated: what an
   // instruction does with a register beyond is decided when it is decoded. An observer sees every
-  // instruction, at the price of speed.
+  // instruction, at the price of speed. Privileged: for waves in their trap handler.
   Interpreter(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
               HostTarget target = best_host_target(), unsigned vgpr_count = kMaxVgprs,
-              Observer* observer = nullptr, Math math = Math::exact);
+              Observer* observer = nullptr, Math math = Math::exact, bool privileged = false);
   // Runs code that was decoded for an earlier dispatch.
   Interpreter(std::shared_ptr<Code> code, std::shared_ptr<const RangeSet> memory);
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
+  // What s_sendmsg_rtn reports as TBA and TMA.
+  void set_trap_addresses(uint64_t base, uint64_t memory);
 
  private:
   std::shared_ptr<const RangeSet> memory_;

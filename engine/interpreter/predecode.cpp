@@ -70,8 +70,9 @@ void nullified(const Operation* op, Wave* wave, int64_t budget) {
 }
 
 // NULL swallows writes; TTMPs may only be written by the trap handler (guide 3.3.1.4).
-bool swallows_writes(const isa::Operand& operand) {
-  return operand.code >= isa::code::kTtmp0 && operand.code <= isa::code::kNull;
+bool swallows_writes(const isa::Operand& operand, bool privileged) {
+  return operand.code == isa::code::kNull ||
+         (operand.code >= isa::code::kTtmp0 && operand.code < isa::code::kNull && !privileged);
 }
 
 void refused(const Operation* op, Wave* wave, int64_t budget) {
@@ -116,9 +117,9 @@ bool ignores_output_modifiers(Opcode opcode) {
 }
 
 // A scalar instruction that cannot write its destination writes SCC neither; EXEC and the PC it does write.
-bool is_nullified(const isa::Instruction& instruction) {
+bool is_nullified(const isa::Instruction& instruction, bool privileged) {
   const isa::Operand* destination = instruction.find(Role::dst);
-  return destination && destination->written && swallows_writes(*destination) &&
+  return destination && destination->written && swallows_writes(*destination, privileged) &&
          !(instruction.row->implicit_writes & ~isa::kScc) && !(instruction.row->flags & isa::kBranch);
 }
 
@@ -204,7 +205,7 @@ uint32_t Predecoder::memory_source(const isa::Instruction& instruction, const is
 }
 
 uint32_t Predecoder::scalar_destination(const isa::Operand& operand) const {
-  return swallows_writes(operand) ? kScalarDiscard * 4 : operand.code * 4u;
+  return swallows_writes(operand, program_.privileged()) ? kScalarDiscard * 4 : operand.code * 4u;
 }
 
 uint32_t Predecoder::scalar_source(const isa::Operand& operand, const isa::Instruction& instruction,
@@ -436,7 +437,8 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
         set_source(op, sources++, operand, instruction);
       }
     }
-    if (is_scalar_alu(row.encoding) && is_nullified(instruction)) return {nullify(instruction)};
+    if (is_scalar_alu(row.encoding) && is_nullified(instruction, program_.privileged()))
+      return {nullify(instruction)};
     // The old destination follows the sources; s_cmpk reads its only register as a plain source.
     if (old_destination && sources < 3) op.source[sources++] = op.dst;
     if (has_label)

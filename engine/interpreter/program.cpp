@@ -56,13 +56,14 @@ void enter_page(const Operation* op, Wave* wave, int64_t budget) {
 }  // namespace
 
 Program::Program(std::vector<CodeRange> code, unsigned wave_size, unsigned vgpr_count,
-                 bool default_float_mode, const HandlerTable& table, Observer* observer)
+                 bool default_float_mode, const HandlerTable& table, Observer* observer, bool privileged)
     : code_(std::move(code)),
       wave_size_(wave_size),
       vgpr_count_(vgpr_count),
       default_float_mode_(default_float_mode),
       table_(table),
-      observer_(observer) {
+      observer_(observer),
+      privileged_(privileged) {
   for (const CodeRange& range : code_) {
     const uint64_t dwords = (range.end - range.begin) / 4;
     pages_.push_back(std::make_unique<RangePages>((dwords + kPageDwords - 1) / kPageDwords));

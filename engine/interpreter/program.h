@@ -19,9 +19,9 @@ class Program {
  public:
   // Code of a wave size and float-mode class; the handlers come from `table`. The ranges must stay readable.
   // With an observer each instruction begins with an operation that calls it, and none is folded into
-  // another.
+  // another. Privileged: as waves run it in the trap handler, where TTMPs can be written.
   Program(std::vector<CodeRange> code, unsigned wave_size, unsigned vgpr_count, bool default_float_mode,
-          const HandlerTable& table, Observer* observer = nullptr);
+          const HandlerTable& table, Observer* observer = nullptr, bool privileged = false);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -35,6 +35,7 @@ class Program {
   bool default_float_mode() const { return default_float_mode_; }
   const HandlerTable& table() const { return table_; }
   Observer* observer() const { return observer_; }
+  bool privileged() const { return privileged_; }
 
   // The same code for the other float-mode class; set once by the owner.
   Program* other_mode = nullptr;
@@ -61,6 +62,7 @@ class Program {
   bool default_float_mode_;
   const HandlerTable& table_;
   Observer* const observer_;
+  const bool privileged_;
   std::recursive_mutex mutex_;
   std::deque<semantics::DppSelection> dpp_selections_;
   struct RangePages;

@@ -76,6 +76,13 @@ Counts DependencyCounters::counts() const {
   return counts;
 }
 
+Verdict DependencyCounters::finish() {
+  const Verdict verdict = come_down_to(Counts{});
+  // It is not this unit that stalls.
+  stalled_ = false;
+  return verdict;
+}
+
 Verdict DependencyCounters::stall() {
   stalled_ = true;
   return Verdict::stall;

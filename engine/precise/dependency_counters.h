@@ -44,6 +44,9 @@ class DependencyCounters final : public Unit {
   void after(const Step& step) override;
 
   Counts counts() const;
+  // Lets everything land, for a wave that enters or leaves its trap handler (guide 5.1). If not execute, the
+  // unit that asks says the same of its instruction.
+  Verdict finish();
 
  private:
   // No result stays away for longer than this many instructions of the wave, so that waves that wait for each

@@ -7,8 +7,16 @@
 namespace lockstep::precise {
 
 void Findings::add(const Wave& wave, uint64_t pc, std::string rule) {
+  add_to(findings_, wave, pc, std::move(rule));
+}
+
+void Findings::add_exception(const Wave& wave, uint64_t pc, std::string name) {
+  add_to(exceptions_, wave, pc, std::move(name));
+}
+
+void Findings::add_to(ByPlace& findings, const Wave& wave, uint64_t pc, std::string rule) {
   std::lock_guard lock(mutex_);
-  auto [at, is_new] = findings_.try_emplace({pc, rule});
+  auto [at, is_new] = findings.try_emplace({pc, rule});
   Finding& finding = at->second;
   ++finding.count;
   if (!is_new) return;
@@ -19,9 +27,17 @@ void Findings::add(const Wave& wave, uint64_t pc, std::string rule) {
 }
 
 std::vector<Finding> Findings::all() const {
+  return list(findings_);
+}
+
+std::vector<Finding> Findings::exceptions() const {
+  return list(exceptions_);
+}
+
+std::vector<Finding> Findings::list(const ByPlace& findings) const {
   std::lock_guard lock(mutex_);
   std::vector<Finding> result;
-  for (const auto& [key, finding] : findings_) result.push_back(finding);
+  for (const auto& [key, finding] : findings) result.push_back(finding);
   return result;
 }
 

@@ -1,4 +1,5 @@
-// Rules that a program broke without faulting: collected from all waves of a dispatch.
+// Rules that a program broke without faulting, and exceptions that it raised: collected from all waves of a
+// dispatch.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +25,19 @@ struct Finding {
 class Findings {
  public:
   void add(const Wave& wave, uint64_t pc, std::string rule);
+  // An exception that an instruction raised, by its name.
+  void add_exception(const Wave& wave, uint64_t pc, std::string name);
   // By address, then by rule.
   std::vector<Finding> all() const;
+  std::vector<Finding> exceptions() const;
 
  private:
+  using ByPlace = std::map<std::pair<uint64_t, std::string>, Finding>;
+  void add_to(ByPlace& findings, const Wave& wave, uint64_t pc, std::string rule);
+  std::vector<Finding> list(const ByPlace& findings) const;
+
   mutable std::mutex mutex_;
-  std::map<std::pair<uint64_t, std::string>, Finding> findings_;
+  ByPlace findings_, exceptions_;
 };
 
 }  // namespace lockstep::precise

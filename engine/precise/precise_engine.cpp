@@ -16,14 +16,19 @@ struct PreciseEngine::Attachment {
 PreciseEngine::PreciseEngine(std::vector<CodeRange> code, unsigned wave_size,
                              std::shared_ptr<const RangeSet> memory, unsigned vgpr_count,
                              MakeUnits make_units, Math math)
-    : interpreter_(std::move(code), wave_size, std::move(memory), interpreter::best_host_target(), vgpr_count,
-                   this, math),
+    : interpreter_(code, wave_size, memory, interpreter::best_host_target(), vgpr_count, this, math),
+      privileged_(code, wave_size, memory, interpreter::best_host_target(), vgpr_count, this, math, true),
       make_units_(std::move(make_units)) {}
 
 PreciseEngine::~PreciseEngine() = default;
 
 PreciseEngine::Attachment& PreciseEngine::attachment_of(const Wave& wave) {
   return *static_cast<Attachment*>(wave.attachment);
+}
+
+void PreciseEngine::set_trap_addresses(uint64_t base, uint64_t memory) {
+  interpreter_.set_trap_addresses(base, memory);
+  privileged_.set_trap_addresses(base, memory);
 }
 
 bool PreciseEngine::enter(Wave& wave, uint64_t pc) {
@@ -66,6 +71,12 @@ bool PreciseEngine::execute(Wave& wave, uint64_t pc) {
   wave.pc = resume;
   attachment.next = next;
   return good;
+}
+
+void PreciseEngine::continue_at(Wave& wave, uint64_t pc, bool privileged) {
+  set_privileged(wave, privileged);
+  // An address without code faults there, when the wave runs on.
+  (privileged ? privileged_ : interpreter_).enter(wave, pc);
 }
 
 bool PreciseEngine::offer_fault(Wave& wave) {

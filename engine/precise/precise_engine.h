@@ -26,6 +26,9 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
                 unsigned vgpr_count, MakeUnits make_units, Math math = Math::exact);
   ~PreciseEngine();
 
+  // What waves read as TBA and TMA.
+  void set_trap_addresses(uint64_t base, uint64_t memory);
+
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
 
@@ -34,13 +37,14 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
 
   bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) override;
   bool execute(Wave& wave, uint64_t pc) override;
+  void continue_at(Wave& wave, uint64_t pc, bool privileged) override;
 
   static Attachment& attachment_of(const Wave& wave);
   // Runs the wave up to its next instruction, at most `permits` of them executed; false if it faulted.
   bool advance(Wave& wave, unsigned permits);
   bool offer_fault(Wave& wave);
 
-  interpreter::Interpreter interpreter_;
+  interpreter::Interpreter interpreter_, privileged_;
   MakeUnits make_units_;
   std::mutex mutex_;
   std::unordered_map<const Wave*, std::unique_ptr<Attachment>> attachments_;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/precise/trap_settings.h"
+
 namespace lockstep::precise {
 
 // What happens when a program breaks a rule that cannot change a result here, but may on a card.
@@ -18,9 +20,18 @@ struct Settings {
   Rules rules = Rules::ignore;
   Results results = Results::now;
   uint64_t seed = 0;  // of Results::random: the same one gives the same run on one thread
+  TrapSettings traps;
+  // TRAPSTS.EXCP collects what arithmetic instructions raise. Programs that look at it get it anyway.
+  bool exceptions = false;
 
   // Whether the precise engine must run the dispatch.
-  bool needed() const { return rules != Rules::ignore || results != Results::now; }
+  bool needed() const {
+    return rules != Rules::ignore || results != Results::now || needs_traps() || exceptions;
+  }
+  bool needs_traps() const {
+    return traps.handler != 0 || traps.without_handler != TrapWithoutHandler::report ||
+           traps.watches_addresses();
+  }
   // Those settings that need it, for messages: "--rules warn, ...".
   std::string names() const;
 };

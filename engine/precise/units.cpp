@@ -3,26 +3,41 @@
 #include "engine/precise/clause_rules.h"
 #include "engine/precise/delay_hints.h"
 #include "engine/precise/dependency_counters.h"
+#include "engine/precise/exceptions.h"
 #include "engine/precise/global_sync_rules.h"
+#include "engine/precise/memory_watch.h"
+#include "engine/precise/traps.h"
 
 namespace lockstep::precise {
 
 // The order counts: a unit that only checks comes before one that executes instructions itself, since behind
 // that one nobody is asked. The dependency counters execute memory instructions; messages and GDS they leave
-// to units behind them.
-MakeUnits units_for(const Settings& settings, Findings& findings) {
-  const RuleBook rules(settings.rules, findings);
+// to units behind them. Traps come first, since an instruction that is not reached breaks no rule; the
+// exceptions of an instruction are worked out last, from the registers that it will read.
+MakeUnits units_for(const Settings& given, Findings& findings) {
+  const auto settings = std::make_shared<const Settings>(given);
+  const RuleBook rules(settings->rules, findings);
   const auto siblings = std::make_shared<Siblings>();
-  return [=](Wave& wave, Executor& executor) {
+  return [=, &findings](Wave& wave, Executor& executor) {
     Units units;
+    const bool has_traps = settings->needs_traps() || settings->exceptions;
+    const auto path = std::make_shared<MemoryPath>();
+    if (settings->results != Results::now) path->attach(wave);
+    auto counters = std::make_unique<DependencyCounters>(*settings, rules, path, siblings, wave, executor);
+    Traps* traps = nullptr;
+    if (has_traps) {
+      auto unit = std::make_unique<Traps>(*settings, *counters, executor);
+      traps = unit.get();
+      units.push_back(std::move(unit));
+    }
     if (rules.is_open()) {
       units.push_back(std::make_unique<DelayHints>(rules));
       units.push_back(std::make_unique<ClauseRules>(rules));
       units.push_back(std::make_unique<GlobalSyncRules>(rules));
     }
-    const auto path = std::make_shared<MemoryPath>();
-    if (settings.results != Results::now) path->attach(wave);
-    units.push_back(std::make_unique<DependencyCounters>(settings, rules, path, siblings, wave, executor));
+    if (has_traps) units.push_back(std::make_unique<MemoryWatch>(settings->traps.watches, *traps, findings));
+    units.push_back(std::move(counters));
+    if (has_traps) units.push_back(std::make_unique<Exceptions>(*traps, findings));
     return units;
   };
 }
@@ -34,6 +49,10 @@ std::string Settings::names() const {
   if (rules == Rules::fault) add("--rules fault");
   if (results == Results::late) add("--results late");
   if (results == Results::random) add("--results random");
+  if (traps.handler != 0) add("a trap handler");
+  if (traps.handler == 0 && traps.without_handler == TrapWithoutHandler::skip) add("traps that are skipped");
+  if (traps.watches_addresses()) add("watched addresses");
+  if (exceptions) add("exceptions");
   return text;
 }
 

@@ -1,0 +1,88 @@
+// What a dispatch says of its trap handler, and how the host interrupts waves.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace lockstep::precise {
+
+// An "address of interest" (guide 3.4.9): vector and scalar memory accesses that touch it are noted in
+// TRAPSTS.
+struct AddressWatch {
+  uint64_t begin = 0, end = 0;  // empty: not in use
+  bool reads = true, writes = true;
+
+  bool in_use() const { return begin < end; }
+  bool sees(uint64_t address, uint64_t bytes, bool is_read, bool is_write) const {
+    return address < end && begin < address + bytes && ((reads && is_read) || (writes && is_write));
+  }
+};
+
+// A request of the host: a host trap, or that the waves save their contexts.
+struct HostRequest {
+  uint8_t trap_id = 0;
+  bool save_context = false;
+};
+
+// Requests that the host makes while waves run; each reaches all waves that are resident then. Safe from
+// several threads.
+class HostTraps {
+ public:
+  void request(HostRequest request) {
+    std::lock_guard lock(mutex_);
+    requests_.push_back(request);
+    count_.store(requests_.size(), std::memory_order_release);
+  }
+  size_t count() const { return count_.load(std::memory_order_acquire); }
+  HostRequest at(size_t index) const {
+    std::lock_guard lock(mutex_);
+    return requests_[index];
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<HostRequest> requests_;
+  std::atomic<size_t> count_ = 0;
+};
+
+// A request that reaches each wave when it has executed so many instructions, those of the handler included:
+// the same in every run.
+struct ScheduledRequest {
+  uint64_t instructions = 0;
+  HostRequest request;
+};
+
+// What s_trap does in a wave whose STATUS.TRAP_EN is 0.
+enum class TrapWithoutHandler : uint8_t {
+  report,  // ids other than 0 and 3 end the dispatch, as ROCm's runtime does through a handler of its own
+  skip,    // no operation, as the guide says of the hardware (3.4.9)
+};
+
+struct TrapSettings {
+  uint64_t handler = 0;  // TBA: guest address of the handler's first instruction; 0: there is none
+  CodeRange code;        // where the handler's instructions are
+  uint64_t memory = 0;   // TMA: whatever the handler needs, usually an address
+  bool enabled = true;   // STATUS.TRAP_EN, if there is a handler
+  TrapWithoutHandler without_handler = TrapWithoutHandler::report;
+  bool on_start = false;           // before a wave's first instruction
+  bool on_end = false;             // at its s_endpgm: MODE bit 21
+  bool after_instruction = false;  // MODE.TRAP_AFTER_INST from the start
+  uint32_t exception_enable = 0;   // bits of MODE.EXCP_EN set from the start
+  std::array<AddressWatch, 4> watches;
+  std::vector<ScheduledRequest> scheduled;
+  HostTraps* host = nullptr;  // outlives the dispatch
+
+  bool takes_traps() const { return handler != 0 && enabled; }
+  bool watches_addresses() const {
+    for (const AddressWatch& watch : watches)
+      if (watch.in_use()) return true;
+    return false;
+  }
+};
+
+}  // namespace lockstep::precise

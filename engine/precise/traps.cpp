@@ -1,0 +1,196 @@
+#include "engine/precise/traps.h"
+
+#include "engine/precise/destinations.h"
+#include "state/trap_status.h"
+
+namespace lockstep::precise {
+
+namespace {
+
+using isa::Opcode;
+
+constexpr uint64_t kPcMask = (uint64_t{1} << 48) - 1;
+
+bool is_privileged(const Wave& wave) {
+  return wave.status & status_bit::kPrivileged;
+}
+
+bool ends_program(Opcode opcode) {
+  return opcode == Opcode::s_endpgm || opcode == Opcode::s_endpgm_saved;
+}
+
+// The instruction at an address where one has been executed: its end is not known before it is decoded.
+isa::Instruction instruction_at(uint64_t pc, unsigned wave_size) {
+  isa::Instruction instruction;
+  size_t bytes = 4;
+  while (isa::decode({reinterpret_cast<const std::byte*>(pc), bytes}, wave_size, instruction) ==
+             isa::DecodeError::truncated &&
+         bytes < isa::kMaxInstructionBytes)
+    bytes += 4;
+  return instruction;
+}
+
+uint64_t pair(const Wave& wave, const isa::Instruction& instruction) {
+  const isa::Operand& source = instruction.operands[0];
+  if (source.is_literal()) return instruction.literal;
+  return source.code == isa::code::kNull ? 0 : wave.scalar64(source.code & ~1u);
+}
+
+}  // namespace
+
+void Traps::launch(Wave& wave) {
+  if (settings_.takes_traps()) wave.status |= status_bit::kTrapEnabled;
+  if (settings_.on_end) wave.mode |= mode_bit::kTrapOnEnd;
+  if (settings_.after_instruction) wave.mode |= mode_bit::kTrapAfterInstruction;
+  wave.mode |= settings_.exception_enable << mode_bit::kExceptionEnableShift & mode_bit::kExceptionEnable;
+  if (settings_.host) host_taken_ = settings_.host->count();
+  if (settings_.on_start && may_trap(wave)) causes_ |= trapsts_bit::kWaveStart;
+}
+
+// Traps are taken only if STATUS says that there is a handler, and never inside it.
+bool Traps::may_trap(const Wave& wave) const {
+  return (wave.status & status_bit::kTrapEnabled) && !is_privileged(wave);
+}
+
+void Traps::raise(Wave& wave, uint32_t exceptions) {
+  wave.trapsts |= exceptions;
+  // One enable bit serves all four address watches.
+  uint32_t causes = exceptions & trapsts_bit::kExceptions;
+  if (exceptions & 7 * trapsts_bit::kAddressWatch1) causes |= trapsts_bit::kAddressWatch;
+  const uint32_t enabled =
+      (wave.mode & mode_bit::kExceptionEnable) >> mode_bit::kExceptionEnableShift & causes;
+  if (enabled && may_trap(wave)) exception_ = true;
+}
+
+void Traps::take(Wave& wave, const HostRequest& request) {
+  // Without a handler, host traps are ignored like all others (guide 3.4.9).
+  if (!(wave.status & status_bit::kTrapEnabled)) return;
+  if (request.save_context) {
+    wave.trapsts |= trapsts_bit::kSaveContext;
+  } else {
+    causes_ |= trapsts_bit::kHostTrap;
+    host_trap_id_ = request.trap_id;
+  }
+}
+
+void Traps::take_requests(Wave& wave) {
+  for (size_t i = scheduled_taken_; i < settings_.scheduled.size(); ++i) {
+    if (settings_.scheduled[i].instructions > executed_) break;
+    take(wave, settings_.scheduled[i].request);
+    ++scheduled_taken_;
+  }
+  if (settings_.host)
+    for (const size_t count = settings_.host->count(); host_taken_ < count; ++host_taken_)
+      take(wave, settings_.host->at(host_taken_));
+}
+
+// SAVECTX keeps asking until the handler clears it (guide 3.4.9).
+bool Traps::is_pending(const Wave& wave) const {
+  return may_trap(wave) && (causes_ != 0 || exception_ || wave.trapsts & trapsts_bit::kSaveContext);
+}
+
+// What the hardware does as an s_trap of its own making (guide 5.1, s_trap).
+void Traps::enter_handler(Wave& wave, uint64_t pc, unsigned trap_id, bool from_host) {
+  wave.trapsts |= causes_;
+  causes_ = 0;
+  exception_ = false;
+  wave.state = WaveState::ready;
+  wave.fault = {};
+  executor_.continue_at(wave, settings_.handler, true);
+  wave.scalar[kScalarTtmp0] = static_cast<uint32_t>(pc);
+  wave.scalar[kScalarTtmp0 + 1] =
+      (static_cast<uint32_t>(pc >> 32) & 0xffff) | trap_id << 16 | (from_host ? 1u << 24 : 0);
+}
+
+void Traps::enter_handler(Wave& wave, uint64_t pc) {
+  const bool from_host = causes_ & trapsts_bit::kHostTrap;
+  enter_handler(wave, pc, from_host ? host_trap_id_ : 0, from_host);
+}
+
+// What the wave has under way lands first, on the way in and on the way out.
+Verdict Traps::before(const Step& step) {
+  Wave& wave = step.wave;
+  take_requests(wave);
+  const Opcode opcode = step.instruction.row->opcode;
+  const bool pending = is_pending(wave), traps = opcode == Opcode::s_trap,
+             returns = opcode == Opcode::s_rfe_b64 && is_privileged(wave),
+             ends = ends_program(opcode) && wave.mode & mode_bit::kTrapOnEnd && may_trap(wave);
+  if (!pending && !traps && !returns && !ends) return Verdict::execute;
+  if (!pending && traps && !(wave.status & status_bit::kTrapEnabled)) {
+    if (settings_.without_handler == TrapWithoutHandler::report) return Verdict::execute;
+    wave.pc = step.next_pc();
+    return Verdict::handled;
+  }
+  if (const Verdict verdict = counters_.finish(); verdict != Verdict::execute) return verdict;
+  if (pending) {
+    enter_handler(wave, step.pc);
+  } else if (traps) {
+    enter_handler(wave, step.pc, static_cast<unsigned>(step.instruction.operands[0].value) & 0xff, false);
+  } else if (returns) {
+    // The PC has 48 bits: what the hardware put above it in TTMP1 does not disturb.
+    executor_.continue_at(wave, pair(wave, step.instruction) & kPcMask & ~uint64_t{3}, false);
+  } else {
+    // Cleared on entry, so that the handler can return to the s_endpgm (guide 3.4.2).
+    wave.mode &= ~mode_bit::kTrapOnEnd;
+    wave.trapsts |= trapsts_bit::kWaveEnd;
+    enter_handler(wave, step.pc, 0, false);
+  }
+  return Verdict::redirected;
+}
+
+void Traps::after(const Step& step) {
+  Wave& wave = step.wave;
+  ++executed_;
+  if (wave.mode & mode_bit::kTrapAfterInstruction && may_trap(wave) &&
+      !ends_program(step.instruction.row->opcode))
+    causes_ |= trapsts_bit::kTrapAfterInstruction;
+}
+
+// The lanes with good addresses are served; bad ones read zero and write nothing (guide 11.3). Lanes are
+// executed in order, so those before a bad one have been, unless the access was only tried.
+void Traps::finish_access(Wave& wave) {
+  Fault fault = wave.fault;
+  wave.state = WaveState::ready;
+  while (counters_.finish() == Verdict::stall) {
+  }
+  const uint64_t exec = wave.exec(), pc = fault.pc;
+  const isa::Instruction instruction = instruction_at(pc, wave.wave_size);
+  if (fault.lane < 0) {
+    clear_destinations(wave, instruction, exec);
+    return;
+  }
+  uint64_t before_bad = results_ == Results::now ? ~uint64_t{0} : 0, rest = exec;
+  for (;;) {
+    const uint64_t lane = uint64_t{1} << fault.lane;
+    clear_destinations(wave, instruction, lane);
+    rest &= ~(lane | ((lane - 1) & before_bad));
+    before_bad = ~uint64_t{0};
+    if (rest == 0) break;
+    wave.set_exec(rest);
+    if (executor_.execute(wave, pc)) break;
+    fault = wave.fault;
+  }
+  wave.state = WaveState::ready;
+  wave.set_exec(exec);
+}
+
+bool Traps::on_fault(Wave& wave) {
+  if (!may_trap(wave)) return false;
+  const uint64_t pc = wave.fault.pc;
+  switch (wave.fault.kind) {
+    case FaultKind::memory_violation:
+    case FaultKind::misaligned:
+      finish_access(wave);
+      wave.trapsts |= trapsts_bit::kMemoryViolation;
+      break;
+    case FaultKind::illegal_instruction:
+      wave.trapsts |= trapsts_bit::kIllegalInstruction;
+      break;
+    default:
+      return false;
+  }
+  enter_handler(wave, pc);
+  return true;
+}
+
+}  // namespace lockstep::precise
