@@ -91,6 +91,7 @@ struct lockstep_device {
   std::string note;  // of the last dispatch (lockstep_statistics)
   std::vector<lockstep::api::FindingReport> findings;
   std::vector<lockstep::api::BrokenRuleReport> broken_rules;
+  std::vector<lockstep::api::BrokenRuleReport> exceptions;  // the rule is the exception's name
 
   // Queues and signals; made when the first one is asked for. Last, so that it ends before what it uses.
   lockstep::command::CommandProcessor& command_processor();

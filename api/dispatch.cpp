@@ -258,11 +258,13 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     device->fault.reset();
     device->findings.clear();
     device->broken_rules.clear();
+    device->exceptions.clear();
     check_shape(*kernel, o, device->model);
     uint32_t dynamic_lds = o.dynamic_lds_bytes;
     std::vector<std::byte> segment = argument_segment(*kernel, arguments, o, dynamic_lds);
     machine::RunOptions run;
     run.precise = settings_of(o);
+    add_trap_handler(o, *kernel, *device, run.precise.traps);
     run.resident_groups = resident_groups(*kernel, o, dynamic_lds, device->model);
     const machine::LoadedCode& code = device->load(kernel->image);
     DispatchMemory memory(device->memory, segment);
@@ -320,7 +322,8 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
       give(out, s);
     }
     if (o.fidelity) device->findings = finding_reports(observer, launch, *kernel, code);
-    device->broken_rules = broken_rule_reports(outcome, launch, *kernel, code);
+    device->broken_rules = broken_rule_reports(outcome.findings, launch, *kernel, code);
+    if (o.exceptions) device->exceptions = broken_rule_reports(outcome.exceptions, launch, *kernel, code);
     if (outcome.fault) {
       device->fault = report(*outcome.fault, *kernel, code);
       throw Failure(LOCKSTEP_FAULT, device->fault->text);

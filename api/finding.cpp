@@ -41,12 +41,12 @@ std::vector<FindingReport> finding_reports(const observe::FidelityObserver& obse
   return reports;
 }
 
-std::vector<BrokenRuleReport> broken_rule_reports(const machine::Outcome& outcome,
+std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<precise::Finding>& findings,
                                                   const machine::Launch& launch,
                                                   const lockstep_kernel& kernel,
                                                   const machine::LoadedCode& code) {
   std::vector<BrokenRuleReport> reports;
-  for (const precise::Finding& finding : outcome.findings)
+  for (const precise::Finding& finding : findings)
     reports.push_back({finding, locate(finding.pc, launch, kernel, code)});
   return reports;
 }
@@ -101,5 +101,26 @@ lockstep_status lockstep_device_broken_rule(const lockstep_device* device, uint3
     std::copy(std::begin(report.finding.group), std::end(report.finding.group), broken.work_group);
     broken.wave = report.finding.wave;
     give(out, broken);
+  });
+}
+
+uint32_t lockstep_device_exception_count(const lockstep_device* device) {
+  return device ? static_cast<uint32_t>(device->exceptions.size()) : 0;
+}
+
+lockstep_status lockstep_device_exception(const lockstep_device* device, uint32_t index,
+                                          lockstep_exception* out) {
+  return guarded([&] {
+    require(device, "the device is null");
+    require(index < device->exceptions.size(),
+            "there is no exception of that index (see lockstep_device_exception_count)");
+    const BrokenRuleReport& report = device->exceptions[index];
+    lockstep_exception exception{};
+    exception.name = report.finding.rule.c_str();
+    exception.where = report.where.view();
+    exception.executions = report.finding.count;
+    std::copy(std::begin(report.finding.group), std::end(report.finding.group), exception.work_group);
+    exception.wave = report.finding.wave;
+    give(out, exception);
   });
 }

@@ -12,7 +12,7 @@ std::vector<FindingReport> finding_reports(const observe::FidelityObserver& obse
                                            const machine::Launch& launch, const lockstep_kernel& kernel,
                                            const machine::LoadedCode& code);
 
-std::vector<BrokenRuleReport> broken_rule_reports(const machine::Outcome& outcome,
+std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<precise::Finding>& findings,
                                                   const machine::Launch& launch,
                                                   const lockstep_kernel& kernel,
                                                   const machine::LoadedCode& code);

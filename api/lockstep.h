@@ -373,6 +373,13 @@ typedef struct lockstep_dispatch_options {
   /* The machine around the instructions. Where one of these differs from its default, the interpreter runs
    * the dispatch, one instruction at a time, and `fidelity` must be 0. */
   lockstep_rules rules;
+  /* Not 0: collect the exceptions that instructions raise; see lockstep_device_exception(). A program that
+   * reads TRAPSTS or enables exceptions sees them anyway. */
+  int exceptions;
+  /* Its first kernel is the trap handler, which waves enter as STATUS.TRAP_EN = 1 lets them (TBA); null: there
+   * is none, faults end the dispatch, and s_trap 2 is reported. Must be of the kernel's wave size. */
+  const lockstep_code_object* trap_handler;
+  uint64_t trap_memory; /* TMA: what the handler gets from s_sendmsg_rtn, usually the address of a buffer */
 } lockstep_dispatch_options;
 
 LOCKSTEP_API void lockstep_dispatch_options_init(lockstep_dispatch_options* options);
@@ -487,6 +494,21 @@ typedef struct lockstep_broken_rule {
 LOCKSTEP_API uint32_t lockstep_device_broken_rule_count(const lockstep_device* device);
 LOCKSTEP_API lockstep_status lockstep_device_broken_rule(const lockstep_device* device, uint32_t index,
                                                          lockstep_broken_rule* out);
+
+/* An exception that an instruction raised: "inexact", "address watch 0" and so on (guide 3.4.9). */
+typedef struct lockstep_exception {
+  uint32_t struct_size;
+  const char* name;
+  lockstep_code_location where;
+  uint64_t executions;    /* wave-instructions that raised it */
+  uint32_t work_group[3]; /* of the wave that raised it first, as far as threads allow to say so */
+  uint32_t wave;          /* its number in the work-group */
+} lockstep_exception;
+/* Of the device's last dispatch, if it had options.exceptions; in order of address. The strings live until its
+ * next dispatch. */
+LOCKSTEP_API uint32_t lockstep_device_exception_count(const lockstep_device* device);
+LOCKSTEP_API lockstep_status lockstep_device_exception(const lockstep_device* device, uint32_t index,
+                                                       lockstep_exception* out);
 
 /* Loads the code object now rather than at its first dispatch, for example to write to its variables. */
 LOCKSTEP_API lockstep_status lockstep_device_load(lockstep_device* device,

@@ -317,6 +317,16 @@ class Device {
     return out;
   }
 
+  // Of the last run, if its options asked for them.
+  std::vector<lockstep_exception> exceptions() const {
+    std::vector<lockstep_exception> out(lockstep_device_exception_count(get()));
+    for (uint32_t i = 0; i < out.size(); ++i) {
+      out[i].struct_size = sizeof out[i];
+      check(lockstep_device_exception(get(), i, &out[i]));
+    }
+    return out;
+  }
+
   const lockstep_fault* fault() const { return lockstep_device_fault(get()); }
 
  private:

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/precise/exception_use.h"
 #include "machine/launch.h"
 
 namespace lockstep::api {
@@ -120,6 +121,7 @@ int32_t run_asm(const void* code, uint32_t code_bytes, uint32_t gx, uint32_t gy,
       std::lock_guard lock(ranges_mutex);
       launch.memory = allowed;
     }
+    launch.uses_exceptions = precise::uses_exceptions_until_end(launch.code[0], launch.wave_size);
     machine::Outcome outcome = machine::run(launch, {});
     if (!outcome.fault) return 0;
     report(*outcome.fault, launch.entry);

@@ -24,7 +24,30 @@ precise::Rules rules_of(lockstep_rules rules) {
 precise::Settings settings_of(const lockstep_dispatch_options& options) {
   precise::Settings settings;
   settings.rules = rules_of(options.rules);
+  settings.exceptions = options.exceptions != 0;
   return settings;
+}
+
+void add_trap_handler(const lockstep_dispatch_options& options, const lockstep_kernel& kernel,
+                      lockstep_device& device, precise::TrapSettings& traps) {
+  if (!options.trap_handler) {
+    require(options.trap_memory == 0, "options.trap_memory is set, but there is no options.trap_handler");
+    return;
+  }
+  if (options.trap_handler->kernels.empty())
+    throw Failure(LOCKSTEP_INVALID_ARGUMENT, "the trap handler's code object '" + options.trap_handler->name +
+                                                 "' holds no code (its first kernel is the handler)");
+  const lockstep_kernel& handler = options.trap_handler->kernels.front();
+  if (handler.kernel->descriptor.wave_size() != kernel.kernel->descriptor.wave_size())
+    throw Failure(LOCKSTEP_INVALID_ARGUMENT,
+                  "the trap handler is compiled for wave" +
+                      std::to_string(handler.kernel->descriptor.wave_size()) + ", the kernel for wave" +
+                      std::to_string(kernel.kernel->descriptor.wave_size()) + " (compile it for that)");
+  const machine::LoadedCode& code = device.load(handler.image);
+  traps.handler = code.loaded_address(handler.kernel->entry_address);
+  traps.memory = options.trap_memory;
+  for (const CodeRange& range : code.code())
+    if (traps.handler >= range.begin && traps.handler < range.end) traps.code = range;
 }
 
 }  // namespace lockstep::api

@@ -10,6 +10,9 @@ namespace lockstep::cli {
 // The machine around the instructions: see --help.
 struct MachineOptions {
   std::string rules = "ignore";
+  bool exceptions = false;
+  std::string trap_handler;  // file
+  std::string trap_memory;   // buffer argument
 };
 
 struct RunOptions {

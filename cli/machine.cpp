@@ -11,6 +11,21 @@ namespace {
 
 constexpr const char* kGroup = "The machine around the instructions (slower, by default off)";
 
+void add_trap_options(CLI::App& command, MachineOptions& options) {
+  command
+      .add_flag("--exceptions", options.exceptions,
+                "report which exceptions (TRAPSTS: inexact, divide by zero, ...) occurred, and where first")
+      ->group(kGroup);
+  auto* handler = command.add_option("--trap-handler", options.trap_handler,
+                                     "source or code object whose first kernel waves enter when they trap");
+  handler->check(CLI::ExistingFile)->group(kGroup);
+  command
+      .add_option("--trap-memory", options.trap_memory,
+                  "buffer argument whose address the trap handler gets as TMA")
+      ->needs(handler)
+      ->group(kGroup);
+}
+
 }  // namespace
 
 void add_machine_options(CLI::App& command, MachineOptions& options) {
@@ -21,9 +36,19 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
       ->check(CLI::IsMember({"ignore", "warn", "fault"}))
       ->capture_default_str()
       ->group(kGroup);
+  add_trap_options(command, options);
+}
+
+void print_exceptions(const Device& device) {
+  const std::vector<lockstep_exception> exceptions = device.exceptions();
+  if (exceptions.empty()) fmt::print("exceptions: none occurred\n");
+  for (const lockstep_exception& e : exceptions)
+    fmt::print("exception: {}\n  {}\n  {} times, first in work-group ({}, {}, {}), wave {}\n", e.name,
+               place(e.where), e.executions, e.work_group[0], e.work_group[1], e.work_group[2], e.wave);
 }
 
 void apply_machine_options(const MachineOptions& options, lockstep_dispatch_options& dispatch) {
+  dispatch.exceptions = options.exceptions;
   dispatch.rules = options.rules == "warn"    ? LOCKSTEP_RULES_WARN
                    : options.rules == "fault" ? LOCKSTEP_RULES_FAULT
                                               : LOCKSTEP_RULES_IGNORE;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "api/lockstep.hpp"
 #include "cli/commands.h"
@@ -159,6 +160,14 @@ int run(const RunOptions& o) {
   // A long run must not end with a wrong name for its result.
   for (const Output& out : outputs) setter.buffer(out.name);
   for (const std::string& name : o.prints) setter.buffer(name);
+  std::optional<CodeObject> handler;
+  if (!o.machine.trap_handler.empty()) {
+    compile.wave_size = info.wave_size;
+    handler = CodeObject::open(o.machine.trap_handler, &compile);
+    dispatch.trap_handler = handler->get();
+    if (!o.machine.trap_memory.empty())
+      dispatch.trap_memory = reinterpret_cast<uint64_t>(setter.buffer(o.machine.trap_memory).bytes().data());
+  }
 
   lockstep_statistics statistics{};
   statistics.struct_size = sizeof statistics;
@@ -171,6 +180,7 @@ int run(const RunOptions& o) {
   if (status == LOCKSTEP_OK || status == LOCKSTEP_FAULT || status == LOCKSTEP_CANCELLED) {
     if (o.fidelity) print_findings(device);
     if (dispatch.rules == LOCKSTEP_RULES_WARN) print_broken_rules(device);
+    if (dispatch.exceptions) print_exceptions(device);
   }
   if (status == LOCKSTEP_FAULT) {
     fmt::print(stderr, "fault: {}\n", lockstep_last_error());

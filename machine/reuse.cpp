@@ -57,6 +57,11 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
           "MODE.EXCP_EN)";
     else if (options.engine != EngineKind::interpreter)
       prepared.note = "the interpreter ran this kernel, because of " + settings.names();
+    constexpr uint32_t kDx10Clamp = 1u << 21;  // COMPUTE_PGM_RSRC1.DX10_CLAMP
+    if (settings.exceptions && launch.rsrc1 & kDx10Clamp)
+      prepared.note += std::string(prepared.note.empty() ? "" : "; ") +
+                       "the kernel starts with DX10_CLAMP set, which suppresses the exceptions of arithmetic "
+                       "(guide 3.4.2; .amdhsa_dx10_clamp 0 clears it)";
     settings.exceptions |= launch.uses_exceptions;
     std::vector<CodeRange> code = launch.code;
     const precise::TrapSettings& traps = settings.traps;

@@ -67,7 +67,14 @@ bool uses_exceptions(std::span<const CodeRange> code, unsigned wave_size) {
 }
 
 bool uses_exceptions_until_end(CodeRange code, unsigned wave_size) {
-  return walk(code, wave_size, true);
+  constexpr uint32_t kCodeEnd = 0xbf9f0000;  // s_code_end
+  for (uint64_t pc = code.begin; pc + 4 <= code.end; pc += 4) {
+    uint32_t word;
+    std::memcpy(&word, reinterpret_cast<const void*>(pc), sizeof word);
+    if (word == kCodeEnd) return false;
+    if (may_access_register(word)) return walk(code, wave_size, true);
+  }
+  return false;
 }
 
 }  // namespace lockstep::precise

@@ -1,4 +1,4 @@
-// The machine around the instructions as programs see it: broken rules.
+// The machine around the instructions as programs see it: broken rules, exceptions, trap handlers.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -74,6 +74,58 @@ TEST(Machine, BrokenRulesFaultWhenAsked) {
   options.rules = static_cast<lockstep_rules>(3);
   EXPECT_THROW(device.run(kernel, Arguments(kernel), options), lockstep::Error);
   EXPECT_NE(std::string(lockstep_last_error()).find("options.rules is 3"), std::string::npos);
+}
+
+// Adds the float mode that the default descriptor leaves out: no DX10_CLAMP, which would suppress exceptions.
+const char* const kDivision =
+    "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 8, 1), 0\nv_mov_b32 v1, 0\nv_rcp_f32 v2, v1\ns_endpgm\n";
+
+TEST(Machine, ExceptionsAreReported) {
+  const CodeObject object = assembled(kDivision);
+  const Kernel kernel = object.kernels()[0];
+  Device device;
+  lockstep_dispatch_options options = shape(64, 32);
+  device.run(kernel, Arguments(kernel), options);
+  EXPECT_TRUE(device.exceptions().empty());
+  options.exceptions = 1;
+  device.run(kernel, Arguments(kernel), options);
+  const auto exceptions = device.exceptions();
+  ASSERT_EQ(exceptions.size(), 1u);
+  EXPECT_STREQ(exceptions[0].name, "divide by zero");
+  EXPECT_EQ(exceptions[0].executions, 2u);
+  EXPECT_EQ(exceptions[0].where.line, 3u);
+  EXPECT_EQ(lockstep_device_exception_count(nullptr), 0u);
+  lockstep_exception none{};
+  none.struct_size = sizeof none;
+  EXPECT_EQ(lockstep_device_exception(device.get(), 1, &none), LOCKSTEP_INVALID_ARGUMENT);
+}
+
+TEST(Machine, AProgramThatReadsTrapstsGetsTheExceptions) {
+  const CodeObject object = assembled(
+      "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 8, 1), 0\nv_mov_b32 v1, 0\nv_rcp_f32 v2, v1\n"
+      "s_getreg_b32 s5, hwreg(HW_REG_TRAPSTS)\ns_cmp_eq_u32 s5, 4\ns_cbranch_scc1 good\ns_trap 2\n"
+      "good:\ns_endpgm\n");
+  const Kernel kernel = object.kernels()[0];
+  Device device;
+  const lockstep_statistics statistics = device.run(kernel, Arguments(kernel), shape(32, 32));
+  EXPECT_NE(std::string(statistics.note).find("TRAPSTS"), std::string::npos);
+}
+
+TEST(Machine, ATrapHandlerTakesTraps) {
+  const CodeObject object = assembled("s_trap 7\nv_illegal\ns_endpgm\n");
+  const CodeObject handler =
+      assembled("s_add_u32 ttmp0, ttmp0, 4\ns_addc_u32 ttmp1, ttmp1, 0\ns_rfe_b64 ttmp[0:1]\ns_endpgm\n");
+  const Kernel kernel = object.kernels()[0];
+  Device device;
+  lockstep_dispatch_options options = shape(32, 32);
+  options.trap_memory = 64;
+  EXPECT_THROW(device.run(kernel, Arguments(kernel), options), lockstep::Error);
+  options.trap_handler = handler.get();
+  device.run(kernel, Arguments(kernel), options);
+  options.trap_handler = nullptr;
+  options.trap_memory = 0;
+  EXPECT_THROW(device.run(kernel, Arguments(kernel), options), lockstep::Error);
+  EXPECT_EQ(device.fault()->kind, LOCKSTEP_FAULT_TRAP);
 }
 
 }  // namespace

@@ -297,6 +297,18 @@ class Cli(unittest.TestCase):
         self.saxpy("--grid", "64", *self.GOOD, "--rules", "fault", "-p", "y", says="1 3 5 7")
         self.saxpy("--grid", "64", *self.GOOD, "--rules", "warn", says="rules: none was broken")
 
+    def test_exceptions_and_trap_handler(self):
+        (self.path / "zero.s").write_text("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 8, 1), 0\nv_mov_b32 v1, 0\n"
+                                          "v_rcp_f32 v2, v1\ns_trap 7\ns_endpgm\n")
+        (self.path / "handler.s").write_text("s_add_u32 ttmp0, ttmp0, 4\ns_addc_u32 ttmp1, ttmp1, 0\n"
+                                             "s_rfe_b64 ttmp[0:1]\ns_endpgm\n")
+        zero = ("run", "zero.s", "--grid", "64", "--block", "64", "--wave", "32", "--debug")
+        self.lockstep(*zero, status=FAULTED, says="s_trap 7 without a trap handler")
+        self.lockstep(*zero, "--trap-handler", "handler.s", "--exceptions",
+                      says=("exception: divide by zero", "zero.s:3", "2 times, first in work-group (0, 0, 0), wave 0"))
+        self.lockstep(*zero, "--trap-memory", "out", status=BAD_INPUT, says="--trap-handler")
+        self.saxpy("--grid", "64", *self.GOOD, "--exceptions", says="exceptions: none occurred")
+
     def test_interrupt(self):
         run = [LOCKSTEP, "run", "two.cl", "-k", "spin", "--grid", "64", "--block", "32", "buf:u32[1]", "-o", "0=never.raw"]
         process = subprocess.Popen(run, cwd=self.path, stderr=subprocess.PIPE, text=True)
