@@ -66,9 +66,9 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
     std::vector<CodeRange> code = launch.code;
     const precise::TrapSettings& traps = settings.traps;
     if (traps.handler != 0) code.push_back(traps.code);
-    auto engine = std::make_shared<precise::PreciseEngine>(std::move(code), launch.wave_size, launch.memory,
-                                                           registers_of(launch),
-                                                           precise::units_for(settings, findings), options.math);
+    auto engine = std::make_shared<precise::PreciseEngine>(
+        std::move(code), launch.wave_size, launch.memory, registers_of(launch),
+        precise::units_for(settings, findings), options.math);
     // Bit 63 of TBA says that there is a handler (guide table 4).
     engine->set_trap_addresses(traps.handler ? traps.handler | uint64_t{1} << 63 : 0, traps.memory);
     prepared.engine = std::move(engine);
