@@ -5,6 +5,7 @@
 #include <new>
 
 #include "numeric/float_mode.h"
+#include "state/trap_status.h"
 
 namespace lockstep::machine {
 
@@ -38,6 +39,7 @@ size_t scratch_bytes_of(const Launch& launch) {
 // A wave's turn: long enough to cost nothing, short enough that a wave that spins on another one does not
 // hold it up.
 constexpr int64_t kTurn = 20'000;
+constexpr int64_t kLongestSleep = 64 * 127;  // clocks (guide 5.1, s_sleep)
 
 // A wave's turn when others need the thread more than it.
 constexpr int64_t kShortTurn = 200;
@@ -197,11 +199,15 @@ bool GroupContext::start(const Launch& launch, uint64_t number, uint64_t first_w
   const GroupPlace place = place_of(launch, number);
   for (unsigned axis = 0; axis < 3; ++axis) group_.id[axis] = place.id[axis] + launch.first_group[axis];
   group_.number = number;
+  group_.wake_up = group_.has_priorities = any_sleeping_ = false;
+  clock_ = 0;
   group_.lds_bytes = launch.lds_bytes;
   group_.messages = launch.messages;
   group_.wave_count = place.waves;
   group_.dispatch = &dispatch;
   has_run_ = false;
+  order_.assign(waves_.begin(), waves_.begin() + group_.wave_count);
+  wake_times_.assign(group_.wave_count, 0);
   std::memset(lds_storage_.get(), 0, launch.lds_bytes);
   for (unsigned i = 0; i < group_.wave_count; ++i) {
     Wave& wave = *waves_[i];
@@ -265,6 +271,49 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const Group
   wave.set_exec(exec);
 }
 
+// Waves of higher priority first, the older of two alike (guide 5.1, s_setprio).
+void GroupContext::sort_by_priority() {
+  std::sort(order_.begin(), order_.end(), [](const Wave* a, const Wave* b) {
+    const unsigned pa = priority_of(a->status), pb = priority_of(b->status);
+    return pa != pb ? pa > pb : a->index_in_group < b->index_in_group;
+  });
+}
+
+// Wave-instructions until the first of the sleeping waves wakes; `limit` if none does before.
+int64_t GroupContext::time_to_wake(int64_t limit) const {
+  for (unsigned i = 0; i < group_.wave_count; ++i)
+    if (waves_[i]->state == WaveState::sleeping)
+      limit = std::min(limit, std::max<int64_t>(wake_times_[i] - clock_, 1));
+  return limit;
+}
+
+void GroupContext::wake(const Wave* except) {
+  for (unsigned i = 0; i < group_.wave_count; ++i)
+    if (waves_[i]->state == WaveState::sleeping && (except ? waves_[i] != except : wake_times_[i] <= clock_))
+      waves_[i]->state = WaveState::ready;
+}
+
+// Nobody in the group has a use for the time until the first one wakes.
+void GroupContext::skip_to_next_wake() {
+  if (!any_sleeping_) return;
+  clock_ += time_to_wake(kLongestSleep);
+  wake(nullptr);
+}
+
+int64_t GroupContext::run_wave(Engine& engine, Wave& wave, int64_t turn) {
+  const int64_t count = engine.run(wave, turn);
+  clock_ += count;
+  if (wave.state == WaveState::sleeping) {
+    wake_times_[wave.index_in_group] = clock_ + wave.sleep_clocks;
+    any_sleeping_ = true;
+  }
+  if (group_.wake_up) {
+    group_.wake_up = false;
+    wake(&wave);
+  }
+  return count;
+}
+
 GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t& executed) {
   // A lone wave has nobody to wait for in its group.
   const int64_t turn = group_.wave_count == 1
@@ -274,37 +323,45 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
   int64_t interval = has_run_ ? kShortTurn : kProbeInterval, until_probe = interval;
   has_run_ = true;
   while (budget > 0) {
-    bool any_ready = false, any_asleep = false, any_blocked = false, all_ended = true;
     const int64_t before = budget;
-    for (unsigned i = 0; i < group_.wave_count; ++i) {
-      Wave& wave = *waves_[i];
-      if (wave.state == WaveState::blocked && wave.wait.granted()) wave.state = WaveState::ready;
-      if (wave.state == WaveState::ready) {
-        const int64_t count = engine.run(wave, std::min(turn, interval));
-        executed += static_cast<uint64_t>(count);
-        budget -= std::max<int64_t>(count, 1);
-        if (wave.state == WaveState::faulted) return Result::faulted;
-        if (wave.state == WaveState::halted) return Result::halted;
-      }
-      any_ready |= wave.state == WaveState::ready;
-      any_asleep |= wave.state == WaveState::sleeping;
-      any_blocked |= wave.state == WaveState::blocked;
-      all_ended &= wave.state == WaveState::ended;
+    if (group_.has_priorities) sort_by_priority();
+    for (Wave* wave : order_) {
+      if (wave->state == WaveState::blocked && wave->wait.granted()) wave->state = WaveState::ready;
+      if (wave->state != WaveState::ready) continue;
+      // Who sleeps shall not oversleep for the length of another wave's turn.
+      const int64_t most = std::min(turn, interval);
+      const int64_t count = run_wave(engine, *wave, any_sleeping_ ? time_to_wake(most) : most);
+      executed += static_cast<uint64_t>(count);
+      budget -= std::max<int64_t>(count, 1);
+      if (wave->state == WaveState::faulted) return Result::faulted;
+      if (wave->state == WaveState::halted) return Result::halted;
+      if (any_sleeping_) wake(nullptr);
     }
+    bool any_ready = false, any_asleep = false, any_blocked = false, all_ended = true;
+    for (const Wave* wave : order_) {
+      any_ready |= wave->state == WaveState::ready;
+      any_asleep |= wave->state == WaveState::sleeping;
+      any_blocked |= wave->state == WaveState::blocked;
+      all_ended &= wave->state == WaveState::ended;
+    }
+    any_sleeping_ = any_asleep;
     if (all_ended) return Result::finished;
-    if (any_asleep)
-      for (unsigned i = 0; i < group_.wave_count; ++i)
-        if (waves_[i]->state == WaveState::sleeping) waves_[i]->state = WaveState::ready;
     if (any_ready) {
       until_probe -= before - budget;
       if (until_probe <= 0) {
-        if (all_ready_waves_spin(engine, executed)) return Result::idle;
+        if (all_ready_waves_spin(engine, executed)) {
+          skip_to_next_wake();
+          return Result::idle;
+        }
         until_probe = interval = std::min(interval * 4, kProbeInterval);
       }
       continue;
     }
     // Who sleeps until something changes leaves the thread to those who may change it.
-    if (any_asleep) return Result::idle;
+    if (any_asleep) {
+      skip_to_next_wake();
+      return Result::idle;
+    }
     if (any_blocked) return Result::blocked;
     // Every wave that still runs has arrived; those that ended count as arrived (guide 5.5).
     for (unsigned i = 0; i < group_.wave_count; ++i)
@@ -320,7 +377,7 @@ bool GroupContext::is_spinning(Engine& engine, Wave& wave, uint64_t& executed) {
   const Fingerprint first = scalar_fingerprint(wave);
   // To the next taken branch.
   auto step = [&] {
-    executed += static_cast<uint64_t>(engine.run(wave, 1));
+    executed += static_cast<uint64_t>(run_wave(engine, wave, 1));
     return wave.state == WaveState::ready;
   };
   for (unsigned branches = 1; branches <= kMostBranches; ++branches) {

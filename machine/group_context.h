@@ -86,9 +86,19 @@ class GroupContext {
   void launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
   bool is_spinning(Engine& engine, Wave& wave, uint64_t& executed);
   bool all_ready_waves_spin(Engine& engine, uint64_t& executed);
+  void sort_by_priority();
+  int64_t time_to_wake(int64_t limit) const;
+  // The sleeping waves: those whose time has come, or all but the one that wakes the others.
+  void wake(const Wave* except);
+  void skip_to_next_wake();
+  int64_t run_wave(Engine& engine, Wave& wave, int64_t turn);
 
   WorkGroup group_;
   std::vector<Wave*> waves_;
+  std::vector<Wave*> order_;         // those of the present group, in the order of their turns
+  std::vector<int64_t> wake_times_;  // of waves_; on clock_
+  int64_t clock_ = 0;                // wave-instructions and sleeping time of the group
+  bool any_sleeping_ = false;        // perhaps
   Storage wave_storage_, vgpr_storage_, lds_storage_, scratch_storage_;
   size_t scratch_bytes_per_wave_ = 0;
   unsigned wave_size_ = 0;

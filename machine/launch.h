@@ -40,6 +40,8 @@ struct Launch {
   MessageSink* messages = nullptr;  // takes interrupts of the waves; may be null
   // The program reads TRAPSTS or enables exceptions: they are computed then, by the precise engine.
   bool uses_exceptions = false;
+  uint32_t doorbell_id = 0x0bad;  // what s_sendmsg_rtn answers; 0x0bad: launched by no queue
+  uint32_t dispatch_id = 0;
   std::shared_ptr<const RangeSet> memory;  // null: all of the process's memory
   // Hands out wave slots, registers and LDS. Null: the device has no place for anything in particular.
   std::shared_ptr<Placement> placement;
@@ -98,6 +100,7 @@ struct Outcome {
   Progress totals;
   double seconds = 0;
   bool cancelled = false;
+  uint64_t interrupts = 0;  // that waves sent
   // What the user should know of how it ran, such as that the translator left the kernel to the interpreter.
   std::string note;
   Translation translation;

@@ -54,6 +54,8 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
                                                                    : "a compute unit (it runs in CU mode)") +
                                 " (make it smaller)");
   dispatch_.wake->tell = options.waves_released;
+  dispatch_.doorbell_id = launch.doorbell_id;
+  dispatch_.dispatch_id = launch.dispatch_id;
 }
 
 Scheduler::~Scheduler() {
@@ -136,6 +138,7 @@ void Scheduler::report(Outcome& outcome) {
   for (auto& context : parked_) context->leave_place();
   for (auto& [group, context] : blocked_) context->leave_place();
   outcome.totals = totals_;
+  outcome.interrupts = dispatch_.interrupts;
   outcome.cancelled = cancelled_;
   outcome.fault = std::move(fault_);
 }

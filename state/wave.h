@@ -15,7 +15,7 @@ class MemoryView;
 enum class WaveState : uint8_t {
   ready,
   at_barrier,
-  sleeping,  // gave its turn away; ready in the next one
+  sleeping,  // until Wave::sleep_clocks are over, or another wave of the group wakes it
   blocked,   // waits for other waves of the device (Wave::wait), the PC at the instruction that waits
   halted,    // the machine refused the instruction at the PC (Wave::fault says why) and may take it later
   ended,
@@ -99,6 +99,7 @@ struct alignas(64) Wave {
   int64_t turn_budget = 0;  // instructions granted for the current turn
   int64_t executed_before_turn = 0;
   WaveState state = WaveState::ready;
+  uint32_t sleep_clocks = 0;  // that the wave asked for when it went to sleep
 
   // Ranges that this wave's reads and writes hit lately.
   CachedRange read_ranges[kCachedRanges], write_ranges[kCachedRanges];

@@ -25,6 +25,8 @@ struct WorkGroup {
   uint32_t lds_bytes = 0;
   MessageSink* messages = nullptr;    // null: nobody listens
   DispatchState* dispatch = nullptr;  // what the waves of the whole dispatch share
+  bool wake_up = false;               // a wave has asked for it with s_wakeup
+  bool has_priorities = false;        // a wave has set its priority
 };
 
 }  // namespace lockstep

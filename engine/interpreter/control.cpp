@@ -5,6 +5,7 @@
 #include "engine/interpreter/registration.h"
 #include "numeric/float_mode.h"
 #include "state/dispatch_state.h"
+#include "state/trap_status.h"
 
 namespace lockstep::interpreter {
 namespace {
@@ -52,15 +53,16 @@ struct ExecNotZero {
   static bool holds(Wave* w) { return w->exec() != 0; }
 };
 // STATUS.CDBG_USER and CDBG_SYS (guide 3.4.1): a debugger sets them, or a trap handler.
-using status_bit::kConditionDebugSystem, status_bit::kConditionDebugUser;
 struct DebugUser {
-  static bool holds(Wave* w) { return w->status & kConditionDebugUser; }
+  static bool holds(Wave* w) { return w->status & status_bit::kConditionDebugUser; }
 };
 struct DebugSystem {
-  static bool holds(Wave* w) { return w->status & kConditionDebugSystem; }
+  static bool holds(Wave* w) { return w->status & status_bit::kConditionDebugSystem; }
 };
 struct DebugAny {
-  static bool holds(Wave* w) { return w->status & (kConditionDebugUser | kConditionDebugSystem); }
+  static bool holds(Wave* w) {
+    return w->status & (status_bit::kConditionDebugUser | status_bit::kConditionDebugSystem);
+  }
 };
 struct DebugBoth {
   static bool holds(Wave* w) { return DebugUser::holds(w) && DebugSystem::holds(w); }
@@ -151,9 +153,26 @@ void s_barrier(const Operation* op, Wave* wave, int64_t budget) {
   leave(wave, address_after(op), budget - 1, WaveState::at_barrier);
 }
 
-// Gives the turn to the other waves: the sleeping time itself belongs to the timing model.
+// Guide 5.1 and 16.5: about 64 clocks for each unit. The machine counts a clock for each wave-instruction of
+// the work-group.
 void s_sleep(const Operation* op, Wave* wave, int64_t budget) {
+  const uint32_t units = op->literal & 0x7f;
+  if (units == 0) LOCKSTEP_NEXT();
+  wave->sleep_clocks = 64 * units;
   leave(wave, address_after(op), budget - 1, WaveState::sleeping);
+}
+
+// The others wake when this wave's turn is over: until then they do not run anyway.
+void s_wakeup(const Operation* op, Wave* wave, int64_t budget) {
+  wave->group->wake_up = true;
+  LOCKSTEP_NEXT();
+}
+
+void s_setprio(const Operation* op, Wave* wave, int64_t budget) {
+  wave->status = (wave->status & ~status_bit::kUserPriority) | static_cast<uint32_t>(op->literal & 3)
+                                                                   << status_bit::kUserPriorityShift;
+  wave->group->has_priorities = true;
+  LOCKSTEP_NEXT();
 }
 
 void s_trap(const Operation* op, Wave* wave, int64_t budget) {
@@ -191,10 +210,16 @@ void fault_with(const Operation* op, Wave* wave, int64_t budget, FaultKind kind,
   raise(op, wave, budget, std::move(fault));
 }
 
+// Guide 16.5: SIMM16[2] chooses FATAL_HALT, SIMM16[0] is the value. Inside a trap handler HALT waits until
+// the handler is left. Who can resume a wave intercepts the instruction (engine/precise/host_control).
 void s_sethalt(const Operation* op, Wave* wave, int64_t budget) {
-  if (!(op->literal & 1)) LOCKSTEP_NEXT();
+  const uint32_t bit = op->literal & 4 ? status_bit::kFatalHalt : status_bit::kHalt;
+  wave->status = op->literal & 1 ? wave->status | bit : wave->status & ~bit;
+  if (!is_halted(wave->status)) LOCKSTEP_NEXT();
   fault_with(op, wave, budget, FaultKind::trap,
-             "the wave halted itself and no debugger is there to resume it");
+             bit == status_bit::kHalt
+                 ? "the wave halted itself and no debugger is there to resume it"
+                 : "the wave halted itself fatally and no debugger is there to resume it");
 }
 
 // A killed wave ends as if it had come to an s_endpgm.
@@ -211,59 +236,100 @@ void s_rfe(const Operation* op, Wave* wave, int64_t budget) {
 // ---- Messages
 // ----------------------------------------------------------------------------------------------------
 
-constexpr unsigned kInterrupt = 1, kDeallocVgprs = 3;
+// Messages of s_sendmsg (guide 5.3, table 15).
+constexpr unsigned kInterrupt = 1, kHsTessFactor = 2, kDeallocVgprs = 3, kGsAllocRequest = 9;
 
-bool is_compute_message(unsigned message) {
-  return message == kInterrupt || message == kDeallocVgprs;
+// The payload is M0[23:0].
+void send_interrupt(const Wave* wave) {
+  if (wave->group->dispatch) wave->group->dispatch->interrupts.fetch_add(1, std::memory_order_relaxed);
+  if (wave->group->messages)
+    wave->group->messages->on_interrupt(*wave, wave->scalar[isa::code::kM0] & 0xff'ffff);
 }
 
-void fault_unknown_message(const Operation* op, Wave* wave, int64_t budget, unsigned message) {
+void fault_message(const Operation* op, Wave* wave, int64_t budget, unsigned message) {
+  const std::string number = std::to_string(message);
   Fault fault;
-  fault.kind = FaultKind::unsupported;
-  fault.message = "message " + std::to_string(message) + " is not available to compute waves";
+  fault.kind = FaultKind::illegal_instruction;
+  if (message == kHsTessFactor)
+    fault.message =
+        "message 2 (HS tessellation factor) may only be sent by hull shader waves; this is a compute wave";
+  else if (message == kGsAllocRequest)
+    fault.message =
+        "message 9 (GS allocation request) may only be sent by geometry shader waves; this is a compute wave";
+  else
+    fault.message = "message " + number +
+                    " is reserved; s_sendmsg has 1 (interrupt), 2 (HS tessellation factor), " +
+                    "3 (deallocate VGPRs) and 9 (GS allocation request)";
   raise(op, wave, budget, std::move(fault));
-}
-
-// The payload of an interrupt is in M0 (guide 5.4).
-void send_message(Wave* wave, unsigned message) {
-  if (message == kInterrupt && wave->group->messages)
-    wave->group->messages->on_interrupt(*wave, wave->scalar[125]);
 }
 
 void s_sendmsg(const Operation* op, Wave* wave, int64_t budget) {
   const unsigned message = static_cast<unsigned>(op->literal & 0xff);
-  if (!is_compute_message(message)) return fault_unknown_message(op, wave, budget, message);
-  send_message(wave, message);
-  LOCKSTEP_NEXT();
+  if (message == kInterrupt) {
+    send_interrupt(wave);
+    LOCKSTEP_NEXT();
+  }
+  if (message != kDeallocVgprs) return fault_message(op, wave, budget, message);
+  // The wave goes on in the program that has no VGPRs: there each instruction that names one faults.
+  wave->status |= status_bit::kNoVgprs;
+  Program* program = program_of(wave)->without_vgprs;
+  wave->program = program;
+  const Operation* following = program->at(address_after(op));
+  if (!following) return fault_bad_target(op, wave, budget);
+  [[clang::musttail]] return handler_of(following)(following, wave, budget - 1);
 }
 
 void s_sendmsghalt(const Operation* op, Wave* wave, int64_t budget) {
   const unsigned message = static_cast<unsigned>(op->literal & 0xff);
-  if (!is_compute_message(message)) return fault_unknown_message(op, wave, budget, message);
-  send_message(wave, message);
+  if (message != kInterrupt && message != kDeallocVgprs) return fault_message(op, wave, budget, message);
+  if (message == kInterrupt) send_interrupt(wave);
   fault_with(op, wave, budget, FaultKind::trap,
              "the wave sent a message, halted itself, and no debugger is there to resume it");
 }
 
+// Guide 5.3, table 16, and 16.3: a 32-bit answer fills the upper half of a pair with zero, of a 64-bit answer
+// a single register gets the lower half.
 void s_sendmsg_rtn(const Operation* op, Wave* wave, int64_t budget) {
-  constexpr unsigned kTrapMemoryAddress = 0x82, kRealTime = 0x83, kTrapBaseAddress = 0x85;
-  const unsigned message = static_cast<unsigned>(op->literal & 0xff);
-  uint64_t value = 0;
-  if (message == kRealTime) {
-    value = context_of(wave)->real_time(wave, budget);
-  } else if (message == kTrapMemoryAddress) {
-    value = context_of(wave)->trap_memory;
-  } else if (message == kTrapBaseAddress) {
-    value = context_of(wave)->trap_base;
-  } else {
-    Fault fault;
-    fault.kind = FaultKind::unsupported;
-    fault.message = "s_sendmsg_rtn with message " + std::to_string(message) + " is not available yet";
-    return raise(op, wave, budget, std::move(fault));
+  constexpr unsigned kDoorbell = 0x80, kDrawId = 0x81, kTma = 0x82, kRealTime = 0x83, kSaveWave = 0x84,
+                     kTba = 0x85, kIllegal = 0xff;
+  static const DispatchState kNowhere;
+  const DispatchState& dispatch = wave->group->dispatch ? *wave->group->dispatch : kNowhere;
+  uint64_t answer = 0;
+  switch (const unsigned message = static_cast<unsigned>(op->literal & 0xff)) {
+    case kDoorbell:
+      answer = dispatch.doorbell_id;
+      break;
+    case kDrawId:
+      answer = dispatch.dispatch_id;
+      break;
+    case kTma:
+      answer = context_of(wave)->trap_memory;
+      break;
+    case kTba:
+      answer = context_of(wave)->trap_base;
+      break;
+    case kRealTime:
+      answer = context_of(wave)->real_time(wave, budget);
+      break;
+    case kSaveWave:
+      return fault_with(op, wave, budget, FaultKind::illegal_instruction,
+                        wave->status & status_bit::kPrivileged
+                            ? "s_sendmsg_rtn 0x84 (save wave): nobody has asked this wave to save its context"
+                            : "s_sendmsg_rtn 0x84 (save wave): only a trap handler may send it");
+    case kIllegal:
+      return fault_with(op, wave, budget, FaultKind::illegal_instruction,
+                        "s_sendmsg_rtn 0xff is the illegal message");
+    default: {
+      Fault fault;
+      fault.kind = FaultKind::illegal_instruction;
+      fault.message = "s_sendmsg_rtn with message " + std::to_string(message) +
+                      " is reserved; there are 128 (doorbell) to 133 (trap base address)";
+      return raise(op, wave, budget, std::move(fault));
+    }
   }
-  scalar_at(wave, op->dst) = static_cast<uint32_t>(value);
+  scalar_at(wave, op->dst) = static_cast<uint32_t>(answer);
   if (op->instruction->row->opcode == Opcode::s_sendmsg_rtn_b64)
-    scalar_at(wave, op->dst + 4) = static_cast<uint32_t>(value >> 32);
+    scalar_at(wave, op->dst + 4) = static_cast<uint32_t>(answer >> 32);
   LOCKSTEP_NEXT();
 }
 
@@ -508,13 +574,11 @@ void LOCKSTEP_REGISTER(control)(HandlerTable& table) {
                         Opcode::s_icache_inv,
                         Opcode::s_dcache_inv,
                         Opcode::s_gl1_inv,
-                        Opcode::s_setprio,
                         Opcode::s_version,
                         Opcode::s_ttracedata,
                         Opcode::s_ttracedata_imm,
                         Opcode::s_incperflevel,
                         Opcode::s_decperflevel,
-                        Opcode::s_wakeup,
                         Opcode::s_atc_probe,
                         Opcode::s_atc_probe_buffer})
     set(opcode, &already_satisfied);
@@ -526,6 +590,8 @@ void LOCKSTEP_REGISTER(control)(HandlerTable& table) {
   set(Opcode::s_sendmsghalt, &s_sendmsghalt);
   set(Opcode::s_barrier, &s_barrier);
   set(Opcode::s_sleep, &s_sleep);
+  set(Opcode::s_wakeup, &s_wakeup);
+  set(Opcode::s_setprio, &s_setprio);
   set(Opcode::s_trap, &s_trap);
   set(Opcode::s_code_end, &s_code_end);
   set(Opcode::v_illegal, &v_illegal);

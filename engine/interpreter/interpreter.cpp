@@ -5,6 +5,7 @@
 #include "engine/interpreter/common.h"
 #include "engine/interpreter/registration.h"
 #include "numeric/float_mode.h"
+#include "state/trap_status.h"
 
 namespace lockstep::interpreter {
 
@@ -64,9 +65,14 @@ bool has_handler(const isa::Row& row) {
 Code::Code(const std::vector<CodeRange>& code, unsigned wave_size, HostTarget target, unsigned vgpr_count,
            Observer* observer, Math math, bool privileged)
     : default_mode(code, wave_size, vgpr_count, true, handlers(target, math), observer, privileged),
-      other_mode(code, wave_size, vgpr_count, false, handlers(target, math), observer, privileged) {
+      other_mode(code, wave_size, vgpr_count, false, handlers(target, math), observer, privileged),
+      without_vgprs(code, wave_size, 0, true, handlers(target, math), observer, privileged) {
   default_mode.other_mode = &other_mode;
   other_mode.other_mode = &default_mode;
+  // Without VGPRs nothing computes with floats, so that the mode does not matter.
+  without_vgprs.other_mode = &without_vgprs;
+  for (Program* program : {&default_mode, &other_mode, &without_vgprs})
+    program->without_vgprs = &without_vgprs;
 }
 
 Interpreter::Interpreter(std::vector<CodeRange> code, unsigned wave_size,
@@ -84,8 +90,10 @@ void Interpreter::set_trap_addresses(uint64_t base, uint64_t memory) {
 }
 
 bool Interpreter::enter(Wave& wave, uint64_t pc) {
-  Program& program =
-      (wave.mode & kFloatModeMask) == kDefaultFloatMode ? code_->default_mode : code_->other_mode;
+  // A wave that comes back from its trap handler may have given its VGPRs back before.
+  Program& program = wave.status & status_bit::kNoVgprs                  ? code_->without_vgprs
+                     : (wave.mode & kFloatModeMask) == kDefaultFloatMode ? code_->default_mode
+                                                                         : code_->other_mode;
   wave.program = &program;
   wave.dispatch = &context_;
   wave.pc = pc;

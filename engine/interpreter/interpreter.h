@@ -19,8 +19,8 @@ const HandlerTable& handlers(HostTarget target, Math math = Math::exact);
 // Whether the interpreter executes the instruction; if not, semantics::find_unsupported() says why.
 bool has_handler(const isa::Row& row);
 
-// The code of kernels as the interpreter runs it: one program for the default float mode and one for all
-// others. Dispatches share it, from several threads.
+// The code of kernels as the interpreter runs it: one program for the default float mode, one for all others,
+// and one for waves without VGPRs. Dispatches share it, from several threads.
 class Code {
  public:
   // As the constructor of Interpreter.
@@ -29,7 +29,7 @@ class Code {
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
 
-  Program default_mode, other_mode;
+  Program default_mode, other_mode, without_vgprs;
 };
 
 class Interpreter final : public Engine {

@@ -138,6 +138,11 @@ uint32_t flags_of(const isa::Operand& operand, const isa::Row& row) {
   return flags;
 }
 
+bool names_vgpr(const isa::Instruction& instruction) {
+  return std::any_of(instruction.operands.begin(), instruction.operands.begin() + instruction.operand_count,
+                     [](const isa::Operand& operand) { return operand.is_vgpr(); });
+}
+
 }  // namespace
 
 Predecoder::Predecoder(Program& program, uint64_t pc, uint64_t code_end)
@@ -266,6 +271,11 @@ std::vector<Operation> Predecoder::predecode(isa::Instruction& instruction) {
     if (instruction.size < 4) instruction.size = 4;
     return {refuse(instruction, FaultKind::illegal_instruction, isa::describe(error).data())};
   }
+  if (program_.vgpr_count() == 0 && names_vgpr(instruction))
+    return {refuse(
+        instruction, FaultKind::illegal_instruction,
+        "the wave has given its VGPRs back (s_sendmsg with message 3, deallocate VGPRs); behind it may "
+        "only stand what uses none (guide 5.3)")};
   if (instruction.row->encoding == Encoding::vopd)
     // Wave64 skips dual-issue instructions (guide 7.6).
     return program_.wave_size() == 64 ? std::vector{nullify(instruction)} : dual_issue(instruction);

@@ -37,8 +37,10 @@ class Program {
   Observer* observer() const { return observer_; }
   bool privileged() const { return privileged_; }
 
-  // The same code for the other float-mode class; set once by the owner.
+  // The same code for the other float-mode class, and for waves that have given their VGPRs back; set once by
+  // the owner.
   Program* other_mode = nullptr;
+  Program* without_vgprs = nullptr;
 
   // Decodes the instruction of an undecoded slot; called by the slot's own handler.
   void decode(Operation* slot);

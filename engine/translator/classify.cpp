@@ -139,9 +139,7 @@ std::optional<NodeKind> classify_kind(const isa::Instruction& instruction, std::
     case Opcode::s_endpgm:
       return NodeKind::end;
     case Opcode::s_sendmsg: {
-      constexpr unsigned kInterrupt = 1, kDeallocVgprs = 3;
-      const unsigned message = static_cast<unsigned>(instruction.operands[0].value & 0xff);
-      if (message == kInterrupt || message == kDeallocVgprs) return NodeKind::nothing;
+      if (frees_vgprs(instruction)) return NodeKind::nothing;
       reason = "a message";
       return std::nullopt;
     }
@@ -186,6 +184,18 @@ std::vector<Half> halves_of(const isa::Instruction& instruction) {
   if (instruction.row->encoding != Encoding::vopd) return {{instruction.row, 0, instruction.operand_count}};
   return {{instruction.row, 0, instruction.first_y_operand},
           {instruction.row_y, instruction.first_y_operand, instruction.operand_count}};
+}
+
+bool frees_vgprs(const isa::Instruction& instruction) {
+  constexpr unsigned kDeallocVgprs = 3;
+  return instruction.row->opcode == Opcode::s_sendmsg &&
+         (instruction.operands[0].value & 0xff) == kDeallocVgprs;
+}
+
+bool names_vgpr(const isa::Instruction& instruction) {
+  for (unsigned i = 0; i < instruction.operand_count; ++i)
+    if (instruction.operands[i].is_vgpr()) return true;
+  return false;
 }
 
 std::optional<NodeKind> classify(const isa::Instruction& instruction, std::string& reason) {

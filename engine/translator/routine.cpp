@@ -67,6 +67,7 @@ class Finder {
 
   // Decodes from `offset` to the end of the straight line; returns why it cannot be translated, or nothing.
   std::string follow(int64_t offset) {
+    bool has_vgprs = true;
     while (!nodes_.contains(offset)) {
       const uint64_t address = entry_ + static_cast<uint64_t>(offset);
       const CodeRange* range = range_of(address);
@@ -82,6 +83,10 @@ class Finder {
       const auto kind = classify(node.instruction, reason);
       if (!kind) return text_of(node.instruction) + ": " + reason;
       node.kind = *kind;
+      if (!has_vgprs &&
+          (names_vgpr(node.instruction) || (ends_block(node.kind) && node.kind != NodeKind::end)))
+        return text_of(node.instruction) + ": it stands behind the deallocation of the wave's VGPRs";
+      has_vgprs &= !frees_vgprs(node.instruction);
       const int64_t after = offset + node.instruction.size;
       if (node.kind == NodeKind::branch) add_leader(branch_target(node));
       if (ends_block(node.kind) && falls_through(node)) add_leader(after);

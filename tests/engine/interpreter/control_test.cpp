@@ -35,6 +35,58 @@ TEST(Control, ConditionalBranches) {
   });
 }
 
+// Guide 5.4, table 17: COND_DBG_USER and COND_DBG_SYS are bits 20 and 21 of STATUS (3.4.1).
+TEST(Control, DebugBranches) {
+  for_each_wave([](TestWave& w) {
+    for (uint32_t bits = 0; bits < 4; ++bits) {
+      const bool user = bits & 1, sys = bits & 2;
+      const struct {
+        const char* branch;
+        bool taken;
+      } cases[] = {{"s_cbranch_cdbguser", user},
+                   {"s_cbranch_cdbgsys", sys},
+                   {"s_cbranch_cdbgsys_or_user", sys || user},
+                   {"s_cbranch_cdbgsys_and_user", sys && user}};
+      for (const auto& test : cases) {
+        w.wave().status = bits << 20;
+        w.run(std::string("s_mov_b32 s4, 1\n") + test.branch + " over\ns_mov_b32 s4, 0\nover:");
+        EXPECT_EQ(w.s(4), test.taken ? 1u : 0u) << test.branch << " " << bits;
+        // A program cannot set the bits itself: they are read-only outside of the trap handler.
+        w.run("s_getreg_b32 s5, hwreg(HW_REG_STATUS, 20, 2)");
+        EXPECT_EQ(w.s(5), bits);
+      }
+    }
+    w.wave().status = 0;
+  });
+}
+
+// Guide 5.4: SIMM16 is a signed count of dwords from the next instruction; 0 goes to the next instruction.
+TEST(Control, BranchOffsets) {
+  static constexpr uint32_t kEnd = 0xbfb00000, kBranch = 0xbfa00000,
+                            kSet = 0xbe840080;  // s_mov_b32 s4, 0 + n
+  static constexpr size_t kFarthest = 32767;
+  for_each_wave([](TestWave& w) {
+    // As far forward as there is, as far back as there is.
+    std::vector<uint32_t> code(kFarthest + 40, kEnd);
+    code[0] = kBranch | 3;  // to 4
+    code[1] = kSet + 7;
+    code[4] = kBranch | 0;
+    code[5] = kBranch | kFarthest;           // to 32773
+    code[6 + kFarthest] = kBranch | 0x8000;  // -32768 dwords: to 6
+    code[6] = kBranch | 0xfffa;              // -6: to 1
+    w.s(4) = 0;
+    w.execute(code, 1000);
+    ASSERT_EQ(w.wave().state, WaveState::ended) << w.wave().fault.message;
+    EXPECT_EQ(w.s(4), 7u);
+    // Outside of the code there is nothing.
+    for (uint32_t offset : {0x8000u, 0xfff0u, 0x7fffu}) {
+      w.execute({kBranch | offset, kEnd}, 10);
+      EXPECT_EQ(w.wave().state, WaveState::faulted);
+      EXPECT_EQ(w.wave().fault.kind, FaultKind::bad_pc);
+    }
+  });
+}
+
 TEST(Control, CallsAndReturns) {
   for_each_wave([](TestWave& w) {
     w.run(

@@ -112,6 +112,7 @@ void execute_bytes(std::span<const std::byte> bytes) {
     const int64_t executed = engine.run(*wave, kTurn);
     require(executed <= kTurn + static_cast<int64_t>(2 * code.size()) + 200, "a turn beyond its budget");
     left -= std::max<int64_t>(executed, 1);
+    if (wave->state == WaveState::sleeping) wave->state = WaveState::ready;
   }
   require(wave->state != WaveState::faulted || !wave->fault.message.empty(), "a fault without a message");
   require(std::equal(constants.begin(), constants.end(), wave->scalar + 128),
