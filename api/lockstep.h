@@ -354,6 +354,21 @@ typedef enum lockstep_rules {
   LOCKSTEP_RULES_FAULT = 2 /* it ends the dispatch */
 } lockstep_rules;
 
+/* When the result of a memory instruction reaches registers and memory: within what the dependency counters
+ * and the guide leave open, at any time. A program that forgets a wait goes wrong. */
+typedef enum lockstep_results {
+  LOCKSTEP_RESULTS_NOW = 0,
+  LOCKSTEP_RESULTS_LATE = 1,  /* as late as the counters allow, in the most unfavourable order */
+  LOCKSTEP_RESULTS_RANDOM = 2 /* at random, by options.results_seed */
+} lockstep_results;
+
+/* Whether the caches near the compute units show. */
+typedef enum lockstep_caches {
+  LOCKSTEP_CACHES_COHERENT = 0,
+  /* They keep what they have read until it is invalidated: a missing invalidate gives stale values. */
+  LOCKSTEP_CACHES_INCOHERENT = 1
+} lockstep_caches;
+
 typedef struct lockstep_dispatch_options {
   uint32_t struct_size;
   uint32_t grid[3];           /* work-items; need not be a multiple of block (1, 1, 1) */
@@ -380,6 +395,9 @@ typedef struct lockstep_dispatch_options {
    * is none, faults end the dispatch, and s_trap 2 is reported. Must be of the kernel's wave size. */
   const lockstep_code_object* trap_handler;
   uint64_t trap_memory; /* TMA: what the handler gets from s_sendmsg_rtn, usually the address of a buffer */
+  lockstep_results results;
+  lockstep_caches caches;
+  uint64_t results_seed; /* with LOCKSTEP_RESULTS_RANDOM: the same seed on one thread gives the same run */
 } lockstep_dispatch_options;
 
 LOCKSTEP_API void lockstep_dispatch_options_init(lockstep_dispatch_options* options);

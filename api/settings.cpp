@@ -19,12 +19,39 @@ precise::Rules rules_of(lockstep_rules rules) {
                 "options.rules is " + std::to_string(rules) + " (use a value of lockstep_rules)");
 }
 
+precise::Results results_of(lockstep_results results) {
+  switch (results) {
+    case LOCKSTEP_RESULTS_NOW:
+      return precise::Results::now;
+    case LOCKSTEP_RESULTS_LATE:
+      return precise::Results::late;
+    case LOCKSTEP_RESULTS_RANDOM:
+      return precise::Results::random;
+  }
+  throw Failure(LOCKSTEP_INVALID_ARGUMENT,
+                "options.results is " + std::to_string(results) + " (use a value of lockstep_results)");
+}
+
+precise::Caches caches_of(lockstep_caches caches) {
+  switch (caches) {
+    case LOCKSTEP_CACHES_COHERENT:
+      return precise::Caches::coherent;
+    case LOCKSTEP_CACHES_INCOHERENT:
+      return precise::Caches::incoherent;
+  }
+  throw Failure(LOCKSTEP_INVALID_ARGUMENT,
+                "options.caches is " + std::to_string(caches) + " (use a value of lockstep_caches)");
+}
+
 }  // namespace
 
 precise::Settings settings_of(const lockstep_dispatch_options& options) {
   precise::Settings settings;
   settings.rules = rules_of(options.rules);
   settings.exceptions = options.exceptions != 0;
+  settings.results = results_of(options.results);
+  settings.seed = options.results_seed;
+  settings.caches = caches_of(options.caches);
   return settings;
 }
 

@@ -13,6 +13,8 @@ struct MachineOptions {
   bool exceptions = false;
   std::string trap_handler;  // file
   std::string trap_memory;   // buffer argument
+  std::string results = "now";
+  std::string caches = "coherent";
 };
 
 struct RunOptions {

@@ -1,6 +1,9 @@
 #include "cli/machine.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <optional>
+#include <string_view>
 
 #include "cli/common.h"
 #include "cli/location.h"
@@ -10,6 +13,23 @@ namespace lockstep::cli {
 namespace {
 
 constexpr const char* kGroup = "The machine around the instructions (slower, by default off)";
+
+constexpr std::string_view kRandom = "random:";
+
+// The number behind "random:"; null if the text says something else.
+std::optional<uint64_t> seed_of(std::string_view text) {
+  if (!text.starts_with(kRandom)) return std::nullopt;
+  text.remove_prefix(kRandom.size());
+  uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return seed;
+}
+
+std::string is_results(const std::string& text) {
+  if (text == "now" || text == "late" || seed_of(text)) return {};
+  return "'" + text + "' is none of now, late and random:SEED, with a whole number as SEED";
+}
 
 void add_trap_options(CLI::App& command, MachineOptions& options) {
   command
@@ -36,6 +56,19 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
       ->check(CLI::IsMember({"ignore", "warn", "fault"}))
       ->capture_default_str()
       ->group(kGroup);
+  command
+      .add_option("--results", options.results,
+                  "when results of memory instructions land: now, late (as late as s_waitcnt allows), or "
+                  "random:SEED")
+      ->check(is_results)
+      ->capture_default_str()
+      ->group(kGroup);
+  command
+      .add_option("--caches", options.caches,
+                  "coherent, or incoherent: caches keep what they have read until it is invalidated")
+      ->check(CLI::IsMember({"coherent", "incoherent"}))
+      ->capture_default_str()
+      ->group(kGroup);
   add_trap_options(command, options);
 }
 
@@ -52,6 +85,12 @@ void apply_machine_options(const MachineOptions& options, lockstep_dispatch_opti
   dispatch.rules = options.rules == "warn"    ? LOCKSTEP_RULES_WARN
                    : options.rules == "fault" ? LOCKSTEP_RULES_FAULT
                                               : LOCKSTEP_RULES_IGNORE;
+  const std::optional<uint64_t> seed = seed_of(options.results);
+  dispatch.results = seed                        ? LOCKSTEP_RESULTS_RANDOM
+                     : options.results == "late" ? LOCKSTEP_RESULTS_LATE
+                                                 : LOCKSTEP_RESULTS_NOW;
+  dispatch.results_seed = seed.value_or(0);
+  dispatch.caches = options.caches == "incoherent" ? LOCKSTEP_CACHES_INCOHERENT : LOCKSTEP_CACHES_COHERENT;
 }
 
 void print_broken_rules(const Device& device) {

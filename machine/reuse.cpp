@@ -68,7 +68,7 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
     if (traps.handler != 0) code.push_back(traps.code);
     auto engine = std::make_shared<precise::PreciseEngine>(
         std::move(code), launch.wave_size, launch.memory, registers_of(launch),
-        precise::units_for(settings, findings), options.math);
+        precise::units_for(settings, findings, launch.rsrc1 >> 29 & 1), options.math);
     // Bit 63 of TBA says that there is a handler (guide table 4).
     engine->set_trap_addresses(traps.handler ? traps.handler | uint64_t{1} << 63 : 0, traps.memory);
     prepared.engine = std::move(engine);

@@ -16,6 +16,9 @@ enum class Rules : uint8_t { ignore, warn, fault };
 // dependency counters allow, or at some time in between.
 enum class Results : uint8_t { now, late, random };
 
+// Whether the caches between a compute unit and L2 are seen: coherent ones cannot be told from none.
+enum class Caches : uint8_t { coherent, incoherent };
+
 struct Settings {
   Rules rules = Rules::ignore;
   Results results = Results::now;
@@ -23,10 +26,12 @@ struct Settings {
   TrapSettings traps;
   // TRAPSTS.EXCP collects what arithmetic instructions raise. Programs that look at it get it anyway.
   bool exceptions = false;
+  Caches caches = Caches::coherent;
 
   // Whether the precise engine must run the dispatch.
   bool needed() const {
-    return rules != Rules::ignore || results != Results::now || needs_traps() || exceptions;
+    return rules != Rules::ignore || results != Results::now || caches != Caches::coherent || needs_traps() ||
+           exceptions;
   }
   bool needs_traps() const {
     return traps.handler != 0 || traps.without_handler != TrapWithoutHandler::report ||

@@ -14,15 +14,17 @@ namespace lockstep::precise {
 // that one nobody is asked. The dependency counters execute memory instructions; messages and GDS they leave
 // to units behind them. Traps come first, since an instruction that is not reached breaks no rule; the
 // exceptions of an instruction are worked out last, from the registers that it will read.
-MakeUnits units_for(const Settings& given, Findings& findings) {
+MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mode) {
   const auto settings = std::make_shared<const Settings>(given);
   const RuleBook rules(settings->rules, findings);
+  const auto caches = settings->caches == Caches::incoherent ? std::make_shared<DeviceCaches>() : nullptr;
   const auto siblings = std::make_shared<Siblings>();
   return [=, &findings](Wave& wave, Executor& executor) {
     Units units;
     const bool has_traps = settings->needs_traps() || settings->exceptions;
     const auto path = std::make_shared<MemoryPath>();
-    if (settings->results != Results::now) path->attach(wave);
+    if (settings->results != Results::now || caches) path->attach(wave);
+    if (caches) path->use(*caches, place_of(wave, processor_mode));
     auto counters = std::make_unique<DependencyCounters>(*settings, rules, path, siblings, wave, executor);
     Traps* traps = nullptr;
     if (has_traps) {
@@ -53,6 +55,7 @@ std::string Settings::names() const {
   if (traps.handler == 0 && traps.without_handler == TrapWithoutHandler::skip) add("traps that are skipped");
   if (traps.watches_addresses()) add("watched addresses");
   if (exceptions) add("exceptions");
+  if (caches == Caches::incoherent) add("--caches incoherent");
   return text;
 }
 

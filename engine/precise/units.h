@@ -7,7 +7,8 @@
 
 namespace lockstep::precise {
 
-// For the waves of one dispatch, with what they share. `findings` must outlive the units.
-MakeUnits units_for(const Settings& settings, Findings& findings);
+// For the waves of one dispatch, with what they share. `processor_mode`: WGP mode (guide 2.3). `findings`
+// must outlive the units.
+MakeUnits units_for(const Settings& settings, Findings& findings, bool processor_mode);
 
 }  // namespace lockstep::precise

@@ -1,0 +1,87 @@
+// The caches between the compute units and L2, as far as programs can tell that they are there (guide 1.2.3,
+// 4.1.1): they keep what they have read until it is invalidated, so a value that somebody else has written
+// since is not seen. Stores go through to L2, which all share, and atomics act there.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "state/wave.h"
+
+namespace lockstep::precise {
+
+// Where lines come from that a cache does not have.
+class LineSource {
+ public:
+  // How a load passes a cache (guide 4.1.1, table of load policies).
+  enum class Policy : uint8_t {
+    hit,   // takes a line that is there, keeps one that it fetched
+    miss,  // gives up the line that is there, and goes on to L2
+  };
+  // Puts what is at the address into `to`. Nothing outside `range` may be touched.
+  virtual void read(uint64_t address, uint64_t bytes, const CachedRange& range, Policy policy,
+                    std::byte* to) = 0;
+
+ protected:
+  ~LineSource() = default;
+};
+
+class LineCache final : public LineSource {
+ public:
+  LineCache(unsigned line_bytes, unsigned lines, LineSource& behind)
+      : line_bytes_(line_bytes), capacity_(lines), behind_(behind) {}
+
+  void read(uint64_t address, uint64_t bytes, const CachedRange& range, Policy policy,
+            std::byte* to) override;
+  // A store went through to memory: the bytes are renewed where there is a line for them.
+  void refresh(uint64_t address, uint64_t bytes);
+  // Gives up the lines of these bytes.
+  void drop(uint64_t address, uint64_t bytes);
+  void invalidate();
+
+ private:
+  static constexpr unsigned kWidestLine = 128;
+  struct Line {
+    std::byte data[kWidestLine];
+    std::bitset<kWidestLine> valid;  // a line may reach beyond what is mapped
+  };
+
+  const unsigned line_bytes_, capacity_;
+  LineSource& behind_;
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, Line> lines_;  // by first address
+};
+
+// Where a wave is. Work-groups go round the arrays of the device, then round the processors of an array. In
+// CU mode all waves of a group are on one compute unit, in WGP mode on both of the processor (guide 2.3).
+struct Place {
+  unsigned array = 0, processor = 0, unit = 0;
+};
+Place place_of(const Wave& wave, bool processor_mode);
+
+// All caches of the device, fresh as a dispatch begins. Safe from several threads.
+class DeviceCaches {
+ public:
+  // Navi 31: 12 arrays of 4 processors of 2 compute units (hardware/navi31.toml).
+  static constexpr unsigned kArrays = 12, kProcessors = 4, kUnits = 2;
+
+  DeviceCaches();
+  LineCache& vector(const Place& place);  // L0, one a compute unit
+  LineCache& scalar(const Place& place);  // one a processor
+  LineCache& array(const Place& place);   // L1
+
+ private:
+  struct Memory final : LineSource {
+    void read(uint64_t address, uint64_t bytes, const CachedRange& range, Policy policy,
+              std::byte* to) override;
+  };
+  Memory memory_;  // L2 and what is behind it
+  std::vector<std::unique_ptr<LineCache>> vector_, scalar_, array_;
+};
+
+}  // namespace lockstep::precise
