@@ -1,0 +1,206 @@
+// Litmus tests of the memory model (guide 4.1.1 and 5.6; LLVM AMDGPU usage, memory model of gfx11): with the
+// waits and cache operations that it asks for no forbidden result appears; without one of them it does, where
+// the machine may show it: with results that land late or at random, or with caches that are not coherent.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "tests/machine/test_dispatch.h"
+
+namespace lockstep::machine {
+namespace {
+
+// The waves of a test meet before each round, so that their accesses fall together. Every round has dwords of
+// its own, one for each lane, all zero in the beginning: variables x and y, results a and b.
+//   s[4:5] counter of meetings, s[6:7] x, s[8:9] y, s[10:11] a, s[12:13] b; v1 offset of the lane in this
+//   round; v2 one.
+struct Litmus {
+  std::vector<std::string> waves;  // the text of a round for each wave, a work-group of its own
+  // Of a round and lane: x and y as they were left, results a and b of each wave that has some.
+  std::function<bool(const uint32_t* a, const uint32_t* b)> is_forbidden;
+};
+
+constexpr unsigned kMostWaves = 4;
+constexpr unsigned kRoundBytes = 128;
+
+std::string program(const Litmus& litmus, unsigned rounds) {
+  const auto waves = static_cast<unsigned>(litmus.waves.size());
+  const unsigned region = rounds * kRoundBytes;
+  std::string text = "s_add_u32 s4, s0, 0\ns_addc_u32 s5, s1, 0\n";
+  // The first 128 bytes are the counter's, then x, y, and an a and a b for each wave.
+  auto base = [&](unsigned pair, unsigned index) {
+    const std::string low = "s" + std::to_string(pair), high = "s" + std::to_string(pair + 1);
+    text += "s_add_u32 " + low + ", s0, " + std::to_string(kRoundBytes + index * region) + "\ns_addc_u32 " +
+            high + ", s1, 0\n";
+  };
+  base(6, 0), base(8, 1), base(10, 2), base(12, 2 + kMostWaves);
+  // s2 is the number of the work-group.
+  text +=
+      "s_mul_i32 s20, s2, " + std::to_string(region) +
+      "\ns_add_u32 s10, s10, s20\ns_addc_u32 s11, s11, 0\ns_add_u32 s12, s12, s20\ns_addc_u32 s13, s13, 0\n"
+      "v_lshlrev_b32 v1, 2, v0\nv_mov_b32 v2, 1\nv_mov_b32 v3, 0\ns_mov_b32 s21, 0\ns_mov_b32 s22, 0\n"
+      "round:\ns_mov_b32 exec_lo, 1\nv_mov_b32 v4, 1\nglobal_atomic_add_u32 v3, v4, s[4:5]\n"
+      "s_waitcnt_vscnt null, 0x0\nv_mov_b32 v4, 0\ns_add_u32 s21, s21, " +
+      std::to_string(waves) +
+      "\nmeeting:\nglobal_atomic_add_u32 v5, v3, v4, s[4:5] glc\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 "
+      "s23, v5\n"
+      "s_cmp_lt_u32 s23, s21\ns_cbranch_scc1 meeting\ns_mov_b32 exec_lo, -1\n";
+  for (unsigned i = 0; i < waves; ++i)
+    text += "s_cmp_eq_u32 s2, " + std::to_string(i) + "\ns_cbranch_scc1 wave" + std::to_string(i) + "\n";
+  for (unsigned i = 0; i < waves; ++i)
+    text += "wave" + std::to_string(i) + ":\n" + litmus.waves[i] + "\ns_branch next\n";
+  text += "next:\ns_waitcnt vmcnt(0)\ns_waitcnt_vscnt null, 0x0\nv_add_nc_u32 v1, " +
+          std::to_string(kRoundBytes) + ", v1\ns_add_u32 s22, s22, 1\ns_cmp_lt_u32 s22, " +
+          std::to_string(rounds) + "\ns_cbranch_scc1 round\n";
+  return text;
+}
+
+// How many runs (a lane of a round each) had the forbidden result.
+uint64_t forbidden(const Litmus& litmus, unsigned rounds, const precise::Settings& settings = {},
+                   unsigned threads = 4, EngineKind engine = EngineKind::interpreter) {
+  const auto waves = static_cast<unsigned>(litmus.waves.size());
+  const size_t region = size_t{rounds} * 32;
+  Dispatch d(program(litmus, rounds), waves, 32, 32, 32 + region * (2 + 2 * kMostWaves));
+  d.options.threads = threads;
+  d.options.precise = settings;
+  d.options.engine = engine;
+  const Outcome outcome = d.run();
+  if (outcome.fault) {
+    ADD_FAILURE() << outcome.fault->fault.message << " at " << outcome.fault->instruction;
+    return 0;
+  }
+  const uint32_t* a = d.buffer.data() + 32 + 2 * region;
+  const uint32_t* b = a + kMostWaves * region;
+  uint64_t count = 0;
+  for (size_t run = 0; run < region; ++run) {
+    uint32_t as[kMostWaves], bs[kMostWaves];
+    for (unsigned i = 0; i < kMostWaves; ++i) as[i] = a[i * region + run], bs[i] = b[i * region + run];
+    count += litmus.is_forbidden(as, bs);
+  }
+  return count;
+}
+
+const std::string kStoreX = "global_store_b32 v1, v2, s[6:7]\n",
+                  kStoreY = "global_store_b32 v1, v2, s[8:9]\n";
+const std::string kLoadX = "global_load_b32 v7, v1, s[6:7]\n",
+                  kLoadY = "global_load_b32 v6, v1, s[8:9] glc\n";
+const std::string kLoadXPast = "global_load_b32 v7, v1, s[6:7] glc\n";  // past L0
+const std::string kWaitStores = "s_waitcnt_vscnt null, 0x0\n", kWaitLoads = "s_waitcnt vmcnt(0)\n";
+const std::string kInvalidate = "buffer_gl0_inv\nbuffer_gl1_inv\n";
+const std::string kNothing;
+const std::string kGiveY = "s_waitcnt vmcnt(0)\nglobal_store_b32 v1, v6, s[10:11]\n",
+                  kGiveX = "s_waitcnt vmcnt(0)\nglobal_store_b32 v1, v7, s[12:13]\n";
+
+// x is the message, y the flag. The reader has x in its caches from before.
+Litmus message_passing(const std::string& release, const std::string& wait, const std::string& acquire) {
+  return {{kStoreX + release + kStoreY,
+           kLoadX + kWaitLoads + "v_mov_b32 v7, 0\n" + kLoadY + wait + acquire + kLoadX + kGiveY + kGiveX},
+          [](const uint32_t* a, const uint32_t* b) { return a[1] == 1 && b[1] == 0; }};
+}
+
+// Each wave writes its variable, then looks at the other's.
+Litmus store_buffering(const std::string& release) {
+  return {{kStoreX + release + kInvalidate + kLoadY + kGiveY,
+           kStoreY + release + kInvalidate + kLoadXPast + kGiveX},
+          [](const uint32_t* a, const uint32_t* b) { return a[0] == 0 && b[1] == 0; }};
+}
+
+// Each wave looks at the other's variable, then writes its own.
+Litmus load_buffering(const std::string& wait) {
+  // Time for a store to land before a load that nobody has waited for.
+  const std::string pause = "s_nop 0\ns_nop 0\ns_nop 0\ns_nop 0\ns_nop 0\ns_nop 0\n";
+  return {{kLoadY + wait + kStoreX + pause + kGiveY, kLoadXPast + wait + kStoreY + pause + kGiveX},
+          [](const uint32_t* a, const uint32_t* b) { return a[0] == 1 && b[1] == 1; }};
+}
+
+// Two waves write, two look in opposite order: they must not see the writes in different orders.
+Litmus independent_reads(const std::string& wait, const std::string& acquire) {
+  return {
+      {kStoreX, kStoreY, kLoadXPast + wait + acquire + kLoadY + kGiveY + kGiveX,
+       kLoadY + wait + acquire + kLoadXPast + kGiveY + kGiveX},
+      [](const uint32_t* a, const uint32_t* b) { return b[2] == 1 && a[2] == 0 && a[3] == 1 && b[3] == 0; }};
+}
+
+const struct {
+  const char* name;
+  Litmus litmus;
+} kCorrect[] = {
+    {"message passing", message_passing(kWaitStores, kWaitLoads, kInvalidate)},
+    {"store buffering", store_buffering(kWaitStores)},
+    {"load buffering", load_buffering(kWaitLoads)},
+    {"independent reads of independent writes", independent_reads(kWaitLoads, kInvalidate)},
+};
+
+precise::Settings results(precise::Results when, uint64_t seed = 0) {
+  precise::Settings settings;
+  settings.results = when;
+  settings.seed = seed;
+  return settings;
+}
+precise::Settings incoherent() {
+  precise::Settings settings;
+  settings.caches = precise::Caches::incoherent;
+  return settings;
+}
+
+TEST(Litmus, NothingForbiddenWithTheRightWaits) {
+  // 100,000 rounds of 32 lanes each.
+  for (const auto& [name, litmus] : kCorrect) EXPECT_EQ(forbidden(litmus, 100'000), 0u) << name;
+}
+
+TEST(Litmus, NothingForbiddenOnTheTranslator) {
+  for (const auto& [name, litmus] : kCorrect)
+    EXPECT_EQ(forbidden(litmus, 100'000, {}, 4, EngineKind::translator), 0u) << name;
+}
+
+TEST(Litmus, NothingForbiddenHoweverLateResultsLand) {
+  for (const auto& [name, litmus] : kCorrect) {
+    EXPECT_EQ(forbidden(litmus, 2000, results(precise::Results::late)), 0u) << name;
+    for (uint64_t seed = 1; seed <= 3; ++seed)
+      EXPECT_EQ(forbidden(litmus, 2000, results(precise::Results::random, seed)), 0u) << name;
+  }
+}
+
+TEST(Litmus, NothingForbiddenWithIncoherentCaches) {
+  for (const auto& [name, litmus] : kCorrect) EXPECT_EQ(forbidden(litmus, 2000, incoherent()), 0u) << name;
+}
+
+// A result that is allowed, but must be possible for the tests above to mean anything: the waves do run side
+// by side.
+TEST(Litmus, WavesDoMeet) {
+  Litmus sees_new = message_passing(kWaitStores, kWaitLoads, kInvalidate), sees_old = sees_new;
+  sees_new.is_forbidden = [](const uint32_t* a, const uint32_t* b) { return a[1] == 1 && b[1] == 1; };
+  sees_old.is_forbidden = [](const uint32_t* a, const uint32_t* b) { return a[1] == 0 && b[1] == 0; };
+  EXPECT_GT(forbidden(sees_new, 20'000), 0u);
+  EXPECT_GT(forbidden(sees_old, 20'000), 0u);
+}
+
+uint64_t with_late_or_random(const Litmus& litmus) {
+  uint64_t count = forbidden(litmus, 2000, results(precise::Results::late));
+  for (uint64_t seed = 1; seed <= 20 && count == 0; ++seed)
+    count += forbidden(litmus, 2000, results(precise::Results::random, seed));
+  return count;
+}
+
+TEST(Litmus, MessagePassingWithoutTheWaitForTheStore) {
+  EXPECT_GT(with_late_or_random(message_passing(kNothing, kWaitLoads, kInvalidate)), 0u);
+}
+TEST(Litmus, MessagePassingWithoutTheWaitForTheFlag) {
+  EXPECT_GT(with_late_or_random(message_passing(kWaitStores, kNothing, kNothing)), 0u);
+}
+TEST(Litmus, MessagePassingWithoutTheInvalidate) {
+  EXPECT_GT(forbidden(message_passing(kWaitStores, kWaitLoads, kNothing), 2000, incoherent()), 0u);
+}
+TEST(Litmus, StoreBufferingWithoutTheWait) {
+  EXPECT_GT(with_late_or_random(store_buffering(kNothing)), 0u);
+}
+TEST(Litmus, LoadBufferingWithoutTheWait) {
+  EXPECT_GT(with_late_or_random(load_buffering(kNothing)), 0u);
+}
+TEST(Litmus, IndependentReadsWithoutTheWait) {
+  EXPECT_GT(with_late_or_random(independent_reads(kNothing, kNothing)), 0u);
+}
+
+}  // namespace
+}  // namespace lockstep::machine
