@@ -137,9 +137,16 @@ void s_subvector_loop_end(const Operation* op, Wave* wave, int64_t budget) {
 // ---- Waits and hints
 // ---------------------------------------------------------------------------------------------
 
-// Memory results are visible at once (DESIGN 6, default), so every wait is already satisfied; hints have no
-// result.
+// Loads have their results at once (DESIGN 6, default), so waits for them are already satisfied; hints have
+// no result.
 void already_satisfied(const Operation* op, Wave* wave, int64_t budget) {
+  LOCKSTEP_NEXT();
+}
+
+// What the wave has stored must be in memory before it looks at what others stored (guide 4.1.1). The host
+// may still hold a store back behind a later load.
+void wait_for_stores(const Operation* op, Wave* wave, int64_t budget) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
   LOCKSTEP_NEXT();
 }
 
@@ -561,12 +568,10 @@ void LOCKSTEP_REGISTER(control)(HandlerTable& table) {
   set(Opcode::s_subvector_loop_end, &s_subvector_loop_end);
   for (Opcode opcode : {Opcode::s_nop,
                         Opcode::s_waitcnt,
-                        Opcode::s_waitcnt_vscnt,
                         Opcode::s_waitcnt_vmcnt,
                         Opcode::s_waitcnt_expcnt,
                         Opcode::s_waitcnt_lgkmcnt,
                         Opcode::s_waitcnt_depctr,
-                        Opcode::s_wait_idle,
                         Opcode::s_wait_event,
                         Opcode::s_delay_alu,
                         Opcode::s_clause,
@@ -582,6 +587,7 @@ void LOCKSTEP_REGISTER(control)(HandlerTable& table) {
                         Opcode::s_atc_probe,
                         Opcode::s_atc_probe_buffer})
     set(opcode, &already_satisfied);
+  for (Opcode opcode : {Opcode::s_waitcnt_vscnt, Opcode::s_wait_idle}) set(opcode, &wait_for_stores);
   set(Opcode::s_endpgm, &s_endpgm);
   set(Opcode::s_endpgm_saved, &s_endpgm);
   set(Opcode::s_sethalt, &s_sethalt);

@@ -19,12 +19,10 @@ bool is_hint(Opcode opcode) {
   switch (opcode) {
     case Opcode::s_nop:
     case Opcode::s_waitcnt:
-    case Opcode::s_waitcnt_vscnt:
     case Opcode::s_waitcnt_vmcnt:
     case Opcode::s_waitcnt_expcnt:
     case Opcode::s_waitcnt_lgkmcnt:
     case Opcode::s_waitcnt_depctr:
-    case Opcode::s_wait_idle:
     case Opcode::s_wait_event:
     case Opcode::s_delay_alu:
     case Opcode::s_clause:
@@ -123,6 +121,7 @@ bool is_translated_memory(const isa::Instruction& instruction, std::string& reas
 std::optional<NodeKind> classify_kind(const isa::Instruction& instruction, std::string& reason) {
   const isa::Row& row = *instruction.row;
   if (is_hint(row.opcode)) return NodeKind::nothing;
+  if (row.opcode == Opcode::s_waitcnt_vscnt || row.opcode == Opcode::s_wait_idle) return NodeKind::store_wait;
   switch (row.opcode) {
     case Opcode::s_branch:
     case Opcode::s_cbranch_scc0:
@@ -200,7 +199,8 @@ bool names_vgpr(const isa::Instruction& instruction) {
 
 std::optional<NodeKind> classify(const isa::Instruction& instruction, std::string& reason) {
   const auto kind = classify_kind(instruction, reason);
-  if (!kind || *kind == NodeKind::nothing || *kind == NodeKind::branch) return kind;
+  if (!kind || *kind == NodeKind::nothing || *kind == NodeKind::store_wait || *kind == NodeKind::branch)
+    return kind;
   return sources_known(instruction, reason) ? kind : std::nullopt;
 }
 

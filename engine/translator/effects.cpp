@@ -65,6 +65,7 @@ Effects effects_of(const Node& node) {
   const isa::Instruction& instruction = node.instruction;
   switch (node.kind) {
     case NodeKind::nothing:
+    case NodeKind::store_wait:
     case NodeKind::barrier:
     case NodeKind::sleep:
     case NodeKind::end:

@@ -147,6 +147,8 @@ void Emitter::emit_block(unsigned index) {
       add_to_run(n);
     } else if (node.kind == NodeKind::scalar_alu) {
       emit_scalar(n);
+    } else if (node.kind == NodeKind::store_wait) {
+      ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
     } else if (node.kind == NodeKind::scalar_load) {
       emit_scalar_load(n);
     } else {

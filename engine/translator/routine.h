@@ -12,7 +12,8 @@
 namespace lockstep::translator {
 
 enum class NodeKind : uint8_t {
-  nothing,  // waits and hints: memory results are visible at once
+  nothing,     // hints, and waits for loads, whose results are there at once
+  store_wait,  // what was stored must be in memory before what follows looks there
   scalar_alu,
   vector_alu,
   dual,  // a VOPD pair

@@ -13,8 +13,8 @@ namespace {
 
 // The waves of a test meet before each round, so that their accesses fall together. Every round has dwords of
 // its own, one for each lane, all zero in the beginning: variables x and y, results a and b.
-//   s[4:5] counter of meetings, s[6:7] x, s[8:9] y, s[10:11] a, s[12:13] b; v1 offset of the lane in this
-//   round; v2 one.
+//   s[4:5] the round that each wave has come to, s[6:7] x, s[8:9] y, s[10:11] a, s[12:13] b; v1 offset of the
+//   lane in this round; v2 one.
 struct Litmus {
   std::vector<std::string> waves;  // the text of a round for each wave, a work-group of its own
   // Of a round and lane: x and y as they were left, results a and b of each wave that has some.
@@ -24,28 +24,51 @@ struct Litmus {
 constexpr unsigned kMostWaves = 4;
 constexpr unsigned kRoundBytes = 128;
 
-std::string program(const Litmus& litmus, unsigned rounds) {
+// How the waves are spread: each in a work-group of its own, or all in one, where they take turns on one host
+// thread.
+enum class Spread { groups, one_group };
+
+std::string program(const Litmus& litmus, unsigned rounds, Spread spread) {
   const auto waves = static_cast<unsigned>(litmus.waves.size());
   const unsigned region = rounds * kRoundBytes;
   std::string text = "s_add_u32 s4, s0, 0\ns_addc_u32 s5, s1, 0\n";
-  // The first 128 bytes are the counter's, then x, y, and an a and a b for each wave.
+  if (spread == Spread::one_group)
+    text += "v_readfirstlane_b32 s2, v0\ns_lshr_b32 s2, s2, 5\nv_and_b32 v0, 31, v0\n";
+  // The first 128 bytes are the rounds', then x, y, and an a and a b for each wave.
   auto base = [&](unsigned pair, unsigned index) {
     const std::string low = "s" + std::to_string(pair), high = "s" + std::to_string(pair + 1);
     text += "s_add_u32 " + low + ", s0, " + std::to_string(kRoundBytes + index * region) + "\ns_addc_u32 " +
             high + ", s1, 0\n";
   };
   base(6, 0), base(8, 1), base(10, 2), base(12, 2 + kMostWaves);
-  // s2 is the number of the work-group.
-  text +=
-      "s_mul_i32 s20, s2, " + std::to_string(region) +
-      "\ns_add_u32 s10, s10, s20\ns_addc_u32 s11, s11, 0\ns_add_u32 s12, s12, s20\ns_addc_u32 s13, s13, 0\n"
-      "v_lshlrev_b32 v1, 2, v0\nv_mov_b32 v2, 1\nv_mov_b32 v3, 0\ns_mov_b32 s21, 0\ns_mov_b32 s22, 0\n"
-      "round:\ns_mov_b32 exec_lo, 1\nv_mov_b32 v4, 1\nglobal_atomic_add_u32 v3, v4, s[4:5]\n"
-      "s_waitcnt_vscnt null, 0x0\nv_mov_b32 v4, 0\ns_add_u32 s21, s21, " +
-      std::to_string(waves) +
-      "\nmeeting:\nglobal_atomic_add_u32 v5, v3, v4, s[4:5] glc\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 "
-      "s23, v5\n"
-      "s_cmp_lt_u32 s23, s21\ns_cbranch_scc1 meeting\ns_mov_b32 exec_lo, -1\n";
+  // s2 is the number of the wave.
+  text += "s_mul_i32 s20, s2, " + std::to_string(region) + R"(
+s_add_u32 s10, s10, s20
+s_addc_u32 s11, s11, 0
+s_add_u32 s12, s12, s20
+s_addc_u32 s13, s13, 0
+s_lshl_b32 s23, s2, 2
+v_mov_b32 v8, s23
+v_lshlrev_b32 v1, 2, v0
+v_mov_b32 v2, 1
+v_min_u32 v3, )" +
+          std::to_string(waves - 1) +
+          R"(, v0
+v_lshlrev_b32 v3, 2, v3
+s_mov_b32 s21, 0
+s_mov_b32 s22, 0
+round:
+s_add_u32 s21, s21, 1
+v_mov_b32 v4, s21
+global_store_b32 v8, v4, s[4:5]
+s_waitcnt_vscnt null, 0x0
+meeting:
+global_load_b32 v5, v3, s[4:5] glc
+s_waitcnt vmcnt(0)
+v_cmp_gt_u32 vcc_lo, s21, v5
+s_cbranch_vccz met
+)" + (spread == Spread::one_group ? "s_sleep 1\n" : "") +
+          "s_branch meeting\nmet:\n";
   for (unsigned i = 0; i < waves; ++i)
     text += "s_cmp_eq_u32 s2, " + std::to_string(i) + "\ns_cbranch_scc1 wave" + std::to_string(i) + "\n";
   for (unsigned i = 0; i < waves; ++i)
@@ -58,11 +81,13 @@ std::string program(const Litmus& litmus, unsigned rounds) {
 
 // How many runs (a lane of a round each) had the forbidden result.
 uint64_t forbidden(const Litmus& litmus, unsigned rounds, const precise::Settings& settings = {},
-                   unsigned threads = 4, EngineKind engine = EngineKind::interpreter) {
+                   EngineKind engine = EngineKind::interpreter, Spread spread = Spread::groups) {
   const auto waves = static_cast<unsigned>(litmus.waves.size());
   const size_t region = size_t{rounds} * 32;
-  Dispatch d(program(litmus, rounds), waves, 32, 32, 32 + region * (2 + 2 * kMostWaves));
-  d.options.threads = threads;
+  const bool together = spread == Spread::one_group;
+  Dispatch d(program(litmus, rounds, spread), together ? 1 : waves, together ? 32 * waves : 32, 32,
+             32 + region * (2 + 2 * kMostWaves));
+  d.options.threads = 4;
   d.options.precise = settings;
   d.options.engine = engine;
   const Outcome outcome = d.run();
@@ -70,6 +95,7 @@ uint64_t forbidden(const Litmus& litmus, unsigned rounds, const precise::Setting
     ADD_FAILURE() << outcome.fault->fault.message << " at " << outcome.fault->instruction;
     return 0;
   }
+  EXPECT_EQ(outcome.translation.instructions > 0, engine == EngineKind::translator) << outcome.note;
   const uint32_t* a = d.buffer.data() + 32 + 2 * region;
   const uint32_t* b = a + kMostWaves * region;
   uint64_t count = 0;
@@ -88,14 +114,16 @@ const std::string kLoadX = "global_load_b32 v7, v1, s[6:7]\n",
 const std::string kLoadXPast = "global_load_b32 v7, v1, s[6:7] glc\n";  // past L0
 const std::string kWaitStores = "s_waitcnt_vscnt null, 0x0\n", kWaitLoads = "s_waitcnt vmcnt(0)\n";
 const std::string kInvalidate = "buffer_gl0_inv\nbuffer_gl1_inv\n";
+// Time for one access to be done before another that nobody has waited for.
+const std::string kPause = "s_nop 0\ns_nop 0\ns_nop 0\ns_nop 0\ns_nop 0\ns_nop 0\n";
 const std::string kNothing;
 const std::string kGiveY = "s_waitcnt vmcnt(0)\nglobal_store_b32 v1, v6, s[10:11]\n",
                   kGiveX = "s_waitcnt vmcnt(0)\nglobal_store_b32 v1, v7, s[12:13]\n";
 
 // x is the message, y the flag. The reader has x in its caches from before.
 Litmus message_passing(const std::string& release, const std::string& wait, const std::string& acquire) {
-  return {{kStoreX + release + kStoreY,
-           kLoadX + kWaitLoads + "v_mov_b32 v7, 0\n" + kLoadY + wait + acquire + kLoadX + kGiveY + kGiveX},
+  return {{kStoreX + release + kStoreY, kLoadX + kWaitLoads + "v_mov_b32 v7, 0\n" + kLoadY + wait + acquire +
+                                            kLoadX + kPause + kGiveY + kGiveX},
           [](const uint32_t* a, const uint32_t* b) { return a[1] == 1 && b[1] == 0; }};
 }
 
@@ -108,17 +136,15 @@ Litmus store_buffering(const std::string& release) {
 
 // Each wave looks at the other's variable, then writes its own.
 Litmus load_buffering(const std::string& wait) {
-  // Time for a store to land before a load that nobody has waited for.
-  const std::string pause = "s_nop 0\ns_nop 0\ns_nop 0\ns_nop 0\ns_nop 0\ns_nop 0\n";
-  return {{kLoadY + wait + kStoreX + pause + kGiveY, kLoadXPast + wait + kStoreY + pause + kGiveX},
+  return {{kLoadY + wait + kStoreX + kPause + kGiveY, kLoadXPast + wait + kStoreY + kPause + kGiveX},
           [](const uint32_t* a, const uint32_t* b) { return a[0] == 1 && b[1] == 1; }};
 }
 
 // Two waves write, two look in opposite order: they must not see the writes in different orders.
 Litmus independent_reads(const std::string& wait, const std::string& acquire) {
   return {
-      {kStoreX, kStoreY, kLoadXPast + wait + acquire + kLoadY + kGiveY + kGiveX,
-       kLoadY + wait + acquire + kLoadXPast + kGiveY + kGiveX},
+      {kStoreX, kStoreY, kLoadXPast + wait + acquire + kLoadY + kPause + kGiveY + kGiveX,
+       kLoadY + wait + acquire + kLoadXPast + kPause + kGiveY + kGiveX},
       [](const uint32_t* a, const uint32_t* b) { return b[2] == 1 && a[2] == 0 && a[3] == 1 && b[3] == 0; }};
 }
 
@@ -151,7 +177,7 @@ TEST(Litmus, NothingForbiddenWithTheRightWaits) {
 
 TEST(Litmus, NothingForbiddenOnTheTranslator) {
   for (const auto& [name, litmus] : kCorrect)
-    EXPECT_EQ(forbidden(litmus, 100'000, {}, 4, EngineKind::translator), 0u) << name;
+    EXPECT_EQ(forbidden(litmus, 100'000, {}, EngineKind::translator), 0u) << name;
 }
 
 TEST(Litmus, NothingForbiddenHoweverLateResultsLand) {
@@ -177,9 +203,14 @@ TEST(Litmus, WavesDoMeet) {
 }
 
 uint64_t with_late_or_random(const Litmus& litmus) {
-  uint64_t count = forbidden(litmus, 2000, results(precise::Results::late));
-  for (uint64_t seed = 1; seed <= 20 && count == 0; ++seed)
-    count += forbidden(litmus, 2000, results(precise::Results::random, seed));
+  uint64_t count = 0;
+  for (const Spread spread : {Spread::one_group, Spread::groups}) {
+    const auto add = [&](const precise::Settings& settings) {
+      if (count == 0) count = forbidden(litmus, 2000, settings, EngineKind::interpreter, spread);
+    };
+    add(results(precise::Results::late));
+    for (uint64_t seed = 1; seed <= 20; ++seed) add(results(precise::Results::random, seed));
+  }
   return count;
 }
 
