@@ -391,8 +391,8 @@ typedef struct lockstep_dispatch_options {
   /* Not 0: collect the exceptions that instructions raise; see lockstep_device_exception(). A program that
    * reads TRAPSTS or enables exceptions sees them anyway. */
   int exceptions;
-  /* Its first kernel is the trap handler, which waves enter as STATUS.TRAP_EN = 1 lets them (TBA); null: there
-   * is none, faults end the dispatch, and s_trap 2 is reported. Must be of the kernel's wave size. */
+  /* Its first kernel is the trap handler, which waves enter as STATUS.TRAP_EN = 1 lets them (TBA); null:
+   * there is none, faults end the dispatch, and s_trap 2 is reported. Must be of the kernel's wave size. */
   const lockstep_code_object* trap_handler;
   uint64_t trap_memory; /* TMA: what the handler gets from s_sendmsg_rtn, usually the address of a buffer */
   lockstep_results results;
@@ -522,8 +522,8 @@ typedef struct lockstep_exception {
   uint32_t work_group[3]; /* of the wave that raised it first, as far as threads allow to say so */
   uint32_t wave;          /* its number in the work-group */
 } lockstep_exception;
-/* Of the device's last dispatch, if it had options.exceptions; in order of address. The strings live until its
- * next dispatch. */
+/* Of the device's last dispatch, if it had options.exceptions; in order of address. The strings live until
+ * its next dispatch. */
 LOCKSTEP_API uint32_t lockstep_device_exception_count(const lockstep_device* device);
 LOCKSTEP_API lockstep_status lockstep_device_exception(const lockstep_device* device, uint32_t index,
                                                        lockstep_exception* out);

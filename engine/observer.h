@@ -12,8 +12,8 @@ class Observer {
  public:
   virtual ~Observer() = default;
   // Called before each wave-instruction, with the registers that it will read. `instruction` stays where it
-  // is for as long as the engine lives. False stops the wave before it, ready to go on there. Must not throw. A wave
-  // is observed by one thread at a time.
+  // is for as long as the engine lives. False stops the wave before it, ready to go on there. Must not throw.
+  // A wave is observed by one thread at a time.
   virtual bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) = 0;
 };
 

@@ -37,7 +37,7 @@ inline constexpr EngineHandled engine_handled[] = {
     {isa::Opcode::s_waitcnt_expcnt, "waits for a counter"},
     {isa::Opcode::s_waitcnt_lgkmcnt, "waits for a counter"},
     {isa::Opcode::s_nop, "spends issue cycles"},
-    {isa::Opcode::s_rfe_b64, "only for trap handlers, of which there is none"},
+    {isa::Opcode::s_rfe_b64, "in trap handlers; elsewhere it faults"},
     {isa::Opcode::s_setkill, "ends the wave"},
     {isa::Opcode::s_sethalt, "stops the wave until a debugger resumes it"},
     {isa::Opcode::s_sendmsghalt, "tells the machine and stops the wave"},

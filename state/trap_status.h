@@ -10,8 +10,8 @@ inline constexpr uint32_t kScc = 1u << 0, kSystemPriority = 3u << 1, kUserPriori
                           kPrivileged = 1u << 5, kTrapEnabled = 1u << 6, kExportReady = 1u << 8,
                           kExecZero = 1u << 9, kVccZero = 1u << 10, kInWorkGroup = 1u << 11, kHalt = 1u << 13,
                           kValid = 1u << 16, kSkipExport = 1u << 18, kConditionDebugUser = 1u << 20,
-                          kConditionDebugSystem = 1u << 21, kFatalHalt = 1u << 23, kNoVgprs = 1u << 24, kLdsParamReady = 1u << 25,
-                          kMustExport = 1u << 27, kScratchEnabled = 1u << 29;
+                          kConditionDebugSystem = 1u << 21, kFatalHalt = 1u << 23, kNoVgprs = 1u << 24,
+                          kLdsParamReady = 1u << 25, kMustExport = 1u << 27, kScratchEnabled = 1u << 29;
 inline constexpr unsigned kSystemPriorityShift = 1, kUserPriorityShift = 3;
 // What a trap handler may write.
 inline constexpr uint32_t kWritable = kScc | kSystemPriority | kUserPriority | kExportReady | kHalt |
@@ -27,7 +27,8 @@ inline bool is_halted(uint32_t status) {
 
 // Of a STATUS, 0 to 3: what the user set on top of what the launch said (guide 5.1, s_setprio).
 inline unsigned priority_of(uint32_t status) {
-  const unsigned sum = (status >> status_bit::kSystemPriorityShift & 3) + (status >> status_bit::kUserPriorityShift & 3);
+  const unsigned sum =
+      (status >> status_bit::kSystemPriorityShift & 3) + (status >> status_bit::kUserPriorityShift & 3);
   return sum > 3 ? 3 : sum;
 }
 

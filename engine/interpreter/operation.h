@@ -32,7 +32,7 @@ enum OperationFlag : uint8_t {
   kOmodShift = 2,  // two bits
   kOmodMask = 3 << kOmodShift,
   kWithoutLanes = 32,  // ordered count: as if EXEC were zero
-  kDppMask = 16,  // write Wave::dpp_write_mask lanes instead of EXEC
+  kDppMask = 16,       // write Wave::dpp_write_mask lanes instead of EXEC
 };
 
 struct alignas(64) Operation {

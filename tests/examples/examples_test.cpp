@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "api/lockstep.h"
 #include "examples/example.h"
@@ -24,7 +27,7 @@ using Device = std::unique_ptr<lockstep_device, Destroy<lockstep_device_destroy>
 using Arguments = std::unique_ptr<lockstep_arguments, Destroy<lockstep_arguments_destroy>>;
 
 void run_dispatch(const Dispatch& dispatch, lockstep_device* device, const lockstep_code_object* code,
-                  const std::vector<uint64_t>& buffers) {
+                  const std::vector<uint64_t>& buffers, lockstep_dispatch_options options) {
   const lockstep_kernel* kernel = lockstep_code_object_find_kernel(code, dispatch.kernel.c_str());
   ASSERT_TRUE(kernel) << "no kernel " << dispatch.kernel;
   lockstep_arguments* arguments;
@@ -39,8 +42,6 @@ void run_dispatch(const Dispatch& dispatch, lockstep_device* device, const locks
           lockstep_arguments_set(arguments, i, argument.scalar.data(), uint32_t(argument.scalar.size())));
     }
   }
-  lockstep_dispatch_options options;
-  lockstep_dispatch_options_init(&options);
   for (int axis = 0; axis < 3; ++axis) {
     options.block[axis] = dispatch.group_size[axis];
     options.grid[axis] = dispatch.groups[axis] * dispatch.group_size[axis];
@@ -49,7 +50,14 @@ void run_dispatch(const Dispatch& dispatch, lockstep_device* device, const locks
   ASSERT_LOCKSTEP(lockstep_dispatch(device, kernel, arguments, &options, nullptr));
 }
 
-void run_example(const Example& example, const std::string& path) {
+lockstep_dispatch_options default_options() {
+  lockstep_dispatch_options options;
+  lockstep_dispatch_options_init(&options);
+  return options;
+}
+
+void run_example(const Example& example, const std::string& path,
+                 const lockstep_dispatch_options& options = default_options()) {
   lockstep_code_object* code;
   ASSERT_LOCKSTEP(lockstep_code_object_open(path.c_str(), nullptr, &code));
   const CodeObject code_owner(code);
@@ -65,7 +73,7 @@ void run_example(const Example& example, const std::string& path) {
     ASSERT_LOCKSTEP(lockstep_memory_write(device, address, contents.data(), contents.size()));
   }
   for (const Dispatch& dispatch : example.dispatches) {
-    run_dispatch(dispatch, device, code, buffers);
+    run_dispatch(dispatch, device, code, buffers, options);
     if (testing::Test::HasFatalFailure()) return;
   }
   for (const Expectation& expectation : example.expectations) {
@@ -95,10 +103,10 @@ void PrintTo(const Variant& variant, std::ostream* out) {
   *out << variant.name();
 }
 
-std::vector<Variant> variants() {
+std::vector<Variant> variants(const std::vector<unsigned>& levels = {0, 1, 2, 3}) {
   std::vector<Variant> all;
   for (const Entry& entry : registry())
-    for (const unsigned level : {0u, 1u, 2u, 3u})
+    for (const unsigned level : levels)
       for (const unsigned wave_size : {32u, 64u}) all.push_back({entry, level, wave_size});
   return all;
 }
@@ -111,6 +119,43 @@ TEST_P(ExampleTest, EqualsItsReference) {
 
 INSTANTIATE_TEST_SUITE_P(All, ExampleTest, testing::ValuesIn(variants()),
                          [](const auto& info) { return info.param.name(); });
+
+// What a compiler has written waits for its results and invalidates its caches, so nothing of this may show.
+// Every missing wait that the checker finds would be its own mistake.
+struct Machine {
+  const char* name;
+  lockstep_results results = LOCKSTEP_RESULTS_NOW;
+  uint64_t seed = 0;
+  lockstep_caches caches = LOCKSTEP_CACHES_COHERENT;
+  lockstep_rules rules = LOCKSTEP_RULES_IGNORE;
+};
+void PrintTo(const Machine& machine, std::ostream* out) {
+  *out << machine.name;
+}
+
+class MachineTest : public testing::TestWithParam<std::tuple<Machine, Variant>> {};
+
+TEST_P(MachineTest, EqualsItsReference) {
+  const auto& [machine, variant] = GetParam();
+  lockstep_dispatch_options options = default_options();
+  options.results = machine.results;
+  options.results_seed = machine.seed;
+  options.caches = machine.caches;
+  options.rules = machine.rules;
+  run_example(variant.entry.make(variant.wave_size), variant.code_object(), options);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, MachineTest,
+    testing::Combine(testing::Values(Machine{.name = "late", .results = LOCKSTEP_RESULTS_LATE},
+                                     Machine{.name = "incoherent", .caches = LOCKSTEP_CACHES_INCOHERENT},
+                                     Machine{.name = "rules", .rules = LOCKSTEP_RULES_FAULT},
+                                     Machine{
+                                         .name = "random1", .results = LOCKSTEP_RESULTS_RANDOM, .seed = 1}),
+                     testing::ValuesIn(variants({2}))),
+    [](const auto& info) {
+      return std::string(std::get<0>(info.param).name) + "_" + std::get<1>(info.param).name();
+    });
 
 // A comparison that cannot fail proves nothing.
 TEST(Compare, FindsWhatIsWrong) {

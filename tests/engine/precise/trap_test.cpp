@@ -191,7 +191,8 @@ TEST(Privilege, ExceptionsAreWrittenByAnyoneTheRestOfTrapstsByTheHandler) {  // 
       "s_getreg_b32 s5, hwreg(HW_REG_TRAPSTS)\ns_trap 1\ns_getreg_b32 s6, hwreg(HW_REG_TRAPSTS)\n"
       "s_lshr_b32 s6, s6, 16\ns_lshl_b32 s6, s6, 16\ns_or_b32 s5, s5, s6\n" +
           kStoreS5,
-      kNote + "s_mov_b32 ttmp10, 0xfffffbff\ns_setreg_b32 hwreg(HW_REG_TRAPSTS), ttmp10\n" + return_behind(4));
+      kNote + "s_mov_b32 ttmp10, 0xfffffbff\ns_setreg_b32 hwreg(HW_REG_TRAPSTS), ttmp10\n" +
+          return_behind(4));
   EXPECT_EQ(d.trapped().size(), 1u);
   EXPECT_EQ(d.buffer[0],
             ts::kExceptions | ts::kHostTrap | ts::kWaveStart | ts::kWaveEnd | ts::kTrapAfterInstruction);
