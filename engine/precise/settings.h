@@ -23,7 +23,6 @@ struct Settings {
   Rules rules = Rules::ignore;
   Results results = Results::now;
   uint64_t seed = 0;  // of Results::random: the same one gives the same run on one thread
-  Caches caches = Caches::coherent;
   TrapSettings traps;
   // TRAPSTS.EXCP collects what arithmetic instructions raise. Programs that look at it get it anyway.
   bool exceptions = false;

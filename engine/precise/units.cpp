@@ -51,7 +51,6 @@ std::string Settings::names() const {
   if (rules == Rules::fault) add("--rules fault");
   if (results == Results::late) add("--results late");
   if (results == Results::random) add("--results random");
-  if (caches == Caches::incoherent) add("--caches incoherent");
   if (traps.handler != 0) add("a trap handler");
   if (traps.handler == 0 && traps.without_handler == TrapWithoutHandler::skip) add("traps that are skipped");
   if (traps.watches_addresses()) add("watched addresses");
