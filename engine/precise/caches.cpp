@@ -90,6 +90,12 @@ void LineCache::invalidate() {
 }
 
 Place place_of(const Wave& wave, bool processor_mode) {
+  // GPR_ALLOC and HW_ID1 (guide 3.4.8) of a wave that has been given registers say where these are.
+  if (wave.gpr_alloc != 0) {
+    const uint32_t id = wave.hw_id1;
+    const unsigned array = (id >> 18 & 7) * 2 + (id >> 16 & 1);
+    return {array % DeviceCaches::kArrays, (id >> 10 & 15) % DeviceCaches::kProcessors, id >> 9 & 1};
+  }
   uint64_t rest = wave.group->number;
   Place place;
   place.array = static_cast<unsigned>(rest % DeviceCaches::kArrays);

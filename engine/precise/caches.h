@@ -57,8 +57,9 @@ class LineCache final : public LineSource {
   std::unordered_map<uint64_t, Line> lines_;  // by first address
 };
 
-// Where a wave is. Work-groups go round the arrays of the device, then round the processors of an array. In
-// CU mode all waves of a group are on one compute unit, in WGP mode on both of the processor (guide 2.3).
+// Where a wave is. Of a dispatch that no device has placed, work-groups go round the arrays, then round the
+// processors of an array; in CU mode all waves of a group are on one compute unit, in WGP mode on both of the
+// processor (guide 2.3).
 struct Place {
   unsigned array = 0, processor = 0, unit = 0;
 };

@@ -91,7 +91,8 @@ Verdict DependencyCounters::stall() {
 Verdict DependencyCounters::before(const Step& step) {
   const bool again = std::exchange(stalled_, false);
   by_others_.clear();
-  const Shares shares = is_skipped(step.instruction, wave_) ? Shares{} : shares_of(step.instruction);
+  if (is_skipped(step.instruction, wave_)) return Verdict::execute;
+  const Shares shares = shares_of(step.instruction);
   if (!again) {
     ++steps_;
     if (const Verdict verdict = check(step, shares); verdict != Verdict::execute) return verdict;
@@ -121,6 +122,7 @@ Verdict DependencyCounters::check(const Step& step, const Shares& shares) {
 }
 
 Verdict DependencyCounters::issue(const Step& step, const Shares& shares) {
+  if (settings_.results == Results::now && !rules_.is_open()) return Verdict::execute;
   const FlatLanes flat = flat_lanes(step.instruction, wave_);
   std::vector<Handle> parts;
   for (const Share& share : shares) {
@@ -151,9 +153,10 @@ void DependencyCounters::after(const Step& step) {
       part->take_back_results(wave_);
     deferred_.push_back(std::move(part));
   }
-  if (by_others_.empty() && shares_of(step.instruction).count == 0) path_->executed(step.instruction);
-  if (!by_others_.empty() && settings_.results == Results::now) path_->executed(step.instruction);
   by_others_.clear();
+  const bool was_put_off = settings_.results != Results::now && may_be_put_off(step.instruction) &&
+                           shares_of(step.instruction).count != 0;
+  if (!was_put_off) path_->executed(step.instruction);
   if (step.instruction.row->opcode == isa::Opcode::s_getreg_b32) {
     constexpr unsigned kIbSts = 7;
     const auto field = static_cast<uint32_t>(step.instruction.operands[1].value);

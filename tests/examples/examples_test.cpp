@@ -145,17 +145,30 @@ TEST_P(MachineTest, EqualsItsReference) {
   run_example(variant.entry.make(variant.wave_size), variant.code_object(), options);
 }
 
+std::string machine_test_name(const testing::TestParamInfo<std::tuple<Machine, Variant>>& info) {
+  return std::string(std::get<0>(info.param).name) + "_" + std::get<1>(info.param).name();
+}
+
+std::vector<Machine> random_machines() {
+  static constexpr const char* kNames[] = {"random0", "random1", "random2", "random3", "random4",
+                                           "random5", "random6", "random7", "random8", "random9"};
+  std::vector<Machine> machines;
+  for (const char* name : kNames)
+    machines.push_back({.name = name, .results = LOCKSTEP_RESULTS_RANDOM, .seed = machines.size()});
+  return machines;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, MachineTest,
     testing::Combine(testing::Values(Machine{.name = "late", .results = LOCKSTEP_RESULTS_LATE},
                                      Machine{.name = "incoherent", .caches = LOCKSTEP_CACHES_INCOHERENT},
-                                     Machine{.name = "rules", .rules = LOCKSTEP_RULES_FAULT},
-                                     Machine{
-                                         .name = "random1", .results = LOCKSTEP_RESULTS_RANDOM, .seed = 1}),
-                     testing::ValuesIn(variants({2}))),
-    [](const auto& info) {
-      return std::string(std::get<0>(info.param).name) + "_" + std::get<1>(info.param).name();
-    });
+                                     Machine{.name = "rules", .rules = LOCKSTEP_RULES_FAULT}),
+                     testing::ValuesIn(variants())),
+    machine_test_name);
+INSTANTIATE_TEST_SUITE_P(Random, MachineTest,
+                         testing::Combine(testing::ValuesIn(random_machines()),
+                                          testing::ValuesIn(variants({2}))),
+                         machine_test_name);
 
 // A comparison that cannot fail proves nothing.
 TEST(Compare, FindsWhatIsWrong) {

@@ -261,6 +261,16 @@ TEST(LateResults, DirectLoadsCountInExpcnt) {
   EXPECT_EQ(d[128 + 5], 42u);
 }
 
+TEST(LateResults, AnswersToMessagesAreLate) {
+  Late d(
+      listing("s_mov_b32 s8, 7\ns_mov_b32 s9, 7\ns_sendmsg_rtn_b64 s[8:9], sendmsg(MSG_RTN_GET_REALTIME)\n"
+              "s_getreg_b32 s10, hwreg(HW_REG_IB_STS, 4, 6)\nv_mov_b32 v2, s9\nv_add_nc_u32 v2, s10, "
+              "v2\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v3, s9"));
+  d.run();
+  EXPECT_EQ(d[64], 7u + 2);  // raised by two (guide 5.3)
+  EXPECT_EQ(d[128], 0u);
+}
+
 TEST(LateResults, SkippedWithoutLanes) {
   Late d(
       listing("s_mov_b32 exec_lo, 0\nglobal_load_b32 v2, v0, s[0:1]\ns_getreg_b32 s4, "
