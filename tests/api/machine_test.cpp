@@ -74,6 +74,14 @@ TEST(Machine, BrokenRulesFaultWhenAsked) {
   options.rules = static_cast<lockstep_rules>(3);
   EXPECT_THROW(device.run(kernel, Arguments(kernel), options), lockstep::Error);
   EXPECT_NE(std::string(lockstep_last_error()).find("options.rules is 3"), std::string::npos);
+  options.rules = LOCKSTEP_RULES_IGNORE;
+  options.results = static_cast<lockstep_results>(3);
+  EXPECT_THROW(device.run(kernel, Arguments(kernel), options), lockstep::Error);
+  EXPECT_NE(std::string(lockstep_last_error()).find("options.results is 3"), std::string::npos);
+  options.results = LOCKSTEP_RESULTS_NOW;
+  options.caches = static_cast<lockstep_caches>(2);
+  EXPECT_THROW(device.run(kernel, Arguments(kernel), options), lockstep::Error);
+  EXPECT_NE(std::string(lockstep_last_error()).find("options.caches is 2"), std::string::npos);
 }
 
 // Adds the float mode that the default descriptor leaves out: no DX10_CLAMP, which would suppress exceptions.

@@ -309,6 +309,24 @@ class Cli(unittest.TestCase):
         self.lockstep(*zero, "--trap-memory", "out", status=BAD_INPUT, says="--trap-handler")
         self.saxpy("--grid", "64", *self.GOOD, "--exceptions", says="exceptions: none occurred")
 
+    def test_late_results_and_caches(self):
+        (self.path / "late.s").write_text(
+            "s_load_b64 s[4:5], s[0:1], 0x0\nv_mov_b32 v1, 7\nv_lshlrev_b32 v0, 2, v0\ns_waitcnt lgkmcnt(0)\n"
+            "global_load_b32 v1, v0, s[4:5]\nglobal_store_b32 v0, v1, s[4:5] offset:128\ns_endpgm\n")
+        late = ("run", "late.s", "--grid", "32", "--block", "32", "--wave", "32", "x=buf:u32[64]=iota", "-p", "x")
+        self.lockstep(*late, says="0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n16")
+        self.lockstep(*late, "--caches", "incoherent", says="0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n16")
+        self.lockstep(*late, "--results", "late", says="7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7")
+        self.lockstep(*late, "--results", "late", "--rules", "warn",
+                      says=("global_store_b32 reads v1 before global_load_b32", "s_waitcnt vmcnt(0)"))
+        seeds = [self.lockstep(*late, "--results", "random:3", "-j", "1").stdout.split("wave-instr")[0] for _ in "12"]
+        self.assertEqual(*seeds)
+        for bad in ("random:", "random:x", "random:-1", "soon"):
+            self.lockstep(*late, "--results", bad, status=BAD_INPUT, says="none of now, late and random:SEED")
+        self.lockstep(*late, "--caches", "cold", status=BAD_INPUT, says="--caches")
+        self.lockstep(*late, "--results", "late", "--fidelity", status=BAD_INPUT, says="--results late")
+        self.saxpy("--grid", "64", *self.GOOD, "--results", "late", "--caches", "incoherent", "-p", "y", says="1 3 5 7")
+
     def test_interrupt(self):
         run = [LOCKSTEP, "run", "two.cl", "-k", "spin", "--grid", "64", "--block", "32", "buf:u32[1]", "-o", "0=never.raw"]
         process = subprocess.Popen(run, cwd=self.path, stderr=subprocess.PIPE, text=True)
