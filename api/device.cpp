@@ -140,9 +140,10 @@ lockstep_status lockstep_device_create(const lockstep_device_options* given, loc
   return guarded([&] {
     require(out != nullptr, "out is null");
     lockstep_device_options options = with_defaults(given, lockstep_device_options_init);
-    require(options.engine == LOCKSTEP_ENGINE_INTERPRETER || options.engine == LOCKSTEP_ENGINE_TRANSLATOR,
+    const int engine = number_of(options.engine), math = number_of(options.math);
+    require(engine == LOCKSTEP_ENGINE_INTERPRETER || engine == LOCKSTEP_ENGINE_TRANSLATOR,
             "the engine is unknown");
-    require(options.math == LOCKSTEP_MATH_EXACT || options.math == LOCKSTEP_MATH_FAST,
+    require(math == LOCKSTEP_MATH_EXACT || math == LOCKSTEP_MATH_FAST,
             "options.math is not a value of lockstep_math");
     require(options.threads <= 1024, "more than 1024 threads");
     auto device = std::make_unique<lockstep_device>();

@@ -6,7 +6,7 @@ namespace lockstep::api {
 
 namespace {
 
-precise::Rules rules_of(lockstep_rules rules) {
+precise::Rules rules_of(int rules) {
   switch (rules) {
     case LOCKSTEP_RULES_IGNORE:
       return precise::Rules::ignore;
@@ -19,7 +19,7 @@ precise::Rules rules_of(lockstep_rules rules) {
                 "options.rules is " + std::to_string(rules) + " (use a value of lockstep_rules)");
 }
 
-precise::Results results_of(lockstep_results results) {
+precise::Results results_of(int results) {
   switch (results) {
     case LOCKSTEP_RESULTS_NOW:
       return precise::Results::now;
@@ -32,7 +32,7 @@ precise::Results results_of(lockstep_results results) {
                 "options.results is " + std::to_string(results) + " (use a value of lockstep_results)");
 }
 
-precise::Caches caches_of(lockstep_caches caches) {
+precise::Caches caches_of(int caches) {
   switch (caches) {
     case LOCKSTEP_CACHES_COHERENT:
       return precise::Caches::coherent;
@@ -47,11 +47,11 @@ precise::Caches caches_of(lockstep_caches caches) {
 
 precise::Settings settings_of(const lockstep_dispatch_options& options) {
   precise::Settings settings;
-  settings.rules = rules_of(options.rules);
+  settings.rules = rules_of(number_of(options.rules));
   settings.exceptions = options.exceptions != 0;
-  settings.results = results_of(options.results);
+  settings.results = results_of(number_of(options.results));
   settings.seed = options.results_seed;
-  settings.caches = caches_of(options.caches);
+  settings.caches = caches_of(number_of(options.caches));
   return settings;
 }
 

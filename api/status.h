@@ -1,6 +1,7 @@
 // How failures inside the library become statuses of the C interface.
 #pragma once
 
+#include <cstring>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -73,6 +74,16 @@ T with_defaults(const T* given, void (*init)(T*)) {
   __builtin_memcpy(&options, given, std::min<size_t>(given->struct_size, sizeof(T)));
   options.struct_size = sizeof(T);
   return options;
+}
+
+// The number in an enumeration that a caller has filled. It may be none of the enumerators, and then C++ must
+// not load it as one.
+template <class Enum>
+int number_of(const Enum& value) {
+  static_assert(sizeof value == sizeof(int));
+  int number;
+  std::memcpy(&number, &value, sizeof number);
+  return number;
 }
 
 }  // namespace lockstep::api
