@@ -131,6 +131,22 @@ GroupContext::GroupContext(const Launch& launch) {
   group_.lds = lds_storage_.get();
 }
 
+// VGPR 0 holds the work-item ids, ten bits each, as many as TIDIG_COMP_CNT asks for (LLVM AMDGPU usage,
+// initial kernel state of gfx11).
+void GroupContext::ItemIds::prepare(const GroupPlace& place, unsigned components) {
+  if (words.size() == place.items && components == made_components &&
+      std::ranges::equal(place.size, made_size))
+    return;
+  words.resize(place.items);
+  made_components = components;
+  std::ranges::copy(place.size, made_size);
+  auto word = words.begin();
+  for (uint32_t z = 0; z < place.size[2]; ++z)
+    for (uint32_t y = 0; y < place.size[1]; ++y)
+      for (uint32_t x = 0; x < place.size[0]; ++x)
+        *word++ = x | (components >= 1 ? y << 10 : 0) | (components >= 2 ? z << 20 : 0);
+}
+
 GroupPlace place_of(const Launch& launch, uint64_t number) {
   GroupPlace place;
   place.items = 1;
@@ -190,13 +206,12 @@ void GroupContext::abandon() {
     if (wave->wait.kind != WaitKind::none) DeviceState::Access(*group_.dispatch->device).forget(*wave);
 }
 
-bool GroupContext::start(const Launch& launch, uint64_t number, uint64_t first_wave, DispatchState& dispatch,
-                         Engine& engine) {
+bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave,
+                         DispatchState& dispatch, Engine& engine) {
   if (memory_ != launch.memory) {
     memory_ = launch.memory;
     for (Wave* wave : waves_) forget_ranges(*wave);
   }
-  const GroupPlace place = place_of(launch, number);
   for (unsigned axis = 0; axis < 3; ++axis) group_.id[axis] = place.id[axis] + launch.first_group[axis];
   group_.number = number;
   group_.wake_up = group_.has_priorities = any_sleeping_ = false;
@@ -209,6 +224,7 @@ bool GroupContext::start(const Launch& launch, uint64_t number, uint64_t first_w
   order_.assign(waves_.begin(), waves_.begin() + group_.wave_count);
   wake_times_.assign(group_.wave_count, 0);
   std::memset(lds_storage_.get(), 0, launch.lds_bytes);
+  item_ids_.prepare(place, bits(launch.rsrc2, 11, 2));
   for (unsigned i = 0; i < group_.wave_count; ++i) {
     Wave& wave = *waves_[i];
     wave.creation_index = first_wave + i;
@@ -219,7 +235,6 @@ bool GroupContext::start(const Launch& launch, uint64_t number, uint64_t first_w
 }
 
 void GroupContext::launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave) {
-  const uint32_t* size = place.size;
   reset_wave(wave, allocated_vgprs(launch.vgpr_count, launch.wave_size));
   wave.lds_bytes = launch.lds_bytes;
   const unsigned vmid = group_.dispatch->vmid;
@@ -253,20 +268,9 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const Group
         (index == 0 ? 1u << 31 : 0) | index << 20 | group_.wave_count |
         (launch.ordered_append ? static_cast<uint32_t>(wave.creation_index & 0xfff) << 6 : 0);
 
-  // VGPR 0 holds the work-item ids, ten bits each, as many as TIDIG_COMP_CNT asks for (LLVM AMDGPU usage,
-  // initial kernel state of gfx11).
-  const unsigned components = bits(launch.rsrc2, 11, 2);
   const uint32_t first = index * launch.wave_size;
   const uint32_t active = std::min(launch.wave_size, place.items - first);
-  uint32_t x = first % size[0], y = first / size[0] % size[1], z = first / size[0] / size[1];
-  uint32_t* ids = wave.vgpr(0);
-  for (uint32_t lane = 0; lane < active; ++lane) {
-    ids[lane] = x | (components >= 1 ? y << 10 : 0) | (components >= 2 ? z << 20 : 0);
-    if (++x == size[0]) {
-      x = 0;
-      if (++y == size[1]) y = 0, ++z;
-    }
-  }
+  std::memcpy(wave.vgpr(0), item_ids_.words.data() + first, active * sizeof(uint32_t));
   const uint64_t exec = active == 64 ? ~uint64_t{0} : (uint64_t{1} << active) - 1;
   wave.set_exec(exec);
 }

@@ -49,10 +49,10 @@ class GroupContext {
   bool fits(const Launch& launch) const;
   size_t bytes() const;  // of storage
 
-  // Launches the waves of work-group `number`, whose first is number `first_wave` of the dispatch. False if
-  // the code has no instruction at the entry.
-  bool start(const Launch& launch, uint64_t number, uint64_t first_wave, DispatchState& dispatch,
-             Engine& engine);
+  // Launches the waves of work-group `number`, which is at `place`; the first is number `first_wave` of the
+  // dispatch. False if the code has no instruction at the entry.
+  bool start(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave,
+             DispatchState& dispatch, Engine& engine);
   // Gives up a group that has not finished: its waves must not stay in the queues of the device.
   void abandon();
 
@@ -83,6 +83,15 @@ class GroupContext {
   Wave& wave_in(WaveState state) const;
 
  private:
+  // VGPR 0 of all work-items of a group, kept from group to group: most have the same shape.
+  struct ItemIds {
+    std::vector<uint32_t> words;
+    uint32_t made_size[3] = {};
+    unsigned made_components = 0;
+
+    void prepare(const GroupPlace& place, unsigned components);
+  };
+
   void launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
   bool is_spinning(Engine& engine, Wave& wave, uint64_t& executed);
   bool all_ready_waves_spin(Engine& engine, uint64_t& executed);
@@ -94,6 +103,7 @@ class GroupContext {
   int64_t run_wave(Engine& engine, Wave& wave, int64_t turn);
 
   WorkGroup group_;
+  ItemIds item_ids_;
   std::vector<Wave*> waves_;
   std::vector<Wave*> order_;         // those of the present group, in the order of their turns
   std::vector<int64_t> wake_times_;  // of waves_; on clock_

@@ -155,10 +155,11 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
     const bool new_one = next_ < std::min(totals_.groups_total, fault_number_);
     if (new_one && resident_ < options_.resident_groups && find_room(context)) {
       const uint64_t number = next_++, first_wave = totals_.waves;
-      totals_.waves += place_of(launch_, number).waves;
+      const GroupPlace place = place_of(launch_, number);
+      totals_.waves += place.waves;
       ++resident_;
       lock.unlock();
-      const bool started = context->start(launch_, number, first_wave, dispatch_, engine_);
+      const bool started = context->start(launch_, number, place, first_wave, dispatch_, engine_);
       lock.lock();
       if (!started) {
         refuse_entry(number);

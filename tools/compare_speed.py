@@ -3,9 +3,12 @@
 
 Usage: tools/compare_speed.py OLD NEW [PAIRS [THREADS]]   (two `lockstep` programs; 15 pairs on one thread if not said)
 
-Prints for each kernel the median time of both and the median of the pairs' ratios: below 1 the new build is faster.
-Each run takes its time from the program's own summary, so compiling and loading do not count.
+Prints for each kernel the median time of both, the median of the pairs' ratios (below 1 the new build is faster) and
+the interval that holds the true median in 95 of 100 such measurements. Who runs first changes from pair to pair: the
+second of two equal programs can be a few per cent slower. Each run takes its time from the program's own summary, so
+compiling and loading do not count.
 """
+import math
 import pathlib
 import re
 import statistics
@@ -43,22 +46,41 @@ def seconds(program, code, arguments, threads):
     return float(found.group(1))
 
 
+def median_interval(values):
+    """Bounds of the median that need no assumption on the noise: order statistics by the binomial distribution."""
+    ordered, count = sorted(values), len(values)
+    below = 0.0
+    for rank in range(count):
+        below += math.comb(count, rank) / 2**count
+        if below > 0.025:
+            return ordered[max(rank - 1, 0)], ordered[min(count - rank, count - 1)]
+    return ordered[0], ordered[-1]
+
+
+def pair(index, run_old, run_new):
+    if index % 2:
+        new = run_new()
+        return run_old(), new
+    return run_old(), run_new()
+
+
 def main():
     if len(sys.argv) not in (3, 4, 5):
         sys.exit(__doc__)
     old, new = sys.argv[1:3]
     pairs = int(sys.argv[3]) if len(sys.argv) > 3 else 15
     threads = int(sys.argv[4]) if len(sys.argv) > 4 else 1
-    print(f"{'kernel':<12} {'old':>10} {'new':>10}   new / old: median, best of each")
+    print(f"{'kernel':<12} {'old':>10} {'new':>10}   new / old: median (95 % interval), best of each")
     with tempfile.TemporaryDirectory() as folder:
         for name, arguments in KERNELS.items():
             code = code_object(name, arguments, new, pathlib.Path(folder))
-            times = [(seconds(old, code, arguments[1:], threads), seconds(new, code, arguments[1:], threads))
-                     for _ in range(pairs)]
+            times = [pair(index, lambda: seconds(old, code, arguments[1:], threads),
+                          lambda: seconds(new, code, arguments[1:], threads)) for index in range(pairs)]
             olds, news = zip(*times)
-            ratio = statistics.median(b / a for a, b in times)
+            ratios = [b / a for a, b in times]
+            low, high = median_interval(ratios)
             print(f"{name:<12} {statistics.median(olds) * 1e3:7.1f} ms {statistics.median(news) * 1e3:7.1f} ms   "
-                  f"{ratio:.3f}, {min(news) / min(olds):.3f}", flush=True)
+                  f"{statistics.median(ratios):.3f} ({low:.3f} to {high:.3f}), {min(news) / min(olds):.3f}", flush=True)
 
 
 if __name__ == "__main__":
