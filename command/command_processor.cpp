@@ -25,33 +25,30 @@ CommandProcessor::~CommandProcessor() {
   for (const auto& queue : std::vector<std::shared_ptr<Queue>>(queues_)) destroy(queue);
 }
 
-uint64_t CommandProcessor::next_id() {
+template <class Kind, class Options>
+std::shared_ptr<Kind> CommandProcessor::create(Processor& processor, Options options) {
+  uint64_t id;
+  {
+    std::lock_guard lock(mutex_);
+    id = ++queues_made_;
+  }
+  auto queue = std::make_shared<Kind>(id, std::move(options), services(processor));
   std::lock_guard lock(mutex_);
-  return ++queues_made_;
+  queues_.push_back(queue);
+  processor.add(queue);
+  return queue;
 }
 
 std::shared_ptr<AqlQueue> CommandProcessor::create_aql_queue(AqlQueueOptions options) {
-  auto queue = std::make_shared<AqlQueue>(next_id(), std::move(options), services(compute_));
-  std::lock_guard lock(mutex_);
-  queues_.push_back(queue);
-  compute_.add(queue);
-  return queue;
+  return create<AqlQueue>(compute_, std::move(options));
 }
 
 std::shared_ptr<Pm4Queue> CommandProcessor::create_pm4_queue(RingQueueOptions options) {
-  auto queue = std::make_shared<Pm4Queue>(next_id(), std::move(options), services(compute_));
-  std::lock_guard lock(mutex_);
-  queues_.push_back(queue);
-  compute_.add(queue);
-  return queue;
+  return create<Pm4Queue>(compute_, std::move(options));
 }
 
 std::shared_ptr<SdmaQueue> CommandProcessor::create_sdma_queue(RingQueueOptions options) {
-  auto queue = std::make_shared<SdmaQueue>(next_id(), std::move(options), services(copy_));
-  std::lock_guard lock(mutex_);
-  queues_.push_back(queue);
-  copy_.add(queue);
-  return queue;
+  return create<SdmaQueue>(copy_, std::move(options));
 }
 
 void CommandProcessor::destroy(const std::shared_ptr<Queue>& queue) {

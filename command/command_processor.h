@@ -39,7 +39,8 @@ class CommandProcessor {
   Services services(Processor& processor) {
     return {memory_, waiters_, interrupts_, signals_, device_, processor};
   }
-  uint64_t next_id();
+  template <class Kind, class Options>
+  std::shared_ptr<Kind> create(Processor& processor, Options options);
 
   AddressSpace& memory_;
   Waiters waiters_;

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "machine/aql_packet.h"
+
 namespace lockstep::command {
 
 // ---- Signals
@@ -75,16 +77,7 @@ inline constexpr unsigned kHeaderBarrier = 1u << 8;
 inline constexpr unsigned kHeaderAcquireShift = 9, kHeaderReleaseShift = 11;
 inline constexpr unsigned kFenceNone = 0, kFenceAgent = 1, kFenceSystem = 2;
 
-struct KernelDispatchPacket {
-  uint16_t header, setup;  // setup: dimensions in bits 0 and 1
-  uint16_t workgroup_size[3];
-  uint16_t reserved0;
-  uint32_t grid_size[3];
-  uint32_t private_segment_size, group_segment_size;
-  uint64_t kernel_object, kernarg_address;
-  uint64_t reserved2, completion_signal;
-};
-static_assert(sizeof(KernelDispatchPacket) == 64);
+using machine::KernelDispatchPacket;
 
 struct BarrierPacket {
   uint16_t header, reserved0;

@@ -6,24 +6,13 @@
 #include <cstring>
 
 #include "engine/precise/exception_use.h"
+#include "machine/aql_packet.h"
 
 namespace lockstep::machine {
 
 namespace {
 
 constexpr uint64_t kPage = 4096;
-
-// hsa_kernel_dispatch_packet_t (HSA runtime specification 2.9.6).
-struct AqlPacket {
-  uint16_t header, setup;
-  uint16_t workgroup_size[3];
-  uint16_t reserved0;
-  uint32_t grid_size[3];
-  uint32_t private_segment_size, group_segment_size;
-  uint64_t kernel_object, kernarg_address;
-  uint64_t reserved2, completion_signal;
-};
-static_assert(sizeof(AqlPacket) == 64);
 
 }  // namespace
 
@@ -113,7 +102,7 @@ loader::Result<Launch> make_launch(const LoadedCode& code, const KernelDispatch&
   set_registers(launch, descriptor, {dispatch.packet_address, 0, dispatch.kernarg_address, 0});
 
   if (dispatch.packet_address != 0) {
-    AqlPacket packet{};
+    KernelDispatchPacket packet{};
     constexpr uint16_t kKernelDispatch = 2;
     packet.header = kKernelDispatch;
     packet.setup = static_cast<uint16_t>(dispatch.grid[2] > 1 ? 3 : dispatch.grid[1] > 1 ? 2 : 1);

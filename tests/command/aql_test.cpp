@@ -302,7 +302,7 @@ TEST(Aql, AFaultNamesPacketWaveAndInstructionAndEndsTheQueue) {
   const auto queue = m.queue();
   const uint64_t done = signals.create(1);
   submit(*queue, dispatch_packet(bad, nullptr, 1, 32, done));
-  const auto error = m.error(queue);
+  const auto error = m.error(*queue);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind, QueueError::Kind::kernel_fault);
   EXPECT_EQ(error->position, 0u);
@@ -367,7 +367,7 @@ TEST(Aql, MalformedPacketsAreRefusedByField) {
     test.spoil(packet);
     submit(*queue, barrier_packet(PacketType::barrier_and, {}));
     submit(*queue, packet);
-    const auto error = m.error(queue);
+    const auto error = m.error(*queue);
     ASSERT_TRUE(error);
     EXPECT_EQ(error->field, test.field) << error->message;
     EXPECT_EQ(error->queue, queue->id());
@@ -399,7 +399,7 @@ TEST(Aql, CooperativeGridsMustFit) {
   submit(*fits, dispatch_packet(kernel, arguments.memory, 48 * 64 / 32, 1024, done));
   EXPECT_TRUE(m.processor->signals().wait(done, Condition::equal, 0, in_seconds(20)));
   submit(*fits, dispatch_packet(kernel, arguments.memory, 48 * 64 / 32 + 1, 1024));
-  const auto error = m.error(fits);
+  const auto error = m.error(*fits);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind, QueueError::Kind::not_resident);
   EXPECT_NE(error->message.find("97 work-groups"), std::string::npos) << error->message;

@@ -54,24 +54,23 @@ std::shared_ptr<AqlQueue> MachineUnderTest::queue(uint32_t size, int priority, u
   options.size = size;
   options.priority = priority;
   options.type = type;
-  options.on_error = [this](const QueueError& error) {
-    std::lock_guard lock(mutex_);
-    errors_[error.queue] = error;
-  };
+  options.on_error = keep_errors();
   return processor->create_aql_queue(std::move(options));
 }
 
-std::optional<QueueError> MachineUnderTest::error(const std::shared_ptr<AqlQueue>& queue) const {
-  // The callback comes right after the change of state.
-  if (!processor->waiters().wait([&] { return queue->state() == QueueState::inactive; }, in_seconds(20)))
+Queue::ErrorCallback MachineUnderTest::keep_errors() {
+  return [this](const QueueError& error) {
+    std::lock_guard lock(mutex_);
+    errors_[error.queue] = error;
+    told_.notify_all();
+  };
+}
+
+std::optional<QueueError> MachineUnderTest::error(const Queue& queue) const {
+  std::unique_lock lock(mutex_);
+  if (!told_.wait_until(lock, in_seconds(20), [&] { return errors_.contains(queue.id()); }))
     return std::nullopt;
-  for (;;) {
-    {
-      std::lock_guard lock(mutex_);
-      if (const auto found = errors_.find(queue->id()); found != errors_.end()) return found->second;
-    }
-    std::this_thread::yield();
-  }
+  return errors_.at(queue.id());
 }
 
 AqlPacket dispatch_packet(uint64_t kernel, const void* arguments, uint32_t groups, uint32_t items,

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "command/command_processor.h"
@@ -34,8 +36,10 @@ class MachineUnderTest {
   uint32_t* buffer(size_t dwords);
 
   std::shared_ptr<AqlQueue> queue(uint32_t size = 64, int priority = 0, uint32_t type = kQueueTypeMulti);
-  // Of the queue; nothing if there was none.
-  std::optional<QueueError> error(const std::shared_ptr<AqlQueue>& queue) const;
+  // A queue's error callback that keeps what it is told for error().
+  Queue::ErrorCallback keep_errors();
+  // Of a queue with that callback; waits for it, nothing if it does not come.
+  std::optional<QueueError> error(const Queue& queue) const;
 
   AddressSpace memory;
   std::unique_ptr<CommandProcessor> processor;
@@ -44,6 +48,7 @@ class MachineUnderTest {
   std::vector<std::unique_ptr<machine::LoadedCode>> loaded_;
   std::vector<std::unique_ptr<MappedPages>> buffers_;
   mutable std::mutex mutex_;
+  mutable std::condition_variable told_;
   std::map<uint64_t, QueueError> errors_;
 };
 
@@ -63,5 +68,55 @@ uint64_t submit(AqlQueue& queue, const AqlPacket& packet);
 inline Waiters::Clock::time_point in_seconds(double seconds) {
   return Waiters::Clock::now() + std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9));
 }
+
+// Dwords of a ring.
+using Words = std::vector<uint32_t>;
+
+inline uint32_t low(const void* address) {
+  return static_cast<uint32_t>(reinterpret_cast<uint64_t>(address));
+}
+inline uint32_t high(const void* address) {
+  return static_cast<uint32_t>(reinterpret_cast<uint64_t>(address) >> 32);
+}
+inline Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// A machine with 4096 dwords of memory and a ring of packets.
+template <class Kind>
+struct RingQueueTest : testing::Test {
+  MachineUnderTest m;
+  uint32_t* const memory;
+  std::shared_ptr<Kind> queue;
+
+  RingQueueTest() : memory(m.buffer(4096)), queue(make()) {}
+  ~RingQueueTest() override {
+    if (HasFailure() && queue->state() == QueueState::inactive)
+      if (const auto error = m.error(*queue)) ADD_FAILURE() << error->message;
+  }
+  std::shared_ptr<Kind> make(uint32_t dwords = 1024) {
+    RingQueueOptions options;
+    options.dwords = dwords;
+    options.on_error = m.keep_errors();
+    if constexpr (std::is_same_v<Kind, Pm4Queue>)
+      return m.processor->create_pm4_queue(std::move(options));
+    else
+      return m.processor->create_sdma_queue(std::move(options));
+  }
+  void submit(const Words& words) { ASSERT_TRUE(queue->submit(words, in_seconds(20))); }
+  bool becomes(const uint32_t* word, uint32_t value, double seconds = 20) {
+    return m.processor->waiters().wait([&] { return load_shared<uint32_t>(word) == value; },
+                                       in_seconds(seconds));
+  }
+  // What a queue of its own says to these packets.
+  QueueError failure(const Words& words) {
+    queue = make();
+    EXPECT_TRUE(queue->submit(words, in_seconds(20)));
+    const auto error = m.error(*queue);
+    EXPECT_TRUE(error);
+    return error.value_or(QueueError{});
+  }
+};
 
 }  // namespace lockstep::command

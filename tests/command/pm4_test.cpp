@@ -10,23 +10,10 @@
 namespace lockstep::command {
 namespace {
 
-using Words = std::vector<uint32_t>;
-
-uint32_t low(const void* address) {
-  return static_cast<uint32_t>(reinterpret_cast<uint64_t>(address));
-}
-uint32_t high(const void* address) {
-  return static_cast<uint32_t>(reinterpret_cast<uint64_t>(address) >> 32);
-}
-
 Words packet(uint32_t opcode, Words payload) {
   Words all{pm4::header(opcode, static_cast<uint32_t>(payload.size()))};
   all.insert(all.end(), payload.begin(), payload.end());
   return all;
-}
-Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
 }
 Words set(uint32_t number, Words values) {
   return packet(pm4::kSetShReg, Words{number - pm4::kShBase} + values);
@@ -42,42 +29,7 @@ Words wait(const void* address, uint32_t value, uint32_t function = 3) {
   return packet(pm4::kWaitRegMem, {function | 1 << 4, low(address), high(address), value, ~0u, 4});
 }
 
-struct Pm4Test : testing::Test {
-  MachineUnderTest m;
-  std::shared_ptr<Pm4Queue> queue;
-  uint32_t* memory;
-  std::mutex mutex;
-  std::optional<QueueError> error;
-
-  Pm4Test() : memory(m.buffer(4096)) { queue = make(); }
-  ~Pm4Test() override {
-    if (HasFailure() && error) ADD_FAILURE() << error->message;
-  }
-  std::shared_ptr<Pm4Queue> make(uint32_t dwords = 1024) {
-    RingQueueOptions options;
-    options.dwords = dwords;
-    options.on_error = [this](const QueueError& e) {
-      std::lock_guard lock(mutex);
-      error = e;
-    };
-    return m.processor->create_pm4_queue(options);
-  }
-  void submit(const Words& words) { ASSERT_TRUE(queue->submit(words, in_seconds(20))); }
-  bool becomes(const uint32_t* word, uint32_t value, double seconds = 20) {
-    return m.processor->waiters().wait([&] { return load_shared<uint32_t>(word) == value; },
-                                       in_seconds(seconds));
-  }
-  QueueError failure(const Words& words) {
-    queue = make();
-    error.reset();
-    EXPECT_TRUE(queue->submit(words, in_seconds(20)));
-    EXPECT_TRUE(
-        m.processor->waiters().wait([&] { return queue->state() == QueueState::inactive; }, in_seconds(20)));
-    for (;;) {
-      std::lock_guard lock(mutex);
-      if (error) return *error;
-    }
-  }
+struct Pm4Test : RingQueueTest<Pm4Queue> {
   // Registers for a kernel that stores s4 + work-group id x to memory[s4 + id], s[2:3] the buffer.
   Words kernel_registers(uint32_t items, uint32_t base, bool wave32 = true);
 };

@@ -8,18 +8,6 @@
 namespace lockstep::command {
 namespace {
 
-using Words = std::vector<uint32_t>;
-
-uint32_t low(const void* address) {
-  return static_cast<uint32_t>(reinterpret_cast<uint64_t>(address));
-}
-uint32_t high(const void* address) {
-  return static_cast<uint32_t>(reinterpret_cast<uint64_t>(address) >> 32);
-}
-Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 Words copy(const void* from, void* to, uint32_t bytes, uint32_t flags = 0) {
   return {sdma::kCopy | flags, bytes - 1, 0, low(from), high(from), low(to), high(to)};
 }
@@ -34,40 +22,7 @@ Words poll(const void* at, uint32_t value, uint32_t retries = 0xfff) {
       sdma::kPollRegisterOrMemory | 3u << 28 | 1u << 31, low(at), high(at), value, ~0u, 10 | retries << 16};
 }
 
-struct SdmaTest : testing::Test {
-  MachineUnderTest m;
-  uint32_t* memory;
-  std::shared_ptr<SdmaQueue> queue;
-  std::mutex mutex;
-  std::optional<QueueError> error;
-
-  SdmaTest() : memory(m.buffer(4096)) { queue = make(); }
-  std::shared_ptr<SdmaQueue> make(uint32_t dwords = 1024) {
-    RingQueueOptions options;
-    options.dwords = dwords;
-    options.on_error = [this](const QueueError& e) {
-      std::lock_guard lock(mutex);
-      error = e;
-    };
-    return m.processor->create_sdma_queue(options);
-  }
-  void submit(const Words& words) { ASSERT_TRUE(queue->submit(words, in_seconds(20))); }
-  bool becomes(const uint32_t* word, uint32_t value, double seconds = 20) {
-    return m.processor->waiters().wait([&] { return load_shared<uint32_t>(word) == value; },
-                                       in_seconds(seconds));
-  }
-  QueueError failure(const Words& words) {
-    queue = make();
-    error.reset();
-    EXPECT_TRUE(queue->submit(words, in_seconds(20)));
-    EXPECT_TRUE(
-        m.processor->waiters().wait([&] { return queue->state() == QueueState::inactive; }, in_seconds(20)));
-    for (;;) {
-      std::lock_guard lock(mutex);
-      if (error) return *error;
-    }
-  }
-};
+using SdmaTest = RingQueueTest<SdmaQueue>;
 
 TEST_F(SdmaTest, CopiesFillsAndFences) {
   for (uint32_t i = 0; i < 100; ++i) memory[100 + i] = i * 3 + 1;
