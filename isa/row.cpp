@@ -36,10 +36,6 @@ constexpr uint32_t kVop3Only = kCanClamp | kCanOmod | kCanOpsel | kOpselInText;
 constexpr bool is_vop3(Encoding encoding) {
   return encoding == Encoding::vop3 || encoding == Encoding::vop3sd || encoding == Encoding::vop3p;
 }
-constexpr bool is_vector_alu(Encoding encoding) {
-  return encoding >= Encoding::vop1 && encoding <= Encoding::vinterp;
-}
-
 // The field that an operand has in an encoding when its row does not say otherwise.
 constexpr Field usual_field(Encoding encoding, Role role) {
   if (!is_vector_alu(encoding)) return role == Role::dst || role == Role::dst2 ? Field::sdst7 : Field::ssrc8;

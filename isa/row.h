@@ -37,6 +37,15 @@ enum class Encoding : uint8_t {
   exp,
 };
 
+// VALU instructions, VOPD pairs among them.
+constexpr bool is_vector_alu(Encoding encoding) {
+  return encoding >= Encoding::vop1 && encoding <= Encoding::vinterp;
+}
+// SALU instructions, program control among them.
+constexpr bool is_scalar_alu(Encoding encoding) {
+  return encoding <= Encoding::sopp;
+}
+
 // One enumerator an instruction, named as LLVM spells the mnemonic without encoding suffix:
 // Opcode::v_add_f32. The same enumerator serves VOP2 and VOP3. VOPD halves have their own (v_dual_add_f32),
 // with Row::base naming the instruction whose meaning they share.

@@ -34,6 +34,11 @@ LOCKSTEP_INLINE To convert(From value) {
   return __builtin_convertvector(value, To);
 }
 
+// Of the lanes within their chunk.
+LOCKSTEP_INLINE U32 lane_numbers() {
+  return U32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+}
+
 LOCKSTEP_INLINE Mask mask_from_bits(uint16_t bits) {
   return __builtin_bit_cast(Mask, bits);
 }

@@ -36,19 +36,6 @@ bool is_memory(Encoding encoding) {
   }
 }
 
-bool is_scalar_alu(Encoding encoding) {
-  switch (encoding) {
-    case Encoding::sop1:
-    case Encoding::sop2:
-    case Encoding::sopc:
-    case Encoding::sopk:
-    case Encoding::sopp:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool is_address(Role role) {
   return role == Role::addr || role == Role::saddr || role == Role::resource || role == Role::soffset;
 }
@@ -245,7 +232,7 @@ Taint::Use Taint::follow_computation(const Wave& wave, Registers& registers, con
   uint32_t implicit = isa::implicit_reads(instruction);
   if (instruction.row_y) implicit |= instruction.row_y->implicit_reads;
   // EXEC is data for the scalar unit; for the vector unit it is control.
-  if (!is_scalar_alu(row.encoding)) implicit &= ~isa::kExec;
+  if (!isa::is_scalar_alu(row.encoding)) implicit &= ~isa::kExec;
   Sources implied = 0;
   if (implicit & isa::kScc) implied |= registers.scc;
   if (implicit & isa::kVcc) implied |= registers.scalar[code::kVccLo] | registers.scalar[code::kVccHi];

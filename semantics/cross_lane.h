@@ -54,10 +54,6 @@ LOCKSTEP_BODY uint16_t shuffle_bits(uint16_t mask, U32 index) {
   return bits_from_mask(mask_of(bits_as<I32>((uint32_t{mask} >> (index & 15) & 1) != 0)));
 }
 
-LOCKSTEP_BODY U32 lane_numbers() {
-  return U32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-}
-
 LOCKSTEP_BODY uint32_t lane_of(const U32* source, unsigned lane) {
   return source[lane / 16][lane % 16];
 }

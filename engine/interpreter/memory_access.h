@@ -46,9 +46,6 @@ void raise_memory_violation(const Operation* op, Wave* wave, int64_t budget, int
 void raise_misaligned(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address,
                       uint32_t bytes);
 
-LOCKSTEP_INLINE U32 lane_numbers() {
-  return U32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-}
 LOCKSTEP_INLINE bool all_lanes(I32 compared) {
   return bits_from_mask(mask_of(compared)) == 0xffff;
 }

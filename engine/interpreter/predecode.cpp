@@ -15,26 +15,6 @@ using isa::Opcode;
 using isa::Role;
 using isa::Type;
 
-bool is_vector_alu(Encoding encoding) {
-  switch (encoding) {
-    case Encoding::vop1:
-    case Encoding::vop2:
-    case Encoding::vopc:
-    case Encoding::vop3:
-    case Encoding::vop3sd:
-    case Encoding::vop3p:
-    case Encoding::vinterp:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool is_scalar_alu(Encoding encoding) {
-  return encoding == Encoding::sop1 || encoding == Encoding::sop2 || encoding == Encoding::sopc ||
-         encoding == Encoding::sopk || encoding == Encoding::sopp;
-}
-
 bool is_64_bit(Type type) {
   return type == Type::b64 || type == Type::u64 || type == Type::i64 || type == Type::f64 ||
          type == Type::address;
@@ -281,7 +261,7 @@ std::vector<Operation> Predecoder::predecode(isa::Instruction& instruction) {
     return program_.wave_size() == 64 ? std::vector{nullify(instruction)} : dual_issue(instruction);
   const size_t index = static_cast<size_t>(instruction.row->opcode);
   std::vector<Operation> operations;
-  if (is_vector_alu(instruction.row->encoding) && program_.table().valu[index].any)
+  if (isa::is_vector_alu(instruction.row->encoding) && program_.table().valu[index].any)
     operations = vector_alu(instruction);
   else
     operations = other(instruction);
@@ -428,7 +408,7 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
   Operation op = blank(instruction);
   op.run = instruction.gds ? table.gds[index] : table.other[index];
   if (has_lost_destination) op.flags |= kWithoutLanes;
-  if (is_scalar_alu(row.encoding) || is_vector_alu(row.encoding)) {
+  if (isa::is_scalar_alu(row.encoding) || isa::is_vector_alu(row.encoding)) {
     unsigned sources = 0;
     const isa::Operand* old_destination = nullptr;
     bool has_label = false;
@@ -447,7 +427,7 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
         set_source(op, sources++, operand, instruction);
       }
     }
-    if (is_scalar_alu(row.encoding) && is_nullified(instruction, program_.privileged()))
+    if (isa::is_scalar_alu(row.encoding) && is_nullified(instruction, program_.privileged()))
       return {nullify(instruction)};
     // The old destination follows the sources; s_cmpk reads its only register as a plain source.
     if (old_destination && sources < 3) op.source[sources++] = op.dst;

@@ -11,10 +11,6 @@ using isa::Encoding;
 using isa::Opcode;
 using isa::Role;
 
-bool is_vector_alu(Encoding encoding) {
-  return encoding >= Encoding::vop1 && encoding <= Encoding::vinterp && encoding != Encoding::vopd;
-}
-
 bool is_hint(Opcode opcode) {
   switch (opcode) {
     case Opcode::s_nop:
@@ -168,7 +164,7 @@ std::optional<NodeKind> classify_kind(const isa::Instruction& instruction, std::
     default:
       break;
   }
-  if (row.encoding == Encoding::vopd || is_vector_alu(row.encoding)) {
+  if (isa::is_vector_alu(row.encoding)) {
     for (const Half& half : halves_of(instruction))
       if (!vector_half_known(instruction, half, reason)) return std::nullopt;
     return row.encoding == Encoding::vopd ? NodeKind::dual : NodeKind::vector_alu;

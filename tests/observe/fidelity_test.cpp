@@ -1,9 +1,8 @@
 // Where results that are not exact go: v_sin_f32 and v_rcp_f64 are such, moves, adds and loads are not.
 #include <gtest/gtest.h>
 
-#include "machine/launch.h"
 #include "observe/fidelity_observer.h"
-#include "tests/engine/interpreter/test_wave.h"
+#include "tests/machine/test_dispatch.h"
 
 namespace lockstep::observe {
 namespace {
@@ -15,32 +14,17 @@ constexpr auto kAddress = static_cast<size_t>(Sink::address), kBranch = static_c
 // number, v0 the item.
 struct Observed {
   FidelityObserver observer;
-  std::vector<uint32_t> buffer = std::vector<uint32_t>(4096);
+  machine::Dispatch dispatch;
   machine::Outcome outcome;
 
   explicit Observed(std::string_view text, uint32_t groups = 1, uint32_t items = 32, unsigned wave_size = 32,
                     Math math = Math::exact)
-      : observer(math) {
-    const std::vector<uint32_t>& code = interpreter::assembled(text, wave_size);
-    machine::Launch launch;
-    launch.wave_size = wave_size;
-    launch.grid = {groups * items, 1, 1};
-    launch.group = {items, 1, 1};
-    launch.rsrc1 = 0xf0u << 12 | 1u << 21 | 1u << 23;  // the float mode that clang sets
-    launch.rsrc2 = 1u << 7;                            // work-group id x
-    launch.lds_bytes = 1024;
-    launch.scratch_bytes = 64;
-    launch.entry = reinterpret_cast<uint64_t>(code.data());
-    launch.code = {{launch.entry, launch.entry + 4 * code.size()}};
-    const auto address = reinterpret_cast<uint64_t>(buffer.data());
-    launch.user_data = {static_cast<uint32_t>(address), static_cast<uint32_t>(address >> 32)};
-    launch.memory = std::make_shared<const RangeSet>(
-        std::vector<Range>{{address, address + 4 * buffer.size(), kReadWrite, "buffer"}});
-    machine::RunOptions options;
-    options.threads = 4;
-    options.observer = &observer;
-    options.math = math;
-    outcome = machine::run(launch, options);
+      : observer(math), dispatch(text, groups, items, wave_size) {
+    dispatch.launch.scratch_bytes = 64;
+    dispatch.options.threads = 4;
+    dispatch.options.observer = &observer;
+    dispatch.options.math = math;
+    outcome = dispatch.run();
     EXPECT_FALSE(outcome.fault) << outcome.fault->fault.message;
   }
 
@@ -71,8 +55,8 @@ TEST(Fidelity, FastMathIsAFinding) {
   EXPECT_EQ(fast.observer.findings()[0].doubt.fidelity, semantics::Fidelity::bounded);
   EXPECT_EQ(fast.uses("v_rcp_f32"), (Uses{0, 0, 1}));
   // The argument with the largest error of the card's.
-  EXPECT_EQ(exact.buffer[0], 0x7e793766u);
-  EXPECT_EQ(fast.buffer[0], 0x7e793765u);
+  EXPECT_EQ(exact.dispatch.buffer[0], 0x7e793766u);
+  EXPECT_EQ(fast.dispatch.buffer[0], 0x7e793765u);
 }
 
 TEST(Fidelity, ObservedRunsCountAndComputeAsPlainOnes) {
@@ -80,7 +64,7 @@ TEST(Fidelity, ObservedRunsCountAndComputeAsPlainOnes) {
              64);
   EXPECT_EQ(o.observer.instructions(), 2 * 6u);
   EXPECT_EQ(o.outcome.totals.instructions, 2 * 6u);
-  EXPECT_EQ(o.buffer[63], 63u * 4);
+  EXPECT_EQ(o.dispatch.buffer[63], 63u * 4);
 }
 
 TEST(Fidelity, ResultThatGoesNowhere) {
@@ -179,7 +163,7 @@ TEST(Fidelity, RegistersThatM0Chooses) {
 TEST(Fidelity, AtomicsThatAreNotExactReachMemoryThemselves) {
   Observed o("v_mov_b32 v1, 0\nv_mov_b32 v2, 1.0\nglobal_atomic_add_f32 v1, v2, s[0:1]\n");
   EXPECT_EQ(o.uses("global_atomic_add_f32"), (Uses{0, 0, 1}));
-  EXPECT_EQ(o.buffer[0], interpreter::f32(32));
+  EXPECT_EQ(o.dispatch.buffer[0], interpreter::f32(32));
 }
 
 TEST(Fidelity, CornerCasesComeLastAndFormsCount) {

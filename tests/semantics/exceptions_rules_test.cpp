@@ -224,10 +224,8 @@ TEST(ExceptionRules, DivisionFixup) {
 TEST(ExceptionRules, WhatRaisesNothing) {
   for (const isa::Row& row : isa::rows()) {
     using enum isa::Encoding;
-    const bool is_vector_alu = row.encoding == vop1 || row.encoding == vop2 || row.encoding == vopc ||
-                               row.encoding == vop3 || row.encoding == vop3sd || row.encoding == vop3p ||
-                               row.encoding == vopd;
-    if (!is_vector_alu || row.flags & isa::kMatrix) EXPECT_FALSE(raises_exceptions(row)) << row.name;
+    if (!isa::is_vector_alu(row.encoding) || row.encoding == vinterp || row.flags & isa::kMatrix)
+      EXPECT_FALSE(raises_exceptions(row)) << row.name;
   }
   for (const char* name :
        {"v_mov_b32", "v_cndmask_b32", "v_add_nc_u32", "v_cmp_class_f32", "v_cmpx_class_f64", "v_cvt_f64_i32",

@@ -130,18 +130,10 @@ const std::map<std::string_view, Signature>& signatures() {
   return all;
 }
 
-bool is_vector_alu(const isa::Row& row) {
-  switch (row.encoding) {
-    case Encoding::vop1:
-    case Encoding::vop2:
-    case Encoding::vopc:
-    case Encoding::vop3:
-    case Encoding::vop3sd:
-    case Encoding::vinterp:
-      return true;
-    default:
-      return false;
-  }
+// Whether its body stands in valu.h and its kin: not VOP3P and VOPD.
+bool is_plain_valu(const isa::Row& row) {
+  return isa::is_vector_alu(row.encoding) && row.encoding != Encoding::vop3p &&
+         row.encoding != Encoding::vopd;
 }
 
 bool fits(Shape shape, Type type) {
@@ -175,7 +167,7 @@ TEST(ValuSignatures, ParametersAreTheOperands) {
   unsigned checked = 0;
   for (const isa::Row& row : isa::rows()) {
     const auto found = signatures().find(row.name);
-    if (!is_vector_alu(row) || found == signatures().end()) continue;
+    if (!is_plain_valu(row) || found == signatures().end()) continue;
     const Signature& signature = found->second;
     // Whole-wave bodies and dot products have other shapes, and tests of their own.
     if (row.flags & isa::kCrossLane || signature.result == Shape::other ||
@@ -219,7 +211,7 @@ TEST(ValuSignatures, ClampedIntegersSaturate) {
   };
   for (const isa::Row& row : isa::rows()) {
     const auto found = signatures().find(row.name);
-    if (!is_vector_alu(row) || found == signatures().end() || !(row.flags & isa::kCanClamp)) continue;
+    if (!is_plain_valu(row) || found == signatures().end() || !(row.flags & isa::kCanClamp)) continue;
     const Shape result = found->second.result;
     if (result != Shape::word && result != Shape::half && result != Shape::pair && result != Shape::words)
       continue;

@@ -23,20 +23,6 @@ std::string label(const isa::Row& row) {
   return std::string(row.name) + " (" + std::string(name(row.encoding)) + ")";
 }
 
-bool is_vector_alu(const isa::Row& row) {
-  switch (row.encoding) {
-    case Encoding::vop1:
-    case Encoding::vop2:
-    case Encoding::vopc:
-    case Encoding::vop3:
-    case Encoding::vop3sd:
-    case Encoding::vop3p:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Registers that make most addresses good ones and give arithmetic something to do.
 void prepare(TestWave& w, Random& random) {
   static constexpr uint32_t kSpecial[] = {
@@ -116,7 +102,10 @@ std::vector<std::pair<const isa::Row*, Encoded>> plain_vector_instructions(unsig
                                                                            Random& random) {
   std::vector<std::pair<const isa::Row*, Encoded>> all;
   for (const isa::Row& row : isa::rows()) {
-    if (!is_vector_alu(row) || row.flags & (isa::kCrossLane | isa::kMatrix) || row.operands.empty()) continue;
+    if (!isa::is_vector_alu(row.encoding) || row.encoding == Encoding::vopd ||
+        row.encoding == Encoding::vinterp || row.flags & (isa::kCrossLane | isa::kMatrix) ||
+        row.operands.empty())
+      continue;
     if (semantics::find_engine_handled(row.opcode)) continue;
     if (auto encoded = random_instruction(row, wave_size, random, true)) all.emplace_back(&row, *encoded);
   }
