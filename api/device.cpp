@@ -38,6 +38,7 @@ hardware::WorkGroupNeeds work_group_needs(const lockstep_kernel& kernel, uint32_
   needs.wave_size = d.wave_size();
   needs.vgprs = d.vgpr_count();
   needs.work_items = work_items;
+  needs.wgp_mode = d.rsrc1.raw >> 29 & 1;
   uint64_t lds = uint64_t{d.group_segment_fixed_size} + dynamic_lds_bytes;
   needs.lds_bytes = static_cast<uint32_t>(std::min<uint64_t>(lds, UINT32_MAX));
   return needs;
@@ -81,6 +82,7 @@ lockstep_device_info info_of(const hardware::Description& d) {
   info.l2_bytes = d.l2_bytes;
   info.mall_bytes = d.mall_bytes;
   info.memory_gigabytes_per_second = d.memory_gigabytes_per_second;
+  info.work_groups_per_work_group_processor = d.work_groups_per_work_group_processor;
   return info;
 }
 

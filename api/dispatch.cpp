@@ -279,6 +279,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     machine::Launch launch = take(machine::make_launch(code, dispatch));
     launch.memory = device->memory.snapshot();
     launch.placement = device->placement;
+    machine::set_hardware(launch, device->model);
 
     std::atomic<bool> cancel = false;
     bool hung = false;

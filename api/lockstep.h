@@ -103,6 +103,7 @@ typedef struct lockstep_device_info {
   uint32_t l2_bytes;
   uint32_t mall_bytes; /* 0: none */
   uint32_t memory_gigabytes_per_second;
+  uint32_t work_groups_per_work_group_processor; /* of more than one wave */
 } lockstep_device_info;
 
 /* The device models that the library knows; the first one is the default. */

@@ -90,6 +90,7 @@ Description parse(std::string_view text, const std::string& name) {
   reader.read("lds_bytes_per_work_group", d.lds_bytes_per_work_group);
   reader.read("lds_granule_bytes", d.lds_granule_bytes);
   reader.read("max_work_group_size", d.max_work_group_size);
+  reader.read("work_groups_per_work_group_processor", d.work_groups_per_work_group_processor);
   reader.read("clock_mhz", d.clock_mhz);
   reader.read("instruction_cache_bytes", d.instruction_cache_bytes);
   reader.read("scalar_cache_bytes", d.scalar_cache_bytes);
@@ -99,10 +100,17 @@ Description parse(std::string_view text, const std::string& name) {
   reader.read("mall_bytes", d.mall_bytes, 0);
   reader.read("memory_gigabytes_per_second", d.memory_gigabytes_per_second);
   reader.refuse_unknown_keys();
-  // Register granules are counted in waves of 64 too, and products must stay in range.
-  if (d.vgpr_granule_wave32 % 2) throw std::runtime_error(name + ": 'vgpr_granule_wave32' is odd");
+  // Granules are half as large in waves of 64, and GPR_ALLOC and LDS_ALLOC count fours of registers and 256
+  // bytes; products must stay in range.
+  if (d.vgpr_granule_wave32 % 8)
+    throw std::runtime_error(name + ": 'vgpr_granule_wave32' is no multiple of 8");
+  if (d.lds_granule_bytes % 256)
+    throw std::runtime_error(name + ": 'lds_granule_bytes' is no multiple of 256");
   if (uint64_t{d.shader_engines} * d.arrays_per_shader_engine * d.work_group_processors_per_array > 4096)
     throw std::runtime_error(name + ": more than 4096 work-group processors");
+  if (d.work_groups_per_work_group_processor > 32)
+    throw std::runtime_error(name +
+                             ": 'work_groups_per_work_group_processor' is more than HW_ID2 can count (32)");
   if (d.compute_units_per_work_group_processor > 16 || d.simds_per_compute_unit > 16 || d.waves_per_simd > 64)
     throw std::runtime_error(name + ": a work-group processor of that size is beyond what is modelled");
   return d;
@@ -134,15 +142,19 @@ uint32_t resident_work_groups(const Description& device, const WorkGroupNeeds& n
   uint32_t granule = device.vgpr_granule_wave32 / halves;
   uint32_t vgprs = (std::max(needs.vgprs, 1u) + granule - 1) / granule * granule * halves;
   uint32_t waves = std::min(device.waves_per_simd, device.vgprs_per_simd / vgprs);
-  uint32_t simds = device.compute_units_per_work_group_processor * device.simds_per_compute_unit;
+  // What a group cannot reach beyond: the work-group processor, or in CU mode one of its compute units.
+  uint32_t units = needs.wgp_mode ? 1 : device.compute_units_per_work_group_processor;
+  uint32_t simds = device.compute_units_per_work_group_processor * device.simds_per_compute_unit / units;
   uint32_t group_waves = (needs.work_items + needs.wave_size - 1) / needs.wave_size;
   uint32_t groups = waves * simds / group_waves;
   if (needs.lds_bytes) {
     uint32_t lds = (needs.lds_bytes + device.lds_granule_bytes - 1) / device.lds_granule_bytes *
                    device.lds_granule_bytes;
-    groups = std::min(groups, device.lds_bytes_per_work_group_processor / lds);
+    groups = std::min(groups, device.lds_bytes_per_work_group_processor / units / lds);
   }
-  return groups;
+  groups *= units;
+  // A group of a single wave has no barrier and takes none of the places (guide 2.3).
+  return group_waves > 1 ? std::min(groups, device.work_groups_per_work_group_processor) : groups;
 }
 
 uint32_t waves_per_simd(const Description& device, const WorkGroupNeeds& needs) {

@@ -25,6 +25,7 @@ struct Description {
   uint32_t lds_bytes_per_work_group = 0;
   uint32_t lds_granule_bytes = 0;
   uint32_t max_work_group_size = 0;
+  uint32_t work_groups_per_work_group_processor = 0;  // of more than one wave
   uint32_t clock_mhz = 0;
   uint32_t instruction_cache_bytes = 0;  // bytes, shared by a work-group processor
   uint32_t scalar_cache_bytes = 0;       // likewise
@@ -45,6 +46,7 @@ struct WorkGroupNeeds {
   uint32_t vgprs = 0;  // of a wave, as its descriptor asks
   uint32_t work_items = 1;
   uint32_t lds_bytes = 0;
+  bool wgp_mode = true;  // false: each group on one compute unit, with the LDS of its side (guide 2.3)
 };
 
 // Work-groups of that kind that a work-group processor holds at once; 0 if it cannot hold even one.

@@ -28,6 +28,7 @@ uint32_t resident_groups(const hardware::Description& device, const Launch& laun
   needs.vgprs = launch.vgpr_count;
   needs.work_items = launch.group[0] * launch.group[1] * launch.group[2];
   needs.lds_bytes = launch.lds_bytes;
+  needs.wgp_mode = launch.rsrc1 >> 29 & 1;
   return hardware::resident_work_groups(device, needs) * device.work_group_processors();
 }
 
@@ -60,6 +61,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
   dispatch->launch_ = std::move(launch);
   if (!dispatch->launch_.device) dispatch->launch_.device = state_;
   dispatch->launch_.placement = placement_;
+  set_hardware(dispatch->launch_, options_.hardware);
   RunOptions& options = dispatch->options_;
   options.engine = options_.engine;
   options.math = options_.math;

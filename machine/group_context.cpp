@@ -181,7 +181,7 @@ PlacementNeeds placement_needs(const Launch& launch) {
   PlacementNeeds needs;
   needs.waves = waves_of(launch);
   needs.wave_size = launch.wave_size;
-  needs.vgprs = allocated_vgprs(launch.vgpr_count, launch.wave_size);
+  needs.vgprs = wave_vgprs(launch);
   needs.lds_bytes = launch.lds_bytes;
   needs.wgp_mode = bits(launch.rsrc1, 29, 1);
   return needs;
@@ -235,19 +235,19 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
 }
 
 void GroupContext::launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave) {
-  reset_wave(wave, allocated_vgprs(launch.vgpr_count, launch.wave_size));
+  reset_wave(wave, wave_vgprs(launch));
   wave.lds_bytes = launch.lds_bytes;
   const unsigned vmid = group_.dispatch->vmid;
   if (placement_) {
     wave.hw_id1 = hardware_id1(place_, index);
     wave.hw_id2 = hardware_id2(place_, vmid);
-    wave.gpr_alloc = vgpr_allocation(place_, index);
-    wave.lds_alloc = lds_allocation(place_, launch.lds_bytes);
+    wave.gpr_alloc = vgpr_allocation(place_, index, launch);
+    wave.lds_alloc = lds_allocation(place_, launch);
   } else {
     wave.hw_id1 = index;
     wave.hw_id2 = hardware_id2({}, vmid);
     wave.gpr_alloc = 0;
-    wave.lds_alloc = lds_allocation({}, launch.lds_bytes);
+    wave.lds_alloc = lds_allocation({}, launch);
   }
   wave.scratch_bytes = launch.scratch_bytes;
   if (launch.scratch_bytes != 0) {

@@ -15,6 +15,7 @@
 #include "engine/observer.h"
 #include "engine/precise/findings.h"
 #include "engine/precise/settings.h"
+#include "hardware/hardware.h"
 #include "memory/address_space.h"
 #include "state/device_state.h"
 #include "state/fault.h"
@@ -35,7 +36,10 @@ struct Launch {
   uint32_t rsrc1 = 0, rsrc2 = 0;           // COMPUTE_PGM_RSRC1 and 2
   uint32_t lds_bytes = 0;                  // of a work-group, dynamic part included
   uint32_t scratch_bytes = 0;              // of a work-item
-  unsigned vgpr_count = 256;
+  unsigned vgpr_count = 256;               // that the program asks for
+  // Blocks in which the device gives VGPRs to a wave32, and bytes of LDS (guide 3.3.2.1, 3.3.4); see
+  // set_hardware.
+  unsigned vgpr_granule = 24, lds_granule = 1024;
   std::vector<uint32_t> user_data;  // first SGPRs
   MessageSink* messages = nullptr;  // takes interrupts of the waves; may be null
   // The program reads TRAPSTS or enables exceptions: they are computed then, by the precise engine.
@@ -108,6 +112,11 @@ struct Outcome {
   std::vector<precise::Finding> exceptions;  // that instructions raised, if they are computed
   std::optional<WaveFault> fault;            // of the first work-group in dispatch order that faulted
 };
+
+// VGPRs that each wave of the launch has.
+unsigned wave_vgprs(const Launch& launch);
+// The launch is for this device.
+void set_hardware(Launch& launch, const hardware::Description& device);
 
 // The text of the instruction at a guest address, or why there is none.
 std::string instruction_text(const Launch& launch, uint64_t pc);

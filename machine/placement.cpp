@@ -8,24 +8,24 @@ namespace lockstep::machine {
 
 namespace {
 
-constexpr unsigned kGroupsOfAProcessor = 32;  // guide 2.3
-
-uint64_t ones(unsigned count) {
-  return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+template <class Bits = uint64_t>
+Bits ones(unsigned count) {
+  return count >= 8 * sizeof(Bits) ? ~Bits{0} : (Bits{1} << count) - 1;
 }
 
-// The first run of `count` free bits among the lowest `size`.
-std::optional<unsigned> free_run(uint64_t taken, unsigned size, unsigned count) {
-  for (unsigned at = 0; at + count <= size; ++at)
-    if ((taken >> at & ones(count)) == 0) return at;
+// The first run of `count` free bits from `begin` to `end`.
+template <class Bits>
+std::optional<unsigned> free_run(Bits taken, unsigned begin, unsigned end, unsigned count) {
+  for (unsigned at = begin; at + count <= end; ++at)
+    if ((taken >> at & ones<Bits>(count)) == 0) return at;
   return std::nullopt;
 }
 
-unsigned counted(uint32_t total, uint32_t unit, const char* what) {
+unsigned counted(uint32_t total, uint32_t unit, unsigned most, const char* what) {
   const uint32_t count = total / unit;
-  if (count == 0 || count > 64)
+  if (count == 0 || count > most)
     throw std::invalid_argument("the device has " + std::to_string(count) + " " + what +
-                                ", which is beyond what is modelled (1 to 64)");
+                                ", which is beyond what is modelled (1 to " + std::to_string(most) + ")");
   return count;
 }
 
@@ -33,9 +33,10 @@ unsigned counted(uint32_t total, uint32_t unit, const char* what) {
 
 Placement::Placement(const hardware::Description& device)
     : device_(device),
-      granules_(counted(device.vgprs_per_simd, device.vgpr_granule_wave32, "granules of VGPRs in a SIMD")),
-      lds_blocks_(counted(device.lds_bytes_per_work_group_processor / 2, device.lds_granule_bytes,
-                          "LDS blocks on each side")),
+      granules_(
+          counted(device.vgprs_per_simd, device.vgpr_granule_wave32, 64, "granules of VGPRs in a SIMD")),
+      lds_blocks_(counted(device.lds_bytes_per_work_group_processor, device.lds_granule_bytes, 128,
+                          "LDS blocks in a work-group processor")),
       processors_(device.work_group_processors()) {
   if (device.compute_units_per_work_group_processor != 2 || device.simds_per_compute_unit != 2)
     throw std::invalid_argument("a work-group processor must have 2 compute units of 2 SIMDs");
@@ -56,8 +57,8 @@ bool Placement::fits(Processor& processor, const PlacementNeeds& needs, unsigned
     for (unsigned k = 0; k < simds && !found; ++k) {
       const unsigned number = first_simd + (start - first_simd + i + k) % simds;
       Simd& simd = after[number];
-      const auto slot = free_run(simd.slots, device_.waves_per_simd, 1);
-      const auto vgprs = free_run(simd.vgprs, granules_, group.vgpr_granules);
+      const auto slot = free_run(simd.slots, 0, device_.waves_per_simd, 1);
+      const auto vgprs = free_run(simd.vgprs, 0, granules_, group.vgpr_granules);
       if (!slot || !vgprs) continue;
       simd.slots |= ones(1) << *slot;
       simd.vgprs |= ones(group.vgpr_granules) << *vgprs;
@@ -74,15 +75,17 @@ bool Placement::fits(Processor& processor, const PlacementNeeds& needs, unsigned
 bool Placement::ever_fits(const PlacementNeeds& needs) const {
   Processor empty;
   GroupPlacement group;
-  return needs.waves <= GroupPlacement::kMaxWaves &&
-         (needs.lds_bytes + device_.lds_granule_bytes - 1) / device_.lds_granule_bytes <= lds_blocks_ &&
+  return needs.waves <= GroupPlacement::kMaxWaves && needs.lds_bytes <= device_.lds_bytes_per_work_group &&
          fits(empty, needs, 0, needs.wgp_mode ? 4 : 2, group);
 }
 
 std::optional<GroupPlacement> Placement::allocate(const PlacementNeeds& needs) {
   const uint32_t granule = device_.lds_granule_bytes;
   const unsigned blocks = (needs.lds_bytes + granule - 1) / granule;
-  if (needs.waves > GroupPlacement::kMaxWaves || blocks > lds_blocks_) return std::nullopt;
+  if (needs.waves > GroupPlacement::kMaxWaves || needs.lds_bytes > device_.lds_bytes_per_work_group)
+    return std::nullopt;
+  // What a group stays within: the work-group processor, or one of its two compute units.
+  const unsigned units = needs.wgp_mode ? 1 : 2;
   const unsigned engines = device_.shader_engines, arrays = device_.arrays_per_shader_engine;
   std::lock_guard lock(mutex_);
   for (unsigned tried = 0; tried < processors_.size(); ++tried) {
@@ -94,19 +97,22 @@ std::optional<GroupPlacement> Placement::allocate(const PlacementNeeds& needs) {
     group.processor = turn;
     group.waves = needs.waves;
     Processor& processor = processors_[turn];
-    const auto slot = free_run(processor.groups, kGroupsOfAProcessor, 1);
+    // A group of a single wave has no barrier and takes none of the places (guide 2.3).
+    std::optional<unsigned> slot = 0;
+    if (needs.waves > 1)
+      slot = free_run(processor.groups, 0, device_.work_groups_per_work_group_processor, 1);
     if (!slot) continue;
-    for (unsigned side = 0; side < 2; ++side) {
-      const auto lds = blocks ? free_run(processor.lds[side], lds_blocks_, blocks) : std::optional(0u);
+    for (unsigned unit = 0; unit < units; ++unit) {
+      const unsigned part = lds_blocks_ / units;
+      const auto lds =
+          blocks ? free_run(processor.lds, unit * part, (unit + 1) * part, blocks) : std::optional(0u);
       if (!lds) continue;
-      // In CU mode the waves share the side of their compute unit's SIMDs.
-      if (!fits(processor, needs, needs.wgp_mode ? 0 : side * 2, needs.wgp_mode ? 4 : 2, group)) continue;
+      if (!fits(processor, needs, unit * 2, 4 / units, group)) continue;
       group.group_slot = *slot;
-      group.lds_side = side;
       group.lds_block = *lds;
       group.lds_blocks = blocks;
-      processor.groups |= ones(1) << *slot;
-      if (blocks) processor.lds[side] |= ones(blocks) << *lds;
+      if (needs.waves > 1) processor.groups |= ones(1) << *slot;
+      processor.lds |= ones<LdsBlocks>(blocks) << *lds;
       next_ = (turn + 1) % static_cast<unsigned>(processors_.size());
       return group;
     }
@@ -117,8 +123,8 @@ std::optional<GroupPlacement> Placement::allocate(const PlacementNeeds& needs) {
 void Placement::release(const GroupPlacement& group) {
   std::lock_guard lock(mutex_);
   Processor& processor = processors_[group.processor];
-  processor.groups &= ~(ones(1) << group.group_slot);
-  if (group.lds_blocks) processor.lds[group.lds_side] &= ~(ones(group.lds_blocks) << group.lds_block);
+  if (group.waves > 1) processor.groups &= ~(ones(1) << group.group_slot);
+  processor.lds &= ~(ones<LdsBlocks>(group.lds_blocks) << group.lds_block);
   for (unsigned i = 0; i < group.waves; ++i) {
     const WavePlace& place = group.wave[i];
     Simd& simd = processor.simds[place.simd];
@@ -138,14 +144,15 @@ uint32_t hardware_id2(const GroupPlacement& group, unsigned vmid) {
   return kComputeEngine << 8 | (group.group_slot & 31) << 16 | vmid << 24;
 }
 
-uint32_t vgpr_allocation(const GroupPlacement& group, unsigned wave) {
-  return group.wave[wave].vgpr_granule | group.vgpr_granules << 12;
+uint32_t vgpr_allocation(const GroupPlacement& group, unsigned wave, const Launch& launch) {
+  return group.wave[wave].vgpr_granule * launch.vgpr_granule / 4 | (wave_vgprs(launch) / 4 - 1) << 12;
 }
 
-uint32_t lds_allocation(const GroupPlacement& group, uint32_t lds_bytes) {
-  // Of the work-group processor's 128 kB.
-  const uint32_t base = group.lds_side * 65536 + group.lds_block * 1024;
-  return (lds_bytes ? base / 512 : 0) | (lds_bytes + 511) / 512 << 12;
+uint32_t lds_allocation(const GroupPlacement& group, const Launch& launch) {
+  constexpr uint32_t kUnit = 256;
+  const uint32_t blocks = (launch.lds_bytes + launch.lds_granule - 1) / launch.lds_granule;
+  const uint32_t units = launch.lds_granule / kUnit;
+  return (blocks ? group.lds_block * units : 0) | blocks * units << 12;
 }
 
 }  // namespace lockstep::machine

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hardware/hardware.h"
+#include "machine/launch.h"
 
 namespace lockstep::machine {
 
@@ -31,15 +32,17 @@ struct GroupPlacement {
 
   unsigned processor = 0;  // work-group processor, of the whole device
   unsigned shader_engine = 0, shader_array = 0, processor_in_array = 0;
-  unsigned group_slot = 0;  // of the work-group processor
-  unsigned lds_side = 0, lds_block = 0, lds_blocks = 0;
+  // Of the work-group processor; groups of one wave have none, and 0 here.
+  unsigned group_slot = 0;
+  unsigned lds_block = 0, lds_blocks = 0;  // of the work-group processor: the upper half is compute unit 1's
   unsigned waves = 0, vgpr_granules = 0;
   std::array<WavePlace, kMaxWaves> wave{};
 };
 
 // Groups go to the shader engines in turn, then to their arrays, then to the work-group processors of these;
-// waves of a group to the SIMDs in turn. Registers and LDS are given in whole granules and never straddle:
-// LDS stays on one side (guide 2.3, 3.3.2, 12.1). Safe from several threads.
+// waves of a group to the SIMDs in turn. Registers and LDS are given in whole granules, each in one piece. In
+// CU mode the waves and their LDS stay with one compute unit; in WGP mode LDS may lie across the middle
+// (guide 2.3, 3.3.2, 3.3.4). Safe from several threads.
 class Placement {
  public:
   // Throws std::invalid_argument for a device whose registers or LDS this cannot count.
@@ -52,12 +55,13 @@ class Placement {
   void release(const GroupPlacement& group);
 
  private:
+  using LdsBlocks = unsigned __int128;
   struct Simd {
     uint64_t slots = 0, vgprs = 0;  // taken ones
   };
   struct Processor {
     std::array<Simd, 4> simds;
-    std::array<uint64_t, 2> lds{};
+    LdsBlocks lds = 0;
     uint64_t groups = 0;
   };
   // Takes slots and registers for the waves, or changes nothing.
@@ -66,17 +70,20 @@ class Placement {
 
   const hardware::Description device_;
   const unsigned granules_;    // of VGPRs in a SIMD
-  const unsigned lds_blocks_;  // of one side
+  const unsigned lds_blocks_;  // of a work-group processor
   std::mutex mutex_;
   std::vector<Processor> processors_;
   unsigned next_ = 0;
 };
 
-// HW_ID1 and HW_ID2, GPR_ALLOC and LDS_ALLOC of a wave (guide 3.4; LLVM and the public register lists of
-// gfx11). The units of GPR_ALLOC are the granules of the device, those of LDS_ALLOC 512 bytes (open).
+// HW_ID1 and HW_ID2 of a wave (guide 3.4.8; the Linux driver's gc_11_0_0_sh_mask.h has the same bits).
 uint32_t hardware_id1(const GroupPlacement& group, unsigned wave);
 uint32_t hardware_id2(const GroupPlacement& group, unsigned vmid);
-uint32_t vgpr_allocation(const GroupPlacement& group, unsigned wave);
-uint32_t lds_allocation(const GroupPlacement& group, uint32_t lds_bytes);
+// GPR_ALLOC and LDS_ALLOC (bits: gc_11_0_0_sh_mask.h; units: the Linux driver's context save handler
+// cwsr_trap_handler_gfx10.asm, which also serves gfx11, takes VGPR_SIZE for fours of registers less one, and
+// LDS_SIZE for 256 bytes). VGPR_BASE is counted in fours of 32-lane registers, LDS_BASE in 256 bytes: in
+// these units the 9 bits of each span the whole file (open).
+uint32_t vgpr_allocation(const GroupPlacement& group, unsigned wave, const Launch& launch);
+uint32_t lds_allocation(const GroupPlacement& group, const Launch& launch);
 
 }  // namespace lockstep::machine

@@ -29,13 +29,9 @@ PreparedEngine make_translator(const Launch& launch, Math math) {
   return prepared;
 }
 
-unsigned registers_of(const Launch& launch) {
-  return allocated_vgprs(launch.vgpr_count, launch.wave_size);
-}
-
 std::shared_ptr<interpreter::Code> decode(const Launch& launch, Observer* observer, Math math) {
   return std::make_shared<interpreter::Code>(launch.code, launch.wave_size, interpreter::best_host_target(),
-                                             registers_of(launch), observer, math);
+                                             wave_vgprs(launch), observer, math);
 }
 
 }  // namespace
@@ -67,7 +63,7 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
     const precise::TrapSettings& traps = settings.traps;
     if (traps.handler != 0) code.push_back(traps.code);
     auto engine = std::make_shared<precise::PreciseEngine>(
-        std::move(code), launch.wave_size, launch.memory, registers_of(launch),
+        std::move(code), launch.wave_size, launch.memory, wave_vgprs(launch),
         precise::units_for(settings, findings, launch.rsrc1 >> 29 & 1), options.math);
     // Bit 63 of TBA says that there is a handler (guide table 4).
     engine->set_trap_addresses(traps.handler ? traps.handler | uint64_t{1} << 63 : 0, traps.memory);
@@ -90,7 +86,7 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind kind, Math math) {
   std::lock_guard lock(mutex_);
   auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return entry.kind == kind && entry.math == math && entry.wave_size == launch.wave_size &&
-           entry.vgpr_count == registers_of(launch) &&
+           entry.vgpr_count == wave_vgprs(launch) &&
            (kind == EngineKind::interpreter || entry.entry == launch.entry) && entry.code == launch.code;
   });
   if (found == entries_.end()) {
@@ -98,7 +94,7 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind kind, Math math) {
     Entry entry;
     entry.code = launch.code;
     entry.wave_size = launch.wave_size;
-    entry.vgpr_count = registers_of(launch);
+    entry.vgpr_count = wave_vgprs(launch);
     entry.kind = kind;
     entry.math = math;
     entry.entry = launch.entry;

@@ -13,6 +13,15 @@
 
 namespace lockstep::machine {
 
+unsigned wave_vgprs(const Launch& launch) {
+  return allocated_vgprs(launch.vgpr_count, launch.wave_size, launch.vgpr_granule);
+}
+
+void set_hardware(Launch& launch, const hardware::Description& device) {
+  launch.vgpr_granule = device.vgpr_granule_wave32;
+  launch.lds_granule = device.lds_granule_bytes;
+}
+
 std::string instruction_text(const Launch& launch, uint64_t pc) {
   return instruction_text(launch.code, launch.wave_size, pc);
 }

@@ -56,10 +56,10 @@ inline constexpr unsigned kScalarZeros = kScalarConditions + 4;         // NULL 
 inline constexpr unsigned kScalarSlots = kScalarZeros + 8;
 
 inline constexpr unsigned kMaxVgprs = 256;
-// What a wave that asks for `count` VGPRs gets: Navi 31 has 1536 a SIMD lane and allocates them in blocks of
-// 24, or of 12 in wave64 (guide 3.3.2.1).
-inline constexpr unsigned allocated_vgprs(unsigned count, unsigned wave_size) {
-  const unsigned block = wave_size == 64 ? 12 : 24;
+// What a wave that asks for `count` VGPRs gets: whole blocks, whose size is the device's and half as large in
+// wave64 (guide 3.3.2.1).
+inline constexpr unsigned allocated_vgprs(unsigned count, unsigned wave_size, unsigned block_wave32) {
+  const unsigned block = wave_size == 64 ? block_wave32 / 2 : block_wave32;
   const unsigned rounded = (count + block - 1) / block * block;
   return rounded < block ? block : rounded > kMaxVgprs ? kMaxVgprs : rounded;
 }

@@ -19,21 +19,33 @@ TEST(Hardware, EveryModelIsComplete) {
   EXPECT_EQ(models()[3].compute_units(), 12u);
 }
 
-// Waves a SIMD by VGPRs, as LLVM's occupancy table for gfx1100 has it.
+// Waves a SIMD by VGPRs: guide 3.3.2.1, and what llc 19 prints as the occupancy of kernels that use so many,
+// for gfx1100 and gfx1101 (blocks of 24 and 12 of 1536 registers), gfx1102 and gfx1103 (16 and 8 of 1024).
 TEST(Hardware, RegistersLimitWaves) {
+  const struct {
+    uint32_t vgprs, wave32[2], wave64[2];
+  } cases[] = {{24, {16, 16}, {16, 16}}, {40, {16, 16}, {16, 12}}, {97, {12, 9}, {7, 4}},
+               {112, {12, 9}, {6, 4}},   {128, {10, 8}, {5, 4}},   {193, {7, 4}, {3, 2}},
+               {256, {5, 4}, {2, 2}}};
+  for (const Description& device : models()) {
+    const bool small = device.target == "gfx1102" || device.target == "gfx1103";
+    for (const auto& test : cases) {
+      SCOPED_TRACE(device.name + " " + std::to_string(test.vgprs));
+      EXPECT_EQ(waves_per_simd(device, {32, test.vgprs, 32, 0}), test.wave32[small]);
+      EXPECT_EQ(waves_per_simd(device, {64, test.vgprs, 64, 0}), test.wave64[small]);
+    }
+  }
+}
+
+// Guide 2.3: in CU mode a group has the waves and the LDS of one compute unit.
+TEST(Hardware, CuModeKeepsGroupsOnAComputeUnit) {
   const Description& navi31 = models()[0];
-  auto waves = [&](uint32_t wave_size, uint32_t vgprs) {
-    return waves_per_simd(navi31, {wave_size, vgprs, wave_size, 0});
-  };
-  EXPECT_EQ(waves(32, 24), 16u);
-  EXPECT_EQ(waves(32, 96), 16u);
-  EXPECT_EQ(waves(32, 97), 12u);
-  EXPECT_EQ(waves(32, 192), 8u);
-  EXPECT_EQ(waves(32, 256), 5u);
-  EXPECT_EQ(waves(64, 48), 16u);
-  EXPECT_EQ(waves(64, 49), 12u);
-  EXPECT_EQ(waves(64, 256), 2u);
-  EXPECT_EQ(waves_per_simd(models()[2], {32, 256, 32, 0}), 4u);
+  EXPECT_EQ(resident_work_groups(navi31, {32, 24, 1024, 0, true}), 2u);
+  EXPECT_EQ(resident_work_groups(navi31, {32, 24, 1024, 0, false}), 2u);
+  EXPECT_EQ(resident_work_groups(navi31, {32, 256, 544, 0, true}), 1u);
+  EXPECT_EQ(resident_work_groups(navi31, {32, 256, 544, 0, false}), 0u);
+  EXPECT_EQ(resident_work_groups(navi31, {32, 24, 32, 40'000, true}), 3u);
+  EXPECT_EQ(resident_work_groups(navi31, {32, 24, 32, 40'000, false}), 2u);
 }
 
 TEST(Hardware, LdsAndSizeLimitWorkGroups) {
@@ -69,7 +81,12 @@ TEST(Hardware, BadFilesAreRefusedWithAReason) {
   };
   EXPECT_NE(replaced("value = 1536", "value = -1").find("positive"), std::string::npos);
   EXPECT_NE(replaced("value = 1536", "value = \"x\"").find("an integer"), std::string::npos);
-  EXPECT_NE(replaced("source = \"guide 3.3.2\"", "source = \"\"").find("no source"), std::string::npos);
+  EXPECT_NE(replaced("source = \"guide 2.3\"", "source = \"\"").find("no source"), std::string::npos);
+  EXPECT_NE(replaced("value = 24", "value = 20").find("no multiple of 8"), std::string::npos);
+  EXPECT_NE(replaced("lds_granule_bytes = { value = 1024", "lds_granule_bytes = { value = 100").find("256"),
+            std::string::npos);
+  EXPECT_NE(replaced("value = 32, source = \"guide 2.3;", "value = 33, source = \"guide 2.3;").find("HW_ID2"),
+            std::string::npos);
   EXPECT_NE(replaced("sure = \"A\"", "sure = \"Z\"").find("sure"), std::string::npos);
 }
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "machine/launch.h"
-#include "tests/engine/interpreter/test_wave.h"
+#include "tests/machine/test_dispatch.h"
 
 namespace lockstep::machine {
 namespace {
@@ -43,28 +43,71 @@ TEST(Placement, RegistersAreGivenInGranules) {
     Placement placement(navi31());
     unsigned waves = 0;
     while (placement.allocate({1, test.wave_size, test.vgprs, 0, true})) ++waves;
-    // A processor takes 32 groups (guide 2.3), so single waves fill at most half of the slots.
-    EXPECT_EQ(waves, 48 * std::min(32u, 4 * test.waves)) << test.wave_size << " " << test.vgprs;
+    EXPECT_EQ(waves, 48 * 4 * test.waves) << test.wave_size << " " << test.vgprs;
   }
 }
 
-// Guide 12.1: 128 kB of LDS in two sides of 64 kB; a group has up to 64 kB, in blocks of 1 kB (3.3.4).
-TEST(Placement, LdsStaysOnOneSideInBlocksOfOneKilobyte) {
+// Guide 2.3: a work-group processor holds 32 work-groups, those of a single wave not counted.
+TEST(Placement, GroupsOfOneWaveTakeNoneOfTheProcessorsPlaces) {
+  hardware::Description device = navi31();
+  device.waves_per_simd = 20;
+  unsigned groups = 0;
+  for (Placement placement(device); placement.allocate({2, 32, 24, 0, true});) ++groups;
+  EXPECT_EQ(groups, 48u * 32);
+  groups = 0;
+  for (Placement placement(device); placement.allocate({1, 32, 24, 0, true});) ++groups;
+  EXPECT_EQ(groups, 48u * 4 * 20);
+}
+
+// Guide 3.3.4: blocks of 1 kB in one piece; in CU mode on the side of the wave's compute unit, in WGP mode
+// anywhere, the middle included.
+TEST(Placement, LdsLiesOnItsSideInCuModeAndAnywhereInWgpMode) {
   for (const bool wgp_mode : {false, true}) {
     Placement placement(navi31());
-    unsigned groups = 0;
+    unsigned groups = 0, across = 0;
     std::set<std::pair<unsigned, unsigned>> taken;
     while (const auto group = placement.allocate({1, 32, 24, 20'000, wgp_mode})) {
       EXPECT_EQ(group->lds_blocks, 20u);
-      EXPECT_LE(group->lds_block + group->lds_blocks, 64u);
-      // In CU mode the side is that of the wave's compute unit (2.3).
-      if (!wgp_mode) EXPECT_EQ(group->wave[0].simd / 2u, group->lds_side);
-      for (unsigned i = 0; i < group->lds_blocks; ++i)
-        EXPECT_TRUE(taken.insert({group->processor, group->lds_side * 64 + group->lds_block + i}).second);
+      const unsigned end = group->lds_block + group->lds_blocks;
+      EXPECT_LE(end, 128u);
+      if (group->lds_block < 64 && end > 64) ++across;
+      if (!wgp_mode) EXPECT_EQ(group->wave[0].simd / 2u, group->lds_block / 64);
+      for (unsigned block = group->lds_block; block < end; ++block)
+        EXPECT_TRUE(taken.insert({group->processor, block}).second);
       ++groups;
     }
     EXPECT_EQ(groups, 48u * 6);
+    EXPECT_EQ(across, wgp_mode ? 48u : 0u);
   }
+}
+
+// What the occupancy of a kernel promises is what finds room, on every device.
+TEST(Placement, AgreesWithOccupancyOnEveryDevice) {
+  for (const hardware::Description& device : hardware::models())
+    for (const unsigned wave_size : {32u, 64u})
+      for (const unsigned vgprs : {1u, 24u, 40u, 97u, 128u, 193u, 256u})
+        for (const unsigned waves : {1u, 2u, 3u, 8u, 16u})
+          for (const uint32_t lds : {0u, 1u, 10'000u, 40'000u, 65'536u})
+            for (const bool wgp_mode : {false, true}) {
+              hardware::WorkGroupNeeds needs;
+              needs.wave_size = wave_size;
+              needs.vgprs = vgprs;
+              needs.work_items = waves * wave_size;
+              needs.lds_bytes = lds;
+              needs.wgp_mode = wgp_mode;
+              const uint32_t promised =
+                  hardware::resident_work_groups(device, needs) * device.work_group_processors();
+              Placement placement(device);
+              const PlacementNeeds wanted{waves, wave_size,
+                                          allocated_vgprs(vgprs, wave_size, device.vgpr_granule_wave32), lds,
+                                          wgp_mode};
+              EXPECT_EQ(placement.ever_fits(wanted), promised != 0);
+              uint32_t found = 0;
+              while (placement.allocate(wanted)) ++found;
+              EXPECT_EQ(found, promised)
+                  << device.name << ": " << waves << " waves of " << wave_size << ", " << vgprs << " VGPRs, "
+                  << lds << " bytes of LDS, WGP mode " << wgp_mode;
+            }
 }
 
 // Guide 2.3: in CU mode all waves of a group are on the SIMDs of one compute unit.
@@ -97,6 +140,26 @@ TEST(Placement, GroupsGoToTheShaderEnginesInTurnAndComeBackToWhatIsFree) {
   const auto again = placement.allocate({32, 32, 96, 65536, true});
   ASSERT_TRUE(again);
   EXPECT_EQ(again->processor, groups[17].processor);
+}
+
+// Guide 3.3.2.1 and 3.3.2.2: a wave that asks for 17 VGPRs has 24 where blocks are 24, and 32 where they are
+// 16; a write beyond does nothing and a read there finds VGPR 0.
+TEST(Placement, WavesHaveTheBlocksOfTheirDevice) {
+  for (const hardware::Description& device : hardware::models()) {
+    SCOPED_TRACE(device.name);
+    Dispatch d(
+        "s_getreg_b32 s4, hwreg(HW_REG_GPR_ALLOC, 12, 8)\nv_mov_b32 v30, 7\nv_mov_b32 v1, v30\nv_mov_b32 v2, "
+        "s4\n"
+        "v_lshlrev_b32 v3, 3, v0\nglobal_store_b64 v3, v[1:2], s[0:1]",
+        1, 32);
+    d.launch.vgpr_count = 17;
+    d.launch.placement = std::make_shared<Placement>(device);
+    set_hardware(d.launch, device);
+    ASSERT_FALSE(d.run().fault);
+    const bool small = device.target == "gfx1102" || device.target == "gfx1103";
+    EXPECT_EQ(d.buffer[2 * 5], small ? 7u : 5u);
+    EXPECT_EQ(d.buffer[1], small ? 32u / 4 - 1 : 24u / 4 - 1);
+  }
 }
 
 // What s_getreg tells of it (guide 3.4: HW_ID1, HW_ID2, GPR_ALLOC, LDS_ALLOC).
@@ -137,8 +200,10 @@ TEST(Placement, WavesSeeWhereTheyAre) {
         EXPECT_LT(seen[0] >> 18 & 7, 6u);
         EXPECT_LT(seen[0] >> 10 & 15, 4u);
         EXPECT_EQ(seen[1] >> 8 & 3, 1u) << "ME 1 is compute";
-        EXPECT_EQ(seen[2] >> 12, 2u) << "granules";
-        EXPECT_EQ(seen[3] >> 12, 6u) << "LDS in 512 bytes";
+        EXPECT_EQ(seen[2] >> 12, 48u / 4 - 1) << "VGPRs in fours, less one";
+        EXPECT_EQ((seen[2] & 0x1ff) % 6, 0u) << "whole granules of 24";
+        EXPECT_EQ(seen[3] >> 12, 3072u / 256) << "LDS in 256 bytes, whole blocks of 1 kB";
+        EXPECT_EQ((seen[3] & 0x1ff) % 4, 0u);
       }
       EXPECT_EQ(places.size(), 8u);
       EXPECT_EQ(units.size(), wgp_mode ? 2u : 1u);

@@ -58,7 +58,7 @@ void execute_bytes(std::span<const std::byte> bytes) {
   const auto options = static_cast<unsigned>(bytes[0]);
   const unsigned wave_size = options & 1 ? 64 : 32;
   const unsigned vgpr_count =
-      options & 2 ? kMaxVgprs : allocated_vgprs(1 + (options >> 3 & 15) * 8, wave_size);
+      options & 2 ? kMaxVgprs : allocated_vgprs(1 + (options >> 3 & 15) * 8, wave_size, 24);
   std::vector<uint32_t> code((bytes.size() - 1) / 4);
   std::memcpy(code.data(), bytes.data() + 1, code.size() * 4);
 

@@ -6,13 +6,13 @@ namespace {
 
 // Navi 31 allocates blocks of 24 in wave32 and of 12 in wave64 (3.3.2.1).
 TEST(OutOfRange, AllocationIsRoundedUp) {
-  EXPECT_EQ(allocated_vgprs(1, 32), 24u);
-  EXPECT_EQ(allocated_vgprs(24, 32), 24u);
-  EXPECT_EQ(allocated_vgprs(25, 32), 48u);
-  EXPECT_EQ(allocated_vgprs(1, 64), 12u);
-  EXPECT_EQ(allocated_vgprs(13, 64), 24u);
-  EXPECT_EQ(allocated_vgprs(256, 32), 256u);
-  EXPECT_EQ(allocated_vgprs(256, 64), 256u);
+  EXPECT_EQ(allocated_vgprs(1, 32, 24), 24u);
+  EXPECT_EQ(allocated_vgprs(24, 32, 24), 24u);
+  EXPECT_EQ(allocated_vgprs(25, 32, 24), 48u);
+  EXPECT_EQ(allocated_vgprs(1, 64, 24), 12u);
+  EXPECT_EQ(allocated_vgprs(13, 64, 24), 24u);
+  EXPECT_EQ(allocated_vgprs(256, 32, 24), 256u);
+  EXPECT_EQ(allocated_vgprs(256, 64, 24), 256u);
 }
 
 TEST(OutOfRange, VectorAlu) {

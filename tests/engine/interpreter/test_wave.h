@@ -63,7 +63,7 @@ class TestWave {
   void fill(unsigned number, const std::function<uint32_t(unsigned lane)>& value);
   void fill64(unsigned number, const std::function<uint64_t(unsigned lane)>& value);
   // As if the wave had been launched with that many (before the allocation's rounding).
-  void allocate_vgprs(unsigned count) { wave_.vgpr_count = allocated_vgprs(count, size()); }
+  void allocate_vgprs(unsigned count) { wave_.vgpr_count = allocated_vgprs(count, size(), 24); }
   void set_exec(uint64_t exec) { wave_.set_exec(exec); }
   uint64_t exec() const { return wave_.exec(); }
   bool active(unsigned lane) const { return exec() >> lane & 1; }
