@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 BUILD := build/release
 
-.PHONY: demo test bench docs arithmetic fuzz format configure build packages clean
+.PHONY: demo test rules bench docs arithmetic fuzz format configure build packages clean
 
 packages:
 	@tools/install_packages.sh
@@ -23,6 +23,11 @@ demo: configure
 
 test: build
 	@tools/test.sh
+
+# Drops the rules of tests/rules/ one by one, in a copy of the tree: each must make a test fail. RULES="--only F3." asks
+# for some of them.
+rules: build
+	@tools/check_rules.py --build $(BUILD) --jobs $(JOBS) $(RULES)
 
 # Random kernels, compiled for gfx1100 and for the host, must give the same bits; the first that do not are made small.
 # FUZZ="--seed 7 --count 100000" asks for others.
