@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "engine/precise/precise_engine.h"
+#include "engine/precise/program_rules.h"
 #include "engine/precise/units.h"
 #include "engine/translator/translator.h"
 
@@ -62,9 +63,11 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
     std::vector<CodeRange> code = launch.code;
     const precise::TrapSettings& traps = settings.traps;
     if (traps.handler != 0) code.push_back(traps.code);
+    std::vector<CodeRange> pages;
+    if (settings.rules != precise::Rules::ignore) pages = precise::mapped_pages(code, launch.memory.get());
     auto engine = std::make_shared<precise::PreciseEngine>(
         std::move(code), launch.wave_size, launch.memory, wave_vgprs(launch),
-        precise::units_for(settings, findings, launch.rsrc1 >> 29 & 1), options.math);
+        precise::units_for(settings, findings, launch.rsrc1 >> 29 & 1, std::move(pages)), options.math);
     // Bit 63 of TBA says that there is a handler (guide table 4).
     engine->set_trap_addresses(traps.handler ? traps.handler | uint64_t{1} << 63 : 0, traps.memory);
     prepared.engine = std::move(engine);

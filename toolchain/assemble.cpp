@@ -80,9 +80,9 @@ Wrapped wrap(std::string_view text, std::string_view name, const Options& option
   if (is_listing) {
     prologue += ".text\n.globl " + kernel.name + "\n.p2align 8\n.type " + kernel.name + ",@function\n";
     if (!defines_label(text, kernel.name)) prologue += kernel.name + ":\n";
-    // 48 times s_code_end: the instruction prefetch may run past the end, as in what the compiler emits.
+    // 64 times s_code_end: instructions are fetched ahead, past the end (guide 2.4).
     epilogue +=
-        "\n.text\ns_endpgm\n.fill 48, 4, 0xbf9f0000\n.size " + kernel.name + ", .-" + kernel.name + "\n";
+        "\n.text\ns_endpgm\n.fill 64, 4, 0xbf9f0000\n.size " + kernel.name + ", .-" + kernel.name + "\n";
     epilogue += ".rodata\n.p2align 6\n.amdhsa_kernel " + kernel.name;
     epilogue += "\n.amdhsa_group_segment_fixed_size " + std::to_string(kernel.lds_bytes);
     epilogue += "\n.amdhsa_private_segment_fixed_size " + std::to_string(kernel.scratch_bytes_per_lane);

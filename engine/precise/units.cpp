@@ -6,6 +6,7 @@
 #include "engine/precise/exceptions.h"
 #include "engine/precise/global_sync_rules.h"
 #include "engine/precise/memory_watch.h"
+#include "engine/precise/program_rules.h"
 #include "engine/precise/traps.h"
 
 namespace lockstep::precise {
@@ -14,10 +15,12 @@ namespace lockstep::precise {
 // that one nobody is asked. The dependency counters execute memory instructions; messages and GDS they leave
 // to units behind them. Traps come first, since an instruction that is not reached breaks no rule; the
 // exceptions of an instruction are worked out last, from the registers that it will read.
-MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mode) {
+MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mode,
+                    std::vector<CodeRange> given_pages) {
   const auto settings = std::make_shared<const Settings>(given);
   const RuleBook rules(settings->rules, findings);
   const auto caches = settings->caches == Caches::incoherent ? std::make_shared<DeviceCaches>() : nullptr;
+  const auto pages = std::make_shared<const std::vector<CodeRange>>(std::move(given_pages));
   const auto siblings = std::make_shared<Siblings>();
   return [=, &findings](Wave& wave, Executor& executor) {
     Units units;
@@ -36,6 +39,7 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
       units.push_back(std::make_unique<DelayHints>(rules));
       units.push_back(std::make_unique<ClauseRules>(rules));
       units.push_back(std::make_unique<GlobalSyncRules>(rules));
+      units.push_back(std::make_unique<ProgramRules>(rules, *pages));
     }
     if (has_traps) units.push_back(std::make_unique<MemoryWatch>(settings->traps.watches, *traps, findings));
     units.push_back(std::move(counters));

@@ -7,8 +7,9 @@
 
 namespace lockstep::precise {
 
-// For the waves of one dispatch, with what they share. `processor_mode`: WGP mode (guide 2.3). `findings`
-// must outlive the units.
-MakeUnits units_for(const Settings& settings, Findings& findings, bool processor_mode);
+// For the waves of one dispatch, with what they share. `processor_mode`: WGP mode (guide 2.3); `pages`: of
+// mapped_pages(). `findings` must outlive the units.
+MakeUnits units_for(const Settings& settings, Findings& findings, bool processor_mode,
+                    std::vector<CodeRange> pages);
 
 }  // namespace lockstep::precise

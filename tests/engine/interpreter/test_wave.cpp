@@ -33,7 +33,7 @@ std::vector<uint32_t> assemble(std::string_view text, unsigned wave_size) {
   }
   const loader::Kernel& kernel = object->kernels()[0];
   const auto bytes = object->file_bytes(kernel.entry_address, kernel.code_size);
-  std::vector<uint32_t> code(bytes.size() / 4 - 48);
+  std::vector<uint32_t> code(bytes.size() / 4 - 64);
   std::memcpy(code.data(), bytes.data(), code.size() * 4);
   return code;
 }

@@ -371,7 +371,7 @@ TEST(Trap, WaveStartAndEnd) {  // 3.4.9: WAVE_START, WAVE_END; 3.4.2: EXCP_EN[9]
   EXPECT_EQ(log[0].trapsts, ts::kWaveStart);
   EXPECT_EQ(d.dword(log[0]), 0u);
   EXPECT_EQ(log[1].trapsts, ts::kWaveEnd);
-  EXPECT_EQ(log[1].pc, d.pc(d.code.size() - 1));  // the s_endpgm, which the handler returns to
+  EXPECT_EQ(log[1].pc, d.pc(d.code.size() - Dispatch::kPaddingDwords - 1));  // the s_endpgm, which the handler returns to
   EXPECT_TRUE(d.buffer[0] & mode_bit::kTrapOnEnd);
 }
 

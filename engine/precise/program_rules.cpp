@@ -1,0 +1,74 @@
+#include "engine/precise/program_rules.h"
+
+#include <algorithm>
+
+#include "state/trap_status.h"
+
+namespace lockstep::precise {
+
+namespace {
+
+using isa::Opcode;
+
+constexpr uint64_t kPageBytes = 4096, kPaddingBytes = 256;  // guide 2.4: 64 dwords
+
+std::string fault_of_prefetch_distance(const isa::Instruction& instruction) {
+  const auto field = static_cast<uint32_t>(instruction.operands[0].value) & 0xffff;
+  if (field >> 2 != 0)
+    return "s_set_inst_prefetch_distance with bits beyond the two of its mode (guide 16.5): SIMM16[15:2] "
+           "must "
+           "be zero";
+  if (field == 0)
+    return "s_set_inst_prefetch_distance 0, which is reserved (guide 16.5): give 1, 2 or 3 cache lines";
+  return {};
+}
+
+}  // namespace
+
+std::vector<CodeRange> mapped_pages(const std::vector<CodeRange>& code, const RangeSet* memory) {
+  if (!memory) return {};
+  std::vector<CodeRange> pages;
+  const auto add = [&](uint64_t begin, uint64_t end) {
+    pages.push_back({begin & ~(kPageBytes - 1), (end + kPageBytes - 1) & ~(kPageBytes - 1)});
+  };
+  for (const CodeRange& range : code) add(range.begin, range.end);
+  for (const Range& range : memory->ranges()) add(range.begin, range.end);
+  std::sort(pages.begin(), pages.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
+  std::vector<CodeRange> merged;
+  for (const CodeRange& page : pages) {
+    if (merged.empty() || merged.back().end < page.begin)
+      merged.push_back(page);
+    else
+      merged.back().end = std::max(merged.back().end, page.end);
+  }
+  return merged;
+}
+
+// What the fetch must not run into is memory that is not mapped. What a compiler puts behind a program
+// differs: behind the last template of a file LLVM 19 puts nothing, and the rest of the page serves.
+bool ProgramRules::is_padded(uint64_t end) const {
+  const auto behind = std::upper_bound(pages_.begin(), pages_.end(), end,
+                                       [](uint64_t at, const CodeRange& range) { return at < range.end; });
+  return pages_.empty() ||
+         (behind != pages_.end() && behind->begin <= end && behind->end - end >= kPaddingBytes);
+}
+
+std::string ProgramRules::broken_by(const Step& step) const {
+  const Opcode opcode = step.instruction.row->opcode;
+  if (opcode == Opcode::s_set_inst_prefetch_distance) return fault_of_prefetch_distance(step.instruction);
+  if (opcode == Opcode::s_endpgm_saved && !(step.wave.status & status_bit::kPrivileged))
+    return "s_endpgm_saved outside of a trap handler (guide 5.1): it says that the wave's context was saved; "
+           "end the program with s_endpgm";
+  if (!(step.instruction.row->flags & isa::kEndsWave)) return {};
+  if (is_padded(step.next_pc())) return {};
+  return "the program ends less than 256 bytes before memory that is not mapped (guide 2.4): instructions "
+         "are "
+         "fetched ahead, so 64 dwords must follow, best s_code_end (.fill 64, 4, 0xbf9f0000)";
+}
+
+Verdict ProgramRules::before(const Step& step) {
+  std::string rule = broken_by(step);
+  return rule.empty() ? Verdict::execute : rules_.broken(step, std::move(rule));
+}
+
+}  // namespace lockstep::precise
