@@ -123,6 +123,7 @@ struct alignas(64) Wave {
   void* attachment = nullptr;         // what the precise engine keeps for this wave
   MemoryView* memory_view = nullptr;  // null: guest memory is the host's at the same address
   uint64_t dpp_write_mask = 0;        // lanes that the DPP instruction in flight may write
+  uint32_t resume_chunk = 0;          // where the exact handler takes over from the quick one
   // TTMP0..15 while STATUS.PRIV is 0; their places in `scalar` are zero then, which is what a program may
   // read (guide 3.3.1.4).
   uint32_t trap_temporaries[16];

@@ -1,6 +1,7 @@
 // A pre-decoded instruction: what a handler needs, in one cache line.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "isa/instruction.h"
@@ -48,7 +49,7 @@ struct alignas(64) Operation {
   uint32_t dst;        // likewise
   uint32_t dst2;       // scalar second destination, byte offset into Wave::scalar
   uint32_t source_flags;
-  int32_t next;  // distance to the operation that follows in program order
+  int32_t next;  // bytes to the operation that follows in program order
   uint8_t cost;  // wave-instructions that this operation counts as (0 inside a chain)
   uint8_t flags;
   uint16_t detail;  // for the handler's own use
@@ -70,10 +71,14 @@ inline Handler handler_of(const Operation* op) {
   return __atomic_load_n(&op->run, __ATOMIC_ACQUIRE);
 }
 
+inline const Operation* next_of(const Operation* op) {
+  return reinterpret_cast<const Operation*>(reinterpret_cast<const std::byte*>(op) + op->next);
+}
+
 // Ends a handler: on to the next operation.
 #define LOCKSTEP_NEXT()                                                                   \
   do {                                                                                    \
-    const Operation* following = op + op->next;                                           \
+    const Operation* following = next_of(op);                                             \
     [[clang::musttail]] return handler_of(following)(following, wave, budget - op->cost); \
   } while (false)
 

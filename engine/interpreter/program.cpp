@@ -164,7 +164,7 @@ void Program::decode(Operation* slot) {
       observer_ ? 0 : skip_without_effect(&after, page->slots + kPageDwords, code_end, goes_on);
   for (size_t i = 0; i < placed.size(); ++i) {
     Operation* following = i + 1 < placed.size() ? placed[i + 1] : after;
-    const int32_t next = static_cast<int32_t>(following - placed[i]);
+    const int32_t next = static_cast<int32_t>((following - placed[i]) * sizeof(Operation));
     (i == 0 ? first : *placed[i]).next = next;
     (i == 0 ? first : *placed[i]).cost = static_cast<uint8_t>(i == charged ? 1 + skipped : 0);
   }

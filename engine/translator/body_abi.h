@@ -10,17 +10,12 @@
 
 #include "engine/translator/body_signature.h"
 #include "numeric/convert.h"
+#include "numeric/deferring_float_mode.h"
 #include "numeric/lanes.h"
 #include "numeric/output.h"
 #include "semantics/body.h"
 
 namespace lockstep::translator {
-
-// The default float mode, except that what would be recomputed on the spot is only noted.
-struct DeferringFloatMode : DefaultFloatMode {
-  I32* doubt;
-  LOCKSTEP_INLINE void defer(I32 lanes) const { *doubt |= lanes; }
-};
 
 template <class T>
 constexpr bool is_one_of_words = std::is_same_v<T, U32> || std::is_same_v<T, I32> || std::is_same_v<T, F32>;

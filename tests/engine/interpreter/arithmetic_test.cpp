@@ -1,4 +1,5 @@
 // A sample of each family of arithmetic through the engine; tests/semantics takes the bodies one by one.
+#include <algorithm>
 #include <cmath>
 
 #include "tests/engine/interpreter/test_wave.h"
@@ -72,6 +73,43 @@ TEST(Arithmetic, Division) {
           "v8, v7, v5, v6\n"
           "v_div_fixup_f32 v9, v8, v2, v1");
     w.expect_v(9, [&](unsigned lane) { return f32(as_f32(w.v(1, lane)) / as_f32(w.v(2, lane))); });
+  });
+}
+
+// A NaN in one chunk of lanes makes the exact handler take over there: chunks before it are done and must not
+// be done again, though the instruction overwrites its own source.
+TEST(Arithmetic, NanInALaterChunk) {
+  constexpr uint32_t kSignalling = 0x7f80'1234, kQuieted = 0x7fc0'1234;
+  for_each_wave([](TestWave& w) {
+    for (unsigned special = 0; special < w.size(); special += 7) {
+      const auto is_special = [&](unsigned lane) { return lane == special; };
+      w.set_exec(0xffff'ffff'ffff'ff7f);
+      w.fill(1,
+             [&](unsigned lane) { return is_special(lane) ? kSignalling : f32(static_cast<float>(lane)); });
+      w.fill(2, [](unsigned) { return f32(3.0f); });
+      w.fill64(4, [&](unsigned lane) {
+        return is_special(lane) ? 0x7ff0'0000'0000'1234 : f64(static_cast<double>(lane));
+      });
+      w.fill(6, [](unsigned) { return f32(0.5f); });
+      w.s(9) = f32(1.0f);
+      w.run(
+          "v_add_f32 v1, v1, v2\nv_mul_f32 v1, v2, v1\nv_fma_f32 v1, v1, v6, s9\nv_max_f32 v1, 4.0, v1\n"
+          "v_add_f64 v[4:5], v[4:5], 1.0");
+      w.expect_v(1, [&](unsigned lane) {
+        const float sum = (static_cast<float>(lane) + 3.0f) * 3.0f * 0.5f + 1.0f;
+        // The maximum of a number and a quiet NaN is the number (guide 7.2, IEEE mode).
+        return is_special(lane) ? f32(4.0f) : f32(std::max(4.0f, sum));
+      });
+      w.expect_v64(4, [&](unsigned lane) {
+        return is_special(lane) ? 0x7ff8'0000'0000'1234 : f64(static_cast<double>(lane) + 1.0);
+      });
+      w.fill(1,
+             [&](unsigned lane) { return is_special(lane) ? kSignalling : f32(static_cast<float>(lane)); });
+      w.run("v_sub_f32 v1, v1, v2");
+      w.expect_v(1, [&](unsigned lane) {
+        return is_special(lane) ? kQuieted : f32(static_cast<float>(lane) - 3.0f);
+      });
+    }
   });
 }
 

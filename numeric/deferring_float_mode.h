@@ -1,0 +1,15 @@
+// The default float mode, except that what would be recomputed on the spot (recompute_now in format.h) is
+// only noted: for those who have a better place for it than the middle of their fast path.
+#pragma once
+
+#include "numeric/float_mode.h"
+#include "numeric/lanes.h"
+
+namespace lockstep {
+
+struct DeferringFloatMode : DefaultFloatMode {
+  I32* doubt;  // lanes whose result may be wrong are ORed into it
+  LOCKSTEP_INLINE void defer(I32 lanes) const { *doubt |= lanes; }
+};
+
+}  // namespace lockstep
