@@ -69,7 +69,8 @@ void add_vgprs(std::vector<RegisterRange>& list, RegisterRange range, unsigned v
 }  // namespace
 
 Deferred::Deferred(const Step& step, Share share, uint64_t lanes)
-    : instruction_(step.instruction),
+    : outstanding(share.amount),
+      instruction_(step.instruction),
       pc_(step.pc),
       share_(share),
       lanes_(lanes),

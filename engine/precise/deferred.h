@@ -60,6 +60,9 @@ class Deferred {
   bool landed = false;     // and the registers too: the counter is lowered
   bool certain = false;    // the program has made sure of that by waits
   uint64_t issued_at = 0;  // in steps of the wave
+  // What it still has of the counter. A message with an answer lowers it when it goes out and when the answer
+  // is there (guide 5.3), a scalar load in two parts with each of them (8.2).
+  uint32_t outstanding;
 
  private:
   bool execute(Wave& wave, Executor& executor, uint64_t lanes);

@@ -72,7 +72,7 @@ DependencyCounters::~DependencyCounters() {
 Counts DependencyCounters::counts() const {
   Counts counts;
   for (const Handle& deferred : deferred_)
-    if (!deferred->landed) counts[deferred->share().counter] += deferred->share().amount;
+    if (!deferred->landed) counts[deferred->share().counter] += deferred->outstanding;
   return counts;
 }
 
@@ -202,6 +202,18 @@ void DependencyCounters::forget_done() {
   });
 }
 
+// What counts twice can lower its counter by one before its result is there.
+void DependencyCounters::lower_first_halves(const Counts& limits) {
+  Counts now = counts();
+  for (const Handle& handle : deferred_) {
+    const CounterName counter = handle->share().counter;
+    if (handle->landed || handle->outstanding < 2 || now[counter] <= limits[counter]) continue;
+    if (settings_.results == Results::random && random_.one_in(2)) continue;
+    --handle->outstanding;
+    --now[counter];
+  }
+}
+
 // In the order in which they are to land: those that leave the counters first come first. Where the guide
 // leaves it open, the newest.
 std::vector<Deferred*> DependencyCounters::choose_to_land(const Counts& limits) {
@@ -225,7 +237,7 @@ std::vector<Deferred*> DependencyCounters::choose_to_land(const Counts& limits) 
       }
       Deferred* next = settings_.results == Results::random ? candidates[random_.below(candidates.size())]
                                                             : candidates.back();
-      now[counter] -= next->share().amount;
+      now[counter] -= next->outstanding;
       chosen.push_back(next);
     }
   }
@@ -233,6 +245,7 @@ std::vector<Deferred*> DependencyCounters::choose_to_land(const Counts& limits) 
 }
 
 Verdict DependencyCounters::come_down_to(const Counts& limits) {
+  lower_first_halves(limits);
   const std::vector<Deferred*> chosen = choose_to_land(limits);
   if (chosen.empty()) return Verdict::execute;
   // What memory must see now: the chosen ones, and what must come before one of them.
@@ -275,6 +288,7 @@ Verdict DependencyCounters::something_at_random() {
   if (random_.one_in(3)) {
     // Memory sees one, or the oldest of a kind lands.
     Deferred* deferred = open[random_.below(open.size())];
+    if (deferred->outstanding > 1 && random_.one_in(2)) --deferred->outstanding;
     if (random_.one_in(2))
       for (Deferred* older : open)
         if (older->share().kind == deferred->share().kind && may_land(*older)) {

@@ -58,6 +58,7 @@ class DependencyCounters final : public Unit {
   Verdict issue(const Step& step, const Shares& shares);
   // Lets land what must before the counters are down to the limits.
   Verdict come_down_to(const Counts& limits);
+  void lower_first_halves(const Counts& limits);
   std::vector<Deferred*> choose_to_land(const Counts& limits);
   Verdict touch_memory(Deferred& deferred);
   void land(Deferred& deferred);

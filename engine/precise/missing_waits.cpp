@@ -38,7 +38,7 @@ unsigned sufficient_limit(const Deferred& deferred, const Issued& issued) {
       behind = true;
     } else if (!other->certain && other->share().counter == deferred.share().counter) {
       if (other->share().kind != deferred.share().kind) return 0;
-      if (behind) newer += other->share().amount;
+      if (behind) ++newer;
     }
   }
   return newer;
@@ -93,12 +93,12 @@ void mark_certain(const Issued& issued, const Counts& limits) {
   for (auto at = issued.rbegin(); at != issued.rend(); ++at) {
     Deferred& deferred = **at;
     if (deferred.certain) continue;
-    unsigned under_way = deferred.share().amount;
+    unsigned under_way = 1;  // at least: what counts twice may have lowered its counter once
     if (completes_in_order(deferred.share().kind))
       for (auto newer = issued.rbegin(); newer != at; ++newer)
         if ((*newer)->share().kind == deferred.share().kind &&
             (*newer)->share().counter == deferred.share().counter)
-          under_way += (*newer)->share().amount;
+          ++under_way;
     if (under_way > limits[deferred.share().counter]) deferred.certain = true;
   }
 }

@@ -63,6 +63,7 @@ TEST(Sleep, EndsInTheMiddleOfAnothersWork) {
 // 16.5: s_sleep 0 does not sleep: the wave keeps its turn.
 TEST(Sleep, OfNothing) {
   EXPECT_EQ(marks_of("s_sleep 0\nmark", 3), (Waves{0, 1, 2}));
+  EXPECT_EQ(marks_of("s_cmp_eq_u32 s3, 0\ns_cbranch_scc0 go\ns_sleep 0\ngo: mark", 3), (Waves{0, 1, 2}));
   EXPECT_EQ(marks_of("s_cmp_eq_u32 s3, 0\ns_cbranch_scc0 go\ns_sleep 1\ngo: mark", 3), (Waves{1, 2, 0}));
 }
 
@@ -96,13 +97,18 @@ TEST(Priority, DecidesWhoGoesFirst) {
             (Waves{2, 3, 0, 1}));
   EXPECT_EQ(marks_of("s_cmp_eq_u32 s3, 2\ns_cbranch_scc0 go\ns_setprio 4\ngo: s_barrier\nmark", 3),
             (Waves{0, 1, 2}));
-  // The priority can be read: STATUS.USER_PRIO is [4:3] (3.4.1).
-  Dispatch d(
-      "s_setprio 2\ns_getreg_b32 s4, hwreg(HW_REG_STATUS, 3, 2)\nv_mov_b32 v1, 0\nv_mov_b32 v2, s4\n"
-      "global_store_b32 v1, v2, s[0:1]",
-      1, 32);
-  d.run();
-  EXPECT_EQ(d.buffer[0], 2u);
+  // The priority can be read: STATUS.USER_PRIO is [4:3] (3.4.1). Only two bits of the constant count, and a
+  // lower one replaces a higher one.
+  for (const auto& [text, priority] :
+       {std::pair{"s_setprio 2", 2u}, {"s_setprio 5", 1u}, {"s_setprio 3\ns_setprio 0", 0u}}) {
+    Dispatch d(std::string(text) +
+                   "\ns_getreg_b32 s4, hwreg(HW_REG_STATUS, 3, 4)\nv_mov_b32 v1, 0\nv_mov_b32 v2, s4\n"
+                   "global_store_b32 v1, v2, s[0:1]",
+               1, 32);
+    d.buffer[0] = 99;
+    d.run();
+    EXPECT_EQ(d.buffer[0], priority) << text;
+  }
 }
 
 // A spinning wave of the highest priority does not keep the others from running.

@@ -130,6 +130,13 @@ TEST(Control, SubvectorLoop) {
       EXPECT_EQ(w.s(10), (static_cast<uint32_t>(exec) != 0) + (exec >> 32 != 0));
       w.expect_v(1, [](unsigned lane) { return 0x7000'1001u + lane; });
     }
+    // Without lanes the loop is not entered.
+    TestWave w(configuration);
+    w.set_exec(0);
+    w.run(
+        "s_mov_b32 s10, 0\ns_subvector_loop_begin s8, after\nbody:\ns_add_u32 s10, s10, 1\n"
+        "s_subvector_loop_end s8, body\nafter:");
+    EXPECT_EQ(w.s(10), 0u);
   }
 }
 

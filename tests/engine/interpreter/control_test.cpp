@@ -94,6 +94,22 @@ TEST(Control, CallsAndReturns) {
         "s_swappc_b64 s[8:9], s[6:7]\ns_add_u32 s10, s10, 16\ns_call_b64 s[8:9], function\n"
         "s_add_u32 s10, s10, 256\ns_endpgm\nfunction:\ns_add_u32 s10, s10, 1\ns_setpc_b64 s[8:9]");
     EXPECT_EQ(w.s(10), 1u + 16 + 1 + 256);
+    // Guide 3.1: the two low bits of a PC are zero, whatever the pair says; 5.4: s_swappc may swap in place.
+    w.run(
+        "s_getpc_b64 s[6:7]\nhere:\ns_add_u32 s6, s6, function-here+3\ns_addc_u32 s7, s7, 0\n"
+        "s_mov_b64 s[8:9], s[6:7]\ns_mov_b32 s10, 0\ns_swappc_b64 s[6:7], s[6:7]\ns_add_u32 s10, s10, 16\n"
+        "s_cmp_eq_u32 s10, 17\ns_cselect_b32 s6, s8, s6\ns_cselect_b32 s7, s9, s7\ns_cbranch_scc0 done\n"
+        "s_add_u32 s8, s8, done-function\ns_mov_b64 s[6:7], s[8:9]\ns_setpc_b64 s[6:7]\nfunction:\n"
+        "s_add_u32 s10, s10, 1\ns_setpc_b64 s[6:7]\ndone:");
+    EXPECT_EQ(w.s(10), 17u);
+  });
+}
+
+// Guide 5.5: in a work-group of one wave s_barrier is s_nop: the wave does not even lose its turn.
+TEST(Control, BarrierOfALoneWave) {
+  for_each_wave([](TestWave& w) {
+    w.run("s_barrier\ns_mov_b32 s4, 7\ns_barrier");
+    EXPECT_EQ(w.s(4), 7u);
   });
 }
 

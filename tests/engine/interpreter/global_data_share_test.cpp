@@ -44,6 +44,10 @@ TEST(GlobalDataShare, OneLane) {
     EXPECT_EQ(gds_word(w, 4 * 4 + 1), 0u);
     EXPECT_EQ(w.v(3, 3), 103u);
     EXPECT_EQ(w.v(3, 4), untouched);
+    w.set_exec(0);
+    w.run("ds_store_b32 v1, v2 offset:8 gds\ns_waitcnt lgkmcnt(0)\nds_load_b32 v3, v1 offset:4 gds");
+    for (unsigned i = 0; i < 8; ++i) EXPECT_EQ(gds_word(w, 2 + 4 * i), 0u);
+    EXPECT_EQ(w.v(3, 0), 0x7000'3000u);
   });
 }
 
@@ -79,6 +83,12 @@ TEST(GlobalDataShare, FourKilobytesAndVmids) {
     w.run("ds_add_rtn_u32 v3, v1, v2 gds\nds_add_rtn_u32 v4, v1, v2 offset:4 gds");
     EXPECT_EQ(gds_word(w, 257), 9u);
     EXPECT_EQ(gds_word(w, 258), 0u);
+    // A range that a driver has set beyond the end.
+    DeviceState::Access(w.device()).vmid(3) = {.gds_base = 4092, .gds_bytes = 64};
+    w.s(125) = m0(0, 64);
+    w.run("ds_store_b32 v1, v2 gds\nds_load_b32 v4, v1 gds\nds_load_b32 v5, v1 offset:4 gds");
+    EXPECT_EQ(w.v(4, 0), 9u);
+    EXPECT_EQ(w.v(5, 0), 0u);
   });
 }
 

@@ -1,7 +1,7 @@
 // Clauses written wrongly and well (guide 5.2, 5.2.1 and s_clause in 16.5).
 #include <gtest/gtest.h>
 
-#include "tests/machine/test_dispatch.h"
+#include "tests/engine/precise/trap_dispatch.h"
 
 namespace lockstep::machine {
 namespace {
@@ -156,6 +156,21 @@ TEST(Clauses, InstructionsWithoutClause) {
                 "lds_direct_load as the first instruction");
   expect_broken(std::string("s_clause 0x1\n") + kMove + "v_interp_p10_f32 v2, v3, v4, v5",
                 "v_interp_p10_f32 inside a VALU clause");
+}
+
+// 5.2.1: whatever sends a wave to its trap handler breaks the clause: neither the handler's instructions nor
+// those behind its return are part of it.
+TEST(Clauses, ATrapBreaksThem) {
+  for (unsigned at = 0; at < 5; ++at) {
+    TrapDispatch d("s_clause 0x3\n" + lines(4, "v_mov_b32 v2, v1") + "s_mov_b32 s4, 0",
+                   kNote + kClearTrapsts + kReturn);
+    d.options.precise.rules = precise::Rules::warn;
+    d.traps().scheduled = {{at, {1, false}}};
+    const Outcome outcome = d.run();
+    EXPECT_FALSE(outcome.fault);
+    for (const Finding& finding : outcome.findings)
+      EXPECT_EQ(finding.rule.find("guide 5.2"), std::string::npos) << at << ": " << finding.rule;
+  }
 }
 
 TEST(Clauses, Faults) {

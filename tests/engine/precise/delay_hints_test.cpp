@@ -40,6 +40,26 @@ TEST(DelayHints, ReplacedBeforeUse) {
   EXPECT_NE(findings[0].rule.find("before the previous one was used up"), std::string::npos);
 }
 
+// Table 19: the second dependency is the next instruction's (0, "same"), that of the one behind it (1), or of
+// one still further on (2 to 5). Only a hint before it is used up replaces it.
+TEST(DelayHints, SkipsSayWhenTheyAreUsedUp) {
+  const auto replaces = [](const std::string& hint, unsigned instructions) {
+    std::string text = "s_delay_alu " + hint + "\n";
+    for (unsigned i = 0; i < instructions; ++i) text += "v_mov_b32 v1, v0\n";
+    return !findings_of(text + "s_delay_alu instid0(VALU_DEP_1)\nv_mov_b32 v1, v0").empty();
+  };
+  const char* const kSkips[] = {"SAME", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4"};
+  for (unsigned skip = 0; skip < 6; ++skip) {
+    const std::string hint =
+        std::string("instid0(VALU_DEP_1) | instskip(") + kSkips[skip] + ") | instid1(VALU_DEP_2)";
+    for (unsigned between = 1; between < 8; ++between)
+      EXPECT_EQ(replaces(hint, between), between < skip + 1) << hint << ", " << between;
+  }
+  // Without a second dependency the skip says nothing.
+  EXPECT_FALSE(replaces("instid0(VALU_DEP_1) | instskip(SKIP_4)", 1));
+  EXPECT_TRUE(replaces("instid0(VALU_DEP_1)", 0));
+}
+
 TEST(DelayHints, FaultWhenAsked) {
   Dispatch d("s_nop 0\ns_delay_alu 8\nv_mov_b32 v1, v0", 1, 32);
   d.options.precise.rules = precise::Rules::fault;

@@ -111,11 +111,12 @@ TEST(LateResults, HalvesOfARegister) {
 }
 
 TEST(LateResults, ScalarLoadsLandOutOfOrder) {
-  // Two counts for two dwords, one for one: IB_STS shows them at bits 9:4 (guide 8.2).
+  // Two counts for two dwords, one for one: IB_STS shows them at bits 9:4 (guide 8.2). Three of them: two go
+  // with a part of the pair and the newer load, which overtakes the older one.
   Late d(listing(
       "s_mov_b32 s8, 7\ns_mov_b32 s10, 8\ns_load_b32 s8, s[0:1], 0x4\ns_load_b64 s[10:11], s[0:1], 0x8\n"
       "s_getreg_b32 s12, hwreg(HW_REG_IB_STS, 4, 6)\nv_mov_b32 v2, s12\n"
-      "s_waitcnt lgkmcnt(2)\nv_mov_b32 v4, s8\nv_mov_b32 v5, s10\ns_waitcnt lgkmcnt(0)\n"
+      "s_waitcnt lgkmcnt(1)\nv_mov_b32 v4, s8\nv_mov_b32 v5, s10\ns_waitcnt lgkmcnt(0)\n"
       "s_sub_u32 s8, s8, 1000\nv_mov_b32 v3, s8\nv_lshl_or_b32 v3, v4, 8, v3\nv_lshl_or_b32 v3, v5, 16, v3"));
   d.run();
   EXPECT_EQ(d[64], 3u);
@@ -206,6 +207,24 @@ TEST(LateResults, FullCountersStallTheIssue) {
   EXPECT_EQ(d[128 + 5], 7u + 63);
 }
 
+// 5.6: six bits of VScnt and LGKMcnt, three of EXPcnt: none of them is seen beyond its greatest value.
+TEST(LateResults, EveryCounterHasItsWidth) {
+  const struct {
+    const char* instruction;
+    unsigned count, field, bits;
+  } cases[] = {{"global_store_b32 v0, v4, s[0:1] offset:1024\n", 70, 26, 6},
+               {"global_load_b32 v4, v0, s[0:1]\n", 70, 10, 6},
+               {"ds_load_b32 v4, v0\n", 70, 4, 6},
+               {"lds_direct_load v4\n", 10, 0, 3}};
+  for (const auto& c : cases) {
+    std::string text = "s_mov_b32 m0, 0x20000\n";
+    for (unsigned i = 0; i < c.count; ++i) text += c.instruction;
+    Late d(listing(text + "s_getreg_b32 s4, hwreg(HW_REG_IB_STS)\nv_mov_b32 v2, s4"));
+    d.run();
+    EXPECT_EQ(d[64], ((1u << c.bits) - 1) << c.field) << c.instruction;
+  }
+}
+
 TEST(LateResults, FlatHasTwoCounters) {
   // Even lanes go to LDS, odd ones to memory: each part lands with its own counter (guide 11.1.1).
   const std::string begin =
@@ -269,6 +288,47 @@ TEST(LateResults, AnswersToMessagesAreLate) {
   d.run();
   EXPECT_EQ(d[64], 7u + 2);  // raised by two (guide 5.3)
   EXPECT_EQ(d[128], 0u);
+}
+
+// 5.3: LGKMcnt is lowered when the message goes out and again when the answer is there: a wait for one alone
+// makes sure of nothing. 8.2: likewise with the two parts of a scalar load.
+TEST(LateResults, WhatCountsTwiceIsLoweredTwice) {
+  for (const char* load :
+       {"s_sendmsg_rtn_b32 s8, sendmsg(MSG_RTN_GET_DDID)\n", "s_load_b64 s[8:9], s[0:1], 0x0\n"}) {
+    Late d(listing("s_mov_b32 s8, 7\n" + std::string(load) +
+                   "s_waitcnt lgkmcnt(1)\ns_getreg_b32 s10, hwreg(HW_REG_IB_STS, 4, 6)\ns_lshl_b32 s10, s10, "
+                   "8\nv_or_b32 v2, s8, s10\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v3, s8"));
+    d.launch.dispatch_id = 1000;
+    d.run();
+    EXPECT_EQ(d[64], 1u << 8 | 7) << load;
+    EXPECT_EQ(d[128], 1000u) << load;
+  }
+}
+
+// 5.3: s_sendmsg counts until the message is out.
+TEST(LateResults, MessagesCount) {
+  Late d(listing(
+      "s_mov_b32 m0, 0\ns_sendmsg sendmsg(MSG_INTERRUPT)\ns_getreg_b32 s10, hwreg(HW_REG_IB_STS, 4, 6)\n"
+      "v_mov_b32 v2, s10\ns_waitcnt lgkmcnt(0)\ns_getreg_b32 s10, hwreg(HW_REG_IB_STS, 4, 6)\n"
+      "v_mov_b32 v3, s10"));
+  d.run();
+  EXPECT_EQ(d[64], 1u);
+  EXPECT_EQ(d[128], 0u);
+}
+
+// 5.6: LDS takes the accesses of a wave in their order, though nothing waits in between.
+TEST(LateResults, LdsKeepsTheOrderOfAWave) {
+  for (Results results : {Results::late, Results::random})
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      Late d(listing(
+          "v_mov_b32 v4, 1\nv_mov_b32 v5, 2\nds_store_b32 v0, v4\nds_load_b32 v3, v0\nds_store_b32 v0, "
+          "v5\nds_load_b32 v2, v0"));
+      d.options.precise.results = results;
+      d.options.precise.seed = seed;
+      d.run();
+      ASSERT_EQ(d[64 + 5], 2u);
+      ASSERT_EQ(d[128 + 5], 1u);
+    }
 }
 
 TEST(LateResults, SkippedWithoutLanes) {
@@ -349,6 +409,9 @@ TEST(MissingWaits, AreFound) {
        "v_mov_b32 reads v1 before global_load_b32 (0x8 bytes before"},
       {"global_load_b128 v[4:7], v0, s[0:1]\nv_mov_b32 v6, 0", "v_mov_b32 overwrites v6"},
       {"s_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(2)\ns_mov_b32 s8, s5", "s_mov_b32 reads s5"},
+      {"s_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(1)\ns_mov_b32 s8, s5", "s_mov_b32 reads s5"},
+      {"s_sendmsg_rtn_b32 s4, sendmsg(MSG_RTN_GET_DDID)\ns_waitcnt lgkmcnt(1)\ns_mov_b32 s8, s4",
+       "s_mov_b32 reads s4"},
       {"s_load_b32 vcc_lo, s[0:1], 0x0\ns_cbranch_vccz 0", "reads vcc_lo"},
       {"ds_load_b32 v1, v0\ns_load_b32 s4, s[0:1], 0x0\ns_waitcnt lgkmcnt(1)\nv_mov_b32 v2, v1",
        "lgkmcnt(0)"},

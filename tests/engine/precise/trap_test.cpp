@@ -25,6 +25,14 @@ TEST(Trap, UserTrapLeavesIdAndItsOwnPcInTheTtmps) {  // 3.4.9: {TTMP1, TTMP0}; 1
   EXPECT_EQ(d.buffer[31], 77u);
 }
 
+TEST(Trap, OnlyEightBitsAreItsNumber) {  // 16.5, s_trap: SIMM16[7:0]
+  TrapDispatch d("s_trap 0x12a", kNote + return_behind(4));
+  const auto log = d.trapped();
+  ASSERT_EQ(log.size(), 1u);
+  EXPECT_EQ(log[0].id, 0x2au);
+  EXPECT_FALSE(log[0].from_host);
+}
+
 TEST(Trap, WithoutHandlerTheHardwareSkipsIt) {  // 3.4.9: TRAP_EN 0 makes s_trap an s_nop
   Dispatch d("s_trap 2\ns_trap 9\ns_mov_b32 s5, 77\n" + kStoreS5, 1, 32);
   d.options.precise.traps.without_handler = precise::TrapWithoutHandler::skip;
