@@ -14,6 +14,7 @@
 #include "hardware/hardware.h"
 #include "machine/kernel.h"
 #include "machine/reuse.h"
+#include "machine/scratch_ring.h"
 #include "memory/address_space.h"
 #include "observe/fidelity_observer.h"
 
@@ -79,6 +80,7 @@ struct lockstep_device {
   lockstep::AddressSpace memory;
   lockstep::machine::Reuse reuse;
   std::shared_ptr<lockstep::machine::Placement> placement;
+  std::shared_ptr<lockstep::machine::ScratchRing> scratch;  // as large as a kernel has needed it so far
   std::map<uint64_t, std::unique_ptr<lockstep::api::Pages>> allocations;
   std::map<uint64_t, uint64_t> mappings;  // of host memory: address and size
 

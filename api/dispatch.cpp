@@ -9,6 +9,7 @@
 #include "api/status.h"
 #include "loader/hidden_arguments.h"
 #include "machine/launch.h"
+#include "machine/scratch_ring.h"
 
 using namespace lockstep;
 using namespace lockstep::api;
@@ -277,6 +278,18 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     dispatch.kernarg_address = memory.arguments();
     dispatch.packet_address = memory.packet();
     machine::Launch launch = take(machine::make_launch(code, dispatch));
+    if (const uint64_t bytes = machine::scratch_wave_bytes(launch.scratch_bytes, launch.wave_size)) {
+      constexpr uint64_t kMost = uint64_t{machine::ScratchRing::kMostUnits} * machine::ScratchRing::kUnit;
+      if (bytes > kMost)
+        throw Failure(LOCKSTEP_INVALID_ARGUMENT,
+                      "kernel '" + kernel->kernel->name + "': " + std::to_string(launch.scratch_bytes) +
+                          " bytes of scratch a work-item, but a wave has at most " + std::to_string(kMost) +
+                          " for all of its lanes");
+      if (!device->scratch || device->scratch->wave_bytes() < bytes)
+        device->scratch =
+            machine::ScratchRing::make(device->memory, device->model, static_cast<uint32_t>(bytes));
+      launch.scratch = device->scratch;
+    }
     launch.memory = device->memory.snapshot();
     launch.placement = device->placement;
     machine::set_hardware(launch, device->model);

@@ -219,6 +219,7 @@ AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket&
   auto& launch = std::get<machine::Launch>(made);
   launch.messages = this;
   try {
+    provide_scratch(launch);
     if (cooperative_) {
       const uint64_t fits = machine::resident_groups(services_.device.hardware(), launch);
       const uint64_t groups = machine::group_count(launch);
@@ -254,7 +255,27 @@ AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket&
     return Outcome::launched;
   } catch (const std::invalid_argument& error) {
     return refuse(index, QueueError::Kind::invalid_packet, "", error.what());
+  } catch (const std::bad_alloc&) {
+    return refuse(index, QueueError::Kind::invalid_packet, "private_segment_size",
+                  "the host has no memory for " + std::to_string(packet.private_segment_size) +
+                      " bytes of scratch a work-item (ask for less)");
   }
+}
+
+void AqlQueue::provide_scratch(machine::Launch& launch) {
+  const uint64_t bytes = machine::scratch_wave_bytes(launch.scratch_bytes, launch.wave_size);
+  if (bytes == 0) return;
+  if (!scratch_ || scratch_->wave_bytes() < bytes) {
+    scratch_ = machine::ScratchRing::make(services_.memory, services_.device.hardware(),
+                                          static_cast<uint32_t>(bytes));
+    memory_->compute_tmpring_size = scratch_->register_value();
+    memory_->scratch_backing_memory_location = scratch_->base();
+    memory_->scratch_backing_memory_byte_size = scratch_->bytes();
+    memory_->scratch_wave64_lane_byte_size = scratch_->wave_bytes() / 64;
+    dispatcher_.refresh();
+    launch.memory = dispatcher_.ranges();
+  }
+  launch.scratch = scratch_;
 }
 
 AqlQueue::Outcome AqlQueue::barrier(uint64_t index, const BarrierPacket& packet, bool all) {

@@ -14,6 +14,7 @@
 #include "command/pm4_executor.h"
 #include "command/queue.h"
 #include "command/services.h"
+#include "machine/scratch_ring.h"
 
 namespace lockstep::command {
 
@@ -61,6 +62,8 @@ class AqlQueue final : public Queue, private MessageSink {
   void on_interrupt(const Wave& wave, uint32_t payload) override;
   Outcome process(uint64_t index, uint16_t header, Advance& result);
   Outcome dispatch(uint64_t index, const KernelDispatchPacket& packet);
+  // Gives the launch its scratch, in a larger ring than so far if it needs that.
+  void provide_scratch(machine::Launch& launch);
   Outcome barrier(uint64_t index, const BarrierPacket& packet, bool all);
   Outcome vendor(uint64_t index, const AqlPacket& packet, Advance& result);
   Outcome buffer(uint64_t index, const Pm4IbPacket& packet, Advance& result);
@@ -83,6 +86,7 @@ class AqlQueue final : public Queue, private MessageSink {
   SignalMemory* doorbell_;
   AqlPacket* ring_;
   Dispatcher dispatcher_;
+  std::shared_ptr<machine::ScratchRing> scratch_;  // what the kernels so far needed; null: none
   uint64_t inactive_signal_;
   uint64_t next_ = 0;          // to be launched; the processor's thread alone
   uint64_t active_since_ = 0;  // when the packet at next_ was first looked at; 0: not yet

@@ -235,6 +235,28 @@ Pm4Executor::Status Pm4Executor::dispatch_indirect(const Packet& packet) {
   return dispatch(dimensions, packet.words[2]);
 }
 
+std::shared_ptr<machine::ScratchRing> Pm4Executor::scratch_ring() {
+  const auto value = [&](uint32_t number) { return registers_[number - pm4::kShBase]; };
+  const uint32_t size = bits(value(pm4::kTmpringSize), 0, 27);
+  const uint32_t waves = bits(size, 0, 12), wave_bytes = bits(size, 12, 15) * machine::ScratchRing::kUnit;
+  if (waves == 0 || wave_bytes == 0) {
+    refuse(QueueError::Kind::invalid_packet, "COMPUTE_TMPRING_SIZE",
+           "PGM_RSRC2 asks for scratch, but " + std::string(waves == 0 ? "WAVES" : "WAVESIZE") +
+               " is 0 (set both, or clear SCRATCH_EN)");
+    return nullptr;
+  }
+  const uint64_t base = pair(value(pm4::kScratchBaseLo), value(pm4::kScratchBaseHi) & 0xff) << 8;
+  std::erase_if(rings_, [](const auto& ring) { return ring.expired(); });
+  for (const auto& known : rings_)
+    if (const auto ring = known.lock(); ring && ring->base() == base && ring->register_value() == size)
+      return ring;
+  auto ring = std::make_shared<machine::ScratchRing>(base, wave_bytes,
+                                                     services_.device.hardware().shader_engines, waves);
+  if (!at(base, ring->bytes(), kReadWrite, "COMPUTE_DISPATCH_SCRATCH_BASE_LO")) return nullptr;
+  rings_.push_back(ring);
+  return ring;
+}
+
 Pm4Executor::Status Pm4Executor::dispatch(const uint32_t dimensions[3], uint32_t initiator) {
   const auto value = [&](uint32_t number) { return registers_[number - pm4::kShBase]; };
   for (unsigned axis = 0; axis < 3; ++axis) registers_[pm4::kDimX + axis - pm4::kShBase] = dimensions[axis];
@@ -286,11 +308,9 @@ Pm4Executor::Status Pm4Executor::dispatch(const uint32_t dimensions[3], uint32_t
   launch.vgpr_count = std::min((bits(launch.rsrc1, 0, 6) + 1) * (launch.wave_size == 32 ? 8 : 4), 256u);
   launch.lds_bytes = bits(launch.rsrc2, 15, 9) * 512;
   if (launch.rsrc2 & 1) {
-    const uint32_t wave_bytes = bits(value(pm4::kTmpringSize), 12, 15) * 256;
-    if (wave_bytes == 0)
-      return refuse(QueueError::Kind::invalid_packet, "COMPUTE_TMPRING_SIZE",
-                    "PGM_RSRC2 asks for scratch, but WAVESIZE is 0 (set both, or neither)");
-    launch.scratch_bytes = wave_bytes / launch.wave_size;
+    launch.scratch = scratch_ring();
+    if (!launch.scratch) return Status::failed;
+    launch.scratch_bytes = launch.scratch->wave_bytes() / launch.wave_size;
   }
   const uint32_t user = bits(launch.rsrc2, 1, 5);
   if (user > 16)

@@ -16,6 +16,7 @@
 #include "command/guest_memory.h"
 #include "command/queue.h"
 #include "command/services.h"
+#include "machine/scratch_ring.h"
 
 namespace lockstep::command {
 
@@ -88,6 +89,8 @@ class Pm4Executor {
   Status set_registers(const Packet& packet);
   Status dispatch_direct(const Packet& packet);
   Status dispatch_indirect(const Packet& packet);
+  // The ring that the registers name; null with the fault set.
+  std::shared_ptr<machine::ScratchRing> scratch_ring();
   Status dispatch(const uint32_t dimensions[3], uint32_t initiator);
   Status acquire_memory(const Packet& packet);
   Status release_memory(const Packet& packet);
@@ -106,8 +109,8 @@ class Pm4Executor {
   const OnEnd on_end_;
   Dispatcher dispatcher_;
   std::vector<Frame> frames_;
-  std::vector<uint32_t> registers_;  // from kShBase
-  std::vector<uint32_t> scratch_;    // a copy of the packet, which its producer may change meanwhile
+  std::vector<uint32_t> registers_;                         // from kShBase
+  std::vector<std::weak_ptr<machine::ScratchRing>> rings_;  // of dispatches that may run
   uint64_t packet_address_ = 0;
   Pm4Fault fault_;
   Waiters::Clock::time_point look_again_;

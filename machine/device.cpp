@@ -26,7 +26,8 @@ uint32_t resident_groups(const hardware::Description& device, const Launch& laun
   hardware::WorkGroupNeeds needs;
   needs.wave_size = launch.wave_size;
   needs.vgprs = launch.vgpr_count;
-  needs.work_items = launch.group[0] * launch.group[1] * launch.group[2];
+  needs.work_items =
+      launch.group[0] * launch.group[1] * launch.group[2] + launch.null_waves * launch.wave_size;
   needs.lds_bytes = launch.lds_bytes;
   needs.wgp_mode = launch.rsrc1 >> 29 & 1;
   return hardware::resident_work_groups(device, needs) * device.work_group_processors();

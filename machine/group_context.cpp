@@ -25,15 +25,19 @@ Storage allocate(size_t bytes) {
 
 unsigned waves_of(const Launch& launch) {
   const uint32_t items = launch.group[0] * launch.group[1] * launch.group[2];
-  return (items + launch.wave_size - 1) / launch.wave_size;
+  return (items + launch.wave_size - 1) / launch.wave_size + launch.null_waves;
 }
 
 size_t vgpr_bytes_of(unsigned wave_size) {
   return size_t{kMaxVgprs + kEngineVgprs} * wave_size * 4;
 }
 
+// Of a wave; without a ring the storage has them.
 size_t scratch_bytes_of(const Launch& launch) {
-  return (size_t{launch.scratch_bytes} * launch.wave_size + 255) / 256 * 256;
+  return scratch_wave_bytes(launch.scratch_bytes, launch.wave_size);
+}
+size_t own_scratch_bytes_of(const Launch& launch) {
+  return launch.scratch ? 0 : scratch_bytes_of(launch);
 }
 
 // A wave's turn: long enough to cost nothing, short enough that a wave that spins on another one does not
@@ -80,12 +84,13 @@ uint64_t vgpr_hash(const Wave& wave) {
 std::string describe_wait(const Wave& wave) {
   DispatchState& dispatch = *wave.group->dispatch;
   DeviceState::Access device(*dispatch.device);
-  const std::string nobody = "and every other wave on the device waits, too, or has ended: ";
   if (wave.wait.kind == WaitKind::turn)
     return "wave " + std::to_string(wave.creation_index) +
-           " of the dispatch waits for its turn at ds_ordered_count, " + nobody + "it is the turn of wave " +
+           " of the dispatch waits for its turn at ds_ordered_count, and every other wave of the dispatch "
+           "waits, too, or has ended: it is the turn of wave " +
            std::to_string(dispatch.ordered.turn()) +
            ", which must issue one with wave_release (guide 13.4.3)";
+  const std::string nobody = "and every other wave on the device waits, too, or has ended: ";
   const unsigned id = wave.wait.resource;
   const auto& resource = device.gws().resource(id);
   const std::string place = "global wave sync resource " + std::to_string(id);
@@ -103,10 +108,17 @@ uint32_t bits(uint32_t value, unsigned low, unsigned count) {
   return value >> low & ((1u << count) - 1);
 }
 
-// MODE as the descriptor asks for it (guide 3.4.2; LLVM: FLOAT_MODE, DX10_CLAMP, IEEE_MODE, FP16_OVFL).
+// MODE as the registers ask for it (guide 3.4.2; LLVM: FLOAT_MODE, DX10_CLAMP, IEEE_MODE, FP16_OVFL, the
+// exceptions of arithmetic and the address watch).
 uint32_t initial_mode(uint32_t rsrc1, uint32_t rsrc2) {
   return bits(rsrc1, 12, 8) | bits(rsrc1, 21, 1) << 8 | bits(rsrc1, 23, 1) << 9 | bits(rsrc1, 26, 1) << 23 |
-         bits(rsrc2, 24, 7) << 12;
+         bits(rsrc2, 24, 7) << 12 | bits(rsrc2, 13, 1) << 19;
+}
+
+// STATUS likewise (guide 3.4.1; LLVM: PRIORITY, CDBG_USER). What follows from other state is not kept there.
+uint32_t initial_status(uint32_t rsrc1) {
+  return bits(rsrc1, 10, 2) << status_bit::kSystemPriorityShift |
+         (bits(rsrc1, 25, 1) ? status_bit::kConditionDebugUser : 0);
 }
 
 }  // namespace
@@ -118,7 +130,7 @@ GroupContext::GroupContext(const Launch& launch) {
   wave_storage_ = allocate(count * sizeof(Wave));
   vgpr_storage_ = allocate(count * vgpr_bytes);
   lds_storage_ = allocate(kLdsBytes);
-  scratch_bytes_per_wave_ = scratch_bytes_of(launch);
+  scratch_bytes_per_wave_ = own_scratch_bytes_of(launch);
   scratch_storage_ = allocate(count * scratch_bytes_per_wave_);
   for (unsigned i = 0; i < count; ++i) {
     Wave* wave = new (wave_storage_.get() + i * sizeof(Wave)) Wave;
@@ -158,7 +170,7 @@ GroupPlace place_of(const Launch& launch, uint64_t number) {
         launch.group[axis], launch.grid[axis] - uint64_t{place.id[axis]} * launch.group[axis]));
     place.items *= place.size[axis];
   }
-  place.waves = (place.items + launch.wave_size - 1) / launch.wave_size;
+  place.waves = (place.items + launch.wave_size - 1) / launch.wave_size + launch.null_waves;
   return place;
 }
 
@@ -170,7 +182,7 @@ GroupContext::~GroupContext() {
 
 bool GroupContext::fits(const Launch& launch) const {
   return wave_size_ == launch.wave_size && waves_.size() == waves_of(launch) &&
-         scratch_bytes_per_wave_ == scratch_bytes_of(launch);
+         scratch_bytes_per_wave_ == own_scratch_bytes_of(launch);
 }
 
 size_t GroupContext::bytes() const {
@@ -189,16 +201,28 @@ PlacementNeeds placement_needs(const Launch& launch) {
 
 bool GroupContext::take_place(const Launch& launch) {
   if (!launch.placement || placement_) return true;
-  const auto place = launch.placement->allocate(placement_needs(launch));
-  if (!place) return false;
-  place_ = *place;
-  placement_ = launch.placement;
-  return true;
+  // Places on shader engines whose part of the scratch ring is used up.
+  std::vector<GroupPlacement> passed;
+  while (const auto place = launch.placement->allocate(placement_needs(launch))) {
+    if (launch.scratch && !launch.scratch->take(place->shader_engine, scratch_entries())) {
+      passed.push_back(*place);
+      if (place->shader_engine == passed.front().shader_engine && passed.size() > 1) break;
+      continue;
+    }
+    place_ = *place;
+    placement_ = launch.placement;
+    scratch_ring_ = launch.scratch;
+    break;
+  }
+  for (const GroupPlacement& place : passed) launch.placement->release(place);
+  return placement_ != nullptr;
 }
 
 void GroupContext::leave_place() {
   if (placement_) placement_->release(place_);
+  if (scratch_ring_) scratch_ring_->give_back(scratch_entries());
   placement_.reset();
+  scratch_ring_.reset();
 }
 
 void GroupContext::abandon() {
@@ -250,13 +274,17 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const Group
     wave.lds_alloc = lds_allocation({}, launch);
   }
   wave.scratch_bytes = launch.scratch_bytes;
+  wave.scratch_base = 0;
   if (launch.scratch_bytes != 0) {
-    std::byte* scratch = scratch_storage_.get() + index * scratch_bytes_per_wave_;
-    std::memset(scratch, 0, scratch_bytes_per_wave_);
+    std::byte* scratch = scratch_ring_
+                             ? reinterpret_cast<std::byte*>(scratch_ring_->address(scratch_entries_[index]))
+                             : scratch_storage_.get() + index * scratch_bytes_per_wave_;
+    std::memset(scratch, 0, scratch_bytes_of(launch));
     wave.scratch_base = reinterpret_cast<uint64_t>(scratch);
     wave.status |= status_bit::kScratchEnabled;
   }
   wave.mode = initial_mode(launch.rsrc1, launch.rsrc2);
+  wave.status |= initial_status(launch.rsrc1);
 
   // SGPRs: user data, work-group ids, work-group info (guide 3.5.3.4).
   unsigned next = 0;
@@ -268,7 +296,7 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const Group
         (index == 0 ? 1u << 31 : 0) | index << 20 | group_.wave_count |
         (launch.ordered_append ? static_cast<uint32_t>(wave.creation_index & 0xfff) << 6 : 0);
 
-  const uint32_t first = index * launch.wave_size;
+  const uint32_t first = std::min(index * launch.wave_size, place.items);
   const uint32_t active = std::min(launch.wave_size, place.items - first);
   std::memcpy(wave.vgpr(0), item_ids_.words.data() + first, active * sizeof(uint32_t));
   const uint64_t exec = active == 64 ? ~uint64_t{0} : (uint64_t{1} << active) - 1;
@@ -404,6 +432,12 @@ bool GroupContext::all_ready_waves_spin(Engine& engine, uint64_t& executed) {
 bool GroupContext::has_released_wave() const {
   return std::any_of(waves_.begin(), waves_.begin() + group_.wave_count, [](const Wave* wave) {
     return wave->state == WaveState::blocked && wave->wait.granted();
+  });
+}
+
+bool GroupContext::only_turns_are_awaited() const {
+  return std::all_of(waves_.begin(), waves_.begin() + group_.wave_count, [](const Wave* wave) {
+    return wave->state != WaveState::blocked || (wave->wait.kind == WaitKind::turn && !wave->wait.granted());
   });
 }
 

@@ -1,14 +1,17 @@
 // The storage of one resident work-group: waves, VGPRs, LDS, scratch. Reused from group to group.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "engine/engine.h"
 #include "machine/launch.h"
 #include "machine/placement.h"
+#include "machine/scratch_ring.h"
 #include "state/dispatch_state.h"
 #include "state/wave.h"
 #include "state/work_group.h"
@@ -71,6 +74,8 @@ class GroupContext {
   bool has_run() const { return has_run_; }
 
   bool has_released_wave() const;
+  // Whether all waves that wait do so for their turn at ds_ordered_count.
+  bool only_turns_are_awaited() const;
   // Of a group whose waves are all blocked for good: the first of them faults.
   void fail_blocked();
   void resume_halted();
@@ -92,6 +97,7 @@ class GroupContext {
     void prepare(const GroupPlace& place, unsigned components);
   };
 
+  std::span<uint32_t> scratch_entries() { return std::span(scratch_entries_).first(waves_.size()); }
   void launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
   bool is_spinning(Engine& engine, Wave& wave, uint64_t& executed);
   bool all_ready_waves_spin(Engine& engine, uint64_t& executed);
@@ -114,6 +120,8 @@ class GroupContext {
   unsigned wave_size_ = 0;
   std::shared_ptr<Placement> placement_;  // that `place_` is of; null: no place
   GroupPlacement place_;
+  std::shared_ptr<ScratchRing> scratch_ring_;  // that `scratch_entries_` are of, with the place
+  std::array<uint32_t, GroupPlacement::kMaxWaves> scratch_entries_{};
   std::shared_ptr<const RangeSet> memory_;  // that the waves' caches of ranges are about
   bool has_run_ = false;
 };

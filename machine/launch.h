@@ -25,6 +25,7 @@ namespace lockstep::machine {
 
 class Placement;
 class Reuse;
+class ScratchRing;
 
 struct Launch {
   uint64_t entry = 0;           // guest address of the first instruction
@@ -33,10 +34,13 @@ struct Launch {
   std::array<uint32_t, 3> grid{1, 1, 1};   // work-items
   std::array<uint32_t, 3> group{1, 1, 1};  // work-items of a work-group; the last groups may be partial
   std::array<uint32_t, 3> first_group{};   // id of the first work-group
-  uint32_t rsrc1 = 0, rsrc2 = 0;           // COMPUTE_PGM_RSRC1 and 2
-  uint32_t lds_bytes = 0;                  // of a work-group, dynamic part included
-  uint32_t scratch_bytes = 0;              // of a work-item
-  unsigned vgpr_count = 256;               // that the program asks for
+  // Waves of each work-group, behind those of its work-items, that start with EXEC 0 and are to leave at once
+  // (guide 3.5.1, null waves). No compute dispatch asks for them; the front ends of graphics do.
+  uint32_t null_waves = 0;
+  uint32_t rsrc1 = 0, rsrc2 = 0;  // COMPUTE_PGM_RSRC1 and 2
+  uint32_t lds_bytes = 0;         // of a work-group, dynamic part included
+  uint32_t scratch_bytes = 0;     // of a work-item
+  unsigned vgpr_count = 256;      // that the program asks for
   // Blocks in which the device gives VGPRs to a wave32, and bytes of LDS (guide 3.3.2.1, 3.3.4); see
   // set_hardware.
   unsigned vgpr_granule = 24, lds_granule = 1024;
@@ -49,6 +53,9 @@ struct Launch {
   std::shared_ptr<const RangeSet> memory;  // null: all of the process's memory
   // Hands out wave slots, registers and LDS. Null: the device has no place for anything in particular.
   std::shared_ptr<Placement> placement;
+  // Where the scratch of placed waves is. Null: each work-group has some of its own, out of the guest's
+  // reach.
+  std::shared_ptr<ScratchRing> scratch;
   // Global data share, global wave sync, stream-out registers. Null: those of a device fresh from reset.
   std::shared_ptr<DeviceState> device;
   unsigned vmid = 0;            // whose share of them the waves may use

@@ -23,6 +23,8 @@ void check(const Launch& launch) {
                                 " bytes of LDS: the hardware gives at most 65536");
   if (launch.wave_size != 32 && launch.wave_size != 64)
     throw std::invalid_argument("the wave size must be 32 or 64");
+  if (launch.null_waves > 32 || (items + launch.wave_size - 1) / launch.wave_size + launch.null_waves > 32)
+    throw std::invalid_argument("a work-group of more than 32 waves, those without work-items counted");
   if (launch.user_data.size() > 32) throw std::invalid_argument("more than 32 user SGPRs");
 }
 
@@ -53,6 +55,17 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
                                 std::string(launch.rsrc1 >> 29 & 1 ? "a work-group processor"
                                                                    : "a compute unit (it runs in CU mode)") +
                                 " (make it smaller)");
+  if (launch.scratch) {
+    const unsigned waves = placement_needs(launch).waves;
+    if (!launch.placement) throw std::invalid_argument("a scratch ring needs a device with wave slots");
+    if (waves > launch.scratch->waves_per_engine() ||
+        scratch_wave_bytes(launch.scratch_bytes, launch.wave_size) > launch.scratch->wave_bytes())
+      throw std::invalid_argument(
+          "a work-group of " + std::to_string(waves) + " waves with " + std::to_string(launch.scratch_bytes) +
+          " bytes of scratch a lane, but the ring has " + std::to_string(launch.scratch->waves_per_engine()) +
+          " entries of " + std::to_string(launch.scratch->wave_bytes()) +
+          " bytes a shader engine (raise WAVES and WAVESIZE, or make the work-group smaller)");
+  }
   dispatch_.wake->tell = options.waves_released;
   dispatch_.doorbell_id = launch.doorbell_id;
   dispatch_.dispatch_id = launch.dispatch_id;
@@ -176,7 +189,9 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
     }
     // Others have the room that a new group needs.
     if (resident_ == 0) return new_one ? Taken::wait : Taken::nothing;
-    if (resident_ == blocked_.size() && agent_.is_stuck_with_all()) {
+    const bool others_may_start = new_one && resident_ < options_.resident_groups;
+    if (resident_ == blocked_.size() &&
+        ((!others_may_start && waits_for_itself()) || agent_.is_stuck_with_all())) {
       give_up_blocked();
       continue;
     }
@@ -212,6 +227,11 @@ bool Scheduler::find_room(std::unique_ptr<GroupContext>& context) {
   if (context->take_place(launch_)) return true;
   idle_.push_back(std::move(context));
   return false;
+}
+
+bool Scheduler::waits_for_itself() const {
+  return std::ranges::all_of(blocked_,
+                             [](const auto& entry) { return entry.second->only_turns_are_awaited(); });
 }
 
 // Behind a fault that may be because of it: then it alone is told.

@@ -74,6 +74,9 @@ class Scheduler {
   bool find_room(std::unique_ptr<GroupContext>& context);
   // Drops the groups behind a fault, and parks those that are no longer blocked.
   void sort_groups();
+  // All blocked waves wait for others of this dispatch, of which none is left to run: no other dispatch can
+  // help them, whether it is there now or comes later.
+  bool waits_for_itself() const;
   // All that is resident waits for good.
   void give_up_blocked();
   void record_fault(const GroupContext& context);

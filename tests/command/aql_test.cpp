@@ -1,8 +1,11 @@
 // AQL queues end to end: packets in memory, doorbells, signals, faults.
+#include <malloc.h>
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 #include "tests/command/machine_under_test.h"
@@ -315,6 +318,93 @@ TEST(Aql, AFaultNamesPacketWaveAndInstructionAndEndsTheQueue) {
   EXPECT_FALSE(signals.wait(done, Condition::equal, 0, in_seconds(0.02)));
 }
 
+// As the HSA runtime has it: a queue whose kernel failed is inactive for good, and the packet's signal keeps
+// its value; what else the queue ran is ended, and other queues go on.
+TEST(Aql, AFaultEndsItsQueueAndNoOther) {
+  MachineUnderTest m;
+  const uint64_t bad = m.load({"bad", "s_trap 2"});
+  const uint64_t forever = m.load({"forever", "again:\ns_branch again"});
+  const uint64_t count = m.load({"count", kCount});
+  uint32_t* counter = m.buffer(16);
+  const Arguments arguments(m, counter);
+  Signals& signals = m.processor->signals();
+  const auto failing = m.queue(), other = m.queue();
+  const uint64_t running = signals.create(1), faulting = signals.create(1), behind = signals.create(1),
+                 elsewhere = signals.create(2);
+  submit(*other, dispatch_packet(count, arguments.memory, 1, 32, elsewhere));
+  submit(*failing, dispatch_packet(forever, arguments.memory, 100, 64, running));
+  submit(*failing, dispatch_packet(bad, nullptr, 1, 32, faulting));
+  submit(*failing, dispatch_packet(count, arguments.memory, 1, 32, behind, true));
+  const auto error = m.error(*failing);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind, QueueError::Kind::kernel_fault);
+  EXPECT_EQ(error->position, 1u);
+  EXPECT_EQ(failing->state(), QueueState::inactive);
+  // amd_queue_t's queue_inactive_signal tells those who look at memory only.
+  const auto* memory = reinterpret_cast<const QueueMemory*>(failing->address());
+  EXPECT_TRUE(signals.wait(memory->queue_inactive_signal, Condition::not_equal, 0, in_seconds(20)));
+  EXPECT_TRUE(m.processor->waiters().wait([&] { return !failing->busy(); }, in_seconds(20)));
+  submit(*other, dispatch_packet(count, arguments.memory, 1, 32, elsewhere));
+  EXPECT_TRUE(signals.wait(elsewhere, Condition::equal, 0, in_seconds(20)));
+  EXPECT_EQ(*counter, 2u);
+  for (const uint64_t signal : {running, faulting, behind}) EXPECT_EQ(signals.load(signal), 1);
+}
+
+// Guide 13.4.3: wave 0 ends without passing its turn on, so that wave 1 waits for ever.
+TEST(Aql, WavesThatWaitForEverAreAKernelFault) {
+  for (const uint32_t groups : {2u, 200u}) {
+    MachineUnderTest m;
+    const uint64_t kernel = m.load({"stuck",
+                                    "s_cmp_eq_u32 s2, 0\ns_cbranch_scc1 done\ns_mov_b32 m0, 0\n"
+                                    "v_mov_b32 v1, 1\nds_ordered_count v2, v1 offset:0x300 gds\n"
+                                    "s_waitcnt lgkmcnt(0)\ndone:"});
+    const auto queue = m.queue();
+    const uint64_t done = m.processor->signals().create(1);
+    submit(*queue, dispatch_packet(kernel, nullptr, groups, 32, done));
+    const auto error = m.error(*queue);
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->kind, QueueError::Kind::kernel_fault);
+    ASSERT_TRUE(error->fault);
+    EXPECT_EQ(error->fault->fault.kind, FaultKind::deadlock);
+    EXPECT_EQ(error->fault->group[0], 1u);
+    EXPECT_NE(error->message.find("the turn of wave 0"), std::string::npos) << error->message;
+    EXPECT_EQ(m.processor->signals().load(done), 1);
+    EXPECT_EQ(queue->state(), QueueState::inactive);
+  }
+}
+
+// LLVM, initial kernel execution state of gfx11: dispatch pointer, queue pointer, kernel arguments, dispatch
+// id, private segment size, then the work-group ids.
+TEST(Aql, TheUserSgprsThatTheDescriptorEnables) {
+  MachineUnderTest m;
+  const uint64_t kernel = m.load(
+      {"sgprs",
+       "s_load_b64 s[12:13], s[4:5], 0x0\ns_waitcnt lgkmcnt(0)\ns_mov_b32 exec_lo, 1\nv_mov_b32 v1, 0\n"
+       "v_mov_b32 v2, s0\nv_mov_b32 v3, s1\nv_mov_b32 v4, s2\nv_mov_b32 v5, s3\n"
+       "global_store_b128 v1, v[2:5], s[12:13]\n"
+       "v_mov_b32 v2, s6\nv_mov_b32 v3, s7\nv_mov_b32 v4, s8\nv_mov_b32 v5, s9\n"
+       "global_store_b128 v1, v[2:5], s[12:13] offset:16\ns_waitcnt_vscnt null, 0x0",
+       ".amdhsa_user_sgpr_dispatch_ptr 1\n.amdhsa_user_sgpr_queue_ptr 1\n"
+       ".amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_user_sgpr_dispatch_id 1\n"
+       ".amdhsa_user_sgpr_private_segment_size 1\n"});
+  uint32_t* out = m.buffer(16);
+  const Arguments arguments(m, out);
+  const auto queue = m.queue();
+  const uint64_t done = m.processor->signals().create(1);
+  submit(*queue, barrier_packet(PacketType::barrier_and, {}));
+  AqlPacket packet = dispatch_packet(kernel, arguments.memory, 1, 32, done);
+  packet.dispatch.private_segment_size = 48;
+  const uint64_t index = submit(*queue, packet);
+  ASSERT_EQ(index, 1u);
+  ASSERT_TRUE(m.processor->signals().wait(done, Condition::equal, 0, in_seconds(20)));
+  const auto pointer = [&](unsigned at) { return out[at] | uint64_t{out[at + 1]} << 32; };
+  EXPECT_EQ(pointer(0), reinterpret_cast<uint64_t>(&queue->ring()[1]));
+  EXPECT_EQ(pointer(2), queue->address());
+  EXPECT_EQ(pointer(4), 1u);
+  EXPECT_EQ(out[6], 48u);
+  EXPECT_EQ(out[7], 0u) << "work-group id x";
+}
+
 TEST(Aql, MalformedPacketsAreRefusedByField) {
   MachineUnderTest m;
   const uint64_t kernel = m.load({"count", kCount,
@@ -457,6 +547,18 @@ TEST(Aql, WhoWaitsUsesNoProcessorTime) {
   opener.join();
 }
 
+// Bytes of the process: resident, and given out by malloc.
+struct MemoryInUse {
+  int64_t resident = 0, allocated = 0;
+  MemoryInUse() {
+    std::ifstream statm("/proc/self/statm");
+    int64_t all = 0;
+    statm >> all >> resident;
+    resident *= sysconf(_SC_PAGESIZE);
+    allocated = static_cast<int64_t>(mallinfo2().uordblks);
+  }
+};
+
 TEST(Aql, AMillionEmptyDispatchesLeaveNothingBehind) {
   MachineUnderTest m;
   const uint64_t kernel = m.load({"empty", ""});
@@ -464,22 +566,35 @@ TEST(Aql, AMillionEmptyDispatchesLeaveNothingBehind) {
   Signals& signals = m.processor->signals();
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  constexpr int kRounds = 20;
+  constexpr bool kSanitized = true;
 #else
-  constexpr int kRounds = 1000;
+  constexpr bool kSanitized = false;
 #endif
 #else
-  constexpr int kRounds = 1000;
+  constexpr bool kSanitized = false;
 #endif
-  const uint64_t done = signals.create(kRounds * 1000);
-  const AqlPacket packet = dispatch_packet(kernel, nullptr, 1, 32, done);
-  for (int i = 0; i < kRounds; ++i) {
-    const uint64_t first = queue->reserve(1000);
-    ASSERT_TRUE(queue->wait_for_slot(first + 999, in_seconds(60)));
-    for (uint64_t k = 0; k < 1000; ++k) queue->publish(first + k, packet);
-    queue->ring_doorbell(first + 999);
-  }
-  EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(60)));
+  constexpr int kRounds = kSanitized ? 10 : 500;
+  const auto run = [&](int rounds) {
+    const uint64_t done = signals.create(rounds * 1000);
+    const AqlPacket packet = dispatch_packet(kernel, nullptr, 1, 32, done);
+    for (int i = 0; i < rounds; ++i) {
+      const uint64_t first = queue->reserve(1000);
+      ASSERT_TRUE(queue->wait_for_slot(first + 999, in_seconds(60)));
+      for (uint64_t k = 0; k < 1000; ++k) queue->publish(first + k, packet);
+      queue->ring_doorbell(first + 999);
+    }
+    EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(60)));
+    EXPECT_TRUE(m.processor->waiters().wait([&] { return !queue->busy(); }, in_seconds(60)));
+    EXPECT_TRUE(signals.destroy(done));
+  };
+  run(kRounds);
+  const MemoryInUse half;
+  run(kRounds);
+  const MemoryInUse whole;
+  if (kSanitized) return;  // who counts every allocation and keeps freed ones
+  // A byte for each dispatch of the second half would be 500,000.
+  EXPECT_LT(whole.allocated - half.allocated, 100'000);
+  EXPECT_LT(whole.resident - half.resident, 400'000);
 }
 
 }  // namespace
