@@ -1,5 +1,6 @@
-// PM4 type-3 packets that compute drivers send: opcodes, registers, fields. Facts from the public headers of
-// the Linux kernel driver (nvd.h, soc21) and of Mesa (gfx11 register database).
+// PM4 type-3 packets that compute drivers send: opcodes, registers, fields. Facts from public headers: packets
+// from the Linux kernel driver's nvd.h and the HSA runtime's amd_gpu_pm4.h, registers from Mesa's database of
+// gfx11.
 #pragma once
 
 #include <cstdint>

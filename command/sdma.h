@@ -1,5 +1,5 @@
-// Packets of the copy engine, SDMA 6 of gfx11. Facts from the public header of the Linux kernel driver
-// (sdma_v6_0_0_pkt_open.h).
+// Packets of the copy engine, SDMA 6 of gfx11. Facts from public headers: the Linux kernel driver's
+// sdma_v6_0_0_pkt_open.h, and for ATOMIC the HSA runtime's sdma_registers.h.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,8 @@
 
 #include "machine/kernel.h"
 #include "machine/placement.h"
+#include "machine/reuse.h"
+#include "machine/scratch_ring.h"
 #include "state/trap_status.h"
 #include "tests/machine/test_dispatch.h"
 
@@ -207,6 +209,45 @@ TEST(InitialState, FlatScratch) {
     EXPECT_EQ(base(0) % 256, 0u);
     EXPECT_EQ(base(0) != base(1), bytes != 0);
   }
+}
+
+// Guide 3.4.7: on a device each wave's scratch is an entry of the ring, its own while it is resident, and
+// free again after that.
+TEST(InitialState, FlatScratchIsAnEntryOfTheRing) {
+  const hardware::Description& navi31 = hardware::models().front();
+  constexpr uint32_t kWaveBytes = 5 * 256;
+  std::vector<uint32_t> memory(6 * 2 * kWaveBytes / 4 + 64);
+  const uint64_t ring_base = (reinterpret_cast<uint64_t>(memory.data()) + 255) / 256 * 256;
+  const auto ring = std::make_shared<ScratchRing>(ring_base, kWaveBytes, navi31.shader_engines, 2);
+  const auto placement = std::make_shared<Placement>(navi31);
+  Reuse reuse;
+  for (unsigned round = 0; round < 14; ++round) {
+    SCOPED_TRACE(round);
+    const bool with_scratch = round != 13;
+    Noted d("s_getreg_b32 s20, hwreg(HW_REG_FLAT_SCR_LO)\ns_getreg_b32 s21, hwreg(HW_REG_FLAT_SCR_HI)", 2,
+            64);
+    d.launch.rsrc1 |= 1u << 29;
+    d.launch.placement = placement;
+    d.options.reuse = &reuse;
+    if (with_scratch) {
+      d.launch.scratch_bytes = 33;
+      d.launch.scratch = ring;
+    }
+    d.run_well();
+    for (unsigned wave = 0; wave < 2; ++wave) {
+      const uint64_t seen = d.at(wave, 0) | uint64_t{d.at(wave, 1)} << 32;
+      const unsigned engine = round % 6;
+      EXPECT_EQ(seen, with_scratch ? ring_base + (wave * 6 + engine) * kWaveBytes : 0) << wave;
+    }
+  }
+  Dispatch large("s_nop 0", 1, 96);
+  large.launch.placement = placement;
+  large.launch.scratch_bytes = 4;
+  large.launch.scratch = ring;
+  EXPECT_THROW(large.run(), std::invalid_argument) << "three waves, but two entries a shader engine";
+  large.launch.group[0] = 64;
+  large.launch.scratch_bytes = 41;
+  EXPECT_THROW(large.run(), std::invalid_argument) << "more bytes than an entry has";
 }
 
 // Guide 3.4.8: where the wave is. Groups go round the shader engines, then their arrays, then the processors.
