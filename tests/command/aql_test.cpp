@@ -159,6 +159,19 @@ TEST(Aql, BarrierWithoutSignalsCompletes) {
   EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(20)));
 }
 
+TEST(Aql, ABarrierOnWhatHasFailedIsRefused) {
+  MachineUnderTest m;
+  Signals& signals = m.processor->signals();
+  for (const PacketType type : {PacketType::barrier_and, PacketType::barrier_or}) {
+    const auto queue = m.queue();
+    submit(*queue, barrier_packet(type, {0, signals.create(-1)}));
+    const auto error = m.error(*queue);
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->field, "dep_signal[1]");
+    EXPECT_NE(error->message.find("has failed"), std::string::npos) << error->message;
+  }
+}
+
 TEST(Aql, BarrierValueComparesUnderAMask) {
   MachineUnderTest m;
   Signals& signals = m.processor->signals();

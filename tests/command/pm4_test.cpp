@@ -29,18 +29,18 @@ Words wait(const void* address, uint32_t value, uint32_t function = 3) {
   return packet(pm4::kWaitRegMem, {function | 1 << 4, low(address), high(address), value, ~0u, 4});
 }
 
-struct Pm4Test : RingQueueTest<Pm4Queue> {
-  // Registers for a kernel that stores s4 + work-group id x to memory[s4 + id], s[2:3] the buffer.
-  Words kernel_registers(uint32_t items, uint32_t base, bool wave32 = true);
-};
-
 constexpr const char* kStore =
     "s_add_i32 s4, s4, s5\ns_lshl_b32 s6, s4, 2\nv_mov_b32 v1, s6\nv_mov_b32 v2, s4\ns_mov_b32 exec_lo, 1\n"
     "global_store_b32 v1, v2, s[2:3]";
 
-Words Pm4Test::kernel_registers(uint32_t items, uint32_t base, bool wave32) {
+struct Pm4Test : RingQueueTest<Pm4Queue> {
+  // Registers for a kernel that stores s4 + work-group id x to memory[s4 + id], s[2:3] the buffer.
+  Words kernel_registers(uint32_t items, uint32_t base, bool wave32 = true, const char* body = kStore);
+};
+
+Words Pm4Test::kernel_registers(uint32_t items, uint32_t base, bool wave32, const char* body) {
   const uint64_t descriptor =
-      m.load({.name = wave32 ? "s32" : "s64", .body = kStore, .wave_size = wave32 ? 32u : 64u});
+      m.load({.name = wave32 ? "s32" : "s64", .body = body, .wave_size = wave32 ? 32u : 64u});
   int64_t offset;
   std::memcpy(&offset, reinterpret_cast<const void*>(descriptor + 16), 8);
   const uint64_t entry = descriptor + static_cast<uint64_t>(offset);
@@ -90,6 +90,120 @@ TEST_F(Pm4Test, ThreadDimensionsCountWorkItems) {
   EXPECT_EQ(memory[302], 0u);
 }
 
+// A kernel that adds 1 to memory[500] for each wave and puts the items of the first wave of group `s5` into
+// memory[510 + s5].
+constexpr const char* kCountWaves =
+    "s_bcnt1_i32_b64 s6, exec\ns_mov_b64 exec, 1\nv_mov_b32 v1, 2000\nv_mov_b32 v2, 1\n"
+    "global_atomic_add_u32 v1, v2, s[2:3]\ns_add_i32 s7, s5, 510\ns_lshl_b32 s7, s7, 2\nv_mov_b32 v1, s7\n"
+    "v_mov_b32 v2, s6\nglobal_atomic_add_u32 v1, v2, s[2:3]";
+
+TEST_F(Pm4Test, WavesAreAsWideAsTheInitiatorSays) {
+  for (const bool wave32 : {true, false}) {
+    memory[500] = 0;
+    submit(kernel_registers(64, 0, wave32, kCountWaves) +
+           packet(pm4::kDispatchDirect, {1, 1, 1, pm4::kComputeShaderEnable | (wave32 ? pm4::kWave32 : 0)}) +
+           release(memory, wave32 + 1u));
+    ASSERT_TRUE(becomes(memory, wave32 + 1u));
+    EXPECT_EQ(memory[500], wave32 ? 2u : 1u);
+  }
+}
+
+TEST_F(Pm4Test, PartialGroups) {
+  const uint32_t enable = pm4::kComputeShaderEnable | pm4::kWave32;
+  const struct {
+    uint32_t dimension, threads, initiator, first, last;
+  } cases[] = {
+      // 20 work-items in groups of 16: the second group is full unless partial groups are enabled.
+      {20, 16, enable | pm4::kThreadDimensions, 16, 16},
+      {20, 16, enable | pm4::kThreadDimensions | pm4::kPartialGroups, 16, 4},
+      // Two groups of 16, the last one as NUM_THREAD_PARTIAL says, if that is enabled.
+      {2, 16 | 5 << 16, enable, 16, 16},
+      {2, 16 | 5 << 16, enable | pm4::kPartialGroups, 16, 5},
+  };
+  uint32_t done = 0;
+  for (const auto& c : cases) {
+    memory[510] = memory[511] = memory[512] = 0;
+    submit(kernel_registers(16, 0, true, kCountWaves) + set(pm4::kNumThreadX, {c.threads, 1, 1}) +
+           packet(pm4::kDispatchDirect, {c.dimension, 1, 1, c.initiator}) + release(memory, ++done));
+    ASSERT_TRUE(becomes(memory, done));
+    EXPECT_EQ(memory[510], c.first) << done;
+    EXPECT_EQ(memory[511], c.last) << done;
+    EXPECT_EQ(memory[512], 0u) << done;
+  }
+}
+
+TEST_F(Pm4Test, StartAtZeroIgnoresComputeStart) {
+  submit(
+      kernel_registers(32, 100) + set(pm4::kStartX, {3, 0, 0}) +
+      packet(pm4::kDispatchDirect, {5, 1, 1, pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32}) +
+      release(memory, 1));
+  ASSERT_TRUE(becomes(memory, 1));
+  for (uint32_t i = 0; i < 5; ++i) EXPECT_EQ(memory[100 + i], 100 + i);
+}
+
+TEST_F(Pm4Test, WhatComesAtTheEndOfThePipeWaitsForDispatches) {
+  const char* const spin =
+      "again: global_load_b32 v2, v1, s[2:3] glc\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 s6, v2\n"
+      "s_cmp_eq_u32 s6, 0\ns_cbranch_scc1 again";
+  const Words ends[] = {release(memory + 1, 1), packet(pm4::kEventWrite, {pm4::kCsPartialFlush | 4 << 8}) +
+                                                    write_dword(memory + 1, 1)};
+  for (const Words& end : ends) {
+    store_shared<uint32_t>(memory, 0);
+    store_shared<uint32_t>(memory + 1, 0);
+    submit(kernel_registers(32, 0, true, spin) +
+           packet(pm4::kDispatchDirect, {8, 1, 1, pm4::kComputeShaderEnable | pm4::kWave32}) + end);
+    EXPECT_FALSE(becomes(memory + 1, 1, 0.05));
+    store_shared<uint32_t>(memory, 1);
+    EXPECT_TRUE(becomes(memory + 1, 1));
+  }
+}
+
+TEST_F(Pm4Test, ReleaseMemWritesWhatItIsAskedFor) {
+  const auto with = [&](uint32_t select, uint32_t* to) {
+    return packet(pm4::kReleaseMem,
+                  {pm4::kBottomOfPipeTs | 5 << 8, select << 29, low(to), high(to), 11, 12, 0});
+  };
+  const uint64_t before = time_stamp();
+  submit(with(0, memory + 2) + with(1, memory + 4) + with(2, memory + 6) + with(3, memory + 8) +
+         write_dword(memory, 1));
+  ASSERT_TRUE(becomes(memory, 1));
+  EXPECT_EQ(memory[2] | memory[3], 0u);
+  EXPECT_EQ(memory[4], 11u);
+  EXPECT_EQ(memory[5], 0u);
+  EXPECT_EQ(memory[6], 11u);
+  EXPECT_EQ(memory[7], 12u);
+  uint64_t clock;
+  std::memcpy(&clock, memory + 8, 8);
+  EXPECT_GE(clock, before);
+  EXPECT_LE(clock, time_stamp());
+}
+
+TEST_F(Pm4Test, WriteDataToOneAddressOrToSeveral) {
+  submit(packet(pm4::kWriteData, {2 << 8, low(memory + 8), high(memory + 8), 1, 2, 3}) +
+         packet(pm4::kWriteData, {2 << 8 | 1 << 16, low(memory + 16), high(memory + 16), 4, 5, 6}) +
+         write_dword(memory, 1));
+  ASSERT_TRUE(becomes(memory, 1));
+  for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(memory[8 + i], i + 1);
+  EXPECT_EQ(memory[16], 6u);
+  EXPECT_EQ(memory[17], 0u);
+}
+
+TEST_F(Pm4Test, ANopOfTheLargestCountIsOneDword) {
+  submit(Words{packet(pm4::kNop, {0})[0] | 0x3fff << 16} + write_dword(memory, 1));
+  EXPECT_TRUE(becomes(memory, 1));
+}
+
+TEST_F(Pm4Test, BuffersThatCallThemselvesAreRefused) {
+  uint32_t* buffer = memory + 512;
+  const Words loop = packet(pm4::kIndirectBuffer, {low(buffer), high(buffer), 8 | 1 << 23});
+  std::copy(loop.begin(), loop.end(), buffer);
+  const Words behind = packet(pm4::kNop, {0, 0, 0});
+  std::copy(behind.begin(), behind.end(), buffer + 4);
+  const QueueError e = failure(loop);
+  EXPECT_EQ(e.field, "ib_base_lo");
+  EXPECT_NE(e.message.find("16 deep"), std::string::npos) << e.message;
+}
+
 TEST_F(Pm4Test, AnEmptyGridIsNoWork) {
   submit(kernel_registers(64, 300) +
          packet(pm4::kDispatchDirect, {0, 1, 1, pm4::kComputeShaderEnable | pm4::kWave32}) +
@@ -109,6 +223,14 @@ TEST_F(Pm4Test, WaitRegMemWaitsForMemory) {
   submit(wait(memory + 2, 9, 5) + write_dword(memory + 3, 1));
   EXPECT_TRUE(other->submit(write_dword(memory + 2, 10), in_seconds(20)));
   EXPECT_TRUE(becomes(memory + 3, 1));
+}
+
+TEST_F(Pm4Test, WaitRegMemComparesUnderItsMask) {
+  memory[0] = 0xab05;
+  Words masked = wait(memory, 5);
+  masked[5] = 0xff;
+  submit(masked + write_dword(memory + 1, 1));
+  EXPECT_TRUE(becomes(memory + 1, 1));
 }
 
 TEST_F(Pm4Test, WaitRegMem64ComparesAllBits) {

@@ -58,6 +58,23 @@ TEST_F(SdmaTest, PollWaitsForMemoryOrGivesUp) {
   EXPECT_TRUE(becomes(memory + 1, 2));
 }
 
+TEST_F(SdmaTest, PollComparesUnderItsMask) {
+  memory[0] = 0xff05;
+  Words masked = poll(memory, 5);
+  masked[4] = 0xff;
+  submit(masked + fence(memory + 1, 1));
+  EXPECT_TRUE(becomes(memory + 1, 1));
+}
+
+TEST_F(SdmaTest, MemoryThatMayOnlyBeRead) {
+  MappedPages pages(m.memory, 4096, kRead, "read-only");
+  submit(copy(pages.data(), memory + 16, 16) + fence(memory, 1));
+  ASSERT_TRUE(becomes(memory, 1));
+  EXPECT_EQ(failure(fence(pages.data(), 7)).field, "addr");
+  EXPECT_EQ(failure(copy(memory, pages.data(), 16)).field, "dst_addr");
+  EXPECT_EQ(load_shared<uint32_t>(pages.data()), 0u);
+}
+
 TEST_F(SdmaTest, TrapTimestampWriteAtomicAndNop) {
   memory[20] = 10;
   submit(Words{sdma::kNop | 3u << 16, 1, 2, 3} +

@@ -57,6 +57,11 @@ TEST(Placement, GroupsOfOneWaveTakeNoneOfTheProcessorsPlaces) {
   groups = 0;
   for (Placement placement(device); placement.allocate({1, 32, 24, 0, true});) ++groups;
   EXPECT_EQ(groups, 48u * 4 * 20);
+  // One on each processor leaves the 32 places to others.
+  Placement placement(device);
+  for (unsigned i = 0; i < 48; ++i) ASSERT_TRUE(placement.allocate({1, 32, 24, 0, true}));
+  for (groups = 0; placement.allocate({2, 32, 24, 0, true});) ++groups;
+  EXPECT_EQ(groups, 48u * 32);
 }
 
 // Guide 3.3.4: blocks of 1 kB in one piece; in CU mode on the side of the wave's compute unit, in WGP mode
@@ -133,6 +138,16 @@ TEST(Placement, GroupsGoToTheShaderEnginesInTurnAndComeBackToWhatIsFree) {
     EXPECT_EQ(groups.back().shader_engine, i % 6);
     EXPECT_EQ(groups.back().shader_array, i / 6 % 2);
     EXPECT_EQ(groups.back().processor_in_array, i / 12);
+    // Guide 3.4.8, HW_ID1: wave slot in 4:0, SIMD in 9:8, processor in 13:10, array in 16, engine in 20:18.
+    for (unsigned wave = 0; wave < 32; ++wave) {
+      const WavePlace& place = groups.back().wave[wave];
+      const uint32_t id = hardware_id1(groups.back(), wave);
+      EXPECT_EQ(id & 31, place.slot);
+      EXPECT_EQ(id >> 8 & 3, place.simd);
+      EXPECT_EQ(id >> 10 & 15, i / 12);
+      EXPECT_EQ(id >> 16 & 1, i / 6 % 2);
+      EXPECT_EQ(id >> 18 & 7, i % 6);
+    }
   }
   for (unsigned i = 0; i < 48; ++i) groups.push_back(*placement.allocate({32, 32, 96, 65536, true}));
   EXPECT_FALSE(placement.allocate({1, 32, 24, 0, true}));

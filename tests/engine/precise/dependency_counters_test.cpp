@@ -280,6 +280,29 @@ TEST(LateResults, DirectLoadsCountInExpcnt) {
   EXPECT_EQ(d[128 + 5], 42u);
 }
 
+// 16.2: each counter has a wait of its own, which waits for that one alone.
+TEST(LateResults, EachCounterHasAWait) {
+  const std::string issue =
+      "s_mov_b32 m0, 0x20000\nglobal_load_b32 v4, v0, s[0:1]\nglobal_store_b32 v0, v0, s[0:1] offset:1024\n"
+      "ds_load_b32 v5, v0\nlds_direct_load v6\n";
+  const struct {
+    const char* wait;
+    uint32_t left;
+  } cases[] = {{"s_nop 0\n", 1u << 26 | 1u << 10 | 1u << 4 | 1u},
+               {"s_waitcnt_vmcnt null, 0x0\n", 1u << 26 | 1u << 4 | 1u},
+               {"s_waitcnt_vscnt null, 0x0\n", 1u << 10 | 1u << 4 | 1u},
+               {"s_waitcnt_lgkmcnt null, 0x0\n", 1u << 26 | 1u << 10 | 1u},
+               {"s_waitcnt_expcnt null, 0x0\n", 1u << 26 | 1u << 10 | 1u << 4},
+               {"s_waitcnt vmcnt(0)\n", 1u << 26 | 1u << 4 | 1u},
+               {"s_waitcnt lgkmcnt(0)\n", 1u << 26 | 1u << 10 | 1u},
+               {"s_waitcnt expcnt(0)\n", 1u << 26 | 1u << 10 | 1u << 4}};
+  for (const auto& c : cases) {
+    Late d(listing(issue + c.wait + "s_getreg_b32 s4, hwreg(HW_REG_IB_STS)\nv_mov_b32 v2, s4"));
+    d.run();
+    EXPECT_EQ(d[64], c.left) << c.wait;
+  }
+}
+
 TEST(LateResults, AnswersToMessagesAreLate) {
   Late d(
       listing("s_mov_b32 s8, 7\ns_mov_b32 s9, 7\ns_sendmsg_rtn_b64 s[8:9], sendmsg(MSG_RTN_GET_REALTIME)\n"
