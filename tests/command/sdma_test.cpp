@@ -25,7 +25,7 @@ Words poll(const void* at, uint32_t value, uint32_t retries = 0xfff) {
 using SdmaTest = RingQueueTest<SdmaQueue>;
 
 TEST_F(SdmaTest, CopiesFillsAndFences) {
-  for (uint32_t i = 0; i < 100; ++i) memory[100 + i] = i * 3 + 1;
+  for (uint32_t i = 0; i < 100; ++i) memory[100 + i] = (i + 1) * 0x01010101;
   auto* bytes = reinterpret_cast<uint8_t*>(memory);
   submit(copy(memory + 100, memory + 1000, 399) + fill(memory + 300, 0xabcd1234, 16, 2) +
          fill(bytes + 1601, 0x77, 3, 0) + fence(memory, 9));

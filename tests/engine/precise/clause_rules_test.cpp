@@ -156,6 +156,10 @@ TEST(Clauses, InstructionsWithoutClause) {
                 "lds_direct_load as the first instruction");
   expect_broken(std::string("s_clause 0x1\n") + kMove + "v_interp_p10_f32 v2, v3, v4, v5",
                 "v_interp_p10_f32 inside a VALU clause");
+  const std::string load = "ds_load_b32 v2, v1 gds\n";
+  expect_broken("s_mov_b32 m0, 0x1000\ns_clause 0x1\n" + load + load, "ds_load_b32 as the first instruction");
+  expect_broken("s_mov_b32 m0, 0x1000\ns_clause 0x1\nds_load_b32 v3, v1\n" + load,
+                "ds_load_b32 inside an LDS clause");
 }
 
 // 5.2.1: whatever sends a wave to its trap handler breaks the clause: neither the handler's instructions nor
