@@ -248,6 +248,8 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   order_.assign(waves_.begin(), waves_.begin() + group_.wave_count);
   wake_times_.assign(group_.wave_count, 0);
   std::memset(lds_storage_.get(), 0, launch.lds_bytes);
+  wave_vgprs_ = wave_vgprs(launch);
+  lds_alloc_ = lds_allocation(placement_ ? place_ : GroupPlacement{}, launch);
   item_ids_.prepare(place, bits(launch.rsrc2, 11, 2));
   for (unsigned i = 0; i < group_.wave_count; ++i) {
     Wave& wave = *waves_[i];
@@ -259,20 +261,19 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
 }
 
 void GroupContext::launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave) {
-  reset_wave(wave, wave_vgprs(launch));
+  reset_wave(wave, wave_vgprs_);
   wave.lds_bytes = launch.lds_bytes;
   const unsigned vmid = group_.dispatch->vmid;
   if (placement_) {
     wave.hw_id1 = hardware_id1(place_, index);
     wave.hw_id2 = hardware_id2(place_, vmid);
-    wave.gpr_alloc = vgpr_allocation(place_, index, launch);
-    wave.lds_alloc = lds_allocation(place_, launch);
+    wave.gpr_alloc = vgpr_allocation(place_, index, launch, wave_vgprs_);
   } else {
     wave.hw_id1 = index;
     wave.hw_id2 = hardware_id2({}, vmid);
     wave.gpr_alloc = 0;
-    wave.lds_alloc = lds_allocation({}, launch);
   }
+  wave.lds_alloc = lds_alloc_;
   wave.scratch_bytes = launch.scratch_bytes;
   wave.scratch_base = 0;
   if (launch.scratch_bytes != 0) {

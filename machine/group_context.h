@@ -123,6 +123,9 @@ class GroupContext {
   std::shared_ptr<ScratchRing> scratch_ring_;  // that `scratch_entries_` are of, with the place
   std::array<uint32_t, GroupPlacement::kMaxWaves> scratch_entries_{};
   std::shared_ptr<const RangeSet> memory_;  // that the waves' caches of ranges are about
+  // Of all waves of the present group.
+  unsigned wave_vgprs_ = 0;
+  uint32_t lds_alloc_ = 0;
   bool has_run_ = false;
 };
 

@@ -144,8 +144,8 @@ uint32_t hardware_id2(const GroupPlacement& group, unsigned vmid) {
   return kComputeEngine << 8 | (group.group_slot & 31) << 16 | vmid << 24;
 }
 
-uint32_t vgpr_allocation(const GroupPlacement& group, unsigned wave, const Launch& launch) {
-  return group.wave[wave].vgpr_granule * launch.vgpr_granule / 4 | (wave_vgprs(launch) / 4 - 1) << 12;
+uint32_t vgpr_allocation(const GroupPlacement& group, unsigned wave, const Launch& launch, unsigned vgprs) {
+  return group.wave[wave].vgpr_granule * launch.vgpr_granule / 4 | (vgprs / 4 - 1) << 12;
 }
 
 uint32_t lds_allocation(const GroupPlacement& group, const Launch& launch) {

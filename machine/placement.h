@@ -83,7 +83,7 @@ uint32_t hardware_id2(const GroupPlacement& group, unsigned vmid);
 // cwsr_trap_handler_gfx10.asm, which also serves gfx11, takes VGPR_SIZE for fours of registers less one, and
 // LDS_SIZE for 256 bytes). VGPR_BASE is counted in fours of 32-lane registers, LDS_BASE in 256 bytes: in
 // these units the 9 bits of each span the whole file (open).
-uint32_t vgpr_allocation(const GroupPlacement& group, unsigned wave, const Launch& launch);
+uint32_t vgpr_allocation(const GroupPlacement& group, unsigned wave, const Launch& launch, unsigned vgprs);
 uint32_t lds_allocation(const GroupPlacement& group, const Launch& launch);
 
 }  // namespace lockstep::machine
