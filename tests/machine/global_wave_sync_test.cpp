@@ -152,6 +152,12 @@ release:
   EXPECT_EQ(message_of(enough.run()), "");
   Dispatch too_few(text, 9, 32);
   EXPECT_TRUE(contains(message_of(too_few.run()), "ds_gws_sema_v"));
+  // Eight wait already when seven are released.
+  std::string late = text;
+  late.replace(late.find("s2, 7"), 5, "s2, 8");
+  Dispatch too_late(late, 9, 32);
+  too_late.options.threads = 1;
+  EXPECT_TRUE(contains(message_of(too_late.run()), "ds_gws_sema_v"));
 }
 
 // 13.4.4: a wave that got a NACK stands at the instruction and can be resumed; then it repeats it.

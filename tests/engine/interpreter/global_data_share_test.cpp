@@ -242,6 +242,13 @@ TEST(GlobalWaveSync, SemaphoreCounts) {
         "s_waitcnt lgkmcnt(0)\ns_nop 0");
     EXPECT_EQ(resource_of(w, 1).counter, 2u);
     EXPECT_EQ(resource_of(w, 1).type, GlobalWaveSync::Type::semaphore);
+    // Twelve bits: what init and sema_br give beyond them is lost.
+    w.fill(3, [](unsigned) { return 0x1ffe; });
+    w.fill(4, [](unsigned) { return 3; });
+    w.run("ds_gws_init v3 offset:3 gds\ns_nop 0");
+    EXPECT_EQ(resource_of(w, 3).counter, 0xffeu);
+    w.run("ds_gws_sema_br v4 offset:3 gds\ns_nop 0");
+    EXPECT_EQ(resource_of(w, 3).counter, 1u);
     w.run("ds_gws_sema_release_all offset:1 gds\ns_nop 0");
     EXPECT_EQ(resource_of(w, 1).counter, 2u);
     w.execute(assembled("ds_gws_sema_p offset:2 gds\ns_waitcnt lgkmcnt(0)\ns_nop 0", w.size()));

@@ -49,13 +49,17 @@ TEST(Trap, WithoutHandlerTheDefaultReportsItAsTheRuntimeDoes) {
 }
 
 TEST(Trap, AHandlerThatIsNotEnabledTakesNone) {  // 3.4.9, STATUS.TRAP_EN
-  TrapDispatch d("s_getreg_b32 s5, hwreg(HW_REG_STATUS)\ns_trap 7\n" + kStoreS5, kNote + return_behind(4));
+  TrapDispatch d("s_getreg_b32 s5, hwreg(HW_REG_STATUS)\ns_trap 7\n" + kStoreS5 +
+                     "s_getreg_b32 s5, hwreg(HW_REG_TRAPSTS)\nv_mov_b32 v10, s5\n"
+                     "global_store_b32 v11, v10, s[0:1] offset:256",
+                 kNote + return_behind(4));
   d.traps().enabled = false;
   d.traps().without_handler = precise::TrapWithoutHandler::skip;
   d.traps().on_start = true;
-  d.traps().scheduled = {{0, {5, false}}};
+  d.traps().scheduled = {{0, {5, false}}, {0, {0, true}}};
   EXPECT_TRUE(d.trapped().empty());
   EXPECT_FALSE(d.buffer[0] & kTrapEnabled);
+  EXPECT_EQ(d.buffer[64], 0u);  // neither was noted
 }
 
 TEST(Trap, RfeClearsPrivAndIgnoresWhatIsAboveThePc) {  // 16.2, s_rfe_b64
@@ -379,7 +383,8 @@ TEST(Trap, WaveStartAndEnd) {  // 3.4.9: WAVE_START, WAVE_END; 3.4.2: EXCP_EN[9]
   EXPECT_EQ(log[0].trapsts, ts::kWaveStart);
   EXPECT_EQ(d.dword(log[0]), 0u);
   EXPECT_EQ(log[1].trapsts, ts::kWaveEnd);
-  EXPECT_EQ(log[1].pc, d.pc(d.code.size() - Dispatch::kPaddingDwords - 1));  // the s_endpgm, which the handler returns to
+  EXPECT_EQ(log[1].pc, d.pc(d.code.size() - Dispatch::kPaddingDwords -
+                            1));  // the s_endpgm, which the handler returns to
   EXPECT_TRUE(d.buffer[0] & mode_bit::kTrapOnEnd);
 }
 
