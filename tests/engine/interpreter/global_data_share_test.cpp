@@ -271,6 +271,10 @@ TEST(GlobalWaveSync, WithoutLanes) {
     w.execute(assembled("ds_gws_barrier v1 offset:1 gds\ns_nop 0", w.size()));
     EXPECT_EQ(w.wave().state, WaveState::blocked);
     EXPECT_EQ(resource_of(w, 1).type, GlobalWaveSync::Type::barrier);
+    // With a lane a semaphore operation makes it a semaphore again.
+    w.set_exec(1);
+    w.run("ds_gws_sema_v offset:1 gds\ns_nop 0");
+    EXPECT_EQ(resource_of(w, 1).type, GlobalWaveSync::Type::semaphore);
   });
 }
 

@@ -48,6 +48,20 @@ TEST(Trap, WithoutHandlerTheDefaultReportsItAsTheRuntimeDoes) {
   EXPECT_EQ(outcome.fault->fault.pc, d.pc(1));
 }
 
+// 5.1, s_trap: what is under way comes to its end first; the handler needs no wait.
+TEST(Trap, TheWayInWaitsForWhatIsUnderWay) {
+  for (const char* entry : {"s_trap 1\n", "s_nop 0\n"}) {
+    TrapDispatch d("v_mov_b32 v1, 7\nv_mov_b32 v4, 0\nglobal_load_b32 v1, v4, s[0:1] offset:256\n" +
+                       std::string(entry) + "global_store_b32 v4, v3, s[0:1]",
+                   "v_mov_b32 v3, v1\n" + (entry[2] == 't' ? return_behind(4) : kReturn));
+    d.buffer[64] = 1005;
+    d.options.precise.results = precise::Results::late;
+    if (entry[2] != 't') d.traps().scheduled = {{3, {1, false}}};
+    EXPECT_FALSE(d.run().fault);
+    EXPECT_EQ(d.buffer[0], 1005u) << entry;
+  }
+}
+
 TEST(Trap, AHandlerThatIsNotEnabledTakesNone) {  // 3.4.9, STATUS.TRAP_EN
   TrapDispatch d("s_getreg_b32 s5, hwreg(HW_REG_STATUS)\ns_trap 7\n" + kStoreS5 +
                      "s_getreg_b32 s5, hwreg(HW_REG_TRAPSTS)\nv_mov_b32 v10, s5\n"
