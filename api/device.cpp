@@ -175,6 +175,14 @@ lockstep_status lockstep_device_get_info(const lockstep_device* device, lockstep
   });
 }
 
+lockstep_status lockstep_device_reset_global_state(lockstep_device* device) {
+  return guarded([&] {
+    require(device != nullptr, "the device is null");
+    require(DeviceState::Access(*device->global_state).reset(),
+            "waves wait for each other at global wave sync (wait for their dispatch, or end it)");
+  });
+}
+
 lockstep_status lockstep_device_load(lockstep_device* device, const lockstep_code_object* object) {
   return guarded([&] {
     require(device && object, "the device or the code object is null");

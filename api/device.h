@@ -17,6 +17,7 @@
 #include "machine/scratch_ring.h"
 #include "memory/address_space.h"
 #include "observe/fidelity_observer.h"
+#include "state/device_state.h"
 
 namespace lockstep::api {
 
@@ -81,6 +82,7 @@ struct lockstep_device {
   lockstep::machine::Reuse reuse;
   std::shared_ptr<lockstep::machine::Placement> placement;
   std::shared_ptr<lockstep::machine::ScratchRing> scratch;  // as large as a kernel has needed it so far
+  std::shared_ptr<lockstep::DeviceState> global_state = std::make_shared<lockstep::DeviceState>();
   std::map<uint64_t, std::unique_ptr<lockstep::api::Pages>> allocations;
   std::map<uint64_t, uint64_t> mappings;  // of host memory: address and size
 

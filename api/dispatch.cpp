@@ -264,8 +264,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     uint32_t dynamic_lds = o.dynamic_lds_bytes;
     std::vector<std::byte> segment = argument_segment(*kernel, arguments, o, dynamic_lds);
     machine::RunOptions run;
-    run.precise = settings_of(o);
-    add_trap_handler(o, *kernel, *device, run.precise.traps);
+    run.precise = settings_of(o, *device);
     run.resident_groups = resident_groups(*kernel, o, dynamic_lds, device->model);
     const machine::LoadedCode& code = device->load(kernel->image);
     DispatchMemory memory(device->memory, segment);
@@ -292,6 +291,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     }
     launch.memory = device->memory.snapshot();
     launch.placement = device->placement;
+    launch.device = device->global_state;
     machine::set_hardware(launch, device->model);
 
     std::atomic<bool> cancel = false;

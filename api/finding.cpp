@@ -51,6 +51,52 @@ std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<precise::Fin
   return reports;
 }
 
+namespace {
+
+Location locate(uint64_t pc, const lockstep_device& device) {
+  Location location;
+  location.pc = pc;
+  for (const lockstep_device::Loaded& loaded : device.loaded) {
+    const machine::LoadedCode& code = *loaded.code;
+    if (std::none_of(code.code().begin(), code.code().end(),
+                     [&](const CodeRange& range) { return pc >= range.begin && pc < range.end; }))
+      continue;
+    const uint64_t linked = code.linked_address(pc);
+    unsigned wave_size = 32;
+    if (const loader::Symbol* symbol = loaded.image->object.function_at(linked)) {
+      location.function = symbol->name;
+      location.offset = linked - symbol->address;
+      if (const loader::Kernel* kernel = loaded.image->object.find_kernel(symbol->name))
+        wave_size = kernel->descriptor.wave_size();
+    }
+    location.instruction = machine::instruction_text(code.code(), wave_size, pc);
+    if (const auto source = loaded.image->lines.find(linked)) {
+      location.file = source->file;
+      location.line = source->line;
+    }
+  }
+  return location;
+}
+
+}  // namespace
+
+std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<precise::Finding>& findings,
+                                                  const lockstep_device& device) {
+  std::vector<BrokenRuleReport> reports;
+  for (const precise::Finding& finding : findings) reports.push_back({finding, locate(finding.pc, device)});
+  return reports;
+}
+
+lockstep_exception exception_of(const BrokenRuleReport& report) {
+  lockstep_exception exception{};
+  exception.name = report.finding.rule.c_str();
+  exception.where = report.where.view();
+  exception.executions = report.finding.count;
+  std::copy(std::begin(report.finding.group), std::end(report.finding.group), exception.work_group);
+  exception.wave = report.finding.wave;
+  return exception;
+}
+
 }  // namespace lockstep::api
 
 using namespace lockstep;
@@ -114,13 +160,6 @@ lockstep_status lockstep_device_exception(const lockstep_device* device, uint32_
     require(device, "the device is null");
     require(index < device->exceptions.size(),
             "there is no exception of that index (see lockstep_device_exception_count)");
-    const BrokenRuleReport& report = device->exceptions[index];
-    lockstep_exception exception{};
-    exception.name = report.finding.rule.c_str();
-    exception.where = report.where.view();
-    exception.executions = report.finding.count;
-    std::copy(std::begin(report.finding.group), std::end(report.finding.group), exception.work_group);
-    exception.wave = report.finding.wave;
-    give(out, exception);
+    give(out, exception_of(device->exceptions[index]));
   });
 }

@@ -16,5 +16,10 @@ std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<precise::Fin
                                                   const machine::Launch& launch,
                                                   const lockstep_kernel& kernel,
                                                   const machine::LoadedCode& code);
+// Of a queue's dispatches: the code is whatever the device has loaded there.
+std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<precise::Finding>& findings,
+                                                  const lockstep_device& device);
+
+lockstep_exception exception_of(const BrokenRuleReport& report);
 
 }  // namespace lockstep::api

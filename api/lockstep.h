@@ -135,6 +135,11 @@ LOCKSTEP_API void lockstep_device_destroy(lockstep_device* device);
 LOCKSTEP_API lockstep_status lockstep_device_get_info(const lockstep_device* device,
                                                       lockstep_device_info* out);
 
+/* The global data share, global wave sync and the stream-out registers belong to the device: dispatches and
+ * queues find what those before them left, a dispatch that faulted, too. This makes them those of a device
+ * fresh from reset; refused while waves wait at global wave sync. */
+LOCKSTEP_API lockstep_status lockstep_device_reset_global_state(lockstep_device* device);
+
 /* --------------------------------------------------------------------------------------------------------------
  * memory A guest address is a host address: a pointer into device memory may be read and written by the host
  * between dispatches. Kernels may access mapped ranges only. */
@@ -370,6 +375,60 @@ typedef enum lockstep_caches {
   LOCKSTEP_CACHES_INCOHERENT = 1
 } lockstep_caches;
 
+/* The exceptions of MODE.EXCP_EN and TRAPSTS.EXCP (guide 3.4.9). */
+typedef enum lockstep_exception_flag {
+  LOCKSTEP_EXCEPTION_INVALID = 1,
+  LOCKSTEP_EXCEPTION_INPUT_DENORMAL = 2,
+  LOCKSTEP_EXCEPTION_DIVIDE_BY_ZERO = 4,
+  LOCKSTEP_EXCEPTION_OVERFLOW = 8,
+  LOCKSTEP_EXCEPTION_UNDERFLOW = 16,
+  LOCKSTEP_EXCEPTION_INEXACT = 32,
+  LOCKSTEP_EXCEPTION_INTEGER_DIVIDE_BY_ZERO = 64,
+  LOCKSTEP_EXCEPTION_ADDRESS_WATCH = 128 /* of any of the four watches */
+} lockstep_exception_flag;
+
+/* Memory of interest: vector and scalar accesses to it are exceptions. */
+typedef struct lockstep_address_watch {
+  uint64_t address;
+  uint64_t bytes; /* 0: the watch is not in use */
+  lockstep_access access;
+} lockstep_address_watch;
+
+/* A request of the host that reaches each wave when it has executed so many instructions, those of the trap
+ * handler included: the same in every run. */
+typedef struct lockstep_trap_request {
+  uint64_t instructions;
+  int save_context; /* not 0: TRAPSTS.SAVECTX; else a host trap with the id */
+  uint32_t trap_id; /* 0 to 255 */
+} lockstep_trap_request;
+
+/* Requests that the host makes while waves run: they reach all waves that are resident then. */
+typedef struct lockstep_host_traps lockstep_host_traps;
+LOCKSTEP_API lockstep_status lockstep_host_traps_create(lockstep_host_traps** out);
+/* Not before the end of the dispatches and queues that name it. */
+LOCKSTEP_API void lockstep_host_traps_destroy(lockstep_host_traps* traps);
+/* From any thread. `save_context` not 0: TRAPSTS.SAVECTX; else a host trap with the id (0 to 255). */
+LOCKSTEP_API lockstep_status lockstep_host_traps_request(lockstep_host_traps* traps, int save_context,
+                                                         uint32_t trap_id);
+
+/* When waves enter their trap handler beside illegal instructions, memory violations and s_trap. All but
+ * `watches` and `skip_without_handler` need a trap handler. */
+typedef struct lockstep_trap_options {
+  uint32_t struct_size;
+  int on_wave_start;                     /* not 0: before a wave's first instruction */
+  int on_wave_end;                       /* at its s_endpgm: MODE.EXCP_EN bit 9 */
+  int after_instruction;                 /* MODE.TRAP_AFTER_INST from the start */
+  uint32_t exception_enable;             /* of lockstep_exception_flag: MODE.EXCP_EN from the start */
+  int disabled;                          /* STATUS.TRAP_EN is 0 in spite of the handler */
+  int skip_without_handler;              /* s_trap without a handler does nothing, instead of a report */
+  lockstep_address_watch watches[4];     /* in options.exceptions and TRAPSTS; a trap by exception_enable */
+  const lockstep_trap_request* requests; /* may be null if there are none */
+  uint32_t request_count;
+  lockstep_host_traps* host; /* may be null; one for each dispatch or queue, or shared */
+} lockstep_trap_options;
+
+LOCKSTEP_API void lockstep_trap_options_init(lockstep_trap_options* options);
+
 typedef struct lockstep_dispatch_options {
   uint32_t struct_size;
   uint32_t grid[3];           /* work-items; need not be a multiple of block (1, 1, 1) */
@@ -399,6 +458,7 @@ typedef struct lockstep_dispatch_options {
   lockstep_results results;
   lockstep_caches caches;
   uint64_t results_seed; /* with LOCKSTEP_RESULTS_RANDOM: the same seed on one thread gives the same run */
+  const lockstep_trap_options* traps; /* may be null */
 } lockstep_dispatch_options;
 
 LOCKSTEP_API void lockstep_dispatch_options_init(lockstep_dispatch_options* options);
@@ -567,8 +627,9 @@ LOCKSTEP_API uint32_t lockstep_disassemble(const void* bytes, uint64_t size, uin
  * queues and signals: commands as a driver gives them. Kernels are named by the guest address of their
  * descriptor, packets have the layouts of HSA (AQL), of the command processor (PM4) or of the copy engine
  * (SDMA 6), and a device works on any number of queues at the same time. These functions may be called from
- * several threads, beside each other and beside lockstep_dispatch. lockstep_device_kernel_object alone keeps
- * to the rule of one thread a device. Queues and signals end with their device.
+ * several threads, beside each other and beside lockstep_dispatch. lockstep_device_kernel_object and
+ * lockstep_queue_create with a trap handler, which load code, keep to the rule of one thread a device. Queues
+ * and signals end with their device.
  */
 
 typedef struct lockstep_queue lockstep_queue;
@@ -608,6 +669,12 @@ typedef struct lockstep_queue_options {
    * destroy the queue. */
   void (*error)(void* user, const lockstep_queue_error* error);
   void* error_user;
+  /* AQL and PM4: of all dispatches, as in lockstep_dispatch_options; exceptions: see
+   * lockstep_queue_exception(). A packet whose kernel has another wave size than the handler is refused. */
+  int exceptions;
+  const lockstep_code_object* trap_handler;
+  uint64_t trap_memory;
+  const lockstep_trap_options* traps;
 } lockstep_queue_options;
 
 LOCKSTEP_API void lockstep_queue_options_init(lockstep_queue_options* options);
@@ -628,6 +695,13 @@ typedef struct lockstep_queue_info {
   uint64_t write_index; /* likewise */
 } lockstep_queue_info;
 LOCKSTEP_API lockstep_status lockstep_queue_get_info(const lockstep_queue* queue, lockstep_queue_info* out);
+
+/* What the instructions of the queue's dispatches have raised so far, if it has options.exceptions; in order
+ * of address. `where.offset` is from the start of the function. The count takes stock: indices and strings
+ * live until it is asked again. */
+LOCKSTEP_API uint32_t lockstep_queue_exception_count(lockstep_queue* queue);
+LOCKSTEP_API lockstep_status lockstep_queue_exception(const lockstep_queue* queue, uint32_t index,
+                                                      lockstep_exception* out);
 
 /* Waits for room, copies `count` packets (AQL: 64 bytes each, their headers published last; else dwords) to
  * the ring and rings the doorbell. `out_index` (may be null) is the index of the first one. A timeout is

@@ -328,12 +328,32 @@ class Device {
   }
 
   const lockstep_fault* fault() const { return lockstep_device_fault(get()); }
+  void reset_global_state() { check(lockstep_device_reset_global_state(get())); }
 
  private:
   struct Destroy {
     void operator()(lockstep_device* d) const { lockstep_device_destroy(d); }
   };
   std::unique_ptr<lockstep_device, Destroy> handle_;
+};
+
+// Requests of the host that reach waves while they run; outlives the dispatches and queues that name it.
+class HostTraps {
+ public:
+  HostTraps() {
+    lockstep_host_traps* handle = nullptr;
+    check(lockstep_host_traps_create(&handle));
+    handle_.reset(handle);
+  }
+  lockstep_host_traps* get() const { return handle_.get(); }
+  void trap(uint32_t id) { check(lockstep_host_traps_request(get(), 0, id)); }
+  void save_context() { check(lockstep_host_traps_request(get(), 1, 0)); }
+
+ private:
+  struct Destroy {
+    void operator()(lockstep_host_traps* traps) const { lockstep_host_traps_destroy(traps); }
+  };
+  std::unique_ptr<lockstep_host_traps, Destroy> handle_;
 };
 
 // Every instruction in every encoding, with what is known of its results.
@@ -422,6 +442,15 @@ class Queue {
     return index;
   }
   void kill(uint64_t packet) { check(lockstep_queue_kill(get(), packet)); }
+  // So far, if its options ask for them.
+  std::vector<lockstep_exception> exceptions() const {
+    std::vector<lockstep_exception> out(lockstep_queue_exception_count(get()));
+    for (uint32_t i = 0; i < out.size(); ++i) {
+      out[i].struct_size = sizeof out[i];
+      check(lockstep_queue_exception(get(), i, &out[i]));
+    }
+    return out;
+  }
 
  private:
   struct Destroy {

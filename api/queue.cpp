@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "api/device.h"
+#include "api/finding.h"
+#include "api/settings.h"
 #include "api/status.h"
 #include "command/command_processor.h"
 
@@ -15,6 +17,7 @@ struct lockstep_queue {
   std::shared_ptr<command::Queue> queue;
   command::AqlQueue* aql = nullptr;  // one of these two
   command::RingQueue* ring = nullptr;
+  std::vector<BrokenRuleReport> exceptions;  // as of the last count
 };
 
 namespace {
@@ -42,7 +45,8 @@ command::Signals& signals_of(lockstep_device* device, lockstep_signal signal) {
 }
 
 std::shared_ptr<command::Queue> make_queue(command::CommandProcessor& processor,
-                                           const lockstep_queue_options& options) {
+                                           const lockstep_queue_options& options,
+                                           precise::Settings settings) {
   command::Queue::ErrorCallback on_error;
   if (options.error)
     on_error = [call = options.error, user = options.error_user](const command::QueueError& error) {
@@ -56,13 +60,20 @@ std::shared_ptr<command::Queue> make_queue(command::CommandProcessor& processor,
     aql.priority = options.priority;
     aql.type = options.cooperative ? command::kQueueTypeCooperative : command::kQueueTypeMulti;
     aql.on_error = std::move(on_error);
+    aql.precise = std::move(settings);
     return processor.create_aql_queue(std::move(aql));
   }
   command::RingQueueOptions ring;
   if (options.size) ring.dwords = options.size;
   ring.priority = options.priority;
   ring.on_error = std::move(on_error);
-  if (options.kind == LOCKSTEP_QUEUE_PM4) return processor.create_pm4_queue(std::move(ring));
+  if (options.kind == LOCKSTEP_QUEUE_PM4) {
+    ring.precise = std::move(settings);
+    return processor.create_pm4_queue(std::move(ring));
+  }
+  require(
+      !settings.needed(),
+      "a copy engine runs no waves: options.exceptions, trap_handler and traps are of AQL and PM4 queues");
   return processor.create_sdma_queue(std::move(ring));
 }
 
@@ -74,6 +85,7 @@ command::CommandProcessor& lockstep_device::command_processor() {
     options.hardware = model;
     options.engine = engine;
     options.threads = threads;
+    options.state = global_state;
     processor = std::make_unique<command::CommandProcessor>(memory, std::move(options));
   });
   return *processor;
@@ -94,8 +106,9 @@ lockstep_status lockstep_queue_create(lockstep_device* device, const lockstep_qu
             "the kind of queue is unknown");
     auto made = std::make_unique<lockstep_queue>();
     made->device = device;
+    require(device != nullptr, "the device is null");
     try {
-      made->queue = make_queue(processor_of(device), options);
+      made->queue = make_queue(processor_of(device), options, settings_of(options, *device));
     } catch (const std::invalid_argument& error) {
       throw Failure(LOCKSTEP_INVALID_ARGUMENT, error.what());
     }
@@ -134,6 +147,23 @@ lockstep_status lockstep_queue_get_info(const lockstep_queue* queue, lockstep_qu
       info.write_index = queue->ring->write_position();
     }
     give(out, info);
+  });
+}
+
+uint32_t lockstep_queue_exception_count(lockstep_queue* queue) {
+  if (!queue) return 0;
+  queue->exceptions.clear();
+  guarded([&] { queue->exceptions = broken_rule_reports(queue->queue->exceptions(), *queue->device); });
+  return static_cast<uint32_t>(queue->exceptions.size());
+}
+
+lockstep_status lockstep_queue_exception(const lockstep_queue* queue, uint32_t index,
+                                         lockstep_exception* out) {
+  return guarded([&] {
+    require(queue != nullptr, "the queue is null");
+    require(index < queue->exceptions.size(),
+            "there is no exception of that index (see lockstep_queue_exception_count)");
+    give(out, exception_of(queue->exceptions[index]));
   });
 }
 

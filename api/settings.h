@@ -7,11 +7,10 @@
 
 namespace lockstep::api {
 
-// What the dispatch asks of the machine around the instructions. Throws Failure for values that no option
-// has.
-precise::Settings settings_of(const lockstep_dispatch_options& options);
-// Loads the trap handler that the options name, if they do. Throws Failure.
-void add_trap_handler(const lockstep_dispatch_options& options, const lockstep_kernel& kernel,
-                      lockstep_device& device, precise::TrapSettings& traps);
+// What the dispatch asks of the machine around the instructions; loads the trap handler that it names, if it
+// does. Throws Failure for values that no option has.
+precise::Settings settings_of(const lockstep_dispatch_options& options, lockstep_device& device);
+// Likewise for all dispatches of a queue.
+precise::Settings settings_of(const lockstep_queue_options& options, lockstep_device& device);
 
 }  // namespace lockstep::api

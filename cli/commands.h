@@ -13,6 +13,9 @@ struct MachineOptions {
   bool exceptions = false;
   std::string trap_handler;  // file
   std::string trap_memory;   // buffer argument
+  std::vector<std::string> trap_on, trap_exceptions, watches, host_traps;
+  std::vector<uint64_t> context_saves;
+  bool skip_traps = false;
   std::string results = "now";
   std::string caches = "coherent";
 };

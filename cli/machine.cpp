@@ -7,6 +7,7 @@
 
 #include "cli/common.h"
 #include "cli/location.h"
+#include "cli/traps.h"
 
 namespace lockstep::cli {
 
@@ -29,21 +30,6 @@ std::optional<uint64_t> seed_of(std::string_view text) {
 std::string is_results(const std::string& text) {
   if (text == "now" || text == "late" || seed_of(text)) return {};
   return "'" + text + "' is none of now, late and random:SEED, with a whole number as SEED";
-}
-
-void add_trap_options(CLI::App& command, MachineOptions& options) {
-  command
-      .add_flag("--exceptions", options.exceptions,
-                "report which exceptions (TRAPSTS: inexact, divide by zero, ...) occurred, and where first")
-      ->group(kGroup);
-  auto* handler = command.add_option("--trap-handler", options.trap_handler,
-                                     "source or code object whose first kernel waves enter when they trap");
-  handler->check(CLI::ExistingFile)->group(kGroup);
-  command
-      .add_option("--trap-memory", options.trap_memory,
-                  "buffer argument whose address the trap handler gets as TMA")
-      ->needs(handler)
-      ->group(kGroup);
 }
 
 }  // namespace
@@ -69,7 +55,7 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
       ->check(CLI::IsMember({"coherent", "incoherent"}))
       ->capture_default_str()
       ->group(kGroup);
-  add_trap_options(command, options);
+  add_trap_options(command, options, kGroup);
 }
 
 void print_exceptions(const Device& device) {

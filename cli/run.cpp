@@ -8,6 +8,7 @@
 #include "cli/fidelity.h"
 #include "cli/machine.h"
 #include "cli/progress.h"
+#include "cli/traps.h"
 #include "cli/values.h"
 
 namespace lockstep::cli {
@@ -168,6 +169,8 @@ int run(const RunOptions& o) {
     if (!o.machine.trap_memory.empty())
       dispatch.trap_memory = reinterpret_cast<uint64_t>(setter.buffer(o.machine.trap_memory).bytes().data());
   }
+
+  const Traps traps(o.machine, setter, dispatch);
 
   lockstep_statistics statistics{};
   statistics.struct_size = sizeof statistics;

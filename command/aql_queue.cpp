@@ -30,7 +30,7 @@ std::string queue_and_packet(uint64_t queue, uint64_t index) {
 }  // namespace
 
 AqlQueue::AqlQueue(uint64_t id, AqlQueueOptions options, Services services)
-    : Queue(id, options.priority, std::move(options.on_error)),
+    : Queue(id, options.priority, std::move(options.on_error), std::move(options.precise)),
       services_(services),
       size_(checked_size(options.size)),
       cooperative_(options.type == kQueueTypeCooperative),
@@ -234,10 +234,12 @@ AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket&
     ++in_flight_;
     std::shared_ptr<machine::ActiveDispatch> running;
     try {
-      running = services_.device.start(std::move(launch), priority(),
-                                       [this, index, signal, start](machine::Outcome&& outcome) {
-                                         dispatch_done(index, signal, start, std::move(outcome));
-                                       });
+      running = services_.device.start(
+          std::move(launch), priority(),
+          [this, index, signal, start](machine::Outcome&& outcome) {
+            dispatch_done(index, signal, start, std::move(outcome));
+          },
+          precise());
     } catch (...) {
       --in_flight_;
       throw;
@@ -326,11 +328,12 @@ AqlQueue::Outcome AqlQueue::vendor(uint64_t index, const AqlPacket& packet, Adva
 // The indirect buffer is done when all of its packets are, and its dispatches have ended.
 AqlQueue::Outcome AqlQueue::buffer(uint64_t index, const Pm4IbPacket& packet, Advance& result) {
   if (!executor_)
-    executor_ = std::make_unique<Pm4Executor>(services_, id(), priority(), static_cast<MessageSink*>(this),
-                                              [this](machine::Outcome&& outcome) {
-                                                if (outcome.fault)
-                                                  fail(kernel_fault(buffer_index_, std::move(outcome)));
-                                              });
+    executor_ =
+        std::make_unique<Pm4Executor>(services_, id(), priority(), precise(), static_cast<MessageSink*>(this),
+                                      [this](machine::Outcome&& outcome) {
+                                        if (outcome.fault)
+                                          fail(kernel_fault(buffer_index_, std::move(outcome)));
+                                      });
   shared_executor_ = executor_.get();
   using Status = Pm4Executor::Status;
   Status status = Status::executed;

@@ -23,6 +23,7 @@ struct AqlQueueOptions {
   int priority = 0;      // higher is first
   uint32_t type = kQueueTypeMulti;
   Queue::ErrorCallback on_error;
+  precise::Settings precise;  // of its dispatches
 };
 
 // Packets are published as HSA says: reserve an index, fill the slot, store the header with release order,

@@ -42,11 +42,12 @@ bool compare(uint32_t function, uint64_t value, uint64_t reference) {
 
 }  // namespace
 
-Pm4Executor::Pm4Executor(const Services& services, uint64_t queue, int priority, MessageSink* messages,
-                         OnEnd on_end)
+Pm4Executor::Pm4Executor(const Services& services, uint64_t queue, int priority,
+                         machine::Device::Precise* precise, MessageSink* messages, OnEnd on_end)
     : services_(services),
       queue_(queue),
       priority_(priority),
+      precise_(precise),
       messages_(messages),
       on_end_(std::move(on_end)),
       dispatcher_(services.memory),
@@ -325,21 +326,23 @@ Pm4Executor::Status Pm4Executor::dispatch(const uint32_t dimensions[3], uint32_t
   auto handle = std::make_shared<std::weak_ptr<machine::ActiveDispatch>>();
   auto ended = std::make_shared<bool>(false);
   try {
-    running = services_.device.start(std::move(launch), priority_,
-                                     [this, state = state_, handle, ended](machine::Outcome&& outcome) {
-                                       const Services services = services_;
-                                       on_end_(std::move(outcome));
-                                       std::shared_ptr<machine::ActiveDispatch> dropped;
-                                       {
-                                         std::lock_guard lock(state->mutex);
-                                         *ended = true;
-                                         if ((dropped = handle->lock())) state->running.erase(dropped);
-                                         if (--state->in_flight == 0) state->idle.notify_all();
-                                       }
-                                       // The queue may be gone by now.
-                                       services.processor.wake();
-                                       services.waiters.notify();
-                                     });
+    running = services_.device.start(
+        std::move(launch), priority_,
+        [this, state = state_, handle, ended](machine::Outcome&& outcome) {
+          const Services services = services_;
+          on_end_(std::move(outcome));
+          std::shared_ptr<machine::ActiveDispatch> dropped;
+          {
+            std::lock_guard lock(state->mutex);
+            *ended = true;
+            if ((dropped = handle->lock())) state->running.erase(dropped);
+            if (--state->in_flight == 0) state->idle.notify_all();
+          }
+          // The queue may be gone by now.
+          services.processor.wake();
+          services.waiters.notify();
+        },
+        precise_);
   } catch (const std::invalid_argument& error) {
     --state_->in_flight;
     return refuse(QueueError::Kind::invalid_packet, "", error.what());

@@ -37,10 +37,11 @@ class Pm4Executor {
     failed,          // see fault()
   };
 
-  // `priority` is that of its dispatches; `messages` takes interrupts of their waves; `on_end` is called when
-  // one ends, from any thread, with its outcome.
+  // `priority` and `precise` (see machine::Device::start) are of its dispatches; `messages` takes interrupts
+  // of their waves; `on_end` is called when one ends, from any thread, with its outcome.
   using OnEnd = std::function<void(machine::Outcome&&)>;
-  Pm4Executor(const Services& services, uint64_t queue, int priority, MessageSink* messages, OnEnd on_end);
+  Pm4Executor(const Services& services, uint64_t queue, int priority, machine::Device::Precise* precise,
+              MessageSink* messages, OnEnd on_end);
   ~Pm4Executor();
 
   // Executes these dwords of guest memory before anything else. False if they are not mapped.
@@ -105,6 +106,7 @@ class Pm4Executor {
   const Services services_;
   const uint64_t queue_;
   const int priority_;
+  machine::Device::Precise* const precise_;
   MessageSink* const messages_;
   const OnEnd on_end_;
   Dispatcher dispatcher_;

@@ -6,9 +6,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "command/waiters.h"
-#include "machine/launch.h"
+#include "machine/device.h"
 
 namespace lockstep::command {
 
@@ -36,8 +37,8 @@ class Queue {
   // Called once, from any thread, when the queue becomes inactive by an error. May not destroy the queue.
   using ErrorCallback = std::function<void(const QueueError&)>;
 
-  Queue(uint64_t id, int priority, ErrorCallback on_error)
-      : id_(id), priority_(priority), on_error_(std::move(on_error)) {}
+  Queue(uint64_t id, int priority, ErrorCallback on_error, precise::Settings settings = {})
+      : id_(id), priority_(priority), on_error_(std::move(on_error)), precise_{std::move(settings), {}} {}
   virtual ~Queue() = default;
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
@@ -45,6 +46,11 @@ class Queue {
   uint64_t id() const { return id_; }
   int priority() const { return priority_; }
   QueueState state() const { return state_.load(std::memory_order_acquire); }
+
+  // Exceptions of its dispatches so far, where its settings ask for them.
+  std::vector<precise::Finding> exceptions() const {
+    return precise_.settings.exceptions ? precise_.findings.exceptions() : std::vector<precise::Finding>();
+  }
 
   struct Advance {
     bool progressed = false;        // processed something; call again
@@ -70,12 +76,15 @@ class Queue {
   void tell(const QueueError& error) {
     if (on_error_) on_error_(error);
   }
+  // For machine::Device::start.
+  machine::Device::Precise* precise() { return precise_.settings.needed() ? &precise_ : nullptr; }
 
  private:
   const uint64_t id_;
   const int priority_;
   std::atomic<QueueState> state_ = QueueState::active;
   const ErrorCallback on_error_;
+  machine::Device::Precise precise_;
 };
 
 }  // namespace lockstep::command

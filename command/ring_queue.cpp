@@ -23,7 +23,7 @@ uint32_t checked_size(uint32_t dwords) {
 }  // namespace
 
 RingQueue::RingQueue(uint64_t id, const char* kind, RingQueueOptions options, Services services)
-    : Queue(id, options.priority, std::move(options.on_error)),
+    : Queue(id, options.priority, std::move(options.on_error), std::move(options.precise)),
       services_(services),
       kind_(kind),
       dwords_(checked_size(options.dwords)),

@@ -17,6 +17,7 @@ struct RingQueueOptions {
   uint32_t dwords = 16384;  // a power of two
   int priority = 0;
   Queue::ErrorCallback on_error;
+  precise::Settings precise;  // of its dispatches
 };
 
 class RingQueue : public Queue {

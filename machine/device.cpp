@@ -37,7 +37,7 @@ Device::Device(Options options)
     : options_(std::move(options)),
       threads_(thread_count(options_.threads)),
       placement_(std::make_shared<Placement>(options_.hardware)),
-      state_(std::make_shared<DeviceState>()),
+      state_(options_.state ? options_.state : std::make_shared<DeviceState>()),
       agent_(state_),
       // The thread that asks for a dispatch is one more.
       parallelism_(tbb::global_control::max_allowed_parallelism, threads_ + 1),
@@ -56,7 +56,8 @@ Device::~Device() {
   }
 }
 
-std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, ActiveDispatch::Done done) {
+std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, ActiveDispatch::Done done,
+                                              Precise* precise) {
   check(launch);
   std::shared_ptr<ActiveDispatch> dispatch(new ActiveDispatch);
   dispatch->launch_ = std::move(launch);
@@ -66,7 +67,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
   RunOptions& options = dispatch->options_;
   options.engine = options_.engine;
   options.math = options_.math;
-  options.precise = options_.precise;
+  options.precise = precise ? precise->settings : options_.precise;
   options.cancel = &dispatch->cancel_;
   options.waves_released = [this] {
     ++changes_;
@@ -77,9 +78,10 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
     throw std::invalid_argument(
         "a work-group of that size, with these VGPRs and LDS, does not fit a "
         "work-group processor (make it smaller)");
-  dispatch->prepared_ = needs_precise_engine(dispatch->launch_, options)
-                            ? make_engine(dispatch->launch_, options, dispatch->findings_)
-                            : reuse_.engine(dispatch->launch_, options.engine, options.math);
+  dispatch->prepared_ =
+      needs_precise_engine(dispatch->launch_, options)
+          ? make_engine(dispatch->launch_, options, precise ? precise->findings : dispatch->findings_)
+          : reuse_.engine(dispatch->launch_, options.engine, options.math);
   dispatch->scheduler_.emplace(dispatch->launch_, options, *dispatch->prepared_.engine, reuse_);
   dispatch->priority_ = priority;
   dispatch->done_ = std::move(done);
@@ -185,6 +187,7 @@ void Device::finish(const std::shared_ptr<ActiveDispatch>& dispatch) {
   outcome.translation = dispatch->prepared_.translation;
   dispatch->scheduler_->report(outcome);
   outcome.findings = dispatch->findings_.all();
+  outcome.exceptions = dispatch->findings_.exceptions();
   bool others;
   {
     std::lock_guard lock(mutex_);

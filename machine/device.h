@@ -52,6 +52,12 @@ class Device {
     // Called now and then while waves run, from any thread: they may have written to memory that somebody
     // outside waits for.
     std::function<void()> memory_may_have_changed;
+    std::shared_ptr<DeviceState> state;  // null: one of its own
+  };
+  // What some dispatches ask of the machine around the instructions, and where what it finds is collected.
+  struct Precise {
+    precise::Settings settings;
+    precise::Findings findings;
   };
   explicit Device(Options options);
   // Cancels what runs and waits for its end.
@@ -63,7 +69,9 @@ class Device {
   // the calling one included, without locks. A small dispatch is run by the calling thread for a moment; null
   // if it ended there. Higher priorities get the host's threads first. Throws std::invalid_argument for what
   // no hardware would take.
-  std::shared_ptr<ActiveDispatch> start(Launch launch, int priority, ActiveDispatch::Done done);
+  // `precise`, if not null, replaces the device's settings, takes the findings, and outlives the dispatch.
+  std::shared_ptr<ActiveDispatch> start(Launch launch, int priority, ActiveDispatch::Done done,
+                                        Precise* precise = nullptr);
   // Ends the dispatch soon; Outcome::cancelled tells.
   void cancel(ActiveDispatch& dispatch);
 

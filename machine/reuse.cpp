@@ -62,6 +62,10 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
     settings.exceptions |= launch.uses_exceptions;
     std::vector<CodeRange> code = launch.code;
     const precise::TrapSettings& traps = settings.traps;
+    if (traps.handler != 0 && traps.wave_size != 0 && traps.wave_size != launch.wave_size)
+      throw std::invalid_argument("the trap handler is compiled for wave" + std::to_string(traps.wave_size) +
+                                  ", the kernel for wave" + std::to_string(launch.wave_size) +
+                                  " (compile it for that)");
     if (traps.handler != 0) code.push_back(traps.code);
     std::vector<CodeRange> pages;
     if (settings.rules != precise::Rules::ignore) pages = precise::mapped_pages(code, launch.memory.get());

@@ -33,6 +33,15 @@ DeviceState::Access::~Access() {
   }
 }
 
+bool DeviceState::Access::reset() {
+  for (unsigned id = 0; id < GlobalWaveSync::kResources; ++id)
+    if (!device_.gws_.resource(id).queue.empty()) return false;
+  device_.gds_.fill({});
+  device_.gws_ = {};
+  device_.stream_out_ = {};
+  return true;
+}
+
 void DeviceState::Access::forget(Wave& wave) {
   switch (wave.wait.kind) {
     case WaitKind::none:

@@ -47,6 +47,8 @@ class DeviceState {
     InitOperand& init_operand() { return device_.init_operand_; }
     // Waves that may go on when this goes.
     std::vector<Wave*>& released() { return released_; }
+    // As after power-up. False, and nothing is changed, while waves wait.
+    bool reset();
     // The wave is no longer to wait, because it was killed.
     void forget(Wave& wave);
 

@@ -318,11 +318,11 @@ void s_sendmsg_rtn(const Operation* op, Wave* wave, int64_t budget) {
     case kRealTime:
       answer = context_of(wave)->real_time(wave, budget);
       break;
+    // "Ready to be saved". What the card answers is not said (open): zero, since the wave is given no place.
     case kSaveWave:
+      if (wave->status & status_bit::kPrivileged) break;
       return fault_with(op, wave, budget, FaultKind::illegal_instruction,
-                        wave->status & status_bit::kPrivileged
-                            ? "s_sendmsg_rtn 0x84 (save wave): nobody has asked this wave to save its context"
-                            : "s_sendmsg_rtn 0x84 (save wave): only a trap handler may send it");
+                        "s_sendmsg_rtn 0x84 (save wave): only a trap handler may send it");
     case kIllegal:
       return fault_with(op, wave, budget, FaultKind::illegal_instruction,
                         "s_sendmsg_rtn 0xff is the illegal message");

@@ -64,10 +64,11 @@ enum class TrapWithoutHandler : uint8_t {
 };
 
 struct TrapSettings {
-  uint64_t handler = 0;  // TBA: guest address of the handler's first instruction; 0: there is none
-  CodeRange code;        // where the handler's instructions are
-  uint64_t memory = 0;   // TMA: whatever the handler needs, usually an address
-  bool enabled = true;   // STATUS.TRAP_EN, if there is a handler
+  uint64_t handler = 0;    // TBA: guest address of the handler's first instruction; 0: there is none
+  CodeRange code;          // where the handler's instructions are
+  unsigned wave_size = 0;  // that it is compiled for; 0: any
+  uint64_t memory = 0;     // TMA: whatever the handler needs, usually an address
+  bool enabled = true;     // STATUS.TRAP_EN, if there is a handler
   TrapWithoutHandler without_handler = TrapWithoutHandler::report;
   bool on_start = false;           // before a wave's first instruction
   bool on_end = false;             // at its s_endpgm: MODE bit 21

@@ -309,6 +309,57 @@ class Cli(unittest.TestCase):
         self.lockstep(*zero, "--trap-memory", "out", status=BAD_INPUT, says="--trap-handler")
         self.saxpy("--grid", "64", *self.GOOD, "--exceptions", says="exceptions: none occurred")
 
+    def test_trap_options(self):
+        # The handler stores TRAPSTS and TTMP1[31:16] of each trap to the log.
+        (self.path / "note.s").write_text(
+            "s_getreg_b32 ttmp6, hwreg(HW_REG_STATUS)\ns_getreg_b32 ttmp7, hwreg(HW_REG_TRAPSTS)\n"
+            "s_sendmsg_rtn_b64 ttmp[4:5], sendmsg(MSG_RTN_GET_TMA)\ns_mov_b64 ttmp[8:9], exec\ns_mov_b64 exec, 1\n"
+            "s_lshr_b32 ttmp10, ttmp1, 16\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v20, ttmp7\nv_mov_b32 v21, ttmp10\n"
+            "global_store_b64 v22, v[20:21], ttmp[4:5]\nv_add_nc_u32 v22, 8, v22\ns_mov_b64 exec, ttmp[8:9]\n"
+            "s_mov_b32 ttmp10, 0\ns_setreg_b32 hwreg(HW_REG_TRAPSTS), ttmp10\n"
+            "s_setreg_b32 hwreg(HW_REG_STATUS, 0, 1), ttmp6\ns_rfe_b64 ttmp[0:1]\n")
+        (self.path / "work.s").write_text(
+            "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 8, 1), 0\ns_load_b64 s[4:5], s[0:1], 0x0\nv_mov_b32 v1, 0\n"
+            "v_rcp_f32 v2, v1\nv_lshlrev_b32 v0, 2, v0\ns_waitcnt lgkmcnt(0)\nglobal_load_b32 v3, v0, s[4:5]\n"
+            "global_store_b32 v0, v3, s[4:5] offset:128\ns_endpgm\n")
+        plain = ("run", "work.s", "--grid", "32", "--block", "32", "--wave", "32", "x=buf:u32[64]", "log=buf:u32[64]",
+                 "-p", "log")
+        work = (*plain, "--trap-handler", "note.s", "--trap-memory", "log")
+
+        def log(*options):
+            words = self.lockstep(*work, *options).stdout.split("log: u32[64]\n")[1].split()
+            pairs = list(zip(map(int, words[::2]), map(int, words[1::2])))
+            # The division by zero stays in TRAPSTS until the handler clears it, whatever trapped.
+            return [(status & ~4 or status, trap) for status, trap in pairs if status]
+
+        self.assertEqual(log(), [])
+        self.assertEqual(log("--trap-on", "start"), [(1 << 17, 0)])
+        self.assertEqual(log("--trap-on", "end"), [(1 << 18, 0)])
+        self.assertEqual(log("--trap-on", "instruction"), [(1 << 20, 0)] * 8)
+        self.assertEqual(log("--trap-on", "start,end"), [(1 << 17, 0), (1 << 18, 0)])
+        self.assertEqual(log("--trap-exceptions", "overflow,invalid"), [])
+        self.assertEqual(log("--trap-exceptions", "overflow,divide-by-zero"), [(1 << 2, 0)])
+        self.assertEqual(log("--host-trap", "3:9"), [(1 << 16, 0x109)])
+        self.assertEqual(log("--host-trap", "3", "--save-context", "1"), [(1 << 10, 0), (1 << 16, 0x100)])
+        self.assertEqual(log("--trap-exceptions", "address-watch", "--watch", "log", "--watch", "x+64,4:read"),
+                         [(1 << 12, 0)])
+        out = self.lockstep(*plain, "--watch", "log", "--watch", "x+128,4:write", "--watch", "x,128:write",
+                            "--watch", "0x1000,16").stdout
+        self.assertEqual(out.count("address watch"), 1)
+        self.assertIn("exception: address watch 1", out)
+        self.assertIn("global_store_b32", out)
+        (self.path / "trap.s").write_text("s_trap 7\ns_endpgm\n")
+        trap = ("run", "trap.s", "--grid", "32")
+        self.lockstep(*trap, status=FAULTED, says="s_trap 7 without a trap handler")
+        self.lockstep(*trap, "--skip-traps")
+        for bad in (("--trap-on", "start"), ("--trap-exceptions", "inexact"), ("--host-trap", "1"), ("--save-context", "1")):
+            self.lockstep(*plain, *bad, status=BAD_INPUT, says="--trap-handler")
+        for bad in (("--trap-on", "noon"), ("--trap-exceptions", "sadness"), ("--save-context", "soon"),
+                    ("--host-trap", "1:256"), ("--host-trap", "x"), ("--watch", "y"), ("--watch", "x+256"),
+                    ("--watch", "x,257"), ("--watch", "x,0"), ("--watch", "x+a"), ("--watch", "x:execute"),
+                    ("--watch", "0x1000"), ("--watch", "0xg,1"), ("--watch", "x") * 5):
+            self.lockstep(*work, *bad, status=BAD_INPUT, says="" if bad[1] == "y" else bad[0])
+
     def test_late_results_and_caches(self):
         (self.path / "late.s").write_text(
             "s_load_b64 s[4:5], s[0:1], 0x0\nv_mov_b32 v1, 7\nv_lshlrev_b32 v0, 2, v0\ns_waitcnt lgkmcnt(0)\n"

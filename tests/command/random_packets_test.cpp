@@ -73,7 +73,10 @@ TEST(RandomPackets, Pm4) {
                                    pm4::kAcquireMem, pm4::kSetShReg,       pm4::kWaitRegMem64};
   constexpr uint32_t kLengths[] = {1, 4, 3, 5, 6, 3, 5, 1, 7, 7, 3, 8};
   storm(
-      m, [&] { return m.processor->create_pm4_queue({.dwords = 256, .priority = 0, .on_error = {}}); },
+      m,
+      [&] {
+        return m.processor->create_pm4_queue({.dwords = 256, .priority = 0, .on_error = {}, .precise = {}});
+      },
       [&](Pm4Queue& queue) {
         const uint32_t which = anything.below(std::size(kOpcodes));
         const uint32_t length = anything.below(16) ? kLengths[which] : 1 + anything.below(9);
@@ -90,7 +93,10 @@ TEST(RandomPackets, Sdma) {
   uint32_t* memory = m.buffer(1024);
   Anything anything(memory);
   storm(
-      m, [&] { return m.processor->create_sdma_queue({.dwords = 256, .priority = 0, .on_error = {}}); },
+      m,
+      [&] {
+        return m.processor->create_sdma_queue({.dwords = 256, .priority = 0, .on_error = {}, .precise = {}});
+      },
       [&](SdmaQueue& queue) {
         std::vector<uint32_t> words{anything.below(18) | anything.below(3) << 8};
         if (anything.below(8) == 0) words[0] |= anything();
@@ -109,7 +115,10 @@ TEST(RandomPackets, Aql) {
   const uint64_t signal = m.processor->signals().create(0);
   storm(
       m,
-      [&] { return m.processor->create_aql_queue({.size = 16, .priority = 0, .type = 0, .on_error = {}}); },
+      [&] {
+        return m.processor->create_aql_queue(
+            {.size = 16, .priority = 0, .type = 0, .on_error = {}, .precise = {}});
+      },
       [&](AqlQueue& queue) {
         AqlPacket packet = dispatch_packet(kernel, memory);
         if (anything.below(2)) packet.dispatch.header = header_of(static_cast<PacketType>(anything.below(6)));

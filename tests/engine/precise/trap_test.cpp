@@ -106,6 +106,21 @@ TEST(Trap, SccSurvivesThroughStatus) {  // 3.4.1: SCC is bit 0 and writable when
   EXPECT_EQ(d.buffer[0], 11u);
 }
 
+TEST(Trap, SaveWaveIsTheHandlersMessage) {  // 5.3, table 16
+  // In the handler there is an answer, asked to save or not; outside it is the illegal message.
+  TrapDispatch d("s_trap 1\ns_sendmsg_rtn_b64 s[6:7], sendmsg(MSG_RTN_SAVE_WAVE)\n",
+                 "s_mov_b32 ttmp12, 1\ns_mov_b32 ttmp13, 1\n"
+                 "s_sendmsg_rtn_b64 ttmp[12:13], sendmsg(MSG_RTN_SAVE_WAVE)\ns_waitcnt lgkmcnt(0)\n" +
+                     kNote + "s_or_b32 ttmp12, ttmp12, ttmp13\ns_cbranch_scc0 zero\ns_endpgm\nzero:\n" +
+                     kClearTrapsts + return_behind(4));
+  const auto log = d.trapped();
+  ASSERT_EQ(log.size(), 2u);
+  EXPECT_EQ(log[0].id, 1u);
+  EXPECT_EQ(log[0].trapsts, 0u);
+  EXPECT_EQ(d.dword(log[1]), 1u);
+  EXPECT_EQ(log[1].trapsts, ts::kIllegalInstruction);
+}
+
 TEST(Trap, HandlerEndsTheWave) {  // 5.1, s_endpgm_saved
   TrapDispatch d("s_trap 1\ns_mov_b32 s5, 77\n" + kStoreS5, kNote + "s_endpgm_saved\n");
   ASSERT_EQ(d.trapped().size(), 1u);
