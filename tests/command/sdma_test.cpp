@@ -113,6 +113,7 @@ TEST_F(SdmaTest, FaultsNameTheAddress) {
       {"dst_addr", copy(memory, memory + 4095, 8)},
       {"dst_addr", copy(memory, memory + 1, 64)},
       {"addr", fence(reinterpret_cast<void*>(3), 0)},
+      {"addr", fence(reinterpret_cast<uint8_t*>(memory) + 2, 0)},
       {"addr", fence(reinterpret_cast<void*>(64), 0)},
       {"fillsize", fill(memory, 0, 4, 3)},
       {"mem_poll", {sdma::kPollRegisterOrMemory, 0, 0, 0, 0, 0}},
