@@ -330,8 +330,10 @@ TEST(Aql, AFaultNamesPacketWaveAndInstructionAndEndsTheQueue) {
   EXPECT_EQ(error->fault->fault.kind, FaultKind::memory_violation);
   EXPECT_NE(error->message.find("global_load_b32"), std::string::npos) << error->message;
   EXPECT_EQ(signals.load(done), 1);
-  // Later packets are ignored.
-  submit(*queue, barrier_packet(PacketType::barrier_and, {}, done));
+  // Later packets are ignored, though nobody hinders a producer.
+  const uint64_t later = queue->reserve();
+  queue->publish(later, barrier_packet(PacketType::barrier_and, {}, done));
+  queue->ring_doorbell(later);
   EXPECT_FALSE(signals.wait(done, Condition::equal, 0, in_seconds(0.02)));
 }
 
@@ -493,6 +495,23 @@ TEST(Aql, MalformedPacketsAreRefusedByField) {
   packet.dispatch.completion_signal = done;
   submit(*queue, packet);
   EXPECT_TRUE(m.processor->signals().wait(done, Condition::equal, 0, in_seconds(20)));
+}
+
+TEST(Aql, KernelDescriptorsAreAligned) {
+  MachineUnderTest m;
+  const uint64_t kernel = m.load({"empty", ""});
+  // A descriptor as good as the first, but for its address.
+  auto* copy = reinterpret_cast<std::byte*>(m.buffer(64) + 1);
+  std::memcpy(copy, reinterpret_cast<const void*>(kernel), 64);
+  int64_t offset;
+  std::memcpy(&offset, copy + 16, sizeof offset);
+  offset += static_cast<int64_t>(kernel - reinterpret_cast<uint64_t>(copy));
+  std::memcpy(copy + 16, &offset, sizeof offset);
+  const auto queue = m.queue();
+  submit(*queue, dispatch_packet(reinterpret_cast<uint64_t>(copy), nullptr));
+  const auto error = m.error(*queue);
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->message.find("aligned to 64 bytes"), std::string::npos) << error->message;
 }
 
 TEST(Aql, CooperativeGridsMustFit) {

@@ -193,17 +193,6 @@ TEST_F(Pm4Test, ANopOfTheLargestCountIsOneDword) {
   EXPECT_TRUE(becomes(memory, 1));
 }
 
-TEST_F(Pm4Test, BuffersThatCallThemselvesAreRefused) {
-  uint32_t* buffer = memory + 512;
-  const Words loop = packet(pm4::kIndirectBuffer, {low(buffer), high(buffer), 8 | 1 << 23});
-  std::copy(loop.begin(), loop.end(), buffer);
-  const Words behind = packet(pm4::kNop, {0, 0, 0});
-  std::copy(behind.begin(), behind.end(), buffer + 4);
-  const QueueError e = failure(loop);
-  EXPECT_EQ(e.field, "ib_base_lo");
-  EXPECT_NE(e.message.find("16 deep"), std::string::npos) << e.message;
-}
-
 TEST_F(Pm4Test, AnEmptyGridIsNoWork) {
   submit(kernel_registers(64, 300) +
          packet(pm4::kDispatchDirect, {0, 1, 1, pm4::kComputeShaderEnable | pm4::kWave32}) +
@@ -270,7 +259,8 @@ TEST_F(Pm4Test, IndirectBuffersCallAndChain) {
   const Words in_first =
       write_dword(memory, 10) + packet(pm4::kNop, {0xdead, 0xbeef}) + Words{0xffff1002, 0x80000000} +
       packet(pm4::kIndirectBuffer,
-             {low(second), high(second), static_cast<uint32_t>(in_second.size()) | 1 << 20 | 1 << 23});
+             {low(second), high(second), static_cast<uint32_t>(in_second.size()) | 1 << 20 | 1 << 23}) +
+      write_dword(memory + 3, 13);  // behind the chain: not reached
   std::copy(in_first.begin(), in_first.end(), first);
   submit(packet(pm4::kIndirectBuffer,
                 {low(first), high(first), static_cast<uint32_t>(in_first.size()) | 1 << 23}) +
@@ -278,6 +268,28 @@ TEST_F(Pm4Test, IndirectBuffersCallAndChain) {
   ASSERT_TRUE(becomes(memory + 2, 12));
   EXPECT_EQ(memory[0], 10u);
   EXPECT_EQ(memory[1], 11u);
+  EXPECT_EQ(memory[3], 0u);
+}
+
+TEST_F(Pm4Test, BuffersAreNestedSixteenDeep) {
+  for (const uint32_t depth : {16u, 17u}) {
+    for (uint32_t i = 0; i < depth; ++i) {
+      uint32_t* buffer = memory + 512 + 8 * i;
+      const Words words =
+          i + 1 == depth ? write_dword(memory, depth)
+                         : packet(pm4::kIndirectBuffer, {low(buffer + 8), high(buffer + 8), 5 | 1 << 23});
+      std::copy(words.begin(), words.end(), buffer);
+    }
+    // Five dwords each: the last one's packet, the others' with a filler behind it.
+    for (uint32_t i = 0; i + 1 < depth; ++i) memory[512 + 8 * i + 4] = 0x80000000;
+    const Words call = packet(pm4::kIndirectBuffer, {low(memory + 512), high(memory + 512), 5 | 1 << 23});
+    if (depth == 16) {
+      submit(call);
+      EXPECT_TRUE(becomes(memory, depth));
+    } else {
+      EXPECT_EQ(failure(call).field, "ib_base_lo");
+    }
+  }
 }
 
 TEST_F(Pm4Test, ReleaseMemRaisesAnInterrupt) {
