@@ -86,9 +86,12 @@ TEST(GlobalDataShare, FourKilobytesAndVmids) {
     // A range that a driver has set beyond the end.
     DeviceState::Access(w.device()).vmid(3) = {.gds_base = 4092, .gds_bytes = 64};
     w.s(125) = m0(0, 64);
-    w.run("ds_store_b32 v1, v2 gds\nds_load_b32 v4, v1 gds\nds_load_b32 v5, v1 offset:4 gds");
+    w.run(
+        "ds_store_b32 v1, v2 gds\nds_load_b32 v4, v1 gds\nds_add_rtn_u32 v5, v1, v2 offset:4 gds\n"
+        "ds_add_rtn_u32 v6, v1, v2 offset:4 gds");
     EXPECT_EQ(w.v(4, 0), 9u);
     EXPECT_EQ(w.v(5, 0), 0u);
+    EXPECT_EQ(w.v(6, 0), 0u);
   });
 }
 
