@@ -68,6 +68,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
   options.engine = options_.engine;
   options.math = options_.math;
   options.precise = precise ? precise->settings : options_.precise;
+  options.control = options_.control;
   options.cancel = &dispatch->cancel_;
   options.waves_released = [this] {
     ++changes_;

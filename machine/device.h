@@ -49,6 +49,7 @@ class Device {
     Math math = Math::exact;
     unsigned threads = 0;  // 0: one for each processor
     precise::Settings precise;
+    WaveControl* control = nullptr;  // of the waves of all dispatches; outlives the device
     // Called now and then while waves run, from any thread: they may have written to memory that somebody
     // outside waits for.
     std::function<void()> memory_may_have_changed;

@@ -228,10 +228,17 @@ void GroupContext::leave_place() {
 void GroupContext::abandon() {
   for (Wave* wave : waves_)
     if (wave->wait.kind != WaitKind::none) DeviceState::Access(*group_.dispatch->device).forget(*wave);
+  leave_control();
+}
+
+void GroupContext::leave_control() {
+  if (control_) control_->forget(group_);
+  control_ = nullptr;
+  has_commands_ = nullptr;
 }
 
 bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave,
-                         DispatchState& dispatch, Engine& engine) {
+                         DispatchState& dispatch, Engine& engine, WaveControl* control) {
   if (memory_ != launch.memory) {
     memory_ = launch.memory;
     for (Wave* wave : waves_) forget_ranges(*wave);
@@ -251,12 +258,15 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   wave_vgprs_ = wave_vgprs(launch);
   lds_alloc_ = lds_allocation(placement_ ? place_ : GroupPlacement{}, launch);
   item_ids_.prepare(place, bits(launch.rsrc2, 11, 2));
+  if (control) has_commands_ = &control->begin(group_);
+  control_ = control;
   for (unsigned i = 0; i < group_.wave_count; ++i) {
     Wave& wave = *waves_[i];
     wave.creation_index = first_wave + i;
     launch_wave(launch, i, place, wave);
     if (!engine.enter(wave, launch.entry)) return false;
   }
+  if (control_) control_->started(group_);
   return true;
 }
 
@@ -306,8 +316,12 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const Group
 
 // Waves of higher priority first, the older of two alike (guide 5.1, s_setprio).
 void GroupContext::sort_by_priority() {
-  std::sort(order_.begin(), order_.end(), [](const Wave* a, const Wave* b) {
-    const unsigned pa = priority_of(a->status), pb = priority_of(b->status);
+  // The host may change other bits of a held wave meanwhile.
+  auto priority = [](const Wave* wave) {
+    return priority_of(__atomic_load_n(&wave->status, __ATOMIC_RELAXED));
+  };
+  std::sort(order_.begin(), order_.end(), [&](const Wave* a, const Wave* b) {
+    const unsigned pa = priority(a), pb = priority(b);
     return pa != pb ? pa > pb : a->index_in_group < b->index_in_group;
   });
 }
@@ -357,6 +371,7 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
   has_run_ = true;
   while (budget > 0) {
     const int64_t before = budget;
+    if (has_commands_ && has_commands_->load(std::memory_order_acquire)) control_->apply(group_);
     if (group_.has_priorities) sort_by_priority();
     for (Wave* wave : order_) {
       if (wave->state == WaveState::blocked && wave->wait.granted()) wave->state = WaveState::ready;
@@ -370,15 +385,19 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
       if (wave->state == WaveState::halted) return Result::halted;
       if (any_sleeping_) wake(nullptr);
     }
-    bool any_ready = false, any_asleep = false, any_blocked = false, all_ended = true;
+    bool any_ready = false, any_asleep = false, any_blocked = false, any_held = false, all_ended = true;
     for (const Wave* wave : order_) {
       any_ready |= wave->state == WaveState::ready;
       any_asleep |= wave->state == WaveState::sleeping;
       any_blocked |= wave->state == WaveState::blocked;
+      any_held |= wave->state == WaveState::held && wave->held_from != WaveState::at_barrier;
       all_ended &= wave->state == WaveState::ended;
     }
     any_sleeping_ = any_asleep;
-    if (all_ended) return Result::finished;
+    if (all_ended) {
+      leave_control();
+      return Result::finished;
+    }
     if (any_ready) {
       until_probe -= before - budget;
       if (until_probe <= 0) {
@@ -395,10 +414,14 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
       skip_to_next_wake();
       return Result::idle;
     }
+    if (any_held) return Result::held;
     if (any_blocked) return Result::blocked;
     // Every wave that still runs has arrived; those that ended count as arrived (guide 5.5).
-    for (unsigned i = 0; i < group_.wave_count; ++i)
-      if (waves_[i]->state == WaveState::at_barrier) waves_[i]->state = WaveState::ready;
+    for (unsigned i = 0; i < group_.wave_count; ++i) {
+      Wave& wave = *waves_[i];
+      if (wave.state == WaveState::at_barrier) wave.state = WaveState::ready;
+      if (wave.state == WaveState::held) wave.held_from = WaveState::ready;
+    }
   }
   return Result::unfinished;
 }
@@ -430,7 +453,13 @@ bool GroupContext::all_ready_waves_spin(Engine& engine, uint64_t& executed) {
   return true;
 }
 
-bool GroupContext::has_released_wave() const {
+bool GroupContext::has_held_wave() const {
+  return std::any_of(waves_.begin(), waves_.begin() + group_.wave_count,
+                     [](const Wave* wave) { return wave->state == WaveState::held; });
+}
+
+bool GroupContext::may_go_on() const {
+  if (has_commands_ && has_commands_->load(std::memory_order_acquire)) return true;
   return std::any_of(waves_.begin(), waves_.begin() + group_.wave_count, [](const Wave* wave) {
     return wave->state == WaveState::blocked && wave->wait.granted();
   });
@@ -455,6 +484,10 @@ void GroupContext::resume_halted() {
   Wave& wave = wave_in(WaveState::halted);
   wave.fault = {};
   wave.state = WaveState::ready;
+}
+
+void GroupContext::hold_halted() {
+  control_->refused(wave_in(WaveState::halted));
 }
 
 void GroupContext::fail_halted() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "machine/launch.h"
 #include "machine/placement.h"
 #include "machine/scratch_ring.h"
+#include "machine/wave_control.h"
 #include "state/dispatch_state.h"
 #include "state/wave.h"
 #include "state/work_group.h"
@@ -53,9 +55,9 @@ class GroupContext {
   size_t bytes() const;  // of storage
 
   // Launches the waves of work-group `number`, which is at `place`; the first is number `first_wave` of the
-  // dispatch. False if the code has no instruction at the entry.
+  // dispatch. False if the code has no instruction at the entry. `control` may be null.
   bool start(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave,
-             DispatchState& dispatch, Engine& engine);
+             DispatchState& dispatch, Engine& engine, WaveControl* control);
   // Gives up a group that has not finished: its waves must not stay in the queues of the device.
   void abandon();
 
@@ -63,7 +65,8 @@ class GroupContext {
     finished,
     unfinished,
     idle,     // every wave sleeps or spins: others should run first
-    blocked,  // no wave can go on until one is released (has_released_wave)
+    blocked,  // no wave can go on until one is released (may_go_on)
+    held,     // likewise, or until the host lets one go on
     halted,   // the machine refused a wave's instruction
     faulted,
   };
@@ -73,13 +76,17 @@ class GroupContext {
   // Whether run() was called since start().
   bool has_run() const { return has_run_; }
 
-  bool has_released_wave() const;
+  // Of a group that was blocked or held.
+  bool may_go_on() const;
+  bool has_held_wave() const;
   // Whether all waves that wait do so for their turn at ds_ordered_count.
   bool only_turns_are_awaited() const;
   // Of a group whose waves are all blocked for good: the first of them faults.
   void fail_blocked();
   void resume_halted();
   void fail_halted();
+  // It is held, until the host resumes it.
+  void hold_halted();
 
   uint64_t number() const { return group_.number; }
   unsigned wave_count() const { return group_.wave_count; }
@@ -106,6 +113,7 @@ class GroupContext {
   // The sleeping waves: those whose time has come, or all but the one that wakes the others.
   void wake(const Wave* except);
   void skip_to_next_wake();
+  void leave_control();
   int64_t run_wave(Engine& engine, Wave& wave, int64_t turn);
 
   WorkGroup group_;
@@ -127,6 +135,8 @@ class GroupContext {
   unsigned wave_vgprs_ = 0;
   uint32_t lds_alloc_ = 0;
   bool has_run_ = false;
+  WaveControl* control_ = nullptr;                   // that knows the present group; may be null
+  const std::atomic<bool>* has_commands_ = nullptr;  // of it, for this group; null without one
 };
 
 }  // namespace lockstep::machine

@@ -26,6 +26,7 @@ namespace lockstep::machine {
 class Placement;
 class Reuse;
 class ScratchRing;
+class WaveControl;
 
 struct Launch {
   uint64_t entry = 0;           // guest address of the first instruction
@@ -86,13 +87,16 @@ struct RunOptions {
   // Called at most every 100 ms, from any of the threads, never by two at a time.
   std::function<void(const Progress&)> progress;
   // Called when the machine refuses a wave's instruction (NACK) and the wave halts at it, from any of the
-  // threads, never by two at a time. True resumes the wave. Without it the halt is the wave's fault.
+  // threads, never by two at a time. True resumes the wave. Without it, and without `control`, the halt is
+  // the wave's fault.
   std::function<bool(const WaveFault&)> halted;
   // Sees every instruction before it is executed. The interpreter then runs the dispatch, on one thread.
   Observer* observer = nullptr;
   // What the machine around the instructions does beyond its default; the precise engine then runs the
   // dispatch.
   precise::Settings precise;
+  // Commands the waves; the precise engine then runs the dispatch. Outlives it.
+  WaveControl* control = nullptr;
   // Called when waves that waited may go on, from any thread, without locks; for those who use
   // Scheduler::step.
   std::function<void()> waves_released;

@@ -7,6 +7,7 @@
 #include "engine/precise/program_rules.h"
 #include "engine/precise/units.h"
 #include "engine/translator/translator.h"
+#include "machine/wave_control.h"
 
 namespace lockstep::machine {
 
@@ -38,16 +39,16 @@ std::shared_ptr<interpreter::Code> decode(const Launch& launch, Observer* observ
 }  // namespace
 
 bool needs_precise_engine(const Launch& launch, const RunOptions& options) {
-  return options.precise.needed() || (launch.uses_exceptions && !options.observer);
+  return options.precise.needed() || options.control || (launch.uses_exceptions && !options.observer);
 }
 
 PreparedEngine make_engine(const Launch& launch, const RunOptions& options, precise::Findings& findings) {
   PreparedEngine prepared;
   if (needs_precise_engine(launch, options)) {
-    if (options.observer)
-      throw std::invalid_argument("a fidelity report cannot be made in the same run as " +
-                                  options.precise.names());
     precise::Settings settings = options.precise;
+    settings.host = options.control;
+    if (options.observer)
+      throw std::invalid_argument("a fidelity report cannot be made in the same run as " + settings.names());
     if (!settings.needed())
       prepared.note =
           "this kernel ran one instruction at a time, because it reads or enables its exceptions (TRAPSTS, "
@@ -74,6 +75,7 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
         precise::units_for(settings, findings, launch.rsrc1 >> 29 & 1, std::move(pages)), options.math);
     // Bit 63 of TBA says that there is a handler (guide table 4).
     engine->set_trap_addresses(traps.handler ? traps.handler | uint64_t{1} << 63 : 0, traps.memory);
+    if (options.control) engine->set_halts_resumable();
     prepared.engine = std::move(engine);
     return prepared;
   }

@@ -86,6 +86,7 @@ Scheduler::~Scheduler() {
 GroupContext::Result Scheduler::run_group(GroupContext& context, int64_t budget, uint64_t& executed) {
   const auto result =
       context.run(engine_, context.has_run() ? std::min(budget, kLaterSlice) : budget, executed);
+  if (options_.control && result != GroupContext::Result::finished) options_.control->show(context.group());
   return result == GroupContext::Result::halted ? after_halt(context) : result;
 }
 
@@ -97,6 +98,9 @@ GroupContext::Result Scheduler::after_halt(GroupContext& context) {
       context.resume_halted();
       return GroupContext::Result::unfinished;
     }
+  } else if (options_.control) {
+    context.hold_halted();
+    return GroupContext::Result::unfinished;
   }
   context.fail_halted();
   return GroupContext::Result::faulted;
@@ -146,6 +150,7 @@ Scheduler::Step Scheduler::step(int64_t budget, uint64_t& executed) {
 }
 
 void Scheduler::report(Outcome& outcome) {
+  if (options_.control) options_.control->leave(*dispatch_.wake);
   std::lock_guard lock(mutex_);
   for (auto& context : idle_) context->leave_place();
   for (auto& context : parked_) context->leave_place();
@@ -172,7 +177,8 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
       totals_.waves += place.waves;
       ++resident_;
       lock.unlock();
-      const bool started = context->start(launch_, number, place, first_wave, dispatch_, engine_);
+      const bool started =
+          context->start(launch_, number, place, first_wave, dispatch_, engine_, options_.control);
       lock.lock();
       if (!started) {
         refuse_entry(number);
@@ -190,7 +196,7 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
     // Others have the room that a new group needs.
     if (resident_ == 0) return new_one ? Taken::wait : Taken::nothing;
     const bool others_may_start = new_one && resident_ < options_.resident_groups;
-    if (resident_ == blocked_.size() &&
+    if (resident_ == blocked_.size() && !is_any_held() &&
         ((!others_may_start && waits_for_itself()) || agent_.is_stuck_with_all())) {
       give_up_blocked();
       continue;
@@ -198,6 +204,12 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
     // Other threads run what is resident, or somebody else releases what is blocked.
     return Taken::wait;
   }
+}
+
+// Then the host may yet release all that waits.
+bool Scheduler::is_any_held() const {
+  return options_.control && std::any_of(blocked_.begin(), blocked_.end(),
+                                         [](auto& entry) { return entry.second->has_held_wave(); });
 }
 
 void Scheduler::sort_groups() {
@@ -265,8 +277,9 @@ void Scheduler::give_back(std::unique_ptr<GroupContext> context, GroupContext::R
       parked_.push_back(std::move(context));
       break;
     case GroupContext::Result::blocked:
+    case GroupContext::Result::held:
       // Released since it was run: then the news came while it was not among the blocked.
-      if (context->has_released_wave()) {
+      if (context->may_go_on()) {
         parked_.push_back(std::move(context));
       } else {
         const WorkGroup* group = &context->group();

@@ -71,6 +71,7 @@ class Scheduler {
   void give_back(std::unique_ptr<GroupContext> context, GroupContext::Result result, uint64_t executed);
   // All that could run just waits for what another thread does.
   bool only_idle_groups() const { return idle_in_a_row_ > parked_.size(); }
+  bool is_any_held() const;
   bool find_room(std::unique_ptr<GroupContext>& context);
   // Drops the groups behind a fault, and parks those that are no longer blocked.
   void sort_groups();
@@ -102,7 +103,7 @@ class Scheduler {
   bool said_finished_ = false;
   std::optional<WaveFault> fault_;
   std::deque<std::unique_ptr<GroupContext>> parked_;
-  // Groups all of whose waves wait until one is released.
+  // Groups all of whose waves wait until one is released, or the host lets one go on.
   std::unordered_map<const WorkGroup*, std::unique_ptr<GroupContext>> blocked_;
   std::vector<std::unique_ptr<GroupContext>> idle_;
   std::chrono::steady_clock::time_point last_report_;

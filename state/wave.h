@@ -18,6 +18,7 @@ enum class WaveState : uint8_t {
   sleeping,  // until Wave::sleep_clocks are over, or another wave of the group wakes it
   blocked,   // waits for other waves of the device (Wave::wait), the PC at the instruction that waits
   halted,    // the machine refused the instruction at the PC (Wave::fault says why) and may take it later
+  held,      // STATUS says that it is halted: until the host lets it go on (Wave::held_from says with what)
   ended,
   faulted,
 };
@@ -99,7 +100,8 @@ struct alignas(64) Wave {
   int64_t turn_budget = 0;  // instructions granted for the current turn
   int64_t executed_before_turn = 0;
   WaveState state = WaveState::ready;
-  uint32_t sleep_clocks = 0;  // that the wave asked for when it went to sleep
+  WaveState held_from = WaveState::ready;  // of a held wave: ready, at_barrier or blocked
+  uint32_t sleep_clocks = 0;               // that the wave asked for when it went to sleep
 
   // Ranges that this wave's reads and writes hit lately.
   CachedRange read_ranges[kCachedRanges], write_ranges[kCachedRanges];

@@ -5,6 +5,7 @@
 #include "engine/interpreter/registration.h"
 #include "numeric/float_mode.h"
 #include "state/dispatch_state.h"
+#include "state/status.h"
 #include "state/trap_status.h"
 
 namespace lockstep::interpreter {
@@ -218,11 +219,12 @@ void fault_with(const Operation* op, Wave* wave, int64_t budget, FaultKind kind,
 }
 
 // Guide 16.5: SIMM16[2] chooses FATAL_HALT, SIMM16[0] is the value. Inside a trap handler HALT waits until
-// the handler is left. Who can resume a wave intercepts the instruction (engine/precise/host_control).
+// the handler is left. Who can resume a wave stops it before its next instruction
+// (engine/precise/host_control.h).
 void s_sethalt(const Operation* op, Wave* wave, int64_t budget) {
   const uint32_t bit = op->literal & 4 ? status_bit::kFatalHalt : status_bit::kHalt;
   wave->status = op->literal & 1 ? wave->status | bit : wave->status & ~bit;
-  if (!is_halted(wave->status)) LOCKSTEP_NEXT();
+  if (!is_halted(wave->status) || context_of(wave)->halts_are_resumable) LOCKSTEP_NEXT();
   fault_with(op, wave, budget, FaultKind::trap,
              bit == status_bit::kHalt
                  ? "the wave halted itself and no debugger is there to resume it"
@@ -289,6 +291,9 @@ void s_sendmsg(const Operation* op, Wave* wave, int64_t budget) {
 void s_sendmsghalt(const Operation* op, Wave* wave, int64_t budget) {
   const unsigned message = static_cast<unsigned>(op->literal & 0xff);
   if (message != kInterrupt && message != kDeallocVgprs) return fault_message(op, wave, budget, message);
+  wave->status |= status_bit::kHalt;
+  if (!is_halted(wave->status) || context_of(wave)->halts_are_resumable) [[clang::musttail]]
+    return s_sendmsg(op, wave, budget);
   if (message == kInterrupt) send_interrupt(wave);
   fault_with(op, wave, budget, FaultKind::trap,
              "the wave sent a message, halted itself, and no debugger is there to resume it");
@@ -360,17 +365,6 @@ enum HardwareRegister : unsigned {
   kShaderCycles = 29,
 };
 
-// STATUS with the bits that nobody keeps because they follow from the rest (guide 3.4.1).
-uint32_t status_of(const Wave* wave) {
-  using namespace status_bit;
-  uint32_t value = (wave->status & ~(kScc | kExecZero | kVccZero)) | kValid;
-  if (wave->scalar[253]) value |= kScc;
-  if (wave->exec() == 0) value |= kExecZero;
-  if (wave->mask(isa::code::kVccLo) == 0) value |= kVccZero;
-  if (wave->group && wave->group->wave_count > 1) value |= kInWorkGroup;
-  return value;
-}
-
 // Bits that a write with s_setreg reaches; the others stay as they are (guide 16.1, s_setreg_b32). TRAPSTS
 // beyond EXCP is the trap handler's.
 uint32_t writable_bits(const Wave* wave, unsigned id) {
@@ -397,7 +391,7 @@ bool read_hardware_register(const Wave* wave, int64_t budget, unsigned id, uint3
       *value = wave->mode;
       return true;
     case kStatus:
-      *value = status_of(wave);
+      *value = status_of(*wave);
       return true;
     case kTrapsts:
       *value = wave->trapsts;

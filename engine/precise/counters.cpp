@@ -71,6 +71,7 @@ Shares shares_of(const isa::Instruction& instruction) {
     case Opcode::buffer_gl1_inv:
       return {};  // nothing returns, and what follows is behind it in the same path (open)
     case Opcode::s_sendmsg:
+    case Opcode::s_sendmsghalt:
       return {{Share{Kind::message, CounterName::lgkmcnt}}, 1};
     default:
       break;

@@ -31,6 +31,11 @@ void PreciseEngine::set_trap_addresses(uint64_t base, uint64_t memory) {
   privileged_.set_trap_addresses(base, memory);
 }
 
+void PreciseEngine::set_halts_resumable() {
+  interpreter_.set_halts_resumable();
+  privileged_.set_halts_resumable();
+}
+
 bool PreciseEngine::enter(Wave& wave, uint64_t pc) {
   if (!interpreter_.enter(wave, pc)) return false;
   auto fresh = std::make_unique<Attachment>();
@@ -73,10 +78,10 @@ bool PreciseEngine::execute(Wave& wave, uint64_t pc) {
   return good;
 }
 
-void PreciseEngine::continue_at(Wave& wave, uint64_t pc, bool privileged) {
+bool PreciseEngine::continue_at(Wave& wave, uint64_t pc, bool privileged) {
+  attachment_of(wave).next = nullptr;
   set_privileged(wave, privileged);
-  // An address without code faults there, when the wave runs on.
-  (privileged ? privileged_ : interpreter_).enter(wave, pc);
+  return (privileged ? privileged_ : interpreter_).enter(wave, pc);
 }
 
 bool PreciseEngine::offer_fault(Wave& wave) {
@@ -93,6 +98,7 @@ int64_t PreciseEngine::run(Wave& wave, int64_t budget) {
     if (wave.state == WaveState::faulted && !offer_fault(wave)) break;
     if (wave.state != WaveState::ready) break;
     if (!attachment.next) {
+      attachment.stalled_at = 0;
       if (!advance(wave, 0)) continue;
     }
     const Step step{wave, *attachment.next, wave.pc};

@@ -28,6 +28,8 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
 
   // What waves read as TBA and TMA.
   void set_trap_addresses(uint64_t base, uint64_t memory);
+  // Waves that halt themselves can be resumed: it is no fault. A unit holds them.
+  void set_halts_resumable();
 
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
@@ -37,7 +39,7 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
 
   bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) override;
   bool execute(Wave& wave, uint64_t pc) override;
-  void continue_at(Wave& wave, uint64_t pc, bool privileged) override;
+  bool continue_at(Wave& wave, uint64_t pc, bool privileged) override;
 
   static Attachment& attachment_of(const Wave& wave);
   // Runs the wave up to its next instruction, at most `permits` of them executed; false if it faulted.

@@ -9,6 +9,8 @@
 
 namespace lockstep::precise {
 
+class Host;
+
 // What happens when a program breaks a rule that cannot change a result here, but may on a card.
 enum class Rules : uint8_t { ignore, warn, fault };
 
@@ -27,11 +29,12 @@ struct Settings {
   // TRAPSTS.EXCP collects what arithmetic instructions raise. Programs that look at it get it anyway.
   bool exceptions = false;
   Caches caches = Caches::coherent;
+  Host* host = nullptr;  // who commands the waves; outlives the dispatch
 
   // Whether the precise engine must run the dispatch.
   bool needed() const {
     return rules != Rules::ignore || results != Results::now || caches != Caches::coherent || needs_traps() ||
-           exceptions;
+           exceptions || host;
   }
   bool needs_traps() const {
     return traps.handler != 0 || traps.without_handler != TrapWithoutHandler::report ||

@@ -32,8 +32,9 @@ class Executor {
   // Runs the instruction at `pc` with the registers as they are, and leaves wave.pc as it was. False if it
   // faulted; then wave.state and wave.fault say so.
   virtual bool execute(Wave& wave, uint64_t pc) = 0;
-  // The wave goes on at `pc`, in its trap handler (STATUS.PRIV) or outside.
-  virtual void continue_at(Wave& wave, uint64_t pc, bool privileged) = 0;
+  // The wave goes on at `pc`, in its trap handler (STATUS.PRIV) or outside. False if there is no code: it
+  // faults there when it runs on.
+  virtual bool continue_at(Wave& wave, uint64_t pc, bool privileged) = 0;
 
  protected:
   ~Executor() = default;

@@ -5,6 +5,7 @@
 #include "engine/precise/dependency_counters.h"
 #include "engine/precise/exceptions.h"
 #include "engine/precise/global_sync_rules.h"
+#include "engine/precise/host_control.h"
 #include "engine/precise/memory_watch.h"
 #include "engine/precise/program_rules.h"
 #include "engine/precise/traps.h"
@@ -13,8 +14,9 @@ namespace lockstep::precise {
 
 // The order counts: a unit that only checks comes before one that executes instructions itself, since behind
 // that one nobody is asked. The dependency counters execute memory instructions; messages and GDS they leave
-// to units behind them. Traps come first, since an instruction that is not reached breaks no rule; the
-// exceptions of an instruction are worked out last, from the registers that it will read.
+// to units behind them. The host comes first, since a halted wave takes no trap; then traps, since an
+// instruction that is not reached breaks no rule; the exceptions of an instruction are worked out last, from
+// the registers that it will read.
 MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mode,
                     std::vector<CodeRange> given_pages) {
   const auto settings = std::make_shared<const Settings>(given);
@@ -29,6 +31,9 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
     if (settings->results != Results::now || caches) path->attach(wave);
     if (caches) path->use(*caches, place_of(wave, processor_mode));
     auto counters = std::make_unique<DependencyCounters>(*settings, rules, path, siblings, wave, executor);
+    auto clauses = rules.is_open() ? std::make_unique<ClauseRules>(rules) : nullptr;
+    if (has_traps || settings->host)
+      units.push_back(std::make_unique<HostControl>(settings->host, *counters, clauses.get(), executor));
     Traps* traps = nullptr;
     if (has_traps) {
       auto unit = std::make_unique<Traps>(*settings, *counters, executor);
@@ -37,7 +42,7 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
     }
     if (rules.is_open()) {
       units.push_back(std::make_unique<DelayHints>(rules));
-      units.push_back(std::make_unique<ClauseRules>(rules));
+      units.push_back(std::move(clauses));
       units.push_back(std::make_unique<GlobalSyncRules>(rules));
       units.push_back(std::make_unique<ProgramRules>(rules, *pages));
     }
@@ -60,6 +65,7 @@ std::string Settings::names() const {
   if (traps.watches_addresses()) add("watched addresses");
   if (exceptions) add("exceptions");
   if (caches == Caches::incoherent) add("--caches incoherent");
+  if (host) add("a wave control");
   return text;
 }
 
