@@ -77,6 +77,7 @@ struct lockstep_device {
   lockstep::machine::EngineKind engine = lockstep::machine::EngineKind::interpreter;
   lockstep::Math math = lockstep::Math::exact;
   uint32_t threads = 0;
+  lockstep_wave_control* queue_control = nullptr;  // of the waves that queues launch
 
   lockstep::AddressSpace memory;
   lockstep::machine::Reuse reuse;

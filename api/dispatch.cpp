@@ -7,6 +7,7 @@
 #include "api/finding.h"
 #include "api/settings.h"
 #include "api/status.h"
+#include "api/wave_control.h"
 #include "loader/hidden_arguments.h"
 #include "machine/launch.h"
 #include "machine/scratch_ring.h"
@@ -303,6 +304,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     run.threads = device->threads;
     run.cancel = &cancel;
     run.reuse = &device->reuse;
+    if (o.wave_control) run.control = &o.wave_control->control;
     run.progress = [&](const machine::Progress& p) {
       if (o.instruction_limit && p.instructions > o.instruction_limit) {
         hung = true;

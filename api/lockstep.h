@@ -125,6 +125,8 @@ typedef struct lockstep_device_options {
   lockstep_engine engine; /* LOCKSTEP_ENGINE_INTERPRETER if not set */
   uint32_t threads;       /* host threads; 0: one for each host core */
   lockstep_math math;     /* LOCKSTEP_MATH_EXACT if not set */
+  /* Commands the waves that queues launch; may be null. Must outlive the device. */
+  struct lockstep_wave_control* wave_control;
 } lockstep_device_options;
 
 LOCKSTEP_API void lockstep_device_options_init(lockstep_device_options* options);
@@ -429,6 +431,9 @@ typedef struct lockstep_trap_options {
 
 LOCKSTEP_API void lockstep_trap_options_init(lockstep_trap_options* options);
 
+/* The host's hands on waves that run; see lockstep_wave_control_create(). */
+typedef struct lockstep_wave_control lockstep_wave_control;
+
 typedef struct lockstep_dispatch_options {
   uint32_t struct_size;
   uint32_t grid[3];           /* work-items; need not be a multiple of block (1, 1, 1) */
@@ -459,6 +464,8 @@ typedef struct lockstep_dispatch_options {
   lockstep_caches caches;
   uint64_t results_seed; /* with LOCKSTEP_RESULTS_RANDOM: the same seed on one thread gives the same run */
   const lockstep_trap_options* traps; /* may be null */
+  /* Commands the waves from other threads; may be null. Must outlive the dispatch. */
+  lockstep_wave_control* wave_control;
 } lockstep_dispatch_options;
 
 LOCKSTEP_API void lockstep_dispatch_options_init(lockstep_dispatch_options* options);
@@ -596,6 +603,113 @@ LOCKSTEP_API lockstep_status lockstep_device_load(lockstep_device* device,
 LOCKSTEP_API lockstep_status lockstep_device_symbol(lockstep_device* device,
                                                     const lockstep_code_object* object, const char* name,
                                                     uint64_t* out_address, uint64_t* out_size);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * wave control: other threads look at the waves of a dispatch while lockstep_dispatch runs it, halt, resume,
+ * step and kill them, and read and write the registers of those that stand still (guide 3.4.1, 5.2.1). Such a
+ * dispatch runs one instruction at a time. All these functions may be called from any thread at any time, but
+ * not from callbacks of the dispatch. Commands return at once; a wave obeys at its next instruction boundary,
+ * and lockstep_wave_control_wait() tells. A wave that has ended is LOCKSTEP_NOT_FOUND. */
+
+typedef struct lockstep_wave_control_options {
+  uint32_t struct_size;
+  int start_halted;           /* not 0: waves halt before their first instruction */
+  int condition_debug_user;   /* STATUS.COND_DBG_USER at launch, for s_cbranch_cdbguser and its like */
+  int condition_debug_system; /* STATUS.COND_DBG_SYS */
+} lockstep_wave_control_options;
+
+LOCKSTEP_API void lockstep_wave_control_options_init(lockstep_wave_control_options* options);
+/* For any number of dispatches, one after the other or on several devices at once. `options` may be null. */
+LOCKSTEP_API lockstep_status lockstep_wave_control_create(const lockstep_wave_control_options* options,
+                                                          lockstep_wave_control** out);
+/* Not before the end of the dispatches that name it, nor while another thread uses it. */
+LOCKSTEP_API void lockstep_wave_control_destroy(lockstep_wave_control* control);
+/* Other options, for waves that are launched from now on. */
+LOCKSTEP_API lockstep_status lockstep_wave_control_configure(lockstep_wave_control* control,
+                                                             const lockstep_wave_control_options* options);
+
+typedef enum lockstep_wave_state {
+  LOCKSTEP_WAVE_RUNNING = 0, /* or it will in its turn */
+  LOCKSTEP_WAVE_HALTED = 1,
+  LOCKSTEP_WAVE_AT_BARRIER = 2,
+  LOCKSTEP_WAVE_SLEEPING = 3,
+  LOCKSTEP_WAVE_BLOCKED = 4, /* in global wave sync or an ordered count */
+  LOCKSTEP_WAVE_ENDED = 5    /* events only: it was killed, or ended before it had done its steps */
+} lockstep_wave_state;
+
+typedef enum lockstep_halt_cause {
+  LOCKSTEP_HALT_NONE = 0, /* it is not halted */
+  LOCKSTEP_HALT_COMMAND = 1,
+  LOCKSTEP_HALT_START = 2,       /* options.start_halted */
+  LOCKSTEP_HALT_STEP = 3,        /* its steps are done */
+  LOCKSTEP_HALT_SETHALT = 4,     /* s_sethalt, or a trap handler's write of STATUS */
+  LOCKSTEP_HALT_SENDMSGHALT = 5, /* s_sendmsghalt */
+  LOCKSTEP_HALT_FATAL = 6,       /* STATUS.FATAL_HALT */
+  LOCKSTEP_HALT_REFUSED = 7      /* the machine refused its instruction (NACK) and may take it when resumed */
+} lockstep_halt_cause;
+
+typedef struct lockstep_wave_info {
+  uint32_t struct_size;
+  uint64_t id; /* for the functions below; no other wave of this control ever has it */
+  uint32_t work_group[3];
+  uint32_t wave; /* its number in the work-group */
+  uint32_t wave_size;
+  lockstep_wave_state state;
+  uint64_t pc; /* of the next instruction; of waves that run, a moment ago */
+  lockstep_halt_cause cause;
+  const char* message; /* with LOCKSTEP_HALT_REFUSED: what was refused; else "" */
+} lockstep_wave_info;
+
+/* Calls `wave` for each resident wave, in the order of their launch; `info` lives until it returns. */
+LOCKSTEP_API lockstep_status lockstep_wave_control_list(
+    lockstep_wave_control* control, void (*wave)(void* user, const lockstep_wave_info* info), void* user);
+/* Sleeps until a wave has halted, or one that was stepped or killed has ended, and says which. Each is told
+ * once, in order; a halt that was resumed before anybody asked is not. LOCKSTEP_CANCELLED: the time was over,
+ * or lockstep_wave_control_interrupt() was called; UINT64_MAX waits without end. `out->message` lives until
+ * the thread's next call. */
+LOCKSTEP_API lockstep_status lockstep_wave_control_wait(lockstep_wave_control* control,
+                                                        uint64_t timeout_nanoseconds,
+                                                        lockstep_wave_info* out);
+/* Ends one wait, the present or the next; for example when the dispatch is over. */
+LOCKSTEP_API lockstep_status lockstep_wave_control_interrupt(lockstep_wave_control* control);
+
+/* In place of a wave's id: all that are resident now. */
+#define LOCKSTEP_ALL_WAVES 0
+
+/* Sets STATUS.HALT. In its trap handler the wave goes on until it leaves it. */
+LOCKSTEP_API lockstep_status lockstep_wave_halt(lockstep_wave_control* control, uint64_t wave);
+/* Clears HALT and FATAL_HALT, whoever set them. */
+LOCKSTEP_API lockstep_status lockstep_wave_resume(lockstep_wave_control* control, uint64_t wave);
+/* Lets one halted wave execute so many instructions (at least 1; those of a trap handler do not count). */
+LOCKSTEP_API lockstep_status lockstep_wave_step(lockstep_wave_control* control, uint64_t wave,
+                                                uint64_t instructions);
+/* The wave ends as s_endpgm ends it: nobody at a barrier waits for it any more. */
+LOCKSTEP_API lockstep_status lockstep_wave_kill(lockstep_wave_control* control, uint64_t wave);
+/* COND_DBG_USER and COND_DBG_SYS: 0, 1, or -1 to leave one as it is. */
+LOCKSTEP_API lockstep_status lockstep_wave_set_conditions(lockstep_wave_control* control, uint64_t wave,
+                                                          int user, int system);
+
+typedef enum lockstep_register {
+  LOCKSTEP_REGISTER_PC = 0,
+  LOCKSTEP_REGISTER_SGPR = 1, /* `index` 0 to 105 */
+  LOCKSTEP_REGISTER_VGPR = 2, /* `index` and `lane` */
+  LOCKSTEP_REGISTER_VCC = 3,  /* 64 bits; wave32 has its mask in the lower half */
+  LOCKSTEP_REGISTER_M0 = 4,
+  LOCKSTEP_REGISTER_EXEC = 5,
+  LOCKSTEP_REGISTER_SCC = 6,
+  LOCKSTEP_REGISTER_STATUS = 7, /* written: what a trap handler may write, but for HALT and priorities */
+  LOCKSTEP_REGISTER_MODE = 8,
+  LOCKSTEP_REGISTER_TRAPSTS = 9,
+  LOCKSTEP_REGISTER_TTMP = 10 /* `index` 0 to 15 */
+} lockstep_register;
+
+/* Of a halted wave; what it had under way has landed. `index` and `lane` are 0 where a register has none. */
+LOCKSTEP_API lockstep_status lockstep_wave_read(lockstep_wave_control* control, uint64_t wave,
+                                                lockstep_register kind, uint32_t index, uint32_t lane,
+                                                uint64_t* out);
+LOCKSTEP_API lockstep_status lockstep_wave_write(lockstep_wave_control* control, uint64_t wave,
+                                                 lockstep_register kind, uint32_t index, uint32_t lane,
+                                                 uint64_t value);
 
 /* ---------------------------------------------------------------------------------------------------------
  * disassembly */

@@ -7,6 +7,7 @@
 #include "api/finding.h"
 #include "api/settings.h"
 #include "api/status.h"
+#include "api/wave_control.h"
 #include "command/command_processor.h"
 
 using namespace lockstep;
@@ -85,6 +86,7 @@ command::CommandProcessor& lockstep_device::command_processor() {
     options.hardware = model;
     options.engine = engine;
     options.threads = threads;
+    if (queue_control) options.control = &queue_control->control;
     options.state = global_state;
     processor = std::make_unique<command::CommandProcessor>(memory, std::move(options));
   });

@@ -112,8 +112,8 @@ machine::RegisterName register_of(int kind, uint32_t index, uint32_t lane) {
     case LOCKSTEP_REGISTER_TTMP:
       return {RegisterKind::ttmp, index};
   }
-  throw Failure(LOCKSTEP_INVALID_ARGUMENT,
-                "there is no register of kind " + std::to_string(kind) + " (use a value of lockstep_register)");
+  throw Failure(LOCKSTEP_INVALID_ARGUMENT, "there is no register of kind " + std::to_string(kind) +
+                                               " (use a value of lockstep_register)");
 }
 
 // Negative: leave it as it is.
@@ -218,6 +218,6 @@ lockstep_status lockstep_wave_read(lockstep_wave_control* control, uint64_t wave
 
 lockstep_status lockstep_wave_write(lockstep_wave_control* control, uint64_t wave, lockstep_register kind,
                                     uint32_t index, uint32_t lane, uint64_t value) {
-  return commanding(
-      control, [&] { control->control.write(wave, register_of(number_of(kind), index, lane), value); });
+  return commanding(control,
+                    [&] { control->control.write(wave, register_of(number_of(kind), index, lane), value); });
 }
