@@ -94,7 +94,7 @@ TEST(Aql, AFullQueueTakesNoMoreUntilAPacketIsDone) {
   const uint64_t fifth = queue->reserve();
   EXPECT_EQ(fifth, 4u);
   EXPECT_FALSE(queue->wait_for_slot(fifth, in_seconds(0.05)));
-  *flag = 1;
+  store_shared<uint32_t>(flag, 1);
   EXPECT_TRUE(queue->wait_for_slot(fifth, in_seconds(20)));
 }
 

@@ -284,8 +284,9 @@ TEST_F(Pm4Test, BuffersAreNestedSixteenDeep) {
     for (uint32_t i = 0; i + 1 < depth; ++i) memory[512 + 8 * i + 4] = 0x80000000;
     const Words call = packet(pm4::kIndirectBuffer, {low(memory + 512), high(memory + 512), 5 | 1 << 23});
     if (depth == 16) {
-      submit(call);
-      EXPECT_TRUE(becomes(memory, depth));
+      submit(call + write_dword(memory + 1, depth));
+      EXPECT_TRUE(becomes(memory + 1, depth));
+      EXPECT_EQ(memory[0], depth);
     } else {
       EXPECT_EQ(failure(call).field, "ib_base_lo");
     }
