@@ -52,7 +52,8 @@ void HostControl::after(const Step& step) {
   if (opcode == Opcode::s_sendmsghalt) cause_ = HaltCause::sendmsghalt;
   if (!(wave.status & status_bit::kPrivileged)) count_step(wave);
   // At a barrier it comes to no next instruction.
-  if (must_hold(wave)) turn_must_end_->store(true, std::memory_order_release);
+  if (wave.state != WaveState::ready && must_hold(wave))
+    turn_must_end_->store(true, std::memory_order_release);
 }
 
 void HostControl::count_step(Wave& wave) {

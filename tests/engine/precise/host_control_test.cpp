@@ -234,6 +234,17 @@ TEST(SingleStep, ATrapHandlerIsOneWithItsTrap) {  // the wave cannot halt in it:
   session.finish_well();
 }
 
+TEST(SingleStep, InstructionsOfAHandlerAreNoSteps) {
+  TrapDispatch d("s_nop 0\ns_trap 1\ns_mov_b32 s5, 1\ns_mov_b32 s5, 2\n" + kStoreS5,
+                 kNote + return_behind(4));
+  Session session(d, {.start_halted = true});
+  const WaveDescription wave = session.halted();
+  session.control.step(wave.id, 3);
+  EXPECT_EQ(session.dword(session.halted()), 3u);
+  session.control.resume(wave.id);
+  session.finish_well();
+}
+
 TEST(SingleStep, IntoABarrierHaltsThere) {  // 5.5: it has arrived all the same
   Dispatch d(kWaveNumber + "s_mov_b32 s5, 1\ns_barrier\n" + kStoreS5PerWave, 1, 64);
   Session session(d, {.start_halted = true});
