@@ -229,6 +229,7 @@ std::shared_ptr<DeviceState> device_for_two() {
 TEST(Halt, OfAWaveThatWaitsInGlobalWaveSync) {
   Dispatch d(kGwsMeeting, 2, 32);
   d.launch.device = device_for_two();
+  d.options.threads = 1;  // group 0 is launched first
   Session session(d);
   std::vector<WaveDescription> waves;
   do {
@@ -252,6 +253,7 @@ TEST(Halt, OfAWaveThatWaitsInGlobalWaveSync) {
 TEST(Kill, OfAWaveThatWaitsInGlobalWaveSync) {
   Dispatch d(kGwsMeeting, 2, 32);
   d.launch.device = device_for_two();
+  d.options.threads = 1;  // group 0 is launched first
   Session session(d);
   std::vector<WaveDescription> waves;
   do {
