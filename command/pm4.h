@@ -1,6 +1,6 @@
-// PM4 type-3 packets that compute drivers send: opcodes, registers, fields. Facts from public headers: packets
-// from the Linux kernel driver's nvd.h and the HSA runtime's amd_gpu_pm4.h, registers from Mesa's database of
-// gfx11.
+// PM4 type-3 packets that compute drivers send: opcodes, registers, fields. Facts from public headers:
+// packets from the Linux kernel driver's nvd.h and the HSA runtime's amd_gpu_pm4.h, registers from Mesa's
+// database of gfx11.
 #pragma once
 
 #include <cstdint>

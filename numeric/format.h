@@ -241,8 +241,8 @@ LOCKSTEP_INLINE uint32_t mode_bits(RuntimeFloatMode mode) {
   return mode.mode;
 }
 
-// A mode type with defer() (DeferringFloatMode) collects the lanes whose result its user recomputes later; with
-// all others, true means: recompute now.
+// A mode type with defer() (DeferringFloatMode) collects the lanes whose result its user recomputes later;
+// with all others, true means: recompute now.
 template <class Lanes, class Mode>
 LOCKSTEP_INLINE bool recompute_now(Lanes doubtful, Mode mode) {
   if constexpr (requires { mode.defer(I32()); }) {

@@ -16,8 +16,7 @@ std::string fault_of_prefetch_distance(const isa::Instruction& instruction) {
   const auto field = static_cast<uint32_t>(instruction.operands[0].value) & 0xffff;
   if (field >> 2 != 0)
     return "s_set_inst_prefetch_distance with bits beyond the two of its mode (guide 16.5): SIMM16[15:2] "
-           "must "
-           "be zero";
+           "must be zero";
   if (field == 0)
     return "s_set_inst_prefetch_distance 0, which is reserved (guide 16.5): give 1, 2 or 3 cache lines";
   return {};
@@ -62,8 +61,7 @@ std::string ProgramRules::broken_by(const Step& step) const {
   if (!(step.instruction.row->flags & isa::kEndsWave)) return {};
   if (is_padded(step.next_pc())) return {};
   return "the program ends less than 256 bytes before memory that is not mapped (guide 2.4): instructions "
-         "are "
-         "fetched ahead, so 64 dwords must follow, best s_code_end (.fill 64, 4, 0xbf9f0000)";
+         "are fetched ahead, so 64 dwords must follow, best s_code_end (.fill 64, 4, 0xbf9f0000)";
 }
 
 Verdict ProgramRules::before(const Step& step) {
