@@ -6,6 +6,7 @@
 #include <atomic>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "machine/wave_control.h"
 #include "state/trap_status.h"
@@ -53,6 +54,14 @@ class Session {
     if (!event) return {};
     EXPECT_TRUE(event->ended);
     return event->wave;
+  }
+  // The waves, when there are at least `count` and the one at `index` is in that state.
+  std::vector<WaveDescription> waves_when(size_t count, size_t index, WaveState state) {
+    for (;;) {
+      auto waves = control.waves();
+      if (waves.size() >= count && waves[index].state == state) return waves;
+      std::this_thread::yield();
+    }
   }
   Outcome finish() {
     thread_.join();

@@ -15,6 +15,12 @@ using precise::HaltCause;
 // Runs until somebody makes s5, 0 at launch, another value.
 const std::string kSpin = "spin: s_cmp_eq_u32 s5, 0\ns_cbranch_scc1 spin\n";
 
+// Waves meet at a barrier and store 8; the one of that number comes when it is let out.
+std::string meeting_without(unsigned wave) {
+  return kWaveNumber + "s_cmp_eq_u32 s3, " + std::to_string(wave) + "\ns_cbranch_scc0 meet\n" + kSpin +
+         "meet: s_mov_b32 s5, 8\ns_barrier\n" + kStoreS5PerWave;
+}
+
 void let_out(Session& session, WaveId id, uint32_t value) {
   session.control.write(id, {RegisterKind::sgpr, 5}, value);
   session.control.resume(id);
@@ -101,15 +107,9 @@ TEST(WaveControl, HaltedWavesCostNoTime) {
 // ---- Kill: as s_endpgm (5.1, s_setkill), and nobody waits for the wave any more (5.5)
 
 TEST(Kill, OthersAtABarrierDoNotWaitForIt) {
-  Dispatch d(kWaveNumber + "s_cmp_eq_u32 s3, 2\ns_cbranch_scc0 meet\n" + kSpin +
-                 "meet: s_mov_b32 s5, 8\ns_barrier\n" + kStoreS5PerWave,
-             1, 128);
+  Dispatch d(meeting_without(2), 1, 128);
   Session session(d);
-  std::vector<WaveDescription> waves;
-  do {
-    std::this_thread::yield();
-    waves = session.control.waves();
-  } while (waves.size() < 4 || waves[3].state != WaveState::at_barrier);
+  const auto waves = session.waves_when(4, 3, WaveState::at_barrier);
   session.control.kill(waves[2].id);
   EXPECT_EQ(session.ended().wave, 2u);
   session.finish_well();
@@ -118,15 +118,9 @@ TEST(Kill, OthersAtABarrierDoNotWaitForIt) {
 }
 
 TEST(Kill, OfAWaveAtABarrier) {
-  Dispatch d(kWaveNumber + "s_cmp_eq_u32 s3, 1\ns_cbranch_scc0 meet\n" + kSpin +
-                 "meet: s_mov_b32 s5, 8\ns_barrier\n" + kStoreS5PerWave,
-             1, 64);
+  Dispatch d(meeting_without(1), 1, 64);
   Session session(d);
-  std::vector<WaveDescription> waves;
-  do {
-    std::this_thread::yield();
-    waves = session.control.waves();
-  } while (waves.size() < 2 || waves[0].state != WaveState::at_barrier);
+  const auto waves = session.waves_when(2, 0, WaveState::at_barrier);
   session.control.kill(waves[0].id);
   EXPECT_EQ(session.ended().wave, 0u);
   session.control.halt(waves[1].id);
@@ -168,15 +162,9 @@ TEST(Kill, OfAWaveInItsTrapHandler) {  // at once, privileged or not
 // ---- Waves that wait
 
 TEST(Halt, OfAWaveAtABarrierThatTheOthersReachMeanwhile) {
-  Dispatch d(kWaveNumber + "s_cmp_eq_u32 s3, 1\ns_cbranch_scc0 meet\n" + kSpin +
-                 "meet: s_mov_b32 s5, 8\ns_barrier\n" + kStoreS5PerWave,
-             1, 64);
+  Dispatch d(meeting_without(1), 1, 64);
   Session session(d);
-  std::vector<WaveDescription> waves;
-  do {
-    std::this_thread::yield();
-    waves = session.control.waves();
-  } while (waves.size() < 2 || waves[0].state != WaveState::at_barrier);
+  const auto waves = session.waves_when(2, 0, WaveState::at_barrier);
   session.control.halt(kAllWaves);
   session.halted();
   session.halted();
@@ -192,15 +180,9 @@ TEST(Halt, OfAWaveAtABarrierThatTheOthersReachMeanwhile) {
 }
 
 TEST(Halt, AtABarrierItStillWaitsWhenResumed) {
-  Dispatch d(kWaveNumber + "s_cmp_eq_u32 s3, 1\ns_cbranch_scc0 meet\n" + kSpin +
-                 "meet: s_mov_b32 s5, 8\ns_barrier\n" + kStoreS5PerWave,
-             1, 64);
+  Dispatch d(meeting_without(1), 1, 64);
   Session session(d);
-  std::vector<WaveDescription> waves;
-  do {
-    std::this_thread::yield();
-    waves = session.control.waves();
-  } while (waves.size() < 2 || waves[0].state != WaveState::at_barrier);
+  const auto waves = session.waves_when(2, 0, WaveState::at_barrier);
   session.control.halt(kAllWaves);
   session.halted();
   session.halted();
@@ -231,11 +213,7 @@ TEST(Halt, OfAWaveThatWaitsInGlobalWaveSync) {
   d.launch.device = device_for_two();
   d.options.threads = 1;  // group 0 is launched first
   Session session(d);
-  std::vector<WaveDescription> waves;
-  do {
-    std::this_thread::yield();
-    waves = session.control.waves();
-  } while (waves.size() < 2 || waves[0].state != WaveState::blocked);
+  const auto waves = session.waves_when(2, 0, WaveState::blocked);
   session.control.halt(kAllWaves);
   session.halted();
   session.halted();
@@ -255,11 +233,7 @@ TEST(Kill, OfAWaveThatWaitsInGlobalWaveSync) {
   d.launch.device = device_for_two();
   d.options.threads = 1;  // group 0 is launched first
   Session session(d);
-  std::vector<WaveDescription> waves;
-  do {
-    std::this_thread::yield();
-    waves = session.control.waves();
-  } while (waves.size() < 2 || waves[0].state != WaveState::blocked);
+  const auto waves = session.waves_when(2, 0, WaveState::blocked);
   session.control.kill(waves[0].id);
   EXPECT_EQ(session.ended().id, waves[0].id);
   session.control.kill(waves[1].id);
@@ -357,11 +331,7 @@ TEST(Wait, EndsWithItsTimeOrAnInterrupt) {
 TEST(Wait, AHaltThatIsOverIsNotTold) {
   Dispatch d("s_sethalt 1\ns_sethalt 1", 1, 32);
   Session session(d);
-  std::vector<WaveDescription> waves;
-  do {
-    std::this_thread::yield();
-    waves = session.control.waves();
-  } while (waves.empty() || waves[0].state != WaveState::held);
+  const auto waves = session.waves_when(1, 0, WaveState::held);
   session.control.resume(kAllWaves);
   EXPECT_EQ(session.dword(session.halted()), 2u);
   session.control.resume(kAllWaves);
@@ -473,7 +443,6 @@ TEST(OnADevice, DispatchesAreCommandedSideBySide) {
   options.control = &control;
   Dispatch a("s_mov_b32 s5, 1\n" + kStoreS5PerWave, 2, 32), b("s_mov_b32 s5, 2\n" + kStoreS5PerWave, 64, 32);
   {
-    Device device(std::move(options));
     std::mutex mutex;
     std::condition_variable changed;
     unsigned done = 0, cancelled = 0;
@@ -487,6 +456,7 @@ TEST(OnADevice, DispatchesAreCommandedSideBySide) {
       std::unique_lock lock(mutex);
       return changed.wait_for(lock, Session::kPatience, [&] { return done == number; });
     };
+    Device device(std::move(options));  // goes first, and calls `count` then
     device.start(a.launch, 0, count);
     device.start(b.launch, 0, count);
     for (unsigned i = 0; i < 66; ++i) ASSERT_TRUE(control.wait(Session::kPatience));
