@@ -109,8 +109,8 @@ void s_call(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_JUMP(op->target);
 }
 
-// s_subvector_loop_begin/end (guide 16.2): wave64 code runs its halves one after the other; the SGPR keeps
-// the other half of EXEC meanwhile.
+// s_subvector_loop_begin/end (LLVM: SOPK of GFX10 and later; the guide does not name them): wave64 code runs
+// its halves one after the other; the SGPR keeps the other half of EXEC meanwhile.
 void s_subvector_loop_begin(const Operation* op, Wave* wave, int64_t budget) {
   uint32_t& saved = scalar_at(wave, op->dst);
   if (wave->exec() == 0) LOCKSTEP_JUMP(op->target);
