@@ -245,6 +245,10 @@ TEST(Options, WhatNoHardwareWouldTake) {
   refused([](Dispatch& d) { d.launch.grid[1] = 0; });
   refused([](Dispatch& d) { d.launch.group[2] = 0; });
   refused([](Dispatch& d) { d.launch.group = {1025, 1, 1}; });
+  refused([](Dispatch& d) {  // not for its 17 waves
+    d.launch.wave_size = 64;
+    d.launch.group = {1088, 1, 1};
+  });
   refused([](Dispatch& d) { d.launch.group = {0x10000, 0x10000, 0x10000}; });
   refused([](Dispatch& d) { d.launch.group = {0x80000000, 0x80000000, 4}; });
   refused([](Dispatch& d) {

@@ -345,6 +345,24 @@ TEST(Results, LandBeforeTheHostLooks) {
   }
 }
 
+// It comes to no next instruction, and nobody in its group goes on, so that nothing lands for being overdue.
+TEST(Results, LandBeforeAWaveAtABarrierStandsStill) {
+  Dispatch d("v_lshlrev_b32 v1, 2, v0\nglobal_load_b32 v2, v1, s[0:1]\ns_barrier\ns_nop 0", 1, 64);
+  d.buffer[5] = 1234;
+  d.options.precise.results = precise::Results::late;
+  Session session(d, {.start_halted = true});
+  session.halted();
+  session.halted();
+  const WaveId first = session.control.waves()[0].id;
+  session.control.step(first, 3);
+  const WaveDescription wave = session.halted();
+  EXPECT_EQ(wave.wave, 0u);
+  EXPECT_EQ(session.dword(wave), 4u);
+  EXPECT_EQ(session.control.read(first, {RegisterKind::vgpr, 2, 5}), 1234u);
+  session.control.resume(kAllWaves);
+  session.finish_well();
+}
+
 TEST(Results, OfAKilledWaveLand) {  // as at s_endpgm (5.1)
   Dispatch d(
       "v_lshlrev_b32 v1, 2, v0\nv_mov_b32 v3, 8\nglobal_store_b32 v1, v3, s[0:1]\nspin: s_cmp_eq_u32 s5, 0\n"
