@@ -9,19 +9,46 @@ namespace lockstep::api {
 
 namespace {
 
-Location locate(uint64_t pc, const machine::Launch& launch, const lockstep_kernel& kernel,
-                const machine::LoadedCode& code) {
+// All but the instruction's text; the offset is that within the function.
+Location locate(uint64_t pc, const Image& image, const machine::LoadedCode& code) {
   Location location;
   location.pc = pc;
-  location.offset = pc - code.loaded_address(kernel.kernel->entry_address);
-  location.instruction = machine::instruction_text(launch, pc);
   const uint64_t linked = code.linked_address(pc);
-  if (const loader::Symbol* symbol = kernel.image->object.function_at(linked))
+  if (const loader::Symbol* symbol = image.object.function_at(linked)) {
     location.function = symbol->name;
-  if (const auto source = kernel.image->lines.find(linked)) {
+    location.offset = linked - symbol->address;
+  }
+  if (const auto source = image.lines.find(linked)) {
     location.file = source->file;
     location.line = source->line;
   }
+  return location;
+}
+
+// Of a kernel's dispatch: offsets count from its entry.
+Location locate(uint64_t pc, const machine::Launch& launch, const lockstep_kernel& kernel,
+                const machine::LoadedCode& code) {
+  Location location = locate(pc, *kernel.image, code);
+  location.offset = pc - code.loaded_address(kernel.kernel->entry_address);
+  location.instruction = machine::instruction_text(launch, pc);
+  return location;
+}
+
+// Of a queue's: in whatever code the device has loaded there.
+Location locate(uint64_t pc, const lockstep_device& device) {
+  for (const lockstep_device::Loaded& loaded : device.loaded) {
+    const machine::LoadedCode& code = *loaded.code;
+    if (std::none_of(code.code().begin(), code.code().end(),
+                     [&](const CodeRange& range) { return pc >= range.begin && pc < range.end; }))
+      continue;
+    Location location = locate(pc, *loaded.image, code);
+    const loader::Kernel* kernel = loaded.image->object.find_kernel(location.function);
+    location.instruction =
+        machine::instruction_text(code.code(), kernel ? kernel->descriptor.wave_size() : 32, pc);
+    return location;
+  }
+  Location location;
+  location.pc = pc;
   return location;
 }
 
@@ -50,35 +77,6 @@ std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<precise::Fin
     reports.push_back({finding, locate(finding.pc, launch, kernel, code)});
   return reports;
 }
-
-namespace {
-
-Location locate(uint64_t pc, const lockstep_device& device) {
-  Location location;
-  location.pc = pc;
-  for (const lockstep_device::Loaded& loaded : device.loaded) {
-    const machine::LoadedCode& code = *loaded.code;
-    if (std::none_of(code.code().begin(), code.code().end(),
-                     [&](const CodeRange& range) { return pc >= range.begin && pc < range.end; }))
-      continue;
-    const uint64_t linked = code.linked_address(pc);
-    unsigned wave_size = 32;
-    if (const loader::Symbol* symbol = loaded.image->object.function_at(linked)) {
-      location.function = symbol->name;
-      location.offset = linked - symbol->address;
-      if (const loader::Kernel* kernel = loaded.image->object.find_kernel(symbol->name))
-        wave_size = kernel->descriptor.wave_size();
-    }
-    location.instruction = machine::instruction_text(code.code(), wave_size, pc);
-    if (const auto source = loaded.image->lines.find(linked)) {
-      location.file = source->file;
-      location.line = source->line;
-    }
-  }
-  return location;
-}
-
-}  // namespace
 
 std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<precise::Finding>& findings,
                                                   const lockstep_device& device) {

@@ -204,7 +204,7 @@ LOCKSTEP_INLINE T argument(const Operation* op, Wave* wave, unsigned i, unsigned
   if constexpr (is_float_mode<T>) {
     return mode;
   } else if constexpr (std::is_same_v<T, Lanes>) {
-    return Lanes{U32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} + chunk * 16};
+    return Lanes{lane_numbers() + chunk * 16};
   } else if constexpr (std::is_same_v<T, semantics::Mix>) {
     // op_sel_hi says f16 instead of f32, op_sel which half; neg_hi stands for ABS (guide 7.5, MIX).
     static_assert(kind == Kind::any);

@@ -252,15 +252,15 @@ TEST(InitialState, FlatScratchIsAnEntryOfTheRing) {
 
 // Guide 3.4.8: where the wave is. Groups go round the shader engines, then their arrays, then the processors.
 TEST(InitialState, HardwareIds) {
+  constexpr const char* kPlaceRegisters =
+      "s_getreg_b32 s20, hwreg(HW_REG_HW_ID1)\ns_getreg_b32 s21, hwreg(HW_REG_HW_ID2)\n"
+      "s_getreg_b32 s22, hwreg(HW_REG_GPR_ALLOC)\ns_getreg_b32 s23, hwreg(HW_REG_LDS_ALLOC)";
   const hardware::Description& navi31 = hardware::models().front();
   const struct {
     unsigned before, engine, array, processor;
   } cases[] = {{0, 0, 0, 0}, {1, 1, 0, 0}, {5, 5, 0, 0}, {6, 0, 1, 0}, {12, 0, 0, 1}, {47, 5, 1, 3}};
   for (const auto& test : cases) {
-    Noted d(
-        "s_getreg_b32 s20, hwreg(HW_REG_HW_ID1)\ns_getreg_b32 s21, hwreg(HW_REG_HW_ID2)\n"
-        "s_getreg_b32 s22, hwreg(HW_REG_GPR_ALLOC)\ns_getreg_b32 s23, hwreg(HW_REG_LDS_ALLOC)",
-        4, 64);
+    Noted d(kPlaceRegisters, 4, 64);
     d.launch.placement = std::make_shared<Placement>(navi31);
     d.launch.rsrc1 |= 1u << 29;
     d.launch.vmid = 5;
@@ -276,10 +276,7 @@ TEST(InitialState, HardwareIds) {
     EXPECT_EQ(d.at(0, 3), 2048u / 256 << 12);
   }
   // Behind a group on the same processor: the next slot, registers and LDS behind its.
-  Noted d(
-      "s_getreg_b32 s20, hwreg(HW_REG_HW_ID1)\ns_getreg_b32 s21, hwreg(HW_REG_HW_ID2)\n"
-      "s_getreg_b32 s22, hwreg(HW_REG_GPR_ALLOC)\ns_getreg_b32 s23, hwreg(HW_REG_LDS_ALLOC)",
-      4, 64);
+  Noted d(kPlaceRegisters, 4, 64);
   d.launch.placement = std::make_shared<Placement>(navi31);
   d.launch.rsrc1 |= 1u << 29;
   for (unsigned i = 0; i < 48; ++i) ASSERT_TRUE(d.launch.placement->allocate({4, 32, 48, 3000, true}));

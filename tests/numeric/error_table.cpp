@@ -183,7 +183,7 @@ constexpr unsigned kBlockBits = 24;
 Errors block_of_singles(const Function& function, bool quick, uint32_t block, uint64_t& digest_out) {
   Errors errors;
   Digest digest;
-  const U32 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const U32 lanes = lane_numbers();
   for (uint32_t i = 0; i < 1u << kBlockBits; i += kLanesPerChunk) {
     const U32 input = lanes + ((block << kBlockBits) + i);
     const F32 source = bits_as<F32>(input), result = quick ? function.quick(source) : function.single(source);

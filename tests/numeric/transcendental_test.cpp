@@ -23,7 +23,7 @@ struct Digest {
   }
 };
 
-const U32 kLane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+const U32 kLane = lane_numbers();
 constexpr DefaultFloatMode kDefault;
 
 F32 from_bits(uint32_t first) {
