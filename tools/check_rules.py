@@ -10,6 +10,7 @@ test, runs it, and expects that it fails.
 """
 import argparse
 import collections
+import concurrent.futures
 import fnmatch
 import os
 import pathlib
@@ -188,21 +189,31 @@ def judge(tree, rule):
     return (False, "SURVIVED") if how == "passes" else (True, f"killed: the test {how}")
 
 
-def in_shares(rules, count):
-    """By file, so that each share builds few of them again."""
-    shares = [[] for _ in range(count)]
-    by_file = collections.defaultdict(list)
-    for rule in rules:
-        by_file[rule.file].append(rule)
-    for group in sorted(by_file.values(), key=len, reverse=True):
-        min(shares, key=len).extend(group)
-    return [share for share in shares if share]
+class Pool:
+    """The rules that no tree has taken yet. A tree stays with its file, for each change of file builds one more of them
+    again; when the files run out it helps where most is left, so that the end keeps every core busy."""
+
+    def __init__(self, rules):
+        self.lock = threading.Lock()
+        self.left, self.trees = collections.defaultdict(list), collections.Counter()
+        for rule in rules:
+            self.left[rule.file].append(rule)
+
+    def take(self, file):
+        """The next rule for a tree that was at `file`; nothing if all are taken."""
+        with self.lock:
+            if not self.left[file]:
+                self.trees[file] -= 1
+                file = max(self.left, key=lambda name: (bool(self.left[name]) and not self.trees[name],
+                                                        len(self.left[name])))
+                self.trees[file] += 1
+            return self.left[file].pop(0) if self.left[file] else None
 
 
 def try_mutants(rules, jobs):
     begin = time.monotonic()
-    shares = in_shares(rules, jobs)
-    trees = [Tree(ROOT / "build" / "rules" / str(i), max(1, jobs // len(shares))) for i in range(len(shares))]
+    trees = [Tree(ROOT / "build" / "rules" / str(i), max(1, jobs // len(rules))) for i in range(min(jobs, len(rules)))]
+    targets = sorted({rule.target for rule in rules})
     bad, lock, done = [], threading.Lock(), 0
 
     def say(rule, good, text):
@@ -213,27 +224,35 @@ def try_mutants(rules, jobs):
                 bad.append((rule, text))
             print(f"[{done}/{len(rules)}] {rule.id}: {text}", flush=True)
 
-    def work(tree, share):
+    def prepare(tree):
         tree.refresh()
         tree.configure()
-        built = tree.make(sorted({rule.target for rule in share}))
+        built = tree.make(targets)
         if built.returncode:
-            for rule in share:
-                say(rule, False, "the tree does not build:\n" + built.stdout[-2000:])
-            return
-        results = [tree.test(rule) for rule in share]  # before anything is changed
-        for rule, (how, text) in zip(share, results):
+            sys.exit("the tree does not build:\n" + built.stdout[-2000:])
+
+    def test_unchanged(tree, share):
+        """Tests that fail without a mutant would prove nothing."""
+        for rule in share:
+            how, text = tree.test(rule)
             if how == "passes":
-                say(rule, *judge(tree, rule))
+                sound.append(rule)
             else:
                 say(rule, False, f"the test {how} without the mutant\n{text[-2000:]}")
+
+    def work(tree, pool):
+        file = None
+        while rule := pool.take(file):
+            say(rule, *judge(tree, rule))
+            file = rule.file
         tree.restore()
 
-    threads = [threading.Thread(target=work, args=pair) for pair in zip(trees, shares)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    sound = []
+    with concurrent.futures.ThreadPoolExecutor(len(trees)) as threads:
+        list(threads.map(prepare, trees))
+        list(threads.map(test_unchanged, trees, [rules[i::len(trees)] for i in range(len(trees))]))
+        pool = Pool(sound)
+        list(threads.map(work, trees, [pool] * len(trees)))
     print(f"{len(rules) - len(bad)} of {len(rules)} mutants killed in {time.monotonic() - begin:.0f} s")
     for rule, text in bad:
         print(f"  {rule.id} (guide {rule.guide}): {text}\n    {rule.rule}\n    {rule.test}: {rule.filter}")
