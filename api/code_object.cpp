@@ -90,6 +90,12 @@ std::unique_ptr<lockstep_code_object> from_compiled(const toolchain::Result& res
   return out;
 }
 
+lockstep_compile_options compile_defaults() {
+  lockstep_compile_options options{};
+  options.optimization = 2;
+  return options;
+}
+
 const loader::CodeObject& image_of(const lockstep_code_object* object, uint32_t index) {
   require(object != nullptr, "the code object is null");
   require(index < object->images.size(), "there is no image of that index");
@@ -108,18 +114,15 @@ uint32_t lockstep_kernel::argument_bytes() const {
   return static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX));
 }
 
-void lockstep_compile_options_init(lockstep_compile_options* options) {
-  if (!options) return;
-  *options = {};
-  options->struct_size = sizeof *options;
-  options->optimization = 2;
+void lockstep_compile_options_init_sized(lockstep_compile_options* options, size_t struct_size) {
+  give_defaults(options, struct_size, compile_defaults());
 }
 
 lockstep_status lockstep_code_object_open(const char* path, const lockstep_compile_options* given,
                                           lockstep_code_object** out) {
   return guarded([&] {
     require(path && out, "path or out is null");
-    lockstep_compile_options options = with_defaults(given, lockstep_compile_options_init);
+    lockstep_compile_options options = with_defaults(given, compile_defaults());
     if (auto language = toolchain::language_of(path)) {
       read_file(path);  // says what is wrong with the path in the same words for every kind of file
       *out = from_compiled(toolchain::compile_file(*language, path, toolchain_options(*language, options)),
@@ -136,7 +139,7 @@ lockstep_status lockstep_code_object_from_memory(const void* bytes, uint64_t siz
                                                  lockstep_code_object** out) {
   return guarded([&] {
     require((bytes || size == 0) && out, "bytes or out is null");
-    lockstep_compile_options options = with_defaults(given, lockstep_compile_options_init);
+    lockstep_compile_options options = with_defaults(given, compile_defaults());
     *out = from_bytes({static_cast<const std::byte*>(bytes), size}, name ? name : "code object", options)
                .release();
   });
@@ -148,7 +151,7 @@ lockstep_status lockstep_code_object_compile(lockstep_language language, const c
   return guarded([&] {
     require(text && out, "text or out is null");
     require(language >= LOCKSTEP_ASSEMBLY && language <= LOCKSTEP_HIP, "the language is unknown");
-    lockstep_compile_options options = with_defaults(given, lockstep_compile_options_init);
+    lockstep_compile_options options = with_defaults(given, compile_defaults());
     std::string label = name ? name : "source";
     constexpr toolchain::Language kLanguages[] = {toolchain::Language::assembly, toolchain::Language::opencl,
                                                   toolchain::Language::hip};

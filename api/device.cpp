@@ -132,16 +132,14 @@ lockstep_status lockstep_device_model(uint32_t index, lockstep_device_info* out)
   });
 }
 
-void lockstep_device_options_init(lockstep_device_options* options) {
-  if (!options) return;
-  *options = {};
-  options->struct_size = sizeof *options;
+void lockstep_device_options_init_sized(lockstep_device_options* options, size_t struct_size) {
+  give_defaults(options, struct_size, lockstep_device_options{});
 }
 
 lockstep_status lockstep_device_create(const lockstep_device_options* given, lockstep_device** out) {
   return guarded([&] {
     require(out != nullptr, "out is null");
-    lockstep_device_options options = with_defaults(given, lockstep_device_options_init);
+    lockstep_device_options options = with_defaults(given, lockstep_device_options{});
     const int engine = number_of(options.engine), math = number_of(options.math);
     require(engine == LOCKSTEP_ENGINE_INTERPRETER || engine == LOCKSTEP_ENGINE_TRANSLATOR,
             "the engine is unknown");

@@ -241,14 +241,17 @@ uint32_t resident_groups(const lockstep_kernel& kernel, const lockstep_dispatch_
   return groups * model.work_group_processors();
 }
 
+lockstep_dispatch_options dispatch_defaults() {
+  lockstep_dispatch_options options{};
+  for (int i = 0; i < 3; ++i) options.grid[i] = options.block[i] = 1;
+  options.progress_interval = 0.1;
+  return options;
+}
+
 }  // namespace
 
-void lockstep_dispatch_options_init(lockstep_dispatch_options* options) {
-  if (!options) return;
-  *options = {};
-  options->struct_size = sizeof *options;
-  for (int i = 0; i < 3; ++i) options->grid[i] = options->block[i] = 1;
-  options->progress_interval = 0.1;
+void lockstep_dispatch_options_init_sized(lockstep_dispatch_options* options, size_t struct_size) {
+  give_defaults(options, struct_size, dispatch_defaults());
 }
 
 lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel* kernel,
@@ -256,7 +259,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
                                   lockstep_statistics* out) {
   return guarded([&] {
     require(device && kernel, "the device or the kernel is null");
-    lockstep_dispatch_options o = with_defaults(given, lockstep_dispatch_options_init);
+    lockstep_dispatch_options o = with_defaults(given, dispatch_defaults());
     device->fault.reset();
     device->findings.clear();
     device->broken_rules.clear();

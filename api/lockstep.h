@@ -30,7 +30,10 @@
  * - A device is used by one thread at a time; different devices are independent. Code objects and kernels are
  * immutable and may be shared.
  * - Structures whose first member is `struct_size` grow in later versions: call their *_init function (or set
- *   struct_size to sizeof yourself for results) before use.
+ *   struct_size to sizeof yourself for results) before use. The library reads and writes no more than that
+ * many bytes, so that a program works with a newer library; one that sets an option which an older library
+ * does not know gets LOCKSTEP_UNSUPPORTED. From other languages call *_init_sized with the size of your
+ * structure.
  */
 #ifndef LOCKSTEP_H
 #define LOCKSTEP_H
@@ -129,7 +132,10 @@ typedef struct lockstep_device_options {
   struct lockstep_wave_control* wave_control;
 } lockstep_device_options;
 
-LOCKSTEP_API void lockstep_device_options_init(lockstep_device_options* options);
+LOCKSTEP_API void lockstep_device_options_init_sized(lockstep_device_options* options, size_t struct_size);
+static inline void lockstep_device_options_init(lockstep_device_options* options) {
+  lockstep_device_options_init_sized(options, sizeof *options);
+}
 /* `options` may be null for the defaults. */
 LOCKSTEP_API lockstep_status lockstep_device_create(const lockstep_device_options* options,
                                                     lockstep_device** out);
@@ -185,7 +191,10 @@ typedef struct lockstep_compile_options {
   uint32_t flag_count;
 } lockstep_compile_options;
 
-LOCKSTEP_API void lockstep_compile_options_init(lockstep_compile_options* options);
+LOCKSTEP_API void lockstep_compile_options_init_sized(lockstep_compile_options* options, size_t struct_size);
+static inline void lockstep_compile_options_init(lockstep_compile_options* options) {
+  lockstep_compile_options_init_sized(options, sizeof *options);
+}
 
 typedef enum lockstep_language {
   LOCKSTEP_ASSEMBLY = 0,
@@ -429,7 +438,10 @@ typedef struct lockstep_trap_options {
   lockstep_host_traps* host; /* may be null; one for each dispatch or queue, or shared */
 } lockstep_trap_options;
 
-LOCKSTEP_API void lockstep_trap_options_init(lockstep_trap_options* options);
+LOCKSTEP_API void lockstep_trap_options_init_sized(lockstep_trap_options* options, size_t struct_size);
+static inline void lockstep_trap_options_init(lockstep_trap_options* options) {
+  lockstep_trap_options_init_sized(options, sizeof *options);
+}
 
 /* The host's hands on waves that run; see lockstep_wave_control_create(). */
 typedef struct lockstep_wave_control lockstep_wave_control;
@@ -468,7 +480,11 @@ typedef struct lockstep_dispatch_options {
   lockstep_wave_control* wave_control;
 } lockstep_dispatch_options;
 
-LOCKSTEP_API void lockstep_dispatch_options_init(lockstep_dispatch_options* options);
+LOCKSTEP_API void lockstep_dispatch_options_init_sized(lockstep_dispatch_options* options,
+                                                       size_t struct_size);
+static inline void lockstep_dispatch_options_init(lockstep_dispatch_options* options) {
+  lockstep_dispatch_options_init_sized(options, sizeof *options);
+}
 
 typedef struct lockstep_statistics {
   uint32_t struct_size;
@@ -618,7 +634,11 @@ typedef struct lockstep_wave_control_options {
   int condition_debug_system; /* STATUS.COND_DBG_SYS */
 } lockstep_wave_control_options;
 
-LOCKSTEP_API void lockstep_wave_control_options_init(lockstep_wave_control_options* options);
+LOCKSTEP_API void lockstep_wave_control_options_init_sized(lockstep_wave_control_options* options,
+                                                           size_t struct_size);
+static inline void lockstep_wave_control_options_init(lockstep_wave_control_options* options) {
+  lockstep_wave_control_options_init_sized(options, sizeof *options);
+}
 /* For any number of dispatches, one after the other or on several devices at once. `options` may be null. */
 LOCKSTEP_API lockstep_status lockstep_wave_control_create(const lockstep_wave_control_options* options,
                                                           lockstep_wave_control** out);
@@ -791,7 +811,10 @@ typedef struct lockstep_queue_options {
   const lockstep_trap_options* traps;
 } lockstep_queue_options;
 
-LOCKSTEP_API void lockstep_queue_options_init(lockstep_queue_options* options);
+LOCKSTEP_API void lockstep_queue_options_init_sized(lockstep_queue_options* options, size_t struct_size);
+static inline void lockstep_queue_options_init(lockstep_queue_options* options) {
+  lockstep_queue_options_init_sized(options, sizeof *options);
+}
 LOCKSTEP_API lockstep_status lockstep_queue_create(lockstep_device* device,
                                                    const lockstep_queue_options* options,
                                                    lockstep_queue** out);

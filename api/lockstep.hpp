@@ -297,6 +297,13 @@ class Device {
     return run(kernel, arguments, options);
   }
 
+  // The guest address of the kernel's descriptor, for dispatch packets; its code object is loaded if need be.
+  uint64_t kernel_object(const Kernel& kernel) {
+    uint64_t address = 0;
+    check(lockstep_device_kernel_object(get(), kernel.get(), &address));
+    return address;
+  }
+
   // Of the last run, if its options asked for them.
   std::vector<lockstep_finding> findings() const {
     std::vector<lockstep_finding> out(lockstep_device_finding_count(get()));
@@ -354,6 +361,89 @@ class HostTraps {
     void operator()(lockstep_host_traps* traps) const { lockstep_host_traps_destroy(traps); }
   };
   std::unique_ptr<lockstep_host_traps, Destroy> handle_;
+};
+
+// Commands for waves while they run; outlives the dispatches and the devices that name it. Any thread may use
+// it.
+class WaveControl {
+ public:
+  struct Wave {
+    uint64_t id;
+    Extent work_group;
+    uint32_t number;  // in its work-group
+    uint32_t wave_size;
+    lockstep_wave_state state;
+    uint64_t pc;  // of the next instruction
+    lockstep_halt_cause cause;
+    std::string message;  // with LOCKSTEP_HALT_REFUSED: what was refused
+  };
+
+  explicit WaveControl(const lockstep_wave_control_options* options = nullptr) {
+    lockstep_wave_control* handle = nullptr;
+    check(lockstep_wave_control_create(options, &handle));
+    handle_.reset(handle);
+  }
+
+  lockstep_wave_control* get() const { return handle_.get(); }
+  void configure(const lockstep_wave_control_options& options) {
+    check(lockstep_wave_control_configure(get(), &options));
+  }
+
+  // All that are resident.
+  std::vector<Wave> waves() const {
+    std::vector<Wave> out;
+    const auto add = [](void* user, const lockstep_wave_info* info) {
+      static_cast<std::vector<Wave>*>(user)->push_back(wave_of(*info));
+    };
+    check(lockstep_wave_control_list(get(), add, &out));
+    return out;
+  }
+  // Sleeps until a wave halts, or ends under a command; nothing after the timeout, or if it was interrupted.
+  std::optional<Wave> wait(uint64_t timeout_nanoseconds = UINT64_MAX) {
+    lockstep_wave_info info{};
+    info.struct_size = sizeof info;
+    const lockstep_status status = lockstep_wave_control_wait(get(), timeout_nanoseconds, &info);
+    if (status == LOCKSTEP_CANCELLED) return std::nullopt;
+    check(status);
+    return wave_of(info);
+  }
+  void interrupt() { check(lockstep_wave_control_interrupt(get())); }
+
+  void halt(uint64_t wave = LOCKSTEP_ALL_WAVES) { check(lockstep_wave_halt(get(), wave)); }
+  void resume(uint64_t wave = LOCKSTEP_ALL_WAVES) { check(lockstep_wave_resume(get(), wave)); }
+  void kill(uint64_t wave = LOCKSTEP_ALL_WAVES) { check(lockstep_wave_kill(get(), wave)); }
+  void step(uint64_t wave, uint64_t instructions = 1) {
+    check(lockstep_wave_step(get(), wave, instructions));
+  }
+  // STATUS.COND_DBG_USER and COND_DBG_SYS; nothing leaves one as it is.
+  void set_conditions(uint64_t wave, std::optional<bool> user, std::optional<bool> system) {
+    check(lockstep_wave_set_conditions(get(), wave, user ? *user : -1, system ? *system : -1));
+  }
+  // Of halted waves.
+  uint64_t read(uint64_t wave, lockstep_register kind, uint32_t index = 0, uint32_t lane = 0) const {
+    uint64_t value = 0;
+    check(lockstep_wave_read(get(), wave, kind, index, lane, &value));
+    return value;
+  }
+  void write(uint64_t wave, lockstep_register kind, uint64_t value, uint32_t index = 0, uint32_t lane = 0) {
+    check(lockstep_wave_write(get(), wave, kind, index, lane, value));
+  }
+
+ private:
+  static Wave wave_of(const lockstep_wave_info& info) {
+    return {.id = info.id,
+            .work_group = {info.work_group[0], info.work_group[1], info.work_group[2]},
+            .number = info.wave,
+            .wave_size = info.wave_size,
+            .state = info.state,
+            .pc = info.pc,
+            .cause = info.cause,
+            .message = info.message};
+  }
+  struct Destroy {
+    void operator()(lockstep_wave_control* control) const { lockstep_wave_control_destroy(control); }
+  };
+  std::unique_ptr<lockstep_wave_control, Destroy> handle_;
 };
 
 // Every instruction in every encoding, with what is known of its results.

@@ -93,17 +93,15 @@ command::CommandProcessor& lockstep_device::command_processor() {
   return *processor;
 }
 
-void lockstep_queue_options_init(lockstep_queue_options* options) {
-  if (!options) return;
-  *options = {};
-  options->struct_size = sizeof *options;
+void lockstep_queue_options_init_sized(lockstep_queue_options* options, size_t struct_size) {
+  give_defaults(options, struct_size, lockstep_queue_options{});
 }
 
 lockstep_status lockstep_queue_create(lockstep_device* device, const lockstep_queue_options* given,
                                       lockstep_queue** out) {
   return guarded([&] {
     require(out != nullptr, "out is null");
-    const lockstep_queue_options options = with_defaults(given, lockstep_queue_options_init);
+    const lockstep_queue_options options = with_defaults(given, lockstep_queue_options{});
     require(options.kind >= LOCKSTEP_QUEUE_AQL && options.kind <= LOCKSTEP_QUEUE_SDMA,
             "the kind of queue is unknown");
     auto made = std::make_unique<lockstep_queue>();

@@ -85,8 +85,14 @@ const char* needs_handler(const lockstep_trap_options& options) {
   return nullptr;
 }
 
+lockstep_trap_options trap_defaults() {
+  lockstep_trap_options options{};
+  for (lockstep_address_watch& watch : options.watches) watch.access = LOCKSTEP_READ_WRITE;
+  return options;
+}
+
 void add_traps(const lockstep_trap_options* given, precise::TrapSettings& traps) {
-  const lockstep_trap_options options = with_defaults(given, lockstep_trap_options_init);
+  const lockstep_trap_options options = with_defaults(given, trap_defaults());
   if (const char* field = needs_handler(options); field && traps.handler == 0)
     throw Failure(LOCKSTEP_INVALID_ARGUMENT,
                   "options.traps->" + std::string(field) + " is set, but there is no options.trap_handler");
@@ -158,11 +164,8 @@ precise::Settings settings_of(const lockstep_queue_options& options, lockstep_de
 
 }  // namespace lockstep::api
 
-void lockstep_trap_options_init(lockstep_trap_options* options) {
-  if (!options) return;
-  *options = {};
-  options->struct_size = sizeof *options;
-  for (lockstep_address_watch& watch : options->watches) watch.access = LOCKSTEP_READ_WRITE;
+void lockstep_trap_options_init_sized(lockstep_trap_options* options, size_t struct_size) {
+  lockstep::api::give_defaults(options, struct_size, lockstep::api::trap_defaults());
 }
 
 lockstep_status lockstep_host_traps_create(lockstep_host_traps** out) {

@@ -1,6 +1,7 @@
 // How failures inside the library become statuses of the C interface.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -60,20 +61,36 @@ void give(T* out, T value) {
   require(out->struct_size >= sizeof(uint32_t) && out->struct_size <= sizeof(T) * 16,
           "struct_size of the result structure is not set (set it to sizeof of the structure)");
   value.struct_size = out->struct_size;
-  __builtin_memcpy(out, &value, std::min<size_t>(out->struct_size, sizeof(T)));
+  std::memcpy(out, &value, std::min<size_t>(out->struct_size, sizeof(T)));
 }
 
-// Options of which the caller may know only the first struct_size bytes; the rest keeps its default.
+// Fills options of which the caller knows the first struct_size bytes, or more than this library.
 template <class T>
-T with_defaults(const T* given, void (*init)(T*)) {
-  T options;
-  init(&options);
-  if (!given) return options;
+void give_defaults(T* out, size_t struct_size, T defaults) {
+  if (!out || struct_size < sizeof(uint32_t)) return;
+  defaults.struct_size = static_cast<uint32_t>(struct_size);
+  std::memset(out, 0, struct_size);
+  std::memcpy(out, &defaults, std::min(struct_size, sizeof(T)));
+}
+
+// Options of which the caller may know only the first struct_size bytes; the rest keeps its default. What a
+// newer caller knows beyond them must be zero: nothing that was asked for is left out in silence.
+template <class T>
+T with_defaults(const T* given, T defaults) {
+  defaults.struct_size = sizeof(T);
+  if (!given) return defaults;
   require(given->struct_size >= sizeof(uint32_t) && given->struct_size <= sizeof(T) * 16,
           "struct_size of the options is not set (call the structure's _init function)");
-  __builtin_memcpy(&options, given, std::min<size_t>(given->struct_size, sizeof(T)));
-  options.struct_size = sizeof(T);
-  return options;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
+  for (size_t i = sizeof(T); i < given->struct_size; ++i)
+    if (bytes[i])
+      throw Failure(LOCKSTEP_UNSUPPORTED,
+                    "the options set a field at byte " + std::to_string(i) +
+                        " that this version of the library does not know (leave it 0, or "
+                        "install the library that the program was built with)");
+  std::memcpy(&defaults, given, std::min<size_t>(given->struct_size, sizeof(T)));
+  defaults.struct_size = sizeof(T);
+  return defaults;
 }
 
 // The number in an enumeration that a caller has filled. It may be none of the enumerators, and then C++ must

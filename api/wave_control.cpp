@@ -26,7 +26,7 @@ lockstep_status commanding(const lockstep_wave_control* control, Body&& body) {
 }
 
 machine::WaveControl::Settings settings_of(const lockstep_wave_control_options* given) {
-  const lockstep_wave_control_options options = with_defaults(given, lockstep_wave_control_options_init);
+  const lockstep_wave_control_options options = with_defaults(given, lockstep_wave_control_options{});
   return {.start_halted = options.start_halted != 0,
           .condition_debug_user = options.condition_debug_user != 0,
           .condition_debug_system = options.condition_debug_system != 0};
@@ -124,10 +124,8 @@ std::optional<bool> choice_of(int value) {
 
 }  // namespace
 
-void lockstep_wave_control_options_init(lockstep_wave_control_options* options) {
-  if (!options) return;
-  *options = {};
-  options->struct_size = sizeof *options;
+void lockstep_wave_control_options_init_sized(lockstep_wave_control_options* options, size_t struct_size) {
+  give_defaults(options, struct_size, lockstep_wave_control_options{});
 }
 
 lockstep_status lockstep_wave_control_create(const lockstep_wave_control_options* options,

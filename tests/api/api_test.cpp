@@ -325,6 +325,34 @@ TEST(Api, NullAndUnsetStructuresAreRefused) {
   lockstep_arguments_destroy(nullptr);
 }
 
+// A program that was built with the header of an older or a newer library.
+TEST(Api, OptionsOfOtherVersions) {
+  struct {
+    lockstep_dispatch_options options;
+    uint64_t later;
+  } o;
+  std::memset(&o, 0xee, sizeof o);
+  constexpr size_t kOld = offsetof(lockstep_dispatch_options, dynamic_lds_bytes);
+  lockstep_dispatch_options_init_sized(&o.options, kOld);
+  EXPECT_EQ(o.options.struct_size, kOld);
+  EXPECT_EQ(o.options.grid[0], 1u);
+  EXPECT_EQ(o.options.dynamic_lds_bytes, 0xeeeeeeeeu);
+  Device device;
+  const Kernel kernel = code().kernel("count");
+  auto out = device.allocate<uint32_t>(32, "out");
+  Arguments a(kernel);
+  a.set(0, out);
+  // 0xeeeeeeee bytes of LDS would be refused.
+  EXPECT_EQ(lockstep_dispatch(device.get(), kernel.get(), a.get(), &o.options, nullptr), LOCKSTEP_OK);
+  lockstep_dispatch_options_init_sized(&o.options, sizeof o);
+  EXPECT_EQ(o.later, 0u);
+  EXPECT_EQ(lockstep_dispatch(device.get(), kernel.get(), a.get(), &o.options, nullptr), LOCKSTEP_OK);
+  o.later = 1;
+  EXPECT_EQ(lockstep_dispatch(device.get(), kernel.get(), a.get(), &o.options, nullptr),
+            LOCKSTEP_UNSUPPORTED);
+  EXPECT_NE(std::string(lockstep_last_error()).find("does not know"), std::string::npos);
+}
+
 TEST(Api, WrongDeviceIsRefused) {
   lockstep_device_options o;
   lockstep_device_options_init(&o);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/lockstep.hpp"
+#include "tests/api/dispatch_packet.h"
 
 namespace {
 
@@ -46,23 +47,16 @@ Counts count(Device& device, const CodeObject& code) {
 }
 
 Counts count_through_queue(Device& device, const CodeObject& code) {
-  struct {
-    uint16_t header = 2 | 2 << 9 | 2 << 11, setup = 1, workgroup_size[3] = {32, 1, 1}, reserved0 = 0;
-    uint32_t grid_size[3] = {32, 1, 1};
-    uint32_t private_segment_size = 16384, group_segment_size = 65536;
-    uint64_t kernel_object = 0, kernarg_address = 0, reserved2 = 0, completion_signal = 0;
-  } packet;
-  static_assert(sizeof packet == 64);
   auto out = device.allocate<Counts>(1, "out");
   auto arguments = device.allocate<uint64_t>(128, "arguments");
   arguments.data()[0] = out.address();
   Signal done(device, 1);
   Queue queue(device);
-  lockstep::check(
-      lockstep_device_kernel_object(device.get(), code.kernels()[0].get(), &packet.kernel_object));
+  DispatchPacket packet;
+  packet.kernel_object = device.kernel_object(code.kernels()[0]);
   packet.kernarg_address = arguments.address();
   packet.completion_signal = done.get();
-  queue.submit<decltype(packet)>({{packet}});
+  queue.submit<DispatchPacket>({{packet}});
   EXPECT_EQ(done.wait(LOCKSTEP_EQUAL, 0, 20'000'000'000), 0);
   return out.data()[0];
 }

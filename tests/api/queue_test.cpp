@@ -18,12 +18,6 @@ using lockstep::Signal;
 
 constexpr uint64_t kSeconds = 1'000'000'000;
 
-uint64_t kernel_object(Device& device, const CodeObject& code) {
-  uint64_t address = 0;
-  lockstep::check(lockstep_device_kernel_object(device.get(), code.kernels()[0].get(), &address));
-  return address;
-}
-
 CodeObject assembled(const char* text) {
   lockstep_compile_options options;
   lockstep_compile_options_init(&options);
@@ -42,7 +36,7 @@ TEST(Queues, ADispatchPacketAndItsSignal) {
   Signal done(device, 1);
   Queue queue(device);
   DispatchPacket packet;
-  packet.kernel_object = kernel_object(device, code);
+  packet.kernel_object = device.kernel_object(code.kernels()[0]);
   packet.kernarg_address = arguments.address();
   packet.completion_signal = done.get();
   EXPECT_EQ(queue.submit<DispatchPacket>({{packet}}), 0u);
@@ -59,9 +53,9 @@ TEST(Queues, KillLeavesTheDeviceUsable) {
   Queue queue(device);
   Signal done(device, 1);
   DispatchPacket packet;
-  packet.kernel_object = kernel_object(device, forever);
+  packet.kernel_object = device.kernel_object(forever.kernels()[0]);
   const uint64_t index = queue.submit<DispatchPacket>({{packet}});
-  packet.kernel_object = kernel_object(device, empty);
+  packet.kernel_object = device.kernel_object(empty.kernels()[0]);
   packet.completion_signal = done.get();
   packet.header |= 1 << 8;  // barrier: after all before it
   queue.submit<DispatchPacket>({{packet}});

@@ -245,8 +245,9 @@ TEST(Traps, BadValuesAreRefused) {
   };
   const lockstep_trap_request request{0, 0, 256};
   refused("exception_enable is 256", [&] { run.traps.exception_enable = 256; });
-  refused("watches[3].access is 4",
-          [&] { run.traps.watches[3] = {run.data.address(), 4, static_cast<lockstep_access>(4)}; });
+  refused("watches[3].access is 4", [&] {
+    run.traps.watches[3] = {run.data.address(), 4, static_cast<lockstep_access>(4)};
+  });
   refused("watches[0] ends behind", [&] { run.traps.watches[0] = {16, UINT64_MAX, LOCKSTEP_READ}; });
   refused("requests is null", [&] { run.traps.request_count = 1; });
   refused("requests[0].trap_id is 256", [&] {
@@ -305,7 +306,7 @@ Dispatched through_queue(Fixture& run, lockstep_queue_kind kind = LOCKSTEP_QUEUE
   Signal done(run.device, 1);
   Queue queue(run.device, &options);
   DispatchPacket packet;
-  lockstep::check(lockstep_device_kernel_object(run.device.get(), run.kernel.get(), &packet.kernel_object));
+  packet.kernel_object = run.device.kernel_object(run.kernel);
   packet.workgroup_size[0] = static_cast<uint16_t>(run.options.block[0]);
   packet.grid_size[0] = run.options.grid[0];
   packet.kernarg_address = arguments.address();
