@@ -39,10 +39,11 @@ fuzz: configure
 bench: build
 	@tools/bench.sh
 
-# The generated page docs/isa.md.
+# The generated pages docs/isa.md and docs/machine.md.
 docs: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target lockstep_cli
 	@tools/make_isa_page.sh $(BUILD)/cli/lockstep
+	@tools/check_rules.py --page
 
 # The generated page docs/arithmetic.md: all arguments of the transcendental instructions, about ten minutes of a core.
 arithmetic: configure
