@@ -10,7 +10,7 @@ namespace lockstep::machine {
 
 namespace {
 
-constexpr unsigned kSgprs = 106, kVcc = 106, kM0 = 125, kTtmps = 16;
+constexpr unsigned kSgprs = 106, kTtmps = 16;
 constexpr uint32_t kStatusOfHost = status_bit::kWritable & ~(status_bit::kHalt | status_bit::kSystemPriority |
                                                              status_bit::kUserPriority | status_bit::kScc);
 
@@ -66,9 +66,9 @@ uint64_t read_register(Wave& wave, RegisterName name) {
     case RegisterKind::vgpr:
       return wave.vgpr(name.index)[name.lane];
     case RegisterKind::vcc:
-      return wave.scalar64(kVcc);
+      return wave.scalar64(kScalarVcc);
     case RegisterKind::m0:
-      return wave.scalar[kM0];
+      return wave.scalar[kScalarM0];
     case RegisterKind::exec:
       return wave.exec();
     case RegisterKind::scc:
@@ -102,10 +102,10 @@ void write_register(Wave& wave, precise::HostControl& control, RegisterName name
       wave.vgpr(name.index)[name.lane] = word;
       return;
     case RegisterKind::vcc:
-      wave.set_scalar64(kVcc, value);
+      wave.set_scalar64(kScalarVcc, value);
       return;
     case RegisterKind::m0:
-      wave.scalar[kM0] = word;
+      wave.scalar[kScalarM0] = word;
       return;
     case RegisterKind::exec:
       wave.set_exec(value);

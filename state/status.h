@@ -12,11 +12,10 @@ namespace lockstep {
 // With the bits that nobody keeps because they follow from the rest (guide 3.4.1).
 inline uint32_t status_of(const Wave& wave) {
   using namespace status_bit;
-  constexpr unsigned kVcc = 106, kSccSlot = 253;
   uint32_t value = (wave.status & ~(kScc | kExecZero | kVccZero)) | kValid;
-  if (wave.scalar[kSccSlot]) value |= kScc;
+  if (wave.scalar[kScalarScc]) value |= kScc;
   if (wave.exec() == 0) value |= kExecZero;
-  if (wave.mask(kVcc) == 0) value |= kVccZero;
+  if (wave.mask(kScalarVcc) == 0) value |= kVccZero;
   if (wave.group && wave.group->wave_count > 1) value |= kInWorkGroup;
   return value;
 }

@@ -42,10 +42,12 @@ struct Wait {
   bool granted() const { return __atomic_load_n(&is_over, __ATOMIC_ACQUIRE); }
 };
 
-// Numbers into Wave::scalar beyond the 256 operand codes.
-inline constexpr unsigned kScalarLiteral =
-    255;  // low and high half of the instruction's literal or wide constant
-inline constexpr unsigned kScalarTtmp0 = 108;
+// Numbers into Wave::scalar: those of the operand codes that the state itself needs, then beyond the 256
+// codes.
+inline constexpr unsigned kScalarVcc = 106, kScalarTtmp0 = 108, kScalarM0 = 125, kScalarExec = 126,
+                          kScalarScc = 253;
+// Low and high half of the instruction's literal or wide constant.
+inline constexpr unsigned kScalarLiteral = 255;
 inline constexpr unsigned kScalarDiscard = 258;  // where writes to NULL go: up to 16 registers, never read
 // Inline constants of other widths than 32 bits: 64-bit integers and doubles as pairs, then f16.
 inline constexpr unsigned kScalarWideInteger = 280;                     // + 2 * (code - 128)
@@ -131,10 +133,12 @@ struct alignas(64) Wave {
   uint32_t trap_temporaries[16];
   Fault fault;
 
-  uint64_t exec() const { return (scalar[126] | uint64_t{scalar[127]} << 32) & lane_mask; }
+  uint64_t exec() const {
+    return (scalar[kScalarExec] | uint64_t{scalar[kScalarExec + 1]} << 32) & lane_mask;
+  }
   void set_exec(uint64_t value) {
-    scalar[126] = static_cast<uint32_t>(value);
-    if (wave_size == 64) scalar[127] = static_cast<uint32_t>(value >> 32);
+    scalar[kScalarExec] = static_cast<uint32_t>(value);
+    if (wave_size == 64) scalar[kScalarExec + 1] = static_cast<uint32_t>(value >> 32);
   }
   uint64_t scalar64(unsigned index) const { return scalar[index] | uint64_t{scalar[index + 1]} << 32; }
   void set_scalar64(unsigned index, uint64_t value) {
@@ -150,7 +154,7 @@ struct alignas(64) Wave {
   uint32_t* vgpr(unsigned index) {
     return reinterpret_cast<uint32_t*>(vgprs + size_t{index} * register_bytes);
   }
-  uint32_t& scc() { return scalar[253]; }
+  uint32_t& scc() { return scalar[kScalarScc]; }
 };
 
 // Sets what stays the same from wave to wave: the width, the VGPR storage, the inline constants.

@@ -114,22 +114,22 @@ void s_call(const Operation* op, Wave* wave, int64_t budget) {
 void s_subvector_loop_begin(const Operation* op, Wave* wave, int64_t budget) {
   uint32_t& saved = scalar_at(wave, op->dst);
   if (wave->exec() == 0) LOCKSTEP_JUMP(op->target);
-  if (wave->scalar[126] == 0) {
+  if (wave->scalar[kScalarExec] == 0) {
     saved = 0;
   } else {
-    saved = wave->scalar[127];
-    wave->scalar[127] = 0;
+    saved = wave->scalar[kScalarExec + 1];
+    wave->scalar[kScalarExec + 1] = 0;
   }
   LOCKSTEP_NEXT();
 }
 void s_subvector_loop_end(const Operation* op, Wave* wave, int64_t budget) {
   uint32_t& saved = scalar_at(wave, op->dst);
-  if (wave->scalar[127] != 0) {
-    wave->scalar[126] = saved;
+  if (wave->scalar[kScalarExec + 1] != 0) {
+    wave->scalar[kScalarExec] = saved;
   } else if (saved != 0) {
-    wave->scalar[127] = saved;
-    saved = wave->scalar[126];
-    wave->scalar[126] = 0;
+    wave->scalar[kScalarExec + 1] = saved;
+    saved = wave->scalar[kScalarExec];
+    wave->scalar[kScalarExec] = 0;
     LOCKSTEP_JUMP(op->target);
   }
   LOCKSTEP_NEXT();

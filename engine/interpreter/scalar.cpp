@@ -64,9 +64,9 @@ void scalar(const Operation* op, Wave* wave, int64_t budget) {
   else if constexpr (is_integer<Result>)
     write_value(op, wave, result);
   if constexpr (is_exec_result<Result>) {
-    wave->scalar[126] = static_cast<uint32_t>(result.exec);
+    wave->scalar[kScalarExec] = static_cast<uint32_t>(result.exec);
     if constexpr (sizeof(result.exec) == 8)
-      wave->scalar[127] = static_cast<uint32_t>(uint64_t{result.exec} >> 32);
+      wave->scalar[kScalarExec + 1] = static_cast<uint32_t>(uint64_t{result.exec} >> 32);
   }
   if constexpr (requires { result.scc; }) wave->scc() = result.scc;
   LOCKSTEP_NEXT();

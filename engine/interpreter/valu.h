@@ -221,7 +221,8 @@ LOCKSTEP_INLINE T argument(const Operation* op, Wave* wave, unsigned i, unsigned
     if constexpr (std::is_same_v<T, Mask>) {
       // The fourth operand can only be the implied VCC of v_div_fmas.
       if (i == 3)
-        return mask_from_bits(static_cast<uint16_t>((&wave->scalar[106])[chunk / 2] >> (chunk % 2 * 16)));
+        return mask_from_bits(
+            static_cast<uint16_t>((&wave->scalar[kScalarVcc])[chunk / 2] >> (chunk % 2 * 16)));
     }
     return fetch<T, kind, contains<semantics::SignBits>(static_cast<Args*>(nullptr))>(op, wave, i, chunk);
   }
