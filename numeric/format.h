@@ -13,26 +13,29 @@
 
 namespace lockstep::numeric {
 
-template <class Float>
-struct Layout;
-
-template <>
-struct Layout<F32> {
-  using Bits = U32;
-  using Int = I32;
-  using Word = uint32_t;
-  using Scalar = float;
-  static constexpr int kFraction = 23;
-  static constexpr int kBias = 127;
-  static constexpr Word kSign = 0x80000000u;
-  static constexpr Word kMagnitude = 0x7fffffffu;
-  static constexpr Word kInfinity = 0x7f800000u;
-  static constexpr Word kMaxFinite = 0x7f7fffffu;
-  static constexpr Word kQuiet = 0x00400000u;
-  static constexpr Word kMinNormal = 0x00800000u;
-  static constexpr Word kOne = 0x3f800000u;
+// A binary interchange format of IEEE 754 with so many fraction bits, in lanes of Bits.
+template <class BitsType, class IntType, class WordType, class ScalarType, int fraction>
+struct BinaryFormat {
+  using Bits = BitsType;
+  using Int = IntType;
+  using Word = WordType;
+  using Scalar = ScalarType;
+  static constexpr int kWidth = 8 * sizeof(Word);
+  static constexpr int kFraction = fraction;
+  static constexpr int kBias = (1 << (kWidth - 2 - fraction)) - 1;
+  static constexpr Word kSign = Word(Word{1} << (kWidth - 1));
+  static constexpr Word kMagnitude = Word(kSign - 1);
+  static constexpr Word kMinNormal = Word(Word{1} << fraction);
+  static constexpr Word kInfinity = Word(kSign - kMinNormal);
+  static constexpr Word kMaxFinite = Word(kInfinity - 1);
+  static constexpr Word kQuiet = Word(kMinNormal >> 1);
+  static constexpr Word kOne = Word(Word{kBias} << fraction);
   // What an invalid operation gives (measured: negative, quiet, no payload).
-  static constexpr Word kDefaultNan = 0xffc00000u;
+  static constexpr Word kDefaultNan = Word(kSign | kInfinity | kQuiet);
+};
+
+// Which fields of MODE rule a format (guide 7.2.4): f16 and f64 share theirs.
+struct SingleMode {
   template <class Mode>
   static constexpr Round round(Mode mode) {
     return mode.round_f32();
@@ -46,23 +49,7 @@ struct Layout<F32> {
     return mode.denorm_out_f32();
   }
 };
-
-template <>
-struct Layout<F64> {
-  using Bits = U64;
-  using Int = I64;
-  using Word = uint64_t;
-  using Scalar = double;
-  static constexpr int kFraction = 52;
-  static constexpr int kBias = 1023;
-  static constexpr Word kSign = 0x8000000000000000u;
-  static constexpr Word kMagnitude = 0x7fffffffffffffffu;
-  static constexpr Word kInfinity = 0x7ff0000000000000u;
-  static constexpr Word kMaxFinite = 0x7fefffffffffffffu;
-  static constexpr Word kQuiet = 0x0008000000000000u;
-  static constexpr Word kMinNormal = 0x0010000000000000u;
-  static constexpr Word kOne = 0x3ff0000000000000u;
-  static constexpr Word kDefaultNan = 0xfff8000000000000u;
+struct HalfAndDoubleMode {
   template <class Mode>
   static constexpr Round round(Mode mode) {
     return mode.round_f16_f64();
@@ -77,35 +64,14 @@ struct Layout<F64> {
   }
 };
 
+template <class Float>
+struct Layout;
 template <>
-struct Layout<F16> {
-  using Bits = U16;
-  using Int = I16;
-  using Word = uint16_t;
-  using Scalar = _Float16;
-  static constexpr int kFraction = 10;
-  static constexpr int kBias = 15;
-  static constexpr Word kSign = 0x8000u;
-  static constexpr Word kMagnitude = 0x7fffu;
-  static constexpr Word kInfinity = 0x7c00u;
-  static constexpr Word kMaxFinite = 0x7bffu;
-  static constexpr Word kQuiet = 0x0200u;
-  static constexpr Word kMinNormal = 0x0400u;
-  static constexpr Word kOne = 0x3c00u;
-  static constexpr Word kDefaultNan = 0xfe00u;
-  template <class Mode>
-  static constexpr Round round(Mode mode) {
-    return mode.round_f16_f64();
-  }
-  template <class Mode>
-  static constexpr bool keeps_input_denormals(Mode mode) {
-    return mode.denorm_in_f16_f64();
-  }
-  template <class Mode>
-  static constexpr bool keeps_output_denormals(Mode mode) {
-    return mode.denorm_out_f16_f64();
-  }
-};
+struct Layout<F16> : BinaryFormat<U16, I16, uint16_t, _Float16, 10>, HalfAndDoubleMode {};
+template <>
+struct Layout<F32> : BinaryFormat<U32, I32, uint32_t, float, 23>, SingleMode {};
+template <>
+struct Layout<F64> : BinaryFormat<U64, I64, uint64_t, double, 52>, HalfAndDoubleMode {};
 
 template <class Float>
 using BitsOf = typename Layout<Float>::Bits;

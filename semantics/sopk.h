@@ -1,9 +1,10 @@
 // SOPK: scalar instructions with a 16-bit immediate (guide 16.2). The immediate comes extended to 32 bits: by
-// its sign, except for the unsigned compares. Compares take (register, immediate); the instructions that
-// change their destination take (immediate, old destination).
+// its sign, except for the unsigned compares. Compares take (register, immediate) and are SOPC's;
+// the instructions that change their destination take (immediate, old destination).
 #pragma once
 
 #include "semantics/body.h"
+#include "semantics/sopc.h"
 
 namespace lockstep::semantics {
 
@@ -15,53 +16,18 @@ struct s_cmovk_i32 {
   LOCKSTEP_BODY int32_t eval(int32_t immediate, int32_t old, bool scc) { return scc ? immediate : old; }
 };
 
-struct s_cmpk_eq_i32 {
-  LOCKSTEP_BODY Scc eval(int32_t a, int32_t immediate) { return {a == immediate}; }
-};
-
-struct s_cmpk_lg_i32 {
-  LOCKSTEP_BODY Scc eval(int32_t a, int32_t immediate) { return {a != immediate}; }
-};
-
-struct s_cmpk_gt_i32 {
-  LOCKSTEP_BODY Scc eval(int32_t a, int32_t immediate) { return {a > immediate}; }
-};
-
-struct s_cmpk_ge_i32 {
-  LOCKSTEP_BODY Scc eval(int32_t a, int32_t immediate) { return {a >= immediate}; }
-};
-
-struct s_cmpk_lt_i32 {
-  LOCKSTEP_BODY Scc eval(int32_t a, int32_t immediate) { return {a < immediate}; }
-};
-
-struct s_cmpk_le_i32 {
-  LOCKSTEP_BODY Scc eval(int32_t a, int32_t immediate) { return {a <= immediate}; }
-};
-
-struct s_cmpk_eq_u32 {
-  LOCKSTEP_BODY Scc eval(uint32_t a, uint32_t immediate) { return {a == immediate}; }
-};
-
-struct s_cmpk_lg_u32 {
-  LOCKSTEP_BODY Scc eval(uint32_t a, uint32_t immediate) { return {a != immediate}; }
-};
-
-struct s_cmpk_gt_u32 {
-  LOCKSTEP_BODY Scc eval(uint32_t a, uint32_t immediate) { return {a > immediate}; }
-};
-
-struct s_cmpk_ge_u32 {
-  LOCKSTEP_BODY Scc eval(uint32_t a, uint32_t immediate) { return {a >= immediate}; }
-};
-
-struct s_cmpk_lt_u32 {
-  LOCKSTEP_BODY Scc eval(uint32_t a, uint32_t immediate) { return {a < immediate}; }
-};
-
-struct s_cmpk_le_u32 {
-  LOCKSTEP_BODY Scc eval(uint32_t a, uint32_t immediate) { return {a <= immediate}; }
-};
+struct s_cmpk_eq_i32 : s_cmp_eq_i32 {};
+struct s_cmpk_lg_i32 : s_cmp_lg_i32 {};
+struct s_cmpk_gt_i32 : s_cmp_gt_i32 {};
+struct s_cmpk_ge_i32 : s_cmp_ge_i32 {};
+struct s_cmpk_lt_i32 : s_cmp_lt_i32 {};
+struct s_cmpk_le_i32 : s_cmp_le_i32 {};
+struct s_cmpk_eq_u32 : s_cmp_eq_u32 {};
+struct s_cmpk_lg_u32 : s_cmp_lg_u32 {};
+struct s_cmpk_gt_u32 : s_cmp_gt_u32 {};
+struct s_cmpk_ge_u32 : s_cmp_ge_u32 {};
+struct s_cmpk_lt_u32 : s_cmp_lt_u32 {};
+struct s_cmpk_le_u32 : s_cmp_le_u32 {};
 
 struct s_addk_i32 {
   LOCKSTEP_BODY WithScc<int32_t> eval(int32_t immediate, int32_t old) {

@@ -3,6 +3,8 @@
 #include <array>
 #include <bit>
 
+#include "tests/mpfr_rounding.h"
+
 namespace lockstep::numeric::testing {
 
 const Format kF16{"f16", 10, 15, 16};
@@ -28,7 +30,7 @@ uint64_t operate(const Format& format, const LaneMode& mode, bool finite_sources
                  Operation operation) {
   use_wide_exponents();
   Real result(format.fraction + 1);
-  const int ternary = operation(static_cast<mpfr_ptr>(result), rounding_of(mode.round));
+  const int ternary = operation(static_cast<mpfr_ptr>(result), mpfr_rounding(mode.round));
   if (mpfr_nan_p(static_cast<mpfr_ptr>(result))) return nan;
   return encode(format, result, ternary, mode.round, mode.denorm_out,
                 finite_sources && format.width == 16 && mode.fp16_overflow_clamps);
@@ -51,20 +53,6 @@ LaneMode lane_mode(const Format& format, uint32_t bits) {
           mode.ieee(),
           mode.dx10_clamp(),
           mode.fp16_overflow_clamps()};
-}
-
-mpfr_rnd_t rounding_of(Round round) {
-  switch (round) {
-    case Round::nearest_even:
-      return MPFR_RNDN;
-    case Round::plus_infinity:
-      return MPFR_RNDU;
-    case Round::minus_infinity:
-      return MPFR_RNDD;
-    case Round::to_zero:
-      return MPFR_RNDZ;
-  }
-  __builtin_unreachable();
 }
 
 void set_exact(mpfr_ptr to, const Format& format, uint64_t x) {
@@ -94,7 +82,7 @@ uint64_t encode(const Format& format, mpfr_ptr value, int ternary, Round round, 
   if (mpfr_get_exp(value) < 2 - format.bias) {
     if (!keeps_denormals) return sign;
     mpfr_set_emin(2 - format.bias - format.fraction);
-    mpfr_subnormalize(value, mpfr_check_range(value, ternary, rounding_of(round)), rounding_of(round));
+    mpfr_subnormalize(value, mpfr_check_range(value, ternary, mpfr_rounding(round)), mpfr_rounding(round));
     mpfr_set_emin(-kWidestExponent);
     if (mpfr_zero_p(value)) return sign;
   }
@@ -118,7 +106,7 @@ uint64_t round_exact(const Format& format, mpfr_ptr exact, Round round, bool kee
                      bool overflow_clamps) {
   use_wide_exponents();
   Real rounded(format.fraction + 1);
-  const int ternary = mpfr_set(rounded, exact, rounding_of(round));
+  const int ternary = mpfr_set(rounded, exact, mpfr_rounding(round));
   return encode(format, rounded, ternary, round, keeps_denormals, overflow_clamps);
 }
 

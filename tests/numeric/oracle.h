@@ -63,7 +63,6 @@ struct LaneMode {
   bool fp16_overflow_clamps;
 };
 LaneMode lane_mode(const Format& format, uint32_t mode);
-mpfr_rnd_t rounding_of(Round round);
 
 // An MPFR number that frees itself.
 class Real {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tests/mpfr_rounding.h"
+
 namespace lockstep::semantics::testing {
 namespace {
 
@@ -29,8 +31,7 @@ uint32_t of_operands(const Format& f, std::initializer_list<uint64_t> operands) 
 }
 
 Rounding rounding_for(const Format& to, RuntimeFloatMode mode) {
-  constexpr mpfr_rnd_t kDirections[] = {MPFR_RNDN, MPFR_RNDU, MPFR_RNDD, MPFR_RNDZ};
-  return {kDirections[static_cast<int>(to.round(mode))], to.keeps_out(mode)};
+  return {mpfr_rounding(to.round(mode)), to.keeps_out(mode)};
 }
 
 uint32_t of_computation(const Format& to, Rounding rounding, Number* operands, const Compute& compute) {

@@ -2,26 +2,14 @@
 
 #include <algorithm>
 
+#include "tests/mpfr_rounding.h"
+
 namespace lockstep::semantics::testing {
 namespace {
 
-mpfr_rnd_t rounding_of(Round round) {
-  switch (round) {
-    case Round::nearest_even:
-      return MPFR_RNDN;
-    case Round::plus_infinity:
-      return MPFR_RNDU;
-    case Round::minus_infinity:
-      return MPFR_RNDD;
-    case Round::to_zero:
-      return MPFR_RNDZ;
-  }
-  return MPFR_RNDN;
-}
-
 // Rounds what `compute` gives to the format, denormals and overflow included.
 uint64_t rounded(const Format& to, RuntimeFloatMode mode, Number* operands, const Compute& compute) {
-  const mpfr_rnd_t rounding = rounding_of(to.round(mode));
+  const mpfr_rnd_t rounding = mpfr_rounding(to.round(mode));
   static Number result;
   mpfr_set_prec(result, to.fraction + 1);
   if (!to.keeps_out(mode)) {
