@@ -2,6 +2,7 @@
 #include "numeric/transcendental_reference.h"
 
 #include <bit>
+#include <optional>
 
 #include "numeric/exact.h"
 #include "numeric/transcendental_corrections.h"
@@ -135,6 +136,16 @@ Power power_of(uint32_t bits) {
   return {(r.c + linear) * 256 + quadratic, static_cast<int>(z >> 29)};
 }
 
+// NaNs, arguments whose result is 1, and those whose result leaves the normal numbers.
+std::optional<uint32_t> exp2_of_special(uint32_t x) {
+  const uint32_t m = x & 0x7fffffffu;
+  if (m > kInfinity) return x;
+  if (m < 0x33800000u) return kOne;
+  if (x < 0x80000000u && x >= 0x43000000u) return kInfinity;
+  if (x > 0xc2fc0000u) return 0;
+  return std::nullopt;
+}
+
 }  // namespace
 
 uint32_t rcp(uint32_t x) {
@@ -195,21 +206,13 @@ uint32_t sqrt(uint32_t x) {
 }
 
 uint32_t exp2(uint32_t x) {
-  const uint32_t m = x & 0x7fffffffu;
-  if (m > kInfinity) return x;
-  if (m < 0x33800000u) return kOne;
-  if (x < 0x80000000u && x >= 0x43000000u) return kInfinity;
-  if (x > 0xc2fc0000u) return 0;
+  if (const auto special = exp2_of_special(x)) return *special;
   const Power power = power_of(x);
   return static_cast<uint32_t>(((power.n + 126) << 23) + round_shift(power.value, 13));
 }
 
 uint32_t exp2_to_odd(uint32_t x) {
-  const uint32_t m = x & 0x7fffffffu;
-  if (m > kInfinity) return x;
-  if (m < 0x33800000u) return kOne;
-  if (x < 0x80000000u && x >= 0x43000000u) return kInfinity;
-  if (x > 0xc2fc0000u) return 0;
+  if (const auto special = exp2_of_special(x)) return *special;
   const Power power = power_of(x);
   const int64_t sticky = (power.value & 0x1fff) != 0;
   return static_cast<uint32_t>(((power.n + 126) << 23) + ((power.value >> 13) | sticky));

@@ -210,6 +210,19 @@ bool is_short(const isa::Row& row) {
   return row.encoding == Encoding::vop1 || row.encoding == Encoding::vop2 || row.encoding == Encoding::vopc;
 }
 
+// What the words, another form of the instruction, do to the state that the wave has now.
+void expect_same(TestWave& w, const Encoded& encoded, const std::vector<uint32_t>& words,
+                 const isa::Instruction& changed) {
+  const TestWave::State start = w.save();
+  execute(w, encoded.words);
+  const TestWave::State expected = w.save();
+  w.restore(start);
+  execute(w, words);
+  if (const std::string problem = difference(w, expected); !problem.empty())
+    ADD_FAILURE() << text_of(encoded.instruction, w.size()) << " against " << text_of(changed, w.size())
+                  << ": " << problem;
+}
+
 // A scalar register, and a literal for what is not wider than 32 bits, give what a VGPR with that value
 // gives.
 TEST(Sweep, UniformSourcesMayBeScalar) {
@@ -250,15 +263,8 @@ TEST(Sweep, UniformSourcesMayBeScalar) {
                 !other.is_vgpr() && other.written && other.code + 2 > kScalar && other.code < kScalar + 4;
           }
           if (shared) continue;
-          const TestWave::State start = w.save();
-          execute(w, encoded.words);
-          const TestWave::State expected = w.save();
-          w.restore(start);
-          execute(w, words);
+          expect_same(w, encoded, words, changed);
           ++compared;
-          if (const std::string problem = difference(w, expected); !problem.empty())
-            ADD_FAILURE() << text_of(encoded.instruction, w.size()) << " against "
-                          << text_of(changed, w.size()) << ": " << problem;
         }
       }
     }
@@ -285,15 +291,8 @@ TEST(Sweep, DppThatMovesNothingChangesNothing) {
           continue;
         prepare(w, random);
         w.set_exec(random());
-        const TestWave::State start = w.save();
-        execute(w, encoded.words);
-        const TestWave::State expected = w.save();
-        w.restore(start);
-        execute(w, words);
+        expect_same(w, encoded, words, changed);
         ++compared;
-        if (const std::string problem = difference(w, expected); !problem.empty())
-          ADD_FAILURE() << text_of(encoded.instruction, w.size()) << " against " << text_of(changed, w.size())
-                        << ": " << problem;
       }
     }
     EXPECT_GT(compared, 500u);
@@ -331,15 +330,8 @@ TEST(Sweep, ShortAndLongEncodingsAgree) {
       }
       prepare(w, random);
       w.set_exec(random());
-      const TestWave::State start = w.save();
-      execute(w, encoded.words);
-      const TestWave::State expected = w.save();
-      w.restore(start);
-      execute(w, words);
+      expect_same(w, encoded, words, changed);
       ++compared;
-      if (const std::string problem = difference(w, expected); !problem.empty())
-        ADD_FAILURE() << text_of(instruction, w.size()) << " against " << text_of(changed, w.size()) << ": "
-                      << problem;
     }
     EXPECT_GT(compared, 250u);
   });
