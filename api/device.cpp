@@ -153,12 +153,7 @@ lockstep_status lockstep_device_create(const lockstep_device_options* given, loc
     device->math = options.math == LOCKSTEP_MATH_FAST ? Math::fast : Math::exact;
     device->threads = options.threads;
     device->queue_control = options.wave_control;
-    try {
-      device->placement = std::make_shared<machine::Placement>(device->model);
-    } catch (const std::invalid_argument& error) {
-      throw Failure(LOCKSTEP_BAD_INPUT,
-                    device->model.name + ": " + error.what() + " (correct the description)");
-    }
+    device->placement = std::make_shared<machine::Placement>(device->model);
     *out = device.release();
   });
 }

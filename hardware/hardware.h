@@ -9,6 +9,11 @@
 
 namespace lockstep::hardware {
 
+// A work-group processor has two sides with their LDS, each a compute unit of two SIMDs (guide 1, 2.3).
+inline constexpr uint32_t kComputeUnits = 2, kSimds = 2;
+// What a SIMD and a work-group processor can have to give out.
+inline constexpr uint32_t kMostVgprGranules = 64, kMostLdsBlocks = 128;
+
 struct Description {
   std::string name;         // "navi31"
   std::string description;  // "Radeon RX 7900 XTX"
@@ -58,7 +63,8 @@ uint32_t waves_per_simd(const Description& device, const WorkGroupNeeds& needs);
 const std::vector<Description>& models();
 
 // Reads a description. Throws std::runtime_error with file, line and reason: bad TOML, an unknown key, a
-// missing or impossible value, a fact without source.
+// missing or impossible value, a fact without source. What it returns is within the limits of what hardware
+// registers count, so that sums and products over it stay small.
 Description parse(std::string_view text, const std::string& name);
 Description read_file(const std::string& path);
 

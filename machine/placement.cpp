@@ -1,8 +1,6 @@
 #include "machine/placement.h"
 
 #include <bit>
-#include <stdexcept>
-#include <string>
 
 namespace lockstep::machine {
 
@@ -21,25 +19,20 @@ std::optional<unsigned> free_run(Bits taken, unsigned begin, unsigned end, unsig
   return std::nullopt;
 }
 
-unsigned counted(uint32_t total, uint32_t unit, unsigned most, const char* what) {
-  const uint32_t count = total / unit;
-  if (count == 0 || count > most)
-    throw std::invalid_argument("the device has " + std::to_string(count) + " " + what +
-                                ", which is beyond what is modelled (1 to " + std::to_string(most) + ")");
-  return count;
-}
-
 }  // namespace
 
 Placement::Placement(const hardware::Description& device)
     : device_(device),
-      granules_(
-          counted(device.vgprs_per_simd, device.vgpr_granule_wave32, 64, "granules of VGPRs in a SIMD")),
-      lds_blocks_(counted(device.lds_bytes_per_work_group_processor, device.lds_granule_bytes, 128,
-                          "LDS blocks in a work-group processor")),
-      processors_(device.work_group_processors()) {
-  if (device.compute_units_per_work_group_processor != 2 || device.simds_per_compute_unit != 2)
-    throw std::invalid_argument("a work-group processor must have 2 compute units of 2 SIMDs");
+      granules_(device.vgprs_per_simd / device.vgpr_granule_wave32),
+      lds_blocks_(device.lds_bytes_per_work_group_processor / device.lds_granule_bytes),
+      processors_(device.work_group_processors()) {}
+
+unsigned Placement::lds_blocks_of(const PlacementNeeds& needs) const {
+  return (needs.lds_bytes + device_.lds_granule_bytes - 1) / device_.lds_granule_bytes;
+}
+
+unsigned Placement::parts_of(const PlacementNeeds& needs) {
+  return needs.wgp_mode ? 1 : hardware::kComputeUnits;
 }
 
 bool Placement::fits(Processor& processor, const PlacementNeeds& needs, unsigned first_simd, unsigned simds,
@@ -47,7 +40,7 @@ bool Placement::fits(Processor& processor, const PlacementNeeds& needs, unsigned
   // A wave64 register counts for two of the 32-lane registers, and its granule is half as large.
   const unsigned granule = device_.vgpr_granule_wave32 / (needs.wave_size == 64 ? 2 : 1);
   group.vgpr_granules = (needs.vgprs + granule - 1) / granule;
-  std::array<Simd, 4> after = processor.simds;
+  std::array<Simd, kSimdsOfProcessor> after = processor.simds;
   // The SIMD with the fewest waves is first, then the others in turn.
   unsigned start = first_simd;
   for (unsigned i = first_simd; i < first_simd + simds; ++i)
@@ -76,16 +69,15 @@ bool Placement::ever_fits(const PlacementNeeds& needs) const {
   Processor empty;
   GroupPlacement group;
   return needs.waves <= GroupPlacement::kMaxWaves && needs.lds_bytes <= device_.lds_bytes_per_work_group &&
-         fits(empty, needs, 0, needs.wgp_mode ? 4 : 2, group);
+         lds_blocks_of(needs) <= lds_blocks_ / parts_of(needs) &&
+         fits(empty, needs, 0, kSimdsOfProcessor / parts_of(needs), group);
 }
 
 std::optional<GroupPlacement> Placement::allocate(const PlacementNeeds& needs) {
-  const uint32_t granule = device_.lds_granule_bytes;
-  const unsigned blocks = (needs.lds_bytes + granule - 1) / granule;
   if (needs.waves > GroupPlacement::kMaxWaves || needs.lds_bytes > device_.lds_bytes_per_work_group)
     return std::nullopt;
-  // What a group stays within: the work-group processor, or one of its two compute units.
-  const unsigned units = needs.wgp_mode ? 1 : 2;
+  const unsigned blocks = lds_blocks_of(needs), parts = parts_of(needs);
+  const unsigned part_blocks = lds_blocks_ / parts, part_simds = kSimdsOfProcessor / parts;
   const unsigned engines = device_.shader_engines, arrays = device_.arrays_per_shader_engine;
   std::lock_guard lock(mutex_);
   for (unsigned tried = 0; tried < processors_.size(); ++tried) {
@@ -102,12 +94,11 @@ std::optional<GroupPlacement> Placement::allocate(const PlacementNeeds& needs) {
     if (needs.waves > 1)
       slot = free_run(processor.groups, 0, device_.work_groups_per_work_group_processor, 1);
     if (!slot) continue;
-    for (unsigned unit = 0; unit < units; ++unit) {
-      const unsigned part = lds_blocks_ / units;
-      const auto lds =
-          blocks ? free_run(processor.lds, unit * part, (unit + 1) * part, blocks) : std::optional(0u);
+    for (unsigned part = 0; part < parts; ++part) {
+      const auto lds = blocks ? free_run(processor.lds, part * part_blocks, (part + 1) * part_blocks, blocks)
+                              : std::optional(0u);
       if (!lds) continue;
-      if (!fits(processor, needs, unit * 2, 4 / units, group)) continue;
+      if (!fits(processor, needs, part * part_simds, part_simds, group)) continue;
       group.group_slot = *slot;
       group.lds_block = *lds;
       group.lds_blocks = blocks;

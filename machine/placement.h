@@ -45,7 +45,6 @@ struct GroupPlacement {
 // (guide 2.3, 3.3.2, 3.3.4). Safe from several threads.
 class Placement {
  public:
-  // Throws std::invalid_argument for a device whose registers or LDS this cannot count.
   explicit Placement(const hardware::Description& device);
 
   // Whether an empty device has room for such a group.
@@ -55,15 +54,19 @@ class Placement {
   void release(const GroupPlacement& group);
 
  private:
+  static constexpr unsigned kSimdsOfProcessor = hardware::kComputeUnits * hardware::kSimds;
   using LdsBlocks = unsigned __int128;
   struct Simd {
     uint64_t slots = 0, vgprs = 0;  // taken ones
   };
   struct Processor {
-    std::array<Simd, 4> simds;
+    std::array<Simd, kSimdsOfProcessor> simds;
     LdsBlocks lds = 0;
     uint64_t groups = 0;
   };
+  unsigned lds_blocks_of(const PlacementNeeds& needs) const;
+  // What a group stays within is the work-group processor, or one of its two compute units.
+  static unsigned parts_of(const PlacementNeeds& needs);
   // Takes slots and registers for the waves, or changes nothing.
   bool fits(Processor& processor, const PlacementNeeds& needs, unsigned first_simd, unsigned simds,
             GroupPlacement& group) const;

@@ -56,6 +56,11 @@ TEST(Hardware, LdsAndSizeLimitWorkGroups) {
   EXPECT_EQ(resident_work_groups(navi31, {32, 32, 1025, 0}), 0u);
   EXPECT_EQ(resident_work_groups(navi31, {32, 32, 1024, 0}), 2u);
   EXPECT_EQ(waves_per_simd(navi31, {32, 32, 1024, 0}), 16u);
+  // A wave has at most 256 registers, whatever its descriptor asks for.
+  EXPECT_EQ(resident_work_groups(navi31, {32, UINT32_MAX, 32, 0}),
+            resident_work_groups(navi31, {32, 256, 32, 0}));
+  EXPECT_EQ(resident_work_groups(navi31, {32, 32, UINT32_MAX, 0}), 0u);
+  EXPECT_EQ(resident_work_groups(navi31, {32, 32, 32, UINT32_MAX}), 0u);
 }
 
 std::string error_of(const std::string& text) {
@@ -70,7 +75,8 @@ std::string error_of(const std::string& text) {
 TEST(Hardware, BadFilesAreRefusedWithAReason) {
   const std::string good(model_texts()[0].text);
   EXPECT_EQ(error_of(good), "");
-  EXPECT_NE(error_of(good + "warp_size = 32\n").find("unknown key 'warp_size'"), std::string::npos);
+  EXPECT_NE(error_of(good + "warp_size = 32\n").find("line 25: 'warp_size' is an unknown key"),
+            std::string::npos);
   EXPECT_NE(error_of("= 3").find("line 1"), std::string::npos);
   EXPECT_NE(error_of("").find("missing"), std::string::npos);
   auto replaced = [&](const std::string& from, const std::string& to) {
@@ -79,7 +85,8 @@ TEST(Hardware, BadFilesAreRefusedWithAReason) {
     EXPECT_NE(at, std::string::npos);
     return error_of(text.replace(at, from.size(), to));
   };
-  EXPECT_NE(replaced("value = 1536", "value = -1").find("positive"), std::string::npos);
+  EXPECT_NE(replaced("value = 1536", "value = -1").find("line 15: 'vgprs_per_simd' must be 1 to 2048"),
+            std::string::npos);
   EXPECT_NE(replaced("value = 1536", "value = \"x\"").find("an integer"), std::string::npos);
   EXPECT_NE(replaced("source = \"guide 2.3\"", "source = \"\"").find("no source"), std::string::npos);
   EXPECT_NE(replaced("value = 24", "value = 20").find("no multiple of 8"), std::string::npos);
@@ -87,7 +94,71 @@ TEST(Hardware, BadFilesAreRefusedWithAReason) {
             std::string::npos);
   EXPECT_NE(replaced("value = 32, source = \"guide 2.3;", "value = 33, source = \"guide 2.3;").find("HW_ID2"),
             std::string::npos);
+  for (const char* target : {"gfx900", "gfx1104", "gfx1100x", "gfx11"})
+    EXPECT_NE(
+        replaced("\"gfx1100\"", '"' + std::string(target) + '"').find("line 3: 'target' must be gfx1100"),
+        std::string::npos);
   EXPECT_NE(replaced("sure = \"A\"", "sure = \"Z\"").find("sure"), std::string::npos);
+}
+
+// Guide 3.4.8: HW_ID1 and HW_ID2 can tell of so many and no more; neither can GPR_ALLOC and LDS_ALLOC.
+TEST(Hardware, NumbersStayWithinWhatRegistersCount) {
+  auto error_with = [](const std::string& key, int64_t value) {
+    std::string text(model_texts()[0].text);
+    const size_t begin = text.find("value = ", text.find("\n" + key + " = ")) + 8;
+    return error_of(text.replace(begin, text.find(',', begin) - begin, std::to_string(value)));
+  };
+  const struct {
+    const char* key;
+    int64_t least, most;
+  } limits[] = {{"shader_engines", 1, 8},
+                {"arrays_per_shader_engine", 1, 2},
+                {"work_group_processors_per_array", 1, 16},
+                {"compute_units_per_work_group_processor", 2, 2},
+                {"simds_per_compute_unit", 2, 2},
+                {"waves_per_simd", 1, 32},
+                {"vgprs_per_simd", 24, 24 * 65 - 1},
+                {"vgpr_granule_wave32", 24, 256},
+                {"lds_bytes_per_work_group_processor", 1024, 131072},
+                {"lds_bytes_per_work_group", 1, 65536},
+                {"lds_granule_bytes", 1024, 65536},
+                {"max_work_group_size", 1, 1024},
+                {"work_groups_per_work_group_processor", 1, 32},
+                {"scalar_cache_bytes", 128, UINT32_MAX},
+                {"l0_bytes_per_compute_unit", 128, UINT32_MAX},
+                {"l1_bytes_per_array", 128, UINT32_MAX},
+                {"mall_bytes", 0, UINT32_MAX}};
+  for (const auto& [key, least, most] : limits) {
+    EXPECT_EQ(error_with(key, least), "");
+    EXPECT_EQ(error_with(key, most), "");
+    for (const int64_t bad : {least - 1, most + 1, int64_t{INT64_MAX}, int64_t{INT64_MIN}})
+      EXPECT_NE(error_with(key, bad).find(std::string("'") + key + "'"), std::string::npos) << bad;
+  }
+  // More granules than can be given out.
+  EXPECT_NE(error_with("vgpr_granule_wave32", 16).find("96 granules of 16"), std::string::npos);
+  EXPECT_NE(error_with("lds_granule_bytes", 512).find("256 granules of 512"), std::string::npos);
+}
+
+// Texts that toml++ 3.3 asserts at, or that it takes for impossible.
+TEST(Hardware, WhatIsNoTomlIsRefused) {
+  for (const char* text : {"[[[[ # a]b\n", "a =[[[[[[[[ { value = 1, sure = [[[[}\n", "\xd1\xb4 = 1",
+                           "a = \"\xff\"", "a = [", "[", "a = {", "a = '''", "\"", "a = 1_", "\r", "\x01"})
+    EXPECT_TRUE(error_of(text).starts_with("test.toml")) << text << ": " << error_of(text);
+  EXPECT_NE(error_of("# one\n# \xc2\xb5\n").find("line 2"), std::string::npos);
+}
+
+TEST(Hardware, FilesThatAreNoDescriptionsAreRefused) {
+  auto error_of_file = [](const char* path) -> std::string {
+    try {
+      read_file(path);
+    } catch (const std::runtime_error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error_of_file("/"), "/: cannot be read");
+  EXPECT_EQ(error_of_file("/nowhere.toml"), "/nowhere.toml: cannot be opened");
+  EXPECT_NE(error_of_file("/dev/zero").find("larger than 1 MB"), std::string::npos);
 }
 
 TEST(Hardware, EveryKeyMustBeThere) {

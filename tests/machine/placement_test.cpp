@@ -115,6 +115,17 @@ TEST(Placement, AgreesWithOccupancyOnEveryDevice) {
             }
 }
 
+// A device whose LDS is smaller than what a group may have: such a group never finds room.
+TEST(Placement, LdsOfTheDeviceLimitsWhatEverFits) {
+  hardware::Description device = navi31();
+  device.lds_bytes_per_work_group_processor = 5 * 1024 + 512;
+  const Placement placement(device);
+  EXPECT_TRUE(placement.ever_fits({1, 32, 24, 5 * 1024, true}));
+  EXPECT_FALSE(placement.ever_fits({1, 32, 24, 5 * 1024 + 1, true}));
+  EXPECT_TRUE(placement.ever_fits({1, 32, 24, 2 * 1024, false}));
+  EXPECT_FALSE(placement.ever_fits({1, 32, 24, 2 * 1024 + 1, false}));
+}
+
 // Guide 2.3: in CU mode all waves of a group are on the SIMDs of one compute unit.
 TEST(Placement, CuModeKeepsAGroupOnOneComputeUnit) {
   Placement placement(navi31());
