@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -24,5 +25,8 @@ class UsageError : public std::runtime_error {
 // "1.5 M", "230 k", "12": three digits.
 std::string short_number(double value);
 std::string short_bytes(uint64_t bytes);
+
+// Decimal, or hexadecimal behind 0x; nothing if the text is not all of a number of at most 64 bits.
+std::optional<uint64_t> whole_number(std::string_view text);
 
 }  // namespace lockstep::cli

@@ -1,7 +1,6 @@
 #include "cli/machine.h"
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
@@ -20,11 +19,7 @@ constexpr std::string_view kRandom = "random:";
 // The number behind "random:"; null if the text says something else.
 std::optional<uint64_t> seed_of(std::string_view text) {
   if (!text.starts_with(kRandom)) return std::nullopt;
-  text.remove_prefix(kRandom.size());
-  uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return seed;
+  return whole_number(text.substr(kRandom.size()));
 }
 
 std::string is_results(const std::string& text) {

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -25,6 +26,15 @@ std::string short_bytes(uint64_t bytes) {
   if (bytes % (1 << 20) == 0 && bytes) return fmt::format("{} MiB", bytes >> 20);
   if (bytes % (1 << 10) == 0 && bytes) return fmt::format("{} KiB", bytes >> 10);
   return fmt::format("{} bytes", bytes);
+}
+
+std::optional<uint64_t> whole_number(std::string_view text) {
+  const int base = text.starts_with("0x") ? 16 : 10;
+  if (base == 16) text.remove_prefix(2);
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 namespace {

@@ -1,7 +1,6 @@
 #include "cli/traps.h"
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -22,15 +21,6 @@ bool contains(const std::vector<std::string>& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-std::optional<uint64_t> number(std::string_view text) {
-  const int base = text.starts_with("0x") ? 16 : 10;
-  if (base == 16) text.remove_prefix(2);
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // What stands before the mark and, if it is there, behind it.
 std::pair<std::string_view, std::optional<std::string_view>> split(std::string_view text, char mark) {
   const size_t at = text.rfind(mark);
@@ -40,7 +30,7 @@ std::pair<std::string_view, std::optional<std::string_view>> split(std::string_v
 
 lockstep_trap_request host_trap(const std::string& text) {
   const auto [at, name] = split(text, ':');
-  const std::optional<uint64_t> instructions = number(at), id = name ? number(*name) : 0;
+  const std::optional<uint64_t> instructions = whole_number(at), id = name ? whole_number(*name) : 0;
   if (!instructions || !id || *id > 255)
     throw UsageError(
         "--host-trap {}: give INSTRUCTIONS or INSTRUCTIONS:ID with an id of 0 to 255, such as 100:7", text);
@@ -64,10 +54,10 @@ lockstep_address_watch watch(const std::string& text, const ArgumentSetter& argu
     throw wrong("the access is neither read nor write");
   }
   const auto [where, length] = split(place, ',');
-  const std::optional<uint64_t> bytes = length ? number(*length) : std::nullopt;
+  const std::optional<uint64_t> bytes = length ? whole_number(*length) : std::nullopt;
   if (length && (!bytes || *bytes == 0)) throw wrong("the number of bytes is none");
   if (where.starts_with("0x")) {
-    const std::optional<uint64_t> address = number(where);
+    const std::optional<uint64_t> address = whole_number(where);
     if (!address) throw wrong("the address is no number");
     if (!bytes) throw wrong("an address needs a number of bytes");
     result.address = *address;
@@ -75,7 +65,7 @@ lockstep_address_watch watch(const std::string& text, const ArgumentSetter& argu
     return result;
   }
   const auto [name, behind] = split(where, '+');
-  const std::optional<uint64_t> offset = behind ? number(*behind) : 0;
+  const std::optional<uint64_t> offset = behind ? whole_number(*behind) : 0;
   if (!offset) throw wrong("the offset is no number");
   const auto buffer = arguments.buffer(std::string(name)).bytes();
   if (*offset >= buffer.size() || (bytes && *bytes > buffer.size() - *offset))

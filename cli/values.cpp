@@ -20,13 +20,6 @@ size_t name_length(std::string_view text) {
   return n > 0 && n < text.size() && text[n] == '=' ? n : 0;
 }
 
-std::optional<uint64_t> whole_number(std::string_view text) {
-  uint64_t n = 0;
-  auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (text.empty() || problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return n;
-}
-
 std::vector<uint64_t> parse_shape(std::string_view text, std::string_view whole) {
   std::vector<uint64_t> out;
   while (true) {
