@@ -43,6 +43,8 @@ class Pages {
   uint64_t bytes_;
 };
 
+lockstep_fault_kind kind_of(lockstep::FaultKind kind);
+
 // A fault with the text that the C structure points at.
 struct FaultReport {
   lockstep_fault fault{};

@@ -15,6 +15,32 @@
 using namespace lockstep;
 using namespace lockstep::api;
 
+lockstep_fault_kind lockstep::api::kind_of(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::none:
+      return LOCKSTEP_FAULT_NONE;
+    case FaultKind::memory_violation:
+      return LOCKSTEP_FAULT_MEMORY_VIOLATION;
+    case FaultKind::misaligned:
+      return LOCKSTEP_FAULT_MISALIGNED;
+    case FaultKind::illegal_instruction:
+      return LOCKSTEP_FAULT_ILLEGAL_INSTRUCTION;
+    case FaultKind::unsupported:
+      return LOCKSTEP_FAULT_UNSUPPORTED_INSTRUCTION;
+    case FaultKind::bad_pc:
+      return LOCKSTEP_FAULT_BAD_PC;
+    case FaultKind::refused:
+      return LOCKSTEP_FAULT_REFUSED;
+    case FaultKind::deadlock:
+      return LOCKSTEP_FAULT_DEADLOCK;
+    case FaultKind::broken_rule:
+      return LOCKSTEP_FAULT_BROKEN_RULE;
+    case FaultKind::trap:
+      return LOCKSTEP_FAULT_TRAP;
+  }
+  return LOCKSTEP_FAULT_NONE;
+}
+
 namespace {
 
 constexpr uint64_t kPacketBytes = 64;
@@ -55,32 +81,6 @@ void check_shape(const lockstep_kernel& kernel, const lockstep_dispatch_options&
     fail("is compiled for at most " + std::to_string(*m.max_flat_workgroup_size) +
          " work-items in a work-group, not " + std::to_string(items) +
          " (make the block smaller, or compile it for larger ones)");
-}
-
-lockstep_fault_kind kind_of(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::none:
-      return LOCKSTEP_FAULT_NONE;
-    case FaultKind::memory_violation:
-      return LOCKSTEP_FAULT_MEMORY_VIOLATION;
-    case FaultKind::misaligned:
-      return LOCKSTEP_FAULT_MISALIGNED;
-    case FaultKind::illegal_instruction:
-      return LOCKSTEP_FAULT_ILLEGAL_INSTRUCTION;
-    case FaultKind::unsupported:
-      return LOCKSTEP_FAULT_UNSUPPORTED_INSTRUCTION;
-    case FaultKind::bad_pc:
-      return LOCKSTEP_FAULT_BAD_PC;
-    case FaultKind::refused:
-      return LOCKSTEP_FAULT_REFUSED;
-    case FaultKind::deadlock:
-      return LOCKSTEP_FAULT_DEADLOCK;
-    case FaultKind::broken_rule:
-      return LOCKSTEP_FAULT_BROKEN_RULE;
-    case FaultKind::trap:
-      return LOCKSTEP_FAULT_TRAP;
-  }
-  return LOCKSTEP_FAULT_NONE;
 }
 
 const char* title(lockstep_fault_kind kind) {

@@ -632,6 +632,11 @@ typedef struct lockstep_wave_control_options {
   int start_halted;           /* not 0: waves halt before their first instruction */
   int condition_debug_user;   /* STATUS.COND_DBG_USER at launch, for s_cbranch_cdbguser and its like */
   int condition_debug_system; /* STATUS.COND_DBG_SYS */
+  /* Not 0: a wave that faults (memory violation, illegal instruction, s_trap, ...), if no trap handler takes
+   * the fault, halts fatally (STATUS.FATAL_HALT) at the instruction and can be looked at. The dispatch ends
+   * with the fault when the wave is resumed, stepped or killed. A write of its PC, be it of the old value,
+   * takes the fault back: then the wave goes on there. */
+  int halt_on_fault;
 } lockstep_wave_control_options;
 
 LOCKSTEP_API void lockstep_wave_control_options_init_sized(lockstep_wave_control_options* options,
@@ -654,7 +659,8 @@ typedef enum lockstep_wave_state {
   LOCKSTEP_WAVE_AT_BARRIER = 2,
   LOCKSTEP_WAVE_SLEEPING = 3,
   LOCKSTEP_WAVE_BLOCKED = 4, /* in global wave sync or an ordered count */
-  LOCKSTEP_WAVE_ENDED = 5    /* events only: it was killed, or ended before it had done its steps */
+  LOCKSTEP_WAVE_ENDED = 5    /* events only: it was killed, ended before it had done its steps, or its
+                                dispatch ended while it was halted */
 } lockstep_wave_state;
 
 typedef enum lockstep_halt_cause {
@@ -665,7 +671,8 @@ typedef enum lockstep_halt_cause {
   LOCKSTEP_HALT_SETHALT = 4,     /* s_sethalt, or a trap handler's write of STATUS */
   LOCKSTEP_HALT_SENDMSGHALT = 5, /* s_sendmsghalt */
   LOCKSTEP_HALT_FATAL = 6,       /* STATUS.FATAL_HALT */
-  LOCKSTEP_HALT_REFUSED = 7      /* the machine refused its instruction (NACK) and may take it when resumed */
+  LOCKSTEP_HALT_REFUSED = 7,     /* the machine refused its instruction (NACK) and may take it when resumed */
+  LOCKSTEP_HALT_FAULT = 8        /* options.halt_on_fault */
 } lockstep_halt_cause;
 
 typedef struct lockstep_wave_info {
@@ -677,16 +684,18 @@ typedef struct lockstep_wave_info {
   lockstep_wave_state state;
   uint64_t pc; /* of the next instruction; of waves that run, a moment ago */
   lockstep_halt_cause cause;
-  const char* message; /* with LOCKSTEP_HALT_REFUSED: what was refused; else "" */
+  const char* message;       /* with LOCKSTEP_HALT_REFUSED and LOCKSTEP_HALT_FAULT: what happened; else "" */
+  lockstep_fault_kind fault; /* with LOCKSTEP_HALT_FAULT */
+  uint64_t fault_pc;         /* of the instruction that faulted; with results that land late not `pc` */
 } lockstep_wave_info;
 
 /* Calls `wave` for each resident wave, in the order of their launch; `info` lives until it returns. */
 LOCKSTEP_API lockstep_status lockstep_wave_control_list(
     lockstep_wave_control* control, void (*wave)(void* user, const lockstep_wave_info* info), void* user);
-/* Sleeps until a wave has halted, or one that was stepped or killed has ended, and says which. Each is told
- * once, in order; a halt that was resumed before anybody asked is not. LOCKSTEP_CANCELLED: the time was over,
- * or lockstep_wave_control_interrupt() was called; UINT64_MAX waits without end. `out->message` lives until
- * the thread's next call. */
+/* Sleeps until a wave has halted, or one that was stepped, killed or halted has ended, and says which. Each
+ * is told once, in order; a halt that is over before anybody asked is not. LOCKSTEP_CANCELLED: the time was
+ * over, or lockstep_wave_control_interrupt() was called; UINT64_MAX waits without end. `out->message` lives
+ * until the thread's next call. */
 LOCKSTEP_API lockstep_status lockstep_wave_control_wait(lockstep_wave_control* control,
                                                         uint64_t timeout_nanoseconds,
                                                         lockstep_wave_info* out);
@@ -703,7 +712,8 @@ LOCKSTEP_API lockstep_status lockstep_wave_resume(lockstep_wave_control* control
 /* Lets one halted wave execute so many instructions (at least 1; those of a trap handler do not count). */
 LOCKSTEP_API lockstep_status lockstep_wave_step(lockstep_wave_control* control, uint64_t wave,
                                                 uint64_t instructions);
-/* The wave ends as s_endpgm ends it: nobody at a barrier waits for it any more. */
+/* The wave ends as s_endpgm ends it: nobody at a barrier waits for it any more. One with a fault takes the
+ * dispatch with it. */
 LOCKSTEP_API lockstep_status lockstep_wave_kill(lockstep_wave_control* control, uint64_t wave);
 /* COND_DBG_USER and COND_DBG_SYS: 0, 1, or -1 to leave one as it is. */
 LOCKSTEP_API lockstep_status lockstep_wave_set_conditions(lockstep_wave_control* control, uint64_t wave,

@@ -375,7 +375,9 @@ class WaveControl {
     lockstep_wave_state state;
     uint64_t pc;  // of the next instruction
     lockstep_halt_cause cause;
-    std::string message;  // with LOCKSTEP_HALT_REFUSED: what was refused
+    std::string message;        // with LOCKSTEP_HALT_REFUSED and LOCKSTEP_HALT_FAULT: what happened
+    lockstep_fault_kind fault;  // with LOCKSTEP_HALT_FAULT
+    uint64_t fault_pc;          // of the instruction that faulted
   };
 
   explicit WaveControl(const lockstep_wave_control_options* options = nullptr) {
@@ -438,7 +440,9 @@ class WaveControl {
             .state = info.state,
             .pc = info.pc,
             .cause = info.cause,
-            .message = info.message};
+            .message = info.message,
+            .fault = info.fault,
+            .fault_pc = info.fault_pc};
   }
   struct Destroy {
     void operator()(lockstep_wave_control* control) const { lockstep_wave_control_destroy(control); }

@@ -1,5 +1,6 @@
 #include "api/wave_control.h"
 
+#include "api/device.h"
 #include "api/status.h"
 
 using namespace lockstep;
@@ -29,7 +30,8 @@ machine::WaveControl::Settings settings_of(const lockstep_wave_control_options* 
   const lockstep_wave_control_options options = with_defaults(given, lockstep_wave_control_options{});
   return {.start_halted = options.start_halted != 0,
           .condition_debug_user = options.condition_debug_user != 0,
-          .condition_debug_system = options.condition_debug_system != 0};
+          .condition_debug_system = options.condition_debug_system != 0,
+          .halt_on_fault = options.halt_on_fault != 0};
 }
 
 lockstep_wave_state state_of(WaveState state) {
@@ -68,6 +70,8 @@ lockstep_halt_cause cause_of(HaltCause cause) {
       return LOCKSTEP_HALT_FATAL;
     case HaltCause::refused:
       return LOCKSTEP_HALT_REFUSED;
+    case HaltCause::fault:
+      return LOCKSTEP_HALT_FAULT;
   }
   return LOCKSTEP_HALT_NONE;
 }
@@ -84,6 +88,8 @@ lockstep_wave_info info_of(const machine::WaveDescription& wave) {
   info.pc = wave.pc;
   info.cause = wave.state == WaveState::held ? cause_of(wave.cause) : LOCKSTEP_HALT_NONE;
   info.message = wave.message.c_str();
+  info.fault = kind_of(wave.fault);
+  info.fault_pc = wave.fault_pc;
   return info;
 }
 

@@ -361,6 +361,12 @@ int64_t GroupContext::run_wave(Engine& engine, Wave& wave, int64_t turn) {
   return count;
 }
 
+std::optional<GroupContext::Result> GroupContext::stop_of(const Wave& wave) {
+  if (wave.state == WaveState::faulted) return Result::faulted;
+  if (wave.state == WaveState::halted) return Result::halted;
+  return std::nullopt;
+}
+
 GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t& executed) {
   // A lone wave has nobody to wait for in its group.
   const int64_t turn = group_.wave_count == 1
@@ -374,6 +380,8 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
     if (has_commands_ && has_commands_->load(std::memory_order_acquire)) control_->apply(group_);
     if (group_.has_priorities) sort_by_priority();
     for (Wave* wave : order_) {
+      // Under a command, or while it was looked at whether it spins.
+      if (const auto stopped = stop_of(*wave)) return *stopped;
       if (wave->state == WaveState::blocked && wave->wait.granted()) wave->state = WaveState::ready;
       if (wave->state != WaveState::ready) continue;
       // Who sleeps shall not oversleep for the length of another wave's turn.
@@ -381,8 +389,7 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
       const int64_t count = run_wave(engine, *wave, any_sleeping_ ? time_to_wake(most) : most);
       executed += static_cast<uint64_t>(count);
       budget -= std::max<int64_t>(count, 1);
-      if (wave->state == WaveState::faulted) return Result::faulted;
-      if (wave->state == WaveState::halted) return Result::halted;
+      if (const auto stopped = stop_of(*wave)) return *stopped;
       if (any_sleeping_) wake(nullptr);
     }
     bool any_ready = false, any_asleep = false, any_blocked = false, any_held = false, all_ended = true;
@@ -488,6 +495,10 @@ void GroupContext::resume_halted() {
 
 void GroupContext::hold_halted() {
   control_->refused(wave_in(WaveState::halted));
+}
+
+bool GroupContext::hold_faulted() {
+  return control_->faulted(wave_in(WaveState::faulted));
 }
 
 void GroupContext::fail_halted() {

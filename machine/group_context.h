@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -87,6 +88,8 @@ class GroupContext {
   void fail_halted();
   // It is held, until the host resumes it.
   void hold_halted();
+  // Likewise of a wave that faulted; false if it is to end the dispatch.
+  bool hold_faulted();
 
   uint64_t number() const { return group_.number; }
   unsigned wave_count() const { return group_.wave_count; }
@@ -115,6 +118,8 @@ class GroupContext {
   void skip_to_next_wake();
   void leave_control();
   int64_t run_wave(Engine& engine, Wave& wave, int64_t turn);
+  // What run() is to say at once because of that wave.
+  static std::optional<Result> stop_of(const Wave& wave);
 
   WorkGroup group_;
   ItemIds item_ids_;

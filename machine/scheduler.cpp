@@ -87,7 +87,10 @@ GroupContext::Result Scheduler::run_group(GroupContext& context, int64_t budget,
   const auto result =
       context.run(engine_, context.has_run() ? std::min(budget, kLaterSlice) : budget, executed);
   if (options_.control && result != GroupContext::Result::finished) options_.control->show(context.group());
-  return result == GroupContext::Result::halted ? after_halt(context) : result;
+  if (result == GroupContext::Result::halted) return after_halt(context);
+  if (result == GroupContext::Result::faulted && options_.control && context.hold_faulted())
+    return GroupContext::Result::unfinished;
+  return result;
 }
 
 GroupContext::Result Scheduler::after_halt(GroupContext& context) {
@@ -222,10 +225,12 @@ void Scheduler::sort_groups() {
   }
   woken.clear();
   if (fault_number_ == kNone) return;
-  resident_ -= static_cast<uint32_t>(
-      std::erase_if(parked_, [&](auto& context) { return context->number() > fault_number_; }));
-  resident_ -= static_cast<uint32_t>(
-      std::erase_if(blocked_, [&](auto& entry) { return entry.second->number() > fault_number_; }));
+  waits_for_faulted_ |= idle_in_a_row_ > kPatienceAfterFault * (parked_.size() + 1);
+  resident_ -= static_cast<uint32_t>(std::erase_if(
+      parked_, [&](auto& context) { return waits_for_faulted_ || context->number() > fault_number_; }));
+  resident_ -= static_cast<uint32_t>(std::erase_if(blocked_, [&](auto& entry) {
+    return waits_for_faulted_ || entry.second->number() > fault_number_ || entry.second->has_held_wave();
+  }));
 }
 
 // A context with a place on the device for a new group.
@@ -304,7 +309,8 @@ void Scheduler::give_back(std::unique_ptr<GroupContext> context, GroupContext::R
 }
 
 // The fault that counts is that of the first group in dispatch order, whatever the threads did: groups
-// before it go on, groups behind it are dropped.
+// before it go on, unless they wait for the host or for what the faulted wave did not do any more; groups
+// behind it are dropped.
 void Scheduler::record_fault(const GroupContext& context) {
   if (context.number() >= fault_number_) return;
   fault_number_ = context.number();

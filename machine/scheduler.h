@@ -55,6 +55,9 @@ class Scheduler {
  private:
   static constexpr uint64_t kNone = ~uint64_t{0};
 
+  // Times that each group may come back after a fault, all of them asleep or spinning, before they are taken
+  // to wait for groups that are gone.
+  static constexpr uint64_t kPatienceAfterFault = 1000;
   // How often threads that wait look whether they are to stop.
   static constexpr auto kLook = std::chrono::milliseconds(20);
 
@@ -73,7 +76,8 @@ class Scheduler {
   bool only_idle_groups() const { return idle_in_a_row_ > parked_.size(); }
   bool is_any_held() const;
   bool find_room(std::unique_ptr<GroupContext>& context);
-  // Drops the groups behind a fault, and parks those that are no longer blocked.
+  // Parks groups that are no longer blocked. Drops those behind a fault, and those before it that wait for
+  // the host or, as it seems, for ever: the dispatch shall come to its end.
   void sort_groups();
   // All blocked waves wait for others of this dispatch, of which none is left to run: no other dispatch can
   // help them, whether it is there now or comes later.
@@ -99,6 +103,7 @@ class Scheduler {
   uint64_t idle_in_a_row_ = 0;     // results of groups whose waves sleep or spin
   uint32_t resident_ = 0;          // started and not finished
   uint64_t fault_number_ = kNone;  // first group that faulted
+  bool waits_for_faulted_ = false;
   bool cancelled_ = false;
   bool said_finished_ = false;
   std::optional<WaveFault> fault_;

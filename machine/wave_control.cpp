@@ -45,7 +45,12 @@ WaveDescription WaveControl::describe(const Controlled& wave) const {
   text.pc = wave.held ? wave.wave->pc : wave.unit->shown_pc();
   if (wave.held) {
     text.cause = wave.cause;
-    text.message = wave.message;
+    if (wave.cause == precise::HaltCause::refused) text.message = wave.unit->refusal();
+    if (const Fault* fault = wave.unit->fault()) {
+      text.fault = fault->kind;
+      text.fault_pc = fault->pc;
+      text.message = fault->message;
+    }
   }
   // It was let go, and its thread has not come to it yet.
   if (!wave.held && text.state == WaveState::held) text.state = WaveState::ready;
@@ -107,6 +112,8 @@ void WaveControl::halt(WaveId id) {
 
 void WaveControl::resume(WaveId id) {
   give(id, [this](Controlled& wave) {
+    // The host has not seen the fault yet.
+    if (!wave.held && wave.unit->fault()) return false;
     release(wave, 0);
     return true;
   });
@@ -266,7 +273,6 @@ void WaveControl::apply(const WorkGroup& group) {
     std::lock_guard lock(mutex_);
     controlled->held = true;
     controlled->cause = cause;
-    controlled->message = cause == precise::HaltCause::refused ? unit.refusal() : "";
     // Commands that came meanwhile were given to a wave that ran.
     precise::HostCommands& late = controlled->commands;
     if (late.release || late.kill) {
@@ -279,12 +285,27 @@ void WaveControl::apply(const WorkGroup& group) {
   }
 }
 
+WaveControl::Controlled& WaveControl::record_of(Group& group, const Wave& wave) {
+  return *std::ranges::find(group.waves, &wave, &Controlled::wave);
+}
+
 void WaveControl::refused(Wave& wave) {
   std::lock_guard lock(mutex_);
   Group& group = group_of(*wave.group);
-  for (Controlled& each : group.waves)
-    if (each.wave == &wave) each.unit->refuse(wave);
+  record_of(group, wave).unit->refuse(wave);
   group.has_commands = true;
+}
+
+bool WaveControl::faulted(Wave& wave) {
+  std::lock_guard lock(mutex_);
+  Group& group = group_of(*wave.group);
+  Controlled& record = record_of(group, wave);
+  // It was let go, or killed, with the fault that the host has seen.
+  if (!settings_.halt_on_fault || record.unit->fault()) return false;
+  record.unit->halt_faulted(wave);
+  record.commands.release = false;  // given to a wave without a fault
+  group.has_commands = true;
+  return true;
 }
 
 void WaveControl::show(const WorkGroup& group) {
@@ -294,10 +315,17 @@ void WaveControl::show(const WorkGroup& group) {
 
 void WaveControl::ended(const Wave& wave, bool stepping) {
   std::lock_guard lock(mutex_);
-  for (const Controlled& each : group_of(*wave.group).waves) {
-    if (each.wave != &wave) continue;
-    if (stepping) add_event(each, true);
-    by_id_.erase(each.id);
+  const Controlled& record = record_of(group_of(*wave.group), wave);
+  if (stepping) add_event(record, true);
+  by_id_.erase(record.id);
+}
+
+// Whoever looks at a held wave hears that it is gone.
+void WaveControl::give_up(Group& group) {
+  for (Controlled& wave : group.waves) {
+    if (by_id_.erase(wave.id) == 0) continue;
+    remove_halt_event(wave.id);
+    if (std::exchange(wave.held, false)) add_event(wave, true);
   }
 }
 
@@ -305,21 +333,14 @@ void WaveControl::forget(const WorkGroup& group) {
   std::lock_guard lock(mutex_);
   const auto found = groups_.find(&group);
   if (found == groups_.end()) return;
-  for (const Controlled& wave : found->second->waves) {
-    by_id_.erase(wave.id);
-    remove_halt_event(wave.id);
-  }
+  give_up(*found->second);
   groups_.erase(found);
 }
 
 void WaveControl::leave(const WakeList& wake) {
   std::unique_lock lock(mutex_);
   for (auto& [group, record] : groups_)
-    if (record->wake.get() == &wake)
-      for (const Controlled& wave : record->waves) {
-        by_id_.erase(wave.id);
-        remove_halt_event(wave.id);
-      }
+    if (record->wake.get() == &wake) give_up(*record);
   called_.wait(lock, [&] { return calls_ == 0; });
 }
 

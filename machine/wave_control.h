@@ -39,12 +39,15 @@ struct WaveDescription {
   WaveState state = WaveState::ready;
   uint64_t pc = 0;
   precise::HaltCause cause = precise::HaltCause::command;  // of a held one
-  std::string message;                                     // what the machine refused
+  std::string message;                                     // what the machine refused, or the fault
+  FaultKind fault = FaultKind::none;                       // of one that is held for a fault
+  uint64_t fault_pc = 0;  // the instruction's; with results that land late not the wave's
 };
 
 struct WaveEvent {
   WaveDescription wave;
-  // The wave was killed, or ended before it had done its steps; else it was halted and is held.
+  // The wave was killed, or ended before it had done its steps, or its dispatch ended while it was held; else
+  // it was halted and is held.
   bool ended = false;
 };
 
@@ -64,6 +67,9 @@ class WaveControl final : public precise::Host {
   struct Settings {
     bool start_halted = false;                                          // before the first instruction
     bool condition_debug_user = false, condition_debug_system = false;  // STATUS.CDBG_USER and CDBG_SYS
+    // A wave that faults halts fatally first (guide 3.4.1, FATAL_HALT), if no trap handler takes the fault.
+    // The dispatch ends with the fault when the wave is let go on or killed; a write of its PC takes it back.
+    bool halt_on_fault = false;
   };
 
   WaveControl() = default;
@@ -71,7 +77,7 @@ class WaveControl final : public precise::Host {
   WaveControl(const WaveControl&) = delete;
   WaveControl& operator=(const WaveControl&) = delete;
 
-  // For waves that are launched from now on.
+  // For waves that are launched from now on; halt_on_fault for the others, too.
   void configure(const Settings& settings);
 
   // The resident waves in the order of their launch.
@@ -96,7 +102,7 @@ class WaveControl final : public precise::Host {
   void write(WaveId id, RegisterName name, uint64_t value);
 
   // The next event, in the order in which they came; sleeps until there is one. Nothing when the time is
-  // over, or by interrupt(). A halt that was resumed before anybody asked is not told.
+  // over, or by interrupt(). A halt that is over before anybody asked is not told.
   std::optional<WaveEvent> wait(std::optional<std::chrono::nanoseconds> limit);
   // Ends one wait(), the present one or the next.
   void interrupt();
@@ -111,6 +117,9 @@ class WaveControl final : public precise::Host {
   void apply(const WorkGroup& group);
   // The machine refused the instruction of a wave of the group, which is to be held.
   void refused(Wave& wave);
+  // A wave of the group has faulted. True: it is to be held; false: the host does not want to look at it (any
+  // more).
+  bool faulted(Wave& wave);
   // What became of the waves that wait is shown to the host.
   void show(const WorkGroup& group);
   // The group is over, or given up.
@@ -129,7 +138,6 @@ class WaveControl final : public precise::Host {
     precise::HostControl* unit = nullptr;
     bool held = false;  // the host may look at its registers, nobody else does
     precise::HaltCause cause = precise::HaltCause::command;
-    std::string message;
     precise::HostCommands commands;
   };
   struct Group {
@@ -151,6 +159,8 @@ class WaveControl final : public precise::Host {
   void release(Controlled& wave, uint64_t steps);
   void add_event(const Controlled& wave, bool ended);
   void remove_halt_event(WaveId id);
+  void give_up(Group& group);
+  static Controlled& record_of(Group& group, const Wave& wave);
   Group& group_of(const WorkGroup& group) const { return *groups_.at(&group); }
 
   // Schedulers may hold their wake list's lock when they take this one, never the other way round.

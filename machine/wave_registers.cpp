@@ -49,7 +49,7 @@ void write_pc(Wave& wave, precise::HostControl& control, uint64_t pc) {
         "the PC of a wave that waits inside an instruction of GDS or GWS cannot be set (let the wait end "
         "first, or kill the wave)");
   const uint64_t old = wave.pc;
-  if (control.continue_at(wave, pc)) return;
+  if (control.continue_at(wave, pc)) return control.forget_fault();
   control.continue_at(wave, old);
   throw std::invalid_argument("there is no instruction at that PC: it lies outside the code");
 }

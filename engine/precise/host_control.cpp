@@ -84,17 +84,34 @@ void HostControl::refuse(Wave& wave) {
   halt(wave, HaltCause::refused);
 }
 
+// What the hardware notes of a fault in TRAPSTS it notes without a trap handler, too (guide 3.4.9).
+void HostControl::halt_faulted(Wave& wave) {
+  if (wave.fault.kind == FaultKind::memory_violation || wave.fault.kind == FaultKind::misaligned)
+    wave.trapsts |= trapsts_bit::kMemoryViolation;
+  if (wave.fault.kind == FaultKind::illegal_instruction) wave.trapsts |= trapsts_bit::kIllegalInstruction;
+  fault_ = std::exchange(wave.fault, {});
+  wave.state = WaveState::ready;
+  wave.status |= status_bit::kFatalHalt;
+}
+
+void HostControl::fail_with_fault(Wave& wave) {
+  wave.fault = *fault_;
+  wave.state = WaveState::faulted;
+}
+
 void HostControl::obey(Wave& wave, const HostCommands& commands) {
   if (commands.release) {
     wave.status &= ~kHalts;
     steps_ = commands.steps;
     if (wave.state == WaveState::held) wave.state = wave.held_from;
+    if (fault_) return fail_with_fault(wave);
   }
   if (commands.halt) halt(wave, HaltCause::command);
   wave.status = (wave.status & ~commands.chosen_conditions) | commands.conditions;
 }
 
 void HostControl::kill(Wave& wave) {
+  if (fault_) return fail_with_fault(wave);
   settle(wave);
   if (wave.wait.kind != WaitKind::none) DeviceState::Access(*wave.group->dispatch->device).forget(wave);
   wave.state = WaveState::ended;
@@ -126,6 +143,7 @@ HaltCause HostControl::hold(Wave& wave) {
   steps_ = 0;
   show(wave);
   const HaltCause cause = std::exchange(cause_, HaltCause::sethalt);
+  if (fault_) return HaltCause::fault;
   return wave.status & status_bit::kFatalHalt ? HaltCause::fatal : cause;
 }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/precise/clause_rules.h"
@@ -23,6 +24,7 @@ enum class HaltCause : uint8_t {
   sendmsghalt,  // likewise, with a message
   fatal,        // STATUS.FATAL_HALT
   refused,      // the machine refused its instruction (NACK) and may take it later
+  fault,        // it has faulted, which ends the dispatch when it goes on
 };
 
 // What the host wants of a wave; done between two of the wave's turns, in the order of the members.
@@ -66,8 +68,10 @@ class HostControl final : public Unit {
   void halt(Wave& wave, HaltCause cause);
   // The machine has refused the instruction at wave.pc.
   void refuse(Wave& wave);
+  // The wave has faulted, and is to halt fatally before that counts.
+  void halt_faulted(Wave& wave);
   void obey(Wave& wave, const HostCommands& commands);
-  // Ends the wave as s_endpgm does.
+  // Ends the wave as s_endpgm does, or by the fault that it was halted for.
   void kill(Wave& wave);
   // Whether the wave is to be held and is not yet.
   static bool must_hold(const Wave& wave);
@@ -78,6 +82,9 @@ class HostControl final : public Unit {
   }
   // What refuse() was about.
   const std::string& refusal() const { return refusal_; }
+  // What halt_faulted() was about; null if the wave has no fault, or no longer.
+  const Fault* fault() const { return fault_ ? &*fault_ : nullptr; }
+  void forget_fault() { fault_.reset(); }
   void show(const Wave& wave);
 
   // Of a held wave, from any one thread: it goes on at `pc`, or with another MODE. False if there is no code.
@@ -89,6 +96,7 @@ class HostControl final : public Unit {
 
  private:
   void settle(Wave& wave);
+  void fail_with_fault(Wave& wave);
   void count_step(Wave& wave);
   Verdict fail(const Step& step);
 
@@ -101,6 +109,7 @@ class HostControl final : public Unit {
   bool at_trap_ = false;  // an s_trap outside the handler was the last instruction looked at
   HaltCause cause_ = HaltCause::sethalt;
   std::string refusal_;
+  std::optional<Fault> fault_;
   std::atomic<uint64_t> pc_ = 0;
   std::atomic<WaveState> state_ = WaveState::ready;
 };

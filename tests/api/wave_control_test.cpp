@@ -27,10 +27,11 @@ CodeObject assembled(const std::string& text) {
   return CodeObject::compile(LOCKSTEP_ASSEMBLY, (text + "\ns_endpgm\n").c_str(), "control.s", &options);
 }
 
-lockstep_wave_control_options control_options(bool start_halted) {
+lockstep_wave_control_options control_options(bool start_halted, bool halt_on_fault) {
   lockstep_wave_control_options options;
   lockstep_wave_control_options_init(&options);
   options.start_halted = start_halted;
+  options.halt_on_fault = halt_on_fault;
   return options;
 }
 
@@ -44,8 +45,8 @@ struct Session {
   std::thread thread;
 
   explicit Session(const std::string& text, uint32_t items = 32, uint32_t block = 32,
-                   bool start_halted = false)
-      : options(control_options(start_halted)), object(assembled(text)) {
+                   bool start_halted = false, bool halt_on_fault = false)
+      : options(control_options(start_halted, halt_on_fault)), object(assembled(text)) {
     thread = std::thread([this, items, block] {
       lockstep_dispatch_options dispatch;
       lockstep_dispatch_options_init(&dispatch);
@@ -155,6 +156,22 @@ TEST(WaveControl, MistakesAreNamed) {
   EXPECT_EQ(session.finish(), LOCKSTEP_OK);
   says(LOCKSTEP_NOT_FOUND, lockstep_wave_read(control, wave.id, LOCKSTEP_REGISTER_PC, 0, 0, &value),
        "there is no wave");
+}
+
+// 3.4.1, FATAL_HALT
+TEST(WaveControl, AWaveThatFaultsHaltsFirstIfTheHostWants) {
+  Session session("s_mov_b32 s5, 7\n.long 0", 32, 32, false, true);
+  const WaveControl::Wave wave = session.next();
+  EXPECT_EQ(wave.cause, LOCKSTEP_HALT_FAULT);
+  EXPECT_EQ(wave.fault, LOCKSTEP_FAULT_ILLEGAL_INSTRUCTION);
+  EXPECT_EQ(wave.fault_pc, wave.pc);
+  EXPECT_NE(wave.message, "");
+  EXPECT_EQ(session.control.read(wave.id, LOCKSTEP_REGISTER_SGPR, 5), 7u);
+  session.control.kill(wave.id);
+  EXPECT_EQ(session.next(LOCKSTEP_WAVE_ENDED).id, wave.id);
+  EXPECT_EQ(session.finish(), LOCKSTEP_FAULT);
+  ASSERT_NE(session.device.fault(), nullptr);
+  EXPECT_EQ(session.device.fault()->pc, wave.pc);
 }
 
 // Without a control nobody could resume the wave: the fault says so.

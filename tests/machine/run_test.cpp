@@ -132,6 +132,35 @@ TEST(Faults, FirstGroupInDispatchOrderWins) {
   }
 }
 
+// A wave that runs for long is looked at whether it spins: it may fault while that is done.
+TEST(Faults, WhileAWaveIsWatchedForSpinning) {
+  for (unsigned rounds = 16660; rounds < 16675; ++rounds) {
+    Dispatch d("s_mov_b32 s5, " + std::to_string(rounds) +
+                   "\nloop: s_sub_u32 s5, s5, 1\ns_cmp_lg_u32 s5, 0\ns_cbranch_scc1 loop\n.long 0",
+               1, 32);
+    const Outcome outcome = d.run();
+    ASSERT_TRUE(outcome.fault) << rounds;
+    EXPECT_EQ(outcome.fault->fault.kind, FaultKind::illegal_instruction);
+  }
+}
+
+// Group 0 waits for what the last one would have done.
+TEST(Faults, OfAGroupThatOthersSpinOn) {
+  for (const char* in_loop : {"", "s_sleep 1\n"})
+    for (unsigned threads : {1u, 2u}) {
+      Dispatch d("v_mov_b32 v1, 0\ns_cmp_eq_u32 s2, 0\ns_cbranch_scc1 spin\ns_sleep 100\n.long 0\nspin: " +
+                     std::string(in_loop) +
+                     "global_load_b32 v2, v1, s[0:1] glc\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 s5, v2\n"
+                     "s_cmp_eq_u32 s5, 0\ns_cbranch_scc1 spin",
+                 4, 32);
+      d.options.threads = threads;
+      const Outcome outcome = d.run();
+      ASSERT_TRUE(outcome.fault);
+      EXPECT_EQ(outcome.fault->group[0], 1u);
+      EXPECT_LT(outcome.seconds, 10);
+    }
+}
+
 TEST(Dispatches, SameMemoryWithAnyNumberOfThreads) {
   for (unsigned wave_size : {32u, 64u}) {
     std::vector<uint32_t> first;

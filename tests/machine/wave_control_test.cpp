@@ -26,6 +26,24 @@ void let_out(Session& session, WaveId id, uint32_t value) {
   session.control.resume(id);
 }
 
+// Two waves, of which the first waits and the second one spins.
+struct OneWaits {
+  Dispatch dispatch;
+  Session session{dispatch};
+  std::vector<WaveDescription> waves;
+
+  OneWaits(Dispatch given, WaveState state)
+      : dispatch(std::move(given)), waves(session.waves_when(2, 0, state)) {}
+  void halt_both() {
+    session.control.halt(kAllWaves);
+    session.halted();
+    session.halted();
+  }
+};
+struct OneWaitsAtABarrier : OneWaits {
+  OneWaitsAtABarrier() : OneWaits({meeting_without(1), 1, 64}, WaveState::at_barrier) {}
+};
+
 TEST(WaveControl, ListsTheResidentWaves) {
   Dispatch d(kWaveNumber + "s_mov_b32 s5, 1\n" + kStoreS5PerWave, 3, 64);
   Session session(d, {.start_halted = true});
@@ -118,9 +136,8 @@ TEST(Kill, OthersAtABarrierDoNotWaitForIt) {
 }
 
 TEST(Kill, OfAWaveAtABarrier) {
-  Dispatch d(meeting_without(1), 1, 64);
-  Session session(d);
-  const auto waves = session.waves_when(2, 0, WaveState::at_barrier);
+  OneWaitsAtABarrier both;
+  auto& [d, session, waves] = static_cast<OneWaits&>(both);
   session.control.kill(waves[0].id);
   EXPECT_EQ(session.ended().wave, 0u);
   session.control.halt(waves[1].id);
@@ -162,12 +179,9 @@ TEST(Kill, OfAWaveInItsTrapHandler) {  // at once, privileged or not
 // ---- Waves that wait
 
 TEST(Halt, OfAWaveAtABarrierThatTheOthersReachMeanwhile) {
-  Dispatch d(meeting_without(1), 1, 64);
-  Session session(d);
-  const auto waves = session.waves_when(2, 0, WaveState::at_barrier);
-  session.control.halt(kAllWaves);
-  session.halted();
-  session.halted();
+  OneWaitsAtABarrier both;
+  both.halt_both();
+  auto& [d, session, waves] = static_cast<OneWaits&>(both);
   EXPECT_EQ(session.sgpr(waves[0].id, 5), 8u);
   session.control.write(waves[0].id, {RegisterKind::sgpr, 5}, 9);
   let_out(session, waves[1].id, 1);
@@ -180,12 +194,9 @@ TEST(Halt, OfAWaveAtABarrierThatTheOthersReachMeanwhile) {
 }
 
 TEST(Halt, AtABarrierItStillWaitsWhenResumed) {
-  Dispatch d(meeting_without(1), 1, 64);
-  Session session(d);
-  const auto waves = session.waves_when(2, 0, WaveState::at_barrier);
-  session.control.halt(kAllWaves);
-  session.halted();
-  session.halted();
+  OneWaitsAtABarrier both;
+  both.halt_both();
+  auto& [d, session, waves] = static_cast<OneWaits&>(both);
   session.control.resume(waves[0].id);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(d.buffer[0], 0u);
@@ -208,15 +219,20 @@ std::shared_ptr<DeviceState> device_for_two() {
   return device;
 }
 
+struct OneWaitsInGlobalWaveSync : OneWaits {
+  OneWaitsInGlobalWaveSync() : OneWaits(meeting(), WaveState::blocked) {}
+  static Dispatch meeting() {
+    Dispatch d(kGwsMeeting, 2, 32);
+    d.launch.device = device_for_two();
+    d.options.threads = 1;  // group 0 is launched first
+    return d;
+  }
+};
+
 TEST(Halt, OfAWaveThatWaitsInGlobalWaveSync) {
-  Dispatch d(kGwsMeeting, 2, 32);
-  d.launch.device = device_for_two();
-  d.options.threads = 1;  // group 0 is launched first
-  Session session(d);
-  const auto waves = session.waves_when(2, 0, WaveState::blocked);
-  session.control.halt(kAllWaves);
-  session.halted();
-  session.halted();
+  OneWaitsInGlobalWaveSync both;
+  both.halt_both();
+  auto& [d, session, waves] = static_cast<OneWaits&>(both);
   // It would leave its place in the queue.
   EXPECT_THROW(session.control.write(waves[0].id, {RegisterKind::pc}, waves[0].pc), std::invalid_argument);
   let_out(session, waves[1].id, 1);
@@ -229,11 +245,8 @@ TEST(Halt, OfAWaveThatWaitsInGlobalWaveSync) {
 }
 
 TEST(Kill, OfAWaveThatWaitsInGlobalWaveSync) {
-  Dispatch d(kGwsMeeting, 2, 32);
-  d.launch.device = device_for_two();
-  d.options.threads = 1;  // group 0 is launched first
-  Session session(d);
-  const auto waves = session.waves_when(2, 0, WaveState::blocked);
+  OneWaitsInGlobalWaveSync both;
+  auto& [d, session, waves] = static_cast<OneWaits&>(both);
   session.control.kill(waves[0].id);
   EXPECT_EQ(session.ended().id, waves[0].id);
   session.control.kill(waves[1].id);
@@ -277,6 +290,7 @@ TEST(Cancel, EndsADispatchOfHaltedWaves) {
     session.cancel = true;
     const Outcome outcome = session.finish();
     EXPECT_TRUE(outcome.cancelled);
+    for (unsigned i = 0; i < 32; ++i) session.ended();  // who waits for them hears of it
     EXPECT_EQ(outcome.totals.groups_done, 0u);
     EXPECT_TRUE(session.control.waves().empty());
     EXPECT_THROW(session.control.resume(wave.id), NoSuchWave);
@@ -299,6 +313,139 @@ TEST(Fault, DropsHaltedWavesOfGroupsBehindIt) {
   ASSERT_TRUE(outcome.fault);
   EXPECT_EQ(outcome.fault->group[0], 0u);
   EXPECT_TRUE(session.control.waves().empty());
+}
+
+// The host looks at the first group while the last one faults.
+TEST(Fault, EndsADispatchWhoseFirstGroupIsHalted) {
+  for (unsigned threads : {1u, 4u}) {
+    Dispatch d(
+        "s_cmp_eq_u32 s2, 0\ns_cbranch_scc1 halt\ns_cmp_eq_u32 s2, 7\ns_cbranch_scc1 halt\ns_endpgm\n"
+        "halt: s_sethalt 1\ns_trap 2",
+        8, 32);
+    d.options.threads = threads;
+    Session session(d);
+    WaveDescription first = session.halted(), last = session.halted();
+    if (first.group[0] != 0) std::swap(first, last);
+    session.control.resume(last.id);
+    EXPECT_EQ(session.ended().id, first.id);
+    const Outcome outcome = session.finish();
+    ASSERT_TRUE(outcome.fault);
+    EXPECT_EQ(outcome.fault->group[0], 7u);
+    EXPECT_THROW(session.control.resume(first.id), NoSuchWave);
+  }
+}
+
+// ---- Waves that halt where they fault (3.4.1, FATAL_HALT; 3.4.9, ILLEGAL_INST: an interrupt, and halt)
+
+// Of a memory violation, an illegal instruction and s_trap, all at dword 3 of a wave with 5 in s5.
+TEST(HaltOnFault, ShowsTheWaveAtItsInstruction) {
+  struct Case {
+    const char* instruction;
+    FaultKind kind;
+    uint32_t trapsts;
+  };
+  for (const Case& each :
+       {Case{"global_load_b32 v1, v[2:3], off", FaultKind::memory_violation, 1u << 8},
+        Case{".long 0", FaultKind::illegal_instruction, 1u << 11}, Case{"s_trap 2", FaultKind::trap, 0}})
+    for (const bool is_killed : {false, true}) {
+      SCOPED_TRACE(each.instruction);
+      Dispatch d("s_mov_b32 s5, 5\nv_mov_b32 v2, 16\nv_mov_b32 v3, 0\n" + std::string(each.instruction) +
+                     "\ns_mov_b32 s5, 6\n" + kStoreS5PerWave,
+                 1, 32);
+      Session session(d, {.halt_on_fault = true});
+      const WaveDescription wave = session.halted();
+      EXPECT_EQ(wave.cause, HaltCause::fault);
+      EXPECT_EQ(wave.fault, each.kind);
+      EXPECT_EQ(session.dword(wave), 3u);
+      EXPECT_EQ(wave.fault_pc, wave.pc);
+      EXPECT_NE(wave.message, "");
+      EXPECT_EQ(session.sgpr(wave.id, 5), 5u);
+      EXPECT_TRUE(session.status(wave.id) & status_bit::kFatalHalt);
+      EXPECT_EQ(session.control.read(wave.id, {RegisterKind::trapsts}), each.trapsts);
+      if (is_killed)
+        session.control.kill(wave.id);
+      else
+        session.control.resume(wave.id);
+      const Outcome outcome = session.finish();
+      ASSERT_TRUE(outcome.fault);
+      EXPECT_EQ(outcome.fault->fault.kind, each.kind);
+      EXPECT_EQ(outcome.fault->fault.pc, d.pc(3));
+      EXPECT_EQ(outcome.fault->fault.message, wave.message);
+      EXPECT_EQ(d.buffer[0], 0u);
+    }
+}
+
+TEST(HaltOnFault, AWriteOfThePcTakesItBack) {
+  Dispatch d(
+      "v_mov_b32 v2, 16\nv_mov_b32 v3, 0\nglobal_load_b32 v1, v[2:3], off\ns_waitcnt vmcnt(0)\n"
+      ".long 0\nv_readfirstlane_b32 s5, v1\n" +
+          kStoreS5PerWave,
+      1, 32);
+  d.buffer[9] = 1234;
+  Session session(d, {.halt_on_fault = true});
+  // Mended, and tried again.
+  WaveDescription wave = session.halted();
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const uint64_t address = d.address() + 36;
+    session.control.write(wave.id, {RegisterKind::vgpr, 2, lane}, static_cast<uint32_t>(address));
+    session.control.write(wave.id, {RegisterKind::vgpr, 3, lane}, address >> 32);
+  }
+  session.control.write(wave.id, {RegisterKind::pc}, wave.pc);
+  session.control.resume(wave.id);
+  // Passed over.
+  wave = session.halted();
+  EXPECT_EQ(wave.fault, FaultKind::illegal_instruction);
+  session.control.write(wave.id, {RegisterKind::pc}, wave.pc + 4);
+  session.control.resume(wave.id);
+  session.finish_well();
+  EXPECT_EQ(d.buffer[0], 1234u);
+}
+
+TEST(HaltOnFault, OfResultsThatLandLateTellsBothPlaces) {
+  Dispatch d("v_mov_b32 v2, 16\nscratch_load_b32 v1, v2, off\ns_mov_b32 s5, 5\ns_waitcnt vmcnt(0)", 1, 32);
+  d.options.precise.results = precise::Results::late;
+  Session session(d, {.halt_on_fault = true});
+  const WaveDescription wave = session.halted();
+  EXPECT_EQ(wave.fault_pc, d.pc(1));
+  EXPECT_EQ(session.dword(wave), 4u);
+  session.control.resume(wave.id);
+  const Outcome outcome = session.finish();
+  ASSERT_TRUE(outcome.fault);
+  EXPECT_EQ(outcome.fault->fault.pc, d.pc(1));
+}
+
+TEST(HaltOnFault, InATrapHandlerToo) {  // 3.4.1: FATAL_HALT stops waves even when PRIV is 1
+  Dispatch d("s_trap 1\n", 1, 32);
+  const auto handler = interpreter::assembled("s_nop 0\n.long 0", 32);
+  d.options.precise.traps.handler = reinterpret_cast<uint64_t>(handler.data());
+  d.options.precise.traps.code = {d.options.precise.traps.handler,
+                                  d.options.precise.traps.handler + 4 * handler.size()};
+  Session session(d, {.halt_on_fault = true});
+  const WaveDescription wave = session.halted();
+  EXPECT_EQ(wave.pc, d.options.precise.traps.handler + 4);
+  EXPECT_TRUE(session.status(wave.id) & status_bit::kPrivileged);
+  EXPECT_EQ(session.control.read(wave.id, {RegisterKind::ttmp, 0}), static_cast<uint32_t>(d.launch.entry));
+  session.control.resume(wave.id);
+  EXPECT_TRUE(session.finish().fault);
+}
+
+TEST(HaltOnFault, OthersGoOnAndEachIsTold) {
+  Dispatch d(kWaveNumber + "s_mov_b32 s5, 1\ns_cmp_eq_u32 s3, 0\ns_cbranch_scc0 store\n.long 0\nstore: " +
+                 kStoreS5PerWave,
+             4, 64);
+  Session session(d, {.halt_on_fault = true});
+  std::vector<WaveDescription> waves;
+  for (unsigned i = 0; i < 4; ++i) waves.push_back(session.halted());
+  while (session.control.waves().size() > 4) std::this_thread::yield();
+  for (unsigned group = 0; group < 4; ++group) {
+    EXPECT_EQ(d.buffer[4 * group], 0u);
+    EXPECT_EQ(d.buffer[4 * group + 1], 1u);
+  }
+  session.control.resume(waves[2].id);
+  const Outcome outcome = session.finish();
+  ASSERT_TRUE(outcome.fault);
+  EXPECT_EQ(outcome.fault->group, waves[2].group);
+  for (unsigned i = 0; i < 3; ++i) EXPECT_NE(session.ended().id, waves[2].id);
 }
 
 TEST(Deadlock, IsNotToldWhileAWaveIsHalted) {  // it may release the others when it goes on
