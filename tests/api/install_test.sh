@@ -19,7 +19,13 @@ echo "== pkg-config"
 pc=$(find "$prefix/usr" -name lockstep.pc)
 export PKG_CONFIG_PATH="${pc%/*}"
 "$cxx" -std=c++20 $flags "$consumer/consumer.cpp" $(pkg-config --cflags --libs lockstep) -o "$prefix/by_pkg_config"
-LD_LIBRARY_PATH=$(pkg-config --variable=libdir lockstep) "$prefix/by_pkg_config"
+library_folder=$(pkg-config --variable=libdir lockstep)
+LD_LIBRARY_PATH=$library_folder "$prefix/by_pkg_config"
+
+echo "== C"
+"$cxx" -x c -std=c99 -Wall -Wextra -Werror -pedantic $flags "$consumer/consumer.c" \
+  $(pkg-config --cflags --libs lockstep) -o "$prefix/from_c"
+LD_LIBRARY_PATH=$library_folder "$prefix/from_c"
 
 echo "== program"
 "$prefix/usr/bin/lockstep" devices > /dev/null
