@@ -221,7 +221,7 @@ void buffer_atomic(const Operation* op, Wave* wave, int64_t budget) {
       semantics::atomic_flush(shape.operation, false, mode.denorm_in_f32(), mode.denorm_out_f32());
   const BufferResource resource = resource_of(op, wave);
   const uint32_t sgpr_offset = scalar_offset(op, wave);
-  const bool returns = shape.old_value == semantics::OldValue::returned || op->instruction->glc;
+  const bool returns = op->instruction->glc;
   for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
     const BufferAccess access = access_of(op, wave, resource, lane);

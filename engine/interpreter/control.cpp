@@ -90,12 +90,17 @@ uint64_t pair_at(Wave* wave, uint32_t offset) {
   return scalar_at(wave, offset) | uint64_t{scalar_at(wave, offset + 4)} << 32;
 }
 
+// The PC has 48 bits, the two lowest of which are zero (guide 3.1, table 4).
+uint64_t pc_at(Wave* wave, uint32_t offset) {
+  return pair_at(wave, offset) & 0xffff'ffff'fffc;
+}
+
 void s_setpc(const Operation* op, Wave* wave, int64_t budget) {
-  LOCKSTEP_JUMP(program_of(wave)->at(pair_at(wave, op->source[0]) & ~uint64_t{3}));
+  LOCKSTEP_JUMP(program_of(wave)->at(pc_at(wave, op->source[0])));
 }
 
 void s_swappc(const Operation* op, Wave* wave, int64_t budget) {
-  const uint64_t destination = pair_at(wave, op->source[0]) & ~uint64_t{3};
+  const uint64_t destination = pc_at(wave, op->source[0]);
   const uint64_t pc = address_after(op);
   scalar_at(wave, op->dst) = static_cast<uint32_t>(pc);
   scalar_at(wave, op->dst + 4) = static_cast<uint32_t>(pc >> 32);

@@ -49,10 +49,14 @@ void nullified(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
-// NULL swallows writes; TTMPs may only be written by the trap handler (guide 3.3.1.4).
+// TTMPs may only be written by the trap handler (guide 3.3.1.4).
+bool is_foreign_ttmp(const isa::Operand& operand, bool privileged) {
+  return operand.code >= isa::code::kTtmp0 && operand.code < isa::code::kNull && !privileged;
+}
+
+// NULL swallows writes, too.
 bool swallows_writes(const isa::Operand& operand, bool privileged) {
-  return operand.code == isa::code::kNull ||
-         (operand.code >= isa::code::kTtmp0 && operand.code < isa::code::kNull && !privileged);
+  return operand.code == isa::code::kNull || is_foreign_ttmp(operand, privileged);
 }
 
 void refused(const Operation* op, Wave* wave, int64_t budget) {
@@ -161,11 +165,14 @@ bool Predecoder::is_out_of_range(const isa::Operand& operand) const {
   return operand.is_vgpr() && operand.vgpr() + operand.words > program_.vgpr_count();
 }
 
+// One of several is enough. NULL is a destination like any other.
 bool Predecoder::has_destination_out_of_range(const isa::Instruction& instruction) const {
+  const bool is_vector = isa::is_vector_alu(instruction.row->encoding);
   for (unsigned i = 0; i < instruction.operand_count; ++i) {
-    isa::Operand operand = instruction.operands[i];
-    if (instruction.tfe) ++operand.words;
-    if (operand.written && is_out_of_range(operand)) return true;
+    const isa::Operand& operand = instruction.operands[i];
+    if (!operand.written) continue;
+    if (is_out_of_range(operand)) return true;
+    if (is_vector && is_foreign_ttmp(operand, program_.privileged())) return true;
   }
   return false;
 }

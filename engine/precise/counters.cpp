@@ -126,8 +126,10 @@ std::optional<Counts> limits_of(const isa::Instruction& instruction, const Wave&
     case Opcode::s_endpgm:
     case Opcode::s_endpgm_saved:
     case Opcode::s_endpgm_ordered_ps_done:
-    case Opcode::s_setkill:
       return Counts{};
+    case Opcode::s_setkill:
+      if (instruction.operands[0].value & 1) return Counts{};
+      break;
     default:
       break;
   }

@@ -34,6 +34,23 @@ void RegisterValues::put(Wave& wave) const {
   }
 }
 
+void RegisterValues::put(Wave& wave, const std::vector<RegisterRange>& ranges) const {
+  for (const RegisterRange& range : ranges) {
+    if (!range.is_vgpr()) {
+      std::copy_n(scalars_.begin() + range.first, range.count, wave.scalar + range.first);
+      continue;
+    }
+    const uint32_t* from = vgprs_.data();
+    for (const RegisterRange& taken : ranges_) {
+      if (taken.first == range.first && taken.count == range.count) {
+        std::copy_n(from, range.count * wave.wave_size, wave.vgpr(range.first - isa::code::kVgpr0));
+        break;
+      }
+      from += taken.count * wave.wave_size;
+    }
+  }
+}
+
 FlatLanes flat_lanes(const isa::Instruction& instruction, Wave& wave) {
   FlatLanes result;
   const isa::Operand* address = instruction.find(isa::Role::addr);
@@ -91,6 +108,7 @@ Deferred::Deferred(const Step& step, Share share, uint64_t lanes)
     if (range.is_vgpr()) add_vgprs(vgprs_, range, wave.vgpr_count);
   for (RegisterRange range : touched.writes) {
     if (range.is_vgpr()) {
+      if (lanes == 0) continue;
       const unsigned last = isa::code::kVgpr0 + wave.vgpr_count;
       if (range.first >= last) continue;
       range.count = static_cast<uint16_t>(std::min<unsigned>(range.end(), last) - range.first);
@@ -139,11 +157,7 @@ bool Deferred::access(Wave& wave, Executor& executor, MemoryPath& path) {
 
 void Deferred::take_back_results(Wave& wave) {
   take_results(wave);
-  const uint64_t exec = wave.exec();
-  const uint32_t mode = wave.mode;
-  at_issue_.put(wave);
-  wave.set_exec(exec);
-  wave.mode = mode;
+  at_issue_.put(wave, destinations_);
   accessed = true;
 }
 

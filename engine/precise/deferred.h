@@ -19,6 +19,8 @@ class RegisterValues {
  public:
   void take(const Wave& wave, const std::vector<RegisterRange>& vgprs);
   void put(Wave& wave) const;
+  // Only those of `ranges`, each of which is scalar or was taken.
+  void put(Wave& wave, const std::vector<RegisterRange>& ranges) const;
 
  private:
   static constexpr unsigned kScalars = 128;

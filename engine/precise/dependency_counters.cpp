@@ -44,11 +44,6 @@ bool may_be_put_off(const isa::Instruction& instruction) {
   }
 }
 
-// With no lane active the hardware skips them and counts nothing (guide 3.2.3).
-bool is_skipped(const isa::Instruction& instruction, const Wave& wave) {
-  return wave.exec() == 0 && may_be_put_off(instruction) && instruction.row->encoding != isa::Encoding::smem;
-}
-
 }  // namespace
 
 DependencyCounters::DependencyCounters(const Settings& settings, RuleBook rules,
@@ -63,6 +58,19 @@ DependencyCounters::DependencyCounters(const Settings& settings, RuleBook rules,
       group_(wave.group),
       random_(Random(settings.seed ^ Random(wave.group->number).next()).next() + wave.index_in_group) {
   siblings_->join(group_, this);
+}
+
+// With no lane active the hardware skips vector memory, LDS and direct loads, but only where the counter is
+// zero (guide 3.2.3): else they count, so that a limit means the same with and without lanes. What is not
+// certain to have landed may still hold the counter up.
+bool DependencyCounters::is_skipped(const isa::Instruction& instruction, const Shares& shares) const {
+  if (wave_.exec() != 0 || !may_be_put_off(instruction) || instruction.row->encoding == isa::Encoding::smem)
+    return false;
+  return std::none_of(deferred_.begin(), deferred_.end(), [&](const Handle& deferred) {
+    return (!deferred->landed || !deferred->certain) &&
+           std::any_of(shares.begin(), shares.end(),
+                       [&](const Share& share) { return share.counter == deferred->share().counter; });
+  });
 }
 
 DependencyCounters::~DependencyCounters() {
@@ -91,8 +99,8 @@ Verdict DependencyCounters::stall() {
 Verdict DependencyCounters::before(const Step& step) {
   const bool again = std::exchange(stalled_, false);
   by_others_.clear();
-  if (is_skipped(step.instruction, wave_)) return Verdict::execute;
   const Shares shares = shares_of(step.instruction);
+  if (is_skipped(step.instruction, shares)) return Verdict::execute;
   if (!again) {
     ++steps_;
     if (const Verdict verdict = check(step, shares); verdict != Verdict::execute) return verdict;
@@ -123,6 +131,7 @@ Verdict DependencyCounters::check(const Step& step, const Shares& shares) {
 
 Verdict DependencyCounters::issue(const Step& step, const Shares& shares) {
   if (settings_.results == Results::now && !rules_.is_open()) return Verdict::execute;
+  forget_repeated(step.pc);
   const FlatLanes flat = flat_lanes(step.instruction, wave_);
   std::vector<Handle> parts;
   for (const Share& share : shares) {
@@ -130,8 +139,6 @@ Verdict DependencyCounters::issue(const Step& step, const Shares& shares) {
     if (shares.count == 2) lanes &= share.counter == CounterName::lgkmcnt ? flat.lds : ~flat.lds;
     parts.push_back(std::make_unique<Deferred>(step, share, lanes));
     parts.back()->issued_at = steps_;
-    // The half of a FLAT instruction that has no lane writes nothing that one could miss.
-    parts.back()->certain = shares.count == 2 && lanes == 0;
   }
   if (settings_.results == Results::now || !may_be_put_off(step.instruction)) {
     by_others_ = std::move(parts);
@@ -199,6 +206,14 @@ void DependencyCounters::forget_done() {
   std::erase_if(deferred_, [&](const Handle& deferred) {
     return deferred->landed &&
            (deferred->certain || !rules_.is_open() || deferred->share().kind == Kind::vector_store);
+  });
+}
+
+// In a loop without waits, scalar loads that are there would be remembered for ever, since none of them is
+// certain before all are. Of each the latest issue stands for those before.
+void DependencyCounters::forget_repeated(uint64_t pc) {
+  std::erase_if(deferred_, [&](const Handle& deferred) {
+    return deferred->landed && deferred->pc() == pc && !completes_in_order(deferred->share().kind);
   });
 }
 

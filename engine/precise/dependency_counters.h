@@ -55,6 +55,7 @@ class DependencyCounters final : public Unit {
 
   using Handle = std::unique_ptr<Deferred>;
 
+  bool is_skipped(const isa::Instruction& instruction, const Shares& shares) const;
   Verdict issue(const Step& step, const Shares& shares);
   // Lets land what must before the counters are down to the limits.
   Verdict come_down_to(const Counts& limits);
@@ -69,6 +70,7 @@ class DependencyCounters final : public Unit {
   void land_while_waiting();
   Verdict check(const Step& step, const Shares& shares);
   void forget_done();
+  void forget_repeated(uint64_t pc);
   Verdict stall();
 
   const Settings settings_;

@@ -54,6 +54,9 @@ bool ProgramRules::is_padded(uint64_t end) const {
 
 std::string ProgramRules::broken_by(const Step& step) const {
   const Opcode opcode = step.instruction.row->opcode;
+  if (gave_vgprs_back_ && !(step.instruction.row->flags & isa::kEndsWave))
+    return "the wave goes on after it has given its VGPRs back (s_sendmsg with message 3): the next "
+           "instruction must be s_endpgm (guide 5.3, table 15)";
   if (opcode == Opcode::s_set_inst_prefetch_distance) return fault_of_prefetch_distance(step.instruction);
   if (opcode == Opcode::s_endpgm_saved && !(step.wave.status & status_bit::kPrivileged))
     return "s_endpgm_saved outside of a trap handler (guide 5.1): it says that the wave's context was saved; "
@@ -67,6 +70,12 @@ std::string ProgramRules::broken_by(const Step& step) const {
 Verdict ProgramRules::before(const Step& step) {
   std::string rule = broken_by(step);
   return rule.empty() ? Verdict::execute : rules_.broken(step, std::move(rule));
+}
+
+void ProgramRules::after(const Step& step) {
+  constexpr unsigned kDeallocVgprs = 3;
+  gave_vgprs_back_ = step.instruction.row->opcode == Opcode::s_sendmsg &&
+                     (step.instruction.operands[0].value & 0xff) == kDeallocVgprs;
 }
 
 }  // namespace lockstep::precise

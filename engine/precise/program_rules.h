@@ -20,6 +20,7 @@ class ProgramRules final : public Unit {
   // `pages`: of mapped_pages(); must outlive the unit.
   ProgramRules(RuleBook rules, const std::vector<CodeRange>& pages) : rules_(rules), pages_(pages) {}
   Verdict before(const Step& step) override;
+  void after(const Step& step) override;
 
  private:
   std::string broken_by(const Step& step) const;
@@ -27,6 +28,7 @@ class ProgramRules final : public Unit {
 
   RuleBook rules_;
   const std::vector<CodeRange>& pages_;
+  bool gave_vgprs_back_ = false;  // by the instruction before
 };
 
 }  // namespace lockstep::precise

@@ -102,6 +102,12 @@ TEST(Control, CallsAndReturns) {
         "s_add_u32 s8, s8, done-function\ns_mov_b64 s[6:7], s[8:9]\ns_setpc_b64 s[6:7]\nfunction:\n"
         "s_add_u32 s10, s10, 1\ns_setpc_b64 s[6:7]\ndone:");
     EXPECT_EQ(w.s(10), 17u);
+    // Table 4: the PC has 48 bits; what a pair has above them does not count.
+    w.run(
+        "s_getpc_b64 s[6:7]\nhere:\ns_add_u32 s6, s6, function-here\ns_addc_u32 s7, s7, 0x7fed0000\n"
+        "s_mov_b32 s10, 0\ns_swappc_b64 s[8:9], s[6:7]\ns_add_u32 s10, s10, 16\ns_endpgm\n"
+        "function:\ns_or_b32 s9, s9, 0x80010000\ns_add_u32 s10, s10, 1\ns_setpc_b64 s[8:9]");
+    EXPECT_EQ(w.s(10), 17u);
   });
 }
 

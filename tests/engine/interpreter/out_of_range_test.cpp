@@ -36,6 +36,43 @@ TEST(OutOfRange, VectorAlu) {
   });
 }
 
+// "If any destination is out of range, no results are written": TTMPs are, outside of the trap handler
+// (3.3.1.4); NULL is not.
+TEST(OutOfRange, OneOfSeveralDestinations) {
+  for_each_wave([](TestWave& w) {
+    const std::string ttmp = w.is_wave64() ? "ttmp[2:3]" : "ttmp2";
+    w.fill(2, [](unsigned lane) { return 3 * lane; });
+    for (const std::string& text :
+         {"v_add_co_u32 v1, " + ttmp + ", v2, v2", "v_div_scale_f32 v1, " + ttmp + ", v2, v2, v3",
+          "v_mad_u64_u32 v[4:5], " + ttmp + ", v2, v2, v[6:7]", "v_cmp_ge_u32 " + ttmp + ", v2, v2"}) {
+      const TestWave::State before = w.save();
+      w.run(text);
+      EXPECT_EQ(w.save().vgprs, before.vgprs) << text;
+      EXPECT_EQ(w.s(110), 0u);
+    }
+    w.run("v_add_co_u32 v1, null, v2, v2");
+    w.expect_v(1, [](unsigned lane) { return 6 * lane; });
+  });
+}
+
+// 3.3.3: the check includes the register that TFE adds, and no other.
+TEST(OutOfRange, TheStatusWordIsADestination) {
+  for_each_wave([](TestWave& w) {
+    w.allocate_vgprs(24);
+    w.set_s64(4, w.memory_address());
+    w.s(6) = TestWave::kMemoryBytes;
+    w.s(7) = 0x3002'0000;
+    w.word(0) = 99;
+    w.fill(23, [](unsigned) { return 5; });
+    TestWave::State before = w.save();
+    w.run("buffer_load_b32 v[23:24], off, s[4:7], 0 tfe\nbuffer_load_b64 v[22:24], off, s[4:7], 0 tfe");
+    EXPECT_EQ(w.save().vgprs, before.vgprs);
+    w.run("buffer_load_b32 v[22:23], off, s[4:7], 0 tfe");
+    w.expect_v(22, [](unsigned) { return 99; });
+    w.expect_v(23, [](unsigned) { return 0; });
+  });
+}
+
 TEST(OutOfRange, DualIssueTakesTheNumberModulo4) {
   TestWave w(configurations()[0]);
   w.allocate_vgprs(24);

@@ -45,6 +45,17 @@ TEST(LateResults, ForgottenWaitGivesTheOldValue) {
   EXPECT_EQ(d[128 + 5], 1005u);
 }
 
+// 5.6: what is no wait and ends nothing makes nothing land.
+TEST(LateResults, OnlyWaitsWait) {
+  for (const char* text : {"s_setkill 0", "s_wait_event 0", "s_nop 15", "s_sleep 127", "s_icache_inv",
+                           "s_waitcnt lgkmcnt(0) expcnt(0)", "s_waitcnt vmcnt(1)", "s_barrier"}) {
+    Late d(listing("v_mov_b32 v1, 7\nglobal_load_b32 v1, v0, s[0:1]\n" + std::string(text) +
+                   "\nv_mov_b32 v2, v1"));
+    d.run();
+    EXPECT_EQ(d[64 + 5], 7u) << text;
+  }
+}
+
 TEST(LateResults, NowHasThemAtOnce) {
   Late d(
       listing("v_mov_b32 v1, 7\nglobal_load_b32 v1, v0, s[0:1]\nv_mov_b32 v2, v1\ns_waitcnt "
@@ -362,6 +373,41 @@ TEST(LateResults, SkippedWithoutLanes) {
   EXPECT_EQ(d[128], 0u);
 }
 
+// 3.2.3: without lanes too they count while their counter is not zero, so that a limit that makes sure of an
+// older one does so whatever EXEC is.
+TEST(LateResults, CountsWithoutLanes) {
+  for (const char* text :
+       {"global_load_b32 v2, v0, s[0:1]\ns_mov_b32 exec_lo, 0\nglobal_load_b32 v3, v0, s[0:1] "
+        "offset:4\ns_mov_b32 exec_lo, -1\ns_waitcnt vmcnt(1)",
+        "ds_store_b32 v0, v4\nds_load_b32 v2, v0\ns_mov_b32 exec_lo, 0\nds_load_b32 v3, v0\ns_mov_b32 "
+        "exec_lo, -1\ns_waitcnt lgkmcnt(1)",
+        "s_mov_b32 m0, 0x20014\nds_store_b32 v0, v4\nlds_direct_load v2\ns_mov_b32 exec_lo, "
+        "0\nlds_direct_load v3\ns_mov_b32 exec_lo, -1\ns_waitcnt expcnt(1)",
+        "global_load_b32 v2, v0, s[0:1]\ns_mov_b32 exec_lo, 0\nflat_load_b32 v3, v[0:1]\ns_mov_b32 "
+        "exec_lo, -1\ns_waitcnt vmcnt(1)"}) {
+    Late d("v_lshlrev_b32 v0, 2, v0\nv_add_nc_u32 v4, 0x3e8, v0\nv_mov_b32 v2, 7\nv_mov_b32 v3, 8\n" +
+           std::string(text) +
+           "\nv_mov_b32 v5, v2\ns_wait_idle\nglobal_store_b32 v0, v5, s[0:1] offset:256\n"
+           "global_store_b32 v0, v3, s[0:1] offset:512");
+    d.run();
+    EXPECT_NE(d[64 + 5], 7u) << text;
+    EXPECT_EQ(d[128 + 5], 8u) << text;
+  }
+}
+
+// 5.3: a message does what it does when it is issued; only its count is lowered later.
+TEST(LateResults, MessagesChangeTheWaveAtOnce) {
+  for (Results results : {Results::now, Results::late, Results::random}) {
+    Late d("v_mov_b32 v1, 0\ns_sendmsg sendmsg(MSG_DEALLOC_VGPRS)\ns_nop 0\nv_mov_b32 v1, 1");
+    d.options.precise.results = results;
+    d.options.precise.exceptions = true;  // so that it is the precise engine that runs it
+    const Outcome outcome = static_cast<Dispatch&>(d).run();
+    ASSERT_TRUE(outcome.fault);
+    EXPECT_EQ(outcome.fault->fault.kind, FaultKind::illegal_instruction);
+    EXPECT_EQ(outcome.fault->fault.pc, d.pc(3));
+  }
+}
+
 TEST(LateResults, FaultsNameTheInstructionThatWasPutOff) {
   Late memory("v_mov_b32 v1, 0x8000\ns_nop 0\nglobal_load_b32 v3, v1, s[0:1]\ns_nop 0\ns_waitcnt vmcnt(0)");
   const Outcome outcome = memory.Dispatch::run();
@@ -465,6 +511,11 @@ TEST(MissingWaits, GoodPrograms) {
            "s_load_b32 s4, s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\ns_mov_b32 s5, s4",
            "global_store_b32 v0, v1, s[0:1]\nv_mov_b32 v1, 0",
            "s_waitcnt_depctr depctr_va_vdst(0)",
+           // 3.2.3: what has no lanes counts while something is under way, and of FLAT both counters do.
+           "global_load_b32 v1, v0, s[0:1]\ns_mov_b32 exec_lo, 0\nglobal_load_b32 v2, v0, "
+           "s[0:1]\ns_mov_b32 exec_lo, -1\ns_waitcnt vmcnt(1)\nv_mov_b32 v3, v1",
+           "v_mov_b32 v4, s0\nv_mov_b32 v5, s1\nds_load_b32 v1, v0\nflat_load_b32 v2, "
+           "v[4:5]\nglobal_load_b32 v6, v0, s[0:1]\ns_waitcnt lgkmcnt(1)\nv_mov_b32 v3, v1",
        })
     EXPECT_TRUE(findings_of("v_mov_b32 v0, 0\n" + std::string(text)).empty()) << text;
 }

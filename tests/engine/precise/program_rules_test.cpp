@@ -42,6 +42,14 @@ TEST(ProgramRules, EndsOfProgramsForOthers) {  // 5.1, 16.5
   EXPECT_NE(outcome.fault->fault.message.find("pixel shader"), std::string::npos);
 }
 
+TEST(ProgramRules, AfterTheVgprsOnlyTheEnd) {  // 5.3, table 15
+  const std::string free = "s_nop 0\ns_sendmsg sendmsg(MSG_DEALLOC_VGPRS)\n";
+  EXPECT_TRUE(findings_of(free + "s_endpgm").empty());
+  EXPECT_TRUE(findings_of("s_sendmsg sendmsg(MSG_INTERRUPT)\ns_nop 0\ns_endpgm").empty());
+  expect_broken(free + "s_nop 0\ns_endpgm", "must be s_endpgm");
+  expect_broken(free + "s_waitcnt_vscnt null, 0x0\ns_nop 0\ns_endpgm", "must be s_endpgm");
+}
+
 TEST(ProgramRules, ASavedWaveEndsInTheHandler) {
   TrapDispatch d("s_trap 5\ns_endpgm", "s_endpgm_saved\n.fill 64, 4, 0xbf9f0000");
   d.options.precise.rules = precise::Rules::warn;

@@ -1,0 +1,31 @@
+#include "tests/engine/precise/compare_engines.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace lockstep::precise {
+namespace {
+
+// Sanitized builds run fewer: each program costs them ten times as much.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr unsigned kPrograms = 300;
+#else
+constexpr unsigned kPrograms = 3'000;
+#endif
+#endif
+
+// The fuzzer fuzz/engines_fuzz.cpp looks for more.
+TEST(CompareEngines, RandomPrograms) {
+  std::mt19937_64 random(11);
+  for (unsigned i = 0; i < kPrograms; ++i) {
+    std::vector<std::byte> bytes(2 + random() % 160);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+    ASSERT_EQ(compare_engines(bytes), "") << "program " << i;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::precise
