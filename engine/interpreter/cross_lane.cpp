@@ -134,16 +134,23 @@ uint32_t relative_vgpr(const Wave* wave, uint32_t offset, uint32_t index, bool w
 
 template <bool source_relative, bool destination_relative, bool split_index, bool swap>
 void v_movrel(const Operation* op, Wave* wave, int64_t budget) {
-  copy_literal(op, wave);
+  if (!(op->flags & kDppMask)) copy_literal(op, wave);
   const uint32_t m0 = wave->scalar[isa::code::kM0];
   const uint32_t source_index = split_index ? m0 & 0x3ff : m0,
                  destination_index = split_index ? m0 >> 16 & 0x3ff : m0;
   const uint32_t destination =
       destination_relative ? relative_vgpr(wave, op->dst, destination_index, true) : op->dst;
   const bool scalar = source_flags(op, 0) & kScalarSource;
-  const uint32_t source =
+  uint32_t source =
       source_relative && !scalar ? relative_vgpr(wave, op->source[0], source_index, false) : op->source[0];
   uint64_t exec = wave->exec();
+  // M0 chooses the register, then DPP its lanes.
+  if (op->flags & kDppMask) {
+    const auto* selection = reinterpret_cast<const semantics::DppSelection*>(op->literal);
+    const uint32_t gathered = kMaxVgprs * wave->register_bytes;
+    exec = semantics::dpp_select(*selection, view(wave), chunks_of(wave, source), chunks_of(wave, gathered));
+    source = gathered;
+  }
   // Both operands of a swap are destinations: one out of range and nothing is written.
   if (swap &&
       !(is_allocated(wave, op->dst, destination_index) && is_allocated(wave, op->source[0], source_index)))

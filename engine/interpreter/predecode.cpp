@@ -107,6 +107,12 @@ bool is_nullified(const isa::Instruction& instruction, bool privileged) {
          !(instruction.row->implicit_writes & ~isa::kScc) && !(instruction.row->flags & isa::kBranch);
 }
 
+// The handler judges whether the register is there, from the sum.
+bool adds_m0_to_source(Opcode opcode) {
+  return opcode == Opcode::v_movrels_b32 || opcode == Opcode::v_movrelsd_b32 ||
+         opcode == Opcode::v_movrelsd_2_b32;
+}
+
 uint32_t flags_of(const isa::Operand& operand, const isa::Row& row) {
   uint32_t flags = 0;
   // Packed operands outside VOP3P have no op_sel_hi: the high half feeds the high element.
@@ -120,6 +126,10 @@ uint32_t flags_of(const isa::Operand& operand, const isa::Row& row) {
   if (operand.high) flags |= kHigh;
   if (operand.high_hi) flags |= kHighHigh;
   return flags;
+}
+
+bool has_reserved_dpp_control(const isa::Instruction& instruction) {
+  return instruction.dpp == isa::Dpp::dpp16 && !semantics::dpp16_row_shuffle(instruction.dpp_control).known;
 }
 
 bool names_vgpr(const isa::Instruction& instruction) {
@@ -242,7 +252,9 @@ void Predecoder::set_source(Operation& op, unsigned i, const isa::Operand& opera
     op.source[i] = kScalarLiteral * 4;
     flags |= kScalarSource;
   } else if (operand.is_vgpr()) {
-    op.source[i] = vector_source(operand, instruction.row_y != nullptr);
+    op.source[i] = adds_m0_to_source(instruction.row->opcode)
+                       ? vgpr_offset(operand.vgpr())
+                       : vector_source(operand, instruction.row_y != nullptr);
   } else {
     op.source[i] = scalar_source(operand, instruction, op);
     flags |= kScalarSource;
@@ -337,22 +349,29 @@ Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa
   return op;
 }
 
+Operation Predecoder::refuse_dpp_control(const isa::Instruction& instruction) {
+  return refuse(instruction, FaultKind::illegal_instruction, "reserved DPP control");
+}
+
+uint64_t Predecoder::dpp_selection(const isa::Instruction& instruction) {
+  return reinterpret_cast<uint64_t>(&program_.dpp_selections_.emplace_back(
+      instruction.dpp == isa::Dpp::dpp8
+          ? semantics::make_dpp8(instruction.dpp8_selectors, instruction.fetch_inactive)
+          : semantics::make_dpp16(instruction.dpp_control, instruction.row_mask, instruction.bank_mask,
+                                  instruction.bound_control, instruction.fetch_inactive)));
+}
+
 std::vector<Operation> Predecoder::vector_alu(const isa::Instruction& instruction) {
   if (has_destination_out_of_range(instruction)) return {nullify(instruction)};
   Operation op = vector_half(instruction, *instruction.row, 0, instruction.operand_count);
   if (instruction.dpp == isa::Dpp::none) return {op};
-  if (instruction.dpp == isa::Dpp::dpp16 && !semantics::dpp16_row_shuffle(instruction.dpp_control).known)
-    return {refuse(instruction, FaultKind::illegal_instruction, "reserved DPP control")};
+  if (has_reserved_dpp_control(instruction)) return {refuse_dpp_control(instruction)};
   // DPP rewrites source 0: a first operation gathers the lanes into an engine register.
   Operation gather = blank(instruction);
   gather.run = program_.table().dpp_gather;
   gather.source[0] = op.source[0];
   gather.dst = vgpr_offset(kMaxVgprs);
-  gather.literal = reinterpret_cast<uint64_t>(&program_.dpp_selections_.emplace_back(
-      instruction.dpp == isa::Dpp::dpp8
-          ? semantics::make_dpp8(instruction.dpp8_selectors, instruction.fetch_inactive)
-          : semantics::make_dpp16(instruction.dpp_control, instruction.row_mask, instruction.bank_mask,
-                                  instruction.bound_control, instruction.fetch_inactive)));
+  gather.literal = dpp_selection(instruction);
   op.source[0] = gather.dst;
   op.flags |= kDppMask;
   return {gather, op};
@@ -438,6 +457,11 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
       return {nullify(instruction)};
     // The old destination follows the sources; s_cmpk reads its only register as a plain source.
     if (old_destination && sources < 3) op.source[sources++] = op.dst;
+    if (instruction.dpp != isa::Dpp::none) {
+      if (has_reserved_dpp_control(instruction)) return {refuse_dpp_control(instruction)};
+      op.literal = dpp_selection(instruction);
+      op.flags |= kDppMask;
+    }
     if (has_label)
       fill_branch(op, instruction);
     else if (uses_literal_ && table.other_literal[index])

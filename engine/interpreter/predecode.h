@@ -38,6 +38,9 @@ class Predecoder {
                          std::vector<Operation>& preparations);
 
   std::vector<Operation> vector_alu(const isa::Instruction& instruction);
+  Operation refuse_dpp_control(const isa::Instruction& instruction);
+  // The lanes that DPP chooses, as the handlers take them: Operation::literal.
+  uint64_t dpp_selection(const isa::Instruction& instruction);
   std::vector<Operation> dual_issue(const isa::Instruction& instruction);
   Operation vector_half(const isa::Instruction& instruction, const isa::Row& row, unsigned first,
                         unsigned last);

@@ -61,7 +61,7 @@ std::string explain(const Step& step, const Deferred& deferred, unsigned code, c
 
 std::optional<std::string> find_missing_wait(const Step& step, const Shares& shares, const Issued& issued) {
   if (std::all_of(issued.begin(), issued.end(), [](const auto& d) { return d->certain; })) return {};
-  const Touched touched = touched_by(step.instruction, step.wave.wave_size);
+  const Touched touched = touched_now(step.instruction, step.wave);
   for (const auto& deferred : issued) {
     if (deferred->certain) continue;
     // Two of one kind write a register in the order of their issue, even if each writes a half of it.

@@ -25,7 +25,63 @@ void add_implied(std::vector<RegisterRange>& list, uint32_t implied, unsigned wa
   if (implied & isa::kM0) list.push_back({isa::code::kM0, 1});
 }
 
+// What M0 adds to the number of the destination and of the source (guide 7.8, 16.3).
+struct Indices {
+  uint32_t destination = 0, source = 0;
+};
+
+Indices indices_of(const isa::Instruction& instruction, uint32_t m0) {
+  using isa::Opcode;
+  switch (instruction.row->opcode) {
+    case Opcode::s_movrels_b32:
+    case Opcode::v_movrels_b32:
+      return {0, m0};
+    case Opcode::s_movrels_b64:
+      return {0, m0 & ~1u};
+    case Opcode::s_movreld_b32:
+    case Opcode::v_movreld_b32:
+      return {m0, 0};
+    case Opcode::s_movreld_b64:
+      return {m0 & ~1u, 0};
+    case Opcode::v_movrelsd_b32:
+      return {m0, m0};
+    case Opcode::s_movrelsd_2_b32:
+    case Opcode::v_movrelsd_2_b32:
+    case Opcode::v_swaprel_b32:
+      return {m0 >> 16 & 0x3ff, m0 & 0x3ff};
+    default:
+      return {};
+  }
+}
+
+// The range so many registers further; if the wave has none there, it is the first register that is read, and
+// nothing that is written (guide 3.3.1.4, 3.3.2.2).
+void move(std::vector<RegisterRange>& list, RegisterRange named, uint32_t index, bool is_written,
+          const Wave& wave) {
+  const uint64_t first = uint64_t{named.first} + index;
+  const unsigned end = named.is_vgpr() ? isa::code::kVgpr0 + wave.vgpr_count : kScalarTtmp0;
+  const uint16_t zero = named.is_vgpr() ? isa::code::kVgpr0 : 0;
+  const bool is_there = first + named.count <= end;
+  std::erase_if(list, [&](const RegisterRange& range) { return range.first == named.first; });
+  if (is_there || !is_written) list.push_back({is_there ? static_cast<uint16_t>(first) : zero, named.count});
+}
+
 }  // namespace
+
+Touched touched_now(const isa::Instruction& instruction, const Wave& wave) {
+  Touched touched = touched_by(instruction, wave.wave_size);
+  const Indices indices = indices_of(instruction, wave.scalar[isa::code::kM0]);
+  if (indices.destination == 0 && indices.source == 0) return touched;
+  for (unsigned i = 0; i < instruction.operand_count; ++i) {
+    const isa::Operand& operand = instruction.operands[i];
+    const uint32_t index = operand.role == isa::Role::dst ? indices.destination : indices.source;
+    if (index == 0 || !is_register(operand)) continue;
+    const RegisterRange range{operand.code, operand.words};
+    if (operand.read) move(touched.reads, range, index, false, wave);
+    if (operand.written) move(touched.writes, range, index, true, wave);
+  }
+  return touched;
+}
 
 Touched touched_by(const isa::Instruction& instruction, unsigned wave_size) {
   Touched touched;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "isa/instruction.h"
+#include "state/wave.h"
 
 namespace lockstep::precise {
 
@@ -24,5 +25,7 @@ struct Touched {
 // Operands and the registers implied: EXEC, VCC and M0. Registers that M0 chooses at run time are not among
 // them.
 Touched touched_by(const isa::Instruction& instruction, unsigned wave_size);
+// As the wave comes to it: with the registers that M0 chooses in place of those that the operands name.
+Touched touched_now(const isa::Instruction& instruction, const Wave& wave);
 
 }  // namespace lockstep::precise

@@ -121,6 +121,29 @@ TEST(Registers, RelativeToM0) {
   });
 }
 
+// 7.7 names no exception: M0 chooses the register (7.8), DPP the lanes of it.
+TEST(Registers, RelativeToM0WithDpp) {
+  for_each_wave([](TestWave& w) {
+    w.set_exec(~uint64_t{0});
+    w.s(125) = 10;
+    const std::string dpp = " quad_perm:[3,2,1,0] row_mask:0xf bank_mask:0x5\n";
+    w.run("v_movreld_b32_dpp v5, v1" + dpp + "v_movrels_b32_dpp v6, v1" + dpp + "v_movrelsd_b32_dpp v7, v2" +
+          dpp + "v_movrels_b32_dpp v8, v1 dpp8:[1,0,3,2,5,4,7,6]");
+    auto expected = [&](unsigned from, unsigned to) {
+      return [from, to](unsigned lane) {
+        return 0x7000'0000u + (lane / 4 % 2 == 0 ? from * 0x1000 + (lane ^ 3) : to * 0x1000 + lane);
+      };
+    };
+    w.expect_v(15, expected(1, 15));
+    w.expect_v(6, expected(11, 6));
+    w.expect_v(17, expected(12, 17));
+    w.expect_v(8, [](unsigned lane) { return 0x7000'0000u + 11 * 0x1000 + (lane ^ 1); });
+    w.s(125) = 20 << 16 | 30;
+    w.run("v_movrelsd_2_b32_dpp v9, v1" + dpp);
+    w.expect_v(29, expected(31, 29));
+  });
+}
+
 // Both halves read before either writes (guide 7.6).
 TEST(DualIssue, ReadsComeFirst) {
   TestWave w(configurations()[0]);

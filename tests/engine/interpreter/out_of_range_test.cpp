@@ -118,6 +118,11 @@ TEST(OutOfRange, RelativeRegisters) {
     EXPECT_EQ(w.save().vgprs, before.vgprs);
     w.run("v_movrels_b32 v2, v4");  // v24: VGPR 0 instead
     w.expect_v(2, [&](unsigned lane) { return w.v(0, lane); });
+    // Nor is there v30, to whose number M0 adds.
+    w.s(125) = 3;
+    w.run("v_movrels_b32 v8, v30\nv_movrelsd_b32 v9, v30");
+    w.expect_v(8, [&](unsigned lane) { return w.v(0, lane); });
+    w.expect_v(12, [&](unsigned lane) { return w.v(0, lane); });
     w.s(125) = 20 << 16 | 3;
     before = w.save();
     w.run("v_swaprel_b32 v5, v1");

@@ -490,6 +490,15 @@ TEST(MissingWaits, AreFound) {
       {"s_mov_b32 m0, 0x20000\nlds_direct_load v1\nv_mov_b32 v2, v1", "expcnt(0)"},
       {"global_load_b32 v1, v0, s[0:1]\nglobal_load_b32 v2, v1, s[0:1]", "global_load_b32 reads v1"},
       {"s_waitcnt_depctr 0xff9f", "waits for nothing"},
+      // Registers that M0 chooses.
+      {"s_mov_b32 m0, 3\nglobal_load_b32 v7, v0, s[0:1]\nv_movrels_b32 v2, v4", "v_movrels_b32 reads v7"},
+      {"s_mov_b32 m0, 3\nglobal_load_b32 v7, v0, s[0:1]\nv_movreld_b32 v4, v1",
+       "v_movreld_b32 overwrites v7"},
+      {"s_mov_b32 m0, 0x50003\nglobal_load_b32 v7, v0, s[0:1]\nv_movrelsd_2_b32 v2, v1",
+       "v_movrelsd_2_b32 overwrites v7"},
+      {"s_mov_b32 m0, 3\ns_load_b64 s[8:9], s[0:1], 0x0\ns_movrels_b64 s[10:11], s[6:7]",
+       "s_movrels_b64 reads s8"},
+      {"s_mov_b32 m0, 3\ns_load_b32 s8, s[0:1], 0x0\ns_movreld_b32 s5, s4", "s_movreld_b32 overwrites s8"},
   };
   for (const auto& c : cases)
     for (Results results : {Results::now, Results::late}) {
@@ -511,6 +520,7 @@ TEST(MissingWaits, GoodPrograms) {
            "s_load_b32 s4, s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\ns_mov_b32 s5, s4",
            "global_store_b32 v0, v1, s[0:1]\nv_mov_b32 v1, 0",
            "s_waitcnt_depctr depctr_va_vdst(0)",
+           "s_mov_b32 m0, 3\nglobal_load_b32 v4, v0, s[0:1]\nv_movrels_b32 v2, v4\nv_movreld_b32 v4, v5",
            // 3.2.3: what has no lanes counts while something is under way, and of FLAT both counters do.
            "global_load_b32 v1, v0, s[0:1]\ns_mov_b32 exec_lo, 0\nglobal_load_b32 v2, v0, "
            "s[0:1]\ns_mov_b32 exec_lo, -1\ns_waitcnt vmcnt(1)\nv_mov_b32 v3, v1",
