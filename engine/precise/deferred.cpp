@@ -55,10 +55,12 @@ FlatLanes flat_lanes(const isa::Instruction& instruction, Wave& wave) {
   FlatLanes result;
   const isa::Operand* address = instruction.find(isa::Role::addr);
   if (instruction.row->encoding != isa::Encoding::flat || !address) return result;
-  const unsigned number = address->vgpr();
+  // A register that the wave does not have reads as V0 (guide 3.3.2.2).
+  const auto there = [&](unsigned number) { return number < wave.vgpr_count ? number : 0; };
+  const unsigned number = there(address->vgpr()), next = there(address->vgpr() + 1);
   for (uint64_t lanes = wave.exec(); lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
-    const uint64_t low = wave.vgpr(number)[lane], high = wave.vgpr(number + 1)[lane];
+    const uint64_t low = wave.vgpr(number)[lane], high = wave.vgpr(next)[lane];
     const uint64_t at = (low | high << 32) + static_cast<uint64_t>(int64_t{instruction.offset});
     if (at >> 32 == kSharedApertureBase >> 32) result.lds |= lanes & -lanes;
     if (at >> 32 == kPrivateApertureBase >> 32) result.scratch |= lanes & -lanes;
@@ -106,12 +108,10 @@ Deferred::Deferred(const Step& step, Share share, uint64_t lanes)
   const Touched touched = touched_by(instruction_, wave.wave_size);
   for (const RegisterRange& range : touched.reads)
     if (range.is_vgpr()) add_vgprs(vgprs_, range, wave.vgpr_count);
-  for (RegisterRange range : touched.writes) {
+  for (const RegisterRange& range : touched.writes) {
     if (range.is_vgpr()) {
-      if (lanes == 0) continue;
-      const unsigned last = isa::code::kVgpr0 + wave.vgpr_count;
-      if (range.first >= last) continue;
-      range.count = static_cast<uint16_t>(std::min<unsigned>(range.end(), last) - range.first);
+      // With a destination out of range it writes nothing (guide 3.3.3).
+      if (lanes == 0 || range.end() > isa::code::kVgpr0 + wave.vgpr_count) continue;
       vgprs_.push_back(range);
     }
     destinations_.push_back(range);

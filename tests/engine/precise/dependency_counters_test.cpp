@@ -395,6 +395,20 @@ TEST(LateResults, CountsWithoutLanes) {
   }
 }
 
+// 3.3.3: a load whose destination is out of range is issued as if EXEC were zero: no register of it lands.
+TEST(LateResults, NothingLandsOfALostDestination) {
+  for (const char* load :
+       {"global_load_b64 v[23:24], v0, s[0:1]", "ds_load_b128 v[23:26], v0",
+        "buffer_load_b32 v[23:24], off, s[4:7], 0 tfe", "flat_load_b64 v[23:24], v[30:31]"}) {
+    Late d("s_mov_b64 s[4:5], s[0:1]\ns_mov_b32 s6, 256\ns_mov_b32 s7, 0x30020000\n" +
+           listing("v_mov_b32 v23, 7\n" + std::string(load) +
+                   "\nv_mov_b32 v23, 9\ns_wait_idle\nv_mov_b32 v2, v23"));
+    d.launch.vgpr_count = 24;
+    d.run();
+    EXPECT_EQ(d[64 + 5], 9u) << load;
+  }
+}
+
 // 5.3: a message does what it does when it is issued; only its count is lowered later.
 TEST(LateResults, MessagesChangeTheWaveAtOnce) {
   for (Results results : {Results::now, Results::late, Results::random}) {
