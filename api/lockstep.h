@@ -858,8 +858,9 @@ LOCKSTEP_API lockstep_status lockstep_queue_submit(lockstep_queue* queue, const 
 /* For those who write the ring themselves. AQL: the index of a packet that was published; else the dword
  * index behind the last packet. */
 LOCKSTEP_API lockstep_status lockstep_queue_ring_doorbell(lockstep_queue* queue, uint64_t value);
-/* AQL: ends the dispatch of that packet; the queue goes on behind it, and the packet's completion signal
- * stays as it is. LOCKSTEP_NOT_FOUND if it is done already or was never published. */
+/* AQL: ends that packet (its dispatches, or its wait; one that is still to come is passed over); the queue
+ * goes on behind it, and the packet's completion signal stays as it is. LOCKSTEP_NOT_FOUND if it is done
+ * already, was never published, or the queue is inactive. */
 LOCKSTEP_API lockstep_status lockstep_queue_kill(lockstep_queue* queue, uint64_t packet);
 
 /* Loads the kernel's code object if need be; the guest address of its descriptor, for `kernel_object` of a

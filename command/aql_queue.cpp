@@ -1,5 +1,6 @@
 #include "command/aql_queue.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <stdexcept>
@@ -93,7 +94,8 @@ void AqlQueue::publish(uint64_t index, const AqlPacket& packet) {
 }
 
 void AqlQueue::ring_doorbell(uint64_t index) {
-  store_shared<uint64_t>(reinterpret_cast<void*>(doorbell_->value), index);
+  // Not where doorbell_->value says: the guest can write to that.
+  store_shared<uint64_t>(doorbell_ + 1, index);
   services_.processor.wake();
 }
 
@@ -101,20 +103,30 @@ bool AqlQueue::kill(uint64_t index) {
   std::shared_ptr<machine::ActiveDispatch> running;
   {
     std::lock_guard lock(mutex_);
-    if (index < read_index() || index >= write_index() || done_[index & (size_ - 1)]) return false;
-    const auto found = running_.find(index);
-    if (found == running_.end()) {
-      to_kill_.insert(index);
-      return true;
+    const uint64_t read = read_index();
+    if (state() != QueueState::active || index < read || index >= std::min(write_index(), read + size_) ||
+        done_[index & (size_ - 1)] ||
+        (load_shared<uint16_t>(&slot(index).header) & 0xff) == static_cast<uint16_t>(PacketType::invalid))
+      return false;
+    if (const auto found = running_.find(index); found != running_.end()) {
+      running = found->second;
+    } else {
+      to_kill_.insert(index);  // advance() and dispatch() see it
+      kills_ = true;
     }
-    running = found->second;
   }
-  services_.device.cancel(*running);
+  if (running)
+    services_.device.cancel(*running);
+  else
+    services_.processor.wake();
   return true;
 }
 
 void AqlQueue::inactivate() {
-  if (!become_inactive()) return;
+  if (become_inactive()) end();
+}
+
+void AqlQueue::end() {
   services_.signals.change(inactive_signal_, SignalOperation::store, 1);
   std::vector<std::shared_ptr<machine::ActiveDispatch>> running;
   {
@@ -131,8 +143,9 @@ bool AqlQueue::busy() const {
 }
 
 void AqlQueue::fail(QueueError error) {
-  if (state() != QueueState::active) return;
-  inactivate();
+  // Dispatches fail beside each other and beside packets: the first one tells.
+  if (!become_inactive()) return;
+  end();
   tell(error);
 }
 
@@ -154,14 +167,36 @@ Queue::Advance AqlQueue::advance() {
     if (next_ >= write_index() || next_ - read_index() >= size_) break;
     const auto header = load_shared<uint16_t>(&slot(next_).header);
     if ((header & 0xff) == static_cast<uint16_t>(PacketType::invalid)) break;
-    if ((header & kHeaderBarrier) && busy()) break;
-    const Outcome outcome = process(next_, header, result);
-    if (outcome != Outcome::launched) break;
+    if (killed(next_)) {
+      if (!abandon(next_)) break;
+    } else {
+      if ((header & kHeaderBarrier) && busy()) break;
+      const Outcome outcome = process(next_, header, result);
+      if (outcome != Outcome::launched) break;
+    }
     ++next_;
     active_since_ = 0;
+    reached_ = 0;
     result.progressed = true;
   }
   return result;
+}
+
+bool AqlQueue::killed(uint64_t index) {
+  if (!kills_) return false;
+  std::lock_guard lock(mutex_);
+  return to_kill_.contains(index);
+}
+
+bool AqlQueue::abandon(uint64_t index) {
+  if (in_buffer_) {
+    executor_->abandon();
+    if (executor_->busy()) return false;
+    in_buffer_ = false;
+  }
+  ++in_flight_;
+  retire(index);
+  return true;
 }
 
 AqlQueue::Outcome AqlQueue::process(uint64_t index, uint16_t header, Advance& result) {
@@ -218,6 +253,8 @@ AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket&
                   fault->field, fault->text);
   auto& launch = std::get<machine::Launch>(made);
   launch.messages = this;
+  launch.doorbell_id = doorbell_id();
+  launch.dispatch_id = static_cast<uint32_t>(index);
   try {
     provide_scratch(launch);
     if (cooperative_) {
@@ -282,22 +319,23 @@ void AqlQueue::provide_scratch(machine::Launch& launch) {
 
 AqlQueue::Outcome AqlQueue::barrier(uint64_t index, const BarrierPacket& packet, bool all) {
   const std::shared_ptr<const RangeSet> ranges = services_.memory.snapshot();
-  unsigned signals = 0, reached = 0;
+  unsigned signals = 0;
   for (unsigned i = 0; i < 5; ++i) {
     const uint64_t signal = packet.dep_signal[i];
     if (signal == 0) continue;
     if (signal % alignof(SignalMemory) != 0 || !guest_bytes(*ranges, signal, sizeof(SignalMemory), kRead))
       return refuse_signal(index, "dep_signal[" + std::to_string(i) + "]", signal);
     const int64_t value = services_.signals.load(signal);
-    ++signals;
+    signals |= 1u << i;
     // A negative value says that what it stands for has failed.
     if (value < 0)
       return refuse(index, QueueError::Kind::invalid_packet, "dep_signal[" + std::to_string(i) + "]",
                     "the signal has the value " + std::to_string(value) +
                         ": what it stands for has failed (a packet's signal ends at 0)");
-    reached += value == 0;
+    // Having been at 0 is enough: they need not be so at the same time.
+    if (value == 0) reached_ |= 1u << i;
   }
-  const bool open = all ? reached == signals : signals == 0 || reached > 0;
+  const bool open = all ? reached_ == signals : signals == 0 || reached_ != 0;
   if (!open) return Outcome::blocked;
   return complete(index, packet.completion_signal, active_since_);
 }
@@ -329,8 +367,8 @@ AqlQueue::Outcome AqlQueue::vendor(uint64_t index, const AqlPacket& packet, Adva
 AqlQueue::Outcome AqlQueue::buffer(uint64_t index, const Pm4IbPacket& packet, Advance& result) {
   if (!executor_)
     executor_ =
-        std::make_unique<Pm4Executor>(services_, id(), priority(), precise(), static_cast<MessageSink*>(this),
-                                      [this](machine::Outcome&& outcome) {
+        std::make_unique<Pm4Executor>(services_, id(), doorbell_id(), priority(), precise(),
+                                      static_cast<MessageSink*>(this), [this](machine::Outcome&& outcome) {
                                         if (outcome.fault)
                                           fail(kernel_fault(buffer_index_, std::move(outcome)));
                                       });
@@ -414,7 +452,10 @@ void AqlQueue::retire(uint64_t index) {
       dropped = std::move(found->second);
       running_.erase(found);
     }
-    if (!to_kill_.empty()) to_kill_.erase(index);
+    if (kills_) {
+      to_kill_.erase(index);
+      kills_ = !to_kill_.empty();
+    }
     // Slots are given back in order: kernels may read their packets until they have ended.
     done_[index & (size_ - 1)] = true;
     uint64_t read = read_index();

@@ -49,8 +49,9 @@ class AqlQueue final : public Queue, private MessageSink {
   void publish(uint64_t index, const AqlPacket& packet);
   // The value is the index of a packet that was published.
   void ring_doorbell(uint64_t index);
-  // Ends the dispatch of a packet; the queue goes on behind it, its completion signal stays as it is. False
-  // if that packet is done already or was never published.
+  // Ends a packet: its dispatches, or its wait, and one that is still to come is passed over. The queue goes
+  // on behind it, its completion signal stays as it is. False if that packet is done already or was never
+  // published.
   bool kill(uint64_t index);
 
   Advance advance() override;
@@ -70,6 +71,10 @@ class AqlQueue final : public Queue, private MessageSink {
   Outcome buffer(uint64_t index, const Pm4IbPacket& packet, Advance& result);
   Outcome refuse(uint64_t index, QueueError::Kind kind, std::string field, const std::string& text);
   Outcome refuse_signal(uint64_t index, std::string field, uint64_t signal);
+  void end();  // what follows become_inactive()
+  bool killed(uint64_t index);
+  // Passes over a packet that was killed; false if it still runs.
+  bool abandon(uint64_t index);
   void fail(QueueError error);
   QueueError kernel_fault(uint64_t index, machine::Outcome&& outcome) const;
   void dispatch_done(uint64_t index, uint64_t signal, uint64_t start, machine::Outcome&& outcome);
@@ -91,6 +96,7 @@ class AqlQueue final : public Queue, private MessageSink {
   uint64_t inactive_signal_;
   uint64_t next_ = 0;          // to be launched; the processor's thread alone
   uint64_t active_since_ = 0;  // when the packet at next_ was first looked at; 0: not yet
+  unsigned reached_ = 0;       // dependent signals of that packet that have been at 0, a bit for each
 
   std::unique_ptr<Pm4Executor> executor_;  // of PM4 buffers; made when the first one comes
   std::atomic<Pm4Executor*> shared_executor_ = nullptr;
@@ -103,6 +109,7 @@ class AqlQueue final : public Queue, private MessageSink {
   std::atomic<uint64_t> in_flight_ = 0;
   std::map<uint64_t, std::shared_ptr<machine::ActiveDispatch>> running_;
   std::set<uint64_t> to_kill_;
+  std::atomic<bool> kills_ = false;  // whether there are some of these
 };
 
 }  // namespace lockstep::command

@@ -54,7 +54,7 @@ constexpr bool is_compute_register(uint32_t number) {
 
 // DISPATCH_INITIATOR
 inline constexpr uint32_t kComputeShaderEnable = 1u << 0, kPartialGroups = 1u << 1, kStartAtZero = 1u << 2,
-                          kThreadDimensions = 1u << 5, kWave32 = 1u << 15;
+                          kOrderedAppend = 1u << 3, kThreadDimensions = 1u << 5, kWave32 = 1u << 15;
 
 // EVENT_WRITE and RELEASE_MEM event types
 inline constexpr uint32_t kCacheFlush = 0x06, kCsPartialFlush = 0x07, kCacheFlushAndInvTs = 0x14,

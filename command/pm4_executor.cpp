@@ -42,10 +42,11 @@ bool compare(uint32_t function, uint64_t value, uint64_t reference) {
 
 }  // namespace
 
-Pm4Executor::Pm4Executor(const Services& services, uint64_t queue, int priority,
+Pm4Executor::Pm4Executor(const Services& services, uint64_t queue, uint32_t doorbell_id, int priority,
                          machine::Device::Precise* precise, MessageSink* messages, OnEnd on_end)
     : services_(services),
       queue_(queue),
+      doorbell_id_(doorbell_id),
       priority_(priority),
       precise_(precise),
       messages_(messages),
@@ -60,10 +61,19 @@ Pm4Executor::~Pm4Executor() {
 }
 
 void Pm4Executor::cancel() {
+  end_running(true);
+}
+
+void Pm4Executor::abandon() {
+  frames_.clear();
+  end_running(false);
+}
+
+void Pm4Executor::end_running(bool for_good) {
   std::set<std::shared_ptr<machine::ActiveDispatch>> running;
   {
     std::lock_guard lock(state_->mutex);
-    state_->cancelled = true;
+    state_->cancelled |= for_good;
     running = state_->running;
   }
   for (const auto& dispatch : running) services_.device.cancel(*dispatch);
@@ -320,6 +330,8 @@ Pm4Executor::Status Pm4Executor::dispatch(const uint32_t dimensions[3], uint32_t
   for (uint32_t i = 0; i < user; ++i) launch.user_data.push_back(value(pm4::kUserData0 + i));
   launch.memory = dispatcher_.ranges();
   launch.messages = messages_;
+  launch.doorbell_id = doorbell_id_;
+  launch.ordered_append = initiator & pm4::kOrderedAppend;
 
   ++state_->in_flight;
   std::shared_ptr<machine::ActiveDispatch> running;
@@ -346,6 +358,9 @@ Pm4Executor::Status Pm4Executor::dispatch(const uint32_t dimensions[3], uint32_t
   } catch (const std::invalid_argument& error) {
     --state_->in_flight;
     return refuse(QueueError::Kind::invalid_packet, "", error.what());
+  } catch (const std::bad_alloc&) {
+    --state_->in_flight;
+    return refuse(QueueError::Kind::invalid_packet, "", "the host has no memory for the dispatch");
   }
   if (!running) return Status::executed;
   bool cancel = false;

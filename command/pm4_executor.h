@@ -37,11 +37,11 @@ class Pm4Executor {
     failed,          // see fault()
   };
 
-  // `priority` and `precise` (see machine::Device::start) are of its dispatches; `messages` takes interrupts
-  // of their waves; `on_end` is called when one ends, from any thread, with its outcome.
+  // `doorbell_id`, `priority` and `precise` (see machine::Device::start) are of its dispatches; `messages`
+  // takes interrupts of their waves; `on_end` is called when one ends, from any thread, with its outcome.
   using OnEnd = std::function<void(machine::Outcome&&)>;
-  Pm4Executor(const Services& services, uint64_t queue, int priority, machine::Device::Precise* precise,
-              MessageSink* messages, OnEnd on_end);
+  Pm4Executor(const Services& services, uint64_t queue, uint32_t doorbell_id, int priority,
+              machine::Device::Precise* precise, MessageSink* messages, OnEnd on_end);
   ~Pm4Executor();
 
   // Executes these dwords of guest memory before anything else. False if they are not mapped.
@@ -58,8 +58,10 @@ class Pm4Executor {
   // When a wait is to be looked at again.
   Waiters::Clock::time_point look_again() const { return look_again_; }
   bool busy() const { return state_->in_flight != 0; }
-  // Ends all dispatches.
+  // Ends all dispatches, and those that come.
   void cancel();
+  // Ends the indirect buffers that are being executed, and all dispatches so far.
+  void abandon();
   // Until none of them runs.
   void wait_idle();
 
@@ -81,6 +83,7 @@ class Pm4Executor {
     uint32_t count;
   };
 
+  void end_running(bool for_good);
   Status refuse(QueueError::Kind kind, std::string field, std::string text);
   Status bad_length(const Packet& packet, const char* name, const char* expected);
   // The host's address of what a packet names, or null with the fault set.
@@ -105,6 +108,7 @@ class Pm4Executor {
 
   const Services services_;
   const uint64_t queue_;
+  const uint32_t doorbell_id_;
   const int priority_;
   machine::Device::Precise* const precise_;
   MessageSink* const messages_;

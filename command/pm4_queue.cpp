@@ -6,7 +6,7 @@ namespace lockstep::command {
 
 Pm4Queue::Pm4Queue(uint64_t id, RingQueueOptions options, Services services)
     : RingQueue(id, "PM4", options, services),
-      executor_(services, id, options.priority, precise(), this,
+      executor_(services, id, doorbell_id(), options.priority, precise(), this,
                 [this](machine::Outcome&& outcome) { dispatch_ended(std::move(outcome)); }) {}
 
 Pm4Queue::~Pm4Queue() {

@@ -76,6 +76,8 @@ class Queue {
   void tell(const QueueError& error) {
     if (on_error_) on_error_(error);
   }
+  // What its waves get from s_sendmsg_rtn (guide 5.3, table 16). Drivers number doorbells in 10 bits (open).
+  uint32_t doorbell_id() const { return static_cast<uint32_t>(id_ & 0x3ff); }
   // For machine::Device::start.
   machine::Device::Precise* precise() { return precise_.settings.needed() ? &precise_ : nullptr; }
 

@@ -57,14 +57,18 @@ void RingQueue::ring_doorbell(uint64_t position) {
 }
 
 void RingQueue::inactivate() {
-  if (!become_inactive()) return;
+  if (become_inactive()) end();
+}
+
+void RingQueue::end() {
   cancel();
   services_.waiters.notify();
 }
 
 void RingQueue::fail(QueueError error) {
-  if (state() != QueueState::active) return;
-  inactivate();
+  // Dispatches fail beside each other and beside packets: the first one tells.
+  if (!become_inactive()) return;
+  end();
   tell(error);
 }
 

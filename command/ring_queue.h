@@ -70,6 +70,7 @@ class RingQueue : public Queue {
   static constexpr size_t kControlBytes = 4096;
 
   QueueError error_of(const Failure& failure) const;
+  void end();  // what follows become_inactive()
 
   const Services services_;
   const char* const kind_;

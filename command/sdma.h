@@ -10,7 +10,6 @@ enum Operation : uint32_t {
   kNop = 0,
   kCopy = 1,
   kWrite = 2,
-  kIndirect = 4,
   kFence = 5,
   kTrap = 6,
   kPollRegisterOrMemory = 8,
@@ -19,7 +18,7 @@ enum Operation : uint32_t {
   kTimestamp = 13,
   kCacheRequest = 17,
 };
-inline constexpr uint32_t kCopyLinear = 0, kTimestampGet = 1, kTimestampGetGlobal = 2;
+inline constexpr uint32_t kTimestampGet = 1, kTimestampGetGlobal = 2;
 // ATOMIC operations, as the L2 numbers them.
 inline constexpr uint32_t kAtomicAdd64 = 47;
 

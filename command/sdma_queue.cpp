@@ -1,5 +1,7 @@
 #include "command/sdma_queue.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "command/sdma.h"
@@ -32,22 +34,24 @@ RingQueue::Progress SdmaQueue::refuse(QueueError::Kind kind, std::string field, 
 
 uint32_t SdmaQueue::length(uint64_t, std::span<const uint32_t> words) {
   const uint32_t header = words[0];
+  // Another sub-operation is another packet. Timestamps are looked at later; a cache request of user queues
+  // has 1.
+  const uint32_t most = operation(header) == sdma::kTimestamp      ? 0xff
+                        : operation(header) == sdma::kCacheRequest ? 1
+                                                                   : 0;
+  if (sub_operation(header) > most) {
+    refuse(QueueError::Kind::unsupported, "sub_op",
+           "operation " + std::to_string(operation(header)) + " of kind " +
+               std::to_string(sub_operation(header)) +
+               " (0 is the linear copy, write and fill, the poll and the fence)");
+    return 0;
+  }
   switch (operation(header)) {
     case sdma::kNop:
       return 1 + bits(header, 16, 14);
     case sdma::kCopy:
-      if (sub_operation(header) != sdma::kCopyLinear) {
-        refuse(QueueError::Kind::unsupported, "sub_op",
-               "copy of kind " + std::to_string(sub_operation(header)) + " (0 is the linear copy)");
-        return 0;
-      }
       return bits(header, 27, 1) ? 9 : 7;
     case sdma::kWrite:
-      if (sub_operation(header) != 0) {
-        refuse(QueueError::Kind::unsupported, "sub_op",
-               "write of kind " + std::to_string(sub_operation(header)) + " (0 is the linear write)");
-        return 0;
-      }
       if (words.size() < 4) return 5;
       return 4 + bits(words[3], 0, 20) + 1;
     case sdma::kFence:
@@ -89,7 +93,6 @@ std::byte* SdmaQueue::at(uint64_t address, uint64_t bytes, uint8_t access, unsig
 
 RingQueue::Progress SdmaQueue::execute(uint64_t, std::span<const uint32_t> packet) {
   ranges_ = services().memory.snapshot();
-  look_again_.reset();
   switch (operation(packet[0])) {
     case sdma::kNop:
       return Progress::done;
@@ -126,13 +129,32 @@ RingQueue::Progress SdmaQueue::copy(std::span<const uint32_t> packet) {
   std::byte* second = nullptr;
   if (broadcast && !(second = at(pair(packet, 7), bytes, kWrite, 1, "dst2_addr"))) return Progress::failed;
   // An overlap that the direction does not suit would repeat what was just written, in steps of the engine's
-  // own width: nobody relies on that.
-  if ((!backwards && to > from && to < from + bytes) || (backwards && to < from && to + bytes > from))
-    return refuse(
-        QueueError::Kind::invalid_packet, "dst_addr",
-        "source and destination overlap against the direction of the copy (set or clear `backwards`)");
-  std::memmove(to, from, bytes);
-  if (second) std::memmove(second, from, bytes);
+  // own width, and so would destinations that overlap each other: nobody relies on that.
+  const auto against = [&](const std::byte* destination) {
+    return backwards ? destination < from && destination + bytes > from
+                     : destination > from && destination < from + bytes;
+  };
+  for (const std::byte* destination : {to, second})
+    if (destination && against(destination))
+      return refuse(
+          QueueError::Kind::invalid_packet, destination == to ? "dst_addr" : "dst2_addr",
+          "source and destination overlap against the direction of the copy (set or clear `backwards`)");
+  if (second && to < second + bytes && second < to + bytes)
+    return refuse(QueueError::Kind::invalid_packet, "dst2_addr",
+                  "both destinations of the copy overlap (give each memory of its own)");
+  if (!second) {
+    std::memmove(to, from, bytes);
+  } else {
+    // Each part is read before either destination gets it: both may overlap the source.
+    std::array<std::byte, 4096> part;
+    for (uint64_t done = 0; done < bytes; done += part.size()) {
+      const uint64_t count = std::min<uint64_t>(part.size(), bytes - done);
+      const uint64_t first = backwards ? bytes - done - count : done;
+      std::memcpy(part.data(), from + first, count);
+      std::memcpy(to + first, part.data(), count);
+      std::memcpy(second + first, part.data(), count);
+    }
+  }
   services().waiters.notify();
   return Progress::done;
 }
@@ -180,6 +202,7 @@ RingQueue::Progress SdmaQueue::fence(std::span<const uint32_t> packet) {
 }
 
 RingQueue::Progress SdmaQueue::poll(std::span<const uint32_t> packet) {
+  if (bits(packet[0], 26, 1)) return Progress::done;  // HDP flush: memory of host and guest is one
   if (!bits(packet[0], 31, 1))
     return refuse(QueueError::Kind::unsupported, "mem_poll", "polls a register (set bit 31 and poll memory)");
   const std::byte* from = at(pair(packet, 1), 4, kRead, 4, "addr");
@@ -197,13 +220,18 @@ RingQueue::Progress SdmaQueue::poll(std::span<const uint32_t> packet) {
     return refuse(QueueError::Kind::invalid_packet, "func", "7 (0 always, then <, <=, ==, !=, >=, 6 is >)");
   const uint32_t retries = bits(packet[5], 16, 12);
   constexpr uint32_t kForever = 0xfff;
-  // The engine goes on when it has looked so many times.
-  if (good[function] || (retries != kForever && polls_ > retries)) {
+  // The engine goes on when it has looked so many times. Looks that are not due, because memory has changed
+  // or another queue has work, do not count.
+  const auto now = Waiters::Clock::now();
+  const bool due = look_again_ && now >= *look_again_;
+  polls_ += due;
+  if (good[function] || (retries != kForever && due && polls_ > retries)) {
     polls_ = 0;
+    look_again_.reset();
     return Progress::done;
   }
-  ++polls_;
-  look_again_ = Waiters::Clock::now() + std::chrono::microseconds(std::max(200u, bits(packet[5], 0, 16)));
+  if (!look_again_ || due)
+    look_again_ = now + std::chrono::microseconds(std::max(200u, bits(packet[5], 0, 16)));
   return Progress::waits_memory;
 }
 

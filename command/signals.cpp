@@ -31,7 +31,7 @@ bool holds(Condition condition, int64_t value, int64_t compare) {
 }
 
 Signals::Slab::Slab(AddressSpace& memory)
-    : pages(memory, kSlab * sizeof(SignalMemory), kReadWrite, "signals") {}
+    : pages(memory, kSlab * sizeof(SignalMemory), kReadWrite, "signals"), used(kSlab) {}
 
 Signals::Signals(AddressSpace& memory, Waiters& waiters, Interrupts& interrupts)
     : memory_(memory), waiters_(waiters), interrupts_(interrupts) {}
@@ -51,24 +51,27 @@ uint64_t Signals::create(int64_t value, uint32_t event_id) {
   signal->event_mailbox_ptr = event_id != 0 ? mailbox_->address() : 0;
   signal->event_id = event_id;
   signal->kind = static_cast<int64_t>(SignalKind::user);
-  return reinterpret_cast<uint64_t>(signal);
+  const auto handle = reinterpret_cast<uint64_t>(signal);
+  *used(handle) = true;
+  return handle;
 }
 
-SignalMemory* Signals::find(uint64_t signal) const {
+std::optional<std::vector<bool>::reference> Signals::used(uint64_t signal) const {
   for (const auto& slab : slabs_) {
     const uint64_t base = slab->pages.address();
     if (signal < base || signal - base >= kSlab * sizeof(SignalMemory)) continue;
-    if ((signal - base) % sizeof(SignalMemory) != 0) return nullptr;
-    auto* memory = reinterpret_cast<SignalMemory*>(signal);
-    return memory->kind == static_cast<int64_t>(SignalKind::user) ? memory : nullptr;
+    if ((signal - base) % sizeof(SignalMemory) != 0) return std::nullopt;
+    return slab->used[(signal - base) / sizeof(SignalMemory)];
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 bool Signals::destroy(uint64_t signal) {
   std::lock_guard lock(mutex_);
-  SignalMemory* memory = find(signal);
-  if (!memory) return false;
+  auto live = used(signal);
+  if (!live || !*live) return false;
+  *live = false;
+  auto* memory = reinterpret_cast<SignalMemory*>(signal);
   memory->kind = static_cast<int64_t>(SignalKind::invalid);
   free_.push_back(memory);
   return true;
@@ -76,7 +79,8 @@ bool Signals::destroy(uint64_t signal) {
 
 bool Signals::exists(uint64_t signal) const {
   std::lock_guard lock(mutex_);
-  return find(signal) != nullptr;
+  const auto live = used(signal);
+  return live && *live;
 }
 
 int64_t Signals::load(uint64_t signal) const {

@@ -52,10 +52,12 @@ class Signals {
   static constexpr size_t kSlab = 4096;  // signals
   struct Slab {
     MappedPages pages;
+    std::vector<bool> used;  // here, where the guest cannot write
     explicit Slab(AddressSpace& memory);
   };
 
-  SignalMemory* find(uint64_t signal) const;  // with the lock held; null if it is none
+  // Where it says whether the signal is in use, with the lock held; nothing if it is no place of a signal.
+  std::optional<std::vector<bool>::reference> used(uint64_t signal) const;
 
   AddressSpace& memory_;
   Waiters& waiters_;

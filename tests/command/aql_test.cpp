@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "command/pm4.h"
 #include "tests/command/machine_under_test.h"
 
 namespace lockstep::command {
@@ -151,6 +152,26 @@ TEST(Aql, BarrierAndWaitsForAllSignalsBarrierOrForOne) {
     signals.change(a, SignalOperation::store, 0);
     EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(20)));
   }
+}
+
+// HSA, barrier-AND: its signals need not be at 0 at the same time.
+TEST(Aql, BarrierAndTakesSignalsThatHaveBeenAtZero) {
+  MachineUnderTest m;
+  Signals& signals = m.processor->signals();
+  const auto queue = m.queue();
+  const uint64_t a = signals.create(1), b = signals.create(1), done = signals.create(1);
+  submit(*queue, barrier_packet(PacketType::barrier_and, {a, b}, done));
+  const auto late = in_seconds(5);
+  bool complete = false;
+  for (uint64_t one = a; !complete && Waiters::Clock::now() < late; one = one == a ? b : a) {
+    signals.change(one, SignalOperation::store, 0);
+    complete = signals.wait(done, Condition::equal, 0, in_seconds(0.002)).has_value();
+    signals.change(one, SignalOperation::store, 1);
+  }
+  EXPECT_TRUE(complete);
+  // The next packet begins anew.
+  submit(*queue, barrier_packet(PacketType::barrier_and, {a, b}, done));
+  EXPECT_FALSE(signals.wait(done, Condition::less, 0, in_seconds(0.02)));
 }
 
 TEST(Aql, BarrierWithoutSignalsCompletes) {
@@ -299,6 +320,78 @@ TEST(Aql, KillEndsADispatchThatNeverEnds) {
   EXPECT_EQ(queue->state(), QueueState::active);
 }
 
+// A barrier that waits, a PM4 buffer that runs or waits, and a packet that is still to come.
+TEST(Aql, KillEndsPacketsOfAllKinds) {
+  MachineUnderTest m;
+  const uint64_t forever = m.load({"forever", "again:\ns_branch again"});
+  const uint64_t count = m.load({"count", kCount});
+  uint32_t* counter = m.buffer(16);
+  uint32_t* words = m.buffer(1024);
+  const Arguments arguments(m, counter);
+  Signals& signals = m.processor->signals();
+  const uint64_t never = signals.create(1);
+  AqlPacket value{};
+  value.barrier_value.header = header_of(PacketType::vendor_specific);
+  value.barrier_value.format = static_cast<uint8_t>(VendorFormat::barrier_value);
+  value.barrier_value.signal = never;
+  value.barrier_value.mask = -1;
+  value.barrier_value.completion_signal = never;
+  const auto buffer = [&](const Words& content) {
+    std::copy(content.begin(), content.end(), words);
+    AqlPacket packet{};
+    packet.pm4_ib.header = header_of(PacketType::vendor_specific);
+    packet.pm4_ib.format = static_cast<uint8_t>(VendorFormat::pm4_ib);
+    const uint32_t jump[] = {pm4::header(pm4::kIndirectBuffer, 3), low(words), high(words),
+                             static_cast<uint32_t>(content.size())};
+    std::copy(jump, jump + 4, packet.pm4_ib.jump);
+    packet.pm4_ib.completion_signal = never;
+    return packet;
+  };
+  int64_t offset;
+  std::memcpy(&offset, reinterpret_cast<const void*>(forever + 16), sizeof offset);
+  const uint64_t entry = forever + static_cast<uint64_t>(offset);
+  const Words runs = {pm4::header(pm4::kSetShReg, 3),
+                      pm4::kPgmLo - pm4::kShBase,
+                      static_cast<uint32_t>(entry >> 8),
+                      static_cast<uint32_t>(entry >> 40),
+                      pm4::header(pm4::kSetShReg, 4),
+                      pm4::kNumThreadX - pm4::kShBase,
+                      32,
+                      1,
+                      1,
+                      pm4::header(pm4::kDispatchDirect, 4),
+                      2,
+                      1,
+                      1,
+                      pm4::kComputeShaderEnable | pm4::kWave32};
+  const Words waits = {
+      pm4::header(pm4::kWaitRegMem, 6), 3 | 1 << 4, low(words + 512), high(words + 512), 1, ~0u, 4};
+  const auto queue = m.queue();
+  for (const AqlPacket& packet :
+       {barrier_packet(PacketType::barrier_and, {never}, never),
+        barrier_packet(PacketType::barrier_or, {never}, never), value, buffer(runs), buffer(waits)}) {
+    SCOPED_TRACE(packet.header & 0xff);
+    if (packet.pm4_ib.format == static_cast<uint8_t>(VendorFormat::pm4_ib))
+      std::copy(packet.pm4_ib.jump[3] == runs.size() ? runs.begin() : waits.begin(),
+                packet.pm4_ib.jump[3] == runs.size() ? runs.end() : waits.end(), words);
+    const uint64_t done = signals.create(1);
+    const uint64_t index = submit(*queue, packet);
+    // Behind a packet that is waited for, so still to come.
+    const uint64_t next = submit(*queue, dispatch_packet(count, arguments.memory, 1, 32, never, true));
+    submit(*queue, dispatch_packet(count, arguments.memory, 1, 32, done, true));
+    EXPECT_FALSE(signals.wait(done, Condition::equal, 0, in_seconds(0.02)));
+    EXPECT_TRUE(queue->kill(next));
+    EXPECT_TRUE(queue->kill(index));
+    EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(5)));
+    EXPECT_EQ(signals.load(never), 1);
+  }
+  EXPECT_EQ(*counter, 5u);
+  EXPECT_EQ(queue->state(), QueueState::active);
+  const uint64_t reserved = queue->reserve();
+  EXPECT_FALSE(queue->kill(reserved)) << "never published";
+  EXPECT_FALSE(queue->kill(reserved + 1000));
+}
+
 TEST(Aql, DestroyingAQueueEndsWhatItRuns) {
   MachineUnderTest m;
   const uint64_t forever = m.load({"forever", "again:\ns_branch again"});
@@ -370,6 +463,66 @@ TEST(Aql, AFaultEndsItsQueueAndNoOther) {
 }
 
 // Guide 13.4.3: wave 0 ends without passing its turn on, so that wave 1 waits for ever.
+// HSA runtime 2.9: the callback of a queue is called once, however many of its packets fail at a time.
+TEST(Aql, AQueueTellsOneError) {
+  MachineUnderTest m(4);
+  const uint64_t bad = m.load({"bad", "s_mov_b64 s[4:5], 64\ns_load_b32 s6, s[4:5], 0x0"});
+  for (int i = 0; i < 400; ++i) {
+    std::atomic<int> told = 0;
+    AqlQueueOptions options;
+    options.size = 16;
+    options.on_error = [&](const QueueError&) { ++told; };
+    auto queue = m.processor->create_aql_queue(std::move(options));
+    const uint64_t first = queue->reserve(16);
+    // More work-groups than the command processor runs by itself.
+    for (int n = 0; n < 16; ++n) queue->publish(first + n, dispatch_packet(bad, nullptr, 64));
+    queue->ring_doorbell(first + 15);
+    EXPECT_FALSE(queue->wait_for_slot(first + 64, in_seconds(20)));
+    m.processor->destroy(queue);
+    const std::weak_ptr<AqlQueue> gone = queue;
+    queue.reset();
+    while (!gone.expired()) std::this_thread::yield();
+    ASSERT_EQ(told, 1);
+  }
+}
+
+// The guest can write to its amd_queue_t and to its signals: that misleads itself alone.
+TEST(Aql, TheHostDoesNotGoWhereTheGuestSays) {
+  MachineUnderTest m;
+  Signals& signals = m.processor->signals();
+  const auto queue = m.queue();
+  const auto* memory = reinterpret_cast<const QueueMemory*>(queue->address());
+  reinterpret_cast<SignalMemory*>(memory->doorbell_signal)->value = 64;
+  const uint64_t done = signals.create(1);
+  submit(*queue, barrier_packet(PacketType::barrier_and, {}, done));
+  EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(20)));
+  auto* signal = reinterpret_cast<SignalMemory*>(done);
+  signal->kind = static_cast<int64_t>(SignalKind::invalid);
+  EXPECT_TRUE(signals.exists(done));
+  EXPECT_TRUE(signals.destroy(done));
+  signal->kind = static_cast<int64_t>(SignalKind::user);
+  EXPECT_FALSE(signals.exists(done));
+  EXPECT_FALSE(signals.destroy(done));
+}
+
+// Guide 5.3, table 16: the doorbell of the wave's queue, and the number of the dispatch.
+TEST(Aql, WavesAskForTheirDoorbellAndDispatch) {
+  MachineUnderTest m;
+  const uint64_t ask =
+      m.load({"ask",
+              "s_load_b64 s[4:5], s[0:1], 0x0\ns_sendmsg_rtn_b32 s6, sendmsg(MSG_RTN_GET_DOORBELL)\n"
+              "s_sendmsg_rtn_b32 s7, sendmsg(MSG_RTN_GET_DDID)\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v0, 0\n"
+              "v_mov_b32 v1, s6\nv_mov_b32 v2, s7\nglobal_store_b64 v0, v[1:2], s[4:5]"});
+  uint32_t* out = m.buffer(16);
+  const Arguments arguments(m, out);
+  const auto first = m.queue(), queue = m.queue();
+  const uint64_t done = m.processor->signals().create(3);
+  for (int i = 0; i < 3; ++i) submit(*queue, dispatch_packet(ask, arguments.memory, 1, 32, done, true));
+  ASSERT_TRUE(m.processor->signals().wait(done, Condition::equal, 0, in_seconds(20)));
+  EXPECT_EQ(out[0], queue->id());
+  EXPECT_EQ(out[1], 2u);
+}
+
 TEST(Aql, WavesThatWaitForEverAreAKernelFault) {
   for (const uint32_t groups : {2u, 200u}) {
     MachineUnderTest m;

@@ -59,6 +59,23 @@ TEST_F(Pm4Test, DispatchDirectAndTheEndOfThePipe) {
   EXPECT_EQ(memory[120], 0u);
 }
 
+// Guide table 11: with ORDERED_APPEND_ENBL the work-group info has the wave's number in bits 17:6.
+TEST_F(Pm4Test, OrderedAppendNumbersWaves) {
+  const char* const info =
+      "s_lshl_b32 s7, s4, 2\nv_mov_b32 v1, s7\nv_mov_b32 v2, s5\ns_mov_b32 exec_lo, 1\n"
+      "global_store_b32 v1, v2, s[2:3]";
+  Words words = kernel_registers(32, 0, true, info);
+  words = words + set(pm4::kPgmRsrc2, {4u << 1 | 1u << 7 | 1u << 10});
+  for (const uint32_t ordered : {0u, pm4::kOrderedAppend}) {
+    submit(words +
+           packet(pm4::kDispatchDirect,
+                  {8, 1, 1, pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32 | ordered}) +
+           release(memory + 100, 7 + ordered));
+    ASSERT_TRUE(becomes(memory + 100, 7 + ordered));
+    for (uint32_t i = 0; i < 8; ++i) EXPECT_EQ(memory[i] >> 6 & 0xfff, ordered ? i : 0) << ordered;
+  }
+}
+
 TEST_F(Pm4Test, DispatchStartsAtTheGroupOfComputeStart) {
   submit(kernel_registers(32, 0, false) + set(pm4::kStartX, {3, 0, 0}) +
          packet(pm4::kDispatchDirect, {6, 1, 1, pm4::kComputeShaderEnable}) + release(memory + 50, 1));

@@ -2,6 +2,7 @@
 #include "command/sdma.h"
 
 #include <cstring>
+#include <thread>
 
 #include "tests/command/machine_under_test.h"
 
@@ -47,6 +48,42 @@ TEST_F(SdmaTest, BroadcastAndBackwardCopies) {
     EXPECT_EQ(memory[80 + i], i + 1);
     EXPECT_EQ(memory[18 + i], i + 1);
   }
+}
+
+// Both destinations get what the source was, though the first one overlaps it.
+TEST_F(SdmaTest, BroadcastOverItsOwnSource) {
+  constexpr uint32_t kDwords = 3000;  // more than the engine reads at a time
+  for (const bool backwards : {false, true}) {
+    uint32_t* from = m.buffer(4096) + 500;
+    uint32_t *to = backwards ? from + 8 : from - 8, *second = m.buffer(4096);
+    for (uint32_t i = 0; i < kDwords; ++i) from[i] = i + 1;
+    submit(copy(from, to, kDwords * 4, 1u << 27 | (backwards ? 1u << 25 : 0)) +
+           Words{low(second), high(second)} + fence(memory, 1 + backwards));
+    ASSERT_TRUE(becomes(memory, 1 + backwards));
+    for (uint32_t i = 0; i < kDwords; ++i) {
+      ASSERT_EQ(to[i], i + 1);
+      ASSERT_EQ(second[i], i + 1);
+    }
+  }
+  const Words second_behind =
+      copy(memory + 16, memory + 64, 64, 1u << 27) + Words{low(memory + 17), high(memory)};
+  EXPECT_EQ(failure(second_behind).field, "dst2_addr");
+  const Words both = copy(memory + 16, memory + 64, 64, 1u << 27) + Words{low(memory + 70), high(memory)};
+  EXPECT_EQ(failure(both).field, "dst2_addr");
+}
+
+// Looks at memory because something else has changed are none of its retries.
+TEST_F(SdmaTest, PollCountsItsOwnLooks) {
+  Words slow = poll(memory, 5, 4);
+  slow[5] |= 50'000;  // each look at least 50 ms after the one before
+  submit(slow + fence(memory + 1, 1));
+  const auto until = in_seconds(0.1);
+  while (Waiters::Clock::now() < until) {
+    m.processor->waiters().notify();
+    std::this_thread::yield();
+    ASSERT_EQ(load_shared<uint32_t>(memory + 1), 0u);
+  }
+  EXPECT_TRUE(becomes(memory + 1, 1));
 }
 
 TEST_F(SdmaTest, PollWaitsForMemoryOrGivesUp) {
@@ -120,6 +157,9 @@ TEST_F(SdmaTest, FaultsNameTheAddress) {
       {"atomic_op", {sdma::kAtomic, 0, 0, 0, 0, 0, 0, 0}},
       {"count", {sdma::kTrap}},
       {"sub_op", {sdma::kTimestamp, 0, 0}},
+      {"sub_op", {sdma::kPollRegisterOrMemory | 3 << 8 | 1u << 31, 0, 0, 0, 0, 0, 0, 0, 0}},
+      {"sub_op", {sdma::kConstantFill | 1 << 8, 0, 0, 0, 0}},
+      {"sub_op", {sdma::kCacheRequest | 2 << 8, 0, 0, 0, 0}},
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.field);
