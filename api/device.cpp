@@ -1,7 +1,5 @@
 #include "api/device.h"
 
-#include <sys/mman.h>
-
 #include <cstring>
 
 #include "api/status.h"
@@ -44,15 +42,12 @@ hardware::WorkGroupNeeds work_group_needs(const lockstep_kernel& kernel, uint32_
   return needs;
 }
 
-Pages::Pages(uint64_t bytes) : bytes_(bytes) {
-  memory_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory_ == MAP_FAILED)
+std::shared_ptr<const HostPages> make_pages(uint64_t bytes) {
+  std::shared_ptr<const HostPages> pages = HostPages::make(bytes);
+  if (!pages)
     throw Failure(LOCKSTEP_OUT_OF_MEMORY, "the host has no " + std::to_string(bytes) +
                                               " bytes of memory to give (" + std::strerror(errno) + ")");
-}
-
-Pages::~Pages() {
-  munmap(memory_, bytes_);
+  return pages;
 }
 
 namespace {
@@ -204,9 +199,10 @@ lockstep_status lockstep_memory_allocate(lockstep_device* device, uint64_t bytes
   return guarded([&] {
     require(device && out_address, "the device or out_address is null");
     require(bytes > 0, "an allocation of 0 bytes");
-    auto pages = std::make_unique<Pages>(bytes);
+    auto pages = make_pages(bytes);
     uint64_t address = pages->address();
-    if (!device->memory.map(address, bytes, kReadWrite, std::string("buffer '") + (name ? name : "") + "'"))
+    if (!device->memory.map(address, bytes, kReadWrite, std::string("buffer '") + (name ? name : "") + "'",
+                            pages))
       throw Failure(LOCKSTEP_INTERNAL_ERROR,
                     "fresh memory overlaps a mapped range (unmap host memory before it is freed)");
     device->allocations.emplace(address, std::move(pages));
@@ -222,6 +218,7 @@ lockstep_status lockstep_memory_free(lockstep_device* device, uint64_t address) 
       throw Failure(LOCKSTEP_INVALID_ARGUMENT,
                     hex(address) + " is not the start of an allocation of this device");
     device->memory.unmap(address);
+    found->second->empty();
     device->allocations.erase(found);
   });
 }

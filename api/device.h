@@ -27,21 +27,8 @@ hardware::Description device_model(const char* name);
 hardware::WorkGroupNeeds work_group_needs(const lockstep_kernel& kernel, uint32_t work_items,
                                           uint32_t dynamic_lds_bytes);
 
-// Zeroed pages of the host.
-class Pages {
- public:
-  explicit Pages(uint64_t bytes);
-  ~Pages();
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
-
-  uint64_t address() const { return reinterpret_cast<uint64_t>(memory_); }
-  void* data() const { return memory_; }
-
- private:
-  void* memory_;
-  uint64_t bytes_;
-};
+// Zeroed pages of the host. Throws Failure if it has none.
+std::shared_ptr<const HostPages> make_pages(uint64_t bytes);
 
 lockstep_fault_kind kind_of(lockstep::FaultKind kind);
 
@@ -86,7 +73,7 @@ struct lockstep_device {
   std::shared_ptr<lockstep::machine::Placement> placement;
   std::shared_ptr<lockstep::machine::ScratchRing> scratch;  // as large as a kernel has needed it so far
   std::shared_ptr<lockstep::DeviceState> global_state = std::make_shared<lockstep::DeviceState>();
-  std::map<uint64_t, std::unique_ptr<lockstep::api::Pages>> allocations;
+  std::map<uint64_t, std::shared_ptr<const lockstep::HostPages>> allocations;
   std::map<uint64_t, uint64_t> mappings;  // of host memory: address and size
 
   struct Loaded {

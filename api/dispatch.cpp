@@ -167,29 +167,29 @@ class DispatchMemory {
   DispatchMemory(AddressSpace& memory, const std::vector<std::byte>& segment)
       : memory_(memory),
         packet_offset_((segment.size() + 63) / 64 * 64),
-        pages_(packet_offset_ + kPacketBytes) {
+        pages_(make_pages(packet_offset_ + kPacketBytes)) {
     if (!segment.empty()) {
-      std::memcpy(pages_.data(), segment.data(), segment.size());
-      if (!memory_.map(pages_.address(), packet_offset_, kRead, "kernel arguments"))
+      std::memcpy(pages_->data(), segment.data(), segment.size());
+      if (!memory_.map(arguments(), packet_offset_, kRead, "kernel arguments", pages_))
         throw Failure(LOCKSTEP_INTERNAL_ERROR, "the kernel arguments overlap a mapped range");
     }
-    if (!memory_.map(packet(), kPacketBytes, kRead, "dispatch packet"))
+    if (!memory_.map(packet(), kPacketBytes, kRead, "dispatch packet", pages_))
       throw Failure(LOCKSTEP_INTERNAL_ERROR, "the dispatch packet overlaps a mapped range");
   }
   ~DispatchMemory() {
-    memory_.unmap(pages_.address());
+    memory_.unmap(arguments());
     memory_.unmap(packet());
   }
   DispatchMemory(const DispatchMemory&) = delete;
   DispatchMemory& operator=(const DispatchMemory&) = delete;
 
-  uint64_t arguments() const { return pages_.address(); }
-  uint64_t packet() const { return pages_.address() + packet_offset_; }
+  uint64_t arguments() const { return pages_->address(); }
+  uint64_t packet() const { return pages_->address() + packet_offset_; }
 
  private:
   AddressSpace& memory_;
   uint64_t packet_offset_;
-  Pages pages_;
+  std::shared_ptr<const HostPages> pages_;
 };
 
 std::vector<std::byte> argument_segment(const lockstep_kernel& kernel, const lockstep_arguments* arguments,

@@ -150,7 +150,9 @@ LOCKSTEP_API lockstep_status lockstep_device_reset_global_state(lockstep_device*
 
 /* --------------------------------------------------------------------------------------------------------------
  * memory A guest address is a host address: a pointer into device memory may be read and written by the host
- * between dispatches. Kernels may access mapped ranges only. */
+ * between dispatches. Kernels may access mapped ranges only: those that are mapped when they are launched. What
+ * is freed under a kernel of a queue loses its contents at once; its addresses stay taken until the kernel has
+ * ended. */
 
 typedef enum lockstep_access {
   LOCKSTEP_READ = 1,
@@ -162,7 +164,8 @@ typedef enum lockstep_access {
 LOCKSTEP_API lockstep_status lockstep_memory_allocate(lockstep_device* device, uint64_t bytes,
                                                       const char* name, uint64_t* out_address);
 LOCKSTEP_API lockstep_status lockstep_memory_free(lockstep_device* device, uint64_t address);
-/* Lets kernels use memory that the caller owns, which must outlive the mapping. */
+/* Lets kernels use memory that the caller owns, which must outlive the mapping and the kernels that were
+ * launched while it lasted. */
 LOCKSTEP_API lockstep_status lockstep_memory_map(lockstep_device* device, void* host, uint64_t bytes,
                                                  lockstep_access access, const char* name);
 LOCKSTEP_API lockstep_status lockstep_memory_unmap(lockstep_device* device, void* host);

@@ -1,26 +1,19 @@
 #include "command/guest_memory.h"
 
-#include <sys/mman.h>
-
 #include <cstdio>
 #include <new>
 
 namespace lockstep::command {
 
 MappedPages::MappedPages(AddressSpace& memory, size_t bytes, uint8_t access, std::string name)
-    : memory_(memory), bytes_((bytes + 4095) / 4096 * 4096) {
-  void* pages = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) throw std::bad_alloc();
-  data_ = static_cast<std::byte*>(pages);
-  if (!memory_.map(address(), bytes_, access, std::move(name))) {
-    munmap(data_, bytes_);
+    : memory_(memory), pages_(HostPages::make((bytes + 4095) / 4096 * 4096)) {
+  if (!pages_ || !memory_.map(address(), pages_->bytes(), access, std::move(name), pages_))
     throw std::bad_alloc();
-  }
 }
 
 MappedPages::~MappedPages() {
   memory_.unmap(address());
-  munmap(data_, bytes_);
+  pages_->empty();
 }
 
 std::byte* guest_bytes(const RangeSet& ranges, uint64_t address, uint64_t bytes, uint8_t access) {

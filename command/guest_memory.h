@@ -11,7 +11,8 @@
 
 namespace lockstep::command {
 
-// Zeroed pages of the host, mapped for the guest for as long as this lives. Throws std::bad_alloc.
+// Zeroed pages of the host, mapped for the guest for as long as this lives; waves that run keep what was
+// mapped when they were launched. Throws std::bad_alloc.
 class MappedPages {
  public:
   MappedPages(AddressSpace& memory, size_t bytes, uint8_t access, std::string name);
@@ -19,13 +20,12 @@ class MappedPages {
   MappedPages(const MappedPages&) = delete;
   MappedPages& operator=(const MappedPages&) = delete;
 
-  std::byte* data() const { return data_; }
-  uint64_t address() const { return reinterpret_cast<uint64_t>(data_); }
+  std::byte* data() const { return pages_->data(); }
+  uint64_t address() const { return pages_->address(); }
 
  private:
   AddressSpace& memory_;
-  std::byte* data_;
-  size_t bytes_;
+  const std::shared_ptr<const HostPages> pages_;
 };
 
 // The bytes at a guest address, or null if not all of them are mapped with that access.

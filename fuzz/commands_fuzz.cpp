@@ -285,9 +285,13 @@ struct Packets {
 
   // INDIRECT_BUFFER of packets that are put into memory.
   Words buffer() {
+    const auto before = expected;
     Words content;
     for (uint32_t count = 1 + in.below(4); count > 0; --count) content = content + pm4_packets(false);
-    if (buffer_dwords + content.size() > Arena::kBlock / 4) content.clear();
+    if (buffer_dwords + content.size() > Arena::kBlock / 4) {  // no room
+      content.clear();
+      expected = before;
+    }
     uint32_t* to = arena.at(Arena::buffers, buffer_dwords);
     for (size_t i = 0; i < content.size(); ++i) store_shared<uint32_t>(to + i, content[i]);
     buffer_dwords += static_cast<uint32_t>(content.size());

@@ -1,7 +1,5 @@
 #include "machine/kernel.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -19,22 +17,21 @@ constexpr uint64_t kPage = 4096;
 loader::Result<std::unique_ptr<LoadedCode>> LoadedCode::load(loader::CodeObject object,
                                                              AddressSpace& memory) {
   std::unique_ptr<LoadedCode> loaded(new LoadedCode(std::move(object), memory));
-  loaded->bytes_ = std::max<uint64_t>(loaded->object_.image_size(), kPage);
-  void* image = mmap(nullptr, loaded->bytes_, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (image == MAP_FAILED)
-    return loader::Error{"no host memory for an image of " + std::to_string(loaded->bytes_) + " bytes",
+  const uint64_t bytes = std::max<uint64_t>(loaded->object_.image_size(), kPage);
+  const auto image = HostPages::make(bytes);
+  if (!image)
+    return loader::Error{"no host memory for an image of " + std::to_string(bytes) + " bytes",
                          loaded->object_.name(), "the file may be damaged: real code objects are smaller"};
-  loaded->base_ = reinterpret_cast<uint64_t>(image);
-  const auto result =
-      loaded->object_.load_into({static_cast<std::byte*>(image), loaded->bytes_}, loaded->base_);
+  loaded->image_ = image;
+  loaded->base_ = image->address();
+  const auto result = loaded->object_.load_into({image->data(), bytes}, loaded->base_);
   if (!result) return result.error();
   for (const loader::Segment& segment : loaded->object_.segments()) {
     if (segment.memory_size == 0) continue;
     const uint64_t begin = loaded->loaded_address(segment.address), end = begin + segment.memory_size;
     const uint8_t access =
         (segment.writable ? kReadWrite : kRead) | (segment.executable ? kExecute : uint8_t{0});
-    if (memory.map(begin, end - begin, access, "code object '" + loaded->object_.name() + "'"))
+    if (memory.map(begin, end - begin, access, "code object '" + loaded->object_.name() + "'", image))
       loaded->mapped_.push_back(begin);
     if (!segment.executable) continue;
     const std::shared_ptr<const RangeSet> ranges = memory.snapshot();
@@ -48,7 +45,6 @@ loader::Result<std::unique_ptr<LoadedCode>> LoadedCode::load(loader::CodeObject 
 
 LoadedCode::~LoadedCode() {
   for (uint64_t address : mapped_) memory_.unmap(address);
-  if (base_ != 0) munmap(reinterpret_cast<void*>(base_), bytes_);
 }
 
 void set_registers(Launch& launch, const loader::KernelDescriptor& descriptor,

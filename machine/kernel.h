@@ -36,7 +36,7 @@ class LoadedCode {
   loader::CodeObject object_;
   AddressSpace& memory_;
   uint64_t base_ = 0;
-  uint64_t bytes_ = 0;
+  std::shared_ptr<const HostPages> image_;
   std::vector<CodeRange> code_;
   bool uses_exceptions_ = false;
   std::vector<uint64_t> mapped_;

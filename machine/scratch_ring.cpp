@@ -1,7 +1,5 @@
 #include "machine/scratch_ring.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <new>
 
@@ -14,12 +12,11 @@ constexpr uint64_t kMostBytes = uint64_t{8} << 30;
 
 struct Mapping {
   AddressSpace& space;
-  void* pages;
-  uint64_t bytes;
+  std::shared_ptr<const HostPages> pages;
 
   ~Mapping() {
-    space.unmap(reinterpret_cast<uint64_t>(pages));
-    munmap(pages, bytes);
+    space.unmap(pages->address());
+    pages->empty();
   }
 };
 
@@ -41,16 +38,11 @@ std::shared_ptr<ScratchRing> ScratchRing::make(AddressSpace& memory, const hardw
   const uint64_t room = std::max(kGroup, kMostBytes / (uint64_t{wave_bytes} * device.shader_engines));
   const auto waves = static_cast<unsigned>(std::min({slots, room, uint64_t{kMostWaves}}));
   const uint64_t bytes = (uint64_t{wave_bytes} * waves * device.shader_engines + 4095) / 4096 * 4096;
-  void* pages =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pages == MAP_FAILED) throw std::bad_alloc();
-  const auto base = reinterpret_cast<uint64_t>(pages);
-  if (!memory.map(base, bytes, kReadWrite, "scratch")) {
-    munmap(pages, bytes);
-    throw std::bad_alloc();
-  }
-  std::shared_ptr<Mapping> mapping(new Mapping{memory, pages, bytes});
-  return std::make_shared<ScratchRing>(base, wave_bytes, device.shader_engines, waves, std::move(mapping));
+  const auto pages = HostPages::make(bytes);
+  if (!pages || !memory.map(pages->address(), bytes, kReadWrite, "scratch", pages)) throw std::bad_alloc();
+  std::shared_ptr<Mapping> mapping(new Mapping{memory, pages});
+  return std::make_shared<ScratchRing>(pages->address(), wave_bytes, device.shader_engines, waves,
+                                       std::move(mapping));
 }
 
 bool ScratchRing::take(unsigned engine, std::span<uint32_t> entries) {

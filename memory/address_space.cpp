@@ -19,7 +19,8 @@ const Range* RangeSet::find(uint64_t address, uint64_t bytes, uint8_t access) co
 
 AddressSpace::AddressSpace() : ranges_(std::make_shared<RangeSet>(std::vector<Range>{})) {}
 
-bool AddressSpace::map(uint64_t address, uint64_t bytes, uint8_t access, std::string name) {
+bool AddressSpace::map(uint64_t address, uint64_t bytes, uint8_t access, std::string name,
+                       std::shared_ptr<const HostPages> pages) {
   if (bytes == 0 || address + bytes < address) return false;
   std::lock_guard lock(mutex_);
   std::vector<Range> ranges = ranges_->ranges();
@@ -28,7 +29,7 @@ bool AddressSpace::map(uint64_t address, uint64_t bytes, uint8_t access, std::st
   if (after != ranges.end() && after->begin < address + bytes) return false;
   if (after != ranges.begin() && (after - 1)->end > address) return false;
   static std::atomic<uint64_t> serial = 0;
-  ranges.insert(after, Range{address, address + bytes, access, std::move(name), ++serial});
+  ranges.insert(after, Range{address, address + bytes, access, std::move(name), ++serial, std::move(pages)});
   ranges_ = std::make_shared<RangeSet>(std::move(ranges));
   return true;
 }

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "memory/host_pages.h"
+
 namespace lockstep {
 
 enum Access : uint8_t { kRead = 1, kWrite = 2, kReadWrite = 3, kExecute = 4 };
@@ -19,6 +21,8 @@ struct Range {
   uint8_t access = 0;
   std::string name;     // for messages: "buffer 'x'", "code object a.co"
   uint64_t serial = 0;  // tells this mapping from every other one of the process
+  // Where it is; null: memory that outlives all who use the range.
+  std::shared_ptr<const HostPages> pages = nullptr;
 };
 
 // An immutable set of ranges, sorted, not overlapping. A dispatch keeps one, so that it never changes under a
@@ -39,9 +43,10 @@ class RangeSet {
 class AddressSpace {
  public:
   AddressSpace();
-  // Makes [address, address + bytes) accessible. Returns false and changes nothing if it overlaps a mapped
-  // range, is empty, or wraps around.
-  bool map(uint64_t address, uint64_t bytes, uint8_t access, std::string name);
+  // Makes [address, address + bytes) accessible, and owns the pages as long as anybody has the range. Returns
+  // false and changes nothing if it overlaps a mapped range, is empty, or wraps around.
+  bool map(uint64_t address, uint64_t bytes, uint8_t access, std::string name,
+           std::shared_ptr<const HostPages> pages = nullptr);
   // Removes the range that begins at `address`; false if there is none.
   bool unmap(uint64_t address);
   void clear();

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "api/lockstep.hpp"
@@ -63,6 +64,28 @@ TEST(Queues, KillLeavesTheDeviceUsable) {
   queue.kill(index);
   EXPECT_TRUE(done.wait(LOCKSTEP_EQUAL, 0, 20 * kSeconds));
   EXPECT_THROW(queue.kill(index), lockstep::Error);
+}
+
+// A program that frees a buffer too early goes wrong as such; it does not take the host down.
+TEST(Queues, MemoryMayBeFreedUnderAKernel) {
+  const CodeObject code = assembled(
+      "s_load_b64 s[4:5], s[0:1], 0x0\nv_mov_b32 v1, 0\nv_mov_b32 v2, 1\ns_waitcnt lgkmcnt(0)\nagain:\n"
+      "global_atomic_add_u32 v1, v2, s[4:5]\ns_branch again");
+  Device device;
+  uint64_t buffer = 0;
+  ASSERT_EQ(lockstep_memory_allocate(device.get(), 1 << 20, "early", &buffer), LOCKSTEP_OK);
+  auto arguments = device.allocate<uint64_t>(128, "arguments");
+  *reinterpret_cast<uint64_t*>(arguments.address()) = buffer;
+  Queue queue(device);
+  DispatchPacket packet;
+  packet.kernel_object = device.kernel_object(code.kernels()[0]);
+  packet.kernarg_address = arguments.address();
+  const uint64_t index = queue.submit<DispatchPacket>({{packet}});
+  while (*reinterpret_cast<const volatile uint32_t*>(buffer) == 0) std::this_thread::yield();
+  EXPECT_EQ(lockstep_memory_free(device.get(), buffer), LOCKSTEP_OK);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(queue.info().active);
+  queue.kill(index);
 }
 
 TEST(Queues, ErrorsReachTheCallbackAndEndTheQueue) {

@@ -408,6 +408,40 @@ TEST(Aql, DestroyingAQueueEndsWhatItRuns) {
   EXPECT_TRUE(m.processor->signals().wait(done, Condition::equal, 0, in_seconds(20)));
 }
 
+// Waves keep what was mapped when they were launched: memory that is unmapped meanwhile, of a buffer and of a
+// queue, is not the host's again before they have ended.
+TEST(Aql, MemoryOfRunningWavesStays) {
+  MachineUnderTest m;
+  // Adds 1 to the words at +0 and +8's target for ever: the first is the buffer's, the second the queue's.
+  const uint64_t touch = m.load(
+      {"touch",
+       "s_load_b128 s[4:7], s[0:1], 0x0\nv_mov_b32 v0, 0\nv_mov_b32 v1, 1\ns_waitcnt lgkmcnt(0)\nagain:\n"
+       "global_atomic_add_u32 v0, v1, s[4:5]\nglobal_load_b32 v2, v0, s[6:7] glc dlc\ns_waitcnt vmcnt(0)\n"
+       "s_branch again"});
+  auto buffer = std::make_unique<MappedPages>(m.memory, 1 << 20, kReadWrite, "buffer");
+  auto other = m.queue();
+  const auto queue = m.queue();
+  uint32_t* arguments = m.buffer(16);
+  const uint64_t addresses[] = {buffer->address(), other->address()};
+  std::memcpy(arguments, addresses, sizeof addresses);
+  const auto* word = reinterpret_cast<const uint32_t*>(buffer->data());
+  const uint64_t index = submit(*queue, dispatch_packet(touch, arguments));
+  const auto late = in_seconds(20);
+  while (load_shared<uint32_t>(word) == 0 && Waiters::Clock::now() < late) std::this_thread::yield();
+  ASSERT_NE(load_shared<uint32_t>(word), 0u);
+  buffer.reset();
+  m.processor->destroy(other);
+  other.reset();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(queue->state(), QueueState::active);
+  // New waves do not have it.
+  EXPECT_TRUE(queue->kill(index));
+  submit(*queue, dispatch_packet(touch, arguments, 1, 32, 0, true));
+  const auto error = m.error(*queue);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind, QueueError::Kind::kernel_fault);
+}
+
 TEST(Aql, AFaultNamesPacketWaveAndInstructionAndEndsTheQueue) {
   MachineUnderTest m;
   const uint64_t bad = m.load({"bad", "v_mov_b32 v0, 0\nv_mov_b32 v1, 0\nglobal_load_b32 v2, v[0:1], off"});
