@@ -59,6 +59,7 @@ AqlQueue::AqlQueue(uint64_t id, AqlQueueOptions options, Services services)
   doorbell_->kind = static_cast<int64_t>(SignalKind::doorbell);
   doorbell_->value = static_cast<int64_t>(reinterpret_cast<uint64_t>(doorbell_ + 1));
   doorbell_->queue_ptr = address();
+  store_shared<uint64_t>(doorbell_ + 1, kNeverRung);
   for (uint32_t i = 0; i < size_; ++i) ring_[i].header = static_cast<uint16_t>(PacketType::invalid);
 }
 
@@ -163,6 +164,7 @@ AqlQueue::Outcome AqlQueue::refuse(uint64_t index, QueueError::Kind kind, std::s
 
 Queue::Advance AqlQueue::advance() {
   Advance result;
+  heard_ = load_shared<uint64_t>(doorbell_ + 1);
   for (unsigned n = 0; n < kBatch && state() == QueueState::active; ++n) {
     if (next_ >= write_index() || next_ - read_index() >= size_) break;
     const auto header = load_shared<uint16_t>(&slot(next_).header);

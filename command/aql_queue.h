@@ -55,6 +55,7 @@ class AqlQueue final : public Queue, private MessageSink {
   bool kill(uint64_t index);
 
   Advance advance() override;
+  bool rung() const override { return load_shared<uint64_t>(doorbell_ + 1) != heard_; }
   void inactivate() override;
   bool busy() const override;
 
@@ -85,12 +86,15 @@ class AqlQueue final : public Queue, private MessageSink {
   AqlPacket& slot(uint64_t index) const { return ring_[index & (size_ - 1)]; }
 
   Services services_;
+  static constexpr uint64_t kNeverRung = ~uint64_t{0};
+
   const uint32_t size_;
   const bool cooperative_;
   MappedPages pages_;  // amd_queue_t, its doorbell signal and doorbell, the ring
   QueueMemory* memory_;
   SignalMemory* doorbell_;
   AqlPacket* ring_;
+  std::atomic<uint64_t> heard_ = kNeverRung;  // the doorbell as of the last look
   Dispatcher dispatcher_;
   std::shared_ptr<machine::ScratchRing> scratch_;  // what the kernels so far needed; null: none
   uint64_t inactive_signal_;

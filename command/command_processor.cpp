@@ -6,8 +6,12 @@ namespace lockstep::command {
 
 namespace {
 
-machine::Device::Options with_notice(machine::Device::Options options, Waiters& waiters) {
-  options.memory_may_have_changed = [&waiters] { waiters.notify(); };
+machine::Device::Options with_notice(machine::Device::Options options, Waiters& waiters,
+                                     Processor& processor) {
+  options.memory_may_have_changed = [&] {
+    waiters.notify();
+    processor.look();
+  };
   return options;
 }
 
@@ -17,9 +21,9 @@ CommandProcessor::CommandProcessor(AddressSpace& memory, machine::Device::Option
     : memory_(memory),
       interrupts_(waiters_),
       signals_(memory, waiters_, interrupts_),
-      device_(with_notice(std::move(options), waiters_)),
       compute_(waiters_),
-      copy_(waiters_) {}
+      copy_(waiters_),
+      device_(with_notice(std::move(options), waiters_, compute_)) {}
 
 CommandProcessor::~CommandProcessor() {
   for (const auto& queue : std::vector<std::shared_ptr<Queue>>(queues_)) destroy(queue);

@@ -46,8 +46,8 @@ class CommandProcessor {
   Waiters waiters_;
   Interrupts interrupts_;
   Signals signals_;
-  machine::Device device_;
   Processor compute_, copy_;
+  machine::Device device_;  // ends before those whom its waves' ends wake
   std::mutex mutex_;
   uint64_t queues_made_ = 0;
   std::vector<std::shared_ptr<Queue>> queues_;

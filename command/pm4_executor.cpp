@@ -237,8 +237,7 @@ Pm4Executor::Status Pm4Executor::dispatch_direct(const Packet& packet) {
 
 Pm4Executor::Status Pm4Executor::dispatch_indirect(const Packet& packet) {
   if (packet.count != 3) return bad_length(packet, "DISPATCH_INDIRECT on a compute queue", "3");
-  // The dimensions may be what a dispatch before computes.
-  if (busy()) return Status::waits_dispatch;
+  // Read now: who lets a dispatch before compute them has to wait for it (CS_PARTIAL_FLUSH).
   const std::byte* from = at(pair(packet.words[0], packet.words[1]), 12, kRead, "address");
   if (!from) return Status::failed;
   uint32_t dimensions[3];

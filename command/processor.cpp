@@ -38,6 +38,14 @@ void Processor::wake() {
   changed_.notify_all();
 }
 
+void Processor::look() {
+  if (!asleep_.load(std::memory_order_seq_cst)) return;
+  std::lock_guard lock(mutex_);
+  if (std::none_of(queues_.begin(), queues_.end(), [](const auto& queue) { return queue->rung(); })) return;
+  pending_.store(true, std::memory_order_seq_cst);
+  changed_.notify_all();
+}
+
 Queue::Advance Processor::round() {
   Queue::Advance all;
   std::vector<std::shared_ptr<Queue>> queues;

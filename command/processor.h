@@ -25,6 +25,8 @@ class Processor {
   void remove(const Queue& queue);
   // A doorbell: there may be something to do. Cheap if the thread is awake.
   void wake();
+  // Waves have written memory: perhaps to the doorbell of a queue. Cheap if the thread is awake.
+  void look();
 
  private:
   void run();

@@ -62,6 +62,9 @@ class Queue {
   // Processes packets for a moment. Called by one thread, never waits.
   virtual Advance advance() = 0;
 
+  // Whether somebody has stored to its doorbell since the last advance().
+  virtual bool rung() const { return false; }
+
   // Ends what runs, and no packet is processed any more. Completion signals of what was ended stay as they
   // are. Safe from any thread; what runs may end a little later.
   virtual void inactivate() = 0;

@@ -230,6 +230,40 @@ TEST(Aql, AKernelOpensABarrierOfAnotherQueue) {
   EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(20)));
 }
 
+// A kernel is a producer like any other: it publishes a packet, stores to the doorbell that the queue's
+// memory names, and waits for what it has launched, so that its own end tells nobody.
+TEST(Aql, AKernelLaunchesAnother) {
+  MachineUnderTest m;
+  const uint64_t count = m.load({"count", kCount});
+  const uint64_t launch =
+      m.load({"launch",
+              "s_load_b256 s[4:11], s[0:1], 0x0\ns_load_b64 s[12:13], s[0:1], 0x20\nv_mov_b32 v0, 0\n"
+              "v_mov_b32 v1, 1\nv_mov_b32 v2, 0\ns_mov_b32 exec_lo, 1\ns_waitcnt lgkmcnt(0)\n"
+              "global_atomic_add_u64 v[4:5], v0, v[1:2], s[4:5] offset:56 glc\n"  // reserves the next packet
+              "v_mov_b32 v3, s12\nglobal_store_b32 v0, v3, s[6:7]\n"              // publishes it
+              "s_waitcnt vmcnt(0)\ns_waitcnt_vscnt null, 0x0\n"
+              "global_store_b64 v0, v[4:5], s[8:9]\nagain:\n"  // rings
+              "global_load_b32 v2, v0, s[10:11] glc dlc\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 s14, v2\n"
+              "s_cmp_eq_u32 s14, 0\ns_cbranch_scc1 again"});
+  const auto queue = m.queue();
+  uint32_t* counter = m.buffer(16);
+  const Arguments arguments(m, counter);
+  const AqlPacket second = dispatch_packet(count, arguments.memory);
+  std::memcpy(reinterpret_cast<std::byte*>(&queue->ring()[1]) + 4,
+              reinterpret_cast<const std::byte*>(&second) + 4, sizeof second - 4);
+  const auto* memory = reinterpret_cast<const QueueMemory*>(queue->address());
+  const auto* doorbell = reinterpret_cast<const SignalMemory*>(memory->doorbell_signal);
+  const uint64_t given[] = {queue->address(), reinterpret_cast<uint64_t>(&queue->ring()[1]),
+                            static_cast<uint64_t>(doorbell->value), reinterpret_cast<uint64_t>(counter),
+                            second.dispatch.header | uint64_t{second.dispatch.setup} << 16};
+  uint32_t* words = m.buffer(16);
+  std::memcpy(words, given, sizeof given);
+  const uint64_t done = m.processor->signals().create(1);
+  submit(*queue, dispatch_packet(launch, words, 1, 32, done));
+  EXPECT_TRUE(m.processor->signals().wait(done, Condition::equal, 0, in_seconds(5)));
+  EXPECT_EQ(*counter, 1u);
+}
+
 TEST(Aql, KernelsOfTwoQueuesThatWaitForEachOther) {
   for (unsigned threads : {1u, 2u}) {
     MachineUnderTest m(threads);

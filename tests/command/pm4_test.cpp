@@ -83,6 +83,21 @@ TEST_F(Pm4Test, DispatchStartsAtTheGroupOfComputeStart) {
   for (uint32_t i = 1; i < 10; ++i) EXPECT_EQ(memory[i], i >= 3 && i < 6 ? i : 0u);
 }
 
+// It waits for no dispatch before it, which may wait for what it does.
+TEST_F(Pm4Test, DispatchIndirectOverlapsWithWhatIsBeforeIt) {
+  const char* const spin =
+      "v_mov_b32 v1, 0\nagain:\nglobal_load_b32 v2, v1, s[2:3] offset:1200 glc dlc\ns_waitcnt vmcnt(0)\n"
+      "v_readfirstlane_b32 s6, v2\ns_cmp_eq_u32 s6, 0\ns_cbranch_scc1 again";
+  memory[10] = memory[11] = memory[12] = 1;
+  constexpr uint32_t kInitiator = pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32;
+  submit(kernel_registers(32, 0, true, spin) + packet(pm4::kDispatchDirect, {1, 1, 1, kInitiator}) +
+         kernel_registers(32, 300) +
+         packet(pm4::kDispatchIndirect, {low(memory + 10), high(memory + 10), kInitiator}) +
+         release(memory, 1));
+  EXPECT_TRUE(becomes(memory, 1, 5));
+  EXPECT_EQ(memory[300], 300u);
+}
+
 TEST_F(Pm4Test, DispatchIndirectReadsItsGridWhenItComes) {
   memory[10] = memory[11] = memory[12] = 0;
   submit(kernel_registers(32, 200) + write_dword(memory + 10, 5) + write_dword(memory + 11, 1) +
