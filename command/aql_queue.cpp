@@ -376,8 +376,8 @@ AqlQueue::Outcome AqlQueue::buffer(uint64_t index, const Pm4IbPacket& packet, Ad
                                       });
   shared_executor_ = executor_.get();
   using Status = Pm4Executor::Status;
-  Status status = Status::executed;
-  if (!in_buffer_) {
+  Status status = executor_->settle() ? Status::executed : Status::failed;
+  if (!in_buffer_ && status == Status::executed) {
     constexpr uint32_t kJump = pm4::header(pm4::kIndirectBuffer, 3);
     if ((packet.jump[0] | 2) != kJump)
       return refuse(index, QueueError::Kind::invalid_packet, "jump[0]",
@@ -392,17 +392,20 @@ AqlQueue::Outcome AqlQueue::buffer(uint64_t index, const Pm4IbPacket& packet, Ad
     result.progressed = true;  // there is more; other queues first
     return Outcome::blocked;
   }
-  if (status == Status::failed) {
-    const Pm4Fault& fault = executor_->fault();
-    return refuse(index, fault.kind, fault.field, "PM4 packet at " + hex(fault.address) + ": " + fault.text);
-  }
+  if (status == Status::failed) return buffer_failed(index);
   if (status == Status::waits_memory) {
     result.look_again = executor_->look_again();
     return Outcome::blocked;
   }
   if (status == Status::waits_dispatch || executor_->busy()) return Outcome::blocked;
+  if (!executor_->settle()) return buffer_failed(index);
   in_buffer_ = false;
   return complete(index, packet.completion_signal, active_since_);
+}
+
+AqlQueue::Outcome AqlQueue::buffer_failed(uint64_t index) {
+  const Pm4Fault& fault = executor_->fault();
+  return refuse(index, fault.kind, fault.field, "PM4 packet at " + hex(fault.address) + ": " + fault.text);
 }
 
 AqlQueue::Outcome AqlQueue::refuse_signal(uint64_t index, std::string field, uint64_t signal) {

@@ -70,6 +70,7 @@ class AqlQueue final : public Queue, private MessageSink {
   Outcome barrier(uint64_t index, const BarrierPacket& packet, bool all);
   Outcome vendor(uint64_t index, const AqlPacket& packet, Advance& result);
   Outcome buffer(uint64_t index, const Pm4IbPacket& packet, Advance& result);
+  Outcome buffer_failed(uint64_t index);
   Outcome refuse(uint64_t index, QueueError::Kind kind, std::string field, const std::string& text);
   Outcome refuse_signal(uint64_t index, std::string field, uint64_t signal);
   void end();  // what follows become_inactive()

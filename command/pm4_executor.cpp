@@ -11,7 +11,8 @@ namespace lockstep::command {
 
 namespace {
 
-constexpr size_t kMaxDepth = 16;  // of indirect buffers
+constexpr size_t kMaxDepth = 16;       // of indirect buffers
+constexpr size_t kMaxReleases = 4096;  // that wait for the end of the pipe
 
 uint32_t bits(uint32_t value, unsigned low, unsigned count) {
   return value >> low & ((1u << count) - 1);
@@ -66,6 +67,7 @@ void Pm4Executor::cancel() {
 
 void Pm4Executor::abandon() {
   frames_.clear();
+  releases_.clear();
   end_running(false);
 }
 
@@ -332,14 +334,24 @@ Pm4Executor::Status Pm4Executor::dispatch(const uint32_t dimensions[3], uint32_t
   launch.doorbell_id = doorbell_id_;
   launch.ordered_append = initiator & pm4::kOrderedAppend;
 
-  ++state_->in_flight;
+  const uint64_t number = started_++;
+  {
+    std::lock_guard lock(state_->mutex);
+    ++state_->in_flight;
+    state_->numbers.insert(number);
+  }
+  const auto not_started = [&] {
+    std::lock_guard lock(state_->mutex);
+    --state_->in_flight;
+    state_->numbers.erase(number);
+  };
   std::shared_ptr<machine::ActiveDispatch> running;
   auto handle = std::make_shared<std::weak_ptr<machine::ActiveDispatch>>();
   auto ended = std::make_shared<bool>(false);
   try {
     running = services_.device.start(
         std::move(launch), priority_,
-        [this, state = state_, handle, ended](machine::Outcome&& outcome) {
+        [this, state = state_, handle, ended, number](machine::Outcome&& outcome) {
           const Services services = services_;
           on_end_(std::move(outcome));
           std::shared_ptr<machine::ActiveDispatch> dropped;
@@ -347,6 +359,7 @@ Pm4Executor::Status Pm4Executor::dispatch(const uint32_t dimensions[3], uint32_t
             std::lock_guard lock(state->mutex);
             *ended = true;
             if ((dropped = handle->lock())) state->running.erase(dropped);
+            state->numbers.erase(number);
             if (--state->in_flight == 0) state->idle.notify_all();
           }
           // The queue may be gone by now.
@@ -355,10 +368,10 @@ Pm4Executor::Status Pm4Executor::dispatch(const uint32_t dimensions[3], uint32_t
         },
         precise_);
   } catch (const std::invalid_argument& error) {
-    --state_->in_flight;
+    not_started();
     return refuse(QueueError::Kind::invalid_packet, "", error.what());
   } catch (const std::bad_alloc&) {
-    --state_->in_flight;
+    not_started();
     return refuse(QueueError::Kind::invalid_packet, "", "the host has no memory for the dispatch");
   }
   if (!running) return Status::executed;
@@ -399,24 +412,49 @@ Pm4Executor::Status Pm4Executor::release_memory(const Packet& packet) {
   if (interrupt > 3)
     return refuse(QueueError::Kind::unsupported, "int_sel",
                   std::to_string(interrupt) + " (0 none, 1 and 2 interrupt, 3 none, data confirmed)");
-  // It comes at the end of the pipe.
-  if (busy()) return Status::waits_dispatch;
-  const uint64_t address = pair(packet.words[2], packet.words[3]);
   if (data != 0) {
-    std::byte* to = at(address, data == 1 ? 4 : 8, kWrite, "address");
-    if (!to) return Status::failed;
+    const uint64_t address = pair(packet.words[2], packet.words[3]);
+    if (!at(address, data == 1 ? 4 : 8, kWrite, "address")) return Status::failed;
     if (data != 1 && address % 8 != 0)
       return refuse(QueueError::Kind::invalid_packet, "address",
                     hex(address) + " is no multiple of 8 (align it)");
+  }
+  // It comes at the end of the pipe, and what is behind it goes on.
+  if (releases_.size() == kMaxReleases) return Status::waits_dispatch;
+  Release& release = releases_.emplace_back(Release{started_, packet.address, {}});
+  std::copy_n(packet.words, release.words.size(), release.words.begin());
+  return settle() ? Status::executed : Status::failed;
+}
+
+bool Pm4Executor::settle() {
+  for (; !releases_.empty(); releases_.pop_front()) {
+    {
+      std::lock_guard lock(state_->mutex);
+      if (state_->cancelled) return true;
+      if (!state_->numbers.empty() && *state_->numbers.begin() < releases_.front().behind) return true;
+    }
+    if (!release(releases_.front())) return false;
+  }
+  return true;
+}
+
+bool Pm4Executor::release(const Release& release) {
+  const auto& words = release.words;
+  const uint32_t data = bits(words[1], 29, 3), interrupt = bits(words[1], 24, 3);
+  packet_address_ = release.packet_address;
+  if (data != 0) {
+    // Looked at again: much may have been unmapped meanwhile.
+    std::byte* to = at(pair(words[2], words[3]), data == 1 ? 4 : 8, kWrite, "address");
+    if (!to) return false;
     if (data == 1)
-      store_shared<uint32_t>(to, packet.words[4]);
+      store_shared<uint32_t>(to, words[4]);
     else
-      store_shared<uint64_t>(to, data == 2 ? pair(packet.words[4], packet.words[5]) : time_stamp());
+      store_shared<uint64_t>(to, data == 2 ? pair(words[4], words[5]) : time_stamp());
     services_.waiters.notify();
   }
   if (interrupt == 1 || interrupt == 2)
-    services_.interrupts.raise({Interrupt::Source::end_of_pipe, packet.words[6], queue_, {}, 0});
-  return Status::executed;
+    services_.interrupts.raise({Interrupt::Source::end_of_pipe, words[6], queue_, {}, 0});
+  return true;
 }
 
 Pm4Executor::Status Pm4Executor::wait_memory(const Packet& packet, bool wide) {
@@ -553,7 +591,8 @@ Pm4Executor::Status Pm4Executor::event_write(const Packet& packet) {
   const uint32_t event = bits(packet.words[0], 0, 6);
   switch (event) {
     case pm4::kCsPartialFlush:
-      return busy() ? Status::waits_dispatch : Status::executed;
+      if (busy()) return Status::waits_dispatch;
+      return settle() ? Status::executed : Status::failed;
     case pm4::kCacheFlush:
       std::atomic_thread_fence(std::memory_order_seq_cst);
       return Status::executed;

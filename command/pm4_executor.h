@@ -1,9 +1,11 @@
 // Executes PM4 packets of a ring or of indirect buffers: registers, dispatches, memory.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -54,6 +56,9 @@ class Pm4Executor {
   uint32_t packet_dwords(uint64_t address, uint32_t header);
   // Executes the next packet of the indirect buffers.
   Status step();
+  // Does what RELEASE_MEM packets have asked for whose time has come; to be called when dispatches have
+  // ended. False if one fails.
+  bool settle();
   const Pm4Fault& fault() const { return fault_; }
   // When a wait is to be looked at again.
   Waiters::Clock::time_point look_again() const { return look_again_; }
@@ -72,10 +77,16 @@ class Pm4Executor {
     std::condition_variable idle;
     std::atomic<uint64_t> in_flight = 0;
     bool cancelled = false;
+    std::set<uint64_t> numbers;  // of the dispatches in flight
     std::set<std::shared_ptr<machine::ActiveDispatch>> running;
   };
   struct Frame {
     uint64_t address, end;
+  };
+  struct Release {
+    uint64_t behind;  // the dispatches with smaller numbers
+    uint64_t packet_address;
+    std::array<uint32_t, 7> words;
   };
   struct Packet {
     uint64_t address;
@@ -98,6 +109,7 @@ class Pm4Executor {
   Status dispatch(const uint32_t dimensions[3], uint32_t initiator);
   Status acquire_memory(const Packet& packet);
   Status release_memory(const Packet& packet);
+  bool release(const Release& release);
   Status wait_memory(const Packet& packet, bool wide);
   Status write_data(const Packet& packet);
   Status copy_data(const Packet& packet);
@@ -114,6 +126,8 @@ class Pm4Executor {
   MessageSink* const messages_;
   const OnEnd on_end_;
   Dispatcher dispatcher_;
+  uint64_t started_ = 0;  // dispatches so far
+  std::deque<Release> releases_;
   std::vector<Frame> frames_;
   std::vector<uint32_t> registers_;                         // from kShBase
   std::vector<std::weak_ptr<machine::ScratchRing>> rings_;  // of dispatches that may run

@@ -16,6 +16,7 @@ class Pm4Queue final : public RingQueue, private MessageSink {
  private:
   uint32_t length(uint64_t address, std::span<const uint32_t> words) override;
   Progress execute(uint64_t address, std::span<const uint32_t> packet) override;
+  bool settle() override { return executor_.settle(); }
   Failure failure() const override;
   std::optional<Waiters::Clock::time_point> look_again() const override { return look_again_; }
   void cancel() override { executor_.cancel(); }

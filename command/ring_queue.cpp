@@ -86,6 +86,7 @@ QueueError RingQueue::error_of(const Failure& failure) const {
 
 Queue::Advance RingQueue::advance() {
   Advance result;
+  if (state() == QueueState::active && !settle()) fail(error_of(failure()));
   for (unsigned n = 0; n < kBatch && state() == QueueState::active; ++n) {
     const uint64_t read = read_position(), write = write_position();
     if (read == write) break;

@@ -54,6 +54,8 @@ class RingQueue : public Queue {
   virtual uint32_t length(uint64_t address, std::span<const uint32_t> words) = 0;
   // Executes a packet. Called again with the same one while it waits.
   virtual Progress execute(uint64_t address, std::span<const uint32_t> packet) = 0;
+  // Does what earlier packets have left to be done; false fails.
+  virtual bool settle() { return true; }
   // Of the call before.
   virtual Failure failure() const = 0;
   virtual std::optional<Waiters::Clock::time_point> look_again() const = 0;

@@ -330,7 +330,8 @@ struct Packets {
         const uint32_t data = in.below(3),
                        event[] = {pm4::kCacheFlushAndInvTs, pm4::kBottomOfPipeTs, pm4::kCsDone};
         const uint32_t values[2] = {in.byte(), in.byte()};
-        words = packet(pm4::kReleaseMem, Words{event[in.below(3)] | 5 << 8, data << 29 | in.below(4) << 24} +
+        words = packet(pm4::kEventWrite, {pm4::kCsPartialFlush | 4 << 8}) +
+                packet(pm4::kReleaseMem, Words{event[in.below(3)] | 5 << 8, data << 29 | in.below(4) << 24} +
                                              at(to) + Words{values[0], values[1], 77});
         expect(to, values, data * 4);
         break;

@@ -190,6 +190,26 @@ TEST_F(Pm4Test, WhatComesAtTheEndOfThePipeWaitsForDispatches) {
   }
 }
 
+// RELEASE_MEM happens at the end of the pipe; the command processor goes on. Here with what the dispatch
+// before it waits for, and with a dispatch that it does not wait for.
+TEST_F(Pm4Test, PacketsBehindReleaseMemGoOn) {
+  const char* const spin =
+      "again: global_load_b32 v2, v1, s[2:3] glc\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 s6, v2\n"
+      "s_cmp_eq_u32 s6, 0\ns_cbranch_scc1 again";
+  const Words start = packet(pm4::kDispatchDirect, {1, 1, 1, pm4::kComputeShaderEnable | pm4::kWave32});
+  const Words registers = kernel_registers(32, 0, true, spin);
+  const Words forever = set(pm4::kUserData0, {0, 0, low(memory + 64), high(memory + 64)});
+  submit(registers + start + release(memory + 1, 1) + forever + start + release(memory + 2, 1) +
+         wait(memory + 3, 1) + write_dword(memory, 1));
+  EXPECT_FALSE(becomes(memory + 1, 1, 0.05));
+  store_shared<uint32_t>(memory + 3, 1);
+  m.processor->waiters().notify();
+  EXPECT_TRUE(becomes(memory + 1, 1, 5));
+  EXPECT_FALSE(becomes(memory + 2, 1, 0.05));
+  store_shared<uint32_t>(memory + 64, 1);
+  EXPECT_TRUE(becomes(memory + 2, 1, 5));
+}
+
 TEST_F(Pm4Test, ReleaseMemWritesWhatItIsAskedFor) {
   const auto with = [&](uint32_t select, uint32_t* to) {
     return packet(pm4::kReleaseMem,
