@@ -150,9 +150,9 @@ LOCKSTEP_API lockstep_status lockstep_device_reset_global_state(lockstep_device*
 
 /* --------------------------------------------------------------------------------------------------------------
  * memory A guest address is a host address: a pointer into device memory may be read and written by the host
- * between dispatches. Kernels may access mapped ranges only: those that are mapped when they are launched. What
- * is freed under a kernel of a queue loses its contents at once; its addresses stay taken until the kernel has
- * ended. */
+ * between dispatches. Kernels may access mapped ranges only: those that are mapped when they are launched.
+ * What is freed under a kernel of a queue loses its contents at once; its addresses stay taken until the
+ * kernel has ended. */
 
 typedef enum lockstep_access {
   LOCKSTEP_READ = 1,
