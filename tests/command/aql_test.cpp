@@ -239,6 +239,8 @@ TEST(Aql, AKernelLaunchesAnother) {
       m.load({"launch",
               "s_load_b256 s[4:11], s[0:1], 0x0\ns_load_b64 s[12:13], s[0:1], 0x20\nv_mov_b32 v0, 0\n"
               "v_mov_b32 v1, 1\nv_mov_b32 v2, 0\ns_mov_b32 exec_lo, 1\ns_waitcnt lgkmcnt(0)\n"
+              "before: global_load_b32 v3, v0, s[10:11] offset:4 glc dlc\ns_waitcnt vmcnt(0)\n"
+              "v_readfirstlane_b32 s14, v3\ns_cmp_eq_u32 s14, 0\ns_cbranch_scc1 before\n"
               "global_atomic_add_u64 v[4:5], v0, v[1:2], s[4:5] offset:56 glc\n"  // reserves the next packet
               "v_mov_b32 v3, s12\nglobal_store_b32 v0, v3, s[6:7]\n"              // publishes it
               "s_waitcnt vmcnt(0)\ns_waitcnt_vscnt null, 0x0\n"
@@ -260,6 +262,9 @@ TEST(Aql, AKernelLaunchesAnother) {
   std::memcpy(words, given, sizeof given);
   const uint64_t done = m.processor->signals().create(1);
   submit(*queue, dispatch_packet(launch, words, 1, 32, done));
+  // By then the command processor sleeps.
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  store_shared<uint32_t>(counter + 1, 1);
   EXPECT_TRUE(m.processor->signals().wait(done, Condition::equal, 0, in_seconds(5)));
   EXPECT_EQ(*counter, 1u);
 }
