@@ -238,7 +238,8 @@ void GroupContext::leave_control() {
 }
 
 bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave,
-                         DispatchState& dispatch, Engine& engine, WaveControl* control) {
+                         DispatchState& dispatch, Engine& engine, WaveControl* control,
+                         const precise::HostTraps* host_traps) {
   if (memory_ != launch.memory) {
     memory_ = launch.memory;
     for (Wave* wave : waves_) forget_ranges(*wave);
@@ -258,6 +259,8 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   wave_vgprs_ = wave_vgprs(launch);
   lds_alloc_ = lds_allocation(placement_ ? place_ : GroupPlacement{}, launch);
   item_ids_.prepare(place, bits(launch.rsrc2, 11, 2));
+  host_traps_ = host_traps;
+  requests_seen_ = host_traps ? host_traps->count() : 0;
   if (control) has_commands_ = &control->begin(group_);
   control_ = control;
   for (unsigned i = 0; i < group_.wave_count; ++i) {
@@ -378,6 +381,10 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
   while (budget > 0) {
     const int64_t before = budget;
     if (has_commands_ && has_commands_->load(std::memory_order_acquire)) control_->apply(group_);
+    if (has_requests()) {
+      requests_seen_ = host_traps_->count();
+      for (Wave* wave : order_) engine.interrupt(*wave);
+    }
     if (group_.has_priorities) sort_by_priority();
     for (Wave* wave : order_) {
       // Under a command, or while it was looked at whether it spins.
@@ -466,7 +473,7 @@ bool GroupContext::has_held_wave() const {
 }
 
 bool GroupContext::may_go_on() const {
-  if (has_commands_ && has_commands_->load(std::memory_order_acquire)) return true;
+  if (has_requests() || (has_commands_ && has_commands_->load(std::memory_order_acquire))) return true;
   return std::any_of(waves_.begin(), waves_.begin() + group_.wave_count, [](const Wave* wave) {
     return wave->state == WaveState::blocked && wave->wait.granted();
   });

@@ -56,9 +56,10 @@ class GroupContext {
   size_t bytes() const;  // of storage
 
   // Launches the waves of work-group `number`, which is at `place`; the first is number `first_wave` of the
-  // dispatch. False if the code has no instruction at the entry. `control` may be null.
+  // dispatch. False if the code has no instruction at the entry. `control` and `host_traps` may be null.
   bool start(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave,
-             DispatchState& dispatch, Engine& engine, WaveControl* control);
+             DispatchState& dispatch, Engine& engine, WaveControl* control,
+             const precise::HostTraps* host_traps);
   // Gives up a group that has not finished: its waves must not stay in the queues of the device.
   void abandon();
 
@@ -117,6 +118,7 @@ class GroupContext {
   void wake(const Wave* except);
   void skip_to_next_wake();
   void leave_control();
+  bool has_requests() const { return host_traps_ && host_traps_->count() != requests_seen_; }
   int64_t run_wave(Engine& engine, Wave& wave, int64_t turn);
   // What run() is to say at once because of that wave.
   static std::optional<Result> stop_of(const Wave& wave);
@@ -140,6 +142,8 @@ class GroupContext {
   unsigned wave_vgprs_ = 0;
   uint32_t lds_alloc_ = 0;
   bool has_run_ = false;
+  const precise::HostTraps* host_traps_ = nullptr;   // of the present group's dispatch; may be null
+  size_t requests_seen_ = 0;                         // of them, by waves that wait
   WaveControl* control_ = nullptr;                   // that knows the present group; may be null
   const std::atomic<bool>* has_commands_ = nullptr;  // of it, for this group; null without one
 };

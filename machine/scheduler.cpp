@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace lockstep::machine {
 
@@ -44,6 +45,7 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
       engine_(engine),
       reuse_(reuse),
       dispatch_{launch.device ? launch.device : std::make_shared<DeviceState>(), launch.vmid, {}},
+      host_traps_(options.precise.traps.host),
       agent_(dispatch_.device, dispatch_.wake),
       mutex_(dispatch_.wake->mutex),
       changed_(dispatch_.wake->changed),
@@ -69,9 +71,11 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
   dispatch_.wake->tell = options.waves_released;
   dispatch_.doorbell_id = launch.doorbell_id;
   dispatch_.dispatch_id = launch.dispatch_id;
+  if (host_traps_) host_traps_->join(*dispatch_.wake);
 }
 
 Scheduler::~Scheduler() {
+  leave_host();
   for (auto& context : idle_) reuse_.give_back(std::move(context));
   for (auto& context : parked_) {
     context->abandon();
@@ -152,7 +156,12 @@ Scheduler::Step Scheduler::step(int64_t budget, uint64_t& executed) {
   return taken == Taken::group ? Step::worked : Step::nothing;
 }
 
+void Scheduler::leave_host() {
+  if (auto* host = std::exchange(host_traps_, nullptr)) host->leave(*dispatch_.wake);
+}
+
 void Scheduler::report(Outcome& outcome) {
+  leave_host();
   if (options_.control) options_.control->leave(*dispatch_.wake);
   std::lock_guard lock(mutex_);
   for (auto& context : idle_) context->leave_place();
@@ -180,8 +189,8 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
       totals_.waves += place.waves;
       ++resident_;
       lock.unlock();
-      const bool started =
-          context->start(launch_, number, place, first_wave, dispatch_, engine_, options_.control);
+      const bool started = context->start(launch_, number, place, first_wave, dispatch_, engine_,
+                                          options_.control, options_.precise.traps.host);
       lock.lock();
       if (!started) {
         refuse_entry(number);
@@ -224,6 +233,11 @@ void Scheduler::sort_groups() {
     blocked_.erase(found);
   }
   woken.clear();
+  if (std::exchange(dispatch_.wake->all_woken, false)) {
+    agent_.go_on();
+    for (auto& [group, context] : blocked_) parked_.push_back(std::move(context));
+    blocked_.clear();
+  }
   if (fault_number_ == kNone) return;
   waits_for_faulted_ |= idle_in_a_row_ > kPatienceAfterFault * (parked_.size() + 1);
   resident_ -= static_cast<uint32_t>(std::erase_if(

@@ -87,12 +87,15 @@ class Scheduler {
   void record_fault(const GroupContext& context);
   void refuse_entry(uint64_t number);
   void report_progress();
+  // The host need not outlive the dispatch by more than its report.
+  void leave_host();
 
   const Launch& launch_;
   const RunOptions& options_;
   Engine& engine_;
   Reuse& reuse_;
   DispatchState dispatch_;
+  precise::HostTraps* host_traps_;  // whose requests wake groups; null: none, or no longer
   DeviceState::Agent agent_;
   // Those of the wake list: threads wait for groups and for released waves at once.
   std::mutex& mutex_;

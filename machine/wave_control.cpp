@@ -320,6 +320,14 @@ void WaveControl::ended(const Wave& wave, bool stepping) {
   by_id_.erase(record.id);
 }
 
+precise::HaltCause WaveControl::let_go(const Wave& wave) {
+  std::lock_guard lock(mutex_);
+  Controlled& record = record_of(group_of(*wave.group), wave);
+  record.held = false;
+  remove_halt_event(record.id);
+  return record.cause;
+}
+
 // Whoever looks at a held wave hears that it is gone.
 void WaveControl::give_up(Group& group) {
   for (Controlled& wave : group.waves) {

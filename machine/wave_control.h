@@ -130,6 +130,7 @@ class WaveControl final : public precise::Host {
   // precise::Host
   std::atomic<bool>& attach(Wave& wave, precise::HostControl& unit) override;
   void ended(const Wave& wave, bool stepping) override;
+  precise::HaltCause let_go(const Wave& wave) override;
 
  private:
   struct Controlled {

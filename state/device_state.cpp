@@ -1,5 +1,7 @@
 #include "state/device_state.h"
 
+#include <utility>
+
 #include "state/dispatch_state.h"
 
 namespace lockstep {
@@ -64,12 +66,15 @@ DeviceState::Agent::Agent(std::shared_ptr<DeviceState> device, std::shared_ptr<W
 }
 
 DeviceState::Agent::~Agent() {
+  go_on();
   std::lock_guard lock(device_->mutex_);
   --device_->agents_;
-  if (wake_ && wake_->is_stuck) {
-    wake_->is_stuck = false;
-    --device_->stuck_agents_;
-  }
+}
+
+void DeviceState::Agent::go_on() {
+  std::lock_guard lock(device_->mutex_);
+  if (!wake_ || !std::exchange(wake_->is_stuck, false)) return;
+  --device_->stuck_agents_;
 }
 
 bool DeviceState::Agent::is_stuck_with_all() {

@@ -69,6 +69,8 @@ class DeviceState {
     // All of the agent's waves wait, and none of them was released just now. True if the same holds for
     // every agent of the device: then nobody is left to release any. Holds until a wave is released.
     bool is_stuck_with_all();
+    // Some may go on though none was released.
+    void go_on();
 
    private:
     std::shared_ptr<DeviceState> device_;

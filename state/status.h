@@ -17,6 +17,11 @@ inline uint32_t status_of(const Wave& wave) {
   if (wave.exec() == 0) value |= kExecZero;
   if (wave.mask(kScalarVcc) == 0) value |= kVccZero;
   if (wave.group && wave.group->wave_count > 1) value |= kInWorkGroup;
+  // Only the host sees these: what a held wave had under way has landed.
+  if (wave.state == WaveState::held) {
+    value |= kIdle;
+    if (wave.held_from == WaveState::at_barrier) value |= kInBarrier;
+  }
   return value;
 }
 

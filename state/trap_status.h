@@ -8,10 +8,11 @@ namespace lockstep {
 namespace status_bit {
 inline constexpr uint32_t kScc = 1u << 0, kSystemPriority = 3u << 1, kUserPriority = 3u << 3,
                           kPrivileged = 1u << 5, kTrapEnabled = 1u << 6, kExportReady = 1u << 8,
-                          kExecZero = 1u << 9, kVccZero = 1u << 10, kInWorkGroup = 1u << 11, kHalt = 1u << 13,
-                          kValid = 1u << 16, kSkipExport = 1u << 18, kConditionDebugUser = 1u << 20,
-                          kConditionDebugSystem = 1u << 21, kFatalHalt = 1u << 23, kNoVgprs = 1u << 24,
-                          kLdsParamReady = 1u << 25, kMustExport = 1u << 27, kScratchEnabled = 1u << 29;
+                          kExecZero = 1u << 9, kVccZero = 1u << 10, kInWorkGroup = 1u << 11,
+                          kInBarrier = 1u << 12, kHalt = 1u << 13, kValid = 1u << 16, kSkipExport = 1u << 18,
+                          kConditionDebugUser = 1u << 20, kConditionDebugSystem = 1u << 21,
+                          kFatalHalt = 1u << 23, kNoVgprs = 1u << 24, kLdsParamReady = 1u << 25,
+                          kMustExport = 1u << 27, kIdle = 1u << 28, kScratchEnabled = 1u << 29;
 inline constexpr unsigned kSystemPriorityShift = 1, kUserPriorityShift = 3;
 // What a trap handler may write.
 inline constexpr uint32_t kWritable = kScc | kSystemPriority | kUserPriority | kExportReady | kHalt |

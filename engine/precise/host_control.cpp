@@ -25,6 +25,19 @@ void HostControl::show(const Wave& wave) {
   state_.store(wave.state, std::memory_order_relaxed);
 }
 
+// HALT is ignored if the host asks for the trap handler (guide 3.4.1).
+bool HostControl::is_stopped(Wave& wave) const {
+  if (!is_halted(wave.status)) return false;
+  return wave.status & status_bit::kFatalHalt || !traps_ || !traps_->has_request(wave);
+}
+
+// Its place in the queues of the device it keeps.
+void HostControl::interrupt(Wave& wave) {
+  if (wave.state != WaveState::held || wave.held_from == WaveState::blocked || is_stopped(wave)) return;
+  cause_ = host_->let_go(wave);
+  wave.state = wave.held_from;
+}
+
 // HALT is ignored in the trap handler, and what is done there is no step: the wave cannot halt in it.
 Verdict HostControl::before(const Step& step) {
   Wave& wave = step.wave;
@@ -32,10 +45,10 @@ Verdict HostControl::before(const Step& step) {
   // An s_trap that entered the handler is done, though no unit hears of it.
   if (std::exchange(at_trap_, !privileged && step.instruction.row->opcode == Opcode::s_trap) && privileged)
     count_step(wave);
-  if (!host_) return is_halted(wave.status) ? fail(step) : Verdict::execute;
+  if (!host_) return is_stopped(wave) ? fail(step) : Verdict::execute;
   show(wave);
   if (turn_must_end_->load(std::memory_order_acquire)) return Verdict::stall;
-  if (!is_halted(wave.status)) return Verdict::execute;
+  if (!is_stopped(wave)) return Verdict::execute;
   // Here a store that faults does so as at a wait; hold() could not tell of it.
   if (const Verdict verdict = counters_.finish(); verdict != Verdict::execute) return verdict;
   turn_must_end_->store(true, std::memory_order_release);

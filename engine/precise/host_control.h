@@ -9,6 +9,7 @@
 
 #include "engine/precise/clause_rules.h"
 #include "engine/precise/dependency_counters.h"
+#include "engine/precise/traps.h"
 #include "engine/precise/unit.h"
 
 namespace lockstep::precise {
@@ -47,6 +48,8 @@ class Host {
   virtual std::atomic<bool>& attach(Wave& wave, HostControl& control) = 0;
   // The wave has ended; `stepping`: before it had done its steps.
   virtual void ended(const Wave& wave, bool stepping) = 0;
+  // A held wave goes to its trap handler, and will halt again behind it. Says why it was halted.
+  virtual HaltCause let_go(const Wave& wave) = 0;
 
  protected:
   ~Host() = default;
@@ -54,15 +57,17 @@ class Host {
 
 class HostControl final : public Unit {
  public:
-  // All must outlive the unit, `counters` and `clauses` (may be null) as long as it is used. Without a host
-  // nobody could resume a wave: one that halts when it leaves its trap handler faults.
-  HostControl(Host* host, DependencyCounters& counters, ClauseRules* clauses, Executor& executor)
-      : host_(host), counters_(counters), clauses_(clauses), executor_(executor) {}
+  // All must outlive the unit, `counters`, `clauses` and `traps` (these two may be null) as long as it is
+  // used. Without a host nobody could resume a wave: one that halts when it leaves its trap handler faults.
+  HostControl(Host* host, DependencyCounters& counters, ClauseRules* clauses, Traps* traps,
+              Executor& executor)
+      : host_(host), counters_(counters), clauses_(clauses), traps_(traps), executor_(executor) {}
 
   void launch(Wave& wave) override;
-  // Asked before all other units: a halted wave takes no trap.
+  // Asked before all other units: a halted wave takes no trap but those of the host.
   Verdict before(const Step& step) override;
   void after(const Step& step) override;
+  void interrupt(Wave& wave) override;
 
   // All below only between two turns of the wave, from the thread that runs its group.
   void halt(Wave& wave, HaltCause cause);
@@ -95,6 +100,7 @@ class HostControl final : public Unit {
   uint64_t shown_pc() const { return pc_.load(std::memory_order_relaxed); }
 
  private:
+  bool is_stopped(Wave& wave) const;
   void settle(Wave& wave);
   void fail_with_fault(Wave& wave);
   void count_step(Wave& wave);
@@ -103,6 +109,7 @@ class HostControl final : public Unit {
   Host* const host_;
   DependencyCounters& counters_;
   ClauseRules* const clauses_;
+  Traps* const traps_;
   Executor& executor_;
   std::atomic<bool>* turn_must_end_ = nullptr;
   uint64_t steps_ = 0;    // left of a single step

@@ -91,6 +91,12 @@ bool PreciseEngine::offer_fault(Wave& wave) {
                      [&](auto& unit) { return unit->on_fault(wave); });
 }
 
+void PreciseEngine::interrupt(Wave& wave) {
+  Attachment& attachment = attachment_of(wave);
+  for (auto& unit : attachment.units) unit->interrupt(wave);
+  if (wave.state == WaveState::ready) attachment.next = nullptr;
+}
+
 int64_t PreciseEngine::run(Wave& wave, int64_t budget) {
   Attachment& attachment = attachment_of(wave);
   int64_t executed = 0;

@@ -33,6 +33,7 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
 
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
+  void interrupt(Wave& wave) override;
 
  private:
   struct Attachment;

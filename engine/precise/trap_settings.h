@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "state/wake_list.h"
 
 namespace lockstep::precise {
 
@@ -37,6 +38,23 @@ class HostTraps {
     std::lock_guard lock(mutex_);
     requests_.push_back(request);
     count_.store(requests_.size(), std::memory_order_release);
+    for (WakeList* list : lists_) {
+      {
+        std::lock_guard list_lock(list->mutex);
+        list->all_woken = true;
+      }
+      list->changed.notify_all();
+      if (list->tell) list->tell();
+    }
+  }
+  // Whose groups are woken by requests, until it leaves.
+  void join(WakeList& list) {
+    std::lock_guard lock(mutex_);
+    lists_.push_back(&list);
+  }
+  void leave(WakeList& list) {
+    std::lock_guard lock(mutex_);
+    std::erase(lists_, &list);
   }
   size_t count() const { return count_.load(std::memory_order_acquire); }
   HostRequest at(size_t index) const {
@@ -47,6 +65,7 @@ class HostTraps {
  private:
   mutable std::mutex mutex_;
   std::vector<HostRequest> requests_;
+  std::vector<WakeList*> lists_;
   std::atomic<size_t> count_ = 0;
 };
 

@@ -10,6 +10,7 @@ namespace {
 using isa::Opcode;
 
 constexpr uint64_t kPcMask = (uint64_t{1} << 48) - 1;
+constexpr unsigned kBarrierBytes = 4;  // of s_barrier
 
 bool is_privileged(const Wave& wave) {
   return wave.status & status_bit::kPrivileged;
@@ -89,6 +90,20 @@ bool Traps::is_pending(const Wave& wave) const {
   return may_trap(wave) && (causes_ != 0 || exception_ || wave.trapsts & trapsts_bit::kSaveContext);
 }
 
+bool Traps::has_request(Wave& wave) {
+  take_requests(wave);
+  return may_trap(wave) && (causes_ & trapsts_bit::kHostTrap || wave.trapsts & trapsts_bit::kSaveContext);
+}
+
+// A wave that waits at a barrier comes back to it behind its handler: it has not arrived, as one that is
+// saved there and restored later must not have. One that sleeps has slept enough.
+void Traps::interrupt(Wave& wave) {
+  if (wave.state != WaveState::at_barrier && wave.state != WaveState::sleeping) return;
+  if (!has_request(wave)) return;
+  if (wave.state == WaveState::at_barrier) wave.pc -= kBarrierBytes;
+  wave.state = WaveState::ready;
+}
+
 // What the hardware does as an s_trap of its own making (guide 5.1, s_trap).
 void Traps::enter_handler(Wave& wave, uint64_t pc, unsigned trap_id, bool from_host) {
   wave.trapsts |= causes_;
@@ -144,6 +159,7 @@ void Traps::after(const Step& step) {
   if (wave.mode & mode_bit::kTrapAfterInstruction && may_trap(wave) &&
       !ends_program(step.instruction.row->opcode))
     causes_ |= trapsts_bit::kTrapAfterInstruction;
+  interrupt(wave);
 }
 
 // The lanes with good addresses are served; bad ones read zero and write nothing (guide 11.3). Lanes are

@@ -17,11 +17,15 @@ class Traps final : public Unit {
   void launch(Wave& wave) override;
   Verdict before(const Step& step) override;
   void after(const Step& step) override;
+  void interrupt(Wave& wave) override;
   bool on_fault(Wave& wave) override;
 
   // The instruction in flight raised exceptions: TRAPSTS bits, which are set, and a trap is taken behind the
   // instruction if MODE.EXCP_EN wants one for any of them.
   void raise(Wave& wave, uint32_t exceptions);
+  // Whether a request of the host is to be taken at the next instruction: also by a wave that is halted
+  // (guide 3.4.1, HALT).
+  bool has_request(Wave& wave);
 
  private:
   bool may_trap(const Wave& wave) const;

@@ -51,6 +51,8 @@ class Unit {
   virtual Verdict before(const Step&) { return Verdict::execute; }
   // It was executed or handled; wave.pc and wave.state are those that follow. May change them.
   virtual void after(const Step&) {}
+  // The wave waits or is held, and the host has made a request: makes it ready if it takes one now.
+  virtual void interrupt(Wave&) {}
   // The wave faulted at wave.fault.pc, or the bytes there are no instruction. True if the unit took care:
   // wave.state is ready again and the wave goes on at wave.pc.
   virtual bool on_fault(Wave&) { return false; }

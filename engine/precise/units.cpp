@@ -14,9 +14,9 @@ namespace lockstep::precise {
 
 // The order counts: a unit that only checks comes before one that executes instructions itself, since behind
 // that one nobody is asked. The dependency counters execute memory instructions; messages and GDS they leave
-// to units behind them. The host comes first, since a halted wave takes no trap; then traps, since an
-// instruction that is not reached breaks no rule; the exceptions of an instruction are worked out last, from
-// the registers that it will read.
+// to units behind them. The host comes first, since a halted wave takes no trap but the host's; then traps,
+// since an instruction that is not reached breaks no rule; the exceptions of an instruction are worked out
+// last, from the registers that it will read.
 MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mode,
                     std::vector<CodeRange> given_pages) {
   const auto settings = std::make_shared<const Settings>(given);
@@ -32,14 +32,12 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
     if (caches) path->use(*caches, place_of(wave, processor_mode));
     auto counters = std::make_unique<DependencyCounters>(*settings, rules, path, siblings, wave, executor);
     auto clauses = rules.is_open() ? std::make_unique<ClauseRules>(rules) : nullptr;
+    auto made_traps = has_traps ? std::make_unique<Traps>(*settings, *counters, executor) : nullptr;
+    Traps* const traps = made_traps.get();
     if (has_traps || settings->host)
-      units.push_back(std::make_unique<HostControl>(settings->host, *counters, clauses.get(), executor));
-    Traps* traps = nullptr;
-    if (has_traps) {
-      auto unit = std::make_unique<Traps>(*settings, *counters, executor);
-      traps = unit.get();
-      units.push_back(std::move(unit));
-    }
+      units.push_back(
+          std::make_unique<HostControl>(settings->host, *counters, clauses.get(), traps, executor));
+    if (has_traps) units.push_back(std::move(made_traps));
     if (rules.is_open()) {
       units.push_back(std::make_unique<DelayHints>(rules));
       units.push_back(std::move(clauses));

@@ -175,6 +175,73 @@ TEST(HaltInHandler, WithoutAHostLeavingItFaults) {  // nobody could resume the w
   EXPECT_EQ(d.buffer[0], 0u);
 }
 
+// ---- Requests for the trap handler reach waves that are halted: HALT is ignored then (3.4.1)
+
+TEST(HostTrap, IsTakenByAHaltedWave) {
+  for (const bool save_context : {false, true}) {
+    TrapDispatch d("s_nop 0\ns_sethalt 1\ns_mov_b32 s5, 77\n" + kStoreS5, kNote + kClearTrapsts + kReturn);
+    precise::HostTraps host;
+    d.traps().host = &host;
+    std::atomic_ref<uint32_t> noted(d.buffer[TrapDispatch::kLog / 4 + 3]);
+    Session session(d);
+    const WaveDescription before = session.halted();
+    EXPECT_EQ(noted.load(), 0u);
+    host.request({5, save_context});
+    const WaveDescription wave = session.halted();  // again, behind the handler
+    EXPECT_EQ(noted.load(), save_context ? trapsts_bit::kSaveContext : trapsts_bit::kHostTrap);
+    EXPECT_EQ(wave.id, before.id);
+    EXPECT_EQ(wave.cause, HaltCause::sethalt);
+    EXPECT_EQ(session.dword(wave), 2u);
+    EXPECT_EQ(d.buffer[TrapDispatch::kLog / 4], static_cast<uint32_t>(d.pc(2)));
+    session.control.resume(wave.id);
+    session.finish_well();
+    EXPECT_EQ(d.buffer[0], 77u);
+  }
+}
+
+TEST(HostTrap, IsTakenByAWaveThatHaltedAtABarrier) {
+  TrapDispatch d(kWaveNumber +
+                     "s_cmp_eq_u32 s3, 0\ns_cbranch_scc1 meet\ns_sethalt 1\nmeet: s_barrier\n"
+                     "s_mov_b32 s5, 77\n" +
+                     kStoreS5,
+                 kNote + kClearTrapsts + kReturn, 64);
+  precise::HostTraps host;
+  d.traps().host = &host;
+  Session session(d);
+  const auto waves = session.waves_when(2, 0, WaveState::at_barrier);
+  session.control.halt(kAllWaves);
+  session.halted();
+  session.halted();
+  EXPECT_TRUE(session.status(waves[0].id) & kInBarrier);
+  EXPECT_TRUE(session.status(waves[0].id) & kIdle);
+  EXPECT_FALSE(session.status(waves[1].id) & kInBarrier);
+  host.request({5, false});
+  session.halted();
+  session.halted();
+  EXPECT_FALSE(session.status(waves[0].id) & kInBarrier);  // it has gone back before it
+  EXPECT_TRUE(session.status(waves[0].id) & kIdle);
+  session.control.resume(kAllWaves);
+  session.finish_well();
+  EXPECT_EQ(d.buffer[0], 77u);
+  EXPECT_EQ(d.buffer[32], 77u);
+}
+
+TEST(HostTrap, WaitsForAWaveThatHaltedFatally) {  // 3.4.1: FATAL_HALT stops the handler, too
+  TrapDispatch d("s_sethalt 5\ns_mov_b32 s5, 77\n" + kStoreS5, kNote + kClearTrapsts + kReturn);
+  precise::HostTraps host;
+  d.traps().host = &host;
+  std::atomic_ref<uint32_t> noted(d.buffer[TrapDispatch::kLog / 4 + 3]);
+  Session session(d);
+  const WaveDescription wave = session.halted();
+  host.request({5, false});
+  EXPECT_FALSE(session.control.wait(std::chrono::milliseconds(20)));
+  EXPECT_EQ(noted.load(), 0u);
+  session.control.resume(wave.id);
+  session.finish_well();
+  EXPECT_EQ(noted.load(), trapsts_bit::kHostTrap);
+  EXPECT_EQ(d.buffer[0], 77u);
+}
+
 // ---- Single step (5.2.1, 3.4.1)
 
 TEST(SingleStep, ThroughABranchAndOverItsTarget) {

@@ -375,6 +375,57 @@ TEST(Trap, AHostTrapInterruptsAWaveThatWouldNeverEnd) {
   EXPECT_EQ(d.buffer[0], 9u);
 }
 
+// 3.4.9, SAVECTX: what is saved of a wave that waits at a barrier is that it has not arrived there.
+TEST(Trap, OfTheHostInterruptsAWaveAtABarrier) {
+  for (const bool save_context : {false, true}) {
+    // Wave 0 is at the barrier, dword 17, after four instructions; wave 1 has its log elsewhere and comes
+    // late.
+    TrapDispatch d(
+        "v_readfirstlane_b32 s4, v0\ns_cmp_eq_u32 s4, 0\ns_cbranch_scc1 meet\n"
+        "v_mov_b32 v244, 0x400\ns_movk_i32 s6, 100\nloop: s_sub_u32 s6, s6, 1\n"
+        "s_cmp_lg_u32 s6, 0\ns_cbranch_scc1 loop\nv_mov_b32 v1, 0\nv_mov_b32 v2, 9\n"
+        "global_store_b32 v1, v2, s[0:1] offset:512\ns_waitcnt_vscnt null, 0\n"
+        "s_nop 0\ns_nop 0\nmeet: s_barrier\nv_mov_b32 v1, 0\n"
+        "global_load_b32 v3, v1, s[0:1] offset:512\ns_waitcnt vmcnt(0)\n"
+        "v_readfirstlane_b32 s5, v3\n" +
+            kStoreS5,
+        kNote + kClearTrapsts + kReturn, 64);
+    d.traps().scheduled = {{4, {1, save_context}}};
+    const auto log = d.trapped();
+    ASSERT_EQ(log.size(), 1u);
+    const size_t at = d.dword(log[0]);
+    EXPECT_EQ(d.code[at], 0xbfbd0000u);  // s_barrier
+    EXPECT_EQ(d.buffer[0], 9u);          // it waited again
+    EXPECT_EQ(d.buffer[32], 9u);
+  }
+}
+
+// Wave 1 waits for what the handler of wave 0, which is at the barrier, stores.
+TEST(Trap, OfAnotherThreadInterruptsAWaveThatWaits) {
+  TrapDispatch d(
+      "v_readfirstlane_b32 s4, v0\nv_mov_b32 v2, 0\ns_cmp_eq_u32 s4, 0\ns_cbranch_scc1 meet\n"
+      "loop: global_load_b32 v3, v2, s[0:1] offset:64 glc\ns_waitcnt vmcnt(0)\n"
+      "v_readfirstlane_b32 s5, v3\ns_cmp_eq_u32 s5, 0\ns_cbranch_scc1 loop\nmeet: s_barrier",
+      kNote +
+          "s_cmp_eq_u32 s4, 0\ns_cbranch_scc0 back\nv_mov_b32 v245, 0\nv_mov_b32 v246, 9\n"
+          "global_store_b32 v245, v246, ttmp[4:5] offset:-4032\nback: " +
+          kClearTrapsts + kReturn,
+      64);
+  precise::HostTraps host;
+  d.traps().host = &host;
+  std::atomic<bool> over = false;
+  std::thread asking([&] {
+    while (!over) {
+      host.request({0x44, false});
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  });
+  EXPECT_FALSE(d.run().fault);
+  over = true;
+  asking.join();
+  EXPECT_EQ(d.buffer[16], 9u);
+}
+
 TEST(Trap, RequestsWaitUntilTheHandlerIsLeft) {  // 3.4.9: no trap inside the handler
   TrapDispatch d("s_trap 1\ns_mov_b32 s5, 3\n" + kStoreS5, kNote + return_behind(4));
   d.traps().scheduled = {{3, {0x33, false}}};  // the wave is in the handler then
