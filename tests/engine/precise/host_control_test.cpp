@@ -208,10 +208,10 @@ TEST(HostTrap, IsTakenByAWaveThatHaltedAtABarrier) {
   precise::HostTraps host;
   d.traps().host = &host;
   Session session(d);
+  EXPECT_EQ(session.halted().wave, 1u);
   const auto waves = session.waves_when(2, 0, WaveState::at_barrier);
-  session.control.halt(kAllWaves);
-  session.halted();
-  session.halted();
+  session.control.halt(waves[0].id);
+  EXPECT_EQ(session.halted().wave, 0u);
   EXPECT_TRUE(session.status(waves[0].id) & kInBarrier);
   EXPECT_TRUE(session.status(waves[0].id) & kIdle);
   EXPECT_FALSE(session.status(waves[1].id) & kInBarrier);
