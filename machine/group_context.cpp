@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "machine/wait_text.h"
 #include "numeric/float_mode.h"
 #include "state/trap_status.h"
 
@@ -78,30 +79,6 @@ Fingerprint scalar_fingerprint(Wave& wave) {
 
 uint64_t vgpr_hash(const Wave& wave) {
   return hash(wave.vgprs, size_t{wave.vgpr_count} * wave.register_bytes);
-}
-
-// What a wave waits for that nobody will bring about.
-std::string describe_wait(const Wave& wave) {
-  DispatchState& dispatch = *wave.group->dispatch;
-  DeviceState::Access device(*dispatch.device);
-  if (wave.wait.kind == WaitKind::turn)
-    return "wave " + std::to_string(wave.creation_index) +
-           " of the dispatch waits for its turn at ds_ordered_count, and every other wave of the dispatch "
-           "waits, too, or has ended: it is the turn of wave " +
-           std::to_string(dispatch.ordered.turn()) +
-           ", which must issue one with wave_release (guide 13.4.3)";
-  const std::string nobody = "and every other wave on the device waits, too, or has ended: ";
-  const unsigned id = wave.wait.resource;
-  const auto& resource = device.gws().resource(id);
-  const std::string place = "global wave sync resource " + std::to_string(id);
-  if (wave.wait.kind == WaitKind::semaphore)
-    return "the wave waits at the semaphore in " + place + ", " + nobody +
-           "it lacks a ds_gws_sema_v, ds_gws_sema_br or ds_gws_sema_release_all (guide 13.4.4)";
-  return "the wave waits at the barrier in " + place + ", " + nobody + std::to_string(resource.counter) +
-         " more must arrive. ds_gws_init takes the number of waves, ds_gws_barrier that number minus one "
-         "(guide table 63)" +
-         (resource.type == GlobalWaveSync::Type::barrier ? ""
-                                                         : "; the resource was used as a semaphore since");
 }
 
 uint32_t bits(uint32_t value, unsigned low, unsigned count) {
@@ -490,7 +467,11 @@ void GroupContext::fail_blocked() {
   wave.fault = {};
   wave.fault.kind = FaultKind::deadlock;
   wave.fault.pc = wave.pc;
-  wave.fault.message = describe_wait(wave);
+  const bool is_turn = wave.wait.kind == WaitKind::turn;
+  if (const auto wait = describe_wait(wave))
+    wave.fault.message = wait->what + ", and every other wave " +
+                         (is_turn ? "of the dispatch" : "on the device") +
+                         " waits, too, or has ended: " + wait->lacks;
   wave.state = WaveState::faulted;
 }
 

@@ -72,14 +72,19 @@ void set_registers(Launch& launch, const loader::KernelDescriptor& descriptor,
   if (properties.dispatch_id) push64(pointers.dispatch_id);
   if (properties.flat_scratch_init) push64(0);  // likewise
   if (properties.private_segment_size) launch.user_data.push_back(launch.scratch_bytes);
-  // USER_SGPR_COUNT may ask for more than the enabled ones; the rest are zero.
-  const size_t wanted = descriptor.rsrc2.user_sgpr_count;
-  if (launch.user_data.size() < wanted) launch.user_data.resize(wanted);
+  // A wave gets as many as USER_SGPR_COUNT says, then the work-group ids (guide table 11), whatever else is
+  // enabled; those that nothing fills are zero.
+  launch.user_data.resize(descriptor.rsrc2.user_sgpr_count);
 }
 
 loader::Result<Launch> make_launch(const LoadedCode& code, const KernelDispatch& dispatch) {
   const loader::Kernel& kernel = *dispatch.kernel;
   const loader::KernelDescriptor& descriptor = kernel.descriptor;
+  constexpr unsigned kMostUserSgprs = 16;  // guide table 11
+  if (descriptor.rsrc2.user_sgpr_count > kMostUserSgprs)
+    return loader::Error{"the descriptor asks for " + std::to_string(descriptor.rsrc2.user_sgpr_count) +
+                             " user SGPRs, and there are " + std::to_string(kMostUserSgprs),
+                         kernel.name, "is it of gfx11?"};
   Launch launch;
   launch.entry = code.loaded_address(kernel.entry_address);
   launch.code = code.code();

@@ -20,6 +20,12 @@ unsigned wave_vgprs(const Launch& launch) {
 void set_hardware(Launch& launch, const hardware::Description& device) {
   launch.vgpr_granule = device.vgpr_granule_wave32;
   launch.lds_granule = device.lds_granule_bytes;
+  launch.caches = {device.shader_engines,
+                   device.arrays_per_shader_engine,
+                   device.work_group_processors_per_array,
+                   device.l0_bytes_per_compute_unit,
+                   device.scalar_cache_bytes,
+                   device.l1_bytes_per_array};
 }
 
 std::string instruction_text(const Launch& launch, uint64_t pc) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "machine/wait_text.h"
 #include "state/dispatch_state.h"
 #include "state/trap_status.h"
 
@@ -54,6 +55,10 @@ WaveDescription WaveControl::describe(const Controlled& wave) const {
   }
   // It was let go, and its thread has not come to it yet.
   if (!wave.held && text.state == WaveState::held) text.state = WaveState::ready;
+  const bool waits = text.state == WaveState::blocked ||
+                     (wave.held && text.message.empty() && wave.wave->held_from == WaveState::blocked);
+  if (waits)
+    if (const auto wait = describe_wait(*wave.wave)) text.message = wait->what + ": " + wait->lacks;
   return text;
 }
 

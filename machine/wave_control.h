@@ -39,9 +39,10 @@ struct WaveDescription {
   WaveState state = WaveState::ready;
   uint64_t pc = 0;
   precise::HaltCause cause = precise::HaltCause::command;  // of a held one
-  std::string message;                                     // what the machine refused, or the fault
-  FaultKind fault = FaultKind::none;                       // of one that is held for a fault
-  uint64_t fault_pc = 0;  // the instruction's; with results that land late not the wave's
+  // What the machine refused, or the fault; of one that is blocked, or was, what it waits for.
+  std::string message;
+  FaultKind fault = FaultKind::none;  // of one that is held for a fault
+  uint64_t fault_pc = 0;              // the instruction's; with results that land late not the wave's
 };
 
 struct WaveEvent {

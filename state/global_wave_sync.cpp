@@ -24,6 +24,12 @@ void GlobalWaveSync::release(Resource& resource, Released& released) {
   });
 }
 
+std::optional<unsigned> GlobalWaveSync::resource_of(const Wave& wave) const {
+  for (unsigned id = 0; id < kResources; ++id)
+    if (std::ranges::find(resources_[id].queue, &wave) != resources_[id].queue.end()) return id;
+  return std::nullopt;
+}
+
 void GlobalWaveSync::init(unsigned id, uint32_t count, Released& released) {
   Resource& resource = resources_[id];
   resource.counter = count & kCounterMask;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "state/wave.h"
@@ -26,6 +27,8 @@ class GlobalWaveSync {
   using Released = std::vector<Wave*>;
 
   const Resource& resource(unsigned id) const { return resources_[id]; }
+  // The one that the wave waits at.
+  std::optional<unsigned> resource_of(const Wave& wave) const;
 
   // The operations of table 63. Waves that may go on are appended to `released`.
   void init(unsigned id, uint32_t count, Released& released);

@@ -15,6 +15,10 @@ class OrderedAppend {
   // The wave whose turn it is, as Wave::creation_index.
   uint64_t turn() const { return turn_; }
   bool is_turn_of(const Wave& wave) const { return wave.creation_index == turn_; }
+  bool is_waiting(const Wave& wave) const {
+    const auto found = waiting_.find(wave.creation_index);
+    return found != waiting_.end() && found->second == &wave;
+  }
   // The wave has arrived too early.
   void enqueue(Wave& wave) { waiting_[wave.creation_index] = &wave; }
   // The turn goes to the next wave; if that one waits, it is appended to `released`.

@@ -9,6 +9,7 @@
 #include "engine/interpreter/registration.h"
 #include "numeric/float_mode.h"
 #include "state/dispatch_state.h"
+#include "state/gws_resource.h"
 
 namespace lockstep::interpreter {
 namespace {
@@ -152,7 +153,7 @@ void gds_atomic(const Operation* op, Wave* wave, int64_t budget) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(exec));
     const AtomicShape shape = semantics::atomic_shape(op->instruction->row->opcode);
     for (unsigned i = 0; i < shape.addresses; ++i) {
-      const uint32_t address = atomic_address(op, wave, lane, shape, i);
+      const uint32_t address = (m0(wave) >> 16) + atomic_address(op, wave, lane, shape, i);
       if (address % shape.bytes != 0)
         return raise_misaligned(op, wave, budget, static_cast<int>(lane), address, shape.bytes);
     }
@@ -180,9 +181,9 @@ uint32_t count_lanes(const Operation* op, Wave* wave, uint32_t address) {
 
 void gds_count(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEED_DEVICE();
-  const uint32_t address = static_cast<uint32_t>(op->offset), at = (m0(wave) >> 16) + address;
-  if (at % 4 != 0) return raise_misaligned(op, wave, budget, -1, at, 4);
   if (wave->exec() != 0) {
+    const uint32_t address = static_cast<uint32_t>(op->offset), at = (m0(wave) >> 16) + address;
+    if (at % 4 != 0) return raise_misaligned(op, wave, budget, -1, at, 4);
     const uint32_t old = count_lanes(op, wave, address);
     for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1)
       vgpr_lanes(wave, op->dst)[std::countr_zero(lanes)] = old;
@@ -252,12 +253,9 @@ Answer synchronise(const Operation* op, Wave* wave) {
   DispatchState& dispatch = *wave->group->dispatch;
   DeviceState::Access device(*dispatch.device);
   GlobalWaveSync& gws = device.gws();
-  // The sum stays within the VMID's resources, or the instruction is refused.
-  const VmidRanges& range = device.vmid(dispatch.vmid);
-  const unsigned index =
-      ((m0(wave) >> 16 & 63) + (op->instruction->offset0 & 63)) % GlobalWaveSync::kResources;
-  if (index >= range.gws_size) return Answer::refused;
-  const unsigned id = (range.gws_base + index) % GlobalWaveSync::kResources;
+  const auto resource = gws_resource(device.vmid(dispatch.vmid), m0(wave), op->instruction->offset0);
+  if (!resource) return Answer::refused;
+  const unsigned id = *resource;
 
   wave->wait.pc = op->pc;
   bool goes_on = true;

@@ -39,7 +39,9 @@ void LineCache::read(uint64_t address, uint64_t bytes, const CachedRange& range,
     auto at = lines_.find(begin);
     bool there = at != lines_.end();
     for (uint64_t i = 0; there && i < part; ++i) there = at->second.valid[offset + i];
-    if (policy == Policy::miss) {
+    // Policy::miss, or a line that is not to be kept.
+    const bool passes = policy == Policy::miss || (gives_up_streams_ && policy == Policy::stream && !there);
+    if (passes) {
       behind_.read(address, part, range, policy, to);
     } else {
       if (!there) {
@@ -60,7 +62,7 @@ void LineCache::read(uint64_t address, uint64_t bytes, const CachedRange& range,
       }
       std::memcpy(to, at->second.data + offset, part);
     }
-    if (policy == Policy::miss) lines_.erase(begin);
+    if (policy == Policy::miss || (gives_up_streams_ && policy == Policy::stream)) lines_.erase(begin);
     address += part, to += part, bytes -= part;
   }
 }
@@ -89,20 +91,21 @@ void LineCache::invalidate() {
   lines_.clear();
 }
 
-Place place_of(const Wave& wave, bool processor_mode) {
+Place DeviceCaches::place_of(const Wave& wave, bool processor_mode) const {
+  const unsigned arrays = layout_.shader_engines * layout_.arrays_per_engine;
   // GPR_ALLOC and HW_ID1 (guide 3.4.8) of a wave that has been given registers say where these are.
   if (wave.gpr_alloc != 0) {
     const uint32_t id = wave.hw_id1;
-    const unsigned array = (id >> 18 & 7) * 2 + (id >> 16 & 1);
-    return {array % DeviceCaches::kArrays, (id >> 10 & 15) % DeviceCaches::kProcessors, id >> 9 & 1};
+    const unsigned array = (id >> 18 & 7) * layout_.arrays_per_engine + (id >> 16 & 1);
+    return {array % arrays, (id >> 10 & 15) % layout_.processors_per_array, id >> 9 & 1};
   }
   uint64_t rest = wave.group->number;
   Place place;
-  place.array = static_cast<unsigned>(rest % DeviceCaches::kArrays);
-  rest /= DeviceCaches::kArrays;
-  place.processor = static_cast<unsigned>(rest % DeviceCaches::kProcessors);
-  rest /= DeviceCaches::kProcessors;
-  place.unit = static_cast<unsigned>((processor_mode ? wave.index_in_group : rest) % DeviceCaches::kUnits);
+  place.array = static_cast<unsigned>(rest % arrays);
+  rest /= arrays;
+  place.processor = static_cast<unsigned>(rest % layout_.processors_per_array);
+  rest /= layout_.processors_per_array;
+  place.unit = static_cast<unsigned>((processor_mode ? wave.index_in_group : rest) % kUnits);
   return place;
 }
 
@@ -110,24 +113,23 @@ void DeviceCaches::Memory::read(uint64_t address, uint64_t bytes, const CachedRa
   copy_from_memory(to, address, bytes);
 }
 
-// Sizes as AMD published them for RDNA 3: L0 32 kB a compute unit, scalar cache 16 kB a processor, L1 256 kB
-// an array; lines of 128 bytes, of 64 in the scalar cache.
-DeviceCaches::DeviceCaches() {
-  for (unsigned array = 0; array < kArrays; ++array) {
-    LineCache& l1 = *array_.emplace_back(std::make_unique<LineCache>(128, 2048, memory_));
-    for (unsigned processor = 0; processor < kProcessors; ++processor) {
-      scalar_.push_back(std::make_unique<LineCache>(64, 256, l1));
+// Lines of 128 bytes, of 64 in the scalar cache, as AMD published them for RDNA 3.
+DeviceCaches::DeviceCaches(const CacheLayout& layout) : layout_(layout) {
+  for (unsigned array = 0; array < layout.shader_engines * layout.arrays_per_engine; ++array) {
+    LineCache& l1 = *array_.emplace_back(std::make_unique<LineCache>(128, layout.l1_bytes, memory_, true));
+    for (unsigned processor = 0; processor < layout.processors_per_array; ++processor) {
+      scalar_.push_back(std::make_unique<LineCache>(64, layout.scalar_bytes, l1));
       for (unsigned unit = 0; unit < kUnits; ++unit)
-        vector_.push_back(std::make_unique<LineCache>(128, 256, l1));
+        vector_.push_back(std::make_unique<LineCache>(128, layout.l0_bytes, l1));
     }
   }
 }
 
 LineCache& DeviceCaches::vector(const Place& place) {
-  return *vector_[(place.array * kProcessors + place.processor) * kUnits + place.unit];
+  return *vector_[processor_of(place) * kUnits + place.unit];
 }
 LineCache& DeviceCaches::scalar(const Place& place) {
-  return *scalar_[place.array * kProcessors + place.processor];
+  return *scalar_[processor_of(place)];
 }
 LineCache& DeviceCaches::array(const Place& place) {
   return *array_[place.array];

@@ -1,6 +1,9 @@
 #include "engine/precise/global_sync_rules.h"
 
 #include "engine/precise/counters.h"
+#include "state/dispatch_state.h"
+#include "state/gws_resource.h"
+#include "state/work_group.h"
 
 namespace lockstep::precise {
 
@@ -27,6 +30,18 @@ bool ends_wave(const isa::Instruction& instruction) {
   return instruction.row->flags & isa::kEndsWave;
 }
 
+// Then the first wave passes it, whatever the others do.
+bool is_barrier_without_count(const Step& step) {
+  const isa::Instruction& instruction = step.instruction;
+  if (instruction.row->opcode != Opcode::ds_gws_barrier || !step.wave.group || !step.wave.group->dispatch)
+    return false;
+  DispatchState& dispatch = *step.wave.group->dispatch;
+  DeviceState::Access device(*dispatch.device);
+  const auto resource =
+      gws_resource(device.vmid(dispatch.vmid), step.wave.scalar[isa::code::kM0], instruction.offset0);
+  return resource && !device.gws().resource(*resource).is_configured;
+}
+
 bool waits_for_lgkm(const Step& step) {
   if (ends_wave(step.instruction)) return false;
   const auto limits = limits_of(step.instruction, step.wave);
@@ -50,6 +65,10 @@ std::string GlobalSyncRules::broken_by(const Step& step) const {
       return "global wave sync or an ordered count while GDS instructions are under way, so that a NACK may "
              "come out "
              "of order (guide 13.4.1): put s_waitcnt lgkmcnt(0) before it";
+    if (is_barrier_without_count(step))
+      return "ds_gws_barrier at a resource that has never been given a count (guide 13.4.4), so that the "
+             "first "
+             "wave passes it alone: set it up by ds_gws_init before";
     if (instruction.row->opcode == Opcode::ds_ordered_count) {
       const isa::Operand *destination = instruction.find(isa::Role::dst),
                          *source = instruction.find(isa::Role::data);

@@ -32,10 +32,10 @@ const std::byte* MemoryPath::read(const isa::Instruction& instruction, uint64_t 
   }
   if (!has_caches_) return reinterpret_cast<const std::byte*>(address);
   // GLC asks for the device's value; SLC keeps no line in L1, which L0 does not mind (guide 4.1.1).
+  using Policy = LineSource::Policy;
   const bool is_scalar = instruction.row->encoding == isa::Encoding::smem;
-  const auto policy = instruction.glc ? LineSource::Policy::miss : LineSource::Policy::hit;
+  const Policy policy = instruction.glc ? Policy::miss : instruction.slc ? Policy::stream : Policy::hit;
   (is_scalar ? caches_.scalar : caches_.vector)->read(address, bytes, range, policy, buffer_);
-  if (instruction.slc) caches_.array->drop(address, bytes);
   return buffer_;
 }
 

@@ -58,6 +58,10 @@ std::string ProgramRules::broken_by(const Step& step) const {
     return "the wave goes on after it has given its VGPRs back (s_sendmsg with message 3): the next "
            "instruction must be s_endpgm (guide 5.3, table 15)";
   if (opcode == Opcode::s_set_inst_prefetch_distance) return fault_of_prefetch_distance(step.instruction);
+  if (processor_mode_ && (opcode == Opcode::lds_direct_load || opcode == Opcode::lds_param_load))
+    return "lds_direct_load or lds_param_load in WGP mode, which the hardware has in CU mode alone (guide "
+           "2.3): "
+           "compile for CU mode (-mcumode, or .amdhsa_workgroup_processor_mode 0)";
   if (opcode == Opcode::s_endpgm_saved && !(step.wave.status & status_bit::kPrivileged))
     return "s_endpgm_saved outside of a trap handler (guide 5.1): it says that the wave's context was saved; "
            "end the program with s_endpgm";

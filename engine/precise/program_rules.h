@@ -1,5 +1,5 @@
 // How a program must be written as a whole: what ends it, what stands behind its end, and how far ahead it
-// has its instructions fetched. None of it changes a result here.
+// has its instructions fetched, and in which mode it may run. None of it changes a result here.
 #pragma once
 
 #include <string>
@@ -17,8 +17,9 @@ std::vector<CodeRange> mapped_pages(const std::vector<CodeRange>& code, const Ra
 
 class ProgramRules final : public Unit {
  public:
-  // `pages`: of mapped_pages(); must outlive the unit.
-  ProgramRules(RuleBook rules, const std::vector<CodeRange>& pages) : rules_(rules), pages_(pages) {}
+  // `processor_mode`: WGP mode; `pages`: of mapped_pages(); must outlive the unit.
+  ProgramRules(RuleBook rules, bool processor_mode, const std::vector<CodeRange>& pages)
+      : rules_(rules), processor_mode_(processor_mode), pages_(pages) {}
   Verdict before(const Step& step) override;
   void after(const Step& step) override;
 
@@ -27,6 +28,7 @@ class ProgramRules final : public Unit {
   bool is_padded(uint64_t end) const;
 
   RuleBook rules_;
+  const bool processor_mode_;
   const std::vector<CodeRange>& pages_;
   bool gave_vgprs_back_ = false;  // by the instruction before
 };

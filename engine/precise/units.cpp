@@ -17,11 +17,12 @@ namespace lockstep::precise {
 // to units behind them. The host comes first, since a halted wave takes no trap but the host's; then traps,
 // since an instruction that is not reached breaks no rule; the exceptions of an instruction are worked out
 // last, from the registers that it will read.
-MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mode,
+MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mode, const CacheLayout& layout,
                     std::vector<CodeRange> given_pages) {
   const auto settings = std::make_shared<const Settings>(given);
   const RuleBook rules(settings->rules, findings);
-  const auto caches = settings->caches == Caches::incoherent ? std::make_shared<DeviceCaches>() : nullptr;
+  const auto caches =
+      settings->caches == Caches::incoherent ? std::make_shared<DeviceCaches>(layout) : nullptr;
   const auto pages = std::make_shared<const std::vector<CodeRange>>(std::move(given_pages));
   const auto siblings = std::make_shared<Siblings>();
   return [=, &findings](Wave& wave, Executor& executor) {
@@ -29,7 +30,7 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
     const bool has_traps = settings->needs_traps() || settings->exceptions;
     const auto path = std::make_shared<MemoryPath>();
     if (settings->results != Results::now || caches) path->attach(wave);
-    if (caches) path->use(*caches, place_of(wave, processor_mode));
+    if (caches) path->use(*caches, caches->place_of(wave, processor_mode));
     auto counters = std::make_unique<DependencyCounters>(*settings, rules, path, siblings, wave, executor);
     auto clauses = rules.is_open() ? std::make_unique<ClauseRules>(rules) : nullptr;
     auto made_traps = has_traps ? std::make_unique<Traps>(*settings, *counters, executor) : nullptr;
@@ -42,7 +43,7 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
       units.push_back(std::make_unique<DelayHints>(rules));
       units.push_back(std::move(clauses));
       units.push_back(std::make_unique<GlobalSyncRules>(rules));
-      units.push_back(std::make_unique<ProgramRules>(rules, *pages));
+      units.push_back(std::make_unique<ProgramRules>(rules, processor_mode, *pages));
     }
     if (has_traps) units.push_back(std::make_unique<MemoryWatch>(settings->traps.watches, *traps, findings));
     units.push_back(std::move(counters));

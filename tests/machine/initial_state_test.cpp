@@ -322,6 +322,12 @@ TEST(InitialState, UserSgprsFollowTheDescriptor) {
     launch.scratch_bytes = 0x1234;
     set_registers(launch, descriptor, pointers);
     EXPECT_EQ(launch.user_data, expected);
+    // Fewer than are enabled: the hardware loads no more (table 11), and the ids follow these.
+    for (uint8_t count = 0; count < 16; ++count) {
+      descriptor.rsrc2.user_sgpr_count = count;
+      set_registers(launch, descriptor, pointers);
+      EXPECT_EQ(launch.user_data, std::vector<uint32_t>(expected.begin(), expected.begin() + count));
+    }
   }
 }
 

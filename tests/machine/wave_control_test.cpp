@@ -233,6 +233,10 @@ TEST(Halt, OfAWaveThatWaitsInGlobalWaveSync) {
   OneWaitsInGlobalWaveSync both;
   both.halt_both();
   auto& [d, session, waves] = static_cast<OneWaits&>(both);
+  // It waits on, and the list says what for.
+  EXPECT_NE(
+      session.control.waves()[0].message.find("waits at the barrier in global wave sync resource 5: 1 more"),
+      std::string::npos);
   // It would leave its place in the queue.
   EXPECT_THROW(session.control.write(waves[0].id, {RegisterKind::pc}, waves[0].pc), std::invalid_argument);
   let_out(session, waves[1].id, 1);
@@ -247,6 +251,10 @@ TEST(Halt, OfAWaveThatWaitsInGlobalWaveSync) {
 TEST(Kill, OfAWaveThatWaitsInGlobalWaveSync) {
   OneWaitsInGlobalWaveSync both;
   auto& [d, session, waves] = static_cast<OneWaits&>(both);
+  EXPECT_NE(waves[0].message.find("waits at the barrier in global wave sync resource 5: 1 more"),
+            std::string::npos)
+      << waves[0].message;
+  EXPECT_EQ(waves[1].message, "");
   session.control.kill(waves[0].id);
   EXPECT_EQ(session.ended().id, waves[0].id);
   session.control.kill(waves[1].id);

@@ -156,6 +156,14 @@ TEST(GlobalDataShare, Faults) {
     EXPECT_EQ(w.run_to_fault("ds_add_u64 v1, v[2:3] gds").kind, FaultKind::misaligned);
     w.s(125) = m0(2, 4096);
     EXPECT_EQ(w.run_to_fault("ds_append v1 gds").kind, FaultKind::misaligned);
+    // The base counts: 2 + 4 is no multiple of 4, 4 + 4 is one of 8.
+    EXPECT_EQ(w.run_to_fault("ds_add_u32 v1, v2 gds").kind, FaultKind::misaligned);
+    w.s(125) = m0(4, 4092);
+    w.run("ds_add_u64 v1, v[2:3] gds");
+    // 13.4.2: without lanes nothing is sent.
+    w.s(125) = m0(2, 4096);
+    w.set_exec(0);
+    w.run("ds_append v1 gds\nds_add_u32 v1, v2 gds");
     EXPECT_EQ(w.run_to_fault("ds_store_addtid_b32 v1 gds").kind, FaultKind::illegal_instruction);
     EXPECT_EQ(w.run_to_fault("ds_swizzle_b32 v1, v2 gds").kind, FaultKind::illegal_instruction);
   });

@@ -1,6 +1,13 @@
 // Caches that are not coherent (guide 1.2.3, 4.1.1, 9.1): stale values, and what makes them fresh.
+#include "engine/precise/caches.h"
+
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <set>
+
+#include "hardware/hardware.h"
+#include "machine/placement.h"
 #include "tests/machine/test_dispatch.h"
 
 namespace lockstep::machine {
@@ -14,7 +21,8 @@ enum class Who { two_arrays, two_units, one_unit };
 
 uint32_t second_read(const std::string& in_between, const std::string& load, Who who,
                      precise::Caches caches = precise::Caches::incoherent,
-                     const std::string& write = "global_store_b32 v4, v1, s[0:1]") {
+                     const std::string& write = "global_store_b32 v4, v1, s[0:1]",
+                     const precise::CacheLayout& layout = {}) {
   const std::string reader_if =
       who == Who::two_arrays ? "s_cmp_eq_u32 s2, 0\n" : "v_readfirstlane_b32 s4, v0\ns_cmp_eq_u32 s4, 0\n";
   Dispatch d(reader_if +
@@ -31,6 +39,7 @@ uint32_t second_read(const std::string& in_between, const std::string& load, Who
              who == Who::two_arrays ? 2 : 1, who == Who::two_arrays ? 32 : 64);
   d.launch.rsrc1 |= (who == Who::two_units ? 1u : 0u) << 29;
   d.options.precise.caches = caches;
+  d.launch.caches = layout;
   const Outcome outcome = d.run();
   EXPECT_FALSE(outcome.fault);
   return d.buffer[256];
@@ -62,6 +71,59 @@ TEST(Caches, GlcGoesToL2) {
   EXPECT_EQ(second_read("global_load_b32 v5, v4, s[0:1] glc", kLoad, Who::two_arrays), 1u);
   EXPECT_EQ(second_read("", "global_load_b32 v2, v4, s[0:1] slc", Who::two_arrays), 0u);
   EXPECT_EQ(second_read("", "global_load_b32 v2, v4, s[0:1] dlc", Who::two_arrays), 0u);
+}
+
+// Guide 4.1.1, table of load policies: L0 keeps what an SLC load finds, L1 gives it up.
+TEST(Caches, SlcTakesTheLineOutOfL1) {
+  const std::string load = "global_load_b32 v5, v4, s[0:1] slc\ns_waitcnt vmcnt(0)\n";
+  const std::string invalidate = "buffer_gl0_inv\n";
+  EXPECT_EQ(second_read(invalidate, "global_load_b32 v2, v4, s[0:1] slc", Who::two_arrays), 0u);
+  EXPECT_EQ(second_read(invalidate + load + invalidate, kLoad, Who::two_arrays), 1u);
+  // A load that finds its line in L0 does not get to L1.
+  EXPECT_EQ(second_read(load + invalidate, kLoad, Who::two_arrays), 0u);
+  // A line that it brought from L2 is in L0 alone.
+  EXPECT_EQ(second_read("buffer_gl1_inv\n" + invalidate + load, kLoad, Who::two_arrays), 1u);
+}
+
+// The device's description says how much each of them keeps.
+TEST(Caches, SizesAreTheDevices) {
+  const std::string other_line = "global_load_b32 v5, v4, s[0:1] offset:768\ns_waitcnt vmcnt(0)";
+  precise::CacheLayout layout;
+  auto read = [&] {
+    return second_read(other_line, kLoad, Who::two_arrays, precise::Caches::incoherent,
+                       "global_store_b32 v4, v1, s[0:1]", layout);
+  };
+  EXPECT_EQ(read(), 0u);
+  layout.l0_bytes = 128;
+  EXPECT_EQ(read(), 0u);  // L1 has it still
+  layout.l1_bytes = 128;
+  EXPECT_EQ(read(), 1u);
+  layout.l0_bytes = 256;
+  EXPECT_EQ(read(), 0u);
+}
+
+// Guide 1.2.3: an L0 for each compute unit, a scalar cache for each work-group processor, an L1 for each
+// array, as many as the device has.
+TEST(Caches, EveryPartOfADeviceHasItsOwn) {
+  for (const hardware::Description& device : hardware::models()) {
+    Launch launch;
+    set_hardware(launch, device);
+    precise::DeviceCaches caches(launch.caches);
+    std::set<const void*> vector, scalar, array;
+    const auto wave = std::make_unique<Wave>();
+    wave->gpr_alloc = 1;
+    Placement placement(device);
+    while (const auto group = placement.allocate({1, 32, 24, 0, true})) {
+      wave->hw_id1 = hardware_id1(*group, 0);
+      const precise::Place place = caches.place_of(*wave, true);
+      vector.insert(&caches.vector(place));
+      scalar.insert(&caches.scalar(place));
+      array.insert(&caches.array(place));
+    }
+    EXPECT_EQ(vector.size(), device.compute_units()) << device.name;
+    EXPECT_EQ(scalar.size(), device.work_group_processors()) << device.name;
+    EXPECT_EQ(array.size(), device.shader_engines * device.arrays_per_shader_engine) << device.name;
+  }
 }
 
 TEST(Caches, AtomicsActAtL2) {

@@ -1,6 +1,8 @@
 // How global wave sync, ordered counts and GDS must stand in a program (guide 13.4.1, 16.15).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/machine/test_dispatch.h"
 
 namespace lockstep::machine {
@@ -41,6 +43,24 @@ TEST(GlobalSyncRules, GoodForm) {
 TEST(GlobalSyncRules, NoWaitBehind) {
   for (const char* text : {"s_nop 0", "s_waitcnt vmcnt(0)", "s_waitcnt lgkmcnt(1)", "s_endpgm"})
     expect_broken(kBarrier + text + "\ns_nop 0", "not s_waitcnt lgkmcnt(0) right behind");
+}
+
+// 13.4.4: resources must be configured before use.
+TEST(GlobalSyncRules, BarrierWithoutACount) {
+  const auto is_told = [](const std::string& before) {
+    Dispatch d("s_mov_b32 m0, 0\nv_mov_b32 v1, 0\nv_mov_b32 v2, 1\n" + before + kBarrier + kWait + "s_nop 0",
+               1, 32);
+    d.options.precise.rules = precise::Rules::warn;
+    const Outcome outcome = d.run();
+    EXPECT_FALSE(outcome.fault) << outcome.fault->fault.message;
+    return std::ranges::any_of(outcome.findings, [](const precise::Finding& finding) {
+      return finding.rule.find("never been given a count") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(is_told(""));
+  EXPECT_FALSE(is_told("ds_gws_init v2 offset:1 gds\n" + kWait));
+  EXPECT_TRUE(is_told("ds_gws_init v2 offset:2 gds\n" + kWait));
+  EXPECT_FALSE(is_told("ds_gws_init v2 offset:2 gds\n" + kWait + "s_mov_b32 m0, 0x10000\n"));
 }
 
 TEST(GlobalSyncRules, EndRightBehindTheWait) {

@@ -9,16 +9,17 @@
 namespace lockstep::machine {
 namespace {
 
-std::vector<precise::Finding> findings_of(const std::string& text) {
+std::vector<precise::Finding> findings_of(const std::string& text, bool processor_mode = false) {
   Dispatch d(text, 1, 32);
+  d.launch.rsrc1 |= (processor_mode ? 1u : 0u) << 29;
   d.options.precise.rules = precise::Rules::warn;
   const Outcome outcome = d.run();
   EXPECT_FALSE(outcome.fault) << text << ": " << outcome.fault->fault.message;
   return outcome.findings;
 }
 
-void expect_broken(const std::string& text, const std::string& words) {
-  const auto findings = findings_of(text);
+void expect_broken(const std::string& text, const std::string& words, bool processor_mode = false) {
+  const auto findings = findings_of(text, processor_mode);
   ASSERT_EQ(findings.size(), 1u) << text;
   EXPECT_NE(findings[0].rule.find(words), std::string::npos) << findings[0].rule;
   EXPECT_NE(findings[0].rule.find("guide "), std::string::npos) << findings[0].rule;
@@ -30,6 +31,13 @@ TEST(ProgramRules, PrefetchDistance) {  // 16.5: modes 1 to 3, no other bit
   expect_broken("s_set_inst_prefetch_distance 0", "which is reserved");
   expect_broken("s_set_inst_prefetch_distance 4", "must be zero");
   expect_broken("s_set_inst_prefetch_distance 0x8001", "must be zero");
+}
+
+TEST(ProgramRules, DirectLoadsNeedCuMode) {  // 2.3
+  const std::string text = "s_mov_b32 m0, 0x20000\nlds_direct_load v1 wait_vdst:0\ns_waitcnt expcnt(0)";
+  EXPECT_TRUE(findings_of(text).empty());
+  expect_broken(text, "CU mode alone", true);
+  EXPECT_TRUE(findings_of("s_nop 0", true).empty());
 }
 
 TEST(ProgramRules, EndsOfProgramsForOthers) {  // 5.1, 16.5
