@@ -35,7 +35,6 @@ DecodeError append_vgpr(DecodeContext& context, const OperandSpec& spec, const F
     high = number & 0x80;
     number &= 0x7f;
   }
-  if (number + spec.words > 256) return DecodeError::illegal_operand;
   append(context, spec, code::kVgpr0 + number).high = high;
   return DecodeError::none;
 }

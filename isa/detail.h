@@ -79,20 +79,18 @@ inline unsigned words_of(const OperandSpec& spec, unsigned mask_words) {
 }
 
 // Scalar register groups: the hardware ignores the low bits of a misaligned number (guide 3.3.1.3). A group
-// has to stay within the SGPRs or the trap temporaries; VCC and EXEC stand for at most two registers. False:
-// no such group.
+// has to stay within its region: the SGPRs with VCC behind them, or the trap temporaries (guide 3.3.1.4);
+// EXEC stands for two registers at most. False: no such group.
 constexpr bool align_scalar(unsigned& code, unsigned words) {
   if (words == 1) return true;
   const unsigned alignment = words == 2 ? 2 : 4;
-  if (code < code::kVccLo) {
+  if (words == 2 && code == code::kVccHi) return false;  // LLVM: no name for it
+  if (code < code::kNull) {
+    const unsigned end = code < code::kTtmp0 ? code::kTtmp0 : code::kNull;
     code -= code % alignment;
-    return code + words <= code::kVccLo;
+    return code + words <= end;
   }
-  if (code >= code::kTtmp0 && code < code::kNull) {
-    code -= code % alignment;
-    return code + words <= code::kNull;
-  }
-  return code == code::kNull || (words == 2 && (code == code::kVccLo || code == code::kExecLo));
+  return code == code::kNull || (words == 2 && code == code::kExecLo);
 }
 
 // What the row says of an operand, and its number.

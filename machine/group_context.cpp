@@ -195,6 +195,17 @@ bool GroupContext::take_place(const Launch& launch) {
   return placement_ != nullptr;
 }
 
+void GroupContext::give_up_unused() {
+  if (!placement_) return;
+  uint32_t ended = 0, without_vgprs = 0;
+  for (unsigned i = 0; i < group_.wave_count; ++i) {
+    if (waves_[i]->state == WaveState::ended) ended |= 1u << i;
+    if (waves_[i]->status & status_bit::kNoVgprs) without_vgprs |= 1u << i;
+  }
+  if ((ended & ~place_.lost_slots) || ((ended | without_vgprs) & ~place_.lost_vgprs))
+    placement_->release_waves(place_, ended, without_vgprs);
+}
+
 void GroupContext::leave_place() {
   if (placement_) placement_->release(place_);
   if (scratch_ring_) scratch_ring_->give_back(scratch_entries());

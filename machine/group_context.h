@@ -50,6 +50,11 @@ class GroupContext {
   // there is no room now.
   bool take_place(const Launch& launch);
   void leave_place();
+  // Of a group that has not finished: the wave slots and VGPRs of waves that have ended, and the VGPRs that
+  // waves have given back (guide 5.3, message 3), are for other groups.
+  void give_up_unused();
+  // Whether the next group can have the place.
+  bool has_whole_place() const { return place_.is_whole(); }
 
   // Whether groups of that launch have the size of those that this was made for.
   bool fits(const Launch& launch) const;

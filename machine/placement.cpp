@@ -116,11 +116,24 @@ void Placement::release(const GroupPlacement& group) {
   Processor& processor = processors_[group.processor];
   if (group.waves > 1) processor.groups &= ~(ones(1) << group.group_slot);
   processor.lds &= ~(ones<LdsBlocks>(group.lds_blocks) << group.lds_block);
+  release_waves_locked(group, ~0u, ~0u);
+}
+
+void Placement::release_waves(GroupPlacement& group, uint32_t ended, uint32_t without_vgprs) {
+  std::lock_guard lock(mutex_);
+  release_waves_locked(group, ended, ended | without_vgprs);
+  group.lost_slots |= ended;
+  group.lost_vgprs |= ended | without_vgprs;
+}
+
+void Placement::release_waves_locked(const GroupPlacement& group, uint32_t slots, uint32_t vgprs) {
+  slots &= ~group.lost_slots;
+  vgprs &= ~group.lost_vgprs;
   for (unsigned i = 0; i < group.waves; ++i) {
     const WavePlace& place = group.wave[i];
-    Simd& simd = processor.simds[place.simd];
-    simd.slots &= ~(ones(1) << place.slot);
-    simd.vgprs &= ~(ones(group.vgpr_granules) << place.vgpr_granule);
+    Simd& simd = processors_[group.processor].simds[place.simd];
+    if (slots >> i & 1) simd.slots &= ~(ones(1) << place.slot);
+    if (vgprs >> i & 1) simd.vgprs &= ~(ones(group.vgpr_granules) << place.vgpr_granule);
   }
 }
 

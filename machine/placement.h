@@ -37,6 +37,8 @@ struct GroupPlacement {
   unsigned lds_block = 0, lds_blocks = 0;  // of the work-group processor: the upper half is compute unit 1's
   unsigned waves = 0, vgpr_granules = 0;
   std::array<WavePlace, kMaxWaves> wave{};
+  uint32_t lost_slots = 0, lost_vgprs = 0;  // bit by wave: others may have them already
+  bool is_whole() const { return lost_slots == 0 && lost_vgprs == 0; }
 };
 
 // Groups go to the shader engines in turn, then to their arrays, then to the work-group processors of these;
@@ -52,6 +54,9 @@ class Placement {
   // Nothing if there is no room now.
   std::optional<GroupPlacement> allocate(const PlacementNeeds& needs);
   void release(const GroupPlacement& group);
+  // Of a group that goes on: the waves in `ended` need their slots and VGPRs no more, those in
+  // `without_vgprs` have given their VGPRs back (bits by wave). What was released before stays so.
+  void release_waves(GroupPlacement& group, uint32_t ended, uint32_t without_vgprs);
 
  private:
   static constexpr unsigned kSimdsOfProcessor = hardware::kComputeUnits * hardware::kSimds;
@@ -70,6 +75,9 @@ class Placement {
   // Takes slots and registers for the waves, or changes nothing.
   bool fits(Processor& processor, const PlacementNeeds& needs, unsigned first_simd, unsigned simds,
             GroupPlacement& group) const;
+
+  // Slots and VGPRs of the waves, but for those that the group has lost before.
+  void release_waves_locked(const GroupPlacement& group, uint32_t slots, uint32_t vgprs);
 
   const hardware::Description device_;
   const unsigned granules_;    // of VGPRs in a SIMD

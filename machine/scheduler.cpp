@@ -90,7 +90,9 @@ Scheduler::~Scheduler() {
 GroupContext::Result Scheduler::run_group(GroupContext& context, int64_t budget, uint64_t& executed) {
   const auto result =
       context.run(engine_, context.has_run() ? std::min(budget, kLaterSlice) : budget, executed);
-  if (options_.control && result != GroupContext::Result::finished) options_.control->show(context.group());
+  if (result == GroupContext::Result::finished) return result;
+  context.give_up_unused();
+  if (options_.control) options_.control->show(context.group());
   if (result == GroupContext::Result::halted) return after_halt(context);
   if (result == GroupContext::Result::faulted && options_.control && context.hold_faulted())
     return GroupContext::Result::unfinished;
@@ -314,7 +316,7 @@ void Scheduler::give_back(std::unique_ptr<GroupContext> context, GroupContext::R
       ++totals_.groups_done;
       --resident_;
       // Its place is for those who have more to run.
-      if (next_ >= totals_.groups_total) context->leave_place();
+      if (next_ >= totals_.groups_total || !context->has_whole_place()) context->leave_place();
       idle_.push_back(std::move(context));
       break;
   }

@@ -20,6 +20,8 @@ constexpr std::array<DifferenceText, static_cast<size_t>(Difference::count)> kTe
     {"vopd_unused_source", "v_dual_mov_b32 does not read VSRC1, so its value does not matter"},
     {"guide_only_opcode", "the guide has the instruction in this encoding and LLVM does not"},
     {"move_modifiers", "moves take ABS and NEG (guide 7.2.2.1)"},
+    {"beyond_v255", "a register group that ends beyond v255 is out of range, not illegal (guide 3.3.2.2)"},
+    {"group_with_vcc", "VCC ends the region of the SGPRs, so a group may reach into it (guide 3.3.1.4)"},
     {"memory",
      "fields that a memory instruction does not use, and registers beyond v255 (memory_variants.cpp)"},
     {"constant_destination", "LLVM takes numbers of constants as scalar destinations"},
@@ -80,6 +82,9 @@ Difference explain_ours_only(const Instruction& instruction, uint32_t low, uint3
   for (unsigned i = 0; i < instruction.operand_count; ++i) {
     const isa::Operand& operand = instruction.operands[i];
     if (is_short(encoding) && operand.high) return Difference::high_half;
+    if (operand.is_vgpr() && operand.vgpr() + operand.words > 256) return Difference::beyond_v255;
+    if (operand.words > 2 && operand.code + operand.words == isa::code::kTtmp0)
+      return Difference::group_with_vcc;
     if (is_move(instruction.row->opcode) && (operand.neg || operand.abs)) return Difference::move_modifiers;
   }
   return Difference::none;

@@ -25,6 +25,8 @@ enum class Difference {
   vopd_unused_source,
   guide_only_opcode,
   move_modifiers,
+  beyond_v255,
+  group_with_vcc,
   memory,
   // LLVM 19 decodes, we do not.
   constant_destination,

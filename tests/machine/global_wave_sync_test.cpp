@@ -84,7 +84,6 @@ TEST(GlobalWaveSync, SixtyFourGroupsMeetAThousandTimes) {
       EXPECT_EQ(message_of(outcome), "");
       EXPECT_EQ(outcome.totals.groups_done, 64u);
       EXPECT_EQ(d.buffer[0], 64'000u);
-      EXPECT_LT(outcome.seconds, 30);
     }
 }
 

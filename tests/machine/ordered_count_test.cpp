@@ -35,7 +35,6 @@ TEST(OrderedCount, TenThousandWavesInTheOrderOfCreation) {
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < 10'000; ++i) wrong += d.buffer[i] != i;
     EXPECT_EQ(wrong, 0u);
-    EXPECT_LT(outcome.seconds, 30);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <set>
 
@@ -124,6 +125,74 @@ TEST(Placement, LdsOfTheDeviceLimitsWhatEverFits) {
   EXPECT_FALSE(placement.ever_fits({1, 32, 24, 5 * 1024 + 1, true}));
   EXPECT_TRUE(placement.ever_fits({1, 32, 24, 2 * 1024, false}));
   EXPECT_FALSE(placement.ever_fits({1, 32, 24, 2 * 1024 + 1, false}));
+}
+
+// What waves of a group no longer need others get, and it is released once.
+TEST(Placement, WavesThatEndLeaveTheirGroupsPlace) {
+  hardware::Description device = navi31();
+  device.shader_engines = device.arrays_per_shader_engine = device.work_group_processors_per_array = 1;
+  Placement placement(device);
+  const auto room = [&](unsigned vgprs) {
+    std::vector<GroupPlacement> groups;
+    while (const auto group = placement.allocate({1, 32, vgprs, 0, true})) groups.push_back(*group);
+    for (const GroupPlacement& group : groups) placement.release(group);
+    return groups.size();
+  };
+  constexpr unsigned kLarge = 256, kSmall = 24;  // 5 or 16 waves on each of 4 SIMDs
+  EXPECT_EQ(room(kLarge), 20u);
+  std::optional<GroupPlacement> group = placement.allocate({20, 32, kLarge, 0, true});
+  ASSERT_TRUE(group);
+  EXPECT_EQ(room(kLarge), 0u);
+  EXPECT_EQ(room(kSmall), 4 * 9u);  // registers are scarcer than slots
+  placement.release_waves(*group, 0, 0b11);
+  EXPECT_EQ(room(kLarge), 2u);
+  EXPECT_EQ(room(kSmall), 2 * 9u + 2 * 11u);  // on two SIMDs slots are
+  placement.release_waves(*group, 0b101, 0b11);
+  EXPECT_EQ(room(kLarge), 3u);
+  EXPECT_FALSE(group->is_whole());
+  const auto other = placement.allocate({1, 32, kLarge, 0, true});
+  ASSERT_TRUE(other);
+  placement.release(*group);
+  EXPECT_EQ(room(kLarge), 19u);
+}
+
+// Guide 5.3: the waves of the first groups give their VGPRs back, which the last group needs to start, and
+// wait for it. A wave that has ended leaves them, too, though its group goes on.
+TEST(Placement, VgprsThatAreGivenBackServeOtherGroups) {
+  hardware::Description device = navi31();
+  device.shader_engines = device.arrays_per_shader_engine = device.work_group_processors_per_array = 1;
+  const std::string wait =
+      "spin: s_load_b32 s6, s[0:1], 0x0 glc\ns_waitcnt lgkmcnt(0)\ns_cmp_eq_u32 s6, 7\n"
+      "s_cbranch_scc0 spin\ns_branch end\n";
+  const std::string release = "go: v_mov_b32 v0, 0\nv_mov_b32 v1, 7\nglobal_store_b32 v0, v1, s[0:1]\nend:";
+  for (EngineKind engine : {EngineKind::interpreter, EngineKind::translator})
+    for (unsigned threads : {1u, 4u}) {
+      SCOPED_TRACE(threads);
+      const auto expect_end = [&](const std::string& text, unsigned groups, unsigned block, unsigned room) {
+        device.vgprs_per_simd = room * 264;  // that many waves with 256, in granules of 24
+        Dispatch d(text, groups, block);
+        d.launch.rsrc1 |= 1u << 29 | 63;  // WGP mode, 256 VGPRs
+        d.launch.placement = std::make_shared<Placement>(device);
+        d.options.threads = threads;
+        d.options.engine = engine;
+        std::atomic<bool> cancel = false;
+        d.options.cancel = &cancel;
+        d.options.progress = [&](const Progress& progress) { cancel = progress.instructions > 50'000'000; };
+        const Outcome outcome = d.run();
+        EXPECT_FALSE(outcome.fault);
+        EXPECT_FALSE(outcome.cancelled);
+        EXPECT_EQ(d.buffer[0], 7u);
+      };
+      expect_end(
+          "s_cmp_eq_u32 s2, 4\ns_cbranch_scc1 go\ns_sendmsg sendmsg(MSG_DEALLOC_VGPRS)\n" + wait + release, 5,
+          32, 1);
+      // Two of the first group's five waves end, and leave room for five of eight.
+      expect_end(
+          "s_cmp_eq_u32 s2, 1\ns_cbranch_scc1 go\nv_readfirstlane_b32 s7, v0\ns_cmp_lt_u32 s7, 64\n"
+          "s_cbranch_scc1 end\n" +
+              wait + release,
+          2, 160, 2);
+    }
 }
 
 // Guide 2.3: in CU mode all waves of a group are on the SIMDs of one compute unit.

@@ -157,7 +157,6 @@ TEST(Faults, OfAGroupThatOthersSpinOn) {
       const Outcome outcome = d.run();
       ASSERT_TRUE(outcome.fault);
       EXPECT_EQ(outcome.fault->group[0], 1u);
-      EXPECT_LT(outcome.seconds, 10);
     }
 }
 

@@ -40,7 +40,6 @@ void expect_meetings(const char* in_loop, int rounds) {
       const Outcome outcome = d.run();
       EXPECT_FALSE(outcome.fault) << outcome.fault->fault.message;
       EXPECT_EQ(d.buffer[0], 64u * static_cast<unsigned>(rounds));
-      EXPECT_LT(outcome.seconds, 30);
     }
 }
 

@@ -151,15 +151,33 @@ TEST(OutOfRange, GroupsBehindTheLastVectorRegister) {
   });
 }
 
+// Index > 255 is out of range (3.3.2.2): a source is v0, with a destination nothing happens.
+TEST(OutOfRange, VectorAluBehindTheLastRegister) {
+  for_each_wave([](TestWave& w) {
+    w.fill(0, [](unsigned lane) { return 7 + lane; });
+    w.fill(255, [](unsigned lane) { return 1000 + lane; });
+    // v_lshlrev_b64 v[2:3], 0, v[255:256]
+    w.run(std::vector<uint32_t>{0xd73c0002, 0x0003fe80, 0xbfb00000});
+    w.expect_v(2, [](unsigned lane) { return 7 + lane; });
+    // v_lshlrev_b64 v[255:256], 0, v[0:1] and v_cvt_f64_f32 v[255:256], v0
+    for (const std::vector<uint32_t>& code :
+         {std::vector<uint32_t>{0xd73c00ff, 0x00020080, 0xbfb00000}, {0x7ffe2100, 0xbfb00000}}) {
+      const TestWave::State before = w.save();
+      w.run(code);
+      EXPECT_EQ(w.save().vgprs, before.vgprs);
+    }
+  });
+}
+
 // What crosses a region of scalar registers is written nowhere; misaligned groups begin where they should.
 TEST(OutOfRange, ScalarGroups) {
   for_each_wave([](TestWave& w) {
     w.set_s64(2, w.memory_address());
     for (unsigned i = 0; i < 64; ++i) w.word(i) = 0x100 + i;
     const TestWave::State before = w.save();
-    // s_load_b512 to s100, s_load_b128 to s104, s_load_b64 to m0, s_mov_b64 to m0: cross out of their region.
+    // s_load_b512 to s100, s_load_b256 to s104, s_load_b64 to m0, s_mov_b64 to m0: cross out of their region.
     for (const std::vector<uint32_t>& code : {std::vector<uint32_t>{0xf4101901, 0xf8000000},
-                                              {0xf4081a01, 0xf8000000},
+                                              {0xf40c1a01, 0xf8000000},
                                               {0xf4041f41, 0xf8000000},
                                               {0xbefd0102}}) {
       std::vector<uint32_t> program = code;
@@ -173,6 +191,10 @@ TEST(OutOfRange, ScalarGroups) {
     // s_mov_b64 s[9:10], s[3:4] as encoded: the low bits do not count.
     w.run(std::vector<uint32_t>{0xbe890103, 0xbfb00000});
     EXPECT_EQ(w.s64(8), w.s64(2));
+    // s_load_b128 to s104: VCC belongs to the region of the SGPRs.
+    w.run(std::vector<uint32_t>{0xf4081a01, 0xf8000000, 0xbfb00000});
+    EXPECT_EQ(w.s(104), 0x100u);
+    EXPECT_EQ(w.s(107), 0x103u);
     // s_load_b128 with s9 as destination begins at s8.
     w.run(std::vector<uint32_t>{0xf4080241, 0xf8000000, 0xbfb00000});
     EXPECT_EQ(w.s(8), 0x100u);
