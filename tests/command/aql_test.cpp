@@ -544,7 +544,9 @@ TEST(Aql, AQueueTellsOneError) {
     std::atomic<int> told = 0;
     AqlQueueOptions options;
     options.size = 16;
-    options.on_error = [&](const QueueError&) { ++told; };
+    auto owned = std::make_shared<int>();
+    const std::weak_ptr<int> gone = owned;  // with the queue, whose end waits for its dispatches
+    options.on_error = [&told, owned = std::move(owned)](const QueueError&) { ++told; };
     auto queue = m.processor->create_aql_queue(std::move(options));
     const uint64_t first = queue->reserve(16);
     // More work-groups than the command processor runs by itself.
@@ -552,7 +554,6 @@ TEST(Aql, AQueueTellsOneError) {
     queue->ring_doorbell(first + 15);
     EXPECT_FALSE(queue->wait_for_slot(first + 64, in_seconds(20)));
     m.processor->destroy(queue);
-    const std::weak_ptr<AqlQueue> gone = queue;
     queue.reset();
     while (!gone.expired()) std::this_thread::yield();
     ASSERT_EQ(told, 1);
