@@ -687,8 +687,8 @@ typedef struct lockstep_wave_info {
   lockstep_wave_state state;
   uint64_t pc; /* of the next instruction; of waves that run, a moment ago */
   lockstep_halt_cause cause;
-  /* With LOCKSTEP_HALT_REFUSED and LOCKSTEP_HALT_FAULT what happened; of a wave that is blocked, or was when it
-   * was halted, what it waits for; else "". */
+  /* With LOCKSTEP_HALT_REFUSED and LOCKSTEP_HALT_FAULT what happened; of a wave that is blocked, or was when
+   * it was halted, what it waits for; else "". */
   const char* message;
   lockstep_fault_kind fault; /* with LOCKSTEP_HALT_FAULT */
   uint64_t fault_pc;         /* of the instruction that faulted; with results that land late not `pc` */

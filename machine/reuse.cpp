@@ -72,7 +72,8 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
     if (settings.rules != precise::Rules::ignore) pages = precise::mapped_pages(code, launch.memory.get());
     auto engine = std::make_shared<precise::PreciseEngine>(
         std::move(code), launch.wave_size, launch.memory, wave_vgprs(launch),
-        precise::units_for(settings, findings, launch.rsrc1 >> 29 & 1, launch.caches, std::move(pages)), options.math);
+        precise::units_for(settings, findings, launch.rsrc1 >> 29 & 1, launch.caches, std::move(pages)),
+        options.math);
     // Bit 63 of TBA says that there is a handler (guide table 4).
     engine->set_trap_addresses(traps.handler ? traps.handler | uint64_t{1} << 63 : 0, traps.memory);
     if (options.control) engine->set_halts_resumable();

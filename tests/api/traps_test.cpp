@@ -245,9 +245,8 @@ TEST(Traps, BadValuesAreRefused) {
   };
   const lockstep_trap_request request{0, 0, 256};
   refused("exception_enable is 256", [&] { run.traps.exception_enable = 256; });
-  refused("watches[3].access is 4", [&] {
-    run.traps.watches[3] = {run.data.address(), 4, static_cast<lockstep_access>(4)};
-  });
+  refused("watches[3].access is 4",
+          [&] { run.traps.watches[3] = {run.data.address(), 4, static_cast<lockstep_access>(4)}; });
   refused("watches[0] ends behind", [&] { run.traps.watches[0] = {16, UINT64_MAX, LOCKSTEP_READ}; });
   refused("requests is null", [&] { run.traps.request_count = 1; });
   refused("requests[0].trap_id is 256", [&] {
