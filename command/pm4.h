@@ -46,6 +46,9 @@ enum Register : uint32_t {
   kPgmRsrc3 = 0x2e28,
   kUserData0 = 0x2e40,
 };
+// COMPUTE_STATIC_THREAD_MGMT_SE0 to SE7
+inline constexpr uint32_t kStaticThreadManagement[] = {0x2e16, 0x2e17, 0x2e19, 0x2e1a,
+                                                       0x2e2b, 0x2e2c, 0x2e2d, 0x2e2e};
 // Whether it is a compute register of gfx11.
 constexpr bool is_compute_register(uint32_t number) {
   return (number >= 0x2e00 && number <= 0x2e22) || (number >= 0x2e24 && number <= 0x2e32) ||

@@ -213,8 +213,28 @@ std::optional<uint32_t> Pm4Executor::read_register(uint32_t number, const char* 
   return std::nullopt;
 }
 
+// COMPUTE_STATIC_THREAD_MGMT_SE0 to 7: a bit for each compute unit, 16 for each shader array.
+bool Pm4Executor::leaves_out_compute_units(uint32_t number, uint32_t value) const {
+  const auto engine = std::ranges::find(pm4::kStaticThreadManagement, number);
+  const hardware::Description& device = services_.device.hardware();
+  const auto index = static_cast<size_t>(engine - std::begin(pm4::kStaticThreadManagement));
+  if (engine == std::end(pm4::kStaticThreadManagement) || index >= device.shader_engines) return false;
+  const uint32_t units =
+      device.work_group_processors_per_array * device.compute_units_per_work_group_processor;
+  for (uint32_t array = 0; array < device.arrays_per_shader_engine; ++array)
+    for (uint32_t unit = 0; unit < std::min(units, 16u); ++unit)
+      if (!(value >> (16 * array + unit) & 1)) return true;
+  return false;
+}
+
 bool Pm4Executor::write_register(uint32_t number, uint32_t value, const char* field) {
   if (!read_register(number, field)) return false;
+  if (leaves_out_compute_units(number, value)) {
+    refuse(QueueError::Kind::unsupported, field,
+           "register " + hex(number) + " keeps waves from compute units of the device: " + hex(value) +
+               " (write ffffffff: waves go to all of them)");
+    return false;
+  }
   registers_[number - pm4::kShBase] = value;
   return true;
 }
@@ -317,6 +337,7 @@ Pm4Executor::Status Pm4Executor::dispatch(const uint32_t dimensions[3], uint32_t
   launch.wave_size = initiator & pm4::kWave32 ? 32 : 64;
   launch.rsrc1 = value(pm4::kPgmRsrc1);
   launch.rsrc2 = value(pm4::kPgmRsrc2);
+  launch.rsrc3 = value(pm4::kPgmRsrc3);
   launch.vgpr_count = std::min((bits(launch.rsrc1, 0, 6) + 1) * (launch.wave_size == 32 ? 8 : 4), 256u);
   launch.lds_bytes = bits(launch.rsrc2, 15, 9) * 512;
   if (launch.rsrc2 & 1) {

@@ -116,6 +116,7 @@ class Pm4Executor {
   Status indirect_buffer(const Packet& packet);
   Status event_write(const Packet& packet);
   std::optional<uint32_t> read_register(uint32_t number, const char* field);
+  bool leaves_out_compute_units(uint32_t number, uint32_t value) const;
   bool write_register(uint32_t number, uint32_t value, const char* field);
 
   const Services services_;

@@ -52,6 +52,7 @@ void set_registers(Launch& launch, const loader::KernelDescriptor& descriptor,
   launch.wave_size = descriptor.wave_size();
   launch.rsrc1 = descriptor.rsrc1.raw;
   launch.rsrc2 = descriptor.rsrc2.raw;
+  launch.rsrc3 = descriptor.rsrc3.raw;
   constexpr uint32_t kExceptionEnable = 0x7fu << 24;  // COMPUTE_PGM_RSRC2.EXCP_EN
   if (launch.rsrc2 & kExceptionEnable) launch.uses_exceptions = true;
   launch.vgpr_count = std::min(descriptor.vgpr_count(), 256u);

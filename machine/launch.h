@@ -39,10 +39,10 @@ struct Launch {
   // Waves of each work-group, behind those of its work-items, that start with EXEC 0 and are to leave at once
   // (guide 3.5.1, null waves). No compute dispatch asks for them; the front ends of graphics do.
   uint32_t null_waves = 0;
-  uint32_t rsrc1 = 0, rsrc2 = 0;  // COMPUTE_PGM_RSRC1 and 2
-  uint32_t lds_bytes = 0;         // of a work-group, dynamic part included
-  uint32_t scratch_bytes = 0;     // of a work-item
-  unsigned vgpr_count = 256;      // that the program asks for
+  uint32_t rsrc1 = 0, rsrc2 = 0, rsrc3 = 0;  // COMPUTE_PGM_RSRC1 to 3
+  uint32_t lds_bytes = 0;                    // of a work-group, dynamic part included
+  uint32_t scratch_bytes = 0;                // of a work-item
+  unsigned vgpr_count = 256;                 // that the program asks for
   // Blocks in which the device gives VGPRs to a wave32, and bytes of LDS (guide 3.3.2.1, 3.3.4); see
   // set_hardware.
   unsigned vgpr_granule = 24, lds_granule = 1024;

@@ -61,6 +61,10 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
                        "the kernel starts with DX10_CLAMP set, which suppresses the exceptions of arithmetic "
                        "(guide 3.4.2; .amdhsa_dx10_clamp 0 clears it)";
     settings.exceptions |= launch.uses_exceptions;
+    if (settings.traps.handler != 0) {
+      settings.traps.on_start |= (launch.rsrc3 >> 10 & 1) != 0;  // TRAP_ON_START
+      settings.traps.on_end |= (launch.rsrc3 >> 11 & 1) != 0;
+    }
     std::vector<CodeRange> code = launch.code;
     const precise::TrapSettings& traps = settings.traps;
     if (traps.handler != 0 && traps.wave_size != 0 && traps.wave_size != launch.wave_size)

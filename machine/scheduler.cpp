@@ -52,6 +52,12 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
       last_report_(options.progress ? std::chrono::steady_clock::now()
                                     : std::chrono::steady_clock::time_point{}) {
   totals_.groups_total = group_count(launch);
+  // SHARED_VGPR_CNT of gfx10 and gfx11 (LLVM, AMDGPU usage): VGPRs that both halves of a wave64 have in
+  // common.
+  if (launch.rsrc3 & 15)
+    throw std::invalid_argument(
+        "the kernel asks for shared VGPRs (COMPUTE_PGM_RSRC3), which this machine does "
+        "not have (compile it without: .amdhsa_shared_vgpr_count 0)");
   if (launch.placement && !launch.placement->ever_fits(placement_needs(launch)))
     throw std::invalid_argument("a work-group with that many waves, VGPRs and LDS does not fit " +
                                 std::string(launch.rsrc1 >> 29 & 1 ? "a work-group processor"

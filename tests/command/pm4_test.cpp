@@ -50,8 +50,10 @@ Words Pm4Test::kernel_registers(uint32_t items, uint32_t base, bool wave32, cons
 }
 
 TEST_F(Pm4Test, DispatchDirectAndTheEndOfThePipe) {
+  // All 8 compute units of each array may have waves; there are 6 shader engines.
   submit(
-      kernel_registers(64, 100) +
+      kernel_registers(64, 100) + set(pm4::kStaticThreadManagement[0], {0x00ff00ff, ~0u}) +
+      set(pm4::kStaticThreadManagement[6], {0, 0}) +
       packet(pm4::kDispatchDirect, {20, 1, 1, pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32}) +
       release(memory, 7));
   ASSERT_TRUE(becomes(memory, 7));
@@ -400,6 +402,8 @@ TEST_F(Pm4Test, WhatIsWrongIsNamed) {
       {"count", packet(pm4::kDispatchDirect, {1, 1, 1})},
       {"reg_offset", set(0x2c08, {0})},
       {"reg_offset", packet(pm4::kSetShReg, {0x10000, 0})},
+      {"reg_offset", set(pm4::kStaticThreadManagement[5], {0xfffffffe})},
+      {"reg_offset", set(pm4::kStaticThreadManagement[0], {0x0000ffff})},
       {"dispatch_initiator", packet(pm4::kDispatchDirect, {1, 1, 1, 0})},
       {"COMPUTE_NUM_THREAD_X", packet(pm4::kDispatchDirect, {1, 1, 1, enable})},
       {"COMPUTE_PGM_LO", set(pm4::kNumThreadX, {1, 1, 1}) + packet(pm4::kDispatchDirect, {1, 1, 1, enable})},

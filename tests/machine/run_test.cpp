@@ -286,6 +286,7 @@ TEST(Options, WhatNoHardwareWouldTake) {
   refused([](Dispatch& d) { d.launch.lds_bytes = 65537; });
   refused([](Dispatch& d) { d.launch.wave_size = 16; });
   refused([](Dispatch& d) { d.launch.user_data.resize(33); });
+  refused([](Dispatch& d) { d.launch.rsrc3 = 1; });  // shared VGPRs
 }
 
 }  // namespace

@@ -456,16 +456,21 @@ TEST(Trap, SaveContextRequest) {  // 3.4.9: SAVECTX
 }
 
 TEST(Trap, WaveStartAndEnd) {  // 3.4.9: WAVE_START, WAVE_END; 3.4.2: EXCP_EN[9], cleared on entry
-  TrapDispatch d("s_getreg_b32 s5, hwreg(HW_REG_MODE)\n" + kStoreS5, kNote + kClearTrapsts + kReturn);
-  d.traps().on_start = d.traps().on_end = true;
-  const auto log = d.trapped();
-  ASSERT_EQ(log.size(), 2u);
-  EXPECT_EQ(log[0].trapsts, ts::kWaveStart);
-  EXPECT_EQ(d.dword(log[0]), 0u);
-  EXPECT_EQ(log[1].trapsts, ts::kWaveEnd);
-  EXPECT_EQ(log[1].pc, d.pc(d.code.size() - Dispatch::kPaddingDwords -
-                            1));  // the s_endpgm, which the handler returns to
-  EXPECT_TRUE(d.buffer[0] & mode_bit::kTrapOnEnd);
+  for (const bool by_register : {false, true}) {
+    TrapDispatch d("s_getreg_b32 s5, hwreg(HW_REG_MODE)\n" + kStoreS5, kNote + kClearTrapsts + kReturn);
+    if (by_register)
+      d.launch.rsrc3 = 1u << 10 | 1u << 11;  // COMPUTE_PGM_RSRC3: TRAP_ON_START, TRAP_ON_END
+    else
+      d.traps().on_start = d.traps().on_end = true;
+    const auto log = d.trapped();
+    ASSERT_EQ(log.size(), 2u);
+    EXPECT_EQ(log[0].trapsts, ts::kWaveStart);
+    EXPECT_EQ(d.dword(log[0]), 0u);
+    EXPECT_EQ(log[1].trapsts, ts::kWaveEnd);
+    EXPECT_EQ(log[1].pc, d.pc(d.code.size() - Dispatch::kPaddingDwords -
+                              1));  // the s_endpgm, which the handler returns to
+    EXPECT_TRUE(d.buffer[0] & mode_bit::kTrapOnEnd);
+  }
 }
 
 TEST(Trap, TheProgramAsksForATrapAtItsEnd) {
