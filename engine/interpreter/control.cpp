@@ -128,12 +128,12 @@ void s_subvector_loop_begin(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 void s_subvector_loop_end(const Operation* op, Wave* wave, int64_t budget) {
-  uint32_t& saved = scalar_at(wave, op->dst);
+  const uint32_t saved = scalar_at(wave, op->source[0]);
   if (wave->scalar[kScalarExec + 1] != 0) {
     wave->scalar[kScalarExec] = saved;
   } else if (saved != 0) {
     wave->scalar[kScalarExec + 1] = saved;
-    saved = wave->scalar[kScalarExec];
+    scalar_at(wave, op->dst) = wave->scalar[kScalarExec];
     wave->scalar[kScalarExec] = 0;
     LOCKSTEP_JUMP(op->target);
   }

@@ -455,8 +455,11 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
     }
     if (isa::is_scalar_alu(row.encoding) && is_nullified(instruction, program_.privileged()))
       return {nullify(instruction)};
-    // The old destination follows the sources; s_cmpk reads its only register as a plain source.
-    if (old_destination && sources < 3) op.source[sources++] = op.dst;
+    // The old destination follows the sources; s_cmpk reads its only register as a plain source. A scalar one
+    // that cannot be written is read where it reads zero, not where its writes go.
+    if (old_destination && sources < 3)
+      op.source[sources++] =
+          old_destination->is_vgpr() ? op.dst : scalar_source(*old_destination, instruction, op);
     if (instruction.dpp != isa::Dpp::none) {
       if (has_reserved_dpp_control(instruction)) return {refuse_dpp_control(instruction)};
       op.literal = dpp_selection(instruction);

@@ -113,6 +113,18 @@ TEST(Arithmetic, NanInALaterChunk) {
   });
 }
 
+// What goes to a register that the program may not write is gone: the loop's end finds zero there, and
+// leaves.
+TEST(Control, SubvectorLoopWithoutARegister) {
+  for_each_wave([](TestWave& w) {
+    for (const std::string saved : {"ttmp13", "null"}) {
+      w.set_exec(0xff);
+      w.run("again: s_or_saveexec_b32 " + saved + ", exec_lo\ns_subvector_loop_end " + saved + ", again");
+      EXPECT_EQ(w.exec(), 0xffu);
+    }
+  });
+}
+
 // Wave64 code that runs its halves one after the other.
 TEST(Control, SubvectorLoop) {
   const char* listing =
