@@ -100,9 +100,10 @@ void PreciseEngine::interrupt(Wave& wave) {
 int64_t PreciseEngine::run(Wave& wave, int64_t budget) {
   Attachment& attachment = attachment_of(wave);
   int64_t executed = 0;
-  while (executed < budget) {
+  for (;;) {
+    // Of the last instruction that the budget allows, too.
     if (wave.state == WaveState::faulted && !offer_fault(wave)) break;
-    if (wave.state != WaveState::ready) break;
+    if (executed >= budget || wave.state != WaveState::ready) break;
     if (!attachment.next) {
       attachment.stalled_at = 0;
       if (!advance(wave, 0)) continue;

@@ -260,6 +260,17 @@ TEST(Trap, AnIllegalInstructionAlwaysEntersTheHandler) {  // 3.4.9: cannot be ma
   EXPECT_EQ(d.buffer[0], 77u);
 }
 
+// Wherever the host stops to look at others: a wave alone runs 50,000 instructions at first.
+TEST(Trap, AnIllegalInstructionAtTheEndOfATurn) {
+  for (unsigned before = 49'990; before <= 50'010; ++before) {
+    std::string text = "s_mov_b32 s6, " + std::to_string((before - 1) / 3) +
+                       "\nloop: s_sub_u32 s6, s6, 1\ns_cmp_lg_u32 s6, 0\ns_cbranch_scc1 loop\n";
+    for (unsigned i = 0; i < (before - 1) % 3; ++i) text += "s_nop 0\n";
+    TrapDispatch d(text + "v_illegal", kNote + kClearTrapsts + return_behind(4));
+    EXPECT_EQ(d.trapped().size(), 1u) << before;
+  }
+}
+
 TEST(Trap, AnIllegalInstructionInTheHandlerEndsTheDispatch) {  // 3.4.9, ILLEGAL_INST: "not in the handler"
   TrapDispatch d("s_trap 1\n", "s_nop 0\nv_illegal\n");
   const Outcome outcome = d.run();
