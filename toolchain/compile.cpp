@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "toolchain/confinement.h"
 #include "toolchain/device_libraries.h"
 #include "toolchain/files.h"
 #include "toolchain/headers.h"
@@ -19,6 +20,8 @@ namespace lockstep::toolchain {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr Limits kLimits{.seconds = 1800, .megabytes = 8192};
 
 // Raise when what prepared_directory() puts into the cache changes other than through its inputs.
 constexpr unsigned kCacheFormat = 2;
@@ -147,6 +150,12 @@ std::string advice(const std::string& messages) {
   return {};
 }
 
+bool ran_out_of_memory(const std::string& messages) {
+  for (const char* sign : {"LLVM ERROR: out of memory", "std::bad_alloc"})
+    if (messages.find(sign) != messages.npos) return true;
+  return false;
+}
+
 Result run_clang(Language language, const std::string& input_path, std::string_view input_text,
                  bool uses_printf, const Options& options) {
   Result result;
@@ -163,11 +172,13 @@ Result run_clang(Language language, const std::string& input_path, std::string_v
                 "compiler in LOCKSTEP_CLANG");
   const fs::path prepared = prepared_directory(error);
   if (prepared.empty()) return fail(error);
+  const Limits limits = effective_limits(options.limits, kLimits, error);
+  if (!error.empty()) return fail(error);
   const TemporaryDirectory directory;
   if (directory.path().empty()) return fail(directory.error());
   const fs::path output = directory.path() / "kernel.co";
 
-  std::vector<std::string> arguments = {clang, "-fno-color-diagnostics"};
+  std::vector<std::string> arguments = {clang, "-fno-color-diagnostics", "-fno-crash-diagnostics"};
   add_language_flags(arguments, language, options, prepared, uses_printf);
   arguments.push_back("--rocm-device-lib-path=" + (prepared / "bitcode").string());
   arguments.push_back("-mcode-object-version=" + std::to_string(options.code_object_version));
@@ -178,7 +189,7 @@ Result run_clang(Language language, const std::string& input_path, std::string_v
   for (const std::string& flag : options.extra_flags) arguments.push_back(flag);
   for (const std::string& last : {std::string("-o"), output.string(), input_path}) arguments.push_back(last);
 
-  const ProcessResult process = run_process(arguments, input_text);
+  const ProcessResult process = run_process(arguments, input_text, {limits, directory.path()});
   if (!process.started)
     return fail(process.output + ": install the Debian package clang-19, or set LOCKSTEP_CLANG");
   result.diagnostics = process.output;
@@ -186,6 +197,9 @@ Result run_clang(Language language, const std::string& input_path, std::string_v
     if (result.diagnostics.empty())
       result.diagnostics = "error: " + clang + " ended with code " + std::to_string(process.exit_code) + "\n";
     result.diagnostics += advice(result.diagnostics);
+    if (process.out_of_time) result.diagnostics += "error: " + time_limit_text(limits) + "\n";
+    if (ran_out_of_memory(result.diagnostics))
+      result.diagnostics += "error: " + memory_limit_text(limits) + "\n";
     return result;
   }
   if (!read_file(output, result.code_object, error)) result.diagnostics += "error: " + error + "\n";
@@ -249,7 +263,10 @@ Result compile_file(Language language, const fs::path& path, const Options& opti
   std::string error;
   if (!read_file(path, bytes, error)) return {{}, "error: " + error + "\n"};
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (language == Language::assembly) return assemble(text, path.string(), options);
+  if (language == Language::assembly) {
+    const fs::path folder = path.parent_path();
+    return assemble_from(folder.empty() ? "." : folder, text, path.string(), options);
+  }
   if (const std::string problem = check(options); !problem.empty()) return {{}, "error: " + problem + "\n"};
   // A path may look like an option.
   const std::string shown = path.string().starts_with("-") ? "./" + path.string() : path.string();

@@ -1,9 +1,11 @@
 // Turns assembly, OpenCL C and HIP source into gfx11 code objects (loadable ELF shared objects).
-// Assembly goes through LLVM's assembler and lld inside the process; OpenCL C and HIP are compiled by
-// clang-19 as a child process with Debian's rocm-device-libs.
+// Nothing of it is parsed in this process: assembly goes through LLVM's assembler and lld in a worker
+// (toolchain/worker_client.h), OpenCL C and HIP through clang-19 with Debian's rocm-device-libs; both are
+// held to limits on time, memory and files.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -30,6 +32,13 @@ struct ListingKernel {
   unsigned kernarg_bytes = 1024;
 };
 
+// What a compiler may take before it is stopped. 0: LOCKSTEP_COMPILE_SECONDS and LOCKSTEP_COMPILE_MEGABYTES
+// of the environment, else 60 s and 2048 MB for assembly, 1800 s and 8192 MB for the other languages.
+struct Limits {
+  unsigned seconds = 0;  // of processor time
+  uint64_t megabytes = 0;
+};
+
 struct Options {
   std::string processor = "gfx1100";  // any gfx11 that LLVM 19 knows
   unsigned wave_size = 32;            // 32 or 64
@@ -38,9 +47,12 @@ struct Options {
   unsigned optimization = 2;          // 0 to 3; not for assembly
   std::string opencl_standard = "CL2.0";
   std::string hip_standard = "c++20";
+  // Assembly finds .include and .incbin below these and, in compile_file(), below the folder of the source,
+  // and nowhere else.
   std::vector<std::filesystem::path> include_directories;
-  std::vector<std::string> extra_flags;  // passed to clang as they are; not for assembly
+  std::vector<std::string> extra_flags;  // passed to clang as they are; for assembly only -I DIRECTORY
   ListingKernel listing;
+  Limits limits;
 };
 
 struct Result {

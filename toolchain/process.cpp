@@ -4,42 +4,23 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
+
+#include "toolchain/confinement.h"
+#include "toolchain/descriptor.h"
 
 extern char** environ;
 
 namespace lockstep::toolchain {
 
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  ~Descriptor() { reset(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  void reset(int fd = -1) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = fd;
-  }
-
- private:
-  int fd_;
-};
-
-bool make_pipe(Descriptor& read_end, Descriptor& write_end) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return false;
-  read_end.reset(ends[0]);
-  write_end.reset(ends[1]);
-  return true;
-}
 
 // A child that exits early closes its standard input; writing to it must be an error here, not a SIGPIPE that
 // ends the program that uses this library. MSG_NOSIGNAL is for sockets only, so the signal is blocked in this
@@ -68,6 +49,9 @@ class SigpipeGuard {
   bool was_pending_;
 };
 
+// What a compiler may say: hostile text can make it say the same for ever.
+constexpr size_t kMostOutput = size_t{4} << 20;
+
 // Feeds and drains the child at once, so that neither side can block the other.
 void exchange(Descriptor& to_child, Descriptor& from_child, std::string_view input, std::string& output) {
   const SigpipeGuard guard;
@@ -87,35 +71,70 @@ void exchange(Descriptor& to_child, Descriptor& from_child, std::string_view inp
     if (polled[0].revents) {
       char block[16384];
       const ssize_t got = read(from_child.get(), block, sizeof block);
-      if (got > 0) output.append(block, size_t(got));
+      if (got > 0 && output.size() < kMostOutput) output.append(block, size_t(got));
       if (got == 0 || (got < 0 && errno != EINTR)) from_child.reset();
     }
   }
 }
 
-}  // namespace
+struct Spawned {
+  pid_t child = -1;
+  int failed = 0;
+};
 
-ProcessResult run_process(const std::vector<std::string>& arguments, std::string_view input) {
+// `temporary`: where the child puts its temporary files; empty: where everybody does.
+Spawned spawn(const std::vector<std::string>& arguments, int input, int output,
+              const std::string& temporary) {
+  std::vector<char*> argv, environment;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  std::string variable = "TMPDIR=" + temporary;
+  for (char** entry = environ; *entry; ++entry)
+    if (temporary.empty() || std::strncmp(*entry, "TMPDIR=", 7) != 0) environment.push_back(*entry);
+  if (!temporary.empty()) environment.push_back(variable.data());
+  environment.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+  Spawned result;
+  result.failed = posix_spawnp(&result.child, argv[0], &actions, nullptr, argv.data(), environment.data());
+  posix_spawn_file_actions_destroy(&actions);
+  return result;
+}
+
+// Landlock holds a thread and what it starts: this one starts the child and ends. A kernel without it
+// confines nothing.
+Spawned spawn_confined(const std::vector<std::string>& arguments, int input, int output,
+                       const Confinement& confinement) {
+  Spawned result;
+  std::thread([&] {
+    FileAccess access{
+        .read_everything = true, .readable = {}, .writable = {confinement.writable, "/dev/null"}};
+    std::string ignored;
+    confine_files(access, ignored);
+    result = spawn(arguments, input, output, confinement.writable);
+    if (result.failed) return;
+    // The child has had a moment without limits, too short for it to matter; what counts is the sum.
+    apply_limits(result.child, confinement.limits, ignored);
+  }).join();
+  return result;
+}
+
+ProcessResult run(const std::vector<std::string>& arguments, std::string_view input,
+                  const Confinement* confinement) {
   ProcessResult result;
   Descriptor child_input, to_child, from_child, child_output;
   if (!make_pipe(child_input, to_child) || !make_pipe(from_child, child_output)) {
     result.output = std::string("cannot make a pipe: ") + std::strerror(errno);
     return result;
   }
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, child_input.get(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, child_output.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, child_output.get(), STDERR_FILENO);
-  pid_t child = -1;
-  const int failed = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed) {
-    result.output = "cannot run " + arguments[0] + ": " + std::strerror(failed);
+  const Spawned spawned = confinement
+                              ? spawn_confined(arguments, child_input.get(), child_output.get(), *confinement)
+                              : spawn(arguments, child_input.get(), child_output.get(), {});
+  if (spawned.failed) {
+    result.output = "cannot run " + arguments[0] + ": " + std::strerror(spawned.failed);
     return result;
   }
   child_input.reset();
@@ -123,10 +142,30 @@ ProcessResult run_process(const std::vector<std::string>& arguments, std::string
   result.started = true;
   exchange(to_child, from_child, input, result.output);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  rusage used{};
+  while (wait4(spawned.child, &status, 0, &used) < 0 && errno == EINTR) {
   }
   result.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (confinement) {
+    // A compiler may turn the signal into an exit code.
+    const uint64_t milliseconds = uint64_t(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
+                                  uint64_t(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
+    result.out_of_time =
+        result.exit_code == 128 + SIGXCPU ||
+        (result.exit_code != 0 && milliseconds >= confinement->limits.seconds * uint64_t{1000});
+  }
   return result;
+}
+
+}  // namespace
+
+ProcessResult run_process(const std::vector<std::string>& arguments, std::string_view input) {
+  return run(arguments, input, nullptr);
+}
+
+ProcessResult run_process(const std::vector<std::string>& arguments, std::string_view input,
+                          const Confinement& confinement) {
+  return run(arguments, input, &confinement);
 }
 
 std::string find_in_path(std::string_view program) {

@@ -29,3 +29,16 @@ LD_LIBRARY_PATH=$library_folder "$prefix/from_c"
 
 echo "== program"
 "$prefix/usr/bin/lockstep" devices > /dev/null
+
+echo "== worker"
+# An installed library finds its worker from where it lies: assembly compiles.
+printf 's_nop 0\n' > "$prefix/nop.s"
+"$prefix/usr/bin/lockstep" disasm "$prefix/nop.s" > /dev/null
+worker=$(find "$prefix/usr" -name lockstep-toolchain-worker)
+mv "$worker" "$worker.away"
+if "$prefix/usr/bin/lockstep" disasm "$prefix/nop.s" > /dev/null 2> "$prefix/without_worker.txt"; then
+  echo "assembled without a worker"
+  exit 1
+fi
+grep -q "lockstep-toolchain-worker is missing" "$prefix/without_worker.txt"
+mv "$worker.away" "$worker"

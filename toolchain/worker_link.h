@@ -8,6 +8,8 @@
 
 namespace lockstep::toolchain {
 
-Result link(std::string_view object);
+// For a process with one thread that links once: lld keeps its state in globals and writes to standard
+// output. `name` stands for the object in messages.
+Result link(std::string_view object, std::string_view name);
 
 }  // namespace lockstep::toolchain

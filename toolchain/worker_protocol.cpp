@@ -1,0 +1,67 @@
+#include "toolchain/worker_protocol.h"
+
+#include "toolchain/message.h"
+
+namespace lockstep::toolchain {
+
+std::string encode(const AssemblyRequest& request) {
+  MessageWriter out;
+  for (const std::string& text :
+       {request.text, request.name, request.folder, request.compilation_directory, request.options.processor})
+    out.text(text);
+  const Options& options = request.options;
+  for (const uint64_t number : {uint64_t{options.wave_size}, uint64_t{options.code_object_version},
+                                uint64_t{options.debug_info}, uint64_t{options.limits.seconds},
+                                options.limits.megabytes, uint64_t{options.include_directories.size()}})
+    out.number(number);
+  for (const auto& directory : options.include_directories) out.text(directory.string());
+  const ListingKernel& kernel = options.listing;
+  out.text(kernel.name);
+  for (const unsigned number :
+       {kernel.vgprs, kernel.lds_bytes, kernel.scratch_bytes_per_lane, kernel.kernarg_bytes})
+    out.number(number);
+  return out.bytes();
+}
+
+std::optional<AssemblyRequest> decode_request(std::string_view bytes) {
+  MessageReader in(bytes);
+  AssemblyRequest request;
+  Options& options = request.options;
+  for (std::string* text :
+       {&request.text, &request.name, &request.folder, &request.compilation_directory, &options.processor})
+    *text = in.text();
+  options.wave_size = unsigned(in.number());
+  options.code_object_version = unsigned(in.number());
+  options.debug_info = in.number() != 0;
+  options.limits.seconds = unsigned(in.number());
+  options.limits.megabytes = in.number();
+  for (uint64_t left = in.number(); left > 0 && in.good(); --left)
+    options.include_directories.emplace_back(in.text());
+  ListingKernel& kernel = options.listing;
+  kernel.name = in.text();
+  for (unsigned* number :
+       {&kernel.vgprs, &kernel.lds_bytes, &kernel.scratch_bytes_per_lane, &kernel.kernarg_bytes})
+    *number = unsigned(in.number());
+  if (!in.good() || !in.at_end()) return std::nullopt;
+  return request;
+}
+
+std::optional<Result> decode_answer(std::string_view bytes) {
+  MessageReader in(bytes);
+  Result result;
+  while (in.good() && !in.at_end()) {
+    const auto record = Record(in.number());
+    const std::string_view text = in.text();
+    const auto* first = reinterpret_cast<const std::byte*>(text.data());
+    if (record == Record::diagnostics)
+      result.diagnostics += text;
+    else if (record == Record::code_object)
+      result.code_object.assign(first, first + text.size());
+    else
+      return std::nullopt;
+  }
+  if (!in.good()) return std::nullopt;
+  return result;
+}
+
+}  // namespace lockstep::toolchain
