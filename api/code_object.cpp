@@ -7,8 +7,8 @@
 
 #include "api/device.h"
 #include "api/status.h"
-#include "llvm/Demangle/Demangle.h"
 #include "loader/bundle.h"
+#include "loader/readable_name.h"
 #include "toolchain/compile.h"
 
 namespace lockstep::api {
@@ -55,7 +55,7 @@ std::unique_ptr<lockstep_code_object> from_bytes(std::span<const std::byte> byte
       lockstep_kernel handle;
       handle.image = image;
       handle.kernel = &k;
-      handle.readable_name = llvm::demangle(k.name);
+      handle.readable_name = loader::readable_name(k.name);
       if (k.metadata) handle.arguments = k.metadata->user_arguments();
       out->kernels.push_back(std::move(handle));
     }

@@ -11,6 +11,9 @@
 // toml++ 3.3 asserts at some texts that are no TOML, and without assertions it assumes that there are none.
 struct ParserGaveUp {};
 #define TOML_ASSERT(condition) ((condition) ? void() : throw ParserGaveUp())
+// Values in values, which the parser and the destructors of what it makes descend into: a description has
+// two.
+#define TOML_MAX_NESTED_VALUES 16
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
 #include <toml++/toml.h>
@@ -81,19 +84,35 @@ class Reader {
   std::set<std::string> known_;
 };
 
-// toml++ 3.3 runs into what it has marked as unreachable at some characters beyond.
-void refuse_what_is_not_ascii(std::string_view text, const std::string& name) {
-  const auto strange =
-      std::ranges::find_if(text, [](char c) { return static_cast<unsigned char>(c) > 0x7f; });
-  if (strange != text.end())
-    throw std::runtime_error(name + ", line " + std::to_string(1 + std::count(text.begin(), strange, '\n')) +
-                             ": a character that is not ASCII");
+// A description has some 3 kB, and its keys have one part. Dotted keys become tables in tables as deep as
+// they have dots, and toml++ descends into them, so the dots of a line are limited (those of texts and
+// comments are counted as well). Keys end with their line; arrays go on, as deep as TOML_MAX_NESTED_VALUES.
+constexpr size_t kMostBytes = size_t{1} << 16;
+constexpr size_t kMostDots = 64;
+
+void refuse_what_the_parser_does_not_bear(std::string_view text, const std::string& name) {
+  if (text.size() > kMostBytes)
+    throw std::runtime_error(name + ": is larger than " + std::to_string(kMostBytes >> 10) +
+                             " kB, which is no description of a device");
+  size_t line = 1, dots = 0;
+  for (const char c : text) {
+    const auto fail = [&](const std::string& what) {
+      throw std::runtime_error(name + ", line " + std::to_string(line) + ": " + what);
+    };
+    // toml++ 3.3 runs into what it has marked as unreachable at some characters beyond.
+    if (static_cast<unsigned char>(c) > 0x7f) fail("a character that is not ASCII");
+    if (c == '.' && ++dots > kMostDots)
+      fail("more than " + std::to_string(kMostDots) + " dots (keys have one part here)");
+    if (c != '\n') continue;
+    ++line;
+    dots = 0;
+  }
 }
 
 }  // namespace
 
 Description parse(std::string_view text, const std::string& name) {
-  refuse_what_is_not_ascii(text, name);
+  refuse_what_the_parser_does_not_bear(text, name);
   toml::table table;
   try {
     table = toml::parse(text, name);
@@ -158,15 +177,12 @@ Description parse(std::string_view text, const std::string& name) {
 }
 
 Description read_file(const std::string& path) {
-  constexpr size_t kMostBytes = 1u << 20;
   std::ifstream in(path);
   if (!in) throw std::runtime_error(path + ": cannot be opened");
   std::string text(kMostBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (in.bad()) throw std::runtime_error(path + ": cannot be read");
   text.resize(static_cast<size_t>(in.gcount()));
-  if (text.size() > kMostBytes)
-    throw std::runtime_error(path + ": is larger than 1 MB, which is no description of a device");
   return parse(text, path);
 }
 
