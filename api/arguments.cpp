@@ -221,7 +221,7 @@ lockstep_status lockstep_arguments_set_raw(lockstep_arguments* arguments, const 
     if (size > kMaxSegment)
       throw Failure(LOCKSTEP_INVALID_ARGUMENT,
                     "an argument segment of " + std::to_string(size) + " bytes is too large");
-    bool described = arguments->kernel->kernel->metadata.has_value();
+    bool described = arguments->kernel->kernel->metadata != nullptr;
     if (described && size > arguments->segment.size())
       throw Failure(LOCKSTEP_INVALID_ARGUMENT, "kernel '" + arguments->kernel->kernel->name + "' takes " +
                                                    std::to_string(arguments->segment.size()) +

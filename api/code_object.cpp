@@ -9,6 +9,7 @@
 #include "api/status.h"
 #include "loader/bundle.h"
 #include "loader/readable_name.h"
+#include "text/visible.h"
 #include "toolchain/compile.h"
 
 namespace lockstep::api {
@@ -46,7 +47,7 @@ std::unique_ptr<lockstep_code_object> from_bytes(std::span<const std::byte> byte
   // A lone code object is opened whatever its target, so that it can be inspected; a device refuses what it
   // cannot run.
   bool alone = found.size() == 1 && found[0].id.empty();
-  if (!alone) found = take(loader::find_images(bytes, name, target));
+  if (!alone) found = take(loader::choose_images(found, name, target));
   for (const loader::Image& image : found)
     out->images.push_back(
         std::make_shared<const Image>(take(loader::CodeObject::parse(image.bytes, image.where))));
@@ -86,7 +87,7 @@ std::unique_ptr<lockstep_code_object> from_compiled(const toolchain::Result& res
     throw Failure(LOCKSTEP_COMPILE_ERROR,
                   result.diagnostics.empty() ? name + ": does not compile" : result.diagnostics);
   auto out = from_bytes(result.code_object, name, options);
-  out->diagnostics = result.diagnostics;
+  out->diagnostics = visible_lines(result.diagnostics);
   return out;
 }
 

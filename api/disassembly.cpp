@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <tuple>
 
 #include "api/code_object.h"
 #include "api/status.h"
@@ -19,31 +20,26 @@ struct Region {
 };
 
 // The functions of the image in address order, each with the wave size of the kernel that it is or follows: a
-// function that kernels call is compiled for the same size as they are.
+// function that kernels call is compiled for the same size as they are. They do not overlap: of several that
+// begin at one address a kernel counts, and none goes on behind the beginning of the next.
 std::vector<Region> regions_of(const loader::CodeObject& o) {
   std::vector<Region> out;
-  unsigned wave_size = o.kernels().empty() ? 32 : o.kernels()[0].descriptor.wave_size();
-  for (const loader::Symbol& s : o.symbols()) {
-    if (s.kind != loader::SymbolKind::function) continue;
-    out.push_back({s.address, s.address + s.size, s.name, false, wave_size});
-  }
-  for (const loader::Kernel& k : o.kernels()) {
-    auto same =
-        std::find_if(out.begin(), out.end(), [&k](const Region& r) { return r.begin == k.entry_address; });
-    if (same == out.end()) {
-      out.push_back({k.entry_address, k.entry_address + k.code_size, k.name, true, k.descriptor.wave_size()});
-    } else {
-      same->is_kernel = true;
-      same->wave_size = k.descriptor.wave_size();
-    }
-  }
-  std::sort(out.begin(), out.end(), [](const Region& a, const Region& b) { return a.begin < b.begin; });
-  // Symbols without a size reach to the next one, or to the end of their segment.
+  const unsigned wave_size = o.kernels().empty() ? 32 : o.kernels()[0].descriptor.wave_size();
+  for (const loader::Kernel& k : o.kernels())
+    out.push_back({k.entry_address, k.entry_address + k.code_size, k.name, true, k.descriptor.wave_size()});
+  for (const loader::Symbol& s : o.symbols())
+    if (s.kind == loader::SymbolKind::function)
+      out.push_back({s.address, s.address + s.size, s.name, false, wave_size});
+  std::sort(out.begin(), out.end(), [](const Region& a, const Region& b) {
+    return std::tuple(a.begin, !a.is_kernel, a.function) < std::tuple(b.begin, !b.is_kernel, b.function);
+  });
+  const auto same = [](const Region& a, const Region& b) { return a.begin == b.begin; };
+  out.erase(std::unique(out.begin(), out.end(), same), out.end());
   for (size_t i = 0; i < out.size(); ++i) {
-    if (out[i].end > out[i].begin) continue;
-    for (const loader::Segment& s : o.segments())
-      if (out[i].begin >= s.address && out[i].begin - s.address < s.file_size)
-        out[i].end = s.address + s.file_size;
+    const loader::Segment* segment = o.segment_at(out[i].begin);
+    const uint64_t code_end = segment ? segment->address + segment->file_size : out[i].begin;
+    // Symbols without a size reach to the next one, or to the end of the code.
+    if (out[i].end <= out[i].begin) out[i].end = code_end;
     if (i + 1 < out.size()) out[i].end = std::min(out[i].end, out[i + 1].begin);
   }
   return out;

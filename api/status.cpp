@@ -1,20 +1,29 @@
 #include "api/status.h"
 
+#include "text/visible.h"
+
 namespace lockstep::api {
 namespace {
 
 thread_local std::string last_error;
+thread_local bool error_is_lost = false;
 
 }  // namespace
 
-void set_last_error(std::string text) {
-  last_error = std::move(text);
+void set_last_error(std::string_view text) noexcept {
+  try {
+    last_error = visible_lines(text);
+    error_is_lost = false;
+  } catch (const std::bad_alloc&) {
+    error_is_lost = true;
+  }
 }
 
 }  // namespace lockstep::api
 
 const char* lockstep_last_error() {
-  return lockstep::api::last_error.c_str();
+  return lockstep::api::error_is_lost ? "out of memory, also for the text of an error (free some)"
+                                      : lockstep::api::last_error.c_str();
 }
 
 const char* lockstep_status_name(lockstep_status status) {

@@ -6,6 +6,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "api/lockstep.h"
@@ -23,7 +24,8 @@ class Failure : public std::runtime_error {
   lockstep_status status_;
 };
 
-void set_last_error(std::string text);
+// Whatever the text quotes, a terminal may show it.
+void set_last_error(std::string_view text) noexcept;
 
 // The value of a loader result, or a Failure with its message.
 template <class T>
@@ -47,6 +49,9 @@ lockstep_status guarded(Body&& body) {
     return f.status();
   } catch (const std::bad_alloc&) {
     set_last_error("out of memory (free some, or ask for less)");
+    return LOCKSTEP_OUT_OF_MEMORY;
+  } catch (const std::length_error&) {
+    set_last_error("more is asked for than memory can hold (ask for less)");
     return LOCKSTEP_OUT_OF_MEMORY;
   } catch (const std::exception& e) {
     set_last_error(std::string("internal error: ") + e.what());

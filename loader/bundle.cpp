@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <tuple>
+#include <unordered_map>
 
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Support/Endian.h"
 #include "loader/code_object.h"
 #include "loader/decompress.h"
+#include "text/visible.h"
 
 namespace lockstep::loader {
 namespace {
@@ -23,6 +26,10 @@ constexpr std::string_view kCompressedMagic = "CCOB";
 constexpr const char* kDamaged = "the file is damaged or truncated; copy or build it again";
 constexpr int kMaxNesting = 4;
 constexpr uint64_t kMaxEntries = 4096, kMaxIdBytes = 1024;
+// All of a file's compressed bundles together may unpack to so much, or to so many times its size: programs
+// for a dozen processors, whose code is much alike, come to about sixty times.
+constexpr uint64_t kAlwaysUnpacked = 64 << 20, kMostTimes = 256, kMostUnpacked = uint64_t{4} << 30;
+constexpr size_t kMostShownPath = 1024;
 
 std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -42,8 +49,49 @@ void split_id(Image& image) {
   if (at != std::string::npos) image.target = image.id.substr(at + 1);
 }
 
+// Where bundles begin in a text. Each kind is looked for once over the whole of it, however many there are of
+// the other.
+class BundleStarts {
+ public:
+  explicit BundleStarts(std::string_view text) : text_(text) {}
+
+  // The first one at or behind `from`, which must not go back; npos: there is none.
+  size_t next(size_t from) {
+    if (plain_ < from || !begun_) plain_ = text_.find(kMagic, from);
+    if (packed_ < from || !begun_) packed_ = text_.find(kCompressedMagic, from);
+    begun_ = true;
+    return std::min(plain_, packed_);
+  }
+
+ private:
+  std::string_view text_;
+  size_t plain_ = 0, packed_ = 0;
+  bool begun_ = false;
+};
+
+struct Part {
+  uint64_t offset, size;
+  size_t number;
+};
+
+// Two parts that have a byte in common, if there are any. Empty parts have none.
+std::optional<std::pair<size_t, size_t>> overlap(std::vector<Part> parts) {
+  std::erase_if(parts, [](const Part& p) { return p.size == 0; });
+  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+    return std::tie(a.offset, a.number) < std::tie(b.offset, b.number);
+  });
+  for (size_t i = 1; i < parts.size(); ++i)
+    if (parts[i].offset - parts[i - 1].offset < parts[i - 1].size)
+      return std::pair(parts[i - 1].number, parts[i].number);
+  return std::nullopt;
+}
+
 class Lister {
  public:
+  Lister(uint64_t file_bytes, const Cancelled& cancelled)
+      : cancelled_(cancelled),
+        may_unpack_(std::min(kMostUnpacked, std::max(kAlwaysUnpacked, file_bytes * kMostTimes))) {}
+
   std::vector<Image> images;
 
   Result<void> add(Bytes bytes, const Owner& owner, const std::string& where, int nesting) {
@@ -83,23 +131,33 @@ class Lister {
   }
 
   Result<void> add_host_elf(Bytes bytes, const Owner& owner, const std::string& where, int nesting) {
-    auto fail = [&](llvm::Error e) { return Error{llvm::toString(std::move(e)), where, kDamaged}; };
+    auto fail = [&](llvm::Error e) { return Error{visible(llvm::toString(std::move(e))), where, kDamaged}; };
     auto file = llvm::object::ELFFile<llvm::object::ELF64LE>::create(text_of(bytes));
     if (!file) return fail(file.takeError());
     auto sections = file->sections();
     if (!sections) return fail(sections.takeError());
-    bool found = false;
-    for (const auto& s : *sections) {
-      auto name = file->getSectionName(s);
-      if (!name) return fail(name.takeError());
-      if (!name->starts_with(".hip_fatbin") || s.sh_type == elf::SHT_NOBITS || s.sh_size == 0) continue;
+    auto names = file->getSectionStringTable(*sections);
+    if (!names) return fail(names.takeError());
+    std::vector<Part> parts;
+    for (size_t i = 0; i < sections->size(); ++i) {
+      const auto& s = (*sections)[i];
+      if (!names->drop_front(std::min<size_t>(s.sh_name, names->size())).starts_with(".hip_fatbin")) continue;
+      if (s.sh_type == elf::SHT_NOBITS || s.sh_size == 0) continue;
       if (s.sh_offset > bytes.size() || s.sh_size > bytes.size() - s.sh_offset)
-        return Error{"section " + name->str() + " reaches past the end of the file", where, kDamaged};
-      found = true;
-      Result<void> r =
-          add_bundles(bytes.subspan(s.sh_offset, s.sh_size), owner, where + ", " + name->str(), nesting);
+        return Error{"section " + std::to_string(i) + " (.hip_fatbin) reaches past the end of the file",
+                     where, kDamaged};
+      parts.push_back({s.sh_offset, s.sh_size, i});
+    }
+    if (const auto both = overlap(parts))
+      return Error{"sections " + std::to_string(both->first) + " and " + std::to_string(both->second) +
+                       " (.hip_fatbin) overlap",
+                   where, kDamaged};
+    for (const Part& part : parts) {
+      const Result<void> r =
+          add_bundles(bytes.subspan(part.offset, part.size), owner, where + ", .hip_fatbin", nesting);
       if (!r) return r;
     }
+    const bool found = !parts.empty();
     if (!found)
       return Error{"is a host program without a .hip_fatbin section", where,
                    "compile it as HIP with --offload-arch=gfx1100"};
@@ -108,30 +166,26 @@ class Lister {
 
   // Bundles follow each other with padding between them.
   Result<void> add_bundles(Bytes bytes, const Owner& owner, const std::string& where, int nesting) {
-    size_t position = 0;
+    BundleStarts starts(text_of(bytes));
     bool found = false;
-    while (position < bytes.size()) {
-      std::string_view rest = text_of(bytes.subspan(position));
-      size_t next = std::min(rest.find(kMagic), rest.find(kCompressedMagic));
-      if (next == std::string_view::npos) break;
-      position += next;
+    for (size_t position = 0; (position = starts.next(position)) != std::string_view::npos;) {
+      if (cancelled_ && cancelled_()) return Error{"reading was given up", where, ""};
       found = true;
-      Bytes bundle = bytes.subspan(position);
-      std::string place = where + " + " + hex(position);
-      size_t size = 0;
-      if (rest.substr(next).starts_with(kMagic)) {
-        Result<size_t> r = add_bundle(bundle, owner, place, nesting);
-        if (!r) return r.error();
-        size = *r;
+      const Bytes bundle = bytes.subspan(position);
+      const std::string place = where + " + " + hex(position);
+      if (text_of(bundle).starts_with(kMagic)) {
+        const Result<size_t> size = add_bundle(bundle, owner, place, nesting);
+        if (!size) return size.error();
+        position += *size;
       } else {
-        Result<Decompressed> r = decompress_bundle(bundle, place);
+        Result<Decompressed> r = decompress_bundle(bundle, may_unpack_, place);
         if (!r) return r.error();
-        size = r->consumed;
-        auto unpacked = std::make_shared<const std::vector<std::byte>>(std::move(r->bytes));
-        Result<void> inner = add(*unpacked, unpacked, place + ", unpacked", nesting + 1);
+        may_unpack_ -= r->bytes.size();
+        position += r->consumed;
+        const auto unpacked = std::make_shared<const std::vector<std::byte>>(std::move(r->bytes));
+        const Result<void> inner = add(*unpacked, unpacked, place + ", unpacked", nesting + 1);
         if (!inner) return inner;
       }
-      position += size;
     }
     if (!found)
       return Error{"holds no offload bundle", where, "compile it as HIP with --offload-arch=gfx1100"};
@@ -148,32 +202,43 @@ class Lister {
     uint64_t count = endian::read64le(bytes.data() + kMagic.size());
     if (count > kMaxEntries)
       return Error{"the bundle claims " + std::to_string(count) + " entries", where, kDamaged};
-    size_t number = bundles_++;
+    const size_t number = bundles_++;
+    std::vector<Part> parts;
+    std::vector<std::string_view> ids;
     uint64_t end = at;
     for (uint64_t i = 0; i < count; ++i) {
       if (bytes.size() - at < 24) return fail("the header of the entry is cut off", i);
-      uint64_t offset = endian::read64le(bytes.data() + at);
-      uint64_t size = endian::read64le(bytes.data() + at + 8);
-      uint64_t length = endian::read64le(bytes.data() + at + 16);
+      const uint64_t offset = endian::read64le(bytes.data() + at);
+      const uint64_t size = endian::read64le(bytes.data() + at + 8);
+      const uint64_t length = endian::read64le(bytes.data() + at + 16);
       at += 24;
       if (length > kMaxIdBytes || length > bytes.size() - at)
         return fail("the ID of the entry claims " + std::to_string(length) + " bytes", i);
-      Image image;
-      image.id = std::string(text_of(bytes.subspan(at, length)));
+      const std::string_view id = text_of(bytes.subspan(at, length));
       at += length;
       if (offset > bytes.size() || size > bytes.size() - offset)
-        return fail("'" + image.id + "' at [" + hex(offset) + ", +" + hex(size) +
+        return fail("'" + visible(id) + "' at [" + hex(offset) + ", +" + hex(size) +
                         ") reaches past the end of the " + hex(bytes.size()) + " bytes of the bundle",
                     i);
       end = std::max({end, offset + size, uint64_t{at}});
+      parts.push_back({offset, size, i});
+      ids.push_back(id);
+    }
+    for (const Part& part : parts)
+      if (part.size && part.offset < at) return fail("the entry overlaps the bundle's header", part.number);
+    if (const auto both = overlap(parts))
+      return fail("the entry overlaps entry " + std::to_string(both->first), both->second);
+    for (const Part& part : parts) {
+      Image image;
+      image.id = visible(ids[part.number], kMaxIdBytes);
       split_id(image);
-      image.where = where + ", entry " + std::to_string(i);
+      image.where = where + ", entry " + std::to_string(part.number);
       image.bundle = number;
-      image.bytes = bytes.subspan(offset, size);
+      image.bytes = bytes.subspan(part.offset, part.size);
       image.owner = owner;
-      FileKind inner = kind_of_file(image.bytes);
+      const FileKind inner = kind_of_file(image.bytes);
       if (inner == FileKind::bundle || inner == FileKind::compressed_bundle) {
-        Result<void> r = add(image.bytes, owner, image.where, nesting + 1);
+        const Result<void> r = add(image.bytes, owner, image.where, nesting + 1);
         if (!r) return r.error();
       } else {
         images.push_back(std::move(image));
@@ -182,6 +247,8 @@ class Lister {
     return static_cast<size_t>(end);
   }
 
+  const Cancelled& cancelled_;
+  uint64_t may_unpack_;  // bytes, of all that is still to come
   size_t bundles_ = 0;
 };
 
@@ -218,9 +285,10 @@ FileKind kind_of_file(Bytes bytes) {
   return FileKind::unknown;
 }
 
-Result<std::vector<Image>> list_images(Bytes bytes, std::string_view name) {
-  Lister lister;
-  Result<void> r = lister.add(bytes, nullptr, name.empty() ? "file" : std::string(name), 0);
+Result<std::vector<Image>> list_images(Bytes bytes, std::string_view name, const Cancelled& cancelled) {
+  Lister lister(bytes.size(), cancelled);
+  const std::string shown = name.empty() ? "file" : visible(name, kMostShownPath);
+  Result<void> r = lister.add(bytes, nullptr, shown, 0);
   if (!r) return r.error();
   return std::move(lister.images);
 }
@@ -236,32 +304,38 @@ bool target_matches(std::string_view image_target, std::string_view target) {
   return true;
 }
 
-Result<std::vector<Image>> find_images(Bytes bytes, std::string_view name, std::string_view target) {
-  Result<std::vector<Image>> all = list_images(bytes, name);
-  if (!all) return all.error();
+Result<std::vector<Image>> choose_images(const std::vector<Image>& all, std::string_view name,
+                                         std::string_view target) {
   std::vector<Image> best;
+  std::unordered_map<size_t, size_t> place_of_bundle;  // in `best`
   std::string others;
-  for (Image& image : *all) {
+  for (const Image& image : all) {
     // A host entry, and an entry that the compiler left empty.
     if (image.target.empty() || image.bytes.empty()) continue;
-    int score = rank(image.target, target);
+    const int score = rank(image.target, target);
     if (score == 0) {
-      if (others.size() < 200 && others.find(image.target) == std::string::npos)
-        others += (others.empty() ? "" : ", ") + image.target;
+      const std::string shown = visible(image.target);
+      if (others.size() < 200 && others.find(shown) == std::string::npos)
+        others += (others.empty() ? "" : ", ") + shown;
       continue;
     }
-    auto same =
-        std::find_if(best.begin(), best.end(), [&](const Image& b) { return b.bundle == image.bundle; });
-    if (same == best.end())
+    const auto [place, fresh] = place_of_bundle.try_emplace(image.bundle, best.size());
+    if (fresh)
       best.push_back(image);
-    else if (score > rank(same->target, target))
-      *same = image;
+    else if (score > rank(best[place->second].target, target))
+      best[place->second] = image;
   }
   if (best.empty())
-    return Error{
-        "holds no code object for " + std::string(target) + (others.empty() ? "" : "; it has " + others),
-        std::string(name), "compile it with --offload-arch=" + std::string(processor_part(target))};
+    return Error{"holds no code object for " + visible(target) + (others.empty() ? "" : "; it has " + others),
+                 visible(name, kMostShownPath),
+                 "compile it with --offload-arch=" + visible(processor_part(target))};
   return best;
+}
+
+Result<std::vector<Image>> find_images(Bytes bytes, std::string_view name, std::string_view target) {
+  const Result<std::vector<Image>> all = list_images(bytes, name);
+  if (!all) return all.error();
+  return choose_images(*all, name, target);
 }
 
 }  // namespace lockstep::loader

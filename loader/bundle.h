@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,9 +37,14 @@ struct Image {
   std::shared_ptr<const std::vector<std::byte>> owner;
 };
 
+// Asked from time to time; true: give up.
+using Cancelled = std::function<bool()>;
+
 // Every entry of the file, in the order of the file. `name` is used in messages only. The images refer to
-// `bytes`.
-Result<std::vector<Image>> list_images(std::span<const std::byte> bytes, std::string_view name);
+// `bytes`. Time and memory are in proportion to the size of the file: no byte belongs to two entries, and
+// what is unpacked has a bound.
+Result<std::vector<Image>> list_images(std::span<const std::byte> bytes, std::string_view name,
+                                       const Cancelled& cancelled = {});
 
 // True if an image for `image_target` may run on `target`: same processor or a generic one of its family, and
 // no feature (":xnack+") with the other sign. A feature that either side leaves open matches.
@@ -48,5 +54,8 @@ bool target_matches(std::string_view image_target, std::string_view target);
 // bundle for each). An error names what the file has instead.
 Result<std::vector<Image>> find_images(std::span<const std::byte> bytes, std::string_view name,
                                        std::string_view target);
+// The same of a list.
+Result<std::vector<Image>> choose_images(const std::vector<Image>& all, std::string_view name,
+                                         std::string_view target);
 
 }  // namespace lockstep::loader

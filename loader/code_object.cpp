@@ -5,6 +5,7 @@
 
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Support/Endian.h"
+#include "text/visible.h"
 
 namespace lockstep::loader {
 
@@ -25,26 +26,29 @@ const Symbol* CodeObject::find_symbol(std::string_view name) const {
 }
 
 const Symbol* CodeObject::function_at(uint64_t address) const {
-  auto after = std::upper_bound(symbols_.begin(), symbols_.end(), address,
-                                [](uint64_t a, const Symbol& s) { return a < s.address; });
-  for (auto it = after; it != symbols_.begin();) {
-    --it;
-    if (it->kind != SymbolKind::function) continue;
-    if (address - it->address < std::max<uint64_t>(it->size, 1)) return &*it;
-    // Symbols of assembly often have no size: the last one before the address stands for it.
-    return it->size == 0 ? &*it : nullptr;
-  }
-  return nullptr;
+  const auto after =
+      std::upper_bound(functions_.begin(), functions_.end(), address,
+                       [this](uint64_t value, uint32_t index) { return value < symbols_[index].address; });
+  if (after == functions_.begin()) return nullptr;
+  const Symbol& last = symbols_[*std::prev(after)];
+  // Symbols of assembly often have no size: the last one before the address stands for it.
+  return last.size == 0 || address - last.address < last.size ? &last : nullptr;
+}
+
+const Segment* CodeObject::segment_at(uint64_t address) const {
+  const auto after = std::upper_bound(segments_.begin(), segments_.end(), address,
+                                      [](uint64_t value, const Segment& s) { return value < s.address; });
+  if (after == segments_.begin()) return nullptr;
+  const Segment& last = *std::prev(after);
+  return address - last.address < last.memory_size ? &last : nullptr;
 }
 
 std::span<const std::byte> CodeObject::file_bytes(uint64_t address, uint64_t size) const {
-  for (const Segment& s : segments_) {
-    if (address < s.address) continue;
-    uint64_t offset = address - s.address;
-    if (offset <= s.file_size && size <= s.file_size - offset)
-      return std::span(bytes_).subspan(s.file_offset + offset, size);
-  }
-  return {};
+  const Segment* s = segment_at(address);
+  if (!s) return {};
+  const uint64_t offset = address - s->address;
+  if (offset > s->file_size || size > s->file_size - offset) return {};
+  return bytes().subspan(s->file_offset + offset, size);
 }
 
 namespace {
@@ -81,10 +85,9 @@ Result<void> CodeObject::load_into(std::span<std::byte> image, uint64_t base_add
     return Error{"needs " + std::to_string(image_size_) + " bytes of memory and was given " +
                      std::to_string(image.size()),
                  name_, "give an image of image_size() bytes"};
-  std::fill(image.begin(), image.end(), std::byte{0});
   for (const Segment& s : segments_)
     if (s.file_size)
-      std::memcpy(image.data() + (s.address - image_start_), bytes_.data() + s.file_offset, s.file_size);
+      std::memcpy(image.data() + (s.address - image_start_), bytes().data() + s.file_offset, s.file_size);
 
   for (size_t i = 0; i < relocations_.size(); ++i) {
     const Relocation& r = relocations_[i];
@@ -107,7 +110,7 @@ Result<void> CodeObject::load_into(std::span<std::byte> image, uint64_t base_add
     } else if (!r.symbol.empty()) {
       std::optional<uint64_t> found = resolve ? resolve(r.symbol) : std::nullopt;
       if (!found && !r.symbol_weak)
-        return Error{"refers to '" + r.symbol + "', which is not defined", place(),
+        return Error{"refers to '" + visible(r.symbol) + "', which is not defined", place(),
                      "link the code object with the file that defines it, or build with -fgpu-rdc off"};
       symbol = found.value_or(0);
     }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,6 +45,7 @@ struct Segment {
 
 enum class SymbolKind : uint8_t { other, object, function, kernel_descriptor };
 
+// Names leave the loader as visible() shows them: whoever prints them need not care what they hold.
 struct Symbol {
   std::string name;
   uint64_t address = 0;  // as linked; see CodeObject::loaded_address
@@ -56,7 +58,7 @@ struct Relocation {
   uint64_t address = 0;
   uint32_t type = 0;  // R_AMDGPU_*
   int64_t addend = 0;
-  std::string symbol;  // empty if it refers to none
+  std::string_view symbol;  // in the file's bytes; empty if it refers to none
   uint64_t symbol_address = 0;
   bool symbol_defined = false;
   bool symbol_absolute = false;
@@ -69,7 +71,8 @@ struct Kernel {
   uint64_t entry_address = 0;
   uint64_t code_size = 0;  // 0 if no symbol says
   KernelDescriptor descriptor;
-  std::optional<KernelMetadata> metadata;  // hand-written assembly may have none
+  // Part of the code object's metadata; null: hand-written assembly may have none.
+  std::shared_ptr<const KernelMetadata> metadata;
 };
 
 class CodeObject {
@@ -78,19 +81,23 @@ class CodeObject {
   static Result<CodeObject> parse(std::span<const std::byte> bytes, std::string_view name);
 
   const std::string& name() const { return name_; }
-  std::span<const std::byte> bytes() const { return bytes_; }
+  std::span<const std::byte> bytes() const { return *bytes_; }
+  // For those who keep views of the bytes.
+  const std::shared_ptr<const std::vector<std::byte>>& shared_bytes() const { return bytes_; }
   unsigned version() const { return version_; }  // 4, 5 or 6
   const Target& target() const { return target_; }
-  const std::vector<Segment>& segments() const { return segments_; }
-  const std::vector<Symbol>& symbols() const { return symbols_; }  // sorted by address
+  const std::vector<Segment>& segments() const { return segments_; }  // sorted by address, not overlapping
+  const std::vector<Symbol>& symbols() const { return symbols_; }     // sorted by address
   const std::vector<Relocation>& relocations() const { return relocations_; }
   const std::vector<Kernel>& kernels() const { return kernels_; }
-  const std::optional<Metadata>& metadata() const { return metadata_; }
+  const std::shared_ptr<const Metadata>& metadata() const { return metadata_; }  // null: there is none
 
   const Kernel* find_kernel(std::string_view name) const;  // with or without ".kd"
   const Symbol* find_symbol(std::string_view name) const;
   // The function or kernel whose code holds `address` (as linked).
   const Symbol* function_at(uint64_t address) const;
+  // The segment that holds `address` (as linked), or null.
+  const Segment* segment_at(uint64_t address) const;
 
   // The image covers [image_start, image_start + image_size) of linked addresses, in whole pages of 4096
   // bytes.
@@ -102,8 +109,9 @@ class CodeObject {
   // Gives the address of a symbol that the code object does not define, or nothing.
   using Resolver = std::function<std::optional<uint64_t>(std::string_view)>;
 
-  // Copies the segments into `image` (at least image_size() bytes), zeroes the rest of it, and applies the
-  // dynamic relocations for an image whose first byte has the guest address `base_address`.
+  // Copies the segments into `image` (at least image_size() bytes, all zero: it may be much larger than the
+  // file, and fresh pages need not be touched), and applies the dynamic relocations for an image whose first
+  // byte has the guest address `base_address`.
   Result<void> load_into(std::span<std::byte> image, uint64_t base_address,
                          const Resolver& resolve = {}) const;
 
@@ -115,14 +123,15 @@ class CodeObject {
   friend class CodeObjectReader;
 
   std::string name_;
-  std::vector<std::byte> bytes_;
+  std::shared_ptr<const std::vector<std::byte>> bytes_;
   unsigned version_ = 0;
   Target target_;
   std::vector<Segment> segments_;
   std::vector<Symbol> symbols_;
+  std::vector<uint32_t> functions_;  // indices of those symbols that are functions
   std::vector<Relocation> relocations_;
   std::vector<Kernel> kernels_;
-  std::optional<Metadata> metadata_;
+  std::shared_ptr<const Metadata> metadata_;
   uint64_t image_start_ = 0;
   uint64_t image_size_ = 0;
 };

@@ -6,11 +6,13 @@
 #include <limits>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Support/Error.h"
 #include "loader/code_object.h"
+#include "text/visible.h"
 
 namespace lockstep::loader {
 namespace {
@@ -22,6 +24,8 @@ using ElfFile = llvm::object::ELFFile<ElfType>;
 constexpr uint64_t kPage = 4096;
 // No card of the family has more memory than 48 GB; a file that asks for more than this is damaged.
 constexpr uint64_t kMaxImageBytes = uint64_t{16} << 30;
+// Real code objects have three to five.
+constexpr size_t kMostSegments = 1024;
 constexpr const char* kDamaged = "the file is damaged or truncated; copy or compile it again";
 
 std::string hex(uint64_t value) {
@@ -31,7 +35,7 @@ std::string hex(uint64_t value) {
 }
 
 std::string take(llvm::Error error) {
-  return llvm::toString(std::move(error));
+  return visible(llvm::toString(std::move(error)));
 }
 
 FeatureSetting setting(unsigned two_bits) {
@@ -43,14 +47,17 @@ FeatureSetting setting(unsigned two_bits) {
 class CodeObjectReader {
  public:
   CodeObjectReader(std::span<const std::byte> bytes, std::string_view name) {
-    object_.name_ = name.empty() ? "code object" : std::string(name);
-    object_.bytes_.assign(bytes.begin(), bytes.end());
+    constexpr size_t kMostName = 2048;
+    object_.name_ = name.empty() ? "code object" : visible(name, kMostName);
+    object_.bytes_ = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+    // Symbols may share names, for string tables merge tails, but hardly so much.
+    names_left_ = 4 * uint64_t{bytes.size()} + 65536;
   }
 
   Result<CodeObject> read() {
     if (Result<void> r = check_header(); !r) return r.error();
     auto file = ElfFile::create(
-        llvm::StringRef(reinterpret_cast<const char*>(object_.bytes_.data()), object_.bytes_.size()));
+        llvm::StringRef(reinterpret_cast<const char*>(object_.bytes().data()), object_.bytes().size()));
     if (!file) return fail(take(file.takeError()), "ELF header");
     file_ = &*file;
     for (auto step :
@@ -66,7 +73,7 @@ class CodeObjectReader {
   }
 
   Result<void> check_header() {
-    const auto& b = object_.bytes_;
+    const std::span<const std::byte> b = object_.bytes();
     auto at = [&b](size_t i) { return std::to_integer<unsigned>(b[i]); };
     if (b.size() < 4 || at(0) != 0x7f || at(1) != 'E' || at(2) != 'L' || at(3) != 'F')
       return fail("is not an ELF file", "offset 0",
@@ -107,18 +114,18 @@ class CodeObjectReader {
     return {};
   }
 
+  // The loader's cost and memory follow from the size of the file, so no part of it may be used many times:
+  // segments that load, and notes, take no more bytes together than there are.
   Result<void> read_segments() {
     auto headers = file_->program_headers();
     if (!headers) return fail(take(headers.takeError()), "program headers");
-    uint64_t first = std::numeric_limits<uint64_t>::max(), last = 0;
+    const uint64_t size = object_.bytes().size();
+    uint64_t loaded = 0;
     for (size_t i = 0; i < headers->size(); ++i) {
       const auto& h = (*headers)[i];
-      std::string where = "program header " + std::to_string(i);
-      uint64_t size = object_.bytes_.size();
-      if (h.p_type != elf::PT_LOAD) {
-        if (h.p_type == elf::PT_DYNAMIC) dynamic_ = &h;
-        continue;
-      }
+      if (h.p_type == elf::PT_DYNAMIC) dynamic_ = &h;
+      if (h.p_type != elf::PT_LOAD) continue;
+      const std::string where = "program header " + std::to_string(i);
       if (h.p_offset > size || h.p_filesz > size - h.p_offset)
         return fail("the segment [" + hex(h.p_offset) + ", +" + hex(h.p_filesz) +
                         ") reaches past the end of the file (" + hex(size) + " bytes)",
@@ -127,21 +134,30 @@ class CodeObjectReader {
       if (h.p_vaddr + h.p_memsz < h.p_vaddr || h.p_vaddr + h.p_memsz > UINT64_MAX - kPage)
         return fail("the segment wraps round the end of the address space", where);
       if (h.p_memsz == 0) continue;
-      Segment s{h.p_vaddr,
-                h.p_offset,
-                h.p_filesz,
-                h.p_memsz,
-                (h.p_flags & elf::PF_R) != 0,
-                (h.p_flags & elf::PF_W) != 0,
-                (h.p_flags & elf::PF_X) != 0};
-      first = std::min(first, s.address);
-      last = std::max(last, s.address + s.memory_size);
-      object_.segments_.push_back(s);
+      loaded += h.p_filesz;
+      if (loaded > size) return fail("the segments up to here load more bytes than the file has", where);
+      if (object_.segments_.size() == kMostSegments)
+        return fail("there are more than " + std::to_string(kMostSegments) + " segments to load", where);
+      object_.segments_.push_back({h.p_vaddr, h.p_offset, h.p_filesz, h.p_memsz, (h.p_flags & elf::PF_R) != 0,
+                                   (h.p_flags & elf::PF_W) != 0, (h.p_flags & elf::PF_X) != 0});
     }
-    if (object_.segments_.empty())
+    return check_segments();
+  }
+
+  Result<void> check_segments() {
+    auto& segments = object_.segments_;
+    if (segments.empty())
       return fail("has no segment to load", "program headers",
                   "link it again: ld.lld -shared in.o -o out.co");
-    object_.image_start_ = first & ~(kPage - 1);
+    std::sort(segments.begin(), segments.end(),
+              [](const Segment& a, const Segment& b) { return a.address < b.address; });
+    for (size_t i = 1; i < segments.size(); ++i)
+      if (segments[i].address - segments[i - 1].address < segments[i - 1].memory_size)
+        return fail("the segments at " + hex(segments[i - 1].address) + " and " + hex(segments[i].address) +
+                        " overlap in memory",
+                    "program headers");
+    const uint64_t last = segments.back().address + segments.back().memory_size;
+    object_.image_start_ = segments.front().address & ~(kPage - 1);
     object_.image_size_ = ((last + kPage - 1) & ~(kPage - 1)) - object_.image_start_;
     if (object_.image_size_ > kMaxImageBytes)
       return fail("the segments span " + hex(object_.image_size_) + " bytes of memory, more than 16 GiB",
@@ -163,8 +179,18 @@ class CodeObjectReader {
     if (name.empty() || s.st_shndx == elf::SHN_UNDEF || s.st_shndx == elf::SHN_ABS) return;
     unsigned type = s.getType();
     if (type == elf::STT_FILE || type == elf::STT_SECTION || type == elf::STT_TLS) return;
-    object_.symbols_.push_back(
-        Symbol{std::string(name), s.st_value, s.st_size, kind_of(s, name), s.getBinding() != elf::STB_LOCAL});
+    object_.symbols_.push_back(Symbol{visible(name, std::string::npos), s.st_value, s.st_size,
+                                      kind_of(s, name), s.getBinding() != elf::STB_LOCAL});
+  }
+
+  // Whether the names read so far, with this one, are still in proportion to the file.
+  bool may_take_name(size_t bytes) {
+    if (bytes > names_left_) return false;
+    names_left_ -= bytes;
+    return true;
+  }
+  Error fail_names(const std::string& where) const {
+    return fail("the names of the symbols up to here are longer together than four times the file", where);
   }
 
   Result<void> read_sections() {
@@ -172,19 +198,32 @@ class CodeObjectReader {
     if (file_->getHeader().e_shoff == 0) return {};
     auto sections = file_->sections();
     if (!sections) return fail(take(sections.takeError()), "section headers");
+    bool known[2] = {};
     for (size_t i = 0; i < sections->size(); ++i) {
       const auto& s = (*sections)[i];
       if (s.sh_type != elf::SHT_SYMTAB && s.sh_type != elf::SHT_DYNSYM) continue;
-      std::string where = "section " + std::to_string(i);
-      auto symbols = file_->symbols(&s);
-      if (!symbols) return fail(take(symbols.takeError()), where);
-      auto strings = file_->getStringTableForSymtab(s, *sections);
-      if (!strings) return fail(take(strings.takeError()), where);
-      for (size_t n = 0; n < symbols->size(); ++n) {
-        auto name = (*symbols)[n].getName(*strings);
-        if (!name) return fail(take(name.takeError()), where + ", symbol " + std::to_string(n));
-        add_symbol((*symbols)[n], std::string_view(name->data(), name->size()));
-      }
+      const std::string where = "section " + std::to_string(i);
+      // One of each kind, says the ELF specification.
+      if (std::exchange(known[s.sh_type == elf::SHT_DYNSYM], true))
+        return fail("is a second symbol table of its kind", where);
+      if (Result<void> r = read_symbols(s, *sections, where); !r) return r;
+    }
+    return {};
+  }
+
+  Result<void> read_symbols(const ElfType::Shdr& section, llvm::ArrayRef<ElfType::Shdr> sections,
+                            const std::string& where) {
+    auto symbols = file_->symbols(&section);
+    if (!symbols) return fail(take(symbols.takeError()), where);
+    auto strings = file_->getStringTableForSymtab(section, sections);
+    if (!strings) return fail(take(strings.takeError()), where);
+    for (size_t n = 0; n < symbols->size(); ++n) {
+      const auto& symbol = (*symbols)[n];
+      const auto place = [&] { return where + ", symbol " + std::to_string(n); };
+      auto name = symbol.getName(*strings);
+      if (!name) return fail(take(name.takeError()), place());
+      if (!may_take_name(name->size())) return fail_names(place());
+      add_symbol(symbol, std::string_view(name->data(), name->size()));
     }
     return {};
   }
@@ -198,13 +237,15 @@ class CodeObjectReader {
   }
 
   // The NUL-terminated string at `offset` of the dynamic string table.
-  Result<std::string> dynamic_string(uint64_t offset, const std::string& where) const {
+  Result<std::string_view> dynamic_string(uint64_t offset, const std::string& where) {
     if (offset >= strings_size_)
       return fail("the name at " + hex(offset) + " lies outside the string table", where);
-    std::span<const std::byte> rest = object_.file_bytes(strings_ + offset, strings_size_ - offset);
-    auto end = std::find(rest.begin(), rest.end(), std::byte{0});
-    if (end == rest.end()) return fail("the name at " + hex(offset) + " has no end", where);
-    return std::string(reinterpret_cast<const char*>(rest.data()), end - rest.begin());
+    const std::span<const std::byte> rest = object_.file_bytes(strings_ + offset, strings_size_ - offset);
+    const std::string_view text(reinterpret_cast<const char*>(rest.data()), rest.size());
+    const size_t end = text.find('\0');
+    if (end == std::string_view::npos) return fail("the name at " + hex(offset) + " has no end", where);
+    if (!may_take_name(end)) return fail_names(where);
+    return text.substr(0, end);
   }
 
   Result<void> read_dynamic() {
@@ -278,22 +319,37 @@ class CodeObjectReader {
       r.address = entry.r_offset;
       r.type = entry.getType(false);
       r.addend = entry.r_addend;
-      if (uint32_t index = entry.getSymbol(false)) {
-        std::string where = "dynamic relocation " + std::to_string(i);
-        ElfType::Sym s;
-        if (!read_at(symbols_ + uint64_t{index} * sizeof s, s))
-          return fail("refers to symbol " + std::to_string(index) + ", which does not exist", where);
-        Result<std::string> name = dynamic_string(s.st_name, where);
-        if (!name) return name.error();
-        r.symbol = *name;
-        r.symbol_address = s.st_value;
-        r.symbol_defined = s.st_shndx != elf::SHN_UNDEF;
-        r.symbol_absolute = s.st_shndx == elf::SHN_ABS;
-        r.symbol_weak = s.getBinding() == elf::STB_WEAK;
+      if (const uint32_t index = entry.getSymbol(false)) {
+        Result<const Relocation*> target = relocation_target(index, i);
+        if (!target) return target.error();
+        r.symbol = (*target)->symbol;
+        r.symbol_address = (*target)->symbol_address;
+        r.symbol_defined = (*target)->symbol_defined;
+        r.symbol_absolute = (*target)->symbol_absolute;
+        r.symbol_weak = (*target)->symbol_weak;
       }
-      object_.relocations_.push_back(std::move(r));
+      object_.relocations_.push_back(r);
     }
     return {};
+  }
+
+  // What relocations against that dynamic symbol have in common; read once, however many there are.
+  Result<const Relocation*> relocation_target(uint32_t index, uint64_t relocation) {
+    const auto [found, fresh] = targets_.try_emplace(index);
+    if (!fresh) return &found->second;
+    const std::string where = "dynamic relocation " + std::to_string(relocation);
+    ElfType::Sym s;
+    if (!read_at(symbols_ + uint64_t{index} * sizeof s, s))
+      return fail("refers to symbol " + std::to_string(index) + ", which does not exist", where);
+    Result<std::string_view> name = dynamic_string(s.st_name, where);
+    if (!name) return name.error();
+    Relocation& r = found->second;
+    r.symbol = *name;
+    r.symbol_address = s.st_value;
+    r.symbol_defined = s.st_shndx != elf::SHN_UNDEF;
+    r.symbol_absolute = s.st_shndx == elf::SHN_ABS;
+    r.symbol_weak = s.getBinding() == elf::STB_WEAK;
+    return &r;
   }
 
   // Number of dynamic symbols, which only the hash tables tell.
@@ -323,7 +379,7 @@ class CodeObjectReader {
       std::string where = "dynamic symbol " + std::to_string(i);
       ElfType::Sym s;
       if (!read_at(symbols_ + i * sizeof s, s)) return fail("lies outside the loaded segments", where);
-      Result<std::string> name = dynamic_string(s.st_name, where);
+      Result<std::string_view> name = dynamic_string(s.st_name, where);
       if (!name) return name.error();
       add_symbol(s, *name);
     }
@@ -333,14 +389,17 @@ class CodeObjectReader {
   Result<void> read_metadata() {
     auto headers = file_->program_headers();
     if (!headers) return fail(take(headers.takeError()), "program headers");
+    const uint64_t size = object_.bytes().size();
+    uint64_t noted = 0;
     for (size_t i = 0; i < headers->size(); ++i) {
       const auto& h = (*headers)[i];
       if (h.p_type != elf::PT_NOTE || h.p_filesz == 0) continue;
-      std::string where = "note segment (program header " + std::to_string(i) + ")";
-      uint64_t size = object_.bytes_.size();
+      const std::string where = "note segment (program header " + std::to_string(i) + ")";
       if (h.p_offset > size || h.p_filesz > size - h.p_offset)
         return fail("reaches past the end of the file", where);
-      auto notes = std::span<const std::byte>(object_.bytes_).subspan(h.p_offset, h.p_filesz);
+      noted += h.p_filesz;
+      if (noted > size) return fail("the notes up to here have more bytes than the file", where);
+      const auto notes = object_.bytes().subspan(h.p_offset, h.p_filesz);
       if (Result<void> r = read_notes(notes, h.p_align == 8 ? 8 : 4, where); !r) return r;
     }
     return {};
@@ -358,7 +417,7 @@ class CodeObjectReader {
       if (owner == std::string_view("AMDGPU", 7) && header.n_type == elf::NT_AMDGPU_METADATA) {
         Result<Metadata> m = parse_metadata(notes.subspan(description, header.n_descsz), object_.name_);
         if (!m) return m.error();
-        object_.metadata_ = std::move(*m);
+        object_.metadata_ = std::make_shared<const Metadata>(std::move(*m));
       }
       notes = notes.subspan(std::min<uint64_t>(padded(description + header.n_descsz), notes.size()));
     }
@@ -375,6 +434,9 @@ class CodeObjectReader {
                               [&](const Symbol& a, const Symbol& b) { return key(a) == key(b); }),
                   symbols.end());
 
+    for (uint32_t i = 0; i < symbols.size(); ++i)
+      if (symbols[i].kind == SymbolKind::function) object_.functions_.push_back(i);
+
     std::unordered_map<std::string_view, const KernelMetadata*> described;
     if (object_.metadata_)
       for (const KernelMetadata& k : object_.metadata_->kernels) described.emplace(k.symbol, &k);
@@ -382,40 +444,42 @@ class CodeObjectReader {
     for (const Symbol& s : symbols)
       if (s.kind != SymbolKind::kernel_descriptor) functions.emplace(s.name, &s);
 
+    std::unordered_set<std::string> names;
     for (Symbol& s : symbols) {
       if (s.kind != SymbolKind::kernel_descriptor) {
         if (s.kind != SymbolKind::other || !described.contains(s.name)) continue;
         // Hand-written assembly need not give type and size; the metadata names it as a descriptor.
         s.kind = SymbolKind::kernel_descriptor;
       }
-      std::string where = "kernel descriptor '" + s.name + "' at " + hex(s.address);
+      const auto where = [&s] { return "kernel descriptor '" + visible(s.name) + "' at " + hex(s.address); };
       std::span<const std::byte> bytes = object_.file_bytes(s.address, kKernelDescriptorBytes);
-      if (bytes.empty()) return fail("lies outside the loaded segments", where);
+      if (bytes.empty()) return fail("lies outside the loaded segments", where());
       Kernel k;
       k.name = s.name.ends_with(".kd") ? s.name.substr(0, s.name.size() - 3) : s.name;
       k.descriptor_address = s.address;
       k.descriptor = decode_kernel_descriptor(bytes.first<kKernelDescriptorBytes>());
       k.entry_address = s.address + static_cast<uint64_t>(k.descriptor.entry_byte_offset);
-      bool executable =
-          std::any_of(object_.segments_.begin(), object_.segments_.end(), [&k](const Segment& g) {
-            return g.executable && k.entry_address >= g.address && k.entry_address - g.address < g.file_size;
-          });
-      if (!executable)
-        return fail("its entry " + hex(k.entry_address) + " lies in no executable segment", where);
+      const Segment* segment = object_.segment_at(k.entry_address);
+      if (!segment || !segment->executable || k.entry_address - segment->address >= segment->file_size)
+        return fail("its entry " + hex(k.entry_address) + " lies in no executable segment", where());
       if (k.entry_address % 4)
-        return fail("its entry " + hex(k.entry_address) + " is not aligned to an instruction", where);
+        return fail("its entry " + hex(k.entry_address) + " is not aligned to an instruction", where());
       if (auto f = functions.find(k.name); f != functions.end() && f->second->address == k.entry_address)
         k.code_size = f->second->size;
-      if (auto d = described.find(s.name); d != described.end()) k.metadata = *d->second;
+      if (auto d = described.find(s.name); d != described.end())
+        k.metadata = std::shared_ptr<const KernelMetadata>(object_.metadata_, d->second);
+      if (!names.insert(k.name).second) return fail("is the second kernel of that name", where());
       object_.kernels_.push_back(std::move(k));
     }
     if (object_.metadata_)
-      for (const KernelMetadata& d : object_.metadata_->kernels)
-        if (std::none_of(object_.kernels_.begin(), object_.kernels_.end(),
-                         [&d](const Kernel& k) { return k.name + ".kd" == d.symbol || k.name == d.symbol; }))
-          return fail(
-              "the metadata describes kernel '" + d.name + "', but there is no symbol '" + d.symbol + "'",
-              "symbol table");
+      for (const KernelMetadata& d : object_.metadata_->kernels) {
+        const bool has_suffix = d.symbol.ends_with(".kd");
+        if (!names.contains(d.symbol) &&
+            !(has_suffix && names.contains(d.symbol.substr(0, d.symbol.size() - 3))))
+          return fail("the metadata describes kernel '" + visible(d.name) + "', but there is no symbol '" +
+                          visible(d.symbol) + "'",
+                      "symbol table");
+      }
     return {};
   }
 
@@ -423,6 +487,8 @@ class CodeObjectReader {
   const ElfFile* file_ = nullptr;
   const ElfType::Phdr* dynamic_ = nullptr;
   uint64_t symbols_ = 0, strings_ = 0, strings_size_ = 0;
+  uint64_t names_left_ = 0;                           // bytes of names that may still be read
+  std::unordered_map<uint32_t, Relocation> targets_;  // of relocations, by dynamic symbol
 };
 
 Result<CodeObject> CodeObject::parse(std::span<const std::byte> bytes, std::string_view name) {

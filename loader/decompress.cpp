@@ -13,10 +13,6 @@ namespace {
 
 namespace endian = llvm::support::endian;
 constexpr const char* kDamaged = "the file is damaged or truncated; copy or build it again";
-// A size field that claims more than this much expansion is taken for damage, so that it cannot exhaust
-// memory.
-constexpr uint64_t kMaxRatio = 4096, kAlwaysAllowed = 64 << 20, kMaxBytes = uint64_t{4} << 30;
-
 struct Header {
   unsigned version = 0, method = 0;
   uint64_t file_size = 0;  // 0: not said (version 1)
@@ -106,10 +102,11 @@ Result<size_t> inflate_zstd(std::span<const std::byte> in, uint64_t limit, std::
 }  // namespace
 
 Result<Decompressed> decompress(Compression method, std::span<const std::byte> packed, uint64_t size,
-                                std::string_view where) {
-  if (size > kMaxBytes || size > std::max(kAlwaysAllowed, packed.size() * kMaxRatio))
-    return Error{"the compressed data claims to unpack to " + std::to_string(size) + " bytes",
-                 std::string(where), kDamaged};
+                                uint64_t most, std::string_view where) {
+  if (size > most)
+    return Error{"the compressed data claims to unpack to " + std::to_string(size) + " bytes, and " +
+                     std::to_string(most) + " are left to a file of this size",
+                 std::string(where), "if it is not damaged, unpack it with clang-offload-bundler"};
   Decompressed out;
   Result<size_t> used = method == Compression::zlib ? inflate_zlib(packed, size, out.bytes, where)
                                                     : inflate_zstd(packed, size, out.bytes, where);
@@ -122,7 +119,8 @@ Result<Decompressed> decompress(Compression method, std::span<const std::byte> p
   return out;
 }
 
-Result<Decompressed> decompress_bundle(std::span<const std::byte> bytes, std::string_view where) {
+Result<Decompressed> decompress_bundle(std::span<const std::byte> bytes, uint64_t most,
+                                       std::string_view where) {
   Result<Header> header = read_header(bytes, where);
   if (!header) return header.error();
   if (header->method > static_cast<unsigned>(Compression::zstd))
@@ -131,7 +129,7 @@ Result<Decompressed> decompress_bundle(std::span<const std::byte> bytes, std::st
   size_t end = header->file_size ? header->file_size : bytes.size();
   Result<Decompressed> out =
       decompress(static_cast<Compression>(header->method), bytes.subspan(header->size, end - header->size),
-                 header->uncompressed_size, where);
+                 header->uncompressed_size, most, where);
   if (out) out->consumed = header->file_size ? header->file_size : header->size + out->consumed;
   return out;
 }

@@ -19,11 +19,13 @@ struct Decompressed {
 // Numbers of llvm::compression::Format, which compressed bundles use.
 enum class Compression : unsigned { zlib = 0, zstd = 1 };
 
-// Unpacks `packed` to exactly `size` bytes (data after the end of the stream is left alone).
+// Unpacks `packed` to exactly `size` bytes (data after the end of the stream is left alone). More than `most`
+// is an error: what a few bytes may unpack to must not exhaust the memory.
 Result<Decompressed> decompress(Compression method, std::span<const std::byte> packed, uint64_t size,
-                                std::string_view where);
+                                uint64_t most, std::string_view where);
 
 // Reads the compressed bundle at the start of `bytes`; more may follow it.
-Result<Decompressed> decompress_bundle(std::span<const std::byte> bytes, std::string_view where);
+Result<Decompressed> decompress_bundle(std::span<const std::byte> bytes, uint64_t most,
+                                       std::string_view where);
 
 }  // namespace lockstep::loader

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <string>
 
+#include "text/visible.h"
+
 namespace lockstep::loader {
 namespace {
 
@@ -65,10 +67,11 @@ Result<void> fill_hidden_arguments(const KernelMetadata& kernel, const HiddenVal
   for (const Argument& a : kernel.arguments) {
     if (!is_hidden(a.kind) || a.kind == ValueKind::hidden_none) continue;
     if (a.size > 8 || a.offset > kernarg.size() || a.size > kernarg.size() - a.offset)
-      return Error{"hidden argument " + a.kind_text + " of " + std::to_string(a.size) + " bytes at offset " +
-                       std::to_string(a.offset) + " does not fit the argument segment of " +
-                       std::to_string(kernarg.size()) + " bytes",
-                   "kernel '" + kernel.name + "'", "the metadata is damaged; compile the kernel again"};
+      return Error{"hidden argument " + visible(a.kind_text) + " of " + std::to_string(a.size) +
+                       " bytes at offset " + std::to_string(a.offset) +
+                       " does not fit the argument segment of " + std::to_string(kernarg.size()) + " bytes",
+                   "kernel '" + visible(kernel.name) + "'",
+                   "the metadata is damaged; compile the kernel again"};
     uint64_t value = value_of(a.kind, values);
     std::memcpy(kernarg.data() + a.offset, &value, a.size);
   }

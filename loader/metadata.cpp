@@ -5,6 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "text/visible.h"
+
 namespace lockstep::loader {
 namespace {
 
@@ -112,7 +114,8 @@ const json* find(const json& map, std::string_view key) {
 
 std::string text(const json& map, std::string_view key) {
   const json* value = find(map, key);
-  return value && value->is_string() ? value->get<std::string>() : std::string();
+  return value && value->is_string() ? visible(value->get_ref<const std::string&>(), std::string::npos)
+                                     : std::string();
 }
 
 std::optional<uint64_t> number(const json& value) {
@@ -151,17 +154,18 @@ std::optional<std::array<uint32_t, 3>> triple(const json& map, std::string_view 
   return std::array<uint32_t, 3>{list[0], list[1], list[2]};
 }
 
-Result<Argument> parse_argument(const json& map, const std::string& where) {
-  if (!map.is_object())
-    return Error{"the argument is not a map", where, "compile the kernel again with a current compiler"};
+constexpr const char* kCompileAgain = "compile the kernel again with a current compiler";
+
+// `where` makes the place for a message: only then, for names can be long.
+template <class Where>
+Result<Argument> parse_argument(const json& map, const Where& where) {
+  if (!map.is_object()) return Error{"the argument is not a map", where(), kCompileAgain};
   Argument a;
   a.name = text(map, ".name");
   a.type_name = text(map, ".type_name");
   auto size = number<uint32_t>(map, ".size");
   auto offset = number<uint32_t>(map, ".offset");
-  if (!size || !offset)
-    return Error{"the argument has no valid .size and .offset", where,
-                 "compile the kernel again with a current compiler"};
+  if (!size || !offset) return Error{"the argument has no valid .size and .offset", where(), kCompileAgain};
   a.size = *size;
   a.offset = *offset;
   a.kind_text = text(map, ".value_kind");
@@ -178,16 +182,13 @@ Result<Argument> parse_argument(const json& map, const std::string& where) {
 }
 
 Result<KernelMetadata> parse_kernel(const json& map, const std::string& where) {
-  if (!map.is_object())
-    return Error{"the kernel is not a map", where, "compile the kernel again with a current compiler"};
+  if (!map.is_object()) return Error{"the kernel is not a map", where, kCompileAgain};
   KernelMetadata k;
   k.name = text(map, ".name");
   k.symbol = text(map, ".symbol");
   if (k.symbol.empty() && !k.name.empty()) k.symbol = k.name + ".kd";
   if (k.name.empty() && k.symbol.ends_with(".kd")) k.name = k.symbol.substr(0, k.symbol.size() - 3);
-  if (k.name.empty())
-    return Error{"the kernel has neither .name nor .symbol", where,
-                 "compile the kernel again with a current compiler"};
+  if (k.name.empty()) return Error{"the kernel has neither .name nor .symbol", where, kCompileAgain};
   k.language = text(map, ".language");
   k.language_version = numbers(map, ".language_version");
   k.kind = text(map, ".kind");
@@ -215,8 +216,8 @@ Result<KernelMetadata> parse_kernel(const json& map, const std::string& where) {
   const json* args = find(map, ".args");
   if (args && args->is_array()) {
     for (size_t i = 0; i < args->size(); ++i) {
-      Result<Argument> a =
-          parse_argument((*args)[i], where + " '" + k.name + "', argument " + std::to_string(i));
+      Result<Argument> a = parse_argument(
+          (*args)[i], [&] { return where + " '" + visible(k.name) + "', argument " + std::to_string(i); });
       if (!a) return a.error();
       k.arguments.push_back(std::move(*a));
     }
@@ -249,11 +250,11 @@ Result<Metadata> parse_metadata(std::span<const std::byte> bytes, std::string_vi
     json::sax_parse(first, first + bytes.size(), &check, json::input_format_t::msgpack, false);
     if (check.too_deep)
       return Error{"nests deeper than " + std::to_string(kMaxDepth) + " levels", place, mend};
-    if (!check.problem.empty()) return Error{"not MessagePack: " + check.problem, place, mend};
+    if (!check.problem.empty()) return Error{"not MessagePack: " + visible(check.problem), place, mend};
     // Not strict: the note is padded to 4 bytes.
     root = json::from_msgpack(first, first + bytes.size(), false);
   } catch (const std::exception& e) {
-    return Error{std::string("not MessagePack: ") + e.what(), place, mend};
+    return Error{"not MessagePack: " + visible(e.what()), place, mend};
   }
   if (!root.is_object()) return Error{"is not a map", place, mend};
 

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
+#include <utility>
 
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Object/ELF.h"
 #include "loader/decompress.h"
+#include "text/visible.h"
 
 namespace lockstep::loader {
 namespace {
@@ -15,9 +18,10 @@ namespace dwarf = llvm::dwarf;
 using ElfType = llvm::object::ELF64LE;
 using Bytes = std::vector<std::byte>;
 
-struct DebugSections {
-  Bytes line, line_strings, strings;
-};
+// Debug sections that a compiler packed come to three to six times their packed size.
+constexpr uint64_t kAlwaysUnpacked = 1 << 20, kMostTimes = 64;
+// A path that is longer is none that a file could have (PATH_MAX).
+constexpr size_t kMostPath = 4096;
 
 // The contents of a section with SHF_COMPRESSED; empty if damaged.
 Bytes unpacked(std::span<const std::byte> bytes) {
@@ -31,8 +35,9 @@ Bytes unpacked(std::span<const std::byte> bytes) {
     method = Compression::zstd;
   else
     return {};
+  const uint64_t most = std::max(kAlwaysUnpacked, bytes.size() * kMostTimes);
   Result<Decompressed> out =
-      decompress(method, bytes.subspan(sizeof header), header.ch_size, "debug section");
+      decompress(method, bytes.subspan(sizeof header), header.ch_size, most, "debug section");
   return out ? std::move(out->bytes) : Bytes();
 }
 
@@ -43,29 +48,50 @@ std::optional<T> value_or_ignore(llvm::Expected<T> expected) {
   return std::nullopt;
 }
 
-DebugSections debug_sections(std::span<const std::byte> bytes) {
-  DebugSections out;
-  auto file = value_or_ignore(llvm::object::ELFFile<ElfType>::create(
-      llvm::StringRef(reinterpret_cast<const char*>(bytes.data()), bytes.size())));
-  if (!file) return out;
-  auto sections = value_or_ignore(file->sections());
-  if (!sections) return out;
-  for (const auto& s : *sections) {
-    auto name = value_or_ignore(file->getSectionName(s));
-    if (!name || s.sh_type == llvm::ELF::SHT_NOBITS || s.sh_offset > bytes.size() ||
-        s.sh_size > bytes.size() - s.sh_offset)
-      continue;
-    Bytes* into = *name == ".debug_line"       ? &out.line
-                  : *name == ".debug_line_str" ? &out.line_strings
-                  : *name == ".debug_str"      ? &out.strings
-                                               : nullptr;
-    if (!into) continue;
-    auto content = bytes.subspan(s.sh_offset, s.sh_size);
-    *into =
-        s.sh_flags & llvm::ELF::SHF_COMPRESSED ? unpacked(content) : Bytes(content.begin(), content.end());
+}  // namespace
+
+// Parts of the file, or what they were unpacked to; views of their bytes stay good as long as this lives.
+struct SourceLines::Sections {
+  std::shared_ptr<const Bytes> file;
+  struct Section {
+    Bytes unpacked;
+    std::span<const std::byte> bytes;
+    bool known = false;
+  };
+  Section line, line_strings, strings;
+
+  explicit Sections(std::shared_ptr<const Bytes> file_bytes) : file(std::move(file_bytes)) {
+    const std::span<const std::byte> bytes = *file;
+    auto elf = value_or_ignore(llvm::object::ELFFile<ElfType>::create(
+        llvm::StringRef(reinterpret_cast<const char*>(bytes.data()), bytes.size())));
+    if (!elf) return;
+    const auto headers = value_or_ignore(elf->sections());
+    if (!headers) return;
+    const auto names = value_or_ignore(elf->getSectionStringTable(*headers));
+    if (!names) return;
+    for (const auto& s : *headers) {
+      if (s.sh_type == llvm::ELF::SHT_NOBITS || s.sh_offset > bytes.size() ||
+          s.sh_size > bytes.size() - s.sh_offset)
+        continue;
+      const auto is_named = [&](std::string_view name) {  // with its zero
+        return names->drop_front(std::min<size_t>(s.sh_name, names->size())).starts_with(name);
+      };
+      using namespace std::string_view_literals;
+      Section* into = is_named(".debug_line\0"sv)       ? &line
+                      : is_named(".debug_line_str\0"sv) ? &line_strings
+                      : is_named(".debug_str\0"sv)      ? &strings
+                                                        : nullptr;
+      // The first of each name; linkers make no second one.
+      if (!into || std::exchange(into->known, true)) continue;
+      into->bytes = bytes.subspan(s.sh_offset, s.sh_size);
+      if (!(s.sh_flags & llvm::ELF::SHF_COMPRESSED)) continue;
+      into->unpacked = unpacked(into->bytes);
+      into->bytes = into->unpacked;
+    }
   }
-  return out;
-}
+};
+
+namespace {
 
 // Reads numbers from bytes; once past the end it stays failed and gives zeros.
 class Cursor {
@@ -114,16 +140,16 @@ class Cursor {
     }
   }
 
-  std::string string() {
-    auto end = std::find(bytes_.begin(), bytes_.end(), std::byte{0});
-    if (end == bytes_.end()) {
+  std::string_view string() {
+    const std::string_view rest(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
+    const size_t end = rest.find('\0');
+    if (end == std::string_view::npos) {
       good_ = false;
       bytes_ = {};
       return {};
     }
-    std::string out(reinterpret_cast<const char*>(bytes_.data()), end - bytes_.begin());
-    bytes_ = bytes_.subspan(out.size() + 1);
-    return out;
+    bytes_ = bytes_.subspan(end + 1);
+    return rest.substr(0, end);
   }
 
  private:
@@ -131,25 +157,35 @@ class Cursor {
   bool good_ = true;
 };
 
-std::string string_at(const Bytes& section, uint64_t offset) {
+// Empty if there is no such string, or none that ends in time: entries may share one, which must not be
+// measured to its end for each of them.
+std::string_view string_at(std::span<const std::byte> section, uint64_t offset) {
   if (offset >= section.size()) return {};
-  return Cursor(std::span(section).subspan(offset)).string();
+  const auto rest = section.subspan(offset);
+  return Cursor(rest.first(std::min(rest.size(), kMostPath))).string();
 }
 
-std::string join(const std::string& directory, const std::string& name) {
-  return directory.empty() || name.starts_with('/') ? name : directory + "/" + name;
+std::string join(std::string directory, std::string_view name) {
+  if (directory.empty() || name.starts_with('/')) return std::string(name);
+  if (!name.empty()) directory.append("/").append(name);
+  return directory;
 }
 
 }  // namespace
 
+std::string SourceLines::File::path() const {
+  return visible(join(join(std::string(root), directory), name), std::string::npos);
+}
+
 // One .debug_line section; DWARF 5 chapter 6.2.
 class LineTableReader {
  public:
-  LineTableReader(const DebugSections& sections, SourceLines& out) : sections_(sections), out_(out) {}
+  LineTableReader(SourceLines& out, size_t most_rows)
+      : sections_(*out.sections_), out_(out), most_rows_(most_rows) {}
 
   void read() {
-    Cursor all{sections_.line};
-    while (all.good() && all.left() > 4) {
+    Cursor all{sections_.line.bytes};
+    while (all.good() && all.left() > 4 && !full_) {
       uint64_t length = all.fixed(4);
       offset_size_ = length == 0xffffffff ? 8 : 4;
       if (offset_size_ == 8) length = all.fixed(8);
@@ -167,7 +203,7 @@ class LineTableReader {
     uint64_t content, form;
   };
   struct Entry {
-    std::string path;
+    std::string_view path;
     uint64_t directory = 0;
   };
 
@@ -194,24 +230,26 @@ class LineTableReader {
 
   void read_names_v2(Cursor& header) {
     // Directory 0 is that of the compilation, which only .debug_info names.
-    std::vector<std::string> directories{""};
-    for (std::string d = header.string(); !d.empty(); d = header.string()) directories.push_back(d);
-    out_.files_.push_back("");  // files count from 1
-    for (std::string name = header.string(); !name.empty(); name = header.string()) {
-      uint64_t directory = header.uleb();
+    std::vector<std::string_view> directories{""};
+    for (std::string_view d = header.string(); !d.empty(); d = header.string()) directories.push_back(d);
+    out_.files_.emplace_back();  // files count from 1
+    for (std::string_view name = header.string(); !name.empty(); name = header.string()) {
+      const uint64_t directory = header.uleb();
       header.uleb();
       header.uleb();
-      out_.files_.push_back(join(directory < directories.size() ? directories[directory] : "", name));
+      out_.files_.push_back({"", directory < directories.size() ? directories[directory] : "", name});
     }
   }
 
   void read_names_v5(Cursor& header) {
-    std::vector<Entry> directories = read_entries(header);
-    for (size_t i = 1; i < directories.size(); ++i)
-      directories[i].path = join(directories[0].path, directories[i].path);
-    for (const Entry& f : read_entries(header))
-      out_.files_.push_back(
-          join(f.directory < directories.size() ? directories[f.directory].path : "", f.path));
+    const std::vector<Entry> directories = read_entries(header);
+    for (const Entry& f : read_entries(header)) {
+      SourceLines::File& file = out_.files_.emplace_back();
+      file.name = f.path;
+      if (f.directory >= directories.size()) continue;
+      file.directory = directories[f.directory].path;
+      if (f.directory != 0) file.root = directories[0].path;
+    }
   }
 
   std::vector<Entry> read_entries(Cursor& header) {
@@ -233,17 +271,17 @@ class LineTableReader {
   }
 
   void read_field(Cursor& c, const Format& f, Entry& e) {
-    std::string text;
+    std::string_view text;
     uint64_t number = 0;
     switch (f.form) {
       case dwarf::DW_FORM_string:
         text = c.string();
         break;
       case dwarf::DW_FORM_line_strp:
-        text = string_at(sections_.line_strings, c.fixed(offset_size_));
+        text = string_at(sections_.line_strings.bytes, c.fixed(offset_size_));
         break;
       case dwarf::DW_FORM_strp:
-        text = string_at(sections_.strings, c.fixed(offset_size_));
+        text = string_at(sections_.strings.bytes, c.fixed(offset_size_));
         break;
       case dwarf::DW_FORM_udata:
         number = c.uleb();
@@ -278,6 +316,10 @@ class LineTableReader {
   };
 
   void emit(const Machine& m, bool end) {
+    if (out_.rows_.size() >= most_rows_) {
+      full_ = true;
+      return;
+    }
     // A file number that the header does not list is damage; one empty name stands for all such.
     uint64_t file = first_file_ + m.file;
     if (file >= out_.files_.size() || m.file > out_.files_.size()) file = UINT32_MAX;
@@ -288,7 +330,7 @@ class LineTableReader {
   void run(Cursor& program) {
     Machine m;
     size_t sequence = out_.rows_.size();
-    while (program.good() && program.left()) {
+    while (program.good() && program.left() && !full_) {
       uint64_t opcode = program.fixed(1);
       if (opcode >= opcode_base_) {
         uint64_t adjusted = opcode - opcode_base_;
@@ -303,7 +345,7 @@ class LineTableReader {
           switch (extended.fixed(1)) {
             case dwarf::DW_LNE_end_sequence:
               emit(m, true);
-              sequence = out_.rows_.size();
+              if (!full_) sequence = out_.rows_.size();
               m = Machine();
               break;
             case dwarf::DW_LNE_set_address:
@@ -341,8 +383,10 @@ class LineTableReader {
     out_.rows_.resize(sequence);
   }
 
-  const DebugSections& sections_;
+  const SourceLines::Sections& sections_;
   SourceLines& out_;
+  const size_t most_rows_;
+  bool full_ = false;
   unsigned version_ = 0, offset_size_ = 4;
   uint64_t minimum_length_ = 1, line_range_ = 1, opcode_base_ = 1;
   int64_t line_base_ = 0;
@@ -351,8 +395,13 @@ class LineTableReader {
 };
 
 SourceLines::SourceLines(const CodeObject& object) {
-  DebugSections sections = debug_sections(object.bytes());
-  LineTableReader(sections, *this).read();
+  sections_ = std::make_shared<const Sections>(object.shared_bytes());
+  // Compilers write a row or two for an instruction, which has four bytes at least.
+  constexpr uint64_t kAlways = 1 << 16;
+  uint64_t most_rows = kAlways;
+  for (const Segment& s : object.segments())
+    if (s.executable) most_rows += s.file_size;
+  LineTableReader(*this, most_rows).read();
   for (const Symbol& s : object.symbols())
     if (s.kind == SymbolKind::function) functions_.push_back({s.address, s.size, s.name});
 }
@@ -365,7 +414,7 @@ std::optional<SourceLocation> SourceLines::find(uint64_t address) const {
   SourceLocation out;
   out.line = row.line;
   out.column = row.column;
-  if (row.file < files_.size()) out.file = files_[row.file];
+  if (row.file < files_.size()) out.file = files_[row.file].path();
   auto next = std::upper_bound(functions_.begin(), functions_.end(), address,
                                [](uint64_t a, const Function& f) { return a < f.address; });
   if (next != functions_.begin() && address - std::prev(next)->address < std::prev(next)->size)

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "loader/code_object.h"
@@ -21,10 +23,12 @@ struct SourceLocation {
 
 class SourceLines {
  public:
-  // Never fails: a code object without debug information, or with damaged tables, has fewer locations.
+  // Never fails: a code object without debug information, or with damaged tables, has fewer locations. There
+  // is no more of them than a few for each instruction that the code has room for.
   explicit SourceLines(const CodeObject& object);
 
   bool has_debug_info() const { return !rows_.empty(); }
+  size_t row_count() const { return rows_.size(); }
   // `address` is as linked. Nothing if no line table covers it.
   std::optional<SourceLocation> find(uint64_t address) const;
 
@@ -44,8 +48,16 @@ class SourceLines {
     std::string name;
   };
 
+  // A name as the tables have it: in the section's bytes, joined only for those who ask.
+  struct File {
+    std::string_view root, directory, name;
+    std::string path() const;
+  };
+  struct Sections;
+
+  std::shared_ptr<const Sections> sections_;
   std::vector<Row> rows_;  // sorted by address; the end of a sequence before the start of the next
-  std::vector<std::string> files_;
+  std::vector<File> files_;
   std::vector<Function> functions_;
 };
 

@@ -26,20 +26,33 @@ loader::Result<std::unique_ptr<LoadedCode>> LoadedCode::load(loader::CodeObject 
   loaded->base_ = image->address();
   const auto result = loaded->object_.load_into({image->data(), bytes}, loaded->base_);
   if (!result) return result.error();
+  const std::string name = "code object '" + loaded->object_.name() + "'";
+  const auto map = [&](uint64_t begin, uint64_t end, uint8_t access) {
+    if (begin == end) return true;
+    if (!memory.map(begin, end - begin, access, name, image)) return false;
+    loaded->mapped_.push_back(begin);
+    return true;
+  };
+  std::vector<CodeRange> filled;
   for (const loader::Segment& segment : loaded->object_.segments()) {
-    if (segment.memory_size == 0) continue;
     const uint64_t begin = loaded->loaded_address(segment.address), end = begin + segment.memory_size;
-    const uint8_t access =
-        (segment.writable ? kReadWrite : kRead) | (segment.executable ? kExecute : uint8_t{0});
-    if (memory.map(begin, end - begin, access, "code object '" + loaded->object_.name() + "'", image))
-      loaded->mapped_.push_back(begin);
-    if (!segment.executable) continue;
-    const std::shared_ptr<const RangeSet> ranges = memory.snapshot();
-    const Range* range = ranges->find(begin, 1, kExecute);
-    loaded->code_.push_back({begin & ~uint64_t{3}, end & ~uint64_t{3}, range ? range->serial : 0});
+    const uint8_t access = segment.writable ? kReadWrite : kRead;
+    // Instructions are in the pages that the file fills. What follows is memory, of whatever size the file
+    // claims: it is neither looked through nor run.
+    const uint64_t file_end = begin + segment.file_size;
+    const uint64_t code_end =
+        segment.executable ? std::min(end, (file_end + kPage - 1) & ~(kPage - 1)) : begin;
+    if (!map(begin, code_end, access | kExecute) || !map(code_end, end, access))
+      return loader::Error{"a segment overlaps other memory of the device", loaded->object_.name(),
+                           "link it again"};
+    if (begin == code_end) continue;
+    const Range* range = memory.snapshot()->find(begin, 1, kExecute);
+    const CodeRange code{begin & ~uint64_t{3}, code_end & ~uint64_t{3}, range ? range->serial : 0};
+    loaded->code_.push_back(code);
+    filled.push_back({code.begin, file_end & ~uint64_t{3}, code.serial});
   }
   constexpr unsigned kAnyWaveSize = 32;  // the length of an instruction does not depend on it
-  loaded->uses_exceptions_ = precise::uses_exceptions(loaded->code_, kAnyWaveSize);
+  loaded->uses_exceptions_ = precise::uses_exceptions(filled, kAnyWaveSize);
   return loaded;
 }
 
@@ -92,11 +105,20 @@ loader::Result<Launch> make_launch(const LoadedCode& code, const KernelDispatch&
   launch.uses_exceptions = code.uses_exceptions();
   launch.grid = dispatch.grid;
   launch.group = dispatch.group;
-  launch.lds_bytes = descriptor.group_segment_fixed_size + dispatch.dynamic_lds_bytes;
+  // Both are 32-bit fields that anybody may have written.
+  const auto too_much = [&](uint64_t bytes, const char* what) {
+    return loader::Error{std::to_string(bytes) + " bytes of " + what, kernel.name,
+                         "no device has as much; compile it again, or ask for less"};
+  };
+  const uint64_t lds = uint64_t{descriptor.group_segment_fixed_size} + dispatch.dynamic_lds_bytes;
+  if (lds > UINT32_MAX) return too_much(lds, "LDS a work-group");
+  launch.lds_bytes = static_cast<uint32_t>(lds);
   const bool dynamic_stack =
       descriptor.properties.dynamic_stack || (kernel.metadata && kernel.metadata->uses_dynamic_stack);
-  launch.scratch_bytes = descriptor.private_segment_fixed_size + dispatch.extra_scratch_bytes +
-                         (dynamic_stack && dispatch.extra_scratch_bytes == 0 ? kDynamicStackBytes : 0);
+  const uint64_t scratch = uint64_t{descriptor.private_segment_fixed_size} + dispatch.extra_scratch_bytes +
+                           (dynamic_stack && dispatch.extra_scratch_bytes == 0 ? kDynamicStackBytes : 0);
+  if (scratch > UINT32_MAX) return too_much(scratch, "scratch a work-item");
+  launch.scratch_bytes = static_cast<uint32_t>(scratch);
 
   if (descriptor.properties.dispatch_pointer && dispatch.packet_address == 0)
     return loader::Error{"the kernel reads its AQL packet, but the dispatch has none", kernel.name,

@@ -3,15 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
 
-namespace lockstep::loader {
+#include "tests/loader/file_bytes.h"
 
-using FileBytes = std::vector<std::byte>;
+namespace lockstep::loader {
 
 inline FileBytes read_fixture(const std::string& name) {
   std::ifstream in(std::string(LOCKSTEP_FIXTURES) + "/" + name, std::ios::binary);
@@ -20,30 +18,6 @@ inline FileBytes read_fixture(const std::string& name) {
   FileBytes bytes(text.size());
   if (!text.empty()) std::memcpy(bytes.data(), text.data(), text.size());
   return bytes;
-}
-
-template <class T>
-void put(FileBytes& bytes, size_t offset, T value) {
-  ASSERT_LE(offset + sizeof value, bytes.size());
-  std::memcpy(bytes.data() + offset, &value, sizeof value);
-}
-
-template <class T>
-T get(std::span<const std::byte> bytes, size_t offset) {
-  T value{};
-  EXPECT_LE(offset + sizeof value, bytes.size());
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
-
-inline void append(FileBytes& bytes, std::string_view text) {
-  auto* p = reinterpret_cast<const std::byte*>(text.data());
-  bytes.insert(bytes.end(), p, p + text.size());
-}
-
-template <class T>
-void append_number(FileBytes& bytes, T value) {
-  append(bytes, std::string_view(reinterpret_cast<const char*>(&value), sizeof value));
 }
 
 // A bundle as clang's documentation lays it out, entries aligned to `align`.
