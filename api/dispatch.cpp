@@ -299,20 +299,16 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     machine::set_hardware(launch, device->model);
 
     std::atomic<bool> cancel = false;
-    bool hung = false;
     auto begin = std::chrono::steady_clock::now();
     double last = 0;
     run.engine = device->engine;
     run.math = device->math;
     run.threads = device->threads;
     run.cancel = &cancel;
+    run.instruction_limit = o.instruction_limit;
     run.reuse = &device->reuse;
     if (o.wave_control) run.control = &o.wave_control->control;
     run.progress = [&](const machine::Progress& p) {
-      if (o.instruction_limit && p.instructions > o.instruction_limit) {
-        hung = true;
-        cancel = true;
-      }
       double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       if (!o.progress || seconds - last < o.progress_interval * 0.9) return;
       last = seconds;
@@ -347,7 +343,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
       device->fault = report(*outcome.fault, *kernel, code);
       throw Failure(LOCKSTEP_FAULT, device->fault->text);
     }
-    if (outcome.cancelled && hung) {
+    if (outcome.limit_exceeded) {
       device->fault = std::make_unique<FaultReport>();
       device->fault->fault.kind = LOCKSTEP_FAULT_HANG;
       device->fault->fault.lane = -1;

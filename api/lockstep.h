@@ -455,8 +455,10 @@ typedef struct lockstep_dispatch_options {
   uint32_t block[3];          /* work-items of a work-group (1, 1, 1) */
   uint64_t global_offset[3];  /* OpenCL's global work offset */
   uint32_t dynamic_lds_bytes; /* beside the kernel's own and those of __local arguments */
-  uint64_t instruction_limit; /* wave-instructions after which the dispatch counts as hung; 0: no limit */
-  uint32_t wave_limit;        /* waves that a SIMD may hold at once; 0: as many as the hardware holds */
+  /* A dispatch that needs more wave-instructions than this counts as hung, exactly and on any number of
+   * threads; its waves stop at their next taken branch. 0: no limit. */
+  uint64_t instruction_limit;
+  uint32_t wave_limit; /* waves that a SIMD may hold at once; 0: as many as the hardware holds */
   /* Called about every progress_interval seconds (at least 0.1), from any of the threads that run the
    * dispatch but never from two at a time; returns not 0 to stop. May be null. */
   int (*progress)(void* user, const lockstep_progress* progress);

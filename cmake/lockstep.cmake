@@ -20,13 +20,33 @@ function(lockstep_library name)
   target_link_libraries(lockstep_${target} ${scope} ${arg_LIBRARIES})
 endfunction()
 
+find_package(GTest REQUIRED)
+
 # Where tests leave the rows of isa/ that they executed (engine/coverage.h), a file each.
 set(LOCKSTEP_COVERAGE_FOLDER ${PROJECT_BINARY_DIR}/coverage)
 file(MAKE_DIRECTORY ${LOCKSTEP_COVERAGE_FOLDER})
 
-# lockstep_test(isa SOURCES a_test.cpp [DEPENDS isa] [LIBRARIES ...] [TIMEOUT seconds]): one GoogleTest executable, one ctest entry.
+# Of an executable with test code that computes little itself: half of its compiling went into headers, most of the
+# rest into optimizing assertions that run once.
+function(lockstep_plain_test_code target)
+  if(NOT TARGET lockstep_test_headers)
+    file(WRITE ${PROJECT_BINARY_DIR}/test_headers.cpp "int main() {}\n")
+    add_executable(lockstep_test_headers ${PROJECT_BINARY_DIR}/test_headers.cpp)
+    target_link_libraries(lockstep_test_headers PRIVATE GTest::gtest)
+    # Without a time stamp in it equal headers make equal files, which compiler caches want.
+    target_compile_options(lockstep_test_headers PRIVATE -O0 "SHELL:-Xclang -fno-pch-timestamp")
+    target_precompile_headers(lockstep_test_headers PRIVATE
+      <algorithm> <array> <atomic> <cstdint> <cstring> <functional> <map> <memory> <optional> <random> <string> <string_view>
+      <thread> <vector> <gtest/gtest.h>)
+  endif()
+  target_compile_options(${target} PRIVATE -O0 "SHELL:-Xclang -fno-pch-timestamp")
+  target_precompile_headers(${target} REUSE_FROM lockstep_test_headers)
+endfunction()
+
+# lockstep_test(isa SOURCES a_test.cpp [DEPENDS isa] [LIBRARIES ...] [TIMEOUT seconds] [SWEEP]): one GoogleTest executable, one
+# ctest entry. A SWEEP computes much itself, and is compiled as the product is.
 function(lockstep_test name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "SWEEP" "TIMEOUT" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
   string(REPLACE "/" "_" target ${name})
   add_executable(test_${target} ${arg_SOURCES})
   foreach(dependency IN LISTS arg_DEPENDS)
@@ -34,9 +54,12 @@ function(lockstep_test name)
     target_link_libraries(test_${target} PRIVATE lockstep_${dependency_target})
   endforeach()
   target_link_libraries(test_${target} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
+  if(NOT arg_SWEEP)
+    lockstep_plain_test_code(test_${target})
+  endif()
   add_test(NAME ${name} COMMAND test_${target})
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+    set(arg_TIMEOUT 1200)
   endif()
   set(coverage ${LOCKSTEP_COVERAGE_FOLDER}/${target}.txt)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT LOCKSTEP_COVERAGE=${coverage})
@@ -54,7 +77,6 @@ target_link_libraries(lockstep_llvm INTERFACE LLVM)
 target_link_directories(lockstep_llvm INTERFACE ${LLVM_LIBRARY_DIRS})
 add_library(lockstep::llvm ALIAS lockstep_llvm)
 
-find_package(GTest REQUIRED)
 find_package(fmt REQUIRED)
 find_package(TBB REQUIRED)
 find_package(nlohmann_json REQUIRED)

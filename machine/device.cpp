@@ -95,7 +95,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
       const Scheduler::Step step = dispatch->scheduler_->step(left, executed);
       ++executed;  // a group that cannot go on executes nothing
       if (step == Scheduler::Step::worked) continue;
-      if (step == Scheduler::Step::nothing) break;
+      if (step == Scheduler::Step::nothing || step == Scheduler::Step::spun) break;
       if (options_.memory_may_have_changed) options_.memory_may_have_changed();
       finish(dispatch);
       return nullptr;
@@ -120,6 +120,7 @@ void Device::cancel(ActiveDispatch& dispatch) {
 
 void Device::add_workers(uint64_t wanted) {
   std::lock_guard lock(mutex_);
+  rest_.notify_all();
   for (; wanted > 0 && workers_ < threads_; --wanted) {
     ++workers_;
     arena_.enqueue([this] { work(); });
@@ -143,7 +144,7 @@ std::vector<std::shared_ptr<ActiveDispatch>> Device::candidates() {
   return order;
 }
 
-bool Device::run_some(const std::shared_ptr<ActiveDispatch>& dispatch) {
+Scheduler::Step Device::run_some(const std::shared_ptr<ActiveDispatch>& dispatch) {
   const uint64_t changes = changes_.load(std::memory_order_relaxed);
   uint64_t executed = 0;
   bool found = false;
@@ -152,27 +153,34 @@ bool Device::run_some(const std::shared_ptr<ActiveDispatch>& dispatch) {
       case Scheduler::Step::worked:
         found = true;
         break;
+      case Scheduler::Step::spun:
+        return Scheduler::Step::spun;
       case Scheduler::Step::nothing:
-        return found;
+        return found ? Scheduler::Step::worked : Scheduler::Step::nothing;
       case Scheduler::Step::finished:
         finish(dispatch);
-        return true;
+        return Scheduler::Step::worked;
     }
   } while (executed < Scheduler::kSlice && changes == changes_.load(std::memory_order_relaxed));
-  return true;
+  return Scheduler::Step::worked;
 }
 
 void Device::work() {
+  uint64_t still_rounds = 0;
   for (;;) {
     const uint64_t changes = changes_.load();
-    bool found = false;
-    for (const auto& dispatch : candidates())
-      if (run_some(dispatch)) {
-        found = true;
-        break;
-      }
-    if (found) {
+    auto best = Scheduler::Step::nothing;
+    for (const auto& dispatch : candidates()) {
+      const auto step = run_some(dispatch);
+      if (step != Scheduler::Step::nothing) best = step;
+      if (step == Scheduler::Step::worked) break;
+    }
+    if (best != Scheduler::Step::nothing) {
       if (options_.memory_may_have_changed) options_.memory_may_have_changed();
+      still_rounds = best == Scheduler::Step::spun ? still_rounds + 1 : 0;
+      if (still_rounds == 0) continue;
+      std::unique_lock lock(mutex_);
+      if (changes == changes_.load()) rest_.wait_for(lock, Scheduler::rest_after(still_rounds));
       continue;
     }
     std::lock_guard lock(mutex_);

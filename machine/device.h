@@ -87,8 +87,8 @@ class Device {
   void work();
   // The dispatch that is next in turn, a different one on each call among equals; null if none has work.
   std::vector<std::shared_ptr<ActiveDispatch>> candidates();
-  // Runs groups of it for about a slice; says whether it found any.
-  bool run_some(const std::shared_ptr<ActiveDispatch>& dispatch);
+  // Runs groups of it for about a slice, or until they only spin.
+  Scheduler::Step run_some(const std::shared_ptr<ActiveDispatch>& dispatch);
   void finish(const std::shared_ptr<ActiveDispatch>& dispatch);
 
   const Options options_;
@@ -102,6 +102,7 @@ class Device {
   tbb::task_arena arena_;
   std::mutex mutex_;
   std::condition_variable idle_;
+  std::condition_variable rest_;                         // of workers that have only what spins
   std::vector<std::shared_ptr<ActiveDispatch>> active_;  // by priority, highest first
   std::atomic<uint64_t> changes_ = 0;                    // of what there is to do
   unsigned workers_ = 0;

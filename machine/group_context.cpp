@@ -63,10 +63,8 @@ uint64_t hash(const void* memory, size_t bytes) {
   for (size_t at = 0; at < bytes; at += sizeof sums) {
     uint64_t words[kLanes];
     std::memcpy(words, static_cast<const std::byte*>(memory) + at, sizeof words);
-    for (unsigned i = 0; i < kLanes; ++i) {
-      sums[i] = (sums[i] ^ words[i]) * 0x9e3779b97f4a7c15u;
-      sums[i] ^= sums[i] >> 32;
-    }
+    // No multiplication: hosts have none for vectors of 64 bits, and waves have up to 64 kB of registers.
+    for (unsigned i = 0; i < kLanes; ++i) sums[i] = (sums[i] << 9 | sums[i] >> 55) + words[i];
   }
   uint64_t sum = 0;
   for (uint64_t part : sums) sum = (sum ^ part) * 0x9e3779b97f4a7c15u;
@@ -79,6 +77,16 @@ Fingerprint scalar_fingerprint(Wave& wave) {
 
 uint64_t vgpr_hash(const Wave& wave) {
   return hash(wave.vgprs, size_t{wave.vgpr_count} * wave.register_bytes);
+}
+
+uint64_t mixed(uint64_t sum, uint64_t value) {
+  sum = (sum ^ value) * 0x9e3779b97f4a7c15u;
+  return sum ^ sum >> 32;
+}
+
+// Tells one state of a wave's registers from another.
+uint64_t mark_of(const Fingerprint& scalars, uint64_t vgprs) {
+  return mixed(mixed(mixed(scalars.pc, scalars.mode), scalars.scalars), vgprs);
 }
 
 uint32_t bits(uint32_t value, unsigned low, unsigned count) {
@@ -240,7 +248,8 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   group_.messages = launch.messages;
   group_.wave_count = place.waves;
   group_.dispatch = &dispatch;
-  has_run_ = false;
+  has_run_ = stands_still_ = false;
+  idle_mark_.reset();
   order_.assign(waves_.begin(), waves_.begin() + group_.wave_count);
   wake_times_.assign(group_.wave_count, 0);
   std::memset(lds_storage_.get(), 0, launch.lds_bytes);
@@ -403,9 +412,9 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
     if (any_ready) {
       until_probe -= before - budget;
       if (until_probe <= 0) {
-        if (all_ready_waves_spin(engine, executed)) {
+        if (const auto mark = all_ready_waves_spin(engine, executed)) {
           skip_to_next_wake();
-          return Result::idle;
+          return idle(*mark);
         }
         until_probe = interval = std::min(interval * 4, kProbeInterval);
       }
@@ -413,8 +422,9 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
     }
     // Who sleeps until something changes leaves the thread to those who may change it.
     if (any_asleep) {
+      const uint64_t mark = sleepers_mark();
       skip_to_next_wake();
-      return Result::idle;
+      return idle(mark);
     }
     if (any_held) return Result::held;
     if (any_blocked) return Result::blocked;
@@ -429,30 +439,57 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
 }
 
 // Whether the wave comes back to the same place with all its registers the same: then it goes on so until
-// another wave changes memory.
-bool GroupContext::is_spinning(Engine& engine, Wave& wave, uint64_t& executed) {
-  constexpr unsigned kMostBranches = 4;  // taken ones of a round
+// another wave changes memory. A step is what the engine does with a budget of one: to the next taken branch,
+// or just an instruction, or nothing if it stalls there for a turn. Gives the mark of the round's first
+// place, which is the same wherever in it the wave was found.
+std::optional<uint64_t> GroupContext::spin_mark(Engine& engine, Wave& wave, uint64_t& executed) {
+  constexpr unsigned kMostSteps = 96;
+  constexpr unsigned kMostReturns = 4;  // to the same place, with other registers
   const Fingerprint first = scalar_fingerprint(wave);
-  // To the next taken branch.
-  auto step = [&] {
-    executed += static_cast<uint64_t>(run_wave(engine, wave, 1));
-    return wave.state == WaveState::ready;
+  unsigned steps = 0, returns = 0;
+  Fingerprint lowest{~uint64_t{0}, 0, 0};
+  auto returns_unchanged = [&](bool marks) {
+    while (steps++ < kMostSteps && returns < kMostReturns) {
+      const int64_t count = run_wave(engine, wave, 1);
+      executed += static_cast<uint64_t>(count);
+      if (wave.state != WaveState::ready) return false;
+      if (count == 0) continue;
+      if (marks && wave.pc < lowest.pc) lowest = scalar_fingerprint(wave);
+      if (wave.pc != first.pc) continue;
+      if (scalar_fingerprint(wave) == first) return true;
+      ++returns;
+    }
+    return false;
   };
-  for (unsigned branches = 1; branches <= kMostBranches; ++branches) {
-    if (!step()) return false;
-    if (scalar_fingerprint(wave) != first) continue;
-    const uint64_t vgprs = vgpr_hash(wave);
-    for (unsigned i = 0; i < branches; ++i)
-      if (!step()) return false;
-    return scalar_fingerprint(wave) == first && vgpr_hash(wave) == vgprs;
-  }
-  return false;
+  if (!returns_unchanged(false)) return std::nullopt;
+  const uint64_t vgprs = vgpr_hash(wave);
+  if (!returns_unchanged(true) || vgpr_hash(wave) != vgprs) return std::nullopt;
+  return mark_of(lowest, vgprs);
 }
 
-bool GroupContext::all_ready_waves_spin(Engine& engine, uint64_t& executed) {
+std::optional<uint64_t> GroupContext::all_ready_waves_spin(Engine& engine, uint64_t& executed) {
+  uint64_t sum = 0;
+  for (unsigned i = 0; i < group_.wave_count; ++i) {
+    if (waves_[i]->state != WaveState::ready) continue;
+    const auto mark = spin_mark(engine, *waves_[i], executed);
+    if (!mark) return std::nullopt;
+    sum = mixed(sum, *mark);
+  }
+  return sum;
+}
+
+uint64_t GroupContext::sleepers_mark() const {
+  uint64_t sum = 0;
   for (unsigned i = 0; i < group_.wave_count; ++i)
-    if (waves_[i]->state == WaveState::ready && !is_spinning(engine, *waves_[i], executed)) return false;
-  return true;
+    if (waves_[i]->state == WaveState::sleeping)
+      sum = mixed(sum, mark_of(scalar_fingerprint(*waves_[i]), vgpr_hash(*waves_[i])));
+  return sum;
+}
+
+GroupContext::Result GroupContext::idle(uint64_t mark) {
+  stands_still_ = idle_mark_ == mark;
+  idle_mark_ = mark;
+  return Result::idle;
 }
 
 bool GroupContext::has_held_wave() const {

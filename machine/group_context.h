@@ -82,6 +82,8 @@ class GroupContext {
   Result run(Engine& engine, int64_t budget, uint64_t& executed);
   // Whether run() was called since start().
   bool has_run() const { return has_run_; }
+  // Of a group that was idle twice in a row: nothing has changed for it in between.
+  bool stands_still() const { return stands_still_; }
 
   // Of a group that was blocked or held.
   bool may_go_on() const;
@@ -115,8 +117,11 @@ class GroupContext {
 
   std::span<uint32_t> scratch_entries() { return std::span(scratch_entries_).first(waves_.size()); }
   void launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
-  bool is_spinning(Engine& engine, Wave& wave, uint64_t& executed);
-  bool all_ready_waves_spin(Engine& engine, uint64_t& executed);
+  // Of a wave, or of all that are ready, if they spin: the same as long as they do so in the same state.
+  std::optional<uint64_t> spin_mark(Engine& engine, Wave& wave, uint64_t& executed);
+  std::optional<uint64_t> all_ready_waves_spin(Engine& engine, uint64_t& executed);
+  uint64_t sleepers_mark() const;
+  Result idle(uint64_t mark);
   void sort_by_priority();
   int64_t time_to_wake(int64_t limit) const;
   // The sleeping waves: those whose time has come, or all but the one that wakes the others.
@@ -147,6 +152,8 @@ class GroupContext {
   unsigned wave_vgprs_ = 0;
   uint32_t lds_alloc_ = 0;
   bool has_run_ = false;
+  bool stands_still_ = false;
+  std::optional<uint64_t> idle_mark_;                // of the waves when all of them slept or spun last
   const precise::HostTraps* host_traps_ = nullptr;   // of the present group's dispatch; may be null
   size_t requests_seen_ = 0;                         // of them, by waves that wait
   WaveControl* control_ = nullptr;                   // that knows the present group; may be null

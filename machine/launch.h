@@ -86,6 +86,9 @@ struct RunOptions {
   unsigned threads = 0;                       // 0: one for each processor
   uint32_t resident_groups = 1024;            // groups that may be started and unfinished at the same time
   const std::atomic<bool>* cancel = nullptr;  // set to stop
+  // Wave-instructions that the dispatch may take; 0: as many as it needs. Outcome::limit_exceeded tells if it
+  // needs more: then each wave stopped at its next taken branch.
+  uint64_t instruction_limit = 0;
   // Called at most every 100 ms, from any of the threads, never by two at a time.
   std::function<void(const Progress&)> progress;
   // Called when the machine refuses a wave's instruction (NACK) and the wave halts at it, from any of the
@@ -117,6 +120,7 @@ struct Outcome {
   Progress totals;
   double seconds = 0;
   bool cancelled = false;
+  bool limit_exceeded = false;
   uint64_t interrupts = 0;  // that waves sent
   // What the user should know of how it ran, such as that the translator left the kernel to the interpreter.
   std::string note;

@@ -1,3 +1,4 @@
+#include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
@@ -66,6 +67,8 @@ Outcome run(const Launch& launch, const RunOptions& options) {
     if (threads == 1) {
       scheduler.work();
     } else {
+      // As many as were asked for, on a machine with fewer cores, too: TBB has one for each core by itself.
+      tbb::global_control parallelism(tbb::global_control::max_allowed_parallelism, threads);
       tbb::task_arena arena(static_cast<int>(threads));
       arena.execute([&] {
         tbb::task_group workers;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 namespace lockstep::machine {
@@ -122,46 +121,43 @@ GroupContext::Result Scheduler::after_halt(GroupContext& context) {
 }
 
 void Scheduler::work() {
+  std::unique_lock lock(mutex_);
   for (;;) {
     std::unique_ptr<GroupContext> context;
-    {
-      std::unique_lock lock(mutex_);
-      Taken taken;
-      while ((taken = take(lock, context)) == Taken::wait) {
-        changed_.wait_for(lock, kLook);
-        report_progress();
-      }
-      if (taken == Taken::nothing) return;
+    int64_t budget = kSlice;
+    Taken taken;
+    while ((taken = take(lock, context, budget)) == Taken::wait) {
+      changed_.wait_for(lock, kLook);
+      report_progress();
     }
+    if (taken == Taken::nothing) return;
+    lock.unlock();
     uint64_t executed = 0;
-    const auto result = run_group(*context, kSlice, executed);
-    bool only_idle = false;
-    {
-      std::lock_guard lock(mutex_);
-      give_back(std::move(context), result, executed);
-      only_idle = only_idle_groups();
-    }
-    if (only_idle) std::this_thread::yield();
+    const auto result = run_group(*context, budget, executed);
+    lock.lock();
+    give_back(std::move(context), result, executed, budget);
+    rest(lock);
   }
 }
 
 Scheduler::Step Scheduler::step(int64_t budget, uint64_t& executed) {
   std::unique_ptr<GroupContext> context;
   std::unique_lock lock(mutex_);
-  const Taken taken = take(lock, context);
+  const Taken taken = take(lock, context, budget);
   if (taken == Taken::group) {
     lock.unlock();
     uint64_t here = 0;
     const auto result = run_group(*context, budget, here);
     executed += here;
     lock.lock();
-    give_back(std::move(context), result, here);
+    give_back(std::move(context), result, here, budget);
   }
   if (over() && !said_finished_) {
     said_finished_ = true;
     return Step::finished;
   }
-  return taken == Taken::group ? Step::worked : Step::nothing;
+  if (taken != Taken::group) return Step::nothing;
+  return still_rounds() > kStillRounds && fault_number_ == kNone ? Step::spun : Step::worked;
 }
 
 void Scheduler::leave_host() {
@@ -178,6 +174,7 @@ void Scheduler::report(Outcome& outcome) {
   outcome.totals = totals_;
   outcome.interrupts = dispatch_.interrupts;
   outcome.cancelled = cancelled_;
+  outcome.limit_exceeded = limit_exceeded_;
   outcome.fault = std::move(fault_);
 }
 
@@ -186,21 +183,58 @@ bool Scheduler::over() const {
   return resident_ == 0 && next_ >= std::min(totals_.groups_total, fault_number_);
 }
 
-Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique_ptr<GroupContext>& context) {
+uint64_t Scheduler::still_rounds() const {
+  const size_t groups = parked_.size() + 1;
+  return still_in_a_row_ % groups == 0 ? still_in_a_row_ / groups : 0;
+}
+
+// A limit counts the wave-instructions of a kernel that hangs, too, and behind a fault groups are counted
+// out: both are to come to their end soon.
+void Scheduler::rest(std::unique_lock<std::mutex>& lock) {
+  const uint64_t rounds = still_rounds();
+  if (rounds <= kStillRounds || options_.instruction_limit != 0 || fault_number_ != kNone) return;
+  changed_.wait_for(lock, rest_after(rounds - kStillRounds));
+}
+
+int64_t Scheduler::reserve(int64_t wanted) {
+  if (options_.instruction_limit == 0) return wanted;
+  const uint64_t used = totals_.instructions + reserved_;
+  const uint64_t left = options_.instruction_limit - std::min(options_.instruction_limit, used);
+  wanted = static_cast<int64_t>(std::min<uint64_t>(left, static_cast<uint64_t>(wanted)));
+  reserved_ += static_cast<uint64_t>(wanted);
+  return wanted;
+}
+
+void Scheduler::give_back_unused(int64_t reserved) {
+  if (options_.instruction_limit != 0) reserved_ -= static_cast<uint64_t>(reserved);
+}
+
+Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique_ptr<GroupContext>& context,
+                                 int64_t& budget) {
   for (;;) {
     if (stop_requested()) cancelled_ = true;
     if (cancelled_) return Taken::nothing;
     const bool new_one = next_ < std::min(totals_.groups_total, fault_number_);
+    if ((new_one || !parked_.empty()) && options_.instruction_limit != 0 &&
+        totals_.instructions + reserved_ >= options_.instruction_limit) {
+      // What other threads do not need of theirs is left for this one.
+      if (reserved_ != 0) return Taken::wait;
+      limit_exceeded_ = cancelled_ = true;
+      changed_.notify_all();
+      continue;
+    }
     if (new_one && resident_ < options_.resident_groups && find_room(context)) {
       const uint64_t number = next_++, first_wave = totals_.waves;
       const GroupPlace place = place_of(launch_, number);
       totals_.waves += place.waves;
       ++resident_;
+      budget = reserve(budget);
       lock.unlock();
       const bool started = context->start(launch_, number, place, first_wave, dispatch_, engine_,
                                           options_.control, options_.precise.traps.host);
       lock.lock();
       if (!started) {
+        give_back_unused(budget);
         refuse_entry(number);
         context.reset();
         return Taken::nothing;
@@ -211,6 +245,7 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
     if (!parked_.empty()) {
       context = std::move(parked_.front());
       parked_.pop_front();
+      budget = reserve(budget);
       return Taken::group;
     }
     // Others have the room that a new group needs.
@@ -295,9 +330,14 @@ void Scheduler::give_up_blocked() {
 }
 
 void Scheduler::give_back(std::unique_ptr<GroupContext> context, GroupContext::Result result,
-                          uint64_t executed) {
+                          uint64_t executed, int64_t budget) {
   totals_.instructions += executed;
+  give_back_unused(budget);
+  if (options_.instruction_limit != 0 && totals_.instructions > options_.instruction_limit)
+    limit_exceeded_ = cancelled_ = true;
   idle_in_a_row_ = result == GroupContext::Result::idle ? idle_in_a_row_ + 1 : 0;
+  const bool stands_still = result == GroupContext::Result::idle && context->stands_still();
+  still_in_a_row_ = stands_still ? still_in_a_row_ + 1 : 0;
   switch (result) {
     case GroupContext::Result::unfinished:
     case GroupContext::Result::idle:
@@ -326,7 +366,8 @@ void Scheduler::give_back(std::unique_ptr<GroupContext> context, GroupContext::R
       idle_.push_back(std::move(context));
       break;
   }
-  changed_.notify_all();
+  // Nobody needs to wake for a group that has nothing to do.
+  if (!stands_still || cancelled_) changed_.notify_all();
   report_progress();
 }
 

@@ -3,6 +3,7 @@
 // progress.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -43,11 +44,17 @@ class Scheduler {
 
   enum class Step : uint8_t {
     worked,   // ran a group for a slice; there may be more to do
+    spun,     // likewise, but all groups that could run have only spun for a while: look again a bit later
     nothing,  // other threads run all that there is, or its waves wait for those of other dispatches
     finished  // the dispatch ended with this step; said once
   };
   // Runs one group for about `budget` wave-instructions, without ever waiting; adds what was executed.
   Step step(int64_t budget, uint64_t& executed);
+
+  // How long to rest after so many rounds in which nothing changed: the longer the more.
+  static std::chrono::microseconds rest_after(uint64_t rounds) {
+    return std::chrono::microseconds(50) * (1u << std::min<uint64_t>(rounds, 5));
+  }
 
   // What came of the dispatch, which is over; its place on the device is free again.
   void report(Outcome& outcome);
@@ -60,6 +67,8 @@ class Scheduler {
   static constexpr uint64_t kPatienceAfterFault = 1000;
   // How often threads that wait look whether they are to stop.
   static constexpr auto kLook = std::chrono::milliseconds(20);
+  // Rounds over all groups without a change for any, after which threads rest between rounds.
+  static constexpr uint64_t kStillRounds = 1;
 
   bool stop_requested() const { return options_.cancel && options_.cancel->load(std::memory_order_relaxed); }
   GroupContext::Result run_group(GroupContext& context, int64_t budget, uint64_t& executed);
@@ -70,10 +79,18 @@ class Scheduler {
   bool over() const;
   // The next group to run: a new one while there is room, else the one parked longest.
   enum class Taken : uint8_t { group, wait, nothing };
-  Taken take(std::unique_lock<std::mutex>& lock, std::unique_ptr<GroupContext>& context);
-  void give_back(std::unique_ptr<GroupContext> context, GroupContext::Result result, uint64_t executed);
-  // All that could run just waits for what another thread does.
-  bool only_idle_groups() const { return idle_in_a_row_ > parked_.size(); }
+  // `budget`, wave-instructions, is made less where a limit says so.
+  Taken take(std::unique_lock<std::mutex>& lock, std::unique_ptr<GroupContext>& context, int64_t& budget);
+  void give_back(std::unique_ptr<GroupContext> context, GroupContext::Result result, uint64_t executed,
+                 int64_t budget);
+  // Rounds over all groups that could run in which each only waited for what others do: at the end of one
+  // such round, and 0 before.
+  uint64_t still_rounds() const;
+  // Gives the processor to others for a moment, if there is nothing but waiting to do.
+  void rest(std::unique_lock<std::mutex>& lock);
+  // Wave-instructions that a group may execute now, taken off the limit; 0: none is left.
+  int64_t reserve(int64_t wanted);
+  void give_back_unused(int64_t reserved);
   bool is_any_held() const;
   bool find_room(std::unique_ptr<GroupContext>& context);
   // Parks groups that are no longer blocked. Drops those behind a fault, and those before it that wait for
@@ -104,10 +121,13 @@ class Scheduler {
   Progress totals_;
   uint64_t next_ = 0;              // first group not started yet
   uint64_t idle_in_a_row_ = 0;     // results of groups whose waves sleep or spin
+  uint64_t still_in_a_row_ = 0;    // of those that nothing has changed for
+  uint64_t reserved_ = 0;          // wave-instructions of the limit that running groups may still use
   uint32_t resident_ = 0;          // started and not finished
   uint64_t fault_number_ = kNone;  // first group that faulted
   bool waits_for_faulted_ = false;
   bool cancelled_ = false;
+  bool limit_exceeded_ = false;
   bool said_finished_ = false;
   std::optional<WaveFault> fault_;
   std::deque<std::unique_ptr<GroupContext>> parked_;

@@ -179,6 +179,27 @@ TEST_P(EveryEngine, ProgressCanCancelAndLimitsEndAHang) {
   EXPECT_EQ(device_.fault()->kind, LOCKSTEP_FAULT_HANG);
 }
 
+// The kernel ends if the limit is what it takes, on any number of threads, and not with one less.
+TEST_P(EveryEngine, InstructionLimitIsExact) {
+  constexpr uint32_t kGroups = 300;
+  auto out = device_.allocate<uint32_t>(32 * kGroups, "out");
+  Arguments a(code().kernel("count"));
+  a.set(0, out);
+  lockstep_dispatch_options o{};
+  lockstep_dispatch_options_init(&o);
+  o.grid[0] = 32 * kGroups;
+  o.block[0] = 32;
+  const uint64_t needed = device_.run(code().kernel("count"), a, o).wave_instructions;
+  for (int round = 0; round < 20; ++round) {
+    o.instruction_limit = needed;
+    EXPECT_EQ(device_.run(code().kernel("count"), a, o).wave_instructions, needed);
+    o.instruction_limit = needed - 1;
+    EXPECT_EQ(error_of([&] { device_.run(code().kernel("count"), a, o); }).status(), LOCKSTEP_FAULT);
+    o.instruction_limit = needed / 2;
+    EXPECT_EQ(error_of([&] { device_.run(code().kernel("count"), a, o); }).status(), LOCKSTEP_FAULT);
+  }
+}
+
 TEST_P(EveryEngine, VariablesOfTheCodeObject) {
   uint64_t address = 0, size = 0;
   lockstep::check(lockstep_device_symbol(device_.get(), code().get(), "counter", &address, &size));

@@ -11,10 +11,11 @@
 namespace lockstep::machine {
 namespace {
 
-// The waves of a test meet before each round, so that their accesses fall together. Every round has dwords of
+// The waves of a test meet before each few rounds, so that their accesses fall together; not before each one,
+// since a meeting waits for the host's scheduler where its cores have other work. Every round has dwords of
 // its own, one for each lane, all zero in the beginning: variables x and y, results a and b.
-//   s[4:5] the round that each wave has come to, s[6:7] x, s[8:9] y, s[10:11] a, s[12:13] b; v1 offset of the
-//   lane in this round; v2 one.
+//   s[4:5] the meeting that each wave has come to, s[6:7] x, s[8:9] y, s[10:11] a, s[12:13] b; v1 offset of
+//   the lane in this round; v2 one.
 struct Litmus {
   std::vector<std::string> waves;  // the text of a round for each wave, a work-group of its own
   // Of a round and lane: x and y as they were left, results a and b of each wave that has some.
@@ -23,6 +24,7 @@ struct Litmus {
 
 constexpr unsigned kMostWaves = 4;
 constexpr unsigned kRoundBytes = 128;
+constexpr unsigned kRoundsOfMeeting = 10;
 
 // How the waves are spread: each in a work-group of its own, or all in one, where they take turns on one host
 // thread.
@@ -57,7 +59,7 @@ v_min_u32 v3, )" +
 v_lshlrev_b32 v3, 2, v3
 s_mov_b32 s21, 0
 s_mov_b32 s22, 0
-round:
+meet:
 s_add_u32 s21, s21, 1
 v_mov_b32 v4, s21
 global_store_b32 v8, v4, s[4:5]
@@ -68,14 +70,16 @@ s_waitcnt vmcnt(0)
 v_cmp_gt_u32 vcc_lo, s21, v5
 s_cbranch_vccz met
 )" + (spread == Spread::one_group ? "s_sleep 1\n" : "") +
-          "s_branch meeting\nmet:\n";
+          "s_branch meeting\nmet:\ns_mov_b32 s24, 0\nround:\n";
   for (unsigned i = 0; i < waves; ++i)
     text += "s_cmp_eq_u32 s2, " + std::to_string(i) + "\ns_cbranch_scc1 wave" + std::to_string(i) + "\n";
   for (unsigned i = 0; i < waves; ++i)
     text += "wave" + std::to_string(i) + ":\n" + litmus.waves[i] + "\ns_branch next\n";
   text += "next:\ns_waitcnt vmcnt(0)\ns_waitcnt_vscnt null, 0x0\nv_add_nc_u32 v1, " +
-          std::to_string(kRoundBytes) + ", v1\ns_add_u32 s22, s22, 1\ns_cmp_lt_u32 s22, " +
-          std::to_string(rounds) + "\ns_cbranch_scc1 round\n";
+          std::to_string(kRoundBytes) + ", v1\ns_add_u32 s24, s24, 1\ns_cmp_lt_u32 s24, " +
+          std::to_string(kRoundsOfMeeting) +
+          "\ns_cbranch_scc1 round\ns_add_u32 s22, s22, 1\ns_cmp_lt_u32 s22, " +
+          std::to_string(rounds / kRoundsOfMeeting) + "\ns_cbranch_scc1 meet\n";
   return text;
 }
 
