@@ -15,9 +15,11 @@ void Dispatcher::refresh() {
   ranges_ = std::move(ranges);
   kernels_.clear();
   code_.clear();
-  for (const Range& range : ranges_->ranges())
-    if (range.access & kExecute)
-      code_.push_back({(range.begin + 3) & ~uint64_t{3}, range.end & ~uint64_t{3}, range.serial});
+  for (const Range& range : ranges_->ranges()) {
+    const uint64_t begin = (range.begin + 3) & ~uint64_t{3}, end = range.end & ~uint64_t{3};
+    // A few bytes may hold no whole dword.
+    if (range.access & kExecute && begin < end) code_.push_back({begin, end, range.serial});
+  }
 }
 
 const std::vector<CodeRange>& Dispatcher::code(uint64_t entry) {

@@ -99,6 +99,10 @@ Pm4Executor::Status Pm4Executor::bad_length(const Packet& packet, const char* na
 
 std::byte* Pm4Executor::at(uint64_t address, uint64_t bytes, uint8_t access, const char* field) {
   dispatcher_.refresh();
+  return held(address, bytes, access, field);
+}
+
+std::byte* Pm4Executor::held(uint64_t address, uint64_t bytes, uint8_t access, const char* field) {
   if (address % 4 != 0) {
     refuse(QueueError::Kind::invalid_packet, field, hex(address) + " is no multiple of 4 (align it)");
     return nullptr;
@@ -278,13 +282,13 @@ std::shared_ptr<machine::ScratchRing> Pm4Executor::scratch_ring() {
     return nullptr;
   }
   const uint64_t base = pair(value(pm4::kScratchBaseLo), value(pm4::kScratchBaseHi) & 0xff) << 8;
-  std::erase_if(rings_, [](const auto& ring) { return ring.expired(); });
-  for (const auto& known : rings_)
-    if (const auto ring = known.lock(); ring && ring->base() == base && ring->register_value() == size)
-      return ring;
   auto ring = std::make_shared<machine::ScratchRing>(base, wave_bytes,
                                                      services_.device.hardware().shader_engines, waves);
-  if (!at(base, ring->bytes(), kReadWrite, "COMPUTE_DISPATCH_SCRATCH_BASE_LO")) return nullptr;
+  // For each dispatch anew: the guest may have given the memory back while an earlier one used it.
+  if (!held(base, ring->bytes(), kReadWrite, "COMPUTE_DISPATCH_SCRATCH_BASE_LO")) return nullptr;
+  std::erase_if(rings_, [](const auto& known) { return known.expired(); });
+  for (const auto& known : rings_)
+    if (auto used = known.lock(); used && used->base() == base && used->register_value() == size) return used;
   rings_.push_back(ring);
   return ring;
 }
@@ -326,6 +330,7 @@ Pm4Executor::Status Pm4Executor::dispatch(const uint32_t dimensions[3], uint32_t
     launch.grid[axis] = static_cast<uint32_t>(grid - before);
   }
   const uint64_t entry = pair(value(pm4::kPgmLo), value(pm4::kPgmHi) & 0xff) << 8;
+  // Code, scratch and what the waves may touch are looked up in the same mappings, which the launch keeps.
   dispatcher_.refresh();
   launch.code = dispatcher_.code(entry);
   if (launch.code.empty())

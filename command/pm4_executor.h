@@ -99,6 +99,8 @@ class Pm4Executor {
   Status bad_length(const Packet& packet, const char* name, const char* expected);
   // The host's address of what a packet names, or null with the fault set.
   std::byte* at(uint64_t address, uint64_t bytes, uint8_t access, const char* field);
+  // The same in the mappings as they were when they were looked at last.
+  std::byte* held(uint64_t address, uint64_t bytes, uint8_t access, const char* field);
 
   Status execute(uint32_t opcode, const Packet& packet);
   Status set_registers(const Packet& packet);

@@ -56,6 +56,21 @@ TEST(Aql, KernelDispatchToItsCompletionSignal) {
   EXPECT_EQ(queue->ring()[0].header & 0xff, static_cast<int>(PacketType::invalid));
 }
 
+// A segment of a code object may be that small.
+TEST(Aql, ExecutableMemoryThatHoldsNoWholeInstruction) {
+  MachineUnderTest m;
+  const auto pages = HostPages::make(4096);
+  ASSERT_TRUE(m.memory.map(pages->address() + 1, 1, kRead | kExecute, "a byte of code", pages));
+  const uint64_t kernel = m.load({"count", kCount});
+  uint32_t* counter = m.buffer(16);
+  const Arguments arguments(m, counter);
+  const auto queue = m.queue();
+  const uint64_t signal = m.processor->signals().create(1);
+  submit(*queue, dispatch_packet(kernel, arguments.memory, 1, 32, signal));
+  EXPECT_EQ(m.processor->signals().wait(signal, Condition::equal, 0, in_seconds(20)), 0);
+  EXPECT_EQ(*counter, 1u);
+}
+
 TEST(Aql, WrapAroundOfASmallQueue) {
   MachineUnderTest m;
   const uint64_t kernel = m.load({"count", kCount});

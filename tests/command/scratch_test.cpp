@@ -114,10 +114,10 @@ struct Pm4ScratchTest : RingQueueTest<Pm4Queue> {
     return packet(pm4::kSetShReg, Words{number - pm4::kShBase} + values);
   }
   // A dispatch of `groups` groups, with a ring of `waves` entries of `units` * 256 bytes on each shader
-  // engine.
-  Words dispatch(uint32_t groups, uint32_t waves, uint32_t units, const void* base) {
+  // engine. The program finds `memory` at s[8:9] and the group's number in s10.
+  Words start(const std::string& program, uint32_t groups, uint32_t waves, uint32_t units, const void* base) {
     const uint64_t descriptor =
-        m.load({.name = "scratch", .body = "s_mov_b64 s[8:9], s[2:3]\ns_mov_b32 s10, s4\n" + kUseScratch});
+        m.load({.name = "scratch", .body = "s_mov_b64 s[8:9], s[2:3]\ns_mov_b32 s10, s4\n" + program});
     int64_t offset;
     std::memcpy(&offset, reinterpret_cast<const void*>(descriptor + 16), 8);
     const uint64_t entry = descriptor + static_cast<uint64_t>(offset);
@@ -129,7 +129,10 @@ struct Pm4ScratchTest : RingQueueTest<Pm4Queue> {
            set(pm4::kTmpringSize, {waves | units << 12}) +
            set(pm4::kUserData0, {0, 0, low(memory), high(memory)}) +
            packet(pm4::kDispatchDirect,
-                  {groups, 1, 1, pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32}) +
+                  {groups, 1, 1, pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32});
+  }
+  Words dispatch(uint32_t groups, uint32_t waves, uint32_t units, const void* base) {
+    return start(kUseScratch, groups, waves, units, base) +
            packet(pm4::kReleaseMem, {pm4::kBottomOfPipeTs | 5 << 8, 1u << 29, low(memory + 4000),
                                      high(memory + 4000), 1, 0, 0});
   }
@@ -150,6 +153,24 @@ TEST_F(Pm4ScratchTest, TheRingIsTheOneThatTheRegistersName) {
   }
   // What the waves left there: lane 5's dword 1.
   EXPECT_EQ(ring[32 + 5], 105u);
+}
+
+// The ring's memory is given back while a dispatch uses it: that one keeps its pages, the next is refused.
+TEST_F(Pm4ScratchTest, ARingWhoseMemoryIsGoneIsNotTakenAgain) {
+  auto pages = std::make_unique<MappedPages>(m.memory, 64 * 1024, kReadWrite, "ring");
+  const std::string until_the_end =
+      "v_mov_b32 v1, 0\nv_mov_b32 v2, 1\nagain:\nscratch_store_b32 off, v2, off offset:4\n"
+      "global_store_b32 v1, v2, s[8:9]\ns_branch again\n";
+  const Words one = start(until_the_end, 1, 2, 3, pages->data());
+  submit(one);
+  ASSERT_TRUE(becomes(memory, 1));
+  EXPECT_EQ(queue->state(), QueueState::active);
+  pages.reset();
+  submit(one);
+  const auto error = m.error(*queue);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind, QueueError::Kind::memory_violation);
+  EXPECT_EQ(error->field, "COMPUTE_DISPATCH_SCRATCH_BASE_LO");
 }
 
 TEST_F(Pm4ScratchTest, RingsThatCannotServeAreRefused) {
