@@ -43,7 +43,7 @@ lockstep_fault_kind lockstep::api::kind_of(FaultKind kind) {
 
 namespace {
 
-constexpr uint64_t kPacketBytes = 64;
+constexpr uint64_t kPageBytes = 4096;
 
 std::string hex(uint64_t value) {
   char text[19];
@@ -159,21 +159,20 @@ std::unique_ptr<FaultReport> report(const machine::WaveFault& w, const lockstep_
   return r;
 }
 
-// The argument segment and the AQL packet, in memory that kernels may read; unmapped at the end of the
-// dispatch. Of the segment all cache lines are readable: LLVM turns scalar loads of three words into ones of
-// four where eight bytes are aligned (SITargetLowering's WidenOrSplitVectorLoad), so past the last argument.
+// The argument segment and the AQL packet, in pages that kernels may read, as on the card; unmapped at the
+// end of the dispatch.
 class DispatchMemory {
  public:
   DispatchMemory(AddressSpace& memory, const std::vector<std::byte>& segment)
       : memory_(memory),
-        packet_offset_((segment.size() + 63) / 64 * 64),
-        pages_(make_pages(packet_offset_ + kPacketBytes)) {
+        packet_offset_((segment.size() + kPageBytes - 1) / kPageBytes * kPageBytes),
+        pages_(make_pages(packet_offset_ + kPageBytes)) {
     if (!segment.empty()) {
       std::memcpy(pages_->data(), segment.data(), segment.size());
       if (!memory_.map(arguments(), packet_offset_, kRead, "kernel arguments", pages_))
         throw Failure(LOCKSTEP_INTERNAL_ERROR, "the kernel arguments overlap a mapped range");
     }
-    if (!memory_.map(packet(), kPacketBytes, kRead, "dispatch packet", pages_))
+    if (!memory_.map(packet(), kPageBytes, kRead, "dispatch packet", pages_))
       throw Failure(LOCKSTEP_INTERNAL_ERROR, "the dispatch packet overlaps a mapped range");
   }
   ~DispatchMemory() {

@@ -41,6 +41,12 @@ size_t own_scratch_bytes_of(const Launch& launch) {
   return launch.scratch ? 0 : scratch_bytes_of(launch);
 }
 
+// What the waves of a group may reach: LDS comes in blocks (guide 3.3.4).
+uint32_t allocated_lds_bytes(const Launch& launch) {
+  const uint64_t blocks = (uint64_t{launch.lds_bytes} + launch.lds_granule - 1) / launch.lds_granule;
+  return static_cast<uint32_t>(std::min<uint64_t>(blocks * launch.lds_granule, kLdsBytes));
+}
+
 // A wave's turn: long enough to cost nothing, short enough that a wave that spins on another one does not
 // hold it up.
 constexpr int64_t kTurn = 20'000;
@@ -252,7 +258,7 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   idle_mark_.reset();
   order_.assign(waves_.begin(), waves_.begin() + group_.wave_count);
   wake_times_.assign(group_.wave_count, 0);
-  std::memset(lds_storage_.get(), 0, launch.lds_bytes);
+  std::memset(lds_storage_.get(), 0, allocated_lds_bytes(launch));
   wave_vgprs_ = wave_vgprs(launch);
   lds_alloc_ = lds_allocation(placement_ ? place_ : GroupPlacement{}, launch);
   item_ids_.prepare(place, bits(launch.rsrc2, 11, 2));
@@ -272,7 +278,7 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
 
 void GroupContext::launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave) {
   reset_wave(wave, wave_vgprs_);
-  wave.lds_bytes = launch.lds_bytes;
+  wave.lds_bytes = allocated_lds_bytes(launch);
   const unsigned vmid = group_.dispatch->vmid;
   if (placement_) {
     wave.hw_id1 = hardware_id1(place_, index);
@@ -284,14 +290,13 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const Group
     wave.gpr_alloc = 0;
   }
   wave.lds_alloc = lds_alloc_;
-  wave.scratch_bytes = launch.scratch_bytes;
-  wave.scratch_base = 0;
+  give_scratch(wave, 0, 0);
   if (launch.scratch_bytes != 0) {
     std::byte* scratch = scratch_ring_
                              ? reinterpret_cast<std::byte*>(scratch_ring_->address(scratch_entries_[index]))
                              : scratch_storage_.get() + index * scratch_bytes_per_wave_;
     std::memset(scratch, 0, scratch_bytes_of(launch));
-    wave.scratch_base = reinterpret_cast<uint64_t>(scratch);
+    give_scratch(wave, reinterpret_cast<uint64_t>(scratch), launch.scratch_bytes);
     wave.status |= status_bit::kScratchEnabled;
   }
   wave.mode = initial_mode(launch.rsrc1, launch.rsrc2);

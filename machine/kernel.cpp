@@ -34,6 +34,10 @@ loader::Result<std::unique_ptr<LoadedCode>> LoadedCode::load(loader::CodeObject 
     return true;
   };
   std::vector<CodeRange> filled;
+  std::vector<uint64_t> begins;
+  for (const loader::Segment& segment : loaded->object_.segments())
+    begins.push_back(loaded->loaded_address(segment.address));
+  std::ranges::sort(begins);
   for (const loader::Segment& segment : loaded->object_.segments()) {
     const uint64_t begin = loaded->loaded_address(segment.address), end = begin + segment.memory_size;
     const uint8_t access = segment.writable ? kReadWrite : kRead;
@@ -42,7 +46,13 @@ loader::Result<std::unique_ptr<LoadedCode>> LoadedCode::load(loader::CodeObject 
     const uint64_t file_end = begin + segment.file_size;
     const uint64_t code_end =
         segment.executable ? std::min(end, (file_end + kPage - 1) & ~(kPage - 1)) : begin;
-    if (!map(begin, code_end, access | kExecute) || !map(code_end, end, access))
+    // The rest of a segment's last page can be read, as on the card: it is zero.
+    const auto next = std::ranges::lower_bound(begins, end);
+    const uint64_t page_end = begin == end ? end : (end + kPage - 1) & ~(kPage - 1),
+                   readable_end = next == begins.end() ? page_end : std::min(page_end, *next),
+                   own_end = segment.writable || segment.executable ? end : readable_end;
+    if (!map(begin, code_end, access | kExecute) || !map(code_end, own_end, access) ||
+        !map(own_end, readable_end, kRead))
       return loader::Error{"a segment overlaps other memory of the device", loaded->object_.name(),
                            "link it again"};
     if (begin == code_end) continue;

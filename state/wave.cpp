@@ -64,6 +64,17 @@ void reset_wave(Wave& wave, unsigned vgpr_count) {
   wave.ordered_counts = 0;
 }
 
+void give_scratch(Wave& wave, uint64_t base, uint32_t bytes_per_lane) {
+  wave.given_scratch_base = base;
+  wave.given_scratch_bytes = bytes_per_lane;
+  set_flat_scratch(wave, base);
+}
+
+void set_flat_scratch(Wave& wave, uint64_t base) {
+  wave.scratch_base = base;
+  wave.scratch_bytes = base == wave.given_scratch_base ? wave.given_scratch_bytes : 0;
+}
+
 void set_privileged(Wave& wave, bool privileged) {
   if (privileged == ((wave.status & status_bit::kPrivileged) != 0)) return;
   wave.status ^= status_bit::kPrivileged;

@@ -110,9 +110,13 @@ struct alignas(64) Wave {
 
   std::byte* lds = nullptr;  // of the work-group
   uint32_t lds_bytes = 0;    // allocated to the work-group
-  uint64_t scratch_base =
-      0;  // FLAT_SCRATCH: guest address of this wave's scratch, lanes interleaved by dword
-  uint32_t scratch_bytes = 0;  // a lane
+  // FLAT_SCRATCH: guest address of the wave's scratch, lanes interleaved by dword. A trap handler may set it.
+  uint64_t scratch_base = 0;
+  // A lane's bytes of the scratch that the machine gave the wave: zero while FLAT_SCRATCH is elsewhere, where
+  // every address is looked up among the guest's ranges instead.
+  uint32_t scratch_bytes = 0;
+  uint64_t given_scratch_base = 0;
+  uint32_t given_scratch_bytes = 0;
 
   uint32_t index_in_group = 0;
   // HW_ID1, HW_ID2, GPR_ALLOC and LDS_ALLOC: where the wave was placed.
@@ -163,6 +167,11 @@ void initialise_wave(Wave& wave, unsigned wave_size, std::byte* vgprs);
 void forget_ranges(Wave& wave);
 // Makes the structure a fresh wave: registers zero, nothing executed yet.
 void reset_wave(Wave& wave, unsigned vgpr_count);
+// Scratch that the machine answers for: the wave reaches it without further checks. FLAT_SCRATCH points
+// there.
+void give_scratch(Wave& wave, uint64_t base, uint32_t bytes_per_lane);
+// FLAT_SCRATCH as the trap handler sets it.
+void set_flat_scratch(Wave& wave, uint64_t base);
 // Sets or clears STATUS.PRIV: the TTMPs appear among the scalars, or go back to where no program sees them.
 void set_privileged(Wave& wave, bool privileged);
 

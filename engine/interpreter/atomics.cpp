@@ -27,7 +27,7 @@ AtomicFlush flush_of(const Wave* wave, bool in_lds) {
 // back.
 template <AtomicOperation operation, class T>
 T exchange_in_lds(Wave* wave, uint32_t offset, T data, T second, AtomicFlush flush) {
-  if (offset > wave->lds_bytes || wave->lds_bytes - offset < sizeof(T)) return 0;
+  if (!in_lds(wave, offset, sizeof(T))) return 0;
   T old;
   __builtin_memcpy(&old, wave->lds + offset, sizeof old);
   const T result = semantics::apply_atomic<T>(operation, old, data, second, flush);
@@ -71,8 +71,12 @@ void memory_atomic(const Operation* op, Wave* wave, int64_t budget) {
       old = exchange_in_lds<operation, T>(wave, static_cast<uint32_t>(at), data, second,
                                           flush_of<operation, T>(wave, false));
     } else {
-      const bool elsewhere = space == Space::flat && in_private_aperture(at);
-      std::byte* memory = elsewhere ? nullptr : modifiable(op, wave, at, sizeof(T));
+      // In scratch there are atomics of 4 bytes only (guide 11.1.1).
+      std::byte* memory = nullptr;
+      if (space == Space::global || !in_private_aperture(at))
+        memory = modifiable(op, wave, at, sizeof(T));
+      else if (sizeof(T) == 4)
+        memory = modifiable_scratch(op, wave, lane, static_cast<uint32_t>(at));
       if (!memory)
         return raise_memory_violation(op, wave, budget, static_cast<int>(lane), at, sizeof(T), kWrite);
       old = exchange_in_memory<T>(operation, memory, data, second, flush_of<operation, T>(wave, false));
@@ -82,7 +86,8 @@ void memory_atomic(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
-// ds_storexchg_2addr: two exchanges, whose old values go to consecutive registers.
+// ds_storexchg_2addr: two exchanges, whose old values go to consecutive registers. They are zero if either
+// address is out of range, as of every read in more than one part (guide 3.3.4.1).
 template <class T, uint32_t unit>
 void lds_exchange_two(const Operation* op, Wave* wave, int64_t budget) {
   constexpr auto kSwap = AtomicOperation::swap;
@@ -96,8 +101,9 @@ void lds_exchange_two(const Operation* op, Wave* wave, int64_t budget) {
         return raise_misaligned(op, wave, budget, static_cast<int>(lane), at, sizeof(T));
     const T data = register_value<T>(wave, op->source[1], lane),
             data2 = register_value<T>(wave, op->source[2], lane);
-    const T old = exchange_in_lds<kSwap, T>(wave, first, data, T{0}, {});
-    const T old2 = exchange_in_lds<kSwap, T>(wave, second, data2, T{0}, {});
+    T old = exchange_in_lds<kSwap, T>(wave, first, data, T{0}, {});
+    T old2 = exchange_in_lds<kSwap, T>(wave, second, data2, T{0}, {});
+    if (!in_lds(wave, first, sizeof(T)) || !in_lds(wave, second, sizeof(T))) old = old2 = 0;
     set_register<T>(wave, op->dst, lane, old);
     set_register<T>(wave, op->dst + sizeof(T) / 4 * wave->register_bytes, lane, old2);
   }

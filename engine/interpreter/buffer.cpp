@@ -129,7 +129,7 @@ void set_component(Wave* wave, uint32_t destination, unsigned lane, const Access
 // Loads to LDS put a lane's dword at M0 + offset + 4 * lane (guide 9.1).
 void store_in_lds(const Operation* op, Wave* wave, unsigned lane, uint32_t value) {
   const uint32_t at = (wave->scalar[isa::code::kM0] & 0xffff) + static_cast<uint32_t>(op->offset) + 4 * lane;
-  if (at <= wave->lds_bytes && wave->lds_bytes - at >= 4) __builtin_memcpy(wave->lds + at, &value, 4);
+  if (in_lds(wave, at, 4)) __builtin_memcpy(wave->lds + at, &value, 4);
 }
 
 bool move_formatted(const Operation* op, Wave* wave, const BufferResource& resource, BufferAccess access,

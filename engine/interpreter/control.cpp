@@ -496,10 +496,10 @@ void s_setreg(const Operation* op, Wave* wave, int64_t budget) {
       wave->trapsts = (old & ~mask) | value;
       break;
     case kFlatScratchLow:
-      wave->scratch_base = (wave->scratch_base & ~uint64_t{mask}) | value;
+      set_flat_scratch(*wave, (wave->scratch_base & ~uint64_t{mask}) | value);
       break;
     case kFlatScratchHigh:
-      wave->scratch_base = (wave->scratch_base & ~(uint64_t{mask} << 32)) | uint64_t{value} << 32;
+      set_flat_scratch(*wave, (wave->scratch_base & ~(uint64_t{mask} << 32)) | uint64_t{value} << 32);
       break;
     default:
       break;  // read-only

@@ -1,4 +1,5 @@
 // DS: indexed loads and stores of the LDS (guide 12.5), and the lane permutes that pass through it (12.5.2).
+// Alignment mode UNALIGNED, as the ROCm driver sets it: no address bits are dropped (guide 12.7).
 #include <bit>
 
 #include "engine/interpreter/common.h"
@@ -11,18 +12,14 @@ namespace {
 
 using isa::Opcode;
 
-// Alignment mode UNALIGNED, as the ROCm driver sets it: no address bits are dropped (guide 12.7).
-bool in_lds(const Wave* wave, uint32_t offset, uint32_t bytes) {
-  return offset <= wave->lds_bytes && wave->lds_bytes - offset >= bytes;
-}
-
 constexpr std::byte kZeros[16] = {};
 
 // One element a lane at VGPR address + offset. A load that touches anything out of range returns zero, such a
-// store is dropped (guide 3.3.4.1).
+// store is dropped (guide 3.3.4.1). Returns the lanes that were out of range.
 template <class Element, bool is_load>
-LOCKSTEP_INLINE void access_at(const Operation* op, Wave* wave, uint64_t exec, uint32_t offset,
-                               uint32_t data) {
+LOCKSTEP_INLINE uint64_t access_at(const Operation* op, Wave* wave, uint64_t exec, uint32_t offset,
+                                   uint32_t data) {
+  uint64_t out_of_range = 0;
   for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
     uint16_t lanes = static_cast<uint16_t>(exec >> (16 * chunk));
     if (lanes == 0) continue;
@@ -63,12 +60,14 @@ LOCKSTEP_INLINE void access_at(const Operation* op, Wave* wave, uint64_t exec, u
       const unsigned in_chunk = static_cast<unsigned>(std::countr_zero(lanes)), lane = chunk * 16 + in_chunk;
       const uint32_t at = addresses[in_chunk];
       const bool inside = in_lds(wave, at, Element::bytes);
+      if (!inside) out_of_range |= uint64_t{1} << lane;
       if constexpr (is_load)
         load_lane<Element>(wave, data, lane, inside ? wave->lds + at : kZeros);
       else if (inside)
         store_lane<Element>(wave, data, lane, wave->lds + at);
     }
   }
+  return out_of_range;
 }
 
 template <class Element, bool is_load>
@@ -79,7 +78,8 @@ void access_one(const Operation* op, Wave* wave, int64_t budget) {
 }
 
 // Two elements at two offsets, counted in elements (or 64 of them). Both addresses are read before the
-// destination, which may overlap the address register, is written.
+// destination, which may overlap the address register, is written. Of a load with any part out of range
+// everything is zero (guide 3.3.4.1); a store leaves out what is.
 template <class Element, bool is_load, unsigned stride>
 void access_two(const Operation* op, Wave* wave, int64_t budget) {
   const uint32_t offset0 = op->instruction->offset0 * Element::bytes * stride;
@@ -88,14 +88,18 @@ void access_two(const Operation* op, Wave* wave, int64_t budget) {
   if constexpr (is_load) {
     constexpr uint32_t words = Element::dwords;
     const uint32_t second = op->dst + words * wave->register_bytes;
+    uint64_t out_of_range;
     // The first load must not destroy the address of the second: then load the second one first.
     if (op->source[0] >= op->dst && op->source[0] < second) {
-      access_at<Element, true>(op, wave, exec, offset1, second);
-      access_at<Element, true>(op, wave, exec, offset0, op->dst);
+      out_of_range = access_at<Element, true>(op, wave, exec, offset1, second);
+      out_of_range |= access_at<Element, true>(op, wave, exec, offset0, op->dst);
     } else {
-      access_at<Element, true>(op, wave, exec, offset0, op->dst);
-      access_at<Element, true>(op, wave, exec, offset1, second);
+      out_of_range = access_at<Element, true>(op, wave, exec, offset0, op->dst);
+      out_of_range |= access_at<Element, true>(op, wave, exec, offset1, second);
     }
+    for (; out_of_range != 0; out_of_range &= out_of_range - 1)
+      load_lane<Dwords<2 * words>>(wave, op->dst, static_cast<unsigned>(std::countr_zero(out_of_range)),
+                                   kZeros);
   } else {
     access_at<Element, false>(op, wave, exec, offset0, op->source[1]);
     access_at<Element, false>(op, wave, exec, offset1, op->source[2]);

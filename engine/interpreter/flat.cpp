@@ -79,8 +79,7 @@ void access_scratch(const Operation* op, Wave* wave, int64_t budget) {
       // Usual case: every lane at the same offset, so each dword is one row of the interleaved memory.
       const uint32_t first = offsets[static_cast<unsigned>(std::countr_zero(lanes))];
       const bool same = (bits_from_mask(mask_of(offsets == first)) & lanes) == lanes;
-      if (same && first % 4 == 0 && first <= wave->scratch_bytes &&
-          wave->scratch_bytes - first >= Element::bytes) {
+      if (same && first % 4 == 0 && in_given_scratch(wave, first, Element::bytes)) {
         for (unsigned i = 0; i < Element::dwords; ++i) {
           auto* row = reinterpret_cast<std::byte*>(scratch_address(wave, first + 4 * i, chunk * 16));
           U32* value =

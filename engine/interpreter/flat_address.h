@@ -60,18 +60,38 @@ inline uint64_t scratch_address(const Wave* wave, uint32_t offset, unsigned lane
   return wave->scratch_base + uint64_t{offset / 4} * wave->register_bytes + lane * 4 + offset % 4;
 }
 
+inline bool in_given_scratch(const Wave* wave, uint32_t offset, uint32_t bytes) {
+  return offset <= wave->scratch_bytes && wave->scratch_bytes - offset >= bytes;
+}
+
+// A lane's scratch where the trap handler has set FLAT_SCRATCH: guest memory like any other. False if the
+// guest may not touch some of it, or FLAT_SCRATCH is not the handler's; then nothing was stored.
+bool load_moved_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes,
+                        std::byte* to);
+bool store_moved_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes,
+                         const std::byte* from);
+// Where an atomic finds an aligned dword of a lane's scratch; null if out of range.
+std::byte* modifiable_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset);
+
 // Byte by byte, because an unaligned element is not contiguous there. False if out of range.
 template <class Element, bool is_load>
 static bool access_scratch_lane(const Operation* op, Wave* wave, unsigned lane, uint32_t offset) {
-  if (offset > wave->scratch_bytes || wave->scratch_bytes - offset < Element::bytes) return false;
   std::byte bytes[Element::bytes];
   if constexpr (!is_load) store_lane<Element>(wave, op->source[1], lane, bytes);
-  for (unsigned i = 0; i < Element::bytes; ++i) {
-    auto* memory = reinterpret_cast<std::byte*>(scratch_address(wave, offset + i, lane));
-    if constexpr (is_load)
-      bytes[i] = *memory;
-    else
-      *memory = bytes[i];
+  if (!in_given_scratch(wave, offset, Element::bytes)) {
+    if constexpr (!is_load) {
+      return store_moved_scratch(op, wave, lane, offset, Element::bytes, bytes);
+    } else if (!load_moved_scratch(op, wave, lane, offset, Element::bytes, bytes)) {
+      return false;
+    }
+  } else {
+    for (unsigned i = 0; i < Element::bytes; ++i) {
+      auto* memory = reinterpret_cast<std::byte*>(scratch_address(wave, offset + i, lane));
+      if constexpr (is_load)
+        bytes[i] = *memory;
+      else
+        *memory = bytes[i];
+    }
   }
   if constexpr (is_load) load_lane<Element>(wave, op->dst, lane, bytes);
   return true;
@@ -82,7 +102,7 @@ template <class Element, bool is_load>
 static bool access_aperture(const Operation* op, Wave* wave, unsigned lane, uint64_t address) {
   const uint32_t offset = static_cast<uint32_t>(address);
   if (in_private_aperture(address)) return access_scratch_lane<Element, is_load>(op, wave, lane, offset);
-  if (offset > wave->lds_bytes || wave->lds_bytes - offset < Element::bytes) return false;
+  if (!in_lds(wave, offset, Element::bytes)) return false;
   if constexpr (is_load)
     load_lane<Element>(wave, op->dst, lane, wave->lds + offset);
   else

@@ -59,6 +59,16 @@ class Window {
   VmidRanges range_;
 };
 
+// Of the first or second address that an instruction has.
+template <class Shape>
+uint32_t address_of(const Operation* op, Wave* wave, unsigned lane, const Shape& shape, unsigned i) {
+  const uint32_t offset =
+      shape.addresses == 1
+          ? static_cast<uint32_t>(op->offset)
+          : (i == 0 ? op->instruction->offset0 : op->instruction->offset1) * shape.offset_unit;
+  return vgpr_lanes(wave, op->source[0])[lane] + offset;
+}
+
 // What a load of fewer than four bytes leaves in the register.
 uint32_t merged(const AccessShape& shape, uint32_t old, uint32_t raw) {
   const unsigned unused = 32 - 8 * shape.bytes;
@@ -75,22 +85,23 @@ uint32_t merged(const AccessShape& shape, uint32_t old, uint32_t raw) {
   return value;
 }
 
-// Out of range: loads give zero, stores are dropped (guide 3.3.4.1). Not aligned by itself: alignment mode
-// UNALIGNED, as for LDS.
+// Out of range: loads give zero, all of them if any part is; stores are dropped (guide 3.3.4.1). Not aligned
+// by itself: alignment mode UNALIGNED, as for LDS.
 void access_lane(const Operation* op, Wave* wave, unsigned lane) {
   const AccessShape shape = semantics::access_shape(op->instruction->row->opcode);
   DeviceState::Access device(*wave->group->dispatch->device);
   const Window window(wave, device);
-  const uint32_t address = vgpr_lanes(wave, op->source[0])[lane];
+  std::optional<uint32_t> places[2];
+  bool all_inside = true;
   for (unsigned i = 0; i < shape.addresses; ++i) {
-    const uint32_t offset =
-        shape.addresses == 1
-            ? static_cast<uint32_t>(op->offset)
-            : (i == 0 ? op->instruction->offset0 : op->instruction->offset1) * shape.offset_unit;
-    const auto place = window.place(address + offset, shape.bytes);
+    places[i] = window.place(address_of(op, wave, lane, shape, i), shape.bytes);
+    all_inside &= places[i].has_value();
+  }
+  for (unsigned i = 0; i < shape.addresses; ++i) {
+    const std::optional<uint32_t> place = places[i];
     uint32_t words[4] = {};
     if (shape.kind == AccessShape::Kind::load) {
-      if (place) std::memcpy(words, device.gds() + *place, shape.bytes);
+      if (all_inside) std::memcpy(words, device.gds() + *place, shape.bytes);
       const uint32_t first = op->dst + i * shape.registers() * wave->register_bytes;
       for (unsigned word = 0; word < shape.registers(); ++word) {
         uint32_t& target = vgpr_lanes(wave, first + word * wave->register_bytes)[lane];
@@ -112,15 +123,6 @@ void gds_access(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
-uint32_t atomic_address(const Operation* op, Wave* wave, unsigned lane, const AtomicShape& shape,
-                        unsigned i) {
-  const uint32_t offset =
-      shape.addresses == 1
-          ? static_cast<uint32_t>(op->offset)
-          : (i == 0 ? op->instruction->offset0 : op->instruction->offset1) * shape.offset_unit;
-  return vgpr_lanes(wave, op->source[0])[lane] + offset;
-}
-
 template <class T>
 void atomic_lane(const Operation* op, Wave* wave, unsigned lane, const AtomicShape& shape) {
   const RuntimeFloatMode mode{wave->mode};
@@ -132,8 +134,10 @@ void atomic_lane(const Operation* op, Wave* wave, unsigned lane, const AtomicSha
   DeviceState::Access device(*wave->group->dispatch->device);
   const Window window(wave, device);
   T old[2] = {};
+  bool all_inside = true;
   for (unsigned i = 0; i < shape.addresses; ++i) {
-    const auto place = window.place(atomic_address(op, wave, lane, shape, i), sizeof(T));
+    const auto place = window.place(address_of(op, wave, lane, shape, i), sizeof(T));
+    all_inside &= place.has_value();
     if (!place) continue;
     const T data = register_value<T>(wave, op->source[1 + i], lane);
     const T second =
@@ -144,7 +148,7 @@ void atomic_lane(const Operation* op, Wave* wave, unsigned lane, const AtomicSha
   }
   if (op->detail == 0) return;
   for (unsigned i = 0; i < shape.addresses; ++i)
-    set_register<T>(wave, op->dst + i * sizeof(T) / 4 * wave->register_bytes, lane, old[i]);
+    set_register<T>(wave, op->dst + i * sizeof(T) / 4 * wave->register_bytes, lane, all_inside ? old[i] : 0);
 }
 
 void gds_atomic(const Operation* op, Wave* wave, int64_t budget) {
@@ -153,7 +157,7 @@ void gds_atomic(const Operation* op, Wave* wave, int64_t budget) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(exec));
     const AtomicShape shape = semantics::atomic_shape(op->instruction->row->opcode);
     for (unsigned i = 0; i < shape.addresses; ++i) {
-      const uint32_t address = (m0(wave) >> 16) + atomic_address(op, wave, lane, shape, i);
+      const uint32_t address = (m0(wave) >> 16) + address_of(op, wave, lane, shape, i);
       if (address % shape.bytes != 0)
         return raise_misaligned(op, wave, budget, static_cast<int>(lane), address, shape.bytes);
     }

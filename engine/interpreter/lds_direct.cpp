@@ -21,8 +21,7 @@ uint64_t whole_quads(uint64_t exec) {
 template <class T>
 T read_lds(const Wave* wave, uint64_t offset) {
   T value{};
-  if (offset <= wave->lds_bytes && wave->lds_bytes - offset >= sizeof value)
-    __builtin_memcpy(&value, wave->lds + offset, sizeof value);
+  if (in_lds(wave, offset, sizeof value)) __builtin_memcpy(&value, wave->lds + offset, sizeof value);
   return value;
 }
 
@@ -96,7 +95,7 @@ void ds_bvh_stack(const Operation* op, Wave* wave, int64_t budget) {
     auto valid = [&](uint32_t node) { return node != kInvalid && node != last; };
     auto slot = [&](uint32_t at) -> std::byte* {
       const uint32_t offset = base + at;
-      return offset <= wave->lds_bytes && wave->lds_bytes - offset >= 4 ? wave->lds + offset : nullptr;
+      return in_lds(wave, offset, 4) ? wave->lds + offset : nullptr;
     };
     uint32_t nodes[4];
     for (unsigned i = 0; i < 4; ++i)

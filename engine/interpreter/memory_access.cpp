@@ -1,7 +1,9 @@
 #include "engine/interpreter/memory_access.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <optional>
 
 #include "engine/interpreter/flat_address.h"
 #include "engine/interpreter/memory_view.h"
@@ -21,6 +23,12 @@ std::string hex(uint64_t value) {
 
 // Says where the address lies relative to what is mapped, which is what a user needs to find the bug.
 std::string surroundings(const Wave* wave, uint64_t address, Access access) {
+  if (in_shared_aperture(address))
+    return "that is in the shared aperture, and the work-group has " + std::to_string(wave->lds_bytes) +
+           " bytes of LDS";
+  if (in_private_aperture(address))
+    return "that is in the private aperture, and the work-item has " + std::to_string(wave->scratch_bytes) +
+           " bytes of scratch, which take atomics of 4 bytes only";
   const RangeSet* memory = context_of(wave)->memory;
   if (!memory) return "the process has no memory there";
   const Range* below = memory->nearest(address);
@@ -34,17 +42,68 @@ std::string surroundings(const Wave* wave, uint64_t address, Access access) {
   return "no memory is mapped at or below it";
 }
 
+// The mapped range that holds the access, if the guest may make it.
+std::optional<CachedRange> range_of(const Wave* wave, uint64_t address, uint64_t bytes, Access access) {
+  const RangeSet* memory = context_of(wave)->memory;
+  if (!memory) {
+    const CachedRange process{kLowestAddress, kHighestAddress};
+    return holds(process, address, bytes) ? std::optional(process) : std::nullopt;
+  }
+  const Range* range = memory->find(address, bytes, access);
+  return range ? std::optional(CachedRange{range->begin, range->end}) : std::nullopt;
+}
+
+// Compilers read whole aligned blocks of memory that they only know the begin of to be there: on the card it
+// comes in pages. So the bytes that fill up the last block of 16 of a range can be read: zeros, or what the
+// neighbour has there. Null if that does not explain the access; else a copy, valid until the next one.
+const std::byte* read_filled_up(const Operation* op, Wave* wave, uint64_t address, uint64_t bytes) {
+  constexpr uint64_t kBlock = 16;
+  const RangeSet* memory = context_of(wave)->memory;
+  const Range* range = memory ? memory->nearest(address) : nullptr;
+  if (!range || !(range->access & kRead) || bytes > MemoryView::kWidestAccess) return nullptr;
+  const uint64_t filled_up = (range->end + kBlock - 1) / kBlock * kBlock;
+  if (address >= filled_up || filled_up - address < bytes) return nullptr;
+  alignas(64) static thread_local std::byte copy[MemoryView::kWidestAccess];
+  std::fill_n(copy, bytes, std::byte{});
+  for (uint64_t at = address; at < address + bytes;) {
+    const Range* part = memory->nearest(at);  // there is one: `range` begins no later
+    const uint64_t end = std::min(address + bytes, part->end);
+    if (at >= end || !(part->access & kRead)) {
+      ++at;
+      continue;
+    }
+    const std::byte* from = find_memory(op, wave, at, end - at, kRead);
+    std::copy_n(from, end - at, copy + (at - address));
+    at = end;
+  }
+  return copy;
+}
+
+// Calls `part(address, offset in the element, bytes)` for each piece of a lane's element that lies in one
+// dword of scratch; false as soon as one call is.
+template <class Function>
+bool each_part_of_scratch(const Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes, Function part) {
+  for (uint32_t done = 0; done < bytes;) {
+    const uint32_t at = offset + done, count = std::min(4 - at % 4, bytes - done);
+    if (!part(scratch_address(wave, at, lane), done, count)) return false;
+    done += count;
+  }
+  return true;
+}
+
+bool is_scratch_moved(const Wave* wave) {
+  return wave->scratch_base != wave->given_scratch_base;
+}
+
 }  // namespace
 
 std::byte* find_memory(const Operation* op, Wave* wave, uint64_t address, uint64_t bytes, Access access) {
-  CachedRange found{kLowestAddress, kHighestAddress};
-  if (const RangeSet* memory = context_of(wave)->memory) {
-    const Range* range = memory->find(address, bytes, access);
-    if (!range) return nullptr;
-    found = {range->begin, range->end};
-  } else if (!holds(found, address, bytes)) {
-    return nullptr;
+  const std::optional<CachedRange> range = range_of(wave, address, bytes, access);
+  if (!range) {
+    if (access != kRead) return nullptr;
+    return const_cast<std::byte*>(read_filled_up(op, wave, address, bytes));
   }
+  const CachedRange found = *range;
   if (MemoryView* view = wave->memory_view) {
     if (access == kReadWrite) return view->modify(*op->instruction, address, bytes);
     if (access == kWrite) return view->write(*op->instruction, address, bytes);
@@ -53,6 +112,38 @@ std::byte* find_memory(const Operation* op, Wave* wave, uint64_t address, uint64
   if (access & kRead) wave->read_ranges[range_slot(op)] = found;
   if (access & kWrite) wave->write_ranges[range_slot(op)] = found;
   return reinterpret_cast<std::byte*>(address);
+}
+
+bool load_moved_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes,
+                        std::byte* to) {
+  if (!is_scratch_moved(wave)) return false;
+  return each_part_of_scratch(wave, lane, offset, bytes,
+                              [&](uint64_t address, uint32_t done, uint32_t count) {
+                                const std::byte* from = readable(op, wave, address, count);
+                                if (from) std::copy_n(from, count, to + done);
+                                return from != nullptr;
+                              });
+}
+
+bool store_moved_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes,
+                         const std::byte* from) {
+  if (!is_scratch_moved(wave)) return false;
+  const auto may_write = [&](uint64_t address, uint32_t, uint32_t count) {
+    return range_of(wave, address, count, kWrite).has_value();
+  };
+  if (!each_part_of_scratch(wave, lane, offset, bytes, may_write)) return false;
+  return each_part_of_scratch(wave, lane, offset, bytes,
+                              [&](uint64_t address, uint32_t done, uint32_t count) {
+                                std::byte* to = writable(op, wave, address, count);
+                                if (to) std::copy_n(from + done, count, to);
+                                return to != nullptr;
+                              });
+}
+
+std::byte* modifiable_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset) {
+  const uint64_t address = scratch_address(wave, offset, lane);
+  if (in_given_scratch(wave, offset, 4)) return reinterpret_cast<std::byte*>(address);
+  return is_scratch_moved(wave) ? modifiable(op, wave, address, 4) : nullptr;
 }
 
 void raise_memory_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address,
@@ -87,8 +178,21 @@ void raise_scratch_violation(const Operation* op, Wave* wave, int64_t budget, in
   fault.address = offset;
   fault.bytes = bytes;
   fault.message = std::string(access == kRead ? "read" : "write") + " of " + std::to_string(bytes) +
-                  " bytes at scratch offset " + hex(offset) + ": the work-item has " +
-                  std::to_string(wave->scratch_bytes) + " bytes of scratch; is the stack too small?";
+                  " bytes at scratch offset " + hex(offset) + ": ";
+  if (is_scratch_moved(wave)) {
+    const auto bad = [&](uint64_t address, uint32_t, uint32_t count) {
+      if (range_of(wave, address, count, access)) return true;
+      fault.address = address;
+      return false;
+    };
+    each_part_of_scratch(wave, static_cast<unsigned>(lane), offset, bytes, bad);
+    fault.message += "the trap handler set FLAT_SCRATCH to " + hex(wave->scratch_base) +
+                     ", which puts that at " + hex(fault.address) + ", and " +
+                     surroundings(wave, fault.address, access);
+  } else {
+    fault.message += "the work-item has " + std::to_string(wave->scratch_bytes) +
+                     " bytes of scratch; is the stack too small?";
+  }
   raise(op, wave, budget, std::move(fault));
 }
 

@@ -40,6 +40,11 @@ inline std::byte* modifiable(const Operation* op, Wave* wave, uint64_t address, 
   return find_memory(op, wave, address, bytes, kReadWrite);
 }
 
+// Whether the bytes are in the LDS that the work-group has.
+inline bool in_lds(const Wave* wave, uint64_t offset, uint32_t bytes) {
+  return offset <= wave->lds_bytes && wave->lds_bytes - offset >= bytes;
+}
+
 // Ends the wave with a memory violation that says which lane touched what.
 void raise_memory_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address,
                             uint32_t bytes, Access access);

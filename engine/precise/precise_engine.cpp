@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/interpreter/program.h"
+
 namespace lockstep::precise {
 
 // What the engine keeps beside a wave.
@@ -76,6 +78,10 @@ bool PreciseEngine::execute(Wave& wave, uint64_t pc) {
   wave.pc = resume;
   attachment.next = next;
   return good;
+}
+
+const isa::Instruction& PreciseEngine::executed_at(const Wave& wave, uint64_t pc) {
+  return *interpreter::program_of(&wave)->at(pc)->instruction;
 }
 
 bool PreciseEngine::continue_at(Wave& wave, uint64_t pc, bool privileged) {

@@ -40,6 +40,7 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
 
   bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) override;
   bool execute(Wave& wave, uint64_t pc) override;
+  const isa::Instruction& executed_at(const Wave& wave, uint64_t pc) override;
   bool continue_at(Wave& wave, uint64_t pc, bool privileged) override;
 
   static Attachment& attachment_of(const Wave& wave);

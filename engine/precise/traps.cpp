@@ -20,17 +20,6 @@ bool ends_program(Opcode opcode) {
   return opcode == Opcode::s_endpgm || opcode == Opcode::s_endpgm_saved;
 }
 
-// The instruction at an address where one has been executed: its end is not known before it is decoded.
-isa::Instruction instruction_at(uint64_t pc, unsigned wave_size) {
-  isa::Instruction instruction;
-  size_t bytes = 4;
-  while (isa::decode({reinterpret_cast<const std::byte*>(pc), bytes}, wave_size, instruction) ==
-             isa::DecodeError::truncated &&
-         bytes < isa::kMaxInstructionBytes)
-    bytes += 4;
-  return instruction;
-}
-
 uint64_t pair(const Wave& wave, const isa::Instruction& instruction) {
   const isa::Operand& source = instruction.operands[0];
   if (source.is_literal()) return instruction.literal;
@@ -170,7 +159,7 @@ void Traps::finish_access(Wave& wave) {
   while (counters_.finish() == Verdict::stall) {
   }
   const uint64_t exec = wave.exec(), pc = fault.pc;
-  const isa::Instruction instruction = instruction_at(pc, wave.wave_size);
+  const isa::Instruction& instruction = executor_.executed_at(wave, pc);
   if (fault.lane < 0) {
     clear_destinations(wave, instruction, exec);
     return;

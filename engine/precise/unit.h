@@ -32,6 +32,8 @@ class Executor {
   // Runs the instruction at `pc` with the registers as they are, and leaves wave.pc as it was. False if it
   // faulted; then wave.state and wave.fault say so.
   virtual bool execute(Wave& wave, uint64_t pc) = 0;
+  // The instruction at `pc` as it was executed there, whatever the guest has written to that place since.
+  virtual const isa::Instruction& executed_at(const Wave& wave, uint64_t pc) = 0;
   // The wave goes on at `pc`, in its trap handler (STATUS.PRIV) or outside. False if there is no code: it
   // faults there when it runs on.
   virtual bool continue_at(Wave& wave, uint64_t pc, bool privileged) = 0;

@@ -283,17 +283,19 @@ void Emitter::emit_lds_by_lanes(unsigned index, unsigned half) {
   const auto place = [&](unsigned row) {
     return ir_.CreateConstInBoundsGEP2_32(buffer_->getAllocatedType(), buffer_, 0, row);
   };
-  auto function =
-      runtime("lockstep_translator_lds", ir_.getVoidTy(), {pointer_, i32_, i32_, pointer_, i32_, pointer_});
+  auto function = runtime("lockstep_translator_lds", ir_.getVoidTy(),
+                          {pointer_, i32_, i32_, pointer_, i32_, i32_, pointer_});
   Value* exec = ir_.CreateZExt(bits_of_register(kExec, half), i32_);
   ir_.CreateStore(vgpr(instruction.find(Role::addr)->vgpr(), half), place(0));
   std::vector<std::pair<unsigned, Value*>> writes;
-  for (const LdsAccess& access : lds_accesses(routine_.nodes[index])) {
+  const std::vector<LdsAccess> accesses = lds_accesses(routine_.nodes[index]);
+  for (const LdsAccess& access : accesses) {
+    const LdsAccess& other = &access == &accesses.front() ? accesses.back() : accesses.front();
     if (!is_load || is_part)
       for (unsigned word = 0; word < dwords; ++word)
         ir_.CreateStore(vgpr(access.data + word, half), place(2 + word));
     ir_.CreateCall(function, {wave_, ir_.getInt32(memory_form(instruction.row->opcode)), exec, place(0),
-                              ir_.getInt32(access.offset), place(2)});
+                              ir_.getInt32(access.offset), ir_.getInt32(other.offset), place(2)});
     for (unsigned word = 0; is_load && word < dwords; ++word)
       writes.emplace_back(access.data + word, ir_.CreateLoad(lanes_, place(2 + word)));
   }

@@ -113,14 +113,20 @@ bool lockstep_translator_global(const Context* context, uint32_t slot, uint32_t 
 }
 
 void lockstep_translator_lds(Wave* wave, uint32_t form, uint32_t lanes, const uint32_t* addresses,
-                             uint32_t offset, uint32_t* data) {
+                             uint32_t offset, uint32_t other_offset, uint32_t* data) {
   const AccessShape shape = shape_of(form);
+  const auto in_lds = [&](uint32_t at) {
+    return at <= wave->lds_bytes && wave->lds_bytes - at >= shape.bytes;
+  };
   for (; lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
     const uint32_t at = addresses[lane] + offset;
-    const bool inside = at <= wave->lds_bytes && wave->lds_bytes - at >= shape.bytes;
+    const bool inside = in_lds(at);
     if (shape.kind == AccessShape::Kind::load)
-      load_lane(shape, inside ? static_cast<const void*>(wave->lds + at) : kZeros, data + lane, kChunkLanes);
+      load_lane(shape,
+                inside && in_lds(addresses[lane] + other_offset) ? static_cast<const void*>(wave->lds + at)
+                                                                 : kZeros,
+                data + lane, kChunkLanes);
     else if (inside)
       store_lane(shape, wave->lds + at, data + lane, kChunkLanes);
   }

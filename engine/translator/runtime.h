@@ -19,9 +19,10 @@ bool lockstep_translator_global(const lockstep::translator::Context* context, ui
                                 uint64_t base, uint32_t exec, const uint32_t* low, const uint32_t* high,
                                 uint32_t* data);
 
-// An LDS load or store of 16 lanes. Out of range: loads give zero, stores are dropped (guide 3.3.4.1).
+// An LDS load or store of 16 lanes. Out of range: loads give zero, stores are dropped (guide 3.3.4.1). A load
+// does so too if its instruction's other address is out of range; `other_offset` is `offset` if it has none.
 void lockstep_translator_lds(lockstep::Wave* wave, uint32_t form, uint32_t lanes, const uint32_t* addresses,
-                             uint32_t offset, uint32_t* data);
+                             uint32_t offset, uint32_t other_offset, uint32_t* data);
 }
 
 namespace lockstep::translator {

@@ -84,8 +84,7 @@ void execute_bytes(std::span<const std::byte> bytes) {
   wave->group = &group;
   wave->lds = lds.data();
   wave->lds_bytes = kLdsBytes;
-  wave->scratch_base = scratch.address();
-  wave->scratch_bytes = kScratchBytes;
+  give_scratch(*wave, scratch.address(), kScratchBytes);
   wave->mode = options & 4 ? 0x3f0 : (options * 0x9e3779b9u) & 0x8003ff;
   Random random(options);
   for (unsigned i = 0; i < 106; ++i) wave->scalar[i] = static_cast<uint32_t>(random());

@@ -110,8 +110,7 @@ TestWave::TestWave(Configuration configuration) : configuration_(configuration) 
   wave_.group = &group_;
   wave_.lds = lds_.get();
   wave_.lds_bytes = kLdsBytes;
-  wave_.scratch_base = reinterpret_cast<uint64_t>(scratch_.get());
-  wave_.scratch_bytes = kScratchBytes;
+  give_scratch(wave_, reinterpret_cast<uint64_t>(scratch_.get()), kScratchBytes);
   wave_.mode = kDefaultFloatMode;
   for (unsigned i = 0; i < 106; ++i) s(i) = 0x5000'0000u + i * 0x0101;
   for (unsigned number = 0; number < kMaxVgprs; ++number)
