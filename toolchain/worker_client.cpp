@@ -43,7 +43,7 @@ constexpr auto kStartTime = std::chrono::seconds(120);
 // count.
 bool may_be_run(const fs::path& path, const struct stat& library) {
   struct stat status;
-  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0 &&
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), R_OK) == 0 &&
          (status.st_uid == library.st_uid || status.st_uid == 0 || status.st_uid == geteuid());
 }
 
@@ -220,29 +220,33 @@ std::optional<WorkerAnswer> ask(const Connection& connection, std::string_view r
 
 }  // namespace
 
-fs::path find_worker(std::string& error) {
-  const char* chosen = std::getenv("LOCKSTEP_WORKER");
-  if (chosen && *chosen) return chosen;
+fs::path find_installed(const char* file, std::string& error) {
   Dl_info image;
   struct stat library;
   std::error_code failed;
-  if (dladdr(reinterpret_cast<const void*>(&find_worker), &image) && image.dli_fname) {
+  if (dladdr(reinterpret_cast<const void*>(&find_installed), &image) && image.dli_fname) {
     // The program itself may be known by no more than the name it was called by.
     fs::path place = fs::canonical(image.dli_fname, failed);
     if (failed) place = fs::canonical("/proc/self/exe", failed);
     if (!failed && stat(place.c_str(), &library) == 0) {
       fs::path folder = place.parent_path();
       for (int level = 0; level <= kMostLevels; ++level, folder = folder.parent_path()) {
-        fs::path candidate = folder / "libexec/lockstep" / kWorkerProgram;
+        fs::path candidate = folder / "libexec/lockstep" / file;
         if (may_be_run(candidate, library)) return candidate;
       }
     }
   }
-  error = std::string(kWorkerProgram) +
-          " is missing: it belongs into libexec/lockstep of the folder where Lockstep is installed (or name "
-          "it in "
-          "LOCKSTEP_WORKER)";
+  error = std::string(file) +
+          " is missing: it belongs into libexec/lockstep of the folder where Lockstep is installed";
   return {};
+}
+
+fs::path find_worker(std::string& error) {
+  const char* chosen = std::getenv("LOCKSTEP_WORKER");
+  if (chosen && *chosen) return chosen;
+  const fs::path found = find_installed(kWorkerProgram, error);
+  if (found.empty()) error += " (or name it in LOCKSTEP_WORKER)";
+  return found;
 }
 
 WorkerAnswer ask_worker(std::string_view request, unsigned seconds) {

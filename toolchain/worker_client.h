@@ -14,8 +14,11 @@
 
 namespace lockstep::toolchain {
 
-// $LOCKSTEP_WORKER, or libexec/lockstep/lockstep-toolchain-worker in one of the three folders above the
-// library's (or that of the program that it is linked into). Empty with the advice in `error`.
+// A file of libexec/lockstep in one of the three folders above the library's (or that of the program that it
+// is linked into). Empty with the advice in `error`.
+std::filesystem::path find_installed(const char* file, std::string& error);
+
+// $LOCKSTEP_WORKER, or the installed one.
 std::filesystem::path find_worker(std::string& error);
 
 struct WorkerAnswer {
