@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 BUILD := build/release
 
-.PHONY: demo test rules bench docs arithmetic fuzz format configure build packages clean
+.PHONY: demo test test-all rules bench docs arithmetic fuzz format configure build packages clean
 
 packages:
 	@tools/install_packages.sh
@@ -23,6 +23,10 @@ demo: configure
 
 test: build
 	@tools/test.sh
+
+# All of it: every sweep with the sanitizers, too, and longer fuzz runs. An hour and more of two cores.
+test-all: build
+	@LOCKSTEP_SWEEPS=ON LOCKSTEP_FUZZ_SECONDS=120 tools/test.sh
 
 # Drops the rules of tests/rules/ one by one, in a copy of the tree: each must make a test fail. RULES="--only F3." asks
 # for some of them.

@@ -27,6 +27,8 @@ class Engine {
   // Runs a ready wave until it ends, waits, faults, or has used up its budget; returns the number of
   // wave-instructions executed. The wave's registers are all in `wave` before and after.
   virtual int64_t run(Wave& wave, int64_t budget) = 0;
+  // Whether results of the wave are still to come, without anybody else's doing.
+  virtual bool has_pending_results(const Wave&) const { return false; }
   // The host has made requests (precise::HostTraps): a wave that waits or is held may be ready after this.
   virtual void interrupt(Wave&) {}
 };

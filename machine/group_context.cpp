@@ -419,7 +419,7 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
       if (until_probe <= 0) {
         if (const auto mark = all_ready_waves_spin(engine, executed)) {
           skip_to_next_wake();
-          return idle(*mark);
+          return idle(engine, *mark);
         }
         until_probe = interval = std::min(interval * 4, kProbeInterval);
       }
@@ -429,7 +429,7 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
     if (any_asleep) {
       const uint64_t mark = sleepers_mark();
       skip_to_next_wake();
-      return idle(mark);
+      return idle(engine, mark);
     }
     if (any_held) return Result::held;
     if (any_blocked) return Result::blocked;
@@ -491,8 +491,10 @@ uint64_t GroupContext::sleepers_mark() const {
   return sum;
 }
 
-GroupContext::Result GroupContext::idle(uint64_t mark) {
-  stands_still_ = idle_mark_ == mark;
+GroupContext::Result GroupContext::idle(const Engine& engine, uint64_t mark) {
+  stands_still_ = idle_mark_ == mark && std::none_of(order_.begin(), order_.end(), [&](const Wave* wave) {
+                    return engine.has_pending_results(*wave);
+                  });
   idle_mark_ = mark;
   return Result::idle;
 }

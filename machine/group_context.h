@@ -121,7 +121,7 @@ class GroupContext {
   std::optional<uint64_t> spin_mark(Engine& engine, Wave& wave, uint64_t& executed);
   std::optional<uint64_t> all_ready_waves_spin(Engine& engine, uint64_t& executed);
   uint64_t sleepers_mark() const;
-  Result idle(uint64_t mark);
+  Result idle(const Engine& engine, uint64_t mark);
   void sort_by_priority();
   int64_t time_to_wake(int64_t limit) const;
   // The sleeping waves: those whose time has come, or all but the one that wakes the others.

@@ -84,6 +84,11 @@ Counts DependencyCounters::counts() const {
   return counts;
 }
 
+bool DependencyCounters::has_pending_results() const {
+  return std::any_of(deferred_.begin(), deferred_.end(),
+                     [](const Handle& handle) { return !handle->landed; });
+}
+
 Verdict DependencyCounters::finish() {
   const Verdict verdict = come_down_to(Counts{});
   // It is not this unit that stalls.

@@ -41,6 +41,7 @@ class DependencyCounters final : public Unit {
   ~DependencyCounters() override;
 
   Verdict before(const Step& step) override;
+  bool has_pending_results() const override;
   void after(const Step& step) override;
 
   Counts counts() const;

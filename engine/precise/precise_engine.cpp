@@ -97,6 +97,12 @@ bool PreciseEngine::offer_fault(Wave& wave) {
                      [&](auto& unit) { return unit->on_fault(wave); });
 }
 
+bool PreciseEngine::has_pending_results(const Wave& wave) const {
+  const Attachment& attachment = attachment_of(wave);
+  return std::any_of(attachment.units.begin(), attachment.units.end(),
+                     [](auto& unit) { return unit->has_pending_results(); });
+}
+
 void PreciseEngine::interrupt(Wave& wave) {
   Attachment& attachment = attachment_of(wave);
   for (auto& unit : attachment.units) unit->interrupt(wave);

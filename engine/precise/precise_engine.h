@@ -34,6 +34,7 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
   void interrupt(Wave& wave) override;
+  bool has_pending_results(const Wave& wave) const override;
 
  private:
   struct Attachment;

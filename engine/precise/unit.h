@@ -53,6 +53,8 @@ class Unit {
   virtual Verdict before(const Step&) { return Verdict::execute; }
   // It was executed or handled; wave.pc and wave.state are those that follow. May change them.
   virtual void after(const Step&) {}
+  // Whether results of instructions that the unit has put off are still to come.
+  virtual bool has_pending_results() const { return false; }
   // The wave waits or is held, and the host has made a request: makes it ready if it takes one now.
   virtual void interrupt(Wave&) {}
   // The wave faulted at wave.fault.pc, or the bytes there are no instruction. True if the unit took care:

@@ -17,6 +17,7 @@ std::string meetings(const char* in_loop, int rounds) {
 loop:
   s_add_u32 s5, s5, 64
   global_atomic_add_u32 v2, v3, s[0:1]
+  s_waitcnt_vscnt null, 0x0
 spin:
   )") + in_loop +
          R"(
@@ -48,6 +49,19 @@ TEST(WaitingGroups, SpinOnACounter) {
 }
 TEST(WaitingGroups, SleepOnACounter) {
   expect_meetings("s_sleep 1", 1000);
+}
+// A step of the precise engine is an instruction: that it comes round must be seen there, too, or each visit
+// to a group that waits takes a whole slice.
+TEST(WaitingGroups, SpinInThePreciseEngine) {
+  for (const auto when : {precise::Results::late, precise::Results::random}) {
+    Dispatch d(meetings("", 100), 8, 32);
+    d.options.threads = 1;
+    d.options.precise.results = when;
+    const Outcome outcome = d.run();
+    EXPECT_FALSE(outcome.fault) << outcome.fault->fault.message;
+    EXPECT_EQ(d.buffer[0], 800u);
+    EXPECT_LT(outcome.totals.instructions, 2'000'000u);
+  }
 }
 // A loop that counts its rounds looks like work: such groups only get shorter slices.
 TEST(WaitingGroups, SpinOnACounterWithATimeout) {
