@@ -54,13 +54,13 @@ TEST(WaitingGroups, SleepOnACounter) {
 // to a group that waits takes a whole slice.
 TEST(WaitingGroups, SpinInThePreciseEngine) {
   for (const auto when : {precise::Results::late, precise::Results::random}) {
-    Dispatch d(meetings("", 100), 8, 32);
+    Dispatch d(meetings("", 20), 64, 32);
     d.options.threads = 1;
     d.options.precise.results = when;
     const Outcome outcome = d.run();
     EXPECT_FALSE(outcome.fault) << outcome.fault->fault.message;
-    EXPECT_EQ(d.buffer[0], 800u);
-    EXPECT_LT(outcome.totals.instructions, 2'000'000u);
+    EXPECT_EQ(d.buffer[0], 1280u);
+    EXPECT_LT(outcome.totals.instructions, 5'000'000u);
   }
 }
 // A loop that counts its rounds looks like work: such groups only get shorter slices.
