@@ -126,8 +126,10 @@ typedef struct lockstep_device_options {
   const char*
       name; /* a device model's name, or the path of a description file (.toml); null: the first model */
   lockstep_engine engine; /* LOCKSTEP_ENGINE_INTERPRETER if not set */
-  uint32_t threads;       /* host threads; 0: one for each host core */
-  lockstep_math math;     /* LOCKSTEP_MATH_EXACT if not set */
+  /* Host threads; 0: one for each host core. With one, dispatches give the same results, faults and counts on
+   * every run, whatever the order of atomics and races would decide otherwise (docs/determinism.md). */
+  uint32_t threads;
+  lockstep_math math; /* LOCKSTEP_MATH_EXACT if not set */
   /* Commands the waves that queues launch; may be null. Must outlive the device. */
   struct lockstep_wave_control* wave_control;
 } lockstep_device_options;
