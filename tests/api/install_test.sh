@@ -34,6 +34,10 @@ echo "== worker"
 # An installed library finds its worker from where it lies: assembly compiles.
 printf 's_nop 0\n' > "$prefix/nop.s"
 "$prefix/usr/bin/lockstep" disasm "$prefix/nop.s" > /dev/null
+# And the pass for clang: nothing warns that it is missing.
+echo '__kernel void f(__global ulong* x) { *x = ~popcount(*x) | 5; }' > "$prefix/f.cl"
+"$prefix/usr/bin/lockstep" disasm "$prefix/f.cl" 2> "$prefix/warnings.txt" > /dev/null
+[ ! -s "$prefix/warnings.txt" ]
 worker=$(find "$prefix/usr" -name lockstep-toolchain-worker)
 mv "$worker" "$worker.away"
 if "$prefix/usr/bin/lockstep" disasm "$prefix/nop.s" > /dev/null 2> "$prefix/without_worker.txt"; then
