@@ -33,6 +33,9 @@ ROWS = {
     "D7": "Registers out of range", "D8": "Exceptions, traps, wave control",
     "F1": "Program control", "F2": "Branches and calls", "F3": "Clauses", "F4": "Messages", "F5": "Barriers",
     "F6": "Dependency counters", "F7": "s_delay_alu",
+    "V2": "Operands of vector instructions", "V7": "Dual issue", "V10": "Matrix instructions", "V11": "Masks and carries",
+    "V12": "Cross-lane instructions",
+    "L2": "Indexed loads and stores", "L7": "Direct and parameter loads",
     "L10": "GDS", "L11": "Ordered count", "L12": "GWS", "L13": "Stream-out registers",
 }
 FIELDS = {"id", "guide", "rule", "test", "filter", "file", "find", "replace"}

@@ -158,7 +158,8 @@ TEST(InitialState, Mode) {
 // Guide 3.4.1, and what of it COMPUTE_PGM_RSRC1 sets (LLVM: PRIORITY, CDBG_USER).
 TEST(InitialState, Status) {
   using namespace status_bit;
-  constexpr uint32_t kAlways = kValid | kVccZero;
+  // The machine stands in for the trap handler that ROCm's runtime installs.
+  constexpr uint32_t kAlways = kValid | kVccZero | kTrapEnabled;
   const auto status = [](const std::function<void(Launch&)>& change = {}, uint32_t items = 32) {
     return hardware_register("HW_REG_STATUS", change, items);
   };
