@@ -53,7 +53,7 @@ std::string operand_text(unsigned code) {
   char text[32];
   Writer writer(text, sizeof text);
   put_register(writer, code, 1);
-  return std::to_string(code) + " (" + std::string(text, writer.at()) + ")";
+  return std::to_string(code) + " (" + std::string(text, static_cast<size_t>(writer.at() - text)) + ")";
 }
 
 // The instruction as far as it is known, with what refuses it.

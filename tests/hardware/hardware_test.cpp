@@ -75,7 +75,7 @@ std::string error_of(const std::string& text) {
 TEST(Hardware, BadFilesAreRefusedWithAReason) {
   const std::string good(model_texts()[0].text);
   EXPECT_EQ(error_of(good), "");
-  EXPECT_NE(error_of(good + "warp_size = 32\n").find("line 25: 'warp_size' is an unknown key"),
+  EXPECT_NE(error_of(good + "warp_size = 32\n").find("line 26: 'warp_size' is an unknown key"),
             std::string::npos);
   EXPECT_NE(error_of("= 3").find("line 1"), std::string::npos);
   EXPECT_NE(error_of("").find("missing"), std::string::npos);

@@ -44,7 +44,7 @@ TEST(Explain, NamesTheOperandOrField) {
       {{0xd5030002, 0x04060501},
        ".long 0xd5030002, 0x04060501 (v_add_f32)",
        "SRC2 of v_add_f32 is 257, which must be zero: the instruction has no such source"},
-      {{0xbfb00001}, ".long 0xbfb00001 (s_endpgm)", "SIMM16 of s_endpgm is 1, which must be zero"},
+      {{0xbfb40001}, ".long 0xbfb40001 (s_wakeup)", "SIMM16 of s_wakeup is 1, which must be zero"},
       {{0xffffffff}, ".long 0xffffffff", "unknown opcode"},
       {{0xd6550002}, ".long 0xd6550002", "the bytes end inside the instruction: 4 are left"},
   };

@@ -270,8 +270,9 @@ TEST(InitialState, HardwareIds) {
       ASSERT_TRUE(d.launch.placement->allocate({2, 32, 24, 0, true}));
     d.run_well();
     for (unsigned wave = 0; wave < 2; ++wave)
-      EXPECT_EQ(d.at(wave, 0), wave << 8 | test.processor << 10 | test.array << 16 | test.engine << 18);
-    constexpr uint32_t kCompute = 1;  // ME_ID
+      EXPECT_EQ(d.at(wave, 0), wave << 8 | test.processor << 10 | test.array << 16 | test.engine << 18 |
+                                   2u << 29);  // two double-precision lanes
+    constexpr uint32_t kCompute = 1;           // ME_ID
     EXPECT_EQ(d.at(0, 1), kCompute << 8 | 5 << 24);
     EXPECT_EQ(d.at(0, 2), 63u << 12) << "256 VGPRs from register 0 of the SIMD";
     EXPECT_EQ(d.at(0, 3), 2048u / 256 << 12);

@@ -94,7 +94,7 @@ TEST(Faults, NameTheOperandAndShowTheInstruction) {
   } cases[] = {
       {".long 0x7e0402d2", ".long 0x7e0402d2 (v_mov_b32)", "SRC0 of v_mov_b32 is 210, which is reserved"},
       {".long 0x7e080404", ".long 0x7e080404 (v_readfirstlane_b32)", "is 4 (s4), which must be a VGPR"},
-      {".long 0xbfb00001", ".long 0xbfb00001 (s_endpgm)", "SIMM16 of s_endpgm is 1, which must be zero"},
+      {".long 0xbfb40001", ".long 0xbfb40001 (s_wakeup)", "SIMM16 of s_wakeup is 1, which must be zero"},
       {".long 0x7e0202fa, 0xff01ff02", "v_mov_b32_dpp", "DPP_CTRL of v_mov_b32 is 511, which is reserved"},
       {".long 0xffffffff", ".long 0xffffffff", "unknown opcode"},
   };
