@@ -5,6 +5,7 @@
 
 #include "api/code_object.h"
 #include "api/status.h"
+#include "isa/explain.h"
 #include "isa/instruction.h"
 
 using namespace lockstep;
@@ -62,7 +63,7 @@ bool list_region(const Image& image, const Region& region, int (*line)(void*, co
       size_t length = isa::disassemble(instruction, region.wave_size, text, sizeof text - 1);
       text[std::min(length, sizeof text - 1)] = 0;
     } else {
-      problem = isa::describe(error);
+      problem = isa::explain(code.subspan(at), region.wave_size);
     }
     uint32_t size = std::max<uint32_t>(instruction.size, 1);
     size = static_cast<uint32_t>(std::min<uint64_t>(size, code.size() - at));
@@ -112,9 +113,9 @@ uint32_t lockstep_disassemble(const void* bytes, uint64_t size, uint32_t wave_si
     require(text && capacity, "text is null or has no room");
     require(wave_size == 32 || wave_size == 64, "the wave size is neither 32 nor 64");
     isa::Instruction instruction;
-    isa::DecodeError error =
-        isa::decode({static_cast<const std::byte*>(bytes), size}, wave_size, instruction);
-    if (error != isa::DecodeError::none) throw Failure(LOCKSTEP_BAD_INPUT, std::string(isa::describe(error)));
+    const std::span given(static_cast<const std::byte*>(bytes), size);
+    if (isa::decode(given, wave_size, instruction) != isa::DecodeError::none)
+      throw Failure(LOCKSTEP_BAD_INPUT, isa::explain(given, wave_size));
     char buffer[isa::kMaxText];
     size_t length = std::min(isa::disassemble(instruction, wave_size, buffer, sizeof buffer), sizeof buffer);
     length = std::min<size_t>(length, capacity - 1);

@@ -144,6 +144,12 @@ Description parse(std::string_view text, const std::string& name) {
   // bytes.
   reader.read("vgpr_granule_wave32", d.vgpr_granule_wave32,
               {.least = 8, .most = 256, .unit = 8, .because = " (GPR_ALLOC; halves for waves of 64)"});
+  reader.read("double_precision_lanes_per_simd", d.double_precision_lanes_per_simd,
+              {.least = 0, .most = 32, .because = " (DP_RATE of HW_ID1)"});
+  if (d.double_precision_lanes_per_simd & (d.double_precision_lanes_per_simd - 1))
+    reader.fail("double_precision_lanes_per_simd",
+                "must be 0 or a power of two (DP_RATE of HW_ID1 has its logarithm), not " +
+                    std::to_string(d.double_precision_lanes_per_simd));
   reader.read("lds_bytes_per_work_group_processor", d.lds_bytes_per_work_group_processor,
               {.most = 131072, .because = " (LDS_BASE of LDS_ALLOC)"});
   reader.read("lds_bytes_per_work_group", d.lds_bytes_per_work_group,

@@ -25,6 +25,7 @@ struct Description {
   uint32_t simds_per_compute_unit = 0;
   uint32_t waves_per_simd = 0;
   uint32_t vgprs_per_simd = 0;
+  uint32_t double_precision_lanes_per_simd = 0;  // a clock; 0: none
   uint32_t vgpr_granule_wave32 = 0;
   uint32_t lds_bytes_per_work_group_processor = 0;
   uint32_t lds_bytes_per_work_group = 0;

@@ -59,7 +59,9 @@ constexpr auto kLayoutOfTop = [] {
   return layouts;
 }();
 
-DecodeError dispatch(DecodeContext& context) {
+}  // namespace
+
+DecodeError detail::dispatch(DecodeContext& context) {
   const uint32_t word = context.words[0];
   const Layout& layout = kLayoutOfTop[word >> (32 - kLongestTop)];
   if (!layout.decode) return DecodeError::unknown_opcode;
@@ -67,7 +69,7 @@ DecodeError dispatch(DecodeContext& context) {
   if (encoding == Encoding::flat) {
     static constexpr Encoding kSegments[] = {Encoding::flat, Encoding::scratch, Encoding::global};
     const unsigned segment = bits(word, 16, 2);
-    if (segment == 3) return DecodeError::reserved_field;
+    if (segment == 3) return refuse(context, "SEG", segment, "is reserved");
     encoding = kSegments[segment];
   }
   const Row* row = row_of_number(encoding, bits(word, layout.op_low, layout.op_bits));
@@ -77,6 +79,8 @@ DecodeError dispatch(DecodeContext& context) {
   context.out.size = layout.bytes;
   return layout.decode(context, *row);
 }
+
+namespace {
 
 // All but the operand array, which operand_count makes meaningless beyond itself: one copy of what follows
 // it.
@@ -101,7 +105,7 @@ DecodeError decode(std::span<const std::byte> bytes, unsigned wave_size, Instruc
     out.size = static_cast<uint8_t>(bytes.size());
     return DecodeError::truncated;
   }
-  DecodeContext context{Words(bytes), wave_size / 32, out};
+  DecodeContext context{Words(bytes), wave_size / 32, out, {}};
   const DecodeError error = dispatch(context);
   if (error != DecodeError::none) out.size = 4;
   if (error == DecodeError::unknown_opcode) out.row = nullptr;

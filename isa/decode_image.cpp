@@ -6,9 +6,17 @@ namespace lockstep::isa::detail {
 namespace {
 
 // What the guide demands of the ray intersections (10.9.1).
-bool is_legal_bvh(const Instruction& instruction, unsigned sampler) {
-  return instruction.dmask == 0xf && !instruction.d16 && instruction.r128 && instruction.unorm &&
-         instruction.dim == 0 && !instruction.lwe && !instruction.tfe && sampler == 0;
+DecodeError check_bvh(DecodeContext& context, unsigned sampler) {
+  const Instruction& out = context.out;
+  const struct {
+    const char* field;
+    unsigned value, wanted;
+  } rules[] = {{"DMASK", out.dmask, 0xf}, {"D16", out.d16, 0}, {"R128", out.r128, 1}, {"UNRM", out.unorm, 1},
+               {"DIM", out.dim, 0},       {"LWE", out.lwe, 0}, {"TFE", out.tfe, 0},   {"SSAMP", sampler, 0}};
+  for (const auto& rule : rules)
+    if (rule.value != rule.wanted)
+      return refuse(context, rule.field, rule.value, "ray intersections do not take (guide 10.9.1)");
+  return DecodeError::none;
 }
 
 // With NSA the first registers of up to five groups are named one by one; the fifth carries what is left.
@@ -62,9 +70,10 @@ DecodeError decode_mimg(DecodeContext& context, const Row& row) {
 
   const ImageForm& form = kImageForms[row.number];
   if (form.kind == ImageKind::bvh) {
-    if (!is_legal_bvh(out, bits(fields, 26, 5))) return DecodeError::reserved_field;
+    if (const DecodeError error = check_bvh(context, bits(fields, 26, 5)); error != DecodeError::none)
+      return error;
   } else if (out.d16 && !form.takes_d16()) {
-    return DecodeError::reserved_field;
+    return refuse(context, "D16", 1, "the instruction does not take");
   }
 
   const unsigned data_words = image_data_words(form, out.dmask, out.d16);

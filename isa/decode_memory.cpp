@@ -49,7 +49,7 @@ DecodeError decode_buffer(DecodeContext& context, const Row& row) {
         break;
       default:
         // The guide (table 37) names no literal here; LLVM takes one.
-        if (!is_source_code(fields >> 24)) return DecodeError::illegal_operand;
+        if (!is_source_code(fields >> 24)) return refuse_source(context, spec, fields >> 24);
         if (fields >> 24 == code::kLiteral && !take_literal(context, 2)) return DecodeError::truncated;
         append(context, spec, fields >> 24).value = out.literal;
         break;
@@ -62,7 +62,7 @@ DecodeError decode_buffer(DecodeContext& context, const Row& row) {
 
 DecodeError decode_ldsdir(DecodeContext& context, const Row& row) {
   const uint32_t word = context.words[0];
-  if (bits(word, 22, 2)) return DecodeError::reserved_field;
+  if (const unsigned rest = bits(word, 22, 2)) return refuse(context, "bits 23:22", rest, kMustBeZero);
   Instruction& out = context.out;
   out.attribute_channel = static_cast<uint8_t>(bits(word, 8, 2));
   out.attribute = static_cast<uint8_t>(bits(word, 10, 6));
@@ -75,7 +75,10 @@ DecodeError decode_ds(DecodeContext& context, const Row& row) {
   const uint32_t word = context.words[0];
   Instruction& out = context.out;
   out.gds = bits(word, 17, 1);
-  if (row.flags & (out.gds ? kLdsOnly : kGdsOnly)) return DecodeError::reserved_field;
+  if (row.flags & (out.gds ? kLdsOnly : kGdsOnly))
+    return refuse(context, "GDS", out.gds,
+                  out.gds ? "must be 0: the instruction works on LDS only (guide 12.5)"
+                          : "must be 1: the instruction works on GDS only (guide 12.5)");
   out.offset0 = static_cast<uint8_t>(word);
   out.offset1 = static_cast<uint8_t>(word >> 8);
   if (!(row.flags & kTwoAddresses)) out.offset = static_cast<int32_t>(bits(word, 0, 16));
@@ -146,7 +149,7 @@ DecodeError decode_flat(DecodeContext& context, const Row& row) {
           append(context, spec, saddr);
           break;
         }
-        if (saddr == code::kM0) return DecodeError::illegal_operand;
+        if (saddr == code::kM0) return refuse_operand(context, spec, saddr, "may not be an address");
         append(context, spec, saddr & ~1u);  // hardware aligns pairs (guide 3.3.1.3)
         break;
     }

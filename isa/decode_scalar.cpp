@@ -7,7 +7,7 @@ namespace {
 // An 8-bit source field.
 DecodeError append_source(DecodeContext& context, const OperandSpec& spec, unsigned code) {
   if (code < code::kInt0) return append_scalar(context, spec, code);
-  if (!is_source_code(code) || code == code::kLdsDirect) return DecodeError::illegal_operand;
+  if (!is_source_code(code) || code == code::kLdsDirect) return refuse_source(context, spec, code);
   Operand& operand = append(context, spec, code);
   if (code == code::kLiteral) {
     if (!take_literal(context, 1)) return DecodeError::truncated;
@@ -36,7 +36,7 @@ void append_immediate(DecodeContext& context, const OperandSpec& spec, uint32_t 
     case Field::sdst7:
       return append_scalar(context, spec, code);
     case Field::sgpr:
-      if (is_immediate_code(code)) return DecodeError::illegal_operand;
+      if (is_immediate_code(code)) return refuse_operand(context, spec, code, "must be a register");
       return append_source(context, spec, code);
     default:
       return append_source(context, spec, code);
@@ -58,7 +58,8 @@ DecodeError decode_sop(DecodeContext& context, const Row& row) {
 
 DecodeError decode_sopp(DecodeContext& context, const Row& row) {
   const uint32_t simm16 = bits(context.words[0], 0, 16);
-  if (row.operands.empty()) return simm16 ? DecodeError::reserved_field : DecodeError::none;
+  if (row.operands.empty())
+    return simm16 ? refuse(context, "SIMM16", simm16, kMustBeZero) : DecodeError::none;
   append_immediate(context, row.operands[0], simm16);
   return DecodeError::none;
 }
@@ -71,7 +72,8 @@ DecodeError decode_smem(DecodeContext& context, const Row& row) {
     DecodeError error = DecodeError::none;
     switch (spec.role) {
       case Role::dst:
-        if (sdata >= code::kM0) return DecodeError::illegal_operand;  // guide 8.1
+        if (sdata >= code::kM0)
+          return refuse_operand(context, spec, sdata, "may not be loaded from memory (guide 8.1)");
         error = append_scalar(context, spec, sdata);
         break;
       case Role::saddr:
@@ -89,7 +91,8 @@ DecodeError decode_smem(DecodeContext& context, const Row& row) {
   }
   context.out.dlc = bits(low, 13, 1);
   context.out.glc = bits(low, 14, 1);
-  if ((context.out.dlc || context.out.glc) && !(row.flags & kLoad)) return DecodeError::reserved_field;
+  if (context.out.dlc && !(row.flags & kLoad)) return refuse(context, "DLC", 1, kMustBeZero);
+  if (context.out.glc && !(row.flags & kLoad)) return refuse(context, "GLC", 1, kMustBeZero);
   context.out.offset = sign_extend(bits(high, 0, 21), 21);
   return DecodeError::none;
 }

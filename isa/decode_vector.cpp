@@ -41,11 +41,12 @@ DecodeError append_vgpr(DecodeContext& context, const OperandSpec& spec, const F
 
 DecodeError append_constant(DecodeContext& context, const OperandSpec& spec, const Fields& fields,
                             unsigned code) {
-  if (!is_source_code(code)) return DecodeError::illegal_operand;
-  if (code == code::kLdsDirect && spec.words > 1) return DecodeError::illegal_operand;
+  if (!is_source_code(code)) return refuse_source(context, spec, code);
+  if (code == code::kLdsDirect && spec.words > 1) return refuse_source(context, spec, code);
   if (code == code::kLiteral) {
     // A literal and a DPP dword exclude each other (guide 7.2.2.3).
-    if (context.out.dpp != Dpp::none) return DecodeError::illegal_operand;
+    if (context.out.dpp != Dpp::none)
+      return refuse_operand(context, spec, code, "may not be a literal beside DPP (guide 7.2.2.3)");
     if (!take_literal(context, fields.dwords)) return DecodeError::truncated;
   }
   append(context, spec, code).value = code == code::kLiteral ? context.out.literal : 0;
@@ -60,13 +61,14 @@ DecodeError append_source(DecodeContext& context, const OperandSpec& spec, const
       append(context, spec, code::kVccLo);
       return DecodeError::none;
     case Field::vgpr:
-      if (code < code::kVgpr0) return DecodeError::illegal_operand;
+      if (code < code::kVgpr0) return refuse_operand(context, spec, code, "must be a VGPR");
       return append_vgpr(context, spec, fields, code - code::kVgpr0);
     case Field::sdst7:
-      if (code >= code::kInt0) return DecodeError::illegal_operand;
+      if (code >= code::kInt0) return refuse_operand(context, spec, code, "must be a scalar register");
       return append_scalar(context, spec, code);
     case Field::ssrc8:
-      if (code >= code::kVgpr0) return DecodeError::illegal_operand;
+      if (code >= code::kVgpr0)
+        return refuse_operand(context, spec, code, "must be a scalar register or a constant");
       break;
     default:
       break;
@@ -86,7 +88,7 @@ DecodeError append_destination(DecodeContext& context, const OperandSpec& spec, 
       return DecodeError::none;
     case Field::sdst7: {
       const unsigned code = fields.codes[static_cast<size_t>(spec.place)];
-      if (code >= code::kInt0) return DecodeError::illegal_operand;
+      if (code >= code::kInt0) return refuse_operand(context, spec, code, "must be a scalar register");
       return append_scalar(context, spec, code);
     }
     default:
@@ -133,12 +135,20 @@ bool is_dpp(unsigned code) {
   return code == kDpp16 || code == kDpp8 || code == kDpp8FetchInactive;
 }
 
+DecodeError refuse_modifiers(DecodeContext& context, unsigned sources) {
+  return refuse(context, "NEG or ABS", sources,
+                "has bits for sources that are no floats, or that the instruction has not (guide 7.2.2.1)");
+}
+
 // Reads the DPP dword, and puts the real SRC0 in its place (guide 15.3.8, 15.3.9).
 [[gnu::noinline, clang::preserve_most]] DecodeError take_dpp(DecodeContext& context, const Row& row,
                                                              Fields& fields) {
   const unsigned source0 = fields.source(0);
   Instruction& out = context.out;
-  if (!(row.flags & (source0 == kDpp16 ? kCanDpp16 : kCanDpp8))) return DecodeError::illegal_operand;
+  if (!(row.flags & (source0 == kDpp16 ? kCanDpp16 : kCanDpp8))) {
+    refuse(context, "SRC0", source0, "asks for DPP, and the instruction takes none (guide 7.7)");
+    return DecodeError::illegal_operand;
+  }
   if (!take_dword(context, fields.dwords)) return DecodeError::truncated;
   const uint32_t word = context.words[fields.dwords];
   fields.set(Place::src0, code::kVgpr0 + bits(word, 0, 8));
@@ -157,7 +167,9 @@ bool is_dpp(unsigned code) {
   if (fields.dwords > 1) return DecodeError::none;  // VOP3 has its own NEG and ABS
   fields.neg = bits(word, 20, 1) | bits(word, 22, 1) << 1;
   fields.abs = bits(word, 21, 1) | bits(word, 23, 1) << 1;
-  return (fields.neg | fields.abs) & ~row.modified_sources ? DecodeError::reserved_field : DecodeError::none;
+  if (const unsigned rest = (fields.neg | fields.abs) & ~unsigned{row.modified_sources})
+    return refuse_modifiers(context, rest);
+  return DecodeError::none;
 }
 
 // Fields of sources that the row does not have must be zero.
@@ -172,6 +184,20 @@ bool has_unused_source(uint32_t high, unsigned sources) {
                                          kSource0,
                                          0};
   return high & kUnused[sources];
+}
+
+DecodeError refuse_unused_source(DecodeContext& context, uint32_t high, unsigned sources) {
+  static constexpr const char* kNames[] = {"SRC0", "SRC1", "SRC2"};
+  unsigned index = 0;
+  while (sources >> index & 1 || bits(high, 9 * index, 9) == 0) ++index;
+  return refuse(context, kNames[index], bits(high, 9 * index, 9),
+                "must be zero: the instruction has no such source");
+}
+
+DecodeError refuse_op_sel(DecodeContext& context) {
+  return refuse(
+      context, "OPSEL", context.out.op_sel,
+      "has bits for operands that are not of 16 bits, or that the instruction has not (guide 7.2.2.4)");
 }
 
 // 16-bit operands of VOP3 and VINTERP take their half from OPSEL: sources from bits 0 to 2, destination from
@@ -199,7 +225,8 @@ Fields long_fields(uint32_t low, uint32_t high) {
 DecodeError append_matrix_operands(DecodeContext& context, const Row& row, const Fields& fields) {
   // C may be VGPRs or a constant.
   const unsigned c = fields.source(2);
-  if (c < code::kInt0) return DecodeError::illegal_operand;
+  if (c < code::kInt0)
+    return refuse_operand(context, row.operands[3], c, "must be VGPRs or a constant (guide 7.9)");
   for (OperandSpec spec : row.operands) {
     if (context.mask_words == 2 && (spec.role == Role::dst || spec.role == Role::src2)) spec.words /= 2;
     const DecodeError error = append_operand(context, spec, fields);
@@ -216,7 +243,7 @@ DecodeError decode_short(DecodeContext& context, const Row& row) {
   if (row.operands.empty()) {
     // v_illegal is the dword zero; v_nop ignores SRC0.
     if (row.opcode == Opcode::v_illegal) return word ? DecodeError::unknown_opcode : DecodeError::none;
-    return vdst ? DecodeError::reserved_field : DecodeError::none;
+    return vdst ? refuse(context, "VDST", vdst, kMustBeZero) : DecodeError::none;
   }
   Fields fields{.dwords = 1, .halves_in_vgpr = true};
   fields.set_vdst(vdst);
@@ -246,11 +273,11 @@ DecodeError decode_vop3(DecodeContext& context, const Row& row) {
     out.clamp = bits(modifiers, 15, 1);
     out.omod = static_cast<uint8_t>(modifiers >> 16);
     out.op_sel = static_cast<uint8_t>(bits(modifiers, 11, 4));
-    if (out.clamp && !(row.flags & kCanClamp)) return DecodeError::reserved_field;
-    if (out.omod && !(row.flags & kCanOmod)) return DecodeError::reserved_field;
+    if (out.clamp && !(row.flags & kCanClamp)) return refuse(context, "CLAMP", 1, kMustBeZero);
+    if (out.omod && !(row.flags & kCanOmod)) return refuse(context, "OMOD", out.omod, kMustBeZero);
   }
   const unsigned sources = row.sources;
-  if (has_unused_source(high, sources)) return DecodeError::reserved_field;
+  if (has_unused_source(high, sources)) return refuse_unused_source(context, high, sources);
   if (is_dpp(fields.source(0))) {
     const DecodeError error = take_dpp(context, row, fields);
     if (error != DecodeError::none) return error;
@@ -259,12 +286,13 @@ DecodeError decode_vop3(DecodeContext& context, const Row& row) {
     // Where OPSEL applies, NEG and ABS of integer sources are ignored; elsewhere they are reserved.
     const bool ignores_modifiers = (row.flags & kOpselInText) && out.dpp == Dpp::none;
     const unsigned allowed = row.modified_sources | (ignores_modifiers ? sources : 0);
-    if ((fields.abs | fields.neg) & ~allowed) return DecodeError::reserved_field;
+    if (const unsigned rest = (fields.abs | fields.neg) & ~allowed) return refuse_modifiers(context, rest);
   }
-  if (row.operands.empty()) return fields.vdst() ? DecodeError::reserved_field : DecodeError::none;
+  if (row.operands.empty())
+    return fields.vdst() ? refuse(context, "VDST", fields.vdst(), kMustBeZero) : DecodeError::none;
   if (!modifiers) return append_operands(context, row, fields);
 
-  if ((row.flags & kOpselInText) && (out.op_sel & 7 & ~sources)) return DecodeError::reserved_field;
+  if ((row.flags & kOpselInText) && (out.op_sel & 7 & ~sources)) return refuse_op_sel(context);
   const DecodeError error = append_operands(context, row, fields);
   if (error == DecodeError::none && out.op_sel && (row.flags & kCanOpsel)) apply_op_sel(out);
   return error;
@@ -279,18 +307,19 @@ DecodeError decode_vop3p(DecodeContext& context, const Row& row) {
   out.clamp = bits(low, 15, 1);
   out.op_sel = static_cast<uint8_t>(bits(low, 11, 3));
   out.op_sel_hi = static_cast<uint8_t>(bits(high, 27, 2) | bits(low, 14, 1) << 2);
-  if (out.clamp && !(row.flags & kCanClamp)) return DecodeError::reserved_field;
+  if (out.clamp && !(row.flags & kCanClamp)) return refuse(context, "CLAMP", 1, kMustBeZero);
   const unsigned sources = row.sources;
-  if ((fields.neg | neg_hi) & ~sources) return DecodeError::reserved_field;
-  if (out.op_sel & ~(row.flags & kCanOpsel ? sources : 0)) return DecodeError::reserved_field;
-  if (has_unused_source(high, sources)) return DecodeError::reserved_field;
+  if (const unsigned rest = (fields.neg | neg_hi) & ~sources) return refuse_modifiers(context, rest);
+  if (out.op_sel & ~(row.flags & kCanOpsel ? sources : 0)) return refuse_op_sel(context);
+  if (has_unused_source(high, sources)) return refuse_unused_source(context, high, sources);
   if (is_dpp(fields.source(0))) {
     const DecodeError error = take_dpp(context, row, fields);
     if (error != DecodeError::none) return error;
   }
   // The mixed-precision instructions take no SGPR as SRC1 with DPP.
   const bool vgpr_source1 = out.dpp != Dpp::none && row.operands[1].type == Type::f32;
-  if (vgpr_source1 && fields.source(1) < code::kVgpr0) return DecodeError::illegal_operand;
+  if (vgpr_source1 && fields.source(1) < code::kVgpr0)
+    return refuse_operand(context, row.operands[2], fields.source(1), "must be a VGPR beside DPP");
   const DecodeError error = row.flags & kMatrix ? append_matrix_operands(context, row, fields)
                                                 : append_operands(context, row, fields);
   if (error != DecodeError::none) return error;
@@ -335,7 +364,7 @@ DecodeError decode_vinterp(DecodeContext& context, const Row& row) {
   out.wait_exp = static_cast<uint8_t>(bits(low, 8, 3));
   out.op_sel = static_cast<uint8_t>(bits(low, 11, 4));
   out.clamp = bits(low, 15, 1);
-  if (out.op_sel && !(row.flags & kCanOpsel)) return DecodeError::reserved_field;
+  if (out.op_sel && !(row.flags & kCanOpsel)) return refuse_op_sel(context);
   const DecodeError error = append_operands(context, row, fields);
   if (error != DecodeError::none) return error;
   if (out.op_sel) apply_op_sel(out);

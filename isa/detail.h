@@ -67,11 +67,34 @@ inline const Row* row_of_number(Encoding encoding, unsigned number) {
   return kRowIndex.slots[kRowIndex.first_slot[static_cast<size_t>(encoding)] + number];
 }
 
+// Why an instruction is refused, in words for explain().
+struct Refusal {
+  const char* field = nullptr;  // its name in guide chapter 15, or null
+  unsigned value = 0;
+  bool is_operand = false;       // value is the number of an operand
+  const char* reason = nullptr;  // goes on behind "which"
+};
+
 struct DecodeContext {
   Words words;
   unsigned mask_words;  // registers that hold a bit a lane: 1 in wave32, 2 in wave64
   Instruction& out;
+  Refusal refusal{};
 };
+
+// What a decoder returns for a field that it cannot take, and for an operand that may not stand where it
+// does.
+[[gnu::noinline, gnu::cold]] DecodeError refuse(DecodeContext& context, const char* field, unsigned value,
+                                                const char* reason);
+[[gnu::noinline, gnu::cold]] DecodeError refuse_operand(DecodeContext& context, const OperandSpec& spec,
+                                                        unsigned code, const char* reason);
+// Of a source that is none: a reserved number, or one of those that ask for DPP where there is none.
+[[gnu::noinline, gnu::cold]] DecodeError refuse_source(DecodeContext& context, const OperandSpec& spec,
+                                                       unsigned code);
+inline constexpr char kMustBeZero[] = "must be zero";
+
+// Reads one instruction, as decode() does.
+DecodeError dispatch(DecodeContext& context);
 
 // Registers that an operand spans.
 inline unsigned words_of(const OperandSpec& spec, unsigned mask_words) {
@@ -117,7 +140,8 @@ inline Operand& append(DecodeContext& context, const OperandSpec& spec, unsigned
 
 // Appends a scalar register operand.
 inline DecodeError append_scalar(DecodeContext& context, const OperandSpec& spec, unsigned code) {
-  if (!align_scalar(code, words_of(spec, context.mask_words))) return DecodeError::illegal_operand;
+  if (!align_scalar(code, words_of(spec, context.mask_words)))
+    return refuse_operand(context, spec, code, "names no group of that many registers (guide 3.3.1.4)");
   append(context, spec, code);
   return DecodeError::none;
 }

@@ -241,7 +241,7 @@ void GroupContext::leave_control() {
 
 bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave,
                          DispatchState& dispatch, Engine& engine, WaveControl* control,
-                         const precise::HostTraps* host_traps) {
+                         const precise::TrapSettings& traps) {
   if (memory_ != launch.memory) {
     memory_ = launch.memory;
     for (Wave* wave : waves_) forget_ranges(*wave);
@@ -262,14 +262,15 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   wave_vgprs_ = wave_vgprs(launch);
   lds_alloc_ = lds_allocation(placement_ ? place_ : GroupPlacement{}, launch);
   item_ids_.prepare(place, bits(launch.rsrc2, 11, 2));
-  host_traps_ = host_traps;
-  requests_seen_ = host_traps ? host_traps->count() : 0;
+  host_traps_ = traps.host;
+  requests_seen_ = host_traps_ ? host_traps_->count() : 0;
   if (control) has_commands_ = &control->begin(group_);
   control_ = control;
   for (unsigned i = 0; i < group_.wave_count; ++i) {
     Wave& wave = *waves_[i];
     wave.creation_index = first_wave + i;
     launch_wave(launch, i, place, wave);
+    if (traps.sets_trap_enable()) wave.status |= status_bit::kTrapEnabled;
     if (!engine.enter(wave, launch.entry)) return false;
   }
   if (control_) control_->started(group_);

@@ -61,10 +61,11 @@ class GroupContext {
   size_t bytes() const;  // of storage
 
   // Launches the waves of work-group `number`, which is at `place`; the first is number `first_wave` of the
-  // dispatch. False if the code has no instruction at the entry. `control` and `host_traps` may be null.
+  // dispatch. False if the code has no instruction at the entry. `control` may be null;
+  // `traps` must outlive the dispatch.
   bool start(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave,
              DispatchState& dispatch, Engine& engine, WaveControl* control,
-             const precise::HostTraps* host_traps);
+             const precise::TrapSettings& traps);
   // Gives up a group that has not finished: its waves must not stay in the queues of the device.
   void abandon();
 

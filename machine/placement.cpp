@@ -88,6 +88,7 @@ std::optional<GroupPlacement> Placement::allocate(const PlacementNeeds& needs) {
     group.processor_in_array = turn / engines / arrays;
     group.processor = turn;
     group.waves = needs.waves;
+    group.double_precision_lanes = device_.double_precision_lanes_per_simd;
     Processor& processor = processors_[turn];
     // A group of a single wave has no barrier and takes none of the places (guide 2.3).
     std::optional<unsigned> slot = 0;
@@ -139,8 +140,10 @@ void Placement::release_waves_locked(const GroupPlacement& group, uint32_t slots
 
 uint32_t hardware_id1(const GroupPlacement& group, unsigned wave) {
   const WavePlace& place = group.wave[wave];
+  // DP_RATE: 1 for one lane, 2 for two, 3 for four; 0 for none.
+  const auto rate = static_cast<unsigned>(std::bit_width(group.double_precision_lanes));
   return place.slot | place.simd << 8 | group.processor_in_array << 10 | group.shader_array << 16 |
-         group.shader_engine << 18;
+         group.shader_engine << 18 | rate << 29;
 }
 
 uint32_t hardware_id2(const GroupPlacement& group, unsigned vmid) {

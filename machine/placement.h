@@ -34,6 +34,7 @@ struct GroupPlacement {
   unsigned shader_engine = 0, shader_array = 0, processor_in_array = 0;
   // Of the work-group processor; groups of one wave have none, and 0 here.
   unsigned group_slot = 0;
+  unsigned double_precision_lanes = 0;     // of each SIMD
   unsigned lds_block = 0, lds_blocks = 0;  // of the work-group processor: the upper half is compute unit 1's
   unsigned waves = 0, vgpr_granules = 0;
   std::array<WavePlace, kMaxWaves> wave{};

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "engine/precise/units.h"
+#include "isa/explain.h"
 #include "isa/instruction.h"
 #include "machine/launch.h"
 #include "machine/reuse.h"
@@ -40,7 +41,8 @@ std::string instruction_text(std::span<const CodeRange> code, unsigned wave_size
     const size_t available = std::min<uint64_t>(range.end - pc, isa::kMaxInstructionBytes);
     const auto error =
         isa::decode({reinterpret_cast<const std::byte*>(pc), available}, wave_size, instruction);
-    if (error != isa::DecodeError::none) return std::string(isa::describe(error));
+    if (error != isa::DecodeError::none)
+      return isa::show_bytes({reinterpret_cast<const std::byte*>(pc), available}, wave_size);
     char text[isa::kMaxText];
     return std::string(text, isa::disassemble(instruction, wave_size, text, sizeof text));
   }

@@ -231,7 +231,7 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
       budget = reserve(budget);
       lock.unlock();
       const bool started = context->start(launch_, number, place, first_wave, dispatch_, engine_,
-                                          options_.control, options_.precise.traps.host);
+                                          options_.control, options_.precise.traps);
       lock.lock();
       if (!started) {
         give_back_unused(budget);

@@ -33,7 +33,11 @@ ROWS = {
     "D7": "Registers out of range", "D8": "Exceptions, traps, wave control",
     "F1": "Program control", "F2": "Branches and calls", "F3": "Clauses", "F4": "Messages", "F5": "Barriers",
     "F6": "Dependency counters", "F7": "s_delay_alu",
-    "L10": "GDS", "L11": "Ordered count", "L12": "GWS", "L13": "Stream-out registers",
+    "V2": "Operands of vector instructions", "V7": "Dual issue", "V10": "Matrix instructions", "V11": "Masks and carries",
+    "V12": "Cross-lane instructions",
+    "L1": "LDS", "L2": "Indexed loads and stores", "L3": "LDS atomics", "L4": "Float atomics", "L5": "Permutes",
+    "L6": "Append and consume", "L7": "Direct and parameter loads", "L8": "Interpolation", "L9": "Ray-tracing stack",
+    "L10": "GDS", "L11": "Ordered count", "L12": "GWS", "L13": "Stream-out registers", "L14": "Alignment and errors",
 }
 FIELDS = {"id", "guide", "rule", "test", "filter", "file", "find", "replace"}
 # A mutant may make a test wait for ever. None of these tests takes nearly as long.

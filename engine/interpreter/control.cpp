@@ -189,8 +189,9 @@ void s_setprio(const Operation* op, Wave* wave, int64_t budget) {
 }
 
 void s_trap(const Operation* op, Wave* wave, int64_t budget) {
-  // Without a trap handler the hardware skips the instruction and the runtime reports the wave (LLVM AMDGPU
-  // usage, trap handler ABI): 2 is llvm.trap, 3 llvm.debugtrap.
+  // TRAP_EN 0 makes it no operation (guide 3.4.9). Where no handler takes it the machine stands in for that
+  // of ROCm's runtime (LLVM AMDGPU usage, trap handler ABI): 2 is llvm.trap, 3 llvm.debugtrap.
+  if (!(wave->status & status_bit::kTrapEnabled)) LOCKSTEP_NEXT();
   const unsigned id = static_cast<unsigned>(op->literal & 0xff);
   if (id == 0 || id == 3) LOCKSTEP_NEXT();
   Fault fault;

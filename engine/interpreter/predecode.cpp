@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/interpreter/common.h"
+#include "isa/explain.h"
 #include "semantics/engine_handled.h"
 
 namespace lockstep::interpreter {
@@ -63,6 +64,22 @@ void refused(const Operation* op, Wave* wave, int64_t budget) {
   Fault fault;
   fault.kind = static_cast<FaultKind>(op->detail);
   fault.message = reinterpret_cast<const char*>(op->literal);
+  raise(op, wave, budget, std::move(fault));
+}
+
+// Bytes that are no instruction, as many as op->literal at most.
+void refused_bytes(const Operation* op, Wave* wave, int64_t budget) {
+  Fault fault;
+  fault.kind = FaultKind::illegal_instruction;
+  fault.message = isa::explain({reinterpret_cast<const std::byte*>(op->pc), op->literal}, wave->wave_size);
+  raise(op, wave, budget, std::move(fault));
+}
+
+void refused_dpp_control(const Operation* op, Wave* wave, int64_t budget) {
+  Fault fault;
+  fault.kind = FaultKind::illegal_instruction;
+  fault.message = "DPP_CTRL of " + std::string(op->instruction->row->name) + " is " +
+                  std::to_string(op->instruction->dpp_control) + ", which is reserved (guide 7.7.1)";
   raise(op, wave, budget, std::move(fault));
 }
 
@@ -268,7 +285,11 @@ std::vector<Operation> Predecoder::predecode(isa::Instruction& instruction) {
   const isa::DecodeError error = isa::decode({bytes, available}, program_.wave_size(), instruction);
   if (error != isa::DecodeError::none) {
     if (instruction.size < 4) instruction.size = 4;
-    return {refuse(instruction, FaultKind::illegal_instruction, isa::describe(error).data())};
+    refused_ = true;
+    Operation op = blank(instruction);
+    op.run = &refused_bytes;
+    op.literal = available;
+    return {op};
   }
   if (program_.vgpr_count() == 0 && names_vgpr(instruction))
     return {refuse(
@@ -350,7 +371,10 @@ Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa
 }
 
 Operation Predecoder::refuse_dpp_control(const isa::Instruction& instruction) {
-  return refuse(instruction, FaultKind::illegal_instruction, "reserved DPP control");
+  refused_ = true;
+  Operation op = blank(instruction);
+  op.run = &refused_dpp_control;
+  return op;
 }
 
 uint64_t Predecoder::dpp_selection(const isa::Instruction& instruction) {

@@ -158,12 +158,12 @@ Verdict ClauseRules::before(const Step& step) {
 }
 
 // The first instruction behind s_clause: whether there will be a clause at all (guide 5.2). A VALU clause is
-// ignored if EXEC is zero; a memory instruction is then skipped, once its counter is zero, and what is
-// skipped starts no clause. Results are there at once unless the dispatch asks for late ones, so that the
-// counter is taken for zero.
+// ignored if EXEC is zero; a memory instruction is then skipped if its counter is zero, and what is skipped
+// starts no clause.
 void ClauseRules::begin(const Step& step) {
-  const Clause type = type_of(step.instruction);
-  if (type != Clause::none && type != Clause::smem && step.wave.exec() == 0) stage_ = Stage::outside;
+  const bool is_ignored = type_of(step.instruction) == Clause::valu ? step.wave.exec() == 0
+                                                                    : counters_.is_skipped(step.instruction);
+  if (is_ignored) stage_ = Stage::outside;
 }
 
 void ClauseRules::announce(const Step& step) {

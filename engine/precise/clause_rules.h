@@ -4,13 +4,15 @@
 
 #include <string>
 
+#include "engine/precise/dependency_counters.h"
 #include "engine/precise/rule_book.h"
 
 namespace lockstep::precise {
 
 class ClauseRules final : public Unit {
  public:
-  explicit ClauseRules(RuleBook rules) : rules_(rules) {}
+  // `counters`: of the same wave; must outlive the unit.
+  ClauseRules(RuleBook rules, const DependencyCounters& counters) : rules_(rules), counters_(counters) {}
   Verdict before(const Step& step) override;
   void after(const Step& step) override;
   // A command of the host ends the clause (guide 5.2.1).
@@ -27,6 +29,7 @@ class ClauseRules final : public Unit {
   void announce(const Step& step);
 
   RuleBook rules_;
+  const DependencyCounters& counters_;
   Stage stage_ = Stage::outside;
   isa::Clause type_ = isa::Clause::none;
   unsigned length_ = 0, span_ = 0;   // as the s_clause says; span 0: no breaks

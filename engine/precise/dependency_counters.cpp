@@ -60,16 +60,14 @@ DependencyCounters::DependencyCounters(const Settings& settings, RuleBook rules,
   siblings_->join(group_, this);
 }
 
-// With no lane active the hardware skips vector memory, LDS and direct loads, but only where the counter is
-// zero (guide 3.2.3): else they count, so that a limit means the same with and without lanes. What is not
-// certain to have landed may still hold the counter up.
-bool DependencyCounters::is_skipped(const isa::Instruction& instruction, const Shares& shares) const {
+// Where the counter is not zero they count, so that a limit means the same with and without lanes.
+bool DependencyCounters::is_skipped(const isa::Instruction& instruction) const {
   if (wave_.exec() != 0 || !may_be_put_off(instruction) || instruction.row->encoding == isa::Encoding::smem)
     return false;
-  return std::none_of(deferred_.begin(), deferred_.end(), [&](const Handle& deferred) {
-    return (!deferred->landed || !deferred->certain) &&
-           std::any_of(shares.begin(), shares.end(),
-                       [&](const Share& share) { return share.counter == deferred->share().counter; });
+  const Shares shares = shares_of(instruction);
+  const Counts now = counts();
+  return std::none_of(shares.begin(), shares.end(), [&](const Share& share) {
+    return now[share.counter] != 0 || may_be_up_[static_cast<size_t>(share.counter)];
   });
 }
 
@@ -105,7 +103,7 @@ Verdict DependencyCounters::before(const Step& step) {
   const bool again = std::exchange(stalled_, false);
   by_others_.clear();
   const Shares shares = shares_of(step.instruction);
-  if (is_skipped(step.instruction, shares)) return Verdict::execute;
+  if (is_skipped(step.instruction)) return Verdict::execute;
   if (!again) {
     ++steps_;
     if (const Verdict verdict = check(step, shares); verdict != Verdict::execute) return verdict;
@@ -119,6 +117,8 @@ Verdict DependencyCounters::before(const Step& step) {
     limits[share.counter] = std::min(limits[share.counter], kGreatest[share.counter] - share.amount);
   if (const Verdict verdict = come_down_to(limits); verdict != Verdict::execute) return verdict;
   if (rules_.is_open() && (wait || shares.count != 0)) {
+    for (unsigned i = 0; i < kCounters; ++i)
+      if (limits.values[i] == 0) may_be_up_[i] = false;
     mark_certain(deferred_, limits);
     forget_done();
   }
@@ -137,6 +137,8 @@ Verdict DependencyCounters::check(const Step& step, const Shares& shares) {
 Verdict DependencyCounters::issue(const Step& step, const Shares& shares) {
   if (settings_.results == Results::now && !rules_.is_open()) return Verdict::execute;
   forget_repeated(step.pc);
+  if (rules_.is_open())
+    for (const Share& share : shares) may_be_up_[static_cast<size_t>(share.counter)] = true;
   const FlatLanes flat = flat_lanes(step.instruction, wave_);
   std::vector<Handle> parts;
   for (const Share& share : shares) {

@@ -8,6 +8,7 @@
 // that other waves can look at what is there in between.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -45,6 +46,9 @@ class DependencyCounters final : public Unit {
   void after(const Step& step) override;
 
   Counts counts() const;
+  // Whether the hardware passes over the instruction: it is vector memory, LDS or a direct load, no lane is
+  // active, and its counter is zero (guide 3.2.3) however late results may be.
+  bool is_skipped(const isa::Instruction& instruction) const;
   // Lets everything land, for a wave that enters or leaves its trap handler (guide 5.1). If not execute, the
   // unit that asks says the same of its instruction.
   Verdict finish();
@@ -56,7 +60,6 @@ class DependencyCounters final : public Unit {
 
   using Handle = std::unique_ptr<Deferred>;
 
-  bool is_skipped(const isa::Instruction& instruction, const Shares& shares) const;
   Verdict issue(const Step& step, const Shares& shares);
   // Lets land what must before the counters are down to the limits.
   Verdict come_down_to(const Counts& limits);
@@ -84,6 +87,8 @@ class DependencyCounters final : public Unit {
   Random random_;
   std::vector<Handle> deferred_;   // in the order of issue
   std::vector<Handle> by_others_;  // executed now by the interpreter or another unit, results to be taken
+  // Where rules are checked: counters that may not be zero, since nothing has waited for zero.
+  std::array<bool, kCounters> may_be_up_{};
   uint64_t steps_ = 0;
   bool stalled_ = false;  // at the instruction that comes
 };

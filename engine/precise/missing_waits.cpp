@@ -9,25 +9,6 @@ namespace {
 
 using Issued = std::vector<std::unique_ptr<Deferred>>;
 
-std::string register_name(unsigned code) {
-  if (code >= isa::code::kVgpr0) return "v" + std::to_string(code - isa::code::kVgpr0);
-  switch (code) {
-    case isa::code::kVccLo:
-      return "vcc_lo";
-    case isa::code::kVccHi:
-      return "vcc_hi";
-    case isa::code::kM0:
-      return "m0";
-    case isa::code::kExecLo:
-      return "exec_lo";
-    case isa::code::kExecHi:
-      return "exec_hi";
-    default:
-      return code >= isa::code::kTtmp0 ? "ttmp" + std::to_string(code - isa::code::kTtmp0)
-                                       : "s" + std::to_string(code);
-  }
-}
-
 // The limit that makes sure of `deferred`, now.
 unsigned sufficient_limit(const Deferred& deferred, const Issued& issued) {
   if (!completes_in_order(deferred.share().kind)) return 0;
@@ -50,7 +31,8 @@ std::string explain(const Step& step, const Deferred& deferred, unsigned code, c
   char distance[32];
   std::snprintf(distance, sizeof distance, "0x%llx",
                 static_cast<unsigned long long>(earlier ? step.pc - deferred.pc() : deferred.pc() - step.pc));
-  return std::string(step.instruction.row->name) + " " + verb + " " + register_name(code) + " before " +
+  return std::string(step.instruction.row->name) + " " + verb + " " +
+         name(RegisterRange{static_cast<uint16_t>(code), 1}) + " before " +
          std::string(deferred.instruction().row->name) + " (" + distance + " bytes " +
          (earlier ? "before" : "behind") +
          " it in the code) is known to have written it (guide 5.6): put s_waitcnt " +

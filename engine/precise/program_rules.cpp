@@ -11,6 +11,8 @@ namespace {
 using isa::Opcode;
 
 constexpr uint64_t kPageBytes = 4096, kPaddingBytes = 256;  // guide 2.4: 64 dwords
+constexpr uint64_t kVersionBytes = 16;                      // guide 16.2: where s_version is found
+constexpr unsigned kGfx11 = 6;                              // LLVM: UC_VERSION_GFX11
 
 std::string fault_of_prefetch_distance(const isa::Instruction& instruction) {
   const auto field = static_cast<uint32_t>(instruction.operands[0].value) & 0xffff;
@@ -43,6 +45,23 @@ std::vector<CodeRange> mapped_pages(const std::vector<CodeRange>& code, const Ra
   return merged;
 }
 
+// Tools look for s_version at the beginning; the hardware executes it as a no-operation wherever it stands.
+// LLVM has flags for the wave size in bits that the guide reserves.
+std::string ProgramRules::fault_of_version(const Step& step) const {
+  const auto field = static_cast<uint32_t>(step.instruction.operands[0].value) & 0xffff;
+  if (field >> 8 != 0)
+    return "s_version with bits beyond its version (guide 16.2): SIMM16[15:8] must be zero";
+  if (field != kGfx11)
+    return "s_version " + std::to_string(field) +
+           ": the program says that it is for other hardware (guide 5.1, 16.2); gfx11 has the number 6 "
+           "(UC_VERSION_GFX11 in LLVM)";
+  const auto begins = [&](uint64_t block) { return step.pc >= block && step.pc - block < kVersionBytes; };
+  if (begins(entry_) || (trap_handler_ != 0 && begins(trap_handler_))) return {};
+  return "s_version beyond the first 16 bytes of the program (guide 16.2), where no tool finds it: put it "
+         "first, "
+         "in a trap handler behind the first branch";
+}
+
 // What the fetch must not run into is memory that is not mapped. What a compiler puts behind a program
 // differs: behind the last template of a file LLVM 19 puts nothing, and the rest of the page serves.
 bool ProgramRules::is_padded(uint64_t end) const {
@@ -58,6 +77,7 @@ std::string ProgramRules::broken_by(const Step& step) const {
     return "the wave goes on after it has given its VGPRs back (s_sendmsg with message 3): the next "
            "instruction must be s_endpgm (guide 5.3, table 15)";
   if (opcode == Opcode::s_set_inst_prefetch_distance) return fault_of_prefetch_distance(step.instruction);
+  if (opcode == Opcode::s_version) return fault_of_version(step);
   if (processor_mode_ && (opcode == Opcode::lds_direct_load || opcode == Opcode::lds_param_load))
     return "lds_direct_load or lds_param_load in WGP mode, which the hardware has in CU mode alone (guide "
            "2.3): "

@@ -1,5 +1,6 @@
-// How a program must be written as a whole: what ends it, what stands behind its end, and how far ahead it
-// has its instructions fetched, and in which mode it may run. None of it changes a result here.
+// How a program must be written as a whole: what ends it, what stands behind its end, how far ahead it has
+// its instructions fetched, for which hardware it says it is, and in which mode it may run. None of it
+// changes a result here.
 #pragma once
 
 #include <string>
@@ -17,19 +18,25 @@ std::vector<CodeRange> mapped_pages(const std::vector<CodeRange>& code, const Ra
 
 class ProgramRules final : public Unit {
  public:
-  // `processor_mode`: WGP mode; `pages`: of mapped_pages(); must outlive the unit.
-  ProgramRules(RuleBook rules, bool processor_mode, const std::vector<CodeRange>& pages)
-      : rules_(rules), processor_mode_(processor_mode), pages_(pages) {}
+  // `processor_mode`: WGP mode; `trap_handler`: where it begins, or 0; `pages`: of mapped_pages(); must
+  // outlive the unit.
+  ProgramRules(RuleBook rules, bool processor_mode, uint64_t trap_handler,
+               const std::vector<CodeRange>& pages)
+      : rules_(rules), processor_mode_(processor_mode), trap_handler_(trap_handler), pages_(pages) {}
+  void launch(Wave& wave) override { entry_ = wave.pc; }
   Verdict before(const Step& step) override;
   void after(const Step& step) override;
 
  private:
   std::string broken_by(const Step& step) const;
+  std::string fault_of_version(const Step& step) const;
   bool is_padded(uint64_t end) const;
 
   RuleBook rules_;
   const bool processor_mode_;
+  const uint64_t trap_handler_;
   const std::vector<CodeRange>& pages_;
+  uint64_t entry_ = 0;
   bool gave_vgprs_back_ = false;  // by the instruction before
 };
 

@@ -68,6 +68,31 @@ void move(std::vector<RegisterRange>& list, RegisterRange named, uint32_t index,
 
 }  // namespace
 
+std::string name(const RegisterRange& range) {
+  const unsigned code = range.first;
+  const bool is_pair = range.count == 2;
+  switch (code) {
+    case isa::code::kVccLo:
+      return is_pair ? "vcc" : "vcc_lo";
+    case isa::code::kVccHi:
+      return "vcc_hi";
+    case isa::code::kM0:
+      return "m0";
+    case isa::code::kExecLo:
+      return is_pair ? "exec" : "exec_lo";
+    case isa::code::kExecHi:
+      return "exec_hi";
+    default:
+      break;
+  }
+  const char* const file = range.is_vgpr() ? "v" : code >= isa::code::kTtmp0 ? "ttmp" : "s";
+  const unsigned first = code - (range.is_vgpr()             ? isa::code::kVgpr0
+                                 : code >= isa::code::kTtmp0 ? isa::code::kTtmp0
+                                                             : 0);
+  if (range.count == 1) return file + std::to_string(first);
+  return file + ("[" + std::to_string(first) + ":" + std::to_string(first + range.count - 1) + "]");
+}
+
 Touched touched_now(const isa::Instruction& instruction, const Wave& wave) {
   Touched touched = touched_by(instruction, wave.wave_size);
   const Indices indices = indices_of(instruction, wave.scalar[isa::code::kM0]);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "isa/instruction.h"
@@ -21,6 +22,9 @@ struct RegisterRange {
 struct Touched {
   std::vector<RegisterRange> reads, writes;
 };
+
+// "v4", "s[4:5]", "vcc"
+std::string name(const RegisterRange& range);
 
 // Operands and the registers implied: EXEC, VCC and M0. Registers that M0 chooses at run time are not among
 // them.

@@ -76,10 +76,11 @@ struct ScheduledRequest {
   HostRequest request;
 };
 
-// What s_trap does in a wave whose STATUS.TRAP_EN is 0.
+// Where a dispatch brings no handler. ROCm's runtime always installs one, for which the machine can stand in.
 enum class TrapWithoutHandler : uint8_t {
-  report,  // ids other than 0 and 3 end the dispatch, as ROCm's runtime does through a handler of its own
-  skip,    // no operation, as the guide says of the hardware (3.4.9)
+  report,  // STATUS.TRAP_EN is 1: s_trap with ids other than 0 and 3 ends the dispatch, as ROCm's handler
+           // does
+  skip,    // STATUS.TRAP_EN is 0: s_trap is no operation (guide 3.4.9)
 };
 
 struct TrapSettings {
@@ -97,7 +98,12 @@ struct TrapSettings {
   std::vector<ScheduledRequest> scheduled;
   HostTraps* host = nullptr;  // outlives the dispatch
 
+  // Whether waves enter the handler.
   bool takes_traps() const { return handler != 0 && enabled; }
+  // STATUS.TRAP_EN of all waves; where it is 0, s_trap does nothing.
+  bool sets_trap_enable() const {
+    return handler != 0 ? enabled : without_handler == TrapWithoutHandler::report;
+  }
   bool watches_addresses() const {
     for (const AddressWatch& watch : watches)
       if (watch.in_use()) return true;

@@ -29,7 +29,6 @@ uint64_t pair(const Wave& wave, const isa::Instruction& instruction) {
 }  // namespace
 
 void Traps::launch(Wave& wave) {
-  if (settings_.takes_traps()) wave.status |= status_bit::kTrapEnabled;
   if (settings_.on_end) wave.mode |= mode_bit::kTrapOnEnd;
   if (settings_.after_instruction) wave.mode |= mode_bit::kTrapAfterInstruction;
   wave.mode |= settings_.exception_enable << mode_bit::kExceptionEnableShift & mode_bit::kExceptionEnable;
@@ -37,9 +36,9 @@ void Traps::launch(Wave& wave) {
   if (settings_.on_start && may_trap(wave)) causes_ |= trapsts_bit::kWaveStart;
 }
 
-// Traps are taken only if STATUS says that there is a handler, and never inside it.
+// Traps are taken only if there is a handler that is enabled, and never inside it.
 bool Traps::may_trap(const Wave& wave) const {
-  return (wave.status & status_bit::kTrapEnabled) && !is_privileged(wave);
+  return settings_.takes_traps() && !is_privileged(wave);
 }
 
 void Traps::raise(Wave& wave, uint32_t exceptions) {
@@ -54,7 +53,7 @@ void Traps::raise(Wave& wave, uint32_t exceptions) {
 
 void Traps::take(Wave& wave, const HostRequest& request) {
   // Without a handler, host traps are ignored like all others (guide 3.4.9).
-  if (!(wave.status & status_bit::kTrapEnabled)) return;
+  if (!settings_.takes_traps()) return;
   if (request.save_context) {
     wave.trapsts |= trapsts_bit::kSaveContext;
   } else {
@@ -120,15 +119,13 @@ Verdict Traps::before(const Step& step) {
              returns = opcode == Opcode::s_rfe_b64 && is_privileged(wave),
              ends = ends_program(opcode) && wave.mode & mode_bit::kTrapOnEnd && may_trap(wave);
   if (!pending && !traps && !returns && !ends) return Verdict::execute;
-  if (!pending && traps && !(wave.status & status_bit::kTrapEnabled)) {
-    if (settings_.without_handler == TrapWithoutHandler::report) return Verdict::execute;
-    wave.pc = step.next_pc();
-    return Verdict::handled;
-  }
+  // Where no trap is taken, STATUS.TRAP_EN says whether s_trap is reported or does nothing.
+  if (!pending && traps && !settings_.takes_traps()) return check_number(step);
   if (const Verdict verdict = counters_.finish(); verdict != Verdict::execute) return verdict;
   if (pending) {
     enter_handler(wave, step.pc);
   } else if (traps) {
+    if (const Verdict verdict = check_number(step); verdict != Verdict::execute) return verdict;
     enter_handler(wave, step.pc, static_cast<unsigned>(step.instruction.operands[0].value) & 0xff, false);
   } else if (returns) {
     // The PC has 48 bits: what the hardware put above it in TTMP1 does not disturb.
@@ -140,6 +137,12 @@ Verdict Traps::before(const Step& step) {
     enter_handler(wave, step.pc, 0, false);
   }
   return Verdict::redirected;
+}
+
+Verdict Traps::check_number(const Step& step) const {
+  if (step.instruction.operands[0].value & 0xff) return Verdict::execute;
+  return rules_.broken(
+      step, "s_trap 0, whose number is reserved for the hardware (guide 5.1, 16.5): use another one");
 }
 
 void Traps::after(const Step& step) {

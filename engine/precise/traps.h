@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/precise/dependency_counters.h"
+#include "engine/precise/rule_book.h"
 #include "engine/precise/settings.h"
 #include "engine/precise/unit.h"
 
@@ -11,8 +12,12 @@ namespace lockstep::precise {
 class Traps final : public Unit {
  public:
   // All must outlive the unit.
-  Traps(const Settings& settings, DependencyCounters& counters, Executor& executor)
-      : settings_(settings.traps), results_(settings.results), counters_(counters), executor_(executor) {}
+  Traps(const Settings& settings, RuleBook rules, DependencyCounters& counters, Executor& executor)
+      : settings_(settings.traps),
+        results_(settings.results),
+        rules_(rules),
+        counters_(counters),
+        executor_(executor) {}
 
   void launch(Wave& wave) override;
   Verdict before(const Step& step) override;
@@ -29,6 +34,8 @@ class Traps final : public Unit {
 
  private:
   bool may_trap(const Wave& wave) const;
+  // The rule on the number of an s_trap that is executed.
+  Verdict check_number(const Step& step) const;
   void take_requests(Wave& wave);
   void take(Wave& wave, const HostRequest& request);
   bool is_pending(const Wave& wave) const;
@@ -39,6 +46,7 @@ class Traps final : public Unit {
 
   const TrapSettings& settings_;
   const Results results_;
+  const RuleBook rules_;
   DependencyCounters& counters_;
   Executor& executor_;
   uint64_t executed_ = 0;

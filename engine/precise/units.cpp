@@ -5,8 +5,10 @@
 #include "engine/precise/dependency_counters.h"
 #include "engine/precise/exceptions.h"
 #include "engine/precise/global_sync_rules.h"
+#include "engine/precise/hazard_rules.h"
 #include "engine/precise/host_control.h"
 #include "engine/precise/memory_watch.h"
+#include "engine/precise/operand_rules.h"
 #include "engine/precise/program_rules.h"
 #include "engine/precise/traps.h"
 
@@ -32,18 +34,23 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
     if (settings->results != Results::now || caches) path->attach(wave);
     if (caches) path->use(*caches, caches->place_of(wave, processor_mode));
     auto counters = std::make_unique<DependencyCounters>(*settings, rules, path, siblings, wave, executor);
-    auto clauses = rules.is_open() ? std::make_unique<ClauseRules>(rules) : nullptr;
-    auto made_traps = has_traps ? std::make_unique<Traps>(*settings, *counters, executor) : nullptr;
+    auto clauses = rules.is_open() ? std::make_unique<ClauseRules>(rules, *counters) : nullptr;
+    // s_trap has a rule of its own.
+    auto made_traps = has_traps || rules.is_open()
+                          ? std::make_unique<Traps>(*settings, rules, *counters, executor)
+                          : nullptr;
     Traps* const traps = made_traps.get();
     if (has_traps || settings->host)
       units.push_back(
           std::make_unique<HostControl>(settings->host, *counters, clauses.get(), traps, executor));
-    if (has_traps) units.push_back(std::move(made_traps));
+    if (made_traps) units.push_back(std::move(made_traps));
     if (rules.is_open()) {
       units.push_back(std::make_unique<DelayHints>(rules));
       units.push_back(std::move(clauses));
       units.push_back(std::make_unique<GlobalSyncRules>(rules));
-      units.push_back(std::make_unique<ProgramRules>(rules, processor_mode, *pages));
+      units.push_back(std::make_unique<ProgramRules>(rules, processor_mode, settings->traps.handler, *pages));
+      units.push_back(std::make_unique<OperandRules>(rules));
+      units.push_back(std::make_unique<HazardRules>(rules));
     }
     if (has_traps) units.push_back(std::make_unique<MemoryWatch>(settings->traps.watches, *traps, findings));
     units.push_back(std::move(counters));

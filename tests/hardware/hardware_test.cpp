@@ -75,7 +75,7 @@ std::string error_of(const std::string& text) {
 TEST(Hardware, BadFilesAreRefusedWithAReason) {
   const std::string good(model_texts()[0].text);
   EXPECT_EQ(error_of(good), "");
-  EXPECT_NE(error_of(good + "warp_size = 32\n").find("line 25: 'warp_size' is an unknown key"),
+  EXPECT_NE(error_of(good + "warp_size = 32\n").find("line 26: 'warp_size' is an unknown key"),
             std::string::npos);
   EXPECT_NE(error_of("= 3").find("line 1"), std::string::npos);
   EXPECT_NE(error_of("").find("missing"), std::string::npos);
@@ -98,6 +98,8 @@ TEST(Hardware, BadFilesAreRefusedWithAReason) {
     EXPECT_NE(
         replaced("\"gfx1100\"", '"' + std::string(target) + '"').find("line 3: 'target' must be gfx1100"),
         std::string::npos);
+  EXPECT_NE(replaced("lanes_per_simd = { value = 2", "lanes_per_simd = { value = 3").find("power of two"),
+            std::string::npos);
   EXPECT_NE(replaced("sure = \"A\"", "sure = \"Z\"").find("sure"), std::string::npos);
 }
 
@@ -119,6 +121,7 @@ TEST(Hardware, NumbersStayWithinWhatRegistersCount) {
                 {"waves_per_simd", 1, 32},
                 {"vgprs_per_simd", 24, 24 * 65 - 1},
                 {"vgpr_granule_wave32", 24, 256},
+                {"double_precision_lanes_per_simd", 0, 32},
                 {"lds_bytes_per_work_group_processor", 1024, 131072},
                 {"lds_bytes_per_work_group", 1, 65536},
                 {"lds_granule_bytes", 1024, 65536},

@@ -158,7 +158,8 @@ TEST(InitialState, Mode) {
 // Guide 3.4.1, and what of it COMPUTE_PGM_RSRC1 sets (LLVM: PRIORITY, CDBG_USER).
 TEST(InitialState, Status) {
   using namespace status_bit;
-  constexpr uint32_t kAlways = kValid | kVccZero;
+  // The machine stands in for the trap handler that ROCm's runtime installs.
+  constexpr uint32_t kAlways = kValid | kVccZero | kTrapEnabled;
   const auto status = [](const std::function<void(Launch&)>& change = {}, uint32_t items = 32) {
     return hardware_register("HW_REG_STATUS", change, items);
   };
@@ -269,8 +270,9 @@ TEST(InitialState, HardwareIds) {
       ASSERT_TRUE(d.launch.placement->allocate({2, 32, 24, 0, true}));
     d.run_well();
     for (unsigned wave = 0; wave < 2; ++wave)
-      EXPECT_EQ(d.at(wave, 0), wave << 8 | test.processor << 10 | test.array << 16 | test.engine << 18);
-    constexpr uint32_t kCompute = 1;  // ME_ID
+      EXPECT_EQ(d.at(wave, 0), wave << 8 | test.processor << 10 | test.array << 16 | test.engine << 18 |
+                                   2u << 29);  // two double-precision lanes
+    constexpr uint32_t kCompute = 1;           // ME_ID
     EXPECT_EQ(d.at(0, 1), kCompute << 8 | 5 << 24);
     EXPECT_EQ(d.at(0, 2), 63u << 12) << "256 VGPRs from register 0 of the SIMD";
     EXPECT_EQ(d.at(0, 3), 2048u / 256 << 12);

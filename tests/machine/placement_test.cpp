@@ -257,6 +257,22 @@ TEST(Placement, WavesHaveTheBlocksOfTheirDevice) {
   }
 }
 
+// Guide 3.4.8, DP_RATE of HW_ID1: one more than the logarithm of the double-precision lanes of a SIMD.
+TEST(Placement, WavesSeeTheRateOfDoublePrecision) {
+  hardware::Description device = navi31();
+  for (const auto& [lanes, rate] : {std::pair{2u, 2u}, {0u, 0u}, {1u, 1u}, {4u, 3u}, {32u, 6u}}) {
+    device.double_precision_lanes_per_simd = lanes;
+    Dispatch d(
+        "s_getreg_b32 s4, hwreg(HW_REG_HW_ID1, 29, 3)\nv_mov_b32 v1, s4\nv_mov_b32 v2, 0\n"
+        "global_store_b32 v2, v1, s[0:1]",
+        1, 32);
+    d.launch.placement = std::make_shared<Placement>(device);
+    set_hardware(d.launch, device);
+    ASSERT_FALSE(d.run().fault);
+    EXPECT_EQ(d.buffer[0], rate);
+  }
+}
+
 // What s_getreg tells of it (guide 3.4: HW_ID1, HW_ID2, GPR_ALLOC, LDS_ALLOC).
 TEST(Placement, WavesSeeWhereTheyAre) {
   std::vector<uint32_t> buffer(4096);
@@ -293,6 +309,7 @@ TEST(Placement, WavesSeeWhereTheyAre) {
         units.insert(seen[0] >> 8 & 2);
         EXPECT_EQ(seen[0] >> 10, buffer[group * 32] >> 10) << "another work-group processor";
         EXPECT_LT(seen[0] >> 18 & 7, 6u);
+        EXPECT_EQ(seen[0] >> 29, 2u) << "two double-precision lanes";
         EXPECT_LT(seen[0] >> 10 & 15, 4u);
         EXPECT_EQ(seen[1] >> 8 & 3, 1u) << "ME 1 is compute";
         EXPECT_EQ(seen[2] >> 12, 48u / 4 - 1) << "VGPRs in fours, less one";

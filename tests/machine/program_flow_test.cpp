@@ -102,7 +102,7 @@ TEST(Priority, DecidesWhoGoesFirst) {
   for (const auto& [text, priority] :
        {std::pair{"s_setprio 2", 2u}, {"s_setprio 5", 1u}, {"s_setprio 3\ns_setprio 0", 0u}}) {
     Dispatch d(std::string(text) +
-                   "\ns_getreg_b32 s4, hwreg(HW_REG_STATUS, 3, 4)\nv_mov_b32 v1, 0\nv_mov_b32 v2, s4\n"
+                   "\ns_getreg_b32 s4, hwreg(HW_REG_STATUS, 3, 3)\nv_mov_b32 v1, 0\nv_mov_b32 v2, s4\n"
                    "global_store_b32 v1, v2, s[0:1]",
                1, 32);
     d.buffer[0] = 99;

@@ -87,6 +87,27 @@ TEST(Faults, EveryKindOfAccess) {
   }
 }
 
+// Bytes that are no instruction, too: which operand, what is wrong with it, and what stands there.
+TEST(Faults, NameTheOperandAndShowTheInstruction) {
+  const struct {
+    const char *text, *instruction, *message;
+  } cases[] = {
+      {".long 0x7e0402d2", ".long 0x7e0402d2 (v_mov_b32)", "SRC0 of v_mov_b32 is 210, which is reserved"},
+      {".long 0x7e080404", ".long 0x7e080404 (v_readfirstlane_b32)", "is 4 (s4), which must be a VGPR"},
+      {".long 0xbfb40001", ".long 0xbfb40001 (s_wakeup)", "SIMM16 of s_wakeup is 1, which must be zero"},
+      {".long 0x7e0202fa, 0xff01ff02", "v_mov_b32_dpp", "DPP_CTRL of v_mov_b32 is 511, which is reserved"},
+      {".long 0xffffffff", ".long 0xffffffff", "unknown opcode"},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.text);
+    Dispatch d(test.text, 1, 32);
+    const WaveFault fault = fault_of(d);
+    EXPECT_EQ(fault.fault.kind, FaultKind::illegal_instruction);
+    EXPECT_TRUE(contains(fault.instruction, test.instruction)) << fault.instruction;
+    EXPECT_TRUE(contains(fault.fault.message, test.message)) << fault.fault.message;
+  }
+}
+
 TEST(Faults, RunningOffTheEnd) {
   for (std::vector<uint32_t> code : {std::vector<uint32_t>{0xbf800000},  // s_nop
                                      std::vector<uint32_t>{0xbf830001},  // s_sleep

@@ -150,6 +150,33 @@ TEST(Clauses, FirstInstructionSkipped) {
                 "SMEM clause");
 }
 
+// 3.2.3: it is skipped only where its counter is zero; else the clause is there, lanes or not.
+TEST(Clauses, FirstInstructionNotSkipped) {
+  const std::string without_lanes = "s_mov_b32 exec_lo, 0\n";
+  struct Case {
+    std::string before, wait, instruction, type;
+  };
+  const Case cases[] = {
+      {"global_load_b32 v3, v1, s[8:9]\n", "s_waitcnt vmcnt(0)\n", "global_load_b32 v4, v1, s[8:9]\n",
+       "load clause"},
+      {"ds_load_b32 v3, v1\n", "s_waitcnt lgkmcnt(0)\n", "ds_load_b32 v4, v1\n", "LDS clause"},
+      {"s_load_b32 s4, s[8:9], 0x0\n", "s_waitcnt lgkmcnt(0)\n", "ds_load_b32 v4, v1\n", "LDS clause"},
+      {"global_store_b32 v1, v0, s[8:9]\nglobal_load_b32 v3, v1, s[8:9]\n", "s_waitcnt_vscnt null, 0x0\n",
+       "global_store_b32 v1, v0, s[8:9]\n", "store clause"}};
+  for (const Case& test : cases) {
+    const std::string clause = without_lanes + "s_clause 0x1\n" + test.instruction + "s_mov_b32 s5, 0\n";
+    expect_broken(test.before + clause, test.type);
+    expect_good(test.before + test.wait + clause);
+    expect_good("s_waitcnt vmcnt(0)\n" + clause);
+  }
+  // Another counter keeps nothing from being skipped, and one that must come down to one is not zero.
+  expect_good("global_load_b32 v3, v1, s[8:9]\n" + without_lanes +
+              "s_clause 0x1\nglobal_store_b32 v1, v0, s[8:9]\ns_mov_b32 s5, 0");
+  expect_broken("global_load_b32 v3, v1, s[8:9]\ns_waitcnt vmcnt(1)\n" + without_lanes +
+                    "s_clause 0x1\nglobal_load_b32 v4, v1, s[8:9]\ns_mov_b32 s5, 0",
+                "load clause");
+}
+
 // 16.5: LDSDIR, VINTERP and GDS have no clause.
 TEST(Clauses, InstructionsWithoutClause) {
   expect_broken("s_mov_b32 m0, 0\ns_clause 0x1\nlds_direct_load v2\nlds_direct_load v2",

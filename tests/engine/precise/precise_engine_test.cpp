@@ -145,7 +145,7 @@ TEST_F(Fixture, AFaultThatAUnitTakes) {
 }
 
 TEST_F(Fixture, AFaultThatNobodyTakes) {
-  start("s_nop 0\ns_trap 2");
+  start("s_nop 0\nv_illegal");
   EXPECT_EQ(engine_->run(wave_, 100), 2);
   EXPECT_EQ(wave_.state, WaveState::faulted);
   EXPECT_EQ(wave_.fault.pc, base_ + 4);

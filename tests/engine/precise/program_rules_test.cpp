@@ -33,6 +33,32 @@ TEST(ProgramRules, PrefetchDistance) {  // 16.5: modes 1 to 3, no other bit
   expect_broken("s_set_inst_prefetch_distance 0x8001", "must be zero");
 }
 
+TEST(ProgramRules, Version) {  // 5.1, 16.2: in the first 16 bytes, and nothing above its eight bits
+  for (unsigned before = 0; before < 4; ++before) {
+    std::string text;
+    for (unsigned i = 0; i < before; ++i) text += "s_nop 0\n";
+    EXPECT_TRUE(findings_of(text + "s_version UC_VERSION_GFX11").empty()) << before;
+  }
+  expect_broken("s_nop 0\ns_nop 0\ns_nop 0\ns_nop 0\ns_version 6", "beyond the first 16 bytes");
+  expect_broken("s_version UC_VERSION_GFX10", "for other hardware");
+  expect_broken("s_version UC_VERSION_GFX11|UC_VERSION_W32_BIT", "must be zero");
+}
+
+TEST(ProgramRules, VersionOfTheTrapHandler) {  // 16.2: there it should be the second instruction
+  for (const bool is_late : {false, true}) {
+    TrapDispatch d("s_trap 5\ns_endpgm", std::string("s_branch on\n") +
+                                             (is_late ? "s_nop 0\ns_nop 0\ns_nop 0\n" : "") +
+                                             "on: s_version 6\n" + kNote + return_behind(4));
+    d.options.precise.rules = precise::Rules::warn;
+    const Outcome outcome = d.run();
+    EXPECT_FALSE(outcome.fault);
+    size_t versions = 0;
+    for (const precise::Finding& finding : outcome.findings)
+      versions += finding.rule.find("s_version") != std::string::npos;
+    EXPECT_EQ(versions, is_late ? 1u : 0u);
+  }
+}
+
 TEST(ProgramRules, DirectLoadsNeedCuMode) {  // 2.3
   const std::string text = "s_mov_b32 m0, 0x20000\nlds_direct_load v1 wait_vdst:0\ns_waitcnt expcnt(0)";
   EXPECT_TRUE(findings_of(text).empty());

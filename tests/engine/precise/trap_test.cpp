@@ -34,10 +34,18 @@ TEST(Trap, OnlyEightBitsAreItsNumber) {  // 16.5, s_trap: SIMM16[7:0]
 }
 
 TEST(Trap, WithoutHandlerTheHardwareSkipsIt) {  // 3.4.9: TRAP_EN 0 makes s_trap an s_nop
-  Dispatch d("s_trap 2\ns_trap 9\ns_mov_b32 s5, 77\n" + kStoreS5, 1, 32);
+  Dispatch d("s_trap 2\ns_trap 9\ns_getreg_b32 s5, hwreg(HW_REG_STATUS)\n" + kStoreS5, 1, 32);
   d.options.precise.traps.without_handler = precise::TrapWithoutHandler::skip;
   EXPECT_FALSE(d.run().fault);
-  EXPECT_EQ(d.buffer[0], 77u);
+  EXPECT_FALSE(d.buffer[0] & kTrapEnabled);
+  EXPECT_TRUE(d.buffer[0] & kValid);
+}
+
+// The bit and the instruction agree: ROCm's handler is there, in the machine's person.
+TEST(Trap, WithoutHandlerTheBitIsSetWhereItIsReported) {
+  Dispatch d("s_getreg_b32 s5, hwreg(HW_REG_STATUS)\n" + kStoreS5, 1, 32);
+  EXPECT_FALSE(d.run().fault);
+  EXPECT_TRUE(d.buffer[0] & kTrapEnabled);
 }
 
 TEST(Trap, WithoutHandlerTheDefaultReportsItAsTheRuntimeDoes) {
@@ -74,6 +82,39 @@ TEST(Trap, AHandlerThatIsNotEnabledTakesNone) {  // 3.4.9, STATUS.TRAP_EN
   EXPECT_TRUE(d.trapped().empty());
   EXPECT_FALSE(d.buffer[0] & kTrapEnabled);
   EXPECT_EQ(d.buffer[64], 0u);  // neither was noted
+}
+
+// 3.4.9: the bit alone decides, whatever is wanted where there is no handler.
+TEST(Trap, AHandlerThatIsNotEnabledMakesItANop) {
+  TrapDispatch d("s_trap 7\ns_mov_b32 s5, 77\n" + kStoreS5, kNote + return_behind(4));
+  d.traps().enabled = false;
+  EXPECT_TRUE(d.trapped().empty());
+  EXPECT_EQ(d.buffer[0], 77u);
+}
+
+TEST(Trap, Number0IsTheHardwares) {  // 5.1, 16.5: reported, and executed like others
+  const auto findings_of = [](Dispatch& d) {
+    d.options.precise.rules = precise::Rules::warn;
+    const Outcome outcome = d.run();
+    EXPECT_FALSE(outcome.fault) << outcome.fault->fault.message;
+    size_t count = 0;
+    for (const precise::Finding& finding : outcome.findings)
+      count += finding.rule.find("s_trap 0") != std::string::npos &&
+               finding.rule.find("guide 5.1, 16.5") != std::string::npos;
+    return count;
+  };
+  const std::string program = "s_trap 0x100\ns_mov_b32 s5, 77\n" + kStoreS5;
+  TrapDispatch with_handler(program, kNote + return_behind(4)), disabled(program, kNote + return_behind(4)),
+      good("s_trap 1", kNote + return_behind(4));
+  disabled.traps().enabled = false;
+  Dispatch without(program, 1, 32);
+  EXPECT_EQ(findings_of(with_handler), 1u);
+  EXPECT_EQ(with_handler.buffer[TrapDispatch::kLog / 4 + 1] >> 16, 0u);
+  EXPECT_EQ(findings_of(disabled), 1u);
+  EXPECT_EQ(findings_of(without), 1u);
+  EXPECT_EQ(findings_of(good), 0u);
+  for (const Dispatch* d : std::initializer_list<const Dispatch*>{&with_handler, &disabled, &without})
+    EXPECT_EQ(d->buffer[0], 77u);
 }
 
 TEST(Trap, RfeClearsPrivAndIgnoresWhatIsAboveThePc) {  // 16.2, s_rfe_b64
