@@ -165,8 +165,9 @@ LOCKSTEP_API lockstep_status lockstep_device_reset_global_state(lockstep_device*
 /* --------------------------------------------------------------------------------------------------------------
  * memory A guest address is a host address: a pointer into device memory may be read and written by the host
  * between dispatches. Kernels may access mapped ranges only: those that are mapped when they are launched.
- * What is freed under a kernel of a queue loses its contents at once; its addresses stay taken until the
- * kernel has ended. */
+ * Bounds are exact to the byte, but for reads in the aligned 16 bytes in which a range ends, since compilers
+ * read whole blocks: behind the range these are zero, or what the neighbour has there. What is freed under a
+ * kernel of a queue loses its contents at once; its addresses stay taken until the kernel has ended. */
 
 typedef enum lockstep_access {
   LOCKSTEP_READ = 1,

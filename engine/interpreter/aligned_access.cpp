@@ -1,12 +1,13 @@
 // Loads and stores where the device aligns addresses or tells of those that are not (alignment modes other
 // than UNALIGNED, guide 3.3.3, 3.3.4.1, 9.5), or tells of LDS addresses out of range (12.7). They take the
 // places of the usual handlers, lane by lane, so that these need not ask.
+#include "engine/interpreter/aligned_access.h"
+
 #include <bit>
 
 #include "engine/interpreter/common.h"
 #include "engine/interpreter/flat_address.h"
 #include "engine/interpreter/lane_access.h"
-#include "engine/interpreter/registration.h"
 #include "memory/access_modes.h"
 
 namespace lockstep::interpreter {
@@ -180,7 +181,7 @@ void access_lds(const Operation* op, Wave* wave, int64_t budget) {
 
 }  // namespace
 
-void LOCKSTEP_REGISTER(aligned_access)(HandlerTable& table) {
+void register_aligned_access(HandlerTable& table) {
   for (const isa::Row& row : isa::rows()) {
     if (!semantics::access_shape(row.opcode)) continue;
     Handler& entry = table.other[static_cast<size_t>(row.opcode)];

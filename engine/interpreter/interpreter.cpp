@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "engine/interpreter/aligned_access.h"
 #include "engine/interpreter/common.h"
 #include "engine/interpreter/registration.h"
 #include "numeric/float_mode.h"
@@ -29,7 +30,7 @@ HandlerTable make_table_v3(Math math, bool usual_modes) {
   LOCKSTEP_PLAIN_FAMILIES(LOCKSTEP_CALL_PLAIN)
   LOCKSTEP_VECTOR_FAMILIES(LOCKSTEP_CALL_V3)
   if (math == Math::fast) register_vop1_fast_v3(table);
-  if (!usual_modes) register_aligned_access_any(table);
+  if (!usual_modes) register_aligned_access(table);
   return table;
 }
 
@@ -39,7 +40,7 @@ HandlerTable make_table_v4(Math math, bool usual_modes) {
   LOCKSTEP_PLAIN_FAMILIES(LOCKSTEP_CALL_PLAIN)
   LOCKSTEP_VECTOR_FAMILIES(LOCKSTEP_CALL_V4)
   if (math == Math::fast) register_vop1_fast_v4(table);
-  if (!usual_modes) register_aligned_access_any(table);
+  if (!usual_modes) register_aligned_access(table);
   return table;
 }
 #endif

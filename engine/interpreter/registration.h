@@ -24,8 +24,7 @@ namespace lockstep::interpreter {
   void register_##family##_v4(HandlerTable& table);
 LOCKSTEP_PLAIN_FAMILIES(LOCKSTEP_DECLARE_PLAIN)
 LOCKSTEP_VECTOR_FAMILIES(LOCKSTEP_DECLARE_VECTOR)
-LOCKSTEP_DECLARE_VECTOR(vop1_fast)      // over what vop1 registered
-LOCKSTEP_DECLARE_PLAIN(aligned_access)  // over what data_share and flat registered
+LOCKSTEP_DECLARE_VECTOR(vop1_fast)  // over what vop1 registered
 #undef LOCKSTEP_DECLARE_PLAIN
 #undef LOCKSTEP_DECLARE_VECTOR
 
