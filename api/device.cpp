@@ -87,6 +87,22 @@ std::string hex(uint64_t value) {
   return text;
 }
 
+memory::AlignmentMode alignment_of(lockstep_alignment_mode mode) {
+  switch (number_of(mode)) {
+    case LOCKSTEP_ALIGNMENT_UNALIGNED:
+      return memory::AlignmentMode::unaligned;
+    case LOCKSTEP_ALIGNMENT_DWORD:
+      return memory::AlignmentMode::dword;
+    case LOCKSTEP_ALIGNMENT_DWORD_STRICT:
+      return memory::AlignmentMode::dword_strict;
+    case LOCKSTEP_ALIGNMENT_STRICT:
+      return memory::AlignmentMode::strict;
+    default:
+      throw Failure(LOCKSTEP_INVALID_ARGUMENT,
+                    "options.alignment_mode is not a value of lockstep_alignment_mode");
+  }
+}
+
 // The host pointer to [address, address + bytes), all of which must be in one mapped range.
 void* checked(lockstep_device* device, uint64_t address, uint64_t bytes, uint8_t access) {
   require(device != nullptr, "the device is null");
@@ -141,12 +157,15 @@ lockstep_status lockstep_device_create(const lockstep_device_options* given, loc
     require(math == LOCKSTEP_MATH_EXACT || math == LOCKSTEP_MATH_FAST,
             "options.math is not a value of lockstep_math");
     require(options.threads <= 1024, "more than 1024 threads");
+    const memory::AccessModes access_modes{alignment_of(options.alignment_mode),
+                                           options.report_lds_out_of_range != 0};
     auto device = std::make_unique<lockstep_device>();
     device->model = device_model(options.name);
     device->engine = options.engine == LOCKSTEP_ENGINE_TRANSLATOR ? machine::EngineKind::translator
                                                                   : machine::EngineKind::interpreter;
     device->math = options.math == LOCKSTEP_MATH_FAST ? Math::fast : Math::exact;
     device->threads = options.threads;
+    device->access_modes = access_modes;
     device->queue_control = options.wave_control;
     device->placement = std::make_shared<machine::Placement>(device->model);
     *out = device.release();

@@ -65,6 +65,7 @@ struct lockstep_device {
   lockstep::hardware::Description model;
   lockstep::machine::EngineKind engine = lockstep::machine::EngineKind::interpreter;
   lockstep::Math math = lockstep::Math::exact;
+  lockstep::memory::AccessModes access_modes;
   uint32_t threads = 0;
   lockstep_wave_control* queue_control = nullptr;  // of the waves that queues launch
 

@@ -294,6 +294,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     }
     launch.memory = device->memory.snapshot();
     launch.placement = device->placement;
+    launch.access_modes = device->access_modes;
     launch.device = device->global_state;
     machine::set_hardware(launch, device->model);
 

@@ -121,6 +121,15 @@ typedef enum lockstep_math {
   LOCKSTEP_MATH_FAST = 1
 } lockstep_math;
 
+/* What becomes of an address that is not a multiple of the data's size (guide 9.5:
+ * SH_MEM_CONFIG.ALIGNMENT_MODE, whose numbers these are not). Atomics must always be aligned. */
+typedef enum lockstep_alignment_mode {
+  LOCKSTEP_ALIGNMENT_UNALIGNED = 0,    /* it will do, as ROCm's driver sets the card, and compilers expect */
+  LOCKSTEP_ALIGNMENT_DWORD = 1,        /* it is aligned, to 4 bytes at most; in LDS to the size of the data */
+  LOCKSTEP_ALIGNMENT_DWORD_STRICT = 2, /* a memory violation if that were necessary */
+  LOCKSTEP_ALIGNMENT_STRICT = 3        /* likewise, of the size of the data everywhere */
+} lockstep_alignment_mode;
+
 typedef struct lockstep_device_options {
   uint32_t struct_size;
   const char*
@@ -132,6 +141,11 @@ typedef struct lockstep_device_options {
   lockstep_math math; /* LOCKSTEP_MATH_EXACT if not set */
   /* Commands the waves that queues launch; may be null. Must outlive the device. */
   struct lockstep_wave_control* wave_control;
+  /* Of all dispatches; packets of a PM4 queue may set SH_MEM_CONFIG to another. */
+  lockstep_alignment_mode alignment_mode;
+  /* Not 0: an LDS address out of range is a memory violation (guide 12.7: ADDR_OUT_OF_RANGE_REPORTING). Else
+   * it reads zero, or writes nothing. */
+  uint32_t report_lds_out_of_range;
 } lockstep_device_options;
 
 LOCKSTEP_API void lockstep_device_options_init_sized(lockstep_device_options* options, size_t struct_size);
@@ -153,8 +167,9 @@ LOCKSTEP_API lockstep_status lockstep_device_reset_global_state(lockstep_device*
 /* --------------------------------------------------------------------------------------------------------------
  * memory A guest address is a host address: a pointer into device memory may be read and written by the host
  * between dispatches. Kernels may access mapped ranges only: those that are mapped when they are launched.
- * What is freed under a kernel of a queue loses its contents at once; its addresses stay taken until the
- * kernel has ended. */
+ * Bounds are exact to the byte, but for reads in the aligned 16 bytes in which a range ends, since compilers
+ * read whole blocks: behind the range these are zero, or what the neighbour has there. What is freed under a
+ * kernel of a queue loses its contents at once; its addresses stay taken until the kernel has ended. */
 
 typedef enum lockstep_access {
   LOCKSTEP_READ = 1,

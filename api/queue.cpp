@@ -86,6 +86,7 @@ command::CommandProcessor& lockstep_device::command_processor() {
     options.hardware = model;
     options.engine = engine;
     options.threads = threads;
+    options.access_modes = access_modes;
     if (queue_control) options.control = &queue_control->control;
     options.state = global_state;
     processor = std::make_unique<command::CommandProcessor>(memory, std::move(options));

@@ -41,6 +41,8 @@ struct RunOptions {
   std::string device;
   std::string engine = "interpreter";
   std::string math = "exact";
+  std::string alignment = "unaligned";
+  bool report_lds_out_of_range = false;
 };
 
 int run(const RunOptions& options);

@@ -94,6 +94,13 @@ void add_run(CLI::App& app, int& exit_code) {
          "quicker and within one unit in the last place (interpreter only)")
       ->check(CLI::IsMember({"exact", "fast"}))
       ->capture_default_str();
+  sub->add_option("--alignment", o->alignment,
+                  "what becomes of addresses that are not multiples of the data's size: they will do, are "
+                  "aligned, or are memory violations (guide 9.5)")
+      ->check(CLI::IsMember({"unaligned", "dword", "dword-strict", "strict"}))
+      ->capture_default_str();
+  sub->add_flag("--report-lds-range", o->report_lds_out_of_range,
+                "an LDS address out of range is a memory violation; else it reads zero (guide 12.7)");
   sub->add_option("-j,--threads", o->threads, "host threads; 0: all cores")->check(CLI::Range(0, 1024));
   sub->add_option("-O,--optimize", o->optimization, "optimization level for source")
       ->check(CLI::Range(0, 3))

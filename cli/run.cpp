@@ -120,6 +120,11 @@ int run(const RunOptions& o) {
   if (!o.device.empty()) device_options.name = o.device.c_str();
   device_options.engine = o.engine == "translator" ? LOCKSTEP_ENGINE_TRANSLATOR : LOCKSTEP_ENGINE_INTERPRETER;
   device_options.math = o.math == "fast" ? LOCKSTEP_MATH_FAST : LOCKSTEP_MATH_EXACT;
+  device_options.alignment_mode = o.alignment == "dword"          ? LOCKSTEP_ALIGNMENT_DWORD
+                                  : o.alignment == "dword-strict" ? LOCKSTEP_ALIGNMENT_DWORD_STRICT
+                                  : o.alignment == "strict"       ? LOCKSTEP_ALIGNMENT_STRICT
+                                                                  : LOCKSTEP_ALIGNMENT_UNALIGNED;
+  device_options.report_lds_out_of_range = o.report_lds_out_of_range;
   device_options.threads = o.threads;
   Device device(&device_options);
 

@@ -257,6 +257,7 @@ AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket&
   launch.messages = this;
   launch.doorbell_id = doorbell_id();
   launch.dispatch_id = static_cast<uint32_t>(index);
+  launch.access_modes = services_.device.access_modes();
   try {
     provide_scratch(launch);
     if (cooperative_) {

@@ -46,6 +46,10 @@ enum Register : uint32_t {
   kPgmRsrc3 = 0x2e28,
   kUserData0 = 0x2e40,
 };
+// SH_MEM_CONFIG, which no SET packet reaches (Linux, regSH_MEM_CONFIG of gc_11): address mode (0: 64 bits),
+// alignment mode, instructions that are fetched ahead. The driver sets 64 bits, UNALIGNED and 3.
+inline constexpr uint32_t kShMemConfig = 0xa9e4, kShMemAddressMode = 1u << 0, kShMemAlignmentShift = 2,
+                          kShMemFetchAhead = 3u << 14;
 // COMPUTE_STATIC_THREAD_MGMT_SE0 to SE7
 inline constexpr uint32_t kStaticThreadManagement[] = {0x2e16, 0x2e17, 0x2e19, 0x2e1a,
                                                        0x2e2b, 0x2e2c, 0x2e2d, 0x2e2e};

@@ -54,6 +54,9 @@ Pm4Executor::Pm4Executor(const Services& services, uint64_t queue, uint32_t door
       on_end_(std::move(on_end)),
       dispatcher_(services.memory),
       registers_(pm4::kShEnd - pm4::kShBase),
+      sh_mem_config_(static_cast<uint32_t>(services.device.access_modes().alignment)
+                         << pm4::kShMemAlignmentShift |
+                     pm4::kShMemFetchAhead),
       state_(std::make_shared<State>()) {}
 
 Pm4Executor::~Pm4Executor() {
@@ -212,8 +215,9 @@ Pm4Executor::Status Pm4Executor::execute(uint32_t opcode, const Packet& packet) 
 
 std::optional<uint32_t> Pm4Executor::read_register(uint32_t number, const char* field) {
   if (pm4::is_compute_register(number)) return registers_[number - pm4::kShBase];
+  if (number == pm4::kShMemConfig) return sh_mem_config_;
   refuse(QueueError::Kind::unsupported, field,
-         "register " + hex(number) + " is no compute register of gfx11");
+         "register " + hex(number) + " is no compute register of gfx11, nor SH_MEM_CONFIG");
   return std::nullopt;
 }
 
@@ -233,6 +237,15 @@ bool Pm4Executor::leaves_out_compute_units(uint32_t number, uint32_t value) cons
 
 bool Pm4Executor::write_register(uint32_t number, uint32_t value, const char* field) {
   if (!read_register(number, field)) return false;
+  if (number == pm4::kShMemConfig) {
+    if (value & pm4::kShMemAddressMode) {
+      refuse(QueueError::Kind::unsupported, field,
+             "SH_MEM_CONFIG.ADDRESS_MODE is 1 (write 0: addresses have 64 bits)");
+      return false;
+    }
+    sh_mem_config_ = value;
+    return true;
+  }
   if (leaves_out_compute_units(number, value)) {
     refuse(QueueError::Kind::unsupported, field,
            "register " + hex(number) + " keeps waves from compute units of the device: " + hex(value) +
@@ -249,6 +262,10 @@ Pm4Executor::Status Pm4Executor::set_registers(const Packet& packet) {
     return refuse(QueueError::Kind::unsupported, "reg_offset",
                   "bits above the register offset are set: " + hex(packet.words[0]) + " (write 0)");
   const uint32_t first = pm4::kShBase + packet.words[0];
+  if (first >= pm4::kShEnd)
+    return refuse(QueueError::Kind::unsupported, "reg_offset",
+                  "register " + hex(first) + " is beyond those that SET_SH_REG reaches, " +
+                      hex(pm4::kShBase) + " to " + hex(pm4::kShEnd - 1));
   for (uint32_t i = 0; i + 1 < packet.count; ++i)
     if (!write_register(first + i, packet.words[1 + i], "reg_offset")) return Status::failed;
   return Status::executed;
@@ -358,6 +375,9 @@ Pm4Executor::Status Pm4Executor::dispatch(const uint32_t dimensions[3], uint32_t
   launch.memory = dispatcher_.ranges();
   launch.messages = messages_;
   launch.doorbell_id = doorbell_id_;
+  launch.access_modes = services_.device.access_modes();
+  launch.access_modes.alignment =
+      static_cast<memory::AlignmentMode>(bits(sh_mem_config_, pm4::kShMemAlignmentShift, 2));
   launch.ordered_append = initiator & pm4::kOrderedAppend;
 
   const uint64_t number = started_++;

@@ -133,6 +133,7 @@ class Pm4Executor {
   std::deque<Release> releases_;
   std::vector<Frame> frames_;
   std::vector<uint32_t> registers_;                         // from kShBase
+  uint32_t sh_mem_config_;                                  // of the dispatches that come
   std::vector<std::weak_ptr<machine::ScratchRing>> rings_;  // of dispatches that may run
   uint64_t packet_address_ = 0;
   Pm4Fault fault_;

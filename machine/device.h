@@ -47,7 +47,8 @@ class Device {
     hardware::Description hardware;
     EngineKind engine = EngineKind::interpreter;
     Math math = Math::exact;
-    unsigned threads = 0;  // 0: one for each processor
+    unsigned threads = 0;              // 0: one for each processor
+    memory::AccessModes access_modes;  // of what its queues launch
     precise::Settings precise;
     WaveControl* control = nullptr;  // of the waves of all dispatches; outlives the device
     // Called now and then while waves run, from any thread: they may have written to memory that somebody
@@ -77,6 +78,7 @@ class Device {
   void cancel(ActiveDispatch& dispatch);
 
   const hardware::Description& hardware() const { return options_.hardware; }
+  const memory::AccessModes& access_modes() const { return options_.access_modes; }
   // Global data share and its neighbours, which all dispatches share.
   const std::shared_ptr<DeviceState>& state() const { return state_; }
   // The bytes of code may have changed.

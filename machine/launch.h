@@ -17,6 +17,7 @@
 #include "engine/precise/findings.h"
 #include "engine/precise/settings.h"
 #include "hardware/hardware.h"
+#include "memory/access_modes.h"
 #include "memory/address_space.h"
 #include "state/device_state.h"
 #include "state/fault.h"
@@ -46,7 +47,8 @@ struct Launch {
   // Blocks in which the device gives VGPRs to a wave32, and bytes of LDS (guide 3.3.2.1, 3.3.4); see
   // set_hardware.
   unsigned vgpr_granule = 24, lds_granule = 1024;
-  precise::CacheLayout caches;      // of the device; likewise
+  precise::CacheLayout caches;  // of the device; likewise
+  memory::AccessModes access_modes;
   std::vector<uint32_t> user_data;  // first SGPRs
   MessageSink* messages = nullptr;  // takes interrupts of the waves; may be null
   // The program reads TRAPSTS or enables exceptions: they are computed then, by the precise engine.

@@ -13,6 +13,12 @@ namespace lockstep::machine {
 
 namespace {
 
+bool has_usual_modes(const Launch& launch) {
+  return launch.access_modes == memory::AccessModes{};
+}
+constexpr char kUnusualModes[] =
+    "the interpreter ran this kernel, because of the device's alignment mode or its reports of LDS addresses";
+
 PreparedEngine make_translator(const Launch& launch, Math math) {
   PreparedEngine prepared;
   auto engine =
@@ -33,7 +39,7 @@ PreparedEngine make_translator(const Launch& launch, Math math) {
 
 std::shared_ptr<interpreter::Code> decode(const Launch& launch, Observer* observer, Math math) {
   return std::make_shared<interpreter::Code>(launch.code, launch.wave_size, interpreter::best_host_target(),
-                                             wave_vgprs(launch), observer, math);
+                                             wave_vgprs(launch), observer, math, false, launch.access_modes);
 }
 
 }  // namespace
@@ -77,17 +83,19 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
     auto engine = std::make_shared<precise::PreciseEngine>(
         std::move(code), launch.wave_size, launch.memory, wave_vgprs(launch),
         precise::units_for(settings, findings, launch.rsrc1 >> 29 & 1, launch.caches, std::move(pages)),
-        options.math);
+        options.math, launch.access_modes);
     // Bit 63 of TBA says that there is a handler (guide table 4).
     engine->set_trap_addresses(traps.handler ? traps.handler | uint64_t{1} << 63 : 0, traps.memory);
     if (options.control) engine->set_halts_resumable();
     prepared.engine = std::move(engine);
     return prepared;
   }
-  if (options.engine == EngineKind::translator && !options.observer)
+  if (options.engine == EngineKind::translator && !options.observer && has_usual_modes(launch))
     return make_translator(launch, options.math);
   if (options.engine == EngineKind::translator)
-    prepared.note = "the interpreter ran this kernel, because its instructions are observed";
+    prepared.note = options.observer
+                        ? "the interpreter ran this kernel, because its instructions are observed"
+                        : kUnusualModes;
   if (launch.uses_exceptions)
     prepared.note =
         "the kernel reads or enables its exceptions (TRAPSTS, MODE.EXCP_EN): in an observed run it sees none";
@@ -96,11 +104,12 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
   return prepared;
 }
 
-PreparedEngine Reuse::engine(const Launch& launch, EngineKind kind, Math math) {
+PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math) {
   std::lock_guard lock(mutex_);
+  const EngineKind kind = has_usual_modes(launch) ? given : EngineKind::interpreter;
   auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.kind == kind && entry.math == math && entry.wave_size == launch.wave_size &&
-           entry.vgpr_count == wave_vgprs(launch) &&
+    return entry.kind == kind && entry.math == math && entry.access_modes == launch.access_modes &&
+           entry.wave_size == launch.wave_size && entry.vgpr_count == wave_vgprs(launch) &&
            (kind == EngineKind::interpreter || entry.entry == launch.entry) && entry.code == launch.code;
   });
   if (found == entries_.end()) {
@@ -111,21 +120,25 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind kind, Math math) {
     entry.vgpr_count = wave_vgprs(launch);
     entry.kind = kind;
     entry.math = math;
+    entry.access_modes = launch.access_modes;
     entry.entry = launch.entry;
     entries_.insert(entries_.begin(), std::move(entry));
   } else {
     std::rotate(entries_.begin(), found, found + 1);
   }
   Entry& entry = entries_.front();
-  if (entry.prepared.engine && entry.memory == launch.memory) return entry.prepared;
-  entry.memory = launch.memory;
-  if (kind == EngineKind::translator) {
-    entry.prepared = make_translator(launch, math);
-  } else {
-    if (!entry.decoded) entry.decoded = decode(launch, nullptr, math);
-    entry.prepared.engine = std::make_shared<interpreter::Interpreter>(entry.decoded, launch.memory);
+  if (!entry.prepared.engine || entry.memory != launch.memory) {
+    entry.memory = launch.memory;
+    if (kind == EngineKind::translator) {
+      entry.prepared = make_translator(launch, math);
+    } else {
+      if (!entry.decoded) entry.decoded = decode(launch, nullptr, math);
+      entry.prepared.engine = std::make_shared<interpreter::Interpreter>(entry.decoded, launch.memory);
+    }
   }
-  return entry.prepared;
+  PreparedEngine prepared = entry.prepared;
+  if (kind != given) prepared.note = kUnusualModes;
+  return prepared;
 }
 
 void Reuse::forget_code() {

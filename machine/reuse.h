@@ -37,6 +37,7 @@ class Reuse {
     unsigned wave_size = 0, vgpr_count = 0;
     EngineKind kind = EngineKind::interpreter;
     Math math = Math::exact;
+    memory::AccessModes access_modes;
     uint64_t entry = 0;  // of the translator
     std::shared_ptr<const RangeSet> memory;
     std::shared_ptr<interpreter::Code> decoded;

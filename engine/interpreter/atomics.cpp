@@ -43,6 +43,8 @@ void lds_atomic(const Operation* op, Wave* wave, int64_t budget) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
     const uint32_t at = vgpr_lanes(wave, op->source[0])[lane] + static_cast<uint32_t>(op->offset);
     if (at % sizeof(T) != 0) return raise_misaligned(op, wave, budget, static_cast<int>(lane), at, sizeof(T));
+    if (!in_lds(wave, at, sizeof(T)) && context_of(wave)->modes.reports_lds_out_of_range)
+      return raise_lds_violation(op, wave, budget, static_cast<int>(lane), at, sizeof(T), kWrite);
     const T data = register_value<T>(wave, op->source[1], lane);
     T second = 0;
     if constexpr (semantics::has_second_operand(operation))
@@ -96,9 +98,12 @@ void lds_exchange_two(const Operation* op, Wave* wave, int64_t budget) {
     const uint32_t base = vgpr_lanes(wave, op->source[0])[lane];
     const uint32_t first = base + op->instruction->offset0 * unit,
                    second = base + op->instruction->offset1 * unit;
-    for (uint32_t at : {first, second})
+    for (uint32_t at : {first, second}) {
       if (at % sizeof(T) != 0)
         return raise_misaligned(op, wave, budget, static_cast<int>(lane), at, sizeof(T));
+      if (!in_lds(wave, at, sizeof(T)) && context_of(wave)->modes.reports_lds_out_of_range)
+        return raise_lds_violation(op, wave, budget, static_cast<int>(lane), at, sizeof(T), kWrite);
+    }
     const T data = register_value<T>(wave, op->source[1], lane),
             data2 = register_value<T>(wave, op->source[2], lane);
     T old = exchange_in_lds<kSwap, T>(wave, first, data, T{0}, {});
@@ -117,6 +122,8 @@ void lds_count(const Operation* op, Wave* wave, int64_t budget) {
   const uint64_t exec = wave->exec();
   const uint32_t at = (wave->scalar[isa::code::kM0] & 0xffff) + static_cast<uint32_t>(op->offset);
   if (at % 4 != 0) return raise_misaligned(op, wave, budget, -1, at, 4);
+  if (!in_lds(wave, at, 4) && context_of(wave)->modes.reports_lds_out_of_range)
+    return raise_lds_violation(op, wave, budget, -1, at, 4, kWrite);
   const uint32_t old =
       exchange_in_lds<operation, uint32_t>(wave, at, static_cast<uint32_t>(std::popcount(exec)), 0u, {});
   for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1)

@@ -5,7 +5,9 @@
 
 #include "engine/interpreter/atomic_access.h"
 #include "engine/interpreter/common.h"
+#include "engine/interpreter/lane_access.h"
 #include "engine/interpreter/registration.h"
+#include "memory/access_modes.h"
 #include "memory/buffer_resource.h"
 #include "memory/formats.h"
 #include "numeric/float_mode.h"
@@ -41,11 +43,24 @@ BufferAccess access_of(const Operation* op, Wave* wave, const BufferResource& re
   return memory::buffer_access(resource, index, offset, static_cast<uint32_t>(op->offset), lane);
 }
 
-// One lane's trip to memory failed on a range of the guest: what raise_memory_violation needs.
+// One lane's trip to memory failed on a range of the guest, or on the alignment that it must have: what the
+// fault needs.
 struct Refusal {
   uint64_t address;
   uint32_t bytes;
+  uint32_t alignment = 1;
 };
+
+// Aligns the address, or refuses it (guide 9.5).
+bool align(const Wave* wave, uint64_t* address, uint32_t bytes, uint32_t alignment, Refusal* refusal) {
+  if (*address % alignment == 0) return true;
+  if (memory::is_strict(context_of(wave)->modes.alignment)) {
+    *refusal = {*address, bytes, alignment};
+    return false;
+  }
+  *address -= *address % alignment;
+  return true;
+}
 
 bool read_memory(const Operation* op, Wave* wave, uint64_t address, uint32_t bytes, void* to,
                  Refusal* refusal) {
@@ -72,36 +87,21 @@ bool write_memory(const Operation* op, Wave* wave, uint64_t address, uint32_t by
 template <bool is_load>
 bool move_plain(const Operation* op, Wave* wave, const BufferResource& resource, BufferAccess access,
                 uint32_t sgpr_offset, unsigned bytes, std::byte* data, Refusal* refusal) {
+  const memory::AlignmentMode mode = context_of(wave)->modes.alignment;
   for (unsigned done = 0; done < bytes; done += 4) {
     const unsigned part = std::min(4u, bytes - done);
+    // The first part's address is that of the whole.
+    const uint32_t alignment = memory::memory_alignment(mode, done == 0 ? bytes : part);
     BufferAccess at = access;
     at.offset += done;
     if (!memory::is_in_range(resource, at, part, sgpr_offset)) continue;
-    const uint64_t address = memory::buffer_address(resource, at, sgpr_offset);
+    uint64_t address = memory::buffer_address(resource, at, sgpr_offset);
+    if (!align(wave, &address, bytes, alignment, refusal)) return false;
     if (!(is_load ? read_memory(op, wave, address, part, data + done, refusal)
                   : write_memory(op, wave, address, part, data + done, refusal)))
       return false;
   }
   return true;
-}
-
-void place(Wave* wave, uint32_t destination, unsigned lane, const AccessShape& shape, const uint32_t* words) {
-  uint32_t* first = vgpr_lanes(wave, destination) + lane;
-  if (shape.bytes > 2) {
-    for (unsigned i = 0; i < shape.bytes / 4u; ++i)
-      vgpr_lanes(wave, destination + i * wave->register_bytes)[lane] = words[i];
-    return;
-  }
-  uint32_t value = shape.bytes == 1 ? words[0] & 0xff : words[0] & 0xffff;
-  if (shape.sign_extend)
-    value = static_cast<uint32_t>(shape.bytes == 1 ? int32_t{static_cast<int8_t>(value)}
-                                                   : int32_t{static_cast<int16_t>(value)});
-  if (shape.part == RegisterPart::whole)
-    *first = value;
-  else if (shape.part == RegisterPart::low_half)
-    *first = (*first & 0xffff0000u) | (value & 0xffffu);
-  else
-    *first = (*first & 0xffffu) | value << 16;
 }
 
 memory::DataFormat format_of(const Operation* op, const BufferResource& resource) {
@@ -138,7 +138,10 @@ bool move_formatted(const Operation* op, Wave* wave, const BufferResource& resou
   const bool typed = op->instruction->row->encoding == isa::Encoding::mtbuf;
   const memory::Select select = typed ? memory::identity_select(format) : resource.select;
   const bool in_range = memory::is_in_range(resource, access, format.bytes, sgpr_offset);
-  const uint64_t address = memory::buffer_address(resource, access, sgpr_offset);
+  uint64_t address = memory::buffer_address(resource, access, sgpr_offset);
+  if (in_range && !align(wave, &address, format.bytes,
+                         memory::format_alignment(context_of(wave)->modes.alignment, format.bytes), refusal))
+    return false;
   memory::Element element{};
   if (shape.kind == AccessShape::Kind::load) {
     if (in_range && !read_memory(op, wave, address, format.bytes, element.data(), refusal)) return false;
@@ -193,16 +196,17 @@ void buffer_access(const Operation* op, Wave* wave, int64_t budget) {
                                                          : int32_t{static_cast<int16_t>(value)});
         store_in_lds(op, wave, lane, value);
       } else if (done) {
-        place(wave, op->dst, lane, shape, words);
+        place_loaded(wave, op->dst, lane, shape, words);
       }
     } else if (!unbound) {
       uint32_t words[4];
-      for (unsigned i = 0; i < shape.registers(); ++i)
-        words[i] = vgpr_lanes(wave, op->source[1] + i * wave->register_bytes)[lane];
-      if (shape.part == RegisterPart::high_half) words[0] >>= 16;
+      take_stored(wave, op->source[1], lane, shape, words);
       done = move_plain<false>(op, wave, resource, access, sgpr_offset, shape.bytes,
                                reinterpret_cast<std::byte*>(words), &refusal);
     }
+    if (!done && refusal.alignment != 1)
+      return raise_misaligned_access(op, wave, budget, static_cast<int>(lane), refusal.address, refusal.bytes,
+                                     refusal.alignment);
     if (!done)
       return raise_memory_violation(op, wave, budget, static_cast<int>(lane), refusal.address, refusal.bytes,
                                     is_load ? kRead : kWrite);

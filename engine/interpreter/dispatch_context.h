@@ -1,6 +1,7 @@
 // What all waves of a dispatch share, as the interpreter's handlers see it.
 #pragma once
 
+#include "memory/access_modes.h"
 #include "memory/address_space.h"
 #include "state/wave.h"
 #include "state/work_group.h"
@@ -9,6 +10,7 @@ namespace lockstep::interpreter {
 
 struct DispatchContext {
   const RangeSet* memory = nullptr;         // null: all of the process's memory is the guest's (run_asm)
+  memory::AccessModes modes;                // of the device
   uint64_t trap_base = 0, trap_memory = 0;  // TBA (bit 63: there is a handler) and TMA (guide table 4)
   bool halts_are_resumable = false;         // somebody outside stops halted waves, and lets them go on
   // Constant-rate counter (100 MHz on the card). It counts the wave's own instructions, so that runs repeat

@@ -68,8 +68,7 @@ void access_memory(const Operation* op, Wave* wave, int64_t budget) {
 template <class Element, bool is_load>
 void access_scratch(const Operation* op, Wave* wave, int64_t budget) {
   const uint64_t exec = wave->exec();
-  const uint32_t uniform = static_cast<uint32_t>(op->offset) +
-                           (op->source_flags & kHasScalarBase ? scalar_at(wave, op->source[2]) : 0);
+  const uint32_t uniform = scratch_offset(op, wave);
   for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
     uint16_t lanes = static_cast<uint16_t>(exec >> (16 * chunk));
     if (lanes == 0) continue;

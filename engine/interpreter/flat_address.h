@@ -64,37 +64,34 @@ inline bool in_given_scratch(const Wave* wave, uint32_t offset, uint32_t bytes) 
   return offset <= wave->scratch_bytes && wave->scratch_bytes - offset >= bytes;
 }
 
-// A lane's scratch where the trap handler has set FLAT_SCRATCH: guest memory like any other. False if the
-// guest may not touch some of it, or FLAT_SCRATCH is not the handler's; then nothing was stored.
-bool load_moved_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes,
-                        std::byte* to);
-bool store_moved_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes,
-                         const std::byte* from);
+// Of the offset of a SCRATCH instruction, what all lanes have in common.
+inline uint32_t scratch_offset(const Operation* op, Wave* wave) {
+  return static_cast<uint32_t>(op->offset) +
+         (op->source_flags & kHasScalarBase ? scalar_at(wave, op->source[2]) : 0);
+}
+
+// A lane's scratch, byte by byte, because an unaligned element is not contiguous there. Where the trap
+// handler has set FLAT_SCRATCH it is guest memory like any other. False if some of it is out of range; then
+// nothing was stored.
+bool load_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes,
+                  std::byte* to);
+bool store_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes,
+                   const std::byte* from);
 // Where an atomic finds an aligned dword of a lane's scratch; null if out of range.
 std::byte* modifiable_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset);
 
-// Byte by byte, because an unaligned element is not contiguous there. False if out of range.
+// False if out of range.
 template <class Element, bool is_load>
 static bool access_scratch_lane(const Operation* op, Wave* wave, unsigned lane, uint32_t offset) {
   std::byte bytes[Element::bytes];
-  if constexpr (!is_load) store_lane<Element>(wave, op->source[1], lane, bytes);
-  if (!in_given_scratch(wave, offset, Element::bytes)) {
-    if constexpr (!is_load) {
-      return store_moved_scratch(op, wave, lane, offset, Element::bytes, bytes);
-    } else if (!load_moved_scratch(op, wave, lane, offset, Element::bytes, bytes)) {
-      return false;
-    }
+  if constexpr (is_load) {
+    if (!load_scratch(op, wave, lane, offset, Element::bytes, bytes)) return false;
+    load_lane<Element>(wave, op->dst, lane, bytes);
+    return true;
   } else {
-    for (unsigned i = 0; i < Element::bytes; ++i) {
-      auto* memory = reinterpret_cast<std::byte*>(scratch_address(wave, offset + i, lane));
-      if constexpr (is_load)
-        bytes[i] = *memory;
-      else
-        *memory = bytes[i];
-    }
+    store_lane<Element>(wave, op->source[1], lane, bytes);
+    return store_scratch(op, wave, lane, offset, Element::bytes, bytes);
   }
-  if constexpr (is_load) load_lane<Element>(wave, op->dst, lane, bytes);
-  return true;
 }
 
 // A FLAT access that an aperture sends to LDS or scratch. False if out of range.

@@ -7,6 +7,7 @@
 #include "engine/interpreter/atomic_access.h"
 #include "engine/interpreter/common.h"
 #include "engine/interpreter/registration.h"
+#include "memory/access_modes.h"
 #include "numeric/float_mode.h"
 #include "state/dispatch_state.h"
 #include "state/gws_resource.h"
@@ -85,16 +86,16 @@ uint32_t merged(const AccessShape& shape, uint32_t old, uint32_t raw) {
   return value;
 }
 
-// Out of range: loads give zero, all of them if any part is; stores are dropped (guide 3.3.4.1). Not aligned
-// by itself: alignment mode UNALIGNED, as for LDS.
-void access_lane(const Operation* op, Wave* wave, unsigned lane) {
-  const AccessShape shape = semantics::access_shape(op->instruction->row->opcode);
+// Out of range: loads give zero, all of them if any part is; stores are dropped (guide 3.3.4.1).
+void access_lane(const Operation* op, Wave* wave, unsigned lane, const AccessShape& shape,
+                 uint32_t alignment) {
   DeviceState::Access device(*wave->group->dispatch->device);
   const Window window(wave, device);
   std::optional<uint32_t> places[2];
   bool all_inside = true;
   for (unsigned i = 0; i < shape.addresses; ++i) {
-    places[i] = window.place(address_of(op, wave, lane, shape, i), shape.bytes);
+    const uint32_t address = address_of(op, wave, lane, shape, i);
+    places[i] = window.place(address - address % alignment, shape.bytes);
     all_inside &= places[i].has_value();
   }
   for (unsigned i = 0; i < shape.addresses; ++i) {
@@ -118,8 +119,18 @@ void access_lane(const Operation* op, Wave* wave, unsigned lane) {
 
 void gds_access(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEED_DEVICE();
-  if (const uint64_t exec = wave->exec())
-    access_lane(op, wave, static_cast<unsigned>(std::countr_zero(exec)));
+  if (const uint64_t exec = wave->exec()) {
+    const unsigned lane = static_cast<unsigned>(std::countr_zero(exec));
+    const AccessShape shape = semantics::access_shape(op->instruction->row->opcode);
+    const memory::AlignmentMode mode = context_of(wave)->modes.alignment;
+    const uint32_t alignment = memory::lds_alignment(mode, shape.bytes);
+    for (unsigned i = 0; i < shape.addresses; ++i)
+      if (const uint32_t address = address_of(op, wave, lane, shape, i);
+          address % alignment != 0 && memory::is_strict(mode))
+        return raise_misaligned_access(op, wave, budget, static_cast<int>(lane), address, shape.bytes,
+                                       alignment);
+    access_lane(op, wave, lane, shape, alignment);
+  }
   LOCKSTEP_NEXT();
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "engine/interpreter/aligned_access.h"
 #include "engine/interpreter/common.h"
 #include "engine/interpreter/registration.h"
 #include "numeric/float_mode.h"
@@ -24,36 +25,46 @@ namespace {
 #define LOCKSTEP_CALL_V3(family) register_##family##_v3(table);
 #define LOCKSTEP_CALL_V4(family) register_##family##_v4(table);
 
-HandlerTable make_table_v3(Math math) {
+HandlerTable make_table_v3(Math math, bool usual_modes) {
   HandlerTable table;
   LOCKSTEP_PLAIN_FAMILIES(LOCKSTEP_CALL_PLAIN)
   LOCKSTEP_VECTOR_FAMILIES(LOCKSTEP_CALL_V3)
   if (math == Math::fast) register_vop1_fast_v3(table);
+  if (!usual_modes) register_aligned_access(table);
   return table;
 }
 
 #if LOCKSTEP_HAS_V4
-HandlerTable make_table_v4(Math math) {
+HandlerTable make_table_v4(Math math, bool usual_modes) {
   HandlerTable table;
   LOCKSTEP_PLAIN_FAMILIES(LOCKSTEP_CALL_PLAIN)
   LOCKSTEP_VECTOR_FAMILIES(LOCKSTEP_CALL_V4)
   if (math == Math::fast) register_vop1_fast_v4(table);
+  if (!usual_modes) register_aligned_access(table);
   return table;
 }
 #endif
 
-}  // namespace
-
-const HandlerTable& handlers(HostTarget target, Math math) {
-#if LOCKSTEP_HAS_V4
-  if (target == HostTarget::x86_64_v4) {
-    static const HandlerTable exact = make_table_v4(Math::exact), fast = make_table_v4(Math::fast);
+// The tables of a host target, each made when it is first asked for.
+template <HandlerTable make(Math, bool)>
+const HandlerTable& table_of(Math math, bool usual_modes) {
+  if (!usual_modes) {
+    static const HandlerTable exact = make(Math::exact, false), fast = make(Math::fast, false);
     return math == Math::fast ? fast : exact;
   }
+  static const HandlerTable exact = make(Math::exact, true), fast = make(Math::fast, true);
+  return math == Math::fast ? fast : exact;
+}
+
+}  // namespace
+
+const HandlerTable& handlers(HostTarget target, Math math, const memory::AccessModes& modes) {
+  const bool usual_modes = modes == memory::AccessModes{};
+#if LOCKSTEP_HAS_V4
+  if (target == HostTarget::x86_64_v4) return table_of<make_table_v4>(math, usual_modes);
 #endif
   if (target != HostTarget::x86_64_v3) throw std::invalid_argument("this build has no AVX-512 handlers");
-  static const HandlerTable exact = make_table_v3(Math::exact), fast = make_table_v3(Math::fast);
-  return math == Math::fast ? fast : exact;
+  return table_of<make_table_v3>(math, usual_modes);
 }
 
 bool has_handler(const isa::Row& row) {
@@ -63,10 +74,11 @@ bool has_handler(const isa::Row& row) {
 }
 
 Code::Code(const std::vector<CodeRange>& code, unsigned wave_size, HostTarget target, unsigned vgpr_count,
-           Observer* observer, Math math, bool privileged)
-    : default_mode(code, wave_size, vgpr_count, true, handlers(target, math), observer, privileged),
-      other_mode(code, wave_size, vgpr_count, false, handlers(target, math), observer, privileged),
-      without_vgprs(code, wave_size, 0, true, handlers(target, math), observer, privileged) {
+           Observer* observer, Math math, bool privileged, const memory::AccessModes& modes)
+    : default_mode(code, wave_size, vgpr_count, true, handlers(target, math, modes), observer, privileged),
+      other_mode(code, wave_size, vgpr_count, false, handlers(target, math, modes), observer, privileged),
+      without_vgprs(code, wave_size, 0, true, handlers(target, math, modes), observer, privileged),
+      modes(modes) {
   default_mode.other_mode = &other_mode;
   other_mode.other_mode = &default_mode;
   // Without VGPRs nothing computes with floats, so that the mode does not matter.
@@ -77,12 +89,15 @@ Code::Code(const std::vector<CodeRange>& code, unsigned wave_size, HostTarget ta
 
 Interpreter::Interpreter(std::vector<CodeRange> code, unsigned wave_size,
                          std::shared_ptr<const RangeSet> memory, HostTarget target, unsigned vgpr_count,
-                         Observer* observer, Math math, bool privileged)
-    : Interpreter(std::make_shared<Code>(code, wave_size, target, vgpr_count, observer, math, privileged),
-                  std::move(memory)) {}
+                         Observer* observer, Math math, bool privileged, const memory::AccessModes& modes)
+    : Interpreter(
+          std::make_shared<Code>(code, wave_size, target, vgpr_count, observer, math, privileged, modes),
+          std::move(memory)) {}
 
 Interpreter::Interpreter(std::shared_ptr<Code> code, std::shared_ptr<const RangeSet> memory)
-    : memory_(std::move(memory)), context_{memory_.get()}, code_(std::move(code)) {}
+    : memory_(std::move(memory)),
+      context_{.memory = memory_.get(), .modes = code->modes},
+      code_(std::move(code)) {}
 
 void Interpreter::set_trap_addresses(uint64_t base, uint64_t memory) {
   context_.trap_base = base;

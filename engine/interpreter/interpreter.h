@@ -15,7 +15,8 @@ enum class HostTarget { x86_64_v3, x86_64_v4 };
 // The best one that this processor has; throws std::runtime_error if it lacks AVX2, FMA and F16C.
 HostTarget best_host_target();
 
-const HandlerTable& handlers(HostTarget target, Math math = Math::exact);
+const HandlerTable& handlers(HostTarget target, Math math = Math::exact,
+                             const memory::AccessModes& modes = {});
 // Whether the interpreter executes the instruction; if not, semantics::find_unsupported() says why.
 bool has_handler(const isa::Row& row);
 
@@ -25,11 +26,13 @@ class Code {
  public:
   // As the constructor of Interpreter.
   Code(const std::vector<CodeRange>& code, unsigned wave_size, HostTarget target, unsigned vgpr_count,
-       Observer* observer, Math math = Math::exact, bool privileged = false);
+       Observer* observer, Math math = Math::exact, bool privileged = false,
+       const memory::AccessModes& modes = {});
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
 
   Program default_mode, other_mode, without_vgprs;
+  const memory::AccessModes modes;
 };
 
 class Interpreter final : public Engine {
@@ -40,7 +43,8 @@ class Interpreter final : public Engine {
   // instruction, at the price of speed. Privileged: for waves in their trap handler.
   Interpreter(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
               HostTarget target = best_host_target(), unsigned vgpr_count = kMaxVgprs,
-              Observer* observer = nullptr, Math math = Math::exact, bool privileged = false);
+              Observer* observer = nullptr, Math math = Math::exact, bool privileged = false,
+              const memory::AccessModes& modes = {});
   // Runs code that was decoded for an earlier dispatch.
   Interpreter(std::shared_ptr<Code> code, std::shared_ptr<const RangeSet> memory);
   bool enter(Wave& wave, uint64_t pc) override;

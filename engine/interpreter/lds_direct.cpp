@@ -28,6 +28,8 @@ T read_lds(const Wave* wave, uint64_t offset) {
 void lds_direct_load(const Operation* op, Wave* wave, int64_t budget) {
   const uint32_t m0 = wave->scalar[isa::code::kM0];
   const uint32_t address = m0 & 0xfffc;  // dword-aligned
+  if (!in_lds(wave, address, 4) && context_of(wave)->modes.reports_lds_out_of_range)
+    return raise_lds_violation(op, wave, budget, -1, address, 4, kRead);
   uint32_t value;
   switch (m0 >> 16 & 7) {
     case 0:

@@ -114,30 +114,33 @@ std::byte* find_memory(const Operation* op, Wave* wave, uint64_t address, uint64
   return reinterpret_cast<std::byte*>(address);
 }
 
-bool load_moved_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes,
-                        std::byte* to) {
-  if (!is_scratch_moved(wave)) return false;
-  return each_part_of_scratch(wave, lane, offset, bytes,
-                              [&](uint64_t address, uint32_t done, uint32_t count) {
-                                const std::byte* from = readable(op, wave, address, count);
-                                if (from) std::copy_n(from, count, to + done);
-                                return from != nullptr;
-                              });
+bool load_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes,
+                  std::byte* to) {
+  const bool given = in_given_scratch(wave, offset, bytes);
+  if (!given && !is_scratch_moved(wave)) return false;
+  return each_part_of_scratch(
+      wave, lane, offset, bytes, [&](uint64_t address, uint32_t done, uint32_t count) {
+        const std::byte* from =
+            given ? reinterpret_cast<const std::byte*>(address) : readable(op, wave, address, count);
+        if (from) std::copy_n(from, count, to + done);
+        return from != nullptr;
+      });
 }
 
-bool store_moved_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes,
-                         const std::byte* from) {
-  if (!is_scratch_moved(wave)) return false;
+bool store_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes,
+                   const std::byte* from) {
+  const bool given = in_given_scratch(wave, offset, bytes);
   const auto may_write = [&](uint64_t address, uint32_t, uint32_t count) {
     return range_of(wave, address, count, kWrite).has_value();
   };
-  if (!each_part_of_scratch(wave, lane, offset, bytes, may_write)) return false;
-  return each_part_of_scratch(wave, lane, offset, bytes,
-                              [&](uint64_t address, uint32_t done, uint32_t count) {
-                                std::byte* to = writable(op, wave, address, count);
-                                if (to) std::copy_n(from + done, count, to);
-                                return to != nullptr;
-                              });
+  if (!given && !(is_scratch_moved(wave) && each_part_of_scratch(wave, lane, offset, bytes, may_write)))
+    return false;
+  return each_part_of_scratch(
+      wave, lane, offset, bytes, [&](uint64_t address, uint32_t done, uint32_t count) {
+        std::byte* to = given ? reinterpret_cast<std::byte*>(address) : writable(op, wave, address, count);
+        if (to) std::copy_n(from + done, count, to);
+        return to != nullptr;
+      });
 }
 
 std::byte* modifiable_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset) {
@@ -167,6 +170,32 @@ void raise_misaligned(const Operation* op, Wave* wave, int64_t budget, int lane,
   fault.bytes = bytes;
   fault.message = "atomic of " + std::to_string(bytes) + " bytes at " + hex(address) +
                   ", which is not a multiple of " + std::to_string(bytes);
+  raise(op, wave, budget, std::move(fault));
+}
+
+void raise_misaligned_access(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address,
+                             uint32_t bytes, uint32_t alignment) {
+  Fault fault;
+  fault.kind = FaultKind::misaligned;
+  fault.lane = lane;
+  fault.address = address;
+  fault.bytes = bytes;
+  fault.message = "access of " + std::to_string(bytes) + " bytes at " + hex(address) +
+                  ", which is not a multiple of " + std::to_string(alignment) +
+                  ": the device's alignment mode is " + memory::name_of(context_of(wave)->modes.alignment);
+  raise(op, wave, budget, std::move(fault));
+}
+
+void raise_lds_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint32_t offset,
+                         uint32_t bytes, Access access) {
+  Fault fault;
+  fault.kind = FaultKind::memory_violation;
+  fault.lane = lane;
+  fault.address = offset;
+  fault.bytes = bytes;
+  fault.message = std::string(access == kRead ? "read" : "write") + " of " + std::to_string(bytes) +
+                  " bytes at LDS offset " + hex(offset) + ": the work-group has " +
+                  std::to_string(wave->lds_bytes) + " bytes of LDS, and the device reports what is beyond";
   raise(op, wave, budget, std::move(fault));
 }
 

@@ -50,6 +50,12 @@ void raise_memory_violation(const Operation* op, Wave* wave, int64_t budget, int
                             uint32_t bytes, Access access);
 void raise_misaligned(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address,
                       uint32_t bytes);
+// Likewise of an access that is no atomic, in the device's alignment mode.
+void raise_misaligned_access(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address,
+                             uint32_t bytes, uint32_t alignment);
+// An LDS address out of range, on a device that reports it.
+void raise_lds_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint32_t offset,
+                         uint32_t bytes, Access access);
 
 LOCKSTEP_INLINE bool all_lanes(I32 compared) {
   return bits_from_mask(mask_of(compared)) == 0xffff;

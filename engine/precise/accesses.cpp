@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "engine/interpreter/dispatch_context.h"
+#include "memory/access_modes.h"
 #include "memory/buffer_resource.h"
 #include "memory/formats.h"
 #include "semantics/memory_shape.h"
@@ -48,7 +50,10 @@ Transfer transfer_of(const isa::Instruction& instruction) {
 class Collector {
  public:
   Collector(const Wave& wave, const isa::Instruction& instruction)
-      : wave_(wave), instruction_(instruction), transfer_(transfer_of(instruction)) {}
+      : wave_(wave),
+        instruction_(instruction),
+        transfer_(transfer_of(instruction)),
+        alignment_mode_(interpreter::context_of(&wave)->modes.alignment) {}
 
   MemoryAccesses collect() {
     if (!transfer_.reads && !transfer_.writes) return {};
@@ -78,6 +83,13 @@ class Collector {
   void each_lane(Function function) {
     for (uint64_t lanes = wave_.exec(); lanes != 0; lanes &= lanes - 1)
       function(static_cast<unsigned>(std::countr_zero(lanes)));
+  }
+
+  // As alignment mode DWORD has it; where the others do not take an address nothing is accessed.
+  uint64_t aligned(uint64_t address, uint32_t bytes) const {
+    return alignment_mode_ == memory::AlignmentMode::dword
+               ? address & ~uint64_t{memory::memory_alignment(alignment_mode_, bytes) - 1}
+               : address;
   }
 
   void add(uint64_t address, uint32_t bytes, int lane) {
@@ -116,7 +128,7 @@ class Collector {
     if (address >> 32 == kPrivateApertureBase >> 32)
       scratch(lane, static_cast<uint32_t>(address));
     else
-      add(address, transfer_.bytes, static_cast<int>(lane));
+      add(aligned(address, transfer_.bytes), transfer_.bytes, static_cast<int>(lane));
   }
 
   uint32_t scratch_offset(unsigned lane) const {
@@ -128,7 +140,8 @@ class Collector {
   }
 
   // Dword n of all lanes of a wave lies side by side.
-  void scratch(unsigned lane, uint32_t offset) {
+  void scratch(unsigned lane, uint32_t given_offset) {
+    const auto offset = static_cast<uint32_t>(aligned(given_offset, transfer_.bytes));
     for (uint32_t done = 0; done < transfer_.bytes;) {
       const uint32_t at = offset + done, part = std::min(4 - at % 4, transfer_.bytes - done);
       add(wave_.scratch_base + uint64_t{at / 4} * wave_.register_bytes + lane * 4 + at % 4, part,
@@ -169,7 +182,7 @@ class Collector {
         at.offset += done;
         const uint32_t part = std::min(step, bytes - done);
         if (memory::is_in_range(resource, at, part, sgpr_offset))
-          add(memory::buffer_address(resource, at, sgpr_offset), part, static_cast<int>(lane));
+          add(aligned(memory::buffer_address(resource, at, sgpr_offset), part), part, static_cast<int>(lane));
         else
           result_.buffer_out_of_bounds = true;
       }
@@ -179,6 +192,7 @@ class Collector {
   const Wave& wave_;
   const isa::Instruction& instruction_;
   const Transfer transfer_;
+  const memory::AlignmentMode alignment_mode_;
   MemoryAccesses result_;
 };
 

@@ -17,9 +17,11 @@ struct PreciseEngine::Attachment {
 
 PreciseEngine::PreciseEngine(std::vector<CodeRange> code, unsigned wave_size,
                              std::shared_ptr<const RangeSet> memory, unsigned vgpr_count,
-                             MakeUnits make_units, Math math)
-    : interpreter_(code, wave_size, memory, interpreter::best_host_target(), vgpr_count, this, math),
-      privileged_(code, wave_size, memory, interpreter::best_host_target(), vgpr_count, this, math, true),
+                             MakeUnits make_units, Math math, const memory::AccessModes& modes)
+    : interpreter_(code, wave_size, memory, interpreter::best_host_target(), vgpr_count, this, math, false,
+                   modes),
+      privileged_(code, wave_size, memory, interpreter::best_host_target(), vgpr_count, this, math, true,
+                  modes),
       make_units_(std::move(make_units)) {}
 
 PreciseEngine::~PreciseEngine() = default;

@@ -23,7 +23,8 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
  public:
   // As for Interpreter; `make_units` is called when a wave enters, from several threads.
   PreciseEngine(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
-                unsigned vgpr_count, MakeUnits make_units, Math math = Math::exact);
+                unsigned vgpr_count, MakeUnits make_units, Math math = Math::exact,
+                const memory::AccessModes& modes = {});
   ~PreciseEngine();
 
   // What waves read as TBA and TMA.

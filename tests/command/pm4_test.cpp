@@ -61,6 +61,31 @@ TEST_F(Pm4Test, DispatchDirectAndTheEndOfThePipe) {
   EXPECT_EQ(memory[120], 0u);
 }
 
+// SH_MEM_CONFIG.ALIGNMENT_MODE governs the dispatches behind it (guide 9.5).
+TEST_F(Pm4Test, ShMemConfigSetsTheAlignmentMode) {
+  const char* const load =
+      "v_mov_b32 v1, 0\nglobal_load_b32 v2, v1, s[2:3] offset:2\ns_waitcnt vmcnt(0)\ns_mov_b32 exec_lo, 1\n"
+      "s_lshl_b32 s6, s4, 2\nv_mov_b32 v1, s6\nglobal_store_b32 v1, v2, s[2:3]";
+  const auto configure = [](uint32_t value) {
+    return packet(pm4::kWriteData, {0 << 8, pm4::kShMemConfig, 0, value});
+  };
+  const Words start =
+      packet(pm4::kDispatchDirect, {1, 1, 1, pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32});
+  memory[0] = 0x44332211, memory[1] = 0x88776655;
+  submit(kernel_registers(32, 10, true, load) + start + set(pm4::kUserData0 + 4, {11}) +
+         configure(0 << 2 | 3u << 14) + start + packet(pm4::kEventWrite, {pm4::kCsPartialFlush | 4 << 8}) +
+         packet(pm4::kCopyData, {0 | 5 << 8, pm4::kShMemConfig, 0, low(memory + 12), high(memory + 12)}) +
+         release(memory + 20, 1));
+  ASSERT_TRUE(becomes(memory + 20, 1));
+  EXPECT_EQ(memory[10], 0x66554433u) << "UNALIGNED, as the driver sets it";
+  EXPECT_EQ(memory[11], 0x44332211u) << "DWORD";
+  EXPECT_EQ(memory[12], 3u << 14);
+  const QueueError strict = failure(kernel_registers(32, 10, true, load) + configure(2 << 2) + start);
+  EXPECT_NE(strict.message.find("alignment mode is STRICT"), std::string::npos) << strict.message;
+  EXPECT_EQ(failure(configure(1)).field, "dst_mmreg_addr");
+  EXPECT_EQ(failure(packet(pm4::kSetShReg, {pm4::kShMemConfig - pm4::kShBase, 0})).field, "reg_offset");
+}
+
 // Guide table 11: with ORDERED_APPEND_ENBL the work-group info has the wave's number in bits 17:6.
 TEST_F(Pm4Test, OrderedAppendNumbersWaves) {
   const char* const info =

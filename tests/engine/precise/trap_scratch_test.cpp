@@ -88,6 +88,29 @@ TEST(TrapScratch, AHandlerCannotReachTheHost) {
   EXPECT_TRUE(std::all_of(secret.begin(), secret.end(), [](uint32_t word) { return word == 0x5ec2e7; }));
 }
 
+// A misaligned access that the device's mode does not allow is a memory violation: loads return zero, stores
+// are discarded, the other lanes are served (guide 9.5, 11.3).
+TEST(TrapAlignment, AMisalignedAccessEntersTheHandler) {
+  for (const precise::Results results : {precise::Results::now, precise::Results::late}) {
+    TrapDispatch d(
+        "v_lshlrev_b32 v1, 2, v0\nv_cmp_eq_u32 vcc_lo, 3, v0\nv_cndmask_b32 v2, 0, 1, vcc_lo\n"
+        "v_add_nc_u32 v2, v1, v2\nv_mov_b32 v3, -1\nglobal_load_b32 v3, v2, s[0:1] offset:512\n"
+        "s_waitcnt vmcnt(0)\nglobal_store_b32 v1, v3, s[0:1]\ns_waitcnt_vscnt null, 0x0\n"
+        "global_store_b32 v2, v0, s[0:1] offset:1024\ns_waitcnt_vscnt null, 0x0",
+        kNote + kClearTrapsts + return_behind(8));
+    d.launch.access_modes.alignment = memory::AlignmentMode::dword_strict;
+    d.options.precise.results = results;
+    for (uint32_t i = 0; i < 64; ++i) d.buffer[128 + i] = 100 + i, d.buffer[256 + i] = 7;
+    const auto log = d.trapped();
+    ASSERT_GE(log.size(), 2u);
+    for (const Trapped& trapped : log) EXPECT_TRUE(trapped.trapsts & trapsts_bit::kMemoryViolation);
+    for (uint32_t i = 0; i < 32; ++i) {
+      EXPECT_EQ(d.buffer[i], i == 3 ? 0 : 100 + i);
+      EXPECT_EQ(d.buffer[256 + i], i == 3 ? 7 : i);
+    }
+  }
+}
+
 // What a bad access did is found out from the instruction as it was executed: the guest may have written
 // over it, and a longer one would reach behind the code.
 TEST(TrapScratch, AStoreMayDestroyItsOwnInstruction) {
