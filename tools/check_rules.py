@@ -34,6 +34,8 @@ ROWS = {
     "F1": "Program control", "F2": "Branches and calls", "F3": "Clauses", "F4": "Messages", "F5": "Barriers",
     "F6": "Dependency counters", "F7": "s_delay_alu",
     "L10": "GDS", "L11": "Ordered count", "L12": "GWS", "L13": "Stream-out registers",
+    "S1": "Scalar destinations", "S2": "Scalar memory", "V2": "Vector operands", "V3": "Modifiers",
+    "V5": "16-bit registers", "V6": "Dot products", "V8": "DPP", "V11": "Division",
 }
 FIELDS = {"id", "guide", "rule", "test", "filter", "file", "find", "replace"}
 # A mutant may make a test wait for ever. None of these tests takes nearly as long.
