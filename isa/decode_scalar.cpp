@@ -74,7 +74,12 @@ DecodeError decode_smem(DecodeContext& context, const Row& row) {
       case Role::dst:
         if (sdata >= code::kM0)
           return refuse_operand(context, spec, sdata, "may not be loaded from memory (guide 8.1)");
-        error = append_scalar(context, spec, sdata);
+        // A group that leaves the SGPRs or the trap temporaries is out of range: it is loaded, and none of it
+        // written (guide 8.4.1).
+        if (unsigned code = sdata; spec.words > 4 && !align_scalar(code, spec.words))
+          append(context, spec, code::kNull);
+        else
+          error = append_scalar(context, spec, sdata);
         break;
       case Role::saddr:
       case Role::resource:

@@ -1,5 +1,6 @@
 // VOP1, VOP2, VOPC, VOP3, VOP3SD, VOP3P, VOPD, VINTERP, with DPP8 and DPP16 (guide 15.3, 15.4).
 #include "isa/detail.h"
+#include "isa/operand_rules.h"
 #include "isa/shape.h"
 
 namespace lockstep::isa::detail {
@@ -205,7 +206,8 @@ DecodeError refuse_op_sel(DecodeContext& context) {
 void apply_op_sel(Instruction& out) {
   for (unsigned i = 0; i < out.operand_count; ++i) {
     Operand& operand = out.operands[i];
-    if (!is_16_bit(operand.type)) continue;
+    const bool is_half_shift = operand.role == Role::src2 && has_half_shift(out.row->opcode);
+    if (!is_16_bit(operand.type) && !is_half_shift) continue;
     const unsigned bit = operand.role == Role::dst ? 3 : source_index(operand.role);
     operand.high = (out.op_sel >> bit) & 1;
   }

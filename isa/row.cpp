@@ -39,8 +39,8 @@ constexpr bool is_vop3(Encoding encoding) {
 // The field that an operand has in an encoding when its row does not say otherwise.
 constexpr Field usual_field(Encoding encoding, Role role) {
   if (!is_vector_alu(encoding)) return role == Role::dst || role == Role::dst2 ? Field::sdst7 : Field::ssrc8;
-  if (role == Role::dst || encoding == Encoding::vinterp) return Field::vgpr;
-  if (role == Role::src1 && !is_vop3(encoding)) return Field::vgpr;
+  if (role == Role::dst) return Field::vgpr;
+  if (role == Role::src1 && !is_vop3(encoding) && encoding != Encoding::vinterp) return Field::vgpr;
   return Field::src9;
 }
 

@@ -108,8 +108,9 @@ LOCKSTEP_INLINE U32 f64_to_u32(F64 x) {
   return detail::saturate_to<U32>(x, 0.0, 4294967296.0, U32(0), U32(UINT32_MAX));
 }
 
-LOCKSTEP_INLINE I32 f32_to_i32_floor(F32 x) {
-  return f32_to_i32(__builtin_elementwise_floor(x));
+template <class Mode>
+LOCKSTEP_INLINE I32 f32_to_i32_floor(F32 x, Mode mode) {
+  return f32_to_i32(__builtin_elementwise_floor(flush_input(x, mode)));
 }
 // floor(x + 0.5) of the exact sum (measured): ties go up, and 0.5 - 2^-25 gives 0. The difference x -
 // floor(x) is exact where it can decide, or rounds to 1.

@@ -70,7 +70,8 @@ LOCKSTEP_INLINE Scaled<Float> div_scale(Float x, Float denominator, Float numera
                        : down ? detail::power_of_two<Float>(Int(-Limits::kScale))
                               : detail::power_of_two<Float>(Int(0));
   const Float scaled = nan_lanes(x) ? quiet(x, mode) : x * factor;
-  return {zero ? splat_bits<Float>(L::kDefaultNan) : scaled, mask_of(huge | tiny_quotient)};
+  // Measured: the NaN of a zero asks for scaling, too; the guide's formula does not.
+  return {zero ? splat_bits<Float>(L::kDefaultNan) : scaled, mask_of(zero | huge | tiny_quotient)};
 }
 
 // fma(a, b, c), where `scale` is set times 2^64 (F64: 2^128) if |c| >= 2, else times 2^-64, all with one
@@ -95,6 +96,7 @@ LOCKSTEP_INLINE F64 div_fmas(F64 a, F64 b, F64 c, Mask scale, Mode mode) {
 }
 
 // Puts the special cases of numerator / denominator right; otherwise the quotient's size with the right sign.
+// Measured for F32 and F64: a quotient that is a NaN though its operands are ordinary counts as overflowed.
 template <class Float, class Mode>
 LOCKSTEP_INLINE Float div_fixup(Float quotient, Float denominator, Float numerator, Mode mode) {
   using L = Layout<Float>;
@@ -115,7 +117,8 @@ LOCKSTEP_INLINE Float div_fixup(Float quotient, Float denominator, Float numerat
     if (round == Round::minus_infinity) away = from_zero = sign != 0;
     const Bits least = L::keeps_output_denormals(mode) ? bits_as<Bits>(from_zero & Int(1)) : Bits(0);
     // An encoded difference of bias + 2 is the least that always overflows.
-    size = difference >= Int(L::kBias + 2) ? (away ? Bits(L::kInfinity) : Bits(L::kMaxFinite)) : size;
+    const Int overflow = (difference >= Int(L::kBias + 2)) | nan_lanes(quotient);
+    size = overflow ? (away ? Bits(L::kInfinity) : Bits(L::kMaxFinite)) : size;
     size = difference <= Int(Limits::kUnderflow) ? least : size;
   }
   const Int zero_d = zero_lanes(d);

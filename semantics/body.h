@@ -37,6 +37,11 @@ struct WithMask {
   Mask mask;
 };
 
+// Bodies whose results are never denormal, whatever MODE says: what it says of denormals does not disable
+// their OMOD (measured for V_FMA_DX9_ZERO_F32 and V_FMAC_DX9_ZERO_F32; guide 7.2.3.1 speaks of "a few").
+template <class Body>
+inline constexpr bool flushes_always = false;
+
 // Numbers of the chunk's lanes within the wave: 0 to 31 or 0 to 63.
 struct Lanes {
   U32 index;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/operand_rules.h"
 #include "semantics/exceptions_rules.h"
 
 namespace lockstep::semantics {
@@ -44,7 +45,9 @@ class Operands {
         return modified(half(bits, takes_high(operand)), 16, is_absolute(operand), operand.neg);
       case Type::pk_f16:
       case Type::pk_bf16:
-        if (high_result) return modified(half(bits, takes_high_for_high(operand)), 16, false, operand.neg_hi);
+        if (high_result)
+          return modified(half(bits, takes_high_for_high(operand)), 16, is_absolute(operand),
+                          isa::high_element_is_negated(operand, row_));
         return modified(half(bits, takes_high(operand)), 16, is_absolute(operand), operand.neg);
       default:
         return modified(bits & 0xffffffffu, 32, is_absolute(operand), operand.neg);
@@ -101,9 +104,8 @@ class Operands {
            operand.code >= isa::code::kFloatHalf && operand.code <= isa::code::kInverseTwoPi;
   }
   static bool takes_high(const Operand& operand) { return operand.high || is_brain_constant(operand); }
-  // Outside VOP3P there is no OPSEL_HI.
   bool takes_high_for_high(const Operand& operand) const {
-    return operand.high_hi || row_.encoding != isa::Encoding::vop3p || is_brain_constant(operand);
+    return isa::high_element_is_high_half(operand, row_) || is_brain_constant(operand);
   }
 
   const isa::Instruction& instruction_;

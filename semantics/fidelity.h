@@ -167,8 +167,6 @@ constexpr Doubt doubt_of(isa::Opcode opcode) {
       return corner("halves keep their bits: denormals are not flushed, NaNs not quieted");
 
     // Integers.
-    case v_mad_i64_i32:
-      return corner("the carry mask says that the signed sum overflowed");
     case v_subrev_co_ci_u32:
       return corner(
           "the borrow is that of src1 - src0 - carry; the guide repeats the formula of v_sub_co_ci_u32");
@@ -176,10 +174,16 @@ constexpr Doubt doubt_of(isa::Opcode opcode) {
     // Time and machine.
     case s_sendmsg_rtn_b32:
     case s_sendmsg_rtn_b64:
-      return open("the real-time counter counts the wave's own instructions, so that runs repeat exactly");
+      return open(
+          "the real-time counter counts the wave's own instructions and the clocks that it asked to sleep, "
+          "so that "
+          "runs repeat exactly");
 
     case s_getreg_b32:
-      return corner("SHADER_CYCLES counts the wave's own instructions, so that runs repeat exactly");
+      return corner(
+          "SHADER_CYCLES counts the wave's own instructions and the clocks that it asked to sleep, so that "
+          "runs "
+          "repeat exactly");
 
     // Float atomics.
     case ds_add_f32:
@@ -251,8 +255,6 @@ constexpr Doubt doubt_of(isa::Opcode opcode) {
       return open(
           "a pop moves the index back and then reads; the guide's outline, in the other order, would not "
           "undo a push");
-    case lds_param_load:
-      return corner("lane 3 of each quad keeps its value");
 
     // Conversions of buffer formats.
     case buffer_load_format_x:

@@ -34,5 +34,9 @@ LOCKSTEP_FLOAT_BODY_3(v_fmaak_f32, F32, F32, F32, F32, numeric::fma(a, b, c, mod
 LOCKSTEP_FLOAT_BODY_3(v_fmamk_f16, F16, F16, F16, F16, numeric::fma(a, b, c, mode))
 LOCKSTEP_FLOAT_BODY_3(v_fmaak_f16, F16, F16, F16, F16, numeric::fma(a, b, c, mode))
 // clang-format on
+template <>
+inline constexpr bool flushes_always<v_mul_dx9_zero_f32> = true;
+template <>
+inline constexpr bool flushes_always<v_fmac_dx9_zero_f32> = true;
 
 }  // namespace lockstep::semantics

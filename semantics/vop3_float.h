@@ -31,6 +31,8 @@ LOCKSTEP_FLOAT_BODY_3(v_maxmin_f32, F32, F32, F32, F32, numeric::maxmin(a, b, c,
 LOCKSTEP_FLOAT_BODY_3(v_minmax_f16, F16, F16, F16, F16, numeric::minmax(a, b, c, mode))
 LOCKSTEP_FLOAT_BODY_3(v_minmax_f32, F32, F32, F32, F32, numeric::minmax(a, b, c, mode))
 // clang-format on
+template <>
+inline constexpr bool flushes_always<v_fma_dx9_zero_f32> = true;
 
 // Lighting: where the specular factors in b and c say "dark", the most negative number. 0 * x is 0, as the
 // guide's text has it; its formula leaves that out.
@@ -44,6 +46,8 @@ struct v_mullit_f32 {
     return select(mask_from_bits(dark), darkest, numeric::mul_dx9_zero(a, b, mode));
   }
 };
+template <>
+inline constexpr bool flushes_always<v_mullit_f32> = true;
 
 // Cube maps: the axis of largest magnitude names the face; z wins a tie, then y.
 namespace cube {

@@ -172,6 +172,7 @@ void s_sleep(const Operation* op, Wave* wave, int64_t budget) {
   const uint32_t units = op->literal & 0x7f;
   if (units == 0) LOCKSTEP_NEXT();
   wave->sleep_clocks = 64 * units;
+  wave->executed_before_turn += 64 * units;  // its time goes on meanwhile (guide 3.4.10)
   leave(wave, address_after(op), budget - 1, WaveState::sleeping);
 }
 

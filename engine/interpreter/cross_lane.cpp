@@ -158,7 +158,10 @@ void v_movrel(const Operation* op, Wave* wave, int64_t budget) {
   for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
     const Mask lanes = mask_from_bits(static_cast<uint16_t>(exec >> (16 * chunk)));
     U32* to = vgpr_chunk(wave, destination, chunk);
-    const U32 value = scalar ? U32(scalar_at(wave, source)) : *vgpr_chunk(wave, source, chunk);
+    U32 value = scalar ? U32(scalar_at(wave, source)) : *vgpr_chunk(wave, source, chunk);
+    // Moves take ABS and NEG (guide 7.2.2.1).
+    if (source_flags(op, 0) & kAbs) value &= 0x7fffffffu;
+    if (source_flags(op, 0) & kNeg) value ^= 0x80000000u;
     const U32 old = *to;
     *to = select(lanes, value, old);
     if constexpr (swap) {

@@ -13,8 +13,8 @@ struct DispatchContext {
   memory::AccessModes modes;                // of the device
   uint64_t trap_base = 0, trap_memory = 0;  // TBA (bit 63: there is a handler) and TMA (guide table 4)
   bool halts_are_resumable = false;         // somebody outside stops halted waves, and lets them go on
-  // Constant-rate counter (100 MHz on the card). It counts the wave's own instructions, so that runs repeat
-  // exactly.
+  // Constant-rate counter (100 MHz on the card). It counts the wave's own instructions and the clocks that it
+  // asked to sleep, so that runs repeat exactly.
   uint64_t real_time(const Wave* wave, int64_t budget) const {
     return static_cast<uint64_t>(wave->executed_before_turn + (wave->turn_budget - budget));
   }

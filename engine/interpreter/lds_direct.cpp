@@ -60,8 +60,8 @@ void lds_direct_load(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
-// P0, P10 and P20 of the quad's primitive go to lanes 0, 1 and 2 of the quad; lane 3 gets nothing (open: it
-// keeps its value here). A primitive has 12 dwords an attribute: three vertices of four channels. M0[31:16]
+// P0, P10 and P20 of the quad's primitive go to lanes 0, 1 and 2 of the quad, zero to lane 3 (guide 12.1.3,
+// 16.11). A primitive has 12 dwords an attribute: three vertices of four channels. M0[31:16]
 // holds new_prim_mask from bit 1 on: the first quad of a wave always begins a primitive.
 void lds_param_load(const Operation* op, Wave* wave, int64_t budget) {
   const uint32_t m0 = wave->scalar[isa::code::kM0];
@@ -75,9 +75,10 @@ void lds_param_load(const Operation* op, Wave* wave, int64_t budget) {
   for (uint32_t quad = 0; quad < quads; ++quad) {
     if (quad != 0 && begins >> quad & 1) ++primitive;
     if (!(written >> (quad * 4) & 1)) continue;
+    uint32_t* lanes = vgpr_lanes(wave, op->dst) + quad * 4;
     for (uint32_t vertex = 0; vertex < 3; ++vertex)
-      vgpr_lanes(wave, op->dst)[quad * 4 + vertex] =
-          read_lds<uint32_t>(wave, base + primitive * 48 + vertex * 16);
+      lanes[vertex] = read_lds<uint32_t>(wave, base + primitive * 48 + vertex * 16);
+    lanes[3] = 0;
   }
   LOCKSTEP_NEXT();
 }

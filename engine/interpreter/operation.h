@@ -23,7 +23,7 @@ enum SourceFlag : uint32_t {
   kHigh = 8,       // 16-bit: high half of the register; VOP3P: op_sel
   kNegHigh = 16,   // VOP3P neg_hi
   kHighHigh = 32,  // VOP3P op_sel_hi
-  kWide = 64,      // mix instructions: the source is f16 (else f32)
+  kHalves = 64,    // a 32-bit operand put together from the halves that kHigh and kHighHigh choose
 };
 
 // Bits of Operation::flags.
@@ -34,6 +34,7 @@ enum OperationFlag : uint8_t {
   kOmodMask = 3 << kOmodShift,
   kWithoutLanes = 32,  // ordered count: as if EXEC were zero
   kDppMask = 16,       // write Wave::dpp_write_mask lanes instead of EXEC
+  kKeepsScc = 64,      // the destination cannot be written: SCC stays as it is
 };
 
 struct alignas(64) Operation {

@@ -5,6 +5,7 @@
 
 #include "engine/interpreter/common.h"
 #include "isa/explain.h"
+#include "isa/operand_rules.h"
 #include "semantics/engine_handled.h"
 
 namespace lockstep::interpreter {
@@ -102,7 +103,8 @@ bool is_float_constant(uint16_t number) {
   return number >= isa::code::kFloatHalf && number <= isa::code::kInverseTwoPi;
 }
 
-// Float dot products and matrix products take no CLAMP and no OMOD (guide 7.2.3.1).
+// Float dot products take no CLAMP and no OMOD (guide 7.2.3.1), nor does the conversion for compressed
+// exports.
 bool ignores_output_modifiers(Opcode opcode) {
   switch (opcode) {
     case Opcode::v_dot2_f32_f16:
@@ -111,17 +113,24 @@ bool ignores_output_modifiers(Opcode opcode) {
     case Opcode::v_dot2_f16_f16:
     case Opcode::v_dot2_bf16_bf16:
     case Opcode::v_dual_dot2acc_f32_bf16:
+    case Opcode::v_cvt_pk_rtz_f16_f32:
       return true;
     default:
       return false;
   }
 }
 
-// A scalar instruction that cannot write its destination writes SCC neither; EXEC and the PC it does write.
-bool is_nullified(const isa::Instruction& instruction, bool privileged) {
+// A scalar instruction that may not write its destination writes SCC neither (guide 3.3.1.4). NULL as
+// destination is another matter: SCC is written (guide 3.4.4, measured; 6.2 says the opposite).
+bool keeps_scc(const isa::Instruction& instruction, bool privileged) {
   const isa::Operand* destination = instruction.find(Role::dst);
-  return destination && destination->written && swallows_writes(*destination, privileged) &&
-         !(instruction.row->implicit_writes & ~isa::kScc) && !(instruction.row->flags & isa::kBranch);
+  return destination && destination->written && is_foreign_ttmp(*destination, privileged);
+}
+
+// It does nothing at all then, unless it writes EXEC or the PC, too.
+bool is_nullified(const isa::Instruction& instruction, bool privileged) {
+  return keeps_scc(instruction, privileged) && !(instruction.row->implicit_writes & ~isa::kScc) &&
+         !(instruction.row->flags & isa::kBranch);
 }
 
 // The handler judges whether the register is there, from the sum.
@@ -132,11 +141,14 @@ bool adds_m0_to_source(Opcode opcode) {
 
 uint32_t flags_of(const isa::Operand& operand, const isa::Row& row) {
   uint32_t flags = 0;
-  // Packed operands outside VOP3P have no op_sel_hi: the high half feeds the high element.
-  if (is_packed(operand.type) && row.encoding != Encoding::vop3p) flags |= kHighHigh;
+  if (is_packed(operand.type)) {
+    if (isa::high_element_is_high_half(operand, row)) flags |= kHighHigh;
+    if (isa::high_element_is_negated(operand, row)) flags |= kNegHigh;
+  }
+  if (isa::chooses_halves(operand, row)) flags |= kHalves;
   // A brain float's inline constant is the upper half of the f32 one, in both elements (guide 7.5.1).
   if ((operand.type == Type::bf16 || operand.type == Type::pk_bf16) && is_float_constant(operand.code))
-    return flags | kHigh | kHighHigh | (operand.neg ? kNeg : 0) | (operand.neg_hi ? kNegHigh : 0);
+    flags |= kHigh | kHighHigh;
   if (operand.abs && row.flags & isa::kCanAbs) flags |= kAbs;
   if (operand.neg) flags |= kNeg;
   if (operand.neg_hi) flags |= kNegHigh;
@@ -200,6 +212,7 @@ bool Predecoder::has_destination_out_of_range(const isa::Instruction& instructio
     if (!operand.written) continue;
     if (is_out_of_range(operand)) return true;
     if (is_vector && is_foreign_ttmp(operand, program_.privileged())) return true;
+    if (isa::is_beyond_vector_alu(operand, *instruction.row)) return true;
   }
   return false;
 }
@@ -339,7 +352,8 @@ Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa
         ++scalar_sources;
         scalar_position = static_cast<int>(sources);
       }
-      if (operand.abs || operand.neg || operand.high || operand.neg_hi) modified = true;
+      if (operand.abs || operand.neg || operand.high || operand.neg_hi || isa::chooses_halves(operand, row))
+        modified = true;
       ++sources;
     }
   }
@@ -361,12 +375,10 @@ Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa
                                               : nullptr;
   if (instruction.clamp && handlers.saturated)
     op.run = handlers.saturated;
-  else if (!plain_mode)
-    op.run = handlers.any_runtime_mode;
-  else if (plain && !modified && !dpp && op.flags == 0)
+  else if (plain_mode && plain && !modified && !dpp && op.flags == 0)
     op.run = plain;
   else
-    op.run = handlers.any;
+    op.run = program_.default_float_mode() ? handlers.any : handlers.any_runtime_mode;
   return op;
 }
 
@@ -466,6 +478,7 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
       const isa::Operand& operand = instruction.operands[i];
       if (operand.role == Role::dst) {
         op.dst = operand.is_vgpr() ? vgpr_offset(operand.vgpr()) : scalar_destination(operand);
+        if (operand.high) op.flags |= kDstHigh;
         if (operand.read) old_destination = &operand;
       } else if (operand.role == Role::dst2) {
         op.dst2 = operand.is_vgpr() ? vgpr_offset(operand.vgpr()) : scalar_destination(operand);
@@ -477,8 +490,10 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
         set_source(op, sources++, operand, instruction);
       }
     }
-    if (isa::is_scalar_alu(row.encoding) && is_nullified(instruction, program_.privileged()))
-      return {nullify(instruction)};
+    if (isa::is_scalar_alu(row.encoding)) {
+      if (is_nullified(instruction, program_.privileged())) return {nullify(instruction)};
+      if (keeps_scc(instruction, program_.privileged())) op.flags |= kKeepsScc;
+    }
     // The old destination follows the sources; s_cmpk reads its only register as a plain source. A scalar one
     // that cannot be written is read where it reads zero, not where its writes go.
     if (old_destination && sources < 3)

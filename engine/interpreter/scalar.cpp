@@ -68,6 +68,8 @@ void scalar(const Operation* op, Wave* wave, int64_t budget) {
     if constexpr (sizeof(result.exec) == 8)
       wave->scalar[kScalarExec + 1] = static_cast<uint32_t>(uint64_t{result.exec} >> 32);
   }
+  if constexpr (is_exec_result<Result>)
+    if (op->flags & kKeepsScc) LOCKSTEP_NEXT();
   if constexpr (requires { result.scc; }) wave->scc() = result.scc;
   LOCKSTEP_NEXT();
 }

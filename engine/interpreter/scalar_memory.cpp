@@ -14,9 +14,10 @@ uint64_t pair_at(Wave* wave, uint32_t offset) {
 
 template <unsigned dwords>
 void s_load(const Operation* op, Wave* wave, int64_t budget) {
-  // The two low bits of every component count as zero (guide 8.1.1).
-  const uint64_t offset = static_cast<uint64_t>(op->offset) + scalar_at(wave, op->dst2);
-  const uint64_t address = (pair_at(wave, op->source[2]) & ~uint64_t{3}) + (offset & ~uint64_t{3});
+  // The two low bits of every component count as zero, before they are added (guide 8.1.1).
+  const uint64_t address = (pair_at(wave, op->source[2]) & ~uint64_t{3}) +
+                           (static_cast<uint64_t>(op->offset) & ~uint64_t{3}) +
+                           (scalar_at(wave, op->dst2) & ~3u);
   const std::byte* memory = readable(op, wave, address, 4 * dwords);
   if (!memory) return raise_memory_violation(op, wave, budget, -1, address, 4 * dwords, kRead);
   uint32_t words[dwords];
@@ -32,6 +33,8 @@ void s_buffer_load(const Operation* op, Wave* wave, int64_t budget) {
   const uint64_t stride = resource[1] >> 16 & 0x3fff;
   const uint64_t size = (stride == 0 ? 1 : stride) * uint64_t{resource[2]};
   const uint64_t offset = (static_cast<uint64_t>(op->offset) + scalar_at(wave, op->dst2)) & ~uint64_t{3};
+  // Guide 8.1.2: a negative immediate is a violation, whatever the sum.
+  if (op->offset < 0) return raise_memory_violation(op, wave, budget, -1, base + offset, 4 * dwords, kRead);
   uint32_t words[dwords] = {};
   for (unsigned i = 0; i < dwords; ++i) {
     // Each dword outside the buffer reads as zero (guide 8.4.1).

@@ -101,6 +101,12 @@ LOCKSTEP_INLINE U16 modify16(U16 value, uint32_t flags) {
 LOCKSTEP_INLINE U16 half_of(U32 value, bool high) {
   return convert<U16>(high ? value >> 16 : value);
 }
+// OPSEL of an operand of 32 bits that is two halves to the instruction (kHalves).
+LOCKSTEP_INLINE U32 chosen_halves(U32 value, uint32_t flags) {
+  if (!(flags & kHalves)) return value;
+  return (flags & kHigh ? value >> 16 : value & 0xffffu) |
+         (flags & kHighHigh ? value & 0xffff0000u : value << 16);
+}
 
 // `raw`: NEG has another meaning for this body (SignBits), so source modifiers do not apply.
 template <class T, Kind kind, bool raw>
@@ -110,7 +116,11 @@ LOCKSTEP_INLINE T fetch(const Operation* op, Wave* wave, unsigned i, unsigned ch
     return mask_from_bits(static_cast<uint16_t>(word[chunk / 2] >> (chunk % 2 * 16)));
   } else if constexpr (is_one_register<T>) {
     U32 value = fetch_word<kind>(op, wave, i, chunk, 0);
-    if constexpr (kind == Kind::any && !raw) value = modify32(value, source_flags(op, i));
+    if constexpr (kind == Kind::any) {
+      const uint32_t flags = source_flags(op, i);
+      if constexpr (!is_float<T>) value = chosen_halves(value, flags);
+      if constexpr (!raw) value = modify32(value, flags);
+    }
     return bits_as<T>(value);
   } else if constexpr (is_register_pair<T>) {
     U32 low = fetch_word<kind>(op, wave, i, chunk, 0), high = fetch_word<kind>(op, wave, i, chunk, 1);
@@ -128,8 +138,9 @@ LOCKSTEP_INLINE T fetch(const Operation* op, Wave* wave, unsigned i, unsigned ch
     const uint32_t flags = source_flags(op, i);
     const U32 value = fetch_word<kind>(op, wave, i, chunk, 0);
     using Half = decltype(T::low);
-    const U16 low = modify16(half_of(value, flags & kHigh), flags & kNeg);
-    const U16 high = modify16(half_of(value, flags & kHighHigh), flags & kNegHigh ? kNeg : 0);
+    const U16 low = modify16(half_of(value, flags & kHigh), flags & (kNeg | kAbs));
+    const U16 high =
+        modify16(half_of(value, flags & kHighHigh), (flags & kAbs) | (flags & kNegHigh ? kNeg : 0));
     return {bits_as<Half>(low), bits_as<Half>(high)};
   } else {
     T words;
@@ -146,14 +157,23 @@ LOCKSTEP_INLINE void merge(U32* destination, U32 value, uint16_t lanes) {
   *destination = lanes == 0xffff ? value : select(mask_from_bits(lanes), value, *destination);
 }
 
-template <class T, class Mode>
+// OMOD is for float results alone, not for packed ones; CLAMP is for both (guide 7.2.3.1). That of integers
+// is the body's (Saturates).
+template <class Body, class T, class Mode>
 LOCKSTEP_INLINE T output_modifiers(T value, const Operation* op, Mode mode) {
   if constexpr (is_float<T>) {
-    if (op->flags & kOmodMask) value = numeric::omod(value, (op->flags & kOmodMask) >> kOmodShift, mode);
+    if (const unsigned omod = (op->flags & kOmodMask) >> kOmodShift) {
+      if constexpr (semantics::flushes_always<Body>)
+        value = numeric::omod_dx9(value, omod, mode);
+      else
+        value = numeric::omod(value, omod, mode);
+    }
     if (op->flags & kClamp) value = numeric::clamp(value, mode);
-  } else if constexpr (requires { value.low; }) {
-    value.low = output_modifiers(value.low, op, mode);
-    value.high = output_modifiers(value.high, op, mode);
+  } else if constexpr (std::is_same_v<T, semantics::PairF16>) {
+    if (op->flags & kClamp) {
+      value.low = numeric::clamp(value.low, mode);
+      value.high = numeric::clamp(value.high, mode);
+    }
   }
   return value;
 }
@@ -277,10 +297,10 @@ void valu(const Operation* op, Wave* wave, int64_t budget) {
                            result.mask;
                          }) {
       mask_result |= uint64_t{bits_from_mask(result.mask)} << (16 * chunk);
-      if constexpr (generic) result.value = output_modifiers(result.value, op, mode);
+      if constexpr (generic) result.value = output_modifiers<Body>(result.value, op, mode);
       write(op, wave, chunk, chunk_lanes, result.value);
     } else {
-      if constexpr (generic && !saturate) result = output_modifiers(result, op, mode);
+      if constexpr (generic && !saturate) result = output_modifiers<Body>(result, op, mode);
       write(op, wave, chunk, chunk_lanes, result);
     }
   }
@@ -293,6 +313,12 @@ void valu(const Operation* op, Wave* wave, int64_t budget) {
   }
   LOCKSTEP_NEXT();
 }
+
+// Results that OMOD or CLAMP may change, which depends on MODE even where the body does not.
+template <class T>
+constexpr bool is_float_result = is_float<T> || std::is_same_v<T, semantics::PairF16>;
+template <class T>
+constexpr bool is_float_result<WithMask<T>> = is_float<T>;
 
 template <class T>
 constexpr bool is_value_operand = is_one_register<T> || is_register_pair<T>;
@@ -313,11 +339,11 @@ void add_valu(HandlerTable& table, isa::Opcode opcode) {
   ValuHandlers& entry = table.valu[static_cast<size_t>(opcode)];
   using D = DefaultFloatMode;
   entry.any = &valu<Body, D, false, false, A, A, A>;
-  entry.any_runtime_mode = entry.any;
-  if constexpr (TakesMode<Body, RuntimeFloatMode>) {
+  entry.takes_mode = TakesMode<Body, RuntimeFloatMode>;
+  if constexpr (TakesMode<Body, RuntimeFloatMode> || is_float_result<typename S::Result>)
     entry.any_runtime_mode = &valu<Body, RuntimeFloatMode, false, false, A, A, A>;
-    entry.takes_mode = true;
-  }
+  else
+    entry.any_runtime_mode = entry.any;
   if constexpr (Saturates<Body>) entry.saturated = &valu<Body, D, true, false, A, A, A>;
   if constexpr (all_plain<typename S::Args>(std::make_index_sequence<S::arity>{}) &&
                 (std::is_same_v<typename S::Result, Mask> || is_value_operand<typename S::Result> ||

@@ -2,6 +2,7 @@
 
 #include "engine/translator/body_signature.h"
 #include "engine/translator/operands.h"
+#include "isa/operand_rules.h"
 #include "semantics/memory_shape.h"
 
 namespace lockstep::translator {
@@ -38,11 +39,11 @@ bool is_hint(Opcode opcode) {
   }
 }
 
-// A scalar instruction that cannot write its destination writes SCC neither (guide 3.3.1.4, 6.2); EXEC and
-// the PC it does write.
+// A scalar instruction that may not write its destination writes SCC neither (guide 3.3.1.4); EXEC and the PC
+// it does write.
 bool is_nullified(const isa::Instruction& instruction) {
   const isa::Operand* destination = instruction.find(Role::dst);
-  return destination && destination->written && !scalar_destination(*destination) &&
+  return destination && destination->written && is_trap_temporary(*destination) &&
          !(instruction.row->implicit_writes & ~isa::kScc) && !(instruction.row->flags & isa::kBranch);
 }
 
@@ -87,6 +88,14 @@ bool vector_half_known(const isa::Instruction& instruction, const Half& half, st
     const isa::Operand& operand = instruction.operands[i];
     if (operand.type == isa::Type::bf16) {
       reason = "brain floats";
+      return false;
+    }
+    if (isa::chooses_halves(operand, *half.row)) {
+      reason = "halves of an operand of 32 bits";
+      return false;
+    }
+    if (isa::is_beyond_vector_alu(operand, *half.row)) {
+      reason = "M0 or EXEC as the destination of a vector instruction";
       return false;
     }
     operands += operand.role >= Role::src0 || (operand.role == Role::dst && operand.read);

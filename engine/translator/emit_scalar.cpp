@@ -65,19 +65,21 @@ void Emitter::emit_scalar(unsigned index) {
     }
   }
   if (signature.writes_exec) set_scalar(kExec, ir_.CreateTrunc(result(1), i32_));
-  if (signature.writes_scc) set_scalar(kScc, ir_.CreateTrunc(result(2), i32_));
+  if (signature.writes_scc && !(destination && is_trap_temporary(*destination)))
+    set_scalar(kScc, ir_.CreateTrunc(result(2), i32_));
 }
 
 void Emitter::emit_scalar_load(unsigned index) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const unsigned bytes = semantics::access_shape(instruction.row->opcode).bytes;
   const Snapshot before = snapshot(index);
-  // The two low bits of every component count as zero (guide 8.1.1).
-  Value* offset = ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}));
-  if (const isa::Operand* soffset = instruction.find(Role::soffset); soffset && !soffset->is_literal())
-    offset = ir_.CreateAdd(offset, scalar_source(*soffset, instruction, 32));
+  // The two low bits of every component count as zero, before they are added (guide 8.1.1).
+  const auto aligned = [&](Value* component) { return ir_.CreateAnd(component, ~uint64_t{3}); };
   Value* base = scalar_source(*instruction.find(Role::saddr), instruction, 64);
-  Value* address = ir_.CreateAdd(ir_.CreateAnd(base, ~uint64_t{3}), ir_.CreateAnd(offset, ~uint64_t{3}));
+  Value* address =
+      ir_.CreateAdd(aligned(base), aligned(ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}))));
+  if (const isa::Operand* soffset = instruction.find(Role::soffset); soffset && !soffset->is_literal())
+    address = ir_.CreateAdd(address, aligned(scalar_source(*soffset, instruction, 32)));
 
   const unsigned slot_number = memory_slots_++;
   BasicBlock *look_up = new_block("look_up"), *load = new_block("load");

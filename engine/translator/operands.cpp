@@ -60,8 +60,12 @@ std::optional<Source> source_of(const isa::Operand& operand, const isa::Instruct
   return constant(wave.scalar[number]);
 }
 
+bool is_trap_temporary(const isa::Operand& operand) {
+  return operand.code >= code::kTtmp0 && operand.code < code::kNull;
+}
+
 std::optional<unsigned> scalar_destination(const isa::Operand& operand) {
-  if (operand.code >= code::kTtmp0 && operand.code <= code::kNull) return std::nullopt;
+  if (is_trap_temporary(operand) || operand.code == code::kNull) return std::nullopt;
   return scalar_register(operand.code);
 }
 

@@ -1,5 +1,6 @@
 #include "tests/isa/comparison.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -21,6 +22,10 @@ constexpr std::array<DifferenceText, static_cast<size_t>(Difference::count)> kTe
     {"guide_only_opcode", "the guide has the instruction in this encoding and LLVM does not"},
     {"move_modifiers", "moves take ABS and NEG (guide 7.2.2.1)"},
     {"beyond_v255", "a register group that ends beyond v255 is out of range, not illegal (guide 3.3.2.2)"},
+    {"ignored_clamp", "CLAMP is there and ignored (guide 7.2.3.1)"},
+    {"guide_dpp", "the guide lets the instruction take DPP (table 30)"},
+    {"interpolation_sources", "VINTERP takes scalar registers and constants (measured; guide table 96)"},
+    {"load_out_of_range", "a load to a group that leaves the SGPRs writes nothing (guide 8.4.1)"},
     {"group_with_vcc", "VCC ends the region of the SGPRs, so a group may reach into it (guide 3.3.1.4)"},
     {"memory",
      "fields that a memory instruction does not use, and registers beyond v255 (memory_variants.cpp)"},
@@ -69,10 +74,53 @@ bool is_guide_only(const Instruction& instruction) {
   return is_bf16(instruction.row) || is_bf16(instruction.row_y);
 }
 
+// The list of guide 7.2.3.1, of which VOP3 and VOP3P have these. LLVM knows CLAMP of float dot products in
+// VOP3P alone.
+bool has_ignored_clamp(const Instruction& instruction) {
+  const std::string_view name = instruction.row->name;
+  static constexpr std::string_view kPrefixes[] = {
+      "v_permlane", "v_perm_b32", "v_dot2_f16_f16", "v_dot2_bf16_bf16", "v_wmma_", "v_add3_u32",
+      "v_add_lshl_u32", "v_alignbit_b32", "v_alignbyte_b32", "v_cmp", "v_readlane_b32", "v_readfirstlane_b32",
+      "v_writelane_b32",
+      // Bitwise operations.
+      "v_and_b", "v_or_b", "v_xor_b", "v_xnor_b", "v_not_b", "v_bfi_b32", "v_and_or_b32", "v_or3_b32",
+      "v_xor3_b32", "v_lshl_or_b32"};
+  return instruction.clamp &&
+         std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+bool has_guide_dpp(const Instruction& instruction) {
+  if (instruction.dpp == isa::Dpp::none) return false;
+  switch (instruction.row->opcode) {
+    case Opcode::v_fmac_dx9_zero_f32:
+    case Opcode::v_fma_dx9_zero_f32:
+    case Opcode::v_div_scale_f32:
+    case Opcode::v_div_fmas_f32:
+    case Opcode::v_div_fixup_f32:
+    case Opcode::v_dot2_f32_bf16:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool has_scalar_source(const Instruction& instruction) {
+  for (unsigned i = 0; i < instruction.operand_count; ++i)
+    if (!instruction.operands[i].is_vgpr()) return true;
+  return false;
+}
+
 Difference explain_ours_only(const Instruction& instruction, uint32_t low, uint32_t high,
                              unsigned wave_size) {
   const Encoding encoding = instruction.row->encoding;
   if (is_guide_only(instruction)) return Difference::guide_only_opcode;
+  if (has_ignored_clamp(instruction)) return Difference::ignored_clamp;
+  if (has_guide_dpp(instruction)) return Difference::guide_dpp;
+  if (encoding == Encoding::vinterp && has_scalar_source(instruction))
+    return Difference::interpolation_sources;
+  if (encoding == Encoding::smem && instruction.operand_count && instruction.operands[0].words > 4 &&
+      instruction.operands[0].code == isa::code::kNull)
+    return Difference::load_out_of_range;
   if (encoding == Encoding::vopd) {
     if (wave_size == 64) return Difference::vopd_in_wave64;
     const bool x = instruction.row->opcode == Opcode::v_dual_mov_b32 && ((low >> 9) & 0xff);

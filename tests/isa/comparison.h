@@ -26,6 +26,10 @@ enum class Difference {
   guide_only_opcode,
   move_modifiers,
   beyond_v255,
+  ignored_clamp,
+  guide_dpp,
+  interpolation_sources,
+  load_out_of_range,
   group_with_vcc,
   memory,
   // LLVM 19 decodes, we do not.

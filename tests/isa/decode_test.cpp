@@ -193,7 +193,7 @@ TEST(Errors, SayWhatIsWrong) {
   EXPECT_EQ(error_of({0x80040000 | 0xd1}), DecodeError::illegal_operand);  // s_add_u32 s4, code 209
   EXPECT_EQ(error_of({0xd52b0004, 0x104 | 0x10c << 9, 0}), DecodeError::none);
   EXPECT_EQ(error_of({0xd52b0004}), DecodeError::truncated);
-  EXPECT_EQ(error_of({0xd51b8004, 0x104 | 0x10c << 9}), DecodeError::reserved_field);  // clamp of v_and_b32
+  EXPECT_EQ(error_of({0xd5118004, 0x104 | 0x10c << 9}), DecodeError::reserved_field);  // clamp of v_min_i32
 }
 
 }  // namespace

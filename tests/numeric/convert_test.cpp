@@ -162,9 +162,18 @@ TEST(ConvertToIntegers, SaturateAndTruncate) {
              [](uint64_t x) { return integer_oracle(kF16, x, INT16_MIN, INT16_MAX, kMask16, truncate); });
   check<F16>("f16_to_u16", f16, f16_to_u16,
              [](uint64_t x) { return integer_oracle(kF16, x, 0, UINT16_MAX, kMask16, truncate); });
-  check<F32>("f32_to_i32_floor", f32, f32_to_i32_floor, [](uint64_t x) {
+  const auto floor_oracle = [](uint64_t x) {
     return integer_oracle(kF32, x, INT32_MIN, INT32_MAX, kMask32, [](mpfr_ptr v) { mpfr_floor(v, v); });
-  });
+  };
+  check<F32>(
+      "f32_to_i32_floor", f32, [](F32 x) { return f32_to_i32_floor(x, DefaultFloatMode{}); }, floor_oracle);
+  // MODE 0 flushes the input.
+  check<F32>(
+      "f32_to_i32_floor, flushed", f32, [](F32 x) { return f32_to_i32_floor(x, RuntimeFloatMode{0}); },
+      [&](uint64_t x) {
+        const bool is_denormal = (x & 0x7f800000) == 0;
+        return floor_oracle(is_denormal ? x & 0x80000000 : x);
+      });
   check<F32>("f32_to_i32_nearest", f32, f32_to_i32_nearest, [](uint64_t x) {
     return integer_oracle(kF32, x, INT32_MIN, INT32_MAX, kMask32, [](mpfr_ptr v) {
       // Exact unless |v| is tiny, where rounding down gives the same floor.

@@ -72,6 +72,25 @@ TEST(DivFmas, CapturedScales) {
             0xffc00000u);
 }
 
+// Measured: the NaN of a zero numerator or denominator has VCC set, also if a denormal counts as the zero.
+TEST(DivScale, CapturedZerosAskForScaling) {
+  const auto scales = [](uint32_t d, uint32_t n, uint32_t mode) {
+    const F32 numerator = splat_bits<F32>(n), denominator = splat_bits<F32>(d);
+    const RuntimeFloatMode m{mode};
+    return bits_from_mask(div_scale(numerator, denominator, numerator, m).needs_scaling) == 0xffff &&
+           bits_from_mask(div_scale(denominator, denominator, numerator, m).needs_scaling) == 0xffff;
+  };
+  EXPECT_TRUE(scales(0x3f800000, 0, 0x3f0));
+  EXPECT_TRUE(scales(0, 0x3f800000, 0x3f0));
+  EXPECT_TRUE(scales(0x80000000, 0x80000000, 0x3f0));
+  EXPECT_TRUE(scales(0, 0x7f800000, 0x3f0));
+  EXPECT_TRUE(scales(1, 0x3f800000, 0x3c0));
+  EXPECT_TRUE(scales(0x3f800000, 0x80000001, 0x3c0));
+  EXPECT_FALSE(scales(0x3f800000, 0x3f800000, 0x3f0));
+  EXPECT_EQ(bits_from_mask(div_scale(F64(0.0), F64(1.0), F64(0.0), kDefault).needs_scaling), 0xffff);
+  EXPECT_EQ(bits_from_mask(div_scale(F64(1.0), F64(1.0), F64(1.0), kDefault).needs_scaling), 0);
+}
+
 uint64_t fmas_oracle(const Format& f, uint64_t a, uint64_t b, uint64_t c, bool scaled, uint32_t bits) {
   const uint32_t keeps_inputs = bits | 0x50u;
   const auto finite = f.is_finite(a) && f.is_finite(b) && f.is_finite(c);
@@ -235,6 +254,13 @@ TEST(DivFixup, CapturedCases) {
   EXPECT_EQ(fixup<F32>(0, 0, 0x80000000, kNearest), 0xffc00000u);
   EXPECT_EQ(fixup<F32>(0, 0x7f800000, 0xff800000, kNearest), 0xffc00000u);
   EXPECT_EQ(fixup<F16>(0, 0, 0, kNearest), 0xfe00u);
+  // A NaN quotient of ordinary operands takes the path of an overflow.
+  EXPECT_EQ(fixup<F32>(nan, bits(1.0f), bits(1.0f), kNearest), 0x7f800000u);
+  EXPECT_EQ(fixup<F32>(nan, bits(-1.0f), bits(1.0f), kNearest), 0xff800000u);
+  EXPECT_EQ(fixup<F32>(0x7f800001, bits(3.0f), bits(-2.0f), kZero), 0xff7fffffu);
+  EXPECT_EQ(fixup<F64>(0x7ff8000000000000, 0x3ff0000000000000, 0xbff0000000000000, kNearest),
+            0xfff0000000000000u);
+  EXPECT_EQ(fixup<F16>(0x7e01, 0x3c00, 0xbc00, kNearest), 0xfe01u);  // measured for F32 and F64 alone
   // Signs come from the operands; zeros and infinities.
   EXPECT_EQ(fixup<F32>(bits(-3.0f), bits(1.0f), bits(3.0f), kNearest), bits(3.0f));
   EXPECT_EQ(fixup<F32>(bits(3.0f), bits(-1.0f), bits(3.0f), kNearest), bits(-3.0f));

@@ -203,11 +203,31 @@ TEST(ValuSignatures, ParametersAreTheOperands) {
   EXPECT_GT(checked, 700u);
 }
 
-// CLAMP saturates integers, unless the result cannot leave the range of its type.
+// CLAMP saturates integers, unless the result cannot leave the range of its type, or the bit is ignored
+// (guide 7.2.3.1).
 TEST(ValuSignatures, ClampedIntegersSaturate) {
   const auto needs_none = [](std::string_view name) {
-    return name.starts_with("v_cvt_") || name.starts_with("v_frexp_exp") || name.starts_with("v_min3_") ||
-           name.starts_with("v_max3_") || name.starts_with("v_med3_");
+    static constexpr std::string_view kInRange[] = {"v_cvt_", "v_frexp_exp", "v_min3_", "v_max3_", "v_med3_"};
+    static constexpr std::string_view kIgnored[] = {"v_perm",
+                                                    "v_add3_u32",
+                                                    "v_add_lshl_u32",
+                                                    "v_alignbit_b32",
+                                                    "v_alignbyte_b32",
+                                                    "v_and_",
+                                                    "v_or_",
+                                                    "v_xor_",
+                                                    "v_xnor_",
+                                                    "v_not_",
+                                                    "v_bfi_b32",
+                                                    "v_or3_b32",
+                                                    "v_xor3_b32",
+                                                    "v_lshl_or_b32",
+                                                    "v_dot2_bf16_bf16",
+                                                    "v_readlane_b32",
+                                                    "v_readfirstlane_b32",
+                                                    "v_writelane_b32"};
+    const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
+    return std::ranges::any_of(kInRange, begins) || std::ranges::any_of(kIgnored, begins);
   };
   for (const isa::Row& row : isa::rows()) {
     const auto found = signatures().find(row.name);

@@ -146,6 +146,18 @@ TEST(Control, SaveExec) {
   });
 }
 
+// Guide 3.4.10: the counter is free-running, so it counts on while the wave sleeps.
+TEST(Control, TimeGoesOnInSleep) {
+  for_each_wave([](TestWave& w) {
+    w.execute(
+        assembled("s_getreg_b32 s4, hwreg(HW_REG_SHADER_CYCLES)\ns_sleep 10\n"
+                  "s_getreg_b32 s5, hwreg(HW_REG_SHADER_CYCLES)",
+                  w.size()));
+    EXPECT_GE(w.s(5) - w.s(4), 640u);
+    EXPECT_LT(w.s(5) - w.s(4), 660u);
+  });
+}
+
 TEST(Control, CompareWritesMasksAndExec) {
   for_each_wave([](TestWave& w) {
     w.set_exec(0x0ff0'5a5a'0ff0'5a5a);

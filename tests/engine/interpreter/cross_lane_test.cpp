@@ -121,6 +121,51 @@ TEST(Registers, RelativeToM0) {
   });
 }
 
+// Guide 7.4: each operand of a 16-bit swap is the half that bit 7 of its number names.
+TEST(Registers, SwapOfHalves) {
+  for_each_wave([](TestWave& w) {
+    w.set_exec(0x00ff'0ff0'ff00'0f0f);
+    for (const bool high_a : {false, true})
+      for (const bool high_b : {false, true}) {
+        w.fill(5, [](unsigned lane) { return 0x1111'2200u + lane; });
+        w.fill(6, [](unsigned lane) { return 0x3300'4444u + (lane << 16); });
+        const auto half = [](uint32_t word, bool high) { return high ? word >> 16 : word & 0xffff; };
+        const auto with = [](uint32_t word, bool high, uint32_t value) {
+          return high ? (word & 0xffff) | value << 16 : (word & 0xffff'0000) | value;
+        };
+        // v_swap_b16 v5.l or .h, v6.l or .h
+        w.run(std::vector<uint32_t>{0x7e00'cd06u | uint32_t{high_a} << 24 | 5u << 17 | uint32_t{high_b} << 7,
+                                    0xbfb0'0000u});
+        const auto a = [](unsigned lane) { return 0x1111'2200u + lane; };
+        const auto b = [](unsigned lane) { return 0x3300'4444u + (lane << 16); };
+        w.expect_v(5, [&](unsigned lane) { return with(a(lane), high_a, half(b(lane), high_b)); });
+        w.expect_v(6, [&](unsigned lane) { return with(b(lane), high_b, half(a(lane), high_a)); });
+      }
+  });
+}
+
+// Guide 7.1, 3.4.3, 7.2.5: vector instructions cannot write M0 or EXEC, so as destinations these are out of
+// range and nothing is written.
+TEST(Registers, VectorInstructionsWriteNeitherM0NorExec) {
+  for_each_wave([](TestWave& w) {
+    w.set_exec(0x0ff0'0ff0'0ff0'0ff0);
+    w.s(125) = 77;
+    const std::string exec = w.is_wave64() ? "exec" : "exec_lo";
+    for (const std::string& text :
+         {std::string("v_readfirstlane_b32 m0, v1"), std::string("v_readlane_b32 exec_lo, v1, 3"),
+          "v_cmp_eq_u32_e64 " + exec + ", v1, v1", "v_add_co_u32 v7, " + exec + ", v1, v1"}) {
+      const TestWave::State before = w.save();
+      w.run(text);
+      EXPECT_EQ(w.s(125), 77u) << text;
+      EXPECT_EQ(w.exec(), w.wave().lane_mask & 0x0ff0'0ff0'0ff0'0ff0) << text;
+      EXPECT_EQ(w.save().vgprs, before.vgprs) << text;
+    }
+    // V_CMPX implies EXEC.
+    w.run("v_cmpx_ne_u32 v1, v1");
+    EXPECT_EQ(w.exec(), 0u);
+  });
+}
+
 // 7.7 names no exception: M0 chooses the register (7.8), DPP the lanes of it.
 TEST(Registers, RelativeToM0WithDpp) {
   for_each_wave([](TestWave& w) {

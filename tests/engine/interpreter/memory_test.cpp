@@ -42,6 +42,59 @@ TEST(ScalarMemory, OffsetsAndSizes) {
   });
 }
 
+// Guide 8.1.1: the two low bits of every component are dropped before they are added.
+TEST(ScalarMemory, EachComponentIsAligned) {
+  for_each_wave([](TestWave& w) {
+    fill_memory(w);
+    w.set_s64(2, w.memory_address() + 64 + 3);
+    w.s(6) = 23;
+    w.s(125) = 7;
+    w.run(
+        "s_load_b32 s10, s[2:3], s6 offset:0x13\ns_load_b32 s11, s[2:3], m0 offset:-0x1\ns_load_b64 "
+        "s[12:13], s[2:3], 0x7");
+    EXPECT_EQ(w.s(10), w.word(16 + 5 + 4));
+    EXPECT_EQ(w.s(11), w.word(16 + 1 - 1));
+    EXPECT_EQ(w.s(12), w.word(16 + 1));
+  });
+}
+
+// Guide 8.4.1: loads to a group that leaves the SGPRs, or the trap temporaries, write nothing.
+TEST(ScalarMemory, DestinationsOutOfRange) {
+  for_each_wave([](TestWave& w) {
+    fill_memory(w);
+    w.set_s64(2, w.memory_address());
+    w.s(104) = 1, w.s(105) = 2, w.set_s64(106, 3);
+    // s_load_b256 s[104:111], s_load_b512 s[96:111] and ttmp[0:15] with its number 112.
+    for (const uint32_t first :
+         {0xf40c'0000u | 104 << 6 | 1, 0xf410'0000u | 96 << 6 | 1, 0xf410'0000u | 112 << 6 | 1}) {
+      const TestWave::State before = w.save();
+      w.run(std::vector<uint32_t>{first, 0xf800'0000u, 0xbfb0'0000u});
+      for (unsigned i = 0; i < 128; ++i)
+        EXPECT_EQ(w.s(i), before.scalar[i]) << std::hex << first << " s" << std::dec << i;
+    }
+    // The load takes place: its address is checked.
+    w.set_s64(2, 64);
+    const Fault fault =
+        w.run_to_fault(std::vector<uint32_t>{0xf40c'0000u | 104 << 6 | 1, 0xf800'0000u, 0xbfb0'0000u});
+    EXPECT_EQ(fault.kind, FaultKind::memory_violation);
+  });
+}
+
+// Guide 8.1.2: a negative immediate of a buffer load is a violation.
+TEST(ScalarMemory, NegativeBufferOffsets) {
+  for_each_wave([](TestWave& w) {
+    fill_memory(w);
+    w.set_s64(4, w.memory_address());
+    w.s(6) = 400;
+    w.s(7) = 0;
+    w.s(8) = 64;
+    EXPECT_EQ(
+        w.run_to_fault(std::vector<uint32_t>{0xf420'0000u | 10 << 6 | 2, 8u << 25 | 0x1f'fffc, 0xbfb0'0000u})
+            .kind,
+        FaultKind::memory_violation);
+  });
+}
+
 // Guide 8.4.1: dwords out of range read as zero, the others as usual.
 TEST(ScalarMemory, BuffersCheckTheirRange) {
   for_each_wave([](TestWave& w) {
@@ -210,6 +263,22 @@ TEST(Lds, LoadsAndStores) {
 }
 
 // Guide 3.3.4.1: reads out of range give zero, in all dwords; writes are dropped.
+// Guide 12.1.3: P0, P10 and P20 of the quad's primitive in lanes 0 to 2, zero in lane 3.
+TEST(Lds, ParametersFillQuads) {
+  for_each_wave([](TestWave& w) {
+    for (unsigned i = 0; i < TestWave::kLdsBytes / 4; ++i) w.lds_word(i) = 0x100 + i;
+    w.set_exec(0xf000'000f'8000'0010);  // some lane of quads 1 and 7, in wave64 of quads 8 and 15, too
+    w.s(125) = 128;                     // all quads are of one primitive; attribute 0 begins at byte 128
+    w.run("lds_param_load v3, attr0.y");
+    for (unsigned lane = 0; lane < w.size(); ++lane) {
+      const uint64_t exec = w.exec();
+      const bool written = exec >> (lane & ~3u) & 0xf;
+      const uint32_t expected = lane % 4 == 3 ? 0 : 0x100 + 32 + 1 + 4 * (lane % 4);
+      EXPECT_EQ(w.v(3, lane), written ? expected : 0x7000'3000u + lane) << lane;
+    }
+  });
+}
+
 TEST(Lds, OutOfRange) {
   for_each_wave([](TestWave& w) {
     fill_memory(w);

@@ -175,6 +175,54 @@ TEST(Operands, HalfConstants) {
   });
 }
 
+// Guide 7.2.1 and 7.5.1: dot products outside VOP3P read an inline constant in both halves.
+TEST(Operands, ConstantsOfDotProductsAreReplicated) {
+  for_each_wave([](TestWave& w) {
+    w.fill(1, [](unsigned) { return 0x4200'4000u; });  // 3 | 2
+    w.fill(2, [](unsigned) { return 0x4040'4000u; });  // brain floats 3 | 2
+    w.fill(3, [](unsigned) { return 0u; });
+    w.fill(4, [](unsigned) { return 0u; });
+    w.fill(5, [](unsigned) { return f32(1.0f); });
+    w.run("v_dot2_f16_f16 v3, 2.0, v1, 0\nv_dot2_bf16_bf16 v4, v2, 4.0, 0\nv_dot2acc_f32_f16 v5, 0.5, v1");
+    w.expect_v(3, [](unsigned) { return 0x4900u; });  // 10
+    w.expect_v(4, [](unsigned) { return 0x41a0u; });  // 20
+    w.expect_v(5, [](unsigned) { return f32(3.5f); });
+  });
+}
+
+// LLVM's reading of the guide's "the value remains a float": integers of 16 bits read the single's bits.
+TEST(Operands, FloatConstantsInIntegersOf16Bits) {
+  for_each_wave([](TestWave& w) {
+    w.fill(1, [](unsigned) { return 0u; });
+    w.fill(2, [](unsigned) { return 0x7000'7000u; });
+    // v_add_nc_u16 v2, v1, 1/(2 pi); v_pk_add_u16 v3, v1, 1/(2 pi): 0x3e22f983.
+    w.run(std::vector<uint32_t>{0xd703'0002u, 0x0001'f101u, 0xcc0a'4003u, 0x1801'f101u, 0xbfb0'0000u});
+    w.expect_v(2, [](unsigned) { return 0x7000'f983u; });
+    w.expect_v(3, [](unsigned) { return 0x3e22'f983u; });
+  });
+}
+
+// Measured, and guide table 96: VINTERP takes scalar registers, inline constants and a literal.
+TEST(Operands, InterpolationTakesScalars) {
+  for_each_wave([](TestWave& w) {
+    w.fill(1, [](unsigned lane) { return f32(static_cast<float>(lane)); });
+    w.s(20) = f32(3.0f);
+    // v_interp_p10_f32 v2, s20, v1, 2.0; v_interp_p2_f32 v3, s20, 0x40a00000 (5), v1
+    w.run(std::vector<uint32_t>{0xcd00'0702u, 20 | 257u << 9 | 244u << 18, 0xcd01'0703u,
+                                20 | 255u << 9 | 257u << 18, 0x40a0'0000u, 0xbfb0'0000u});
+    w.expect_v(2, [](unsigned lane) { return f32(3.0f * static_cast<float>(lane) + 2.0f); });
+    w.expect_v(3, [](unsigned lane) { return f32(15.0f + static_cast<float>(lane)); });
+  });
+}
+
+// Reserved in the guide; LLVM names 251 and 252 and has 239 only before gfx11.
+TEST(Operands, ReservedCodes) {
+  for_each_wave([](TestWave& w) {
+    w.run(std::vector<uint32_t>{0x7e00'02efu, 0xbfb0'0000u});  // v_mov_b32 v0, 239
+    w.expect_v(0, [](unsigned) { return 0u; });
+  });
+}
+
 TEST(Operands, NullAsDestinationOfACarryOrMask) {
   for_each_wave([](TestWave& w) {
     w.fill(1, [](unsigned) { return ~0u; });
