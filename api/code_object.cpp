@@ -1,9 +1,15 @@
 #include "api/code_object.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <functional>
 
 #include "api/device.h"
 #include "api/status.h"
@@ -17,40 +23,101 @@ namespace {
 
 constexpr const char* kDefaultTarget = "gfx1100";
 
-std::vector<std::byte> read_file(const char* path) {
-  std::error_code problem;
-  std::filesystem::file_status status = std::filesystem::status(path, problem);
-  if (!std::filesystem::exists(status))
-    throw Failure(LOCKSTEP_NOT_FOUND, std::string(path) + ": there is no such file (check the path)");
-  if (std::filesystem::is_directory(status))
-    throw Failure(LOCKSTEP_BAD_INPUT, std::string(path) + ": is a directory (name a file in it)");
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
-    throw Failure(LOCKSTEP_BAD_INPUT, std::string(path) + ": cannot be opened: " + std::strerror(errno) +
-                                          " (check its permissions)");
-  std::vector<std::byte> bytes;
-  std::vector<char> block(1 << 20);
-  while (in.read(block.data(), block.size()) || in.gcount()) {
-    auto* p = reinterpret_cast<const std::byte*>(block.data());
-    bytes.insert(bytes.end(), p, p + in.gcount());
+// Asks the caller whether to go on, about ten times a second however often it is asked itself.
+class Cancellation {
+ public:
+  explicit Cancellation(const lockstep_compile_options& options)
+      : callback_(options.cancelled), user_(options.cancelled_user) {}
+
+  bool operator()() {
+    using Clock = std::chrono::steady_clock;
+    if (cancelled_ || !callback_) return cancelled_;
+    const Clock::time_point now = Clock::now();
+    if (now - asked_ < std::chrono::milliseconds(100)) return false;
+    asked_ = now;
+    return cancelled_ = callback_(user_) != 0;
   }
-  if (in.bad()) throw Failure(LOCKSTEP_BAD_INPUT, std::string(path) + ": cannot be read");
-  return bytes;
+  void throw_if_cancelled(const std::string& name) {
+    if ((*this)()) throw Failure(LOCKSTEP_CANCELLED, name + ": reading it was cancelled");
+  }
+  // For those who keep a copy.
+  std::function<bool()> function() {
+    if (!callback_) return {};
+    return [this] { return (*this)(); };
+  }
+
+ private:
+  int (*const callback_)(void*);
+  void* const user_;
+  std::chrono::steady_clock::time_point asked_{};
+  bool cancelled_ = false;
+};
+
+struct Descriptor {
+  int number;
+  ~Descriptor() {
+    if (number >= 0) close(number);
+  }
+};
+
+std::vector<std::byte> read_file(const std::string& path, Cancellation& cancelled) {
+  constexpr size_t kBlock = 4 << 20;
+  constexpr uint64_t kMostBytes = uint64_t{8} << 30;  // a pipe may have no end
+  const auto fail = [&](lockstep_status status, const std::string& what) {
+    throw Failure(status, path + ": " + what);
+  };
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR)
+      fail(LOCKSTEP_NOT_FOUND, "there is no such file (check the path)");
+    fail(LOCKSTEP_BAD_INPUT, std::string("cannot be opened: ") + std::strerror(errno));
+  }
+  if (S_ISDIR(status.st_mode)) fail(LOCKSTEP_BAD_INPUT, "is a directory (name a file in it)");
+  if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
+    fail(LOCKSTEP_BAD_INPUT, "is neither a file nor a pipe (name a file)");
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.number < 0) {
+    const int error = errno;  // a signal while nobody writes to the pipe
+    if (error == EINTR) cancelled.throw_if_cancelled(path);
+    fail(LOCKSTEP_BAD_INPUT,
+         std::string("cannot be opened: ") + std::strerror(error) + " (check its permissions)");
+  }
+  std::vector<std::byte> bytes;
+  if (S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_size) <= kMostBytes)
+    bytes.reserve(static_cast<size_t>(status.st_size) + kBlock);
+  for (size_t size = 0;;) {
+    cancelled.throw_if_cancelled(path);
+    bytes.resize(size + kBlock);
+    const ssize_t got = read(file.number, bytes.data() + size, kBlock);
+    if (got < 0 && errno != EINTR)
+      fail(LOCKSTEP_BAD_INPUT, std::string("cannot be read: ") + std::strerror(errno));
+    size += got > 0 ? static_cast<size_t>(got) : 0;
+    if (size > kMostBytes) fail(LOCKSTEP_BAD_INPUT, "is larger than 8 GiB, which no code object is");
+    if (got == 0) {
+      bytes.resize(size);
+      return bytes;
+    }
+  }
 }
 
 std::unique_ptr<lockstep_code_object> from_bytes(std::span<const std::byte> bytes, const std::string& name,
-                                                 const lockstep_compile_options& options) {
+                                                 const lockstep_compile_options& options,
+                                                 Cancellation& cancelled) {
   std::string target = options.target ? options.target : kDefaultTarget;
   auto out = std::make_unique<lockstep_code_object>();
   out->name = name;
-  std::vector<loader::Image> found = take(loader::list_images(bytes, name));
+  loader::Result<std::vector<loader::Image>> listed = loader::list_images(bytes, name, cancelled.function());
+  cancelled.throw_if_cancelled(name);
+  std::vector<loader::Image> found = take(std::move(listed));
   // A lone code object is opened whatever its target, so that it can be inspected; a device refuses what it
   // cannot run.
   bool alone = found.size() == 1 && found[0].id.empty();
   if (!alone) found = take(loader::choose_images(found, name, target));
-  for (const loader::Image& image : found)
+  for (const loader::Image& image : found) {
+    cancelled.throw_if_cancelled(name);
     out->images.push_back(
         std::make_shared<const Image>(take(loader::CodeObject::parse(image.bytes, image.where))));
+  }
   for (const auto& image : out->images) {
     for (const loader::Kernel& k : image->object.kernels()) {
       lockstep_kernel handle;
@@ -64,7 +131,8 @@ std::unique_ptr<lockstep_code_object> from_bytes(std::span<const std::byte> byte
   return out;
 }
 
-toolchain::Options toolchain_options(toolchain::Language language, const lockstep_compile_options& o) {
+toolchain::Options toolchain_options(toolchain::Language language, const lockstep_compile_options& o,
+                                     Cancellation& cancelled) {
   toolchain::Options out;
   // Names of arguments, so that they can be given by name.
   if (language == toolchain::Language::opencl) out.extra_flags.push_back("-cl-kernel-arg-info");
@@ -74,6 +142,7 @@ toolchain::Options toolchain_options(toolchain::Language language, const lockste
   if (o.code_object_version) out.code_object_version = o.code_object_version;
   out.debug_info = o.debug_info != 0;
   out.optimization = o.optimization;
+  out.cancelled = cancelled.function();
   for (uint32_t i = 0; i < o.flag_count; ++i) {
     require(o.flags && o.flags[i], "a flag is null");
     out.extra_flags.push_back(o.flags[i]);
@@ -82,11 +151,13 @@ toolchain::Options toolchain_options(toolchain::Language language, const lockste
 }
 
 std::unique_ptr<lockstep_code_object> from_compiled(const toolchain::Result& result, const std::string& name,
-                                                    const lockstep_compile_options& options) {
+                                                    const lockstep_compile_options& options,
+                                                    Cancellation& cancelled) {
+  if (!result && cancelled()) throw Failure(LOCKSTEP_CANCELLED, name + ": compiling it was cancelled");
   if (!result)
     throw Failure(LOCKSTEP_COMPILE_ERROR,
                   result.diagnostics.empty() ? name + ": does not compile" : result.diagnostics);
-  auto out = from_bytes(result.code_object, name, options);
+  auto out = from_bytes(result.code_object, name, options, cancelled);
   out->diagnostics = visible_lines(result.diagnostics);
   return out;
 }
@@ -123,15 +194,18 @@ lockstep_status lockstep_code_object_open(const char* path, const lockstep_compi
                                           lockstep_code_object** out) {
   return guarded([&] {
     require(path && out, "path or out is null");
-    lockstep_compile_options options = with_defaults(given, compile_defaults());
+    const lockstep_compile_options options = with_defaults(given, compile_defaults());
+    Cancellation cancelled(options);
     if (auto language = toolchain::language_of(path)) {
-      read_file(path);  // says what is wrong with the path in the same words for every kind of file
-      *out = from_compiled(toolchain::compile_file(*language, path, toolchain_options(*language, options)),
-                           path, options)
+      // Says what is wrong with the path in the same words for every kind of file.
+      if (!std::filesystem::is_fifo(path)) read_file(path, cancelled);
+      *out = from_compiled(
+                 toolchain::compile_file(*language, path, toolchain_options(*language, options, cancelled)),
+                 path, options, cancelled)
                  .release();
       return;
     }
-    *out = from_bytes(read_file(path), path, options).release();
+    *out = from_bytes(read_file(path, cancelled), path, options, cancelled).release();
   });
 }
 
@@ -140,8 +214,10 @@ lockstep_status lockstep_code_object_from_memory(const void* bytes, uint64_t siz
                                                  lockstep_code_object** out) {
   return guarded([&] {
     require((bytes || size == 0) && out, "bytes or out is null");
-    lockstep_compile_options options = with_defaults(given, compile_defaults());
-    *out = from_bytes({static_cast<const std::byte*>(bytes), size}, name ? name : "code object", options)
+    const lockstep_compile_options options = with_defaults(given, compile_defaults());
+    Cancellation cancelled(options);
+    *out = from_bytes({static_cast<const std::byte*>(bytes), size}, name ? name : "code object", options,
+                      cancelled)
                .release();
   });
 }
@@ -152,13 +228,14 @@ lockstep_status lockstep_code_object_compile(lockstep_language language, const c
   return guarded([&] {
     require(text && out, "text or out is null");
     require(language >= LOCKSTEP_ASSEMBLY && language <= LOCKSTEP_HIP, "the language is unknown");
-    lockstep_compile_options options = with_defaults(given, compile_defaults());
+    const lockstep_compile_options options = with_defaults(given, compile_defaults());
+    Cancellation cancelled(options);
     std::string label = name ? name : "source";
     constexpr toolchain::Language kLanguages[] = {toolchain::Language::assembly, toolchain::Language::opencl,
                                                   toolchain::Language::hip};
     *out = from_compiled(toolchain::compile_text(kLanguages[language], text, label,
-                                                 toolchain_options(kLanguages[language], options)),
-                         label, options)
+                                                 toolchain_options(kLanguages[language], options, cancelled)),
+                         label, options, cancelled)
                .release();
   });
 }
@@ -204,7 +281,8 @@ lockstep_status lockstep_file_list(const char* path, void (*entry)(void*, const 
                                    void* user) {
   return guarded([&] {
     require(path && entry, "path or entry is null");
-    std::vector<std::byte> bytes = read_file(path);
+    Cancellation never{lockstep_compile_options{}};
+    const std::vector<std::byte> bytes = read_file(path, never);
     for (const loader::Image& image : take(loader::list_images(bytes, path))) {
       lockstep_file_entry e{image.id.c_str(), image.target.c_str(), image.where.c_str(), image.bytes.size()};
       entry(user, &e);

@@ -60,7 +60,7 @@ typedef enum lockstep_status {
   LOCKSTEP_COMPILE_ERROR = 5,    /* the source does not compile; the error text has the compiler's messages */
   LOCKSTEP_UNSUPPORTED = 6,      /* correct, but this version cannot do it */
   LOCKSTEP_OUT_OF_MEMORY = 7,
-  LOCKSTEP_CANCELLED = 8, /* the progress callback asked to stop */
+  LOCKSTEP_CANCELLED = 8, /* a callback asked to stop */
   LOCKSTEP_INTERNAL_ERROR = 9
 } lockstep_status;
 
@@ -209,6 +209,10 @@ typedef struct lockstep_compile_options {
   uint32_t code_object_version; /* 4, 5 or 6; 0: 5 */
   const char* const* flags;     /* further flags for clang; may be null */
   uint32_t flag_count;
+  /* Called about ten times a second while files are read, unpacked and compiled, from the calling thread;
+   * returns not 0 to stop with LOCKSTEP_CANCELLED. May be null. */
+  int (*cancelled)(void* user);
+  void* cancelled_user;
 } lockstep_compile_options;
 
 LOCKSTEP_API void lockstep_compile_options_init_sized(lockstep_compile_options* options, size_t struct_size);

@@ -4,11 +4,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <limits>
 
 #include "cli/common.h"
+#include "cli/files.h"
+#include "cli/npy.h"
 
 namespace lockstep::cli {
 namespace {
@@ -19,127 +18,18 @@ struct TypeRow {
   uint8_t size;
   bool is_float;
   bool is_signed;
-  std::string_view numpy;  // dtype without byte order
 };
 constexpr TypeRow kTypes[] = {
-    {LOCKSTEP_I8, "i8", 1, false, true, "i1"},   {LOCKSTEP_U8, "u8", 1, false, false, "u1"},
-    {LOCKSTEP_I16, "i16", 2, false, true, "i2"}, {LOCKSTEP_U16, "u16", 2, false, false, "u2"},
-    {LOCKSTEP_I32, "i32", 4, false, true, "i4"}, {LOCKSTEP_U32, "u32", 4, false, false, "u4"},
-    {LOCKSTEP_I64, "i64", 8, false, true, "i8"}, {LOCKSTEP_U64, "u64", 8, false, false, "u8"},
-    {LOCKSTEP_F16, "f16", 2, true, true, "f2"},  {LOCKSTEP_F32, "f32", 4, true, true, "f4"},
-    {LOCKSTEP_F64, "f64", 8, true, true, "f8"},
+    {LOCKSTEP_I8, "i8", 1, false, true},   {LOCKSTEP_U8, "u8", 1, false, false},
+    {LOCKSTEP_I16, "i16", 2, false, true}, {LOCKSTEP_U16, "u16", 2, false, false},
+    {LOCKSTEP_I32, "i32", 4, false, true}, {LOCKSTEP_U32, "u32", 4, false, false},
+    {LOCKSTEP_I64, "i64", 8, false, true}, {LOCKSTEP_U64, "u64", 8, false, false},
+    {LOCKSTEP_F16, "f16", 2, true, true},  {LOCKSTEP_F32, "f32", 4, true, true},
+    {LOCKSTEP_F64, "f64", 8, true, true},
 };
 
 const TypeRow& row(lockstep_type type) {
   return kTypes[type];
-}
-
-uint64_t product(const std::vector<uint64_t>& shape) {
-  uint64_t n = 1;
-  for (uint64_t s : shape)
-    if (__builtin_mul_overflow(n, s, &n))
-      throw UsageError("an array of shape {} is too large", print_shape(shape));
-  return n;
-}
-
-std::vector<std::byte> read_bytes(const std::string& path) {
-  std::error_code problem;
-  if (!std::filesystem::exists(path, problem)) throw UsageError("{}: there is no such file", path);
-  if (std::filesystem::is_directory(path, problem)) throw UsageError("{}: is a directory", path);
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw UsageError("{}: cannot be opened: {}", path, std::strerror(errno));
-  std::vector<std::byte> bytes;
-  std::vector<char> block(1 << 20);
-  while (in.read(block.data(), block.size()) || in.gcount()) {
-    auto* p = reinterpret_cast<const std::byte*>(block.data());
-    bytes.insert(bytes.end(), p, p + in.gcount());
-  }
-  return bytes;
-}
-
-void write_file(const std::string& path, std::string_view head, std::span<const std::byte> bytes) {
-  std::ofstream out(path, std::ios::binary);
-  out.write(head.data(), static_cast<std::streamsize>(head.size()));
-  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out) throw UsageError("{}: cannot be written: {}", path, std::strerror(errno));
-}
-
-// The value behind 'key': in the Python dictionary of a .npy header.
-std::string_view header_value(std::string_view header, std::string_view key, const std::string& path) {
-  size_t at = header.find("'" + std::string(key) + "'");
-  if (at != std::string_view::npos) at = header.find(':', at);
-  if (at == std::string_view::npos) throw UsageError("{}: the .npy header has no '{}'", path, key);
-  std::string_view rest = header.substr(at + 1);
-  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-  return rest;
-}
-
-Array read_npy(const std::string& path) {
-  std::vector<std::byte> file = read_bytes(path);
-  std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-  if (!text.starts_with("\x93NUMPY") || file.size() < 12) throw UsageError("{}: is not a .npy file", path);
-  unsigned major = static_cast<unsigned char>(text[6]);
-  size_t prefix = major == 1 ? 10 : 12;
-  uint32_t length = 0;
-  std::memcpy(&length, file.data() + 8, prefix - 8);
-  if (major < 1 || major > 3 || length > file.size() - prefix)
-    throw UsageError("{}: the .npy header is damaged or of an unknown version", path);
-  std::string_view header = text.substr(prefix, length);
-
-  Array out;
-  std::string_view descr = header_value(header, "descr", path);
-  size_t end = descr.size() > 1 ? descr.find(descr[0], 1) : std::string_view::npos;
-  if (descr.empty() || (descr[0] != '\'' && descr[0] != '"') || end == std::string_view::npos)
-    throw UsageError("{}: structured .npy arrays are not supported (save each field by itself)", path);
-  std::string_view dtype = descr.substr(1, end - 1);
-  std::string_view kind = dtype.substr(std::min<size_t>(1, dtype.size()));
-  if (kind == "b1") kind = "u1";
-  auto found =
-      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeRow& t) { return t.numpy == kind; });
-  if (found == std::end(kTypes) || (dtype[0] == '>' && found->size > 1))
-    throw UsageError(
-        "{}: elements of type {} are not supported (use 8 to 64 bit integers, f16, f32 or f64, "
-        "little-endian)",
-        path, dtype);
-  out.type = found->type;
-  if (header_value(header, "fortran_order", path).starts_with("True"))
-    throw UsageError("{}: is in Fortran order (save numpy.ascontiguousarray of it)", path);
-  std::string_view shape = header_value(header, "shape", path);
-  if (!shape.starts_with('(')) throw UsageError("{}: the shape in the .npy header is damaged", path);
-  shape = shape.substr(1, shape.find(')') - 1);
-  while (!shape.empty()) {
-    shape.remove_prefix(std::min(shape.find_first_not_of(", "), shape.size()));
-    if (shape.empty()) break;
-    uint64_t n = 0;
-    auto [rest, problem] = std::from_chars(shape.data(), shape.data() + shape.size(), n);
-    if (problem != std::errc()) throw UsageError("{}: the shape in the .npy header is damaged", path);
-    out.shape.push_back(n);
-    shape.remove_prefix(rest - shape.data());
-  }
-  uint64_t count = product(out.shape), have = file.size() - prefix - length;
-  if (count > have / found->size)
-    throw UsageError("{}: the header promises {} elements of {} bytes, the file has {} bytes of data", path,
-                     count, found->size, have);
-  auto first = file.begin() + static_cast<ptrdiff_t>(prefix + length);
-  out.bytes.assign(first, first + static_cast<ptrdiff_t>(count * found->size));
-  return out;
-}
-
-void write_npy(const std::string& path, std::span<const std::byte> bytes, lockstep_type type,
-               const std::vector<uint64_t>& shape) {
-  std::string dims;
-  for (uint64_t s : shape) dims += fmt::format("{},", s);
-  std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
-                                   row(type).size == 1 ? '|' : '<', row(type).numpy, dims);
-  // The data begins at a multiple of 64, the header ends with a newline.
-  header.append(63 - (10 + header.size()) % 64, ' ');
-  header += '\n';
-  uint16_t length = static_cast<uint16_t>(header.size());
-  std::string head("\x93NUMPY\x01\x00", 8);
-  head += static_cast<char>(length & 0xff);
-  head += static_cast<char>(length >> 8);
-  write_file(path, head + header, bytes);
 }
 
 }  // namespace
@@ -279,7 +169,11 @@ void parse_number(std::string_view text, lockstep_type type, std::byte* out) {
     char* end = nullptr;
     double value = std::strtod(copy.c_str(), &end);
     if (*end) fail("is not a number of type");
-    return store_number(value, type, out);
+    store_number(value, type, out);
+    // Too large for the type: infinity is what has to be asked for by its name.
+    const bool named = text.find_first_of("nN") != std::string_view::npos;  // inf, nan
+    if (!named && std::isinf(load_number(out, type))) fail("does not fit");
+    return;
   }
   std::string_view digits = text;
   bool negative = digits.starts_with('-');
@@ -305,7 +199,7 @@ void parse_number(std::string_view text, lockstep_type type, std::byte* out) {
 Array read_array(const std::string& path) {
   if (path.ends_with(".npy")) return read_npy(path);
   Array out;
-  out.bytes = read_bytes(path);
+  out.bytes = read_file(path);
   out.shape = {out.bytes.size()};
   return out;
 }

@@ -44,7 +44,8 @@ Array read_array(const std::string& path);
 // By extension: .npy, .png, otherwise raw bytes.
 void write_array(const std::string& path, std::span<const std::byte> bytes, lockstep_type type,
                  const std::vector<uint64_t>& shape);
-// Gray, RGB or RGBA. Shapes: [h][w], [h][w][3 or 4]; u8 as they are, u32 as RGBA bytes, floats 0 to 1.
+// Gray, RGB or RGBA; in picture.cpp. Shapes: [h][w], [h][w][3 or 4]; u8 as they are, u32 as RGBA bytes,
+// floats 0 to 1.
 void write_png(const std::string& path, std::span<const std::byte> bytes, lockstep_type type,
                const std::vector<uint64_t>& shape);
 

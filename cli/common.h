@@ -9,10 +9,12 @@
 #include <string>
 #include <string_view>
 
+#include "cli/console.h"
+
 namespace lockstep::cli {
 
 // Exit codes of the program.
-inline constexpr int kDone = 0, kFaulted = 1, kBadInput = 2, kInterrupted = 130;
+inline constexpr int kDone = 0, kFaulted = 1, kBadInput = 2;
 
 // Bad usage or input: the message is printed and the program ends with kBadInput.
 class UsageError : public std::runtime_error {

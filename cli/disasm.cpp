@@ -1,32 +1,43 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <map>
 #include <memory>
 
 #include "api/lockstep.hpp"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/files.h"
+#include "cli/interrupt.h"
+#include "text/visible.h"
 
 namespace lockstep::cli {
 namespace {
 
-// Source files are read once; one that is not there is shown by name and line only.
+// Source files are read once; one that is not there is shown by name and line only, and so is what is no file
+// of a source's size: the code object may name anything.
 class SourceText {
  public:
   const std::string& line(const std::string& path, uint32_t number) {
     auto [it, fresh] = files_.try_emplace(path);
     if (fresh) {
+      constexpr uintmax_t kMostBytes = 64 << 20;
+      std::error_code problem;
+      if (!std::filesystem::is_regular_file(path, problem) ||
+          std::filesystem::file_size(path, problem) > kMostBytes || problem)
+        return none_;
       std::ifstream in(path);
-      for (std::string text; std::getline(in, text);) it->second.push_back(text);
+      for (std::string text; std::getline(in, text);) it->second.push_back(visible(text, std::string::npos));
     }
-    static const std::string none;
-    return number >= 1 && number <= it->second.size() ? it->second[number - 1] : none;
+    return number >= 1 && number <= it->second.size() ? it->second[number - 1] : none_;
   }
 
  private:
   std::map<std::string, std::vector<std::string>> files_;
+  const std::string none_;
 };
 
 struct Listing {
@@ -39,14 +50,14 @@ struct Listing {
 int print_line(void* user, const lockstep_listing_line* l) {
   auto& listing = *static_cast<Listing*>(user);
   if (l->function) {
-    fmt::print("\n{}:{}\n", l->function, l->is_kernel ? "  ; kernel" : "");
+    print("\n{}:{}\n", l->function, l->is_kernel ? "  ; kernel" : "");
     listing.last_line = 0;
   }
   if (!listing.options.no_source && l->line &&
       (l->line != listing.last_line || l->file != listing.last_file)) {
     listing.last_file = l->file;
     listing.last_line = l->line;
-    fmt::print("; {}:{}  {}\n", l->file, l->line, listing.sources.line(l->file, l->line));
+    print("; {}:{}  {}\n", l->file, l->line, listing.sources.line(l->file, l->line));
   }
   std::string bytes;
   if (listing.options.bytes)
@@ -54,10 +65,10 @@ int print_line(void* user, const lockstep_listing_line* l) {
       bytes += fmt::format("{:02x}{}", l->bytes[i], i % 4 == 3 ? " " : "");
   if (listing.options.bytes) bytes = fmt::format("{:<28}", bytes);
   if (*l->problem)
-    fmt::print("  {:06x}  {}; invalid: {}\n", l->address, bytes, l->problem);
+    print("  {:06x}  {}; invalid: {}\n", l->address, bytes, l->problem);
   else
-    fmt::print("  {:06x}  {}{}\n", l->address, bytes, l->text);
-  return 0;
+    print("  {:06x}  {}{}\n", l->address, bytes, l->text);
+  return output_is_lost() || interrupted();
 }
 
 // Bytes of a line such as "0x01,0x05, 0a # comment". False if something else is in it.
@@ -79,30 +90,24 @@ bool parse_bytes(std::string_view line, std::vector<uint8_t>& out) {
 }
 
 int disassemble_hex(uint32_t wave) {
-  std::ios::sync_with_stdio(false);
-  std::string line, out;
+  LineReader input(STDIN_FILENO, "the standard input");
+  std::string line;
   std::vector<uint8_t> bytes;
   char text[512];
   uint64_t number = 0;
   int exit_code = kDone;
-  while (std::getline(std::cin, line)) {
+  while (!output_is_lost() && input.next(line)) {
     ++number;
-    bool good = parse_bytes(line, bytes);
+    const bool good = parse_bytes(line, bytes);
     if (good && bytes.empty()) continue;
     if (!good) {
-      fmt::print(stderr, "error: line {}: '{}' is not a list of bytes such as 0x01,0x05,0x0a,0x06\n", number,
-                 line);
+      report("error: line {}: '{}' is not a list of bytes such as 0x01,0x05,0x0a,0x06\n", number,
+             visible(line));
       exit_code = kBadInput;
     }
-    out +=
-        good && lockstep_disassemble(bytes.data(), bytes.size(), wave, text, sizeof text) ? text : "invalid";
-    out += '\n';
-    if (out.size() > 1 << 16) {
-      std::fwrite(out.data(), 1, out.size(), stdout);
-      out.clear();
-    }
+    const bool known = good && lockstep_disassemble(bytes.data(), bytes.size(), wave, text, sizeof text);
+    print("{}\n", known ? text : "invalid");
   }
-  std::fwrite(out.data(), 1, out.size(), stdout);
   return exit_code;
 }
 
@@ -119,6 +124,7 @@ int disasm(const DisasmOptions& o) {
   lockstep_compile_options_init(&compile);
   compile.wave_size = o.wave;
   compile.debug_info = 1;
+  compile.cancelled = stop_if_interrupted;
   CodeObject code = CodeObject::open(o.input, &compile);
   Listing listing{o, {}, "", 0};
   check(lockstep_code_object_disassemble(code.get(), o.kernel.empty() ? nullptr : o.kernel.c_str(),

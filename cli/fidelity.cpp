@@ -9,17 +9,16 @@ namespace {
 
 void print_finding(const lockstep_finding& finding) {
   constexpr const char* kUses[] = {"an address", "a branch or EXEC", "memory"};
-  fmt::print("{}: {}, executed {} times\n", finding.name,
-             summary_of(finding.fidelity, finding.corner_cases_only, finding.ulp), finding.executions);
-  fmt::print("  {}\n  first at {}\n", finding.note, place(finding.first));
+  print("{}: {}, executed {} times\n", finding.name,
+        summary_of(finding.fidelity, finding.corner_cases_only, finding.ulp), finding.executions);
+  print("  {}\n  first at {}\n", finding.note, place(finding.first));
   bool used = false;
   for (unsigned use = 0; use < 3; ++use) {
     if (!finding.uses[use]) continue;
     used = true;
-    fmt::print("  reached {} {} times, first at {}\n", kUses[use], finding.uses[use],
-               place(finding.used[use]));
+    print("  reached {} {} times, first at {}\n", kUses[use], finding.uses[use], place(finding.used[use]));
   }
-  if (!used) fmt::print("  reached no address, branch or memory\n");
+  if (!used) print("  reached no address, branch or memory\n");
 }
 
 }  // namespace
@@ -45,14 +44,14 @@ std::string summary_of(lockstep_fidelity fidelity, bool corner_cases_only, doubl
 
 void print_findings(const Device& device) {
   const std::vector<lockstep_finding> findings = device.findings();
-  if (findings.empty()) fmt::print("fidelity: every executed instruction is exact\n");
+  if (findings.empty()) print("fidelity: every executed instruction is exact\n");
   bool in_corner_cases = false;
   for (size_t i = 0; i < findings.size(); ++i) {
     if (i == 0 && !findings[i].corner_cases_only)
-      fmt::print("fidelity: executed instructions that are not exact\n");
+      print("fidelity: executed instructions that are not exact\n");
     if (!in_corner_cases && findings[i].corner_cases_only) {
       in_corner_cases = true;
-      fmt::print("fidelity: executed instructions that are exact but for the cases named\n");
+      print("fidelity: executed instructions that are exact but for the cases named\n");
     }
     print_finding(findings[i]);
   }

@@ -3,40 +3,40 @@
 #include "api/lockstep.hpp"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/interrupt.h"
 
 namespace lockstep::cli {
 namespace {
 
 void print_kernel(const Kernel& kernel, const char* device) {
   lockstep_kernel_info k = kernel.info();
-  fmt::print("\nkernel {}\n", k.name);
-  if (std::string_view(k.name) != k.readable_name) fmt::print("  source     {}\n", k.readable_name);
-  if (*k.language) fmt::print("  language   {}\n", k.language);
-  fmt::print("  wave       {} lanes, {} mode\n", k.wave_size, k.work_group_processor_mode ? "WGP" : "CU");
-  fmt::print("  code       0x{:x}", k.code_address);
-  if (k.code_bytes) fmt::print(", {} bytes", k.code_bytes);
-  fmt::print("\n  registers  {} VGPRs", k.vgprs);
-  if (k.sgprs) fmt::print(", {} SGPRs", k.sgprs);
-  if (k.vgpr_spills || k.sgpr_spills)
-    fmt::print(", spilled: {} VGPRs, {} SGPRs", k.vgpr_spills, k.sgpr_spills);
-  fmt::print("\n  LDS        {}\n", short_bytes(k.lds_bytes));
-  fmt::print("  scratch    {} a lane{}\n", short_bytes(k.scratch_bytes_per_lane),
-             k.dynamic_stack ? ", dynamic stack" : "");
+  print("\nkernel {}\n", k.name);
+  if (std::string_view(k.name) != k.readable_name) print("  source     {}\n", k.readable_name);
+  if (*k.language) print("  language   {}\n", k.language);
+  print("  wave       {} lanes, {} mode\n", k.wave_size, k.work_group_processor_mode ? "WGP" : "CU");
+  print("  code       0x{:x}", k.code_address);
+  if (k.code_bytes) print(", {} bytes", k.code_bytes);
+  print("\n  registers  {} VGPRs", k.vgprs);
+  if (k.sgprs) print(", {} SGPRs", k.sgprs);
+  if (k.vgpr_spills || k.sgpr_spills) print(", spilled: {} VGPRs, {} SGPRs", k.vgpr_spills, k.sgpr_spills);
+  print("\n  LDS        {}\n", short_bytes(k.lds_bytes));
+  print("  scratch    {} a lane{}\n", short_bytes(k.scratch_bytes_per_lane),
+        k.dynamic_stack ? ", dynamic stack" : "");
   const uint32_t* r = k.required_work_group_size;
   if (r[0])
-    fmt::print("  work-group {} x {} x {} required\n", r[0], r[1], r[2]);
+    print("  work-group {} x {} x {} required\n", r[0], r[1], r[2]);
   else if (k.max_work_group_size)
-    fmt::print("  work-group up to {} work-items\n", k.max_work_group_size);
-  uint32_t size = r[0]                    ? r[0] * r[1] * r[2]
-                  : k.max_work_group_size ? std::min(k.max_work_group_size, 256u)
-                                          : 256;
-  fmt::print("  occupancy  {} waves a SIMD (work-groups of {})\n", kernel.occupancy(device, size), size);
+    print("  work-group up to {} work-items\n", k.max_work_group_size);
+  uint64_t items = k.max_work_group_size ? std::min(k.max_work_group_size, 256u) : 256;
+  if (r[0] && __builtin_mul_overflow(uint64_t{r[0]} * r[1], uint64_t{r[2]}, &items)) items = UINT64_MAX;
+  // Of what no device holds, 0 waves fit.
+  const auto size = static_cast<uint32_t>(std::clamp<uint64_t>(items, 1, UINT32_MAX));
+  print("  occupancy  {} waves a SIMD (work-groups of {})\n", kernel.occupancy(device, size), size);
   if (!k.has_metadata) {
-    fmt::print("  arguments  {}, not described by the code object\n", short_bytes(k.argument_bytes));
+    print("  arguments  {}, not described by the code object\n", short_bytes(k.argument_bytes));
     return;
   }
-  fmt::print("  arguments  {}, {} in all with the hidden ones\n", k.argument_count,
-             short_bytes(k.argument_bytes));
+  print("  arguments  {}, {} in all with the hidden ones\n", k.argument_count, short_bytes(k.argument_bytes));
   int index = 0;
   for (const lockstep_argument_info& a : kernel.arguments()) {
     std::string notes;
@@ -45,8 +45,8 @@ void print_kernel(const Kernel& kernel, const char* device) {
     if (a.is_const) notes += " const";
     if (a.is_restrict) notes += " restrict";
     if (a.is_volatile) notes += " volatile";
-    fmt::print("    {:<3} {:<16} {:<16} offset {:<4} size {:<4} {}{}\n", index++, *a.name ? a.name : "-",
-               *a.type_name ? a.type_name : "-", a.offset, a.size, a.kind_name, notes);
+    print("    {:<3} {:<16} {:<16} offset {:<4} size {:<4} {}{}\n", index++, *a.name ? a.name : "-",
+          *a.type_name ? a.type_name : "-", a.offset, a.size, a.kind_name, notes);
   }
 }
 
@@ -54,8 +54,8 @@ int list_entries(const std::string& path) {
   check(lockstep_file_list(
       path.c_str(),
       [](void*, const lockstep_file_entry* e) {
-        fmt::print("{:<16} {:>10} bytes  {}  ({})\n", *e->target ? e->target : "host", e->bytes,
-                   *e->id ? e->id : "code object", e->where);
+        print("{:<16} {:>10} bytes  {}  ({})\n", *e->target ? e->target : "host", e->bytes,
+              *e->id ? e->id : "code object", e->where);
       },
       nullptr));
   return kDone;
@@ -69,6 +69,7 @@ int info(const InfoOptions& o) {
   lockstep_compile_options compile;
   lockstep_compile_options_init(&compile);
   compile.wave_size = o.wave;
+  compile.cancelled = stop_if_interrupted;
   std::string target = "gfx1100";
   for (const lockstep_device_info& d : Device::models())
     if (o.device == d.name) target = d.target;
@@ -78,16 +79,20 @@ int info(const InfoOptions& o) {
   if (o.kernel.empty()) {
     kernels = code.kernels();
     for (const lockstep_image_info& i : code.images())
-      fmt::print("{}\n  AMDGPU code object v{} for {}, {} in the file, {} in memory{}\n", i.name, i.version,
-                 i.target, short_bytes(i.file_bytes), short_bytes(i.memory_bytes),
-                 i.has_debug_info ? ", with source lines" : "");
+      print("{}\n  AMDGPU code object v{} for {}, {} in the file, {} in memory{}\n", i.name, i.version,
+            i.target, short_bytes(i.file_bytes), short_bytes(i.memory_bytes),
+            i.has_debug_info ? ", with source lines" : "");
   } else {
     std::optional<Kernel> k = code.find_kernel(o.kernel);
     if (!k) throw UsageError("{}: has no kernel '{}'", o.input, o.kernel);
     kernels.push_back(*k);
   }
-  for (const Kernel& k : kernels) print_kernel(k, device);
-  if (kernels.empty()) fmt::print("no kernels\n");
+  for (const Kernel& k : kernels) {
+    throw_if_interrupted();
+    if (output_is_lost()) break;
+    print_kernel(k, device);
+  }
+  if (kernels.empty()) print("no kernels\n");
   return kDone;
 }
 

@@ -55,10 +55,10 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
 
 void print_exceptions(const Device& device) {
   const std::vector<lockstep_exception> exceptions = device.exceptions();
-  if (exceptions.empty()) fmt::print("exceptions: none occurred\n");
+  if (exceptions.empty()) print("exceptions: none occurred\n");
   for (const lockstep_exception& e : exceptions)
-    fmt::print("exception: {}\n  {}\n  {} times, first in work-group ({}, {}, {}), wave {}\n", e.name,
-               place(e.where), e.executions, e.work_group[0], e.work_group[1], e.work_group[2], e.wave);
+    print("exception: {}\n  {}\n  {} times, first in work-group ({}, {}, {}), wave {}\n", e.name,
+          place(e.where), e.executions, e.work_group[0], e.work_group[1], e.work_group[2], e.wave);
 }
 
 void apply_machine_options(const MachineOptions& options, lockstep_dispatch_options& dispatch) {
@@ -76,11 +76,10 @@ void apply_machine_options(const MachineOptions& options, lockstep_dispatch_opti
 
 void print_broken_rules(const Device& device) {
   const std::vector<lockstep_broken_rule> broken = device.broken_rules();
-  if (broken.empty()) fmt::print("rules: none was broken\n");
+  if (broken.empty()) print("rules: none was broken\n");
   for (const lockstep_broken_rule& b : broken)
-    fmt::print("broken rule: {}\n  {}\n  {} times, first in work-group ({}, {}, {}), wave {}\n",
-               place(b.where), b.rule, b.executions, b.work_group[0], b.work_group[1], b.work_group[2],
-               b.wave);
+    print("broken rule: {}\n  {}\n  {} times, first in work-group ({}, {}, {}), wave {}\n", place(b.where),
+          b.rule, b.executions, b.work_group[0], b.work_group[1], b.work_group[2], b.wave);
 }
 
 }  // namespace lockstep::cli

@@ -1,13 +1,17 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <cstdio>
 #include <exception>
 #include <memory>
+#include <new>
+#include <sstream>
+#include <stdexcept>
 
 #include "api/lockstep.hpp"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/interrupt.h"
 #include "cli/machine.h"
+#include "text/visible.h"
 
 namespace lockstep::cli {
 
@@ -191,11 +195,50 @@ void add_isa(CLI::App& app, int& exit_code) {
   sub->callback([o, &exit_code] { exit_code = isa(*o); });
 }
 
+// Help, version and wrong usage: CLI11 would write them past the console.
+int print_parse_result(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream out, err;
+  const int code = app.exit(error, out, err);
+  print_text(out.str());
+  report_text(err.str());
+  return code == 0 ? kDone : kBadInput;
+}
+
+int report_interrupt() {
+  report("interrupted\n");
+  return interrupt_exit_code();
+}
+
+int run_command(CLI::App& app, int argc, char** argv, const int& exit_code) {
+  try {
+    app.parse(argc, argv);
+    return exit_code;
+  } catch (const CLI::ParseError& e) {
+    return print_parse_result(app, e);
+  } catch (const Interrupted&) {
+    return report_interrupt();
+  } catch (const lockstep::Error& e) {
+    if (interrupted()) return report_interrupt();
+    report("error: {}\n", e.what());
+    return e.status() == LOCKSTEP_FAULT ? kFaulted : kBadInput;
+  } catch (const std::bad_alloc&) {
+    report_text("error: out of memory (free some, or ask for less)\n");
+  } catch (const std::length_error&) {
+    report_text("error: more is asked for than memory can hold (ask for less)\n");
+  } catch (const std::exception& e) {
+    if (interrupted()) return report_interrupt();
+    report("error: {}\n", visible_lines(e.what()));
+  }
+  return kBadInput;
+}
+
 }  // namespace
 }  // namespace lockstep::cli
 
 int main(int argc, char** argv) {
   using namespace lockstep::cli;
+  open_standard_streams();
+  catch_interrupts();
   int exit_code = kDone;
   CLI::App app(
       "Lockstep runs AMD RDNA 3 (gfx11) GPU programs without the card.\n\n"
@@ -206,7 +249,8 @@ int main(int argc, char** argv) {
       "  lockstep disasm kernel.s\n"
       "  lockstep devices\n"
       "  lockstep isa --fidelity open\n\n"
-      "Exit codes: 0 done, 1 the kernel faulted, 2 bad usage or input, 130 interrupted.",
+      "Exit codes: 0 done, 1 the kernel faulted, 2 bad usage or input, or results that cannot be written; "
+      "130 interrupted by Ctrl-C.",
       "lockstep");
   app.set_version_flag("--version", std::string("lockstep ") + lockstep_version());
   app.require_subcommand(1);
@@ -216,20 +260,7 @@ int main(int argc, char** argv) {
   add_disasm(app, exit_code);
   add_devices(app, exit_code);
   add_isa(app, exit_code);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? kDone : kBadInput;
-  } catch (const lockstep::Error& e) {
-    fmt::print(stderr, "error: {}\n", e.what());
-    return e.status() == LOCKSTEP_FAULT ? kFaulted : kBadInput;
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "error: {}\n", e.what());
-    return kBadInput;
-  }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    fmt::print(stderr, "error: cannot write to the standard output\n");
-    return kBadInput;
-  }
-  return exit_code;
+  int code = run_command(app, argc, argv, exit_code);
+  if (!finish_output() && code == kDone) code = kBadInput;
+  return code;
 }

@@ -8,6 +8,8 @@
 
 #include "cli/array.h"
 #include "cli/common.h"
+#include "cli/interrupt.h"
+#include "cli/output_file.h"
 
 namespace lockstep::cli {
 namespace {
@@ -31,7 +33,10 @@ bool encode(std::FILE* file, png_structp png, png_infop info, uint32_t width, ui
   png_set_IHDR(png, info, width, height, 8, color, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                PNG_FILTER_TYPE_DEFAULT);
   png_write_info(png, info);
-  for (uint32_t y = 0; y < height; ++y) png_write_row(png, pixels + y * stride);
+  for (uint32_t y = 0; y < height; ++y) {
+    if (interrupted()) return false;
+    png_write_row(png, pixels + y * stride);
+  }
   png_write_end(png, nullptr);
   return true;
 }
@@ -40,7 +45,7 @@ bool encode(std::FILE* file, png_structp png, png_infop info, uint32_t width, ui
 
 void write_png(const std::string& path, std::span<const std::byte> bytes, lockstep_type type,
                const std::vector<uint64_t>& shape) {
-  auto fail = [&](const std::string& what) {
+  const auto fail = [&](const std::string& what) {
     throw UsageError("{}: an array {} of {} is no picture: {}", path, print_shape(shape), name_of_type(type),
                      what);
   };
@@ -62,15 +67,15 @@ void write_png(const std::string& path, std::span<const std::byte> bytes, lockst
   if (pixels.size() < width * height * channels) fail("it has too few elements");
   int color = channels == 1 ? PNG_COLOR_TYPE_GRAY : channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_RGBA;
 
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (!file) throw UsageError("{}: cannot be written: {}", path, std::strerror(errno));
+  OutputFile file(path);
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
   png_infop info = png ? png_create_info_struct(png) : nullptr;
-  bool good = info && encode(file, png, info, static_cast<uint32_t>(width), static_cast<uint32_t>(height),
-                             color, width * channels, pixels.data());
+  const bool good = info && encode(file.stream(), png, info, static_cast<uint32_t>(width),
+                                   static_cast<uint32_t>(height), color, width * channels, pixels.data());
   png_destroy_write_struct(&png, &info);
-  good &= std::fclose(file) == 0;
+  throw_if_interrupted();
   if (!good) throw UsageError("{}: the picture cannot be written (is the disk full?)", path);
+  file.finish();
 }
 
 }  // namespace lockstep::cli

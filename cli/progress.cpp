@@ -8,11 +8,10 @@
 #include <string>
 
 #include "cli/common.h"
+#include "cli/interrupt.h"
 
 namespace lockstep::cli {
 namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
 
 constexpr double kShowAfterSeconds = 0.5;
 
@@ -24,18 +23,10 @@ std::string clock(double seconds) {
 
 }  // namespace
 
-ProgressLine::ProgressLine(bool quiet) : show_(!quiet && isatty(STDERR_FILENO)) {
-  struct sigaction action{};
-  action.sa_handler = [](int) { interrupted = 1; };
-  // The default action comes back, so that a second Ctrl-C ends a run that does not stop.
-  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-  interrupted = 0;
-  sigaction(SIGINT, &action, &old_);
-}
+ProgressLine::ProgressLine(bool quiet) : show_(!quiet && isatty(STDERR_FILENO)) {}
 
 ProgressLine::~ProgressLine() {
-  if (drawn_) fmt::print(stderr, "\r\033[K");
-  sigaction(SIGINT, &old_, nullptr);
+  if (drawn_) report("\r\033[K");
 }
 
 void ProgressLine::connect(lockstep_dispatch_options& options) {
@@ -47,11 +38,11 @@ void ProgressLine::connect(lockstep_dispatch_options& options) {
 int ProgressLine::update(void* self, const lockstep_progress* progress) {
   auto* line = static_cast<ProgressLine*>(self);
   if (line->show_ && progress->seconds >= kShowAfterSeconds) line->draw(*progress);
-  return interrupted;
+  return interrupted();
 }
 
 void ProgressLine::draw(const lockstep_progress& p) {
-  double done = p.work_groups_total ? static_cast<double>(p.work_groups_done) / p.work_groups_total : 0;
+  const double done = p.work_groups_total ? static_cast<double>(p.work_groups_done) / p.work_groups_total : 0;
   std::string text = fmt::format(" {:3.0f}% {}/{} work-groups, {}/s, {} instructions/s, {}", done * 100,
                                  short_number(p.work_groups_done), short_number(p.work_groups_total),
                                  short_number(p.work_groups_done / p.seconds),
@@ -66,7 +57,7 @@ void ProgressLine::draw(const lockstep_progress& p) {
     bar = "[" + std::string(filled, '#') + std::string(room - filled, '.') + "]";
   }
   std::string line = (bar + text).substr(0, std::max(columns - 1, 10));
-  fmt::print(stderr, "\r{}\033[K", line);
+  report("\r{}\033[K", line);
   std::fflush(stderr);
   drawn_ = true;
 }

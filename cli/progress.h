@@ -1,7 +1,5 @@
-// The progress line of a long run, and Ctrl-C.
+// The progress line of a long run, and what Ctrl-C does to it.
 #pragma once
-
-#include <csignal>
 
 #include "api/lockstep.h"
 
@@ -9,7 +7,6 @@ namespace lockstep::cli {
 
 class ProgressLine {
  public:
-  // Takes over SIGINT: the first one asks the dispatch to stop, the second one ends the process.
   explicit ProgressLine(bool quiet);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
@@ -23,7 +20,6 @@ class ProgressLine {
 
   bool show_;
   bool drawn_ = false;
-  struct sigaction old_{};
 };
 
 }  // namespace lockstep::cli

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/fidelity.h"
+#include "cli/interrupt.h"
 #include "cli/machine.h"
 #include "cli/progress.h"
 #include "cli/traps.h"
@@ -39,7 +40,11 @@ Extent parse_extent(const std::string& text, const char* option) {
 Kernel choose_kernel(const CodeObject& code, const RunOptions& o) {
   std::vector<Kernel> all = code.kernels();
   std::string names;
-  for (const Kernel& k : all) names += fmt::format("{}{}", names.empty() ? "" : ", ", k.info().name);
+  constexpr size_t kMostShown = 20;
+  for (size_t i = 0; i < std::min(all.size(), kMostShown); ++i)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", all[i].info().name);
+  if (all.size() > kMostShown)
+    names += fmt::format(" and {} more ('lockstep info' lists them)", all.size() - kMostShown);
   if (all.empty()) throw UsageError("{}: holds no kernel", o.input);
   if (o.kernel.empty()) {
     if (all.size() > 1)
@@ -77,13 +82,15 @@ void choose_shape(const RunOptions& o, const lockstep_kernel_info& info, lockste
 
 void print_buffer(const NamedBuffer& b, uint32_t limit) {
   size_t size = size_of_type(b.type), count = b.bytes().size() / size;
-  fmt::print("{}: {}{}\n", b.name, name_of_type(b.type), print_shape(b.shape));
+  print("{}: {}{}\n", b.name, name_of_type(b.type), print_shape(b.shape));
   size_t shown = limit ? std::min<size_t>(count, limit) : count;
   size_t row = b.shape.size() > 1 ? std::min<size_t>(b.shape.back(), 16) : 16;
-  for (size_t i = 0; i < shown; ++i)
-    fmt::print("{}{}", print_number(b.bytes().data() + i * size, b.type),
-               (i + 1) % row == 0 || i + 1 == shown ? '\n' : ' ');
-  if (shown < count) fmt::print("... {} more (--print-limit 0 prints all)\n", count - shown);
+  for (size_t i = 0; i < shown && !output_is_lost(); ++i) {
+    throw_if_interrupted();
+    print("{}{}", print_number(b.bytes().data() + i * size, b.type),
+          (i + 1) % row == 0 || i + 1 == shown ? '\n' : ' ');
+  }
+  if (shown < count) print("... {} more (--print-limit 0 prints all)\n", count - shown);
 }
 
 struct Output {
@@ -102,14 +109,13 @@ std::vector<Output> parse_outputs(const std::vector<std::string>& texts) {
 }
 
 void print_summary(const char* kernel, const lockstep_statistics& s) {
-  if (s.note && *s.note) fmt::print(stderr, "note: {}\n", s.note);
+  if (s.note && *s.note) report("note: {}\n", s.note);
   std::string groups = s.work_groups_done == s.work_groups
                            ? fmt::format("{}", s.work_groups)
                            : fmt::format("{} of {}", s.work_groups_done, s.work_groups);
-  fmt::print(stderr,
-             "{}: {} work-groups, {} waves, {} wave-instructions in {:.3f} s ({} wave-instructions/s)\n",
-             kernel, groups, s.waves, short_number(static_cast<double>(s.wave_instructions)), s.seconds,
-             short_number(s.seconds > 0 ? s.wave_instructions / s.seconds : 0));
+  report("{}: {} work-groups, {} waves, {} wave-instructions in {:.3f} s ({} wave-instructions/s)\n", kernel,
+         groups, s.waves, short_number(static_cast<double>(s.wave_instructions)), s.seconds,
+         short_number(s.seconds > 0 ? s.wave_instructions / s.seconds : 0));
 }
 
 }  // namespace
@@ -139,8 +145,9 @@ int run(const RunOptions& o) {
   for (const std::string& f : o.flags) flags.push_back(f.c_str());
   compile.flags = flags.data();
   compile.flag_count = static_cast<uint32_t>(flags.size());
+  compile.cancelled = stop_if_interrupted;
   CodeObject code = CodeObject::open(o.input, &compile);
-  if (!o.quiet && *code.diagnostics()) fmt::print(stderr, "{}", code.diagnostics());
+  if (!o.quiet && *code.diagnostics()) report("{}", code.diagnostics());
 
   Kernel kernel = choose_kernel(code, o);
   lockstep_kernel_info info = kernel.info();
@@ -191,22 +198,22 @@ int run(const RunOptions& o) {
     if (dispatch.exceptions) print_exceptions(device);
   }
   if (status == LOCKSTEP_FAULT) {
-    fmt::print(stderr, "fault: {}\n", lockstep_last_error());
+    report("fault: {}\n", lockstep_last_error());
     print_summary(info.name, statistics);
     return kFaulted;
   }
   if (status == LOCKSTEP_CANCELLED) {
-    fmt::print(stderr, "interrupted: {} of {} work-groups of '{}' are done; no output is written\n",
-               statistics.work_groups_done, statistics.work_groups, info.name);
+    report("interrupted: {} of {} work-groups of '{}' are done; no output is written\n",
+           statistics.work_groups_done, statistics.work_groups, info.name);
     print_summary(info.name, statistics);
-    return kInterrupted;
+    return interrupt_exit_code();
   }
   check(status);
-  for (const std::string& name : o.prints) print_buffer(setter.buffer(name), o.print_limit);
   for (const Output& out : outputs) {
     const NamedBuffer& b = setter.buffer(out.name);
     write_array(out.path, b.bytes(), b.type, b.shape);
   }
+  for (const std::string& name : o.prints) print_buffer(setter.buffer(name), o.print_limit);
   if (!o.quiet) print_summary(info.name, statistics);
   return kDone;
 }

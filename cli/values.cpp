@@ -1,11 +1,15 @@
 #include "cli/values.h"
 
+#include <sys/sysinfo.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <random>
 
 #include "cli/common.h"
+#include "cli/interrupt.h"
 
 namespace lockstep::cli {
 namespace {
@@ -33,28 +37,51 @@ std::vector<uint64_t> parse_shape(std::string_view text, std::string_view whole)
   }
 }
 
-void fill(Array& array, std::string_view how) {
-  size_t size = size_of_type(array.type), count = array.bytes.size() / size;
+// Elements between two looks for Ctrl-C.
+constexpr size_t kLook = 1 << 20;
+
+void fill(std::span<std::byte> bytes, lockstep_type type, std::string_view how) {
+  const size_t size = size_of_type(type), count = bytes.size() / size;
+  const auto each = [&](auto store) {
+    for (size_t i = 0; i < count; ++i) {
+      if (i % kLook == 0) throw_if_interrupted();
+      store(i, bytes.data() + i * size);
+    }
+  };
   if (how == "iota") {
-    for (size_t i = 0; i < count; ++i)
-      store_number(static_cast<double>(i), array.type, array.bytes.data() + i * size);
+    std::byte last[8];
+    store_number(static_cast<double>(count - 1), type, last);
+    if (is_float(type) && std::isinf(load_number(last, type)))
+      throw UsageError("'iota' counts to {}, which does not fit {}", count - 1, name_of_type(type));
+    each([&](size_t i, std::byte* at) { store_number(static_cast<double>(i), type, at); });
   } else if (how == "random" || how.starts_with("random:")) {
-    std::optional<uint64_t> seed = how == "random" ? std::optional<uint64_t>(1) : whole_number(how.substr(7));
+    const std::optional<uint64_t> seed =
+        how == "random" ? std::optional<uint64_t>(1) : whole_number(how.substr(7));
     if (!seed) throw UsageError("'{}': the seed of random is a whole number", how);
     std::mt19937_64 random(*seed);
-    for (size_t i = 0; i < count; ++i) {
-      std::byte* at = array.bytes.data() + i * size;
-      uint64_t bits = random();
-      if (is_float(array.type))
-        store_number(static_cast<double>(bits >> 40) / (1 << 24), array.type, at);
+    each([&](size_t, std::byte* at) {
+      const uint64_t bits = random();
+      if (is_float(type))
+        store_number(static_cast<double>(bits >> 40) / (1 << 24), type, at);
       else
         std::memcpy(at, &bits, size);
-    }
+    });
   } else {
     std::byte value[8];
-    parse_number(how, array.type, value);
-    for (size_t i = 0; i < count; ++i) std::memcpy(array.bytes.data() + i * size, value, size);
+    parse_number(how, type, value);
+    each([&](size_t, std::byte* at) { std::memcpy(at, value, size); });
   }
+}
+
+// Zeros cost nothing until they are used; anything else takes memory, and a host that has not got it ends
+// whoever it likes.
+void check_host_has(uint64_t bytes, std::string_view text) {
+  struct sysinfo host{};
+  if (sysinfo(&host) != 0) return;
+  const uint64_t all = (uint64_t{host.totalram} + host.totalswap) * host.mem_unit;
+  if (bytes > all)
+    throw UsageError("'{}': takes {} of memory, the host has {} (leave =VALUE away for zeros)", text,
+                     short_bytes(bytes), short_bytes(all));
 }
 
 }  // namespace
@@ -207,6 +234,7 @@ void ArgumentSetter::set_plain(uint32_t index, std::string_view text) {
 }
 
 void ArgumentSetter::set_hex(uint32_t index, std::string_view digits) {
+  if (digits.empty()) throw UsageError("'hex:' has no digits; give two for each byte, such as hex:0011ff");
   std::vector<std::byte> bytes;
   for (size_t i = 0; i + 1 < digits.size(); i += 2) {
     unsigned value = 0;
@@ -222,48 +250,62 @@ void ArgumentSetter::set_hex(uint32_t index, std::string_view digits) {
     append(bytes.data(), bytes.size(), 1);
 }
 
-Array ArgumentSetter::make_array(uint32_t index, std::string_view text) const {
-  size_t open = text.find('['), close = text.find(']');
-  std::optional<lockstep_type> type =
+ArgumentSetter::Contents ArgumentSetter::parse_contents(uint32_t index, std::string_view text) const {
+  const size_t open = text.find('['), close = text.find(']');
+  const std::optional<lockstep_type> type =
       open == std::string_view::npos ? std::nullopt : type_of_name(text.substr(0, open));
   if (type) {
     if (close == std::string_view::npos) throw UsageError("'{}': the bracket is not closed", text);
-    Array out;
-    out.type = *type;
-    out.shape = parse_shape(text.substr(open + 1, close - open - 1), text);
-    uint64_t bytes = size_of_type(*type);
-    for (uint64_t s : out.shape)
-      if (__builtin_mul_overflow(bytes, s, &bytes) || bytes > kMaxBufferBytes)
+    Contents out;
+    out.array.type = *type;
+    out.array.shape = parse_shape(text.substr(open + 1, close - open - 1), text);
+    out.bytes = size_of_type(*type);
+    for (const uint64_t s : out.array.shape)
+      if (__builtin_mul_overflow(out.bytes, s, &out.bytes) || out.bytes > kMaxBufferBytes)
         throw UsageError("'{}': is larger than {}", text, short_bytes(kMaxBufferBytes));
-    out.bytes.resize(bytes);
-    std::string_view rest = text.substr(close + 1);
+    const std::string_view rest = text.substr(close + 1);
     if (!rest.empty() && rest[0] != '=') throw UsageError("'{}': only =VALUE may follow the bracket", text);
-    if (!rest.empty()) fill(out, rest.substr(1));
+    if (rest == "=") throw UsageError("'{}': the value behind = is missing", text);
+    if (!rest.empty()) {
+      out.fill = rest.substr(1);
+      check_host_has(out.bytes, text);
+    }
     return out;
   }
   // A file; a type before it says what its elements are.
   size_t colon = text.find(':');
   std::optional<lockstep_type> elements =
       colon == std::string_view::npos ? std::nullopt : type_of_name(text.substr(0, colon));
-  Array out = read_array(std::string(elements ? text.substr(colon + 1) : text));
-  if (!text.ends_with(".npy")) {
-    if (!elements) elements = type_of_c_name(infos_[index].type_name);
-    if (elements && out.bytes.size() % size_of_type(*elements) == 0) {
-      out.type = *elements;
-      out.shape = {out.bytes.size() / size_of_type(*elements)};
-    }
+  Contents out;
+  Array& array = out.array;
+  array = read_array(std::string(elements ? text.substr(colon + 1) : text));
+  out.bytes = array.bytes.size();
+  if (out.bytes == 0) throw UsageError("'{}' has no data", text);
+  if (text.ends_with(".npy")) {
+    if (elements && *elements != array.type)
+      throw UsageError("'{}': the file's elements are {}", text, name_of_type(array.type));
+    return out;
   }
-  if (out.bytes.empty()) throw UsageError("'{}' has no data", text);
+  if (elements && out.bytes % size_of_type(*elements) != 0)
+    throw UsageError("'{}': the file has {} bytes, which is no whole number of {}", text, out.bytes,
+                     name_of_type(*elements));
+  // Else they are bytes, if not what the kernel takes.
+  if (!elements) elements = type_of_c_name(infos_[index].type_name);
+  if (elements && out.bytes % size_of_type(*elements) == 0) {
+    array.type = *elements;
+    array.shape = {out.bytes / size_of_type(*elements)};
+  }
   return out;
 }
 
 void ArgumentSetter::set_buffer(uint32_t index, std::string_view text) {
   const lockstep_argument_info& a = infos_[index];
-  Array array = make_array(index, text);
+  const Contents contents = parse_contents(index, text);
   std::string name = *a.name ? a.name : std::to_string(index);
-  NamedBuffer buffer{name, index, array.type, array.shape,
-                     device_.allocate<std::byte>(array.bytes.size(), name)};
-  std::memcpy(buffer.memory.data(), array.bytes.data(), array.bytes.size());
+  const Array& array = contents.array;
+  NamedBuffer buffer{name, index, array.type, array.shape, device_.allocate<std::byte>(contents.bytes, name)};
+  if (!array.bytes.empty()) std::memcpy(buffer.memory.data(), array.bytes.data(), array.bytes.size());
+  if (!contents.fill.empty()) fill({buffer.memory.data(), buffer.memory.size()}, array.type, contents.fill);
   give_address(index, buffer.memory.address());
   buffers_.push_back(std::move(buffer));
 }

@@ -49,7 +49,13 @@ class ArgumentSetter {
   void set_plain(uint32_t index, std::string_view text);
   void set_hex(uint32_t index, std::string_view digits);
   void set_buffer(uint32_t index, std::string_view text);
-  Array make_array(uint32_t index, std::string_view text) const;
+  // What a buffer begins with: the bytes of a file, or so many zeros or elements of a kind.
+  struct Contents {
+    Array array;
+    uint64_t bytes = 0;
+    std::string_view fill;
+  };
+  Contents parse_contents(uint32_t index, std::string_view text) const;
   std::string label(uint32_t index) const;
   void set_undescribed(const std::vector<std::string>& specifications);
   // Both add to the segment of an undescribed kernel, or set the argument of a described one.

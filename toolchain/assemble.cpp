@@ -61,7 +61,7 @@ Result assemble_from(const fs::path& folder, std::string_view text, std::string_
 
   const uint64_t seconds =
       std::min<uint64_t>(uint64_t{limits.seconds + kGraceSeconds} * kClockFactor, 1'000'000);
-  const WorkerAnswer answer = ask_worker(encode(request), unsigned(seconds));
+  const WorkerAnswer answer = ask_worker(encode(request), unsigned(seconds), options.cancelled);
   if (answer.bytes.empty() && !answer.error.empty()) return failure(name, "the assembler: " + answer.error);
   std::optional<Result> result = decode_answer(answer.bytes);
   if (!result) return failure(name, "the assembler: no whole answer " + answer.error);

@@ -192,7 +192,7 @@ Result run_clang(Language language, const std::string& input_path, std::string_v
   for (const std::string& flag : options.extra_flags) arguments.push_back(flag);
   for (const std::string& last : {std::string("-o"), output.string(), input_path}) arguments.push_back(last);
 
-  const Confinement confinement{limits, directory.path()};
+  const Confinement confinement{limits, directory.path(), options.cancelled};
   std::vector<std::string> guarded = arguments;
   std::string warning = guards.warning;
   if (!guards.plugin_flag.empty()) guarded.push_back(guards.plugin_flag);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,6 +54,7 @@ struct Options {
   std::vector<std::string> extra_flags;  // passed to clang as they are; for assembly only -I DIRECTORY
   ListingKernel listing;
   Limits limits;
+  std::function<bool()> cancelled = {};  // asked about ten times a second; true: stop
 };
 
 struct Result {

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include "toolchain/confinement.h"
@@ -52,16 +53,22 @@ class SigpipeGuard {
 // What a compiler may say: hostile text can make it say the same for ever.
 constexpr size_t kMostOutput = size_t{4} << 20;
 
-// Feeds and drains the child at once, so that neither side can block the other.
-void exchange(Descriptor& to_child, Descriptor& from_child, std::string_view input, std::string& output) {
+constexpr int kAskMilliseconds = 100;
+
+// Feeds and drains the child at once, so that neither side can block the other. False: it was cancelled
+// before the child was done.
+bool exchange(Descriptor& to_child, Descriptor& from_child, std::string_view input, std::string& output,
+              const std::function<bool()>& cancelled) {
   const SigpipeGuard guard;
   fcntl(to_child.get(), F_SETFL, O_NONBLOCK);
   if (input.empty()) to_child.reset();
   while (from_child.get() >= 0) {
     pollfd polled[2] = {{from_child.get(), POLLIN, 0}, {to_child.get(), POLLOUT, 0}};
-    if (poll(polled, 2, -1) < 0) {
+    const int ready = poll(polled, 2, cancelled ? kAskMilliseconds : -1);
+    if (cancelled && cancelled()) return false;
+    if (ready < 0) {
       if (errno == EINTR) continue;
-      return;
+      return true;
     }
     if (polled[1].revents) {
       const ssize_t written = write(to_child.get(), input.data(), input.size());
@@ -75,6 +82,7 @@ void exchange(Descriptor& to_child, Descriptor& from_child, std::string_view inp
       if (got == 0 || (got < 0 && errno != EINTR)) from_child.reset();
     }
   }
+  return true;
 }
 
 struct Spawned {
@@ -140,7 +148,9 @@ ProcessResult run(const std::vector<std::string>& arguments, std::string_view in
   child_input.reset();
   child_output.reset();
   result.started = true;
-  exchange(to_child, from_child, input, result.output);
+  static const std::function<bool()> never;
+  if (!exchange(to_child, from_child, input, result.output, confinement ? confinement->cancelled : never))
+    kill(spawned.child, SIGKILL);
   int status = 0;
   rusage used{};
   while (wait4(spawned.child, &status, 0, &used) < 0 && errno == EINTR) {

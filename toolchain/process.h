@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ struct ProcessResult {
 struct Confinement {
   Limits limits;
   std::filesystem::path writable;
+  std::function<bool()> cancelled = {};  // asked about ten times a second; true: the child is killed
 };
 
 // arguments[0] is the program: a path, or a name to be found in PATH. `input` is its standard input.

@@ -53,13 +53,21 @@ int left_until(Clock::time_point end) {
   return int(std::clamp<int64_t>(left, 0, 1'000'000'000));
 }
 
-// False at the end of the time.
-bool wait_for(int fd, short events, Clock::time_point end) {
+// How long to wait for the worker.
+struct Patience {
+  Clock::time_point end;
+  const std::function<bool()>& cancelled;
+};
+
+// False at the end of the patience.
+bool wait_for(int fd, short events, const Patience& patience) {
+  constexpr int kAskMilliseconds = 100;
   for (;;) {
     pollfd polled{fd, events, 0};
-    const int ready = poll(&polled, 1, left_until(end));
+    const int left = left_until(patience.end);
+    const int ready = poll(&polled, 1, patience.cancelled ? std::min(left, kAskMilliseconds) : left);
     if (ready > 0 || (ready < 0 && errno != EINTR)) return true;
-    if (Clock::now() >= end) return false;
+    if (Clock::now() >= patience.end || (patience.cancelled && patience.cancelled())) return false;
   }
 }
 
@@ -143,7 +151,7 @@ class Connection {
 
   bool greeted(std::string& error) const {
     char text[200];
-    if (!wait_for(control_.get(), POLLIN, Clock::now() + kStartTime)) {
+    if (!wait_for(control_.get(), POLLIN, {Clock::now() + kStartTime, {}})) {
       error = std::string(kWorkerProgram) + " does not begin to serve";
       return false;
     }
@@ -167,9 +175,9 @@ std::shared_ptr<Connection> connect(const std::shared_ptr<Connection>& gone, std
   return current_connection;
 }
 
-bool send_all(int fd, std::string_view bytes, Clock::time_point end) {
+bool send_all(int fd, std::string_view bytes, const Patience& patience) {
   while (!bytes.empty()) {
-    if (!wait_for(fd, POLLOUT, end)) return false;
+    if (!wait_for(fd, POLLOUT, patience)) return false;
     const ssize_t sent = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (sent < 0) return true;  // the worker ended: its status says why
@@ -179,10 +187,10 @@ bool send_all(int fd, std::string_view bytes, Clock::time_point end) {
   return true;
 }
 
-bool receive_all(int fd, std::string& bytes, Clock::time_point end) {
+bool receive_all(int fd, std::string& bytes, const Patience& patience) {
   std::unique_ptr<char[]> block(new char[65536]);
   for (;;) {
-    if (!wait_for(fd, POLLIN, end)) return false;
+    if (!wait_for(fd, POLLIN, patience)) return false;
     const ssize_t got = read(fd, block.get(), 65536);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0 || bytes.size() > kMostAnswer) return true;
@@ -191,7 +199,8 @@ bool receive_all(int fd, std::string& bytes, Clock::time_point end) {
 }
 
 // Nothing if the worker itself went away, which is nobody's fault and worth another try.
-std::optional<WorkerAnswer> ask(const Connection& connection, std::string_view request, unsigned seconds) {
+std::optional<WorkerAnswer> ask(const Connection& connection, std::string_view request, unsigned seconds,
+                                const std::function<bool()>& cancelled) {
   WorkerAnswer answer;
   Descriptor data, their_data, status, their_status;
   if (!make_socket_pair(SOCK_STREAM, data, their_data) || !make_pipe(status, their_status)) {
@@ -201,11 +210,12 @@ std::optional<WorkerAnswer> ask(const Connection& connection, std::string_view r
   if (!connection.hand_over(their_data.get(), their_status.get())) return std::nullopt;
   their_data.reset();
   their_status.reset();
-  const Clock::time_point end = Clock::now() + std::chrono::seconds(seconds);
+  const Patience patience{Clock::now() + std::chrono::seconds(seconds), cancelled};
   std::string code;
-  if (!send_all(data.get(), request, end) || !receive_all(data.get(), answer.bytes, end) ||
-      !receive_all(status.get(), code, end)) {
-    answer.error = "it gave no answer within " + std::to_string(seconds) + " s";
+  if (!send_all(data.get(), request, patience) || !receive_all(data.get(), answer.bytes, patience) ||
+      !receive_all(status.get(), code, patience)) {
+    answer.error = Clock::now() < patience.end ? "it was cancelled"
+                                               : "it gave no answer within " + std::to_string(seconds) + " s";
     return answer;
   }
   int ended = 0;
@@ -249,13 +259,14 @@ fs::path find_worker(std::string& error) {
   return found;
 }
 
-WorkerAnswer ask_worker(std::string_view request, unsigned seconds) {
+WorkerAnswer ask_worker(std::string_view request, unsigned seconds, const std::function<bool()>& cancelled) {
   std::shared_ptr<Connection> connection;
   WorkerAnswer failure;
   for (int attempt = 0; attempt < 2; ++attempt) {
     connection = connect(connection, failure.error);
     if (!connection) return failure;
-    if (std::optional<WorkerAnswer> answer = ask(*connection, request, seconds)) return *std::move(answer);
+    if (std::optional<WorkerAnswer> answer = ask(*connection, request, seconds, cancelled))
+      return *std::move(answer);
   }
   failure.error = std::string(kWorkerProgram) + " ended in the middle of the request";
   return failure;

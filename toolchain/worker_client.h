@@ -9,6 +9,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -26,7 +27,9 @@ struct WorkerAnswer {
   std::string error;  // why there is no answer, or no whole one
 };
 
-// Any number of threads may ask at the same time. Waits `seconds` of the clock at most.
-WorkerAnswer ask_worker(std::string_view request, unsigned seconds);
+// Any number of threads may ask at the same time. Waits `seconds` of the clock at most, or until `cancelled`,
+// asked about ten times a second, says so.
+WorkerAnswer ask_worker(std::string_view request, unsigned seconds,
+                        const std::function<bool()>& cancelled = {});
 
 }  // namespace lockstep::toolchain

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "api/lockstep.hpp"
 #include "tests/loader/elf_file.h"
@@ -82,6 +83,31 @@ TEST(HostileObjects, SizesThatWrapAreRefused) {
             LOCKSTEP_OK);
   EXPECT_NE(std::string(lockstep_last_error()).find("4294979584 bytes of scratch"), std::string::npos)
       << lockstep_last_error();
+}
+
+int count_and_stop(void* user) {
+  ++*static_cast<int*>(user);
+  return 1;
+}
+
+TEST(Cancellation, OfReadingAndCompiling) {
+  int asked = 0;
+  lockstep_compile_options options;
+  lockstep_compile_options_init(&options);
+  options.cancelled = count_and_stop;
+  options.cancelled_user = &asked;
+  lockstep_code_object* out = nullptr;
+  const auto is_cancelled = [&](lockstep_status status) {
+    EXPECT_EQ(status, LOCKSTEP_CANCELLED) << lockstep_last_error();
+    EXPECT_NE(std::string(lockstep_last_error()).find("cancelled"), std::string::npos);
+    EXPECT_EQ(std::exchange(asked, 0), 1);  // the answer holds
+  };
+  const FileBytes file = file_of("k", FileBytes(64), 1, 0);
+  is_cancelled(lockstep_code_object_from_memory(file.data(), file.size(), "k.co", &options, &out));
+  is_cancelled(lockstep_code_object_open("/proc/self/exe", &options, &out));
+  is_cancelled(lockstep_code_object_compile(LOCKSTEP_OPENCL, "__kernel void k() {}", "k.cl", &options, &out));
+  is_cancelled(lockstep_code_object_compile(LOCKSTEP_ASSEMBLY, "s_endpgm", "k.s", &options, &out));
+  EXPECT_EQ(out, nullptr);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pty
+import resource
 import signal
 import struct
 import subprocess
@@ -159,11 +160,12 @@ class Cli(unittest.TestCase):
             for command in (["info"], ["disasm"], ["run", "--grid", "1"]):
                 self.lockstep(*command, name, status=BAD_INPUT, says=["error: ", name, why])
 
-    def code_object(self):
+    def code_object(self, directives=""):
         target = self.path / "object.co"
         (self.path / "object.s").write_text(
             '.amdgcn_target "amdgcn-amd-amdhsa--gfx1100"\n.text\n.p2align 8\n.type k,@function\nk: s_endpgm\n'
-            ".rodata\n.p2align 6\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr 1\n.amdhsa_next_free_sgpr 1\n.end_amdhsa_kernel\n")
+            ".rodata\n.p2align 6\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr 1\n.amdhsa_next_free_sgpr 1\n" + directives +
+            ".end_amdhsa_kernel\n")
         subprocess.run(["clang-19", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "object.s", "-o", "object.co"],
                        check=True, cwd=self.path)
         return target.read_bytes()
@@ -206,13 +208,82 @@ class Cli(unittest.TestCase):
         self.saxpy("--grid", "64", *self.GOOD, "--out", "y=f.png", status=BAD_INPUT, says="is no picture")
 
     def test_damaged_npy(self):
-        head = b"\x93NUMPY\x01\x00"
-        for text in (b"", b"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }",
-                     b"{'descr': '<f4', 'fortran_order': False, 'shape': (64,), }",
-                     b"{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", b"{'descr': [('a', '<f4')]}",
-                     b"{'descr': '<f4', 'fortran_order': True, 'shape': (1,), }", b"{'descr': '"):
-            (self.path / "bad.npy").write_bytes(head + struct.pack("<H", len(text)) + text)
-            self.saxpy("--grid", "64", *self.GOOD[:2], "buf:bad.npy", self.GOOD[3], status=BAD_INPUT, says="bad.npy")
+        def npy(text, data=b"", version=1):
+            text = text.encode() if isinstance(text, str) else text
+            length = struct.pack("<H", len(text)) if version == 1 else struct.pack("<I", len(text))
+            return b"\x93NUMPY" + bytes([version, 0]) + length + text + data
+
+        good = "{'descr': '<f4', 'fortran_order': False, 'shape': (64,), }"
+        for contents, why in (
+                (b"", "is not a .npy file"), (b"\x93NUMPY", "cut off"), (b"\x93NUMPY\x01\x00\x05", "cut off"),
+                (b"\x93NUMPY\x09\x00" + bytes(8), "version 9"), (npy(good)[:30], "claims"), (npy(good), "promises 64 elements"),
+                (npy(""), "'{' is missing"), (npy(good[:-1]), "in quotes is missing"),
+                (npy(good[:-3]), "ends within a value"),
+                (npy(good + "x"), "goes on behind"), (npy("{'descr': '"), "without an end"),
+                (npy("{'descr' '<f4'}"), "':' is missing"), (npy(good.replace("64,", "-64,")), "whole numbers"),
+                (npy(good.replace("64,", "99999999999999999999,")), "do not fit 64 bits"),
+                (npy(good.replace("64,", "4294967296, 4294967296")), "too large"),
+                (npy(good.replace("(64,)", "(64,")), "is damaged"), (npy(good.replace("(64,)", "(64 64)")), "whole numbers"),
+                (npy(good.replace("(64,)", "64")), "'(' is missing"), (npy(good.replace("False", "Maybe")), "neither True nor False"),
+                (npy(good.replace("'shape'", "'size'")), "has no 'shape'"), (npy(good.replace("'descr'", "'shape'")), "twice"),
+                (npy(good.replace("<f4", "<c8")), "type <c8"), (npy(good.replace("<f4", ">f4")), "type >f4"),
+                (npy(good.replace("<f4", "f4")), "type f4"), (npy(good.replace("<f4", "xf4")), "type xf4"),
+                (npy(good.replace("'<f4'", "[('a', '<f4')]")), "structured"), (npy(good.replace("64,", "0,")), "has no data"),
+                (npy("{'descr': '<f4', 'fortran_order': True, 'shape': (8, 8)}", bytes(256)), "Fortran order")):
+            (self.path / "bad.npy").write_bytes(contents)
+            self.saxpy("--grid", "64", *self.GOOD[:2], "buf:bad.npy", self.GOOD[3], status=BAD_INPUT, says=["bad.npy", why])
+        for contents in (npy(good, bytes(256)), npy(good, bytes(300)), npy(good, bytes(256), 2), npy(good, bytes(256), 3),
+                         npy('{"shape":(8,8),"fortran_order":False,"descr":"=f4","more":[1,{"a":"}"}]}\n', bytes(256)),
+                         npy(good.replace("False", "True"), bytes(256))):
+            (self.path / "fine.npy").write_bytes(contents)
+            self.saxpy("--grid", "64", *self.GOOD[:2], "buf:fine.npy", self.GOOD[3])
+
+    def test_numbers_out_of_range(self):
+        for bad, why in (("f32:1e39", "does not fit f32"), ("f32:-1e400", "does not fit f32"), ("f32:1e", "is not a number"),
+                         ("f32:", "missing"), ("f32:0x", "is not a number")):
+            self.saxpy("--grid", "64", "u32:64", bad, *self.GOOD[2:], status=BAD_INPUT, says=["'a'", why])
+        for good in ("f32:inf", "f32:-INFINITY", "f32:nan", "f32:3.4e38", "f32:0x1p3", "f32:1e-400"):
+            self.saxpy("--grid", "64", "u32:64", good, *self.GOOD[2:])
+        for bad, why in (("buf:f16[4]=70000", "does not fit f16"), ("buf:f16[65537]=iota", "iota"), ("buf:f32[4]=", "missing"),
+                         ("buf:i8[4]=128", "does not fit i8"), ("buf:u64[4]=18446744073709551616", "does not fit u64"),
+                         ("buf:u8[18446744073709551616]", "the size in brackets"), ("buf:f64[4294967296x4294967296]", "is larger than")):
+            self.saxpy("--grid", "64", *self.GOOD[:3], bad, status=BAD_INPUT, says=["'y'", why])
+        for option in ("--grid", "--groups", "--block"):
+            self.saxpy("--grid", "64", option, "4294967296", *self.GOOD, status=BAD_INPUT, says=option)
+        for option, value in (("--lds", "4294967296"), ("--threads", "-1"), ("--instruction-limit", "1e3"), ("--print-limit", "x"),
+                              ("--wave-limit", "99999999999")):
+            self.saxpy("--grid", "64", *self.GOOD, option, value, status=BAD_INPUT, says=option)
+        for bad, why in (("hex:", "has no digits"), ("hex:1", "half a byte"), ("hex:zz", "not hexadecimal"), ("hex:0011", "takes 4 bytes"),
+                         ("local:4", "does not take local memory"), ("local:x", "not a number of bytes")):
+            self.saxpy("--grid", "64", bad, *self.GOOD[1:], status=BAD_INPUT, says=["'n'", why])
+            if bad != "hex:0011":  # of the assembly nobody knows what it takes
+                self.lockstep("run", "args.s", "--grid", "32", bad, "u32:100", status=BAD_INPUT, says="argument 0")
+        (self.path / "odd.raw").write_bytes(bytes(255))
+        self.saxpy("--grid", "64", *self.GOOD[:3], "buf:f32:odd.raw", status=BAD_INPUT, says=["255 bytes", "no whole number of f32"])
+        self.saxpy("--grid", "64", *self.GOOD[:3], "buf:/dev/zero", status=BAD_INPUT, says="neither a file nor a pipe")
+        self.lockstep("info", "/dev/zero", status=BAD_INPUT, says="neither a file nor a pipe")
+
+    def test_names_are_shown_not_obeyed(self):
+        for arguments in (["info", "a\x1b[2Jb"], ["run", "a\x1b]0;t\x07.co", "--grid", "1"], ["isa", "--coverage", "\x1b[m"],
+                          ["run", "saxpy.cl", "--grid", "64", "\x1b[31m=5"], ["run", "saxpy.cl", "--grid", "\x1b[31m"]):
+            out = self.lockstep(*arguments, status=BAD_INPUT, says="\\x1b[")if "]0;" not in arguments[1] else \
+                self.lockstep(*arguments, status=BAD_INPUT, says="\\x1b]0;t\\x07")
+            self.assertNotIn("\x1b", out.stdout + out.stderr)
+
+    def test_no_memory(self):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        process = self.start("--version", stdout=subprocess.DEVNULL, preexec_fn=limit)
+        process.communicate(timeout=60)
+        if process.returncode != 0:
+            self.skipTest("a sanitizer needs more address space")
+        with open(self.path / "sparse.raw", "wb") as file:
+            file.truncate(8 << 30)
+        for buffer, why in (("buf:f32[2147483648]", "bytes of memory"), ("buf:sparse.raw", "out of memory")):
+            err = self.end(self.start("run", "saxpy.cl", "--grid", "64", "-j", "1", *self.GOOD[:3], buffer, preexec_fn=limit),
+                           BAD_INPUT)
+            self.assertIn(why, err)
+        self.assertIn("out of memory", self.end(self.start("info", "sparse.raw", preexec_fn=limit), BAD_INPUT))
+        self.saxpy("--grid", "64", *self.GOOD[:3], "buf:f32[16777216x1024]=1", status=BAD_INPUT, says="the host has")
 
     def test_usage(self):
         self.lockstep(status=BAD_INPUT)
@@ -386,6 +457,174 @@ class Cli(unittest.TestCase):
         self.lockstep(*late, "--caches", "cold", status=BAD_INPUT, says="--caches")
         self.lockstep(*late, "--results", "late", "--fidelity", status=BAD_INPUT, says="--results late")
         self.saxpy("--grid", "64", *self.GOOD, "--results", "late", "--caches", "incoherent", "-p", "y", says="1 3 5 7")
+
+    # What becomes of the program when its streams cannot be used: never anything but its exit codes.
+
+    def start(self, *arguments, **options):
+        options.setdefault("stderr", subprocess.PIPE)
+        return subprocess.Popen([LOCKSTEP, *arguments], cwd=self.path, text=True, **options)
+
+    def end(self, process, status):
+        out, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, status, (out, err))
+        return err
+
+    TALKERS = (["--help"], ["--version"], ["run", "--help"], ["devices"], ["isa"], ["isa", "--json"], ["info", "saxpy.cl"],
+               ["disasm", "saxpy.cl"], ["disasm", "--hex"], ["run", "saxpy.cl", "--grid", "64", *GOOD, "-p", "y"])
+
+    def stdin_for(self, arguments):
+        return "0x01,0x05,0x0a,0x06\n" if "--hex" in arguments else ""
+
+    def test_full_standard_output(self):
+        for arguments in self.TALKERS:
+            with open("/dev/full", "w") as full:
+                process = self.start(*arguments, stdin=subprocess.PIPE, stdout=full)
+                _, err = process.communicate(self.stdin_for(arguments), timeout=120)
+            self.assertEqual(process.returncode, BAD_INPUT, (arguments, err))
+            self.assertIn("error: cannot write to the standard output: No space left on device", err)
+        # A file that was asked for is written all the same.
+        with open("/dev/full", "w") as full:
+            self.end(self.start("run", "saxpy.cl", "--grid", "64", *self.GOOD, "-p", "y", "-o", "y=full.raw", stdout=full),
+                     BAD_INPUT)
+        self.assertEqual((self.path / "full.raw").read_bytes(), struct.pack("<64f", *(2 * i + 1 for i in range(64))))
+
+    def test_full_or_closed_standard_error(self):
+        close = lambda: os.close(2)
+        full = open("/dev/full", "w")
+        self.addCleanup(full.close)
+        for streams in ({"stderr": full}, {"stderr": None, "preexec_fn": close}):
+            run = lambda *a: self.start(*a, stdout=subprocess.DEVNULL, **streams)
+            self.end(run("run", "saxpy.cl", "--grid", "64", *self.GOOD), DONE)
+            self.end(run("run", "saxpy.cl", "--grid", "64", "u32:64", "f32:2", "buf:f32[1]", "buf:f32[64]"), FAULTED)
+            self.end(run("run", "absent.co"), BAD_INPUT)
+            self.end(run("run", "--nonsense"), BAD_INPUT)
+            self.end(run("--help"), DONE)
+
+    def test_closed_standard_output(self):
+        for arguments in self.TALKERS:
+            process = self.start(*arguments, stdin=subprocess.PIPE, preexec_fn=lambda: os.close(1))
+            _, err = process.communicate(self.stdin_for(arguments), timeout=120)
+            self.assertEqual(process.returncode, BAD_INPUT, (arguments, err))
+            self.assertIn("cannot write to the standard output", err)
+        # No file gets the number of a stream, and what is written to it: all three are closed.
+        quiet = self.start("run", "saxpy.cl", "--grid", "64", *self.GOOD, "-p", "y", "-o", "y=closed.raw", stderr=None,
+                           preexec_fn=lambda: os.closerange(0, 3))
+        self.end(quiet, BAD_INPUT)
+        self.assertEqual((self.path / "closed.raw").read_bytes(), struct.pack("<64f", *(2 * i + 1 for i in range(64))))
+        self.end(self.start("run", "saxpy.cl", "--grid", "64", *self.GOOD, preexec_fn=lambda: os.close(1)), DONE)
+        err = self.end(self.start("disasm", "--hex", preexec_fn=lambda: os.close(0)), BAD_INPUT)
+        self.assertIn("the standard input: cannot be read", err)
+
+    def test_reader_that_goes_away(self):
+        for arguments in (["isa", "--json"], ["disasm", "saxpy.cl"], ["--help"]):
+            read, write = os.pipe()
+            os.close(read)
+            process = self.start(*arguments, stdout=write)
+            os.close(write)
+            self.assertEqual(self.end(process, BAD_INPUT), "", arguments)
+
+    # Outputs are written whole or not at all.
+
+    def folder_with_old(self, name, contents=b"old"):
+        folder = self.path / name
+        folder.mkdir()
+        (folder / "y.raw").write_bytes(contents)
+        return folder
+
+    def test_output_takes_the_place_of_the_old_file(self):
+        folder = self.folder_with_old("replaced")
+        (folder / "y.raw").chmod(0o640)
+        (folder / "link.raw").symlink_to("y.raw")
+        (folder / "dangling.raw").symlink_to("new.raw")
+        for name in ("link.raw", "dangling.raw", "other.raw"):
+            self.saxpy("--grid", "64", *self.GOOD, "-o", f"y={folder / name}")
+        self.assertEqual(sorted(p.name for p in folder.iterdir()),
+                         ["dangling.raw", "link.raw", "new.raw", "other.raw", "y.raw"])
+        self.assertTrue((folder / "link.raw").is_symlink() and (folder / "dangling.raw").is_symlink())
+        self.assertEqual((folder / "y.raw").stat().st_mode & 0o777, 0o640)
+        umask = os.umask(0)
+        os.umask(umask)
+        self.assertEqual((folder / "other.raw").stat().st_mode & 0o777, 0o666 & ~umask)
+        for path in folder.iterdir():
+            self.assertEqual(len(path.read_bytes()), 256)
+        # What is no file has no place to take.
+        self.saxpy("--grid", "64", *self.GOOD, "-o", "y=/dev/null")
+        self.saxpy("--grid", "64", *self.GOOD, "-o", "y=/dev/full", status=BAD_INPUT, says="No space left")
+        self.saxpy("--grid", "64", *self.GOOD, "-o", f"y={folder}", status=BAD_INPUT, says="Is a directory")
+
+    def test_full_disk_leaves_the_old_file(self):
+        folder = self.folder_with_old("full")
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        self.code_object(".amdhsa_kernarg_size 8\n")
+        for name, buffer in (("y.raw", "buf:f32[64]=1"), ("y.npy", "buf:f32[64]=1"), ("y.png", "buf:u8[64x64]=random")):
+            (folder / name).write_bytes(b"old")
+            process = self.start("run", "object.co", "--grid", "32", buffer, "-o", f"0={folder / name}",
+                                 stdout=subprocess.PIPE, preexec_fn=limit)
+            err = self.end(process, BAD_INPUT)
+            self.assertIn(name + ":", err)
+            self.assertEqual((folder / name).read_bytes(), b"old")
+        self.assertEqual(sorted(p.name for p in folder.iterdir()), ["y.npy", "y.png", "y.raw"])
+
+    # Ctrl-C, wherever the program is: each of these waits for ever.
+
+    def interrupt(self, process, ready, number=signal.SIGINT):
+        while not ready():
+            self.assertIsNone(process.poll(), "it ended by itself")
+            time.sleep(0.05)
+        process.send_signal(number)
+        process.wait(timeout=120)
+        if process.stdin:
+            process.stdin.close()
+        with process.stderr:
+            return process.stderr.read()
+
+    def catches(self, process, number):
+        for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines():
+            if line.startswith("SigCgt:"):
+                return int(line.split()[1], 16) >> (number - 1) & 1
+        return 0
+
+    def waiting(self, process, number):
+        """It sleeps in a system call, and has its handler by now. Whatever it waits for, a signal ends that."""
+        def ready():
+            state = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            return state == "S" and self.catches(process, number)
+        return ready
+
+    def test_interrupt_of_input(self):
+        os.mkfifo(self.path / "silent")
+        os.mkfifo(self.path / "silent.npy")
+        for arguments in (["info", "silent"], ["run", "silent", "--grid", "1"], ["disasm", "silent"],
+                          ["run", "saxpy.cl", "--grid", "64", *self.GOOD[:3], "buf:silent.npy"],
+                          ["run", "saxpy.cl", "--grid", "64", *self.GOOD, "-o", "y=silent"], ["disasm", "--hex"]):
+            for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+                process = self.start(*arguments, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+                err = self.interrupt(process, self.waiting(process, number), number)
+                self.assertEqual(process.returncode, code, (arguments, err))
+                self.assertIn("interrupted", err)
+
+    def test_interrupt_of_a_compilation(self):
+        temporary = self.path / "temporary"
+        temporary.mkdir()
+        compiler = self.path / "slow-clang"
+        compiler.write_text('#!/bin/sh\ntouch "$TMPDIR/running"\nexec sleep 1000\n')
+        compiler.chmod(0o755)
+        environment = dict(os.environ, LOCKSTEP_CLANG=str(compiler), TMPDIR=str(temporary))
+        for arguments in (["info", "saxpy.cl"], ["run", "saxpy.cl", "--grid", "64", *self.GOOD], ["disasm", "two.cl"]):
+            process = self.start(*arguments, stdout=subprocess.DEVNULL, env=environment)
+            err = self.interrupt(process, lambda: list(temporary.glob("lockstep-*/running")))
+            self.assertEqual(process.returncode, INTERRUPTED, err)
+            self.assertIn("interrupted", err)
+            self.assertEqual(list(temporary.iterdir()), [])
+
+    def test_ignored_interrupts_stay_ignored(self):
+        process = self.start("disasm", "--hex", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        while not self.catches(process, signal.SIGINT):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGHUP)
+        out, err = process.communicate("0x01,0x05,0x0a,0x06\n", timeout=60)
+        self.assertEqual((process.returncode, out), (DONE, "v_add_f32_e32 v5, v1, v2\n"), err)
 
     def test_interrupt(self):
         run = [LOCKSTEP, "run", "two.cl", "-k", "spin", "--grid", "64", "--block", "32", "buf:u32[1]", "-o", "0=never.raw"]
