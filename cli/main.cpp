@@ -184,6 +184,29 @@ void add_isa(CLI::App& app, int& exit_code) {
   sub->callback([o, &exit_code] { exit_code = isa(*o); });
 }
 
+void add_exec(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<ExecOptions>();
+  CLI::App* sub = app.add_subcommand(
+      "exec", "Start a ROCm program (HIP, OpenCL, a framework), unmodified, with an emulated card");
+  sub->footer(
+      "Examples:\n"
+      "  lockstep exec -- rocminfo\n"
+      "  lockstep exec --device navi33 --devices 2 -- ./program --its --options\n"
+      "The program uses AMD's own runtime, which must be installed (docs/rocm.md).");
+  sub->add_option("PROGRAM", o->program, "the program and its arguments, behind --")->required();
+  sub->add_option("-d,--device", o->device, "device model ('lockstep devices') or description file (.toml)");
+  sub->add_option("-n,--devices", o->devices, "how many of them")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  sub->add_option("--engine", o->engine, "execution engine")
+      ->check(CLI::IsMember({"interpreter", "translator"}))
+      ->capture_default_str();
+  sub->add_option("-j,--threads", o->threads, "host threads of each device; 0: all cores")
+      ->check(CLI::Range(0, 1024));
+  sub->positionals_at_end();
+  sub->callback([o, &exit_code] { exit_code = exec(*o); });
+}
+
 }  // namespace
 }  // namespace lockstep::cli
 
@@ -198,7 +221,8 @@ int main(int argc, char** argv) {
       "  lockstep info program.hsaco\n"
       "  lockstep disasm kernel.s\n"
       "  lockstep devices\n"
-      "  lockstep isa --fidelity open\n\n"
+      "  lockstep isa --fidelity open\n"
+      "  lockstep exec -- rocminfo\n\n"
       "Exit codes: 0 done, 1 the kernel faulted, 2 bad usage or input, 130 interrupted.",
       "lockstep");
   app.set_version_flag("--version", std::string("lockstep ") + lockstep_version());
@@ -209,6 +233,7 @@ int main(int argc, char** argv) {
   add_disasm(app, exit_code);
   add_devices(app, exit_code);
   add_isa(app, exit_code);
+  add_exec(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

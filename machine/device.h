@@ -48,6 +48,9 @@ class Device {
     EngineKind engine = EngineKind::interpreter;
     Math math = Math::exact;
     unsigned threads = 0;  // 0: one for each processor
+    // Time stamps and the waves' real time are the host's clock, at 100 MHz, so that programs can compare
+    // them; else time stamps count nanoseconds, and a wave's real time its own instructions.
+    bool host_real_time = false;
     precise::Settings precise;
     WaveControl* control = nullptr;  // of the waves of all dispatches; outlives the device
     // Called now and then while waves run, from any thread: they may have written to memory that somebody

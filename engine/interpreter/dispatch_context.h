@@ -2,6 +2,7 @@
 #pragma once
 
 #include "memory/address_space.h"
+#include "state/real_time.h"
 #include "state/wave.h"
 #include "state/work_group.h"
 
@@ -11,9 +12,11 @@ struct DispatchContext {
   const RangeSet* memory = nullptr;         // null: all of the process's memory is the guest's (run_asm)
   uint64_t trap_base = 0, trap_memory = 0;  // TBA (bit 63: there is a handler) and TMA (guide table 4)
   bool halts_are_resumable = false;         // somebody outside stops halted waves, and lets them go on
+  bool host_real_time = false;
   // Constant-rate counter (100 MHz on the card). It counts the wave's own instructions, so that runs repeat
-  // exactly.
+  // exactly, but where the program compares it with clocks of the host.
   uint64_t real_time(const Wave* wave, int64_t budget) const {
+    if (host_real_time) return lockstep::host_real_time();
     return static_cast<uint64_t>(wave->executed_before_turn + (wave->turn_budget - budget));
   }
 };
