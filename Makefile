@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 BUILD := build/release
 
-.PHONY: demo test test-all rules bench docs arithmetic fuzz format configure build packages clean
+.PHONY: demo test test-all rules rocm bench docs arithmetic fuzz format configure build packages clean
 
 packages:
 	@tools/install_packages.sh
@@ -32,6 +32,11 @@ test-all: build
 # for some of them.
 rules: build
 	@tools/check_rules.py --build $(BUILD) --jobs $(JOBS) $(RULES)
+
+# AMD's ROCm runtime, unpacked below build/ for machines that have none: the test `rocm` and tools/rocm_exec.sh use it.
+rocm: packages
+	@tools/rocm_runtime.sh
+	@echo "ready: tools/rocm_exec.sh -- rocminfo"
 
 # Random kernels, compiled for gfx1100 and for the host, must give the same bits; the first that do not are made small.
 # FUZZ="--seed 7 --count 100000" asks for others.

@@ -109,7 +109,7 @@ void* checked(lockstep_device* device, uint64_t address, uint64_t bytes, uint8_t
   auto ranges = device->memory.snapshot();
   if (!ranges->find(address, bytes, access)) {
     std::string what = "[" + hex(address) + ", +" + std::to_string(bytes) + ") is not memory of the device";
-    if (const Range* near = ranges->nearest(address))
+    if (const std::optional<Range> near = ranges->nearest(address))
       what += "; the nearest is " + near->name + " [" + hex(near->begin) + ", +" +
               std::to_string(near->end - near->begin) + ")";
     throw Failure(LOCKSTEP_INVALID_ARGUMENT, what + " (allocate or map it first)");

@@ -78,4 +78,15 @@ struct IsaOptions {
 
 int isa(const IsaOptions& options);
 
+struct ExecOptions {
+  std::vector<std::string> program;  // and its arguments
+  std::string device;
+  uint32_t devices = 1;
+  uint32_t threads = 0;
+  std::string engine = "translator";
+};
+
+// Returns only by an exception: the program takes the place of this one.
+int exec(const ExecOptions& options);
+
 }  // namespace lockstep::cli

@@ -105,7 +105,12 @@ void add_run(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   sub->add_flag("--report-lds-range", o->report_lds_out_of_range,
                 "an LDS address out of range is a memory violation; else it reads zero (guide 12.7)");
-  sub->add_option("-j,--threads", o->threads, "host threads; 0: all cores")->check(CLI::Range(0, 1024));
+  CLI::Option* threads =
+      sub->add_option("-j,--threads", o->threads, "host threads; 0: all cores")->check(CLI::Range(0, 1024));
+  sub->add_flag_callback(
+         "--deterministic", [o] { o->threads = 1; },
+         "the same results on every run, whatever atomics and races would decide; costs all cores but one")
+      ->excludes(threads);
   sub->add_option("-O,--optimize", o->optimization, "optimization level for source")
       ->check(CLI::Range(0, 3))
       ->capture_default_str();
@@ -195,6 +200,29 @@ void add_isa(CLI::App& app, int& exit_code) {
   sub->callback([o, &exit_code] { exit_code = isa(*o); });
 }
 
+void add_exec(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<ExecOptions>();
+  CLI::App* sub = app.add_subcommand(
+      "exec", "Start a ROCm program (HIP, OpenCL, a framework), unmodified, with an emulated card");
+  sub->footer(
+      "Examples:\n"
+      "  lockstep exec -- rocminfo\n"
+      "  lockstep exec --device navi33 --devices 2 -- ./program --its --options\n"
+      "The program uses AMD's own runtime, which must be installed (docs/rocm.md).");
+  sub->add_option("PROGRAM", o->program, "the program and its arguments, behind --")->required();
+  sub->add_option("-d,--device", o->device, "device model ('lockstep devices') or description file (.toml)");
+  sub->add_option("-n,--devices", o->devices, "how many of them")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  sub->add_option("--engine", o->engine, "execution engine")
+      ->check(CLI::IsMember({"interpreter", "translator"}))
+      ->capture_default_str();
+  sub->add_option("-j,--threads", o->threads, "host threads of each device; 0: all cores")
+      ->check(CLI::Range(0, 1024));
+  sub->positionals_at_end();
+  sub->callback([o, &exit_code] { exit_code = exec(*o); });
+}
+
 // Help, version and wrong usage: CLI11 would write them past the console.
 int print_parse_result(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out, err;
@@ -248,7 +276,8 @@ int main(int argc, char** argv) {
       "  lockstep info program.hsaco\n"
       "  lockstep disasm kernel.s\n"
       "  lockstep devices\n"
-      "  lockstep isa --fidelity open\n\n"
+      "  lockstep isa --fidelity open\n"
+      "  lockstep exec -- rocminfo\n\n"
       "Exit codes: 0 done, 1 the kernel faulted, 2 bad usage or input, or results that cannot be written; "
       "130 interrupted by Ctrl-C.",
       "lockstep");
@@ -260,6 +289,7 @@ int main(int argc, char** argv) {
   add_disasm(app, exit_code);
   add_devices(app, exit_code);
   add_isa(app, exit_code);
+  add_exec(app, exit_code);
   int code = run_command(app, argc, argv, exit_code);
   if (!finish_output() && code == kDone) code = kBadInput;
   return code;

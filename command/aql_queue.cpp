@@ -35,31 +35,52 @@ AqlQueue::AqlQueue(uint64_t id, AqlQueueOptions options, Services services)
       services_(services),
       size_(checked_size(options.size)),
       cooperative_(options.type == kQueueTypeCooperative),
-      pages_(services.memory, kControlBytes + size_t{size_} * sizeof(AqlPacket), kReadWrite,
-             "queue " + std::to_string(id)),
-      memory_(reinterpret_cast<QueueMemory*>(pages_.data())),
-      doorbell_(reinterpret_cast<SignalMemory*>(pages_.data() + kDoorbellOffset)),
-      ring_(reinterpret_cast<AqlPacket*>(pages_.data() + kControlBytes)),
       dispatcher_(services.memory),
-      inactive_signal_(services.signals.create(0)),
       done_(size_) {
-  const hardware::Description& hardware = services.device.hardware();
-  memory_->type = options.type;
+  if (!options.memory) {
+    make_memory(options.type);
+    return;
+  }
+  memory_ = options.memory->queue;
+  ring_ = options.memory->ring;
+  doorbell_ = options.memory->doorbell;
+  if (!has_memory() || !guest_bytes(*services_.memory.snapshot(), reinterpret_cast<uint64_t>(ring_),
+                                    size_ * sizeof(AqlPacket), kReadWrite))
+    throw std::invalid_argument("a ring of " + std::to_string(size_) + " packets at " +
+                                hex(reinterpret_cast<uint64_t>(ring_)) + " with its amd_queue_t at " +
+                                hex(address()) + ": not all of it is mapped for the device");
+  next_ = read_index();
+}
+
+bool AqlQueue::has_memory() const {
+  return guest_bytes(*services_.memory.snapshot(), address(), sizeof *memory_, kReadWrite) != nullptr;
+}
+
+void AqlQueue::make_memory(uint32_t type) {
+  pages_.emplace(services_.memory, kControlBytes + size_t{size_} * sizeof(AqlPacket), kReadWrite,
+                 "queue " + std::to_string(id()));
+  memory_ = reinterpret_cast<QueueMemory*>(pages_->data());
+  auto* doorbell_signal = reinterpret_cast<SignalMemory*>(pages_->data() + kDoorbellOffset);
+  doorbell_ = reinterpret_cast<uint64_t*>(doorbell_signal + 1);
+  ring_ = reinterpret_cast<AqlPacket*>(pages_->data() + kControlBytes);
+  inactive_signal_ = services_.signals.create(0);
+  const hardware::Description& hardware = services_.device.hardware();
+  memory_->type = type;
   memory_->features = kQueueFeatureKernelDispatch;
   memory_->base_address = reinterpret_cast<uint64_t>(ring_);
-  memory_->doorbell_signal = reinterpret_cast<uint64_t>(doorbell_);
+  memory_->doorbell_signal = reinterpret_cast<uint64_t>(doorbell_signal);
   memory_->size = size_;
-  memory_->id = id;
+  memory_->id = id();
   memory_->group_segment_aperture_base_hi = static_cast<uint32_t>(kSharedApertureBase >> 32);
   memory_->private_segment_aperture_base_hi = static_cast<uint32_t>(kPrivateApertureBase >> 32);
   memory_->max_cu_id = hardware.compute_units() - 1;
   memory_->max_wave_id = hardware.simds_per_compute_unit * hardware.waves_per_simd - 1;
   memory_->read_dispatch_id_field_base_byte_offset = offsetof(QueueMemory, read_dispatch_id);
   memory_->queue_inactive_signal = inactive_signal_;
-  doorbell_->kind = static_cast<int64_t>(SignalKind::doorbell);
-  doorbell_->value = static_cast<int64_t>(reinterpret_cast<uint64_t>(doorbell_ + 1));
-  doorbell_->queue_ptr = address();
-  store_shared<uint64_t>(doorbell_ + 1, kNeverRung);
+  doorbell_signal->kind = static_cast<int64_t>(SignalKind::doorbell);
+  doorbell_signal->value = static_cast<int64_t>(reinterpret_cast<uint64_t>(doorbell_));
+  doorbell_signal->queue_ptr = address();
+  store_shared<uint64_t>(doorbell_, kNeverRung);
   for (uint32_t i = 0; i < size_; ++i) ring_[i].header = static_cast<uint16_t>(PacketType::invalid);
 }
 
@@ -69,7 +90,7 @@ AqlQueue::~AqlQueue() {
   idle_.wait(lock, [&] { return in_flight_ == 0; });
   lock.unlock();
   executor_.reset();
-  services_.signals.destroy(inactive_signal_);
+  if (inactive_signal_ != 0) services_.signals.destroy(inactive_signal_);
 }
 
 uint64_t AqlQueue::reserve(uint64_t count) {
@@ -95,8 +116,8 @@ void AqlQueue::publish(uint64_t index, const AqlPacket& packet) {
 }
 
 void AqlQueue::ring_doorbell(uint64_t index) {
-  // Not where doorbell_->value says: the guest can write to that.
-  store_shared<uint64_t>(doorbell_ + 1, index);
+  // Not where the doorbell signal's value says: the guest can write to that.
+  store_shared<uint64_t>(doorbell_, index);
   services_.processor.wake();
 }
 
@@ -128,7 +149,7 @@ void AqlQueue::inactivate() {
 }
 
 void AqlQueue::end() {
-  services_.signals.change(inactive_signal_, SignalOperation::store, 1);
+  if (inactive_signal_ != 0) services_.signals.change(inactive_signal_, SignalOperation::store, 1);
   std::vector<std::shared_ptr<machine::ActiveDispatch>> running;
   {
     std::lock_guard lock(mutex_);
@@ -151,8 +172,9 @@ void AqlQueue::fail(QueueError error) {
 }
 
 AqlQueue::Outcome AqlQueue::refuse(uint64_t index, QueueError::Kind kind, std::string field,
-                                   const std::string& text) {
+                                   const std::string& text, uint64_t unmapped) {
   QueueError error;
+  error.address = unmapped;
   error.kind = kind;
   error.queue = id();
   error.position = index;
@@ -164,7 +186,12 @@ AqlQueue::Outcome AqlQueue::refuse(uint64_t index, QueueError::Kind kind, std::s
 
 Queue::Advance AqlQueue::advance() {
   Advance result;
-  heard_ = load_shared<uint64_t>(doorbell_ + 1);
+  heard_ = load_shared<uint64_t>(doorbell_);
+  if (!pages_ && state() == QueueState::active && !has_memory()) {
+    refuse(next_, QueueError::Kind::memory_violation, "amd_queue_t",
+           hex(address()) + " is no memory of the device any more (destroy the queue first)", address());
+    return result;
+  }
   for (unsigned n = 0; n < kBatch && state() == QueueState::active; ++n) {
     if (next_ >= write_index() || next_ - read_index() >= size_) break;
     const auto header = load_shared<uint16_t>(&slot(next_).header);
@@ -178,6 +205,7 @@ Queue::Advance AqlQueue::advance() {
     }
     ++next_;
     active_since_ = 0;
+    blocked_since_ = 0;
     reached_ = 0;
     result.progressed = true;
   }
@@ -212,7 +240,7 @@ AqlQueue::Outcome AqlQueue::process(uint64_t index, uint16_t header, Advance& re
                   "a fence scope of 3 (0 is none, 1 agent, 2 system)");
   // Host and guest share one coherent memory: an acquire of any scope orders what follows behind the header.
   if (header >> kHeaderAcquireShift & 3) std::atomic_thread_fence(std::memory_order_acquire);
-  if (active_since_ == 0) active_since_ = time_stamp();
+  if (active_since_ == 0) active_since_ = services_.time_stamp();
   // All packets have it in the same place.
   const uint64_t signal = packet.dispatch.completion_signal;
   if (signal != 0) {
@@ -242,7 +270,16 @@ AqlQueue::Outcome AqlQueue::process(uint64_t index, uint16_t header, Advance& re
                     "packet type " + std::to_string(header & 0xff) +
                         " (0 vendor specific, 2 kernel dispatch, 3 barrier-AND, 5 barrier-OR)");
   }
-  if (outcome == Outcome::blocked) result.waits_for_memory = true;
+  if (outcome == Outcome::blocked) {
+    result.waits_for_memory = true;
+    // A program stores to its own signals without a word. It is looked for less often the longer it waits.
+    if (!pages_ && !result.look_again) {
+      constexpr uint64_t kSoonest = 20'000, kLatest = 1'000'000;  // nanoseconds
+      if (blocked_since_ == 0) blocked_since_ = nanoseconds();
+      const uint64_t pause = std::clamp((nanoseconds() - blocked_since_) / 4, kSoonest, kLatest);
+      result.look_again = Waiters::Clock::now() + std::chrono::nanoseconds(pause);
+    }
+  }
   return outcome;
 }
 
@@ -251,8 +288,8 @@ AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket&
   auto made = dispatcher_.launch(packet, reinterpret_cast<uint64_t>(&slot(index)), address(), index);
   if (const auto* fault = std::get_if<PacketFault>(&made))
     return refuse(index,
-                  fault->memory ? QueueError::Kind::memory_violation : QueueError::Kind::invalid_packet,
-                  fault->field, fault->text);
+                  fault->unmapped ? QueueError::Kind::memory_violation : QueueError::Kind::invalid_packet,
+                  fault->field, fault->text, fault->unmapped);
   auto& launch = std::get<machine::Launch>(made);
   launch.messages = this;
   launch.doorbell_id = doorbell_id();
@@ -270,7 +307,7 @@ AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket&
                           " of these at once (make the grid smaller)");
     }
     const uint64_t signal = packet.completion_signal;
-    const uint64_t start = signal != 0 ? time_stamp() : 0;
+    const uint64_t start = signal != 0 ? services_.time_stamp() : 0;
     ++in_flight_;
     std::shared_ptr<machine::ActiveDispatch> running;
     try {
@@ -310,14 +347,19 @@ void AqlQueue::provide_scratch(machine::Launch& launch) {
   if (!scratch_ || scratch_->wave_bytes() < bytes) {
     scratch_ = machine::ScratchRing::make(services_.memory, services_.device.hardware(),
                                           static_cast<uint32_t>(bytes));
-    memory_->compute_tmpring_size = scratch_->register_value();
-    memory_->scratch_backing_memory_location = scratch_->base();
-    memory_->scratch_backing_memory_byte_size = scratch_->bytes();
-    memory_->scratch_wave64_lane_byte_size = scratch_->wave_bytes() / 64;
+    if (pages_) tell_scratch();
     dispatcher_.refresh();
     launch.memory = dispatcher_.ranges();
   }
   launch.scratch = scratch_;
+}
+
+// In the caller's amd_queue_t these are the runtime's fields.
+void AqlQueue::tell_scratch() {
+  memory_->compute_tmpring_size = scratch_->register_value();
+  memory_->scratch_backing_memory_location = scratch_->base();
+  memory_->scratch_backing_memory_byte_size = scratch_->bytes();
+  memory_->scratch_wave64_lane_byte_size = scratch_->wave_bytes() / 64;
 }
 
 AqlQueue::Outcome AqlQueue::barrier(uint64_t index, const BarrierPacket& packet, bool all) {
@@ -406,17 +448,19 @@ AqlQueue::Outcome AqlQueue::buffer(uint64_t index, const Pm4IbPacket& packet, Ad
 
 AqlQueue::Outcome AqlQueue::buffer_failed(uint64_t index) {
   const Pm4Fault& fault = executor_->fault();
-  return refuse(index, fault.kind, fault.field, "PM4 packet at " + hex(fault.address) + ": " + fault.text);
+  return refuse(index, fault.kind, fault.field, "PM4 packet at " + hex(fault.address) + ": " + fault.text,
+                fault.unmapped);
 }
 
 AqlQueue::Outcome AqlQueue::refuse_signal(uint64_t index, std::string field, uint64_t signal) {
   return refuse(
       index, QueueError::Kind::memory_violation, std::move(field),
-      hex(signal) + " is no signal (give the handle of one that exists until the packet is done, or 0)");
+      hex(signal) + " is no signal (give the handle of one that exists until the packet is done, or 0)",
+      signal);
 }
 
 bool AqlQueue::signal_completion(uint64_t index, uint64_t signal, uint64_t start) {
-  if (signal == 0 || services_.signals.complete(signal, id(), start, time_stamp())) return true;
+  if (signal == 0 || services_.signals.complete(signal, id(), start, services_.time_stamp())) return true;
   refuse_signal(index, "completion_signal", signal);
   return false;
 }

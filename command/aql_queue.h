@@ -18,12 +18,23 @@
 
 namespace lockstep::command {
 
+// Of the caller, who has filled the amd_queue_t. The device must have the first two mapped as long as the
+// queue exists; the doorbell is stored to with the index of a packet.
+struct AqlQueueMemory {
+  QueueMemory* queue = nullptr;
+  AqlPacket* ring = nullptr;
+  uint64_t* doorbell = nullptr;  // not of the device; holds kNeverRung before the first packet
+};
+
 struct AqlQueueOptions {
   uint32_t size = 4096;  // packets: a power of two
   int priority = 0;      // higher is first
   uint32_t type = kQueueTypeMulti;
   Queue::ErrorCallback on_error;
   precise::Settings precise;  // of its dispatches
+  // Where the queue is; it makes its own memory if that is nowhere. In the caller's, its
+  // queue_inactive_signal is left alone: the error callback tells.
+  std::optional<AqlQueueMemory> memory = std::nullopt;
 };
 
 // Packets are published as HSA says: reserve an index, fill the slot, store the header with release order,
@@ -34,7 +45,9 @@ class AqlQueue final : public Queue, private MessageSink {
   AqlQueue(uint64_t id, AqlQueueOptions options, Services services);
   ~AqlQueue() override;
 
-  uint64_t address() const { return pages_.address(); }  // of the amd_queue_t
+  static constexpr uint64_t kNeverRung = ~uint64_t{0};  // in a doorbell
+
+  uint64_t address() const { return reinterpret_cast<uint64_t>(memory_); }  // of the amd_queue_t
   uint32_t size() const { return size_; }
   AqlPacket* ring() const { return ring_; }
 
@@ -55,7 +68,7 @@ class AqlQueue final : public Queue, private MessageSink {
   bool kill(uint64_t index);
 
   Advance advance() override;
-  bool rung() const override { return load_shared<uint64_t>(doorbell_ + 1) != heard_; }
+  bool rung() const override { return load_shared<uint64_t>(doorbell_) != heard_; }
   void inactivate() override;
   bool busy() const override;
 
@@ -67,12 +80,17 @@ class AqlQueue final : public Queue, private MessageSink {
   Outcome dispatch(uint64_t index, const KernelDispatchPacket& packet);
   // Gives the launch its scratch, in a larger ring than so far if it needs that.
   void provide_scratch(machine::Launch& launch);
+  void tell_scratch();
   Outcome barrier(uint64_t index, const BarrierPacket& packet, bool all);
   Outcome vendor(uint64_t index, const AqlPacket& packet, Advance& result);
   Outcome buffer(uint64_t index, const Pm4IbPacket& packet, Advance& result);
   Outcome buffer_failed(uint64_t index);
-  Outcome refuse(uint64_t index, QueueError::Kind kind, std::string field, const std::string& text);
+  Outcome refuse(uint64_t index, QueueError::Kind kind, std::string field, const std::string& text,
+                 uint64_t unmapped = 0);
   Outcome refuse_signal(uint64_t index, std::string field, uint64_t signal);
+  void make_memory(uint32_t type);
+  // Whether its memory is still the device's.
+  bool has_memory() const;
   void end();  // what follows become_inactive()
   bool killed(uint64_t index);
   // Passes over a packet that was killed; false if it still runs.
@@ -87,21 +105,21 @@ class AqlQueue final : public Queue, private MessageSink {
   AqlPacket& slot(uint64_t index) const { return ring_[index & (size_ - 1)]; }
 
   Services services_;
-  static constexpr uint64_t kNeverRung = ~uint64_t{0};
 
   const uint32_t size_;
   const bool cooperative_;
-  MappedPages pages_;  // amd_queue_t, its doorbell signal and doorbell, the ring
-  QueueMemory* memory_;
-  SignalMemory* doorbell_;
-  AqlPacket* ring_;
+  std::optional<MappedPages> pages_;  // amd_queue_t, its doorbell signal and doorbell, the ring
+  QueueMemory* memory_ = nullptr;
+  uint64_t* doorbell_ = nullptr;
+  AqlPacket* ring_ = nullptr;
   std::atomic<uint64_t> heard_ = kNeverRung;  // the doorbell as of the last look
   Dispatcher dispatcher_;
   std::shared_ptr<machine::ScratchRing> scratch_;  // what the kernels so far needed; null: none
-  uint64_t inactive_signal_;
-  uint64_t next_ = 0;          // to be launched; the processor's thread alone
-  uint64_t active_since_ = 0;  // when the packet at next_ was first looked at; 0: not yet
-  unsigned reached_ = 0;       // dependent signals of that packet that have been at 0, a bit for each
+  uint64_t inactive_signal_ = 0;                   // 0: the memory is the caller's
+  uint64_t next_ = 0;                              // to be launched; the processor's thread alone
+  uint64_t active_since_ = 0;                      // when the packet at next_ was first looked at; 0: not yet
+  uint64_t blocked_since_ = 0;                     // likewise; in nanoseconds
+  unsigned reached_ = 0;  // dependent signals of that packet that have been at 0, a bit for each
 
   std::unique_ptr<Pm4Executor> executor_;  // of PM4 buffers; made when the first one comes
   std::atomic<Pm4Executor*> shared_executor_ = nullptr;

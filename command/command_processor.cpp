@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "state/real_time.h"
+
 namespace lockstep::command {
 
 namespace {
@@ -19,6 +21,7 @@ machine::Device::Options with_notice(machine::Device::Options options, Waiters& 
 
 CommandProcessor::CommandProcessor(AddressSpace& memory, machine::Device::Options options)
     : memory_(memory),
+      time_stamp_(options.host_real_time ? &host_real_time : &nanoseconds),
       interrupts_(waiters_),
       signals_(memory, waiters_, interrupts_),
       compute_(waiters_),
@@ -53,6 +56,22 @@ std::shared_ptr<Pm4Queue> CommandProcessor::create_pm4_queue(RingQueueOptions op
 
 std::shared_ptr<SdmaQueue> CommandProcessor::create_sdma_queue(RingQueueOptions options) {
   return create<SdmaQueue>(copy_, std::move(options));
+}
+
+void CommandProcessor::suspend(const Queue& queue) {
+  compute_.remove(queue);
+  copy_.remove(queue);
+}
+
+void CommandProcessor::resume(const std::shared_ptr<Queue>& queue) {
+  Processor& processor = dynamic_cast<const SdmaQueue*>(queue.get()) ? copy_ : compute_;
+  processor.remove(*queue);
+  processor.add(queue);
+}
+
+void CommandProcessor::look_at_doorbells() {
+  compute_.look();
+  copy_.look();
 }
 
 void CommandProcessor::destroy(const std::shared_ptr<Queue>& queue) {

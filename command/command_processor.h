@@ -30,6 +30,12 @@ class CommandProcessor {
   // Ends what the queue runs and forgets it; the last pointer to it frees its memory. Not from a callback.
   void destroy(const std::shared_ptr<Queue>& queue);
 
+  // Processes no packet of the queue any more until it is resumed; what runs goes on.
+  void suspend(const Queue& queue);
+  void resume(const std::shared_ptr<Queue>& queue);
+  // Somebody may have stored to a doorbell in his own memory: looks at them all, wakes whom it concerns.
+  void look_at_doorbells();
+
   Signals& signals() { return signals_; }
   Interrupts& interrupts() { return interrupts_; }
   Waiters& waiters() { return waiters_; }
@@ -37,12 +43,13 @@ class CommandProcessor {
 
  private:
   Services services(Processor& processor) {
-    return {memory_, waiters_, interrupts_, signals_, device_, processor};
+    return {memory_, waiters_, interrupts_, signals_, device_, processor, time_stamp_};
   }
   template <class Kind, class Options>
   std::shared_ptr<Kind> create(Processor& processor, Options options);
 
   AddressSpace& memory_;
+  uint64_t (*const time_stamp_)();
   Waiters waiters_;
   Interrupts interrupts_;
   Signals signals_;

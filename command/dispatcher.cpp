@@ -9,25 +9,51 @@
 
 namespace lockstep::command {
 
+namespace {
+
+CodeRange code_of(const Range& range) {
+  return {(range.begin + 3) & ~uint64_t{3}, range.end & ~uint64_t{3}, range.serial};
+}
+
+const CodeRange* range_of(const std::vector<CodeRange>& code, uint64_t pc) {
+  const auto found = std::find_if(
+      code.begin(), code.end(), [&](const CodeRange& range) { return pc >= range.begin && pc < range.end; });
+  return found == code.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 void Dispatcher::refresh() {
   std::shared_ptr<const RangeSet> ranges = memory_.snapshot();
   if (ranges == ranges_) return;
   ranges_ = std::move(ranges);
   kernels_.clear();
   code_.clear();
+  if (ranges_->version() != 0) return;
   for (const Range& range : ranges_->ranges()) {
-    const uint64_t begin = (range.begin + 3) & ~uint64_t{3}, end = range.end & ~uint64_t{3};
+    const CodeRange code = code_of(range);
     // A few bytes may hold no whole dword.
-    if (range.access & kExecute && begin < end) code_.push_back({begin, end, range.serial});
+    if (range.access & kExecute && code.begin < code.end) code_.push_back(code);
   }
 }
 
-const std::vector<CodeRange>& Dispatcher::code(uint64_t entry) {
-  static const std::vector<CodeRange> none;
-  auto holds = [&](const CodeRange& range) { return entry >= range.begin && entry < range.end; };
-  auto found = std::find_if(code_.begin(), code_.end(), holds);
-  if (found == code_.end()) return none;
-  return code_;
+std::vector<CodeRange> Dispatcher::code(uint64_t entry) {
+  if (ranges_->version() == 0) return range_of(code_, entry) ? code_ : std::vector<CodeRange>();
+  const std::optional<Range> range = ranges_->nearest(entry);
+  if (!range || entry >= range->end || !(range->access & kExecute)) return {};
+  return {code_of(*range)};
+}
+
+void Dispatcher::find_code(Kernel& kernel) {
+  const uint64_t version = ranges_->version();
+  if (!kernel.code.empty() && kernel.version == version) return;
+  std::vector<CodeRange> found = code(kernel.entry);
+  kernel.version = version;
+  if (kernel.code == found) return;
+  kernel.code = std::move(found);
+  const CodeRange* own = range_of(kernel.code, kernel.entry);
+  kernel.uses_exceptions = own && precise::uses_exceptions_until_end({kernel.entry, own->end, own->serial},
+                                                                     kernel.descriptor.wave_size());
 }
 
 std::variant<machine::Launch, PacketFault> Dispatcher::launch(const KernelDispatchPacket& packet,
@@ -60,15 +86,16 @@ std::variant<machine::Launch, PacketFault> Dispatcher::launch(const KernelDispat
   }
 
   auto known = kernels_.find(packet.kernel_object);
-  const std::byte* bytes = known != kernels_.end() ? reinterpret_cast<const std::byte*>(packet.kernel_object)
-                                                   : guest_bytes(*ranges_, packet.kernel_object,
-                                                                 loader::kKernelDescriptorBytes, kRead);
+  const bool trusted = known != kernels_.end() && ranges_->version() == 0;
+  const std::byte* bytes =
+      trusted ? reinterpret_cast<const std::byte*>(packet.kernel_object)
+              : guest_bytes(*ranges_, packet.kernel_object, loader::kKernelDescriptorBytes, kRead);
   if (!bytes)
     return PacketFault{
         "kernel_object",
         describe_violation(*ranges_, packet.kernel_object, loader::kKernelDescriptorBytes, kRead) +
             " (give the address of a kernel descriptor: symbol 'name.kd')",
-        true};
+        packet.kernel_object};
   if (packet.kernel_object % 64 != 0)
     return PacketFault{"kernel_object",
                        hex(packet.kernel_object) +
@@ -80,23 +107,26 @@ std::variant<machine::Launch, PacketFault> Dispatcher::launch(const KernelDispat
     std::memcpy(kernel.bytes.data(), bytes, loader::kKernelDescriptorBytes);
     kernel.descriptor = loader::decode_kernel_descriptor(kernel.bytes);
     kernel.entry = packet.kernel_object + static_cast<uint64_t>(kernel.descriptor.entry_byte_offset);
-    kernel.code = code(kernel.entry);
+    find_code(kernel);
     if (kernel.code.empty() || kernel.entry % 256 != 0)
       return PacketFault{
           "kernel_object",
           "the descriptor at " + hex(packet.kernel_object) + " has its entry point at " + hex(kernel.entry) +
               (kernel.code.empty() ? ", which is no executable memory" : ", no multiple of 256") +
               " (is it a kernel descriptor, and its code object loaded?)",
-          kernel.code.empty()};
-    kernel.uses_exceptions =
-        precise::uses_exceptions(std::span(kernel.code).first(1), kernel.descriptor.wave_size());
+          kernel.code.empty() ? kernel.entry : 0};
     if (kernel.descriptor.rsrc2.user_sgpr_count > 16 || kernel.descriptor.enabled_user_sgprs() > 16)
       return PacketFault{"kernel_object",
                          "the descriptor asks for more than 16 user SGPRs (is it of gfx11?)"};
     if (kernels_.size() == kMaxKernels) kernels_.clear();
     known = kernels_.insert_or_assign(packet.kernel_object, std::move(kernel)).first;
   }
-  const Kernel& kernel = known->second;
+  Kernel& kernel = known->second;
+  find_code(kernel);
+  if (kernel.code.empty())
+    return PacketFault{"kernel_object",
+                       "the code at " + hex(kernel.entry) + " is no executable memory any more (unloaded?)",
+                       kernel.entry};
   const loader::KernelDescriptor& descriptor = kernel.descriptor;
   if (packet.group_segment_size < descriptor.group_segment_fixed_size)
     return PacketFault{"group_segment_size", "is " + std::to_string(packet.group_segment_size) +

@@ -20,7 +20,7 @@ namespace lockstep::command {
 // What is wrong with a packet: a field, and text that ends with how to mend it.
 struct PacketFault {
   std::string field, text;
-  bool memory = false;  // an address that is not mapped
+  uint64_t unmapped = 0;  // an address that is not mapped
 };
 
 class Dispatcher {
@@ -31,14 +31,16 @@ class Dispatcher {
   std::variant<machine::Launch, PacketFault> launch(const KernelDispatchPacket& packet,
                                                     uint64_t packet_address, uint64_t queue_address,
                                                     uint64_t packet_index);
-  // Where waves may fetch instructions at the moment, the range that holds `entry` first; empty if none does.
-  const std::vector<CodeRange>& code(uint64_t entry);
+  // Where waves that start at `entry` may fetch instructions; empty if it is in no executable memory. Where
+  // mappings change under waves, and a driver lets all memory be executed, this is the mapping that has it.
+  std::vector<CodeRange> code(uint64_t entry);
   const std::shared_ptr<const RangeSet>& ranges() const { return ranges_; }
   // Looks at the mappings; the functions above use what was seen here.
   void refresh();
 
  private:
   struct Kernel {
+    uint64_t version = 0;  // of the mappings that `code` is of
     std::array<std::byte, loader::kKernelDescriptorBytes> bytes;
     loader::KernelDescriptor descriptor;
     uint64_t entry = 0;
@@ -47,10 +49,13 @@ class Dispatcher {
   };
   static constexpr size_t kMaxKernels = 1024;
 
+  // Finds the code of the kernel's entry anew, if mappings may have changed since.
+  void find_code(Kernel& kernel);
+
   const AddressSpace& memory_;
   std::shared_ptr<const RangeSet> ranges_;
-  std::vector<CodeRange> code_;
-  std::unordered_map<uint64_t, Kernel> kernels_;  // by kernel object; of the present mappings
+  std::vector<CodeRange> code_;                   // all, of mappings that do not change
+  std::unordered_map<uint64_t, Kernel> kernels_;  // by kernel object
 };
 
 }  // namespace lockstep::command

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <new>
 
+#include "memory/host_fault.h"
+
 namespace lockstep::command {
 
 MappedPages::MappedPages(AddressSpace& memory, size_t bytes, uint8_t access, std::string name)
@@ -17,7 +19,10 @@ MappedPages::~MappedPages() {
 }
 
 std::byte* guest_bytes(const RangeSet& ranges, uint64_t address, uint64_t bytes, uint8_t access) {
-  return ranges.find(address, bytes, access) ? reinterpret_cast<std::byte*>(address) : nullptr;
+  if (!ranges.find(address, bytes, access)) return nullptr;
+  // What a program has mapped it may have freed without a word.
+  if (ranges.version() != 0 && !host_has(address, bytes, access & kWrite)) return nullptr;
+  return reinterpret_cast<std::byte*>(address);
 }
 
 std::string hex(uint64_t value) {
@@ -29,7 +34,7 @@ std::string hex(uint64_t value) {
 std::string describe_violation(const RangeSet& ranges, uint64_t address, uint64_t bytes, uint8_t access) {
   std::string text = std::string(access & kWrite ? "write" : "read") + " of " + std::to_string(bytes) +
                      " bytes at " + hex(address);
-  const Range* near = ranges.nearest(address);
+  const std::optional<Range> near = ranges.nearest(address);
   if (!near) return text + ", where nothing is mapped";
   const std::string range = near->name + " [" + hex(near->begin) + ", +" + hex(near->end - near->begin) + ")";
   if (address >= near->end)

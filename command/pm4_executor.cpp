@@ -90,7 +90,7 @@ void Pm4Executor::wait_idle() {
 }
 
 Pm4Executor::Status Pm4Executor::refuse(QueueError::Kind kind, std::string field, std::string text) {
-  fault_ = {kind, packet_address_, std::move(field), std::move(text)};
+  fault_ = {kind, packet_address_, std::move(field), std::move(text), 0};
   return Status::failed;
 }
 
@@ -111,10 +111,12 @@ std::byte* Pm4Executor::held(uint64_t address, uint64_t bytes, uint8_t access, c
     return nullptr;
   }
   std::byte* found = guest_bytes(*dispatcher_.ranges(), address, bytes, access);
-  if (!found)
+  if (!found) {
     refuse(
         QueueError::Kind::memory_violation, field,
         describe_violation(*dispatcher_.ranges(), address, bytes, access) + " (map it for the device first)");
+    fault_.unmapped = address;
+  }
   return found;
 }
 
@@ -495,7 +497,7 @@ bool Pm4Executor::release(const Release& release) {
     if (data == 1)
       store_shared<uint32_t>(to, words[4]);
     else
-      store_shared<uint64_t>(to, data == 2 ? pair(words[4], words[5]) : time_stamp());
+      store_shared<uint64_t>(to, data == 2 ? pair(words[4], words[5]) : services_.time_stamp());
     services_.waiters.notify();
   }
   if (interrupt == 1 || interrupt == 2)
@@ -511,8 +513,12 @@ Pm4Executor::Status Pm4Executor::wait_memory(const Packet& packet, bool wide) {
   if (function > 6)
     return refuse(QueueError::Kind::invalid_packet, "function",
                   "7 (0 always, then <, <=, ==, !=, >=, 6 is >)");
+  // Write a register, then wait for another one: how drivers flush the host data path. Memory of host and
+  // guest is one.
+  if (operation == 1 && space == 0 && !wide) return Status::executed;
   if (operation == 1 || operation == 2)
-    return refuse(QueueError::Kind::unsupported, "operation", std::to_string(operation) + " (0 waits)");
+    return refuse(QueueError::Kind::unsupported, "operation",
+                  std::to_string(operation) + " (0 waits; 1 writes a register, then waits for one)");
   if (space > 1)
     return refuse(QueueError::Kind::invalid_packet, "mem_space",
                   std::to_string(space) + " (0 register, 1 memory)");
@@ -593,7 +599,7 @@ Pm4Executor::Status Pm4Executor::copy_data(const Packet& packet) {
       value = from;
       break;
     case 9:
-      value = time_stamp();
+      value = services_.time_stamp();
       break;
     default:
       return refuse(QueueError::Kind::unsupported, "src_sel",

@@ -27,6 +27,7 @@ struct Pm4Fault {
   QueueError::Kind kind = QueueError::Kind::invalid_packet;
   uint64_t address = 0;  // of the packet's header in memory
   std::string field, text;
+  uint64_t unmapped = 0;  // what a packet names and could not be accessed
 };
 
 class Pm4Executor {

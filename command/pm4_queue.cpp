@@ -48,7 +48,7 @@ RingQueue::Progress Pm4Queue::execute(uint64_t address, std::span<const uint32_t
 
 RingQueue::Failure Pm4Queue::failure() const {
   const Pm4Fault& fault = executor_.fault();
-  return {fault.kind, fault.field, "packet at " + hex(fault.address) + ": " + fault.text};
+  return {fault.kind, fault.field, "packet at " + hex(fault.address) + ": " + fault.text, fault.unmapped};
 }
 
 void Pm4Queue::on_interrupt(const Wave& wave, uint32_t payload) {

@@ -27,6 +27,7 @@ struct QueueError {
   uint64_t position = 0;  // AQL: packet index; PM4: dword index in the ring; SDMA: byte index
   std::string field;      // of the packet; empty if it is about all of it
   std::string message;    // queue, packet, what is wrong and how to mend it
+  uint64_t address = 0;   // of the guest, that could not be accessed; 0: none, or in `fault`
   std::optional<machine::WaveFault> fault;
 };
 
@@ -44,7 +45,9 @@ class Queue {
   Queue& operator=(const Queue&) = delete;
 
   uint64_t id() const { return id_; }
-  int priority() const { return priority_; }
+  int priority() const { return priority_.load(std::memory_order_relaxed); }
+  // Of what is processed later; while the queue is suspended.
+  void set_priority(int priority) { priority_.store(priority, std::memory_order_relaxed); }
   QueueState state() const { return state_.load(std::memory_order_acquire); }
 
   // Exceptions of its dispatches so far, where its settings ask for them.
@@ -86,7 +89,7 @@ class Queue {
 
  private:
   const uint64_t id_;
-  const int priority_;
+  std::atomic<int> priority_;
   std::atomic<QueueState> state_ = QueueState::active;
   const ErrorCallback on_error_;
   machine::Device::Precise precise_;

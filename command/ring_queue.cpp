@@ -26,11 +26,31 @@ RingQueue::RingQueue(uint64_t id, const char* kind, RingQueueOptions options, Se
     : Queue(id, options.priority, std::move(options.on_error), std::move(options.precise)),
       services_(services),
       kind_(kind),
-      dwords_(checked_size(options.dwords)),
-      pages_(services.memory, kControlBytes + size_t{dwords_} * 4, kReadWrite,
-             std::string(kind) + " queue " + std::to_string(id)),
-      memory_(reinterpret_cast<Memory*>(pages_.data())),
-      ring_(reinterpret_cast<uint32_t*>(pages_.data() + kControlBytes)) {}
+      dwords_(checked_size(options.dwords)) {
+  if (options.memory) {
+    memory_ = *options.memory;
+    if (!has_memory())
+      throw std::invalid_argument(
+          "a ring of " + std::to_string(dwords_) + " dwords at " + hex(ring_address()) +
+          " with positions at " + hex(reinterpret_cast<uint64_t>(memory_.read)) + " and " +
+          hex(reinterpret_cast<uint64_t>(memory_.write)) + ": not all of it is mapped for the device");
+  } else {
+    pages_.emplace(services.memory, kControlBytes + size_t{dwords_} * 4, kReadWrite,
+                   std::string(kind) + " queue " + std::to_string(id));
+    auto* control = reinterpret_cast<uint64_t*>(pages_->data());
+    memory_ = {reinterpret_cast<uint32_t*>(pages_->data() + kControlBytes), control, control + 1,
+               control + 2};
+  }
+  heard_ = load_shared<uint64_t>(memory_.doorbell);
+}
+
+bool RingQueue::has_memory() const {
+  const std::shared_ptr<const RangeSet> ranges = services_.memory.snapshot();
+  const auto has = [&](const void* address, uint64_t bytes) {
+    return guest_bytes(*ranges, reinterpret_cast<uint64_t>(address), bytes, kReadWrite) != nullptr;
+  };
+  return has(memory_.ring, uint64_t{dwords_} * 4) && has(memory_.read, 8) && has(memory_.write, 8);
+}
 
 bool RingQueue::submit(std::span<const uint32_t> packets,
                        std::optional<Waiters::Clock::time_point> deadline) {
@@ -45,14 +65,14 @@ bool RingQueue::submit(std::span<const uint32_t> packets,
       deadline);
   if (!room || !active) return false;
   for (size_t i = 0; i < packets.size(); ++i)
-    store_shared<uint32_t>(&ring_[(write + i) & (dwords_ - 1)], packets[i], std::memory_order_relaxed);
+    store_shared<uint32_t>(&memory_.ring[(write + i) & (dwords_ - 1)], packets[i], std::memory_order_relaxed);
   ring_doorbell(write + packets.size());
   return true;
 }
 
 void RingQueue::ring_doorbell(uint64_t position) {
-  store_shared<uint64_t>(&memory_->write, position);
-  store_shared<uint64_t>(&memory_->doorbell, position);
+  store_shared<uint64_t>(memory_.write, position * 4 / memory_.unit);
+  store_shared<uint64_t>(memory_.doorbell, position * 4 / memory_.unit);
   services_.processor.wake();
 }
 
@@ -78,6 +98,7 @@ QueueError RingQueue::error_of(const Failure& failure) const {
   error.queue = id();
   error.position = read_position();
   error.field = failure.field;
+  error.address = failure.address;
   error.message = std::string(kind_) + " queue " + std::to_string(id()) + ", dword " +
                   std::to_string(error.position) + ": " +
                   (failure.field.empty() ? "" : failure.field + ": ") + failure.text;
@@ -86,6 +107,7 @@ QueueError RingQueue::error_of(const Failure& failure) const {
 
 Queue::Advance RingQueue::advance() {
   Advance result;
+  heard_ = load_shared<uint64_t>(memory_.doorbell);
   if (state() == QueueState::active && !settle()) fail(error_of(failure()));
   for (unsigned n = 0; n < kBatch && state() == QueueState::active; ++n) {
     const uint64_t read = read_position(), write = write_position();
@@ -97,12 +119,12 @@ Queue::Advance RingQueue::advance() {
                          " dwords ahead (wait for room)"}));
       break;
     }
-    const uint64_t address = reinterpret_cast<uint64_t>(&ring_[read & (dwords_ - 1)]);
+    const uint64_t address = reinterpret_cast<uint64_t>(&memory_.ring[read & (dwords_ - 1)]);
     packet_.clear();
     const auto take = [&](uint64_t count) {
       for (uint64_t i = packet_.size(); i < std::min(count, available); ++i)
         packet_.push_back(
-            load_shared<uint32_t>(&ring_[(read + i) & (dwords_ - 1)], std::memory_order_relaxed));
+            load_shared<uint32_t>(&memory_.ring[(read + i) & (dwords_ - 1)], std::memory_order_relaxed));
     };
     take(4);  // what every length can be told from
     const uint32_t count = length(address, packet_);
@@ -132,7 +154,7 @@ Queue::Advance RingQueue::advance() {
       result.look_again = look_again();
       break;
     }
-    store_shared<uint64_t>(&memory_->read, read + count);
+    store_shared<uint64_t>(memory_.read, (read + count) * 4 / memory_.unit);
     services_.waiters.notify();
     result.progressed = true;
   }

@@ -13,11 +13,21 @@
 
 namespace lockstep::command {
 
+// Of the caller: the positions count `unit` bytes, the doorbell is stored to with the position where the next
+// packet will begin. The device must have them mapped as long as the queue exists.
+struct RingQueueMemory {
+  uint32_t* ring = nullptr;
+  uint64_t *read = nullptr, *write = nullptr;
+  uint64_t* doorbell = nullptr;  // not of the device
+  uint32_t unit = 4;
+};
+
 struct RingQueueOptions {
   uint32_t dwords = 16384;  // a power of two
   int priority = 0;
   Queue::ErrorCallback on_error;
-  precise::Settings precise;  // of its dispatches
+  precise::Settings precise;              // of its dispatches
+  std::optional<RingQueueMemory> memory = std::nullopt;  // where the ring is; the queue makes its own if that is nowhere
 };
 
 class RingQueue : public Queue {
@@ -25,10 +35,10 @@ class RingQueue : public Queue {
   // Throws std::invalid_argument for a size that is none.
   RingQueue(uint64_t id, const char* kind, RingQueueOptions options, Services services);
 
-  uint64_t ring_address() const { return reinterpret_cast<uint64_t>(ring_); }
+  uint64_t ring_address() const { return reinterpret_cast<uint64_t>(memory_.ring); }
   uint32_t size() const { return dwords_; }
-  uint64_t read_position() const { return load_shared<uint64_t>(&memory_->read); }
-  uint64_t write_position() const { return load_shared<uint64_t>(&memory_->write); }
+  uint64_t read_position() const { return load_shared<uint64_t>(memory_.read) * memory_.unit / 4; }
+  uint64_t write_position() const { return load_shared<uint64_t>(memory_.write) * memory_.unit / 4; }
   // The producer's part in one call: waits for room, copies, rings the doorbell. False after the deadline, if
   // the queue is inactive, or if it is smaller than that.
   bool submit(std::span<const uint32_t> packets, std::optional<Waiters::Clock::time_point> deadline);
@@ -36,6 +46,7 @@ class RingQueue : public Queue {
   void ring_doorbell(uint64_t position);
 
   Advance advance() override;
+  bool rung() const override { return load_shared<uint64_t>(memory_.doorbell) != heard_; }
   void inactivate() override;
 
  protected:
@@ -49,6 +60,7 @@ class RingQueue : public Queue {
   struct Failure {
     QueueError::Kind kind = QueueError::Kind::invalid_packet;
     std::string field, text;
+    uint64_t address = 0;  // that could not be accessed
   };
   // Length in dwords of the packet that begins with these words (all that have been published); 0 fails.
   virtual uint32_t length(uint64_t address, std::span<const uint32_t> words) = 0;
@@ -66,20 +78,19 @@ class RingQueue : public Queue {
   const Services& services() const { return services_; }
 
  private:
-  struct Memory {
-    uint64_t read, write, doorbell;
-  };
   static constexpr size_t kControlBytes = 4096;
 
+  // Whether the ring and its positions are still memory of the device.
+  bool has_memory() const;
   QueueError error_of(const Failure& failure) const;
   void end();  // what follows become_inactive()
 
   const Services services_;
   const char* const kind_;
   const uint32_t dwords_;
-  MappedPages pages_;
-  Memory* memory_;
-  uint32_t* ring_;
+  std::optional<MappedPages> pages_;  // where the caller has none
+  RingQueueMemory memory_;
+  std::atomic<uint64_t> heard_;   // the doorbell as of the last look
   std::vector<uint32_t> packet_;  // a copy without the ring's end in it
 };
 

@@ -18,6 +18,10 @@ enum Operation : uint32_t {
   kTimestamp = 13,
   kCacheRequest = 17,
 };
+// Sub-operations of COPY: a linear range, or a box in two arrays of elements.
+inline constexpr uint32_t kCopyLinear = 0, kCopyLinearRectangle = 4;
+// The HSA runtime flushes the host data path with a poll whose register number has this bit and no other.
+inline constexpr uint32_t kHostDataPathFlush = 0x80000000;
 inline constexpr uint32_t kTimestampGet = 1, kTimestampGetGlobal = 2;
 // ATOMIC operations, as the L2 numbers them.
 inline constexpr uint32_t kAtomicAdd64 = 47;

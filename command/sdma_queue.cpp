@@ -28,7 +28,7 @@ uint32_t sub_operation(uint32_t header) {
 }  // namespace
 
 RingQueue::Progress SdmaQueue::refuse(QueueError::Kind kind, std::string field, std::string text) {
-  failure_ = {kind, std::move(field), std::move(text)};
+  failure_ = {kind, std::move(field), std::move(text), 0};
   return Progress::failed;
 }
 
@@ -39,18 +39,20 @@ uint32_t SdmaQueue::length(uint64_t, std::span<const uint32_t> words) {
   const uint32_t most = operation(header) == sdma::kTimestamp      ? 0xff
                         : operation(header) == sdma::kCacheRequest ? 1
                                                                    : 0;
-  if (sub_operation(header) > most) {
+  const bool is_rectangle =
+      operation(header) == sdma::kCopy && sub_operation(header) == sdma::kCopyLinearRectangle;
+  if (sub_operation(header) > most && !is_rectangle) {
     refuse(QueueError::Kind::unsupported, "sub_op",
            "operation " + std::to_string(operation(header)) + " of kind " +
                std::to_string(sub_operation(header)) +
-               " (0 is the linear copy, write and fill, the poll and the fence)");
+               " (0 is the linear copy, write and fill, the poll and the fence; 4 the copy of a rectangle)");
     return 0;
   }
   switch (operation(header)) {
     case sdma::kNop:
       return 1 + bits(header, 16, 14);
     case sdma::kCopy:
-      return bits(header, 27, 1) ? 9 : 7;
+      return is_rectangle ? 13 : bits(header, 27, 1) ? 9 : 7;
     case sdma::kWrite:
       if (words.size() < 4) return 5;
       return 4 + bits(words[3], 0, 20) + 1;
@@ -85,9 +87,11 @@ std::byte* SdmaQueue::at(uint64_t address, uint64_t bytes, uint8_t access, unsig
     return nullptr;
   }
   std::byte* found = guest_bytes(*ranges_, address, bytes, access);
-  if (!found)
+  if (!found) {
     refuse(QueueError::Kind::memory_violation, field,
            describe_violation(*ranges_, address, bytes, access) + " (map it for the device first)");
+    failure_.address = address;
+  }
   return found;
 }
 
@@ -97,7 +101,7 @@ RingQueue::Progress SdmaQueue::execute(uint64_t, std::span<const uint32_t> packe
     case sdma::kNop:
       return Progress::done;
     case sdma::kCopy:
-      return copy(packet);
+      return sub_operation(packet[0]) == sdma::kCopyLinearRectangle ? copy_rectangle(packet) : copy(packet);
     case sdma::kWrite:
       return write(packet);
     case sdma::kFence:
@@ -159,6 +163,33 @@ RingQueue::Progress SdmaQueue::copy(std::span<const uint32_t> packet) {
   return Progress::done;
 }
 
+RingQueue::Progress SdmaQueue::copy_rectangle(std::span<const uint32_t> packet) {
+  const uint32_t size_log2 = bits(packet[0], 29, 3);
+  if (size_log2 > 4)
+    return refuse(QueueError::Kind::invalid_packet, "elementsize",
+                  std::to_string(size_log2) + " (0 to 4: elements of 1 to 16 bytes)");
+  const uint64_t element = uint64_t{1} << size_log2;
+  const uint64_t width = bits(packet[11], 0, 14) + 1, height = bits(packet[11], 16, 14) + 1,
+                 depth = bits(packet[12], 0, 13) + 1;
+  // Address, first element (x, y, z), and elements from row to row and slice to slice.
+  const auto row_of = [&](unsigned first, uint64_t y, uint64_t z) {
+    const uint64_t pitch = bits(packet[first + 3], 13, 19) + 1, slice = bits(packet[first + 4], 0, 28) + 1;
+    return pair(packet, first) +
+           element * (bits(packet[first + 2], 0, 14) + (bits(packet[first + 2], 16, 14) + y) * pitch +
+                      (bits(packet[first + 3], 0, 13) + z) * slice);
+  };
+  for (uint64_t z = 0; z < depth; ++z)
+    for (uint64_t y = 0; y < height; ++y) {
+      const std::byte* from = at(row_of(1, y, z), width * element, kRead, 1, "src_addr");
+      if (!from) return Progress::failed;
+      std::byte* to = at(row_of(6, y, z), width * element, kWrite, 1, "dst_addr");
+      if (!to) return Progress::failed;
+      std::memmove(to, from, width * element);
+    }
+  services().waiters.notify();
+  return Progress::done;
+}
+
 RingQueue::Progress SdmaQueue::write(std::span<const uint32_t> packet) {
   const size_t count = packet.size() - 4;
   if (count != bits(packet[3], 0, 20) + size_t{1})
@@ -202,7 +233,10 @@ RingQueue::Progress SdmaQueue::fence(std::span<const uint32_t> packet) {
 }
 
 RingQueue::Progress SdmaQueue::poll(std::span<const uint32_t> packet) {
-  if (bits(packet[0], 26, 1)) return Progress::done;  // HDP flush: memory of host and guest is one
+  // HDP flushes: memory of host and guest is one.
+  if (bits(packet[0], 26, 1) ||
+      (packet[0] == sdma::kPollRegisterOrMemory && packet[2] == sdma::kHostDataPathFlush))
+    return Progress::done;
   if (!bits(packet[0], 31, 1))
     return refuse(QueueError::Kind::unsupported, "mem_poll", "polls a register (set bit 31 and poll memory)");
   const std::byte* from = at(pair(packet, 1), 4, kRead, 4, "addr");
@@ -254,7 +288,7 @@ RingQueue::Progress SdmaQueue::time_stamp(std::span<const uint32_t> packet) {
                   "timestamp of kind " + std::to_string(kind) + " (1 and 2 write the time to memory)");
   std::byte* to = at(pair(packet, 1), 8, kWrite, 8, "write_addr");
   if (!to) return Progress::failed;
-  store_shared<uint64_t>(to, command::time_stamp());
+  store_shared<uint64_t>(to, services().time_stamp());
   services().waiters.notify();
   return Progress::done;
 }

@@ -22,6 +22,7 @@ class SdmaQueue final : public RingQueue {
   Progress refuse(QueueError::Kind kind, std::string field, std::string text);
   std::byte* at(uint64_t address, uint64_t bytes, uint8_t access, unsigned alignment, const char* field);
   Progress copy(std::span<const uint32_t> packet);
+  Progress copy_rectangle(std::span<const uint32_t> packet);
   Progress write(std::span<const uint32_t> packet);
   Progress fill(std::span<const uint32_t> packet);
   Progress fence(std::span<const uint32_t> packet);

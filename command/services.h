@@ -18,6 +18,7 @@ struct Services {
   Signals& signals;
   machine::Device& device;
   Processor& processor;
+  uint64_t (*time_stamp)();  // what packets and signals get
 };
 
 }  // namespace lockstep::command

@@ -10,7 +10,7 @@ std::atomic_ref<int64_t> value_of(uint64_t signal) {
 
 }  // namespace
 
-uint64_t time_stamp() {
+uint64_t nanoseconds() {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                    std::chrono::steady_clock::now().time_since_epoch())
                                    .count());

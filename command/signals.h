@@ -68,7 +68,7 @@ class Signals {
   std::unique_ptr<MappedPages> mailbox_;
 };
 
-// Nanoseconds of the host's clock, as in signals' time stamps.
-uint64_t time_stamp();
+// Nanoseconds of the host's clock, as in time stamps of a device that has no clock of the card's.
+uint64_t nanoseconds();
 
 }  // namespace lockstep::command

@@ -169,6 +169,12 @@ Description parse(std::string_view text, const std::string& name) {
   reader.read("l2_bytes", d.l2_bytes);
   reader.read("mall_bytes", d.mall_bytes, {.least = 0});
   reader.read("memory_gigabytes_per_second", d.memory_gigabytes_per_second);
+  reader.read("pci_device_id", d.pci_device_id, {.most = 0xffff, .because = " (a PCI device id)"});
+  reader.read("pci_revision", d.pci_revision, {.least = 0, .most = 0xff, .because = " (a PCI revision)"});
+  reader.read("memory_megabytes", d.memory_megabytes, {.least = 16, .most = 1 << 20});
+  reader.read("memory_bus_bits", d.memory_bus_bits, {.most = 8192});
+  reader.read("memory_clock_mhz", d.memory_clock_mhz);
+  reader.read("copy_engines", d.copy_engines, {.most = 16});
   reader.refuse_unknown_keys();
   auto check_count = [&](const char* key, uint32_t total, uint32_t granule, uint32_t most) {
     if (total < granule || total / granule > most)

@@ -40,6 +40,13 @@ struct Description {
   uint32_t l2_bytes = 0;
   uint32_t mall_bytes = 0;  // 0: none
   uint32_t memory_gigabytes_per_second = 0;
+  // What the board tells its driver.
+  uint32_t pci_device_id = 0;
+  uint32_t pci_revision = 0;
+  uint32_t memory_megabytes = 0;
+  uint32_t memory_bus_bits = 0;
+  uint32_t memory_clock_mhz = 0;
+  uint32_t copy_engines = 0;
 
   uint32_t work_group_processors() const {
     return shader_engines * arrays_per_shader_engine * work_group_processors_per_array;

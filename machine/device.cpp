@@ -64,6 +64,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
   if (!dispatch->launch_.device) dispatch->launch_.device = state_;
   dispatch->launch_.placement = placement_;
   set_hardware(dispatch->launch_, options_.hardware);
+  dispatch->launch_.host_real_time |= options_.host_real_time;
   RunOptions& options = dispatch->options_;
   options.engine = options_.engine;
   options.math = options_.math;

@@ -49,6 +49,9 @@ class Device {
     Math math = Math::exact;
     unsigned threads = 0;              // 0: one for each processor
     memory::AccessModes access_modes;  // of what its queues launch
+    // Time stamps and the waves' real time are the host's clock, at 100 MHz, so that programs can compare
+    // them; else time stamps count nanoseconds, and a wave's real time its own instructions.
+    bool host_real_time = false;
     precise::Settings precise;
     WaveControl* control = nullptr;  // of the waves of all dispatches; outlives the device
     // Called now and then while waves run, from any thread: they may have written to memory that somebody

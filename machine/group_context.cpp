@@ -1,10 +1,13 @@
 #include "machine/group_context.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
 #include "machine/wait_text.h"
+#include "memory/host_fault.h"
 #include "numeric/float_mode.h"
 #include "state/trap_status.h"
 
@@ -353,8 +356,28 @@ void GroupContext::skip_to_next_wake() {
   wake(nullptr);
 }
 
+// The engine was left in the middle of an instruction of this turn; which one it cannot say any more.
+void GroupContext::fault_for_lost_memory(Wave& wave, uint64_t address) {
+  char place[24];
+  std::snprintf(place, sizeof place, "0x%" PRIx64, address);
+  wave.fault = {};
+  wave.fault.kind = FaultKind::memory_violation;
+  wave.fault.pc = wave.pc;
+  wave.fault.address = address;
+  wave.fault.message = std::string("access to ") + place +
+                       ", which is mapped for the device but is no memory of the host any more (unmapped or "
+                       "freed while the kernel runs?), at or after the PC";
+  wave.state = WaveState::faulted;
+}
+
 int64_t GroupContext::run_wave(Engine& engine, Wave& wave, int64_t turn) {
-  const int64_t count = engine.run(wave, turn);
+  if (memory_ && memory_->version() != memory_version_) {
+    memory_version_ = memory_->version();
+    for (Wave* each : waves_) forget_ranges(*each);
+  }
+  int64_t count = 0;
+  const auto lost = guarded([&] { count = engine.run(wave, turn); });
+  if (lost) fault_for_lost_memory(wave, *lost);
   clock_ += count;
   if (wave.state == WaveState::sleeping) {
     wake_times_[wave.index_in_group] = clock_ + wave.sleep_clocks;

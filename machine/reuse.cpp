@@ -23,6 +23,7 @@ PreparedEngine make_translator(const Launch& launch, Math math) {
   PreparedEngine prepared;
   auto engine =
       std::make_shared<translator::Translator>(launch.code, launch.wave_size, launch.memory, launch.entry);
+  if (launch.host_real_time) engine->set_host_real_time();
   if (!engine->unsupported().empty())
     prepared.note =
         "the interpreter ran this kernel, because the translator cannot yet: " + engine->unsupported();
@@ -40,6 +41,12 @@ PreparedEngine make_translator(const Launch& launch, Math math) {
 std::shared_ptr<interpreter::Code> decode(const Launch& launch, Observer* observer, Math math) {
   return std::make_shared<interpreter::Code>(launch.code, launch.wave_size, interpreter::best_host_target(),
                                              wave_vgprs(launch), observer, math, false, launch.access_modes);
+}
+
+std::shared_ptr<Engine> make_interpreter(const Launch& launch, std::shared_ptr<interpreter::Code> code) {
+  auto engine = std::make_shared<interpreter::Interpreter>(std::move(code), launch.memory);
+  if (launch.host_real_time) engine->set_host_real_time();
+  return engine;
 }
 
 }  // namespace
@@ -87,6 +94,7 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
     // Bit 63 of TBA says that there is a handler (guide table 4).
     engine->set_trap_addresses(traps.handler ? traps.handler | uint64_t{1} << 63 : 0, traps.memory);
     if (options.control) engine->set_halts_resumable();
+    if (launch.host_real_time) engine->set_host_real_time();
     prepared.engine = std::move(engine);
     return prepared;
   }
@@ -99,8 +107,7 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
   if (launch.uses_exceptions)
     prepared.note =
         "the kernel reads or enables its exceptions (TRAPSTS, MODE.EXCP_EN): in an observed run it sees none";
-  prepared.engine = std::make_shared<interpreter::Interpreter>(decode(launch, options.observer, options.math),
-                                                               launch.memory);
+  prepared.engine = make_interpreter(launch, decode(launch, options.observer, options.math));
   return prepared;
 }
 
@@ -133,7 +140,7 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math) 
       entry.prepared = make_translator(launch, math);
     } else {
       if (!entry.decoded) entry.decoded = decode(launch, nullptr, math);
-      entry.prepared.engine = std::make_shared<interpreter::Interpreter>(entry.decoded, launch.memory);
+      entry.prepared.engine = make_interpreter(launch, entry.decoded);
     }
   }
   PreparedEngine prepared = entry.prepared;

@@ -1,58 +1,185 @@
 #include "memory/address_space.h"
 
 #include <algorithm>
-#include <atomic>
+#include <tuple>
 
 namespace lockstep {
 
-const Range* RangeSet::nearest(uint64_t address) const {
+namespace {
+
+uint64_t next_serial() {
+  static std::atomic<uint64_t> serial = 0;
+  return ++serial;
+}
+
+}  // namespace
+
+// ---- RangeSet
+
+const Range* RangeSet::at_or_before(uint64_t address) const {
   auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
                                 [](uint64_t value, const Range& range) { return value < range.begin; });
   return after == ranges_.begin() ? nullptr : &*(after - 1);
 }
 
 const Range* RangeSet::find(uint64_t address, uint64_t bytes, uint8_t access) const {
-  const Range* range = nearest(address);
+  if (live_) return live_->find(address, bytes, access);
+  const Range* range = at_or_before(address);
   if (!range || address >= range->end || range->end - address < bytes) return nullptr;
   return (range->access & access) == access ? range : nullptr;
 }
 
-AddressSpace::AddressSpace() : ranges_(std::make_shared<RangeSet>(std::vector<Range>{})) {}
+std::optional<Range> RangeSet::nearest(uint64_t address) const {
+  if (live_) return live_->nearest(address);
+  const Range* range = at_or_before(address);
+  return range ? std::optional(*range) : std::nullopt;
+}
+
+std::vector<Range> RangeSet::ranges() const {
+  return live_ ? live_->all() : ranges_;
+}
+
+uint64_t RangeSet::version() const {
+  return live_ ? live_->version() : 0;
+}
+
+// ---- AddressSpace
+
+AddressSpace::AddressSpace(Changes changes) : ranges_(std::make_shared<LiveRanges>()), changes_(changes) {
+  if (changes_ == Changes::seen_at_once) snapshot_ = std::make_shared<RangeSet>(ranges_);
+}
 
 bool AddressSpace::map(uint64_t address, uint64_t bytes, uint8_t access, std::string name,
                        std::shared_ptr<const HostPages> pages) {
   if (bytes == 0 || address + bytes < address) return false;
-  std::lock_guard lock(mutex_);
-  std::vector<Range> ranges = ranges_->ranges();
-  auto after = std::lower_bound(ranges.begin(), ranges.end(), address,
-                                [](const Range& range, uint64_t value) { return range.begin < value; });
-  if (after != ranges.end() && after->begin < address + bytes) return false;
-  if (after != ranges.begin() && (after - 1)->end > address) return false;
-  static std::atomic<uint64_t> serial = 0;
-  ranges.insert(after, Range{address, address + bytes, access, std::move(name), ++serial, std::move(pages)});
-  ranges_ = std::make_shared<RangeSet>(std::move(ranges));
-  return true;
+  return ranges_->map({address, address + bytes, access, std::move(name), next_serial(), std::move(pages)},
+                      false);
+}
+
+bool AddressSpace::map_over(uint64_t address, uint64_t bytes, uint8_t access, std::string name) {
+  if (bytes == 0 || address + bytes < address) return false;
+  return ranges_->map({address, address + bytes, access, std::move(name), next_serial()}, true);
 }
 
 bool AddressSpace::unmap(uint64_t address) {
-  std::lock_guard lock(mutex_);
-  std::vector<Range> ranges = ranges_->ranges();
-  auto found =
-      std::find_if(ranges.begin(), ranges.end(), [&](const Range& range) { return range.begin == address; });
-  if (found == ranges.end()) return false;
-  ranges.erase(found);
-  ranges_ = std::make_shared<RangeSet>(std::move(ranges));
-  return true;
+  return ranges_->unmap(address);
+}
+
+void AddressSpace::unmap(uint64_t address, uint64_t bytes) {
+  if (bytes == 0) return;
+  ranges_->unmap(address, address + bytes < address ? ~uint64_t{0} : address + bytes);
 }
 
 void AddressSpace::clear() {
-  std::lock_guard lock(mutex_);
-  ranges_ = std::make_shared<RangeSet>(std::vector<Range>{});
+  ranges_->clear();
 }
 
 std::shared_ptr<const RangeSet> AddressSpace::snapshot() const {
+  if (changes_ == Changes::seen_at_once) return snapshot_;
   std::lock_guard lock(mutex_);
-  return ranges_;
+  const uint64_t version = ranges_->version();
+  if (version != snapshot_version_) {
+    // Read before the ranges: a change between the two makes another snapshot next time.
+    snapshot_version_ = version;
+    snapshot_ = std::make_shared<RangeSet>(ranges_->all());
+  }
+  return snapshot_;
+}
+
+// ---- LiveRanges
+
+bool LiveRanges::ByExtent::operator()(const Range& a, const Range& b) const {
+  return std::tie(a.begin, a.end, a.access) < std::tie(b.begin, b.end, b.access);
+}
+
+bool LiveRanges::map(Range range, bool over) {
+  std::unique_lock lock(mutex_);
+  if (over) {
+    remove(range.begin, range.end);
+  } else {
+    const auto after = ranges_.lower_bound(range.begin);
+    if (after != ranges_.end() && after->first < range.end) return false;
+    if (after != ranges_.begin() && std::prev(after)->second.end > range.begin) return false;
+  }
+  const uint64_t begin = range.begin;
+  ranges_.emplace(begin, std::move(range));
+  changed();
+  return true;
+}
+
+bool LiveRanges::unmap(uint64_t address) {
+  std::unique_lock lock(mutex_);
+  if (ranges_.erase(address) == 0) return false;
+  changed();
+  return true;
+}
+
+void LiveRanges::unmap(uint64_t begin, uint64_t end) {
+  std::unique_lock lock(mutex_);
+  remove(begin, end);
+  changed();
+}
+
+void LiveRanges::clear() {
+  std::unique_lock lock(mutex_);
+  ranges_.clear();
+  changed();
+}
+
+void LiveRanges::remove(uint64_t begin, uint64_t end) {
+  auto at = ranges_.upper_bound(begin);
+  if (at != ranges_.begin() && std::prev(at)->second.end > begin) --at;
+  while (at != ranges_.end() && at->first < end) {
+    Range whole = std::move(at->second);
+    at = ranges_.erase(at);
+    // What is left of it is the same mapping.
+    if (whole.end > end) {
+      Range rest = whole;
+      rest.begin = end;
+      at = ranges_.emplace(end, std::move(rest)).first;
+    }
+    if (whole.begin < begin) {
+      whole.end = begin;
+      ranges_.emplace(whole.begin, std::move(whole));
+    }
+  }
+}
+
+const Range* LiveRanges::find(uint64_t address, uint64_t bytes, uint8_t access) const {
+  Range extent;
+  {
+    std::shared_lock lock(mutex_);
+    auto at = ranges_.upper_bound(address);
+    if (at == ranges_.begin()) return nullptr;
+    --at;
+    if (address >= at->second.end || (at->second.access & access) != access) return nullptr;
+    extent.begin = at->second.begin;
+    extent.end = at->second.end;
+    extent.access = at->second.access;
+    while (extent.end - address < bytes) {
+      if (++at == ranges_.end() || at->first != extent.end || (at->second.access & access) != access)
+        return nullptr;
+      extent.end = at->second.end;
+      extent.access &= at->second.access;
+    }
+  }
+  std::lock_guard lock(extents_mutex_);
+  return &*extents_.insert(std::move(extent)).first;
+}
+
+std::optional<Range> LiveRanges::nearest(uint64_t address) const {
+  std::shared_lock lock(mutex_);
+  const auto after = ranges_.upper_bound(address);
+  if (after == ranges_.begin()) return std::nullopt;
+  return std::prev(after)->second;
+}
+
+std::vector<Range> LiveRanges::all() const {
+  std::shared_lock lock(mutex_);
+  std::vector<Range> ranges;
+  ranges.reserve(ranges_.size());
+  for (const auto& [begin, range] : ranges_) ranges.push_back(range);
+  return ranges;
 }
 
 }  // namespace lockstep

@@ -2,10 +2,14 @@
 // guest.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -25,36 +29,87 @@ struct Range {
   std::shared_ptr<const HostPages> pages = nullptr;
 };
 
-// An immutable set of ranges, sorted, not overlapping. A dispatch keeps one, so that it never changes under a
-// wave.
+class LiveRanges;
+
+// Ranges, sorted, not overlapping, as a dispatch sees them: those of a moment, which never change under a
+// wave, or those that an address space has now (AddressSpace::Changes). Safe from several threads.
 class RangeSet {
  public:
   explicit RangeSet(std::vector<Range> sorted) : ranges_(std::move(sorted)) {}
-  // The range that holds [address, address + bytes) with all of `access`, or null.
+  explicit RangeSet(std::shared_ptr<LiveRanges> live) : live_(std::move(live)) {}
+  // Memory that holds [address, address + bytes) with all of `access`, or null; valid as long as the set. Of
+  // a set that changes it has the extent and the access alone, and ranges that adjoin count as one.
   const Range* find(uint64_t address, uint64_t bytes, uint8_t access) const;
-  // The range that holds or most closely precedes the address, or null: for messages.
-  const Range* nearest(uint64_t address) const;
-  const std::vector<Range>& ranges() const { return ranges_; }
+  // The range that holds or most closely precedes the address.
+  std::optional<Range> nearest(uint64_t address) const;
+  std::vector<Range> ranges() const;
+  // Another number when what find() has said before may no longer hold.
+  uint64_t version() const;
 
  private:
+  const Range* at_or_before(uint64_t address) const;
+
   std::vector<Range> ranges_;
+  std::shared_ptr<LiveRanges> live_;  // null: `ranges_` are all
 };
 
 class AddressSpace {
  public:
-  AddressSpace();
+  // Who sees that a mapping has changed: dispatches that are launched after it, which keep the pages of what
+  // they may use; or every wave at once, as a driver's programs expect, and nobody keeps anything.
+  enum class Changes : uint8_t { seen_by_next_dispatch, seen_at_once };
+
+  explicit AddressSpace(Changes changes = Changes::seen_by_next_dispatch);
   // Makes [address, address + bytes) accessible, and owns the pages as long as anybody has the range. Returns
   // false and changes nothing if it overlaps a mapped range, is empty, or wraps around.
   bool map(uint64_t address, uint64_t bytes, uint8_t access, std::string name,
            std::shared_ptr<const HostPages> pages = nullptr);
+  // The same, but what was mapped there gives way: its owner has not said that it is gone.
+  bool map_over(uint64_t address, uint64_t bytes, uint8_t access, std::string name);
   // Removes the range that begins at `address`; false if there is none.
   bool unmap(uint64_t address);
+  // Removes what is mapped of [address, address + bytes), parts of ranges too.
+  void unmap(uint64_t address, uint64_t bytes);
   void clear();
   std::shared_ptr<const RangeSet> snapshot() const;
 
  private:
+  const std::shared_ptr<LiveRanges> ranges_;
+  const Changes changes_;
   mutable std::mutex mutex_;
-  std::shared_ptr<const RangeSet> ranges_;
+  mutable std::shared_ptr<const RangeSet> snapshot_;  // of version snapshot_version_, or the one that changes
+  mutable uint64_t snapshot_version_ = 0;
+};
+
+// The ranges of an address space.
+class LiveRanges {
+ public:
+  bool map(Range range, bool over);
+  bool unmap(uint64_t address);
+  void unmap(uint64_t begin, uint64_t end);
+  void clear();
+
+  const Range* find(uint64_t address, uint64_t bytes, uint8_t access) const;
+  std::optional<Range> nearest(uint64_t address) const;
+  std::vector<Range> all() const;
+  uint64_t version() const { return version_.load(std::memory_order_acquire); }
+
+ private:
+  using Ranges = std::map<uint64_t, Range>;  // by their begin
+  struct ByExtent {
+    bool operator()(const Range& a, const Range& b) const;
+  };
+
+  void remove(uint64_t begin, uint64_t end);  // with the lock held
+  void changed() { version_.fetch_add(1, std::memory_order_acq_rel); }
+
+  mutable std::shared_mutex mutex_;
+  Ranges ranges_;
+  std::atomic<uint64_t> version_ = 1;
+  // What find() has given out: translated code keeps pointers to them. There is one for each extent that ever
+  // was, and allocators use theirs again and again.
+  mutable std::mutex extents_mutex_;
+  mutable std::set<Range, ByExtent> extents_;
 };
 
 }  // namespace lockstep

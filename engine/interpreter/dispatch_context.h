@@ -3,6 +3,7 @@
 
 #include "memory/access_modes.h"
 #include "memory/address_space.h"
+#include "state/real_time.h"
 #include "state/wave.h"
 #include "state/work_group.h"
 
@@ -13,9 +14,11 @@ struct DispatchContext {
   memory::AccessModes modes;                // of the device
   uint64_t trap_base = 0, trap_memory = 0;  // TBA (bit 63: there is a handler) and TMA (guide table 4)
   bool halts_are_resumable = false;         // somebody outside stops halted waves, and lets them go on
+  bool host_real_time = false;
   // Constant-rate counter (100 MHz on the card). It counts the wave's own instructions and the clocks that it
-  // asked to sleep, so that runs repeat exactly.
+  // asked to sleep, so that runs repeat exactly, but where the program compares it with clocks of the host.
   uint64_t real_time(const Wave* wave, int64_t budget) const {
+    if (host_real_time) return lockstep::host_real_time();
     return static_cast<uint64_t>(wave->executed_before_turn + (wave->turn_budget - budget));
   }
 };

@@ -51,6 +51,8 @@ class Interpreter final : public Engine {
   int64_t run(Wave& wave, int64_t budget) override;
   // What s_sendmsg_rtn reports as TBA and TMA.
   void set_trap_addresses(uint64_t base, uint64_t memory);
+  // What waves read as the real time is the host's clock.
+  void set_host_real_time() { context_.host_real_time = true; }
   // Who runs the waves looks at STATUS after each instruction and stops those that are halted.
   void set_halts_resumable() { context_.halts_are_resumable = true; }
 

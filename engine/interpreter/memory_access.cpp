@@ -31,7 +31,7 @@ std::string surroundings(const Wave* wave, uint64_t address, Access access) {
            " bytes of scratch, which take atomics of 4 bytes only";
   const RangeSet* memory = context_of(wave)->memory;
   if (!memory) return "the process has no memory there";
-  const Range* below = memory->nearest(address);
+  const std::optional<Range> below = memory->nearest(address);
   if (below && address < below->end)
     return (below->access & access) == access
                ? "the access runs past the end of " + below->name + ", which ends at " + hex(below->end)
@@ -59,20 +59,21 @@ std::optional<CachedRange> range_of(const Wave* wave, uint64_t address, uint64_t
 const std::byte* read_filled_up(const Operation* op, Wave* wave, uint64_t address, uint64_t bytes) {
   constexpr uint64_t kBlock = 16;
   const RangeSet* memory = context_of(wave)->memory;
-  const Range* range = memory ? memory->nearest(address) : nullptr;
+  const std::optional<Range> range = memory ? memory->nearest(address) : std::nullopt;
   if (!range || !(range->access & kRead) || bytes > MemoryView::kWidestAccess) return nullptr;
   const uint64_t filled_up = (range->end + kBlock - 1) / kBlock * kBlock;
   if (address >= filled_up || filled_up - address < bytes) return nullptr;
   alignas(64) static thread_local std::byte copy[MemoryView::kWidestAccess];
   std::fill_n(copy, bytes, std::byte{});
   for (uint64_t at = address; at < address + bytes;) {
-    const Range* part = memory->nearest(at);  // there is one: `range` begins no later
-    const uint64_t end = std::min(address + bytes, part->end);
+    const std::optional<Range> part = memory->nearest(at);
+    const uint64_t end = part ? std::min(address + bytes, part->end) : at;
     if (at >= end || !(part->access & kRead)) {
       ++at;
       continue;
     }
     const std::byte* from = find_memory(op, wave, at, end - at, kRead);
+    if (!from) return nullptr;  // unmapped meanwhile
     std::copy_n(from, end - at, copy + (at - address));
     at = end;
   }

@@ -41,9 +41,17 @@ bool Translator::enter(Wave& wave, uint64_t pc) {
   return interpreter_.enter(wave, pc);
 }
 
+void Translator::look_at_memory() {
+  const uint64_t version = memory_->version();
+  if (memory_version_.load(std::memory_order_acquire) == version) return;
+  for (auto& range : last_range_) range.store(&no_range(), std::memory_order_relaxed);
+  memory_version_.store(version, std::memory_order_release);
+}
+
 int64_t Translator::run(Wave& wave, int64_t budget) {
   if (!translation_ || (wave.mode & kFloatModeMask) != kDefaultFloatMode)
     return interpreter_.run(wave, budget);
+  if (memory_) look_at_memory();
   int64_t left = budget;
   while (left > 0 && wave.state == WaveState::ready) {
     const int entry = translation_->entry_at(static_cast<int64_t>(wave.pc - context_.entry));

@@ -33,11 +33,17 @@ class Translator final : public Engine {
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
 
+  // As Interpreter's.
+  void set_host_real_time() { interpreter_.set_host_real_time(); }
+
   // Why the kernel runs in the interpreter; empty if it was translated.
   const std::string& unsupported() const { return unsupported_; }
   const Statistics& statistics() const { return statistics_; }
 
  private:
+  // Forgets which ranges were hit if they may be others now.
+  void look_at_memory();
+
   interpreter::Interpreter interpreter_;
   std::shared_ptr<const RangeSet> memory_;
   std::string unsupported_;
@@ -45,6 +51,7 @@ class Translator final : public Engine {
   std::shared_ptr<const Translation> translation_;
   Context context_;
   std::vector<std::atomic<const Range*>> last_range_;
+  std::atomic<uint64_t> memory_version_ = 0;  // that last_range_ is of
 };
 
 }  // namespace lockstep::translator

@@ -6,8 +6,12 @@
 
 namespace lockstep::command {
 
-MachineUnderTest::MachineUnderTest(unsigned threads, const char* model) {
+MachineUnderTest::MachineUnderTest(unsigned threads, const char* model, AddressSpace::Changes changes,
+                                   machine::EngineKind engine, bool host_real_time)
+    : memory(changes) {
   machine::Device::Options options;
+  options.engine = engine;
+  options.host_real_time = host_real_time;
   for (const hardware::Description& description : hardware::models())
     if (description.name == model) options.hardware = description;
   options.threads = threads;

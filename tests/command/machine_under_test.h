@@ -27,7 +27,10 @@ struct TestKernel {
 
 class MachineUnderTest {
  public:
-  explicit MachineUnderTest(unsigned threads = 2, const char* model = "navi31");
+  explicit MachineUnderTest(unsigned threads = 2, const char* model = "navi31",
+                            AddressSpace::Changes changes = AddressSpace::Changes::seen_by_next_dispatch,
+                            machine::EngineKind engine = machine::EngineKind::interpreter,
+                            bool host_real_time = false);
   ~MachineUnderTest();
 
   // The guest address of the kernel's descriptor.

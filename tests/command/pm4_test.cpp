@@ -242,7 +242,7 @@ TEST_F(Pm4Test, ReleaseMemWritesWhatItIsAskedFor) {
     return packet(pm4::kReleaseMem,
                   {pm4::kBottomOfPipeTs | 5 << 8, select << 29, low(to), high(to), 11, 12, 0});
   };
-  const uint64_t before = time_stamp();
+  const uint64_t before = nanoseconds();
   submit(with(0, memory + 2) + with(1, memory + 4) + with(2, memory + 6) + with(3, memory + 8) +
          write_dword(memory, 1));
   ASSERT_TRUE(becomes(memory, 1));
@@ -254,7 +254,7 @@ TEST_F(Pm4Test, ReleaseMemWritesWhatItIsAskedFor) {
   uint64_t clock;
   std::memcpy(&clock, memory + 8, 8);
   EXPECT_GE(clock, before);
-  EXPECT_LE(clock, time_stamp());
+  EXPECT_LE(clock, nanoseconds());
 }
 
 TEST_F(Pm4Test, WriteDataToOneAddressOrToSeveral) {

@@ -1,0 +1,61 @@
+// `lockstep exec`: starts a program of ROCm with the library that answers for the kernel's driver.
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "api/lockstep.hpp"
+#include "cli/commands.h"
+#include "cli/common.h"
+
+namespace lockstep::cli {
+
+namespace {
+
+// Beside this program where it was built or installed.
+std::filesystem::path interposer() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  constexpr const char* kName = "liblockstep_exec.so";
+  for (const char* folder : {"../host", "../" LOCKSTEP_LIBRARY_FOLDER "/lockstep"}) {
+    const std::filesystem::path candidate = (self / folder / kName).lexically_normal();
+    if (std::filesystem::exists(candidate, error)) return candidate;
+  }
+  throw UsageError("{} is neither beside {} nor installed with it (build all, or install again)", kName,
+                   self.string());
+}
+
+std::string device_setting(const std::string& device) {
+  for (const lockstep_device_info& model : Device::models())
+    if (device == model.name) return device;
+  std::error_code error;
+  if (!std::filesystem::exists(device, error))
+    throw UsageError("no device model '{}' ('lockstep devices' lists them), and no file of that name",
+                     device);
+  return std::filesystem::absolute(device).string();
+}
+
+}  // namespace
+
+int exec(const ExecOptions& options) {
+  const auto set = [](const char* name, const std::string& value) { setenv(name, value.c_str(), 1); };
+  if (!options.device.empty()) set("LOCKSTEP_DEVICE", device_setting(options.device));
+  set("LOCKSTEP_DEVICES", std::to_string(options.devices));
+  set("LOCKSTEP_ENGINE", options.engine);
+  set("LOCKSTEP_THREADS", std::to_string(options.threads));
+  const char* const before = std::getenv("LD_PRELOAD");
+  set("LD_PRELOAD", interposer().string() + (before && *before ? std::string(":") + before : std::string()));
+
+  std::vector<std::string> words = options.program;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  std::signal(SIGPIPE, SIG_DFL);  // what this program ignores is not for that one to ignore
+  execvp(arguments[0], arguments.data());
+  throw UsageError("cannot start '{}': {}", words[0], std::strerror(errno));
+}
+
+}  // namespace lockstep::cli

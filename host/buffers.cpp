@@ -1,0 +1,372 @@
+#include "host/buffers.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "host/reserved.h"
+#include "memory/host_fault.h"
+
+namespace lockstep::host {
+
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kHighestAddress = uint64_t{1} << 47;
+
+uint64_t whole_pages(uint64_t bytes) {
+  return (bytes + kPage - 1) / kPage * kPage;
+}
+
+bool is_address_range(uint64_t address, uint64_t bytes) {
+  return address % kPage == 0 && address >= kPage && bytes != 0 && bytes <= kHighestAddress &&
+         address <= kHighestAddress - bytes;
+}
+
+const char* name_of(uint32_t flags) {
+  if (flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) return "device memory";
+  if (flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) return "host memory";
+  if (flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL) return "doorbells";
+  if (flags & KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP) return "registers";
+  return "memory of the host for devices";
+}
+
+// What a file that was exported says about the memory that it stands for. Its size is that of the memory, as
+// programs ask for it.
+struct ExportRecord {
+  uint64_t magic;
+  uint64_t offset, bytes;
+  uint32_t process;
+  int32_t store;  // descriptor in that process
+  uint32_t flags, gpu;
+};
+constexpr uint64_t kExportMagic = 0x6c6f636b73746570;  // "lockstep"
+
+int open_of_process(uint32_t process, int descriptor) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%u/fd/%d", process, descriptor);
+  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0));
+}
+
+bool read_record(int descriptor, ExportRecord& record) {
+  return syscall(SYS_pread64, descriptor, &record, sizeof record, 0) == sizeof record &&
+         record.magic == kExportMagic;
+}
+
+}  // namespace
+
+Gpu* Buffers::find(uint32_t id) const {
+  for (const auto& gpu : gpus_)
+    if (gpu->id == id) return gpu.get();
+  return nullptr;
+}
+
+Buffers::Buffer* Buffers::find_buffer(uint64_t handle) {
+  const auto found = buffers_.find(handle);
+  return found == buffers_.end() ? nullptr : &found->second;
+}
+
+bool Buffers::read_ids(uint64_t address, uint32_t count, std::vector<uint32_t>& ids) const {
+  if (count > kMostGpus || !host_has(address, uint64_t{count} * sizeof(uint32_t), false)) return false;
+  ids.resize(count);
+  std::memcpy(ids.data(), reinterpret_cast<const void*>(address), count * sizeof(uint32_t));
+  return true;
+}
+
+uint64_t Buffers::used(const Gpu& gpu) const {
+  std::lock_guard lock(mutex_);
+  return used_[gpu.index];
+}
+
+int Buffers::allocate(kfd_ioctl_alloc_memory_of_gpu_args& args) {
+  Gpu* const gpu = find(args.gpu_id);
+  if (!gpu || args.size == 0 || args.size > kHighestAddress) return EINVAL;
+  constexpr uint32_t kOfDevice = KFD_IOC_ALLOC_MEM_FLAGS_VRAM, kOfHost = KFD_IOC_ALLOC_MEM_FLAGS_GTT;
+  Buffer buffer;
+  buffer.address = args.va_addr;
+  buffer.bytes = whole_pages(args.size);
+  buffer.flags = args.flags;
+  buffer.gpu = gpu->index;
+  if (buffer.address != 0 && !is_address_range(buffer.address, buffer.bytes)) return EINVAL;
+
+  if (buffer.address != 0 && args.flags & (kOfDevice | kOfHost) &&
+      !is_reserved(buffer.address, buffer.bytes)) {
+    std::fprintf(stderr, "lockstep: no device memory at 0x%llx: the program has memory of its own there\n",
+                 args.va_addr);
+    return EINVAL;
+  }
+
+  std::lock_guard lock(mutex_);
+  if (args.flags & (kOfDevice | kOfHost)) {
+    if (args.flags & kOfDevice && used_[gpu->index] + buffer.bytes > local_memory_bytes(gpu->model))
+      return ENOMEM;
+    buffer.offset = store_.allocate(buffer.bytes);
+    if (buffer.offset == 0) return ENOMEM;
+    // Memory of the device that the host does not see the emulator still has to reach.
+    if (buffer.address != 0 &&
+        !store_.map(reinterpret_cast<void*>(buffer.address), buffer.offset, buffer.bytes)) {
+      store_.free(buffer.offset, buffer.bytes);
+      return ENOMEM;
+    }
+    args.mmap_offset = buffer.offset;
+    if (args.flags & kOfDevice) used_[gpu->index] += buffer.bytes;
+  } else if (args.flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) {
+    // Guest addresses are host addresses.
+    if (args.mmap_offset != args.va_addr) {
+      std::fprintf(stderr,
+                   "lockstep: host memory at 0x%llx cannot be at 0x%llx for a device, only at its own "
+                   "address (let the runtime use the address limit that the driver reports)\n",
+                   args.mmap_offset, args.va_addr);
+      return EINVAL;
+    }
+  } else if (args.flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL) {
+    args.mmap_offset = Store::kFirstDoorbells + gpu->index * Store::kDoorbellBytes;
+  } else if (args.flags & KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP) {
+    args.mmap_offset = Store::kFirstRegisters + gpu->index * Store::kRegisterBytes;
+  } else {
+    return EINVAL;
+  }
+  args.handle = next_handle_++;
+  buffers_.emplace(args.handle, std::move(buffer));
+  return 0;
+}
+
+int Buffers::free(const kfd_ioctl_free_memory_of_gpu_args& args) {
+  std::lock_guard lock(mutex_);
+  Buffer* const buffer = find_buffer(args.handle);
+  if (!buffer) return EINVAL;
+  for (uint32_t index : buffer->mapped) gpus_[index]->memory.unmap(buffer->address, buffer->bytes);
+  if (buffer->offset != 0) store_.free(buffer->offset, buffer->bytes);
+  if (buffer->imported < 0 && buffer->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM)
+    used_[buffer->gpu] -= buffer->bytes;
+  for (int descriptor : {buffer->imported, buffer->exported})
+    if (descriptor >= 0) syscall(SYS_close, descriptor);
+  buffers_.erase(args.handle);
+  return 0;
+}
+
+int Buffers::map_on(Buffer& buffer, Gpu& gpu) {
+  if (buffer.mapped.contains(gpu.index)) return 0;
+  // The program may have mapped it without rights, since the host is not to see it.
+  if (buffer.offset != 0 && buffer.imported < 0 &&
+      syscall(SYS_mprotect, buffer.address, buffer.bytes, PROT_READ | PROT_WRITE) != 0)
+    return ENOMEM;
+  const uint8_t access = kRead | (buffer.flags & KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE ? kWrite : uint8_t{0}) |
+                         (buffer.flags & KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE ? kExecute : uint8_t{0});
+  if (!gpu.memory.map_over(buffer.address, buffer.bytes, access, name_of(buffer.flags))) return EINVAL;
+  buffer.mapped.insert(gpu.index);
+  return 0;
+}
+
+int Buffers::map(kfd_ioctl_map_memory_to_gpu_args& args) {
+  std::vector<uint32_t> ids;
+  if (!read_ids(args.device_ids_array_ptr, args.n_devices, ids)) return EFAULT;
+  std::lock_guard lock(mutex_);
+  Buffer* const buffer = find_buffer(args.handle);
+  if (!buffer || args.n_success > args.n_devices || buffer->address == 0) return EINVAL;
+  for (; args.n_success < args.n_devices; ++args.n_success) {
+    Gpu* const gpu = find(ids[args.n_success]);
+    if (!gpu) return EINVAL;
+    if (const int error = map_on(*buffer, *gpu)) return error;
+  }
+  return 0;
+}
+
+int Buffers::unmap(kfd_ioctl_unmap_memory_from_gpu_args& args) {
+  std::vector<uint32_t> ids;
+  if (!read_ids(args.device_ids_array_ptr, args.n_devices, ids)) return EFAULT;
+  std::lock_guard lock(mutex_);
+  Buffer* const buffer = find_buffer(args.handle);
+  if (!buffer || args.n_success > args.n_devices) return EINVAL;
+  for (; args.n_success < args.n_devices; ++args.n_success) {
+    Gpu* const gpu = find(ids[args.n_success]);
+    if (!gpu) return EINVAL;
+    if (buffer->mapped.erase(gpu->index)) gpu->memory.unmap(buffer->address, buffer->bytes);
+  }
+  return 0;
+}
+
+int Buffers::shared_virtual_memory(kfd_ioctl_svm_args& args, uint32_t attributes) {
+  if (!is_address_range(args.start_addr, args.size) || args.size % kPage != 0) return EINVAL;
+  std::lock_guard lock(mutex_);
+  if (args.op == KFD_IOCTL_SVM_OP_SET_ATTR) {
+    for (uint32_t i = 0; i < attributes; ++i) {
+      const auto [type, value] = args.attrs[i];
+      const bool gives = type == KFD_IOCTL_SVM_ATTR_ACCESS || type == KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE;
+      // Where memory is makes no difference here, nor how it is cached.
+      if (!gives && type != KFD_IOCTL_SVM_ATTR_NO_ACCESS) continue;
+      Gpu* const gpu = find(value);
+      if (!gpu) return EINVAL;
+      if (gives)
+        gpu->memory.map_over(args.start_addr, args.size, kReadWrite | kExecute, "shared virtual memory");
+      else
+        gpu->memory.unmap(args.start_addr, args.size);
+    }
+    return 0;
+  }
+  if (args.op != KFD_IOCTL_SVM_OP_GET_ATTR) return EINVAL;
+  for (uint32_t i = 0; i < attributes; ++i) {
+    kfd_ioctl_svm_attribute& attribute = args.attrs[i];
+    switch (attribute.type) {
+      case KFD_IOCTL_SVM_ATTR_PREFERRED_LOC:
+      case KFD_IOCTL_SVM_ATTR_PREFETCH_LOC:
+        attribute.value = KFD_IOCTL_SVM_LOCATION_UNDEFINED;
+        break;
+      case KFD_IOCTL_SVM_ATTR_ACCESS: {
+        Gpu* const gpu = find(attribute.value);
+        if (!gpu) return EINVAL;
+        const bool accessible = gpu->memory.snapshot()->find(args.start_addr, args.size, kRead) != nullptr;
+        attribute.type = accessible ? KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE : KFD_IOCTL_SVM_ATTR_NO_ACCESS;
+        break;
+      }
+      case KFD_IOCTL_SVM_ATTR_SET_FLAGS:
+        attribute.value = KFD_IOCTL_SVM_FLAG_HOST_ACCESS | KFD_IOCTL_SVM_FLAG_COHERENT;
+        break;
+      case KFD_IOCTL_SVM_ATTR_CLR_FLAGS:
+        attribute.value = ~uint32_t{KFD_IOCTL_SVM_FLAG_HOST_ACCESS | KFD_IOCTL_SVM_FLAG_COHERENT};
+        break;
+      case KFD_IOCTL_SVM_ATTR_GRANULARITY:
+        attribute.value = 9;  // of 2 MB, the driver's default
+        break;
+      default:
+        return EINVAL;
+    }
+  }
+  return 0;
+}
+
+int Buffers::available(kfd_ioctl_get_available_memory_args& args) {
+  Gpu* const gpu = find(args.gpu_id);
+  if (!gpu) return EINVAL;
+  args.available = local_memory_bytes(gpu->model) - used(*gpu);
+  return 0;
+}
+
+int Buffers::make_record(const Buffer& buffer, bool close_on_exec) const {
+  const int file = static_cast<int>(syscall(SYS_memfd_create, "lockstep dmabuf", close_on_exec ? 1u : 0u));
+  if (file < 0) return -errno;
+  const ExportRecord record = {
+      kExportMagic,        buffer.offset, buffer.bytes, static_cast<uint32_t>(syscall(SYS_getpid)),
+      store_.descriptor(), buffer.flags,  buffer.gpu};
+  if (syscall(SYS_ftruncate, file, buffer.bytes) != 0 ||
+      syscall(SYS_pwrite64, file, &record, sizeof record, 0) != sizeof record) {
+    const int error = errno;
+    syscall(SYS_close, file);
+    return -error;
+  }
+  return file;
+}
+
+int Buffers::export_dmabuf(ExportDmabufArgs& args) {
+  std::lock_guard lock(mutex_);
+  const Buffer* const buffer = find_buffer(args.handle);
+  if (!buffer || buffer->offset == 0 || buffer->imported >= 0) return EINVAL;
+  const int file = make_record(*buffer, args.flags & O_CLOEXEC);
+  if (file < 0) return -file;
+  args.dmabuf_fd = static_cast<uint32_t>(file);
+  return 0;
+}
+
+// The handle names a file of this process, which stays as long as the buffer.
+int Buffers::export_ipc(IpcExportArgs& args) {
+  std::lock_guard lock(mutex_);
+  Buffer* const buffer = find_buffer(args.handle);
+  if (!buffer || buffer->offset == 0 || buffer->imported >= 0) return EINVAL;
+  if (buffer->exported < 0) {
+    const int file = make_record(*buffer, true);
+    if (file < 0) return -file;
+    buffer->exported = file;
+  }
+  args.share_handle[0] = static_cast<uint32_t>(kExportMagic);
+  args.share_handle[1] = static_cast<uint32_t>(syscall(SYS_getpid));
+  args.share_handle[2] = static_cast<uint32_t>(buffer->exported);
+  args.share_handle[3] = 0;
+  args.flags = buffer->flags;
+  return 0;
+}
+
+int Buffers::dmabuf_info(kfd_ioctl_get_dmabuf_info_args& args) {
+  ExportRecord record;
+  if (!read_record(static_cast<int>(args.dmabuf_fd), record) || record.gpu >= gpus_.size()) return EINVAL;
+  args.size = record.bytes;
+  args.metadata_size = 0;
+  args.gpu_id = gpus_[record.gpu]->id;
+  args.flags = record.flags;
+  return 0;
+}
+
+int Buffers::import(int record_file, uint64_t address, uint32_t id, uint64_t& handle) {
+  ExportRecord record;
+  Gpu* const gpu = find(id);
+  if (!gpu || !read_record(record_file, record) || !is_address_range(address, record.bytes) ||
+      !is_reserved(address, record.bytes))
+    return EINVAL;
+  // The other process's file, which may be our own.
+  const int file = open_of_process(record.process, record.store);
+  if (file < 0) {
+    std::fprintf(stderr,
+                 "lockstep: the memory that process %u has exported is not to be had (%s): the process must "
+                 "still run, and be the same user's\n",
+                 record.process, std::strerror(errno));
+    return EINVAL;
+  }
+  Buffer buffer;
+  buffer.address = address;
+  buffer.bytes = record.bytes;
+  buffer.imported = file;
+  buffer.imported_offset = record.offset;
+  buffer.flags = record.flags;
+  buffer.gpu = gpu->index;
+  buffer.offset = store_.allocate(record.bytes);
+  if (buffer.offset == 0 || reinterpret_cast<void*>(syscall(
+                                SYS_mmap, address, record.bytes, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, record.offset)) == MAP_FAILED) {
+    if (buffer.offset != 0) store_.free(buffer.offset, buffer.bytes);
+    syscall(SYS_close, file);
+    return ENOMEM;
+  }
+  std::lock_guard lock(mutex_);
+  handle = next_handle_++;
+  buffers_.emplace(handle, std::move(buffer));
+  return 0;
+}
+
+int Buffers::import_dmabuf(kfd_ioctl_import_dmabuf_args& args) {
+  uint64_t handle = 0;
+  const int error = import(static_cast<int>(args.dmabuf_fd), args.va_addr, args.gpu_id, handle);
+  args.handle = handle;
+  return error;
+}
+
+int Buffers::import_ipc(IpcImportArgs& args) {
+  if (args.share_handle[0] != static_cast<uint32_t>(kExportMagic)) return EINVAL;
+  const int record = open_of_process(args.share_handle[1], static_cast<int>(args.share_handle[2]));
+  if (record < 0) return EINVAL;
+  const int error = import(record, args.va_addr, args.gpu_id, args.handle);
+  syscall(SYS_close, record);
+  if (error != 0) return error;
+  std::lock_guard lock(mutex_);
+  const Buffer& buffer = buffers_.at(args.handle);
+  args.mmap_offset = buffer.offset;
+  args.flags = buffer.flags;
+  return 0;
+}
+
+int Buffers::descriptor_at(uint64_t& offset) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& [handle, buffer] : buffers_) {
+    if (buffer.imported < 0 || offset < buffer.offset || offset - buffer.offset >= buffer.bytes) continue;
+    offset = offset - buffer.offset + buffer.imported_offset;
+    return buffer.imported;
+  }
+  return store_.descriptor();
+}
+
+}  // namespace lockstep::host

@@ -1,0 +1,74 @@
+// Memory that the program has allocated for its devices: KFD's buffers and ranges of shared virtual memory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "host/gpu.h"
+#include "host/kfd_abi.h"
+#include "host/store.h"
+
+namespace lockstep::host {
+
+using Gpus = std::vector<std::unique_ptr<Gpu>>;
+
+// Functions that answer ioctls return 0 or the number of an error (errno.h).
+class Buffers {
+ public:
+  Buffers(Store& store, const Gpus& gpus) : store_(store), gpus_(gpus), used_(gpus.size()) {}
+
+  int allocate(kfd_ioctl_alloc_memory_of_gpu_args& args);
+  int free(const kfd_ioctl_free_memory_of_gpu_args& args);
+  int map(kfd_ioctl_map_memory_to_gpu_args& args);
+  int unmap(kfd_ioctl_unmap_memory_from_gpu_args& args);
+  // `attributes` of them stand behind the structure.
+  int shared_virtual_memory(kfd_ioctl_svm_args& args, uint32_t attributes);
+  int available(kfd_ioctl_get_available_memory_args& args);
+  int export_dmabuf(ExportDmabufArgs& args);
+  int dmabuf_info(kfd_ioctl_get_dmabuf_info_args& args);
+  int import_dmabuf(kfd_ioctl_import_dmabuf_args& args);
+  int export_ipc(IpcExportArgs& args);
+  int import_ipc(IpcImportArgs& args);
+  // What is to be mapped for a program that maps `offset` of a device's node: a descriptor, and the offset in
+  // it.
+  int descriptor_at(uint64_t& offset) const;
+
+  uint64_t used(const Gpu& gpu) const;
+
+ private:
+  struct Buffer {
+    uint64_t address = 0, bytes = 0;
+    uint64_t offset = 0;  // in the store; 0: the program's own memory
+    // A descriptor of the file of another process, whose memory it is, and the offset there. The place in the
+    // store then is nothing but a name for mmap.
+    int imported = -1;
+    uint64_t imported_offset = 0;
+    int exported = -1;  // descriptor of the file that tells other processes of it
+    uint32_t flags = 0;
+    uint32_t gpu = 0;           // index of the one that has it
+    std::set<uint32_t> mapped;  // indices of those that may access it
+  };
+
+  Gpu* find(uint32_t id) const;
+  Buffer* find_buffer(uint64_t handle);
+  // The ids of an array of the program's; false if it is not there.
+  bool read_ids(uint64_t address, uint32_t count, std::vector<uint32_t>& ids) const;
+  int map_on(Buffer& buffer, Gpu& gpu);
+  // A file that stands for the buffer, or minus the number of an error.
+  int make_record(const Buffer& buffer, bool close_on_exec) const;
+  // Takes over the memory that such a file stands for; `handle` becomes the new buffer's.
+  int import(int record_file, uint64_t address, uint32_t gpu, uint64_t& handle);
+
+  Store& store_;
+  const Gpus& gpus_;
+  mutable std::mutex mutex_;
+  uint64_t next_handle_ = 1;
+  std::map<uint64_t, Buffer> buffers_;
+  std::vector<uint64_t> used_;  // bytes of each device's own memory
+};
+
+}  // namespace lockstep::host

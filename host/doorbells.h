@@ -1,0 +1,63 @@
+// Pages that programs store to when they have published packets, and the thread that notices.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "host/gpu.h"
+#include "host/store.h"
+
+namespace lockstep::host {
+
+class Doorbells {
+ public:
+  Doorbells(Store& store, const std::vector<std::unique_ptr<Gpu>>& gpus);
+  ~Doorbells();
+  Doorbells(const Doorbells&) = delete;
+  Doorbells& operator=(const Doorbells&) = delete;
+
+  static constexpr unsigned kOfDevice = Store::kDoorbellBytes / 8;
+
+  // A free doorbell of the device, with the value that no program stores; null if all are taken.
+  uint64_t* take(const Gpu& gpu);
+  void give_back(const Gpu& gpu, uint64_t* doorbell);
+  // What a program maps to reach it, and where in these pages it is.
+  uint64_t offset(const Gpu& gpu, const uint64_t* doorbell) const;
+  // The program has mapped the doorbells of a device there.
+  void mapped(uint64_t offset, void* address);
+
+ private:
+  struct Pages {
+    uint64_t* ours = nullptr;
+    void* programs = nullptr;  // null: not mapped, or nobody saw it
+    std::vector<bool> taken = std::vector<bool>(kOfDevice);
+  };
+
+  void run();
+  // Tells the command processors of what was rung; whether anything was.
+  bool look();
+  // Waits until somebody stores to a protected page, where the kernel has that; false if it has not, or not
+  // all pages are known.
+  bool wait_for_store();
+  void protect(bool on);
+  void wake();
+  void open_userfault();
+
+  Store& store_;
+  const std::vector<std::unique_ptr<Gpu>>& gpus_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Pages> pages_;
+  unsigned in_use_ = 0;
+  bool stop_ = false;
+  std::vector<uint64_t> seen_;  // by device and doorbell
+  int userfault_ = -1, event_ = -1;
+  std::vector<void*> registered_;  // with userfault_, by device
+  std::thread thread_;
+};
+
+}  // namespace lockstep::host

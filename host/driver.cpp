@@ -1,0 +1,253 @@
+#include "host/driver.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+#include "host/render_node.h"
+#include "memory/host_fault.h"
+#include "state/real_time.h"
+#include "state/wave.h"
+
+namespace lockstep::host {
+
+namespace {
+
+Gpus make_gpus(const Settings& settings) {
+  Gpus gpus;
+  for (unsigned index = 0; index < settings.devices; ++index) {
+    auto gpu = std::make_unique<Gpu>();
+    gpu->index = index;
+    gpu->id = gpu_id(settings.model, index);
+    gpu->model = settings.model;
+    machine::Device::Options options;
+    options.hardware = settings.model;
+    options.engine = settings.engine;
+    options.threads = settings.threads;
+    options.host_real_time = true;
+    gpu->processor = std::make_unique<command::CommandProcessor>(gpu->memory, std::move(options));
+    gpus.push_back(std::move(gpu));
+  }
+  return gpus;
+}
+
+uint64_t nanoseconds(clockid_t clock) {
+  timespec time = {};
+  clock_gettime(clock, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+}  // namespace
+
+Settings settings_from_environment() {
+  Settings settings;
+  const auto number = [](const char* name, unsigned most, unsigned otherwise) {
+    const char* text = std::getenv(name);
+    if (!text || !*text) return otherwise;
+    char* end = nullptr;
+    const unsigned long value = std::strtoul(text, &end, 10);
+    if (*end != 0 || value > most)
+      throw std::runtime_error(std::string(name) + " is '" + text + "' (a number up to " +
+                               std::to_string(most) + ")");
+    return static_cast<unsigned>(value);
+  };
+  settings.model = hardware::models().front();
+  if (const char* name = std::getenv("LOCKSTEP_DEVICE"); name && *name) {
+    const auto& models = hardware::models();
+    const auto found =
+        std::find_if(models.begin(), models.end(), [&](const auto& m) { return m.name == name; });
+    settings.model = found != models.end() ? *found : hardware::read_file(name);
+  }
+  settings.devices = std::max(1u, number("LOCKSTEP_DEVICES", kMostGpus, 1));
+  settings.threads = number("LOCKSTEP_THREADS", 1024, 0);
+  if (const char* engine = std::getenv("LOCKSTEP_ENGINE"); engine && *engine) {
+    if (std::strcmp(engine, "interpreter") == 0)
+      settings.engine = machine::EngineKind::interpreter;
+    else if (std::strcmp(engine, "translator") != 0)
+      throw std::runtime_error("LOCKSTEP_ENGINE is '" + std::string(engine) +
+                               "' (interpreter or translator)");
+  }
+  return settings;
+}
+
+Driver::Driver(const Settings& settings)
+    : gpus_(make_gpus(settings)),
+      buffers_(store_, gpus_),
+      doorbells_(store_, gpus_),
+      queues_(gpus_, doorbells_, events_) {
+  catch_host_faults();
+  for (const auto& gpu : gpus_)
+    gpu->processor->interrupts().set_callback([this](const command::Interrupt& interrupt) {
+      // Packets, waves and copies all name the number of an event.
+      constexpr uint32_t kNumber = 0xffffff;
+      events_.raise(interrupt.data & kNumber);
+    });
+}
+
+Gpu* Driver::find(uint32_t id) const {
+  for (const auto& gpu : gpus_)
+    if (gpu->id == id) return gpu.get();
+  return nullptr;
+}
+
+int Driver::kfd_ioctl(unsigned long request, void* argument) {
+  // As the kernel does: programs may know shorter or longer structures than we.
+  if (_IOC_TYPE(request) != AMDKFD_IOCTL_BASE) return ENOTTY;
+  const uint32_t bytes = _IOC_SIZE(request);
+  constexpr uint32_t kMostBytes = 16384;
+  alignas(16) std::byte arguments[kMostBytes + 256] = {};
+  if (bytes > kMostBytes || !host_has(reinterpret_cast<uint64_t>(argument), bytes, true)) return EFAULT;
+  std::memcpy(arguments, argument, bytes);
+  const int error = answer(_IOC_NR(request), arguments, bytes);
+  std::memcpy(argument, arguments, bytes);
+  return error;
+}
+
+int Driver::answer(unsigned number, void* p, uint32_t bytes) {
+  switch (number) {
+    case _IOC_NR(AMDKFD_IOC_GET_VERSION): {
+      auto& args = *static_cast<kfd_ioctl_get_version_args*>(p);
+      args.major_version = kKfdMajor;
+      args.minor_version = kKfdMinor;
+      return 0;
+    }
+    case _IOC_NR(AMDKFD_IOC_CREATE_QUEUE):
+      return queues_.create(*static_cast<kfd_ioctl_create_queue_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_DESTROY_QUEUE):
+      return queues_.destroy(*static_cast<kfd_ioctl_destroy_queue_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_UPDATE_QUEUE):
+      return queues_.update(*static_cast<kfd_ioctl_update_queue_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_SET_MEMORY_POLICY):  // caches of host and devices are one
+      return find(static_cast<kfd_ioctl_set_memory_policy_args*>(p)->gpu_id) ? 0 : EINVAL;
+    case _IOC_NR(AMDKFD_IOC_GET_CLOCK_COUNTERS):
+      return clock_counters(*static_cast<kfd_ioctl_get_clock_counters_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_CREATE_EVENT):
+      return events_.create(*static_cast<kfd_ioctl_create_event_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_DESTROY_EVENT):
+      return events_.destroy(*static_cast<kfd_ioctl_destroy_event_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_SET_EVENT):
+      return events_.set(*static_cast<kfd_ioctl_set_event_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_RESET_EVENT):
+      return events_.reset(*static_cast<kfd_ioctl_reset_event_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_WAIT_EVENTS):
+      return events_.wait(*static_cast<kfd_ioctl_wait_events_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_SET_SCRATCH_BACKING_VA):  // each queue has a scratch ring of its own
+      return find(static_cast<kfd_ioctl_set_scratch_backing_va_args*>(p)->gpu_id) ? 0 : EINVAL;
+    case _IOC_NR(AMDKFD_IOC_GET_TILE_CONFIG): {
+      auto& args = *static_cast<kfd_ioctl_get_tile_config_args*>(p);
+      if (!find(args.gpu_id)) return EINVAL;
+      args.num_tile_configs = args.num_macro_tile_configs = 0;  // gfx9 and later have none
+      args.gb_addr_config = 0x545;
+      args.num_banks = 4;
+      args.num_ranks = 1;
+      return 0;
+    }
+    case _IOC_NR(AMDKFD_IOC_SET_TRAP_HANDLER):
+      // The runtime's own handler only tells of faults, which Lockstep does without it.
+      return find(static_cast<kfd_ioctl_set_trap_handler_args*>(p)->gpu_id) ? 0 : EINVAL;
+    case _IOC_NR(AMDKFD_IOC_GET_PROCESS_APERTURES_NEW):
+      return apertures(*static_cast<kfd_ioctl_get_process_apertures_new_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_ACQUIRE_VM):
+      return find(static_cast<kfd_ioctl_acquire_vm_args*>(p)->gpu_id) ? 0 : EINVAL;
+    case _IOC_NR(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU):
+      return buffers_.allocate(*static_cast<kfd_ioctl_alloc_memory_of_gpu_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_FREE_MEMORY_OF_GPU):
+      return buffers_.free(*static_cast<kfd_ioctl_free_memory_of_gpu_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_MAP_MEMORY_TO_GPU):
+      return buffers_.map(*static_cast<kfd_ioctl_map_memory_to_gpu_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU):
+      return buffers_.unmap(*static_cast<kfd_ioctl_unmap_memory_from_gpu_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_SET_CU_MASK):
+      return queues_.set_cu_mask(*static_cast<kfd_ioctl_set_cu_mask_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_GET_DMABUF_INFO):
+      return buffers_.dmabuf_info(*static_cast<kfd_ioctl_get_dmabuf_info_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_IMPORT_DMABUF):
+      return buffers_.import_dmabuf(*static_cast<kfd_ioctl_import_dmabuf_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_ALLOC_QUEUE_GWS):
+      return queues_.allocate_gws(*static_cast<kfd_ioctl_alloc_queue_gws_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_SVM): {
+      auto& args = *static_cast<kfd_ioctl_svm_args*>(p);
+      if (bytes < sizeof args || args.nattr > (bytes - sizeof args) / sizeof(kfd_ioctl_svm_attribute))
+        return EINVAL;
+      return buffers_.shared_virtual_memory(args, args.nattr);
+    }
+    case _IOC_NR(AMDKFD_IOC_SET_XNACK_MODE): {
+      auto& args = *static_cast<kfd_ioctl_set_xnack_mode_args*>(p);
+      if (args.xnack_enabled > 0) return EPERM;  // gfx11 cannot repeat faulting accesses
+      args.xnack_enabled = 0;
+      return 0;
+    }
+    case _IOC_NR(AMDKFD_IOC_AVAILABLE_MEMORY):
+      return buffers_.available(*static_cast<kfd_ioctl_get_available_memory_args*>(p));
+    case kExportDmabuf:
+      return buffers_.export_dmabuf(*static_cast<ExportDmabufArgs*>(p));
+    case kIpcExport:
+      return buffers_.export_ipc(*static_cast<IpcExportArgs*>(p));
+    case kIpcImport:
+      return buffers_.import_ipc(*static_cast<IpcImportArgs*>(p));
+    case kRuntimeEnable:
+      static_cast<RuntimeEnableArgs*>(p)->capabilities_mask = 0;
+      return 0;
+    case kDebugTrap:
+      std::fprintf(stderr, "lockstep: debuggers of ROCm cannot attach to emulated devices yet\n");
+      return EPERM;
+    default:
+      std::fprintf(stderr, "lockstep: /dev/kfd does not answer ioctl 0x%x\n", number);
+      return EINVAL;
+  }
+}
+
+int Driver::clock_counters(kfd_ioctl_get_clock_counters_args& args) {
+  if (!find(args.gpu_id)) return EINVAL;
+  args.gpu_clock_counter = host_real_time();
+  args.cpu_clock_counter = nanoseconds(CLOCK_MONOTONIC_RAW);
+  args.system_clock_counter = nanoseconds(CLOCK_BOOTTIME);
+  args.system_clock_freq = 1'000'000'000;
+  return 0;
+}
+
+int Driver::apertures(kfd_ioctl_get_process_apertures_new_args& args) {
+  const auto count = static_cast<uint32_t>(gpus_.size());
+  if (args.num_of_nodes == 0) {
+    args.num_of_nodes = count;
+    return 0;
+  }
+  const uint32_t given = std::min(args.num_of_nodes, count);
+  const uint64_t place = args.kfd_process_device_apertures_ptr;
+  if (!host_has(place, given * sizeof(kfd_process_device_apertures), true)) return EFAULT;
+  auto* const apertures = reinterpret_cast<kfd_process_device_apertures*>(place);
+  for (uint32_t i = 0; i < given; ++i) {
+    kfd_process_device_apertures& a = apertures[i];
+    a = {};
+    a.lds_base = kSharedApertureBase;
+    a.lds_limit = kSharedApertureBase + kApertureSize - 1;
+    a.scratch_base = kPrivateApertureBase;
+    a.scratch_limit = kPrivateApertureBase + kApertureSize - 1;
+    a.gpuvm_base = 0x10000;
+    // All that a process can have: then runtimes take addresses from mmap, and guest addresses are the
+    // host's.
+    a.gpuvm_limit = (uint64_t{1} << 47) - 1;
+    a.gpu_id = gpus_[i]->id;
+  }
+  args.num_of_nodes = given;
+  return 0;
+}
+
+int Driver::render_ioctl(unsigned device, unsigned long request, void* argument) {
+  if (device >= gpus_.size()) return ENODEV;
+  constexpr uint32_t kMostBytes = 16384;
+  const uint32_t bytes = _IOC_SIZE(request);
+  alignas(16) std::byte arguments[kMostBytes + 256] = {};
+  if (bytes > kMostBytes || !host_has(reinterpret_cast<uint64_t>(argument), bytes, true)) return EFAULT;
+  std::memcpy(arguments, argument, bytes);
+  const int error = render_node_ioctl(*gpus_[device], buffers_, request, arguments);
+  std::memcpy(argument, arguments, bytes);
+  return error;
+}
+
+}  // namespace lockstep::host

@@ -1,0 +1,54 @@
+// /dev/kfd and the render nodes of one process, answered by emulated devices.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "host/buffers.h"
+#include "host/doorbells.h"
+#include "host/events.h"
+#include "host/queues.h"
+#include "host/store.h"
+#include "machine/launch.h"
+
+namespace lockstep::host {
+
+// What `lockstep exec` has been asked for; it comes by the environment.
+struct Settings {
+  hardware::Description model;
+  unsigned devices = 1;
+  machine::EngineKind engine = machine::EngineKind::translator;
+  unsigned threads = 0;  // 0: one for each processor
+};
+// Throws std::runtime_error that says what is wrong with which variable.
+Settings settings_from_environment();
+
+class Driver {
+ public:
+  // Throws std::exception.
+  explicit Driver(const Settings& settings);
+
+  int descriptor() const { return store_.descriptor(); }
+  const Gpus& gpus() const { return gpus_; }
+  // Answer ioctls: 0 or the number of an error. What is not there to be read or written is EFAULT.
+  int kfd_ioctl(unsigned long request, void* argument);
+  int render_ioctl(unsigned device, unsigned long request, void* argument);
+  int descriptor_at(uint64_t& offset) const { return buffers_.descriptor_at(offset); }
+  void mapped(uint64_t offset, void* address) { doorbells_.mapped(offset, address); }
+
+ private:
+  int answer(unsigned number, void* argument, uint32_t bytes);
+  int clock_counters(kfd_ioctl_get_clock_counters_args& args);
+  int apertures(kfd_ioctl_get_process_apertures_new_args& args);
+
+  Gpu* find(uint32_t id) const;
+
+  Store store_;
+  Gpus gpus_;
+  Events events_;
+  Buffers buffers_;
+  Doorbells doorbells_;
+  Queues queues_;
+};
+
+}  // namespace lockstep::host

@@ -1,0 +1,100 @@
+// What the library exports that `lockstep exec` loads into programs when they look for a device.
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <mutex>
+
+#include "host/device_files.h"
+#include "host/driver.h"
+#include "host/driver_interface.h"
+#include "memory/host_fault.h"
+
+namespace lockstep::host {
+
+namespace {
+
+std::mutex mutex;
+Settings settings;
+std::string folder;
+std::atomic<Driver*> driver = nullptr;  // never deleted: the program's threads use it until its end
+bool failed = false;
+bool is_parents = false;  // a fork has no threads of the devices
+
+Driver* get() {
+  if (Driver* const there = driver.load(std::memory_order_acquire)) return there;
+  std::lock_guard lock(mutex);
+  if (driver || failed) return driver;
+  try {
+    if (is_parents)
+      throw std::runtime_error(
+          "a process that was forked from one that uses devices cannot use any (fork before the first use, "
+          "or "
+          "exec)");
+    driver.store(new Driver(settings), std::memory_order_release);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "lockstep: no device: %s\n", error.what());
+    failed = true;
+  }
+  return driver;
+}
+
+int descriptor() {
+  Driver* const there = get();
+  return there ? there->descriptor() : -1;
+}
+
+int kfd_ioctl(unsigned long request, void* argument) {
+  Driver* const there = get();
+  return there ? there->kfd_ioctl(request, argument) : ENODEV;
+}
+
+int render_ioctl(unsigned device, unsigned long request, void* argument) {
+  Driver* const there = get();
+  return there ? there->render_ioctl(device, request, argument) : ENODEV;
+}
+
+void mapped(uint64_t offset, void* address) {
+  if (Driver* const there = get()) there->mapped(offset, address);
+}
+
+int descriptor_at(uint64_t* offset) {
+  Driver* const there = get();
+  return there ? there->descriptor_at(*offset) : -1;
+}
+
+void forked() {
+  if (!driver.exchange(nullptr)) return;
+  is_parents = true;
+}
+
+}  // namespace
+
+}  // namespace lockstep::host
+
+extern "C" [[gnu::visibility("default")]] const LockstepDriver* lockstep_driver() {
+  using namespace lockstep::host;
+  static LockstepDriver interface = {};
+  try {
+    settings = settings_from_environment();
+    folder = write_device_files(device_files(settings.model, settings.devices, host_facts()));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "lockstep: no device: %s\n", error.what());
+    return nullptr;
+  }
+  interface.folder = folder.c_str();
+  interface.is_device_path = [](const char* path) { return is_device_path(path); };
+  interface.devices = settings.devices;
+  interface.descriptor = descriptor;
+  interface.kfd_ioctl = kfd_ioctl;
+  interface.render_ioctl = render_ioctl;
+  interface.descriptor_at = descriptor_at;
+  interface.mapped = mapped;
+  interface.sigaction = [](int number, const struct sigaction* action, struct sigaction* old) {
+    lockstep::set_next_handler(number, action, old);
+  };
+  interface.forked = forked;
+  return &interface;
+}

@@ -1,0 +1,36 @@
+// Between the library that programs are started with, which must be small, and the driver behind it, which is
+// loaded when a program looks for a device. C only: the first has no C++ library.
+#pragma once
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+
+struct LockstepDriver {
+  // The folder in which paths of the driver are looked for.
+  const char* folder;
+  // Whether a path is one of these.
+  bool (*is_device_path)(const char* path);
+  unsigned devices;
+  // A descriptor of the file that both device nodes are; -1 if there are no devices (it has said why).
+  int (*descriptor)();
+  // Answers an ioctl of /dev/kfd, or of the render node of a device: 0 or the number of an error. `bytes` are
+  // readable and writable at `argument`, unless that is null.
+  int (*kfd_ioctl)(unsigned long request, void* argument);
+  int (*render_ioctl)(unsigned device, unsigned long request, void* argument);
+  // What stands at an offset of a node: the descriptor that is to be mapped, and its own offset in `offset`.
+  int (*descriptor_at)(uint64_t* offset);
+  // The program has mapped that place of the file.
+  void (*mapped)(uint64_t offset, void* address);
+  // Handlers of SIGSEGV and SIGBUS stand behind the driver's.
+  void (*sigaction)(int number, const struct sigaction* action, struct sigaction* old);
+  // In the child of a fork: what was there is the parent's.
+  void (*forked)();
+};
+
+// The symbol that the driver exports; null, and it has said why, if there is none to be had.
+typedef const struct LockstepDriver* (*LockstepDriverEntry)();
+#define LOCKSTEP_DRIVER_ENTRY "lockstep_driver"
+}

@@ -1,0 +1,169 @@
+#include "host/events.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <vector>
+
+#include "host/store.h"
+#include "memory/host_fault.h"
+
+namespace lockstep::host {
+
+namespace {
+
+// Signal events have a slot in the page of events, and its number. Those of other types have none.
+constexpr uint32_t kFirstOther = 0x80000000;
+constexpr uint32_t kMostWaited = 65536;
+
+bool has_slot(uint32_t type) {
+  return type == KFD_IOC_EVENT_SIGNAL || type == KFD_IOC_EVENT_DEBUG_EVENT;
+}
+
+}  // namespace
+
+int Events::create(kfd_ioctl_create_event_args& args) {
+  std::lock_guard lock(mutex_);
+  uint32_t id = 0;
+  if (has_slot(args.event_type)) {
+    // The lowest free one: programs look through the slots.
+    for (id = 1; id < KFD_SIGNAL_EVENT_LIMIT && events_.contains(id);) ++id;
+    if (id == KFD_SIGNAL_EVENT_LIMIT) return ENOSPC;
+  } else {
+    id = kFirstOther + next_other_++ % kFirstOther;
+  }
+  Event& event = events_[id];
+  event = {};
+  event.type = args.event_type;
+  event.auto_reset = args.auto_reset != 0;
+  args.event_id = args.event_trigger_data = id;
+  args.event_slot_index = has_slot(args.event_type) ? id : 0;
+  args.event_page_offset = Store::kEvents;
+  return 0;
+}
+
+int Events::destroy(const kfd_ioctl_destroy_event_args& args) {
+  std::lock_guard lock(mutex_);
+  if (events_.erase(args.event_id) == 0) return EINVAL;
+  raised_.notify_all();
+  return 0;
+}
+
+int Events::set(const kfd_ioctl_set_event_args& args) {
+  std::lock_guard lock(mutex_);
+  const auto event = events_.find(args.event_id);
+  if (event == events_.end() || !has_slot(event->second.type)) return EINVAL;
+  raise(event->second);
+  raised_.notify_all();
+  return 0;
+}
+
+int Events::reset(const kfd_ioctl_reset_event_args& args) {
+  std::lock_guard lock(mutex_);
+  const auto event = events_.find(args.event_id);
+  if (event == events_.end() || !has_slot(event->second.type)) return EINVAL;
+  event->second.signaled = false;
+  return 0;
+}
+
+void Events::raise(Event& event) {
+  event.signaled = true;
+  ++event.age;
+}
+
+void Events::raise(uint32_t id) {
+  std::lock_guard lock(mutex_);
+  const auto event = events_.find(id);
+  if (event == events_.end() || !has_slot(event->second.type)) return;
+  raise(event->second);
+  raised_.notify_all();
+}
+
+void Events::raise_memory_fault(const kfd_hsa_memory_exception_data& data) {
+  std::lock_guard lock(mutex_);
+  for (auto& [id, event] : events_) {
+    if (event.type != KFD_IOC_EVENT_MEMORY) continue;
+    event.memory = data;
+    raise(event);
+  }
+  raised_.notify_all();
+}
+
+void Events::raise_reset(uint32_t gpu_id) {
+  std::lock_guard lock(mutex_);
+  for (auto& [id, event] : events_) {
+    if (event.type != KFD_IOC_EVENT_HW_EXCEPTION) continue;
+    event.hardware = {};
+    event.hardware.reset_type = KFD_HW_EXCEPTION_GPU_HANG;
+    event.hardware.reset_cause = KFD_HW_EXCEPTION_WHOLE_GPU_RESET;
+    event.hardware.gpu_id = gpu_id;
+    raise(event);
+  }
+  raised_.notify_all();
+}
+
+int Events::wait(kfd_ioctl_wait_events_args& args) {
+  const uint32_t count = args.num_events;
+  if (count > kMostWaited) return EINVAL;
+  if (!host_has(args.events_ptr, uint64_t{count} * sizeof(kfd_event_data), true)) return EFAULT;
+  auto* const data = reinterpret_cast<kfd_event_data*>(args.events_ptr);
+  // The program may write to its array meanwhile.
+  struct Waited {
+    uint32_t id = 0;
+    uint64_t age_at_begin = 0;
+    bool done = false;
+  };
+  std::vector<Waited> waited(count);
+
+  std::unique_lock lock(mutex_);
+  for (uint32_t i = 0; i < count; ++i) {
+    waited[i].id = data[i].event_id;
+    const auto event = events_.find(waited[i].id);
+    if (event == events_.end()) {
+      args.wait_result = KFD_IOC_WAIT_RESULT_FAIL;
+      return EINVAL;
+    }
+    waited[i].age_at_begin = event->second.age;
+  }
+  constexpr uint32_t kForever = 0xfffffffe;  // and more
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(args.timeout);
+  bool timed_out = args.timeout == 0;
+  for (;;) {
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      const auto found = events_.find(waited[i].id);
+      if (found == events_.end()) {  // destroyed meanwhile
+        args.wait_result = KFD_IOC_WAIT_RESULT_FAIL;
+        return EIO;
+      }
+      Event& event = found->second;
+      // An age that is not the present one: it was raised since the program looked last.
+      uint64_t last_age = 0;
+      auto* const age_place = reinterpret_cast<std::byte*>(&data[i]);
+      if (has_slot(event.type)) std::memcpy(&last_age, age_place, sizeof last_age);
+      if (!waited[i].done && (event.signaled || event.age != waited[i].age_at_begin ||
+                              (last_age != 0 && last_age != event.age))) {
+        waited[i].done = true;
+        if (event.auto_reset) event.signaled = false;
+        if (last_age != 0) std::memcpy(age_place, &event.age, sizeof event.age);
+        if (event.type == KFD_IOC_EVENT_MEMORY) data[i].memory_exception_data = event.memory;
+        if (event.type == KFD_IOC_EVENT_HW_EXCEPTION) data[i].hw_exception_data = event.hardware;
+      }
+      done += waited[i].done;
+    }
+    if (args.wait_for_all ? done == count : done > 0) {
+      args.wait_result = KFD_IOC_WAIT_RESULT_COMPLETE;
+      return 0;
+    }
+    if (timed_out) {
+      args.wait_result = KFD_IOC_WAIT_RESULT_TIMEOUT;
+      return 0;
+    }
+    if (args.timeout >= kForever)
+      raised_.wait(lock);
+    else
+      timed_out = raised_.wait_until(lock, deadline) == std::cv_status::timeout;
+  }
+}
+
+}  // namespace lockstep::host

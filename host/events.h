@@ -1,0 +1,46 @@
+// Events of KFD: what programs wait for in the kernel.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "host/kfd_abi.h"
+
+namespace lockstep::host {
+
+// Functions that answer ioctls return 0 or the number of an error (errno.h).
+class Events {
+ public:
+  int create(kfd_ioctl_create_event_args& args);
+  int destroy(const kfd_ioctl_destroy_event_args& args);
+  int set(const kfd_ioctl_set_event_args& args);
+  int reset(const kfd_ioctl_reset_event_args& args);
+  int wait(kfd_ioctl_wait_events_args& args);
+
+  // A device has interrupted with the number of an event; others are ignored, as the driver does.
+  void raise(uint32_t id);
+  // A device has accessed memory that it may not: tells all events that wait for this.
+  void raise_memory_fault(const kfd_hsa_memory_exception_data& data);
+  // A device was reset.
+  void raise_reset(uint32_t gpu_id);
+
+ private:
+  struct Event {
+    uint32_t type = 0;
+    bool auto_reset = false, signaled = false;
+    uint64_t age = 1;  // goes up each time it is raised
+    kfd_hsa_memory_exception_data memory{};
+    kfd_hsa_hw_exception_data hardware{};
+  };
+
+  static void raise(Event& event);
+
+  std::mutex mutex_;
+  std::condition_variable raised_;
+  std::map<uint32_t, Event> events_;
+  uint32_t next_other_ = 0;
+};
+
+}  // namespace lockstep::host

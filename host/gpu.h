@@ -1,0 +1,33 @@
+// One emulated device of the process.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "command/command_processor.h"
+#include "hardware/hardware.h"
+#include "memory/address_space.h"
+
+namespace lockstep::host {
+
+struct Gpu {
+  uint32_t index = 0;
+  uint32_t id = 0;  // as KFD names it
+  hardware::Description model;
+  AddressSpace memory{AddressSpace::Changes::seen_at_once};
+  std::unique_ptr<command::CommandProcessor> processor;
+};
+
+// Distinct for up to 64 devices of all models.
+inline uint32_t gpu_id(const hardware::Description& model, uint32_t index) {
+  return model.pci_device_id | (index + 1) << 16;
+}
+// Of the render node of a device.
+inline constexpr unsigned kFirstRenderMinor = 128, kDrmMajor = 226;
+inline constexpr unsigned kMostGpus = 64;
+
+inline uint64_t local_memory_bytes(const hardware::Description& model) {
+  return uint64_t{model.memory_megabytes} << 20;
+}
+
+}  // namespace lockstep::host

@@ -1,0 +1,463 @@
+// The library that `lockstep exec` starts programs with (LD_PRELOAD). It takes the calls by which programs
+// reach the kernel's driver of AMD devices, and passes all others on; the driver is loaded when the first of
+// these comes, so that a program which never looks for a device pays nothing. No C++ library: programs may
+// have none.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "host/driver_interface.h"
+
+#define LOCKSTEP_TAKEN extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+constexpr int kMostDescriptors = 65536, kPathBytes = 4096;
+constexpr unsigned kDrmMajor = 226, kFirstRenderMinor = 128;
+constexpr char kKfd[] = "/dev/kfd", kRenderNode[] = "/dev/dri/renderD";
+
+// What a descriptor stands for: nothing of ours, /dev/kfd, or the render node of device kind - kRender.
+enum : unsigned char { kOther = 0, kControl = 1, kRender = 2 };
+unsigned char kinds[kMostDescriptors];
+
+unsigned char kind_of(int descriptor) {
+  if (descriptor < 0 || descriptor >= kMostDescriptors) return kOther;
+  return __atomic_load_n(&kinds[descriptor], __ATOMIC_RELAXED);
+}
+void set_kind(int descriptor, unsigned char kind) {
+  if (descriptor >= 0 && descriptor < kMostDescriptors)
+    __atomic_store_n(&kinds[descriptor], kind, __ATOMIC_RELAXED);
+}
+
+// ---- The driver
+
+const LockstepDriver* loaded_driver;  // null: not yet, or not to be had
+pthread_once_t once = PTHREAD_ONCE_INIT;
+__thread bool loading;
+
+void load_driver() {
+  Dl_info self;
+  char path[kPathBytes];
+  if (!dladdr(reinterpret_cast<void*>(&load_driver), &self) || !self.dli_fname) return;
+  const char* slash = strrchr(self.dli_fname, '/');
+  const int folder = slash ? static_cast<int>(slash - self.dli_fname + 1) : 0;
+  snprintf(path, sizeof path, "%.*sliblockstep_driver.so", folder, self.dli_fname);
+  // Its own calls, and those of libraries that come with it, are not the program's.
+  loading = true;
+  if (void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
+    const auto entry = reinterpret_cast<LockstepDriverEntry>(dlsym(library, LOCKSTEP_DRIVER_ENTRY));
+    const LockstepDriver* driver = entry ? entry() : nullptr;
+    __atomic_store_n(&loaded_driver, driver, __ATOMIC_RELEASE);
+  } else {
+    fprintf(stderr, "lockstep: no device: %s\n", dlerror());
+  }
+  loading = false;
+  pthread_atfork(nullptr, nullptr, [] {
+    if (loaded_driver) loaded_driver->forked();
+    memset(kinds, kOther, sizeof kinds);
+  });
+}
+
+const LockstepDriver* driver() {
+  if (loading) return nullptr;
+  pthread_once(&once, load_driver);
+  return __atomic_load_n(&loaded_driver, __ATOMIC_ACQUIRE);
+}
+
+// ---- Paths
+
+bool begins_with(const char* text, const char* prefix) {
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool may_be_device_path(const char* path) {
+  return path && path[0] == '/' &&
+         (begins_with(path, "/sys/") || begins_with(path, "/dev/dri") ||
+          begins_with(path, "/usr/share/libdrm"));
+}
+
+// Those that the driver knows again are refused quickly: programs read /sys for many reasons.
+bool is_quick_no(const char* path) {
+  return begins_with(path, "/sys/devices/system") || begins_with(path, "/sys/fs") ||
+         begins_with(path, "/sys/kernel") || begins_with(path, "/sys/bus");
+}
+
+// The path in the driver's folder that stands for one of its files; else the same path.
+const char* redirected(const char* path, char (&to)[kPathBytes]) {
+  if (!may_be_device_path(path) || is_quick_no(path)) return path;
+  // Loaded for paths of devices alone.
+  const bool interesting = begins_with(path, "/sys/devices/virtual/kfd") ||
+                           begins_with(path, "/sys/module/amdgpu") ||
+                           begins_with(path, "/sys/dev/char/226:") || begins_with(path, "/sys/class/drm") ||
+                           begins_with(path, "/dev/dri") || begins_with(path, "/usr/share/libdrm");
+  if (!interesting) return path;
+  const LockstepDriver* d = driver();
+  if (!d || !d->is_device_path(path)) return path;
+  if (snprintf(to, sizeof to, "%s%s", d->folder, path) >= static_cast<int>(sizeof to)) return path;
+  return to;
+}
+
+// Programs pass null where the headers say that they do not.
+bool is_path(const char* path) {
+  return path && path[0];
+}
+bool is_control(const char* path) {
+  return path && strcmp(path, kKfd) == 0;
+}
+
+// The number of the device whose render node it is, or -1.
+int render_node(const char* path) {
+  if (!path || !begins_with(path, kRenderNode)) return -1;
+  char* end = nullptr;
+  const long minor = strtol(path + sizeof kRenderNode - 1, &end, 10);
+  if (end == path + sizeof kRenderNode - 1 || *end != 0) return -1;
+  const LockstepDriver* d = driver();
+  const long device = minor - kFirstRenderMinor;
+  return d && device >= 0 && device < d->devices ? static_cast<int>(device) : -1;
+}
+
+// ---- Descriptors
+
+int failed_with(int error) {
+  errno = error;
+  return -1;
+}
+
+int open_device(unsigned char kind, int flags) {
+  const LockstepDriver* d = driver();
+  const int file = d ? d->descriptor() : -1;
+  if (file < 0) return failed_with(ENODEV);
+  const int descriptor =
+      static_cast<int>(syscall(SYS_fcntl, file, flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 0));
+  if (descriptor >= kMostDescriptors) {
+    syscall(SYS_close, descriptor);
+    return failed_with(EMFILE);
+  }
+  set_kind(descriptor, kind);
+  return descriptor;
+}
+
+int open_any(int folder, const char* path, int flags, mode_t mode) {
+  if (is_control(path)) return open_device(kControl, flags);
+  if (const int device = render_node(path); device >= 0)
+    return open_device(static_cast<unsigned char>(kRender + device), flags);
+  char to[kPathBytes];
+  const int descriptor = static_cast<int>(syscall(SYS_openat, folder, redirected(path, to), flags, mode));
+  return descriptor;
+}
+
+int copied(int from, int to) {
+  if (to >= 0) set_kind(to, kind_of(from));
+  return to;
+}
+
+void* map_any(void* address, size_t bytes, int protection, int flags, int descriptor, off_t offset) {
+  const unsigned char kind = kind_of(descriptor);
+  const LockstepDriver* const d = kind == kOther ? nullptr : driver();
+  if (!d)
+    return reinterpret_cast<void*>(syscall(SYS_mmap, address, bytes, protection, flags, descriptor, offset));
+  // The emulated device reaches by this mapping what the host may be kept from.
+  if (kind >= kRender) protection |= PROT_READ | PROT_WRITE;
+  uint64_t place = static_cast<uint64_t>(offset);
+  const int file = d->descriptor_at(&place);
+  const long mapped = syscall(SYS_mmap, address, bytes, protection, flags, file, place);
+  if (mapped != -1) d->mapped(static_cast<uint64_t>(offset), reinterpret_cast<void*>(mapped));
+  return reinterpret_cast<void*>(mapped);
+}
+
+// ---- Status of files
+
+// A character device, as the nodes are.
+bool device_number(const char* path, int descriptor, dev_t* number) {
+  int device = -1;
+  if (is_control(path)) {
+    if (!driver()) return false;
+    *number = makedev(511, 0);
+    return true;
+  }
+  if (path) device = render_node(path);
+  if (!path && kind_of(descriptor) >= kRender) device = kind_of(descriptor) - kRender;
+  if (device < 0) return false;
+  *number = makedev(kDrmMajor, kFirstRenderMinor + static_cast<unsigned>(device));
+  return true;
+}
+
+template <class Status>
+int status_of_device(Status* status, dev_t number) {
+  memset(status, 0, sizeof *status);
+  status->st_mode = S_IFCHR | 0666;
+  status->st_rdev = number;
+  status->st_nlink = 1;
+  return 0;
+}
+
+template <class Status>
+int status_at(int folder, const char* path, Status* status, int flags) {
+  dev_t number;
+  if (device_number(is_path(path) ? path : nullptr, is_path(path) ? -1 : folder, &number))
+    return status_of_device(status, number);
+  char to[kPathBytes];
+  return static_cast<int>(syscall(SYS_newfstatat, folder, redirected(path, to), status, flags));
+}
+
+template <class Status>
+int status_of(int descriptor, Status* status) {
+  dev_t number;
+  if (device_number(nullptr, descriptor, &number)) return status_of_device(status, number);
+  return static_cast<int>(syscall(SYS_fstat, descriptor, status));
+}
+
+// The library's own function of a name.
+template <class Function>
+Function next(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+mode_t mode_of(int flags, va_list arguments) {
+  return flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
+}
+
+}  // namespace
+
+// ---- open, close, copies
+
+LOCKSTEP_TAKEN int open(const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = mode_of(flags, arguments);
+  va_end(arguments);
+  return open_any(AT_FDCWD, path, flags, mode);
+}
+LOCKSTEP_TAKEN int open64(const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = mode_of(flags, arguments);
+  va_end(arguments);
+  return open_any(AT_FDCWD, path, flags | O_LARGEFILE, mode);
+}
+LOCKSTEP_TAKEN int openat(int folder, const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = mode_of(flags, arguments);
+  va_end(arguments);
+  return open_any(folder, path, flags, mode);
+}
+LOCKSTEP_TAKEN int openat64(int folder, const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = mode_of(flags, arguments);
+  va_end(arguments);
+  return open_any(folder, path, flags | O_LARGEFILE, mode);
+}
+// Of programs that were compiled with _FORTIFY_SOURCE.
+LOCKSTEP_TAKEN int __open_2(const char* path, int flags) {
+  return open_any(AT_FDCWD, path, flags, 0);
+}
+LOCKSTEP_TAKEN int __open64_2(const char* path, int flags) {
+  return open_any(AT_FDCWD, path, flags | O_LARGEFILE, 0);
+}
+LOCKSTEP_TAKEN int __openat_2(int folder, const char* path, int flags) {
+  return open_any(folder, path, flags, 0);
+}
+LOCKSTEP_TAKEN int __openat64_2(int folder, const char* path, int flags) {
+  return open_any(folder, path, flags | O_LARGEFILE, 0);
+}
+LOCKSTEP_TAKEN int close(int descriptor) {
+  set_kind(descriptor, kOther);
+  return static_cast<int>(syscall(SYS_close, descriptor));
+}
+LOCKSTEP_TAKEN int dup(int descriptor) noexcept {
+  return copied(descriptor, static_cast<int>(syscall(SYS_dup, descriptor)));
+}
+LOCKSTEP_TAKEN int dup2(int descriptor, int to) noexcept {
+  return copied(descriptor, static_cast<int>(syscall(SYS_dup2, descriptor, to)));
+}
+LOCKSTEP_TAKEN int dup3(int descriptor, int to, int flags) noexcept {
+  return copied(descriptor, static_cast<int>(syscall(SYS_dup3, descriptor, to, flags)));
+}
+LOCKSTEP_TAKEN int fcntl(int descriptor, int command, ...) {
+  va_list arguments;
+  va_start(arguments, command);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  const int result = static_cast<int>(syscall(SYS_fcntl, descriptor, command, argument));
+  return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? copied(descriptor, result) : result;
+}
+LOCKSTEP_TAKEN int fcntl64(int descriptor, int command, ...) {
+  va_list arguments;
+  va_start(arguments, command);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  return fcntl(descriptor, command, argument);
+}
+
+// ---- ioctl, mmap
+
+LOCKSTEP_TAKEN int ioctl(int descriptor, unsigned long request, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, request);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  const unsigned char kind = kind_of(descriptor);
+  if (kind == kOther) return static_cast<int>(syscall(SYS_ioctl, descriptor, request, argument));
+  const LockstepDriver* d = driver();
+  if (!d) return failed_with(ENODEV);
+  const int error =
+      kind == kControl ? d->kfd_ioctl(request, argument) : d->render_ioctl(kind - kRender, request, argument);
+  return error == 0 ? 0 : failed_with(error);
+}
+LOCKSTEP_TAKEN void* mmap(void* address, size_t bytes, int protection, int flags, int descriptor,
+                          off_t offset) noexcept {
+  return map_any(address, bytes, protection, flags, descriptor, offset);
+}
+LOCKSTEP_TAKEN void* mmap64(void* address, size_t bytes, int protection, int flags, int descriptor,
+                            off64_t offset) noexcept {
+  return map_any(address, bytes, protection, flags, descriptor, offset);
+}
+
+// ---- Files by name
+
+LOCKSTEP_TAKEN FILE* fopen(const char* path, const char* mode) {
+  static const auto real = next<FILE* (*)(const char*, const char*)>("fopen");
+  char to[kPathBytes];
+  return real(redirected(path, to), mode);
+}
+LOCKSTEP_TAKEN FILE* fopen64(const char* path, const char* mode) {
+  static const auto real = next<FILE* (*)(const char*, const char*)>("fopen64");
+  char to[kPathBytes];
+  return real(redirected(path, to), mode);
+}
+LOCKSTEP_TAKEN DIR* opendir(const char* path) {
+  static const auto real = next<DIR* (*)(const char*)>("opendir");
+  char to[kPathBytes];
+  return real(redirected(path, to));
+}
+LOCKSTEP_TAKEN int scandir(const char* path, struct dirent*** names, int (*filter)(const struct dirent*),
+                           int (*compare)(const struct dirent**, const struct dirent**)) {
+  static const auto real = next<decltype(&scandir)>("scandir");
+  char to[kPathBytes];
+  return real(redirected(path, to), names, filter, compare);
+}
+LOCKSTEP_TAKEN int scandir64(const char* path, struct dirent64*** names,
+                             int (*filter)(const struct dirent64*),
+                             int (*compare)(const struct dirent64**, const struct dirent64**)) {
+  static const auto real = next<decltype(&scandir64)>("scandir64");
+  char to[kPathBytes];
+  return real(redirected(path, to), names, filter, compare);
+}
+LOCKSTEP_TAKEN int stat(const char* path, struct stat* status) noexcept {
+  return status_at(AT_FDCWD, path, status, 0);
+}
+LOCKSTEP_TAKEN int stat64(const char* path, struct stat64* status) noexcept {
+  return status_at(AT_FDCWD, path, status, 0);
+}
+LOCKSTEP_TAKEN int lstat(const char* path, struct stat* status) noexcept {
+  return status_at(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
+LOCKSTEP_TAKEN int lstat64(const char* path, struct stat64* status) noexcept {
+  return status_at(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
+LOCKSTEP_TAKEN int fstatat(int folder, const char* path, struct stat* status, int flags) noexcept {
+  return status_at(folder, path, status, flags);
+}
+LOCKSTEP_TAKEN int fstatat64(int folder, const char* path, struct stat64* status, int flags) noexcept {
+  return status_at(folder, path, status, flags);
+}
+LOCKSTEP_TAKEN int fstat(int descriptor, struct stat* status) noexcept {
+  return status_of(descriptor, status);
+}
+LOCKSTEP_TAKEN int fstat64(int descriptor, struct stat64* status) noexcept {
+  return status_of(descriptor, status);
+}
+// Of programs older than glibc 2.33.
+LOCKSTEP_TAKEN int __xstat(int, const char* path, struct stat* status) noexcept {
+  return status_at(AT_FDCWD, path, status, 0);
+}
+LOCKSTEP_TAKEN int __xstat64(int, const char* path, struct stat64* status) noexcept {
+  return status_at(AT_FDCWD, path, status, 0);
+}
+LOCKSTEP_TAKEN int __lxstat(int, const char* path, struct stat* status) noexcept {
+  return status_at(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
+LOCKSTEP_TAKEN int __lxstat64(int, const char* path, struct stat64* status) noexcept {
+  return status_at(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
+LOCKSTEP_TAKEN int __fxstat(int, int descriptor, struct stat* status) noexcept {
+  return status_of(descriptor, status);
+}
+LOCKSTEP_TAKEN int __fxstat64(int, int descriptor, struct stat64* status) noexcept {
+  return status_of(descriptor, status);
+}
+LOCKSTEP_TAKEN int statx(int folder, const char* path, int flags, unsigned mask,
+                         struct statx* status) noexcept {
+  dev_t number;
+  const bool by_path = is_path(path);
+  if (device_number(by_path ? path : nullptr, by_path ? -1 : folder, &number)) {
+    memset(status, 0, sizeof *status);
+    status->stx_mask = STATX_TYPE | STATX_MODE;
+    status->stx_mode = S_IFCHR | 0666;
+    status->stx_rdev_major = major(number);
+    status->stx_rdev_minor = minor(number);
+    return 0;
+  }
+  char to[kPathBytes];
+  return static_cast<int>(syscall(SYS_statx, folder, redirected(path, to), flags, mask, status));
+}
+LOCKSTEP_TAKEN int access(const char* path, int how) noexcept {
+  if (is_control(path) && driver()) return 0;
+  if (render_node(path) >= 0) return 0;
+  char to[kPathBytes];
+  return static_cast<int>(syscall(SYS_access, redirected(path, to), how));
+}
+LOCKSTEP_TAKEN int faccessat(int folder, const char* path, int how, int flags) noexcept {
+  static const auto real = next<int (*)(int, const char*, int, int)>("faccessat");
+  if (is_control(path) && driver()) return 0;
+  if (render_node(path) >= 0) return 0;
+  char to[kPathBytes];
+  return real(folder, redirected(path, to), how, flags);
+}
+LOCKSTEP_TAKEN ssize_t readlink(const char* path, char* text, size_t bytes) noexcept {
+  char to[kPathBytes];
+  return syscall(SYS_readlink, redirected(path, to), text, bytes);
+}
+LOCKSTEP_TAKEN ssize_t readlinkat(int folder, const char* path, char* text, size_t bytes) noexcept {
+  char to[kPathBytes];
+  return syscall(SYS_readlinkat, folder, redirected(path, to), text, bytes);
+}
+LOCKSTEP_TAKEN char* realpath(const char* path, char* resolved) noexcept {
+  static const auto real = next<char* (*)(const char*, char*)>("realpath");
+  char to[kPathBytes];
+  return real(redirected(path, to), resolved);
+}
+
+// ---- Signals: the driver's handler of faults stays in front of the program's
+
+LOCKSTEP_TAKEN int sigaction(int number, const struct sigaction* action, struct sigaction* old) noexcept {
+  static const auto real = next<int (*)(int, const struct sigaction*, struct sigaction*)>("sigaction");
+  const LockstepDriver* d = __atomic_load_n(&loaded_driver, __ATOMIC_ACQUIRE);
+  if (!d || (number != SIGSEGV && number != SIGBUS)) return real(number, action, old);
+  d->sigaction(number, action, old);
+  return 0;
+}
+LOCKSTEP_TAKEN sighandler_t signal(int number, sighandler_t handler) noexcept {
+  static const auto real = next<sighandler_t (*)(int, sighandler_t)>("signal");
+  const LockstepDriver* d = __atomic_load_n(&loaded_driver, __ATOMIC_ACQUIRE);
+  if (!d || (number != SIGSEGV && number != SIGBUS)) return real(number, handler);
+  struct sigaction action = {}, old = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  d->sigaction(number, &action, &old);
+  return old.sa_flags & SA_SIGINFO ? SIG_DFL : old.sa_handler;
+}

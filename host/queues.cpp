@@ -1,0 +1,198 @@
+#include "host/queues.h"
+
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <stdexcept>
+
+#include "memory/host_fault.h"
+
+namespace lockstep::host {
+
+namespace {
+
+ExceptionCode code_of(const command::QueueError& error) {
+  using Kind = command::QueueError::Kind;
+  if (error.fault) {
+    switch (error.fault->fault.kind) {
+      case FaultKind::memory_violation:
+        return ExceptionCode::wave_memory_violation;
+      case FaultKind::misaligned:
+        return ExceptionCode::wave_aperture_violation;
+      case FaultKind::illegal_instruction:
+      case FaultKind::unsupported:
+      case FaultKind::bad_pc:
+        return ExceptionCode::wave_illegal_instruction;
+      default:
+        return ExceptionCode::wave_abort;
+    }
+  }
+  if (error.kind == Kind::memory_violation) return ExceptionCode::wave_memory_violation;
+  return error.field == "kernel_object" ? ExceptionCode::packet_code_invalid
+                                        : ExceptionCode::packet_unsupported;
+}
+
+}  // namespace
+
+Queues::~Queues() {
+  for (auto& [id, entry] : queues_) entry.gpu->processor->destroy(entry.queue);
+}
+
+int Queues::create(kfd_ioctl_create_queue_args& args) {
+  Gpu* gpu = nullptr;
+  for (const auto& each : gpus_)
+    if (each->id == args.gpu_id) gpu = each.get();
+  if (!gpu || args.queue_percentage > KFD_MAX_QUEUE_PERCENTAGE ||
+      args.queue_priority > KFD_MAX_QUEUE_PRIORITY || args.read_pointer_address % 8 != 0 ||
+      args.write_pointer_address % 8 != 0 || args.ring_base_address % 256 != 0)
+    return EINVAL;
+  Entry entry;
+  entry.gpu = gpu;
+  entry.doorbell = doorbells_.take(*gpu);
+  if (!entry.doorbell) return ENOMEM;
+  entry.ring = args.ring_base_address;
+  entry.ring_bytes = args.ring_size;
+  entry.save_area = args.ctx_save_restore_address;
+
+  std::unique_lock lock(mutex_);
+  const uint32_t id = next_++;
+  auto on_error = [this, id](const command::QueueError& error) { failed(id, error); };
+  try {
+    if (args.queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) {
+      const uint64_t queue = args.write_pointer_address - offsetof(command::QueueMemory, write_dispatch_id);
+      if (args.read_pointer_address != queue + offsetof(command::QueueMemory, read_dispatch_id))
+        throw std::invalid_argument(
+            "an AQL queue whose read and write pointers are not those of one amd_queue_t, which kernels are "
+            "given");
+      command::AqlQueueOptions options;
+      options.size = args.ring_size / sizeof(command::AqlPacket);
+      options.priority = static_cast<int>(args.queue_priority);
+      options.on_error = on_error;
+      options.memory = {reinterpret_cast<command::QueueMemory*>(queue),
+                        reinterpret_cast<command::AqlPacket*>(args.ring_base_address), entry.doorbell};
+      entry.queue = gpu->processor->create_aql_queue(std::move(options));
+    } else {
+      command::RingQueueOptions options;
+      options.dwords = args.ring_size / 4;
+      options.priority = static_cast<int>(args.queue_priority);
+      options.on_error = on_error;
+      options.memory = {reinterpret_cast<uint32_t*>(args.ring_base_address),
+                        reinterpret_cast<uint64_t*>(args.read_pointer_address),
+                        reinterpret_cast<uint64_t*>(args.write_pointer_address), entry.doorbell};
+      if (args.queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE) {
+        entry.queue = gpu->processor->create_pm4_queue(std::move(options));
+      } else if (args.queue_type == KFD_IOC_QUEUE_TYPE_SDMA) {
+        entry.copies = true;
+        options.memory->unit = 1;
+        entry.queue = gpu->processor->create_sdma_queue(std::move(options));
+      } else {
+        throw std::invalid_argument("a queue of type " + std::to_string(args.queue_type) +
+                                    " (0 is PM4, 1 SDMA, 2 AQL)");
+      }
+    }
+  } catch (const std::exception& error) {
+    doorbells_.give_back(*gpu, entry.doorbell);
+    std::fprintf(stderr, "lockstep: no queue: %s\n", error.what());
+    return EINVAL;
+  }
+  if (args.queue_percentage == 0) {
+    gpu->processor->suspend(*entry.queue);
+    entry.suspended = true;
+  }
+  args.queue_id = id;
+  args.doorbell_offset = doorbells_.offset(*gpu, entry.doorbell);
+  queues_.emplace(id, std::move(entry));
+  return 0;
+}
+
+int Queues::destroy(const kfd_ioctl_destroy_queue_args& args) {
+  Entry entry;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = queues_.find(args.queue_id);
+    if (found == queues_.end()) return EINVAL;
+    entry = std::move(found->second);
+    queues_.erase(found);
+  }
+  entry.gpu->processor->destroy(entry.queue);
+  // Its end waits for what runs, which may tell of errors: without the lock.
+  entry.queue.reset();
+  doorbells_.give_back(*entry.gpu, entry.doorbell);
+  return 0;
+}
+
+int Queues::update(const kfd_ioctl_update_queue_args& args) {
+  std::lock_guard lock(mutex_);
+  const auto found = queues_.find(args.queue_id);
+  if (found == queues_.end() || args.queue_percentage > KFD_MAX_QUEUE_PERCENTAGE ||
+      args.queue_priority > KFD_MAX_QUEUE_PRIORITY)
+    return EINVAL;
+  Entry& entry = found->second;
+  // Null and 0 suspend it, too: the driver's way to take its ring away for a time.
+  const bool suspend = args.queue_percentage == 0 || args.ring_base_address == 0 || args.ring_size == 0;
+  if (!suspend && (args.ring_base_address != entry.ring || args.ring_size != entry.ring_bytes)) {
+    std::fprintf(stderr, "lockstep: queue %u cannot get another ring (make another queue)\n", args.queue_id);
+    return EINVAL;
+  }
+  entry.gpu->processor->suspend(*entry.queue);
+  entry.queue->set_priority(static_cast<int>(args.queue_priority));
+  entry.suspended = suspend;
+  if (!suspend) entry.gpu->processor->resume(entry.queue);
+  return 0;
+}
+
+// Which compute units run a queue's waves changes nothing that a program can compute.
+int Queues::set_cu_mask(const kfd_ioctl_set_cu_mask_args& args) {
+  std::lock_guard lock(mutex_);
+  const bool whole_words = args.num_cu_mask != 0 && args.num_cu_mask % 32 == 0 && args.num_cu_mask <= 1024;
+  if (!queues_.contains(args.queue_id) || !whole_words) return EINVAL;
+  return host_has(args.cu_mask_ptr, args.num_cu_mask / 8, false) ? 0 : EFAULT;
+}
+
+int Queues::allocate_gws(kfd_ioctl_alloc_queue_gws_args& args) {
+  constexpr uint32_t kResources = 64;  // guide 12.7: of global wave sync
+  std::lock_guard lock(mutex_);
+  if (!queues_.contains(args.queue_id) || args.num_gws > kResources) return EINVAL;
+  args.first_gws = 0;
+  return 0;
+}
+
+void Queues::failed(uint32_t id, const command::QueueError& error) {
+  std::fprintf(stderr, "lockstep: %s\n", error.message.c_str());
+  Gpu* gpu = nullptr;
+  uint64_t save_area = 0;
+  bool copies = false;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = queues_.find(id);
+    if (found == queues_.end()) return;
+    gpu = found->second.gpu;
+    save_area = found->second.save_area;
+    copies = found->second.copies;
+  }
+  const ExceptionCode code = code_of(error);
+  if (code == ExceptionCode::wave_memory_violation) {
+    kfd_hsa_memory_exception_data data = {};
+    data.va = (error.fault ? error.fault->fault.address : error.address) & ~uint64_t{4095};
+    data.gpu_id = gpu->id;
+    const bool readable = gpu->memory.snapshot()->find(data.va, 1, kRead) != nullptr;
+    data.failure.NotPresent = !readable;
+    data.failure.ReadOnly = readable;
+    events_.raise_memory_fault(data);
+  }
+  if (copies) {
+    // Nobody looks into the areas of these queues: the driver resets the device.
+    events_.raise_reset(gpu->id);
+    return;
+  }
+  if (!host_has(save_area, sizeof(ContextSaveAreaHeader), false)) return;
+  const auto& header = *reinterpret_cast<const ContextSaveAreaHeader*>(save_area);
+  const uint64_t payload = header.err_payload_addr;
+  if (payload % 8 == 0 && payload != 0 && host_has(payload, 8, true))
+    std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(payload))
+        .fetch_or(uint64_t{1} << (static_cast<unsigned>(code) - 1));
+  events_.raise(header.err_event_id);
+}
+
+}  // namespace lockstep::host

@@ -1,0 +1,50 @@
+// Queues of KFD: rings of the program's that command processors execute.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "host/buffers.h"
+#include "host/doorbells.h"
+#include "host/events.h"
+#include "host/kfd_abi.h"
+
+namespace lockstep::host {
+
+// Functions that answer ioctls return 0 or the number of an error (errno.h).
+class Queues {
+ public:
+  Queues(const Gpus& gpus, Doorbells& doorbells, Events& events)
+      : gpus_(gpus), doorbells_(doorbells), events_(events) {}
+  ~Queues();
+
+  int create(kfd_ioctl_create_queue_args& args);
+  int destroy(const kfd_ioctl_destroy_queue_args& args);
+  int update(const kfd_ioctl_update_queue_args& args);
+  int set_cu_mask(const kfd_ioctl_set_cu_mask_args& args);
+  int allocate_gws(kfd_ioctl_alloc_queue_gws_args& args);
+
+ private:
+  struct Entry {
+    Gpu* gpu = nullptr;
+    std::shared_ptr<command::Queue> queue;
+    uint64_t* doorbell = nullptr;
+    uint64_t ring = 0, ring_bytes = 0;
+    uint64_t save_area = 0;
+    bool copies = false;  // of the copy engine
+    bool suspended = false;
+  };
+
+  void failed(uint32_t id, const command::QueueError& error);
+
+  const Gpus& gpus_;
+  Doorbells& doorbells_;
+  Events& events_;
+  std::mutex mutex_;
+  uint32_t next_ = 1;
+  std::map<uint32_t, Entry> queues_;
+};
+
+}  // namespace lockstep::host

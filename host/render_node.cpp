@@ -1,0 +1,141 @@
+#include "host/render_node.h"
+
+#include <libdrm/amdgpu_drm.h>
+#include <libdrm/drm.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "memory/host_fault.h"
+#include "state/real_time.h"
+
+namespace lockstep::host {
+
+namespace {
+
+// What the kernel's driver calls generations of graphics cores (GC 11.0.0, 11.0.1).
+constexpr uint32_t kFamilyOfCards = 145, kFamilyOfProcessors = 148;
+constexpr uint32_t kVramGddr6 = 9, kVramLpddr5 = 12;
+
+template <class T>
+int give(const drm_amdgpu_info& query, const T& value) {
+  const size_t bytes = std::min<size_t>(query.return_size, sizeof value);
+  if (!host_has(query.return_pointer, bytes, true)) return EFAULT;
+  std::memcpy(reinterpret_cast<void*>(query.return_pointer), &value, bytes);
+  return 0;
+}
+
+int version(drm_version& args) {
+  args.version_major = 3;
+  args.version_minor = 57;
+  args.version_patchlevel = 0;
+  const auto text = [](char* to, __kernel_size_t& bytes, std::string_view from) {
+    const size_t room = std::min<size_t>(bytes, from.size());
+    if (to && !host_has(reinterpret_cast<uint64_t>(to), room, true)) return false;
+    if (to) std::memcpy(to, from.data(), room);
+    bytes = from.size();
+    return true;
+  };
+  return text(args.name, args.name_len, "amdgpu") && text(args.date, args.date_len, "20150101") &&
+                 text(args.desc, args.desc_len, "AMD GPU")
+             ? 0
+             : EFAULT;
+}
+
+drm_amdgpu_info_device device_info(const hardware::Description& model) {
+  const bool is_card = model.target != "gfx1103";
+  drm_amdgpu_info_device d = {};
+  d.device_id = model.pci_device_id;
+  d.chip_rev = 1;
+  d.external_rev = 2;
+  d.pci_rev = model.pci_revision;
+  d.family = is_card ? kFamilyOfCards : kFamilyOfProcessors;
+  d.num_shader_engines = model.shader_engines;
+  d.num_shader_arrays_per_engine = model.arrays_per_shader_engine;
+  d.gpu_counter_freq = static_cast<uint32_t>(kRealTimeHertz / 1000);
+  d.max_engine_clock = uint64_t{model.clock_mhz} * 1000;
+  d.max_memory_clock = uint64_t{model.memory_clock_mhz} * 1000;
+  d.cu_active_number = model.compute_units();
+  d.num_cu_per_sh = model.work_group_processors_per_array * model.compute_units_per_work_group_processor;
+  for (uint32_t engine = 0; engine < std::min(model.shader_engines, 4u); ++engine)
+    for (uint32_t array = 0; array < std::min(model.arrays_per_shader_engine, 4u); ++array)
+      d.cu_bitmap[engine][array] = static_cast<uint32_t>((uint64_t{1} << d.num_cu_per_sh) - 1);
+  d.num_hw_gfx_contexts = 8;
+  d.ids_flags = is_card ? 0 : AMDGPU_IDS_FLAGS_FUSION;
+  d.virtual_address_offset = 0x200000;
+  d.virtual_address_max = uint64_t{1} << 47;
+  d.virtual_address_alignment = 4096;
+  d.pte_fragment_size = 2u << 20;
+  d.gart_page_size = 4096;
+  d.vram_type = is_card ? kVramGddr6 : kVramLpddr5;
+  d.vram_bit_width = model.memory_bus_bits;
+  d.wave_front_size = 32;
+  d.high_va_offset = 0xffff800000000000;
+  d.high_va_max = 0xffffffffffe00000;
+  return d;
+}
+
+int info(const Gpu& gpu, const Buffers& buffers, const drm_amdgpu_info& query) {
+  const uint64_t total = local_memory_bytes(gpu.model), used = buffers.used(gpu);
+  switch (query.query) {
+    case AMDGPU_INFO_ACCEL_WORKING:
+      return give(query, uint32_t{1});
+    case AMDGPU_INFO_DEV_INFO:
+      return give(query, device_info(gpu.model));
+    case AMDGPU_INFO_READ_MMR_REG: {
+      // Programs look here for how memory is tiled, which nothing here is.
+      constexpr uint32_t kMostRegisters = 128;
+      const uint32_t count = query.read_mmr_reg.count;
+      if (count > kMostRegisters) return EINVAL;
+      const uint32_t registers[kMostRegisters] = {};
+      const size_t bytes = std::min<size_t>(query.return_size, count * sizeof(uint32_t));
+      if (!host_has(query.return_pointer, bytes, true)) return EFAULT;
+      std::memcpy(reinterpret_cast<void*>(query.return_pointer), registers, bytes);
+      return 0;
+    }
+    case AMDGPU_INFO_VRAM_USAGE:
+    case AMDGPU_INFO_VIS_VRAM_USAGE:
+      return give(query, used);
+    case AMDGPU_INFO_GTT_USAGE:
+      return give(query, uint64_t{0});
+    case AMDGPU_INFO_TIMESTAMP:
+      return give(query, host_real_time());
+    case AMDGPU_INFO_VRAM_GTT: {
+      drm_amdgpu_info_vram_gtt sizes = {};
+      sizes.vram_size = sizes.vram_cpu_accessible_size = sizes.gtt_size = total;
+      return give(query, sizes);
+    }
+    case AMDGPU_INFO_MEMORY: {
+      drm_amdgpu_memory_info memory = {};
+      memory.vram.total_heap_size = memory.vram.usable_heap_size = total;
+      memory.vram.heap_usage = used;
+      memory.vram.max_allocation = total - used;
+      memory.cpu_accessible_vram = memory.vram;
+      memory.gtt.total_heap_size = memory.gtt.usable_heap_size = memory.gtt.max_allocation = total;
+      return give(query, memory);
+    }
+    default:
+      std::fprintf(stderr, "lockstep: the render node does not answer query 0x%x\n", query.query);
+      return EINVAL;
+  }
+}
+
+}  // namespace
+
+int render_node_ioctl(const Gpu& gpu, const Buffers& buffers, unsigned long request, void* argument) {
+  switch (_IOC_NR(request)) {
+    case _IOC_NR(DRM_IOCTL_VERSION):
+      return version(*static_cast<drm_version*>(argument));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_INFO:
+      return info(gpu, buffers, *static_cast<const drm_amdgpu_info*>(argument));
+    default:
+      std::fprintf(stderr, "lockstep: the render node does not answer ioctl 0x%x\n",
+                   static_cast<unsigned>(_IOC_NR(request)));
+      return EINVAL;
+  }
+}
+
+}  // namespace lockstep::host

@@ -1,0 +1,12 @@
+// The DRM render node of a device: what libdrm and the HSA runtime ask it.
+#pragma once
+
+#include "host/buffers.h"
+#include "host/gpu.h"
+
+namespace lockstep::host {
+
+// Answers an ioctl; 0 or the number of an error. `argument` has at least as many bytes as the request says.
+int render_node_ioctl(const Gpu& gpu, const Buffers& buffers, unsigned long request, void* argument);
+
+}  // namespace lockstep::host

@@ -1,0 +1,64 @@
+#include "host/reserved.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+
+namespace lockstep::host {
+
+namespace {
+
+// PROCMAP_QUERY of linux/fs.h, Linux 6.11: the mapping at an address, or the next one.
+struct MappingQuery {
+  uint64_t size, flags, address;
+  uint64_t begin, end, rights, page_bytes, offset, inode;
+  uint32_t device_major, device_minor, name_bytes, build_id_bytes;
+  uint64_t name, build_id;
+};
+constexpr unsigned long kQueryMapping = _IOWR('f', 17, MappingQuery);
+constexpr uint64_t kCoveringOrNext = 0x10, kReadable = 1, kWritable = 2, kExecutable = 4;
+
+bool is_reserved_by_text(uint64_t begin, uint64_t end) {
+  std::FILE* const maps = std::fopen("/proc/self/maps", "re");
+  if (!maps) return false;
+  bool reserved = true;
+  char line[4096], rights[8];
+  while (reserved && std::fgets(line, sizeof line, maps)) {
+    uint64_t from = 0, to = 0;
+    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &from, &to, rights) == 3 && from < end && to > begin)
+      reserved = rights[0] == '-' && rights[1] == '-' && rights[2] == '-';
+  }
+  std::fclose(maps);
+  return reserved;
+}
+
+}  // namespace
+
+bool is_reserved(uint64_t begin, uint64_t bytes) {
+  const uint64_t end = begin + bytes;
+  const int maps = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC));
+  if (maps < 0) return is_reserved_by_text(begin, end);
+  bool reserved = true;
+  for (uint64_t at = begin; reserved && at < end;) {
+    MappingQuery query = {};
+    query.size = sizeof query;
+    query.flags = kCoveringOrNext;
+    query.address = at;
+    if (syscall(SYS_ioctl, maps, kQueryMapping, &query) != 0) {
+      if (errno != ENOENT) reserved = is_reserved_by_text(at, end);  // an older kernel
+      break;
+    }
+    if (query.begin >= end) break;
+    reserved = (query.rights & (kReadable | kWritable | kExecutable)) == 0;
+    at = query.end;
+  }
+  syscall(SYS_close, maps);
+  return reserved;
+}
+
+}  // namespace lockstep::host

@@ -1,0 +1,11 @@
+// Whether addresses of the process may be given to device memory.
+#pragma once
+
+#include <cstdint>
+
+namespace lockstep::host {
+
+// Nothing is there, or what the program has reserved without any right of access.
+bool is_reserved(uint64_t begin, uint64_t bytes);
+
+}  // namespace lockstep::host

@@ -1,0 +1,92 @@
+#include "memory/host_fault.h"
+
+#include <atomic>
+#include <mutex>
+
+namespace lockstep {
+
+namespace {
+
+using detail::HostGuard;
+
+// Of the innermost guarded work of this thread. Initial-exec: the handler may allocate nothing.
+[[gnu::tls_model("initial-exec")]] thread_local HostGuard* current_guard = nullptr;
+
+std::atomic<bool> faults_are_caught = false;
+struct sigaction previous_segv, previous_bus;
+
+constexpr uint64_t kLowestAddress = 4096;  // below it a pointer of our own was null
+
+void pass_on(int signal, siginfo_t* info, void* context, const struct sigaction& previous) {
+  if (previous.sa_flags & SA_SIGINFO) {
+    previous.sa_sigaction(signal, info, context);
+  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
+    previous.sa_handler(signal);
+  } else {
+    // The instruction runs again, and the default action ends the process with the right signal.
+    ::signal(signal, SIG_DFL);
+  }
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  const auto address = reinterpret_cast<uint64_t>(info->si_addr);
+  // Positive codes are the processor's; addresses that are none at all come without a number.
+  HostGuard* guard = current_guard;
+  if (guard && info->si_code > 0 && info->si_code != SI_KERNEL && address >= kLowestAddress) {
+    guard->address = address;
+    siglongjmp(guard->jump, 1);
+  }
+  pass_on(signal, info, context, signal == SIGBUS ? previous_bus : previous_segv);
+}
+
+}  // namespace
+
+void catch_host_faults() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    struct sigaction action{};
+    action.sa_sigaction = on_fault;
+    // Left by a jump, the handler must not leave its signal blocked.
+    action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+    sigaction(SIGSEGV, &action, &previous_segv);
+    sigaction(SIGBUS, &action, &previous_bus);
+    faults_are_caught = true;
+  });
+}
+
+void set_next_handler(int number, const struct sigaction* action, struct sigaction* old) {
+  struct sigaction& next = number == SIGBUS ? previous_bus : previous_segv;
+  if (old) *old = next;
+  if (action) next = *action;
+}
+
+HostGuard* detail::enter_host_guard(HostGuard& guard) {
+  if (!faults_are_caught.load(std::memory_order_relaxed)) return nullptr;
+  guard.outer = current_guard;
+  current_guard = &guard;
+  return &guard;
+}
+
+void detail::leave_host_guard(HostGuard& guard) {
+  current_guard = guard.outer;
+}
+
+bool host_has(uint64_t address, uint64_t bytes, bool write) {
+  constexpr uint64_t kPage = 4096;
+  if (bytes == 0) return true;
+  return !guarded([&] {
+    const uint64_t last = address + bytes - 1;
+    for (uint64_t at = address;; at = (at / kPage + 1) * kPage) {
+      auto* byte = reinterpret_cast<uint8_t*>(at);
+      // Others may write to it at the same time: an atomic operation that changes nothing. Of C++'s own the
+      // compiler makes a load.
+      if (write)
+        asm volatile("lock orb $0, %0" : "+m"(*byte));
+      else
+        (void)__atomic_load_n(byte, __ATOMIC_RELAXED);
+      if (at / kPage == last / kPage) return;
+    }
+  });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,364 @@
+// What a driver of programs asks of command processors: queues over memory of the caller's, and mappings that
+// change while kernels run.
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "command/pm4.h"
+#include "command/sdma.h"
+#include "memory/host_fault.h"
+#include "state/real_time.h"
+#include "tests/command/machine_under_test.h"
+
+namespace lockstep::command {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+// Pages of the test's own, which no address space owns.
+struct Pages {
+  std::shared_ptr<HostPages> pages;
+  explicit Pages(uint64_t bytes) : pages(HostPages::make(bytes)) {}
+  template <class T>
+  T* as(uint64_t offset = 0) const {
+    return reinterpret_cast<T*>(pages->data() + offset);
+  }
+};
+
+struct CallersMemoryTest : testing::TestWithParam<machine::EngineKind> {
+  uint64_t doorbell = AqlQueue::kNeverRung;
+  Pages memory{64 * kPage};  // outlives the queues
+  MachineUnderTest m{2, "navi31", AddressSpace::Changes::seen_at_once, GetParam(), true};
+  QueueMemory* const queue_memory = memory.as<QueueMemory>();
+  AqlPacket* const ring = memory.as<AqlPacket>(kPage);
+  uint64_t* const arguments = memory.as<uint64_t>(2 * kPage);
+  uint32_t* const data = memory.as<uint32_t>(3 * kPage);
+  static constexpr uint32_t kPackets = 16;
+
+  CallersMemoryTest() {
+    catch_host_faults();
+    EXPECT_TRUE(m.memory.map(memory.pages->address(), 4 * kPage, kReadWrite, "the caller's"));
+    for (uint32_t i = 0; i < kPackets; ++i) ring[i].header = static_cast<uint16_t>(PacketType::invalid);
+  }
+  std::shared_ptr<AqlQueue> make() {
+    AqlQueueOptions options;
+    options.size = kPackets;
+    options.on_error = m.keep_errors();
+    options.memory = {queue_memory, ring, &doorbell};
+    return m.processor->create_aql_queue(std::move(options));
+  }
+  // As a runtime does it: nobody calls the queue.
+  void publish(const AqlPacket& packet) {
+    const uint64_t index = queue_memory->write_dispatch_id;
+    store_shared<uint64_t>(&queue_memory->write_dispatch_id, index + 1);
+    AqlPacket& slot = ring[index % kPackets];
+    std::memcpy(reinterpret_cast<std::byte*>(&slot) + 2, reinterpret_cast<const std::byte*>(&packet) + 2, 62);
+    store_shared<uint16_t>(&slot.header, packet.header);
+    store_shared<uint64_t>(&doorbell, index);
+    m.processor->look_at_doorbells();
+  }
+  bool reaches(const AqlQueue& queue, uint64_t index) {
+    return m.processor->waiters().wait([&] { return queue.read_index() >= index; }, in_seconds(20));
+  }
+  bool becomes(const uint32_t* word, uint32_t value) {
+    for (int i = 0; i < 20000 && load_shared<uint32_t>(word) != value; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return load_shared<uint32_t>(word) == value;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, CallersMemoryTest,
+                         testing::Values(machine::EngineKind::interpreter, machine::EngineKind::translator),
+                         [](const auto& info) {
+                           return info.param == machine::EngineKind::interpreter ? "Interpreter"
+                                                                                 : "Translator";
+                         });
+
+// Stores 7 to the address in its arguments.
+const TestKernel kStore = {.name = "store",
+                           .body =
+                               "s_load_b64 s[4:5], s[0:1], 0x0\nv_mov_b32 v0, 7\nv_mov_b32 v1, 0\n"
+                               "s_waitcnt lgkmcnt(0)\nglobal_store_b32 v1, v0, s[4:5]"};
+// Stores 1 to the first address, waits until it holds 2, then stores 7 to the second.
+const TestKernel kWaitThenStore = {
+    .name = "wait_then_store",
+    .body =
+        "s_load_b128 s[4:7], s[0:1], 0x0\nv_mov_b32 v0, 1\nv_mov_b32 v1, 0\ns_waitcnt lgkmcnt(0)\n"
+        "global_store_b32 v1, v0, s[4:5]\n"
+        "again:\nglobal_load_b32 v2, v1, s[4:5] glc dlc\ns_waitcnt vmcnt(0)\n"
+        "v_readfirstlane_b32 s8, v2\ns_cmp_lg_u32 s8, 2\ns_cbranch_scc1 again\n"
+        "v_mov_b32 v0, 7\nglobal_store_b32 v1, v0, s[6:7]"};
+
+TEST_P(CallersMemoryTest, AqlQueueRunsPackets) {
+  const uint64_t kernel = m.load(kStore);
+  const auto queue = make();
+  queue_memory->queue_inactive_signal = 0x1234;  // not the queue's to touch
+  for (uint64_t i = 1; i <= 3 * kPackets; ++i) {
+    data[0] = 0;
+    arguments[0] = reinterpret_cast<uint64_t>(data);
+    publish(dispatch_packet(kernel, arguments));
+    ASSERT_TRUE(reaches(*queue, i));
+    EXPECT_EQ(data[0], 7u);
+  }
+  EXPECT_EQ(queue_memory->read_dispatch_id, 3 * kPackets);
+  EXPECT_EQ(queue_memory->compute_tmpring_size, 0u);
+  publish(AqlPacket{.header = 0xe000});
+  const auto error = m.error(*queue);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(queue_memory->queue_inactive_signal, 0x1234u);
+}
+
+TEST_P(CallersMemoryTest, QueuesNeedMemoryThatTheDeviceHas) {
+  AqlQueueOptions options;
+  options.size = 4096;  // more than is mapped
+  options.memory = {queue_memory, ring, &doorbell};
+  EXPECT_THROW(m.processor->create_aql_queue(options), std::invalid_argument);
+  options.size = kPackets;
+  options.memory = {memory.as<QueueMemory>(40 * kPage), ring, &doorbell};
+  EXPECT_THROW(m.processor->create_aql_queue(options), std::invalid_argument);
+  RingQueueOptions ring_options;
+  ring_options.dwords = 1u << 20;
+  ring_options.memory = {data, arguments, arguments + 1, &doorbell};
+  EXPECT_THROW(m.processor->create_sdma_queue(ring_options), std::invalid_argument);
+}
+
+TEST_P(CallersMemoryTest, MemoryOfTheQueueThatGoesEndsIt) {
+  const auto queue = make();
+  m.memory.unmap(memory.pages->address(), kPage);
+  store_shared<uint64_t>(&doorbell, 0);
+  m.processor->look_at_doorbells();
+  const auto error = m.error(*queue);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind, QueueError::Kind::memory_violation);
+  EXPECT_EQ(error->address, reinterpret_cast<uint64_t>(queue_memory));
+}
+
+// Device malloc() asks the host for memory while the kernel runs.
+TEST_P(CallersMemoryTest, RunningKernelsSeeWhatIsMapped) {
+  const uint64_t kernel = m.load(kWaitThenStore);
+  const auto queue = make();
+  uint32_t* const late = memory.as<uint32_t>(8 * kPage);
+  arguments[0] = reinterpret_cast<uint64_t>(data);
+  arguments[1] = reinterpret_cast<uint64_t>(late);
+  publish(dispatch_packet(kernel, arguments, 1, 1));
+  ASSERT_TRUE(becomes(data, 1));
+  ASSERT_TRUE(m.memory.map(reinterpret_cast<uint64_t>(late), kPage, kReadWrite, "late"));
+  store_shared<uint32_t>(data, 2);
+  ASSERT_TRUE(reaches(*queue, 1));
+  EXPECT_EQ(*late, 7u);
+}
+
+TEST_P(CallersMemoryTest, RunningKernelsSeeWhatIsUnmapped) {
+  const uint64_t kernel = m.load(kWaitThenStore);
+  const auto queue = make();
+  uint32_t* const early = memory.as<uint32_t>(8 * kPage);
+  ASSERT_TRUE(m.memory.map(reinterpret_cast<uint64_t>(early), kPage, kReadWrite, "early"));
+  arguments[0] = reinterpret_cast<uint64_t>(data);
+  arguments[1] = reinterpret_cast<uint64_t>(early);
+  publish(dispatch_packet(kernel, arguments, 1, 1));
+  ASSERT_TRUE(becomes(data, 1));
+  ASSERT_TRUE(m.memory.unmap(reinterpret_cast<uint64_t>(early)));
+  store_shared<uint32_t>(data, 2);
+  const auto error = m.error(*queue);
+  ASSERT_TRUE(error);
+  ASSERT_TRUE(error->fault);
+  EXPECT_EQ(error->fault->fault.kind, FaultKind::memory_violation);
+  EXPECT_EQ(error->fault->fault.address, reinterpret_cast<uint64_t>(early));
+  EXPECT_EQ(*early, 0u);
+}
+
+// free() unmaps memory without a word.
+TEST_P(CallersMemoryTest, MemoryThatTheProcessHasLostIsAFaultOfTheWave) {
+  const uint64_t kernel = m.load(kStore);
+  const auto queue = make();
+  std::byte* const lost = memory.pages->data() + 8 * kPage;
+  ASSERT_TRUE(m.memory.map(reinterpret_cast<uint64_t>(lost), kPage, kReadWrite, "freed"));
+  ASSERT_EQ(mprotect(lost, kPage, PROT_NONE), 0);
+  arguments[0] = reinterpret_cast<uint64_t>(lost);
+  publish(dispatch_packet(kernel, arguments, 1, 1));
+  const auto error = m.error(*queue);
+  ASSERT_TRUE(error);
+  ASSERT_TRUE(error->fault);
+  EXPECT_EQ(error->fault->fault.kind, FaultKind::memory_violation);
+  EXPECT_EQ(error->fault->fault.address, reinterpret_cast<uint64_t>(lost));
+  EXPECT_NE(error->message.find("no memory of the host any more"), std::string::npos) << error->message;
+}
+
+// Nobody says that a program has stored to its own signal.
+TEST_P(CallersMemoryTest, BarriersSeeStoresOfTheHost) {
+  const auto queue = make();
+  auto* const signal = memory.as<SignalMemory>(3 * kPage + 64);
+  signal->kind = static_cast<int64_t>(SignalKind::user);
+  signal->value = 1;
+  publish(barrier_packet(PacketType::barrier_and, {reinterpret_cast<uint64_t>(signal)}));
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(queue->read_index(), 0u);
+  store_shared<int64_t>(&signal->value, 0);
+  EXPECT_TRUE(reaches(*queue, 1));
+}
+
+// All of a driver's memory may be executed; what does not belong to the kernel is not even looked at.
+TEST_P(CallersMemoryTest, OtherExecutableMemoryMayGo) {
+  const uint64_t kernel = m.load(kStore);
+  const auto queue = make();
+  // Below all others, where the dispatcher once looked for uses of exceptions.
+  void* const low = mmap(reinterpret_cast<void*>(0x20000), kPage, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (low == MAP_FAILED) GTEST_SKIP() << "the address is taken";
+  ASSERT_TRUE(m.memory.map(0x20000, kPage, kReadWrite | kExecute, "freed"));
+  arguments[0] = reinterpret_cast<uint64_t>(data);
+  publish(dispatch_packet(kernel, arguments));
+  EXPECT_TRUE(reaches(*queue, 1));
+  EXPECT_EQ(data[0], 7u);
+  munmap(low, kPage);
+}
+
+// s_memrealtime and time stamps are one clock, the host's.
+TEST_P(CallersMemoryTest, TimesAreTheHostsInTicksOfTheCard) {
+  const uint64_t kernel = m.load(
+      {.name = "clock",
+       .body = "s_load_b64 s[4:5], s[0:1], 0x0\ns_sendmsg_rtn_b64 s[6:7], sendmsg(MSG_RTN_GET_REALTIME)\n"
+               "s_waitcnt lgkmcnt(0)\nv_mov_b32 v0, s6\nv_mov_b32 v1, s7\nv_mov_b32 v2, 0\n"
+               "global_store_b64 v2, v[0:1], s[4:5]"});
+  const auto queue = make();
+  auto* const signal = memory.as<SignalMemory>(3 * kPage + 64);
+  signal->kind = static_cast<int64_t>(SignalKind::user);
+  signal->value = 1;
+  arguments[0] = reinterpret_cast<uint64_t>(data);
+  const uint64_t before = host_real_time();
+  publish(dispatch_packet(kernel, arguments, 1, 1, reinterpret_cast<uint64_t>(signal)));
+  ASSERT_TRUE(reaches(*queue, 1));
+  const uint64_t after = host_real_time();
+  uint64_t seen = 0;
+  std::memcpy(&seen, data, 8);
+  EXPECT_LE(before, signal->start_ts);
+  EXPECT_LE(signal->start_ts, seen);
+  EXPECT_LE(seen, signal->end_ts);
+  EXPECT_LE(signal->end_ts, after);
+}
+
+// ---- Rings of the copy engine and PM4
+
+struct CallersRingTest : testing::Test {
+  uint64_t doorbell = ~uint64_t{0};
+  Pages memory{8 * kPage};  // outlives the queues
+  MachineUnderTest m{2, "navi31", AddressSpace::Changes::seen_at_once};
+  uint32_t* const ring = memory.as<uint32_t>();
+  uint64_t* const read = memory.as<uint64_t>(kPage);
+  uint64_t* const write = memory.as<uint64_t>(kPage + 64);
+  uint32_t* const data = memory.as<uint32_t>(2 * kPage);
+
+  CallersRingTest() {
+    EXPECT_TRUE(m.memory.map(memory.pages->address(), 4 * kPage, kReadWrite, "the caller's"));
+    EXPECT_TRUE(m.memory.map(memory.pages->address() + 4 * kPage, 4 * kPage, kReadWrite, "its neighbour"));
+  }
+  RingQueueOptions options(uint32_t unit) {
+    RingQueueOptions options;
+    options.dwords = 1024;
+    options.on_error = m.keep_errors();
+    options.memory = {ring, read, write, &doorbell, unit};
+    return options;
+  }
+  // Whether the queue gets behind these packets; positions count `unit` bytes.
+  bool run(const Words& words, uint32_t unit) {
+    uint64_t at = *write * unit / 4;
+    for (uint32_t word : words) ring[at++ % 1024] = word;
+    store_shared<uint64_t>(write, at * 4 / unit);
+    store_shared<uint64_t>(&doorbell, at * 4 / unit);
+    m.processor->look_at_doorbells();
+    return m.processor->waiters().wait([&] { return load_shared<uint64_t>(read) == at * 4 / unit; },
+                                       in_seconds(20));
+  }
+};
+
+TEST_F(CallersRingTest, CopyEngineCountsBytes) {
+  const auto queue = m.processor->create_sdma_queue(options(1));
+  data[0] = 5;
+  EXPECT_TRUE(run({sdma::kCopy, 3, 0, low(data), high(data), low(data + 1), high(data + 1)}, 1));
+  EXPECT_EQ(data[1], 5u);
+  EXPECT_EQ(*read, 28u);
+}
+
+TEST_F(CallersRingTest, CopiesCrossAdjoiningMappings) {
+  const auto queue = m.processor->create_sdma_queue(options(1));
+  auto* const across = memory.as<uint32_t>(4 * kPage - 8);
+  data[0] = 1, data[1] = 2, data[2] = 3, data[3] = 4;
+  EXPECT_TRUE(run({sdma::kCopy, 15, 0, low(data), high(data), low(across), high(across)}, 1));
+  EXPECT_EQ(across[3], 4u);
+}
+
+TEST_F(CallersRingTest, RectanglesAreCopied) {
+  const auto queue = m.processor->create_sdma_queue(options(1));
+  auto* const source = memory.as<uint16_t>(2 * kPage);
+  auto* const target = memory.as<uint16_t>(3 * kPage);
+  for (unsigned i = 0; i < 512; ++i) source[i] = static_cast<uint16_t>(i);
+  // 3 x 2 x 2 elements of 2 bytes, from (1, 2, 0) of rows of 10 and slices of 60 to (4, 1, 1) of 8 and 40.
+  const Words packet = {sdma::kCopy | sdma::kCopyLinearRectangle << 8 | 1u << 29,
+                        low(source),
+                        high(source),
+                        1 | 2u << 16,
+                        0 | 9u << 13,
+                        59,
+                        low(target),
+                        high(target),
+                        4 | 1u << 16,
+                        1 | 7u << 13,
+                        39,
+                        2 | 1u << 16,
+                        1};
+  EXPECT_TRUE(run(packet, 1));
+  for (unsigned z = 0; z < 4; ++z)
+    for (unsigned y = 0; y < 5; ++y)
+      for (unsigned x = 0; x < 8; ++x) {
+        const bool inside = x >= 4 && x < 7 && y >= 1 && y < 3 && z >= 1 && z < 3;
+        const unsigned expected = inside ? (x - 4 + 1) + (y - 1 + 2) * 10 + (z - 1) * 60 : 0;
+        EXPECT_EQ(target[x + y * 8 + z * 40], expected) << x << ' ' << y << ' ' << z;
+      }
+}
+
+TEST_F(CallersRingTest, HostDataPathFlushesOfTheRuntimePass) {
+  const auto queue = m.processor->create_sdma_queue(options(1));
+  EXPECT_TRUE(run({sdma::kPollRegisterOrMemory, 0, sdma::kHostDataPathFlush, 0, 0, 0}, 1));
+}
+
+TEST_F(CallersRingTest, CopyErrorsNameTheAddress) {
+  const auto queue = m.processor->create_sdma_queue(options(1));
+  const auto nowhere = memory.pages->address() + 8 * kPage;
+  const auto* pointer = reinterpret_cast<const void*>(nowhere);
+  EXPECT_EQ(m.memory.snapshot()->find(nowhere, 1, kRead), nullptr);
+  uint64_t at = 0;
+  for (uint32_t word : Words{sdma::kCopy, 3, 0, low(data), high(data), low(pointer), high(pointer)})
+    ring[at++] = word;
+  store_shared<uint64_t>(write, at * 4);
+  store_shared<uint64_t>(&doorbell, at * 4);
+  m.processor->look_at_doorbells();
+  const auto error = m.error(*queue);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind, QueueError::Kind::memory_violation);
+  EXPECT_EQ(error->address, nowhere);
+}
+
+TEST_F(CallersRingTest, Pm4CountsDwordsAndFlushesTheHostDataPath) {
+  const auto queue = m.processor->create_pm4_queue(options(4));
+  // Writes a register of the bus interface, then waits for another one.
+  const uint32_t write_then_wait = 3 | 1u << 6;
+  EXPECT_TRUE(run({pm4::header(pm4::kWaitRegMem, 6), write_then_wait, 0x106, 0x107, 1, 1, 0x20}, 4));
+  EXPECT_EQ(*read, 7u);
+}
+
+TEST_F(CallersRingTest, SuspendedQueuesWait) {
+  const auto queue = m.processor->create_sdma_queue(options(1));
+  m.processor->suspend(*queue);
+  ring[0] = sdma::kNop;
+  store_shared<uint64_t>(write, 4);
+  store_shared<uint64_t>(&doorbell, 4);
+  m.processor->look_at_doorbells();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(*read, 0u);
+  queue->set_priority(3);
+  m.processor->resume(queue);
+  EXPECT_TRUE(m.processor->waiters().wait([&] { return load_shared<uint64_t>(read) == 4; }, in_seconds(20)));
+}
+
+}  // namespace
+}  // namespace lockstep::command

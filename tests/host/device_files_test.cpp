@@ -1,0 +1,98 @@
+#include "host/device_files.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "host/gpu.h"
+
+namespace lockstep::host {
+namespace {
+
+const std::string kNodes = "/sys/devices/virtual/kfd/kfd/topology/nodes/";
+
+struct DeviceFilesTest : testing::Test {
+  const hardware::Description& model = hardware::models().front();
+  std::vector<DeviceFile> files = device_files(model, 2, {8, uint64_t{16} << 30});
+
+  std::string text(const std::string& path) const {
+    const auto found =
+        std::find_if(files.begin(), files.end(), [&](const auto& file) { return file.path == path; });
+    EXPECT_NE(found, files.end()) << path;
+    return found == files.end() ? "" : found->text;
+  }
+  // The value of a property.
+  uint64_t property(const std::string& path, const std::string& name) const {
+    const std::string all = "\n" + text(path);
+    const size_t at = all.find("\n" + name + " ");
+    EXPECT_NE(at, std::string::npos) << path << ": " << name;
+    return at == std::string::npos ? 0 : std::stoull(all.substr(at + name.size() + 2));
+  }
+};
+
+TEST_F(DeviceFilesTest, TheDescriptionIsTold) {
+  const std::string node = kNodes + "1/";
+  EXPECT_EQ(property(node + "properties", "simd_count"),
+            model.compute_units() * model.simds_per_compute_unit);
+  EXPECT_EQ(property(node + "properties", "gfx_target_version"), 110000u);
+  EXPECT_EQ(property(node + "properties", "device_id"), model.pci_device_id);
+  EXPECT_EQ(property(node + "mem_banks/0/properties", "size_in_bytes"),
+            uint64_t{model.memory_megabytes} << 20);
+  EXPECT_EQ(property(node + "caches/1/properties", "size"), model.l2_bytes / 1024);
+  EXPECT_EQ(property(kNodes + "0/properties", "cpu_cores_count"), 8u);
+  EXPECT_EQ(property(kNodes + "0/mem_banks/0/properties", "size_in_bytes"), uint64_t{16} << 30);
+  EXPECT_NE(text("/usr/share/libdrm/amdgpu.ids").find("AMD " + model.description), std::string::npos);
+}
+
+TEST_F(DeviceFilesTest, DevicesDifferAndAreLinked) {
+  EXPECT_NE(text(kNodes + "1/gpu_id"), text(kNodes + "2/gpu_id"));
+  EXPECT_EQ(property(kNodes + "2/properties", "drm_render_minor"), kFirstRenderMinor + 1);
+  for (const std::string node : {"0", "1", "2"}) {
+    EXPECT_EQ(property(kNodes + node + "/properties", "io_links_count"), 2u);
+    for (const std::string link : {"0", "1"})
+      EXPECT_EQ(property(kNodes + node + "/io_links/" + link + "/properties", "node_from"),
+                std::stoull(node));
+  }
+}
+
+TEST_F(DeviceFilesTest, EveryModelHasFiles) {
+  for (const hardware::Description& each : hardware::models()) {
+    files = device_files(each, 1, {1, uint64_t{1} << 30});
+    const uint64_t version = property(kNodes + "1/properties", "gfx_target_version");
+    EXPECT_EQ(version, 110000 + static_cast<uint64_t>(each.target.back() - '0')) << each.name;
+    for (const DeviceFile& file : files) EXPECT_TRUE(is_device_path(file.path)) << file.path;
+  }
+}
+
+TEST_F(DeviceFilesTest, OtherPathsAreTheHosts) {
+  for (const char* path : {"/sys/devices/system/cpu/online", "/proc/cpuinfo", "/dev/null",
+                           "/sys/module/kvm/version", "/usr/share/libdrm", "relative"})
+    EXPECT_FALSE(is_device_path(path)) << path;
+}
+
+TEST_F(DeviceFilesTest, TheFolderIsMadeOnce) {
+  const std::filesystem::path parent = std::filesystem::path(testing::TempDir()) / "lockstep_device_files";
+  std::filesystem::remove_all(parent);
+  std::filesystem::create_directory(parent);
+  setenv("XDG_RUNTIME_DIR", parent.c_str(), 1);
+  const std::string folder = write_device_files(files);
+  EXPECT_EQ(write_device_files(files), folder);
+  for (const DeviceFile& file : files) {
+    std::ifstream in(folder + file.path);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), file.text) << file.path;
+  }
+  // One folder, and nothing beside it.
+  const auto entries = std::filesystem::directory_iterator(parent / "lockstep");
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
+  EXPECT_NE(write_device_files(device_files(model, 1, {8, uint64_t{16} << 30})), folder);
+  std::filesystem::permissions(parent / "lockstep", std::filesystem::perms::all);
+  EXPECT_THROW(write_device_files(files), std::runtime_error) << "others could have put files there";
+  unsetenv("XDG_RUNTIME_DIR");
+  std::filesystem::remove_all(parent);
+}
+
+}  // namespace
+}  // namespace lockstep::host

@@ -1,0 +1,387 @@
+// /dev/kfd and the render node as a runtime uses them, and as one that means harm does.
+#include "host/driver.h"
+
+#include <gtest/gtest.h>
+#include <libdrm/amdgpu_drm.h>
+#include <libdrm/drm.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+#include "machine/kernel.h"
+#include "memory/host_fault.h"
+#include "toolchain/compile.h"
+
+namespace lockstep::host {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+Settings settings(unsigned devices) {
+  Settings settings;
+  settings.model = hardware::models().front();
+  settings.devices = devices;
+  settings.engine = machine::EngineKind::interpreter;
+  settings.threads = 2;
+  return settings;
+}
+
+struct DriverTest : testing::Test {
+  Driver driver{settings(2)};
+  const uint32_t id = driver.gpus()[0]->id;
+
+  template <class Args>
+  int kfd(unsigned long request, Args& args) {
+    return driver.kfd_ioctl(request, &args);
+  }
+  // Addresses that the program has reserved.
+  static uint64_t reserve(uint64_t bytes) {
+    void* address = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    EXPECT_NE(address, MAP_FAILED);
+    return reinterpret_cast<uint64_t>(address);
+  }
+  kfd_ioctl_alloc_memory_of_gpu_args allocate(uint64_t bytes, uint32_t kind, int expected = 0) {
+    kfd_ioctl_alloc_memory_of_gpu_args args = {};
+    args.va_addr = reserve(bytes);
+    args.size = bytes;
+    args.gpu_id = id;
+    args.flags = kind | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE;
+    EXPECT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, args), expected);
+    return args;
+  }
+  int map(uint64_t handle, std::vector<uint32_t> ids) {
+    kfd_ioctl_map_memory_to_gpu_args args = {};
+    args.handle = handle;
+    args.device_ids_array_ptr = reinterpret_cast<uint64_t>(ids.data());
+    args.n_devices = static_cast<uint32_t>(ids.size());
+    const int error = kfd(AMDKFD_IOC_MAP_MEMORY_TO_GPU, args);
+    if (error == 0) EXPECT_EQ(args.n_success, ids.size());
+    return error;
+  }
+  int unmap(uint64_t handle, std::vector<uint32_t> ids) {
+    kfd_ioctl_unmap_memory_from_gpu_args args = {};
+    args.handle = handle;
+    args.device_ids_array_ptr = reinterpret_cast<uint64_t>(ids.data());
+    args.n_devices = static_cast<uint32_t>(ids.size());
+    return kfd(AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU, args);
+  }
+  int free(uint64_t handle) {
+    kfd_ioctl_free_memory_of_gpu_args args = {};
+    args.handle = handle;
+    return kfd(AMDKFD_IOC_FREE_MEMORY_OF_GPU, args);
+  }
+  bool accessible(unsigned gpu, uint64_t address, uint64_t bytes, uint8_t access = kReadWrite) {
+    return driver.gpus()[gpu]->memory.snapshot()->find(address, bytes, access) != nullptr;
+  }
+};
+
+TEST_F(DriverTest, TellsVersionAndApertures) {
+  kfd_ioctl_get_version_args version = {};
+  EXPECT_EQ(kfd(AMDKFD_IOC_GET_VERSION, version), 0);
+  EXPECT_EQ(version.major_version, 1u);
+  EXPECT_EQ(version.minor_version, 14u);
+  kfd_ioctl_get_process_apertures_new_args args = {};
+  EXPECT_EQ(kfd(AMDKFD_IOC_GET_PROCESS_APERTURES_NEW, args), 0);
+  ASSERT_EQ(args.num_of_nodes, 2u);
+  kfd_process_device_apertures apertures[2];
+  args.kfd_process_device_apertures_ptr = reinterpret_cast<uint64_t>(apertures);
+  EXPECT_EQ(kfd(AMDKFD_IOC_GET_PROCESS_APERTURES_NEW, args), 0);
+  EXPECT_EQ(apertures[0].gpu_id, id);
+  EXPECT_NE(apertures[1].gpu_id, id);
+  EXPECT_EQ(apertures[0].lds_base, kSharedApertureBase);
+}
+
+TEST_F(DriverTest, MemoryIsAllocatedMappedAndFreed) {
+  constexpr uint64_t kBytes = 8 * kPage;
+  const auto before = [&] {
+    kfd_ioctl_get_available_memory_args args = {};
+    args.gpu_id = id;
+    EXPECT_EQ(kfd(AMDKFD_IOC_AVAILABLE_MEMORY, args), 0);
+    return args.available;
+  };
+  const uint64_t available = before();
+  const auto buffer = allocate(kBytes, KFD_IOC_ALLOC_MEM_FLAGS_VRAM);
+  EXPECT_EQ(before(), available - kBytes);
+  EXPECT_FALSE(accessible(0, buffer.va_addr, 1));
+  EXPECT_EQ(map(buffer.handle, {id, driver.gpus()[1]->id}), 0);
+  EXPECT_TRUE(accessible(0, buffer.va_addr, kBytes));
+  EXPECT_TRUE(accessible(1, buffer.va_addr, kBytes));
+  // The program's mapping of the render node is the same memory.
+  auto* const seen =
+      static_cast<uint32_t*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, driver.descriptor(),
+                                  static_cast<off_t>(buffer.mmap_offset)));
+  ASSERT_NE(seen, MAP_FAILED);
+  *reinterpret_cast<uint32_t*>(buffer.va_addr) = 5;
+  EXPECT_EQ(*seen, 5u);
+  munmap(seen, kBytes);
+  EXPECT_EQ(unmap(buffer.handle, {id}), 0);
+  EXPECT_FALSE(accessible(0, buffer.va_addr, 1));
+  EXPECT_TRUE(accessible(1, buffer.va_addr, kBytes));
+  EXPECT_EQ(free(buffer.handle), 0);
+  EXPECT_FALSE(accessible(1, buffer.va_addr, 1));
+  EXPECT_EQ(before(), available);
+  EXPECT_EQ(free(buffer.handle), EINVAL);
+}
+
+TEST_F(DriverTest, RightsAreThoseOfTheAllocation) {
+  auto args = kfd_ioctl_alloc_memory_of_gpu_args{};
+  args.va_addr = reserve(kPage);
+  args.size = kPage;
+  args.gpu_id = id;
+  args.flags = KFD_IOC_ALLOC_MEM_FLAGS_GTT;
+  ASSERT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, args), 0);
+  ASSERT_EQ(map(args.handle, {id}), 0);
+  EXPECT_TRUE(accessible(0, args.va_addr, kPage, kRead));
+  EXPECT_FALSE(accessible(0, args.va_addr, 1, kWrite));
+  EXPECT_FALSE(accessible(0, args.va_addr, 1, kExecute));
+}
+
+TEST_F(DriverTest, MemoryOfTheProgramIsNotReplaced) {
+  int here = 7;
+  kfd_ioctl_alloc_memory_of_gpu_args args = {};
+  args.va_addr = reinterpret_cast<uint64_t>(&here) & ~(kPage - 1);
+  args.size = kPage;
+  args.gpu_id = id;
+  args.flags = KFD_IOC_ALLOC_MEM_FLAGS_VRAM;
+  EXPECT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, args), EINVAL);
+  EXPECT_EQ(here, 7);
+  // More than the card has.
+  args.va_addr = reserve(kPage);
+  args.size = uint64_t{driver.gpus()[0]->model.memory_megabytes} * (1u << 20) + kPage;
+  EXPECT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, args), ENOMEM);
+}
+
+TEST_F(DriverTest, SharedVirtualMemoryComesAndGoes) {
+  const uint64_t address = reserve(4 * kPage);
+  // One attribute stands behind the structure.
+  alignas(8) std::byte svm[sizeof(kfd_ioctl_svm_args) + sizeof(kfd_ioctl_svm_attribute)] = {};
+  auto& args = *reinterpret_cast<kfd_ioctl_svm_args*>(svm);
+  const auto request = _IOC(_IOC_READ | _IOC_WRITE, 'K', 0x20, sizeof svm);
+  args.start_addr = address;
+  args.size = 4 * kPage;
+  args.op = KFD_IOCTL_SVM_OP_SET_ATTR;
+  args.nattr = 1;
+  args.attrs[0] = {KFD_IOCTL_SVM_ATTR_ACCESS, id};
+  EXPECT_EQ(kfd(request, svm), 0);
+  EXPECT_TRUE(accessible(0, address, 4 * kPage));
+  EXPECT_FALSE(accessible(1, address, 1));
+  args.op = KFD_IOCTL_SVM_OP_GET_ATTR;
+  EXPECT_EQ(kfd(request, svm), 0);
+  EXPECT_EQ(args.attrs[0].type, uint32_t{KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE});
+  // A buffer takes the place of what the program has freed without a word.
+  kfd_ioctl_alloc_memory_of_gpu_args buffer = {};
+  buffer.va_addr = address + kPage;
+  buffer.size = kPage;
+  buffer.gpu_id = id;
+  buffer.flags = KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE;
+  EXPECT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, buffer), 0);
+  EXPECT_EQ(map(buffer.handle, {id}), 0);
+  EXPECT_EQ(free(buffer.handle), 0);
+  EXPECT_FALSE(accessible(0, address + kPage, 1));
+  EXPECT_TRUE(accessible(0, address + 2 * kPage, 2 * kPage));
+  args.op = KFD_IOCTL_SVM_OP_SET_ATTR;
+  args.attrs[0] = {KFD_IOCTL_SVM_ATTR_NO_ACCESS, id};
+  EXPECT_EQ(kfd(request, svm), 0);
+  EXPECT_FALSE(accessible(0, address, 1));
+  args.nattr = 1000;
+  EXPECT_EQ(kfd(request, svm), EINVAL) << "more than the structure has";
+}
+
+TEST_F(DriverTest, ExportedMemoryIsShared) {
+  const auto buffer = allocate(4 * kPage, KFD_IOC_ALLOC_MEM_FLAGS_VRAM);
+  ExportDmabufArgs exported = {};
+  exported.handle = buffer.handle;
+  ASSERT_EQ(kfd(_IOWR('K', 0x24, ExportDmabufArgs), exported), 0);
+  const int file = static_cast<int>(exported.dmabuf_fd);
+  EXPECT_EQ(lseek(file, 0, SEEK_END), static_cast<off_t>(4 * kPage)) << "how libdrm asks for the size";
+  kfd_ioctl_get_dmabuf_info_args info = {};
+  info.dmabuf_fd = exported.dmabuf_fd;
+  ASSERT_EQ(kfd(AMDKFD_IOC_GET_DMABUF_INFO, info), 0);
+  EXPECT_EQ(info.size, 4 * kPage);
+  EXPECT_EQ(info.gpu_id, id);
+  // Another driver stands for another process.
+  Driver other(settings(1));
+  kfd_ioctl_import_dmabuf_args imported = {};
+  imported.va_addr = reserve(4 * kPage);
+  imported.gpu_id = other.gpus()[0]->id;
+  imported.dmabuf_fd = exported.dmabuf_fd;
+  ASSERT_EQ(other.kfd_ioctl(AMDKFD_IOC_IMPORT_DMABUF, &imported), 0);
+  reinterpret_cast<uint32_t*>(buffer.va_addr)[100] = 9;
+  EXPECT_EQ(reinterpret_cast<uint32_t*>(imported.va_addr)[100], 9u);
+  close(file);
+  // The same by a handle of 128 bits that stays valid.
+  IpcExportArgs shared = {};
+  shared.handle = buffer.handle;
+  ASSERT_EQ(kfd(_IOWR('K', 0x81, IpcExportArgs), shared), 0);
+  IpcImportArgs taken = {};
+  taken.va_addr = reserve(4 * kPage);
+  taken.gpu_id = other.gpus()[0]->id;
+  std::memcpy(taken.share_handle, shared.share_handle, sizeof taken.share_handle);
+  ASSERT_EQ(other.kfd_ioctl(_IOWR('K', 0x80, IpcImportArgs), &taken), 0);
+  EXPECT_EQ(reinterpret_cast<uint32_t*>(taken.va_addr)[100], 9u);
+  uint64_t offset = taken.mmap_offset + kPage;
+  EXPECT_NE(other.descriptor_at(offset), other.descriptor()) << "not its own memory";
+  EXPECT_EQ(offset, buffer.mmap_offset + kPage);
+  kfd_ioctl_free_memory_of_gpu_args gone = {};
+  gone.handle = taken.handle;
+  EXPECT_EQ(other.kfd_ioctl(AMDKFD_IOC_FREE_MEMORY_OF_GPU, &gone), 0);
+  taken.share_handle[2] = 0;
+  EXPECT_EQ(other.kfd_ioctl(_IOWR('K', 0x80, IpcImportArgs), &taken), EINVAL);
+  imported.dmabuf_fd = 0;
+  EXPECT_EQ(other.kfd_ioctl(AMDKFD_IOC_IMPORT_DMABUF, &imported), EINVAL);
+}
+
+// From an allocation to an event that a kernel's end raises, with nothing but ioctls and stores.
+TEST_F(DriverTest, KernelsRunByTheProgramsOwnRing) {
+  const toolchain::Result assembled = toolchain::assemble(
+      ".text\n.globl k\n.p2align 8\n.type k,@function\nk:\ns_load_b64 s[4:5], s[0:1], 0x0\nv_mov_b32 v0, 7\n"
+      "v_mov_b32 v1, 0\ns_waitcnt lgkmcnt(0)\nglobal_store_b32 v1, v0, s[4:5]\ns_endpgm\n.size k, .-k\n"
+      ".rodata\n.p2align 6\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr 8\n.amdhsa_next_free_sgpr 16\n"
+      ".amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_wavefront_size32 1\n.end_amdhsa_kernel\n",
+      "k.s", {});
+  ASSERT_TRUE(assembled) << assembled.diagnostics;
+  auto object = loader::CodeObject::parse(assembled.code_object, "k");
+  ASSERT_TRUE(object);
+  const auto code = machine::LoadedCode::load(std::move(*object), driver.gpus()[0]->memory);
+  ASSERT_TRUE(code);
+
+  const auto buffer = allocate(16 * kPage, KFD_IOC_ALLOC_MEM_FLAGS_GTT);
+  ASSERT_EQ(map(buffer.handle, {id}), 0);
+  auto* const memory = reinterpret_cast<std::byte*>(buffer.va_addr);
+  auto* const queue = reinterpret_cast<command::QueueMemory*>(memory);
+  auto* const ring = reinterpret_cast<command::AqlPacket*>(memory + kPage);
+  auto* const arguments = reinterpret_cast<uint64_t*>(memory + 8 * kPage);
+  auto* const result = reinterpret_cast<uint32_t*>(memory + 9 * kPage);
+  auto* const signal = reinterpret_cast<command::SignalMemory*>(memory + 10 * kPage);
+  auto* const mailbox = reinterpret_cast<uint64_t*>(memory + 11 * kPage);
+  for (unsigned i = 0; i < 64; ++i) ring[i].header = 1;  // invalid
+
+  kfd_ioctl_create_event_args event = {};
+  event.event_type = KFD_IOC_EVENT_SIGNAL;
+  event.auto_reset = 1;
+  ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_EVENT, event), 0);
+  kfd_ioctl_create_queue_args create = {};
+  create.ring_base_address = reinterpret_cast<uint64_t>(ring);
+  create.ring_size = 4096;
+  create.read_pointer_address = reinterpret_cast<uint64_t>(&queue->read_dispatch_id);
+  create.write_pointer_address = reinterpret_cast<uint64_t>(&queue->write_dispatch_id);
+  create.gpu_id = id;
+  create.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+  create.queue_percentage = 100;
+  ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_QUEUE, create), 0);
+  auto* const doorbells = static_cast<std::byte*>(
+      mmap(nullptr, Store::kDoorbellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, driver.descriptor(),
+           static_cast<off_t>(create.doorbell_offset / Store::kDoorbellBytes * Store::kDoorbellBytes)));
+  ASSERT_NE(doorbells, MAP_FAILED);
+  driver.mapped(create.doorbell_offset / Store::kDoorbellBytes * Store::kDoorbellBytes, doorbells);
+
+  for (uint64_t i = 0; i < 5; ++i) {
+    *result = 0;
+    arguments[0] = reinterpret_cast<uint64_t>(result);
+    *signal = {};
+    signal->kind = 1;
+    signal->value = 1;
+    signal->event_mailbox_ptr = reinterpret_cast<uint64_t>(mailbox);
+    signal->event_id = event.event_id;
+    command::AqlPacket packet = {};
+    packet.dispatch.setup = 1;
+    packet.dispatch.workgroup_size[0] = packet.dispatch.workgroup_size[1] =
+        packet.dispatch.workgroup_size[2] = 1;
+    packet.dispatch.grid_size[0] = packet.dispatch.grid_size[1] = packet.dispatch.grid_size[2] = 1;
+    packet.dispatch.kernel_object =
+        (*code)->loaded_address((*code)->object().find_kernel("k")->descriptor_address);
+    packet.dispatch.kernarg_address = reinterpret_cast<uint64_t>(arguments);
+    packet.dispatch.completion_signal = reinterpret_cast<uint64_t>(signal);
+    std::memcpy(&ring[i % 64], &packet, sizeof packet);
+    command::store_shared<uint64_t>(&queue->write_dispatch_id, i + 1);
+    command::store_shared<uint16_t>(&ring[i % 64].header, 2 | 1u << 8);  // a dispatch behind all before
+    // Once while the pages are looked at, once while they are protected.
+    command::store_shared<uint64_t>(doorbells + create.doorbell_offset % Store::kDoorbellBytes, i);
+    kfd_event_data data = {};
+    data.event_id = event.event_id;
+    kfd_ioctl_wait_events_args wait = {};
+    wait.events_ptr = reinterpret_cast<uint64_t>(&data);
+    wait.num_events = 1;
+    wait.timeout = 20'000;
+    ASSERT_EQ(kfd(AMDKFD_IOC_WAIT_EVENTS, wait), 0);
+    ASSERT_EQ(wait.wait_result, uint32_t{KFD_IOC_WAIT_RESULT_COMPLETE});
+    EXPECT_EQ(*result, 7u);
+    EXPECT_EQ(signal->value, 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(i % 2 * 3));
+  }
+  kfd_ioctl_update_queue_args update = {};
+  update.queue_id = create.queue_id;
+  EXPECT_EQ(kfd(AMDKFD_IOC_UPDATE_QUEUE, update), 0) << "suspended";
+  update.ring_base_address = create.ring_base_address;
+  update.ring_size = create.ring_size;
+  update.queue_percentage = 100;
+  update.queue_priority = 15;
+  EXPECT_EQ(kfd(AMDKFD_IOC_UPDATE_QUEUE, update), 0);
+  update.ring_base_address += kPage;
+  EXPECT_EQ(kfd(AMDKFD_IOC_UPDATE_QUEUE, update), EINVAL) << "another ring";
+  kfd_ioctl_destroy_queue_args destroy = {};
+  destroy.queue_id = create.queue_id;
+  EXPECT_EQ(kfd(AMDKFD_IOC_DESTROY_QUEUE, destroy), 0);
+  EXPECT_EQ(kfd(AMDKFD_IOC_DESTROY_QUEUE, destroy), EINVAL);
+  munmap(doorbells, Store::kDoorbellBytes);
+}
+
+TEST_F(DriverTest, RenderNodeDescribesTheDevice) {
+  char name[16] = {};
+  drm_version version = {};
+  version.name = name;
+  version.name_len = sizeof name;
+  EXPECT_EQ(driver.render_ioctl(0, DRM_IOCTL_VERSION, &version), 0);
+  EXPECT_STREQ(name, "amdgpu");
+  drm_amdgpu_info_device device = {};
+  drm_amdgpu_info query = {};
+  query.return_pointer = reinterpret_cast<uint64_t>(&device);
+  query.return_size = sizeof device;
+  query.query = AMDGPU_INFO_DEV_INFO;
+  EXPECT_EQ(driver.render_ioctl(1, DRM_IOW(DRM_COMMAND_BASE + DRM_AMDGPU_INFO, drm_amdgpu_info), &query), 0);
+  EXPECT_EQ(device.cu_active_number, driver.gpus()[1]->model.compute_units());
+  EXPECT_EQ(device.gpu_counter_freq, 100'000u);
+  query.return_pointer = 0x1000;
+  EXPECT_EQ(driver.render_ioctl(0, DRM_IOW(DRM_COMMAND_BASE + DRM_AMDGPU_INFO, drm_amdgpu_info), &query),
+            EFAULT);
+  EXPECT_EQ(driver.render_ioctl(7, DRM_IOCTL_VERSION, &version), ENODEV);
+}
+
+// Nothing that a program can ask ends it, but what it asks for by address is its own.
+TEST_F(DriverTest, HostileRequestsAreAnswered) {
+  EXPECT_EQ(driver.kfd_ioctl(AMDKFD_IOC_GET_VERSION, nullptr), EFAULT);
+  EXPECT_EQ(driver.kfd_ioctl(AMDKFD_IOC_GET_VERSION, reinterpret_cast<void*>(0x1000)), EFAULT);
+  std::mt19937_64 random(1);
+  const auto buffer = allocate(4 * kPage, KFD_IOC_ALLOC_MEM_FLAGS_GTT);
+  ASSERT_EQ(map(buffer.handle, {id}), 0);
+  testing::internal::CaptureStderr();
+  for (unsigned i = 0; i < 20'000; ++i) {
+    const unsigned number = static_cast<unsigned>(random() % 0x28);
+    if (number == _IOC_NR(AMDKFD_IOC_WAIT_EVENTS)) continue;  // could wait for ever, as asked
+    alignas(8) uint64_t words[16];
+    for (uint64_t& word : words) {
+      const uint64_t choices[] = {0,
+                                  1,
+                                  random() % 64,
+                                  random(),
+                                  ~uint64_t{0},
+                                  id,
+                                  buffer.handle,
+                                  buffer.va_addr,
+                                  buffer.va_addr + random() % (4 * kPage)};
+      word = choices[random() % std::size(choices)];
+      if (random() % 2) word |= uint64_t{id} << 32;
+    }
+    const size_t bytes = random() % (sizeof words / 4 + 1) * 4;
+    (void)driver.kfd_ioctl(_IOC(_IOC_READ | _IOC_WRITE, 'K', number, bytes), words);
+  }
+  testing::internal::GetCapturedStderr();
+  kfd_ioctl_get_version_args version = {};
+  EXPECT_EQ(kfd(AMDKFD_IOC_GET_VERSION, version), 0);
+}
+
+}  // namespace
+}  // namespace lockstep::host

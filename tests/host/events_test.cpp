@@ -1,0 +1,124 @@
+#include "host/events.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "memory/host_fault.h"
+
+namespace lockstep::host {
+namespace {
+
+struct EventsTest : testing::Test {
+  Events events;
+  EventsTest() { catch_host_faults(); }
+  uint32_t make(uint32_t type, bool auto_reset) {
+    kfd_ioctl_create_event_args args = {};
+    args.event_type = type;
+    args.auto_reset = auto_reset;
+    EXPECT_EQ(events.create(args), 0);
+    return args.event_id;
+  }
+  // The result of waiting for them; `data` tells more.
+  uint32_t wait(std::vector<kfd_event_data>& data, bool all, uint32_t milliseconds) {
+    kfd_ioctl_wait_events_args args = {};
+    args.events_ptr = reinterpret_cast<uint64_t>(data.data());
+    args.num_events = static_cast<uint32_t>(data.size());
+    args.wait_for_all = all;
+    args.timeout = milliseconds;
+    EXPECT_EQ(events.wait(args), 0);
+    return args.wait_result;
+  }
+  static kfd_event_data of(uint32_t id) {
+    kfd_event_data data = {};
+    data.event_id = id;
+    return data;
+  }
+};
+
+constexpr uint32_t kForever = 0xffffffff;
+
+TEST_F(EventsTest, RaisedEventsWakeAndResetThemselves) {
+  const uint32_t first = make(KFD_IOC_EVENT_SIGNAL, true), second = make(KFD_IOC_EVENT_SIGNAL, false);
+  EXPECT_NE(first, second);
+  std::vector<kfd_event_data> both = {of(first), of(second)};
+  EXPECT_EQ(wait(both, false, 0), uint32_t{KFD_IOC_WAIT_RESULT_TIMEOUT});
+  std::thread raiser([&] { events.raise(first); });
+  EXPECT_EQ(wait(both, false, kForever), uint32_t{KFD_IOC_WAIT_RESULT_COMPLETE});
+  raiser.join();
+  EXPECT_EQ(wait(both, false, 0), uint32_t{KFD_IOC_WAIT_RESULT_TIMEOUT}) << "it has reset itself";
+  events.raise(second);
+  EXPECT_EQ(wait(both, false, 0), uint32_t{KFD_IOC_WAIT_RESULT_COMPLETE});
+  EXPECT_EQ(wait(both, false, 0), uint32_t{KFD_IOC_WAIT_RESULT_COMPLETE}) << "this one stays raised";
+  EXPECT_EQ(wait(both, true, 0), uint32_t{KFD_IOC_WAIT_RESULT_TIMEOUT});
+  std::thread other([&] { events.raise(first); });
+  EXPECT_EQ(wait(both, true, kForever), uint32_t{KFD_IOC_WAIT_RESULT_COMPLETE});
+  other.join();
+  kfd_ioctl_reset_event_args reset = {};
+  reset.event_id = second;
+  EXPECT_EQ(events.reset(reset), 0);
+  EXPECT_EQ(wait(both, false, 0), uint32_t{KFD_IOC_WAIT_RESULT_TIMEOUT});
+}
+
+// Since version 1.14: a program that has seen an older age does not miss what came between.
+TEST_F(EventsTest, AgesTellWhatWasMissed) {
+  const uint32_t id = make(KFD_IOC_EVENT_SIGNAL, true);
+  std::vector<kfd_event_data> data = {of(id)};
+  auto& age = reinterpret_cast<uint64_t&>(data[0]);
+  age = 1;
+  events.raise(id);
+  EXPECT_EQ(wait(data, false, 0), uint32_t{KFD_IOC_WAIT_RESULT_COMPLETE});
+  EXPECT_EQ(age, 2u);
+  EXPECT_EQ(wait(data, false, 0), uint32_t{KFD_IOC_WAIT_RESULT_TIMEOUT});
+  age = 1;
+  EXPECT_EQ(wait(data, false, 0), uint32_t{KFD_IOC_WAIT_RESULT_COMPLETE});
+}
+
+TEST_F(EventsTest, MemoryFaultsTellTheAddress) {
+  const uint32_t id = make(KFD_IOC_EVENT_MEMORY, false);
+  kfd_hsa_memory_exception_data fault = {};
+  fault.va = 0x1234000;
+  fault.gpu_id = 5;
+  fault.failure.NotPresent = 1;
+  events.raise_memory_fault(fault);
+  std::vector<kfd_event_data> data = {of(id)};
+  EXPECT_EQ(wait(data, false, kForever), uint32_t{KFD_IOC_WAIT_RESULT_COMPLETE});
+  EXPECT_EQ(data[0].memory_exception_data.va, 0x1234000u);
+  EXPECT_EQ(data[0].memory_exception_data.failure.NotPresent, 1u);
+}
+
+TEST_F(EventsTest, DestroyedEventsEndWaits) {
+  const uint32_t id = make(KFD_IOC_EVENT_SIGNAL, true);
+  std::vector<kfd_event_data> data = {of(id)};
+  int error = 0;
+  std::thread waiter([&] {
+    kfd_ioctl_wait_events_args args = {};
+    args.events_ptr = reinterpret_cast<uint64_t>(data.data());
+    args.num_events = 1;
+    args.timeout = kForever;
+    error = events.wait(args);
+  });
+  kfd_ioctl_destroy_event_args destroy = {};
+  destroy.event_id = id;
+  EXPECT_EQ(events.destroy(destroy), 0);
+  waiter.join();
+  EXPECT_TRUE(error == EIO || error == EINVAL) << "it ended before the wait or in it";
+  EXPECT_EQ(events.destroy(destroy), EINVAL);
+}
+
+TEST_F(EventsTest, BadArraysAndTooManyEventsAreRefused) {
+  kfd_ioctl_wait_events_args args = {};
+  args.events_ptr = 0x1000;
+  args.num_events = 4;
+  EXPECT_EQ(events.wait(args), EFAULT);
+  args.num_events = 0xffffffff;
+  EXPECT_EQ(events.wait(args), EINVAL);
+  kfd_ioctl_create_event_args create = {};
+  for (unsigned i = 1; i < KFD_SIGNAL_EVENT_LIMIT; ++i) ASSERT_EQ(events.create(create), 0) << i;
+  EXPECT_EQ(events.create(create), ENOSPC);
+}
+
+}  // namespace
+}  // namespace lockstep::host

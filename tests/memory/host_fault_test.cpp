@@ -1,0 +1,72 @@
+#include "memory/host_fault.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include "memory/host_pages.h"
+
+namespace lockstep {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+TEST(HostFaultTest, GuardedWorkEndsWhereMemoryIsMissing) {
+  catch_host_faults();
+  auto pages = HostPages::make(2 * kPage);
+  ASSERT_TRUE(pages);
+  volatile std::byte* const bytes = pages->data();
+  EXPECT_FALSE(guarded([&] { bytes[kPage] = std::byte{1}; }));
+  ASSERT_EQ(mprotect(pages->data() + kPage, kPage, PROT_NONE), 0);
+  bool behind = false;
+  const auto lost = guarded([&] {
+    bytes[kPage + 5] = std::byte{1};
+    behind = true;
+  });
+  ASSERT_TRUE(lost);
+  EXPECT_EQ(*lost, pages->address() + kPage + 5);
+  EXPECT_FALSE(behind);
+  // Guards nest, and the outer one goes on.
+  EXPECT_FALSE(guarded([&] {
+    EXPECT_TRUE(guarded([&] { bytes[kPage] = std::byte{1}; }));
+    bytes[0] = std::byte{1};
+  }));
+}
+
+TEST(HostFaultTest, PagesAreLookedAtOneByOne) {
+  catch_host_faults();
+  auto pages = HostPages::make(3 * kPage);
+  ASSERT_TRUE(pages);
+  const uint64_t begin = pages->address();
+  EXPECT_TRUE(host_has(begin, 3 * kPage, true));
+  ASSERT_EQ(mprotect(pages->data() + kPage, kPage, PROT_READ), 0);
+  EXPECT_TRUE(host_has(begin, 3 * kPage, false));
+  EXPECT_FALSE(host_has(begin, 3 * kPage, true));
+  EXPECT_TRUE(host_has(begin + 2 * kPage, kPage, true));
+  ASSERT_EQ(mprotect(pages->data() + kPage, kPage, PROT_NONE), 0);
+  EXPECT_FALSE(host_has(begin + kPage - 1, 2, false));
+  EXPECT_TRUE(host_has(begin + kPage - 1, 1, false));
+  EXPECT_TRUE(host_has(begin + kPage, 0, false)) << "of nothing there is enough";
+}
+
+// A program's handler sees the faults that are its own.
+TEST(HostFaultTest, HandlersOfTheProgramStandBehind) {
+  catch_host_faults();
+  static volatile sig_atomic_t seen = 0;
+  static sigjmp_buf back;
+  struct sigaction action = {}, old = {};
+  action.sa_handler = [](int) {
+    seen = seen + 1;
+    siglongjmp(back, 1);
+  };
+  set_next_handler(SIGSEGV, &action, &old);
+  auto pages = HostPages::make(kPage);
+  ASSERT_EQ(mprotect(pages->data(), kPage, PROT_NONE), 0);
+  if (sigsetjmp(back, 1) == 0) *static_cast<volatile std::byte*>(pages->data()) = std::byte{1};
+  EXPECT_EQ(seen, 1);
+  EXPECT_TRUE(guarded([&] { *static_cast<volatile std::byte*>(pages->data()) = std::byte{1}; }));
+  EXPECT_EQ(seen, 1) << "the guard's own fault is not the program's";
+  set_next_handler(SIGSEGV, &old, nullptr);
+}
+
+}  // namespace
+}  // namespace lockstep
