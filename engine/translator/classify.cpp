@@ -2,6 +2,7 @@
 
 #include "engine/translator/body_signature.h"
 #include "engine/translator/operands.h"
+#include "engine/translator/register_range.h"
 #include "semantics/memory_shape.h"
 
 namespace lockstep::translator {
@@ -28,9 +29,7 @@ bool is_hint(Opcode opcode) {
     case Opcode::s_gl1_inv:
     case Opcode::buffer_gl0_inv:
     case Opcode::buffer_gl1_inv:
-    case Opcode::s_setprio:
     case Opcode::s_version:
-    case Opcode::s_wakeup:
     case Opcode::v_nop:
       return true;
     default:
@@ -46,13 +45,19 @@ bool is_nullified(const isa::Instruction& instruction) {
          !(instruction.row->implicit_writes & ~isa::kScc) && !(instruction.row->flags & isa::kBranch);
 }
 
+// In wave64 a mask is a pair that begins at an even number, and never a constant.
+bool masks_are_pairs(const isa::Instruction& instruction) {
+  for (unsigned i = 0; i < instruction.operand_count; ++i) {
+    const isa::Operand& operand = instruction.operands[i];
+    if (operand.type != isa::Type::mask || operand.code == isa::code::kNull) continue;
+    if (operand.code % 2 != 0 || operand.code >= isa::code::kInt0) return false;
+  }
+  return true;
+}
+
 bool sources_known(const isa::Instruction& instruction, std::string& reason) {
   for (unsigned i = 0; i < instruction.operand_count; ++i) {
     const isa::Operand& operand = instruction.operands[i];
-    if (operand.is_vgpr() && operand.vgpr() + operand.words > 256) {
-      reason = "a register group that runs past v255";
-      return false;
-    }
     const bool is_source = operand.role >= Role::src0 && operand.type != isa::Type::label;
     if (is_source && !source_of(operand, instruction)) {
       reason = "a status bit as operand";
@@ -114,7 +119,13 @@ bool is_translated_memory(const isa::Instruction& instruction, std::string& reas
   return true;
 }
 
-std::optional<NodeKind> classify_kind(const isa::Instruction& instruction, std::string& reason) {
+// EXEC as the data of a load changes lanes that nothing else accounts for.
+bool loads_exec(const isa::Instruction& instruction) {
+  const isa::Operand& destination = *instruction.find(Role::dst);
+  return destination.code <= isa::code::kExecHi && destination.code + destination.words > isa::code::kExecLo;
+}
+
+NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason) {
   const isa::Row& row = *instruction.row;
   if (is_hint(row.opcode)) return NodeKind::nothing;
   if (row.opcode == Opcode::s_waitcnt_vscnt || row.opcode == Opcode::s_wait_idle) return NodeKind::store_wait;
@@ -130,13 +141,20 @@ std::optional<NodeKind> classify_kind(const isa::Instruction& instruction, std::
     case Opcode::s_barrier:
       return NodeKind::barrier;
     case Opcode::s_sleep:
-      return NodeKind::sleep;
+    case Opcode::s_wakeup:
+    case Opcode::s_setprio:
+      reason = "it concerns the other waves";
+      return NodeKind::step;
     case Opcode::s_endpgm:
       return NodeKind::end;
+    case Opcode::s_code_end:
+    case Opcode::v_illegal:
+      reason = "padding";
+      return NodeKind::outside;
     case Opcode::s_sendmsg: {
       if (frees_vgprs(instruction)) return NodeKind::nothing;
       reason = "a message";
-      return std::nullopt;
+      return NodeKind::step;
     }
     default:
       break;
@@ -149,28 +167,26 @@ std::optional<NodeKind> classify_kind(const isa::Instruction& instruction, std::
       if (is_nullified(instruction)) return NodeKind::nothing;
       if (scalar_signature(row.opcode).callable) return NodeKind::scalar_alu;
       reason = "no scalar body";
-      return std::nullopt;
+      return NodeKind::step;
     case Encoding::smem:
-      if (is_translated_memory(instruction, reason) && !instruction.find(Role::resource))
-        return NodeKind::scalar_load;
-      if (reason.empty()) reason = "a load through a buffer resource";
-      return std::nullopt;
+      if (!is_translated_memory(instruction, reason)) return NodeKind::step;
+      if (!instruction.find(Role::resource) && !loads_exec(instruction)) return NodeKind::scalar_load;
+      reason = "a load through a buffer resource or to EXEC";
+      return NodeKind::step;
     case Encoding::global:
-      if (is_translated_memory(instruction, reason)) return NodeKind::global;
-      return std::nullopt;
+      return is_translated_memory(instruction, reason) ? NodeKind::global : NodeKind::step;
     case Encoding::ds:
-      if (is_translated_memory(instruction, reason)) return NodeKind::lds;
-      return std::nullopt;
+      return is_translated_memory(instruction, reason) ? NodeKind::lds : NodeKind::step;
     default:
       break;
   }
   if (isa::is_vector_alu(row.encoding)) {
     for (const Half& half : halves_of(instruction))
-      if (!vector_half_known(instruction, half, reason)) return std::nullopt;
+      if (!vector_half_known(instruction, half, reason)) return NodeKind::step;
     return row.encoding == Encoding::vopd ? NodeKind::dual : NodeKind::vector_alu;
   }
   reason = "not translated yet";
-  return std::nullopt;
+  return NodeKind::step;
 }
 
 }  // namespace
@@ -193,11 +209,39 @@ bool names_vgpr(const isa::Instruction& instruction) {
   return false;
 }
 
-std::optional<NodeKind> classify(const isa::Instruction& instruction, std::string& reason) {
-  const auto kind = classify_kind(instruction, reason);
-  if (!kind || *kind == NodeKind::nothing || *kind == NodeKind::store_wait || *kind == NodeKind::branch)
-    return kind;
-  return sources_known(instruction, reason) ? kind : std::nullopt;
+NodeKind classify(isa::Instruction& instruction, unsigned wave_size, unsigned vgpr_count,
+                  std::string& reason) {
+  // Wave64 skips dual-issue instructions (guide 7.6).
+  if (wave_size == 64 && instruction.row->encoding == Encoding::vopd) return NodeKind::nothing;
+  const NodeKind kind = classify_kind(instruction, reason);
+  switch (kind) {
+    case NodeKind::scalar_alu:
+      return sources_known(instruction, reason) ? kind : NodeKind::step;
+    case NodeKind::vector_alu:
+      if (wave_size == 64 && !masks_are_pairs(instruction)) {
+        reason = "a mask that is no pair of registers";
+        return NodeKind::step;
+      }
+      [[fallthrough]];
+    case NodeKind::dual:
+    case NodeKind::scalar_load:
+    case NodeKind::global:
+    case NodeKind::lds:
+      if (!sources_known(instruction, reason)) return NodeKind::step;
+      break;
+    default:
+      return kind;
+  }
+  switch (apply_range_rules(instruction, vgpr_count)) {
+    case RangeRule::executed:
+      return kind;
+    case RangeRule::nothing:
+      return NodeKind::nothing;
+    case RangeRule::interpreted:
+      break;
+  }
+  reason = "a group of registers that is partly out of range";
+  return NodeKind::step;
 }
 
 }  // namespace lockstep::translator

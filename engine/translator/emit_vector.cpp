@@ -42,10 +42,10 @@ const char* output_function(const Operand& result) {
 }  // namespace
 
 Value* Emitter::source_word(const isa::Operand& operand, const isa::Instruction& instruction, unsigned word,
-                            unsigned half) {
+                            unsigned chunk) {
   const Source source = *source_of(operand, instruction);
   if (source.is_constant) return splat(ir_, static_cast<uint32_t>(source.value >> (32 * word)));
-  if (is_vgpr(source.first)) return vgpr(source.first + word, half);
+  if (is_vgpr(source.first)) return vgpr(source.first + word, chunk);
   return splat(ir_, run_scalar(source.first + word));
 }
 
@@ -60,19 +60,20 @@ void Emitter::call(const std::string& function, std::vector<Value*> arguments) {
   ir_.CreateCall(body_function(function, arguments.size() == 2), arguments);
 }
 
-void Emitter::emit_vector(unsigned index, unsigned half) {
+void Emitter::emit_vector(unsigned index, unsigned chunk) {
   const Node& node = routine_.nodes[index];
   // Both halves of a VOPD pair read before either writes.
   PendingWrites writes;
-  for (const Half& part : halves_of(node.instruction)) emit_vector_half(node.instruction, part, half, writes);
-  for (const auto& [number, value] : writes.registers) write_lanes(facts_.nodes[index], number, half, value);
+  for (const Half& part : halves_of(node.instruction))
+    emit_vector_half(node.instruction, part, chunk, writes);
+  for (const auto& [number, value] : writes.registers) write_lanes(facts_.nodes[index], number, chunk, value);
   for (const auto& [number, mask] : writes.masks) {
-    if (number == kExec) merge_waiting(half);
-    run_.masks[number][half] = mask;
+    if (number == kExec) merge_waiting(chunk);
+    run_.masks[number][chunk] = mask;
   }
 }
 
-void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& part, unsigned half,
+void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& part, unsigned chunk,
                                PendingWrites& writes) {
   const VectorSignature& signature = vector_signature(part.row->base);
   std::vector<const isa::Operand*> sources;
@@ -110,7 +111,7 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
         continue;
       case Operand::Kind::lane_numbers: {
         std::vector<llvm::Constant*> numbers;
-        for (unsigned lane = 0; lane < 16; ++lane) numbers.push_back(ir_.getInt32(lane + 16 * half));
+        for (unsigned lane = 0; lane < 16; ++lane) numbers.push_back(ir_.getInt32(lane + 16 * chunk));
         pass_word(llvm::ConstantVector::get(numbers));
         continue;
       }
@@ -120,13 +121,13 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
       case Operand::Kind::mask: {
         const bool implied = next_source >= sources.size();
         if (implied) {
-          pass_mask(mask_of_register(kVcc, half));
+          pass_mask(mask_of_register(kVcc, chunk));
           continue;
         }
         const Source source = *source_of(*sources[next_source++], instruction);
         pass_mask(source.is_constant
-                      ? static_cast<Value*>(ir_.getInt16(static_cast<uint16_t>(source.value >> (16 * half))))
-                      : mask_of_register(source.first, half));
+                      ? static_cast<Value*>(ir_.getInt16(static_cast<uint16_t>(source.value >> (16 * chunk))))
+                      : mask_of_register(source.first, chunk));
         continue;
       }
       default:
@@ -135,12 +136,12 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
     const isa::Operand& operand = *sources[next_source++];
     const bool abs = operand.abs && (part.row->flags & isa::kCanAbs), neg = operand.neg && !neg_is_sign;
     if (parameter.kind == Operand::Kind::half) {
-      Value* value = half_word(ir_, source_word(operand, instruction, 0, half), operand.high);
+      Value* value = half_word(ir_, source_word(operand, instruction, 0, chunk), operand.high);
       pass_word(with_sign(ir_, value, abs, neg, 15));
     } else {
       for (unsigned word = 0; word < parameter.words; ++word) {
         const bool has_sign = word + 1 == parameter.words;
-        pass_word(with_sign(ir_, source_word(operand, instruction, word, half), has_sign && abs,
+        pass_word(with_sign(ir_, source_word(operand, instruction, word, chunk), has_sign && abs,
                             has_sign && neg, 31));
       }
     }
@@ -149,7 +150,7 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
   const bool saturate = instruction.clamp && signature.saturates;
   const std::string name(isa::name(part.row->base));
   call((saturate ? "lockstep_saturated_" : "lockstep_body_") + name,
-       {words_, masks_, result_words_, result_mask_, doubt_[half]});
+       {words_, masks_, result_words_, result_mask_, doubt_[chunk]});
   if (!saturate && signature.result.is_float && (instruction.omod || instruction.clamp)) {
     const unsigned words = signature.result.kind == Operand::Kind::pair ? 2 : 1;
     next_word = next_mask = 0;
@@ -157,7 +158,7 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
       pass_word(ir_.CreateLoad(
           lanes_, ir_.CreateConstInBoundsGEP2_32(result_words_->getAllocatedType(), result_words_, 0, word)));
     pass_mask(ir_.getInt16(static_cast<uint16_t>(instruction.omod | instruction.clamp << 2)));
-    call(output_function(signature.result), {words_, masks_, result_words_, result_mask_, doubt_[half]});
+    call(output_function(signature.result), {words_, masks_, result_words_, result_mask_, doubt_[chunk]});
   }
 
   if (destination && signature.result.kind != Operand::Kind::none) {
@@ -166,7 +167,7 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
           lanes_, ir_.CreateConstInBoundsGEP2_32(result_words_->getAllocatedType(), result_words_, 0, word));
     };
     if (signature.result.kind == Operand::Kind::half) {
-      Value* old = vgpr(destination->vgpr(), half);
+      Value* old = vgpr(destination->vgpr(), chunk);
       Value* value = result_word(0);
       value = destination->high
                   ? ir_.CreateOr(ir_.CreateAnd(old, splat(ir_, 0xffff)), ir_.CreateShl(value, splat(ir_, 16)))
@@ -181,7 +182,7 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
     if (const auto number = scalar_destination(*mask_destination)) {
       // Lanes that are off read as 0 in a compare or carry mask (guide 7.2.5).
       Value* raw = ir_.CreateLoad(lane_mask_, result_mask_);
-      Value* bits = ir_.CreateAnd(ir_.CreateBitCast(raw, i16_), bits_of_register(kExec, half));
+      Value* bits = ir_.CreateAnd(ir_.CreateBitCast(raw, i16_), bits_of_register(kExec, chunk));
       writes.masks.push_back({*number, LaneMask{*number == kExec ? nullptr : raw, bits}});
     }
   }
