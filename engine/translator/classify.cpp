@@ -3,6 +3,7 @@
 #include "engine/translator/body_signature.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/register_range.h"
+#include "semantics/cross_lane.h"
 #include "semantics/memory_shape.h"
 
 namespace lockstep::translator {
@@ -67,30 +68,44 @@ bool sources_known(const isa::Instruction& instruction, std::string& reason) {
   return true;
 }
 
+bool is_known_dpp(const isa::Instruction& instruction) {
+  const isa::Operand* source = instruction.find(Role::src0);
+  if (!source || !source->is_vgpr()) return false;
+  return instruction.dpp == isa::Dpp::dpp8 || semantics::dpp16_row_shuffle(instruction.dpp_control).known;
+}
+
+// Float dot products take no CLAMP and no OMOD (guide 7.2.3.1).
+bool is_float_dot(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::v_dot2_f32_f16:
+    case Opcode::v_dot2_f32_bf16:
+    case Opcode::v_dot2acc_f32_f16:
+    case Opcode::v_dot2_f16_f16:
+    case Opcode::v_dot2_bf16_bf16:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool vector_half_known(const isa::Instruction& instruction, const Half& half, std::string& reason) {
   const VectorSignature& signature = vector_signature(half.row->base);
   if (!signature.callable) {
     reason = "no body over single lanes";
     return false;
   }
-  if (instruction.dpp != isa::Dpp::none) {
-    reason = "DPP";
+  if (instruction.dpp != isa::Dpp::none && !is_known_dpp(instruction)) {
+    reason = "a reserved DPP control";
     return false;
   }
-  if (signature.result.kind == Operand::Kind::two_halves && (instruction.clamp || instruction.omod)) {
-    reason = "CLAMP of packed results";
+  if ((instruction.clamp || instruction.omod) && is_float_dot(half.row->base)) {
+    reason = "CLAMP or OMOD where it has no effect";
     return false;
   }
-  for (unsigned i = 0; i < signature.count; ++i)
-    if (signature.parameters[i].kind == Operand::Kind::mix ||
-        signature.parameters[i].kind == Operand::Kind::two_halves) {
-      reason = "packed or mixed-precision operands";
-      return false;
-    }
   unsigned operands = 0, explicit_parameters = 0;
   for (unsigned i = half.first; i < half.last; ++i) {
     const isa::Operand& operand = instruction.operands[i];
-    if (operand.type == isa::Type::bf16) {
+    if (operand.type == isa::Type::bf16 || operand.type == isa::Type::pk_bf16) {
       reason = "brain floats";
       return false;
     }
@@ -119,7 +134,7 @@ bool is_translated_memory(const isa::Instruction& instruction, std::string& reas
   return true;
 }
 
-// EXEC as the data of a load changes lanes that nothing else accounts for.
+// EXEC as the result of a load or of a lane read changes lanes that nothing else accounts for.
 bool loads_exec(const isa::Instruction& instruction) {
   const isa::Operand& destination = *instruction.find(Role::dst);
   return destination.code <= isa::code::kExecHi && destination.code + destination.words > isa::code::kExecLo;
@@ -145,6 +160,20 @@ NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason)
     case Opcode::s_setprio:
       reason = "it concerns the other waves";
       return NodeKind::step;
+    case Opcode::v_readlane_b32:
+    case Opcode::v_readfirstlane_b32:
+      if (!loads_exec(instruction)) return NodeKind::lane_access;
+      reason = "EXEC read from a lane";
+      return NodeKind::step;
+    case Opcode::v_writelane_b32:
+      return NodeKind::lane_access;
+    case Opcode::ds_bpermute_b32:
+    case Opcode::ds_swizzle_b32:
+      if (!instruction.gds) return NodeKind::permute;
+      reason = "GDS";
+      return NodeKind::step;
+    case Opcode::s_getpc_b64:
+      return is_nullified(instruction) ? NodeKind::nothing : NodeKind::get_pc;
     case Opcode::s_endpgm:
       return NodeKind::end;
     case Opcode::s_code_end:
@@ -224,6 +253,8 @@ NodeKind classify(isa::Instruction& instruction, unsigned wave_size, unsigned vg
       }
       [[fallthrough]];
     case NodeKind::dual:
+    case NodeKind::lane_access:
+    case NodeKind::permute:
     case NodeKind::scalar_load:
     case NodeKind::global:
     case NodeKind::lds:

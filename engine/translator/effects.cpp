@@ -27,6 +27,7 @@ void add_destination(Effects& effects, const isa::Operand& operand) {
 
 // Half a register changes: the other half is an input.
 bool writes_half(const Node& node) {
+  if (node.kind == NodeKind::lane_access || node.kind == NodeKind::permute) return false;
   if (node.kind == NodeKind::vector_alu)
     return vector_signature(node.instruction.row->base).result.kind == Operand::Kind::half;
   return semantics::access_shape(node.instruction.row->opcode).part != semantics::RegisterPart::whole;
@@ -165,7 +166,11 @@ Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count) {
     if (!is_destination || operand.read) add_source(effects, operand, instruction);
     if (is_destination) add_destination(effects, operand);
   }
-  if (writes_half(node))
+  const bool is_dpp = instruction.dpp != isa::Dpp::none;
+  const bool is_lane_write = instruction.row->opcode == Opcode::v_writelane_b32;
+  effects.reads_all_lanes = node.kind == NodeKind::lane_access || (is_dpp && instruction.fetch_inactive);
+  // DPP leaves alone lanes of EXEC without a source.
+  if (writes_half(node) || is_dpp || is_lane_write)
     for (unsigned i = 0; i < kVgprs; ++i)
       if (effects.writes[i]) effects.reads.set(i);
   const bool is_scalar = node.kind == NodeKind::scalar_alu;

@@ -202,10 +202,10 @@ std::vector<Emitter::LdsAccess> Emitter::lds_accesses(const Node& node) const {
   const AccessShape shape = semantics::access_shape(instruction.row->opcode);
   const bool is_load = shape.kind == AccessShape::Kind::load;
   const unsigned data = instruction.find(is_load ? Role::dst : Role::data)->vgpr();
-  if (shape.addresses == 1) return {{static_cast<uint32_t>(instruction.offset), data}};
+  if (shape.addresses == 1) return {{static_cast<uint32_t>(instruction.offset), data, false}};
   const unsigned second = is_load ? data + shape.registers() : instruction.find(Role::data2)->vgpr();
-  return {{instruction.offset0 * uint32_t{shape.offset_unit}, data},
-          {instruction.offset1 * uint32_t{shape.offset_unit}, second}};
+  return {{instruction.offset0 * uint32_t{shape.offset_unit}, data, false},
+          {instruction.offset1 * uint32_t{shape.offset_unit}, second, true}};
 }
 
 Value* Emitter::lds_is_regular() {
@@ -265,7 +265,7 @@ void Emitter::emit_regular_lds(unsigned index, unsigned chunk) {
     if (!is_load) {
       std::vector<Value*> words;
       for (unsigned word = 0; word < dwords; ++word) words.push_back(vgpr(access.data + word, chunk));
-      store_consecutive(pointer, words);
+      store_in_order(access.is_second, [=, this] { store_consecutive(pointer, words); });
     } else if (facts_.nodes[index].lds_uniform) {
       for (unsigned word = 0; word < dwords; ++word) {
         Value* value =
@@ -280,6 +280,14 @@ void Emitter::emit_regular_lds(unsigned index, unsigned chunk) {
   for (const auto& [number, value] : writes) write_lanes(facts_.nodes[index], number, chunk, value);
 }
 
+// All lanes store to the first address of an instruction before any stores to the second one.
+void Emitter::store_in_order(bool is_second, std::function<void()> store) {
+  if (is_second)
+    run_.second_stores.push_back(std::move(store));
+  else
+    store();
+}
+
 void Emitter::emit_lds_by_lanes(unsigned index, unsigned chunk) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const AccessShape shape = semantics::access_shape(instruction.row->opcode);
@@ -292,16 +300,21 @@ void Emitter::emit_lds_by_lanes(unsigned index, unsigned chunk) {
   auto function = runtime("lockstep_translator_lds", ir_.getVoidTy(),
                           {pointer_, i32_, i32_, pointer_, i32_, i32_, pointer_});
   Value* exec = ir_.CreateZExt(bits_of_register(kExec, chunk), i32_);
-  ir_.CreateStore(vgpr(instruction.find(Role::addr)->vgpr(), chunk), place(0));
+  Value* addresses = vgpr(instruction.find(Role::addr)->vgpr(), chunk);
+  Value* form = ir_.getInt32(memory_form(instruction.row->opcode));
   std::vector<std::pair<unsigned, Value*>> writes;
   const std::vector<LdsAccess> accesses = lds_accesses(routine_.nodes[index]);
   for (const LdsAccess& access : accesses) {
     const LdsAccess& other = &access == &accesses.front() ? accesses.back() : accesses.front();
+    std::vector<Value*> words;
     if (!is_load || is_part)
-      for (unsigned word = 0; word < dwords; ++word)
-        ir_.CreateStore(vgpr(access.data + word, chunk), place(2 + word));
-    ir_.CreateCall(function, {wave_, ir_.getInt32(memory_form(instruction.row->opcode)), exec, place(0),
-                              ir_.getInt32(access.offset), ir_.getInt32(other.offset), place(2)});
+      for (unsigned word = 0; word < dwords; ++word) words.push_back(vgpr(access.data + word, chunk));
+    Value *offset = ir_.getInt32(access.offset), *other_offset = ir_.getInt32(other.offset);
+    store_in_order(!is_load && access.is_second, [=, this] {
+      ir_.CreateStore(addresses, place(0));
+      for (unsigned word = 0; word < words.size(); ++word) ir_.CreateStore(words[word], place(2 + word));
+      ir_.CreateCall(function, {wave_, form, exec, place(0), offset, other_offset, place(2)});
+    });
     for (unsigned word = 0; is_load && word < dwords; ++word)
       writes.emplace_back(access.data + word, ir_.CreateLoad(lanes_, place(2 + word)));
   }

@@ -145,6 +145,7 @@ void Emitter::emit_run(bool regular_lds) {
     }
   }
   pass_ = 0;
+  for (const auto& store : run_.second_stores) store();
   for (const auto& [number, chunks] : run_.masks) {
     for (unsigned word = 0; word < mask_words(); ++word) {
       const LaneMask &low = chunks[2 * word], &high = chunks[2 * word + 1];
@@ -257,12 +258,16 @@ void Emitter::write_lanes(const NodeFacts& facts, unsigned number, unsigned chun
 }
 
 void Emitter::merge_waiting(unsigned chunk) {
-  for (unsigned r = 0; r < kVgprs; ++r) {
-    Value*& off = locals_.off_lanes[r][chunk];
-    if (!off) continue;
-    locals_.vgpr[r][chunk] = ir_.CreateSelect(exec_mask(chunk), locals_.vgpr[r][chunk], off);
-    off = nullptr;
-  }
+  for (unsigned r = 0; r < kVgprs; ++r)
+    if (locals_.off_lanes[r][chunk]) all_lanes(r, chunk);
+}
+
+llvm::Value* Emitter::all_lanes(unsigned number, unsigned chunk) {
+  vgpr(number, chunk);
+  Value*& off = locals_.off_lanes[number][chunk];
+  if (off) locals_.vgpr[number][chunk] = ir_.CreateSelect(exec_mask(chunk), locals_.vgpr[number][chunk], off);
+  off = nullptr;
+  return locals_.vgpr[number][chunk];
 }
 
 }  // namespace lockstep::translator

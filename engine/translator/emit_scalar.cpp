@@ -106,6 +106,17 @@ void Emitter::emit_scalar_load(unsigned index) {
                ir_.CreateAlignedLoad(i32_, ir_.CreateConstInBoundsGEP1_64(i32_, pointer, i), llvm::Align(1)));
 }
 
+void Emitter::emit_get_pc(unsigned index) {
+  const Node& node = routine_.nodes[index];
+  Value* entry = ir_.CreateLoad(
+      i64_, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), dispatch_, offsetof(Context, entry)));
+  Value* pc = ir_.CreateAdd(entry, ir_.getInt64(static_cast<uint64_t>(node.offset + node.instruction.size)));
+  const auto first = scalar_destination(*node.instruction.find(Role::dst));
+  if (!first) return;
+  set_scalar(*first, ir_.CreateTrunc(pc, i32_));
+  set_scalar(*first + 1, ir_.CreateTrunc(ir_.CreateLShr(pc, 32), i32_));
+}
+
 Value* Emitter::branch_condition(const Node& node) {
   const auto is_zero = [&](Value* value) {
     return ir_.CreateICmpEQ(value, llvm::Constant::getNullValue(value->getType()));

@@ -159,6 +159,12 @@ void Emitter::emit_block(unsigned index) {
       ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
     } else if (node.kind == NodeKind::scalar_load) {
       emit_scalar_load(n);
+    } else if (node.kind == NodeKind::lane_access) {
+      emit_lane_access(n);
+    } else if (node.kind == NodeKind::permute) {
+      emit_permute(n);
+    } else if (node.kind == NodeKind::get_pc) {
+      emit_get_pc(n);
     } else {
       emit_global(n);
     }

@@ -7,6 +7,7 @@
 #include <llvm/IR/Module.h>
 
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -68,6 +69,7 @@ class Emitter {
     size_t next_read = 0;
     bool casts_doubt = false;
     bool loads_lds = false, stores_lds = false;
+    std::vector<std::function<void()>> second_stores;
     RegisterSet writes;
   };
 
@@ -118,6 +120,8 @@ class Emitter {
   void merge_waiting(unsigned chunk);
   Value* run_scalar(unsigned number);
   void write_lanes(const NodeFacts& facts, unsigned number, unsigned chunk, Value* value);
+  // The register with what its lanes hold that are off.
+  Value* all_lanes(unsigned number, unsigned chunk);
 
   // emit_vector.cpp: vector ALU
   struct PendingWrites {
@@ -127,14 +131,28 @@ class Emitter {
   void emit_vector(unsigned node, unsigned chunk);
   void emit_vector_half(const isa::Instruction& instruction, const Half& part, unsigned chunk,
                         PendingWrites& writes);
+  // What DPP makes of a source register, and the lanes that the instruction may write (i16).
+  struct DppSource {
+    Value* value = nullptr;
+    Value* written = nullptr;
+  };
+  DppSource dpp_source(const isa::Instruction& instruction, unsigned number, unsigned chunk);
+  Value* widened_half(Value* half, unsigned chunk);
   Value* source_word(const isa::Operand& operand, const isa::Instruction& instruction, unsigned word,
                      unsigned chunk);
   void call(const std::string& function, std::vector<Value*> arguments);
   llvm::Function* body_function(const std::string& name, bool scalar);
 
+  // emit_lanes.cpp: lanes that read and write others
+  void emit_lane_access(unsigned node);
+  void emit_permute(unsigned node);
+  Value* uniform_source(const isa::Operand& operand, const isa::Instruction& instruction);
+  Value* buffer_row(unsigned row, unsigned chunk);
+
   // emit_scalar.cpp: scalar ALU, scalar loads, ends of blocks
   void emit_scalar(unsigned node);
   void emit_scalar_load(unsigned node);
+  void emit_get_pc(unsigned node);
   Value* scalar_source(const isa::Operand& operand, const isa::Instruction& instruction, unsigned bits);
   void emit_end(unsigned block);
   void go_to(int to, Value* budget, bool backward);
@@ -150,10 +168,12 @@ class Emitter {
   struct LdsAccess {
     uint32_t offset;
     unsigned data;  // first VGPR
+    bool is_second;
   };
   std::vector<LdsAccess> lds_accesses(const Node& node) const;
   void emit_regular_lds(unsigned node, unsigned chunk);
   void emit_lds_by_lanes(unsigned node, unsigned chunk);
+  void store_in_order(bool is_second, std::function<void()> store);
   AddressFacts& address_facts(Value* addresses);
   Value* is_consecutive(Value* addresses, unsigned dwords);
   Value* is_uniform(Value* addresses);

@@ -22,6 +22,9 @@ enum class NodeKind : uint8_t {
   scalar_load,
   global,
   lds,
+  lane_access,  // v_readlane, v_readfirstlane, v_writelane
+  permute,      // between the lanes of a half-wave: ds_bpermute, ds_swizzle
+  get_pc,
   branch,
   barrier,
   end,

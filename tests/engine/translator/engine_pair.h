@@ -29,6 +29,9 @@ class EnginePair {
   // scratch, the fault; else what differs, with the listing.
   std::string run(const Code& code, const std::function<void(interpreter::TestWave&)>& prepare = {});
 
+  // Whether the interpreter runs off the end of the code, without a fault before.
+  bool runs_through(const Code& code);
+
   // Instructions of the last run that had no translation.
   const std::vector<InterpretedInstruction>& interpreted() const { return interpreted_; }
 
