@@ -19,14 +19,29 @@ bool has_usual_modes(const Launch& launch) {
 constexpr char kUnusualModes[] =
     "the interpreter ran this kernel, because of the device's alignment mode or its reports of LDS addresses";
 
+// Which instructions of translated code are the interpreter's, or nothing.
+std::string interpreted_note(const translator::Statistics& statistics) {
+  std::string list;
+  for (const translator::InterpretedInstruction& each : statistics.interpreted) {
+    if (each.name.empty()) continue;  // no instruction: who runs into it learns of it by a fault
+    list += (list.empty() ? "" : ", ") + each.name;
+    if (each.count > 1) list += " (" + std::to_string(each.count) + ")";
+  }
+  return list.empty()
+             ? list
+             : "the interpreter executes these instructions of the translated kernel, one by one: " + list;
+}
+
 PreparedEngine make_translator(const Launch& launch, Math math) {
   PreparedEngine prepared;
-  auto engine =
-      std::make_shared<translator::Translator>(launch.code, launch.wave_size, launch.memory, launch.entry);
+  auto engine = std::make_shared<translator::Translator>(launch.code, launch.wave_size, launch.memory,
+                                                         launch.entry, wave_vgprs(launch));
   if (launch.host_real_time) engine->set_host_real_time();
   if (!engine->unsupported().empty())
     prepared.note =
         "the interpreter ran this kernel, because the translator cannot yet: " + engine->unsupported();
+  else
+    prepared.note = interpreted_note(engine->statistics());
   if (math == Math::fast)
     prepared.note +=
         std::string(prepared.note.empty() ? "" : "; ") +

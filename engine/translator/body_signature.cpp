@@ -33,6 +33,7 @@ constexpr ScalarSignature scalar_signature_of(R (*)(A...)) {
   else
     signature.result = scalar_parameter<R>();
   signature.writes_exec = requires(R r) { r.exec; };
+  if constexpr (requires(R r) { r.exec; }) signature.exec_is_pair = sizeof(R::exec) == 8;
   signature.writes_scc = requires(R r) { r.scc; };
   return signature;
 }

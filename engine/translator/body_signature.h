@@ -44,6 +44,7 @@ struct ScalarSignature {
   std::array<Parameter, 3> parameters{};
   Parameter result = Parameter::none;
   bool writes_exec = false;  // and takes EXEC as its second parameter
+  bool exec_is_pair = false;
   bool writes_scc = false;
 };
 

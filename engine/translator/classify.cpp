@@ -2,7 +2,9 @@
 
 #include "engine/translator/body_signature.h"
 #include "engine/translator/operands.h"
+#include "engine/translator/register_range.h"
 #include "isa/operand_rules.h"
+#include "semantics/cross_lane.h"
 #include "semantics/memory_shape.h"
 
 namespace lockstep::translator {
@@ -29,9 +31,7 @@ bool is_hint(Opcode opcode) {
     case Opcode::s_gl1_inv:
     case Opcode::buffer_gl0_inv:
     case Opcode::buffer_gl1_inv:
-    case Opcode::s_setprio:
     case Opcode::s_version:
-    case Opcode::s_wakeup:
     case Opcode::v_nop:
       return true;
     default:
@@ -47,13 +47,19 @@ bool is_nullified(const isa::Instruction& instruction) {
          !(instruction.row->implicit_writes & ~isa::kScc) && !(instruction.row->flags & isa::kBranch);
 }
 
+// In wave64 a mask is a pair that begins at an even number, and never a constant.
+bool masks_are_pairs(const isa::Instruction& instruction) {
+  for (unsigned i = 0; i < instruction.operand_count; ++i) {
+    const isa::Operand& operand = instruction.operands[i];
+    if (operand.type != isa::Type::mask || operand.code == isa::code::kNull) continue;
+    if (operand.code % 2 != 0 || operand.code >= isa::code::kInt0) return false;
+  }
+  return true;
+}
+
 bool sources_known(const isa::Instruction& instruction, std::string& reason) {
   for (unsigned i = 0; i < instruction.operand_count; ++i) {
     const isa::Operand& operand = instruction.operands[i];
-    if (operand.is_vgpr() && operand.vgpr() + operand.words > 256) {
-      reason = "a register group that runs past v255";
-      return false;
-    }
     const bool is_source = operand.role >= Role::src0 && operand.type != isa::Type::label;
     if (is_source && !source_of(operand, instruction)) {
       reason = "a status bit as operand";
@@ -63,30 +69,44 @@ bool sources_known(const isa::Instruction& instruction, std::string& reason) {
   return true;
 }
 
+bool is_known_dpp(const isa::Instruction& instruction) {
+  const isa::Operand* source = instruction.find(Role::src0);
+  if (!source || !source->is_vgpr()) return false;
+  return instruction.dpp == isa::Dpp::dpp8 || semantics::dpp16_row_shuffle(instruction.dpp_control).known;
+}
+
+// Float dot products take no CLAMP and no OMOD (guide 7.2.3.1).
+bool is_float_dot(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::v_dot2_f32_f16:
+    case Opcode::v_dot2_f32_bf16:
+    case Opcode::v_dot2acc_f32_f16:
+    case Opcode::v_dot2_f16_f16:
+    case Opcode::v_dot2_bf16_bf16:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool vector_half_known(const isa::Instruction& instruction, const Half& half, std::string& reason) {
   const VectorSignature& signature = vector_signature(half.row->base);
   if (!signature.callable) {
     reason = "no body over single lanes";
     return false;
   }
-  if (instruction.dpp != isa::Dpp::none) {
-    reason = "DPP";
+  if (instruction.dpp != isa::Dpp::none && !is_known_dpp(instruction)) {
+    reason = "a reserved DPP control";
     return false;
   }
-  if (signature.result.kind == Operand::Kind::two_halves && (instruction.clamp || instruction.omod)) {
-    reason = "CLAMP of packed results";
+  if ((instruction.clamp || instruction.omod) && is_float_dot(half.row->base)) {
+    reason = "CLAMP or OMOD where it has no effect";
     return false;
   }
-  for (unsigned i = 0; i < signature.count; ++i)
-    if (signature.parameters[i].kind == Operand::Kind::mix ||
-        signature.parameters[i].kind == Operand::Kind::two_halves) {
-      reason = "packed or mixed-precision operands";
-      return false;
-    }
   unsigned operands = 0, explicit_parameters = 0;
   for (unsigned i = half.first; i < half.last; ++i) {
     const isa::Operand& operand = instruction.operands[i];
-    if (operand.type == isa::Type::bf16) {
+    if (operand.type == isa::Type::bf16 || operand.type == isa::Type::pk_bf16) {
       reason = "brain floats";
       return false;
     }
@@ -123,7 +143,13 @@ bool is_translated_memory(const isa::Instruction& instruction, std::string& reas
   return true;
 }
 
-std::optional<NodeKind> classify_kind(const isa::Instruction& instruction, std::string& reason) {
+// EXEC as the result of a load or of a lane read changes lanes that nothing else accounts for.
+bool loads_exec(const isa::Instruction& instruction) {
+  const isa::Operand& destination = *instruction.find(Role::dst);
+  return destination.code <= isa::code::kExecHi && destination.code + destination.words > isa::code::kExecLo;
+}
+
+NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason) {
   const isa::Row& row = *instruction.row;
   if (is_hint(row.opcode)) return NodeKind::nothing;
   if (row.opcode == Opcode::s_waitcnt_vscnt || row.opcode == Opcode::s_wait_idle) return NodeKind::store_wait;
@@ -139,13 +165,34 @@ std::optional<NodeKind> classify_kind(const isa::Instruction& instruction, std::
     case Opcode::s_barrier:
       return NodeKind::barrier;
     case Opcode::s_sleep:
-      return NodeKind::sleep;
+    case Opcode::s_wakeup:
+    case Opcode::s_setprio:
+      reason = "it concerns the other waves";
+      return NodeKind::step;
+    case Opcode::v_readlane_b32:
+    case Opcode::v_readfirstlane_b32:
+      if (!loads_exec(instruction)) return NodeKind::lane_access;
+      reason = "EXEC read from a lane";
+      return NodeKind::step;
+    case Opcode::v_writelane_b32:
+      return NodeKind::lane_access;
+    case Opcode::ds_bpermute_b32:
+    case Opcode::ds_swizzle_b32:
+      if (!instruction.gds) return NodeKind::permute;
+      reason = "GDS";
+      return NodeKind::step;
+    case Opcode::s_getpc_b64:
+      return is_nullified(instruction) ? NodeKind::nothing : NodeKind::get_pc;
     case Opcode::s_endpgm:
       return NodeKind::end;
+    case Opcode::s_code_end:
+    case Opcode::v_illegal:
+      reason = "padding";
+      return NodeKind::outside;
     case Opcode::s_sendmsg: {
       if (frees_vgprs(instruction)) return NodeKind::nothing;
       reason = "a message";
-      return std::nullopt;
+      return NodeKind::step;
     }
     default:
       break;
@@ -158,28 +205,26 @@ std::optional<NodeKind> classify_kind(const isa::Instruction& instruction, std::
       if (is_nullified(instruction)) return NodeKind::nothing;
       if (scalar_signature(row.opcode).callable) return NodeKind::scalar_alu;
       reason = "no scalar body";
-      return std::nullopt;
+      return NodeKind::step;
     case Encoding::smem:
-      if (is_translated_memory(instruction, reason) && !instruction.find(Role::resource))
-        return NodeKind::scalar_load;
-      if (reason.empty()) reason = "a load through a buffer resource";
-      return std::nullopt;
+      if (!is_translated_memory(instruction, reason)) return NodeKind::step;
+      if (!instruction.find(Role::resource) && !loads_exec(instruction)) return NodeKind::scalar_load;
+      reason = "a load through a buffer resource or to EXEC";
+      return NodeKind::step;
     case Encoding::global:
-      if (is_translated_memory(instruction, reason)) return NodeKind::global;
-      return std::nullopt;
+      return is_translated_memory(instruction, reason) ? NodeKind::global : NodeKind::step;
     case Encoding::ds:
-      if (is_translated_memory(instruction, reason)) return NodeKind::lds;
-      return std::nullopt;
+      return is_translated_memory(instruction, reason) ? NodeKind::lds : NodeKind::step;
     default:
       break;
   }
   if (isa::is_vector_alu(row.encoding)) {
     for (const Half& half : halves_of(instruction))
-      if (!vector_half_known(instruction, half, reason)) return std::nullopt;
+      if (!vector_half_known(instruction, half, reason)) return NodeKind::step;
     return row.encoding == Encoding::vopd ? NodeKind::dual : NodeKind::vector_alu;
   }
   reason = "not translated yet";
-  return std::nullopt;
+  return NodeKind::step;
 }
 
 }  // namespace
@@ -202,11 +247,41 @@ bool names_vgpr(const isa::Instruction& instruction) {
   return false;
 }
 
-std::optional<NodeKind> classify(const isa::Instruction& instruction, std::string& reason) {
-  const auto kind = classify_kind(instruction, reason);
-  if (!kind || *kind == NodeKind::nothing || *kind == NodeKind::store_wait || *kind == NodeKind::branch)
-    return kind;
-  return sources_known(instruction, reason) ? kind : std::nullopt;
+NodeKind classify(isa::Instruction& instruction, unsigned wave_size, unsigned vgpr_count,
+                  std::string& reason) {
+  // Wave64 skips dual-issue instructions (guide 7.6).
+  if (wave_size == 64 && instruction.row->encoding == Encoding::vopd) return NodeKind::nothing;
+  const NodeKind kind = classify_kind(instruction, reason);
+  switch (kind) {
+    case NodeKind::scalar_alu:
+      return sources_known(instruction, reason) ? kind : NodeKind::step;
+    case NodeKind::vector_alu:
+      if (wave_size == 64 && !masks_are_pairs(instruction)) {
+        reason = "a mask that is no pair of registers";
+        return NodeKind::step;
+      }
+      [[fallthrough]];
+    case NodeKind::dual:
+    case NodeKind::lane_access:
+    case NodeKind::permute:
+    case NodeKind::scalar_load:
+    case NodeKind::global:
+    case NodeKind::lds:
+      if (!sources_known(instruction, reason)) return NodeKind::step;
+      break;
+    default:
+      return kind;
+  }
+  switch (apply_range_rules(instruction, vgpr_count)) {
+    case RangeRule::executed:
+      return kind;
+    case RangeRule::nothing:
+      return NodeKind::nothing;
+    case RangeRule::interpreted:
+      break;
+  }
+  reason = "a group of registers that is partly out of range";
+  return NodeKind::step;
 }
 
 }  // namespace lockstep::translator

@@ -1,15 +1,17 @@
-// What the translator can do with an instruction.
+// What the translator does with an instruction.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/translator/routine.h"
 
 namespace lockstep::translator {
 
-// The kind, or nothing with the reason in `reason`.
-std::optional<NodeKind> classify(const isa::Instruction& instruction, std::string& reason);
+// The kind; of steps and what is outside with the reason. Operands out of the wave's registers are replaced
+// by those that are used in their place.
+NodeKind classify(isa::Instruction& instruction, unsigned wave_size, unsigned vgpr_count,
+                  std::string& reason);
 
 // Whether it gives the wave's VGPRs back (guide 5.3); the translator does so only where nothing follows that
 // could miss them.

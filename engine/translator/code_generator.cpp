@@ -18,7 +18,6 @@
 #include "engine/translator/body_library.h"
 #include "engine/translator/doubt_checks.h"
 #include "engine/translator/emitter.h"
-#include "engine/translator/liveness.h"
 #include "engine/translator/stopwatch.h"
 
 namespace lockstep::translator {
@@ -103,13 +102,13 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     if (section.isText()) object.code_bytes += section.getSize();
 }
 
-Object generate(const Routine& routine, const std::string& processor) {
+Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsigned first_slot,
+                const std::string& processor) {
   Object object;
   Stopwatch watch;
   BodySession session;
   llvm::Module module("routine", session.context());
-  const Facts facts = analyse(routine);
-  Emitter emitter(module, routine, facts);
+  Emitter emitter(module, routine, facts, piece, first_slot);
   llvm::Function* function = emitter.emit(kFunctionName);
 #ifndef NDEBUG
   std::string problem;
@@ -119,7 +118,7 @@ Object generate(const Routine& routine, const std::string& processor) {
 #else
   (void)function;
 #endif
-  object.memory_slots = emitter.memory_slots();
+  object.next_slot = emitter.next_slot();
   object.stages.emit = watch.lap();
   finish(session, module, processor, object);
   return object;

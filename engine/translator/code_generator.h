@@ -1,10 +1,11 @@
-// From a routine to a host object file.
+// From a piece of a routine to a host object file.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
 
 #include <string>
 
+#include "engine/translator/liveness.h"
 #include "engine/translator/routine.h"
 
 namespace llvm {
@@ -18,20 +19,29 @@ class BodySession;
 struct Stages {
   double emit = 0, import = 0, optimise = 0, generate = 0, link = 0;  // seconds
   double total() const { return emit + import + optimise + generate + link; }
+  Stages& operator+=(const Stages& other) {
+    emit += other.emit;
+    import += other.import;
+    optimise += other.optimise;
+    generate += other.generate;
+    link += other.link;
+    return *this;
+  }
 };
 
 struct Object {
   llvm::SmallVector<char, 0> bytes;
-  unsigned memory_slots = 0;  // of Context::last_range
+  unsigned next_slot = 0;  // of Context::last_range: behind those that the piece uses
   size_t code_bytes = 0;
   Stages stages;
 };
 
 inline constexpr const char* kFunctionName = "lockstep_routine";
 
-// `processor`: a name that LLVM knows (x86-64-v3, x86-64-v4, ...), or empty for the one we run on. Throws
-// std::runtime_error if LLVM refuses.
-Object generate(const Routine& routine, const std::string& processor = {});
+// `first_slot`: of Context::last_range for the piece. `processor`: a name that LLVM knows (x86-64-v3,
+// x86-64-v4, ...), or empty for the one we run on. Throws std::runtime_error if LLVM refuses.
+Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsigned first_slot,
+                const std::string& processor = {});
 
 // Inlines the bodies that the module declares and generates code; for tests of single bodies too.
 void finish(BodySession& session, llvm::Module& module, const std::string& processor, Object& object);

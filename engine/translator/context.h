@@ -19,7 +19,9 @@ struct Context {
 // How a wave left translated code.
 enum class Leave : uint32_t {
   stopped,    // Wave::state says why; Wave::pc is where it goes on
-  interpret,  // the instruction at Wave::pc is for the interpreter: it may fault, or needs exact floats
+  interpret,  // what follows Wave::pc is for the interpreter: it may fault, needs exact floats, or is not
+              // here
+  step,       // one instruction at Wave::pc is for the interpreter
 };
 
 using TranslatedFunction = uint32_t (*)(Wave*, const Context*, uint32_t entry, int64_t budget);

@@ -12,8 +12,11 @@ struct Effects {
   RegisterSet reads;
   RegisterSet writes;  // VGPRs: in the lanes of EXEC
   ExecChange exec = ExecChange::none;
+  bool reads_all_lanes = false;  // those that are off, too
 };
 
-Effects effects_of(const Node& node);
+Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count);
+// Whether EXEC changes, as far as it counts in this wave size.
+bool writes_exec(const Effects& effects, unsigned wave_size);
 
 }  // namespace lockstep::translator

@@ -104,49 +104,49 @@ void Emitter::emit_global(unsigned index) {
   const isa::Operand* scalar_base = instruction.find(Role::saddr);
   const bool wide = !scalar_base || scalar_base->code == isa::code::kNull;
   const unsigned data = instruction.find(is_load ? Role::dst : Role::data)->vgpr();
-  const unsigned slot_number = memory_slots_++;
+  const unsigned slot_number = next_slot_++;
 
   Value* base = ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}));
   if (!wide) base = ir_.CreateAdd(base, scalar_source(*scalar_base, instruction, 64));
-  HalfValues low{}, high{};
-  std::array<std::vector<Value*>, kHalves> words;  // stores: data; loads: what the registers hold before
-  for (unsigned half = 0; half < kHalves; ++half) {
-    low[half] = vgpr(address.vgpr(), half);
-    if (wide) high[half] = vgpr(address.vgpr() + 1, half);
+  ChunkValues low{}, high{};
+  std::array<std::vector<Value*>, kMaxChunks> words;  // stores: data; loads: what the registers hold before
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    low[chunk] = vgpr(address.vgpr(), chunk);
+    if (wide) high[chunk] = vgpr(address.vgpr() + 1, chunk);
     for (unsigned word = 0; word < dwords; ++word)
       if (!is_load || shape.part != semantics::RegisterPart::whole)
-        words[half].push_back(vgpr(data + word, half));
+        words[chunk].push_back(vgpr(data + word, chunk));
   }
-  Value* exec = scalar(kExec);
+  Value* exec = whole_mask(kExec);
   const Snapshot before = snapshot(index);
   BasicBlock *slow = new_block("lanes"), *done = new_block("accessed"), *fast = nullptr;
-  std::array<std::vector<Value*>, kHalves> loaded;
+  std::array<std::vector<Value*>, kMaxChunks> loaded;
 
   if (shape.bytes >= 4) {
     // No carry out of the low half inside the chunk, one high half for all lanes.
-    Value* plain = ir_.CreateICmpEQ(exec, ir_.getInt32(~0u));
-    HalfValues first{};
-    for (unsigned half = 0; half < kHalves; ++half) {
-      plain = ir_.CreateAnd(plain, is_consecutive(low[half], dwords));
-      Value* start = address_facts(low[half]).first;
+    Value* plain = ir_.CreateICmpEQ(exec, llvm::Constant::getAllOnesValue(exec->getType()));
+    ChunkValues first{};
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      plain = ir_.CreateAnd(plain, is_consecutive(low[chunk], dwords));
+      Value* start = address_facts(low[chunk]).first;
       plain = ir_.CreateAnd(plain, ir_.CreateICmpULE(start, ir_.getInt32(~0u - 16 * shape.bytes)));
       Value* at = ir_.CreateAdd(base, ir_.CreateZExt(start, i64_));
       if (wide) {
-        plain = ir_.CreateAnd(plain, is_uniform(high[half]));
-        at = ir_.CreateAdd(at, ir_.CreateShl(ir_.CreateZExt(address_facts(high[half]).first, i64_), 32));
+        plain = ir_.CreateAnd(plain, is_uniform(high[chunk]));
+        at = ir_.CreateAdd(at, ir_.CreateShl(ir_.CreateZExt(address_facts(high[chunk]).first, i64_), 32));
       }
       plain = ir_.CreateAnd(plain, in_last_range(slot_number, at, 16 * shape.bytes));
-      first[half] = at;
+      first[chunk] = at;
     }
     fast = new_block("consecutive");
     branch_unlikely(ir_.CreateNot(plain), slow, fast);
     ir_.SetInsertPoint(fast);
-    for (unsigned half = 0; half < kHalves; ++half) {
-      Value* pointer = ir_.CreateIntToPtr(first[half], pointer_);
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      Value* pointer = ir_.CreateIntToPtr(first[chunk], pointer_);
       if (is_load)
-        loaded[half] = load_consecutive(pointer, dwords);
+        loaded[chunk] = load_consecutive(pointer, dwords);
       else
-        store_consecutive(pointer, words[half]);
+        store_consecutive(pointer, words[chunk]);
     }
     ir_.CreateBr(done);
   } else {
@@ -155,44 +155,46 @@ void Emitter::emit_global(unsigned index) {
 
   // Layout of the buffer: low addresses, high addresses, then each data word; of all 32 lanes.
   ir_.SetInsertPoint(slow);
-  const auto place = [&](unsigned row, unsigned half) {
-    return ir_.CreateConstInBoundsGEP2_32(buffer_->getAllocatedType(), buffer_, 0, row * kHalves + half);
+  const auto place = [&](unsigned row, unsigned chunk) {
+    return ir_.CreateConstInBoundsGEP2_32(buffer_->getAllocatedType(), buffer_, 0, row * chunks_ + chunk);
   };
-  for (unsigned half = 0; half < kHalves; ++half) {
-    ir_.CreateStore(low[half], place(0, half));
-    if (wide) ir_.CreateStore(high[half], place(1, half));
-    for (unsigned word = 0; word < words[half].size(); ++word)
-      ir_.CreateStore(words[half][word], place(2 + word, half));
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    ir_.CreateStore(low[chunk], place(0, chunk));
+    if (wide) ir_.CreateStore(high[chunk], place(1, chunk));
+    for (unsigned word = 0; word < words[chunk].size(); ++word)
+      ir_.CreateStore(words[chunk][word], place(2 + word, chunk));
   }
   auto function = runtime("lockstep_translator_global", i1_,
-                          {pointer_, i32_, i32_, i64_, i32_, pointer_, pointer_, pointer_});
+                          {pointer_, i32_, i32_, i32_, i64_, i64_, pointer_, pointer_, pointer_});
   llvm::cast<llvm::Function>(function.getCallee())->addRetAttr(llvm::Attribute::ZExt);
   Value* null = llvm::ConstantPointerNull::get(pointer_);
   Value* fine = ir_.CreateCall(
       function, {dispatch_, ir_.getInt32(slot_number), ir_.getInt32(memory_form(instruction.row->opcode)),
-                 base, exec, place(0, 0), wide ? place(1, 0) : null, place(2, 0)});
+                 ir_.getInt32(routine_.wave_size), base, ir_.CreateZExt(exec, i64_), place(0, 0),
+                 wide ? place(1, 0) : null, place(2, 0)});
   BasicBlock* accessed = new_block("lanes_accessed");
   branch_unlikely(ir_.CreateNot(fine), leave_to_interpreter(before), accessed);
   ir_.SetInsertPoint(accessed);
-  std::array<std::vector<Value*>, kHalves> gathered;
-  for (unsigned half = 0; is_load && half < kHalves; ++half)
+  std::array<std::vector<Value*>, kMaxChunks> gathered;
+  for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
     for (unsigned word = 0; word < dwords; ++word)
-      gathered[half].push_back(ir_.CreateLoad(lanes_, place(2 + word, half)));
+      gathered[chunk].push_back(ir_.CreateLoad(lanes_, place(2 + word, chunk)));
   ir_.CreateBr(done);
 
   ir_.SetInsertPoint(done);
   if (!is_load) return;
-  std::array<std::vector<Value*>, kHalves> results;
-  for (unsigned half = 0; half < kHalves; ++half) {
+  std::array<std::vector<Value*>, kMaxChunks> results;
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     for (unsigned word = 0; word < dwords; ++word) {
       llvm::PHINode* value = ir_.CreatePHI(lanes_, 2);
-      if (fast) value->addIncoming(loaded[half][word], fast);
-      value->addIncoming(gathered[half][word], accessed);
-      results[half].push_back(value);
+      if (fast) value->addIncoming(loaded[chunk][word], fast);
+      value->addIncoming(gathered[chunk][word], accessed);
+      results[chunk].push_back(value);
     }
   }
-  for (unsigned half = 0; half < kHalves; ++half)
-    for (unsigned word = 0; word < dwords; ++word) write_lanes(facts, data + word, half, results[half][word]);
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+    for (unsigned word = 0; word < dwords; ++word)
+      write_lanes(facts, data + word, chunk, results[chunk][word]);
 }
 
 std::vector<Emitter::LdsAccess> Emitter::lds_accesses(const Node& node) const {
@@ -200,10 +202,10 @@ std::vector<Emitter::LdsAccess> Emitter::lds_accesses(const Node& node) const {
   const AccessShape shape = semantics::access_shape(instruction.row->opcode);
   const bool is_load = shape.kind == AccessShape::Kind::load;
   const unsigned data = instruction.find(is_load ? Role::dst : Role::data)->vgpr();
-  if (shape.addresses == 1) return {{static_cast<uint32_t>(instruction.offset), data}};
+  if (shape.addresses == 1) return {{static_cast<uint32_t>(instruction.offset), data, false}};
   const unsigned second = is_load ? data + shape.registers() : instruction.find(Role::data2)->vgpr();
-  return {{instruction.offset0 * uint32_t{shape.offset_unit}, data},
-          {instruction.offset1 * uint32_t{shape.offset_unit}, second}};
+  return {{instruction.offset0 * uint32_t{shape.offset_unit}, data, false},
+          {instruction.offset1 * uint32_t{shape.offset_unit}, second, true}};
 }
 
 Value* Emitter::lds_is_regular() {
@@ -231,8 +233,8 @@ Value* Emitter::lds_is_regular() {
   }
   Value* regular = ir_.getTrue();
   for (const auto& [address, need] : needs) {
-    for (unsigned half = 0; half < kHalves; ++half) {
-      Value* addresses = vgpr(address, half);
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      Value* addresses = vgpr(address, chunk);
       if (need.uniform) regular = ir_.CreateAnd(regular, is_uniform(addresses));
       for (unsigned dwords : need.consecutive)
         regular = ir_.CreateAnd(regular, is_consecutive(addresses, dwords));
@@ -240,26 +242,30 @@ Value* Emitter::lds_is_regular() {
       regular = ir_.CreateAnd(regular,
                               ir_.CreateICmpSLE(first, ir_.CreateSub(lds_bytes_, ir_.getInt64(need.bytes))));
     }
-    if (need.all_on) regular = ir_.CreateAnd(regular, ir_.CreateICmpEQ(scalar(kExec), ir_.getInt32(~0u)));
+    if (need.all_on) {
+      Value* exec = whole_mask(kExec);
+      regular =
+          ir_.CreateAnd(regular, ir_.CreateICmpEQ(exec, llvm::Constant::getAllOnesValue(exec->getType())));
+    }
   }
   return regular;
 }
 
-void Emitter::emit_regular_lds(unsigned index, unsigned half) {
+void Emitter::emit_regular_lds(unsigned index, unsigned chunk) {
   const Node& node = routine_.nodes[index];
   const AccessShape shape = semantics::access_shape(node.instruction.row->opcode);
-  if (shape.bytes < 4) return emit_lds_by_lanes(index, half);
+  if (shape.bytes < 4) return emit_lds_by_lanes(index, chunk);
   const bool is_load = shape.kind == AccessShape::Kind::load;
   const unsigned dwords = shape.registers();
-  Value* addresses = vgpr(node.instruction.find(Role::addr)->vgpr(), half);
+  Value* addresses = vgpr(node.instruction.find(Role::addr)->vgpr(), chunk);
   Value* first = ir_.CreateZExt(address_facts(addresses).first, i64_);
   std::vector<std::pair<unsigned, Value*>> writes;
   for (const LdsAccess& access : lds_accesses(node)) {
     Value* pointer = ir_.CreateGEP(ir_.getInt8Ty(), lds_, ir_.CreateAdd(first, ir_.getInt64(access.offset)));
     if (!is_load) {
       std::vector<Value*> words;
-      for (unsigned word = 0; word < dwords; ++word) words.push_back(vgpr(access.data + word, half));
-      store_consecutive(pointer, words);
+      for (unsigned word = 0; word < dwords; ++word) words.push_back(vgpr(access.data + word, chunk));
+      store_in_order(access.is_second, [=, this] { store_consecutive(pointer, words); });
     } else if (facts_.nodes[index].lds_uniform) {
       for (unsigned word = 0; word < dwords; ++word) {
         Value* value =
@@ -271,10 +277,18 @@ void Emitter::emit_regular_lds(unsigned index, unsigned half) {
       for (unsigned word = 0; word < dwords; ++word) writes.emplace_back(access.data + word, words[word]);
     }
   }
-  for (const auto& [number, value] : writes) write_lanes(facts_.nodes[index], number, half, value);
+  for (const auto& [number, value] : writes) write_lanes(facts_.nodes[index], number, chunk, value);
 }
 
-void Emitter::emit_lds_by_lanes(unsigned index, unsigned half) {
+// All lanes store to the first address of an instruction before any stores to the second one.
+void Emitter::store_in_order(bool is_second, std::function<void()> store) {
+  if (is_second)
+    run_.second_stores.push_back(std::move(store));
+  else
+    store();
+}
+
+void Emitter::emit_lds_by_lanes(unsigned index, unsigned chunk) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const AccessShape shape = semantics::access_shape(instruction.row->opcode);
   const bool is_load = shape.kind == AccessShape::Kind::load,
@@ -285,21 +299,26 @@ void Emitter::emit_lds_by_lanes(unsigned index, unsigned half) {
   };
   auto function = runtime("lockstep_translator_lds", ir_.getVoidTy(),
                           {pointer_, i32_, i32_, pointer_, i32_, i32_, pointer_});
-  Value* exec = ir_.CreateZExt(bits_of_register(kExec, half), i32_);
-  ir_.CreateStore(vgpr(instruction.find(Role::addr)->vgpr(), half), place(0));
+  Value* exec = ir_.CreateZExt(bits_of_register(kExec, chunk), i32_);
+  Value* addresses = vgpr(instruction.find(Role::addr)->vgpr(), chunk);
+  Value* form = ir_.getInt32(memory_form(instruction.row->opcode));
   std::vector<std::pair<unsigned, Value*>> writes;
   const std::vector<LdsAccess> accesses = lds_accesses(routine_.nodes[index]);
   for (const LdsAccess& access : accesses) {
     const LdsAccess& other = &access == &accesses.front() ? accesses.back() : accesses.front();
+    std::vector<Value*> words;
     if (!is_load || is_part)
-      for (unsigned word = 0; word < dwords; ++word)
-        ir_.CreateStore(vgpr(access.data + word, half), place(2 + word));
-    ir_.CreateCall(function, {wave_, ir_.getInt32(memory_form(instruction.row->opcode)), exec, place(0),
-                              ir_.getInt32(access.offset), ir_.getInt32(other.offset), place(2)});
+      for (unsigned word = 0; word < dwords; ++word) words.push_back(vgpr(access.data + word, chunk));
+    Value *offset = ir_.getInt32(access.offset), *other_offset = ir_.getInt32(other.offset);
+    store_in_order(!is_load && access.is_second, [=, this] {
+      ir_.CreateStore(addresses, place(0));
+      for (unsigned word = 0; word < words.size(); ++word) ir_.CreateStore(words[word], place(2 + word));
+      ir_.CreateCall(function, {wave_, form, exec, place(0), offset, other_offset, place(2)});
+    });
     for (unsigned word = 0; is_load && word < dwords; ++word)
       writes.emplace_back(access.data + word, ir_.CreateLoad(lanes_, place(2 + word)));
   }
-  for (const auto& [number, value] : writes) write_lanes(facts_.nodes[index], number, half, value);
+  for (const auto& [number, value] : writes) write_lanes(facts_.nodes[index], number, chunk, value);
 }
 
 }  // namespace lockstep::translator

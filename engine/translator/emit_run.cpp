@@ -1,5 +1,5 @@
-// Runs of vector instructions: emitted for one half of the lanes and then for the other, so that few host
-// registers are in use at a time. Doubt about float results is settled once at the end of the run.
+// Runs of vector instructions: emitted for one chunk of the lanes after the other, so that few host registers
+// are in use at a time. Doubt about float results is settled once at the end of the run.
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
 #include "semantics/memory_shape.h"
@@ -32,8 +32,9 @@ bool Emitter::joins_run(unsigned index) const {
   if (run_.nodes.size() >= kMaxRun) return false;
   const Effects& effects = facts_.nodes[index].effects;
   const auto touches_mask = [&](const RegisterSet& set) {
-    for (const auto& [number, halves] : run_.masks)
-      if (set[number]) return true;
+    for (const auto& [number, chunks] : run_.masks)
+      for (unsigned word = 0; word < mask_words(); ++word)
+        if (set[number + word]) return true;
     return false;
   };
   switch (node.kind) {
@@ -50,7 +51,7 @@ bool Emitter::joins_run(unsigned index) const {
       return !run_.stores_lds;
     }
     case NodeKind::scalar_alu:
-      if (run_.nodes.empty() || effects.writes[kExec]) return false;
+      if (run_.nodes.empty() || writes_exec(effects, routine_.wave_size)) return false;
       return !touches_mask(effects.reads) && !touches_mask(effects.writes);
     default:
       return false;
@@ -67,10 +68,11 @@ void Emitter::add_to_run(unsigned index) {
     (is_store ? run_.stores_lds : run_.loads_lds) = true;
   }
   if (node.kind == NodeKind::vector_alu || node.kind == NodeKind::dual) {
-    for (const Half& half : halves_of(node.instruction))
-      run_.casts_doubt |= vector_signature(half.row->base).takes_mode;
+    for (const Half& part : halves_of(node.instruction))
+      run_.casts_doubt |= vector_signature(part.row->base).takes_mode;
     const RegisterSet& writes = facts_.nodes[index].effects.writes;
-    for (unsigned r = kFirstScalar; r < kRegisters; ++r)
+    // Masks begin at multiples of their size.
+    for (unsigned r = kFirstScalar; r < kRegisters; r += mask_words())
       if (writes[r]) run_.masks.try_emplace(r);
   }
 }
@@ -79,11 +81,11 @@ void Emitter::end_run() {
   if (run_.nodes.empty()) return;
   const Snapshot start = snapshot(run_.nodes.front());
   // EXEC only shrinks inside a run: the lanes that are on now are all that can be in doubt.
-  HalfValues exec_at_start{};
+  ChunkValues exec_at_start{};
   if (run_.casts_doubt) {
-    for (unsigned half = 0; half < kHalves; ++half) {
-      exec_at_start[half] = half_bits(scalar(kExec), half);
-      ir_.CreateStore(llvm::Constant::getNullValue(lanes_), doubt_[half]);
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      exec_at_start[chunk] = half_bits(scalar(kExec + chunk / 2), chunk);
+      ir_.CreateStore(llvm::Constant::getNullValue(lanes_), doubt_[chunk]);
     }
   }
   if (run_.loads_lds || run_.stores_lds) {
@@ -124,7 +126,8 @@ void Emitter::end_run() {
 }
 
 void Emitter::emit_run(bool regular_lds) {
-  for (pass_ = 0; pass_ < kHalves; ++pass_) {
+  for (pass_ = 0; pass_ < chunks_; ++pass_) {
+    run_.next_read = 0;
     for (unsigned n : run_.nodes) {
       switch (routine_.nodes[n].kind) {
         case NodeKind::scalar_alu:
@@ -142,12 +145,16 @@ void Emitter::emit_run(bool regular_lds) {
     }
   }
   pass_ = 0;
-  for (const auto& [number, halves] : run_.masks) {
-    Value* low = ir_.CreateZExt(halves[0].bits, i32_);
-    Value* high = ir_.CreateZExt(halves[1].bits, i32_);
-    Value* whole = ir_.CreateOr(low, ir_.CreateShl(high, 16));
-    set_scalar(number, whole);
-    for (unsigned half = 0; half < kHalves; ++half) half_masks_[{whole, half}] = halves[half].bits;
+  for (const auto& store : run_.second_stores) store();
+  for (const auto& [number, chunks] : run_.masks) {
+    for (unsigned word = 0; word < mask_words(); ++word) {
+      const LaneMask &low = chunks[2 * word], &high = chunks[2 * word + 1];
+      Value* whole =
+          ir_.CreateOr(ir_.CreateZExt(low.bits, i32_), ir_.CreateShl(ir_.CreateZExt(high.bits, i32_), 16));
+      set_scalar(number + word, whole);
+      half_masks_[{whole, 0}] = low.bits;
+      half_masks_[{whole, 1}] = high.bits;
+    }
   }
 }
 
@@ -163,11 +170,11 @@ void Emitter::join_locals(const Locals& before, const Locals& first, llvm::Basic
   };
   for (unsigned r = 0; r < kRegisters; ++r) {
     bool known = true;
-    for (unsigned half = 0; half < (is_vgpr(r) ? kHalves : 1); ++half) {
+    for (unsigned chunk = 0; chunk < (is_vgpr(r) ? chunks_ : 1); ++chunk) {
       if (is_vgpr(r)) {
-        locals_.off_lanes[r][half] = join(first.off_lanes[r][half], second.off_lanes[r][half]);
-        locals_.vgpr[r][half] = join(first.vgpr[r][half], second.vgpr[r][half]);
-        known &= locals_.vgpr[r][half] != nullptr;
+        locals_.off_lanes[r][chunk] = join(first.off_lanes[r][chunk], second.off_lanes[r][chunk]);
+        locals_.vgpr[r][chunk] = join(first.vgpr[r][chunk], second.vgpr[r][chunk]);
+        known &= locals_.vgpr[r][chunk] != nullptr;
       } else {
         Value*& local = locals_.scalar[r - kFirstScalar];
         local = join(first.scalar[r - kFirstScalar], second.scalar[r - kFirstScalar]);
@@ -181,30 +188,37 @@ void Emitter::join_locals(const Locals& before, const Locals& first, llvm::Basic
 }
 
 // Doubt in a lane that was on: the interpreter does the run again, from its start.
-void Emitter::check_doubt(const Snapshot& start, const HalfValues& exec_at_start) {
-  Value* lanes[kHalves];
-  for (unsigned half = 0; half < kHalves; ++half) lanes[half] = ir_.CreateLoad(lanes_, doubt_[half]);
-  Value* any = ir_.CreateICmpNE(ir_.CreateOrReduce(ir_.CreateOr(lanes[0], lanes[1])), ir_.getInt32(0));
+void Emitter::check_doubt(const Snapshot& start, const ChunkValues& exec_at_start) {
+  ChunkValues lanes{};
+  Value* together = nullptr;
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    lanes[chunk] = ir_.CreateLoad(lanes_, doubt_[chunk]);
+    together = together ? ir_.CreateOr(together, lanes[chunk]) : lanes[chunk];
+  }
+  Value* any = ir_.CreateICmpNE(ir_.CreateOrReduce(together), ir_.getInt32(0));
   llvm::BasicBlock *look = new_block("doubt"), *go_on = new_block("certain");
   branch_unlikely(any, look, go_on);
   ir_.SetInsertPoint(look);
   Value* in_doubt = nullptr;
-  for (unsigned half = 0; half < kHalves; ++half) {
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     Value* bits =
-        ir_.CreateBitCast(ir_.CreateICmpNE(lanes[half], llvm::Constant::getNullValue(lanes_)), i16_);
-    bits = ir_.CreateAnd(bits, exec_at_start[half]);
+        ir_.CreateBitCast(ir_.CreateICmpNE(lanes[chunk], llvm::Constant::getNullValue(lanes_)), i16_);
+    bits = ir_.CreateAnd(bits, exec_at_start[chunk]);
     in_doubt = in_doubt ? ir_.CreateOr(in_doubt, bits) : bits;
   }
   ir_.CreateCondBr(ir_.CreateICmpNE(in_doubt, ir_.getInt16(0)), leave_to_interpreter(start), go_on);
   ir_.SetInsertPoint(go_on);
 }
 
-llvm::Value* Emitter::bits_of_register(unsigned number, unsigned half) {
+llvm::Value* Emitter::bits_of_register(unsigned number, unsigned chunk) {
   const auto found = run_.masks.find(number);
-  if (found != run_.masks.end() && found->second[half].bits) return found->second[half].bits;
-  Value* word = run_scalar(number);
-  Value*& bits = half_masks_[{word, half}];
-  if (!bits) bits = half_bits(word, half);
+  if (found != run_.masks.end() && found->second[chunk].bits) return found->second[chunk].bits;
+  // All passes read the same registers.
+  std::array<Value*, kMaxChunks / 2> words{};
+  for (unsigned i = 0; i < mask_words(); ++i) words[i] = run_scalar(number + i);
+  Value* word = words[chunk / 2];
+  Value*& bits = half_masks_[{word, chunk % 2}];
+  if (!bits) bits = half_bits(word, chunk);
   return bits;
 }
 
@@ -214,13 +228,13 @@ llvm::Value* Emitter::lanes_from_bits(Value* bits) {
   return expanded;
 }
 
-llvm::Value* Emitter::mask_of_register(unsigned number, unsigned half) {
+llvm::Value* Emitter::mask_of_register(unsigned number, unsigned chunk) {
   const auto found = run_.masks.find(number);
-  if (found != run_.masks.end() && found->second[half].raw) return found->second[half].raw;
-  return lanes_from_bits(bits_of_register(number, half));
+  if (found != run_.masks.end() && found->second[chunk].raw) return found->second[chunk].raw;
+  return lanes_from_bits(bits_of_register(number, chunk));
 }
 
-// A scalar instruction of the run may have changed the register since: the second pass reads what the first
+// A scalar instruction of the run may have changed the register since: the other passes read what the first
 // did.
 llvm::Value* Emitter::run_scalar(unsigned number) {
   if (run_.nodes.empty()) return scalar(number);
@@ -233,23 +247,27 @@ llvm::Value* Emitter::run_scalar(unsigned number) {
 
 // A write that must keep the lanes that are off only notes what they hold: other instructions under the same
 // EXEC do not look at them.
-void Emitter::write_lanes(const NodeFacts& facts, unsigned number, unsigned half, Value* value) {
+void Emitter::write_lanes(const NodeFacts& facts, unsigned number, unsigned chunk, Value* value) {
   if (facts.merged[number]) {
-    Value* old = vgpr(number, half);
-    Value*& off = locals_.off_lanes[number][half];
+    Value* old = vgpr(number, chunk);
+    Value*& off = locals_.off_lanes[number][chunk];
     if (!off) off = old;
-    hold(kExec);
+    for (unsigned word = 0; word < mask_words(); ++word) hold(kExec + word);
   }
-  set_vgpr(number, half, value);
+  set_vgpr(number, chunk, value);
 }
 
-void Emitter::merge_waiting(unsigned half) {
-  for (unsigned r = 0; r < kVgprs; ++r) {
-    Value*& off = locals_.off_lanes[r][half];
-    if (!off) continue;
-    locals_.vgpr[r][half] = ir_.CreateSelect(exec_mask(half), locals_.vgpr[r][half], off);
-    off = nullptr;
-  }
+void Emitter::merge_waiting(unsigned chunk) {
+  for (unsigned r = 0; r < kVgprs; ++r)
+    if (locals_.off_lanes[r][chunk]) all_lanes(r, chunk);
+}
+
+llvm::Value* Emitter::all_lanes(unsigned number, unsigned chunk) {
+  vgpr(number, chunk);
+  Value*& off = locals_.off_lanes[number][chunk];
+  if (off) locals_.vgpr[number][chunk] = ir_.CreateSelect(exec_mask(chunk), locals_.vgpr[number][chunk], off);
+  off = nullptr;
+  return locals_.vgpr[number][chunk];
 }
 
 }  // namespace lockstep::translator

@@ -24,8 +24,8 @@ Value* Emitter::scalar_source(const isa::Operand& operand, const isa::Instructio
 }
 
 void Emitter::emit_scalar(unsigned index) {
-  if (facts_.nodes[index].effects.writes[kExec])
-    for (unsigned half = 0; half < kHalves; ++half) merge_waiting(half);
+  if (writes_exec(facts_.nodes[index].effects, routine_.wave_size))
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) merge_waiting(chunk);
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const ScalarSignature& signature = scalar_signature(instruction.row->opcode);
   using Parameter = ScalarSignature::Parameter;
@@ -39,13 +39,18 @@ void Emitter::emit_scalar(unsigned index) {
       sources.push_back(&operand);
   }
   if (destination && destination->read) sources.push_back(destination);
+  const auto exec_value = [&](bool is_pair) {
+    Value* exec = ir_.CreateZExt(scalar(kExec), i64_);
+    if (!is_pair) return exec;
+    return ir_.CreateOr(exec, ir_.CreateShl(ir_.CreateZExt(scalar(kExec + 1), i64_), 32));
+  };
   unsigned next = 0;
   for (unsigned i = 0; i < signature.count; ++i) {
     Value* value;
     if (signature.parameters[i] == Parameter::scc)
       value = ir_.CreateZExt(scalar(kScc), i64_);
     else if (signature.writes_exec && i == 1)
-      value = ir_.CreateZExt(scalar(kExec), i64_);
+      value = exec_value(signature.exec_is_pair);
     else
       value =
           scalar_source(*sources[next++], instruction, signature.parameters[i] == Parameter::pair ? 64 : 32);
@@ -64,7 +69,11 @@ void Emitter::emit_scalar(unsigned index) {
         set_scalar(*number + 1, ir_.CreateTrunc(ir_.CreateLShr(value, 32), i32_));
     }
   }
-  if (signature.writes_exec) set_scalar(kExec, ir_.CreateTrunc(result(1), i32_));
+  if (signature.writes_exec) {
+    Value* exec = result(1);
+    set_scalar(kExec, ir_.CreateTrunc(exec, i32_));
+    if (signature.exec_is_pair) set_scalar(kExec + 1, ir_.CreateTrunc(ir_.CreateLShr(exec, 32), i32_));
+  }
   if (signature.writes_scc && !(destination && is_trap_temporary(*destination)))
     set_scalar(kScc, ir_.CreateTrunc(result(2), i32_));
 }
@@ -81,7 +90,7 @@ void Emitter::emit_scalar_load(unsigned index) {
   if (const isa::Operand* soffset = instruction.find(Role::soffset); soffset && !soffset->is_literal())
     address = ir_.CreateAdd(address, aligned(scalar_source(*soffset, instruction, 32)));
 
-  const unsigned slot_number = memory_slots_++;
+  const unsigned slot_number = next_slot_++;
   BasicBlock *look_up = new_block("look_up"), *load = new_block("load");
   ir_.CreateCondBr(in_last_range(slot_number, address, bytes), load, look_up);
   ir_.SetInsertPoint(look_up);
@@ -99,86 +108,107 @@ void Emitter::emit_scalar_load(unsigned index) {
                ir_.CreateAlignedLoad(i32_, ir_.CreateConstInBoundsGEP1_64(i32_, pointer, i), llvm::Align(1)));
 }
 
+void Emitter::emit_get_pc(unsigned index) {
+  const Node& node = routine_.nodes[index];
+  Value* entry = ir_.CreateLoad(
+      i64_, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), dispatch_, offsetof(Context, entry)));
+  Value* pc = ir_.CreateAdd(entry, ir_.getInt64(static_cast<uint64_t>(node.offset + node.instruction.size)));
+  const auto first = scalar_destination(*node.instruction.find(Role::dst));
+  if (!first) return;
+  set_scalar(*first, ir_.CreateTrunc(pc, i32_));
+  set_scalar(*first + 1, ir_.CreateTrunc(ir_.CreateLShr(pc, 32), i32_));
+}
+
 Value* Emitter::branch_condition(const Node& node) {
-  const auto zero = [&](unsigned number) { return ir_.CreateICmpEQ(scalar(number), ir_.getInt32(0)); };
+  const auto is_zero = [&](Value* value) {
+    return ir_.CreateICmpEQ(value, llvm::Constant::getNullValue(value->getType()));
+  };
   switch (node.instruction.row->opcode) {
     case Opcode::s_cbranch_scc0:
-      return zero(kScc);
+      return is_zero(scalar(kScc));
     case Opcode::s_cbranch_scc1:
-      return ir_.CreateNot(zero(kScc));
+      return ir_.CreateNot(is_zero(scalar(kScc)));
     case Opcode::s_cbranch_vccz:
-      return zero(kVcc);
+      return is_zero(whole_mask(kVcc));
     case Opcode::s_cbranch_vccnz:
-      return ir_.CreateNot(zero(kVcc));
+      return ir_.CreateNot(is_zero(whole_mask(kVcc)));
     case Opcode::s_cbranch_execz:
-      return zero(kExec);
+      return is_zero(whole_mask(kExec));
     case Opcode::s_cbranch_execnz:
-      return ir_.CreateNot(zero(kExec));
+      return ir_.CreateNot(is_zero(whole_mask(kExec)));
     default:
       return nullptr;
   }
 }
 
 // Ends the current LLVM block with the way to another guest block. Registers that block expects in the Wave
-// go there; a wave that has used up its budget leaves at backward branches.
-void Emitter::go_to(unsigned from, int to, Value* budget, bool backward) {
-  (void)from;
-  const BlockFacts& target = facts_.blocks[to];
+// go there, all of them for a block of another piece; a wave that has used up its budget leaves at backward
+// branches.
+void Emitter::go_to(int to, Value* budget, bool backward) {
+  const Block& target = routine_.blocks[static_cast<unsigned>(to)];
+  const BlockFacts& facts = facts_.blocks[static_cast<unsigned>(to)];
+  const auto leave_there = [&] {
+    store_to_wave(locals_, facts.live_in.all());
+    leave(ir_.getInt64(static_cast<uint64_t>(target.offset)), budget, static_cast<unsigned>(WaveState::ready),
+          static_cast<unsigned>(Leave::stopped));
+  };
+  if (target.piece != piece_) return leave_there();
   if (backward) {
     BasicBlock *out = new_block("budget_used_up"), *go_on = new_block("again");
     branch_unlikely(ir_.CreateICmpSLE(budget, ir_.getInt64(0)), out, go_on);
     ir_.SetInsertPoint(out);
-    store_to_wave(locals_, target.live_in.all());
-    leave(ir_.getInt64(static_cast<uint64_t>(routine_.blocks[to].offset)), budget,
-          static_cast<unsigned>(WaveState::ready), static_cast<unsigned>(Leave::stopped));
+    leave_there();
     ir_.SetInsertPoint(go_on);
   }
-  store_to_wave(locals_, target.live_in.all() & ~target.held);
-  ir_.CreateBr(blocks_[to]);
+  store_to_wave(locals_, facts.live_in.all() & ~facts.held);
+  ir_.CreateBr(blocks_[static_cast<unsigned>(to)]);
 }
 
 void Emitter::emit_end(unsigned index) {
   const Block& block = routine_.blocks[index];
   const Node& last = routine_.nodes[block.last - 1];
-  for (unsigned half = 0; half < kHalves; ++half) merge_waiting(half);
-  Value* budget = ir_.CreateSub(ir_.CreateLoad(i64_, budget_), ir_.getInt64(block.last - block.first));
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) merge_waiting(chunk);
+  const bool is_executed = last.kind != NodeKind::step && last.kind != NodeKind::outside;
+  Value* budget = ir_.CreateSub(ir_.CreateLoad(i64_, budget_),
+                                ir_.getInt64(block.last - block.first - (is_executed ? 0 : 1)));
   ir_.CreateStore(budget, budget_);
-  const auto stop = [&](WaveState state) {
-    const RegisterSet live = block.next < 0 ? RegisterSet() : facts_.blocks[block.next].live_in.all();
+  const auto stop = [&](const RegisterSet& live, int64_t offset, WaveState state, Leave how) {
     store_to_wave(locals_, live);
-    const int64_t offset = last.kind == NodeKind::end ? last.offset : last.offset + last.instruction.size;
     leave(ir_.getInt64(static_cast<uint64_t>(offset)), budget, static_cast<unsigned>(state),
-          static_cast<unsigned>(Leave::stopped));
+          static_cast<unsigned>(how));
   };
   switch (last.kind) {
     case NodeKind::end:
-      return stop(WaveState::ended);
-    case NodeKind::sleep:
-      return stop(WaveState::sleeping);
-    case NodeKind::barrier: {
-      // A work-group of one wave treats it as s_nop (guide 5.5): it comes back at once.
-      return stop(WaveState::at_barrier);
-    }
+      return stop({}, last.offset, WaveState::ended, Leave::stopped);
+    case NodeKind::barrier:
+      return stop(facts_.blocks[static_cast<unsigned>(block.next)].live_in.all(),
+                  last.offset + last.instruction.size, WaveState::at_barrier, Leave::stopped);
+    case NodeKind::step:
+      return stop(facts_.nodes[block.last - 1].live.all(), last.offset, WaveState::ready, Leave::step);
+    case NodeKind::outside:
+      return stop(facts_.nodes[block.last - 1].live.all(), last.offset, WaveState::ready, Leave::interpret);
     default:
       break;
   }
   Value* condition = last.kind == NodeKind::branch ? branch_condition(last) : nullptr;
   for (int successor : {block.taken, block.next}) {
-    if (successor < 0) continue;
-    const RegisterSet missing = facts_.blocks[successor].held & ~locals_.held;
+    if (successor < 0 || routine_.blocks[static_cast<unsigned>(successor)].piece != piece_) continue;
+    const RegisterSet missing = facts_.blocks[static_cast<unsigned>(successor)].held & ~locals_.held;
     for (unsigned r = 0; r < kRegisters; ++r)
       if (missing[r]) hold(r);
   }
   flush_locals();
-  const auto is_backward = [&](int to) { return routine_.blocks[to].offset <= last.offset; };
-  if (block.taken < 0) return go_to(index, block.next, budget, false);
-  if (!condition) return go_to(index, block.taken, budget, is_backward(block.taken));
+  const auto is_backward = [&](int to) {
+    return routine_.blocks[static_cast<unsigned>(to)].offset <= last.offset;
+  };
+  if (block.taken < 0) return go_to(block.next, budget, false);
+  if (!condition) return go_to(block.taken, budget, is_backward(block.taken));
   BasicBlock *taken = new_block("taken"), *next = new_block("next");
   ir_.CreateCondBr(condition, taken, next);
   ir_.SetInsertPoint(taken);
-  go_to(index, block.taken, budget, is_backward(block.taken));
+  go_to(block.taken, budget, is_backward(block.taken));
   ir_.SetInsertPoint(next);
-  go_to(index, block.next, budget, false);
+  go_to(block.next, budget, false);
 }
 
 }  // namespace lockstep::translator

@@ -1,6 +1,7 @@
 // Vector ALU instructions: operands, modifiers, the body of semantics/, results.
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
+#include "semantics/cross_lane.h"
 
 namespace lockstep::translator {
 
@@ -34,6 +35,8 @@ const char* output_function(const Operand& result) {
       return "lockstep_output_f16";
     case Operand::Kind::pair:
       return "lockstep_output_f64";
+    case Operand::Kind::two_halves:
+      return "lockstep_output_pk_f16";
     default:
       return "lockstep_output_f32";
   }
@@ -42,10 +45,10 @@ const char* output_function(const Operand& result) {
 }  // namespace
 
 Value* Emitter::source_word(const isa::Operand& operand, const isa::Instruction& instruction, unsigned word,
-                            unsigned half) {
+                            unsigned chunk) {
   const Source source = *source_of(operand, instruction);
   if (source.is_constant) return splat(ir_, static_cast<uint32_t>(source.value >> (32 * word)));
-  if (is_vgpr(source.first)) return vgpr(source.first + word, half);
+  if (is_vgpr(source.first)) return vgpr(source.first + word, chunk);
   return splat(ir_, run_scalar(source.first + word));
 }
 
@@ -60,19 +63,54 @@ void Emitter::call(const std::string& function, std::vector<Value*> arguments) {
   ir_.CreateCall(body_function(function, arguments.size() == 2), arguments);
 }
 
-void Emitter::emit_vector(unsigned index, unsigned half) {
+void Emitter::emit_vector(unsigned index, unsigned chunk) {
   const Node& node = routine_.nodes[index];
   // Both halves of a VOPD pair read before either writes.
   PendingWrites writes;
-  for (const Half& part : halves_of(node.instruction)) emit_vector_half(node.instruction, part, half, writes);
-  for (const auto& [number, value] : writes.registers) write_lanes(facts_.nodes[index], number, half, value);
+  for (const Half& part : halves_of(node.instruction))
+    emit_vector_half(node.instruction, part, chunk, writes);
+  for (const auto& [number, value] : writes.registers) write_lanes(facts_.nodes[index], number, chunk, value);
   for (const auto& [number, mask] : writes.masks) {
-    if (number == kExec) merge_waiting(half);
-    run_.masks[number][half] = mask;
+    if (number == kExec) merge_waiting(chunk);
+    run_.masks[number][chunk] = mask;
   }
 }
 
-void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& part, unsigned half,
+// Guide 7.7, as in semantics/cross_lane.h: a row is a chunk, so this is one constant shuffle.
+Emitter::DppSource Emitter::dpp_source(const isa::Instruction& instruction, unsigned number, unsigned chunk) {
+  const bool is_dpp8 = instruction.dpp == isa::Dpp::dpp8;
+  const semantics::RowShuffle shuffle = is_dpp8 ? semantics::dpp8_row_shuffle(instruction.dpp8_selectors)
+                                                : semantics::dpp16_row_shuffle(instruction.dpp_control);
+  const std::vector<int> indices(std::begin(shuffle.source), std::end(shuffle.source));
+  Value* source = instruction.fetch_inactive ? all_lanes(number, chunk) : vgpr(number, chunk);
+  Value* exec = bits_of_register(kExec, chunk);
+  Value* valid = ir_.getInt16(shuffle.in_row);
+  if (!instruction.fetch_inactive) {
+    Value* active = ir_.CreateShuffleVector(lanes_from_bits(exec), indices);
+    valid = ir_.CreateAnd(ir_.CreateBitCast(active, i16_), valid);
+  }
+  DppSource result;
+  result.value = ir_.CreateSelect(lanes_from_bits(valid), ir_.CreateShuffleVector(source, indices),
+                                  llvm::Constant::getNullValue(lanes_));
+  result.written = exec;
+  if (is_dpp8) return result;
+  const bool is_row_written = instruction.row_mask >> chunk & 1;
+  result.written = ir_.CreateAnd(
+      exec, ir_.getInt16(is_row_written ? semantics::bank_lanes(instruction.bank_mask) : uint16_t{0}));
+  if (!instruction.bound_control) result.written = ir_.CreateAnd(result.written, valid);
+  return result;
+}
+
+Value* Emitter::widened_half(Value* half, unsigned chunk) {
+  const auto first = [&](llvm::AllocaInst* array) {
+    return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, 0);
+  };
+  ir_.CreateStore(half, first(words_));
+  call("lockstep_body_v_cvt_f32_f16", {words_, masks_, result_words_, result_mask_, doubt_[chunk]});
+  return ir_.CreateLoad(lanes_, first(result_words_));
+}
+
+void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& part, unsigned chunk,
                                PendingWrites& writes) {
   const VectorSignature& signature = vector_signature(part.row->base);
   std::vector<const isa::Operand*> sources;
@@ -90,18 +128,27 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
   if (destination && destination->read) sources.push_back(destination);
   if (signature.result.kind == Operand::Kind::none) std::swap(destination, mask_destination);
 
-  // Arguments in memory (body_abi.h).
+  DppSource dpp;
+  if (instruction.dpp != isa::Dpp::none) dpp = dpp_source(instruction, sources[0]->vgpr(), chunk);
+  const auto word_of = [&](const isa::Operand& operand, unsigned word) {
+    return dpp.value && &operand == sources[0] ? dpp.value : source_word(operand, instruction, word, chunk);
+  };
+
+  // Arguments, which then go through memory (body_abi.h).
   bool neg_is_sign = false;
   for (unsigned i = 0; i < signature.count; ++i)
     neg_is_sign |= signature.parameters[i].kind == Operand::Kind::sign_bits;
-  unsigned next_word = 0, next_mask = 0, next_source = 0;
-  const auto pass_word = [&](Value* value) {
-    ir_.CreateStore(value,
-                    ir_.CreateConstInBoundsGEP2_32(words_->getAllocatedType(), words_, 0, next_word++));
-  };
-  const auto pass_mask = [&](Value* value) {
-    ir_.CreateStore(value,
-                    ir_.CreateConstInBoundsGEP2_32(masks_->getAllocatedType(), masks_, 0, next_mask++));
+  unsigned next_source = 0;
+  std::vector<Value*> words, masks;
+  const auto pass_word = [&](Value* value) { words.push_back(value); };
+  const auto pass_mask = [&](Value* value) { masks.push_back(value); };
+  const auto store_arguments = [&] {
+    for (unsigned i = 0; i < words.size(); ++i)
+      ir_.CreateStore(words[i], ir_.CreateConstInBoundsGEP2_32(words_->getAllocatedType(), words_, 0, i));
+    for (unsigned i = 0; i < masks.size(); ++i)
+      ir_.CreateStore(masks[i], ir_.CreateConstInBoundsGEP2_32(masks_->getAllocatedType(), masks_, 0, i));
+    words.clear();
+    masks.clear();
   };
   for (unsigned i = 0; i < signature.count; ++i) {
     const Operand& parameter = signature.parameters[i];
@@ -110,7 +157,7 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
         continue;
       case Operand::Kind::lane_numbers: {
         std::vector<llvm::Constant*> numbers;
-        for (unsigned lane = 0; lane < 16; ++lane) numbers.push_back(ir_.getInt32(lane + 16 * half));
+        for (unsigned lane = 0; lane < 16; ++lane) numbers.push_back(ir_.getInt32(lane + 16 * chunk));
         pass_word(llvm::ConstantVector::get(numbers));
         continue;
       }
@@ -120,13 +167,13 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
       case Operand::Kind::mask: {
         const bool implied = next_source >= sources.size();
         if (implied) {
-          pass_mask(mask_of_register(kVcc, half));
+          pass_mask(mask_of_register(kVcc, chunk));
           continue;
         }
         const Source source = *source_of(*sources[next_source++], instruction);
         pass_mask(source.is_constant
-                      ? static_cast<Value*>(ir_.getInt16(static_cast<uint16_t>(source.value >> (16 * half))))
-                      : mask_of_register(source.first, half));
+                      ? static_cast<Value*>(ir_.getInt16(static_cast<uint16_t>(source.value >> (16 * chunk))))
+                      : mask_of_register(source.first, chunk));
         continue;
       }
       default:
@@ -135,29 +182,39 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
     const isa::Operand& operand = *sources[next_source++];
     const bool abs = operand.abs && (part.row->flags & isa::kCanAbs), neg = operand.neg && !neg_is_sign;
     if (parameter.kind == Operand::Kind::half) {
-      Value* value = half_word(ir_, source_word(operand, instruction, 0, half), operand.high);
-      pass_word(with_sign(ir_, value, abs, neg, 15));
+      pass_word(with_sign(ir_, half_word(ir_, word_of(operand, 0), operand.high), abs, neg, 15));
+    } else if (parameter.kind == Operand::Kind::two_halves) {
+      // Outside VOP3P the high half feeds the high element.
+      const bool high_hi = operand.high_hi || part.row->encoding != isa::Encoding::vop3p;
+      Value* value = word_of(operand, 0);
+      pass_word(with_sign(ir_, half_word(ir_, value, operand.high), false, operand.neg, 15));
+      pass_word(with_sign(ir_, half_word(ir_, value, high_hi), false, operand.neg_hi, 15));
+    } else if (parameter.kind == Operand::Kind::mix) {
+      // OP_SEL_HI says f16 instead of f32, OP_SEL which half; NEG_HI stands for ABS (guide 7.5, MIX).
+      Value* value = word_of(operand, 0);
+      if (operand.high_hi) value = widened_half(half_word(ir_, value, operand.high), chunk);
+      pass_word(with_sign(ir_, value, operand.neg_hi, operand.neg, 31));
     } else {
       for (unsigned word = 0; word < parameter.words; ++word) {
         const bool has_sign = word + 1 == parameter.words;
-        pass_word(with_sign(ir_, source_word(operand, instruction, word, half), has_sign && abs,
-                            has_sign && neg, 31));
+        pass_word(with_sign(ir_, word_of(operand, word), has_sign && abs, has_sign && neg, 31));
       }
     }
   }
 
   const bool saturate = instruction.clamp && signature.saturates;
+  store_arguments();
   const std::string name(isa::name(part.row->base));
   call((saturate ? "lockstep_saturated_" : "lockstep_body_") + name,
-       {words_, masks_, result_words_, result_mask_, doubt_[half]});
+       {words_, masks_, result_words_, result_mask_, doubt_[chunk]});
   if (!saturate && signature.result.is_float && (instruction.omod || instruction.clamp)) {
     const unsigned words = signature.result.kind == Operand::Kind::pair ? 2 : 1;
-    next_word = next_mask = 0;
     for (unsigned word = 0; word < words; ++word)
       pass_word(ir_.CreateLoad(
           lanes_, ir_.CreateConstInBoundsGEP2_32(result_words_->getAllocatedType(), result_words_, 0, word)));
     pass_mask(ir_.getInt16(static_cast<uint16_t>(instruction.omod | instruction.clamp << 2)));
-    call(output_function(signature.result), {words_, masks_, result_words_, result_mask_, doubt_[half]});
+    store_arguments();
+    call(output_function(signature.result), {words_, masks_, result_words_, result_mask_, doubt_[chunk]});
   }
 
   if (destination && signature.result.kind != Operand::Kind::none) {
@@ -166,9 +223,10 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
           lanes_, ir_.CreateConstInBoundsGEP2_32(result_words_->getAllocatedType(), result_words_, 0, word));
     };
     if (signature.result.kind == Operand::Kind::half) {
-      Value* old = vgpr(destination->vgpr(), half);
+      Value* old = vgpr(destination->vgpr(), chunk);
       Value* value = result_word(0);
-      value = destination->high
+      const bool high = destination->high || part.row->opcode == isa::Opcode::v_fma_mixhi_f16;
+      value = high
                   ? ir_.CreateOr(ir_.CreateAnd(old, splat(ir_, 0xffff)), ir_.CreateShl(value, splat(ir_, 16)))
                   : ir_.CreateOr(ir_.CreateAnd(old, splat(ir_, 0xffff0000u)), value);
       writes.registers.emplace_back(destination->vgpr(), value);
@@ -177,12 +235,17 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
         writes.registers.emplace_back(destination->vgpr() + word, result_word(word));
     }
   }
+  // Other lanes of EXEC keep what they have.
+  if (dpp.written)
+    for (auto& [number, value] : writes.registers)
+      value = ir_.CreateSelect(lanes_from_bits(dpp.written), value, vgpr(number, chunk));
   if (signature.has_mask && mask_destination) {
     if (const auto number = scalar_destination(*mask_destination)) {
       // Lanes that are off read as 0 in a compare or carry mask (guide 7.2.5).
       Value* raw = ir_.CreateLoad(lane_mask_, result_mask_);
-      Value* bits = ir_.CreateAnd(ir_.CreateBitCast(raw, i16_), bits_of_register(kExec, half));
-      writes.masks.push_back({*number, LaneMask{*number == kExec ? nullptr : raw, bits}});
+      Value* bits = ir_.CreateAnd(ir_.CreateBitCast(raw, i16_),
+                                  dpp.written ? dpp.written : bits_of_register(kExec, chunk));
+      writes.masks.push_back({*number, LaneMask{*number == kExec || dpp.written ? nullptr : raw, bits}});
     }
   }
 }

@@ -12,15 +12,23 @@ namespace lockstep::translator {
 using llvm::BasicBlock;
 using llvm::PHINode;
 
-std::vector<unsigned> entry_blocks(const Routine& routine) {
+std::vector<unsigned> entry_blocks(const Routine& routine, unsigned piece) {
   std::vector<unsigned> result;
-  for (unsigned i = 0; i < routine.blocks.size(); ++i)
+  for (unsigned i = routine.pieces[piece].first; i < routine.pieces[piece].last; ++i)
     if (routine.blocks[i].is_entry) result.push_back(i);
   return result;
 }
 
-Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& facts)
-    : module_(module), context_(module.getContext()), routine_(routine), facts_(facts), ir_(context_) {
+Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& facts, unsigned piece,
+                 unsigned first_slot)
+    : module_(module),
+      context_(module.getContext()),
+      routine_(routine),
+      facts_(facts),
+      piece_(piece),
+      chunks_(routine.wave_size / 16),
+      ir_(context_),
+      next_slot_(first_slot) {
   i1_ = ir_.getInt1Ty();
   i16_ = ir_.getInt16Ty();
   i32_ = ir_.getInt32Ty();
@@ -32,7 +40,8 @@ Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& fact
 
 llvm::Function* Emitter::emit(const std::string& name) {
   make_function(name);
-  for (unsigned i = 0; i < routine_.blocks.size(); ++i) emit_block(i);
+  const Piece& piece = routine_.pieces[piece_];
+  for (unsigned i = piece.first; i < piece.last; ++i) emit_block(i);
   emit_entries();
   return function_;
 }
@@ -45,10 +54,8 @@ void Emitter::make_function(const std::string& name) {
   dispatch_ = function_->getArg(1);
   function_->addParamAttr(0, llvm::Attribute::NoAlias);
   entry_ = new_block("entry");
-  for (const Block& block : routine_.blocks) {
-    (void)block;
-    blocks_.push_back(new_block("block"));
-  }
+  for (unsigned i = routine_.pieces[piece_].first; i < routine_.pieces[piece_].last; ++i)
+    blocks_[i] = new_block("block");
   ir_.SetInsertPoint(entry_);
   const auto field = [&](size_t offset) {
     return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave_, offset);
@@ -64,9 +71,9 @@ void Emitter::make_function(const std::string& name) {
   result_mask_ = ir_.CreateAlloca(lane_mask_);
   arguments_ = ir_.CreateAlloca(llvm::ArrayType::get(i64_, 4));
   scalar_result_ = ir_.CreateAlloca(llvm::ArrayType::get(i64_, 3));
-  for (auto& doubt : doubt_) doubt = ir_.CreateAlloca(lanes_);
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) doubt_[chunk] = ir_.CreateAlloca(lanes_);
   // For the runtime functions, which take lanes in memory: two address registers and four of data.
-  buffer_ = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, 6 * kHalves));
+  buffer_ = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, 6 * chunks_));
 
   // One way out for all that leave.
   leave_ = new_block("leave");
@@ -86,7 +93,7 @@ void Emitter::make_function(const std::string& name) {
 // A switch over the entry numbers. A loop header with other predecessors is entered through a stub that loads
 // what the loop holds in host registers.
 void Emitter::emit_entries() {
-  const auto entries = entry_blocks(routine_);
+  const auto entries = entry_blocks(routine_, piece_);
   std::vector<BasicBlock*> targets;
   for (unsigned index : entries) {
     if (routine_.blocks[index].predecessors.empty()) {
@@ -98,10 +105,10 @@ void Emitter::emit_entries() {
     const RegisterSet held = facts_.blocks[index].held;
     for (unsigned r = 0; r < kRegisters; ++r) {
       if (!held[r]) continue;
-      for (unsigned half = 0; half < (is_vgpr(r) ? kHalves : 1); ++half) {
-        llvm::AllocaInst* home = slot(r, half);
+      for (unsigned chunk = 0; chunk < (is_vgpr(r) ? chunks_ : 1); ++chunk) {
+        llvm::AllocaInst* home = slot(r, chunk);
         ir_.CreateStore(
-            ir_.CreateAlignedLoad(home->getAllocatedType(), wave_address(r, half), llvm::Align(4)), home);
+            ir_.CreateAlignedLoad(home->getAllocatedType(), wave_address(r, chunk), llvm::Align(4)), home);
       }
     }
     ir_.CreateBr(blocks_[index]);
@@ -136,8 +143,9 @@ void Emitter::emit_block(unsigned index) {
         continue;
       case NodeKind::branch:
       case NodeKind::barrier:
-      case NodeKind::sleep:
       case NodeKind::end:
+      case NodeKind::step:
+      case NodeKind::outside:
         continue;
       default:
         break;
@@ -151,6 +159,12 @@ void Emitter::emit_block(unsigned index) {
       ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
     } else if (node.kind == NodeKind::scalar_load) {
       emit_scalar_load(n);
+    } else if (node.kind == NodeKind::lane_access) {
+      emit_lane_access(n);
+    } else if (node.kind == NodeKind::permute) {
+      emit_permute(n);
+    } else if (node.kind == NodeKind::get_pc) {
+      emit_get_pc(n);
     } else {
       emit_global(n);
     }
@@ -162,8 +176,8 @@ void Emitter::emit_block(unsigned index) {
 // ---- Registers
 // ----------------------------------------------------------------------------------------------------
 
-llvm::AllocaInst* Emitter::slot(unsigned number, unsigned half) {
-  llvm::AllocaInst*& home = slots_[{number, half}];
+llvm::AllocaInst* Emitter::slot(unsigned number, unsigned chunk) {
+  llvm::AllocaInst*& home = slots_[{number, chunk}];
   if (!home) {
     llvm::IRBuilder<> at_entry(entry_, entry_->begin());
     home = at_entry.CreateAlloca(is_vgpr(number) ? static_cast<llvm::Type*>(lanes_) : i32_);
@@ -171,9 +185,9 @@ llvm::AllocaInst* Emitter::slot(unsigned number, unsigned half) {
   return home;
 }
 
-llvm::Value* Emitter::wave_address(unsigned number, unsigned half) {
+llvm::Value* Emitter::wave_address(unsigned number, unsigned chunk) {
   if (is_vgpr(number))
-    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), vgprs_, number * 128 + half * 64);
+    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), vgprs_, (number * chunks_ + chunk) * 64);
   const unsigned code = number == kScc ? isa::code::kScc : number - kFirstScalar;
   return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave_, offsetof(Wave, scalar) + code * 4);
 }
@@ -181,27 +195,27 @@ llvm::Value* Emitter::wave_address(unsigned number, unsigned half) {
 // Makes sure that the register's value is among the locals.
 void Emitter::hold(unsigned number) {
   const bool in_host = locals_.held[number];
-  for (unsigned half = 0; half < (is_vgpr(number) ? kHalves : 1); ++half) {
-    Value*& local = is_vgpr(number) ? locals_.vgpr[number][half] : locals_.scalar[number - kFirstScalar];
+  for (unsigned chunk = 0; chunk < (is_vgpr(number) ? chunks_ : 1); ++chunk) {
+    Value*& local = is_vgpr(number) ? locals_.vgpr[number][chunk] : locals_.scalar[number - kFirstScalar];
     if (local) continue;
-    llvm::AllocaInst* home = slot(number, half);
-    local = in_host
-                ? static_cast<Value*>(ir_.CreateLoad(home->getAllocatedType(), home))
-                : ir_.CreateAlignedLoad(home->getAllocatedType(), wave_address(number, half), llvm::Align(4));
+    llvm::AllocaInst* home = slot(number, chunk);
+    local = in_host ? static_cast<Value*>(ir_.CreateLoad(home->getAllocatedType(), home))
+                    : ir_.CreateAlignedLoad(home->getAllocatedType(), wave_address(number, chunk),
+                                            llvm::Align(4));
   }
   locals_.held.set(number);
 }
 
-llvm::Value* Emitter::vgpr(unsigned number, unsigned half) {
+llvm::Value* Emitter::vgpr(unsigned number, unsigned chunk) {
   hold(number);
-  return locals_.vgpr[number][half];
+  return locals_.vgpr[number][chunk];
 }
 
-void Emitter::set_vgpr(unsigned number, unsigned half, Value* value) {
-  locals_.vgpr[number][half] = value;
+void Emitter::set_vgpr(unsigned number, unsigned chunk, Value* value) {
+  locals_.vgpr[number][chunk] = value;
   locals_.dirty.set(number);
-  // The other half still has to be read from where the register was.
-  if (half == kHalves - 1) locals_.held.set(number);
+  // The other chunks still have to be read from where the register was.
+  if (chunk == chunks_ - 1) locals_.held.set(number);
 }
 
 llvm::Value* Emitter::scalar(unsigned number) {
@@ -217,9 +231,9 @@ void Emitter::set_scalar(unsigned number, Value* value) {
 
 void Emitter::flush_locals() {
   for (unsigned r = 0; r < kRegisters; ++r) {
-    for (unsigned half = 0; half < (is_vgpr(r) ? kHalves : 1); ++half) {
-      Value* local = is_vgpr(r) ? locals_.vgpr[r][half] : locals_.scalar[r - kFirstScalar];
-      if (local) ir_.CreateStore(local, slot(r, half));
+    for (unsigned chunk = 0; chunk < (is_vgpr(r) ? chunks_ : 1); ++chunk) {
+      Value* local = is_vgpr(r) ? locals_.vgpr[r][chunk] : locals_.scalar[r - kFirstScalar];
+      if (local) ir_.CreateStore(local, slot(r, chunk));
     }
   }
 }
@@ -228,17 +242,18 @@ void Emitter::store_to_wave(const Locals& locals, RegisterSet which) {
   which &= locals.dirty & locals.held;
   for (unsigned r = 0; r < kRegisters; ++r) {
     if (!which[r]) continue;
-    for (unsigned half = 0; half < (is_vgpr(r) ? kHalves : 1); ++half) {
-      Value* value = is_vgpr(r) ? locals.vgpr[r][half] : locals.scalar[r - kFirstScalar];
-      if (!value) value = ir_.CreateLoad(slot(r, half)->getAllocatedType(), slot(r, half));
-      if (is_vgpr(r) && locals.off_lanes[r][half]) {
+    for (unsigned chunk = 0; chunk < (is_vgpr(r) ? chunks_ : 1); ++chunk) {
+      Value* value = is_vgpr(r) ? locals.vgpr[r][chunk] : locals.scalar[r - kFirstScalar];
+      if (!value) value = ir_.CreateLoad(slot(r, chunk)->getAllocatedType(), slot(r, chunk));
+      if (is_vgpr(r) && locals.off_lanes[r][chunk]) {
         // A merge that waited; EXEC is what it was when the value was written.
-        Value* exec = locals.scalar[kExec - kFirstScalar];
-        if (!exec) exec = ir_.CreateLoad(i32_, slot(kExec));
-        Value* on = ir_.CreateBitCast(half_bits(exec, half), lane_mask_);
-        value = ir_.CreateSelect(on, value, locals.off_lanes[r][half]);
+        const unsigned word = kExec + chunk / 2;
+        Value* exec = locals.scalar[word - kFirstScalar];
+        if (!exec) exec = ir_.CreateLoad(i32_, slot(word));
+        Value* on = ir_.CreateBitCast(half_bits(exec, chunk), lane_mask_);
+        value = ir_.CreateSelect(on, value, locals.off_lanes[r][chunk]);
       }
-      ir_.CreateAlignedStore(value, wave_address(r, half), llvm::Align(4));
+      ir_.CreateAlignedStore(value, wave_address(r, chunk), llvm::Align(4));
     }
   }
 }
@@ -274,8 +289,14 @@ BasicBlock* Emitter::new_block(const char* name) {
   return BasicBlock::Create(context_, name, function_);
 }
 
-llvm::Value* Emitter::half_bits(Value* word, unsigned half) {
-  return ir_.CreateTrunc(half == 0 ? word : ir_.CreateLShr(word, 16), i16_);
+llvm::Value* Emitter::half_bits(Value* word, unsigned chunk) {
+  return ir_.CreateTrunc(chunk % 2 == 0 ? word : ir_.CreateLShr(word, 16), i16_);
+}
+
+llvm::Value* Emitter::whole_mask(unsigned number) {
+  if (routine_.wave_size == 32) return scalar(number);
+  return ir_.CreateOr(ir_.CreateZExt(scalar(number), i64_),
+                      ir_.CreateShl(ir_.CreateZExt(scalar(number + 1), i64_), 32));
 }
 
 void Emitter::branch_unlikely(Value* condition, BasicBlock* unlikely, BasicBlock* likely) {

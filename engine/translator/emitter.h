@@ -1,11 +1,13 @@
-// Writes the LLVM function of a routine. State of the wave is in the Wave structure at entry and on leaving;
-// between, VGPRs are two <16 x i32> values each, scalars i32, SCC i32 (0 or 1).
+// Writes the LLVM function of a piece of a routine. State of the wave is in the Wave structure at entry and
+// on leaving; between, VGPRs are a <16 x i32> value for each chunk of 16 lanes, scalars i32, SCC i32 (0 or
+// 1).
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,24 +21,26 @@
 
 namespace lockstep::translator {
 
-inline constexpr unsigned kHalves = 2;  // of a wave32, 16 lanes each
+inline constexpr unsigned kMaxChunks = 4;  // of 16 lanes each, in wave64
 
 class Emitter {
  public:
-  Emitter(llvm::Module& module, const Routine& routine, const Facts& facts);
+  // `first_slot`: number of the first Context::last_range that is the piece's own.
+  Emitter(llvm::Module& module, const Routine& routine, const Facts& facts, unsigned piece,
+          unsigned first_slot);
   // Returns the function `name`; its entries are the blocks of entry_blocks() in order.
   llvm::Function* emit(const std::string& name);
 
  private:
   using Value = llvm::Value;
-  using HalfValues = std::array<Value*, kHalves>;
+  using ChunkValues = std::array<Value*, kMaxChunks>;
 
   // Values of registers at a point inside a block; null: not touched yet in this block, so in the slot or the
   // Wave.
   struct Locals {
-    std::array<HalfValues, kVgprs> vgpr{};
+    std::array<ChunkValues, kVgprs> vgpr{};
     // The lanes that are off keep this value, if it is not null: a merge that waits until EXEC changes.
-    std::array<HalfValues, kVgprs> off_lanes{};
+    std::array<ChunkValues, kVgprs> off_lanes{};
     std::array<Value*, kRegisters - kFirstScalar> scalar{};
     RegisterSet held, dirty;
   };
@@ -55,16 +59,17 @@ class Emitter {
     Value* bits = nullptr;  // i16
   };
 
-  // A run of vector instructions is emitted for lanes 0..15 and then for lanes 16..31.
+  // A run of vector instructions is emitted for lanes 0..15, then for lanes 16..31, and so on.
   struct Run {
     std::vector<unsigned> nodes;
-    // Mask registers written inside: known by halves until the run ends.
-    std::map<unsigned, std::array<LaneMask, kHalves>> masks;
-    // What the first pass read from scalar registers, for the second: key is node, position of the read.
+    // Mask registers written inside, by their first register: known by chunks until the run ends.
+    std::map<unsigned, std::array<LaneMask, kMaxChunks>> masks;
+    // What the first pass read from scalar registers, in order, for the others.
     std::vector<Value*> scalar_reads;
     size_t next_read = 0;
     bool casts_doubt = false;
     bool loads_lds = false, stores_lds = false;
+    std::vector<std::function<void()>> second_stores;
     RegisterSet writes;
   };
 
@@ -73,20 +78,24 @@ class Emitter {
   void emit_entries();
   void emit_block(unsigned index);
   void flush_locals();
-  Value* vgpr(unsigned number, unsigned half);
-  void set_vgpr(unsigned number, unsigned half, Value* value);
+  Value* vgpr(unsigned number, unsigned chunk);
+  void set_vgpr(unsigned number, unsigned chunk, Value* value);
   Value* scalar(unsigned number);
   void set_scalar(unsigned number, Value* value);
   void hold(unsigned number);
-  llvm::AllocaInst* slot(unsigned number, unsigned half = 0);
-  Value* wave_address(unsigned number, unsigned half = 0);
+  llvm::AllocaInst* slot(unsigned number, unsigned chunk = 0);
+  Value* wave_address(unsigned number, unsigned chunk = 0);
   void store_to_wave(const Locals& locals, RegisterSet which);
   Snapshot snapshot(unsigned node) const { return {locals_, node}; }
   // A new block in which the wave goes to the interpreter at the snapshot's instruction.
   llvm::BasicBlock* leave_to_interpreter(const Snapshot& at);
   void leave(Value* offset, Value* budget, unsigned state, unsigned how);
   llvm::BasicBlock* new_block(const char* name);
-  Value* half_bits(Value* word, unsigned half);
+  // Bits of a chunk's lanes in the mask word that has them.
+  Value* half_bits(Value* word, unsigned chunk);
+  unsigned mask_words() const { return routine_.wave_size / 32; }
+  // A mask of all lanes of the wave as one number: i32 in wave32, i64 in wave64.
+  Value* whole_mask(unsigned number);
   // i1 that is almost never true
   void branch_unlikely(Value* condition, llvm::BasicBlock* unlikely, llvm::BasicBlock* likely);
   llvm::FunctionCallee runtime(const char* name, llvm::Type* result, std::vector<llvm::Type*> parameters);
@@ -95,42 +104,58 @@ class Emitter {
   bool joins_run(unsigned node) const;
   void add_to_run(unsigned node);
   void end_run();
-  // Both halves; then the masks are whole again.
+  // All chunks; then the masks are whole again.
   void emit_run(bool regular_lds);
   // Whether all LDS accesses of the run are as guessed and inside the LDS: i1.
   Value* lds_is_regular();
   // The same registers come from two ways: phis for those that differ.
   void join_locals(const Locals& before, const Locals& first, llvm::BasicBlock* first_end,
                    const Locals& second, llvm::BasicBlock* second_end);
-  void check_doubt(const Snapshot& start, const HalfValues& exec_at_start);
-  Value* mask_of_register(unsigned number, unsigned half);
-  Value* exec_mask(unsigned half) { return mask_of_register(kExec, half); }
+  void check_doubt(const Snapshot& start, const ChunkValues& exec_at_start);
+  Value* mask_of_register(unsigned number, unsigned chunk);
+  Value* exec_mask(unsigned chunk) { return mask_of_register(kExec, chunk); }
   Value* lanes_from_bits(Value* bits);
-  Value* bits_of_register(unsigned number, unsigned half);
+  Value* bits_of_register(unsigned number, unsigned chunk);
   // Does the merges that wait, for the EXEC that is about to change or to be forgotten.
-  void merge_waiting(unsigned half);
+  void merge_waiting(unsigned chunk);
   Value* run_scalar(unsigned number);
-  void write_lanes(const NodeFacts& facts, unsigned number, unsigned half, Value* value);
+  void write_lanes(const NodeFacts& facts, unsigned number, unsigned chunk, Value* value);
+  // The register with what its lanes hold that are off.
+  Value* all_lanes(unsigned number, unsigned chunk);
 
   // emit_vector.cpp: vector ALU
   struct PendingWrites {
     std::vector<std::pair<unsigned, Value*>> registers;
     std::vector<std::pair<unsigned, LaneMask>> masks;
   };
-  void emit_vector(unsigned node, unsigned half);
-  void emit_vector_half(const isa::Instruction& instruction, const Half& part, unsigned half,
+  void emit_vector(unsigned node, unsigned chunk);
+  void emit_vector_half(const isa::Instruction& instruction, const Half& part, unsigned chunk,
                         PendingWrites& writes);
+  // What DPP makes of a source register, and the lanes that the instruction may write (i16).
+  struct DppSource {
+    Value* value = nullptr;
+    Value* written = nullptr;
+  };
+  DppSource dpp_source(const isa::Instruction& instruction, unsigned number, unsigned chunk);
+  Value* widened_half(Value* half, unsigned chunk);
   Value* source_word(const isa::Operand& operand, const isa::Instruction& instruction, unsigned word,
-                     unsigned half);
+                     unsigned chunk);
   void call(const std::string& function, std::vector<Value*> arguments);
   llvm::Function* body_function(const std::string& name, bool scalar);
+
+  // emit_lanes.cpp: lanes that read and write others
+  void emit_lane_access(unsigned node);
+  void emit_permute(unsigned node);
+  Value* uniform_source(const isa::Operand& operand, const isa::Instruction& instruction);
+  Value* buffer_row(unsigned row, unsigned chunk);
 
   // emit_scalar.cpp: scalar ALU, scalar loads, ends of blocks
   void emit_scalar(unsigned node);
   void emit_scalar_load(unsigned node);
+  void emit_get_pc(unsigned node);
   Value* scalar_source(const isa::Operand& operand, const isa::Instruction& instruction, unsigned bits);
   void emit_end(unsigned block);
-  void go_to(unsigned from, int to, Value* budget, bool backward);
+  void go_to(int to, Value* budget, bool backward);
   Value* branch_condition(const Node& node);
 
   // emit_memory.cpp
@@ -143,10 +168,12 @@ class Emitter {
   struct LdsAccess {
     uint32_t offset;
     unsigned data;  // first VGPR
+    bool is_second;
   };
   std::vector<LdsAccess> lds_accesses(const Node& node) const;
-  void emit_regular_lds(unsigned node, unsigned half);
-  void emit_lds_by_lanes(unsigned node, unsigned half);
+  void emit_regular_lds(unsigned node, unsigned chunk);
+  void emit_lds_by_lanes(unsigned node, unsigned chunk);
+  void store_in_order(bool is_second, std::function<void()> store);
   AddressFacts& address_facts(Value* addresses);
   Value* is_consecutive(Value* addresses, unsigned dwords);
   Value* is_uniform(Value* addresses);
@@ -158,6 +185,7 @@ class Emitter {
   llvm::LLVMContext& context_;
   const Routine& routine_;
   const Facts& facts_;
+  const unsigned piece_, chunks_;
   llvm::IRBuilder<> ir_;
   llvm::Function* function_ = nullptr;
   llvm::Type *i1_, *i16_, *i32_, *i64_;
@@ -167,26 +195,27 @@ class Emitter {
   llvm::BasicBlock* entry_ = nullptr;
   llvm::BasicBlock* leave_ = nullptr;
   llvm::PHINode *leave_offset_, *leave_budget_, *leave_state_, *leave_how_;
-  std::vector<llvm::BasicBlock*> blocks_;
+  std::map<unsigned, llvm::BasicBlock*> blocks_;
   std::map<std::pair<unsigned, unsigned>, llvm::AllocaInst*> slots_;
   llvm::AllocaInst *budget_, *words_, *masks_, *result_words_, *result_mask_, *arguments_, *scalar_result_,
       *buffer_;
-  std::array<llvm::AllocaInst*, kHalves> doubt_;
+  std::array<llvm::AllocaInst*, kMaxChunks> doubt_{};
 
   Locals locals_;
   unsigned block_first_ = 0;  // first node of the block in work: what was executed counts from it
   Run run_;
-  unsigned pass_ = 0;                                         // half in work
-  std::map<std::pair<Value*, unsigned>, Value*> half_masks_;  // i32 register and half: i16
+  unsigned pass_ = 0;                                         // chunk in work
+  std::map<std::pair<Value*, unsigned>, Value*> half_masks_;  // i32 register and chunk: i16
   std::map<Value*, Value*> expanded_masks_;                   // i16: <16 x i1>
   std::map<Value*, AddressFacts> address_facts_;
-  unsigned memory_slots_ = 0;
+  unsigned next_slot_;
 
  public:
-  unsigned memory_slots() const { return memory_slots_; }
+  // Behind the last slot that the piece uses.
+  unsigned next_slot() const { return next_slot_; }
 };
 
-// Blocks where run() may start, in the order of the entry numbers.
-std::vector<unsigned> entry_blocks(const Routine& routine);
+// Blocks of a piece where run() may start, in the order of the entry numbers.
+std::vector<unsigned> entry_blocks(const Routine& routine, unsigned piece);
 
 }  // namespace lockstep::translator

@@ -1,6 +1,7 @@
 #include "engine/translator/lane_pattern.h"
 
 #include "engine/translator/operands.h"
+#include "engine/translator/worklist.h"
 
 namespace lockstep::translator {
 namespace {
@@ -52,8 +53,10 @@ bool extracts_y_or_z(const isa::Instruction& instruction) {
   }
 }
 
-void step(const Node& node, State& state) {
-  const Effects effects = effects_of(node);
+// What the interpreter does in between is not followed: a guess may be wrong.
+void step(const Node& node, const Routine& routine, State& state) {
+  if (node.kind == NodeKind::step || node.kind == NodeKind::outside) return;
+  const Effects effects = effects_of(node, routine.wave_size, routine.vgpr_count);
   bool varies = false;
   for (unsigned r = 0; r < kVgprs; ++r) varies |= effects.reads[r] && state.varying[r];
   if (state.ids_intact && node.kind == NodeKind::vector_alu && extracts_y_or_z(node.instruction))
@@ -70,21 +73,19 @@ std::vector<bool> guess_uniform_addresses(const Routine& routine) {
   entry[routine.entry_block].varying.set(kIdRegister);
   entry[routine.entry_block].reached = true;
   std::vector<bool> uniform(routine.nodes.size());
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (size_t b = 0; b < routine.blocks.size(); ++b) {
-      if (!entry[b].reached) continue;
-      State state = entry[b];
-      for (unsigned n = routine.blocks[b].first; n < routine.blocks[b].last; ++n) {
-        const Node& node = routine.nodes[n];
-        if (node.kind == NodeKind::lds)
-          uniform[n] = !state.varying[node.instruction.find(Role::addr)->vgpr()];
-        step(node, state);
-      }
-      for (int successor : {routine.blocks[b].taken, routine.blocks[b].next})
-        if (successor >= 0) changed |= entry[successor].join(state);
+  Worklist work(routine.blocks.size());
+  work.add(routine.entry_block);
+  while (!work.empty()) {
+    const unsigned b = work.take();
+    State state = entry[b];
+    for (unsigned n = routine.blocks[b].first; n < routine.blocks[b].last; ++n) {
+      const Node& node = routine.nodes[n];
+      if (node.kind == NodeKind::lds) uniform[n] = !state.varying[node.instruction.find(Role::addr)->vgpr()];
+      step(node, routine, state);
     }
+    for (int successor : {routine.blocks[b].taken, routine.blocks[b].next})
+      if (successor >= 0 && entry[static_cast<unsigned>(successor)].join(state))
+        work.add(static_cast<unsigned>(successor));
   }
   return uniform;
 }

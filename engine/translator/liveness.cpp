@@ -1,6 +1,7 @@
 #include "engine/translator/liveness.h"
 
 #include "engine/translator/lane_pattern.h"
+#include "engine/translator/worklist.h"
 
 namespace lockstep::translator {
 namespace {
@@ -33,35 +34,47 @@ LiveSets before(const Effects& effects, LiveSets after, RegisterSet& merged) {
   merged = effects.writes & live.off;
   live.on &= ~effects.writes;
   live.on |= effects.reads;
+  if (effects.reads_all_lanes) live.off |= effects.reads & vgprs;
   return live;
 }
 
+RegisterSet exec_of(const Routine& routine) {
+  RegisterSet exec;
+  exec.set(kExec);
+  if (routine.wave_size == 64) exec.set(kExec + 1);
+  return exec;
+}
+
 void find_live(const Routine& routine, Facts& facts) {
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (size_t b = routine.blocks.size(); b-- > 0;) {
-      const Block& block = routine.blocks[b];
-      LiveSets live;
-      for (int successor : {block.taken, block.next}) {
-        if (successor < 0) continue;
-        live.on |= facts.blocks[successor].live_in.on;
-        live.off |= facts.blocks[successor].live_in.off;
-      }
-      // Every way out of translated code needs EXEC.
-      live.on.set(kExec);
-      for (unsigned n = block.last; n-- > block.first;) {
-        NodeFacts& node = facts.nodes[n];
-        live = before(node.effects, live, node.merged);
-        live.on.set(kExec);
-        node.live = live;
-      }
-      LiveSets& entry = facts.blocks[b].live_in;
-      if (live.on != entry.on || live.off != entry.off) {
-        entry = live;
-        changed = true;
-      }
+  const RegisterSet exec = exec_of(routine);
+  std::vector<std::vector<unsigned>> comes_from(routine.blocks.size());
+  Worklist work(routine.blocks.size());
+  for (unsigned b = 0; b < routine.blocks.size(); ++b) {
+    for (int successor : {routine.blocks[b].taken, routine.blocks[b].next})
+      if (successor >= 0) comes_from[static_cast<unsigned>(successor)].push_back(b);
+    work.add(b);
+  }
+  while (!work.empty()) {
+    const unsigned b = work.take();
+    const Block& block = routine.blocks[b];
+    LiveSets live;
+    for (int successor : {block.taken, block.next}) {
+      if (successor < 0) continue;
+      live.on |= facts.blocks[static_cast<unsigned>(successor)].live_in.on;
+      live.off |= facts.blocks[static_cast<unsigned>(successor)].live_in.off;
     }
+    // Every way out of translated code needs EXEC.
+    live.on |= exec;
+    for (unsigned n = block.last; n-- > block.first;) {
+      NodeFacts& node = facts.nodes[n];
+      live = before(node.effects, live, node.merged);
+      live.on |= exec;
+      node.live = live;
+    }
+    LiveSets& entry = facts.blocks[b].live_in;
+    if (live.on == entry.on && live.off == entry.off) continue;
+    entry = live;
+    for (unsigned user : comes_from[b]) work.add(user);
   }
 }
 
@@ -69,43 +82,50 @@ void find_live(const Routine& routine, Facts& facts) {
 // not count; an entry block without other predecessors starts with nothing.
 void find_held(const Routine& routine, Facts& facts) {
   std::vector<RegisterSet> touched(routine.blocks.size()), written(routine.blocks.size());
-  for (size_t b = 0; b < routine.blocks.size(); ++b) {
+  std::vector<std::vector<unsigned>> goes_to(routine.blocks.size());
+  Worklist work(routine.blocks.size());
+  for (unsigned b = static_cast<unsigned>(routine.blocks.size()); b-- > 0;) {
     for (unsigned n = routine.blocks[b].first; n < routine.blocks[b].last; ++n) {
       const NodeFacts& node = facts.nodes[n];
+      // The interpreter does not touch what the host holds: it finds all in the Wave.
+      if (routine.nodes[n].kind == NodeKind::step || routine.nodes[n].kind == NodeKind::outside) continue;
       touched[b] |= node.effects.reads | node.effects.writes;
       written[b] |= node.effects.writes;
     }
     // Conditions of branches and masked accesses read it.
-    touched[b].set(kExec);
+    touched[b] |= exec_of(routine);
+    for (unsigned p : routine.blocks[b].predecessors) goes_to[p].push_back(b);
     if (!routine.blocks[b].predecessors.empty()) facts.blocks[b].held.set();
   }
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (size_t b = 0; b < routine.blocks.size(); ++b) {
-      const Block& block = routine.blocks[b];
-      BlockFacts& block_facts = facts.blocks[b];
-      if (block.predecessors.empty()) continue;
-      RegisterSet held = block_facts.live_in.all(), dirty;
-      for (unsigned p : block.predecessors) {
-        held &= facts.blocks[p].held | touched[p];
-        dirty |= facts.blocks[p].dirty | written[p];
-      }
-      dirty &= held;
-      if (held != block_facts.held || dirty != block_facts.dirty) {
-        block_facts.held = held;
-        block_facts.dirty = dirty;
-        changed = true;
-      }
+  const auto until_stable = [&](RegisterSet BlockFacts::* set, const auto& value) {
+    for (unsigned b = static_cast<unsigned>(routine.blocks.size()); b-- > 0;)
+      if (!routine.blocks[b].predecessors.empty()) work.add(b);
+    while (!work.empty()) {
+      const unsigned b = work.take();
+      const RegisterSet now = value(b);
+      if (now == facts.blocks[b].*set) continue;
+      facts.blocks[b].*set = now;
+      for (unsigned successor : goes_to[b]) work.add(successor);
     }
-  }
+  };
+  until_stable(&BlockFacts::held, [&](unsigned b) {
+    RegisterSet held = facts.blocks[b].live_in.all();
+    for (unsigned p : routine.blocks[b].predecessors) held &= facts.blocks[p].held | touched[p];
+    return held;
+  });
+  until_stable(&BlockFacts::dirty, [&](unsigned b) {
+    RegisterSet dirty;
+    for (unsigned p : routine.blocks[b].predecessors) dirty |= facts.blocks[p].dirty | written[p];
+    return dirty & facts.blocks[b].held;
+  });
 }
 
 }  // namespace
 
 Facts analyse(const Routine& routine) {
   Facts facts;
-  for (const Node& node : routine.nodes) facts.nodes.emplace_back().effects = effects_of(node);
+  for (const Node& node : routine.nodes)
+    facts.nodes.emplace_back().effects = effects_of(node, routine.wave_size, routine.vgpr_count);
   facts.blocks.resize(routine.blocks.size());
   find_live(routine, facts);
   find_held(routine, facts);

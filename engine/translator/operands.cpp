@@ -55,7 +55,7 @@ std::optional<Source> source_of(const isa::Operand& operand, const isa::Instruct
     if (is_aperture) return constant(wave.scalar64(kScalarAperture + 2 * (number - code::kSharedBase)));
     return constant(wave.scalar64(kScalarDouble + 2 * (number - code::kFloatHalf)));
   }
-  if (is_float && operand.type == Type::f16)
+  if (is_float && (operand.type == Type::f16 || operand.type == Type::pk_f16))
     return constant(wave.scalar[kScalarHalf + number - code::kFloatHalf]);
   return constant(wave.scalar[number]);
 }

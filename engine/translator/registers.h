@@ -1,4 +1,4 @@
-// Numbers for all registers of a wave32, so that analyses can keep sets of them.
+// Numbers for all registers of a wave, so that analyses can keep sets of them.
 #pragma once
 
 #include <bitset>
@@ -20,6 +20,7 @@ constexpr unsigned scalar_register(unsigned code) {
 constexpr bool is_vgpr(unsigned number) {
   return number < kVgprs;
 }
+// Masks of lanes: one register in wave32; in wave64 the one behind it belongs to them, too.
 inline constexpr unsigned kExec = scalar_register(isa::code::kExecLo);
 inline constexpr unsigned kVcc = scalar_register(isa::code::kVccLo);
 

@@ -9,52 +9,73 @@
 namespace lockstep::translator {
 namespace {
 
-constexpr size_t kMaxNodes = 20'000;
+// Of a block: straight-line code that is longer is cut. Registers stay in the host's across such a cut unless
+// the piece ends there.
+constexpr unsigned kMaxBlockNodes = 200;
 
-std::string text_of(const isa::Instruction& instruction) {
-  char text[isa::kMaxText];
-  return std::string(text, isa::disassemble(instruction, 32, text, sizeof text));
+int64_t end_of(const Node& node) {
+  return node.offset + node.instruction.size;
+}
+
+bool has_label(const isa::Instruction& instruction) {
+  return std::any_of(instruction.operands.begin(), instruction.operands.begin() + instruction.operand_count,
+                     [](const isa::Operand& operand) { return operand.type == isa::Type::label; });
 }
 
 int64_t branch_target(const Node& node) {
   for (unsigned i = 0; i < node.instruction.operand_count; ++i)
     if (node.instruction.operands[i].type == isa::Type::label)
-      return node.offset + node.instruction.size + node.instruction.operands[i].value * 4;
+      return end_of(node) + node.instruction.operands[i].value * 4;
   return node.offset;
 }
 
-bool leaves(NodeKind kind) {
-  return kind == NodeKind::barrier || kind == NodeKind::sleep;
+// The wave leaves translated code there, and may come back behind it.
+bool leaves(const Node& node) {
+  return node.kind == NodeKind::barrier || node.kind == NodeKind::step;
 }
-bool ends_block(NodeKind kind) {
-  return kind == NodeKind::branch || kind == NodeKind::end || leaves(kind);
+bool ends_block(const Node& node) {
+  return node.kind == NodeKind::branch || node.kind == NodeKind::end || node.kind == NodeKind::outside ||
+         leaves(node);
 }
 bool falls_through(const Node& node) {
-  return node.kind != NodeKind::end && node.instruction.row->opcode != isa::Opcode::s_branch;
+  if (node.kind == NodeKind::end || node.kind == NodeKind::outside) return false;
+  if (node.kind == NodeKind::step) {
+    // Behind a call the callee comes back.
+    const isa::Opcode opcode = node.instruction.row->opcode;
+    return !(node.instruction.row->flags & isa::kEndsWave) && opcode != isa::Opcode::s_setpc_b64 &&
+           opcode != isa::Opcode::s_rfe_b64;
+  }
+  return node.kind != NodeKind::branch || node.instruction.row->opcode != isa::Opcode::s_branch;
+}
+
+bool may_change_mode(const isa::Instruction& instruction) {
+  return (instruction.row->implicit_writes & isa::kMode) != 0;
 }
 
 class Finder {
  public:
-  Finder(std::span<const CodeRange> code, uint64_t entry) : code_(code), entry_(entry) {}
+  Finder(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count)
+      : code_(code), entry_(entry), wave_size_(wave_size), vgpr_count_(vgpr_count) {}
 
   Routine find() {
-    Routine routine;
-    leaders_.insert(0);
-    pending_.push_back(0);
-    while (!pending_.empty() && routine.unsupported.empty()) {
+    add_leader(0);
+    while (!pending_.empty()) {
       const int64_t offset = pending_.back();
       pending_.pop_back();
-      routine.unsupported = follow(offset);
+      follow(offset);
     }
-    if (!routine.unsupported.empty()) return routine;
+    Routine routine;
+    routine.wave_size = wave_size_;
+    routine.vgpr_count = vgpr_count_;
+    routine.key.append(reinterpret_cast<const char*>(&wave_size_), sizeof wave_size_);
+    routine.key.append(reinterpret_cast<const char*>(&vgpr_count_), sizeof vgpr_count_);
     for (auto& [offset, node] : nodes_) {
-      if (!routine.nodes.empty() &&
-          routine.nodes.back().offset + routine.nodes.back().instruction.size > offset)
-        routine.unsupported = "instructions that overlap";
+      routine.changes_mode |= node.kind == NodeKind::step && may_change_mode(node.instruction);
       routine.nodes.push_back(std::move(node));
     }
-    if (!routine.unsupported.empty()) return routine;
-    cut(routine);
+    cut_into_blocks(routine);
+    cut_into_pieces(routine);
+    connect(routine);
     return routine;
   }
 
@@ -65,84 +86,167 @@ class Finder {
     return nullptr;
   }
 
-  // Decodes from `offset` to the end of the straight line; returns why it cannot be translated, or nothing.
-  std::string follow(int64_t offset) {
-    bool has_vgprs = true;
-    while (!nodes_.contains(offset)) {
+  // The instruction at an offset; outside if there is none that can be told.
+  Node node_at(int64_t offset) const {
+    Node node;
+    node.offset = offset;
+    const auto outside = [&](std::string reason) {
+      node.instruction = {};
+      node.kind = NodeKind::outside;
+      node.reason = std::move(reason);
+      return node;
+    };
+    const uint64_t address = entry_ + static_cast<uint64_t>(offset);
+    const CodeRange* range = range_of(address);
+    if (!range) return outside("control leaves the code");
+    if (nodes_.size() >= kMaxNodes)
+      return outside("more than " + std::to_string(kMaxNodes) + " instructions");
+    const size_t available = std::min<uint64_t>(range->end - address, isa::kMaxInstructionBytes);
+    const auto error =
+        isa::decode({reinterpret_cast<const std::byte*>(address), available}, wave_size_, node.instruction);
+    if (error != isa::DecodeError::none) return outside("bytes that are no instruction");
+    const auto after = nodes_.upper_bound(offset);
+    if ((after != nodes_.end() && after->first < end_of(node)) ||
+        (after != nodes_.begin() && end_of(std::prev(after)->second) > offset))
+      return outside("instructions that overlap");
+    node.kind = classify(node.instruction, wave_size_, vgpr_count_, node.reason);
+    if (node.kind == NodeKind::outside) return outside(std::move(node.reason));
+    // Without VGPRs the rules are others. All that follows in compiled code is the end.
+    if (frees_vgprs(node.instruction) && !only_ends(end_of(node)))
+      return outside("code behind the deallocation of the wave's VGPRs");
+    return node;
+  }
+
+  // Whether nothing but hints comes before the end of the wave.
+  bool only_ends(int64_t offset) const {
+    for (;;) {
       const uint64_t address = entry_ + static_cast<uint64_t>(offset);
       const CodeRange* range = range_of(address);
-      if (!range) return "control leaves the code";
-      if (nodes_.size() >= kMaxNodes) return "more than " + std::to_string(kMaxNodes) + " instructions";
-      Node node;
-      node.offset = offset;
-      const size_t available = std::min<uint64_t>(range->end - address, isa::kMaxInstructionBytes);
-      const auto error =
-          isa::decode({reinterpret_cast<const std::byte*>(address), available}, 32, node.instruction);
-      if (error != isa::DecodeError::none) return "bytes that are no instruction";
+      isa::Instruction instruction;
+      const auto available =
+          range ? std::min<uint64_t>(range->end - address, isa::kMaxInstructionBytes) : uint64_t{0};
+      if (isa::decode({reinterpret_cast<const std::byte*>(address), available}, wave_size_, instruction) !=
+          isa::DecodeError::none)
+        return false;
       std::string reason;
-      const auto kind = classify(node.instruction, reason);
-      if (!kind) return text_of(node.instruction) + ": " + reason;
-      node.kind = *kind;
-      if (!has_vgprs &&
-          (names_vgpr(node.instruction) || (ends_block(node.kind) && node.kind != NodeKind::end)))
-        return text_of(node.instruction) + ": it stands behind the deallocation of the wave's VGPRs";
-      has_vgprs &= !frees_vgprs(node.instruction);
-      const int64_t after = offset + node.instruction.size;
-      if (node.kind == NodeKind::branch) add_leader(branch_target(node));
-      if (ends_block(node.kind) && falls_through(node)) add_leader(after);
-      const bool stop = ends_block(node.kind);
+      const NodeKind kind = classify(instruction, wave_size_, vgpr_count_, reason);
+      if (kind == NodeKind::end) return true;
+      if (kind != NodeKind::nothing || frees_vgprs(instruction) || names_vgpr(instruction)) return false;
+      offset += instruction.size;
+    }
+  }
+
+  // Decodes from `offset` to the end of the straight line.
+  void follow(int64_t offset) {
+    while (!nodes_.contains(offset)) {
+      Node node = node_at(offset);
+      const int64_t after = end_of(node);
+      if (node.kind == NodeKind::branch || (node.kind == NodeKind::step && has_label(node.instruction)))
+        add_leader(branch_target(node));
+      const bool stop = ends_block(node), goes_on = falls_through(node);
       nodes_.emplace(offset, std::move(node));
-      if (stop) return {};
+      if (stop) {
+        if (goes_on) add_leader(after);
+        return;
+      }
       offset = after;
     }
     // The straight line runs into code that is known already: that starts a block there.
     leaders_.insert(offset);
-    return {};
   }
 
   void add_leader(int64_t offset) {
     if (leaders_.insert(offset).second || !nodes_.contains(offset)) pending_.push_back(offset);
   }
 
-  void cut(Routine& routine) const {
+  void cut_into_blocks(Routine& routine) const {
     for (unsigned i = 0; i < routine.nodes.size(); ++i) {
       const Node& node = routine.nodes[i];
-      const bool gap =
-          i > 0 && routine.nodes[i - 1].offset + routine.nodes[i - 1].instruction.size != node.offset;
-      if (i == 0 || gap || leaders_.contains(node.offset)) {
+      const bool gap = i > 0 && end_of(routine.nodes[i - 1]) != node.offset;
+      if (i == 0 || gap || ends_block(routine.nodes[i - 1]) || leaders_.contains(node.offset) ||
+          i - routine.blocks.back().first == kMaxBlockNodes) {
         if (!routine.blocks.empty()) routine.blocks.back().last = i;
         Block& block = routine.blocks.emplace_back();
         block.first = i;
         block.offset = node.offset;
       }
       routine.key.append(reinterpret_cast<const char*>(&node.offset), sizeof node.offset);
+      routine.key.append(1, static_cast<char>(node.kind));
       routine.key.append(reinterpret_cast<const char*>(entry_ + static_cast<uint64_t>(node.offset)),
                          node.instruction.size);
     }
     routine.blocks.back().last = static_cast<unsigned>(routine.nodes.size());
+  }
+
+  // A piece ends where few loops go on, as late as its size allows.
+  static void cut_into_pieces(Routine& routine) {
+    const std::vector<unsigned> depths = loops_across(routine);
+    const auto size_of = [&](unsigned first, unsigned last) {
+      return routine.blocks[last].last - routine.blocks[first].first + kBlockSize * (last - first + 1);
+    };
+    unsigned first = 0;
+    while (first < routine.blocks.size()) {
+      unsigned end = first, best = first + 1;
+      while (end < routine.blocks.size() && size_of(first, end) <= kMaxPieceSize) {
+        ++end;
+        const bool is_late = 2 * size_of(first, end - 1) >= kMaxPieceSize;
+        if (end == routine.blocks.size() || !is_late || depths[end] <= depths[best]) best = end;
+      }
+      for (unsigned i = first; i < best; ++i)
+        routine.blocks[i].piece = static_cast<unsigned>(routine.pieces.size());
+      routine.pieces.push_back({first, best});
+      first = best;
+    }
+  }
+
+  // For each block, how many loops have it and the block before it.
+  static std::vector<unsigned> loops_across(const Routine& routine) {
+    std::vector<int> change(routine.blocks.size() + 2);
+    for (unsigned i = 0; i < routine.blocks.size(); ++i) {
+      const Node& last = routine.nodes[routine.blocks[i].last - 1];
+      if (last.kind != NodeKind::branch) continue;
+      const int target = routine.block_at(branch_target(last));
+      if (target > static_cast<int>(i)) continue;
+      ++change[static_cast<unsigned>(target) + 1];
+      --change[i + 1];
+    }
+    std::vector<unsigned> depths(routine.blocks.size() + 1);
+    int depth = 0;
+    for (unsigned i = 0; i <= routine.blocks.size(); ++i)
+      depths[i] = static_cast<unsigned>(depth += change[i]);
+    return depths;
+  }
+
+  void connect(Routine& routine) const {
     routine.entry_block = static_cast<unsigned>(routine.block_at(0));
     routine.blocks[routine.entry_block].is_entry = true;
     for (unsigned i = 0; i < routine.blocks.size(); ++i) {
       Block& block = routine.blocks[i];
       const Node& last = routine.nodes[block.last - 1];
-      if (falls_through(last)) block.next = routine.block_at(last.offset + last.instruction.size);
-      if (leaves(last.kind)) {
-        routine.blocks[block.next].is_entry = routine.blocks[block.next].after_leave = true;
-      } else if (block.next >= 0) {
-        routine.blocks[block.next].predecessors.push_back(i);
-      }
+      const auto go_to = [&](int64_t offset, bool from_outside) {
+        const int index = routine.block_at(offset);
+        Block& target = routine.blocks[static_cast<unsigned>(index)];
+        if (from_outside || target.piece != block.piece)
+          target.is_entry = true;
+        else
+          target.predecessors.push_back(i);
+        return index;
+      };
+      if (falls_through(last)) block.next = go_to(end_of(last), leaves(last));
       if (last.kind == NodeKind::branch) {
-        block.taken = routine.block_at(branch_target(last));
-        Block& target = routine.blocks[block.taken];
-        target.predecessors.push_back(i);
+        const int64_t target = branch_target(last);
+        block.taken = go_to(target, false);
         // Backward: a wave whose budget is used up leaves here, and enters here again.
-        if (target.offset <= last.offset) target.is_entry = true;
+        if (target <= last.offset) routine.blocks[static_cast<unsigned>(block.taken)].is_entry = true;
+      } else if (last.kind == NodeKind::step && has_label(last.instruction)) {
+        block.taken = go_to(branch_target(last), true);
       }
     }
   }
 
   std::span<const CodeRange> code_;
   uint64_t entry_;
+  unsigned wave_size_, vgpr_count_;
   std::map<int64_t, Node> nodes_;
   std::set<int64_t> leaders_;
   std::vector<int64_t> pending_;
@@ -156,8 +260,9 @@ int Routine::block_at(int64_t offset) const {
   return found == blocks.end() || found->offset != offset ? -1 : static_cast<int>(found - blocks.begin());
 }
 
-Routine find_routine(std::span<const CodeRange> code, uint64_t entry) {
-  return Finder(code, entry).find();
+Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size,
+                     unsigned vgpr_count) {
+  return Finder(code, entry, wave_size, vgpr_count).find();
 }
 
 }  // namespace lockstep::translator

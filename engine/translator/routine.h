@@ -1,4 +1,5 @@
-// The code that a wave can reach from a kernel's entry: decoded, classified, cut into basic blocks.
+// The code that a wave can reach from a kernel's entry: decoded, classified, cut into basic blocks, and these
+// into pieces of bounded size.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +9,12 @@
 
 #include "engine/engine.h"
 #include "isa/instruction.h"
+#include "state/wave.h"
 
 namespace lockstep::translator {
 
 enum class NodeKind : uint8_t {
-  nothing,     // hints, and waits for loads, whose results are there at once
+  nothing,     // hints, waits for loads, whose results are there at once, and what has no destination
   store_wait,  // what was stored must be in memory before what follows looks there
   scalar_alu,
   vector_alu,
@@ -20,16 +22,21 @@ enum class NodeKind : uint8_t {
   scalar_load,
   global,
   lds,
+  lane_access,  // v_readlane, v_readfirstlane, v_writelane
+  permute,      // between the lanes of a half-wave: ds_bpermute, ds_swizzle
+  get_pc,
   branch,
   barrier,
-  sleep,  // gives the turn to the other waves
   end,
+  step,     // one instruction that the interpreter executes; Node::reason says why
+  outside,  // no instruction: what is there is the interpreter's, until it comes back to an entry
 };
 
 struct Node {
   int64_t offset = 0;  // bytes from the routine's entry
   NodeKind kind = NodeKind::nothing;
-  isa::Instruction instruction;
+  isa::Instruction instruction;  // outside: without a row and of no size
+  std::string reason;            // of a step and of what is outside
 };
 
 struct Block {
@@ -37,16 +44,27 @@ struct Block {
   int64_t offset = 0;            // of its first instruction
   int taken = -1;                // block that the branch at the end goes to, if there is one
   int next = -1;                 // block that follows, if control can fall through (or resume there)
-  std::vector<unsigned> predecessors;
-  bool is_entry = false;     // where run() may start: the kernel's entry, behind barriers, loop headers
-  bool after_leave = false;  // follows a barrier or sleep: only entered from outside on that path
+  unsigned piece = 0;
+  std::vector<unsigned> predecessors;  // in the same piece
+  // Where run() may start: the kernel's entry, behind barriers and steps, loop headers, and what other pieces
+  // jump to.
+  bool is_entry = false;
+};
+
+// Blocks [first, last): one host function. Compilers take more than linear time and stack for what is in one
+// function, so that long code is cut. Between pieces all registers are in the Wave.
+struct Piece {
+  unsigned first = 0, last = 0;
 };
 
 struct Routine {
-  std::vector<Node> nodes;    // in address order
-  std::vector<Block> blocks;  // in address order
+  unsigned wave_size = 32;
+  unsigned vgpr_count = kMaxVgprs;  // allocated to each wave
+  std::vector<Node> nodes;          // in address order
+  std::vector<Block> blocks;        // in address order
+  std::vector<Piece> pieces;        // in address order
   unsigned entry_block = 0;
-  std::string unsupported;  // why it cannot be translated; empty if it can
+  bool changes_mode = false;  // an instruction may change the float mode
 
   int block_at(int64_t offset) const;
   // Bytes that say all about the routine: two routines with the same key behave alike wherever they are
@@ -54,7 +72,13 @@ struct Routine {
   std::string key;
 };
 
-// Wave32 only. Never fails: what is not supported yet is said in `unsupported`.
-Routine find_routine(std::span<const CodeRange> code, uint64_t entry);
+// Of a piece, in instructions; blocks cost as much as so many more, for what grows faster than the code's
+// size are loops and entries.
+inline constexpr unsigned kMaxPieceSize = 600, kBlockSize = 4;
+// Code beyond so many instructions is outside.
+inline constexpr size_t kMaxNodes = 20'000;
+
+Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size,
+                     unsigned vgpr_count);
 
 }  // namespace lockstep::translator

@@ -11,7 +11,7 @@ namespace {
 using semantics::AccessShape;
 using semantics::RegisterPart;
 
-constexpr unsigned kWaveLanes = 32, kChunkLanes = 16;
+constexpr unsigned kChunkLanes = 16;
 
 // The opcode says everything: the shape table is looked up again.
 AccessShape shape_of(uint32_t form) {
@@ -92,27 +92,28 @@ bool lockstep_translator_allowed(const Context* context, uint32_t slot, uint64_t
   return true;
 }
 
-bool lockstep_translator_global(const Context* context, uint32_t slot, uint32_t form, uint64_t base,
-                                uint32_t exec, const uint32_t* low, const uint32_t* high, uint32_t* data) {
+bool lockstep_translator_global(const Context* context, uint32_t slot, uint32_t form, uint32_t wave_size,
+                                uint64_t base, uint64_t exec, const uint32_t* low, const uint32_t* high,
+                                uint32_t* data) {
   const AccessShape shape = shape_of(form);
   const bool is_load = shape.kind == AccessShape::Kind::load;
   const auto address_of = [&](unsigned lane) {
     return base + (low[lane] | (high ? uint64_t{high[lane]} << 32 : 0));
   };
-  for (uint32_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
+  for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
     const uint64_t address = address_of(static_cast<unsigned>(std::countr_zero(lanes)));
     const Range* range = context->last_range[slot].load(std::memory_order_relaxed);
     if (address >= range->begin && address < range->end && range->end - address >= shape.bytes) continue;
     if (!lockstep_translator_allowed(context, slot, address, shape.bytes, is_load ? kRead : kWrite))
       return false;
   }
-  for (uint32_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
+  for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
     void* memory = reinterpret_cast<void*>(address_of(lane));
     if (is_load)
-      load_lane(shape, memory, data + lane, kWaveLanes);
+      load_lane(shape, memory, data + lane, wave_size);
     else
-      store_lane(shape, memory, data + lane, kWaveLanes);
+      store_lane(shape, memory, data + lane, wave_size);
   }
   return true;
 }

@@ -13,11 +13,11 @@ extern "C" {
 bool lockstep_translator_allowed(const lockstep::translator::Context* context, uint32_t slot,
                                  uint64_t address, uint64_t bytes, uint32_t access);
 
-// A GLOBAL load or store of a whole wave32, lane by lane. `form` is memory_form(); `data` holds one dword of
-// all 32 lanes after the other. False if any lane may not access its address: then nothing was changed.
+// A GLOBAL load or store of a whole wave, lane by lane. `form` is memory_form(); `data` holds one dword of
+// all lanes after the other. False if any lane may not access its address: then nothing was changed.
 bool lockstep_translator_global(const lockstep::translator::Context* context, uint32_t slot, uint32_t form,
-                                uint64_t base, uint32_t exec, const uint32_t* low, const uint32_t* high,
-                                uint32_t* data);
+                                uint32_t wave_size, uint64_t base, uint64_t exec, const uint32_t* low,
+                                const uint32_t* high, uint32_t* data);
 
 // An LDS load or store of 16 lanes. Out of range: loads give zero, stores are dropped (guide 3.3.4.1). A load
 // does so too if its instruction's other address is out of range; `other_offset` is `offset` if it has none.

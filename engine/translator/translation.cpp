@@ -1,18 +1,45 @@
 #include "engine/translator/translation.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 
 #include "engine/translator/emitter.h"
+#include "engine/translator/large_stack.h"
 
 namespace lockstep::translator {
 
-Translation::Translation(const Routine& routine)
-    : object_(generate(routine)), instructions_(routine.nodes.size()), code_(object_) {
-  function_ = reinterpret_cast<TranslatedFunction>(code_.address());
-  int number = 0;
-  for (unsigned block : entry_blocks(routine)) entries_[routine.blocks[block].offset] = number++;
-  object_.bytes.clear();
+Translation::Translation(const Routine& routine) : changes_mode_(routine.changes_mode) {
+  on_large_stack([&] { make(routine); });
+}
+
+void Translation::make(const Routine& routine) {
+  const Facts facts = analyse(routine);
+  for (unsigned piece = 0; piece < routine.pieces.size(); ++piece) {
+    Object object = generate(routine, facts, piece, memory_slots_);
+    const auto& code = code_.emplace_back(std::make_unique<LoadedCode>(object));
+    const auto function = reinterpret_cast<TranslatedFunction>(code->address());
+    uint32_t number = 0;
+    for (unsigned block : entry_blocks(routine, piece))
+      entries_[routine.blocks[block].offset] = {function, number++};
+    memory_slots_ = object.next_slot;
+    code_bytes_ += object.code_bytes;
+    stages_ += object.stages;
+  }
+  std::map<std::string, InterpretedInstruction> interpreted;
+  for (const Node& node : routine.nodes) {
+    if (node.kind != NodeKind::step && node.kind != NodeKind::outside) {
+      ++instructions_;
+      continue;
+    }
+    // There is nothing to load before these.
+    entries_.erase(node.offset);
+    if (node.kind == NodeKind::step) entries_[node.offset] = {};
+    const std::string name(node.kind == NodeKind::step ? node.instruction.row->name : std::string_view());
+    auto [entry, is_new] = interpreted.try_emplace(name, InterpretedInstruction{name, node.reason, 0});
+    ++entry->second.count;
+  }
+  for (auto& [name, entry] : interpreted) interpreted_.push_back(std::move(entry));
 }
 
 namespace {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "engine/translator/code_generator.h"
 #include "engine/translator/context.h"
@@ -11,27 +13,45 @@
 
 namespace lockstep::translator {
 
+// What the interpreter executes in the middle of translated code.
+struct InterpretedInstruction {
+  std::string name;    // mnemonic; empty: code that was not looked at
+  std::string reason;  // of the first one
+  size_t count = 0;    // in the code
+};
+
 class Translation {
  public:
   explicit Translation(const Routine& routine);
 
-  // The number to enter at an offset from the routine's entry with, or -1.
-  int entry_at(int64_t offset) const {
+  // Where a wave enters translated code.
+  struct Entry {
+    TranslatedFunction function = nullptr;  // null: the instruction is a step
+    uint32_t number = 0;
+  };
+  // At an offset from the routine's entry; null if there is nothing to enter.
+  const Entry* entry_at(int64_t offset) const {
     const auto found = entries_.find(offset);
-    return found == entries_.end() ? -1 : found->second;
+    return found == entries_.end() ? nullptr : &found->second;
   }
-  TranslatedFunction function() const { return function_; }
-  unsigned memory_slots() const { return object_.memory_slots; }
+  // Whether the code may change the wave's float mode, and so may change it back.
+  bool changes_mode() const { return changes_mode_; }
+  unsigned memory_slots() const { return memory_slots_; }
   size_t instructions() const { return instructions_; }
-  size_t code_bytes() const { return object_.code_bytes; }
-  const Stages& stages() const { return object_.stages; }
+  size_t code_bytes() const { return code_bytes_; }
+  const Stages& stages() const { return stages_; }
+  const std::vector<InterpretedInstruction>& interpreted() const { return interpreted_; }
 
  private:
-  Object object_;
-  size_t instructions_;
-  std::unordered_map<int64_t, int> entries_;
-  LoadedCode code_;
-  TranslatedFunction function_;
+  void make(const Routine& routine);
+
+  size_t instructions_ = 0, code_bytes_ = 0;
+  unsigned memory_slots_ = 0;
+  bool changes_mode_;
+  Stages stages_;
+  std::vector<InterpretedInstruction> interpreted_;
+  std::unordered_map<int64_t, Entry> entries_;
+  std::vector<std::unique_ptr<LoadedCode>> code_;
 };
 
 // So many are kept; a dispatch keeps its own for as long as it runs.

@@ -1,10 +1,11 @@
 #include "engine/translator/translator.h"
 
-#include <algorithm>
+#include <stdexcept>
 
 #include "engine/translator/routine.h"
-#include "engine/translator/translation.h"
 #include "numeric/float_mode.h"
+#include "state/trap_status.h"
+#include "state/work_group.h"
 
 namespace lockstep::translator {
 
@@ -17,19 +18,20 @@ const Range& no_range() {
 }  // namespace
 
 Translator::Translator(std::vector<CodeRange> code, unsigned wave_size,
-                       std::shared_ptr<const RangeSet> memory, uint64_t entry)
-    : interpreter_(code, wave_size, memory), memory_(std::move(memory)) {
-  if (wave_size != 32) {
-    unsupported_ = "wave64 is not translated yet";
+                       std::shared_ptr<const RangeSet> memory, uint64_t entry, unsigned vgpr_count)
+    : interpreter_(code, wave_size, memory, interpreter::best_host_target(), vgpr_count),
+      stepper_(code, wave_size, memory, interpreter::best_host_target(), vgpr_count, &one_instruction_),
+      memory_(std::move(memory)) {
+  try {
+    translation_ = translation_of(find_routine(code, entry, wave_size, vgpr_count), statistics_.reused);
+  } catch (const std::runtime_error& error) {
+    unsupported_ = error.what();
     return;
   }
-  const Routine routine = find_routine(code, entry);
-  unsupported_ = routine.unsupported;
-  if (!unsupported_.empty()) return;
-  translation_ = translation_of(routine, statistics_.reused);
   statistics_.instructions = translation_->instructions();
   statistics_.seconds = translation_->stages().total();
   statistics_.code_bytes = translation_->code_bytes();
+  statistics_.interpreted = translation_->interpreted();
   last_range_ = std::vector<std::atomic<const Range*>>(translation_->memory_slots());
   for (auto& range : last_range_) range.store(&no_range(), std::memory_order_relaxed);
   context_ = {entry, memory_.get(), last_range_.data()};
@@ -48,22 +50,43 @@ void Translator::look_at_memory() {
   memory_version_.store(version, std::memory_order_release);
 }
 
+// Afterwards the wave is the interpreter's again, in the mode that it has then.
+int64_t Translator::step(Wave& wave) {
+  stepper_.enter(wave, wave.pc);
+  const int64_t executed = stepper_.run(wave, 1);
+  interpreter_.enter(wave, wave.pc);
+  return executed;
+}
+
 int64_t Translator::run(Wave& wave, int64_t budget) {
-  if (!translation_ || (wave.mode & kFloatModeMask) != kDefaultFloatMode)
-    return interpreter_.run(wave, budget);
+  if (!translation_) return interpreter_.run(wave, budget);
   if (memory_) look_at_memory();
   int64_t left = budget;
   while (left > 0 && wave.state == WaveState::ready) {
-    const int entry = translation_->entry_at(static_cast<int64_t>(wave.pc - context_.entry));
+    // Code is translated for waves with VGPRs in the default mode.
+    if (wave.status & status_bit::kNoVgprs) {
+      left -= interpreter_.run(wave, left);
+      continue;
+    }
+    if ((wave.mode & kFloatModeMask) != kDefaultFloatMode) {
+      left -= interpreter_.run(wave, translation_->changes_mode() ? 1 : left);
+      continue;
+    }
+    const Translation::Entry* entry = translation_->entry_at(static_cast<int64_t>(wave.pc - context_.entry));
     Leave how = Leave::interpret;
-    if (entry >= 0) {
-      how =
-          static_cast<Leave>(translation_->function()(&wave, &context_, static_cast<uint32_t>(entry), left));
+    if (entry && entry->function) {
+      how = static_cast<Leave>(entry->function(&wave, &context_, entry->number, left));
       wave.executed_before_turn += left - wave.budget;
       left = wave.budget;
+      // A work-group of one wave treats barriers as s_nop (guide 5.5).
+      if (wave.state == WaveState::at_barrier && wave.group->wave_count == 1) wave.state = WaveState::ready;
+    } else if (entry) {
+      how = Leave::step;
     }
-    // To the next taken branch, barrier or end.
-    if (how == Leave::interpret) left -= interpreter_.run(wave, 1);
+    if (how == Leave::step)
+      left -= step(wave);
+    else if (how == Leave::interpret)
+      left -= interpreter_.run(wave, 1);  // to the next taken branch, barrier or end
   }
   return budget - left;
 }

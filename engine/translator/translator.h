@@ -1,20 +1,19 @@
-// The engine that runs kernels as host code (DESIGN 5). What it cannot translate, and waves in another float
-// mode than the default, run in the interpreter; so does every instruction that may fault.
+// The engine that runs kernels as host code (DESIGN 5). The interpreter executes single instructions that
+// have no translation, those that may fault, and waves in another float mode than the default.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/engine.h"
 #include "engine/interpreter/interpreter.h"
+#include "engine/observer.h"
 #include "engine/translator/context.h"
+#include "engine/translator/translation.h"
 
 namespace lockstep::translator {
-
-class Translation;
 
 // What it cost to make a translation, and how often it had to give way.
 struct Statistics {
@@ -22,21 +21,26 @@ struct Statistics {
   double seconds = 0;       // to translate; of the first time, if it was reused
   size_t code_bytes = 0;
   bool reused = false;
+  // Instructions without a translation, by name; those that were never looked at have none.
+  std::vector<InterpretedInstruction> interpreted;
 };
 
 class Translator final : public Engine {
  public:
   // As Interpreter; `entry` is where the waves start.
   Translator(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
-             uint64_t entry);
+             uint64_t entry, unsigned vgpr_count);
   ~Translator() override;
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
 
   // As Interpreter's.
-  void set_host_real_time() { interpreter_.set_host_real_time(); }
+  void set_host_real_time() {
+    interpreter_.set_host_real_time();
+    stepper_.set_host_real_time();
+  }
 
-  // Why the kernel runs in the interpreter; empty if it was translated.
+  // Why the kernel as a whole runs in the interpreter; empty if it was translated.
   const std::string& unsupported() const { return unsupported_; }
   const Statistics& statistics() const { return statistics_; }
 
@@ -44,7 +48,18 @@ class Translator final : public Engine {
   // Forgets which ranges were hit if they may be others now.
   void look_at_memory();
 
-  interpreter::Interpreter interpreter_;
+  // Stops a wave behind one instruction.
+  class OneInstruction final : public Observer {
+   public:
+    bool on_instruction(const Wave& wave, const isa::Instruction&, uint64_t pc) override {
+      return pc == wave.pc;  // which stays where the run began
+    }
+  };
+
+  int64_t step(Wave& wave);
+
+  OneInstruction one_instruction_;
+  interpreter::Interpreter interpreter_, stepper_;
   std::shared_ptr<const RangeSet> memory_;
   std::string unsupported_;
   Statistics statistics_;

@@ -160,13 +160,17 @@ void TestWave::execute(const std::vector<uint32_t>& code, int64_t budget) {
   const auto begin = reinterpret_cast<uint64_t>(code.data());
   Interpreter engine({{begin, begin + 4 * code.size()}}, size(), ranges_, configuration_.host,
                      wave_.vgpr_count);
+  execute(engine, begin, budget);
+}
+
+void TestWave::execute(Engine& engine, uint64_t entry, int64_t budget) {
   wave_.state = WaveState::ready;
   wave_.fault = {};
   wave_.passed_turn = false;
   wave_.ordered_counts = 0;
   dispatch_.ordered = {};
   for (unsigned i = 0; i < kCachedRanges; ++i) wave_.read_ranges[i] = wave_.write_ranges[i] = {};
-  if (!engine.enter(wave_, begin)) {
+  if (!engine.enter(wave_, entry)) {
     ADD_FAILURE() << "no code";
     return;
   }

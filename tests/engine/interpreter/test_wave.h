@@ -91,6 +91,9 @@ class TestWave {
 
   // Runs until the wave is no longer ready, at most `budget` wave-instructions.
   void execute(const std::vector<uint32_t>& code, int64_t budget = 1'000'000);
+  // The same on an engine of the caller's, from `entry`, for memory() as `ranges` has it.
+  void execute(Engine& engine, uint64_t entry, int64_t budget = 1'000'000);
+  const std::shared_ptr<const RangeSet>& ranges() const { return ranges_; }
 
   // Compares lane by lane: active lanes (of the EXEC before the run) with `value`, the others with what they
   // held.

@@ -15,7 +15,7 @@ bool is_reused(unsigned number) {
   const auto entry = reinterpret_cast<uint64_t>(code.data());
   const std::vector<CodeRange> ranges = {{entry, entry + 4 * code.size()}};
   bool reused = false;
-  EXPECT_TRUE(translation_of(find_routine(ranges, entry), reused));
+  EXPECT_TRUE(translation_of(find_routine(ranges, entry, 32, kMaxVgprs), reused));
   return reused;
 }
 

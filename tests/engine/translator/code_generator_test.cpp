@@ -22,9 +22,12 @@ TEST(CodeGenerator, MakesObjectsForBothHostLevels) {
   ASSERT_TRUE(loaded);
   const loader::Kernel* kernel = (*loaded)->object().find_kernel("scale");
   ASSERT_TRUE(kernel);
-  const Routine routine = find_routine((*loaded)->code(), (*loaded)->loaded_address(kernel->entry_address));
-  ASSERT_EQ(routine.unsupported, "");
-  const Object v3 = generate(routine, "x86-64-v3"), v4 = generate(routine, "x86-64-v4");
+  const Routine routine =
+      find_routine((*loaded)->code(), (*loaded)->loaded_address(kernel->entry_address), 32, kMaxVgprs);
+  const Facts facts = analyse(routine);
+  ASSERT_EQ(routine.pieces.size(), 1u);
+  const Object v3 = generate(routine, facts, 0, 0, "x86-64-v3"),
+               v4 = generate(routine, facts, 0, 0, "x86-64-v4");
   EXPECT_GT(v3.code_bytes, 0u);
   EXPECT_GT(v4.code_bytes, 0u);
   // Half as many registers a chunk.

@@ -200,15 +200,41 @@ TEST(Kernels, SeveralThreads) {
   EXPECT_TRUE(expected.buffers[0] == result.buffers[0]);
 }
 
-TEST(Kernels, WhatIsNotTranslatedRunsInTheInterpreterAndSaysSo) {
+TEST(Kernels, Wave64) {
   const Bytes wave64 = compile(kSource, 64);
-  const TestDispatch dispatch{
-      "saxpy", {256, 1, 1}, {256, 1, 1}, {buffer(0), buffer(1), value(2.0f), value(256u)}, 0};
-  const TestResult result = expect_same(wave64, {dispatch}, {random_floats(256, 11), random_floats(256, 12)});
-  EXPECT_NE(result.outcome.note.find("wave64"), std::string::npos) << result.outcome.note;
+  for (const uint32_t n : {1u, 31u, 64u, 100u, 1000u})
+    expect_translated(expect_same(
+        wave64, {{"saxpy", {n, 1, 1}, {256, 1, 1}, {buffer(0), buffer(1), value(0.37f), value(n)}, 0}},
+        {random_floats(n, 1), random_floats(n, 2)}));
+  constexpr uint32_t w = 130, h = 70;
+  expect_translated(expect_same(wave64,
+                                {{"mandelbrot",
+                                  {w, h, 1},
+                                  {32, 8, 1},
+                                  {buffer(0), value(w), value(h), value(-2.0f), value(-1.25f),
+                                   value(2.5f / w), value(2.5f / h), value(200u)},
+                                  0}},
+                                {Bytes(w * h * 4)}));
+  expect_translated(expect_same(
+      wave64,
+      {{"sgemm", {48, 32, 1}, {16, 16, 1}, {buffer(0), buffer(1), buffer(2), value(48u), value(64u)}, 0}},
+      {random_floats(32 * 64, 5), random_floats(64 * 48, 6), Bytes(32 * 48 * 4)}));
+  for (const uint32_t n : {7u, 64u, 1000u})
+    expect_same(wave64,
+                {{"divergent", {n, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), buffer(2), value(n)}, 0}},
+                {Bytes(n * 4), random_words(n, 9), Bytes(n)});
+  for (const uint32_t stride : {1u, 3u, 17u})
+    expect_same(wave64, {{"reverse", {256, 1, 1}, {64, 1, 1}, {buffer(0), value(stride)}, 0}},
+                {random_words(256 * 4, 10)});
+}
+
+// What has no translation is executed by the interpreter in between, and the run says so.
+TEST(Kernels, NamesWhatTheInterpreterExecutes) {
   const Bytes atomics = compile("__kernel void count(__global uint* out) { atomic_add(out, 1u); }");
   const TestDispatch count{"count", {100, 1, 1}, {32, 1, 1}, {buffer(0)}, 0};
-  EXPECT_NE(expect_same(atomics, {count}, {Bytes(4)}).outcome.note, "");
+  const TestResult result = expect_same(atomics, {count}, {Bytes(4)});
+  EXPECT_NE(result.outcome.note.find("global_atomic_add"), std::string::npos) << result.outcome.note;
+  EXPECT_GT(result.outcome.translation.instructions, 0u);
 }
 
 }  // namespace

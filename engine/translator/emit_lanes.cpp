@@ -1,0 +1,98 @@
+// Lanes that read and write others: single ones, and permutations of half-waves.
+#include "engine/translator/emitter.h"
+#include "engine/translator/operands.h"
+#include "semantics/cross_lane.h"
+
+namespace lockstep::translator {
+
+using isa::Opcode;
+using isa::Role;
+using llvm::Value;
+
+Value* Emitter::buffer_row(unsigned row, unsigned chunk) {
+  return ir_.CreateConstInBoundsGEP2_32(buffer_->getAllocatedType(), buffer_, 0, row * chunks_ + chunk);
+}
+
+// An operand that is one number for the wave: of a VGPR lane 0.
+Value* Emitter::uniform_source(const isa::Operand& operand, const isa::Instruction& instruction) {
+  if (operand.is_vgpr()) return ir_.CreateExtractElement(all_lanes(operand.vgpr(), 0), uint64_t{0});
+  return ir_.CreateTrunc(scalar_source(operand, instruction, 32), i32_);
+}
+
+// Guide 7.2.8; a lane is chosen at run time, so it goes through memory.
+void Emitter::emit_lane_access(unsigned index) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const isa::Operand &destination = *instruction.find(Role::dst), &source = *instruction.find(Role::src0);
+  const auto store_lanes = [&](unsigned number) {
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+      ir_.CreateStore(all_lanes(number, chunk), buffer_row(0, chunk));
+  };
+  const auto chosen = [&](Value* lane) {
+    return ir_.CreateGEP(i32_, buffer_, ir_.CreateAnd(lane, ir_.getInt32(routine_.wave_size - 1)));
+  };
+  if (instruction.row->opcode == Opcode::v_writelane_b32) {
+    Value *value = uniform_source(source, instruction),
+          *lane = uniform_source(*instruction.find(Role::src1), instruction);
+    store_lanes(destination.vgpr());
+    ir_.CreateStore(value, chosen(lane));
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+      set_vgpr(destination.vgpr(), chunk, ir_.CreateLoad(lanes_, buffer_row(0, chunk)));
+    return;
+  }
+  Value* result;
+  if (!source.is_vgpr()) {
+    result = uniform_source(source, instruction);
+  } else {
+    Value* lane;
+    if (instruction.row->opcode == Opcode::v_readlane_b32) {
+      lane = uniform_source(*instruction.find(Role::src1), instruction);
+    } else {
+      // The lowest lane that is on; lane 0 if none is.
+      Value* exec = whole_mask(kExec);
+      Value* first = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, exec, ir_.getFalse());
+      lane = ir_.CreateZExtOrTrunc(first, i32_);
+    }
+    store_lanes(source.vgpr());
+    result = ir_.CreateLoad(i32_, chosen(lane));
+  }
+  if (const auto number = scalar_destination(destination)) set_scalar(*number, result);
+}
+
+// A lane reads another one of its half-wave of 32, and 0 if that is off (guide 12.5.2).
+void Emitter::emit_permute(unsigned index) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const bool is_swizzle = instruction.row->opcode == Opcode::ds_swizzle_b32;
+  // ds_swizzle has its data where others have the address.
+  const isa::Operand& data = *instruction.find(is_swizzle ? Role::addr : Role::data);
+  std::array<Value*, kMaxChunks> indices{};
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    std::vector<llvm::Constant*> lanes;
+    for (unsigned lane = 0; lane < 16; ++lane)
+      lanes.push_back(
+          ir_.getInt32(semantics::swizzle_source(static_cast<unsigned>(instruction.offset) & 0xffff,
+                                                 lane + chunk % 2 * 16) &
+                       31));
+    if (is_swizzle) {
+      indices[chunk] = llvm::ConstantVector::get(lanes);
+    } else {
+      Value* address =
+          ir_.CreateAdd(vgpr(instruction.find(Role::addr)->vgpr(), chunk),
+                        ir_.CreateVectorSplat(16, ir_.getInt32(static_cast<uint32_t>(instruction.offset))));
+      indices[chunk] = ir_.CreateAnd(ir_.CreateLShr(address, ir_.CreateVectorSplat(16, ir_.getInt32(2))),
+                                     ir_.CreateVectorSplat(16, ir_.getInt32(31)));
+    }
+    Value* on = exec_mask(chunk);
+    ir_.CreateStore(ir_.CreateSelect(on, vgpr(data.vgpr(), chunk), llvm::Constant::getNullValue(lanes_)),
+                    buffer_row(0, chunk));
+  }
+  std::array<Value*, kMaxChunks> results{};
+  Value* all = llvm::Constant::getAllOnesValue(lane_mask_);
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    Value* places = ir_.CreateGEP(i32_, buffer_row(0, chunk & 2), indices[chunk]);
+    results[chunk] = ir_.CreateMaskedGather(lanes_, places, llvm::Align(4), all);
+  }
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+    write_lanes(facts_.nodes[index], instruction.find(Role::dst)->vgpr(), chunk, results[chunk]);
+}
+
+}  // namespace lockstep::translator

@@ -1,0 +1,158 @@
+#include "tests/engine/translator/engine_pair.h"
+
+#include <cstdio>
+#include <iterator>
+
+#include "tests/engine/interpreter/random_instruction.h"
+
+namespace lockstep::translator {
+
+namespace {
+
+using interpreter::Random;
+using interpreter::TestWave;
+using Code = EnginePair::Code;
+
+constexpr int64_t kBudget = 2000;
+const interpreter::HostTarget kHost = interpreter::best_host_target();
+
+std::string listing(const Code& code, unsigned wave_size) {
+  std::string text;
+  for (size_t at = 0; at < code.size();) {
+    isa::Instruction instruction;
+    if (isa::decode(std::as_bytes(std::span(code)).subspan(4 * at), wave_size, instruction) !=
+        isa::DecodeError::none)
+      return text + "?";
+    char line[isa::kMaxText];
+    text.append(line, isa::disassemble(instruction, wave_size, line, sizeof line)) += "\n";
+    at += instruction.size / 4;
+  }
+  return text;
+}
+
+// Numbers that are interesting to integer and floating-point instructions, and addresses.
+uint32_t random_word(Random& random) {
+  constexpr uint32_t kEdges[] = {0,          1,          0x80000000, 0x7fffffff, 0xffffffff,
+                                 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x00800000,
+                                 0x007fffff, 0x3f800000, 0x7bff7c00, 0x7e017c01};
+  switch (random() % 4) {
+    case 0:
+      return kEdges[random() % std::size(kEdges)];
+    case 1:
+      return static_cast<uint32_t>(random() % 4096);
+    case 2:
+      return 0x3f000000 + static_cast<uint32_t>(random() % 0x02000000);
+    default:
+      return static_cast<uint32_t>(random());
+  }
+}
+
+std::string difference(const char* what, uint64_t number, uint64_t expected, uint64_t found) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%s %llu: interpreter 0x%llx, translator 0x%llx\n", what,
+                static_cast<unsigned long long>(number), static_cast<unsigned long long>(expected),
+                static_cast<unsigned long long>(found));
+  return text;
+}
+
+std::string first_difference(TestWave& wave, const TestWave::State& expected, const TestWave::State& found,
+                             bool with_registers) {
+  if (expected.lds != found.lds) return "LDS differs\n";
+  if (expected.memory != found.memory) return "memory differs\n";
+  if (expected.scratch != found.scratch) return "scratch differs\n";
+  if (!with_registers) return {};
+  for (unsigned i = 0; i < 128; ++i)
+    if (expected.scalar[i] != found.scalar[i])
+      return difference("scalar register", i, expected.scalar[i], found.scalar[i]);
+  if (expected.scalar[kScalarScc] != found.scalar[kScalarScc])
+    return difference("SCC", 0, expected.scalar[kScalarScc], found.scalar[kScalarScc]);
+  if (expected.mode != found.mode) return difference("MODE", 0, expected.mode, found.mode);
+  for (unsigned number = 0; number < wave.wave().vgpr_count; ++number) {
+    for (unsigned lane = 0; lane < wave.size(); ++lane) {
+      const uint32_t a = wave.before(expected, number, lane), b = wave.before(found, number, lane);
+      if (a != b) return difference(("lane " + std::to_string(lane) + " of v").c_str(), number, a, b);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+EnginePair::EnginePair(const Start& start) : start_(start), wave_({start.wave_size, kHost}) {
+  fill();
+  state_ = wave_.save();
+}
+
+std::string EnginePair::run(const Code& code, const std::function<void(TestWave&)>& prepare) {
+  wave_.restore(state_);
+  if (prepare) prepare(wave_);
+  const TestWave::State before = wave_.save();
+  const auto entry = reinterpret_cast<uint64_t>(code.data());
+  const std::vector<CodeRange> ranges = {{entry, entry + 4 * code.size()}};
+  Wave& wave = wave_.wave();
+  interpreter::Interpreter by_interpreter(ranges, start_.wave_size, wave_.ranges(), kHost, wave.vgpr_count);
+  forget_earlier_run();
+  wave_.execute(by_interpreter, entry, kBudget);
+  const TestWave::State expected = wave_.save();
+  const WaveState expected_end = wave.state;
+  const std::string expected_fault = wave.fault.message;
+  const uint64_t expected_pc = wave.pc;
+
+  // The same memory again, so that addresses in registers are the same.
+  wave_.restore(before);
+  Translator by_translator(ranges, start_.wave_size, wave_.ranges(), entry, wave.vgpr_count);
+  interpreted_ = by_translator.statistics().interpreted;
+  forget_earlier_run();
+  wave_.execute(by_translator, entry, kBudget);
+  std::string text = by_translator.unsupported();
+  if (text.empty() && expected_end != wave.state)
+    text = difference("state", 0, static_cast<uint64_t>(expected_end), static_cast<uint64_t>(wave.state));
+  if (text.empty() && expected_pc != wave.pc)
+    text = difference("pc", 0, expected_pc - entry, wave.pc - entry);
+  if (text.empty() && expected_fault != wave.fault.message)
+    text = expected_fault + " / " + wave.fault.message + "\n";
+  // Where a wave faults, registers that nothing would have read are not brought up to date.
+  const bool is_at_end = expected_pc == entry + 4 * code.size();
+  if (text.empty()) text = first_difference(wave_, expected, wave_.save(), is_at_end);
+  return text.empty() ? text : text + listing(code, start_.wave_size);
+}
+
+bool EnginePair::runs_through(const Code& code) {
+  wave_.restore(state_);
+  forget_earlier_run();
+  const auto entry = reinterpret_cast<uint64_t>(code.data());
+  interpreter::Interpreter engine({{entry, entry + 4 * code.size()}}, start_.wave_size, wave_.ranges(), kHost,
+                                  wave_.wave().vgpr_count);
+  wave_.execute(engine, entry, kBudget);
+  return wave_.wave().pc == entry + 4 * code.size();
+}
+
+// What a wave carries beside the state that is compared.
+void EnginePair::forget_earlier_run() {
+  wave_.wave().status = 0;
+  wave_.wave().executed_before_turn = 0;
+}
+
+void EnginePair::fill() {
+  Random random(start_.seed);
+  wave_.allocate_vgprs(start_.vgpr_count);
+  for (unsigned i = 0; i < 106; ++i) wave_.s(i) = random_word(random);
+  for (unsigned i = 0; i < 32; i += 4) wave_.set_s64(i, wave_.memory_address() + 16 * i);
+  // A buffer resource.
+  wave_.set_s64(32, wave_.memory_address() | uint64_t{4} << 48);
+  wave_.set_s64(34, TestWave::kMemoryBytes / 4 | uint64_t{0x3002'0fac} << 32);
+  wave_.s(106) = static_cast<uint32_t>(random());
+  wave_.s(107) = static_cast<uint32_t>(random());
+  wave_.s(125) = static_cast<uint32_t>(random() % 64);
+  wave_.s(kScalarScc) = random() & 1;
+  // What lies beyond the allocation is what an earlier wave left there.
+  for (unsigned number = 0; number < kMaxVgprs; ++number)
+    for (unsigned lane = 0; lane < wave_.size(); ++lane)
+      wave_.v(number, lane) = number % 3 == 0 ? 4 * lane : random_word(random);
+  wave_.fill64(4, [&](unsigned lane) { return wave_.memory_address() + 8 * lane; });
+  for (unsigned i = 0; i < TestWave::kMemoryBytes / 4; ++i) wave_.word(i) = random_word(random);
+  for (unsigned i = 0; i < TestWave::kLdsBytes / 4; ++i) wave_.lds_word(i) = random_word(random);
+  wave_.set_exec(start_.exec);
+}
+
+}  // namespace lockstep::translator

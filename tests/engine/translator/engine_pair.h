@@ -1,0 +1,48 @@
+// The same code on the interpreter and on the translator, from the same state of a wave.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/translator/translator.h"
+#include "tests/engine/interpreter/test_wave.h"
+
+namespace lockstep::translator {
+
+// What both runs start from.
+struct Start {
+  unsigned wave_size = 32;
+  unsigned vgpr_count = kMaxVgprs;  // asked for
+  uint64_t exec = ~uint64_t{0};
+  uint64_t seed = 0;  // of what is in registers, memory and LDS
+};
+
+class EnginePair {
+ public:
+  using Code = std::vector<uint32_t>;
+
+  explicit EnginePair(const Start& start);
+
+  // Runs the code to where it stops or runs off its end, which leaves all registers in the wave. `prepare`
+  // changes the state before. Empty if both engines end alike: all registers that the wave has, memory, LDS,
+  // scratch, the fault; else what differs, with the listing.
+  std::string run(const Code& code, const std::function<void(interpreter::TestWave&)>& prepare = {});
+
+  // Whether the interpreter runs off the end of the code, without a fault before.
+  bool runs_through(const Code& code);
+
+  // Instructions of the last run that had no translation.
+  const std::vector<InterpretedInstruction>& interpreted() const { return interpreted_; }
+
+ private:
+  void fill();
+  void forget_earlier_run();
+
+  Start start_;
+  interpreter::TestWave wave_;
+  interpreter::TestWave::State state_;
+  std::vector<InterpretedInstruction> interpreted_;
+};
+
+}  // namespace lockstep::translator
