@@ -26,8 +26,9 @@ struct RingQueueOptions {
   uint32_t dwords = 16384;  // a power of two
   int priority = 0;
   Queue::ErrorCallback on_error;
-  precise::Settings precise;              // of its dispatches
-  std::optional<RingQueueMemory> memory = std::nullopt;  // where the ring is; the queue makes its own if that is nowhere
+  precise::Settings precise;  // of its dispatches
+  std::optional<RingQueueMemory> memory =
+      std::nullopt;  // where the ring is; the queue makes its own if that is nowhere
 };
 
 class RingQueue : public Queue {

@@ -15,8 +15,8 @@ namespace lockstep {
 // (host/): without it `guarded` does nothing beside its work.
 void catch_host_faults();
 
-// What sigaction() does for the program once faults are caught: its handlers of SIGSEGV and SIGBUS stand behind
-// ours. `number` is one of the two; `action` and `old` may be null.
+// What sigaction() does for the program once faults are caught: its handlers of SIGSEGV and SIGBUS stand
+// behind ours. `number` is one of the two; `action` and `old` may be null.
 void set_next_handler(int number, const struct sigaction* action, struct sigaction* old);
 
 namespace detail {

@@ -1,4 +1,5 @@
-// The constant-rate counter of the card (100 MHz; guide 5.3 REALTIME, table 16) as the host's clock counts it.
+// The constant-rate counter of the card (100 MHz; guide 5.3 REALTIME, table 16) as the host's clock counts
+// it.
 #pragma once
 
 #include <chrono>

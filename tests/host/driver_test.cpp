@@ -149,8 +149,8 @@ TEST_F(DriverTest, MemoryOfTheProgramIsNotReplaced) {
   EXPECT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, args), EINVAL);
   EXPECT_EQ(here, 7);
   // More than the card has.
-  args.va_addr = reserve(kPage);
   args.size = uint64_t{driver.gpus()[0]->model.memory_megabytes} * (1u << 20) + kPage;
+  args.va_addr = reserve(args.size);
   EXPECT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, args), ENOMEM);
 }
 

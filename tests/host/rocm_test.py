@@ -83,6 +83,15 @@ class Hip(unittest.TestCase):
     def test_cooperative(self):
         self.assertEqual(self.check("cooperative").count("hello 42 from group"), 4)
 
+    def test_runtime_compiled(self):
+        self.check("runtime_compiled")
+
+    def test_two_devices(self):
+        self.check("two_devices", options=("--devices", "2"))
+
+    def test_two_processes(self):
+        self.check("two_processes")
+
     def test_fault(self):
         text = run(compiled("fault"), status=None)
         self.assertIn("Memory access fault by GPU node-1", text)

@@ -46,6 +46,9 @@ TEST(HostFaultTest, PagesAreLookedAtOneByOne) {
   EXPECT_FALSE(host_has(begin + kPage - 1, 2, false));
   EXPECT_TRUE(host_has(begin + kPage - 1, 1, false));
   EXPECT_TRUE(host_has(begin + kPage, 0, false)) << "of nothing there is enough";
+  EXPECT_FALSE(host_has(0, 1, false));
+  EXPECT_FALSE(host_has(uint64_t{1} << 47, 1, false));
+  EXPECT_FALSE(host_has(begin, ~uint64_t{0}, false));
 }
 
 // A program's handler sees the faults that are its own.

@@ -19,8 +19,8 @@ TEST(DataShare, TwoAddresses) {
     fill_lds(w);
     w.fill(0, [](unsigned lane) { return 16 * lane; });
     w.run(
-        "ds_store_2addr_stride64_b32 v0, v1, v2 offset0:1 offset1:3\n"
-        "ds_load_2addr_stride64_b32 v[10:11], v0 offset0:1 offset1:3\n"
+        "ds_store_2addr_stride64_b32 v0, v1, v2 offset0:1 offset1:5\n"
+        "ds_load_2addr_stride64_b32 v[10:11], v0 offset0:1 offset1:5\n"
         "ds_storexchg_2addr_rtn_b32 v[12:13], v0, v3, v4 offset0:1 offset1:2\n"
         "ds_load_2addr_b32 v[14:15], v0 offset0:1 offset1:2");
     w.expect_v(10, [&](unsigned lane) { return w.v(1, lane); });
@@ -167,8 +167,7 @@ TEST(DataShare, RayStack) {
   for_each_wave([](TestWave& w) {
     fill_lds(w);
     constexpr uint32_t kNone = ~0u, kBase = 0x400;
-    const std::vector<uint32_t>& step =
-        assembled("ds_bvh_stack_rtn_b32 v10, v0, v1, v[4:7] offset1:0", w.size());
+    const std::vector<uint32_t>& step = assembled("ds_bvh_stack_rtn_b32 v10, v0, v1, v[4:7]", w.size());
     const auto visit = [&](uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
       const uint32_t nodes[] = {a, b, c, d};
       for (unsigned i = 0; i < 4; ++i) w.fill(4 + i, [&](unsigned) { return nodes[i]; });
