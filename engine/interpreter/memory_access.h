@@ -40,7 +40,10 @@ inline std::byte* modifiable(const Operation* op, Wave* wave, uint64_t address, 
   return find_memory(op, wave, address, bytes, kReadWrite);
 }
 
-// Whether the bytes are in the LDS that the work-group has.
+// Whether the bytes are in the LDS that the work-group has. Addresses have 32 bits; sums may have more.
+inline bool in_lds(const Wave* wave, uint32_t offset, uint32_t bytes) {
+  return offset <= wave->lds_bytes && wave->lds_bytes - offset >= bytes;
+}
 inline bool in_lds(const Wave* wave, uint64_t offset, uint32_t bytes) {
   return offset <= wave->lds_bytes && wave->lds_bytes - offset >= bytes;
 }

@@ -181,15 +181,6 @@ class Cli(unittest.TestCase):
         (self.path / "bad.s").write_text("v_nonsense v0\n")
         self.lockstep("run", "bad.cl", "--grid", "1", status=BAD_INPUT, says="bad.cl:1")
         self.lockstep("run", "bad.s", "--grid", "1", status=BAD_INPUT, says="bad.s:1")
-        # Text that ends LLVM's assembler, and text that reads what is not its own.
-        (self.path / "hostile.s").write_text("s_nop 0\n.quad 0x8000000000000000 / -1\n")
-        self.lockstep("run", "hostile.s", "--grid", "1", status=BAD_INPUT,
-                      says="hostile.s:2: error: LLVM's assembler crashed")
-        (self.path / "endless.s").write_text('.incbin "/dev/zero"\n')
-        self.lockstep("info", "endless.s", status=BAD_INPUT, says="endless.s:1")
-        (self.path / "deep.toml").write_text("a." * 30000 + "a = 1\n")
-        self.lockstep("run", "args.s", "--grid", "32", "--device", "deep.toml", status=BAD_INPUT,
-                      says="deep.toml, line 1: more than 64 dots")
 
     def test_fault_report(self):
         self.saxpy("--debug", "--grid", "1024", "--block", "256", "1024", "2", "buf:f32[1000]", "buf:f32[1024]",
@@ -607,7 +598,7 @@ class Cli(unittest.TestCase):
         temporary = self.path / "temporary"
         temporary.mkdir()
         compiler = self.path / "slow-clang"
-        compiler.write_text('#!/bin/sh\ntouch "$TMPDIR/running"\nexec sleep 1000\n')
+        compiler.write_text('#!/bin/sh\n[ "$1" = -dumpversion ] && exec echo 19.1.0\ntouch "$TMPDIR/running"\nexec sleep 1000\n')
         compiler.chmod(0o755)
         environment = dict(os.environ, LOCKSTEP_CLANG=str(compiler), TMPDIR=str(temporary))
         for arguments in (["info", "saxpy.cl"], ["run", "saxpy.cl", "--grid", "64", *self.GOOD], ["disasm", "two.cl"]):
