@@ -360,6 +360,7 @@ Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa
   if (old_destination && sources < 3) {
     op.source[sources] = op.dst;
     if (op.flags & kDstHigh) op.source_flags |= kHigh << (8 * sources);
+    if (is_packed(old_destination->type)) op.source_flags |= kHighHigh << (8 * sources);
     ++sources;
   }
   if (row.opcode == Opcode::v_fma_mixhi_f16) op.flags |= kDstHigh;

@@ -1,7 +1,5 @@
 #include "engine/translator/register_range.h"
 
-#include "state/wave.h"
-
 namespace lockstep::translator {
 namespace {
 

@@ -113,6 +113,17 @@ TEST(Arithmetic, NanInALaterChunk) {
   });
 }
 
+// D.h = S0.h * S1.h + D.h for both halves (guide 16.8): found by the translator's differential test.
+TEST(Arithmetic, PackedFmacAddsBothHalvesOfTheDestination) {
+  for_each_wave([](TestWave& w) {
+    w.fill(1, [](unsigned) { return 0x4200'4000; });  // 2 and 3
+    w.fill(2, [](unsigned) { return 0x3c00'3c00; });  // 1 and 1
+    w.fill(3, [](unsigned) { return 0x4000'3c00; });  // 1 and 2
+    w.run("v_pk_fmac_f16 v3, v1, v2");
+    w.expect_v(3, [](unsigned) { return 0x4500'4200; });  // 3 and 5
+  });
+}
+
 // What goes to a register that the program may not write is gone: the loop's end finds zero there, and
 // leaves.
 TEST(Control, SubvectorLoopWithoutARegister) {
