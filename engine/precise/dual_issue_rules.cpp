@@ -70,15 +70,14 @@ unsigned count_registers(const ScalarValues& values) {
   return count;
 }
 
-// Each half may use one SGPR, VCC counting as one; both together two scalar values.
-std::string broken_scalar_rule(const isa::Instruction& instruction, const Half& x, const Half& y,
-                               unsigned wave_size) {
-  for (const Half& half : {x, y}) {
-    const ScalarValues read = scalar_values(instruction, half.first, half.last, wave_size).different();
-    if (count_registers(read) > 1)
-      return "VOPD: " + std::string(half.row.name) + " reads " + read.text() +
-             " (guide 7.6): each half may use one SGPR, and VCC counts as one";
-  }
+Half x_of(const isa::Instruction& instruction) {
+  return {*instruction.row, 0, instruction.first_y_operand};
+}
+Half y_of(const isa::Instruction& instruction) {
+  return {*instruction.row_y, instruction.first_y_operand, instruction.operand_count};
+}
+
+std::string broken_scalar_rule(const isa::Instruction& instruction, unsigned wave_size) {
   const ScalarValues all = scalar_values(instruction, 0, instruction.operand_count, wave_size).different();
   if (all.count() > 2)
     return "VOPD: the two halves read " + all.text() +
@@ -91,10 +90,20 @@ std::string broken_scalar_rule(const isa::Instruction& instruction, const Half& 
 std::string broken_dual_issue_rule(const isa::Instruction& instruction, unsigned wave_size) {
   if (wave_size == 64)
     return "VOPD in a wave of 64 (guide 7.6), which skips it: compile for wave32, or write two instructions";
-  const Half x{*instruction.row, 0, instruction.first_y_operand},
-      y{*instruction.row_y, instruction.first_y_operand, instruction.operand_count};
-  if (std::string text = broken_port_rule(instruction, x, y); !text.empty()) return text;
-  return broken_scalar_rule(instruction, x, y, wave_size);
+  if (std::string text = broken_port_rule(instruction, x_of(instruction), y_of(instruction)); !text.empty())
+    return text;
+  return broken_scalar_rule(instruction, wave_size);
+}
+
+std::string doubted_dual_issue_rule(const isa::Instruction& instruction, unsigned wave_size) {
+  if (wave_size != 32) return {};
+  for (const Half& half : {x_of(instruction), y_of(instruction)}) {
+    const ScalarValues read = scalar_values(instruction, half.first, half.last, wave_size).different();
+    if (count_registers(read) > 1)
+      return "VOPD: " + std::string(half.row.name) + " reads " + read.text() +
+             " (guide 7.6): each half may use one SGPR, and VCC counts as one";
+  }
+  return {};
 }
 
 }  // namespace lockstep::precise

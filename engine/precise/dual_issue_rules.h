@@ -10,5 +10,7 @@ namespace lockstep::precise {
 
 // What a VOPD instruction breaks first, or nothing.
 std::string broken_dual_issue_rule(const isa::Instruction& instruction, unsigned wave_size);
+// Likewise, of the rule that LLVM does not keep.
+std::string doubted_dual_issue_rule(const isa::Instruction& instruction, unsigned wave_size);
 
 }  // namespace lockstep::precise

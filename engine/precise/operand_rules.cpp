@@ -146,9 +146,15 @@ std::string dual_issue(const Step& step) {
                                 : std::string();
 }
 
-constexpr std::array<Rule, 7> kRules = {too_many_scalar_values, mask_in_high_half,  reserved_source,
-                                        written_between_passes, not_for_vector_alu, dual_issue,
-                                        broken_m0_rule};
+std::string dual_issue_with_vcc(const Step& step) {
+  return step.instruction.row_y ? doubted_dual_issue_rule(step.instruction, step.wave.wave_size)
+                                : std::string();
+}
+
+constexpr std::array<Rule, 6> kRules = {too_many_scalar_values, mask_in_high_half, reserved_source,
+                                        not_for_vector_alu,     dual_issue,        broken_m0_rule};
+// LLVM 19 compiles v_cmp_nlt_f64 s[0:1], s[0:1], v[2:3] for waves of 64, and v_dual_cndmask_b32 of an SGPR.
+constexpr std::array<Rule, 2> kDoubtedRules = {written_between_passes, dual_issue_with_vcc};
 
 }  // namespace
 
@@ -159,6 +165,8 @@ Verdict OperandRules::before(const Step& step) {
     if (const Verdict verdict = rules_.broken(step, std::move(text)); verdict != Verdict::execute)
       return verdict;
   }
+  for (const Rule rule : kDoubtedRules)
+    if (std::string text = rule(step); !text.empty()) rules_.doubted(step, std::move(text));
   return Verdict::execute;
 }
 

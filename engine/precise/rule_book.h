@@ -17,6 +17,8 @@ class RuleBook {
   // The instruction breaks a rule: `text` says which, where the guide has it, and how to mend it. Returns
   // what the unit's before() must return: execute, or stopped if the wave faulted.
   Verdict broken(const Step& step, std::string text) const;
+  // It breaks a rule of the guide that LLVM's code does not keep either, on cards: told, but never a fault.
+  void doubted(const Step& step, std::string text) const;
 
  private:
   Rules rules_;
