@@ -76,7 +76,7 @@ Buffers::Buffer* Buffers::find_buffer(uint64_t handle) {
 bool Buffers::read_ids(uint64_t address, uint32_t count, std::vector<uint32_t>& ids) const {
   if (count > kMostGpus || !host_has(address, uint64_t{count} * sizeof(uint32_t), false)) return false;
   ids.resize(count);
-  std::memcpy(ids.data(), reinterpret_cast<const void*>(address), count * sizeof(uint32_t));
+  if (count != 0) std::memcpy(ids.data(), reinterpret_cast<const void*>(address), count * sizeof(uint32_t));
   return true;
 }
 

@@ -102,9 +102,9 @@ int Driver::kfd_ioctl(unsigned long request, void* argument) {
   constexpr uint32_t kMostBytes = 16384;
   alignas(16) std::byte arguments[kMostBytes + 256] = {};
   if (bytes > kMostBytes || !host_has(reinterpret_cast<uint64_t>(argument), bytes, true)) return EFAULT;
-  std::memcpy(arguments, argument, bytes);
+  if (bytes != 0) std::memcpy(arguments, argument, bytes);
   const int error = answer(_IOC_NR(request), arguments, bytes);
-  std::memcpy(argument, arguments, bytes);
+  if (bytes != 0) std::memcpy(argument, arguments, bytes);
   return error;
 }
 
@@ -220,10 +220,8 @@ int Driver::apertures(kfd_ioctl_get_process_apertures_new_args& args) {
   const uint32_t given = std::min(args.num_of_nodes, count);
   const uint64_t place = args.kfd_process_device_apertures_ptr;
   if (!host_has(place, given * sizeof(kfd_process_device_apertures), true)) return EFAULT;
-  auto* const apertures = reinterpret_cast<kfd_process_device_apertures*>(place);
   for (uint32_t i = 0; i < given; ++i) {
-    kfd_process_device_apertures& a = apertures[i];
-    a = {};
+    kfd_process_device_apertures a = {};
     a.lds_base = kSharedApertureBase;
     a.lds_limit = kSharedApertureBase + kApertureSize - 1;
     a.scratch_base = kPrivateApertureBase;
@@ -233,6 +231,7 @@ int Driver::apertures(kfd_ioctl_get_process_apertures_new_args& args) {
     // host's.
     a.gpuvm_limit = (uint64_t{1} << 47) - 1;
     a.gpu_id = gpus_[i]->id;
+    std::memcpy(reinterpret_cast<void*>(place + i * sizeof a), &a, sizeof a);
   }
   args.num_of_nodes = given;
   return 0;
@@ -244,9 +243,9 @@ int Driver::render_ioctl(unsigned device, unsigned long request, void* argument)
   const uint32_t bytes = _IOC_SIZE(request);
   alignas(16) std::byte arguments[kMostBytes + 256] = {};
   if (bytes > kMostBytes || !host_has(reinterpret_cast<uint64_t>(argument), bytes, true)) return EFAULT;
-  std::memcpy(arguments, argument, bytes);
+  if (bytes != 0) std::memcpy(arguments, argument, bytes);
   const int error = render_node_ioctl(*gpus_[device], buffers_, request, arguments);
-  std::memcpy(argument, arguments, bytes);
+  if (bytes != 0) std::memcpy(argument, arguments, bytes);
   return error;
 }
 

@@ -104,7 +104,7 @@ void Events::raise_reset(uint32_t gpu_id) {
 
 int Events::wait(kfd_ioctl_wait_events_args& args) {
   const uint32_t count = args.num_events;
-  if (count > kMostWaited) return EINVAL;
+  if (count > kMostWaited || args.events_ptr % alignof(kfd_event_data) != 0) return EINVAL;
   if (!host_has(args.events_ptr, uint64_t{count} * sizeof(kfd_event_data), true)) return EFAULT;
   auto* const data = reinterpret_cast<kfd_event_data*>(args.events_ptr);
   // The program may write to its array meanwhile.

@@ -186,7 +186,9 @@ void Queues::failed(uint32_t id, const command::QueueError& error) {
     events_.raise_reset(gpu->id);
     return;
   }
-  if (!host_has(save_area, sizeof(ContextSaveAreaHeader), false)) return;
+  if (save_area % alignof(ContextSaveAreaHeader) != 0 ||
+      !host_has(save_area, sizeof(ContextSaveAreaHeader), false))
+    return;
   const auto& header = *reinterpret_cast<const ContextSaveAreaHeader*>(save_area);
   const uint64_t payload = header.err_payload_addr;
   if (payload % 8 == 0 && payload != 0 && host_has(payload, 8, true))
