@@ -75,6 +75,10 @@ void set_next_handler(int number, const struct sigaction* action, struct sigacti
   if (action) next = *action;
 }
 
+bool detail::host_faults_are_caught() {
+  return faults_are_caught.load(std::memory_order_relaxed);
+}
+
 HostGuard* detail::enter_host_guard(HostGuard& guard) {
   if (!faults_are_caught.load(std::memory_order_relaxed)) return nullptr;
   guard.outer = current_guard;

@@ -26,6 +26,7 @@ struct HostGuard {
   uint64_t address = 0;
   HostGuard* outer = nullptr;
 };
+bool host_faults_are_caught();
 // Null where faults are not caught.
 HostGuard* enter_host_guard(HostGuard& guard);
 void leave_host_guard(HostGuard& guard);
@@ -34,8 +35,10 @@ void leave_host_guard(HostGuard& guard);
 
 // Does the work; the address if it touched memory that is not there. It is left where it was, so it may hold
 // no lock, and own nothing.
+// Apart from guarded(): a function that calls sigsetjmp is compiled as if everything in it could happen
+// twice.
 template <class Work>
-std::optional<uint64_t> guarded(Work&& work) {
+[[gnu::noinline]] std::optional<uint64_t> guarded_work(Work& work) {
   detail::HostGuard guard;
   if (!detail::enter_host_guard(guard)) {
     work();
@@ -47,6 +50,12 @@ std::optional<uint64_t> guarded(Work&& work) {
   }
   work();
   detail::leave_host_guard(guard);
+  return std::nullopt;
+}
+template <class Work>
+std::optional<uint64_t> guarded(Work&& work) {
+  if (detail::host_faults_are_caught()) return guarded_work(work);
+  work();
   return std::nullopt;
 }
 
