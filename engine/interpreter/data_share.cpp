@@ -14,95 +14,105 @@ using isa::Opcode;
 
 constexpr std::byte kZeros[16] = {};
 
-// One element a lane at VGPR address + offset. A load that touches anything out of range returns zero, such a
-// store is dropped (guide 3.3.4.1). Returns the lanes that were out of range.
+// How the addresses of sixteen lanes lie: side by side, all at one, or anyhow. Two lanes tell which of the
+// first two to look for.
+enum class Layout { consecutive, same, any };
+
+template <class Element>
+LOCKSTEP_INLINE Layout layout_of(U32 addresses, uint16_t lanes) {
+  if constexpr (Element::dwords != 0) {
+    if (lanes != 0xffff) return Layout::any;
+    const uint32_t first = addresses[0], step = addresses[1] - first;
+    if (step == Element::bytes && all_lanes(addresses == first + lane_numbers() * Element::bytes))
+      return Layout::consecutive;
+    if (step == 0 && all_lanes(addresses == first)) return Layout::same;
+  }
+  return Layout::any;
+}
+
+// One element for each of the lanes of a chunk. A load that touches anything out of range returns zero, such
+// a store is dropped (guide 3.3.4.1). Returns the lanes that were out of range.
 template <class Element, bool is_load>
-LOCKSTEP_INLINE uint64_t access_at(const Operation* op, Wave* wave, uint64_t exec, uint32_t offset,
-                                   uint32_t data) {
-  uint64_t out_of_range = 0;
-  for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
-    uint16_t lanes = static_cast<uint16_t>(exec >> (16 * chunk));
-    if (lanes == 0) continue;
-    const U32 addresses = *vgpr_chunk(wave, op->source[0], chunk) + offset;
-    if constexpr (Element::dwords != 0) {
-      // Lanes side by side, or all at one address; two lanes tell which of the two to look for.
-      const uint32_t first = addresses[0], step = addresses[1] - first;
-      if (lanes == 0xffff && step == Element::bytes && in_lds(wave, first, 16 * Element::bytes) &&
-          all_lanes(addresses == first + lane_numbers() * Element::bytes)) {
-        if constexpr (is_load)
-          load_consecutive<Element::dwords>(wave, data, chunk, wave->lds + first);
-        else
-          store_consecutive<Element::dwords>(wave, data, chunk, wave->lds + first);
-        continue;
-      }
-      if constexpr (is_load) {
-        if (lanes == 0xffff && step == 0 && in_lds(wave, first, Element::bytes) &&
-            all_lanes(addresses == first)) {
-          uint32_t words[Element::dwords];
-          __builtin_memcpy(words, wave->lds + first, sizeof words);
-          for (unsigned i = 0; i < Element::dwords; ++i)
-            *vgpr_chunk(wave, data + i * wave->register_bytes, chunk) = U32(words[i]);
-          continue;
-        }
-      }
-    }
-    if (lanes == 0xffff && wave->lds_bytes >= Element::bytes &&
-        all_lanes(addresses <= wave->lds_bytes - Element::bytes)) {
-      for (unsigned in_chunk = 0; in_chunk < kLanesPerChunk; ++in_chunk) {
-        if constexpr (is_load)
-          load_lane<Element>(wave, data, chunk * 16 + in_chunk, wave->lds + addresses[in_chunk]);
-        else
-          store_lane<Element>(wave, data, chunk * 16 + in_chunk, wave->lds + addresses[in_chunk]);
-      }
-      continue;
-    }
-    for (; lanes != 0; lanes &= lanes - 1) {
-      const unsigned in_chunk = static_cast<unsigned>(std::countr_zero(lanes)), lane = chunk * 16 + in_chunk;
-      const uint32_t at = addresses[in_chunk];
-      const bool inside = in_lds(wave, at, Element::bytes);
-      if (!inside) out_of_range |= uint64_t{1} << lane;
+LOCKSTEP_INLINE uint16_t access_chunk(Wave* wave, unsigned chunk, uint16_t lanes, Layout layout,
+                                      U32 addresses, uint32_t data) {
+  if constexpr (Element::dwords != 0) {
+    const uint32_t first = addresses[0];
+    if (layout == Layout::consecutive && in_lds(wave, first, 16 * Element::bytes)) {
       if constexpr (is_load)
-        load_lane<Element>(wave, data, lane, inside ? wave->lds + at : kZeros);
-      else if (inside)
-        store_lane<Element>(wave, data, lane, wave->lds + at);
+        load_consecutive<Element::dwords>(wave, data, chunk, wave->lds + first);
+      else
+        store_consecutive<Element::dwords>(wave, data, chunk, wave->lds + first);
+      return 0;
     }
+    if constexpr (is_load) {
+      if (layout == Layout::same && in_lds(wave, first, Element::bytes)) {
+        uint32_t words[Element::dwords];
+        __builtin_memcpy(words, wave->lds + first, sizeof words);
+        for (unsigned i = 0; i < Element::dwords; ++i)
+          *vgpr_chunk(wave, data + i * wave->register_bytes, chunk) = U32(words[i]);
+        return 0;
+      }
+    }
+  }
+  if (lanes == 0xffff && wave->lds_bytes >= Element::bytes &&
+      all_lanes(addresses <= wave->lds_bytes - Element::bytes)) {
+    for (unsigned in_chunk = 0; in_chunk < kLanesPerChunk; ++in_chunk) {
+      if constexpr (is_load)
+        load_lane<Element>(wave, data, chunk * 16 + in_chunk, wave->lds + addresses[in_chunk]);
+      else
+        store_lane<Element>(wave, data, chunk * 16 + in_chunk, wave->lds + addresses[in_chunk]);
+    }
+    return 0;
+  }
+  uint16_t out_of_range = 0;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const unsigned in_chunk = static_cast<unsigned>(std::countr_zero(lanes)), lane = chunk * 16 + in_chunk;
+    const uint32_t at = addresses[in_chunk];
+    const bool inside = in_lds(wave, at, Element::bytes);
+    if (!inside) out_of_range |= 1u << in_chunk;
+    if constexpr (is_load)
+      load_lane<Element>(wave, data, lane, inside ? wave->lds + at : kZeros);
+    else if (inside)
+      store_lane<Element>(wave, data, lane, wave->lds + at);
   }
   return out_of_range;
 }
 
 template <class Element, bool is_load>
 void access_one(const Operation* op, Wave* wave, int64_t budget) {
-  access_at<Element, is_load>(op, wave, wave->exec(), static_cast<uint32_t>(op->offset),
-                              is_load ? op->dst : op->source[1]);
+  const uint64_t exec = wave->exec();
+  for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
+    const uint16_t lanes = static_cast<uint16_t>(exec >> (16 * chunk));
+    if (lanes == 0) continue;
+    const U32 addresses = *vgpr_chunk(wave, op->source[0], chunk) + static_cast<uint32_t>(op->offset);
+    access_chunk<Element, is_load>(wave, chunk, lanes, layout_of<Element>(addresses, lanes), addresses,
+                                   is_load ? op->dst : op->source[1]);
+  }
   LOCKSTEP_NEXT();
 }
 
-// Two elements at two offsets, counted in elements (or 64 of them). Both addresses are read before the
-// destination, which may overlap the address register, is written. Of a load with any part out of range
+// Two elements at two offsets, counted in elements (or 64 of them). Of a load with any part out of range
 // everything is zero (guide 3.3.4.1); a store leaves out what is.
 template <class Element, bool is_load, unsigned stride>
 void access_two(const Operation* op, Wave* wave, int64_t budget) {
   const uint32_t offset0 = op->instruction->offset0 * Element::bytes * stride;
   const uint32_t offset1 = op->instruction->offset1 * Element::bytes * stride;
+  const uint32_t data0 = is_load ? op->dst : op->source[1];
+  const uint32_t data1 = is_load ? op->dst + Element::dwords * wave->register_bytes : op->source[2];
   const uint64_t exec = wave->exec();
-  if constexpr (is_load) {
-    constexpr uint32_t words = Element::dwords;
-    const uint32_t second = op->dst + words * wave->register_bytes;
-    uint64_t out_of_range;
-    // The first load must not destroy the address of the second: then load the second one first.
-    if (op->source[0] >= op->dst && op->source[0] < second) {
-      out_of_range = access_at<Element, true>(op, wave, exec, offset1, second);
-      out_of_range |= access_at<Element, true>(op, wave, exec, offset0, op->dst);
-    } else {
-      out_of_range = access_at<Element, true>(op, wave, exec, offset0, op->dst);
-      out_of_range |= access_at<Element, true>(op, wave, exec, offset1, second);
+  for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
+    const uint16_t lanes = static_cast<uint16_t>(exec >> (16 * chunk));
+    if (lanes == 0) continue;
+    // Read once: the first element may be loaded over it.
+    const U32 base = *vgpr_chunk(wave, op->source[0], chunk);
+    const Layout layout = layout_of<Element>(base, lanes);
+    uint16_t out_of_range = access_chunk<Element, is_load>(wave, chunk, lanes, layout, base + offset0, data0);
+    out_of_range |= access_chunk<Element, is_load>(wave, chunk, lanes, layout, base + offset1, data1);
+    if constexpr (is_load) {
+      for (; out_of_range != 0; out_of_range &= out_of_range - 1)
+        load_lane<Dwords<2 * Element::dwords>>(
+            wave, op->dst, chunk * 16 + static_cast<unsigned>(std::countr_zero(out_of_range)), kZeros);
     }
-    for (; out_of_range != 0; out_of_range &= out_of_range - 1)
-      load_lane<Dwords<2 * words>>(wave, op->dst, static_cast<unsigned>(std::countr_zero(out_of_range)),
-                                   kZeros);
-  } else {
-    access_at<Element, false>(op, wave, exec, offset0, op->source[1]);
-    access_at<Element, false>(op, wave, exec, offset1, op->source[2]);
   }
   LOCKSTEP_NEXT();
 }
