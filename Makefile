@@ -34,8 +34,9 @@ rules: build
 	@tools/check_rules.py --build $(BUILD) --jobs $(JOBS) $(RULES)
 
 # AMD's ROCm runtime, unpacked below build/ for machines that have none: the test `rocm` and tools/rocm_exec.sh use it.
+# ROCM_SUITE=forky takes a newer one, ROCM_PACKAGES="librocfft0-tests" adds more of its packages (docs/rocm.md).
 rocm: packages
-	@tools/rocm_runtime.sh
+	@ROCM_SUITE=$(ROCM_SUITE) tools/rocm_runtime.sh $(ROCM_PACKAGES)
 	@echo "ready: tools/rocm_exec.sh -- rocminfo"
 
 # Random kernels, compiled for gfx1100 and for the host, must give the same bits; the first that do not are made small.

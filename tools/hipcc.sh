@@ -1,19 +1,33 @@
 #!/bin/bash
-# Compiles a HIP program, host and device in one file, with this machine's clang-19 and the headers, device libraries and
-# runtime that tools/rocm_runtime.sh has unpacked:  tools/hipcc.sh IN.hip OUT [FLAGS]
+# Compiles a HIP program, host and device in one file, or a host program for OpenCL (.cpp), with this machine's clang-19
+# and the headers, device libraries and runtime that tools/rocm_runtime.sh has unpacked:  tools/hipcc.sh IN OUT [FLAGS]
 # ROCM names the tree (build/rocm). With an installed ROCm use its hipcc.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 tree=$(realpath "${ROCM:-$here/build/rocm}")
 [ -e "$tree/.complete" ] || { echo "error: no ROCm runtime in $tree (run 'make rocm')" >&2; exit 2; }
-[ $# -ge 2 ] || { echo "usage: tools/hipcc.sh in.hip out [flags]" >&2; exit 2; }
+[ $# -ge 2 ] || { echo "usage: tools/hipcc.sh in.hip|in.cpp out [flags]" >&2; exit 2; }
 in=$1 out=$2
 shift 2
-bitcode=$(echo "$tree"/usr/lib/llvm-*/lib/clang/*/amdgcn/bitcode)
 libraries=$tree/usr/lib/x86_64-linux-gnu
+link=(-L"$libraries" -Wl,--allow-shlib-undefined -Wl,--unresolved-symbols=ignore-in-shared-libs)
+if [[ $in == *.cpp ]]; then
+  exec clang++-19 -std=c++20 -O2 -isystem "$tree/usr/include" "$in" -o "$out" "$@" -lOpenCL "${link[@]}"
+fi
+# Device libraries that a newer compiler has written are not for clang-19: then those of Debian 13's tree.
+bitcode=
+for folder in {"$tree","$here/build/rocm"}/usr/lib/llvm-1?/lib/clang/*/amdgcn/bitcode; do
+  [ -d "$folder" ] && { bitcode=$folder; break; }
+done
+[ -n "$bitcode" ] || { echo "error: no device libraries that clang-19 can read (run 'make rocm', without ROCM_SUITE)" >&2; exit 2; }
 # HIP 5.7 knows code objects up to version 5. Libraries that HIP's own need are found when the program starts.
 clang++-19 -x hip --offload-arch=gfx1100 --rocm-path="$tree/usr" --rocm-device-lib-path="$bitcode" -mcode-object-version=5 \
   -O2 -Wno-unused-result -Wno-unused-command-line-argument -isystem "$tree/usr/include" "$in" -c -o "$out.o" "$@"
-clang++-19 "$out.o" -o "$out" -L"$libraries" -lamdhip64 -lhiprtc-builtins -Wl,--allow-shlib-undefined \
-  -Wl,--unresolved-symbols=ignore-in-shared-libs
+# HIP 6 has its runtime compiler in a library of its own.
+for library in hiprtc hiprtc-builtins; do
+  for file in "$libraries/lib$library".so*; do
+    [ -e "$file" ] && { link+=("-l:$(basename "$file")"); break; }
+  done
+done
+clang++-19 "$out.o" -o "$out" -lamdhip64 -Wl,--as-needed "${link[@]}"
 rm -f "$out.o"

@@ -1,15 +1,25 @@
 #!/bin/bash
 # Unpacks AMD's ROCm runtime (ROCr, HIP, OpenCL and what they need) below build/, for machines that have none:
-#   tools/rocm_runtime.sh [DIR]     DIR is build/rocm by default
-# The packages are Debian's, of a release whose ROCm knows gfx1100 (SUITE), from the mirror that apt uses here. They are
-# unpacked, never installed; `lockstep exec --root DIR` and tools/hipcc.sh use them. Exit code 77: not to be had here.
+#   tools/rocm_runtime.sh [PACKAGE...]
+# The packages are Debian's, of a release whose ROCm knows gfx1100, from the mirror that apt uses here. They are unpacked,
+# never installed; tools/rocm_exec.sh and tools/hipcc.sh use them. Exit code 77: not to be had here.
+# ROCM_SUITE names the release: trixie (Debian 13: ROCr 6.1, HIP 5.7; in build/rocm), forky (ROCr and HIP 6.4, with the
+# thunk linked in; in build/rocm-forky), or another one, in build/rocm-NAME. ROCM names another folder. Packages that are
+# named, such as test programs of libraries, are added to what the folder has.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-SUITE=${SUITE:-trixie}
-PACKAGES=${PACKAGES:-"rocminfo clinfo rocm-opencl-icd libamdhip64-5 libamdhip64-dev libhiprtc-builtins5 rocm-device-libs-17
-  librocrand1-tests opencl-c-headers ocl-icd-opencl-dev libstdc++6"}
-dir=$(realpath -m "${1:-build/rocm}")
-[ -e "$dir/.complete" ] && exit 0
+suite=${ROCM_SUITE:-trixie}
+common="rocminfo clinfo rocm-opencl-icd libamdhip64-dev opencl-c-headers ocl-icd-opencl-dev libstdc++6"
+case $suite in
+  trixie) packages="$common libamdhip64-5 libhiprtc-builtins5 rocm-device-libs-17 librocrand1-tests" folder=build/rocm ;;
+  forky) packages="$common libamdhip64-6 libhiprtc6 libhiprtc-builtins6 rocm-device-libs-21" folder=build/rocm-forky ;;
+  *) packages="$common rocm-device-libs-21" folder=build/rocm-$suite ;;
+esac
+dir=$(realpath -m "${ROCM:-$folder}")
+[ ! -e "$dir/.complete" ] || packages=
+# What the folder has already is written down in it, so that a second call fetches nothing.
+for package in "$@"; do grep -qsxF "$package" "$dir/.complete" || packages="$packages $package"; done
+[ -n "$packages" ] || exit 0
 
 fail() { echo "no ROCm runtime: $*" >&2; rm -rf "$dir.new"; exit 77; }
 command -v apt-get >/dev/null || fail "it is taken from Debian's packages, and this machine has no apt-get (use an installed ROCm)"
@@ -22,7 +32,7 @@ rm -rf "$dir.new"
 apt=$dir.new/.apt
 mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial"
 : > "$apt/state/status"
-echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $SUITE main" > "$apt/sources.list"
+echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" > "$apt/sources.list"
 cat > "$apt/apt.conf" <<X
 Dir::Etc::SourceList "$apt/sources.list";
 Dir::Etc::SourceParts "/nonexistent";
@@ -35,14 +45,20 @@ Acquire::Check-Valid-Until "false";
 APT::Sandbox::User "$(id -un)";
 X
 export APT_CONFIG=$apt/apt.conf
-echo "fetching the ROCm runtime of Debian $SUITE into $dir" >&2
-apt-get -qq update >&2 || fail "apt-get update of $mirror $SUITE failed"
+echo "fetching the ROCm runtime of Debian $suite into $dir" >&2
+apt-get -qq update >&2 || fail "apt-get update of $mirror $suite failed"
 # shellcheck disable=SC2086
-apt-get -qq -y install --download-only $PACKAGES >&2 || fail "the packages of $SUITE could not be fetched"
+apt-get -qq -y install --download-only $packages >&2 || fail "the packages of $suite could not be fetched"
 for package in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$package" "$dir.new"; done
 rm -rf "$apt"
-# The loader looks for libraries below the tree alone: /lib is /usr/lib there, as in the release itself.
-for link in lib lib64; do [ -e "$dir.new/$link" ] || ln -s "usr/$link" "$dir.new/$link"; done
-touch "$dir.new/.complete"
-rm -rf "$dir"
-mv "$dir.new" "$dir"
+if [ -e "$dir/.complete" ]; then
+  cp -a "$dir.new/." "$dir"
+  rm -rf "$dir.new"
+else
+  # The loader looks for libraries below the tree alone: /lib is /usr/lib there, as in the release itself.
+  for link in lib lib64; do [ -e "$dir.new/$link" ] || ln -s "usr/$link" "$dir.new/$link"; done
+  rm -rf "$dir"
+  mv "$dir.new" "$dir"
+fi
+# shellcheck disable=SC2086
+printf '%s\n' $packages >> "$dir/.complete"

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Programs of ROCm, unmodified, on an emulated card. Usage: rocm_test.py LOCKSTEP SOURCES BUILD
 
-Exit code 77 (skipped) where the runtime is not there: `make rocm` fetches it."""
+ROCM names the runtime's tree. Exit code 77 (skipped) where it is not there: `make rocm` fetches it."""
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
+import tempfile
 import unittest
+import zlib
 
 LOCKSTEP, SOURCES, BUILD = sys.argv[1:4]
 del sys.argv[1:4]
@@ -17,20 +20,39 @@ ENVIRONMENT = {**os.environ, "LOCKSTEP": LOCKSTEP, "ROCM": str(TREE)}
 
 def run(*program, options=(), status=0, environment=None, seconds=300):
     """What a program of the runtime's tree prints."""
-    result = subprocess.run([f"{SOURCES}/tools/rocm_exec.sh", *options, "--", *map(str, program)],
-                            capture_output=True, text=True, timeout=seconds, env={**ENVIRONMENT, **(environment or {})})
+    result = subprocess.run([f"{SOURCES}/tools/rocm_exec.sh", *map(str, options), "--", *map(str, program)],
+                            capture_output=True, text=True, errors="replace", timeout=seconds,
+                            env={**ENVIRONMENT, **(environment or {})})
     if status is not None and result.returncode != status:
         raise AssertionError(f"{program}: exit code {result.returncode}\n{result.stdout}\n{result.stderr}")
     return result.stdout + result.stderr
 
 
 def compiled(name):
-    """The program of an example, compiled when it is older than its source."""
-    source = pathlib.Path(SOURCES) / "examples" / "hip" / f"{name}.hip"
-    program = pathlib.Path(BUILD) / f"hip_{name}"
-    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+    """The program of an example, such as hip/graph, compiled when it is older than its source."""
+    folder = pathlib.Path(SOURCES) / "examples"
+    source = folder / (name + (".hip" if name.startswith("hip/") else ".cpp"))
+    program = pathlib.Path(BUILD) / TREE.name / name.replace("/", "_")
+    program.parent.mkdir(exist_ok=True)
+    headers = [folder / "png.h", source.parent / "check.h"]
+    if not program.exists() or program.stat().st_mtime < max(path.stat().st_mtime for path in (source, *headers)):
         subprocess.run([f"{SOURCES}/tools/hipcc.sh", source, program], check=True, env=ENVIRONMENT)
     return program
+
+
+def picture(path):
+    """Width, height and rows of bytes of a PNG of 8-bit RGB whose rows have no filter; its checksums are looked at."""
+    data = path.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    place, chunks = 8, {}
+    while place < len(data):
+        size, kind = struct.unpack(">I4s", data[place:place + 8])
+        body = data[place + 8:place + 8 + size]
+        assert struct.unpack(">I", data[place + 8 + size:place + 12 + size])[0] == zlib.crc32(kind + body)
+        chunks[kind], place = body, place + 12 + size
+    width, height = struct.unpack(">II", chunks[b"IHDR"][:8])
+    rows = zlib.decompress(chunks[b"IDAT"])
+    return width, height, [rows[y * (1 + 3 * width):(y + 1) * (1 + 3 * width)] for y in range(height)]
 
 
 class Tools(unittest.TestCase):
@@ -53,49 +75,95 @@ class Tools(unittest.TestCase):
         self.assertIn("no device", text)
 
 
-class Hip(unittest.TestCase):
-    def check(self, name, **more):
-        text = run(compiled(name), **more)
+class Example(unittest.TestCase):
+    def check(self, name, *arguments, **more):
+        text = run(compiled(name), *arguments, **more)
         self.assertIn("all results are right", text)
         return text
 
-    def test_vector_add(self):
-        self.assertIn("AMD Radeon RX 7900 XTX (gfx1100), 48 compute units", self.check("vector_add"))
+    def check_picture(self, name, shape):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "picture.png"
+            self.check(name, path)
+            width, height, rows = picture(path)
+        self.assertEqual((width, height), shape)
+        self.assertTrue(all(row[0] == 0 for row in rows))
+        self.assertGreater(len(set(rows)), height // 3)
 
-    def test_vector_add_interpreted(self):
-        self.check("vector_add", options=("--engine", "interpreter"))
-
-    def test_matrix_product(self):
-        self.check("matrix_product")
-
-    def test_streams(self):
-        self.check("streams")
-
-    def test_memory(self):
-        self.check("memory")
-
-    def test_copies_by_kernels(self):
-        self.check("memory", environment={"HSA_ENABLE_SDMA": "0"})
-
-    def test_graph(self):
-        self.check("graph")
-
-    def test_cooperative(self):
-        self.assertEqual(self.check("cooperative").count("hello 42 from group"), 4)
-
-    def test_runtime_compiled(self):
-        self.check("runtime_compiled")
-
-    def test_two_devices(self):
-        self.check("two_devices", options=("--devices", "2"))
-
-    def test_two_processes(self):
-        self.check("two_processes")
-
-    def test_fault(self):
-        text = run(compiled("fault"), status=None)
+    def check_fault(self, name):
+        text = run(compiled(name), status=None)
         self.assertIn("Memory access fault by GPU node-1", text)
         self.assertIn("write of 4 bytes at 0x1234567000", text)
+
+
+class Hip(Example):
+    def test_vector_add(self):
+        self.assertIn("AMD Radeon RX 7900 XTX (gfx1100), 48 compute units", self.check("hip/vector_add"))
+
+    def test_vector_add_interpreted(self):
+        self.check("hip/vector_add", options=("--engine", "interpreter"))
+
+    def test_matrix_product(self):
+        self.check("hip/matrix_product")
+
+    def test_streams(self):
+        self.check("hip/streams")
+
+    def test_memory(self):
+        self.check("hip/memory")
+
+    def test_copies_by_kernels(self):
+        self.check("hip/memory", environment={"HSA_ENABLE_SDMA": "0"})
+
+    def test_graph(self):
+        self.check("hip/graph")
+
+    def test_cooperative(self):
+        self.assertEqual(self.check("hip/cooperative").count("hello 42 from group"), 4)
+
+    def test_runtime_compiled(self):
+        self.check("hip/runtime_compiled")
+
+    def test_two_devices(self):
+        self.check("hip/two_devices", options=("--devices", "2"))
+
+    def test_two_processes(self):
+        self.check("hip/two_processes")
+
+    def test_image_filter(self):
+        self.check_picture("hip/image_filter", (321, 203))
+
+    def test_assertion(self):
+        text = run(compiled("hip/assertion"), status=None)
+        self.assertIn("assertions that hold: all results are right", text)
+        self.assertIn("Device-side assertion `by[i] != 0' failed", text)
+        self.assertIn("the kernel called a trap (s_trap 2: llvm.trap, abort or a failed assertion)", text)
+        self.assertNotIn("an assertion that fails", text)
+
+    def test_fault(self):
+        self.check_fault("hip/fault")
+
+
+class OpenCl(Example):
+    def test_vector_add(self):
+        text = self.check("opencl/vector_add")
+        for group in range(3):
+            self.assertIn(f"group {group} of 196", text)
+
+    def test_matrix_product(self):
+        self.check("opencl/matrix_product")
+
+    def test_events(self):
+        self.check("opencl/events")
+
+    def test_shared_memory(self):
+        self.assertIn("fine-grain buffers", self.check("opencl/shared_memory"))
+
+    def test_image_filter(self):
+        self.check_picture("opencl/image_filter", (203, 151))
+
+    def test_fault(self):
+        self.check_fault("opencl/fault")
 
 
 if __name__ == "__main__":
