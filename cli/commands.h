@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/compiler_flags.h"
+
 namespace lockstep::cli {
 
 // The machine around the instructions: see --help.
@@ -26,14 +28,14 @@ struct RunOptions {
   std::string grid, groups, block;
   std::vector<std::string> arguments, named_arguments;
   std::vector<std::string> outputs, prints;
-  std::vector<std::string> flags;
-  uint32_t dynamic_lds = 0;
+  std::vector<std::string> variables;
+  CompilerOptions compiler;
+  uint64_t dynamic_lds = 0;
   uint32_t wave = 0;
   uint32_t wave_limit = 0;
   uint32_t threads = 0;
   uint32_t print_limit = 64;
   uint64_t instruction_limit = 0;
-  uint32_t optimization = 2;
   bool debug = false;
   bool quiet = false;
   bool fidelity = false;
@@ -49,6 +51,7 @@ int run(const RunOptions& options);
 
 struct InfoOptions {
   std::string input, kernel, device;
+  CompilerOptions compiler;
   uint32_t wave = 0;
   bool entries = false;
 };
@@ -57,6 +60,7 @@ int info(const InfoOptions& options);
 
 struct DisasmOptions {
   std::string input, kernel;
+  CompilerOptions compiler;
   uint32_t wave = 32;
   bool hex = false;
   bool no_source = false;

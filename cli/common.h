@@ -30,5 +30,7 @@ std::string short_bytes(uint64_t bytes);
 
 // Decimal, or hexadecimal behind 0x; nothing if the text is not all of a number of at most 64 bits.
 std::optional<uint64_t> whole_number(std::string_view text);
+// A size: a whole number, with k, M, G or T behind it for so many times 1024.
+std::optional<uint64_t> size_number(std::string_view text);
 
 }  // namespace lockstep::cli

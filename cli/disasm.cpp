@@ -120,11 +120,10 @@ int disasm(const DisasmOptions& o) {
   }
   if (o.input.empty())
     throw UsageError("no FILE is given (or give --hex to read bytes from the standard input)");
-  lockstep_compile_options compile;
-  lockstep_compile_options_init(&compile);
+  Compilation compilation(o.compiler);
+  lockstep_compile_options& compile = compilation.options;
   compile.wave_size = o.wave;
   compile.debug_info = 1;
-  compile.cancelled = stop_if_interrupted;
   CodeObject code = CodeObject::open(o.input, &compile);
   Listing listing{o, {}, "", 0};
   check(lockstep_code_object_disassemble(code.get(), o.kernel.empty() ? nullptr : o.kernel.c_str(),

@@ -66,10 +66,9 @@ int list_entries(const std::string& path) {
 int info(const InfoOptions& o) {
   if (o.entries) return list_entries(o.input);
   const char* device = o.device.empty() ? nullptr : o.device.c_str();
-  lockstep_compile_options compile;
-  lockstep_compile_options_init(&compile);
+  Compilation compilation(o.compiler);
+  lockstep_compile_options& compile = compilation.options;
   compile.wave_size = o.wave;
-  compile.cancelled = stop_if_interrupted;
   std::string target = "gfx1100";
   for (const lockstep_device_info& d : Device::models())
     if (o.device == d.name) target = d.target;

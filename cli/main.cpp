@@ -9,6 +9,7 @@
 #include "api/lockstep.hpp"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/compiler_flags.h"
 #include "cli/interrupt.h"
 #include "cli/machine.h"
 #include "text/visible.h"
@@ -41,16 +42,35 @@ std::optional<uint64_t> whole_number(std::string_view text) {
   return value;
 }
 
+std::optional<uint64_t> size_number(std::string_view text) {
+  constexpr std::string_view kUnits = "kMGT";
+  unsigned shift = 0;
+  if (!text.empty() && (text.back() == 'K' || kUnits.find(text.back()) != text.npos)) {
+    shift = text.back() == 'K' ? 10 : 10 * static_cast<unsigned>(kUnits.find(text.back()) + 1);
+    text.remove_suffix(1);
+  }
+  const std::optional<uint64_t> number = whole_number(text);
+  if (!number || *number > UINT64_MAX >> shift) return std::nullopt;
+  return *number << shift;
+}
+
 namespace {
 
 constexpr const char* kExamples =
     "ARGUMENT, in the order of the kernel or as NAME=ARGUMENT ('lockstep info INPUT' lists them):\n"
     "  i32:5  u64:0x10  f32:1.5  f16:0.5   scalar; 5 alone takes the type that the kernel names\n"
-    "  buf:f32[1024]   buf:f32[64x64]=1.5  zeros; all the same\n"
+    "  f32:1,2,3,4  1,2,3,4                a vector, an array in a structure\n"
+    "  buf:f32[1024]   buf:f32[64x64]=1.5  zeros; all the same; [1M] is [1048576], likewise k and G\n"
     "  buf:u32[1024]=iota  =random:7       0, 1, 2, ...; random by seed\n"
+    "  buf:f32[4]=1,2,3,4                  each element\n"
     "  buf:in.npy  buf:in.raw  buf:u32:in.raw   from a file\n"
-    "  local:4096                          bytes of a __local argument\n"
-    "  hex:0011ff                          bytes of a structure;  null: no buffer\n\n"
+    "  same:x                              the buffer that argument x has;  null: no buffer\n"
+    "  local:4096  local:4k                bytes of a __local argument\n"
+    "  'struct:i32:5; f32x4:1,2,3,4; buf:f32[8]; pad:4'   a structure by its fields, laid out as C does;\n"
+    "                                      f32:1,2 is an array, f32x2:1,2 a vector; n=i32:5 names a field\n"
+    "  hex:0011ff                          bytes of a structure\n"
+    "--set NAME=VALUE takes numbers, struct:, hex:, buf: (the address of a new buffer), f32[256]=iota and\n"
+    "file:table.npy; --print and --out take variables that were set, too.\n\n"
     "Examples:\n"
     "  lockstep run saxpy.cl --grid 1024 --block 256 u32:1024 f32:2 buf:f32[1024]=iota buf:f32[1024]=1 "
     "--print 3\n"
@@ -73,19 +93,16 @@ void add_run(CLI::App& app, int& exit_code) {
   sub->add_option("--groups", o->groups, "size in work-groups instead (HIP's grid)");
   sub->add_option("-b,--block", o->block,
                   "work-items of a work-group, X[,Y[,Z]] (up to 256,1,1 if not given)");
-  sub->add_option("-a,--arg", o->named_arguments, "an argument as NAME=ARGUMENT; may be repeated")
-      ->take_all()
-      ->expected(1);
+  sub->add_option("-a,--arg", o->named_arguments, "an argument as NAME=ARGUMENT; may be repeated");
   sub->add_option("-o,--out", o->outputs,
-                  "write a buffer after the run: NAME=FILE (.npy, .png, else raw); may be repeated")
-      ->expected(1)
-      ->take_all();
-  sub->add_option("-p,--print", o->prints, "print a buffer after the run; may be repeated")
-      ->expected(1)
-      ->take_all();
+                  "write a buffer after the run: NAME=FILE (.npy, .png, else raw); may be repeated");
+  sub->add_option("-p,--print", o->prints, "print a buffer after the run; may be repeated");
   sub->add_option("--print-limit", o->print_limit, "elements to print at most; 0: all")
       ->capture_default_str();
-  sub->add_option("--lds", o->dynamic_lds, "bytes of dynamic LDS (HIP's third launch parameter)");
+  sub->add_option("--set", o->variables,
+                  "sets a __constant__ or __device__ variable before the run: NAME=VALUE; may be repeated");
+  sub->add_option("--lds", o->dynamic_lds, "bytes of dynamic LDS (HIP's third launch parameter)")
+      ->transform(CLI::AsSizeValue(false));
   sub->add_option("-w,--wave", o->wave, "wave size to compile source for, or to insist on")
       ->check(CLI::IsMember({32, 64}));
   sub->add_option("-d,--device", o->device, "device model ('lockstep devices') or description file (.toml)");
@@ -111,13 +128,10 @@ void add_run(CLI::App& app, int& exit_code) {
          "--deterministic", [o] { o->threads = 1; },
          "the same results on every run, whatever atomics and races would decide; costs all cores but one")
       ->excludes(threads);
-  sub->add_option("-O,--optimize", o->optimization, "optimization level for source")
-      ->check(CLI::Range(0, 3))
-      ->capture_default_str();
-  sub->add_flag("--debug", o->debug, "compile source with line tables, so that a fault names its line");
-  sub->add_option("--flag", o->flags, "further flag for the compiler; may be repeated")
-      ->expected(1)
-      ->take_all();
+  add_compiler_options(*sub, o->compiler);
+  sub->add_flag("--debug", o->debug,
+                "compile source with all debug information (line tables are always there)")
+      ->group("Compiling source");
   sub->add_option("--instruction-limit", o->instruction_limit,
                   "wave-instructions after which the run counts as hung");
   sub->add_option("--wave-limit", o->wave_limit, "waves that a SIMD may hold at once");
@@ -142,6 +156,7 @@ void add_info(CLI::App& app, int& exit_code) {
   sub->add_option("-k,--kernel", o->kernel, "only this kernel");
   sub->add_option("-d,--device", o->device, "device model for the occupancy ('lockstep devices')");
   sub->add_option("-w,--wave", o->wave, "wave size to compile source for")->check(CLI::IsMember({32, 64}));
+  add_compiler_options(*sub, o->compiler);
   sub->add_flag("--entries", o->entries, "list what the file contains instead, for every target");
   sub->callback([o, &exit_code] { exit_code = info(*o); });
 }
@@ -160,6 +175,7 @@ void add_disasm(CLI::App& app, int& exit_code) {
   sub->add_option("-w,--wave", o->wave, "wave size, of --hex and of source")
       ->check(CLI::IsMember({32, 64}))
       ->capture_default_str();
+  add_compiler_options(*sub, o->compiler);
   sub->add_flag("--hex", o->hex, "read lines of bytes, such as 0x01,0x05,0x0a,0x06, from the standard input");
   sub->add_flag("--bytes", o->bytes, "show the bytes of each instruction");
   sub->add_flag("--no-source", o->no_source, "leave source lines away");
@@ -237,9 +253,21 @@ int report_interrupt() {
   return interrupt_exit_code();
 }
 
+// An option that may be repeated takes one value at a time: `-p x buf:...` is no list of two.
+void keep_options_from_swallowing(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands({}))
+    for (CLI::Option* option : command->get_options())
+      if (!option->get_positional() && option->get_expected_max() > 1)
+        option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 int run_command(CLI::App& app, int argc, char** argv, const int& exit_code) {
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> arguments = with_long_flags(argc, argv);
+    arguments.erase(arguments.begin());
+    std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
+    app.parse(std::move(arguments));
+    if (app.get_subcommands().empty()) print_text(app.help());
     return exit_code;
   } catch (const CLI::ParseError& e) {
     return print_parse_result(app, e);
@@ -247,7 +275,11 @@ int run_command(CLI::App& app, int argc, char** argv, const int& exit_code) {
     return report_interrupt();
   } catch (const lockstep::Error& e) {
     if (interrupted()) return report_interrupt();
-    report("error: {}\n", e.what());
+    // A compiler's messages say themselves what they are.
+    std::string_view text = e.what();
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    const bool says_error = e.status() == LOCKSTEP_COMPILE_ERROR && text.find("error: ") != text.npos;
+    report("{}{}\n", says_error ? "" : "error: ", text);
     return e.status() == LOCKSTEP_FAULT ? kFaulted : kBadInput;
   } catch (const std::bad_alloc&) {
     report_text("error: out of memory (free some, or ask for less)\n");
@@ -279,10 +311,17 @@ int main(int argc, char** argv) {
       "  lockstep isa --fidelity open\n"
       "  lockstep exec -- rocminfo\n\n"
       "Exit codes: 0 done, 1 the kernel faulted, 2 bad usage or input, or results that cannot be written; "
-      "130 interrupted by Ctrl-C.",
+      "130 interrupted by Ctrl-C.\n\n"
+      "Environment:\n"
+      "  LOCKSTEP_CLANG               the clang that compiles OpenCL C and HIP (clang-19 in PATH)\n"
+      "  LOCKSTEP_DEVICE_LIBRARIES    folder of AMD's device libraries (ocml.bc and others)\n"
+      "  LOCKSTEP_COMPILE_SECONDS     processor time that a compiler may take\n"
+      "  LOCKSTEP_COMPILE_MEGABYTES   memory that a compiler may take\n"
+      "  LOCKSTEP_COVERAGE            file to which the instructions that were executed are added\n"
+      "  XDG_CACHE_HOME               where lockstep/ keeps what it prepares for the compiler (~/.cache)",
       "lockstep");
   app.set_version_flag("--version", std::string("lockstep ") + lockstep_version());
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.get_formatter()->column_width(36);
   add_run(app, exit_code);
   add_info(app, exit_code);
@@ -290,6 +329,7 @@ int main(int argc, char** argv) {
   add_devices(app, exit_code);
   add_isa(app, exit_code);
   add_exec(app, exit_code);
+  keep_options_from_swallowing(app);
   int code = run_command(app, argc, argv, exit_code);
   if (!finish_output() && code == kDone) code = kBadInput;
   return code;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "api/lockstep.hpp"
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/fidelity.h"
@@ -10,7 +11,6 @@
 #include "cli/machine.h"
 #include "cli/progress.h"
 #include "cli/traps.h"
-#include "cli/values.h"
 
 namespace lockstep::cli {
 namespace {
@@ -20,14 +20,13 @@ Extent parse_extent(const std::string& text, const char* option) {
   size_t begin = 0;
   for (int axis = 0; axis < 4; ++axis) {
     size_t end = std::min(text.find_first_of(",x", begin), text.size());
-    std::byte value[8]{};
     if (axis == 3) throw UsageError("{} {}: has more than three dimensions", option, text);
-    try {
-      parse_number(std::string_view(text).substr(begin, end - begin), LOCKSTEP_U32, value);
-    } catch (const UsageError&) {
-      throw UsageError("{} {}: give one to three numbers, such as 1024 or 16,16", option, text);
-    }
-    std::memcpy(&out[axis], value, sizeof out[axis]);
+    const std::optional<uint64_t> size = size_number(std::string_view(text).substr(begin, end - begin));
+    if (!size) throw UsageError("{} {}: give one to three numbers, such as 1024, 1M or 16,16", option, text);
+    if (*size > UINT32_MAX)
+      throw UsageError("{} {}: {} is too large, the limit of a dimension is {}", option, text, *size,
+                       UINT32_MAX);
+    out[axis] = static_cast<uint32_t>(*size);
     if (out[axis] == 0)
       throw UsageError("{} {}: a dimension of 0 has no work-items; every dimension is at least 1", option,
                        text);
@@ -134,18 +133,12 @@ int run(const RunOptions& o) {
   device_options.threads = o.threads;
   Device device(&device_options);
 
-  lockstep_compile_options compile;
-  lockstep_compile_options_init(&compile);
+  Compilation compilation(o.compiler);
+  lockstep_compile_options& compile = compilation.options;
   lockstep_device_info model = device.info();
   compile.target = model.target;
   compile.wave_size = o.wave;
-  compile.optimization = o.optimization;
   compile.debug_info = o.debug;
-  std::vector<const char*> flags;
-  for (const std::string& f : o.flags) flags.push_back(f.c_str());
-  compile.flags = flags.data();
-  compile.flag_count = static_cast<uint32_t>(flags.size());
-  compile.cancelled = stop_if_interrupted;
   CodeObject code = CodeObject::open(o.input, &compile);
   if (!o.quiet && *code.diagnostics()) report("{}", code.diagnostics());
 
@@ -158,7 +151,8 @@ int run(const RunOptions& o) {
   lockstep_dispatch_options dispatch;
   lockstep_dispatch_options_init(&dispatch);
   choose_shape(o, info, dispatch);
-  dispatch.dynamic_lds_bytes = o.dynamic_lds;
+  if (o.dynamic_lds > UINT32_MAX) throw UsageError("--lds: {} bytes are too many", o.dynamic_lds);
+  dispatch.dynamic_lds_bytes = static_cast<uint32_t>(o.dynamic_lds);
   dispatch.instruction_limit = o.instruction_limit;
   dispatch.wave_limit = o.wave_limit;
   dispatch.fidelity = o.fidelity;
@@ -166,23 +160,24 @@ int run(const RunOptions& o) {
 
   std::vector<Output> outputs = parse_outputs(o.outputs);
   Arguments arguments(kernel);
-  ArgumentSetter setter(device, kernel, arguments);
+  Buffers buffers(device);
+  set_variables(o.variables, device, code, buffers);
+  ArgumentSetter setter(buffers, kernel, arguments);
   std::vector<std::string> specifications = o.named_arguments;
   specifications.insert(specifications.end(), o.arguments.begin(), o.arguments.end());
   setter.set_all(specifications);
   // A long run must not end with a wrong name for its result.
-  for (const Output& out : outputs) setter.buffer(out.name);
-  for (const std::string& name : o.prints) setter.buffer(name);
+  for (const Output& out : outputs) buffers.find(out.name);
+  for (const std::string& name : o.prints) buffers.find(name);
   std::optional<CodeObject> handler;
   if (!o.machine.trap_handler.empty()) {
     compile.wave_size = info.wave_size;
     handler = CodeObject::open(o.machine.trap_handler, &compile);
     dispatch.trap_handler = handler->get();
-    if (!o.machine.trap_memory.empty())
-      dispatch.trap_memory = reinterpret_cast<uint64_t>(setter.buffer(o.machine.trap_memory).bytes().data());
+    if (!o.machine.trap_memory.empty()) dispatch.trap_memory = buffers.find(o.machine.trap_memory).address();
   }
 
-  const Traps traps(o.machine, setter, dispatch);
+  const Traps traps(o.machine, buffers, dispatch);
 
   lockstep_statistics statistics{};
   statistics.struct_size = sizeof statistics;
@@ -210,10 +205,10 @@ int run(const RunOptions& o) {
   }
   check(status);
   for (const Output& out : outputs) {
-    const NamedBuffer& b = setter.buffer(out.name);
+    const NamedBuffer& b = buffers.find(out.name);
     write_array(out.path, b.bytes(), b.type, b.shape);
   }
-  for (const std::string& name : o.prints) print_buffer(setter.buffer(name), o.print_limit);
+  for (const std::string& name : o.prints) print_buffer(buffers.find(name), o.print_limit);
   if (!o.quiet) print_summary(info.name, statistics);
   return kDone;
 }

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/buffers.h"
 #include "cli/common.h"
-#include "cli/values.h"
 
 namespace lockstep::cli {
 
@@ -37,7 +37,7 @@ lockstep_trap_request host_trap(const std::string& text) {
   return {*instructions, 0, static_cast<uint32_t>(*id)};
 }
 
-lockstep_address_watch watch(const std::string& text, const ArgumentSetter& arguments) {
+lockstep_address_watch watch(const std::string& text, const Buffers& buffers) {
   const auto wrong = [&](const char* what) {
     return UsageError(
         "--watch {}: {}; give ARGUMENT[+OFFSET][,BYTES] or 0xADDRESS,BYTES and, if wanted, :read or :write "
@@ -67,7 +67,7 @@ lockstep_address_watch watch(const std::string& text, const ArgumentSetter& argu
   const auto [name, behind] = split(where, '+');
   const std::optional<uint64_t> offset = behind ? whole_number(*behind) : 0;
   if (!offset) throw wrong("the offset is no number");
-  const auto buffer = arguments.buffer(std::string(name)).bytes();
+  const auto buffer = buffers.find(name).bytes();
   if (*offset >= buffer.size() || (bytes && *bytes > buffer.size() - *offset))
     throw wrong(fmt::format("the buffer has only {} bytes", buffer.size()).c_str());
   result.address = reinterpret_cast<uint64_t>(buffer.data()) + *offset;
@@ -109,21 +109,15 @@ void add_trap_options(CLI::App& command, MachineOptions& options, const char* gr
           "--watch", options.watches,
           "report accesses to ARGUMENT[+OFFSET][,BYTES] or 0xADDRESS,BYTES, with :read or :write only those; "
           "up to four times")
-      ->expected(1)
-      ->take_all()
       ->group(group);
   command
       .add_option("--host-trap", options.host_traps,
                   "the host traps each wave when it has executed so many instructions: COUNT or COUNT:ID")
-      ->expected(1)
-      ->take_all()
       ->needs(handler)
       ->group(group);
   command
       .add_option("--save-context", options.context_saves,
                   "the host asks each wave then to save its context (TRAPSTS.SAVECTX)")
-      ->expected(1)
-      ->take_all()
       ->needs(handler)
       ->group(group);
   command
@@ -132,8 +126,7 @@ void add_trap_options(CLI::App& command, MachineOptions& options, const char* gr
       ->group(group);
 }
 
-Traps::Traps(const MachineOptions& options, const ArgumentSetter& arguments,
-             lockstep_dispatch_options& dispatch) {
+Traps::Traps(const MachineOptions& options, const Buffers& buffers, lockstep_dispatch_options& dispatch) {
   lockstep_trap_options_init(&options_);
   options_.on_wave_start = contains(options.trap_on, "start");
   options_.on_wave_end = contains(options.trap_on, "end");
@@ -145,7 +138,7 @@ Traps::Traps(const MachineOptions& options, const ArgumentSetter& arguments,
     throw UsageError("--watch is given {} times, the hardware has {} address watches", options.watches.size(),
                      std::size(options_.watches));
   for (size_t i = 0; i < options.watches.size(); ++i)
-    options_.watches[i] = watch(options.watches[i], arguments);
+    options_.watches[i] = watch(options.watches[i], buffers);
   // That is where they are reported.
   if (!options.watches.empty()) dispatch.exceptions = 1;
   for (const std::string& text : options.host_traps) requests_.push_back(host_trap(text));

@@ -12,7 +12,7 @@ class App;
 
 namespace lockstep::cli {
 
-class ArgumentSetter;
+class Buffers;
 
 void add_trap_options(CLI::App& command, MachineOptions& options, const char* group);
 
@@ -20,7 +20,7 @@ void add_trap_options(CLI::App& command, MachineOptions& options, const char* gr
 class Traps {
  public:
   // Throws UsageError for options that name no buffer or are written wrongly.
-  Traps(const MachineOptions& options, const ArgumentSetter& arguments, lockstep_dispatch_options& dispatch);
+  Traps(const MachineOptions& options, const Buffers& buffers, lockstep_dispatch_options& dispatch);
   Traps(const Traps&) = delete;
   Traps& operator=(const Traps&) = delete;
 

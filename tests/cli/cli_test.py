@@ -109,6 +109,76 @@ class Cli(unittest.TestCase):
         self.assertIn("0 2 4 6 8 10 12 14", out.stdout)
         self.lockstep("run", "twice.hip", "--groups", "1", "buf:f32[8]", "8", status=BAD_INPUT, says="i32:8")
 
+    def test_options_take_one_value(self):
+        for option in (("--flag", "-DUNUSED=7"), ("-p", "y"), ("--out", "y=o.npy"), ("--watch", "y,4"), ("-DUNUSED",),
+                       ("-D", "UNUSED"), ("-cl-mad-enable",), ("-include", "empty.h"), ("-I", "."), ("-Wno-unused",)):
+            (self.path / "empty.h").write_text("")
+            self.saxpy("--grid", "64", *option, *self.GOOD)
+        self.saxpy("--grid", "64", "-p", "3", "-O", "1", *self.GOOD, says="y: f32[64]")
+        self.lockstep("isa", "--encoding", "vop1", "rcp", "sqrt", says="v_sqrt_f32")
+
+    def test_flags_of_the_compiler(self):
+        (self.path / "flags.cl").write_text("__kernel void k(__global int* x) { *x = VALUE; }")
+        (self.path / "value.h").write_text("#define VALUE 5")
+        for flags in (("-DVALUE=5",), ("-D", "VALUE=5"), ("-include", "value.h"), ("-DVALUE=6", "-UVALUE", "-DVALUE=5")):
+            self.lockstep("run", "flags.cl", *flags, "--grid", "1", "buf:i32[1]", "-p", "x", says="i32[1]\n5\n")
+        self.lockstep("info", "flags.cl", "-DVALUE=5", says="kernel k")
+        self.lockstep("disasm", "flags.cl", "-DVALUE=5", says="global_store_b32")
+        self.lockstep("info", "flags.cl", status=BAD_INPUT, says="VALUE")
+
+    def test_vectors_structures_and_shared_buffers(self):
+        (self.path / "s.cl").write_text(
+            "typedef struct { int a; float b[2]; float4 c; __global float* p; } S;\n"
+            "__kernel void k(__global float* x, float4 v, S s, float3 w, __global float* same) {\n"
+            "  x[0] = v.x + v.y * 10 + v.z * 100 + v.w * 1000 + w.z;\n"
+            "  x[1] = s.a + s.b[1] * 10 + s.c.w * 100 + s.p[1] * 1000;\n"
+            "  same[2] = x[0]; }")
+        struct_s = "struct:i32:1; f32:0,2; f32x4:1,2,3,4; p=buf:f32[2]=5,6"
+        run = ("run", "s.cl", "--grid", "1")
+        self.lockstep(*run, "buf:f32[3]", "1,2,3,4", struct_s, "f32:1,2,5", "same:x", "-p", "x", "-p", "same", "-p", "s.p",
+                      says=["4326 6421 4326", "same: f32[3]", "s.p: f32[2]\n5 6"])
+        for bad, why in (("1,2", "takes 16 bytes"), ("1", "one number for a vector"), ("i32:1,2,3,4", "does not take i32"),
+                         ("f32x4:1,2", "has 4 numbers"), ("f32x99:1", "has 99 numbers")):
+            self.lockstep(*run, "buf:f32[3]", bad, struct_s, "f32:1,2,5", "same:x", status=BAD_INPUT, says=["'v'", why])
+        for bad, why in (("struct:i32:1", "takes 48 bytes"), ("struct:", "no fields"), ("struct:x", "field 'x'"),
+                         ("struct:pad:1T", "number of bytes"), ("struct:same:q; i32:1", "no buffer 'q'")):
+            self.lockstep(*run, "buf:f32[3]", "1,2,3,4", bad, "f32:1,2,5", "same:x", status=BAD_INPUT, says=["'s'", why])
+        self.lockstep(*run, "buf:f32[3]", "1,2,3,4", struct_s, "f32:1,2,5", "same:y", status=BAD_INPUT, says="no buffer 'y'")
+
+    def test_variables_of_the_code_object(self):
+        (self.path / "var.hip").write_text(
+            "#include <hip/hip_runtime.h>\n__constant__ float c[4]; __device__ int counter; __device__ float* pointer;\n"
+            'extern "C" __global__ void k(float* x) {\n'
+            "  x[threadIdx.x] = c[threadIdx.x] + pointer[threadIdx.x]; atomicAdd(&counter, 1); }")
+        run = ("run", "var.hip", "--grid", "4", "--block", "4", "x=buf:f32[4]")
+        for c in ("f32:1,2,3,4", "f32[4]=1,2,3,4", "hex:0000803f000000400000404000008040"):
+            self.lockstep(*run, "--set", "c=" + c, "--set", "counter=i32:5", "--set", "pointer=buf:f32[4]=100", "-p", "x",
+                          "-p", "counter", says=["101 102 103 104", "counter: i32[1]\n9"])
+        for bad, why in (("d=f32:1", "no symbol 'd'"), ("c=f32:1", "has 16 bytes, not 4"), ("c", "NAME=VALUE"),
+                         ("c=f32[5]=1", "20 bytes are too many"), ("counter=file:absent.raw", "no such file")):
+            self.lockstep(*run, "--set", bad, status=BAD_INPUT, says=why)
+
+    def test_sizes_with_units(self):
+        self.saxpy("--grid", "1k", "1k=", status=BAD_INPUT)
+        out = self.saxpy("--grid", "2k", "--lds", "1k", "2048", "2", "buf:f32[2k]", "buf:f32[2K]=3", "-p", "y")
+        self.assertIn("y: f32[2048]", out.stdout)
+        self.saxpy("--grid", "4G", *self.GOOD, status=BAD_INPUT, says="too large, the limit of a dimension is 4294967295")
+        self.saxpy("--grid", "99999999999999T", *self.GOOD, status=BAD_INPUT, says="one to three numbers")
+
+    def test_without_a_command(self):
+        out = self.lockstep(says=["Subcommands:", "run", "Examples:", "LOCKSTEP_CLANG"])
+        self.assertEqual(out.stdout, self.lockstep("--help").stdout)
+
+    def test_messages_have_one_prefix(self):
+        (self.path / "wrong.cl").write_text("foo")
+        environment = dict(os.environ, LOCKSTEP_CLANG="/absent/clang")
+        for env in (None, environment):
+            result = subprocess.run([LOCKSTEP, "info", "wrong.cl"], capture_output=True, text=True, cwd=self.path, env=env)
+            self.assertEqual(result.returncode, BAD_INPUT)
+            self.assertNotIn("error: error", result.stderr)
+            self.assertTrue(result.stderr.startswith(("wrong.cl:1:1: error: ", "error: cannot run /absent/clang")), result.stderr)
+            self.assertFalse(result.stderr.endswith("\n\n"))
+
     def test_missing_file(self):
         self.lockstep("run", "absent.co", "--grid", "1", status=BAD_INPUT, says=["absent.co", "no such file"])
         self.lockstep("run", "absent.cl", "--grid", "1", status=BAD_INPUT, says=["absent.cl", "no such file"])
@@ -277,7 +347,6 @@ class Cli(unittest.TestCase):
         self.saxpy("--grid", "64", *self.GOOD[:3], "buf:f32[16777216x1024]=1", status=BAD_INPUT, says="the host has")
 
     def test_usage(self):
-        self.lockstep(status=BAD_INPUT)
         self.lockstep("fly", status=BAD_INPUT)
         self.lockstep("run", status=BAD_INPUT, says="INPUT")
         self.saxpy("--grid", "1", "--wave", "48", status=BAD_INPUT, says="--wave")

@@ -1,0 +1,32 @@
+#include "cli/buffers.h"
+
+#include <utility>
+
+#include "cli/common.h"
+
+namespace lockstep::cli {
+
+const NamedBuffer& Buffers::allocate(const std::string& name, std::optional<uint32_t> index,
+                                     const Contents& contents) {
+  Buffer<std::byte> memory = device_.allocate<std::byte>(contents.bytes, name);
+  write_contents(contents, memory.span());
+  const NamedBuffer& added = add({name, index, contents.array.type, contents.array.shape, memory.span()});
+  owned_.push_back(std::move(memory));
+  return added;
+}
+
+const NamedBuffer& Buffers::add(NamedBuffer buffer) {
+  return buffers_.emplace_back(std::move(buffer));
+}
+
+const NamedBuffer& Buffers::find(std::string_view name) const {
+  std::string known;
+  for (const NamedBuffer& b : buffers_) {
+    if (b.name == name || (b.index && std::to_string(*b.index) == name)) return b;
+    known += (known.empty() ? "" : ", ") + b.name;
+  }
+  throw UsageError("there is no buffer '{}' ({})", name,
+                   known.empty() ? "no argument is a buffer" : "there are: " + known);
+}
+
+}  // namespace lockstep::cli

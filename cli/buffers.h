@@ -1,0 +1,48 @@
+// Memory of the device that the command line names: buffers of arguments, and variables of the code object.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/lockstep.hpp"
+#include "cli/contents.h"
+
+namespace lockstep::cli {
+
+struct NamedBuffer {
+  std::string name;               // of the argument or variable, or the argument's position
+  std::optional<uint32_t> index;  // of the argument
+  lockstep_type type = LOCKSTEP_U8;
+  std::vector<uint64_t> shape;
+  std::span<std::byte> memory;
+
+  std::span<const std::byte> bytes() const { return memory; }
+  uint64_t address() const { return reinterpret_cast<uint64_t>(memory.data()); }
+};
+
+class Buffers {
+ public:
+  explicit Buffers(Device& device) : device_(device) {}
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+
+  // A new buffer with these contents.
+  const NamedBuffer& allocate(const std::string& name, std::optional<uint32_t> index,
+                              const Contents& contents);
+  // Memory that is there already, for as long as the device is.
+  const NamedBuffer& add(NamedBuffer buffer);
+  // By name or position. Throws UsageError, which says what there is.
+  const NamedBuffer& find(std::string_view name) const;
+
+ private:
+  Device& device_;
+  std::deque<Buffer<std::byte>> owned_;
+  std::deque<NamedBuffer> buffers_;  // addresses stay valid
+};
+
+}  // namespace lockstep::cli

@@ -1,0 +1,82 @@
+#include "cli/compiler_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include "cli/interrupt.h"
+
+namespace lockstep::cli {
+namespace {
+
+constexpr const char* kGroup = "Compiling source";
+
+// Flags whose value follows: joined to them, or as the next argument.
+constexpr std::string_view kJoined[] = {"-D", "-U", "-I"};
+// As the next argument.
+constexpr std::string_view kSeparate[] = {"-include", "-isystem"};
+// Everything that begins so is a flag of its own.
+constexpr std::string_view kBeginnings[] = {"-cl-", "-std=", "-f", "-m", "-W"};
+constexpr std::string_view kCompilingCommands[] = {"run", "info", "disasm"};
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view text) {
+  return std::find(names.begin(), names.end(), text) != names.end();
+}
+
+// Longer than it, too.
+bool begins_with_one_of(std::span<const std::string_view> beginnings, std::string_view text) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [text](std::string_view b) { return text.size() > b.size() && text.starts_with(b); });
+}
+
+}  // namespace
+
+void add_compiler_options(CLI::App& command, CompilerOptions& options) {
+  command.add_option("-O,--optimize", options.optimization, "optimization level")
+      ->check(CLI::Range(0, 3))
+      ->capture_default_str()
+      ->group(kGroup);
+  command
+      .add_option(
+          "--flag", options.flags,
+          "a flag for the compiler; -DNAME=VALUE, -U, -I FOLDER, -include FILE, -isystem FOLDER, -cl-..., "
+          "-std=..., -f..., -m..., -W... may be given as they are")
+      ->group(kGroup);
+}
+
+std::vector<std::string> with_long_flags(int argc, const char* const* argv) {
+  std::vector<std::string> out(argv, argv + argc);
+  if (argc < 2 || !is_one_of(kCompilingCommands, argv[1])) return out;
+  out.resize(2);
+  for (int i = 2; i < argc; ++i) {
+    const std::string text = argv[i];
+    const bool has_next = i + 1 < argc;
+    if (text == "--") {
+      out.insert(out.end(), argv + i, argv + argc);
+      break;
+    }
+    if (text == "--flag" && has_next) {  // its value may look like anything
+      out.push_back(text + "=" + argv[++i]);
+    } else if (is_one_of(kJoined, text) || is_one_of(kSeparate, text)) {
+      out.push_back("--flag=" + text);
+      if (has_next) out.push_back(std::string("--flag=") + argv[++i]);
+    } else if (begins_with_one_of(kJoined, text) || begins_with_one_of(kBeginnings, text)) {
+      out.push_back("--flag=" + text);
+    } else {
+      out.push_back(text);
+    }
+  }
+  return out;
+}
+
+Compilation::Compilation(const CompilerOptions& given) {
+  lockstep_compile_options_init(&options);
+  for (const std::string& flag : given.flags) flags_.push_back(flag.c_str());
+  options.flags = flags_.data();
+  options.flag_count = static_cast<uint32_t>(flags_.size());
+  options.optimization = given.optimization;
+  options.cancelled = stop_if_interrupted;
+}
+
+}  // namespace lockstep::cli
