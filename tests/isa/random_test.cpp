@@ -6,6 +6,7 @@
 
 #include "tests/isa/comparison.h"
 #include "tests/isa/encodings.h"
+#include "tests/sweep.h"
 
 namespace lockstep::test {
 namespace {
@@ -15,6 +16,7 @@ constexpr uint64_t kWords = 200'000;
 #else
 constexpr uint64_t kWords = 10'000'000;
 #endif
+constexpr uint64_t kWordsOfShare = 1'000'000;
 constexpr uint64_t kBatch = 50'000;
 constexpr size_t kMaxFailures = 20;
 
@@ -65,7 +67,7 @@ TEST_P(RandomWords, AgreeWithLlvm) {
   std::mutex mutex;
   std::vector<std::string> failures;
   // Each wave size has half of the words.
-  const uint64_t batches = kWords / 2 / kBatch;
+  const uint64_t batches = of_sweep(kWords, std::min(kWords, kWordsOfShare)) / 2 / kBatch;
   const auto work = [&] {
     LlvmOracle oracle(wave_size);
     Outcome outcome;

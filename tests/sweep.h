@@ -1,0 +1,31 @@
+// How much of a sweep a test runs. `make test-all` sets LOCKSTEP_SWEEPS=ON and gets every case; `make test`
+// has a share of them, chosen so that each class (a row, a field's value, a mode) is met, and each
+// combination somewhere.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+namespace lockstep::test {
+
+inline bool has_whole_sweeps() {
+  static const bool whole = [] {
+    const char* asked = std::getenv("LOCKSTEP_SWEEPS");
+    return asked && std::string_view(asked) == "ON";
+  }();
+  return whole;
+}
+
+template <class T>
+T of_sweep(T whole, T share) {
+  return has_whole_sweeps() ? whole : share;
+}
+
+// One case of `every` in the share. Callers add what they iterate over, so that other cases are met in other
+// rows.
+inline bool is_in_share(uint64_t number, unsigned every) {
+  return has_whole_sweeps() || number % every == 0;
+}
+
+}  // namespace lockstep::test
