@@ -43,10 +43,11 @@ function(lockstep_plain_test_code target)
   target_precompile_headers(${target} REUSE_FROM lockstep_test_headers)
 endfunction()
 
-# lockstep_test(isa SOURCES a_test.cpp [DEPENDS isa] [LIBRARIES ...] [TIMEOUT seconds] [SWEEP]): one GoogleTest executable, one
-# ctest entry. A SWEEP computes much itself, and is compiled as the product is.
+# lockstep_test(isa SOURCES a_test.cpp [DEPENDS isa] [LIBRARIES ...] [TIMEOUT seconds] [SWEEP] [OPTIMIZED a_test.cpp]): one
+# GoogleTest executable, one ctest entry. A SWEEP computes much itself, and is compiled as the product is; of others only
+# the sources that are OPTIMIZED do.
 function(lockstep_test name)
-  cmake_parse_arguments(arg "SWEEP" "TIMEOUT" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "SWEEP" "TIMEOUT" "SOURCES;DEPENDS;LIBRARIES;OPTIMIZED" ${ARGN})
   string(REPLACE "/" "_" target ${name})
   add_executable(test_${target} ${arg_SOURCES})
   foreach(dependency IN LISTS arg_DEPENDS)
@@ -56,6 +57,9 @@ function(lockstep_test name)
   target_link_libraries(test_${target} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
   if(NOT arg_SWEEP)
     lockstep_plain_test_code(test_${target})
+  endif()
+  if(arg_OPTIMIZED)
+    set_source_files_properties(${arg_OPTIMIZED} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS -O1)
   endif()
   add_test(NAME ${name} COMMAND test_${target})
   if(NOT arg_TIMEOUT)

@@ -29,9 +29,10 @@ void prepare(TestWave& w, Random& random) {
       0,           1,           0x8000'0000, 0x7fff'ffff, ~0u,         0x3f80'0000, 0xbf80'0000, 0x7f80'0000,
       0xff80'0000, 0x7fc0'0001, 0x7f80'0001, 0x0000'0001, 0x0080'0000, 0x3c00'3c00, 0x7c00'fc00, 0x0001'8001};
   for (unsigned number = 0; number < kMaxVgprs; ++number)
-    for (unsigned lane = 0; lane < w.size(); ++lane)
-      w.v(number, lane) =
-          random() % 3 ? static_cast<uint32_t>(random()) : kSpecial[random() % std::size(kSpecial)];
+    for (unsigned lane = 0; lane < w.size(); ++lane) {
+      const uint64_t bits = random();
+      w.v(number, lane) = bits % 3 ? static_cast<uint32_t>(bits >> 32) : kSpecial[bits >> 60];
+    }
   for (unsigned i = 0; i < 108; ++i) w.s(i) = static_cast<uint32_t>(random());
   w.s(125) = static_cast<uint32_t>(random() % 8);
   w.s(253) = static_cast<uint32_t>(random() % 2);
@@ -125,7 +126,7 @@ std::string difference(TestWave& w, const TestWave::State& expected, const std::
     if (!ignored.contains(i) && w.s(i) != expected.scalar[i]) return "scalar " + std::to_string(i);
   if (w.s(253) != expected.scalar[253]) return "SCC";
   for (unsigned number = 0; number < kMaxVgprs; ++number)
-    for (unsigned lane = 0; lane < w.size(); ++lane)
+    for (unsigned lane = 0; w.differs(expected, number) && lane < w.size(); ++lane)
       if (w.v(number, lane) != w.before(expected, number, lane))
         return "v" + std::to_string(number) + " lane " + std::to_string(lane);
   return "";

@@ -156,6 +156,11 @@ uint32_t TestWave::before(const State& state, unsigned number, unsigned lane) co
   return value;
 }
 
+bool TestWave::differs(const State& state, unsigned number) const {
+  const size_t bytes = size_t{size()} * 4;
+  return std::memcmp(vgprs_.get() + number * bytes, state.vgprs.data() + number * bytes, bytes) != 0;
+}
+
 void TestWave::execute(const std::vector<uint32_t>& code, int64_t budget) {
   const auto begin = reinterpret_cast<uint64_t>(code.data());
   Interpreter engine({{begin, begin + 4 * code.size()}}, size(), ranges_, configuration_.host,
@@ -292,6 +297,7 @@ std::string TestWave::violation(const isa::Instruction& instruction, const State
     if (exec == 0 && instruction.row->opcode == Opcode::ds_ordered_count) exec = 1;
   }
   for (unsigned number = 0; number < kMaxVgprs; ++number) {
+    if (!differs(before, number)) continue;
     for (unsigned lane = 0; lane < size(); ++lane) {
       const bool may = (vgpr_may_change[number] || relative) && (ignores_exec || (exec >> lane & 1));
       uint32_t now;

@@ -113,6 +113,8 @@ class TestWave {
   // What `instruction` changed beyond what it names, or an empty string.
   std::string violation(const isa::Instruction& instruction, const State& before) const;
   uint32_t before(const State& state, unsigned number, unsigned lane) const;
+  // Whether v`number` holds in any lane what it did not hold then.
+  bool differs(const State& state, unsigned number) const;
 
  private:
   struct Free {
