@@ -93,18 +93,14 @@ Deferred::Deferred(const Step& step, Share share, uint64_t lanes)
       pc_(step.pc),
       share_(share),
       lanes_(lanes),
-      memory_lanes_(lanes),
       result_lanes_(lanes) {
   const Wave& wave = step.wave;
   if (instruction_.row->opcode == isa::Opcode::lds_direct_load) result_lanes_ = quads_of(lanes, 0xf);
   if (instruction_.row->opcode == isa::Opcode::lds_param_load) result_lanes_ = quads_of(lanes, 0x7);
   if (share.kind == Kind::vector_load || share.kind == Kind::vector_store)
     uses_scratch_ = instruction_.row->encoding == isa::Encoding::scratch;
-  if (instruction_.row->encoding == isa::Encoding::flat) {
-    const uint64_t scratch = flat_lanes(instruction_, step.wave).scratch;
-    memory_lanes_ &= ~scratch;
-    uses_scratch_ = (lanes & scratch) != 0;
-  }
+  if (instruction_.row->encoding == isa::Encoding::flat)
+    uses_scratch_ = (lanes & flat_lanes(instruction_, step.wave).scratch) != 0;
   const Touched touched = touched_by(instruction_, wave.wave_size);
   for (const RegisterRange& range : touched.reads)
     if (range.is_vgpr()) add_vgprs(vgprs_, range, wave.vgpr_count);
@@ -125,18 +121,51 @@ bool Deferred::execute(Wave& wave, Executor& executor, uint64_t lanes) {
   return executor.execute(wave, pc_);
 }
 
+namespace {
+
+// What stands in for LDS and for the scratch that the machine gave the wave while an instruction is tried.
+// Scratch that a trap handler has put elsewhere is guest memory, and the path's.
+class StandIns {
+ public:
+  explicit StandIns(Wave& wave)
+      : wave_(wave),
+        lds_(wave.lds),
+        scratch_base_(wave.scratch_base),
+        given_scratch_base_(wave.given_scratch_base) {
+    static thread_local std::vector<std::byte> lds, scratch;
+    wave.lds = of_size(lds, wave.lds_bytes);
+    if (wave.scratch_bytes == 0) return;
+    wave.scratch_base = reinterpret_cast<uint64_t>(
+        of_size(scratch, (size_t{wave.scratch_bytes} + 3) / 4 * wave.register_bytes));
+    wave.given_scratch_base = wave.scratch_base;
+  }
+  ~StandIns() {
+    wave_.lds = lds_;
+    wave_.scratch_base = scratch_base_;
+    wave_.given_scratch_base = given_scratch_base_;
+  }
+  StandIns(const StandIns&) = delete;
+  StandIns& operator=(const StandIns&) = delete;
+
+ private:
+  static std::byte* of_size(std::vector<std::byte>& memory, size_t bytes) {
+    if (memory.size() < bytes) memory.resize(bytes);
+    return memory.data();
+  }
+
+  Wave& wave_;
+  std::byte* const lds_;
+  const uint64_t scratch_base_, given_scratch_base_;
+};
+
+}  // namespace
+
 bool Deferred::explore(Wave& wave, Executor& executor, MemoryPath& path) {
-  const bool in_memory =
-      share_.kind == Kind::vector_load || share_.kind == Kind::vector_store || share_.kind == Kind::scalar;
-  if (!in_memory || (share_.kind != Kind::scalar && memory_lanes_ == 0) ||
-      instruction_.row->encoding == isa::Encoding::scratch)
-    return true;
-  const uint32_t lds_bytes = wave.lds_bytes;
-  wave.lds_bytes = 0;  // loads to LDS put nothing there
+  if (lanes_ == 0 && share_.kind != Kind::scalar) return true;
+  const StandIns stand_ins(wave);
   path.begin_trial();
-  const bool good = execute(wave, executor, memory_lanes_);
+  const bool good = execute(wave, executor, lanes_);
   path.end_trial(reads_, writes_);
-  wave.lds_bytes = lds_bytes;
   at_issue_.put(wave);
   return good;
 }

@@ -44,7 +44,7 @@ class Deferred {
   const Share& share() const { return share_; }
   const std::vector<RegisterRange>& destinations() const { return destinations_; }
 
-  // Finds out what memory it will touch. False if it faults.
+  // Finds out what memory it will touch, and touches nothing. False if it faults.
   bool explore(Wave& wave, Executor& executor, MemoryPath& path);
   // Whether it must touch memory after `older`, which was issued before it.
   bool must_follow(const Deferred& older) const;
@@ -75,7 +75,6 @@ class Deferred {
   uint64_t pc_;
   Share share_;
   uint64_t lanes_;         // of EXEC
-  uint64_t memory_lanes_;  // of those, the ones whose address is in guest memory
   uint64_t result_lanes_;  // whose registers are written
   bool uses_scratch_ = false;
   RegisterValues at_issue_;
