@@ -150,80 +150,71 @@ std::byte* modifiable_scratch(const Operation* op, Wave* wave, unsigned lane, ui
   return is_scratch_moved(wave) ? modifiable(op, wave, address, 4) : nullptr;
 }
 
-void raise_memory_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address,
-                            uint32_t bytes, Access access) {
+namespace {
+
+// Of one lane's access; `what` goes on behind "at ".
+void raise_access(FaultKind kind, const Operation* op, Wave* wave, int64_t budget, int lane, const char* name,
+                  uint64_t address, uint32_t bytes, const std::string& what) {
   Fault fault;
-  fault.kind = FaultKind::memory_violation;
+  fault.kind = kind;
   fault.lane = lane;
   fault.address = address;
   fault.bytes = bytes;
-  fault.message = std::string(access == kRead ? "read" : "write") + " of " + std::to_string(bytes) +
-                  " bytes at " + hex(address) + ": " + surroundings(wave, address, access);
+  fault.message = std::string(name) + " of " + std::to_string(bytes) + " bytes at " + what;
   raise(op, wave, budget, std::move(fault));
+}
+
+const char* name_of(Access access) {
+  return access == kRead ? "read" : "write";
+}
+
+}  // namespace
+
+void raise_memory_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address,
+                            uint32_t bytes, Access access) {
+  raise_access(FaultKind::memory_violation, op, wave, budget, lane, name_of(access), address, bytes,
+               hex(address) + ": " + surroundings(wave, address, access));
 }
 
 void raise_misaligned(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address,
                       uint32_t bytes) {
-  Fault fault;
-  fault.kind = FaultKind::misaligned;
-  fault.lane = lane;
-  fault.address = address;
-  fault.bytes = bytes;
-  fault.message = "atomic of " + std::to_string(bytes) + " bytes at " + hex(address) +
-                  ", which is not a multiple of " + std::to_string(bytes);
-  raise(op, wave, budget, std::move(fault));
+  raise_access(FaultKind::misaligned, op, wave, budget, lane, "atomic", address, bytes,
+               hex(address) + ", which is not a multiple of " + std::to_string(bytes));
 }
 
 void raise_misaligned_access(const Operation* op, Wave* wave, int64_t budget, int lane, uint64_t address,
                              uint32_t bytes, uint32_t alignment) {
-  Fault fault;
-  fault.kind = FaultKind::misaligned;
-  fault.lane = lane;
-  fault.address = address;
-  fault.bytes = bytes;
-  fault.message = "access of " + std::to_string(bytes) + " bytes at " + hex(address) +
-                  ", which is not a multiple of " + std::to_string(alignment) +
-                  ": the device's alignment mode is " + memory::name_of(context_of(wave)->modes.alignment);
-  raise(op, wave, budget, std::move(fault));
+  raise_access(FaultKind::misaligned, op, wave, budget, lane, "access", address, bytes,
+               hex(address) + ", which is not a multiple of " + std::to_string(alignment) +
+                   ": the device's alignment mode is " + memory::name_of(context_of(wave)->modes.alignment));
 }
 
 void raise_lds_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint32_t offset,
                          uint32_t bytes, Access access) {
-  Fault fault;
-  fault.kind = FaultKind::memory_violation;
-  fault.lane = lane;
-  fault.address = offset;
-  fault.bytes = bytes;
-  fault.message = std::string(access == kRead ? "read" : "write") + " of " + std::to_string(bytes) +
-                  " bytes at LDS offset " + hex(offset) + ": the work-group has " +
-                  std::to_string(wave->lds_bytes) + " bytes of LDS, and the device reports what is beyond";
-  raise(op, wave, budget, std::move(fault));
+  raise_access(FaultKind::memory_violation, op, wave, budget, lane, name_of(access), offset, bytes,
+               "LDS offset " + hex(offset) + ": the work-group has " + std::to_string(wave->lds_bytes) +
+                   " bytes of LDS, and the device reports what is beyond");
 }
 
 void raise_scratch_violation(const Operation* op, Wave* wave, int64_t budget, int lane, uint32_t offset,
                              uint32_t bytes, Access access) {
-  Fault fault;
-  fault.kind = FaultKind::memory_violation;
-  fault.lane = lane;
-  fault.address = offset;
-  fault.bytes = bytes;
-  fault.message = std::string(access == kRead ? "read" : "write") + " of " + std::to_string(bytes) +
-                  " bytes at scratch offset " + hex(offset) + ": ";
+  uint64_t address = offset;
+  std::string why;
   if (is_scratch_moved(wave)) {
-    const auto bad = [&](uint64_t address, uint32_t, uint32_t count) {
-      if (range_of(wave, address, count, access)) return true;
-      fault.address = address;
-      return false;
-    };
-    each_part_of_scratch(wave, static_cast<unsigned>(lane), offset, bytes, bad);
-    fault.message += "the trap handler set FLAT_SCRATCH to " + hex(wave->scratch_base) +
-                     ", which puts that at " + hex(fault.address) + ", and " +
-                     surroundings(wave, fault.address, access);
+    each_part_of_scratch(wave, static_cast<unsigned>(lane), offset, bytes,
+                         [&](uint64_t part, uint32_t, uint32_t count) {
+                           if (range_of(wave, part, count, access)) return true;
+                           address = part;
+                           return false;
+                         });
+    why = "the trap handler set FLAT_SCRATCH to " + hex(wave->scratch_base) + ", which puts that at " +
+          hex(address) + ", and " + surroundings(wave, address, access);
   } else {
-    fault.message += "the work-item has " + std::to_string(wave->scratch_bytes) +
-                     " bytes of scratch; is the stack too small?";
+    why = "the work-item has " + std::to_string(wave->scratch_bytes) +
+          " bytes of scratch; is the stack too small?";
   }
-  raise(op, wave, budget, std::move(fault));
+  raise_access(FaultKind::memory_violation, op, wave, budget, lane, name_of(access), address, bytes,
+               "scratch offset " + hex(offset) + ": " + why);
 }
 
 void raise(const Operation* op, Wave* wave, int64_t budget, Fault fault) {
