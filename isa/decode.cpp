@@ -105,7 +105,7 @@ DecodeError decode(std::span<const std::byte> bytes, unsigned wave_size, Instruc
     out.size = static_cast<uint8_t>(bytes.size());
     return DecodeError::truncated;
   }
-  DecodeContext context{Words(bytes), wave_size / 32, out, {}};
+  DecodeContext context{Words(bytes), wave_size / 32, out, {}, {}};
   const DecodeError error = dispatch(context);
   if (error != DecodeError::none) out.size = 4;
   if (error == DecodeError::unknown_opcode) out.row = nullptr;

@@ -150,6 +150,7 @@ DecodeError decode_flat(DecodeContext& context, const Row& row) {
           break;
         }
         if (saddr == code::kM0) return refuse_operand(context, spec, saddr, "may not be an address");
+        if (saddr & 1) note_misaligned(context, saddr, saddr & ~1u, 2);
         append(context, spec, saddr & ~1u);  // hardware aligns pairs (guide 3.3.1.3)
         break;
     }

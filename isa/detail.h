@@ -75,11 +75,18 @@ struct Refusal {
   const char* reason = nullptr;  // goes on behind "which"
 };
 
+// A group of scalar registers whose number is no multiple of what its size asks for: that number, and the one
+// that the hardware takes (guide 3.3.1.3).
+struct Misaligned {
+  uint8_t given = 0, taken = 0, registers = 0;  // registers 0: there is none
+};
+
 struct DecodeContext {
   Words words;
   unsigned mask_words;  // registers that hold a bit a lane: 1 in wave32, 2 in wave64
   Instruction& out;
   Refusal refusal{};
+  Misaligned misaligned{};  // the last one
 };
 
 // What a decoder returns for a field that it cannot take, and for an operand that may not stand where it
@@ -92,6 +99,8 @@ struct DecodeContext {
 [[gnu::noinline, gnu::cold]] DecodeError refuse_source(DecodeContext& context, const OperandSpec& spec,
                                                        unsigned code);
 inline constexpr char kMustBeZero[] = "must be zero";
+[[gnu::noinline, gnu::cold]] void note_misaligned(DecodeContext& context, unsigned given, unsigned taken,
+                                                  unsigned registers);
 
 // Reads one instruction, as decode() does.
 DecodeError dispatch(DecodeContext& context);
@@ -140,8 +149,10 @@ inline Operand& append(DecodeContext& context, const OperandSpec& spec, unsigned
 
 // Appends a scalar register operand.
 inline DecodeError append_scalar(DecodeContext& context, const OperandSpec& spec, unsigned code) {
-  if (!align_scalar(code, words_of(spec, context.mask_words)))
+  const unsigned given = code, registers = words_of(spec, context.mask_words);
+  if (!align_scalar(code, registers))
     return refuse_operand(context, spec, code, "names no group of that many registers (guide 3.3.1.4)");
+  if (code != given) note_misaligned(context, given, code, registers);
   append(context, spec, code);
   return DecodeError::none;
 }

@@ -46,14 +46,17 @@ std::string hex(uint32_t value) {
   return text;
 }
 
+std::string register_text(unsigned code, unsigned registers) {
+  char text[32];
+  Writer writer(text, sizeof text);
+  put_register(writer, code, registers);
+  return std::string(text, static_cast<size_t>(writer.at() - text));
+}
+
 // "210", or "124 (null)" for a register.
 std::string operand_text(unsigned code) {
   const bool is_register = code < code::kInt0 || code >= code::kVgpr0;
-  if (!is_register) return std::to_string(code);
-  char text[32];
-  Writer writer(text, sizeof text);
-  put_register(writer, code, 1);
-  return std::to_string(code) + " (" + std::string(text, static_cast<size_t>(writer.at() - text)) + ")";
+  return std::to_string(code) + (is_register ? " (" + register_text(code, 1) + ")" : "");
 }
 
 // The instruction as far as it is known, with what refuses it.
@@ -61,12 +64,14 @@ struct Attempt {
   Instruction instruction;
   DecodeError error = DecodeError::truncated;
   Refusal refusal;
+  Misaligned misaligned;
 
   Attempt(std::span<const std::byte> bytes, unsigned wave_size) {
     if (bytes.size() < 4) return;
-    DecodeContext context{Words(bytes), wave_size / 32, instruction, {}};
+    DecodeContext context{Words(bytes), wave_size / 32, instruction, {}, {}};
     error = dispatch(context);
     refusal = context.refusal;
+    misaligned = context.misaligned;
   }
   const Row* row() const { return instruction.first_y_operand ? instruction.row_y : instruction.row; }
   std::string name() const { return row() ? std::string(row()->name) : std::string(); }
@@ -89,6 +94,19 @@ DecodeError detail::refuse_source(DecodeContext& context, const OperandSpec& spe
   return refuse_operand(context, spec, code,
                         asks_for_dpp(code) ? "asks for DPP, and the instruction takes none there (guide 7.7)"
                                            : "is reserved (guide 6.2 and 7.2, tables 20 and 26)");
+}
+
+void detail::note_misaligned(DecodeContext& context, unsigned given, unsigned taken, unsigned registers) {
+  context.misaligned = {static_cast<uint8_t>(given), static_cast<uint8_t>(taken),
+                        static_cast<uint8_t>(registers)};
+}
+
+std::string misaligned_registers(std::span<const std::byte> bytes, unsigned wave_size) {
+  const Attempt attempt(bytes, wave_size);
+  const Misaligned& group = attempt.misaligned;
+  if (group.registers == 0) return {};
+  return register_text(group.given, group.registers) + ", which counts as " +
+         register_text(group.taken, group.registers);
 }
 
 std::string show_bytes(std::span<const std::byte> bytes, unsigned wave_size) {

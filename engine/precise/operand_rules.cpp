@@ -7,6 +7,7 @@
 #include "engine/precise/m0_rules.h"
 #include "engine/precise/scalar_values.h"
 #include "engine/precise/touched.h"
+#include "isa/explain.h"
 
 namespace lockstep::precise {
 
@@ -141,6 +142,23 @@ std::string not_for_vector_alu(const Step& step) {
   return {};
 }
 
+// The numbers that decode() gives are aligned, as the hardware takes them: those of the program are in its
+// bytes.
+std::string misaligned_registers(const Step& step) {
+  const isa::Instruction& instruction = step.instruction;
+  const auto begin = instruction.operands.begin(), end = begin + instruction.operand_count;
+  const bool has_groups = std::any_of(begin, end, [](const isa::Operand& operand) {
+    return operand.words > 1 && operand.code < isa::code::kNull;
+  });
+  if (!has_groups) return {};
+  const std::string text = isa::misaligned_registers(
+      {reinterpret_cast<const std::byte*>(step.pc), instruction.size}, step.wave.wave_size);
+  if (text.empty()) return {};
+  return name_of(step) + " is given " + text +
+         " (guide 3.3.1.3): pairs begin at an even register, larger groups at a multiple of four, or the "
+         "results are unpredictable";
+}
+
 std::string dual_issue(const Step& step) {
   return step.instruction.row_y ? broken_dual_issue_rule(step.instruction, step.wave.wave_size)
                                 : std::string();
@@ -151,8 +169,9 @@ std::string dual_issue_with_vcc(const Step& step) {
                                 : std::string();
 }
 
-constexpr std::array<Rule, 6> kRules = {too_many_scalar_values, mask_in_high_half, reserved_source,
-                                        not_for_vector_alu,     dual_issue,        broken_m0_rule};
+constexpr std::array<Rule, 7> kRules = {too_many_scalar_values, mask_in_high_half, reserved_source,
+                                        not_for_vector_alu,     dual_issue,        broken_m0_rule,
+                                        misaligned_registers};
 // LLVM 19 compiles v_cmp_nlt_f64 s[0:1], s[0:1], v[2:3] for waves of 64, and v_dual_cndmask_b32 of an SGPR.
 constexpr std::array<Rule, 2> kDoubtedRules = {written_between_passes, dual_issue_with_vcc};
 

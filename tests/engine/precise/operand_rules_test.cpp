@@ -149,5 +149,25 @@ TEST(OperandRules, SeveralInOneInstruction) {
   EXPECT_EQ(outcome.fault->fault.pc, d.pc(1));
 }
 
+// 3.3.1.3: 64 bits need an even register, more a multiple of four; a mask only in waves of 64.
+TEST(OperandRules, GroupsOfScalarRegistersAreAligned) {
+  constexpr EncodedField kOddSdst{16, 7, 5};
+  expect_good("s_mov_b64 s[4:5], s[6:7]");
+  expect_broken(encoded("s_mov_b64 s[4:5], s[6:7]", {sop2_ssrc0(7)}), "s[7:8], which counts as s[6:7]",
+                "3.3.1.3");
+  expect_broken(encoded("s_mov_b64 s[4:5], s[6:7]", {kOddSdst}), "s[5:6], which counts as s[4:5]", "3.3.1.3");
+  expect_broken(encoded("v_lshlrev_b64 v[2:3], v4, s[6:7]", {src1(7)}), "s[7:8]", "3.3.1.3");
+  expect_broken(encoded("v_mad_u64_u32 v[2:3], vcc, v4, v5, v[6:7]", {sdst(5)}, 64), "s[5:6]", "3.3.1.3", 64);
+  expect_good(encoded("v_mad_u64_u32 v[2:3], vcc_lo, v4, v5, v[6:7]", {sdst(5)}));
+  // The data and the base of scalar loads, the base of vector ones.
+  const std::string load = "s_load_b128 s[4:7], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)";
+  expect_good(load);
+  expect_broken(encoded(load, {{6, 7, 6}}), "s[6:9], which counts as s[4:7]", "3.3.1.3");
+  const std::string global = "v_mov_b32 v1, 0\nglobal_load_b32 v2, v1, s[0:1]";
+  expect_good(global);
+  expect_broken("v_mov_b32 v1, 0\n" + encoded("global_load_b32 v2, v1, s[0:1]", {{48, 7, 1}}),
+                "s[1:2], which counts as s[0:1]", "3.3.1.3");
+}
+
 }  // namespace
 }  // namespace lockstep::machine
