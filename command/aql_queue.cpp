@@ -316,7 +316,11 @@ AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket&
           [this, index, signal, start](machine::Outcome&& outcome) {
             dispatch_done(index, signal, start, std::move(outcome));
           },
-          precise());
+          precise(),
+          [this, index] {
+            std::lock_guard lock(mutex_);
+            return to_kill_.contains(index) || state() != QueueState::active;
+          });
     } catch (...) {
       --in_flight_;
       throw;

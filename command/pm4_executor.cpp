@@ -414,7 +414,11 @@ Pm4Executor::Status Pm4Executor::dispatch(const uint32_t dimensions[3], uint32_t
           services.processor.wake();
           services.waiters.notify();
         },
-        precise_);
+        precise_,
+        [this] {
+          std::lock_guard lock(state_->mutex);
+          return state_->cancelled;
+        });
   } catch (const std::invalid_argument& error) {
     not_started();
     return refuse(QueueError::Kind::invalid_packet, "", error.what());

@@ -57,7 +57,7 @@ Device::~Device() {
 }
 
 std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, ActiveDispatch::Done done,
-                                              Precise* precise) {
+                                              Precise* precise, const translator::IsCancelled& is_cancelled) {
   check(launch);
   std::shared_ptr<ActiveDispatch> dispatch(new ActiveDispatch);
   dispatch->launch_ = std::move(launch);
@@ -80,10 +80,18 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
     throw std::invalid_argument(
         "a work-group of that size, with these VGPRs and LDS, does not fit a "
         "work-group processor (make it smaller)");
-  dispatch->prepared_ =
-      needs_precise_engine(dispatch->launch_, options)
-          ? make_engine(dispatch->launch_, options, precise ? precise->findings : dispatch->findings_)
-          : reuse_.engine(dispatch->launch_, options.engine, options.math);
+  try {
+    dispatch->prepared_ = needs_precise_engine(dispatch->launch_, options)
+                              ? make_engine(dispatch->launch_, options,
+                                            precise ? precise->findings : dispatch->findings_, is_cancelled)
+                              : reuse_.engine(dispatch->launch_, options.engine, options.math, is_cancelled);
+  } catch (const translator::Cancelled&) {
+    Outcome outcome;
+    outcome.totals.groups_total = group_count(dispatch->launch_);
+    outcome.cancelled = true;
+    done(std::move(outcome));
+    return nullptr;
+  }
   dispatch->scheduler_.emplace(dispatch->launch_, options, *dispatch->prepared_.engine, reuse_);
   dispatch->priority_ = priority;
   dispatch->done_ = std::move(done);

@@ -75,8 +75,11 @@ class Device {
   // if it ended there. Higher priorities get the host's threads first. Throws std::invalid_argument for what
   // no hardware would take.
   // `precise`, if not null, replaces the device's settings, takes the findings, and outlives the dispatch.
+  // `is_cancelled` is asked now and then while the kernel is translated, when there is no dispatch yet that
+  // could be cancelled.
   std::shared_ptr<ActiveDispatch> start(Launch launch, int priority, ActiveDispatch::Done done,
-                                        Precise* precise = nullptr);
+                                        Precise* precise = nullptr,
+                                        const translator::IsCancelled& is_cancelled = {});
   // Ends the dispatch soon; Outcome::cancelled tells.
   void cancel(ActiveDispatch& dispatch);
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -83,6 +84,8 @@ struct WaveFault {
   std::string instruction;          // text, or why the bytes are no instruction
 };
 
+inline constexpr std::chrono::milliseconds kReportInterval{100};
+
 struct RunOptions {
   EngineKind engine = EngineKind::interpreter;
   Math math = Math::exact;                    // fast: of the interpreter only, the translator stays exact
@@ -92,7 +95,8 @@ struct RunOptions {
   // Wave-instructions that the dispatch may take; 0: as many as it needs. Outcome::limit_exceeded tells if it
   // needs more: then each wave stopped at its next taken branch.
   uint64_t instruction_limit = 0;
-  // Called at most every 100 ms, from any of the threads, never by two at a time.
+  // Called at most every kReportInterval, from any of the threads, never by two at a time; while the kernel
+  // is translated, too.
   std::function<void(const Progress&)> progress;
   // Called when the machine refuses a wave's instruction (NACK) and the wave halts at it, from any of the
   // threads, never by two at a time. True resumes the wave. Without it, and without `control`, the halt is

@@ -32,10 +32,10 @@ std::string interpreted_note(const translator::Statistics& statistics) {
              : "the interpreter executes these instructions of the translated kernel, one by one: " + list;
 }
 
-PreparedEngine make_translator(const Launch& launch, Math math) {
+PreparedEngine make_translator(const Launch& launch, Math math, const translator::IsCancelled& is_cancelled) {
   PreparedEngine prepared;
   auto engine = std::make_shared<translator::Translator>(launch.code, launch.wave_size, launch.memory,
-                                                         launch.entry, wave_vgprs(launch));
+                                                         launch.entry, wave_vgprs(launch), is_cancelled);
   if (launch.host_real_time) engine->set_host_real_time();
   if (!engine->unsupported().empty())
     prepared.note =
@@ -70,7 +70,8 @@ bool needs_precise_engine(const Launch& launch, const RunOptions& options) {
   return options.precise.needed() || options.control || (launch.uses_exceptions && !options.observer);
 }
 
-PreparedEngine make_engine(const Launch& launch, const RunOptions& options, precise::Findings& findings) {
+PreparedEngine make_engine(const Launch& launch, const RunOptions& options, precise::Findings& findings,
+                           const translator::IsCancelled& is_cancelled) {
   PreparedEngine prepared;
   if (needs_precise_engine(launch, options)) {
     precise::Settings settings = options.precise;
@@ -114,7 +115,7 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
     return prepared;
   }
   if (options.engine == EngineKind::translator && !options.observer && has_usual_modes(launch))
-    return make_translator(launch, options.math);
+    return make_translator(launch, options.math, is_cancelled);
   if (options.engine == EngineKind::translator)
     prepared.note = options.observer
                         ? "the interpreter ran this kernel, because its instructions are observed"
@@ -126,7 +127,8 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
   return prepared;
 }
 
-PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math) {
+PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
+                             const translator::IsCancelled& is_cancelled) {
   std::lock_guard lock(mutex_);
   const EngineKind kind = has_usual_modes(launch) ? given : EngineKind::interpreter;
   auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
@@ -152,7 +154,7 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math) 
   if (!entry.prepared.engine || entry.memory != launch.memory) {
     entry.memory = launch.memory;
     if (kind == EngineKind::translator) {
-      entry.prepared = make_translator(launch, math);
+      entry.prepared = make_translator(launch, math, is_cancelled);
     } else {
       if (!entry.decoded) entry.decoded = decode(launch, nullptr, math);
       entry.prepared.engine = make_interpreter(launch, entry.decoded);

@@ -7,6 +7,7 @@
 
 #include "engine/engine.h"
 #include "engine/interpreter/interpreter.h"
+#include "engine/translator/translation.h"
 #include "machine/group_context.h"
 #include "machine/launch.h"
 
@@ -22,7 +23,9 @@ struct PreparedEngine {
 // Safe from several threads.
 class Reuse {
  public:
-  PreparedEngine engine(const Launch& launch, EngineKind kind, Math math);
+  // Throws translator::Cancelled.
+  PreparedEngine engine(const Launch& launch, EngineKind kind, Math math,
+                        const translator::IsCancelled& is_cancelled = {});
   // Forgets decoded code: its bytes may have changed (instruction cache invalidate).
   void forget_code();
 
@@ -56,7 +59,8 @@ class Reuse {
 // exceptions.
 bool needs_precise_engine(const Launch& launch, const RunOptions& options);
 // An engine for this launch alone, which tells `findings` what it finds. Throws std::invalid_argument for
-// options that exclude each other.
-PreparedEngine make_engine(const Launch& launch, const RunOptions& options, precise::Findings& findings);
+// options that exclude each other, and translator::Cancelled.
+PreparedEngine make_engine(const Launch& launch, const RunOptions& options, precise::Findings& findings,
+                           const translator::IsCancelled& is_cancelled = {});
 
 }  // namespace lockstep::machine

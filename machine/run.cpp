@@ -53,12 +53,31 @@ Outcome run(const Launch& launch, const RunOptions& options) {
   check(launch);
   const auto begin = std::chrono::steady_clock::now();
   Outcome outcome;
+  outcome.totals.groups_total = group_count(launch);
   Reuse own;
   Reuse& reuse = options.reuse ? *options.reuse : own;
   precise::Findings findings;
-  PreparedEngine prepared = options.reuse && !options.observer && !needs_precise_engine(launch, options)
-                                ? reuse.engine(launch, options.engine, options.math)
-                                : make_engine(launch, options, findings);
+  // While an engine is made there is no scheduler yet that would report, and look who has had enough. The
+  // first report is due at once, so that who waits for it has not to know how long translating takes.
+  std::optional<std::chrono::steady_clock::time_point> last_report;
+  const auto is_cancelled = [&] {
+    const auto now = std::chrono::steady_clock::now();
+    if (options.progress && (!last_report || now - *last_report >= kReportInterval)) {
+      last_report = now;
+      options.progress(outcome.totals);
+    }
+    return options.cancel && options.cancel->load(std::memory_order_relaxed);
+  };
+  PreparedEngine prepared;
+  try {
+    prepared = options.reuse && !options.observer && !needs_precise_engine(launch, options)
+                   ? reuse.engine(launch, options.engine, options.math, is_cancelled)
+                   : make_engine(launch, options, findings, is_cancelled);
+  } catch (const translator::Cancelled&) {
+    outcome.cancelled = true;
+    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return outcome;
+  }
   outcome.note = std::move(prepared.note);
   outcome.translation = prepared.translation;
   {

@@ -405,7 +405,7 @@ void Scheduler::refuse_entry(uint64_t number) {
 void Scheduler::report_progress() {
   if (!options_.progress) return;
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_report_ < std::chrono::milliseconds(100)) return;
+  if (now - last_report_ < kReportInterval) return;
   last_report_ = now;
   options_.progress(totals_);
 }

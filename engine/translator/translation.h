@@ -1,6 +1,8 @@
 // A routine as host code, shared by all dispatches of the process that run the same code.
 #pragma once
 
+#include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -20,9 +22,16 @@ struct InterpretedInstruction {
   size_t count = 0;    // in the code
 };
 
+// Asked between the pieces of a routine, from the thread that translates; true: nobody wants it any more.
+using IsCancelled = std::function<bool()>;
+// Thrown then. What was translated is dropped.
+struct Cancelled : std::exception {
+  const char* what() const noexcept override { return "the translation was cancelled"; }
+};
+
 class Translation {
  public:
-  explicit Translation(const Routine& routine);
+  explicit Translation(const Routine& routine, const IsCancelled& is_cancelled = {});
 
   // Where a wave enters translated code.
   struct Entry {
@@ -43,7 +52,7 @@ class Translation {
   const std::vector<InterpretedInstruction>& interpreted() const { return interpreted_; }
 
  private:
-  void make(const Routine& routine);
+  void make(const Routine& routine, const IsCancelled& is_cancelled);
 
   size_t instructions_ = 0, code_bytes_ = 0;
   unsigned memory_slots_ = 0;
@@ -56,7 +65,9 @@ class Translation {
 
 // So many are kept; a dispatch keeps its own for as long as it runs.
 inline constexpr size_t kMostTranslations = 128;
-// From the process's cache, or made now (one thread at a time). `reused` says which.
-std::shared_ptr<const Translation> translation_of(const Routine& routine, bool& reused);
+// From the process's cache, or made now (one thread at a time). `reused` says which. Throws Cancelled, also
+// while it waits for another thread.
+std::shared_ptr<const Translation> translation_of(const Routine& routine, bool& reused,
+                                                  const IsCancelled& is_cancelled = {});
 
 }  // namespace lockstep::translator

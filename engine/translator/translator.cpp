@@ -18,12 +18,14 @@ const Range& no_range() {
 }  // namespace
 
 Translator::Translator(std::vector<CodeRange> code, unsigned wave_size,
-                       std::shared_ptr<const RangeSet> memory, uint64_t entry, unsigned vgpr_count)
+                       std::shared_ptr<const RangeSet> memory, uint64_t entry, unsigned vgpr_count,
+                       const IsCancelled& is_cancelled)
     : interpreter_(code, wave_size, memory, interpreter::best_host_target(), vgpr_count),
       stepper_(code, wave_size, memory, interpreter::best_host_target(), vgpr_count, &one_instruction_),
       memory_(std::move(memory)) {
   try {
-    translation_ = translation_of(find_routine(code, entry, wave_size, vgpr_count), statistics_.reused);
+    translation_ =
+        translation_of(find_routine(code, entry, wave_size, vgpr_count), statistics_.reused, is_cancelled);
   } catch (const std::runtime_error& error) {
     unsupported_ = error.what();
     return;

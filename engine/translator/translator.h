@@ -27,9 +27,9 @@ struct Statistics {
 
 class Translator final : public Engine {
  public:
-  // As Interpreter; `entry` is where the waves start.
+  // As Interpreter; `entry` is where the waves start. Throws Cancelled.
   Translator(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
-             uint64_t entry, unsigned vgpr_count);
+             uint64_t entry, unsigned vgpr_count, const IsCancelled& is_cancelled = {});
   ~Translator() override;
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;

@@ -285,6 +285,29 @@ TEST(Options, CancellationEndsAnEndlessKernel) {
   EXPECT_GT(outcome.totals.instructions, 0u);
 }
 
+// Before a wave runs: progress is told, and whoever has had enough is heard.
+TEST(Options, CancellationEndsATranslation) {
+  Dispatch d("v_add_nc_u32 v1, 4321, v0", 4, 64);
+  d.options.engine = EngineKind::translator;
+  std::atomic<bool> cancel{false};
+  d.options.cancel = &cancel;
+  d.options.progress = [&](const Progress& progress) {
+    EXPECT_EQ(progress.groups_total, 4u);
+    EXPECT_EQ(progress.instructions, 0u);
+    cancel = true;
+  };
+  Outcome outcome = d.run();
+  EXPECT_TRUE(outcome.cancelled);
+  EXPECT_EQ(outcome.totals.groups_total, 4u);
+  EXPECT_EQ(outcome.translation.instructions, 0u);
+  d.options.progress = {};
+  cancel = false;
+  outcome = d.run();
+  EXPECT_FALSE(outcome.cancelled);
+  EXPECT_EQ(outcome.translation.instructions, 2u);
+  EXPECT_FALSE(outcome.translation.reused);
+}
+
 TEST(Options, WhatNoHardwareWouldTake) {
   const auto refused = [](const std::function<void(Dispatch&)>& change) {
     Dispatch d("s_nop 0", 1, 32);
