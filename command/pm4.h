@@ -46,8 +46,10 @@ enum Register : uint32_t {
   kPgmRsrc3 = 0x2e28,
   kUserData0 = 0x2e40,
 };
-// SH_MEM_CONFIG, which no SET packet reaches (Linux, regSH_MEM_CONFIG of gc_11): address mode (0: 64 bits),
-// alignment mode, instructions that are fetched ahead. The driver sets 64 bits, UNALIGNED and 3.
+// SH_MEM_CONFIG, which no SET packet reaches: address mode (0: 64 bits), alignment mode, instructions that
+// are fetched ahead. The driver sets 64 bits, UNALIGNED and 3. Its number is 0x9e4 in the graphics core's
+// second segment (Linux, gc_11_0_0_offset.h, regSH_MEM_CONFIG with BASE_IDX 1), which begins at 0xa000; those
+// above are in the first, which begins at 0x1260 (regCOMPUTE_DISPATCH_INITIATOR: 0x1ba0).
 inline constexpr uint32_t kShMemConfig = 0xa9e4, kShMemAddressMode = 1u << 0, kShMemAlignmentShift = 2,
                           kShMemFetchAhead = 3u << 14;
 // COMPUTE_STATIC_THREAD_MGMT_SE0 to SE7
