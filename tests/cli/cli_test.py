@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""The program `lockstep` as a user meets it: results, messages, exit codes. Usage: cli_test.py LOCKSTEP"""
+"""The program `lockstep` as a user meets it: results, messages, exit codes.
+
+Usage: cli_test.py LOCKSTEP LOCKSTEP-KCC"""
+import errno
 import json
 import os
 import pathlib
@@ -15,6 +18,7 @@ import unittest
 import zlib
 
 LOCKSTEP = os.path.abspath(sys.argv.pop(1))
+KCC = os.path.abspath(sys.argv.pop(1))
 DONE, FAULTED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 SAXPY = """__kernel void saxpy(uint n, float a, __global const float* x, __global float* y) {
@@ -52,6 +56,7 @@ class Cli(unittest.TestCase):
         cls.path = pathlib.Path(cls.folder.name)
         for name, text in (("saxpy.cl", SAXPY), ("two.cl", TWO), ("args.s", ASSEMBLY), ("twice.hip", HIP)):
             (cls.path / name).write_text(text)
+        subprocess.run([KCC, "saxpy.cl", "-o", "saxpy.co"], check=True, cwd=cls.path)
 
     @classmethod
     def tearDownClass(cls):
@@ -67,6 +72,10 @@ class Cli(unittest.TestCase):
         return result
 
     def saxpy(self, *arguments, **options):
+        """Compiled once: compiling in every run would be most of this test's time."""
+        return self.lockstep("run", "saxpy.co", *arguments, **options)
+
+    def saxpy_source(self, *arguments, **options):
         return self.lockstep("run", "saxpy.cl", *arguments, **options)
 
     GOOD = ("u32:64", "f32:2", "buf:f32[64]=iota", "buf:f32[64]=1")
@@ -91,7 +100,7 @@ class Cli(unittest.TestCase):
         texts = set()
         for engine in ("interpreter", "translator"):
             for wave in ("32", "64"):
-                texts.add(self.saxpy("--grid", "64", "--engine", engine, "--wave", wave, *self.GOOD, "-p", "y").stdout)
+                texts.add(self.saxpy_source("--grid", "64", "--engine", engine, "--wave", wave, *self.GOOD, "-p", "y").stdout)
         self.assertEqual(len(texts), 1)
 
     def test_picture(self):
@@ -113,8 +122,8 @@ class Cli(unittest.TestCase):
         for option in (("--flag", "-DUNUSED=7"), ("-p", "y"), ("--out", "y=o.npy"), ("--watch", "y,4"), ("-DUNUSED",),
                        ("-D", "UNUSED"), ("-cl-mad-enable",), ("-include", "empty.h"), ("-I", "."), ("-Wno-unused",)):
             (self.path / "empty.h").write_text("")
-            self.saxpy("--grid", "64", *option, *self.GOOD)
-        self.saxpy("--grid", "64", "-p", "3", "-O", "1", *self.GOOD, says="y: f32[64]")
+            self.saxpy_source("--grid", "64", *option, *self.GOOD)
+        self.saxpy_source("--grid", "64", "-p", "3", "-O", "1", *self.GOOD, says="y: f32[64]")
         self.lockstep("isa", "--encoding", "vop1", "rcp", "sqrt", says="v_sqrt_f32")
 
     def test_flags_of_the_compiler(self):
@@ -253,7 +262,7 @@ class Cli(unittest.TestCase):
         self.lockstep("run", "bad.s", "--grid", "1", status=BAD_INPUT, says="bad.s:1")
 
     def test_fault_report(self):
-        self.saxpy("--debug", "--grid", "1024", "--block", "256", "1024", "2", "buf:f32[1000]", "buf:f32[1024]",
+        self.saxpy_source("--debug", "--grid", "1024", "--block", "256", "1024", "2", "buf:f32[1000]", "buf:f32[1024]",
                    "--out", "y=never.npy", status=FAULTED,
                    says=["memory violation in kernel 'saxpy'", "work-group (3, 0, 0), wave 7, lane 8", "PC 0x",
                          "global_load_b32", "saxpy.cl:3", "'x'"])
@@ -349,7 +358,7 @@ class Cli(unittest.TestCase):
     def test_usage(self):
         self.lockstep("fly", status=BAD_INPUT)
         self.lockstep("run", status=BAD_INPUT, says="INPUT")
-        self.saxpy("--grid", "1", "--wave", "48", status=BAD_INPUT, says="--wave")
+        self.saxpy_source("--grid", "1", "--wave", "48", status=BAD_INPUT, says="--wave")
         self.saxpy("--grid", "1", "--engine", "steam", status=BAD_INPUT, says="--engine")
         self.saxpy("--grid", "1", "--device", "voodoo2", status=BAD_INPUT, says=["voodoo2", "navi31"])
         self.assertIn("lockstep run", self.lockstep("--help").stdout)
@@ -544,7 +553,7 @@ class Cli(unittest.TestCase):
             self.assertIn("error: cannot write to the standard output: No space left on device", err)
         # A file that was asked for is written all the same.
         with open("/dev/full", "w") as full:
-            self.end(self.start("run", "saxpy.cl", "--grid", "64", *self.GOOD, "-p", "y", "-o", "y=full.raw", stdout=full),
+            self.end(self.start("run", "saxpy.co", "--grid", "64", *self.GOOD, "-p", "y", "-o", "y=full.raw", stdout=full),
                      BAD_INPUT)
         self.assertEqual((self.path / "full.raw").read_bytes(), struct.pack("<64f", *(2 * i + 1 for i in range(64))))
 
@@ -554,7 +563,7 @@ class Cli(unittest.TestCase):
         self.addCleanup(full.close)
         for streams in ({"stderr": full}, {"stderr": None, "preexec_fn": close}):
             run = lambda *a: self.start(*a, stdout=subprocess.DEVNULL, **streams)
-            self.end(run("run", "saxpy.cl", "--grid", "64", *self.GOOD), DONE)
+            self.end(run("run", "saxpy.co", "--grid", "64", *self.GOOD), DONE)
             self.end(run("run", "saxpy.cl", "--grid", "64", "u32:64", "f32:2", "buf:f32[1]", "buf:f32[64]"), FAULTED)
             self.end(run("run", "absent.co"), BAD_INPUT)
             self.end(run("run", "--nonsense"), BAD_INPUT)
@@ -687,28 +696,27 @@ class Cli(unittest.TestCase):
         self.assertEqual((process.returncode, out), (DONE, "v_add_f32_e32 v5, v1, v2\n"), err)
 
     def test_interrupt(self):
-        run = [LOCKSTEP, "run", "two.cl", "-k", "spin", "--grid", "64", "--block", "32", "buf:u32[1]", "-o", "0=never.raw"]
-        process = subprocess.Popen(run, cwd=self.path, stderr=subprocess.PIPE, text=True)
-        time.sleep(3)
-        process.send_signal(signal.SIGINT)
-        _, text = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, INTERRUPTED, text)
+        """On a terminal, whose progress line tells that the kernel runs."""
+        main, terminal = pty.openpty()
+        process = subprocess.Popen([LOCKSTEP, "run", "two.cl", "-k", "spin", "--grid", "64", "--block", "32", "buf:u32[1]",
+                                    "-o", "0=never.raw"], cwd=self.path, stderr=terminal)
+        os.close(terminal)
+        text, running = "", False
+        try:
+            while block := os.read(main, 1 << 16):
+                text += block.decode()
+                if not running and "instructions/s" in text:
+                    running = True
+                    process.send_signal(signal.SIGINT)
+        except OSError as error:
+            self.assertEqual(error.errno, errno.EIO)  # nobody has the terminal any more
+        os.close(main)
+        self.assertEqual(process.wait(timeout=60), INTERRUPTED, text)
+        self.assertTrue(running, text)
+        self.assertIn("0/2 work-groups", text)
+        self.assertIn("\r", text)
         self.assertIn("interrupted: 0 of 2 work-groups", text)
         self.assertFalse((self.path / "never.raw").exists())
-
-    def test_progress_line_on_a_terminal(self):
-        main, terminal = pty.openpty()
-        run = [LOCKSTEP, "run", "two.cl", "-k", "spin", "--grid", "64", "--block", "32", "buf:u32[1]"]
-        process = subprocess.Popen(run, cwd=self.path, stderr=terminal)
-        time.sleep(4)
-        process.send_signal(signal.SIGINT)
-        process.wait(timeout=60)
-        text = os.read(main, 1 << 16).decode()
-        os.close(terminal)
-        os.close(main)
-        self.assertIn("work-groups", text)
-        self.assertIn("instructions/s", text)
-        self.assertIn("\r", text)
 
 
 if __name__ == "__main__":
