@@ -21,11 +21,11 @@ demo: configure
 	  --out out=mandelbrot.png
 	@echo "drawn: mandelbrot.png"
 
-test: build
+test: configure
 	@tools/test.sh
 
-# All of it: every sweep with the sanitizers, too, and longer fuzz runs. An hour and more of two cores.
-test-all: build
+# All of it: every case of every sweep, with the sanitizers, too, and longer fuzz runs. An hour and more of two cores.
+test-all: configure
 	@LOCKSTEP_SWEEPS=ON LOCKSTEP_FUZZ_SECONDS=120 tools/test.sh
 
 # Drops the rules of tests/rules/ one by one, in a copy of the tree: each must make a test fail. RULES="--only F3." asks
