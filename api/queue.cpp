@@ -85,6 +85,7 @@ command::CommandProcessor& lockstep_device::command_processor() {
     machine::Device::Options options;
     options.hardware = model;
     options.engine = engine;
+    options.math = math;
     options.threads = threads;
     options.access_modes = access_modes;
     if (queue_control) options.control = &queue_control->control;

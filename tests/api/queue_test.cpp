@@ -48,6 +48,31 @@ TEST(Queues, ADispatchPacketAndItsSignal) {
   EXPECT_NE(queue.info().queue_address, 0u);
 }
 
+// The argument with the largest error of V_RCP_F32, as in Api.FastMathIsRoundedBetter.
+TEST(Queues, HaveTheMathOfTheirDevice) {
+  const CodeObject code = assembled(
+      "s_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v1, 0\n"
+      "v_rcp_f32 v2, 0x00837bf0\nglobal_store_b32 v1, v2, s[4:5]");
+  for (const lockstep_math math : {LOCKSTEP_MATH_EXACT, LOCKSTEP_MATH_FAST}) {
+    lockstep_device_options options;
+    lockstep_device_options_init(&options);
+    options.math = math;
+    Device device(&options);
+    auto out = device.allocate<uint32_t>(32, "out");
+    auto arguments = device.allocate<uint64_t>(128, "arguments");
+    *reinterpret_cast<uint64_t*>(arguments.address()) = out.address();
+    Signal done(device, 1);
+    Queue queue(device);
+    DispatchPacket packet;
+    packet.kernel_object = device.kernel_object(code.kernels()[0]);
+    packet.kernarg_address = arguments.address();
+    packet.completion_signal = done.get();
+    queue.submit<DispatchPacket>({{packet}});
+    EXPECT_EQ(done.wait(LOCKSTEP_EQUAL, 0, 20 * kSeconds), 0);
+    EXPECT_EQ(out[0], math == LOCKSTEP_MATH_FAST ? 0x7e793765u : 0x7e793766u);
+  }
+}
+
 TEST(Queues, KillLeavesTheDeviceUsable) {
   const CodeObject forever = assembled("again:\ns_branch again"), empty = assembled("s_nop 0");
   Device device;
