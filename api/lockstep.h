@@ -480,8 +480,9 @@ typedef struct lockstep_dispatch_options {
    * threads; its waves stop at their next taken branch. 0: no limit. */
   uint64_t instruction_limit;
   uint32_t wave_limit; /* waves that a SIMD may hold at once; 0: as many as the hardware holds */
-  /* Called about every progress_interval seconds (at least 0.1), from any of the threads that run the
-   * dispatch but never from two at a time; returns not 0 to stop. May be null. */
+  /* Called about every progress_interval seconds (at least 0.1; 0: also before the kernel is translated, with
+   * nothing done), from any of the threads that translate or run the dispatch but never from two at a time;
+   * returns not 0 to stop. May be null. */
   int (*progress)(void* user, const lockstep_progress* progress);
   void* progress_user;
   double progress_interval;

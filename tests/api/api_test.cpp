@@ -179,6 +179,34 @@ TEST_P(EveryEngine, ProgressCanCancelAndLimitsEndAHang) {
   EXPECT_EQ(device_.fault()->kind, LOCKSTEP_FAULT_HANG);
 }
 
+// The first report is due before the first piece is translated: a callback that wants all of them needs no
+// time to pass.
+TEST(Api, ProgressCanCancelATranslation) {
+  const CodeObject code = CodeObject::compile(
+      LOCKSTEP_OPENCL, "__kernel void fill(__global uint* x) { x[get_global_id(0)] = 7; }", "fill.cl");
+  lockstep_device_options options;
+  lockstep_device_options_init(&options);
+  options.engine = LOCKSTEP_ENGINE_TRANSLATOR;
+  Device device(&options);
+  auto x = device.allocate<uint32_t>(64);
+  Arguments a(code.kernel("fill"));
+  a.set(0, x);
+  lockstep_dispatch_options o;
+  lockstep_dispatch_options_init(&o);
+  o.grid[0] = 64;
+  o.block[0] = 32;
+  o.progress_interval = 0;
+  o.progress = [](void*, const lockstep_progress* p) {
+    EXPECT_EQ(p->work_groups_total, 2u);
+    return 1;
+  };
+  EXPECT_EQ(error_of([&] { device.run(code.kernel("fill"), a, o); }).status(), LOCKSTEP_CANCELLED);
+  EXPECT_EQ(x[0], 0u);
+  o.progress = nullptr;
+  device.run(code.kernel("fill"), a, o);
+  EXPECT_EQ(x[63], 7u);
+}
+
 // The kernel ends if the limit is what it takes, on any number of threads, and not with one less.
 TEST_P(EveryEngine, InstructionLimitIsExact) {
   constexpr uint32_t kGroups = 300;
