@@ -193,15 +193,22 @@ Queue::Advance AqlQueue::advance() {
     return result;
   }
   for (unsigned n = 0; n < kBatch && state() == QueueState::active; ++n) {
-    if (next_ >= write_index() || next_ - read_index() >= size_) break;
+    if (next_ >= write_index()) break;
+    const uint64_t ended = retired_.load(std::memory_order_seq_cst);
     const auto header = load_shared<uint16_t>(&slot(next_).header);
-    if ((header & 0xff) == static_cast<uint16_t>(PacketType::invalid)) break;
-    if (killed(next_)) {
-      if (!abandon(next_)) break;
-    } else {
-      if ((header & kHeaderBarrier) && busy()) break;
-      const Outcome outcome = process(next_, header, result);
-      if (outcome != Outcome::launched) break;
+    const bool published = next_ - read_index() < size_;
+    if (published && (header & 0xff) == static_cast<uint16_t>(PacketType::invalid)) break;
+    bool goes_on = published;
+    if (goes_on && killed(next_)) {
+      goes_on = abandon(next_);
+    } else if (goes_on) {
+      goes_on = !((header & kHeaderBarrier) && busy()) && process(next_, header, result) == Outcome::launched;
+    }
+    if (!goes_on) {
+      // It may be what has just ended that this packet waits for.
+      stalled_.store(true, std::memory_order_seq_cst);
+      result.progressed |= retired_.load(std::memory_order_seq_cst) != ended;
+      break;
     }
     ++next_;
     active_since_ = 0;
@@ -500,6 +507,7 @@ void AqlQueue::dispatch_done(uint64_t index, uint64_t signal, uint64_t start, ma
 void AqlQueue::retire(uint64_t index) {
   std::shared_ptr<machine::ActiveDispatch> dropped;
   const Services services = services_;
+  bool stalled = false;
   {
     std::lock_guard lock(mutex_);
     if (const auto found = running_.find(index); found != running_.end()) {
@@ -520,9 +528,11 @@ void AqlQueue::retire(uint64_t index) {
     }
     store_shared<uint64_t>(&memory_->read_dispatch_id, read);
     if (--in_flight_ == 0) idle_.notify_all();
+    retired_.fetch_add(1, std::memory_order_seq_cst);
+    stalled = stalled_.exchange(false, std::memory_order_seq_cst);
   }
   // The queue may be gone by now.
-  services.processor.wake();
+  if (stalled) services.processor.wake();
   services.waiters.notify();
 }
 

@@ -130,6 +130,8 @@ class AqlQueue final : public Queue, private MessageSink {
   std::condition_variable idle_;
   std::vector<bool> done_;  // by slot
   std::atomic<uint64_t> in_flight_ = 0;
+  std::atomic<uint64_t> retired_ = 0;  // packets
+  std::atomic<bool> stalled_ = false;  // a packet waits for the end of earlier ones
   std::map<uint64_t, std::shared_ptr<machine::ActiveDispatch>> running_;
   std::set<uint64_t> to_kill_;
   std::atomic<bool> kills_ = false;  // whether there are some of these

@@ -33,8 +33,10 @@ class CommandProcessor {
   // Processes no packet of the queue any more until it is resumed; what runs goes on.
   void suspend(const Queue& queue);
   void resume(const std::shared_ptr<Queue>& queue);
-  // Somebody may have stored to a doorbell in his own memory: looks at them all, wakes whom it concerns.
-  void look_at_doorbells();
+  // Somebody may have stored to a doorbell in his own memory. Packets of the compute queues are processed on
+  // the calling thread, for a moment; true if there are more: to be called again, soon. Copies may take long
+  // and have a thread of their own.
+  bool serve_doorbells();
 
   Signals& signals() { return signals_; }
   Interrupts& interrupts() { return interrupts_; }

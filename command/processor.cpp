@@ -1,5 +1,7 @@
 #include "command/processor.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 
 namespace lockstep::command {
@@ -10,8 +12,9 @@ Processor::~Processor() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
+    pending_ = true;
   }
-  wake();
+  changed_.notify_all();
   thread_.join();
 }
 
@@ -28,7 +31,7 @@ void Processor::add(std::shared_ptr<Queue> queue) {
 void Processor::remove(const Queue& queue) {
   std::unique_lock lock(mutex_);
   std::erase_if(queues_, [&](const auto& other) { return other.get() == &queue; });
-  changed_.wait(lock, [&] { return current_ != &queue; });
+  released_.wait(lock, [&] { return current_ != &queue; });
 }
 
 void Processor::wake() {
@@ -75,7 +78,7 @@ Queue::Advance Processor::round() {
     {
       std::lock_guard lock(mutex_);
       current_ = nullptr;
-      changed_.notify_all();
+      released_.notify_all();
     }
     all.waits_for_memory |= one.waits_for_memory;
     if (one.look_again && (!all.look_again || *one.look_again < *all.look_again))
@@ -89,16 +92,41 @@ Queue::Advance Processor::round() {
   return all;
 }
 
+bool Processor::drive() {
+  std::unique_lock driving(driving_, std::try_to_lock);
+  if (!driving) {
+    wake();  // whoever is at it looks again before it rests
+    return false;
+  }
+  asleep_.store(false, std::memory_order_seq_cst);
+  pending_.store(false, std::memory_order_seq_cst);
+  const Queue::Advance left = round();
+  if (left.progressed) return true;
+  asleep_.store(true, std::memory_order_seq_cst);
+  if (pending_.load(std::memory_order_seq_cst)) return true;
+  // Waiting is the own thread's.
+  if (left.waits_for_memory || left.look_again) wake();
+  return false;
+}
+
 void Processor::run() {
+  pthread_setname_np(pthread_self(), "lockstep queues");
   bool watching = false;
   Waiters::WatcherId watcher;
   for (;;) {
-    pending_.store(false, std::memory_order_seq_cst);
+    Queue::Advance left;
     {
-      std::lock_guard lock(mutex_);
-      if (stop_) break;
+      std::lock_guard driving(driving_);
+      asleep_.store(false, std::memory_order_seq_cst);
+      pending_.store(false, std::memory_order_seq_cst);
+      {
+        std::lock_guard lock(mutex_);
+        if (stop_) break;
+      }
+      left = round();
+      const bool looks_again = left.progressed || (left.waits_for_memory && !watching);
+      asleep_.store(!looks_again, std::memory_order_seq_cst);
     }
-    const Queue::Advance left = round();
     if (left.progressed) continue;
     if (left.waits_for_memory != watching) {
       watching = left.waits_for_memory;
@@ -110,14 +138,12 @@ void Processor::run() {
       }
     }
     std::unique_lock lock(mutex_);
-    asleep_.store(true, std::memory_order_seq_cst);
     const auto something = [&] { return pending_.load(std::memory_order_seq_cst); };
     if (left.look_again) {
       changed_.wait_until(lock, *left.look_again, something);
     } else {
       changed_.wait(lock, something);
     }
-    asleep_.store(false, std::memory_order_seq_cst);
   }
   if (watching) waiters_.unwatch(watcher);
 }

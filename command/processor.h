@@ -1,5 +1,5 @@
-// A thread that processes the packets of any number of queues, by priority; asleep while there is nothing to
-// do.
+// Processes the packets of any number of queues, by priority: on a thread of its own, asleep while there is
+// nothing to do, or on that of somebody who has seen a doorbell.
 #pragma once
 
 #include <condition_variable>
@@ -27,20 +27,25 @@ class Processor {
   void wake();
   // Waves have written memory: perhaps to the doorbell of a queue. Cheap if the thread is awake.
   void look();
+  // The same on the calling thread, for a moment, which saves the way to another one; only one such thread at
+  // a time. True if there is more to do: to be called again, soon.
+  bool drive();
 
  private:
   void run();
-  // Lets every queue that can go on do so; says what is left.
+  // Lets every queue that can go on do so; says what is left. With `driving_` held.
   Queue::Advance round();
 
   Waiters& waiters_;
+  std::mutex driving_;  // of the thread that processes packets; before `mutex_`
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::shared_ptr<Queue>> queues_;  // by priority, highest first
   size_t turn_ = 0;
   const Queue* current_ = nullptr;
+  std::condition_variable released_;  // current_ is another one
   bool stop_ = false;
-  std::atomic<bool> pending_ = false, asleep_ = false;
+  std::atomic<bool> pending_ = false, asleep_ = false;  // asleep: nobody processes packets
   std::thread thread_;
 };
 

@@ -5,12 +5,12 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -246,45 +246,23 @@ bool is_device_path(std::string_view path) {
                                             "/dev/dri",
                                             "/usr/share/libdrm/amdgpu.ids"};
   for (std::string_view prefix : kPrefixes)
-    if (path.starts_with(prefix)) return true;
+    if (path.starts_with(prefix) || (prefix.back() == '/' && path == prefix.substr(0, prefix.size() - 1)))
+      return true;
   return false;
 }
 
-std::string write_device_files(const std::vector<DeviceFile>& files) {
-  // Nobody else may put other files there.
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  const char* temporary = std::getenv("TMPDIR");
-  const std::string parent =
-      runtime && *runtime
-          ? std::string(runtime) + "/lockstep"
-          : fmt::format("{}/lockstep-{}", temporary && *temporary ? temporary : "/tmp", getuid());
-  if (mkdir(parent.c_str(), 0700) != 0 && errno != EEXIST)
-    throw std::runtime_error("cannot make " + parent + ": " + std::strerror(errno));
-  struct stat status = {};
-  if (lstat(parent.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != getuid() ||
-      status.st_mode & 022)
-    throw std::runtime_error(parent + " is not a folder of this user's alone (remove it)");
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+std::vector<DeviceFile> with_folders(std::vector<DeviceFile> files) {
+  std::set<std::string> folders;
   for (const DeviceFile& file : files)
-    for (const std::string* text : {&file.path, &file.text})
-      for (char c : *text + '\0') hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  const std::string folder = fmt::format("{}/{:016x}", parent, hash);
-  if (std::filesystem::exists(folder)) return folder;
-  // Made under another name: whoever finds the folder finds all of it.
-  std::string fresh = folder + ".XXXXXX";
-  if (!mkdtemp(fresh.data())) throw std::runtime_error("cannot make " + fresh + ": " + std::strerror(errno));
-  for (const DeviceFile& file : files) {
-    const std::filesystem::path path = fresh + file.path;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream out(path);
-    out << file.text;
-    if (!out.flush()) throw std::runtime_error("cannot write " + path.string());
-  }
-  std::error_code error;
-  std::filesystem::rename(fresh, folder, error);
-  if (error) std::filesystem::remove_all(fresh);  // another process was quicker
-  if (!std::filesystem::exists(folder)) throw std::runtime_error("cannot make " + folder);
-  return folder;
+    for (size_t slash = file.path.rfind('/'); slash != 0 && slash != std::string::npos;
+         slash = file.path.rfind('/', slash - 1)) {
+      const std::string folder = file.path.substr(0, slash);
+      if (!is_device_path(folder)) break;
+      folders.insert(folder);
+    }
+  for (const std::string& folder : folders) files.push_back({folder, {}, true});
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  return files;
 }
 
 }  // namespace lockstep::host

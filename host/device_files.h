@@ -12,6 +12,7 @@ namespace lockstep::host {
 struct DeviceFile {
   std::string path;  // "/sys/..."
   std::string text;
+  bool is_folder = false;
 };
 
 // What there is to say of the host.
@@ -25,11 +26,10 @@ HostFacts host_facts();
 std::vector<DeviceFile> device_files(const hardware::Description& model, unsigned devices,
                                      const HostFacts& host);
 
-// Paths that begin with one of these are looked for in the files' folder instead.
+// Whether a path is the driver's, whether there is a file or not.
 bool is_device_path(std::string_view path);
 
-// A folder with these files in it, the same one for the same files: it stays, as a cache does. Throws
-// std::runtime_error.
-std::string write_device_files(const std::vector<DeviceFile>& files);
+// The same with the folders that they are in, sorted by path.
+std::vector<DeviceFile> with_folders(std::vector<DeviceFile> files);
 
 }  // namespace lockstep::host

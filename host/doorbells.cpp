@@ -3,13 +3,16 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <system_error>
 
@@ -23,13 +26,22 @@ using Clock = std::chrono::steady_clock;
 
 // After the last ring the pages are looked at all the time: programs that launch one kernel behind the other
 // ring again soon.
-constexpr auto kBusy = std::chrono::microseconds(200);
+constexpr Clock::duration kBusy = std::chrono::microseconds(200);
+// Programs that ring every few milliseconds are likely to do so again: the pages are looked at until then if
+// nobody else wants the processor, which shows in how long it is away when it is offered. An interrupt takes
+// less, another thread's slice more.
+constexpr Clock::duration kLongestBusy = std::chrono::milliseconds(30);
+constexpr auto kLongestAway = std::chrono::microseconds(700);
 // Where pages cannot be protected.
 constexpr auto kShortestPause = std::chrono::microseconds(10), kLongestPause = std::chrono::microseconds(500);
 
 // A woken thread should run at once although a program spins on the same processor: from Linux 6.12 on a
 // short slice asks for that, and nobody needs a right for it.
 void ask_for_short_slices() {
+  if (sched_getscheduler(0) != SCHED_OTHER) return;  // the user's choice
+  errno = 0;
+  const int nice = getpriority(PRIO_PROCESS, 0);  // of this thread, which keeps it
+  if (errno != 0) return;
   struct {
     uint32_t size, policy;
     uint64_t flags;
@@ -38,6 +50,7 @@ void ask_for_short_slices() {
     uint64_t runtime, deadline, period;
   } attributes = {};
   attributes.size = sizeof attributes;
+  attributes.nice = nice;
   attributes.runtime = 100'000;  // nanoseconds, the least
   syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
@@ -45,11 +58,7 @@ void ask_for_short_slices() {
 }  // namespace
 
 Doorbells::Doorbells(Store& store, const std::vector<std::unique_ptr<Gpu>>& gpus)
-    : store_(store),
-      gpus_(gpus),
-      pages_(gpus.size()),
-      seen_(gpus.size() * kOfDevice),
-      registered_(gpus.size()) {
+    : store_(store), gpus_(gpus), pages_(gpus.size()), to_serve_(gpus.size()), registered_(gpus.size()) {
   for (const auto& gpu : gpus) {
     Pages& pages = pages_[gpu->index];
     pages.ours = static_cast<uint64_t*>(store_.map(
@@ -92,13 +101,13 @@ void Doorbells::open_userfault() {
 uint64_t* Doorbells::take(const Gpu& gpu) {
   std::lock_guard lock(mutex_);
   Pages& pages = pages_[gpu.index];
-  const auto free = std::find(pages.taken.begin(), pages.taken.end(), false);
-  if (free == pages.taken.end()) return nullptr;
-  *free = true;
+  uint32_t number = 0;
+  while (std::find(pages.taken.begin(), pages.taken.end(), number) != pages.taken.end()) ++number;
+  if (number == kOfDevice) return nullptr;
+  pages.taken.push_back(number);
   ++in_use_;
-  const auto number = static_cast<size_t>(free - pages.taken.begin());
   command::store_shared<uint64_t>(&pages.ours[number], command::AqlQueue::kNeverRung);
-  seen_[gpu.index * kOfDevice + number] = command::AqlQueue::kNeverRung;
+  pages.seen[number] = command::AqlQueue::kNeverRung;
   wake();
   return &pages.ours[number];
 }
@@ -106,7 +115,7 @@ uint64_t* Doorbells::take(const Gpu& gpu) {
 void Doorbells::give_back(const Gpu& gpu, uint64_t* doorbell) {
   std::lock_guard lock(mutex_);
   Pages& pages = pages_[gpu.index];
-  pages.taken[static_cast<size_t>(doorbell - pages.ours)] = false;
+  std::erase(pages.taken, static_cast<uint32_t>(doorbell - pages.ours));
   --in_use_;
 }
 
@@ -128,19 +137,22 @@ bool Doorbells::look() {
   bool any = false;
   std::lock_guard lock(mutex_);
   for (const auto& gpu : gpus_) {
-    const Pages& pages = pages_[gpu->index];
-    bool rung = false;
-    for (size_t number = 0; number < kOfDevice; ++number) {
-      if (!pages.taken[number]) continue;
-      uint64_t& seen = seen_[gpu->index * kOfDevice + number];
+    Pages& pages = pages_[gpu->index];
+    for (const uint32_t number : pages.taken) {
       const auto value = command::load_shared<uint64_t>(&pages.ours[number]);
-      rung |= value != seen;
-      seen = value;
+      if (value == pages.seen[number]) continue;
+      pages.seen[number] = value;
+      to_serve_[gpu->index] = true;
     }
-    if (rung) gpu->processor->look_at_doorbells();
-    any |= rung;
+    any |= to_serve_[gpu->index];
   }
   return any;
+}
+
+// Without the lock: what is processed may fail, and tell of it.
+void Doorbells::serve() {
+  for (const auto& gpu : gpus_)
+    if (to_serve_[gpu->index]) to_serve_[gpu->index] = gpu->processor->serve_doorbells();
 }
 
 void Doorbells::protect(bool on) {
@@ -159,7 +171,7 @@ bool Doorbells::wait_for_store() {
     std::lock_guard lock(mutex_);
     for (size_t i = 0; i < pages_.size(); ++i) {
       const Pages& pages = pages_[i];
-      if (std::find(pages.taken.begin(), pages.taken.end(), true) == pages.taken.end()) continue;
+      if (pages.taken.empty()) continue;
       if (!pages.programs) return false;
       if (registered_[i] == pages.programs) continue;
       // A page that is not there cannot be protected.
@@ -176,18 +188,22 @@ bool Doorbells::wait_for_store() {
   if (!look()) {  // else somebody has stored before the protection
     pollfd wait[] = {{userfault_, POLLIN, 0}, {event_, POLLIN, 0}};
     poll(wait, 2, -1);
-    uffd_msg message;
-    (void)!read(userfault_, &message, sizeof message);
-    uint64_t count = 0;
-    (void)!read(event_, &count, sizeof count);
+    if (wait[1].revents) {
+      uint64_t count = 0;
+      (void)!read(event_, &count, sizeof count);
+    }
   }
-  protect(false);  // wakes who has stored
+  protect(false);  // wakes who stores
+  // Packets are published before the doorbell is rung: they need not wait until that thread has come to it.
+  to_serve_.assign(to_serve_.size(), true);
   return true;
 }
 
 void Doorbells::run() {
+  pthread_setname_np(pthread_self(), "lockstep bells");
   ask_for_short_slices();
   auto last = Clock::now();
+  auto busy = kBusy;
   auto pause = kShortestPause;
   for (;;) {
     {
@@ -196,18 +212,20 @@ void Doorbells::run() {
       if (stop_) return;
     }
     if (look()) {
+      const auto rest = Clock::now() - last;
+      if (rest > kBusy) busy = rest < kLongestBusy ? std::min(kLongestBusy, rest * 3 / 2) : kBusy;
+      serve();
       last = Clock::now();
       pause = kShortestPause;
       continue;
     }
-    if (Clock::now() - last < kBusy) {
+    if (const auto now = Clock::now(); now - last < busy) {
       sched_yield();
+      if (Clock::now() - now > kLongestAway) busy = kBusy;
       continue;
     }
-    if (wait_for_store()) {
-      last = Clock::now();
-      continue;
-    }
+    busy = kBusy;
+    if (wait_for_store()) continue;
     std::this_thread::sleep_for(pause);
     pause = std::min(kLongestPause, pause * 2);
   }

@@ -1,4 +1,5 @@
-// Pages that programs store to when they have published packets, and the thread that notices.
+// Pages that programs store to when they have published packets, and the thread that notices and processes
+// what it can of them: each hand-over to another thread costs more than an empty kernel.
 #pragma once
 
 #include <atomic>
@@ -33,15 +34,18 @@ class Doorbells {
  private:
   struct Pages {
     uint64_t* ours = nullptr;
-    void* programs = nullptr;  // null: not mapped, or nobody saw it
-    std::vector<bool> taken = std::vector<bool>(kOfDevice);
+    void* programs = nullptr;                                       // null: not mapped, or nobody saw it
+    std::vector<uint32_t> taken;                                    // numbers of doorbells
+    std::vector<uint64_t> seen = std::vector<uint64_t>(kOfDevice);  // their values as of the last look
   };
 
   void run();
-  // Tells the command processors of what was rung; whether anything was.
+  // Looks at all pages; whether anything was rung.
   bool look();
-  // Waits until somebody stores to a protected page, where the kernel has that; false if it has not, or not
-  // all pages are known.
+  // Lets the devices process packets for a moment: those that were rung or have more to do.
+  void serve();
+  // Waits until somebody is about to store to a protected page, where the kernel has that; false if it has
+  // not, or not all pages are known.
   bool wait_for_store();
   void protect(bool on);
   void wake();
@@ -54,7 +58,7 @@ class Doorbells {
   std::vector<Pages> pages_;
   unsigned in_use_ = 0;
   bool stop_ = false;
-  std::vector<uint64_t> seen_;  // by device and doorbell
+  std::vector<bool> to_serve_;  // by device; the thread's own
   int userfault_ = -1, event_ = -1;
   std::vector<void*> registered_;  // with userfault_, by device
   std::thread thread_;

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <exception>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "host/device_files.h"
 #include "host/driver.h"
@@ -18,7 +20,8 @@ namespace {
 
 std::mutex mutex;
 Settings settings;
-std::string folder;
+std::vector<DeviceFile> files;
+std::vector<LockstepFile> told;
 std::atomic<Driver*> driver = nullptr;  // never deleted: the program's threads use it until its end
 bool failed = false;
 bool is_parents = false;  // a fork has no threads of the devices
@@ -79,12 +82,15 @@ extern "C" [[gnu::visibility("default")]] const LockstepDriver* lockstep_driver(
   static LockstepDriver interface = {};
   try {
     settings = settings_from_environment();
-    folder = write_device_files(device_files(settings.model, settings.devices, host_facts()));
+    files = with_folders(device_files(settings.model, settings.devices, host_facts()));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "lockstep: no device: %s\n", error.what());
     return nullptr;
   }
-  interface.folder = folder.c_str();
+  for (const DeviceFile& file : files)
+    told.push_back({file.path.c_str(), file.is_folder ? nullptr : file.text.c_str(), file.text.size()});
+  interface.files = told.data();
+  interface.file_count = static_cast<unsigned>(told.size());
   interface.is_device_path = [](const char* path) { return is_device_path(path); };
   interface.devices = settings.devices;
   interface.descriptor = descriptor;

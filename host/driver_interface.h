@@ -8,10 +8,18 @@
 
 extern "C" {
 
+// A file by which the kernel's driver shows devices, or a folder of them.
+struct LockstepFile {
+  const char* path;  // absolute
+  const char* text;  // null: a folder
+  size_t bytes;
+};
+
 struct LockstepDriver {
-  // The folder in which paths of the driver are looked for.
-  const char* folder;
-  // Whether a path is one of these.
+  // By path, in the order of its bytes, folders too.
+  const struct LockstepFile* files;
+  unsigned file_count;
+  // Whether a path is the driver's: what is not among the files is not there.
   bool (*is_device_path)(const char* path);
   unsigned devices;
   // A descriptor of the file that both device nodes are; -1 if there are no devices (it has said why).

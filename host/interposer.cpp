@@ -19,24 +19,31 @@
 #include <unistd.h>
 
 #include "host/driver_interface.h"
+#include "host/interposed_files.h"
 
 #define LOCKSTEP_TAKEN extern "C" __attribute__((visibility("default")))
 
 namespace {
 
-constexpr int kMostDescriptors = 65536, kPathBytes = 4096;
+using namespace lockstep::interposed;
+
+constexpr int kMostDescriptors = 65536;
 constexpr unsigned kDrmMajor = 226, kFirstRenderMinor = 128;
 constexpr char kKfd[] = "/dev/kfd", kRenderNode[] = "/dev/dri/renderD";
 
-// What a descriptor stands for: nothing of ours, /dev/kfd, or the render node of device kind - kRender.
-enum : unsigned char { kOther = 0, kControl = 1, kRender = 2 };
-unsigned char kinds[kMostDescriptors];
+// What a descriptor stands for: nothing of ours, /dev/kfd, the render node of device kind - kRender, or the
+// folder of number kind - kFolder.
+enum : unsigned short { kOther = 0, kControl = 1, kRender = 2, kFolder = 256 };
+unsigned short kinds[kMostDescriptors];
 
-unsigned char kind_of(int descriptor) {
+bool is_render(unsigned short kind) {
+  return kind >= kRender && kind < kFolder;
+}
+unsigned short kind_of(int descriptor) {
   if (descriptor < 0 || descriptor >= kMostDescriptors) return kOther;
   return __atomic_load_n(&kinds[descriptor], __ATOMIC_RELAXED);
 }
-void set_kind(int descriptor, unsigned char kind) {
+void set_kind(int descriptor, unsigned short kind) {
   if (descriptor >= 0 && descriptor < kMostDescriptors)
     __atomic_store_n(&kinds[descriptor], kind, __ATOMIC_RELAXED);
 }
@@ -94,19 +101,35 @@ bool is_quick_no(const char* path) {
          begins_with(path, "/sys/kernel") || begins_with(path, "/sys/bus");
 }
 
-// The path in the driver's folder that stands for one of its files; else the same path.
-const char* redirected(const char* path, char (&to)[kPathBytes]) {
-  if (!may_be_device_path(path) || is_quick_no(path)) return path;
+// The number of the driver's file or folder at a path, which may begin at a folder's descriptor; kNotOurs or
+// kMissing if there is none.
+int own_file(int folder, const char* path) {
+  char whole[kPathBytes];
+  const unsigned short kind = path && path[0] != '/' ? kind_of(folder) : kOther;
+  if (kind >= kFolder) {
+    const LockstepDriver* d = driver();
+    if (!d || snprintf(whole, sizeof whole, "%s/%s", d->files[kind - kFolder].path, path) >=
+                  static_cast<int>(sizeof whole))
+      return kNotOurs;
+    path = whole;
+  }
+  // The class's link to the device.
+  constexpr char kLink[] = "/sys/class/kfd/kfd", kDevice[] = "/sys/devices/virtual/kfd/kfd";
+  char linked[kPathBytes];
+  if (path && begins_with(path, kLink) && (path[sizeof kLink - 1] == 0 || path[sizeof kLink - 1] == '/')) {
+    if (snprintf(linked, sizeof linked, "%s%s", kDevice, path + sizeof kLink - 1) >=
+        static_cast<int>(sizeof linked))
+      return kNotOurs;
+    path = linked;
+  }
+  if (!may_be_device_path(path) || is_quick_no(path)) return kNotOurs;
   // Loaded for paths of devices alone.
   const bool interesting = begins_with(path, "/sys/devices/virtual/kfd") ||
                            begins_with(path, "/sys/module/amdgpu") ||
                            begins_with(path, "/sys/dev/char/226:") || begins_with(path, "/sys/class/drm") ||
                            begins_with(path, "/dev/dri") || begins_with(path, "/usr/share/libdrm");
-  if (!interesting) return path;
-  const LockstepDriver* d = driver();
-  if (!d || !d->is_device_path(path)) return path;
-  if (snprintf(to, sizeof to, "%s%s", d->folder, path) >= static_cast<int>(sizeof to)) return path;
-  return to;
+  const LockstepDriver* d = interesting ? driver() : nullptr;
+  return d ? find_file(*d, path) : kNotOurs;
 }
 
 // Programs pass null where the headers say that they do not.
@@ -135,7 +158,13 @@ int failed_with(int error) {
   return -1;
 }
 
-int open_device(unsigned char kind, int flags) {
+// The number of the folder that a descriptor stands for.
+int file_of(int descriptor) {
+  const unsigned short kind = kind_of(descriptor);
+  return kind >= kFolder ? kind - kFolder : kNotOurs;
+}
+
+int open_device(unsigned short kind, int flags) {
   const LockstepDriver* d = driver();
   const int file = d ? d->descriptor() : -1;
   if (file < 0) return failed_with(ENODEV);
@@ -152,9 +181,13 @@ int open_device(unsigned char kind, int flags) {
 int open_any(int folder, const char* path, int flags, mode_t mode) {
   if (is_control(path)) return open_device(kControl, flags);
   if (const int device = render_node(path); device >= 0)
-    return open_device(static_cast<unsigned char>(kRender + device), flags);
-  char to[kPathBytes];
-  const int descriptor = static_cast<int>(syscall(SYS_openat, folder, redirected(path, to), flags, mode));
+    return open_device(static_cast<unsigned short>(kRender + device), flags);
+  const int file = own_file(folder, path);
+  if (file == kNotOurs) return static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
+  if (file == kMissing) return failed_with(ENOENT);
+  const LockstepFile& found = driver()->files[file];
+  const int descriptor = open_file(found, flags);
+  if (descriptor >= 0 && is_folder(found)) set_kind(descriptor, static_cast<unsigned short>(kFolder + file));
   return descriptor;
 }
 
@@ -164,12 +197,12 @@ int copied(int from, int to) {
 }
 
 void* map_any(void* address, size_t bytes, int protection, int flags, int descriptor, off_t offset) {
-  const unsigned char kind = kind_of(descriptor);
-  const LockstepDriver* const d = kind == kOther ? nullptr : driver();
+  const unsigned short kind = kind_of(descriptor);
+  const LockstepDriver* const d = kind == kOther || kind >= kFolder ? nullptr : driver();
   if (!d)
     return reinterpret_cast<void*>(syscall(SYS_mmap, address, bytes, protection, flags, descriptor, offset));
   // The emulated device reaches by this mapping what the host may be kept from.
-  if (kind >= kRender) protection |= PROT_READ | PROT_WRITE;
+  if (is_render(kind)) protection |= PROT_READ | PROT_WRITE;
   uint64_t place = static_cast<uint64_t>(offset);
   const int file = d->descriptor_at(&place);
   const long mapped = syscall(SYS_mmap, address, bytes, protection, flags, file, place);
@@ -188,7 +221,7 @@ bool device_number(const char* path, int descriptor, dev_t* number) {
     return true;
   }
   if (path) device = render_node(path);
-  if (!path && kind_of(descriptor) >= kRender) device = kind_of(descriptor) - kRender;
+  if (!path && is_render(kind_of(descriptor))) device = kind_of(descriptor) - kRender;
   if (device < 0) return false;
   *number = makedev(kDrmMajor, kFirstRenderMinor + static_cast<unsigned>(device));
   return true;
@@ -204,18 +237,33 @@ int status_of_device(Status* status, dev_t number) {
 }
 
 template <class Status>
+int status_of_file(Status* status, int file) {
+  const LockstepFile& found = driver()->files[file];
+  memset(status, 0, sizeof *status);
+  status->st_mode = is_folder(found) ? S_IFDIR | 0555 : S_IFREG | 0444;
+  status->st_ino = static_cast<ino_t>(file) + 1;
+  status->st_nlink = 1;
+  status->st_size = static_cast<off_t>(found.bytes);
+  status->st_blksize = 4096;
+  return 0;
+}
+
+template <class Status>
 int status_at(int folder, const char* path, Status* status, int flags) {
   dev_t number;
   if (device_number(is_path(path) ? path : nullptr, is_path(path) ? -1 : folder, &number))
     return status_of_device(status, number);
-  char to[kPathBytes];
-  return static_cast<int>(syscall(SYS_newfstatat, folder, redirected(path, to), status, flags));
+  const int file = is_path(path) ? own_file(folder, path) : file_of(folder);
+  if (file == kMissing) return failed_with(ENOENT);
+  if (file != kNotOurs) return status_of_file(status, file);
+  return static_cast<int>(syscall(SYS_newfstatat, folder, path, status, flags));
 }
 
 template <class Status>
 int status_of(int descriptor, Status* status) {
   dev_t number;
   if (device_number(nullptr, descriptor, &number)) return status_of_device(status, number);
+  if (file_of(descriptor) != kNotOurs) return status_of_file(status, file_of(descriptor));
   return static_cast<int>(syscall(SYS_fstat, descriptor, status));
 }
 
@@ -223,6 +271,66 @@ int status_of(int descriptor, Status* status) {
 template <class Function>
 Function next(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+FILE* open_text(const char* path, const char* mode) {
+  const int flags = mode[0] == 'r' && !strchr(mode, '+') ? O_RDONLY : O_RDWR;
+  const int descriptor = open_any(AT_FDCWD, path, flags | (strchr(mode, 'e') ? O_CLOEXEC : 0), 0);
+  return descriptor < 0 ? nullptr : fdopen(descriptor, mode);
+}
+
+// Whether a path is ours to answer for access().
+bool access_of_ours(int folder, const char* path, int how, int* result) {
+  if ((is_control(path) && driver()) || render_node(path) >= 0) {
+    *result = 0;
+    return true;
+  }
+  const int file = own_file(folder, path);
+  if (file == kNotOurs) return false;
+  const bool allowed =
+      file != kMissing && !(how & W_OK) && (!(how & X_OK) || is_folder(driver()->files[file]));
+  *result = allowed ? 0 : failed_with(file == kMissing ? ENOENT : EACCES);
+  return true;
+}
+
+DIR* open_folder(int file) {
+  if (file == kMissing || !is_folder(driver()->files[file])) {
+    errno = file == kMissing ? ENOENT : ENOTDIR;
+    return nullptr;
+  }
+  return open_stream(*driver(), file, -1);
+}
+
+template <class Entry>
+int scan_folder(int file, Entry*** names, int (*filter)(const Entry*),
+                int (*compare)(const Entry**, const Entry**)) {
+  static_assert(sizeof(Entry) == sizeof(struct dirent64));
+  DIR* const stream = open_folder(file);
+  if (!stream) return -1;
+  Entry** found = nullptr;
+  int count = 0;
+  while (auto* const entry = reinterpret_cast<Entry*>(read_stream(stream))) {
+    if (filter && !filter(entry)) continue;
+    auto** const more =
+        static_cast<Entry**>(realloc(found, (static_cast<size_t>(count) + 1) * sizeof(Entry*)));
+    auto* const copy = more ? static_cast<Entry*>(malloc(sizeof(Entry))) : nullptr;
+    if (more) found = more;
+    if (!copy) {
+      while (count > 0) free(found[--count]);
+      free(found);
+      close_stream(stream);
+      return failed_with(ENOMEM);
+    }
+    *copy = *entry;
+    found[count++] = copy;
+  }
+  close_stream(stream);
+  if (compare && count > 1)
+    qsort(found, static_cast<size_t>(count), sizeof *found,
+          reinterpret_cast<int (*)(const void*, const void*)>(compare));
+  if (!found) found = static_cast<Entry**>(malloc(sizeof(Entry*)));
+  *names = found;
+  return count;
 }
 
 mode_t mode_of(int flags, va_list arguments) {
@@ -310,8 +418,9 @@ LOCKSTEP_TAKEN int ioctl(int descriptor, unsigned long request, ...) noexcept {
   va_start(arguments, request);
   void* const argument = va_arg(arguments, void*);
   va_end(arguments);
-  const unsigned char kind = kind_of(descriptor);
-  if (kind == kOther) return static_cast<int>(syscall(SYS_ioctl, descriptor, request, argument));
+  const unsigned short kind = kind_of(descriptor);
+  if (kind == kOther || kind >= kFolder)
+    return static_cast<int>(syscall(SYS_ioctl, descriptor, request, argument));
   const LockstepDriver* d = driver();
   if (!d) return failed_with(ENODEV);
   const int error =
@@ -331,31 +440,11 @@ LOCKSTEP_TAKEN void* mmap64(void* address, size_t bytes, int protection, int fla
 
 LOCKSTEP_TAKEN FILE* fopen(const char* path, const char* mode) {
   static const auto real = next<FILE* (*)(const char*, const char*)>("fopen");
-  char to[kPathBytes];
-  return real(redirected(path, to), mode);
+  return own_file(AT_FDCWD, path) == kNotOurs ? real(path, mode) : open_text(path, mode);
 }
 LOCKSTEP_TAKEN FILE* fopen64(const char* path, const char* mode) {
   static const auto real = next<FILE* (*)(const char*, const char*)>("fopen64");
-  char to[kPathBytes];
-  return real(redirected(path, to), mode);
-}
-LOCKSTEP_TAKEN DIR* opendir(const char* path) {
-  static const auto real = next<DIR* (*)(const char*)>("opendir");
-  char to[kPathBytes];
-  return real(redirected(path, to));
-}
-LOCKSTEP_TAKEN int scandir(const char* path, struct dirent*** names, int (*filter)(const struct dirent*),
-                           int (*compare)(const struct dirent**, const struct dirent**)) {
-  static const auto real = next<decltype(&scandir)>("scandir");
-  char to[kPathBytes];
-  return real(redirected(path, to), names, filter, compare);
-}
-LOCKSTEP_TAKEN int scandir64(const char* path, struct dirent64*** names,
-                             int (*filter)(const struct dirent64*),
-                             int (*compare)(const struct dirent64**, const struct dirent64**)) {
-  static const auto real = next<decltype(&scandir64)>("scandir64");
-  char to[kPathBytes];
-  return real(redirected(path, to), names, filter, compare);
+  return own_file(AT_FDCWD, path) == kNotOurs ? real(path, mode) : open_text(path, mode);
 }
 LOCKSTEP_TAKEN int stat(const char* path, struct stat* status) noexcept {
   return status_at(AT_FDCWD, path, status, 0);
@@ -412,34 +501,117 @@ LOCKSTEP_TAKEN int statx(int folder, const char* path, int flags, unsigned mask,
     status->stx_rdev_minor = minor(number);
     return 0;
   }
-  char to[kPathBytes];
-  return static_cast<int>(syscall(SYS_statx, folder, redirected(path, to), flags, mask, status));
+  const int file = by_path ? own_file(folder, path) : file_of(folder);
+  if (file == kMissing) return failed_with(ENOENT);
+  if (file != kNotOurs) {
+    struct stat plain;
+    status_of_file(&plain, file);
+    memset(status, 0, sizeof *status);
+    status->stx_mask = STATX_BASIC_STATS;
+    status->stx_mode = static_cast<unsigned short>(plain.st_mode);
+    status->stx_ino = plain.st_ino;
+    status->stx_nlink = 1;
+    status->stx_size = static_cast<unsigned long>(plain.st_size);
+    status->stx_blksize = 4096;
+    return 0;
+  }
+  return static_cast<int>(syscall(SYS_statx, folder, path, flags, mask, status));
 }
 LOCKSTEP_TAKEN int access(const char* path, int how) noexcept {
-  if (is_control(path) && driver()) return 0;
-  if (render_node(path) >= 0) return 0;
-  char to[kPathBytes];
-  return static_cast<int>(syscall(SYS_access, redirected(path, to), how));
+  int result;
+  return access_of_ours(AT_FDCWD, path, how, &result) ? result
+                                                      : static_cast<int>(syscall(SYS_access, path, how));
 }
 LOCKSTEP_TAKEN int faccessat(int folder, const char* path, int how, int flags) noexcept {
   static const auto real = next<int (*)(int, const char*, int, int)>("faccessat");
-  if (is_control(path) && driver()) return 0;
-  if (render_node(path) >= 0) return 0;
-  char to[kPathBytes];
-  return real(folder, redirected(path, to), how, flags);
+  int result;
+  return access_of_ours(folder, path, how, &result) ? result : real(folder, path, how, flags);
 }
 LOCKSTEP_TAKEN ssize_t readlink(const char* path, char* text, size_t bytes) noexcept {
-  char to[kPathBytes];
-  return syscall(SYS_readlink, redirected(path, to), text, bytes);
+  const int file = own_file(AT_FDCWD, path);
+  if (file != kNotOurs) return failed_with(file == kMissing ? ENOENT : EINVAL);
+  return syscall(SYS_readlink, path, text, bytes);
 }
 LOCKSTEP_TAKEN ssize_t readlinkat(int folder, const char* path, char* text, size_t bytes) noexcept {
-  char to[kPathBytes];
-  return syscall(SYS_readlinkat, folder, redirected(path, to), text, bytes);
+  const int file = own_file(folder, path);
+  if (file != kNotOurs) return failed_with(file == kMissing ? ENOENT : EINVAL);
+  return syscall(SYS_readlinkat, folder, path, text, bytes);
 }
+// None of the driver's files is a link.
 LOCKSTEP_TAKEN char* realpath(const char* path, char* resolved) noexcept {
   static const auto real = next<char* (*)(const char*, char*)>("realpath");
-  char to[kPathBytes];
-  return real(redirected(path, to), resolved);
+  const int file = own_file(AT_FDCWD, path);
+  if (file == kNotOurs) return real(path, resolved);
+  if (file == kMissing) {
+    errno = ENOENT;
+    return nullptr;
+  }
+  const char* const found = driver()->files[file].path;
+  return resolved ? strcpy(resolved, found) : strdup(found);
+}
+
+// ---- Folders
+
+LOCKSTEP_TAKEN DIR* opendir(const char* path) {
+  static const auto real = next<DIR* (*)(const char*)>("opendir");
+  const int file = own_file(AT_FDCWD, path);
+  return file == kNotOurs ? real(path) : open_folder(file);
+}
+LOCKSTEP_TAKEN DIR* fdopendir(int descriptor) {
+  static const auto real = next<DIR* (*)(int)>("fdopendir");
+  const int file = file_of(descriptor);
+  return file == kNotOurs ? real(descriptor) : open_stream(*driver(), file, descriptor);
+}
+LOCKSTEP_TAKEN struct dirent64* readdir64(DIR* stream) {
+  static const auto real = next<struct dirent64* (*)(DIR*)>("readdir64");
+  return is_stream(stream) ? read_stream(stream) : real(stream);
+}
+// The same structure where files have 64 bits.
+LOCKSTEP_TAKEN struct dirent* readdir(DIR* stream) {
+  static const auto real = next<struct dirent* (*)(DIR*)>("readdir");
+  return is_stream(stream) ? reinterpret_cast<struct dirent*>(read_stream(stream)) : real(stream);
+}
+LOCKSTEP_TAKEN int closedir(DIR* stream) {
+  static const auto real = next<int (*)(DIR*)>("closedir");
+  if (!is_stream(stream)) return real(stream);
+  if (stream_descriptor(stream) >= 0) close(stream_descriptor(stream));
+  close_stream(stream);
+  return 0;
+}
+LOCKSTEP_TAKEN int dirfd(DIR* stream) noexcept {
+  static const auto real = next<int (*)(DIR*)>("dirfd");
+  if (!is_stream(stream)) return real(stream);
+  int& descriptor = stream_descriptor(stream);
+  if (descriptor < 0)
+    descriptor = open_any(AT_FDCWD, driver()->files[stream_folder(stream)].path, O_RDONLY | O_CLOEXEC, 0);
+  return descriptor;
+}
+LOCKSTEP_TAKEN void rewinddir(DIR* stream) noexcept {
+  static const auto real = next<void (*)(DIR*)>("rewinddir");
+  if (!is_stream(stream)) return real(stream);
+  stream_position(stream) = 0;
+}
+LOCKSTEP_TAKEN long telldir(DIR* stream) noexcept {
+  static const auto real = next<long (*)(DIR*)>("telldir");
+  return is_stream(stream) ? stream_position(stream) : real(stream);
+}
+LOCKSTEP_TAKEN void seekdir(DIR* stream, long position) noexcept {
+  static const auto real = next<void (*)(DIR*, long)>("seekdir");
+  if (!is_stream(stream)) return real(stream, position);
+  stream_position(stream) = position < 0 ? 0 : position;
+}
+LOCKSTEP_TAKEN int scandir(const char* path, struct dirent*** names, int (*filter)(const struct dirent*),
+                           int (*compare)(const struct dirent**, const struct dirent**)) {
+  static const auto real = next<decltype(&scandir)>("scandir");
+  const int file = own_file(AT_FDCWD, path);
+  return file == kNotOurs ? real(path, names, filter, compare) : scan_folder(file, names, filter, compare);
+}
+LOCKSTEP_TAKEN int scandir64(const char* path, struct dirent64*** names,
+                             int (*filter)(const struct dirent64*),
+                             int (*compare)(const struct dirent64**, const struct dirent64**)) {
+  static const auto real = next<decltype(&scandir64)>("scandir64");
+  const int file = own_file(AT_FDCWD, path);
+  return file == kNotOurs ? real(path, names, filter, compare) : scan_folder(file, names, filter, compare);
 }
 
 // ---- Signals: the driver's handler of faults stays in front of the program's

@@ -55,7 +55,8 @@ struct CallersMemoryTest : testing::TestWithParam<machine::EngineKind> {
     std::memcpy(reinterpret_cast<std::byte*>(&slot) + 2, reinterpret_cast<const std::byte*>(&packet) + 2, 62);
     store_shared<uint16_t>(&slot.header, packet.header);
     store_shared<uint64_t>(&doorbell, index);
-    m.processor->look_at_doorbells();
+    while (m.processor->serve_doorbells()) {
+    }
   }
   bool reaches(const AqlQueue& queue, uint64_t index) {
     return m.processor->waiters().wait([&] { return queue.read_index() >= index; }, in_seconds(20));
@@ -126,7 +127,8 @@ TEST_P(CallersMemoryTest, MemoryOfTheQueueThatGoesEndsIt) {
   const auto queue = make();
   m.memory.unmap(memory.pages->address(), kPage);
   store_shared<uint64_t>(&doorbell, 0);
-  m.processor->look_at_doorbells();
+  while (m.processor->serve_doorbells()) {
+  }
   const auto error = m.error(*queue);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind, QueueError::Kind::memory_violation);
@@ -265,7 +267,8 @@ struct CallersRingTest : testing::Test {
     for (uint32_t word : words) ring[at++ % 1024] = word;
     store_shared<uint64_t>(write, at * 4 / unit);
     store_shared<uint64_t>(&doorbell, at * 4 / unit);
-    m.processor->look_at_doorbells();
+    while (m.processor->serve_doorbells()) {
+    }
     return m.processor->waiters().wait([&] { return load_shared<uint64_t>(read) == at * 4 / unit; },
                                        in_seconds(20));
   }
@@ -331,7 +334,8 @@ TEST_F(CallersRingTest, CopyErrorsNameTheAddress) {
     ring[at++] = word;
   store_shared<uint64_t>(write, at * 4);
   store_shared<uint64_t>(&doorbell, at * 4);
-  m.processor->look_at_doorbells();
+  while (m.processor->serve_doorbells()) {
+  }
   const auto error = m.error(*queue);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind, QueueError::Kind::memory_violation);
@@ -352,7 +356,8 @@ TEST_F(CallersRingTest, SuspendedQueuesWait) {
   ring[0] = sdma::kNop;
   store_shared<uint64_t>(write, 4);
   store_shared<uint64_t>(&doorbell, 4);
-  m.processor->look_at_doorbells();
+  while (m.processor->serve_doorbells()) {
+  }
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(*read, 0u);
   queue->set_priority(3);

@@ -3,9 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "host/gpu.h"
 
@@ -73,25 +70,26 @@ TEST_F(DeviceFilesTest, OtherPathsAreTheHosts) {
     EXPECT_FALSE(is_device_path(path)) << path;
 }
 
-TEST_F(DeviceFilesTest, TheFolderIsMadeOnce) {
-  const std::filesystem::path parent = std::filesystem::path(testing::TempDir()) / "lockstep_device_files";
-  std::filesystem::remove_all(parent);
-  std::filesystem::create_directory(parent);
-  setenv("XDG_RUNTIME_DIR", parent.c_str(), 1);
-  const std::string folder = write_device_files(files);
-  EXPECT_EQ(write_device_files(files), folder);
-  for (const DeviceFile& file : files) {
-    std::ifstream in(folder + file.path);
-    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), file.text) << file.path;
-  }
-  // One folder, and nothing beside it.
-  const auto entries = std::filesystem::directory_iterator(parent / "lockstep");
-  EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
-  EXPECT_NE(write_device_files(device_files(model, 1, {8, uint64_t{16} << 30})), folder);
-  std::filesystem::permissions(parent / "lockstep", std::filesystem::perms::all);
-  EXPECT_THROW(write_device_files(files), std::runtime_error) << "others could have put files there";
-  unsetenv("XDG_RUNTIME_DIR");
-  std::filesystem::remove_all(parent);
+TEST_F(DeviceFilesTest, FoldersHaveTheFiles) {
+  const std::vector<DeviceFile> all = with_folders(files);
+  EXPECT_TRUE(
+      std::is_sorted(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.path < b.path; }));
+  const auto is_folder = [&](const std::string& path) {
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const auto& file) { return file.path == path; });
+    return found != all.end() && found->is_folder;
+  };
+  EXPECT_TRUE(is_folder("/sys/devices/virtual/kfd"));
+  EXPECT_TRUE(is_folder(kNodes + "2/io_links"));
+  EXPECT_TRUE(is_folder("/sys/module/amdgpu"));
+  EXPECT_TRUE(is_folder("/dev/dri"));
+  EXPECT_FALSE(is_folder("/sys/devices/virtual")) << "the host's";
+  EXPECT_EQ(
+      all.size() - files.size(),
+      static_cast<size_t>(std::count_if(all.begin(), all.end(), [](const auto& f) { return f.is_folder; })));
+  EXPECT_EQ(std::adjacent_find(all.begin(), all.end(),
+                               [](const auto& a, const auto& b) { return a.path == b.path; }),
+            all.end());
 }
 
 }  // namespace

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Processes under `lockstep exec`: what they see of the card, and what is left of them. Usage: exec_test.py LOCKSTEP
+
+Needs no ROCm runtime. LOCKSTEP_KILLED is how many processes are killed (20; 1000 takes minutes)."""
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+LOCKSTEP = sys.argv.pop(1)
+KILLED = int(os.environ.get("LOCKSTEP_KILLED", "20"))
+NODES = "/sys/devices/virtual/kfd/kfd/topology/nodes"
+
+# Opens the devices and asks for memory, an event and a queue's worth of ioctls, for ever.
+USES_THE_CARD = """
+import ctypes, fcntl, mmap, os, struct, sys
+kfd = os.open("/dev/kfd", os.O_RDWR)
+gpu = int(open("%s/1/gpu_id").read())
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+bytes_ = 1 << 24
+place = libc.mmap(None, bytes_, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+# alloc_memory_of_gpu: va, size, handle, mmap_offset, gpu_id, flags (VRAM, public, writable)
+allocate = bytearray(struct.pack("QQQQII", place, bytes_, 0, 0, gpu, 1 | 1 << 29 | 1 << 31))
+fcntl.ioctl(kfd, 0xC0284B16, allocate)
+ctypes.memset(place, 7, bytes_)
+print("ready", flush=True)
+while True:
+    fcntl.ioctl(kfd, 0x80084B01, bytearray(8))
+""" % NODES
+
+
+def run(code, **more):
+    return subprocess.run([LOCKSTEP, "exec", "--", sys.executable, "-c", code], capture_output=True, text=True,
+                          timeout=120, **more)
+
+
+class Files(unittest.TestCase):
+    """Files and folders that are nowhere on the host."""
+
+    def output(self, code):
+        result = run("import os\nNODES = %r\n" % NODES + code)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout.split()
+
+    def test_folders_are_listed(self):
+        self.assertEqual(self.output("print(*sorted(os.listdir(NODES)))"), ["0", "1"])
+        self.assertEqual(self.output("print(*sorted(e.name for e in os.scandir(NODES + '/1') if e.is_dir()))"),
+                         ["caches", "io_links", "mem_banks"])
+        self.assertIn("renderD128", self.output("print(*os.listdir('/dev/dri'))"))
+
+    def test_folders_are_walked_by_descriptor(self):
+        self.assertGreater(int(self.output("print(sum(len(f) for _, _, f in os.walk(NODES)))")[0]), 8)
+        self.assertGreater(int(self.output("print(sum(len(f) for _, _, f, _ in os.fwalk(NODES)))")[0]), 8)
+        self.assertEqual(self.output("d = os.open(NODES, os.O_RDONLY)\n"
+                                     "f = os.open('0/gpu_id', os.O_RDONLY, dir_fd=d)\nprint(os.read(f, 9).decode())"),
+                         ["0"])
+
+    def test_files_are_read_and_never_written(self):
+        self.assertEqual(self.output("print(open(NODES + '/../generation_id').read())"), ["2"])
+        self.assertEqual(self.output("print(open('/sys/class/kfd/kfd/topology//generation_id').read())"), ["2"])
+        self.assertEqual(self.output("print(os.stat(NODES + '/0/gpu_id').st_size, os.path.isdir(NODES + '/0'), "
+                                     "os.access(NODES, os.R_OK), os.access(NODES, os.W_OK))"),
+                         ["2", "True", "True", "False"])
+        for code, error in (("open(NODES + '/0/gpu_id', 'w')", "PermissionError"),
+                            ("open(NODES + '/7/gpu_id')", "FileNotFoundError"),
+                            ("open(NODES)", "IsADirectoryError"), ("os.listdir(NODES + '/0/gpu_id')", "NotADirectory"),
+                            ("os.stat('/sys/module/amdgpu/nothing')", "FileNotFoundError")):
+            result = run("import os\nNODES = %r\n" % NODES + code)
+            self.assertIn(error, result.stderr, code)
+
+    def test_the_hosts_files_stay(self):
+        self.assertEqual(self.output("print(len(os.listdir('/proc/self')) > 5, os.path.exists('/sys/devices/system'))"),
+                         ["True", "True"])
+
+
+class Ends(unittest.TestCase):
+    def shared_memory(self):
+        return set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+
+    def test_nothing_is_left_of_the_killed(self):
+        chance = random.Random(1)
+        before = self.shared_memory()
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, "TMPDIR": folder, "XDG_RUNTIME_DIR": folder, "HOME": folder}
+            ready = 0
+            for first in range(0, KILLED, 4):
+                group = []
+                for _ in range(min(4, KILLED - first)):
+                    # Each in a session of its own: whoever is in it when the program is gone, is left of it.
+                    group.append(subprocess.Popen([LOCKSTEP, "exec", "--", sys.executable, "-c", USES_THE_CARD],
+                                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                                  env=environment, start_new_session=True))
+                time.sleep(chance.random() * 0.7)
+                for process in group:
+                    # Some are let come to where they use the card.
+                    if chance.random() < 0.3 and process.stdout.readline() == b"ready\n":
+                        ready += 1
+                    os.kill(process.pid, chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
+                    self.assertLess(process.wait(timeout=60), 0)
+                    process.stdout.close()
+                    self.assertEqual(self.session(process.pid), [])
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+            self.assertGreater(ready, 0)
+        self.assertEqual(self.shared_memory() - before, set())
+
+    def session(self, leader):
+        """Processes that are left of a session."""
+        left = []
+        for entry in pathlib.Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            if int(fields[3]) == leader and fields[0] != "Z":
+                left.append(entry.name)
+        return left
+
+    def test_eight_at_once(self):
+        group = [subprocess.Popen([LOCKSTEP, "exec", "--", sys.executable, "-c", USES_THE_CARD],
+                                  stdout=subprocess.PIPE) for _ in range(8)]
+        try:
+            for process in group:
+                self.assertEqual(process.stdout.readline(), b"ready\n")
+        finally:
+            for process in group:
+                process.kill()
+                process.wait()
+                process.stdout.close()
+
+    def test_a_program_that_never_looks_loads_no_driver(self):
+        result = run("print(any('lockstep_driver' in line for line in open('/proc/self/maps')))")
+        self.assertEqual(result.stdout.split(), ["False"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
