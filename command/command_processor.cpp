@@ -69,6 +69,11 @@ void CommandProcessor::resume(const std::shared_ptr<Queue>& queue) {
   processor.add(queue);
 }
 
+void CommandProcessor::look_at_doorbells() {
+  compute_.look();
+  copy_.look();
+}
+
 bool CommandProcessor::serve_doorbells() {
   copy_.look();
   return compute_.drive();

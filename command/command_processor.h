@@ -37,6 +37,8 @@ class CommandProcessor {
   // the calling thread, for a moment; true if there are more: to be called again, soon. Copies may take long
   // and have a thread of their own.
   bool serve_doorbells();
+  // The same by the processor's own threads.
+  void look_at_doorbells();
 
   Signals& signals() { return signals_; }
   Interrupts& interrupts() { return interrupts_; }

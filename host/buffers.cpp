@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "host/export_record.h"
 #include "host/reserved.h"
 #include "memory/host_fault.h"
 
@@ -36,28 +37,6 @@ const char* name_of(uint32_t flags) {
   if (flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL) return "doorbells";
   if (flags & KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP) return "registers";
   return "memory of the host for devices";
-}
-
-// What a file that was exported says about the memory that it stands for. Its size is that of the memory, as
-// programs ask for it.
-struct ExportRecord {
-  uint64_t magic;
-  uint64_t offset, bytes;
-  uint32_t process;
-  int32_t store;  // descriptor in that process
-  uint32_t flags, gpu;
-};
-constexpr uint64_t kExportMagic = 0x6c6f636b73746570;  // "lockstep"
-
-int open_of_process(uint32_t process, int descriptor) {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%u/fd/%d", process, descriptor);
-  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0));
-}
-
-bool read_record(int descriptor, ExportRecord& record) {
-  return syscall(SYS_pread64, descriptor, &record, sizeof record, 0) == sizeof record &&
-         record.magic == kExportMagic;
 }
 
 }  // namespace
@@ -309,14 +288,8 @@ int Buffers::import(int record_file, uint64_t address, uint32_t id, uint64_t& ha
       !is_reserved(address, record.bytes))
     return EINVAL;
   // The other process's file, which may be our own.
-  const int file = open_of_process(record.process, record.store);
-  if (file < 0) {
-    std::fprintf(stderr,
-                 "lockstep: the memory that process %u has exported is not to be had (%s): the process must "
-                 "still run, and be the same user's\n",
-                 record.process, std::strerror(errno));
-    return EINVAL;
-  }
+  const int file = open_exported(record);
+  if (file < 0) return EINVAL;
   Buffer buffer;
   buffer.address = address;
   buffer.bytes = record.bytes;

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "host/gem_objects.h"
 #include "host/gpu.h"
 #include "host/kfd_abi.h"
 #include "host/store.h"
@@ -38,6 +39,8 @@ class Buffers {
   int descriptor_at(uint64_t& offset) const;
 
   uint64_t used(const Gpu& gpu) const;
+  // The same memory by the render nodes.
+  GemObjects& gem_objects() { return gem_objects_; }
 
  private:
   struct Buffer {
@@ -65,6 +68,7 @@ class Buffers {
 
   Store& store_;
   const Gpus& gpus_;
+  GemObjects gem_objects_;
   mutable std::mutex mutex_;
   uint64_t next_handle_ = 1;
   std::map<uint64_t, Buffer> buffers_;

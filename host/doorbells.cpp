@@ -151,8 +151,15 @@ bool Doorbells::look() {
 
 // Without the lock: what is processed may fail, and tell of it.
 void Doorbells::serve() {
-  for (const auto& gpu : gpus_)
-    if (to_serve_[gpu->index]) to_serve_[gpu->index] = gpu->processor->serve_doorbells();
+  for (const auto& gpu : gpus_) {
+    if (!to_serve_[gpu->index]) continue;
+    to_serve_[gpu->index] = false;
+    // Several devices do not wait for each other.
+    if (gpus_.size() == 1)
+      to_serve_[gpu->index] = gpu->processor->serve_doorbells();
+    else
+      gpu->processor->look_at_doorbells();
+  }
 }
 
 void Doorbells::protect(bool on) {

@@ -78,6 +78,47 @@ drm_amdgpu_info_device device_info(const hardware::Description& model) {
   return d;
 }
 
+const char* name_of(unsigned number) {
+  switch (number) {
+    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_CREATE:
+      return "AMDGPU_GEM_CREATE";
+    case DRM_COMMAND_BASE + DRM_AMDGPU_CTX:
+      return "AMDGPU_CTX";
+    case DRM_COMMAND_BASE + DRM_AMDGPU_BO_LIST:
+      return "AMDGPU_BO_LIST";
+    case DRM_COMMAND_BASE + DRM_AMDGPU_CS:
+      return "AMDGPU_CS";
+    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_METADATA:
+      return "AMDGPU_GEM_METADATA";
+    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_WAIT_IDLE:
+      return "AMDGPU_GEM_WAIT_IDLE";
+    case DRM_COMMAND_BASE + DRM_AMDGPU_WAIT_CS:
+      return "AMDGPU_WAIT_CS";
+    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_OP:
+      return "AMDGPU_GEM_OP";
+    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_USERPTR:
+      return "AMDGPU_GEM_USERPTR";
+    case DRM_COMMAND_BASE + DRM_AMDGPU_WAIT_FENCES:
+      return "AMDGPU_WAIT_FENCES";
+    case DRM_COMMAND_BASE + DRM_AMDGPU_VM:
+      return "AMDGPU_VM";
+    case DRM_COMMAND_BASE + DRM_AMDGPU_FENCE_TO_HANDLE:
+      return "AMDGPU_FENCE_TO_HANDLE";
+    case DRM_COMMAND_BASE + DRM_AMDGPU_SCHED:
+      return "AMDGPU_SCHED";
+    case _IOC_NR(DRM_IOCTL_GET_CAP):
+      return "GET_CAP";
+    case _IOC_NR(DRM_IOCTL_SET_CLIENT_CAP):
+      return "SET_CLIENT_CAP";
+    case _IOC_NR(DRM_IOCTL_GET_CLIENT):
+      return "GET_CLIENT";
+    case _IOC_NR(DRM_IOCTL_AUTH_MAGIC):
+      return "AUTH_MAGIC";
+    default:
+      return "what it is asked";
+  }
+}
+
 int info(const Gpu& gpu, const Buffers& buffers, const drm_amdgpu_info& query) {
   const uint64_t total = local_memory_bytes(gpu.model), used = buffers.used(gpu);
   switch (query.query) {
@@ -125,15 +166,25 @@ int info(const Gpu& gpu, const Buffers& buffers, const drm_amdgpu_info& query) {
 
 }  // namespace
 
-int render_node_ioctl(const Gpu& gpu, const Buffers& buffers, unsigned long request, void* argument) {
+int render_node_ioctl(Gpu& gpu, Buffers& buffers, unsigned long request, void* argument) {
   switch (_IOC_NR(request)) {
     case _IOC_NR(DRM_IOCTL_VERSION):
       return version(*static_cast<drm_version*>(argument));
     case DRM_COMMAND_BASE + DRM_AMDGPU_INFO:
       return info(gpu, buffers, *static_cast<const drm_amdgpu_info*>(argument));
+    case _IOC_NR(DRM_IOCTL_PRIME_FD_TO_HANDLE):
+      return buffers.gem_objects().import(gpu, *static_cast<drm_prime_handle*>(argument));
+    case _IOC_NR(DRM_IOCTL_PRIME_HANDLE_TO_FD):
+      return buffers.gem_objects().export_again(gpu, *static_cast<drm_prime_handle*>(argument));
+    case _IOC_NR(DRM_IOCTL_GEM_CLOSE):
+      return buffers.gem_objects().close(gpu, *static_cast<const drm_gem_close*>(argument));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_VA:
+      return buffers.gem_objects().change_mapping(gpu, *static_cast<const drm_amdgpu_gem_va*>(argument));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_MMAP:
+      return buffers.gem_objects().mmap_offset(gpu, *static_cast<drm_amdgpu_gem_mmap*>(argument));
     default:
-      std::fprintf(stderr, "lockstep: the render node does not answer ioctl 0x%x\n",
-                   static_cast<unsigned>(_IOC_NR(request)));
+      std::fprintf(stderr, "lockstep: the render node does not answer %s (ioctl 0x%x)\n",
+                   name_of(_IOC_NR(request)), static_cast<unsigned>(_IOC_NR(request)));
       return EINVAL;
   }
 }

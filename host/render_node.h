@@ -7,6 +7,6 @@
 namespace lockstep::host {
 
 // Answers an ioctl; 0 or the number of an error. `argument` has at least as many bytes as the request says.
-int render_node_ioctl(const Gpu& gpu, const Buffers& buffers, unsigned long request, void* argument);
+int render_node_ioctl(Gpu& gpu, Buffers& buffers, unsigned long request, void* argument);
 
 }  // namespace lockstep::host

@@ -23,15 +23,17 @@ struct MappingQuery {
 constexpr unsigned long kQueryMapping = _IOWR('f', 17, MappingQuery);
 constexpr uint64_t kCoveringOrNext = 0x10, kReadable = 1, kWritable = 2, kExecutable = 4;
 
-bool is_reserved_by_text(uint64_t begin, uint64_t end) {
+bool is_reserved_by_text(uint64_t begin, uint64_t end, uint64_t own_inode) {
   std::FILE* const maps = std::fopen("/proc/self/maps", "re");
   if (!maps) return false;
   bool reserved = true;
   char line[4096], rights[8];
   while (reserved && std::fgets(line, sizeof line, maps)) {
-    uint64_t from = 0, to = 0;
-    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &from, &to, rights) == 3 && from < end && to > begin)
-      reserved = rights[0] == '-' && rights[1] == '-' && rights[2] == '-';
+    uint64_t from = 0, to = 0, inode = 0;
+    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64, &from, &to, rights, &inode) >= 3 &&
+        from < end && to > begin)
+      reserved = (rights[0] == '-' && rights[1] == '-' && rights[2] == '-') ||
+                 (own_inode != 0 && inode == own_inode);
   }
   std::fclose(maps);
   return reserved;
@@ -39,10 +41,10 @@ bool is_reserved_by_text(uint64_t begin, uint64_t end) {
 
 }  // namespace
 
-bool is_reserved(uint64_t begin, uint64_t bytes) {
+bool is_reserved(uint64_t begin, uint64_t bytes, uint64_t own_inode) {
   const uint64_t end = begin + bytes;
   const int maps = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC));
-  if (maps < 0) return is_reserved_by_text(begin, end);
+  if (maps < 0) return is_reserved_by_text(begin, end, own_inode);
   bool reserved = true;
   for (uint64_t at = begin; reserved && at < end;) {
     MappingQuery query = {};
@@ -50,11 +52,12 @@ bool is_reserved(uint64_t begin, uint64_t bytes) {
     query.flags = kCoveringOrNext;
     query.address = at;
     if (syscall(SYS_ioctl, maps, kQueryMapping, &query) != 0) {
-      if (errno != ENOENT) reserved = is_reserved_by_text(at, end);  // an older kernel
+      if (errno != ENOENT) reserved = is_reserved_by_text(at, end, own_inode);  // an older kernel
       break;
     }
     if (query.begin >= end) break;
-    reserved = (query.rights & (kReadable | kWritable | kExecutable)) == 0;
+    reserved = (query.rights & (kReadable | kWritable | kExecutable)) == 0 ||
+               (own_inode != 0 && query.inode == own_inode);
     at = query.end;
   }
   syscall(SYS_close, maps);

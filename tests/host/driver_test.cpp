@@ -234,6 +234,78 @@ TEST_F(DriverTest, ExportedMemoryIsShared) {
   EXPECT_EQ(other.kfd_ioctl(AMDKFD_IOC_IMPORT_DMABUF, &imported), EINVAL);
 }
 
+// What hipMemCreate, hipMemMap and their kin come to: memory without an address, passed to the render nodes.
+TEST_F(DriverTest, MemoryIsMappedByTheRenderNodes) {
+  kfd_ioctl_alloc_memory_of_gpu_args memory = {};
+  memory.size = 4 * kPage;
+  memory.gpu_id = id;
+  memory.flags = KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE;
+  ASSERT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, memory), 0);
+  ExportDmabufArgs exported = {};
+  exported.handle = memory.handle;
+  ASSERT_EQ(kfd(_IOWR('K', 0x24, ExportDmabufArgs), exported), 0);
+  const auto import = [&](unsigned device) {
+    drm_prime_handle args = {};
+    args.fd = static_cast<int>(exported.dmabuf_fd);
+    EXPECT_EQ(driver.render_ioctl(device, DRM_IOCTL_PRIME_FD_TO_HANDLE, &args), 0);
+    return args.handle;
+  };
+  const uint32_t handles[] = {import(0), import(1)};
+  EXPECT_EQ(import(0), handles[0]) << "the same memory";
+  const auto change = [&](unsigned device, uint32_t operation, uint64_t address, uint64_t offset,
+                          uint64_t bytes) {
+    drm_amdgpu_gem_va args = {};
+    args.handle = handles[device];
+    args.operation = operation;
+    args.flags = AMDGPU_VM_PAGE_READABLE | AMDGPU_VM_PAGE_WRITEABLE;
+    args.va_address = address;
+    args.offset_in_bo = offset;
+    args.map_size = bytes;
+    return driver.render_ioctl(device, DRM_IOCTL_AMDGPU_GEM_VA, &args);
+  };
+  const uint64_t address = reserve(8 * kPage);
+  EXPECT_EQ(change(0, AMDGPU_VA_OP_MAP, address, kPage, 2 * kPage), 0);
+  EXPECT_EQ(change(1, AMDGPU_VA_OP_MAP, address, kPage, 2 * kPage), 0) << "at the same place on both devices";
+  EXPECT_EQ(change(0, AMDGPU_VA_OP_MAP, address + kPage, 0, kPage), EINVAL) << "it is mapped there already";
+  EXPECT_EQ(change(0, AMDGPU_VA_OP_MAP, address + 4 * kPage, 2 * kPage, 4 * kPage), EINVAL)
+      << "behind its end";
+  EXPECT_TRUE(accessible(0, address, 2 * kPage));
+  EXPECT_TRUE(accessible(1, address, 2 * kPage));
+  EXPECT_FALSE(accessible(0, address + 2 * kPage, 1));
+  *reinterpret_cast<uint32_t*>(address) = 77;
+  drm_amdgpu_gem_mmap place = {};
+  place.in.handle = handles[0];
+  ASSERT_EQ(driver.render_ioctl(0, DRM_IOCTL_AMDGPU_GEM_MMAP, &place), 0);
+  auto* const seen =
+      static_cast<uint32_t*>(mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_SHARED, driver.descriptor(),
+                                  static_cast<off_t>(place.out.addr_ptr)));
+  ASSERT_NE(seen, MAP_FAILED);
+  EXPECT_EQ(seen[kPage / 4], 77u);
+  munmap(seen, 4 * kPage);
+  // The program may have mapped the same memory there itself, but nothing else.
+  ASSERT_NE(mmap(reinterpret_cast<void*>(address + 4 * kPage), kPage, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_FIXED, driver.descriptor(), static_cast<off_t>(place.out.addr_ptr)),
+            MAP_FAILED);
+  EXPECT_EQ(change(0, AMDGPU_VA_OP_MAP, address + 4 * kPage, 0, kPage), 0);
+  int here = 7;
+  EXPECT_EQ(change(0, AMDGPU_VA_OP_MAP, reinterpret_cast<uint64_t>(&here) & ~(kPage - 1), 0, kPage), EINVAL);
+  EXPECT_EQ(here, 7);
+  EXPECT_EQ(change(0, AMDGPU_VA_OP_UNMAP, address, 0, kPage), ENOENT) << "a part";
+  EXPECT_EQ(change(0, AMDGPU_VA_OP_UNMAP, address, 0, 2 * kPage), 0);
+  EXPECT_FALSE(accessible(0, address, 1));
+  EXPECT_EQ(*reinterpret_cast<uint32_t*>(address), 77u) << "the other device has it";
+  drm_gem_close gone = {};
+  gone.handle = handles[1];
+  EXPECT_EQ(driver.render_ioctl(1, DRM_IOCTL_GEM_CLOSE, &gone), 0);
+  EXPECT_FALSE(accessible(1, address, 1));
+  EXPECT_FALSE(host_has(address, 1, false)) << "the addresses stay reserved";
+  EXPECT_EQ(driver.render_ioctl(1, DRM_IOCTL_GEM_CLOSE, &gone), EINVAL);
+  EXPECT_EQ(change(0, AMDGPU_VA_OP_CLEAR, address, 0, 8 * kPage), 0);
+  EXPECT_FALSE(accessible(0, address + 4 * kPage, 1));
+  close(static_cast<int>(exported.dmabuf_fd));
+  EXPECT_EQ(free(memory.handle), 0);
+}
+
 // From an allocation to an event that a kernel's end raises, with nothing but ioctls and stores.
 TEST_F(DriverTest, KernelsRunByTheProgramsOwnRing) {
   const toolchain::Result assembled = toolchain::assemble(
@@ -322,6 +394,36 @@ TEST_F(DriverTest, KernelsRunByTheProgramsOwnRing) {
   EXPECT_EQ(kfd(AMDKFD_IOC_UPDATE_QUEUE, update), 0);
   update.ring_base_address += kPage;
   EXPECT_EQ(kfd(AMDKFD_IOC_UPDATE_QUEUE, update), EINVAL) << "another ring";
+  // What the program did not map for the device no kernel reaches; the program is told of the fault.
+  update.ring_base_address -= kPage;
+  EXPECT_EQ(kfd(AMDKFD_IOC_UPDATE_QUEUE, update), 0);
+  uint32_t secret = 1234;
+  kfd_ioctl_create_event_args told = {};
+  told.event_type = KFD_IOC_EVENT_MEMORY;
+  ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_EVENT, told), 0);
+  arguments[0] = reinterpret_cast<uint64_t>(&secret);
+  command::AqlPacket last = {};
+  last.dispatch.setup = 1;
+  last.dispatch.workgroup_size[0] = last.dispatch.workgroup_size[1] = last.dispatch.workgroup_size[2] = 1;
+  last.dispatch.grid_size[0] = last.dispatch.grid_size[1] = last.dispatch.grid_size[2] = 1;
+  last.dispatch.kernel_object =
+      (*code)->loaded_address((*code)->object().find_kernel("k")->descriptor_address);
+  last.dispatch.kernarg_address = reinterpret_cast<uint64_t>(arguments);
+  std::memcpy(&ring[5], &last, sizeof last);
+  command::store_shared<uint64_t>(&queue->write_dispatch_id, 6);
+  command::store_shared<uint16_t>(&ring[5].header, 2 | 1u << 8);
+  command::store_shared<uint64_t>(doorbells + create.doorbell_offset % Store::kDoorbellBytes, 5);
+  kfd_event_data fault = {};
+  fault.event_id = told.event_id;
+  kfd_ioctl_wait_events_args wait = {};
+  wait.events_ptr = reinterpret_cast<uint64_t>(&fault);
+  wait.num_events = 1;
+  wait.timeout = 20'000;
+  ASSERT_EQ(kfd(AMDKFD_IOC_WAIT_EVENTS, wait), 0);
+  ASSERT_EQ(wait.wait_result, uint32_t{KFD_IOC_WAIT_RESULT_COMPLETE});
+  EXPECT_EQ(fault.memory_exception_data.va, reinterpret_cast<uint64_t>(&secret) & ~(kPage - 1));
+  EXPECT_EQ(fault.memory_exception_data.failure.NotPresent, 1u);
+  EXPECT_EQ(secret, 1234u);
   kfd_ioctl_destroy_queue_args destroy = {};
   destroy.queue_id = create.queue_id;
   EXPECT_EQ(kfd(AMDKFD_IOC_DESTROY_QUEUE, destroy), 0);

@@ -1,0 +1,34 @@
+#include "host/export_record.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace lockstep::host {
+
+bool read_record(int descriptor, ExportRecord& record) {
+  return syscall(SYS_pread64, descriptor, &record, sizeof record, 0) == sizeof record &&
+         record.magic == kExportMagic;
+}
+
+int open_of_process(uint32_t process, int descriptor) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%u/fd/%d", process, descriptor);
+  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0));
+}
+
+int open_exported(const ExportRecord& record) {
+  const int file = open_of_process(record.process, record.store);
+  if (file < 0)
+    std::fprintf(stderr,
+                 "lockstep: the memory that process %u has exported is not to be had (%s): the process must "
+                 "still run, and be the same user's\n",
+                 record.process, std::strerror(errno));
+  return file;
+}
+
+}  // namespace lockstep::host

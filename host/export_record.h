@@ -1,0 +1,25 @@
+// Memory of the devices as processes pass it to each other and to themselves: a file that stands for it, as a
+// dmabuf does.
+#pragma once
+
+#include <cstdint>
+
+namespace lockstep::host {
+
+// What the file says about the memory. Its size is that of the memory, as programs ask for it.
+struct ExportRecord {
+  uint64_t magic;
+  uint64_t offset, bytes;
+  uint32_t process;
+  int32_t store;  // descriptor in that process
+  uint32_t flags, gpu;
+};
+inline constexpr uint64_t kExportMagic = 0x6c6f636b73746570;  // "lockstep"
+
+bool read_record(int descriptor, ExportRecord& record);
+// A descriptor of another process, or of our own; -1, and errno says why.
+int open_of_process(uint32_t process, int descriptor);
+// The memory's own file; says so if it is not to be had.
+int open_exported(const ExportRecord& record);
+
+}  // namespace lockstep::host

@@ -1,0 +1,196 @@
+#include "host/gem_objects.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <vector>
+
+#include "host/export_record.h"
+#include "host/reserved.h"
+
+namespace lockstep::host {
+
+namespace {
+
+constexpr uint64_t kPage = 4096, kHighestAddress = uint64_t{1} << 47;
+
+void* map_pages(uint64_t address, uint64_t bytes, int protection, int flags, int file, uint64_t offset) {
+  return reinterpret_cast<void*>(
+      syscall(SYS_mmap, address, bytes, protection, flags | MAP_FIXED, file, offset));
+}
+
+void close_file(int file) {
+  if (file >= 0) syscall(SYS_close, file);
+}
+
+}  // namespace
+
+GemObjects::~GemObjects() {
+  for (auto& [key, object] : objects_) {
+    close_file(object.record);
+    close_file(object.memory);
+  }
+}
+
+int GemObjects::import(const Gpu& gpu, drm_prime_handle& args) {
+  ExportRecord record;
+  if (!read_record(args.fd, record)) return EINVAL;
+  Object object;
+  object.memory = open_exported(record);
+  if (object.memory < 0) return EINVAL;
+  struct stat status = {};
+  object.record = static_cast<int>(syscall(SYS_fcntl, args.fd, F_DUPFD_CLOEXEC, 0));
+  // The record is the program's: it may say what is not so.
+  if (object.record < 0 || syscall(SYS_fstat, object.memory, &status) != 0 || record.bytes == 0 ||
+      record.bytes % kPage != 0 || record.offset % kPage != 0 ||
+      record.offset > static_cast<uint64_t>(status.st_size) ||
+      record.bytes > static_cast<uint64_t>(status.st_size) - record.offset) {
+    close_file(object.record);
+    close_file(object.memory);
+    return EINVAL;
+  }
+  object.inode = status.st_ino;
+  object.offset = record.offset;
+  object.bytes = record.bytes;
+  object.is_own = record.process == static_cast<uint32_t>(syscall(SYS_getpid));
+  std::lock_guard lock(mutex_);
+  for (const auto& [key, other] : objects_) {
+    if (key.first != gpu.index || other.inode != object.inode || other.offset != object.offset) continue;
+    close_file(object.record);
+    close_file(object.memory);
+    args.handle = key.second;
+    return 0;
+  }
+  args.handle = next_handle_++;
+  objects_.emplace(Key(gpu.index, args.handle), std::move(object));
+  return 0;
+}
+
+int GemObjects::export_again(const Gpu& gpu, drm_prime_handle& args) {
+  std::lock_guard lock(mutex_);
+  const auto found = objects_.find({gpu.index, args.handle});
+  if (found == objects_.end()) return ENOENT;
+  const int file = static_cast<int>(
+      syscall(SYS_fcntl, found->second.record, args.flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 0));
+  if (file < 0) return errno;
+  args.fd = file;
+  return 0;
+}
+
+int GemObjects::close(Gpu& gpu, const drm_gem_close& args) {
+  std::lock_guard lock(mutex_);
+  const auto found = objects_.find({gpu.index, args.handle});
+  if (found == objects_.end()) return EINVAL;
+  Object& object = found->second;
+  while (!object.mappings.empty()) unmap(gpu, object, object.mappings.begin()->first);
+  close_file(object.record);
+  close_file(object.memory);
+  objects_.erase(found);
+  return 0;
+}
+
+int GemObjects::map(Gpu& gpu, Object& object, const drm_amdgpu_gem_va& args) {
+  const uint64_t begin = args.va_address, bytes = args.map_size, offset = object.offset + args.offset_in_bo;
+  if (bytes > object.bytes || args.offset_in_bo > object.bytes - bytes || args.offset_in_bo % kPage != 0)
+    return EINVAL;
+  // Mapped by this object or another one already.
+  auto next = object.mappings.lower_bound(begin);
+  if ((next != object.mappings.end() && next->first < begin + bytes) ||
+      (next != object.mappings.begin() && std::prev(next)->first + std::prev(next)->second > begin))
+    return EINVAL;
+  const auto shared = shared_.find(begin);
+  const bool is_there = shared != shared_.end() && shared->second.bytes == bytes &&
+                        shared->second.inode == object.inode && shared->second.offset == offset;
+  if (!is_there) {
+    // Guest addresses are host addresses: the emulated device reaches the memory by the process's mapping.
+    if (shared != shared_.end() || !is_reserved(begin, bytes, object.inode)) {
+      std::fprintf(stderr, "lockstep: no device memory at 0x%llx: the program has memory of its own there\n",
+                   static_cast<unsigned long long>(begin));
+      return EINVAL;
+    }
+    if (map_pages(begin, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, object.memory, offset) ==
+        MAP_FAILED)
+      return ENOMEM;
+  }
+  const uint8_t access = (args.flags & AMDGPU_VM_PAGE_READABLE ? kRead : uint8_t{0}) |
+                         (args.flags & AMDGPU_VM_PAGE_WRITEABLE ? kWrite : uint8_t{0}) |
+                         (args.flags & AMDGPU_VM_PAGE_EXECUTABLE ? kExecute : uint8_t{0});
+  gpu.memory.map_over(begin, bytes, access, "device memory");
+  object.mappings[begin] = bytes;
+  Shared& entry = shared_[begin];
+  entry.bytes = bytes;
+  entry.inode = object.inode;
+  entry.offset = offset;
+  ++entry.users;
+  return 0;
+}
+
+void GemObjects::unmap(Gpu& gpu, Object& object, uint64_t begin) {
+  const auto mapping = object.mappings.find(begin);
+  gpu.memory.unmap(begin, mapping->second);
+  const auto shared = shared_.find(begin);
+  if (--shared->second.users == 0) {
+    // The addresses stay the program's, without memory.
+    map_pages(begin, mapping->second, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    shared_.erase(shared);
+  }
+  object.mappings.erase(mapping);
+}
+
+int GemObjects::change_mapping(Gpu& gpu, const drm_amdgpu_gem_va& args) {
+  if (args.va_address % kPage != 0 || args.va_address < kPage || args.map_size == 0 ||
+      args.map_size % kPage != 0 || args.map_size > kHighestAddress ||
+      args.va_address > kHighestAddress - args.map_size)
+    return EINVAL;
+  std::lock_guard lock(mutex_);
+  const auto found = objects_.find({gpu.index, args.handle});
+  // To clear a range needs no object.
+  if (args.operation == AMDGPU_VA_OP_CLEAR || args.operation == AMDGPU_VA_OP_REPLACE) {
+    for (auto& [key, object] : objects_) {
+      if (key.first != gpu.index) continue;
+      std::vector<uint64_t> within;
+      for (const auto& [begin, bytes] : object.mappings) {
+        if (begin >= args.va_address + args.map_size || begin + bytes <= args.va_address) continue;
+        if (begin < args.va_address || begin + bytes > args.va_address + args.map_size) {
+          std::fprintf(stderr,
+                       "lockstep: the render node does not take away a part of the mapping at 0x%llx (unmap "
+                       "all of it)\n",
+                       static_cast<unsigned long long>(begin));
+          return EINVAL;
+        }
+        within.push_back(begin);
+      }
+      for (const uint64_t begin : within) unmap(gpu, object, begin);
+    }
+    if (args.operation == AMDGPU_VA_OP_CLEAR) return 0;
+  }
+  if (found == objects_.end()) return ENOENT;
+  Object& object = found->second;
+  if (args.operation == AMDGPU_VA_OP_MAP || args.operation == AMDGPU_VA_OP_REPLACE)
+    return map(gpu, object, args);
+  if (args.operation != AMDGPU_VA_OP_UNMAP) return EINVAL;
+  const auto mapping = object.mappings.find(args.va_address);
+  if (mapping == object.mappings.end() || mapping->second != args.map_size) return ENOENT;
+  unmap(gpu, object, args.va_address);
+  return 0;
+}
+
+int GemObjects::mmap_offset(const Gpu& gpu, drm_amdgpu_gem_mmap& args) {
+  std::lock_guard lock(mutex_);
+  const auto found = objects_.find({gpu.index, args.in.handle});
+  if (found == objects_.end()) return ENOENT;
+  if (!found->second.is_own) {
+    std::fprintf(stderr,
+                 "lockstep: memory of another process is not mapped by the render node (use its dmabuf)\n");
+    return EPERM;
+  }
+  args.out.addr_ptr = found->second.offset;
+  return 0;
+}
+
+}  // namespace lockstep::host

@@ -1,0 +1,58 @@
+// Buffers as the render node knows them: memory that was passed to it as a dmabuf, which it maps where the
+// program says (hipMemCreate, hipMemMap).
+#pragma once
+
+#include <libdrm/amdgpu_drm.h>
+#include <libdrm/drm.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "host/gpu.h"
+
+namespace lockstep::host {
+
+// Functions that answer ioctls return 0 or the number of an error (errno.h).
+class GemObjects {
+ public:
+  GemObjects() = default;
+  ~GemObjects();
+  GemObjects(const GemObjects&) = delete;
+  GemObjects& operator=(const GemObjects&) = delete;
+
+  // The same memory has one handle on a device, however often it is imported.
+  int import(const Gpu& gpu, drm_prime_handle& args);
+  int export_again(const Gpu& gpu, drm_prime_handle& args);
+  // Unmaps it, too.
+  int close(Gpu& gpu, const drm_gem_close& args);
+  int change_mapping(Gpu& gpu, const drm_amdgpu_gem_va& args);
+  // Where a program finds it in the node.
+  int mmap_offset(const Gpu& gpu, drm_amdgpu_gem_mmap& args);
+
+ private:
+  struct Object {
+    int record = -1, memory = -1;  // descriptors
+    uint64_t inode = 0;            // of the memory
+    uint64_t offset = 0, bytes = 0;
+    bool is_own = false;                    // this process's memory
+    std::map<uint64_t, uint64_t> mappings;  // begin to bytes
+  };
+  // Mappings of the process, which all devices share.
+  struct Shared {
+    uint64_t bytes = 0, inode = 0, offset = 0;
+    unsigned users = 0;
+  };
+  using Key = std::pair<uint32_t, uint32_t>;  // device and handle
+
+  int map(Gpu& gpu, Object& object, const drm_amdgpu_gem_va& args);
+  void unmap(Gpu& gpu, Object& object, uint64_t begin);
+
+  std::mutex mutex_;
+  std::map<Key, Object> objects_;
+  std::map<uint64_t, Shared> shared_;
+  uint32_t next_handle_ = 1;
+};
+
+}  // namespace lockstep::host
