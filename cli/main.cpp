@@ -320,7 +320,7 @@ int main(int argc, char** argv) {
       "  LOCKSTEP_COVERAGE            file to which the instructions that were executed are added\n"
       "  XDG_CACHE_HOME               where lockstep/ keeps what it prepares for the compiler (~/.cache)",
       "lockstep");
-  app.set_version_flag("--version", std::string("lockstep ") + lockstep_version());
+  app.set_version_flag("--version", [] { return std::string("lockstep ") + lockstep_version(); });
   app.require_subcommand(0, 1);
   app.get_formatter()->column_width(36);
   add_run(app, exit_code);
