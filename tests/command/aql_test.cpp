@@ -10,6 +10,7 @@
 
 #include "command/pm4.h"
 #include "tests/command/machine_under_test.h"
+#include "tests/sweep.h"
 
 namespace lockstep::command {
 namespace {
@@ -842,16 +843,7 @@ TEST(Aql, AMillionEmptyDispatchesLeaveNothingBehind) {
   const uint64_t kernel = m.load({"empty", ""});
   const auto queue = m.queue(1024);
   Signals& signals = m.processor->signals();
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  constexpr bool kSanitized = true;
-#else
-  constexpr bool kSanitized = false;
-#endif
-#else
-  constexpr bool kSanitized = false;
-#endif
-  constexpr int kRounds = kSanitized ? 10 : 500;
+  constexpr int kRounds = test::kIsSanitized ? 10 : 500;
   const auto run = [&](int rounds) {
     const uint64_t done = signals.create(rounds * 1000);
     const AqlPacket packet = dispatch_packet(kernel, nullptr, 1, 32, done);
@@ -869,7 +861,7 @@ TEST(Aql, AMillionEmptyDispatchesLeaveNothingBehind) {
   const MemoryInUse half;
   run(kRounds);
   const MemoryInUse whole;
-  if (kSanitized) return;  // who counts every allocation and keeps freed ones
+  if (test::kIsSanitized) return;  // who counts every allocation and keeps freed ones
   // A byte for each dispatch of the second half would be 500,000.
   EXPECT_LT(whole.allocated - half.allocated, 100'000);
   EXPECT_LT(whole.resident - half.resident, 400'000);

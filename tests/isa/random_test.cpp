@@ -11,11 +11,7 @@
 namespace lockstep::test {
 namespace {
 
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr uint64_t kWords = 200'000;
-#else
-constexpr uint64_t kWords = 10'000'000;
-#endif
+constexpr uint64_t kWords = kIsSanitized ? 200'000 : 10'000'000;
 constexpr uint64_t kWordsOfShare = 1'000'000;
 constexpr uint64_t kBatch = 50'000;
 constexpr size_t kMaxFailures = 20;

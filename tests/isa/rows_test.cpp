@@ -203,13 +203,7 @@ class RowTester {
     if (result_.failures.size() < 5) result_.failures.push_back(std::move(text));
   }
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  static constexpr unsigned kRoundTripEvery = 400;
-#else
-  static constexpr unsigned kRoundTripEvery = 50;
-#endif
-#endif
+  static constexpr unsigned kRoundTripEvery = kIsSanitized ? 400 : 50;
 
   LlvmOracle& oracle_;
   const unsigned wave_size_;

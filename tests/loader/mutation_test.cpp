@@ -8,15 +8,12 @@
 
 #include "tests/loader/exercise.h"
 #include "tests/loader/fixtures.h"
+#include "tests/sweep.h"
 
 namespace lockstep::loader {
 namespace {
 
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr long kDefaultRuns = 10000;
-#else
-constexpr long kDefaultRuns = 100000;
-#endif
+constexpr long kAllRuns = test::kIsSanitized ? 10'000 : 100'000;
 
 using Random = std::mt19937_64;
 
@@ -83,7 +80,7 @@ TEST(Mutation, DamagedFilesNeverCrash) {
   for (const FileBytes& seed : seeds) ASSERT_GT(exercise(seed, true), 0);
 
   const char* wanted = std::getenv("LOCKSTEP_FUZZ_RUNS");
-  long runs = wanted ? std::atol(wanted) : kDefaultRuns;
+  long runs = wanted ? std::atol(wanted) : test::of_sweep(kAllRuns, kAllRuns / 2);
   long good = 0;
   for (long i = 0; i < runs; ++i) {
     Random random(i);

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/machine/test_dispatch.h"
+#include "tests/sweep.h"
 
 namespace lockstep::machine {
 namespace {
+
+constexpr int kMeetings = test::kIsSanitized ? 100 : 1000;
 
 std::string meetings(const char* in_loop, int rounds) {
   return std::string(R"(
@@ -45,10 +48,10 @@ void expect_meetings(const char* in_loop, int rounds) {
 }
 
 TEST(WaitingGroups, SpinOnACounter) {
-  expect_meetings("", 1000);
+  expect_meetings("", kMeetings);
 }
 TEST(WaitingGroups, SleepOnACounter) {
-  expect_meetings("s_sleep 1", 1000);
+  expect_meetings("s_sleep 1", kMeetings);
 }
 // A step of the precise engine is an instruction: that it comes round must be seen there, too, or each visit
 // to a group that waits takes a whole slice.

@@ -4,17 +4,13 @@
 
 #include <random>
 
+#include "tests/sweep.h"
+
 namespace lockstep::interpreter {
 namespace {
 
 // Sanitized builds run fewer: each program costs them ten times as much.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr unsigned kPrograms = 1'500;
-#else
-constexpr unsigned kPrograms = 6'000;
-#endif
-#endif
+constexpr unsigned kPrograms = test::kIsSanitized ? 1'500 : 6'000;
 
 TEST(ExecuteAnything, RandomWords) {
   std::mt19937_64 random(7);

@@ -5,17 +5,13 @@
 #include <random>
 #include <vector>
 
+#include "tests/sweep.h"
+
 namespace lockstep::precise {
 namespace {
 
 // Sanitized builds run fewer: each program costs them ten times as much.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr unsigned kPrograms = 300;
-#else
-constexpr unsigned kPrograms = 3'000;
-#endif
-#endif
+constexpr unsigned kPrograms = test::kIsSanitized ? 300 : 3'000;
 
 // The fuzzer fuzz/engines_fuzz.cpp looks for more.
 TEST(CompareEngines, RandomPrograms) {
