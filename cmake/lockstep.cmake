@@ -1,6 +1,34 @@
 # Shared by every folder: one folder is one library, and its DEPENDS is all that it may include
 # (tools/check_includes.py reads the same lines).
 
+# A third and more of compiling went into reading the same headers. What a compiler cache keeps would no longer be found
+# from other trees, for precompiled headers have their tree's path in them: with one, there are none.
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  option(LOCKSTEP_PRECOMPILED_HEADERS "read headers that all folders use once" OFF)
+else()
+  option(LOCKSTEP_PRECOMPILED_HEADERS "read headers that all folders use once" ON)
+endif()
+set(LOCKSTEP_COMMON_HEADERS
+  <algorithm> <array> <atomic> <bit> <cstdint> <cstdio> <cstdlib> <cstring> <functional> <map> <memory> <mutex> <optional> <span>
+  <stdexcept> <string> <string_view> <utility> <vector>)
+
+# lockstep_precompiled_headers(lockstep_api [<chrono>]): for a target of many sources. Its own, since clang wants the same
+# options for them as for what reads them.
+function(lockstep_precompiled_headers target)
+  if(NOT LOCKSTEP_PRECOMPILED_HEADERS)
+    return()
+  endif()
+  set(headers)
+  foreach(header IN LISTS LOCKSTEP_COMMON_HEADERS ARGN)
+    if(NOT header MATCHES "^<")
+      set(header ${PROJECT_SOURCE_DIR}/${header})
+    endif()
+    string(REPLACE ">" "$<ANGLE-R>" header ${header})
+    list(APPEND headers "$<$<COMPILE_LANGUAGE:CXX>:${header}>")
+  endforeach()
+  target_precompile_headers(${target} PRIVATE ${headers})
+endfunction()
+
 # lockstep_library(isa SOURCES a.cpp b.cpp [DEPENDS numeric] [LIBRARIES fmt::fmt])
 function(lockstep_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
