@@ -71,11 +71,12 @@ function(lockstep_plain_test_code target)
   target_precompile_headers(${target} REUSE_FROM lockstep_test_headers)
 endfunction()
 
-# lockstep_test(isa SOURCES a_test.cpp [DEPENDS isa] [LIBRARIES ...] [TIMEOUT seconds] [SWEEP] [OPTIMIZED a_test.cpp]): one
-# GoogleTest executable, one ctest entry. A SWEEP computes much itself, and is compiled as the product is; of others only
-# the sources that are OPTIMIZED do.
+# lockstep_test(isa SOURCES a_test.cpp [DEPENDS isa] [LIBRARIES ...] [TIMEOUT seconds] [COST seconds] [SWEEP]
+# [OPTIMIZED a_test.cpp]): one GoogleTest executable, one ctest entry. Those of high COST begin first, so that none is left
+# alone at the end. A SWEEP computes much itself, and is compiled as the product is; of others only the sources that are
+# OPTIMIZED do.
 function(lockstep_test name)
-  cmake_parse_arguments(arg "SWEEP" "TIMEOUT" "SOURCES;DEPENDS;LIBRARIES;OPTIMIZED" ${ARGN})
+  cmake_parse_arguments(arg "SWEEP" "TIMEOUT;COST" "SOURCES;DEPENDS;LIBRARIES;OPTIMIZED" ${ARGN})
   string(REPLACE "/" "_" target ${name})
   add_executable(test_${target} ${arg_SOURCES})
   foreach(dependency IN LISTS arg_DEPENDS)
@@ -92,6 +93,9 @@ function(lockstep_test name)
   add_test(NAME ${name} COMMAND test_${target})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 1200)
+  endif()
+  if(arg_COST)
+    set_tests_properties(${name} PROPERTIES COST ${arg_COST})
   endif()
   set(coverage ${LOCKSTEP_COVERAGE_FOLDER}/${target}.txt)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT LOCKSTEP_COVERAGE=${coverage})
