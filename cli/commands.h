@@ -88,6 +88,9 @@ struct ExecOptions {
   uint32_t devices = 1;
   uint32_t threads = 0;
   std::string engine = "translator";
+  std::string rules, results, caches;  // as of `run`; empty: as the environment says
+  bool fidelity = false;
+  std::string log, statistics;  // files; empty: none
 };
 
 // Returns only by an exception: the program takes the place of this one.

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -38,6 +39,17 @@ std::string device_setting(const std::string& device) {
   return std::filesystem::absolute(device).string();
 }
 
+// The programs find it wherever they go. What is wrong with it is better said now, and an older one is not
+// added to.
+std::string output_setting(const std::string& path) {
+  if (path == "-") return path;
+  const std::string absolute = std::filesystem::absolute(path).string();
+  std::FILE* const file = std::fopen(absolute.c_str(), "w");
+  if (!file) throw UsageError("cannot write to '{}': {}", path, std::strerror(errno));
+  std::fclose(file);
+  return absolute;
+}
+
 }  // namespace
 
 int exec(const ExecOptions& options) {
@@ -46,6 +58,17 @@ int exec(const ExecOptions& options) {
   set("LOCKSTEP_DEVICES", std::to_string(options.devices));
   set("LOCKSTEP_ENGINE", options.engine);
   set("LOCKSTEP_THREADS", std::to_string(options.threads));
+  if (options.fidelity && (!options.rules.empty() || !options.results.empty() || !options.caches.empty()))
+    throw UsageError(
+        "--fidelity cannot be had in the same run as --rules, --results or --caches (start the program "
+        "twice)");
+  if (!options.rules.empty()) set("LOCKSTEP_RULES", options.rules);
+  if (!options.results.empty()) set("LOCKSTEP_RESULTS", options.results);
+  if (!options.caches.empty()) set("LOCKSTEP_CACHES", options.caches);
+  if (options.fidelity) set("LOCKSTEP_FIDELITY", "1");
+  if (options.log == "-") throw UsageError("--log -: the log needs a file");
+  if (!options.log.empty()) set("LOCKSTEP_LOG", output_setting(options.log));
+  if (!options.statistics.empty()) set("LOCKSTEP_STATISTICS", output_setting(options.statistics));
   const char* const before = std::getenv("LD_PRELOAD");
   set("LD_PRELOAD", interposer().string() + (before && *before ? std::string(":") + before : std::string()));
 

@@ -29,28 +29,43 @@ std::string is_results(const std::string& text) {
 
 }  // namespace
 
-void add_machine_options(CLI::App& command, MachineOptions& options) {
+namespace {
+
+struct Choices {
+  std::string *rules, *results, *caches;
+};
+
+void add_choices(CLI::App& command, Choices choices) {
   command
       .add_option(
-          "--rules", options.rules,
+          "--rules", *choices.rules,
           "programming rules of the guide, such as those for clauses: report or fault where they are broken")
       ->check(CLI::IsMember({"ignore", "warn", "fault"}))
-      ->capture_default_str()
       ->group(kGroup);
   command
-      .add_option("--results", options.results,
+      .add_option("--results", *choices.results,
                   "when results of memory instructions land: now, late (as late as s_waitcnt allows), or "
                   "random:SEED")
       ->check(is_results)
-      ->capture_default_str()
       ->group(kGroup);
   command
-      .add_option("--caches", options.caches,
+      .add_option("--caches", *choices.caches,
                   "coherent, or incoherent: caches keep what they have read until it is invalidated")
       ->check(CLI::IsMember({"coherent", "incoherent"}))
-      ->capture_default_str()
       ->group(kGroup);
+}
+
+}  // namespace
+
+void add_machine_options(CLI::App& command, MachineOptions& options) {
+  add_choices(command, {&options.rules, &options.results, &options.caches});
+  for (const char* name : {"--rules", "--results", "--caches"})
+    command.get_option(name)->capture_default_str();
   add_trap_options(command, options, kGroup);
+}
+
+void add_exec_machine_options(CLI::App& command, ExecOptions& options) {
+  add_choices(command, {&options.rules, &options.results, &options.caches});
 }
 
 void print_exceptions(const Device& device) {

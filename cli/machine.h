@@ -13,6 +13,10 @@ namespace lockstep::cli {
 void add_machine_options(CLI::App& command, MachineOptions& options);
 void apply_machine_options(const MachineOptions& options, lockstep_dispatch_options& dispatch);
 
+// The same three for the dispatches of programs (`exec`): --rules, --results and --caches; empty where
+// nothing is asked.
+void add_exec_machine_options(CLI::App& command, ExecOptions& options);
+
 // The rules that the device's last dispatch broke, on the standard output.
 void print_broken_rules(const Device& device);
 // Likewise the exceptions that occurred.

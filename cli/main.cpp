@@ -224,6 +224,7 @@ void add_exec(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  lockstep exec -- rocminfo\n"
       "  lockstep exec --device navi33 --devices 2 -- ./program --its --options\n"
+      "  lockstep exec --log dispatches.json --stats - -- ./program\n"
       "The program uses AMD's own runtime, which must be installed (docs/rocm.md).");
   sub->add_option("PROGRAM", o->program, "the program and its arguments, behind --")->required();
   sub->add_option("-d,--device", o->device, "device model ('lockstep devices') or description file (.toml)");
@@ -235,6 +236,16 @@ void add_exec(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   sub->add_option("-j,--threads", o->threads, "host threads of each device; 0: all cores")
       ->check(CLI::Range(0, 1024));
+  sub->add_option(
+      "--log", o->log,
+      "file that gets a line of JSON for each dispatch: kernel, grid, arguments, time, instructions, faults");
+  sub->add_option(
+      "--stats", o->statistics,
+      "file that gets a line of JSON when a process ends: what its kernels took; - is a table on its "
+      "standard error");
+  sub->add_flag("--fidelity", o->fidelity,
+                "tell which executed instructions were not exact, and where their results went (slow)");
+  add_exec_machine_options(*sub, *o);
   sub->positionals_at_end();
   sub->callback([o, &exit_code] { exit_code = exec(*o); });
 }

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <stdexcept>
 
 #include "host/render_node.h"
 #include "memory/host_fault.h"
@@ -18,7 +16,7 @@ namespace lockstep::host {
 
 namespace {
 
-Gpus make_gpus(const Settings& settings) {
+Gpus make_gpus(const Settings& settings, Reports& reports) {
   Gpus gpus;
   for (unsigned index = 0; index < settings.devices; ++index) {
     auto gpu = std::make_unique<Gpu>();
@@ -30,6 +28,8 @@ Gpus make_gpus(const Settings& settings) {
     options.engine = settings.engine;
     options.threads = settings.threads;
     options.host_real_time = true;
+    options.precise = settings.precise;
+    options.listener = reports.listener(index);
     gpu->processor = std::make_unique<command::CommandProcessor>(gpu->memory, std::move(options));
     gpus.push_back(std::move(gpu));
   }
@@ -44,42 +44,12 @@ uint64_t nanoseconds(clockid_t clock) {
 
 }  // namespace
 
-Settings settings_from_environment() {
-  Settings settings;
-  const auto number = [](const char* name, unsigned most, unsigned otherwise) {
-    const char* text = std::getenv(name);
-    if (!text || !*text) return otherwise;
-    char* end = nullptr;
-    const unsigned long value = std::strtoul(text, &end, 10);
-    if (*end != 0 || value > most)
-      throw std::runtime_error(std::string(name) + " is '" + text + "' (a number up to " +
-                               std::to_string(most) + ")");
-    return static_cast<unsigned>(value);
-  };
-  settings.model = hardware::models().front();
-  if (const char* name = std::getenv("LOCKSTEP_DEVICE"); name && *name) {
-    const auto& models = hardware::models();
-    const auto found =
-        std::find_if(models.begin(), models.end(), [&](const auto& m) { return m.name == name; });
-    settings.model = found != models.end() ? *found : hardware::read_file(name);
-  }
-  settings.devices = std::max(1u, number("LOCKSTEP_DEVICES", kMostGpus, 1));
-  settings.threads = number("LOCKSTEP_THREADS", 1024, 0);
-  if (const char* engine = std::getenv("LOCKSTEP_ENGINE"); engine && *engine) {
-    if (std::strcmp(engine, "interpreter") == 0)
-      settings.engine = machine::EngineKind::interpreter;
-    else if (std::strcmp(engine, "translator") != 0)
-      throw std::runtime_error("LOCKSTEP_ENGINE is '" + std::string(engine) +
-                               "' (interpreter or translator)");
-  }
-  return settings;
-}
-
 Driver::Driver(const Settings& settings)
-    : gpus_(make_gpus(settings)),
+    : reports_(settings.reports, code_objects_),
+      gpus_(make_gpus(settings, reports_)),
       buffers_(store_, gpus_),
       doorbells_(store_, gpus_),
-      queues_(gpus_, doorbells_, events_) {
+      queues_(gpus_, doorbells_, events_, code_objects_) {
   catch_host_faults();
   for (const auto& gpu : gpus_)
     gpu->processor->interrupts().set_callback([this](const command::Interrupt& interrupt) {
@@ -190,9 +160,13 @@ int Driver::answer(unsigned number, void* p, uint32_t bytes) {
       return buffers_.export_ipc(*static_cast<IpcExportArgs*>(p));
     case kIpcImport:
       return buffers_.import_ipc(*static_cast<IpcImportArgs*>(p));
-    case kRuntimeEnable:
-      static_cast<RuntimeEnableArgs*>(p)->capabilities_mask = 0;
+    case kRuntimeEnable: {
+      auto& args = *static_cast<RuntimeEnableArgs*>(p);
+      constexpr uint32_t kEnable = 1;  // else it is disabled
+      code_objects_.set_list(args.mode_mask & kEnable ? args.r_debug : 0);
+      args.capabilities_mask = 0;
       return 0;
+    }
     case kDebugTrap:
       std::fprintf(stderr, "lockstep: debuggers of ROCm cannot attach to emulated devices yet\n");
       return EPERM;

@@ -8,20 +8,11 @@
 #include "host/doorbells.h"
 #include "host/events.h"
 #include "host/queues.h"
+#include "host/reports.h"
+#include "host/settings.h"
 #include "host/store.h"
-#include "machine/launch.h"
 
 namespace lockstep::host {
-
-// What `lockstep exec` has been asked for; it comes by the environment.
-struct Settings {
-  hardware::Description model;
-  unsigned devices = 1;
-  machine::EngineKind engine = machine::EngineKind::translator;
-  unsigned threads = 0;  // 0: one for each processor
-};
-// Throws std::runtime_error that says what is wrong with which variable.
-Settings settings_from_environment();
 
 class Driver {
  public:
@@ -35,6 +26,8 @@ class Driver {
   int render_ioctl(unsigned device, unsigned long request, void* argument);
   int descriptor_at(uint64_t& offset) const { return buffers_.descriptor_at(offset); }
   void mapped(uint64_t offset, void* address) { doorbells_.mapped(offset, address); }
+  // The process ends.
+  void finish() { reports_.finish(); }
 
  private:
   int answer(unsigned number, void* argument, uint32_t bytes);
@@ -44,6 +37,8 @@ class Driver {
   Gpu* find(uint32_t id) const;
 
   Store store_;
+  CodeObjects code_objects_;
+  Reports reports_;
   Gpus gpus_;
   Events events_;
   Buffers buffers_;

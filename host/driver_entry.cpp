@@ -68,6 +68,11 @@ int descriptor_at(uint64_t* offset) {
   return there ? there->descriptor_at(*offset) : -1;
 }
 
+// The program has ended by itself: behind its own destructors.
+[[gnu::destructor]] void finish() {
+  if (Driver* const there = driver.load(std::memory_order_acquire)) there->finish();
+}
+
 void forked() {
   if (!driver.exchange(nullptr)) return;
   is_parents = true;

@@ -159,7 +159,14 @@ int Queues::allocate_gws(kfd_ioctl_alloc_queue_gws_args& args) {
 }
 
 void Queues::failed(uint32_t id, const command::QueueError& error) {
-  std::fprintf(stderr, "lockstep: %s\n", error.message.c_str());
+  std::string place;
+  if (error.fault) {
+    if (error.fault->fault.lane >= 0) place = "lane " + std::to_string(error.fault->fault.lane);
+    const std::string code = code_objects_.place(error.fault->fault.pc);
+    if (!code.empty()) place += (place.empty() ? "in " : ", in ") + code;
+  }
+  std::fprintf(stderr, "lockstep: %s\n%s%s%s", error.message.c_str(),
+               place.empty() ? "" : "lockstep:   ", place.c_str(), place.empty() ? "" : "\n");
   Gpu* gpu = nullptr;
   uint64_t save_area = 0;
   bool copies = false;

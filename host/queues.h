@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "host/buffers.h"
+#include "host/code_objects.h"
 #include "host/doorbells.h"
 #include "host/events.h"
 #include "host/kfd_abi.h"
@@ -16,8 +17,8 @@ namespace lockstep::host {
 // Functions that answer ioctls return 0 or the number of an error (errno.h).
 class Queues {
  public:
-  Queues(const Gpus& gpus, Doorbells& doorbells, Events& events)
-      : gpus_(gpus), doorbells_(doorbells), events_(events) {}
+  Queues(const Gpus& gpus, Doorbells& doorbells, Events& events, CodeObjects& code_objects)
+      : gpus_(gpus), doorbells_(doorbells), events_(events), code_objects_(code_objects) {}
   ~Queues();
 
   int create(kfd_ioctl_create_queue_args& args);
@@ -42,6 +43,7 @@ class Queues {
   const Gpus& gpus_;
   Doorbells& doorbells_;
   Events& events_;
+  CodeObjects& code_objects_;
   std::mutex mutex_;
   uint32_t next_ = 1;
   std::map<uint32_t, Entry> queues_;

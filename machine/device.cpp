@@ -1,5 +1,7 @@
 #include "machine/device.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <thread>
@@ -18,6 +20,12 @@ constexpr uint64_t kFairTurns = 4;
 
 unsigned thread_count(unsigned asked) {
   return asked != 0 ? asked : std::max(1u, std::thread::hardware_concurrency());
+}
+
+int64_t thread_nanoseconds() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
 }  // namespace
@@ -80,8 +88,10 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
     throw std::invalid_argument(
         "a work-group of that size, with these VGPRs and LDS, does not fit a "
         "work-group processor (make it smaller)");
+  if (options_.listener) dispatch->record_ = options_.listener->begins(dispatch->launch_);
+  if (dispatch->record_) options.observer = dispatch->record_->observer();
   try {
-    dispatch->prepared_ = needs_precise_engine(dispatch->launch_, options)
+    dispatch->prepared_ = options.observer || needs_precise_engine(dispatch->launch_, options)
                               ? make_engine(dispatch->launch_, options,
                                             precise ? precise->findings : dispatch->findings_, is_cancelled)
                               : reuse_.engine(dispatch->launch_, options.engine, options.math, is_cancelled);
@@ -89,6 +99,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
     Outcome outcome;
     outcome.totals.groups_total = group_count(dispatch->launch_);
     outcome.cancelled = true;
+    if (dispatch->record_) dispatch->record_->ended(outcome);
     done(std::move(outcome));
     return nullptr;
   }
@@ -101,7 +112,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
     uint64_t executed = 0;
     while (executed < kSmallInstructions) {
       const auto left = kSmallInstructions - static_cast<int64_t>(executed);
-      const Scheduler::Step step = dispatch->scheduler_->step(left, executed);
+      const Scheduler::Step step = this->step(*dispatch, left, executed);
       ++executed;  // a group that cannot go on executes nothing
       if (step == Scheduler::Step::worked) continue;
       if (step == Scheduler::Step::nothing || step == Scheduler::Step::spun) break;
@@ -153,12 +164,24 @@ std::vector<std::shared_ptr<ActiveDispatch>> Device::candidates() {
   return order;
 }
 
+Scheduler::Step Device::step(ActiveDispatch& dispatch, int64_t budget, uint64_t& executed) {
+  if (!dispatch.record_) return dispatch.scheduler_->step(budget, executed);
+  std::unique_lock observed(dispatch.observed_, std::defer_lock);
+  if (dispatch.options_.observer && !observed.try_lock()) return Scheduler::Step::nothing;
+  const int64_t begin = thread_nanoseconds();
+  const Scheduler::Step result = dispatch.scheduler_->step(budget, executed);
+  // The one that finished it may be told of the end before others have come here: their last steps were
+  // empty.
+  dispatch.processor_nanoseconds_ += thread_nanoseconds() - begin;
+  return result;
+}
+
 Scheduler::Step Device::run_some(const std::shared_ptr<ActiveDispatch>& dispatch) {
   const uint64_t changes = changes_.load(std::memory_order_relaxed);
   uint64_t executed = 0;
   bool found = false;
   do {
-    switch (dispatch->scheduler_->step(Scheduler::kSlice, executed)) {
+    switch (step(*dispatch, Scheduler::kSlice, executed)) {
       case Scheduler::Step::worked:
         found = true;
         break;
@@ -206,6 +229,10 @@ void Device::finish(const std::shared_ptr<ActiveDispatch>& dispatch) {
   dispatch->scheduler_->report(outcome);
   outcome.findings = dispatch->findings_.all();
   outcome.exceptions = dispatch->findings_.exceptions();
+  if (dispatch->record_) {
+    outcome.processor_seconds = static_cast<double>(dispatch->processor_nanoseconds_) * 1e-9;
+    dispatch->record_->ended(outcome);
+  }
   bool others;
   {
     std::lock_guard lock(mutex_);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hardware/hardware.h"
+#include "machine/dispatch_listener.h"
 #include "machine/launch.h"
 #include "machine/placement.h"
 #include "machine/reuse.h"
@@ -39,6 +40,9 @@ class ActiveDispatch {
   std::optional<Scheduler> scheduler_;
   int priority_ = 0;
   Done done_;
+  std::unique_ptr<DispatchRecord> record_;          // null: nobody listens
+  std::mutex observed_;                             // held by the thread that runs an observed dispatch
+  std::atomic<int64_t> processor_nanoseconds_ = 0;  // of threads that ran it, if somebody listens
 };
 
 class Device {
@@ -57,7 +61,8 @@ class Device {
     // Called now and then while waves run, from any thread: they may have written to memory that somebody
     // outside waits for.
     std::function<void()> memory_may_have_changed;
-    std::shared_ptr<DeviceState> state;  // null: one of its own
+    std::shared_ptr<DeviceState> state;    // null: one of its own
+    DispatchListener* listener = nullptr;  // outlives the device
   };
   // What some dispatches ask of the machine around the instructions, and where what it finds is collected.
   struct Precise {
@@ -97,6 +102,8 @@ class Device {
   std::vector<std::shared_ptr<ActiveDispatch>> candidates();
   // Runs groups of it for about a slice, or until they only spin.
   Scheduler::Step run_some(const std::shared_ptr<ActiveDispatch>& dispatch);
+  // A step of its scheduler, at most one at a time of an observed dispatch; counts the time for listeners.
+  Scheduler::Step step(ActiveDispatch& dispatch, int64_t budget, uint64_t& executed);
   void finish(const std::shared_ptr<ActiveDispatch>& dispatch);
 
   const Options options_;

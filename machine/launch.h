@@ -126,6 +126,7 @@ struct Translation {
 struct Outcome {
   Progress totals;
   double seconds = 0;
+  double processor_seconds = 0;  // of the host's threads; only where somebody listens to the device
   bool cancelled = false;
   bool limit_exceeded = false;
   uint64_t interrupts = 0;  // that waves sent

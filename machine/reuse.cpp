@@ -151,7 +151,8 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
     std::rotate(entries_.begin(), found, found + 1);
   }
   Entry& entry = entries_.front();
-  if (!entry.prepared.engine || entry.memory != launch.memory) {
+  const bool is_ready = entry.prepared.engine && entry.memory == launch.memory;
+  if (!is_ready) {
     entry.memory = launch.memory;
     if (kind == EngineKind::translator) {
       entry.prepared = make_translator(launch, math, is_cancelled);
@@ -161,6 +162,7 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
     }
   }
   PreparedEngine prepared = entry.prepared;
+  prepared.translation.reused |= is_ready;
   if (kind != given) prepared.note = kUnusualModes;
   return prepared;
 }

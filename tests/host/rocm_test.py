@@ -2,6 +2,7 @@
 """Programs of ROCm, unmodified, on an emulated card. Usage: rocm_test.py LOCKSTEP SOURCES BUILD
 
 ROCM names the runtime's tree. Exit code 77 (skipped) where it is not there: `make rocm` fetches it."""
+import json
 import os
 import pathlib
 import re
@@ -28,15 +29,15 @@ def run(*program, options=(), status=0, environment=None, seconds=300):
     return result.stdout + result.stderr
 
 
-def compiled(name):
+def compiled(name, *flags):
     """The program of an example, such as hip/graph, compiled when it is older than its source."""
     folder = pathlib.Path(SOURCES) / "examples"
     source = folder / (name + (".hip" if name.startswith("hip/") else ".cpp"))
-    program = pathlib.Path(BUILD) / TREE.name / name.replace("/", "_")
+    program = pathlib.Path(BUILD) / TREE.name / (name.replace("/", "_") + "".join(flags))
     program.parent.mkdir(exist_ok=True)
     headers = [folder / "png.h", source.parent / "check.h"]
     if not program.exists() or program.stat().st_mtime < max(path.stat().st_mtime for path in (source, *headers)):
-        subprocess.run([f"{SOURCES}/tools/hipcc.sh", source, program], check=True, env=ENVIRONMENT)
+        subprocess.run([f"{SOURCES}/tools/hipcc.sh", source, program, *flags], check=True, env=ENVIRONMENT)
     return program
 
 
@@ -90,10 +91,11 @@ class Example(unittest.TestCase):
         self.assertTrue(all(row[0] == 0 for row in rows))
         self.assertGreater(len(set(rows)), height // 3)
 
-    def check_fault(self, name):
+    def check_fault(self, name, kernel):
         text = run(compiled(name), status=None)
         self.assertIn("Memory access fault by GPU node-1", text)
         self.assertIn("write of 4 bytes at 0x1234567000", text)
+        self.assertRegex(text, rf"lockstep:   lane 0, in kernel '{kernel}' \+ 0x[0-9a-f]+")
 
 
 class Hip(Example):
@@ -141,7 +143,7 @@ class Hip(Example):
         self.assertNotIn("an assertion that fails", text)
 
     def test_fault(self):
-        self.check_fault("hip/fault")
+        self.check_fault("hip/fault", r"store\(int\*\)")
 
 
 class OpenCl(Example):
@@ -163,7 +165,75 @@ class OpenCl(Example):
         self.check_picture("opencl/image_filter", (203, 151))
 
     def test_fault(self):
-        self.check_fault("opencl/fault")
+        self.check_fault("opencl/fault", "store")
+
+
+class Reports(unittest.TestCase):
+    """What `lockstep exec` tells of a program's dispatches."""
+
+    def lines(self, option, program, **more):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "lines.json"
+            run(program, options=(option, path, *more.pop("options", ())), **more)
+            return [json.loads(line) for line in path.read_text().splitlines()]
+
+    def test_log(self):
+        lines = self.lines("--log", compiled("hip/matrix_product"))
+        kernel = next(line for line in lines if line.get("symbol") == "_Z8multiplyPKfS0_Pfi")
+        self.assertEqual(kernel["kernel"], "multiply(float const*, float const*, float*, int)")
+        self.assertEqual((kernel["grid"], kernel["group"]), ([128, 128, 1], [16, 16, 1]))
+        self.assertEqual((kernel["work_groups"], kernel["waves"], kernel["lds_bytes"]), (64, 512, 2048))
+        self.assertEqual([(a["kind"], a["size"]) for a in kernel["arguments"]],
+                         [("global_buffer", 8)] * 3 + [("by_value", 4)])
+        self.assertEqual(kernel["arguments"][3]["value"], "0x80")
+        self.assertGreater(kernel["wave_instructions"], 512 * 100)
+        self.assertEqual([line["number"] for line in lines], list(range(1, len(lines) + 1)))
+
+    def test_a_translation_is_counted_once(self):
+        lines = self.lines("--log", compiled("hip/graph"))
+        seconds = [line["translation_seconds"] for line in lines if "add_one" in line["kernel"]]
+        self.assertGreater(len(seconds), 2)
+        self.assertEqual([number for number, value in enumerate(seconds) if value > 0], [0])
+
+    def test_log_of_several_devices_and_processes(self):
+        lines = self.lines("--log", compiled("hip/two_devices"), options=("--devices", "2"))
+        self.assertEqual({line["device"] for line in lines}, {0, 1})
+        lines = self.lines("--log", compiled("hip/two_processes"))
+        self.assertEqual(len({line["process"] for line in lines if "add_one" in line["kernel"]}), 1)
+
+    def test_log_of_a_fault_names_its_line(self):
+        lines = self.lines("--log", compiled("hip/fault", "-g"), status=None)
+        fault = next(line["fault"] for line in lines if "fault" in line)
+        self.assertEqual((fault["lane"], fault["wave"], fault["group"]), (0, 0, [0, 0, 0]))
+        self.assertRegex(fault["place"], r"kernel 'store\(int\*\)' \+ 0x[0-9a-f]+, at .*fault\.hip:5$")
+        self.assertIn("global_store_b32", fault["instruction"])
+
+    def test_statistics(self):
+        program = compiled("hip/vector_add")
+        (line,) = self.lines("--stats", program)
+        add = next(kernel for kernel in line["kernels"] if kernel["kernel"].startswith("add(float const*"))
+        self.assertEqual((add["dispatches"], add["work_groups"], add["faults"]), (1, 391, 0))
+        self.assertEqual(line["dispatches"], sum(kernel["dispatches"] for kernel in line["kernels"]))
+        self.assertRegex(run(program, options=("--stats", "-")), r"\n +1 .* add\(float const\*, float const\*, float\*, int\)\n")
+
+    def test_machine_around_the_instructions(self):
+        program = compiled("hip/matrix_product")
+        text = run(program, options=("--results", "random:7", "--caches", "incoherent", "--rules", "warn"))
+        self.assertIn("all results are right", text)
+        self.assertIn("lockstep: rules: none was broken", text)
+        lines = self.lines("--log", program, options=("--results", "late"))
+        self.assertTrue(all("because of" in line["note"] for line in lines))
+
+    def test_fidelity(self):
+        self.assertIn("fidelity: every executed instruction is exact",
+                      run(compiled("hip/vector_add"), options=("--fidelity",)))
+
+    def test_settings_that_are_none(self):
+        for name, value in (("LOCKSTEP_RESULTS", "random:x"), ("LOCKSTEP_RULES", "some"), ("LOCKSTEP_CACHES", "2"),
+                            ("LOCKSTEP_FIDELITY", "yes"), ("LOCKSTEP_LOG", "/nowhere/file")):
+            text = run("rocminfo", status=None, environment={name: value})
+            self.assertIn("lockstep: no device:", text)
+            self.assertIn(value, text)
 
 
 if __name__ == "__main__":

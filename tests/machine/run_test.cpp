@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "machine/launch.h"
+#include "machine/reuse.h"
 #include "tests/machine/test_dispatch.h"
 
 namespace lockstep::machine {
@@ -306,6 +307,17 @@ TEST(Options, CancellationEndsATranslation) {
   EXPECT_FALSE(outcome.cancelled);
   EXPECT_EQ(outcome.translation.instructions, 2u);
   EXPECT_FALSE(outcome.translation.reused);
+}
+
+// Whoever adds up what translations took must not count one twice.
+TEST(Options, ATranslationIsPaidForOnce) {
+  Dispatch d("v_add_nc_u32 v1, 8765, v0", 4, 64);
+  d.options.engine = EngineKind::translator;
+  Reuse reuse;
+  d.options.reuse = &reuse;
+  EXPECT_FALSE(d.run().translation.reused);
+  EXPECT_TRUE(d.run().translation.reused);
+  EXPECT_TRUE(d.run().translation.reused);
 }
 
 TEST(Options, WhatNoHardwareWouldTake) {

@@ -1,0 +1,324 @@
+#include "host/reports.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+#include "loader/readable_name.h"
+
+namespace lockstep::host {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+int open_to_append(const std::string& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0) throw std::runtime_error("cannot write to '" + path + "': " + std::strerror(errno));
+  // Programs count on the lowest numbers, and close what they do not know.
+  const int high = fcntl(file, F_DUPFD_CLOEXEC, 200);
+  if (high < 0) return file;
+  close(file);
+  return high;
+}
+
+std::string hex(uint64_t value) {
+  return fmt::format("{:#x}", value);
+}
+
+// The address of the kernel's arguments among its first SGPRs, as machine::set_registers fills them.
+std::optional<uint64_t> kernel_arguments(const machine::Launch& launch,
+                                         const loader::KernelDescriptor& descriptor) {
+  const loader::KernelCodeProperties& properties = descriptor.properties;
+  if (!properties.kernarg_segment_pointer) return std::nullopt;
+  const size_t place =
+      4 * properties.private_segment_buffer + 2 * properties.dispatch_pointer + 2 * properties.queue_pointer;
+  if (place + 2 > launch.user_data.size()) return std::nullopt;
+  return launch.user_data[place] | uint64_t{launch.user_data[place + 1]} << 32;
+}
+
+// Numbers as they are in memory; what is longer than 8 bytes, byte by byte.
+Json arguments_of(const machine::Launch& launch, const loader::Kernel& kernel) {
+  Json list = Json::array();
+  const std::optional<uint64_t> base = kernel_arguments(launch, kernel.descriptor);
+  if (!base || !kernel.metadata) return list;
+  for (const loader::Argument* argument : kernel.metadata->user_arguments()) {
+    Json entry;
+    if (!argument->name.empty()) entry["name"] = argument->name;
+    if (!argument->type_name.empty()) entry["type"] = argument->type_name;
+    entry["kind"] = argument->kind_text;
+    constexpr uint32_t kMostBytes = 256;
+    std::byte bytes[kMostBytes] = {};
+    const uint32_t size = std::min(argument->size, kMostBytes);
+    // The program may have taken the memory back.
+    const iovec local{bytes, size}, remote{reinterpret_cast<void*>(*base + argument->offset), size};
+    if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size)) {
+      if (size <= 8) {
+        uint64_t value = 0;
+        std::memcpy(&value, bytes, size);
+        entry["value"] = hex(value);
+      } else {
+        std::string text;
+        for (uint32_t i = 0; i < size; ++i)
+          text += fmt::format("{:02x}", std::to_integer<unsigned>(bytes[i]));
+        entry["bytes"] = text;
+      }
+    }
+    entry["size"] = argument->size;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+}  // namespace
+
+void Reports::Sums::add(const Sums& other) {
+  dispatches += other.dispatches;
+  work_groups += other.work_groups;
+  waves += other.waves;
+  wave_instructions += other.wave_instructions;
+  faults += other.faults;
+  seconds += other.seconds;
+  processor_seconds += other.processor_seconds;
+  translation_seconds += other.translation_seconds;
+}
+
+class Reports::Record final : public machine::DispatchRecord {
+ public:
+  Record(Reports& reports, unsigned device, const machine::Launch& launch)
+      : reports_(reports), begin_(Clock::now()) {
+    const std::shared_ptr<const LoadedObject> loaded = reports.code_objects_.at(launch.entry);
+    const loader::Kernel* const kernel = loaded ? loaded->kernel_at(launch.entry) : nullptr;
+    name_ = kernel ? loader::readable_name(kernel->name) : "(code at " + hex(launch.entry) + ")";
+    if (reports.settings_.fidelity) observer_.emplace();
+    {
+      std::lock_guard lock(reports.mutex_);
+      number_ = reports.next_++;
+      reports.running_.insert(this);
+    }
+    if (reports.log_ < 0) return;
+    json_["event"] = "dispatch";
+    json_["process"] = getpid();
+    json_["number"] = number_;
+    json_["device"] = device;
+    json_["queue"] = launch.doorbell_id;
+    json_["packet"] = launch.dispatch_id;
+    json_["kernel"] = name_;
+    if (kernel) {
+      json_["symbol"] = kernel->name;
+      json_["code_object"] = loaded->uri;
+    }
+    json_["entry"] = hex(launch.entry);
+    json_["grid"] = launch.grid;
+    json_["group"] = launch.group;
+    json_["wave_size"] = launch.wave_size;
+    json_["lds_bytes"] = launch.lds_bytes;
+    json_["scratch_bytes"] = launch.scratch_bytes;
+    if (kernel) json_["arguments"] = arguments_of(launch, *kernel);
+    json_["begin"] = std::chrono::duration<double>(begin_ - reports.begin_).count();
+  }
+  ~Record() override {
+    std::lock_guard lock(reports_.mutex_);
+    reports_.running_.erase(this);
+  }
+
+  Observer* observer() override { return observer_ ? &*observer_ : nullptr; }
+  void ended(const machine::Outcome& outcome) override { reports_.ended(*this, outcome); }
+
+  const std::string& name() const { return name_; }
+  const Json& json() const { return json_; }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  const observe::FidelityObserver* fidelity() const { return observer_ ? &*observer_ : nullptr; }
+
+ private:
+  Reports& reports_;
+  const Clock::time_point begin_;
+  uint64_t number_ = 0;
+  std::string name_;
+  Json json_;  // what is known at the begin
+  std::optional<observe::FidelityObserver> observer_;
+};
+
+class Reports::Listener final : public machine::DispatchListener {
+ public:
+  Listener(Reports& reports, unsigned device) : reports_(reports), device_(device) {}
+  std::unique_ptr<machine::DispatchRecord> begins(const machine::Launch& launch) override {
+    return std::make_unique<Record>(reports_, device_, launch);
+  }
+
+ private:
+  Reports& reports_;
+  const unsigned device_;
+};
+
+Reports::Reports(ReportSettings settings, CodeObjects& code_objects)
+    : settings_(std::move(settings)), code_objects_(code_objects) {
+  if (!settings_.log.empty()) log_ = open_to_append(settings_.log);
+  if (!settings_.statistics.empty() && settings_.statistics != "-")
+    statistics_ = open_to_append(settings_.statistics);
+}
+
+Reports::~Reports() {
+  for (const int file : {log_, statistics_})
+    if (file >= 0) close(file);
+}
+
+machine::DispatchListener* Reports::listener(unsigned device) {
+  if (!settings_.any()) return nullptr;
+  return listeners_.emplace_back(std::make_unique<Listener>(*this, device)).get();
+}
+
+// One write for each line: processes that share the file do not mix theirs.
+void Reports::write_line(int file, const std::string& path, const Json& json) {
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    tell_once("cannot write to '" + path + "': " + std::strerror(errno));
+}
+
+void Reports::tell_once(const std::string& text) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!told_.insert(text).second) return;
+  }
+  std::fprintf(stderr, "lockstep: %s\n", text.c_str());
+}
+
+void Reports::ended(const Record& record, const machine::Outcome& outcome) {
+  Sums sums;
+  sums.dispatches = 1;
+  sums.work_groups = outcome.totals.groups_done;
+  sums.waves = outcome.totals.waves;
+  sums.wave_instructions = outcome.totals.instructions;
+  sums.faults = outcome.fault.has_value();
+  sums.seconds = record.seconds();
+  sums.processor_seconds = outcome.processor_seconds;
+  // The code of an earlier dispatch costs nothing any more.
+  if (!outcome.translation.reused) sums.translation_seconds = outcome.translation.seconds;
+  const auto where = [&](uint64_t pc) {
+    const std::string place = code_objects_.place(pc);
+    return place.empty() ? "PC " + hex(pc) : place;
+  };
+  if (log_ >= 0) {
+    Json json = record.json();
+    json["seconds"] = sums.seconds;
+    json["processor_seconds"] = sums.processor_seconds;
+    json["translation_seconds"] = sums.translation_seconds;
+    json["work_groups"] = sums.work_groups;
+    json["waves"] = sums.waves;
+    json["wave_instructions"] = sums.wave_instructions;
+    if (outcome.cancelled) json["cancelled"] = true;
+    if (!outcome.note.empty()) json["note"] = outcome.note;
+    if (outcome.fault) {
+      const machine::WaveFault& fault = *outcome.fault;
+      json["fault"] = {{"group", fault.group},
+                       {"wave", fault.wave},
+                       {"lane", fault.fault.lane},
+                       {"pc", hex(fault.fault.pc)},
+                       {"place", code_objects_.place(fault.fault.pc)},
+                       {"instruction", fault.instruction},
+                       {"message", fault.fault.message}};
+    }
+    for (const precise::Finding& finding : outcome.findings)
+      json["broken_rules"].push_back(
+          {{"rule", finding.rule}, {"place", where(finding.pc)}, {"times", finding.count}});
+    write_line(log_, settings_.log, json);
+  }
+  if (settings_.rules)
+    for (const precise::Finding& finding : outcome.findings)
+      tell_once(fmt::format("broken rule: {}\n  {}", where(finding.pc), finding.rule));
+  if (const observe::FidelityObserver* const observer = record.fidelity()) tell_fidelity(*observer);
+  std::lock_guard lock(mutex_);
+  by_kernel_[record.name()].add(sums);
+}
+
+// As `lockstep run --fidelity` says it, each place once.
+void Reports::tell_fidelity(const observe::FidelityObserver& observer) {
+  const auto where = [&](uint64_t pc) {
+    const std::string place = code_objects_.place(pc);
+    return place.empty() ? "PC " + hex(pc) : place;
+  };
+  for (const observe::Finding& finding : observer.findings()) {
+    std::string text =
+        fmt::format("fidelity: {} is {}: {}\n  first at {}", finding.name,
+                    semantics::name(finding.doubt.fidelity), finding.doubt.note, where(finding.first_pc));
+    constexpr const char* kSinks[] = {"an address", "a branch or EXEC", "memory"};
+    for (unsigned sink = 0; sink < observe::kSinks; ++sink)
+      if (finding.uses[sink] != 0)
+        text += fmt::format("\n  reached {}, first at {}", kSinks[sink], where(finding.use_pc[sink]));
+    tell_once(text);
+  }
+}
+
+void Reports::print_statistics() {
+  std::vector<std::pair<std::string, Sums>> rows(by_kernel_.begin(), by_kernel_.end());
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return a.second.processor_seconds > b.second.processor_seconds;
+  });
+  Sums all;
+  for (const auto& [name, sums] : rows) all.add(sums);
+  std::string text = fmt::format("lockstep: {} dispatches of {} kernels in process {}\n", all.dispatches,
+                                 rows.size(), getpid());
+  text += fmt::format("{:>10} {:>10} {:>12} {:>10} {:>12} {:>18}  {}\n", "dispatches", "seconds",
+                      "processor s", "transl. s", "waves", "wave-instructions", "kernel");
+  constexpr size_t kMostRows = 40;
+  rows.resize(std::min(rows.size(), kMostRows));
+  rows.emplace_back("(all)", all);
+  for (const auto& [name, sums] : rows)
+    text += fmt::format("{:>10} {:>10.3f} {:>12.3f} {:>10.3f} {:>12} {:>18}  {}\n", sums.dispatches,
+                        sums.seconds, sums.processor_seconds, sums.translation_seconds, sums.waves,
+                        sums.wave_instructions, name.size() > 100 ? name.substr(0, 97) + "..." : name);
+  std::fputs(text.c_str(), stderr);
+}
+
+nlohmann::ordered_json Reports::json_of(const Sums& sums) {
+  return {{"dispatches", sums.dispatches},
+          {"seconds", sums.seconds},
+          {"kernel_seconds", sums.processor_seconds},
+          {"translation_seconds", sums.translation_seconds},
+          {"work_groups", sums.work_groups},
+          {"waves", sums.waves},
+          {"wave_instructions", sums.wave_instructions},
+          {"faults", sums.faults}};
+}
+
+void Reports::finish() {
+  std::vector<Json> unfinished;
+  Json statistics = {{"event", "statistics"}, {"process", getpid()}};
+  {
+    std::lock_guard lock(mutex_);
+    if (finished_) return;
+    finished_ = true;
+    for (const Record* const record : running_) {
+      unfinished.push_back(record->json());
+      unfinished.back()["unfinished"] = true;
+      unfinished.back()["seconds"] = record->seconds();
+    }
+    if (settings_.statistics == "-") print_statistics();
+    // Silence would leave open whether anybody has looked.
+    if (told_.empty() && !by_kernel_.empty()) {
+      if (settings_.rules) std::fputs("lockstep: rules: none was broken\n", stderr);
+      if (settings_.fidelity) std::fputs("lockstep: fidelity: every executed instruction is exact\n", stderr);
+    }
+    Sums all;
+    Json kernels = Json::array();
+    for (const auto& [name, sums] : by_kernel_) {
+      all.add(sums);
+      kernels.push_back(json_of(sums));
+      kernels.back()["kernel"] = name;
+    }
+    statistics.update(json_of(all));
+    statistics["kernels"] = std::move(kernels);
+  }
+  if (log_ >= 0)
+    for (const Json& json : unfinished) write_line(log_, settings_.log, json);
+  if (statistics_ >= 0) write_line(statistics_, settings_.statistics, statistics);
+}
+
+}  // namespace lockstep::host

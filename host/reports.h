@@ -1,0 +1,75 @@
+// What `lockstep exec` tells of a program's dispatches: a log, statistics, rules that were broken,
+// instructions that are not exact.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "host/code_objects.h"
+#include "machine/dispatch_listener.h"
+#include "observe/fidelity_observer.h"
+
+namespace lockstep::host {
+
+struct ReportSettings {
+  std::string log;         // file to which a line of JSON is added for each dispatch; empty: none
+  std::string statistics;  // likewise one for the process, at its end; "-": as text, to its standard error
+  bool fidelity = false;
+  bool rules = false;  // that are broken are told
+
+  bool any() const { return !log.empty() || !statistics.empty() || fidelity || rules; }
+};
+
+// Safe from several threads.
+class Reports {
+ public:
+  // Throws std::runtime_error if a file cannot be written to.
+  Reports(ReportSettings settings, CodeObjects& code_objects);
+  ~Reports();
+  Reports(const Reports&) = delete;
+  Reports& operator=(const Reports&) = delete;
+
+  // For the options of a device, by its number; null if nobody wants to know.
+  machine::DispatchListener* listener(unsigned device);
+  // At the end of the process: the statistics, and in the log what still runs.
+  void finish();
+
+ private:
+  class Listener;
+  class Record;
+  struct Sums {
+    uint64_t dispatches = 0, work_groups = 0, waves = 0, wave_instructions = 0, faults = 0;
+    double seconds = 0, processor_seconds = 0, translation_seconds = 0;
+    void add(const Sums& other);
+  };
+  using Clock = std::chrono::steady_clock;
+  using Json = nlohmann::ordered_json;
+
+  static Json json_of(const Sums& sums);
+  void write_line(int file, const std::string& path, const Json& json);
+  void ended(const Record& record, const machine::Outcome& outcome);
+  void tell_once(const std::string& text);
+  void tell_fidelity(const observe::FidelityObserver& observer);
+  void print_statistics();
+
+  const ReportSettings settings_;
+  CodeObjects& code_objects_;
+  const Clock::time_point begin_ = Clock::now();
+  int log_ = -1, statistics_ = -1;  // descriptors of their own
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::mutex mutex_;
+  bool finished_ = false;
+  uint64_t next_ = 1;
+  std::set<const Record*> running_;
+  std::map<std::string, Sums> by_kernel_;
+  std::set<std::string> told_;
+};
+
+}  // namespace lockstep::host

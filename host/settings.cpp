@@ -1,0 +1,100 @@
+#include "host/settings.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <stdexcept>
+#include <string_view>
+
+#include "host/gpu.h"
+
+namespace lockstep::host {
+
+namespace {
+
+template <class Value>
+struct Word {
+  const char* text;
+  Value value;
+};
+
+// The first of the words where nothing is said.
+template <class Value>
+Value word(const char* name, std::initializer_list<Word<Value>> words) {
+  const char* const text = std::getenv(name);
+  if (!text || !*text) return words.begin()->value;
+  std::string all;
+  for (const Word<Value>& each : words) {
+    if (std::strcmp(text, each.text) == 0) return each.value;
+    all += (all.empty() ? "" : ", ") + std::string(each.text);
+  }
+  throw std::runtime_error(std::string(name) + " is '" + text + "' (one of " + all + ")");
+}
+
+precise::Settings precise_from_environment() {
+  precise::Settings settings;
+  settings.rules = word<precise::Rules>(
+      "LOCKSTEP_RULES",
+      {{"ignore", precise::Rules::ignore}, {"warn", precise::Rules::warn}, {"fault", precise::Rules::fault}});
+  settings.caches = word<precise::Caches>("LOCKSTEP_CACHES", {{"coherent", precise::Caches::coherent},
+                                                              {"incoherent", precise::Caches::incoherent}});
+  constexpr std::string_view kRandom = "random:";
+  const char* const results = std::getenv("LOCKSTEP_RESULTS");
+  if (results && std::string_view(results).starts_with(kRandom)) {
+    const char* const seed = results + kRandom.size();
+    char* end = nullptr;
+    settings.seed = std::strtoull(seed, &end, 0);
+    if (*seed < '0' || *seed > '9' || *end != 0)
+      throw std::runtime_error("LOCKSTEP_RESULTS is '" + std::string(results) +
+                               "' (random:SEED, a whole number)");
+    settings.results = precise::Results::random;
+  } else {
+    settings.results = word<precise::Results>(
+        "LOCKSTEP_RESULTS", {{"now", precise::Results::now}, {"late", precise::Results::late}});
+  }
+  return settings;
+}
+
+}  // namespace
+
+Settings settings_from_environment() {
+  Settings settings;
+  const auto number = [](const char* name, unsigned most, unsigned otherwise) {
+    const char* text = std::getenv(name);
+    if (!text || !*text) return otherwise;
+    char* end = nullptr;
+    const unsigned long value = std::strtoul(text, &end, 10);
+    if (*end != 0 || value > most)
+      throw std::runtime_error(std::string(name) + " is '" + text + "' (a number up to " +
+                               std::to_string(most) + ")");
+    return static_cast<unsigned>(value);
+  };
+  settings.model = hardware::models().front();
+  if (const char* name = std::getenv("LOCKSTEP_DEVICE"); name && *name) {
+    const auto& models = hardware::models();
+    const auto found =
+        std::find_if(models.begin(), models.end(), [&](const auto& m) { return m.name == name; });
+    settings.model = found != models.end() ? *found : hardware::read_file(name);
+  }
+  settings.devices = std::max(1u, number("LOCKSTEP_DEVICES", kMostGpus, 1));
+  settings.threads = number("LOCKSTEP_THREADS", 1024, 0);
+  if (const char* engine = std::getenv("LOCKSTEP_ENGINE"); engine && *engine) {
+    if (std::strcmp(engine, "interpreter") == 0)
+      settings.engine = machine::EngineKind::interpreter;
+    else if (std::strcmp(engine, "translator") != 0)
+      throw std::runtime_error("LOCKSTEP_ENGINE is '" + std::string(engine) +
+                               "' (interpreter or translator)");
+  }
+  settings.precise = precise_from_environment();
+  settings.reports.rules = settings.precise.rules == precise::Rules::warn;
+  if (const char* path = std::getenv("LOCKSTEP_LOG"); path) settings.reports.log = path;
+  if (const char* path = std::getenv("LOCKSTEP_STATISTICS"); path) settings.reports.statistics = path;
+  settings.reports.fidelity = number("LOCKSTEP_FIDELITY", 1, 0) != 0;
+  if (settings.reports.fidelity && settings.precise.needed())
+    throw std::runtime_error("LOCKSTEP_FIDELITY: a fidelity report cannot be made in the same run as " +
+                             settings.precise.names());
+  return settings;
+}
+
+}  // namespace lockstep::host
