@@ -8,6 +8,7 @@
 #include "command/fault_text.h"
 #include "command/pm4.h"
 #include "command/processor.h"
+#include "memory/host_fault.h"
 
 namespace lockstep::command {
 
@@ -184,6 +185,11 @@ AqlQueue::Outcome AqlQueue::refuse(uint64_t index, QueueError::Kind kind, std::s
   return Outcome::failed;
 }
 
+AqlQueue::Outcome AqlQueue::refuse_lost(uint64_t address) {
+  return refuse(next_, QueueError::Kind::memory_violation, "ring",
+                hex(address) + " is no memory of the process any more (destroy the queue first)", address);
+}
+
 Queue::Advance AqlQueue::advance() {
   Advance result;
   heard_ = load_shared<uint64_t>(doorbell_);
@@ -193,10 +199,21 @@ Queue::Advance AqlQueue::advance() {
     return result;
   }
   for (unsigned n = 0; n < kBatch && state() == QueueState::active; ++n) {
-    if (next_ >= write_index()) break;
+    // The caller's memory may go at any moment.
+    uint64_t write = 0, read = 0;
+    uint16_t header = 0;
+    const std::optional<uint64_t> lost = guarded([&] {
+      write = write_index();
+      read = read_index();
+      if (next_ < write) header = load_shared<uint16_t>(&slot(next_).header);
+    });
+    if (lost) {
+      refuse_lost(*lost);
+      break;
+    }
+    if (next_ >= write) break;
     const uint64_t ended = retired_.load(std::memory_order_seq_cst);
-    const auto header = load_shared<uint16_t>(&slot(next_).header);
-    const bool published = next_ - read_index() < size_;
+    const bool published = next_ - read < size_;
     if (published && (header & 0xff) == static_cast<uint16_t>(PacketType::invalid)) break;
     bool goes_on = published;
     if (goes_on && killed(next_)) {
@@ -238,7 +255,8 @@ bool AqlQueue::abandon(uint64_t index) {
 
 AqlQueue::Outcome AqlQueue::process(uint64_t index, uint16_t header, Advance& result) {
   AqlPacket packet;
-  std::memcpy(&packet, &slot(index), sizeof packet);
+  if (const auto lost = guarded([&] { std::memcpy(&packet, &slot(index), sizeof packet); }))
+    return refuse_lost(*lost);
   if (header >> 13 != 0)
     return refuse(index, QueueError::Kind::invalid_packet, "header",
                   "reserved bits 13 to 15 are set (write 0)");
@@ -337,7 +355,9 @@ AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket&
     {
       std::lock_guard lock(mutex_);
       // It may have ended already; then its slot is done, or is even free again.
-      if (index < read_index() || done_[index & (size_ - 1)]) return Outcome::launched;
+      uint64_t read = 0;
+      (void)guarded([&] { read = read_index(); });  // lost: advance() sees it
+      if (index < read || done_[index & (size_ - 1)]) return Outcome::launched;
       running_[index] = running;
       cancel = to_kill_.erase(index) != 0 || state() != QueueState::active;
     }
@@ -520,13 +540,16 @@ void AqlQueue::retire(uint64_t index) {
     }
     // Slots are given back in order: kernels may read their packets until they have ended.
     done_[index & (size_ - 1)] = true;
-    uint64_t read = read_index();
-    while (done_[read & (size_ - 1)]) {
-      done_[read & (size_ - 1)] = false;
-      store_shared<uint16_t>(&slot(read).header, static_cast<uint16_t>(PacketType::invalid));
-      ++read;
-    }
-    store_shared<uint64_t>(&memory_->read_dispatch_id, read);
+    // Where the memory is gone advance() tells.
+    (void)guarded([&] {
+      uint64_t read = read_index();
+      while (done_[read & (size_ - 1)]) {
+        done_[read & (size_ - 1)] = false;
+        store_shared<uint16_t>(&slot(read).header, static_cast<uint16_t>(PacketType::invalid));
+        ++read;
+      }
+      store_shared<uint64_t>(&memory_->read_dispatch_id, read);
+    });
     if (--in_flight_ == 0) idle_.notify_all();
     retired_.fetch_add(1, std::memory_order_seq_cst);
     stalled = stalled_.exchange(false, std::memory_order_seq_cst);

@@ -87,6 +87,8 @@ class AqlQueue final : public Queue, private MessageSink {
   Outcome buffer_failed(uint64_t index);
   Outcome refuse(uint64_t index, QueueError::Kind kind, std::string field, const std::string& text,
                  uint64_t unmapped = 0);
+  // Memory of the queue that was there when it was made.
+  Outcome refuse_lost(uint64_t address);
   Outcome refuse_signal(uint64_t index, std::string field, uint64_t signal);
   void make_memory(uint32_t type);
   // Whether its memory is still the device's.

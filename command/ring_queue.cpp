@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "command/processor.h"
+#include "memory/host_fault.h"
 
 namespace lockstep::command {
 
@@ -96,7 +97,7 @@ QueueError RingQueue::error_of(const Failure& failure) const {
   QueueError error;
   error.kind = failure.kind;
   error.queue = id();
-  error.position = read_position();
+  error.position = read_;
   error.field = failure.field;
   error.address = failure.address;
   error.message = std::string(kind_) + " queue " + std::to_string(id()) + ", dword " +
@@ -105,12 +106,26 @@ QueueError RingQueue::error_of(const Failure& failure) const {
   return error;
 }
 
+void RingQueue::fail_lost(uint64_t address) {
+  fail(error_of({QueueError::Kind::memory_violation, "ring",
+                 hex(address) + " is no memory of the process any more (destroy the queue first)", address}));
+}
+
 Queue::Advance RingQueue::advance() {
   Advance result;
   heard_ = load_shared<uint64_t>(memory_.doorbell);
   if (state() == QueueState::active && !settle()) fail(error_of(failure()));
   for (unsigned n = 0; n < kBatch && state() == QueueState::active; ++n) {
-    const uint64_t read = read_position(), write = write_position();
+    // The caller's memory may go at any moment.
+    uint64_t write = 0;
+    if (const auto lost = guarded([&] {
+          read_ = read_position();
+          write = write_position();
+        })) {
+      fail_lost(*lost);
+      break;
+    }
+    const uint64_t read = read_;
     if (read == write) break;
     const uint64_t available = write - read;
     if (available > dwords_) {
@@ -122,11 +137,17 @@ Queue::Advance RingQueue::advance() {
     const uint64_t address = reinterpret_cast<uint64_t>(&memory_.ring[read & (dwords_ - 1)]);
     packet_.clear();
     const auto take = [&](uint64_t count) {
-      for (uint64_t i = packet_.size(); i < std::min(count, available); ++i)
-        packet_.push_back(
-            load_shared<uint32_t>(&memory_.ring[(read + i) & (dwords_ - 1)], std::memory_order_relaxed));
+      const uint64_t first = packet_.size(), end = std::max(first, std::min(count, available));
+      packet_.resize(end);
+      const auto lost = guarded([&] {
+        for (uint64_t i = first; i < end; ++i)
+          packet_[i] =
+              load_shared<uint32_t>(&memory_.ring[(read + i) & (dwords_ - 1)], std::memory_order_relaxed);
+      });
+      if (lost) fail_lost(*lost);
+      return !lost;
     };
-    take(4);  // what every length can be told from
+    if (!take(4)) break;  // what every length can be told from
     const uint32_t count = length(address, packet_);
     if (count == 0) {
       fail(error_of(failure()));
@@ -138,7 +159,7 @@ Queue::Advance RingQueue::advance() {
                          " were published (publish whole packets, and correct its count)"}));
       break;
     }
-    take(std::min(count, kLongestPacket));
+    if (!take(std::min(count, kLongestPacket))) break;
     packet_.resize(std::min(count, kLongestPacket));
     const Progress progress = execute(address, packet_);
     if (progress == Progress::failed) {
@@ -154,7 +175,11 @@ Queue::Advance RingQueue::advance() {
       result.look_again = look_again();
       break;
     }
-    store_shared<uint64_t>(memory_.read, (read + count) * 4 / memory_.unit);
+    if (const auto lost =
+            guarded([&] { store_shared<uint64_t>(memory_.read, (read + count) * 4 / memory_.unit); })) {
+      fail_lost(*lost);
+      break;
+    }
     services_.waiters.notify();
     result.progressed = true;
   }

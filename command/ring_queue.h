@@ -85,12 +85,15 @@ class RingQueue : public Queue {
   bool has_memory() const;
   QueueError error_of(const Failure& failure) const;
   void end();  // what follows become_inactive()
+  // Memory of the queue that was there when it was made.
+  void fail_lost(uint64_t address);
 
   const Services services_;
   const char* const kind_;
   const uint32_t dwords_;
   std::optional<MappedPages> pages_;  // where the caller has none
   RingQueueMemory memory_;
+  uint64_t read_ = 0;             // the position as of the last look; the processor's thread alone
   std::atomic<uint64_t> heard_;   // the doorbell as of the last look
   std::vector<uint32_t> packet_;  // a copy without the ring's end in it
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "command/sdma.h"
+#include "memory/host_fault.h"
 
 namespace lockstep::command {
 
@@ -29,6 +30,14 @@ uint32_t sub_operation(uint32_t header) {
 
 RingQueue::Progress SdmaQueue::refuse(QueueError::Kind kind, std::string field, std::string text) {
   failure_ = {kind, std::move(field), std::move(text), 0};
+  return Progress::failed;
+}
+
+// A program may unmap what is copied at this moment.
+RingQueue::Progress SdmaQueue::refuse_lost(uint64_t address) {
+  refuse(QueueError::Kind::memory_violation, "addr",
+         hex(address) + " is no memory of the process any more (unmap it when the copy is done)");
+  failure_.address = address;
   return Progress::failed;
 }
 
@@ -147,16 +156,19 @@ RingQueue::Progress SdmaQueue::copy(std::span<const uint32_t> packet) {
     return refuse(QueueError::Kind::invalid_packet, "dst2_addr",
                   "both destinations of the copy overlap (give each memory of its own)");
   if (!second) {
-    std::memmove(to, from, bytes);
+    if (const auto lost = guarded([&] { std::memmove(to, from, bytes); })) return refuse_lost(*lost);
   } else {
     // Each part is read before either destination gets it: both may overlap the source.
     std::array<std::byte, 4096> part;
     for (uint64_t done = 0; done < bytes; done += part.size()) {
       const uint64_t count = std::min<uint64_t>(part.size(), bytes - done);
       const uint64_t first = backwards ? bytes - done - count : done;
-      std::memcpy(part.data(), from + first, count);
-      std::memcpy(to + first, part.data(), count);
-      std::memcpy(second + first, part.data(), count);
+      const auto lost = guarded([&] {
+        std::memcpy(part.data(), from + first, count);
+        std::memcpy(to + first, part.data(), count);
+        std::memcpy(second + first, part.data(), count);
+      });
+      if (lost) return refuse_lost(*lost);
     }
   }
   services().waiters.notify();
@@ -184,7 +196,8 @@ RingQueue::Progress SdmaQueue::copy_rectangle(std::span<const uint32_t> packet) 
       if (!from) return Progress::failed;
       std::byte* to = at(row_of(6, y, z), width * element, kWrite, 1, "dst_addr");
       if (!to) return Progress::failed;
-      std::memmove(to, from, width * element);
+      if (const auto lost = guarded([&] { std::memmove(to, from, width * element); }))
+        return refuse_lost(*lost);
     }
   services().waiters.notify();
   return Progress::done;
@@ -213,12 +226,16 @@ RingQueue::Progress SdmaQueue::fill(std::span<const uint32_t> packet) {
   if (size == 0) {
     std::byte* to = at(address, bytes, kWrite, 1, "dst_addr");
     if (!to) return Progress::failed;
-    std::memset(to, static_cast<int>(packet[3] & 0xff), bytes);
+    if (const auto lost = guarded([&] { std::memset(to, static_cast<int>(packet[3] & 0xff), bytes); }))
+      return refuse_lost(*lost);
   } else {
     bytes = (bytes + 3) / 4 * 4;
     std::byte* to = at(address, bytes, kWrite, 4, "dst_addr");
     if (!to) return Progress::failed;
-    for (uint64_t i = 0; i < bytes; i += 4) std::memcpy(to + i, &packet[3], 4);
+    const auto lost = guarded([&] {
+      for (uint64_t i = 0; i < bytes; i += 4) std::memcpy(to + i, &packet[3], 4);
+    });
+    if (lost) return refuse_lost(*lost);
   }
   services().waiters.notify();
   return Progress::done;

@@ -20,6 +20,7 @@ class SdmaQueue final : public RingQueue {
   void cancel() override {}
 
   Progress refuse(QueueError::Kind kind, std::string field, std::string text);
+  Progress refuse_lost(uint64_t address);
   std::byte* at(uint64_t address, uint64_t bytes, uint8_t access, unsigned alignment, const char* field);
   Progress copy(std::span<const uint32_t> packet);
   Progress copy_rectangle(std::span<const uint32_t> packet);

@@ -431,6 +431,55 @@ TEST_F(DriverTest, KernelsRunByTheProgramsOwnRing) {
   munmap(doorbells, Store::kDoorbellBytes);
 }
 
+// A program unmaps the ring of a queue, or where its positions are, and rings.
+TEST_F(DriverTest, RingsThatAreGoneAreFaults) {
+  for (const uint32_t type :
+       {KFD_IOC_QUEUE_TYPE_SDMA, KFD_IOC_QUEUE_TYPE_COMPUTE, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL})
+    for (const uint64_t gone : {0, 8}) {
+      const auto buffer = allocate(16 * kPage, KFD_IOC_ALLOC_MEM_FLAGS_GTT);
+      ASSERT_EQ(map(buffer.handle, {id}), 0);
+      kfd_ioctl_create_event_args event = {};
+      event.event_type = KFD_IOC_EVENT_MEMORY;
+      ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_EVENT, event), 0);
+      kfd_ioctl_create_queue_args create = {};
+      create.ring_base_address = buffer.va_addr;
+      create.ring_size = kPage;
+      const uint64_t positions = buffer.va_addr + 8 * kPage;
+      create.write_pointer_address = positions + offsetof(command::QueueMemory, write_dispatch_id);
+      create.read_pointer_address = positions + offsetof(command::QueueMemory, read_dispatch_id);
+      create.gpu_id = id;
+      create.queue_type = type;
+      create.queue_percentage = 100;
+      ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_QUEUE, create), 0);
+      auto* const doorbells = static_cast<std::byte*>(
+          mmap(nullptr, Store::kDoorbellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, driver.descriptor(),
+               static_cast<off_t>(create.doorbell_offset / Store::kDoorbellBytes * Store::kDoorbellBytes)));
+      ASSERT_NE(doorbells, MAP_FAILED);
+      *reinterpret_cast<uint64_t*>(create.write_pointer_address) = 8;
+      ASSERT_NE(mmap(reinterpret_cast<void*>(buffer.va_addr + gone * kPage), kPage, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+                MAP_FAILED);
+      command::store_shared<uint64_t>(doorbells + create.doorbell_offset % Store::kDoorbellBytes, 8);
+      kfd_event_data data = {};
+      data.event_id = event.event_id;
+      kfd_ioctl_wait_events_args wait = {};
+      wait.events_ptr = reinterpret_cast<uint64_t>(&data);
+      wait.num_events = 1;
+      wait.timeout = 20'000;
+      ASSERT_EQ(kfd(AMDKFD_IOC_WAIT_EVENTS, wait), 0);
+      EXPECT_EQ(wait.wait_result, uint32_t{KFD_IOC_WAIT_RESULT_COMPLETE}) << type << " " << gone;
+      EXPECT_EQ(data.memory_exception_data.va, buffer.va_addr + gone * kPage);
+      kfd_ioctl_destroy_queue_args destroy = {};
+      destroy.queue_id = create.queue_id;
+      EXPECT_EQ(kfd(AMDKFD_IOC_DESTROY_QUEUE, destroy), 0);
+      kfd_ioctl_destroy_event_args forget = {};
+      forget.event_id = event.event_id;
+      EXPECT_EQ(kfd(AMDKFD_IOC_DESTROY_EVENT, forget), 0);
+      munmap(doorbells, Store::kDoorbellBytes);
+      EXPECT_EQ(free(buffer.handle), 0);
+    }
+}
+
 TEST_F(DriverTest, RenderNodeDescribesTheDevice) {
   char name[16] = {};
   drm_version version = {};
