@@ -1,0 +1,34 @@
+"""What goes wrong, as exceptions."""
+
+
+class Error(Exception):
+    """A call of the library failed. The text says what, where, and how to mend it.
+
+    status: "invalid argument", "not found", "bad input", "compile error", "unsupported", ...
+    """
+
+    def __init__(self, text, status="invalid argument"):
+        super().__init__(text)
+        self.status = status
+
+
+class CompileError(Error):
+    """The source does not compile; the text has the compiler's messages."""
+
+
+class Fault(Error):
+    """A kernel faulted. str() is the whole report; the attributes are its parts.
+
+    kind: "memory violation", "misaligned", "illegal instruction", "unsupported instruction", "bad PC", "trap",
+    "hang", "broken rule", "refused", "deadlock".
+    kernel, work_group (three numbers), wave (in the work-group), lane (-1: the whole wave), pc, offset (of the PC from
+    the kernel's first instruction), address and bytes (of a memory fault), instruction, function, file, line,
+    message; statistics of the run up to there.
+    """
+
+    def __init__(self, text, **fields):
+        super().__init__(text, "fault")
+        self.__dict__.update(fields)
+
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(str(self))

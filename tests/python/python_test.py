@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""The package `lockstep` as its users meet it. PYTHONPATH names the folder that has it."""
+import inspect
+import os
+import resource
+import signal
+import sys
+import threading
+import unittest
+
+try:
+    import numpy as np
+except ImportError:
+    sys.exit(77)
+
+import lockstep
+
+SOURCE = """
+typedef struct { int a; float b; } Pair;
+__kernel void saxpy(uint n, float a, __global const float* x, __global float* y) {
+  uint i = get_global_id(0);
+  if (i < n) y[i] += a * x[i];
+}
+__kernel void values(__global float* out, float3 v, Pair p, __local float* scratch, long big, __global int* maybe) {
+  scratch[0] = v.z; out[0] = scratch[0]; out[1] = p.a + p.b; out[2] = big == -5; out[3] = maybe == 0;
+}
+__kernel void spin(__global volatile int* flag) { while (*flag == 0); }
+"""
+
+
+class Python(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.code = lockstep.compile(SOURCE, name="test.cl")
+        cls.saxpy = cls.code["saxpy"]
+
+    def arrays(self, count=1024):
+        return np.arange(count, dtype=np.float32), np.ones(count, np.float32)
+
+    def test_arrays_are_not_copied(self):
+        x, y = self.arrays()
+        statistics = self.saxpy[1024, 256](1024, 2.0, x, y)
+        self.assertEqual((statistics.work_groups, statistics.waves), (4, 32))
+        np.testing.assert_array_equal(y, 2 * x + 1)
+        # A gigabyte of which a kernel touches a little: a copy would be there.
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        huge = np.zeros(1 << 28, np.float32)
+        self.saxpy[64](64, 1.0, x, huge)
+        self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 200 << 10)
+        np.testing.assert_array_equal(huge[:64], x[:64])
+
+    def test_arrays_that_overlap_and_views(self):
+        x, y = self.arrays()
+        self.saxpy[512](512, 1.0, x[512:], x[:512])
+        np.testing.assert_array_equal(x[:512], np.arange(512) * 2 + 512)
+        self.saxpy[1024](1024, 1.0, y, y)
+        np.testing.assert_array_equal(y, 2)
+
+    def test_memory_of_the_device(self):
+        device = lockstep.Device("navi33", threads=1)
+        self.assertEqual(device.info["name"], "navi33")
+        x, y = device.array(np.arange(64, dtype=np.float32), name="x"), device.zeros((8, 8), name="y")
+        code = lockstep.compile(SOURCE, target=device.info["target"])
+        code["saxpy"][(64,), (64,), device](64, 3, x, y)
+        np.testing.assert_array_equal(y.ravel(), 3 * np.arange(64))
+        memory = device.allocate(256, "raw")
+        self.assertEqual((len(memory), memory.name, len(memoryview(memory))), (256, "raw", 256))
+        self.assertEqual(memory.array("float32").shape, (64,))
+        code["saxpy"][64, 64, device](64, 1, x, memory)
+        np.testing.assert_array_equal(memory.array(np.float32, (8, 8)).ravel(), np.arange(64))
+        with self.assertRaisesRegex(lockstep.Error, "another device"):
+            self.saxpy[64](64, 1.0, memory, y)
+        del device, memory
+        self.assertEqual(y[0, 1], 3)  # the array keeps them
+
+    def test_values(self):
+        out = np.zeros(4, np.float32)
+        pair = np.array((4, 0.5), dtype=[("a", np.int32), ("b", np.float32)])
+        self.code["values"][1](out, np.array([1, 2, 7], np.float32), pair, lockstep.Local(16), -5, None)
+        np.testing.assert_array_equal(out, [7, 4.5, 1, 1])
+
+    def test_values_that_do_not_fit(self):
+        x, y = self.arrays(64)
+        for arguments, why in (((1, 2, 3), "takes 4 arguments, 3 are given; argument 3 'y'"), ((1.5, 2.0, x, y), "'n'.*float"),
+                               ((-1, 2.0, x, y), "'n'.*-1 does not fit"), ((1 << 32, 2.0, x, y), "does not fit"),
+                               ((1 << 99, 2.0, x, y), "does not fit"), ((1, 2, x, 5), "'y'.*an array"),
+                               ((1, 2, x[::2], y), "'x'.*ascontiguousarray"), ((1, np.int32(2), x, y), "'a'.*floating-point"),
+                               ((1, "2", x, y), "cannot be made of str"), ((1, b"12345", x, y), "takes 4 bytes, not 5"),
+                               ((1, 2, np.zeros(0, np.float32), y), "empty")):
+            with self.assertRaisesRegex(lockstep.Error, why):
+                self.saxpy[64](*arguments)
+        for shape in (0, (1, 0), (1, 1, 1, 1), -5, 1 << 40):
+            with self.assertRaises(lockstep.Error):
+                self.saxpy[shape, 1](64, 1.0, x, y)
+
+    def test_faults(self):
+        x, y = self.arrays(1000)
+        code = lockstep.compile(SOURCE, name="test.cl", debug=True)
+        with self.assertRaises(lockstep.Fault) as caught:
+            code["saxpy"][1024, 256](1024, 2.0, x, y)
+        fault = caught.exception
+        self.assertEqual((fault.kind, fault.kernel, fault.work_group, fault.wave, fault.lane),
+                         ("memory violation", "saxpy", (3, 0, 0), 7, 8))
+        self.assertEqual((os.path.basename(fault.file), fault.line, fault.bytes), ("test.cl", 5, 4))
+        self.assertEqual(fault.address, x.ctypes.data + x.nbytes)
+        self.assertIn("global_load", fault.instruction)
+        self.assertEqual(fault.status, "fault")
+        self.assertGreater(fault.statistics.wave_instructions, 0)
+        self.assertIn("test.cl:5", str(fault))
+        y.flags.writeable = False
+        with self.assertRaisesRegex(lockstep.Fault, "may not be written"):
+            self.saxpy[64](64, 1.0, x, y)
+        with self.assertRaises(lockstep.Fault) as caught:
+            self.code["spin"].launch(32, 32, np.zeros(1, np.int32), instruction_limit=10000)
+        self.assertEqual(caught.exception.kind, "hang")
+
+    def test_an_interrupt_ends_a_kernel(self):
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            self.code["spin"][32](np.zeros(1, np.int32))
+        timer.join()
+        self.saxpy[64](64, 1.0, *self.arrays())  # the device goes on
+
+    def test_a_device_has_one_user_at_a_time(self):
+        flag = np.zeros(1, np.int32)
+        device = lockstep.Device(threads=1)
+        thread = threading.Thread(target=lambda: self.code["spin"][32, 32, device](flag))
+        thread.start()
+        try:
+            while True:  # until the thread is in its kernel
+                try:
+                    self.saxpy[64, 64, device](64, 1.0, *self.arrays())
+                except lockstep.Error as error:
+                    self.assertIn("another thread", str(error))
+                    break
+        finally:
+            flag[0] = 1
+            thread.join()
+
+    def test_source_that_does_not_compile(self):
+        with self.assertRaisesRegex(lockstep.CompileError, "source:1:1: error"):
+            lockstep.compile("foo")
+        with self.assertRaisesRegex(lockstep.Error, "language is one of 'opencl', 'hip', 'assembly', not 'cuda'"):
+            lockstep.compile("foo", "cuda")
+        with self.assertRaises(TypeError):
+            lockstep.compile("foo", flags="-DN=1")
+        with self.assertRaisesRegex(lockstep.Error, "no such file"):
+            lockstep.open("absent.co")
+
+    def test_code_objects(self):
+        self.assertEqual([k.name for k in self.code], ["saxpy", "values", "spin"])
+        self.assertEqual(len(self.code), 3)
+        with self.assertRaisesRegex(lockstep.Error, "no kernel 'nope'; it has saxpy, values, spin"):
+            self.code["nope"]
+        again = lockstep.open(self.code.elf, name="again")
+        x, y = self.arrays(64)
+        again["saxpy"][64](64, 1.0, x, y)
+        np.testing.assert_array_equal(y, x + 1)
+        self.assertIn("saxpy:", again.disassemble())
+        self.assertIn("global_store_b32", self.saxpy.disassemble())
+        self.assertIn("saxpy(uint n, float a, float* x, float* y)", repr(self.saxpy))
+        self.assertEqual(self.saxpy.occupancy(256), 16)
+        self.assertEqual(lockstep.disassemble(bytes.fromhex("0000b0bf")), ["s_endpgm"])
+
+    def test_hip_variables_and_assembly(self):
+        code = lockstep.compile("""#include <hip/hip_runtime.h>
+            __constant__ float factor[4]; __device__ int count;
+            extern "C" __global__ void k(float* x) { x[threadIdx.x] *= factor[threadIdx.x]; atomicAdd(&count, 1); }""", "hip")
+        device = lockstep.default_device()
+        device.variable(code, "factor", np.float32)[...] = [1, 2, 3, 4]
+        x = np.ones(4, np.float32)
+        code["k"][4](x)
+        np.testing.assert_array_equal(x, [1, 2, 3, 4])
+        self.assertEqual(device.variable(code, "count", np.int32)[0], 4)
+        listing = lockstep.compile("s_load_b64 s[4:5], s[0:1], 0x0\ns_load_b32 s6, s[0:1], 0x8\nv_mov_b32 v1, 0\n"
+                                   "s_waitcnt lgkmcnt(0)\nv_mov_b32 v2, s6\nglobal_store_b32 v1, v2, s[4:5]\n", "assembly")
+        out = np.zeros(1, np.uint32)
+        listing.kernels[0][1](out, np.uint32(77))
+        self.assertEqual(out[0], 77)
+        with self.assertRaisesRegex(lockstep.Error, "numpy.uint32"):
+            listing.kernels[0][1](out, 77)
+
+    def test_reports(self):
+        device = lockstep.Device()
+        x, y = self.arrays(64)
+        statistics = self.saxpy.launch(64, 64, 64, 0.1, x, y, device=device, exceptions=True)
+        self.assertIn("DX10_CLAMP", statistics.note)
+        self.assertEqual(device.exceptions, [])
+        self.saxpy.launch(64, 64, 64, 0.1, x, y, device=device, fidelity=True)
+        finding, = device.findings
+        self.assertEqual((finding["name"], finding["corner_cases_only"], finding["first"]["line"]), ("v_fmac_f32", True, 5))
+        with self.assertRaisesRegex(lockstep.Error, "rules is one of"):
+            self.saxpy.launch(64, 64, 64, 0.1, x, y, rules="maybe")
+
+    def test_stubs_name_what_there_is(self):
+        with open(os.path.join(os.path.dirname(lockstep.__file__), "__init__.pyi")) as file:
+            stub = file.read()
+        for name in lockstep.__all__:
+            self.assertIn(name, stub)
+            value = getattr(lockstep, name)
+            if inspect.isclass(value) and value.__module__ == "lockstep._native":
+                for member in vars(value):
+                    if not member.startswith("_"):
+                        self.assertRegex(stub, rf"\b{member}\b", f"{name}.{member}")
+
+
+if __name__ == "__main__":
+    unittest.main()
