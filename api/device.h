@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/code_object.h"
+#include "api/guest_services.h"
 #include "api/lockstep.h"
 #include "command/command_processor.h"
 #include "engine/precise/findings.h"
@@ -83,7 +84,8 @@ struct lockstep_device {
   };
   std::vector<Loaded> loaded;
   std::unique_ptr<lockstep::api::FaultReport> fault;
-  std::string note;  // of the last dispatch (lockstep_statistics)
+  std::unique_ptr<lockstep::api::GuestServices> services;  // made for the first kernel that needs them
+  std::string note;                                        // of the last dispatch (lockstep_statistics)
   std::vector<lockstep::api::FindingReport> findings;
   std::vector<lockstep::api::BrokenRuleReport> broken_rules;
   std::vector<lockstep::api::BrokenRuleReport> exceptions;  // the rule is the exception's name

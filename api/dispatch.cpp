@@ -1,6 +1,8 @@
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "api/arguments.h"
 #include "api/device.h"
@@ -192,7 +194,7 @@ class DispatchMemory {
 };
 
 std::vector<std::byte> argument_segment(const lockstep_kernel& kernel, const lockstep_arguments* arguments,
-                                        const lockstep_dispatch_options& o, uint32_t& dynamic_lds) {
+                                        uint32_t& dynamic_lds) {
   lockstep_arguments none;
   if (!arguments) {
     none.kernel = &kernel;
@@ -205,8 +207,12 @@ std::vector<std::byte> argument_segment(const lockstep_kernel& kernel, const loc
   arguments->check_complete();
   std::vector<std::byte> segment =
       arguments->with_local_offsets(kernel.kernel->descriptor.group_segment_fixed_size, dynamic_lds);
-  if (!kernel.kernel->metadata) return segment;
-  loader::HiddenValues hidden;
+  return segment;
+}
+
+void fill_hidden(const lockstep_kernel& kernel, const lockstep_dispatch_options& o, uint32_t dynamic_lds,
+                 loader::HiddenValues hidden, std::vector<std::byte>& segment) {
+  if (!kernel.kernel->metadata) return;
   std::copy_n(o.grid, 3, hidden.grid.begin());
   std::copy_n(o.block, 3, hidden.block.begin());
   std::copy_n(o.global_offset, 3, hidden.global_offset.begin());
@@ -216,7 +222,6 @@ std::vector<std::byte> argument_segment(const lockstep_kernel& kernel, const loc
   hidden.shared_base_high = static_cast<uint32_t>(kSharedApertureBase >> 32);
   loader::Result<void> filled = loader::fill_hidden_arguments(*kernel.kernel->metadata, hidden, segment);
   if (!filled) throw Failure(LOCKSTEP_BAD_INPUT, filled.error().message());
-  return segment;
 }
 
 uint32_t resident_groups(const lockstep_kernel& kernel, const lockstep_dispatch_options& o,
@@ -239,6 +244,54 @@ uint32_t resident_groups(const lockstep_kernel& kernel, const lockstep_dispatch_
             " VGPRs does not fit a work-group processor (make the block smaller, or raise the wave limit)");
   return groups * model.work_group_processors();
 }
+
+// What the kernel asks of the host while it runs, and the end of that in any case.
+class Services {
+ public:
+  Services(lockstep_device& device, const lockstep_kernel& kernel, const lockstep_dispatch_options& o,
+           uint64_t resident_groups, loader::HiddenValues& hidden) {
+    const loader::KernelMetadata* metadata = kernel.kernel->metadata.get();
+    if (!metadata || !GuestServices::needed(*metadata)) return;
+    if (!device.services) device.services = std::make_unique<GuestServices>(device.memory);
+    const uint64_t items = uint64_t{o.block[0]} * o.block[1] * o.block[2];
+    const uint64_t waves = (items + kernel.wave_size() - 1) / kernel.wave_size() * resident_groups;
+    device.services->begin(*metadata, kernel.image->object.metadata()->printf_formats, waves, output(o),
+                           hidden);
+    services_ = device.services.get();
+  }
+  ~Services() {
+    try {
+      if (services_) services_->end();
+    } catch (const std::exception&) {  // no memory for a text; the dispatch has failed of something else
+    }
+  }
+  Services(const Services&) = delete;
+  Services& operator=(const Services&) = delete;
+
+  MessageSink* messages() const { return services_; }
+  // Throws Failure for what no guest gets.
+  void finish(const lockstep_kernel& kernel) {
+    if (!services_) return;
+    const std::string problem = std::exchange(services_, nullptr)->end();
+    if (!problem.empty())
+      throw Failure(LOCKSTEP_UNSUPPORTED, "kernel '" + kernel.kernel->name + "': " + problem);
+  }
+
+ private:
+  static GuestServices::Output output(const lockstep_dispatch_options& o) {
+    if (o.output)
+      return [call = o.output, user = o.output_user](std::string_view text, int stream) {
+        call(user, text.data(), text.size(), stream);
+      };
+    return [](std::string_view text, int stream) {
+      FILE* to = stream == 2 ? stderr : stdout;
+      std::fwrite(text.data(), 1, text.size(), to);
+      std::fflush(to);
+    };
+  }
+
+  GuestServices* services_ = nullptr;
+};
 
 lockstep_dispatch_options dispatch_defaults() {
   lockstep_dispatch_options options{};
@@ -265,10 +318,13 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     device->exceptions.clear();
     check_shape(*kernel, o, device->model);
     uint32_t dynamic_lds = o.dynamic_lds_bytes;
-    std::vector<std::byte> segment = argument_segment(*kernel, arguments, o, dynamic_lds);
+    std::vector<std::byte> segment = argument_segment(*kernel, arguments, dynamic_lds);
     machine::RunOptions run;
     run.precise = settings_of(o, *device);
     run.resident_groups = resident_groups(*kernel, o, dynamic_lds, device->model);
+    loader::HiddenValues hidden;
+    Services services(*device, *kernel, o, run.resident_groups, hidden);
+    fill_hidden(*kernel, o, dynamic_lds, hidden, segment);
     const machine::LoadedCode& code = device->load(kernel->image);
     DispatchMemory memory(device->memory, segment);
 
@@ -296,6 +352,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     launch.placement = device->placement;
     launch.access_modes = device->access_modes;
     launch.device = device->global_state;
+    launch.messages = services.messages();
     machine::set_hardware(launch, device->model);
 
     std::atomic<bool> cancel = false;
@@ -355,6 +412,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
       finish(*device->fault);
       throw Failure(LOCKSTEP_FAULT, device->fault->text);
     }
+    services.finish(*kernel);
     if (outcome.cancelled)
       throw Failure(LOCKSTEP_CANCELLED, "kernel '" + kernel->kernel->name + "': cancelled after " +
                                             std::to_string(outcome.totals.groups_done) + " of " +

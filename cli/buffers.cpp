@@ -19,14 +19,21 @@ const NamedBuffer& Buffers::add(NamedBuffer buffer) {
   return buffers_.emplace_back(std::move(buffer));
 }
 
-const NamedBuffer& Buffers::find(std::string_view name) const {
-  std::string known;
+const NamedBuffer* Buffers::look_up(std::string_view name, std::string& known) const {
   for (const NamedBuffer& b : buffers_) {
-    if (b.name == name || (b.index && std::to_string(*b.index) == name)) return b;
+    if (b.name == name || (b.index && std::to_string(*b.index) == name)) return &b;
     known += (known.empty() ? "" : ", ") + b.name;
   }
-  throw UsageError("there is no buffer '{}' ({})", name,
-                   known.empty() ? "no argument is a buffer" : "there are: " + known);
+  return outer_ ? outer_->look_up(name, known) : nullptr;
+}
+
+const NamedBuffer& Buffers::find(std::string_view name) const {
+  std::string known;
+  const NamedBuffer* found = look_up(name, known);
+  if (!found)
+    throw UsageError("there is no buffer '{}' ({})", name,
+                     known.empty() ? "no argument is a buffer" : "there are: " + known);
+  return *found;
 }
 
 }  // namespace lockstep::cli

@@ -27,7 +27,8 @@ struct NamedBuffer {
 
 class Buffers {
  public:
-  explicit Buffers(Device& device) : device_(device) {}
+  // Names that are none of its own are those of `outer`, which may be null.
+  explicit Buffers(Device& device, const Buffers* outer = nullptr) : device_(device), outer_(outer) {}
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
 
@@ -40,7 +41,10 @@ class Buffers {
   const NamedBuffer& find(std::string_view name) const;
 
  private:
+  const NamedBuffer* look_up(std::string_view name, std::string& known) const;
+
   Device& device_;
+  const Buffers* const outer_;
   std::deque<Buffer<std::byte>> owned_;
   std::deque<NamedBuffer> buffers_;  // addresses stay valid
 };

@@ -71,6 +71,12 @@ int disasm(const DisasmOptions& options);
 
 int list_devices();
 
+struct CacheOptions {
+  bool clear = false;
+};
+
+int cache(const CacheOptions& options);
+
 struct IsaOptions {
   std::vector<std::string> mnemonics, encodings, fidelities;
   std::string coverage;

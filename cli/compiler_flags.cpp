@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/interrupt.h"
+#include "cli/progress.h"
 
 namespace lockstep::cli {
 namespace {
@@ -77,6 +78,12 @@ Compilation::Compilation(const CompilerOptions& given) {
   options.flag_count = static_cast<uint32_t>(flags_.size());
   options.optimization = given.optimization;
   options.cancelled = stop_if_interrupted;
+}
+
+CodeObject open_with_progress(const std::string& path, lockstep_compile_options options, bool quiet) {
+  ProgressLine progress(quiet);
+  progress.connect(options, path);
+  return CodeObject::open(path, &options);
 }
 
 }  // namespace lockstep::cli

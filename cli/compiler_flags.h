@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "api/lockstep.h"
+#include "api/lockstep.hpp"
 
 namespace CLI {
 class App;
@@ -37,5 +37,8 @@ class Compilation {
  private:
   std::vector<const char*> flags_;
 };
+
+// A code object from whatever file; on a terminal with a sign of life while it is compiled.
+CodeObject open_with_progress(const std::string& path, lockstep_compile_options options, bool quiet = false);
 
 }  // namespace lockstep::cli

@@ -124,7 +124,7 @@ int disasm(const DisasmOptions& o) {
   lockstep_compile_options& compile = compilation.options;
   compile.wave_size = o.wave;
   compile.debug_info = 1;
-  CodeObject code = CodeObject::open(o.input, &compile);
+  CodeObject code = open_with_progress(o.input, compile);
   Listing listing{o, {}, "", 0};
   check(lockstep_code_object_disassemble(code.get(), o.kernel.empty() ? nullptr : o.kernel.c_str(),
                                          print_line, &listing));

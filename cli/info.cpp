@@ -73,7 +73,7 @@ int info(const InfoOptions& o) {
   for (const lockstep_device_info& d : Device::models())
     if (o.device == d.name) target = d.target;
   compile.target = target.c_str();
-  CodeObject code = CodeObject::open(o.input, &compile);
+  CodeObject code = open_with_progress(o.input, compile);
   std::vector<Kernel> kernels;
   if (o.kernel.empty()) {
     kernels = code.kernels();

@@ -83,9 +83,10 @@ void add_run(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<RunOptions>();
   CLI::App* sub = app.add_subcommand("run", "Run a kernel of a code object, HIP program, or source file");
   sub->footer(kExamples);
-  sub->add_option(
-         "INPUT", o->input,
-         "code object, offload bundle, HIP executable; or source: assembly (.s), OpenCL C (.cl), HIP (.hip)")
+  sub->add_option("INPUT", o->input,
+                  "code object, offload bundle, HIP executable; or source: assembly (.s), OpenCL C (.cl), "
+                  "HIP (.hip); or a "
+                  "job (.toml, docs/jobs.md)")
       ->required();
   sub->add_option("ARGUMENT", o->arguments, "kernel arguments, see below");
   sub->add_option("-k,--kernel", o->kernel, "kernel to run; needed if INPUT has several");
@@ -186,6 +187,14 @@ void add_devices(CLI::App& app, int& exit_code) {
   CLI::App* sub = app.add_subcommand("devices", "List the devices that can be emulated");
   sub->footer("Examples:\n  lockstep devices\n  lockstep run kernel.cl --device navi33 ...");
   sub->callback([&exit_code] { exit_code = list_devices(); });
+}
+
+void add_cache(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<CacheOptions>();
+  CLI::App* sub = app.add_subcommand("cache", "Show or clear what was compiled before and is kept");
+  sub->footer("Examples:\n  lockstep cache\n  lockstep cache --clear");
+  sub->add_flag("--clear", o->clear, "remove all of it");
+  sub->callback([o, &exit_code] { exit_code = cache(*o); });
 }
 
 void add_isa(CLI::App& app, int& exit_code) {
@@ -328,8 +337,10 @@ int main(int argc, char** argv) {
       "  LOCKSTEP_DEVICE_LIBRARIES    folder of AMD's device libraries (ocml.bc and others)\n"
       "  LOCKSTEP_COMPILE_SECONDS     processor time that a compiler may take\n"
       "  LOCKSTEP_COMPILE_MEGABYTES   memory that a compiler may take\n"
+      "  LOCKSTEP_CACHE_MEGABYTES     what may be kept of what was compiled (512); 0: nothing\n"
       "  LOCKSTEP_COVERAGE            file to which the instructions that were executed are added\n"
-      "  XDG_CACHE_HOME               where lockstep/ keeps what it prepares for the compiler (~/.cache)",
+      "  XDG_CACHE_HOME               where lockstep/ keeps that, and what it prepares for the compiler "
+      "(~/.cache)",
       "lockstep");
   app.set_version_flag("--version", [] { return std::string("lockstep ") + lockstep_version(); });
   app.require_subcommand(0, 1);
@@ -338,6 +349,7 @@ int main(int argc, char** argv) {
   add_info(app, exit_code);
   add_disasm(app, exit_code);
   add_devices(app, exit_code);
+  add_cache(app, exit_code);
   add_isa(app, exit_code);
   add_exec(app, exit_code);
   keep_options_from_swallowing(app);

@@ -1,13 +1,20 @@
 #include "toolchain/compile.h"
 
 #include <llvm/Config/llvm-config.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
 
+#include "toolchain/compile_cache.h"
 #include "toolchain/confinement.h"
 #include "toolchain/device_libraries.h"
 #include "toolchain/files.h"
@@ -157,6 +164,79 @@ bool ran_out_of_memory(const std::string& messages) {
   return false;
 }
 
+// A source that is being compiled, and its place in the cache: what clang's preprocessor makes of it, and
+// everything else that goes into the code.
+class CachedSource {
+ public:
+  // `arguments` are clang's, without those for output and input. Where the preprocessor finds something wrong
+  // there is no key, and the compiler will say it.
+  CachedSource(const std::vector<std::string>& arguments, const std::string& input_path,
+               std::string_view input_text, const Guards& guards, const Options& options,
+               const Confinement& confinement, std::string& error) {
+    if (!is_cacheable(options.extra_flags)) return;
+    cache_ = CompileCache::open(error);
+    if (!cache_) return;
+    clock_gettime(CLOCK_REALTIME_COARSE, &begin_);
+    const fs::path preprocessed = confinement.writable / "source.i";
+    std::vector<std::string> command = arguments;
+    for (const std::string& last : {std::string("-E"), std::string("-o"), preprocessed.string(), input_path})
+      command.push_back(last);
+    const ProcessResult process = run_process(command, input_text, confinement);
+    std::vector<std::byte> bytes;
+    std::string unreadable;
+    if (!process.started || process.exit_code != 0 || !read_file(preprocessed, bytes, unreadable)) return;
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    note_files(text);
+    CacheKey key;
+    key.add(LLVM_VERSION_STRING);
+    key.add_file(arguments[0].find('/') == std::string::npos ? find_in_path(arguments[0]) : arguments[0]);
+    for (const std::string& argument : arguments) key.add(argument);
+    key.add(guards.plugin_flag);
+    key.add_file(guards.plugin_flag.substr(guards.plugin_flag.find('=') + 1));
+    std::error_code ignored;
+    key.add(fs::current_path(ignored).string());  // stands in the debug information
+    for (const char* name : {"CCC_OVERRIDE_OPTIONS", "SOURCE_DATE_EPOCH", "COMPILER_PATH"}) {
+      const char* value = std::getenv(name);
+      key.add(value ? value : "");
+    }
+    key.add(input_path);
+    key.add(text);
+    key_ = key.text();
+  }
+
+  std::optional<Result> find() const { return key_.empty() ? std::nullopt : cache_->find(key_); }
+  // What was changed since it was preprocessed may be other code.
+  void store(const Result& result) const {
+    if (!key_.empty() &&
+        std::none_of(files_.begin(), files_.end(), [this](const auto& f) { return is_newer(f); }))
+      cache_->store(key_, result);
+  }
+
+ private:
+  // # 12 "file" 1 3
+  void note_files(std::string_view text) {
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      const std::string_view line = text.substr(at, end - at);
+      at = end + 1;
+      if (!line.starts_with("# ")) continue;
+      const size_t open = line.find('"'), close = line.rfind('"');
+      if (open != line.npos && close > open) files_.emplace(line.substr(open + 1, close - open - 1));
+    }
+  }
+  bool is_newer(const std::string& file) const {
+    struct stat status;
+    if (stat(file.c_str(), &status) != 0) return false;  // <stdin>, <built-in>
+    return std::pair(status.st_ctim.tv_sec, status.st_ctim.tv_nsec) >=
+           std::pair(begin_.tv_sec, begin_.tv_nsec);
+  }
+
+  std::optional<CompileCache> cache_;
+  timespec begin_{};
+  std::set<std::string> files_;
+  std::string key_;
+};
+
 Result run_clang(Language language, const std::string& input_path, std::string_view input_text,
                  bool uses_printf, const Options& options) {
   Result result;
@@ -187,12 +267,16 @@ Result run_clang(Language language, const std::string& input_path, std::string_v
   arguments.push_back("-O" + std::to_string(options.optimization));
   const Guards guards = guards_for(clang, options);
   for (const std::string& flag : guards.flags) arguments.push_back(flag);
-  if (options.debug_info) arguments.push_back("-g");
+  // Lines cost nothing in the code, and a fault should name its own.
+  arguments.push_back(options.debug_info ? "-g" : "-gline-tables-only");
   for (const fs::path& include : options.include_directories) arguments.push_back("-I" + include.string());
   for (const std::string& flag : options.extra_flags) arguments.push_back(flag);
+  const Confinement confinement{limits, directory.path(), options.cancelled};
+  const CachedSource source(arguments, input_path, input_text, guards, options, confinement, error);
+  if (!error.empty()) return fail(error);
+  if (std::optional<Result> known = source.find()) return *known;
   for (const std::string& last : {std::string("-o"), output.string(), input_path}) arguments.push_back(last);
 
-  const Confinement confinement{limits, directory.path(), options.cancelled};
   std::vector<std::string> guarded = arguments;
   std::string warning = guards.warning;
   if (!guards.plugin_flag.empty()) guarded.push_back(guards.plugin_flag);
@@ -215,7 +299,10 @@ Result run_clang(Language language, const std::string& input_path, std::string_v
       result.diagnostics += "error: " + memory_limit_text(limits) + "\n";
     return result;
   }
-  if (!read_file(output, result.code_object, error)) result.diagnostics += "error: " + error + "\n";
+  if (!read_file(output, result.code_object, error))
+    result.diagnostics += "error: " + error + "\n";
+  else
+    source.store(result);
   return result;
 }
 

@@ -44,7 +44,7 @@ struct Options {
   std::string processor = "gfx1100";  // any gfx11 that LLVM 19 knows
   unsigned wave_size = 32;            // 32 or 64
   unsigned code_object_version = 5;   // 4, 5 or 6
-  bool debug_info = false;            // -g: line tables, so that a fault can name the source line
+  bool debug_info = false;            // all of it; else line tables alone, and of assembly none
   unsigned optimization = 2;          // 0 to 3; not for assembly
   std::string opencl_standard = "CL2.0";
   std::string hip_standard = "c++20";

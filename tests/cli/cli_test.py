@@ -47,6 +47,14 @@ extern "C" __global__ void twice(float* data, int n) {
   if (i < n) data[i] *= 2;
 }
 """
+# What ROCm's library has and Debian's has not.
+BUFFERED = """#ifdef BUFFERED
+extern "C" __device__ __attribute__((used, address_space(1))) char* __printf_alloc(unsigned bytes) {
+  unsigned* buffer = ((unsigned**)__builtin_amdgcn_implicitarg_ptr())[9];
+  return (__attribute__((address_space(1))) char*)((char*)buffer + 8 + atomicAdd(buffer, bytes));
+}
+#endif
+"""
 
 
 class Cli(unittest.TestCase):
@@ -187,6 +195,175 @@ class Cli(unittest.TestCase):
             self.assertNotIn("error: error", result.stderr)
             self.assertTrue(result.stderr.startswith(("wrong.cl:1:1: error: ", "error: cannot run /absent/clang")), result.stderr)
             self.assertFalse(result.stderr.endswith("\n\n"))
+
+    def test_what_was_compiled_is_kept(self):
+        folder = self.path / "cache"
+        store = folder / "lockstep" / "compiled"
+        (self.path / "kept.cl").write_text('#include "kept.h"\n__kernel void k(__global int* x) { int unused; *x = V + W; }')
+        (self.path / "kept.h").write_text("#define V 3\n")
+        environment = dict(os.environ, XDG_CACHE_HOME=str(folder))
+        folder.mkdir(mode=0o700)
+
+        def lockstep(*arguments, **more):
+            return subprocess.run([LOCKSTEP, *arguments], capture_output=True, text=True, cwd=self.path,
+                                  env=dict(environment, **more))
+
+        def entries():
+            status = {e.name: e.stat() for e in store.iterdir()} if store.exists() else {}
+            return {n: s.st_ino for n, s in status.items()}, {n: s.st_mtime_ns for n, s in status.items()}
+
+        # MADE: an entry is new; FOUND: one was used; PASSED: the cache had no part in it.
+        MADE, FOUND, PASSED = "made", "found", "passed"
+
+        def compiled(wanted, *flags, how, **more):
+            time.sleep(0.05)  # what was written is older than the compiler's start
+            files, times = entries()
+            out = lockstep("run", "kept.cl", "--grid", "1", "buf:i32[1]", "-p", "x", "-Wall", *flags, **more)
+            self.assertIn(f"i32[1]\n{wanted}\n", out.stdout, out.stderr)
+            self.assertIn("unused variable", out.stderr)
+            new_files, new_times = entries()
+            became = MADE if new_files != files else FOUND if new_times != times else PASSED
+            self.assertEqual(became, how, flags)
+
+        compiled(4, "-DW=1", how=MADE)
+        compiled(4, "-DW=1", how=FOUND)
+        compiled(5, "-DW=2", how=MADE)
+        compiled(5, "-DW=2", "-O", "1", how=MADE)
+        compiled(5, "-DW=2", "--wave", "64", how=MADE)
+        self.assertIn(" 4 entries", lockstep("cache").stdout)
+        (self.path / "kept.h").write_text("#define V 4\n")
+        compiled(5, "-DW=1", how=MADE)
+        compiled(5, "-DW=1", how=FOUND)
+        # Flags that name files are not looked through.
+        compiled(5, "-DW=1", "--flag", "-Xclang", "--flag", "-fno-builtin", how=PASSED)
+        compiled(5, "-DW=1", "--flag", "-Xclang", "--flag", "-fno-builtin", how=PASSED)
+        compiled(5, "-DW=1", how=PASSED, LOCKSTEP_CACHE_MEGABYTES="0")
+        out = lockstep("cache", LOCKSTEP_CACHE_MEGABYTES="many")
+        self.assertEqual(out.returncode, BAD_INPUT)
+        self.assertIn("LOCKSTEP_CACHE_MEGABYTES is a number", out.stderr)
+        # Damaged entries are noticed, and made again.
+        for damage in (lambda b: b[:len(b) // 2], lambda b: b[:-1] + bytes([b[-1] ^ 1]), lambda b: b""):
+            for entry in store.iterdir():
+                entry.write_bytes(damage(entry.read_bytes()))
+            compiled(5, "-DW=1", how=MADE)
+            compiled(5, "-DW=1", how=FOUND)
+        # Nothing is read where others can write.
+        os.chmod(store, 0o777)
+        compiled(5, "-DW=1", how=PASSED)
+        self.assertIn("could be written by others", lockstep("cache").stdout)
+        os.chmod(store, 0o700)
+        # A megabyte holds some of them; the oldest go.
+        for i in range(3):
+            (store / f"{i}.entry").write_bytes(bytes(600_000))
+            os.utime(store / f"{i}.entry", (i, i))
+        compiled(9, "-DW=5", how=MADE, LOCKSTEP_CACHE_MEGABYTES="1")
+        self.assertLess(sum(e.stat().st_size for e in store.iterdir()), 1 << 20)
+        compiled(9, "-DW=5", how=FOUND)
+        self.assertIn(" 0 entries", lockstep("cache", "--clear").stdout)
+        self.assertEqual(list(store.iterdir()), [])
+
+    EXAMPLES = pathlib.Path(__file__).resolve().parent.parent.parent / "examples"
+
+    def test_jobs(self):
+        out = self.lockstep("run", str(self.EXAMPLES / "job" / "heat.toml"), "-q")
+        self.assertTrue(out.stdout.startswith("now: f32[32x32]\n100 100 100"), out.stdout)
+        (self.path / "steps.toml").write_text("""
+code = "two.cl"
+flags = ["-DUNUSED=1"]
+[buffers]
+a = "u32[4x8]"
+b = "u32[32]"
+[[step]]
+kernel = "ids"
+grid = [8, "4"]
+block = "4,4"
+args = ["out=same:a"]
+[[step]]
+copy = "a"
+to = "b"
+[[step]]
+save = "b"
+to = "b.npy"
+[[step]]
+fill = "b"
+value = "7"
+[[step]]
+repeat = 2
+step = [ { print = "b", limit = 2 } ]
+[[step]]
+load = "b"
+from = "b.npy"
+[[step]]
+compare = "a"
+with = "b.npy"
+""")
+        out = self.lockstep("run", "steps.toml", "-q")
+        self.assertEqual(out.stdout, "b: u32[32]\n7 7\n... 30 more (--print-limit 0 prints all)\n" * 2)
+
+    def test_jobs_that_are_wrong(self):
+        head = 'code = "saxpy.cl"\n[buffers]\nx = "f32[64]=1"\ny = "f32[64]"\n[[step]]\n'
+        good = 'kernel = ""\ngrid = 64\nargs = [64, 0.5, "same:x", "same:y"]\n'
+        nan = '[[step]]\ncompare = "y"\nwith = "f32[64]={}"\n'
+        for text, status, why in (
+                (good + nan.format("0.5"), DONE, ""), (good + nan.format("0.6") + "tolerance = 0.11", DONE, ""),
+                (good + nan.format("0.6") + "relative = 0.2", DONE, ""),
+                (good + nan.format("0.6") + "relative = 0.1", FAULTED, "step 2: 64 of 64 elements of 'y' differ"),
+                (good.replace("64]", "64]") + '[[step]]\ncompare = "y"\nwith = "u32[64]"', BAD_INPUT, "step 2: 'y' is f32"),
+                ("kernel = 'nope'\ngrid = 1", BAD_INPUT, "step 1: saxpy.cl: has no kernel 'nope'"),
+                ("kernel = ''\ngrid = 1\nfoo = 1", BAD_INPUT, "step 1: it has the unknown key 'foo'"),
+                ("kernel = ''\nargs = [64, 0.5, 'same:x', 'same:y']", BAD_INPUT, "step 1: no size is given"),
+                ("kernel = ''\ngrid = 64\nargs = [64, 0.5, 'same:z', 'same:y']", BAD_INPUT, "no buffer 'z'"),
+                ("kernel = ''\ngrid = 1024\nargs = [1024, 0.5, 'same:x', 'same:y']", FAULTED, "memory violation"),
+                ("nothing = 1", BAD_INPUT, "step 1: has none of kernel"), ("copy = 'x'", BAD_INPUT, "has no 'to'"),
+                ("fill = 'x'\nvalue = 'many'", BAD_INPUT, "'many' is not a number"),
+                ("load = 'x'\nfrom = 'f32[2]'", BAD_INPUT, "'x' has 256 bytes, not 8"),
+                ("repeat = -1\nstep = []", BAD_INPUT, "'repeat' is not a whole number"),
+                ("repeat = 1\nstep = [ { save = 'q', to = 'f' } ]", BAD_INPUT, "step 1.1: there is no buffer 'q'"),
+                ("kernel = [", BAD_INPUT, "job.toml:")):
+            (self.path / "job.toml").write_text(head + text)
+            self.lockstep("run", "job.toml", "-q", status=status, says=why)
+        for text, why in (('code = "absent.cl"', "absent.cl"), ("engine = 1", "'engine' is not a text"), ("step = []", "no 'code'"),
+                          ('code = "saxpy.cl"', "no 'step'"), ('engine = "fast"', "interpreter or translator")):
+            (self.path / "job.toml").write_text(text)
+            self.lockstep("run", "job.toml", status=BAD_INPUT, says=why)
+        self.lockstep("run", "job.toml", "--grid", "1", status=BAD_INPUT, says="a job says")
+
+    def test_printf_of_opencl(self):
+        (self.path / "print.cl").write_text(
+            '__kernel void k(__global float* x, float4 v, long n) {\n'
+            '  printf("%d|%5d|%-4u|%x|%c|%s|%.2f|%e|%v4hlf|%ld|100%%\\n", (int)get_global_id(0), -7, 3u, 255, 65, "seven77",\n'
+            '         x[0], 1.5f, v, n);\n'
+            '  if (get_global_id(0) == 0) printf("second: \\"%s\\"\\n", "a:b");\n'
+            '  x[get_global_id(0) * 1000000000L * (n == 1)] = 0; }')
+        line = "0|   -7|3   |ff|A|seven77|0.25|1.500000e+00|1.000000,2.000000,3.000000,4.500000|{}|100%\n"
+        run = ("run", "print.cl", "--grid", "1", "-q", "buf:f32[4]=0.25", "1,2,3,4.5")
+        for engine in ("interpreter", "translator"):
+            out = self.lockstep(*run, "-9", "--engine", engine, "--print", "x")
+            self.assertTrue(out.stdout.startswith(line.format(-9) + 'second: "a:b"\nx: f32[4]'), out.stdout)
+        # A kernel that faults behind it has said it before.
+        (self.path / "late.cl").write_text('__kernel void k(__global int* x) { printf("before\\n"); x[1000000000L] = 1; }')
+        out = self.lockstep("run", "late.cl", "--grid", "1", "buf:i32[1]", status=FAULTED, says="late.cl:1")
+        self.assertEqual(out.stdout, "before\n")
+
+    def test_printf_and_assert_of_hip(self):
+        (self.path / "print.hip").write_text(
+            '#include <hip/hip_runtime.h>\n#include <cassert>\n' + BUFFERED +
+            'extern "C" __global__ void k(float* x, int n) {\n'
+            '  printf("lane %d of %u, %s, %.3f, %lld, %c\\n", threadIdx.x, blockDim.x,\n'
+            '         threadIdx.x ? "other" : "the first, with a text of more than fifty-six characters in it", x[0], 5LL, 65);\n'
+            '  assert(n == 0 && "n is 0");\n  x[1] = 3; }')
+        wanted = ["lane 0 of 2, the first, with a text of more than fifty-six characters in it, 0.250, 5, A",
+                  "lane 1 of 2, other, 0.250, 5, A"]
+        run = ("run", "print.hip", "--grid", "2", "--block", "2", "buf:f32[2]=0.25", "-q")
+        for flags in ((), ("-mcode-object-version=4",), ("-mprintf-kind=buffered", "-DBUFFERED")):
+            out = self.lockstep(*run, "i32:0", *flags, "--instruction-limit", "1000000")
+            self.assertEqual(sorted(out.stdout.splitlines()), wanted, flags)
+        out = self.lockstep(*run, "i32:1", "--instruction-limit", "1000000", status=FAULTED, says=["trap", "print.hip"])
+        self.assertRegex(out.stdout, r"print\.hip:\d+: ")
+        self.assertIn("assertion 'n == 0 && \"n is 0\"' failed", out.stdout)
+        # The same texts in the same order on every run of one thread.
+        many = ("run", "print.hip", "--grid", "256", "--block", "64", "buf:f32[2]=0.25", "-q", "i32:0", "-j", "1")
+        self.assertEqual(len({self.lockstep(*many).stdout for _ in range(2)}), 1)
 
     def test_missing_file(self):
         self.lockstep("run", "absent.co", "--grid", "1", status=BAD_INPUT, says=["absent.co", "no such file"])

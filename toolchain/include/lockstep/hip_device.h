@@ -88,18 +88,18 @@ LOCKSTEP_DEVICE uint block_count(int axis) {
   return (items + size - 1) / size;
 #endif
 }
-#define LOCKSTEP_AXIS(type, value)          \
-  struct type {                             \
-    LOCKSTEP_MEMBER operator uint() const { \
-      return value;                         \
-    }                                       \
-  }
 #define LOCKSTEP_MEMBER __device__ inline __attribute__((always_inline))
+// Properties: an axis is a number wherever it stands, in printf's arguments, too.
+#define LOCKSTEP_AXIS(axis, value)              \
+  static LOCKSTEP_MEMBER uint get_##axis() {    \
+    return value;                               \
+  }                                             \
+  __declspec(property(get = get_##axis)) uint axis
 #define LOCKSTEP_BUILTIN_VARIABLE(Name, x_value, y_value, z_value) \
   struct Name {                                                    \
-    LOCKSTEP_AXIS(X, x_value) x;                                   \
-    LOCKSTEP_AXIS(Y, y_value) y;                                   \
-    LOCKSTEP_AXIS(Z, z_value) z;                                   \
+    LOCKSTEP_AXIS(x, x_value);                                     \
+    LOCKSTEP_AXIS(y, y_value);                                     \
+    LOCKSTEP_AXIS(z, z_value);                                     \
     LOCKSTEP_MEMBER operator dim3() const {                        \
       return dim3(x, y, z);                                        \
     }                                                              \
@@ -299,7 +299,7 @@ LOCKSTEP_DEVICE int abs(int x) {
   return x < 0 ? -x : x;
 }
 
-// Clocks and the end of a broken kernel.
+// Clocks.
 LOCKSTEP_DEVICE long long clock64() {
   return (long long)__builtin_readcyclecounter();
 }
@@ -307,18 +307,15 @@ LOCKSTEP_DEVICE long long clock64() {
 LOCKSTEP_DEVICE long long wall_clock64() {
   return (long long)__builtin_amdgcn_s_sendmsg_rtnl(/*MSG_RTN_GET_REALTIME*/ 0x83);
 }
-LOCKSTEP_DEVICE void abort() {
-  __builtin_trap();
-}
-// What the C library's assert calls; on the device, a trap.
-LOCKSTEP_DEVICE void __assert_fail(const char*, const char*, unsigned, const char*) {
-  __builtin_trap();
-}
+// <assert.h> of the host's C library calls it, too.
+extern "C" __device__ void __assert_fail(const char* expression, const char* file, unsigned line,
+                                         const char* function);
 #ifndef assert
 #ifdef NDEBUG
 #define assert(condition) ((void)0)
 #else
-#define assert(condition) ((condition) ? (void)0 : __builtin_trap())
+#define assert(condition) \
+  ((condition) ? (void)0 : __assert_fail(#condition, __FILE__, __LINE__, __PRETTY_FUNCTION__))
 #endif
 #endif
 
@@ -460,6 +457,18 @@ LOCKSTEP_DEVICE half __low2half(half2 x) {
 }
 LOCKSTEP_DEVICE half __high2half(half2 x) {
   return x.y;
+}
+
+// What a kernel asks of the host: clang makes printf calls of the device library.
+extern "C" __device__ int printf(const char* format, ...);
+extern "C" __device__ inline __attribute__((weak)) void abort() {
+  __builtin_trap();
+}
+extern "C" __device__ inline __attribute__((noinline, weak)) void __assert_fail(const char* expression,
+                                                                                const char* file, unsigned line,
+                                                                                const char* function) {
+  printf("%s:%u: %s: assertion '%s' failed\n", file, line, function, expression);
+  __builtin_trap();
 }
 
 #undef LOCKSTEP_MEMBER

@@ -1,0 +1,314 @@
+#include "api/guest_services.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "api/device.h"
+#include "api/printf_text.h"
+#include "api/status.h"
+
+namespace lockstep::api {
+namespace {
+
+using loader::ValueKind;
+
+constexpr uint64_t kPrintfBytes = 64 << 20;  // none but those that are used are there
+constexpr uint64_t kPrintfHeader = 8;        // bytes used, bytes there are
+constexpr uint64_t kSlack = 1 << 16;         // behind what records may take
+constexpr uint64_t kMostMessages = 1 << 16, kMostMessageBytes = 64 << 20;
+constexpr unsigned kLanes = 64, kSlots = 8;
+
+// Of the device library's hostcalls (ROCm-Device-Libs, ockl).
+enum Service : uint32_t { kFunctionCall = 1, kPrintf = 2, kMemory = 3 };
+constexpr uint64_t kBegins = 1, kEnds = 2;
+constexpr unsigned kLengthShift = 5, kIdShift = 8;
+constexpr uint64_t kLengthMask = 7;
+
+struct Buffer {
+  uint64_t headers, payloads, doorbell, free_stack, ready_stack, index_mask;
+};
+struct Signal {  // amd_signal_t
+  int64_t kind;
+  int64_t value;
+  uint64_t event_mailbox;
+  uint32_t event_id;
+  uint32_t reserved[9];
+};
+// Buffer, signal and mailbox share the first page.
+constexpr uint64_t kSignalOffset = 256, kMailboxOffset = 512, kHeadersOffset = 4096;
+constexpr uint64_t kPayloadBytes = kLanes * kSlots * sizeof(uint64_t);
+
+bool has(const loader::KernelMetadata& kernel, ValueKind kind) {
+  return std::any_of(kernel.arguments.begin(), kernel.arguments.end(),
+                     [kind](const loader::Argument& a) { return a.kind == kind; });
+}
+
+// "ID:COUNT:SIZE...:FORMAT" of amdhsa.printf.
+struct Format {
+  uint64_t id = 0;
+  std::vector<uint32_t> sizes;
+  std::string_view text;
+};
+
+std::optional<uint64_t> take_number(std::string_view& text) {
+  uint64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto size = static_cast<size_t>(end - text.data());
+  if (problem != std::errc() || size >= text.size() || text[size] != ':') return std::nullopt;
+  text.remove_prefix(size + 1);
+  return value;
+}
+
+std::optional<Format> parse_format(std::string_view text) {
+  Format format;
+  const std::optional<uint64_t> id = take_number(text), count = take_number(text);
+  if (!id || !count) return std::nullopt;
+  format.id = *id;
+  for (uint64_t i = 0; i < *count; ++i) {
+    const std::optional<uint64_t> size = take_number(text);
+    if (!size || *size > kPrintfBytes) return std::nullopt;
+    format.sizes.push_back(static_cast<uint32_t>(*size));
+  }
+  format.text = text;
+  return format;
+}
+
+// LLVM writes control characters as it would in C.
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      out += text[i];
+      continue;
+    }
+    constexpr std::string_view kLetters = "abfnrtv\\\"", kMeanings = "\a\b\f\n\r\t\v\\\"";
+    const size_t at = kLetters.find(text[++i]);
+    if (at != std::string_view::npos) {
+      out += kMeanings[at];
+      continue;
+    }
+    unsigned code = 0, digits = 0;
+    for (; digits < 3 && i + digits < text.size() && text[i + digits] >= '0' && text[i + digits] <= '7';
+         ++digits)
+      code = code * 8 + static_cast<unsigned>(text[i + digits] - '0');
+    if (digits == 0) {
+      out += '\\';
+      out += text[i];
+    } else {
+      out += static_cast<char>(code);
+      i += digits - 1;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+struct GuestServices::Header {
+  uint64_t next, active_lanes;
+  uint32_t service, control;
+};
+
+GuestServices::~GuestServices() {
+  for (Mapping* m : {&printf_buffer_, &hostcalls_}) unmap(*m);
+}
+
+GuestServices::Mapping GuestServices::map(uint64_t bytes, const char* name) {
+  Mapping out{make_pages(bytes)};
+  if (!memory_.map(out.address(), bytes, kRead | kWrite, name, out.pages))
+    throw Failure(LOCKSTEP_INTERNAL_ERROR, std::string(name) + " overlaps a mapped range");
+  return out;
+}
+
+void GuestServices::unmap(Mapping& mapping) {
+  if (mapping.pages) memory_.unmap(mapping.address());
+  mapping.pages.reset();
+}
+
+bool GuestServices::needed(const loader::KernelMetadata& kernel) {
+  return has(kernel, ValueKind::hidden_printf_buffer) || has(kernel, ValueKind::hidden_hostcall_buffer);
+}
+
+void GuestServices::begin(const loader::KernelMetadata& kernel, const std::vector<std::string>& formats,
+                          uint64_t waves, Output output, loader::HiddenValues& hidden) {
+  output_ = std::move(output);
+  problem_.clear();
+  messages_.clear();
+  message_bytes_ = 0;
+  prints_ = has(kernel, ValueKind::hidden_printf_buffer) && !formats.empty();
+  calls_ = has(kernel, ValueKind::hidden_hostcall_buffer);
+  if (prints_) {
+    formats_ = formats;
+    if (!printf_buffer_.pages) printf_buffer_ = map(kPrintfBytes + kSlack, "printf buffer");
+    const uint32_t header[2] = {0, kPrintfBytes};
+    std::memcpy(printf_buffer_.data(), header, sizeof header);
+    hidden.printf_buffer = printf_buffer_.address();
+  }
+  if (calls_) {
+    make_hostcalls(waves);
+    hidden.hostcall_buffer = hostcalls_.address();
+  }
+}
+
+// A packet for each wave: one that finds none would take what is not there.
+void GuestServices::make_hostcalls(uint64_t waves) {
+  const uint64_t wanted = std::bit_ceil(std::clamp<uint64_t>(waves, 2, 1 << 20));
+  if (!hostcalls_.pages || packets_ < wanted) {
+    unmap(hostcalls_);
+    packets_ = wanted;
+    const uint64_t payloads = (kHeadersOffset + packets_ * sizeof(Header) + 4095) / 4096 * 4096;
+    hostcalls_ = map(payloads + packets_ * kPayloadBytes, "hostcall buffer");
+  }
+  reset_hostcalls();
+}
+
+// Packets are named by their index, with a tag above it that changes with each use; 0 ends a list.
+void GuestServices::reset_hostcalls() {
+  const uint64_t base = hostcalls_.address();
+  const uint64_t payloads = (kHeadersOffset + packets_ * sizeof(Header) + 4095) / 4096 * 4096;
+  auto* headers = reinterpret_cast<Header*>(hostcalls_.data() + kHeadersOffset);
+  for (uint64_t i = 0; i < packets_; ++i) headers[i] = {i == 0 ? 0 : packets_ + i - 1, 0, 0, 0};
+  const Signal signal{1, 0, base + kMailboxOffset, 1, {}};
+  std::memcpy(hostcalls_.data() + kSignalOffset, &signal, sizeof signal);
+  const Buffer buffer{
+      base + kHeadersOffset, base + payloads, base + kSignalOffset, packets_ + packets_ - 1, 0, packets_ - 1};
+  std::memcpy(hostcalls_.data(), &buffer, sizeof buffer);
+}
+
+void GuestServices::on_interrupt(const Wave&, uint32_t) {
+  if (!calls_) return;
+  const std::lock_guard lock(mutex_);
+  auto* buffer = reinterpret_cast<Buffer*>(hostcalls_.data());
+  auto* headers = reinterpret_cast<Header*>(hostcalls_.data() + kHeadersOffset);
+  std::byte* payloads = hostcalls_.data() + (kHeadersOffset + packets_ * sizeof(Header) + 4095) / 4096 * 4096;
+  uint64_t at = std::atomic_ref(buffer->ready_stack).exchange(0, std::memory_order_acquire);
+  // The newest is first. Guests write these lists: there are no more than packets, and none elsewhere.
+  std::vector<uint64_t> ready;
+  for (; at != 0 && ready.size() < packets_; at = headers[at & (packets_ - 1)].next)
+    ready.push_back(at & (packets_ - 1));
+  for (auto packet = ready.rbegin(); packet != ready.rend(); ++packet) {
+    Header& header = headers[*packet];
+    try {
+      answer(header, payloads + *packet * kPayloadBytes);
+    } catch (const std::exception& e) {
+      problem_ = e.what();
+    }
+    std::atomic_ref(header.control).fetch_and(~1u, std::memory_order_release);
+  }
+}
+
+void GuestServices::answer(Header& header, std::byte* payload) {
+  for (uint64_t lanes = header.active_lanes; lanes != 0; lanes &= lanes - 1) {
+    auto* slots = reinterpret_cast<uint64_t*>(payload) + std::countr_zero(lanes) * kSlots;
+    if (header.service == kPrintf) {
+      answer_printf(slots);
+    } else {
+      problem_ =
+          "the kernel asks the host for service " + std::to_string(header.service) +
+          (header.service == kFunctionCall ? " (call a function of the host), which no guest gets"
+           : header.service == kMemory     ? " (memory for malloc), which is not there yet (give it a buffer)"
+                                           : ", which does not exist");
+      slots[0] = slots[1] = 0;
+    }
+  }
+}
+
+// Texts come in pieces; the answer to the first is their number.
+void GuestServices::answer_printf(uint64_t* slots) {
+  const uint64_t descriptor = slots[0];
+  uint64_t id = descriptor >> kIdShift;
+  if (descriptor & kBegins) {
+    if (messages_.size() >= kMostMessages) messages_.erase(messages_.begin());
+    id = ++next_message_ & (UINT64_MAX >> kIdShift);
+    messages_[id];
+  }
+  const auto found = messages_.find(id);
+  if (found == messages_.end()) return;
+  Message& message = found->second;
+  const uint64_t count = descriptor >> kLengthShift & kLengthMask;
+  if (message_bytes_ + count * 8 <= kMostMessageBytes) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(slots + 1);
+    message.bytes.insert(message.bytes.end(), bytes, bytes + count * 8);
+    message_bytes_ += count * 8;
+  }
+  if (descriptor & kEnds) {
+    write(message);
+    message_bytes_ -= message.bytes.size();
+    messages_.erase(found);
+    slots[0] = 0;  // what printf returns: there was no error
+    return;
+  }
+  slots[0] = (descriptor & ~(kBegins | UINT64_MAX << kIdShift)) | id << kIdShift;
+}
+
+void GuestServices::write(const Message& message) {
+  if (message.bytes.size() < 8) return;
+  uint64_t control;
+  std::memcpy(&control, message.bytes.data(), sizeof control);
+  QwordArguments arguments(std::span(message.bytes).subspan(8));
+  const std::string format = arguments.string();
+  output_(printf_text(format, arguments), control & 1 ? 2 : 1);
+}
+
+std::string GuestServices::end() {
+  if (prints_) write_printf_buffer();
+  prints_ = calls_ = false;
+  output_ = {};
+  return std::exchange(problem_, {});
+}
+
+void GuestServices::write_printf_buffer() {
+  uint32_t used;
+  std::memcpy(&used, printf_buffer_.data(), sizeof used);
+  std::span<const std::byte> rest(printf_buffer_.data() + kPrintfHeader,
+                                  std::min<uint64_t>(used, kPrintfBytes - kPrintfHeader));
+  std::map<uint64_t, Format> formats;
+  std::map<uint64_t, std::string_view> hashed;
+  for (const std::string& text : formats_) {
+    const std::optional<Format> format = parse_format(text);
+    if (!format) continue;
+    formats[format->id] = *format;
+    // "0:0:HASH,FORMAT" of HIP's buffered printf.
+    const size_t comma = format->text.find(',');
+    uint64_t hash = 0;
+    const char* begin = format->text.data();
+    if (format->id == 0 && comma != std::string_view::npos &&
+        std::from_chars(begin, begin + comma, hash, 16).ptr == begin + comma)
+      hashed[hash] = format->text.substr(comma + 1);
+  }
+  const bool buffered_hip = !hashed.empty();
+  while (rest.size() >= 4) {
+    uint32_t word;
+    std::memcpy(&word, rest.data(), sizeof word);
+    if (buffered_hip) {
+      // Size, and whether the format stands there or its hash; then 8 bytes for each argument.
+      const uint64_t size = word >> 2;
+      if (size < 4 || size > rest.size()) return;
+      QwordArguments arguments(rest.subspan(4, size - 4));
+      std::string format;
+      if (word & 2) {
+        const auto found = hashed.find(arguments.integer());
+        if (found != hashed.end()) format = unescaped(found->second);
+      } else {
+        format = arguments.string();
+      }
+      output_(printf_text(format, arguments), word & 1 ? 2 : 1);
+      rest = rest.subspan(size);
+      continue;
+    }
+    const auto format = formats.find(word);
+    if (format == formats.end()) return;
+    uint64_t size = 4;
+    for (const uint32_t bytes : format->second.sizes) size += bytes;
+    if (size > rest.size()) return;
+    SizedArguments arguments(format->second.sizes, rest.subspan(4, size - 4));
+    output_(printf_text(unescaped(format->second.text), arguments), 1);
+    rest = rest.subspan(size);
+  }
+}
+
+}  // namespace lockstep::api

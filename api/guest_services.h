@@ -1,0 +1,79 @@
+// What kernels ask of the host while they run: printf. In ROCm a thread of the runtime
+// answers; here the thread that runs the wave does, at the message that the wave sends with its request, so
+// the answers come in the same order on every run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loader/hidden_arguments.h"
+#include "loader/metadata.h"
+#include "memory/address_space.h"
+#include "memory/host_pages.h"
+#include "state/work_group.h"
+
+namespace lockstep::api {
+
+// Of a device; for one dispatch at a time.
+class GuestServices final : public MessageSink {
+ public:
+  // `stream` is 1 for what goes to standard output, 2 for standard error.
+  using Output = std::function<void(std::string_view text, int stream)>;
+
+  explicit GuestServices(AddressSpace& memory) : memory_(memory) {}
+  ~GuestServices() override;
+  GuestServices(const GuestServices&) = delete;
+  GuestServices& operator=(const GuestServices&) = delete;
+
+  // True if the kernel's hidden arguments name buffers of these services.
+  static bool needed(const loader::KernelMetadata& kernel);
+  // Before the dispatch: makes what the kernel needs, and names it in `hidden`. No more than `waves` waves
+  // are under way at a time. Throws Failure.
+  void begin(const loader::KernelMetadata& kernel, const std::vector<std::string>& formats, uint64_t waves,
+             Output output, loader::HiddenValues& hidden);
+  // Behind it, whatever became of it: writes what the kernel left in the printf buffer. Empty, or what a wave
+  // asked for that no guest gets.
+  std::string end();
+
+  void on_interrupt(const Wave& wave, uint32_t payload) override;
+
+ private:
+  struct Mapping {
+    std::shared_ptr<const HostPages> pages;
+    std::byte* data() const { return pages->data(); }
+    uint64_t address() const { return pages->address(); }
+  };
+  struct Message {
+    std::vector<std::byte> bytes;
+  };
+  struct Header;
+
+  Mapping map(uint64_t bytes, const char* name);
+  void unmap(Mapping& mapping);
+  void make_hostcalls(uint64_t waves);
+  void reset_hostcalls();
+  void answer(Header& header, std::byte* payload);
+  void answer_printf(uint64_t* slots);
+  void write(const Message& message);
+  void write_printf_buffer();
+
+  AddressSpace& memory_;
+  std::mutex mutex_;
+  Output output_;
+  std::vector<std::string> formats_;
+  std::string problem_;
+
+  Mapping printf_buffer_, hostcalls_;
+  uint64_t packets_ = 0;  // a power of two
+  std::map<uint64_t, Message> messages_;
+  uint64_t next_message_ = 0, message_bytes_ = 0;
+  bool prints_ = false, calls_ = false;
+};
+
+}  // namespace lockstep::api

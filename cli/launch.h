@@ -1,0 +1,26 @@
+// What a run and each step of a job need: which kernel, how large a grid, and what is shown of a buffer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "api/lockstep.hpp"
+#include "cli/buffers.h"
+
+namespace lockstep::cli {
+
+// As the command line writes it: sizes with commas, empty where not given.
+struct Shape {
+  std::string grid, groups, block;
+};
+
+// The kernel of that name; of an empty one the only kernel. `input` stands for the code in messages. Throws
+// UsageError.
+Kernel choose_kernel(const CodeObject& code, const std::string& name, const std::string& input);
+void choose_shape(const Shape& shape, const lockstep_kernel_info& kernel, lockstep_dispatch_options& out);
+
+// At most `limit` elements; 0: all.
+void print_buffer(const NamedBuffer& buffer, uint32_t limit);
+void print_summary(const char* kernel, const lockstep_statistics& statistics);
+
+}  // namespace lockstep::cli
