@@ -202,10 +202,10 @@ typedef struct lockstep_kernel lockstep_kernel;
 
 typedef struct lockstep_compile_options {
   uint32_t struct_size;
-  const char* target;           /* "gfx1100" if null */
-  uint32_t wave_size;           /* 32 or 64; 0: 32 */
-  uint32_t optimization;        /* 0 to 3 */
-  int debug_info;               /* not 0: all of it, for assembly too; else line tables of the other languages */
+  const char* target;    /* "gfx1100" if null */
+  uint32_t wave_size;    /* 32 or 64; 0: 32 */
+  uint32_t optimization; /* 0 to 3 */
+  int debug_info;        /* not 0: all of it, for assembly too; else line tables of the other languages */
   uint32_t code_object_version; /* 4, 5 or 6; 0: 5 */
   const char* const* flags;     /* further flags for clang; may be null */
   uint32_t flag_count;
@@ -506,8 +506,8 @@ typedef struct lockstep_dispatch_options {
   /* Commands the waves from other threads; may be null. Must outlive the dispatch. */
   lockstep_wave_control* wave_control;
   /* Takes what the kernel prints: `stream` is 1 for printf and 2 for what goes to standard error, `text` has
-   * no 0 at its end. HIP's printf comes while the kernel runs, OpenCL's when it has ended or faulted; from any
-   * thread, never from two at a time. Null: the process's own standard output and error. */
+   * no 0 at its end. HIP's printf comes while the kernel runs, OpenCL's when it has ended or faulted; from
+   * any thread, never from two at a time. Null: the process's own standard output and error. */
   void (*output)(void* user, const char* text, uint64_t bytes, int stream);
   void* output_user;
 } lockstep_dispatch_options;

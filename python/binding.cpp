@@ -357,7 +357,8 @@ class Call {
     const auto address = reinterpret_cast<uint64_t>(array.data());
     const auto bytes = static_cast<uint64_t>(array.nbytes());
     if (bytes == 0) refuse(index, "the array is empty (None is a null pointer)");
-    if (!device_.owns(address, bytes)) ranges_.push_back({address, address + bytes, array.writeable(), index});
+    if (!device_.owns(address, bytes))
+      ranges_.push_back({address, address + bytes, array.writeable(), index});
     return address;
   }
 

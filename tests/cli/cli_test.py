@@ -182,6 +182,20 @@ class Cli(unittest.TestCase):
         self.saxpy("--grid", "4G", *self.GOOD, status=BAD_INPUT, says="too large, the limit of a dimension is 4294967295")
         self.saxpy("--grid", "99999999999999T", *self.GOOD, status=BAD_INPUT, says="one to three numbers")
 
+    def test_completion_of_bash(self):
+        script = self.EXAMPLES.parent / "cli" / "completions" / "lockstep.bash"
+
+        def completed(*words):
+            quoted = " ".join(f"'{w}'" for w in (LOCKSTEP, *words))
+            text = f"source '{script}'; COMP_WORDS=({quoted}); COMP_CWORD={len(words)}; _lockstep; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+            return subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=True).stdout.split()
+
+        self.assertEqual(completed("di"), ["disasm"])
+        self.assertTrue({"run", "info", "cache", "exec", "--help"} <= set(completed("")))
+        self.assertEqual(completed("run", "--gr"), ["--grid", "--groups"])
+        self.assertEqual(completed("run", "--device", "navi3"), ["navi31", "navi32", "navi33"])
+        self.assertEqual(completed("run", "--engine", "t"), ["translator"])
+
     def test_without_a_command(self):
         out = self.lockstep(says=["Subcommands:", "run", "Examples:", "LOCKSTEP_CLANG"])
         self.assertEqual(out.stdout, self.lockstep("--help").stdout)

@@ -90,10 +90,10 @@ LOCKSTEP_DEVICE uint block_count(int axis) {
 }
 #define LOCKSTEP_MEMBER __device__ inline __attribute__((always_inline))
 // Properties: an axis is a number wherever it stands, in printf's arguments, too.
-#define LOCKSTEP_AXIS(axis, value)              \
-  static LOCKSTEP_MEMBER uint get_##axis() {    \
-    return value;                               \
-  }                                             \
+#define LOCKSTEP_AXIS(axis, value)           \
+  static LOCKSTEP_MEMBER uint get_##axis() { \
+    return value;                            \
+  }                                          \
   __declspec(property(get = get_##axis)) uint axis
 #define LOCKSTEP_BUILTIN_VARIABLE(Name, x_value, y_value, z_value) \
   struct Name {                                                    \
@@ -465,7 +465,8 @@ extern "C" __device__ inline __attribute__((weak)) void abort() {
   __builtin_trap();
 }
 extern "C" __device__ inline __attribute__((noinline, weak)) void __assert_fail(const char* expression,
-                                                                                const char* file, unsigned line,
+                                                                                const char* file,
+                                                                                unsigned line,
                                                                                 const char* function) {
   printf("%s:%u: %s: assertion '%s' failed\n", file, line, function, expression);
   __builtin_trap();
