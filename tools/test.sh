@@ -1,6 +1,6 @@
 #!/bin/sh
-# Everything that a change must pass. What fails most comes first: format, include direction, the tests; then the build
-# with sanitizers, a short fuzz run, and the tests that read what others wrote. The test runner's summary comes last.
+# Everything that a change must pass: format, include direction, both builds, the tests that read what others wrote with
+# sanitizers, a short fuzz run, and all tests. The test runner's summary comes last.
 # LOCKSTEP_SWEEPS=ON runs every case of every test, with the sanitizers, too.
 set -eu
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ step "include direction"
 python3 tools/check_includes.py
 step "build"
 cmake --build build/release -j "$jobs"
-step "tests"
-ctest --test-dir build/release --output-on-failure -j "$jobs"
 step ""
-exec tools/test_sanitized.sh
+tools/test_sanitized.sh
+step "tests"
+exec ctest --test-dir build/release --output-on-failure -j "$jobs"
