@@ -222,8 +222,13 @@ class Cli(unittest.TestCase):
             return subprocess.run([LOCKSTEP, *arguments], capture_output=True, text=True, cwd=self.path,
                                   env=dict(environment, **more))
 
+        held = []  # an open file's inode number is nobody else's
+        self.addCleanup(lambda: [file.close() for file in held])
+
         def entries():
-            status = {e.name: e.stat() for e in store.iterdir()} if store.exists() else {}
+            names = list(store.iterdir()) if store.exists() else []
+            held.extend(open(e, "rb") for e in names)
+            status = {e.name: e.stat() for e in names}
             return {n: s.st_ino for n, s in status.items()}, {n: s.st_mtime_ns for n, s in status.items()}
 
         # MADE: an entry is new; FOUND: one was used; PASSED: the cache had no part in it.
