@@ -15,6 +15,8 @@ void apply_machine_options(const MachineOptions& options, lockstep_dispatch_opti
 
 // The rules that the device's last dispatch broke, on the standard output.
 void print_broken_rules(const Device& device);
+// What the checkers of the last dispatch found; whether that is anything.
+bool print_check_findings(const Device& device);
 // Likewise the exceptions that occurred.
 void print_exceptions(const Device& device);
 

@@ -81,7 +81,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
         "a work-group of that size, with these VGPRs and LDS, does not fit a "
         "work-group processor (make it smaller)");
   try {
-    dispatch->prepared_ = needs_precise_engine(dispatch->launch_, options)
+    dispatch->prepared_ = needs_precise_engine(dispatch->launch_, options) || options.precise.listener
                               ? make_engine(dispatch->launch_, options,
                                             precise ? precise->findings : dispatch->findings_, is_cancelled)
                               : reuse_.engine(dispatch->launch_, options.engine, options.math, is_cancelled);

@@ -34,7 +34,7 @@ class ActiveDispatch {
   Launch launch_;
   RunOptions options_;
   std::atomic<bool> cancel_ = false;
-  precise::Findings findings_;
+  Findings findings_;
   PreparedEngine prepared_;
   std::optional<Scheduler> scheduler_;
   int priority_ = 0;
@@ -62,7 +62,7 @@ class Device {
   // What some dispatches ask of the machine around the instructions, and where what it finds is collected.
   struct Precise {
     precise::Settings settings;
-    precise::Findings findings;
+    Findings findings;
   };
   explicit Device(Options options);
   // Cancels what runs and waits for its end.
