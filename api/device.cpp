@@ -236,6 +236,12 @@ lockstep_status lockstep_memory_free(lockstep_device* device, uint64_t address) 
     if (found == device->allocations.end())
       throw Failure(LOCKSTEP_INVALID_ARGUMENT,
                     hex(address) + " is not the start of an allocation of this device");
+    constexpr size_t kMostFreed = 1024;
+    if (const auto range = device->memory.snapshot()->nearest(address); range && range->begin == address) {
+      if (device->freed.size() == kMostFreed) device->freed.erase(device->freed.begin());
+      device->freed.push_back({range->begin, range->end, range->access, range->name});
+      device->tell_unmapped(device->freed.back());
+    }
     device->memory.unmap(address);
     found->second->empty();
     device->allocations.erase(found);

@@ -11,13 +11,13 @@
 #include "api/guest_services.h"
 #include "api/lockstep.h"
 #include "command/command_processor.h"
-#include "engine/precise/findings.h"
+#include "engine/findings.h"
 #include "hardware/hardware.h"
 #include "machine/kernel.h"
 #include "machine/reuse.h"
 #include "machine/scratch_ring.h"
 #include "memory/address_space.h"
-#include "observe/fidelity_observer.h"
+#include "observe/fidelity/fidelity.h"
 #include "state/device_state.h"
 
 namespace lockstep::api {
@@ -56,7 +56,7 @@ struct FindingReport {
 };
 
 struct BrokenRuleReport {
-  precise::Finding finding;
+  lockstep::Finding finding;
   Location where;
 };
 
@@ -88,6 +88,9 @@ struct lockstep_device {
   std::string note;                                        // of the last dispatch (lockstep_statistics)
   std::vector<lockstep::api::FindingReport> findings;
   std::vector<lockstep::api::BrokenRuleReport> broken_rules;
+  std::vector<lockstep::api::BrokenRuleReport> check_findings;
+  // Allocations that are gone, the newest last: what a checker knows of them.
+  std::vector<lockstep::Range> freed;
   std::vector<lockstep::api::BrokenRuleReport> exceptions;  // the rule is the exception's name
 
   // Queues and signals; made when the first one is asked for. Last, so that it ends before what it uses.
@@ -97,6 +100,8 @@ struct lockstep_device {
   std::mutex queues_mutex;
   std::map<lockstep_queue*, std::shared_ptr<lockstep_queue>> queues;
 
+  // Those who listen to queues learn that the host has taken it back.
+  void tell_unmapped(const lockstep::Range& range);
   // Loads the image at its first use. Throws Failure.
   const lockstep::machine::LoadedCode& load(const std::shared_ptr<const lockstep::api::Image>& image);
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/arguments.h"
+#include "api/checks.h"
 #include "api/device.h"
 #include "api/finding.h"
 #include "api/settings.h"
@@ -315,6 +316,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     device->fault.reset();
     device->findings.clear();
     device->broken_rules.clear();
+    device->check_findings.clear();
     device->exceptions.clear();
     check_shape(*kernel, o, device->model);
     uint32_t dynamic_lds = o.dynamic_lds_bytes;
@@ -372,8 +374,10 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
       lockstep_progress progress{p.groups_done, p.groups_total, p.instructions, seconds};
       if (o.progress(o.progress_user, &progress)) cancel = true;
     };
-    observe::FidelityObserver observer(device->math);
-    if (o.fidelity) run.observer = &observer;
+    observe::FidelityListener observer(device->math);
+    Checks checks(o.checks, device->freed);
+    if (o.fidelity) checks.add(observer);
+    run.precise.listener = checks.listener();
     machine::Outcome outcome;
     try {
       outcome = machine::run(launch, run);
@@ -394,6 +398,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
       give(out, s);
     }
     if (o.fidelity) device->findings = finding_reports(observer, launch, *kernel, code);
+    device->check_findings = broken_rule_reports(checks.findings(), launch, *kernel, code);
     device->broken_rules = broken_rule_reports(outcome.findings, launch, *kernel, code);
     if (o.exceptions) device->exceptions = broken_rule_reports(outcome.exceptions, launch, *kernel, code);
     if (outcome.fault) {

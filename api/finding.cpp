@@ -54,7 +54,7 @@ Location locate(uint64_t pc, const lockstep_device& device) {
 
 }  // namespace
 
-std::vector<FindingReport> finding_reports(const observe::FidelityObserver& observer,
+std::vector<FindingReport> finding_reports(const observe::FidelityListener& observer,
                                            const machine::Launch& launch, const lockstep_kernel& kernel,
                                            const machine::LoadedCode& code) {
   std::vector<FindingReport> reports;
@@ -68,20 +68,20 @@ std::vector<FindingReport> finding_reports(const observe::FidelityObserver& obse
   return reports;
 }
 
-std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<precise::Finding>& findings,
+std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<Finding>& findings,
                                                   const machine::Launch& launch,
                                                   const lockstep_kernel& kernel,
                                                   const machine::LoadedCode& code) {
   std::vector<BrokenRuleReport> reports;
-  for (const precise::Finding& finding : findings)
+  for (const Finding& finding : findings)
     reports.push_back({finding, locate(finding.pc, launch, kernel, code)});
   return reports;
 }
 
-std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<precise::Finding>& findings,
+std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<Finding>& findings,
                                                   const lockstep_device& device) {
   std::vector<BrokenRuleReport> reports;
-  for (const precise::Finding& finding : findings) reports.push_back({finding, locate(finding.pc, device)});
+  for (const Finding& finding : findings) reports.push_back({finding, locate(finding.pc, device)});
   return reports;
 }
 
@@ -93,6 +93,22 @@ lockstep_exception exception_of(const BrokenRuleReport& report) {
   std::copy(std::begin(report.finding.group), std::end(report.finding.group), exception.work_group);
   exception.wave = report.finding.wave;
   return exception;
+}
+
+lockstep_check_finding check_finding_of(const BrokenRuleReport& report) {
+  const Finding& found = report.finding;
+  lockstep_check_finding finding{};
+  finding.checker = found.checker;
+  finding.rule = found.rule.c_str();
+  finding.detail = found.detail.text.c_str();
+  finding.where = report.where.view();
+  finding.executions = found.count;
+  std::copy(std::begin(found.group), std::end(found.group), finding.work_group);
+  finding.wave = found.wave;
+  finding.lanes = found.detail.lanes;
+  finding.address = found.detail.address;
+  finding.bytes = found.detail.bytes;
+  return finding;
 }
 
 }  // namespace lockstep::api
@@ -145,6 +161,20 @@ lockstep_status lockstep_device_broken_rule(const lockstep_device* device, uint3
     std::copy(std::begin(report.finding.group), std::end(report.finding.group), broken.work_group);
     broken.wave = report.finding.wave;
     give(out, broken);
+  });
+}
+
+uint32_t lockstep_device_check_finding_count(const lockstep_device* device) {
+  return device ? static_cast<uint32_t>(device->check_findings.size()) : 0;
+}
+
+lockstep_status lockstep_device_check_finding(const lockstep_device* device, uint32_t index,
+                                              lockstep_check_finding* out) {
+  return guarded([&] {
+    require(device, "the device is null");
+    require(index < device->check_findings.size(),
+            "there is no finding of that index (see lockstep_device_check_finding_count)");
+    give(out, check_finding_of(device->check_findings[index]));
   });
 }
 

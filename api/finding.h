@@ -8,18 +8,19 @@
 
 namespace lockstep::api {
 
-std::vector<FindingReport> finding_reports(const observe::FidelityObserver& observer,
+std::vector<FindingReport> finding_reports(const observe::FidelityListener& observer,
                                            const machine::Launch& launch, const lockstep_kernel& kernel,
                                            const machine::LoadedCode& code);
 
-std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<precise::Finding>& findings,
+std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<Finding>& findings,
                                                   const machine::Launch& launch,
                                                   const lockstep_kernel& kernel,
                                                   const machine::LoadedCode& code);
 // Of a queue's dispatches: the code is whatever the device has loaded there.
-std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<precise::Finding>& findings,
+std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<Finding>& findings,
                                                   const lockstep_device& device);
 
 lockstep_exception exception_of(const BrokenRuleReport& report);
+lockstep_check_finding check_finding_of(const BrokenRuleReport& report);
 
 }  // namespace lockstep::api

@@ -487,10 +487,11 @@ typedef struct lockstep_dispatch_options {
   void* progress_user;
   double progress_interval;
   /* Not 0: watch every instruction and find out which results were not exact and where they went; see
-   * lockstep_device_finding(). The interpreter runs the dispatch then, on one thread. */
+   * lockstep_device_finding(). The interpreter runs the dispatch then, on one thread. It goes together with
+   * everything below. */
   int fidelity;
   /* The machine around the instructions. Where one of these differs from its default, the interpreter runs
-   * the dispatch, one instruction at a time, and `fidelity` must be 0. */
+   * the dispatch, one instruction at a time. */
   lockstep_rules rules;
   /* Not 0: collect the exceptions that instructions raise; see lockstep_device_exception(). A program that
    * reads TRAPSTS or enables exceptions sees them anyway. */
@@ -510,6 +511,10 @@ typedef struct lockstep_dispatch_options {
    * any thread, never from two at a time. Null: the process's own standard output and error. */
   void (*output)(void* user, const char* text, uint64_t bytes, int stream);
   void* output_user;
+  /* Names of checkers, with commas between them, that follow the waves; null: none. "memory" finds accesses
+   * to what the kernel was not given, though the machine lets them pass. See lockstep_device_check_finding().
+   */
+  const char* checks;
 } lockstep_dispatch_options;
 
 LOCKSTEP_API void lockstep_dispatch_options_init_sized(lockstep_dispatch_options* options,
@@ -628,6 +633,25 @@ typedef struct lockstep_broken_rule {
 LOCKSTEP_API uint32_t lockstep_device_broken_rule_count(const lockstep_device* device);
 LOCKSTEP_API lockstep_status lockstep_device_broken_rule(const lockstep_device* device, uint32_t index,
                                                          lockstep_broken_rule* out);
+
+/* What a checker of options.checks found at an instruction. */
+typedef struct lockstep_check_finding {
+  uint32_t struct_size;
+  const char* checker;
+  const char* rule;   /* what is wrong, and how to mend it */
+  const char* detail; /* what was there the first time: a buffer's name, a distance */
+  lockstep_code_location where;
+  uint64_t executions;    /* wave-instructions that did it */
+  uint32_t work_group[3]; /* of the wave that did it first, as far as threads allow to say so */
+  uint32_t wave;          /* its number in the work-group */
+  uint64_t lanes;         /* those that did it then, a bit for each */
+  uint64_t address;       /* of the first of them; in scratch, LDS and GDS the offset */
+  uint32_t bytes;         /* 0: no memory is concerned */
+} lockstep_check_finding;
+/* Of the device's last dispatch; in order of address. The strings live until its next dispatch. */
+LOCKSTEP_API uint32_t lockstep_device_check_finding_count(const lockstep_device* device);
+LOCKSTEP_API lockstep_status lockstep_device_check_finding(const lockstep_device* device, uint32_t index,
+                                                           lockstep_check_finding* out);
 
 /* An exception that an instruction raised: "inexact", "address watch 0" and so on (guide 3.4.9). */
 typedef struct lockstep_exception {
@@ -853,6 +877,7 @@ typedef struct lockstep_queue_options {
   const lockstep_code_object* trap_handler;
   uint64_t trap_memory;
   const lockstep_trap_options* traps;
+  const char* checks; /* AQL and PM4: as in lockstep_dispatch_options; see lockstep_queue_check_finding() */
 } lockstep_queue_options;
 
 LOCKSTEP_API void lockstep_queue_options_init_sized(lockstep_queue_options* options, size_t struct_size);
@@ -883,6 +908,11 @@ LOCKSTEP_API lockstep_status lockstep_queue_get_info(const lockstep_queue* queue
 LOCKSTEP_API uint32_t lockstep_queue_exception_count(lockstep_queue* queue);
 LOCKSTEP_API lockstep_status lockstep_queue_exception(const lockstep_queue* queue, uint32_t index,
                                                       lockstep_exception* out);
+
+/* Likewise what the checkers of options.checks have found so far. */
+LOCKSTEP_API uint32_t lockstep_queue_check_finding_count(lockstep_queue* queue);
+LOCKSTEP_API lockstep_status lockstep_queue_check_finding(const lockstep_queue* queue, uint32_t index,
+                                                          lockstep_check_finding* out);
 
 /* Waits for room, copies `count` packets (AQL: 64 bytes each, their headers published last; else dwords) to
  * the ring and rings the doorbell. `out_index` (may be null) is the index of the first one. A timeout is

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "api/checks.h"
 #include "api/device.h"
 #include "api/finding.h"
 #include "api/settings.h"
@@ -18,7 +19,8 @@ struct lockstep_queue {
   std::shared_ptr<command::Queue> queue;
   command::AqlQueue* aql = nullptr;  // one of these two
   command::RingQueue* ring = nullptr;
-  std::vector<BrokenRuleReport> exceptions;  // as of the last count
+  std::vector<BrokenRuleReport> exceptions, check_findings;  // as of the last count
+  std::shared_ptr<Checks> checks;
 };
 
 namespace {
@@ -46,11 +48,14 @@ command::Signals& signals_of(lockstep_device* device, lockstep_signal signal) {
 }
 
 std::shared_ptr<command::Queue> make_queue(command::CommandProcessor& processor,
-                                           const lockstep_queue_options& options,
-                                           precise::Settings settings) {
+                                           const lockstep_queue_options& options, precise::Settings settings,
+                                           std::shared_ptr<Checks> checks) {
+  settings.listener = checks->listener();
   command::Queue::ErrorCallback on_error;
-  if (options.error)
-    on_error = [call = options.error, user = options.error_user](const command::QueueError& error) {
+  // The queue's callback keeps those who listen to its waves.
+  if (options.error || settings.listener)
+    on_error = [call = options.error, user = options.error_user, checks](const command::QueueError& error) {
+      if (!call) return;
       const lockstep_queue_error view{static_cast<lockstep_queue_error_kind>(error.kind), error.queue,
                                       error.position, error.field.c_str(), error.message.c_str()};
       call(user, &view);
@@ -72,9 +77,9 @@ std::shared_ptr<command::Queue> make_queue(command::CommandProcessor& processor,
     ring.precise = std::move(settings);
     return processor.create_pm4_queue(std::move(ring));
   }
-  require(
-      !settings.needed(),
-      "a copy engine runs no waves: options.exceptions, trap_handler and traps are of AQL and PM4 queues");
+  require(settings.is_default(),
+          "a copy engine runs no waves: options.exceptions, trap_handler, traps and checks are of AQL and "
+          "PM4 queues");
   return processor.create_sdma_queue(std::move(ring));
 }
 
@@ -95,6 +100,12 @@ command::CommandProcessor& lockstep_device::command_processor() {
   return *processor;
 }
 
+void lockstep_device::tell_unmapped(const Range& range) {
+  std::lock_guard lock(queues_mutex);
+  for (auto& [address, queue] : queues)
+    if (Listener* listener = queue->checks->listener()) listener->memory_unmapped(range);
+}
+
 void lockstep_queue_options_init_sized(lockstep_queue_options* options, size_t struct_size) {
   give_defaults(options, struct_size, lockstep_queue_options{});
 }
@@ -110,7 +121,8 @@ lockstep_status lockstep_queue_create(lockstep_device* device, const lockstep_qu
     made->device = device;
     require(device != nullptr, "the device is null");
     try {
-      made->queue = make_queue(processor_of(device), options, settings_of(options, *device));
+      made->checks = std::make_shared<Checks>(options.checks, device->freed);
+      made->queue = make_queue(processor_of(device), options, settings_of(options, *device), made->checks);
     } catch (const std::invalid_argument& error) {
       throw Failure(LOCKSTEP_INVALID_ARGUMENT, error.what());
     }
@@ -166,6 +178,23 @@ lockstep_status lockstep_queue_exception(const lockstep_queue* queue, uint32_t i
     require(index < queue->exceptions.size(),
             "there is no exception of that index (see lockstep_queue_exception_count)");
     give(out, exception_of(queue->exceptions[index]));
+  });
+}
+
+uint32_t lockstep_queue_check_finding_count(lockstep_queue* queue) {
+  if (!queue) return 0;
+  queue->check_findings.clear();
+  guarded([&] { queue->check_findings = broken_rule_reports(queue->checks->findings(), *queue->device); });
+  return static_cast<uint32_t>(queue->check_findings.size());
+}
+
+lockstep_status lockstep_queue_check_finding(const lockstep_queue* queue, uint32_t index,
+                                             lockstep_check_finding* out) {
+  return guarded([&] {
+    require(queue != nullptr, "the queue is null");
+    require(index < queue->check_findings.size(),
+            "there is no finding of that index (see lockstep_queue_check_finding_count)");
+    give(out, check_finding_of(queue->check_findings[index]));
   });
 }
 

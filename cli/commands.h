@@ -39,6 +39,7 @@ struct RunOptions {
   bool debug = false;
   bool quiet = false;
   bool fidelity = false;
+  std::string checks;
   MachineOptions machine;
   std::string device;
   std::string engine = "interpreter";

@@ -138,6 +138,10 @@ void add_run(CLI::App& app, int& exit_code) {
   sub->add_option("--wave-limit", o->wave_limit, "waves that a SIMD may hold at once");
   sub->add_flag("--fidelity", o->fidelity,
                 "tell which executed instructions were not exact, and where their results went");
+  sub->add_option(
+      "--check", o->checks,
+      "follow the waves with these checkers, with commas between them: memory (accesses to what the "
+      "kernel was not given, though the machine lets them pass). Exit code 1 if they find anything");
   add_machine_options(*sub, o->machine);
   sub->add_flag("-q,--quiet", o->quiet, "no progress, no summary, no compiler warnings");
   sub->callback([o, &exit_code] { exit_code = run(*o); });

@@ -79,6 +79,7 @@ int run(const RunOptions& o) {
   dispatch.instruction_limit = o.instruction_limit;
   dispatch.wave_limit = o.wave_limit;
   dispatch.fidelity = o.fidelity;
+  if (!o.checks.empty()) dispatch.checks = o.checks.c_str();
   apply_machine_options(o.machine, dispatch);
 
   std::vector<Output> outputs = parse_outputs(o.outputs);
@@ -110,7 +111,9 @@ int run(const RunOptions& o) {
     progress.connect(dispatch);
     status = lockstep_dispatch(device.get(), kernel.get(), arguments.get(), &dispatch, &statistics);
   }
+  bool has_findings = false;
   if (status == LOCKSTEP_OK || status == LOCKSTEP_FAULT || status == LOCKSTEP_CANCELLED) {
+    if (dispatch.checks) has_findings = print_check_findings(device);
     if (o.fidelity) print_findings(device);
     if (dispatch.rules == LOCKSTEP_RULES_WARN) print_broken_rules(device);
     if (dispatch.exceptions) print_exceptions(device);
@@ -133,7 +136,7 @@ int run(const RunOptions& o) {
   }
   for (const std::string& name : o.prints) print_buffer(buffers.find(name), o.print_limit);
   if (!o.quiet) print_summary(info.name, statistics);
-  return kDone;
+  return has_findings ? kFaulted : kDone;
 }
 
 }  // namespace lockstep::cli

@@ -51,8 +51,8 @@ class Queue {
   QueueState state() const { return state_.load(std::memory_order_acquire); }
 
   // Exceptions of its dispatches so far, where its settings ask for them.
-  std::vector<precise::Finding> exceptions() const {
-    return precise_.settings.exceptions ? precise_.findings.exceptions() : std::vector<precise::Finding>();
+  std::vector<Finding> exceptions() const {
+    return precise_.settings.exceptions ? precise_.findings.exceptions() : std::vector<Finding>();
   }
 
   struct Advance {
@@ -85,7 +85,7 @@ class Queue {
   // What its waves get from s_sendmsg_rtn (guide 5.3, table 16). Drivers number doorbells in 10 bits (open).
   uint32_t doorbell_id() const { return static_cast<uint32_t>(id_ & 0x3ff); }
   // For machine::Device::start.
-  machine::Device::Precise* precise() { return precise_.settings.needed() ? &precise_ : nullptr; }
+  machine::Device::Precise* precise() { return precise_.settings.is_default() ? nullptr : &precise_; }
 
  private:
   const uint64_t id_;

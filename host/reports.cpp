@@ -97,7 +97,7 @@ class Reports::Record final : public machine::DispatchRecord {
     const std::shared_ptr<const LoadedObject> loaded = reports.code_objects_.at(launch.entry);
     const loader::Kernel* const kernel = loaded ? loaded->kernel_at(launch.entry) : nullptr;
     name_ = kernel ? loader::readable_name(kernel->name) : "(code at " + hex(launch.entry) + ")";
-    if (reports.settings_.fidelity) observer_.emplace();
+    if (reports.settings_.fidelity) fidelity_.emplace();
     {
       std::lock_guard lock(reports.mutex_);
       number_ = reports.next_++;
@@ -129,13 +129,13 @@ class Reports::Record final : public machine::DispatchRecord {
     reports_.running_.erase(this);
   }
 
-  Observer* observer() override { return observer_ ? &*observer_ : nullptr; }
+  lockstep::Listener* listener() override { return fidelity_ ? &*fidelity_ : nullptr; }
   void ended(const machine::Outcome& outcome) override { reports_.ended(*this, outcome); }
 
   const std::string& name() const { return name_; }
   const Json& json() const { return json_; }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
-  const observe::FidelityObserver* fidelity() const { return observer_ ? &*observer_ : nullptr; }
+  const observe::FidelityListener* fidelity() const { return fidelity_ ? &*fidelity_ : nullptr; }
 
  private:
   Reports& reports_;
@@ -143,7 +143,7 @@ class Reports::Record final : public machine::DispatchRecord {
   uint64_t number_ = 0;
   std::string name_;
   Json json_;  // what is known at the begin
-  std::optional<observe::FidelityObserver> observer_;
+  std::optional<observe::FidelityListener> fidelity_;
 };
 
 class Reports::Listener final : public machine::DispatchListener {
@@ -225,26 +225,26 @@ void Reports::ended(const Record& record, const machine::Outcome& outcome) {
                        {"instruction", fault.instruction},
                        {"message", fault.fault.message}};
     }
-    for (const precise::Finding& finding : outcome.findings)
+    for (const lockstep::Finding& finding : outcome.findings)
       json["broken_rules"].push_back(
           {{"rule", finding.rule}, {"place", where(finding.pc)}, {"times", finding.count}});
     write_line(log_, settings_.log, json);
   }
   if (settings_.rules)
-    for (const precise::Finding& finding : outcome.findings)
+    for (const lockstep::Finding& finding : outcome.findings)
       tell_once(fmt::format("broken rule: {}\n  {}", where(finding.pc), finding.rule));
-  if (const observe::FidelityObserver* const observer = record.fidelity()) tell_fidelity(*observer);
+  if (const observe::FidelityListener* const listener = record.fidelity()) tell_fidelity(*listener);
   std::lock_guard lock(mutex_);
   by_kernel_[record.name()].add(sums);
 }
 
 // As `lockstep run --fidelity` says it, each place once.
-void Reports::tell_fidelity(const observe::FidelityObserver& observer) {
+void Reports::tell_fidelity(const observe::FidelityListener& listener) {
   const auto where = [&](uint64_t pc) {
     const std::string place = code_objects_.place(pc);
     return place.empty() ? "PC " + hex(pc) : place;
   };
-  for (const observe::Finding& finding : observer.findings()) {
+  for (const observe::Finding& finding : listener.findings()) {
     std::string text =
         fmt::format("fidelity: {} is {}: {}\n  first at {}", finding.name,
                     semantics::name(finding.doubt.fidelity), finding.doubt.note, where(finding.first_pc));

@@ -14,7 +14,7 @@
 
 #include "host/code_objects.h"
 #include "machine/dispatch_listener.h"
-#include "observe/fidelity_observer.h"
+#include "observe/fidelity/fidelity.h"
 
 namespace lockstep::host {
 
@@ -56,7 +56,7 @@ class Reports {
   void write_line(int file, const std::string& path, const Json& json);
   void ended(const Record& record, const machine::Outcome& outcome);
   void tell_once(const std::string& text);
-  void tell_fidelity(const observe::FidelityObserver& observer);
+  void tell_fidelity(const observe::FidelityListener& listener);
   void print_statistics();
 
   const ReportSettings settings_;

@@ -5,6 +5,7 @@
 
 #include "isa/detail.h"
 #include "isa/image.h"
+#include "isa/row_facts.h"
 #include "isa/row_text.h"
 #include "isa/shape.h"
 
@@ -192,7 +193,7 @@ constexpr Source memory(Opcode opcode, Encoding encoding, unsigned number, std::
   const uint32_t space = memories(encoding, flags);
   uint32_t writes = 0;
   // The cache invalidates do not depend on EXEC.
-  if (shape.count || flags) reads |= kExec;
+  if (shape.count || flags & ~kHint) reads |= kExec;
   if (flags & (kLoad | kAtomic)) reads |= space;
   if (flags & (kStore | kAtomic)) writes |= space;
   if (flags & kToLds) writes |= kLds;

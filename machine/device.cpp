@@ -89,9 +89,13 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
         "a work-group of that size, with these VGPRs and LDS, does not fit a "
         "work-group processor (make it smaller)");
   if (options_.listener) dispatch->record_ = options_.listener->begins(dispatch->launch_);
-  if (dispatch->record_) options.observer = dispatch->record_->observer();
+  if (Listener* const other = dispatch->record_ ? dispatch->record_->listener() : nullptr) {
+    if (options.precise.listener) dispatch->listeners_.add(*options.precise.listener);
+    dispatch->listeners_.add(*other);
+    options.precise.listener = &dispatch->listeners_;
+  }
   try {
-    dispatch->prepared_ = options.observer || needs_precise_engine(dispatch->launch_, options)
+    dispatch->prepared_ = options.precise.listener || needs_precise_engine(dispatch->launch_, options)
                               ? make_engine(dispatch->launch_, options,
                                             precise ? precise->findings : dispatch->findings_, is_cancelled)
                               : reuse_.engine(dispatch->launch_, options.engine, options.math, is_cancelled);
@@ -166,8 +170,6 @@ std::vector<std::shared_ptr<ActiveDispatch>> Device::candidates() {
 
 Scheduler::Step Device::step(ActiveDispatch& dispatch, int64_t budget, uint64_t& executed) {
   if (!dispatch.record_) return dispatch.scheduler_->step(budget, executed);
-  std::unique_lock observed(dispatch.observed_, std::defer_lock);
-  if (dispatch.options_.observer && !observed.try_lock()) return Scheduler::Step::nothing;
   const int64_t begin = thread_nanoseconds();
   const Scheduler::Step result = dispatch.scheduler_->step(budget, executed);
   // The one that finished it may be told of the end before others have come here: their last steps were

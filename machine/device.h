@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/listeners.h"
 #include "hardware/hardware.h"
 #include "machine/dispatch_listener.h"
 #include "machine/launch.h"
@@ -35,13 +36,13 @@ class ActiveDispatch {
   Launch launch_;
   RunOptions options_;
   std::atomic<bool> cancel_ = false;
-  precise::Findings findings_;
+  Findings findings_;
   PreparedEngine prepared_;
+  std::unique_ptr<DispatchRecord> record_;  // null: nobody listens
+  Listeners listeners_;                     // the settings' and the record's, where both have one
   std::optional<Scheduler> scheduler_;
   int priority_ = 0;
   Done done_;
-  std::unique_ptr<DispatchRecord> record_;          // null: nobody listens
-  std::mutex observed_;                             // held by the thread that runs an observed dispatch
   std::atomic<int64_t> processor_nanoseconds_ = 0;  // of threads that ran it, if somebody listens
 };
 
@@ -67,7 +68,7 @@ class Device {
   // What some dispatches ask of the machine around the instructions, and where what it finds is collected.
   struct Precise {
     precise::Settings settings;
-    precise::Findings findings;
+    Findings findings;
   };
   explicit Device(Options options);
   // Cancels what runs and waits for its end.
@@ -102,7 +103,7 @@ class Device {
   std::vector<std::shared_ptr<ActiveDispatch>> candidates();
   // Runs groups of it for about a slice, or until they only spin.
   Scheduler::Step run_some(const std::shared_ptr<ActiveDispatch>& dispatch);
-  // A step of its scheduler, at most one at a time of an observed dispatch; counts the time for listeners.
+  // A step of its scheduler; counts the time for who listens.
   Scheduler::Step step(ActiveDispatch& dispatch, int64_t budget, uint64_t& executed);
   void finish(const std::shared_ptr<ActiveDispatch>& dispatch);
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "engine/observer.h"
+#include "engine/listener.h"
 #include "machine/launch.h"
 
 namespace lockstep::machine {
@@ -12,9 +12,8 @@ namespace lockstep::machine {
 class DispatchRecord {
  public:
   virtual ~DispatchRecord() = default;
-  // Sees each instruction before it is executed; the interpreter then runs the dispatch, by one thread at a
-  // time. Null: nobody looks.
-  virtual Observer* observer() { return nullptr; }
+  // Sees what the dispatch executes, by the interpreter. Null: nobody looks.
+  virtual Listener* listener() { return nullptr; }
   // When its last wave has ended, before anybody else is told. Called once at most, from any thread.
   virtual void ended(const Outcome& outcome) = 0;
 };

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "machine/wait_text.h"
 #include "memory/host_fault.h"
@@ -233,6 +234,7 @@ void GroupContext::leave_place() {
 void GroupContext::abandon() {
   for (Wave* wave : waves_)
     if (wave->wait.kind != WaitKind::none) DeviceState::Access(*group_.dispatch->device).forget(*wave);
+  tell_end();
   leave_control();
 }
 
@@ -243,8 +245,9 @@ void GroupContext::leave_control() {
 }
 
 bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave,
-                         DispatchState& dispatch, Engine& engine, WaveControl* control,
-                         const precise::TrapSettings& traps) {
+                         DispatchState& dispatch, Engine& engine, const RunOptions& options) {
+  WaveControl* const control = options.control;
+  const precise::TrapSettings& traps = options.precise.traps;
   if (memory_ != launch.memory) {
     memory_ = launch.memory;
     for (Wave* wave : waves_) forget_ranges(*wave);
@@ -277,7 +280,16 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
     if (!engine.enter(wave, launch.entry)) return false;
   }
   if (control_) control_->started(group_);
+  listener_ = options.precise.listener;
+  if (listener_) {
+    listener_->group_begins(group_);
+    for (unsigned i = 0; i < group_.wave_count; ++i) listener_->wave_begins(*waves_[i]);
+  }
   return true;
+}
+
+void GroupContext::tell_end() {
+  if (Listener* listener = std::exchange(listener_, nullptr)) listener->group_ends(group_);
 }
 
 void GroupContext::launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave) {
@@ -378,6 +390,7 @@ int64_t GroupContext::run_wave(Engine& engine, Wave& wave, int64_t turn) {
   int64_t count = 0;
   const auto lost = guarded([&] { count = engine.run(wave, turn); });
   if (lost) fault_for_lost_memory(wave, *lost);
+  if (listener_ && wave.state == WaveState::ended) listener_->wave_ends(wave);
   clock_ += count;
   if (wave.state == WaveState::sleeping) {
     wake_times_[wave.index_in_group] = clock_ + wave.sleep_clocks;
@@ -435,6 +448,7 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
     }
     any_sleeping_ = any_asleep;
     if (all_ended) {
+      tell_end();
       leave_control();
       return Result::finished;
     }
@@ -458,6 +472,7 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
     if (any_held) return Result::held;
     if (any_blocked) return Result::blocked;
     // Every wave that still runs has arrived; those that ended count as arrived (guide 5.5).
+    if (listener_) listener_->barrier_passed(group_);
     for (unsigned i = 0; i < group_.wave_count; ++i) {
       Wave& wave = *waves_[i];
       if (wave.state == WaveState::at_barrier) wave.state = WaveState::ready;

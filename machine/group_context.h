@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/listener.h"
 #include "machine/launch.h"
 #include "machine/placement.h"
 #include "machine/scratch_ring.h"
@@ -61,11 +62,9 @@ class GroupContext {
   size_t bytes() const;  // of storage
 
   // Launches the waves of work-group `number`, which is at `place`; the first is number `first_wave` of the
-  // dispatch. False if the code has no instruction at the entry. `control` may be null;
-  // `traps` must outlive the dispatch.
+  // dispatch. False if the code has no instruction at the entry. `options` must outlive the dispatch.
   bool start(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave,
-             DispatchState& dispatch, Engine& engine, WaveControl* control,
-             const precise::TrapSettings& traps);
+             DispatchState& dispatch, Engine& engine, const RunOptions& options);
   // Gives up a group that has not finished: its waves must not stay in the queues of the device.
   void abandon();
 
@@ -129,6 +128,7 @@ class GroupContext {
   void wake(const Wave* except);
   void skip_to_next_wake();
   void leave_control();
+  void tell_end();
   bool has_requests() const { return host_traps_ && host_traps_->count() != requests_seen_; }
   void fault_for_lost_memory(Wave& wave, uint64_t address);
   int64_t run_wave(Engine& engine, Wave& wave, int64_t turn);
@@ -159,6 +159,7 @@ class GroupContext {
   std::optional<uint64_t> idle_mark_;                // of the waves when all of them slept or spun last
   const precise::HostTraps* host_traps_ = nullptr;   // of the present group's dispatch; may be null
   size_t requests_seen_ = 0;                         // of them, by waves that wait
+  Listener* listener_ = nullptr;                     // that knows the present group; may be null
   WaveControl* control_ = nullptr;                   // that knows the present group; may be null
   const std::atomic<bool>* has_commands_ = nullptr;  // of it, for this group; null without one
 };

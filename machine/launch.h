@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "engine/observer.h"
+#include "engine/findings.h"
 #include "engine/precise/caches.h"
-#include "engine/precise/findings.h"
 #include "engine/precise/settings.h"
 #include "hardware/hardware.h"
 #include "memory/access_modes.h"
@@ -102,10 +101,8 @@ struct RunOptions {
   // threads, never by two at a time. True resumes the wave. Without it, and without `control`, the halt is
   // the wave's fault.
   std::function<bool(const WaveFault&)> halted;
-  // Sees every instruction before it is executed. The interpreter then runs the dispatch, on one thread.
-  Observer* observer = nullptr;
-  // What the machine around the instructions does beyond its default; the precise engine then runs the
-  // dispatch.
+  // What the machine around the instructions does beyond its default, and who follows the waves; the precise
+  // engine then runs the dispatch, or the interpreter with its listener.
   precise::Settings precise;
   // Commands the waves; the precise engine then runs the dispatch. Outlives it.
   WaveControl* control = nullptr;
@@ -133,9 +130,9 @@ struct Outcome {
   // What the user should know of how it ran, such as that the translator left the kernel to the interpreter.
   std::string note;
   Translation translation;
-  std::vector<precise::Finding> findings;    // rules broken, if RunOptions::precise asks for them
-  std::vector<precise::Finding> exceptions;  // that instructions raised, if they are computed
-  std::optional<WaveFault> fault;            // of the first work-group in dispatch order that faulted
+  std::vector<Finding> findings;    // rules broken, if RunOptions::precise asks for them
+  std::vector<Finding> exceptions;  // that instructions raised, if they are computed
+  std::optional<WaveFault> fault;   // of the first work-group in dispatch order that faulted
 };
 
 // VGPRs that each wave of the launch has.

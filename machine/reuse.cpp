@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "engine/interpreter/tap.h"
 #include "engine/precise/precise_engine.h"
 #include "engine/precise/program_rules.h"
 #include "engine/precise/units.h"
@@ -64,20 +65,33 @@ std::shared_ptr<Engine> make_interpreter(const Launch& launch, std::shared_ptr<i
   return engine;
 }
 
+// With what tells its listener.
+struct ListenedInterpreter {
+  interpreter::Tap tap;
+  interpreter::Interpreter engine;
+
+  ListenedInterpreter(const Launch& launch, Listener& listener, Math math)
+      : tap(listener), engine(decode(launch, &tap, math), launch.memory) {}
+};
+
+std::shared_ptr<Engine> make_listened_interpreter(const Launch& launch, Listener& listener, Math math) {
+  const auto listened = std::make_shared<ListenedInterpreter>(launch, listener, math);
+  if (launch.host_real_time) listened->engine.set_host_real_time();
+  return {listened, &listened->engine};
+}
+
 }  // namespace
 
 bool needs_precise_engine(const Launch& launch, const RunOptions& options) {
-  return options.precise.needed() || options.control || (launch.uses_exceptions && !options.observer);
+  return options.precise.needed() || options.control || launch.uses_exceptions;
 }
 
-PreparedEngine make_engine(const Launch& launch, const RunOptions& options, precise::Findings& findings,
+PreparedEngine make_engine(const Launch& launch, const RunOptions& options, Findings& findings,
                            const translator::IsCancelled& is_cancelled) {
   PreparedEngine prepared;
   if (needs_precise_engine(launch, options)) {
     precise::Settings settings = options.precise;
     settings.host = options.control;
-    if (options.observer)
-      throw std::invalid_argument("a fidelity report cannot be made in the same run as " + settings.names());
     if (!settings.needed())
       prepared.note =
           "this kernel ran one instruction at a time, because it reads or enables its exceptions (TRAPSTS, "
@@ -106,7 +120,7 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
     auto engine = std::make_shared<precise::PreciseEngine>(
         std::move(code), launch.wave_size, launch.memory, wave_vgprs(launch),
         precise::units_for(settings, findings, launch.rsrc1 >> 29 & 1, launch.caches, std::move(pages)),
-        options.math, launch.access_modes);
+        options.math, launch.access_modes, settings.listener);
     // Bit 63 of TBA says that there is a handler (guide table 4).
     engine->set_trap_addresses(traps.handler ? traps.handler | uint64_t{1} << 63 : 0, traps.memory);
     if (options.control) engine->set_halts_resumable();
@@ -114,16 +128,16 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, prec
     prepared.engine = std::move(engine);
     return prepared;
   }
-  if (options.engine == EngineKind::translator && !options.observer && has_usual_modes(launch))
+  if (options.precise.listener) {
+    if (options.engine == EngineKind::translator)
+      prepared.note = "the interpreter ran this kernel, because its instructions are observed";
+    prepared.engine = make_listened_interpreter(launch, *options.precise.listener, options.math);
+    return prepared;
+  }
+  if (options.engine == EngineKind::translator && has_usual_modes(launch))
     return make_translator(launch, options.math, is_cancelled);
-  if (options.engine == EngineKind::translator)
-    prepared.note = options.observer
-                        ? "the interpreter ran this kernel, because its instructions are observed"
-                        : kUnusualModes;
-  if (launch.uses_exceptions)
-    prepared.note =
-        "the kernel reads or enables its exceptions (TRAPSTS, MODE.EXCP_EN): in an observed run it sees none";
-  prepared.engine = make_interpreter(launch, decode(launch, options.observer, options.math));
+  if (options.engine == EngineKind::translator) prepared.note = kUnusualModes;
+  prepared.engine = make_interpreter(launch, decode(launch, nullptr, options.math));
   return prepared;
 }
 

@@ -60,7 +60,7 @@ class Reuse {
 bool needs_precise_engine(const Launch& launch, const RunOptions& options);
 // An engine for this launch alone, which tells `findings` what it finds. Throws std::invalid_argument for
 // options that exclude each other, and translator::Cancelled.
-PreparedEngine make_engine(const Launch& launch, const RunOptions& options, precise::Findings& findings,
+PreparedEngine make_engine(const Launch& launch, const RunOptions& options, Findings& findings,
                            const translator::IsCancelled& is_cancelled = {});
 
 }  // namespace lockstep::machine

@@ -56,7 +56,7 @@ Outcome run(const Launch& launch, const RunOptions& options) {
   outcome.totals.groups_total = group_count(launch);
   Reuse own;
   Reuse& reuse = options.reuse ? *options.reuse : own;
-  precise::Findings findings;
+  Findings findings;
   // While an engine is made there is no scheduler yet that would report, and look who has had enough. The
   // first report is due at once, so that who waits for it has not to know how long translating takes.
   std::optional<std::chrono::steady_clock::time_point> last_report;
@@ -70,7 +70,7 @@ Outcome run(const Launch& launch, const RunOptions& options) {
   };
   PreparedEngine prepared;
   try {
-    prepared = options.reuse && !options.observer && !needs_precise_engine(launch, options)
+    prepared = options.reuse && !options.precise.listener && !needs_precise_engine(launch, options)
                    ? reuse.engine(launch, options.engine, options.math, is_cancelled)
                    : make_engine(launch, options, findings, is_cancelled);
   } catch (const translator::Cancelled&) {
@@ -83,7 +83,9 @@ Outcome run(const Launch& launch, const RunOptions& options) {
   {
     Scheduler scheduler(launch, options, *prepared.engine, reuse);
     const unsigned available = std::max(1u, std::thread::hardware_concurrency());
-    const uint64_t wanted = options.observer ? 1 : options.threads == 0 ? available : options.threads;
+    const Listener* const listener = options.precise.listener;
+    const bool is_serial = listener && listener->order() == Listener::Order::serial;
+    const uint64_t wanted = is_serial ? 1 : options.threads == 0 ? available : options.threads;
     const unsigned threads = static_cast<unsigned>(std::min<uint64_t>(wanted, group_count(launch)));
     if (threads == 1) {
       scheduler.work();

@@ -45,6 +45,8 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
       reuse_(reuse),
       dispatch_{launch.device ? launch.device : std::make_shared<DeviceState>(), launch.vmid, {}},
       host_traps_(options.precise.traps.host),
+      listener_(options.precise.listener),
+      is_serial_(listener_ && listener_->order() == Listener::Order::serial),
       agent_(dispatch_.device, dispatch_.wake),
       mutex_(dispatch_.wake->mutex),
       changed_(dispatch_.wake->changed),
@@ -77,6 +79,7 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
   dispatch_.doorbell_id = launch.doorbell_id;
   dispatch_.dispatch_id = launch.dispatch_id;
   if (host_traps_) host_traps_->join(*dispatch_.wake);
+  if (listener_) listener_->dispatch_begins(event());
 }
 
 Scheduler::~Scheduler() {
@@ -160,12 +163,18 @@ Scheduler::Step Scheduler::step(int64_t budget, uint64_t& executed) {
   return still_rounds() > kStillRounds && fault_number_ == kNone ? Step::spun : Step::worked;
 }
 
+DispatchEvent Scheduler::event() const {
+  return {&dispatch_,        launch_.grid,      launch_.group,       launch_.entry,
+          launch_.wave_size, launch_.lds_bytes, launch_.memory.get()};
+}
+
 void Scheduler::leave_host() {
   if (auto* host = std::exchange(host_traps_, nullptr)) host->leave(*dispatch_.wake);
 }
 
 void Scheduler::report(Outcome& outcome) {
   leave_host();
+  if (Listener* listener = std::exchange(listener_, nullptr)) listener->dispatch_ends(event());
   if (options_.control) options_.control->leave(*dispatch_.wake);
   std::lock_guard lock(mutex_);
   for (auto& context : idle_) context->leave_place();
@@ -214,6 +223,8 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
   for (;;) {
     if (stop_requested()) cancelled_ = true;
     if (cancelled_) return Taken::nothing;
+    // One group at a time for those who want to be told in order.
+    if (is_serial_ && resident_ > parked_.size() + blocked_.size()) return Taken::wait;
     const bool new_one = next_ < std::min(totals_.groups_total, fault_number_);
     if ((new_one || !parked_.empty()) && options_.instruction_limit != 0 &&
         totals_.instructions + reserved_ >= options_.instruction_limit) {
@@ -230,8 +241,7 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
       ++resident_;
       budget = reserve(budget);
       lock.unlock();
-      const bool started = context->start(launch_, number, place, first_wave, dispatch_, engine_,
-                                          options_.control, options_.precise.traps);
+      const bool started = context->start(launch_, number, place, first_wave, dispatch_, engine_, options_);
       lock.lock();
       if (!started) {
         give_back_unused(budget);

@@ -104,6 +104,7 @@ class Scheduler {
   void record_fault(const GroupContext& context);
   void refuse_entry(uint64_t number);
   void report_progress();
+  DispatchEvent event() const;
   // The host need not outlive the dispatch by more than its report.
   void leave_host();
 
@@ -113,6 +114,8 @@ class Scheduler {
   Reuse& reuse_;
   DispatchState dispatch_;
   precise::HostTraps* host_traps_;  // whose requests wake groups; null: none, or no longer
+  Listener* listener_;              // null: none, or no longer
+  const bool is_serial_;
   DeviceState::Agent agent_;
   // Those of the wake list: threads wait for groups and for released waves at once.
   std::mutex& mutex_;

@@ -8,13 +8,14 @@
 #include "engine/interpreter/common.h"
 #include "engine/interpreter/flat_address.h"
 #include "engine/interpreter/lane_access.h"
+#include "engine/interpreter/lane_address.h"
 #include "memory/access_modes.h"
 
 namespace lockstep::interpreter {
 namespace {
 
+using isa::AccessShape;
 using memory::AlignmentMode;
-using semantics::AccessShape;
 
 // An instruction and the registers of its lanes. Each function that accesses returns false if the wave has
 // faulted.
@@ -24,7 +25,7 @@ class Access {
       : op_(op),
         wave_(wave),
         budget_(budget),
-        shape_(semantics::access_shape(op->instruction->row->opcode)),
+        shape_(isa::access_shape(op->instruction->row->opcode)),
         modes_(context_of(wave)->modes) {}
 
   const AccessShape& shape() const { return shape_; }
@@ -140,7 +141,7 @@ void access_global(const Operation* op, Wave* wave, int64_t budget) {
   const GlobalAddress address(op, wave);
   for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
-    const uint64_t at = access.shape().add_lane_id ? address.base + 4 * lane : address.of_lane(wave, lane);
+    const uint64_t at = memory_address(address, wave, lane, access.shape());
     const bool good = space == Space::flat && in_shared_aperture(at) ? access.shared_aperture(lane, at)
                       : space == Space::flat && in_private_aperture(at)
                           ? access.scratch(lane, static_cast<uint32_t>(at))
@@ -152,11 +153,9 @@ void access_global(const Operation* op, Wave* wave, int64_t budget) {
 
 void access_scratch(const Operation* op, Wave* wave, int64_t budget) {
   Access access(op, wave, budget);
-  const uint32_t uniform = scratch_offset(op, wave);
   for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
-    const uint32_t own = op->source_flags & kHasAddress ? vgpr_lanes(wave, op->source[0])[lane] : 0;
-    if (!access.scratch(lane, uniform + own)) return;
+    if (!access.scratch(lane, scratch_offset_of_lane(op, wave, lane))) return;
   }
   LOCKSTEP_NEXT();
 }
@@ -164,16 +163,11 @@ void access_scratch(const Operation* op, Wave* wave, int64_t budget) {
 void access_lds(const Operation* op, Wave* wave, int64_t budget) {
   Access access(op, wave, budget);
   const AccessShape& shape = access.shape();
-  const isa::Instruction& instruction = *op->instruction;
-  const uint32_t m0 = wave->scalar[isa::code::kM0] & 0xffff;
   for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
-    const uint32_t base = shape.add_lane_id ? m0 + 4 * lane : vgpr_lanes(wave, op->source[0])[lane];
-    const uint32_t unit = shape.offset_unit;
-    const bool good =
-        shape.addresses == 2
-            ? access.lds(lane, {base + instruction.offset0 * unit, base + instruction.offset1 * unit})
-            : access.lds(lane, {base + static_cast<uint32_t>(op->offset), 0});
+    const uint32_t first = data_share_address(op, wave, lane, shape, 0);
+    const uint32_t second = shape.addresses == 2 ? data_share_address(op, wave, lane, shape, 1) : 0;
+    const bool good = access.lds(lane, {first, second});
     if (!good) return;
   }
   LOCKSTEP_NEXT();
@@ -183,7 +177,8 @@ void access_lds(const Operation* op, Wave* wave, int64_t budget) {
 
 void register_aligned_access(HandlerTable& table) {
   for (const isa::Row& row : isa::rows()) {
-    if (!semantics::access_shape(row.opcode)) continue;
+    const AccessShape::Kind kind = isa::access_shape(row.opcode).kind;
+    if (kind != AccessShape::Kind::load && kind != AccessShape::Kind::store) continue;
     Handler& entry = table.other[static_cast<size_t>(row.opcode)];
     if (row.encoding == isa::Encoding::flat) entry = &access_global<Space::flat>;
     if (row.encoding == isa::Encoding::global) entry = &access_global<Space::global>;

@@ -6,6 +6,7 @@
 #include "engine/interpreter/atomic_access.h"
 #include "engine/interpreter/common.h"
 #include "engine/interpreter/lane_access.h"
+#include "engine/interpreter/lane_address.h"
 #include "engine/interpreter/registration.h"
 #include "memory/access_modes.h"
 #include "memory/buffer_resource.h"
@@ -15,33 +16,11 @@
 namespace lockstep::interpreter {
 namespace {
 
+using isa::AccessShape;
+using isa::RegisterPart;
 using memory::BufferAccess;
 using memory::BufferResource;
-using semantics::AccessShape;
 using semantics::AtomicOperation;
-using semantics::RegisterPart;
-
-BufferResource resource_of(const Operation* op, Wave* wave) {
-  const uint32_t* words = &scalar_at(wave, op->source[2]);
-  return memory::decode_buffer_resource({words[0], words[1], words[2], words[3]});
-}
-
-// The scalar offset; its literal, which LLVM allows, is not among the wave's scalars.
-uint32_t scalar_offset(const Operation* op, Wave* wave) {
-  const isa::Operand* operand = op->instruction->find(isa::Role::soffset);
-  return operand && operand->is_literal() ? op->instruction->literal : scalar_at(wave, op->dst2);
-}
-
-BufferAccess access_of(const Operation* op, Wave* wave, const BufferResource& resource, unsigned lane) {
-  const isa::Instruction& instruction = *op->instruction;
-  uint32_t index = 0, offset = 0, next = op->source[0];
-  if (instruction.idxen) {
-    index = vgpr_lanes(wave, next)[lane];
-    next += wave->register_bytes;
-  }
-  if (instruction.offen) offset = vgpr_lanes(wave, next)[lane];
-  return memory::buffer_access(resource, index, offset, static_cast<uint32_t>(op->offset), lane);
-}
 
 // One lane's trip to memory failed on a range of the guest, or on the alignment that it must have: what the
 // fault needs.
@@ -126,9 +105,8 @@ void set_component(Wave* wave, uint32_t destination, unsigned lane, const Access
                                                         : (word & 0xffff0000u) | (value & 0xffffu);
 }
 
-// Loads to LDS put a lane's dword at M0 + offset + 4 * lane (guide 9.1).
 void store_in_lds(const Operation* op, Wave* wave, unsigned lane, uint32_t value) {
-  const uint32_t at = (wave->scalar[isa::code::kM0] & 0xffff) + static_cast<uint32_t>(op->offset) + 4 * lane;
+  const uint32_t at = BufferAddress::in_lds(op, wave, lane);
   if (in_lds(wave, at, 4)) __builtin_memcpy(wave->lds + at, &value, 4);
 }
 
@@ -164,15 +142,16 @@ bool move_formatted(const Operation* op, Wave* wave, const BufferResource& resou
 }
 
 void buffer_access(const Operation* op, Wave* wave, int64_t budget) {
-  const AccessShape shape = semantics::access_shape(op->instruction->row->opcode);
+  const AccessShape shape = isa::access_shape(op->instruction->row->opcode);
   const bool is_load = shape.kind == AccessShape::Kind::load;
-  const BufferResource resource = resource_of(op, wave);
-  const uint32_t sgpr_offset = scalar_offset(op, wave);
+  const BufferAddress address(op, wave);
+  const BufferResource& resource = address.resource;
+  const uint32_t sgpr_offset = address.sgpr_offset;
   const bool typed = op->instruction->row->encoding == isa::Encoding::mtbuf;
   const bool unbound = resource.is_unbound() && !typed;
   for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
-    const BufferAccess access = access_of(op, wave, resource, lane);
+    const BufferAccess access = address.of_lane(op, wave, lane);
     Refusal refusal{};
     bool done = true;
     if (shape.format_components != 0) {
@@ -223,12 +202,13 @@ void buffer_atomic(const Operation* op, Wave* wave, int64_t budget) {
   const RuntimeFloatMode mode{wave->mode};
   const auto flush =
       semantics::atomic_flush(shape.operation, false, mode.denorm_in_f32(), mode.denorm_out_f32());
-  const BufferResource resource = resource_of(op, wave);
-  const uint32_t sgpr_offset = scalar_offset(op, wave);
+  const BufferAddress address(op, wave);
+  const BufferResource& resource = address.resource;
+  const uint32_t sgpr_offset = address.sgpr_offset;
   const bool returns = op->instruction->glc;
   for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
-    const BufferAccess access = access_of(op, wave, resource, lane);
+    const BufferAccess access = address.of_lane(op, wave, lane);
     T old = 0;
     if (!resource.is_unbound() && memory::is_in_range(resource, access, sizeof(T), sgpr_offset)) {
       const uint64_t at = memory::buffer_address(resource, access, sgpr_offset);
@@ -252,7 +232,7 @@ void LOCKSTEP_REGISTER(buffer)(HandlerTable& table) {
   for (const isa::Row& row : isa::rows()) {
     if (row.encoding != isa::Encoding::mubuf && row.encoding != isa::Encoding::mtbuf) continue;
     Handler& entry = table.other[static_cast<size_t>(row.opcode)];
-    if (semantics::access_shape(row.opcode)) entry = &buffer_access;
+    if (isa::access_shape(row.opcode)) entry = &buffer_access;
     if (const auto shape = semantics::atomic_shape(row.opcode))
       entry = shape.bytes == 8 ? &buffer_atomic<uint64_t> : &buffer_atomic<uint32_t>;
   }

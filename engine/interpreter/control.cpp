@@ -3,6 +3,9 @@
 #include "engine/interpreter/dispatch_context.h"
 #include "engine/interpreter/program.h"
 #include "engine/interpreter/registration.h"
+#include "isa/effects.h"
+#include "isa/hardware_registers.h"
+#include "isa/row_facts.h"
 #include "numeric/float_mode.h"
 #include "state/dispatch_state.h"
 #include "state/status.h"
@@ -12,6 +15,8 @@ namespace lockstep::interpreter {
 namespace {
 
 using isa::Opcode;
+namespace message = isa::message;
+namespace hardware_register = isa::hardware_register;
 
 // ---- Branches
 // ----------------------------------------------------------------------------------------------------
@@ -252,9 +257,6 @@ void s_rfe(const Operation* op, Wave* wave, int64_t budget) {
 // ---- Messages
 // ----------------------------------------------------------------------------------------------------
 
-// Messages of s_sendmsg (guide 5.3, table 15).
-constexpr unsigned kInterrupt = 1, kHsTessFactor = 2, kDeallocVgprs = 3, kGsAllocRequest = 9;
-
 // The payload is M0[23:0].
 void send_interrupt(const Wave* wave) {
   if (wave->group->dispatch) wave->group->dispatch->interrupts.fetch_add(1, std::memory_order_relaxed);
@@ -262,30 +264,30 @@ void send_interrupt(const Wave* wave) {
     wave->group->messages->on_interrupt(*wave, wave->scalar[isa::code::kM0] & 0xff'ffff);
 }
 
-void fault_message(const Operation* op, Wave* wave, int64_t budget, unsigned message) {
-  const std::string number = std::to_string(message);
+void fault_message(const Operation* op, Wave* wave, int64_t budget, unsigned number) {
+  const std::string text = std::to_string(number);
   Fault fault;
   fault.kind = FaultKind::illegal_instruction;
-  if (message == kHsTessFactor)
+  if (number == message::kHsTessFactor)
     fault.message =
         "message 2 (HS tessellation factor) may only be sent by hull shader waves; this is a compute wave";
-  else if (message == kGsAllocRequest)
+  else if (number == message::kGsAllocRequest)
     fault.message =
         "message 9 (GS allocation request) may only be sent by geometry shader waves; this is a compute wave";
   else
-    fault.message = "message " + number +
+    fault.message = "message " + text +
                     " is reserved; s_sendmsg has 1 (interrupt), 2 (HS tessellation factor), " +
                     "3 (deallocate VGPRs) and 9 (GS allocation request)";
   raise(op, wave, budget, std::move(fault));
 }
 
 void s_sendmsg(const Operation* op, Wave* wave, int64_t budget) {
-  const unsigned message = static_cast<unsigned>(op->literal & 0xff);
-  if (message == kInterrupt) {
+  const unsigned number = static_cast<unsigned>(op->literal & 0xff);
+  if (number == message::kInterrupt) {
     send_interrupt(wave);
     LOCKSTEP_NEXT();
   }
-  if (message != kDeallocVgprs) return fault_message(op, wave, budget, message);
+  if (number != message::kDeallocVgprs) return fault_message(op, wave, budget, number);
   // The wave goes on in the program that has no VGPRs: there each instruction that names one faults.
   wave->status |= status_bit::kNoVgprs;
   Program* program = program_of(wave)->without_vgprs;
@@ -296,12 +298,13 @@ void s_sendmsg(const Operation* op, Wave* wave, int64_t budget) {
 }
 
 void s_sendmsghalt(const Operation* op, Wave* wave, int64_t budget) {
-  const unsigned message = static_cast<unsigned>(op->literal & 0xff);
-  if (message != kInterrupt && message != kDeallocVgprs) return fault_message(op, wave, budget, message);
+  const unsigned number = static_cast<unsigned>(op->literal & 0xff);
+  if (number != message::kInterrupt && number != message::kDeallocVgprs)
+    return fault_message(op, wave, budget, number);
   wave->status |= status_bit::kHalt;
   if (!is_halted(wave->status) || context_of(wave)->halts_are_resumable) [[clang::musttail]]
     return s_sendmsg(op, wave, budget);
-  if (message == kInterrupt) send_interrupt(wave);
+  if (number == message::kInterrupt) send_interrupt(wave);
   fault_with(op, wave, budget, FaultKind::trap,
              "the wave sent a message, halted itself, and no debugger is there to resume it");
 }
@@ -309,39 +312,37 @@ void s_sendmsghalt(const Operation* op, Wave* wave, int64_t budget) {
 // Guide 5.3, table 16, and 16.3: a 32-bit answer fills the upper half of a pair with zero, of a 64-bit answer
 // a single register gets the lower half.
 void s_sendmsg_rtn(const Operation* op, Wave* wave, int64_t budget) {
-  constexpr unsigned kDoorbell = 0x80, kDrawId = 0x81, kTma = 0x82, kRealTime = 0x83, kSaveWave = 0x84,
-                     kTba = 0x85, kIllegal = 0xff;
   static const DispatchState kNowhere;
   const DispatchState& dispatch = wave->group->dispatch ? *wave->group->dispatch : kNowhere;
   uint64_t answer = 0;
-  switch (const unsigned message = static_cast<unsigned>(op->literal & 0xff)) {
-    case kDoorbell:
+  switch (const unsigned number = static_cast<unsigned>(op->literal & 0xff)) {
+    case message::kDoorbell:
       answer = dispatch.doorbell_id;
       break;
-    case kDrawId:
+    case message::kDrawId:
       answer = dispatch.dispatch_id;
       break;
-    case kTma:
+    case message::kTma:
       answer = context_of(wave)->trap_memory;
       break;
-    case kTba:
+    case message::kTba:
       answer = context_of(wave)->trap_base;
       break;
-    case kRealTime:
+    case message::kRealTime:
       answer = context_of(wave)->real_time(wave, budget);
       break;
     // "Ready to be saved". What the card answers is not said (open): zero, since the wave is given no place.
-    case kSaveWave:
+    case message::kSaveWave:
       if (wave->status & status_bit::kPrivileged) break;
       return fault_with(op, wave, budget, FaultKind::illegal_instruction,
                         "s_sendmsg_rtn 0x84 (save wave): only a trap handler may send it");
-    case kIllegal:
+    case message::kIllegal:
       return fault_with(op, wave, budget, FaultKind::illegal_instruction,
                         "s_sendmsg_rtn 0xff is the illegal message");
     default: {
       Fault fault;
       fault.kind = FaultKind::illegal_instruction;
-      fault.message = "s_sendmsg_rtn with message " + std::to_string(message) +
+      fault.message = "s_sendmsg_rtn with message " + std::to_string(number) +
                       " is reserved; there are 128 (doorbell) to 133 (trap base address)";
       return raise(op, wave, budget, std::move(fault));
     }
@@ -355,37 +356,20 @@ void s_sendmsg_rtn(const Operation* op, Wave* wave, int64_t budget) {
 // ---- Hardware registers
 // ------------------------------------------------------------------------------------------
 
-// Ids of s_getreg and s_setreg (guide 3.4 and 6.8; LLVM AMDGPU hwreg names for gfx11).
-enum HardwareRegister : unsigned {
-  kMode = 1,
-  kStatus = 2,
-  kTrapsts = 3,
-  kGprAlloc = 5,
-  kLdsAlloc = 6,
-  kIbSts = 7,
-  kFlushInstructionBuffers = 14,
-  kShMemBases = 15,
-  kFlatScratchLow = 20,
-  kFlatScratchHigh = 21,
-  kHwId1 = 23,
-  kHwId2 = 24,
-  kShaderCycles = 29,
-};
-
 // Bits that a write with s_setreg reaches; the others stay as they are (guide 16.1, s_setreg_b32). TRAPSTS
 // beyond EXCP is the trap handler's.
 uint32_t writable_bits(const Wave* wave, unsigned id) {
   const bool privileged = wave->status & status_bit::kPrivileged;
   switch (id) {
-    case kMode:
+    case hardware_register::kMode:
       return ~0u;
-    case kStatus:
+    case hardware_register::kStatus:
       return privileged ? status_bit::kWritable : 0;
-    case kTrapsts:
+    case hardware_register::kTrapsts:
       return privileged ? trapsts_bit::kDefined : trapsts_bit::kExceptions;
-    case kFlatScratchLow:
+    case hardware_register::kFlatScratchLow:
       return privileged ? ~0xffu : 0;  // a multiple of 256 (guide 3.4.7)
-    case kFlatScratchHigh:
+    case hardware_register::kFlatScratchHigh:
       return privileged ? ~0u : 0;
     default:
       return 0;
@@ -394,41 +378,41 @@ uint32_t writable_bits(const Wave* wave, unsigned id) {
 
 bool read_hardware_register(const Wave* wave, int64_t budget, unsigned id, uint32_t* value) {
   switch (id) {
-    case kMode:
+    case hardware_register::kMode:
       *value = wave->mode;
       return true;
-    case kStatus:
+    case hardware_register::kStatus:
       *value = status_of(*wave);
       return true;
-    case kTrapsts:
+    case hardware_register::kTrapsts:
       *value = wave->trapsts;
       return true;
-    case kGprAlloc:
+    case hardware_register::kGprAlloc:
       *value = wave->gpr_alloc;
       return true;
-    case kLdsAlloc:
+    case hardware_register::kLdsAlloc:
       *value = wave->lds_alloc;
       return true;
-    case kIbSts:
+    case hardware_register::kIbSts:
       *value = 0;
       return true;
-    case kShMemBases:
+    case hardware_register::kShMemBases:
       *value = static_cast<uint32_t>(kPrivateApertureBase >> 48) |
                static_cast<uint32_t>(kSharedApertureBase >> 48) << 16;
       return true;
-    case kFlatScratchLow:
+    case hardware_register::kFlatScratchLow:
       *value = static_cast<uint32_t>(wave->scratch_base);
       return true;
-    case kFlatScratchHigh:
+    case hardware_register::kFlatScratchHigh:
       *value = static_cast<uint32_t>(wave->scratch_base >> 32);
       return true;
-    case kHwId1:
+    case hardware_register::kHwId1:
       *value = wave->hw_id1;
       return true;
-    case kHwId2:
+    case hardware_register::kHwId2:
       *value = wave->hw_id2;
       return true;
-    case kShaderCycles:
+    case hardware_register::kShaderCycles:
       *value = static_cast<uint32_t>(context_of(wave)->real_time(wave, budget)) & 0xfffff;
       return true;
     default:
@@ -484,23 +468,23 @@ void s_setreg(const Operation* op, Wave* wave, int64_t budget) {
   const uint32_t value = source << field.offset & mask;
   uint32_t old = 0;
   // Instruction buffers hold nothing here that memory does not.
-  if (field.id == kFlushInstructionBuffers) LOCKSTEP_NEXT();
+  if (field.id == hardware_register::kFlushInstructionBuffers) LOCKSTEP_NEXT();
   if (!read_hardware_register(wave, budget, field.id, &old))
     return unknown_register(op, wave, budget, field.id, "written");
   switch (field.id) {
-    case kMode:
+    case hardware_register::kMode:
       LOCKSTEP_NEXT_IN_MODE((old & ~mask) | value);
-    case kStatus:
+    case hardware_register::kStatus:
       wave->status = (wave->status & ~mask) | value;
       if (mask & status_bit::kScc) wave->scc() = value & status_bit::kScc;
       break;
-    case kTrapsts:
+    case hardware_register::kTrapsts:
       wave->trapsts = (old & ~mask) | value;
       break;
-    case kFlatScratchLow:
+    case hardware_register::kFlatScratchLow:
       set_flat_scratch(*wave, (wave->scratch_base & ~uint64_t{mask}) | value);
       break;
-    case kFlatScratchHigh:
+    case hardware_register::kFlatScratchHigh:
       set_flat_scratch(*wave, (wave->scratch_base & ~(uint64_t{mask} << 32)) | uint64_t{value} << 32);
       break;
     default:
@@ -522,7 +506,6 @@ void s_denorm_mode(const Operation* op, Wave* wave, int64_t budget) {
 // Indexing must stay between SGPR 0 and VCC, or in the trap handler among the TTMPs; out of range reads take
 // S0, writes are dropped (guide 3.3.1.4).
 uint32_t relative(const Wave* wave, uint32_t offset, uint32_t index, unsigned words, bool write) {
-  if (words == 2) index &= ~1u;
   const uint64_t number = uint64_t{offset / 4} + index, end = number + words;
   if (offset / 4 < kScalarTtmp0 && end <= kScalarTtmp0) return static_cast<uint32_t>(number * 4);
   if (offset / 4 >= kScalarTtmp0 && end <= isa::code::kNull && wave->status & status_bit::kPrivileged)
@@ -530,15 +513,14 @@ uint32_t relative(const Wave* wave, uint32_t offset, uint32_t index, unsigned wo
   return write ? kScalarDiscard * 4 : 0;
 }
 
-template <unsigned words, bool source_relative, bool destination_relative, bool split_index>
+template <unsigned words, bool source_relative, bool destination_relative>
 void s_movrel(const Operation* op, Wave* wave, int64_t budget) {
-  const uint32_t m0 = wave->scalar[isa::code::kM0];
-  const uint32_t source_index = split_index ? m0 & 0x3ff : m0,
-                 destination_index = split_index ? m0 >> 16 & 0x3ff : m0;
+  const isa::Indices index =
+      isa::register_indices(op->instruction->row->opcode, wave->scalar[isa::code::kM0]);
   const uint32_t source =
-      source_relative ? relative(wave, op->source[0], source_index, words, false) : op->source[0];
+      source_relative ? relative(wave, op->source[0], index.source, words, false) : op->source[0];
   const uint32_t destination =
-      destination_relative ? relative(wave, op->dst, destination_index, words, true) : op->dst;
+      destination_relative ? relative(wave, op->dst, index.destination, words, true) : op->dst;
   uint32_t value[words];
   for (unsigned i = 0; i < words; ++i) value[i] = scalar_at(wave, source + 4 * i);
   for (unsigned i = 0; i < words; ++i) scalar_at(wave, destination + 4 * i) = value[i];
@@ -567,27 +549,8 @@ void LOCKSTEP_REGISTER(control)(HandlerTable& table) {
   set(Opcode::s_call_b64, &s_call);
   set(Opcode::s_subvector_loop_begin, &s_subvector_loop_begin);
   set(Opcode::s_subvector_loop_end, &s_subvector_loop_end);
-  for (Opcode opcode : {Opcode::s_nop,
-                        Opcode::s_waitcnt,
-                        Opcode::s_waitcnt_vmcnt,
-                        Opcode::s_waitcnt_expcnt,
-                        Opcode::s_waitcnt_lgkmcnt,
-                        Opcode::s_waitcnt_depctr,
-                        Opcode::s_wait_event,
-                        Opcode::s_delay_alu,
-                        Opcode::s_clause,
-                        Opcode::s_set_inst_prefetch_distance,
-                        Opcode::s_icache_inv,
-                        Opcode::s_dcache_inv,
-                        Opcode::s_gl1_inv,
-                        Opcode::s_version,
-                        Opcode::s_ttracedata,
-                        Opcode::s_ttracedata_imm,
-                        Opcode::s_incperflevel,
-                        Opcode::s_decperflevel,
-                        Opcode::s_atc_probe,
-                        Opcode::s_atc_probe_buffer})
-    set(opcode, &already_satisfied);
+  for (const isa::Row& row : isa::rows())
+    if (row.flags & isa::kHint && !isa::is_vector_alu(row.encoding)) set(row.opcode, &already_satisfied);
   for (Opcode opcode : {Opcode::s_waitcnt_vscnt, Opcode::s_wait_idle}) set(opcode, &wait_for_stores);
   set(Opcode::s_endpgm, &s_endpgm);
   set(Opcode::s_endpgm_saved, &s_endpgm);
@@ -610,11 +573,11 @@ void LOCKSTEP_REGISTER(control)(HandlerTable& table) {
   set(Opcode::s_setreg_imm32_b32, &s_setreg<true>);
   set(Opcode::s_round_mode, &s_round_mode);
   set(Opcode::s_denorm_mode, &s_denorm_mode);
-  set(Opcode::s_movrels_b32, &s_movrel<1, true, false, false>);
-  set(Opcode::s_movrels_b64, &s_movrel<2, true, false, false>);
-  set(Opcode::s_movreld_b32, &s_movrel<1, false, true, false>);
-  set(Opcode::s_movreld_b64, &s_movrel<2, false, true, false>);
-  set(Opcode::s_movrelsd_2_b32, &s_movrel<1, true, true, true>);
+  set(Opcode::s_movrels_b32, &s_movrel<1, true, false>);
+  set(Opcode::s_movrels_b64, &s_movrel<2, true, false>);
+  set(Opcode::s_movreld_b32, &s_movrel<1, false, true>);
+  set(Opcode::s_movreld_b64, &s_movrel<2, false, true>);
+  set(Opcode::s_movrelsd_2_b32, &s_movrel<1, true, true>);
 }
 
 }  // namespace lockstep::interpreter

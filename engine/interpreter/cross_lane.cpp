@@ -7,6 +7,7 @@
 #include "engine/interpreter/common.h"
 #include "engine/interpreter/memory_access.h"
 #include "engine/interpreter/registration.h"
+#include "isa/effects.h"
 
 namespace lockstep::interpreter {
 namespace {
@@ -132,12 +133,11 @@ uint32_t relative_vgpr(const Wave* wave, uint32_t offset, uint32_t index, bool w
   return write ? (kMaxVgprs + 1) * wave->register_bytes : 0;
 }
 
-template <bool source_relative, bool destination_relative, bool split_index, bool swap>
+template <bool source_relative, bool destination_relative, bool swap>
 void v_movrel(const Operation* op, Wave* wave, int64_t budget) {
   if (!(op->flags & kDppMask)) copy_literal(op, wave);
-  const uint32_t m0 = wave->scalar[isa::code::kM0];
-  const uint32_t source_index = split_index ? m0 & 0x3ff : m0,
-                 destination_index = split_index ? m0 >> 16 & 0x3ff : m0;
+  const auto [destination_index, source_index] =
+      isa::register_indices(op->instruction->row->opcode, wave->scalar[isa::code::kM0]);
   const uint32_t destination =
       destination_relative ? relative_vgpr(wave, op->dst, destination_index, true) : op->dst;
   const bool scalar = source_flags(op, 0) & kScalarSource;
@@ -212,11 +212,11 @@ void LOCKSTEP_REGISTER(cross_lane)(HandlerTable& table) {
   set(Opcode::v_permlane64_b32, &v_permlane64);
   set(Opcode::v_swap_b32, &v_swap_b32);
   set(Opcode::v_swap_b16, &v_swap_b16);
-  set(Opcode::v_movreld_b32, &v_movrel<false, true, false, false>);
-  set(Opcode::v_movrels_b32, &v_movrel<true, false, false, false>);
-  set(Opcode::v_movrelsd_b32, &v_movrel<true, true, false, false>);
-  set(Opcode::v_movrelsd_2_b32, &v_movrel<true, true, true, false>);
-  set(Opcode::v_swaprel_b32, &v_movrel<true, true, true, true>);
+  set(Opcode::v_movreld_b32, &v_movrel<false, true, false>);
+  set(Opcode::v_movrels_b32, &v_movrel<true, false, false>);
+  set(Opcode::v_movrelsd_b32, &v_movrel<true, true, false>);
+  set(Opcode::v_movrelsd_2_b32, &v_movrel<true, true, false>);
+  set(Opcode::v_swaprel_b32, &v_movrel<true, true, true>);
   set(Opcode::ds_permute_b32, &ds_permute<semantics::ds_permute_b32>);
   set(Opcode::ds_bpermute_b32, &ds_permute<semantics::ds_bpermute_b32>);
   set(Opcode::ds_swizzle_b32, &ds_swizzle);

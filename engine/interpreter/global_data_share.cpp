@@ -6,6 +6,7 @@
 
 #include "engine/interpreter/atomic_access.h"
 #include "engine/interpreter/common.h"
+#include "engine/interpreter/lane_address.h"
 #include "engine/interpreter/registration.h"
 #include "memory/access_modes.h"
 #include "numeric/float_mode.h"
@@ -15,8 +16,8 @@
 namespace lockstep::interpreter {
 namespace {
 
+using isa::AccessShape;
 using isa::Opcode;
-using semantics::AccessShape;
 using semantics::AtomicFlush;
 using semantics::AtomicOperation;
 using semantics::AtomicShape;
@@ -60,27 +61,17 @@ class Window {
   VmidRanges range_;
 };
 
-// Of the first or second address that an instruction has.
-template <class Shape>
-uint32_t address_of(const Operation* op, Wave* wave, unsigned lane, const Shape& shape, unsigned i) {
-  const uint32_t offset =
-      shape.addresses == 1
-          ? static_cast<uint32_t>(op->offset)
-          : (i == 0 ? op->instruction->offset0 : op->instruction->offset1) * shape.offset_unit;
-  return vgpr_lanes(wave, op->source[0])[lane] + offset;
-}
-
 // What a load of fewer than four bytes leaves in the register.
 uint32_t merged(const AccessShape& shape, uint32_t old, uint32_t raw) {
   const unsigned unused = 32 - 8 * shape.bytes;
   const uint32_t value =
       shape.sign_extend ? static_cast<uint32_t>(static_cast<int32_t>(raw << unused) >> unused) : raw;
   switch (shape.part) {
-    case semantics::RegisterPart::whole:
+    case isa::RegisterPart::whole:
       return value;
-    case semantics::RegisterPart::low_half:
+    case isa::RegisterPart::low_half:
       return (old & 0xffff0000u) | (value & 0xffffu);
-    case semantics::RegisterPart::high_half:
+    case isa::RegisterPart::high_half:
       return (old & 0xffffu) | value << 16;
   }
   return value;
@@ -94,7 +85,7 @@ void access_lane(const Operation* op, Wave* wave, unsigned lane, const AccessSha
   std::optional<uint32_t> places[2];
   bool all_inside = true;
   for (unsigned i = 0; i < shape.addresses; ++i) {
-    const uint32_t address = address_of(op, wave, lane, shape, i);
+    const uint32_t address = data_share_address(op, wave, lane, shape, i);
     places[i] = window.place(address - address % alignment, shape.bytes);
     all_inside &= places[i].has_value();
   }
@@ -111,7 +102,7 @@ void access_lane(const Operation* op, Wave* wave, unsigned lane, const AccessSha
     } else if (place) {
       for (unsigned word = 0; word < shape.registers(); ++word)
         words[word] = vgpr_lanes(wave, op->source[1 + i] + word * wave->register_bytes)[lane];
-      if (shape.part == semantics::RegisterPart::high_half) words[0] >>= 16;
+      if (shape.part == isa::RegisterPart::high_half) words[0] >>= 16;
       std::memcpy(device.gds() + *place, words, shape.bytes);
     }
   }
@@ -121,11 +112,11 @@ void gds_access(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEED_DEVICE();
   if (const uint64_t exec = wave->exec()) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(exec));
-    const AccessShape shape = semantics::access_shape(op->instruction->row->opcode);
+    const AccessShape shape = isa::access_shape(op->instruction->row->opcode);
     const memory::AlignmentMode mode = context_of(wave)->modes.alignment;
     const uint32_t alignment = memory::lds_alignment(mode, shape.bytes);
     for (unsigned i = 0; i < shape.addresses; ++i)
-      if (const uint32_t address = address_of(op, wave, lane, shape, i);
+      if (const uint32_t address = data_share_address(op, wave, lane, shape, i);
           address % alignment != 0 && memory::is_strict(mode))
         return raise_misaligned_access(op, wave, budget, static_cast<int>(lane), address, shape.bytes,
                                        alignment);
@@ -142,12 +133,13 @@ void atomic_lane(const Operation* op, Wave* wave, unsigned lane, const AtomicSha
           ? semantics::atomic_flush(shape.operation, true, mode.denorm_in_f16_f64(),
                                     mode.denorm_out_f16_f64())
           : semantics::atomic_flush(shape.operation, true, mode.denorm_in_f32(), mode.denorm_out_f32());
+  const AccessShape& addressing = isa::access_shape(op->instruction->row->opcode);
   DeviceState::Access device(*wave->group->dispatch->device);
   const Window window(wave, device);
   T old[2] = {};
   bool all_inside = true;
   for (unsigned i = 0; i < shape.addresses; ++i) {
-    const auto place = window.place(address_of(op, wave, lane, shape, i), sizeof(T));
+    const auto place = window.place(data_share_address(op, wave, lane, addressing, i), sizeof(T));
     all_inside &= place.has_value();
     if (!place) continue;
     const T data = register_value<T>(wave, op->source[1 + i], lane);
@@ -167,8 +159,9 @@ void gds_atomic(const Operation* op, Wave* wave, int64_t budget) {
   if (const uint64_t exec = wave->exec()) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(exec));
     const AtomicShape shape = semantics::atomic_shape(op->instruction->row->opcode);
+    const AccessShape& addressing = isa::access_shape(op->instruction->row->opcode);
     for (unsigned i = 0; i < shape.addresses; ++i) {
-      const uint32_t address = (m0(wave) >> 16) + address_of(op, wave, lane, shape, i);
+      const uint32_t address = (m0(wave) >> 16) + data_share_address(op, wave, lane, addressing, i);
       if (address % shape.bytes != 0)
         return raise_misaligned(op, wave, budget, static_cast<int>(lane), address, shape.bytes);
     }
@@ -422,10 +415,17 @@ void ordered_count(const Operation* op, Wave* wave, int64_t budget) {
 
 }  // namespace
 
+bool in_gds(const Wave* wave, uint32_t address, uint32_t bytes, bool is_count) {
+  if (!wave->group || !wave->group->dispatch) return false;
+  DeviceState::Access device(*wave->group->dispatch->device);
+  const Window window(wave, device);
+  return (is_count ? window.place_unsized(address, bytes) : window.place(address, bytes)).has_value();
+}
+
 void LOCKSTEP_REGISTER(global_data_share)(HandlerTable& table) {
   for (const isa::Row& row : isa::rows()) {
     if (row.encoding != isa::Encoding::ds || row.flags & isa::kLdsOnly) continue;
-    const AccessShape access = semantics::access_shape(row.opcode);
+    const AccessShape access = isa::access_shape(row.opcode);
     const AtomicShape atomic = semantics::atomic_shape(row.opcode);
     Handler& entry = table.gds[static_cast<size_t>(row.opcode)];
     // Table 60: the forms that add the lane's number work on LDS only.

@@ -126,7 +126,9 @@ int64_t Interpreter::run(Wave& wave, int64_t budget) {
     return 0;
   }
   wave.turn_budget = budget;
+  Observer* const observer = program_of(&wave)->observer();
   handler_of(op)(op, &wave, budget);
+  if (observer) observer->on_turn_over(wave);
   const int64_t executed = budget - wave.budget;
   wave.executed_before_turn += executed;
   return executed;

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "engine/interpreter/memory_access.h"
-#include "semantics/memory_shape.h"
+#include "isa/memory_shape.h"
 
 namespace lockstep::interpreter {
 
 // Puts what a load of that shape has read into its registers.
-inline void place_loaded(Wave* wave, uint32_t destination, unsigned lane, const semantics::AccessShape& shape,
+inline void place_loaded(Wave* wave, uint32_t destination, unsigned lane, const isa::AccessShape& shape,
                          const uint32_t* words) {
   uint32_t* first = vgpr_lanes(wave, destination) + lane;
   if (shape.bytes > 2) {
@@ -19,20 +19,20 @@ inline void place_loaded(Wave* wave, uint32_t destination, unsigned lane, const 
   if (shape.sign_extend)
     value = static_cast<uint32_t>(shape.bytes == 1 ? int32_t{static_cast<int8_t>(value)}
                                                    : int32_t{static_cast<int16_t>(value)});
-  if (shape.part == semantics::RegisterPart::whole)
+  if (shape.part == isa::RegisterPart::whole)
     *first = value;
-  else if (shape.part == semantics::RegisterPart::low_half)
+  else if (shape.part == isa::RegisterPart::low_half)
     *first = (*first & 0xffff0000u) | (value & 0xffffu);
   else
     *first = (*first & 0xffffu) | value << 16;
 }
 
 // What a store of that shape writes.
-inline void take_stored(Wave* wave, uint32_t source, unsigned lane, const semantics::AccessShape& shape,
+inline void take_stored(Wave* wave, uint32_t source, unsigned lane, const isa::AccessShape& shape,
                         uint32_t* words) {
   for (unsigned i = 0; i < shape.registers(); ++i)
     words[i] = vgpr_lanes(wave, source + i * wave->register_bytes)[lane];
-  if (shape.part == semantics::RegisterPart::high_half) words[0] >>= 16;
+  if (shape.part == isa::RegisterPart::high_half) words[0] >>= 16;
 }
 
 }  // namespace lockstep::interpreter

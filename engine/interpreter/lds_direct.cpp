@@ -2,20 +2,13 @@
 #include <bit>
 
 #include "engine/interpreter/common.h"
-#include "engine/interpreter/memory_access.h"
+#include "engine/interpreter/lane_address.h"
 #include "engine/interpreter/registration.h"
 
 namespace lockstep::interpreter {
 namespace {
 
 using isa::Opcode;
-
-// These loads write all four lanes of a quad in which any lane is active.
-uint64_t whole_quads(uint64_t exec) {
-  uint64_t quads = exec | exec >> 1;
-  quads = (quads | quads >> 2) & 0x1111'1111'1111'1111ull;
-  return quads * 0xf;
-}
 
 // Reads past the allocation give zero, as all LDS reads (guide 3.3.4.1).
 template <class T>
@@ -27,7 +20,7 @@ T read_lds(const Wave* wave, uint64_t offset) {
 
 void lds_direct_load(const Operation* op, Wave* wave, int64_t budget) {
   const uint32_t m0 = wave->scalar[isa::code::kM0];
-  const uint32_t address = m0 & 0xfffc;  // dword-aligned
+  const uint32_t address = direct_load_address(wave);
   if (!in_lds(wave, address, 4) && context_of(wave)->modes.reports_lds_out_of_range)
     return raise_lds_violation(op, wave, budget, -1, address, 4, kRead);
   uint32_t value;
@@ -61,25 +54,14 @@ void lds_direct_load(const Operation* op, Wave* wave, int64_t budget) {
 }
 
 // P0, P10 and P20 of the quad's primitive go to lanes 0, 1 and 2 of the quad, zero to lane 3 (guide 12.1.3,
-// 16.11). A primitive has 12 dwords an attribute: three vertices of four channels. M0[31:16]
-// holds new_prim_mask from bit 1 on: the first quad of a wave always begins a primitive.
+// 16.11).
 void lds_param_load(const Operation* op, Wave* wave, int64_t budget) {
-  const uint32_t m0 = wave->scalar[isa::code::kM0];
-  const uint32_t quads = wave->wave_size / 4;
-  const uint32_t begins = (m0 >> 16 & 0x7fff) << 1 | 1;
-  const uint32_t primitives = static_cast<uint32_t>(std::popcount(begins & ((1u << quads) - 1)));
-  const uint64_t base = (m0 & 0xffff) + uint64_t{op->instruction->attribute} * primitives * 48 +
-                        op->instruction->attribute_channel * 4;
-  const uint64_t written = whole_quads(wave->exec());
-  uint32_t primitive = 0;
-  for (uint32_t quad = 0; quad < quads; ++quad) {
-    if (quad != 0 && begins >> quad & 1) ++primitive;
-    if (!(written >> (quad * 4) & 1)) continue;
-    uint32_t* lanes = vgpr_lanes(wave, op->dst) + quad * 4;
+  each_parameter_quad(op, wave, [&](uint32_t first_lane, uint64_t address) {
+    uint32_t* lanes = vgpr_lanes(wave, op->dst) + first_lane;
     for (uint32_t vertex = 0; vertex < 3; ++vertex)
-      lanes[vertex] = read_lds<uint32_t>(wave, base + primitive * 48 + vertex * 16);
+      lanes[vertex] = read_lds<uint32_t>(wave, address + vertex * kVertexBytes);
     lanes[3] = 0;
-  }
+  });
   LOCKSTEP_NEXT();
 }
 
@@ -88,11 +70,10 @@ void lds_param_load(const Operation* op, Wave* wave, int64_t budget) {
 // index moves back first (open).
 void ds_bvh_stack(const Operation* op, Wave* wave, int64_t budget) {
   constexpr uint32_t kInvalid = 0xffffffffu;
-  const uint32_t ring_bytes = (8u << (op->instruction->offset1 >> 4 & 3)) * 4;
   for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
     uint32_t& packed = vgpr_lanes(wave, op->source[0])[lane];
-    const uint32_t base = packed >> 18 << 2;
+    const auto [base, ring_bytes] = stack_ring(op, wave, lane);
     uint32_t index = packed & 0xfffc & (ring_bytes - 1);
     const uint32_t last = vgpr_lanes(wave, op->source[1])[lane];
     auto valid = [&](uint32_t node) { return node != kInvalid && node != last; };

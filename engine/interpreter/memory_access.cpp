@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "engine/interpreter/account.h"
 #include "engine/interpreter/flat_address.h"
 #include "engine/interpreter/memory_view.h"
 
@@ -55,14 +56,20 @@ std::optional<CachedRange> range_of(const Wave* wave, uint64_t address, uint64_t
 
 // Compilers read whole aligned blocks of memory that they only know the begin of to be there: on the card it
 // comes in pages. So the bytes that fill up the last block of 16 of a range can be read: zeros, or what the
-// neighbour has there. Null if that does not explain the access; else a copy, valid until the next one.
-const std::byte* read_filled_up(const Operation* op, Wave* wave, uint64_t address, uint64_t bytes) {
+// neighbour has there.
+bool is_filled_up(const Wave* wave, uint64_t address, uint64_t bytes) {
   constexpr uint64_t kBlock = 16;
   const RangeSet* memory = context_of(wave)->memory;
   const std::optional<Range> range = memory ? memory->nearest(address) : std::nullopt;
-  if (!range || !(range->access & kRead) || bytes > MemoryView::kWidestAccess) return nullptr;
+  if (!range || !(range->access & kRead) || bytes > MemoryView::kWidestAccess) return false;
   const uint64_t filled_up = (range->end + kBlock - 1) / kBlock * kBlock;
-  if (address >= filled_up || filled_up - address < bytes) return nullptr;
+  return address < filled_up && filled_up - address >= bytes;
+}
+
+// Null if that does not explain the access; else a copy, valid until the next one.
+const std::byte* read_filled_up(const Operation* op, Wave* wave, uint64_t address, uint64_t bytes) {
+  if (!is_filled_up(wave, address, bytes)) return nullptr;
+  const RangeSet* memory = context_of(wave)->memory;
   alignas(64) static thread_local std::byte copy[MemoryView::kWidestAccess];
   std::fill_n(copy, bytes, std::byte{});
   for (uint64_t at = address; at < address + bytes;) {
@@ -113,6 +120,15 @@ std::byte* find_memory(const Operation* op, Wave* wave, uint64_t address, uint64
   if (access & kRead) wave->read_ranges[range_slot(op)] = found;
   if (access & kWrite) wave->write_ranges[range_slot(op)] = found;
   return reinterpret_cast<std::byte*>(address);
+}
+
+Reach reach_in_memory(const Operation* op, const Wave* wave, uint64_t address, uint64_t bytes,
+                      Access access) {
+  const unsigned slot = range_slot(op);
+  const bool is_cached = (!(access & kRead) || holds(wave->read_ranges[slot], address, bytes)) &&
+                         (!(access & kWrite) || holds(wave->write_ranges[slot], address, bytes));
+  if (is_cached || range_of(wave, address, bytes, access)) return Reach::inside;
+  return access == kRead && is_filled_up(wave, address, bytes) ? Reach::filled_up : Reach::refused;
 }
 
 bool load_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes,

@@ -4,8 +4,11 @@
 #include <cstring>
 
 #include "engine/interpreter/common.h"
+#include "engine/scalar_operand.h"
+#include "isa/effects.h"
 #include "isa/explain.h"
 #include "isa/operand_rules.h"
+#include "isa/row_facts.h"
 #include "semantics/engine_handled.h"
 
 namespace lockstep::interpreter {
@@ -16,27 +19,6 @@ using isa::Encoding;
 using isa::Opcode;
 using isa::Role;
 using isa::Type;
-
-bool is_64_bit(Type type) {
-  return type == Type::b64 || type == Type::u64 || type == Type::i64 || type == Type::f64 ||
-         type == Type::address;
-}
-
-bool is_f16(Type type) {
-  return type == Type::f16 || type == Type::pk_f16;
-}
-
-// Literals widen by the type of the operand that reads them (guide 7.2.2.2).
-uint64_t widen_literal(uint32_t literal, Type type) {
-  switch (type) {
-    case Type::f64:
-      return uint64_t{literal} << 32;
-    case Type::i64:
-      return static_cast<uint64_t>(int64_t{static_cast<int32_t>(literal)});
-    default:
-      return literal;
-  }
-}
 
 // VCCZ and EXECZ are summaries that no instruction writes: compute them just before they are read as
 // operands.
@@ -51,14 +33,9 @@ void nullified(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
-// TTMPs may only be written by the trap handler (guide 3.3.1.4).
-bool is_foreign_ttmp(const isa::Operand& operand, bool privileged) {
-  return operand.code >= isa::code::kTtmp0 && operand.code < isa::code::kNull && !privileged;
-}
-
 // NULL swallows writes, too.
 bool swallows_writes(const isa::Operand& operand, bool privileged) {
-  return operand.code == isa::code::kNull || is_foreign_ttmp(operand, privileged);
+  return operand.code == isa::code::kNull || isa::is_foreign_trap_temporary(operand, privileged);
 }
 
 void refused(const Operation* op, Wave* wave, int64_t budget) {
@@ -85,12 +62,15 @@ void refused_dpp_control(const Operation* op, Wave* wave, int64_t budget) {
 }
 
 // Fills engine registers with those of a group that the wave has; VGPR 0 stands for the others.
-void fill_group(const Operation* op, Wave* wave, int64_t budget) {
+void fill(const Operation* op, Wave* wave) {
   for (unsigned i = 0; i < op->detail; ++i) {
     const uint64_t place = op->source[0] + uint64_t{i} * wave->register_bytes;
     const uint64_t from = place < op->literal ? place : 0;
     std::memcpy(wave->vgprs + op->dst + i * wave->register_bytes, wave->vgprs + from, wave->register_bytes);
   }
+}
+void fill_group(const Operation* op, Wave* wave, int64_t budget) {
+  fill(op, wave);
   LOCKSTEP_NEXT();
 }
 
@@ -103,40 +83,9 @@ bool is_float_constant(uint16_t number) {
   return number >= isa::code::kFloatHalf && number <= isa::code::kInverseTwoPi;
 }
 
-// Float dot products take no CLAMP and no OMOD (guide 7.2.3.1), nor does the conversion for compressed
-// exports.
-bool ignores_output_modifiers(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::v_dot2_f32_f16:
-    case Opcode::v_dot2_f32_bf16:
-    case Opcode::v_dot2acc_f32_f16:
-    case Opcode::v_dot2_f16_f16:
-    case Opcode::v_dot2_bf16_bf16:
-    case Opcode::v_dual_dot2acc_f32_bf16:
-    case Opcode::v_cvt_pk_rtz_f16_f32:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// A scalar instruction that may not write its destination writes SCC neither (guide 3.3.1.4). NULL as
-// destination is another matter: SCC is written (guide 3.4.4, measured; 6.2 says the opposite).
-bool keeps_scc(const isa::Instruction& instruction, bool privileged) {
-  const isa::Operand* destination = instruction.find(Role::dst);
-  return destination && destination->written && is_foreign_ttmp(*destination, privileged);
-}
-
-// It does nothing at all then, unless it writes EXEC or the PC, too.
-bool is_nullified(const isa::Instruction& instruction, bool privileged) {
-  return keeps_scc(instruction, privileged) && !(instruction.row->implicit_writes & ~isa::kScc) &&
-         !(instruction.row->flags & isa::kBranch);
-}
-
 // The handler judges whether the register is there, from the sum.
 bool adds_m0_to_source(Opcode opcode) {
-  return opcode == Opcode::v_movrels_b32 || opcode == Opcode::v_movrelsd_b32 ||
-         opcode == Opcode::v_movrelsd_2_b32;
+  return opcode != Opcode::v_swaprel_b32 && isa::register_indices(opcode, ~0u).source != 0;
 }
 
 uint32_t flags_of(const isa::Operand& operand, const isa::Row& row) {
@@ -167,6 +116,14 @@ bool names_vgpr(const isa::Instruction& instruction) {
 }
 
 }  // namespace
+
+void prepare_sources(const Operation* op, Wave* wave) {
+  if (op->run == &fill_group) fill(op, wave);
+}
+
+bool does_nothing(const Operation* op) {
+  return op->run == &nullified;
+}
 
 Predecoder::Predecoder(Program& program, uint64_t pc, uint64_t code_end)
     : program_(program), pc_(pc), code_end_(code_end), register_bytes_(program.wave_size() * 4) {}
@@ -204,17 +161,8 @@ bool Predecoder::is_out_of_range(const isa::Operand& operand) const {
   return operand.is_vgpr() && operand.vgpr() + operand.words > program_.vgpr_count();
 }
 
-// One of several is enough. NULL is a destination like any other.
 bool Predecoder::has_destination_out_of_range(const isa::Instruction& instruction) const {
-  const bool is_vector = isa::is_vector_alu(instruction.row->encoding);
-  for (unsigned i = 0; i < instruction.operand_count; ++i) {
-    const isa::Operand& operand = instruction.operands[i];
-    if (!operand.written) continue;
-    if (is_out_of_range(operand)) return true;
-    if (is_vector && is_foreign_ttmp(operand, program_.privileged())) return true;
-    if (isa::is_beyond_vector_alu(operand, *instruction.row)) return true;
-  }
-  return false;
+  return isa::has_lost_destination(instruction, program_.vgpr_count(), program_.privileged());
 }
 
 uint32_t Predecoder::vector_source(const isa::Operand& operand, bool dual_issue) const {
@@ -242,35 +190,13 @@ uint32_t Predecoder::scalar_destination(const isa::Operand& operand) const {
 
 uint32_t Predecoder::scalar_source(const isa::Operand& operand, const isa::Instruction& instruction,
                                    Operation& op) {
-  namespace code = isa::code;
-  const uint16_t number = operand.code;
-  if (number == code::kLiteral) {
-    op.literal = widen_literal(instruction.literal, operand.type);
+  const unsigned slot = scalar_slot(operand, program_.wave_size());
+  if (slot == kScalarLiteral) {
+    op.literal = isa::widen_literal(instruction.literal, operand.type);
     uses_literal_ = true;
-    return kScalarLiteral * 4;
   }
-  if (number == code::kVccz || number == code::kExecz) {
-    reads_conditions_ = true;
-    return (kScalarConditions + (number == code::kExecz ? 2 : 0)) * 4;
-  }
-  // Zero in all words, not just the first; its neighbour is M0.
-  if (number == code::kNull) return kScalarZeros * 4;
-  // The word behind SCC is no operand's and stays zero.
-  if (number == code::kScc) return number * 4u;
-  const bool float_constant = is_float_constant(number);
-  if (is_64_bit(operand.type)) {
-    if (number >= code::kInt0 && number <= code::kIntNegativeLast)
-      return (kScalarWideInteger + 2u * (number - code::kInt0)) * 4;
-    // Every 64-bit operand, of whatever type, reads the double (s_mov_b64 of 1.0, as LLVM emits it).
-    if (float_constant) return (kScalarDouble + 2u * (number - code::kFloatHalf)) * 4;
-    if (number >= code::kSharedBase && number <= code::kPrivateLimit)
-      return (kScalarAperture + 2u * (number - code::kSharedBase)) * 4;
-    return (number & ~1u) * 4;  // SGPR pairs are even: the low bit is ignored (guide 3.3.1.3)
-  }
-  if (is_f16(operand.type) && float_constant) return (kScalarHalf + (number - code::kFloatHalf)) * 4;
-  if (operand.type == Type::mask && program_.wave_size() == 64 && number < code::kInt0)
-    return (number & ~1u) * 4;
-  return number * 4u;
+  reads_conditions_ |= slot == kScalarConditions || slot == kScalarConditions + 2;
+  return slot * 4;
 }
 
 void Predecoder::set_source(Operation& op, unsigned i, const isa::Operand& operand,
@@ -364,7 +290,7 @@ Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa
     ++sources;
   }
   if (row.opcode == Opcode::v_fma_mixhi_f16) op.flags |= kDstHigh;
-  if (!ignores_output_modifiers(row.base)) {
+  if (!(row.flags & isa::kIgnoresOutputModifiers)) {
     if (instruction.clamp) op.flags |= kClamp;
     op.flags |= static_cast<uint8_t>(instruction.omod << kOmodShift);
   }
@@ -492,8 +418,8 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
       }
     }
     if (isa::is_scalar_alu(row.encoding)) {
-      if (is_nullified(instruction, program_.privileged())) return {nullify(instruction)};
-      if (keeps_scc(instruction, program_.privileged())) op.flags |= kKeepsScc;
+      if (isa::is_nullified(instruction, program_.privileged())) return {nullify(instruction)};
+      if (isa::keeps_scc(instruction, program_.privileged())) op.flags |= kKeepsScc;
     }
     // The old destination follows the sources; s_cmpk reads its only register as a plain source. A scalar one
     // that cannot be written is read where it reads zero, not where its writes go.

@@ -7,6 +7,12 @@
 
 namespace lockstep::interpreter {
 
+// Of one of an instruction's operations: the registers that the engine has to itself are filled for those
+// behind it.
+void prepare_sources(const Operation* op, Wave* wave);
+// What a destination out of range makes of an instruction.
+bool does_nothing(const Operation* op);
+
 class Predecoder {
  public:
   Predecoder(Program& program, uint64_t pc, uint64_t code_end);

@@ -41,6 +41,12 @@ void observe(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
+// The last operation of those whose observer wants to be called behind them.
+void observe_executed(const Operation* op, Wave* wave, int64_t budget) {
+  program_of(wave)->observer()->on_executed(*wave);
+  LOCKSTEP_NEXT();
+}
+
 // The slots behind a page: go on in the page that really holds that address.
 void enter_page(const Operation* op, Wave* wave, int64_t budget) {
   const Operation* real = program_of(wave)->at(op->pc);
@@ -81,7 +87,8 @@ Program::Page* Program::page_for(uint64_t pc) {
     if (Page* page = entry.load(std::memory_order_acquire)) return page;
     std::lock_guard lock(mutex_);
     if (Page* page = entry.load(std::memory_order_acquire)) return page;
-    auto page = std::make_unique<Page>();
+    // The chain is written before it is read.
+    auto page = std::unique_ptr<Page>(new Page);
     const uint64_t first = range.begin + index * kPageDwords * 4;
     for (unsigned slot = 0; slot < kPageDwords + kGuardSlots; ++slot) {
       Operation& op = page->slots[slot];
@@ -134,16 +141,22 @@ void Program::decode(Operation* slot) {
 
   // The first operation takes the slot, the others stand in the chain area and lead back behind the
   // instruction.
-  if (page->chain_used + operations.size() > kChainSlots + 1)
+  if (page->chain_used + operations.size() + (observer_ ? 2 : 0) > kChainSlots + 1)
     operations = {predecoder.refuse(instruction, FaultKind::unsupported,
                                     "too many split instructions in one kilobyte of code")};
   // Handlers that leave the chain charge for the instruction themselves, so it is not the observing operation
   // that does.
-  const size_t charged = observer_ && !predecoder.is_refused() ? 1 : 0;
+  const Observer::Calls calls =
+      observer_ && !predecoder.is_refused() ? observer_->calls_for(instruction) : Observer::Calls::none;
+  const size_t charged = calls == Observer::Calls::none ? 0 : 1;
   if (charged) {
     Operation observed = operations[0];
     observed.run = &observe;
     operations.insert(operations.begin(), observed);
+    if (calls == Observer::Calls::before_and_behind) {
+      observed.run = &observe_executed;
+      operations.push_back(observed);
+    }
   }
   if (!predecoder.is_refused()) {
     record_executed(*instruction.row);

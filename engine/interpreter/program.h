@@ -18,8 +18,8 @@ namespace lockstep::interpreter {
 class Program {
  public:
   // Code of a wave size and float-mode class; the handlers come from `table`. The ranges must stay readable.
-  // With an observer each instruction begins with an operation that calls it, and none is folded into
-  // another. Privileged: as waves run it in the trap handler, where TTMPs can be written.
+  // With an observer the instructions that it wants begin with an operation that calls it, and none is folded
+  // into another. Privileged: as waves run it in the trap handler, where TTMPs can be written.
   Program(std::vector<CodeRange> code, unsigned wave_size, unsigned vgpr_count, bool default_float_mode,
           const HandlerTable& table, Observer* observer = nullptr, bool privileged = false);
   ~Program();
@@ -48,8 +48,9 @@ class Program {
  private:
   static constexpr unsigned kPageDwords = 256;
   static constexpr unsigned kGuardSlots = 8;  // an instruction has at most 5 dwords
-  static constexpr unsigned kChainSlots =
-      640;  // second halves of VOPD pairs, preparations of DPP and the like
+  // Second halves of VOPD pairs, preparations of DPP and the like; in observed code all of an instruction's
+  // operations but the first call.
+  static constexpr unsigned kChainSlots = 1024;
   struct Page;
   friend class Predecoder;
 

@@ -1,6 +1,6 @@
 // SMEM: scalar loads (guide chapter 8).
 #include "engine/interpreter/common.h"
-#include "engine/interpreter/memory_access.h"
+#include "engine/interpreter/lane_address.h"
 #include "engine/interpreter/registration.h"
 
 namespace lockstep::interpreter {
@@ -8,16 +8,9 @@ namespace {
 
 using isa::Opcode;
 
-uint64_t pair_at(Wave* wave, uint32_t offset) {
-  return scalar_at(wave, offset) | uint64_t{scalar_at(wave, offset + 4)} << 32;
-}
-
 template <unsigned dwords>
 void s_load(const Operation* op, Wave* wave, int64_t budget) {
-  // The two low bits of every component count as zero, before they are added (guide 8.1.1).
-  const uint64_t address = (pair_at(wave, op->source[2]) & ~uint64_t{3}) +
-                           (static_cast<uint64_t>(op->offset) & ~uint64_t{3}) +
-                           (scalar_at(wave, op->dst2) & ~3u);
+  const uint64_t address = scalar_load_address(op, wave);
   const std::byte* memory = readable(op, wave, address, 4 * dwords);
   if (!memory) return raise_memory_violation(op, wave, budget, -1, address, 4 * dwords, kRead);
   uint32_t words[dwords];
@@ -28,20 +21,15 @@ void s_load(const Operation* op, Wave* wave, int64_t budget) {
 
 template <unsigned dwords>
 void s_buffer_load(const Operation* op, Wave* wave, int64_t budget) {
-  const uint32_t* resource = &scalar_at(wave, op->source[2]);
-  const uint64_t base = (resource[0] | uint64_t{resource[1] & 0xffffu} << 32) & ~uint64_t{3};
-  const uint64_t stride = resource[1] >> 16 & 0x3fff;
-  const uint64_t size = (stride == 0 ? 1 : stride) * uint64_t{resource[2]};
-  const uint64_t offset = (static_cast<uint64_t>(op->offset) + scalar_at(wave, op->dst2)) & ~uint64_t{3};
+  const ScalarBufferAddress address(op, wave);
   // Guide 8.1.2: a negative immediate is a violation, whatever the sum.
-  if (op->offset < 0) return raise_memory_violation(op, wave, budget, -1, base + offset, 4 * dwords, kRead);
+  if (op->offset < 0)
+    return raise_memory_violation(op, wave, budget, -1, address.of_dword(0), 4 * dwords, kRead);
   uint32_t words[dwords] = {};
   for (unsigned i = 0; i < dwords; ++i) {
-    // Each dword outside the buffer reads as zero (guide 8.4.1).
-    if (offset + 4 * i >= size) continue;
-    const uint64_t address = base + offset + 4 * i;
-    const std::byte* memory = readable(op, wave, address, 4);
-    if (!memory) return raise_memory_violation(op, wave, budget, -1, address, 4, kRead);
+    if (!address.has_dword(i)) continue;
+    const std::byte* memory = readable(op, wave, address.of_dword(i), 4);
+    if (!memory) return raise_memory_violation(op, wave, budget, -1, address.of_dword(i), 4, kRead);
     __builtin_memcpy(&words[i], memory, 4);
   }
   __builtin_memcpy(&scalar_at(wave, op->dst), words, sizeof words);

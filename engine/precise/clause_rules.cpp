@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "isa/row_facts.h"
+
 namespace lockstep::precise {
 
 namespace {
@@ -62,21 +64,6 @@ bool is_internal(Opcode opcode, Clause type) {
          (opcode == Opcode::s_delay_alu && type != Clause::valu);
 }
 
-bool is_wait(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::s_waitcnt:
-    case Opcode::s_waitcnt_vscnt:
-    case Opcode::s_waitcnt_vmcnt:
-    case Opcode::s_waitcnt_expcnt:
-    case Opcode::s_waitcnt_lgkmcnt:
-    case Opcode::s_waitcnt_depctr:
-    case Opcode::s_wait_idle:
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::string article(Clause type) {
   const std::string name = name_of(type);
   return (std::string_view("aeioLS").find(name[0]) != std::string_view::npos ? "an " : "a ") + name;
@@ -110,7 +97,7 @@ std::string ClauseRules::fault_of(const Step& step) const {
     if (opcode == Opcode::s_delay_alu)
       return "s_delay_alu directly behind s_clause (guide 5.2): the instruction behind s_clause gives the "
              "clause its type, so s_delay_alu must stand before the s_clause";
-    if (is_internal(opcode, Clause::none) || is_wait(opcode))
+    if (is_internal(opcode, Clause::none) || step.instruction.row->flags & isa::kWait)
       return "a clause that begins with " + std::string(step.instruction.row->name) +
              " (guide 5.2): the first instruction gives the clause its type and must be of it";
     if (type == Clause::none)
@@ -132,7 +119,7 @@ std::string ClauseRules::fault_of(const Step& step) const {
              "instruction of the clause's type";
   } else if (opcode == Opcode::s_delay_alu) {
     return "s_delay_alu inside a VALU clause (guide 5.2): put it before the s_clause";
-  } else if (is_wait(opcode)) {
+  } else if (step.instruction.row->flags & isa::kWait) {
     return std::string(step.instruction.row->name) +
            " inside a clause (guide 5.2): wait before the s_clause or behind the clause";
   } else if (type != type_) {

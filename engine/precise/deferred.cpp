@@ -4,7 +4,8 @@
 #include <bit>
 #include <cstring>
 
-#include "semantics/memory_shape.h"
+#include "engine/register_effects.h"
+#include "isa/memory_shape.h"
 
 namespace lockstep::precise {
 
@@ -51,19 +52,13 @@ void RegisterValues::put(Wave& wave, const std::vector<RegisterRange>& ranges) c
   }
 }
 
-FlatLanes flat_lanes(const isa::Instruction& instruction, Wave& wave) {
+FlatLanes flat_lanes(const Step& step, Executor& executor) {
   FlatLanes result;
-  const isa::Operand* address = instruction.find(isa::Role::addr);
-  if (instruction.row->encoding != isa::Encoding::flat || !address) return result;
-  // A register that the wave does not have reads as V0 (guide 3.3.2.2).
-  const auto there = [&](unsigned number) { return number < wave.vgpr_count ? number : 0; };
-  const unsigned number = there(address->vgpr()), next = there(address->vgpr() + 1);
-  for (uint64_t lanes = wave.exec(); lanes != 0; lanes &= lanes - 1) {
-    const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
-    const uint64_t low = wave.vgpr(number)[lane], high = wave.vgpr(next)[lane];
-    const uint64_t at = (low | high << 32) + static_cast<uint64_t>(int64_t{instruction.offset});
-    if (at >> 32 == kSharedApertureBase >> 32) result.lds |= lanes & -lanes;
-    if (at >> 32 == kPrivateApertureBase >> 32) result.scratch |= lanes & -lanes;
+  if (step.instruction.row->encoding != isa::Encoding::flat) return result;
+  for (const MemoryAccess& access : executor.accesses(step)) {
+    const uint64_t lane = uint64_t{1} << access.lane;
+    if (access.space == MemorySpace::lds) result.lds |= lane;
+    if (access.space == MemorySpace::scratch) result.scratch |= lane;
   }
   return result;
 }
@@ -77,17 +72,9 @@ uint64_t quads_of(uint64_t lanes, uint64_t lanes_of_quad) {
   return quads * lanes_of_quad;
 }
 
-void add_vgprs(std::vector<RegisterRange>& list, RegisterRange range, unsigned vgpr_count) {
-  const unsigned last = isa::code::kVgpr0 + vgpr_count;
-  // A register beyond those allocated reads as V0, and is not written (guide 3.3.2.2).
-  if (range.end() > last) list.push_back({isa::code::kVgpr0, 1});
-  if (range.first < last)
-    list.push_back({range.first, static_cast<uint16_t>(std::min<unsigned>(range.end(), last) - range.first)});
-}
-
 }  // namespace
 
-Deferred::Deferred(const Step& step, Share share, uint64_t lanes)
+Deferred::Deferred(const Step& step, Share share, uint64_t lanes, const FlatLanes& flat)
     : outstanding(share.amount),
       instruction_(step.instruction),
       pc_(step.pc),
@@ -99,18 +86,17 @@ Deferred::Deferred(const Step& step, Share share, uint64_t lanes)
   if (instruction_.row->opcode == isa::Opcode::lds_param_load) result_lanes_ = quads_of(lanes, 0x7);
   if (share.kind == Kind::vector_load || share.kind == Kind::vector_store)
     uses_scratch_ = instruction_.row->encoding == isa::Encoding::scratch;
-  if (instruction_.row->encoding == isa::Encoding::flat)
-    uses_scratch_ = (lanes & flat_lanes(instruction_, step.wave).scratch) != 0;
-  const Touched touched = touched_by(instruction_, wave.wave_size);
-  for (const RegisterRange& range : touched.reads)
-    if (range.is_vgpr()) add_vgprs(vgprs_, range, wave.vgpr_count);
-  for (const RegisterRange& range : touched.writes) {
-    if (range.is_vgpr()) {
-      // With a destination out of range it writes nothing (guide 3.3.3).
-      if (lanes == 0 || range.end() > isa::code::kVgpr0 + wave.vgpr_count) continue;
-      vgprs_.push_back(range);
+  if (instruction_.row->encoding == isa::Encoding::flat) uses_scratch_ = (lanes & flat.scratch) != 0;
+  // The wave may come back with another M0, but no memory instruction is moved by it.
+  const isa::RegisterEffects effects = register_effects(wave, instruction_);
+  for (const isa::RegisterUse& use : effects.reads)
+    if (use.is_vgpr()) vgprs_.push_back(use);
+  for (const isa::RegisterUse& use : effects.writes) {
+    if (use.is_vgpr()) {
+      if (lanes == 0) continue;
+      vgprs_.push_back(use);
     }
-    destinations_.push_back(range);
+    destinations_.push_back(use);
   }
   at_issue_.take(wave, vgprs_);
 }
@@ -199,21 +185,9 @@ void Deferred::take_results(const Wave& wave) {
   }
 }
 
-uint32_t Deferred::written_bits(unsigned index) const {
-  constexpr uint32_t kLow = 0xffff, kHigh = 0xffff0000, kWhole = ~0u;
-  const semantics::AccessShape shape = semantics::access_shape(instruction_.row->opcode);
-  if (shape.kind != semantics::AccessShape::Kind::load) return kWhole;
-  // The last of an odd number of 16-bit components has its register for itself and leaves the other half.
-  if (shape.d16 && shape.part == semantics::RegisterPart::whole)
-    return shape.format_components % 2 && index == shape.format_components / 2u ? kLow : kWhole;
-  if (index != 0) return kWhole;  // the status word of TFE
-  return shape.part == semantics::RegisterPart::low_half    ? kLow
-         : shape.part == semantics::RegisterPart::high_half ? kHigh
-                                                            : kWhole;
-}
-
 void Deferred::write_back(Wave& wave) const {
   if (results_.empty()) return;
+  const isa::AccessShape& shape = isa::access_shape(instruction_.row->opcode);
   const uint32_t* from = results_.data();
   for (const RegisterRange& range : destinations_) {
     if (!range.is_vgpr()) {
@@ -223,7 +197,7 @@ void Deferred::write_back(Wave& wave) const {
     }
     for (unsigned i = 0; i < range.count; ++i, from += wave.wave_size) {
       uint32_t* to = wave.vgpr(range.first - isa::code::kVgpr0 + i);
-      const uint32_t bits = written_bits(i);
+      const uint32_t bits = shape.used_bits(i);
       for (uint64_t lanes = result_lanes_; lanes != 0; lanes &= lanes - 1) {
         const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
         to[lane] = (to[lane] & ~bits) | (from[lane] & bits);

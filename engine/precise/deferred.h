@@ -9,10 +9,12 @@
 #include "engine/precise/counters.h"
 #include "engine/precise/footprint.h"
 #include "engine/precise/memory_path.h"
-#include "engine/precise/touched.h"
 #include "engine/precise/unit.h"
+#include "isa/effects.h"
 
 namespace lockstep::precise {
+
+using isa::RegisterRange;
 
 // Values of registers, to put back later.
 class RegisterValues {
@@ -31,11 +33,17 @@ class RegisterValues {
   std::vector<uint32_t> vgprs_;
 };
 
+// Of a FLAT instruction as the wave comes to it: the lanes whose addresses are in LDS, and in scratch.
+struct FlatLanes {
+  uint64_t lds = 0, scratch = 0;
+};
+FlatLanes flat_lanes(const Step& step, Executor& executor);
+
 // One share of an instruction: all of it, or those lanes of a FLAT one that go to LDS, or those that do not.
 class Deferred {
  public:
   // As the wave comes to it. `lanes` of EXEC are the ones it acts for.
-  Deferred(const Step& step, Share share, uint64_t lanes);
+  Deferred(const Step& step, Share share, uint64_t lanes, const FlatLanes& flat);
   Deferred(const Deferred&) = delete;
   Deferred& operator=(const Deferred&) = delete;
 
@@ -69,7 +77,6 @@ class Deferred {
  private:
   bool execute(Wave& wave, Executor& executor, uint64_t lanes);
   void take_results(const Wave& wave);
-  uint32_t written_bits(unsigned index) const;
 
   const isa::Instruction& instruction_;
   uint64_t pc_;
@@ -82,11 +89,5 @@ class Deferred {
   std::vector<uint32_t> results_;
   Footprint reads_, writes_;
 };
-
-// Of a FLAT instruction as the wave comes to it: the lanes whose addresses are in LDS, and in scratch.
-struct FlatLanes {
-  uint64_t lds = 0, scratch = 0;
-};
-FlatLanes flat_lanes(const isa::Instruction& instruction, Wave& wave);
 
 }  // namespace lockstep::precise

@@ -139,12 +139,12 @@ Verdict DependencyCounters::issue(const Step& step, const Shares& shares) {
   forget_repeated(step.pc);
   if (rules_.is_open())
     for (const Share& share : shares) may_be_up_[static_cast<size_t>(share.counter)] = true;
-  const FlatLanes flat = flat_lanes(step.instruction, wave_);
+  const FlatLanes flat = flat_lanes(step, executor_);
   std::vector<Handle> parts;
   for (const Share& share : shares) {
     uint64_t lanes = wave_.exec();
     if (shares.count == 2) lanes &= share.counter == CounterName::lgkmcnt ? flat.lds : ~flat.lds;
-    parts.push_back(std::make_unique<Deferred>(step, share, lanes));
+    parts.push_back(std::make_unique<Deferred>(step, share, lanes, flat));
     parts.back()->issued_at = steps_;
   }
   if (settings_.results == Results::now || !may_be_put_off(step.instruction)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "isa/hardware_registers.h"
 #include "isa/instruction.h"
 #include "state/trap_status.h"
 
@@ -11,8 +12,6 @@ namespace lockstep::precise {
 namespace {
 
 using isa::Opcode;
-
-constexpr unsigned kMode = 1, kTrapsts = 3;
 
 // Opcodes 17 to 19 of SOPK: s_getreg, s_setreg, s_setreg_imm32 (guide 15.3.2).
 bool may_access_register(uint32_t word) {
@@ -30,9 +29,9 @@ bool uses_exceptions(const isa::Instruction& instruction) {
     const auto packed = static_cast<uint32_t>(operand.value);
     const unsigned offset = packed >> 6 & 31, size = (packed >> 11 & 31) + 1;
     const uint32_t field = (size == 32 ? ~0u : (1u << size) - 1) << offset;
-    if ((packed & 63) == kTrapsts) return reads && field & trapsts_bit::kArithmetic;
+    if ((packed & 63) == isa::hardware_register::kTrapsts) return reads && field & trapsts_bit::kArithmetic;
     const uint32_t value = sets_constant ? instruction.literal << offset : ~0u;
-    return (packed & 63) == kMode && !reads &&
+    return (packed & 63) == isa::hardware_register::kMode && !reads &&
            field & value & trapsts_bit::kArithmetic << mode_bit::kExceptionEnableShift;
   }
   return false;

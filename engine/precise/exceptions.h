@@ -2,7 +2,7 @@
 // execute, sticky, whether MODE.EXCP_EN has it or not.
 #pragma once
 
-#include "engine/precise/findings.h"
+#include "engine/findings.h"
 #include "engine/precise/traps.h"
 
 namespace lockstep::precise {

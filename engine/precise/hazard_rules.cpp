@@ -38,7 +38,7 @@ bool overlap(const std::vector<RegisterRange>& list, const RegisterRange& range)
   return std::any_of(list.begin(), list.end(), [&](const RegisterRange& r) { return r.overlaps(range); });
 }
 
-std::vector<RegisterRange> vgprs_of(const std::vector<RegisterRange>& list) {
+std::vector<RegisterRange> vgprs_of(const isa::RegisterUses& list) {
   std::vector<RegisterRange> vgprs;
   std::copy_if(list.begin(), list.end(), std::back_inserter(vgprs),
                [](const RegisterRange& range) { return range.is_vgpr(); });
@@ -149,9 +149,9 @@ void HazardRules::note_vector_alu(const Step& step) {
   behind_compare_ = instruction.row->flags & isa::kWritesExec;
   matrix_ = instruction.row->flags & isa::kMatrix ? range_of(*instruction.find(Role::dst)) : RegisterRange{};
   unread_.clear();
-  const Touched touched = touched_now(instruction, step.wave);
-  std::vector<RegisterRange> vgprs = vgprs_of(touched.reads);
-  const std::vector<RegisterRange> written = vgprs_of(touched.writes);
+  const isa::RegisterEffects effects = register_effects(step.wave, instruction);
+  std::vector<RegisterRange> vgprs = vgprs_of(effects.reads);
+  const std::vector<RegisterRange> written = vgprs_of(effects.writes);
   vgprs.insert(vgprs.end(), written.begin(), written.end());
   unfinished_.push_front({instruction.row, std::move(vgprs)});
   complete(kMostUnfinished);
@@ -161,7 +161,7 @@ void HazardRules::note_vector_alu(const Step& step) {
 void HazardRules::note_memory(const Step& step) {
   complete(0);
   unread_.push_back({step.instruction.row, shares_of(step.instruction),
-                     vgprs_of(touched_now(step.instruction, step.wave).reads)});
+                     vgprs_of(register_effects(step.wave, step.instruction).reads)});
   if (unread_.size() > kMostUnread) unread_.pop_front();
 }
 

@@ -8,9 +8,11 @@
 
 #include "engine/precise/counters.h"
 #include "engine/precise/rule_book.h"
-#include "engine/precise/touched.h"
+#include "engine/register_effects.h"
 
 namespace lockstep::precise {
+
+using isa::RegisterRange;
 
 class HazardRules final : public Unit {
  public:

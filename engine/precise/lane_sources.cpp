@@ -1,6 +1,9 @@
 #include "engine/precise/lane_sources.h"
 
+#include "engine/scalar_operand.h"
+#include "isa/effects.h"
 #include "semantics/cross_lane.h"
+#include "state/trap_status.h"
 
 namespace lockstep::precise {
 
@@ -8,17 +11,6 @@ namespace {
 
 namespace code = isa::code;
 using isa::Role;
-using isa::Type;
-
-bool is_64_bit(Type type) {
-  return type == Type::b64 || type == Type::u64 || type == Type::i64 || type == Type::f64;
-}
-
-uint64_t literal_of(const isa::Instruction& instruction, Type type) {
-  if (type == Type::f64) return uint64_t{instruction.literal} << 32;
-  if (type == Type::i64) return static_cast<uint64_t>(int64_t{static_cast<int32_t>(instruction.literal)});
-  return instruction.literal;
-}
 
 semantics::RowShuffle row_shuffle(const isa::Instruction& instruction) {
   return instruction.dpp == isa::Dpp::dpp8 ? semantics::dpp8_row_shuffle(instruction.dpp8_selectors)
@@ -37,10 +29,9 @@ LaneReader::LaneReader(const Wave& wave, const isa::Instruction& instruction, bo
 
 void LaneReader::choose_lanes() {
   if (instruction_.row_y && wave_.wave_size == 64) return;
-  for (unsigned i = 0; i < instruction_.operand_count; ++i) {
-    const isa::Operand& operand = instruction_.operands[i];
-    if (operand.written && operand.is_vgpr() && operand.vgpr() + operand.words > wave_.vgpr_count) return;
-  }
+  if (isa::has_lost_destination(instruction_, wave_.vgpr_count,
+                                (wave_.status & status_bit::kPrivileged) != 0))
+    return;
   lanes_ = wave_.exec();
   if (instruction_.dpp != isa::Dpp::dpp16) return;  // DPP8 writes every active lane
   for (unsigned lane = 0; lane < wave_.wave_size; ++lane) {
@@ -57,29 +48,8 @@ int LaneReader::dpp_source(unsigned lane) const {
   return instruction_.fetch_inactive || wave_.exec() >> source & 1 ? static_cast<int>(source) : -1;
 }
 
-// The places of constants of other widths are those of state/wave.h.
-uint64_t LaneReader::scalar(const isa::Operand& operand) const {
-  const uint16_t number = operand.code;
-  const bool is_float = number >= code::kFloatHalf && number <= code::kInverseTwoPi;
-  if (number == code::kLiteral) return literal_of(instruction_, operand.type);
-  if (number == code::kNull) return 0;
-  if (number == code::kVccz) return wave_.mask(code::kVccLo) == 0;
-  if (number == code::kExecz) return wave_.exec() == 0;
-  if (!is_64_bit(operand.type)) {
-    const bool is_half = operand.type == Type::f16 || operand.type == Type::pk_f16;
-    return wave_.scalar[is_half && is_float ? kScalarHalf + number - code::kFloatHalf : number];
-  }
-  if (number >= code::kInt0 && number <= code::kIntNegativeLast)
-    return wave_.scalar64(kScalarWideInteger + 2u * (number - code::kInt0));
-  if (is_float) return wave_.scalar64(kScalarDouble + 2u * (number - code::kFloatHalf));
-  if (number >= code::kSharedBase && number <= code::kPrivateLimit)
-    return wave_.scalar64(kScalarAperture + 2u * (number - code::kSharedBase));
-  if (number == code::kScc) return wave_.scalar[code::kScc];
-  return wave_.scalar64(number & ~1u);
-}
-
 uint64_t LaneReader::read(const isa::Operand& operand, unsigned lane) const {
-  if (!operand.is_vgpr()) return scalar(operand);
+  if (!operand.is_vgpr()) return scalar_value(wave_, operand, instruction_);
   // Out of range reads VGPR 0, dual issue the number modulo 4 (guide 3.3.2.2).
   unsigned number = operand.vgpr();
   if (number + operand.words > wave_.vgpr_count) number = instruction_.row_y ? number % 4 : 0;

@@ -23,7 +23,6 @@ class LaneReader {
 
  private:
   uint64_t read(const isa::Operand& operand, unsigned lane) const;
-  uint64_t scalar(const isa::Operand& operand) const;
   void choose_lanes();
   // Where DPP takes the lane's source 0 from: a lane, or -1 for a zero.
   int dpp_source(unsigned lane) const;

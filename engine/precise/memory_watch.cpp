@@ -1,6 +1,6 @@
 #include "engine/precise/memory_watch.h"
 
-#include "engine/precise/accesses.h"
+#include "engine/interpreter/account.h"
 #include "state/trap_status.h"
 
 namespace lockstep::precise {
@@ -17,12 +17,21 @@ uint32_t bit_of_watch(unsigned number) {
 Verdict MemoryWatch::before(const Step& step) {
   noticed_ = 0;
   if (!(step.instruction.row->flags & (isa::kLoad | isa::kStore | isa::kAtomic))) return Verdict::execute;
-  const MemoryAccesses accesses = memory_accesses(step.wave, step.instruction);
-  if (accesses.buffer_out_of_bounds) noticed_ |= trapsts_bit::kBufferOutOfBounds;
-  for (const MemoryAccess& access : accesses.all)
-    for (unsigned i = 0; i < watches_.size(); ++i)
-      if (watches_[i].sees(access.address, access.bytes, access.reads, access.writes))
-        noticed_ |= bit_of_watch(i);
+  const bool is_buffer = step.instruction.row->encoding == isa::Encoding::mubuf ||
+                         step.instruction.row->encoding == isa::Encoding::mtbuf;
+  for (const MemoryAccess& access : executor_.accesses(step)) {
+    const auto watch = [&](uint64_t address, uint32_t bytes) {
+      for (unsigned i = 0; i < watches_.size(); ++i)
+        if (watches_[i].sees(address, bytes, access.reads, access.writes)) noticed_ |= bit_of_watch(i);
+    };
+    if (access.reach == Reach::dropped) {
+      if (is_buffer && access.space == MemorySpace::global) noticed_ |= trapsts_bit::kBufferOutOfBounds;
+    } else if (access.space == MemorySpace::scratch) {
+      interpreter::each_scratch_part(step.wave, access, watch);
+    } else if (access.space == MemorySpace::global || access.space == MemorySpace::scalar) {
+      watch(access.address, access.bytes);
+    }
+  }
   return Verdict::execute;
 }
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "engine/precise/findings.h"
+#include "engine/findings.h"
 #include "engine/precise/traps.h"
 
 namespace lockstep::precise {
@@ -12,8 +12,9 @@ namespace lockstep::precise {
 class MemoryWatch final : public Unit {
  public:
   // All must outlive the unit.
-  MemoryWatch(const std::array<AddressWatch, 4>& watches, Traps& traps, Findings& findings)
-      : watches_(watches), traps_(traps), findings_(findings) {}
+  MemoryWatch(const std::array<AddressWatch, 4>& watches, Traps& traps, Findings& findings,
+              Executor& executor)
+      : watches_(watches), traps_(traps), findings_(findings), executor_(executor) {}
 
   Verdict before(const Step& step) override;
   void after(const Step& step) override;
@@ -22,6 +23,7 @@ class MemoryWatch final : public Unit {
   const std::array<AddressWatch, 4>& watches_;
   Traps& traps_;
   Findings& findings_;
+  Executor& executor_;
   uint32_t noticed_ = 0;  // TRAPSTS bits of the instruction in flight
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "engine/register_effects.h"
+
 namespace lockstep::precise {
 
 namespace {
@@ -43,7 +45,7 @@ std::string explain(const Step& step, const Deferred& deferred, unsigned code, c
 
 std::optional<std::string> find_missing_wait(const Step& step, const Shares& shares, const Issued& issued) {
   if (std::all_of(issued.begin(), issued.end(), [](const auto& d) { return d->certain; })) return {};
-  const Touched touched = touched_now(step.instruction, step.wave);
+  const isa::RegisterEffects effects = register_effects(step.wave, step.instruction);
   for (const auto& deferred : issued) {
     if (deferred->certain) continue;
     // Two of one kind write a register in the order of their issue, even if each writes a half of it.
@@ -52,16 +54,16 @@ std::optional<std::string> find_missing_wait(const Step& step, const Shares& sha
                            return share.kind == deferred->share().kind;
                          });
     for (const RegisterRange& pending : deferred->destinations()) {
-      for (const RegisterRange& range : touched.reads) {
-        const bool merges = ordered && std::any_of(touched.writes.begin(), touched.writes.end(),
-                                                   [&](const RegisterRange& written) {
+      for (const isa::RegisterUse& range : effects.reads) {
+        const bool merges = ordered && std::any_of(effects.writes.begin(), effects.writes.end(),
+                                                   [&](const isa::RegisterUse& written) {
                                                      return written.first == range.first;
                                                    });
         if (range.overlaps(pending) && !merges)
           return explain(step, *deferred, std::max(range.first, pending.first), "reads",
                          sufficient_limit(*deferred, issued));
       }
-      for (const RegisterRange& range : touched.writes)
+      for (const isa::RegisterUse& range : effects.writes)
         if (range.overlaps(pending) && !ordered)
           return explain(step, *deferred, std::max(range.first, pending.first), "overwrites",
                          sufficient_limit(*deferred, issued));

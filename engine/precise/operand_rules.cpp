@@ -6,10 +6,12 @@
 #include "engine/precise/dual_issue_rules.h"
 #include "engine/precise/m0_rules.h"
 #include "engine/precise/scalar_values.h"
-#include "engine/precise/touched.h"
+#include "isa/effects.h"
 #include "isa/explain.h"
 
 namespace lockstep::precise {
+
+using isa::RegisterRange;
 
 namespace {
 

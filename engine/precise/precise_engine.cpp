@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/interpreter/account.h"
 #include "engine/interpreter/program.h"
+#include "engine/interpreter/tap.h"
 
 namespace lockstep::precise {
 
@@ -13,16 +15,20 @@ struct PreciseEngine::Attachment {
   unsigned permits = 0;                    // instructions that may pass the gate
   const isa::Instruction* next = nullptr;  // the one at wave.pc, if the gate has seen it
   size_t stalled_at = 0;                   // the unit that stalled it: those before have been asked
+  std::vector<MemoryAccess> accesses;      // that a unit asked for
+  interpreter::Told told;
 };
 
 PreciseEngine::PreciseEngine(std::vector<CodeRange> code, unsigned wave_size,
                              std::shared_ptr<const RangeSet> memory, unsigned vgpr_count,
-                             MakeUnits make_units, Math math, const memory::AccessModes& modes)
+                             MakeUnits make_units, Math math, const memory::AccessModes& modes,
+                             Listener* listener)
     : interpreter_(code, wave_size, memory, interpreter::best_host_target(), vgpr_count, this, math, false,
                    modes),
       privileged_(code, wave_size, memory, interpreter::best_host_target(), vgpr_count, this, math, true,
                   modes),
-      make_units_(std::move(make_units)) {}
+      make_units_(std::move(make_units)),
+      listener_(listener) {}
 
 PreciseEngine::~PreciseEngine() = default;
 
@@ -91,6 +97,12 @@ const isa::Instruction& PreciseEngine::executed_at(const Wave& wave, uint64_t pc
   return *interpreter::program_of(&wave)->at(pc)->instruction;
 }
 
+std::span<const MemoryAccess> PreciseEngine::accesses(const Step& step) {
+  std::vector<MemoryAccess>& accesses = attachment_of(step.wave).accesses;
+  interpreter::find_accesses(interpreter::program_of(&step.wave)->at(step.pc), &step.wave, accesses);
+  return accesses;
+}
+
 bool PreciseEngine::continue_at(Wave& wave, uint64_t pc, bool privileged) {
   attachment_of(wave).next = nullptr;
   set_privileged(wave, privileged);
@@ -142,7 +154,12 @@ int64_t PreciseEngine::run(Wave& wave, int64_t budget) {
     if (verdict != Verdict::execute) attachment.next = nullptr;
     ++executed;
     if (verdict == Verdict::redirected || verdict == Verdict::stopped) continue;
-    if (verdict == Verdict::execute && !advance(wave, 1)) continue;
+    // A unit that has put it off has left the registers alone.
+    const bool is_told = listener_ && listener_->wants(step.instruction);
+    if (is_told) attachment.told.begin(*listener_, wave, step.instruction, step.pc);
+    const bool is_good = verdict != Verdict::execute || advance(wave, 1);
+    if (is_told) attachment.told.end(*listener_, wave);
+    if (!is_good) continue;
     if (wave.state == WaveState::blocked || wave.state == WaveState::halted) {
       --executed;
       break;

@@ -24,7 +24,7 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
   // As for Interpreter; `make_units` is called when a wave enters, from several threads.
   PreciseEngine(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
                 unsigned vgpr_count, MakeUnits make_units, Math math = Math::exact,
-                const memory::AccessModes& modes = {});
+                const memory::AccessModes& modes = {}, Listener* listener = nullptr);
   ~PreciseEngine();
 
   // What waves read as TBA and TMA.
@@ -45,6 +45,7 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
   bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) override;
   bool execute(Wave& wave, uint64_t pc) override;
   const isa::Instruction& executed_at(const Wave& wave, uint64_t pc) override;
+  std::span<const MemoryAccess> accesses(const Step& step) override;
   bool continue_at(Wave& wave, uint64_t pc, bool privileged) override;
 
   static Attachment& attachment_of(const Wave& wave);
@@ -54,6 +55,7 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
 
   interpreter::Interpreter interpreter_, privileged_;
   MakeUnits make_units_;
+  Listener* const listener_;
   std::mutex mutex_;
   std::unordered_map<const Wave*, std::unique_ptr<Attachment>> attachments_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/hardware_registers.h"
 #include "state/trap_status.h"
 
 namespace lockstep::precise {
@@ -97,9 +98,8 @@ Verdict ProgramRules::before(const Step& step) {
 }
 
 void ProgramRules::after(const Step& step) {
-  constexpr unsigned kDeallocVgprs = 3;
   gave_vgprs_back_ = step.instruction.row->opcode == Opcode::s_sendmsg &&
-                     (step.instruction.operands[0].value & 0xff) == kDeallocVgprs;
+                     (step.instruction.operands[0].value & 0xff) == isa::message::kDeallocVgprs;
 }
 
 }  // namespace lockstep::precise

@@ -3,13 +3,13 @@
 namespace lockstep::precise {
 
 void RuleBook::doubted(const Step& step, std::string text) const {
-  if (rules_ == Rules::warn) findings_.add(step.wave, step.pc, std::move(text));
+  if (rules_ == Rules::warn) findings_.add("rules", step.wave, step.pc, std::move(text));
 }
 
 Verdict RuleBook::broken(const Step& step, std::string text) const {
   if (rules_ == Rules::ignore) return Verdict::execute;
   if (rules_ == Rules::warn) {
-    findings_.add(step.wave, step.pc, std::move(text));
+    findings_.add("rules", step.wave, step.pc, std::move(text));
     return Verdict::execute;
   }
   Fault fault;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/precise/findings.h"
+#include "engine/findings.h"
 #include "engine/precise/settings.h"
 #include "engine/precise/unit.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/precise/touched.h"
+#include "isa/effects.h"
 
 namespace lockstep::precise {
 
@@ -32,7 +32,7 @@ bool is_scalar_value(uint16_t code) {
 std::string name_of(const ScalarValue& value) {
   if (value.code == isa::code::kLiteral) return "the literal";
   if (value.code == isa::code::kScc) return "scc";
-  return name(RegisterRange{value.code, static_cast<uint16_t>(value.bytes == 8 ? 2 : 1)});
+  return name(isa::RegisterRange{value.code, static_cast<uint16_t>(value.bytes == 8 ? 2 : 1)});
 }
 
 }  // namespace

@@ -7,6 +7,10 @@
 
 #include "engine/precise/trap_settings.h"
 
+namespace lockstep {
+class Listener;
+}
+
 namespace lockstep::precise {
 
 class Host;
@@ -30,12 +34,15 @@ struct Settings {
   bool exceptions = false;
   Caches caches = Caches::coherent;
   Host* host = nullptr;  // who commands the waves; outlives the dispatch
+  // Who follows what the waves do; outlives the dispatch. Any engine of the interpreter's will do.
+  Listener* listener = nullptr;
 
   // Whether the precise engine must run the dispatch.
   bool needed() const {
     return rules != Rules::ignore || results != Results::now || caches != Caches::coherent || needs_traps() ||
            exceptions || host;
   }
+  bool is_default() const { return !needed() && !listener; }
   bool needs_traps() const {
     return traps.handler != 0 || traps.without_handler != TrapWithoutHandler::report ||
            traps.watches_addresses();

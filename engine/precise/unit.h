@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "engine/listener.h"
 #include "isa/instruction.h"
 #include "state/wave.h"
 
@@ -34,6 +36,8 @@ class Executor {
   virtual bool execute(Wave& wave, uint64_t pc) = 0;
   // The instruction at `pc` as it was executed there, whatever the guest has written to that place since.
   virtual const isa::Instruction& executed_at(const Wave& wave, uint64_t pc) = 0;
+  // What the instruction that the wave stands at is about to touch; valid until the next question.
+  virtual std::span<const MemoryAccess> accesses(const Step& step) = 0;
   // The wave goes on at `pc`, in its trap handler (STATUS.PRIV) or outside. False if there is no code: it
   // faults there when it runs on.
   virtual bool continue_at(Wave& wave, uint64_t pc, bool privileged) = 0;

@@ -52,7 +52,8 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
       units.push_back(std::make_unique<OperandRules>(rules));
       units.push_back(std::make_unique<HazardRules>(rules));
     }
-    if (has_traps) units.push_back(std::make_unique<MemoryWatch>(settings->traps.watches, *traps, findings));
+    if (has_traps)
+      units.push_back(std::make_unique<MemoryWatch>(settings->traps.watches, *traps, findings, executor));
     units.push_back(std::move(counters));
     if (has_traps) units.push_back(std::make_unique<Exceptions>(*traps, findings));
     return units;

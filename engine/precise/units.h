@@ -1,8 +1,8 @@
 // Which units a wave gets for the settings of its dispatch.
 #pragma once
 
+#include "engine/findings.h"
 #include "engine/precise/caches.h"
-#include "engine/precise/findings.h"
 #include "engine/precise/precise_engine.h"
 #include "engine/precise/settings.h"
 

@@ -3,9 +3,12 @@
 #include "engine/translator/body_signature.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/register_range.h"
+#include "isa/effects.h"
+#include "isa/hardware_registers.h"
+#include "isa/memory_shape.h"
 #include "isa/operand_rules.h"
+#include "isa/row_facts.h"
 #include "semantics/cross_lane.h"
-#include "semantics/memory_shape.h"
 
 namespace lockstep::translator {
 namespace {
@@ -13,39 +16,6 @@ namespace {
 using isa::Encoding;
 using isa::Opcode;
 using isa::Role;
-
-bool is_hint(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::s_nop:
-    case Opcode::s_waitcnt:
-    case Opcode::s_waitcnt_vmcnt:
-    case Opcode::s_waitcnt_expcnt:
-    case Opcode::s_waitcnt_lgkmcnt:
-    case Opcode::s_waitcnt_depctr:
-    case Opcode::s_wait_event:
-    case Opcode::s_delay_alu:
-    case Opcode::s_clause:
-    case Opcode::s_set_inst_prefetch_distance:
-    case Opcode::s_icache_inv:
-    case Opcode::s_dcache_inv:
-    case Opcode::s_gl1_inv:
-    case Opcode::buffer_gl0_inv:
-    case Opcode::buffer_gl1_inv:
-    case Opcode::s_version:
-    case Opcode::v_nop:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// A scalar instruction that may not write its destination writes SCC neither (guide 3.3.1.4); EXEC and the PC
-// it does write.
-bool is_nullified(const isa::Instruction& instruction) {
-  const isa::Operand* destination = instruction.find(Role::dst);
-  return destination && destination->written && is_trap_temporary(*destination) &&
-         !(instruction.row->implicit_writes & ~isa::kScc) && !(instruction.row->flags & isa::kBranch);
-}
 
 // In wave64 a mask is a pair that begins at an even number, and never a constant.
 bool masks_are_pairs(const isa::Instruction& instruction) {
@@ -75,20 +45,6 @@ bool is_known_dpp(const isa::Instruction& instruction) {
   return instruction.dpp == isa::Dpp::dpp8 || semantics::dpp16_row_shuffle(instruction.dpp_control).known;
 }
 
-// Float dot products take no CLAMP and no OMOD (guide 7.2.3.1).
-bool is_float_dot(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::v_dot2_f32_f16:
-    case Opcode::v_dot2_f32_bf16:
-    case Opcode::v_dot2acc_f32_f16:
-    case Opcode::v_dot2_f16_f16:
-    case Opcode::v_dot2_bf16_bf16:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool vector_half_known(const isa::Instruction& instruction, const Half& half, std::string& reason) {
   const VectorSignature& signature = vector_signature(half.row->base);
   if (!signature.callable) {
@@ -97,10 +53,6 @@ bool vector_half_known(const isa::Instruction& instruction, const Half& half, st
   }
   if (instruction.dpp != isa::Dpp::none && !is_known_dpp(instruction)) {
     reason = "a reserved DPP control";
-    return false;
-  }
-  if ((instruction.clamp || instruction.omod) && is_float_dot(half.row->base)) {
-    reason = "CLAMP or OMOD where it has no effect";
     return false;
   }
   unsigned operands = 0, explicit_parameters = 0;
@@ -112,10 +64,6 @@ bool vector_half_known(const isa::Instruction& instruction, const Half& half, st
     }
     if (isa::chooses_halves(operand, *half.row)) {
       reason = "halves of an operand of 32 bits";
-      return false;
-    }
-    if (isa::is_beyond_vector_alu(operand, *half.row)) {
-      reason = "M0 or EXEC as the destination of a vector instruction";
       return false;
     }
     operands += operand.role >= Role::src0 || (operand.role == Role::dst && operand.read);
@@ -135,8 +83,10 @@ bool vector_half_known(const isa::Instruction& instruction, const Half& half, st
 }
 
 bool is_translated_memory(const isa::Instruction& instruction, std::string& reason) {
-  const semantics::AccessShape shape = semantics::access_shape(instruction.row->opcode);
-  if (!shape || shape.add_lane_id || shape.format_components || shape.to_lds || instruction.gds) {
+  const isa::AccessShape shape = isa::access_shape(instruction.row->opcode);
+  const bool moves =
+      shape.kind == isa::AccessShape::Kind::load || shape.kind == isa::AccessShape::Kind::store;
+  if (!moves || shape.add_lane_id || shape.format_components || shape.to_lds || instruction.gds) {
     reason = "this kind of memory access";
     return false;
   }
@@ -151,8 +101,8 @@ bool loads_exec(const isa::Instruction& instruction) {
 
 NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason) {
   const isa::Row& row = *instruction.row;
-  if (is_hint(row.opcode)) return NodeKind::nothing;
-  if (row.opcode == Opcode::s_waitcnt_vscnt || row.opcode == Opcode::s_wait_idle) return NodeKind::store_wait;
+  if (row.flags & isa::kHint) return NodeKind::nothing;
+  if (row.flags & isa::kWait) return NodeKind::store_wait;
   switch (row.opcode) {
     case Opcode::s_branch:
     case Opcode::s_cbranch_scc0:
@@ -182,7 +132,7 @@ NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason)
       reason = "GDS";
       return NodeKind::step;
     case Opcode::s_getpc_b64:
-      return is_nullified(instruction) ? NodeKind::nothing : NodeKind::get_pc;
+      return isa::is_nullified(instruction, false) ? NodeKind::nothing : NodeKind::get_pc;
     case Opcode::s_endpgm:
       return NodeKind::end;
     case Opcode::s_code_end:
@@ -202,7 +152,7 @@ NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason)
     case Encoding::sop2:
     case Encoding::sopc:
     case Encoding::sopk:
-      if (is_nullified(instruction)) return NodeKind::nothing;
+      if (isa::is_nullified(instruction, false)) return NodeKind::nothing;
       if (scalar_signature(row.opcode).callable) return NodeKind::scalar_alu;
       reason = "no scalar body";
       return NodeKind::step;
@@ -236,9 +186,8 @@ std::vector<Half> halves_of(const isa::Instruction& instruction) {
 }
 
 bool frees_vgprs(const isa::Instruction& instruction) {
-  constexpr unsigned kDeallocVgprs = 3;
   return instruction.row->opcode == Opcode::s_sendmsg &&
-         (instruction.operands[0].value & 0xff) == kDeallocVgprs;
+         (instruction.operands[0].value & 0xff) == isa::message::kDeallocVgprs;
 }
 
 bool names_vgpr(const isa::Instruction& instruction) {

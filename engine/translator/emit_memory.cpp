@@ -4,14 +4,14 @@
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/runtime.h"
-#include "semantics/memory_shape.h"
+#include "isa/memory_shape.h"
 
 namespace lockstep::translator {
 
+using isa::AccessShape;
 using isa::Role;
 using llvm::BasicBlock;
 using llvm::Value;
-using semantics::AccessShape;
 
 namespace {
 
@@ -97,7 +97,7 @@ void Emitter::store_consecutive(Value* pointer, const std::vector<Value*>& words
 void Emitter::emit_global(unsigned index) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const NodeFacts& facts = facts_.nodes[index];
-  const AccessShape shape = semantics::access_shape(instruction.row->opcode);
+  const AccessShape shape = isa::access_shape(instruction.row->opcode);
   const bool is_load = shape.kind == AccessShape::Kind::load;
   const unsigned dwords = shape.registers();
   const isa::Operand& address = *instruction.find(Role::addr);
@@ -114,7 +114,7 @@ void Emitter::emit_global(unsigned index) {
     low[chunk] = vgpr(address.vgpr(), chunk);
     if (wide) high[chunk] = vgpr(address.vgpr() + 1, chunk);
     for (unsigned word = 0; word < dwords; ++word)
-      if (!is_load || shape.part != semantics::RegisterPart::whole)
+      if (!is_load || shape.part != isa::RegisterPart::whole)
         words[chunk].push_back(vgpr(data + word, chunk));
   }
   Value* exec = whole_mask(kExec);
@@ -199,7 +199,7 @@ void Emitter::emit_global(unsigned index) {
 
 std::vector<Emitter::LdsAccess> Emitter::lds_accesses(const Node& node) const {
   const isa::Instruction& instruction = node.instruction;
-  const AccessShape shape = semantics::access_shape(instruction.row->opcode);
+  const AccessShape shape = isa::access_shape(instruction.row->opcode);
   const bool is_load = shape.kind == AccessShape::Kind::load;
   const unsigned data = instruction.find(is_load ? Role::dst : Role::data)->vgpr();
   if (shape.addresses == 1) return {{static_cast<uint32_t>(instruction.offset), data, false}};
@@ -218,7 +218,7 @@ Value* Emitter::lds_is_regular() {
   for (unsigned n : run_.nodes) {
     const Node& node = routine_.nodes[n];
     if (node.kind != NodeKind::lds) continue;
-    const AccessShape shape = semantics::access_shape(node.instruction.row->opcode);
+    const AccessShape shape = isa::access_shape(node.instruction.row->opcode);
     if (shape.bytes < 4) return ir_.getFalse();
     const bool is_load = shape.kind == AccessShape::Kind::load,
                uniform = is_load && facts_.nodes[n].lds_uniform;
@@ -253,7 +253,7 @@ Value* Emitter::lds_is_regular() {
 
 void Emitter::emit_regular_lds(unsigned index, unsigned chunk) {
   const Node& node = routine_.nodes[index];
-  const AccessShape shape = semantics::access_shape(node.instruction.row->opcode);
+  const AccessShape shape = isa::access_shape(node.instruction.row->opcode);
   if (shape.bytes < 4) return emit_lds_by_lanes(index, chunk);
   const bool is_load = shape.kind == AccessShape::Kind::load;
   const unsigned dwords = shape.registers();
@@ -290,9 +290,9 @@ void Emitter::store_in_order(bool is_second, std::function<void()> store) {
 
 void Emitter::emit_lds_by_lanes(unsigned index, unsigned chunk) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
-  const AccessShape shape = semantics::access_shape(instruction.row->opcode);
+  const AccessShape shape = isa::access_shape(instruction.row->opcode);
   const bool is_load = shape.kind == AccessShape::Kind::load,
-             is_part = shape.part != semantics::RegisterPart::whole;
+             is_part = shape.part != isa::RegisterPart::whole;
   const unsigned dwords = shape.registers();
   const auto place = [&](unsigned row) {
     return ir_.CreateConstInBoundsGEP2_32(buffer_->getAllocatedType(), buffer_, 0, row);

@@ -2,7 +2,7 @@
 // are in use at a time. Doubt about float results is settled once at the end of the run.
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
-#include "semantics/memory_shape.h"
+#include "isa/memory_shape.h"
 
 namespace lockstep::translator {
 
@@ -46,7 +46,7 @@ bool Emitter::joins_run(unsigned index) const {
       // Regular addresses are recognised before the run.
       if (run_.writes[node.instruction.find(isa::Role::addr)->vgpr()]) return false;
       const bool is_store =
-          semantics::access_shape(node.instruction.row->opcode).kind == semantics::AccessShape::Kind::store;
+          isa::access_shape(node.instruction.row->opcode).kind == isa::AccessShape::Kind::store;
       if (is_store) return !run_.loads_lds && !run_.stores_lds && !run_.masks.contains(kExec);
       return !run_.stores_lds;
     }
@@ -64,7 +64,7 @@ void Emitter::add_to_run(unsigned index) {
   run_.writes |= facts_.nodes[index].effects.writes;
   if (node.kind == NodeKind::lds) {
     const bool is_store =
-        semantics::access_shape(node.instruction.row->opcode).kind == semantics::AccessShape::Kind::store;
+        isa::access_shape(node.instruction.row->opcode).kind == isa::AccessShape::Kind::store;
     (is_store ? run_.stores_lds : run_.loads_lds) = true;
   }
   if (node.kind == NodeKind::vector_alu || node.kind == NodeKind::dual) {

@@ -3,7 +3,8 @@
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/runtime.h"
-#include "semantics/memory_shape.h"
+#include "isa/effects.h"
+#include "isa/memory_shape.h"
 
 namespace lockstep::translator {
 
@@ -74,13 +75,13 @@ void Emitter::emit_scalar(unsigned index) {
     set_scalar(kExec, ir_.CreateTrunc(exec, i32_));
     if (signature.exec_is_pair) set_scalar(kExec + 1, ir_.CreateTrunc(ir_.CreateLShr(exec, 32), i32_));
   }
-  if (signature.writes_scc && !(destination && is_trap_temporary(*destination)))
+  if (signature.writes_scc && !isa::keeps_scc(instruction, false))
     set_scalar(kScc, ir_.CreateTrunc(result(2), i32_));
 }
 
 void Emitter::emit_scalar_load(unsigned index) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
-  const unsigned bytes = semantics::access_shape(instruction.row->opcode).bytes;
+  const unsigned bytes = isa::access_shape(instruction.row->opcode).bytes;
   const Snapshot before = snapshot(index);
   // The two low bits of every component count as zero, before they are added (guide 8.1.1).
   const auto aligned = [&](Value* component) { return ir_.CreateAnd(component, ~uint64_t{3}); };

@@ -1,6 +1,7 @@
 // Vector ALU instructions: operands, modifiers, the body of semantics/, results.
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
+#include "isa/row_facts.h"
 #include "semantics/cross_lane.h"
 
 namespace lockstep::translator {
@@ -207,7 +208,9 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
   const std::string name(isa::name(part.row->base));
   call((saturate ? "lockstep_saturated_" : "lockstep_body_") + name,
        {words_, masks_, result_words_, result_mask_, doubt_[chunk]});
-  if (!saturate && signature.result.is_float && (instruction.omod || instruction.clamp)) {
+  const bool is_modified =
+      (instruction.omod || instruction.clamp) && !(part.row->flags & isa::kIgnoresOutputModifiers);
+  if (!saturate && signature.result.is_float && is_modified) {
     const unsigned words = signature.result.kind == Operand::Kind::pair ? 2 : 1;
     for (unsigned word = 0; word < words; ++word)
       pass_word(ir_.CreateLoad(

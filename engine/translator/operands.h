@@ -17,8 +17,6 @@ struct Source {
 // Nothing for operands that only the interpreter knows: VCCZ, EXECZ, LDS_DIRECT and the like.
 std::optional<Source> source_of(const isa::Operand& operand, const isa::Instruction& instruction);
 
-bool is_trap_temporary(const isa::Operand& operand);
-
 // The scalar register that an operand writes, or nothing if the write is discarded (NULL, trap temporaries).
 std::optional<unsigned> scalar_destination(const isa::Operand& operand);
 

@@ -1,5 +1,7 @@
 #include "engine/translator/register_range.h"
 
+#include "isa/effects.h"
+
 namespace lockstep::translator {
 namespace {
 
@@ -7,27 +9,10 @@ bool is_out_of_range(const isa::Operand& operand, unsigned vgpr_count) {
   return operand.is_vgpr() && operand.vgpr() + operand.words > vgpr_count;
 }
 
-// Only a trap handler may write them, and it is never translated. NULL is a destination like any other.
-bool is_trap_temporary(const isa::Operand& operand) {
-  return operand.code >= isa::code::kTtmp0 && operand.code < isa::code::kNull;
-}
-
-// One of several is enough.
-bool has_lost_destination(const isa::Instruction& instruction, unsigned vgpr_count) {
-  const bool is_vector = isa::is_vector_alu(instruction.row->encoding);
-  for (unsigned i = 0; i < instruction.operand_count; ++i) {
-    const isa::Operand& operand = instruction.operands[i];
-    if (!operand.written) continue;
-    if (is_out_of_range(operand, vgpr_count)) return true;
-    if (is_vector && is_trap_temporary(operand)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 RangeRule apply_range_rules(isa::Instruction& instruction, unsigned vgpr_count) {
-  if (has_lost_destination(instruction, vgpr_count)) return RangeRule::nothing;
+  if (isa::has_lost_destination(instruction, vgpr_count, false)) return RangeRule::nothing;
   const bool is_vector = isa::is_vector_alu(instruction.row->encoding);
   const bool is_dual = instruction.row->encoding == isa::Encoding::vopd;
   for (unsigned i = 0; i < instruction.operand_count; ++i) {

@@ -3,19 +3,19 @@
 #include <bit>
 #include <cstring>
 
-#include "semantics/memory_shape.h"
+#include "isa/memory_shape.h"
 
 namespace lockstep::translator {
 namespace {
 
-using semantics::AccessShape;
-using semantics::RegisterPart;
+using isa::AccessShape;
+using isa::RegisterPart;
 
 constexpr unsigned kChunkLanes = 16;
 
 // The opcode says everything: the shape table is looked up again.
 AccessShape shape_of(uint32_t form) {
-  return semantics::access_shape(static_cast<isa::Opcode>(form));
+  return isa::access_shape(static_cast<isa::Opcode>(form));
 }
 
 uint32_t extended(const AccessShape& shape, uint32_t raw) {

@@ -625,6 +625,23 @@ with = "b.npy"
         out = self.lockstep("run", "two.cl", "-k", "ids", "--grid", "8,8", "buf:u32[64]", "--fidelity").stdout
         self.assertEqual(out, "fidelity: every executed instruction is exact\n")
 
+    def test_check(self):
+        (self.path / "behind.cl").write_text(
+            "__kernel void behind(__global int* x, __global int* out) {\n"
+            "  size_t i = get_global_id(0);\n"
+            "  out[i] = x[i];\n}\n")
+        behind = ("run", "behind.cl", "--grid", "32", "--block", "32", "--debug", "--check", "memory")
+        self.assertIn("check: nothing was found", self.lockstep(*behind, "buf:i32[32]", "buf:i32[32]").stdout)
+        # The last two work-items read what fills up the last 16 bytes of the buffer.
+        out = self.lockstep(*behind, "buf:i32[30]", "buf:i32[32]", status=FAULTED,
+                            says=("memory: global_load_b32 reads bytes behind the end of a buffer", "behind.cl:3",
+                                  "lanes 30,31", "0 bytes behind the end of buffer 'x' of 120 bytes")).stdout
+        self.assertEqual(out.count("memory:"), 1)
+        self.lockstep(*behind, "--rules", "warn", "--fidelity", "buf:i32[30]", "buf:i32[32]", status=FAULTED,
+                      says=("memory: ", "every executed instruction is exact", "rules: none was broken"))
+        self.lockstep("run", "behind.cl", "--grid", "32", "buf:i32[32]", "buf:i32[32]", "--check", "magic",
+                      status=BAD_INPUT, says="there is no checker 'magic'")
+
     def test_rules(self):
         # Dependency code 8 is reserved (guide 5.7, table 19).
         (self.path / "hint.s").write_text("s_nop 0\ns_delay_alu 8\nv_mov_b32 v1, v0\ns_endpgm\n")
@@ -637,7 +654,7 @@ with = "b.npy"
         self.lockstep(*hint, "--rules", "fault", status=FAULTED,
                       says=("broken rule in kernel", "hint.s:2", "reserved code"))
         self.lockstep(*hint, "--rules", "warn", "--engine", "translator", says="because of --rules warn")
-        self.lockstep(*hint, "--rules", "warn", "--fidelity", status=BAD_INPUT, says="--rules warn")
+        self.lockstep(*hint, "--rules", "warn", "--fidelity", says=("every executed instruction is exact", "reserved code"))
         self.lockstep(*hint, "--rules", "law", status=BAD_INPUT, says="--rules")
         self.saxpy("--grid", "64", *self.GOOD, "--rules", "fault", "-p", "y", says="1 3 5 7")
         self.saxpy("--grid", "64", *self.GOOD, "--rules", "warn", says="rules: none was broken")
@@ -720,7 +737,7 @@ with = "b.npy"
         for bad in ("random:", "random:x", "random:-1", "soon"):
             self.lockstep(*late, "--results", bad, status=BAD_INPUT, says="none of now, late and random:SEED")
         self.lockstep(*late, "--caches", "cold", status=BAD_INPUT, says="--caches")
-        self.lockstep(*late, "--results", "late", "--fidelity", status=BAD_INPUT, says="--results late")
+        self.lockstep(*late, "--results", "late", "--fidelity", says="every executed instruction is exact")
         self.saxpy("--grid", "64", *self.GOOD, "--results", "late", "--caches", "incoherent", "-p", "y", says="1 3 5 7")
 
     # What becomes of the program when its streams cannot be used: never anything but its exit codes.

@@ -1,7 +1,8 @@
 // Where results that are not exact go: v_sin_f32 and v_rcp_f64 are such, moves, adds and loads are not.
+#include "observe/fidelity/fidelity.h"
+
 #include <gtest/gtest.h>
 
-#include "observe/fidelity_observer.h"
 #include "tests/machine/test_dispatch.h"
 
 namespace lockstep::observe {
@@ -13,7 +14,7 @@ constexpr auto kAddress = static_cast<size_t>(Sink::address), kBranch = static_c
 // A dispatch of a listing under the observer. At entry: s[0:1] the buffer's address, s2 the work-group's
 // number, v0 the item.
 struct Observed {
-  FidelityObserver observer;
+  FidelityListener observer;
   machine::Dispatch dispatch;
   machine::Outcome outcome;
 
@@ -22,7 +23,7 @@ struct Observed {
       : observer(math), dispatch(text, groups, items, wave_size) {
     dispatch.launch.scratch_bytes = 64;
     dispatch.options.threads = 4;
-    dispatch.options.observer = &observer;
+    dispatch.options.precise.listener = &observer;
     dispatch.options.math = math;
     outcome = dispatch.run();
     EXPECT_FALSE(outcome.fault) << outcome.fault->fault.message;
@@ -101,6 +102,22 @@ TEST(Fidelity, DecidesBranches) {
   EXPECT_EQ(exec.uses("v_sin_f32"), (Uses{0, 1, 0}));
   Observed saved("v_sin_f32 v2, v0\nv_cmp_lt_f32 vcc_lo, 0.5, v2\ns_and_saveexec_b32 s4, vcc_lo\n");
   EXPECT_EQ(saved.uses("v_sin_f32"), (Uses{0, 1, 0}));
+}
+
+// The lane's number takes the place of a VGPR: lane 5's value is read back from its own address.
+TEST(Fidelity, ThroughAddressesOfTheLaneNumber) {
+  Observed o(
+      "v_sin_f32 v2, v0\nglobal_store_addtid_b32 v2, s[0:1]\ns_waitcnt_vscnt null, 0\n"
+      "s_load_b32 s4, s[0:1], 64\ns_waitcnt 0\ns_cmp_eq_u32 s4, 0\ns_cbranch_scc1 over\ns_nop 0\nover:\n");
+  EXPECT_EQ(o.uses("v_sin_f32"), (Uses{0, 1, 1}));
+}
+
+// The index of a pair loses its low bit (guide 3.3.1.3).
+TEST(Fidelity, ThroughPairsThatM0Chooses) {
+  Observed o(
+      "v_sin_f32 v2, v0\nv_readfirstlane_b32 s8, v2\ns_mov_b32 m0, 5\ns_movrels_b64 s[6:7], s[4:5]\n"
+      "s_cmp_eq_u32 s6, 0\ns_cbranch_scc1 over\ns_nop 0\nover:\n");
+  EXPECT_EQ(o.uses("v_sin_f32"), (Uses{0, 1, 0}));
 }
 
 TEST(Fidelity, ThroughLds) {

@@ -46,7 +46,7 @@ TEST(Completeness, EveryRowHasExactlyOneMeaning) {
     const isa::Opcode opcode = row.base;  // a half of VOPD means what its base does
     // The shape of image atomics is known before images are.
     const bool in_tables =
-        row.encoding != isa::Encoding::mimg && (access_shape(opcode) || atomic_shape(opcode));
+        row.encoding != isa::Encoding::mimg && (isa::access_shape(opcode) || atomic_shape(opcode));
     const int meanings = has_body(opcode) + (find_engine_handled(opcode) != nullptr) + in_tables +
                          (find_unsupported(row) != nullptr);
     if (meanings == 0) missing.emplace_back(row.name);

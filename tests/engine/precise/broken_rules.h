@@ -13,20 +13,19 @@
 namespace lockstep::machine {
 
 // Of one work-group of one wave; at entry as Dispatch says. Missing waits are another rule's business.
-inline std::vector<precise::Finding> broken_rules_of(const std::string& text, unsigned wave_size = 32) {
+inline std::vector<Finding> broken_rules_of(const std::string& text, unsigned wave_size = 32) {
   Dispatch d(text, 1, wave_size, wave_size);
   d.options.precise.rules = precise::Rules::warn;
   const Outcome outcome = d.run();
   EXPECT_FALSE(outcome.fault) << text << ": " << outcome.fault->fault.message;
-  std::vector<precise::Finding> findings = outcome.findings;
-  std::erase_if(findings, [](const precise::Finding& finding) {
-    return finding.rule.find("(guide 5.6)") != std::string::npos;
-  });
+  std::vector<Finding> findings = outcome.findings;
+  std::erase_if(findings,
+                [](const Finding& finding) { return finding.rule.find("(guide 5.6)") != std::string::npos; });
   return findings;
 }
 
 inline void expect_good(const std::string& text, unsigned wave_size = 32) {
-  for (const precise::Finding& finding : broken_rules_of(text, wave_size))
+  for (const Finding& finding : broken_rules_of(text, wave_size))
     ADD_FAILURE() << text << "\n  " << finding.rule;
 }
 

@@ -6,8 +6,6 @@
 namespace lockstep::machine {
 namespace {
 
-using precise::Finding;
-
 std::vector<Finding> findings_of(const std::string& text, unsigned wave_size = 32) {
   Dispatch d("s_mov_b64 s[8:9], s[0:1]\nv_lshlrev_b32 v1, 2, v0\n" + text, 1, 32, wave_size);
   d.options.precise.rules = precise::Rules::warn;

@@ -6,7 +6,7 @@
 namespace lockstep::machine {
 namespace {
 
-std::vector<precise::Finding> findings_of(std::string_view text) {
+std::vector<Finding> findings_of(std::string_view text) {
   Dispatch d(text, 2, 32);
   d.options.precise.rules = precise::Rules::warn;
   const Outcome outcome = d.run();

@@ -474,7 +474,7 @@ TEST(RandomResults, TheSeedDecides) {
 
 // ---- the checker
 
-std::vector<precise::Finding> findings_of(const std::string& text, Results results = Results::now) {
+std::vector<Finding> findings_of(const std::string& text, Results results = Results::now) {
   Late d(text);
   d.options.precise.rules = Rules::warn;
   d.options.precise.results = results;

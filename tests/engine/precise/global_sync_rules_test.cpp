@@ -14,7 +14,7 @@ std::vector<std::string> rules_broken(const std::string& text) {
   const Outcome outcome = d.run();
   EXPECT_FALSE(outcome.fault) << text << ": " << outcome.fault->fault.message;
   std::vector<std::string> rules;
-  for (const precise::Finding& finding : outcome.findings)
+  for (const Finding& finding : outcome.findings)
     if (finding.rule.find("guide 13.4.1") != std::string::npos ||
         finding.rule.find("16.15") != std::string::npos) {
       EXPECT_EQ(finding.count, 1u);
@@ -53,7 +53,7 @@ TEST(GlobalSyncRules, BarrierWithoutACount) {
     d.options.precise.rules = precise::Rules::warn;
     const Outcome outcome = d.run();
     EXPECT_FALSE(outcome.fault) << outcome.fault->fault.message;
-    return std::ranges::any_of(outcome.findings, [](const precise::Finding& finding) {
+    return std::ranges::any_of(outcome.findings, [](const Finding& finding) {
       return finding.rule.find("never been given a count") != std::string::npos;
     });
   };

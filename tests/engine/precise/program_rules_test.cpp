@@ -9,7 +9,7 @@
 namespace lockstep::machine {
 namespace {
 
-std::vector<precise::Finding> findings_of(const std::string& text, bool processor_mode = false) {
+std::vector<Finding> findings_of(const std::string& text, bool processor_mode = false) {
   Dispatch d(text, 1, 32);
   d.launch.rsrc1 |= (processor_mode ? 1u : 0u) << 29;
   d.options.precise.rules = precise::Rules::warn;
@@ -53,7 +53,7 @@ TEST(ProgramRules, VersionOfTheTrapHandler) {  // 16.2: there it should be the s
     const Outcome outcome = d.run();
     EXPECT_FALSE(outcome.fault);
     size_t versions = 0;
-    for (const precise::Finding& finding : outcome.findings)
+    for (const Finding& finding : outcome.findings)
       versions += finding.rule.find("s_version") != std::string::npos;
     EXPECT_EQ(versions, is_late ? 1u : 0u);
   }

@@ -98,7 +98,7 @@ TEST(Trap, Number0IsTheHardwares) {  // 5.1, 16.5: reported, and executed like o
     const Outcome outcome = d.run();
     EXPECT_FALSE(outcome.fault) << outcome.fault->fault.message;
     size_t count = 0;
-    for (const precise::Finding& finding : outcome.findings)
+    for (const Finding& finding : outcome.findings)
       count += finding.rule.find("s_trap 0") != std::string::npos &&
                finding.rule.find("guide 5.1, 16.5") != std::string::npos;
     return count;

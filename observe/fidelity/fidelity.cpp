@@ -1,4 +1,4 @@
-#include "observe/fidelity_observer.h"
+#include "observe/fidelity/fidelity.h"
 
 #include <bit>
 
@@ -6,7 +6,7 @@
 
 namespace lockstep::observe {
 
-Sources FidelityObserver::finding(std::string_view name, const semantics::Doubt& doubt, uint64_t pc) {
+Sources FidelityListener::finding(std::string_view name, const semantics::Doubt& doubt, uint64_t pc) {
   for (size_t i = 0; i < findings_.size(); ++i)
     if (findings_[i].name == name) return Sources{1} << i;
   if (findings_.size() == kMostFindings) return Sources{1} << (kMostFindings - 1);
@@ -23,7 +23,7 @@ Sources FidelityObserver::finding(std::string_view name, const semantics::Doubt&
   return Sources{1} << (findings_.size() - 1);
 }
 
-FidelityObserver::Own FidelityObserver::own_of(const isa::Instruction& instruction, uint64_t pc) {
+FidelityListener::Own FidelityListener::own_of(const isa::Instruction& instruction, uint64_t pc) {
   const auto [entry, is_new] = own_.try_emplace(&instruction);
   if (!is_new) return entry->second;
   auto of_row = [&](const isa::Row& row) -> Sources {
@@ -39,24 +39,22 @@ FidelityObserver::Own FidelityObserver::own_of(const isa::Instruction& instructi
   return entry->second = own;
 }
 
-bool FidelityObserver::on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) {
-  // The repetition of an instruction that waited was counted when the wave came to it.
-  if (wave.wait.kind != WaitKind::none) return true;
+void FidelityListener::before(const Event& event) {
+  const uint64_t pc = event.pc;
   ++instructions_;
-  const Own own = own_of(instruction, pc);
+  const Own own = own_of(event.instruction, pc);
   for (Sources left = own.x | own.y; left != 0; left &= left - 1)
     ++findings_[std::countr_zero(left)].executions;
-  const Taint::Use use = taint_.follow(wave, instruction, own.x, own.y);
+  const Taint::Use use = taint_.follow(event, own.x, own.y);
   const Sources used[kSinks] = {use.address, use.branch, use.memory};
   for (unsigned sink = 0; sink < kSinks; ++sink)
     for (Sources left = used[sink]; left != 0; left &= left - 1) {
       Finding& finding = findings_[std::countr_zero(left)];
       if (finding.uses[sink]++ == 0) finding.use_pc[sink] = pc;
     }
-  return true;
 }
 
-std::vector<Finding> FidelityObserver::findings() const {
+std::vector<Finding> FidelityListener::findings() const {
   std::vector<Finding> sorted;
   for (const semantics::Concern concern : {semantics::Concern::results, semantics::Concern::corner_cases})
     for (const Finding& finding : findings_)

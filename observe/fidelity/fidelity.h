@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "engine/observer.h"
-#include "observe/taint.h"
+#include "engine/listener.h"
+#include "observe/fidelity/taint.h"
 #include "semantics/fidelity.h"
 
 namespace lockstep::observe {
@@ -28,11 +28,16 @@ struct Finding {
   std::array<uint64_t, kSinks> use_pc{};  // of the one executed first
 };
 
-// Observes one dispatch.
-class FidelityObserver final : public Observer {
+class FidelityListener final : public Listener {
  public:
-  explicit FidelityObserver(Math math = Math::exact) : math_(math) {}
-  bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) override;
+  explicit FidelityListener(Math math = Math::exact) : math_(math) {}
+  // What is executed first is named, whatever the number of threads.
+  Order order() const override { return Order::serial; }
+  void before(const Event& event) override;
+  // Instructions of an engine that is gone may stand where others stood.
+  void dispatch_begins(const DispatchEvent&) override { own_.clear(); }
+  void group_begins(const WorkGroup& group) override { taint_.begin(group); }
+  void wave_begins(const Wave& wave) override { taint_.begin(wave); }
 
   // Ordinary results in doubt before corner cases, else in the order of first execution.
   std::vector<Finding> findings() const;

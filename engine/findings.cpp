@@ -1,29 +1,34 @@
-#include "engine/precise/findings.h"
+#include "engine/findings.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "state/work_group.h"
 
-namespace lockstep::precise {
+namespace lockstep {
 
-void Findings::add(const Wave& wave, uint64_t pc, std::string rule) {
-  add_to(findings_, wave, pc, std::move(rule));
+void Findings::add(const char* checker, const Wave& wave, uint64_t pc, std::string rule,
+                   FindingDetail detail) {
+  add_to(findings_, checker, wave, pc, std::move(rule), std::move(detail));
 }
 
 void Findings::add_exception(const Wave& wave, uint64_t pc, std::string name) {
-  add_to(exceptions_, wave, pc, std::move(name));
+  add_to(exceptions_, "exceptions", wave, pc, std::move(name), {});
 }
 
-void Findings::add_to(ByPlace& findings, const Wave& wave, uint64_t pc, std::string rule) {
+void Findings::add_to(ByPlace& findings, const char* checker, const Wave& wave, uint64_t pc, std::string rule,
+                      FindingDetail detail) {
   std::lock_guard lock(mutex_);
-  auto [at, is_new] = findings.try_emplace({pc, rule});
+  auto [at, is_new] = findings.try_emplace({pc, checker, rule});
   Finding& finding = at->second;
   ++finding.count;
   if (!is_new) return;
+  finding.checker = checker;
   finding.rule = std::move(rule);
   finding.pc = pc;
   finding.wave = wave.index_in_group;
   if (wave.group) std::copy(std::begin(wave.group->id), std::end(wave.group->id), finding.group);
+  finding.detail = std::move(detail);
 }
 
 std::vector<Finding> Findings::all() const {
@@ -41,4 +46,4 @@ std::vector<Finding> Findings::list(const ByPlace& findings) const {
   return result;
 }
 
-}  // namespace lockstep::precise
+}  // namespace lockstep

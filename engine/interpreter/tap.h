@@ -1,0 +1,40 @@
+// Tells a listener what the waves of an engine do: the accesses are found just before an instruction
+// executes.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "engine/listener.h"
+#include "engine/observer.h"
+
+namespace lockstep::interpreter {
+
+// Between before() and after() of one instruction of a wave.
+class Told {
+ public:
+  // The wave has come to the instruction; finds its accesses.
+  void begin(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc);
+  // It was executed, or wave.state says why not. Nothing if none was begun.
+  void end(Listener& listener, const Wave& wave);
+
+ private:
+  const isa::Instruction* instruction_ = nullptr;
+  uint64_t pc_ = 0;
+  std::vector<MemoryAccess> accesses_;
+};
+
+// The observer of a plain interpreter.
+class Tap final : public Observer {
+ public:
+  explicit Tap(Listener& listener) : listener_(listener) {}
+  Calls calls_for(const isa::Instruction& instruction) const override;
+  bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) override;
+  void on_executed(const Wave& wave) override;
+  void on_turn_over(const Wave& wave) override;
+
+ private:
+  Listener& listener_;
+};
+
+}  // namespace lockstep::interpreter

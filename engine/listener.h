@@ -1,0 +1,92 @@
+// Who follows what waves do, and changes nothing by it: checkers, reports, tracers. docs/observers.md says
+// who calls it, and what it costs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "isa/instruction.h"
+#include "state/wave.h"
+#include "state/work_group.h"
+
+namespace lockstep {
+
+struct DispatchState;
+struct Range;
+class RangeSet;
+
+// Of an address. Scalar loads reach global memory by a cache of their own.
+enum class MemorySpace : uint8_t { global, scalar, scratch, lds, gds };
+
+// What becomes of an access.
+enum class Reach : uint8_t {
+  inside,
+  filled_up,  // a read of bytes that are not the range's, but fill up its last aligned block of 16
+  dropped,    // out of the range of a buffer resource, of LDS or of GDS: reads give zero, writes do nothing
+  refused,    // the memory is not the wave's, and it faults
+};
+
+// Of one lane: of its element, or of a part that is judged by itself.
+struct MemoryAccess {
+  uint64_t address = 0;  // in scratch, LDS and GDS: the offset
+  uint32_t bytes = 0;
+  int16_t lane = -1;  // -1: of the wave as a whole
+  MemorySpace space = MemorySpace::global;
+  Reach reach = Reach::inside;
+  bool reads = false, writes = false;  // both: an atomic
+};
+
+// An instruction that a wave comes to, in the order of its program. Results that land late are no matter
+// here.
+struct Event {
+  const Wave& wave;
+  const isa::Instruction& instruction;  // stays where it is for as long as the engine lives
+  uint64_t pc;
+  std::span<const MemoryAccess> accesses;  // by lane; valid during the call
+};
+
+// Several may run at the same time.
+struct DispatchEvent {
+  const DispatchState* id = nullptr;        // what its work-groups point at, too
+  std::array<uint32_t, 3> grid{}, group{};  // in work-items
+  uint64_t entry = 0;
+  unsigned wave_size = 32;
+  uint32_t lds_bytes = 0;            // of a work-group, as asked for; what it gets is in whole blocks
+  const RangeSet* memory = nullptr;  // null: all of the process's
+};
+
+class Listener {
+ public:
+  // From which threads it may be called. Calls about one work-group never overlap.
+  enum class Order : uint8_t {
+    serial,  // one call at a time, groups in the same order on every run: the dispatch runs on one thread
+    groups,  // calls about different groups at the same time
+  };
+  virtual ~Listener() = default;
+  virtual Order order() const { return Order::groups; }
+  // Asked once for each place in the code, before an instruction there is executed.
+  virtual bool wants(const isa::Instruction&) const { return true; }
+
+  // Of instructions of interest. Before: with the registers that it will read, and the accesses that it will
+  // make. After: unless it faulted; what it changed is in the wave. An instruction that has to wait for other
+  // waves is told of once. None of these may throw.
+  virtual void before(const Event&) {}
+  virtual void after(const Event&) {}
+  // Instead of after(): Wave::fault says why.
+  virtual void faulted(const Event&) {}
+
+  virtual void dispatch_begins(const DispatchEvent&) {}
+  virtual void dispatch_ends(const DispatchEvent&) {}
+  // Its waves have their registers.
+  virtual void group_begins(const WorkGroup&) {}
+  virtual void group_ends(const WorkGroup&) {}
+  virtual void wave_begins(const Wave&) {}
+  virtual void wave_ends(const Wave&) {}
+  // All waves of the group that have not ended have come to a barrier and go on behind it.
+  virtual void barrier_passed(const WorkGroup&) {}
+  // The host has taken memory back; dispatches that run may be of a time when it was there. From any thread.
+  virtual void memory_unmapped(const Range&) {}
+};
+
+}  // namespace lockstep

@@ -1,0 +1,53 @@
+// Finds accesses to memory that are not what the kernel was given, though the machine lets them pass: bytes
+// behind a buffer, what a buffer resource or LDS drops, LDS beyond what was asked for. Of accesses that fault
+// it says which buffer was near, or that it was freed.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/findings.h"
+#include "engine/listener.h"
+#include "memory/address_space.h"
+
+namespace lockstep::observe {
+
+class MemoryChecker final : public Listener {
+ public:
+  // `freed`: what the host has taken back; the newest last. `findings` must outlive this.
+  MemoryChecker(Findings& findings, std::vector<Range> freed)
+      : findings_(findings), freed_(std::move(freed)) {}
+
+  bool wants(const isa::Instruction& instruction) const override;
+  void before(const Event& event) override;
+  void faulted(const Event& event) override;
+  void dispatch_begins(const DispatchEvent& event) override;
+  void dispatch_ends(const DispatchEvent& event) override;
+  void memory_unmapped(const Range& range) override;
+
+ private:
+  // The kinds of findings: one of each for an instruction, with all lanes that do it.
+  enum class Kind : uint8_t {
+    behind_range,
+    dropped_by_resource,
+    dropped_by_lds,
+    dropped_by_gds,
+    beyond_asked,
+    refused
+  };
+
+  static bool is_bad(const Event& event, const MemoryAccess& access, Kind& kind);
+  void tell(const Event& event, Kind kind);
+  std::string surroundings(const Event& event, const MemoryAccess& access, Kind kind) const;
+
+  Findings& findings_;
+  static constexpr size_t kMostFreed = 1024;
+
+  mutable std::mutex mutex_;
+  std::vector<Range> freed_;                                  // the newest last
+  std::map<const DispatchState*, const RangeSet*> memories_;  // of the dispatches that run
+};
+
+}  // namespace lockstep::observe

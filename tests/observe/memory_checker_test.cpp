@@ -1,0 +1,88 @@
+// Accesses that the machine lets pass, but that the kernel was not given.
+#include "observe/memory/memory_checker.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/machine/test_dispatch.h"
+
+namespace lockstep::observe {
+namespace {
+
+struct Checked {
+  Findings findings;
+  MemoryChecker checker;
+  machine::Dispatch dispatch;
+  machine::Outcome outcome;
+  std::vector<Finding> all;
+
+  explicit Checked(std::string_view text, size_t words = 64, uint32_t lds = 100,
+                   std::vector<Range> freed = {})
+      : checker(findings, std::move(freed)), dispatch(text, 1, 32, 32, words) {
+    dispatch.launch.lds_bytes = lds;
+    dispatch.options.precise.listener = &checker;
+    outcome = dispatch.run();
+    all = findings.all();
+  }
+};
+
+TEST(MemoryChecker, GoodAccessesAreNoFinding) {
+  Checked c(
+      "v_lshlrev_b32 v1, 2, v0\nv_mov_b32 v2, 96\nds_load_b32 v3, v2\nglobal_store_b32 v1, v3, s[0:1]\n"
+      "s_load_b64 s[4:5], s[0:1], 0\n");
+  EXPECT_TRUE(c.all.empty());
+}
+
+TEST(MemoryChecker, BytesBehindABuffer) {
+  // Of 30 dwords, the last two lanes read what fills up the block of 16 bytes.
+  Checked c("v_lshlrev_b32 v1, 2, v0\nglobal_load_b32 v2, v1, s[0:1]\n", 30);
+  ASSERT_EQ(c.all.size(), 1u);
+  const Finding& finding = c.all[0];
+  EXPECT_STREQ(finding.checker, "memory");
+  EXPECT_EQ(finding.pc, c.dispatch.pc(1));
+  EXPECT_EQ(finding.detail.lanes, 3u << 30);
+  EXPECT_EQ(finding.detail.address, c.dispatch.address() + 120);
+  EXPECT_EQ(finding.detail.text, "0 bytes behind the end of buffer 'out' of 120 bytes");
+}
+
+// Compilers widen scalar loads to what is aligned.
+TEST(MemoryChecker, ScalarLoadsMayReadTheRestOfABlock) {
+  Checked c("s_load_b128 s[4:7], s[0:1], 0x70\n", 30);
+  EXPECT_FALSE(c.outcome.fault);
+  EXPECT_TRUE(c.all.empty());
+}
+
+TEST(MemoryChecker, LdsBeyondWhatWasAskedFor) {
+  Checked block("v_mov_b32 v1, 100\nds_load_b32 v2, v1\n");
+  ASSERT_EQ(block.all.size(), 1u);
+  EXPECT_NE(block.all[0].rule.find("beyond what the kernel asked for"), std::string::npos);
+  EXPECT_EQ(block.all[0].detail.text,
+            "the kernel asked for 100 bytes of LDS, and offset 0x64 is 0 bytes behind them");
+  Checked nothing("v_mov_b32 v1, 0x8000\nds_store_b32 v1, v2\n");
+  ASSERT_EQ(nothing.all.size(), 1u);
+  EXPECT_NE(nothing.all[0].rule.find("that the work-group does not have"), std::string::npos);
+}
+
+TEST(MemoryChecker, WhatABufferResourceDrops) {
+  Checked c(
+      "s_mov_b32 s2, 64\ns_mov_b32 s3, 0x31016000\nv_lshlrev_b32 v1, 2, v0\n"
+      "buffer_load_b32 v2, v1, s[0:3], 0 offen\n");
+  ASSERT_EQ(c.all.size(), 1u);
+  EXPECT_EQ(c.all[0].detail.lanes, 0xffff0000u);
+  EXPECT_EQ(c.all[0].count, 1u);
+}
+
+TEST(MemoryChecker, SaysOfAFaultThatTheBufferWasFreed) {
+  static uint32_t gone[64];
+  const auto address = reinterpret_cast<uint64_t>(gone);
+  char text[200];
+  std::snprintf(text, sizeof text,
+                "s_mov_b32 s4, 0x%x\ns_mov_b32 s5, 0x%x\nv_mov_b32 v1, 8\nglobal_load_b32 v2, v1, s[4:5]\n",
+                static_cast<unsigned>(address), static_cast<unsigned>(address >> 32));
+  Checked c(text, 64, 100, {{address, address + sizeof gone, kReadWrite, "buffer 'gone'"}});
+  ASSERT_TRUE(c.outcome.fault);
+  ASSERT_EQ(c.all.size(), 1u);
+  EXPECT_EQ(c.all[0].detail.text, "buffer 'gone' was there, which has been freed: 8 bytes into it");
+}
+
+}  // namespace
+}  // namespace lockstep::observe
