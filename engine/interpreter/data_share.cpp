@@ -79,26 +79,30 @@ LOCKSTEP_INLINE uint16_t access_chunk(Wave* wave, unsigned chunk, uint16_t lanes
 }
 
 template <class Element, bool is_load>
-void access_one(const Operation* op, Wave* wave, int64_t budget) {
+LOCKSTEP_INLINE void access_each(const Operation* op, Wave* wave, uint32_t offset, uint32_t data) {
   const uint64_t exec = wave->exec();
   for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
     const uint16_t lanes = static_cast<uint16_t>(exec >> (16 * chunk));
     if (lanes == 0) continue;
-    const U32 addresses = *vgpr_chunk(wave, op->source[0], chunk) + static_cast<uint32_t>(op->offset);
-    access_chunk<Element, is_load>(wave, chunk, lanes, layout_of<Element>(addresses, lanes), addresses,
-                                   is_load ? op->dst : op->source[1]);
+    const U32 addresses = *vgpr_chunk(wave, op->source[0], chunk) + offset;
+    access_chunk<Element, is_load>(wave, chunk, lanes, layout_of<Element>(addresses, lanes), addresses, data);
   }
+}
+
+template <class Element, bool is_load>
+void access_one(const Operation* op, Wave* wave, int64_t budget) {
+  access_each<Element, is_load>(op, wave, static_cast<uint32_t>(op->offset),
+                                is_load ? op->dst : op->source[1]);
   LOCKSTEP_NEXT();
 }
 
 // Two elements at two offsets, counted in elements (or 64 of them). Of a load with any part out of range
-// everything is zero (guide 3.3.4.1); a store leaves out what is.
-template <class Element, bool is_load, unsigned stride>
-void access_two(const Operation* op, Wave* wave, int64_t budget) {
+// everything is zero (guide 3.3.4.1).
+template <class Element, unsigned stride>
+void load_two(const Operation* op, Wave* wave, int64_t budget) {
   const uint32_t offset0 = op->instruction->offset0 * Element::bytes * stride;
   const uint32_t offset1 = op->instruction->offset1 * Element::bytes * stride;
-  const uint32_t data0 = is_load ? op->dst : op->source[1];
-  const uint32_t data1 = is_load ? op->dst + Element::dwords * wave->register_bytes : op->source[2];
+  const uint32_t second = op->dst + Element::dwords * wave->register_bytes;
   const uint64_t exec = wave->exec();
   for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
     const uint16_t lanes = static_cast<uint16_t>(exec >> (16 * chunk));
@@ -106,14 +110,20 @@ void access_two(const Operation* op, Wave* wave, int64_t budget) {
     // Read once: the first element may be loaded over it.
     const U32 base = *vgpr_chunk(wave, op->source[0], chunk);
     const Layout layout = layout_of<Element>(base, lanes);
-    uint16_t out_of_range = access_chunk<Element, is_load>(wave, chunk, lanes, layout, base + offset0, data0);
-    out_of_range |= access_chunk<Element, is_load>(wave, chunk, lanes, layout, base + offset1, data1);
-    if constexpr (is_load) {
-      for (; out_of_range != 0; out_of_range &= out_of_range - 1)
-        load_lane<Dwords<2 * Element::dwords>>(
-            wave, op->dst, chunk * 16 + static_cast<unsigned>(std::countr_zero(out_of_range)), kZeros);
-    }
+    uint16_t out_of_range = access_chunk<Element, true>(wave, chunk, lanes, layout, base + offset0, op->dst);
+    out_of_range |= access_chunk<Element, true>(wave, chunk, lanes, layout, base + offset1, second);
+    for (; out_of_range != 0; out_of_range &= out_of_range - 1)
+      load_lane<Dwords<2 * Element::dwords>>(
+          wave, op->dst, chunk * 16 + static_cast<unsigned>(std::countr_zero(out_of_range)), kZeros);
   }
+  LOCKSTEP_NEXT();
+}
+
+// Leaves out what is out of range. Where lanes overlap, the second element of all is stored over the first.
+template <class Element, unsigned stride>
+void store_two(const Operation* op, Wave* wave, int64_t budget) {
+  access_each<Element, false>(op, wave, op->instruction->offset0 * Element::bytes * stride, op->source[1]);
+  access_each<Element, false>(op, wave, op->instruction->offset1 * Element::bytes * stride, op->source[2]);
   LOCKSTEP_NEXT();
 }
 
@@ -157,10 +167,10 @@ void LOCKSTEP_REGISTER(data_share)(HandlerTable& table) {
   set(Opcode::ds_load_u8_d16_hi, &access_one<Small<uint8_t, high>, true>);
   set(Opcode::ds_load_i8_d16_hi, &access_one<Small<int8_t, high>, true>);
   set(Opcode::ds_load_u16_d16_hi, &access_one<Small<uint16_t, high>, true>);
-  set(Opcode::ds_load_2addr_b32, &access_two<Dwords<1>, true, 1>);
-  set(Opcode::ds_load_2addr_b64, &access_two<Dwords<2>, true, 1>);
-  set(Opcode::ds_load_2addr_stride64_b32, &access_two<Dwords<1>, true, 64>);
-  set(Opcode::ds_load_2addr_stride64_b64, &access_two<Dwords<2>, true, 64>);
+  set(Opcode::ds_load_2addr_b32, &load_two<Dwords<1>, 1>);
+  set(Opcode::ds_load_2addr_b64, &load_two<Dwords<2>, 1>);
+  set(Opcode::ds_load_2addr_stride64_b32, &load_two<Dwords<1>, 64>);
+  set(Opcode::ds_load_2addr_stride64_b64, &load_two<Dwords<2>, 64>);
   set(Opcode::ds_load_addtid_b32, &access_addtid<true>);
   set(Opcode::ds_store_b8, &access_one<Small<uint8_t>, false>);
   set(Opcode::ds_store_b16, &access_one<Small<uint16_t>, false>);
@@ -170,10 +180,10 @@ void LOCKSTEP_REGISTER(data_share)(HandlerTable& table) {
   set(Opcode::ds_store_b64, &access_one<Dwords<2>, false>);
   set(Opcode::ds_store_b96, &access_one<Dwords<3>, false>);
   set(Opcode::ds_store_b128, &access_one<Dwords<4>, false>);
-  set(Opcode::ds_store_2addr_b32, &access_two<Dwords<1>, false, 1>);
-  set(Opcode::ds_store_2addr_b64, &access_two<Dwords<2>, false, 1>);
-  set(Opcode::ds_store_2addr_stride64_b32, &access_two<Dwords<1>, false, 64>);
-  set(Opcode::ds_store_2addr_stride64_b64, &access_two<Dwords<2>, false, 64>);
+  set(Opcode::ds_store_2addr_b32, &store_two<Dwords<1>, 1>);
+  set(Opcode::ds_store_2addr_b64, &store_two<Dwords<2>, 1>);
+  set(Opcode::ds_store_2addr_stride64_b32, &store_two<Dwords<1>, 64>);
+  set(Opcode::ds_store_2addr_stride64_b64, &store_two<Dwords<2>, 64>);
   set(Opcode::ds_store_addtid_b32, &access_addtid<false>);
 }
 

@@ -40,6 +40,17 @@ TEST(DataShare, TwoAddresses) {
   });
 }
 
+// Open in the guide; both engines store the second element of every lane over the first of another.
+TEST(DataShare, TwoStoresThatOverlap) {
+  for_each_wave([](TestWave& w) {
+    fill_lds(w);
+    w.fill(0, [](unsigned lane) { return 4 * lane; });
+    w.run("ds_store_2addr_b32 v0, v1, v2 offset0:0 offset1:16");
+    for (unsigned i = 0; i < w.size() + 16; ++i)
+      EXPECT_EQ(w.lds_word(i), i < 16 ? w.v(1, i) : w.v(2, i - 16)) << i;
+  });
+}
+
 // 12.5, ADDTID: M0[15:0] + offset + 4 * lane, and no VGPR in it.
 TEST(DataShare, AddressesByThread) {
   for_each_wave([](TestWave& w) {
