@@ -409,13 +409,14 @@ TEST(HaltOnFault, AWriteOfThePcTakesItBack) {
   EXPECT_EQ(d.buffer[0], 1234u);
 }
 
-TEST(HaltOnFault, OfResultsThatLandLateTellsBothPlaces) {
+// Accesses are tried at issue: the wave stands at the one that cannot be made.
+TEST(HaltOnFault, OfAccessesWhoseResultsLandLate) {
   Dispatch d("v_mov_b32 v2, 16\nscratch_load_b32 v1, v2, off\ns_mov_b32 s5, 5\ns_waitcnt vmcnt(0)", 1, 32);
   d.options.precise.results = precise::Results::late;
   Session session(d, {.halt_on_fault = true});
   const WaveDescription wave = session.halted();
   EXPECT_EQ(wave.fault_pc, d.pc(1));
-  EXPECT_EQ(session.dword(wave), 4u);
+  EXPECT_EQ(session.dword(wave), 1u);
   session.control.resume(wave.id);
   const Outcome outcome = session.finish();
   ASSERT_TRUE(outcome.fault);
