@@ -14,8 +14,6 @@ using lockstep::Buffer;
 using lockstep::CodeObject;
 using lockstep::Device;
 using lockstep::Kernel;
-using lockstep::Queue;
-using lockstep::Signal;
 
 CodeObject assembled(const std::string& text) {
   lockstep_compile_options options;
@@ -48,16 +46,7 @@ Counts count(Device& device, const CodeObject& code) {
 
 Counts count_through_queue(Device& device, const CodeObject& code) {
   auto out = device.allocate<Counts>(1, "out");
-  auto arguments = device.allocate<uint64_t>(128, "arguments");
-  arguments.data()[0] = out.address();
-  Signal done(device, 1);
-  Queue queue(device);
-  DispatchPacket packet;
-  packet.kernel_object = device.kernel_object(code.kernels()[0]);
-  packet.kernarg_address = arguments.address();
-  packet.completion_signal = done.get();
-  queue.submit<DispatchPacket>({{packet}});
-  EXPECT_EQ(done.wait(LOCKSTEP_EQUAL, 0, 20'000'000'000), 0);
+  run_through_queue(device, code, out.address());
   return out.data()[0];
 }
 

@@ -59,16 +59,7 @@ TEST(Queues, HaveTheMathOfTheirDevice) {
     options.math = math;
     Device device(&options);
     auto out = device.allocate<uint32_t>(32, "out");
-    auto arguments = device.allocate<uint64_t>(128, "arguments");
-    *reinterpret_cast<uint64_t*>(arguments.address()) = out.address();
-    Signal done(device, 1);
-    Queue queue(device);
-    DispatchPacket packet;
-    packet.kernel_object = device.kernel_object(code.kernels()[0]);
-    packet.kernarg_address = arguments.address();
-    packet.completion_signal = done.get();
-    queue.submit<DispatchPacket>({{packet}});
-    EXPECT_EQ(done.wait(LOCKSTEP_EQUAL, 0, 20 * kSeconds), 0);
+    run_through_queue(device, code, out.address());
     EXPECT_EQ(out[0], math == LOCKSTEP_MATH_FAST ? 0x7e793765u : 0x7e793766u);
   }
 }
