@@ -11,6 +11,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "command/guest_memory.h"
 #include "loader/readable_name.h"
 
 namespace lockstep::host {
@@ -29,9 +30,7 @@ int open_to_append(const std::string& path) {
   return high;
 }
 
-std::string hex(uint64_t value) {
-  return fmt::format("{:#x}", value);
-}
+using command::hex;
 
 // The address of the kernel's arguments among its first SGPRs, as machine::set_registers fills them.
 std::optional<uint64_t> kernel_arguments(const machine::Launch& launch,
@@ -190,6 +189,11 @@ void Reports::tell_once(const std::string& text) {
   std::fprintf(stderr, "lockstep: %s\n", text.c_str());
 }
 
+std::string Reports::where(uint64_t pc) {
+  const std::string place = code_objects_.place(pc);
+  return place.empty() ? "PC " + hex(pc) : place;
+}
+
 void Reports::ended(const Record& record, const machine::Outcome& outcome) {
   Sums sums;
   sums.dispatches = 1;
@@ -201,10 +205,6 @@ void Reports::ended(const Record& record, const machine::Outcome& outcome) {
   sums.processor_seconds = outcome.processor_seconds;
   // The code of an earlier dispatch costs nothing any more.
   if (!outcome.translation.reused) sums.translation_seconds = outcome.translation.seconds;
-  const auto where = [&](uint64_t pc) {
-    const std::string place = code_objects_.place(pc);
-    return place.empty() ? "PC " + hex(pc) : place;
-  };
   if (log_ >= 0) {
     Json json = record.json();
     json["seconds"] = sums.seconds;
@@ -240,10 +240,6 @@ void Reports::ended(const Record& record, const machine::Outcome& outcome) {
 
 // As `lockstep run --fidelity` says it, each place once.
 void Reports::tell_fidelity(const observe::FidelityListener& listener) {
-  const auto where = [&](uint64_t pc) {
-    const std::string place = code_objects_.place(pc);
-    return place.empty() ? "PC " + hex(pc) : place;
-  };
   for (const observe::Finding& finding : listener.findings()) {
     std::string text =
         fmt::format("fidelity: {} is {}: {}\n  first at {}", finding.name,

@@ -55,6 +55,8 @@ class Reports {
   static Json json_of(const Sums& sums);
   void write_line(int file, const std::string& path, const Json& json);
   void ended(const Record& record, const machine::Outcome& outcome);
+  // The kernel or function and its line, as far as they are known.
+  std::string where(uint64_t pc);
   void tell_once(const std::string& text);
   void tell_fidelity(const observe::FidelityListener& listener);
   void print_statistics();
