@@ -657,6 +657,15 @@ py::dict location(const lockstep_code_location& where) {
                   "function"_a = where.function, "file"_a = where.file, "line"_a = where.line);
 }
 
+// What a wave did that the machine reports, under the name of what it is.
+template <class Report>
+py::dict of_wave(const char* key, const char* what, const Report& report) {
+  return py::dict(
+      py::arg(key) = what, "where"_a = location(report.where), "executions"_a = report.executions,
+      "work_group"_a = py::make_tuple(report.work_group[0], report.work_group[1], report.work_group[2]),
+      "wave"_a = report.wave);
+}
+
 template <class Report, class Get, class Describe>
 py::list reports(const PyDevice& device, uint32_t count, Get get, Describe describe) {
   py::list out;
@@ -783,27 +792,17 @@ PYBIND11_MODULE(_native, m) {
                           py::dict("address"_a = f.uses[0], "branch"_a = f.uses[1], "memory"_a = f.uses[2]));
                 });
           })
-      .def_property_readonly(
-          "broken_rules",
-          [](const PyDevice& device) {
-            return reports<lockstep_broken_rule>(
-                device, lockstep_device_broken_rule_count(device.handle), lockstep_device_broken_rule,
-                [](const lockstep_broken_rule& r) {
-                  return py::dict(
-                      "rule"_a = r.rule, "where"_a = location(r.where), "executions"_a = r.executions,
-                      "work_group"_a = py::make_tuple(r.work_group[0], r.work_group[1], r.work_group[2]),
-                      "wave"_a = r.wave);
-                });
-          })
+      .def_property_readonly("broken_rules",
+                             [](const PyDevice& device) {
+                               return reports<lockstep_broken_rule>(
+                                   device, lockstep_device_broken_rule_count(device.handle),
+                                   lockstep_device_broken_rule,
+                                   [](const lockstep_broken_rule& r) { return of_wave("rule", r.rule, r); });
+                             })
       .def_property_readonly("exceptions", [](const PyDevice& device) {
         return reports<lockstep_exception>(
             device, lockstep_device_exception_count(device.handle), lockstep_device_exception,
-            [](const lockstep_exception& e) {
-              return py::dict(
-                  "name"_a = e.name, "where"_a = location(e.where), "executions"_a = e.executions,
-                  "work_group"_a = py::make_tuple(e.work_group[0], e.work_group[1], e.work_group[2]),
-                  "wave"_a = e.wave);
-            });
+            [](const lockstep_exception& e) { return of_wave("name", e.name, e); });
       });
 
   py::class_<Launch>(m, "Launch").def("__call__", &Launch::operator());
