@@ -187,6 +187,12 @@ class Python(unittest.TestCase):
         statistics = self.saxpy.launch(64, 64, 64, 0.1, x, y, device=device, exceptions=True)
         self.assertIn("DX10_CLAMP", statistics.note)
         self.assertEqual(device.exceptions, [])
+        other = lockstep.compile("s_version 4\n", "assembly", wave=32).kernels[0]
+        other.launch(32, 32, device=device, rules="warn")
+        (broken,) = device.broken_rules
+        self.assertIn("s_version 4", broken["rule"])
+        self.assertEqual((broken["executions"], broken["work_group"], broken["wave"]), (1, (0, 0, 0), 0))
+        self.assertEqual(broken["where"]["function"], "main")
         self.saxpy.launch(64, 64, 64, 0.1, x, y, device=device, fidelity=True)
         finding, = device.findings
         self.assertEqual((finding["name"], finding["corner_cases_only"], finding["first"]["line"]), ("v_fmac_f32", True, 5))
