@@ -49,6 +49,14 @@ struct Location {
   }
 };
 
+// What a dispatch runs, as reports name it.
+struct RunningKernel {
+  std::string name;
+  uint64_t entry = 0;            // as loaded
+  const Image* image = nullptr;  // null: nobody knows the code object
+  uint64_t bias = 0;             // of addresses as loaded over those as linked
+};
+
 struct FindingReport {
   observe::Finding finding;
   Location first;

@@ -10,10 +10,10 @@ namespace lockstep::api {
 namespace {
 
 // All but the instruction's text; the offset is that within the function.
-Location locate(uint64_t pc, const Image& image, const machine::LoadedCode& code) {
+Location locate(uint64_t pc, const Image& image, uint64_t bias) {
   Location location;
   location.pc = pc;
-  const uint64_t linked = code.linked_address(pc);
+  const uint64_t linked = pc - bias;
   if (const loader::Symbol* symbol = image.object.function_at(linked)) {
     location.function = symbol->name;
     location.offset = linked - symbol->address;
@@ -25,11 +25,8 @@ Location locate(uint64_t pc, const Image& image, const machine::LoadedCode& code
   return location;
 }
 
-// Of a kernel's dispatch: offsets count from its entry.
-Location locate(uint64_t pc, const machine::Launch& launch, const lockstep_kernel& kernel,
-                const machine::LoadedCode& code) {
-  Location location = locate(pc, *kernel.image, code);
-  location.offset = pc - code.loaded_address(kernel.kernel->entry_address);
+Location locate(uint64_t pc, const machine::Launch& launch, const RunningKernel& kernel) {
+  Location location = api::locate(pc, kernel);
   location.instruction = machine::instruction_text(launch, pc);
   return location;
 }
@@ -41,7 +38,7 @@ Location locate(uint64_t pc, const lockstep_device& device) {
     if (std::none_of(code.code().begin(), code.code().end(),
                      [&](const CodeRange& range) { return pc >= range.begin && pc < range.end; }))
       continue;
-    Location location = locate(pc, *loaded.image, code);
+    Location location = locate(pc, *loaded.image, code.loaded_address(0));
     const loader::Kernel* kernel = loaded.image->object.find_kernel(location.function);
     location.instruction =
         machine::instruction_text(code.code(), kernel ? kernel->descriptor.wave_size() : 32, pc);
@@ -54,27 +51,31 @@ Location locate(uint64_t pc, const lockstep_device& device) {
 
 }  // namespace
 
+Location locate(uint64_t pc, const RunningKernel& kernel) {
+  Location location = kernel.image ? locate(pc, *kernel.image, kernel.bias) : Location();
+  location.pc = pc;
+  location.offset = pc - kernel.entry;
+  return location;
+}
+
 std::vector<FindingReport> finding_reports(const observe::FidelityListener& observer,
-                                           const machine::Launch& launch, const lockstep_kernel& kernel,
-                                           const machine::LoadedCode& code) {
+                                           const machine::Launch& launch, const RunningKernel& kernel) {
   std::vector<FindingReport> reports;
   for (const observe::Finding& finding : observer.findings()) {
     FindingReport& report = reports.emplace_back();
     report.finding = finding;
-    report.first = locate(finding.first_pc, launch, kernel, code);
+    report.first = locate(finding.first_pc, launch, kernel);
     for (unsigned sink = 0; sink < observe::kSinks; ++sink)
-      if (finding.uses[sink]) report.used[sink] = locate(finding.use_pc[sink], launch, kernel, code);
+      if (finding.uses[sink]) report.used[sink] = locate(finding.use_pc[sink], launch, kernel);
   }
   return reports;
 }
 
 std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<Finding>& findings,
                                                   const machine::Launch& launch,
-                                                  const lockstep_kernel& kernel,
-                                                  const machine::LoadedCode& code) {
+                                                  const RunningKernel& kernel) {
   std::vector<BrokenRuleReport> reports;
-  for (const Finding& finding : findings)
-    reports.push_back({finding, locate(finding.pc, launch, kernel, code)});
+  for (const Finding& finding : findings) reports.push_back({finding, locate(finding.pc, launch, kernel)});
   return reports;
 }
 

@@ -8,14 +8,14 @@
 
 namespace lockstep::api {
 
+// All but the instruction's text; offsets count from the kernel's entry.
+Location locate(uint64_t pc, const RunningKernel& kernel);
+
 std::vector<FindingReport> finding_reports(const observe::FidelityListener& observer,
-                                           const machine::Launch& launch, const lockstep_kernel& kernel,
-                                           const machine::LoadedCode& code);
+                                           const machine::Launch& launch, const RunningKernel& kernel);
 
 std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<Finding>& findings,
-                                                  const machine::Launch& launch,
-                                                  const lockstep_kernel& kernel,
-                                                  const machine::LoadedCode& code);
+                                                  const machine::Launch& launch, const RunningKernel& kernel);
 // Of a queue's dispatches: the code is whatever the device has loaded there.
 std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<Finding>& findings,
                                                   const lockstep_device& device);

@@ -1,0 +1,222 @@
+#include "api/launch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <stdexcept>
+
+#include "api/checks.h"
+#include "api/finding.h"
+#include "api/status.h"
+#include "api/wave_control.h"
+
+namespace lockstep::api {
+
+lockstep_fault_kind kind_of(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::none:
+      return LOCKSTEP_FAULT_NONE;
+    case FaultKind::memory_violation:
+      return LOCKSTEP_FAULT_MEMORY_VIOLATION;
+    case FaultKind::misaligned:
+      return LOCKSTEP_FAULT_MISALIGNED;
+    case FaultKind::illegal_instruction:
+      return LOCKSTEP_FAULT_ILLEGAL_INSTRUCTION;
+    case FaultKind::unsupported:
+      return LOCKSTEP_FAULT_UNSUPPORTED_INSTRUCTION;
+    case FaultKind::bad_pc:
+      return LOCKSTEP_FAULT_BAD_PC;
+    case FaultKind::refused:
+      return LOCKSTEP_FAULT_REFUSED;
+    case FaultKind::deadlock:
+      return LOCKSTEP_FAULT_DEADLOCK;
+    case FaultKind::broken_rule:
+      return LOCKSTEP_FAULT_BROKEN_RULE;
+    case FaultKind::trap:
+      return LOCKSTEP_FAULT_TRAP;
+  }
+  return LOCKSTEP_FAULT_NONE;
+}
+
+namespace {
+
+std::string hex(uint64_t value) {
+  char text[19];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string triple(const uint32_t v[3]) {
+  return std::to_string(v[0]) + ", " + std::to_string(v[1]) + ", " + std::to_string(v[2]);
+}
+
+const char* title(lockstep_fault_kind kind) {
+  switch (kind) {
+    case LOCKSTEP_FAULT_NONE:
+      break;
+    case LOCKSTEP_FAULT_MEMORY_VIOLATION:
+      return "memory violation";
+    case LOCKSTEP_FAULT_MISALIGNED:
+      return "misaligned access";
+    case LOCKSTEP_FAULT_ILLEGAL_INSTRUCTION:
+      return "illegal instruction";
+    case LOCKSTEP_FAULT_UNSUPPORTED_INSTRUCTION:
+      return "unsupported instruction";
+    case LOCKSTEP_FAULT_BAD_PC:
+      return "execution left the code";
+    case LOCKSTEP_FAULT_TRAP:
+      return "trap";
+    case LOCKSTEP_FAULT_BROKEN_RULE:
+      return "broken rule";
+    case LOCKSTEP_FAULT_HANG:
+      return "instruction limit reached";
+    case LOCKSTEP_FAULT_REFUSED:
+      return "refused instruction";
+    case LOCKSTEP_FAULT_DEADLOCK:
+      return "deadlock";
+  }
+  return "fault";
+}
+
+void finish(FaultReport& r) {
+  lockstep_fault& f = r.fault;
+  std::string& t = r.text;
+  t = std::string(title(f.kind)) + " in kernel '" + r.kernel + "'";
+  if (f.kind != LOCKSTEP_FAULT_HANG) {
+    t += "\n  work-group (" + triple(f.work_group) + "), wave " + std::to_string(f.wave);
+    if (f.lane >= 0) t += ", lane " + std::to_string(f.lane);
+    t += "\n  PC " + hex(f.pc) + " (kernel + " + hex(f.offset) + ")";
+    if (!r.instruction.empty()) t += ": " + r.instruction;
+    if (!r.function.empty() && r.function != r.kernel) t += "\n  in function " + r.function;
+    if (!r.file.empty()) t += "\n  at " + r.file + ":" + std::to_string(f.line);
+    if (f.kind == LOCKSTEP_FAULT_MEMORY_VIOLATION || f.kind == LOCKSTEP_FAULT_MISALIGNED)
+      t += "\n  address " + hex(f.address) + ", " + std::to_string(f.bytes) + " bytes";
+  }
+  if (!r.message.empty()) t += "\n  " + r.message;
+  f.kernel = r.kernel.c_str();
+  f.instruction = r.instruction.c_str();
+  f.function = r.function.c_str();
+  f.file = r.file.c_str();
+  f.message = r.message.c_str();
+  f.text = r.text.c_str();
+}
+
+std::unique_ptr<FaultReport> report(const machine::WaveFault& w, const RunningKernel& kernel) {
+  auto r = std::make_unique<FaultReport>();
+  lockstep_fault& f = r->fault;
+  f.kind = kind_of(w.fault.kind);
+  r->kernel = kernel.name;
+  std::copy(w.group.begin(), w.group.end(), f.work_group);
+  f.wave = w.wave;
+  f.lane = w.fault.lane;
+  f.pc = w.fault.pc;
+  f.offset = w.fault.pc - kernel.entry;
+  f.address = w.fault.address;
+  f.bytes = w.fault.bytes;
+  r->instruction = w.instruction;
+  r->message = w.fault.message;
+  const Location location = locate(w.fault.pc, kernel);
+  r->function = location.function;
+  r->file = location.file;
+  f.line = location.line;
+  finish(*r);
+  return r;
+}
+
+}  // namespace
+
+lockstep_dispatch_options dispatch_defaults() {
+  lockstep_dispatch_options options{};
+  for (int i = 0; i < 3; ++i) options.grid[i] = options.block[i] = 1;
+  options.progress_interval = 0.1;
+  return options;
+}
+
+void forget_reports(lockstep_device& device) {
+  device.fault.reset();
+  device.findings.clear();
+  device.broken_rules.clear();
+  device.check_findings.clear();
+  device.exceptions.clear();
+}
+
+machine::Outcome run_launch(lockstep_device& device, machine::Launch launch, machine::RunOptions run,
+                            const lockstep_dispatch_options& o, const RunningKernel& kernel,
+                            lockstep_statistics* out) {
+  launch.placement = device.placement;
+  launch.access_modes = device.access_modes;
+  launch.device = device.global_state;
+  machine::set_hardware(launch, device.model);
+
+  std::atomic<bool> cancel = false;
+  auto begin = std::chrono::steady_clock::now();
+  double last = 0;
+  run.engine = device.engine;
+  run.math = device.math;
+  run.threads = device.threads;
+  run.cancel = &cancel;
+  run.instruction_limit = o.instruction_limit;
+  run.reuse = &device.reuse;
+  if (o.wave_control) run.control = &o.wave_control->control;
+  run.progress = [&](const machine::Progress& p) {
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (!o.progress || seconds - last < o.progress_interval * 0.9) return;
+    last = seconds;
+    lockstep_progress progress{p.groups_done, p.groups_total, p.instructions, seconds};
+    if (o.progress(o.progress_user, &progress)) cancel = true;
+  };
+  observe::FidelityListener observer(device.math);
+  Checks checks(o.checks, device.freed);
+  if (o.fidelity) checks.add(observer);
+  run.precise.listener = checks.listener();
+  machine::Outcome outcome;
+  try {
+    outcome = machine::run(launch, run);
+  } catch (const std::invalid_argument& e) {
+    throw Failure(LOCKSTEP_INVALID_ARGUMENT, "kernel '" + kernel.name + "': " + e.what());
+  }
+
+  device.note = outcome.note;
+  if (out) {
+    lockstep_statistics s{};
+    s.note = device.note.c_str();
+    s.work_groups = outcome.totals.groups_total;
+    s.work_groups_done = outcome.totals.groups_done;
+    s.waves = outcome.totals.waves;
+    s.wave_instructions = outcome.totals.instructions;
+    s.seconds = outcome.seconds;
+    s.threads = device.threads;
+    give(out, s);
+  }
+  if (o.fidelity) device.findings = finding_reports(observer, launch, kernel);
+  device.check_findings = broken_rule_reports(checks.findings(), launch, kernel);
+  device.broken_rules = broken_rule_reports(outcome.findings, launch, kernel);
+  if (o.exceptions) device.exceptions = broken_rule_reports(outcome.exceptions, launch, kernel);
+  if (outcome.fault) {
+    device.fault = report(*outcome.fault, kernel);
+    throw Failure(LOCKSTEP_FAULT, device.fault->text);
+  }
+  if (outcome.limit_exceeded) {
+    device.fault = std::make_unique<FaultReport>();
+    device.fault->fault.kind = LOCKSTEP_FAULT_HANG;
+    device.fault->fault.lane = -1;
+    device.fault->kernel = kernel.name;
+    device.fault->message = std::to_string(outcome.totals.instructions) +
+                            " wave-instructions were executed and the kernel has not ended; the limit is " +
+                            std::to_string(o.instruction_limit) +
+                            " (is there an endless loop? else raise the limit)";
+    finish(*device.fault);
+    throw Failure(LOCKSTEP_FAULT, device.fault->text);
+  }
+  return outcome;
+}
+
+void check_cancelled(const machine::Outcome& outcome, const std::string& kernel) {
+  if (!outcome.cancelled) return;
+  throw Failure(LOCKSTEP_CANCELLED, "kernel '" + kernel + "': cancelled after " +
+                                        std::to_string(outcome.totals.groups_done) + " of " +
+                                        std::to_string(outcome.totals.groups_total) + " work-groups");
+}
+
+}  // namespace lockstep::api

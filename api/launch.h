@@ -1,0 +1,25 @@
+// A launch from its start to what it leaves with the device: shared by all that dispatch kernels.
+#pragma once
+
+#include <string>
+
+#include "api/device.h"
+#include "machine/launch.h"
+
+namespace lockstep::api {
+
+lockstep_dispatch_options dispatch_defaults();
+
+// Reports of the device's last dispatch.
+void forget_reports(lockstep_device& device);
+
+// Runs the launch, whose code, registers and memory are set, on the device, and leaves there what `options`
+// ask for. `run` has its settings and resident groups. Throws Failure for a fault, and for a limit that is
+// reached; `out` (may be null) is filled then, too.
+machine::Outcome run_launch(lockstep_device& device, machine::Launch launch, machine::RunOptions run,
+                            const lockstep_dispatch_options& options, const RunningKernel& kernel,
+                            lockstep_statistics* out);
+// Throws Failure if it was.
+void check_cancelled(const machine::Outcome& outcome, const std::string& kernel);
+
+}  // namespace lockstep::api
