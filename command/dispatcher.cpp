@@ -4,16 +4,13 @@
 #include <cstring>
 
 #include "command/guest_memory.h"
+#include "engine/code_range.h"
 #include "engine/precise/exception_use.h"
 #include "machine/kernel.h"
 
 namespace lockstep::command {
 
 namespace {
-
-CodeRange code_of(const Range& range) {
-  return {(range.begin + 3) & ~uint64_t{3}, range.end & ~uint64_t{3}, range.serial};
-}
 
 const CodeRange* range_of(const std::vector<CodeRange>& code, uint64_t pc) {
   const auto found = std::find_if(
@@ -32,16 +29,14 @@ void Dispatcher::refresh() {
   if (ranges_->version() != 0) return;
   for (const Range& range : ranges_->ranges()) {
     const CodeRange code = code_of(range);
-    // A few bytes may hold no whole dword.
-    if (range.access & kExecute && code.begin < code.end) code_.push_back(code);
+    if (code != CodeRange{}) code_.push_back(code);
   }
 }
 
 std::vector<CodeRange> Dispatcher::code(uint64_t entry) {
   if (ranges_->version() == 0) return range_of(code_, entry) ? code_ : std::vector<CodeRange>();
-  const std::optional<Range> range = ranges_->nearest(entry);
-  if (!range || entry >= range->end || !(range->access & kExecute)) return {};
-  return {code_of(*range)};
+  const CodeRange own = code_at(*ranges_, entry);
+  return own == CodeRange{} ? std::vector<CodeRange>() : std::vector{own};
 }
 
 void Dispatcher::find_code(Kernel& kernel) {

@@ -32,7 +32,7 @@ class Dispatcher {
                                                     uint64_t packet_address, uint64_t queue_address,
                                                     uint64_t packet_index);
   // Where waves that start at `entry` may fetch instructions; empty if it is in no executable memory. Where
-  // mappings change under waves, and a driver lets all memory be executed, this is the mapping that has it.
+  // mappings change under waves this is the mapping that has it: others are looked up when waves go there.
   std::vector<CodeRange> code(uint64_t entry);
   const std::shared_ptr<const RangeSet>& ranges() const { return ranges_; }
   // Looks at the mappings; the functions above use what was seen here.

@@ -32,7 +32,7 @@ class WaveControl;
 
 struct Launch {
   uint64_t entry = 0;           // guest address of the first instruction
-  std::vector<CodeRange> code;  // where instructions may be fetched from
+  std::vector<CodeRange> code;  // where instructions may be fetched from, beside `memory` if it changes
   unsigned wave_size = 32;
   std::array<uint32_t, 3> grid{1, 1, 1};   // work-items
   std::array<uint32_t, 3> group{1, 1, 1};  // work-items of a work-group; the last groups may be partial
@@ -140,6 +140,8 @@ unsigned wave_vgprs(const Launch& launch);
 // The launch is for this device.
 void set_hardware(Launch& launch, const hardware::Description& device);
 
+// The launch's code, with what else waves may execute at a guest address.
+std::vector<CodeRange> code_around(const Launch& launch, uint64_t pc);
 // The text of the instruction at a guest address, or why there is none.
 std::string instruction_text(const Launch& launch, uint64_t pc);
 std::string instruction_text(std::span<const CodeRange> code, unsigned wave_size, uint64_t pc);

@@ -50,13 +50,15 @@ PreparedEngine make_translator(const Launch& launch, Math math, const translator
   const translator::Statistics& statistics = engine->statistics();
   prepared.translation = {statistics.instructions, statistics.code_bytes, statistics.seconds,
                           statistics.reused};
+  prepared.code = &engine->code();
   prepared.engine = std::move(engine);
   return prepared;
 }
 
 std::shared_ptr<interpreter::Code> decode(const Launch& launch, Observer* observer, Math math) {
-  return std::make_shared<interpreter::Code>(launch.code, launch.wave_size, interpreter::best_host_target(),
-                                             wave_vgprs(launch), observer, math, false, launch.access_modes);
+  return std::make_shared<interpreter::Code>(launch.code, launch.memory, launch.wave_size,
+                                             interpreter::best_host_target(), wave_vgprs(launch), observer,
+                                             math, false, launch.access_modes);
 }
 
 std::shared_ptr<Engine> make_interpreter(const Launch& launch, std::shared_ptr<interpreter::Code> code) {
@@ -165,7 +167,11 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
     std::rotate(entries_.begin(), found, found + 1);
   }
   Entry& entry = entries_.front();
-  const bool is_ready = entry.prepared.engine && entry.memory == launch.memory;
+  const bool is_stale = entry.prepared.code && entry.prepared.code->has_stale_code();
+  const bool is_ready = entry.prepared.engine && entry.memory == launch.memory && !is_stale;
+  // Code that may be anywhere in memory belongs to that memory.
+  if (is_stale || (entry.memory != launch.memory && launch.memory && launch.memory->version() != 0))
+    entry.decoded = nullptr;
   if (!is_ready) {
     entry.memory = launch.memory;
     if (kind == EngineKind::translator) {
@@ -173,6 +179,7 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
     } else {
       if (!entry.decoded) entry.decoded = decode(launch, nullptr, math);
       entry.prepared.engine = make_interpreter(launch, entry.decoded);
+      entry.prepared.code = entry.decoded.get();
     }
   }
   PreparedEngine prepared = entry.prepared;

@@ -18,6 +18,7 @@ struct PreparedEngine {
   std::shared_ptr<Engine> engine;
   std::string note;
   Translation translation;
+  const interpreter::Code* code = nullptr;  // of the engine, if it may be used again
 };
 
 // Safe from several threads.

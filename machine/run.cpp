@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "engine/code_range.h"
 #include "engine/precise/units.h"
 #include "isa/explain.h"
 #include "isa/instruction.h"
@@ -30,8 +31,16 @@ void set_hardware(Launch& launch, const hardware::Description& device) {
                    device.l1_bytes_per_array};
 }
 
+std::vector<CodeRange> code_around(const Launch& launch, uint64_t pc) {
+  std::vector<CodeRange> code = launch.code;
+  if (!launch.memory || launch.memory->version() == 0) return code;
+  const CodeRange elsewhere = code_at(*launch.memory, pc);
+  if (elsewhere != CodeRange{}) code.push_back(elsewhere);
+  return code;
+}
+
 std::string instruction_text(const Launch& launch, uint64_t pc) {
-  return instruction_text(launch.code, launch.wave_size, pc);
+  return instruction_text(code_around(launch, pc), launch.wave_size, pc);
 }
 
 std::string instruction_text(std::span<const CodeRange> code, unsigned wave_size, uint64_t pc) {

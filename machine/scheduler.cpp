@@ -395,7 +395,7 @@ WaveFault Scheduler::fault_of(const GroupContext& context, const Wave& wave) con
   fault.fault = wave.fault;
   std::copy(std::begin(context.group().id), std::end(context.group().id), fault.group.begin());
   fault.wave = wave.index_in_group;
-  std::vector<CodeRange> code = launch_.code;
+  std::vector<CodeRange> code = code_around(launch_, wave.fault.pc);
   if (options_.precise.traps.handler != 0) code.push_back(options_.precise.traps.code);
   fault.instruction = instruction_text(code, launch_.wave_size, wave.fault.pc);
   return fault;

@@ -1,4 +1,7 @@
 // Program flow (guide chapter 5): branches, calls, waits, barriers, messages, hardware registers.
+#include <cinttypes>
+#include <cstdio>
+
 #include "engine/interpreter/common.h"
 #include "engine/interpreter/dispatch_context.h"
 #include "engine/interpreter/program.h"
@@ -21,21 +24,38 @@ namespace hardware_register = isa::hardware_register;
 // ---- Branches
 // ----------------------------------------------------------------------------------------------------
 
-void fault_bad_target(const Operation* op, Wave* wave, int64_t budget) {
+[[gnu::cold]] void fault_bad_target(const Operation* op, Wave* wave, int64_t budget, uint64_t pc) {
   Fault fault;
   fault.kind = FaultKind::bad_pc;
-  fault.message = "the branch target lies outside the code";
+  char text[64];
+  std::snprintf(text, sizeof text, "the branch target 0x%" PRIx64 " lies outside the code", pc);
+  fault.message = text;
   raise(op, wave, budget, std::move(fault));
 }
 
 // Every taken branch may end the wave's turn, so that no loop keeps the others waiting.
-#define LOCKSTEP_JUMP(destination)                                                 \
+#define LOCKSTEP_JUMP(destination, address)                                        \
   do {                                                                             \
     const Operation* target = (destination);                                       \
-    if (!target) return fault_bad_target(op, wave, budget);                        \
+    if (!target) return fault_bad_target(op, wave, budget, address);               \
     if (budget <= 1) return leave(wave, target->pc, budget - 1, WaveState::ready); \
     [[clang::musttail]] return handler_of(target)(target, wave, budget - 1);       \
   } while (false)
+
+uint64_t label_target(const Operation* op) {
+  const isa::Instruction& instruction = *op->instruction;
+  const isa::Operand* label = instruction.operands.data();
+  while (label->type != isa::Type::label) ++label;
+  return target_of(*label, instruction, op->pc);
+}
+
+// The branch keeps no target that is in another mapping, or in none.
+[[gnu::noinline, gnu::cold]] const Operation* find_label(const Operation* op, Wave* wave) {
+  return program_of(wave)->at(label_target(op));
+}
+
+#define LOCKSTEP_JUMP_TO_LABEL() \
+  LOCKSTEP_JUMP(op->target ? op->target : find_label(op, wave), label_target(op))
 
 struct Always {
   static bool holds(Wave*) { return true; }
@@ -76,7 +96,7 @@ struct DebugBoth {
 
 template <class Condition>
 void branch(const Operation* op, Wave* wave, int64_t budget) {
-  if (Condition::holds(wave)) LOCKSTEP_JUMP(op->target);
+  if (Condition::holds(wave)) LOCKSTEP_JUMP_TO_LABEL();
   LOCKSTEP_NEXT();
 }
 
@@ -101,7 +121,8 @@ uint64_t pc_at(Wave* wave, uint32_t offset) {
 }
 
 void s_setpc(const Operation* op, Wave* wave, int64_t budget) {
-  LOCKSTEP_JUMP(program_of(wave)->at(pc_at(wave, op->source[0])));
+  const uint64_t destination = pc_at(wave, op->source[0]);
+  LOCKSTEP_JUMP(program_of(wave)->at(destination), destination);
 }
 
 void s_swappc(const Operation* op, Wave* wave, int64_t budget) {
@@ -109,21 +130,21 @@ void s_swappc(const Operation* op, Wave* wave, int64_t budget) {
   const uint64_t pc = address_after(op);
   scalar_at(wave, op->dst) = static_cast<uint32_t>(pc);
   scalar_at(wave, op->dst + 4) = static_cast<uint32_t>(pc >> 32);
-  LOCKSTEP_JUMP(program_of(wave)->at(destination));
+  LOCKSTEP_JUMP(program_of(wave)->at(destination), destination);
 }
 
 void s_call(const Operation* op, Wave* wave, int64_t budget) {
   const uint64_t pc = address_after(op);
   scalar_at(wave, op->dst) = static_cast<uint32_t>(pc);
   scalar_at(wave, op->dst + 4) = static_cast<uint32_t>(pc >> 32);
-  LOCKSTEP_JUMP(op->target);
+  LOCKSTEP_JUMP_TO_LABEL();
 }
 
 // s_subvector_loop_begin/end (LLVM: SOPK of GFX10 and later; the guide does not name them): wave64 code runs
 // its halves one after the other; the SGPR keeps the other half of EXEC meanwhile.
 void s_subvector_loop_begin(const Operation* op, Wave* wave, int64_t budget) {
   uint32_t& saved = scalar_at(wave, op->dst);
-  if (wave->exec() == 0) LOCKSTEP_JUMP(op->target);
+  if (wave->exec() == 0) LOCKSTEP_JUMP_TO_LABEL();
   if (wave->scalar[kScalarExec] == 0) {
     saved = 0;
   } else {
@@ -140,7 +161,7 @@ void s_subvector_loop_end(const Operation* op, Wave* wave, int64_t budget) {
     wave->scalar[kScalarExec + 1] = saved;
     scalar_at(wave, op->dst) = wave->scalar[kScalarExec];
     wave->scalar[kScalarExec] = 0;
-    LOCKSTEP_JUMP(op->target);
+    LOCKSTEP_JUMP_TO_LABEL();
   }
   LOCKSTEP_NEXT();
 }
@@ -293,7 +314,7 @@ void s_sendmsg(const Operation* op, Wave* wave, int64_t budget) {
   Program* program = program_of(wave)->without_vgprs;
   wave->program = program;
   const Operation* following = program->at(address_after(op));
-  if (!following) return fault_bad_target(op, wave, budget);
+  if (!following) return fault_bad_target(op, wave, budget, address_after(op));
   [[clang::musttail]] return handler_of(following)(following, wave, budget - 1);
 }
 
@@ -456,7 +477,7 @@ void s_getreg(const Operation* op, Wave* wave, int64_t budget) {
     if (is_default == program->default_float_mode()) LOCKSTEP_NEXT();              \
     wave->program = program->other_mode;                                           \
     const Operation* following = program->other_mode->at(address_after(op));       \
-    if (!following) return fault_bad_target(op, wave, budget);                     \
+    if (!following) return fault_bad_target(op, wave, budget, address_after(op));  \
     [[clang::musttail]] return handler_of(following)(following, wave, budget - 1); \
   } while (false)
 

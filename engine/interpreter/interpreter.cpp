@@ -73,11 +73,14 @@ bool has_handler(const isa::Row& row) {
   return table.valu[index].any || table.other[index];
 }
 
-Code::Code(const std::vector<CodeRange>& code, unsigned wave_size, HostTarget target, unsigned vgpr_count,
-           Observer* observer, Math math, bool privileged, const memory::AccessModes& modes)
-    : default_mode(code, wave_size, vgpr_count, true, handlers(target, math, modes), observer, privileged),
-      other_mode(code, wave_size, vgpr_count, false, handlers(target, math, modes), observer, privileged),
-      without_vgprs(code, wave_size, 0, true, handlers(target, math, modes), observer, privileged),
+Code::Code(const std::vector<CodeRange>& code, const std::shared_ptr<const RangeSet>& memory,
+           unsigned wave_size, HostTarget target, unsigned vgpr_count, Observer* observer, Math math,
+           bool privileged, const memory::AccessModes& modes)
+    : default_mode(code, memory, wave_size, vgpr_count, true, handlers(target, math, modes), observer,
+                   privileged),
+      other_mode(code, memory, wave_size, vgpr_count, false, handlers(target, math, modes), observer,
+                 privileged),
+      without_vgprs(code, memory, wave_size, 0, true, handlers(target, math, modes), observer, privileged),
       modes(modes) {
   default_mode.other_mode = &other_mode;
   other_mode.other_mode = &default_mode;
@@ -90,9 +93,9 @@ Code::Code(const std::vector<CodeRange>& code, unsigned wave_size, HostTarget ta
 Interpreter::Interpreter(std::vector<CodeRange> code, unsigned wave_size,
                          std::shared_ptr<const RangeSet> memory, HostTarget target, unsigned vgpr_count,
                          Observer* observer, Math math, bool privileged, const memory::AccessModes& modes)
-    : Interpreter(
-          std::make_shared<Code>(code, wave_size, target, vgpr_count, observer, math, privileged, modes),
-          std::move(memory)) {}
+    : Interpreter(std::make_shared<Code>(code, memory, wave_size, target, vgpr_count, observer, math,
+                                         privileged, modes),
+                  memory) {}
 
 Interpreter::Interpreter(std::shared_ptr<Code> code, std::shared_ptr<const RangeSet> memory)
     : memory_(std::move(memory)),

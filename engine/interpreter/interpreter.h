@@ -25,11 +25,15 @@ bool has_handler(const isa::Row& row);
 class Code {
  public:
   // As the constructor of Interpreter.
-  Code(const std::vector<CodeRange>& code, unsigned wave_size, HostTarget target, unsigned vgpr_count,
-       Observer* observer, Math math = Math::exact, bool privileged = false,
-       const memory::AccessModes& modes = {});
+  Code(const std::vector<CodeRange>& code, const std::shared_ptr<const RangeSet>& memory, unsigned wave_size,
+       HostTarget target, unsigned vgpr_count, Observer* observer, Math math = Math::exact,
+       bool privileged = false, const memory::AccessModes& modes = {});
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
+
+  bool has_stale_code() const {
+    return default_mode.has_stale_code() || other_mode.has_stale_code() || without_vgprs.has_stale_code();
+  }
 
   Program default_mode, other_mode, without_vgprs;
   const memory::AccessModes modes;
@@ -38,7 +42,8 @@ class Code {
 class Interpreter final : public Engine {
  public:
   // The ranges must stay mapped on the host and unchanged while this lives. `memory` is what the waves may
-  // touch; null means all of the process's memory. `vgpr_count` is what each wave has allocated: what an
+  // touch, and where it changes under them, what else they may execute; null means all of the process's
+  // memory. `vgpr_count` is what each wave has allocated: what an
   // instruction does with a register beyond is decided when it is decoded. An observer sees every
   // instruction, at the price of speed. Privileged: for waves in their trap handler.
   Interpreter(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
@@ -49,6 +54,7 @@ class Interpreter final : public Engine {
   Interpreter(std::shared_ptr<Code> code, std::shared_ptr<const RangeSet> memory);
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
+  const Code& code() const { return *code_; }
   // What s_sendmsg_rtn reports as TBA and TMA.
   void set_trap_addresses(uint64_t base, uint64_t memory);
   // What waves read as the real time is the host's clock.

@@ -125,8 +125,8 @@ bool does_nothing(const Operation* op) {
   return op->run == &nullified;
 }
 
-Predecoder::Predecoder(Program& program, uint64_t pc, uint64_t code_end)
-    : program_(program), pc_(pc), code_end_(code_end), register_bytes_(program.wave_size() * 4) {}
+Predecoder::Predecoder(Program& program, uint64_t pc, std::span<const std::byte> bytes)
+    : program_(program), pc_(pc), bytes_(bytes), register_bytes_(program.wave_size() * 4) {}
 
 Operation Predecoder::blank(const isa::Instruction& instruction) const {
   Operation op;
@@ -219,15 +219,13 @@ void Predecoder::set_source(Operation& op, unsigned i, const isa::Operand& opera
 }
 
 std::vector<Operation> Predecoder::predecode(isa::Instruction& instruction) {
-  const uint64_t available = std::min<uint64_t>(code_end_ - pc_, isa::kMaxInstructionBytes);
-  const auto* bytes = reinterpret_cast<const std::byte*>(pc_);
-  const isa::DecodeError error = isa::decode({bytes, available}, program_.wave_size(), instruction);
+  const isa::DecodeError error = isa::decode(bytes_, program_.wave_size(), instruction);
   if (error != isa::DecodeError::none) {
     if (instruction.size < 4) instruction.size = 4;
     refused_ = true;
     Operation op = blank(instruction);
     op.run = &refused_bytes;
-    op.literal = available;
+    op.literal = bytes_.size();
     return {op};
   }
   if (program_.vgpr_count() == 0 && names_vgpr(instruction))
@@ -372,8 +370,7 @@ std::vector<Operation> Predecoder::dual_issue(const isa::Instruction& instructio
 void Predecoder::fill_branch(Operation& op, const isa::Instruction& instruction) {
   for (unsigned i = 0; i < instruction.operand_count; ++i)
     if (instruction.operands[i].type == Type::label)
-      op.target =
-          program_.at(pc_ + instruction.size + static_cast<uint64_t>(instruction.operands[i].value * 4));
+      op.target = program_.target(pc_, target_of(instruction.operands[i], instruction, pc_));
 }
 
 std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {

@@ -1,6 +1,7 @@
 // Turns one guest instruction into the operations that the interpreter runs for it.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "engine/interpreter/program.h"
@@ -15,8 +16,9 @@ bool does_nothing(const Operation* op);
 
 class Predecoder {
  public:
-  Predecoder(Program& program, uint64_t pc, uint64_t code_end);
-  // Decodes at the address into `instruction` (which the operations keep pointing to). Never fails: what
+  // `bytes` are the code from `pc` on.
+  Predecoder(Program& program, uint64_t pc, std::span<const std::byte> bytes);
+  // Decodes into `instruction` (which the operations keep pointing to). Never fails: what
   // cannot run becomes an operation that faults when it is executed. The first operation stands for the
   // instruction, the others follow it.
   std::vector<Operation> predecode(isa::Instruction& instruction);
@@ -55,7 +57,7 @@ class Predecoder {
 
   Program& program_;
   uint64_t pc_;
-  uint64_t code_end_;
+  std::span<const std::byte> bytes_;
   unsigned register_bytes_;
   bool uses_literal_ = false;  // the operation made last reads Wave::scalar[kScalarLiteral]
   bool refused_ = false;

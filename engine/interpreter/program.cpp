@@ -1,10 +1,13 @@
 #include "engine/interpreter/program.h"
 
 #include <algorithm>
-#include <atomic>
+#include <array>
 #include <cstddef>
 #include <cstring>
+#include <span>
+#include <utility>
 
+#include "engine/code_range.h"
 #include "engine/coverage.h"
 #include "engine/interpreter/common.h"
 #include "engine/interpreter/predecode.h"
@@ -12,17 +15,43 @@
 namespace lockstep::interpreter {
 
 struct Program::Page {
+  // First, so that a slot finds its page. One that is not decoded has its number in `detail`.
   Operation slots[kPageDwords + kGuardSlots];
   Operation chain[kChainSlots];
   unsigned chain_used = 0;
   std::deque<isa::Instruction> instructions;
+  const Region* region = nullptr;
+
+  static Page* of(Operation* slot) { return reinterpret_cast<Page*>(slot - slot->detail); }
 };
 
-struct Program::RangePages {
+// A range of code, or so much of it as has a table of pages.
+struct Program::Region {
+  const CodeRange code;
+  const uint64_t code_end;            // where instructions that begin here must end
+  std::atomic<uint64_t> version = 0;  // of the mappings when it was last looked whether it is still theirs
   std::vector<std::atomic<Page*>> pages;
-  explicit RangePages(size_t count) : pages(count) {}
-  ~RangePages() {
+
+  Region(const CodeRange& part, uint64_t range_end)
+      : code(part), code_end(range_end), pages((part.end - part.begin + kPageBytes - 1) / kPageBytes) {}
+  ~Region() {
     for (auto& page : pages) delete page.load();
+  }
+  bool has(uint64_t pc) const { return pc >= code.begin && pc < code.end && code_end - pc >= 4; }
+};
+
+// The code from one address on, as far as decoding looks.
+struct Program::Bytes {
+  uint64_t begin = 0, end = 0;
+  std::array<std::byte, kPageBytes + isa::kMaxInstructionBytes> bytes;
+
+  // Outside of all locks, since the memory may be gone, which is then a fault of the wave (host_fault.h).
+  Bytes(uint64_t pc, uint64_t page_end, uint64_t code_end)
+      : begin(pc), end(std::min(page_end + isa::kMaxInstructionBytes, code_end)) {
+    std::memcpy(bytes.data(), reinterpret_cast<const std::byte*>(begin), end - begin);
+  }
+  std::span<const std::byte> from(uint64_t pc) const {
+    return {bytes.data() + (pc - begin), std::min<uint64_t>(end - pc, isa::kMaxInstructionBytes)};
   }
 };
 
@@ -61,65 +90,116 @@ void enter_page(const Operation* op, Wave* wave, int64_t budget) {
 
 }  // namespace
 
-Program::Program(std::vector<CodeRange> code, unsigned wave_size, unsigned vgpr_count,
-                 bool default_float_mode, const HandlerTable& table, Observer* observer, bool privileged)
-    : code_(std::move(code)),
-      wave_size_(wave_size),
+Program::Program(const std::vector<CodeRange>& code, const std::shared_ptr<const RangeSet>& memory,
+                 unsigned wave_size, unsigned vgpr_count, bool default_float_mode, const HandlerTable& table,
+                 Observer* observer, bool privileged)
+    : wave_size_(wave_size),
       vgpr_count_(vgpr_count),
       default_float_mode_(default_float_mode),
       table_(table),
       observer_(observer),
-      privileged_(privileged) {
-  for (const CodeRange& range : code_) {
-    const uint64_t dwords = (range.end - range.begin) / 4;
-    pages_.push_back(std::make_unique<RangePages>((dwords + kPageDwords - 1) / kPageDwords));
-  }
+      privileged_(privileged),
+      memory_(memory && memory->version() != 0 ? memory : nullptr) {
+  for (const CodeRange& range : code) own_.push_back(std::make_unique<Region>(range, range.end));
 }
 
 Program::~Program() = default;
 
-Program::Page* Program::page_for(uint64_t pc) {
-  for (size_t i = 0; i < code_.size(); ++i) {
-    const CodeRange& range = code_[i];
-    if (pc < range.begin || pc >= range.end || range.end - pc < 4) continue;
-    const uint64_t index = (pc - range.begin) / 4 / kPageDwords;
-    std::atomic<Page*>& entry = pages_[i]->pages[index];
-    if (Page* page = entry.load(std::memory_order_acquire)) return page;
-    std::lock_guard lock(mutex_);
-    if (Page* page = entry.load(std::memory_order_acquire)) return page;
-    // The chain is written before it is read.
-    auto page = std::unique_ptr<Page>(new Page);
-    const uint64_t first = range.begin + index * kPageDwords * 4;
-    for (unsigned slot = 0; slot < kPageDwords + kGuardSlots; ++slot) {
-      Operation& op = page->slots[slot];
-      std::memset(static_cast<void*>(&op), 0, sizeof op);
-      op.pc = first + slot * 4;
-      op.run = slot < kPageDwords && op.pc < range.end ? &decode_slot : &enter_page;
-    }
-    Page* raw = page.release();
-    entry.store(raw, std::memory_order_release);
-    return raw;
-  }
+Program::Region* Program::own_region(uint64_t pc) const {
+  for (const auto& region : own_)
+    if (region->has(pc)) return region.get();
   return nullptr;
+}
+
+Program::Region* Program::region_elsewhere(uint64_t pc) {
+  if (!memory_) return nullptr;
+  const uint64_t version = memory_->version();
+  const auto known = [&]() -> Region* {
+    const auto after = elsewhere_.upper_bound(pc);
+    if (after == elsewhere_.begin()) return nullptr;
+    Region* region = std::prev(after)->second.get();
+    return region->has(pc) ? region : nullptr;
+  };
+  {
+    std::shared_lock lock(elsewhere_mutex_);
+    Region* region = known();
+    if (region && region->version.load(std::memory_order_relaxed) == version) return region;
+  }
+  const CodeRange code = code_at(*memory_, pc);
+  if (code == CodeRange{}) return nullptr;
+  std::unique_lock lock(elsewhere_mutex_);
+  // Mappings may be as large as the card's memory, which a driver lets all be executed: not all of one has a
+  // table of pages.
+  const uint64_t begin = code.begin + (pc - code.begin) / kRegionBytes * kRegionBytes;
+  const CodeRange part{begin, std::min(code.end, begin + kRegionBytes), code.serial};
+  Region* region = known();
+  if (!region || region->code != part || region->code_end != code.end) {
+    for (auto at = elsewhere_.begin(); at != elsewhere_.end();) {
+      const bool gives_way = at->second->code.begin < part.end && at->second->code.end > part.begin;
+      if (gives_way) {
+        stale_.push_back(std::move(at->second));
+        has_stale_code_.store(true, std::memory_order_relaxed);
+      }
+      at = gives_way ? elsewhere_.erase(at) : std::next(at);
+    }
+    auto made = std::make_unique<Region>(part, code.end);
+    region = made.get();
+    elsewhere_.emplace(part.begin, std::move(made));
+  }
+  region->version.store(version, std::memory_order_relaxed);
+  return region->has(pc) ? region : nullptr;
+}
+
+Program::Page* Program::page_for(Region& region, uint64_t pc) {
+  const uint64_t index = (pc - region.code.begin) / kPageBytes;
+  std::atomic<Page*>& entry = region.pages[index];
+  if (Page* page = entry.load(std::memory_order_acquire)) return page;
+  std::lock_guard lock(mutex_);
+  if (Page* page = entry.load(std::memory_order_acquire)) return page;
+  // The chain is written before it is read.
+  auto page = std::unique_ptr<Page>(new Page);
+  page->region = &region;
+  const uint64_t first = region.code.begin + index * kPageBytes;
+  for (unsigned slot = 0; slot < kPageDwords + kGuardSlots; ++slot) {
+    Operation& op = page->slots[slot];
+    std::memset(static_cast<void*>(&op), 0, sizeof op);
+    op.pc = first + slot * 4;
+    op.detail = static_cast<uint16_t>(slot);
+    op.run = slot < kPageDwords && op.pc < region.code.end ? &decode_slot : &enter_page;
+  }
+  Page* raw = page.release();
+  entry.store(raw, std::memory_order_release);
+  return raw;
+}
+
+const Operation* Program::at(Region* region, uint64_t pc) {
+  if (!region) return nullptr;
+  Page* page = page_for(*region, pc);
+  return &page->slots[(pc - page->slots[0].pc) / 4];
 }
 
 const Operation* Program::at(uint64_t pc) {
   if (pc % 4 != 0) return nullptr;
-  Page* page = page_for(pc);
-  if (!page) return nullptr;
-  return &page->slots[(pc - page->slots[0].pc) / 4];
+  Region* own = own_region(pc);
+  return at(own ? own : region_elsewhere(pc), pc);
 }
 
-unsigned Program::skip_without_effect(Operation** after, const Operation* page_end, uint64_t code_end,
+const Operation* Program::target(uint64_t from, uint64_t pc) {
+  if (Region* own = own_region(pc)) return at(own, pc);
+  if (own_region(from)) return nullptr;
+  Region* source = region_elsewhere(from);
+  Region* destination = region_elsewhere(pc);
+  if (!source || !destination || source->code.serial != destination->code.serial) return nullptr;
+  return at(destination, pc);
+}
+
+unsigned Program::skip_without_effect(Operation** after, const Operation* page_end, const Bytes& bytes,
                                       bool reached) const {
   constexpr unsigned kMost = 100;  // Operation::cost is a byte
   for (unsigned count = 0; count < kMost; ++count) {
-    if (*after >= page_end || (*after)->pc >= code_end) return count;
+    if (*after >= page_end || (*after)->pc >= bytes.end) return count;
     isa::Instruction instruction;
-    const uint64_t pc = (*after)->pc;
-    const size_t available = std::min<uint64_t>(code_end - pc, isa::kMaxInstructionBytes);
-    if (isa::decode({reinterpret_cast<const std::byte*>(pc), available}, wave_size_, instruction) !=
-            isa::DecodeError::none ||
+    if (isa::decode(bytes.from((*after)->pc), wave_size_, instruction) != isa::DecodeError::none ||
         table_.other[static_cast<size_t>(instruction.row->opcode)] != table_.no_effect)
       return count;
     if (reached) record_executed(*instruction.row);
@@ -129,13 +209,14 @@ unsigned Program::skip_without_effect(Operation** after, const Operation* page_e
 }
 
 void Program::decode(Operation* slot) {
-  std::lock_guard lock(mutex_);
-  Page* page = page_for(slot->pc);
+  std::unique_lock lock(mutex_);
   if (handler_of(slot) != &decode_slot) return;
-  uint64_t code_end = 0;
-  for (const CodeRange& range : code_)
-    if (slot->pc >= range.begin && slot->pc < range.end) code_end = range.end;
-  Predecoder predecoder{*this, slot->pc, code_end};
+  Page* page = Page::of(slot);
+  lock.unlock();
+  const Bytes bytes(slot->pc, page->slots[0].pc + kPageBytes, page->region->code_end);
+  lock.lock();
+  if (handler_of(slot) != &decode_slot) return;
+  Predecoder predecoder{*this, slot->pc, bytes.from(slot->pc)};
   isa::Instruction& instruction = page->instructions.emplace_back();
   std::vector<Operation> operations = predecoder.predecode(instruction);
 
@@ -174,7 +255,7 @@ void Program::decode(Operation* slot) {
   }
   Operation* after = slot + instruction.size / 4;
   const unsigned skipped =
-      observer_ ? 0 : skip_without_effect(&after, page->slots + kPageDwords, code_end, goes_on);
+      observer_ ? 0 : skip_without_effect(&after, page->slots + kPageDwords, bytes, goes_on);
   for (size_t i = 0; i < placed.size(); ++i) {
     Operation* following = i + 1 < placed.size() ? placed[i + 1] : after;
     const int32_t next = static_cast<int32_t>((following - placed[i]) * sizeof(Operation));

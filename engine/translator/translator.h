@@ -43,6 +43,8 @@ class Translator final : public Engine {
   // Why the kernel as a whole runs in the interpreter; empty if it was translated.
   const std::string& unsupported() const { return unsupported_; }
   const Statistics& statistics() const { return statistics_; }
+  // As the interpreter runs it.
+  const interpreter::Code& code() const { return interpreter_.code(); }
 
  private:
   // Forgets which ranges were hit if they may be others now.

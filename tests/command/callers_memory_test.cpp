@@ -186,6 +186,162 @@ TEST_P(CallersMemoryTest, MemoryThatTheProcessHasLostIsAFaultOfTheWave) {
   EXPECT_NE(error->message.find("no memory of the host any more"), std::string::npos) << error->message;
 }
 
+// ---- Code of other mappings: function pointers into modules that were loaded later
+
+// Calls the function whose address is the first argument, and stores what it leaves in v0 to the second; then
+// waits until there is 0 and does it again, twice in all.
+TestKernel calls_twice(bool precisely) {
+  std::string body =
+      "s_load_b128 s[4:7], s[0:1], 0x0\nv_mov_b32 v1, 0\ns_mov_b32 s9, 2\ns_waitcnt lgkmcnt(0)\n";
+  // Who looks at its exceptions runs in the precise engine.
+  if (precisely) body += "s_getreg_b32 s10, hwreg(HW_REG_TRAPSTS)\n";
+  body +=
+      "again:\ns_swappc_b64 s[30:31], s[4:5]\n"
+      "global_store_b32 v1, v0, s[6:7]\ns_sub_u32 s9, s9, 1\ns_cmp_eq_u32 s9, 0\ns_cbranch_scc1 done\n"
+      "wait:\nglobal_load_b32 v2, v1, s[6:7] glc dlc\ns_waitcnt vmcnt(0)\n"
+      "v_readfirstlane_b32 s8, v2\ns_cmp_lg_u32 s8, 0\ns_cbranch_scc1 wait\ns_branch again\ndone:";
+  return {.name = precisely ? "calls_precisely" : "calls", .body = body};
+}
+
+struct OtherCodeTest : CallersMemoryTest {
+  static constexpr uint64_t kFunctionBytes = 256;
+  std::byte* place = memory.pages->data() + 8 * kPage;
+  uint64_t callee() const { return reinterpret_cast<uint64_t>(place); }
+
+  // The code of a function that returns `value`, by a branch and a change of the float mode and back.
+  void write_function(uint32_t value) {
+    const uint64_t kernel =
+        m.load({.name = "returns" + std::to_string(value),
+                .body = "s_branch on\ns_code_end\non:\ns_round_mode 1\nv_mov_b32 v0, " +
+                        std::to_string(value) + "\ns_round_mode 0\ns_setpc_b64 s[30:31]"});
+    int64_t entry = 0;
+    std::memcpy(&entry, reinterpret_cast<const std::byte*>(kernel) + 16, sizeof entry);
+    std::memcpy(place, reinterpret_cast<const std::byte*>(kernel + static_cast<uint64_t>(entry)),
+                kFunctionBytes / 4);
+  }
+  void map_function(uint32_t value) {
+    write_function(value);
+    ASSERT_TRUE(m.memory.map_over(callee(), kFunctionBytes, kReadWrite | kExecute, "a module"));
+  }
+  // For another queue in the same memory.
+  void start_again() {
+    *queue_memory = {};
+    doorbell = AqlQueue::kNeverRung;
+    for (uint32_t i = 0; i < kPackets; ++i) ring[i].header = static_cast<uint16_t>(PacketType::invalid);
+  }
+  void call(uint64_t kernel) {
+    arguments[0] = callee();
+    arguments[1] = reinterpret_cast<uint64_t>(data);
+    publish(dispatch_packet(kernel, arguments, 1, 32));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, OtherCodeTest,
+                         testing::Values(machine::EngineKind::interpreter, machine::EngineKind::translator),
+                         [](const auto& info) {
+                           return info.param == machine::EngineKind::interpreter ? "Interpreter"
+                                                                                 : "Translator";
+                         });
+
+TEST_P(OtherCodeTest, IsCalledAsItIsMappedThen) {
+  for (const bool precisely : {false, true}) {
+    const uint64_t kernel = m.load(calls_twice(precisely));
+    start_again();
+    const auto queue = make();
+    uint32_t value = 100;
+    // Later dispatches reuse what was decoded for earlier ones.
+    for (uint64_t i = 1; i <= 3; ++i) {
+      map_function(++value);
+      call(kernel);
+      ASSERT_TRUE(becomes(data, value)) << m.error(*queue)->message;
+      map_function(++value);
+      store_shared<uint32_t>(data, 0);
+      ASSERT_TRUE(reaches(*queue, i));
+      EXPECT_EQ(data[0], value);
+    }
+  }
+}
+
+TEST_P(OtherCodeTest, IsAFaultOfTheBranchWhereThereIsNone) {
+  for (const uint8_t access : {uint8_t{0}, uint8_t{kReadWrite}}) {
+    const uint64_t kernel = m.load(calls_twice(false));
+    start_again();
+    const auto queue = make();
+    write_function(1);
+    if (access) {
+      ASSERT_TRUE(m.memory.map_over(callee(), kFunctionBytes, access, "data"));
+    }
+    call(kernel);
+    const auto error = m.error(*queue);
+    ASSERT_TRUE(error);
+    ASSERT_TRUE(error->fault);
+    EXPECT_EQ(error->fault->fault.kind, FaultKind::bad_pc);
+    EXPECT_EQ(error->fault->instruction, "s_swappc_b64 s[30:31], s[4:5]");
+    EXPECT_NE(error->message.find("outside the code"), std::string::npos) << error->message;
+  }
+}
+
+// A fault in the function has its own PC and text.
+TEST_P(OtherCodeTest, NamesFaultsOfItsOwn) {
+  const uint64_t kernel = m.load(calls_twice(false));
+  const auto queue = make();
+  write_function(1);
+  const uint32_t trap = 0xbf900002;  // s_trap 2
+  std::memcpy(place + 8, &trap, sizeof trap);
+  ASSERT_TRUE(m.memory.map(callee(), kFunctionBytes, kReadWrite | kExecute, "a module"));
+  call(kernel);
+  const auto error = m.error(*queue);
+  ASSERT_TRUE(error);
+  ASSERT_TRUE(error->fault);
+  EXPECT_EQ(error->fault->fault.kind, FaultKind::trap);
+  EXPECT_EQ(error->fault->fault.pc, callee() + 8);
+  EXPECT_EQ(error->fault->instruction, "s_trap 2");
+}
+
+// A module is freed while a wave is on its way to it.
+TEST_P(OtherCodeTest, IsALostMemoryWhereTheHostTookIt) {
+  const uint64_t kernel = m.load(calls_twice(false));
+  map_function(5);
+  ASSERT_EQ(mprotect(place, kPage, PROT_NONE), 0);
+  const auto queue = make();
+  call(kernel);
+  const auto error = m.error(*queue);
+  ASSERT_EQ(mprotect(place, kPage, PROT_READ | PROT_WRITE), 0);
+  ASSERT_TRUE(error);
+  ASSERT_TRUE(error->fault);
+  EXPECT_EQ(error->fault->fault.kind, FaultKind::memory_violation);
+  EXPECT_EQ(error->fault->fault.address & ~(kPage - 1), callee());
+  // No lock was left behind.
+  start_again();
+  const auto other = make();
+  call(kernel);
+  ASSERT_TRUE(becomes(data, 5));
+  store_shared<uint32_t>(data, 0);
+  EXPECT_TRUE(reaches(*other, 1));
+}
+
+// A mapping may be as large as the card's memory.
+TEST_P(OtherCodeTest, MayBeFarInALargeMapping) {
+  const uint64_t kernel = m.load(calls_twice(false));
+  constexpr uint64_t kBytes = uint64_t{16} << 30;
+  void* const large =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(large, MAP_FAILED);
+  // Across the border between two parts of the mapping that are looked up apart.
+  place = static_cast<std::byte*>(large) + (uint64_t{11} << 30) - 12;
+  write_function(6);
+  ASSERT_TRUE(m.memory.map(reinterpret_cast<uint64_t>(large), kBytes, kReadWrite | kExecute, "the card's"));
+  {
+    const auto queue = make();
+    call(kernel);
+    ASSERT_TRUE(becomes(data, 6));
+    store_shared<uint32_t>(data, 0);
+    EXPECT_TRUE(reaches(*queue, 1));
+  }
+  ASSERT_TRUE(m.memory.unmap(reinterpret_cast<uint64_t>(large)));
+  munmap(large, kBytes);
+}
+
 // Nobody says that a program has stored to its own signal.
 TEST_P(CallersMemoryTest, BarriersSeeStoresOfTheHost) {
   const auto queue = make();

@@ -126,6 +126,9 @@ class Hip(Example):
     def test_runtime_compiled(self):
         self.check("hip/runtime_compiled")
 
+    def test_functions(self):
+        self.check("hip/functions")
+
     def test_two_devices(self):
         self.check("hip/two_devices", options=("--devices", "2"))
 
