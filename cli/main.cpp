@@ -195,7 +195,8 @@ void add_devices(CLI::App& app, int& exit_code) {
 
 void add_cache(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<CacheOptions>();
-  CLI::App* sub = app.add_subcommand("cache", "Show or clear what was compiled before and is kept");
+  CLI::App* sub =
+      app.add_subcommand("cache", "Show or clear what was compiled and translated before and is kept");
   sub->footer("Examples:\n  lockstep cache\n  lockstep cache --clear");
   sub->add_flag("--clear", o->clear, "remove all of it");
   sub->callback([o, &exit_code] { exit_code = cache(*o); });
@@ -341,7 +342,9 @@ int main(int argc, char** argv) {
       "  LOCKSTEP_DEVICE_LIBRARIES    folder of AMD's device libraries (ocml.bc and others)\n"
       "  LOCKSTEP_COMPILE_SECONDS     processor time that a compiler may take\n"
       "  LOCKSTEP_COMPILE_MEGABYTES   memory that a compiler may take\n"
-      "  LOCKSTEP_CACHE_MEGABYTES     what may be kept of what was compiled (512); 0: nothing\n"
+      "  LOCKSTEP_CACHE_MEGABYTES     what may be kept of what was compiled, and of what was translated (512 "
+      "each); "
+      "0: nothing\n"
       "  LOCKSTEP_COVERAGE            file to which the instructions that were executed are added\n"
       "  XDG_CACHE_HOME               where lockstep/ keeps that, and what it prepares for the compiler "
       "(~/.cache)",

@@ -97,8 +97,10 @@ function(lockstep_test name)
   if(arg_COST)
     set_tests_properties(${name} PROPERTIES COST ${arg_COST})
   endif()
+  # Nothing that an earlier run left behind takes part in it.
   set(coverage ${LOCKSTEP_COVERAGE_FOLDER}/${target}.txt)
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT LOCKSTEP_COVERAGE=${coverage})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT}
+                       ENVIRONMENT "LOCKSTEP_COVERAGE=${coverage};LOCKSTEP_CACHE_MEGABYTES=0")
   # What an older build of the test executed proves nothing.
   add_custom_command(TARGET test_${target} POST_BUILD COMMAND ${CMAKE_COMMAND} -E rm -f ${coverage})
   set_property(GLOBAL APPEND PROPERTY LOCKSTEP_TESTS ${name})

@@ -87,6 +87,8 @@ void Reports::Sums::add(const Sums& other) {
   seconds += other.seconds;
   processor_seconds += other.processor_seconds;
   translation_seconds += other.translation_seconds;
+  translated += other.translated;
+  loaded += other.loaded;
 }
 
 class Reports::Record final : public machine::DispatchRecord {
@@ -204,7 +206,10 @@ void Reports::ended(const Record& record, const machine::Outcome& outcome) {
   sums.seconds = record.seconds();
   sums.processor_seconds = outcome.processor_seconds;
   // The code of an earlier dispatch costs nothing any more.
-  if (!outcome.translation.reused) sums.translation_seconds = outcome.translation.seconds;
+  if (const machine::Translation& made = outcome.translation; !made.reused && made.host_bytes != 0) {
+    sums.translation_seconds = made.seconds;
+    (made.stored ? sums.loaded : sums.translated) = 1;
+  }
   if (log_ >= 0) {
     Json json = record.json();
     json["seconds"] = sums.seconds;
@@ -278,6 +283,8 @@ nlohmann::ordered_json Reports::json_of(const Sums& sums) {
           {"seconds", sums.seconds},
           {"kernel_seconds", sums.processor_seconds},
           {"translation_seconds", sums.translation_seconds},
+          {"translated", sums.translated},
+          {"loaded_from_cache", sums.loaded},
           {"work_groups", sums.work_groups},
           {"waves", sums.waves},
           {"wave_instructions", sums.wave_instructions},

@@ -118,6 +118,7 @@ struct Translation {
   size_t host_bytes = 0;    // of code
   double seconds = 0;       // that it took, now or when the code was first seen
   bool reused = false;      // from an earlier dispatch of the process
+  bool stored = false;      // loaded from what an earlier process left on disk
 };
 
 struct Outcome {

@@ -49,7 +49,8 @@ PreparedEngine make_translator(const Launch& launch, Math math, const translator
         "fast math had no effect, as it is the interpreter's only: leave the translator out to have it";
   const translator::Statistics& statistics = engine->statistics();
   prepared.translation = {statistics.instructions, statistics.code_bytes, statistics.seconds,
-                          statistics.reused};
+                          statistics.origin == translator::Origin::reused,
+                          statistics.origin == translator::Origin::stored};
   prepared.code = &engine->code();
   prepared.engine = std::move(engine);
   return prepared;

@@ -9,11 +9,15 @@
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "cache/folder.h"
+#include "cache/key.h"
+#include "cache/store.h"
 #include "toolchain/compile_cache.h"
 #include "toolchain/confinement.h"
 #include "toolchain/device_libraries.h"
@@ -88,9 +92,9 @@ bool fill(const fs::path& directory, const fs::path& libraries, std::string& err
 fs::path prepare(std::string& error) {
   const fs::path libraries = find_device_libraries(error);
   if (libraries.empty()) return {};
-  const fs::path cache = user_cache_directory(error);
-  if (cache.empty()) return {};
-  const fs::path ready = cache / ("toolchain-" + cache_key(libraries));
+  const fs::path folder = cache::user_directory(error);
+  if (folder.empty()) return {};
+  const fs::path ready = folder / ("toolchain-" + cache_key(libraries));
   std::error_code failed;
   if (fs::exists(ready, failed)) return ready;
   const fs::path staging = make_staging_directory(ready, error);
@@ -174,8 +178,8 @@ class CachedSource {
                std::string_view input_text, const Guards& guards, const Options& options,
                const Confinement& confinement, std::string& error) {
     if (!is_cacheable(options.extra_flags)) return;
-    cache_ = CompileCache::open(error);
-    if (!cache_) return;
+    store_ = cache::Store::open(cache::kCompiled, error);
+    if (!store_) return;
     clock_gettime(CLOCK_REALTIME_COARSE, &begin_);
     const fs::path preprocessed = confinement.writable / "source.i";
     std::vector<std::string> command = arguments;
@@ -187,7 +191,7 @@ class CachedSource {
     if (!process.started || process.exit_code != 0 || !read_file(preprocessed, bytes, unreadable)) return;
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     note_files(text);
-    CacheKey key;
+    cache::Key key;
     key.add(LLVM_VERSION_STRING);
     key.add_file(arguments[0].find('/') == std::string::npos ? find_in_path(arguments[0]) : arguments[0]);
     for (const std::string& argument : arguments) key.add(argument);
@@ -204,12 +208,12 @@ class CachedSource {
     key_ = key.text();
   }
 
-  std::optional<Result> find() const { return key_.empty() ? std::nullopt : cache_->find(key_); }
+  std::optional<Result> find() const { return key_.empty() ? std::nullopt : find_compiled(*store_, key_); }
   // What was changed since it was preprocessed may be other code.
   void store(const Result& result) const {
     if (!key_.empty() &&
         std::none_of(files_.begin(), files_.end(), [this](const auto& f) { return is_newer(f); }))
-      cache_->store(key_, result);
+      store_compiled(*store_, key_, result);
   }
 
  private:
@@ -231,7 +235,7 @@ class CachedSource {
            std::pair(begin_.tv_sec, begin_.tv_nsec);
   }
 
-  std::optional<CompileCache> cache_;
+  std::unique_ptr<cache::Store> store_;
   timespec begin_{};
   std::set<std::string> files_;
   std::string key_;

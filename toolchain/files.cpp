@@ -1,9 +1,5 @@
 #include "toolchain/files.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -31,20 +27,6 @@ fs::path temporary_root() {
   return root.empty() ? fs::path("/tmp") : root;
 }
 
-// Anybody may make names in the temporary directory: only a real directory that we own and nobody else can
-// write counts.
-bool is_private_directory(const fs::path& path) {
-  struct stat status;
-  return lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
-         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-bool is_usable(const fs::path& path) {
-  std::error_code failed;
-  fs::create_directories(path, failed);
-  return access(path.c_str(), R_OK | W_OK | X_OK) == 0;
-}
-
 }  // namespace
 
 TemporaryDirectory::TemporaryDirectory() {
@@ -54,23 +36,6 @@ TemporaryDirectory::TemporaryDirectory() {
 TemporaryDirectory::~TemporaryDirectory() {
   std::error_code ignored;
   if (!path_.empty()) fs::remove_all(path_, ignored);
-}
-
-fs::path user_cache_directory(std::string& error) {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache && cache[0] == '/' && is_usable(fs::path(cache) / "lockstep"))
-    return fs::path(cache) / "lockstep";
-  const char* home = std::getenv("HOME");
-  if (home && home[0] == '/' && is_usable(fs::path(home) / ".cache/lockstep"))
-    return fs::path(home) / ".cache/lockstep";
-  const fs::path fallback = temporary_root() / ("lockstep-" + std::to_string(geteuid()));
-  mkdir(fallback.c_str(), 0700);
-  if (is_private_directory(fallback)) return fallback;
-  error =
-      "no writable cache directory: set XDG_CACHE_HOME to one (tried $XDG_CACHE_HOME/lockstep, "
-      "$HOME/.cache/lockstep and " +
-      fallback.string() + ")";
-  return {};
 }
 
 fs::path make_staging_directory(const fs::path& final_path, std::string& error) {

@@ -1,4 +1,4 @@
-// Small file matters of this folder: whole-file reading and writing, temporary and cache directories.
+// Small file matters of this folder: whole-file reading and writing, temporary directories.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,6 @@ class TemporaryDirectory {
   std::filesystem::path path_;
   std::string error_;
 };
-
-// A writable directory of this user that outlives the process: $XDG_CACHE_HOME/lockstep, ~/.cache/lockstep,
-// or lockstep-<uid> in the temporary directory if it belongs to this user alone. Empty on failure.
-std::filesystem::path user_cache_directory(std::string& error);
 
 // Makes an empty directory beside `final_path` to be filled and then renamed to it. Empty on failure.
 std::filesystem::path make_staging_directory(const std::filesystem::path& final_path, std::string& error);

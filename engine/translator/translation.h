@@ -1,6 +1,7 @@
-// A routine as host code, shared by all dispatches of the process that run the same code.
+// A routine as host code.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -29,9 +30,13 @@ struct Cancelled : std::exception {
   const char* what() const noexcept override { return "the translation was cancelled"; }
 };
 
+// An object for each piece of the routine. Throws Cancelled.
+std::vector<Object> translate(const Routine& routine, const IsCancelled& is_cancelled = {});
+
 class Translation {
  public:
-  explicit Translation(const Routine& routine, const IsCancelled& is_cancelled = {});
+  // The objects are of the routine, from this process or from another one.
+  Translation(const Routine& routine, std::vector<Object> objects);
 
   // Where a wave enters translated code.
   struct Entry {
@@ -52,8 +57,6 @@ class Translation {
   const std::vector<InterpretedInstruction>& interpreted() const { return interpreted_; }
 
  private:
-  void make(const Routine& routine, const IsCancelled& is_cancelled);
-
   size_t instructions_ = 0, code_bytes_ = 0;
   unsigned memory_slots_ = 0;
   bool changes_mode_;
@@ -62,12 +65,5 @@ class Translation {
   std::unordered_map<int64_t, Entry> entries_;
   std::vector<std::unique_ptr<LoadedCode>> code_;
 };
-
-// So many are kept; a dispatch keeps its own for as long as it runs.
-inline constexpr size_t kMostTranslations = 128;
-// From the process's cache, or made now (one thread at a time). `reused` says which. Throws Cancelled, also
-// while it waits for another thread.
-std::shared_ptr<const Translation> translation_of(const Routine& routine, bool& reused,
-                                                  const IsCancelled& is_cancelled = {});
 
 }  // namespace lockstep::translator

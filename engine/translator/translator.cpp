@@ -24,8 +24,10 @@ Translator::Translator(std::vector<CodeRange> code, unsigned wave_size,
       stepper_(code, wave_size, memory, interpreter::best_host_target(), vgpr_count, &one_instruction_),
       memory_(std::move(memory)) {
   try {
-    translation_ =
-        translation_of(find_routine(code, entry, wave_size, vgpr_count), statistics_.reused, is_cancelled);
+    FoundTranslation found =
+        TranslationCache::of_process().get(find_routine(code, entry, wave_size, vgpr_count), is_cancelled);
+    translation_ = std::move(found.translation);
+    statistics_.origin = found.origin;
   } catch (const std::runtime_error& error) {
     unsupported_ = error.what();
     return;

@@ -11,16 +11,16 @@
 #include "engine/interpreter/interpreter.h"
 #include "engine/observer.h"
 #include "engine/translator/context.h"
-#include "engine/translator/translation.h"
+#include "engine/translator/translation_cache.h"
 
 namespace lockstep::translator {
 
 // What it cost to make a translation, and how often it had to give way.
 struct Statistics {
   size_t instructions = 0;  // gfx11 instructions translated
-  double seconds = 0;       // to translate; of the first time, if it was reused
+  double seconds = 0;       // of the host's processor, to translate or load it; of the first time, if reused
   size_t code_bytes = 0;
-  bool reused = false;
+  Origin origin = Origin::translated;
   // Instructions without a translation, by name; those that were never looked at have none.
   std::vector<InterpretedInstruction> interpreted;
 };

@@ -281,6 +281,32 @@ class Cli(unittest.TestCase):
         self.assertIn(" 0 entries", lockstep("cache", "--clear").stdout)
         self.assertEqual(list(store.iterdir()), [])
 
+    def test_what_was_translated_is_kept(self):
+        folder = self.path / "translations"
+        store = folder / "lockstep" / "translated"
+        folder.mkdir(mode=0o700)
+        (self.path / "kept.cl").write_text("__kernel void k(__global int* x) { *x += 2; }")
+        environment = dict(os.environ, XDG_CACHE_HOME=str(folder))
+
+        def run(**more):
+            out = subprocess.run([LOCKSTEP, "run", "kept.cl", "--engine", "translator", "--grid", "1", "buf:i32[1]=3", "-p", "x"],
+                                 capture_output=True, text=True, cwd=self.path, env=dict(environment, **more))
+            self.assertIn("i32[1]\n5\n", out.stdout, out.stderr)
+            return {e.name: (e.stat().st_ino, e.read_bytes()) for e in store.iterdir()} if store.exists() else {}
+
+        self.assertEqual(run(LOCKSTEP_CACHE_MEGABYTES="0"), {})
+        first = run()
+        self.assertEqual(len(first), 1)
+        self.assertEqual(run(), first)  # the same file
+        (name, (_, contents)), = first.items()
+        with open(store / name, "rb"):  # its inode number is nobody else's meanwhile
+            (store / name).write_bytes(contents[:-1] + b"?")
+            self.assertEqual([text for _, text in run().values()], [contents])
+        shown = subprocess.run([LOCKSTEP, "cache"], capture_output=True, text=True, env=environment).stdout
+        self.assertIn(f"{store}\n  1 entries, {len(contents)} bytes of at most 512 MiB", shown)
+        subprocess.run([LOCKSTEP, "cache", "--clear"], capture_output=True, env=environment, check=True)
+        self.assertEqual(list(store.iterdir()), [])
+
     EXAMPLES = pathlib.Path(__file__).resolve().parent.parent.parent / "examples"
 
     def test_jobs(self):

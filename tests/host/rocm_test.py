@@ -198,6 +198,16 @@ class Reports(unittest.TestCase):
         self.assertGreater(len(seconds), 2)
         self.assertEqual([number for number, value in enumerate(seconds) if value > 0], [0])
 
+    def test_what_one_process_translated_others_load(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def counted():
+                (statistics,) = self.lines("--stats", compiled("hip/graph"), options=("--engine", "translator"),
+                                           environment={"XDG_CACHE_HOME": folder})
+                return statistics["translated"], statistics["loaded_from_cache"]
+            translated, loaded = counted()
+            self.assertEqual((translated > 0, loaded), (True, 0))
+            self.assertEqual(counted(), (0, translated))
+
     def test_log_of_several_devices_and_processes(self):
         lines = self.lines("--log", compiled("hip/two_devices"), options=("--devices", "2"))
         self.assertEqual({line["device"] for line in lines}, {0, 1})
