@@ -19,16 +19,8 @@ namespace lockstep::host {
 
 namespace {
 
-constexpr uint64_t kPage = 4096;
-constexpr uint64_t kHighestAddress = uint64_t{1} << 47;
-
 uint64_t whole_pages(uint64_t bytes) {
-  return (bytes + kPage - 1) / kPage * kPage;
-}
-
-bool is_address_range(uint64_t address, uint64_t bytes) {
-  return address % kPage == 0 && address >= kPage && bytes != 0 && bytes <= kHighestAddress &&
-         address <= kHighestAddress - bytes;
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
 const char* name_of(uint32_t flags) {
@@ -168,55 +160,6 @@ int Buffers::unmap(kfd_ioctl_unmap_memory_from_gpu_args& args) {
     Gpu* const gpu = find(ids[args.n_success]);
     if (!gpu) return EINVAL;
     if (buffer->mapped.erase(gpu->index)) gpu->memory.unmap(buffer->address, buffer->bytes);
-  }
-  return 0;
-}
-
-int Buffers::shared_virtual_memory(kfd_ioctl_svm_args& args, uint32_t attributes) {
-  if (!is_address_range(args.start_addr, args.size) || args.size % kPage != 0) return EINVAL;
-  std::lock_guard lock(mutex_);
-  if (args.op == KFD_IOCTL_SVM_OP_SET_ATTR) {
-    for (uint32_t i = 0; i < attributes; ++i) {
-      const auto [type, value] = args.attrs[i];
-      const bool gives = type == KFD_IOCTL_SVM_ATTR_ACCESS || type == KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE;
-      // Where memory is makes no difference here, nor how it is cached.
-      if (!gives && type != KFD_IOCTL_SVM_ATTR_NO_ACCESS) continue;
-      Gpu* const gpu = find(value);
-      if (!gpu) return EINVAL;
-      if (gives)
-        gpu->memory.map_over(args.start_addr, args.size, kReadWrite | kExecute, "shared virtual memory");
-      else
-        gpu->memory.unmap(args.start_addr, args.size);
-    }
-    return 0;
-  }
-  if (args.op != KFD_IOCTL_SVM_OP_GET_ATTR) return EINVAL;
-  for (uint32_t i = 0; i < attributes; ++i) {
-    kfd_ioctl_svm_attribute& attribute = args.attrs[i];
-    switch (attribute.type) {
-      case KFD_IOCTL_SVM_ATTR_PREFERRED_LOC:
-      case KFD_IOCTL_SVM_ATTR_PREFETCH_LOC:
-        attribute.value = KFD_IOCTL_SVM_LOCATION_UNDEFINED;
-        break;
-      case KFD_IOCTL_SVM_ATTR_ACCESS: {
-        Gpu* const gpu = find(attribute.value);
-        if (!gpu) return EINVAL;
-        const bool accessible = gpu->memory.snapshot()->find(args.start_addr, args.size, kRead) != nullptr;
-        attribute.type = accessible ? KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE : KFD_IOCTL_SVM_ATTR_NO_ACCESS;
-        break;
-      }
-      case KFD_IOCTL_SVM_ATTR_SET_FLAGS:
-        attribute.value = KFD_IOCTL_SVM_FLAG_HOST_ACCESS | KFD_IOCTL_SVM_FLAG_COHERENT;
-        break;
-      case KFD_IOCTL_SVM_ATTR_CLR_FLAGS:
-        attribute.value = ~uint32_t{KFD_IOCTL_SVM_FLAG_HOST_ACCESS | KFD_IOCTL_SVM_FLAG_COHERENT};
-        break;
-      case KFD_IOCTL_SVM_ATTR_GRANULARITY:
-        attribute.value = 9;  // of 2 MB, the driver's default
-        break;
-      default:
-        return EINVAL;
-    }
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-// Memory that the program has allocated for its devices: KFD's buffers and ranges of shared virtual memory.
+// Memory that the program has allocated for its devices: KFD's buffers.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,6 @@
 
 namespace lockstep::host {
 
-using Gpus = std::vector<std::unique_ptr<Gpu>>;
-
 // Functions that answer ioctls return 0 or the number of an error (errno.h).
 class Buffers {
  public:
@@ -26,8 +24,6 @@ class Buffers {
   int free(const kfd_ioctl_free_memory_of_gpu_args& args);
   int map(kfd_ioctl_map_memory_to_gpu_args& args);
   int unmap(kfd_ioctl_unmap_memory_from_gpu_args& args);
-  // `attributes` of them stand behind the structure.
-  int shared_virtual_memory(kfd_ioctl_svm_args& args, uint32_t attributes);
   int available(kfd_ioctl_get_available_memory_args& args);
   int export_dmabuf(ExportDmabufArgs& args);
   int dmabuf_info(kfd_ioctl_get_dmabuf_info_args& args);

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
+#include "host/refusals.h"
 #include "host/render_node.h"
 #include "memory/host_fault.h"
 #include "state/real_time.h"
@@ -48,6 +48,7 @@ Driver::Driver(const Settings& settings)
     : reports_(settings.reports, code_objects_),
       gpus_(make_gpus(settings, reports_)),
       buffers_(store_, gpus_),
+      shared_(gpus_),
       doorbells_(store_, gpus_),
       queues_(gpus_, doorbells_, events_, code_objects_) {
   catch_host_faults();
@@ -90,6 +91,8 @@ int Driver::answer(unsigned number, void* p, uint32_t bytes) {
       return queues_.create(*static_cast<kfd_ioctl_create_queue_args*>(p));
     case _IOC_NR(AMDKFD_IOC_DESTROY_QUEUE):
       return queues_.destroy(*static_cast<kfd_ioctl_destroy_queue_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_GET_PROCESS_APERTURES):
+      return apertures(*static_cast<kfd_ioctl_get_process_apertures_args*>(p));
     case _IOC_NR(AMDKFD_IOC_UPDATE_QUEUE):
       return queues_.update(*static_cast<kfd_ioctl_update_queue_args*>(p));
     case _IOC_NR(AMDKFD_IOC_SET_MEMORY_POLICY):  // caches of host and devices are one
@@ -144,7 +147,7 @@ int Driver::answer(unsigned number, void* p, uint32_t bytes) {
       auto& args = *static_cast<kfd_ioctl_svm_args*>(p);
       if (bytes < sizeof args || args.nattr > (bytes - sizeof args) / sizeof(kfd_ioctl_svm_attribute))
         return EINVAL;
-      return buffers_.shared_virtual_memory(args, args.nattr);
+      return shared_.answer(args, args.nattr);
     }
     case _IOC_NR(AMDKFD_IOC_SET_XNACK_MODE): {
       auto& args = *static_cast<kfd_ioctl_set_xnack_mode_args*>(p);
@@ -167,12 +170,9 @@ int Driver::answer(unsigned number, void* p, uint32_t bytes) {
       args.capabilities_mask = 0;
       return 0;
     }
-    case kDebugTrap:
-      std::fprintf(stderr, "lockstep: debuggers of ROCm cannot attach to emulated devices yet\n");
-      return EPERM;
     default:
-      std::fprintf(stderr, "lockstep: /dev/kfd does not answer ioctl 0x%x\n", number);
-      return EINVAL;
+      refuse_kfd(number);
+      return number == kDebugTrap ? EPERM : EINVAL;
   }
 }
 
@@ -182,6 +182,28 @@ int Driver::clock_counters(kfd_ioctl_get_clock_counters_args& args) {
   args.cpu_clock_counter = nanoseconds(CLOCK_MONOTONIC_RAW);
   args.system_clock_counter = nanoseconds(CLOCK_BOOTTIME);
   args.system_clock_freq = 1'000'000'000;
+  return 0;
+}
+
+kfd_process_device_apertures Driver::apertures_of(const Gpu& gpu) {
+  kfd_process_device_apertures a = {};
+  a.lds_base = kSharedApertureBase;
+  a.lds_limit = kSharedApertureBase + kApertureSize - 1;
+  a.scratch_base = kPrivateApertureBase;
+  a.scratch_limit = kPrivateApertureBase + kApertureSize - 1;
+  a.gpuvm_base = 0x10000;
+  // All that a process can have: then runtimes take addresses from mmap, and guest addresses are the
+  // host's.
+  a.gpuvm_limit = kHighestAddress - 1;
+  a.gpu_id = gpu.id;
+  return a;
+}
+
+int Driver::apertures(kfd_ioctl_get_process_apertures_args& args) {
+  args.num_of_nodes = 0;
+  for (const auto& gpu : gpus_)
+    if (args.num_of_nodes < NUM_OF_SUPPORTED_GPUS)
+      args.process_apertures[args.num_of_nodes++] = apertures_of(*gpu);
   return 0;
 }
 
@@ -195,16 +217,7 @@ int Driver::apertures(kfd_ioctl_get_process_apertures_new_args& args) {
   const uint64_t place = args.kfd_process_device_apertures_ptr;
   if (!host_has(place, given * sizeof(kfd_process_device_apertures), true)) return EFAULT;
   for (uint32_t i = 0; i < given; ++i) {
-    kfd_process_device_apertures a = {};
-    a.lds_base = kSharedApertureBase;
-    a.lds_limit = kSharedApertureBase + kApertureSize - 1;
-    a.scratch_base = kPrivateApertureBase;
-    a.scratch_limit = kPrivateApertureBase + kApertureSize - 1;
-    a.gpuvm_base = 0x10000;
-    // All that a process can have: then runtimes take addresses from mmap, and guest addresses are the
-    // host's.
-    a.gpuvm_limit = (uint64_t{1} << 47) - 1;
-    a.gpu_id = gpus_[i]->id;
+    const kfd_process_device_apertures a = apertures_of(*gpus_[i]);
     std::memcpy(reinterpret_cast<void*>(place + i * sizeof a), &a, sizeof a);
   }
   args.num_of_nodes = given;

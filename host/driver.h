@@ -10,6 +10,7 @@
 #include "host/queues.h"
 #include "host/reports.h"
 #include "host/settings.h"
+#include "host/shared_virtual_memory.h"
 #include "host/store.h"
 
 namespace lockstep::host {
@@ -32,7 +33,9 @@ class Driver {
  private:
   int answer(unsigned number, void* argument, uint32_t bytes);
   int clock_counters(kfd_ioctl_get_clock_counters_args& args);
+  int apertures(kfd_ioctl_get_process_apertures_args& args);
   int apertures(kfd_ioctl_get_process_apertures_new_args& args);
+  static kfd_process_device_apertures apertures_of(const Gpu& gpu);
 
   Gpu* find(uint32_t id) const;
 
@@ -42,6 +45,7 @@ class Driver {
   Gpus gpus_;
   Events events_;
   Buffers buffers_;
+  SharedVirtualMemory shared_;
   Doorbells doorbells_;
   Queues queues_;
 };

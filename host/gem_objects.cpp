@@ -17,7 +17,7 @@ namespace lockstep::host {
 
 namespace {
 
-constexpr uint64_t kPage = 4096, kHighestAddress = uint64_t{1} << 47;
+constexpr uint64_t kPage = kPageBytes;
 
 void* map_pages(uint64_t address, uint64_t bytes, int protection, int flags, int file, uint64_t offset) {
   return reinterpret_cast<void*>(

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "command/command_processor.h"
 #include "hardware/hardware.h"
@@ -18,6 +19,8 @@ struct Gpu {
   std::unique_ptr<command::CommandProcessor> processor;
 };
 
+using Gpus = std::vector<std::unique_ptr<Gpu>>;
+
 // Distinct for up to 64 devices of all models.
 inline uint32_t gpu_id(const hardware::Description& model, uint32_t index) {
   return model.pci_device_id | (index + 1) << 16;
@@ -25,6 +28,13 @@ inline uint32_t gpu_id(const hardware::Description& model, uint32_t index) {
 // Of the render node of a device.
 inline constexpr unsigned kFirstRenderMinor = 128, kDrmMajor = 226;
 inline constexpr unsigned kMostGpus = 64;
+
+inline constexpr uint64_t kPageBytes = 4096, kHighestAddress = uint64_t{1} << 47;
+// Whether a program can have memory there, at the begin of a page.
+inline bool is_address_range(uint64_t address, uint64_t bytes) {
+  return address % kPageBytes == 0 && address >= kPageBytes && bytes != 0 && bytes <= kHighestAddress &&
+         address <= kHighestAddress - bytes;
+}
 
 inline uint64_t local_memory_bytes(const hardware::Description& model) {
   return uint64_t{model.memory_megabytes} << 20;

@@ -170,6 +170,7 @@ void Queues::failed(uint32_t id, const command::QueueError& error) {
   Gpu* gpu = nullptr;
   uint64_t save_area = 0;
   bool copies = false;
+  std::vector<std::shared_ptr<command::Queue>> lost;
   {
     std::lock_guard lock(mutex_);
     const auto found = queues_.find(id);
@@ -177,6 +178,8 @@ void Queues::failed(uint32_t id, const command::QueueError& error) {
     gpu = found->second.gpu;
     save_area = found->second.save_area;
     copies = found->second.copies;
+    for (const auto& [other, entry] : queues_)
+      if (copies && entry.gpu == gpu && other != id) lost.push_back(entry.queue);
   }
   const ExceptionCode code = code_of(error);
   if (code == ExceptionCode::wave_memory_violation) {
@@ -189,7 +192,9 @@ void Queues::failed(uint32_t id, const command::QueueError& error) {
     events_.raise_memory_fault(data);
   }
   if (copies) {
-    // Nobody looks into the areas of these queues: the driver resets the device.
+    // Nobody looks into the areas of these queues: the driver resets the device, which ends all that are
+    // there.
+    for (const auto& queue : lost) queue->inactivate();
     events_.raise_reset(gpu->id);
     return;
   }

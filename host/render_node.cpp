@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <string_view>
 
+#include "host/refusals.h"
 #include "memory/host_fault.h"
 #include "state/real_time.h"
 
@@ -78,45 +78,18 @@ drm_amdgpu_info_device device_info(const hardware::Description& model) {
   return d;
 }
 
-const char* name_of(unsigned number) {
-  switch (number) {
-    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_CREATE:
-      return "AMDGPU_GEM_CREATE";
-    case DRM_COMMAND_BASE + DRM_AMDGPU_CTX:
-      return "AMDGPU_CTX";
-    case DRM_COMMAND_BASE + DRM_AMDGPU_BO_LIST:
-      return "AMDGPU_BO_LIST";
-    case DRM_COMMAND_BASE + DRM_AMDGPU_CS:
-      return "AMDGPU_CS";
-    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_METADATA:
-      return "AMDGPU_GEM_METADATA";
-    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_WAIT_IDLE:
-      return "AMDGPU_GEM_WAIT_IDLE";
-    case DRM_COMMAND_BASE + DRM_AMDGPU_WAIT_CS:
-      return "AMDGPU_WAIT_CS";
-    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_OP:
-      return "AMDGPU_GEM_OP";
-    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_USERPTR:
-      return "AMDGPU_GEM_USERPTR";
-    case DRM_COMMAND_BASE + DRM_AMDGPU_WAIT_FENCES:
-      return "AMDGPU_WAIT_FENCES";
-    case DRM_COMMAND_BASE + DRM_AMDGPU_VM:
-      return "AMDGPU_VM";
-    case DRM_COMMAND_BASE + DRM_AMDGPU_FENCE_TO_HANDLE:
-      return "AMDGPU_FENCE_TO_HANDLE";
-    case DRM_COMMAND_BASE + DRM_AMDGPU_SCHED:
-      return "AMDGPU_SCHED";
-    case _IOC_NR(DRM_IOCTL_GET_CAP):
-      return "GET_CAP";
-    case _IOC_NR(DRM_IOCTL_SET_CLIENT_CAP):
-      return "SET_CLIENT_CAP";
-    case _IOC_NR(DRM_IOCTL_GET_CLIENT):
-      return "GET_CLIENT";
-    case _IOC_NR(DRM_IOCTL_AUTH_MAGIC):
-      return "AUTH_MAGIC";
-    default:
-      return "what it is asked";
-  }
+// Graphics, compute and copies; there are no video engines.
+bool has_engine(uint32_t type) {
+  return type == AMDGPU_HW_IP_GFX || type == AMDGPU_HW_IP_COMPUTE || type == AMDGPU_HW_IP_DMA;
+}
+
+// None of its rings takes commands by the render node: they come by /dev/kfd.
+drm_amdgpu_info_hw_ip engine_info(uint32_t type) {
+  drm_amdgpu_info_hw_ip engine = {};
+  engine.hw_ip_version_major = type == AMDGPU_HW_IP_DMA ? 6 : 11;
+  engine.ib_start_alignment = type == AMDGPU_HW_IP_DMA ? 256 : 32;
+  engine.ib_size_alignment = type == AMDGPU_HW_IP_DMA ? 4 : 32;
+  return engine;
 }
 
 int info(const Gpu& gpu, const Buffers& buffers, const drm_amdgpu_info& query) {
@@ -124,6 +97,13 @@ int info(const Gpu& gpu, const Buffers& buffers, const drm_amdgpu_info& query) {
   switch (query.query) {
     case AMDGPU_INFO_ACCEL_WORKING:
       return give(query, uint32_t{1});
+    case AMDGPU_INFO_HW_IP_COUNT:
+      if (query.query_hw_ip.type >= AMDGPU_HW_IP_NUM) return EINVAL;
+      return give(query, uint32_t{has_engine(query.query_hw_ip.type)});
+    case AMDGPU_INFO_HW_IP_INFO:
+      if (query.query_hw_ip.type >= AMDGPU_HW_IP_NUM || query.query_hw_ip.ip_instance != 0) return EINVAL;
+      return has_engine(query.query_hw_ip.type) ? give(query, engine_info(query.query_hw_ip.type))
+                                                : give(query, drm_amdgpu_info_hw_ip{});
     case AMDGPU_INFO_DEV_INFO:
       return give(query, device_info(gpu.model));
     case AMDGPU_INFO_READ_MMR_REG: {
@@ -159,7 +139,7 @@ int info(const Gpu& gpu, const Buffers& buffers, const drm_amdgpu_info& query) {
       return give(query, memory);
     }
     default:
-      std::fprintf(stderr, "lockstep: the render node does not answer query 0x%x\n", query.query);
+      refuse_query(query.query);
       return EINVAL;
   }
 }
@@ -183,8 +163,7 @@ int render_node_ioctl(Gpu& gpu, Buffers& buffers, unsigned long request, void* a
     case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_MMAP:
       return buffers.gem_objects().mmap_offset(gpu, *static_cast<drm_amdgpu_gem_mmap*>(argument));
     default:
-      std::fprintf(stderr, "lockstep: the render node does not answer %s (ioctl 0x%x)\n",
-                   name_of(_IOC_NR(request)), static_cast<unsigned>(_IOC_NR(request)));
+      refuse_render_node(_IOC_NR(request));
       return EINVAL;
   }
 }

@@ -92,6 +92,10 @@ TEST_F(DriverTest, TellsVersionAndApertures) {
   EXPECT_EQ(apertures[0].gpu_id, id);
   EXPECT_NE(apertures[1].gpu_id, id);
   EXPECT_EQ(apertures[0].lds_base, kSharedApertureBase);
+  kfd_ioctl_get_process_apertures_args old = {};
+  EXPECT_EQ(kfd(AMDKFD_IOC_GET_PROCESS_APERTURES, old), 0);
+  ASSERT_EQ(old.num_of_nodes, 2u);
+  EXPECT_EQ(std::memcmp(old.process_apertures, apertures, sizeof apertures), 0);
 }
 
 TEST_F(DriverTest, MemoryIsAllocatedMappedAndFreed) {
@@ -188,6 +192,62 @@ TEST_F(DriverTest, SharedVirtualMemoryComesAndGoes) {
   EXPECT_FALSE(accessible(0, address, 1));
   args.nattr = 1000;
   EXPECT_EQ(kfd(request, svm), EINVAL) << "more than the structure has";
+}
+
+// hipMemAdvise() and hipMemRangeGetAttribute(): what is said of a range is told again, of parts and of
+// wholes.
+TEST_F(DriverTest, SharedVirtualMemoryKeepsWhatWasSaidOfIt) {
+  const uint64_t address = reserve(8 * kPage);
+  alignas(8) std::byte svm[sizeof(kfd_ioctl_svm_args) + 2 * sizeof(kfd_ioctl_svm_attribute)] = {};
+  auto& args = *reinterpret_cast<kfd_ioctl_svm_args*>(svm);
+  const auto request = _IOC(_IOC_READ | _IOC_WRITE, 'K', 0x20, sizeof svm);
+  const auto ask = [&](uint32_t op, unsigned page, unsigned pages,
+                       std::vector<kfd_ioctl_svm_attribute> what) {
+    args.start_addr = address + page * kPage;
+    args.size = pages * kPage;
+    args.op = op;
+    args.nattr = static_cast<uint32_t>(what.size());
+    std::copy(what.begin(), what.end(), args.attrs);
+    return kfd(request, svm);
+  };
+  const auto set = [&](unsigned page, unsigned pages, uint32_t type, uint32_t value) {
+    return ask(KFD_IOCTL_SVM_OP_SET_ATTR, page, pages, {{type, value}});
+  };
+  const auto get = [&](unsigned page, unsigned pages, uint32_t type) {
+    EXPECT_EQ(ask(KFD_IOCTL_SVM_OP_GET_ATTR, page, pages, {{type, 0}}), 0);
+    return args.attrs[0].value;
+  };
+  constexpr uint32_t kPreferred = KFD_IOCTL_SVM_ATTR_PREFERRED_LOC,
+                     kNowhere = KFD_IOCTL_SVM_LOCATION_UNDEFINED;
+  constexpr uint32_t kFlags = KFD_IOCTL_SVM_ATTR_SET_FLAGS, kMostlyRead = KFD_IOCTL_SVM_FLAG_GPU_READ_MOSTLY;
+  EXPECT_EQ(get(0, 8, kPreferred), kNowhere);
+  EXPECT_EQ(set(2, 4, kPreferred, id), 0);
+  EXPECT_EQ(get(2, 4, kPreferred), id);
+  EXPECT_EQ(get(3, 1, kPreferred), id);
+  EXPECT_EQ(get(1, 2, kPreferred), kNowhere) << "of a part";
+  EXPECT_EQ(get(0, 2, kPreferred), kNowhere);
+  EXPECT_EQ(set(4, 4, kPreferred, KFD_IOCTL_SVM_LOCATION_SYSMEM), 0);
+  EXPECT_EQ(get(2, 2, kPreferred), id);
+  EXPECT_EQ(get(4, 4, kPreferred), uint32_t{KFD_IOCTL_SVM_LOCATION_SYSMEM});
+  EXPECT_EQ(get(2, 4, kPreferred), kNowhere);
+  EXPECT_EQ(get(2, 2, KFD_IOCTL_SVM_ATTR_PREFETCH_LOC), kNowhere);
+  EXPECT_EQ(set(0, 3, kFlags, kMostlyRead), 0);
+  EXPECT_EQ(get(0, 3, kFlags) & kMostlyRead, kMostlyRead);
+  EXPECT_EQ(get(0, 4, kFlags) & kMostlyRead, 0u) << "not of all";
+  EXPECT_EQ(get(0, 4, KFD_IOCTL_SVM_ATTR_CLR_FLAGS) & kMostlyRead, 0u) << "nor cleared in all";
+  EXPECT_EQ(get(2, 1, kPreferred), id);
+  EXPECT_EQ(set(1, 2, KFD_IOCTL_SVM_ATTR_CLR_FLAGS, kMostlyRead), 0);
+  EXPECT_EQ(get(0, 1, kFlags) & kMostlyRead, kMostlyRead);
+  EXPECT_EQ(get(1, 2, kFlags) & kMostlyRead, 0u);
+  EXPECT_EQ(get(1, 2, KFD_IOCTL_SVM_ATTR_GRANULARITY), 9u);
+  EXPECT_EQ(set(1, 1, KFD_IOCTL_SVM_ATTR_GRANULARITY, 3), 0);
+  EXPECT_EQ(get(0, 8, KFD_IOCTL_SVM_ATTR_GRANULARITY), 3u);
+  // All attributes of a request, or none.
+  EXPECT_EQ(ask(KFD_IOCTL_SVM_OP_SET_ATTR, 0, 8, {{kPreferred, id}, {KFD_IOCTL_SVM_ATTR_ACCESS, 12345}}),
+            EINVAL);
+  EXPECT_EQ(set(0, 8, kPreferred, 12345), EINVAL);
+  EXPECT_EQ(set(0, 8, 99, 0), EINVAL);
+  EXPECT_EQ(get(4, 4, kPreferred), uint32_t{KFD_IOCTL_SVM_LOCATION_SYSMEM});
 }
 
 TEST_F(DriverTest, ExportedMemoryIsShared) {
@@ -480,6 +540,72 @@ TEST_F(DriverTest, RingsThatAreGoneAreFaults) {
     }
 }
 
+// A copy engine's failure is the device's: it is reset, and no queue that it had then goes on.
+TEST_F(DriverTest, FailedCopiesResetTheDevice) {
+  const auto buffer = allocate(16 * kPage, KFD_IOC_ALLOC_MEM_FLAGS_GTT);
+  ASSERT_EQ(map(buffer.handle, {id}), 0);
+  kfd_ioctl_create_event_args event = {};
+  event.event_type = KFD_IOC_EVENT_HW_EXCEPTION;
+  ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_EVENT, event), 0);
+  std::byte* doorbells = nullptr;
+  struct Ring {
+    uint32_t* words;
+    uint64_t *read, *write;
+    kfd_ioctl_create_queue_args create = {};
+  };
+  const auto make = [&](unsigned page, uint32_t type) {
+    const uint64_t positions = buffer.va_addr + (page + 1) * kPage;
+    Ring ring{reinterpret_cast<uint32_t*>(buffer.va_addr + page * kPage),
+              reinterpret_cast<uint64_t*>(positions), reinterpret_cast<uint64_t*>(positions + 64)};
+    ring.create.ring_base_address = buffer.va_addr + page * kPage;
+    ring.create.ring_size = kPage;
+    ring.create.read_pointer_address = positions;
+    ring.create.write_pointer_address = positions + 64;
+    ring.create.gpu_id = id;
+    ring.create.queue_type = type;
+    ring.create.queue_percentage = 100;
+    EXPECT_EQ(kfd(AMDKFD_IOC_CREATE_QUEUE, ring.create), 0);
+    if (!doorbells) {
+      const uint64_t offset = ring.create.doorbell_offset / Store::kDoorbellBytes * Store::kDoorbellBytes;
+      doorbells = static_cast<std::byte*>(mmap(nullptr, Store::kDoorbellBytes, PROT_READ | PROT_WRITE,
+                                               MAP_SHARED, driver.descriptor(), static_cast<off_t>(offset)));
+      driver.mapped(offset, doorbells);
+    }
+    return ring;
+  };
+  const auto ring_doorbell = [&](const Ring& ring, uint64_t position) {
+    command::store_shared<uint64_t>(ring.write, position);
+    command::store_shared<uint64_t>(doorbells + ring.create.doorbell_offset % Store::kDoorbellBytes,
+                                    position);
+  };
+  constexpr uint32_t kNothing = 3u << 30 | 0x10 << 8;  // PM4: a NOP of two dwords
+  const Ring copies = make(0, KFD_IOC_QUEUE_TYPE_SDMA), before = make(2, KFD_IOC_QUEUE_TYPE_COMPUTE);
+  ASSERT_NE(doorbells, MAP_FAILED);
+  testing::internal::CaptureStderr();
+  copies.words[0] = 0xff;  // no packet of the engine's
+  ring_doorbell(copies, 4);
+  kfd_event_data data = {};
+  data.event_id = event.event_id;
+  kfd_ioctl_wait_events_args wait = {};
+  wait.events_ptr = reinterpret_cast<uint64_t>(&data);
+  wait.num_events = 1;
+  wait.timeout = 20'000;
+  ASSERT_EQ(kfd(AMDKFD_IOC_WAIT_EVENTS, wait), 0);
+  ASSERT_EQ(wait.wait_result, uint32_t{KFD_IOC_WAIT_RESULT_COMPLETE});
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(data.hw_exception_data.gpu_id, id);
+  EXPECT_EQ(data.hw_exception_data.reset_cause, uint32_t{KFD_HW_EXCEPTION_WHOLE_GPU_RESET});
+  // Queues that are made later work, and by then the other one would have.
+  const Ring after = make(4, KFD_IOC_QUEUE_TYPE_COMPUTE);
+  before.words[0] = after.words[0] = kNothing;
+  ring_doorbell(before, 2);
+  ring_doorbell(after, 2);
+  for (int i = 0; i < 20'000 && command::load_shared<uint64_t>(after.read) != 2; ++i) usleep(1000);
+  EXPECT_EQ(*after.read, 2u);
+  EXPECT_EQ(*before.read, 0u);
+  munmap(doorbells, Store::kDoorbellBytes);
+}
+
 TEST_F(DriverTest, RenderNodeDescribesTheDevice) {
   char name[16] = {};
   drm_version version = {};
@@ -495,6 +621,28 @@ TEST_F(DriverTest, RenderNodeDescribesTheDevice) {
   EXPECT_EQ(driver.render_ioctl(1, DRM_IOW(DRM_COMMAND_BASE + DRM_AMDGPU_INFO, drm_amdgpu_info), &query), 0);
   EXPECT_EQ(device.cu_active_number, driver.gpus()[1]->model.compute_units());
   EXPECT_EQ(device.gpu_counter_freq, 100'000u);
+  // ROCr 6.4 asks how many engines of each type there are.
+  uint32_t count = 9;
+  query.return_pointer = reinterpret_cast<uint64_t>(&count);
+  query.return_size = sizeof count;
+  query.query = AMDGPU_INFO_HW_IP_COUNT;
+  for (const auto& [type, engines] : {std::pair{AMDGPU_HW_IP_COMPUTE, 1u}, {AMDGPU_HW_IP_VCN_DEC, 0u}}) {
+    query.query_hw_ip.type = type;
+    EXPECT_EQ(driver.render_ioctl(0, DRM_IOW(DRM_COMMAND_BASE + DRM_AMDGPU_INFO, drm_amdgpu_info), &query),
+              0);
+    EXPECT_EQ(count, engines);
+  }
+  query.query_hw_ip.type = 1000;
+  EXPECT_EQ(driver.render_ioctl(0, DRM_IOW(DRM_COMMAND_BASE + DRM_AMDGPU_INFO, drm_amdgpu_info), &query),
+            EINVAL);
+  drm_amdgpu_info_hw_ip engine = {};
+  query.return_pointer = reinterpret_cast<uint64_t>(&engine);
+  query.return_size = sizeof engine;
+  query.query = AMDGPU_INFO_HW_IP_INFO;
+  query.query_hw_ip.type = AMDGPU_HW_IP_GFX;
+  EXPECT_EQ(driver.render_ioctl(0, DRM_IOW(DRM_COMMAND_BASE + DRM_AMDGPU_INFO, drm_amdgpu_info), &query), 0);
+  EXPECT_EQ(engine.hw_ip_version_major, 11u);
+  query.query = AMDGPU_INFO_DEV_INFO;
   query.return_pointer = 0x1000;
   EXPECT_EQ(driver.render_ioctl(0, DRM_IOW(DRM_COMMAND_BASE + DRM_AMDGPU_INFO, drm_amdgpu_info), &query),
             EFAULT);

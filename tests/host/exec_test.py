@@ -5,6 +5,7 @@ Needs no ROCm runtime. LOCKSTEP_KILLED is how many processes are killed (20; 100
 import os
 import pathlib
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -78,6 +79,44 @@ class Files(unittest.TestCase):
     def test_the_hosts_files_stay(self):
         self.assertEqual(self.output("print(len(os.listdir('/proc/self')) > 5, os.path.exists('/sys/devices/system'))"),
                          ["True", "True"])
+
+
+class Requests(unittest.TestCase):
+    """The table of ioctls in docs/rocm.md against the headers of the kernel and against what is answered."""
+
+    def test_the_table_is_complete_and_true(self):
+        kfd = dict(re.findall(r"#define (AMDKFD_IOC_\w+)\s*\\?\s*AMDKFD_IOW?R?\((0x\w+)", self.header("linux/kfd_ioctl.h")))
+        drm = self.header("libdrm/amdgpu_drm.h")
+        render = {f"DRM_IOCTL_{name}": hex(0x40 + int(number, 16))
+                  for name, number in re.findall(r"#define DRM_(AMDGPU_\w+)\s+(0x\w+)", drm)
+                  if f"DRM_IOCTL_{name}" in drm}
+        self.assertGreater(len(kfd), 30)
+        self.assertGreater(len(render), 10)
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "rocm.md").read_text()
+        table = dict(re.findall(r"^\| `((?:AMDKFD|DRM)_IOC\w+)` \| (answered|refused) \|", page, re.MULTILINE))
+        # Older and newer headers have fewer and more of them.
+        self.assertEqual(sorted((kfd | render).keys() - table.keys()), [])
+        requests = [(name, "/dev/kfd", 0x4B, number) for name, number in kfd.items()]
+        requests += [(name, "/dev/dri/renderD128", 0x64, number) for name, number in render.items()]
+        code = f"""
+import fcntl, os
+for name, path, kind, number in {requests!r}:
+    file = os.open(path, os.O_RDWR)
+    try:
+        fcntl.ioctl(file, 3 << 30 | 512 << 16 | kind << 8 | int(number, 16), bytearray(512))
+    except OSError:
+        pass
+    os.close(file)
+"""
+        result = run(code)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        refused = set(re.findall(r"does not answer (\w+) ", result.stderr))
+        self.assertNotIn("does not know", result.stderr)
+        for name, *_ in requests:
+            self.assertEqual(table[name], "refused" if name in refused else "answered", name)
+
+    def header(self, name):
+        return pathlib.Path("/usr/include", name).read_text()
 
 
 class Ends(unittest.TestCase):

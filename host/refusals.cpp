@@ -1,0 +1,113 @@
+#include "host/refusals.h"
+
+#include <libdrm/amdgpu_drm.h>
+#include <libdrm/drm.h>
+
+#include <cstdio>
+#include <mutex>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "host/kfd_abi.h"
+
+namespace lockstep::host {
+
+namespace {
+
+struct Refusal {
+  unsigned number;
+  const char *name, *reason;
+};
+
+constexpr char kOldDebugger[] = "debuggers of before Linux 4.20, which no driver has any more";
+constexpr char kDebugger[] = "debuggers of ROCm cannot attach to emulated devices yet";
+constexpr char kAmdsOwn[] = "it is of AMD's own kernel packages, not of Linux";
+constexpr char kCommands[] = "commands come by /dev/kfd; drivers of graphics are not served yet";
+constexpr char kDisplays[] = "there are no displays";
+
+constexpr Refusal kKfd[] = {
+    {_IOC_NR(AMDKFD_IOC_DBG_REGISTER_DEPRECATED), "AMDKFD_IOC_DBG_REGISTER_DEPRECATED", kOldDebugger},
+    {_IOC_NR(AMDKFD_IOC_DBG_UNREGISTER_DEPRECATED), "AMDKFD_IOC_DBG_UNREGISTER_DEPRECATED", kOldDebugger},
+    {_IOC_NR(AMDKFD_IOC_DBG_ADDRESS_WATCH_DEPRECATED), "AMDKFD_IOC_DBG_ADDRESS_WATCH_DEPRECATED",
+     kOldDebugger},
+    {_IOC_NR(AMDKFD_IOC_DBG_WAVE_CONTROL_DEPRECATED), "AMDKFD_IOC_DBG_WAVE_CONTROL_DEPRECATED", kOldDebugger},
+    {_IOC_NR(AMDKFD_IOC_GET_QUEUE_WAVE_STATE), "AMDKFD_IOC_GET_QUEUE_WAVE_STATE", kDebugger},
+    {_IOC_NR(AMDKFD_IOC_SMI_EVENTS), "AMDKFD_IOC_SMI_EVENTS", "system management has no events to tell of"},
+    {_IOC_NR(AMDKFD_IOC_CRIU_OP), "AMDKFD_IOC_CRIU_OP",
+     "processes that use devices cannot be written to disk and restored"},
+    {kDebugTrap, "AMDKFD_IOC_DBG_TRAP", kDebugger},
+    {0x82, "AMDKFD_IOC_DBG_TRAP_DEPRECATED", kAmdsOwn},
+    {0x83, "AMDKFD_IOC_CROSS_MEMORY_COPY_DEPRECATED", kAmdsOwn},
+    {0x84, "AMDKFD_IOC_RLC_SPM", "there are no performance counters yet"},
+    {0x85, "AMDKFD_IOC_PC_SAMPLE", "programs cannot be sampled yet"},
+};
+
+constexpr Refusal kRenderNode[] = {
+    {DRM_COMMAND_BASE + DRM_AMDGPU_GEM_CREATE, "DRM_IOCTL_AMDGPU_GEM_CREATE", kCommands},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_CTX, "DRM_IOCTL_AMDGPU_CTX", kCommands},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_BO_LIST, "DRM_IOCTL_AMDGPU_BO_LIST", kCommands},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_CS, "DRM_IOCTL_AMDGPU_CS", kCommands},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_GEM_METADATA, "DRM_IOCTL_AMDGPU_GEM_METADATA", kCommands},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_GEM_WAIT_IDLE, "DRM_IOCTL_AMDGPU_GEM_WAIT_IDLE", kCommands},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_WAIT_CS, "DRM_IOCTL_AMDGPU_WAIT_CS", kCommands},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_GEM_OP, "DRM_IOCTL_AMDGPU_GEM_OP", kCommands},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_GEM_USERPTR, "DRM_IOCTL_AMDGPU_GEM_USERPTR", kCommands},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_WAIT_FENCES, "DRM_IOCTL_AMDGPU_WAIT_FENCES", kCommands},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_VM, "DRM_IOCTL_AMDGPU_VM", kCommands},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_FENCE_TO_HANDLE, "DRM_IOCTL_AMDGPU_FENCE_TO_HANDLE", kCommands},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_SCHED, "DRM_IOCTL_AMDGPU_SCHED", kCommands},
+    {_IOC_NR(DRM_IOCTL_GET_CAP), "DRM_IOCTL_GET_CAP", kCommands},
+    {_IOC_NR(DRM_IOCTL_SET_CLIENT_CAP), "DRM_IOCTL_SET_CLIENT_CAP", kDisplays},
+    {_IOC_NR(DRM_IOCTL_GET_CLIENT), "DRM_IOCTL_GET_CLIENT", kDisplays},
+    {_IOC_NR(DRM_IOCTL_AUTH_MAGIC), "DRM_IOCTL_AUTH_MAGIC", kDisplays},
+};
+
+constexpr char kSensors[] = "an emulated device has no clocks, temperatures or statistics of its own";
+constexpr Refusal kQueries[] = {
+    {AMDGPU_INFO_CRTC_FROM_ID, "AMDGPU_INFO_CRTC_FROM_ID", kDisplays},
+    {AMDGPU_INFO_FW_VERSION, "AMDGPU_INFO_FW_VERSION", "it has no firmware"},
+    {AMDGPU_INFO_NUM_BYTES_MOVED, "AMDGPU_INFO_NUM_BYTES_MOVED", kSensors},
+    {AMDGPU_INFO_GDS_CONFIG, "AMDGPU_INFO_GDS_CONFIG", kCommands},
+    {AMDGPU_INFO_NUM_EVICTIONS, "AMDGPU_INFO_NUM_EVICTIONS", kSensors},
+    {AMDGPU_INFO_VCE_CLOCK_TABLE, "AMDGPU_INFO_VCE_CLOCK_TABLE", kSensors},
+    {AMDGPU_INFO_VBIOS, "AMDGPU_INFO_VBIOS", "it has no firmware"},
+    {AMDGPU_INFO_NUM_HANDLES, "AMDGPU_INFO_NUM_HANDLES", kSensors},
+    {AMDGPU_INFO_SENSOR, "AMDGPU_INFO_SENSOR", kSensors},
+    {AMDGPU_INFO_NUM_VRAM_CPU_PAGE_FAULTS, "AMDGPU_INFO_NUM_VRAM_CPU_PAGE_FAULTS", kSensors},
+    {AMDGPU_INFO_VRAM_LOST_COUNTER, "AMDGPU_INFO_VRAM_LOST_COUNTER", kSensors},
+    {AMDGPU_INFO_RAS_ENABLED_FEATURES, "AMDGPU_INFO_RAS_ENABLED_FEATURES", kSensors},
+    {AMDGPU_INFO_VIDEO_CAPS, "AMDGPU_INFO_VIDEO_CAPS", "it has no video engines"},
+};
+
+void refuse(const char* who, const char* what, std::span<const Refusal> known, unsigned number) {
+  static std::mutex mutex;
+  static std::set<std::pair<const char*, unsigned>> told;
+  {
+    std::lock_guard lock(mutex);
+    if (!told.insert({what, number}).second) return;
+  }
+  for (const Refusal& refusal : known)
+    if (refusal.number == number) {
+      std::fprintf(stderr, "lockstep: %s does not answer %s (%s 0x%x): %s\n", who, refusal.name, what, number,
+                   refusal.reason);
+      return;
+    }
+  std::fprintf(stderr, "lockstep: %s does not know %s 0x%x\n", who, what, number);
+}
+
+}  // namespace
+
+void refuse_kfd(unsigned number) {
+  refuse("/dev/kfd", "ioctl", kKfd, number);
+}
+
+void refuse_render_node(unsigned number) {
+  refuse("the render node", "request", kRenderNode, number);
+}
+
+void refuse_query(unsigned number) {
+  refuse("the render node", "query", kQueries, number);
+}
+
+}  // namespace lockstep::host

@@ -1,0 +1,12 @@
+// Requests to the kernel's driver that nothing answers here: their names, and why.
+#pragma once
+
+namespace lockstep::host {
+
+// Tell it on the standard error, each once in a process. Numbers are those of ioctls (_IOC_NR), or of what
+// AMDGPU_INFO asks for.
+void refuse_kfd(unsigned number);
+void refuse_render_node(unsigned number);
+void refuse_query(unsigned number);
+
+}  // namespace lockstep::host
