@@ -144,7 +144,7 @@ class Services {
     if (!device.services) device.services = std::make_unique<GuestServices>(device.memory);
     const uint64_t items = uint64_t{o.block[0]} * o.block[1] * o.block[2];
     const uint64_t waves = (items + kernel.wave_size() - 1) / kernel.wave_size() * resident_groups;
-    device.services->begin(*metadata, kernel.image->object.metadata()->printf_formats, waves, output(o),
+    device.services->begin(*metadata, kernel.image->object.metadata()->printf_formats, waves, output_of(o),
                            hidden);
     services_ = device.services.get();
   }
@@ -167,18 +167,6 @@ class Services {
   }
 
  private:
-  static GuestServices::Output output(const lockstep_dispatch_options& o) {
-    if (o.output)
-      return [call = o.output, user = o.output_user](std::string_view text, int stream) {
-        call(user, text.data(), text.size(), stream);
-      };
-    return [](std::string_view text, int stream) {
-      FILE* to = stream == 2 ? stderr : stdout;
-      std::fwrite(text.data(), 1, text.size(), to);
-      std::fflush(to);
-    };
-  }
-
   GuestServices* services_ = nullptr;
 };
 

@@ -28,9 +28,6 @@ constexpr uint64_t kBegins = 1, kEnds = 2;
 constexpr unsigned kLengthShift = 5, kIdShift = 8;
 constexpr uint64_t kLengthMask = 7;
 
-struct Buffer {
-  uint64_t headers, payloads, doorbell, free_stack, ready_stack, index_mask;
-};
 struct Signal {  // amd_signal_t
   int64_t kind;
   int64_t value;
@@ -108,6 +105,10 @@ std::string unescaped(std::string_view text) {
 
 }  // namespace
 
+struct GuestServices::Buffer {
+  uint64_t headers, payloads, doorbell, free_stack, ready_stack, index_mask;
+};
+
 struct GuestServices::Header {
   uint64_t next, active_lanes;
   uint32_t service, control;
@@ -146,6 +147,7 @@ void GuestServices::begin(const loader::KernelMetadata& kernel, const std::vecto
     if (!printf_buffer_.pages) printf_buffer_ = map(kPrintfBytes + kSlack, "printf buffer");
     const uint32_t header[2] = {0, kPrintfBytes};
     std::memcpy(printf_buffer_.data(), header, sizeof header);
+    printed_ = {printf_buffer_.data(), kPrintfBytes};
     hidden.printf_buffer = printf_buffer_.address();
   }
   if (calls_) {
@@ -154,42 +156,95 @@ void GuestServices::begin(const loader::KernelMetadata& kernel, const std::vecto
   }
 }
 
+void GuestServices::adopt(const loader::KernelMetadata& kernel, const std::vector<std::string>& formats,
+                          uint64_t arguments, const RangeSet& memory, Output output) {
+  output_ = std::move(output);
+  problem_.clear();
+  messages_.clear();
+  message_bytes_ = 0;
+  prints_ = calls_ = false;
+  const auto read = [&](uint64_t address, auto& value) {
+    const bool there = memory.find(address, sizeof value, kRead);
+    if (there) std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
+    return there;
+  };
+  const auto has_all = [&](uint64_t address, uint64_t bytes) {
+    return memory.find(address, bytes, kRead | kWrite) != nullptr;
+  };
+  for (const loader::Argument& argument : kernel.arguments) {
+    uint64_t at = 0;
+    if (argument.kind == ValueKind::hidden_printf_buffer && !formats.empty() &&
+        read(arguments + argument.offset, at)) {
+      uint32_t header[2] = {};  // as in begin()
+      if (!read(at, header) || header[1] < kPrintfHeader || !has_all(at, header[1])) continue;
+      formats_ = formats;
+      printed_ = {reinterpret_cast<const std::byte*>(at), header[1]};
+      prints_ = true;
+    } else if (argument.kind == ValueKind::hidden_hostcall_buffer && read(arguments + argument.offset, at)) {
+      Buffer buffer;
+      constexpr uint64_t kMostPackets = 1 << 24;
+      if (!read(at, buffer) || !has_all(at, sizeof buffer) || at % alignof(Buffer) != 0) continue;
+      if (!std::has_single_bit(buffer.index_mask + 1) || buffer.index_mask >= kMostPackets ||
+          buffer.headers % alignof(Header) != 0 || buffer.payloads % alignof(uint64_t) != 0)
+        continue;
+      // HIP has as many as its waves, and rounds up what indices may say only.
+      uint64_t packets = 0;
+      for (uint64_t step = buffer.index_mask + 1; step != 0; step /= 2)
+        if (const uint64_t more = packets + step; more <= buffer.index_mask + 1 &&
+                                                  has_all(buffer.headers, more * sizeof(Header)) &&
+                                                  has_all(buffer.payloads, more * kPayloadBytes))
+          packets = more;
+      hostcalls_in_use_ = {reinterpret_cast<Buffer*>(at), reinterpret_cast<Header*>(buffer.headers),
+                           reinterpret_cast<std::byte*>(buffer.payloads), buffer.index_mask, packets};
+      calls_ = true;
+    }
+  }
+}
+
 // A packet for each wave: one that finds none would take what is not there.
 void GuestServices::make_hostcalls(uint64_t waves) {
   const uint64_t wanted = std::bit_ceil(std::clamp<uint64_t>(waves, 2, 1 << 20));
-  if (!hostcalls_.pages || packets_ < wanted) {
+  const uint64_t there = hostcalls_.pages ? hostcall_packets_ : 0, packets = std::max(there, wanted);
+  const uint64_t payloads = (kHeadersOffset + packets * sizeof(Header) + 4095) / 4096 * 4096;
+  if (there < wanted) {
     unmap(hostcalls_);
-    packets_ = wanted;
-    const uint64_t payloads = (kHeadersOffset + packets_ * sizeof(Header) + 4095) / 4096 * 4096;
-    hostcalls_ = map(payloads + packets_ * kPayloadBytes, "hostcall buffer");
+    hostcall_packets_ = packets;
+    hostcalls_ = map(payloads + packets * kPayloadBytes, "hostcall buffer");
   }
+  hostcalls_in_use_ = {reinterpret_cast<Buffer*>(hostcalls_.data()),
+                       reinterpret_cast<Header*>(hostcalls_.data() + kHeadersOffset),
+                       hostcalls_.data() + payloads, packets - 1, packets};
   reset_hostcalls();
 }
 
 // Packets are named by their index, with a tag above it that changes with each use; 0 ends a list.
 void GuestServices::reset_hostcalls() {
+  const auto& [to, headers, payloads, index_mask, packets] = hostcalls_in_use_;
   const uint64_t base = hostcalls_.address();
-  const uint64_t payloads = (kHeadersOffset + packets_ * sizeof(Header) + 4095) / 4096 * 4096;
-  auto* headers = reinterpret_cast<Header*>(hostcalls_.data() + kHeadersOffset);
-  for (uint64_t i = 0; i < packets_; ++i) headers[i] = {i == 0 ? 0 : packets_ + i - 1, 0, 0, 0};
+  for (uint64_t i = 0; i < packets; ++i) headers[i] = {i == 0 ? 0 : packets + i - 1, 0, 0, 0};
   const Signal signal{1, 0, base + kMailboxOffset, 1, {}};
   std::memcpy(hostcalls_.data() + kSignalOffset, &signal, sizeof signal);
-  const Buffer buffer{
-      base + kHeadersOffset, base + payloads, base + kSignalOffset, packets_ + packets_ - 1, 0, packets_ - 1};
-  std::memcpy(hostcalls_.data(), &buffer, sizeof buffer);
+  *to = {base + kHeadersOffset,
+         reinterpret_cast<uint64_t>(payloads),
+         base + kSignalOffset,
+         packets + packets - 1,
+         0,
+         index_mask};
 }
 
 void GuestServices::on_interrupt(const Wave&, uint32_t) {
   if (!calls_) return;
   const std::lock_guard lock(mutex_);
-  auto* buffer = reinterpret_cast<Buffer*>(hostcalls_.data());
-  auto* headers = reinterpret_cast<Header*>(hostcalls_.data() + kHeadersOffset);
-  std::byte* payloads = hostcalls_.data() + (kHeadersOffset + packets_ * sizeof(Header) + 4095) / 4096 * 4096;
+  const auto& [buffer, headers, payloads, index_mask, packets] = hostcalls_in_use_;
   uint64_t at = std::atomic_ref(buffer->ready_stack).exchange(0, std::memory_order_acquire);
   // The newest is first. Guests write these lists: there are no more than packets, and none elsewhere.
   std::vector<uint64_t> ready;
-  for (; at != 0 && ready.size() < packets_; at = headers[at & (packets_ - 1)].next)
-    ready.push_back(at & (packets_ - 1));
+  while (at != 0 && ready.size() < packets) {
+    const uint64_t index = at & index_mask;
+    if (index >= packets) break;
+    ready.push_back(index);
+    at = headers[index].next;
+  }
   for (auto packet = ready.rbegin(); packet != ready.rend(); ++packet) {
     Header& header = headers[*packet];
     try {
@@ -263,9 +318,9 @@ std::string GuestServices::end() {
 
 void GuestServices::write_printf_buffer() {
   uint32_t used;
-  std::memcpy(&used, printf_buffer_.data(), sizeof used);
-  std::span<const std::byte> rest(printf_buffer_.data() + kPrintfHeader,
-                                  std::min<uint64_t>(used, kPrintfBytes - kPrintfHeader));
+  std::memcpy(&used, printed_.data(), sizeof used);
+  std::span<const std::byte> rest =
+      printed_.subspan(kPrintfHeader, std::min<uint64_t>(used, printed_.size() - kPrintfHeader));
   std::map<uint64_t, Format> formats;
   std::map<uint64_t, std::string_view> hashed;
   for (const std::string& text : formats_) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,10 @@ class GuestServices final : public MessageSink {
   // are under way at a time. Throws Failure.
   void begin(const loader::KernelMetadata& kernel, const std::vector<std::string>& formats, uint64_t waves,
              Output output, loader::HiddenValues& hidden);
+  // Likewise of a kernel whose arguments name buffers already, those of the runtime that launched it: what is
+  // not in `memory` stays without service.
+  void adopt(const loader::KernelMetadata& kernel, const std::vector<std::string>& formats,
+             uint64_t arguments, const RangeSet& memory, Output output);
   // Behind it, whatever became of it: writes what the kernel left in the printf buffer. Empty, or what a wave
   // asked for that no guest gets.
   std::string end();
@@ -53,6 +58,15 @@ class GuestServices final : public MessageSink {
     std::vector<std::byte> bytes;
   };
   struct Header;
+  struct Buffer;
+  // Of hostcalls, in guest memory: guests may write to all of it.
+  struct Calls {
+    Buffer* buffer = nullptr;
+    Header* headers = nullptr;
+    std::byte* payloads = nullptr;
+    uint64_t index_mask = 0;  // what lists name packets by
+    uint64_t packets = 0;     // that there are
+  };
 
   Mapping map(uint64_t bytes, const char* name);
   void unmap(Mapping& mapping);
@@ -70,7 +84,9 @@ class GuestServices final : public MessageSink {
   std::string problem_;
 
   Mapping printf_buffer_, hostcalls_;
-  uint64_t packets_ = 0;  // a power of two
+  uint64_t hostcall_packets_ = 0;       // that there is room for in `hostcalls_`
+  std::span<const std::byte> printed_;  // the printf buffer that the kernel has
+  Calls hostcalls_in_use_;
   std::map<uint64_t, Message> messages_;
   uint64_t next_message_ = 0, message_bytes_ = 0;
   bool prints_ = false, calls_ = false;

@@ -133,6 +133,18 @@ lockstep_dispatch_options dispatch_defaults() {
   return options;
 }
 
+GuestServices::Output output_of(const lockstep_dispatch_options& o) {
+  if (o.output)
+    return [call = o.output, user = o.output_user](std::string_view text, int stream) {
+      call(user, text.data(), text.size(), stream);
+    };
+  return [](std::string_view text, int stream) {
+    FILE* to = stream == 2 ? stderr : stdout;
+    std::fwrite(text.data(), 1, text.size(), to);
+    std::fflush(to);
+  };
+}
+
 void forget_reports(lockstep_device& device) {
   device.fault.reset();
   device.findings.clear();

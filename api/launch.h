@@ -4,11 +4,15 @@
 #include <string>
 
 #include "api/device.h"
+#include "api/guest_services.h"
 #include "machine/launch.h"
 
 namespace lockstep::api {
 
 lockstep_dispatch_options dispatch_defaults();
+
+// Who takes what the kernel prints.
+GuestServices::Output output_of(const lockstep_dispatch_options& options);
 
 // Reports of the device's last dispatch.
 void forget_reports(lockstep_device& device);

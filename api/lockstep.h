@@ -61,7 +61,8 @@ typedef enum lockstep_status {
   LOCKSTEP_UNSUPPORTED = 6,      /* correct, but this version cannot do it */
   LOCKSTEP_OUT_OF_MEMORY = 7,
   LOCKSTEP_CANCELLED = 8, /* a callback asked to stop */
-  LOCKSTEP_INTERNAL_ERROR = 9
+  LOCKSTEP_INTERNAL_ERROR = 9,
+  LOCKSTEP_ADDRESS_TAKEN = 10 /* memory must stand where this process has other memory */
 } lockstep_status;
 
 /* Text of the last failure in this thread; "" if there was none. Valid until the next failing call of the
@@ -798,6 +799,75 @@ LOCKSTEP_API lockstep_status lockstep_wave_read(lockstep_wave_control* control, 
 LOCKSTEP_API lockstep_status lockstep_wave_write(lockstep_wave_control* control, uint64_t wave,
                                                  lockstep_register kind, uint32_t index, uint32_t lane,
                                                  uint64_t value);
+
+/* -------------------------------------------------------------------------------------------------------------
+ * dumps: dispatches of ROCm programs that `lockstep exec --dump` has written to files (docs/dumps.md) */
+
+typedef struct lockstep_dump lockstep_dump;
+
+/* Not 0 if the file begins as dumps do. */
+LOCKSTEP_API int lockstep_dump_is_recognized(const char* path);
+LOCKSTEP_API lockstep_status lockstep_dump_open(const char* path, lockstep_dump** out);
+/* Before the device that has run it. */
+LOCKSTEP_API void lockstep_dump_destroy(lockstep_dump* dump);
+
+/* The strings live as long as the dump. */
+typedef struct lockstep_dump_info {
+  uint32_t struct_size;
+  const char* kernel;        /* "" if it is in no code object that the runtime has told of */
+  const char* readable_name; /* "(code at 0x...)" then */
+  const char* device;        /* the model */
+  uint32_t grid[3];          /* work-items */
+  uint32_t block[3];
+  uint32_t wave_size;
+  uint32_t range_count;  /* see lockstep_dump_range() */
+  uint64_t memory_bytes; /* of pages that do not hold zeros */
+  int has_end;           /* 0: nobody knows what became of it; the rest is 0 then */
+  uint64_t wave_instructions;
+  const char* fault; /* "" if there was none */
+} lockstep_dump_info;
+LOCKSTEP_API lockstep_status lockstep_dump_get_info(const lockstep_dump* dump, lockstep_dump_info* out);
+
+/* Memory that the dispatch could reach. */
+typedef struct lockstep_dump_range_info {
+  uint32_t struct_size;
+  uint64_t address, bytes;
+  int readable, writable, executable;
+  const char* name; /* "device memory" */
+} lockstep_dump_range_info;
+LOCKSTEP_API lockstep_status lockstep_dump_range(const lockstep_dump* dump, uint32_t index,
+                                                 lockstep_dump_range_info* out);
+
+/* Runs it again, in memory as it was. The options' grid, block, offset and LDS must be left as they are:
+ * these are the dump's. Everything else is as with lockstep_dispatch, what it leaves with the device, too.
+ * Its memory stays on the device until the dump is run again or destroyed. LOCKSTEP_ADDRESS_TAKEN: another
+ * process may be able to. */
+LOCKSTEP_API lockstep_status lockstep_dump_run(lockstep_device* device, lockstep_dump* dump,
+                                               const lockstep_dispatch_options* options,
+                                               lockstep_statistics* out);
+
+/* The memory that the last run has left, and that of the program when its dispatch had ended. */
+typedef struct lockstep_dump_comparison {
+  uint32_t struct_size;
+  uint64_t different_bytes; /* neither what they were before nor what they became in the program */
+  /* Became something else in the program, and stayed here: what the host, copies and other dispatches wrote
+   * meanwhile; or what the run failed to. */
+  uint64_t left_bytes;
+  uint32_t difference_count; /* of runs of both that can be asked for: the first */
+} lockstep_dump_comparison;
+LOCKSTEP_API lockstep_status lockstep_dump_compare(lockstep_dump* dump, lockstep_dump_comparison* out);
+
+typedef struct lockstep_dump_difference_info {
+  uint32_t struct_size;
+  uint64_t address, bytes;
+  const char* range;             /* its name */
+  int is_left;                   /* not 0: one of left_bytes */
+  const uint8_t *wanted, *found; /* `shown` bytes of both */
+  uint32_t shown;
+} lockstep_dump_difference_info;
+/* Valid until the next comparison. */
+LOCKSTEP_API lockstep_status lockstep_dump_difference(const lockstep_dump* dump, uint32_t index,
+                                                      lockstep_dump_difference_info* out);
 
 /* ---------------------------------------------------------------------------------------------------------
  * disassembly */

@@ -48,6 +48,8 @@ const char* lockstep_status_name(lockstep_status status) {
       return "cancelled";
     case LOCKSTEP_INTERNAL_ERROR:
       return "internal error";
+    case LOCKSTEP_ADDRESS_TAKEN:
+      return "address taken";
   }
   return "unknown status";
 }

@@ -98,6 +98,8 @@ struct ExecOptions {
   std::string rules, results, caches;  // as of `run`; empty: as the environment says
   bool fidelity = false;
   std::string log, statistics;  // files; empty: none
+  std::string dump;             // dispatches, "3,7,saxpy"; empty: none
+  std::string dump_folder = ".";
 };
 
 // Returns only by an exception: the program takes the place of this one.

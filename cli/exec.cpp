@@ -50,6 +50,12 @@ std::string output_setting(const std::string& path) {
   return absolute;
 }
 
+std::string folder_setting(const std::string& path) {
+  if (access(path.c_str(), W_OK | X_OK) != 0)
+    throw UsageError("--dump-folder: no file can be made in '{}': {}", path, std::strerror(errno));
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
 }  // namespace
 
 int exec(const ExecOptions& options) {
@@ -69,6 +75,10 @@ int exec(const ExecOptions& options) {
   if (options.log == "-") throw UsageError("--log -: the log needs a file");
   if (!options.log.empty()) set("LOCKSTEP_LOG", output_setting(options.log));
   if (!options.statistics.empty()) set("LOCKSTEP_STATISTICS", output_setting(options.statistics));
+  if (!options.dump.empty()) {
+    set("LOCKSTEP_DUMP", options.dump);
+    set("LOCKSTEP_DUMP_FOLDER", folder_setting(options.dump_folder));
+  }
   const char* const before = std::getenv("LD_PRELOAD");
   set("LD_PRELOAD", interposer().string() + (before && *before ? std::string(":") + before : std::string()));
 

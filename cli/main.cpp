@@ -86,7 +86,7 @@ void add_run(CLI::App& app, int& exit_code) {
   sub->add_option("INPUT", o->input,
                   "code object, offload bundle, HIP executable; or source: assembly (.s), OpenCL C (.cl), "
                   "HIP (.hip); or a "
-                  "job (.toml, docs/jobs.md)")
+                  "job (.toml, docs/jobs.md), or a dump of 'lockstep exec --dump'")
       ->required();
   sub->add_option("ARGUMENT", o->arguments, "kernel arguments, see below");
   sub->add_option("-k,--kernel", o->kernel, "kernel to run; needed if INPUT has several");
@@ -253,6 +253,11 @@ void add_exec(CLI::App& app, int& exit_code) {
   sub->add_option(
       "--log", o->log,
       "file that gets a line of JSON for each dispatch: kernel, grid, arguments, time, instructions, faults");
+  sub->add_option("--dump", o->dump,
+                  "writes dispatches to files that 'lockstep run' replays: their numbers as in the log, or "
+                  "parts of kernels' "
+                  "names, whose first dispatch is meant; with commas between them");
+  sub->add_option("--dump-folder", o->dump_folder, "where to")->capture_default_str();
   sub->add_option(
       "--stats", o->statistics,
       "file that gets a line of JSON when a process ends: what its kernels took; - is a table on its "

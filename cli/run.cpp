@@ -12,6 +12,7 @@
 #include "cli/launch.h"
 #include "cli/machine.h"
 #include "cli/progress.h"
+#include "cli/replay.h"
 #include "cli/traps.h"
 
 namespace lockstep::cli {
@@ -34,15 +35,7 @@ std::vector<Output> parse_outputs(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-int run(const RunOptions& o) {
-  if (o.input.ends_with(".toml")) {
-    if (!o.kernel.empty() || !o.grid.empty() || !o.groups.empty() || !o.block.empty() ||
-        !o.arguments.empty() || !o.named_arguments.empty() || !o.variables.empty() || !o.outputs.empty() ||
-        !o.prints.empty() || !o.compiler.flags.empty())
-      throw UsageError("{}: a job says itself what it runs, with which arguments and flags (leave them away)",
-                       o.input);
-    return run_job(o.input, o.quiet);
-  }
+lockstep_device_options device_options_of(const RunOptions& o) {
   lockstep_device_options device_options;
   lockstep_device_options_init(&device_options);
   if (!o.device.empty()) device_options.name = o.device.c_str();
@@ -54,6 +47,29 @@ int run(const RunOptions& o) {
                                                                   : LOCKSTEP_ALIGNMENT_UNALIGNED;
   device_options.report_lds_out_of_range = o.report_lds_out_of_range;
   device_options.threads = o.threads;
+  return device_options;
+}
+
+bool print_reports(const Device& device, const lockstep_dispatch_options& dispatch, lockstep_status status) {
+  if (status != LOCKSTEP_OK && status != LOCKSTEP_FAULT && status != LOCKSTEP_CANCELLED) return false;
+  const bool has_findings = dispatch.checks && print_check_findings(device);
+  if (dispatch.fidelity) print_findings(device);
+  if (dispatch.rules == LOCKSTEP_RULES_WARN) print_broken_rules(device);
+  if (dispatch.exceptions) print_exceptions(device);
+  return has_findings;
+}
+
+int run(const RunOptions& o) {
+  if (o.input.ends_with(".toml")) {
+    if (!o.kernel.empty() || !o.grid.empty() || !o.groups.empty() || !o.block.empty() ||
+        !o.arguments.empty() || !o.named_arguments.empty() || !o.variables.empty() || !o.outputs.empty() ||
+        !o.prints.empty() || !o.compiler.flags.empty())
+      throw UsageError("{}: a job says itself what it runs, with which arguments and flags (leave them away)",
+                       o.input);
+    return run_job(o.input, o.quiet);
+  }
+  if (lockstep_dump_is_recognized(o.input.c_str())) return replay(o);
+  const lockstep_device_options device_options = device_options_of(o);
   Device device(&device_options);
 
   Compilation compilation(o.compiler);
@@ -111,13 +127,7 @@ int run(const RunOptions& o) {
     progress.connect(dispatch);
     status = lockstep_dispatch(device.get(), kernel.get(), arguments.get(), &dispatch, &statistics);
   }
-  bool has_findings = false;
-  if (status == LOCKSTEP_OK || status == LOCKSTEP_FAULT || status == LOCKSTEP_CANCELLED) {
-    if (dispatch.checks) has_findings = print_check_findings(device);
-    if (o.fidelity) print_findings(device);
-    if (dispatch.rules == LOCKSTEP_RULES_WARN) print_broken_rules(device);
-    if (dispatch.exceptions) print_exceptions(device);
-  }
+  const bool has_findings = print_reports(device, dispatch, status);
   if (status == LOCKSTEP_FAULT) {
     report("fault: {}\n", lockstep_last_error());
     print_summary(info.name, statistics);

@@ -45,12 +45,13 @@ uint64_t nanoseconds(clockid_t clock) {
 }  // namespace
 
 Driver::Driver(const Settings& settings)
-    : reports_(settings.reports, code_objects_),
+    : reports_(settings.reports, code_objects_, settings.model.name),
       gpus_(make_gpus(settings, reports_)),
       buffers_(store_, gpus_),
       shared_(gpus_),
       doorbells_(store_, gpus_),
       queues_(gpus_, doorbells_, events_, code_objects_) {
+  reports_.dumps().set_store(store_.descriptor());
   catch_host_faults();
   for (const auto& gpu : gpus_)
     gpu->processor->interrupts().set_callback([this](const command::Interrupt& interrupt) {

@@ -11,8 +11,10 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "command/fault_text.h"
 #include "command/guest_memory.h"
 #include "loader/readable_name.h"
+#include "machine/kernel.h"
 
 namespace lockstep::host {
 
@@ -32,21 +34,10 @@ int open_to_append(const std::string& path) {
 
 using command::hex;
 
-// The address of the kernel's arguments among its first SGPRs, as machine::set_registers fills them.
-std::optional<uint64_t> kernel_arguments(const machine::Launch& launch,
-                                         const loader::KernelDescriptor& descriptor) {
-  const loader::KernelCodeProperties& properties = descriptor.properties;
-  if (!properties.kernarg_segment_pointer) return std::nullopt;
-  const size_t place =
-      4 * properties.private_segment_buffer + 2 * properties.dispatch_pointer + 2 * properties.queue_pointer;
-  if (place + 2 > launch.user_data.size()) return std::nullopt;
-  return launch.user_data[place] | uint64_t{launch.user_data[place + 1]} << 32;
-}
-
 // Numbers as they are in memory; what is longer than 8 bytes, byte by byte.
 Json arguments_of(const machine::Launch& launch, const loader::Kernel& kernel) {
   Json list = Json::array();
-  const std::optional<uint64_t> base = kernel_arguments(launch, kernel.descriptor);
+  const std::optional<uint64_t> base = machine::kernarg_address(launch, kernel.descriptor);
   if (!base || !kernel.metadata) return list;
   for (const loader::Argument* argument : kernel.metadata->user_arguments()) {
     Json entry;
@@ -104,6 +95,11 @@ class Reports::Record final : public machine::DispatchRecord {
       number_ = reports.next_++;
       reports.running_.insert(this);
     }
+    try {
+      dump_ = reports.dumps_.begins(number_, reports.device_, name_, launch, loaded.get());
+    } catch (const std::runtime_error& error) {
+      reports.tell_once("no dump of dispatch " + std::to_string(number_) + ": " + error.what());
+    }
     if (reports.log_ < 0) return;
     json_["event"] = "dispatch";
     json_["process"] = getpid();
@@ -131,7 +127,10 @@ class Reports::Record final : public machine::DispatchRecord {
   }
 
   lockstep::Listener* listener() override { return fidelity_ ? &*fidelity_ : nullptr; }
-  void ended(const machine::Outcome& outcome) override { reports_.ended(*this, outcome); }
+  void ended(const machine::Outcome& outcome) override {
+    if (dump_) end_dump(outcome);
+    reports_.ended(*this, outcome);
+  }
 
   const std::string& name() const { return name_; }
   const Json& json() const { return json_; }
@@ -139,12 +138,25 @@ class Reports::Record final : public machine::DispatchRecord {
   const observe::FidelityListener* fidelity() const { return fidelity_ ? &*fidelity_ : nullptr; }
 
  private:
+  void end_dump(const machine::Outcome& outcome) {
+    dump::End end{outcome.totals.waves, outcome.totals.instructions, outcome.cancelled, {}};
+    if (outcome.fault) end.fault = command::fault_text(*outcome.fault);
+    try {
+      dump_->ended(end);
+    } catch (const std::runtime_error& error) {
+      reports_.tell_once(dump_->path() + " has what dispatch " + std::to_string(number_) +
+                         " found, but not what it left: " + error.what());
+    }
+    dump_.reset();
+  }
+
   Reports& reports_;
   const Clock::time_point begin_;
   uint64_t number_ = 0;
   std::string name_;
   Json json_;  // what is known at the begin
   std::optional<observe::FidelityListener> fidelity_;
+  std::unique_ptr<dump::Writer> dump_;  // null: nobody wants it
 };
 
 class Reports::Listener final : public machine::DispatchListener {
@@ -159,8 +171,11 @@ class Reports::Listener final : public machine::DispatchListener {
   const unsigned device_;
 };
 
-Reports::Reports(ReportSettings settings, CodeObjects& code_objects)
-    : settings_(std::move(settings)), code_objects_(code_objects) {
+Reports::Reports(ReportSettings settings, CodeObjects& code_objects, std::string device)
+    : settings_(std::move(settings)),
+      code_objects_(code_objects),
+      device_(std::move(device)),
+      dumps_(settings_.dumps) {
   if (!settings_.log.empty()) log_ = open_to_append(settings_.log);
   if (!settings_.statistics.empty() && settings_.statistics != "-")
     statistics_ = open_to_append(settings_.statistics);

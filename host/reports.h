@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "host/code_objects.h"
+#include "host/dumps.h"
 #include "machine/dispatch_listener.h"
 #include "observe/fidelity/fidelity.h"
 
@@ -23,21 +24,23 @@ struct ReportSettings {
   std::string statistics;  // likewise one for the process, at its end; "-": as text, to its standard error
   bool fidelity = false;
   bool rules = false;  // that are broken are told
+  DumpSettings dumps;
 
-  bool any() const { return !log.empty() || !statistics.empty() || fidelity || rules; }
+  bool any() const { return !log.empty() || !statistics.empty() || fidelity || rules || dumps.any(); }
 };
 
 // Safe from several threads.
 class Reports {
  public:
-  // Throws std::runtime_error if a file cannot be written to.
-  Reports(ReportSettings settings, CodeObjects& code_objects);
+  // Throws std::runtime_error if a file cannot be written to. `device` is the model's name.
+  Reports(ReportSettings settings, CodeObjects& code_objects, std::string device);
   ~Reports();
   Reports(const Reports&) = delete;
   Reports& operator=(const Reports&) = delete;
 
   // For the options of a device, by its number; null if nobody wants to know.
   machine::DispatchListener* listener(unsigned device);
+  Dumps& dumps() { return dumps_; }
   // At the end of the process: the statistics, and in the log what still runs.
   void finish();
 
@@ -64,6 +67,8 @@ class Reports {
 
   const ReportSettings settings_;
   CodeObjects& code_objects_;
+  const std::string device_;
+  Dumps dumps_;
   const Clock::time_point begin_ = Clock::now();
   int log_ = -1, statistics_ = -1;  // descriptors of their own
   std::vector<std::unique_ptr<Listener>> listeners_;

@@ -90,6 +90,9 @@ Settings settings_from_environment() {
   settings.reports.rules = settings.precise.rules == precise::Rules::warn;
   if (const char* path = std::getenv("LOCKSTEP_LOG"); path) settings.reports.log = path;
   if (const char* path = std::getenv("LOCKSTEP_STATISTICS"); path) settings.reports.statistics = path;
+  if (const char* dumps = std::getenv("LOCKSTEP_DUMP"); dumps) settings.reports.dumps = dump_settings(dumps);
+  if (const char* folder = std::getenv("LOCKSTEP_DUMP_FOLDER"); folder && *folder)
+    settings.reports.dumps.folder = folder;
   settings.reports.fidelity = number("LOCKSTEP_FIDELITY", 1, 0) != 0;
   if (settings.reports.fidelity && settings.precise.needed())
     throw std::runtime_error("LOCKSTEP_FIDELITY: a fidelity report cannot be made in the same run as " +

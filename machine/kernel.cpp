@@ -101,6 +101,15 @@ void set_registers(Launch& launch, const loader::KernelDescriptor& descriptor,
   launch.user_data.resize(descriptor.rsrc2.user_sgpr_count);
 }
 
+std::optional<uint64_t> kernarg_address(const Launch& launch, const loader::KernelDescriptor& descriptor) {
+  const loader::KernelCodeProperties& properties = descriptor.properties;
+  if (!properties.kernarg_segment_pointer) return std::nullopt;
+  const size_t place =
+      4 * properties.private_segment_buffer + 2 * properties.dispatch_pointer + 2 * properties.queue_pointer;
+  if (place + 2 > launch.user_data.size()) return std::nullopt;
+  return launch.user_data[place] | uint64_t{launch.user_data[place + 1]} << 32;
+}
+
 loader::Result<Launch> make_launch(const LoadedCode& code, const KernelDispatch& dispatch) {
   const loader::Kernel& kernel = *dispatch.kernel;
   const loader::KernelDescriptor& descriptor = kernel.descriptor;

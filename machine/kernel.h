@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -63,6 +64,9 @@ struct KernelPointers {
 // `launch.scratch_bytes` is read.
 void set_registers(Launch& launch, const loader::KernelDescriptor& descriptor,
                    const KernelPointers& pointers);
+
+// The address of its argument segment among the user SGPRs of such a launch; nothing if it is not among them.
+std::optional<uint64_t> kernarg_address(const Launch& launch, const loader::KernelDescriptor& descriptor);
 
 // Bytes of stack a work-item gets when the compiler could not bound it (recursion, indirect calls).
 inline constexpr uint32_t kDynamicStackBytes = 16 * 1024;

@@ -119,6 +119,89 @@ for name, path, kind, number in {requests!r}:
         return pathlib.Path("/usr/include", name).read_text()
 
 
+# Runs a kernel by a ring of its own: out[i] = 3 * in[i] + i, of 64 work-items.
+#   s_load_b128 s[4:7], s[0:1], 0x0         v_lshlrev_b32_e32 v1, 2, v0    s_waitcnt lgkmcnt(0)
+#   global_load_b32 v2, v1, s[4:5]          s_waitcnt vmcnt(0)             v_mad_u32_u24 v2, v2, 3, v0
+#   global_store_b32 v1, v2, s[6:7]         s_endpgm
+RUNS_A_KERNEL = """
+import ctypes, fcntl, mmap, os, struct, time
+code = bytes.fromhex("000108f4000000f88200023007fc89bf000052dc01000402f70389bf02000bd60207010400006adc010206000000b0bf")
+descriptor = struct.pack("<IIIIq20xIIIHH4x", 0, 0, 16, 0, 256, 0, 0x%x, 0x84, 0x408, 0)
+kfd = os.open("/dev/kfd", os.O_RDWR)
+gpu = int(open("%s/1/gpu_id").read())
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+bytes_ = 1 << 16
+at = libc.mmap(None, bytes_, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+memory = bytearray(struct.pack("QQQQII", at, bytes_, 0, 0, gpu, 2 | 1 << 29 | 1 << 30 | 1 << 31))
+fcntl.ioctl(kfd, 0xC0284B16, memory)  # allocate: GTT, public, executable, writable
+ids = ctypes.c_uint32(gpu)
+fcntl.ioctl(kfd, 0xC0184B18, bytearray(struct.pack("QQII", struct.unpack_from("Q", memory, 16)[0],
+                                                   ctypes.addressof(ids), 1, 0)))
+def put(offset, data):
+    ctypes.memmove(at + offset, data, len(data))
+queue, ring, kernel, arguments, signal, source, result = (4096 * n for n in range(7))
+put(kernel, descriptor)
+put(kernel + 256, code)
+put(arguments, struct.pack("QQ", at + source, at + result))
+put(signal, struct.pack("qq", 1, 1))
+put(source, struct.pack("64I", *range(100, 164)))
+put(ring, struct.pack("64H", *[1] * 64))
+# ring, write and read position, doorbell, size, gpu, AQL, 100 percent, priority, id, and no memory to save waves in
+create = bytearray(struct.pack("QQQQIIIIIIQQQII", at + ring, at + queue + 56, at + queue + 128, 0, 4096, gpu, 2, 100, 7, 0,
+                               0, 0, 0, 0, 0))
+fcntl.ioctl(kfd, 0xC0584B02, create)
+place, = struct.unpack_from("Q", create, 24)
+doorbells = libc.mmap(None, 8192, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, kfd, place // 8192 * 8192)
+put(ring + 2, struct.pack("<HHHHHIIIIIQQQQ", 1, 64, 1, 1, 0, 64, 1, 1, 0, 0, at + kernel, at + arguments, 0, at + signal))
+put(queue + 56, struct.pack("Q", 1))
+put(ring, struct.pack("H", 2))
+ctypes.c_uint64.from_address(doorbells + place %% 8192).value = 0
+end = time.monotonic() + 100
+while ctypes.c_int64.from_address(at + signal + 8).value != 0 and time.monotonic() < end:
+    time.sleep(0.001)
+print(struct.unpack("64I", ctypes.string_at(at + result, 256)) == tuple(3 * (100 + i) + i for i in range(64)))
+""" % (0x60ac0000, NODES)
+
+
+class Dumps(unittest.TestCase):
+    """Dispatches that are written to files, and run again."""
+
+    def run_again(self, path, *options):
+        return subprocess.run([LOCKSTEP, "run", path, *options], capture_output=True, text=True, timeout=120)
+
+    def test_a_dispatch_is_dumped_and_run_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = subprocess.run([LOCKSTEP, "exec", "--dump", "1", "--dump-folder", folder, "--", sys.executable, "-c",
+                                     RUNS_A_KERNEL], capture_output=True, text=True, timeout=120)
+            self.assertEqual(result.stdout.split(), ["True"], result.stderr)
+            path, = pathlib.Path(folder).iterdir()
+            self.assertIn(str(path), result.stderr)
+            for options in ((), ("--engine", "translator"), ("--results", "late"), ("--rules", "fault"), ("--fidelity",),
+                            ("--device", "navi33")):
+                again = self.run_again(path, *options)
+                self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+                self.assertIn("memory: as the program saw it", again.stdout)
+                self.assertIn("1 work-groups, 2 waves, 16 wave-instructions", again.stderr)
+            data = path.read_bytes()
+            for options, message in ((("--kernel", "k"), "says itself"), (("--out", "0=x.npy"), "says itself"),
+                                     (("--block", "64"), "says itself")):
+                refused = self.run_again(path, *options)
+                self.assertNotEqual(refused.returncode, 0)
+                self.assertIn(message, refused.stderr)
+            path.write_bytes(data[:-16])
+            cut = self.run_again(path)
+            self.assertEqual(cut.returncode, 2)
+            self.assertIn("ends without its last section", cut.stderr)
+
+    def test_wrong_options_are_refused(self):
+        result = subprocess.run([LOCKSTEP, "exec", "--dump", "1", "--dump-folder", "/nowhere", "--", "true"],
+                                capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("/nowhere", result.stderr)
+
+
 class Ends(unittest.TestCase):
     def shared_memory(self):
         return set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()

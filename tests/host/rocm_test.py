@@ -241,6 +241,21 @@ class Reports(unittest.TestCase):
         self.assertIn("fidelity: every executed instruction is exact",
                       run(compiled("hip/vector_add"), options=("--fidelity",)))
 
+    def test_a_dump_runs_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            waits = {"AMD_SERIALIZE_KERNEL": "3"}
+            for program, kernel in (("hip/vector_add", "add(float"), ("hip/cooperative", "greet"), ("opencl/vector_add", "add")):
+                run(compiled(program), options=("--dump", kernel, "--dump-folder", folder), environment=waits)
+                path, = pathlib.Path(folder).iterdir()
+                for options in ((), ("--engine", "translator"), ("--results", "late", "--rules", "fault")):
+                    again = subprocess.run([LOCKSTEP, "run", path, *options], capture_output=True, text=True, timeout=300)
+                    if kernel == "greet":  # what its buffer holds in the end is a matter of time
+                        self.assertIn("hello 42 from group 1, work-item 1", again.stdout)
+                        continue
+                    self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+                    self.assertIn("memory: as the program saw it", again.stdout)
+                path.unlink()
+
     def test_settings_that_are_none(self):
         for name, value in (("LOCKSTEP_RESULTS", "random:x"), ("LOCKSTEP_RULES", "some"), ("LOCKSTEP_CACHES", "2"),
                             ("LOCKSTEP_FIDELITY", "yes"), ("LOCKSTEP_LOG", "/nowhere/file")):
