@@ -64,10 +64,6 @@ int exec(const ExecOptions& options) {
   set("LOCKSTEP_DEVICES", std::to_string(options.devices));
   set("LOCKSTEP_ENGINE", options.engine);
   set("LOCKSTEP_THREADS", std::to_string(options.threads));
-  if (options.fidelity && (!options.rules.empty() || !options.results.empty() || !options.caches.empty()))
-    throw UsageError(
-        "--fidelity cannot be had in the same run as --rules, --results or --caches (start the program "
-        "twice)");
   if (!options.rules.empty()) set("LOCKSTEP_RULES", options.rules);
   if (!options.results.empty()) set("LOCKSTEP_RESULTS", options.results);
   if (!options.caches.empty()) set("LOCKSTEP_CACHES", options.caches);

@@ -18,6 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kHighestAddress = uint64_t{1} << 47;
+constexpr uint64_t kMostMemory = uint64_t{1} << 40;  // page after page of it is looked at when it is compared
 
 std::string hex(uint64_t value) {
   return fmt::format("0x{:x}", value);
@@ -94,7 +95,7 @@ class Reader {
 
 void read_ranges(const Reader& reader, std::vector<MemoryRange>& ranges) {
   constexpr size_t kMost = 1 << 20;
-  uint64_t before = 0;
+  uint64_t before = 0, all = 0;
   for (const Json& json : reader.list("memory", kMost)) {
     const Reader one(json, "a range of memory");
     MemoryRange range;
@@ -110,6 +111,8 @@ void read_ranges(const Reader& reader, std::vector<MemoryRange>& ranges) {
       throw std::runtime_error("the range at " + hex(range.begin) +
                                " is empty, or not behind those before it");
     before = range.end;
+    all += range.end - range.begin;
+    if (all > kMostMemory) throw std::runtime_error("the ranges of memory are more than any host has");
     ranges.push_back(std::move(range));
   }
 }

@@ -94,9 +94,6 @@ Settings settings_from_environment() {
   if (const char* folder = std::getenv("LOCKSTEP_DUMP_FOLDER"); folder && *folder)
     settings.reports.dumps.folder = folder;
   settings.reports.fidelity = number("LOCKSTEP_FIDELITY", 1, 0) != 0;
-  if (settings.reports.fidelity && settings.precise.needed())
-    throw std::runtime_error("LOCKSTEP_FIDELITY: a fidelity report cannot be made in the same run as " +
-                             settings.precise.names());
   return settings;
 }
 

@@ -24,6 +24,7 @@ TREE = pathlib.Path(os.environ.get("ROCM", SOURCES / "build" / "rocm"))
 # Folder of the suite's programs in the tree, and what a program's name begins with.
 SUITES = {
     "rocrand": ("usr/libexec/rocm/librocrand1-tests", "test_"),
+    "rocprim": ("usr/libexec/rocm/librocprim-tests", "test_"),
 }
 
 

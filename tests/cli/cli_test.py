@@ -963,8 +963,7 @@ with = "b.npy"
         self.lockstep("exec", "--log", "-", *program, status=BAD_INPUT, says="the log needs a file")
         self.lockstep("exec", "--stats", "nowhere/x", *program, status=BAD_INPUT, says="cannot write to 'nowhere/x'")
         for option, value in (("--rules", "warn"), ("--results", "late"), ("--caches", "incoherent")):
-            self.lockstep("exec", "--fidelity", option, value, *program, status=BAD_INPUT,
-                          says="--fidelity cannot be had in the same run as")
+            self.lockstep("exec", "--fidelity", option, value, *program)
             self.lockstep("exec", option, "bad", *program, status=BAD_INPUT, says=option)
         self.lockstep("exec", "--trap-handler", "x.s", *program, status=BAD_INPUT, says="--trap-handler")
         self.lockstep("exec", "--device", "nothing", *program, status=BAD_INPUT, says="no device model 'nothing'")

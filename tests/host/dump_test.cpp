@@ -178,6 +178,7 @@ TEST_F(DumpTest, DamagedFilesAreRefusedOrHarmless) {
   };
   EXPECT_FALSE(attempt(replaced("\"end\": \"0x123456004000\"", "\"end\": \"0x123456009999\"")))
       << "code leaves";
+  EXPECT_FALSE(attempt(replaced("0x123456006000", "0x723456006000"))) << "more memory than there is";
   EXPECT_FALSE(attempt(replaced("\"rwx\"", "\"rw-\""))) << "code that is not executable";
   EXPECT_FALSE(attempt(replaced("\"wave_size\": 32", "\"wave_size\": -2")));
   EXPECT_FALSE(attempt(replaced("\"grid\": [", "\"grid\": {")));

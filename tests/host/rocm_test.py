@@ -240,6 +240,9 @@ class Reports(unittest.TestCase):
     def test_fidelity(self):
         self.assertIn("fidelity: every executed instruction is exact",
                       run(compiled("hip/vector_add"), options=("--fidelity",)))
+        text = run(compiled("hip/vector_add"), options=("--fidelity", "--rules", "warn", "--results", "late"))
+        self.assertIn("fidelity: every executed instruction is exact", text)
+        self.assertIn("rules: none was broken", text)
 
     def test_a_dump_runs_again(self):
         with tempfile.TemporaryDirectory() as folder:
