@@ -16,6 +16,7 @@ import zlib
 LOCKSTEP, SOURCES, BUILD = sys.argv[1:4]
 del sys.argv[1:4]
 TREE = pathlib.Path(os.environ.get("ROCM", pathlib.Path(SOURCES) / "build" / "rocm"))
+IS_HIP_6 = any(TREE.glob("usr/lib/x86_64-linux-gnu/libamdhip64.so.6*"))
 ENVIRONMENT = {**os.environ, "LOCKSTEP": LOCKSTEP, "ROCM": str(TREE)}
 
 
@@ -128,6 +129,15 @@ class Hip(Example):
 
     def test_functions(self):
         self.check("hip/functions")
+
+    def test_virtual_memory(self):
+        text = run(compiled("hip/virtual_memory"))
+        self.assertIn("all results are right" if IS_HIP_6 else "this runtime does not offer it", text)
+
+    def test_the_end_of_a_program_ends_its_kernels(self):
+        # The exit handler of HIP 6 waits for kernels, on a card too.
+        for way in ("_exit",) if IS_HIP_6 else ("exit", "_exit"):
+            self.assertIn("the kernel runs", run(compiled("hip/endless"), way, status=3))
 
     def test_two_devices(self):
         self.check("hip/two_devices", options=("--devices", "2"))
