@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/interrupt.h"
+#include "cli/replay.h"
 
 namespace lockstep::cli {
 namespace {
@@ -64,6 +65,7 @@ int list_entries(const std::string& path) {
 }  // namespace
 
 int info(const InfoOptions& o) {
+  if (lockstep_dump_is_recognized(o.input.c_str())) return dump_info(o.input);
   if (o.entries) return list_entries(o.input);
   const char* device = o.device.empty() ? nullptr : o.device.c_str();
   Compilation compilation(o.compiler);

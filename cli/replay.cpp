@@ -28,6 +28,21 @@ struct Destroy {
   void operator()(lockstep_dump* dump) const { lockstep_dump_destroy(dump); }
 };
 
+using Dump = std::unique_ptr<lockstep_dump, Destroy>;
+
+Dump open_dump(const std::string& path) {
+  lockstep_dump* opened = nullptr;
+  check(lockstep_dump_open(path.c_str(), &opened));
+  return Dump(opened);
+}
+
+lockstep_dump_info info_of(const Dump& dump) {
+  lockstep_dump_info info{};
+  info.struct_size = sizeof info;
+  check(lockstep_dump_get_info(dump.get(), &info));
+  return info;
+}
+
 // A dump's memory must be where it was, and this process's libraries are where the host has put them by
 // chance: in another process they are elsewhere. Returns if that did not help either.
 void try_another_process() {
@@ -105,13 +120,9 @@ void refuse_what_dumps_say(const RunOptions& o) {
 
 int replay(const RunOptions& o) {
   refuse_what_dumps_say(o);
-  lockstep_dump* opened = nullptr;
-  check(lockstep_dump_open(o.input.c_str(), &opened));
   std::optional<Device> device;
-  const std::unique_ptr<lockstep_dump, Destroy> dump(opened);  // ends before its device
-  lockstep_dump_info info{};
-  info.struct_size = sizeof info;
-  check(lockstep_dump_get_info(dump.get(), &info));
+  const Dump dump = open_dump(o.input);  // ends before its device
+  const lockstep_dump_info info = info_of(dump);
   lockstep_device_options device_options = device_options_of(o);
   if (!device_options.name) device_options.name = info.device;
   device.emplace(&device_options);
@@ -168,6 +179,31 @@ int replay(const RunOptions& o) {
     differs = print_comparison(dump.get());
   if (has_faulted || !o.quiet) print_summary(info.readable_name, statistics);
   return has_faulted || has_findings || differs || (info.has_end && *info.fault) ? kFaulted : kDone;
+}
+
+int dump_info(const std::string& path) {
+  const Dump dump = open_dump(path);
+  const lockstep_dump_info d = info_of(dump);
+  print("dispatch of {}\n", d.readable_name);
+  print(
+      "  device     {}\n  grid       {} x {} x {} work-items\n  work-group {} x {} x {}\n  wave       {} "
+      "lanes\n",
+      d.device, d.grid[0], d.grid[1], d.grid[2], d.block[0], d.block[1], d.block[2], d.wave_size);
+  if (!d.has_end)
+    print("  end        was never seen\n");
+  else
+    print("  end        {} wave-instructions{}{}\n", d.wave_instructions, *d.fault ? "; fault: " : "",
+          d.fault);
+  print("  memory     {} that do not hold zeros, in\n", short_bytes(d.memory_bytes));
+  for (uint32_t i = 0; i < d.range_count && !output_is_lost(); ++i) {
+    throw_if_interrupted();
+    lockstep_dump_range_info range{};
+    range.struct_size = sizeof range;
+    check(lockstep_dump_range(dump.get(), i, &range));
+    print("    {:#014x} {:>12} {}{}{} {}\n", range.address, short_bytes(range.bytes),
+          range.readable ? 'r' : '-', range.writable ? 'w' : '-', range.executable ? 'x' : '-', range.name);
+  }
+  return kDone;
 }
 
 }  // namespace lockstep::cli

@@ -1,6 +1,8 @@
 // `run` of a dump: a dispatch that `lockstep exec --dump` has written.
 #pragma once
 
+#include <string>
+
 #include "api/lockstep.hpp"
 #include "cli/commands.h"
 
@@ -12,5 +14,7 @@ lockstep_device_options device_options_of(const RunOptions& options);
 bool print_reports(const Device& device, const lockstep_dispatch_options& dispatch, lockstep_status status);
 
 int replay(const RunOptions& options);
+// `info` of one: what was dispatched, and in which memory.
+int dump_info(const std::string& path);
 
 }  // namespace lockstep::cli

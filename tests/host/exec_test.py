@@ -184,6 +184,11 @@ class Dumps(unittest.TestCase):
                 self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
                 self.assertIn("memory: as the program saw it", again.stdout)
                 self.assertIn("1 work-groups, 2 waves, 16 wave-instructions", again.stderr)
+            info = subprocess.run([LOCKSTEP, "info", path], capture_output=True, text=True, timeout=60)
+            self.assertEqual(info.returncode, 0, info.stderr)
+            self.assertIn("64 x 1 x 1 work-items", info.stdout)
+            self.assertIn("64 KiB rwx memory of the host for devices", info.stdout)
+            self.assertIn("16 wave-instructions", info.stdout)
             data = path.read_bytes()
             for options, message in ((("--kernel", "k"), "says itself"), (("--out", "0=x.npy"), "says itself"),
                                      (("--block", "64"), "says itself")):
