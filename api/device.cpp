@@ -152,7 +152,8 @@ lockstep_status lockstep_device_create(const lockstep_device_options* given, loc
     require(out != nullptr, "out is null");
     lockstep_device_options options = with_defaults(given, lockstep_device_options{});
     const int engine = number_of(options.engine), math = number_of(options.math);
-    require(engine == LOCKSTEP_ENGINE_INTERPRETER || engine == LOCKSTEP_ENGINE_TRANSLATOR,
+    require(engine == LOCKSTEP_ENGINE_AUTO || engine == LOCKSTEP_ENGINE_INTERPRETER ||
+                engine == LOCKSTEP_ENGINE_TRANSLATOR,
             "the engine is unknown");
     require(math == LOCKSTEP_MATH_EXACT || math == LOCKSTEP_MATH_FAST,
             "options.math is not a value of lockstep_math");
@@ -161,8 +162,9 @@ lockstep_status lockstep_device_create(const lockstep_device_options* given, loc
                                            options.report_lds_out_of_range != 0};
     auto device = std::make_unique<lockstep_device>();
     device->model = device_model(options.name);
-    device->engine = options.engine == LOCKSTEP_ENGINE_TRANSLATOR ? machine::EngineKind::translator
-                                                                  : machine::EngineKind::interpreter;
+    device->engine = options.engine == LOCKSTEP_ENGINE_TRANSLATOR    ? machine::EngineKind::translator
+                     : options.engine == LOCKSTEP_ENGINE_INTERPRETER ? machine::EngineKind::interpreter
+                                                                     : machine::EngineKind::automatic;
     device->math = options.math == LOCKSTEP_MATH_FAST ? Math::fast : Math::exact;
     device->threads = options.threads;
     device->access_modes = access_modes;

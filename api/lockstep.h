@@ -78,8 +78,11 @@ LOCKSTEP_API const char* lockstep_version(void);
 typedef struct lockstep_device lockstep_device;
 
 typedef enum lockstep_engine {
-  LOCKSTEP_ENGINE_INTERPRETER = 0, /* the reference */
-  LOCKSTEP_ENGINE_TRANSLATOR = 1   /* translates to the host's vector instructions */
+  /* Begins in the interpreter at once, and changes to the translator when a kernel has run for a while, which
+     threads in the background translate. The same results as either alone. */
+  LOCKSTEP_ENGINE_AUTO = 0,
+  LOCKSTEP_ENGINE_INTERPRETER = 1, /* the reference */
+  LOCKSTEP_ENGINE_TRANSLATOR = 2 /* translates to the host's vector instructions before the first wave runs */
 } lockstep_engine;
 
 typedef struct lockstep_device_info {
@@ -135,7 +138,7 @@ typedef struct lockstep_device_options {
   uint32_t struct_size;
   const char*
       name; /* a device model's name, or the path of a description file (.toml); null: the first model */
-  lockstep_engine engine; /* LOCKSTEP_ENGINE_INTERPRETER if not set */
+  lockstep_engine engine; /* LOCKSTEP_ENGINE_AUTO if not set */
   /* Host threads; 0: one for each host core. With one, dispatches give the same results, faults and counts on
    * every run, whatever the order of atomics and races would decide otherwise (docs/determinism.md). */
   uint32_t threads;

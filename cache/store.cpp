@@ -144,6 +144,10 @@ bool Store::find(const std::string& key, std::string& contents) const {
   return true;
 }
 
+bool Store::has(const std::string& key) const {
+  return access(path_of(key).c_str(), R_OK) == 0;
+}
+
 void Store::store(const std::string& key, std::string_view contents) {
   const std::string header = std::string(kMagic) + digest(key, contents);
   const uint64_t bytes = header.size() + contents.size();

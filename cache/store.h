@@ -25,6 +25,8 @@ class Store {
 
   // False if there is none. One that is damaged, or not this user's alone, is removed.
   bool find(const std::string& key, std::string& contents) const;
+  // Whether there is one, damaged or not.
+  bool has(const std::string& key) const;
   // Those that were used longest ago go when there is more than the limit. A failure is none of the caller's
   // business.
   void store(const std::string& key, std::string_view contents);

@@ -42,7 +42,7 @@ struct RunOptions {
   std::string checks;
   MachineOptions machine;
   std::string device;
-  std::string engine = "interpreter";
+  std::string engine = "auto";
   std::string math = "exact";
   std::string alignment = "unaligned";
   bool report_lds_out_of_range = false;
@@ -94,7 +94,7 @@ struct ExecOptions {
   std::string device;
   uint32_t devices = 1;
   uint32_t threads = 0;
-  std::string engine = "translator";
+  std::string engine = "auto";
   std::string rules, results, caches;  // as of `run`; empty: as the environment says
   bool fidelity = false;
   std::string log, statistics;  // files; empty: none

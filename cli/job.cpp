@@ -113,9 +113,7 @@ lockstep_device_options device_options(const std::string& name, const std::strin
   lockstep_device_options options;
   lockstep_device_options_init(&options);
   if (!name.empty()) options.name = name.c_str();
-  if (engine != "interpreter" && engine != "translator")
-    throw UsageError("'engine' is interpreter or translator, not '{}'", engine);
-  options.engine = engine == "translator" ? LOCKSTEP_ENGINE_TRANSLATOR : LOCKSTEP_ENGINE_INTERPRETER;
+  options.engine = engine_of(engine);
   options.threads = static_cast<uint32_t>(threads);
   return options;
 }
@@ -129,8 +127,7 @@ class Job {
              {"device", "engine", "threads", "code", "flags", "optimize", "wave", "buffers", "variables",
               "step"}),
         device_name_(top_.text("device", "")),
-        options_(
-            device_options(device_name_, top_.text("engine", "interpreter"), top_.count("threads", 0, 1024))),
+        options_(device_options(device_name_, top_.text("engine", "auto"), top_.count("threads", 0, 1024))),
         device_(&options_),
         code_(compile()),
         buffers_(device_) {}

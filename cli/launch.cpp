@@ -98,4 +98,11 @@ void print_summary(const char* kernel, const lockstep_statistics& s) {
          short_number(s.seconds > 0 ? s.wave_instructions / s.seconds : 0));
 }
 
+lockstep_engine engine_of(std::string_view name) {
+  if (name == "auto") return LOCKSTEP_ENGINE_AUTO;
+  if (name == "interpreter") return LOCKSTEP_ENGINE_INTERPRETER;
+  if (name == "translator") return LOCKSTEP_ENGINE_TRANSLATOR;
+  throw UsageError("'engine' is auto, interpreter or translator, not '{}'", name);
+}
+
 }  // namespace lockstep::cli

@@ -23,4 +23,7 @@ void choose_shape(const Shape& shape, const lockstep_kernel_info& kernel, lockst
 void print_buffer(const NamedBuffer& buffer, uint32_t limit);
 void print_summary(const char* kernel, const lockstep_statistics& statistics);
 
+// By the name that users give it. Throws UsageError.
+lockstep_engine engine_of(std::string_view name);
+
 }  // namespace lockstep::cli

@@ -107,8 +107,9 @@ void add_run(CLI::App& app, int& exit_code) {
   sub->add_option("-w,--wave", o->wave, "wave size to compile source for, or to insist on")
       ->check(CLI::IsMember({32, 64}));
   sub->add_option("-d,--device", o->device, "device model ('lockstep devices') or description file (.toml)");
-  sub->add_option("--engine", o->engine, "execution engine")
-      ->check(CLI::IsMember({"interpreter", "translator"}))
+  sub->add_option("--engine", o->engine,
+                  "execution engine; auto: the interpreter, and the translator for kernels that run for long")
+      ->check(CLI::IsMember({"auto", "interpreter", "translator"}))
       ->capture_default_str();
   sub->add_option(
          "--math", o->math,
@@ -245,8 +246,9 @@ void add_exec(CLI::App& app, int& exit_code) {
   sub->add_option("-n,--devices", o->devices, "how many of them")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  sub->add_option("--engine", o->engine, "execution engine")
-      ->check(CLI::IsMember({"interpreter", "translator"}))
+  sub->add_option("--engine", o->engine,
+                  "execution engine; auto: the interpreter, and the translator for kernels that run for long")
+      ->check(CLI::IsMember({"auto", "interpreter", "translator"}))
       ->capture_default_str();
   sub->add_option("-j,--threads", o->threads, "host threads of each device; 0: all cores")
       ->check(CLI::Range(0, 1024));

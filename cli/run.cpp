@@ -39,7 +39,7 @@ lockstep_device_options device_options_of(const RunOptions& o) {
   lockstep_device_options device_options;
   lockstep_device_options_init(&device_options);
   if (!o.device.empty()) device_options.name = o.device.c_str();
-  device_options.engine = o.engine == "translator" ? LOCKSTEP_ENGINE_TRANSLATOR : LOCKSTEP_ENGINE_INTERPRETER;
+  device_options.engine = engine_of(o.engine);
   device_options.math = o.math == "fast" ? LOCKSTEP_MATH_FAST : LOCKSTEP_MATH_EXACT;
   device_options.alignment_mode = o.alignment == "dword"          ? LOCKSTEP_ALIGNMENT_DWORD
                                   : o.alignment == "dword-strict" ? LOCKSTEP_ALIGNMENT_DWORD_STRICT

@@ -80,6 +80,7 @@ void Reports::Sums::add(const Sums& other) {
   translation_seconds += other.translation_seconds;
   translated += other.translated;
   loaded += other.loaded;
+  translated_instructions += other.translated_instructions;
 }
 
 class Reports::Record final : public machine::DispatchRecord {
@@ -225,6 +226,9 @@ void Reports::ended(const Record& record, const machine::Outcome& outcome) {
     sums.translation_seconds = made.seconds;
     (made.stored ? sums.loaded : sums.translated) = 1;
   }
+  if (outcome.translation.host_bytes != 0)
+    sums.translated_instructions =
+        sums.wave_instructions - std::min(sums.wave_instructions, outcome.translation.interpreted);
   if (log_ >= 0) {
     Json json = record.json();
     json["seconds"] = sums.seconds;
@@ -300,6 +304,7 @@ nlohmann::ordered_json Reports::json_of(const Sums& sums) {
           {"translation_seconds", sums.translation_seconds},
           {"translated", sums.translated},
           {"loaded_from_cache", sums.loaded},
+          {"translated_wave_instructions", sums.translated_instructions},
           {"work_groups", sums.work_groups},
           {"waves", sums.waves},
           {"wave_instructions", sums.wave_instructions},

@@ -50,7 +50,8 @@ class Reports {
   struct Sums {
     uint64_t dispatches = 0, work_groups = 0, waves = 0, wave_instructions = 0, faults = 0;
     double seconds = 0, processor_seconds = 0, translation_seconds = 0;
-    uint64_t translated = 0, loaded = 0;  // kernels, the latter from what an earlier process translated
+    uint64_t translated = 0, loaded = 0;   // kernels, the latter from what an earlier process translated
+    uint64_t translated_instructions = 0;  // of wave_instructions
     void add(const Sums& other);
   };
   using Clock = std::chrono::steady_clock;

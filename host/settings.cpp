@@ -79,13 +79,10 @@ Settings settings_from_environment() {
   }
   settings.devices = std::max(1u, number("LOCKSTEP_DEVICES", kMostGpus, 1));
   settings.threads = number("LOCKSTEP_THREADS", 1024, 0);
-  if (const char* engine = std::getenv("LOCKSTEP_ENGINE"); engine && *engine) {
-    if (std::strcmp(engine, "interpreter") == 0)
-      settings.engine = machine::EngineKind::interpreter;
-    else if (std::strcmp(engine, "translator") != 0)
-      throw std::runtime_error("LOCKSTEP_ENGINE is '" + std::string(engine) +
-                               "' (interpreter or translator)");
-  }
+  settings.engine =
+      word<machine::EngineKind>("LOCKSTEP_ENGINE", {{"auto", machine::EngineKind::automatic},
+                                                    {"interpreter", machine::EngineKind::interpreter},
+                                                    {"translator", machine::EngineKind::translator}});
   settings.precise = precise_from_environment();
   settings.reports.rules = settings.precise.rules == precise::Rules::warn;
   if (const char* path = std::getenv("LOCKSTEP_LOG"); path) settings.reports.log = path;

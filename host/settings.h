@@ -11,7 +11,7 @@ namespace lockstep::host {
 struct Settings {
   hardware::Description model;
   unsigned devices = 1;
-  machine::EngineKind engine = machine::EngineKind::translator;
+  machine::EngineKind engine = machine::EngineKind::automatic;
   unsigned threads = 0;       // 0: one for each processor
   precise::Settings precise;  // of all dispatches
   ReportSettings reports;

@@ -226,9 +226,8 @@ void Device::work() {
 
 void Device::finish(const std::shared_ptr<ActiveDispatch>& dispatch) {
   Outcome outcome;
-  outcome.note = std::move(dispatch->prepared_.note);
-  outcome.translation = dispatch->prepared_.translation;
   dispatch->scheduler_->report(outcome);
+  dispatch->prepared_.report(outcome);
   outcome.findings = dispatch->findings_.all();
   outcome.exceptions = dispatch->findings_.exceptions();
   if (dispatch->record_) {

@@ -68,7 +68,11 @@ struct Launch {
   bool ordered_append = false;  // ORDERED_APPEND_ENBL: the work-group info SGPR tells the wave's number
 };
 
-enum class EngineKind : uint8_t { interpreter, translator };
+enum class EngineKind : uint8_t {
+  interpreter,
+  translator,
+  automatic,  // the interpreter at once, and the translator when the kernel has run for a while
+};
 
 struct Progress {
   uint64_t groups_done = 0, groups_total = 0;
@@ -112,13 +116,16 @@ struct RunOptions {
   Reuse* reuse = nullptr;  // decoded code and storage of earlier dispatches; may be null
 };
 
-// The translator's work for a dispatch; zero if the interpreter ran it.
+// The translator's work for a dispatch; zero if the interpreter ran all of it.
 struct Translation {
   size_t instructions = 0;  // gfx11 instructions translated
   size_t host_bytes = 0;    // of code
   double seconds = 0;       // that it took, now or when the code was first seen
   bool reused = false;      // from an earlier dispatch of the process
   bool stored = false;      // loaded from what an earlier process left on disk
+  // Wave-instructions that the interpreter executed nevertheless; about, if the kernel ran several times at
+  // once.
+  uint64_t interpreted = 0;
 };
 
 struct Outcome {

@@ -17,6 +17,12 @@ namespace {
 bool has_usual_modes(const Launch& launch) {
   return launch.access_modes == memory::AccessModes{};
 }
+// Fast math is the interpreter's: who has not asked for the translator gets it.
+EngineKind possible_engine(EngineKind given, const Launch& launch, Math math) {
+  const bool is_possible =
+      has_usual_modes(launch) && (given == EngineKind::translator || math == Math::exact);
+  return is_possible ? given : EngineKind::interpreter;
+}
 constexpr char kUnusualModes[] =
     "the interpreter ran this kernel, because of the device's alignment mode or its reports of LDS addresses";
 
@@ -33,10 +39,22 @@ std::string interpreted_note(const translator::Statistics& statistics) {
              : "the interpreter executes these instructions of the translated kernel, one by one: " + list;
 }
 
-PreparedEngine make_translator(const Launch& launch, Math math, const translator::IsCancelled& is_cancelled) {
+// For a dispatch that begins now.
+PreparedEngine prepared_for(EngineKind given, PreparedEngine prepared) {
+  if (prepared.translator)
+    prepared.interpreted_before = prepared.translator->interpreted();
+  else if (given == EngineKind::translator)
+    prepared.note = kUnusualModes;
+  return prepared;
+}
+
+PreparedEngine make_translator(const Launch& launch, EngineKind kind, Math math,
+                               const translator::IsCancelled& is_cancelled) {
   PreparedEngine prepared;
-  auto engine = std::make_shared<translator::Translator>(launch.code, launch.wave_size, launch.memory,
-                                                         launch.entry, wave_vgprs(launch), is_cancelled);
+  const auto first =
+      kind == EngineKind::automatic ? translator::FirstTier::interpreter : translator::FirstTier::translator;
+  auto engine = std::make_shared<translator::Translator>(
+      launch.code, launch.wave_size, launch.memory, launch.entry, wave_vgprs(launch), is_cancelled, first);
   if (launch.host_real_time) engine->set_host_real_time();
   if (!engine->unsupported().empty())
     prepared.note =
@@ -47,10 +65,7 @@ PreparedEngine make_translator(const Launch& launch, Math math, const translator
     prepared.note +=
         std::string(prepared.note.empty() ? "" : "; ") +
         "fast math had no effect, as it is the interpreter's only: leave the translator out to have it";
-  const translator::Statistics& statistics = engine->statistics();
-  prepared.translation = {statistics.instructions, statistics.code_bytes, statistics.seconds,
-                          statistics.origin == translator::Origin::reused,
-                          statistics.origin == translator::Origin::stored};
+  prepared.translator = engine.get();
   prepared.code = &engine->code();
   prepared.engine = std::move(engine);
   return prepared;
@@ -99,7 +114,7 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, Find
       prepared.note =
           "this kernel ran one instruction at a time, because it reads or enables its exceptions (TRAPSTS, "
           "MODE.EXCP_EN)";
-    else if (options.engine != EngineKind::interpreter)
+    else if (options.engine == EngineKind::translator)
       prepared.note = "the interpreter ran this kernel, because of " + settings.names();
     constexpr uint32_t kDx10Clamp = 1u << 21;  // COMPUTE_PGM_RSRC1.DX10_CLAMP
     if (settings.exceptions && launch.rsrc1 & kDx10Clamp)
@@ -137,60 +152,85 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, Find
     prepared.engine = make_listened_interpreter(launch, *options.precise.listener, options.math);
     return prepared;
   }
-  if (options.engine == EngineKind::translator && has_usual_modes(launch))
-    return make_translator(launch, options.math, is_cancelled);
+  const EngineKind kind = possible_engine(options.engine, launch, options.math);
+  if (kind != EngineKind::interpreter) return make_translator(launch, kind, options.math, is_cancelled);
   if (options.engine == EngineKind::translator) prepared.note = kUnusualModes;
   prepared.engine = make_interpreter(launch, decode(launch, nullptr, options.math));
   return prepared;
 }
 
-PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
-                             const translator::IsCancelled& is_cancelled) {
-  std::lock_guard lock(mutex_);
-  const EngineKind kind = has_usual_modes(launch) ? given : EngineKind::interpreter;
-  auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+void PreparedEngine::report(Outcome& outcome) const {
+  outcome.note = note;
+  if (!translator) return;
+  const translator::Statistics statistics = translator->statistics();
+  outcome.translation = {statistics.instructions,
+                         statistics.code_bytes,
+                         statistics.seconds,
+                         statistics.origin == translator::Origin::reused || translator->was_told(),
+                         statistics.origin == translator::Origin::stored,
+                         translator->interpreted() - interpreted_before};
+}
+
+Reuse::Entries::iterator Reuse::find(const Launch& launch, EngineKind kind, Math math) {
+  return std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return entry.kind == kind && entry.math == math && entry.access_modes == launch.access_modes &&
            entry.wave_size == launch.wave_size && entry.vgpr_count == wave_vgprs(launch) &&
            (kind == EngineKind::interpreter || entry.entry == launch.entry) && entry.code == launch.code;
   });
-  if (found == entries_.end()) {
-    if (entries_.size() == kMaxEngines) entries_.pop_back();
-    Entry entry;
-    entry.code = launch.code;
-    entry.wave_size = launch.wave_size;
-    entry.vgpr_count = wave_vgprs(launch);
-    entry.kind = kind;
-    entry.math = math;
-    entry.access_modes = launch.access_modes;
-    entry.entry = launch.entry;
-    entries_.insert(entries_.begin(), std::move(entry));
-  } else {
-    std::rotate(entries_.begin(), found, found + 1);
-  }
-  Entry& entry = entries_.front();
-  const bool is_stale = entry.prepared.code && entry.prepared.code->has_stale_code();
-  const bool is_ready = entry.prepared.engine && entry.memory == launch.memory && !is_stale;
-  // Code that may be anywhere in memory belongs to that memory.
-  if (is_stale || (entry.memory != launch.memory && launch.memory && launch.memory->version() != 0))
-    entry.decoded = nullptr;
-  if (!is_ready) {
-    entry.memory = launch.memory;
-    if (kind == EngineKind::translator) {
-      entry.prepared = make_translator(launch, math, is_cancelled);
-    } else {
-      if (!entry.decoded) entry.decoded = decode(launch, nullptr, math);
-      entry.prepared.engine = make_interpreter(launch, entry.decoded);
-      entry.prepared.code = entry.decoded.get();
+}
+
+PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
+                             const translator::IsCancelled& is_cancelled) {
+  const EngineKind kind = possible_engine(given, launch, math);
+  Entry made;
+  uint64_t times_forgotten = 0;
+  {
+    std::lock_guard lock(mutex_);
+    times_forgotten = times_forgotten_;
+    const auto found = find(launch, kind, math);
+    if (found != entries_.end()) {
+      std::rotate(entries_.begin(), found, found + 1);
+      Entry& entry = entries_.front();
+      const bool is_stale = entry.prepared.code->has_stale_code();
+      if (entry.memory == launch.memory && !is_stale) {
+        return prepared_for(given, entry.prepared);
+      }
+      // Code that may be anywhere in memory belongs to that memory.
+      if (!is_stale && (entry.memory == launch.memory || !launch.memory || launch.memory->version() == 0))
+        made.decoded = entry.decoded;
     }
   }
-  PreparedEngine prepared = entry.prepared;
-  prepared.translation.reused |= is_ready;
-  if (kind != given) prepared.note = kUnusualModes;
+  made.code = launch.code;
+  made.wave_size = launch.wave_size;
+  made.vgpr_count = wave_vgprs(launch);
+  made.kind = kind;
+  made.math = math;
+  made.access_modes = launch.access_modes;
+  made.entry = launch.entry;
+  made.memory = launch.memory;
+  // Without the lock: what takes long is no matter of other kernels.
+  if (kind != EngineKind::interpreter) {
+    made.prepared = make_translator(launch, kind, math, is_cancelled);
+  } else {
+    if (!made.decoded) made.decoded = decode(launch, nullptr, math);
+    made.prepared.engine = make_interpreter(launch, made.decoded);
+    made.prepared.code = made.decoded.get();
+  }
+  const PreparedEngine prepared = prepared_for(given, made.prepared);
+  std::lock_guard lock(mutex_);
+  if (times_forgotten != times_forgotten_) return prepared;
+  const auto found = find(launch, kind, math);
+  if (found != entries_.end())
+    entries_.erase(found);
+  else if (entries_.size() == kMaxEngines)
+    entries_.pop_back();
+  entries_.insert(entries_.begin(), std::move(made));
   return prepared;
 }
 
 void Reuse::forget_code() {
   std::lock_guard lock(mutex_);
+  ++times_forgotten_;
   entries_.clear();
 }
 

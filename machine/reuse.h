@@ -11,14 +11,22 @@
 #include "machine/group_context.h"
 #include "machine/launch.h"
 
+namespace lockstep::translator {
+class Translator;
+}
+
 namespace lockstep::machine {
 
 // An engine, and what there is to tell about how it came to be.
 struct PreparedEngine {
   std::shared_ptr<Engine> engine;
   std::string note;
-  Translation translation;
-  const interpreter::Code* code = nullptr;  // of the engine, if it may be used again
+  translator::Translator* translator = nullptr;  // the engine, if it is one
+  uint64_t interpreted_before = 0;               // by that
+  const interpreter::Code* code = nullptr;       // of the engine, if it may be used again
+
+  // Of the dispatch, when it has run.
+  void report(Outcome& outcome) const;
 };
 
 // Safe from several threads.
@@ -50,8 +58,12 @@ class Reuse {
   static constexpr size_t kMaxEngines = 64;
   static constexpr size_t kMaxIdleBytes = size_t{256} << 20;
 
+  using Entries = std::vector<Entry>;
+  Entries::iterator find(const Launch& launch, EngineKind kind, Math math);
+
   std::mutex mutex_;
-  std::vector<Entry> entries_;  // the one used last is the first
+  Entries entries_;  // the one used last is the first
+  uint64_t times_forgotten_ = 0;
   std::vector<std::unique_ptr<GroupContext>> idle_;
   size_t idle_bytes_ = 0;
 };

@@ -87,8 +87,6 @@ Outcome run(const Launch& launch, const RunOptions& options) {
     outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return outcome;
   }
-  outcome.note = std::move(prepared.note);
-  outcome.translation = prepared.translation;
   {
     Scheduler scheduler(launch, options, *prepared.engine, reuse);
     const unsigned available = std::max(1u, std::thread::hardware_concurrency());
@@ -109,6 +107,7 @@ Outcome run(const Launch& launch, const RunOptions& options) {
       });
     }
     scheduler.report(outcome);
+    prepared.report(outcome);
   }
   outcome.findings = findings.all();
   outcome.exceptions = findings.exceptions();

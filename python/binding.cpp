@@ -736,9 +736,10 @@ PYBIND11_MODULE(_native, m) {
              lockstep_device_options_init(&options);
              if (!model.empty()) options.name = model.c_str();
              options.threads = threads;
-             options.engine = choice<lockstep_engine>(
-                 "engine", engine,
-                 {{"interpreter", LOCKSTEP_ENGINE_INTERPRETER}, {"translator", LOCKSTEP_ENGINE_TRANSLATOR}});
+             options.engine = choice<lockstep_engine>("engine", engine,
+                                                      {{"auto", LOCKSTEP_ENGINE_AUTO},
+                                                       {"interpreter", LOCKSTEP_ENGINE_INTERPRETER},
+                                                       {"translator", LOCKSTEP_ENGINE_TRANSLATOR}});
              options.math = choice<lockstep_math>(
                  "math", math, {{"exact", LOCKSTEP_MATH_EXACT}, {"fast", LOCKSTEP_MATH_FAST}});
              options.alignment_mode =
@@ -749,7 +750,7 @@ PYBIND11_MODULE(_native, m) {
                                                   {"strict", LOCKSTEP_ALIGNMENT_STRICT}});
              return std::make_shared<PyDevice>(options);
            }),
-           "model"_a = "", py::kw_only(), "engine"_a = "interpreter", "threads"_a = 0, "math"_a = "exact",
+           "model"_a = "", py::kw_only(), "engine"_a = "auto", "threads"_a = 0, "math"_a = "exact",
            "alignment"_a = "unaligned")
       .def("allocate", &PyDevice::allocate, "bytes"_a, "name"_a = "")
       .def(

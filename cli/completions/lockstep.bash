@@ -18,7 +18,7 @@ _lockstep() {
   case ${COMP_WORDS[COMP_CWORD - 1]} in
     -d | --device)
       mapfile -t COMPREPLY < <(compgen -W "$("$program" devices 2>/dev/null | tail -n +2 | grep -oE '^[a-z]+[0-9]*' | sort -u)" -- "$word") ;;
-    --engine) mapfile -t COMPREPLY < <(compgen -W "interpreter translator" -- "$word") ;;
+    --engine) mapfile -t COMPREPLY < <(compgen -W "auto interpreter translator" -- "$word") ;;
     -w | --wave) mapfile -t COMPREPLY < <(compgen -W "32 64" -- "$word") ;;
   esac
   ((${#COMPREPLY[@]})) || compopt -o default 2>/dev/null

@@ -5,17 +5,17 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include <mutex>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 // Embedded by bitcode.S.
 extern "C" const char lockstep_translator_bodies_begin[], lockstep_translator_bodies_end[];
 
 namespace lockstep::translator {
-namespace {
 
-struct Library {
-  std::mutex mutex;
+struct BodySession::Library {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> bodies;
 
@@ -31,11 +31,7 @@ struct Library {
   }
 };
 
-// Never destroyed: threads may still translate when the process ends.
-Library& library() {
-  static Library& instance = *new Library;
-  return instance;
-}
+namespace {
 
 // Reads the body; what clang knew of aliases between its pointers is of no use once they are gone.
 void materialise(llvm::Function& body) {
@@ -86,14 +82,42 @@ class Referenced final : public llvm::ValueMaterializer {
 
 }  // namespace
 
-BodySession::BodySession() : lock_(library().mutex) {}
+// Those that no session has.
+struct BodySession::Idle {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Library>> libraries;
+
+  // Never destroyed: threads may still translate when the process ends.
+  static Idle& instance() {
+    static Idle& idle = *new Idle;
+    return idle;
+  }
+};
+
+BodySession::BodySession() {
+  {
+    Idle& idle = Idle::instance();
+    std::lock_guard lock(idle.mutex);
+    if (!idle.libraries.empty()) {
+      library_ = std::move(idle.libraries.back());
+      idle.libraries.pop_back();
+    }
+  }
+  if (!library_) library_ = std::make_unique<Library>();
+}
+
+BodySession::~BodySession() {
+  Idle& idle = Idle::instance();
+  std::lock_guard lock(idle.mutex);
+  idle.libraries.push_back(std::move(library_));
+}
 
 llvm::LLVMContext& BodySession::context() {
-  return library().context;
+  return library_->context;
 }
 
 void BodySession::import(llvm::Module& module) {
-  llvm::Module& bodies = *library().bodies;
+  llvm::Module& bodies = *library_->bodies;
   std::vector<llvm::Function*> pending;
   for (llvm::Function& function : module) {
     const llvm::Function* body = bodies.getFunction(function.getName());

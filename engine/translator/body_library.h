@@ -4,16 +4,19 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
-#include <mutex>
+#include <memory>
 
 namespace lockstep::translator {
 
-// The bodies are read once, each when it is first used, and copied into the modules that call them. An LLVM
-// context is for one thread at a time, and the modules have to be in that of the bodies: so only one session
-// is open at a time.
+// The bodies are copied into the modules that call them, which have to be in the same LLVM context, and a
+// context is for one thread at a time: so each session has one with bodies of its own, which it leaves, with
+// those that were read by then, to sessions that follow.
 class BodySession {
  public:
   BodySession();
+  ~BodySession();
+  BodySession(const BodySession&) = delete;
+  BodySession& operator=(const BodySession&) = delete;
   llvm::LLVMContext& context();
   // Defines the functions that `module` declares and the bodies have, ready to be inlined: internal,
   // always-inline, with no host processor of their own. Throws std::runtime_error if the embedded bitcode is
@@ -21,7 +24,9 @@ class BodySession {
   void import(llvm::Module& module);
 
  private:
-  std::unique_lock<std::mutex> lock_;
+  struct Library;
+  struct Idle;
+  std::unique_ptr<Library> library_;
 };
 
 }  // namespace lockstep::translator

@@ -46,6 +46,14 @@ FoundTranslation TranslationCache::get(const Routine& routine, const IsCancelled
   return made;
 }
 
+bool TranslationCache::has(const Routine& routine) {
+  {
+    std::lock_guard lock(mutex_);
+    if (entries_.contains(routine.key)) return true;
+  }
+  return store_ && store_->has(stored_key(routine));
+}
+
 FoundTranslation TranslationCache::make(const Routine& routine, const IsCancelled& is_cancelled) {
   const std::string key = store_ ? stored_key(routine) : std::string();
   if (std::string text; !key.empty() && store_->find(key, text)) {

@@ -41,6 +41,8 @@ class TranslationCache {
 
   // Throws Cancelled, also while it waits for another thread that translates the same routine.
   FoundTranslation get(const Routine& routine, const IsCancelled& is_cancelled = {});
+  // Whether get() will find one, of this process or of another; a guess.
+  bool has(const Routine& routine);
 
  private:
   struct Entry {

@@ -1,8 +1,11 @@
 #include "engine/translator/translator.h"
 
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
-#include "engine/translator/routine.h"
+#include "engine/translator/background.h"
+#include "engine/translator/context.h"
 #include "numeric/float_mode.h"
 #include "state/trap_status.h"
 #include "state/work_group.h"
@@ -10,48 +13,109 @@
 namespace lockstep::translator {
 
 namespace {
+
+// Wave-instructions that the interpreter executes before somebody looks whether there is a translation
+// already, some tenths of a millisecond; and for each instruction of the kernel before it is worth to make
+// one, a sixth of the time that this takes. So what runs for a short time pays nothing, and what runs for a
+// long time little.
+constexpr uint64_t kFirstLook = 100'000, kHot = 50'000;
+// After so many a wave looks whether there is a translation now.
+constexpr int64_t kTurn = 16'384;
+
 // Holds no address: the first access of every instruction looks its range up.
 const Range& no_range() {
   static const Range range{1, 1, 0, ""};
   return range;
 }
+
 }  // namespace
+
+// What waves run, once it is there.
+struct Translator::Translated {
+  std::shared_ptr<const Translation> translation;
+  Origin origin;
+  std::vector<std::atomic<const Range*>> last_range;
+  std::atomic<uint64_t> memory_version = 0;  // that last_range is of
+  Context context;
+
+  Translated(FoundTranslation found, uint64_t entry, const RangeSet* memory)
+      : translation(std::move(found.translation)),
+        origin(found.origin),
+        last_range(translation->memory_slots()),
+        context{entry, memory, last_range.data()} {
+    forget_ranges();
+  }
+
+  void forget_ranges() {
+    for (auto& range : last_range) range.store(&no_range(), std::memory_order_relaxed);
+  }
+
+  // Forgets which ranges were hit if they may be others now.
+  void look_at_memory() {
+    if (!context.memory) return;
+    const uint64_t version = context.memory->version();
+    if (memory_version.load(std::memory_order_acquire) == version) return;
+    forget_ranges();
+    memory_version.store(version, std::memory_order_release);
+  }
+};
+
+struct Translator::Handover {
+  std::atomic<Translated*> translated = nullptr;
+  std::unique_ptr<Translated> owner;  // of that
+  std::atomic<bool> is_wanted = true;
+
+  void give(FoundTranslation found, uint64_t entry, const RangeSet* memory) {
+    owner = std::make_unique<Translated>(std::move(found), entry, memory);
+    translated.store(owner.get(), std::memory_order_release);
+  }
+};
 
 Translator::Translator(std::vector<CodeRange> code, unsigned wave_size,
                        std::shared_ptr<const RangeSet> memory, uint64_t entry, unsigned vgpr_count,
-                       const IsCancelled& is_cancelled)
-    : interpreter_(code, wave_size, memory, interpreter::best_host_target(), vgpr_count),
-      stepper_(code, wave_size, memory, interpreter::best_host_target(), vgpr_count, &one_instruction_),
-      memory_(std::move(memory)) {
+                       const IsCancelled& is_cancelled, FirstTier first)
+    : code_(std::move(code)),
+      wave_size_(wave_size),
+      vgpr_count_(vgpr_count),
+      entry_(entry),
+      memory_(std::move(memory)),
+      interpreter_(code_, wave_size, memory_, interpreter::best_host_target(), vgpr_count),
+      stepper_(code_, wave_size, memory_, interpreter::best_host_target(), vgpr_count, &one_instruction_),
+      handover_(std::make_shared<Handover>()),
+      next_look_(first == FirstTier::interpreter ? kFirstLook : UINT64_MAX) {
+  if (first == FirstTier::interpreter) return;
   try {
-    FoundTranslation found =
-        TranslationCache::of_process().get(find_routine(code, entry, wave_size, vgpr_count), is_cancelled);
-    translation_ = std::move(found.translation);
-    statistics_.origin = found.origin;
+    handover_->give(
+        TranslationCache::of_process().get(find_routine(code_, entry, wave_size, vgpr_count), is_cancelled),
+        entry_, memory_.get());
   } catch (const std::runtime_error& error) {
     unsupported_ = error.what();
-    return;
   }
-  statistics_.instructions = translation_->instructions();
-  statistics_.seconds = translation_->stages().total();
-  statistics_.code_bytes = translation_->code_bytes();
-  statistics_.interpreted = translation_->interpreted();
-  last_range_ = std::vector<std::atomic<const Range*>>(translation_->memory_slots());
-  for (auto& range : last_range_) range.store(&no_range(), std::memory_order_relaxed);
-  context_ = {entry, memory_.get(), last_range_.data()};
 }
 
-Translator::~Translator() = default;
+Translator::~Translator() {
+  handover_->is_wanted = false;
+}
+
+void Translator::set_host_real_time() {
+  interpreter_.set_host_real_time();
+  stepper_.set_host_real_time();
+}
+
+Translator::Translated* Translator::translated() const {
+  return handover_->translated.load(std::memory_order_acquire);
+}
+
+Statistics Translator::statistics() const {
+  const Translated* const found = translated();
+  if (!found) return {};
+  const Translation& translation = *found->translation;
+  return {translation.instructions(), translation.stages().total(), translation.code_bytes(), found->origin,
+          translation.interpreted()};
+}
 
 bool Translator::enter(Wave& wave, uint64_t pc) {
   return interpreter_.enter(wave, pc);
-}
-
-void Translator::look_at_memory() {
-  const uint64_t version = memory_->version();
-  if (memory_version_.load(std::memory_order_acquire) == version) return;
-  for (auto& range : last_range_) range.store(&no_range(), std::memory_order_relaxed);
-  memory_version_.store(version, std::memory_order_release);
 }
 
 // Afterwards the wave is the interpreter's again, in the mode that it has then.
@@ -62,26 +126,78 @@ int64_t Translator::step(Wave& wave) {
   return executed;
 }
 
+int64_t Translator::run(Wave& wave, int64_t budget) {
+  int64_t left = budget;
+  Translated* found = translated();
+  while (!found && left > 0 && wave.state == WaveState::ready) {
+    const int64_t executed = run_untranslated(wave, left);
+    left -= executed;
+    if (executed == 0) return budget - left;
+    found = translated();
+  }
+  if (found) left -= run_translated(wave, left, *found);
+  return budget - left;
+}
+
+int64_t Translator::run_untranslated(Wave& wave, int64_t budget) {
+  const int64_t executed = interpreter_.run(wave, std::min(budget, kTurn));
+  const uint64_t all = interpreted_.fetch_add(static_cast<uint64_t>(executed), std::memory_order_relaxed) +
+                       static_cast<uint64_t>(executed);
+  if (all >= next_look_.load(std::memory_order_relaxed)) look_whether_hot(all);
+  return executed;
+}
+
+void Translator::look_whether_hot(uint64_t executed) {
+  const std::unique_lock lock(look_mutex_, std::try_to_lock);
+  if (!lock || executed < next_look_.load(std::memory_order_relaxed)) return;
+  // Here and not in the background: while a wave runs, its code is there.
+  if (!routine_)
+    routine_ = std::make_unique<const Routine>(find_routine(code_, entry_, wave_size_, vgpr_count_));
+  const uint64_t hot = kHot * routine_->nodes.size();
+  if (executed < hot && !TranslationCache::of_process().has(*routine_)) {
+    next_look_.store(hot, std::memory_order_relaxed);
+    return;
+  }
+  next_look_.store(UINT64_MAX, std::memory_order_relaxed);
+  Background::of_process().start(
+      [handover = handover_, entry = entry_, memory = memory_,
+       routine = std::shared_ptr<const Routine>(std::move(routine_))](const IsCancelled& is_ending) {
+        try {
+          handover->give(TranslationCache::of_process().get(
+                             *routine, [&] { return !handover->is_wanted || is_ending(); }),
+                         entry, memory.get());
+        } catch (const std::exception&) {
+          // Nobody wants it any more, or LLVM cannot: the interpreter goes on.
+        }
+      });
+}
+
 // The sanitizer of calls through pointers looks for a type before the function, where generated code has
 // nothing.
-[[clang::no_sanitize("function")]] int64_t Translator::run(Wave& wave, int64_t budget) {
-  if (!translation_) return interpreter_.run(wave, budget);
-  if (memory_) look_at_memory();
-  int64_t left = budget;
+[[clang::no_sanitize("function")]] int64_t Translator::run_translated(Wave& wave, int64_t budget,
+                                                                      Translated& translated) {
+  translated.look_at_memory();
+  const Translation& translation = *translated.translation;
+  int64_t left = budget, interpreted = 0;
+  const auto interpret = [&](int64_t most) {
+    const int64_t executed = interpreter_.run(wave, most);
+    left -= executed;
+    interpreted += executed;
+  };
   while (left > 0 && wave.state == WaveState::ready) {
     // Code is translated for waves with VGPRs in the default mode.
     if (wave.status & status_bit::kNoVgprs) {
-      left -= interpreter_.run(wave, left);
+      interpret(left);
       continue;
     }
     if ((wave.mode & kFloatModeMask) != kDefaultFloatMode) {
-      left -= interpreter_.run(wave, translation_->changes_mode() ? 1 : left);
+      interpret(translation.changes_mode() ? 1 : left);
       continue;
     }
-    const Translation::Entry* entry = translation_->entry_at(static_cast<int64_t>(wave.pc - context_.entry));
+    const Translation::Entry* entry = translation.entry_at(static_cast<int64_t>(wave.pc - entry_));
     Leave how = Leave::interpret;
     if (entry && entry->function) {
-      how = static_cast<Leave>(entry->function(&wave, &context_, entry->number, left));
+      how = static_cast<Leave>(entry->function(&wave, &translated.context, entry->number, left));
       wave.executed_before_turn += left - wave.budget;
       left = wave.budget;
       // A work-group of one wave treats barriers as s_nop (guide 5.5).
@@ -89,11 +205,15 @@ int64_t Translator::step(Wave& wave) {
     } else if (entry) {
       how = Leave::step;
     }
-    if (how == Leave::step)
-      left -= step(wave);
-    else if (how == Leave::interpret)
-      left -= interpreter_.run(wave, 1);  // to the next taken branch, barrier or end
+    if (how == Leave::step) {
+      const int64_t executed = step(wave);
+      left -= executed;
+      interpreted += executed;
+    } else if (how == Leave::interpret) {
+      interpret(1);  // to the next taken branch, barrier or end
+    }
   }
+  if (interpreted != 0) interpreted_.fetch_add(static_cast<uint64_t>(interpreted), std::memory_order_relaxed);
   return budget - left;
 }
 

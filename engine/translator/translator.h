@@ -1,16 +1,19 @@
 // The engine that runs kernels as host code (DESIGN 5). The interpreter executes single instructions that
-// have no translation, those that may fault, and waves in another float mode than the default.
+// have no translation, those that may fault, waves in another float mode than the default, and all waves
+// while nobody has translated the kernel yet.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "engine/engine.h"
 #include "engine/interpreter/interpreter.h"
 #include "engine/observer.h"
-#include "engine/translator/context.h"
+#include "engine/translator/routine.h"
 #include "engine/translator/translation_cache.h"
 
 namespace lockstep::translator {
@@ -25,30 +28,41 @@ struct Statistics {
   std::vector<InterpretedInstruction> interpreted;
 };
 
+// When a kernel is translated.
+enum class FirstTier : uint8_t {
+  translator,  // before the first wave runs
+  // While waves run in the interpreter, once it has paid: after as long as a part of the translation takes,
+  // or nearly at once if there is one already. Waves change over where they are next at an entry.
+  interpreter,
+};
+
 class Translator final : public Engine {
  public:
   // As Interpreter; `entry` is where the waves start. Throws Cancelled.
   Translator(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
-             uint64_t entry, unsigned vgpr_count, const IsCancelled& is_cancelled = {});
+             uint64_t entry, unsigned vgpr_count, const IsCancelled& is_cancelled = {},
+             FirstTier first = FirstTier::translator);
   ~Translator() override;
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
 
-  // As Interpreter's.
-  void set_host_real_time() {
-    interpreter_.set_host_real_time();
-    stepper_.set_host_real_time();
-  }
+  // As Interpreter's; before waves run.
+  void set_host_real_time();
 
-  // Why the kernel as a whole runs in the interpreter; empty if it was translated.
+  // Why the kernel as a whole runs in the interpreter; empty if it was translated, or may be yet.
   const std::string& unsupported() const { return unsupported_; }
-  const Statistics& statistics() const { return statistics_; }
+  // Nothing while there is no translation.
+  Statistics statistics() const;
+  // True from the second call on, once there are statistics: whoever adds them up counts them once.
+  bool was_told() { return translated() && told_.exchange(true); }
+  // Wave-instructions that the interpreter has executed until now.
+  uint64_t interpreted() const { return interpreted_.load(std::memory_order_relaxed); }
   // As the interpreter runs it.
   const interpreter::Code& code() const { return interpreter_.code(); }
 
  private:
-  // Forgets which ranges were hit if they may be others now.
-  void look_at_memory();
+  struct Translated;
+  struct Handover;
 
   // Stops a wave behind one instruction.
   class OneInstruction final : public Observer {
@@ -58,17 +72,26 @@ class Translator final : public Engine {
     }
   };
 
+  Translated* translated() const;
   int64_t step(Wave& wave);
+  int64_t run_untranslated(Wave& wave, int64_t budget);
+  int64_t run_translated(Wave& wave, int64_t budget, Translated& translated);
+  void look_whether_hot(uint64_t executed);
 
+  const std::vector<CodeRange> code_;
+  const unsigned wave_size_, vgpr_count_;
+  const uint64_t entry_;
+  const std::shared_ptr<const RangeSet> memory_;
   OneInstruction one_instruction_;
   interpreter::Interpreter interpreter_, stepper_;
-  std::shared_ptr<const RangeSet> memory_;
   std::string unsupported_;
-  Statistics statistics_;
-  std::shared_ptr<const Translation> translation_;
-  Context context_;
-  std::vector<std::atomic<const Range*>> last_range_;
-  std::atomic<uint64_t> memory_version_ = 0;  // that last_range_ is of
+  const std::shared_ptr<Handover> handover_;  // with the thread that translates
+  std::atomic<bool> told_ = false;
+  std::atomic<uint64_t> interpreted_ = 0;
+  // Of interpreted_: when somebody is to look whether the kernel is hot.
+  std::atomic<uint64_t> next_look_;
+  std::mutex look_mutex_;
+  std::unique_ptr<const Routine> routine_;  // between looks
 };
 
 }  // namespace lockstep::translator

@@ -203,7 +203,7 @@ class Reports(unittest.TestCase):
         self.assertEqual([line["number"] for line in lines], list(range(1, len(lines) + 1)))
 
     def test_a_translation_is_counted_once(self):
-        lines = self.lines("--log", compiled("hip/graph"))
+        lines = self.lines("--log", compiled("hip/graph"), options=("--engine", "translator"))
         seconds = [line["translation_seconds"] for line in lines if "add_one" in line["kernel"]]
         self.assertGreater(len(seconds), 2)
         self.assertEqual([number for number, value in enumerate(seconds) if value > 0], [0])
@@ -244,7 +244,7 @@ class Reports(unittest.TestCase):
         text = run(program, options=("--results", "random:7", "--caches", "incoherent", "--rules", "warn"))
         self.assertIn("all results are right", text)
         self.assertIn("lockstep: rules: none was broken", text)
-        lines = self.lines("--log", program, options=("--results", "late"))
+        lines = self.lines("--log", program, options=("--results", "late", "--engine", "translator"))
         self.assertTrue(all("because of" in line["note"] for line in lines))
 
     def test_fidelity(self):

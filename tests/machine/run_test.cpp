@@ -320,6 +320,40 @@ TEST(Options, ATranslationIsPaidForOnce) {
   EXPECT_TRUE(d.run().translation.reused);
 }
 
+// Long enough for the translator to come in, or not: the results are the same, and told once.
+TEST(Options, TheAutomaticEngineComputesWhatTheOthersDo) {
+  const std::string text =
+      "s_mov_b32 s10, 20000\nv_mov_b32 v1, v0\nloop:\nv_mad_u32_u24 v1, v1, 5, v0\nv_xor_b32 v1, s10, v1\n"
+      "s_sub_u32 s10, s10, 1\ns_cmp_lg_u32 s10, 0\ns_cbranch_scc1 loop\n"
+      "v_lshlrev_b32 v2, 2, v0\nglobal_store_b32 v2, v1, s[0:1]\ns_endpgm";
+  std::vector<std::vector<uint32_t>> buffers;
+  std::vector<uint64_t> instructions;
+  Reuse reuse;
+  for (const EngineKind kind : {EngineKind::interpreter, EngineKind::translator, EngineKind::automatic,
+                                EngineKind::automatic, EngineKind::automatic}) {
+    Dispatch d(text, 32, 64);
+    d.options.engine = kind;
+    d.options.reuse = &reuse;
+    instructions.push_back(d.run().totals.instructions);
+    buffers.push_back(d.buffer);
+  }
+  for (size_t i = 1; i < buffers.size(); ++i) {
+    EXPECT_EQ(buffers[i], buffers[0]);
+    EXPECT_EQ(instructions[i], instructions[0]);
+  }
+}
+
+// Fast math is the interpreter's: no part of the work may have other results.
+TEST(Options, FastMathStaysInTheInterpreter) {
+  Dispatch d("v_rcp_f32 v1, v0", 1, 32);
+  d.options.engine = EngineKind::automatic;
+  d.options.math = Math::fast;
+  Reuse reuse;
+  EXPECT_EQ(reuse.engine(d.launch, EngineKind::automatic, Math::fast).translator, nullptr);
+  EXPECT_NE(reuse.engine(d.launch, EngineKind::automatic, Math::exact).translator, nullptr);
+  EXPECT_EQ(d.run().note, "");
+}
+
 TEST(Options, WhatNoHardwareWouldTake) {
   const auto refused = [](const std::function<void(Dispatch&)>& change) {
     Dispatch d("s_nop 0", 1, 32);
