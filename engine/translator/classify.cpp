@@ -177,6 +177,32 @@ NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason)
   return NodeKind::step;
 }
 
+// Instructions that only compute or move data, in registers that are known before: the interpreter may
+// execute them in the middle of translated code.
+bool can_be_called(const isa::Instruction& instruction, unsigned wave_size, unsigned vgpr_count) {
+  const isa::Row& row = *instruction.row;
+  switch (row.encoding) {
+    case Encoding::ds:
+    case Encoding::flat:
+    case Encoding::global:
+    case Encoding::scratch:
+    case Encoding::mubuf:
+    case Encoding::mtbuf:
+    case Encoding::smem:
+      break;
+    default:
+      if (!isa::is_vector_alu(row.encoding)) return false;
+  }
+  // GDS: it may wait for other waves.
+  if (instruction.gds || (row.implicit_writes & isa::kMode) || (row.flags & (isa::kBranch | isa::kEndsWave)))
+    return false;
+  const isa::RegisterEffects effects =
+      isa::register_effects(instruction, {.wave_size = wave_size, .vgpr_count = vgpr_count, .m0 = {}});
+  for (const isa::RegisterUse& use : effects.writes)
+    if (use.is_indexed || (use.first <= isa::code::kExecHi && use.end() > isa::code::kExecLo)) return false;
+  return true;
+}
+
 }  // namespace
 
 std::vector<Half> halves_of(const isa::Instruction& instruction) {
@@ -196,8 +222,10 @@ bool names_vgpr(const isa::Instruction& instruction) {
   return false;
 }
 
-NodeKind classify(isa::Instruction& instruction, unsigned wave_size, unsigned vgpr_count,
-                  std::string& reason) {
+namespace {
+
+NodeKind checked_kind(isa::Instruction& instruction, unsigned wave_size, unsigned vgpr_count,
+                      std::string& reason) {
   // Wave64 skips dual-issue instructions (guide 7.6).
   if (wave_size == 64 && instruction.row->encoding == Encoding::vopd) return NodeKind::nothing;
   const NodeKind kind = classify_kind(instruction, reason);
@@ -231,6 +259,14 @@ NodeKind classify(isa::Instruction& instruction, unsigned wave_size, unsigned vg
   }
   reason = "a group of registers that is partly out of range";
   return NodeKind::step;
+}
+
+}  // namespace
+
+NodeKind classify(isa::Instruction& instruction, unsigned wave_size, unsigned vgpr_count,
+                  std::string& reason) {
+  const NodeKind kind = checked_kind(instruction, wave_size, vgpr_count, reason);
+  return kind == NodeKind::step && can_be_called(instruction, wave_size, vgpr_count) ? NodeKind::call : kind;
 }
 
 }  // namespace lockstep::translator

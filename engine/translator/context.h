@@ -9,11 +9,21 @@
 
 namespace lockstep::translator {
 
+// Executes one instruction at Wave::pc as the interpreter does it; returns how many it has executed.
+class Stepper {
+ public:
+  virtual int64_t step(Wave& wave) = 0;
+
+ protected:
+  ~Stepper() = default;
+};
+
 struct Context {
   uint64_t entry = 0;                // guest address of the routine
   const RangeSet* memory = nullptr;  // null: all of the process's memory is the guest's
   // For each memory instruction the range that it hit last; every thread may replace it by another valid one.
   std::atomic<const Range*>* last_range = nullptr;
+  Stepper* stepper = nullptr;
 };
 
 // How a wave left translated code.

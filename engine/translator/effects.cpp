@@ -89,6 +89,7 @@ Effects interpreted_effects(const Node& node, unsigned wave_size, unsigned vgpr_
   for (const isa::RegisterUse& use : all.reads) add(effects.reads, use, vgpr_count);
   for (const isa::RegisterUse& use : all.writes) {
     add(effects.reads, use, vgpr_count);
+    if (node.kind == NodeKind::call) add(effects.reloaded, use, vgpr_count);
     if (names_exec(use) || (use.is_indexed && !use.is_vgpr())) effects.exec = ExecChange::any;
   }
   // What it may look at without naming it, STATUS among it.
@@ -113,6 +114,7 @@ Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count) {
     case NodeKind::end:
       return effects;
     case NodeKind::step:
+    case NodeKind::call:
     case NodeKind::outside:
       return interpreted_effects(node, wave_size, vgpr_count);
     default:

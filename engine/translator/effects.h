@@ -13,6 +13,7 @@ struct Effects {
   RegisterSet writes;  // VGPRs: in the lanes of EXEC
   ExecChange exec = ExecChange::none;
   bool reads_all_lanes = false;  // those that are off, too
+  RegisterSet reloaded;          // by a call: the Wave has them behind it. Among those that it reads
 };
 
 Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count);

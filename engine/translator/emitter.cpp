@@ -165,6 +165,8 @@ void Emitter::emit_block(unsigned index) {
       emit_permute(n);
     } else if (node.kind == NodeKind::get_pc) {
       emit_get_pc(n);
+    } else if (node.kind == NodeKind::call) {
+      emit_call(n);
     } else {
       emit_global(n);
     }
@@ -280,6 +282,40 @@ BasicBlock* Emitter::leave_to_interpreter(const Snapshot& at) {
         ir_.CreateSub(ir_.CreateLoad(i64_, budget_), executed), static_cast<unsigned>(WaveState::ready),
         static_cast<unsigned>(Leave::interpret));
   return block;
+}
+
+// The interpreter finds in the Wave what it reads, and leaves there what it writes.
+void Emitter::emit_call(unsigned index) {
+  const Effects& effects = facts_.nodes[index].effects;
+  store_to_wave(locals_, effects.reads);
+  auto function = runtime("lockstep_translator_call", i1_, {pointer_, pointer_, i64_});
+  auto* callee = llvm::cast<llvm::Function>(function.getCallee());
+  callee->addRetAttr(llvm::Attribute::ZExt);
+  callee->removeFnAttr(llvm::Attribute::Cold);
+  Value* went_on = ir_.CreateCall(
+      function, {wave_, dispatch_, ir_.getInt64(static_cast<uint64_t>(routine_.nodes[index].offset))});
+  for (unsigned r = 0; r < kRegisters; ++r) {
+    if (!effects.reloaded[r]) continue;
+    if (is_vgpr(r)) {
+      locals_.vgpr[r] = {};
+      locals_.off_lanes[r] = {};
+    } else {
+      locals_.scalar[r - kFirstScalar] = nullptr;
+    }
+    locals_.held.reset(r);
+    locals_.dirty.reset(r);
+  }
+  BasicBlock *stopped = new_block("stopped"), *behind = new_block("behind_call");
+  branch_unlikely(ir_.CreateNot(went_on), stopped, behind);
+  ir_.SetInsertPoint(stopped);
+  store_to_wave(locals_, RegisterSet().set());
+  Value* budget = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave_, offsetof(Wave, budget));
+  Value* executed = ir_.CreateAdd(ir_.CreateLoad(i64_, budget), ir_.getInt64(index - block_first_));
+  ir_.CreateStore(ir_.CreateSub(ir_.CreateLoad(i64_, budget_), executed), budget);
+  ir_.CreateRet(ir_.getInt32(static_cast<uint32_t>(Leave::stopped)));
+  ir_.SetInsertPoint(behind);
+  for (unsigned r = 0; r < kRegisters; ++r)
+    if (effects.reloaded[r]) hold(r);
 }
 
 // ---- Small things

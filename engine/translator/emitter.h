@@ -145,6 +145,7 @@ class Emitter {
 
   // emit_lanes.cpp: lanes that read and write others
   void emit_lane_access(unsigned node);
+  void emit_call(unsigned node);
   void emit_permute(unsigned node);
   Value* uniform_source(const isa::Operand& operand, const isa::Instruction& instruction);
   Value* buffer_row(unsigned row, unsigned chunk);

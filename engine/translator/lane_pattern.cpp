@@ -55,7 +55,7 @@ bool extracts_y_or_z(const isa::Instruction& instruction) {
 
 // What the interpreter does in between is not followed: a guess may be wrong.
 void step(const Node& node, const Routine& routine, State& state) {
-  if (node.kind == NodeKind::step || node.kind == NodeKind::outside) return;
+  if (node.kind == NodeKind::step || node.kind == NodeKind::call || node.kind == NodeKind::outside) return;
   const Effects effects = effects_of(node, routine.wave_size, routine.vgpr_count);
   bool varies = false;
   for (unsigned r = 0; r < kVgprs; ++r) varies |= effects.reads[r] && state.varying[r];

@@ -89,6 +89,10 @@ void find_held(const Routine& routine, Facts& facts) {
       const NodeFacts& node = facts.nodes[n];
       // The interpreter does not touch what the host holds: it finds all in the Wave.
       if (routine.nodes[n].kind == NodeKind::step || routine.nodes[n].kind == NodeKind::outside) continue;
+      if (routine.nodes[n].kind == NodeKind::call) {
+        touched[b] |= node.effects.reloaded;
+        continue;
+      }
       touched[b] |= node.effects.reads | node.effects.writes;
       written[b] |= node.effects.writes;
     }

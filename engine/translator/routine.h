@@ -25,10 +25,13 @@ enum class NodeKind : uint8_t {
   lane_access,  // v_readlane, v_readfirstlane, v_writelane
   permute,      // between the lanes of a half-wave: ds_bpermute, ds_swizzle
   get_pc,
+  // Executed by the interpreter from within translated code: what it reads is stored before, and what it
+  // writes is loaded behind it. Node::reason says why.
+  call,
   branch,
   barrier,
   end,
-  step,     // one instruction that the interpreter executes; Node::reason says why
+  step,     // one instruction for which the wave leaves to the interpreter; Node::reason says why
   outside,  // no instruction: what is there is the interpreter's, until it comes back to an entry
 };
 
@@ -36,7 +39,7 @@ struct Node {
   int64_t offset = 0;  // bytes from the routine's entry
   NodeKind kind = NodeKind::nothing;
   isa::Instruction instruction;  // outside: without a row and of no size
-  std::string reason;            // of a step and of what is outside
+  std::string reason;            // of a step, a call and what is outside
 };
 
 struct Block {

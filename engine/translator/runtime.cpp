@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "isa/memory_shape.h"
 
@@ -53,7 +54,13 @@ void store_lane(const AccessShape& shape, void* to, const uint32_t* data, unsign
 
 constexpr uint32_t kZeros[4] = {};
 
+thread_local uint64_t called = 0;
+
 }  // namespace
+
+uint64_t take_called() {
+  return std::exchange(called, 0);
+}
 
 uint32_t memory_form(isa::Opcode opcode) {
   return static_cast<uint32_t>(opcode);
@@ -63,6 +70,7 @@ std::span<const RuntimeSymbol> runtime_symbols() {
   static const RuntimeSymbol symbols[] = {
       {"lockstep_translator_allowed", reinterpret_cast<void*>(&lockstep_translator_allowed)},
       {"lockstep_translator_global", reinterpret_cast<void*>(&lockstep_translator_global)},
+      {"lockstep_translator_call", reinterpret_cast<void*>(&lockstep_translator_call)},
       {"lockstep_translator_lds", reinterpret_cast<void*>(&lockstep_translator_lds)},
   };
   return symbols;
@@ -136,4 +144,14 @@ void lockstep_translator_lds(Wave* wave, uint32_t form, uint32_t lanes, const ui
     else if (inside)
       store_lane(shape, wave->lds + at, data + lane, kChunkLanes);
   }
+}
+
+bool lockstep_translator_call(Wave* wave, const Context* context, int64_t offset) {
+  wave->pc = context->entry + static_cast<uint64_t>(offset);
+  const int64_t executed = context->stepper->step(*wave);
+  // Who called counts it once more.
+  wave->executed_before_turn -= executed;
+  wave->budget = executed;
+  called += static_cast<uint64_t>(executed);
+  return wave->state == WaveState::ready && executed == 1;
 }

@@ -23,6 +23,11 @@ bool lockstep_translator_global(const lockstep::translator::Context* context, ui
 // does so too if its instruction's other address is out of range; `other_offset` is `offset` if it has none.
 void lockstep_translator_lds(lockstep::Wave* wave, uint32_t form, uint32_t lanes, const uint32_t* addresses,
                              uint32_t offset, uint32_t other_offset, uint32_t* data);
+
+// Executes the instruction at an offset from the routine's entry as the interpreter does it. False: the wave
+// stops, Wave::state and Wave::pc say why and where, and Wave::budget how many instructions it executed.
+bool lockstep_translator_call(lockstep::Wave* wave, const lockstep::translator::Context* context,
+                              int64_t offset);
 }
 
 namespace lockstep::translator {
@@ -32,6 +37,9 @@ struct RuntimeSymbol {
   void* address;
 };
 std::span<const RuntimeSymbol> runtime_symbols();
+
+// Instructions that this thread has executed by calls since the last time.
+uint64_t take_called();
 
 // What a runtime function must know of an instruction, in one number.
 uint32_t memory_form(isa::Opcode opcode);

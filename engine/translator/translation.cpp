@@ -35,14 +35,14 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
   }
   std::map<std::string, InterpretedInstruction> interpreted;
   for (const Node& node : routine.nodes) {
-    if (node.kind != NodeKind::step && node.kind != NodeKind::outside) {
+    if (node.kind != NodeKind::step && node.kind != NodeKind::call && node.kind != NodeKind::outside) {
       ++instructions_;
       continue;
     }
-    // There is nothing to load before these.
-    entries_.erase(node.offset);
+    // There is nothing to load before a step, or outside.
+    if (node.kind != NodeKind::call) entries_.erase(node.offset);
     if (node.kind == NodeKind::step) entries_[node.offset] = {};
-    const std::string name(node.kind == NodeKind::step ? node.instruction.row->name : std::string_view());
+    const std::string name(node.kind == NodeKind::outside ? std::string_view() : node.instruction.row->name);
     auto [entry, is_new] = interpreted.try_emplace(name, InterpretedInstruction{name, node.reason, 0});
     ++entry->second.count;
   }

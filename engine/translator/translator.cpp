@@ -6,6 +6,7 @@
 
 #include "engine/translator/background.h"
 #include "engine/translator/context.h"
+#include "engine/translator/runtime.h"
 #include "numeric/float_mode.h"
 #include "state/trap_status.h"
 #include "state/work_group.h"
@@ -38,11 +39,11 @@ struct Translator::Translated {
   std::atomic<uint64_t> memory_version = 0;  // that last_range is of
   Context context;
 
-  Translated(FoundTranslation found, uint64_t entry, const RangeSet* memory)
+  Translated(FoundTranslation found, uint64_t entry, const RangeSet* memory, Stepper& stepper)
       : translation(std::move(found.translation)),
         origin(found.origin),
         last_range(translation->memory_slots()),
-        context{entry, memory, last_range.data()} {
+        context{entry, memory, last_range.data(), &stepper} {
     forget_ranges();
   }
 
@@ -65,8 +66,8 @@ struct Translator::Handover {
   std::unique_ptr<Translated> owner;  // of that
   std::atomic<bool> is_wanted = true;
 
-  void give(FoundTranslation found, uint64_t entry, const RangeSet* memory) {
-    owner = std::make_unique<Translated>(std::move(found), entry, memory);
+  void give(FoundTranslation found, uint64_t entry, const RangeSet* memory, Stepper& stepper) {
+    owner = std::make_unique<Translated>(std::move(found), entry, memory, stepper);
     translated.store(owner.get(), std::memory_order_release);
   }
 };
@@ -87,7 +88,7 @@ Translator::Translator(std::vector<CodeRange> code, unsigned wave_size,
   try {
     handover_->give(
         TranslationCache::of_process().get(find_routine(code_, entry, wave_size, vgpr_count), is_cancelled),
-        entry_, memory_.get());
+        entry_, memory_.get(), *this);
   } catch (const std::runtime_error& error) {
     unsupported_ = error.what();
   }
@@ -160,12 +161,12 @@ void Translator::look_whether_hot(uint64_t executed) {
   }
   next_look_.store(UINT64_MAX, std::memory_order_relaxed);
   Background::of_process().start(
-      [handover = handover_, entry = entry_, memory = memory_,
+      [handover = handover_, entry = entry_, memory = memory_, stepper = static_cast<Stepper*>(this),
        routine = std::shared_ptr<const Routine>(std::move(routine_))](const IsCancelled& is_ending) {
         try {
           handover->give(TranslationCache::of_process().get(
                              *routine, [&] { return !handover->is_wanted || is_ending(); }),
-                         entry, memory.get());
+                         entry, memory.get(), *stepper);
         } catch (const std::exception&) {
           // Nobody wants it any more, or LLVM cannot: the interpreter goes on.
         }
@@ -198,6 +199,7 @@ void Translator::look_whether_hot(uint64_t executed) {
     Leave how = Leave::interpret;
     if (entry && entry->function) {
       how = static_cast<Leave>(entry->function(&wave, &translated.context, entry->number, left));
+      interpreted += static_cast<int64_t>(take_called());
       wave.executed_before_turn += left - wave.budget;
       left = wave.budget;
       // A work-group of one wave treats barriers as s_nop (guide 5.5).

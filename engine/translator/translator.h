@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "engine/interpreter/interpreter.h"
 #include "engine/observer.h"
+#include "engine/translator/context.h"
 #include "engine/translator/routine.h"
 #include "engine/translator/translation_cache.h"
 
@@ -36,7 +37,7 @@ enum class FirstTier : uint8_t {
   interpreter,
 };
 
-class Translator final : public Engine {
+class Translator final : public Engine, private Stepper {
  public:
   // As Interpreter; `entry` is where the waves start. Throws Cancelled.
   Translator(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
@@ -73,7 +74,7 @@ class Translator final : public Engine {
   };
 
   Translated* translated() const;
-  int64_t step(Wave& wave);
+  int64_t step(Wave& wave) override;
   int64_t run_untranslated(Wave& wave, int64_t budget);
   int64_t run_translated(Wave& wave, int64_t budget, Translated& translated);
   void look_whether_hot(uint64_t executed);

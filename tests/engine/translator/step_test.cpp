@@ -1,6 +1,11 @@
 // Instructions that have no translation are executed by the interpreter in the middle of translated code.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "tests/engine/translator/engine_pair.h"
 
 namespace lockstep::translator {
@@ -106,6 +111,68 @@ TEST(Steps, AreNamedInTheStatistics) {
   EXPECT_EQ(engine.statistics().interpreted[0].name, "v_movrels_b32");
   EXPECT_EQ(engine.statistics().interpreted[0].count, 2u);
   EXPECT_EQ(engine.statistics().instructions, 2u);
+}
+
+std::vector<NodeKind> kinds(std::string_view text, unsigned wave_size = 32) {
+  const std::vector<uint32_t>& code = assembled(text, wave_size);
+  const auto entry = reinterpret_cast<uint64_t>(code.data());
+  const std::vector<CodeRange> ranges = {{entry, entry + 4 * code.size()}};
+  const Routine routine = find_routine(ranges, entry, wave_size, kMaxVgprs);
+  std::vector<NodeKind> result;
+  for (const Node& node : routine.nodes) result.push_back(node.kind);
+  // What stays does not end a block.
+  if (std::find(result.begin(), result.end(), NodeKind::step) == result.end())
+    EXPECT_EQ(routine.blocks.size(), 1u) << text;
+  return result;
+}
+
+// Instructions that move or compute data are called in the middle of translated code; what goes on elsewhere,
+// or with other lanes or registers than the code names, is a step.
+TEST(Calls, StayInTranslatedCode) {
+  for (const char* text :
+       {"ds_permute_b32 v1, v2, v3", "v_permlane16_b32 v1, v2, s3, s4", "ds_add_u32 v1, v2",
+        "ds_add_rtn_u32 v1, v2, v3", "global_atomic_add_u32 v1, v2, v3, s[4:5] glc",
+        "flat_load_b32 v1, v[2:3]", "buffer_load_b32 v1, v2, s[4:7], 0 offen",
+        "tbuffer_load_format_x v1, v2, s[4:7], 0 format:[BUF_FMT_32_FLOAT] idxen",
+        "scratch_load_b32 v1, off, off", "s_buffer_load_b32 s8, s[4:7], 0x0", "v_movrels_b32 v1, v2"})
+    EXPECT_EQ(kinds(text)[0], NodeKind::call) << text;
+  EXPECT_EQ(kinds("v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]")[0], NodeKind::call);
+  for (const char* text : {"v_movreld_b32 v1, v2", "s_setreg_b32 hwreg(HW_REG_MODE), s3", "s_trap 2",
+                           "s_swappc_b64 s[2:3], s[4:5]", "ds_add_u32 v1, v2 gds", "s_movrels_b32 s1, s2"})
+    EXPECT_EQ(kinds(text)[0], NodeKind::step) << text;
+}
+
+// With values in host registers before and behind, in lanes that are off, too.
+TEST(Calls, SeeAndLeaveAllRegisters) {
+  for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x00ff'0f0f}, uint64_t{1}, uint64_t{0}})
+    for (const unsigned wave_size : {32u, 64u})
+      EXPECT_EQ(compare("s_mov_b32 s60, 9\nloop:\nv_add_nc_u32 v1, v2, v3\nds_permute_b32 v4, v1, v2\n"
+                        "v_add_nc_u32 v5, v4, v1\nv_permlanex16_b32 v4, v5, s60, s41\nv_xor_b32 v2, v4, v5\n"
+                        "v_and_b32 v6, 0x1ffc, v2\nds_add_rtn_u32 v7, v6, v5\nv_mov_b32 v8, 0\n"
+                        "v_add_nc_u32 v3, v7, v3\nglobal_atomic_add_u32 v9, v8, v3, s[0:1] glc\n"
+                        "v_add_nc_u32 v3, v9, v3\ns_sub_u32 s60, s60, 1\ns_cmp_lg_u32 s60, 0\n"
+                        "s_cbranch_scc1 loop\nv_add_nc_u32 v10, v3, v7",
+                        {.wave_size = wave_size, .exec = exec, .seed = 3}),
+                "");
+}
+
+// EXEC changes around them, with merges that wait.
+TEST(Calls, UnderNarrowedMasks) {
+  EXPECT_EQ(compare("v_mov_b32 v1, 7\ns_mov_b32 exec_lo, 0xff00\nv_mov_b32 v1, 8\nv_mov_b32 v2, 9\n"
+                    "ds_permute_b32 v2, v0, v1\nv_add_nc_u32 v2, v2, v1\ns_mov_b32 exec_lo, 0xffff\n"
+                    "v_add_nc_u32 v3, v1, v2\ns_mov_b32 exec_lo, -1\nv_add_nc_u32 v4, v1, v2"),
+            "");
+}
+
+// At the instruction, with all that was before in the registers, whether others come behind it or not.
+TEST(Calls, FaultsAreTheirs) {
+  for (const char* access : {"flat_load_b32 v9, v[7:8]", "global_atomic_add_u32 v7, v9, s[60:61]",
+                             "buffer_load_b32 v9, v7, s[60:63], 0 offen"})
+    EXPECT_EQ(compare("v_mov_b32 v7, 0x123\nv_mov_b32 v8, 0x55\ns_mov_b32 s60, 0x1230\ns_mov_b32 s61, 5\n"
+                      "s_mov_b32 s62, -1\ns_mov_b32 s63, 0\nv_add_nc_u32 v1, v2, v3\n" +
+                      std::string(access) + "\nv_add_nc_u32 v1, v1, v3\nv_add_nc_u32 v4, v9, v1"),
+              "")
+        << access;
 }
 
 }  // namespace
