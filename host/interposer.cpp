@@ -6,9 +6,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +56,49 @@ const LockstepDriver* loaded_driver;  // null: not yet, or not to be had
 pthread_once_t once = PTHREAD_ONCE_INIT;
 __thread bool loading;
 
+// ---- What the driver's libraries would do at the program's end
+//
+// Handlers run in the opposite order of their registration, so that those of libraries that came late, the
+// driver's and LLVM's, would run before those of the program's runtime, which may wait for kernels there: on
+// threads of ours, with what has just been destroyed. Nothing of these libraries is destroyed.
+
+struct Extent {
+  uintptr_t begin, end;
+};
+constexpr int kMostLibraries = 64;
+Extent libraries[kMostLibraries];  // that came with the driver
+int library_count;                 // the last of it to be written
+
+int count_object(struct dl_phdr_info*, size_t, void* count) {
+  ++*static_cast<int*>(count);
+  return 0;
+}
+
+// Objects stand in the order in which they were loaded. `skipped`: how many were there before.
+int note_object(struct dl_phdr_info* object, size_t, void* skipped) {
+  if ((*static_cast<int*>(skipped))-- > 0) return 0;
+  if (library_count == kMostLibraries) return 0;
+  Extent extent = {UINTPTR_MAX, 0};
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = object->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD) continue;
+    const uintptr_t begin = object->dlpi_addr + part.p_vaddr, end = begin + part.p_memsz;
+    if (begin < extent.begin) extent.begin = begin;
+    if (end > extent.end) extent.end = end;
+  }
+  libraries[library_count] = extent;
+  __atomic_store_n(&library_count, library_count + 1, __ATOMIC_RELEASE);
+  return 0;
+}
+
+bool is_of_driver(const void* library) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(library);
+  const int count = __atomic_load_n(&library_count, __ATOMIC_ACQUIRE);
+  for (int i = 0; i < count; ++i)
+    if (address >= libraries[i].begin && address < libraries[i].end) return true;
+  return false;
+}
+
 void load_driver() {
   Dl_info self;
   char path[kPathBytes];
@@ -63,7 +108,10 @@ void load_driver() {
   snprintf(path, sizeof path, "%.*sliblockstep_driver.so", folder, self.dli_fname);
   // Its own calls, and those of libraries that come with it, are not the program's.
   loading = true;
+  int before = 0;
+  dl_iterate_phdr(count_object, &before);
   if (void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
+    dl_iterate_phdr(note_object, &before);
     const auto entry = reinterpret_cast<LockstepDriverEntry>(dlsym(library, LOCKSTEP_DRIVER_ENTRY));
     const LockstepDriver* driver = entry ? entry() : nullptr;
     __atomic_store_n(&loaded_driver, driver, __ATOMIC_RELEASE);
@@ -409,6 +457,14 @@ LOCKSTEP_TAKEN int fcntl64(int descriptor, int command, ...) {
   void* const argument = va_arg(arguments, void*);
   va_end(arguments);
   return fcntl(descriptor, command, argument);
+}
+
+// ---- The program's end
+
+// What libraries and programs in C++ call for each static object, and atexit() for everybody.
+LOCKSTEP_TAKEN int __cxa_atexit(void (*handler)(void*), void* argument, void* library) {
+  if (loading || is_of_driver(library)) return 0;
+  return next<int (*)(void (*)(void*), void*, void*)>("__cxa_atexit")(handler, argument, library);
 }
 
 // ---- ioctl, mmap

@@ -139,6 +139,9 @@ class Hip(Example):
         for way in ("_exit",) if IS_HIP_6 else ("exit", "_exit"):
             self.assertIn("the kernel runs", run(compiled("hip/endless"), way, status=3))
 
+    def test_a_program_may_end_with_work_that_has_hardly_begun(self):
+        self.assertNotIn("corrupted", run(compiled("hip/endless"), "pending", status=3))
+
     def test_two_devices(self):
         self.check("hip/two_devices", options=("--devices", "2"))
 
