@@ -11,7 +11,7 @@
 namespace lockstep::cli {
 namespace {
 
-constexpr const char* kGroup = "Compiling source";
+constexpr const char* kCompilerGroup = "Compiling source";
 
 // Flags whose value follows: joined to them, or as the next argument.
 constexpr std::string_view kJoined[] = {"-D", "-U", "-I"};
@@ -37,13 +37,13 @@ void add_compiler_options(CLI::App& command, CompilerOptions& options) {
   command.add_option("-O,--optimize", options.optimization, "optimization level")
       ->check(CLI::Range(0, 3))
       ->capture_default_str()
-      ->group(kGroup);
+      ->group(kCompilerGroup);
   command
       .add_option(
           "--flag", options.flags,
           "a flag for the compiler; -DNAME=VALUE, -U, -I FOLDER, -include FILE, -isystem FOLDER, -cl-..., "
           "-std=..., -f..., -m..., -W... may be given as they are")
-      ->group(kGroup);
+      ->group(kCompilerGroup);
 }
 
 std::vector<std::string> with_long_flags(int argc, const char* const* argv) {

@@ -12,7 +12,7 @@ namespace lockstep::cli {
 
 namespace {
 
-constexpr const char* kGroup = "The machine around the instructions (slower, by default off)";
+constexpr const char* kMachineGroup = "The machine around the instructions (slower, by default off)";
 
 constexpr std::string_view kRandom = "random:";
 
@@ -41,18 +41,18 @@ void add_choices(CLI::App& command, Choices choices) {
           "--rules", *choices.rules,
           "programming rules of the guide, such as those for clauses: report or fault where they are broken")
       ->check(CLI::IsMember({"ignore", "warn", "fault"}))
-      ->group(kGroup);
+      ->group(kMachineGroup);
   command
       .add_option("--results", *choices.results,
                   "when results of memory instructions land: now, late (as late as s_waitcnt allows), or "
                   "random:SEED")
       ->check(is_results)
-      ->group(kGroup);
+      ->group(kMachineGroup);
   command
       .add_option("--caches", *choices.caches,
                   "coherent, or incoherent: caches keep what they have read until it is invalidated")
       ->check(CLI::IsMember({"coherent", "incoherent"}))
-      ->group(kGroup);
+      ->group(kMachineGroup);
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
   add_choices(command, {&options.rules, &options.results, &options.caches});
   for (const char* name : {"--rules", "--results", "--caches"})
     command.get_option(name)->capture_default_str();
-  add_trap_options(command, options, kGroup);
+  add_trap_options(command, options, kMachineGroup);
 }
 
 void add_exec_machine_options(CLI::App& command, ExecOptions& options) {

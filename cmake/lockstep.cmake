@@ -8,6 +8,9 @@ if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
 else()
   option(LOCKSTEP_PRECOMPILED_HEADERS "read headers that all folders use once" ON)
 endif()
+# For the same reason the sources of some folders are compiled as one, which takes half the time: the whole build is faster,
+# the next one after a change is slower.
+option(LOCKSTEP_UNITY "compile folders whose sources share most headers as one source" ${LOCKSTEP_PRECOMPILED_HEADERS})
 set(LOCKSTEP_COMMON_HEADERS
   <algorithm> <array> <atomic> <bit> <cstdint> <cstdio> <cstdlib> <cstring> <functional> <map> <memory> <mutex> <optional> <span>
   <stdexcept> <string> <string_view> <utility> <vector>)
@@ -29,6 +32,11 @@ function(lockstep_precompiled_headers target)
   target_precompile_headers(${target} PRIVATE ${headers})
 endfunction()
 
+# lockstep_as_one(lockstep_machine)
+function(lockstep_as_one target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${LOCKSTEP_UNITY} UNITY_BUILD_BATCH_SIZE 0)
+endfunction()
+
 # lockstep_library(isa SOURCES a.cpp b.cpp [DEPENDS numeric] [LIBRARIES fmt::fmt])
 function(lockstep_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
@@ -46,6 +54,14 @@ function(lockstep_library name)
     target_link_libraries(lockstep_${target} ${scope} lockstep_${dependency_target})
   endforeach()
   target_link_libraries(lockstep_${target} ${scope} ${arg_LIBRARIES})
+endfunction()
+
+# lockstep_take(TARGET FILE): a file that LOCKSTEP_TAKE_FROM has, to the same place in this build tree.
+function(lockstep_take target file)
+  add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/${file}
+    COMMAND ${CMAKE_COMMAND} -E copy ${LOCKSTEP_TAKE_FROM}/${file} ${PROJECT_BINARY_DIR}/${file}
+    DEPENDS ${LOCKSTEP_TAKE_FROM}/${file} VERBATIM)
+  add_custom_target(${target} DEPENDS ${PROJECT_BINARY_DIR}/${file})
 endfunction()
 
 find_package(GTest REQUIRED)
@@ -72,11 +88,12 @@ function(lockstep_plain_test_code target)
 endfunction()
 
 # lockstep_test(isa SOURCES a_test.cpp [DEPENDS isa] [LIBRARIES ...] [TIMEOUT seconds] [COST seconds] [SWEEP]
-# [OPTIMIZED a_test.cpp]): one GoogleTest executable, one ctest entry. Those of high COST begin first, so that none is left
-# alone at the end. A SWEEP computes much itself, and is compiled as the product is; of others only the sources that are
-# OPTIMIZED do.
+# [OPTIMIZED a_test.cpp] [SWEEPS Suite.*]): one GoogleTest executable, one ctest entry. Those of high COST begin first, so
+# that none is left alone at the end. A SWEEP computes much itself, and is compiled as the product is; of others only the
+# sources that are OPTIMIZED do. SWEEPS are tests (patterns of GoogleTest's filter) that compare values, measure what
+# something costs, or wait for compilers, which are not instrumented: sanitizers would find nothing that the others do not.
 function(lockstep_test name)
-  cmake_parse_arguments(arg "SWEEP" "TIMEOUT;COST" "SOURCES;DEPENDS;LIBRARIES;OPTIMIZED" ${ARGN})
+  cmake_parse_arguments(arg "SWEEP" "TIMEOUT;COST" "SOURCES;DEPENDS;LIBRARIES;OPTIMIZED;SWEEPS" ${ARGN})
   string(REPLACE "/" "_" target ${name})
   add_executable(test_${target} ${arg_SOURCES})
   foreach(dependency IN LISTS arg_DEPENDS)
@@ -90,7 +107,12 @@ function(lockstep_test name)
   if(arg_OPTIMIZED)
     set_source_files_properties(${arg_OPTIMIZED} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS -O1)
   endif()
-  add_test(NAME ${name} COMMAND test_${target})
+  set(filter)
+  if(arg_SWEEPS AND NOT LOCKSTEP_SWEEPS)
+    list(JOIN arg_SWEEPS ":" filter)
+    set(filter --gtest_filter=-${filter})
+  endif()
+  add_test(NAME ${name} COMMAND test_${target} ${filter})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 1200)
   endif()

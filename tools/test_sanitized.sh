@@ -10,7 +10,13 @@ export LOCKSTEP_FUZZ_SECONDS="${LOCKSTEP_FUZZ_SECONDS:-5}"
 build=build/asan-ubsan
 
 step "build with sanitizers"
-cmake --preset asan-ubsan -DLOCKSTEP_SWEEPS="${LOCKSTEP_SWEEPS:-OFF}" > /dev/null
+# What is never sanitized comes from the other build, if there is one.
+release=build/release
+if [ -f $release/build.ninja ]; then
+  cmake --build $release -j "$jobs" --target lockstep-toolchain-worker lockstep-guards lockstep_bodies
+  take=$PWD/$release
+fi
+cmake --preset asan-ubsan -DLOCKSTEP_SWEEPS="${LOCKSTEP_SWEEPS:-OFF}" -DLOCKSTEP_TAKE_FROM="${take:-}" > /dev/null
 cmake --build $build -j "$jobs"
 step "fuzz: each target for $LOCKSTEP_FUZZ_SECONDS s"
 ls $build/fuzz/*_fuzz | xargs -P "$jobs" -n 1 tools/fuzz_shortly.sh
