@@ -183,7 +183,7 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
                              const translator::IsCancelled& is_cancelled) {
   const EngineKind kind = possible_engine(given, launch, math);
   Entry made;
-  uint64_t times_forgotten = 0;
+  uint64_t times_forgotten = 0, interpreted = 0;
   {
     std::lock_guard lock(mutex_);
     times_forgotten = times_forgotten_;
@@ -195,6 +195,7 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
       if (entry.memory == launch.memory && !is_stale) {
         return prepared_for(given, entry.prepared);
       }
+      if (entry.prepared.translator && !is_stale) interpreted = entry.prepared.translator->interpreted();
       // Code that may be anywhere in memory belongs to that memory.
       if (!is_stale && (entry.memory == launch.memory || !launch.memory || launch.memory->version() == 0))
         made.decoded = entry.decoded;
@@ -211,6 +212,7 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
   // Without the lock: what takes long is no matter of other kernels.
   if (kind != EngineKind::interpreter) {
     made.prepared = make_translator(launch, kind, math, is_cancelled);
+    made.prepared.translator->add_interpreted(interpreted);
   } else {
     if (!made.decoded) made.decoded = decode(launch, nullptr, math);
     made.prepared.engine = make_interpreter(launch, made.decoded);

@@ -58,6 +58,8 @@ class Translator final : public Engine, private Stepper {
   bool was_told() { return translated() && told_.exchange(true); }
   // Wave-instructions that the interpreter has executed until now.
   uint64_t interpreted() const { return interpreted_.load(std::memory_order_relaxed); }
+  // The same kernel has run before with another memory: what it executed counts. Before waves run.
+  void add_interpreted(uint64_t instructions) { interpreted_ += instructions; }
   // As the interpreter runs it.
   const interpreter::Code& code() const { return interpreter_.code(); }
 

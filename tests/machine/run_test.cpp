@@ -4,6 +4,7 @@
 #include <atomic>
 #include <numeric>
 
+#include "engine/translator/translator.h"
 #include "machine/launch.h"
 #include "machine/reuse.h"
 #include "tests/machine/test_dispatch.h"
@@ -341,6 +342,24 @@ TEST(Options, TheAutomaticEngineComputesWhatTheOthersDo) {
     EXPECT_EQ(buffers[i], buffers[0]);
     EXPECT_EQ(instructions[i], instructions[0]);
   }
+}
+
+// A driver has another memory after each allocation: a kernel becomes hot nevertheless.
+TEST(Options, WhatAKernelExecutedCountsInOtherMemory) {
+  Dispatch d(
+      "s_mov_b32 s10, 1000\nloop:\ns_sub_u32 s10, s10, 1\ns_cmp_lg_u32 s10, 0\ns_cbranch_scc1 loop\ns_endpgm",
+      1, 32);
+  d.options.engine = EngineKind::automatic;
+  Reuse reuse;
+  d.options.reuse = &reuse;
+  const Outcome outcome = d.run();
+  d.launch.memory = std::make_shared<const RangeSet>(d.launch.memory->ranges());
+  PreparedEngine prepared = reuse.engine(d.launch, EngineKind::automatic, Math::exact);
+  EXPECT_EQ(prepared.translator->interpreted(), outcome.totals.instructions);
+  // What the dispatch itself does counts from here.
+  Outcome nothing;
+  prepared.report(nothing);
+  EXPECT_EQ(nothing.translation.interpreted, 0u);
 }
 
 // Fast math is the interpreter's: no part of the work may have other results.
