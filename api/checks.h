@@ -2,10 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "engine/findings.h"
 #include "engine/listeners.h"
+#include "engine/precise/settings.h"
 #include "memory/address_space.h"
 
 namespace lockstep::api {
@@ -17,12 +20,16 @@ class Checks {
   Checks(const char* names, const std::vector<Range>& freed);
 
   void add(Listener& listener) { listeners_.add(listener); }
+  // What the dispatches must be run with.
+  void prepare(precise::Settings& settings);
   // Null if nobody listens.
   Listener* listener() { return listeners_.empty() ? nullptr : &listeners_; }
-  std::vector<Finding> findings() const { return findings_.all(); }
+  // What the checkers found; `by_units`: what the units of the precise engine did.
+  std::vector<Finding> findings(const std::vector<Finding>& by_units) const;
 
  private:
   Findings findings_;
+  std::set<std::string, std::less<>> names_;
   std::vector<std::unique_ptr<Listener>> checkers_;
   Listeners listeners_;
 };

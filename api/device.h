@@ -65,7 +65,7 @@ struct FindingReport {
 
 struct BrokenRuleReport {
   lockstep::Finding finding;
-  Location where;
+  Location where, other;  // the other one of a finding that has two
 };
 
 }  // namespace lockstep::api

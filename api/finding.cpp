@@ -75,14 +75,24 @@ std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<Finding>& fi
                                                   const machine::Launch& launch,
                                                   const RunningKernel& kernel) {
   std::vector<BrokenRuleReport> reports;
-  for (const Finding& finding : findings) reports.push_back({finding, locate(finding.pc, launch, kernel)});
+  for (const Finding& finding : findings) {
+    BrokenRuleReport& report = reports.emplace_back();
+    report.finding = finding;
+    report.where = locate(finding.pc, launch, kernel);
+    if (finding.detail.other_pc) report.other = locate(finding.detail.other_pc, launch, kernel);
+  }
   return reports;
 }
 
 std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<Finding>& findings,
                                                   const lockstep_device& device) {
   std::vector<BrokenRuleReport> reports;
-  for (const Finding& finding : findings) reports.push_back({finding, locate(finding.pc, device)});
+  for (const Finding& finding : findings) {
+    BrokenRuleReport& report = reports.emplace_back();
+    report.finding = finding;
+    report.where = locate(finding.pc, device);
+    if (finding.detail.other_pc) report.other = locate(finding.detail.other_pc, device);
+  }
   return reports;
 }
 
@@ -109,6 +119,11 @@ lockstep_check_finding check_finding_of(const BrokenRuleReport& report) {
   finding.lanes = found.detail.lanes;
   finding.address = found.detail.address;
   finding.bytes = found.detail.bytes;
+  finding.severity = found.detail.severity == Severity::note      ? LOCKSTEP_SEVERITY_NOTE
+                     : found.detail.severity == Severity::warning ? LOCKSTEP_SEVERITY_WARNING
+                                                                  : LOCKSTEP_SEVERITY_ERROR;
+  finding.remedy = found.detail.remedy.c_str();
+  finding.other = report.other.view();
   return finding;
 }
 

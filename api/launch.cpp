@@ -181,7 +181,7 @@ machine::Outcome run_launch(lockstep_device& device, machine::Launch launch, mac
   observe::FidelityListener observer(device.math);
   Checks checks(o.checks, device.freed);
   if (o.fidelity) checks.add(observer);
-  run.precise.listener = checks.listener();
+  checks.prepare(run.precise);
   machine::Outcome outcome;
   try {
     outcome = machine::run(launch, run);
@@ -202,8 +202,9 @@ machine::Outcome run_launch(lockstep_device& device, machine::Launch launch, mac
     give(out, s);
   }
   if (o.fidelity) device.findings = finding_reports(observer, launch, kernel);
-  device.check_findings = broken_rule_reports(checks.findings(), launch, kernel);
-  device.broken_rules = broken_rule_reports(outcome.findings, launch, kernel);
+  device.check_findings = broken_rule_reports(checks.findings(outcome.findings), launch, kernel);
+  if (o.rules != LOCKSTEP_RULES_IGNORE)
+    device.broken_rules = broken_rule_reports(outcome.findings, launch, kernel);
   if (o.exceptions) device.exceptions = broken_rule_reports(outcome.exceptions, launch, kernel);
   if (outcome.fault) {
     device.fault = report(*outcome.fault, kernel);

@@ -515,9 +515,14 @@ typedef struct lockstep_dispatch_options {
    * any thread, never from two at a time. Null: the process's own standard output and error. */
   void (*output)(void* user, const char* text, uint64_t bytes, int stream);
   void* output_user;
-  /* Names of checkers, with commas between them, that follow the waves; null: none. "memory" finds accesses
-   * to what the kernel was not given, though the machine lets them pass. See lockstep_device_check_finding().
-   */
+  /* Names of checkers, with commas between them, that follow the waves; null: none.
+   * barriers       barriers that not all work-items of a group come to
+   * memory         accesses to what the kernel was not given, though the machine lets them pass
+   * races          accesses of two waves, or two lanes, that nothing puts in an order
+   * rules          what options.rules at LOCKSTEP_RULES_WARN tells of: missing waits, clauses, hazards
+   * uninitialised  values that were never written and reach an address, a branch, EXEC or memory
+   * all            all of these
+   * See lockstep_device_check_finding(). */
   const char* checks;
 } lockstep_dispatch_options;
 
@@ -638,6 +643,12 @@ LOCKSTEP_API uint32_t lockstep_device_broken_rule_count(const lockstep_device* d
 LOCKSTEP_API lockstep_status lockstep_device_broken_rule(const lockstep_device* device, uint32_t index,
                                                          lockstep_broken_rule* out);
 
+typedef enum lockstep_severity {
+  LOCKSTEP_SEVERITY_NOTE,    /* may be meant */
+  LOCKSTEP_SEVERITY_WARNING, /* against the rules, though cards may run it */
+  LOCKSTEP_SEVERITY_ERROR
+} lockstep_severity;
+
 /* What a checker of options.checks found at an instruction. */
 typedef struct lockstep_check_finding {
   uint32_t struct_size;
@@ -651,6 +662,10 @@ typedef struct lockstep_check_finding {
   uint64_t lanes;         /* those that did it then, a bit for each */
   uint64_t address;       /* of the first of them; in scratch, LDS and GDS the offset */
   uint32_t bytes;         /* 0: no memory is concerned */
+  lockstep_severity severity;
+  const char* remedy;           /* what mends it; empty where `rule` says it */
+  lockstep_code_location other; /* the instruction that has part in it, such as the first of two that race;
+                                   its pc is 0 if there is none */
 } lockstep_check_finding;
 /* Of the device's last dispatch; in order of address. The strings live until its next dispatch. */
 LOCKSTEP_API uint32_t lockstep_device_check_finding_count(const lockstep_device* device);

@@ -50,7 +50,7 @@ command::Signals& signals_of(lockstep_device* device, lockstep_signal signal) {
 std::shared_ptr<command::Queue> make_queue(command::CommandProcessor& processor,
                                            const lockstep_queue_options& options, precise::Settings settings,
                                            std::shared_ptr<Checks> checks) {
-  settings.listener = checks->listener();
+  checks->prepare(settings);
   command::Queue::ErrorCallback on_error;
   // The queue's callback keeps those who listen to its waves.
   if (options.error || settings.listener)
@@ -184,7 +184,10 @@ lockstep_status lockstep_queue_exception(const lockstep_queue* queue, uint32_t i
 uint32_t lockstep_queue_check_finding_count(lockstep_queue* queue) {
   if (!queue) return 0;
   queue->check_findings.clear();
-  guarded([&] { queue->check_findings = broken_rule_reports(queue->checks->findings(), *queue->device); });
+  guarded([&] {
+    queue->check_findings =
+        broken_rule_reports(queue->checks->findings(queue->queue->findings()), *queue->device);
+  });
   return static_cast<uint32_t>(queue->check_findings.size());
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/compiler_flags.h"
+#include "cli/findings.h"
 
 namespace lockstep::cli {
 
@@ -39,7 +40,7 @@ struct RunOptions {
   bool debug = false;
   bool quiet = false;
   bool fidelity = false;
-  std::string checks;
+  FindingOptions findings;
   MachineOptions machine;
   std::string device;
   std::string engine = "auto";

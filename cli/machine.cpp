@@ -97,19 +97,4 @@ void print_broken_rules(const Device& device) {
           b.rule, b.executions, b.work_group[0], b.work_group[1], b.work_group[2], b.wave);
 }
 
-bool print_check_findings(const Device& device) {
-  const std::vector<lockstep_check_finding> findings = device.check_findings();
-  if (findings.empty()) print("check: nothing was found\n");
-  for (const lockstep_check_finding& f : findings) {
-    print("{}: {}\n  {}\n", f.checker, f.rule, place(f.where));
-    std::string lanes;
-    for (unsigned lane = 0; lane < 64; ++lane)
-      if (f.lanes >> lane & 1) lanes += (lanes.empty() ? "" : ",") + std::to_string(lane);
-    print("  {} times, first in work-group ({}, {}, {}), wave {}{}{}\n", f.executions, f.work_group[0],
-          f.work_group[1], f.work_group[2], f.wave, lanes.empty() ? "" : ", lanes ", lanes);
-    if (f.bytes) print("  address {:#x}, {} bytes: {}\n", f.address, f.bytes, f.detail);
-  }
-  return !findings.empty();
-}
-
 }  // namespace lockstep::cli

@@ -19,8 +19,6 @@ void add_exec_machine_options(CLI::App& command, ExecOptions& options);
 
 // The rules that the device's last dispatch broke, on the standard output.
 void print_broken_rules(const Device& device);
-// What the checkers of the last dispatch found; whether that is anything.
-bool print_check_findings(const Device& device);
 // Likewise the exceptions that occurred.
 void print_exceptions(const Device& device);
 

@@ -79,10 +79,29 @@ constexpr const char* kExamples =
     "out=picture.png\n"
     "  lockstep run kernel.s --grid 32 --block 32";
 
-void add_run(CLI::App& app, int& exit_code) {
-  auto o = std::make_shared<RunOptions>();
-  CLI::App* sub = app.add_subcommand("run", "Run a kernel of a code object, HIP program, or source file");
-  sub->footer(kExamples);
+constexpr const char* kCheckers =
+    "checkers, with commas between them: barriers, legality, memory, races, uninitialised, waits; or all";
+
+void add_finding_options(CLI::App& command, FindingOptions& options) {
+  const char* const group = "Findings";
+  command.add_option("--format", options.format, "how findings are told")
+      ->check(CLI::IsMember({"text", "json", "sarif"}))
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--report", options.report, "file that gets them, not the standard output")
+      ->group(group);
+  command
+      .add_option("--suppress", options.suppressions,
+                  "file with findings to leave away, a line each: CHECKER [kernel=NAME] [file=PATH] [line=N] "
+                  "[text=WORDS]")
+      ->group(group);
+  command.add_option("--fail-on", options.fail_on, "the least severity that makes the exit code 1")
+      ->check(CLI::IsMember({"note", "warning", "error"}))
+      ->capture_default_str()
+      ->group(group);
+}
+
+void add_launch_options(CLI::App* sub, const std::shared_ptr<RunOptions>& o) {
   sub->add_option("INPUT", o->input,
                   "code object, offload bundle, HIP executable; or source: assembly (.s), OpenCL C (.cl), "
                   "HIP (.hip); or a "
@@ -139,12 +158,42 @@ void add_run(CLI::App& app, int& exit_code) {
   sub->add_option("--wave-limit", o->wave_limit, "waves that a SIMD may hold at once");
   sub->add_flag("--fidelity", o->fidelity,
                 "tell which executed instructions were not exact, and where their results went");
-  sub->add_option(
-      "--check", o->checks,
-      "follow the waves with these checkers, with commas between them: memory (accesses to what the "
-      "kernel was not given, though the machine lets them pass). Exit code 1 if they find anything");
   add_machine_options(*sub, o->machine);
   sub->add_flag("-q,--quiet", o->quiet, "no progress, no summary, no compiler warnings");
+  add_finding_options(*sub, o->findings);
+}
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<RunOptions>();
+  CLI::App* sub = app.add_subcommand("run", "Run a kernel of a code object, HIP program, or source file");
+  sub->footer(kExamples);
+  add_launch_options(sub, o);
+  sub->add_option(
+         "--check", o->findings.checks,
+         std::string("follow the waves with these ") + kCheckers + ". Exit code 1 if they find anything")
+      ->group("Findings");
+  sub->callback([o, &exit_code] { exit_code = run(*o); });
+}
+
+void add_check(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<RunOptions>();
+  CLI::App* sub =
+      app.add_subcommand("check", "Run a kernel and tell of its mistakes: races, missing waits and others");
+  sub->footer(
+      "Examples:\n"
+      "  lockstep check reduce.cl --grid 1024 --block 256 buf:f32[1024]=iota buf:f32[4]\n"
+      "  lockstep check program --kernel scale --groups 16 --block 64 buf:in.npy f32:0.5 --format sarif "
+      "--report "
+      "scale.sarif\n"
+      "Arguments are those of 'lockstep run'. What is found, and what is not: docs/findings.md.\n"
+      "Exit codes: 0 nothing was found, 1 something was, or the kernel faulted, 2 bad usage or input.");
+  o->findings.checks = "all";
+  o->quiet = true;
+  add_launch_options(sub, o);
+  sub->remove_option(sub->get_option("--quiet"));
+  sub->add_option("--checkers", o->findings.checks, std::string("only these ") + kCheckers)
+      ->capture_default_str()
+      ->group("Findings");
   sub->callback([o, &exit_code] { exit_code = run(*o); });
 }
 
@@ -337,12 +386,14 @@ int main(int argc, char** argv) {
       "Examples:\n"
       "  lockstep run saxpy.cl --grid 1024 --block 256 u32:1024 f32:2 buf:x.npy buf:y.npy --out "
       "y=result.npy\n"
+      "  lockstep check reduce.cl --grid 1024 --block 256 buf:f32[1024]=iota buf:f32[4]\n"
       "  lockstep info program.hsaco\n"
       "  lockstep disasm kernel.s\n"
       "  lockstep devices\n"
       "  lockstep isa --fidelity open\n"
       "  lockstep exec -- rocminfo\n\n"
-      "Exit codes: 0 done, 1 the kernel faulted, 2 bad usage or input, or results that cannot be written; "
+      "Exit codes: 0 done, 1 the kernel faulted or a checker found something, 2 bad usage or input, or "
+      "results that cannot be written; "
       "130 interrupted by Ctrl-C.\n\n"
       "Environment:\n"
       "  LOCKSTEP_CLANG               the clang that compiles OpenCL C and HIP (clang-19 in PATH)\n"
@@ -360,6 +411,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(0, 1);
   app.get_formatter()->column_width(36);
   add_run(app, exit_code);
+  add_check(app, exit_code);
   add_info(app, exit_code);
   add_disasm(app, exit_code);
   add_devices(app, exit_code);

@@ -132,7 +132,8 @@ int replay(const RunOptions& o) {
   dispatch.instruction_limit = o.instruction_limit;
   dispatch.wave_limit = o.wave_limit;
   dispatch.fidelity = o.fidelity;
-  if (!o.checks.empty()) dispatch.checks = o.checks.c_str();
+  if (!o.findings.checks.empty()) dispatch.checks = o.findings.checks.c_str();
+  read_suppressions(o.findings.suppressions);  // says what is wrong with it before the run
   apply_machine_options(o.machine, dispatch);
   std::optional<CodeObject> handler;
   if (!o.machine.trap_handler.empty()) {
@@ -157,7 +158,7 @@ int replay(const RunOptions& o) {
     try_another_process();
     throw Error(status, problem.c_str());
   }
-  const bool has_findings = print_reports(*device, dispatch, status);
+  const bool has_findings = print_reports(*device, dispatch, status, o, info.readable_name);
   if (status == LOCKSTEP_CANCELLED) {
     report("interrupted: {} of {} work-groups of '{}' are done\n", statistics.work_groups_done,
            statistics.work_groups, info.readable_name);

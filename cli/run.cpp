@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/fidelity.h"
+#include "cli/findings.h"
 #include "cli/interrupt.h"
 #include "cli/job.h"
 #include "cli/launch.h"
@@ -50,9 +51,13 @@ lockstep_device_options device_options_of(const RunOptions& o) {
   return device_options;
 }
 
-bool print_reports(const Device& device, const lockstep_dispatch_options& dispatch, lockstep_status status) {
+bool print_reports(const Device& device, const lockstep_dispatch_options& dispatch, lockstep_status status,
+                   const RunOptions& o, const char* kernel) {
   if (status != LOCKSTEP_OK && status != LOCKSTEP_FAULT && status != LOCKSTEP_CANCELLED) return false;
-  const bool has_findings = dispatch.checks && print_check_findings(device);
+  const bool has_findings =
+      dispatch.checks && give_report(report_of(o.input, kernel, device.check_findings(),
+                                               read_suppressions(o.findings.suppressions)),
+                                     o.findings);
   if (dispatch.fidelity) print_findings(device);
   if (dispatch.rules == LOCKSTEP_RULES_WARN) print_broken_rules(device);
   if (dispatch.exceptions) print_exceptions(device);
@@ -95,7 +100,8 @@ int run(const RunOptions& o) {
   dispatch.instruction_limit = o.instruction_limit;
   dispatch.wave_limit = o.wave_limit;
   dispatch.fidelity = o.fidelity;
-  if (!o.checks.empty()) dispatch.checks = o.checks.c_str();
+  if (!o.findings.checks.empty()) dispatch.checks = o.findings.checks.c_str();
+  read_suppressions(o.findings.suppressions);  // says what is wrong with it before the run
   apply_machine_options(o.machine, dispatch);
 
   std::vector<Output> outputs = parse_outputs(o.outputs);
@@ -127,7 +133,7 @@ int run(const RunOptions& o) {
     progress.connect(dispatch);
     status = lockstep_dispatch(device.get(), kernel.get(), arguments.get(), &dispatch, &statistics);
   }
-  const bool has_findings = print_reports(device, dispatch, status);
+  const bool has_findings = print_reports(device, dispatch, status, o, info.name);
   if (status == LOCKSTEP_FAULT) {
     report("fault: {}\n", lockstep_last_error());
     print_summary(info.name, statistics);

@@ -54,6 +54,8 @@ class Queue {
   std::vector<Finding> exceptions() const {
     return precise_.settings.exceptions ? precise_.findings.exceptions() : std::vector<Finding>();
   }
+  // Rules that they broke, where its settings ask for those.
+  std::vector<Finding> findings() const { return precise_.findings.all(); }
 
   struct Advance {
     bool progressed = false;        // processed something; call again

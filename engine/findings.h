@@ -13,6 +13,9 @@
 
 namespace lockstep {
 
+// Whether it is a mistake, or may be meant.
+enum class Severity : uint8_t { note, warning, error };
+
 // What a finding is about beside its place.
 struct FindingDetail {
   uint64_t lanes = 0;     // a bit for each that did it
@@ -20,10 +23,12 @@ struct FindingDetail {
   uint32_t bytes = 0;     // 0: no memory is concerned
   std::string text;       // what was there: a buffer's name, a distance
   uint64_t other_pc = 0;  // of the instruction that has part in it; 0: none
+  std::string remedy;     // what mends it, where `rule` does not say so
+  Severity severity = Severity::error;
 };
 
 struct Finding {
-  const char* checker = "";  // the name that it is asked for by: "rules", "memory"
+  const char* checker = "";  // the name that it is asked for by: "waits", "memory"
   std::string rule;          // what was broken, where that is said, and how to mend it
   uint64_t pc = 0;
   uint64_t count = 0;      // wave-instructions

@@ -54,6 +54,8 @@ struct DispatchEvent {
   unsigned wave_size = 32;
   uint32_t lds_bytes = 0;            // of a work-group, as asked for; what it gets is in whole blocks
   const RangeSet* memory = nullptr;  // null: all of the process's
+  bool processor_mode = true;        // the waves of a group are on a work-group processor; else on one CU
+  unsigned initial_sgprs = 0;        // that waves find filled: user data, work-group ids and info
 };
 
 class Listener {

@@ -292,6 +292,12 @@ void GroupContext::tell_end() {
   if (Listener* listener = std::exchange(listener_, nullptr)) listener->group_ends(group_);
 }
 
+unsigned initial_sgprs(const Launch& launch) {
+  auto count = static_cast<unsigned>(launch.user_data.size());
+  for (unsigned bit = 7; bit <= 10; ++bit) count += bits(launch.rsrc2, bit, 1);
+  return count;
+}
+
 void GroupContext::launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave) {
   reset_wave(wave, wave_vgprs_);
   wave.lds_bytes = allocated_lds_bytes(launch);

@@ -37,6 +37,9 @@ struct GroupPlace {
 // Of work-group `number` (x fastest).
 GroupPlace place_of(const Launch& launch, uint64_t number);
 
+// SGPRs that waves of the launch find filled: user data, work-group ids, work-group info (guide 3.5.3.4).
+unsigned initial_sgprs(const Launch& launch);
+
 // What a work-group of the launch takes of the device.
 PlacementNeeds placement_needs(const Launch& launch);
 

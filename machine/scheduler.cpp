@@ -164,8 +164,15 @@ Scheduler::Step Scheduler::step(int64_t budget, uint64_t& executed) {
 }
 
 DispatchEvent Scheduler::event() const {
-  return {&dispatch_,        launch_.grid,      launch_.group,       launch_.entry,
-          launch_.wave_size, launch_.lds_bytes, launch_.memory.get()};
+  return {&dispatch_,
+          launch_.grid,
+          launch_.group,
+          launch_.entry,
+          launch_.wave_size,
+          launch_.lds_bytes,
+          launch_.memory.get(),
+          (launch_.rsrc1 >> 29 & 1) != 0,
+          initial_sgprs(launch_)};
 }
 
 void Scheduler::leave_host() {

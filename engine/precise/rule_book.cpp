@@ -3,13 +3,24 @@
 namespace lockstep::precise {
 
 void RuleBook::doubted(const Step& step, std::string text) const {
-  if (rules_ == Rules::warn) findings_.add("rules", step.wave, step.pc, std::move(text));
+  FindingDetail detail;
+  detail.severity = Severity::note;
+  if (rules_ == Rules::warn)
+    findings_.add("legality", step.wave, step.pc, std::move(text), std::move(detail));
 }
 
 Verdict RuleBook::broken(const Step& step, std::string text) const {
+  return report("legality", step, std::move(text));
+}
+
+Verdict RuleBook::missed_wait(const Step& step, std::string text) const {
+  return report("waits", step, std::move(text));
+}
+
+Verdict RuleBook::report(const char* checker, const Step& step, std::string text) const {
   if (rules_ == Rules::ignore) return Verdict::execute;
   if (rules_ == Rules::warn) {
-    findings_.add("rules", step.wave, step.pc, std::move(text));
+    findings_.add(checker, step.wave, step.pc, std::move(text));
     return Verdict::execute;
   }
   Fault fault;

@@ -17,10 +17,14 @@ class RuleBook {
   // The instruction breaks a rule: `text` says which, where the guide has it, and how to mend it. Returns
   // what the unit's before() must return: execute, or stopped if the wave faulted.
   Verdict broken(const Step& step, std::string text) const;
+  // Likewise where a register is used before the program has waited for it.
+  Verdict missed_wait(const Step& step, std::string text) const;
   // It breaks a rule of the guide that LLVM's code does not keep either, on cards: told, but never a fault.
   void doubted(const Step& step, std::string text) const;
 
  private:
+  Verdict report(const char* checker, const Step& step, std::string text) const;
+
   Rules rules_;
   Findings& findings_;
 };

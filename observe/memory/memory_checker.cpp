@@ -116,6 +116,8 @@ void MemoryChecker::tell(const Event& event, Kind kind) {
              "pages on the card (make the buffer larger, or test the index)";
       break;
     case Kind::dropped_by_resource:
+      // Programs use it in place of a test of the index.
+      detail.severity = Severity::note;
       rule = what +
              "memory beyond the range of its buffer resource: reads give zero and writes do nothing (guide "
              "9.4.1; is NUM_RECORDS too small, or the index wrong?)";

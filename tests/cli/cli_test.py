@@ -668,6 +668,36 @@ with = "b.npy"
         self.lockstep("run", "behind.cl", "--grid", "32", "buf:i32[32]", "buf:i32[32]", "--check", "magic",
                       status=BAD_INPUT, says="there is no checker 'magic'")
 
+    def test_check_of_races(self):
+        (self.path / "race.cl").write_text(
+            "__kernel void sum(__global const float* x, __global float* out) {\n"
+            "  __local float part[64];\n"
+            "  uint i = get_local_id(0);\n"
+            "  part[i] = x[get_global_id(0)];\n"
+            "  // there is no barrier\n"
+            "  out[get_global_id(0)] = part[i] + part[63 - i];\n}\n")
+        check = ("check", "race.cl", "--grid", "64", "--block", "64", "--wave", "32", "buf:f32[64]=iota", "buf:f32[64]")
+        self.lockstep(*check, "--checkers", "races", status=FAULTED,
+                      says=("races: race: ", "part[i] = x[get_global_id(0)];", "race.cl:6", "put a barrier between them"))
+        found = json.loads(self.lockstep(*check, "--format", "json", status=FAULTED).stdout)
+        self.assertEqual((found["version"], found["kernel"]), (1, "sum"))
+        race = next(f for f in found["findings"] if f["checker"] == "races")
+        self.assertEqual((race["severity"], {race["where"]["line"], race["other"]["line"]}), ("error", {4, 6}))
+        self.lockstep(*check, "--format", "sarif", "--report", "race.sarif", status=FAULTED)
+        sarif = json.loads((self.path / "race.sarif").read_text())
+        self.assertEqual(sarif["version"], "2.1.0")
+        run = sarif["runs"][0]
+        for result in run["results"]:
+            self.assertEqual(run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"], result["ruleId"])
+            location = result["locations"][0]["physicalLocation"]
+            self.assertTrue(location["artifactLocation"]["uri"].endswith("race.cl"))
+            self.assertGreater(location["region"]["startLine"], 0)
+        (self.path / "known.txt").write_text("# known\nraces kernel=s* file=*race.cl text=another wave\nuninitialised\n")
+        out = self.lockstep(*check, "--suppress", "known.txt").stdout
+        self.assertIn("nothing was found, ", out)
+        (self.path / "known.txt").write_text("races lines=3\n")
+        self.lockstep(*check, "--suppress", "known.txt", status=BAD_INPUT, says="known.txt:1: unknown key 'lines'")
+
     def test_rules(self):
         # Dependency code 8 is reserved (guide 5.7, table 19).
         (self.path / "hint.s").write_text("s_nop 0\ns_delay_alu 8\nv_mov_b32 v1, v0\ns_endpgm\n")

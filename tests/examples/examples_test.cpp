@@ -9,6 +9,7 @@
 
 #include "api/lockstep.h"
 #include "examples/example.h"
+#include "tests/sweep.h"
 
 namespace lockstep::examples {
 namespace {
@@ -57,7 +58,7 @@ lockstep_dispatch_options default_options() {
 }
 
 void run_example(const Example& example, const std::string& path,
-                 const lockstep_dispatch_options& options = default_options()) {
+                 const lockstep_dispatch_options& options = default_options(), bool checks = false) {
   lockstep_code_object* code;
   ASSERT_LOCKSTEP(lockstep_code_object_open(path.c_str(), nullptr, &code));
   const CodeObject code_owner(code);
@@ -75,6 +76,18 @@ void run_example(const Example& example, const std::string& path,
   for (const Dispatch& dispatch : example.dispatches) {
     run_dispatch(dispatch, device, code, buffers, options);
     if (testing::Test::HasFatalFailure()) return;
+    for (uint32_t i = 0; checks && i < lockstep_device_check_finding_count(device); ++i) {
+      lockstep_check_finding finding{};
+      finding.struct_size = sizeof finding;
+      ASSERT_LOCKSTEP(lockstep_device_check_finding(device, i, &finding));
+      if (finding.severity == LOCKSTEP_SEVERITY_NOTE) continue;
+      ADD_FAILURE() << dispatch.kernel << " + 0x" << std::hex << finding.where.offset << std::dec << ": "
+                    << finding.where.instruction << " (" << finding.where.file << ":" << finding.where.line
+                    << ")\n"
+                    << finding.rule << "\n"
+                    << finding.detail << "\n"
+                    << finding.executions << " times";
+    }
   }
   for (const Expectation& expectation : example.expectations) {
     Bytes contents(example.buffers[expectation.buffer].size());
@@ -168,6 +181,25 @@ INSTANTIATE_TEST_SUITE_P(Random, MachineTest,
                          testing::Combine(testing::ValuesIn(random_machines()),
                                           testing::ValuesIn(variants({2}))),
                          machine_test_name);
+
+// The examples are right, so the checkers have nothing to say of them but notes.
+class CheckTest : public testing::TestWithParam<Variant> {};
+
+TEST_P(CheckTest, FindsNothing) {
+  lockstep_dispatch_options options = default_options();
+  options.checks = "all";
+  run_example(GetParam().entry.make(GetParam().wave_size), GetParam().code_object(), options, true);
+}
+
+std::vector<Variant> checked_variants() {
+  if (test::has_whole_sweeps()) return variants();
+  std::vector<Variant> some = variants({2});
+  std::erase_if(some, [](const Variant& variant) { return variant.wave_size == 64; });
+  return some;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CheckTest, testing::ValuesIn(checked_variants()),
+                         [](const auto& info) { return info.param.name(); });
 
 // A comparison that cannot fail proves nothing.
 TEST(Compare, FindsWhatIsWrong) {

@@ -1,0 +1,357 @@
+#include "cli/findings.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
+
+#include "cli/common.h"
+#include "cli/files.h"
+#include "text/visible.h"
+
+namespace lockstep::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+const char* name_of(lockstep_severity severity) {
+  switch (severity) {
+    case LOCKSTEP_SEVERITY_NOTE:
+      return "note";
+    case LOCKSTEP_SEVERITY_WARNING:
+      return "warning";
+    case LOCKSTEP_SEVERITY_ERROR:
+      break;
+  }
+  return "error";
+}
+
+// Lines of source files, as far as they can be read here.
+class Sources {
+ public:
+  std::string line(const lockstep_code_location& location) {
+    if (!*location.file || location.line == 0) return "";
+    auto [entry, is_new] = files_.try_emplace(location.file);
+    if (is_new) {
+      std::ifstream file(location.file);
+      for (std::string each; entry->second.size() < kMostLines && std::getline(file, each);)
+        entry->second.push_back(each);
+    }
+    if (location.line > entry->second.size()) return "";
+    const std::string& text = entry->second[location.line - 1];
+    const size_t first = text.find_first_not_of(" \t");
+    return first == text.npos ? "" : visible(std::string_view(text).substr(first), kMostShown);
+  }
+
+ private:
+  static constexpr size_t kMostLines = 1000000, kMostShown = 200;
+  std::map<std::string, std::vector<std::string>> files_;
+};
+
+std::vector<unsigned> lanes_of(uint64_t mask) {
+  std::vector<unsigned> lanes;
+  for (unsigned lane = 0; lane < 64; ++lane)
+    if (mask >> lane & 1) lanes.push_back(lane);
+  return lanes;
+}
+
+// "0,1,4-31"
+std::string text_of_lanes(uint64_t mask) {
+  std::string text;
+  const std::vector<unsigned> lanes = lanes_of(mask);
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    size_t last = i;
+    while (last + 1 < lanes.size() && lanes[last + 1] == lanes[last] + 1) ++last;
+    if (last < i + 2) last = i;
+    text += (text.empty() ? "" : ",") + std::to_string(lanes[i]);
+    if (last != i) text += "-" + std::to_string(lanes[last]);
+    i = last;
+  }
+  return text;
+}
+
+class TextReport {
+ public:
+  explicit TextReport(bool is_coloured) : is_coloured_(is_coloured) {}
+
+  std::string of(const Report& report) {
+    if (report.findings.empty()) text_ += "check: nothing was found";
+    for (const lockstep_check_finding& finding : report.findings) add(finding);
+    if (!report.findings.empty())
+      text_ +=
+          fmt::format("check: {} finding{}", report.findings.size(), report.findings.size() == 1 ? "" : "s");
+    if (report.suppressed) text_ += fmt::format(", {} suppressed", report.suppressed);
+    return text_ + "\n";
+  }
+
+ private:
+  std::string coloured(const char* code, std::string_view text) const {
+    return is_coloured_ ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+  }
+
+  void add_place(const char* what, const lockstep_code_location& where) {
+    text_ += fmt::format("  {}{} + {:#x}: {}", what, *where.function ? where.function : "kernel",
+                         where.offset, where.instruction);
+    if (*where.file) text_ += fmt::format("  at {}:{}", where.file, where.line);
+    text_ += "\n";
+    const std::string line = sources_.line(where);
+    if (!line.empty()) text_ += fmt::format("    {} | {}\n", where.line, coloured("36", line));
+  }
+
+  void add(const lockstep_check_finding& f) {
+    const char* const colour = f.severity == LOCKSTEP_SEVERITY_ERROR     ? "1;31"
+                               : f.severity == LOCKSTEP_SEVERITY_WARNING ? "1;33"
+                                                                         : "1;34";
+    const std::string kind =
+        f.severity == LOCKSTEP_SEVERITY_ERROR ? "" : std::string(" (") + name_of(f.severity) + ")";
+    text_ += fmt::format("{}: {}\n", coloured(colour, f.checker + kind), f.rule);
+    add_place("", f.where);
+    if (f.other.pc) add_place("and ", f.other);
+    text_ += fmt::format("  {} time{}, first in work-group ({}, {}, {}), wave {}{}{}\n", f.executions,
+                         f.executions == 1 ? "" : "s", f.work_group[0], f.work_group[1], f.work_group[2],
+                         f.wave, f.lanes ? ", lanes " : "", text_of_lanes(f.lanes));
+    if (f.bytes)
+      text_ += fmt::format("  address {:#x}, {} bytes: {}\n", f.address, f.bytes, f.detail);
+    else if (*f.detail)
+      text_ += fmt::format("  {}\n", f.detail);
+    if (*f.remedy) text_ += fmt::format("  {} {}\n", coloured("32", "mend:"), f.remedy);
+  }
+
+  const bool is_coloured_;
+  Sources sources_;
+  std::string text_;
+};
+
+ordered_json json_of(const lockstep_code_location& where, Sources& sources) {
+  ordered_json json{{"pc", fmt::format("{:#x}", where.pc)},
+                    {"offset", where.offset},
+                    {"instruction", where.instruction},
+                    {"function", where.function}};
+  if (*where.file) {
+    json["file"] = where.file;
+    json["line"] = where.line;
+    const std::string line = sources.line(where);
+    if (!line.empty()) json["text"] = line;
+  }
+  return json;
+}
+
+// A path as a URI reference: relative ones stay so.
+std::string uri_of(std::string_view path) {
+  std::string uri = path.starts_with('/') ? "file://" : "";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+                          (byte >= 'a' && byte <= 'z') ||
+                          std::string_view("/-_.~").find(c) != std::string_view::npos;
+    uri += is_plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return uri;
+}
+
+ordered_json sarif_location(const lockstep_code_location& where, const Report& report, Sources& sources) {
+  ordered_json physical;
+  if (*where.file) {
+    physical["artifactLocation"]["uri"] = uri_of(where.file);
+    if (where.line) {
+      physical["region"]["startLine"] = where.line;
+      const std::string line = sources.line(where);
+      if (!line.empty()) physical["region"]["snippet"]["text"] = line;
+    }
+  } else {
+    physical["artifactLocation"]["uri"] = uri_of(report.input);
+  }
+  return {
+      {"physicalLocation", physical},
+      {"logicalLocations",
+       {{{"fullyQualifiedName",
+          fmt::format("{}+{:#x}", *where.function ? where.function : report.kernel.c_str(), where.offset)},
+         {"kind", "function"}}}},
+      {"message", {{"text", where.instruction}}}};
+}
+
+struct CheckerText {
+  const char *name, *text;
+};
+constexpr CheckerText kCheckers[] = {
+    {"barriers", "Barriers that not all work-items of a work-group come to"},
+    {"legality", "Programs that break rules of the instruction set"},
+    {"memory", "Accesses to memory that the kernel was not given"},
+    {"races", "Accesses of two waves or lanes that nothing puts in an order"},
+    {"uninitialised", "Values that were never written and that matter"},
+    {"waits", "Registers that are used before the program has waited for them"},
+};
+
+bool fits(const std::string& pattern, std::string_view text) {
+  if (pattern.empty()) return true;
+  // '*' stands for any text, elsewhere the whole must be the same.
+  size_t at = 0, from = 0;
+  bool is_first = true;
+  for (;;) {
+    const size_t star = pattern.find('*', from);
+    const std::string_view part = std::string_view(pattern).substr(from, star - from);
+    if (star == pattern.npos)
+      return is_first ? text == part : text.size() - at >= part.size() && text.ends_with(part);
+    const size_t found = is_first ? (text.starts_with(part) ? 0 : text.npos) : text.find(part, at);
+    if (found == text.npos) return false;
+    at = found + part.size();
+    from = star + 1;
+    is_first = false;
+  }
+}
+
+bool is_suppressed(const lockstep_check_finding& finding, const std::string& kernel,
+                   const std::vector<Suppression>& suppressions) {
+  return std::any_of(suppressions.begin(), suppressions.end(), [&](const Suppression& each) {
+    return fits(each.checker, finding.checker) && fits(each.kernel, kernel) &&
+           fits(each.file, finding.where.file) && (each.line == 0 || each.line == finding.where.line) &&
+           std::string_view(finding.rule).find(each.text) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+std::vector<Suppression> read_suppressions(const std::string& path) {
+  std::vector<Suppression> result;
+  if (path.empty()) return result;
+  const std::vector<std::byte> bytes = read_file(path);
+  std::istringstream stream(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  unsigned number = 0;
+  for (std::string line; std::getline(stream, line);) {
+    ++number;
+    const auto fail = [&](const std::string& what) {
+      return UsageError(
+          "{}:{}: {} (a line is CHECKER [kernel=NAME] [file=PATH] [line=N] [text=WORDS TO THE END]; # "
+          "begins a comment)",
+          path, number, what);
+    };
+    std::istringstream words(line);
+    Suppression suppression;
+    if (!(words >> suppression.checker) || suppression.checker.starts_with('#')) continue;
+    if (suppression.checker.find('=') != std::string::npos) throw fail("there is no checker, or * for any");
+    for (std::string word; words >> word;) {
+      const size_t equals = word.find('=');
+      const std::string key = word.substr(0, equals),
+                        value = equals == word.npos ? "" : word.substr(equals + 1);
+      if (value.empty()) throw fail("'" + visible(word) + "' has no value");
+      if (key == "kernel") {
+        suppression.kernel = value;
+      } else if (key == "file") {
+        suppression.file = value;
+      } else if (key == "line") {
+        const auto at = whole_number(value);
+        if (!at || *at == 0 || *at > UINT32_MAX) throw fail("'" + visible(value) + "' is no line");
+        suppression.line = static_cast<uint32_t>(*at);
+      } else if (key == "text") {
+        std::string rest;
+        std::getline(words, rest);
+        suppression.text = value + rest;
+      } else {
+        throw fail("unknown key '" + visible(key) + "'");
+      }
+    }
+    result.push_back(std::move(suppression));
+  }
+  return result;
+}
+
+Report report_of(std::string input, std::string kernel, std::vector<lockstep_check_finding> findings,
+                 const std::vector<Suppression>& suppressions) {
+  Report report{std::move(input), std::move(kernel), std::move(findings), 0};
+  report.suppressed = std::erase_if(report.findings, [&](const lockstep_check_finding& finding) {
+    return is_suppressed(finding, report.kernel, suppressions);
+  });
+  return report;
+}
+
+std::string json_text(const Report& report) {
+  Sources sources;
+  ordered_json findings = ordered_json::array();
+  for (const lockstep_check_finding& f : report.findings) {
+    ordered_json json{{"checker", f.checker},
+                      {"severity", name_of(f.severity)},
+                      {"rule", f.rule},
+                      {"detail", f.detail},
+                      {"remedy", f.remedy},
+                      {"count", f.executions},
+                      {"workGroup", {f.work_group[0], f.work_group[1], f.work_group[2]}},
+                      {"wave", f.wave},
+                      {"lanes", lanes_of(f.lanes)},
+                      {"where", json_of(f.where, sources)}};
+    if (f.other.pc) json["other"] = json_of(f.other, sources);
+    if (f.bytes) {
+      json["address"] = fmt::format("{:#x}", f.address);
+      json["bytes"] = f.bytes;
+    }
+    findings.push_back(std::move(json));
+  }
+  const ordered_json json{{"version", 1},
+                          {"input", report.input},
+                          {"kernel", report.kernel},
+                          {"findings", std::move(findings)},
+                          {"suppressed", report.suppressed}};
+  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string sarif_text(const Report& report) {
+  Sources sources;
+  ordered_json rules = ordered_json::array(), results = ordered_json::array();
+  for (const CheckerText& each : kCheckers)
+    rules.push_back({{"id", each.name}, {"shortDescription", {{"text", each.text}}}});
+  for (const lockstep_check_finding& f : report.findings) {
+    const auto checker =
+        std::find_if(std::begin(kCheckers), std::end(kCheckers),
+                     [&](const CheckerText& each) { return std::string_view(each.name) == f.checker; });
+    std::string message = f.rule;
+    if (*f.detail) message += fmt::format("\n{}", f.detail);
+    if (*f.remedy) message += fmt::format("\nTo mend it: {}", f.remedy);
+    ordered_json result{{"ruleId", f.checker}};
+    if (checker != std::end(kCheckers)) result["ruleIndex"] = checker - std::begin(kCheckers);
+    result["level"] = name_of(f.severity);
+    result["message"]["text"] = message;
+    result["locations"] = ordered_json::array({sarif_location(f.where, report, sources)});
+    if (f.other.pc) {
+      ordered_json other = sarif_location(f.other, report, sources);
+      other["id"] = 1;
+      result["relatedLocations"] = ordered_json::array({std::move(other)});
+    }
+    if (f.executions > 0) result["occurrenceCount"] = std::min<uint64_t>(f.executions, INT32_MAX);
+    result["properties"] = {{"workGroup", {f.work_group[0], f.work_group[1], f.work_group[2]}},
+                            {"wave", f.wave},
+                            {"lanes", lanes_of(f.lanes)}};
+    results.push_back(std::move(result));
+  }
+  const ordered_json driver{
+      {"name", "lockstep"}, {"version", lockstep_version()}, {"rules", std::move(rules)}};
+  const ordered_json run{{"tool", {{"driver", driver}}}, {"results", std::move(results)}};
+  const ordered_json sarif{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                           {"version", "2.1.0"},
+                           {"runs", ordered_json::array({run})}};
+  return sarif.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+bool give_report(const Report& report, const FindingOptions& options) {
+  const bool is_file = !options.report.empty();
+  const bool is_coloured = !is_file && ::isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
+  const std::string text = options.format == "json"    ? json_text(report)
+                           : options.format == "sarif" ? sarif_text(report)
+                                                       : TextReport(is_coloured).of(report);
+  if (is_file)
+    write_file(options.report, text, {});
+  else
+    print_text(text);
+  const lockstep_severity least = options.fail_on == "error"  ? LOCKSTEP_SEVERITY_ERROR
+                                  : options.fail_on == "note" ? LOCKSTEP_SEVERITY_NOTE
+                                                              : LOCKSTEP_SEVERITY_WARNING;
+  return std::any_of(report.findings.begin(), report.findings.end(),
+                     [&](const lockstep_check_finding& finding) { return finding.severity >= least; });
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,74 @@
+// Who touched each byte last: by dwords, and by bytes in the blocks where less than a dword was touched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "observe/races/knowledge.h"
+
+namespace lockstep::observe {
+
+struct ReadMark {
+  WaveNumber wave = 0;
+  uint32_t epoch = 0;
+  uint32_t site = 0;  // number of the instruction
+};
+struct WriteMark {
+  WaveNumber wave = 0;
+  uint32_t epoch = 0;
+  uint32_t site = 0;
+  uint32_t complete = 0;  // epochs of the wave whose stores to memory were complete when it wrote
+  uint32_t event = 0;     // number of the wave-instruction
+  uint16_t access = 0;    // of the wave-instruction's
+  bool is_atomic = false;
+  bool is_compared = false;  // of an atomic: a compare and swap
+};
+
+struct Cell {
+  WriteMark write;
+  ReadMark reads[2];         // the last ones of two waves
+  WaveNumber atomic_by = 0;  // who changed it by an atomic last
+  bool is_watched = false;   // read past the caches: plain stores to it are atomic ones in the source
+};
+
+// Cells for a stretch of memory.
+class AccessBlock {
+ public:
+  explicit AccessBlock(uint32_t bytes) : cells_((bytes + 3) / 4) {}
+  // Calls visit(cell, offset) for those of [offset, offset + bytes).
+  template <class Visit>
+  void visit(uint32_t offset, uint32_t bytes, Visit visit) {
+    if (!by_bytes_ && (offset | bytes) % 4 != 0) split();
+    const uint32_t unit = by_bytes_ ? 1 : 4;
+    for (uint32_t at = offset; at < offset + bytes && at / unit < cells_.size(); at += unit)
+      visit(cells_[at / unit], at);
+  }
+  size_t bytes() const { return cells_.size() * sizeof(Cell); }
+
+ private:
+  void split();
+
+  bool by_bytes_ = false;
+  std::vector<Cell> cells_;
+};
+
+// Of the guest's memory, in pages.
+class AccessPages {
+ public:
+  static constexpr uint32_t kPage = 4096;
+  // What the checker may take of the host; pages that come behind it are not followed.
+  static constexpr size_t kMostBytes = size_t{1} << 30;
+
+  AccessBlock* page(uint64_t address);
+  void clear();
+
+ private:
+  std::unordered_map<uint64_t, std::unique_ptr<AccessBlock>> pages_;
+  uint64_t last_number_ = ~uint64_t{0};
+  AccessBlock* last_ = nullptr;
+};
+
+}  // namespace lockstep::observe

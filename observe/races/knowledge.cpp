@@ -1,0 +1,157 @@
+#include "observe/races/knowledge.h"
+
+#include <algorithm>
+
+namespace lockstep::observe {
+
+uint32_t RunningWave::complete_in_lds() const {
+  const auto first = std::find_if(lgkm.begin(), lgkm.end(), [](uint32_t at) { return at != 0; });
+  return first == lgkm.end() ? epoch : *first;
+}
+
+void RunningWave::wait(const precise::Counts& limits) {
+  while (stores.size() > limits[precise::CounterName::vscnt]) stores.pop_front();
+  while (lgkm.size() > limits[precise::CounterName::lgkmcnt]) lgkm.pop_front();
+  ++epoch;
+}
+
+void Knowledge::dispatch_begins(const DispatchState* id, bool processor_mode) {
+  dispatches_running_[id] = static_cast<uint32_t>(dispatches_.size());
+  dispatches_.push_back({++clock_, ~uint64_t{0}, processor_mode});
+}
+
+void Knowledge::dispatch_ends(const DispatchState* id) {
+  const auto found = dispatches_running_.find(id);
+  if (found == dispatches_running_.end()) return;
+  dispatches_[found->second].end = ++clock_;
+  dispatches_running_.erase(found);
+}
+
+void Knowledge::forget_all() {
+  records_.assign(1, {});
+  dispatches_.clear();
+  groups_.clear();
+  last_group_ = nullptr;
+}
+
+void Knowledge::group_begins(const WorkGroup& group) {
+  last_group_ = nullptr;
+  Group& own = groups_[&group];
+  own = {};
+  own.number = next_group_++;
+  own.first_wave = static_cast<WaveNumber>(records_.size());
+  own.waves.resize(group.wave_count);
+  const auto near = std::make_shared<const GroupKnowledge>(group.wave_count);
+  for (uint32_t i = 0; i < group.wave_count; ++i) {
+    WaveRecord& record = records_.emplace_back();
+    own.waves[i].number = own.first_wave + i;
+    record.group = own.number;
+    record.dispatch = dispatches_running_[group.dispatch];
+    record.index = i;
+    record.first_wave = own.first_wave;
+    std::copy(std::begin(group.id), std::end(group.id), record.group_id);
+    record.near = near;
+  }
+}
+
+void Knowledge::group_ends(const WorkGroup& group) {
+  last_group_ = nullptr;
+  groups_.erase(&group);
+}
+
+RunningWave& Knowledge::running(const Wave& wave) {
+  if (wave.group != last_group_) {
+    last_ = &groups_[wave.group];
+    last_group_ = wave.group;
+  }
+  return last_->waves[wave.index_in_group];
+}
+
+Bound Knowledge::bound_of(const RunningWave& wave, bool to_own_group) const {
+  // On one CU all waves share the cache that stores go through (LLVM AMDGPU memory model, gfx10 and gfx11).
+  const bool sees_stores = to_own_group && !dispatches_[record(wave.number).dispatch].processor_mode;
+  return {wave.complete_in_lds(), sees_stores ? wave.epoch : wave.complete_in_memory()};
+}
+
+bool Knowledge::ordered(WaveNumber earlier, uint32_t epoch, WaveNumber later, bool in_lds) const {
+  if (earlier == later) return true;
+  const WaveRecord &before = record(earlier), &after = record(later);
+  if (before.dispatch != after.dispatch)
+    return dispatches_[before.dispatch].end < dispatches_[after.dispatch].begin;
+  if (before.group == after.group) {
+    const Bound& bound = (*after.near)[before.index];
+    return epoch < (in_lds ? bound.lds : bound.memory);
+  }
+  if (!after.far) return false;
+  const auto known = after.far->find(earlier);
+  return known != after.far->end() && epoch < known->second;
+}
+
+GroupKnowledge& Knowledge::own_copy(WaveRecord& record, size_t waves) {
+  auto copy =
+      record.near ? std::make_shared<GroupKnowledge>(*record.near) : std::make_shared<GroupKnowledge>(waves);
+  GroupKnowledge& result = *copy;
+  record.near = std::move(copy);
+  return result;
+}
+
+void Knowledge::take_over(RunningWave& wave, WaveNumber from, Bound bound) {
+  if (from == wave.number || from == 0) return;
+  WaveRecord& own = records_[wave.number];
+  const WaveRecord& other = record(from);
+  if (other.dispatch != own.dispatch) return;
+  const auto raise = [](uint32_t& value, uint32_t to) { value = std::max(value, to); };
+  if (other.group == own.group) {
+    const Bound& known = (*own.near)[other.index];
+    if (known.lds >= bound.lds && known.memory >= bound.memory && own.near == other.near &&
+        own.far == other.far)
+      return;
+    const auto theirs = other.near;
+    GroupKnowledge& near = own_copy(own, other.near->size());
+    for (size_t i = 0; i < near.size(); ++i) {
+      raise(near[i].lds, (*theirs)[i].lds);
+      raise(near[i].memory, (*theirs)[i].memory);
+    }
+    raise(near[other.index].lds, bound.lds);
+    raise(near[other.index].memory, bound.memory);
+    if (!other.far || own.far == other.far) return;
+  }
+  auto far = own.far ? std::make_shared<FarKnowledge>(*own.far) : std::make_shared<FarKnowledge>();
+  if (other.far)
+    for (const auto& [number, until] : *other.far) raise((*far)[number], until);
+  if (other.group != own.group) {
+    for (size_t i = 0; i < other.near->size(); ++i)
+      if ((*other.near)[i].memory != 0)
+        raise((*far)[other.first_wave + static_cast<WaveNumber>(i)], (*other.near)[i].memory);
+    raise((*far)[from], bound.memory);
+  }
+  own.far = std::move(far);
+}
+
+void Knowledge::barrier(const WorkGroup& group) {
+  Group& own = groups_[&group];
+  auto joined = std::make_shared<GroupKnowledge>(*records_[own.first_wave].near);
+  std::shared_ptr<const FarKnowledge> far = records_[own.first_wave].far;
+  for (const RunningWave& wave : own.waves) {
+    const WaveRecord& record = records_[wave.number];
+    if (record.near != records_[own.first_wave].near)
+      for (size_t i = 0; i < joined->size(); ++i) {
+        (*joined)[i].lds = std::max((*joined)[i].lds, (*record.near)[i].lds);
+        (*joined)[i].memory = std::max((*joined)[i].memory, (*record.near)[i].memory);
+      }
+    if (!record.far || record.far == far) continue;
+    auto both = far ? std::make_shared<FarKnowledge>(*far) : std::make_shared<FarKnowledge>();
+    for (const auto& [number, until] : *record.far) (*both)[number] = std::max((*both)[number], until);
+    far = std::move(both);
+  }
+  for (RunningWave& wave : own.waves) {
+    ++wave.epoch;
+    (*joined)[records_[wave.number].index] = bound_of(wave, true);
+  }
+  for (const RunningWave& wave : own.waves) {
+    records_[wave.number].near = joined;
+    records_[wave.number].far = far;
+  }
+}
+
+}  // namespace lockstep::observe

@@ -1,0 +1,108 @@
+// What waves know of each other: which accesses of one are ordered before what another one does next.
+//
+// Each wave counts epochs; what it does belongs to the present one. A wave that hands something over (at a
+// barrier, by an atomic, by a store that another wave looks out for) makes known up to which of its epochs
+// everything is complete, and what it knows of others. Who takes it over, knows that. An access is ordered
+// before whatever a wave does that knows its epoch to be over.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/listener.h"
+#include "engine/precise/counters.h"
+
+namespace lockstep::observe {
+
+// Of a wave, for as long as dispatches run: 0 is none.
+using WaveNumber = uint32_t;
+
+// Epochs of a wave that are over, as others see it: in LDS, and in memory.
+struct Bound {
+  uint32_t lds = 0, memory = 0;
+};
+
+// What waves of one group know of each other: the same object for all that have passed a barrier together.
+using GroupKnowledge = std::vector<Bound>;  // by index in the group
+// Of waves of other groups, of memory alone.
+using FarKnowledge = std::unordered_map<WaveNumber, uint32_t>;
+
+// What stays of a wave when it has ended, for those who meet its accesses.
+struct WaveRecord {
+  uint32_t group = 0;         // number in the order of their begin
+  uint32_t dispatch = 0;      // likewise
+  uint32_t index = 0;         // in the group
+  WaveNumber first_wave = 0;  // of its group
+  uint32_t group_id[3] = {};
+  std::shared_ptr<const GroupKnowledge> near;
+  std::shared_ptr<const FarKnowledge> far;
+};
+
+// A wave that runs.
+struct RunningWave {
+  WaveNumber number = 0;
+  uint32_t epoch = 1;
+  // Memory stores that are not known to be complete, by their epochs, the oldest first; and operations of
+  // LGKMcnt, where those that store nothing in LDS have epoch 0.
+  std::deque<uint32_t> stores, lgkm;
+  // Places in memory from which the wave has taken over something that only an invalidation of the caches
+  // lets it use.
+  std::unordered_set<uint64_t> pending;
+
+  // The first epoch that may have incomplete stores.
+  uint32_t complete_in_memory() const { return stores.empty() ? epoch : stores.front(); }
+  uint32_t complete_in_lds() const;
+  void wait(const precise::Counts& limits);
+};
+
+class Knowledge {
+ public:
+  void dispatch_begins(const DispatchState* id, bool processor_mode);
+  void dispatch_ends(const DispatchState* id);
+  void group_begins(const WorkGroup& group);
+  void group_ends(const WorkGroup& group);
+  void wave_begins(const Wave& wave);
+  // Every wave of the group that has not ended knows what the others did before.
+  void barrier(const WorkGroup& group);
+
+  RunningWave& running(const Wave& wave);
+  const WaveRecord& record(WaveNumber number) const { return records_[number]; }
+  bool same_group(WaveNumber a, WaveNumber b) const { return record(a).group == record(b).group; }
+  // Whether what wave `earlier` did in an epoch comes before what `later` does now.
+  bool ordered(WaveNumber earlier, uint32_t epoch, WaveNumber later, bool in_lds) const;
+
+  // What a wave makes known now: of itself.
+  Bound bound_of(const RunningWave& wave, bool to_own_group) const;
+  // The wave takes over that epochs of another one are over, and all that that one knows.
+  void take_over(RunningWave& wave, WaveNumber from, Bound bound);
+  // Nothing of before can meet what comes.
+  bool is_idle() const { return dispatches_running_.empty(); }
+  void forget_all();
+
+ private:
+  struct Dispatch {
+    uint64_t begin = 0, end = ~uint64_t{0};  // on clock_
+    bool processor_mode = true;
+  };
+  struct Group {
+    uint32_t number = 0;
+    WaveNumber first_wave = 0;
+    std::vector<RunningWave> waves;
+  };
+  GroupKnowledge& own_copy(WaveRecord& record, size_t waves);
+
+  uint64_t clock_ = 0;
+  uint32_t next_group_ = 1;
+  std::vector<WaveRecord> records_{1};
+  std::vector<Dispatch> dispatches_;
+  std::unordered_map<const DispatchState*, uint32_t> dispatches_running_;
+  std::unordered_map<const WorkGroup*, Group> groups_;
+  const WorkGroup* last_group_ = nullptr;  // that running() looked up
+  Group* last_ = nullptr;
+};
+
+}  // namespace lockstep::observe

@@ -1,0 +1,350 @@
+#include "observe/races/race_checker.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "isa/effects.h"
+#include "isa/memory_shape.h"
+#include "observe/stored_data.h"
+
+namespace lockstep::observe {
+
+namespace {
+
+using isa::Encoding;
+using isa::Opcode;
+
+bool is_memory(const isa::Row& row) {
+  return row.encoding == Encoding::smem || row.encoding >= Encoding::ldsdir;
+}
+
+// Instructions by which waves of all groups meet (guide 12.6): their resource stands for a place.
+bool is_meeting(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::ds_gws_barrier:
+    case Opcode::ds_gws_sema_v:
+    case Opcode::ds_gws_sema_p:
+    case Opcode::ds_gws_sema_br:
+    case Opcode::ds_gws_sema_release_all:
+    case Opcode::ds_ordered_count:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Keys of chains_ that are no addresses of memory.
+uint64_t lds_key(uint32_t group, uint64_t offset) {
+  return uint64_t{1} << 63 | uint64_t{group} << 20 | offset;
+}
+constexpr uint64_t kMeetingKey = ~uint64_t{0};
+
+constexpr size_t kMostPending = 4096;
+
+}  // namespace
+
+bool RaceChecker::wants(const isa::Instruction& instruction) const {
+  const Opcode opcode = instruction.row->opcode;
+  return (is_memory(*instruction.row) && instruction.row->encoding != Encoding::scratch) ||
+         opcode == Opcode::s_waitcnt || opcode == Opcode::s_waitcnt_vscnt ||
+         opcode == Opcode::s_waitcnt_lgkmcnt;
+}
+
+void RaceChecker::dispatch_begins(const DispatchEvent& event) {
+  std::lock_guard lock(mutex_);
+  if (knowledge_.is_idle()) {
+    knowledge_.forget_all();
+    memory_.clear();
+    lds_.clear();
+    chains_.clear();
+    sites_.resize(1);
+    site_numbers_.clear();
+  }
+  names_.begin(event);
+  knowledge_.dispatch_begins(event.id, event.processor_mode);
+}
+
+void RaceChecker::dispatch_ends(const DispatchEvent& event) {
+  std::lock_guard lock(mutex_);
+  names_.end(event);
+  knowledge_.dispatch_ends(event.id);
+  // Instructions of an engine that is gone may stand where others stood.
+  site_numbers_.clear();
+}
+
+void RaceChecker::group_begins(const WorkGroup& group) {
+  std::lock_guard lock(mutex_);
+  knowledge_.group_begins(group);
+  constexpr uint32_t kBlock = 1024;  // of what a group is given (guide 3.3.4)
+  lds_.insert_or_assign(&group, AccessBlock((group.lds_bytes + kBlock - 1) / kBlock * kBlock));
+}
+
+void RaceChecker::group_ends(const WorkGroup& group) {
+  std::lock_guard lock(mutex_);
+  knowledge_.group_ends(group);
+  lds_.erase(&group);
+}
+
+// All that it stored will be complete before anybody can ask.
+void RaceChecker::wave_ends(const Wave& wave) {
+  std::lock_guard lock(mutex_);
+  knowledge_.running(wave).wait({});
+}
+
+void RaceChecker::barrier_passed(const WorkGroup& group) {
+  std::lock_guard lock(mutex_);
+  knowledge_.barrier(group);
+}
+
+uint32_t RaceChecker::site_of(const Event& event) {
+  const auto [entry, is_new] = site_numbers_.try_emplace(&event.instruction);
+  if (is_new) {
+    entry->second = static_cast<uint32_t>(sites_.size());
+    sites_.push_back({event.pc, event.instruction.row->name});
+  }
+  return entry->second;
+}
+
+void RaceChecker::take_chain(RunningWave& wave, uint64_t key, bool in_lds) {
+  const auto chain = chains_.find(key);
+  if (chain == chains_.end()) return;
+  for (const Release& release : chain->second) {
+    if (in_lds || knowledge_.same_group(release.wave, wave.number))
+      knowledge_.take_over(wave, release.wave, release.bound);
+    else
+      wave.pending.insert(key);
+  }
+}
+
+void RaceChecker::before(const Event& event) {
+  std::lock_guard lock(mutex_);
+  RunningWave& wave = knowledge_.running(event.wave);
+  const isa::Row& row = *event.instruction.row;
+  if (const auto limits = precise::limits_of(event.instruction, event.wave)) {
+    wave.wait(*limits);
+    return;
+  }
+  if (row.opcode == Opcode::buffer_gl1_inv) {
+    // The caches hold nothing any more from before what was taken over.
+    for (const uint64_t key : wave.pending)
+      if (const auto chain = chains_.find(key); chain != chains_.end())
+        for (const Release& release : chain->second) knowledge_.take_over(wave, release.wave, release.bound);
+    wave.pending.clear();
+    return;
+  }
+  if (is_meeting(row.opcode)) {
+    ++wave.epoch;
+    chains_[kMeetingKey].push_back({wave.number, knowledge_.bound_of(wave, false)});
+    return;
+  }
+  ++event_number_;
+  const isa::AccessShape& shape = isa::access_shape(row.opcode);
+  const bool is_atomic = (row.flags & isa::kAtomic) != 0;
+  Current current{event, 0,         event.accesses.empty() ? MemoryAccess{} : event.accesses[0], wave, {},
+                  false, is_atomic, !is_atomic && shape.reads() && event.instruction.glc};
+  for (const precise::Share& share : precise::shares_of(event.instruction)) {
+    const bool stores = share.kind == precise::Kind::lds && (shape.writes() || is_atomic);
+    if (share.counter == precise::CounterName::vscnt) wave.stores.push_back(wave.epoch);
+    if (share.counter == precise::CounterName::lgkmcnt) wave.lgkm.push_back(stores ? wave.epoch : 0);
+  }
+  while (wave.stores.size() > 63) wave.stores.pop_front();
+  while (wave.lgkm.size() > 63) wave.lgkm.pop_front();
+  current.mark.wave = wave.number;
+  current.mark.epoch = wave.epoch;
+  current.mark.site = site_of(event);
+  current.mark.event = event_number_;
+  // Volatile stores, and those past the caches.
+  current.mark.is_compared = is_atomic && row.name.find("cmp") != std::string_view::npos;
+  current.mark.is_atomic = is_atomic || event.instruction.glc || event.instruction.dlc;
+  // This store is not among those that it may be relied on for.
+  const uint32_t complete =
+      wave.stores.empty() || wave.stores.front() == wave.epoch ? wave.epoch : wave.stores.front();
+  current.mark.complete = complete;
+  AccessBlock* const lds = event.wave.group ? &lds_.at(event.wave.group) : nullptr;
+  for (; current.index < event.accesses.size(); ++current.index) {
+    const MemoryAccess& access = event.accesses[current.index];
+    if (access.reach == Reach::dropped || access.reach == Reach::refused) continue;
+    const Current here{event,     current.index,      access,
+                       wave,      current.mark,       access.space == MemorySpace::lds,
+                       is_atomic, current.is_watching};
+    Current each = here;
+    each.mark.access = static_cast<uint16_t>(current.index);
+    if (access.space == MemorySpace::lds) {
+      lds->visit(static_cast<uint32_t>(access.address), access.bytes,
+                 [&](Cell& cell, uint32_t at) { follow(each, cell, at); });
+    } else if (access.space == MemorySpace::global || access.space == MemorySpace::scalar) {
+      // Compilers widen scalar loads of three dwords.
+      const uint32_t bytes = access.space == MemorySpace::scalar && access.bytes == 16 ? 12 : access.bytes;
+      for (uint32_t done = 0; done < bytes;) {
+        const uint64_t address = access.address + done;
+        const auto offset = static_cast<uint32_t>(address % AccessPages::kPage);
+        const uint32_t part = std::min(bytes - done, AccessPages::kPage - offset);
+        if (AccessBlock* const page = memory_.page(address))
+          page->visit(offset, part,
+                      [&](Cell& cell, uint32_t at) { follow(each, cell, address - offset + at); });
+        done += part;
+      }
+    }
+  }
+}
+
+void RaceChecker::after(const Event& event) {
+  if (!is_meeting(event.instruction.row->opcode)) return;
+  std::lock_guard lock(mutex_);
+  RunningWave& wave = knowledge_.running(event.wave);
+  for (const Release& release : chains_[kMeetingKey]) knowledge_.take_over(wave, release.wave, release.bound);
+}
+
+bool RaceChecker::is_near(const Current& current, WaveNumber other) const {
+  return current.in_lds || knowledge_.same_group(current.wave.number, other);
+}
+
+void RaceChecker::follow(Current& current, Cell& cell, uint64_t at) {
+  if (current.access.reads) read(current, cell, at);
+  if (current.access.writes) write(current, cell, at);
+}
+
+void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
+  const WaveNumber self = current.wave.number;
+  const WriteMark& last = cell.write;
+  const bool looks_out = current.is_watching || current.is_atomic;
+  if (current.is_watching) cell.is_watched = true;
+  if (looks_out) {
+    const uint64_t key = current.in_lds ? lds_key(knowledge_.record(self).group, at) : at;
+    // What is in a chain includes the store that it began with.
+    if (last.wave != 0 && last.wave != self && !last.is_atomic) {
+      std::vector<Release>& chain = chains_[key];
+      if (chain.empty() || chain.back().wave != last.wave)
+        chain.push_back({last.wave, {last.complete, last.complete}});
+      else
+        chain.back().bound = {last.complete, last.complete};
+    }
+    if (current.wave.pending.size() >= kMostPending) current.wave.pending.clear();
+    if (last.wave != 0) take_chain(current.wave, key, current.in_lds);
+  }
+  if (last.wave != 0 && last.wave != self && !current.is_watching &&
+      !knowledge_.ordered(last.wave, last.epoch, self, current.in_lds)) {
+    if (!current.is_atomic) {
+      // A loop around a compare and swap begins with a plain read, which the swap tests.
+      if (!last.is_compared)
+        tell(current, last.wave, last.site, last.is_atomic ? "changes" : "writes", "reads", at);
+    } else if (!last.is_atomic && is_near(current, last.wave) && !cell.is_watched &&
+               cell.atomic_by != last.wave) {
+      tell(current, last.wave, last.site, "writes", "changes", at);
+    }
+  }
+  if (looks_out) return;
+  ReadMark& mark = cell.reads[cell.reads[0].wave == self || cell.reads[0].wave == 0 ? 0 : 1];
+  if (&mark == &cell.reads[1] && mark.wave != self) std::swap(cell.reads[0], cell.reads[1]);
+  mark = {self, current.mark.epoch, current.mark.site};
+}
+
+bool RaceChecker::stores_what_is_there(const Current& current, uint64_t at) const {
+  StoreSource source;
+  if (current.access.lane < 0 || !find_store_source(current.event, current.index, source)) return false;
+  const uint64_t from = source.skip + (at - current.access.address);
+  const std::byte* const held =
+      current.in_lds ? current.event.wave.lds + at : reinterpret_cast<const std::byte*>(at);
+  const std::byte* const registers = current.event.wave.vgprs;
+  // As much as a cell may stand for.
+  const uint64_t count = std::min<uint64_t>(4, current.access.address + current.access.bytes - at);
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t byte = from + i;
+    if (held[i] != registers[(source.vgpr + byte / 4) * size_t{current.event.wave.register_bytes} +
+                             4 * static_cast<size_t>(current.access.lane) + byte % 4])
+      return false;
+  }
+  return true;
+}
+
+void RaceChecker::write(Current& current, Cell& cell, uint64_t at) {
+  const WaveNumber self = current.wave.number;
+  const WriteMark& last = cell.write;
+  const bool is_plain = !current.mark.is_atomic;
+  if (last.event == current.mark.event && last.wave == self) {
+    if (is_plain && last.access != current.mark.access) tell_lanes(current, cell, at);
+  } else if (is_plain && last.wave != 0 && last.wave != self && !cell.is_watched &&
+             !knowledge_.ordered(last.wave, last.epoch, self, current.in_lds)) {
+    // By an atomic of another group, or an unlock: perhaps one that is atomic in the source.
+    const bool may_be_atomic = last.is_atomic && (!is_near(current, last.wave) || cell.atomic_by == self);
+    if (!may_be_atomic && !stores_what_is_there(current, at))
+      tell(current, last.wave, last.site, last.is_atomic ? "changes" : "writes", "overwrites", at);
+  }
+  for (const ReadMark& earlier : cell.reads)
+    if (earlier.wave != 0 && earlier.wave != self && !cell.is_watched && !current.mark.is_compared &&
+        !knowledge_.ordered(earlier.wave, earlier.epoch, self, current.in_lds) &&
+        !(is_plain && stores_what_is_there(current, at))) {
+      tell(current, earlier.wave, earlier.site, "reads", current.is_atomic ? "changes" : "overwrites", at);
+      break;
+    }
+  const uint64_t key = current.in_lds ? lds_key(knowledge_.record(self).group, at) : at;
+  if (current.is_atomic) {
+    cell.atomic_by = self;
+    std::vector<Release>& chain = chains_[key];
+    Bound bound = knowledge_.bound_of(current.wave, false);
+    bound.memory = current.mark.complete;
+    if (current.in_lds) {
+      // The operation itself is the last of those under way.
+      bound.lds = current.wave.lgkm.size() > 1 ? std::min(current.wave.complete_in_lds(), current.mark.epoch)
+                                               : current.mark.epoch;
+    }
+    if (!chain.empty() && chain.back().wave == self)
+      chain.back().bound = bound;
+    else
+      chain.push_back({self, bound});
+  } else if (last.is_atomic || cell.is_watched) {
+    std::vector<Release>& chain = chains_[key];
+    chain.assign(1, {self, {current.mark.complete, current.mark.complete}});
+  }
+  cell.write = current.mark;
+}
+
+void RaceChecker::tell_lanes(const Current& current, const Cell& cell, uint64_t at) {
+  const Event& event = current.event;
+  const MemoryAccess& earlier = event.accesses[cell.write.access];
+  if (earlier.lane == current.access.lane || store_the_same(event, cell.write.access, current.index)) return;
+  FindingDetail detail;
+  detail.lanes = uint64_t{1} << earlier.lane | uint64_t{1} << current.access.lane;
+  detail.address = at;
+  detail.bytes = current.access.bytes;
+  detail.text = "lanes " + std::to_string(earlier.lane) + " and " + std::to_string(current.access.lane) +
+                " store different values at " + names_.place(event.wave, current.access);
+  detail.remedy = "let one lane store there, or give each its own place";
+  findings_.add("races", event.wave, event.pc,
+                "lanes of one instruction store different values to the same place: " +
+                    std::string(event.instruction.row->name) + " leaves one of them, and which is open",
+                std::move(detail));
+}
+
+void RaceChecker::tell(const Current& current, WaveNumber other, uint32_t other_site, const char* did,
+                       const char* does, uint64_t at) {
+  const Event& event = current.event;
+  const WaveRecord& record = knowledge_.record(other);
+  const bool near = is_near(current, other);
+  const bool other_dispatch = record.dispatch != knowledge_.record(current.wave.number).dispatch;
+  const char* const who = other_dispatch ? "a wave of another dispatch"
+                          : near         ? "another wave of the work-group"
+                                         : "a wave of another work-group";
+  FindingDetail detail;
+  if (current.access.lane >= 0) detail.lanes = uint64_t{1} << current.access.lane;
+  detail.address = at;
+  detail.bytes = current.access.bytes;
+  detail.other_pc = sites_[other_site].pc;
+  detail.text = "work-group (" + std::to_string(record.group_id[0]) + ", " +
+                std::to_string(record.group_id[1]) + ", " + std::to_string(record.group_id[2]) + "), wave " +
+                std::to_string(record.index) + " " + did + " it by " + std::string(sites_[other_site].name) +
+                ": " + names_.place(event.wave, current.access);
+  detail.remedy =
+      other_dispatch ? "set the barrier bit of the later packet, or wait for the earlier one's signal"
+      : near
+          ? "put a barrier between them, with the stores before it complete (s_waitcnt lgkmcnt(0) for LDS, "
+            "s_waitcnt_vscnt null, 0 for memory)"
+          : "use atomics, or hand it over: a release at agent scope behind the one (s_waitcnt_vscnt null, 0, "
+            "then an atomic) and an acquire before the other (buffer_gl0_inv, buffer_gl1_inv)";
+  std::string rule = std::string("race: ") + std::string(event.instruction.row->name) + " " + does +
+                     (current.in_lds ? " LDS that " : " memory that ") + who + " " + did +
+                     ", and nothing orders the two";
+  findings_.add("races", event.wave, event.pc, std::move(rule), std::move(detail));
+}
+
+}  // namespace lockstep::observe

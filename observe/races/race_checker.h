@@ -1,0 +1,89 @@
+// Finds accesses of two waves to the same bytes, at least one of which writes, that nothing puts in an order:
+// in LDS between waves of a group, in memory between all waves of all dispatches; and lanes of one
+// instruction that store different values to one place.
+//
+// Ordered are: what stands before and behind a barrier; what a wave did before an atomic, or a store that is
+// looked out for (GLC), and another wave does after it has read that, and, from another group, has
+// invalidated its caches (buffer_gl1_inv); dispatches of which one ended before the other began. What a store
+// wrote counts from the wait that proves it complete. It does not matter in which order the machine ran the
+// waves.
+//
+// At this level a store that is atomic in the source cannot be told from one that is not: what is read with
+// GLC, or unlocked by who changed it with an atomic, counts as atomic, and so do stores with GLC or DLC.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/findings.h"
+#include "engine/listener.h"
+#include "observe/buffer_names.h"
+#include "observe/races/accesses.h"
+#include "observe/races/knowledge.h"
+
+namespace lockstep::observe {
+
+class RaceChecker final : public Listener {
+ public:
+  // `findings` must outlive this.
+  explicit RaceChecker(Findings& findings) : findings_(findings) {}
+
+  Order order() const override { return Order::serial; }
+  bool wants(const isa::Instruction& instruction) const override;
+  void before(const Event& event) override;
+  void after(const Event& event) override;
+  void dispatch_begins(const DispatchEvent& event) override;
+  void dispatch_ends(const DispatchEvent& event) override;
+  void group_begins(const WorkGroup& group) override;
+  void group_ends(const WorkGroup& group) override;
+  void wave_ends(const Wave& wave) override;
+  void barrier_passed(const WorkGroup& group) override;
+
+ private:
+  struct Site {
+    uint64_t pc;
+    std::string_view name;
+  };
+  // An access in the making.
+  struct Current {
+    const Event& event;
+    size_t index;
+    const MemoryAccess& access;
+    RunningWave& wave;
+    WriteMark mark;
+    bool in_lds, is_atomic, is_watching;
+  };
+
+  uint32_t site_of(const Event& event);
+  void follow(Current& current, Cell& cell, uint64_t at);
+  void read(Current& current, Cell& cell, uint64_t at);
+  void write(Current& current, Cell& cell, uint64_t at);
+  bool stores_what_is_there(const Current& current, uint64_t at) const;
+  bool is_near(const Current& current, WaveNumber other) const;
+  // Others who have written there by atomics before make known what they knew.
+  void take_chain(RunningWave& wave, uint64_t key, bool in_lds);
+  void tell(const Current& current, WaveNumber other, uint32_t other_site, const char* did, const char* does,
+            uint64_t at);
+  void tell_lanes(const Current& current, const Cell& cell, uint64_t at);
+
+  Findings& findings_;
+  std::mutex mutex_;  // dispatches of a device run side by side
+  Knowledge knowledge_;
+  BufferNames names_;
+  AccessPages memory_;
+  std::unordered_map<const WorkGroup*, AccessBlock> lds_;
+  std::vector<Site> sites_{1};
+  std::unordered_map<const isa::Instruction*, uint32_t> site_numbers_;
+  // By address, of memory and of LDS (with the group's number): who has released there by atomics since the
+  // last plain store.
+  struct Release {
+    WaveNumber wave;
+    Bound bound;
+  };
+  std::unordered_map<uint64_t, std::vector<Release>> chains_;
+  uint32_t event_number_ = 0;
+};
+
+}  // namespace lockstep::observe

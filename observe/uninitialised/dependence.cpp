@@ -1,0 +1,180 @@
+#include "observe/uninitialised/dependence.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "engine/scalar_operand.h"
+
+namespace lockstep::observe {
+
+namespace code = isa::code;
+using isa::RegisterUse;
+
+namespace {
+
+constexpr uint32_t kEndProgram = 0xbfb00000;  // s_endpgm
+constexpr unsigned kPartner = 7;              // the filling with what the other operand has
+
+// Zero, all ones, the greatest and least integers and numbers, and noise: what comparisons, sums and
+// selections by unwritten bits show themselves with.
+uint32_t filling_value(unsigned filling, unsigned reg, unsigned lane) {
+  switch (filling) {
+    case 0:
+      return 0;
+    case 1:
+      return ~0u;
+    case 2:
+      return 0x7fffffff;
+    case 3:
+      return 0x80000000;
+    case 4:
+      return 0x7bff7bff;  // a great f32, and two great f16
+    case 5:
+      return 0xfbfffbff;
+    default:
+      return (reg * 0x9e3779b9u) ^ (lane * 0x85ebca6bu) ^ 0x3f5a1c2du;
+  }
+}
+
+}  // namespace
+
+Dependence::Dependence(unsigned wave_size, unsigned vgpr_count)
+    : wave_size_(wave_size),
+      vgpr_count_(vgpr_count),
+      code_(kCodeDwords, kEndProgram),
+      registers_(nullptr, &std::free) {
+  const auto begin = reinterpret_cast<uint64_t>(code_.data());
+  engine_ = std::make_unique<interpreter::Interpreter>(
+      std::vector<CodeRange>{{begin, begin + 4 * kCodeDwords}}, wave_size,
+      std::make_shared<const RangeSet>(std::vector<Range>{}), interpreter::best_host_target(), vgpr_count);
+  const size_t bytes = size_t{kMaxVgprs + kEngineVgprs} * wave_size * 4;
+  registers_.reset(static_cast<std::byte*>(std::aligned_alloc(64, bytes)));
+  if (!registers_) throw std::bad_alloc();
+  std::memset(registers_.get(), 0, bytes);
+  wave_ = std::make_unique<Wave>();
+  initialise_wave(*wave_, wave_size, registers_.get());
+  reset_wave(*wave_, vgpr_count);
+}
+
+Dependence::~Dependence() = default;
+
+uint64_t Dependence::place_of(const Event& event) {
+  const auto [entry, is_new] = places_.try_emplace(&event.instruction);
+  if (!is_new) return entry->second;
+  const size_t dwords = event.instruction.size / 4u;
+  if (used_ + dwords + 2 > code_.size()) return 0;
+  std::memcpy(&code_[used_], reinterpret_cast<const void*>(event.pc), event.instruction.size);
+  entry->second = reinterpret_cast<uint64_t>(&code_[used_]);
+  used_ += dwords + 1;
+  return entry->second;
+}
+
+uint32_t Dependence::partner_value(const Event& event, const RegisterUse& use, unsigned word,
+                                   unsigned lane) const {
+  if (use.operand == RegisterUse::kImplied) return 0;
+  const isa::Instruction& instruction = event.instruction;
+  const isa::Role role = instruction.operands[use.operand].role;
+  const isa::Operand* const partner =
+      instruction.find(role == isa::Role::src0 ? isa::Role::src1 : isa::Role::src0);
+  if (!partner) return 0;
+  if (partner->is_vgpr())
+    return partner->vgpr() + word < vgpr_count_
+               ? reinterpret_cast<const uint32_t*>(
+                     event.wave.vgprs + (partner->vgpr() + word) * size_t{event.wave.register_bytes})[lane]
+               : 0;
+  const uint64_t value = scalar_value(event.wave, *partner, instruction);
+  return static_cast<uint32_t>(value >> (word % 2 * 32));
+}
+
+void Dependence::fill(const Event& event, const RegisterUse& use, const WaveShadow& shadow,
+                      unsigned filling) {
+  for (unsigned number = use.first; number < use.end(); ++number) {
+    const unsigned word = number - use.first;
+    if (number >= code::kVgpr0) {
+      const unsigned vgpr = number - code::kVgpr0;
+      if (vgpr >= vgpr_count_) continue;
+      uint32_t* const lanes = wave_->vgpr(vgpr);
+      for (uint64_t left = shadow.lanes(vgpr); left != 0; left &= left - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctzll(left));
+        const uint32_t bits = shadow.vgpr(vgpr, lane);
+        const uint32_t value = filling == kPartner ? partner_value(event, use, word, lane)
+                                                   : filling_value(filling, number, lane);
+        lanes[lane] = (lanes[lane] & ~bits) | (value & bits);
+      }
+    } else if (number < WaveShadow::kScalars) {
+      const uint32_t bits = shadow.scalar(number);
+      const uint32_t value =
+          filling == kPartner ? partner_value(event, use, word, 0) : filling_value(filling, number, 0);
+      wave_->scalar[number] = (wave_->scalar[number] & ~bits) | (value & bits);
+    }
+  }
+}
+
+void Dependence::fill(const Event& event, const isa::RegisterEffects& effects, const WaveShadow& shadow,
+                      unsigned filling) {
+  const Wave& from = event.wave;
+  Wave& to = *wave_;
+  std::memcpy(to.scalar, from.scalar, 128 * sizeof to.scalar[0]);
+  to.scalar[kScalarScc] = from.scalar[kScalarScc];
+  to.mode = from.mode;
+  to.status = from.status;
+  to.group = from.group;
+  const auto copy = [&](const RegisterUse& use) {
+    if (!use.is_vgpr()) return;
+    for (unsigned number = use.first; number < use.end() && number - code::kVgpr0 < vgpr_count_; ++number)
+      std::memcpy(to.vgpr(number - code::kVgpr0),
+                  from.vgprs + (number - code::kVgpr0) * size_t{from.register_bytes}, from.register_bytes);
+  };
+  for (const RegisterUse& use : effects.reads) copy(use);
+  for (const RegisterUse& use : effects.writes) copy(use);
+  // What is left of a destination as it was depends on that.
+  for (const RegisterUse& use : effects.writes) fill(event, use, shadow, filling);
+  for (const RegisterUse& use : effects.reads) fill(event, use, shadow, filling);
+}
+
+bool Dependence::follow(const Event& event, const isa::RegisterEffects& effects, WaveShadow& shadow) {
+  const uint64_t place = place_of(event);
+  if (place == 0) return false;
+  std::vector<uint32_t> first, differs;
+  for (unsigned filling = 0; filling < kFillings; ++filling) {
+    fill(event, effects, shadow, filling);
+    wave_->state = WaveState::ready;
+    wave_->executed_before_turn = 0;
+    if (!engine_->enter(*wave_, place)) return false;
+    engine_->run(*wave_, 2);
+    if (wave_->state != WaveState::ended) return false;
+    size_t at = 0;
+    const auto take = [&](uint32_t value) {
+      if (filling == 0) {
+        first.push_back(value);
+        differs.push_back(0);
+      } else {
+        differs[at] |= value ^ first[at];
+      }
+      ++at;
+    };
+    for (const RegisterUse& use : effects.writes)
+      for (unsigned number = use.first; number < use.end(); ++number) {
+        if (number < code::kVgpr0) {
+          take(wave_->scalar[number]);
+        } else if (number - code::kVgpr0 < vgpr_count_) {
+          for (unsigned lane = 0; lane < wave_size_; ++lane) take(wave_->vgpr(number - code::kVgpr0)[lane]);
+        }
+      }
+  }
+  size_t at = 0;
+  for (const RegisterUse& use : effects.writes)
+    for (unsigned number = use.first; number < use.end(); ++number) {
+      if (number < WaveShadow::kScalars) {
+        shadow.set_scalar(number, differs[at++]);
+      } else if (number >= code::kVgpr0 && number - code::kVgpr0 < vgpr_count_) {
+        for (unsigned lane = 0; lane < wave_size_; ++lane)
+          shadow.set_vgpr(number - code::kVgpr0, lane, differs[at++]);
+      }
+    }
+  return true;
+}
+
+}  // namespace lockstep::observe

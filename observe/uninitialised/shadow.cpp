@@ -1,0 +1,36 @@
+#include "observe/uninitialised/shadow.h"
+
+namespace lockstep::observe {
+
+namespace code = isa::code;
+
+void WaveShadow::begin(const Wave& wave, unsigned initial_sgprs) {
+  wave_size_ = wave.wave_size;
+  bits_.assign(size_t{kMaxVgprs} * wave_size_, ~0u);
+  lanes_.fill(wave.lane_mask);
+  lanes_[0] = 0;  // the work-item's number
+  scalars_.fill(0);
+  for (unsigned i = initial_sgprs; i < code::kTtmp0; ++i) scalars_[i] = ~0u;
+  scalars_[code::kM0] = ~0u;
+  scalars_[code::kScc] = 1;
+  for (unsigned i = 0; i < origins_.size(); ++i)
+    origins_[i] = i < code::kVgpr0 ? Origin{Origin::Kind::scalar, false, i}
+                                   : Origin{Origin::Kind::vgpr, false, i - code::kVgpr0};
+  scratch_.clear();
+}
+
+Unwritten& WaveShadow::scratch(uint32_t dword, unsigned lane) {
+  const size_t at = size_t{dword} * wave_size_ + lane;
+  for (size_t next = scratch_.size(); next <= at; ++next)
+    scratch_.push_back({~0u, {Origin::Kind::scratch, false, static_cast<uint32_t>(next / wave_size_) * 4}});
+  return scratch_[at];
+}
+
+GroupShadow fresh_lds(uint32_t bytes) {
+  GroupShadow lds((bytes + 3) / 4);
+  for (size_t i = 0; i < lds.size(); ++i)
+    lds[i] = {~0u, {Origin::Kind::lds, false, static_cast<uint32_t>(4 * i)}};
+  return lds;
+}
+
+}  // namespace lockstep::observe

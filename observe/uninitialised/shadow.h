@@ -1,0 +1,69 @@
+// Which bits of a wave's registers, and of the memories that belong to waves and groups, were never given a
+// value: a set bit has none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/listener.h"
+#include "isa/effects.h"
+
+namespace lockstep::observe {
+
+// Where bits without a value come from.
+struct Origin {
+  enum class Kind : uint8_t { none, vgpr, scalar, lds, scratch };
+  Kind kind = Kind::none;
+  bool is_computed = false;  // arithmetic has made something of them since
+  uint32_t number = 0;       // of the register, or the offset
+};
+
+// Of a dword of memory.
+struct Unwritten {
+  uint32_t bits = 0;
+  Origin origin;
+};
+
+class WaveShadow {
+ public:
+  static constexpr unsigned kScalars = 256;  // by operand code, SCC among them
+
+  void begin(const Wave& wave, unsigned initial_sgprs);
+
+  uint64_t lanes(unsigned vgpr) const { return lanes_[vgpr]; }
+  uint32_t vgpr(unsigned number, unsigned lane) const {
+    return lanes_[number] >> lane & 1 ? bits_[number * wave_size_ + lane] : 0;
+  }
+  void set_vgpr(unsigned number, unsigned lane, uint32_t bits) {
+    const uint64_t bit = uint64_t{1} << lane;
+    if (bits == 0) {
+      lanes_[number] &= ~bit;
+    } else {
+      lanes_[number] |= bit;
+      bits_[number * wave_size_ + lane] = bits;
+    }
+  }
+  void clear_lanes(unsigned vgpr, uint64_t lanes) { lanes_[vgpr] &= ~lanes; }
+  uint32_t scalar(unsigned code) const { return scalars_[code]; }
+  void set_scalar(unsigned code, uint32_t bits) { scalars_[code] = bits; }
+  // Of a register by its operand code.
+  Origin& origin(unsigned code) { return origins_[code]; }
+
+  Unwritten& scratch(uint32_t dword, unsigned lane);
+
+ private:
+  unsigned wave_size_ = 32;
+  std::array<uint64_t, kMaxVgprs> lanes_{};  // a bit for each lane that has any
+  std::vector<uint32_t> bits_;               // by register and lane, where `lanes_` says so
+  std::array<uint32_t, kScalars> scalars_{};
+  std::array<Origin, 2 * kMaxVgprs> origins_{};
+  std::vector<Unwritten> scratch_;  // by dword and lane
+};
+
+// LDS of a group.
+using GroupShadow = std::vector<Unwritten>;
+GroupShadow fresh_lds(uint32_t bytes);
+
+}  // namespace lockstep::observe

@@ -1,0 +1,87 @@
+// Finds values that nobody has written and that matter: they are an address, decide a branch, change EXEC, or
+// are stored to memory. Registers, LDS and scratch have no value when a wave or group begins, but for what
+// the launch gives; here they are zero, on a card what was there before.
+//
+// Values are followed bit by bit through registers, LDS, scratch and memory (dependence.h). That they are
+// copied about is no finding: compilers spill and move registers that hold nothing, and structures have
+// padding. So a store to memory is one if arithmetic has made something of the bits, or if nothing of what a
+// lane stores has a value.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/findings.h"
+#include "engine/listener.h"
+#include "observe/buffer_names.h"
+#include "observe/uninitialised/dependence.h"
+#include "observe/uninitialised/shadow.h"
+
+namespace lockstep::observe {
+
+class UninitialisedChecker final : public Listener {
+ public:
+  // `findings` must outlive this.
+  explicit UninitialisedChecker(Findings& findings) : findings_(findings) {}
+
+  Order order() const override { return Order::serial; }
+  bool wants(const isa::Instruction& instruction) const override;
+  void before(const Event& event) override;
+  void dispatch_begins(const DispatchEvent& event) override;
+  void dispatch_ends(const DispatchEvent& event) override;
+  void group_begins(const WorkGroup& group) override;
+  void group_ends(const WorkGroup& group) override;
+  void wave_begins(const Wave& wave) override;
+
+ private:
+  // What is known of an instruction, whatever wave comes to it.
+  struct Known {
+    isa::RegisterEffects effects;
+    bool has_index = false;  // M0 moves its registers: the effects are the wave's
+    bool is_memory = false;
+    bool is_copy = false;        // moves bits and makes nothing of them
+    bool crosses_lanes = false;  // reads lanes that may be off
+    bool is_partial = false;     // a destination keeps something of what it held
+  };
+  const Known& known(const Event& event);
+
+  // The first register of a use that has bits without a value; 0xffff: none.
+  unsigned first_unwritten(const WaveShadow& shadow, const isa::RegisterUse& use, uint64_t lanes) const;
+  void forget(WaveShadow& shadow, const isa::RegisterUse& use, uint64_t lanes);
+
+  void follow_registers(const Event& event, const Known& known, WaveShadow& shadow);
+  void follow_branch(const Event& event, const Known& known, WaveShadow& shadow);
+  void follow_memory(const Event& event, const Known& known, WaveShadow& shadow);
+  void load(const Event& event, const Known& known, WaveShadow& shadow);
+  void store(const Event& event, WaveShadow& shadow);
+  // The dword that a byte of an access lies in; null: it is not followed, and has a value. `make`: also of
+  // memory where everything has one.
+  Unwritten* cell(WaveShadow& shadow, const MemoryAccess& access, uint32_t offset, bool make);
+  void tell(const Event& event, const char* rule, const Origin& origin, uint64_t lanes,
+            const MemoryAccess* access);
+
+  Findings& findings_;
+  std::mutex mutex_;  // dispatches of a device run side by side
+  BufferNames names_;
+  std::unordered_map<const DispatchState*, unsigned> initial_sgprs_;
+  std::unordered_map<const isa::Instruction*, Known> known_;
+  // Of known_, by some bits of the address: what a loop executes is found here.
+  struct Found {
+    const isa::Instruction* instruction = nullptr;
+    Known* known = nullptr;
+  };
+  std::array<Found, 1024> found_{};
+  const Wave* last_wave_ = nullptr;
+  WaveShadow* last_shadow_ = nullptr;
+  GroupShadow* group_lds_ = nullptr;  // of the instruction that is followed
+  std::unordered_map<const Wave*, std::unique_ptr<WaveShadow>> waves_;
+  std::unordered_map<const WorkGroup*, GroupShadow> lds_;
+  std::unordered_map<uint64_t, Unwritten> memory_;  // by dword: those that something without a value is in
+  std::unordered_map<uint32_t, std::unique_ptr<Dependence>> dependence_;  // by wave size and VGPRs
+};
+
+}  // namespace lockstep::observe

@@ -1,0 +1,257 @@
+// Races, values that were never written, barriers: what the checkers find in short programs, and what they
+// must not.
+#include <gtest/gtest.h>
+
+#include "engine/listeners.h"
+#include "observe/barriers/barrier_checker.h"
+#include "observe/races/race_checker.h"
+#include "observe/uninitialised/uninitialised_checker.h"
+#include "tests/machine/test_dispatch.h"
+
+namespace lockstep::observe {
+namespace {
+
+template <class Checker>
+struct Checked {
+  Findings findings;
+  Checker checker{findings};
+  machine::Dispatch dispatch;
+  machine::Outcome outcome;
+  std::vector<Finding> all;
+
+  explicit Checked(std::string_view text, uint32_t groups = 1, uint32_t items = 64, unsigned wave_size = 32)
+      : dispatch(text, groups, items, wave_size) {
+    dispatch.launch.scratch_bytes = 64;
+    dispatch.options.precise.listener = &checker;
+    outcome = dispatch.run();
+    EXPECT_FALSE(outcome.fault) << outcome.fault->fault.message;
+    all = findings.all();
+  }
+  std::string rules() const {
+    std::string text;
+    for (const Finding& finding : all) text += finding.rule + " [" + finding.detail.text + "]\n";
+    return text;
+  }
+};
+
+using Races = Checked<RaceChecker>;
+using Unwritten = Checked<UninitialisedChecker>;
+using Barriers = Checked<BarrierChecker>;
+
+// v0 is the item. Each work-item writes its dword of LDS and reads the one of the other wave.
+std::string exchange(std::string_view between) {
+  return "v_lshlrev_b32 v1, 2, v0\nv_xor_b32 v2, 0x80, v1\nds_store_b32 v1, v0\n" + std::string(between) +
+         "ds_load_b32 v3, v2\ns_waitcnt lgkmcnt(0)\n";
+}
+
+TEST(RaceChecker, LdsBetweenWavesNeedsABarrier) {
+  Races missing(exchange(""));
+  // The store that comes after the other wave's load, and the load that comes after its store.
+  ASSERT_EQ(missing.all.size(), 2u) << missing.rules();
+  const Finding& finding = missing.all[1];
+  EXPECT_STREQ(finding.checker, "races");
+  EXPECT_EQ(
+      finding.rule,
+      "race: ds_load_b32 reads LDS that another wave of the work-group writes, and nothing orders the two");
+  EXPECT_EQ(finding.detail.text, "work-group (0, 0, 0), wave 0 writes it by ds_store_b32: LDS offset 0x0");
+  EXPECT_EQ(finding.detail.other_pc, missing.dispatch.pc(3));
+  EXPECT_EQ(Races(exchange("s_waitcnt lgkmcnt(0)\ns_barrier\n")).rules(), "");
+}
+
+// A wave that comes to the barrier with its store under way has not handed it over.
+TEST(RaceChecker, StoresMustBeCompleteBeforeTheBarrier) {
+  EXPECT_EQ(Races(exchange("s_barrier\n")).all.size(), 1u);
+  EXPECT_EQ(Races(exchange("s_waitcnt lgkmcnt(1)\ns_barrier\n")).all.size(), 1u);
+}
+
+TEST(RaceChecker, WritesBehindAReadNeedABarrier) {
+  // Each wave reads the other's dword, behind a barrier, and then its own is overwritten.
+  const std::string text = exchange("s_waitcnt lgkmcnt(0)\ns_barrier\n");
+  Races missing(text + "ds_store_b32 v1, v3\n");
+  ASSERT_EQ(missing.all.size(), 1u) << missing.rules();
+  // Told of at whichever of the two the machine came to last.
+  EXPECT_EQ(missing.all[0].pc + missing.all[0].detail.other_pc,
+            missing.dispatch.pc(7) + missing.dispatch.pc(10))
+      << missing.rules();
+  EXPECT_EQ(Races(text + "s_barrier\nds_store_b32 v1, v3\n").rules(), "");
+}
+
+TEST(RaceChecker, TheSameValueTwiceIsNone) {
+  const std::string_view text = "v_mov_b32 v1, 0\nv_mov_b32 v2, 7\nds_store_b32 v1, v2\n";
+  EXPECT_EQ(Races(text).rules(), "");
+}
+
+TEST(RaceChecker, LanesThatStoreDifferentValuesToOnePlace) {
+  Races races("v_mov_b32 v1, 0\nds_store_b32 v1, v0\n", 1, 32);
+  ASSERT_EQ(races.all.size(), 1u);
+  EXPECT_EQ(races.all[0].detail.text, "lanes 0 and 1 store different values at LDS offset 0x0");
+  EXPECT_EQ(Races("v_mov_b32 v1, 0\nds_add_u32 v1, v0\n").rules(), "");
+}
+
+TEST(RaceChecker, BytesOfADwordAreApart) {
+  EXPECT_EQ(Races("ds_store_b8 v0, v0\n").rules(), "");
+  EXPECT_EQ(Races("global_store_b8 v0, v0, s[0:1]\n").rules(), "");
+}
+
+// Groups hand over by an atomic: the last one to come reads what all have stored (the buffer is zero).
+std::string last_group(std::string_view release, std::string_view acquire, std::string_view add) {
+  return "s_lshl_b32 s4, s2, 2\nv_mov_b32 v1, s4\nv_mov_b32 v2, 5\ns_mov_b32 exec_lo, 1\n"
+         "global_store_b32 v1, v2, s[0:1] offset:64\n" +
+         std::string(release) + "v_mov_b32 v3, 0\nv_mov_b32 v4, 1\n" + std::string(add) +
+         "s_waitcnt vmcnt(0)\nv_cmp_eq_u32 vcc_lo, 1, v5\ns_and_b32 exec_lo, exec_lo, vcc_lo\n" +
+         std::string(acquire) + "global_load_b64 v[6:7], v3, s[0:1] offset:64\ns_waitcnt vmcnt(0)\n";
+}
+constexpr std::string_view kAdd = "global_atomic_add_u32 v5, v3, v4, s[0:1] glc\n";
+constexpr std::string_view kRelease = "s_waitcnt_vscnt null, 0x0\n";
+constexpr std::string_view kAcquire = "buffer_gl0_inv\nbuffer_gl1_inv\n";
+
+TEST(RaceChecker, GroupsHandOverByReleaseAndAcquire) {
+  EXPECT_EQ(Races(last_group(kRelease, kAcquire, kAdd), 2, 32).rules(), "");
+}
+
+TEST(RaceChecker, GroupsHandOverWithoutReleaseOrAcquire) {
+  for (const std::string& text : {last_group("", kAcquire, kAdd), last_group(kRelease, "", kAdd),
+                                  last_group(kRelease, "buffer_gl0_inv\n", kAdd)}) {
+    Races races(text, 2, 32);
+    ASSERT_EQ(races.all.size(), 1u) << races.rules();
+    EXPECT_NE(races.all[0].rule.find("global_load_b64 reads memory that a wave of another work-group writes"),
+              std::string::npos);
+    EXPECT_NE(races.all[0].detail.text.find("64 bytes into buffer 'out'"), std::string::npos);
+  }
+}
+
+TEST(RaceChecker, AnAtomicMadePlain) {
+  Races races(
+      "v_mov_b32 v3, 0\ns_mov_b32 exec_lo, 1\nglobal_load_b32 v5, v3, s[0:1]\ns_waitcnt vmcnt(0)\n"
+      "v_add_nc_u32 v5, 1, v5\nglobal_store_b32 v3, v5, s[0:1]\n",
+      2, 32);
+  EXPECT_FALSE(races.all.empty());
+  EXPECT_EQ(Races("v_mov_b32 v3, 0\nv_mov_b32 v5, 1\nglobal_atomic_add_u32 v3, v5, s[0:1]\n", 2).rules(), "");
+}
+
+// ---- Values that were never written
+
+TEST(Uninitialised, WhatTheLaunchGivesHasAValue) {
+  EXPECT_EQ(Unwritten("v_lshlrev_b32 v1, 2, v0\nv_mov_b32 v2, s2\nglobal_store_b32 v1, v2, s[0:1]\n").rules(),
+            "");
+}
+
+TEST(Uninitialised, ARegisterThatIsStored) {
+  Unwritten found("v_lshlrev_b32 v1, 2, v0\nglobal_store_b32 v1, v7, s[0:1]\n", 1, 32);
+  ASSERT_EQ(found.all.size(), 1u);
+  EXPECT_EQ(found.all[0].rule, "an uninitialised value is stored to memory");
+  EXPECT_EQ(found.all[0].detail.text, "v7 was never written: 0 bytes into buffer 'out' of 16384 bytes");
+  EXPECT_EQ(found.all[0].detail.lanes, 0xffffffffu);
+}
+
+TEST(Uninitialised, ASumThatWasNotBegun) {
+  Unwritten found("v_lshlrev_b32 v1, 2, v0\nv_add_nc_u32 v3, v3, v0\nglobal_store_b32 v1, v3, s[0:1]\n");
+  ASSERT_EQ(found.all.size(), 1u) << found.rules();
+  EXPECT_NE(found.all[0].detail.text.find("v3 was never written, and this was computed with it"),
+            std::string::npos);
+}
+
+TEST(Uninitialised, Addresses) {
+  EXPECT_EQ(Unwritten("v_and_b32 v3, 0, v3\nglobal_load_b32 v4, v3, s[0:1]\n").rules(), "");
+  Unwritten found("v_and_b32 v3, 15, v3\nglobal_load_b32 v4, v3, s[0:1]\n");
+  ASSERT_EQ(found.all.size(), 1u);
+  EXPECT_EQ(found.all[0].rule, "an uninitialised value is part of an address");
+}
+
+// Bits are followed, not registers.
+TEST(Uninitialised, BitsThatDoNotMatter) {
+  for (const char* text :
+       {"v_and_b32 v3, 0, v5", "v_or_b32 v3, -1, v5", "v_lshlrev_b32 v3, 16, v5\nv_and_b32 v3, 0xffff, v3",
+        "v_xor_b32 v3, v5, v5", "v_mul_u32_u24 v3, 0, v5", "v_mov_b32 v3, 1\nv_bfi_b32 v3, 0, v5, v3",
+        "v_mov_b16 v3.l, 1\nv_and_b32 v3, 0xffff, v3"})
+    EXPECT_EQ(Unwritten(std::string("v_lshlrev_b32 v1, 2, v0\n") + text +
+                        "\nv_add_nc_u32 v3, 1, v3\nglobal_store_b32 v1, v3, s[0:1]\n")
+                  .rules(),
+              "")
+        << text;
+}
+
+TEST(Uninitialised, LanesThatWereOff) {
+  // Half of the lanes write v3: the other half has no value.
+  const std::string text = "v_lshlrev_b32 v1, 2, v0\ns_mov_b32 exec_lo, 0xffff\nv_mov_b32 v3, 1\n";
+  EXPECT_EQ(Unwritten(text + "global_store_b32 v1, v3, s[0:1]\n", 1, 32).rules(), "");
+  Unwritten found(text + "s_mov_b32 exec_lo, -1\nglobal_store_b32 v1, v3, s[0:1]\n", 1, 32);
+  ASSERT_EQ(found.all.size(), 1u);
+  EXPECT_EQ(found.all[0].detail.lanes, 0xffff0000u);
+}
+
+TEST(Uninitialised, BranchesAndExec) {
+  Unwritten branch("s_cmp_eq_u32 s9, 7\ns_cbranch_scc1 next\nnext:\n", 1, 32);
+  ASSERT_EQ(branch.all.size(), 1u) << branch.rules();
+  EXPECT_EQ(branch.all[0].rule, "an uninitialised value decides a branch");
+  EXPECT_NE(branch.all[0].detail.text.find("s9 was never written"), std::string::npos);
+  Unwritten exec("v_cmp_lt_f32 vcc_lo, 1.0, v9\ns_and_saveexec_b32 s4, vcc_lo\n", 1, 32);
+  ASSERT_EQ(exec.all.size(), 1u) << exec.rules();
+  EXPECT_EQ(exec.all[0].rule, "an uninitialised value decides which lanes are on (EXEC)");
+  // Bits of VCC without a value do not matter where another one is set.
+  EXPECT_EQ(Unwritten("s_or_b32 vcc_lo, s9, 1\ns_cbranch_vccnz next\nnext:\n", 1, 32).rules(), "");
+}
+
+TEST(Uninitialised, LdsAndScratch) {
+  const std::string begin = "v_lshlrev_b32 v1, 2, v0\nv_mov_b32 v2, 1\n";
+  const std::string end = "s_waitcnt lgkmcnt(0)\ns_waitcnt vmcnt(0)\nglobal_store_b32 v1, v3, s[0:1]\n";
+  EXPECT_EQ(Unwritten(begin + "ds_store_b32 v1, v2\nds_load_b32 v3, v1\n" + end).rules(), "");
+  Unwritten lds(begin + "ds_load_b32 v3, v1\n" + end, 1, 32);
+  ASSERT_EQ(lds.all.size(), 1u) << lds.rules();
+  EXPECT_EQ(lds.all[0].detail.text,
+            "LDS offset 0x7c was never written: 0 bytes into buffer 'out' of 16384 bytes");
+  EXPECT_EQ(
+      Unwritten(begin + "scratch_store_b32 off, v2, off offset:4\nscratch_load_b32 v3, off, off offset:4\n" +
+                end)
+          .rules(),
+      "");
+  Unwritten scratch(begin + "scratch_load_b32 v3, off, off offset:4\n" + end);
+  ASSERT_EQ(scratch.all.size(), 1u) << scratch.rules();
+  EXPECT_NE(scratch.all[0].detail.text.find("scratch offset 0x4 was never written"), std::string::npos);
+}
+
+// Compilers spill registers that hold nothing, and structures have padding.
+TEST(Uninitialised, CopiesAreNoFinding) {
+  const std::string begin = "v_lshlrev_b32 v1, 4, v0\nv_mov_b32 v4, 1\n";
+  EXPECT_EQ(Unwritten(begin + "scratch_store_b32 off, v9, off\nscratch_load_b32 v9, off, off\n").rules(), "");
+  EXPECT_EQ(Unwritten(begin + "global_store_b128 v1, v[2:5], s[0:1]\n").rules(), "");
+}
+
+TEST(Uninitialised, Wave64) {
+  EXPECT_EQ(Unwritten("v_lshlrev_b32 v1, 2, v0\nglobal_store_b32 v1, v7, s[0:1]\n", 1, 64, 64).all.size(),
+            1u);
+  EXPECT_EQ(Unwritten("v_cmp_eq_u32 vcc, 0, v0\ns_and_saveexec_b64 s[4:5], vcc\n", 1, 64, 64).rules(), "");
+}
+
+// ---- Barriers
+
+TEST(BarrierChecker, AllWorkItemsComeToIt) {
+  EXPECT_EQ(Barriers("s_barrier\n").rules(), "");
+  EXPECT_EQ(Barriers("s_barrier\ns_barrier\n", 2, 40).rules(), "");
+}
+
+TEST(BarrierChecker, LanesThatAreOff) {
+  Barriers found("s_mov_b32 exec_lo, 0xff\ns_barrier\n");
+  ASSERT_EQ(found.all.size(), 1u);
+  EXPECT_EQ(found.all[0].count, 2u);
+  EXPECT_EQ(found.all[0].detail.lanes, 0xffffff00u);
+}
+
+// The second wave has items 32 and more.
+constexpr std::string_view kIsFirst = "v_readfirstlane_b32 s4, v0\ns_cmp_eq_u32 s4, 0\n";
+
+TEST(BarrierChecker, AWaveThatHasEnded) {
+  Barriers found(std::string(kIsFirst) + "s_cbranch_scc1 next\ns_endpgm\nnext: s_barrier\n");
+  ASSERT_EQ(found.all.size(), 1u);
+  EXPECT_EQ(found.all[0].detail.text, "work-group (0, 0, 0), wave 1 has ended");
+}
+
+TEST(BarrierChecker, DifferentBarriers) {
+  Barriers found(std::string(kIsFirst) + "s_cbranch_scc1 next\ns_barrier\ns_endpgm\nnext: s_barrier\n");
+  ASSERT_EQ(found.all.size(), 1u);
+  EXPECT_NE(found.all[0].rule.find("wait at different barriers"), std::string::npos);
+  EXPECT_NE(found.all[0].detail.other_pc, 0u);
+}
+
+}  // namespace
+}  // namespace lockstep::observe
