@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "api/status.h"
+#include "text/hex.h"
 
 using namespace lockstep;
 using namespace lockstep::api;
@@ -79,12 +80,6 @@ lockstep_device_info info_of(const hardware::Description& d) {
   info.memory_gigabytes_per_second = d.memory_gigabytes_per_second;
   info.work_groups_per_work_group_processor = d.work_groups_per_work_group_processor;
   return info;
-}
-
-std::string hex(uint64_t value) {
-  char text[19];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
 }
 
 memory::AlignmentMode alignment_of(lockstep_alignment_mode mode) {

@@ -10,6 +10,7 @@
 #include "api/finding.h"
 #include "api/status.h"
 #include "api/wave_control.h"
+#include "text/hex.h"
 
 namespace lockstep::api {
 
@@ -40,12 +41,6 @@ lockstep_fault_kind kind_of(FaultKind kind) {
 }
 
 namespace {
-
-std::string hex(uint64_t value) {
-  char text[19];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 std::string triple(const uint32_t v[3]) {
   return std::to_string(v[0]) + ", " + std::to_string(v[1]) + ", " + std::to_string(v[2]);

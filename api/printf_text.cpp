@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostWidth = 1000;  // of a number or a string
 
-uint64_t number_of(std::span<const std::byte> bytes) {
+uint64_t number_in(std::span<const std::byte> bytes) {
   uint64_t value = 0;
   std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
   return value;
@@ -149,7 +149,7 @@ class Reader {
       if (is_real(c.letter)) {
         out += print(element, value.empty() ? 0.0 : real_of(value));
       } else {
-        const uint64_t number = value.empty() ? 0 : number_of(value);
+        const uint64_t number = value.empty() ? 0 : number_in(value);
         element.length = size == 1 ? "hh" : size == 2 ? "h" : size == 8 ? "l" : "";
         out += print(element, number);
       }
@@ -199,7 +199,7 @@ class Reader {
 uint64_t QwordArguments::integer() {
   const auto bytes = rest_.first(std::min<size_t>(rest_.size(), 8));
   rest_ = rest_.subspan(bytes.size());
-  return number_of(bytes);
+  return number_in(bytes);
 }
 double QwordArguments::real() {
   const uint64_t bits = integer();
@@ -225,7 +225,7 @@ std::span<const std::byte> SizedArguments::next() {
 }
 uint64_t SizedArguments::integer() {
   const auto bytes = next();
-  const uint64_t value = number_of(bytes);
+  const uint64_t value = number_in(bytes);
   return bytes.size() == 4 ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(value)}) : value;
 }
 double SizedArguments::real() {

@@ -10,6 +10,7 @@
 #include "api/status.h"
 #include "api/wave_control.h"
 #include "command/command_processor.h"
+#include "text/hex.h"
 
 using namespace lockstep;
 using namespace lockstep::api;
@@ -42,8 +43,7 @@ command::CommandProcessor& processor_of(lockstep_device* device) {
 command::Signals& signals_of(lockstep_device* device, lockstep_signal signal) {
   command::Signals& signals = processor_of(device).signals();
   if (!signals.exists(signal))
-    throw Failure(LOCKSTEP_INVALID_ARGUMENT,
-                  command::hex(signal) + " is no signal of this device (create one)");
+    throw Failure(LOCKSTEP_INVALID_ARGUMENT, hex(signal) + " is no signal of this device (create one)");
   return signals;
 }
 
@@ -309,9 +309,9 @@ lockstep_status lockstep_signal_wait(lockstep_device* device, lockstep_signal si
                           .wait(signal, static_cast<command::Condition>(condition), value,
                                 deadline_in(timeout_nanoseconds));
     if (!seen)
-      throw Failure(LOCKSTEP_CANCELLED,
-                    "signal " + command::hex(signal) +
-                        " did not get its value in time (wait longer; did its queue fail?)");
+      throw Failure(
+          LOCKSTEP_CANCELLED,
+          "signal " + hex(signal) + " did not get its value in time (wait longer; did its queue fail?)");
     if (out_value) *out_value = *seen;
   });
 }

@@ -9,6 +9,7 @@
 #include "command/pm4.h"
 #include "command/processor.h"
 #include "memory/host_fault.h"
+#include "text/hex.h"
 
 namespace lockstep::command {
 

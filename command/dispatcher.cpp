@@ -7,6 +7,7 @@
 #include "engine/code_range.h"
 #include "engine/precise/exception_use.h"
 #include "machine/kernel.h"
+#include "text/hex.h"
 
 namespace lockstep::command {
 

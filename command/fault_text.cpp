@@ -1,6 +1,7 @@
 #include "command/fault_text.h"
 
 #include "command/guest_memory.h"
+#include "text/hex.h"
 
 namespace lockstep::command {
 

@@ -1,9 +1,9 @@
 #include "command/guest_memory.h"
 
-#include <cstdio>
 #include <new>
 
 #include "memory/host_fault.h"
+#include "text/hex.h"
 
 namespace lockstep::command {
 
@@ -23,12 +23,6 @@ std::byte* guest_bytes(const RangeSet& ranges, uint64_t address, uint64_t bytes,
   // What a program has mapped it may have freed without a word.
   if (ranges.version() != 0 && !host_has(address, bytes, access & kWrite)) return nullptr;
   return reinterpret_cast<std::byte*>(address);
-}
-
-std::string hex(uint64_t value) {
-  char text[19];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
 }
 
 std::string describe_violation(const RangeSet& ranges, uint64_t address, uint64_t bytes, uint8_t access) {

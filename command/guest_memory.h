@@ -31,8 +31,6 @@ class MappedPages {
 // The bytes at a guest address, or null if not all of them are mapped with that access.
 std::byte* guest_bytes(const RangeSet& ranges, uint64_t address, uint64_t bytes, uint8_t access);
 
-// "0x12345000"
-std::string hex(uint64_t value);
 // What is wrong with an access, and what is mapped near it.
 std::string describe_violation(const RangeSet& ranges, uint64_t address, uint64_t bytes, uint8_t access);
 

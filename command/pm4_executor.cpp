@@ -6,6 +6,7 @@
 
 #include "command/pm4.h"
 #include "command/processor.h"
+#include "text/hex.h"
 
 namespace lockstep::command {
 

@@ -1,6 +1,7 @@
 #include "command/pm4_queue.h"
 
 #include "command/fault_text.h"
+#include "text/hex.h"
 
 namespace lockstep::command {
 

@@ -6,6 +6,7 @@
 
 #include "command/processor.h"
 #include "memory/host_fault.h"
+#include "text/hex.h"
 
 namespace lockstep::command {
 

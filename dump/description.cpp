@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "memory/address_space.h"
+#include "text/hex.h"
 
 namespace lockstep::dump {
 
@@ -19,10 +20,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kHighestAddress = uint64_t{1} << 47;
 constexpr uint64_t kMostMemory = uint64_t{1} << 40;  // page after page of it is looked at when it is compared
-
-std::string hex(uint64_t value) {
-  return fmt::format("0x{:x}", value);
-}
 
 std::string access_text(uint8_t access) {
   std::string text;

@@ -15,6 +15,7 @@
 #include "command/guest_memory.h"
 #include "loader/readable_name.h"
 #include "machine/kernel.h"
+#include "text/hex.h"
 
 namespace lockstep::host {
 
@@ -31,8 +32,6 @@ int open_to_append(const std::string& path) {
   close(file);
   return high;
 }
-
-using command::hex;
 
 // Numbers as they are in memory; what is longer than 8 bytes, byte by byte.
 Json arguments_of(const machine::Launch& launch, const loader::Kernel& kernel) {

@@ -1,7 +1,6 @@
 #include "loader/bundle.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <tuple>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 #include "llvm/Support/Endian.h"
 #include "loader/code_object.h"
 #include "loader/decompress.h"
+#include "text/hex.h"
 #include "text/visible.h"
 
 namespace lockstep::loader {
@@ -33,12 +33,6 @@ constexpr size_t kMostShownPath = 1024;
 
 std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::string hex(uint64_t value) {
-  char text[19];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
 }
 
 // "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+" has the kind before the first hyphen and the target ID from the

@@ -5,6 +5,7 @@
 
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Support/Endian.h"
+#include "text/hex.h"
 #include "text/visible.h"
 
 namespace lockstep::loader {
@@ -69,12 +70,6 @@ size_t width_of(uint32_t type) {
     default:
       return 0;
   }
-}
-
-std::string hex(uint64_t value) {
-  char text[19];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
 }
 
 }  // namespace

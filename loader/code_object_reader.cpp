@@ -1,7 +1,6 @@
 // Builds a CodeObject from the bytes of an ELF file. Every count, offset and size of the file is checked
 // before use.
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <tuple>
@@ -12,6 +11,7 @@
 #include "llvm/Object/ELF.h"
 #include "llvm/Support/Error.h"
 #include "loader/code_object.h"
+#include "text/hex.h"
 #include "text/visible.h"
 
 namespace lockstep::loader {
@@ -27,12 +27,6 @@ constexpr uint64_t kMaxImageBytes = uint64_t{16} << 30;
 // Real code objects have three to five.
 constexpr size_t kMostSegments = 1024;
 constexpr const char* kDamaged = "the file is damaged or truncated; copy or compile it again";
-
-std::string hex(uint64_t value) {
-  char text[19];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 std::string take(llvm::Error error) {
   return visible(llvm::toString(std::move(error)));

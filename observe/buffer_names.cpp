@@ -1,16 +1,10 @@
 #include "observe/buffer_names.h"
 
-#include <cinttypes>
-#include <cstdio>
 #include <optional>
 
-namespace lockstep::observe {
+#include "text/hex.h"
 
-std::string hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%" PRIx64, value);
-  return text;
-}
+namespace lockstep::observe {
 
 std::string BufferNames::place(const Wave& wave, const MemoryAccess& access) const {
   switch (access.space) {

@@ -10,8 +10,6 @@
 
 namespace lockstep::observe {
 
-std::string hex(uint64_t value);
-
 // The memory of the dispatches that run.
 class BufferNames {
  public:

@@ -1,13 +1,12 @@
 #include "engine/interpreter/memory_access.h"
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <optional>
 
 #include "engine/interpreter/account.h"
 #include "engine/interpreter/flat_address.h"
 #include "engine/interpreter/memory_view.h"
+#include "text/hex.h"
 
 namespace lockstep::interpreter {
 
@@ -15,12 +14,6 @@ namespace {
 
 // Without a range list all that a process can address is the guest's, but for page 0.
 constexpr uint64_t kLowestAddress = 4096, kHighestAddress = uint64_t{1} << 47;
-
-std::string hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%" PRIx64, value);
-  return text;
-}
 
 // Says where the address lies relative to what is mapped, which is what a user needs to find the bug.
 std::string surroundings(const Wave* wave, uint64_t address, Access access) {

@@ -1,6 +1,6 @@
 #include "engine/precise/m0_rules.h"
 
-#include <cstdio>
+#include "text/hex.h"
 
 namespace lockstep::precise {
 
@@ -13,12 +13,6 @@ struct Reserved {
   uint32_t bits;
   const char* what;
 };
-
-std::string hex(uint32_t value) {
-  char text[16];
-  std::snprintf(text, sizeof text, "0x%x", value);
-  return text;
-}
 
 std::string first_broken(const Step& step, std::initializer_list<Reserved> list) {
   const uint32_t m0 = step.wave.scalar[isa::code::kM0];

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "observe/buffer_names.h"
+#include "text/hex.h"
 
 namespace lockstep::observe {
 

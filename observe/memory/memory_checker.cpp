@@ -1,19 +1,13 @@
 #include "observe/memory/memory_checker.h"
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <optional>
+
+#include "text/hex.h"
 
 namespace lockstep::observe {
 
 namespace {
-
-std::string hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%" PRIx64, value);
-  return text;
-}
 
 const char* verb(const MemoryAccess& access) {
   return access.reads && access.writes ? "an atomic on" : access.writes ? "writes" : "reads";

@@ -8,6 +8,7 @@
 #include "isa/memory_shape.h"
 #include "isa/row_facts.h"
 #include "observe/stored_data.h"
+#include "text/hex.h"
 
 namespace lockstep::observe {
 
