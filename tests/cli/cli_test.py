@@ -987,13 +987,17 @@ with = "b.npy"
         self.assertIn("interrupted: 0 of 2 work-groups", text)
         self.assertFalse((self.path / "never.raw").exists())
 
+    @unittest.skipIf(os.environ.get("LOCKSTEP_SANITIZED"), "a sanitizer's runtime would have to be in the program, too")
+    def test_observers_of_exec_go_together(self):
+        for option, value in (("--rules", "warn"), ("--results", "late"), ("--caches", "incoherent")):
+            self.lockstep("exec", "--fidelity", option, value, "--", "true")
+
     def test_exec_refuses_what_it_cannot_do(self):
         program = ("--", "true")
         self.lockstep("exec", "--log", "nowhere/log", *program, status=BAD_INPUT, says="cannot write to 'nowhere/log'")
         self.lockstep("exec", "--log", "-", *program, status=BAD_INPUT, says="the log needs a file")
         self.lockstep("exec", "--stats", "nowhere/x", *program, status=BAD_INPUT, says="cannot write to 'nowhere/x'")
         for option, value in (("--rules", "warn"), ("--results", "late"), ("--caches", "incoherent")):
-            self.lockstep("exec", "--fidelity", option, value, *program)
             self.lockstep("exec", option, "bad", *program, status=BAD_INPUT, says=option)
         self.lockstep("exec", "--trap-handler", "x.s", *program, status=BAD_INPUT, says="--trap-handler")
         self.lockstep("exec", "--device", "nothing", *program, status=BAD_INPUT, says="no device model 'nothing'")
