@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -28,7 +29,8 @@ struct lockstep_dump {
   std::unique_ptr<const Image> image;  // null: the code object is not known
   const loader::Kernel* kernel = nullptr;
   std::string readable_name;
-  std::unique_ptr<dump::Memory> memory;  // of the last run
+  std::unique_ptr<dump::Memory> memory;              // of the last run
+  std::vector<std::span<const std::byte>> services;  // of its memory: by which it printed
   dump::Comparison comparison;
 
   RunningKernel running() const {
@@ -157,6 +159,7 @@ lockstep_status lockstep_dump_run(lockstep_device* device, lockstep_dump* dump,
     check_options(o);
     forget_reports(*device);
     dump->memory.reset();
+    dump->services.clear();
     dump->comparison = {};
     dump::Memory::Mapped mapped = dump::Memory::map(*dump->file, device->memory);
     if (!mapped.memory)
@@ -187,6 +190,7 @@ lockstep_status lockstep_dump_run(lockstep_device* device, lockstep_dump* dump,
       services = std::make_unique<GuestServices>(device->memory);
       services->adopt(*dump->kernel->metadata, dump->image->object.metadata()->printf_formats, *arguments,
                       *launch.memory, output_of(o));
+      dump->services = services->buffers();
       launch.messages = services.get();
     }
     const machine::Outcome outcome = [&] {
@@ -214,7 +218,7 @@ lockstep_status lockstep_dump_compare(lockstep_dump* dump, lockstep_dump_compari
       throw Failure(
           LOCKSTEP_NOT_FOUND,
           dump->file->path() + ": it ends before its dispatch did, so there is nothing to compare with");
-    dump->comparison = take(dump->memory->compare(*dump->file));
+    dump->comparison = take(dump->memory->compare(*dump->file, dump->services));
     lockstep_dump_comparison comparison{};
     comparison.different_bytes = dump->comparison.different;
     comparison.left_bytes = dump->comparison.left_alone;

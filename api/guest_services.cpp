@@ -201,6 +201,17 @@ void GuestServices::adopt(const loader::KernelMetadata& kernel, const std::vecto
   }
 }
 
+std::vector<std::span<const std::byte>> GuestServices::buffers() const {
+  std::vector<std::span<const std::byte>> all;
+  if (prints_) all.push_back(printed_);
+  if (const Calls& calls = hostcalls_in_use_; calls_) {
+    all.push_back(std::as_bytes(std::span(calls.buffer, 1)));
+    all.push_back(std::as_bytes(std::span(calls.headers, calls.packets)));
+    all.push_back({calls.payloads, calls.packets * kPayloadBytes});
+  }
+  return all;
+}
+
 // A packet for each wave: one that finds none would take what is not there.
 void GuestServices::make_hostcalls(uint64_t waves) {
   const uint64_t wanted = std::bit_ceil(std::clamp<uint64_t>(waves, 2, 1 << 20));

@@ -42,6 +42,8 @@ class GuestServices final : public MessageSink {
   // not in `memory` stays without service.
   void adopt(const loader::KernelMetadata& kernel, const std::vector<std::string>& formats,
              uint64_t arguments, const RangeSet& memory, Output output);
+  // The buffers that the dispatch talks to these services by: what they hold is a matter of time.
+  std::vector<std::span<const std::byte>> buffers() const;
   // Behind it, whatever became of it: writes what the kernel left in the printf buffer. Empty, or what a wave
   // asked for that no guest gets.
   std::string end();

@@ -115,7 +115,8 @@ Memory::~Memory() {
   for (const PageRun& run : pages_) munmap(reinterpret_cast<void*>(run.begin), run.end - run.begin);
 }
 
-loader::Result<Comparison> Memory::compare(const File& file) const {
+loader::Result<Comparison> Memory::compare(const File& file,
+                                           std::span<const std::span<const std::byte>> apart) const {
   Comparison result;
   TouchedPages touched;
   File::Cursor befores(file, File::Moment::before), afters(file, File::Moment::after);
@@ -129,6 +130,10 @@ loader::Result<Comparison> Memory::compare(const File& file) const {
     if (std::memcmp(wanted, found, kPageBytes) == 0) return;
     for (uint64_t i = std::max(begin, page) - page; i < std::min(end, page + kPageBytes) - page; ++i) {
       if (found[i] == wanted[i]) continue;
+      const auto holds = [address = page + i](std::span<const std::byte> bytes) {
+        return address - reinterpret_cast<uint64_t>(bytes.data()) < bytes.size();
+      };
+      if (std::ranges::any_of(apart, holds)) continue;
       const bool alone = found[i] == was[i];
       ++(alone ? result.left_alone : result.different);
       add(alone ? result.others : result.differences, page + i, wanted[i], found[i], name);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,9 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // With what was there in the program when the dispatch had ended.
-  loader::Result<Comparison> compare(const File& file) const;
+  // With what was there in the program when the dispatch had ended, without the bytes of `apart`.
+  loader::Result<Comparison> compare(const File& file,
+                                     std::span<const std::span<const std::byte>> apart = {}) const;
 
  private:
   explicit Memory(AddressSpace& space) : space_(space) {}

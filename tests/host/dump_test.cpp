@@ -107,6 +107,11 @@ TEST_F(DumpTest, BringsTheMemoryBackAndTellsWhatDiffers) {
   EXPECT_EQ(comparison->differences[1].wanted[0], std::byte{3});
   EXPECT_EQ(comparison->differences[1].found[0], std::byte{4});
 
+  const std::span<const std::byte> apart[] = {{memory + 2 * kPageBytes + 6, 1}, {memory + 3 * kPageBytes, 1}};
+  comparison = mapped.memory->compare(**file, apart);
+  ASSERT_TRUE(comparison);
+  EXPECT_EQ(comparison->different, 1u) << "one byte less at each end";
+
   const auto again = Memory::map(**file, space);
   EXPECT_FALSE(again.memory);
   EXPECT_TRUE(again.is_taken) << again.problem;

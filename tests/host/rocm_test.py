@@ -265,9 +265,8 @@ class Reports(unittest.TestCase):
                 path, = pathlib.Path(folder).iterdir()
                 for options in ((), ("--engine", "translator"), ("--results", "late")):
                     again = subprocess.run([LOCKSTEP, "run", path, *options], capture_output=True, text=True, timeout=300)
-                    if kernel == "greet":  # what its buffer holds in the end is a matter of time
+                    if kernel == "greet":
                         self.assertIn("hello 42 from group 1, work-item 1", again.stdout)
-                        continue
                     self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
                     self.assertIn("memory: as the program saw it", again.stdout)
                 path.unlink()
