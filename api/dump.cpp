@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +19,7 @@
 #include "machine/device.h"
 #include "machine/kernel.h"
 #include "machine/scratch_ring.h"
+#include "text/hex.h"
 
 using namespace lockstep;
 using namespace lockstep::api;
@@ -98,10 +98,8 @@ lockstep_status lockstep_dump_open(const char* path, lockstep_dump** out) {
       opened->image = std::make_unique<const Image>(take(loader::CodeObject::parse(bytes, path)));
       opened->kernel = opened->image->object.find_kernel(dispatch.kernel);
     }
-    char entry[32];
-    std::snprintf(entry, sizeof entry, "(code at 0x%llx)",
-                  static_cast<unsigned long long>(dispatch.launch.entry));
-    opened->readable_name = opened->kernel ? loader::readable_name(opened->kernel->name) : entry;
+    opened->readable_name = opened->kernel ? loader::readable_name(opened->kernel->name)
+                                           : "(code at " + hex(dispatch.launch.entry) + ")";
     *out = opened.release();
   });
 }

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <optional>
 
+#include "text/hex.h"
+
 namespace lockstep::api {
 namespace {
 
@@ -121,11 +123,7 @@ class Reader {
     if (is_real(c.letter)) return print(c, arguments_.real());
     if (is_integer(c.letter)) return print(c, arguments_.integer());
     if (c.letter == 'c') return print(c, static_cast<int>(arguments_.integer()));
-    if (c.letter == 'p') {
-      char text[24];
-      std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(arguments_.integer()));
-      return text;
-    }
+    if (c.letter == 'p') return hex(static_cast<uint64_t>(arguments_.integer()));
     if (c.letter == 's') return print(c, arguments_.string().c_str());
     return std::string(written);
   }

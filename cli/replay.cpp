@@ -104,9 +104,7 @@ bool print_comparison(lockstep_dump* dump) {
 }
 
 void refuse_what_dumps_say(const RunOptions& o) {
-  if (!o.kernel.empty() || !o.grid.empty() || !o.groups.empty() || !o.block.empty() || !o.arguments.empty() ||
-      !o.named_arguments.empty() || !o.variables.empty() || !o.outputs.empty() || !o.prints.empty() ||
-      !o.compiler.flags.empty() || o.dynamic_lds || o.wave)
+  if (say_what_to_run(o) || o.dynamic_lds || o.wave)
     throw UsageError(
         "{}: a dump says itself what was run, with which arguments (leave kernel, grid, arguments, "
         "variables, outputs "
@@ -129,12 +127,8 @@ int replay(const RunOptions& o) {
 
   lockstep_dispatch_options dispatch;
   lockstep_dispatch_options_init(&dispatch);
-  dispatch.instruction_limit = o.instruction_limit;
-  dispatch.wave_limit = o.wave_limit;
-  dispatch.fidelity = o.fidelity;
-  if (!o.findings.checks.empty()) dispatch.checks = o.findings.checks.c_str();
-  read_suppressions(o.findings.suppressions);  // says what is wrong with it before the run
-  apply_machine_options(o.machine, dispatch);
+  const std::vector<Suppression> suppressions = read_suppressions(o.findings.suppressions);
+  apply_run_options(o, dispatch);
   std::optional<CodeObject> handler;
   if (!o.machine.trap_handler.empty()) {
     Compilation compilation(o.compiler);
@@ -158,7 +152,7 @@ int replay(const RunOptions& o) {
     try_another_process();
     throw Error(status, problem.c_str());
   }
-  const bool has_findings = print_reports(*device, dispatch, status, o, info.readable_name);
+  const bool has_findings = print_reports(*device, dispatch, status, o, suppressions, info.readable_name);
   if (status == LOCKSTEP_CANCELLED) {
     report("interrupted: {} of {} work-groups of '{}' are done\n", statistics.work_groups_done,
            statistics.work_groups, info.readable_name);

@@ -51,13 +51,26 @@ lockstep_device_options device_options_of(const RunOptions& o) {
   return device_options;
 }
 
+bool say_what_to_run(const RunOptions& o) {
+  return !o.kernel.empty() || !o.grid.empty() || !o.groups.empty() || !o.block.empty() ||
+         !o.arguments.empty() || !o.named_arguments.empty() || !o.variables.empty() || !o.outputs.empty() ||
+         !o.prints.empty() || !o.compiler.flags.empty();
+}
+
+void apply_run_options(const RunOptions& o, lockstep_dispatch_options& dispatch) {
+  dispatch.instruction_limit = o.instruction_limit;
+  dispatch.wave_limit = o.wave_limit;
+  dispatch.fidelity = o.fidelity;
+  if (!o.findings.checks.empty()) dispatch.checks = o.findings.checks.c_str();
+  apply_machine_options(o.machine, dispatch);
+}
+
 bool print_reports(const Device& device, const lockstep_dispatch_options& dispatch, lockstep_status status,
-                   const RunOptions& o, const char* kernel) {
+                   const RunOptions& o, const std::vector<Suppression>& suppressions, const char* kernel) {
   if (status != LOCKSTEP_OK && status != LOCKSTEP_FAULT && status != LOCKSTEP_CANCELLED) return false;
   const bool has_findings =
-      dispatch.checks && give_report(report_of(o.input, kernel, device.check_findings(),
-                                               read_suppressions(o.findings.suppressions)),
-                                     o.findings);
+      dispatch.checks &&
+      give_report(report_of(o.input, kernel, device.check_findings(), suppressions), o.findings);
   if (dispatch.fidelity) print_findings(device);
   if (dispatch.rules == LOCKSTEP_RULES_WARN) print_broken_rules(device);
   if (dispatch.exceptions) print_exceptions(device);
@@ -66,9 +79,7 @@ bool print_reports(const Device& device, const lockstep_dispatch_options& dispat
 
 int run(const RunOptions& o) {
   if (o.input.ends_with(".toml")) {
-    if (!o.kernel.empty() || !o.grid.empty() || !o.groups.empty() || !o.block.empty() ||
-        !o.arguments.empty() || !o.named_arguments.empty() || !o.variables.empty() || !o.outputs.empty() ||
-        !o.prints.empty() || !o.compiler.flags.empty())
+    if (say_what_to_run(o))
       throw UsageError("{}: a job says itself what it runs, with which arguments and flags (leave them away)",
                        o.input);
     return run_job(o.input, o.quiet);
@@ -97,12 +108,8 @@ int run(const RunOptions& o) {
   choose_shape({o.grid, o.groups, o.block}, info, dispatch);
   if (o.dynamic_lds > UINT32_MAX) throw UsageError("--lds: {} bytes are too many", o.dynamic_lds);
   dispatch.dynamic_lds_bytes = static_cast<uint32_t>(o.dynamic_lds);
-  dispatch.instruction_limit = o.instruction_limit;
-  dispatch.wave_limit = o.wave_limit;
-  dispatch.fidelity = o.fidelity;
-  if (!o.findings.checks.empty()) dispatch.checks = o.findings.checks.c_str();
-  read_suppressions(o.findings.suppressions);  // says what is wrong with it before the run
-  apply_machine_options(o.machine, dispatch);
+  const std::vector<Suppression> suppressions = read_suppressions(o.findings.suppressions);
+  apply_run_options(o, dispatch);
 
   std::vector<Output> outputs = parse_outputs(o.outputs);
   Arguments arguments(kernel);
@@ -133,7 +140,7 @@ int run(const RunOptions& o) {
     progress.connect(dispatch);
     status = lockstep_dispatch(device.get(), kernel.get(), arguments.get(), &dispatch, &statistics);
   }
-  const bool has_findings = print_reports(device, dispatch, status, o, info.name);
+  const bool has_findings = print_reports(device, dispatch, status, o, suppressions, info.name);
   if (status == LOCKSTEP_FAULT) {
     report("fault: {}\n", lockstep_last_error());
     print_summary(info.name, statistics);

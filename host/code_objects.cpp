@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -16,6 +15,7 @@
 #include <span>
 
 #include "loader/readable_name.h"
+#include "text/hex.h"
 
 namespace lockstep::host {
 
@@ -230,11 +230,8 @@ std::string CodeObjects::place(uint64_t pc) {
   const uint64_t linked = pc - loaded->bias;
   std::string text;
   if (const loader::Symbol* function = loaded->object.function_at(linked)) {
-    char offset[32];
-    std::snprintf(offset, sizeof offset, " + 0x%llx",
-                  static_cast<unsigned long long>(linked - function->address));
     text = loaded->object.find_kernel(function->name) ? "kernel '" : "function '";
-    text += loader::readable_name(function->name) + "'" + offset;
+    text += loader::readable_name(function->name) + "' + " + hex(linked - function->address);
   }
   if (const auto source = loaded->lines.find(linked); source && !source->file.empty())
     text += (text.empty() ? "at " : ", at ") + source->file + ":" + std::to_string(source->line);

@@ -22,10 +22,6 @@ bool is_register(const Operand& operand) {
   }
 }
 
-bool is_memory(Encoding encoding) {
-  return encoding == Encoding::smem || encoding >= Encoding::ldsdir;
-}
-
 // Whether the destination keeps a part of what it held in lanes that are written.
 bool keeps_part(const Instruction& instruction, const Operand& operand) {
   if (!operand.is_vgpr()) return false;

@@ -45,6 +45,10 @@ constexpr bool is_vector_alu(Encoding encoding) {
 constexpr bool is_scalar_alu(Encoding encoding) {
   return encoding <= Encoding::sopp;
 }
+// All that goes another way than the ALUs: scalar and vector memory, LDS, GDS, exports.
+constexpr bool is_memory(Encoding encoding) {
+  return encoding == Encoding::smem || encoding >= Encoding::ldsdir;
+}
 
 // One enumerator an instruction, named as LLVM spells the mnemonic without encoding suffix:
 // Opcode::v_add_f32. The same enumerator serves VOP2 and VOP3. VOPD halves have their own (v_dual_add_f32),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cstdio>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "memory/host_fault.h"
 #include "numeric/float_mode.h"
 #include "state/trap_status.h"
+#include "text/hex.h"
 
 namespace lockstep::machine {
 
@@ -376,13 +376,11 @@ void GroupContext::skip_to_next_wake() {
 
 // The engine was left in the middle of an instruction of this turn; which one it cannot say any more.
 void GroupContext::fault_for_lost_memory(Wave& wave, uint64_t address) {
-  char place[24];
-  std::snprintf(place, sizeof place, "0x%" PRIx64, address);
   wave.fault = {};
   wave.fault.kind = FaultKind::memory_violation;
   wave.fault.pc = wave.pc;
   wave.fault.address = address;
-  wave.fault.message = std::string("access to ") + place +
+  wave.fault.message = "access to " + hex(address) +
                        ", which is mapped for the device but is no memory of the host any more (unmapped or "
                        "freed while the kernel runs?), at or after the PC";
   wave.state = WaveState::faulted;

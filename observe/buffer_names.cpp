@@ -26,9 +26,9 @@ std::string BufferNames::place(const Wave& wave, const MemoryAccess& access) con
          std::to_string(range->end - range->begin) + " bytes";
 }
 
-std::string name_of(const WorkGroup& group, const Wave& wave) {
-  return "work-group (" + std::to_string(group.id[0]) + ", " + std::to_string(group.id[1]) + ", " +
-         std::to_string(group.id[2]) + "), wave " + std::to_string(wave.index_in_group);
+std::string name_of(const uint32_t (&group)[3], unsigned wave) {
+  return "work-group (" + std::to_string(group[0]) + ", " + std::to_string(group[1]) + ", " +
+         std::to_string(group[2]) + "), wave " + std::to_string(wave);
 }
 
 }  // namespace lockstep::observe

@@ -23,6 +23,6 @@ class BufferNames {
 };
 
 // "work-group (0, 1, 0), wave 3"
-std::string name_of(const WorkGroup& group, const Wave& wave);
+std::string name_of(const uint32_t (&group)[3], unsigned wave);
 
 }  // namespace lockstep::observe

@@ -26,16 +26,12 @@ bool find_store_source(const Event& event, size_t access, StoreSource& source) {
   return end <= event.wave.vgpr_count;
 }
 
-namespace {
-
 std::byte stored_byte(const Event& event, size_t access, const StoreSource& source, uint64_t offset) {
   const uint64_t at = source.skip + offset;
   const std::byte* const registers =
       event.wave.vgprs + (source.vgpr + at / 4) * size_t{event.wave.register_bytes};
   return registers[4 * static_cast<size_t>(event.accesses[access].lane) + at % 4];
 }
-
-}  // namespace
 
 bool store_the_same(const Event& event, size_t one, size_t other) {
   StoreSource of_one, of_other;

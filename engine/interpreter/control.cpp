@@ -1,6 +1,4 @@
 // Program flow (guide chapter 5): branches, calls, waits, barriers, messages, hardware registers.
-#include <cinttypes>
-#include <cstdio>
 
 #include "engine/interpreter/common.h"
 #include "engine/interpreter/dispatch_context.h"
@@ -13,6 +11,7 @@
 #include "state/dispatch_state.h"
 #include "state/status.h"
 #include "state/trap_status.h"
+#include "text/hex.h"
 
 namespace lockstep::interpreter {
 namespace {
@@ -27,9 +26,7 @@ namespace hardware_register = isa::hardware_register;
 [[gnu::cold]] void fault_bad_target(const Operation* op, Wave* wave, int64_t budget, uint64_t pc) {
   Fault fault;
   fault.kind = FaultKind::bad_pc;
-  char text[64];
-  std::snprintf(text, sizeof text, "the branch target 0x%" PRIx64 " lies outside the code", pc);
-  fault.message = text;
+  fault.message = "the branch target " + hex(pc) + " lies outside the code";
   raise(op, wave, budget, std::move(fault));
 }
 

@@ -1,9 +1,9 @@
 #include "engine/precise/missing_waits.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "engine/register_effects.h"
+#include "text/hex.h"
 
 namespace lockstep::precise {
 
@@ -30,9 +30,7 @@ unsigned sufficient_limit(const Deferred& deferred, const Issued& issued) {
 std::string explain(const Step& step, const Deferred& deferred, unsigned code, const char* verb,
                     unsigned limit) {
   const bool earlier = deferred.pc() <= step.pc;
-  char distance[32];
-  std::snprintf(distance, sizeof distance, "0x%llx",
-                static_cast<unsigned long long>(earlier ? step.pc - deferred.pc() : deferred.pc() - step.pc));
+  const std::string distance = hex(earlier ? step.pc - deferred.pc() : deferred.pc() - step.pc);
   return std::string(step.instruction.row->name) + " " + verb + " " +
          name(RegisterRange{static_cast<uint16_t>(code), 1}) + " before " +
          std::string(deferred.instruction().row->name) + " (" + distance + " bytes " +

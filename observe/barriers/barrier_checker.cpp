@@ -60,7 +60,7 @@ void BarrierChecker::barrier_passed(const WorkGroup& group) {
     // Waves without work-items leave at once (guide 3.5.1).
     if (each.has_ended && each.lanes != 0) {
       FindingDetail detail;
-      detail.text = name_of(group, *each.wave) + " has ended";
+      detail.text = name_of(group.id, each.wave->index_in_group) + " has ended";
       detail.remedy = "let every wave of the work-group come to the barrier before it ends";
       findings_.add("barriers", *first->wave, first->barrier,
                     "a barrier that some waves of the work-group do not come to: they have ended before",
@@ -68,7 +68,7 @@ void BarrierChecker::barrier_passed(const WorkGroup& group) {
     } else if (!each.has_ended && each.barrier != 0 && each.barrier != first->barrier) {
       FindingDetail detail;
       detail.other_pc = each.barrier;
-      detail.text = name_of(group, *each.wave) + " waits at the other one";
+      detail.text = name_of(group.id, each.wave->index_in_group) + " waits at the other one";
       detail.remedy = "let all waves of the work-group come to the same barrier";
       findings_.add("barriers", *first->wave, first->barrier,
                     "waves of a work-group wait at different barriers and let each other pass",

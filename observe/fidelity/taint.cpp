@@ -19,10 +19,6 @@ bool is_address(Role role) {
   return role == Role::addr || role == Role::saddr || role == Role::resource || role == Role::soffset;
 }
 
-bool is_memory(isa::Encoding encoding) {
-  return encoding == isa::Encoding::smem || encoding >= isa::Encoding::ldsdir;
-}
-
 bool is_exec(const RegisterUse& use) {
   return use.first <= code::kExecHi && use.end() > code::kExecLo;
 }
@@ -68,7 +64,7 @@ void Taint::Registers::write(const RegisterUse& use, bool partly, Sources source
 
 Taint::Use Taint::follow(const Event& event, Sources own, Sources own_y) {
   Registers& registers = registers_[&event.wave];
-  if (is_memory(event.instruction.row->encoding)) return follow_memory(event, registers, own);
+  if (isa::is_memory(event.instruction.row->encoding)) return follow_memory(event, registers, own);
   return follow_computation(event, registers, own, own_y);
 }
 

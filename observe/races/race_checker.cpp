@@ -14,10 +14,6 @@ namespace {
 using isa::Encoding;
 using isa::Opcode;
 
-bool is_memory(const isa::Row& row) {
-  return row.encoding == Encoding::smem || row.encoding >= Encoding::ldsdir;
-}
-
 // Instructions by which waves of all groups meet (guide 12.6): their resource stands for a place.
 bool is_meeting(Opcode opcode) {
   switch (opcode) {
@@ -45,7 +41,7 @@ constexpr size_t kMostPending = 4096;
 
 bool RaceChecker::wants(const isa::Instruction& instruction) const {
   const Opcode opcode = instruction.row->opcode;
-  return (is_memory(*instruction.row) && instruction.row->encoding != Encoding::scratch) ||
+  return (isa::is_memory(instruction.row->encoding) && instruction.row->encoding != Encoding::scratch) ||
          opcode == Opcode::s_waitcnt || opcode == Opcode::s_waitcnt_vscnt ||
          opcode == Opcode::s_waitcnt_lgkmcnt;
 }
@@ -140,8 +136,7 @@ void RaceChecker::before(const Event& event) {
   ++event_number_;
   const isa::AccessShape& shape = isa::access_shape(row.opcode);
   const bool is_atomic = (row.flags & isa::kAtomic) != 0;
-  Current current{event, 0,         event.accesses.empty() ? MemoryAccess{} : event.accesses[0], wave, {},
-                  false, is_atomic, !is_atomic && shape.reads() && event.instruction.glc};
+  const bool is_watching = !is_atomic && shape.reads() && event.instruction.glc;
   for (const precise::Share& share : precise::shares_of(event.instruction)) {
     const bool stores = share.kind == precise::Kind::lds && (shape.writes() || is_atomic);
     if (share.counter == precise::CounterName::vscnt) wave.stores.push_back(wave.epoch);
@@ -149,26 +144,22 @@ void RaceChecker::before(const Event& event) {
   }
   while (wave.stores.size() > 63) wave.stores.pop_front();
   while (wave.lgkm.size() > 63) wave.lgkm.pop_front();
-  current.mark.wave = wave.number;
-  current.mark.epoch = wave.epoch;
-  current.mark.site = site_of(event);
-  current.mark.event = event_number_;
+  WriteMark mark;
+  mark.wave = wave.number;
+  mark.epoch = wave.epoch;
+  mark.site = site_of(event);
+  mark.event = event_number_;
   // Volatile stores, and those past the caches.
-  current.mark.is_compared = is_atomic && row.name.find("cmp") != std::string_view::npos;
-  current.mark.is_atomic = is_atomic || event.instruction.glc || event.instruction.dlc;
+  mark.is_compared = is_atomic && row.name.find("cmp") != std::string_view::npos;
+  mark.is_atomic = is_atomic || event.instruction.glc || event.instruction.dlc;
   // This store is not among those that it may be relied on for.
-  const uint32_t complete =
-      wave.stores.empty() || wave.stores.front() == wave.epoch ? wave.epoch : wave.stores.front();
-  current.mark.complete = complete;
+  mark.complete = wave.stores.empty() || wave.stores.front() == wave.epoch ? wave.epoch : wave.stores.front();
   AccessBlock* const lds = event.wave.group ? &lds_.at(event.wave.group) : nullptr;
-  for (; current.index < event.accesses.size(); ++current.index) {
-    const MemoryAccess& access = event.accesses[current.index];
+  for (size_t index = 0; index < event.accesses.size(); ++index) {
+    const MemoryAccess& access = event.accesses[index];
     if (access.reach == Reach::dropped || access.reach == Reach::refused) continue;
-    const Current here{event,     current.index,      access,
-                       wave,      current.mark,       access.space == MemorySpace::lds,
-                       is_atomic, current.is_watching};
-    Current each = here;
-    each.mark.access = static_cast<uint16_t>(current.index);
+    mark.access = static_cast<uint16_t>(index);
+    Current each{event, index, access, wave, mark, access.space == MemorySpace::lds, is_atomic, is_watching};
     if (access.space == MemorySpace::lds) {
       lds->visit(static_cast<uint32_t>(access.address), access.bytes,
                  [&](Cell& cell, uint32_t at) { follow(each, cell, at); });
@@ -242,18 +233,13 @@ void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
 bool RaceChecker::stores_what_is_there(const Current& current, uint64_t at) const {
   StoreSource source;
   if (current.access.lane < 0 || !find_store_source(current.event, current.index, source)) return false;
-  const uint64_t from = source.skip + (at - current.access.address);
+  const uint64_t from = at - current.access.address;
   const std::byte* const held =
       current.in_lds ? current.event.wave.lds + at : reinterpret_cast<const std::byte*>(at);
-  const std::byte* const registers = current.event.wave.vgprs;
   // As much as a cell may stand for.
   const uint64_t count = std::min<uint64_t>(4, current.access.address + current.access.bytes - at);
-  for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t byte = from + i;
-    if (held[i] != registers[(source.vgpr + byte / 4) * size_t{current.event.wave.register_bytes} +
-                             4 * static_cast<size_t>(current.access.lane) + byte % 4])
-      return false;
-  }
+  for (uint64_t i = 0; i < count; ++i)
+    if (held[i] != stored_byte(current.event, current.index, source, from + i)) return false;
   return true;
 }
 
@@ -330,10 +316,8 @@ void RaceChecker::tell(const Current& current, WaveNumber other, uint32_t other_
   detail.address = at;
   detail.bytes = current.access.bytes;
   detail.other_pc = sites_[other_site].pc;
-  detail.text = "work-group (" + std::to_string(record.group_id[0]) + ", " +
-                std::to_string(record.group_id[1]) + ", " + std::to_string(record.group_id[2]) + "), wave " +
-                std::to_string(record.index) + " " + did + " it by " + std::string(sites_[other_site].name) +
-                ": " + names_.place(event.wave, current.access);
+  detail.text = name_of(record.group_id, record.index) + " " + did + " it by " +
+                std::string(sites_[other_site].name) + ": " + names_.place(event.wave, current.access);
   detail.remedy =
       other_dispatch ? "set the barrier bit of the later packet, or wait for the earlier one's signal"
       : near

@@ -22,10 +22,6 @@ using isa::Role;
 
 constexpr unsigned kNone = 0xffff;
 
-bool is_memory(const isa::Row& row) {
-  return row.encoding == Encoding::smem || row.encoding >= Encoding::ldsdir;
-}
-
 // Lane exchanges through the LDS hardware touch no LDS.
 bool is_exchange(const isa::Row& row) {
   return row.encoding == Encoding::ds && row.flags & isa::kCrossLane && !(row.flags & isa::kAtomic);
@@ -121,7 +117,7 @@ const UninitialisedChecker::Known& UninitialisedChecker::known(const Event& even
   if (is_new) {
     const isa::Row& row = *event.instruction.row;
     result.has_index = isa::has_index(row.opcode);
-    result.is_memory = is_memory(row) && !is_exchange(row);
+    result.is_memory = isa::is_memory(row.encoding) && !is_exchange(row);
     result.is_copy =
         moves_bits(row.name) && (!event.instruction.row_y || moves_bits(event.instruction.row_y->name));
     result.crosses_lanes = row.flags & isa::kCrossLane || event.instruction.dpp != isa::Dpp::none;
