@@ -71,8 +71,13 @@ set(LOCKSTEP_COVERAGE_FOLDER ${PROJECT_BINARY_DIR}/coverage)
 file(MAKE_DIRECTORY ${LOCKSTEP_COVERAGE_FOLDER})
 
 # Of an executable with test code that computes little itself: half of its compiling went into headers, most of the
-# rest into optimizing assertions that run once.
+# rest into optimizing assertions that run once. Another target's headers can take the place of those that all use.
 function(lockstep_plain_test_code target)
+  if(ARGC GREATER 1)
+    target_compile_options(${target} PRIVATE -O0 "SHELL:-Xclang -fno-pch-timestamp")
+    target_precompile_headers(${target} REUSE_FROM ${ARGV1})
+    return()
+  endif()
   if(NOT TARGET lockstep_test_headers)
     file(WRITE ${PROJECT_BINARY_DIR}/test_headers.cpp "int main() {}\n")
     add_executable(lockstep_test_headers ${PROJECT_BINARY_DIR}/test_headers.cpp)
@@ -88,13 +93,17 @@ function(lockstep_plain_test_code target)
 endfunction()
 
 # lockstep_test(isa SOURCES a_test.cpp [DEPENDS isa] [LIBRARIES ...] [TIMEOUT seconds] [COST seconds] [SWEEP]
-# [OPTIMIZED a_test.cpp] [SWEEPS Suite.*]): one GoogleTest executable, one ctest entry. Those of high COST begin first, so
+# [HEADERS target] [OPTIMIZED a_test.cpp] [SWEEPS Suite.*] [SWEEP_SOURCES b_test.cpp]): one GoogleTest executable, one ctest entry. Those of high COST begin first, so
 # that none is left alone at the end. A SWEEP computes much itself, and is compiled as the product is; of others only the
 # sources that are OPTIMIZED do. SWEEPS are tests (patterns of GoogleTest's filter) that compare values, measure what
 # something costs, or wait for compilers, which are not instrumented: sanitizers would find nothing that the others do not.
+# SWEEP_SOURCES hold nothing else, and are compiled only where sweeps run.
 function(lockstep_test name)
-  cmake_parse_arguments(arg "SWEEP" "TIMEOUT;COST" "SOURCES;DEPENDS;LIBRARIES;OPTIMIZED;SWEEPS" ${ARGN})
+  cmake_parse_arguments(arg "SWEEP" "TIMEOUT;COST;HEADERS" "SOURCES;DEPENDS;LIBRARIES;OPTIMIZED;SWEEPS;SWEEP_SOURCES" ${ARGN})
   string(REPLACE "/" "_" target ${name})
+  if(LOCKSTEP_SWEEPS)
+    list(APPEND arg_SOURCES ${arg_SWEEP_SOURCES})
+  endif()
   add_executable(test_${target} ${arg_SOURCES})
   foreach(dependency IN LISTS arg_DEPENDS)
     string(REPLACE "/" "_" dependency_target ${dependency})
@@ -102,7 +111,7 @@ function(lockstep_test name)
   endforeach()
   target_link_libraries(test_${target} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
   if(NOT arg_SWEEP)
-    lockstep_plain_test_code(test_${target})
+    lockstep_plain_test_code(test_${target} ${arg_HEADERS})
   endif()
   if(arg_OPTIMIZED)
     set_source_files_properties(${arg_OPTIMIZED} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS -O1)

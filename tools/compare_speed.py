@@ -39,7 +39,7 @@ def code_object(name, arguments, program, folder):
 
 
 def seconds(program, code, arguments, threads):
-    result = subprocess.run([program, "run", code, "--threads", str(threads), *arguments], capture_output=True, text=True)
+    result = subprocess.run([program, "run", code, "--engine", "interpreter", "--threads", str(threads), *arguments], capture_output=True, text=True)
     found = SUMMARY.search(result.stderr)
     if result.returncode != 0 or not found:
         sys.exit(f"{program} run {' '.join(map(str, arguments))}: {result.stderr}")
