@@ -323,6 +323,7 @@ AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket&
   launch.access_modes = services_.device.access_modes();
   try {
     provide_scratch(launch);
+    launch.compute_units = compute_units();
     if (cooperative_) {
       const uint64_t fits = machine::resident_groups(services_.device.hardware(), launch);
       const uint64_t groups = machine::group_count(launch);

@@ -58,7 +58,10 @@ Pm4Executor::Pm4Executor(const Services& services, uint64_t queue, uint32_t door
       sh_mem_config_(static_cast<uint32_t>(services.device.access_modes().alignment)
                          << pm4::kShMemAlignmentShift |
                      pm4::kShMemFetchAhead),
-      state_(std::make_shared<State>()) {}
+      state_(std::make_shared<State>()) {
+  // As the driver leaves them: of programs that never write them all compute units are used.
+  set_compute_units(machine::ComputeUnits::all());
+}
 
 Pm4Executor::~Pm4Executor() {
   cancel();
@@ -224,18 +227,18 @@ std::optional<uint32_t> Pm4Executor::read_register(uint32_t number, const char* 
   return std::nullopt;
 }
 
-// COMPUTE_STATIC_THREAD_MGMT_SE0 to 7: a bit for each compute unit, 16 for each shader array.
-bool Pm4Executor::leaves_out_compute_units(uint32_t number, uint32_t value) const {
-  const auto engine = std::ranges::find(pm4::kStaticThreadManagement, number);
-  const hardware::Description& device = services_.device.hardware();
-  const auto index = static_cast<size_t>(engine - std::begin(pm4::kStaticThreadManagement));
-  if (engine == std::end(pm4::kStaticThreadManagement) || index >= device.shader_engines) return false;
-  const uint32_t units =
-      device.work_group_processors_per_array * device.compute_units_per_work_group_processor;
-  for (uint32_t array = 0; array < device.arrays_per_shader_engine; ++array)
-    for (uint32_t unit = 0; unit < std::min(units, 16u); ++unit)
-      if (!(value >> (16 * array + unit) & 1)) return true;
-  return false;
+std::shared_ptr<const machine::ComputeUnits> Pm4Executor::compute_units() const {
+  machine::ComputeUnits::Words words;
+  for (size_t i = 0; i < words.size(); ++i)
+    words[i] = registers_[pm4::kStaticThreadManagement[i] - pm4::kShBase];
+  const machine::ComputeUnits units(words);
+  if (units.has_all(services_.device.hardware())) return nullptr;
+  return std::make_shared<const machine::ComputeUnits>(units);
+}
+
+void Pm4Executor::set_compute_units(const machine::ComputeUnits& units) {
+  for (size_t i = 0; i < units.words().size(); ++i)
+    registers_[pm4::kStaticThreadManagement[i] - pm4::kShBase] = units.words()[i];
 }
 
 bool Pm4Executor::write_register(uint32_t number, uint32_t value, const char* field) {
@@ -248,12 +251,6 @@ bool Pm4Executor::write_register(uint32_t number, uint32_t value, const char* fi
     }
     sh_mem_config_ = value;
     return true;
-  }
-  if (leaves_out_compute_units(number, value)) {
-    refuse(QueueError::Kind::unsupported, field,
-           "register " + hex(number) + " keeps waves from compute units of the device: " + hex(value) +
-               " (write ffffffff: waves go to all of them)");
-    return false;
   }
   registers_[number - pm4::kShBase] = value;
   return true;
@@ -378,6 +375,7 @@ Pm4Executor::Status Pm4Executor::dispatch(const uint32_t dimensions[3], uint32_t
   launch.memory = dispatcher_.ranges();
   launch.messages = messages_;
   launch.doorbell_id = doorbell_id_;
+  launch.compute_units = compute_units();
   launch.access_modes = services_.device.access_modes();
   launch.access_modes.alignment =
       static_cast<memory::AlignmentMode>(bits(sh_mem_config_, pm4::kShMemAlignmentShift, 2));

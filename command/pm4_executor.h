@@ -18,6 +18,7 @@
 #include "command/guest_memory.h"
 #include "command/queue.h"
 #include "command/services.h"
+#include "machine/compute_units.h"
 #include "machine/scratch_ring.h"
 
 namespace lockstep::command {
@@ -68,6 +69,8 @@ class Pm4Executor {
   void cancel();
   // Ends the indirect buffers that are being executed, and all dispatches so far.
   void abandon();
+  // As packets that write the registers of them would.
+  void set_compute_units(const machine::ComputeUnits& units);
   // Until none of them runs.
   void wait_idle();
 
@@ -119,7 +122,8 @@ class Pm4Executor {
   Status indirect_buffer(const Packet& packet);
   Status event_write(const Packet& packet);
   std::optional<uint32_t> read_register(uint32_t number, const char* field);
-  bool leaves_out_compute_units(uint32_t number, uint32_t value) const;
+  // Those that the registers leave; null: all.
+  std::shared_ptr<const machine::ComputeUnits> compute_units() const;
   bool write_register(uint32_t number, uint32_t value, const char* field);
 
   const Services services_;

@@ -11,6 +11,7 @@ class Pm4Queue final : public RingQueue, private MessageSink {
   Pm4Queue(uint64_t id, RingQueueOptions options, Services services);
   ~Pm4Queue() override;
 
+  void set_compute_units(const machine::ComputeUnits& units) override { executor_.set_compute_units(units); }
   bool busy() const override { return executor_.busy(); }
 
  private:

@@ -4,11 +4,13 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "command/waiters.h"
+#include "machine/compute_units.h"
 #include "machine/device.h"
 
 namespace lockstep::command {
@@ -48,6 +50,10 @@ class Queue {
   int priority() const { return priority_.load(std::memory_order_relaxed); }
   // Of what is processed later; while the queue is suspended.
   void set_priority(int priority) { priority_.store(priority, std::memory_order_relaxed); }
+  // That waves of what is processed later may have; while the queue is suspended.
+  virtual void set_compute_units(const machine::ComputeUnits& units) {
+    compute_units_ = std::make_shared<const machine::ComputeUnits>(units);
+  }
   QueueState state() const { return state_.load(std::memory_order_acquire); }
 
   // Exceptions of its dispatches so far, where its settings ask for them.
@@ -86,6 +92,7 @@ class Queue {
   }
   // What its waves get from s_sendmsg_rtn (guide 5.3, table 16). Drivers number doorbells in 10 bits (open).
   uint32_t doorbell_id() const { return static_cast<uint32_t>(id_ & 0x3ff); }
+  const std::shared_ptr<const machine::ComputeUnits>& compute_units() const { return compute_units_; }
   // For machine::Device::start.
   machine::Device::Precise* precise() { return precise_.settings.is_default() ? nullptr : &precise_; }
 
@@ -94,6 +101,7 @@ class Queue {
   std::atomic<int> priority_;
   std::atomic<QueueState> state_ = QueueState::active;
   const ErrorCallback on_error_;
+  std::shared_ptr<const machine::ComputeUnits> compute_units_;  // null: all
   machine::Device::Precise precise_;
 };
 

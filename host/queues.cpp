@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <stdexcept>
+#include <vector>
 
 #include "memory/host_fault.h"
 
@@ -142,12 +144,25 @@ int Queues::update(const kfd_ioctl_update_queue_args& args) {
   return 0;
 }
 
-// Which compute units run a queue's waves changes nothing that a program can compute.
 int Queues::set_cu_mask(const kfd_ioctl_set_cu_mask_args& args) {
   std::lock_guard lock(mutex_);
   const bool whole_words = args.num_cu_mask != 0 && args.num_cu_mask % 32 == 0 && args.num_cu_mask <= 1024;
-  if (!queues_.contains(args.queue_id) || !whole_words) return EINVAL;
-  return host_has(args.cu_mask_ptr, args.num_cu_mask / 8, false) ? 0 : EFAULT;
+  const auto found = queues_.find(args.queue_id);
+  if (found == queues_.end() || found->second.copies || !whole_words) return EINVAL;
+  if (!host_has(args.cu_mask_ptr, args.num_cu_mask / 8, false)) return EFAULT;
+  std::vector<uint32_t> mask(args.num_cu_mask / 32);
+  std::memcpy(mask.data(), reinterpret_cast<const void*>(args.cu_mask_ptr), 4 * mask.size());
+  // As the driver has it: both units of a work-group processor or none. Without any the queue would wait for
+  // ever.
+  for (const uint32_t word : mask)
+    if (((word ^ word >> 1) & 0x55555555) != 0) return EINVAL;
+  Entry& entry = found->second;
+  const auto units = machine::ComputeUnits::of_pairs(entry.gpu->processor->device().hardware(), mask);
+  if (!units.has_any()) return EINVAL;
+  entry.gpu->processor->suspend(*entry.queue);
+  entry.queue->set_compute_units(units);
+  if (!entry.suspended) entry.gpu->processor->resume(entry.queue);
+  return 0;
 }
 
 int Queues::allocate_gws(kfd_ioctl_alloc_queue_gws_args& args) {

@@ -38,7 +38,14 @@ uint32_t resident_groups(const hardware::Description& device, const Launch& laun
       launch.group[0] * launch.group[1] * launch.group[2] + launch.null_waves * launch.wave_size;
   needs.lds_bytes = launch.lds_bytes;
   needs.wgp_mode = launch.rsrc1 >> 29 & 1;
-  return hardware::resident_work_groups(device, needs) * device.work_group_processors();
+  const uint32_t groups = hardware::resident_work_groups(device, needs);
+  if (!launch.compute_units) return groups * device.work_group_processors();
+  // In CU mode a processor with one unit left has room for half as many.
+  const uint32_t whole = launch.compute_units->processors_with(device, 3);
+  const uint32_t half = needs.wgp_mode ? 0
+                                       : launch.compute_units->processors_with(device, 1) +
+                                             launch.compute_units->processors_with(device, 2);
+  return groups * whole + groups / 2 * half;
 }
 
 Device::Device(Options options)
@@ -86,8 +93,10 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
   options.resident_groups = machine::resident_groups(options_.hardware, dispatch->launch_);
   if (options.resident_groups == 0)
     throw std::invalid_argument(
-        "a work-group of that size, with these VGPRs and LDS, does not fit a "
-        "work-group processor (make it smaller)");
+        "a work-group of that size, with these VGPRs and LDS, does not fit a work-group processor " +
+        std::string(dispatch->launch_.compute_units
+                        ? "that its queue may use (make it smaller, or allow more of them)"
+                        : "(make it smaller)"));
   if (options_.listener) dispatch->record_ = options_.listener->begins(dispatch->launch_);
   if (Listener* const other = dispatch->record_ ? dispatch->record_->listener() : nullptr) {
     if (options.precise.listener) dispatch->listeners_.add(*options.precise.listener);

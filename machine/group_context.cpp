@@ -191,6 +191,7 @@ PlacementNeeds placement_needs(const Launch& launch) {
   needs.vgprs = wave_vgprs(launch);
   needs.lds_bytes = launch.lds_bytes;
   needs.wgp_mode = bits(launch.rsrc1, 29, 1);
+  needs.units = launch.compute_units.get();
   return needs;
 }
 

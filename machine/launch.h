@@ -25,6 +25,7 @@
 
 namespace lockstep::machine {
 
+class ComputeUnits;
 class Placement;
 class Reuse;
 class ScratchRing;
@@ -59,6 +60,7 @@ struct Launch {
   std::shared_ptr<const RangeSet> memory;  // null: all of the process's memory
   // Hands out wave slots, registers and LDS. Null: the device has no place for anything in particular.
   std::shared_ptr<Placement> placement;
+  std::shared_ptr<const ComputeUnits> compute_units;  // that it may place work-groups on; null: all
   // Where the scratch of placed waves is. Null: each work-group has some of its own, out of the guest's
   // reach.
   std::shared_ptr<ScratchRing> scratch;

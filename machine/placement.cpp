@@ -35,6 +35,24 @@ unsigned Placement::parts_of(const PlacementNeeds& needs) {
   return needs.wgp_mode ? 1 : hardware::kComputeUnits;
 }
 
+GroupPlacement Placement::place_of(unsigned processor) const {
+  const unsigned engines = device_.shader_engines, arrays = device_.arrays_per_shader_engine;
+  GroupPlacement group;
+  group.processor = processor;
+  group.shader_engine = processor % engines;
+  group.shader_array = processor / engines % arrays;
+  group.processor_in_array = processor / engines / arrays;
+  return group;
+}
+
+unsigned Placement::parts_allowed(const PlacementNeeds& needs, const GroupPlacement& place) {
+  if (!needs.units) return 3;
+  const unsigned units =
+      needs.units->of_processor(place.shader_engine, place.shader_array, place.processor_in_array);
+  if (!needs.wgp_mode) return units;
+  return units == 3 ? 1 : 0;
+}
+
 bool Placement::fits(Processor& processor, const PlacementNeeds& needs, unsigned first_simd, unsigned simds,
                      GroupPlacement& group) const {
   // A wave64 register counts for two of the 32-lane registers, and its granule is half as large.
@@ -68,7 +86,11 @@ bool Placement::fits(Processor& processor, const PlacementNeeds& needs, unsigned
 bool Placement::ever_fits(const PlacementNeeds& needs) const {
   Processor empty;
   GroupPlacement group;
-  return needs.waves <= GroupPlacement::kMaxWaves && needs.lds_bytes <= device_.lds_bytes_per_work_group &&
+  bool allowed = false;
+  for (unsigned turn = 0; turn < processors_.size() && !allowed; ++turn)
+    allowed = parts_allowed(needs, place_of(turn)) != 0;
+  return allowed && needs.waves <= GroupPlacement::kMaxWaves &&
+         needs.lds_bytes <= device_.lds_bytes_per_work_group &&
          lds_blocks_of(needs) <= lds_blocks_ / parts_of(needs) &&
          fits(empty, needs, 0, kSimdsOfProcessor / parts_of(needs), group);
 }
@@ -78,15 +100,12 @@ std::optional<GroupPlacement> Placement::allocate(const PlacementNeeds& needs) {
     return std::nullopt;
   const unsigned blocks = lds_blocks_of(needs), parts = parts_of(needs);
   const unsigned part_blocks = lds_blocks_ / parts, part_simds = kSimdsOfProcessor / parts;
-  const unsigned engines = device_.shader_engines, arrays = device_.arrays_per_shader_engine;
   std::lock_guard lock(mutex_);
   for (unsigned tried = 0; tried < processors_.size(); ++tried) {
     const unsigned turn = (next_ + tried) % processors_.size();
-    GroupPlacement group;
-    group.shader_engine = turn % engines;
-    group.shader_array = turn / engines % arrays;
-    group.processor_in_array = turn / engines / arrays;
-    group.processor = turn;
+    GroupPlacement group = place_of(turn);
+    const unsigned allowed = parts_allowed(needs, group);
+    if (allowed == 0) continue;
     group.waves = needs.waves;
     group.double_precision_lanes = device_.double_precision_lanes_per_simd;
     Processor& processor = processors_[turn];
@@ -96,6 +115,7 @@ std::optional<GroupPlacement> Placement::allocate(const PlacementNeeds& needs) {
       slot = free_run(processor.groups, 0, device_.work_groups_per_work_group_processor, 1);
     if (!slot) continue;
     for (unsigned part = 0; part < parts; ++part) {
+      if (!(allowed >> part & 1)) continue;
       const auto lds = blocks ? free_run(processor.lds, part * part_blocks, (part + 1) * part_blocks, blocks)
                               : std::optional(0u);
       if (!lds) continue;

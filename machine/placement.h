@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hardware/hardware.h"
+#include "machine/compute_units.h"
 #include "machine/launch.h"
 
 namespace lockstep::machine {
@@ -18,7 +19,8 @@ struct PlacementNeeds {
   unsigned wave_size = 32;
   unsigned vgprs = 24;  // allocated to each wave: whole granules
   uint32_t lds_bytes = 0;
-  bool wgp_mode = true;  // false: all waves on one compute unit, and LDS on its side
+  bool wgp_mode = true;                 // false: all waves on one compute unit, and LDS on its side
+  const ComputeUnits* units = nullptr;  // that it may have, in WGP mode both of a processor; null: all
 };
 
 struct WavePlace {
@@ -73,6 +75,10 @@ class Placement {
   unsigned lds_blocks_of(const PlacementNeeds& needs) const;
   // What a group stays within is the work-group processor, or one of its two compute units.
   static unsigned parts_of(const PlacementNeeds& needs);
+  // Where a work-group processor is; nothing of it is taken.
+  GroupPlacement place_of(unsigned processor) const;
+  // Bits by part: those of the processor that the group may have.
+  static unsigned parts_allowed(const PlacementNeeds& needs, const GroupPlacement& place);
   // Takes slots and registers for the waves, or changes nothing.
   bool fits(Processor& processor, const PlacementNeeds& needs, unsigned first_simd, unsigned simds,
             GroupPlacement& group) const;

@@ -63,7 +63,9 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
     throw std::invalid_argument("a work-group with that many waves, VGPRs and LDS does not fit " +
                                 std::string(launch.rsrc1 >> 29 & 1 ? "a work-group processor"
                                                                    : "a compute unit (it runs in CU mode)") +
-                                " (make it smaller)");
+                                (launch.compute_units
+                                     ? " that its queue may use (make it smaller, or allow more of them)"
+                                     : " (make it smaller)"));
   if (launch.scratch) {
     const unsigned waves = placement_needs(launch).waves;
     if (!launch.placement) throw std::invalid_argument("a scratch ring needs a device with wave slots");

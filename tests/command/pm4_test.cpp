@@ -61,6 +61,42 @@ TEST_F(Pm4Test, DispatchDirectAndTheEndOfThePipe) {
   EXPECT_EQ(memory[120], 0u);
 }
 
+// HW_ID1 (guide 3.4.8): SIMD_ID 9:8, WGP_ID 13:10, SA_ID 16, SE_ID 20:18.
+TEST_F(Pm4Test, WavesGoToTheComputeUnitsThatAreLeft) {
+  const char* const where =
+      "s_getreg_b32 s6, hwreg(HW_REG_HW_ID1)\ns_add_u32 s7, s5, s4\ns_lshl_b32 s7, s7, 2\nv_mov_b32 v1, s7\n"
+      "v_mov_b32 v2, s6\ns_mov_b32 exec_lo, 1\nglobal_store_b32 v1, v2, s[2:3]";
+  constexpr uint32_t kWgpMode = 1u << 29, kUnitsOf = 3;
+  const auto only = [](unsigned engine, unsigned array, unsigned processor, uint32_t units) {
+    Words words;
+    for (unsigned i = 0; i < std::size(pm4::kStaticThreadManagement); ++i)
+      words = words +
+              set(pm4::kStaticThreadManagement[i], {i == engine ? units << (16 * array + 2 * processor) : 0});
+    return words;
+  };
+  const Words start =
+      packet(pm4::kDispatchDirect, {40, 1, 1, pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32});
+  const auto run = [&](const Words& units, uint32_t mode) {
+    std::fill(memory, memory + 200, 0);
+    submit(kernel_registers(32, 100, true, where) + set(pm4::kPgmRsrc1, {1 | 0xf0u << 12 | 1u << 21 | mode}) +
+           units + start + release(memory, 1));
+    return becomes(memory, 1);
+  };
+  ASSERT_TRUE(run(only(4, 1, 2, kUnitsOf), kWgpMode));
+  for (unsigned i = 100; i < 140; ++i) EXPECT_EQ(memory[i] & 0x1d3c00, 4u << 18 | 1u << 16 | 2u << 10) << i;
+  // One unit of a processor: waves in CU mode, on its SIMDs.
+  ASSERT_TRUE(run(only(0, 0, 3, 2), 0));
+  for (unsigned i = 100; i < 140; ++i) {
+    EXPECT_EQ(memory[i] & 0x1d3c00, 3u << 10) << i;
+    EXPECT_GE(memory[i] >> 8 & 3, 2u) << i;
+  }
+  // A work-group in WGP mode would need the other one, too.
+  const QueueError error =
+      failure(kernel_registers(32, 0, true, where) +
+              set(pm4::kPgmRsrc1, {1 | 0xf0u << 12 | 1u << 21 | kWgpMode}) + only(0, 0, 3, 2) + start);
+  EXPECT_NE(error.message.find("that its queue may use"), std::string::npos) << error.message;
+}
+
 // SH_MEM_CONFIG.ALIGNMENT_MODE governs the dispatches behind it (guide 9.5).
 TEST_F(Pm4Test, ShMemConfigSetsTheAlignmentMode) {
   const char* const load =
@@ -427,8 +463,6 @@ TEST_F(Pm4Test, WhatIsWrongIsNamed) {
       {"count", packet(pm4::kDispatchDirect, {1, 1, 1})},
       {"reg_offset", set(0x2c08, {0})},
       {"reg_offset", packet(pm4::kSetShReg, {0x10000, 0})},
-      {"reg_offset", set(pm4::kStaticThreadManagement[5], {0xfffffffe})},
-      {"reg_offset", set(pm4::kStaticThreadManagement[0], {0x0000ffff})},
       {"dispatch_initiator", packet(pm4::kDispatchDirect, {1, 1, 1, 0})},
       {"COMPUTE_NUM_THREAD_X", packet(pm4::kDispatchDirect, {1, 1, 1, enable})},
       {"COMPUTE_PGM_LO", set(pm4::kNumThreadX, {1, 1, 1}) + packet(pm4::kDispatchDirect, {1, 1, 1, enable})},

@@ -456,6 +456,21 @@ TEST_F(DriverTest, KernelsRunByTheProgramsOwnRing) {
   update.queue_percentage = 100;
   update.queue_priority = 15;
   EXPECT_EQ(kfd(AMDKFD_IOC_UPDATE_QUEUE, update), 0);
+  uint32_t units[3] = {0xc, 0, 0};
+  kfd_ioctl_set_cu_mask_args mask = {};
+  mask.queue_id = create.queue_id;
+  mask.num_cu_mask = 96;
+  mask.cu_mask_ptr = reinterpret_cast<uint64_t>(units);
+  EXPECT_EQ(kfd(AMDKFD_IOC_SET_CU_MASK, mask), 0);
+  units[0] = 0x6;
+  EXPECT_EQ(kfd(AMDKFD_IOC_SET_CU_MASK, mask), EINVAL) << "halves of two work-group processors";
+  units[0] = 0;
+  EXPECT_EQ(kfd(AMDKFD_IOC_SET_CU_MASK, mask), EINVAL) << "none";
+  mask.num_cu_mask = 95;
+  EXPECT_EQ(kfd(AMDKFD_IOC_SET_CU_MASK, mask), EINVAL);
+  mask.num_cu_mask = 96;
+  mask.cu_mask_ptr = 16;
+  EXPECT_EQ(kfd(AMDKFD_IOC_SET_CU_MASK, mask), EFAULT);
   update.ring_base_address += kPage;
   EXPECT_EQ(kfd(AMDKFD_IOC_UPDATE_QUEUE, update), EINVAL) << "another ring";
   // What the program did not map for the device no kernel reaches; the program is told of the fault.
@@ -516,8 +531,8 @@ TEST_F(DriverTest, RingsThatAreGoneAreFaults) {
       ASSERT_NE(mmap(reinterpret_cast<void*>(buffer.va_addr + gone * kPage), kPage, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
                 MAP_FAILED);
-      // Only now: a queue that is still starting may look at its position before the doorbell rings, and a position
-      // that moved while the ring was there would make it read packets that nobody wrote.
+      // Only now: a queue that is still starting may look at its position before the doorbell rings, and a
+      // position that moved while the ring was there would make it read packets that nobody wrote.
       if (gone == 0) *reinterpret_cast<uint64_t*>(create.write_pointer_address) = 8;
       command::store_shared<uint64_t>(doorbells + create.doorbell_offset % Store::kDoorbellBytes, 8);
       SCOPED_TRACE(testing::Message() << type << " " << gone);

@@ -210,6 +210,34 @@ TEST(Placement, CuModeKeepsAGroupOnOneComputeUnit) {
   EXPECT_FALSE(placement.ever_fits({17, 32, 256, 0, false}));
 }
 
+// Pairs of bits: a work-group processor of each engine in turn, then of the engines' other arrays (Linux,
+// mqd_symmetrically_map_cu_mask).
+TEST(Placement, UsersMasksAreSpreadOverTheEngines) {
+  const hardware::Description& device = navi31();
+  ASSERT_EQ(device.shader_engines, 6u);
+  ASSERT_EQ(device.arrays_per_shader_engine, 2u);
+  // Pairs 1, 6 and 12: engine 1; array 1 of engine 0; the second processor of engine 0.
+  const uint32_t mask[] = {3u << 2 | 3u << 12 | 3u << 24, 0, 0};
+  const ComputeUnits units = ComputeUnits::of_pairs(device, mask);
+  const ComputeUnits::Words expected{3u << 16 | 3u << 2, 3};
+  EXPECT_EQ(units.words(), expected);
+  EXPECT_FALSE(units.has_all(device));
+  const uint32_t all[] = {~0u, ~0u, ~0u};
+  EXPECT_TRUE(ComputeUnits::of_pairs(device, all).has_all(device));
+  // Groups go nowhere else, and the device is full when these are.
+  Placement placement(device);
+  PlacementNeeds needs{32, 32, 96, 0, true, &units};
+  unsigned found = 0;
+  while (const auto group = placement.allocate(needs)) {
+    EXPECT_TRUE(units.of_processor(group->shader_engine, group->shader_array, group->processor_in_array));
+    ++found;
+  }
+  needs.units = nullptr;
+  unsigned others = 0;
+  while (placement.allocate(needs)) ++others;
+  EXPECT_EQ(found * 45, others * 3) << found;
+}
+
 TEST(Placement, GroupsGoToTheShaderEnginesInTurnAndComeBackToWhatIsFree) {
   Placement placement(navi31());
   std::vector<GroupPlacement> groups;
