@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "api/checks.h"
 #include "api/finding.h"
 #include "api/status.h"
 #include "api/wave_control.h"
+#include "observe/checks/checks.h"
 #include "text/hex.h"
 
 namespace lockstep::api {
@@ -119,6 +119,14 @@ std::unique_ptr<FaultReport> report(const machine::WaveFault& w, const RunningKe
   return r;
 }
 
+observe::Checks checks_of(const char* names, const lockstep_device& device) {
+  try {
+    return observe::Checks(observe::Checks::names_of(names ? names : ""), device.freed);
+  } catch (const std::invalid_argument& error) {
+    throw Failure(LOCKSTEP_INVALID_ARGUMENT, error.what());
+  }
+}
+
 }  // namespace
 
 lockstep_dispatch_options dispatch_defaults() {
@@ -174,7 +182,7 @@ machine::Outcome run_launch(lockstep_device& device, machine::Launch launch, mac
     if (o.progress(o.progress_user, &progress)) cancel = true;
   };
   observe::FidelityListener observer(device.math);
-  Checks checks(o.checks, device.freed);
+  observe::Checks checks = checks_of(o.checks, device);
   if (o.fidelity) checks.add(observer);
   checks.prepare(run.precise);
   machine::Outcome outcome;

@@ -3,13 +3,13 @@
 #include <cstring>
 #include <limits>
 
-#include "api/checks.h"
 #include "api/device.h"
 #include "api/finding.h"
 #include "api/settings.h"
 #include "api/status.h"
 #include "api/wave_control.h"
 #include "command/command_processor.h"
+#include "observe/checks/checks.h"
 #include "text/hex.h"
 
 using namespace lockstep;
@@ -21,7 +21,7 @@ struct lockstep_queue {
   command::AqlQueue* aql = nullptr;  // one of these two
   command::RingQueue* ring = nullptr;
   std::vector<BrokenRuleReport> exceptions, check_findings;  // as of the last count
-  std::shared_ptr<Checks> checks;
+  std::shared_ptr<observe::Checks> checks;
 };
 
 namespace {
@@ -49,7 +49,7 @@ command::Signals& signals_of(lockstep_device* device, lockstep_signal signal) {
 
 std::shared_ptr<command::Queue> make_queue(command::CommandProcessor& processor,
                                            const lockstep_queue_options& options, precise::Settings settings,
-                                           std::shared_ptr<Checks> checks) {
+                                           std::shared_ptr<observe::Checks> checks) {
   checks->prepare(settings);
   command::Queue::ErrorCallback on_error;
   // The queue's callback keeps those who listen to its waves.
@@ -121,7 +121,8 @@ lockstep_status lockstep_queue_create(lockstep_device* device, const lockstep_qu
     made->device = device;
     require(device != nullptr, "the device is null");
     try {
-      made->checks = std::make_shared<Checks>(options.checks, device->freed);
+      made->checks = std::make_shared<observe::Checks>(
+          observe::Checks::names_of(options.checks ? options.checks : ""), device->freed);
       made->queue = make_queue(processor_of(device), options, settings_of(options, *device), made->checks);
     } catch (const std::invalid_argument& error) {
       throw Failure(LOCKSTEP_INVALID_ARGUMENT, error.what());

@@ -98,8 +98,9 @@ struct ExecOptions {
   std::string engine = "auto";
   std::string rules, results, caches;  // as of `run`; empty: as the environment says
   bool fidelity = false;
-  std::string log, statistics;  // files; empty: none
-  std::string dump;             // dispatches, "3,7,saxpy"; empty: none
+  std::vector<std::string> checks;  // names of checkers
+  std::string log, statistics;      // files; empty: none
+  std::string dump;                 // dispatches, "3,7,saxpy"; empty: none
   std::string dump_folder = ".";
 };
 

@@ -68,6 +68,11 @@ int exec(const ExecOptions& options) {
   if (!options.results.empty()) set("LOCKSTEP_RESULTS", options.results);
   if (!options.caches.empty()) set("LOCKSTEP_CACHES", options.caches);
   if (options.fidelity) set("LOCKSTEP_FIDELITY", "1");
+  if (!options.checks.empty()) {
+    std::string names;
+    for (const std::string& name : options.checks) names += (names.empty() ? "" : ",") + name;
+    set("LOCKSTEP_CHECK", names);
+  }
   if (options.log == "-") throw UsageError("--log -: the log needs a file");
   if (!options.log.empty()) set("LOCKSTEP_LOG", output_setting(options.log));
   if (!options.statistics.empty()) set("LOCKSTEP_STATISTICS", output_setting(options.statistics));

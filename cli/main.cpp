@@ -315,6 +315,9 @@ void add_exec(CLI::App& app, int& exit_code) {
       "standard error");
   sub->add_flag("--fidelity", o->fidelity,
                 "tell which executed instructions were not exact, and where their results went (slow)");
+  sub->add_option("--check", o->checks, std::string("tell what these find (slow): ") + kCheckers)
+      ->delimiter(',')
+      ->check(CLI::IsMember({"barriers", "legality", "memory", "races", "uninitialised", "waits", "all"}));
   add_exec_machine_options(*sub, *o);
   sub->positionals_at_end();
   sub->callback([o, &exit_code] { exit_code = exec(*o); });

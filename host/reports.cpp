@@ -13,6 +13,7 @@
 
 #include "command/fault_text.h"
 #include "command/guest_memory.h"
+#include "engine/listeners.h"
 #include "loader/readable_name.h"
 #include "machine/kernel.h"
 #include "text/hex.h"
@@ -31,6 +32,22 @@ int open_to_append(const std::string& path) {
   if (high < 0) return file;
   close(file);
   return high;
+}
+
+// Of those that are asked for: that follow dispatches beside each other. The others begin anew with each, for
+// what the host writes meanwhile is not seen.
+const std::string kOfDevice = "races";
+
+const char* name_of(Severity severity) {
+  switch (severity) {
+    case Severity::note:
+      return "note";
+    case Severity::warning:
+      return "warning";
+    case Severity::error:
+      break;
+  }
+  return "error";
 }
 
 // Numbers as they are in memory; what is longer than 8 bytes, byte by byte.
@@ -84,12 +101,23 @@ void Reports::Sums::add(const Sums& other) {
 
 class Reports::Record final : public machine::DispatchRecord {
  public:
-  Record(Reports& reports, unsigned device, const machine::Launch& launch)
-      : reports_(reports), begin_(Clock::now()) {
+  // `device_checks`: checkers that follow all dispatches of the device; null: none.
+  Record(Reports& reports, unsigned device, const machine::Launch& launch, observe::Checks* device_checks)
+      : reports_(reports), begin_(Clock::now()), device_checks_(device_checks) {
     const std::shared_ptr<const LoadedObject> loaded = reports.code_objects_.at(launch.entry);
     const loader::Kernel* const kernel = loaded ? loaded->kernel_at(launch.entry) : nullptr;
     name_ = kernel ? loader::readable_name(kernel->name) : "(code at " + hex(launch.entry) + ")";
-    if (reports.settings_.fidelity) fidelity_.emplace();
+    if (reports.settings_.fidelity) {
+      fidelity_.emplace();
+      listeners_.add(*fidelity_);
+    }
+    if (device_checks_) {
+      observe::Checks::Names names = reports.settings_.checks;
+      names.erase(kOfDevice);
+      checks_.emplace(std::move(names));
+      for (observe::Checks* const each : {&*checks_, device_checks_})
+        if (lockstep::Listener* const listener = each->listener()) listeners_.add(*listener);
+    }
     {
       std::lock_guard lock(reports.mutex_);
       number_ = reports.next_++;
@@ -126,7 +154,7 @@ class Reports::Record final : public machine::DispatchRecord {
     reports_.running_.erase(this);
   }
 
-  lockstep::Listener* listener() override { return fidelity_ ? &*fidelity_ : nullptr; }
+  lockstep::Listener* listener() override { return listeners_.empty() ? nullptr : &listeners_; }
   void ended(const machine::Outcome& outcome) override {
     if (dump_) end_dump(outcome);
     reports_.ended(*this, outcome);
@@ -136,6 +164,8 @@ class Reports::Record final : public machine::DispatchRecord {
   const Json& json() const { return json_; }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
   const observe::FidelityListener* fidelity() const { return fidelity_ ? &*fidelity_ : nullptr; }
+  const observe::Checks* checks() const { return checks_ ? &*checks_ : nullptr; }
+  const observe::Checks* device_checks() const { return device_checks_; }
 
  private:
   void end_dump(const machine::Outcome& outcome) {
@@ -156,19 +186,28 @@ class Reports::Record final : public machine::DispatchRecord {
   std::string name_;
   Json json_;  // what is known at the begin
   std::optional<observe::FidelityListener> fidelity_;
+  std::optional<observe::Checks> checks_;
+  observe::Checks* const device_checks_;
+  Listeners listeners_;
   std::unique_ptr<dump::Writer> dump_;  // null: nobody wants it
 };
 
 class Reports::Listener final : public machine::DispatchListener {
  public:
-  Listener(Reports& reports, unsigned device) : reports_(reports), device_(device) {}
+  Listener(Reports& reports, unsigned device) : reports_(reports), device_(device) {
+    const observe::Checks::Names& names = reports.settings_.checks;
+    if (!names.empty())
+      checks_.emplace(names.contains(kOfDevice) ? observe::Checks::Names{kOfDevice}
+                                                : observe::Checks::Names());
+  }
   std::unique_ptr<machine::DispatchRecord> begins(const machine::Launch& launch) override {
-    return std::make_unique<Record>(reports_, device_, launch);
+    return std::make_unique<Record>(reports_, device_, launch, checks_ ? &*checks_ : nullptr);
   }
 
  private:
   Reports& reports_;
   const unsigned device_;
+  std::optional<observe::Checks> checks_;
 };
 
 Reports::Reports(ReportSettings settings, CodeObjects& code_objects, std::string device)
@@ -198,10 +237,10 @@ void Reports::write_line(int file, const std::string& path, const Json& json) {
     tell_once("cannot write to '" + path + "': " + std::strerror(errno));
 }
 
-void Reports::tell_once(const std::string& text) {
+void Reports::tell_once(const std::string& about, const std::string& text) {
   {
     std::lock_guard lock(mutex_);
-    if (!told_.insert(text).second) return;
+    if (!told_.insert(about).second) return;
   }
   std::fprintf(stderr, "lockstep: %s\n", text.c_str());
 }
@@ -228,6 +267,7 @@ void Reports::ended(const Record& record, const machine::Outcome& outcome) {
   if (outcome.translation.host_bytes != 0)
     sums.translated_instructions =
         sums.wave_instructions - std::min(sums.wave_instructions, outcome.translation.interpreted);
+  const std::vector<lockstep::Finding> findings = found(record, outcome.findings);
   if (log_ >= 0) {
     Json json = record.json();
     json["seconds"] = sums.seconds;
@@ -248,17 +288,58 @@ void Reports::ended(const Record& record, const machine::Outcome& outcome) {
                        {"instruction", fault.instruction},
                        {"message", fault.fault.message}};
     }
-    for (const lockstep::Finding& finding : outcome.findings)
-      json["broken_rules"].push_back(
-          {{"rule", finding.rule}, {"place", where(finding.pc)}, {"times", finding.count}});
+    if (settings_.rules || settings_.checks.empty())
+      for (const lockstep::Finding& finding : outcome.findings)
+        json["broken_rules"].push_back(
+            {{"rule", finding.rule}, {"place", where(finding.pc)}, {"times", finding.count}});
+    for (const lockstep::Finding& finding : findings) json["findings"].push_back(json_of(finding));
     write_line(log_, settings_.log, json);
   }
+  for (const lockstep::Finding& finding : findings) tell(finding, record.name());
   if (settings_.rules)
     for (const lockstep::Finding& finding : outcome.findings)
       tell_once(fmt::format("broken rule: {}\n  {}", where(finding.pc), finding.rule));
   if (const observe::FidelityListener* const listener = record.fidelity()) tell_fidelity(*listener);
   std::lock_guard lock(mutex_);
   by_kernel_[record.name()].add(sums);
+}
+
+std::vector<lockstep::Finding> Reports::found(const Record& record,
+                                              const std::vector<lockstep::Finding>& by_units) const {
+  if (!record.checks()) return {};
+  std::vector<lockstep::Finding> all = record.checks()->findings(by_units);
+  const std::vector<lockstep::Finding> of_device = record.device_checks()->findings({});
+  all.insert(all.end(), of_device.begin(), of_device.end());
+  return all;
+}
+
+nlohmann::ordered_json Reports::json_of(const lockstep::Finding& finding) {
+  Json json = {{"checker", finding.checker}, {"severity", name_of(finding.detail.severity)},
+               {"rule", finding.rule},       {"place", where(finding.pc)},
+               {"times", finding.count},     {"group", finding.group},
+               {"wave", finding.wave},       {"lanes", hex(finding.detail.lanes)}};
+  if (finding.detail.other_pc != 0) json["other"] = where(finding.detail.other_pc);
+  if (finding.detail.bytes != 0) {
+    json["address"] = hex(finding.detail.address);
+    json["bytes"] = finding.detail.bytes;
+  }
+  if (!finding.detail.text.empty()) json["detail"] = finding.detail.text;
+  if (!finding.detail.remedy.empty()) json["remedy"] = finding.detail.remedy;
+  return json;
+}
+
+void Reports::tell(const lockstep::Finding& finding, const std::string& kernel) {
+  // How often and where first differs from dispatch to dispatch.
+  std::string about = fmt::format("check: {} ({}): {}\n  {}", finding.checker,
+                                  name_of(finding.detail.severity), finding.rule, where(finding.pc));
+  if (finding.detail.other_pc != 0) about += "\n  and " + where(finding.detail.other_pc);
+  std::string text = about + fmt::format("\n  in {}, first in work-group ({}, {}, {}), wave {}", kernel,
+                                         finding.group[0], finding.group[1], finding.group[2], finding.wave);
+  if (finding.detail.bytes != 0)
+    text += fmt::format("\n  address {}, {} bytes", hex(finding.detail.address), finding.detail.bytes);
+  if (!finding.detail.text.empty()) text += "\n  " + finding.detail.text;
+  if (!finding.detail.remedy.empty()) text += "\n  mend: " + finding.detail.remedy;
+  tell_once(about, text);
 }
 
 // As `lockstep run --fidelity` says it, each place once.
@@ -325,6 +406,7 @@ void Reports::finish() {
     if (settings_.statistics == "-") print_statistics();
     // Silence would leave open whether anybody has looked.
     if (told_.empty() && !by_kernel_.empty()) {
+      if (!settings_.checks.empty()) std::fputs("lockstep: check: nothing was found\n", stderr);
       if (settings_.rules) std::fputs("lockstep: rules: none was broken\n", stderr);
       if (settings_.fidelity) std::fputs("lockstep: fidelity: every executed instruction is exact\n", stderr);
     }

@@ -15,6 +15,7 @@
 #include "host/code_objects.h"
 #include "host/dumps.h"
 #include "machine/dispatch_listener.h"
+#include "observe/checks/checks.h"
 #include "observe/fidelity/fidelity.h"
 
 namespace lockstep::host {
@@ -24,9 +25,12 @@ struct ReportSettings {
   std::string statistics;  // likewise one for the process, at its end; "-": as text, to its standard error
   bool fidelity = false;
   bool rules = false;  // that are broken are told
+  observe::Checks::Names checks;
   DumpSettings dumps;
 
-  bool any() const { return !log.empty() || !statistics.empty() || fidelity || rules || dumps.any(); }
+  bool any() const {
+    return !log.empty() || !statistics.empty() || fidelity || rules || !checks.empty() || dumps.any();
+  }
 };
 
 // Safe from several threads.
@@ -58,12 +62,20 @@ class Reports {
   using Json = nlohmann::ordered_json;
 
   static Json json_of(const Sums& sums);
+  Json json_of(const lockstep::Finding& finding);
   void write_line(int file, const std::string& path, const Json& json);
   void ended(const Record& record, const machine::Outcome& outcome);
   // The kernel or function and its line, as far as they are known.
   std::string where(uint64_t pc);
-  void tell_once(const std::string& text);
+  // What it is about is told once.
+  void tell_once(const std::string& about, const std::string& text);
+  void tell_once(const std::string& text) { tell_once(text, text); }
   void tell_fidelity(const observe::FidelityListener& listener);
+  // What a dispatch's checkers found, and its device's; `by_units`: what units of the precise engine did.
+  std::vector<lockstep::Finding> found(const Record& record,
+                                       const std::vector<lockstep::Finding>& by_units) const;
+  // As text, each finding once in the process.
+  void tell(const lockstep::Finding& finding, const std::string& kernel);
   void print_statistics();
 
   const ReportSettings settings_;

@@ -90,6 +90,15 @@ Settings settings_from_environment() {
   if (const char* dumps = std::getenv("LOCKSTEP_DUMP"); dumps) settings.reports.dumps = dump_settings(dumps);
   if (const char* folder = std::getenv("LOCKSTEP_DUMP_FOLDER"); folder && *folder)
     settings.reports.dumps.folder = folder;
+  if (const char* names = std::getenv("LOCKSTEP_CHECK"); names) {
+    try {
+      settings.reports.checks = observe::Checks::names_of(names);
+    } catch (const std::invalid_argument& error) {
+      throw std::runtime_error(std::string("LOCKSTEP_CHECK: ") + error.what());
+    }
+    if (observe::Checks::need_units(settings.reports.checks))
+      settings.precise.rules = std::max(settings.precise.rules, precise::Rules::warn);
+  }
   settings.reports.fidelity = number("LOCKSTEP_FIDELITY", 1, 0) != 0;
   return settings;
 }

@@ -1,9 +1,10 @@
-// The checkers that follow a dispatch, or those of a queue, by their names.
+// The checkers that follow a dispatch, those of a queue, or those of a device, by their names.
 #pragma once
 
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/findings.h"
@@ -11,27 +12,32 @@
 #include "engine/precise/settings.h"
 #include "memory/address_space.h"
 
-namespace lockstep::api {
+namespace lockstep::observe {
 
 class Checks {
  public:
-  // `names`: as in lockstep_dispatch_options.checks; null: none. `freed`: what the device has taken back.
-  // Throws Failure for a name that there is not.
-  Checks(const char* names, const std::vector<Range>& freed);
+  using Names = std::set<std::string, std::less<>>;
+  // Of a text with commas between them; "all" is one, an empty text none. Throws std::invalid_argument, with
+  // the names that there are, for another.
+  static Names names_of(std::string_view text);
+
+  // `freed`: what the device has taken back.
+  explicit Checks(Names names, const std::vector<Range>& freed = {});
 
   void add(Listener& listener) { listeners_.add(listener); }
   // What the dispatches must be run with.
   void prepare(precise::Settings& settings);
+  static bool need_units(const Names& names) { return names.contains("waits") || names.contains("legality"); }
   // Null if nobody listens.
   Listener* listener() { return listeners_.empty() ? nullptr : &listeners_; }
   // What the checkers found; `by_units`: what the units of the precise engine did.
-  std::vector<Finding> findings(const std::vector<Finding>& by_units) const;
+  std::vector<lockstep::Finding> findings(const std::vector<lockstep::Finding>& by_units) const;
 
  private:
   Findings findings_;
-  std::set<std::string, std::less<>> names_;
+  const Names names_;
   std::vector<std::unique_ptr<Listener>> checkers_;
   Listeners listeners_;
 };
 
-}  // namespace lockstep::api
+}  // namespace lockstep::observe

@@ -2,6 +2,7 @@
 """Processes under `lockstep exec`: what they see of the card, and what is left of them. Usage: exec_test.py LOCKSTEP
 
 Needs no ROCm runtime. LOCKSTEP_KILLED is how many processes are killed (20; 1000 takes minutes)."""
+import json
 import os
 import pathlib
 import random
@@ -163,6 +164,43 @@ while ctypes.c_int64.from_address(at + signal + 8).value != 0 and time.monotonic
     time.sleep(0.001)
 print(struct.unpack("64I", ctypes.string_at(at + result, 256)) == tuple(3 * (100 + i) + i for i in range(64)))
 """ % (0x60ac0000, NODES)
+
+
+class Checks(unittest.TestCase):
+    """What checkers find in a program's dispatches."""
+
+    def check(self, names, change=("", ""), *options):
+        result = subprocess.run([LOCKSTEP, "exec", "--check", names, *options, "--", sys.executable, "-c",
+                                 RUNS_A_KERNEL.replace(*change)], capture_output=True, text=True, timeout=120)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stderr
+
+    def test_nothing_is_found_in_a_good_kernel(self):
+        self.assertEqual(self.check("all"), "lockstep: check: nothing was found\n")
+
+    def test_each_finding_is_told_with_its_place(self):
+        # v_mov_b32 v1, 0 for the address: all lanes of both waves store there.
+        everywhere = ("82000230", "8002027e")
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder, "log")
+            text = self.check("races,memory", everywhere, "--log", log)
+            self.assertIn("lockstep: check: races (error): ", text)
+            self.assertIn("another wave of the work-group", text)
+            self.assertIn("first in work-group (0, 0, 0)", text)
+            line, = map(json.loads, log.read_text().splitlines())
+            self.assertEqual({finding["checker"] for finding in line["findings"]}, {"races"})
+            self.assertTrue(all(finding["place"] for finding in line["findings"]))
+        # s_nop 0 for s_waitcnt lgkmcnt(0)
+        text = self.check("waits,legality", ("07fc89bf", "000080bf"))
+        self.assertIn("lockstep: check: waits (error): ", text)
+        # The load's result is not there: v2 was never written.
+        text = self.check("uninitialised", ("000052dc01000402", "000080bf000080bf"))
+        self.assertIn("lockstep: check: uninitialised (error): ", text)
+
+    def test_names_that_are_none(self):
+        result = subprocess.run([LOCKSTEP, "exec", "--check", "race", "--", "true"], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("race", result.stderr)
 
 
 class Dumps(unittest.TestCase):

@@ -273,7 +273,7 @@ class Reports(unittest.TestCase):
 
     def test_settings_that_are_none(self):
         for name, value in (("LOCKSTEP_RESULTS", "random:x"), ("LOCKSTEP_RULES", "some"), ("LOCKSTEP_CACHES", "2"),
-                            ("LOCKSTEP_FIDELITY", "yes"), ("LOCKSTEP_LOG", "/nowhere/file")):
+                            ("LOCKSTEP_FIDELITY", "yes"), ("LOCKSTEP_CHECK", "race"), ("LOCKSTEP_LOG", "/nowhere/file")):
             text = run("rocminfo", status=None, environment={name: value})
             self.assertIn("lockstep: no device:", text)
             self.assertIn(value, text)
