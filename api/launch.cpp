@@ -162,6 +162,7 @@ machine::Outcome run_launch(lockstep_device& device, machine::Launch launch, mac
   launch.placement = device.placement;
   launch.access_modes = device.access_modes;
   launch.device = device.global_state;
+  launch.initial_byte = o.initial_byte;
   machine::set_hardware(launch, device.model);
 
   std::atomic<bool> cancel = false;

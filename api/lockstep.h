@@ -517,13 +517,17 @@ typedef struct lockstep_dispatch_options {
   void* output_user;
   /* Names of checkers, with commas between them, that follow the waves; null: none.
    * barriers       barriers that not all work-items of a group come to
+   * legality       broken rules of the instruction set, as options.rules at LOCKSTEP_RULES_WARN
    * memory         accesses to what the kernel was not given, though the machine lets them pass
    * races          accesses of two waves, or two lanes, that nothing puts in an order
-   * rules          what options.rules at LOCKSTEP_RULES_WARN tells of: missing waits, clauses, hazards
    * uninitialised  values that were never written and reach an address, a branch, EXEC or memory
+   * waits          registers that are used before the program has waited for them
    * all            all of these
    * See lockstep_device_check_finding(). */
   const char* checks;
+  /* What each byte of the registers, LDS and scratch that nothing gives a value holds, 0 by default. On a card
+   * it is what was there before: results must not depend on it. */
+  uint8_t initial_byte;
 } lockstep_dispatch_options;
 
 LOCKSTEP_API void lockstep_dispatch_options_init_sized(lockstep_dispatch_options* options,

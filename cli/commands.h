@@ -21,6 +21,7 @@ struct MachineOptions {
   bool skip_traps = false;
   std::string results = "now";
   std::string caches = "coherent";
+  unsigned initial_byte = 0;
 };
 
 struct RunOptions {

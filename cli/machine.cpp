@@ -61,6 +61,13 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
   add_choices(command, {&options.rules, &options.results, &options.caches});
   for (const char* name : {"--rules", "--results", "--caches"})
     command.get_option(name)->capture_default_str();
+  command
+      .add_option("--initial-byte", options.initial_byte,
+                  "what registers, LDS and scratch hold in each byte that nothing has written: results must "
+                  "not depend on it")
+      ->check(CLI::Range(0, 255))
+      ->capture_default_str()
+      ->group(kMachineGroup);
   add_trap_options(command, options, kMachineGroup);
 }
 
@@ -86,6 +93,7 @@ void apply_machine_options(const MachineOptions& options, lockstep_dispatch_opti
                      : options.results == "late" ? LOCKSTEP_RESULTS_LATE
                                                  : LOCKSTEP_RESULTS_NOW;
   dispatch.results_seed = seed.value_or(0);
+  dispatch.initial_byte = static_cast<uint8_t>(options.initial_byte);
   dispatch.caches = options.caches == "incoherent" ? LOCKSTEP_CACHES_INCOHERENT : LOCKSTEP_CACHES_COHERENT;
 }
 

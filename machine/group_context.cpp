@@ -45,6 +45,12 @@ size_t own_scratch_bytes_of(const Launch& launch) {
   return launch.scratch ? 0 : scratch_bytes_of(launch);
 }
 
+// Of a fresh wave, what the launch gives no value.
+void fill_registers(Wave& wave, uint8_t byte) {
+  std::memset(wave.scalar, byte, kScalarTtmp0 * sizeof wave.scalar[0]);
+  std::memset(wave.vgprs, byte, size_t{wave.vgpr_count} * wave.register_bytes);
+}
+
 // What the waves of a group may reach: LDS comes in blocks (guide 3.3.4).
 uint32_t allocated_lds_bytes(const Launch& launch) {
   const uint64_t blocks = (uint64_t{launch.lds_bytes} + launch.lds_granule - 1) / launch.lds_granule;
@@ -265,7 +271,7 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   idle_mark_.reset();
   order_.assign(waves_.begin(), waves_.begin() + group_.wave_count);
   wake_times_.assign(group_.wave_count, 0);
-  std::memset(lds_storage_.get(), 0, allocated_lds_bytes(launch));
+  std::memset(lds_storage_.get(), launch.initial_byte, allocated_lds_bytes(launch));
   wave_vgprs_ = wave_vgprs(launch);
   lds_alloc_ = lds_allocation(placement_ ? place_ : GroupPlacement{}, launch);
   item_ids_.prepare(place, bits(launch.rsrc2, 11, 2));
@@ -301,6 +307,7 @@ unsigned initial_sgprs(const Launch& launch) {
 
 void GroupContext::launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave) {
   reset_wave(wave, wave_vgprs_);
+  if (launch.initial_byte != 0) fill_registers(wave, launch.initial_byte);
   wave.lds_bytes = allocated_lds_bytes(launch);
   const unsigned vmid = group_.dispatch->vmid;
   if (placement_) {
@@ -318,7 +325,7 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const Group
     std::byte* scratch = scratch_ring_
                              ? reinterpret_cast<std::byte*>(scratch_ring_->address(scratch_entries_[index]))
                              : scratch_storage_.get() + index * scratch_bytes_per_wave_;
-    std::memset(scratch, 0, scratch_bytes_of(launch));
+    std::memset(scratch, launch.initial_byte, scratch_bytes_of(launch));
     give_scratch(wave, reinterpret_cast<uint64_t>(scratch), launch.scratch_bytes);
     wave.status |= status_bit::kScratchEnabled;
   }

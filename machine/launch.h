@@ -51,6 +51,8 @@ struct Launch {
   precise::CacheLayout caches;  // of the device; likewise
   memory::AccessModes access_modes;
   std::vector<uint32_t> user_data;  // first SGPRs
+  // What registers, LDS and scratch hold that nothing gives a value: on a card whatever was there before.
+  uint8_t initial_byte = 0;
   MessageSink* messages = nullptr;  // takes interrupts of the waves; may be null
   // The program reads TRAPSTS or enables exceptions: they are computed then, by the precise engine.
   bool uses_exceptions = false;

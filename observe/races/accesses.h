@@ -27,9 +27,17 @@ struct WriteMark {
   bool is_compared = false;  // of an atomic: a compare and swap
 };
 
+// The last plain store before the atomics that have changed it since.
+struct PlainMark {
+  WaveNumber wave = 0;
+  uint32_t epoch = 0;
+  uint32_t site = 0;
+};
+
 struct Cell {
   WriteMark write;
-  ReadMark reads[2];         // the last ones of two waves
+  PlainMark plain;           // where `write` is an atomic
+  ReadMark reads[2];         // of two waves, those that nothing has ordered before a later one
   WaveNumber atomic_by = 0;  // who changed it by an atomic last
   bool is_watched = false;   // read past the caches: plain stores to it are atomic ones in the source
 };

@@ -224,10 +224,22 @@ void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
       tell(current, last.wave, last.site, "writes", "changes", at);
     }
   }
+  // The atomics of others, and of who stored, do not order the store.
+  if (const PlainMark& plain = cell.plain; current.is_atomic && plain.wave != 0 && plain.wave != self &&
+                                           is_near(current, plain.wave) && !cell.is_watched &&
+                                           !knowledge_.ordered(plain.wave, plain.epoch, self, current.in_lds))
+    tell(current, plain.wave, plain.site, "writes", "changes", at);
   if (looks_out) return;
-  ReadMark& mark = cell.reads[cell.reads[0].wave == self || cell.reads[0].wave == 0 ? 0 : 1];
-  if (&mark == &cell.reads[1] && mark.wave != self) std::swap(cell.reads[0], cell.reads[1]);
-  mark = {self, current.mark.epoch, current.mark.site};
+  ReadMark* mark = &cell.reads[0];
+  // One of who has come before this one in any case need not be kept; else the older one goes.
+  const auto may_go = [&](const ReadMark& read) {
+    return read.wave == self || read.wave == 0 ||
+           knowledge_.ordered(read.wave, read.epoch, self, current.in_lds);
+  };
+  if (cell.reads[0].wave != self && (cell.reads[1].wave == self || !may_go(cell.reads[0])))
+    mark = &cell.reads[1];
+  if (!may_go(*mark)) cell.reads[0] = cell.reads[1];
+  *mark = {self, current.mark.epoch, current.mark.site};
 }
 
 bool RaceChecker::stores_what_is_there(const Current& current, uint64_t at) const {
@@ -264,6 +276,10 @@ void RaceChecker::write(Current& current, Cell& cell, uint64_t at) {
       break;
     }
   const uint64_t key = current.in_lds ? lds_key(knowledge_.record(self).group, at) : at;
+  if (!current.is_atomic)
+    cell.plain = {};
+  else if (last.wave != 0 && !last.is_atomic && cell.atomic_by != last.wave)
+    cell.plain = {last.wave, last.epoch, last.site};
   if (current.is_atomic) {
     cell.atomic_by = self;
     std::vector<Release>& chain = chains_[key];

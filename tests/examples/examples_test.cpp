@@ -2,99 +2,28 @@
 // interface.
 #include <gtest/gtest.h>
 
-#include <memory>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "api/lockstep.h"
 #include "examples/example.h"
+#include "tests/examples/seeding.h"
 #include "tests/sweep.h"
 
 namespace lockstep::examples {
 namespace {
 
-#define ASSERT_LOCKSTEP(call) ASSERT_EQ(call, LOCKSTEP_OK) << lockstep_last_error()
-
-template <auto destroy>
-struct Destroy {
-  template <class T>
-  void operator()(T* object) const {
-    destroy(object);
-  }
-};
-using CodeObject = std::unique_ptr<lockstep_code_object, Destroy<lockstep_code_object_destroy>>;
-using Device = std::unique_ptr<lockstep_device, Destroy<lockstep_device_destroy>>;
-using Arguments = std::unique_ptr<lockstep_arguments, Destroy<lockstep_arguments_destroy>>;
-
-void run_dispatch(const Dispatch& dispatch, lockstep_device* device, const lockstep_code_object* code,
-                  const std::vector<uint64_t>& buffers, lockstep_dispatch_options options) {
-  const lockstep_kernel* kernel = lockstep_code_object_find_kernel(code, dispatch.kernel.c_str());
-  ASSERT_TRUE(kernel) << "no kernel " << dispatch.kernel;
-  lockstep_arguments* arguments;
-  ASSERT_LOCKSTEP(lockstep_arguments_create(kernel, &arguments));
-  const Arguments owner(arguments);
-  for (uint32_t i = 0; i < dispatch.arguments.size(); ++i) {
-    const Argument& argument = dispatch.arguments[i];
-    if (argument.buffer >= 0) {
-      ASSERT_LOCKSTEP(lockstep_arguments_set_buffer(arguments, i, buffers[argument.buffer]));
-    } else {
-      ASSERT_LOCKSTEP(
-          lockstep_arguments_set(arguments, i, argument.scalar.data(), uint32_t(argument.scalar.size())));
-    }
-  }
-  for (int axis = 0; axis < 3; ++axis) {
-    options.block[axis] = dispatch.group_size[axis];
-    options.grid[axis] = dispatch.groups[axis] * dispatch.group_size[axis];
-  }
-  options.dynamic_lds_bytes = dispatch.dynamic_lds_bytes;
-  ASSERT_LOCKSTEP(lockstep_dispatch(device, kernel, arguments, &options, nullptr));
-}
-
-lockstep_dispatch_options default_options() {
-  lockstep_dispatch_options options;
-  lockstep_dispatch_options_init(&options);
-  return options;
-}
-
-void run_example(const Example& example, const std::string& path,
-                 const lockstep_dispatch_options& options = default_options(), bool checks = false) {
-  lockstep_code_object* code;
-  ASSERT_LOCKSTEP(lockstep_code_object_open(path.c_str(), nullptr, &code));
-  const CodeObject code_owner(code);
-  lockstep_device* device;
-  ASSERT_LOCKSTEP(lockstep_device_create(nullptr, &device));
-  const Device device_owner(device);
-
-  std::vector<uint64_t> buffers;
-  for (const Bytes& contents : example.buffers) {
-    const std::string name = "buffer " + std::to_string(buffers.size());
-    uint64_t& address = buffers.emplace_back();
-    ASSERT_LOCKSTEP(lockstep_memory_allocate(device, contents.size(), name.c_str(), &address));
-    ASSERT_LOCKSTEP(lockstep_memory_write(device, address, contents.data(), contents.size()));
-  }
-  for (const Dispatch& dispatch : example.dispatches) {
-    run_dispatch(dispatch, device, code, buffers, options);
-    if (testing::Test::HasFatalFailure()) return;
-    for (uint32_t i = 0; checks && i < lockstep_device_check_finding_count(device); ++i) {
-      lockstep_check_finding finding{};
-      finding.struct_size = sizeof finding;
-      ASSERT_LOCKSTEP(lockstep_device_check_finding(device, i, &finding));
-      if (finding.severity == LOCKSTEP_SEVERITY_NOTE) continue;
-      ADD_FAILURE() << dispatch.kernel << " + 0x" << std::hex << finding.where.offset << std::dec << ": "
-                    << finding.where.instruction << " (" << finding.where.file << ":" << finding.where.line
-                    << ")\n"
-                    << finding.rule << "\n"
-                    << finding.detail << "\n"
-                    << finding.executions << " times";
-    }
-  }
-  for (const Expectation& expectation : example.expectations) {
-    Bytes contents(example.buffers[expectation.buffer].size());
-    ASSERT_LOCKSTEP(
-        lockstep_memory_read(device, buffers[expectation.buffer], contents.data(), contents.size()));
-    EXPECT_EQ(compare(expectation, contents), "");
-  }
+void run_example(const Example& example, const std::string& path, const RunRequest& request = {}) {
+  const RunResult result = run(example, read_file(path), request);
+  ASSERT_EQ(result.status, LOCKSTEP_OK) << result.error;
+  for (const CheckFinding& finding : result.findings)
+    ADD_FAILURE() << finding.kernel << " + 0x" << std::hex << finding.offset << std::dec << ": "
+                  << finding.instruction << " (" << finding.file << ":" << finding.line << ")\n"
+                  << finding.rule << "\n"
+                  << finding.detail << "\n"
+                  << finding.count << " times";
+  EXPECT_EQ(result.difference(example), "");
 }
 
 struct Variant {
@@ -150,12 +79,12 @@ class MachineTest : public testing::TestWithParam<std::tuple<Machine, Variant>> 
 
 TEST_P(MachineTest, EqualsItsReference) {
   const auto& [machine, variant] = GetParam();
-  lockstep_dispatch_options options = default_options();
-  options.results = machine.results;
-  options.results_seed = machine.seed;
-  options.caches = machine.caches;
-  options.rules = machine.rules;
-  run_example(variant.entry.make(variant.wave_size), variant.code_object(), options);
+  RunRequest request;
+  request.options.results = machine.results;
+  request.options.results_seed = machine.seed;
+  request.options.caches = machine.caches;
+  request.options.rules = machine.rules;
+  run_example(variant.entry.make(variant.wave_size), variant.code_object(), request);
 }
 
 std::string machine_test_name(const testing::TestParamInfo<std::tuple<Machine, Variant>>& info) {
@@ -186,9 +115,9 @@ INSTANTIATE_TEST_SUITE_P(Random, MachineTest,
 class CheckTest : public testing::TestWithParam<Variant> {};
 
 TEST_P(CheckTest, FindsNothing) {
-  lockstep_dispatch_options options = default_options();
-  options.checks = "all";
-  run_example(GetParam().entry.make(GetParam().wave_size), GetParam().code_object(), options, true);
+  RunRequest request;
+  request.options.checks = "all";
+  run_example(GetParam().entry.make(GetParam().wave_size), GetParam().code_object(), request);
 }
 
 std::vector<Variant> checked_variants() {
@@ -200,6 +129,31 @@ std::vector<Variant> checked_variants() {
 
 INSTANTIATE_TEST_SUITE_P(All, CheckTest, testing::ValuesIn(checked_variants()),
                          [](const auto& info) { return info.param.name(); });
+
+// A few of what lockstep-seed-bugs tries: it counts all.
+TEST(SeededBugs, AreFound) {
+  std::map<Mistake, unsigned> mistakes;
+  for (const Entry& entry : registry()) {
+    if (entry.name != "scan_subgroup" && entry.name != "transpose" && entry.name != "bitonic_sort") continue;
+    const Variant variant{entry, 2, 32};
+    const Bytes code = read_file(variant.code_object());
+    const Example example = entry.make(32);
+    const uint64_t instructions = 4 * run(example, code).instructions;
+    const std::vector<Mutant> mutants = mutants_of(code, 32);
+    for (const Mistake mistake : kMistakes)
+      for (const Mutant* mutant : choose(mutants, mistake, 2)) {
+        const std::vector<std::byte> mutated = mutant->apply(code);
+        const Judgement judgement = judge(example, *mutant, mutated, instructions);
+        if (judgement.effect != Effect::mistake) continue;
+        ++mistakes[mistake];
+        EXPECT_NE(found(example, *mutant, mutated, instructions), "")
+            << variant.name() << ", " << mutant->function << " + " << mutant->offset << ", "
+            << mutant->instruction << ", " << name(mistake) << ": " << judgement.how;
+      }
+  }
+  for (const Mistake mistake : {Mistake::barrier, Mistake::store, Mistake::initialisation, Mistake::wait})
+    EXPECT_GE(mistakes[mistake], 2u) << name(mistake);
+}
 
 // A comparison that cannot fail proves nothing.
 TEST(Compare, FindsWhatIsWrong) {

@@ -50,6 +50,22 @@ uint32_t hardware_register(const char* name, const std::function<void(Launch&)>&
   return d.at(0, 0);
 }
 
+// A card's registers, LDS and scratch hold what was there before.
+TEST(InitialState, WhatNothingHasWrittenHoldsTheInitialByte) {
+  for (const uint8_t byte : {0, 0x5a}) {
+    Noted d(
+        "s_mov_b32 s20, s9\nv_readfirstlane_b32 s21, v7\ns_mov_b32 s22, vcc_lo\nv_mov_b32 v1, 0\n"
+        "ds_load_b32 v2, v1\nscratch_load_b32 v3, off, off offset:4\ns_waitcnt vmcnt(0) lgkmcnt(0)\n"
+        "v_readfirstlane_b32 s23, v2\nv_readfirstlane_b32 s24, v3\nv_readfirstlane_b32 s25, v0",
+        6, 32);
+    d.launch.scratch_bytes = 64;
+    d.launch.initial_byte = byte;
+    d.run_well();
+    for (unsigned value = 0; value < 5; ++value) EXPECT_EQ(d.at(0, value), 0x01010101u * byte) << value;
+    EXPECT_EQ(d.at(0, 5), 0u);  // the first work-item's number
+  }
+}
+
 // Guide 3.5.1: EXEC has the work-items that the wave has. M0, VCC, SCC: the guide names no value; zero here.
 TEST(InitialState, ExecOfFullAndPartialWaves) {
   for (const unsigned wave_size : {32u, 64u}) {

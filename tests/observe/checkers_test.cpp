@@ -38,6 +38,9 @@ using Races = Checked<RaceChecker>;
 using Unwritten = Checked<UninitialisedChecker>;
 using Barriers = Checked<BarrierChecker>;
 
+// The second wave has items 32 and more.
+constexpr std::string_view kIsFirst = "v_readfirstlane_b32 s4, v0\ns_cmp_eq_u32 s4, 0\n";
+
 // v0 is the item. Each work-item writes its dword of LDS and reads the one of the other wave.
 std::string exchange(std::string_view between) {
   return "v_lshlrev_b32 v1, 2, v0\nv_xor_b32 v2, 0x80, v1\nds_store_b32 v1, v0\n" + std::string(between) +
@@ -74,6 +77,29 @@ TEST(RaceChecker, WritesBehindAReadNeedABarrier) {
             missing.dispatch.pc(7) + missing.dispatch.pc(10))
       << missing.rules();
   EXPECT_EQ(Races(text + "s_barrier\nds_store_b32 v1, v3\n").rules(), "");
+}
+
+// What another wave has read counts, whatever the one that writes has read since.
+TEST(RaceChecker, WhoWritesMayHaveReadItself) {
+  Races races("v_mov_b32 v1, 0\nds_load_b32 v2, v1\ns_waitcnt lgkmcnt(0)\n" + std::string(kIsFirst) +
+              "s_cbranch_scc1 next\ns_mov_b32 exec_lo, 1\nds_store_b32 v1, v0\nnext:\n");
+  ASSERT_EQ(races.all.size(), 1u) << races.rules();
+  EXPECT_NE(races.all[0].rule.find("overwrites LDS that another wave of the work-group reads"),
+            std::string::npos);
+}
+
+// One wave stores where all count. Its own atomic stands between the store and those of the others.
+TEST(RaceChecker, AtomicsDoNotOrderTheStoreBeforeThem) {
+  const auto text = [](std::string_view between) {
+    return "v_mov_b32 v1, 0\nv_mov_b32 v2, 5\n" + std::string(kIsFirst) +
+           "s_cbranch_scc0 next\ns_mov_b32 exec_lo, 1\nds_store_b32 v1, v2\ns_mov_b32 exec_lo, -1\nnext:\n" +
+           std::string(between) + "ds_add_u32 v1, v2\n";
+  };
+  Races races(text(""));
+  ASSERT_EQ(races.all.size(), 1u) << races.rules();
+  EXPECT_NE(races.all[0].rule.find("ds_add_u32 changes LDS that another wave of the work-group writes"),
+            std::string::npos);
+  EXPECT_EQ(Races(text("s_waitcnt lgkmcnt(0)\ns_barrier\n")).rules(), "");
 }
 
 TEST(RaceChecker, TheSameValueTwiceIsNone) {
@@ -236,9 +262,6 @@ TEST(BarrierChecker, LanesThatAreOff) {
   EXPECT_EQ(found.all[0].count, 2u);
   EXPECT_EQ(found.all[0].detail.lanes, 0xffffff00u);
 }
-
-// The second wave has items 32 and more.
-constexpr std::string_view kIsFirst = "v_readfirstlane_b32 s4, v0\ns_cmp_eq_u32 s4, 0\n";
 
 TEST(BarrierChecker, AWaveThatHasEnded) {
   Barriers found(std::string(kIsFirst) + "s_cbranch_scc1 next\ns_endpgm\nnext: s_barrier\n");
