@@ -21,6 +21,9 @@ struct Hint {
 }  // namespace
 
 Verdict DelayHints::before(const Step& step) {
+  // Compilers place hints without regard to calls: the hint of a caller may reach over one, and the callee
+  // has its own (LLVM 19, AMDGPUInsertDelayAlu, counts what stands between the two in the block).
+  if (step.pc != next_pc_) instructions_left_ = 0;
   if (step.instruction.row->opcode != isa::Opcode::s_delay_alu) return Verdict::execute;
   const Hint hint(step.instruction);
   if (is_reserved_dependency(hint.first) || is_reserved_dependency(hint.second) || hint.skip >= kSkipReserved)
@@ -37,6 +40,7 @@ Verdict DelayHints::before(const Step& step) {
 }
 
 void DelayHints::after(const Step& step) {
+  next_pc_ = step.next_pc();
   if (step.instruction.row->opcode != isa::Opcode::s_delay_alu) {
     if (instructions_left_ > 0) --instructions_left_;
     return;

@@ -14,6 +14,7 @@ class DelayHints final : public Unit {
  private:
   RuleBook rules_;
   unsigned instructions_left_ = 0;  // until the last hint's second dependency is used
+  uint64_t next_pc_ = 0;            // in straight-line code
 };
 
 }  // namespace lockstep::precise

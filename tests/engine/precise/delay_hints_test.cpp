@@ -40,6 +40,16 @@ TEST(DelayHints, ReplacedBeforeUse) {
   EXPECT_NE(findings[0].rule.find("before the previous one was used up"), std::string::npos);
 }
 
+// LLVM's hints reach over calls, and those of the function that is called do not replace them.
+TEST(DelayHints, CallsEndThem) {
+  EXPECT_TRUE(
+      findings_of("s_delay_alu instid0(VALU_DEP_1) | instskip(SKIP_2) | instid1(VALU_DEP_2)\n"
+                  "v_mov_b32 v3, v2\ns_call_b64 s[4:5], function\nv_mov_b32 v4, v2\nv_mov_b32 v5, v3\n"
+                  "s_endpgm\nfunction:\ns_delay_alu instid0(VALU_DEP_1)\nv_mov_b32 v6, v3\n"
+                  "s_setpc_b64 s[4:5]")
+          .empty());
+}
+
 // Table 19: the second dependency is the next instruction's (0, "same"), that of the one behind it (1), or of
 // one still further on (2 to 5). Only a hint before it is used up replaces it.
 TEST(DelayHints, SkipsSayWhenTheyAreUsedUp) {
