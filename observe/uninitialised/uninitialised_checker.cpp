@@ -181,8 +181,11 @@ void UninitialisedChecker::before(const Event& event) {
 void UninitialisedChecker::follow_registers(const Event& event, const Known& facts, WaveShadow& shadow) {
   const uint64_t lanes = facts.crosses_lanes ? event.wave.lane_mask : event.wave.exec();
   unsigned unwritten = kNone;
+  // What was computed counts more than what was copied: a selection by it is no copy.
   for (const RegisterUse& use : facts.effects.reads)
-    if (unwritten == kNone) unwritten = first_unwritten(shadow, use, lanes);
+    if (const unsigned here = first_unwritten(shadow, use, lanes);
+        here != kNone && (unwritten == kNone || shadow.origin(here).is_computed))
+      unwritten = here;
   if (facts.is_partial || facts.crosses_lanes)
     for (const RegisterUse& use : facts.effects.writes)
       if (unwritten == kNone && use.is_vgpr()) unwritten = first_unwritten(shadow, use, event.wave.lane_mask);

@@ -177,6 +177,16 @@ TEST(Uninitialised, ASumThatWasNotBegun) {
             std::string::npos);
 }
 
+// v5 was copied, and VCC computed.
+TEST(Uninitialised, AChoiceByAComparison) {
+  Unwritten found(
+      "v_lshlrev_b32 v1, 2, v0\nv_and_b32 v5, 1, v9\nv_cmp_lt_u32 vcc_lo, v9, v0\n"
+      "v_cndmask_b32 v3, v5, v0, vcc_lo\nglobal_store_b32 v1, v3, s[0:1]\n",
+      1, 32);
+  ASSERT_EQ(found.all.size(), 1u) << found.rules();
+  EXPECT_EQ(found.all[0].rule, "an uninitialised value is stored to memory");
+}
+
 TEST(Uninitialised, Addresses) {
   EXPECT_EQ(Unwritten("v_and_b32 v3, 0, v3\nglobal_load_b32 v4, v3, s[0:1]\n").rules(), "");
   Unwritten found("v_and_b32 v3, 15, v3\nglobal_load_b32 v4, v3, s[0:1]\n");
