@@ -521,7 +521,8 @@ typedef struct lockstep_dispatch_options {
    * memory         accesses to what the kernel was not given, though the machine lets them pass
    * races          accesses of two waves, or two lanes, that nothing puts in an order
    * uninitialised  values that were never written and reach an address, a branch, EXEC or memory
-   * waits          registers that are used before the program has waited for them
+   * waits          registers that are used before the program has waited for them, and stores that another
+   *                wave uses behind a barrier that does not wait for them
    * all            all of these
    * See lockstep_device_check_finding(). */
   const char* checks;

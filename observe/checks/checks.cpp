@@ -42,7 +42,9 @@ Checks::Names Checks::names_of(std::string_view text) {
 Checks::Checks(Names names, const std::vector<Range>& freed) : names_(std::move(names)) {
   if (names_.contains("barriers")) checkers_.push_back(std::make_unique<BarrierChecker>(findings_));
   if (names_.contains("memory")) checkers_.push_back(std::make_unique<MemoryChecker>(findings_, freed));
-  if (names_.contains("races")) checkers_.push_back(std::make_unique<RaceChecker>(findings_));
+  // The machinery of races sees which stores a barrier does not wait for; of registers the units tell.
+  const RaceChecker::Tells tells{names_.contains("races"), names_.contains("waits")};
+  if (tells.races || tells.waits) checkers_.push_back(std::make_unique<RaceChecker>(findings_, tells));
   if (names_.contains("uninitialised"))
     checkers_.push_back(std::make_unique<UninitialisedChecker>(findings_));
   for (const auto& checker : checkers_) listeners_.add(*checker);

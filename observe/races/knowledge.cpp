@@ -70,21 +70,23 @@ RunningWave& Knowledge::running(const Wave& wave) {
 Bound Knowledge::bound_of(const RunningWave& wave, bool to_own_group) const {
   // On one CU all waves share the cache that stores go through (LLVM AMDGPU memory model, gfx10 and gfx11).
   const bool sees_stores = to_own_group && !dispatches_[record(wave.number).dispatch].processor_mode;
-  return {wave.complete_in_lds(), sees_stores ? wave.epoch : wave.complete_in_memory()};
+  return {wave.complete_in_lds(), sees_stores ? wave.epoch : wave.complete_in_memory(), wave.epoch};
 }
 
-bool Knowledge::ordered(WaveNumber earlier, uint32_t epoch, WaveNumber later, bool in_lds) const {
+bool Knowledge::ordered(WaveNumber earlier, uint32_t epoch, WaveNumber later, Access access) const {
   if (earlier == later) return true;
   const WaveRecord &before = record(earlier), &after = record(later);
   if (before.dispatch != after.dispatch)
     return dispatches_[before.dispatch].end < dispatches_[after.dispatch].begin;
-  if (before.group == after.group) {
-    const Bound& bound = (*after.near)[before.index];
-    return epoch < (in_lds ? bound.lds : bound.memory);
-  }
+  const auto is_over = [&](const Bound& bound) {
+    return epoch < (access == Access::read        ? bound.issued
+                    : access == Access::write_lds ? bound.lds
+                                                  : bound.memory);
+  };
+  if (before.group == after.group) return is_over((*after.near)[before.index]);
   if (!after.far) return false;
   const auto known = after.far->find(earlier);
-  return known != after.far->end() && epoch < known->second;
+  return known != after.far->end() && is_over(known->second);
 }
 
 GroupKnowledge& Knowledge::own_copy(WaveRecord& record, size_t waves) {
@@ -100,30 +102,25 @@ void Knowledge::take_over(RunningWave& wave, WaveNumber from, Bound bound) {
   WaveRecord& own = records_[wave.number];
   const WaveRecord& other = record(from);
   if (other.dispatch != own.dispatch) return;
-  const auto raise = [](uint32_t& value, uint32_t to) { value = std::max(value, to); };
   if (other.group == own.group) {
     const Bound& known = (*own.near)[other.index];
-    if (known.lds >= bound.lds && known.memory >= bound.memory && own.near == other.near &&
-        own.far == other.far)
+    if (known.lds >= bound.lds && known.memory >= bound.memory && known.issued >= bound.issued &&
+        own.near == other.near && own.far == other.far)
       return;
     const auto theirs = other.near;
     GroupKnowledge& near = own_copy(own, other.near->size());
-    for (size_t i = 0; i < near.size(); ++i) {
-      raise(near[i].lds, (*theirs)[i].lds);
-      raise(near[i].memory, (*theirs)[i].memory);
-    }
-    raise(near[other.index].lds, bound.lds);
-    raise(near[other.index].memory, bound.memory);
+    for (size_t i = 0; i < near.size(); ++i) near[i].raise((*theirs)[i]);
+    near[other.index].raise(bound);
     if (!other.far || own.far == other.far) return;
   }
   auto far = own.far ? std::make_shared<FarKnowledge>(*own.far) : std::make_shared<FarKnowledge>();
   if (other.far)
-    for (const auto& [number, until] : *other.far) raise((*far)[number], until);
+    for (const auto& [number, until] : *other.far) (*far)[number].raise(until);
   if (other.group != own.group) {
     for (size_t i = 0; i < other.near->size(); ++i)
-      if ((*other.near)[i].memory != 0)
-        raise((*far)[other.first_wave + static_cast<WaveNumber>(i)], (*other.near)[i].memory);
-    raise((*far)[from], bound.memory);
+      if ((*other.near)[i].issued != 0)
+        (*far)[other.first_wave + static_cast<WaveNumber>(i)].raise((*other.near)[i]);
+    (*far)[from].raise(bound);
   }
   own.far = std::move(far);
 }
@@ -135,13 +132,10 @@ void Knowledge::barrier(const WorkGroup& group) {
   for (const RunningWave& wave : own.waves) {
     const WaveRecord& record = records_[wave.number];
     if (record.near != records_[own.first_wave].near)
-      for (size_t i = 0; i < joined->size(); ++i) {
-        (*joined)[i].lds = std::max((*joined)[i].lds, (*record.near)[i].lds);
-        (*joined)[i].memory = std::max((*joined)[i].memory, (*record.near)[i].memory);
-      }
+      for (size_t i = 0; i < joined->size(); ++i) (*joined)[i].raise((*record.near)[i]);
     if (!record.far || record.far == far) continue;
     auto both = far ? std::make_shared<FarKnowledge>(*far) : std::make_shared<FarKnowledge>();
-    for (const auto& [number, until] : *record.far) (*both)[number] = std::max((*both)[number], until);
+    for (const auto& [number, until] : *record.far) (*both)[number].raise(until);
     far = std::move(both);
   }
   for (RunningWave& wave : own.waves) {

@@ -6,6 +6,7 @@
 // before whatever a wave does that knows its epoch to be over.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -21,15 +22,22 @@ namespace lockstep::observe {
 // Of a wave, for as long as dispatches run: 0 is none.
 using WaveNumber = uint32_t;
 
-// Epochs of a wave that are over, as others see it: in LDS, and in memory.
+// Epochs of a wave that are over, as others see it: in LDS, and in memory. Those that are issued would be
+// over if the wave had waited for its stores before it made them known.
 struct Bound {
-  uint32_t lds = 0, memory = 0;
+  uint32_t lds = 0, memory = 0, issued = 0;
+
+  void raise(const Bound& to) {
+    lds = std::max(lds, to.lds);
+    memory = std::max(memory, to.memory);
+    issued = std::max(issued, to.issued);
+  }
 };
 
 // What waves of one group know of each other: the same object for all that have passed a barrier together.
 using GroupKnowledge = std::vector<Bound>;  // by index in the group
-// Of waves of other groups, of memory alone.
-using FarKnowledge = std::unordered_map<WaveNumber, uint32_t>;
+// Of waves of other groups, without LDS.
+using FarKnowledge = std::unordered_map<WaveNumber, Bound>;
 
 // What stays of a wave when it has ended, for those who meet its accesses.
 struct WaveRecord {
@@ -73,7 +81,16 @@ class Knowledge {
   const WaveRecord& record(WaveNumber number) const { return records_[number]; }
   bool same_group(WaveNumber a, WaveNumber b) const { return record(a).group == record(b).group; }
   // Whether what wave `earlier` did in an epoch comes before what `later` does now.
-  bool ordered(WaveNumber earlier, uint32_t epoch, WaveNumber later, bool in_lds) const;
+  enum class Access : uint8_t {
+    read,  // has its value in time if it was issued before
+    write_lds,
+    write_memory,
+  };
+  bool ordered(WaveNumber earlier, uint32_t epoch, WaveNumber later, Access access) const;
+  // Of a write that is not: whether it would be, had the earlier wave waited for it in time.
+  bool lacks_wait(WaveNumber earlier, uint32_t epoch, WaveNumber later) const {
+    return same_group(earlier, later) && ordered(earlier, epoch, later, Access::read);
+  }
 
   // What a wave makes known now: of itself.
   Bound bound_of(const RunningWave& wave, bool to_own_group) const;

@@ -206,35 +206,35 @@ void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
     if (last.wave != 0 && last.wave != self && !last.is_atomic) {
       std::vector<Release>& chain = chains_[key];
       if (chain.empty() || chain.back().wave != last.wave)
-        chain.push_back({last.wave, {last.complete, last.complete}});
+        chain.push_back({last.wave, {last.complete, last.complete, last.complete}});
       else
-        chain.back().bound = {last.complete, last.complete};
+        chain.back().bound = {last.complete, last.complete, last.complete};
     }
     if (current.wave.pending.size() >= kMostPending) current.wave.pending.clear();
     if (last.wave != 0) take_chain(current.wave, key, current.in_lds);
   }
   if (last.wave != 0 && last.wave != self && !current.is_watching &&
-      !knowledge_.ordered(last.wave, last.epoch, self, current.in_lds)) {
+      !knowledge_.ordered(last.wave, last.epoch, self, current.as_write())) {
     if (!current.is_atomic) {
       // A loop around a compare and swap begins with a plain read, which the swap tests.
       if (!last.is_compared)
-        tell(current, last.wave, last.site, last.is_atomic ? "changes" : "writes", "reads", at);
+        tell(current, last.wave, last.epoch, last.site, last.is_atomic ? "changes" : "writes", "reads", at);
     } else if (!last.is_atomic && is_near(current, last.wave) && !cell.is_watched &&
                cell.atomic_by != last.wave) {
-      tell(current, last.wave, last.site, "writes", "changes", at);
+      tell(current, last.wave, last.epoch, last.site, "writes", "changes", at);
     }
   }
   // The atomics of others, and of who stored, do not order the store.
-  if (const PlainMark& plain = cell.plain; current.is_atomic && plain.wave != 0 && plain.wave != self &&
-                                           is_near(current, plain.wave) && !cell.is_watched &&
-                                           !knowledge_.ordered(plain.wave, plain.epoch, self, current.in_lds))
-    tell(current, plain.wave, plain.site, "writes", "changes", at);
+  if (const PlainMark& plain = cell.plain;
+      current.is_atomic && plain.wave != 0 && plain.wave != self && is_near(current, plain.wave) &&
+      !cell.is_watched && !knowledge_.ordered(plain.wave, plain.epoch, self, current.as_write()))
+    tell(current, plain.wave, plain.epoch, plain.site, "writes", "changes", at);
   if (looks_out) return;
   ReadMark* mark = &cell.reads[0];
   // One of who has come before this one in any case need not be kept; else the older one goes.
   const auto may_go = [&](const ReadMark& read) {
     return read.wave == self || read.wave == 0 ||
-           knowledge_.ordered(read.wave, read.epoch, self, current.in_lds);
+           knowledge_.ordered(read.wave, read.epoch, self, Knowledge::Access::read);
   };
   if (cell.reads[0].wave != self && (cell.reads[1].wave == self || !may_go(cell.reads[0])))
     mark = &cell.reads[1];
@@ -262,17 +262,18 @@ void RaceChecker::write(Current& current, Cell& cell, uint64_t at) {
   if (last.event == current.mark.event && last.wave == self) {
     if (is_plain && last.access != current.mark.access) tell_lanes(current, cell, at);
   } else if (is_plain && last.wave != 0 && last.wave != self && !cell.is_watched &&
-             !knowledge_.ordered(last.wave, last.epoch, self, current.in_lds)) {
+             !knowledge_.ordered(last.wave, last.epoch, self, current.as_write())) {
     // By an atomic of another group, or an unlock: perhaps one that is atomic in the source.
     const bool may_be_atomic = last.is_atomic && (!is_near(current, last.wave) || cell.atomic_by == self);
     if (!may_be_atomic && !stores_what_is_there(current, at))
-      tell(current, last.wave, last.site, last.is_atomic ? "changes" : "writes", "overwrites", at);
+      tell(current, last.wave, last.epoch, last.site, last.is_atomic ? "changes" : "writes", "overwrites",
+           at);
   }
   for (const ReadMark& earlier : cell.reads)
     if (earlier.wave != 0 && earlier.wave != self && !cell.is_watched && !current.mark.is_compared &&
-        !knowledge_.ordered(earlier.wave, earlier.epoch, self, current.in_lds) &&
+        !knowledge_.ordered(earlier.wave, earlier.epoch, self, Knowledge::Access::read) &&
         !(is_plain && stores_what_is_there(current, at))) {
-      tell(current, earlier.wave, earlier.site, "reads", current.is_atomic ? "changes" : "overwrites", at);
+      tell(current, earlier.wave, 0, earlier.site, "reads", current.is_atomic ? "changes" : "overwrites", at);
       break;
     }
   const uint64_t key = current.in_lds ? lds_key(knowledge_.record(self).group, at) : at;
@@ -296,7 +297,7 @@ void RaceChecker::write(Current& current, Cell& cell, uint64_t at) {
       chain.push_back({self, bound});
   } else if (last.is_atomic || cell.is_watched) {
     std::vector<Release>& chain = chains_[key];
-    chain.assign(1, {self, {current.mark.complete, current.mark.complete}});
+    chain.assign(1, {self, {current.mark.complete, current.mark.complete, current.mark.complete}});
   }
   cell.write = current.mark;
 }
@@ -304,7 +305,9 @@ void RaceChecker::write(Current& current, Cell& cell, uint64_t at) {
 void RaceChecker::tell_lanes(const Current& current, const Cell& cell, uint64_t at) {
   const Event& event = current.event;
   const MemoryAccess& earlier = event.accesses[cell.write.access];
-  if (earlier.lane == current.access.lane || store_the_same(event, cell.write.access, current.index)) return;
+  if (!tells_.races || earlier.lane == current.access.lane ||
+      store_the_same(event, cell.write.access, current.index))
+    return;
   FindingDetail detail;
   detail.lanes = uint64_t{1} << earlier.lane | uint64_t{1} << current.access.lane;
   detail.address = at;
@@ -318,8 +321,12 @@ void RaceChecker::tell_lanes(const Current& current, const Cell& cell, uint64_t 
                 std::move(detail));
 }
 
-void RaceChecker::tell(const Current& current, WaveNumber other, uint32_t other_site, const char* did,
-                       const char* does, uint64_t at) {
+void RaceChecker::tell(const Current& current, WaveNumber other, uint32_t written_in, uint32_t other_site,
+                       const char* did, const char* does, uint64_t at) {
+  // A barrier stands between the two, but the store may come after it.
+  const bool lacks_wait = written_in != 0 && knowledge_.lacks_wait(other, written_in, current.wave.number);
+  const bool is_wait = lacks_wait && tells_.waits;
+  if (!is_wait && !tells_.races) return;
   const Event& event = current.event;
   const WaveRecord& record = knowledge_.record(other);
   const bool near = is_near(current, other);
@@ -335,16 +342,21 @@ void RaceChecker::tell(const Current& current, WaveNumber other, uint32_t other_
   detail.text = name_of(record.group_id, record.index) + " " + did + " it by " +
                 std::string(sites_[other_site].name) + ": " + names_.place(event.wave, current.access);
   detail.remedy =
-      other_dispatch ? "set the barrier bit of the later packet, or wait for the earlier one's signal"
+      lacks_wait
+          ? "put " + std::string(current.in_lds ? "s_waitcnt lgkmcnt(0)" : "s_waitcnt_vscnt null, 0x0") +
+                " between " + std::string(sites_[other_site].name) + " and the barrier behind it"
+      : other_dispatch ? "set the barrier bit of the later packet, or wait for the earlier one's signal"
       : near
           ? "put a barrier between them, with the stores before it complete (s_waitcnt lgkmcnt(0) for LDS, "
             "s_waitcnt_vscnt null, 0 for memory)"
           : "use atomics, or hand it over: a release at agent scope behind the one (s_waitcnt_vscnt null, 0, "
             "then an atomic) and an acquire before the other (buffer_gl0_inv, buffer_gl1_inv)";
-  std::string rule = std::string("race: ") + std::string(event.instruction.row->name) + " " + does +
+  std::string rule = std::string(is_wait ? "missing wait: " : "race: ") +
+                     std::string(event.instruction.row->name) + " " + does +
                      (current.in_lds ? " LDS that " : " memory that ") + who + " " + did +
-                     ", and nothing orders the two";
-  findings_.add("races", event.wave, event.pc, std::move(rule), std::move(detail));
+                     (lacks_wait ? ", and the barrier between them does not wait for the store"
+                                 : ", and nothing orders the two");
+  findings_.add(is_wait ? "waits" : "races", event.wave, event.pc, std::move(rule), std::move(detail));
 }
 
 }  // namespace lockstep::observe

@@ -27,8 +27,13 @@ namespace lockstep::observe {
 
 class RaceChecker final : public Listener {
  public:
+  // Stores that a barrier does not wait for are missing waits, told of as such where these are asked for.
+  struct Tells {
+    bool races = true, waits = false;
+  };
   // `findings` must outlive this.
-  explicit RaceChecker(Findings& findings) : findings_(findings) {}
+  explicit RaceChecker(Findings& findings) : RaceChecker(findings, Tells{}) {}
+  RaceChecker(Findings& findings, Tells tells) : findings_(findings), tells_(tells) {}
 
   Order order() const override { return Order::serial; }
   bool wants(const isa::Instruction& instruction) const override;
@@ -54,6 +59,10 @@ class RaceChecker final : public Listener {
     RunningWave& wave;
     WriteMark mark;
     bool in_lds, is_atomic, is_watching;
+
+    Knowledge::Access as_write() const {
+      return in_lds ? Knowledge::Access::write_lds : Knowledge::Access::write_memory;
+    }
   };
 
   uint32_t site_of(const Event& event);
@@ -64,11 +73,13 @@ class RaceChecker final : public Listener {
   bool is_near(const Current& current, WaveNumber other) const;
   // Others who have written there by atomics before make known what they knew.
   void take_chain(RunningWave& wave, uint64_t key, bool in_lds);
-  void tell(const Current& current, WaveNumber other, uint32_t other_site, const char* did, const char* does,
-            uint64_t at);
+  // `written_in`: the epoch in which the other one wrote; 0: it read.
+  void tell(const Current& current, WaveNumber other, uint32_t written_in, uint32_t other_site,
+            const char* did, const char* does, uint64_t at);
   void tell_lanes(const Current& current, const Cell& cell, uint64_t at);
 
   Findings& findings_;
+  const Tells tells_;
   std::mutex mutex_;  // dispatches of a device run side by side
   Knowledge knowledge_;
   BufferNames names_;

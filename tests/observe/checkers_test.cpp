@@ -67,6 +67,38 @@ TEST(RaceChecker, StoresMustBeCompleteBeforeTheBarrier) {
   EXPECT_EQ(Races(exchange("s_waitcnt lgkmcnt(1)\ns_barrier\n")).all.size(), 1u);
 }
 
+struct Waits {
+  Findings findings;
+  RaceChecker checker{findings, {.races = false, .waits = true}};
+  explicit Waits(std::string_view text) {
+    machine::Dispatch dispatch(text, 1, 64);
+    dispatch.options.precise.listener = &checker;
+    EXPECT_FALSE(dispatch.run().fault);
+  }
+};
+
+TEST(RaceChecker, TellsOfWaitsWhereTheseAreAskedFor) {
+  const std::vector<Finding> found = Waits(exchange("s_barrier\n")).findings.all();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_STREQ(found[0].checker, "waits");
+  EXPECT_EQ(found[0].rule,
+            "missing wait: ds_load_b32 reads LDS that another wave of the work-group writes, and the barrier "
+            "between them does not wait for the store");
+  EXPECT_EQ(found[0].detail.remedy,
+            "put s_waitcnt lgkmcnt(0) between ds_store_b32 and the barrier behind it");
+  // Without a barrier it is a race, which is not asked for.
+  EXPECT_TRUE(Waits(exchange("")).findings.all().empty());
+}
+
+// A load that came before a barrier is over, though a store of the same wave is under way.
+TEST(RaceChecker, ReadsBeforeABarrierAreOver) {
+  EXPECT_EQ(
+      Races("v_lshlrev_b32 v1, 2, v0\nv_xor_b32 v2, 0x80, v1\nds_load_b32 v3, v1\ns_waitcnt lgkmcnt(0)\n"
+            "ds_store_b32 v1, v0 offset:256\ns_barrier\nds_store_b32 v2, v0\n")
+          .rules(),
+      "");
+}
+
 TEST(RaceChecker, WritesBehindAReadNeedABarrier) {
   // Each wave reads the other's dword, behind a barrier, and then its own is overwritten.
   const std::string text = exchange("s_waitcnt lgkmcnt(0)\ns_barrier\n");
