@@ -19,7 +19,10 @@ void Told::begin(Listener& listener, const Wave& wave, const isa::Instruction& i
   instruction_ = &instruction;
   pc_ = pc;
   // A wave that repeats an instruction it waited at was told of when it came to it.
-  find_accesses(program_of(&wave)->at(pc), &const_cast<Wave&>(wave), accesses_);
+  if (isa::is_memory(instruction.row->encoding))
+    find_accesses(program_of(&wave)->at(pc), &const_cast<Wave&>(wave), accesses_);
+  else
+    accesses_.clear();
   if (wave.wait.kind == WaitKind::none) listener.before({wave, instruction, pc, accesses_});
 }
 

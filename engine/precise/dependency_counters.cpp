@@ -129,8 +129,9 @@ Verdict DependencyCounters::before(const Step& step) {
 
 Verdict DependencyCounters::check(const Step& step, const Shares& shares) {
   if (!rules_.is_open()) return Verdict::execute;
-  if (auto text = find_missing_wait(step, shares, deferred_))
+  if (auto text = settings_.looks_for_waits ? find_missing_wait(step, shares, deferred_) : std::nullopt)
     return rules_.missed_wait(step, std::move(*text));
+  if (!settings_.looks_for_legality) return Verdict::execute;
   if (auto text = find_depctr_mistake(step.instruction)) return rules_.broken(step, std::move(*text));
   return Verdict::execute;
 }

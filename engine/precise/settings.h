@@ -27,6 +27,8 @@ enum class Caches : uint8_t { coherent, incoherent };
 
 struct Settings {
   Rules rules = Rules::ignore;
+  // Whose mistakes are looked for where rules are: of waits, and of all else.
+  bool looks_for_waits = true, looks_for_legality = true;
   Results results = Results::now;
   uint64_t seed = 0;  // of Results::random: the same one gives the same run on one thread
   TrapSettings traps;

@@ -34,9 +34,10 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
     if (settings->results != Results::now || caches) path->attach(wave);
     if (caches) path->use(*caches, caches->place_of(wave, processor_mode));
     auto counters = std::make_unique<DependencyCounters>(*settings, rules, path, siblings, wave, executor);
-    auto clauses = rules.is_open() ? std::make_unique<ClauseRules>(rules, *counters) : nullptr;
+    const bool is_legality_checked = rules.is_open() && settings->looks_for_legality;
+    auto clauses = is_legality_checked ? std::make_unique<ClauseRules>(rules, *counters) : nullptr;
     // s_trap has a rule of its own.
-    auto made_traps = has_traps || rules.is_open()
+    auto made_traps = has_traps || is_legality_checked
                           ? std::make_unique<Traps>(*settings, rules, *counters, executor)
                           : nullptr;
     Traps* const traps = made_traps.get();
@@ -44,7 +45,7 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
       units.push_back(
           std::make_unique<HostControl>(settings->host, *counters, clauses.get(), traps, executor));
     if (made_traps) units.push_back(std::move(made_traps));
-    if (rules.is_open()) {
+    if (is_legality_checked) {
       units.push_back(std::make_unique<DelayHints>(rules));
       units.push_back(std::move(clauses));
       units.push_back(std::make_unique<GlobalSyncRules>(rules));

@@ -51,7 +51,11 @@ Checks::Checks(Names names, const std::vector<Range>& freed) : names_(std::move(
 }
 
 void Checks::prepare(precise::Settings& settings) {
-  if (need_units(names_)) settings.rules = std::max(settings.rules, precise::Rules::warn);
+  if (need_units(names_) && settings.rules == precise::Rules::ignore) {
+    settings.rules = precise::Rules::warn;
+    settings.looks_for_waits = names_.contains("waits");
+    settings.looks_for_legality = names_.contains("legality");
+  }
   settings.listener = listener();
 }
 
