@@ -137,7 +137,6 @@ void Dependence::fill(const Event& event, const isa::RegisterEffects& effects, c
 bool Dependence::follow(const Event& event, const isa::RegisterEffects& effects, WaveShadow& shadow) {
   const uint64_t place = place_of(event);
   if (place == 0) return false;
-  std::vector<uint32_t> first, differs;
   for (unsigned filling = 0; filling < kFillings; ++filling) {
     fill(event, effects, shadow, filling);
     wave_->state = WaveState::ready;
@@ -145,33 +144,35 @@ bool Dependence::follow(const Event& event, const isa::RegisterEffects& effects,
     if (!engine_->enter(*wave_, place)) return false;
     engine_->run(*wave_, 2);
     if (wave_->state != WaveState::ended) return false;
-    size_t at = 0;
-    const auto take = [&](uint32_t value) {
-      if (filling == 0) {
-        first.push_back(value);
-        differs.push_back(0);
-      } else {
-        differs[at] |= value ^ first[at];
-      }
-      ++at;
-    };
+    std::vector<uint32_t>& results = filling == 0 ? first_ : other_;
+    results.clear();
     for (const RegisterUse& use : effects.writes)
       for (unsigned number = use.first; number < use.end(); ++number) {
         if (number < code::kVgpr0) {
-          take(wave_->scalar[number]);
+          results.push_back(wave_->scalar[number]);
         } else if (number - code::kVgpr0 < vgpr_count_) {
-          for (unsigned lane = 0; lane < wave_size_; ++lane) take(wave_->vgpr(number - code::kVgpr0)[lane]);
+          const uint32_t* const lanes = wave_->vgpr(number - code::kVgpr0);
+          results.insert(results.end(), lanes, lanes + wave_size_);
         }
       }
+    if (filling == 0)
+      differs_.assign(first_.size(), 0);
+    else
+      for (size_t i = 0; i < first_.size(); ++i) differs_[i] |= other_[i] ^ first_[i];
   }
-  size_t at = 0;
+  const uint32_t* at = differs_.data();
   for (const RegisterUse& use : effects.writes)
     for (unsigned number = use.first; number < use.end(); ++number) {
-      if (number < WaveShadow::kScalars) {
-        shadow.set_scalar(number, differs[at++]);
-      } else if (number >= code::kVgpr0 && number - code::kVgpr0 < vgpr_count_) {
-        for (unsigned lane = 0; lane < wave_size_; ++lane)
-          shadow.set_vgpr(number - code::kVgpr0, lane, differs[at++]);
+      if (number < code::kVgpr0) {
+        if (number < WaveShadow::kScalars) shadow.set_scalar(number, *at);
+        ++at;
+      } else if (number - code::kVgpr0 < vgpr_count_) {
+        if (std::all_of(at, at + wave_size_, [](uint32_t bits) { return bits == 0; }))
+          shadow.clear_lanes(number - code::kVgpr0, wave_->lane_mask);
+        else
+          for (unsigned lane = 0; lane < wave_size_; ++lane)
+            shadow.set_vgpr(number - code::kVgpr0, lane, at[lane]);
+        at += wave_size_;
       }
     }
   return true;

@@ -45,6 +45,8 @@ class Dependence {
   std::unique_ptr<interpreter::Interpreter> engine_;
   std::unique_ptr<std::byte, decltype(&std::free)> registers_;
   std::unique_ptr<Wave> wave_;
+  // Of what is written: the first results, those of another filling, and the bits that ever differ.
+  std::vector<uint32_t> first_, other_, differs_;
 };
 
 }  // namespace lockstep::observe

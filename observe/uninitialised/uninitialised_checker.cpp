@@ -193,7 +193,7 @@ void UninitialisedChecker::follow_registers(const Event& event, const Known& fac
     for (const RegisterUse& use : facts.effects.writes) forget(shadow, use, event.wave.exec());
     return;
   }
-  if (facts.effects.writes.size() == 0) return;
+  if (facts.effects.writes.size() == 0 || follow_move(event, shadow)) return;
   const uint32_t key = event.wave.wave_size << 16 | event.wave.vgpr_count;
   std::unique_ptr<Dependence>& dependence = dependence_[key];
   if (!dependence) dependence = std::make_unique<Dependence>(event.wave.wave_size, event.wave.vgpr_count);
@@ -214,6 +214,28 @@ void UninitialisedChecker::follow_registers(const Event& event, const Known& fac
     for (unsigned number = use.first; number < use.end(); ++number)
       if (number < 2 * kMaxVgprs) shadow.origin(number) = origin;
   }
+}
+
+// Most of what has no value is moved about: a register as it is needs no execution.
+bool UninitialisedChecker::follow_move(const Event& event, WaveShadow& shadow) {
+  const isa::Instruction& instruction = event.instruction;
+  if (instruction.row->opcode != isa::Opcode::v_mov_b32 || instruction.row->encoding != Encoding::vop1 ||
+      instruction.dpp != isa::Dpp::none)
+    return false;
+  const isa::Operand &to = *instruction.find(Role::dst), &from = *instruction.find(Role::src0);
+  if (to.vgpr() >= event.wave.vgpr_count || (from.is_vgpr() && from.vgpr() >= event.wave.vgpr_count))
+    return false;
+  const uint64_t lanes = event.wave.exec();
+  if (from.code == to.code) return true;
+  const uint64_t unwritten = from.is_vgpr() ? shadow.lanes(from.vgpr()) & lanes : lanes;
+  shadow.clear_lanes(to.vgpr(), lanes);
+  for (uint64_t left = unwritten; left != 0; left &= left - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(left));
+    shadow.set_vgpr(to.vgpr(), lane,
+                    from.is_vgpr() ? shadow.vgpr(from.vgpr(), lane) : shadow.scalar(from.code));
+  }
+  shadow.origin(to.code) = shadow.origin(from.code);
+  return true;
 }
 
 void UninitialisedChecker::follow_branch(const Event& event, const Known& facts, WaveShadow& shadow) {

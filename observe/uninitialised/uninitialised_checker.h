@@ -54,6 +54,8 @@ class UninitialisedChecker final : public Listener {
   void forget(WaveShadow& shadow, const isa::RegisterUse& use, uint64_t lanes);
 
   void follow_registers(const Event& event, const Known& known, WaveShadow& shadow);
+  // False if it is no move, and nothing is done.
+  bool follow_move(const Event& event, WaveShadow& shadow);
   void follow_branch(const Event& event, const Known& known, WaveShadow& shadow);
   void follow_memory(const Event& event, const Known& known, WaveShadow& shadow);
   void load(const Event& event, const Known& known, WaveShadow& shadow);
