@@ -526,8 +526,8 @@ typedef struct lockstep_dispatch_options {
    * all            all of these
    * See lockstep_device_check_finding(). */
   const char* checks;
-  /* What each byte of the registers, LDS and scratch that nothing gives a value holds, 0 by default. On a card
-   * it is what was there before: results must not depend on it. */
+  /* What each byte of the registers, LDS and scratch that nothing gives a value holds, 0 by default. On a
+   * card it is what was there before: results must not depend on it. */
   uint8_t initial_byte;
 } lockstep_dispatch_options;
 
