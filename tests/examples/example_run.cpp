@@ -66,6 +66,7 @@ void run_dispatch(const Dispatch& dispatch, lockstep_device* device, const locks
   const lockstep_status status = lockstep_dispatch(device, kernel, made, &options, &statistics);
   if (status != LOCKSTEP_OK) result.error = lockstep_last_error();
   result.instructions += statistics.wave_instructions;
+  result.seconds += statistics.seconds;
   collect_findings(device, dispatch.kernel, result.findings);
   check(status);
 }

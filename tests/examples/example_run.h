@@ -39,6 +39,7 @@ struct RunResult {
   bool guards_hold = true;
   std::vector<CheckFinding> findings;
   uint64_t instructions = 0;  // of waves
+  double seconds = 0;         // of the dispatches
 
   // Where a buffer differs from what the example expects; empty if none does.
   std::string difference(const Example& example) const;

@@ -1,0 +1,75 @@
+// What each checker costs: the time of the examples' dispatches with it, as a multiple of that of the plain
+// interpreter (docs/findings.md).
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/examples/example_run.h"
+
+namespace lockstep::examples {
+namespace {
+
+struct Subject {
+  std::string name;
+  Example example;
+  Bytes code;
+  double plain = 0;
+};
+
+constexpr double kShortest = 0.002;  // of a plain run, in seconds: below that the beginning of a run counts
+
+// The best of several runs.
+double seconds(const Subject& subject, const char* checks, int runs) {
+  RunRequest request;
+  request.device.engine = LOCKSTEP_ENGINE_INTERPRETER;
+  request.device.threads = 1;
+  request.options.checks = checks;
+  double best = INFINITY;
+  for (int i = 0; i < runs; ++i) {
+    const RunResult result = run(subject.example, subject.code, request);
+    if (result.status != LOCKSTEP_OK) throw std::runtime_error(subject.name + ": " + result.error);
+    best = std::min(best, result.seconds);
+  }
+  return best;
+}
+
+void compare_all() {
+  std::vector<Subject> subjects;
+  for (const Entry& entry : registry())
+    for (const unsigned wave_size : {32u, 64u}) {
+      const std::string name = std::string(entry.name) + ".O2.wave" + std::to_string(wave_size);
+      Subject subject{name, entry.make(wave_size), read_file(LOCKSTEP_EXAMPLE_KERNELS "/" + name + ".co")};
+      subject.plain = seconds(subject, nullptr, 5);
+      if (subject.plain >= kShortest) subjects.push_back(std::move(subject));
+    }
+  std::printf("%zu code objects\n%-14s %15s %8s\n", subjects.size(), "checker", "geometric mean", "worst");
+  for (const char* checks : {"barriers", "memory", "races", "uninitialised", "waits", "legality", "all"}) {
+    double logarithms = 0, worst = 0;
+    std::string slowest;
+    for (const Subject& subject : subjects) {
+      const double ratio = seconds(subject, checks, 2) / subject.plain;
+      logarithms += std::log(ratio);
+      if (ratio > worst) worst = ratio, slowest = subject.name;
+    }
+    std::printf("%-14s %15.2f %8.2f (%s)\n", checks,
+                std::exp(logarithms / static_cast<double>(subjects.size())), worst, slowest.c_str());
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::examples
+
+int main() {
+  try {
+    lockstep::examples::compare_all();
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
