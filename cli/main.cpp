@@ -399,6 +399,8 @@ int main(int argc, char** argv) {
       "results that cannot be written; "
       "130 interrupted by Ctrl-C.\n\n"
       "Environment:\n"
+      "  ROCM_PATH                    a ROCm whose HIP headers are used for HIP source (/opt/rocm, /usr, "
+      "else own ones)\n"
       "  LOCKSTEP_CLANG               the clang that compiles OpenCL C and HIP (clang-19 in PATH)\n"
       "  LOCKSTEP_DEVICE_LIBRARIES    folder of AMD's device libraries (ocml.bc and others)\n"
       "  LOCKSTEP_COMPILE_SECONDS     processor time that a compiler may take\n"

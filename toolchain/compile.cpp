@@ -36,7 +36,7 @@ namespace {
 constexpr Limits kLimits{.seconds = 1800, .megabytes = 8192};
 
 // Raise when what prepared_directory() puts into the cache changes other than through its inputs.
-constexpr unsigned kCacheFormat = 2;
+constexpr unsigned kCacheFormat = 3;
 
 class Hash {  // FNV-1a
  public:
@@ -85,7 +85,10 @@ bool fill(const fs::path& directory, const fs::path& libraries, std::string& err
     fs::create_directories(path.parent_path(), failed);
     if (!write_file(path, header.text, error)) return false;
   }
-  return true;
+  // By this file clang takes the folder for a ROCm, and brings its own headers for HIP.
+  fs::create_directories(directory / "share/hip", failed);
+  return write_file(directory / "share/hip/version",
+                    "HIP_VERSION_MAJOR=6\nHIP_VERSION_MINOR=0\nHIP_VERSION_PATCH=0\n", error);
 }
 
 // Processes may prepare at the same time: each fills a directory of its own, and one rename wins.
@@ -120,10 +123,12 @@ std::string find_clang() {
   return access(kDebianPath, X_OK) == 0 ? kDebianPath : "";
 }
 
-bool rocm_headers_installed() {
-  for (const char* path : {"/opt/rocm/include/hip/hip_runtime.h", "/usr/include/hip/hip_runtime.h"})
-    if (access(path, R_OK) == 0) return true;
-  return false;
+// A ROCm whose HIP headers serve instead of ours: ROCM_PATH, or where its packages put it. Empty: none.
+fs::path find_rocm() {
+  const char* chosen = std::getenv("ROCM_PATH");
+  for (const fs::path folder : {chosen ? chosen : "", "/opt/rocm", "/usr"})
+    if (!folder.empty() && access((folder / "include/hip/hip_runtime.h").c_str(), R_OK) == 0) return folder;
+  return {};
 }
 
 void add_language_flags(std::vector<std::string>& arguments, Language language, const Options& options,
@@ -143,11 +148,16 @@ void add_language_flags(std::vector<std::string>& arguments, Language language, 
     arguments.push_back(flag);
   arguments.push_back("--offload-arch=" + options.processor);
   arguments.push_back("-std=" + options.hip_standard);
-  if (rocm_headers_installed()) return;
-  arguments.push_back("-DLOCKSTEP_CODE_OBJECT_VERSION=" + std::to_string(options.code_object_version));
-  arguments.push_back("-nogpuinc");
+  // Kernels in files without an include, as other files include them, find the language, too.
+  const fs::path rocm = find_rocm();
+  const fs::path headers = (rocm.empty() ? prepared : rocm) / "include";
+  arguments.push_back("--rocm-path=" + (rocm.empty() ? prepared : rocm).string());
   arguments.push_back("-isystem");
-  arguments.push_back(prepared / "include");
+  arguments.push_back(headers);
+  arguments.push_back("-include");
+  arguments.push_back(headers / "hip/hip_runtime.h");
+  if (rocm.empty())
+    arguments.push_back("-DLOCKSTEP_CODE_OBJECT_VERSION=" + std::to_string(options.code_object_version));
 }
 
 // What a message of clang means for somebody who did not install it.

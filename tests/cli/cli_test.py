@@ -126,6 +126,55 @@ class Cli(unittest.TestCase):
         self.assertIn("0 2 4 6 8 10 12 14", out.stdout)
         self.lockstep("run", "twice.hip", "--groups", "1", "buf:f32[8]", "8", status=BAD_INPUT, says="i32:8")
 
+    def test_hip_as_it_is_written(self):
+        (self.path / "as_written.hip").write_text("""#include <hip/hip_bf16.h>
+#include <hip/hip_cooperative_groups.h>
+#include <hip/hip_fp16.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void lanes(unsigned* out, float* floats, unsigned* sums) {
+  const unsigned i = threadIdx.x;
+  const auto tile = cg::tiled_partition<8>(cg::this_thread_block());
+  out[0] = 0;
+  if (i % 3 == 0) {
+    const auto some = cg::coalesced_threads();
+    const unsigned third = some.shfl(i, 2);
+    if (i == 3) out[1] = some.size() * 100 + third;
+  }
+  const unsigned long long same = __match_any_sync(~0ull, i % 4), even = __ballot_sync(0xff, i % 2 == 0);
+  const int count = __syncthreads_count(i < 5), all = __syncthreads_and(i < 64), any = __syncthreads_or(i == 99);
+  const int sum = cg::reduce(tile, (int)i, cg::plus<int>());
+  if (i == 9) {
+    out[0] = count * 100 + all * 10 + any;
+    out[2] = same;
+    out[3] = even;
+    out[4] = sum;
+    out[5] = __byte_perm(0x33221100, 0x77665544, 0x7610);
+    out[6] = __funnelshift_l(0x80000001, 1, 1);
+    out[7] = tile.meta_group_rank() * 100 + tile.thread_rank();
+    floats[0] = __bfloat162float(__float2bfloat16(1.00390625f));
+    floats[1] = __bfloat162float(__float2bfloat16(1.01171875f) + __float2bfloat16(1.0f));
+    floats[2] = __half2float(__high2half(__hfma2(half2(1, 2), half2(3, 4), __float2half2_rn(0.5f))));
+    floats[3] = std::fabs(float4(-3).z) + std::pow(2.0f, 3);
+  }
+  for (unsigned round = 0; round < 3; ++round) {
+    if (i == 0) sums[blockIdx.x + round * gridDim.x] = blockIdx.x + round;
+    cg::this_grid().sync();
+    if (i == 0 && blockIdx.x == 0) {
+      unsigned all_groups = 0;
+      for (unsigned group = 0; group < gridDim.x; ++group) all_groups += sums[group + round * gridDim.x];
+      out[8 + round] = all_groups;
+    }
+  }
+}
+""")
+        for wave in ("32", "64"):
+            out = self.lockstep("run", "as_written.hip", "--groups", "6", "--block", "64", "out=buf:u32[11]", "floats=buf:f32[4]",
+                                "sums=buf:u32[18]", "-p", "out", "-p", "floats", "--wave", wave)
+            # 22 lanes of 64 are multiples of three, 11 of 32.
+            coalesced = "1106" if wave == "32" else "2206"
+            self.assertIn(f"510 {coalesced} {0x22222222} 85 92 2003177728 3 101 15 21 27", " ".join(out.stdout.split()))
+            self.assertIn("1 2.015625 8.5 11", " ".join(out.stdout.split()))
+
     def test_options_take_one_value(self):
         for option in (("--flag", "-DUNUSED=7"), ("-p", "y"), ("--out", "y=o.npy"), ("--watch", "y,4"), ("-DUNUSED",),
                        ("-D", "UNUSED"), ("-cl-mad-enable",), ("-include", "empty.h"), ("-I", "."), ("-Wno-unused",)):

@@ -1,18 +1,17 @@
-// The part of the HIP language that device code needs, for clang's -x hip without a ROCm package: qualifiers,
-// built-in variables, barriers, fences, atomics, lane exchange, mathematics (through the device libraries,
-// ocml.bc). Host functions (hipMalloc, kernel launch) are not here: Lockstep runs the kernels itself.
+// The part of the HIP language that device code needs where no ROCm is installed: built-in variables,
+// barriers, fences, atomics, lane exchange, integer functions and conversions. Qualifiers, mathematics and
+// what of C++'s library kernels may use are clang's own (__clang_hip_runtime_wrapper.h). Host functions are
+// declared in hip_host.h.
 #pragma once
 
 #if !defined(__HIP__)
 #error "lockstep/hip_device.h is for HIP device code: compile with clang -x hip --cuda-device-only"
 #endif
 
-#define __host__ __attribute__((host))
-#define __device__ __attribute__((device))
-#define __global__ __attribute__((global))
-#define __shared__ __attribute__((shared))
-#define __constant__ __attribute__((constant))
-#define __managed__ __attribute__((managed))
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds_select__(_1, _2, name, ...) name
 #define __launch_bounds_1__(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
@@ -20,6 +19,7 @@
   __launch_bounds_1__(threads) __attribute__((amdgpu_waves_per_eu(waves)))
 #define __launch_bounds__(...) \
   __launch_bounds_select__(__VA_ARGS__, __launch_bounds_2__, __launch_bounds_1__, )(__VA_ARGS__)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define HIP_DYNAMIC_SHARED(type, variable) extern __shared__ type variable[];
 #define LOCKSTEP_DEVICE static __device__ inline __attribute__((always_inline, unused))
 
@@ -28,45 +28,14 @@ typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
-#if __has_include(<stdint.h>)
-#include <stddef.h>
-#include <stdint.h>
-#endif
-typedef _Float16 half;
-typedef _Float16 __half;
 
-#define LOCKSTEP_VECTORS(type, name)                                       \
-  typedef type name##2 __attribute__((ext_vector_type(2)));                \
-  typedef type name##3 __attribute__((ext_vector_type(3)));                \
-  typedef type name##4 __attribute__((ext_vector_type(4)));                \
-  LOCKSTEP_DEVICE name##2 make_##name##2(type x, type y) {                 \
-    return name##2 {x, y};                                                 \
-  }                                                                        \
-  LOCKSTEP_DEVICE name##3 make_##name##3(type x, type y, type z) {         \
-    return name##3 {x, y, z};                                              \
-  }                                                                        \
-  LOCKSTEP_DEVICE name##4 make_##name##4(type x, type y, type z, type w) { \
-    return name##4 {x, y, z, w};                                           \
-  }
-LOCKSTEP_VECTORS(signed char, char)
-LOCKSTEP_VECTORS(unsigned char, uchar)
-LOCKSTEP_VECTORS(short, short)
-LOCKSTEP_VECTORS(unsigned short, ushort)
-LOCKSTEP_VECTORS(int, int)
-LOCKSTEP_VECTORS(unsigned int, uint)
-LOCKSTEP_VECTORS(long, long)
-LOCKSTEP_VECTORS(unsigned long, ulong)
-LOCKSTEP_VECTORS(long long, longlong)
-LOCKSTEP_VECTORS(unsigned long long, ulonglong)
-LOCKSTEP_VECTORS(float, float)
-LOCKSTEP_VECTORS(double, double)
-LOCKSTEP_VECTORS(_Float16, half)
-#undef LOCKSTEP_VECTORS
-typedef half2 __half2;
+#include "lockstep/hip_vector_types.h"
 
 struct dim3 {
   uint x, y, z;
   constexpr __host__ __device__ dim3(uint x_ = 1, uint y_ = 1, uint z_ = 1) : x(x_), y(y_), z(z_) {}
+  constexpr __host__ __device__ dim3(uint3 size) : x(size.x), y(size.y), z(size.z) {}
+  constexpr __host__ __device__ operator uint3() const { return uint3(x, y, z); }
 };
 
 // Built-in variables. The block count is an implicit kernel argument from code object version 5 on; before,
@@ -103,6 +72,9 @@ LOCKSTEP_DEVICE uint block_count(int axis) {
     LOCKSTEP_MEMBER operator dim3() const {                        \
       return dim3(x, y, z);                                        \
     }                                                              \
+    LOCKSTEP_MEMBER operator uint3() const {                       \
+      return uint3(x, y, z);                                       \
+    }                                                              \
   }
 LOCKSTEP_BUILTIN_VARIABLE(ThreadIndex, __builtin_amdgcn_workitem_id_x(), __builtin_amdgcn_workitem_id_y(),
                           __builtin_amdgcn_workitem_id_z());
@@ -118,13 +90,19 @@ static constexpr __device__ lockstep_hip::ThreadIndex threadIdx{};
 static constexpr __device__ lockstep_hip::BlockIndex blockIdx{};
 static constexpr __device__ lockstep_hip::BlockSize blockDim{};
 static constexpr __device__ lockstep_hip::GridSize gridDim{};
-#define warpSize __builtin_amdgcn_wavefrontsize()
+// Not a macro: hipDeviceProp_t has a member of that name.
+static constexpr __device__ int warpSize = __AMDGCN_WAVEFRONT_SIZE;
 
 // Barriers and fences.
 LOCKSTEP_DEVICE void __syncthreads() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+LOCKSTEP_DEVICE void __syncwarp(unsigned long long = ~0ull) {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+  __builtin_amdgcn_wave_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 LOCKSTEP_DEVICE void __threadfence_block() {
   __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
@@ -136,12 +114,17 @@ LOCKSTEP_DEVICE void __threadfence_system() {
   __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "");
 }
 
-// Atomics of device scope, relaxed, returning the old value.
-#define LOCKSTEP_ATOMIC(name, builtin)                                             \
-  template <class T>                                                               \
-  LOCKSTEP_DEVICE T name(T* address, decltype(T{} + T{}) value) {                  \
-    return builtin(address, (T)value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); \
+// Atomics, relaxed, returning the old value: of device scope, and with a suffix of the group's or the
+// system's.
+#define LOCKSTEP_ATOMIC_SCOPE(name, builtin, scope)               \
+  template <class T>                                              \
+  LOCKSTEP_DEVICE T name(T* address, decltype(T{} + T{}) value) { \
+    return builtin(address, (T)value, __ATOMIC_RELAXED, scope);   \
   }
+#define LOCKSTEP_ATOMIC(name, builtin)                                       \
+  LOCKSTEP_ATOMIC_SCOPE(name, builtin, __HIP_MEMORY_SCOPE_AGENT)             \
+  LOCKSTEP_ATOMIC_SCOPE(name##_block, builtin, __HIP_MEMORY_SCOPE_WORKGROUP) \
+  LOCKSTEP_ATOMIC_SCOPE(name##_system, builtin, __HIP_MEMORY_SCOPE_SYSTEM)
 LOCKSTEP_ATOMIC(atomicAdd, __hip_atomic_fetch_add)
 LOCKSTEP_ATOMIC(atomicSub, __hip_atomic_fetch_sub)
 LOCKSTEP_ATOMIC(atomicMin, __hip_atomic_fetch_min)
@@ -150,13 +133,25 @@ LOCKSTEP_ATOMIC(atomicAnd, __hip_atomic_fetch_and)
 LOCKSTEP_ATOMIC(atomicOr, __hip_atomic_fetch_or)
 LOCKSTEP_ATOMIC(atomicXor, __hip_atomic_fetch_xor)
 LOCKSTEP_ATOMIC(atomicExch, __hip_atomic_exchange)
+LOCKSTEP_ATOMIC_SCOPE(unsafeAtomicAdd, __hip_atomic_fetch_add, __HIP_MEMORY_SCOPE_AGENT)
+LOCKSTEP_ATOMIC_SCOPE(safeAtomicAdd, __hip_atomic_fetch_add, __HIP_MEMORY_SCOPE_AGENT)
 #undef LOCKSTEP_ATOMIC
+#undef LOCKSTEP_ATOMIC_SCOPE
+#define LOCKSTEP_ATOMIC_CAS(name, scope)                                                                   \
+  template <class T>                                                                                       \
+  LOCKSTEP_DEVICE T name(T* address, decltype(T{} + T{}) compare, decltype(T{} + T{}) value) {             \
+    T expected = (T)compare;                                                                               \
+    __hip_atomic_compare_exchange_strong(address, &expected, (T)value, __ATOMIC_RELAXED, __ATOMIC_RELAXED, \
+                                         scope);                                                           \
+    return expected;                                                                                       \
+  }
+LOCKSTEP_ATOMIC_CAS(atomicCAS, __HIP_MEMORY_SCOPE_AGENT)
+LOCKSTEP_ATOMIC_CAS(atomicCAS_block, __HIP_MEMORY_SCOPE_WORKGROUP)
+LOCKSTEP_ATOMIC_CAS(atomicCAS_system, __HIP_MEMORY_SCOPE_SYSTEM)
+#undef LOCKSTEP_ATOMIC_CAS
 template <class T>
-LOCKSTEP_DEVICE T atomicCAS(T* address, decltype(T{} + T{}) compare, decltype(T{} + T{}) value) {
-  T expected = (T)compare;
-  __hip_atomic_compare_exchange_strong(address, &expected, (T)value, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
-                                       __HIP_MEMORY_SCOPE_AGENT);
-  return expected;
+LOCKSTEP_DEVICE void atomicAddNoRet(T* address, T value) {
+  atomicAdd(address, value);
 }
 LOCKSTEP_DEVICE uint atomicInc(uint* address, uint limit) {
   return __builtin_amdgcn_atomic_inc32(address, limit, __ATOMIC_RELAXED, "agent");
@@ -226,6 +221,94 @@ LOCKSTEP_DEVICE unsigned long long __activemask() {
   return __ballot(1);
 }
 
+// The forms with a mask: the lanes that it names take part, all of them active, as HIP demands; more do no
+// harm.
+template <class Mask, class T>
+LOCKSTEP_DEVICE T __shfl_sync(Mask, T value, int lane, int width = warpSize) {
+  return __shfl(value, lane, width);
+}
+template <class Mask, class T>
+LOCKSTEP_DEVICE T __shfl_up_sync(Mask, T value, unsigned delta, int width = warpSize) {
+  return __shfl_up(value, delta, width);
+}
+template <class Mask, class T>
+LOCKSTEP_DEVICE T __shfl_down_sync(Mask, T value, unsigned delta, int width = warpSize) {
+  return __shfl_down(value, delta, width);
+}
+template <class Mask, class T>
+LOCKSTEP_DEVICE T __shfl_xor_sync(Mask, T value, int mask, int width = warpSize) {
+  return __shfl_xor(value, mask, width);
+}
+LOCKSTEP_DEVICE unsigned long long __ballot_sync(unsigned long long mask, int predicate) {
+  return __ballot(predicate) & mask;
+}
+LOCKSTEP_DEVICE int __any_sync(unsigned long long mask, int predicate) {
+  return __ballot_sync(mask, predicate) != 0;
+}
+LOCKSTEP_DEVICE int __all_sync(unsigned long long mask, int predicate) {
+  return __ballot_sync(mask, predicate == 0) == 0;
+}
+namespace lockstep_hip {
+template <class T>
+LOCKSTEP_DEVICE unsigned long long bits_of(T value) {
+  static_assert(sizeof(T) <= 8, "matching takes values of up to 8 bytes");
+  unsigned long long bits = 0;
+  __builtin_memcpy(&bits, &value, sizeof(T));
+  return bits;
+}
+}  // namespace lockstep_hip
+// The lanes with the same value: each round answers those that have the first one's that is left.
+template <class Mask, class T>
+LOCKSTEP_DEVICE unsigned long long __match_any_sync(Mask mask, T value) {
+  const unsigned long long bits = lockstep_hip::bits_of(value);
+  unsigned long long mine = 0;
+  const unsigned long long own = 1ull << __lane_id();
+  for (unsigned long long rest = (unsigned long long)mask & __activemask(); rest != 0;) {
+    const unsigned long long same = __ballot(bits == __shfl(bits, __builtin_ctzll(rest))) & rest;
+    if (same & own) mine = same;
+    rest &= ~same;
+  }
+  return mine;
+}
+template <class T>
+LOCKSTEP_DEVICE unsigned long long __match_any(T value) {
+  return __match_any_sync(__activemask(), value);
+}
+template <class Mask, class T>
+LOCKSTEP_DEVICE unsigned long long __match_all_sync(Mask mask, T value, int* predicate) {
+  const unsigned long long lanes = (unsigned long long)mask & __activemask();
+  const unsigned long long bits = lockstep_hip::bits_of(value);
+  *predicate = (__ballot(bits != __shfl(bits, __builtin_ctzll(lanes))) & lanes) == 0;
+  return *predicate ? lanes : 0;
+}
+template <class T>
+LOCKSTEP_DEVICE unsigned long long __match_all(T value, int* predicate) {
+  return __match_all_sync(__activemask(), value, predicate);
+}
+namespace lockstep_hip {
+// One counter for all calls of a group: the barriers keep one call's count from the next one's.
+LOCKSTEP_DEVICE int count_in_group(int predicate) {
+  static __shared__ int count;
+  __syncthreads();
+  if (__builtin_amdgcn_workitem_id_x() == 0 && __builtin_amdgcn_workitem_id_y() == 0 &&
+      __builtin_amdgcn_workitem_id_z() == 0)
+    count = 0;
+  __syncthreads();
+  if (predicate) atomicAdd_block(&count, 1);
+  __syncthreads();
+  return count;
+}
+}  // namespace lockstep_hip
+LOCKSTEP_DEVICE int __syncthreads_count(int predicate) {
+  return lockstep_hip::count_in_group(predicate);
+}
+LOCKSTEP_DEVICE int __syncthreads_or(int predicate) {
+  return lockstep_hip::count_in_group(predicate) != 0;
+}
+LOCKSTEP_DEVICE int __syncthreads_and(int predicate) {
+  return lockstep_hip::count_in_group(predicate == 0) == 0;
+}
+
 // Integers and bits.
 LOCKSTEP_DEVICE int __popc(unsigned x) {
   return __builtin_popcount(x);
@@ -269,6 +352,60 @@ LOCKSTEP_DEVICE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned s
 LOCKSTEP_DEVICE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return (unsigned)(((unsigned long long)high << 32 | low) >> (shift & 31));
 }
+LOCKSTEP_DEVICE unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
+  return (unsigned)((((unsigned long long)high << 32 | low) << (shift < 32 ? shift : 32)) >> 32);
+}
+LOCKSTEP_DEVICE unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
+  return (unsigned)(((unsigned long long)high << 32 | low) >> (shift < 32 ? shift : 32));
+}
+LOCKSTEP_DEVICE int __ffs(unsigned x) {
+  return __builtin_ffs((int)x);
+}
+LOCKSTEP_DEVICE int __ffsll(unsigned long long x) {
+  return __builtin_ffsll((long long)x);
+}
+LOCKSTEP_DEVICE long long __mul64hi(long long a, long long b) {
+  return (long long)(((__int128)a * b) >> 64);
+}
+LOCKSTEP_DEVICE unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return (unsigned long long)(((unsigned __int128)a * b) >> 64);
+}
+LOCKSTEP_DEVICE int __hadd(int a, int b) {
+  return (int)(((long long)a + b) >> 1);
+}
+LOCKSTEP_DEVICE int __rhadd(int a, int b) {
+  return (int)(((long long)a + b + 1) >> 1);
+}
+LOCKSTEP_DEVICE unsigned __uhadd(unsigned a, unsigned b) {
+  return (unsigned)(((unsigned long long)a + b) >> 1);
+}
+LOCKSTEP_DEVICE unsigned __urhadd(unsigned a, unsigned b) {
+  return (unsigned)(((unsigned long long)a + b + 1) >> 1);
+}
+LOCKSTEP_DEVICE unsigned __sad(int a, int b, unsigned sum) {
+  return sum + (a > b ? (unsigned)a - (unsigned)b : (unsigned)b - (unsigned)a);
+}
+LOCKSTEP_DEVICE unsigned __usad(unsigned a, unsigned b, unsigned sum) {
+  return sum + (a > b ? a - b : b - a);
+}
+// Four bytes of the eight of b:a, each by three bits of a digit of the selector.
+LOCKSTEP_DEVICE unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+  const unsigned long long bytes = (unsigned long long)b << 32 | a;
+  unsigned out = 0;
+  for (unsigned i = 0; i < 4; ++i) out |= (unsigned)(bytes >> ((selector >> 4 * i & 7) * 8) & 0xff) << 8 * i;
+  return out;
+}
+LOCKSTEP_DEVICE unsigned __bitextract_u32(unsigned x, unsigned offset, unsigned width) {
+  return __builtin_amdgcn_ubfe(x, offset, width);
+}
+LOCKSTEP_DEVICE unsigned __bitinsert_u32(unsigned x, unsigned from, unsigned offset, unsigned width) {
+  const unsigned mask = ((1u << (width & 31)) - 1) << (offset & 31);
+  return (x & ~mask) | (from << (offset & 31) & mask);
+}
+template <class T>
+LOCKSTEP_DEVICE T __ldg(const T* address) {
+  return *address;
+}
 LOCKSTEP_DEVICE unsigned __float_as_uint(float x) {
   return __builtin_bit_cast(unsigned, x);
 }
@@ -287,25 +424,97 @@ LOCKSTEP_DEVICE long long __double_as_longlong(double x) {
 LOCKSTEP_DEVICE double __longlong_as_double(long long x) {
   return __builtin_bit_cast(double, x);
 }
-template <class A, class B>
-LOCKSTEP_DEVICE auto min(A a, B b) -> decltype(a + b) {
-  return b < a ? b : a;
+
+// Conversions. The suffix names the rounding of what does not fit; to integers, of the fraction.
+#define LOCKSTEP_ROUNDINGS(name, To, From)         \
+  LOCKSTEP_DEVICE To name##_rn(From x) {           \
+    return (To)__builtin_elementwise_roundeven(x); \
+  }                                                \
+  LOCKSTEP_DEVICE To name##_rz(From x) {           \
+    return (To)x;                                  \
+  }                                                \
+  LOCKSTEP_DEVICE To name##_rd(From x) {           \
+    return (To)__builtin_elementwise_floor(x);     \
+  }                                                \
+  LOCKSTEP_DEVICE To name##_ru(From x) {           \
+    return (To)__builtin_elementwise_ceil(x);      \
+  }
+LOCKSTEP_ROUNDINGS(__float2int, int, float)
+LOCKSTEP_ROUNDINGS(__float2uint, unsigned, float)
+LOCKSTEP_ROUNDINGS(__float2ll, long long, float)
+LOCKSTEP_ROUNDINGS(__float2ull, unsigned long long, float)
+LOCKSTEP_ROUNDINGS(__double2int, int, double)
+LOCKSTEP_ROUNDINGS(__double2uint, unsigned, double)
+LOCKSTEP_ROUNDINGS(__double2ll, long long, double)
+LOCKSTEP_ROUNDINGS(__double2ull, unsigned long long, double)
+#undef LOCKSTEP_ROUNDINGS
+LOCKSTEP_DEVICE float __double2float_rn(double x) {
+  return (float)x;
 }
-template <class A, class B>
-LOCKSTEP_DEVICE auto max(A a, B b) -> decltype(a + b) {
-  return a < b ? b : a;
+LOCKSTEP_DEVICE float __int2float_rn(int x) {
+  return (float)x;
 }
-LOCKSTEP_DEVICE int abs(int x) {
-  return x < 0 ? -x : x;
+LOCKSTEP_DEVICE float __uint2float_rn(unsigned x) {
+  return (float)x;
+}
+LOCKSTEP_DEVICE float __ll2float_rn(long long x) {
+  return (float)x;
+}
+LOCKSTEP_DEVICE float __ull2float_rn(unsigned long long x) {
+  return (float)x;
+}
+LOCKSTEP_DEVICE double __int2double_rn(int x) {
+  return x;
+}
+LOCKSTEP_DEVICE double __uint2double_rn(unsigned x) {
+  return x;
+}
+LOCKSTEP_DEVICE double __ll2double_rn(long long x) {
+  return (double)x;
+}
+LOCKSTEP_DEVICE double __ull2double_rn(unsigned long long x) {
+  return (double)x;
+}
+LOCKSTEP_DEVICE int __double2hiint(double x) {
+  return (int)(__builtin_bit_cast(long long, x) >> 32);
+}
+LOCKSTEP_DEVICE int __double2loint(double x) {
+  return (int)__builtin_bit_cast(long long, x);
+}
+LOCKSTEP_DEVICE double __hiloint2double(int high, int low) {
+  return __builtin_bit_cast(double, (long long)high << 32 | (unsigned)low);
 }
 
 // Clocks.
 LOCKSTEP_DEVICE long long clock64() {
   return (long long)__builtin_readcyclecounter();
 }
+LOCKSTEP_DEVICE long long __clock64() {
+  return clock64();
+}
+LOCKSTEP_DEVICE long long clock() {
+  return clock64();
+}
+LOCKSTEP_DEVICE long long __clock() {
+  return clock64();
+}
 // gfx11 has no s_memrealtime: the real time is the answer to a message.
 LOCKSTEP_DEVICE long long wall_clock64() {
   return (long long)__builtin_amdgcn_s_sendmsg_rtnl(/*MSG_RTN_GET_REALTIME*/ 0x83);
+}
+// clang makes loops of them.
+static __device__ inline void* memcpy(void* to, const void* from, size_t bytes) {
+  return __builtin_memcpy(to, from, bytes);
+}
+static __device__ inline void* memset(void* to, int value, size_t bytes) {
+  return __builtin_memset(to, value, bytes);
+}
+LOCKSTEP_DEVICE void __trap() {
+  __builtin_trap();
+}
+// Sleeping is no promise of a duration on a card either.
+LOCKSTEP_DEVICE void __nanosleep(unsigned) {
+  __builtin_amdgcn_s_sleep(1);
 }
 // <assert.h> of the host's C library calls it, too.
 extern "C" __device__ void __assert_fail(const char* expression, const char* file, unsigned line,
@@ -318,146 +527,6 @@ extern "C" __device__ void __assert_fail(const char* expression, const char* fil
   ((condition) ? (void)0 : __assert_fail(#condition, __FILE__, __LINE__, __PRETTY_FUNCTION__))
 #endif
 #endif
-
-// Mathematics: one line a function, f32 and f64 (and f16 under HIP's h-names), from the device library ocml.
-#define LOCKSTEP_MATH_1(name)                               \
-  extern "C" __device__ float __ocml_##name##_f32(float);   \
-  extern "C" __device__ double __ocml_##name##_f64(double); \
-  LOCKSTEP_DEVICE float name##f(float x) {                  \
-    return __ocml_##name##_f32(x);                          \
-  }                                                         \
-  LOCKSTEP_DEVICE float name(float x) {                     \
-    return __ocml_##name##_f32(x);                          \
-  }                                                         \
-  LOCKSTEP_DEVICE double name(double x) {                   \
-    return __ocml_##name##_f64(x);                          \
-  }
-#define LOCKSTEP_MATH_2(name)                                       \
-  extern "C" __device__ float __ocml_##name##_f32(float, float);    \
-  extern "C" __device__ double __ocml_##name##_f64(double, double); \
-  LOCKSTEP_DEVICE float name##f(float x, float y) {                 \
-    return __ocml_##name##_f32(x, y);                               \
-  }                                                                 \
-  LOCKSTEP_DEVICE float name(float x, float y) {                    \
-    return __ocml_##name##_f32(x, y);                               \
-  }                                                                 \
-  LOCKSTEP_DEVICE double name(double x, double y) {                 \
-    return __ocml_##name##_f64(x, y);                               \
-  }
-// clang-format off
-LOCKSTEP_MATH_1(sin) LOCKSTEP_MATH_1(cos) LOCKSTEP_MATH_1(tan) LOCKSTEP_MATH_1(sinpi) LOCKSTEP_MATH_1(cospi)
-LOCKSTEP_MATH_1(asin) LOCKSTEP_MATH_1(acos) LOCKSTEP_MATH_1(atan) LOCKSTEP_MATH_1(sinh)
-LOCKSTEP_MATH_1(cosh) LOCKSTEP_MATH_1(tanh) LOCKSTEP_MATH_1(asinh) LOCKSTEP_MATH_1(acosh)
-LOCKSTEP_MATH_1(atanh) LOCKSTEP_MATH_1(exp) LOCKSTEP_MATH_1(exp2) LOCKSTEP_MATH_1(exp10)
-LOCKSTEP_MATH_1(expm1) LOCKSTEP_MATH_1(log) LOCKSTEP_MATH_1(log2) LOCKSTEP_MATH_1(log10)
-LOCKSTEP_MATH_1(log1p) LOCKSTEP_MATH_1(sqrt) LOCKSTEP_MATH_1(rsqrt) LOCKSTEP_MATH_1(cbrt)
-LOCKSTEP_MATH_1(floor) LOCKSTEP_MATH_1(ceil) LOCKSTEP_MATH_1(trunc) LOCKSTEP_MATH_1(round)
-LOCKSTEP_MATH_1(rint) LOCKSTEP_MATH_1(nearbyint) LOCKSTEP_MATH_1(fabs) LOCKSTEP_MATH_1(erf)
-LOCKSTEP_MATH_1(erfc) LOCKSTEP_MATH_1(tgamma) LOCKSTEP_MATH_1(lgamma) LOCKSTEP_MATH_2(pow)
-LOCKSTEP_MATH_2(atan2) LOCKSTEP_MATH_2(fmod) LOCKSTEP_MATH_2(remainder) LOCKSTEP_MATH_2(hypot)
-LOCKSTEP_MATH_2(fmin) LOCKSTEP_MATH_2(fmax) LOCKSTEP_MATH_2(fdim) LOCKSTEP_MATH_2(copysign)
-// clang-format on
-#undef LOCKSTEP_MATH_1
-#undef LOCKSTEP_MATH_2
-                                                    LOCKSTEP_DEVICE float fmaf(float x, float y, float z) {
-  return __builtin_fmaf(x, y, z);
-}
-LOCKSTEP_DEVICE float fma(float x, float y, float z) {
-  return __builtin_fmaf(x, y, z);
-}
-LOCKSTEP_DEVICE double fma(double x, double y, double z) {
-  return __builtin_fma(x, y, z);
-}
-LOCKSTEP_DEVICE float abs(float x) {
-  return __builtin_fabsf(x);
-}
-LOCKSTEP_DEVICE double abs(double x) {
-  return __builtin_fabs(x);
-}
-LOCKSTEP_DEVICE bool isnan(float x) {
-  return __builtin_isnan(x);
-}
-LOCKSTEP_DEVICE bool isnan(double x) {
-  return __builtin_isnan(x);
-}
-LOCKSTEP_DEVICE bool isinf(float x) {
-  return __builtin_isinf(x);
-}
-LOCKSTEP_DEVICE bool isinf(double x) {
-  return __builtin_isinf(x);
-}
-LOCKSTEP_DEVICE bool isfinite(float x) {
-  return __builtin_isfinite(x);
-}
-LOCKSTEP_DEVICE bool isfinite(double x) {
-  return __builtin_isfinite(x);
-}
-extern "C" __device__ float __ocml_native_sin_f32(float);
-extern "C" __device__ float __ocml_native_cos_f32(float);
-extern "C" __device__ float __ocml_native_exp_f32(float);
-extern "C" __device__ float __ocml_native_log_f32(float);
-LOCKSTEP_DEVICE float __sinf(float x) {
-  return __ocml_native_sin_f32(x);
-}
-LOCKSTEP_DEVICE float __cosf(float x) {
-  return __ocml_native_cos_f32(x);
-}
-LOCKSTEP_DEVICE float __expf(float x) {
-  return __ocml_native_exp_f32(x);
-}
-LOCKSTEP_DEVICE float __logf(float x) {
-  return __ocml_native_log_f32(x);
-}
-LOCKSTEP_DEVICE float __frcp_rn(float x) {
-  return 1.0f / x;
-}
-LOCKSTEP_DEVICE float __fsqrt_rn(float x) {
-  return __ocml_sqrt_f32(x);
-}
-LOCKSTEP_DEVICE float __fmaf_rn(float x, float y, float z) {
-  return __builtin_fmaf(x, y, z);
-}
-LOCKSTEP_DEVICE void sincosf(float x, float* sine, float* cosine) {
-  *sine = sinf(x);
-  *cosine = cosf(x);
-}
-// Half precision: _Float16 has the operators; these are HIP's names for the rest.
-LOCKSTEP_DEVICE half __float2half(float x) {
-  return (half)x;
-}
-LOCKSTEP_DEVICE float __half2float(half x) {
-  return (float)x;
-}
-LOCKSTEP_DEVICE half __hadd(half x, half y) {
-  return x + y;
-}
-LOCKSTEP_DEVICE half __hsub(half x, half y) {
-  return x - y;
-}
-LOCKSTEP_DEVICE half __hmul(half x, half y) {
-  return x * y;
-}
-LOCKSTEP_DEVICE half __hfma(half x, half y, half z) {
-  return __builtin_fmaf16(x, y, z);
-}
-LOCKSTEP_DEVICE half2 __floats2half2_rn(float x, float y) {
-  return half2{(half)x, (half)y};
-}
-LOCKSTEP_DEVICE half2 __hadd2(half2 x, half2 y) {
-  return x + y;
-}
-LOCKSTEP_DEVICE half2 __hmul2(half2 x, half2 y) {
-  return x * y;
-}
-LOCKSTEP_DEVICE half2 __hfma2(half2 x, half2 y, half2 z) {
-  return __builtin_elementwise_fma(x, y, z);
-}
-LOCKSTEP_DEVICE half __low2half(half2 x) {
-  return x.x;
-}
-LOCKSTEP_DEVICE half __high2half(half2 x) {
-  return x.y;
-}
 
 // What a kernel asks of the host: clang makes printf calls of the device library.
 extern "C" __device__ int printf(const char* format, ...);
