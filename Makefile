@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 BUILD := build/release
 
-.PHONY: demo test test-all rules rocm bench docs arithmetic fuzz format configure build packages clean
+.PHONY: demo test test-all afternoon rules rocm bench docs arithmetic fuzz format configure build packages clean
 
 packages:
 	@tools/install_packages.sh
@@ -27,6 +27,10 @@ test: configure
 # All of it: every case of every sweep, with the sanitizers, too, and longer fuzz runs. An hour and more of two cores.
 test-all: configure
 	@LOCKSTEP_SWEEPS=ON LOCKSTEP_FUZZ_SECONDS=120 tools/test.sh
+
+# The .deb and what a new user does with it, from the installed package to a plot.
+afternoon: build
+	@cmake --build $(BUILD) --target afternoon
 
 # Drops the rules of tests/rules/ one by one, in a copy of the tree: each must make a test fail. RULES="--only F3." asks
 # for some of them.
