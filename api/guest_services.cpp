@@ -10,6 +10,7 @@
 #include "api/device.h"
 #include "api/printf_text.h"
 #include "api/status.h"
+#include "text/hex.h"
 
 namespace lockstep::api {
 namespace {
@@ -21,6 +22,9 @@ constexpr uint64_t kPrintfHeader = 8;        // bytes used, bytes there are
 constexpr uint64_t kSlack = 1 << 16;         // behind what records may take
 constexpr uint64_t kMostMessages = 1 << 16, kMostMessageBytes = 64 << 20;
 constexpr unsigned kLanes = 64, kSlots = 8;
+// The device library's account takes 100,872 bytes; HIP gives it 128 KiB.
+constexpr uint64_t kHeapStateBytes = 128 << 10;
+constexpr uint64_t kHeapBytes = uint64_t{1} << 30;  // none but those that are used are there
 
 // Of the device library's hostcalls (ROCm-Device-Libs, ockl).
 enum Service : uint32_t { kFunctionCall = 1, kPrintf = 2, kMemory = 3 };
@@ -115,7 +119,7 @@ struct GuestServices::Header {
 };
 
 GuestServices::~GuestServices() {
-  for (Mapping* m : {&printf_buffer_, &hostcalls_}) unmap(*m);
+  for (Mapping* m : {&printf_buffer_, &hostcalls_, &heap_state_, &heap_pages_}) unmap(*m);
 }
 
 GuestServices::Mapping GuestServices::map(uint64_t bytes, const char* name) {
@@ -131,7 +135,8 @@ void GuestServices::unmap(Mapping& mapping) {
 }
 
 bool GuestServices::needed(const loader::KernelMetadata& kernel) {
-  return has(kernel, ValueKind::hidden_printf_buffer) || has(kernel, ValueKind::hidden_hostcall_buffer);
+  return has(kernel, ValueKind::hidden_printf_buffer) || has(kernel, ValueKind::hidden_hostcall_buffer) ||
+         has(kernel, ValueKind::hidden_heap_v1);
 }
 
 void GuestServices::begin(const loader::KernelMetadata& kernel, const std::vector<std::string>& formats,
@@ -142,6 +147,7 @@ void GuestServices::begin(const loader::KernelMetadata& kernel, const std::vecto
   message_bytes_ = 0;
   prints_ = has(kernel, ValueKind::hidden_printf_buffer) && !formats.empty();
   calls_ = has(kernel, ValueKind::hidden_hostcall_buffer);
+  allocates_ = false;
   if (prints_) {
     formats_ = formats;
     if (!printf_buffer_.pages) printf_buffer_ = map(kPrintfBytes + kSlack, "printf buffer");
@@ -149,6 +155,16 @@ void GuestServices::begin(const loader::KernelMetadata& kernel, const std::vecto
     std::memcpy(printf_buffer_.data(), header, sizeof header);
     printed_ = {printf_buffer_.data(), kPrintfBytes};
     hidden.printf_buffer = printf_buffer_.address();
+  }
+  if (has(kernel, ValueKind::hidden_heap_v1)) {
+    if (!heap_state_.pages) heap_state_ = map(kHeapStateBytes, "state of the device heap");
+    hidden.heap = heap_state_.address();
+    // What a kernel has allocated stays for later ones.
+    if (!heap_pages_.pages) {
+      heap_pages_ = map(kHeapBytes, "the heap of malloc()");
+      heap_ = DeviceHeap(heap_pages_.address(), kHeapBytes);
+    }
+    allocates_ = true;
   }
   if (calls_) {
     make_hostcalls(waves);
@@ -162,7 +178,7 @@ void GuestServices::adopt(const loader::KernelMetadata& kernel, const std::vecto
   problem_.clear();
   messages_.clear();
   message_bytes_ = 0;
-  prints_ = calls_ = false;
+  prints_ = calls_ = allocates_ = false;
   const auto read = [&](uint64_t address, auto& value) {
     const bool there = memory.find(address, sizeof value, kRead);
     if (there) std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
@@ -272,12 +288,12 @@ void GuestServices::answer(Header& header, std::byte* payload) {
     auto* slots = reinterpret_cast<uint64_t*>(payload) + std::countr_zero(lanes) * kSlots;
     if (header.service == kPrintf) {
       answer_printf(slots);
+    } else if (header.service == kMemory) {
+      answer_memory(slots);
     } else {
-      problem_ =
-          "the kernel asks the host for service " + std::to_string(header.service) +
-          (header.service == kFunctionCall ? " (call a function of the host), which no guest gets"
-           : header.service == kMemory     ? " (memory for malloc), which is not there yet (give it a buffer)"
-                                           : ", which does not exist");
+      problem_ = "the kernel asks the host for service " + std::to_string(header.service) +
+                 (header.service == kFunctionCall ? " (call a function of the host), which no guest gets"
+                                                  : ", which does not exist");
       slots[0] = slots[1] = 0;
     }
   }
@@ -311,6 +327,22 @@ void GuestServices::answer_printf(uint64_t* slots) {
   slots[0] = (descriptor & ~(kBegins | UINT64_MAX << kIdShift)) | id << kIdShift;
 }
 
+// An address to be freed, or 0; the bytes to be allocated. malloc() returns null where the answer is 0.
+void GuestServices::answer_memory(uint64_t* slots) {
+  const uint64_t address = slots[0], bytes = slots[1];
+  slots[0] = slots[1] = 0;
+  if (!allocates_) {
+    problem_ =
+        "the kernel asks for memory but has no hidden argument for a heap: compile it as code object version "
+        "5";
+  } else if (address != 0) {
+    if (!heap_.free(address))
+      problem_ = "the kernel frees " + hex(address) + ", which malloc() did not give it";
+  } else {
+    slots[0] = heap_.allocate(bytes);
+  }
+}
+
 void GuestServices::write(const Message& message) {
   if (message.bytes.size() < 8) return;
   uint64_t control;
@@ -330,6 +362,14 @@ std::string GuestServices::end() {
 void GuestServices::write_printf_buffer() {
   uint32_t used;
   std::memcpy(&used, printed_.data(), sizeof used);
+  write_printf_records(used);
+  if (used > printed_.size() - kPrintfHeader)
+    output_("lockstep: the kernel printed more than its buffer of " + std::to_string(printed_.size()) +
+                " bytes holds; the rest is lost (print less in one dispatch)\n",
+            2);
+}
+
+void GuestServices::write_printf_records(uint32_t used) {
   std::span<const std::byte> rest =
       printed_.subspan(kPrintfHeader, std::min<uint64_t>(used, printed_.size() - kPrintfHeader));
   std::map<uint64_t, Format> formats;

@@ -1,4 +1,4 @@
-// What kernels ask of the host while they run: printf. In ROCm a thread of the runtime
+// What kernels ask of the host while they run: printf, and memory for malloc. In ROCm a thread of the runtime
 // answers; here the thread that runs the wave does, at the message that the wave sends with its request, so
 // the answers come in the same order on every run.
 #pragma once
@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/device_heap.h"
 #include "loader/hidden_arguments.h"
 #include "loader/metadata.h"
 #include "memory/address_space.h"
@@ -76,8 +77,10 @@ class GuestServices final : public MessageSink {
   void reset_hostcalls();
   void answer(Header& header, std::byte* payload);
   void answer_printf(uint64_t* slots);
+  void answer_memory(uint64_t* slots);
   void write(const Message& message);
   void write_printf_buffer();
+  void write_printf_records(uint32_t used);
 
   AddressSpace& memory_;
   std::mutex mutex_;
@@ -86,12 +89,14 @@ class GuestServices final : public MessageSink {
   std::string problem_;
 
   Mapping printf_buffer_, hostcalls_;
+  Mapping heap_state_, heap_pages_;  // the device library's account of its slabs, and what they are made of
+  DeviceHeap heap_;
   uint64_t hostcall_packets_ = 0;       // that there is room for in `hostcalls_`
   std::span<const std::byte> printed_;  // the printf buffer that the kernel has
   Calls hostcalls_in_use_;
   std::map<uint64_t, Message> messages_;
   uint64_t next_message_ = 0, message_bytes_ = 0;
-  bool prints_ = false, calls_ = false;
+  bool prints_ = false, calls_ = false, allocates_ = false;
 };
 
 }  // namespace lockstep::api

@@ -516,6 +516,21 @@ LOCKSTEP_DEVICE void __trap() {
 LOCKSTEP_DEVICE void __nanosleep(unsigned) {
   __builtin_amdgcn_s_sleep(1);
 }
+// malloc, free, new and delete (clang's headers make them of these two): the host is asked for each piece.
+// Reading the heap's hidden argument is what tells the host that it will be asked.
+extern "C" __device__ unsigned long long __ockl_devmem_request(unsigned long long address,
+                                                               unsigned long long bytes);
+extern "C" __device__ inline __attribute__((noinline)) unsigned long long __ockl_dm_alloc(
+    unsigned long long bytes) {
+  constexpr int kHeap = 96 / 8;
+  if (((const
+        __attribute__((address_space(4))) unsigned long long*)__builtin_amdgcn_implicitarg_ptr())[kHeap] == 0)
+    return 0;
+  return bytes == 0 ? 0 : __ockl_devmem_request(0, bytes);
+}
+extern "C" __device__ inline __attribute__((noinline)) void __ockl_dm_dealloc(unsigned long long address) {
+  if (address != 0) __ockl_devmem_request(address, 0);
+}
 // <assert.h> of the host's C library calls it, too.
 extern "C" __device__ void __assert_fail(const char* expression, const char* file, unsigned line,
                                          const char* function);

@@ -10,9 +10,17 @@ __attribute__((weak, used, visibility("protected"))) global char* __printf_alloc
   global atomic_uint* const used = (global atomic_uint*)buffer;
   const uint capacity = buffer[1] - 8;
   uint offset = __opencl_atomic_load(used, __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
+  uint next;
   do {
-    if (bytes > capacity || offset > capacity - bytes) return 0;
-  } while (!__opencl_atomic_compare_exchange_strong(used, &offset, offset + bytes, __ATOMIC_RELAXED,
-                                                    __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE));
+    if (offset > capacity) return 0;
+    next = bytes <= capacity - offset ? offset + bytes : capacity + 1;
+  } while (!__opencl_atomic_compare_exchange_strong(used, &offset, next, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+                                                    __OPENCL_MEMORY_SCOPE_DEVICE));
+  // What does not fit ends the output: more is used than there is, which tells the host, and a record of no
+  // format stands where it would have been.
+  if (next > capacity) {
+    if (capacity - offset >= 4) *(global uint*)((global char*)buffer + 8 + offset) = ~0u;
+    return 0;
+  }
   return (global char*)buffer + 8 + offset;
 }
