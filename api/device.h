@@ -83,6 +83,7 @@ struct lockstep_device {
   std::shared_ptr<lockstep::machine::Placement> placement;
   std::shared_ptr<lockstep::machine::ScratchRing> scratch;  // as large as a kernel has needed it so far
   std::shared_ptr<lockstep::DeviceState> global_state = std::make_shared<lockstep::DeviceState>();
+  std::shared_ptr<const lockstep::HostPages> dispatch_pages;  // arguments and packet of the last dispatch
   std::map<uint64_t, std::shared_ptr<const lockstep::HostPages>> allocations;
   std::map<uint64_t, uint64_t> mappings;  // of host memory: address and size
 

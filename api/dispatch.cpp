@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -50,25 +51,29 @@ void check_shape(const lockstep_kernel& kernel, const lockstep_dispatch_options&
          " (make the block smaller, or compile it for larger ones)");
 }
 
-// The argument segment and the AQL packet, in pages that kernels may read, as on the card; unmapped at the
-// end of the dispatch.
+// The argument segment and the AQL packet, in pages that kernels may read, as on the card. The device keeps
+// them for the next dispatch that needs as many: mapping them takes longer than an empty kernel.
 class DispatchMemory {
  public:
-  DispatchMemory(AddressSpace& memory, const std::vector<std::byte>& segment)
-      : memory_(memory),
-        packet_offset_((segment.size() + kPageBytes - 1) / kPageBytes * kPageBytes),
-        pages_(make_pages(packet_offset_ + kPageBytes)) {
-    if (!segment.empty()) {
-      std::memcpy(pages_->data(), segment.data(), segment.size());
-      if (!memory_.map(arguments(), packet_offset_, kRead, "kernel arguments", pages_))
+  DispatchMemory(lockstep_device& device, const std::vector<std::byte>& segment)
+      : packet_offset_((segment.size() + kPageBytes - 1) / kPageBytes * kPageBytes) {
+    const uint64_t bytes = packet_offset_ + kPageBytes;
+    if (!device.dispatch_pages || device.dispatch_pages->bytes() != bytes) {
+      release(device);
+      std::shared_ptr<const HostPages> pages = make_pages(bytes);
+      if (packet_offset_ != 0 &&
+          !device.memory.map(pages->address(), packet_offset_, kRead, "kernel arguments", pages))
         throw Failure(LOCKSTEP_INTERNAL_ERROR, "the kernel arguments overlap a mapped range");
+      if (!device.memory.map(pages->address() + packet_offset_, kPageBytes, kRead, "dispatch packet",
+                             pages)) {
+        device.memory.unmap(pages->address());
+        throw Failure(LOCKSTEP_INTERNAL_ERROR, "the dispatch packet overlaps a mapped range");
+      }
+      device.dispatch_pages = std::move(pages);
     }
-    if (!memory_.map(packet(), kPageBytes, kRead, "dispatch packet", pages_))
-      throw Failure(LOCKSTEP_INTERNAL_ERROR, "the dispatch packet overlaps a mapped range");
-  }
-  ~DispatchMemory() {
-    memory_.unmap(arguments());
-    memory_.unmap(packet());
+    pages_ = device.dispatch_pages;
+    std::copy(segment.begin(), segment.end(), pages_->data());
+    std::fill(pages_->data() + segment.size(), pages_->data() + bytes, std::byte{0});
   }
   DispatchMemory(const DispatchMemory&) = delete;
   DispatchMemory& operator=(const DispatchMemory&) = delete;
@@ -77,7 +82,15 @@ class DispatchMemory {
   uint64_t packet() const { return pages_->address() + packet_offset_; }
 
  private:
-  AddressSpace& memory_;
+  static void release(lockstep_device& device) {
+    if (!device.dispatch_pages) return;
+    const uint64_t begin = device.dispatch_pages->address();
+    const uint64_t packet = begin + device.dispatch_pages->bytes() - kPageBytes;
+    device.memory.unmap(packet);
+    if (packet != begin) device.memory.unmap(begin);
+    device.dispatch_pages.reset();
+  }
+
   uint64_t packet_offset_;
   std::shared_ptr<const HostPages> pages_;
 };
@@ -193,7 +206,7 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     Services services(*device, *kernel, o, run.resident_groups, hidden);
     fill_hidden(*kernel, o, dynamic_lds, hidden, segment);
     const machine::LoadedCode& code = device->load(kernel->image);
-    DispatchMemory memory(device->memory, segment);
+    const DispatchMemory memory(*device, segment);
 
     machine::KernelDispatch dispatch;
     dispatch.kernel = code.object().find_kernel(kernel->kernel->name);

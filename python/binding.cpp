@@ -160,6 +160,8 @@ struct PyDevice : std::enable_shared_from_this<PyDevice> {
   lockstep_device* handle = nullptr;
   std::map<uint64_t, uint64_t> allocations;  // address to bytes
   bool busy = false;                         // in a dispatch without the interpreter's lock
+  std::string checks;                        // checkers for dispatches that name none
+  py::list checked;                          // what those found, oldest first
 
   explicit PyDevice(const lockstep_device_options& options) {
     check(lockstep_device_create(&options, &handle));
@@ -280,6 +282,51 @@ const char* fault_name(lockstep_fault_kind kind) {
                                     "refused",
                                     "deadlock"};
   return static_cast<size_t>(kind) < std::size(kNames) ? kNames[kind] : "unknown";
+}
+
+// --- reports ---
+
+py::dict location(const lockstep_code_location& where) {
+  return py::dict("pc"_a = where.pc, "offset"_a = where.offset, "instruction"_a = where.instruction,
+                  "function"_a = where.function, "file"_a = where.file, "line"_a = where.line);
+}
+
+// What a wave did that the machine reports, under the name of what it is.
+template <class Report>
+py::dict of_wave(const char* key, const char* what, const Report& report) {
+  return py::dict(
+      py::arg(key) = what, "where"_a = location(report.where), "executions"_a = report.executions,
+      "work_group"_a = py::make_tuple(report.work_group[0], report.work_group[1], report.work_group[2]),
+      "wave"_a = report.wave);
+}
+
+template <class Report, class Get, class Describe>
+py::list reports(const PyDevice& device, uint32_t count, Get get, Describe describe) {
+  py::list out;
+  for (uint32_t i = 0; i < count; ++i) {
+    Report report = sized<Report>();
+    check(get(device.handle, i, &report));
+    out.append(describe(report));
+  }
+  return out;
+}
+
+py::list check_findings(const PyDevice& device) {
+  constexpr const char* kSeverities[] = {"note", "warning", "error"};
+  return reports<lockstep_check_finding>(device, lockstep_device_check_finding_count(device.handle),
+                                         lockstep_device_check_finding, [&](const lockstep_check_finding& f) {
+                                           py::dict out = of_wave("rule", f.rule, f);
+                                           out["checker"] = f.checker;
+                                           out["severity"] = kSeverities[f.severity];
+                                           out["detail"] = f.detail;
+                                           out["remedy"] = f.remedy;
+                                           out["lanes"] = f.lanes;
+                                           out["address"] = f.address;
+                                           out["bytes"] = f.bytes;
+                                           out["other"] =
+                                               f.other.pc ? py::object(location(f.other)) : py::none();
+                                           return out;
+                                         });
 }
 
 [[noreturn]] void raise_fault(const lockstep_device* device, const Statistics& statistics) {
@@ -499,6 +546,8 @@ class Call {
 Statistics launch(PyDevice& device, const PyKernel& kernel, lockstep_dispatch_options& options,
                   const py::args& values) {
   device.require_idle();
+  const bool checks_for_device = !options.checks && !device.checks.empty();
+  if (checks_for_device) options.checks = device.checks.c_str();
   Call call(device, kernel);
   call.pack(values);
   lockstep_statistics statistics = sized<lockstep_statistics>();
@@ -513,6 +562,8 @@ Statistics launch(PyDevice& device, const PyKernel& kernel, lockstep_dispatch_op
     }
     device.busy = false;
   }
+  if (checks_for_device)
+    for (const py::handle& finding : check_findings(device)) device.checked.append(finding);
   if (status == LOCKSTEP_OK) {
     Interruption::throw_if_pressed();
     return statistics_of(statistics);
@@ -554,8 +605,10 @@ lockstep_dispatch_options shape_options(const PyKernel& kernel, const py::handle
 lockstep_dispatch_options make_options(const PyKernel& kernel, const py::handle& grid,
                                        const py::handle& block, uint32_t lds, uint64_t limit,
                                        const std::string& rules, bool exceptions, bool fidelity,
-                                       const std::string& results, uint64_t seed, const std::string& caches) {
+                                       const std::string& results, uint64_t seed, const std::string& caches,
+                                       const std::string& checks) {
   lockstep_dispatch_options options = shape_options(kernel, grid, block);
+  if (!checks.empty()) options.checks = checks.c_str();
   options.dynamic_lds_bytes = lds;
   options.instruction_limit = limit;
   options.exceptions = exceptions;
@@ -581,8 +634,8 @@ std::shared_ptr<PyDevice> device_or_default(const py::object& device) {
 
 template <class Open>
 std::shared_ptr<PyCode> compiled(const std::string& name, const std::string& target, uint32_t wave,
-                                 uint32_t optimize, bool debug, const std::vector<std::string>& flags,
-                                 Open&& open) {
+                                 uint32_t optimize, bool debug, uint32_t work_group_size,
+                                 const std::vector<std::string>& flags, Open&& open) {
   lockstep_compile_options options;
   lockstep_compile_options_init(&options);
   std::vector<const char*> pointers;
@@ -591,6 +644,7 @@ std::shared_ptr<PyCode> compiled(const std::string& name, const std::string& tar
   options.wave_size = wave;
   options.optimization = optimize;
   options.debug_info = debug;
+  options.work_group_size = work_group_size;
   options.flags = pointers.data();
   options.flag_count = static_cast<uint32_t>(pointers.size());
   options.cancelled = stop_if_pressed;
@@ -648,33 +702,6 @@ std::string listing(const PyCode& code, const char* kernel) {
       },
       &state));
   return state.text;
-}
-
-// --- reports ---
-
-py::dict location(const lockstep_code_location& where) {
-  return py::dict("pc"_a = where.pc, "offset"_a = where.offset, "instruction"_a = where.instruction,
-                  "function"_a = where.function, "file"_a = where.file, "line"_a = where.line);
-}
-
-// What a wave did that the machine reports, under the name of what it is.
-template <class Report>
-py::dict of_wave(const char* key, const char* what, const Report& report) {
-  return py::dict(
-      py::arg(key) = what, "where"_a = location(report.where), "executions"_a = report.executions,
-      "work_group"_a = py::make_tuple(report.work_group[0], report.work_group[1], report.work_group[2]),
-      "wave"_a = report.wave);
-}
-
-template <class Report, class Get, class Describe>
-py::list reports(const PyDevice& device, uint32_t count, Get get, Describe describe) {
-  py::list out;
-  for (uint32_t i = 0; i < count; ++i) {
-    Report report = sized<Report>();
-    check(get(device.handle, i, &report));
-    out.append(describe(report));
-  }
-  return out;
 }
 
 py::object array_of(const py::object& memory, const py::object& dtype, const py::object& shape) {
@@ -793,6 +820,9 @@ PYBIND11_MODULE(_native, m) {
                           py::dict("address"_a = f.uses[0], "branch"_a = f.uses[1], "memory"_a = f.uses[2]));
                 });
           })
+      .def_readwrite("checks", &PyDevice::checks)
+      .def_readwrite("checked", &PyDevice::checked)
+      .def_property_readonly("check_findings", &check_findings)
       .def_property_readonly("broken_rules",
                              [](const PyDevice& device) {
                                return reports<lockstep_broken_rule>(
@@ -862,14 +892,14 @@ PYBIND11_MODULE(_native, m) {
           [](const std::shared_ptr<PyKernel>& k, const py::object& grid, const py::object& block,
              const py::args& values, const py::object& device, uint32_t lds, uint64_t limit,
              const std::string& rules, bool exceptions, bool fidelity, const std::string& results,
-             uint64_t seed, const std::string& caches) {
-            lockstep_dispatch_options options =
-                make_options(*k, grid, block, lds, limit, rules, exceptions, fidelity, results, seed, caches);
+             uint64_t seed, const std::string& caches, const std::string& checks) {
+            lockstep_dispatch_options options = make_options(*k, grid, block, lds, limit, rules, exceptions,
+                                                             fidelity, results, seed, caches, checks);
             return launch(*device_or_default(device), *k, options, values);
           },
           "grid"_a, "block"_a, py::kw_only(), "device"_a = py::none(), "dynamic_lds"_a = 0,
           "instruction_limit"_a = 0, "rules"_a = "ignore", "exceptions"_a = false, "fidelity"_a = false,
-          "results"_a = "now", "seed"_a = 0, "caches"_a = "coherent");
+          "results"_a = "now", "seed"_a = 0, "caches"_a = "coherent", "checks"_a = "");
 
   py::class_<PyCode, std::shared_ptr<PyCode>>(m, "CodeObject")
       .def_readonly("name", &PyCode::name)
@@ -892,18 +922,18 @@ PYBIND11_MODULE(_native, m) {
   m.def(
       "open_file",
       [](const std::string& path, const std::string& target, uint32_t wave, uint32_t optimize, bool debug,
-         const std::vector<std::string>& flags) {
-        return compiled(path, target, wave, optimize, debug, flags,
+         uint32_t work_group_size, const std::vector<std::string>& flags) {
+        return compiled(path, target, wave, optimize, debug, work_group_size, flags,
                         [&](const lockstep_compile_options* o, lockstep_code_object** out) {
                           return lockstep_code_object_open(path.c_str(), o, out);
                         });
       },
-      "path"_a, "target"_a, "wave"_a, "optimize"_a, "debug"_a, "flags"_a);
+      "path"_a, "target"_a, "wave"_a, "optimize"_a, "debug"_a, "work_group_size"_a, "flags"_a);
   m.def(
       "open_bytes",
       [](const py::bytes& bytes, const std::string& name, const std::string& target) {
         const auto text = static_cast<std::string_view>(bytes);
-        return compiled(name, target, 0, 2, false, {},
+        return compiled(name, target, 0, 2, false, 0, {},
                         [&](const lockstep_compile_options* o, lockstep_code_object** out) {
                           return lockstep_code_object_from_memory(text.data(), text.size(), name.c_str(), o,
                                                                   out);
@@ -913,17 +943,20 @@ PYBIND11_MODULE(_native, m) {
   m.def(
       "compile_text",
       [](const std::string& text, const std::string& language, const std::string& name,
-         const std::string& target, uint32_t wave, uint32_t optimize, bool debug,
+         const std::string& target, uint32_t wave, uint32_t optimize, bool debug, uint32_t work_group_size,
          const std::vector<std::string>& flags) {
-        const lockstep_language l = choice<lockstep_language>(
-            "language", language,
-            {{"opencl", LOCKSTEP_OPENCL}, {"hip", LOCKSTEP_HIP}, {"assembly", LOCKSTEP_ASSEMBLY}});
-        return compiled(name, target, wave, optimize, debug, flags,
+        const lockstep_language l = choice<lockstep_language>("language", language,
+                                                              {{"opencl", LOCKSTEP_OPENCL},
+                                                               {"hip", LOCKSTEP_HIP},
+                                                               {"assembly", LOCKSTEP_ASSEMBLY},
+                                                               {"llvm-ir", LOCKSTEP_LLVM_IR}});
+        return compiled(name, target, wave, optimize, debug, work_group_size, flags,
                         [&](const lockstep_compile_options* o, lockstep_code_object** out) {
                           return lockstep_code_object_compile(l, text.c_str(), name.c_str(), o, out);
                         });
       },
-      "text"_a, "language"_a, "name"_a, "target"_a, "wave"_a, "optimize"_a, "debug"_a, "flags"_a);
+      "text"_a, "language"_a, "name"_a, "target"_a, "wave"_a, "optimize"_a, "debug"_a, "work_group_size"_a,
+      "flags"_a);
   m.def("models", [] {
     std::vector<std::string> names;
     for (uint32_t i = 0; i < lockstep_device_model_count(); ++i) {

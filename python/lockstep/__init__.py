@@ -19,6 +19,7 @@ argument. Of assembly without a description of its arguments each is placed at t
 What goes wrong is an exception: Fault for a kernel, CompileError for source, Error for the rest.
 """
 
+import contextlib as _contextlib
 import os as _os
 import threading as _threading
 
@@ -27,11 +28,11 @@ from ._native import compile_text as _compile_text
 from ._native import open_bytes as _open_bytes
 from ._native import open_file as _open_file
 from ._native import version as _version
-from .errors import CompileError, Error, Fault
+from .errors import CompileError, Error, Fault, Findings
 
 __all__ = [
-    "CodeObject", "CompileError", "Device", "Error", "Fault", "Kernel", "Launch", "Local", "Memory", "Statistics",
-    "compile", "default_device", "disassemble", "models", "open", "set_default_device",
+    "CodeObject", "CompileError", "Device", "Error", "Fault", "Findings", "Kernel", "Launch", "Local", "Memory",
+    "Statistics", "check", "compile", "default_device", "disassemble", "models", "open", "set_default_device",
 ]
 __version__ = _version()
 
@@ -52,20 +53,61 @@ def set_default_device(device):
     _default.device = device
 
 
-def compile(text, language="opencl", *, name="source", target="gfx1100", wave=0, optimize=2, debug=False, flags=()):
-    """Compiles OpenCL C ("opencl"), HIP ("hip") or gfx11 assembly ("assembly") to a CodeObject.
+def check(what="all", *, device=None, least="warning"):
+    """Makes every kernel that runs inside be followed by checkers, and raises Findings at the end if they found anything.
+
+    @lockstep.check on a test (of pytest, unittest, or anything that knows AssertionError), @lockstep.check("races"), or
+    `with lockstep.check("races,barriers"):`. what: the checkers of `lockstep check --help`, with commas between them.
+    device: default_device() if none is given. least: "note", "warning" or "error", what counts.
+    """
+    if callable(what):
+        return check()(what)
+    if least not in _SEVERITIES:
+        raise ValueError(f"least is one of {', '.join(_SEVERITIES)}, not {least!r}")
+    return _Checked(what, device, least)
+
+
+_SEVERITIES = ("note", "warning", "error")
+
+
+class _Checked(_contextlib.ContextDecorator):
+    def __init__(self, what, device, least):
+        self._what, self._given, self._least = what, device, least
+
+    def _recreate_cm(self):
+        return _Checked(self._what, self._given, self._least)
+
+    def __enter__(self):
+        self._device = self._given or default_device()
+        self._before = self._device.checks, self._device.checked
+        self._device.checks, self._device.checked = self._what, []
+        return self._device
+
+    def __exit__(self, kind, error, trace):
+        found = [f for f in self._device.checked if _SEVERITIES.index(f["severity"]) >= _SEVERITIES.index(self._least)]
+        self._device.checks, self._device.checked = self._before
+        if kind is None and found:
+            raise Findings(found)
+        return False
+
+
+def compile(text, language="opencl", *, name="source", target="gfx1100", wave=0, optimize=2, debug=False,
+            work_group_size=0, flags=()):
+    """Compiles OpenCL C ("opencl"), HIP ("hip"), gfx11 assembly ("assembly") or LLVM IR ("llvm-ir") to a CodeObject.
 
     wave: 32 or 64 lanes, 0 for 32. flags: for clang, such as ["-DN=4"]. debug: all debug information.
+    work_group_size: what OpenCL kernels that do not say it are compiled for, 0 for 256.
     """
-    return _compile_text(text, language, name, target, wave, optimize, debug, _flags(flags))
+    return _compile_text(text, language, name, target, wave, optimize, debug, work_group_size, _flags(flags))
 
 
-def open(source, *, name="code object", target="gfx1100", wave=0, optimize=2, debug=False, flags=()):
+def open(source, *, name="code object", target="gfx1100", wave=0, optimize=2, debug=False, work_group_size=0,
+         flags=()):
     """A CodeObject from a file: a code object, a bundle, a HIP executable, or source; or from the bytes of one that
     is not source."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _open_bytes(bytes(source), name, target)
-    return _open_file(_os.fspath(source), target, wave, optimize, debug, _flags(flags))
+    return _open_file(_os.fspath(source), target, wave, optimize, debug, work_group_size, _flags(flags))
 
 
 def _flags(flags):

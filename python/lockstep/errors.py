@@ -32,3 +32,19 @@ class Fault(Error):
 
     def _repr_pretty_(self, printer, cycle):
         printer.text(str(self))
+
+
+class Findings(AssertionError):
+    """Checkers found something: findings has all of it, as in device.check_findings."""
+
+    def __init__(self, findings):
+        super().__init__("\n".join(_told(finding) for finding in findings))
+        self.findings = findings
+
+
+def _told(finding):
+    where = finding["where"]
+    place = f"  at {where['file']}:{where['line']}" if where["file"] else ""
+    detail = f"\n  {finding['detail']}" if finding["detail"] else ""
+    return (f"{finding['severity']}: {finding['checker']}: {finding['rule']}\n"
+            f"  {where['function']} + {where['offset']:#x}: {where['instruction']}{place}{detail}")

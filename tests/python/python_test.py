@@ -141,7 +141,7 @@ class Python(unittest.TestCase):
     def test_source_that_does_not_compile(self):
         with self.assertRaisesRegex(lockstep.CompileError, "source:1:1: error"):
             lockstep.compile("foo")
-        with self.assertRaisesRegex(lockstep.Error, "language is one of 'opencl', 'hip', 'assembly', not 'cuda'"):
+        with self.assertRaisesRegex(lockstep.Error, "language is one of 'opencl', 'hip', 'assembly', 'llvm-ir', not 'cuda'"):
             lockstep.compile("foo", "cuda")
         with self.assertRaises(TypeError):
             lockstep.compile("foo", flags="-DN=1")
@@ -162,6 +162,57 @@ class Python(unittest.TestCase):
         self.assertIn("saxpy(uint n, float a, float* x, float* y)", repr(self.saxpy))
         self.assertEqual(self.saxpy.occupancy(256), 16)
         self.assertEqual(lockstep.disassemble(bytes.fromhex("0000b0bf")), ["s_endpgm"])
+
+    def test_checkers_fail_a_test(self):
+        code = lockstep.compile("""
+            __kernel void racy(__global uint* x) { x[get_local_id(0) / 64] = get_local_id(0); }
+            __kernel void tidy(__global uint* x) { x[get_global_id(0)] = get_local_id(0); }""", name="racy.cl")
+        x = np.zeros(256, np.uint32)
+
+        @lockstep.check
+        def tidy():
+            code["tidy"][256, 256](x)
+            return "done"
+
+        @lockstep.check("races")
+        def racy():
+            code["racy"][256, 256](x)
+
+        self.assertEqual(tidy(), "done")
+        with self.assertRaisesRegex(lockstep.Findings, r"races: .*(\n.*)*racy.cl:2") as caught:
+            racy()
+        self.assertEqual(caught.exception.findings[0]["checker"], "races")
+        self.assertIsInstance(caught.exception, AssertionError)
+        with lockstep.check("barriers"):  # not this one's matter
+            code["racy"][256, 256](x)
+        self.assertEqual(lockstep.default_device().checks, "")
+        device = lockstep.Device()
+        code["racy"].launch(256, 256, x, device=device, checks="races")
+        self.assertEqual({f["checker"] for f in device.check_findings}, {"races"})
+        with self.assertRaisesRegex(lockstep.Error, "nothing"):
+            code["racy"].launch(256, 256, x, checks="nothing")
+        with self.assertRaises(ValueError):
+            lockstep.check(least="much")
+
+    def test_groups_over_256_and_llvm_ir(self):
+        x = np.zeros(1024, np.uint32)
+        source = "__kernel void k(__global uint* x) { x[get_global_id(0)] = get_local_id(0); }"
+        lockstep.compile(source, work_group_size=1024)["k"][1024, 1024](x)
+        self.assertEqual(x[1023], 1023)
+        with self.assertRaisesRegex(lockstep.Error, "256"):
+            lockstep.compile(source)["k"][1024, 1024](x)
+        ir = "define amdgpu_kernel void @one(ptr addrspace(1) %x) {\n  store i32 7, ptr addrspace(1) %x\n  ret void\n}\n"
+        lockstep.compile(ir, "llvm-ir")["one"][1, 1](x)
+        self.assertEqual(x[0], 7)
+
+    def test_empty_calls_are_quick(self):
+        # Counted in system calls: mapping and unmapping memory in each call would be most of its time.
+        kernel = lockstep.compile("__kernel void e() {}")["e"][64, 64, lockstep.Device(threads=1)]
+        kernel()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(1000):
+            kernel()
+        self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before, 500)
 
     def test_hip_variables_and_assembly(self):
         code = lockstep.compile("""#include <hip/hip_runtime.h>
