@@ -17,6 +17,7 @@
 #include "loader/readable_name.h"
 #include "text/visible.h"
 #include "toolchain/compile.h"
+#include "toolchain/diagnosis.h"
 
 namespace lockstep::api {
 namespace {
@@ -142,6 +143,7 @@ toolchain::Options toolchain_options(toolchain::Language language, const lockste
   if (o.code_object_version) out.code_object_version = o.code_object_version;
   out.debug_info = o.debug_info != 0;
   out.optimization = o.optimization;
+  out.work_group_size = o.work_group_size;
   out.cancelled = cancelled.function();
   for (uint32_t i = 0; i < o.flag_count; ++i) {
     require(o.flags && o.flags[i], "a flag is null");
@@ -227,16 +229,26 @@ lockstep_status lockstep_code_object_compile(lockstep_language language, const c
                                              lockstep_code_object** out) {
   return guarded([&] {
     require(text && out, "text or out is null");
-    require(language >= LOCKSTEP_ASSEMBLY && language <= LOCKSTEP_HIP, "the language is unknown");
+    require(language >= LOCKSTEP_ASSEMBLY && language <= LOCKSTEP_LLVM_IR, "the language is unknown");
     const lockstep_compile_options options = with_defaults(given, compile_defaults());
     Cancellation cancelled(options);
     std::string label = name ? name : "source";
     constexpr toolchain::Language kLanguages[] = {toolchain::Language::assembly, toolchain::Language::opencl,
-                                                  toolchain::Language::hip};
+                                                  toolchain::Language::hip, toolchain::Language::llvm_ir};
     *out = from_compiled(toolchain::compile_text(kLanguages[language], text, label,
                                                  toolchain_options(kLanguages[language], options, cancelled)),
                          label, options, cancelled)
                .release();
+  });
+}
+
+lockstep_status lockstep_diagnose(void (*entry)(void*, lockstep_diagnosis_state, const char*, const char*),
+                                  void* user) {
+  return guarded([&] {
+    require(entry != nullptr, "entry is null");
+    for (const toolchain::Diagnosis& d : toolchain::diagnose())
+      entry(user, static_cast<lockstep_diagnosis_state>(d.state), d.what.c_str(),
+            visible_lines(d.text).c_str());
   });
 }
 

@@ -217,6 +217,9 @@ typedef struct lockstep_compile_options {
    * returns not 0 to stop with LOCKSTEP_CANCELLED. May be null. */
   int (*cancelled)(void* user);
   void* cancelled_user;
+  /* OpenCL kernels that do not say how large their work-groups are get code for so many work-items; 0: 256,
+   * as with ROCm. */
+  uint32_t work_group_size;
 } lockstep_compile_options;
 
 LOCKSTEP_API void lockstep_compile_options_init_sized(lockstep_compile_options* options, size_t struct_size);
@@ -224,10 +227,23 @@ static inline void lockstep_compile_options_init(lockstep_compile_options* optio
   lockstep_compile_options_init_sized(options, sizeof *options);
 }
 
+typedef enum lockstep_diagnosis_state {
+  LOCKSTEP_DIAGNOSIS_GOOD = 0,
+  LOCKSTEP_DIAGNOSIS_MISSING = 1,
+  LOCKSTEP_DIAGNOSIS_OPTIONAL = 2 /* it is missing, and most do without */
+} lockstep_diagnosis_state;
+
+/* What of this machine compiling source needs, one call for each: "clang", and where it is or how to get it.
+ * Compiles a few lines of each language. */
+LOCKSTEP_API lockstep_status lockstep_diagnose(void (*entry)(void* user, lockstep_diagnosis_state state,
+                                                             const char* what, const char* text),
+                                               void* user);
+
 typedef enum lockstep_language {
   LOCKSTEP_ASSEMBLY = 0,
-  LOCKSTEP_OPENCL = 1,
-  LOCKSTEP_HIP = 2
+  LOCKSTEP_OPENCL = 1, /* a name that ends with .clcpp makes it C++ for OpenCL */
+  LOCKSTEP_HIP = 2,
+  LOCKSTEP_LLVM_IR = 3 /* text, of LLVM 19 or before, for amdgcn-amd-amdhsa */
 } lockstep_language;
 
 /* Opens a code object (ELF, v4 to v6), an offload bundle, a HIP executable or library, or a source file:

@@ -74,6 +74,9 @@ int disasm(const DisasmOptions& options);
 
 int list_devices();
 
+// What of this machine Lockstep needs, and whether it is there.
+int doctor();
+
 struct CacheOptions {
   bool clear = false;
 };

@@ -19,7 +19,7 @@ constexpr std::string_view kJoined[] = {"-D", "-U", "-I"};
 constexpr std::string_view kSeparate[] = {"-include", "-isystem"};
 // Everything that begins so is a flag of its own.
 constexpr std::string_view kBeginnings[] = {"-cl-", "-std=", "-f", "-m", "-W"};
-constexpr std::string_view kCompilingCommands[] = {"run", "info", "disasm"};
+constexpr std::string_view kCompilingCommands[] = {"run", "check", "info", "disasm"};
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view text) {
   return std::find(names.begin(), names.end(), text) != names.end();

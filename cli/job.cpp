@@ -12,6 +12,7 @@
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/launch.h"
+#include "cli/location.h"
 #include "cli/progress.h"
 
 // See hardware/hardware.cpp: toml++ asserts at some texts that are no TOML, and descends into values in
@@ -124,8 +125,8 @@ class Job {
       : folder_(std::move(folder)),
         quiet_(quiet),
         top_(file, "the job",
-             {"device", "engine", "threads", "code", "flags", "optimize", "wave", "buffers", "variables",
-              "step"}),
+             {"device", "engine", "threads", "code", "flags", "optimize", "wave", "work_group_size",
+              "buffers", "variables", "step"}),
         device_name_(top_.text("device", "")),
         options_(device_options(device_name_, top_.text("engine", "auto"), top_.count("threads", 0, 1024))),
         device_(&options_),
@@ -154,6 +155,7 @@ class Job {
     const lockstep_device_info model = device_.info();
     compilation.options.target = model.target;
     compilation.options.wave_size = static_cast<uint32_t>(top_.count("wave", 0, 64));
+    compilation.options.work_group_size = static_cast<uint32_t>(top_.count("work_group_size", 0, 1024));
     input_ = path(top_.text("code"));
     CodeObject code = open_with_progress(input_, compilation.options, quiet_);
     if (!quiet_ && *code.diagnostics()) report("{}", code.diagnostics());
@@ -274,7 +276,7 @@ class Job {
     }
     if (status == LOCKSTEP_CANCELLED) throw Interrupted();
     if (status == LOCKSTEP_FAULT) {
-      report("fault: {}\n", lockstep_last_error());
+      report("fault: {}\n", fault_text(device_.get()));
       return kFaulted;
     }
     check(status);

@@ -51,6 +51,15 @@ Kernel choose_kernel(const CodeObject& code, const std::string& name, const std:
   return *found;
 }
 
+uint32_t work_group_size_of(const std::string& block) {
+  if (block.empty()) return 0;
+  constexpr uint64_t kMost = 1024;
+  uint64_t size = 1;
+  for (const uint64_t extent : parse_extent(block, "--block"))
+    if (extent > kMost || (size *= extent) > kMost) return 0;
+  return static_cast<uint32_t>(size);
+}
+
 void choose_shape(const Shape& o, const lockstep_kernel_info& info, lockstep_dispatch_options& out) {
   if (o.grid.empty() && o.groups.empty())
     throw UsageError("no size is given: say --grid X,Y,Z (work-items) or --groups X,Y,Z (work-groups)");

@@ -17,6 +17,9 @@ struct Shape {
 // The kernel of that name; of an empty one the only kernel. `input` stands for the code in messages. Throws
 // UsageError.
 Kernel choose_kernel(const CodeObject& code, const std::string& name, const std::string& input);
+// Of a block as the command line writes it, to compile for; 0: none is given, or more than any work-group
+// has.
+uint32_t work_group_size_of(const std::string& block);
 void choose_shape(const Shape& shape, const lockstep_kernel_info& kernel, lockstep_dispatch_options& out);
 
 // At most `limit` elements; 0: all.

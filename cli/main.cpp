@@ -104,7 +104,8 @@ void add_finding_options(CLI::App& command, FindingOptions& options) {
 void add_launch_options(CLI::App* sub, const std::shared_ptr<RunOptions>& o) {
   sub->add_option("INPUT", o->input,
                   "code object, offload bundle, HIP executable; or source: assembly (.s), OpenCL C (.cl), "
-                  "HIP (.hip); or a "
+                  "C++ for OpenCL (.clcpp), HIP (.hip, .cu), LLVM IR (.ll, .bc), more files of it by "
+                  "-include FILE; or a "
                   "job (.toml, docs/jobs.md), or a dump of 'lockstep exec --dump'")
       ->required();
   sub->add_option("ARGUMENT", o->arguments, "kernel arguments, see below");
@@ -241,6 +242,13 @@ void add_devices(CLI::App& app, int& exit_code) {
   CLI::App* sub = app.add_subcommand("devices", "List the devices that can be emulated");
   sub->footer("Examples:\n  lockstep devices\n  lockstep run kernel.cl --device navi33 ...");
   sub->callback([&exit_code] { exit_code = list_devices(); });
+}
+
+void add_doctor(CLI::App& app, int& exit_code) {
+  CLI::App* sub =
+      app.add_subcommand("doctor", "Tell what of this machine is needed, what is missing and how to get it");
+  sub->footer("Examples:\n  lockstep doctor\nExit codes: 0 nothing is missing, 1 something is.");
+  sub->callback([&exit_code] { exit_code = doctor(); });
 }
 
 void add_cache(CLI::App& app, int& exit_code) {
@@ -421,6 +429,7 @@ int main(int argc, char** argv) {
   add_disasm(app, exit_code);
   add_devices(app, exit_code);
   add_cache(app, exit_code);
+  add_doctor(app, exit_code);
   add_isa(app, exit_code);
   add_exec(app, exit_code);
   keep_options_from_swallowing(app);

@@ -16,6 +16,7 @@
 #include "cli/compiler_flags.h"
 #include "cli/interrupt.h"
 #include "cli/launch.h"
+#include "cli/location.h"
 #include "cli/machine.h"
 #include "cli/progress.h"
 #include "cli/traps.h"
@@ -161,7 +162,7 @@ int replay(const RunOptions& o) {
   }
   const bool has_faulted = status == LOCKSTEP_FAULT;
   if (has_faulted)
-    report("fault: {}\n", lockstep_last_error());
+    report("fault: {}\n", fault_text(device->get()));
   else
     check(status);
   bool differs = false;

@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/job.h"
 #include "cli/launch.h"
+#include "cli/location.h"
 #include "cli/machine.h"
 #include "cli/progress.h"
 #include "cli/replay.h"
@@ -94,6 +95,7 @@ int run(const RunOptions& o) {
   compile.target = model.target;
   compile.wave_size = o.wave;
   compile.debug_info = o.debug;
+  compile.work_group_size = work_group_size_of(o.block);
   const CodeObject code = open_with_progress(o.input, compile, o.quiet);
   if (!o.quiet && *code.diagnostics()) report("{}", code.diagnostics());
 
@@ -142,7 +144,7 @@ int run(const RunOptions& o) {
   }
   const bool has_findings = print_reports(device, dispatch, status, o, suppressions, info.name);
   if (status == LOCKSTEP_FAULT) {
-    report("fault: {}\n", lockstep_last_error());
+    report("fault: {}\n", fault_text(device.get()));
     print_summary(info.name, statistics);
     return kFaulted;
   }

@@ -114,36 +114,41 @@ fs::path prepare(std::string& error) {
   return ready;
 }
 
-std::string find_clang() {
-  const char* chosen = std::getenv("LOCKSTEP_CLANG");
-  if (chosen && *chosen) return chosen;
-  const std::string found = find_in_path("clang-19");
-  if (!found.empty()) return found;
-  constexpr char kDebianPath[] = "/usr/lib/llvm-19/bin/clang";
-  return access(kDebianPath, X_OK) == 0 ? kDebianPath : "";
-}
+// Headers of ours that OpenCL C source needs for what it uses, by the words that show it.
+struct ExtraHeader {
+  std::string_view word;
+  const char* header;
+};
+constexpr ExtraHeader kOpenClHeaders[] = {{"printf", "lockstep/opencl_printf.h"},
+                                          {"amd_", "lockstep/opencl_amd.h"},
+                                          {"sub_group_shuffle", "lockstep/opencl_shuffles.h"}};
 
-// A ROCm whose HIP headers serve instead of ours: ROCM_PATH, or where its packages put it. Empty: none.
-fs::path find_rocm() {
-  const char* chosen = std::getenv("ROCM_PATH");
-  for (const fs::path folder : {chosen ? chosen : "", "/opt/rocm", "/usr"})
-    if (!folder.empty() && access((folder / "include/hip/hip_runtime.h").c_str(), R_OK) == 0) return folder;
-  return {};
-}
-
-void add_language_flags(std::vector<std::string>& arguments, Language language, const Options& options,
-                        const fs::path& prepared, bool uses_printf) {
-  if (language == Language::opencl) {
-    for (const char* flag : {"-x", "cl", "--target=amdgcn-amd-amdhsa"}) arguments.push_back(flag);
-    arguments.push_back("-mcpu=" + options.processor);
-    arguments.push_back("-cl-std=" + options.opencl_standard);
-    arguments.push_back("-cl-kernel-arg-info");  // names, so that a caller may set arguments by name
-    if (uses_printf) {
-      arguments.push_back("-include");
-      arguments.push_back(prepared / "include/lockstep/opencl_printf.h");
-    }
-    return;
+void add_opencl_flags(std::vector<std::string>& arguments, const std::string& path, std::string_view text,
+                      const Options& options, const fs::path& prepared) {
+  const bool is_cpp = path.ends_with(".clcpp");
+  for (const char* flag : {"-x", is_cpp ? "clcpp" : "cl", "--target=amdgcn-amd-amdhsa"})
+    arguments.push_back(flag);
+  arguments.push_back("-mcpu=" + options.processor);
+  arguments.push_back("-cl-std=" + (is_cpp ? "CLC++2021" : options.opencl_standard));
+  arguments.push_back("-cl-kernel-arg-info");  // names, so that a caller may set arguments by name
+  for (const ExtraHeader& extra : kOpenClHeaders) {
+    if (text.find(extra.word) == text.npos) continue;
+    arguments.push_back("-include");
+    arguments.push_back(prepared / "include" / extra.header);
   }
+  // clang has no option for it. A word of its own is not expanded again.
+  if (options.work_group_size > 256)
+    for (const std::string& word : {std::string("__kernel"), std::string("kernel")})
+      arguments.push_back("-D" + word + "=__attribute__((amdgpu_flat_work_group_size(1," +
+                          std::to_string(options.work_group_size) + "))) " + word);
+}
+
+void add_ir_flags(std::vector<std::string>& arguments, const Options& options) {
+  for (const char* flag : {"-x", "ir", "--target=amdgcn-amd-amdhsa"}) arguments.push_back(flag);
+  arguments.push_back("-mcpu=" + options.processor);
+}
+
+void add_hip_flags(std::vector<std::string>& arguments, const Options& options, const fs::path& prepared) {
   for (const char* flag : {"-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output"})
     arguments.push_back(flag);
   arguments.push_back("--offload-arch=" + options.processor);
@@ -184,10 +189,11 @@ class CachedSource {
  public:
   // `arguments` are clang's, without those for output and input. Where the preprocessor finds something wrong
   // there is no key, and the compiler will say it.
-  CachedSource(const std::vector<std::string>& arguments, const std::string& input_path,
+  CachedSource(Language language, const std::vector<std::string>& arguments, const std::string& input_path,
                std::string_view input_text, const Guards& guards, const Options& options,
                const Confinement& confinement, std::string& error) {
-    if (!is_cacheable(options.extra_flags)) return;
+    if (language == Language::llvm_ir || !is_cacheable(options.extra_flags))
+      return;  // there is no preprocessor
     store_ = cache::Store::open(cache::kCompiled, error);
     if (!store_) return;
     clock_gettime(CLOCK_REALTIME_COARSE, &begin_);
@@ -251,8 +257,10 @@ class CachedSource {
   std::string key_;
 };
 
-Result run_clang(Language language, const std::string& input_path, std::string_view input_text,
-                 bool uses_printf, const Options& options) {
+// `input_path` is a file, or "-" for `text`; `text` is the source in either case.
+Result run_clang(Language language, const std::string& input_path, const std::string& name,
+                 std::string_view text, const Options& options) {
+  const std::string_view input_text = input_path == "-" ? text : std::string_view();
   Result result;
   const auto fail = [&result](const std::string& why) {
     result.diagnostics = "error: " + why + "\n";
@@ -261,7 +269,7 @@ Result run_clang(Language language, const std::string& input_path, std::string_v
   std::string error;
   const std::string clang = find_clang();
   if (clang.empty())
-    return fail("clang-19 is needed to compile " + std::string(name(language)) +
+    return fail("clang-19 is needed to compile " + std::string(toolchain::name(language)) +
                 " and was not found in PATH: install the Debian package clang-19 (apt-get install clang-19), "
                 "or name the "
                 "compiler in LOCKSTEP_CLANG");
@@ -274,7 +282,9 @@ Result run_clang(Language language, const std::string& input_path, std::string_v
   const fs::path output = directory.path() / "kernel.co";
 
   std::vector<std::string> arguments = {clang, "-fno-color-diagnostics", "-fno-crash-diagnostics"};
-  add_language_flags(arguments, language, options, prepared, uses_printf);
+  if (language == Language::opencl) add_opencl_flags(arguments, name, text, options, prepared);
+  if (language == Language::hip) add_hip_flags(arguments, options, prepared);
+  if (language == Language::llvm_ir) add_ir_flags(arguments, options);
   arguments.push_back("--rocm-device-lib-path=" + (prepared / "bitcode").string());
   arguments.push_back("-mcode-object-version=" + std::to_string(options.code_object_version));
   arguments.push_back(options.wave_size == 64 ? "-mwavefrontsize64" : "-mno-wavefrontsize64");
@@ -286,7 +296,7 @@ Result run_clang(Language language, const std::string& input_path, std::string_v
   for (const fs::path& include : options.include_directories) arguments.push_back("-I" + include.string());
   for (const std::string& flag : options.extra_flags) arguments.push_back(flag);
   const Confinement confinement{limits, directory.path(), options.cancelled};
-  const CachedSource source(arguments, input_path, input_text, guards, options, confinement, error);
+  const CachedSource source(language, arguments, input_path, input_text, guards, options, confinement, error);
   if (!error.empty()) return fail(error);
   if (std::optional<Result> known = source.find()) return *known;
   for (const std::string& last : {std::string("-o"), output.string(), input_path}) arguments.push_back(last);
@@ -322,6 +332,22 @@ Result run_clang(Language language, const std::string& input_path, std::string_v
 
 }  // namespace
 
+std::string find_clang() {
+  const char* chosen = std::getenv("LOCKSTEP_CLANG");
+  if (chosen && *chosen) return chosen;
+  const std::string found = find_in_path("clang-19");
+  if (!found.empty()) return found;
+  constexpr char kDebianPath[] = "/usr/lib/llvm-19/bin/clang";
+  return access(kDebianPath, X_OK) == 0 ? kDebianPath : "";
+}
+
+fs::path find_rocm() {
+  const char* chosen = std::getenv("ROCM_PATH");
+  for (const fs::path& folder : {fs::path(chosen ? chosen : ""), fs::path("/opt/rocm"), fs::path("/usr")})
+    if (!folder.empty() && access((folder / "include/hip/hip_runtime.h").c_str(), R_OK) == 0) return folder;
+  return {};
+}
+
 std::string check(const Options& options) {
   if (options.wave_size != 32 && options.wave_size != 64)
     return "the wave size is 32 or 64, not " + std::to_string(options.wave_size);
@@ -329,6 +355,8 @@ std::string check(const Options& options) {
     return "the code object version is 4, 5 or 6, not " + std::to_string(options.code_object_version);
   if (options.optimization > 3)
     return "the optimization level is 0 to 3, not " + std::to_string(options.optimization);
+  if (options.work_group_size > 1024)
+    return "a work-group has at most 1024 work-items, not " + std::to_string(options.work_group_size);
   if (!options.processor.starts_with("gfx11"))
     return "the processor is one of gfx1100, gfx1101, gfx1102, gfx1103, not " + options.processor;
   return {};
@@ -342,6 +370,8 @@ std::string_view name(Language language) {
       return "OpenCL C";
     case Language::hip:
       return "HIP";
+    case Language::llvm_ir:
+      return "LLVM IR";
   }
   return "";
 }
@@ -349,7 +379,8 @@ std::string_view name(Language language) {
 std::optional<Language> language_of(const fs::path& path) {
   const std::string extension = path.extension();
   if (extension == ".s" || extension == ".S" || extension == ".asm") return Language::assembly;
-  if (extension == ".cl") return Language::opencl;
+  if (extension == ".cl" || extension == ".clcpp") return Language::opencl;
+  if (extension == ".ll" || extension == ".bc") return Language::llvm_ir;
   if (extension == ".hip" || extension == ".cu") return Language::hip;
   return std::nullopt;
 }
@@ -366,10 +397,11 @@ fs::path prepared_directory(std::string& error) {
 Result compile_text(Language language, std::string_view text, std::string_view name, const Options& options) {
   if (language == Language::assembly) return assemble(text, name, options);
   if (const std::string problem = check(options); !problem.empty()) return {{}, "error: " + problem + "\n"};
+  if (language == Language::llvm_ir) return run_clang(language, "-", std::string(name), text, options);
   std::string quoted;
   for (const char c : name) quoted += c == '"' || c == '\\' || c == '\n' ? '_' : c;
   const std::string input = "#line 1 \"" + quoted + "\"\n" + std::string(text);
-  return run_clang(language, "-", input, text.find("printf") != text.npos, options);
+  return run_clang(language, "-", std::string(name), input, options);
 }
 
 Result compile_file(Language language, const fs::path& path, const Options& options) {
@@ -384,7 +416,7 @@ Result compile_file(Language language, const fs::path& path, const Options& opti
   if (const std::string problem = check(options); !problem.empty()) return {{}, "error: " + problem + "\n"};
   // A path may look like an option.
   const std::string shown = path.string().starts_with("-") ? "./" + path.string() : path.string();
-  return run_clang(language, shown, {}, text.find("printf") != text.npos, options);
+  return run_clang(language, shown, shown, text, options);
 }
 
 }  // namespace lockstep::toolchain

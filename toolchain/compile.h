@@ -15,9 +15,10 @@
 
 namespace lockstep::toolchain {
 
-enum class Language { assembly, opencl, hip };
+enum class Language { assembly, opencl, hip, llvm_ir };
 
-// By file extension: .s .S .asm, .cl, .hip .cu; nothing for others (.cpp too: it may be a host program).
+// By file extension: .s .S .asm; .cl, .clcpp (C++ for OpenCL); .hip .cu; .ll .bc; nothing for others (.cpp
+// too: it may be a host program).
 std::optional<Language> language_of(const std::filesystem::path& path);
 std::string_view name(Language language);
 
@@ -46,6 +47,9 @@ struct Options {
   unsigned code_object_version = 5;   // 4, 5 or 6
   bool debug_info = false;            // all of it; else line tables alone, and of assembly none
   unsigned optimization = 2;          // 0 to 3; not for assembly
+  // OpenCL kernels that do not say how large their work-groups are get code for so many work-items; 0: as
+  // ROCm, 256.
+  unsigned work_group_size = 0;
   std::string opencl_standard = "CL2.0";
   std::string hip_standard = "c++20";
   // Assembly finds .include and .incbin below these and, in compile_file(), below the folder of the source,

@@ -61,7 +61,8 @@ int main(int argc, char** argv) {
   }
   if (!input || !output) usage("missing", input ? "-o OUTPUT" : "INPUT");
   const std::optional<Language> language = lockstep::toolchain::language_of(input);
-  if (!language) usage("the extension of INPUT must be .s, .S, .asm, .cl, .hip or .cu:", input);
+  if (!language)
+    usage("the extension of INPUT must be .s, .S, .asm, .cl, .clcpp, .hip, .cu, .ll or .bc:", input);
 
   const lockstep::toolchain::Result result = lockstep::toolchain::compile_file(*language, input, options);
   std::fputs(result.diagnostics.c_str(), stderr);

@@ -70,9 +70,9 @@ class Cli(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def lockstep(self, *arguments, status=DONE, stdin="", says=()):
+    def lockstep(self, *arguments, status=DONE, stdin="", says=(), env=None):
         result = subprocess.run([LOCKSTEP, *arguments], input=stdin, capture_output=True, text=True, cwd=self.path,
-                                timeout=120)
+                                timeout=120, env=env)
         everything = result.stdout + result.stderr
         self.assertEqual(result.returncode, status, everything)
         for text in [says] if isinstance(says, str) else says:
@@ -174,6 +174,69 @@ extern "C" __global__ void lanes(unsigned* out, float* floats, unsigned* sums) {
             coalesced = "1106" if wave == "32" else "2206"
             self.assertIn(f"510 {coalesced} {0x22222222} 85 92 2003177728 3 101 15 21 27", " ".join(out.stdout.split()))
             self.assertIn("1 2.015625 8.5 11", " ".join(out.stdout.split()))
+
+    def test_opencl_groups_are_as_large_as_the_block(self):
+        (self.path / "large.cl").write_text(
+            "__kernel void a(__global uint* out) { __local uint last; if (get_local_id(0) == 1000) last = get_local_id(0);\n"
+            "  barrier(CLK_LOCAL_MEM_FENCE); out[get_global_id(0)] = last; }\n")
+        run = ("run", "large.cl", "--grid", "2048", "out=buf:u32[2048]", "-q")
+        self.lockstep(*run, "--block", "1024", "-p", "out", says="1000 1000 1000")
+        self.lockstep(*run, "--block", "64,16", "-p", "out", says="out: u32[2048]")
+        self.lockstep(*run, "--block", "2048", status=BAD_INPUT, says="1024")
+
+    def test_opencl_shuffles_and_media_functions(self):
+        (self.path / "lanes.cl").write_text("""
+__kernel void lanes(__global uint* out, __global double* d) {
+  const uint i = get_sub_group_local_id();
+  const uint up = sub_group_shuffle_up(i, 3), far = intel_sub_group_shuffle_down(i, i + 100, 2);
+  const double x = sub_group_shuffle_xor((double)i + 0.5, 5);
+  const uint last = sub_group_shuffle(i * 2, get_sub_group_size() - 1);
+  if (i == 31) {
+    out[0] = up; out[1] = far; out[2] = last;
+    out[3] = amd_bitalign(1, 0x80000000, 31);
+    out[4] = amd_bfe(0xabcdu, 4, 8);
+    out[5] = amd_median3(7u, 3u, 5u);
+    d[0] = x;
+  }
+}
+""")
+        for wave, far, last in (("32", 101, 62), ("64", 33, 126)):
+            out = self.lockstep("run", "lanes.cl", "--grid", wave, "out=buf:u32[6]", "d=buf:f64[1]", "-p", "out", "-p", "d",
+                                "--wave", wave)
+            self.assertIn(f"28 {far} {last} 3 188 5", out.stdout)
+            self.assertIn("26.5", out.stdout)
+
+    def test_cpp_for_opencl_and_llvm_ir(self):
+        (self.path / "square.clcpp").write_text(
+            "template <class T> T square(T x) { return x * x; }\n"
+            "__kernel void k(__global float* x) { x[get_global_id(0)] = square(x[get_global_id(0)]); }\n")
+        run = ("--grid", "4", "x=buf:f32[4]=iota", "-p", "x")
+        self.lockstep("run", "square.clcpp", *run, says="0 1 4 9")
+        (self.path / "add.ll").write_text("""
+declare i64 @_Z13get_global_idj(i32)
+define amdgpu_kernel void @add(ptr addrspace(1) %x, float %by) {
+  %i = call i64 @_Z13get_global_idj(i32 0)
+  %at = getelementptr float, ptr addrspace(1) %x, i64 %i
+  %old = load float, ptr addrspace(1) %at
+  %new = fadd float %old, %by
+  store float %new, ptr addrspace(1) %at
+  ret void
+}
+""")
+        for_ir = ("--grid", "4", "buf:f32[4]=iota", "f32:10", "-p", "0")
+        self.lockstep("run", "add.ll", *for_ir, says="10 11 12 13")
+        (self.path / "bad.ll").write_text("define amdgpu_kernel void @add( {\n")
+        self.lockstep("run", "bad.ll", "--grid", "4", status=BAD_INPUT, says="bad.ll:2:1: error")
+
+    def test_doctor(self):
+        out = self.lockstep("doctor").stdout
+        for line in (r"ok +clang ", r"ok +device libraries ", r"ok +compiling HIP +works", r"ok +compiling assembly +works"):
+            self.assertRegex(out, line)
+        broken = dict(os.environ, LOCKSTEP_CLANG="/nonexistent/clang", LOCKSTEP_CACHE_MEGABYTES="0")
+        out = self.lockstep("doctor", env=broken, status=FAULTED).stdout
+        self.assertRegex(out, r"MISSING +clang +/nonexistent/clang")
+        self.assertRegex(out, r"MISSING +compiling OpenCL C .*clang-19")
+        self.assertRegex(out, r"ok +compiling assembly +works")
 
     def test_options_take_one_value(self):
         for option in (("--flag", "-DUNUSED=7"), ("-p", "y"), ("--out", "y=o.npy"), ("--watch", "y,4"), ("-DUNUSED",),
@@ -458,6 +521,51 @@ with = "b.npy"
         # The same texts in the same order on every run of one thread.
         many = ("run", "print.hip", "--grid", "256", "--block", "64", "buf:f32[2]=0.25", "-q", "i32:0", "-j", "1")
         self.assertEqual(len({self.lockstep(*many).stdout for _ in range(2)}), 1)
+
+    def test_printf_says_what_it_loses(self):
+        (self.path / "much.cl").write_text(
+            '__kernel void k() { printf("%s\\n", "' + "long" * 1000 + '"); }')
+        out = self.lockstep("run", "much.cl", "--grid", "17000", "-q")
+        lines = out.stdout.splitlines()
+        self.assertEqual(set(lines), {"long" * 1000})
+        self.assertEqual(len(lines), ((64 << 20) - 8) // 4008)  # the format's number, the text, its end in a dword
+        self.assertIn("the rest is lost", out.stderr)
+
+    def test_malloc_and_free_in_kernels(self):
+        (self.path / "list.hip").write_text("""
+struct Node { Node* next; int value; };
+extern "C" __global__ void lists(int* out, unsigned long long* large, int bad) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  Node* list = nullptr;
+  for (int n = 0; n < 20; ++n) list = new Node{list, i + n};
+  int* table = (int*)malloc(4000 * sizeof(int));
+  for (int n = 0; n < 4000; n += 100) table[n] = i;
+  __syncthreads();
+  int sum = table[3900];
+  while (list) {
+    Node* const next = list->next;
+    sum += list->value;
+    delete list;
+    list = next;
+  }
+  free(table);
+  out[i] = sum;
+  if (i == 0) {
+    char* const much = (char*)malloc(5 << 20);
+    much[(5 << 20) - 1] = 7;
+    large[0] = (unsigned long long)malloc(1ull << 50);
+    free(much);
+    large[1] = malloc(5 << 20) == (void*)much;
+    if (bad == 1) free((char*)out + 4096 - ((unsigned long long)out & 4095));
+  }
+}
+""")
+        run = ("run", "list.hip", "--groups", "4", "--block", "64", "out=buf:i32[256]", "large=buf:u64[2]=7")
+        out = self.lockstep(*run, "i32:0", "-o", "out=sums.npy", "-p", "large")
+        sums = struct.unpack("<256i", (self.path / "sums.npy").read_bytes()[-1024:])
+        self.assertEqual(list(sums), [21 * i + 190 for i in range(256)])
+        self.assertIn("0 1", out.stdout)
+        self.lockstep(*run, "i32:1", status=BAD_INPUT, says="which malloc() did not give it")
 
     def test_missing_file(self):
         self.lockstep("run", "absent.co", "--grid", "1", status=BAD_INPUT, says=["absent.co", "no such file"])
