@@ -72,7 +72,7 @@ Diagnosis runtime() {
       if (access((folder / name).c_str(), R_OK) == 0)
         return {State::good, "ROCm runtime", (folder / name).string() + " (for 'lockstep exec')"};
   return {State::optional, "ROCm runtime",
-          "not found; only 'lockstep exec' needs it: apt-get install libamdhip64-5, or AMD's packages "
+          "not found; only 'lockstep exec' needs it: AMD's packages, or 'make rocm' in the sources "
           "(docs/rocm.md)"};
 }
 

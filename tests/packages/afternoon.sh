@@ -30,7 +30,7 @@ __kernel void blur(__global const float* in, __global float* out, int n, float w
 CL
 run=(run blur.cl --grid 1024 --block 256 'in=buf:f32[1024]=iota' 'out=buf:f32[1024]' n=1024)
 if "$lockstep" "${run[@]}" weight=0.5 > first.txt 2>&1; then fail "the bug was not found"; fi
-grep -q "at blur.cl:3" first.txt || { cat first.txt; fail "the message does not name the line"; }
+grep -q "blur.cl:3$" first.txt || { cat first.txt; fail "the message does not name the line"; }
 grep -q "behind the end of buffer 'in'" first.txt || { cat first.txt; fail "the message does not name the buffer"; }
 sed -i 's/in\[i + 1\]/in[min(i + 1, n - 1)]/' blur.cl
 "$lockstep" "${run[@]}" weight=0.5 -p out --print-limit 3 | grep -q "0.5 1.5 2.5" || fail "the mended kernel is wrong"
