@@ -65,9 +65,9 @@ Diagnosis worker() {
 }
 
 Diagnosis runtime() {
-  const fs::path rocm = find_rocm();
-  for (const fs::path& folder :
-       {rocm / "lib", fs::path("/opt/rocm/lib"), fs::path("/usr/lib/x86_64-linux-gnu")})
+  fs::path rocm = find_rocm();
+  if (rocm.empty()) rocm = "/opt/rocm";
+  for (const fs::path& folder : {rocm / "lib", fs::path("/usr/lib/x86_64-linux-gnu")})
     for (const char* name : {"libhsa-runtime64.so.1", "libamdhip64.so"})
       if (access((folder / name).c_str(), R_OK) == 0)
         return {State::good, "ROCm runtime", (folder / name).string() + " (for 'lockstep exec')"};
