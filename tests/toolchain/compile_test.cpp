@@ -338,6 +338,9 @@ TEST(LanguageOf, KnowsExtensions) {
   EXPECT_EQ(language_of("a/b.s"), Language::assembly);
   EXPECT_EQ(language_of("b.cl"), Language::opencl);
   EXPECT_EQ(language_of("b.hip"), Language::hip);
+  EXPECT_EQ(language_of("b.clcpp"), Language::opencl);
+  EXPECT_EQ(language_of("b.ll"), Language::llvm_ir);
+  EXPECT_EQ(language_of("b.bc"), Language::llvm_ir);
   EXPECT_EQ(language_of("b.co"), std::nullopt);
   EXPECT_EQ(language_of("b"), std::nullopt);
 }
