@@ -1,10 +1,12 @@
-#include <chrono>
+#include <cstdlib>
+#include <new>
 #include <stdexcept>
 
 #include "bench/kernels.h"
 #include "bench/workload.h"
 #include "loader/hidden_arguments.h"
 #include "machine/kernel.h"
+#include "machine/reuse.h"
 #include "toolchain/compile.h"
 
 namespace lockstep::bench {
@@ -20,10 +22,25 @@ const toolchain::Result& code_object() {
   return result;
 }
 
+struct FreeMemory {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+size_t bytes_of(const Words& words) {
+  return words.size() * sizeof(uint32_t);
+}
+
 class LockstepRunner final : public Runner {
  public:
   LockstepRunner(const Workload& workload, machine::EngineKind engine, unsigned threads)
-      : workload_(workload), buffers_(workload.buffers) {
+      : workload_(workload) {
+    for (const Words& contents : workload.buffers) {
+      // Where a driver would put it: at the begin of a page.
+      auto* memory =
+          static_cast<uint32_t*>(std::aligned_alloc(4096, (bytes_of(contents) + 4095) / 4096 * 4096));
+      if (!memory) throw std::bad_alloc();
+      std::memcpy(buffers_.emplace_back(memory).get(), contents.data(), bytes_of(contents));
+    }
     auto object = loader::CodeObject::parse(code_object().code_object, "kernels.co");
     if (!object) throw std::runtime_error(object.error().message());
     auto loaded = machine::LoadedCode::load(std::move(*object), memory_);
@@ -35,14 +52,14 @@ class LockstepRunner final : public Runner {
       const Argument& argument = workload.arguments[i];
       std::byte* place = arguments_.data() + arguments[i]->offset;
       if (argument.buffer >= 0) {
-        const void* data = buffers_[argument.buffer].data();
+        const void* data = buffers_[static_cast<size_t>(argument.buffer)].get();
         std::memcpy(place, &data, sizeof data);
       } else {
         std::memcpy(place, argument.value.data(), argument.value.size());
       }
     }
-    for (const auto& buffer : buffers_)
-      map(buffer.data(), buffer.size() * sizeof(float), kReadWrite, "buffer");
+    for (size_t i = 0; i < buffers_.size(); ++i)
+      map(buffers_[i].get(), bytes_of(workload.buffers[i]), kReadWrite, "buffer");
     loader::HiddenValues hidden;
     hidden.grid = workload.grid;
     hidden.block = workload.group;
@@ -62,19 +79,22 @@ class LockstepRunner final : public Runner {
     launch_.memory = memory_.snapshot();
     options_.engine = engine;
     options_.threads = threads;
+    options_.reuse = &reuse_;
   }
 
-  double run() override {
-    const auto begin = std::chrono::steady_clock::now();
-    const machine::Outcome outcome = machine::run(launch_, options_);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (outcome.fault) throw std::runtime_error(outcome.fault->fault.message);
-    if (!outcome.note.empty()) throw std::runtime_error(outcome.note);
-    translation_ = outcome.translation;
-    instructions_ = outcome.totals.instructions;
-    return seconds;
+  void run() override {
+    for (unsigned i = 0; i < workload_.dispatches; ++i) {
+      const machine::Outcome outcome = machine::run(launch_, options_);
+      if (outcome.fault) throw std::runtime_error(workload_.kernel + ": " + outcome.fault->fault.message);
+      translation_ = outcome.translation;
+      instructions_ = outcome.totals.instructions;
+    }
   }
-  std::vector<float> result() override { return buffers_[workload_.result]; }
+  Words result() override {
+    const auto number = static_cast<size_t>(workload_.result);
+    const uint32_t* words = buffers_[number].get();
+    return {words, words + workload_.buffers[number].size()};
+  }
   machine::Translation translation() const override { return translation_; }
   uint64_t instructions() const override { return instructions_; }
 
@@ -84,12 +104,13 @@ class LockstepRunner final : public Runner {
   }
 
   const Workload& workload_;
-  std::vector<std::vector<float>> buffers_;
+  std::vector<std::unique_ptr<uint32_t[], FreeMemory>> buffers_;
   AddressSpace memory_;
   std::unique_ptr<machine::LoadedCode> code_;
   alignas(64) std::array<std::byte, 1024> arguments_{};
   alignas(64) std::array<std::byte, 64> packet_{};
   machine::Launch launch_;
+  machine::Reuse reuse_;
   machine::RunOptions options_;
   machine::Translation translation_;
   uint64_t instructions_ = 0;

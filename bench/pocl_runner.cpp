@@ -1,7 +1,6 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
-#include <chrono>
 #include <stdexcept>
 
 #include "bench/kernels.h"
@@ -52,13 +51,15 @@ class PoclRunner final : public Runner {
     check(status, "clCreateKernel");
     for (const auto& contents : workload.buffers) {
       buffers_.push_back(clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                                        contents.size() * 4, const_cast<float*>(contents.data()), &status));
+                                        contents.size() * 4, const_cast<uint32_t*>(contents.data()),
+                                        &status));
       check(status, "clCreateBuffer");
     }
     for (cl_uint i = 0; i < workload.arguments.size(); ++i) {
       const Argument& argument = workload.arguments[i];
-      check(argument.buffer >= 0 ? clSetKernelArg(kernel_, i, sizeof(cl_mem), &buffers_[argument.buffer])
-                                 : clSetKernelArg(kernel_, i, argument.value.size(), argument.value.data()),
+      check(argument.buffer >= 0
+                ? clSetKernelArg(kernel_, i, sizeof(cl_mem), &buffers_[static_cast<size_t>(argument.buffer)])
+                : clSetKernelArg(kernel_, i, argument.value.size(), argument.value.data()),
             "clSetKernelArg");
     }
   }
@@ -71,24 +72,25 @@ class PoclRunner final : public Runner {
     clReleaseContext(context_);
   }
 
-  double run() override {
+  void run() override {
     size_t grid[3], group[3];
     for (unsigned axis = 0; axis < 3; ++axis) {
       grid[axis] = workload_.grid[axis];
       group[axis] = workload_.group[axis];
     }
-    const auto begin = std::chrono::steady_clock::now();
-    check(clEnqueueNDRangeKernel(queue_, kernel_, workload_.dimensions, nullptr, grid, group, 0, nullptr,
-                                 nullptr),
-          "clEnqueueNDRangeKernel");
-    check(clFinish(queue_), "clFinish");
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    for (unsigned i = 0; i < workload_.dispatches; ++i) {
+      check(clEnqueueNDRangeKernel(queue_, kernel_, workload_.dimensions, nullptr, grid, group, 0, nullptr,
+                                   nullptr),
+            "clEnqueueNDRangeKernel");
+      check(clFinish(queue_), "clFinish");
+    }
   }
 
-  std::vector<float> result() override {
-    std::vector<float> contents(workload_.buffers[workload_.result].size());
-    check(clEnqueueReadBuffer(queue_, buffers_[workload_.result], CL_TRUE, 0, contents.size() * 4,
-                              contents.data(), 0, nullptr, nullptr),
+  Words result() override {
+    const auto number = static_cast<size_t>(workload_.result);
+    Words contents(workload_.buffers[number].size());
+    check(clEnqueueReadBuffer(queue_, buffers_[number], CL_TRUE, 0, contents.size() * 4, contents.data(), 0,
+                              nullptr, nullptr),
           "clEnqueueReadBuffer");
     return contents;
   }

@@ -1,150 +1,152 @@
-// Interpreter, translator and PoCL on the same OpenCL source, repetitions interleaved at random; ratios of
-// the medians at the end.
-#include <benchmark/benchmark.h>
+// Interpreter, translator and PoCL on the same OpenCL source. The runs that are compared follow each other,
+// so that what else the machine does touches all of them alike; ratios are medians over such rounds.
+#include <time.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
-#include <map>
-#include <thread>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "bench/workload.h"
 
 namespace lockstep::bench {
 namespace {
 
-constexpr unsigned kRepetitions = 15;
-
-enum class Contestant { interpreter, translator, pocl };
-constexpr const char* kNames[] = {"interpreter", "translator", "pocl"};
-
-using Times = std::map<std::string, std::vector<double>>;
-std::map<std::string, Times>& all_times() {
-  static std::map<std::string, Times> times;
-  return times;
-}
+struct Settings {
+  std::string only, json;
+  unsigned rounds = 7;
+  bool all_threads = false, with_interpreter = true;
+};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
 
-void add(const Workload& workload, Contestant contestant, bool one_thread) {
-  const std::string who =
-      std::string(kNames[static_cast<int>(contestant)]) + (one_thread ? "/1 thread" : "/all threads");
-  auto make = [&workload, contestant, one_thread]() -> std::shared_ptr<Runner> {
-    if (contestant == Contestant::pocl) return pocl_runner(workload, one_thread);
-    return lockstep_runner(workload,
-                           contestant == Contestant::translator ? machine::EngineKind::translator
-                                                                : machine::EngineKind::interpreter,
-                           one_thread ? 1 : 0);
+double geometric_mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (double value : values) sum += std::log(value);
+  return std::exp(sum / static_cast<double>(values.size()));
+}
+
+// One thread: processor time of all of the process, which others on the machine change less than the clock.
+double now(bool processor_time) {
+  if (!processor_time)
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+double seconds_of(Runner& runner, bool processor_time) {
+  const double begin = now(processor_time);
+  runner.run();
+  return now(processor_time) - begin;
+}
+
+// The largest relative difference; of integers the share of words that differ.
+double difference(const Workload& workload, const Words& a, const Words& b) {
+  if (workload.kind == Workload::Result::integers) {
+    size_t count = 0;
+    for (size_t i = 0; i < a.size(); ++i) count += a[i] != b[i];
+    return static_cast<double>(count) / static_cast<double>(a.size());
+  }
+  const bool wide = workload.kind == Workload::Result::doubles;
+  const auto number = [&](const Words& words, size_t i) {
+    if (wide) return std::bit_cast<double>(words[2 * i] | uint64_t{words[2 * i + 1]} << 32);
+    return double{std::bit_cast<float>(words[i])};
   };
-  auto runner = std::make_shared<std::shared_ptr<Runner>>();
-  benchmark::RegisterBenchmark((workload.kernel + "/" + who).c_str(),
-                               [=, &workload](benchmark::State& state) {
-                                 if (!*runner) {
-                                   *runner = make();
-                                   // Compiled, and memory touched.
-                                   if (*runner) (*runner)->run();
-                                 }
-                                 if (!*runner) {
-                                   state.SkipWithError("no PoCL here");
-                                   return;
-                                 }
-                                 for (auto _ : state) {
-                                   const double seconds = (*runner)->run();
-                                   state.SetIterationTime(seconds);
-                                   all_times()[workload.kernel][who].push_back(seconds);
-                                 }
-                               })
-      ->Iterations(1)
-      ->Repetitions(kRepetitions)
-      ->ReportAggregatesOnly(true)
-      ->UseManualTime()
-      ->Unit(benchmark::kMillisecond);
-}
-
-// Medians, and the best of each where the machine is busy with other things.
-void print_ratios() {
-  std::printf("\n%-12s %-12s %14s %14s %14s   %s\n", "kernel", "threads", "interpreter", "translator", "PoCL",
-              "PoCL / translator: medians, best");
-  for (const auto& [kernel, times] : all_times()) {
-    for (const char* threads : {"1 thread", "all threads"}) {
-      std::array<double, 3> medians{}, best{};
-      bool complete = true;
-      for (size_t i = 0; i < medians.size(); ++i) {
-        const auto found = times.find(std::string(kNames[i]) + "/" + threads);
-        complete &= found != times.end();
-        if (found == times.end()) continue;
-        medians[i] = median(found->second);
-        best[i] = *std::min_element(found->second.begin(), found->second.end());
-      }
-      std::printf("%-12s %-12s %11.2f ms %11.2f ms %11.2f ms   ", kernel.c_str(), threads, medians[0] * 1e3,
-                  medians[1] * 1e3, medians[2] * 1e3);
-      if (complete)
-        std::printf("%.2f, %.2f\n", medians[2] / medians[1], best[2] / best[1]);
-      else
-        std::printf("-\n");
-    }
+  double most = 0;
+  for (size_t i = 0; i < a.size() / (wide ? 2 : 1); ++i) {
+    const double scale = std::max({std::abs(number(a, i)), std::abs(number(b, i)), 1e-2});
+    const double here = std::abs(number(a, i) - number(b, i)) / scale;
+    if (!(here <= most)) most = here;
   }
+  return most;
 }
 
-// How much faster four independent copies of the work are done side by side than one after the other: what
-// the machine itself gives at this moment, whatever a program does.
-double machine_scaling(std::vector<std::shared_ptr<Runner>>& copies, double alone) {
-  std::vector<std::thread> threads;
-  const auto begin = std::chrono::steady_clock::now();
-  for (auto& copy : copies) threads.emplace_back([&copy] { copy->run(); });
-  for (std::thread& thread : threads) thread.join();
-  const double together = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return alone * static_cast<double>(copies.size()) / together;
-}
+struct Row {
+  std::string kernel;
+  double first = 0, interpreter = 0, translator = 0, pocl = 0, ratio = 0, over_interpreter = 0;
+  double different_from_pocl = 0, interpreted_share = 0;
+  bool same_bits = true;
+  machine::Translation translation;
+};
 
-// The interpreter's rate, and what more threads bring. Runs that are compared follow each other, so that the
-// machine's own changes of speed touch all of them.
-void print_interpreter(const std::vector<Workload>& workloads) {
-  constexpr unsigned kThreads = 4;
-  std::printf("\n%-12s %18s %18s %18s   %s\n", "interpreter", "wave-instructions", "1 thread", "4 threads",
-              "scaling: median, best; 4 independent copies: median, best");
-  for (const Workload& workload : workloads) {
-    auto one = lockstep_runner(workload, machine::EngineKind::interpreter, 1);
-    auto four = lockstep_runner(workload, machine::EngineKind::interpreter, kThreads);
-    std::vector<std::shared_ptr<Runner>> copies;
-    for (unsigned i = 0; i < kThreads; ++i)
-      copies.push_back(lockstep_runner(workload, machine::EngineKind::interpreter, 1));
-    std::vector<double> single, several, ratios, limits;
-    for (unsigned i = 0; i < kRepetitions; ++i) {
-      single.push_back(one->run());
-      several.push_back(four->run());
-      ratios.push_back(single.back() / several.back());
-      limits.push_back(machine_scaling(copies, single.back()));
-    }
-    const double count = static_cast<double>(one->instructions());
-    std::printf("%-12s %16.1f M %14.1f M/s %14.1f M/s   %.2f, %.2f; %.2f, %.2f\n", workload.kernel.c_str(),
-                count * 1e-6, count * 1e-6 / median(single), count * 1e-6 / median(several), median(ratios),
-                *std::max_element(ratios.begin(), ratios.end()), median(limits),
-                *std::max_element(limits.begin(), limits.end()));
+Row measure(const Workload& workload, const Settings& settings) {
+  Row row;
+  row.kernel = workload.kernel;
+  const unsigned threads = settings.all_threads ? 0 : 1;
+  const bool processor_time = !settings.all_threads;
+  auto translator = lockstep_runner(workload, machine::EngineKind::translator, threads);
+  row.first = seconds_of(*translator, processor_time);
+  row.translation = translator->translation();
+  row.interpreted_share =
+      static_cast<double>(row.translation.interpreted) / static_cast<double>(translator->instructions());
+  const Words result = translator->result();
+  auto pocl = pocl_runner(workload, !settings.all_threads);
+  if (pocl) {
+    pocl->run();
+    row.different_from_pocl = difference(workload, result, pocl->result());
   }
+  std::unique_ptr<Runner> interpreter;
+  if (settings.with_interpreter) {
+    interpreter = lockstep_runner(workload, machine::EngineKind::interpreter, threads);
+    row.interpreter = seconds_of(*interpreter, processor_time);
+    row.same_bits = interpreter->result() == result;
+  }
+  std::vector<double> translated, compiled, ratios;
+  for (unsigned round = 0; round < settings.rounds; ++round) {
+    translated.push_back(seconds_of(*translator, processor_time));
+    if (!pocl) continue;
+    compiled.push_back(seconds_of(*pocl, processor_time));
+    ratios.push_back(compiled.back() / translated.back());
+  }
+  row.translator = median(translated);
+  row.over_interpreter = row.interpreter / row.translator;
+  if (pocl) {
+    row.pocl = median(compiled);
+    row.ratio = median(ratios);
+  }
+  return row;
 }
 
-// What translation costs, and that both engines leave the same bits.
-void print_translation(const std::vector<Workload>& workloads) {
-  std::printf("\n%-12s %14s %14s %16s %14s\n", "kernel", "instructions", "translated in", "per instruction",
-              "host code");
-  for (const Workload& workload : workloads) {
-    auto translator = lockstep_runner(workload, machine::EngineKind::translator, 1);
-    auto interpreter = lockstep_runner(workload, machine::EngineKind::interpreter, 1);
-    translator->run();
-    interpreter->run();
-    const auto a = translator->result(), b = interpreter->result();
-    const bool same = std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-    const machine::Translation translation = translator->translation();
-    std::printf("%-12s %14zu %11.2f ms %13.3f ms %8zu bytes   %s\n", workload.kernel.c_str(),
-                translation.instructions, translation.seconds * 1e3,
-                translation.seconds * 1e3 / static_cast<double>(translation.instructions),
-                translation.host_bytes,
-                same ? "bits equal the interpreter's" : "BITS DIFFER FROM THE INTERPRETER'S");
-  }
+void print(const Row& row) {
+  std::printf("%-14s %9.2f %9.2f %9.2f %9.2f %9.2f %8.2f %7zu %8.1f %6.2f   %s%s", row.kernel.c_str(),
+              row.interpreter * 1e3, row.first * 1e3, row.translator * 1e3, row.pocl * 1e3, row.ratio,
+              row.over_interpreter, row.translation.instructions, row.translation.seconds * 1e3,
+              row.interpreted_share * 100, row.same_bits ? "" : "BITS DIFFER FROM THE INTERPRETER'S ",
+              row.different_from_pocl > 1e-2 ? "RESULTS ARE NOT POCL'S" : "");
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+void write_json(const std::string& path, const std::vector<Row>& rows, const Settings& settings) {
+  nlohmann::ordered_json all;
+  all["threads"] = settings.all_threads ? "all" : "1";
+  all["rounds"] = settings.rounds;
+  for (const Row& row : rows)
+    all["kernels"].push_back({{"kernel", row.kernel},
+                              {"interpreter_ms", row.interpreter * 1e3},
+                              {"first_ms", row.first * 1e3},
+                              {"translator_ms", row.translator * 1e3},
+                              {"pocl_ms", row.pocl * 1e3},
+                              {"ratio", row.ratio},
+                              {"instructions", row.translation.instructions},
+                              {"translation_ms", row.translation.seconds * 1e3},
+                              {"host_bytes", row.translation.host_bytes},
+                              {"interpreted_share", row.interpreted_share},
+                              {"same_bits", row.same_bits},
+                              {"difference_from_pocl", row.different_from_pocl}});
+  std::ofstream file(path);
+  file << all.dump(2) << "\n";
+  file.close();
+  if (!file) throw std::runtime_error("cannot write " + path);
 }
 
 }  // namespace
@@ -152,20 +154,37 @@ void print_translation(const std::vector<Workload>& workloads) {
 
 int main(int argc, char** argv) {
   using namespace lockstep::bench;
-  const std::vector<Workload> workloads = {mandelbrot(), saxpy(), sgemm()};
-  for (const Workload& workload : workloads)
-    for (const bool one_thread : {true, false})
-      for (const Contestant contestant : {Contestant::interpreter, Contestant::translator, Contestant::pocl})
-        add(workload, contestant, one_thread);
-  std::vector<char*> arguments(argv, argv + argc);
-  std::string interleave = "--benchmark_enable_random_interleaving=true";
-  arguments.insert(arguments.begin() + 1, interleave.data());
-  int count = static_cast<int>(arguments.size());
-  benchmark::Initialize(&count, arguments.data());
-  if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
-  benchmark::RunSpecifiedBenchmarks();
-  print_ratios();
-  print_interpreter(workloads);
-  print_translation(workloads);
-  return 0;
+  Settings settings;
+  CLI::App app("Interpreter, translator and PoCL on the same kernels");
+  app.add_option("--only", settings.only, "kernels with this in their name");
+  app.add_option("--rounds", settings.rounds, "runs of each that the medians are of")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--json", settings.json, "a file for the figures");
+  app.add_flag("--all-threads", settings.all_threads, "on all processors, by the clock");
+  app.add_flag("!--no-interpreter", settings.with_interpreter, "leave the interpreter out, which is slow");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    std::printf("milliseconds, %s\n", settings.all_threads ? "all threads" : "one thread, processor time");
+    std::printf("%-14s %9s %9s %9s %9s %9s %8s %7s %8s %6s\n", "kernel", "interp.", "first run", "translated",
+                "PoCL", "PoCL/tr.", "int./tr.", "instrs", "transl.", "int. %");
+    std::vector<Row> rows;
+    for (const Workload& workload : workloads(settings.only)) {
+      rows.push_back(measure(workload, settings));
+      print(rows.back());
+    }
+    std::vector<double> ratios;
+    for (const Row& row : rows)
+      if (row.ratio > 0) ratios.push_back(row.ratio);
+    if (!ratios.empty())
+      std::printf("PoCL / translator: geometric mean %.2f, least %.2f, of %zu kernels\n",
+                  geometric_mean(ratios), *std::min_element(ratios.begin(), ratios.end()), ratios.size());
+    if (!settings.json.empty()) write_json(settings.json, rows, settings);
+    return std::all_of(rows.begin(), rows.end(),
+                       [](const Row& row) { return row.same_bits && row.different_from_pocl <= 1e-2; })
+               ? 0
+               : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
 }

@@ -13,6 +13,8 @@
 
 namespace lockstep::bench {
 
+using Words = std::vector<uint32_t>;
+
 struct Argument {
   int buffer = -1;               // index, or
   std::vector<std::byte> value;  // a scalar
@@ -22,12 +24,17 @@ struct Workload {
   std::string kernel;
   unsigned dimensions = 1;
   std::array<uint32_t, 3> grid{1, 1, 1}, group{1, 1, 1};  // work-items
-  std::vector<std::vector<float>> buffers;
+  std::vector<Words> buffers;
   std::vector<Argument> arguments;
-  int result = 0;            // buffer that the kernel writes
-  bool accumulates = false;  // it depends on what the buffer held: only the first run can be compared
+  int result = 0;           // buffer that the kernel writes
+  unsigned dispatches = 1;  // in a row, in each run
+  // What the result's words are, for the comparison with another compiler's, whose floats differ.
+  enum class Result : uint8_t { integers, floats, doubles } kind = Result::floats;
 
-  void buffer(int index) { arguments.push_back({index, {}}); }
+  void buffer(Words contents) {
+    arguments.push_back({static_cast<int>(buffers.size()), {}});
+    buffers.push_back(std::move(contents));
+  }
   template <class T>
   void value(T scalar) {
     Argument& argument = arguments.emplace_back();
@@ -36,20 +43,20 @@ struct Workload {
   }
 };
 
-Workload saxpy();       // 16 M elements
-Workload mandelbrot();  // 1024 x 1024, 256 iterations
-Workload sgemm();       // 512^3
+// All of them; `only`: a part of the kernel's name, or nothing.
+std::vector<Workload> workloads(const std::string& only);
 
 class Runner {
  public:
   virtual ~Runner() = default;
-  virtual double run() = 0;  // seconds of one dispatch
-  virtual std::vector<float> result() = 0;
+  virtual void run() = 0;
+  virtual Words result() = 0;
   virtual machine::Translation translation() const { return {}; }
-  // Wave-instructions of the last run; 0 where nobody counts them.
+  // Wave-instructions of the last dispatch; 0 where nobody counts them.
   virtual uint64_t instructions() const { return 0; }
 };
 
+// Buffers hold what the workload says at first, and what was made of them from then on.
 std::unique_ptr<Runner> lockstep_runner(const Workload& workload, machine::EngineKind engine,
                                         unsigned threads);
 // Null if there is no PoCL. One compute unit or all of them.
