@@ -122,6 +122,12 @@ uint32_t initial_status(uint32_t rsrc1) {
          (bits(rsrc1, 25, 1) ? status_bit::kConditionDebugUser : 0);
 }
 
+// Whether what the wave has beside its registers is as it was at launch: only the interpreter changes it, and
+// notes its turns.
+bool is_as_launched(const Wave* wave) {
+  return wave->turn_budget == 0;
+}
+
 }  // namespace
 
 GroupContext::GroupContext(const Launch& launch) {
@@ -147,9 +153,7 @@ GroupContext::GroupContext(const Launch& launch) {
 // VGPR 0 holds the work-item ids, ten bits each, as many as TIDIG_COMP_CNT asks for (LLVM AMDGPU usage,
 // initial kernel state of gfx11).
 void GroupContext::ItemIds::prepare(const GroupPlace& place, unsigned components) {
-  if (words.size() == place.items && components == made_components &&
-      std::ranges::equal(place.size, made_size))
-    return;
+  if (are_of(place) && components == made_components) return;
   words.resize(place.items);
   made_components = components;
   std::ranges::copy(place.size, made_size);
@@ -236,6 +240,7 @@ void GroupContext::leave_place() {
   if (scratch_ring_) scratch_ring_->give_back(scratch_entries());
   placement_.reset();
   scratch_ring_.reset();
+  may_relaunch_ = false;
 }
 
 void GroupContext::abandon() {
@@ -251,8 +256,55 @@ void GroupContext::leave_control() {
   has_commands_ = nullptr;
 }
 
+void GroupContext::clear_lds(const Launch& launch) {
+  std::memset(lds_storage_.get(), launch.initial_byte, allocated_lds_bytes(launch));
+}
+
+bool GroupContext::relaunch(const Launch& launch, uint64_t number, const GroupPlace& place,
+                            uint64_t first_wave) {
+  if (!may_relaunch_ || !item_ids_.are_of(place) ||
+      !std::all_of(order_.begin(), order_.end(), is_as_launched))
+    return false;
+  for (unsigned axis = 0; axis < 3; ++axis) group_.id[axis] = place.id[axis] + launch.first_group[axis];
+  group_.number = number;
+  has_run_ = stands_still_ = false;
+  idle_mark_.reset();
+  clock_ = 0;
+  clear_lds(launch);
+  const LaunchNeeds* const needs = adviser_ ? adviser_->launch_needs(mode_) : nullptr;
+  const bool registers_stay = needs && needs->registers_stay && ended_at_once_;
+  for (unsigned i = 0; i < group_.wave_count; ++i) {
+    Wave& wave = *waves_[i];
+    wave.creation_index = first_wave + i;
+    if (registers_stay) {
+      fill_group_sgprs(launch, i, wave);
+    } else {
+      clear_registers(launch, needs, wave);
+      fill_launch_registers(launch, i, place, wave);
+    }
+    if (launch.scratch_bytes != 0)
+      std::memset(reinterpret_cast<void*>(wave.scratch_base), 0, scratch_bytes_of(launch));
+    wave.pc = launch.entry;
+    wave.executed_before_turn = 0;
+    wave.state = WaveState::ready;
+  }
+  return true;
+}
+
+void GroupContext::clear_registers(const Launch& launch, const LaunchNeeds* needs, Wave& wave) {
+  std::memset(wave.scalar, 0, 128 * sizeof wave.scalar[0]);
+  wave.scc() = 0;
+  if (needs) {
+    for (unsigned number : needs->vgprs) std::memset(wave.vgpr(number), 0, wave.register_bytes);
+  } else {
+    std::memset(wave.vgprs, 0, size_t{wave_vgprs(launch)} * wave.register_bytes);
+  }
+}
+
 bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave,
                          DispatchState& dispatch, Engine& engine, const RunOptions& options) {
+  if (relaunch(launch, number, place, first_wave)) return true;
+  adviser_ = dynamic_cast<const LaunchAdviser*>(&engine);
   WaveControl* const control = options.control;
   const precise::TrapSettings& traps = options.precise.traps;
   if (memory_ != launch.memory) {
@@ -267,11 +319,12 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   group_.messages = launch.messages;
   group_.wave_count = place.waves;
   group_.dispatch = &dispatch;
+  may_relaunch_ = !control && options.precise.is_default() && launch.initial_byte == 0;
   has_run_ = stands_still_ = false;
   idle_mark_.reset();
   order_.assign(waves_.begin(), waves_.begin() + group_.wave_count);
   wake_times_.assign(group_.wave_count, 0);
-  std::memset(lds_storage_.get(), launch.initial_byte, allocated_lds_bytes(launch));
+  clear_lds(launch);
   wave_vgprs_ = wave_vgprs(launch);
   lds_alloc_ = lds_allocation(placement_ ? place_ : GroupPlacement{}, launch);
   item_ids_.prepare(place, bits(launch.rsrc2, 11, 2));
@@ -329,24 +382,31 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const Group
     give_scratch(wave, reinterpret_cast<uint64_t>(scratch), launch.scratch_bytes);
     wave.status |= status_bit::kScratchEnabled;
   }
-  wave.mode = initial_mode(launch.rsrc1, launch.rsrc2);
+  wave.mode = mode_ = initial_mode(launch.rsrc1, launch.rsrc2);
   wave.status |= initial_status(launch.rsrc1);
+  fill_launch_registers(launch, index, place, wave);
+}
 
-  // SGPRs: user data, work-group ids, work-group info (guide 3.5.3.4).
+void GroupContext::fill_launch_registers(const Launch& launch, unsigned index, const GroupPlace& place,
+                                         Wave& wave) {
   unsigned next = 0;
   for (uint32_t word : launch.user_data) wave.scalar[next++] = word;
+  fill_group_sgprs(launch, index, wave);
+  const uint32_t first = std::min(index * launch.wave_size, place.items);
+  const uint32_t active = std::min(launch.wave_size, place.items - first);
+  std::memcpy(wave.vgpr(0), item_ids_.words.data() + first, active * sizeof(uint32_t));
+  const uint64_t exec = active == 64 ? ~uint64_t{0} : (uint64_t{1} << active) - 1;
+  wave.set_exec(exec);
+}
+
+void GroupContext::fill_group_sgprs(const Launch& launch, unsigned index, Wave& wave) {
+  size_t next = launch.user_data.size();
   for (unsigned axis = 0; axis < 3; ++axis)
     if (bits(launch.rsrc2, 7 + axis, 1)) wave.scalar[next++] = group_.id[axis];
   if (bits(launch.rsrc2, 10, 1))
     wave.scalar[next++] =
         (index == 0 ? 1u << 31 : 0) | index << 20 | group_.wave_count |
         (launch.ordered_append ? static_cast<uint32_t>(wave.creation_index & 0xfff) << 6 : 0);
-
-  const uint32_t first = std::min(index * launch.wave_size, place.items);
-  const uint32_t active = std::min(launch.wave_size, place.items - first);
-  std::memcpy(wave.vgpr(0), item_ids_.words.data() + first, active * sizeof(uint32_t));
-  const uint64_t exec = active == 64 ? ~uint64_t{0} : (uint64_t{1} << active) - 1;
-  wave.set_exec(exec);
 }
 
 // Waves of higher priority first, the older of two alike (guide 5.1, s_setprio).
@@ -428,6 +488,8 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
                            : std::clamp<int64_t>(budget / group_.wave_count, kShortTurn, kTurn);
   // A group that comes back may still spin on what the others have not done yet.
   int64_t interval = has_run_ ? kShortTurn : kProbeInterval, until_probe = interval;
+  bool is_first_pass = !has_run_;
+  ended_at_once_ = false;
   has_run_ = true;
   while (budget > 0) {
     const int64_t before = budget;
@@ -460,10 +522,12 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
     }
     any_sleeping_ = any_asleep;
     if (all_ended) {
+      ended_at_once_ = is_first_pass;
       tell_end();
       leave_control();
       return Result::finished;
     }
+    is_first_pass = false;
     if (any_ready) {
       until_probe -= before - budget;
       if (until_probe <= 0) {

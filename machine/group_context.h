@@ -1,6 +1,7 @@
 // The storage of one resident work-group: waves, VGPRs, LDS, scratch. Reused from group to group.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/launch_needs.h"
 #include "engine/listener.h"
 #include "machine/launch.h"
 #include "machine/placement.h"
@@ -62,6 +64,8 @@ class GroupContext {
 
   // Whether groups of that launch have the size of those that this was made for.
   bool fits(const Launch& launch) const;
+  // The groups to come are another dispatch's.
+  void begin_dispatch() { may_relaunch_ = false; }
   size_t bytes() const;  // of storage
 
   // Launches the waves of work-group `number`, which is at `place`; the first is number `first_wave` of the
@@ -115,11 +119,21 @@ class GroupContext {
     uint32_t made_size[3] = {};
     unsigned made_components = 0;
 
+    bool are_of(const GroupPlace& place) const { return std::ranges::equal(place.size, made_size); }
     void prepare(const GroupPlace& place, unsigned components);
   };
 
   std::span<uint32_t> scratch_entries() { return std::span(scratch_entries_).first(waves_.size()); }
   void launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
+  // The part of a launch that differs from group to group; the wave's scalars are zero.
+  void fill_launch_registers(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
+  // Launches a group of the shape of the last one, if that has left its waves as they were launched but for
+  // registers: some nanoseconds for each.
+  bool relaunch(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave);
+  void clear_lds(const Launch& launch);
+  void clear_registers(const Launch& launch, const LaunchNeeds* needs, Wave& wave);
+  // The work-group's ids, and its info for wave `index` (guide 3.5.3.4).
+  void fill_group_sgprs(const Launch& launch, unsigned index, Wave& wave);
   // Of a wave, or of all that are ready, if they spin: the same as long as they do so in the same state.
   std::optional<uint64_t> spin_mark(Engine& engine, Wave& wave, uint64_t& executed);
   std::optional<uint64_t> all_ready_waves_spin(Engine& engine, uint64_t& executed);
@@ -157,6 +171,13 @@ class GroupContext {
   // Of all waves of the present group.
   unsigned wave_vgprs_ = 0;
   uint32_t lds_alloc_ = 0;
+  uint32_t mode_ = 0;  // MODE at launch
+  // The next group may be relaunch()ed: nobody follows the waves, what they find is zero, and the dispatch is
+  // the same.
+  bool may_relaunch_ = false;
+  // All waves of the last group ended in their first turn.
+  bool ended_at_once_ = false;
+  const LaunchAdviser* adviser_ = nullptr;  // of the present group's dispatch; may be null
   bool has_run_ = false;
   bool stands_still_ = false;
   std::optional<uint64_t> idle_mark_;                // of the waves when all of them slept or spun last

@@ -244,6 +244,7 @@ std::unique_ptr<GroupContext> Reuse::context(const Launch& launch) {
       std::unique_ptr<GroupContext> context = std::move(idle_[i]);
       idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
       idle_bytes_ -= context->bytes();
+      context->begin_dispatch();
       return context;
     }
   }

@@ -57,7 +57,7 @@ void reset_wave(Wave& wave, unsigned vgpr_count) {
   wave.pc = 0;
   wave.budget = wave.turn_budget = wave.executed_before_turn = 0;
   wave.state = WaveState::ready;
-  wave.fault = {};
+  if (wave.fault.kind != FaultKind::none) wave.fault = {};
   wave.memory_view = nullptr;
   wave.wait = {};
   wave.passed_turn = false;

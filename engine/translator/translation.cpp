@@ -1,5 +1,6 @@
 #include "engine/translator/translation.h"
 
+#include <algorithm>
 #include <map>
 
 #include "engine/translator/emitter.h"
@@ -21,13 +22,22 @@ std::vector<Object> translate(const Routine& routine, const IsCancelled& is_canc
 
 Translation::Translation(const Routine& routine, std::vector<Object> objects)
     : changes_mode_(routine.changes_mode) {
+  const RegisterSet read = analyse(routine).blocks[routine.entry_block].live_in.all();
+  for (unsigned r = 0; r < std::min(kVgprs, routine.vgpr_count); ++r)
+    if (read[r]) launch_needs_.vgprs.push_back(r);
+  // Registers go to the Wave where control leaves the function, and before calls.
+  launch_needs_.registers_stay =
+      routine.pieces.size() == 1 && std::ranges::none_of(routine.nodes, [](const Node& node) {
+        return node.kind == NodeKind::call || node.kind == NodeKind::step || node.kind == NodeKind::barrier;
+      });
+  std::map<int64_t, Entry> entries;
   for (unsigned piece = 0; piece < routine.pieces.size(); ++piece) {
     Object& object = objects[piece];
     const auto& code = code_.emplace_back(std::make_unique<LoadedCode>(object));
     const auto function = reinterpret_cast<TranslatedFunction>(code->address());
     uint32_t number = 0;
     for (unsigned block : entry_blocks(routine, piece))
-      entries_[routine.blocks[block].offset] = {function, number++};
+      entries[routine.blocks[block].offset] = {function, number++};
     memory_slots_ = object.next_slot;
     code_bytes_ += object.code_bytes;
     stages_ += object.stages;
@@ -39,12 +49,22 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
       ++instructions_;
       continue;
     }
+    has_calls_ |= node.kind == NodeKind::call;
     // There is nothing to load before a step, or outside.
-    if (node.kind != NodeKind::call) entries_.erase(node.offset);
-    if (node.kind == NodeKind::step) entries_[node.offset] = {};
+    if (node.kind != NodeKind::call) entries.erase(node.offset);
+    if (node.kind == NodeKind::step) entries[node.offset] = {};
     const std::string name(node.kind == NodeKind::outside ? std::string_view() : node.instruction.row->name);
     auto [entry, is_new] = interpreted.try_emplace(name, InterpretedInstruction{name, node.reason, 0});
     ++entry->second.count;
+  }
+  if (!entries.empty()) {
+    first_offset_ = entries.begin()->first;
+    entry_numbers_.resize(static_cast<size_t>(entries.rbegin()->first - first_offset_) / 4 + 1);
+    for (const auto& [offset, entry] : entries) {
+      entries_.push_back(entry);
+      entry_numbers_[static_cast<size_t>(offset - first_offset_) / 4] =
+          static_cast<uint32_t>(entries_.size());
+    }
   }
   for (auto& [name, entry] : interpreted) interpreted_.push_back(std::move(entry));
 }

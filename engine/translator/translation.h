@@ -6,9 +6,9 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "engine/launch_needs.h"
 #include "engine/translator/code_generator.h"
 #include "engine/translator/context.h"
 #include "engine/translator/jit.h"
@@ -45,9 +45,13 @@ class Translation {
   };
   // At an offset from the routine's entry; null if there is nothing to enter.
   const Entry* entry_at(int64_t offset) const {
-    const auto found = entries_.find(offset);
-    return found == entries_.end() ? nullptr : &found->second;
+    const auto dword = static_cast<uint64_t>(offset - first_offset_) / 4;
+    if (offset % 4 != 0 || dword >= entry_numbers_.size() || entry_numbers_[dword] == 0) return nullptr;
+    return &entries_[entry_numbers_[dword] - 1];
   }
+  // Whether code calls the interpreter.
+  bool has_calls() const { return has_calls_; }
+  const LaunchNeeds& launch_needs() const { return launch_needs_; }
   // Whether the code may change the wave's float mode, and so may change it back.
   bool changes_mode() const { return changes_mode_; }
   unsigned memory_slots() const { return memory_slots_; }
@@ -60,9 +64,14 @@ class Translation {
   size_t instructions_ = 0, code_bytes_ = 0;
   unsigned memory_slots_ = 0;
   bool changes_mode_;
+  LaunchNeeds launch_needs_;
   Stages stages_;
   std::vector<InterpretedInstruction> interpreted_;
-  std::unordered_map<int64_t, Entry> entries_;
+  bool has_calls_ = false;
+  int64_t first_offset_ = 0;  // of the lowest instruction
+  // For each dword of the code from there on which entry is there, counted from one.
+  std::vector<uint32_t> entry_numbers_;
+  std::vector<Entry> entries_;
   std::vector<std::unique_ptr<LoadedCode>> code_;
 };
 

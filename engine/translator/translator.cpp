@@ -140,6 +140,13 @@ int64_t Translator::run(Wave& wave, int64_t budget) {
   return budget - left;
 }
 
+const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
+  const Translated* found = translated();
+  // The interpreter may show all of them, and runs waves in other modes.
+  if (!found || (mode & kFloatModeMask) != kDefaultFloatMode) return nullptr;
+  return &found->translation->launch_needs();
+}
+
 int64_t Translator::run_untranslated(Wave& wave, int64_t budget) {
   const int64_t executed = interpreter_.run(wave, std::min(budget, kTurn));
   const uint64_t all = interpreted_.fetch_add(static_cast<uint64_t>(executed), std::memory_order_relaxed) +
@@ -199,7 +206,7 @@ void Translator::look_whether_hot(uint64_t executed) {
     Leave how = Leave::interpret;
     if (entry && entry->function) {
       how = static_cast<Leave>(entry->function(&wave, &translated.context, entry->number, left));
-      interpreted += static_cast<int64_t>(take_called());
+      if (translation.has_calls()) interpreted += static_cast<int64_t>(take_called());
       wave.executed_before_turn += left - wave.budget;
       left = wave.budget;
       // A work-group of one wave treats barriers as s_nop (guide 5.5).

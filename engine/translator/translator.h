@@ -12,6 +12,7 @@
 
 #include "engine/engine.h"
 #include "engine/interpreter/interpreter.h"
+#include "engine/launch_needs.h"
 #include "engine/observer.h"
 #include "engine/translator/context.h"
 #include "engine/translator/routine.h"
@@ -37,7 +38,7 @@ enum class FirstTier : uint8_t {
   interpreter,
 };
 
-class Translator final : public Engine, private Stepper {
+class Translator final : public Engine, public LaunchAdviser, private Stepper {
  public:
   // As Interpreter; `entry` is where the waves start. Throws Cancelled.
   Translator(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
@@ -46,6 +47,7 @@ class Translator final : public Engine, private Stepper {
   ~Translator() override;
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
+  const LaunchNeeds* launch_needs(uint32_t mode) const override;
 
   // As Interpreter's; before waves run.
   void set_host_real_time();
