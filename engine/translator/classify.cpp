@@ -9,6 +9,7 @@
 #include "isa/operand_rules.h"
 #include "isa/row_facts.h"
 #include "semantics/cross_lane.h"
+#include "semantics/memory_shape.h"
 
 namespace lockstep::translator {
 namespace {
@@ -93,6 +94,14 @@ bool is_translated_memory(const isa::Instruction& instruction, std::string& reas
   return true;
 }
 
+bool is_translated_atomic(const isa::Instruction& instruction) {
+  const semantics::AtomicShape& shape = semantics::atomic_shape(instruction.row->opcode);
+  // What FLAT addresses in an aperture is no memory: it stays with the interpreter.
+  return shape && shape.addresses == 1 && shape.bytes != 0 && !instruction.gds &&
+         instruction.row->encoding != Encoding::flat &&
+         shape.operation <= semantics::AtomicOperation::fcmpswap;
+}
+
 // EXEC as the result of a load or of a lane read changes lanes that nothing else accounts for.
 bool loads_exec(const isa::Instruction& instruction) {
   const isa::Operand& destination = *instruction.find(Role::dst);
@@ -162,8 +171,16 @@ NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason)
       reason = "a load through a buffer resource or to EXEC";
       return NodeKind::step;
     case Encoding::global:
+    case Encoding::flat:
+      if (is_translated_atomic(instruction)) return NodeKind::atomic;
       return is_translated_memory(instruction, reason) ? NodeKind::global : NodeKind::step;
+    case Encoding::scratch:
+      if (!is_translated_memory(instruction, reason)) return NodeKind::step;
+      if (isa::access_shape(row.opcode).bytes >= 4) return NodeKind::scratch;
+      reason = "a part of a dword in scratch";
+      return NodeKind::step;
     case Encoding::ds:
+      if (is_translated_atomic(instruction)) return NodeKind::atomic;
       return is_translated_memory(instruction, reason) ? NodeKind::lds : NodeKind::step;
     default:
       break;
@@ -243,6 +260,8 @@ NodeKind checked_kind(isa::Instruction& instruction, unsigned wave_size, unsigne
     case NodeKind::permute:
     case NodeKind::scalar_load:
     case NodeKind::global:
+    case NodeKind::scratch:
+    case NodeKind::atomic:
     case NodeKind::lds:
       if (!sources_known(instruction, reason)) return NodeKind::step;
       break;

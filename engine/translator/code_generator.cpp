@@ -102,13 +102,24 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     if (section.isText()) object.code_bytes += section.getSize();
 }
 
+// AVX-512 has them for 16 lanes. What LLVM makes of them for less is a branch for each lane.
+bool has_masked_gathers(const std::string& processor) {
+  if (!processor.empty()) return processor == "x86-64-v4";
+  static const bool has = [] {
+    const auto features = llvm::sys::getHostCPUFeatures();
+    const auto on = [&](const char* name) { return features.lookup(name); };
+    return on("avx512f") && on("avx512dq") && on("avx512bw") && on("avx512vl");
+  }();
+  return has;
+}
+
 Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsigned first_slot,
                 const std::string& processor) {
   Object object;
   Stopwatch watch;
   BodySession session;
   llvm::Module module("routine", session.context());
-  Emitter emitter(module, routine, facts, piece, first_slot);
+  Emitter emitter(module, routine, facts, piece, first_slot, has_masked_gathers(processor));
   llvm::Function* function = emitter.emit(kFunctionName);
 #ifndef NDEBUG
   std::string problem;

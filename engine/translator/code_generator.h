@@ -38,6 +38,9 @@ struct Object {
 
 inline constexpr const char* kFunctionName = "lockstep_routine";
 
+// Whether the processor gathers and scatters lanes by instructions under a mask, as generate() has it.
+bool has_masked_gathers(const std::string& processor = {});
+
 // `first_slot`: of Context::last_range for the piece. `processor`: a name that LLVM knows (x86-64-v3,
 // x86-64-v4, ...), or empty for the one we run on. Throws std::runtime_error if LLVM refuses.
 Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsigned first_slot,

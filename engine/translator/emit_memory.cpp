@@ -5,6 +5,8 @@
 #include "engine/translator/operands.h"
 #include "engine/translator/runtime.h"
 #include "isa/memory_shape.h"
+#include "semantics/memory_shape.h"
+#include "state/wave.h"
 
 namespace lockstep::translator {
 
@@ -44,8 +46,7 @@ Value* Emitter::is_uniform(Value* addresses) {
   return facts.uniform = ir_.CreateICmpEQ(wrong, ir_.getInt16(0));
 }
 
-// Whether [address, address + bytes) lies in the range that this instruction hit last.
-Value* Emitter::in_last_range(unsigned slot_number, Value* address, uint64_t bytes) {
+std::pair<Value*, Value*> Emitter::last_range(unsigned slot_number) {
   const auto field = [&](Value* base, size_t offset) {
     return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), base, offset);
   };
@@ -53,7 +54,11 @@ Value* Emitter::in_last_range(unsigned slot_number, Value* address, uint64_t byt
   auto* range = ir_.CreateLoad(pointer_, field(slots, slot_number * sizeof(void*)));
   range->setAtomic(llvm::AtomicOrdering::Monotonic);
   Value* begin = ir_.CreateLoad(i64_, field(range, offsetof(Range, begin)));
-  Value* end = ir_.CreateLoad(i64_, field(range, offsetof(Range, end)));
+  return {begin, ir_.CreateLoad(i64_, field(range, offsetof(Range, end)))};
+}
+
+Value* Emitter::in_range(std::pair<Value*, Value*> range, Value* address, uint64_t bytes) {
+  const auto [begin, end] = range;
   Value* offset = ir_.CreateSub(address, begin);
   Value* size = ir_.CreateSub(end, begin);
   Value* begins_inside = ir_.CreateICmpULT(offset, size);
@@ -94,6 +99,43 @@ void Emitter::store_consecutive(Value* pointer, const std::vector<Value*>& words
   ir_.CreateAlignedStore(all, pointer, llvm::Align(1));
 }
 
+// Elements smaller than a dword are loaded as one of four bytes. Of elements that lanes store on top of each
+// other those of the highest lane remain, whole: hosts scatter up to 64 bits in that order.
+bool Emitter::is_gathered(const AccessShape& shape) const {
+  if (!has_masked_gathers_) return false;
+  return shape.kind == AccessShape::Kind::load || shape.bytes == 4 || shape.bytes == 8;
+}
+
+std::vector<Value*> Emitter::gather(const AccessShape& shape, Value* places, Value* on, Value* before) {
+  std::vector<Value*> words;
+  Value* zeros = llvm::Constant::getNullValue(lanes_);
+  const auto splat = [&](uint32_t value) { return ir_.CreateVectorSplat(16, ir_.getInt32(value)); };
+  for (unsigned word = 0; word < shape.registers(); ++word) {
+    Value* at = word == 0 ? places : ir_.CreateConstInBoundsGEP1_64(i32_, places, word);
+    words.push_back(ir_.CreateMaskedGather(lanes_, at, llvm::Align(1), on, zeros));
+  }
+  if (shape.bytes >= 4) return words;
+  Value*& word = words[0];
+  const unsigned unused = 32 - 8 * shape.bytes;
+  word = ir_.CreateShl(word, unused);
+  word = shape.sign_extend ? ir_.CreateAShr(word, unused) : ir_.CreateLShr(word, unused);
+  if (shape.part == isa::RegisterPart::low_half)
+    word = ir_.CreateOr(ir_.CreateAnd(before, splat(0xffff0000)), ir_.CreateAnd(word, splat(0xffff)));
+  else if (shape.part == isa::RegisterPart::high_half)
+    word = ir_.CreateOr(ir_.CreateAnd(before, splat(0xffff)), ir_.CreateShl(word, 16));
+  return words;
+}
+
+void Emitter::scatter(const std::vector<Value*>& words, Value* places, Value* on) {
+  Value* elements = words[0];
+  if (words.size() == 2) {
+    auto* wide = llvm::FixedVectorType::get(i64_, 16);
+    elements =
+        ir_.CreateOr(ir_.CreateZExt(words[0], wide), ir_.CreateShl(ir_.CreateZExt(words[1], wide), 32));
+  }
+  ir_.CreateMaskedScatter(elements, places, llvm::Align(1), on);
+}
+
 void Emitter::emit_global(unsigned index) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const NodeFacts& facts = facts_.nodes[index];
@@ -126,6 +168,7 @@ void Emitter::emit_global(unsigned index) {
     // No carry out of the low half inside the chunk, one high half for all lanes.
     Value* plain = ir_.CreateICmpEQ(exec, llvm::Constant::getAllOnesValue(exec->getType()));
     ChunkValues first{};
+    const auto range = last_range(slot_number);
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       plain = ir_.CreateAnd(plain, is_consecutive(low[chunk], dwords));
       Value* start = address_facts(low[chunk]).first;
@@ -135,7 +178,7 @@ void Emitter::emit_global(unsigned index) {
         plain = ir_.CreateAnd(plain, is_uniform(high[chunk]));
         at = ir_.CreateAdd(at, ir_.CreateShl(ir_.CreateZExt(address_facts(high[chunk]).first, i64_), 32));
       }
-      plain = ir_.CreateAnd(plain, in_last_range(slot_number, at, 16 * shape.bytes));
+      plain = ir_.CreateAnd(plain, in_range(range, at, 16 * shape.bytes));
       first[chunk] = at;
     }
     fast = new_block("consecutive");
@@ -151,6 +194,43 @@ void Emitter::emit_global(unsigned index) {
     ir_.CreateBr(done);
   } else {
     ir_.CreateBr(slow);
+  }
+
+  std::array<std::vector<Value*>, kMaxChunks> single;
+  BasicBlock* gathered_end = nullptr;
+  if (is_gathered(shape)) {
+    // All lanes that are on in the range of the last time: each on its own, in generated code.
+    ir_.SetInsertPoint(slow);
+    slow = new_block("anywhere");
+    const uint64_t bytes = std::max<uint64_t>(shape.bytes, 4);
+    auto* wide_lanes = llvm::FixedVectorType::get(i64_, 16);
+    const auto [begin, end] = last_range(slot_number);
+    Value* size = ir_.CreateSub(end, begin);
+    Value* outside = ir_.CreateICmpULT(size, ir_.getInt64(bytes));
+    Value* last = ir_.CreateVectorSplat(16, ir_.CreateSub(size, ir_.getInt64(bytes)));
+    Value* from = ir_.CreateVectorSplat(16, ir_.CreateSub(base, begin));
+    ChunkValues offsets{}, on{};
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      Value* address = ir_.CreateZExt(low[chunk], wide_lanes);
+      if (wide) address = ir_.CreateOr(address, ir_.CreateShl(ir_.CreateZExt(high[chunk], wide_lanes), 32));
+      offsets[chunk] = ir_.CreateAdd(address, from);
+      on[chunk] = ir_.CreateBitCast(half_bits(scalar(kExec + chunk / 2), chunk), lane_mask_);
+      Value* wrong = ir_.CreateAnd(ir_.CreateICmpUGT(offsets[chunk], last), on[chunk]);
+      outside = ir_.CreateOr(outside, ir_.CreateICmpNE(ir_.CreateBitCast(wrong, i16_), ir_.getInt16(0)));
+    }
+    BasicBlock* inside = new_block("gather");
+    branch_unlikely(outside, slow, inside);
+    ir_.SetInsertPoint(inside);
+    Value* pointer = ir_.CreateIntToPtr(begin, pointer_);
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, offsets[chunk]);
+      if (is_load)
+        single[chunk] = gather(shape, places, on[chunk], words[chunk].empty() ? nullptr : words[chunk][0]);
+      else
+        scatter(words[chunk], places, on[chunk]);
+    }
+    gathered_end = inside;
+    ir_.CreateBr(done);
   }
 
   // Layout of the buffer: low addresses, high addresses, then each data word; of all 32 lanes.
@@ -186,7 +266,8 @@ void Emitter::emit_global(unsigned index) {
   std::array<std::vector<Value*>, kMaxChunks> results;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     for (unsigned word = 0; word < dwords; ++word) {
-      llvm::PHINode* value = ir_.CreatePHI(lanes_, 2);
+      llvm::PHINode* value = ir_.CreatePHI(lanes_, 3);
+      if (gathered_end) value->addIncoming(single[chunk][word], gathered_end);
       if (fast) value->addIncoming(loaded[chunk][word], fast);
       value->addIncoming(gathered[chunk][word], accessed);
       results[chunk].push_back(value);
@@ -195,6 +276,131 @@ void Emitter::emit_global(unsigned index) {
   for (unsigned chunk = 0; chunk < chunks_; ++chunk)
     for (unsigned word = 0; word < dwords; ++word)
       write_lanes(facts, data + word, chunk, results[chunk][word]);
+}
+
+// Dword n of all lanes of a wave lie side by side in scratch. What is not aligned or out of range is the
+// interpreter's.
+void Emitter::emit_scratch(unsigned index) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const AccessShape shape = isa::access_shape(instruction.row->opcode);
+  const bool is_load = shape.kind == AccessShape::Kind::load;
+  const unsigned dwords = shape.registers(), row_bytes = routine_.wave_size * 4;
+  const isa::Operand* address = instruction.find(Role::addr);
+  const isa::Operand* scalar_offset = instruction.find(Role::saddr);
+  const unsigned data = instruction.find(is_load ? Role::dst : Role::data)->vgpr();
+  const bool has_address = address && address->is_vgpr();
+
+  Value* uniform = ir_.getInt32(static_cast<uint32_t>(instruction.offset));
+  if (scalar_offset && scalar_offset->code != isa::code::kNull)
+    uniform = ir_.CreateAdd(uniform, ir_.CreateTrunc(scalar_source(*scalar_offset, instruction, 32), i32_));
+  const auto field = [&](llvm::Type* type, size_t offset) {
+    return ir_.CreateLoad(type, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave_, offset));
+  };
+  Value* size = field(i32_, offsetof(Wave, scratch_bytes));
+  Value* last = ir_.CreateSub(size, ir_.getInt32(shape.bytes));
+  Value* outside = ir_.CreateICmpULT(size, ir_.getInt32(shape.bytes));
+  ChunkValues offsets{}, on{};
+  std::array<std::vector<Value*>, kMaxChunks> words;
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    on[chunk] = ir_.CreateBitCast(half_bits(scalar(kExec + chunk / 2), chunk), lane_mask_);
+    for (unsigned word = 0; !is_load && word < dwords; ++word)
+      words[chunk].push_back(vgpr(data + word, chunk));
+    if (!has_address) continue;
+    offsets[chunk] = ir_.CreateAdd(vgpr(address->vgpr(), chunk), ir_.CreateVectorSplat(16, uniform));
+    Value* unaligned = ir_.CreateAnd(offsets[chunk], ir_.CreateVectorSplat(16, ir_.getInt32(3)));
+    Value* wrong = ir_.CreateOr(ir_.CreateICmpNE(unaligned, llvm::Constant::getNullValue(lanes_)),
+                                ir_.CreateICmpUGT(offsets[chunk], ir_.CreateVectorSplat(16, last)));
+    wrong = ir_.CreateBitCast(ir_.CreateAnd(wrong, on[chunk]), i16_);
+    outside = ir_.CreateOr(outside, ir_.CreateICmpNE(wrong, ir_.getInt16(0)));
+  }
+  if (!has_address) {
+    outside = ir_.CreateOr(outside, ir_.CreateICmpUGT(uniform, last));
+    outside = ir_.CreateOr(outside, ir_.CreateICmpNE(ir_.CreateAnd(uniform, 3), ir_.getInt32(0)));
+  }
+  BasicBlock* inside = new_block("scratch");
+  branch_unlikely(outside, leave_to_interpreter(snapshot(index)), inside);
+  ir_.SetInsertPoint(inside);
+  Value* base = ir_.CreateIntToPtr(field(i64_, offsetof(Wave, scratch_base)), pointer_);
+  if (!has_address) {
+    Value* rows = ir_.CreateMul(ir_.CreateZExt(uniform, i64_), ir_.getInt64(routine_.wave_size));
+    base = ir_.CreateGEP(ir_.getInt8Ty(), base, rows);
+  }
+  auto* wide = llvm::FixedVectorType::get(i64_, 16);
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    Value* lanes = nullptr;
+    if (has_address) {
+      Value* rows = ir_.CreateMul(ir_.CreateZExt(offsets[chunk], wide),
+                                  ir_.CreateVectorSplat(16, ir_.getInt64(routine_.wave_size)));
+      lanes = ir_.CreateAdd(rows, ir_.CreateZExt(lane_multiples(ir_, 4), wide));
+    }
+    for (unsigned word = 0; word < dwords; ++word) {
+      Value* row = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), base, word * row_bytes + chunk * 64);
+      if (has_address) {
+        Value* places = ir_.CreateGEP(ir_.getInt8Ty(), row, lanes);
+        if (!is_load)
+          ir_.CreateMaskedScatter(words[chunk][word], places, llvm::Align(4), on[chunk]);
+        else
+          words[chunk].push_back(ir_.CreateMaskedGather(lanes_, places, llvm::Align(4), on[chunk],
+                                                        llvm::Constant::getNullValue(lanes_)));
+      } else {
+        Value* memory = ir_.CreateAlignedLoad(lanes_, row, llvm::Align(4));
+        if (!is_load)
+          ir_.CreateAlignedStore(ir_.CreateSelect(on[chunk], words[chunk][word], memory), row,
+                                 llvm::Align(4));
+        else
+          words[chunk].push_back(memory);
+      }
+    }
+  }
+  for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
+    for (unsigned word = 0; word < dwords; ++word)
+      write_lanes(facts_.nodes[index], data + word, chunk, words[chunk][word]);
+}
+
+// Lane after lane in a runtime function, for lanes may be at the same place.
+void Emitter::emit_atomic(unsigned index) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const NodeFacts& facts = facts_.nodes[index];
+  const semantics::AtomicShape& shape = semantics::atomic_shape(instruction.row->opcode);
+  const unsigned dwords = shape.bytes / 4;
+  const bool in_lds = instruction.row->encoding == isa::Encoding::ds;
+  const isa::Operand& address = *instruction.find(Role::addr);
+  const isa::Operand* scalar_base = instruction.find(Role::saddr);
+  const bool wide = !in_lds && (!scalar_base || scalar_base->code == isa::code::kNull);
+  const isa::Operand* result = instruction.find(Role::dst);
+  const unsigned data = instruction.find(Role::data)->vgpr();
+  // Of memory both operands of a compare-and-swap are in one group of registers.
+  const bool has_second = semantics::has_second_operand(shape.operation);
+  const isa::Operand* second = instruction.find(Role::data2);
+  const unsigned second_register = second ? second->vgpr() : data + dwords;
+
+  Value* base = ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}));
+  if (!in_lds && !wide) base = ir_.CreateAdd(base, scalar_source(*scalar_base, instruction, 64));
+  Value* exec = whole_mask(kExec);
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    ir_.CreateStore(vgpr(address.vgpr(), chunk), buffer_row(0, chunk));
+    if (wide) ir_.CreateStore(vgpr(address.vgpr() + 1, chunk), buffer_row(1, chunk));
+    for (unsigned word = 0; word < dwords; ++word) {
+      ir_.CreateStore(vgpr(data + word, chunk), buffer_row(2 + word, chunk));
+      if (has_second) ir_.CreateStore(vgpr(second_register + word, chunk), buffer_row(4 + word, chunk));
+    }
+  }
+  auto function = runtime("lockstep_translator_atomic", i1_,
+                          {pointer_, pointer_, i32_, i32_, i32_, i64_, i64_, pointer_});
+  auto* callee = llvm::cast<llvm::Function>(function.getCallee());
+  callee->addRetAttr(llvm::Attribute::ZExt);
+  callee->removeFnAttr(llvm::Attribute::Cold);
+  Value* fine = ir_.CreateCall(
+      function, {wave_, dispatch_, ir_.getInt32(in_lds ? 0 : next_slot_++),
+                 ir_.getInt32(memory_form(instruction.row->opcode)), ir_.getInt32(in_lds + 2 * wide), base,
+                 ir_.CreateZExt(exec, i64_), buffer_row(0, 0)});
+  BasicBlock* done = new_block("exchanged");
+  branch_unlikely(ir_.CreateNot(fine), leave_to_interpreter(snapshot(index)), done);
+  ir_.SetInsertPoint(done);
+  if (!result || !result->written) return;
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+    for (unsigned word = 0; word < dwords; ++word)
+      write_lanes(facts, result->vgpr() + word, chunk, ir_.CreateLoad(lanes_, buffer_row(2 + word, chunk)));
 }
 
 std::vector<Emitter::LdsAccess> Emitter::lds_accesses(const Node& node) const {
@@ -288,9 +494,54 @@ void Emitter::store_in_order(bool is_second, std::function<void()> store) {
     store();
 }
 
+// Lanes whose `bytes` at these places are in the LDS.
+Value* Emitter::lanes_inside(Value* at, unsigned bytes) {
+  Value* size = ir_.CreateTrunc(lds_bytes_, i32_);
+  Value* last = ir_.CreateVectorSplat(16, ir_.CreateSub(size, ir_.getInt32(bytes)));
+  Value* fits = ir_.CreateVectorSplat(16, ir_.CreateICmpUGE(size, ir_.getInt32(bytes)));
+  return ir_.CreateAnd(ir_.CreateICmpULE(at, last), fits);
+}
+
+// Out of range: loads give zero, stores are dropped (guide 3.3.4.1). A load does so too if its instruction's
+// other address is out of range. Behind the LDS there is room for the dword that a byte is loaded with.
+void Emitter::emit_gathered_lds(unsigned index, unsigned chunk) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const AccessShape shape = isa::access_shape(instruction.row->opcode);
+  const bool is_load = shape.kind == AccessShape::Kind::load;
+  Value* addresses = vgpr(instruction.find(Role::addr)->vgpr(), chunk);
+  Value* exec = lanes_from_bits(bits_of_register(kExec, chunk));
+  const std::vector<LdsAccess> accesses = lds_accesses(routine_.nodes[index]);
+  std::vector<Value*> at, inside;
+  for (const LdsAccess& access : accesses) {
+    at.push_back(ir_.CreateAdd(addresses, ir_.CreateVectorSplat(16, ir_.getInt32(access.offset))));
+    inside.push_back(lanes_inside(at.back(), shape.bytes));
+  }
+  Value* on = exec;
+  for (Value* lanes : inside)
+    if (is_load) on = ir_.CreateAnd(on, lanes);
+  std::vector<std::pair<unsigned, Value*>> writes;
+  for (size_t i = 0; i < accesses.size(); ++i) {
+    Value* places = ir_.CreateGEP(ir_.getInt8Ty(), lds_, at[i]);
+    if (is_load) {
+      const unsigned data = accesses[i].data;
+      Value* before = shape.part == isa::RegisterPart::whole ? nullptr : vgpr(data, chunk);
+      const std::vector<Value*> loaded = gather(shape, places, on, before);
+      for (unsigned word = 0; word < loaded.size(); ++word) writes.emplace_back(data + word, loaded[word]);
+    } else {
+      std::vector<Value*> words;
+      for (unsigned word = 0; word < shape.registers(); ++word)
+        words.push_back(vgpr(accesses[i].data + word, chunk));
+      Value* written = ir_.CreateAnd(exec, inside[i]);
+      store_in_order(accesses[i].is_second, [=, this] { scatter(words, places, written); });
+    }
+  }
+  for (const auto& [number, value] : writes) write_lanes(facts_.nodes[index], number, chunk, value);
+}
+
 void Emitter::emit_lds_by_lanes(unsigned index, unsigned chunk) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const AccessShape shape = isa::access_shape(instruction.row->opcode);
+  if (is_gathered(shape)) return emit_gathered_lds(index, chunk);
   const bool is_load = shape.kind == AccessShape::Kind::load,
              is_part = shape.part != isa::RegisterPart::whole;
   const unsigned dwords = shape.registers();

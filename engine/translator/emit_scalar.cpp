@@ -93,7 +93,7 @@ void Emitter::emit_scalar_load(unsigned index) {
 
   const unsigned slot_number = next_slot_++;
   BasicBlock *look_up = new_block("look_up"), *load = new_block("load");
-  ir_.CreateCondBr(in_last_range(slot_number, address, bytes), load, look_up);
+  ir_.CreateCondBr(in_range(last_range(slot_number), address, bytes), load, look_up);
   ir_.SetInsertPoint(look_up);
   auto allowed = runtime("lockstep_translator_allowed", i1_, {pointer_, i32_, i64_, i64_, i32_});
   llvm::cast<llvm::Function>(allowed.getCallee())->addRetAttr(llvm::Attribute::ZExt);

@@ -20,13 +20,14 @@ std::vector<unsigned> entry_blocks(const Routine& routine, unsigned piece) {
 }
 
 Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& facts, unsigned piece,
-                 unsigned first_slot)
+                 unsigned first_slot, bool has_masked_gathers)
     : module_(module),
       context_(module.getContext()),
       routine_(routine),
       facts_(facts),
       piece_(piece),
       chunks_(routine.wave_size / 16),
+      has_masked_gathers_(has_masked_gathers),
       ir_(context_),
       next_slot_(first_slot) {
   i1_ = ir_.getInt1Ty();
@@ -167,6 +168,10 @@ void Emitter::emit_block(unsigned index) {
       emit_get_pc(n);
     } else if (node.kind == NodeKind::call) {
       emit_call(n);
+    } else if (node.kind == NodeKind::scratch) {
+      emit_scratch(n);
+    } else if (node.kind == NodeKind::atomic) {
+      emit_atomic(n);
     } else {
       emit_global(n);
     }

@@ -18,6 +18,7 @@
 #include "engine/translator/classify.h"
 #include "engine/translator/liveness.h"
 #include "engine/translator/routine.h"
+#include "isa/memory_shape.h"
 
 namespace lockstep::translator {
 
@@ -27,7 +28,7 @@ class Emitter {
  public:
   // `first_slot`: number of the first Context::last_range that is the piece's own.
   Emitter(llvm::Module& module, const Routine& routine, const Facts& facts, unsigned piece,
-          unsigned first_slot);
+          unsigned first_slot, bool has_masked_gathers);
   // Returns the function `name`; its entries are the blocks of entry_blocks() in order.
   llvm::Function* emit(const std::string& name);
 
@@ -166,6 +167,8 @@ class Emitter {
     Value* uniform = nullptr;    // all lanes the same: i1
   };
   void emit_global(unsigned node);
+  void emit_scratch(unsigned node);
+  void emit_atomic(unsigned node);
   struct LdsAccess {
     uint32_t offset;
     unsigned data;  // first VGPR
@@ -178,7 +181,18 @@ class Emitter {
   AddressFacts& address_facts(Value* addresses);
   Value* is_consecutive(Value* addresses, unsigned dwords);
   Value* is_uniform(Value* addresses);
-  Value* in_last_range(unsigned slot, Value* address, uint64_t bytes);
+  // Whether [address, address + bytes) is inside.
+  Value* in_range(std::pair<Value*, Value*> range, Value* address, uint64_t bytes);
+  // The range that the instruction hit last, as begin and end.
+  std::pair<Value*, Value*> last_range(unsigned slot);
+  // Whether an access is made lane by lane in generated code, if its addresses are not consecutive.
+  bool is_gathered(const isa::AccessShape& shape) const;
+  // One element for each lane that `on` has, at [pointer + index]; zeros elsewhere. `before`: what the
+  // register holds, for loads of a part of it.
+  std::vector<Value*> gather(const isa::AccessShape& shape, Value* places, Value* on, Value* before);
+  void scatter(const std::vector<Value*>& words, Value* places, Value* on);
+  Value* lanes_inside(Value* at, unsigned bytes);
+  void emit_gathered_lds(unsigned node, unsigned chunk);
   std::vector<Value*> load_consecutive(Value* pointer, unsigned dwords);
   void store_consecutive(Value* pointer, const std::vector<Value*>& words);
 
@@ -187,6 +201,7 @@ class Emitter {
   const Routine& routine_;
   const Facts& facts_;
   const unsigned piece_, chunks_;
+  const bool has_masked_gathers_;
   llvm::IRBuilder<> ir_;
   llvm::Function* function_ = nullptr;
   llvm::Type *i1_, *i16_, *i32_, *i64_;

@@ -20,7 +20,9 @@ enum class NodeKind : uint8_t {
   vector_alu,
   dual,  // a VOPD pair
   scalar_load,
-  global,
+  global,   // FLAT, too: addresses in an aperture are the interpreter's
+  scratch,  // whole dwords
+  atomic,   // on memory or LDS, one address a lane
   lds,
   lane_access,  // v_readlane, v_readfirstlane, v_writelane
   permute,      // between the lanes of a half-wave: ds_bpermute, ds_swizzle

@@ -1,16 +1,21 @@
 #include "engine/translator/runtime.h"
 
+#include <array>
 #include <bit>
 #include <cstring>
 #include <utility>
 
+#include "engine/interpreter/atomic_access.h"
 #include "isa/memory_shape.h"
+#include "numeric/float_mode.h"
+#include "semantics/memory_shape.h"
 
 namespace lockstep::translator {
 namespace {
 
 using isa::AccessShape;
 using isa::RegisterPart;
+using semantics::AtomicOperation;
 
 constexpr unsigned kChunkLanes = 16;
 
@@ -54,6 +59,63 @@ void store_lane(const AccessShape& shape, void* to, const uint32_t* data, unsign
 
 constexpr uint32_t kZeros[4] = {};
 
+// What the lanes of an atomic work on, one row of the wave's size for each register.
+struct AtomicLanes {
+  Wave* wave;
+  uint64_t base, exec;
+  uint32_t* rows;
+  bool in_lds, wide;
+
+  uint32_t& word(unsigned row, unsigned lane) const { return rows[row * wave->wave_size + lane]; }
+  uint64_t address(unsigned lane) const {
+    if (in_lds) return static_cast<uint32_t>(base) + word(0, lane);
+    return base + (word(0, lane) | (wide ? uint64_t{word(1, lane)} << 32 : 0));
+  }
+  template <class T>
+  T value(unsigned row, unsigned lane) const {
+    uint64_t value = word(row, lane);
+    if constexpr (sizeof(T) == 8) value |= uint64_t{word(row + 1, lane)} << 32;
+    return static_cast<T>(value);
+  }
+};
+
+template <AtomicOperation operation, class T>
+void exchange(const AtomicLanes& all) {
+  const RuntimeFloatMode mode{all.wave->mode};
+  const semantics::AtomicFlush flush =
+      sizeof(T) == 8
+          ? semantics::atomic_flush(operation, all.in_lds, mode.denorm_in_f16_f64(),
+                                    mode.denorm_out_f16_f64())
+          : semantics::atomic_flush(operation, all.in_lds, mode.denorm_in_f32(), mode.denorm_out_f32());
+  for (uint64_t lanes = all.exec; lanes != 0; lanes &= lanes - 1) {
+    const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
+    const uint64_t at = all.address(lane);
+    const T data = all.value<T>(2, lane);
+    T second = 0, old = 0;
+    if constexpr (semantics::has_second_operand(operation)) second = all.value<T>(4, lane);
+    if (!all.in_lds) {
+      old = interpreter::exchange_in_memory<T>(operation, reinterpret_cast<std::byte*>(at), data, second,
+                                               flush);
+    } else if (at <= all.wave->lds_bytes && all.wave->lds_bytes - at >= sizeof(T)) {
+      // A work-group runs on one thread. Out of range: no write, and 0 comes back.
+      std::memcpy(&old, all.wave->lds + at, sizeof old);
+      const T result = semantics::apply_atomic<T>(operation, old, data, second, flush);
+      std::memcpy(all.wave->lds + at, &result, sizeof result);
+    }
+    all.word(2, lane) = static_cast<uint32_t>(old);
+    if constexpr (sizeof(T) == 8) all.word(3, lane) = static_cast<uint32_t>(uint64_t{old} >> 32);
+  }
+}
+
+using Exchange = void (*)(const AtomicLanes&);
+constexpr size_t kOperations = static_cast<size_t>(AtomicOperation::fcmpswap) + 1;
+template <class T, size_t... i>
+constexpr std::array<Exchange, kOperations> exchanges(std::index_sequence<i...>) {
+  return {&exchange<static_cast<AtomicOperation>(i), T>...};
+}
+constexpr auto kExchanges32 = exchanges<uint32_t>(std::make_index_sequence<kOperations>{});
+constexpr auto kExchanges64 = exchanges<uint64_t>(std::make_index_sequence<kOperations>{});
+
 thread_local uint64_t called = 0;
 
 }  // namespace
@@ -70,6 +132,7 @@ std::span<const RuntimeSymbol> runtime_symbols() {
   static const RuntimeSymbol symbols[] = {
       {"lockstep_translator_allowed", reinterpret_cast<void*>(&lockstep_translator_allowed)},
       {"lockstep_translator_global", reinterpret_cast<void*>(&lockstep_translator_global)},
+      {"lockstep_translator_atomic", reinterpret_cast<void*>(&lockstep_translator_atomic)},
       {"lockstep_translator_call", reinterpret_cast<void*>(&lockstep_translator_call)},
       {"lockstep_translator_lds", reinterpret_cast<void*>(&lockstep_translator_lds)},
   };
@@ -123,6 +186,23 @@ bool lockstep_translator_global(const Context* context, uint32_t slot, uint32_t 
     else
       store_lane(shape, memory, data + lane, wave_size);
   }
+  return true;
+}
+
+bool lockstep_translator_atomic(Wave* wave, const Context* context, uint32_t slot, uint32_t form,
+                                uint32_t places, uint64_t base, uint64_t exec, uint32_t* rows) {
+  const semantics::AtomicShape& shape = semantics::atomic_shape(static_cast<isa::Opcode>(form));
+  const AtomicLanes all{wave, base, exec, rows, (places & 1) != 0, (places & 2) != 0};
+  for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
+    const uint64_t address = all.address(static_cast<unsigned>(std::countr_zero(lanes)));
+    if (address % shape.bytes != 0) return false;
+    if (all.in_lds) continue;
+    const Range* range = context->last_range[slot].load(std::memory_order_relaxed);
+    if (address >= range->begin && address < range->end && range->end - address >= shape.bytes) continue;
+    if (!lockstep_translator_allowed(context, slot, address, shape.bytes, kReadWrite)) return false;
+  }
+  const auto operation = static_cast<size_t>(shape.operation);
+  (shape.bytes == 8 ? kExchanges64 : kExchanges32)[operation](all);
   return true;
 }
 

@@ -24,6 +24,13 @@ bool lockstep_translator_global(const lockstep::translator::Context* context, ui
 void lockstep_translator_lds(lockstep::Wave* wave, uint32_t form, uint32_t lanes, const uint32_t* addresses,
                              uint32_t offset, uint32_t other_offset, uint32_t* data);
 
+// An atomic of all lanes of a wave, the lowest first. `places`: 1 in the LDS, 2 with 64-bit addresses of the
+// lanes. `rows` has the lanes' addresses, their high halves, two dwords of data and two of the second
+// operand; what was in memory takes the place of the data. False: some lane may not do so, and none has.
+bool lockstep_translator_atomic(lockstep::Wave* wave, const lockstep::translator::Context* context,
+                                uint32_t slot, uint32_t form, uint32_t places, uint64_t base, uint64_t exec,
+                                uint32_t* rows);
+
 // Executes the instruction at an offset from the routine's entry as the interpreter does it. False: the wave
 // stops, Wave::state and Wave::pc say why and where, and Wave::budget how many instructions it executed.
 bool lockstep_translator_call(lockstep::Wave* wave, const lockstep::translator::Context* context,

@@ -200,6 +200,129 @@ TEST(Kernels, SeveralThreads) {
   EXPECT_TRUE(expected.buffers[0] == result.buffers[0]);
 }
 
+// A group is launched in the storage of an earlier one: it finds registers and LDS zero all the same, those
+// that a wave had to keep at a barrier among them.
+TEST(Kernels, GroupsFindZeros) {
+  const std::string source = R"(
+    __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void zeros(__global uint* out) {
+      volatile __local uint tile[64];
+      uint l = get_local_id(0), found, kept;
+      __asm__ volatile("v_mov_b32 %0, v20\nv_mov_b32 v20, 7" : "=v"(found) : : "v20");
+      found += tile[63 - l];
+      tile[63 - l] = 5;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      __asm__ volatile("v_mov_b32 %0, v20" : "=v"(kept) : : "v20");
+      out[get_global_id(0)] = found | kept << 8;
+    })";
+  for (const unsigned wave_size : {32u, 64u}) {
+    const TestResult result =
+        expect_same(compile(source, wave_size), {{"zeros", {64 * 5 + 3, 1, 1}, {64, 1, 1}, {buffer(0)}, 0}},
+                    {Bytes((64 * 5 + 3) * 4)});
+    std::vector<uint32_t> words(64 * 5 + 3);
+    std::memcpy(words.data(), result.buffers[0].data(), words.size() * 4);
+    EXPECT_EQ(words, std::vector<uint32_t>(words.size(), 7u << 8));
+  }
+}
+
+// Many lanes at one place: the old values tell the order. Compare-and-swap, 64 bits, floats, and LDS.
+TEST(Kernels, Atomics) {
+  const std::string source = R"(
+    #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+    __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+    void atomics(__global uint* words, __global ulong* wide, __global uint* out) {
+      __local uint tile[8];
+      uint i = get_global_id(0), l = get_local_id(0);
+      if (l < 8) tile[l] = l;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      uint old = atomic_add(&tile[l & 7], i);
+      if (i % 3 != 0) {
+        old ^= atomic_cmpxchg(&words[i & 3], i & 12, i);
+        old += atomic_inc(&words[4 + (i & 1)]);
+        old += (uint)atom_add(&wide[i & 3], (ulong)i << 30);
+        atomic_max(&tile[(l + 1) & 7], i * 77);
+        old += atomic_xchg(&tile[(l + 2) & 7], old);
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+      out[i] = old + tile[l & 7];
+    })";
+  for (const unsigned wave_size : {32u, 64u}) {
+    const TestResult result =
+        expect_same(compile(source, wave_size),
+                    {{"atomics", {300, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), buffer(2)}, 0}},
+                    {Bytes(32), random_words(8, 41), Bytes(300 * 4)});
+    EXPECT_EQ(result.outcome.note, "");
+  }
+}
+
+// A stack of each work-item's own, at places that differ between them.
+TEST(Kernels, PrivateMemory) {
+  const std::string source = R"(
+    __kernel void private_memory(__global uint* out, __global const uint* in, uint n) {
+      uint i = get_global_id(0), v = in[i], values[20];
+      ulong wide[6];
+      for (uint k = 0; k < 20; ++k) values[k] = v * k;
+      for (uint k = 0; k < 6; ++k) wide[k] = v;
+      if (i % 3 != 1)
+        for (uint k = 0; k < n; ++k) {
+          values[(v >> k) % 20] += values[(v ^ k) % 20] + (uint)(wide[(v + k) % 6] >> 3);
+          wide[(v >> k) % 6] += (ulong)v << k;
+        }
+      uint sum = 0;
+      for (uint k = 0; k < 20; ++k) sum = sum * 31 + values[k];
+      for (uint k = 0; k < 6; ++k) sum += (uint)(wide[k] >> 7);
+      out[i] = sum;
+    })";
+  for (const unsigned wave_size : {32u, 64u}) {
+    const TestResult result =
+        expect_same(compile(source, wave_size),
+                    {{"private_memory", {200, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(19u)}, 0}},
+                    {Bytes(800), random_words(200, 42)});
+    EXPECT_EQ(result.outcome.note, "");
+  }
+}
+
+// Sixteen lanes that are anywhere: all sizes of element, with lanes off, in global memory and LDS, out of the
+// LDS's range, and several lanes at one place.
+TEST(Kernels, ScatteredAccesses) {
+  const std::string source = R"CL(
+    __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+    void scattered(__global uint* words, __global ulong* pairs, __global uint4* fours, __global char* bytes,
+                   __global ushort* halves, __global const uint* where, __global uint* out) {
+      __local uint tile[64];
+      __local ulong wide[64];
+      __local char small[64];
+      uint i = get_global_id(0), l = get_local_id(0), at = where[i] & 255;
+      tile[l] = 0;
+      wide[l] = 0;
+      small[l] = 0;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      uint sum = 0;
+      if (at % 5 != 0) {
+        sum = words[at] + (uint)pairs[at ^ 3] + fours[at ^ 5].z + (uint)bytes[at ^ 9] + halves[at ^ 17];
+        // Another address space than what is read, so that the order of waves is no matter.
+        tile[at & 31] = sum;
+        wide[at & 15] = (ulong)sum << 20 | i;
+        small[at & 63] = (char)sum;
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (at % 3 != 0) sum += tile[(at >> 2) & 63] ^ (uint)(wide[at & 63] >> 7) ^ (uint)small[(at * 7) & 63];
+      if (at % 7 != 0) out[i ^ 21] = sum;
+      uint outside;
+      __asm__ volatile("ds_load_b32 %0, %1\ns_waitcnt lgkmcnt(0)" : "=v"(outside) : "v"(at << (at & 15)) : "memory");
+  out[i + 256] = outside;
+})CL";
+  const Bytes words = random_words(256, 31), bytes = random_words(64, 32);
+  for (const unsigned wave_size : {32u, 64u})
+    expect_same(compile(source, wave_size),
+                {{"scattered",
+                  {256, 1, 1},
+                  {64, 1, 1},
+                  {buffer(0), buffer(1), buffer(2), buffer(3), buffer(4), buffer(5), buffer(6)},
+                  0}},
+                {words, random_words(512, 33), random_words(1024, 34), bytes, random_words(128, 35),
+                 random_words(256, 36), Bytes(512 * 4)});
+}
+
 TEST(Kernels, Wave64) {
   const Bytes wave64 = compile(kSource, 64);
   for (const uint32_t n : {1u, 31u, 64u, 100u, 1000u})
@@ -230,10 +353,14 @@ TEST(Kernels, Wave64) {
 
 // What has no translation is executed by the interpreter in between, and the run says so.
 TEST(Kernels, NamesWhatTheInterpreterExecutes) {
-  const Bytes atomics = compile("__kernel void count(__global uint* out) { atomic_add(out, 1u); }");
-  const TestDispatch count{"count", {100, 1, 1}, {32, 1, 1}, {buffer(0)}, 0};
-  const TestResult result = expect_same(atomics, {count}, {Bytes(4)});
-  EXPECT_NE(result.outcome.note.find("global_atomic_add"), std::string::npos) << result.outcome.note;
+  const Bytes permutes = compile(R"(
+    __kernel void turn(__global int* out) {
+      int i = get_global_id(0);
+      out[i] = __builtin_amdgcn_ds_permute(4 * i + 12, i);
+    })");
+  const TestDispatch turn{"turn", {100, 1, 1}, {32, 1, 1}, {buffer(0)}, 0};
+  const TestResult result = expect_same(permutes, {turn}, {Bytes(400)});
+  EXPECT_NE(result.outcome.note.find("ds_permute_b32"), std::string::npos) << result.outcome.note;
   EXPECT_GT(result.outcome.translation.instructions, 0u);
 }
 

@@ -130,11 +130,10 @@ std::vector<NodeKind> kinds(std::string_view text, unsigned wave_size = 32) {
 // or with other lanes or registers than the code names, is a step.
 TEST(Calls, StayInTranslatedCode) {
   for (const char* text :
-       {"ds_permute_b32 v1, v2, v3", "v_permlane16_b32 v1, v2, s3, s4", "ds_add_u32 v1, v2",
-        "ds_add_rtn_u32 v1, v2, v3", "global_atomic_add_u32 v1, v2, v3, s[4:5] glc",
-        "flat_load_b32 v1, v[2:3]", "buffer_load_b32 v1, v2, s[4:7], 0 offen",
+       {"ds_permute_b32 v1, v2, v3", "v_permlane16_b32 v1, v2, s3, s4", "ds_append v1",
+        "flat_atomic_add_u32 v[2:3], v1", "buffer_load_b32 v1, v2, s[4:7], 0 offen",
         "tbuffer_load_format_x v1, v2, s[4:7], 0 format:[BUF_FMT_32_FLOAT] idxen",
-        "scratch_load_b32 v1, off, off", "s_buffer_load_b32 s8, s[4:7], 0x0", "v_movrels_b32 v1, v2"})
+        "scratch_load_u8 v1, off, off", "s_buffer_load_b32 s8, s[4:7], 0x0", "v_movrels_b32 v1, v2"})
     EXPECT_EQ(kinds(text)[0], NodeKind::call) << text;
   EXPECT_EQ(kinds("v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]")[0], NodeKind::call);
   for (const char* text : {"v_movreld_b32 v1, v2", "s_setreg_b32 hwreg(HW_REG_MODE), s3", "s_trap 2",
@@ -166,8 +165,9 @@ TEST(Calls, UnderNarrowedMasks) {
 
 // At the instruction, with all that was before in the registers, whether others come behind it or not.
 TEST(Calls, FaultsAreTheirs) {
-  for (const char* access : {"flat_load_b32 v9, v[7:8]", "global_atomic_add_u32 v7, v9, s[60:61]",
-                             "buffer_load_b32 v9, v7, s[60:63], 0 offen"})
+  for (const char* access :
+       {"flat_load_b32 v9, v[7:8]", "global_atomic_add_u32 v7, v9, s[60:61]", "scratch_load_b32 v9, v7, off",
+        "scratch_store_b64 v7, v[8:9], off", "buffer_load_b32 v9, v7, s[60:63], 0 offen"})
     EXPECT_EQ(compare("v_mov_b32 v7, 0x123\nv_mov_b32 v8, 0x55\ns_mov_b32 s60, 0x1230\ns_mov_b32 s61, 5\n"
                       "s_mov_b32 s62, -1\ns_mov_b32 s63, 0\nv_add_nc_u32 v1, v2, v3\n" +
                       std::string(access) + "\nv_add_nc_u32 v1, v1, v3\nv_add_nc_u32 v4, v9, v1"),
