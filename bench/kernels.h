@@ -4,6 +4,7 @@
 namespace lockstep::bench {
 
 inline constexpr const char* kKernels = R"(
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #define GROUP(x, y, z) __attribute__((reqd_work_group_size(x, y, z)))
 
 __kernel GROUP(256, 1, 1)
@@ -357,6 +358,19 @@ void queens(__global uint* restrict out, uint n) {
   }
   out[item] = solutions;
 }
+
+// Chains of matrix instructions, which no other host's compiler has.
+#if defined(__AMDGCN__) && __AMDGCN_WAVEFRONT_SIZE__ == 32
+typedef half half_16 __attribute__((ext_vector_type(16)));
+typedef float float_8 __attribute__((ext_vector_type(8)));
+__kernel GROUP(32, 1, 1)
+void wmma(__global const half_16* in, __global float_8* out, uint n) {
+  half_16 a = in[get_local_id(0)], b = in[32 + get_local_id(0)];
+  float_8 sum = 0.0f;
+  for (uint k = 0; k < n; ++k) sum = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, sum);
+  out[get_global_id(0)] = sum;
+}
+#endif
 
 __kernel GROUP(64, 1, 1)
 void tiny(__global uint* counts) {

@@ -89,7 +89,7 @@ Row measure(const Workload& workload, const Settings& settings) {
   row.interpreted_share =
       static_cast<double>(row.translation.interpreted) / static_cast<double>(translator->instructions());
   const Words result = translator->result();
-  auto pocl = pocl_runner(workload, !settings.all_threads);
+  auto pocl = workload.has_pocl ? pocl_runner(workload, !settings.all_threads) : nullptr;
   if (pocl) {
     pocl->run();
     row.different_from_pocl = difference(workload, result, pocl->result());

@@ -289,6 +289,20 @@ Workload queens() {
   return work;
 }
 
+Workload wmma() {
+  constexpr uint32_t kGroups = 2048;
+  Workload work = one_dimension("wmma", kGroups * 32, 32);
+  Words halves = random_integers(64 * 8, 25);
+  // From 1 to 2, and their negatives.
+  for (uint32_t& pair : halves) pair = (pair & 0x83ff83ff) | 0x3c003c00;
+  work.buffer(std::move(halves));
+  work.buffer(Words(kGroups * 32 * 8));
+  work.value(uint32_t{32});
+  work.result = 1;
+  work.has_pocl = false;
+  return work;
+}
+
 Workload tiny() {
   Workload work = one_dimension("tiny", 64, 64);
   work.buffer(Words(64));
@@ -328,6 +342,7 @@ std::vector<Workload> workloads(const std::string& only) {
                           {"md5", md5},
                           {"chemistry", chemistry},
                           {"queens", queens},
+                          {"wmma", wmma},
                           {"tiny", tiny}};
   std::vector<Workload> result;
   for (const Maker& maker : makers)

@@ -28,6 +28,7 @@ struct Workload {
   std::vector<Argument> arguments;
   int result = 0;           // buffer that the kernel writes
   unsigned dispatches = 1;  // in a row, in each run
+  bool has_pocl = true;     // the kernel is one for other hosts, too
   // What the result's words are, for the comparison with another compiler's, whose floats differ.
   enum class Result : uint8_t { integers, floats, doubles } kind = Result::floats;
 

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "numeric/dot.h"
+#include "numeric/dot_factors.h"
 #include "semantics/cross_lane.h"
 
 namespace lockstep::semantics {
@@ -60,6 +61,62 @@ LOCKSTEP_BODY Sum row(WaveView wave, unsigned number, const U32* a, const U32* b
   return sum;
 }
 
+// Both elements of a register of packed 16-bit operands.
+template <class Operand>
+struct FactorPair {
+  numeric::DotFactors low, high;
+  I32 special;
+
+  LOCKSTEP_BODY FactorPair of(U32 words, numeric::DotSide side) {
+    const auto low = bits_as<Operand>(convert<U16>(words)),
+               high = bits_as<Operand>(convert<U16>(words >> 16));
+    return {numeric::dot_factors(low, side), numeric::dot_factors(high, side),
+            numeric::has_no_factors(low) | numeric::has_no_factors(high)};
+  }
+};
+
+// D in F32, default float mode: operands are taken apart once for all rows. Returns the rows, one bit each,
+// that are not done, for a NaN or another rare number in them.
+template <class Operand>
+LOCKSTEP_BODY uint32_t rows_by_factors(WaveView wave, const U32* a, const U32* b, const U32* c, U32* result,
+                                       WmmaModifiers modifiers) {
+  constexpr unsigned kPairs = kSize / 2, kMostChunks = 4;
+  FactorPair<Operand> left[kPairs * kMostChunks], right[kPairs * kMostChunks];
+  I32 special{};
+  for (unsigned at = 0; at < kPairs * wave.chunks; ++at) {
+    left[at] = FactorPair<Operand>::of(a[at] ^ sign_flips(modifiers, 0), numeric::DotSide::biased);
+    right[at] = FactorPair<Operand>::of(b[at] ^ sign_flips(modifiers, 1), numeric::DotSide::aligned);
+    special |= left[at].special | right[at].special;
+  }
+  if (any(mask_of(special))) return 0xffff;
+  // Rows whose lanes read the same chunk of B, several at a time: a sum has to wait for the one before.
+  constexpr unsigned kAtOnce = 4;
+  uint32_t left_over = 0;
+  for (unsigned first = 0; first < kSize;
+       first += first % wave.chunks == wave.chunks - 1 ? 3 * wave.chunks + 1 : 1) {
+    F32 sums[kAtOnce];
+    I32 doubt[kAtOnce] = {};
+    for (unsigned i = 0; i < kAtOnce; ++i)
+      sums[i] = bits_as<F32>(modified_addend(c[first + i * wave.chunks], 0x80000000u, modifiers));
+    for (unsigned pair = 0; pair < kPairs; ++pair) {
+      const unsigned at = pair * wave.chunks + first % wave.chunks;
+#pragma clang loop unroll(full)
+      for (unsigned i = 0; i < kAtOnce; ++i)
+        sums[i] = numeric::dot2_f32(numeric::in_all_lanes(left[at].low, first + i * wave.chunks),
+                                    numeric::in_all_lanes(left[at].high, first + i * wave.chunks),
+                                    right[at].low, right[at].high, sums[i], doubt[i]);
+    }
+    for (unsigned i = 0; i < kAtOnce; ++i) {
+      const unsigned number = first + i * wave.chunks;
+      if (any(mask_of(doubt[i])))
+        left_over |= 1u << number;
+      else
+        result[number] = bits_as<U32>(sums[i]);
+    }
+  }
+  return left_over;
+}
+
 LOCKSTEP_BODY U16 half_of(U32 word, bool high) {
   return convert<U16>(high ? word >> 16 : word);
 }
@@ -85,7 +142,10 @@ struct v_wmma_f32_16x16x16_f16 {
   template <class Mode>
   LOCKSTEP_BODY void eval(WaveView wave, const U32* a, const U32* b, const U32* c, U32* result,
                           WmmaModifiers modifiers, Mode mode) {
+    uint32_t rows = 0xffff;
+    if constexpr (Mode::is_default) rows = wmma::rows_by_factors<F16>(wave, a, b, c, result, modifiers);
     for (unsigned row = 0; row < wmma::kSize; ++row) {
+      if (!(rows >> row & 1)) continue;
       const F32 addend = bits_as<F32>(wmma::modified_addend(c[row], 0x80000000u, modifiers));
       result[row] = bits_as<U32>(
           wmma::row<F16>(wave, row, a, b, addend, modifiers, [mode](F16 a0, F16 a1, F16 b0, F16 b1, F32 sum) {
@@ -99,7 +159,10 @@ struct v_wmma_f32_16x16x16_bf16 {
   template <class Mode>
   LOCKSTEP_BODY void eval(WaveView wave, const U32* a, const U32* b, const U32* c, U32* result,
                           WmmaModifiers modifiers, Mode mode) {
+    uint32_t rows = 0xffff;
+    if constexpr (Mode::is_default) rows = wmma::rows_by_factors<U16>(wave, a, b, c, result, modifiers);
     for (unsigned row = 0; row < wmma::kSize; ++row) {
+      if (!(rows >> row & 1)) continue;
       const F32 addend = bits_as<F32>(wmma::modified_addend(c[row], 0x80000000u, modifiers));
       result[row] = bits_as<U32>(
           wmma::row<U16>(wave, row, a, b, addend, modifiers, [mode](U16 a0, U16 a1, U16 b0, U16 b1, F32 sum) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -132,12 +133,40 @@ Source random_floats(bool brain) {
   return source;
 }
 
+// All numbers that are finite: zeros, denormals, exponents far apart; and a few that are not.
+Source any_floats(bool brain, bool finite) {
+  const uint32_t exponent = brain ? 0x7f80 : 0x7c00;
+  Source source;
+  for (uint32_t& v : source.value) {
+    v = static_cast<uint32_t>(random()()) & 0xffff;
+    if (random()() % 4 == 0) v &= 0x8000;
+    if (random()() % 4 == 0) v &= ~exponent;
+    if ((v & exponent) == exponent && (finite || random()() % 8 != 0)) v ^= 0x4000;
+  }
+  return source;
+}
+// Of the accumulator.
+uint32_t any_float() {
+  constexpr uint32_t kEdges[] = {0,          0x80000000, 1,          0x807fffff, 0x00800000,
+                                 0x7f7fffff, 0x7f800000, 0xff800000, 0x7f800001};
+  const uint32_t bits = static_cast<uint32_t>(random()());
+  switch (random()() % 8) {
+    case 0:
+      return kEdges[bits % std::size(kEdges)];
+    case 1:
+      return bits;
+    default:  // as large as what is added
+      return (bits & 0x83ffffff) | 0x3c000000;
+  }
+}
+
 // `words` elements of C and D in a wave, of 32 or 16 bits.
 struct FloatCase {
   unsigned lanes;
   WmmaModifiers modifiers;
   bool brain;
-  bool wide;  // 32-bit C and D
+  bool wide;          // 32-bit C and D
+  bool rare = false;  // C is any number
 };
 
 uint32_t sign_of(const FloatCase& test) {
@@ -153,7 +182,8 @@ void check_floats(const FloatCase& test, Source& a, Source& b) {
   for (unsigned row = 0; row < kN; ++row)
     for (unsigned column = 0; column < kN; ++column) {
       const float value = std::ldexp(static_cast<float>(random()() % 2048) - 1024, -6);
-      const uint32_t bits = test.wide    ? __builtin_bit_cast(uint32_t, value)
+      const uint32_t bits = test.rare    ? any_float()
+                            : test.wide  ? __builtin_bit_cast(uint32_t, value)
                             : test.brain ? brain_bits(value)
                                          : half_bits(value);
       const Place p = place(row, column, test.lanes);
@@ -210,6 +240,18 @@ TEST(Wmma, F32F16) {
 }
 TEST(Wmma, F32Bf16) {
   check_all<v_wmma_f32_16x16x16_bf16>(true, true);
+}
+TEST(Wmma, RareNumbers) {
+  for (unsigned lanes : {32u, 64u})
+    for (unsigned i = 0; i < 200; ++i)
+      for (const bool brain : {false, true}) {
+        Source a = any_floats(brain, i % 4 != 0), b = any_floats(brain, i % 4 != 0);
+        const FloatCase test{lanes, {}, brain, true, true};
+        if (brain)
+          check_floats<v_wmma_f32_16x16x16_bf16>(test, a, b);
+        else
+          check_floats<v_wmma_f32_16x16x16_f16>(test, a, b);
+      }
 }
 TEST(Wmma, F16F16) {
   check_all<v_wmma_f16_16x16x16_f16>(false, false);
