@@ -96,8 +96,7 @@ Settings settings_from_environment() {
     } catch (const std::invalid_argument& error) {
       throw std::runtime_error(std::string("LOCKSTEP_CHECK: ") + error.what());
     }
-    if (observe::Checks::need_units(settings.reports.checks))
-      settings.precise.rules = std::max(settings.precise.rules, precise::Rules::warn);
+    observe::Checks::ask_units(settings.reports.checks, settings.precise);
   }
   settings.reports.fidelity = number("LOCKSTEP_FIDELITY", 1, 0) != 0;
   return settings;

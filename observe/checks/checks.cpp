@@ -50,12 +50,16 @@ Checks::Checks(Names names, const std::vector<Range>& freed) : names_(std::move(
   for (const auto& checker : checkers_) listeners_.add(*checker);
 }
 
+void Checks::ask_units(const Names& names, precise::Settings& settings) {
+  const bool waits = names.contains("waits"), legality = names.contains("legality");
+  if ((!waits && !legality) || settings.rules != precise::Rules::ignore) return;
+  settings.rules = precise::Rules::warn;
+  settings.looks_for_waits = waits;
+  settings.looks_for_legality = legality;
+}
+
 void Checks::prepare(precise::Settings& settings) {
-  if (need_units(names_) && settings.rules == precise::Rules::ignore) {
-    settings.rules = precise::Rules::warn;
-    settings.looks_for_waits = names_.contains("waits");
-    settings.looks_for_legality = names_.contains("legality");
-  }
+  ask_units(names_, settings);
   settings.listener = listener();
 }
 

@@ -25,9 +25,11 @@ class Checks {
   explicit Checks(Names names, const std::vector<Range>& freed = {});
 
   void add(Listener& listener) { listeners_.add(listener); }
-  // What the dispatches must be run with.
+  // What the dispatches must be run with, for those checkers that are units of the precise engine; where
+  // rules are asked for anyway they stay as they are.
+  static void ask_units(const Names& names, precise::Settings& settings);
+  // The same, and the listener.
   void prepare(precise::Settings& settings);
-  static bool need_units(const Names& names) { return names.contains("waits") || names.contains("legality"); }
   // Null if nobody listens.
   Listener* listener() { return listeners_.empty() ? nullptr : &listeners_; }
   // What the checkers found; `by_units`: what the units of the precise engine did.
