@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 
 #include "cli/common.h"
 #include "cli/files.h"
+#include "cli/location.h"
 #include "text/visible.h"
 
 namespace lockstep::cli {
@@ -32,28 +31,6 @@ const char* name_of(lockstep_severity severity) {
   }
   return "error";
 }
-
-// Lines of source files, as far as they can be read here.
-class Sources {
- public:
-  std::string line(const lockstep_code_location& location) {
-    if (!*location.file || location.line == 0) return "";
-    auto [entry, is_new] = files_.try_emplace(location.file);
-    if (is_new) {
-      std::ifstream file(location.file);
-      for (std::string each; entry->second.size() < kMostLines && std::getline(file, each);)
-        entry->second.push_back(each);
-    }
-    if (location.line > entry->second.size()) return "";
-    const std::string& text = entry->second[location.line - 1];
-    const size_t first = text.find_first_not_of(" \t");
-    return first == text.npos ? "" : visible(std::string_view(text).substr(first), kMostShown);
-  }
-
- private:
-  static constexpr size_t kMostLines = 1000000, kMostShown = 200;
-  std::map<std::string, std::vector<std::string>> files_;
-};
 
 std::vector<unsigned> lanes_of(uint64_t mask) {
   std::vector<unsigned> lanes;
@@ -101,7 +78,7 @@ class TextReport {
                          where.offset, where.instruction);
     if (*where.file) text_ += fmt::format("  at {}:{}", where.file, where.line);
     text_ += "\n";
-    const std::string line = sources_.line(where);
+    const std::string line = sources_.line(where.file, where.line);
     if (!line.empty()) text_ += fmt::format("    {} | {}\n", where.line, coloured("36", line));
   }
 
@@ -125,11 +102,11 @@ class TextReport {
   }
 
   const bool is_coloured_;
-  Sources sources_;
+  SourceLines sources_;
   std::string text_;
 };
 
-ordered_json json_of(const lockstep_code_location& where, Sources& sources) {
+ordered_json json_of(const lockstep_code_location& where, SourceLines& sources) {
   ordered_json json{{"pc", fmt::format("{:#x}", where.pc)},
                     {"offset", where.offset},
                     {"instruction", where.instruction},
@@ -137,7 +114,7 @@ ordered_json json_of(const lockstep_code_location& where, Sources& sources) {
   if (*where.file) {
     json["file"] = where.file;
     json["line"] = where.line;
-    const std::string line = sources.line(where);
+    const std::string line = sources.line(where.file, where.line);
     if (!line.empty()) json["text"] = line;
   }
   return json;
@@ -156,13 +133,13 @@ std::string uri_of(std::string_view path) {
   return uri;
 }
 
-ordered_json sarif_location(const lockstep_code_location& where, const Report& report, Sources& sources) {
+ordered_json sarif_location(const lockstep_code_location& where, const Report& report, SourceLines& sources) {
   ordered_json physical;
   if (*where.file) {
     physical["artifactLocation"]["uri"] = uri_of(where.file);
     if (where.line) {
       physical["region"]["startLine"] = where.line;
-      const std::string line = sources.line(where);
+      const std::string line = sources.line(where.file, where.line);
       if (!line.empty()) physical["region"]["snippet"]["text"] = line;
     }
   } else {
@@ -272,7 +249,7 @@ Report report_of(std::string input, std::string kernel, std::vector<lockstep_che
 }
 
 std::string json_text(const Report& report) {
-  Sources sources;
+  SourceLines sources;
   ordered_json findings = ordered_json::array();
   for (const lockstep_check_finding& f : report.findings) {
     ordered_json json{{"checker", f.checker},
@@ -301,7 +278,7 @@ std::string json_text(const Report& report) {
 }
 
 std::string sarif_text(const Report& report) {
-  Sources sources;
+  SourceLines sources;
   ordered_json rules = ordered_json::array(), results = ordered_json::array();
   for (const CheckerText& each : kCheckers)
     rules.push_back({{"id", each.name}, {"shortDescription", {{"text", each.text}}}});

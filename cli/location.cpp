@@ -4,33 +4,33 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "text/visible.h"
 
 namespace lockstep::cli {
 
-namespace {
-
-// Code objects name any file: only the line of an ordinary one is shown, and no more of it than a line has.
-std::string source_line(const char* path, uint32_t number) {
+std::string SourceLines::line(const char* path, uint32_t number) {
+  constexpr size_t kMostLines = 1000000, kMostShown = 200;
+  if (!*path || number == 0) return {};
+  auto [entry, is_new] = files_.try_emplace(path);
+  std::vector<std::string>& lines = entry->second;
   std::error_code ignored;
-  if (number == 0 || !std::filesystem::is_regular_file(path, ignored)) return {};
-  constexpr size_t kLongest = 200;
-  std::ifstream file(path);
-  std::string line;
-  for (uint32_t i = 0; i < number; ++i)
-    if (!std::getline(file, line)) return {};
-  const size_t begin = line.find_first_not_of(" \t");
-  return begin == line.npos ? std::string() : visible(line.substr(begin), kLongest);
+  if (is_new && std::filesystem::is_regular_file(path, ignored)) {
+    std::ifstream file(path);
+    for (std::string each; lines.size() < kMostLines && std::getline(file, each);) lines.push_back(each);
+  }
+  if (number > lines.size()) return {};
+  const std::string& text = lines[number - 1];
+  const size_t first = text.find_first_not_of(" \t");
+  return first == text.npos ? std::string() : visible(std::string_view(text).substr(first), kMostShown);
 }
-
-}  // namespace
 
 std::string fault_text(const lockstep_device* device) {
   std::string text = lockstep_last_error();
   const lockstep_fault* fault = lockstep_device_fault(device);
-  if (!fault || !fault->file || !*fault->file) return text;
-  const std::string line = source_line(fault->file, fault->line);
+  if (!fault || !fault->file) return text;
+  const std::string line = SourceLines().line(fault->file, fault->line);
   const size_t at = text.find(fmt::format(":{}\n", fault->line), text.find("\n  at "));
   if (line.empty() || at == text.npos) return text;
   return text.insert(text.find('\n', at), "\n    | " + line);
