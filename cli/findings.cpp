@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-const char* name_of(lockstep_severity severity) {
+const char* name_of_severity(lockstep_severity severity) {
   switch (severity) {
     case LOCKSTEP_SEVERITY_NOTE:
       return "note";
@@ -87,7 +87,7 @@ class TextReport {
                                : f.severity == LOCKSTEP_SEVERITY_WARNING ? "1;33"
                                                                          : "1;34";
     const std::string kind =
-        f.severity == LOCKSTEP_SEVERITY_ERROR ? "" : std::string(" (") + name_of(f.severity) + ")";
+        f.severity == LOCKSTEP_SEVERITY_ERROR ? "" : std::string(" (") + name_of_severity(f.severity) + ")";
     text_ += fmt::format("{}: {}\n", coloured(colour, f.checker + kind), f.rule);
     add_place("", f.where);
     if (f.other.pc) add_place("and ", f.other);
@@ -253,7 +253,7 @@ std::string json_text(const Report& report) {
   ordered_json findings = ordered_json::array();
   for (const lockstep_check_finding& f : report.findings) {
     ordered_json json{{"checker", f.checker},
-                      {"severity", name_of(f.severity)},
+                      {"severity", name_of_severity(f.severity)},
                       {"rule", f.rule},
                       {"detail", f.detail},
                       {"remedy", f.remedy},
@@ -291,7 +291,7 @@ std::string sarif_text(const Report& report) {
     if (*f.remedy) message += fmt::format("\nTo mend it: {}", f.remedy);
     ordered_json result{{"ruleId", f.checker}};
     if (checker != std::end(kCheckers)) result["ruleIndex"] = checker - std::begin(kCheckers);
-    result["level"] = name_of(f.severity);
+    result["level"] = name_of_severity(f.severity);
     result["message"]["text"] = message;
     result["locations"] = ordered_json::array({sarif_location(f.where, report, sources)});
     if (f.other.pc) {

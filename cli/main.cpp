@@ -79,7 +79,7 @@ constexpr const char* kExamples =
     "out=picture.png\n"
     "  lockstep run kernel.s --grid 32 --block 32";
 
-constexpr const char* kCheckers =
+constexpr const char* kCheckerNames =
     "checkers, with commas between them: barriers, legality, memory, races, uninitialised, waits; or all";
 
 void add_finding_options(CLI::App& command, FindingOptions& options) {
@@ -171,7 +171,7 @@ void add_run(CLI::App& app, int& exit_code) {
   add_launch_options(sub, o);
   sub->add_option(
          "--check", o->findings.checks,
-         std::string("follow the waves with these ") + kCheckers + ". Exit code 1 if they find anything")
+         std::string("follow the waves with these ") + kCheckerNames + ". Exit code 1 if they find anything")
       ->group("Findings");
   sub->callback([o, &exit_code] { exit_code = run(*o); });
 }
@@ -192,7 +192,7 @@ void add_check(CLI::App& app, int& exit_code) {
   o->quiet = true;
   add_launch_options(sub, o);
   sub->remove_option(sub->get_option("--quiet"));
-  sub->add_option("--checkers", o->findings.checks, std::string("only these ") + kCheckers)
+  sub->add_option("--checkers", o->findings.checks, std::string("only these ") + kCheckerNames)
       ->capture_default_str()
       ->group("Findings");
   sub->callback([o, &exit_code] { exit_code = run(*o); });
@@ -323,7 +323,7 @@ void add_exec(CLI::App& app, int& exit_code) {
       "standard error");
   sub->add_flag("--fidelity", o->fidelity,
                 "tell which executed instructions were not exact, and where their results went (slow)");
-  sub->add_option("--check", o->checks, std::string("tell what these find (slow): ") + kCheckers)
+  sub->add_option("--check", o->checks, std::string("tell what these find (slow): ") + kCheckerNames)
       ->delimiter(',')
       ->check(CLI::IsMember({"barriers", "legality", "memory", "races", "uninitialised", "waits", "all"}));
   add_exec_machine_options(*sub, *o);

@@ -37,6 +37,23 @@ function(lockstep_as_one target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${LOCKSTEP_UNITY} UNITY_BUILD_BATCH_SIZE 0)
 endfunction()
 
+# lockstep_unoptimized_with_sanitizers(lockstep_api): of what tests reach in milliseconds. Half of a sanitized build was
+# the optimizer's work on the sanitizers' own checks.
+function(lockstep_unoptimized_with_sanitizers target)
+  if(LOCKSTEP_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
+
+# lockstep_rarely_runs(lockstep_loader): what reads files and arguments, or calls compilers, and needs little optimizing in
+# the product, too.
+function(lockstep_rarely_runs target)
+  lockstep_unoptimized_with_sanitizers(${target})
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+endfunction()
+
 # lockstep_library(isa SOURCES a.cpp b.cpp [DEPENDS numeric] [LIBRARIES fmt::fmt])
 function(lockstep_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
