@@ -199,6 +199,12 @@ void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
   const WaveNumber self = current.wave.number;
   const WriteMark& last = cell.write;
   const bool looks_out = current.is_watching || current.is_atomic;
+  // The atomics of others, and of who stored, do not order the store: had this one come first, what it did
+  // would be lost. So what is known counts without what this access takes over.
+  if (const PlainMark& plain = cell.plain;
+      current.is_atomic && plain.wave != 0 && plain.wave != self && is_near(current, plain.wave) &&
+      !cell.is_watched && !knowledge_.ordered(plain.wave, plain.epoch, self, current.as_write()))
+    tell(current, plain.wave, plain.epoch, plain.site, "writes", "changes", at);
   if (current.is_watching) cell.is_watched = true;
   if (looks_out) {
     const uint64_t key = current.in_lds ? lds_key(knowledge_.record(self).group, at) : at;
@@ -224,11 +230,6 @@ void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
       tell(current, last.wave, last.epoch, last.site, "writes", "changes", at);
     }
   }
-  // The atomics of others, and of who stored, do not order the store.
-  if (const PlainMark& plain = cell.plain;
-      current.is_atomic && plain.wave != 0 && plain.wave != self && is_near(current, plain.wave) &&
-      !cell.is_watched && !knowledge_.ordered(plain.wave, plain.epoch, self, current.as_write()))
-    tell(current, plain.wave, plain.epoch, plain.site, "writes", "changes", at);
   if (looks_out) return;
   ReadMark* mark = &cell.reads[0];
   // One of who has come before this one in any case need not be kept; else the older one goes.
