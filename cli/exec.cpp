@@ -1,6 +1,7 @@
 // `lockstep exec`: starts a program of ROCm with the library that answers for the kernel's driver.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -72,6 +73,10 @@ int exec(const ExecOptions& options) {
     std::string names;
     for (const std::string& name : options.checks) names += (names.empty() ? "" : ",") + name;
     set("LOCKSTEP_CHECK", names);
+    // ROCr puts small allocations side by side into pages of one range. Each in its own has nothing behind
+    // it.
+    const auto asked = [&](const char* name) { return std::ranges::count(options.checks, name) != 0; };
+    if (asked("memory") || asked("all")) setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 0);
   }
   if (options.log == "-") throw UsageError("--log -: the log needs a file");
   if (!options.log.empty()) set("LOCKSTEP_LOG", output_setting(options.log));

@@ -63,6 +63,14 @@ void mapped(uint64_t offset, void* address) {
   if (Driver* const there = get()) there->mapped(offset, address);
 }
 
+void allocated(void* address, size_t bytes) {
+  if (Driver* const there = driver.load(std::memory_order_acquire)) there->allocated(address, bytes);
+}
+
+void freed(void* address) {
+  if (Driver* const there = driver.load(std::memory_order_acquire)) there->freed(address);
+}
+
 int descriptor_at(uint64_t* offset) {
   Driver* const there = get();
   return there ? there->descriptor_at(*offset) : -1;
@@ -103,6 +111,10 @@ extern "C" [[gnu::visibility("default")]] const LockstepDriver* lockstep_driver(
   interface.render_ioctl = render_ioctl;
   interface.descriptor_at = descriptor_at;
   interface.mapped = mapped;
+  if (settings.reports.checks.contains("memory")) {
+    interface.allocated = allocated;
+    interface.freed = freed;
+  }
   interface.sigaction = [](int number, const struct sigaction* action, struct sigaction* old) {
     lockstep::set_next_handler(number, action, old);
   };

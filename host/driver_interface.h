@@ -32,6 +32,9 @@ struct LockstepDriver {
   int (*descriptor_at)(uint64_t* offset);
   // The program has mapped that place of the file.
   void (*mapped)(uint64_t offset, void* address);
+  // The program's runtime has handed out memory, or is about to take it back; null: nobody wants to know.
+  void (*allocated)(void* address, size_t bytes);
+  void (*freed)(void* address);
   // Handlers of SIGSEGV and SIGBUS stand behind the driver's.
   void (*sigaction)(int number, const struct sigaction* action, struct sigaction* old);
   // In the child of a fork: what was there is the parent's.

@@ -689,3 +689,40 @@ LOCKSTEP_TAKEN sighandler_t signal(int number, sighandler_t handler) noexcept {
   d->sigaction(number, &action, &old);
   return old.sa_flags & SA_SIGINFO ? SIG_DFL : old.sa_handler;
 }
+
+// ---- Memory that ROCr hands out, to the byte: its driver is asked for pages. Nobody may have ROCr here, and
+// it may be in the scope of a library alone, where RTLD_NEXT does not see it.
+
+namespace {
+
+struct MemoryPool {  // hsa_amd_memory_pool_t
+  uint64_t handle;
+};
+constexpr int kNotInitialized = 0x100b;  // HSA_STATUS_ERROR_NOT_INITIALIZED
+
+template <class F>
+F of_runtime(const char* name) {
+  if (void* const found = dlsym(RTLD_NEXT, name)) return reinterpret_cast<F>(found);
+  void* const library = dlopen("libhsa-runtime64.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  return library ? reinterpret_cast<F>(dlsym(library, name)) : nullptr;
+}
+
+}  // namespace
+
+LOCKSTEP_TAKEN int hsa_amd_memory_pool_allocate(MemoryPool pool, size_t bytes, uint32_t flags,
+                                                void** address) {
+  static const auto real =
+      of_runtime<int (*)(MemoryPool, size_t, uint32_t, void**)>("hsa_amd_memory_pool_allocate");
+  if (!real) return kNotInitialized;
+  const int status = real(pool, bytes, flags, address);
+  const LockstepDriver* d = __atomic_load_n(&loaded_driver, __ATOMIC_ACQUIRE);
+  if (status == 0 && d && d->allocated) d->allocated(*address, bytes);
+  return status;
+}
+LOCKSTEP_TAKEN int hsa_amd_memory_pool_free(void* address) {
+  static const auto real = of_runtime<int (*)(void*)>("hsa_amd_memory_pool_free");
+  if (!real) return kNotInitialized;
+  const LockstepDriver* d = __atomic_load_n(&loaded_driver, __ATOMIC_ACQUIRE);
+  if (d && d->freed) d->freed(address);
+  return real(address);
+}

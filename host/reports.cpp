@@ -114,7 +114,7 @@ class Reports::Record final : public machine::DispatchRecord {
     if (device_checks_) {
       observe::Checks::Names names = reports.settings_.checks;
       names.erase(kOfDevice);
-      checks_.emplace(std::move(names));
+      checks_.emplace(std::move(names), std::vector<Range>(), &reports.blocks_);
       for (observe::Checks* const each : {&*checks_, device_checks_})
         if (lockstep::Listener* const listener = each->listener()) listeners_.add(*listener);
     }

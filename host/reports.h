@@ -17,6 +17,7 @@
 #include "machine/dispatch_listener.h"
 #include "observe/checks/checks.h"
 #include "observe/fidelity/fidelity.h"
+#include "observe/memory/blocks.h"
 
 namespace lockstep::host {
 
@@ -45,6 +46,8 @@ class Reports {
   // For the options of a device, by its number; null if nobody wants to know.
   machine::DispatchListener* listener(unsigned device);
   Dumps& dumps() { return dumps_; }
+  // What the program's runtime makes of the memory that was mapped for it.
+  observe::Blocks& blocks() { return blocks_; }
   // At the end of the process: the statistics, and in the log what still runs.
   void finish();
 
@@ -82,6 +85,7 @@ class Reports {
   CodeObjects& code_objects_;
   const std::string device_;
   Dumps dumps_;
+  observe::Blocks blocks_;
   const Clock::time_point begin_ = Clock::now();
   int log_ = -1, statistics_ = -1;  // descriptors of their own
   std::vector<std::unique_ptr<Listener>> listeners_;

@@ -2,12 +2,15 @@
 """Runs a suite of ROCm test programs, unmodified, under `lockstep exec`, one after the other, and keeps their table.
 
   tools/rocm_suite.py rocrand [PROGRAM...]       runs them; what is known of the others stays in the table
-  tools/rocm_suite.py rocrand --page             writes the table into docs/rocm-suites.md
+  tools/rocm_suite.py rocblas --filter '*gemv*'  some of its tests (GoogleTest's filter), as a row of their own
+  tools/rocm_suite.py ggml ADD MUL_MAT           operators of the tensor library, a row each
+  tools/rocm_suite.py rocrand --page             writes the tables into docs/rocm-suites.md
 
-The programs are those of Debian's packages that tools/rocm_runtime.sh has unpacked (GoogleTest). LOCKSTEP names the
-program `lockstep`, ROCM the tree (build/rocm). The table is docs/suites/NAME.json, by program: tests, how many passed,
-seconds, processor seconds, and, of the devices (`lockstep exec --stats`): dispatches, seconds in kernels, seconds in
-translation, wave-instructions. The exit code is 1 if a test failed."""
+The programs are those of Debian's packages that tools/rocm_runtime.sh has unpacked. LOCKSTEP names the program `lockstep`,
+ROCM another tree than the suite's own. The table is docs/suites/NAME.json, by row: tests, how many passed, seconds,
+processor seconds, and, of the devices (`lockstep exec --stats`): dispatches, seconds in kernels, seconds in translation,
+wave-instructions. A row whose time was up has what had passed by then, and nothing of the devices. The exit code is 1 if a
+test failed or has not been reached."""
 import argparse
 import json
 import os
@@ -20,12 +23,13 @@ import tempfile
 import time
 
 SOURCES = pathlib.Path(__file__).resolve().parent.parent
-TREE = pathlib.Path(os.environ.get("ROCM", SOURCES / "build" / "rocm"))
-# Folder of the suite's programs in the tree, and what a program's name begins with.
+# The suite's tree below build/, the folder of its programs there, and what a program's name begins with.
 SUITES = {
-    "rocrand": ("usr/libexec/rocm/librocrand1-tests", "test_"),
-    "rocprim": ("usr/libexec/rocm/librocprim-tests", "test_"),
+    "rocrand": ("rocm", "usr/libexec/rocm/librocrand1-tests", "test_"),
+    "rocprim": ("rocm", "usr/libexec/rocm/librocprim-tests", "test_"),
+    "ggml": ("rocm-forky", "usr/libexec/x86_64-linux-gnu/ggml", "test-backend-ops"),
 }
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def processor_seconds():
@@ -45,35 +49,57 @@ def totals(path):
     return sums
 
 
-def run(program, arguments, limit):
+def google_test_counts(text):
+    """What GoogleTest printed, also when it did not come to its end."""
+    found = re.search(r"\[==========\] Running (\d+) test", text)
+    return {"tests": int(found.group(1)) if found else 0,
+            "passed": len(re.findall(r"^\[       OK \]", text, re.MULTILINE)),
+            "skipped": len(re.findall(r"^\[  SKIPPED \] \S+ \(", text, re.MULTILINE))}
+
+
+def operator_counts(text):
+    """What test-backend-ops printed for one operator. It says which tests the card's back end itself does not offer."""
+    results = re.findall(r"^  [A-Z][A-Z0-9_]*\(.*\): *(?:\[.*\] *)*(OK|FAIL|not supported.*)$", text, re.MULTILINE)
+    return {"tests": len(results), "passed": results.count("OK"),
+            "skipped": sum(result.startswith("not supported") for result in results)}
+
+
+def run(tree, program, arguments, limit, counts, folder):
     """What a program of the suite did: one row of the table."""
-    with tempfile.TemporaryDirectory() as folder:
-        statistics = pathlib.Path(folder) / "statistics"
+    with tempfile.TemporaryDirectory() as scratch:
+        statistics = pathlib.Path(scratch) / "statistics"
         before, begin = processor_seconds(), time.monotonic()
         try:
             result = subprocess.run([SOURCES / "tools" / "rocm_exec.sh", "--stats", statistics, "--", program, *arguments],
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                                    timeout=limit, cwd=folder)
+                                    timeout=limit, cwd=folder or scratch, env={**os.environ, "ROCM": str(tree)})
             text, code = result.stdout, result.returncode
         except subprocess.TimeoutExpired as expired:
-            text, code = (expired.stdout or b"").decode(errors="replace"), f"no end within {limit} s"
+            text, code = (expired.stdout or b"").decode(errors="replace"), None
         row = {"seconds": round(time.monotonic() - begin, 1),
                "processor_seconds": round(processor_seconds() - before, 1)}
         if statistics.exists():
             row.update({name: round(value, 1) for name, value in totals(statistics).items()})
-    def count(pattern):
-        found = re.search(pattern, text)
-        return int(found.group(1)) if found else 0
-    row["tests"] = count(r"\[==========\] Running (\d+) test")
-    row["passed"] = count(r"\[  PASSED  \] (\d+) test")
-    skipped = count(r"\[  SKIPPED \] (\d+) test")
-    if skipped:
-        row["skipped"] = skipped
-    failures = [line for line in text.splitlines() if re.match(r"\[  FAILED  \]|lockstep: |Memory access fault", line)]
-    if code != 0 or failures:
+    text = ESCAPES.sub("", text)
+    row.update(counts(text))
+    if not row["skipped"]:
+        del row["skipped"]
+    failures = [line for line in text.splitlines()
+                if re.match(r"\[  FAILED  \]|.*: (\[.*\] *)*FAIL$|lockstep: |Memory access fault", line)]
+    if code is None:
+        row["time_limit"] = limit
+    elif code != 0 or failures:
         row["exit"] = code
+    if failures or code:
         row["failures"] = failures[:20] or text.splitlines()[-5:]
     return row
+
+
+def operators(tree, program):
+    """What test-backend-ops can test."""
+    text = subprocess.run([SOURCES / "tools" / "rocm_exec.sh", "--", program, "--list-ops"], check=True, capture_output=True,
+                          text=True, env={**os.environ, "ROCM": str(tree)}).stdout
+    return re.findall(r"^  ([A-Z][A-Z0-9_]*)$", text, re.MULTILINE)
 
 
 def page(name, rows):
@@ -87,7 +113,9 @@ def page(name, rows):
         for key, value in row.items():
             if isinstance(value, (int, float)):
                 total[key] = total.get(key, 0) + value
-        passed = f"{row['passed']}" + (f" ({row['skipped']} skipped)" if "skipped" in row else "")
+        remarks = ([f"{row['skipped']} skipped"] if "skipped" in row else []) + (
+            [f"stopped after {row['time_limit']:g} s"] if "time_limit" in row else [])
+        passed = f"{row['passed']}" + (f" ({', '.join(remarks)})" if remarks else "")
         lines.append(f"| `{program}` | {row['tests']} | {passed} | {seconds(row, 'seconds')} | "
                      f"{seconds(row, 'processor_seconds')} | {seconds(row, 'kernel_seconds')} | "
                      f"{seconds(row, 'translation_seconds')} | {row.get('dispatches', ''):,} | "
@@ -121,27 +149,36 @@ def main():
     parser.add_argument("program", nargs="*", help="only these")
     parser.add_argument("--page", action="store_true", help="writes the tables into docs/rocm-suites.md, runs nothing")
     parser.add_argument("--limit", type=float, default=3600, help="seconds that a program may take")
-    parser.add_argument("--filter", help="only these tests (GoogleTest's filter); the table is not kept then")
+    parser.add_argument("--filter", help="only these tests (GoogleTest's filter)")
     options = parser.parse_args()
     if options.page:
         write_pages()
         return 0
-    folder, prefix = SUITES[options.suite]
-    programs = sorted(path for path in (TREE / folder).glob(prefix + "*") if os.access(path, os.X_OK))
-    if options.program:
-        programs = [path for path in programs if path.name in options.program]
-    if not programs:
-        sys.exit(f"no such program in {TREE / folder} (`make rocm` fetches them)")
+    tree_name, folder, prefix = SUITES[options.suite]
+    tree = pathlib.Path(os.environ.get("ROCM", SOURCES / "build" / tree_name))
+    programs = sorted(path for path in (tree / folder).glob(prefix + "*") if os.access(path, os.X_OK))
+    # By row: program, its arguments, who counts its results, and the folder in which it runs (a scratch one).
+    runs = {}
+    if options.suite == "ggml" and programs:
+        # Back ends are looked for in the folder where the program runs. An operator's results stand on lines of their own.
+        back_ends = tree / "usr/lib/x86_64-linux-gnu/ggml/backends0"
+        for name in options.program or operators(tree, programs[0]):
+            runs[name] = (programs[0], ["test", "-b", "ROCm0", "-o", name], operator_counts, back_ends)
+    else:
+        for path in programs:
+            name = path.name + (f" {options.filter}" if options.filter else "")
+            if not options.program or path.name in options.program:
+                runs[name] = (path, [f"--gtest_filter={options.filter}"] if options.filter else [], google_test_counts, None)
+    if not runs:
+        sys.exit(f"no such program in {tree / folder} (`make rocm` fetches them)")
     table = SOURCES / "docs" / "suites" / f"{options.suite}.json"
-    rows = json.loads(table.read_text()) if table.exists() else {}
     bad = 0
-    for program in programs:
-        row = run(program, [f"--gtest_filter={options.filter}"] if options.filter else [], options.limit)
-        bad += row["passed"] + row.get("skipped", 0) != row["tests"] or "exit" in row
-        print(f"{program.name}: {row}", flush=True)
-        if options.filter:
-            continue
-        rows[program.name] = row
+    for name, (program, arguments, counts, where) in runs.items():
+        row = run(tree, program, arguments, options.limit, counts, where)
+        bad += row["passed"] + row.get("skipped", 0) != row["tests"] or "exit" in row or "time_limit" in row
+        print(f"{name}: {row}", flush=True)
+        rows = json.loads(table.read_text()) if table.exists() else {}
+        rows[name] = row
         table.parent.mkdir(exist_ok=True)
         table.write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n")
     return 1 if bad else 0

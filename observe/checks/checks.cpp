@@ -39,9 +39,11 @@ Checks::Names Checks::names_of(std::string_view text) {
   return names;
 }
 
-Checks::Checks(Names names, const std::vector<Range>& freed) : names_(std::move(names)) {
+Checks::Checks(Names names, const std::vector<Range>& freed, const Blocks* blocks)
+    : names_(std::move(names)) {
   if (names_.contains("barriers")) checkers_.push_back(std::make_unique<BarrierChecker>(findings_));
-  if (names_.contains("memory")) checkers_.push_back(std::make_unique<MemoryChecker>(findings_, freed));
+  if (names_.contains("memory"))
+    checkers_.push_back(std::make_unique<MemoryChecker>(findings_, freed, blocks));
   // The machinery of races sees which stores a barrier does not wait for; of registers the units tell.
   const RaceChecker::Tells tells{names_.contains("races"), names_.contains("waits")};
   if (tells.races || tells.waits) checkers_.push_back(std::make_unique<RaceChecker>(findings_, tells));

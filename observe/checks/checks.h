@@ -11,6 +11,7 @@
 #include "engine/listeners.h"
 #include "engine/precise/settings.h"
 #include "memory/address_space.h"
+#include "observe/memory/blocks.h"
 
 namespace lockstep::observe {
 
@@ -21,8 +22,9 @@ class Checks {
   // the names that there are, for another.
   static Names names_of(std::string_view text);
 
-  // `freed`: what the device has taken back.
-  explicit Checks(Names names, const std::vector<Range>& freed = {});
+  // `freed`: what the device has taken back. `blocks`, which must outlive this: what its ranges were divided
+  // into; null: nobody knows.
+  explicit Checks(Names names, const std::vector<Range>& freed = {}, const Blocks* blocks = nullptr);
 
   void add(Listener& listener) { listeners_.add(listener); }
   // What the dispatches must be run with, for those checkers that are units of the precise engine; where

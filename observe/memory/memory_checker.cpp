@@ -36,9 +36,20 @@ void MemoryChecker::memory_unmapped(const Range& range) {
   freed_.push_back(range);
 }
 
-bool MemoryChecker::is_bad(const Event& event, const MemoryAccess& access, Kind& kind) {
+bool MemoryChecker::is_behind_block(const MemoryAccess& access) const {
+  if (!blocks_ || (access.space != MemorySpace::global && access.space != MemorySpace::scalar)) return false;
+  const std::optional<Blocks::Block> block = blocks_->at(access.address);
+  if (!block) return false;
+  // Scalar loads may be wider than what the program asked for, as above.
+  return access.space == MemorySpace::scalar ? access.address >= block->end()
+                                             : access.address + access.bytes > block->end();
+}
+
+bool MemoryChecker::is_bad(const Event& event, const MemoryAccess& access, Kind& kind) const {
   switch (access.reach) {
     case Reach::inside:
+      kind = Kind::behind_block;
+      if (is_behind_block(access)) return true;
       kind = Kind::beyond_asked;
       return access.space == MemorySpace::lds && access.address + access.bytes > event.wave.group->lds_bytes;
     case Reach::filled_up:
@@ -67,6 +78,22 @@ std::string MemoryChecker::surroundings(const Event& event, const MemoryAccess& 
                 : "inside, but the last of the " + std::to_string(access.bytes) + " bytes is not");
   if (access.space != MemorySpace::global && access.space != MemorySpace::scalar)
     return "offset " + hex(access.address);
+  if (blocks_) {
+    const auto text = [&](uint64_t offset, const char* where, const Blocks::Block& block, const char* more) {
+      return std::to_string(offset) + where + std::to_string(block.bytes) + " bytes" + more;
+    };
+    if (const auto block = blocks_->at(access.address))
+      return access.address < block->end()
+                 ? text(access.address - block->begin, " bytes into an allocation of ", *block, "")
+                 : text(access.address - block->end(), " bytes behind the end of an allocation of ", *block,
+                        "");
+    if (const auto block = blocks_->freed_at(access.address))
+      return text(access.address - block->begin, " bytes into an allocation of ", *block,
+                  ", which has been freed");
+    // The last one whose pages end where the access begins to be none of its own.
+    if (const auto block = blocks_->at((access.address & ~uint64_t{4095}) - 1))
+      return text(access.address - block->end(), " bytes behind the end of an allocation of ", *block, "");
+  }
   const RangeSet* memory = nullptr;
   std::lock_guard lock(mutex_);
   if (const auto found = memories_.find(event.wave.group->dispatch); found != memories_.end())
@@ -108,6 +135,11 @@ void MemoryChecker::tell(const Event& event, Kind kind) {
       rule = what +
              "bytes behind the end of a buffer: here they are zero or the neighbour's, since memory comes in "
              "pages on the card (make the buffer larger, or test the index)";
+      break;
+    case Kind::behind_block:
+      rule = what +
+             "bytes behind the end of an allocation: they are there only because memory comes in pages (make "
+             "the allocation larger, or test the index)";
       break;
     case Kind::dropped_by_resource:
       // Programs use it in place of a test of the index.

@@ -11,14 +11,16 @@
 #include "engine/findings.h"
 #include "engine/listener.h"
 #include "memory/address_space.h"
+#include "observe/memory/blocks.h"
 
 namespace lockstep::observe {
 
 class MemoryChecker final : public Listener {
  public:
-  // `freed`: what the host has taken back; the newest last. `findings` must outlive this.
-  MemoryChecker(Findings& findings, std::vector<Range> freed)
-      : findings_(findings), freed_(std::move(freed)) {}
+  // `freed`: what the host has taken back; the newest last. `blocks`: what ranges were divided into; null:
+  // nobody knows. `findings` and `blocks` must outlive this.
+  MemoryChecker(Findings& findings, std::vector<Range> freed, const Blocks* blocks = nullptr)
+      : findings_(findings), freed_(std::move(freed)), blocks_(blocks) {}
 
   bool wants(const isa::Instruction& instruction) const override;
   void before(const Event& event) override;
@@ -31,6 +33,7 @@ class MemoryChecker final : public Listener {
   // The kinds of findings: one of each for an instruction, with all lanes that do it.
   enum class Kind : uint8_t {
     behind_range,
+    behind_block,
     dropped_by_resource,
     dropped_by_lds,
     dropped_by_gds,
@@ -38,7 +41,8 @@ class MemoryChecker final : public Listener {
     refused
   };
 
-  static bool is_bad(const Event& event, const MemoryAccess& access, Kind& kind);
+  bool is_bad(const Event& event, const MemoryAccess& access, Kind& kind) const;
+  bool is_behind_block(const MemoryAccess& access) const;
   void tell(const Event& event, Kind kind);
   std::string surroundings(const Event& event, const MemoryAccess& access, Kind kind) const;
 
@@ -46,7 +50,8 @@ class MemoryChecker final : public Listener {
   static constexpr size_t kMostFreed = 1024;
 
   mutable std::mutex mutex_;
-  std::vector<Range> freed_;                                  // the newest last
+  std::vector<Range> freed_;  // the newest last
+  const Blocks* const blocks_;
   std::map<const DispatchState*, const RangeSet*> memories_;  // of the dispatches that run
 };
 

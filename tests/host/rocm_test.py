@@ -257,6 +257,35 @@ class Reports(unittest.TestCase):
         self.assertIn("fidelity: every executed instruction is exact", text)
         self.assertIn("rules: none was broken", text)
 
+    def mistake(self, name, *checks, **more):
+        return run(compiled("hip/mistakes", "-g"), name, options=("--check", *(checks or ("all",))), **more)
+
+    def line_of_mistake(self, name):
+        lines = (pathlib.Path(SOURCES) / "examples/hip/mistakes.hip").read_text().splitlines()
+        return next(number for number, line in enumerate(lines, 1) if f"// {name}: " in line)
+
+    def test_checkers_say_nothing_of_what_is_right(self):
+        self.assertIn("check: nothing was found", self.mistake("none"))
+        for program in ("hip/memory", "hip/functions", "opencl/matrix_product"):
+            self.assertIn("check: nothing was found", run(compiled(program), options=("--check", "memory,barriers")))
+
+    def test_checkers_tell_of_kernel_and_line(self):
+        for name, kernel, checker, text in (
+                ("race", "race(float const*, float*, int)", "races", "nothing orders the two"),
+                ("outside", "outside(float const*, float*)", "memory", "bytes behind the end of an allocation of 4000 bytes"),
+                ("wait", "wait(float const*, float*, int)", "waits", "put s_waitcnt vmcnt(0) between them")):
+            for checks in ("all", checker):
+                told = self.mistake(name, checks)
+                self.assertIn(f"check: {checker} (error)", told)
+                self.assertIn(text, told)
+                self.assertRegex(told, re.escape(f"kernel '{kernel}'") + rf" .*mistakes\.hip:{self.line_of_mistake(name)}\n")
+                self.assertIn("the kernel has ended", told)
+
+    def test_the_memory_checker_knows_what_was_freed(self):
+        told = self.mistake("freed", "memory", status=None)
+        self.assertIn("0 bytes into an allocation of 4000 bytes, which has been freed", told)
+        self.assertRegex(told, rf"kernel 'fill\(float\*\)' .*mistakes\.hip:{self.line_of_mistake('freed')}\n")
+
     def test_a_dump_runs_again(self):
         with tempfile.TemporaryDirectory() as folder:
             waits = {"AMD_SERIALIZE_KERNEL": "3"}

@@ -10,15 +10,17 @@ namespace {
 
 struct Checked {
   Findings findings;
+  Blocks blocks;
   MemoryChecker checker;
   machine::Dispatch dispatch;
   machine::Outcome outcome;
   std::vector<Finding> all;
 
   explicit Checked(std::string_view text, size_t words = 64, uint32_t lds = 100,
-                   std::vector<Range> freed = {})
-      : checker(findings, std::move(freed)), dispatch(text, 1, 32, 32, words) {
+                   std::vector<Range> freed = {}, uint64_t handed_out = 0)
+      : checker(findings, std::move(freed), &blocks), dispatch(text, 1, 32, 32, words) {
     dispatch.launch.lds_bytes = lds;
+    blocks.add(dispatch.address(), handed_out);
     dispatch.options.precise.listener = &checker;
     outcome = dispatch.run();
     all = findings.all();
@@ -49,6 +51,45 @@ TEST(MemoryChecker, ScalarLoadsMayReadTheRestOfABlock) {
   Checked c("s_load_b128 s[4:7], s[0:1], 0x70\n", 30);
   EXPECT_FALSE(c.outcome.fault);
   EXPECT_TRUE(c.all.empty());
+}
+
+TEST(Blocks, AreFoundByTheirPages) {
+  Blocks blocks;
+  blocks.add(0x10000, 100);
+  blocks.add(0x12000, 4097);
+  EXPECT_EQ(blocks.at(0x10000 + 4095)->begin, 0x10000u);
+  EXPECT_FALSE(blocks.at(0xffff));
+  EXPECT_FALSE(blocks.at(0x11000));
+  EXPECT_EQ(blocks.at(0x13fff)->end(), 0x13001u);
+  blocks.remove(0x12004);  // no block begins there
+  blocks.remove(0x12000);
+  EXPECT_FALSE(blocks.at(0x12000));
+  EXPECT_EQ(blocks.freed_at(0x13fff)->bytes, 4097u);
+  EXPECT_FALSE(blocks.freed_at(0x14000));
+  // What was freed without a word gives way.
+  blocks.add(0xf000, 0x2000);
+  EXPECT_EQ(blocks.at(0x10000)->begin, 0xf000u);
+  blocks.add(0x10800, 8);
+  EXPECT_FALSE(blocks.at(0xf000));
+  blocks.add(0x20000, 0);
+  blocks.add(~uint64_t{0}, 8);
+  EXPECT_FALSE(blocks.at(0x20000));
+  EXPECT_FALSE(blocks.at(~uint64_t{0}));
+}
+
+// Of a range of 4096 bytes the program's runtime has handed out 120.
+TEST(MemoryChecker, BytesBehindABlock) {
+  const std::string_view text =
+      "v_lshlrev_b32 v1, 2, v0\nglobal_load_b32 v2, v1, s[0:1]\ns_load_b32 s4, s[0:1], 0x78\n"
+      "s_load_b128 s[4:7], s[0:1], 0x70\n";
+  EXPECT_TRUE(Checked(text, 1024).all.empty());
+  Checked c(text, 1024, 100, {}, 120);
+  EXPECT_FALSE(c.outcome.fault);
+  ASSERT_EQ(c.all.size(), 2u);
+  EXPECT_EQ(c.all[0].pc, c.dispatch.pc(1));
+  EXPECT_EQ(c.all[0].detail.lanes, 3u << 30);
+  EXPECT_EQ(c.all[0].detail.text, "0 bytes behind the end of an allocation of 120 bytes");
+  EXPECT_EQ(c.all[1].pc, c.dispatch.pc(3));
 }
 
 TEST(MemoryChecker, LdsBeyondWhatWasAskedFor) {
