@@ -37,6 +37,7 @@ lockstep_fault_kind kind_of(lockstep::FaultKind kind);
 struct FaultReport {
   lockstep_fault fault{};
   std::string kernel, instruction, function, file, message, text;
+  std::string callers;  // of inlined functions, as lines of the text
 };
 
 // A place in the code with the text that the C structure points at.

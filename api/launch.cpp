@@ -11,6 +11,8 @@
 #include "api/wave_control.h"
 #include "observe/checks/checks.h"
 #include "text/hex.h"
+#include "text/visible.h"
+#include "toolchain/inlined_frames.h"
 
 namespace lockstep::api {
 
@@ -85,6 +87,7 @@ void finish(FaultReport& r) {
     if (!r.instruction.empty()) t += ": " + r.instruction;
     if (!r.function.empty() && r.function != r.kernel) t += "\n  in function " + r.function;
     if (!r.file.empty()) t += "\n  at " + r.file + ":" + std::to_string(f.line);
+    t += r.callers;
     if (f.kind == LOCKSTEP_FAULT_MEMORY_VIOLATION || f.kind == LOCKSTEP_FAULT_MISALIGNED)
       t += "\n  address " + hex(f.address) + ", " + std::to_string(f.bytes) + " bytes";
   }
@@ -95,6 +98,20 @@ void finish(FaultReport& r) {
   f.file = r.file.c_str();
   f.message = r.message.c_str();
   f.text = r.text.c_str();
+}
+
+// Where the functions were called that the compiler has inlined around the instruction, a line each.
+std::string inlined_callers(uint64_t pc, const RunningKernel& kernel) {
+  if (!kernel.image || !kernel.image->lines.has_debug_info()) return {};
+  const std::vector<toolchain::Frame> frames =
+      toolchain::inlined_frames(kernel.image->object.bytes(), pc - kernel.bias);
+  std::string text;
+  for (size_t i = 1; i < frames.size(); ++i) {
+    text += "\n  inlined into " + visible(frames[i].function, std::string::npos);
+    if (!frames[i].file.empty())
+      text += " at " + visible(frames[i].file, std::string::npos) + ":" + std::to_string(frames[i].line);
+  }
+  return text;
 }
 
 std::unique_ptr<FaultReport> report(const machine::WaveFault& w, const RunningKernel& kernel) {
@@ -115,6 +132,7 @@ std::unique_ptr<FaultReport> report(const machine::WaveFault& w, const RunningKe
   r->function = location.function;
   r->file = location.file;
   f.line = location.line;
+  r->callers = inlined_callers(w.fault.pc, kernel);
   finish(*r);
   return r;
 }

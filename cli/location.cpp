@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -30,10 +32,21 @@ std::string fault_text(const lockstep_device* device) {
   std::string text = lockstep_last_error();
   const lockstep_fault* fault = lockstep_device_fault(device);
   if (!fault || !fault->file) return text;
-  const std::string line = SourceLines().line(fault->file, fault->line);
-  const size_t at = text.find(fmt::format(":{}\n", fault->line), text.find("\n  at "));
-  if (line.empty() || at == text.npos) return text;
-  return text.insert(text.find('\n', at), "\n    | " + line);
+  // Behind its own place and those of the functions that it was inlined into.
+  SourceLines lines;
+  for (size_t at = 0; (at = text.find('\n', at)) != text.npos;) {
+    const size_t begin = ++at, end = std::min(text.find('\n', begin), text.size());
+    const std::string_view row = std::string_view(text).substr(begin, end - begin);
+    if (!row.starts_with("  at ") && !row.starts_with("  inlined into ")) continue;
+    const size_t path = row.find(" at ") + 4, colon = row.rfind(':');
+    uint32_t number = 0;
+    if (row.find(" at ") == row.npos || colon == row.npos || colon < path ||
+        std::from_chars(row.data() + colon + 1, row.data() + row.size(), number).ec != std::errc())
+      continue;
+    const std::string line = lines.line(std::string(row.substr(path, colon - path)).c_str(), number);
+    if (!line.empty()) text.insert(end, "\n    | " + line);
+  }
+  return text;
 }
 
 std::string place(const lockstep_code_location& location) {

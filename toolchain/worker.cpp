@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "toolchain/confinement.h"
@@ -20,6 +21,7 @@
 #include "toolchain/message.h"
 #include "toolchain/worker_assembler.h"
 #include "toolchain/worker_bitcode.h"
+#include "toolchain/worker_frames.h"
 #include "toolchain/worker_protocol.h"
 
 namespace {
@@ -63,17 +65,35 @@ void confine(const AssemblyRequest& request, std::string& note) {
   note = request.name + ": note: .include and .incbin read nothing: " + error + "\n";
 }
 
-// In the fork for one request.
-int answer_request(int data) {
-  std::string bytes, error, note;
-  if (!read_all(data, bytes)) return 1;
+void bound_stack_and_processes() {
+  const rlimit stack{kStackBytes, RLIM_INFINITY}, no_processes{0, 0};
+  setrlimit(RLIMIT_STACK, &stack);
+  setrlimit(RLIMIT_NPROC, &no_processes);
+}
+
+int answer_frames(std::string bytes, int data) {
+  const std::optional<FramesRequest> request = decode_frames_request(bytes);
+  if (!request) return 2;
+  std::string().swap(bytes);
+  bound_stack_and_processes();
+  std::string error;
+  if (chdir("/") != 0) return 3;
+  // Debug information may name other files, and LLVM would look for them.
+  if (!confine_files({}, error)) {
+    const rlimit none{0, 64};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  if (!apply_limits(0, kFrameLimits, error)) return 4;
+  return write_all(data, encode(frames_here(*request))) ? 0 : 5;
+}
+
+int answer_assembly(std::string bytes, int data) {
+  std::string error, note;
   const std::optional<AssemblyRequest> request = decode_request(bytes);
   if (!request) return 2;
   std::string().swap(bytes);
   report_end_of_process(*request, data);
-  const rlimit stack{kStackBytes, RLIM_INFINITY}, no_processes{0, 0};
-  setrlimit(RLIMIT_STACK, &stack);
-  setrlimit(RLIMIT_NPROC, &no_processes);
+  bound_stack_and_processes();
   if (chdir(request->folder.empty() ? "/" : request->folder.c_str()) != 0 && chdir("/") != 0) return 3;
   confine(*request, note);
   if (!apply_limits(0, request->options.limits, error)) return 4;
@@ -85,6 +105,19 @@ int answer_request(int data) {
   answer.number(uint64_t(Record::code_object));
   answer.text({reinterpret_cast<const char*>(result.code_object.data()), result.code_object.size()});
   return write_all(data, answer.bytes()) ? 0 : 5;
+}
+
+// In the fork for one request.
+int answer_request(int data) {
+  std::string bytes;
+  if (!read_all(data, bytes)) return 1;
+  switch (kind_of_request(bytes).value_or(RequestKind())) {
+    case RequestKind::assembly:
+      return answer_assembly(std::move(bytes), data);
+    case RequestKind::frames:
+      return answer_frames(std::move(bytes), data);
+  }
+  return 2;
 }
 
 // A request being answered: its fork, and the pipe that takes the fork's exit status.

@@ -4,8 +4,16 @@
 
 namespace lockstep::toolchain {
 
+std::optional<RequestKind> kind_of_request(std::string_view bytes) {
+  MessageReader in(bytes);
+  const auto kind = RequestKind(in.number());
+  if (!in.good() || (kind != RequestKind::assembly && kind != RequestKind::frames)) return std::nullopt;
+  return kind;
+}
+
 std::string encode(const AssemblyRequest& request) {
   MessageWriter out;
+  out.number(uint64_t(RequestKind::assembly));
   for (const std::string& text :
        {request.text, request.name, request.folder, request.compilation_directory, request.options.processor})
     out.text(text);
@@ -25,6 +33,7 @@ std::string encode(const AssemblyRequest& request) {
 
 std::optional<AssemblyRequest> decode_request(std::string_view bytes) {
   MessageReader in(bytes);
+  if (RequestKind(in.number()) != RequestKind::assembly) return std::nullopt;
   AssemblyRequest request;
   Options& options = request.options;
   for (std::string* text :
@@ -44,6 +53,47 @@ std::optional<AssemblyRequest> decode_request(std::string_view bytes) {
     *number = unsigned(in.number());
   if (!in.good() || !in.at_end()) return std::nullopt;
   return request;
+}
+
+std::string encode(const FramesRequest& request) {
+  MessageWriter out;
+  out.number(uint64_t(RequestKind::frames));
+  out.text(request.code_object);
+  out.number(request.address);
+  return out.bytes();
+}
+
+std::optional<FramesRequest> decode_frames_request(std::string_view bytes) {
+  MessageReader in(bytes);
+  if (RequestKind(in.number()) != RequestKind::frames) return std::nullopt;
+  FramesRequest request;
+  request.code_object = in.text();
+  request.address = in.number();
+  if (!in.good() || !in.at_end()) return std::nullopt;
+  return request;
+}
+
+std::string encode(const std::vector<Frame>& frames) {
+  MessageWriter out;
+  for (const Frame& frame : frames) {
+    out.text(frame.function);
+    out.text(frame.file);
+    out.number(frame.line);
+  }
+  return out.bytes();
+}
+
+std::optional<std::vector<Frame>> decode_frames(std::string_view bytes) {
+  MessageReader in(bytes);
+  std::vector<Frame> frames;
+  while (in.good() && !in.at_end()) {
+    Frame& frame = frames.emplace_back();
+    frame.function = in.text();
+    frame.file = in.text();
+    frame.line = uint32_t(in.number());
+  }
+  if (!in.good()) return std::nullopt;
+  return frames;
 }
 
 std::optional<Result> decode_answer(std::string_view bytes) {

@@ -4,18 +4,24 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "toolchain/compile.h"
+#include "toolchain/inlined_frames.h"
 
 namespace lockstep::toolchain {
 
 // A worker of another build is refused. Raise with any change to requests or answers.
-inline constexpr std::string_view kWorkerGreeting = "lockstep toolchain worker 1";
+inline constexpr std::string_view kWorkerGreeting = "lockstep toolchain worker 2";
 // The name of the program, below libexec/lockstep.
 inline constexpr char kWorkerProgram[] = "lockstep-toolchain-worker";
 // Its jobs, as first argument.
 inline constexpr char kServeJob[] = "serve";
 inline constexpr char kDeviceLibrariesJob[] = "prepare-device-libraries";
+
+// The first number of a request.
+enum class RequestKind : uint64_t { assembly = 1, frames = 2 };
+std::optional<RequestKind> kind_of_request(std::string_view bytes);
 
 struct AssemblyRequest {
   std::string text, name;
@@ -26,6 +32,19 @@ struct AssemblyRequest {
 
 std::string encode(const AssemblyRequest& request);
 std::optional<AssemblyRequest> decode_request(std::string_view bytes);
+
+struct FramesRequest {
+  std::string code_object;
+  uint64_t address = 0;  // as linked
+};
+// A fault that is told of waits for it.
+inline constexpr Limits kFrameLimits{.seconds = 10, .megabytes = 2048};
+
+std::string encode(const FramesRequest& request);
+std::optional<FramesRequest> decode_frames_request(std::string_view bytes);
+
+std::string encode(const std::vector<Frame>& frames);
+std::optional<std::vector<Frame>> decode_frames(std::string_view bytes);
 
 // The answer is a row of records, each a number and a text.
 enum class Record : uint64_t { diagnostics = 1, code_object = 2 };

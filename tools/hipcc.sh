@@ -10,9 +10,11 @@ tree=$(realpath "${ROCM:-$here/build/rocm}")
 in=$1 out=$2
 shift 2
 libraries=$tree/usr/lib/x86_64-linux-gnu
+# Behind this machine's own headers: packages that were added to the tree may have brought a C library's.
+headers=(-idirafter "$tree/usr/include")
 link=(-L"$libraries" -Wl,--allow-shlib-undefined -Wl,--unresolved-symbols=ignore-in-shared-libs)
 if [[ $in == *.cpp ]]; then
-  exec clang++-19 -std=c++20 -O2 -isystem "$tree/usr/include" "$in" -o "$out" "$@" -lOpenCL "${link[@]}"
+  exec clang++-19 -std=c++20 -O2 "${headers[@]}" "$in" -o "$out" "$@" -lOpenCL "${link[@]}"
 fi
 # Device libraries that a newer compiler has written are not for clang-19: then those of Debian 13's tree.
 bitcode=
@@ -22,7 +24,7 @@ done
 [ -n "$bitcode" ] || { echo "error: no device libraries that clang-19 can read (run 'make rocm', without ROCM_SUITE)" >&2; exit 2; }
 # HIP 5.7 knows code objects up to version 5. Libraries that HIP's own need are found when the program starts.
 clang++-19 -x hip --offload-arch=gfx1100 --rocm-path="$tree/usr" --rocm-device-lib-path="$bitcode" -mcode-object-version=5 \
-  -O2 -Wno-unused-result -Wno-unused-command-line-argument -isystem "$tree/usr/include" "$in" -c -o "$out.o" "$@"
+  -O2 -Wno-unused-result -Wno-unused-command-line-argument "${headers[@]}" "$in" -c -o "$out.o" "$@"
 # HIP 6 has its runtime compiler in a library of its own.
 for library in hiprtc hiprtc-builtins; do
   for file in "$libraries/lib$library".so*; do

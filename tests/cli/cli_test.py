@@ -649,6 +649,18 @@ extern "C" __global__ void lists(int* out, unsigned long long* large, int bad) {
         self.lockstep("run", "two.cl", "-k", "spin", "--grid", "32", "--instruction-limit", "1000", "buf:u32[1]",
                       status=FAULTED, says="instruction limit")
 
+    def test_fault_in_inlined_functions(self):
+        (self.path / "inlined.cl").write_text(
+            "float deeper(global float* a, uint i) {\n  return a[i * 1000000];\n}\n"
+            "float middle(global float* a, uint i) {\n  return 2 * deeper(a, i + 1);\n}\n"
+            "kernel void outer(global float* a) {\n  a[0] = middle(a, get_global_id(0));\n}\n")
+        said = self.lockstep("run", "inlined.cl", "--grid", "1", "buf:f32[64]", status=FAULTED).stderr
+        at = [said.find(text) for text in ("inlined.cl:2\n    | return a[i * 1000000];", "inlined into middle at ",
+                                           "inlined.cl:5\n    | return 2 * deeper(a, i + 1);", "inlined into outer at ",
+                                           "inlined.cl:8\n    | a[0] = middle(a, get_global_id(0));")]
+        self.assertEqual(at, sorted(at), said)
+        self.assertGreater(at[0], 0, said)
+
     def test_outputs_are_checked_before_the_run(self):
         self.saxpy("--grid", "64", *self.GOOD, "--out", "z=f.npy", status=BAD_INPUT, says=["'z'", "x, y"])
         self.saxpy("--grid", "64", *self.GOOD, "--out", "y", status=BAD_INPUT, says="ARGUMENT=FILE")

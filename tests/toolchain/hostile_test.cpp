@@ -9,10 +9,12 @@
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include "toolchain/compile.h"
 #include "toolchain/confinement.h"
+#include "toolchain/inlined_frames.h"
 #include "toolchain/process.h"
 #include "toolchain/worker_client.h"
 #include "toolchain/worker_protocol.h"
@@ -251,6 +253,34 @@ TEST(Protocol, DamagedMessagesAreRefused) {
   for (size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode_request(bytes.substr(0, size)));
   EXPECT_FALSE(decode_answer(std::string(16, '\xff')));
   EXPECT_FALSE(decode_answer("x"));
+
+  const std::string question = encode(FramesRequest{"code", 7});
+  ASSERT_TRUE(decode_frames_request(question));
+  EXPECT_FALSE(decode_request(question));
+  EXPECT_FALSE(decode_frames_request(bytes));
+  const std::string frames = encode(std::vector<Frame>{{"inner", "a.cl", 2}});
+  ASSERT_EQ(decode_frames(frames)->size(), 1u);
+  for (size_t size = 0; size < question.size(); ++size)
+    EXPECT_FALSE(decode_frames_request(question.substr(0, size)));
+  for (size_t size = 1; size < frames.size(); ++size) EXPECT_FALSE(decode_frames(frames.substr(0, size)));
+}
+
+// Debug information of which any byte may be wrong ends nothing but the answer.
+TEST(Frames, OfDamagedCodeEndNothing) {
+  Options options;
+  options.debug_info = true;
+  const Result code = assemble("s_nop 0", "a.s", options);
+  ASSERT_TRUE(code) << code.diagnostics;
+  std::mt19937 random(1);
+  for (unsigned round = 0; round < 60; ++round) {
+    std::vector<std::byte> damaged = code.code_object;
+    for (unsigned i = 0; i < 1 + round; ++i)
+      damaged[random() % damaged.size()] = static_cast<std::byte>(random());
+    EXPECT_LE(inlined_frames(damaged, random() % damaged.size()).size(), 64u);
+  }
+  EXPECT_TRUE(inlined_frames({}, 0).empty());
+  EXPECT_TRUE(inlined_frames(std::vector<std::byte>(100, std::byte{1}), 0).empty());
+  EXPECT_TRUE(assemble("s_nop 0", "good.s"));
 }
 
 // A child of ours that writes where it should not, and one that has no end.
