@@ -2,10 +2,14 @@
 // running them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace lockstep {
+
+struct Wave;
 
 struct LaunchNeeds {
   // VGPRs that a wave may read before it has written them: no others need be zero at launch.
@@ -20,6 +24,10 @@ class LaunchAdviser {
   // Of waves with this MODE, which start at the entry of the engine's kernel. Null while anything may be
   // read.
   virtual const LaunchNeeds* launch_needs(uint32_t mode) const = 0;
+  // Where launch_needs() says that registers stay: gives these waves, which were just launched, their first
+  // turns, until one has not ended with it. Counts those whose turn is over, and what was executed.
+  virtual void run_launched(std::span<Wave* const> waves, int64_t turn, size_t& begun,
+                            uint64_t& executed) = 0;
 
  protected:
   ~LaunchAdviser() = default;

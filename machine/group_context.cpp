@@ -257,13 +257,17 @@ void GroupContext::leave_control() {
 }
 
 void GroupContext::clear_lds(const Launch& launch) {
-  std::memset(lds_storage_.get(), launch.initial_byte, allocated_lds_bytes(launch));
+  if (const uint32_t bytes = allocated_lds_bytes(launch); bytes != 0)
+    std::memset(lds_storage_.get(), launch.initial_byte, bytes);
+}
+
+bool GroupContext::may_run_more() const {
+  return may_relaunch_ && has_whole_place() && std::ranges::all_of(order_, is_as_launched);
 }
 
 bool GroupContext::relaunch(const Launch& launch, uint64_t number, const GroupPlace& place,
                             uint64_t first_wave) {
-  if (!may_relaunch_ || !item_ids_.are_of(place) ||
-      !std::all_of(order_.begin(), order_.end(), is_as_launched))
+  if (!may_relaunch_ || !item_ids_.are_of(place) || !std::ranges::all_of(order_, is_as_launched))
     return false;
   for (unsigned axis = 0; axis < 3; ++axis) group_.id[axis] = place.id[axis] + launch.first_group[axis];
   group_.number = number;
@@ -272,11 +276,11 @@ bool GroupContext::relaunch(const Launch& launch, uint64_t number, const GroupPl
   clock_ = 0;
   clear_lds(launch);
   const LaunchNeeds* const needs = adviser_ ? adviser_->launch_needs(mode_) : nullptr;
-  const bool registers_stay = needs && needs->registers_stay && ended_at_once_;
+  registers_stay_ = needs && needs->registers_stay && ended_at_once_;
   for (unsigned i = 0; i < group_.wave_count; ++i) {
     Wave& wave = *waves_[i];
     wave.creation_index = first_wave + i;
-    if (registers_stay) {
+    if (registers_stay_) {
       fill_group_sgprs(launch, i, wave);
     } else {
       clear_registers(launch, needs, wave);
@@ -304,7 +308,8 @@ void GroupContext::clear_registers(const Launch& launch, const LaunchNeeds* need
 bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave,
                          DispatchState& dispatch, Engine& engine, const RunOptions& options) {
   if (relaunch(launch, number, place, first_wave)) return true;
-  adviser_ = dynamic_cast<const LaunchAdviser*>(&engine);
+  adviser_ = dynamic_cast<LaunchAdviser*>(&engine);
+  registers_stay_ = false;
   WaveControl* const control = options.control;
   const precise::TrapSettings& traps = options.precise.traps;
   if (memory_ != launch.memory) {
@@ -481,11 +486,43 @@ std::optional<GroupContext::Result> GroupContext::stop_of(const Wave& wave) {
   return std::nullopt;
 }
 
-GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t& executed) {
+int64_t GroupContext::turn_of(int64_t budget) const {
   // A lone wave has nobody to wait for in its group.
-  const int64_t turn = group_.wave_count == 1
-                           ? kProbeInterval
-                           : std::clamp<int64_t>(budget / group_.wave_count, kShortTurn, kTurn);
+  return group_.wave_count == 1 ? kProbeInterval
+                                : std::clamp<int64_t>(budget / group_.wave_count, kShortTurn, kTurn);
+}
+
+// Of waves that were translated and found their registers as they were, nobody wants to know anything but
+// whether they have ended.
+GroupContext::Result GroupContext::run_more(const Launch& launch, Engine& engine, Claim& claim,
+                                            int64_t budget, uint64_t most, uint64_t& executed) {
+  Result result = Result::finished;
+  const uint64_t before = executed;
+  for (GroupWalk walk(launch, claim.first);
+       claim.first < claim.last && result == Result::finished && executed - before < most; walk.advance()) {
+    const GroupPlace& place = walk.place();
+    if (!relaunch(launch, claim.first, place, claim.first_wave)) break;
+    ++claim.first;
+    claim.first_wave += place.waves;
+    size_t begun = 0;
+    const uint64_t executed_before = executed;
+    if (registers_stay_ && !host_traps_) {
+      if (memory_ && memory_->version() != memory_version_) {
+        memory_version_ = memory_->version();
+        for (Wave* each : waves_) forget_ranges(*each);
+      }
+      const auto lost = guarded([&] { adviser_->run_launched(order_, turn_of(budget), begun, executed); });
+      if (lost) fault_for_lost_memory(*order_[begun++], *lost);
+      ended_at_once_ = begun == order_.size() && order_.back()->state == WaveState::ended;
+      if (ended_at_once_) continue;
+    }
+    result = run(engine, budget - static_cast<int64_t>(executed - executed_before), executed, begun);
+  }
+  return result;
+}
+
+GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t& executed, size_t begun) {
+  const int64_t turn = turn_of(budget);
   // A group that comes back may still spin on what the others have not done yet.
   int64_t interval = has_run_ ? kShortTurn : kProbeInterval, until_probe = interval;
   bool is_first_pass = !has_run_;
@@ -502,6 +539,10 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
     for (Wave* wave : order_) {
       // Under a command, or while it was looked at whether it spins.
       if (const auto stopped = stop_of(*wave)) return *stopped;
+      if (begun != 0) {
+        --begun;
+        continue;
+      }
       if (wave->state == WaveState::blocked && wave->wait.granted()) wave->state = WaveState::ready;
       if (wave->state != WaveState::ready) continue;
       // Who sleeps shall not oversleep for the length of another wave's turn.

@@ -39,6 +39,39 @@ struct GroupPlace {
 // Of work-group `number` (x fastest).
 GroupPlace place_of(const Launch& launch, uint64_t number);
 
+// Places of groups that follow each other: no divisions.
+class GroupWalk {
+ public:
+  GroupWalk(const Launch& launch, uint64_t number)
+      : launch_(&launch), place_(place_of(launch, number)), number_(number) {
+    const uint32_t whole = launch.grid[0] / launch.group[0];
+    left_in_row_ = whole - std::min(whole, place_.id[0]);
+  }
+  const GroupPlace& place() const { return place_; }
+  void advance() {
+    ++number_;
+    // The next one of the row is as large; the last may be partial.
+    if (left_in_row_ > 1) {
+      --left_in_row_;
+      ++place_.id[0];
+    } else {
+      *this = GroupWalk(*launch_, number_);
+    }
+  }
+
+ private:
+  const Launch* launch_;
+  GroupPlace place_;
+  uint64_t number_;
+  uint32_t left_in_row_ = 0;  // whole groups from this one on
+};
+
+// Work-groups [first, last) of a dispatch, for one thread to start in this order.
+struct Claim {
+  uint64_t first = 0, last = 0;
+  uint64_t first_wave = 0;  // of group `first`: its number in the dispatch
+};
+
 // SGPRs that waves of the launch find filled: user data, work-group ids, work-group info (guide 3.5.3.4).
 unsigned initial_sgprs(const Launch& launch);
 
@@ -86,7 +119,14 @@ class GroupContext {
   };
   // Runs the waves in turn for about `budget` wave-instructions; adds what was executed to `executed`.
   // Returns early if all of them wait for something outside the group: blocked, asleep, or spinning.
-  Result run(Engine& engine, int64_t budget, uint64_t& executed);
+  Result run(Engine& engine, int64_t budget, uint64_t& executed) { return run(engine, budget, executed, 0); }
+  // Behind a group that has finished: starts and runs those of the claim, each for about `budget`, until one
+  // does not finish, cannot be started in the place of the last one, or `most` wave-instructions are
+  // executed. What is left of the claim was not started.
+  Result run_more(const Launch& launch, Engine& engine, Claim& claim, int64_t budget, uint64_t most,
+                  uint64_t& executed);
+  // Whether run_more() may have something to do.
+  bool may_run_more() const;
   // Whether run() was called since start().
   bool has_run() const { return has_run_; }
   // Of a group that was idle twice in a row: nothing has changed for it in between.
@@ -130,6 +170,10 @@ class GroupContext {
   // Launches a group of the shape of the last one, if that has left its waves as they were launched but for
   // registers: some nanoseconds for each.
   bool relaunch(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave);
+  // The first `begun` waves have had their first turn.
+  Result run(Engine& engine, int64_t budget, uint64_t& executed, size_t begun);
+  // Of a group with that budget.
+  int64_t turn_of(int64_t budget) const;
   void clear_lds(const Launch& launch);
   void clear_registers(const Launch& launch, const LaunchNeeds* needs, Wave& wave);
   // The work-group's ids, and its info for wave `index` (guide 3.5.3.4).
@@ -177,7 +221,8 @@ class GroupContext {
   bool may_relaunch_ = false;
   // All waves of the last group ended in their first turn.
   bool ended_at_once_ = false;
-  const LaunchAdviser* adviser_ = nullptr;  // of the present group's dispatch; may be null
+  bool registers_stay_ = false;  // the present group found its registers as the last one's launch left them
+  LaunchAdviser* adviser_ = nullptr;  // of the present group's dispatch; may be null
   bool has_run_ = false;
   bool stands_still_ = false;
   std::optional<uint64_t> idle_mark_;                // of the waves when all of them slept or spun last

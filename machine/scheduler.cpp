@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace lockstep::machine {
@@ -47,6 +48,7 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
       host_traps_(options.precise.traps.host),
       listener_(options.precise.listener),
       is_serial_(listener_ && listener_->order() == Listener::Order::serial),
+      threads_(options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())),
       agent_(dispatch_.device, dispatch_.wake),
       mutex_(dispatch_.wake->mutex),
       changed_(dispatch_.wake->changed),
@@ -98,8 +100,11 @@ Scheduler::~Scheduler() {
 }
 
 GroupContext::Result Scheduler::run_group(GroupContext& context, int64_t budget, uint64_t& executed) {
-  const auto result =
-      context.run(engine_, context.has_run() ? std::min(budget, kLaterSlice) : budget, executed);
+  return after_run(
+      context, context.run(engine_, context.has_run() ? std::min(budget, kLaterSlice) : budget, executed));
+}
+
+GroupContext::Result Scheduler::after_run(GroupContext& context, GroupContext::Result result) {
   if (result == GroupContext::Result::finished) return result;
   context.give_up_unused();
   if (options_.control) options_.control->show(context.group());
@@ -125,6 +130,34 @@ GroupContext::Result Scheduler::after_halt(GroupContext& context) {
   return GroupContext::Result::faulted;
 }
 
+void Scheduler::run_taken(std::unique_lock<std::mutex>& lock, std::unique_ptr<GroupContext> context,
+                          int64_t budget, uint64_t& executed) {
+  lock.unlock();
+  uint64_t here = 0;
+  auto result = run_group(*context, budget, here);
+  executed += here;
+  lock.lock();
+  while (result == GroupContext::Result::finished && context->may_run_more()) {
+    Claim claim = claim_more();
+    if (claim.first == claim.last) break;
+    const Claim before = claim;
+    lock.unlock();
+    uint64_t more = 0;
+    result = after_run(*context, context->run_more(launch_, engine_, claim, kSlice, kClaimWork, more));
+    executed += more;
+    lock.lock();
+    totals_.instructions += more;
+    // The one before the first has finished, and the last is given back.
+    totals_.groups_done += claim.first - before.first;
+    totals_.waves += claim.first_wave - before.first_wave;
+    return_claim(claim);
+    // What cannot follow in this place is started as any other group.
+    if (claim.first == before.first) break;
+    report_progress();
+  }
+  give_back(std::move(context), result, here, budget);
+}
+
 void Scheduler::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -136,11 +169,8 @@ void Scheduler::work() {
       report_progress();
     }
     if (taken == Taken::nothing) return;
-    lock.unlock();
     uint64_t executed = 0;
-    const auto result = run_group(*context, budget, executed);
-    lock.lock();
-    give_back(std::move(context), result, executed, budget);
+    run_taken(lock, std::move(context), budget, executed);
     rest(lock);
   }
 }
@@ -149,14 +179,7 @@ Scheduler::Step Scheduler::step(int64_t budget, uint64_t& executed) {
   std::unique_ptr<GroupContext> context;
   std::unique_lock lock(mutex_);
   const Taken taken = take(lock, context, budget);
-  if (taken == Taken::group) {
-    lock.unlock();
-    uint64_t here = 0;
-    const auto result = run_group(*context, budget, here);
-    executed += here;
-    lock.lock();
-    give_back(std::move(context), result, here, budget);
-  }
+  if (taken == Taken::group) run_taken(lock, std::move(context), budget, executed);
   if (over() && !said_finished_) {
     said_finished_ = true;
     return Step::finished;
@@ -198,7 +221,52 @@ void Scheduler::report(Outcome& outcome) {
 
 bool Scheduler::over() const {
   if (cancelled_) return resident_ == parked_.size() + blocked_.size();
-  return resident_ == 0 && next_ >= std::min(totals_.groups_total, fault_number_);
+  return resident_ == 0 && unstarted() == 0;
+}
+
+uint64_t Scheduler::unstarted_before(uint64_t end) const {
+  uint64_t count = end - std::min(end, next_);
+  for (const Claim& claim : returned_) count += std::min(end, claim.last) - std::min(end, claim.first);
+  return count;
+}
+
+// The first in dispatch order.
+Claim Scheduler::claim_next() {
+  if (!returned_.empty()) {
+    Claim& claim = returned_.front();
+    const Claim next{claim.first, claim.first + 1, claim.first_wave};
+    claim.first_wave += place_of(launch_, claim.first++).waves;
+    if (claim.first == claim.last) returned_.pop_front();
+    return next;
+  }
+  const Claim next{next_, next_ + 1, next_wave_};
+  next_wave_ += place_of(launch_, next_++).waves;
+  return next;
+}
+
+// Where a limit or a listener wants to know of each group, none.
+Claim Scheduler::claim_more() {
+  if (cancelled_ || stop_requested() || is_serial_ || options_.instruction_limit != 0 ||
+      fault_number_ != kNone)
+    return {};
+  if (!returned_.empty()) {
+    const Claim claim = returned_.front();
+    returned_.pop_front();
+    return claim;
+  }
+  const uint64_t left = totals_.groups_total - next_;
+  Claim claim{next_, next_, next_wave_};
+  claim.last += std::min(threads_ == 1 ? left : left / (4 * threads_), kMostClaimed);
+  for (GroupWalk walk(launch_, next_); next_ < claim.last; walk.advance(), ++next_)
+    next_wave_ += walk.place().waves;
+  return claim;
+}
+
+void Scheduler::return_claim(const Claim& claim) {
+  if (claim.first == claim.last) return;
+  const auto behind = std::ranges::find_if(returned_, [&](auto& each) { return each.first > claim.first; });
+  returned_.insert(behind, claim);
+  changed_.notify_all();
 }
 
 uint64_t Scheduler::still_rounds() const {
@@ -234,7 +302,7 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
     if (cancelled_) return Taken::nothing;
     // One group at a time for those who want to be told in order.
     if (is_serial_ && resident_ > parked_.size() + blocked_.size()) return Taken::wait;
-    const bool new_one = next_ < std::min(totals_.groups_total, fault_number_);
+    const bool new_one = unstarted() != 0;
     if ((new_one || !parked_.empty()) && options_.instruction_limit != 0 &&
         totals_.instructions + reserved_ >= options_.instruction_limit) {
       // What other threads do not need of theirs is left for this one.
@@ -244,7 +312,8 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
       continue;
     }
     if (new_one && resident_ < options_.resident_groups && find_room(context)) {
-      const uint64_t number = next_++, first_wave = totals_.waves;
+      const Claim claim = claim_next();
+      const uint64_t number = claim.first, first_wave = claim.first_wave;
       const GroupPlace place = place_of(launch_, number);
       totals_.waves += place.waves;
       ++resident_;
@@ -339,10 +408,9 @@ void Scheduler::give_up_blocked() {
   });
   first->second->fail_blocked();
   record_fault(*first->second);
-  if (next_ < totals_.groups_total)
-    fault_->fault.message += "; " + std::to_string(totals_.groups_total - next_) +
-                             " work-groups have not started, for only " + std::to_string(resident_) +
-                             " have room at a time";
+  if (const uint64_t not_started = unstarted_before(totals_.groups_total); not_started != 0)
+    fault_->fault.message += "; " + std::to_string(not_started) + " work-groups have not started, for only " +
+                             std::to_string(resident_) + " have room at a time";
   blocked_.erase(first);
   --resident_;
   changed_.notify_all();
@@ -381,7 +449,7 @@ void Scheduler::give_back(std::unique_ptr<GroupContext> context, GroupContext::R
       ++totals_.groups_done;
       --resident_;
       // Its place is for those who have more to run.
-      if (next_ >= totals_.groups_total || !context->has_whole_place()) context->leave_place();
+      if (unstarted_before(totals_.groups_total) == 0 || !context->has_whole_place()) context->leave_place();
       idle_.push_back(std::move(context));
       break;
   }

@@ -62,6 +62,9 @@ class Scheduler {
  private:
   static constexpr uint64_t kNone = ~uint64_t{0};
 
+  // Groups that a thread claims at once, and wave-instructions after which it gives back what it has not
+  // started of them: a part of a millisecond.
+  static constexpr uint64_t kMostClaimed = 256, kClaimWork = 400'000;
   // Times that each group may come back after a fault, all of them asleep or spinning, before they are taken
   // to wait for groups that are gone.
   static constexpr uint64_t kPatienceAfterFault = 1000;
@@ -72,6 +75,12 @@ class Scheduler {
 
   bool stop_requested() const { return options_.cancel && options_.cancel->load(std::memory_order_relaxed); }
   GroupContext::Result run_group(GroupContext& context, int64_t budget, uint64_t& executed);
+  // What else becomes of a group that has not finished.
+  GroupContext::Result after_run(GroupContext& context, GroupContext::Result result);
+  // Runs the group that was taken, and others behind it in its place as long as each finishes; gives it back.
+  // The lock is not held meanwhile.
+  void run_taken(std::unique_lock<std::mutex>& lock, std::unique_ptr<GroupContext> context, int64_t budget,
+                 uint64_t& executed);
   // What becomes of a group with a wave that the machine has halted.
   GroupContext::Result after_halt(GroupContext& context);
   WaveFault fault_of(const GroupContext& context, const Wave& wave) const;
@@ -88,6 +97,13 @@ class Scheduler {
   uint64_t still_rounds() const;
   // Gives the processor to others for a moment, if there is nothing but waiting to do.
   void rest(std::unique_lock<std::mutex>& lock);
+  // Groups that nobody has started, of those numbered below `end`; those that still may be.
+  uint64_t unstarted_before(uint64_t end) const;
+  uint64_t unstarted() const { return unstarted_before(std::min(totals_.groups_total, fault_number_)); }
+  Claim claim_next();
+  // Groups for a thread to start without asking for each. Few if they are for other threads, too.
+  Claim claim_more();
+  void return_claim(const Claim& claim);
   // Wave-instructions that a group may execute now, taken off the limit; 0: none is left.
   int64_t reserve(int64_t wanted);
   void give_back_unused(int64_t reserved);
@@ -116,13 +132,16 @@ class Scheduler {
   precise::HostTraps* host_traps_;  // whose requests wake groups; null: none, or no longer
   Listener* listener_;              // null: none, or no longer
   const bool is_serial_;
+  const unsigned threads_;  // that may work at the same time
   DeviceState::Agent agent_;
   // Those of the wake list: threads wait for groups and for released waves at once.
   std::mutex& mutex_;
   std::condition_variable& changed_;
   std::mutex halted_mutex_;
   Progress totals_;
-  uint64_t next_ = 0;              // first group not started yet
+  uint64_t next_ = 0;              // first group that nobody has claimed yet
+  uint64_t next_wave_ = 0;         // its first wave
+  std::deque<Claim> returned_;     // groups before that, in order, that were claimed and not started
   uint64_t idle_in_a_row_ = 0;     // results of groups whose waves sleep or spin
   uint64_t still_in_a_row_ = 0;    // of those that nothing has changed for
   uint64_t reserved_ = 0;          // wave-instructions of the limit that running groups may still use

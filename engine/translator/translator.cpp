@@ -147,6 +147,25 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
   return &found->translation->launch_needs();
 }
 
+// What run_translated() does for a wave at the entry, without asking what is known of it. A wave that leaves
+// before its turn is over begins another one elsewhere.
+[[clang::no_sanitize("function")]] void Translator::run_launched(std::span<Wave* const> waves, int64_t turn,
+                                                                 size_t& begun, uint64_t& executed) {
+  Translated& found = *translated();
+  found.look_at_memory();
+  const Translation::Entry* entry = found.translation->entry_at(0);
+  if (!entry || !entry->function) return;
+  for (Wave* wave : waves) {
+    entry->function(wave, &found.context, entry->number, turn);
+    const int64_t count = turn - wave->budget;
+    wave->executed_before_turn += count;
+    executed += static_cast<uint64_t>(count);
+    if (wave->state == WaveState::ready && wave->budget > 0) return;
+    ++begun;
+    if (wave->state != WaveState::ended) return;
+  }
+}
+
 int64_t Translator::run_untranslated(Wave& wave, int64_t budget) {
   const int64_t executed = interpreter_.run(wave, std::min(budget, kTurn));
   const uint64_t all = interpreted_.fetch_add(static_cast<uint64_t>(executed), std::memory_order_relaxed) +

@@ -48,6 +48,12 @@ TEST(Faults, StoreBehindTheEnd) {
     expect_same_fault({"shifted_store", {64, 1, 1}, {64, 1, 1}, {buffer(0), value(shift)}, 0},
                       {Bytes(64 * 4)});
 }
+// Threads claim many groups at once: those behind the fault have not started.
+TEST(Faults, StoreOfALateGroup) {
+  for (const uint32_t group : {1u, 100u, 300u, 699u})
+    expect_same_fault({"shifted_store", {64 * 700 + 3, 1, 1}, {64, 1, 1}, {buffer(0), value(0u)}, 0},
+                      {Bytes(group * 64 * 4)});
+}
 TEST(Faults, LoadBehindTheEnd) {
   for (const uint32_t shift : {1u, 33u})
     expect_same_fault({"shifted_load", {64, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(shift)}, 0},

@@ -202,6 +202,36 @@ TEST(Kernels, SeveralThreads) {
 
 // A group is launched in the storage of an earlier one: it finds registers and LDS zero all the same, those
 // that a wave had to keep at a barrier among them.
+// Threads claim many groups at once; one of them waits for others that were claimed with it and behind it.
+// Rows of groups end with a partial one.
+TEST(Kernels, GroupsWaitForLaterOnes) {
+  static const Bytes waits = compile(R"(
+    __kernel void meet(volatile __global uint* flags, __global uint* out, uint width) {
+      uint x = get_global_id(0), y = get_global_id(1);
+      uint group = get_group_id(1) * get_num_groups(0) + get_group_id(0);
+      if (group == 37) while (atomic_or(flags, 0) == 0);
+      if (group == 39) atomic_or(flags, 1);
+      if (group == 40) while (atomic_or(flags + 1, 0) == 0);
+      if (group == 900) atomic_or(flags + 1, 1);
+      out[y * width + x] += x * 1000 + y;
+    })");
+  constexpr uint32_t width = 16 * 63 + 5, height = 16;
+  const TestDispatch dispatch{
+      "meet", {width, height, 1}, {16, 1, 1}, {buffer(0), buffer(1), value(width)}, 0};
+  for (const unsigned threads : {1u, 4u}) {
+    const TestResult result = run(waits, {dispatch}, {Bytes(8), Bytes(width * height * 4)},
+                                  machine::EngineKind::translator, threads);
+    EXPECT_FALSE(result.outcome.fault);
+    EXPECT_EQ(result.outcome.totals.groups_done, 64u * height);
+    EXPECT_EQ(result.outcome.totals.waves, 64u * height);
+    for (uint32_t i = 0; i < width * height; ++i) {
+      uint32_t word = 0;
+      std::memcpy(&word, result.buffers[1].data() + i * 4, 4);
+      ASSERT_EQ(word, i % width * 1000 + i / width) << i;
+    }
+  }
+}
+
 TEST(Kernels, GroupsFindZeros) {
   const std::string source = R"(
     __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void zeros(__global uint* out) {
