@@ -133,18 +133,20 @@ GroupContext::Result Scheduler::after_halt(GroupContext& context) {
 void Scheduler::run_taken(std::unique_lock<std::mutex>& lock, std::unique_ptr<GroupContext> context,
                           int64_t budget, uint64_t& executed) {
   lock.unlock();
-  uint64_t here = 0;
-  auto result = run_group(*context, budget, here);
-  executed += here;
+  uint64_t first = 0;
+  auto result = run_group(*context, budget, first);
+  uint64_t all = first;
   lock.lock();
-  while (result == GroupContext::Result::finished && context->may_run_more()) {
+  while (result == GroupContext::Result::finished && all < static_cast<uint64_t>(budget) &&
+         context->may_run_more()) {
     Claim claim = claim_more();
     if (claim.first == claim.last) break;
     const Claim before = claim;
     lock.unlock();
     uint64_t more = 0;
-    result = after_run(*context, context->run_more(launch_, engine_, claim, kSlice, kClaimWork, more));
-    executed += more;
+    const uint64_t most = std::min(kClaimWork, static_cast<uint64_t>(budget) - all);
+    result = after_run(*context, context->run_more(launch_, engine_, claim, budget, most, more));
+    all += more;
     lock.lock();
     totals_.instructions += more;
     // The one before the first has finished, and the last is given back.
@@ -155,7 +157,8 @@ void Scheduler::run_taken(std::unique_lock<std::mutex>& lock, std::unique_ptr<Gr
     if (claim.first == before.first) break;
     report_progress();
   }
-  give_back(std::move(context), result, here, budget);
+  executed += all;
+  give_back(std::move(context), result, first, budget);
 }
 
 void Scheduler::work() {
