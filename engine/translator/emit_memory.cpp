@@ -15,15 +15,11 @@ using isa::Role;
 using llvm::BasicBlock;
 using llvm::Value;
 
-namespace {
-
-llvm::Constant* lane_multiples(llvm::IRBuilder<>& ir, unsigned factor) {
+llvm::Constant* Emitter::lane_multiples(unsigned factor) {
   std::vector<llvm::Constant*> values;
-  for (unsigned lane = 0; lane < 16; ++lane) values.push_back(ir.getInt32(lane * factor));
+  for (unsigned lane = 0; lane < 16; ++lane) values.push_back(ir_.getInt32(lane * factor));
   return llvm::ConstantVector::get(values);
 }
-
-}  // namespace
 
 Emitter::AddressFacts& Emitter::address_facts(Value* addresses) {
   AddressFacts& facts = address_facts_[addresses];
@@ -34,7 +30,7 @@ Emitter::AddressFacts& Emitter::address_facts(Value* addresses) {
 Value* Emitter::is_consecutive(Value* addresses, unsigned dwords) {
   AddressFacts& facts = address_facts(addresses);
   if (Value*& known = facts.consecutive[dwords]; known) return known;
-  Value* expected = ir_.CreateAdd(ir_.CreateVectorSplat(16, facts.first), lane_multiples(ir_, 4 * dwords));
+  Value* expected = ir_.CreateAdd(ir_.CreateVectorSplat(16, facts.first), lane_multiples(4 * dwords));
   Value* wrong = ir_.CreateBitCast(ir_.CreateICmpNE(addresses, expected), i16_);
   return facts.consecutive[dwords] = ir_.CreateICmpEQ(wrong, ir_.getInt16(0));
 }
@@ -50,8 +46,7 @@ std::pair<Value*, Value*> Emitter::last_range(unsigned slot_number) {
   const auto field = [&](Value* base, size_t offset) {
     return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), base, offset);
   };
-  Value* slots = ir_.CreateLoad(pointer_, field(dispatch_, offsetof(Context, last_range)));
-  auto* range = ir_.CreateLoad(pointer_, field(slots, slot_number * sizeof(void*)));
+  auto* range = ir_.CreateLoad(pointer_, field(slots_of_ranges_, slot_number * sizeof(void*)));
   range->setAtomic(llvm::AtomicOrdering::Monotonic);
   Value* begin = ir_.CreateLoad(i64_, field(range, offsetof(Range, begin)));
   return {begin, ir_.CreateLoad(i64_, field(range, offsetof(Range, end)))};
@@ -331,7 +326,7 @@ void Emitter::emit_scratch(unsigned index) {
     if (has_address) {
       Value* rows = ir_.CreateMul(ir_.CreateZExt(offsets[chunk], wide),
                                   ir_.CreateVectorSplat(16, ir_.getInt64(routine_.wave_size)));
-      lanes = ir_.CreateAdd(rows, ir_.CreateZExt(lane_multiples(ir_, 4), wide));
+      lanes = ir_.CreateAdd(rows, ir_.CreateZExt(lane_multiples(4), wide));
     }
     for (unsigned word = 0; word < dwords; ++word) {
       Value* row = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), base, word * row_bytes + chunk * 64);

@@ -1,5 +1,7 @@
 // Runs of vector instructions: emitted for one chunk of the lanes after the other, so that few host registers
 // are in use at a time. Doubt about float results is settled once at the end of the run.
+#include <algorithm>
+
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
 #include "isa/memory_shape.h"
@@ -40,11 +42,14 @@ bool Emitter::joins_run(unsigned index) const {
   switch (node.kind) {
     case NodeKind::vector_alu:
     case NodeKind::dual:
+      // Both versions of a run with LDS accesses go on with the same values.
+      if (is_computed(index) && (run_.loads_lds || run_.stores_lds)) return false;
       return !touches_mask(scalar_number_reads(node));
     case NodeKind::lds: {
       // All lanes of an instruction come before those of the next one: order matters around stores.
       // Regular addresses are recognised before the run.
       if (run_.writes[node.instruction.find(isa::Role::addr)->vgpr()]) return false;
+      if (std::ranges::any_of(run_.nodes, [this](unsigned n) { return is_computed(n); })) return false;
       const bool is_store =
           isa::access_shape(node.instruction.row->opcode).kind == isa::AccessShape::Kind::store;
       if (is_store) return !run_.loads_lds && !run_.stores_lds && !run_.masks.contains(kExec);
@@ -79,6 +84,7 @@ void Emitter::add_to_run(unsigned index) {
 
 void Emitter::end_run() {
   if (run_.nodes.empty()) return;
+  if (run_.loads_lds || run_.stores_lds) settle();
   const Snapshot start = snapshot(run_.nodes.front());
   // EXEC only shrinks inside a run: the lanes that are on now are all that can be in doubt.
   ChunkValues exec_at_start{};
@@ -121,7 +127,10 @@ void Emitter::end_run() {
   } else {
     emit_run(true);
   }
-  if (run_.casts_doubt) check_doubt(start, exec_at_start);
+  if (run_.casts_doubt) {
+    settle();
+    check_doubt(start, exec_at_start);
+  }
   run_ = Run{};
 }
 
@@ -140,7 +149,10 @@ void Emitter::emit_run(bool regular_lds) {
             emit_lds_by_lanes(n, pass_);
           break;
         default:
-          emit_vector(n, pass_);
+          if (is_computed(n))
+            emit_computed(n, pass_);
+          else
+            emit_vector(n, pass_);
       }
     }
   }
@@ -161,6 +173,8 @@ void Emitter::emit_run(bool regular_lds) {
 void Emitter::join_locals(const Locals& before, const Locals& first, llvm::BasicBlock* first_end,
                           const Locals& second, llvm::BasicBlock* second_end) {
   locals_ = before;
+  // What both ways have overwritten is known no more.
+  locals_.linear = first.linear;
   const auto join = [&](Value* a, Value* b) -> Value* {
     if (a == b || !a || !b) return a == b ? a : nullptr;
     llvm::PHINode* phi = ir_.CreatePHI(a->getType(), 2);

@@ -79,27 +79,86 @@ void Emitter::emit_scalar(unsigned index) {
     set_scalar(kScc, ir_.CreateTrunc(result(2), i32_));
 }
 
+namespace {
+
+// Of a load whose address is a pair of SGPRs and a constant: its first byte behind the pair.
+std::optional<int64_t> constant_offset(const Node& node) {
+  if (node.kind != NodeKind::scalar_load || node.instruction.find(Role::saddr)->code >= isa::code::kVccLo)
+    return std::nullopt;
+  const isa::Operand* soffset = node.instruction.find(Role::soffset);
+  if (soffset && !soffset->is_literal() && soffset->code != isa::code::kNull) return std::nullopt;
+  return node.instruction.offset & ~int64_t{3};
+}
+
+}  // namespace
+
+// All loads from the base of this one, up to the end of the block or a change of the base.
+Emitter::ScalarLoads Emitter::scalar_loads_from(unsigned index) {
+  const unsigned base = scalar_register(routine_.nodes[index].instruction.find(Role::saddr)->code);
+  ScalarLoads loads;
+  loads.base = {scalar(base), scalar(base + 1)};
+  loads.begin = INT64_MAX;
+  for (unsigned n = index; n < block_last_; ++n) {
+    const Node& node = routine_.nodes[n];
+    const auto begin = constant_offset(node);
+    if (begin && scalar_register(node.instruction.find(Role::saddr)->code) == base) {
+      loads.begin = std::min(loads.begin, *begin);
+      loads.end = std::max(loads.end, *begin + isa::access_shape(node.instruction.row->opcode).bytes);
+    }
+    const RegisterSet written = facts_.nodes[n].effects.writes | facts_.nodes[n].effects.reloaded;
+    if (written[base] || written[base + 1]) break;
+  }
+  return loads;
+}
+
 void Emitter::emit_scalar_load(unsigned index) {
-  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const Node& node = routine_.nodes[index];
+  const isa::Instruction& instruction = node.instruction;
   const unsigned bytes = isa::access_shape(instruction.row->opcode).bytes;
   const Snapshot before = snapshot(index);
   // The two low bits of every component count as zero, before they are added (guide 8.1.1).
   const auto aligned = [&](Value* component) { return ir_.CreateAnd(component, ~uint64_t{3}); };
-  Value* base = scalar_source(*instruction.find(Role::saddr), instruction, 64);
+  Value* base = aligned(scalar_source(*instruction.find(Role::saddr), instruction, 64));
   Value* address =
-      ir_.CreateAdd(aligned(base), aligned(ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}))));
+      ir_.CreateAdd(base, aligned(ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}))));
   if (const isa::Operand* soffset = instruction.find(Role::soffset); soffset && !soffset->is_literal())
     address = ir_.CreateAdd(address, aligned(scalar_source(*soffset, instruction, 32)));
 
   const unsigned slot_number = next_slot_++;
-  BasicBlock *look_up = new_block("look_up"), *load = new_block("load");
-  ir_.CreateCondBr(in_range(last_range(slot_number), address, bytes), load, look_up);
-  ir_.SetInsertPoint(look_up);
   auto allowed = runtime("lockstep_translator_allowed", i1_, {pointer_, i32_, i64_, i64_, i32_});
   llvm::cast<llvm::Function>(allowed.getCallee())->addRetAttr(llvm::Attribute::ZExt);
-  Value* fine = ir_.CreateCall(
-      allowed, {dispatch_, ir_.getInt32(slot_number), address, ir_.getInt64(bytes), ir_.getInt32(kRead)});
-  ir_.CreateCondBr(fine, load, leave_to_interpreter(before));
+  const auto is_allowed = [&](Value* begin, int64_t count) {
+    return ir_.CreateCall(allowed, {dispatch_, ir_.getInt32(slot_number), begin,
+                                    ir_.getInt64(static_cast<uint64_t>(count)), ir_.getInt32(kRead)});
+  };
+  BasicBlock *look_up = new_block("look_up"), *load = new_block("load");
+  const auto offset = constant_offset(node);
+  const unsigned base_register = scalar_register(instruction.find(Role::saddr)->code);
+  const bool is_known = offset && scalar_loads_.are_allowed && *offset >= scalar_loads_.begin &&
+                        *offset + bytes <= scalar_loads_.end &&
+                        scalar_loads_.base == std::array{scalar(base_register), scalar(base_register + 1)};
+  llvm::PHINode* all_allowed = nullptr;
+  if (is_known) {
+    branch_unlikely(ir_.CreateNot(scalar_loads_.are_allowed), look_up, load);
+  } else if (offset) {
+    scalar_loads_ = scalar_loads_from(index);
+    Value* first = ir_.CreateAdd(base, ir_.getInt64(static_cast<uint64_t>(scalar_loads_.begin)));
+    const int64_t count = scalar_loads_.end - scalar_loads_.begin;
+    all_allowed = llvm::PHINode::Create(i1_, 3, "all_allowed", load);
+    BasicBlock* look_all_up = new_block("look_all_up");
+    all_allowed->addIncoming(ir_.getTrue(), ir_.GetInsertBlock());
+    branch_unlikely(ir_.CreateNot(in_range(last_range(slot_number), first, static_cast<uint64_t>(count))),
+                    look_all_up, load);
+    ir_.SetInsertPoint(look_all_up);
+    all_allowed->addIncoming(ir_.getTrue(), look_all_up);
+    ir_.CreateCondBr(is_allowed(first, count), load, look_up);
+    scalar_loads_.are_allowed = all_allowed;
+  } else {
+    ir_.CreateCondBr(in_range(last_range(slot_number), address, bytes), load, look_up);
+  }
+  ir_.SetInsertPoint(look_up);
+  if (all_allowed) all_allowed->addIncoming(ir_.getFalse(), look_up);
+  ir_.CreateCondBr(is_allowed(address, bytes), load, leave_to_interpreter(before));
   ir_.SetInsertPoint(load);
   Value* pointer = ir_.CreateIntToPtr(address, pointer_);
   const auto first = scalar_destination(*instruction.find(Role::dst));
@@ -168,6 +227,7 @@ void Emitter::go_to(int to, Value* budget, bool backward) {
 void Emitter::emit_end(unsigned index) {
   const Block& block = routine_.blocks[index];
   const Node& last = routine_.nodes[block.last - 1];
+  settle();
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) merge_waiting(chunk);
   const bool is_executed = last.kind != NodeKind::step && last.kind != NodeKind::outside;
   Value* budget = ir_.CreateSub(ir_.CreateLoad(i64_, budget_),
@@ -198,7 +258,7 @@ void Emitter::emit_end(unsigned index) {
     for (unsigned r = 0; r < kRegisters; ++r)
       if (missing[r]) hold(r);
   }
-  flush_locals();
+  flush_locals(locals_);
   const auto is_backward = [&](int to) {
     return routine_.blocks[static_cast<unsigned>(to)].offset <= last.offset;
   };

@@ -64,6 +64,8 @@ void Emitter::make_function(const std::string& name) {
   vgprs_ = ir_.CreateLoad(pointer_, field(offsetof(Wave, vgprs)), "vgprs");
   lds_ = ir_.CreateLoad(pointer_, field(offsetof(Wave, lds)), "lds");
   lds_bytes_ = ir_.CreateZExt(ir_.CreateLoad(i32_, field(offsetof(Wave, lds_bytes))), i64_, "lds_bytes");
+  slots_of_ranges_ = ir_.CreateLoad(
+      pointer_, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), dispatch_, offsetof(Context, last_range)));
   budget_ = ir_.CreateAlloca(i64_);
   ir_.CreateStore(function_->getArg(3), budget_);
   words_ = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, 16));
@@ -125,59 +127,101 @@ void Emitter::emit_entries() {
 void Emitter::emit_block(unsigned index) {
   const Block& block = routine_.blocks[index];
   const BlockFacts& facts = facts_.blocks[index];
+  const auto begin = [&] {
+    locals_ = Locals{};
+    half_masks_.clear();
+    expanded_masks_.clear();
+    address_facts_.clear();
+    scalar_loads_ = {};
+  };
   ir_.SetInsertPoint(blocks_[index]);
-  locals_ = Locals{};
+  begin();
   locals_.held = facts.held;
   locals_.dirty = facts.dirty;
-  half_masks_.clear();
-  expanded_masks_.clear();
-  address_facts_.clear();
   block_first_ = block.first;
+  block_last_ = block.last;
+  plan_ = plan_addresses(routine_, facts_, index, has_masked_gathers_);
+  sections_.clear();
+  if (plan_.is_empty()) return emit_nodes(index);
+  begin_regular();
+  emit_nodes(index);
+  is_regular_version_ = false;
+
+  // The other version keeps all registers in their slots between sections, for it may begin with each.
+  RegisterSet held = facts.held, dirty = facts.dirty;
+  size_t section = 0;
+  const auto begin_second = [&] {
+    ir_.SetInsertPoint(sections_[section].second);
+    begin();
+    locals_.held = held & sections_[section].locals.held;
+    locals_.dirty = (dirty | sections_[section].locals.dirty) & locals_.held;
+  };
+  begin_second();
   for (unsigned n = block.first; n < block.last; ++n) {
-    const Node& node = routine_.nodes[n];
-    if (joins_run(n)) {
-      add_to_run(n);
-      continue;
-    }
-    switch (node.kind) {
-      case NodeKind::nothing:
-        continue;
-      case NodeKind::branch:
-      case NodeKind::barrier:
-      case NodeKind::end:
-      case NodeKind::step:
-      case NodeKind::outside:
-        continue;
-      default:
-        break;
-    }
+    emit_node(n);
+    if (!plan_.is_cut[n - block.first]) continue;
     end_run();
-    if (joins_run(n)) {
-      add_to_run(n);
-    } else if (node.kind == NodeKind::scalar_alu) {
-      emit_scalar(n);
-    } else if (node.kind == NodeKind::store_wait) {
-      ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
-    } else if (node.kind == NodeKind::scalar_load) {
-      emit_scalar_load(n);
-    } else if (node.kind == NodeKind::lane_access) {
-      emit_lane_access(n);
-    } else if (node.kind == NodeKind::permute) {
-      emit_permute(n);
-    } else if (node.kind == NodeKind::get_pc) {
-      emit_get_pc(n);
-    } else if (node.kind == NodeKind::call) {
-      emit_call(n);
-    } else if (node.kind == NodeKind::scratch) {
-      emit_scratch(n);
-    } else if (node.kind == NodeKind::atomic) {
-      emit_atomic(n);
-    } else {
-      emit_global(n);
-    }
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) merge_waiting(chunk);
+    flush_locals(locals_);
+    held = locals_.held;
+    dirty = locals_.dirty;
+    ir_.CreateBr(sections_[++section].second);
+    begin_second();
   }
   end_run();
   emit_end(index);
+}
+
+void Emitter::emit_nodes(unsigned index) {
+  const Block& block = routine_.blocks[index];
+  for (unsigned n = block.first; n < block.last; ++n) {
+    emit_node(n);
+    if (is_regular_version_ && plan_.is_cut[n - block.first]) begin_section();
+  }
+  end_run();
+  emit_end(index);
+}
+
+void Emitter::emit_node(unsigned n) {
+  const Node& node = routine_.nodes[n];
+  if (joins_run(n)) return add_to_run(n);
+  switch (node.kind) {
+    case NodeKind::nothing:
+    case NodeKind::branch:
+    case NodeKind::barrier:
+    case NodeKind::end:
+    case NodeKind::step:
+    case NodeKind::outside:
+      return;
+    default:
+      break;
+  }
+  end_run();
+  if (joins_run(n)) return add_to_run(n);
+  if (is_regular_version_ && plan_.is_regular[n - block_first_]) return emit_regular_global(n);
+  // Others may leave translated code, or change what cannot be changed again.
+  if (node.kind != NodeKind::scalar_alu) settle();
+  if (node.kind == NodeKind::scalar_alu) {
+    emit_scalar(n);
+  } else if (node.kind == NodeKind::store_wait) {
+    ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
+  } else if (node.kind == NodeKind::scalar_load) {
+    emit_scalar_load(n);
+  } else if (node.kind == NodeKind::lane_access) {
+    emit_lane_access(n);
+  } else if (node.kind == NodeKind::permute) {
+    emit_permute(n);
+  } else if (node.kind == NodeKind::get_pc) {
+    emit_get_pc(n);
+  } else if (node.kind == NodeKind::call) {
+    emit_call(n);
+  } else if (node.kind == NodeKind::scratch) {
+    emit_scratch(n);
+  } else if (node.kind == NodeKind::atomic) {
+    emit_atomic(n);
+  } else {
+    emit_global(n);
+  }
 }
 
 // ---- Registers
@@ -205,6 +249,7 @@ void Emitter::hold(unsigned number) {
   for (unsigned chunk = 0; chunk < (is_vgpr(number) ? chunks_ : 1); ++chunk) {
     Value*& local = is_vgpr(number) ? locals_.vgpr[number][chunk] : locals_.scalar[number - kFirstScalar];
     if (local) continue;
+    if (is_vgpr(number) && (local = unfolded(locals_, number, chunk))) continue;
     llvm::AllocaInst* home = slot(number, chunk);
     local = in_host ? static_cast<Value*>(ir_.CreateLoad(home->getAllocatedType(), home))
                     : ir_.CreateAlignedLoad(home->getAllocatedType(), wave_address(number, chunk),
@@ -220,6 +265,8 @@ llvm::Value* Emitter::vgpr(unsigned number, unsigned chunk) {
 
 void Emitter::set_vgpr(unsigned number, unsigned chunk, Value* value) {
   locals_.vgpr[number][chunk] = value;
+  if (const auto found = locals_.linear.find(number); found != locals_.linear.end())
+    found->second[chunk] = std::nullopt;
   locals_.dirty.set(number);
   // The other chunks still have to be read from where the register was.
   if (chunk == chunks_ - 1) locals_.held.set(number);
@@ -236,10 +283,11 @@ void Emitter::set_scalar(unsigned number, Value* value) {
   locals_.held.set(number);
 }
 
-void Emitter::flush_locals() {
+void Emitter::flush_locals(const Locals& locals) {
   for (unsigned r = 0; r < kRegisters; ++r) {
     for (unsigned chunk = 0; chunk < (is_vgpr(r) ? chunks_ : 1); ++chunk) {
-      Value* local = is_vgpr(r) ? locals_.vgpr[r][chunk] : locals_.scalar[r - kFirstScalar];
+      Value* local = is_vgpr(r) ? locals.vgpr[r][chunk] : locals.scalar[r - kFirstScalar];
+      if (!local && is_vgpr(r)) local = unfolded(locals, r, chunk);
       if (local) ir_.CreateStore(local, slot(r, chunk));
     }
   }
@@ -251,6 +299,7 @@ void Emitter::store_to_wave(const Locals& locals, RegisterSet which) {
     if (!which[r]) continue;
     for (unsigned chunk = 0; chunk < (is_vgpr(r) ? chunks_ : 1); ++chunk) {
       Value* value = is_vgpr(r) ? locals.vgpr[r][chunk] : locals.scalar[r - kFirstScalar];
+      if (!value && is_vgpr(r)) value = unfolded(locals, r, chunk);
       if (!value) value = ir_.CreateLoad(slot(r, chunk)->getAllocatedType(), slot(r, chunk));
       if (is_vgpr(r) && locals.off_lanes[r][chunk]) {
         // A merge that waited; EXEC is what it was when the value was written.
@@ -303,6 +352,7 @@ void Emitter::emit_call(unsigned index) {
     if (!effects.reloaded[r]) continue;
     if (is_vgpr(r)) {
       locals_.vgpr[r] = {};
+      locals_.linear.erase(r);
       locals_.off_lanes[r] = {};
     } else {
       locals_.scalar[r - kFirstScalar] = nullptr;

@@ -14,8 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/translator/address_plan.h"
 #include "engine/translator/body_signature.h"
 #include "engine/translator/classify.h"
+#include "engine/translator/linear.h"
 #include "engine/translator/liveness.h"
 #include "engine/translator/routine.h"
 #include "isa/memory_shape.h"
@@ -43,6 +45,8 @@ class Emitter {
     // The lanes that are off keep this value, if it is not null: a merge that waits until EXEC changes.
     std::array<ChunkValues, kVgprs> off_lanes{};
     std::array<Value*, kRegisters - kFirstScalar> scalar{};
+    // VGPRs known as first and stride; without a value in `vgpr` that is all there is of them.
+    std::map<unsigned, std::array<std::optional<Linear>, kMaxChunks>> linear;
     RegisterSet held, dirty;
   };
 
@@ -78,7 +82,9 @@ class Emitter {
   void make_function(const std::string& name);
   void emit_entries();
   void emit_block(unsigned index);
-  void flush_locals();
+  void emit_nodes(unsigned index);
+  void emit_node(unsigned node);
+  void flush_locals(const Locals& locals);
   Value* vgpr(unsigned number, unsigned chunk);
   void set_vgpr(unsigned number, unsigned chunk, Value* value);
   Value* scalar(unsigned number);
@@ -124,6 +130,28 @@ class Emitter {
   // The register with what its lanes hold that are off.
   Value* all_lanes(unsigned number, unsigned chunk);
 
+  // emit_regular.cpp: blocks whose accesses have linear addresses are there twice. The first version computes
+  // these addresses as scalars and does nothing that could not be done again until it knows that they are
+  // what the instructions would have made; if they are not, the second version takes over, at the begin of
+  // the block or behind the last instruction that changed memory.
+  void begin_regular();
+  void begin_section();
+  // From here on all that was computed must be right.
+  void settle();
+  llvm::BasicBlock* irregular();
+  void emit_computed(unsigned node, unsigned chunk);
+  void emit_regular_global(unsigned node);
+  llvm::FixedVectorType* elements_of(const isa::AccessShape& shape);
+  std::vector<Value*> load_side_by_side(const isa::AccessShape& shape, Value* pointer);
+  std::vector<Value*> load_uniform(const isa::AccessShape& shape, Value* pointer);
+  bool is_computed(unsigned node) const {
+    return is_regular_version_ && plan_.is_computed[node - block_first_];
+  }
+  const Linear& linear(unsigned number, unsigned chunk) const { return *locals_.linear.at(number)[chunk]; }
+  Value* lanes_of(const Linear& linear);
+  // Of a register that is known as such and has no value yet; else null.
+  Value* unfolded(const Locals& locals, unsigned number, unsigned chunk);
+
   // emit_vector.cpp: vector ALU
   struct PendingWrites {
     std::vector<std::pair<unsigned, Value*>> registers;
@@ -154,6 +182,13 @@ class Emitter {
   // emit_scalar.cpp: scalar ALU, scalar loads, ends of blocks
   void emit_scalar(unsigned node);
   void emit_scalar_load(unsigned node);
+  // Loads from one base are allowed all at once, which one test says, or else one by one.
+  struct ScalarLoads {
+    std::array<Value*, 2> base{};
+    int64_t begin = 0, end = 0;
+    Value* are_allowed = nullptr;  // i1
+  };
+  ScalarLoads scalar_loads_from(unsigned node);
   void emit_get_pc(unsigned node);
   Value* scalar_source(const isa::Operand& operand, const isa::Instruction& instruction, unsigned bits);
   void emit_end(unsigned block);
@@ -178,6 +213,7 @@ class Emitter {
   void emit_regular_lds(unsigned node, unsigned chunk);
   void emit_lds_by_lanes(unsigned node, unsigned chunk);
   void store_in_order(bool is_second, std::function<void()> store);
+  llvm::Constant* lane_multiples(unsigned factor);
   AddressFacts& address_facts(Value* addresses);
   Value* is_consecutive(Value* addresses, unsigned dwords);
   Value* is_uniform(Value* addresses);
@@ -207,7 +243,8 @@ class Emitter {
   llvm::Type *i1_, *i16_, *i32_, *i64_;
   llvm::PointerType* pointer_;
   llvm::FixedVectorType *lanes_, *lane_mask_;
-  Value *wave_ = nullptr, *dispatch_ = nullptr, *vgprs_ = nullptr, *lds_ = nullptr, *lds_bytes_ = nullptr;
+  Value *wave_ = nullptr, *dispatch_ = nullptr, *vgprs_ = nullptr, *lds_ = nullptr, *lds_bytes_ = nullptr,
+        *slots_of_ranges_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   llvm::BasicBlock* leave_ = nullptr;
   llvm::PHINode *leave_offset_, *leave_budget_, *leave_state_, *leave_how_;
@@ -218,13 +255,30 @@ class Emitter {
   std::array<llvm::AllocaInst*, kMaxChunks> doubt_{};
 
   Locals locals_;
-  unsigned block_first_ = 0;  // first node of the block in work: what was executed counts from it
+  // Nodes of the block in work. What was executed counts from the first.
+  unsigned block_first_ = 0, block_last_ = 0;
   Run run_;
   unsigned pass_ = 0;                                         // chunk in work
   std::map<std::pair<Value*, unsigned>, Value*> half_masks_;  // i32 register and chunk: i16
   std::map<Value*, Value*> expanded_masks_;                   // i16: <16 x i1>
   std::map<Value*, AddressFacts> address_facts_;
   unsigned next_slot_;
+
+  // Of the block in work, if it has two versions.
+  struct Section {
+    llvm::BasicBlock* second = nullptr;     // where the second version begins
+    llvm::BasicBlock* irregular = nullptr;  // the way there from the first one
+    Locals locals;                          // of the first version, at the section's begin
+  };
+  ScalarLoads scalar_loads_;
+  AddressPlan plan_;
+  bool is_regular_version_ = false;
+  std::vector<Section> sections_;
+  LinearMath linear_math_{&ir_};
+  std::map<std::pair<unsigned, unsigned>, Value*> uniform_carries_;  // by mask register and chunk: i1
+  // By the register with the base address, and whether it is a load: the slot of all such accesses.
+  std::map<std::pair<int, bool>, unsigned> base_slots_;
+  std::map<unsigned, std::pair<Value*, Value*>> known_ranges_;  // by slot, in this section
 
  public:
   // Behind the last slot that the piece uses.

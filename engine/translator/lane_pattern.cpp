@@ -1,5 +1,6 @@
 #include "engine/translator/lane_pattern.h"
 
+#include "engine/translator/address_plan.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/worklist.h"
 
@@ -17,6 +18,7 @@ constexpr unsigned kIdRegister = 0, kIdBits = 10;
 struct State {
   RegisterSet varying;     // VGPRs that depend on x
   bool ids_intact = true;  // v0 still holds the ids
+  Strides strides;
   bool reached = false;
 
   bool join(const State& other) {
@@ -28,7 +30,11 @@ struct State {
     const State before = *this;
     varying |= other.varying;
     ids_intact &= other.ids_intact;
-    return varying != before.varying || ids_intact != before.ids_intact;
+    std::erase_if(strides, [&](const auto& each) {
+      const auto found = other.strides.find(each.first);
+      return found == other.strides.end() || found->second != each.second;
+    });
+    return varying != before.varying || ids_intact != before.ids_intact || strides != before.strides;
   }
 };
 
@@ -68,26 +74,34 @@ void step(const Node& node, const Routine& routine, State& state) {
 
 }  // namespace
 
-std::vector<bool> guess_uniform_addresses(const Routine& routine) {
+LanePatterns guess_lane_patterns(const Routine& routine) {
   std::vector<State> entry(routine.blocks.size());
   entry[routine.entry_block].varying.set(kIdRegister);
+  entry[routine.entry_block].strides[kIdRegister] = 1;
   entry[routine.entry_block].reached = true;
-  std::vector<bool> uniform(routine.nodes.size());
+  LanePatterns patterns;
+  patterns.has_uniform_address.resize(routine.nodes.size());
   Worklist work(routine.blocks.size());
   work.add(routine.entry_block);
   while (!work.empty()) {
     const unsigned b = work.take();
     State state = entry[b];
+    LinearState linear(routine.wave_size, routine.vgpr_count);
+    linear.strides = std::move(state.strides);
     for (unsigned n = routine.blocks[b].first; n < routine.blocks[b].last; ++n) {
       const Node& node = routine.nodes[n];
-      if (node.kind == NodeKind::lds) uniform[n] = !state.varying[node.instruction.find(Role::addr)->vgpr()];
+      if (node.kind == NodeKind::lds)
+        patterns.has_uniform_address[n] = !state.varying[node.instruction.find(Role::addr)->vgpr()];
       step(node, routine, state);
+      linear.step(node, {});
     }
+    state.strides = std::move(linear.strides);
     for (int successor : {routine.blocks[b].taken, routine.blocks[b].next})
       if (successor >= 0 && entry[static_cast<unsigned>(successor)].join(state))
         work.add(static_cast<unsigned>(successor));
   }
-  return uniform;
+  for (State& state : entry) patterns.strides.push_back(std::move(state.strides));
+  return patterns;
 }
 
 }  // namespace lockstep::translator

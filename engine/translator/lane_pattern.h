@@ -1,16 +1,18 @@
-// Guesses how LDS addresses vary between the 16 lanes of a chunk. A wrong guess costs time, never
-// correctness: the translated code tests it.
+// How values vary between the lanes of a chunk, as far as the code tells.
 #pragma once
 
 #include <vector>
 
-#include "engine/translator/effects.h"
+#include "engine/translator/liveness.h"
 #include "engine/translator/routine.h"
 
 namespace lockstep::translator {
 
-// For each node that is an LDS access: whether its address register is likely the same in all lanes of a
-// chunk (else likely one element behind the other).
-std::vector<bool> guess_uniform_addresses(const Routine& routine);
+// Guesses, tested when the code runs: they rest on work-groups whose rows are multiples of 16 items.
+struct LanePatterns {
+  std::vector<bool> has_uniform_address;  // by node, of LDS instructions: the same in all lanes of a chunk
+  std::vector<Strides> strides;           // by block
+};
+LanePatterns guess_lane_patterns(const Routine& routine);
 
 }  // namespace lockstep::translator

@@ -133,8 +133,10 @@ Facts analyse(const Routine& routine) {
   facts.blocks.resize(routine.blocks.size());
   find_live(routine, facts);
   find_held(routine, facts);
-  const std::vector<bool> uniform = guess_uniform_addresses(routine);
-  for (size_t n = 0; n < facts.nodes.size(); ++n) facts.nodes[n].lds_uniform = uniform[n];
+  LanePatterns patterns = guess_lane_patterns(routine);
+  for (size_t n = 0; n < facts.nodes.size(); ++n)
+    facts.nodes[n].lds_uniform = patterns.has_uniform_address[n];
+  for (size_t b = 0; b < facts.blocks.size(); ++b) facts.blocks[b].strides = std::move(patterns.strides[b]);
   return facts;
 }
 

@@ -2,6 +2,8 @@
 // translated code holds itself at a block's entry.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <vector>
 
 #include "engine/translator/effects.h"
@@ -17,6 +19,9 @@ struct LiveSets {
   RegisterSet all() const { return on | off; }
 };
 
+// By VGPR: what its value grows by from lane to lane of a chunk. Of the others nothing is known.
+using Strides = std::map<unsigned, uint32_t>;
+
 struct NodeFacts {
   Effects effects;
   RegisterSet merged;        // VGPRs whose lanes that are off this write must keep
@@ -28,6 +33,7 @@ struct BlockFacts {
   LiveSets live_in;
   RegisterSet held;   // at entry, in host registers; all others are in the Wave
   RegisterSet dirty;  // of these, the ones that may differ from the Wave
+  Strides strides;    // at entry, likely
 };
 
 struct Facts {

@@ -15,6 +15,12 @@ __kernel void scattered_load(__global uint* out, __global const uint* in, uint s
   uint i = get_global_id(0);
   if (i % 3 == 1) out[i] = in[i * stride];
 }
+__kernel void stores_before(__global uint* out, __global const uint* in, uint shift) {
+  uint i = get_global_id(0);
+  out[i] += 1;
+  out[i] += in[i];
+  out[i] += in[i + shift];
+}
 __kernel void scalar_load(__global uint* out, __global const uint* in, uint at) { out[get_global_id(0)] = in[at]; }
 )";
 
@@ -57,6 +63,11 @@ TEST(Faults, StoreOfALateGroup) {
 TEST(Faults, LoadBehindTheEnd) {
   for (const uint32_t shift : {1u, 33u})
     expect_same_fault({"shifted_load", {64, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(shift)}, 0},
+                      {Bytes(64 * 4), Bytes(64 * 4)});
+}
+TEST(Faults, LoadBehindStores) {
+  for (const uint32_t shift : {1u, 33u, 64u, 1u << 30})
+    expect_same_fault({"stores_before", {64, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(shift)}, 0},
                       {Bytes(64 * 4), Bytes(64 * 4)});
 }
 TEST(Faults, ScatteredLoad) {

@@ -353,6 +353,79 @@ TEST(Kernels, ScatteredAccesses) {
                  random_words(256, 36), Bytes(512 * 4)});
 }
 
+// Addresses that are linear in the lanes, and such that look so but for some waves: rows shorter than a
+// chunk, lanes before the first element, sums that wrap, elements of all sizes, stores between the loads, by
+// part of the lanes.
+TEST(Kernels, LinearAddresses) {
+  constexpr const char* source = R"(
+    __kernel void rows(__global uint* out, __global const uint* in, uint w, uint h) {
+      uint x = get_global_id(0), y = get_global_id(1);
+      if (x >= w || y >= h) return;
+      uint i = y * w + x, sum = in[i];
+      if (x > 0) sum += in[i - 1] * 3;
+      if (x + 1 < w) sum += in[i + 1] * 5;
+      if (y > 0) sum += in[i - w] * 7;
+      if (y + 1 < h) sum += in[i + w] * 11;
+      for (uint k = 0; k < w; ++k) sum ^= in[y * w + k] + in[k];
+      out[i] = sum;
+    }
+    __kernel void in_place(__global uint* a, __global uint* b, int shift, uint n) {
+      int i = get_global_id(0);
+      a[i] += 1;
+      b[i] ^= a[(i + shift) & (n - 1)];
+      a[i] += b[i];
+      if (i - shift >= 0) b[i] += a[i - shift];
+      a[i] -= 7;
+    }
+    __kernel void sizes(__global uchar* bytes, __global ushort* shorts, __global ulong* longs, __global uint4* fours,
+                        __global const short* in, uint n) {
+      size_t i = get_global_id(0);
+      uint v = in[i] + bytes[i] + shorts[i + 1];
+      bytes[i] = (uchar)v;
+      if (i < n) shorts[i] = (ushort)(v >> 2);
+      longs[i] += (ulong)v << 20;
+      if (i < n) fours[i] = fours[i].wzyx + (uint4)(v, 1, 2, 3);
+      bytes[i] += in[3];
+    }
+    __kernel void steps(__global float* out, __global const float* in, int rows, int step) {
+      int i = get_global_id(0);
+      float sum = 0;
+      for (int r = 0; r < rows; ++r) sum = sum * 0.5f + in[i + r * step];
+      out[i] = sum;
+      for (int r = 0; r < rows; ++r) out[i + r * step] += sum;
+    })";
+  for (const unsigned wave_size : {32u, 64u}) {
+    const Bytes linear = compile(source, wave_size);
+    for (const auto [w, h] : {std::pair{64u, 8u}, {45u, 13u}, {16u, 16u}})
+      for (const std::array<uint32_t, 3> group : {std::array{32u, 4u, 1u}, {16u, 8u, 1u}, {8u, 8u, 1u}})
+        expect_same(linear,
+                    {{"rows",
+                      {(w + group[0] - 1) / group[0] * group[0], (h + group[1] - 1) / group[1] * group[1], 1},
+                      group,
+                      {buffer(0), buffer(1), value(w), value(h)},
+                      0}},
+                    {Bytes(w * h * 4), random_words(w * h, 20)});
+    for (const int shift : {0, 1, 5, 32, -1, -40})
+      expect_same(
+          linear,
+          {{"in_place", {512, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(shift), value(512u)}, 0}},
+          {random_words(512 + 64, 21), random_words(512, 22)});
+    for (const uint32_t n : {300u, 200u, 77u})
+      expect_same(linear,
+                  {{"sizes",
+                    {300, 1, 1},
+                    {128, 1, 1},
+                    {buffer(0), buffer(1), buffer(2), buffer(3), buffer(4), value(n)},
+                    0}},
+                  {random_words(75, 23), random_words(151, 24), random_words(600, 25), random_words(1200, 26),
+                   random_words(150, 27)});
+    for (const int step : {0, 1, 100})
+      expect_same(linear,
+                  {{"steps", {256, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(5), value(step)}, 0}},
+                  {Bytes(4 * 1024), random_floats(1024, 28)});
+  }
+}
+
 TEST(Kernels, Wave64) {
   const Bytes wave64 = compile(kSource, 64);
   for (const uint32_t n : {1u, 31u, 64u, 100u, 1000u})

@@ -1,0 +1,247 @@
+// The first version of blocks with linear addresses.
+#include "engine/translator/context.h"
+#include "engine/translator/emitter.h"
+#include "engine/translator/operands.h"
+#include "engine/translator/runtime.h"
+#include "isa/memory_shape.h"
+
+namespace lockstep::translator {
+
+using isa::AccessShape;
+using isa::Role;
+using llvm::BasicBlock;
+using llvm::Value;
+
+void Emitter::begin_regular() {
+  is_regular_version_ = true;
+  uniform_carries_.clear();
+  base_slots_.clear();
+  begin_section();
+  ChunkValues differences{};
+  for (const auto& [number, stride] : plan_.roots) {
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      Value* value = vgpr(number, chunk);
+      Linear root;
+      root.stride = stride;
+      root.first = ir_.CreateExtractElement(value, uint64_t{0});
+      Value* difference = ir_.CreateXor(value, lanes_of(root));
+      Value*& all = differences[chunk];
+      all = all ? ir_.CreateOr(all, difference) : difference;
+      locals_.linear[number][chunk] = root;
+    }
+  }
+  if (plan_.roots.empty()) return;
+  Value* wrong = nullptr;
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    Value* lanes =
+        ir_.CreateBitCast(ir_.CreateICmpNE(differences[chunk], llvm::Constant::getNullValue(lanes_)), i16_);
+    if (!plan_.roots_in_all_lanes) lanes = ir_.CreateAnd(lanes, half_bits(scalar(kExec + chunk / 2), chunk));
+    wrong = wrong ? ir_.CreateOr(wrong, lanes) : lanes;
+  }
+  linear_math_.add_doubt(ir_.CreateZExt(wrong, i32_));
+}
+
+void Emitter::begin_section() {
+  end_run();
+  settle();
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) merge_waiting(chunk);
+  sections_.push_back({new_block("second"), nullptr, locals_});
+  known_ranges_.clear();
+}
+
+BasicBlock* Emitter::irregular() {
+  Section& section = sections_.back();
+  if (section.irregular) return section.irregular;
+  llvm::IRBuilder<>::InsertPointGuard guard(ir_);
+  section.irregular = new_block("irregular");
+  ir_.SetInsertPoint(section.irregular);
+  flush_locals(section.locals);
+  ir_.CreateBr(section.second);
+  return section.irregular;
+}
+
+void Emitter::settle() {
+  Value* doubt = linear_math_.take_doubt();
+  if (!doubt) return;
+  BasicBlock* regular = new_block("regular");
+  branch_unlikely(ir_.CreateICmpNE(doubt, ir_.getInt32(0)), irregular(), regular);
+  ir_.SetInsertPoint(regular);
+}
+
+Value* Emitter::lanes_of(const Linear& linear) {
+  Value* first = ir_.CreateVectorSplat(16, linear.first);
+  return linear.stride == 0 ? first : ir_.CreateAdd(first, lane_multiples(linear.stride));
+}
+
+Value* Emitter::unfolded(const Locals& locals, unsigned number, unsigned chunk) {
+  const auto found = locals.linear.find(number);
+  if (found == locals.linear.end() || !found->second[chunk]) return nullptr;
+  return lanes_of(*found->second[chunk]);
+}
+
+void Emitter::emit_computed(unsigned index, unsigned chunk) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const auto sources = [&](const isa::Operand& operand, unsigned word) -> std::optional<Linear> {
+    const Source source = *source_of(operand, instruction);
+    Linear linear;
+    if (source.is_constant) {
+      linear.constant = static_cast<uint32_t>(source.value >> (32 * word));
+      linear.first = ir_.getInt32(*linear.constant);
+    } else if (is_vgpr(source.first)) {
+      const auto found = locals_.linear.find(source.first + word);
+      return found == locals_.linear.end() ? std::nullopt : found->second[chunk];
+    } else {
+      linear.base = static_cast<int>(source.first + word);
+      linear.first = run_scalar(source.first + word);
+    }
+    return linear;
+  };
+  const auto carries = [&](const isa::Operand& operand, Value*& carry) {
+    const auto found = uniform_carries_.find({source_of(operand, instruction)->first, chunk});
+    if (found != uniform_carries_.end()) carry = found->second;
+    return found != uniform_carries_.end();
+  };
+  // Both halves of a VOPD pair read before either writes.
+  std::vector<std::pair<unsigned, Linear>> registers;
+  std::vector<std::pair<unsigned, Value*>> masks;
+  bool is_all = true;
+  for (const Half& half : halves_of(instruction)) {
+    const LinearResult result = linear_math_.result_of(instruction, half, sources, carries);
+    is_all &= result.writes_all;
+    for (unsigned i = half.first; i < half.last; ++i) {
+      const isa::Operand& operand = instruction.operands[i];
+      if (operand.role == Role::dst) {
+        for (unsigned word = 0; word < std::min<unsigned>(operand.words, 2); ++word) {
+          const unsigned number = operand.vgpr() + word;
+          if (result.words[word] && !facts_.nodes[index].merged[number])
+            registers.emplace_back(number, *result.words[word]);
+          else
+            is_all = false;
+        }
+      } else if (operand.role == Role::dst2) {
+        const auto number = scalar_destination(operand);
+        if (number && result.has_carry) masks.emplace_back(*number, result.carry);
+        is_all &= !number || (result.has_carry && *number != kExec);
+      }
+    }
+  }
+  if (!is_all) emit_vector(index, chunk);
+  for (const auto& [number, value] : registers) {
+    if (is_all) set_vgpr(number, chunk, nullptr);
+    locals_.linear[number][chunk] = value;
+  }
+  for (const auto& [number, carry] : masks) {
+    uniform_carries_[{number, chunk}] = carry;
+    if (is_all)
+      run_.masks[number][chunk] = {nullptr,
+                                   ir_.CreateSelect(carry, bits_of_register(kExec, chunk), ir_.getInt16(0))};
+  }
+}
+
+void Emitter::emit_regular_global(unsigned index) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const NodeFacts& facts = facts_.nodes[index];
+  const AccessShape shape = isa::access_shape(instruction.row->opcode);
+  const bool is_load = shape.kind == AccessShape::Kind::load;
+  const unsigned dwords = shape.registers();
+  const isa::Operand& address = *instruction.find(Role::addr);
+  const isa::Operand* scalar_base = instruction.find(Role::saddr);
+  const bool wide = !scalar_base || scalar_base->code == isa::code::kNull;
+  const unsigned data = instruction.find(is_load ? Role::dst : Role::data)->vgpr();
+
+  Value* base = ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}));
+  if (!wide) base = ir_.CreateAdd(base, scalar_source(*scalar_base, instruction, 64));
+  ChunkValues places{};
+  std::array<std::vector<Value*>, kMaxChunks> words;
+  const uint32_t stride = linear(address.vgpr(), 0).stride;
+  const uint64_t bytes = stride == 0 ? shape.bytes : uint64_t{16} * shape.bytes;
+  int base_register = wide ? linear(address.vgpr(), 0).base : scalar_base->code;
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    Linear& low = *locals_.linear.at(address.vgpr())[chunk];
+    linear_math_.require_no_wrap(low);
+    places[chunk] = ir_.CreateAdd(base, ir_.CreateZExt(low.first, i64_));
+    if (wide) {
+      Value* high = ir_.CreateZExt(linear(address.vgpr() + 1, chunk).first, i64_);
+      places[chunk] = ir_.CreateAdd(places[chunk], ir_.CreateShl(high, 32));
+    }
+    for (unsigned word = 0; !is_load && word < dwords; ++word)
+      words[chunk].push_back(vgpr(data + word, chunk));
+  }
+  Value* exec = whole_mask(kExec);
+  // Elements of several dwords are stored by full waves only.
+  if (!is_load && dwords > 1)
+    linear_math_.add_doubt(
+        ir_.CreateZExt(ir_.CreateICmpNE(exec, llvm::Constant::getAllOnesValue(exec->getType())), i32_));
+  settle();
+
+  // Accesses with one base are likely in one range. Without a base that is known each has its own.
+  if (base_register < 0) base_register = -1 - static_cast<int>(index);
+  const auto [slot_entry, is_new_slot] = base_slots_.try_emplace({base_register, is_load}, next_slot_);
+  next_slot_ += is_new_slot;
+  const unsigned slot_number = slot_entry->second;
+  auto& range = known_ranges_[slot_number];
+  if (!range.first) range = last_range(slot_number);
+  // Addresses of memory are positive, and so are those that begin so far before a range's end.
+  Value* last = ir_.CreateSub(range.second, ir_.getInt64(bytes));
+  BasicBlock *look_up = new_block("look_up"), *access = new_block("access");
+  const auto require = [&](Value* condition, BasicBlock* then) {
+    branch_unlikely(ir_.CreateNot(condition), look_up, then);
+    ir_.SetInsertPoint(then);
+  };
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    require(ir_.CreateICmpSGE(places[chunk], range.first), new_block("behind_begin"));
+    require(ir_.CreateICmpSLE(places[chunk], last), chunk + 1 < chunks_ ? new_block("inside") : access);
+  }
+  ir_.SetInsertPoint(look_up);
+  auto allowed = runtime("lockstep_translator_allowed", i1_, {pointer_, i32_, i64_, i64_, i32_});
+  llvm::cast<llvm::Function>(allowed.getCallee())->addRetAttr(llvm::Attribute::ZExt);
+  Value* fine = ir_.getTrue();
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+    fine = ir_.CreateAnd(
+        fine, ir_.CreateCall(allowed, {dispatch_, ir_.getInt32(slot_number), places[chunk],
+                                       ir_.getInt64(bytes), ir_.getInt32(is_load ? kRead : kWrite)}));
+  ir_.CreateCondBr(fine, access, irregular());
+
+  ir_.SetInsertPoint(access);
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    Value* pointer = ir_.CreateIntToPtr(places[chunk], pointer_);
+    if (is_load) {
+      words[chunk] = stride == 0 ? load_uniform(shape, pointer) : load_side_by_side(shape, pointer);
+      continue;
+    }
+    if (dwords > 1) {
+      store_consecutive(pointer, words[chunk]);
+      continue;
+    }
+    Value* elements = words[chunk][0];
+    if (shape.bytes < 4) elements = ir_.CreateTrunc(elements, elements_of(shape));
+    Value* on = ir_.CreateBitCast(half_bits(scalar(kExec + chunk / 2), chunk), lane_mask_);
+    ir_.CreateMaskedStore(elements, pointer, llvm::Align(1), on);
+  }
+  for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
+    for (unsigned word = 0; word < dwords; ++word) write_lanes(facts, data + word, chunk, words[chunk][word]);
+}
+
+llvm::FixedVectorType* Emitter::elements_of(const AccessShape& shape) {
+  return llvm::FixedVectorType::get(ir_.getIntNTy(8 * shape.bytes), 16);
+}
+
+std::vector<Value*> Emitter::load_side_by_side(const AccessShape& shape, Value* pointer) {
+  if (shape.bytes >= 4) return load_consecutive(pointer, shape.registers());
+  Value* elements = ir_.CreateAlignedLoad(elements_of(shape), pointer, llvm::Align(1));
+  return {shape.sign_extend ? ir_.CreateSExt(elements, lanes_) : ir_.CreateZExt(elements, lanes_)};
+}
+
+std::vector<Value*> Emitter::load_uniform(const AccessShape& shape, Value* pointer) {
+  std::vector<Value*> words;
+  for (unsigned word = 0; word < shape.registers(); ++word) {
+    Value* at = ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word);
+    Value* value =
+        ir_.CreateAlignedLoad(ir_.getIntNTy(8 * std::min<unsigned>(shape.bytes, 4)), at, llvm::Align(1));
+    value = shape.sign_extend ? ir_.CreateSExt(value, i32_) : ir_.CreateZExt(value, i32_);
+    words.push_back(ir_.CreateVectorSplat(16, value));
+  }
+  return words;
+}
+
+}  // namespace lockstep::translator

@@ -1,0 +1,78 @@
+// Registers whose 16 lanes of a chunk hold first + lane * stride: work-item ids, and most addresses made of
+// them. They are computed as one scalar, and an access at such an address is one plain vector move.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "engine/translator/classify.h"
+#include "isa/instruction.h"
+
+namespace lockstep::translator {
+
+struct Linear {
+  uint32_t stride = 0;       // 0: all lanes hold the same
+  bool never_wraps = false;  // as an unsigned number, from the first to the last lane
+  // The SGPR that was added last: addresses in one buffer have the same one. Only a guess.
+  int base = -1;
+  std::optional<uint32_t> constant;
+  llvm::Value* first = nullptr;  // i32; null while nobody wants more than the shape
+};
+
+// What an instruction makes of such operands. Which results are linear depends on strides and constants
+// alone, so that it is known before there is code.
+struct LinearResult {
+  std::array<std::optional<Linear>, 2> words;  // of the destination
+  bool has_carry = false;                      // the same in all lanes
+  llvm::Value* carry = nullptr;                // i1
+  bool writes_all = false;                     // words and carry are all that the instruction writes
+};
+
+class LinearMath {
+ public:
+  // Without a builder only shapes come out.
+  explicit LinearMath(llvm::IRBuilder<>* ir) : ir_(ir) {}
+
+  // Of a word of an operand; and the carry that it names as one bit for all lanes, false if it is none.
+  using Sources = std::function<std::optional<Linear>(const isa::Operand&, unsigned word)>;
+  using Carries = std::function<bool(const isa::Operand&, llvm::Value*& carry)>;
+  LinearResult result_of(const isa::Instruction& instruction, const Half& half, const Sources& sources,
+                         const Carries& carries);
+
+  // From then on the value counts as one that does not wrap. It may not pass 2^31 either, which is cheaper to
+  // see.
+  void require_no_wrap(Linear& value);
+  // An i32 that must be 0 for the results to be what the instructions would have made; null if they are in
+  // any case. Then it begins anew.
+  llvm::Value* take_doubt() { return std::exchange(doubt_, nullptr); }
+  void add_doubt(llvm::Value* doubt) { doubt_ = doubt_ ? ir_->CreateOr(doubt_, doubt) : doubt; }
+
+ private:
+  using Result = std::optional<Linear>;
+
+  Result add(const Result& a, const Result& b);
+  Result subtract(const Result& a, const Result& b);
+  Result multiply(const Result& a, const Result& b);
+  Result shift_left(const Result& a, const Result& by);
+  Result shift_right(const Result& a, const Result& by, bool is_signed);
+  Result bit_and(const Result& a, const Result& b);
+  Result bit_or(Result a, Result b);
+  Result low_bits(const Result& a, unsigned count);
+  // All lanes have the same bits from `bit` on.
+  void require_same_above(const Linear& value, unsigned bit);
+  template <class Make>
+  llvm::Value* value(const Make& make) {
+    return ir_ ? make() : nullptr;
+  }
+  llvm::Value* changing_bits(const Linear& value);
+
+  llvm::IRBuilder<>* ir_;
+  llvm::Value* doubt_ = nullptr;
+};
+
+}  // namespace lockstep::translator
