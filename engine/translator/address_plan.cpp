@@ -1,8 +1,8 @@
 #include "engine/translator/address_plan.h"
 
 #include <algorithm>
+#include <set>
 
-#include "engine/translator/linear.h"
 #include "engine/translator/operands.h"
 #include "isa/memory_shape.h"
 
@@ -30,76 +30,96 @@ bool changes_memory(const Node& node) {
 }
 
 // Lanes that lie side by side, or loads of one place.
-bool is_regular_access(const Node& node, const Strides& strides, bool has_masked_bytes) {
+bool is_regular_access(const Node& node, const LinearState& state, bool has_masked_bytes) {
   if (node.kind != NodeKind::global) return false;
   const AccessShape shape = isa::access_shape(node.instruction.row->opcode);
   if (shape.part != isa::RegisterPart::whole || (shape.bytes < 4 && !has_masked_bytes)) return false;
   const isa::Operand& address = *node.instruction.find(Role::addr);
   const isa::Operand* base = node.instruction.find(Role::saddr);
-  const auto low = strides.find(address.vgpr());
-  if (low == strides.end()) return false;
+  const Linear* low = state.find(address.vgpr());
+  if (!low || low->is_high) return false;
   if (!base || base->code == isa::code::kNull) {
-    const auto high = strides.find(address.vgpr() + 1);
-    if (high == strides.end() || high->second != 0) return false;
+    const Linear* high = state.find(address.vgpr() + 1);
+    if (!high || (!low->is_half_with(*high) && (high->is_high || high->stride != 0))) return false;
   }
-  return low->second == shape.bytes || (low->second == 0 && shape.kind == AccessShape::Kind::load);
+  return low->stride == shape.bytes || (low->stride == 0 && shape.kind == AccessShape::Kind::load);
 }
 
 }  // namespace
 
+LinearState::LinearState(const Routine& routine, const Strides& at_entry) : routine_(routine) {
+  for (const auto& [number, stride] : at_entry) linear_[number].stride = stride;
+}
+
+const Linear* LinearState::find(unsigned number) const {
+  const auto found = linear_.find(number);
+  return found == linear_.end() ? nullptr : &found->second;
+}
+
+// High halves are mostly the same in all lanes.
+Strides LinearState::strides() const {
+  Strides strides;
+  for (const auto& [number, linear] : linear_) strides[number] = linear.is_high ? 0 : linear.stride;
+  return strides;
+}
+
 LinearState::Step LinearState::step(const Node& node, const RegisterSet& merged) {
   Step result;
-  const Effects effects = effects_of(node, wave_size_, vgpr_count_);
-  std::map<unsigned, uint32_t> written;
+  const Effects effects = effects_of(node, routine_.wave_size, routine_.vgpr_count);
+  std::map<unsigned, Linear> written;
+  std::map<unsigned, LowSum> written_carries;
   if (node.kind == NodeKind::vector_alu || node.kind == NodeKind::dual) {
-    LinearMath math(nullptr);
+    const auto sources = [&](const isa::Operand& operand, unsigned word) -> std::optional<Linear> {
+      const auto source = source_of(operand, node.instruction);
+      if (!source) return std::nullopt;
+      Linear linear;
+      if (source->is_constant) {
+        linear.constant = static_cast<uint32_t>(source->value >> (32 * word));
+      } else if (is_vgpr(source->first)) {
+        const Linear* known = find(source->first + word);
+        if (!known) return std::nullopt;
+        result.reads.push_back(source->first + word);
+        linear = *known;
+      }
+      return linear;
+    };
+    const auto carries = [&](const isa::Operand& operand) -> std::optional<LowSum> {
+      const auto source = source_of(operand, node.instruction);
+      if (!source || source->is_constant) return std::nullopt;
+      const auto found = carries_.find(source->first);
+      if (found == carries_.end()) return std::nullopt;
+      result.reads_carry.push_back(source->first);
+      return found->second;
+    };
     for (const Half& half : halves_of(node.instruction)) {
-      const auto sources = [&](const isa::Operand& operand, unsigned word) -> std::optional<Linear> {
-        const auto source = source_of(operand, node.instruction);
-        if (!source) return std::nullopt;
-        Linear linear;
-        if (source->is_constant) {
-          linear.constant = static_cast<uint32_t>(source->value >> (32 * word));
-        } else if (is_vgpr(source->first)) {
-          const auto found = strides.find(source->first + word);
-          if (found == strides.end()) return std::nullopt;
-          result.reads.push_back(source->first + word);
-          linear.stride = found->second;
-        }
-        return linear;
-      };
-      const auto carries = [&](const isa::Operand& operand, llvm::Value*&) {
-        const auto source = source_of(operand, node.instruction);
-        if (!source || source->is_constant || !carries_.contains(source->first)) return false;
-        result.reads_carry.push_back(source->first);
-        return true;
-      };
-      const LinearResult made = math.result_of(node.instruction, half, sources, carries);
+      const LinearResult made = math_.result_of(node.instruction, half, sources, carries);
       for (unsigned i = half.first; i < half.last; ++i) {
         const isa::Operand& operand = node.instruction.operands[i];
         if (operand.role == Role::dst && operand.is_vgpr()) {
           for (unsigned word = 0; word < std::min<unsigned>(operand.words, 2); ++word)
             if (made.words[word] && !merged[operand.vgpr() + word])
-              written[operand.vgpr() + word] = made.words[word]->stride;
-        } else if (operand.role == Role::dst2 && made.has_carry) {
-          if (const auto number = scalar_destination(operand)) result.writes_carry.push_back(*number);
+              written[operand.vgpr() + word] = *made.words[word];
+        } else if (operand.role == Role::dst2 && made.low_sum) {
+          if (const auto number = scalar_destination(operand)) written_carries[*number] = *made.low_sum;
         }
       }
     }
   }
   const RegisterSet changed = effects.writes | effects.reloaded;
-  std::erase_if(strides, [&](const auto& each) { return changed[each.first]; });
-  std::erase_if(carries_, [&](unsigned number) { return changed[number]; });
+  std::erase_if(linear_, [&](const auto& each) { return changed[each.first]; });
+  std::erase_if(carries_, [&](const auto& each) { return changed[each.first]; });
+  // Lanes that were off have no carry.
+  if (effects.exec == ExecChange::grows || effects.exec == ExecChange::any) carries_.clear();
   // What may execute anything leaves nothing known.
-  if (node.kind == NodeKind::step || node.kind == NodeKind::outside) {
-    strides.clear();
-    carries_.clear();
-  }
-  for (const auto& [number, stride] : written) {
-    strides[number] = stride;
+  if (node.kind == NodeKind::step || node.kind == NodeKind::outside) linear_.clear();
+  for (auto& [number, linear] : written) {
+    linear_[number] = linear;
     result.writes.push_back(number);
   }
-  carries_.insert(result.writes_carry.begin(), result.writes_carry.end());
+  for (auto& [number, sum] : written_carries) {
+    carries_[number] = sum;
+    result.writes_carry.push_back(number);
+  }
   return result;
 }
 
@@ -107,15 +127,14 @@ AddressPlan plan_addresses(const Routine& routine, const Facts& facts, unsigned 
                            bool has_masked_bytes) {
   const Block& block = routine.blocks[index];
   const unsigned count = block.last - block.first;
-  LinearState state(routine.wave_size, routine.vgpr_count);
-  state.strides = facts.blocks[index].strides;
+  LinearState state(routine, facts.blocks[index].strides);
   std::vector<LinearState::Step> steps;
   std::vector<bool> regular(count);
   unsigned accesses = 0;
   AddressPlan plan;
   for (unsigned n = block.first; n < block.last; ++n) {
     const Node& node = routine.nodes[n];
-    regular[n - block.first] = is_regular_access(node, state.strides, has_masked_bytes);
+    regular[n - block.first] = is_regular_access(node, state, has_masked_bytes);
     accesses += regular[n - block.first];
     const ExecChange change = facts.nodes[n].effects.exec;
     plan.roots_in_all_lanes |= change == ExecChange::grows || change == ExecChange::any;

@@ -2,31 +2,35 @@
 // computed for that.
 #pragma once
 
-#include <set>
+#include <map>
 #include <vector>
 
+#include "engine/translator/linear.h"
 #include "engine/translator/liveness.h"
 #include "engine/translator/routine.h"
 
 namespace lockstep::translator {
 
-// Follows the strides through a block.
+// Follows what is linear through a block.
 class LinearState {
  public:
-  LinearState(unsigned wave_size, unsigned vgpr_count) : wave_size_(wave_size), vgpr_count_(vgpr_count) {}
+  LinearState(const Routine& routine, const Strides& at_entry);
 
   struct Step {
     std::vector<unsigned> reads, writes;              // linear VGPRs
-    std::vector<unsigned> reads_carry, writes_carry;  // mask registers with one bit for all lanes
+    std::vector<unsigned> reads_carry, writes_carry;  // registers with carries of sums of them
   };
   // `merged`: lanes that are off keep what these registers hold, which leaves no pattern.
   Step step(const Node& node, const RegisterSet& merged);
-
-  Strides strides;
+  // Of a VGPR; null if nothing is known of it.
+  const Linear* find(unsigned number) const;
+  Strides strides() const;
 
  private:
-  const unsigned wave_size_, vgpr_count_;
-  std::set<unsigned> carries_;
+  const Routine& routine_;
+  std::map<unsigned, Linear> linear_;
+  std::map<unsigned, LowSum> carries_;
+  LinearMath math_{nullptr};
 };
 
 struct AddressPlan {

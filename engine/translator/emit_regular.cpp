@@ -14,7 +14,7 @@ using llvm::Value;
 
 void Emitter::begin_regular() {
   is_regular_version_ = true;
-  uniform_carries_.clear();
+  low_sums_.clear();
   base_slots_.clear();
   begin_section();
   ChunkValues differences{};
@@ -69,6 +69,12 @@ void Emitter::settle() {
 }
 
 Value* Emitter::lanes_of(const Linear& linear) {
+  if (linear.is_high) {
+    auto* wide = llvm::FixedVectorType::get(i64_, 16);
+    Value* pairs = ir_.CreateAdd(ir_.CreateVectorSplat(16, linear.first_of_pair),
+                                 ir_.CreateZExt(lane_multiples(linear.stride), wide));
+    return ir_.CreateTrunc(ir_.CreateLShr(pairs, 32), lanes_);
+  }
   Value* first = ir_.CreateVectorSplat(16, linear.first);
   return linear.stride == 0 ? first : ir_.CreateAdd(first, lane_multiples(linear.stride));
 }
@@ -96,18 +102,17 @@ void Emitter::emit_computed(unsigned index, unsigned chunk) {
     }
     return linear;
   };
-  const auto carries = [&](const isa::Operand& operand, Value*& carry) {
-    const auto found = uniform_carries_.find({source_of(operand, instruction)->first, chunk});
-    if (found != uniform_carries_.end()) carry = found->second;
-    return found != uniform_carries_.end();
+  const auto carries = [&](const isa::Operand& operand) -> std::optional<LowSum> {
+    const auto source = source_of(operand, instruction);
+    const auto found = low_sums_.find({source->first, chunk});
+    if (source->is_constant || found == low_sums_.end()) return std::nullopt;
+    return found->second;
   };
   // Both halves of a VOPD pair read before either writes.
   std::vector<std::pair<unsigned, Linear>> registers;
-  std::vector<std::pair<unsigned, Value*>> masks;
   bool is_all = true;
   for (const Half& half : halves_of(instruction)) {
     const LinearResult result = linear_math_.result_of(instruction, half, sources, carries);
-    is_all &= result.writes_all;
     for (unsigned i = half.first; i < half.last; ++i) {
       const isa::Operand& operand = instruction.operands[i];
       if (operand.role == Role::dst) {
@@ -120,21 +125,16 @@ void Emitter::emit_computed(unsigned index, unsigned chunk) {
         }
       } else if (operand.role == Role::dst2) {
         const auto number = scalar_destination(operand);
-        if (number && result.has_carry) masks.emplace_back(*number, result.carry);
-        is_all &= !number || (result.has_carry && *number != kExec);
+        if (number && result.low_sum) low_sums_[{*number, chunk}] = *result.low_sum;
+        is_all &= !number;
       }
     }
   }
+  // Of this nothing is left but what somebody uses.
   if (!is_all) emit_vector(index, chunk);
   for (const auto& [number, value] : registers) {
-    if (is_all) set_vgpr(number, chunk, nullptr);
+    set_vgpr(number, chunk, nullptr);
     locals_.linear[number][chunk] = value;
-  }
-  for (const auto& [number, carry] : masks) {
-    uniform_carries_[{number, chunk}] = carry;
-    if (is_all)
-      run_.masks[number][chunk] = {nullptr,
-                                   ir_.CreateSelect(carry, bits_of_register(kExec, chunk), ir_.getInt16(0))};
   }
 }
 
@@ -157,13 +157,16 @@ void Emitter::emit_regular_global(unsigned index) {
   const uint64_t bytes = stride == 0 ? shape.bytes : uint64_t{16} * shape.bytes;
   int base_register = wide ? linear(address.vgpr(), 0).base : scalar_base->code;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-    Linear& low = *locals_.linear.at(address.vgpr())[chunk];
-    linear_math_.require_no_wrap(low);
-    places[chunk] = ir_.CreateAdd(base, ir_.CreateZExt(low.first, i64_));
+    Value* offset;
     if (wide) {
-      Value* high = ir_.CreateZExt(linear(address.vgpr() + 1, chunk).first, i64_);
-      places[chunk] = ir_.CreateAdd(places[chunk], ir_.CreateShl(high, 32));
+      offset = linear_math_.whole_of(linear(address.vgpr(), chunk), linear(address.vgpr() + 1, chunk))
+                   ->first_of_pair;
+    } else {
+      Linear& low = *locals_.linear.at(address.vgpr())[chunk];
+      linear_math_.require_no_wrap(low);
+      offset = ir_.CreateZExt(low.first, i64_);
     }
+    places[chunk] = ir_.CreateAdd(base, offset);
     for (unsigned word = 0; !is_load && word < dwords; ++word)
       words[chunk].push_back(vgpr(data + word, chunk));
   }

@@ -275,7 +275,7 @@ class Emitter {
   bool is_regular_version_ = false;
   std::vector<Section> sections_;
   LinearMath linear_math_{&ir_};
-  std::map<std::pair<unsigned, unsigned>, Value*> uniform_carries_;  // by mask register and chunk: i1
+  std::map<std::pair<unsigned, unsigned>, LowSum> low_sums_;  // by the register with the carry, and chunk
   // By the register with the base address, and whether it is a load: the slot of all such accesses.
   std::map<std::pair<int, bool>, unsigned> base_slots_;
   std::map<unsigned, std::pair<Value*, Value*>> known_ranges_;  // by slot, in this section

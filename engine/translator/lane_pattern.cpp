@@ -86,8 +86,7 @@ LanePatterns guess_lane_patterns(const Routine& routine) {
   while (!work.empty()) {
     const unsigned b = work.take();
     State state = entry[b];
-    LinearState linear(routine.wave_size, routine.vgpr_count);
-    linear.strides = std::move(state.strides);
+    LinearState linear(routine, state.strides);
     for (unsigned n = routine.blocks[b].first; n < routine.blocks[b].last; ++n) {
       const Node& node = routine.nodes[n];
       if (node.kind == NodeKind::lds)
@@ -95,7 +94,7 @@ LanePatterns guess_lane_patterns(const Routine& routine) {
       step(node, routine, state);
       linear.step(node, {});
     }
-    state.strides = std::move(linear.strides);
+    state.strides = linear.strides();
     for (int successor : {routine.blocks[b].taken, routine.blocks[b].next})
       if (successor >= 0 && entry[static_cast<unsigned>(successor)].join(state))
         work.add(static_cast<unsigned>(successor));

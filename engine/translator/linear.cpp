@@ -12,7 +12,7 @@ using llvm::Value;
 constexpr uint32_t kLastLane = 15, kMaxStride = 4096;
 
 bool is_uniform(const std::optional<Linear>& value) {
-  return value && value->stride == 0;
+  return value && value->stride == 0 && !value->is_high;
 }
 // So that nothing wraps but where the first value does.
 std::optional<Linear> bounded(Linear value) {
@@ -27,15 +27,59 @@ Value* LinearMath::changing_bits(const Linear& value) {
 }
 
 void LinearMath::require_no_wrap(Linear& value) {
-  if (value.stride != 0 && !value.never_wraps && ir_)
-    add_doubt(ir_->CreateAnd(changing_bits(value), ir_->getInt32(1u << 31)));
+  if (value.stride != 0 && !value.never_wraps && ir_) add_doubt(changing_bits(value), 1u << 31);
   value.never_wraps = true;
 }
 
 // A value that wraps changes its highest bit.
 void LinearMath::require_same_above(const Linear& value, unsigned bit) {
   if (value.stride == 0 || !ir_) return;
-  add_doubt(ir_->CreateAnd(changing_bits(value), ir_->getInt32(~0u << bit)));
+  add_doubt(changing_bits(value), ~0u << bit);
+}
+
+void LinearMath::add_doubt(Value* value, uint32_t bits) {
+  Value*& all = doubts_[bits];
+  all = all ? ir_->CreateOr(all, value) : value;
+}
+
+Value* LinearMath::take_doubt() {
+  Value* together = nullptr;
+  for (const auto& [bits, value] : doubts_) {
+    Value* doubt = ir_->CreateAnd(value, ir_->getInt32(bits));
+    together = together ? ir_->CreateOr(together, doubt) : doubt;
+  }
+  doubts_.clear();
+  return together;
+}
+
+std::optional<Linear> LinearMath::whole_of(const Result& low, const Result& high) {
+  if (!low || !high || low->is_high) return std::nullopt;
+  Linear whole = *low;
+  if (low->is_half_with(*high)) {
+    whole.first_of_pair = high->first_of_pair;
+    return whole;
+  }
+  if (!is_uniform(high)) return std::nullopt;
+  require_no_wrap(whole);
+  whole.first_of_pair = value([&] {
+    llvm::Type* wide = ir_->getInt64Ty();
+    return ir_->CreateOr(ir_->CreateZExt(low->first, wide),
+                         ir_->CreateShl(ir_->CreateZExt(high->first, wide), 32));
+  });
+  return whole;
+}
+
+void LinearMath::set_halves(LinearResult& result, const Linear& whole) {
+  Linear low;
+  low.stride = whole.stride;
+  low.base = whole.base;
+  low.pair = ++pairs_;
+  low.first = value([&] { return ir_->CreateTrunc(whole.first_of_pair, ir_->getInt32Ty()); });
+  low.first_of_pair = whole.first_of_pair;
+  Linear high = low;
+  high.is_high = true;
+  high.first = nullptr;
+  result.words = {low, high};
 }
 
 LinearMath::Result LinearMath::add(const Result& a, const Result& b) {
@@ -99,6 +143,7 @@ LinearMath::Result LinearMath::low_bits(const Result& a, unsigned count) {
   require_same_above(low, count);
   low.never_wraps = true;
   low.constant = std::nullopt;
+  low.pair = 0;
   low.first = value([&] { return ir_->CreateAnd(a->first, (1u << count) - 1); });
   return low;
 }
@@ -122,6 +167,7 @@ LinearMath::Result LinearMath::bit_or(Result a, Result b) {
   Linear both = *b;
   both.never_wraps = b->stride != 0;
   both.constant = std::nullopt;
+  both.pair = 0;
   if (!ir_) return both;
   if (b->stride != 0) {
     Value* changes = changing_bits(*b);
@@ -136,19 +182,25 @@ LinearMath::Result LinearMath::bit_or(Result a, Result b) {
   return both;
 }
 
-LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Half& half,
+LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Half& part,
                                    const Sources& sources, const Carries& carries) {
   LinearResult result;
   if (instruction.dpp != isa::Dpp::none || instruction.clamp || instruction.omod != 0) return result;
   std::array<const isa::Operand*, 3> operands{};
-  for (unsigned i = half.first; i < half.last; ++i) {
+  for (unsigned i = part.first; i < part.last; ++i) {
     const isa::Operand& operand = instruction.operands[i];
     if (operand.neg || operand.abs || operand.high) return result;
     if (operand.role >= Role::src0 && operand.role <= Role::src2)
       operands[static_cast<unsigned>(operand.role) - static_cast<unsigned>(Role::src0)] = &operand;
   }
-  const auto source = [&](unsigned i, unsigned word = 0) {
+  // The high half of a pair is good for nothing else.
+  const auto half = [&](unsigned i, unsigned word) {
     return operands[i] ? sources(*operands[i], word) : std::nullopt;
+  };
+  const auto source = [&](unsigned i) {
+    Result value = half(i, 0);
+    if (value && value->is_high) value = std::nullopt;
+    return value;
   };
   const auto constant = [&](uint32_t number) {
     Linear linear;
@@ -157,9 +209,7 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
     return linear;
   };
   Result& low = result.words[0];
-  Result& high = result.words[1];
-  result.writes_all = true;
-  switch (half.row->base) {
+  switch (part.row->base) {
     case Opcode::v_mov_b32:
       low = source(0);
       break;
@@ -214,71 +264,68 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
       break;
     }
     case Opcode::v_mad_u64_u32: {
-      const Result a = source(0), b = source(1), c = source(2), c_high = source(2, 1);
-      low = add(multiply(a, b), c);
-      result.writes_all = false;
-      // The whole number only where it is the same in all lanes.
-      if (!is_uniform(a) || !is_uniform(b) || !is_uniform(c) || !is_uniform(c_high)) break;
-      high = Linear{};
-      if (!ir_) break;
-      llvm::Type* wide = ir_->getInt64Ty();
-      Value* addend = ir_->CreateOr(ir_->CreateZExt(c->first, wide),
-                                    ir_->CreateShl(ir_->CreateZExt(c_high->first, wide), 32));
-      Value* sum = ir_->CreateAdd(
-          ir_->CreateMul(ir_->CreateZExt(a->first, wide), ir_->CreateZExt(b->first, wide)), addend);
-      high->first = ir_->CreateTrunc(ir_->CreateLShr(sum, 32), ir_->getInt32Ty());
+      Result a = source(0), b = source(1);
+      const Result addend = source(2), product = multiply(a, b);
+      low = add(product, addend);
+      // All 64 bits only of a sum with a pair that is the same in all lanes.
+      const Result addend_high = half(2, 1);
+      if (!low || !is_uniform(addend) || !is_uniform(addend_high)) break;
+      require_no_wrap(*a);
+      require_no_wrap(*b);
+      Linear whole = *low;
+      whole.base = addend->base;
+      whole.first_of_pair = value([&] {
+        llvm::Type* wide = ir_->getInt64Ty();
+        Value* factors = ir_->CreateMul(ir_->CreateZExt(a->first, wide), ir_->CreateZExt(b->first, wide));
+        return ir_->CreateAdd(factors, whole_of(addend, addend_high)->first_of_pair);
+      });
+      set_halves(result, whole);
       break;
     }
     case Opcode::v_lshlrev_b64: {
-      const Result by = source(0), from = source(1), from_high = source(1, 1);
+      const Result by = source(0), from = source(1);
       if (!by || !by->constant || !from) break;
       const unsigned count = *by->constant % 64;
       if (count == 0 || count > 12) break;
       low = shift_left(from, by);
-      if (!low || !is_uniform(from_high)) break;
-      require_same_above(*from, 32 - count);
-      low->never_wraps = true;
-      high = Linear{};
-      high->base = from_high->base;
-      high->first = value([&] {
-        return ir_->CreateOr(ir_->CreateShl(from_high->first, count),
-                             ir_->CreateLShr(from->first, 32 - count));
-      });
+      const Result whole = low ? whole_of(from, half(1, 1)) : std::nullopt;
+      if (!whole) break;
+      Linear shifted = *low;
+      shifted.first_of_pair = value([&] { return ir_->CreateShl(whole->first_of_pair, count); });
+      set_halves(result, shifted);
       break;
     }
     case Opcode::v_add_co_u32: {
-      Result a = source(0), b = source(1);
+      const Result a = source(0), b = source(1);
       low = add(a, b);
       if (!low) break;
-      require_no_wrap(*a);
-      require_no_wrap(*b);
-      require_no_wrap(*low);
-      for (unsigned i : {0u, 1u})
-        if (!operands[i]->is_vgpr() && source(i)->base >= 0) low->base = source(i)->base;
-      result.has_carry = true;
-      result.carry = value([&] { return ir_->CreateICmpULT(low->first, a->first); });
+      for (const unsigned i : {0u, 1u})
+        if (!operands[i]->is_vgpr()) low->base = (i == 0 ? a : b)->base;
+      low->pair = ++pairs_;
+      result.low_sum = LowSum{*a, *b, low->pair};
       break;
     }
     case Opcode::v_add_co_ci_u32: {
-      const Result a = source(0), b = source(1);
-      Value* carry = nullptr;
-      if (!is_uniform(a) || !is_uniform(b) || !operands[2] || !carries(*operands[2], carry)) break;
-      low = Linear{};
-      low->base = a->base;
-      result.has_carry = true;
-      if (!ir_) break;
-      llvm::Type* wide = ir_->getInt64Ty();
-      Value* sum =
-          ir_->CreateAdd(ir_->CreateAdd(ir_->CreateZExt(a->first, wide), ir_->CreateZExt(b->first, wide)),
-                         ir_->CreateZExt(carry, wide));
-      low->first = ir_->CreateTrunc(sum, ir_->getInt32Ty());
-      result.carry = ir_->CreateTrunc(ir_->CreateLShr(sum, 32), ir_->getInt1Ty());
+      const std::optional<LowSum> sum = operands[2] ? carries(*operands[2]) : std::nullopt;
+      if (!sum) break;
+      // Which high half is whose is open.
+      Result a = whole_of(sum->a, half(0, 0)), b = whole_of(sum->b, half(1, 0));
+      if (!a || !b || (sum->a.pair != 0 && !sum->a.is_half_with(*half(0, 0)))) {
+        a = whole_of(sum->a, half(1, 0));
+        b = whole_of(sum->b, half(0, 0));
+      }
+      const Result whole = a && b ? add(a, b) : std::nullopt;
+      if (!whole) break;
+      low = *whole;
+      low->pair = sum->pair;
+      low->is_high = true;
+      low->first = nullptr;
+      low->first_of_pair = value([&] { return ir_->CreateAdd(a->first_of_pair, b->first_of_pair); });
       break;
     }
     default:
       break;
   }
-  if (!low || (half.row->base == Opcode::v_lshlrev_b64 && !high)) result.writes_all = false;
   return result;
 }
 

@@ -7,8 +7,8 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
-#include <utility>
 
 #include "engine/translator/classify.h"
 #include "isa/instruction.h"
@@ -21,16 +21,30 @@ struct Linear {
   // The SGPR that was added last: addresses in one buffer have the same one. Only a guess.
   int base = -1;
   std::optional<uint32_t> constant;
-  llvm::Value* first = nullptr;  // i32; null while nobody wants more than the shape
+  // Not 0: this is one half of a number of 64 bits, which itself is linear; the other half has the same one.
+  // The high half need not be linear.
+  unsigned pair = 0;
+  bool is_high = false;
+  // Of lane 0, null while nobody wants more than the shape: i32, and i64 of a pair.
+  // (in the high half).
+  llvm::Value *first = nullptr, *first_of_pair = nullptr;
+
+  bool is_half_with(const Linear& high) const {
+    return pair != 0 && pair == high.pair && !is_high && high.is_high;
+  }
+};
+
+// What adds up to the low half of a pair; the carry stands for it.
+struct LowSum {
+  Linear a, b;
+  unsigned pair = 0;
 };
 
 // What an instruction makes of such operands. Which results are linear depends on strides and constants
 // alone, so that it is known before there is code.
 struct LinearResult {
   std::array<std::optional<Linear>, 2> words;  // of the destination
-  bool has_carry = false;                      // the same in all lanes
-  llvm::Value* carry = nullptr;                // i1
-  bool writes_all = false;                     // words and carry are all that the instruction writes
+  std::optional<LowSum> low_sum;               // whose carry it writes
 };
 
 class LinearMath {
@@ -38,9 +52,9 @@ class LinearMath {
   // Without a builder only shapes come out.
   explicit LinearMath(llvm::IRBuilder<>* ir) : ir_(ir) {}
 
-  // Of a word of an operand; and the carry that it names as one bit for all lanes, false if it is none.
+  // Of a word of an operand; and of the carry that it names.
   using Sources = std::function<std::optional<Linear>(const isa::Operand&, unsigned word)>;
-  using Carries = std::function<bool(const isa::Operand&, llvm::Value*& carry)>;
+  using Carries = std::function<std::optional<LowSum>(const isa::Operand&)>;
   LinearResult result_of(const isa::Instruction& instruction, const Half& half, const Sources& sources,
                          const Carries& carries);
 
@@ -49,8 +63,11 @@ class LinearMath {
   void require_no_wrap(Linear& value);
   // An i32 that must be 0 for the results to be what the instructions would have made; null if they are in
   // any case. Then it begins anew.
-  llvm::Value* take_doubt() { return std::exchange(doubt_, nullptr); }
-  void add_doubt(llvm::Value* doubt) { doubt_ = doubt_ ? ir_->CreateOr(doubt_, doubt) : doubt; }
+  llvm::Value* take_doubt();
+  // None of these bits of an i32 may be set.
+  void add_doubt(llvm::Value* value, uint32_t bits = ~0u);
+  // The number of 64 bits that has these halves, with its first_of_pair.
+  std::optional<Linear> whole_of(const std::optional<Linear>& low, const std::optional<Linear>& high);
 
  private:
   using Result = std::optional<Linear>;
@@ -69,10 +86,12 @@ class LinearMath {
   llvm::Value* value(const Make& make) {
     return ir_ ? make() : nullptr;
   }
+  void set_halves(LinearResult& result, const Linear& whole);
   llvm::Value* changing_bits(const Linear& value);
 
   llvm::IRBuilder<>* ir_;
-  llvm::Value* doubt_ = nullptr;
+  std::map<uint32_t, llvm::Value*> doubts_;  // by the bits that count
+  unsigned pairs_ = 0;
 };
 
 }  // namespace lockstep::translator
