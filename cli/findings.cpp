@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -91,9 +92,13 @@ class TextReport {
     text_ += fmt::format("{}: {}\n", coloured(colour, f.checker + kind), f.rule);
     add_place("", f.where);
     if (f.other.pc) add_place("and ", f.other);
-    text_ += fmt::format("  {} time{}, first in work-group ({}, {}, {}), wave {}{}{}\n", f.executions,
-                         f.executions == 1 ? "" : "s", f.work_group[0], f.work_group[1], f.work_group[2],
-                         f.wave, f.lanes ? ", lanes " : "", text_of_lanes(f.lanes));
+    text_ +=
+        fmt::format("  {} time{}, first in work-group ({}, {}, {}), wave {}{}{}\n", f.executions,
+                    f.executions == 1 ? "" : "s", f.work_group[0], f.work_group[1], f.work_group[2], f.wave,
+                    f.lanes == 0                   ? ""
+                    : std::has_single_bit(f.lanes) ? ", lane "
+                                                   : ", lanes ",
+                    text_of_lanes(f.lanes));
     if (f.bytes)
       text_ += fmt::format("  address {:#x}, {} bytes: {}\n", f.address, f.bytes, f.detail);
     else if (*f.detail)

@@ -31,8 +31,8 @@ std::string surroundings(const Wave* wave, uint64_t address, Access access) {
                ? "the access runs past the end of " + below->name + ", which ends at " + hex(below->end)
                : below->name + " may not be " + (access == kRead ? "read" : "written") + " by the kernel";
   if (below)
-    return hex(address - below->end) + " bytes behind the end of " + below->name + " [" + hex(below->begin) +
-           ", " + hex(below->end) + ")";
+    return (address == below->end ? "right" : hex(address - below->end) + " bytes") + " behind the end of " +
+           below->name + " [" + hex(below->begin) + ", " + hex(below->end) + ")";
   return "no memory is mapped at or below it";
 }
 

@@ -348,13 +348,13 @@ void RaceChecker::tell(const Current& current, WaveNumber other, uint32_t writte
                 " between " + std::string(sites_[other_site].name) + " and the barrier behind it"
       : other_dispatch ? "set the barrier bit of the later packet, or wait for the earlier one's signal"
       : near
-          ? "put a barrier between them, with the stores before it complete (s_waitcnt lgkmcnt(0) for LDS, "
-            "s_waitcnt_vscnt null, 0 for memory)"
+          ? "put a barrier between them (barrier() in OpenCL C, __syncthreads() in HIP; in assembly with the "
+            "stores "
+            "before it complete: s_waitcnt lgkmcnt(0) for LDS, s_waitcnt_vscnt null, 0 for memory)"
           : "use atomics, or hand it over: a release at agent scope behind the one (s_waitcnt_vscnt null, 0, "
             "then an atomic) and an acquire before the other (buffer_gl0_inv, buffer_gl1_inv)";
-  std::string rule = std::string(is_wait ? "missing wait: " : "race: ") +
-                     std::string(event.instruction.row->name) + " " + does +
-                     (current.in_lds ? " LDS that " : " memory that ") + who + " " + did +
+  std::string rule = std::string(is_wait ? "missing wait: " : "") + std::string(event.instruction.row->name) +
+                     " " + does + (current.in_lds ? " LDS that " : " memory that ") + who + " " + did +
                      (lacks_wait ? ", and the barrier between them does not wait for the store"
                                  : ", and nothing orders the two");
   findings_.add(is_wait ? "waits" : "races", event.wave, event.pc, std::move(rule), std::move(detail));

@@ -847,7 +847,7 @@ extern "C" __global__ void lists(int* out, unsigned long long* large, int bad) {
             "  out[get_global_id(0)] = part[i] + part[63 - i];\n}\n")
         check = ("check", "race.cl", "--grid", "64", "--block", "64", "--wave", "32", "buf:f32[64]=iota", "buf:f32[64]")
         self.lockstep(*check, "--checkers", "races", status=FAULTED,
-                      says=("races: race: ", "part[i] = x[get_global_id(0)];", "race.cl:6", "put a barrier between them"))
+                      says=("races: ", "part[i] = x[get_global_id(0)];", "race.cl:6", "put a barrier between them"))
         found = json.loads(self.lockstep(*check, "--format", "json", status=FAULTED).stdout)
         self.assertEqual((found["version"], found["kernel"]), (1, "sum"))
         race = next(f for f in found["findings"] if f["checker"] == "races")

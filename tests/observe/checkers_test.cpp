@@ -53,9 +53,8 @@ TEST(RaceChecker, LdsBetweenWavesNeedsABarrier) {
   ASSERT_EQ(missing.all.size(), 2u) << missing.rules();
   const Finding& finding = missing.all[1];
   EXPECT_STREQ(finding.checker, "races");
-  EXPECT_EQ(
-      finding.rule,
-      "race: ds_load_b32 reads LDS that another wave of the work-group writes, and nothing orders the two");
+  EXPECT_EQ(finding.rule,
+            "ds_load_b32 reads LDS that another wave of the work-group writes, and nothing orders the two");
   EXPECT_EQ(finding.detail.text, "work-group (0, 0, 0), wave 0 writes it by ds_store_b32: LDS offset 0x0");
   EXPECT_EQ(finding.detail.other_pc, missing.dispatch.pc(3));
   EXPECT_EQ(Races(exchange("s_waitcnt lgkmcnt(0)\ns_barrier\n")).rules(), "");
