@@ -1,5 +1,6 @@
 #include "host/driver.h"
 
+#include <dlfcn.h>
 #include <time.h>
 
 #include <algorithm>
@@ -122,8 +123,7 @@ int Driver::answer(unsigned number, void* p, uint32_t bytes) {
       return 0;
     }
     case _IOC_NR(AMDKFD_IOC_SET_TRAP_HANDLER):
-      // The runtime's own handler only tells of faults, which Lockstep does without it.
-      return find(static_cast<kfd_ioctl_set_trap_handler_args*>(p)->gpu_id) ? 0 : EINVAL;
+      return set_trap_handler(*static_cast<kfd_ioctl_set_trap_handler_args*>(p));
     case _IOC_NR(AMDKFD_IOC_GET_PROCESS_APERTURES_NEW):
       return apertures(*static_cast<kfd_ioctl_get_process_apertures_new_args*>(p));
     case _IOC_NR(AMDKFD_IOC_ACQUIRE_VM):
@@ -175,6 +175,17 @@ int Driver::answer(unsigned number, void* p, uint32_t bytes) {
       refuse_kfd(number);
       return number == kDebugTrap ? EPERM : EINVAL;
   }
+}
+
+int Driver::set_trap_handler(const kfd_ioctl_set_trap_handler_args& args) const {
+  if (!find(args.gpu_id)) return EINVAL;
+  if (args.tba_addr == 0) return 0;
+  // ROCr's own handler only tells of faults, which Lockstep does without it. Another one may do more.
+  if (void* const rocr = dlopen("libhsa-runtime64.so.1", RTLD_LAZY | RTLD_NOLOAD))
+    dlclose(rocr);
+  else
+    tell_of_trap_handler();
+  return 0;
 }
 
 int Driver::clock_counters(kfd_ioctl_get_clock_counters_args& args) {

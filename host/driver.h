@@ -37,6 +37,7 @@ class Driver {
 
  private:
   int answer(unsigned number, void* argument, uint32_t bytes);
+  int set_trap_handler(const kfd_ioctl_set_trap_handler_args& args) const;
   int clock_counters(kfd_ioctl_get_clock_counters_args& args);
   int apertures(kfd_ioctl_get_process_apertures_args& args);
   int apertures(kfd_ioctl_get_process_apertures_new_args& args);

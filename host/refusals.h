@@ -8,5 +8,7 @@ namespace lockstep::host {
 void refuse_kfd(unsigned number);
 void refuse_render_node(unsigned number);
 void refuse_query(unsigned number);
+// Of a trap handler that waves will not enter.
+void tell_of_trap_handler();
 
 }  // namespace lockstep::host

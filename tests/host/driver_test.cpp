@@ -654,6 +654,23 @@ TEST_F(DriverTest, RenderNodeDescribesTheDevice) {
 }
 
 // Nothing that a program can ask ends it, but what it asks for by address is its own.
+TEST_F(DriverTest, ATrapHandlerThatIsNotTheRuntimesIsTold) {
+  kfd_ioctl_set_trap_handler_args args = {};
+  args.gpu_id = id;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(kfd(AMDKFD_IOC_SET_TRAP_HANDLER, args), 0);  // none
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  args.tba_addr = 0x1000;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(kfd(AMDKFD_IOC_SET_TRAP_HANDLER, args), 0);
+  EXPECT_EQ(kfd(AMDKFD_IOC_SET_TRAP_HANDLER, args), 0);
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(told.find("waves do not enter the program's trap handler"), std::strlen("lockstep: "));
+  EXPECT_EQ(told.find("trap handler", told.find('\n')), std::string::npos);
+  args.gpu_id = 1;
+  EXPECT_EQ(kfd(AMDKFD_IOC_SET_TRAP_HANDLER, args), EINVAL);
+}
+
 TEST_F(DriverTest, HostileRequestsAreAnswered) {
   EXPECT_EQ(driver.kfd_ioctl(AMDKFD_IOC_GET_VERSION, nullptr), EFAULT);
   EXPECT_EQ(driver.kfd_ioctl(AMDKFD_IOC_GET_VERSION, reinterpret_cast<void*>(0x1000)), EFAULT);
