@@ -540,6 +540,8 @@ typedef struct lockstep_dispatch_options {
    * waits          registers that are used before the program has waited for them, and stores that another
    *                wave uses behind a barrier that does not wait for them
    * all            all of these
+   * cost           what takes time on a card without being wrong: bank conflicts of LDS, cache lines, private
+   *                memory, lanes that are off; "all,cost" is everything
    * See lockstep_device_check_finding(). */
   const char* checks;
   /* What each byte of the registers, LDS and scratch that nothing gives a value holds, 0 by default. On a

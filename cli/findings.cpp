@@ -164,6 +164,7 @@ struct CheckerText {
 };
 constexpr CheckerText kCheckers[] = {
     {"barriers", "Barriers that not all work-items of a work-group come to"},
+    {"cost", "What takes time on a card without being wrong"},
     {"legality", "Programs that break rules of the instruction set"},
     {"memory", "Accesses to memory that the kernel was not given"},
     {"races", "Accesses of two waves or lanes that nothing puts in an order"},

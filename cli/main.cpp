@@ -80,7 +80,8 @@ constexpr const char* kExamples =
     "  lockstep run kernel.s --grid 32 --block 32";
 
 constexpr const char* kCheckerNames =
-    "checkers, with commas between them: barriers, legality, memory, races, uninitialised, waits; or all";
+    "checkers, with commas between them: barriers, legality, memory, races, uninitialised, waits; all, which "
+    "are these; cost, which tells what is slow";
 
 void add_finding_options(CLI::App& command, FindingOptions& options) {
   const char* const group = "Findings";
@@ -325,7 +326,8 @@ void add_exec(CLI::App& app, int& exit_code) {
                 "tell which executed instructions were not exact, and where their results went (slow)");
   sub->add_option("--check", o->checks, std::string("tell what these find (slow): ") + kCheckerNames)
       ->delimiter(',')
-      ->check(CLI::IsMember({"barriers", "legality", "memory", "races", "uninitialised", "waits", "all"}));
+      ->check(CLI::IsMember(
+          {"barriers", "legality", "memory", "races", "uninitialised", "waits", "all", "cost"}));
   add_exec_machine_options(*sub, *o);
   sub->positionals_at_end();
   sub->callback([o, &exit_code] { exit_code = exec(*o); });

@@ -7,27 +7,36 @@
 
 namespace lockstep {
 
+FindingPlace::FindingPlace(const Wave& of, uint64_t at) : pc(at), wave(of.index_in_group) {
+  if (of.group) std::copy(std::begin(of.group->id), std::end(of.group->id), group);
+}
+
 void Findings::add(const char* checker, const Wave& wave, uint64_t pc, std::string rule,
                    FindingDetail detail) {
-  add_to(findings_, checker, wave, pc, std::move(rule), std::move(detail));
+  add_to(findings_, checker, {wave, pc}, 1, std::move(rule), std::move(detail));
+}
+
+void Findings::add(const char* checker, const FindingPlace& place, uint64_t count, std::string rule,
+                   FindingDetail detail) {
+  add_to(findings_, checker, place, count, std::move(rule), std::move(detail));
 }
 
 void Findings::add_exception(const Wave& wave, uint64_t pc, std::string name) {
-  add_to(exceptions_, "exceptions", wave, pc, std::move(name), {});
+  add_to(exceptions_, "exceptions", {wave, pc}, 1, std::move(name), {});
 }
 
-void Findings::add_to(ByPlace& findings, const char* checker, const Wave& wave, uint64_t pc, std::string rule,
-                      FindingDetail detail) {
+void Findings::add_to(ByPlace& findings, const char* checker, const FindingPlace& place, uint64_t count,
+                      std::string rule, FindingDetail detail) {
   std::lock_guard lock(mutex_);
-  auto [at, is_new] = findings.try_emplace({pc, checker, rule});
+  auto [at, is_new] = findings.try_emplace({place.pc, checker, rule});
   Finding& finding = at->second;
-  ++finding.count;
+  finding.count += count;
   if (!is_new) return;
   finding.checker = checker;
   finding.rule = std::move(rule);
-  finding.pc = pc;
-  finding.wave = wave.index_in_group;
-  if (wave.group) std::copy(std::begin(wave.group->id), std::end(wave.group->id), finding.group);
+  finding.pc = place.pc;
+  finding.wave = place.wave;
+  std::copy(std::begin(place.group), std::end(place.group), finding.group);
   finding.detail = std::move(detail);
 }
 

@@ -37,11 +37,24 @@ struct Finding {
   FindingDetail detail;  // of that time
 };
 
+// An instruction, and the first wave to execute it.
+struct FindingPlace {
+  uint64_t pc = 0;
+  uint32_t group[3] = {};
+  uint32_t wave = 0;
+
+  FindingPlace() = default;
+  FindingPlace(const Wave& wave, uint64_t pc);
+};
+
 // Safe from several threads.
 class Findings {
  public:
   // `checker` outlives this.
   void add(const char* checker, const Wave& wave, uint64_t pc, std::string rule, FindingDetail detail = {});
+  // Of what was only counted until the dispatch ended.
+  void add(const char* checker, const FindingPlace& place, uint64_t count, std::string rule,
+           FindingDetail detail);
   // An exception that an instruction raised, by its name.
   void add_exception(const Wave& wave, uint64_t pc, std::string name);
   // By address, then by checker and rule.
@@ -50,8 +63,8 @@ class Findings {
 
  private:
   using ByPlace = std::map<std::tuple<uint64_t, std::string, std::string>, Finding>;
-  void add_to(ByPlace& findings, const char* checker, const Wave& wave, uint64_t pc, std::string rule,
-              FindingDetail detail);
+  void add_to(ByPlace& findings, const char* checker, const FindingPlace& place, uint64_t count,
+              std::string rule, FindingDetail detail);
   std::vector<Finding> list(const ByPlace& findings) const;
 
   mutable std::mutex mutex_;

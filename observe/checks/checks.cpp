@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "observe/barriers/barrier_checker.h"
+#include "observe/cost/cost_checker.h"
 #include "observe/memory/memory_checker.h"
 #include "observe/races/race_checker.h"
 #include "observe/uninitialised/uninitialised_checker.h"
@@ -17,6 +18,8 @@ namespace {
 
 // Those of the precise engine's units are no listeners: they need its dependency counters.
 constexpr std::string_view kNames[] = {"barriers", "legality", "memory", "races", "uninitialised", "waits"};
+// Of what is slow, not wrong: "all" leaves it away.
+constexpr std::string_view kCost = "cost";
 
 }  // namespace
 
@@ -27,13 +30,13 @@ Checks::Names Checks::names_of(std::string_view text) {
     text.remove_prefix(std::min(text.size(), name.size() + 1));
     if (name == "all") {
       names.insert(std::begin(kNames), std::end(kNames));
-    } else if (std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames)) {
+    } else if (std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) || name == kCost) {
       names.emplace(name);
     } else {
       std::string known;
       for (const std::string_view each : kNames) known += std::string(each) + ", ";
       throw std::invalid_argument("there is no checker '" + std::string(name) +
-                                  "' (those there are: " + known + "all)");
+                                  "' (those there are: " + known + std::string(kCost) + ", all)");
     }
   }
   return names;
@@ -49,6 +52,7 @@ Checks::Checks(Names names, const std::vector<Range>& freed, const Blocks* block
   if (tells.races || tells.waits) checkers_.push_back(std::make_unique<RaceChecker>(findings_, tells));
   if (names_.contains("uninitialised"))
     checkers_.push_back(std::make_unique<UninitialisedChecker>(findings_));
+  if (names_.contains(kCost)) checkers_.push_back(std::make_unique<CostChecker>(findings_));
   for (const auto& checker : checkers_) listeners_.add(*checker);
 }
 

@@ -18,8 +18,8 @@ namespace lockstep::observe {
 class Checks {
  public:
   using Names = std::set<std::string, std::less<>>;
-  // Of a text with commas between them; "all" is one, an empty text none. Throws std::invalid_argument, with
-  // the names that there are, for another.
+  // Of a text with commas between them; "all" is all but cost, an empty text none. Throws
+  // std::invalid_argument, with the names that there are, for another.
   static Names names_of(std::string_view text);
 
   // `freed`: what the device has taken back. `blocks`, which must outlive this: what its ranges were divided

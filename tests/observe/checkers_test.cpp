@@ -4,6 +4,8 @@
 
 #include "engine/listeners.h"
 #include "observe/barriers/barrier_checker.h"
+#include "observe/cost/cost_checker.h"
+#include "observe/cost/traffic.h"
 #include "observe/races/race_checker.h"
 #include "observe/uninitialised/uninitialised_checker.h"
 #include "tests/machine/test_dispatch.h"
@@ -37,6 +39,7 @@ struct Checked {
 using Races = Checked<RaceChecker>;
 using Unwritten = Checked<UninitialisedChecker>;
 using Barriers = Checked<BarrierChecker>;
+using Costs = Checked<CostChecker>;
 
 // The second wave has items 32 and more.
 constexpr std::string_view kIsFirst = "v_readfirstlane_b32 s4, v0\ns_cmp_eq_u32 s4, 0\n";
@@ -317,6 +320,93 @@ TEST(BarrierChecker, DifferentBarriers) {
   ASSERT_EQ(found.all.size(), 1u);
   EXPECT_NE(found.all[0].rule.find("wait at different barriers"), std::string::npos);
   EXPECT_NE(found.all[0].detail.other_pc, 0u);
+}
+
+// ---- What costs time
+
+// Each lane's dwords at `stride` bytes from the lane before.
+std::vector<MemoryAccess> strided(MemorySpace space, unsigned stride, unsigned bytes, int lanes = 32) {
+  std::vector<MemoryAccess> accesses;
+  for (int lane = 0; lane < lanes; ++lane)
+    accesses.push_back({.address = 0x1000 + uint64_t{stride} * static_cast<unsigned>(lane),
+                        .bytes = bytes,
+                        .lane = static_cast<int16_t>(lane),
+                        .space = space,
+                        .reads = true});
+  return accesses;
+}
+
+TEST(Traffic, LanesMeetInBanks) {
+  const auto clocks = [](unsigned stride, unsigned bytes, int lanes = 32) {
+    const Traffic traffic = bank_clocks(strided(MemorySpace::lds, stride, bytes, lanes));
+    return std::pair(traffic.taken, traffic.needed);
+  };
+  EXPECT_EQ(clocks(4, 4), std::pair(1ul, 1ul));
+  EXPECT_EQ(clocks(4, 4, 64), std::pair(2ul, 2ul));
+  EXPECT_EQ(clocks(0, 4), std::pair(1ul, 1ul));  // one dword for all
+  EXPECT_EQ(clocks(1, 1), std::pair(1ul, 1ul));  // four lanes a dword
+  EXPECT_EQ(clocks(8, 4), std::pair(2ul, 1ul));
+  EXPECT_EQ(clocks(128, 4), std::pair(32ul, 1ul));
+  EXPECT_EQ(clocks(132, 4), std::pair(1ul, 1ul));  // rows of 33 dwords
+  EXPECT_EQ(clocks(8, 8), std::pair(2ul, 2ul));    // half a wave at a time
+  EXPECT_EQ(clocks(16, 16), std::pair(4ul, 4ul));
+  EXPECT_EQ(clocks(256, 8), std::pair(32ul, 2ul));
+  EXPECT_EQ(bank_clocks(strided(MemorySpace::global, 128, 4)).needed, 0u);
+}
+
+TEST(Traffic, LanesTouchCacheLines) {
+  const auto lines = [](unsigned stride, unsigned bytes) {
+    const Traffic traffic = cache_lines(strided(MemorySpace::global, stride, bytes));
+    return std::pair(traffic.taken, traffic.needed);
+  };
+  EXPECT_EQ(lines(4, 4), std::pair(1ul, 1ul));
+  EXPECT_EQ(lines(0, 4), std::pair(1ul, 1ul));
+  EXPECT_EQ(lines(16, 16), std::pair(4ul, 4ul));
+  EXPECT_EQ(lines(128, 4), std::pair(32ul, 1ul));
+  EXPECT_EQ(lines(64, 8), std::pair(16ul, 2ul));
+  std::vector<MemoryAccess> dropped = strided(MemorySpace::global, 128, 4);
+  for (MemoryAccess& access : dropped) access.reach = Reach::dropped;
+  EXPECT_EQ(cache_lines(dropped).taken, 0u);
+}
+
+TEST(Cost, BankConflictsOfLds) {
+  Costs found("v_lshlrev_b32 v1, 3, v0\nds_load_b32 v2, v1\ns_waitcnt lgkmcnt(0)\n", 3, 32);
+  ASSERT_EQ(found.all.size(), 1u) << found.rules();
+  EXPECT_STREQ(found.all[0].checker, "cost");
+  EXPECT_EQ(found.all[0].count, 3u);
+  EXPECT_EQ(found.all[0].pc, found.dispatch.pc(1));
+  EXPECT_EQ(found.all[0].detail.severity, Severity::note);
+  EXPECT_EQ(found.all[0].detail.text, "2.0 clocks a wave, 1.0 without conflicts");
+  EXPECT_EQ(Costs("v_lshlrev_b32 v1, 2, v0\nds_load_b32 v2, v1\n").rules(), "");
+}
+
+TEST(Cost, CacheLinesOfMemory) {
+  Costs found("v_lshlrev_b32 v1, 5, v0\nglobal_load_b32 v2, v1, s[0:1]\ns_waitcnt vmcnt(0)\n", 1, 32);
+  ASSERT_EQ(found.all.size(), 1u) << found.rules();
+  // Eight, and one more where the buffer begins in the middle of one.
+  EXPECT_NE(found.all[0].detail.text.find(" lines of 128 bytes a wave, for bytes that fit into 1.0"),
+            std::string::npos)
+      << found.all[0].detail.text;
+  EXPECT_EQ(Costs("v_lshlrev_b32 v1, 2, v0\nglobal_load_b32 v2, v1, s[0:1]\n").rules(), "");
+}
+
+TEST(Cost, PrivateMemory) {
+  Costs found("scratch_store_b32 off, v0, off\nscratch_load_b32 v1, off, off\n");
+  ASSERT_EQ(found.all.size(), 1u) << found.rules();
+  EXPECT_EQ(found.all[0].count, 4u);
+  EXPECT_EQ(found.all[0].detail.text.substr(0, 25), "2 instructions, 100.0 % o");
+}
+
+TEST(Cost, LanesThatAreOff) {
+  Costs found(
+      "v_mov_b32 v1, 0\ns_mov_b32 exec_lo, 3\nv_add_nc_u32 v1, v1, v0\nv_add_nc_u32 v1, v1, v0\n"
+      "s_mov_b32 exec_lo, -1\nv_mov_b32 v2, 0\n",
+      1, 32);
+  ASSERT_EQ(found.all.size(), 1u) << found.rules();
+  EXPECT_EQ(found.all[0].pc, found.dispatch.pc(2));
+  EXPECT_EQ(found.all[0].detail.other_pc, found.dispatch.pc(3));
+  EXPECT_EQ(found.all[0].detail.text,
+            "2 vector instructions with 6.2 % of the lanes on: 46.9 % of the lanes' time in this kernel");
 }
 
 }  // namespace
