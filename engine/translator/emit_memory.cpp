@@ -101,12 +101,19 @@ bool Emitter::is_gathered(const AccessShape& shape) const {
   return shape.kind == AccessShape::Kind::load || shape.bytes == 4 || shape.bytes == 8;
 }
 
+// Behind places that one pointer and an offset for each lane give, likewise.
+Value* Emitter::next_word(Value* places, unsigned word) {
+  auto* address = llvm::cast<llvm::GetElementPtrInst>(places);
+  Value* pointer = ir_.CreateConstInBoundsGEP1_64(i32_, address->getPointerOperand(), word);
+  return ir_.CreateGEP(ir_.getInt8Ty(), pointer, address->getOperand(1));
+}
+
 std::vector<Value*> Emitter::gather(const AccessShape& shape, Value* places, Value* on, Value* before) {
   std::vector<Value*> words;
   Value* zeros = llvm::Constant::getNullValue(lanes_);
   const auto splat = [&](uint32_t value) { return ir_.CreateVectorSplat(16, ir_.getInt32(value)); };
   for (unsigned word = 0; word < shape.registers(); ++word) {
-    Value* at = word == 0 ? places : ir_.CreateConstInBoundsGEP1_64(i32_, places, word);
+    Value* at = word == 0 ? places : next_word(places, word);
     words.push_back(ir_.CreateMaskedGather(lanes_, at, llvm::Align(1), on, zeros));
   }
   if (shape.bytes >= 4) return words;
@@ -159,7 +166,8 @@ void Emitter::emit_global(unsigned index) {
   BasicBlock *slow = new_block("lanes"), *done = new_block("accessed"), *fast = nullptr;
   std::array<std::vector<Value*>, kMaxChunks> loaded;
 
-  if (shape.bytes >= 4) {
+  // What was computed from memory's contents hardly counts on from lane to lane.
+  if (shape.bytes >= 4 && !(facts.address_is_loaded && is_gathered(shape))) {
     // No carry out of the low half inside the chunk, one high half for all lanes.
     Value* plain = ir_.CreateICmpEQ(exec, llvm::Constant::getAllOnesValue(exec->getType()));
     ChunkValues first{};
@@ -191,41 +199,62 @@ void Emitter::emit_global(unsigned index) {
     ir_.CreateBr(slow);
   }
 
-  std::array<std::vector<Value*>, kMaxChunks> single;
-  BasicBlock* gathered_end = nullptr;
+  std::array<std::array<std::vector<Value*>, kMaxChunks>, 2> single;  // in a large range, in a small one
+  std::array<BasicBlock*, 2> gathered_ends{};
   if (is_gathered(shape)) {
-    // All lanes that are on in the range of the last time: each on its own, in generated code.
+    // All lanes that are on in the range of the last time: each on its own, in generated code. In ranges of
+    // up to 2 GB the places are counted in 32 bits from the begin, which is half as much work.
     ir_.SetInsertPoint(slow);
     slow = new_block("anywhere");
     const uint64_t bytes = std::max<uint64_t>(shape.bytes, 4);
     auto* wide_lanes = llvm::FixedVectorType::get(i64_, 16);
     const auto [begin, end] = last_range(slot_number);
-    Value* size = ir_.CreateSub(end, begin);
-    Value* outside = ir_.CreateICmpULT(size, ir_.getInt64(bytes));
-    Value* last = ir_.CreateVectorSplat(16, ir_.CreateSub(size, ir_.getInt64(bytes)));
-    Value* from = ir_.CreateVectorSplat(16, ir_.CreateSub(base, begin));
-    ChunkValues offsets{}, on{};
-    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-      Value* address = ir_.CreateZExt(low[chunk], wide_lanes);
-      if (wide) address = ir_.CreateOr(address, ir_.CreateShl(ir_.CreateZExt(high[chunk], wide_lanes), 32));
-      offsets[chunk] = ir_.CreateAdd(address, from);
-      on[chunk] = ir_.CreateBitCast(half_bits(scalar(kExec + chunk / 2), chunk), lane_mask_);
-      Value* wrong = ir_.CreateAnd(ir_.CreateICmpUGT(offsets[chunk], last), on[chunk]);
-      outside = ir_.CreateOr(outside, ir_.CreateICmpNE(ir_.CreateBitCast(wrong, i16_), ir_.getInt16(0)));
-    }
-    BasicBlock* inside = new_block("gather");
-    branch_unlikely(outside, slow, inside);
-    ir_.SetInsertPoint(inside);
+    Value* last_place = ir_.CreateSub(ir_.CreateSub(end, begin), ir_.getInt64(bytes));
+    BasicBlock *in_small = new_block("in_small_range"), *in_large = new_block("in_large_range");
     Value* pointer = ir_.CreateIntToPtr(begin, pointer_);
-    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-      Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, offsets[chunk]);
-      if (is_load)
-        single[chunk] = gather(shape, places, on[chunk], words[chunk].empty() ? nullptr : words[chunk][0]);
-      else
-        scatter(words[chunk], places, on[chunk]);
+    // Of a range that is too small it is negative.
+    branch_unlikely(ir_.CreateICmpUGT(last_place, ir_.getInt64(INT32_MAX)), in_large, in_small);
+    for (const bool is_small : {true, false}) {
+      ir_.SetInsertPoint(is_small ? in_small : in_large);
+      Value* outside = is_small ? ir_.getFalse() : ir_.CreateICmpSLT(last_place, ir_.getInt64(0));
+      ChunkValues offsets{}, on{};
+      for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+        on[chunk] = ir_.CreateBitCast(half_bits(scalar(kExec + chunk / 2), chunk), lane_mask_);
+        Value* wrong = nullptr;
+        if (is_small) {
+          Value* from = ir_.CreateSub(begin, base);
+          Value* from_low = ir_.CreateVectorSplat(16, ir_.CreateTrunc(from, i32_));
+          Value* from_high = ir_.CreateVectorSplat(16, ir_.CreateTrunc(ir_.CreateLShr(from, 32), i32_));
+          Value* borrow = ir_.CreateZExt(ir_.CreateICmpULT(low[chunk], from_low), lanes_);
+          Value* high_half = wide ? high[chunk] : llvm::Constant::getNullValue(lanes_);
+          offsets[chunk] = ir_.CreateSub(low[chunk], from_low);
+          wrong = ir_.CreateOr(ir_.CreateICmpNE(ir_.CreateSub(high_half, from_high), borrow),
+                               ir_.CreateICmpUGT(offsets[chunk], ir_.CreateVectorSplat(
+                                                                     16, ir_.CreateTrunc(last_place, i32_))));
+        } else {
+          Value* address = ir_.CreateZExt(low[chunk], wide_lanes);
+          if (wide)
+            address = ir_.CreateOr(address, ir_.CreateShl(ir_.CreateZExt(high[chunk], wide_lanes), 32));
+          offsets[chunk] = ir_.CreateAdd(address, ir_.CreateVectorSplat(16, ir_.CreateSub(base, begin)));
+          wrong = ir_.CreateICmpUGT(offsets[chunk], ir_.CreateVectorSplat(16, last_place));
+        }
+        wrong = ir_.CreateBitCast(ir_.CreateAnd(wrong, on[chunk]), i16_);
+        outside = ir_.CreateOr(outside, ir_.CreateICmpNE(wrong, ir_.getInt16(0)));
+      }
+      BasicBlock* inside = new_block("gather");
+      branch_unlikely(outside, slow, inside);
+      ir_.SetInsertPoint(inside);
+      for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+        Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, offsets[chunk]);
+        if (is_load)
+          single[is_small][chunk] =
+              gather(shape, places, on[chunk], words[chunk].empty() ? nullptr : words[chunk][0]);
+        else
+          scatter(words[chunk], places, on[chunk]);
+      }
+      gathered_ends[is_small] = inside;
+      ir_.CreateBr(done);
     }
-    gathered_end = inside;
-    ir_.CreateBr(done);
   }
 
   // Layout of the buffer: low addresses, high addresses, then each data word; of all 32 lanes.
@@ -261,8 +290,10 @@ void Emitter::emit_global(unsigned index) {
   std::array<std::vector<Value*>, kMaxChunks> results;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     for (unsigned word = 0; word < dwords; ++word) {
-      llvm::PHINode* value = ir_.CreatePHI(lanes_, 3);
-      if (gathered_end) value->addIncoming(single[chunk][word], gathered_end);
+      llvm::PHINode* value = ir_.CreatePHI(lanes_, 4);
+      for (const bool is_small : {false, true})
+        if (gathered_ends[is_small])
+          value->addIncoming(single[is_small][chunk][word], gathered_ends[is_small]);
       if (fast) value->addIncoming(loaded[chunk][word], fast);
       value->addIncoming(gathered[chunk][word], accessed);
       results[chunk].push_back(value);

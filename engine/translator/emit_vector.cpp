@@ -1,6 +1,7 @@
 // Vector ALU instructions: operands, modifiers, the body of semantics/, results.
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
+#include "isa/operand_rules.h"
 #include "isa/row_facts.h"
 #include "semantics/cross_lane.h"
 
@@ -185,11 +186,11 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
     if (parameter.kind == Operand::Kind::half) {
       pass_word(with_sign(ir_, half_word(ir_, word_of(operand, 0), operand.high), abs, neg, 15));
     } else if (parameter.kind == Operand::Kind::two_halves) {
-      // Outside VOP3P the high half feeds the high element.
-      const bool high_hi = operand.high_hi || part.row->encoding != isa::Encoding::vop3p;
+      const bool high_hi = isa::high_element_is_high_half(operand, *part.row);
+      const bool neg_hi = isa::high_element_is_negated(operand, *part.row);
       Value* value = word_of(operand, 0);
-      pass_word(with_sign(ir_, half_word(ir_, value, operand.high), false, operand.neg, 15));
-      pass_word(with_sign(ir_, half_word(ir_, value, high_hi), false, operand.neg_hi, 15));
+      pass_word(with_sign(ir_, half_word(ir_, value, operand.high), abs, operand.neg, 15));
+      pass_word(with_sign(ir_, half_word(ir_, value, high_hi), abs, neg_hi, 15));
     } else if (parameter.kind == Operand::Kind::mix) {
       // OP_SEL_HI says f16 instead of f32, OP_SEL which half; NEG_HI stands for ABS (guide 7.5, MIX).
       Value* value = word_of(operand, 0);

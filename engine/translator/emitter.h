@@ -226,6 +226,7 @@ class Emitter {
   // One element for each lane that `on` has, at [pointer + index]; zeros elsewhere. `before`: what the
   // register holds, for loads of a part of it.
   std::vector<Value*> gather(const isa::AccessShape& shape, Value* places, Value* on, Value* before);
+  Value* next_word(Value* places, unsigned word);
   void scatter(const std::vector<Value*>& words, Value* places, Value* on);
   Value* lanes_inside(Value* at, unsigned bytes);
   void emit_gathered_lds(unsigned node, unsigned chunk);

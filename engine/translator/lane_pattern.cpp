@@ -17,6 +17,7 @@ constexpr unsigned kIdRegister = 0, kIdBits = 10;
 
 struct State {
   RegisterSet varying;     // VGPRs that depend on x
+  RegisterSet loaded;      // those that depend on what memory holds
   bool ids_intact = true;  // v0 still holds the ids
   Strides strides;
   bool reached = false;
@@ -29,12 +30,14 @@ struct State {
     }
     const State before = *this;
     varying |= other.varying;
+    loaded |= other.loaded;
     ids_intact &= other.ids_intact;
     std::erase_if(strides, [&](const auto& each) {
       const auto found = other.strides.find(each.first);
       return found == other.strides.end() || found->second != each.second;
     });
-    return varying != before.varying || ids_intact != before.ids_intact || strides != before.strides;
+    return varying != before.varying || loaded != before.loaded || ids_intact != before.ids_intact ||
+           strides != before.strides;
   }
 };
 
@@ -63,12 +66,24 @@ bool extracts_y_or_z(const isa::Instruction& instruction) {
 void step(const Node& node, const Routine& routine, State& state) {
   if (node.kind == NodeKind::step || node.kind == NodeKind::call || node.kind == NodeKind::outside) return;
   const Effects effects = effects_of(node, routine.wave_size, routine.vgpr_count);
-  bool varies = false;
-  for (unsigned r = 0; r < kVgprs; ++r) varies |= effects.reads[r] && state.varying[r];
+  bool varies = (effects.reads & state.varying).any(), is_loaded = (effects.reads & state.loaded).any();
+  switch (node.kind) {
+    case NodeKind::global:
+    case NodeKind::lds:
+    case NodeKind::scratch:
+    case NodeKind::atomic:
+      is_loaded = true;
+      break;
+    default:
+      break;
+  }
   if (state.ids_intact && node.kind == NodeKind::vector_alu && extracts_y_or_z(node.instruction))
     varies = false;
   for (unsigned r = 0; r < kVgprs; ++r)
-    if (effects.writes[r]) state.varying[r] = varies;
+    if (effects.writes[r]) {
+      state.varying[r] = varies;
+      state.loaded[r] = is_loaded;
+    }
   if (effects.writes[kIdRegister]) state.ids_intact = false;
 }
 
@@ -81,6 +96,7 @@ LanePatterns guess_lane_patterns(const Routine& routine) {
   entry[routine.entry_block].reached = true;
   LanePatterns patterns;
   patterns.has_uniform_address.resize(routine.nodes.size());
+  patterns.has_loaded_address.resize(routine.nodes.size());
   Worklist work(routine.blocks.size());
   work.add(routine.entry_block);
   while (!work.empty()) {
@@ -91,6 +107,8 @@ LanePatterns guess_lane_patterns(const Routine& routine) {
       const Node& node = routine.nodes[n];
       if (node.kind == NodeKind::lds)
         patterns.has_uniform_address[n] = !state.varying[node.instruction.find(Role::addr)->vgpr()];
+      if (node.kind == NodeKind::global)
+        patterns.has_loaded_address[n] = state.loaded[node.instruction.find(Role::addr)->vgpr()];
       step(node, routine, state);
       linear.step(node, {});
     }

@@ -24,9 +24,10 @@ using Strides = std::map<unsigned, uint32_t>;
 
 struct NodeFacts {
   Effects effects;
-  RegisterSet merged;        // VGPRs whose lanes that are off this write must keep
-  LiveSets live;             // before the instruction
-  bool lds_uniform = false;  // LDS: the address is likely the same in all lanes of a chunk
+  RegisterSet merged;              // VGPRs whose lanes that are off this write must keep
+  LiveSets live;                   // before the instruction
+  bool lds_uniform = false;        // LDS: the address is likely the same in all lanes of a chunk
+  bool address_is_loaded = false;  // GLOBAL: it was computed from what memory holds
 };
 
 struct BlockFacts {

@@ -56,6 +56,15 @@ TEST(Steps, ThatChangeExec) {
             "");
 }
 
+// Both halves of a packed operand take ABS and NEG where there is no NEG_HI.
+TEST(PackedOperands, TakeSignsInBothHalves) {
+  for (uint64_t seed = 1; seed <= 4; ++seed)
+    EXPECT_EQ(compare("v_dot2_f16_f16 v1, |v2|, |v3|, -|v4|\nv_dot2_f16_f16 v5, -v6, v7, |v8|\n"
+                      "v_dot2_f16_f16 v9, -|v10|, v11, -v12\nv_dot2_f16_f16 v13, 1.0, -v14, v15",
+                      {.seed = seed}),
+              "");
+}
+
 // The callee is translated too, and comes back.
 TEST(Steps, Calls) {
   EXPECT_EQ(compare("s_getpc_b64 s[60:61]\ns_add_u32 s60, s60, 28\ns_addc_u32 s61, s61, 0\nv_mov_b32 v1, 1\n"
