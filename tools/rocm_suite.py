@@ -27,7 +27,22 @@ SOURCES = pathlib.Path(__file__).resolve().parent.parent
 SUITES = {
     "rocrand": ("rocm", "usr/libexec/rocm/librocrand1-tests", "test_"),
     "rocprim": ("rocm", "usr/libexec/rocm/librocprim-tests", "test_"),
+    "rocthrust": ("rocm", "usr/libexec/rocm/librocthrust-tests", "test_thrust_"),
+    "hipcub": ("rocm", "usr/libexec/rocm/libhipcub-tests", "test_hipcub_"),
+    "hiprand": ("rocm", "usr/libexec/rocm/libhiprand1-tests", "test_"),
+    "rocblas": ("rocm", "usr/libexec/rocm/librocblas0-tests", "rocblas-test"),
+    "hipblas": ("rocm", "usr/libexec/rocm/libhipblas0-tests", "hipblas-test"),
+    "rocsparse": ("rocm", "usr/libexec/rocm/librocsparse0-tests", "rocsparse-test"),
+    "hipsparse": ("rocm", "usr/libexec/rocm/libhipsparse0-tests", "hipsparse-test"),
+    "rocsolver": ("rocm", "usr/libexec/rocm/librocsolver0-tests", "rocsolver-test"),
+    "rocfft": ("rocm", "usr/libexec/rocm/librocfft0-tests", "rocfft-test"),
+    "hipfft": ("rocm", "usr/libexec/rocm/libhipfft0-tests", "hipfft-test"),
     "ggml": ("rocm-forky", "usr/libexec/x86_64-linux-gnu/ggml", "test-backend-ops"),
+}
+# What a suite's program looks for beside itself, which is where the tree's loader stands.
+DATA = {
+    "rocblas": "usr/share/rocblas/*/test/rocblas_gtest.data",
+    "rocsparse": "usr/share/rocsparse/*/test/rocsparse_test.data",
 }
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -38,15 +53,10 @@ def processor_seconds():
 
 
 def totals(path):
-    """Of a program's statistics: what its devices did, over all of its processes."""
-    sums = {"dispatches": 0, "kernel_seconds": 0.0, "translation_seconds": 0.0, "wave_instructions": 0}
-    for line in path.read_text().splitlines():
-        record = json.loads(line)
-        if record["event"] != "statistics":
-            continue
-        for name in sums:
-            sums[name] += record[name]
-    return sums
+    """Of a program's statistics: what its devices did, over all of its processes. Nothing of one that was stopped."""
+    records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    names = ("dispatches", "kernel_seconds", "translation_seconds", "wave_instructions")
+    return {name: round(sum(record[name] for record in records), 1) for name in names if records}
 
 
 def google_test_counts(text):
@@ -64,6 +74,13 @@ def operator_counts(text):
             "skipped": sum(result.startswith("not supported") for result in results)}
 
 
+def thrust_counts(text):
+    """What the programs of rocThrust printed, which have a framework of their own."""
+    begin = re.search(r"^Running (\d+) unit tests", text, re.MULTILINE)
+    end = re.search(r"^Totals: .* and (\d+) passes", text, re.MULTILINE)
+    return {"tests": int(begin.group(1)) if begin else 0, "passed": int(end.group(1)) if end else 0, "skipped": 0}
+
+
 def run(tree, program, arguments, limit, counts, folder):
     """What a program of the suite did: one row of the table."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -78,8 +95,7 @@ def run(tree, program, arguments, limit, counts, folder):
             text, code = (expired.stdout or b"").decode(errors="replace"), None
         row = {"seconds": round(time.monotonic() - begin, 1),
                "processor_seconds": round(processor_seconds() - before, 1)}
-        if statistics.exists():
-            row.update({name: round(value, 1) for name, value in totals(statistics).items()})
+        row.update(totals(statistics))
     text = ESCAPES.sub("", text)
     row.update(counts(text))
     if not row["skipped"]:
@@ -106,6 +122,10 @@ def page(name, rows):
     """The table as Markdown, the longest programs first."""
     def seconds(row, key):
         return f"{row[key]:.1f}" if key in row else ""
+    def whole(row, key):
+        return f"{row[key]:,}" if key in row else ""
+    def millions(row):
+        return f"{row['wave_instructions'] / 1e6:,.0f} M" if "wave_instructions" in row else ""
     lines = ["| program | tests | passed | seconds | processor | in kernels | translation | dispatches | wave-instructions |",
              "|---|---|---|---|---|---|---|---|---|"]
     total = {}
@@ -118,8 +138,9 @@ def page(name, rows):
         passed = f"{row['passed']}" + (f" ({', '.join(remarks)})" if remarks else "")
         lines.append(f"| `{program}` | {row['tests']} | {passed} | {seconds(row, 'seconds')} | "
                      f"{seconds(row, 'processor_seconds')} | {seconds(row, 'kernel_seconds')} | "
-                     f"{seconds(row, 'translation_seconds')} | {row.get('dispatches', ''):,} | "
-                     f"{row.get('wave_instructions', 0) / 1e6:,.0f} M |")
+                     f"{seconds(row, 'translation_seconds')} | {whole(row, 'dispatches')} | {millions(row)} |")
+    if len(rows) == 1:
+        return "\n".join(lines) + "\n"
     lines.append(f"| all {len(rows)} | {total['tests']} | {total['passed']} | {total['seconds']:.1f} | "
                  f"{total['processor_seconds']:.1f} | {total.get('kernel_seconds', 0):.1f} | "
                  f"{total.get('translation_seconds', 0):.1f} | {total.get('dispatches', 0):,} | "
@@ -165,12 +186,17 @@ def main():
         for name in options.program or operators(tree, programs[0]):
             runs[name] = (programs[0], ["test", "-b", "ROCm0", "-o", name], operator_counts, back_ends)
     else:
+        counts = thrust_counts if options.suite == "rocthrust" else google_test_counts
         for path in programs:
             name = path.name + (f" {options.filter}" if options.filter else "")
             if not options.program or path.name in options.program:
-                runs[name] = (path, [f"--gtest_filter={options.filter}"] if options.filter else [], google_test_counts, None)
+                runs[name] = (path, [f"--gtest_filter={options.filter}"] if options.filter else [], counts, None)
     if not runs:
         sys.exit(f"no such program in {tree / folder} (`make rocm` fetches them)")
+    for path in tree.glob(DATA.get(options.suite, "none")):
+        beside = tree / "usr/lib/x86_64-linux-gnu" / path.name
+        if not beside.exists():
+            beside.symlink_to(path)
     table = SOURCES / "docs" / "suites" / f"{options.suite}.json"
     bad = 0
     for name, (program, arguments, counts, where) in runs.items():
