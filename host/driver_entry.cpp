@@ -33,9 +33,8 @@ Driver* get() {
   try {
     if (is_parents)
       throw std::runtime_error(
-          "a process that was forked from one that uses devices cannot use any (fork before the first use, "
-          "or "
-          "exec)");
+          "a process that was forked from one that has used devices cannot use any (fork before the first "
+          "queue is made, or exec)");
     driver.store(new Driver(settings), std::memory_order_release);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "lockstep: no device: %s\n", error.what());
@@ -81,9 +80,10 @@ int descriptor_at(uint64_t* offset) {
   if (Driver* const there = driver.load(std::memory_order_acquire)) there->finish();
 }
 
+// A parent that has only asked what devices there are has left nothing behind, as programs do that count them
+// before they fork. One that had queues has threads that the child has not, and locks as they were.
 void forked() {
-  if (!driver.exchange(nullptr)) return;
-  is_parents = true;
+  if (const Driver* const parents = driver.exchange(nullptr)) is_parents = parents->has_had_queues();
 }
 
 }  // namespace

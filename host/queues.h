@@ -21,6 +21,8 @@ class Queues {
       : gpus_(gpus), doorbells_(doorbells), events_(events), code_objects_(code_objects) {}
   ~Queues();
 
+  // Takes no lock: whoever has it may be gone after a fork.
+  bool has_had_some() const { return next_ != 1; }
   int create(kfd_ioctl_create_queue_args& args);
   int destroy(const kfd_ioctl_destroy_queue_args& args);
   int update(const kfd_ioctl_update_queue_args& args);

@@ -301,6 +301,29 @@ class Ends(unittest.TestCase):
                 process.wait()
                 process.stdout.close()
 
+    def test_a_fork_of_one_that_has_only_looked_has_devices_of_its_own(self):
+        # The second child's parent has had a queue.
+        result = run("""
+import fcntl, os
+CODE = %r
+def in_a_child(code):
+    child = os.fork()
+    if child == 0:
+        try:
+            exec(code, {})
+        except OSError as error:
+            print("error", error.errno, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+fcntl.ioctl(os.open("/dev/kfd", os.O_RDWR), 0x80084B01, bytearray(8))
+in_a_child(CODE + "import sys; sys.stdout.flush()")
+exec(CODE + "import sys; sys.stdout.flush()", {})
+in_a_child(CODE)
+""" % RUNS_A_KERNEL)
+        self.assertEqual(result.stdout.split()[:2], ["True", "True"], result.stderr)
+        self.assertRegex(result.stdout, r"error \d+")
+        self.assertIn("no device: a process that was forked from one that has used devices", result.stderr)
+
     def test_a_program_that_never_looks_loads_no_driver(self):
         result = run("print(any('lockstep_driver' in line for line in open('/proc/self/maps')))")
         self.assertEqual(result.stdout.split(), ["False"])
