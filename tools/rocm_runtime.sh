@@ -52,7 +52,8 @@ apt-get -qq -y install --download-only $packages >&2 || fail "the packages of $s
 for package in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$package" "$dir.new"; done
 rm -rf "$apt"
 if [ -e "$dir/.complete" ]; then
-  cp -a "$dir.new/." "$dir"
+  # Programs that run keep the libraries that they have; one that is written over kills them (SIGBUS).
+  cp -a --remove-destination "$dir.new/." "$dir"
   rm -rf "$dir.new"
 else
   # The loader looks for libraries below the tree alone: /lib is /usr/lib there, as in the release itself.
