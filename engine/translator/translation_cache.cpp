@@ -10,8 +10,10 @@ namespace lockstep::translator {
 TranslationCache& TranslationCache::of_process() {
   // Never destroyed: threads may still translate when the process ends.
   static TranslationCache& instance = [&]() -> TranslationCache& {
-    std::string ignored;
-    return *new TranslationCache(cache::Store::open(cache::kTranslated, ignored));
+    std::string error;
+    auto store = cache::Store::open(cache::kTranslated, error);
+    if (!error.empty()) throw std::invalid_argument(error);
+    return *new TranslationCache(std::move(store));
   }();
   return instance;
 }

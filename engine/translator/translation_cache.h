@@ -37,6 +37,7 @@ class TranslationCache {
       : store_(std::move(store)), most_(most) {}
   // With the user's store, if there is one. A setting of it that makes no sense is as if there were none; who
   // reads settings says so.
+  // Throws std::invalid_argument if LOCKSTEP_CACHE_MEGABYTES is no such number.
   static TranslationCache& of_process();
 
   // Throws Cancelled, also while it waits for another thread that translates the same routine.

@@ -84,11 +84,12 @@ Translator::Translator(std::vector<CodeRange> code, unsigned wave_size,
       stepper_(code_, wave_size, memory_, interpreter::best_host_target(), vgpr_count, &one_instruction_),
       handover_(std::make_shared<Handover>()),
       next_look_(first == FirstTier::interpreter ? kFirstLook : UINT64_MAX) {
+  // A setting that makes no sense is told at once, not when a kernel is hot.
+  TranslationCache& cache = TranslationCache::of_process();
   if (first == FirstTier::interpreter) return;
   try {
-    handover_->give(
-        TranslationCache::of_process().get(find_routine(code_, entry, wave_size, vgpr_count), is_cancelled),
-        entry_, memory_.get(), *this);
+    handover_->give(cache.get(find_routine(code_, entry, wave_size, vgpr_count), is_cancelled), entry_,
+                    memory_.get(), *this);
   } catch (const std::runtime_error& error) {
     unsupported_ = error.what();
   }

@@ -40,7 +40,8 @@ enum class FirstTier : uint8_t {
 
 class Translator final : public Engine, public LaunchAdviser, private Stepper {
  public:
-  // As Interpreter; `entry` is where the waves start. Throws Cancelled.
+  // As Interpreter; `entry` is where the waves start. Throws Cancelled, and std::invalid_argument for a
+  // setting of the cache that makes no sense.
   Translator(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
              uint64_t entry, unsigned vgpr_count, const IsCancelled& is_cancelled = {},
              FirstTier first = FirstTier::translator);

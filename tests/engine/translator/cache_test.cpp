@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -39,6 +42,23 @@ Routine of_several_pieces() {
   std::string listing;
   for (unsigned i = 0; i < 4 * kMaxPieceSize; ++i) listing += "s_add_u32 s0, s0, " + std::to_string(i) + "\n";
   return routine_of(listing);
+}
+
+// In a process of its own, which has not opened its cache yet.
+TEST(TranslationCacheDeathTest, ABadLimitIsAnError) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        setenv("LOCKSTEP_CACHE_MEGABYTES", "12x", 1);
+        try {
+          TranslationCache::of_process();
+        } catch (const std::invalid_argument& error) {
+          std::fputs(error.what(), stderr);
+          std::_Exit(3);
+        }
+        std::_Exit(0);
+      },
+      testing::ExitedWithCode(3), "LOCKSTEP_CACHE_MEGABYTES.*'12x'");
 }
 
 TEST(TranslationCache, ForgetsWhatWasUsedLongestAgo) {
