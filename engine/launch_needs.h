@@ -24,10 +24,10 @@ class LaunchAdviser {
   // Of waves with this MODE, which start at the entry of the engine's kernel. Null while anything may be
   // read.
   virtual const LaunchNeeds* launch_needs(uint32_t mode) const = 0;
-  // Where launch_needs() says that registers stay: gives these waves, which were just launched, their first
-  // turns, until one has not ended with it. Counts those whose turn is over, and what was executed.
-  virtual void run_launched(std::span<Wave* const> waves, int64_t turn, size_t& begun,
-                            uint64_t& executed) = 0;
+  // While launch_needs() says something: gives these waves a turn each, in order, from `next` on, and counts
+  // it on; those that have ended or are at a barrier need none. Stops before a wave that needs more than
+  // translated code, which may have begun its turn. Adds what was executed.
+  virtual void run_turns(std::span<Wave* const> waves, int64_t turn, size_t& next, uint64_t& executed) = 0;
 
  protected:
   ~LaunchAdviser() = default;

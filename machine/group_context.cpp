@@ -128,6 +128,10 @@ bool is_as_launched(const Wave* wave) {
   return wave->turn_budget == 0;
 }
 
+bool has_ended(const Wave* wave) {
+  return wave->state == WaveState::ended;
+}
+
 }  // namespace
 
 GroupContext::GroupContext(const Launch& launch) {
@@ -459,11 +463,14 @@ void GroupContext::fault_for_lost_memory(Wave& wave, uint64_t address) {
   wave.state = WaveState::faulted;
 }
 
+void GroupContext::look_at_memory() {
+  if (!memory_ || memory_->version() == memory_version_) return;
+  memory_version_ = memory_->version();
+  for (Wave* each : waves_) forget_ranges(*each);
+}
+
 int64_t GroupContext::run_wave(Engine& engine, Wave& wave, int64_t turn) {
-  if (memory_ && memory_->version() != memory_version_) {
-    memory_version_ = memory_->version();
-    for (Wave* each : waves_) forget_ranges(*each);
-  }
+  look_at_memory();
   int64_t count = 0;
   const auto lost = guarded([&] { count = engine.run(wave, turn); });
   if (lost) fault_for_lost_memory(wave, *lost);
@@ -492,8 +499,6 @@ int64_t GroupContext::turn_of(int64_t budget) const {
                                 : std::clamp<int64_t>(budget / group_.wave_count, kShortTurn, kTurn);
 }
 
-// Of waves that were translated and found their registers as they were, nobody wants to know anything but
-// whether they have ended.
 GroupContext::Result GroupContext::run_more(const Launch& launch, Engine& engine, Claim& claim,
                                             int64_t budget, uint64_t most, uint64_t& executed) {
   Result result = Result::finished;
@@ -504,24 +509,31 @@ GroupContext::Result GroupContext::run_more(const Launch& launch, Engine& engine
     if (!relaunch(launch, claim.first, place, claim.first_wave)) break;
     ++claim.first;
     claim.first_wave += place.waves;
-    size_t begun = 0;
+    // Where the last group has just ended, this one is likely to.
     const uint64_t executed_before = executed;
-    if (registers_stay_ && !host_traps_) {
-      if (memory_ && memory_->version() != memory_version_) {
-        memory_version_ = memory_->version();
-        for (Wave* each : waves_) forget_ranges(*each);
-      }
-      const auto lost = guarded([&] { adviser_->run_launched(order_, turn_of(budget), begun, executed); });
-      if (lost) fault_for_lost_memory(*order_[begun++], *lost);
-      ended_at_once_ = begun == order_.size() && order_.back()->state == WaveState::ended;
-      if (ended_at_once_) continue;
-    }
-    result = run(engine, budget - static_cast<int64_t>(executed - executed_before), executed, begun);
+    const size_t had_turn = registers_stay_ ? run_turns(turn_of(budget), executed) : 0;
+    ended_at_once_ = registers_stay_ && std::ranges::all_of(order_, has_ended);
+    if (!ended_at_once_)
+      result = run(engine, budget - static_cast<int64_t>(executed - executed_before), executed, had_turn);
   }
   return result;
 }
 
-GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t& executed, size_t begun) {
+// What run_wave() does beside running a wave is for those that sleep, or that somebody follows.
+size_t GroupContext::run_turns(int64_t turn, uint64_t& executed) {
+  if (!adviser_ || is_followed() || any_sleeping_ || !adviser_->launch_needs(mode_)) return 0;
+  // A lone wave goes on behind a barrier.
+  if (group_.wave_count == 1 && !registers_stay_) return 0;
+  look_at_memory();
+  size_t next = 0;
+  const uint64_t before = executed;
+  const auto lost = guarded([&] { adviser_->run_turns(order_, turn, next, executed); });
+  if (lost) fault_for_lost_memory(*order_[next++], *lost);
+  clock_ += static_cast<int64_t>(executed - before);
+  return next;
+}
+
+GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t& executed, size_t had_turn) {
   const int64_t turn = turn_of(budget);
   // A group that comes back may still spin on what the others have not done yet.
   int64_t interval = has_run_ ? kShortTurn : kProbeInterval, until_probe = interval;
@@ -536,11 +548,14 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
       for (Wave* wave : order_) engine.interrupt(*wave);
     }
     if (group_.has_priorities) sort_by_priority();
+    const uint64_t executed_before = executed;
+    if (had_turn == 0) had_turn = run_turns(std::min(turn, interval), executed);
+    budget -= static_cast<int64_t>(executed - executed_before);
     for (Wave* wave : order_) {
       // Under a command, or while it was looked at whether it spins.
       if (const auto stopped = stop_of(*wave)) return *stopped;
-      if (begun != 0) {
-        --begun;
+      if (had_turn != 0) {
+        --had_turn;
         continue;
       }
       if (wave->state == WaveState::blocked && wave->wait.granted()) wave->state = WaveState::ready;

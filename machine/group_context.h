@@ -170,8 +170,12 @@ class GroupContext {
   // Launches a group of the shape of the last one, if that has left its waves as they were launched but for
   // registers: some nanoseconds for each.
   bool relaunch(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave);
-  // The first `begun` waves have had their first turn.
-  Result run(Engine& engine, int64_t budget, uint64_t& executed, size_t begun);
+  // Gives all waves a turn, if none needs more than its translated code; else those before the first that
+  // does. Returns how many.
+  size_t run_turns(int64_t turn, uint64_t& executed);
+  // The first `had_turn` waves have had a turn in this pass.
+  Result run(Engine& engine, int64_t budget, uint64_t& executed, size_t had_turn);
+  bool is_followed() const { return listener_ || control_ || host_traps_; }
   // Of a group with that budget.
   int64_t turn_of(int64_t budget) const;
   void clear_lds(const Launch& launch);
@@ -192,6 +196,8 @@ class GroupContext {
   void tell_end();
   bool has_requests() const { return host_traps_ && host_traps_->count() != requests_seen_; }
   void fault_for_lost_memory(Wave& wave, uint64_t address);
+  // Whether ranges may be others now.
+  void look_at_memory();
   int64_t run_wave(Engine& engine, Wave& wave, int64_t turn);
   // What run() is to say at once because of that wave.
   static std::optional<Result> stop_of(const Wave& wave);

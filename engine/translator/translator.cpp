@@ -148,23 +148,35 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
   return &found->translation->launch_needs();
 }
 
-// What run_translated() does for a wave at the entry, without asking what is known of it. A wave that leaves
-// before its turn is over begins another one elsewhere.
-[[clang::no_sanitize("function")]] void Translator::run_launched(std::span<Wave* const> waves, int64_t turn,
-                                                                 size_t& begun, uint64_t& executed) {
+// What run_translated() does for waves that stay in translated code, without a look at each whether they do.
+[[clang::no_sanitize("function")]] void Translator::run_turns(std::span<Wave* const> waves, int64_t turn,
+                                                              size_t& next, uint64_t& executed) {
   Translated& found = *translated();
   found.look_at_memory();
-  const Translation::Entry* entry = found.translation->entry_at(0);
-  if (!entry || !entry->function) return;
-  for (Wave* wave : waves) {
-    entry->function(wave, &found.context, entry->number, turn);
-    const int64_t count = turn - wave->budget;
-    wave->executed_before_turn += count;
+  const Translation& translation = *found.translation;
+  uint64_t pc = entry_;
+  const Translation::Entry* entry = translation.entry_at(0);
+  for (; next < waves.size(); ++next) {
+    Wave& wave = *waves[next];
+    if (wave.state == WaveState::ended || wave.state == WaveState::at_barrier) continue;
+    if (wave.state != WaveState::ready || wave.status & status_bit::kNoVgprs ||
+        (wave.mode & kFloatModeMask) != kDefaultFloatMode)
+      break;
+    // Most waves of a group are at the same place.
+    if (wave.pc != pc) {
+      pc = wave.pc;
+      entry = translation.entry_at(static_cast<int64_t>(pc - entry_));
+    }
+    if (!entry || !entry->function) break;
+    entry->function(&wave, &found.context, entry->number, turn);
+    const int64_t count = turn - wave.budget;
+    wave.executed_before_turn += count;
     executed += static_cast<uint64_t>(count);
-    if (wave->state == WaveState::ready && wave->budget > 0) return;
-    ++begun;
-    if (wave->state != WaveState::ended) return;
+    const bool is_over = wave.state == WaveState::ended || wave.state == WaveState::at_barrier ||
+                         (wave.state == WaveState::ready && wave.budget <= 0);
+    if (!is_over) break;
   }
+  if (translation.has_calls()) interpreted_.fetch_add(take_called(), std::memory_order_relaxed);
 }
 
 int64_t Translator::run_untranslated(Wave& wave, int64_t budget) {

@@ -49,7 +49,7 @@ class Translator final : public Engine, public LaunchAdviser, private Stepper {
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
   const LaunchNeeds* launch_needs(uint32_t mode) const override;
-  void run_launched(std::span<Wave* const> waves, int64_t turn, size_t& begun, uint64_t& executed) override;
+  void run_turns(std::span<Wave* const> waves, int64_t turn, size_t& next, uint64_t& executed) override;
 
   // As Interpreter's; before waves run.
   void set_host_real_time();
