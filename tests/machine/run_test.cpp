@@ -54,7 +54,7 @@ TEST(Faults, EveryKindOfAccess) {
       {"v_mov_b32 v1, 0x3ffe\nglobal_store_b32 v1, v0, s[0:1]", FaultKind::memory_violation, 0,
        "past the end of buffer 'out'"},
       {"v_mov_b32 v1, 0x4000\nglobal_atomic_add_u32 v1, v0, s[0:1]", FaultKind::memory_violation, 0,
-       "0x0 bytes behind"},
+       "right behind the end of buffer 'out'"},
       {"v_mov_b32 v1, 6\nglobal_atomic_add_u32 v1, v0, s[0:1]", FaultKind::misaligned, 0,
        "not a multiple of 4"},
       {"v_mov_b32 v1, 4\nglobal_atomic_add_u64 v1, v[2:3], s[0:1]", FaultKind::misaligned, 0,
