@@ -196,14 +196,22 @@ TEST(Litmus, NothingForbiddenWithIncoherentCaches) {
   for (const auto& [name, litmus] : kCorrect) EXPECT_EQ(forbidden(litmus, 2000, incoherent()), 0u) << name;
 }
 
+// Runs until it appears. On a busy machine the host's threads take turns that are longer than a run.
+uint64_t appearances(const Litmus& litmus, unsigned rounds, const precise::Settings& settings = {}) {
+  constexpr unsigned kMostRuns = 200;
+  uint64_t count = 0;
+  for (unsigned run = 0; run < kMostRuns && count == 0; ++run) count = forbidden(litmus, rounds, settings);
+  return count;
+}
+
 // A result that is allowed, but must be possible for the tests above to mean anything: the waves do run side
 // by side.
 TEST(Litmus, WavesDoMeet) {
   Litmus sees_new = message_passing(kWaitStores, kWaitLoads, kInvalidate), sees_old = sees_new;
   sees_new.is_forbidden = [](const uint32_t* a, const uint32_t* b) { return a[1] == 1 && b[1] == 1; };
   sees_old.is_forbidden = [](const uint32_t* a, const uint32_t* b) { return a[1] == 0 && b[1] == 0; };
-  EXPECT_GT(forbidden(sees_new, 20'000), 0u);
-  EXPECT_GT(forbidden(sees_old, 20'000), 0u);
+  EXPECT_GT(appearances(sees_new, 20'000), 0u);
+  EXPECT_GT(appearances(sees_old, 20'000), 0u);
 }
 
 uint64_t with_late_or_random(const Litmus& litmus) {
@@ -225,7 +233,7 @@ TEST(Litmus, MessagePassingWithoutTheWaitForTheFlag) {
   EXPECT_GT(with_late_or_random(message_passing(kWaitStores, kNothing, kNothing)), 0u);
 }
 TEST(Litmus, MessagePassingWithoutTheInvalidate) {
-  EXPECT_GT(forbidden(message_passing(kWaitStores, kWaitLoads, kNothing), 2000, incoherent()), 0u);
+  EXPECT_GT(appearances(message_passing(kWaitStores, kWaitLoads, kNothing), 2000, incoherent()), 0u);
 }
 TEST(Litmus, StoreBufferingWithoutTheWait) {
   EXPECT_GT(with_late_or_random(store_buffering(kNothing)), 0u);
