@@ -245,6 +245,12 @@ std::vector<Suppression> read_suppressions(const std::string& path) {
   return result;
 }
 
+std::vector<std::string> checker_names() {
+  std::vector<std::string> names;
+  for (const CheckerText& each : kCheckers) names.push_back(each.name);
+  return names;
+}
+
 Report report_of(std::string input, std::string kernel, std::vector<lockstep_check_finding> findings,
                  const std::vector<Suppression>& suppressions) {
   Report report{std::move(input), std::move(kernel), std::move(findings), 0};

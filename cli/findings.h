@@ -16,6 +16,9 @@ struct FindingOptions {
   std::string fail_on = "warning";  // the least severity that counts: note, warning, error
 };
 
+// Of the checkers, but those that stand for several.
+std::vector<std::string> checker_names();
+
 // A line of a suppression file: findings of a checker ("*" is any) at places that all its keys fit.
 struct Suppression {
   std::string checker, kernel, file, text;

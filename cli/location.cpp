@@ -38,9 +38,9 @@ std::string fault_text(const lockstep_device* device) {
     const size_t begin = ++at, end = std::min(text.find('\n', begin), text.size());
     const std::string_view row = std::string_view(text).substr(begin, end - begin);
     if (!row.starts_with("  at ") && !row.starts_with("  inlined into ")) continue;
-    const size_t path = row.find(" at ") + 4, colon = row.rfind(':');
+    const size_t before_path = row.find(" at "), path = before_path + 4, colon = row.rfind(':');
     uint32_t number = 0;
-    if (row.find(" at ") == row.npos || colon == row.npos || colon < path ||
+    if (before_path == row.npos || colon == row.npos || colon < path ||
         std::from_chars(row.data() + colon + 1, row.data() + row.size(), number).ec != std::errc())
       continue;
     const std::string line = lines.line(std::string(row.substr(path, colon - path)).c_str(), number);

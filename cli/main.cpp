@@ -79,9 +79,13 @@ constexpr const char* kExamples =
     "out=picture.png\n"
     "  lockstep run kernel.s --grid 32 --block 32";
 
-constexpr const char* kCheckerNames =
-    "checkers, with commas between them: barriers, legality, memory, races, uninitialised, waits; all, which "
-    "are these; cost, which tells what is slow";
+std::string checkers_text() {
+  std::string names;
+  for (const std::string& name : checker_names())
+    if (name != "cost") names += (names.empty() ? "" : ", ") + name;
+  return "checkers, with commas between them: " + names +
+         "; all, which are these; cost, which tells what is slow";
+}
 
 void add_finding_options(CLI::App& command, FindingOptions& options) {
   const char* const group = "Findings";
@@ -170,9 +174,8 @@ void add_run(CLI::App& app, int& exit_code) {
   CLI::App* sub = app.add_subcommand("run", "Run a kernel of a code object, HIP program, or source file");
   sub->footer(kExamples);
   add_launch_options(sub, o);
-  sub->add_option(
-         "--check", o->findings.checks,
-         std::string("follow the waves with these ") + kCheckerNames + ". Exit code 1 if they find anything")
+  sub->add_option("--check", o->findings.checks,
+                  "follow the waves with these " + checkers_text() + ". Exit code 1 if they find anything")
       ->group("Findings");
   sub->callback([o, &exit_code] { exit_code = run(*o); });
 }
@@ -193,7 +196,7 @@ void add_check(CLI::App& app, int& exit_code) {
   o->quiet = true;
   add_launch_options(sub, o);
   sub->remove_option(sub->get_option("--quiet"));
-  sub->add_option("--checkers", o->findings.checks, std::string("only these ") + kCheckerNames)
+  sub->add_option("--checkers", o->findings.checks, "only these " + checkers_text())
       ->capture_default_str()
       ->group("Findings");
   sub->callback([o, &exit_code] { exit_code = run(*o); });
@@ -324,10 +327,11 @@ void add_exec(CLI::App& app, int& exit_code) {
       "standard error");
   sub->add_flag("--fidelity", o->fidelity,
                 "tell which executed instructions were not exact, and where their results went (slow)");
-  sub->add_option("--check", o->checks, std::string("tell what these find (slow): ") + kCheckerNames)
+  std::vector<std::string> exec_checkers = checker_names();
+  exec_checkers.push_back("all");
+  sub->add_option("--check", o->checks, "tell what these find (slow): " + checkers_text())
       ->delimiter(',')
-      ->check(CLI::IsMember(
-          {"barriers", "legality", "memory", "races", "uninitialised", "waits", "all", "cost"}));
+      ->check(CLI::IsMember(exec_checkers));
   add_exec_machine_options(*sub, *o);
   sub->positionals_at_end();
   sub->callback([o, &exit_code] { exit_code = exec(*o); });

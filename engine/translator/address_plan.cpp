@@ -32,17 +32,16 @@ bool changes_memory(const Node& node) {
 // Lanes that lie side by side, or loads of one place.
 bool is_regular_access(const Node& node, const LinearState& state, bool has_masked_bytes) {
   if (node.kind != NodeKind::global) return false;
-  const AccessShape shape = isa::access_shape(node.instruction.row->opcode);
+  const GlobalOperands access = global_operands(node.instruction);
+  const AccessShape& shape = access.shape;
   if (shape.part != isa::RegisterPart::whole || (shape.bytes < 4 && !has_masked_bytes)) return false;
-  const isa::Operand& address = *node.instruction.find(Role::addr);
-  const isa::Operand* base = node.instruction.find(Role::saddr);
-  const Linear* low = state.find(address.vgpr());
+  const Linear* low = state.find(access.address.vgpr());
   if (!low || low->is_high) return false;
-  if (!base || base->code == isa::code::kNull) {
-    const Linear* high = state.find(address.vgpr() + 1);
+  if (!access.base) {
+    const Linear* high = state.find(access.address.vgpr() + 1);
     if (!high || (!low->is_half_with(*high) && (high->is_high || high->stride != 0))) return false;
   }
-  return low->stride == shape.bytes || (low->stride == 0 && shape.kind == AccessShape::Kind::load);
+  return low->stride == shape.bytes || (low->stride == 0 && access.is_load());
 }
 
 }  // namespace

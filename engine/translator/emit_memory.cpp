@@ -141,13 +141,12 @@ void Emitter::scatter(const std::vector<Value*>& words, Value* places, Value* on
 void Emitter::emit_global(unsigned index) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const NodeFacts& facts = facts_.nodes[index];
-  const AccessShape shape = isa::access_shape(instruction.row->opcode);
-  const bool is_load = shape.kind == AccessShape::Kind::load;
-  const unsigned dwords = shape.registers();
-  const isa::Operand& address = *instruction.find(Role::addr);
-  const isa::Operand* scalar_base = instruction.find(Role::saddr);
-  const bool wide = !scalar_base || scalar_base->code == isa::code::kNull;
-  const unsigned data = instruction.find(is_load ? Role::dst : Role::data)->vgpr();
+  const GlobalOperands operands = global_operands(instruction);
+  const AccessShape& shape = operands.shape;
+  const isa::Operand& address = operands.address;
+  const isa::Operand* scalar_base = operands.base;
+  const bool is_load = operands.is_load(), wide = !scalar_base;
+  const unsigned dwords = shape.registers(), data = operands.data;
   const unsigned slot_number = next_slot_++;
 
   Value* base = ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}));

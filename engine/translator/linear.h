@@ -25,8 +25,7 @@ struct Linear {
   // The high half need not be linear.
   unsigned pair = 0;
   bool is_high = false;
-  // Of lane 0, null while nobody wants more than the shape: i32, and i64 of a pair.
-  // (in the high half).
+  // Of lane 0, null while nobody wants more than the shape: i32 (not of high halves), and i64 of a pair.
   llvm::Value *first = nullptr, *first_of_pair = nullptr;
 
   bool is_half_with(const Linear& high) const {

@@ -48,4 +48,13 @@ std::optional<unsigned> scalar_destination(const isa::Operand& operand) {
   return scalar_register(operand.code);
 }
 
+GlobalOperands global_operands(const isa::Instruction& instruction) {
+  const isa::AccessShape shape = isa::access_shape(instruction.row->opcode);
+  const isa::Operand* base = instruction.find(isa::Role::saddr);
+  if (base && base->code == code::kNull) base = nullptr;
+  const bool is_load = shape.kind == isa::AccessShape::Kind::load;
+  const isa::Operand* data = instruction.find(is_load ? isa::Role::dst : isa::Role::data);
+  return {shape, *instruction.find(isa::Role::addr), base, data->vgpr()};
+}
+
 }  // namespace lockstep::translator

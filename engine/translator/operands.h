@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "isa/instruction.h"
+#include "isa/memory_shape.h"
 
 namespace lockstep::translator {
 
@@ -19,5 +20,15 @@ std::optional<Source> source_of(const isa::Operand& operand, const isa::Instruct
 
 // The scalar register that an operand writes, or nothing if the write is discarded (NULL, trap temporaries).
 std::optional<unsigned> scalar_destination(const isa::Operand& operand);
+
+// Of GLOBAL and FLAT loads and stores.
+struct GlobalOperands {
+  isa::AccessShape shape;
+  const isa::Operand& address;
+  const isa::Operand* base;  // SGPRs that 32-bit addresses count from; null: these are of 64 bits
+  unsigned data;             // the first VGPR of what is loaded or stored
+  bool is_load() const { return shape.kind == isa::AccessShape::Kind::load; }
+};
+GlobalOperands global_operands(const isa::Instruction& instruction);
 
 }  // namespace lockstep::translator

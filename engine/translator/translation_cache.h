@@ -35,9 +35,8 @@ class TranslationCache {
   // dispatch keeps its own for as long as it runs.
   explicit TranslationCache(std::unique_ptr<cache::Store> store = nullptr, size_t most = 128)
       : store_(std::move(store)), most_(most) {}
-  // With the user's store, if there is one. A setting of it that makes no sense is as if there were none; who
-  // reads settings says so.
-  // Throws std::invalid_argument if LOCKSTEP_CACHE_MEGABYTES is no such number.
+  // With the user's store, if there is one. Throws std::invalid_argument if LOCKSTEP_CACHE_MEGABYTES is no
+  // number that it could be.
   static TranslationCache& of_process();
 
   // Throws Cancelled, also while it waits for another thread that translates the same routine.

@@ -42,7 +42,11 @@ bool CostChecker::wants(const isa::Instruction& instruction) const {
 
 void CostChecker::before(const Event& event) {
   const Wave& wave = event.wave;
-  const Traffic banks = bank_clocks(event.accesses), lines = cache_lines(event.accesses);
+  Traffic banks, lines;
+  if (!event.accesses.empty()) {
+    banks = bank_clocks(event.accesses);
+    lines = cache_lines(event.accesses);
+  }
   uint64_t scratch_bytes = 0;
   for (const MemoryAccess& access : event.accesses)
     if (access.space == MemorySpace::scratch) scratch_bytes += access.bytes;
