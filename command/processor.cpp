@@ -42,7 +42,7 @@ void Processor::wake() {
 }
 
 void Processor::look() {
-  if (!asleep_.load(std::memory_order_seq_cst)) return;
+  // Also while somebody processes packets: that queue may have had its turn.
   std::lock_guard lock(mutex_);
   if (std::none_of(queues_.begin(), queues_.end(), [](const auto& queue) { return queue->rung(); })) return;
   pending_.store(true, std::memory_order_seq_cst);

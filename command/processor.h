@@ -25,7 +25,7 @@ class Processor {
   void remove(const Queue& queue);
   // A doorbell: there may be something to do. Cheap if the thread is awake.
   void wake();
-  // Waves have written memory: perhaps to the doorbell of a queue. Cheap if the thread is awake.
+  // Somebody has written memory: perhaps to the doorbell of a queue.
   void look();
   // The same on the calling thread, for a moment, which saves the way to another one; only one such thread at
   // a time. True if there is more to do: to be called again, soon.

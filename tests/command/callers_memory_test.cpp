@@ -438,6 +438,20 @@ TEST_F(CallersRingTest, CopyEngineCountsBytes) {
   EXPECT_EQ(*read, 28u);
 }
 
+// A program sees its copy done while the thread that made it looks once more, and publishes the next one.
+TEST_F(CallersRingTest, CopiesThatArePublishedWhileTheThreadGoesToSleepAreMade) {
+  const auto queue = m.processor->create_sdma_queue(options(1));
+  for (uint64_t i = 1; i <= 20000; ++i) {
+    ring[(i - 1) % 1024] = sdma::kNop;
+    store_shared<uint64_t>(write, i * 4);
+    store_shared<uint64_t>(&doorbell, i * 4);
+    m.processor->look_at_doorbells();
+    const auto end = in_seconds(20);
+    while (load_shared<uint64_t>(read) != i * 4)
+      ASSERT_LT(Waiters::Clock::now(), end) << "packet " << i << " was never looked at";
+  }
+}
+
 TEST_F(CallersRingTest, CopiesCrossAdjoiningMappings) {
   const auto queue = m.processor->create_sdma_queue(options(1));
   auto* const across = memory.as<uint32_t>(4 * kPage - 8);
