@@ -9,7 +9,6 @@
 #include "api/finding.h"
 #include "api/status.h"
 #include "api/wave_control.h"
-#include "observe/checks/checks.h"
 #include "text/hex.h"
 #include "text/visible.h"
 #include "toolchain/inlined_frames.h"
@@ -137,15 +136,25 @@ std::unique_ptr<FaultReport> report(const machine::WaveFault& w, const RunningKe
   return r;
 }
 
-observe::Checks checks_of(const char* names, const lockstep_device& device) {
+}  // namespace
+
+std::shared_ptr<observe::Checks> checks_of(const char* names, const char* const* plugins,
+                                           uint32_t plugin_count, const lockstep_device& device) {
+  require(plugins || plugin_count == 0, "options.plugins is null, and options.plugin_count is not 0");
+  std::vector<std::string> texts;
+  for (uint32_t i = 0; i < plugin_count; ++i) {
+    require(plugins[i] != nullptr, "one of options.plugins is null");
+    texts.emplace_back(plugins[i]);
+  }
   try {
-    return observe::Checks(observe::Checks::names_of(names ? names : ""), device.freed);
+    return std::make_shared<observe::Checks>(observe::Checks::names_of(names ? names : ""), device.freed,
+                                             nullptr, texts);
   } catch (const std::invalid_argument& error) {
     throw Failure(LOCKSTEP_INVALID_ARGUMENT, error.what());
+  } catch (const observe::PluginError& error) {
+    throw Failure(LOCKSTEP_BAD_INPUT, error.what());
   }
 }
-
-}  // namespace
 
 lockstep_dispatch_options dispatch_defaults() {
   lockstep_dispatch_options options{};
@@ -201,9 +210,9 @@ machine::Outcome run_launch(lockstep_device& device, machine::Launch launch, mac
     if (o.progress(o.progress_user, &progress)) cancel = true;
   };
   observe::FidelityListener observer(device.math);
-  observe::Checks checks = checks_of(o.checks, device);
-  if (o.fidelity) checks.add(observer);
-  checks.prepare(run.precise);
+  const auto checks = checks_of(o.checks, o.plugins, o.plugin_count, device);
+  if (o.fidelity) checks->add(observer);
+  checks->prepare(run.precise);
   machine::Outcome outcome;
   try {
     outcome = machine::run(launch, run);
@@ -224,7 +233,7 @@ machine::Outcome run_launch(lockstep_device& device, machine::Launch launch, mac
     give(out, s);
   }
   if (o.fidelity) device.findings = finding_reports(observer, launch, kernel);
-  device.check_findings = broken_rule_reports(checks.findings(outcome.findings), launch, kernel);
+  device.check_findings = broken_rule_reports(checks->findings(outcome.findings), launch, kernel);
   if (o.rules != LOCKSTEP_RULES_IGNORE)
     device.broken_rules = broken_rule_reports(outcome.findings, launch, kernel);
   if (o.exceptions) device.exceptions = broken_rule_reports(outcome.exceptions, launch, kernel);

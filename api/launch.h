@@ -1,11 +1,13 @@
 // A launch from its start to what it leaves with the device: shared by all that dispatch kernels.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "api/device.h"
 #include "api/guest_services.h"
 #include "machine/launch.h"
+#include "observe/checks/checks.h"
 
 namespace lockstep::api {
 
@@ -16,6 +18,10 @@ GuestServices::Output output_of(const lockstep_dispatch_options& options);
 
 // Reports of the device's last dispatch.
 void forget_reports(lockstep_device& device);
+
+// Those by their names, and plug-ins. Throws Failure.
+std::shared_ptr<observe::Checks> checks_of(const char* names, const char* const* plugins,
+                                           uint32_t plugin_count, const lockstep_device& device);
 
 // Runs the launch, whose code, registers and memory are set, on the device, and leaves there what `options`
 // ask for. `run` has its settings and resident groups. Throws Failure for a fault, and for a limit that is

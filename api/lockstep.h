@@ -547,6 +547,12 @@ typedef struct lockstep_dispatch_options {
   /* What each byte of the registers, LDS and scratch that nothing gives a value holds, 0 by default. On a
    * card it is what was there before: results must not depend on it. */
   uint8_t initial_byte;
+  /* Plug-ins that follow the waves (lockstep_plugin.h), each as FILE or FILE:ARGUMENTS. They run as the
+   * calling process, with all its rights. What they find is beside what the checkers do:
+   * lockstep_device_check_finding(). A file that cannot be loaded, or a plug-in that does not begin, is
+   * LOCKSTEP_BAD_INPUT. May be null if there are none. */
+  const char* const* plugins;
+  uint32_t plugin_count;
 } lockstep_dispatch_options;
 
 LOCKSTEP_API void lockstep_dispatch_options_init_sized(lockstep_dispatch_options* options,
@@ -672,7 +678,7 @@ typedef enum lockstep_severity {
   LOCKSTEP_SEVERITY_ERROR
 } lockstep_severity;
 
-/* What a checker of options.checks found at an instruction. */
+/* What a checker of options.checks, or a plug-in, found at an instruction. */
 typedef struct lockstep_check_finding {
   uint32_t struct_size;
   const char* checker;
@@ -989,6 +995,8 @@ typedef struct lockstep_queue_options {
   uint64_t trap_memory;
   const lockstep_trap_options* traps;
   const char* checks; /* AQL and PM4: as in lockstep_dispatch_options; see lockstep_queue_check_finding() */
+  const char* const* plugins; /* AQL and PM4: likewise */
+  uint32_t plugin_count;
 } lockstep_queue_options;
 
 LOCKSTEP_API void lockstep_queue_options_init_sized(lockstep_queue_options* options, size_t struct_size);
@@ -1020,7 +1028,7 @@ LOCKSTEP_API uint32_t lockstep_queue_exception_count(lockstep_queue* queue);
 LOCKSTEP_API lockstep_status lockstep_queue_exception(const lockstep_queue* queue, uint32_t index,
                                                       lockstep_exception* out);
 
-/* Likewise what the checkers of options.checks have found so far. */
+/* Likewise what the checkers of options.checks and the plug-ins have found so far. */
 LOCKSTEP_API uint32_t lockstep_queue_check_finding_count(lockstep_queue* queue);
 LOCKSTEP_API lockstep_status lockstep_queue_check_finding(const lockstep_queue* queue, uint32_t index,
                                                           lockstep_check_finding* out);

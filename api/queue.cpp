@@ -5,11 +5,11 @@
 
 #include "api/device.h"
 #include "api/finding.h"
+#include "api/launch.h"
 #include "api/settings.h"
 #include "api/status.h"
 #include "api/wave_control.h"
 #include "command/command_processor.h"
-#include "observe/checks/checks.h"
 #include "text/hex.h"
 
 using namespace lockstep;
@@ -78,7 +78,8 @@ std::shared_ptr<command::Queue> make_queue(command::CommandProcessor& processor,
     return processor.create_pm4_queue(std::move(ring));
   }
   require(settings.is_default(),
-          "a copy engine runs no waves: options.exceptions, trap_handler, traps and checks are of AQL and "
+          "a copy engine runs no waves: options.exceptions, trap_handler, traps, checks and plugins are of "
+          "AQL and "
           "PM4 queues");
   return processor.create_sdma_queue(std::move(ring));
 }
@@ -120,9 +121,8 @@ lockstep_status lockstep_queue_create(lockstep_device* device, const lockstep_qu
     auto made = std::make_unique<lockstep_queue>();
     made->device = device;
     require(device != nullptr, "the device is null");
+    made->checks = checks_of(options.checks, options.plugins, options.plugin_count, *device);
     try {
-      made->checks = std::make_shared<observe::Checks>(
-          observe::Checks::names_of(options.checks ? options.checks : ""), device->freed);
       made->queue = make_queue(processor_of(device), options, settings_of(options, *device), made->checks);
     } catch (const std::invalid_argument& error) {
       throw Failure(LOCKSTEP_INVALID_ARGUMENT, error.what());

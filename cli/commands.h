@@ -102,9 +102,10 @@ struct ExecOptions {
   std::string engine = "auto";
   std::string rules, results, caches;  // as of `run`; empty: as the environment says
   bool fidelity = false;
-  std::vector<std::string> checks;  // names of checkers
-  std::string log, statistics;      // files; empty: none
-  std::string dump;                 // dispatches, "3,7,saxpy"; empty: none
+  std::vector<std::string> checks;   // names of checkers
+  std::vector<std::string> plugins;  // FILE[:ARGUMENTS]
+  std::string log, statistics;       // files; empty: none
+  std::string dump;                  // dispatches, "3,7,saxpy"; empty: none
   std::string dump_folder = ".";
 };
 

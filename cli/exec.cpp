@@ -12,6 +12,7 @@
 #include "api/lockstep.hpp"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "text/visible.h"
 
 namespace lockstep::cli {
 
@@ -51,6 +52,18 @@ std::string output_setting(const std::string& path) {
   return absolute;
 }
 
+// The programs find it wherever they go.
+std::string plugin_setting(const std::string& plugin) {
+  const size_t colon = plugin.find(':');
+  const std::string file = plugin.substr(0, colon);
+  if (file.empty() || access(file.c_str(), R_OK) != 0)
+    throw UsageError("--plugin {}: the file '{}' cannot be read: {}", plugin, file,
+                     std::strerror(file.empty() ? ENOENT : errno));
+  if (plugin.find('\n') != plugin.npos)
+    throw UsageError("--plugin: '{}' has a line break, which its setting cannot hold", visible(plugin));
+  return std::filesystem::absolute(file).string() + (colon == plugin.npos ? "" : plugin.substr(colon));
+}
+
 std::string folder_setting(const std::string& path) {
   if (access(path.c_str(), W_OK | X_OK) != 0)
     throw UsageError("--dump-folder: no file can be made in '{}': {}", path, std::strerror(errno));
@@ -77,6 +90,12 @@ int exec(const ExecOptions& options) {
     // it.
     const auto asked = [&](const char* name) { return std::ranges::count(options.checks, name) != 0; };
     if (asked("memory") || asked("all")) setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 0);
+  }
+  if (!options.plugins.empty()) {
+    std::string plugins;
+    for (const std::string& plugin : options.plugins)
+      plugins += (plugins.empty() ? "" : "\n") + plugin_setting(plugin);
+    set("LOCKSTEP_PLUGINS", plugins);
   }
   if (options.log == "-") throw UsageError("--log -: the log needs a file");
   if (!options.log.empty()) set("LOCKSTEP_LOG", output_setting(options.log));

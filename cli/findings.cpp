@@ -292,17 +292,23 @@ std::string json_text(const Report& report) {
 std::string sarif_text(const Report& report) {
   SourceLines sources;
   ordered_json rules = ordered_json::array(), results = ordered_json::array();
-  for (const CheckerText& each : kCheckers)
-    rules.push_back({{"id", each.name}, {"shortDescription", {{"text", each.text}}}});
+  const auto add_rule = [&](const std::string& id, const std::string& text) {
+    rules.push_back({{"id", id}, {"shortDescription", {{"text", text}}}});
+  };
+  for (const CheckerText& each : kCheckers) add_rule(each.name, each.text);
+  // A plug-in's is added when it is first seen.
+  const auto rule_of = [&](const std::string& checker) {
+    size_t index = 0;
+    while (index < rules.size() && rules[index]["id"] != checker) ++index;
+    if (index == rules.size()) add_rule(checker, "What the plug-in " + checker + " finds");
+    return index;
+  };
   for (const lockstep_check_finding& f : report.findings) {
-    const auto checker =
-        std::find_if(std::begin(kCheckers), std::end(kCheckers),
-                     [&](const CheckerText& each) { return std::string_view(each.name) == f.checker; });
     std::string message = f.rule;
     if (*f.detail) message += fmt::format("\n{}", f.detail);
     if (*f.remedy) message += fmt::format("\nTo mend it: {}", f.remedy);
     ordered_json result{{"ruleId", f.checker}};
-    if (checker != std::end(kCheckers)) result["ruleIndex"] = checker - std::begin(kCheckers);
+    result["ruleIndex"] = rule_of(f.checker);
     result["level"] = name_of_severity(f.severity);
     result["message"]["text"] = message;
     result["locations"] = ordered_json::array({sarif_location(f.where, report, sources)});

@@ -9,11 +9,12 @@
 namespace lockstep::cli {
 
 struct FindingOptions {
-  std::string checks;               // names, with commas between them
-  std::string format = "text";      // text, json, sarif
-  std::string report;               // file that gets it; empty: the standard output
-  std::string suppressions;         // file; empty: none
-  std::string fail_on = "warning";  // the least severity that counts: note, warning, error
+  std::string checks;                // names, with commas between them
+  std::vector<std::string> plugins;  // FILE[:ARGUMENTS]
+  std::string format = "text";       // text, json, sarif
+  std::string report;                // file that gets it; empty: the standard output
+  std::string suppressions;          // file; empty: none
+  std::string fail_on = "warning";   // the least severity that counts: note, warning, error
 };
 
 // Of the checkers, but those that stand for several.

@@ -87,6 +87,10 @@ std::string checkers_text() {
          "; all, which are these; cost, which tells what is slow";
 }
 
+constexpr const char* kPluginText =
+    "shared library that follows the waves and tells what it finds: FILE[:ARGUMENTS] "
+    "(lockstep_plugin.h); may be repeated. It runs as you, with all your rights";
+
 void add_finding_options(CLI::App& command, FindingOptions& options) {
   const char* const group = "Findings";
   command.add_option("--format", options.format, "how findings are told")
@@ -104,6 +108,7 @@ void add_finding_options(CLI::App& command, FindingOptions& options) {
       ->check(CLI::IsMember({"note", "warning", "error"}))
       ->capture_default_str()
       ->group(group);
+  command.add_option("--plugin", options.plugins, kPluginText)->group(group);
 }
 
 void add_launch_options(CLI::App* sub, const std::shared_ptr<RunOptions>& o) {
@@ -332,6 +337,7 @@ void add_exec(CLI::App& app, int& exit_code) {
   sub->add_option("--check", o->checks, "tell what these find (slow): " + checkers_text())
       ->delimiter(',')
       ->check(CLI::IsMember(exec_checkers));
+  sub->add_option("--plugin", o->plugins, kPluginText);
   add_exec_machine_options(*sub, *o);
   sub->positionals_at_end();
   sub->callback([o, &exit_code] { exit_code = exec(*o); });

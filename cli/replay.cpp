@@ -129,7 +129,8 @@ int replay(const RunOptions& o) {
   lockstep_dispatch_options dispatch;
   lockstep_dispatch_options_init(&dispatch);
   const std::vector<Suppression> suppressions = read_suppressions(o.findings.suppressions);
-  apply_run_options(o, dispatch);
+  std::vector<const char*> plugins;
+  apply_run_options(o, plugins, dispatch);
   std::optional<CodeObject> handler;
   if (!o.machine.trap_handler.empty()) {
     Compilation compilation(o.compiler);

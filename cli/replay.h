@@ -15,7 +15,9 @@ lockstep_device_options device_options_of(const RunOptions& options);
 // Whether any names a kernel, its shape, arguments or compiler flags: jobs and dumps say these themselves.
 bool say_what_to_run(const RunOptions& options);
 // Limits, checkers and the machine around the instructions. `options` must outlive `dispatch`.
-void apply_run_options(const RunOptions& options, lockstep_dispatch_options& dispatch);
+// `plugins` holds what the dispatch points at.
+void apply_run_options(const RunOptions& options, std::vector<const char*>& plugins,
+                       lockstep_dispatch_options& dispatch);
 // Reports that were asked for; true if a checker has found something that is not suppressed.
 bool print_reports(const Device& device, const lockstep_dispatch_options& dispatch, lockstep_status status,
                    const RunOptions& options, const std::vector<Suppression>& suppressions,

@@ -58,11 +58,16 @@ bool say_what_to_run(const RunOptions& o) {
          !o.prints.empty() || !o.compiler.flags.empty();
 }
 
-void apply_run_options(const RunOptions& o, lockstep_dispatch_options& dispatch) {
+void apply_run_options(const RunOptions& o, std::vector<const char*>& plugins,
+                       lockstep_dispatch_options& dispatch) {
   dispatch.instruction_limit = o.instruction_limit;
   dispatch.wave_limit = o.wave_limit;
   dispatch.fidelity = o.fidelity;
   if (!o.findings.checks.empty()) dispatch.checks = o.findings.checks.c_str();
+  plugins.clear();
+  for (const std::string& plugin : o.findings.plugins) plugins.push_back(plugin.c_str());
+  dispatch.plugins = plugins.data();
+  dispatch.plugin_count = static_cast<uint32_t>(plugins.size());
   apply_machine_options(o.machine, dispatch);
 }
 
@@ -70,7 +75,7 @@ bool print_reports(const Device& device, const lockstep_dispatch_options& dispat
                    const RunOptions& o, const std::vector<Suppression>& suppressions, const char* kernel) {
   if (status != LOCKSTEP_OK && status != LOCKSTEP_FAULT && status != LOCKSTEP_CANCELLED) return false;
   const bool has_findings =
-      dispatch.checks &&
+      (dispatch.checks || dispatch.plugin_count != 0) &&
       give_report(report_of(o.input, kernel, device.check_findings(), suppressions), o.findings);
   if (dispatch.fidelity) print_findings(device);
   if (dispatch.rules == LOCKSTEP_RULES_WARN) print_broken_rules(device);
@@ -111,7 +116,8 @@ int run(const RunOptions& o) {
   if (o.dynamic_lds > UINT32_MAX) throw UsageError("--lds: {} bytes are too many", o.dynamic_lds);
   dispatch.dynamic_lds_bytes = static_cast<uint32_t>(o.dynamic_lds);
   const std::vector<Suppression> suppressions = read_suppressions(o.findings.suppressions);
-  apply_run_options(o, dispatch);
+  std::vector<const char*> plugins;
+  apply_run_options(o, plugins, dispatch);
 
   std::vector<Output> outputs = parse_outputs(o.outputs);
   Arguments arguments(kernel);

@@ -196,9 +196,10 @@ class Reports::Listener final : public machine::DispatchListener {
  public:
   Listener(Reports& reports, unsigned device) : reports_(reports), device_(device) {
     const observe::Checks::Names& names = reports.settings_.checks;
-    if (!names.empty())
-      checks_.emplace(names.contains(kOfDevice) ? observe::Checks::Names{kOfDevice}
-                                                : observe::Checks::Names());
+    if (!names.empty() || !reports.settings_.plugins.empty())
+      checks_.emplace(
+          names.contains(kOfDevice) ? observe::Checks::Names{kOfDevice} : observe::Checks::Names(),
+          std::vector<Range>(), nullptr, reports.settings_.plugins);
   }
   std::unique_ptr<machine::DispatchRecord> begins(const machine::Launch& launch) override {
     return std::make_unique<Record>(reports_, device_, launch, checks_ ? &*checks_ : nullptr);
@@ -305,11 +306,14 @@ void Reports::ended(const Record& record, const machine::Outcome& outcome) {
 }
 
 std::vector<lockstep::Finding> Reports::found(const Record& record,
-                                              const std::vector<lockstep::Finding>& by_units) const {
+                                              const std::vector<lockstep::Finding>& by_units) {
   if (!record.checks()) return {};
   std::vector<lockstep::Finding> all = record.checks()->findings(by_units);
-  const std::vector<lockstep::Finding> of_device = record.device_checks()->findings({});
-  all.insert(all.end(), of_device.begin(), of_device.end());
+  // These follow all dispatches of the device, and still have what they found in earlier ones.
+  std::lock_guard lock(mutex_);
+  for (lockstep::Finding& finding : record.device_checks()->findings({}))
+    if (found_of_devices_.emplace(record.device_checks(), finding.pc, finding.checker, finding.rule).second)
+      all.push_back(std::move(finding));
   return all;
 }
 
@@ -406,7 +410,8 @@ void Reports::finish() {
     if (settings_.statistics == "-") print_statistics();
     // Silence would leave open whether anybody has looked.
     if (told_.empty() && !by_kernel_.empty()) {
-      if (!settings_.checks.empty()) std::fputs("lockstep: check: nothing was found\n", stderr);
+      if (!settings_.checks.empty() || !settings_.plugins.empty())
+        std::fputs("lockstep: check: nothing was found\n", stderr);
       if (settings_.rules) std::fputs("lockstep: rules: none was broken\n", stderr);
       if (settings_.fidelity) std::fputs("lockstep: fidelity: every executed instruction is exact\n", stderr);
     }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "host/code_objects.h"
@@ -27,10 +28,12 @@ struct ReportSettings {
   bool fidelity = false;
   bool rules = false;  // that are broken are told
   observe::Checks::Names checks;
+  std::vector<std::string> plugins;  // FILE[:ARGUMENTS], for all dispatches of a device
   DumpSettings dumps;
 
   bool any() const {
-    return !log.empty() || !statistics.empty() || fidelity || rules || !checks.empty() || dumps.any();
+    return !log.empty() || !statistics.empty() || fidelity || rules || !checks.empty() || !plugins.empty() ||
+           dumps.any();
   }
 };
 
@@ -74,9 +77,9 @@ class Reports {
   void tell_once(const std::string& about, const std::string& text);
   void tell_once(const std::string& text) { tell_once(text, text); }
   void tell_fidelity(const observe::FidelityListener& listener);
-  // What a dispatch's checkers found, and its device's; `by_units`: what units of the precise engine did.
-  std::vector<lockstep::Finding> found(const Record& record,
-                                       const std::vector<lockstep::Finding>& by_units) const;
+  // What a dispatch's checkers found, and its device's since the dispatch that ended before; `by_units`: what
+  // units of the precise engine did.
+  std::vector<lockstep::Finding> found(const Record& record, const std::vector<lockstep::Finding>& by_units);
   // As text, each finding once in the process.
   void tell(const lockstep::Finding& finding, const std::string& kernel);
   void print_statistics();
@@ -95,6 +98,7 @@ class Reports {
   std::set<const Record*> running_;
   std::map<std::string, Sums> by_kernel_;
   std::set<std::string> told_;
+  std::set<std::tuple<const observe::Checks*, uint64_t, std::string, std::string>> found_of_devices_;
 };
 
 }  // namespace lockstep::host

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 
@@ -97,6 +98,14 @@ Settings settings_from_environment() {
       throw std::runtime_error(std::string("LOCKSTEP_CHECK: ") + error.what());
     }
     observe::Checks::ask_units(settings.reports.checks, settings.precise);
+  }
+  if (const char* plugins = std::getenv("LOCKSTEP_PLUGINS"); plugins) {
+    std::istringstream lines(plugins);
+    for (std::string line; std::getline(lines, line);) {
+      // What cannot be loaded is said before the program asks for a device.
+      const observe::PluginLibrary library(line);
+      settings.reports.plugins.push_back(line);
+    }
   }
   settings.reports.fidelity = number("LOCKSTEP_FIDELITY", 1, 0) != 0;
   return settings;

@@ -9,6 +9,7 @@
 #include "observe/barriers/barrier_checker.h"
 #include "observe/cost/cost_checker.h"
 #include "observe/memory/memory_checker.h"
+#include "observe/plugin/plugin_listener.h"
 #include "observe/races/race_checker.h"
 #include "observe/uninitialised/uninitialised_checker.h"
 
@@ -21,6 +22,19 @@ constexpr std::string_view kNames[] = {"barriers", "legality", "memory", "races"
 // Of what is slow, not wrong: "all" leaves it away.
 constexpr std::string_view kCost = "cost";
 
+bool is_checker(std::string_view name) {
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) || name == kCost;
+}
+
+std::unique_ptr<Listener> load_plugin(const std::string& text, Findings& findings) {
+  auto plugin = std::make_unique<PluginListener>(text, findings);
+  // What it finds must not look as if they had.
+  if (is_checker(plugin->name()) || std::string_view(plugin->name()) == "all")
+    throw PluginError("plug-in '" + text + "': its name is '" + plugin->name() +
+                      "', which is that of a checker (lockstep_plugin.name: choose another)");
+  return plugin;
+}
+
 }  // namespace
 
 Checks::Names Checks::names_of(std::string_view text) {
@@ -30,7 +44,7 @@ Checks::Names Checks::names_of(std::string_view text) {
     text.remove_prefix(std::min(text.size(), name.size() + 1));
     if (name == "all") {
       names.insert(std::begin(kNames), std::end(kNames));
-    } else if (std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) || name == kCost) {
+    } else if (is_checker(name)) {
       names.emplace(name);
     } else {
       std::string known;
@@ -42,7 +56,8 @@ Checks::Names Checks::names_of(std::string_view text) {
   return names;
 }
 
-Checks::Checks(Names names, const std::vector<Range>& freed, const Blocks* blocks)
+Checks::Checks(Names names, const std::vector<Range>& freed, const Blocks* blocks,
+               const std::vector<std::string>& plugins)
     : names_(std::move(names)) {
   if (names_.contains("barriers")) checkers_.push_back(std::make_unique<BarrierChecker>(findings_));
   if (names_.contains("memory"))
@@ -53,6 +68,7 @@ Checks::Checks(Names names, const std::vector<Range>& freed, const Blocks* block
   if (names_.contains("uninitialised"))
     checkers_.push_back(std::make_unique<UninitialisedChecker>(findings_));
   if (names_.contains(kCost)) checkers_.push_back(std::make_unique<CostChecker>(findings_));
+  for (const std::string& plugin : plugins) checkers_.push_back(load_plugin(plugin, findings_));
   for (const auto& checker : checkers_) listeners_.add(*checker);
 }
 

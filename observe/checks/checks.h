@@ -1,4 +1,4 @@
-// The checkers that follow a dispatch, those of a queue, or those of a device, by their names.
+// The checkers that follow a dispatch, those of a queue, or those of a device, by their names; and plug-ins.
 #pragma once
 
 #include <memory>
@@ -12,6 +12,7 @@
 #include "engine/precise/settings.h"
 #include "memory/address_space.h"
 #include "observe/memory/blocks.h"
+#include "observe/plugin/plugin_library.h"
 
 namespace lockstep::observe {
 
@@ -23,8 +24,10 @@ class Checks {
   static Names names_of(std::string_view text);
 
   // `freed`: what the device has taken back. `blocks`, which must outlive this: what its ranges were divided
-  // into; null: nobody knows.
-  explicit Checks(Names names, const std::vector<Range>& freed = {}, const Blocks* blocks = nullptr);
+  // into; null: nobody knows. `plugins`: FILE[:ARGUMENTS] of each. Throws PluginError for one that does not
+  // begin.
+  explicit Checks(Names names, const std::vector<Range>& freed = {}, const Blocks* blocks = nullptr,
+                  const std::vector<std::string>& plugins = {});
 
   void add(Listener& listener) { listeners_.add(listener); }
   // What the dispatches must be run with, for those checkers that are units of the precise engine; where

@@ -27,6 +27,13 @@ echo "== C"
   $(pkg-config --cflags --libs lockstep) -o "$prefix/from_c"
 LD_LIBRARY_PATH=$library_folder "$prefix/from_c"
 
+echo "== plug-in"
+"$cxx" -x c -std=c11 -Wall -Wextra -Werror -pedantic -shared -fPIC $(pkg-config --cflags lockstep) \
+  "$consumer/../../../examples/plugin/access_histogram.c" -o "$prefix/histogram.so"
+printf 's_endpgm\n' > "$prefix/end.s"
+[ -n "$sanitizers" ] ||
+  "$prefix/usr/bin/lockstep" run -q "$prefix/end.s" --grid 1 --plugin "$prefix/histogram.so" > "$prefix/plugin.log" 2>&1
+
 echo "== program"
 "$prefix/usr/bin/lockstep" devices > /dev/null
 

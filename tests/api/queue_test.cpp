@@ -64,6 +64,56 @@ TEST(Queues, HaveTheMathOfTheirDevice) {
   }
 }
 
+// The plug-in of the examples: a note for each buffer, when the dispatch has ended.
+TEST(Queues, AndDispatchesHavePlugins) {
+  const CodeObject code = assembled(
+      "s_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\nv_lshlrev_b32 v1, 2, v0\n"
+      "global_store_b32 v1, v0, s[4:5]");
+  Device device;
+  auto out = device.allocate<uint32_t>(32, "out");
+  auto arguments = device.allocate<uint64_t>(128, "arguments");
+  *reinterpret_cast<uint64_t*>(arguments.address()) = out.address();
+  const char* plugins[] = {LOCKSTEP_EXAMPLE_PLUGIN};
+  lockstep_queue_options options;
+  lockstep_queue_options_init(&options);
+  options.plugins = plugins;
+  options.plugin_count = 1;
+  lockstep_queue* queue = nullptr;
+  ASSERT_EQ(lockstep_queue_create(device.get(), &options, &queue), LOCKSTEP_OK) << lockstep_last_error();
+  Signal done(device, 1);
+  DispatchPacket packet;
+  packet.kernel_object = device.kernel_object(code.kernels()[0]);
+  packet.kernarg_address = arguments.address();
+  packet.completion_signal = done.get();
+  ASSERT_EQ(lockstep_queue_submit(queue, &packet, 1, 20 * kSeconds, nullptr), LOCKSTEP_OK);
+  EXPECT_EQ(done.wait(LOCKSTEP_EQUAL, 0, 20 * kSeconds), 0);
+  ASSERT_EQ(lockstep_queue_check_finding_count(queue), 2u);
+  lockstep_check_finding finding{};
+  finding.struct_size = sizeof finding;
+  ASSERT_EQ(lockstep_queue_check_finding(queue, 1, &finding), LOCKSTEP_OK);
+  EXPECT_STREQ(finding.checker, "access-histogram");
+  EXPECT_STREQ(finding.rule, "what the dispatch does to buffer 'out' of 128 bytes");
+  EXPECT_STREQ(finding.detail, "0 reads, 32 writes, 0 atomics; 0 bytes read, 128 written");
+  EXPECT_EQ(finding.severity, LOCKSTEP_SEVERITY_NOTE);
+  lockstep_queue_destroy(queue);
+
+  plugins[0] = "/nowhere/plugin.so";
+  EXPECT_EQ(lockstep_queue_create(device.get(), &options, &queue), LOCKSTEP_BAD_INPUT);
+  lockstep_dispatch_options dispatch;
+  lockstep_dispatch_options_init(&dispatch);
+  lockstep_arguments* none = nullptr;
+  ASSERT_EQ(lockstep_arguments_create(code.kernels()[0].get(), &none), LOCKSTEP_OK);
+  dispatch.plugins = plugins;
+  dispatch.plugin_count = 1;
+  EXPECT_EQ(lockstep_dispatch(device.get(), code.kernels()[0].get(), none, &dispatch, nullptr),
+            LOCKSTEP_BAD_INPUT);
+  EXPECT_NE(std::string(lockstep_last_error()).find("plug-in '/nowhere/plugin.so'"), std::string::npos);
+  dispatch.plugins = nullptr;
+  EXPECT_EQ(lockstep_dispatch(device.get(), code.kernels()[0].get(), none, &dispatch, nullptr),
+            LOCKSTEP_INVALID_ARGUMENT);
+  lockstep_arguments_destroy(none);
+}
+
 TEST(Queues, KillLeavesTheDeviceUsable) {
   const CodeObject forever = assembled("again:\ns_branch again"), empty = assembled("s_nop 0");
   Device device;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The program `lockstep` as a user meets it: results, messages, exit codes.
 
-Usage: cli_test.py LOCKSTEP LOCKSTEP-KCC"""
+Usage: cli_test.py LOCKSTEP LOCKSTEP-KCC PLUG-IN"""
 import errno
 import json
 import os
@@ -19,6 +19,7 @@ import zlib
 
 LOCKSTEP = os.path.abspath(sys.argv.pop(1))
 KCC = os.path.abspath(sys.argv.pop(1))
+PLUGIN = os.path.abspath(sys.argv.pop(1))
 DONE, FAULTED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 SAXPY = """__kernel void saxpy(uint n, float a, __global const float* x, __global float* y) {
@@ -866,6 +867,28 @@ extern "C" __global__ void lists(int* out, unsigned long long* large, int bad) {
         self.assertIn("nothing was found, ", out)
         (self.path / "known.txt").write_text("races lines=3\n")
         self.lockstep(*check, "--suppress", "known.txt", status=BAD_INPUT, says="known.txt:1: unknown key 'lines'")
+
+    def test_plugins(self):
+        run = ("--grid", "64", "--block", "32", *self.GOOD)
+        out = self.saxpy(*run, "--plugin", PLUGIN + ":mix,out=histogram.txt", "--format", "json", "-q").stdout
+        found = {f["rule"]: f for f in json.loads(out)["findings"]}
+        y = found["what the dispatch does to buffer 'y' of 256 bytes"]
+        self.assertEqual((y["checker"], y["severity"], y["detail"], y["where"]["instruction"].split()[0]),
+                         ("access-histogram", "note",
+                          "64 reads, 64 writes, 0 atomics; 256 bytes read, 256 written", "global_load_b32"))
+        rows = [line.split() for line in (self.path / "histogram.txt").read_text().splitlines()]
+        self.assertIn(["64", "64", "0", "256", "256", "buffer", "'y'", "of", "256", "bytes"], rows)
+        self.assertIn(["2", "global_store_b32"], rows)
+        # Beside checkers, on the standard error, in the reports of all commands.
+        sarif = json.loads(self.lockstep("check", "saxpy.co", *run, "--plugin", PLUGIN, "--format", "sarif",
+                                         says="bytes written").stdout)["runs"][0]
+        rules = [rule["id"] for rule in sarif["tool"]["driver"]["rules"]]
+        self.assertEqual({rules[result["ruleIndex"]] for result in sarif["results"]}, {"access-histogram"})
+        self.saxpy(*run, "--plugin", PLUGIN, "--fail-on", "note", status=FAULTED)
+        for plugin, why in ((PLUGIN + ":mixed", "its arguments are 'mix' and 'out=FILE'"),
+                            ("saxpy.cl", "it cannot be loaded"), ("none.so", "No such file"), ("", "names no file")):
+            self.saxpy(*run, "--plugin", plugin, status=BAD_INPUT, says=("plug-in '", why))
+        self.lockstep("exec", "--plugin", "none.so", "--", "true", status=BAD_INPUT, says="none.so")
 
     def test_rules(self):
         # Dependency code 8 is reserved (guide 5.7, table 19).

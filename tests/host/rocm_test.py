@@ -286,6 +286,15 @@ class Reports(unittest.TestCase):
         self.assertIn("0 bytes into an allocation of 4000 bytes, which has been freed", told)
         self.assertRegex(told, rf"kernel 'fill\(float\*\)' .*mistakes\.hip:{self.line_of_mistake('freed')}\n")
 
+    def test_plugins_follow_the_program(self):
+        plugin = pathlib.Path(LOCKSTEP).parent.parent / "examples/libaccess_histogram.so"
+        told = run(compiled("hip/mistakes", "-g"), "none", options=("--plugin", plugin))
+        self.assertRegex(told, r"check: access-histogram \(note\): what the dispatch does to device memory of \d+ bytes\n"
+                               r"  kernel '.*mistakes\.hip:")
+        told = run("rocminfo", options=("--plugin", f"{plugin}:magic"), status=None)
+        self.assertIn("no device: plug-in", told)
+        self.assertIn("its arguments are 'mix' and 'out=FILE'", told)
+
     def test_a_dump_runs_again(self):
         with tempfile.TemporaryDirectory() as folder:
             waits = {"AMD_SERIALIZE_KERNEL": "3"}
