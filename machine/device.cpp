@@ -1,10 +1,11 @@
 #include "machine/device.h"
 
+#include <pthread.h>
 #include <time.h>
 
 #include <algorithm>
 #include <stdexcept>
-#include <thread>
+#include <system_error>
 
 namespace lockstep::machine {
 
@@ -53,10 +54,10 @@ Device::Device(Options options)
       threads_(thread_count(options_.threads)),
       placement_(std::make_shared<Placement>(options_.hardware)),
       state_(options_.state ? options_.state : std::make_shared<DeviceState>()),
-      agent_(state_),
-      // The thread that asks for a dispatch is one more.
-      parallelism_(tbb::global_control::max_allowed_parallelism, threads_ + 1),
-      arena_(static_cast<int>(threads_), 0) {}
+      agent_(state_) {
+  // The first one here, so that there is one for sure; the others when there is work for them.
+  pool_.emplace_back([this] { serve(); });
+}
 
 Device::~Device() {
   std::unique_lock lock(mutex_);
@@ -69,6 +70,10 @@ Device::~Device() {
     }
     idle_.wait(lock, [&] { return workers_ == 0; });
   }
+  stop_ = true;
+  lock.unlock();
+  call_.notify_all();
+  for (std::thread& thread : pool_) thread.join();
 }
 
 std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, ActiveDispatch::Done done,
@@ -155,8 +160,29 @@ void Device::add_workers(uint64_t wanted) {
   std::lock_guard lock(mutex_);
   rest_.notify_all();
   for (; wanted > 0 && workers_ < threads_; --wanted) {
+    if (workers_ == pool_.size()) {
+      try {
+        pool_.emplace_back([this] { serve(); });
+      } catch (const std::system_error&) {
+        return;  // the host has no more threads: those that are there do the work
+      }
+    }
     ++workers_;
-    arena_.enqueue([this] { work(); });
+    ++called_;
+    call_.notify_one();
+  }
+}
+
+void Device::serve() {
+  pthread_setname_np(pthread_self(), "lockstep waves");
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    call_.wait(lock, [&] { return called_ != 0 || stop_; });
+    if (called_ == 0) return;
+    --called_;
+    lock.unlock();
+    work();
+    lock.lock();
   }
 }
 

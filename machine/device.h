@@ -1,14 +1,12 @@
 // The compute units of a device: run any number of dispatches at the same time.
 #pragma once
 
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "engine/listeners.h"
@@ -98,6 +96,8 @@ class Device {
 
  private:
   void add_workers(uint64_t wanted);
+  // What each thread does: works when it is called.
+  void serve();
   void work();
   // The dispatch that is next in turn, a different one on each call among equals; null if none has work.
   std::vector<std::shared_ptr<ActiveDispatch>> candidates();
@@ -114,15 +114,18 @@ class Device {
   const std::shared_ptr<DeviceState> state_;
   // A dispatch that comes later may release waves that wait now: they are never taken for lost.
   DeviceState::Agent agent_;
-  tbb::global_control parallelism_;
-  tbb::task_arena arena_;
   std::mutex mutex_;
   std::condition_variable idle_;
   std::condition_variable rest_;                         // of workers that have only what spins
   std::vector<std::shared_ptr<ActiveDispatch>> active_;  // by priority, highest first
   std::atomic<uint64_t> changes_ = 0;                    // of what there is to do
-  unsigned workers_ = 0;
+  unsigned workers_ = 0;                                 // threads that work, or are called to
+  unsigned called_ = 0;                                  // of those that sleep
+  bool stop_ = false;
+  std::condition_variable call_;
   uint64_t turn_ = 0;
+  // Its own, not of a pool that devices share: a kernel of one device may wait for a kernel of another.
+  std::vector<std::thread> pool_;
 };
 
 }  // namespace lockstep::machine

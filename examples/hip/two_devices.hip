@@ -1,4 +1,5 @@
-// Two devices: each computes, one copies from the other, and a kernel of one reads the other's memory.
+// Two devices: each computes, one copies from the other, a kernel of one reads the other's memory, and two
+// kernels that run at the same time wait for each other, as those of collective operations do.
 #include <vector>
 
 #include "check.h"
@@ -10,6 +11,15 @@ __global__ void fill(int* data, int n, int value) {
 __global__ void add(const int* from, int* to, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) to[i] += from[i];
+}
+// All groups of both devices go on when all have come.
+__global__ void meet(unsigned* come, unsigned all) {
+  if (threadIdx.x == 0) {
+    __hip_atomic_fetch_add(come, 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+    while (__hip_atomic_load(come, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) < all) {
+    }
+  }
+  __syncthreads();
 }
 
 int main() {
@@ -42,5 +52,19 @@ int main() {
   CHECK(hipSetDevice(1));
   CHECK(hipMemcpy(result.data(), data[1], n * sizeof(int), hipMemcpyDeviceToHost));
   for (int i = 0; i < n; ++i) wrong += result[i] != 100 + 2 * i;
+
+  constexpr unsigned meeting = 16;
+  unsigned* come = nullptr;
+  CHECK(hipHostMalloc(&come, sizeof *come, hipHostMallocCoherent | hipHostMallocPortable));
+  *come = 0;
+  for (int device = 0; device < 2; ++device) {
+    CHECK(hipSetDevice(device));
+    meet<<<meeting, 64>>>(come, 2 * meeting);
+  }
+  for (int device = 0; device < 2; ++device) {
+    CHECK(hipSetDevice(device));
+    CHECK(hipDeviceSynchronize());
+  }
+  wrong += *come != 2 * meeting;
   return verdict("two devices", wrong);
 }

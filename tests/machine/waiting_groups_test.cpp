@@ -2,6 +2,11 @@
 // 6).
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "machine/device.h"
 #include "tests/machine/test_dispatch.h"
 #include "tests/sweep.h"
 
@@ -69,6 +74,29 @@ TEST(WaitingGroups, SpinInThePreciseEngine) {
 // A loop that counts its rounds looks like work: such groups only get shorter slices.
 TEST(WaitingGroups, SpinOnACounterWithATimeout) {
   expect_meetings("s_add_u32 s8, s8, 1", 10);
+}
+
+// As kernels of collective operations do, one on each device.
+TEST(WaitingGroups, OfTwoDevicesWithAThreadEach) {
+  Dispatch d(meetings("", 3), 64, 32);
+  d.launch.grid[0] /= 2;
+  Device::Options options;
+  options.hardware = hardware::models().front();
+  options.threads = 1;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int ended = 0;
+  const auto done = [&](Outcome&& outcome) {
+    EXPECT_FALSE(outcome.fault || outcome.cancelled);
+    std::lock_guard lock(mutex);
+    ++ended;
+    changed.notify_all();
+  };
+  Device first(options), second(options);
+  first.start(d.launch, 0, done);
+  second.start(d.launch, 0, done);
+  std::unique_lock lock(mutex);
+  EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return ended == 2; }));
 }
 
 }  // namespace
