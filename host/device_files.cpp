@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +21,11 @@ namespace lockstep::host {
 
 namespace {
 
-constexpr std::string_view kTopology = "/sys/devices/virtual/kfd/kfd/topology";
+constexpr std::string_view kKfd = "/sys/devices/virtual/kfd/kfd";
+constexpr std::string_view kDrmClass = "/sys/class/drm";
+// The port that the devices are behind: one that hosts hardly have, so that nothing of theirs is hidden.
+constexpr std::string_view kBridge = "/sys/devices/pci0000:00/0000:00:1e.7";
+constexpr unsigned kFirstBus = 3;
 constexpr unsigned kVendorAmd = 0x1002;
 constexpr unsigned kBoardVendor = 0x1da2, kBoard = 0xe471;  // of a board of the model (open for the others)
 
@@ -69,15 +74,15 @@ Properties host_properties(const HostFacts& host, unsigned links) {
           {"max_engine_clk_ccompute", 4000}};
 }
 
-Properties device_properties(const hardware::Description& d, unsigned index, unsigned links) {
-  const unsigned bus = 3 + index;
+Properties device_properties(const hardware::Description& d, unsigned index, unsigned peers) {
+  const unsigned bus = kFirstBus + index;
   const unsigned target = static_cast<unsigned>(std::stoul(d.target.substr(3)));  // 1100
   return {{"cpu_cores_count", 0},
           {"simd_count", uint64_t{d.compute_units()} * d.simds_per_compute_unit},
           {"mem_banks_count", 1},
           {"caches_count", 3},
-          {"io_links_count", links},
-          {"p2p_links_count", 0},
+          {"io_links_count", 1},
+          {"p2p_links_count", peers},
           {"cpu_core_id_base", 0},
           {"simd_id_base", uint64_t{0x80000000} + index * 0x10000},
           {"max_waves_per_simd", d.waves_per_simd},
@@ -145,37 +150,122 @@ Properties cache(unsigned index, unsigned level, uint64_t bytes, unsigned line) 
           {"sibling_map", 1}};
 }
 
+std::string alias(const hardware::Description& d) {
+  return fmt::format("pci:v{:08X}d{:08X}sv{:08X}sd{:08X}bc03sc00i00", kVendorAmd, d.pci_device_id,
+                     kBoardVendor, kBoard);
+}
+
+// The header of PCI's configuration space: who it is, no more.
+std::string configuration(const hardware::Description& d) {
+  std::string bytes(64, '\0');
+  const auto put = [&](size_t at, unsigned value) {
+    bytes[at] = static_cast<char>(value & 0xff);
+    bytes[at + 1] = static_cast<char>(value >> 8);
+  };
+  put(0x00, kVendorAmd);
+  put(0x02, d.pci_device_id);
+  put(0x04, 0x0007);  // answers for memory and ports, may ask for the bus
+  put(0x08, d.pci_revision);
+  put(0x0a, 0x0300);
+  put(0x2c, kBoardVendor);
+  put(0x2e, kBoard);
+  return bytes;
+}
+
+// Six ranges of addresses and the ROM's: the first is the memory, where programs look for its size.
+std::string resources(const hardware::Description& d) {
+  constexpr uint64_t kBase = uint64_t{1} << 40, kPrefetchable64BitMemory = 0x14220c;
+  std::string text = fmt::format("0x{:016x} 0x{:016x} 0x{:016x}\n", kBase,
+                                 kBase + std::bit_ceil(local_memory_bytes(d)) - 1, kPrefetchable64BitMemory);
+  for (int i = 1; i < 7; ++i) text += fmt::format("0x{0:016x} 0x{0:016x} 0x{0:016x}\n", 0);
+  return text;
+}
+
 class Files {
  public:
-  void add(std::string path, std::string text) { files_.push_back({std::move(path), std::move(text)}); }
+  using Kind = DeviceFile::Kind;
+  void add(std::string path, std::string text, Kind kind = Kind::file) {
+    files_.push_back({std::move(path), std::move(text), kind});
+  }
   void add(std::string path, const Properties& properties) { add(std::move(path), text_of(properties)); }
+  void link(std::string path, std::string target) { add(std::move(path), std::move(target), Kind::link); }
   std::vector<DeviceFile> take() { return std::move(files_); }
 
  private:
   std::vector<DeviceFile> files_;
 };
 
-void add_render_node(Files& files, const hardware::Description& d, unsigned index) {
-  const unsigned minor = kFirstRenderMinor + index;
-  const std::string device = fmt::format("/sys/dev/char/{}:{}/device", kDrmMajor, minor);
-  // Folders have a file: they are listed.
-  files.add(fmt::format("{}/drm/card{}/dev", device, index), fmt::format("{}:{}\n", kDrmMajor, index));
-  files.add(fmt::format("{}/drm/renderD{}/dev", device, minor), fmt::format("{}:{}\n", kDrmMajor, minor));
-  files.add(device + "/uevent",
-            fmt::format("DRIVER=amdgpu\nPCI_CLASS=30000\nPCI_ID={:04X}:{:04X}\nPCI_SUBSYS_ID={:04X}:{:04X}\n"
-                        "PCI_SLOT_NAME=0000:{:02x}:00.0\n",
-                        kVendorAmd, d.pci_device_id, kBoardVendor, kBoard, 3 + index));
-  const std::array<std::pair<const char*, unsigned>, 5> numbers = {{{"vendor", kVendorAmd},
+// One of the two nodes by which a device can be opened, as the class of graphics devices shows it.
+void add_node(Files& files, const std::string& device, const std::string& name, unsigned minor) {
+  const std::string folder = device + "/drm/" + name;
+  files.add(folder + "/dev", fmt::format("{}:{}\n", kDrmMajor, minor));
+  files.add(folder + "/uevent",
+            fmt::format("MAJOR={}\nMINOR={}\nDEVNAME=dri/{}\nDEVTYPE=drm_minor\n", kDrmMajor, minor, name));
+  files.link(folder + "/device", device);
+  files.link(folder + "/subsystem", std::string(kDrmClass));
+  files.link(fmt::format("{}/{}", kDrmClass, name), folder);
+  files.link(fmt::format("/sys/dev/char/{}:{}", kDrmMajor, minor), folder);
+  files.add("/dev/dri/" + name, std::string());
+}
+
+// What programs learn without a library of the driver's: which chip, where, on what link, with how much
+// memory. Clocks are those of the description; what has no sensor here (temperature, power, fans) has no
+// file.
+void add_pci_device(Files& files, const hardware::Description& d, unsigned index) {
+  const unsigned bus = kFirstBus + index;
+  const std::string slot = fmt::format("0000:{:02x}:00.0", bus);
+  const std::string device = fmt::format("{}/{}", kBridge, slot);
+  const bool is_card = d.target != "gfx1103";
+  const auto add = [&](std::string_view name, std::string text) {
+    files.add(fmt::format("{}/{}", device, name), std::move(text));
+  };
+  constexpr unsigned kDisplay = 0x030000;  // the class of display controllers
+  add("uevent",
+      fmt::format("DRIVER=amdgpu\nPCI_CLASS={:X}\nPCI_ID={:04X}:{:04X}\nPCI_SUBSYS_ID={:04X}:{:04X}\n"
+                  "PCI_SLOT_NAME={}\nMODALIAS={}\n",
+                  kDisplay, kVendorAmd, d.pci_device_id, kBoardVendor, kBoard, slot, alias(d)));
+  add("modalias", alias(d) + "\n");
+  const std::array<std::pair<const char*, unsigned>, 6> numbers = {{{"vendor", kVendorAmd},
                                                                     {"device", d.pci_device_id},
                                                                     {"subsystem_vendor", kBoardVendor},
                                                                     {"subsystem_device", kBoard},
+                                                                    {"class", kDisplay},
                                                                     {"revision", d.pci_revision}}};
-  for (const auto& [name, value] : numbers) files.add(device + "/" + name, fmt::format("0x{:x}\n", value));
-  files.add(fmt::format("/dev/dri/renderD{}", minor), std::string());
-  files.add(fmt::format("/dev/dri/card{}", index), std::string());
+  for (const auto& [name, value] : numbers)
+    add(name, value == kDisplay ? fmt::format("0x{:06x}\n", value) : fmt::format("0x{:x}\n", value));
+  add("config", configuration(d));
+  add("resource", resources(d));
+  add("irq", "0\n");
+  add("enable", "1\n");
+  add("boot_vga", "0\n");
+  add("numa_node", "-1\n");
+  add("unique_id", fmt::format("{:016x}\n", 1 + index));
+  for (const char* end : {"current", "max"}) {
+    add(fmt::format("{}_link_speed", end), "16.0 GT/s PCIe\n");
+    add(fmt::format("{}_link_width", end), "16\n");
+  }
+  const std::string memory = fmt::format("{}\n", local_memory_bytes(d));
+  for (const char* kind : {"vram", "vis_vram", "gtt"}) add(fmt::format("mem_info_{}_total", kind), memory);
+  for (const char* kind : {"vram", "vis_vram"})
+    files.add(fmt::format("{}/mem_info_{}_used", device, kind), std::to_string(index),
+              Files::Kind::used_memory);
+  add("mem_info_gtt_used", "0\n");
+  add("pp_dpm_sclk", fmt::format("0: {}Mhz *\n", d.clock_mhz));
+  add("pp_dpm_mclk", fmt::format("0: {}Mhz *\n", d.memory_clock_mhz));
+  add("power_dpm_force_performance_level", "auto\n");
+  files.link(device + "/subsystem", "/sys/bus/pci");
+  files.link(device + "/driver", "/sys/bus/pci/drivers/amdgpu");
+  files.link("/sys/bus/pci/drivers/amdgpu/" + slot, device);
+  files.link("/sys/bus/pci/devices/" + slot, device);
+  // A bus of its own, by which programs find the way from one device to another.
+  const std::string bus_folder = fmt::format("{}/pci_bus/0000:{:02x}", kBridge, bus);
+  files.link(bus_folder + "/device", std::string(kBridge));
+  files.link(fmt::format("/sys/class/pci_bus/0000:{:02x}", bus), bus_folder);
+
+  add_node(files, device, fmt::format("card{}", index), index);
+  add_node(files, device, fmt::format("renderD{}", kFirstRenderMinor + index), kFirstRenderMinor + index);
   // Versions of the graphics core, the copy engine and the bus interface, for programs without libdrm. Their
   // numbers are those of the driver's list of hardware.
-  const bool is_card = d.target != "gfx1103";
   struct Part {
     unsigned number, major, minor, revision;
   };
@@ -183,8 +273,7 @@ void add_render_node(Files& files, const hardware::Description& d, unsigned inde
                         {42, 6, 0, is_card ? 0u : 1u},
                         {108, is_card ? 4u : 7u, is_card ? 3u : 7u, 0}};
   for (const Part& part : parts) {
-    const std::string folder =
-        fmt::format("/sys/class/drm/renderD{}/device/ip_discovery/die/0/{}/0", minor, part.number);
+    const std::string folder = fmt::format("{}/ip_discovery/die/0/{}/0", device, part.number);
     files.add(folder + "/major", fmt::format("{}\n", part.major));
     files.add(folder + "/minor", fmt::format("{}\n", part.minor));
     files.add(folder + "/revision", fmt::format("{}\n", part.revision));
@@ -202,7 +291,7 @@ HostFacts host_facts() {
 std::vector<DeviceFile> device_files(const hardware::Description& model, unsigned devices,
                                      const HostFacts& host) {
   Files files;
-  const std::string topology(kTopology), nodes = topology + "/nodes/";
+  const std::string topology = std::string(kKfd) + "/topology", nodes = topology + "/nodes/";
   files.add(topology + "/generation_id", "2\n");
   files.add(topology + "/system_properties",
             Properties{{"platform_oem", 0}, {"platform_id", 0}, {"platform_rev", 0}});
@@ -215,20 +304,29 @@ std::vector<DeviceFile> device_files(const hardware::Description& model, unsigne
     const std::string folder = nodes + std::to_string(node);
     files.add(folder + "/gpu_id", fmt::format("{}\n", gpu_id(model, index)));
     files.add(folder + "/name", model.name + "\n");
-    files.add(folder + "/properties", device_properties(model, index, devices));
+    files.add(folder + "/properties", device_properties(model, index, devices - 1));
     files.add(folder + "/mem_banks/0/properties",
               memory_bank(1, local_memory_bytes(model), model.memory_bus_bits, model.memory_clock_mhz));
     files.add(folder + "/caches/0/properties", cache(index, 1, model.l0_bytes_per_compute_unit, 64));
     files.add(folder + "/caches/1/properties", cache(index, 2, model.l2_bytes, 128));
     files.add(folder + "/caches/2/properties", cache(index, 3, model.mall_bytes, 64));
-    // To the host first, then to the other devices.
-    unsigned links = 0;
-    for (unsigned other = 0; other <= devices; ++other)
+    files.add(folder + "/io_links/0/properties", link(node, 0));
+    // To each other devices have no links of their own (XGMI): they reach each other over the bus.
+    unsigned peers = 0;
+    for (unsigned other = 1; other <= devices; ++other)
       if (other != node)
-        files.add(fmt::format("{}/io_links/{}/properties", folder, links++), link(node, other));
+        files.add(fmt::format("{}/p2p_links/{}/properties", folder, peers++), link(node, other));
     files.add(fmt::format("{}0/io_links/{}/properties", nodes, index), link(0, node));
-    add_render_node(files, model, index);
+    add_pci_device(files, model, index);
   }
+  for (const char* end : {"current", "max"}) {
+    files.add(fmt::format("{}/{}_link_speed", kBridge, end), "16.0 GT/s PCIe\n");
+    files.add(fmt::format("{}/{}_link_width", kBridge, end), "16\n");
+  }
+  // Programs that list what is on the bus see the host's devices beside these.
+  files.add("/sys/bus/pci/devices", std::string(), Files::Kind::shared_folder);
+  files.link("/sys/class/kfd/kfd", std::string(kKfd));
+  files.add(fmt::format("{}/version", kDrmClass), "drm 1.1.0 20060810\n");
   files.add("/sys/module/amdgpu/initstate", "live\n");
   files.add("/sys/module/amdgpu/version", "6.7.0\n");
   files.add("/usr/share/libdrm/amdgpu.ids",
@@ -240,9 +338,12 @@ std::vector<DeviceFile> device_files(const hardware::Description& model, unsigne
 bool is_device_path(std::string_view path) {
   // What only this driver has, so that other devices of the host stay as they are.
   constexpr std::string_view kPrefixes[] = {"/sys/devices/virtual/kfd/",
+                                            "/sys/devices/pci0000:00/0000:00:1e.7/",
                                             "/sys/module/amdgpu/",
+                                            "/sys/bus/pci/drivers/amdgpu/",
                                             "/sys/dev/char/226:",
-                                            "/sys/class/drm/renderD",
+                                            "/sys/class/drm/",
+                                            "/sys/class/kfd/",
                                             "/dev/dri",
                                             "/usr/share/libdrm/amdgpu.ids"};
   for (std::string_view prefix : kPrefixes)
@@ -260,7 +361,7 @@ std::vector<DeviceFile> with_folders(std::vector<DeviceFile> files) {
       if (!is_device_path(folder)) break;
       folders.insert(folder);
     }
-  for (const std::string& folder : folders) files.push_back({folder, {}, true});
+  for (const std::string& folder : folders) files.push_back({folder, {}, DeviceFile::Kind::folder});
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   return files;
 }

@@ -1,6 +1,8 @@
-// The files by which the kernel's driver shows devices: KFD's topology, the module, the render nodes.
+// The files by which the kernel's driver shows devices: KFD's topology, the module, the class of graphics
+// devices, the device on its bus.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,9 +12,17 @@
 namespace lockstep::host {
 
 struct DeviceFile {
+  enum class Kind : uint8_t {
+    file,
+    folder,
+    shared_folder,  // in which there are the host's own files, too
+    link,           // its text is the absolute path that it leads to
+    used_memory,    // a file that tells how many bytes of a device's memory are allocated; its text is the
+                    // device's number
+  };
   std::string path;  // "/sys/..."
   std::string text;
-  bool is_folder = false;
+  Kind kind = Kind::file;
 };
 
 // What there is to say of the host.

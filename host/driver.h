@@ -24,6 +24,8 @@ class Driver {
   const Gpus& gpus() const { return gpus_; }
   // Answer ioctls: 0 or the number of an error. What is not there to be read or written is EFAULT.
   int kfd_ioctl(unsigned long request, void* argument);
+  // Bytes of a device's memory that are allocated.
+  uint64_t used_memory(unsigned device) const { return buffers_.used(*gpus_[device]); }
   int render_ioctl(unsigned device, unsigned long request, void* argument);
   int descriptor_at(uint64_t& offset) const { return buffers_.descriptor_at(offset); }
   void mapped(uint64_t offset, void* address) { doorbells_.mapped(offset, address); }

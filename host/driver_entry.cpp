@@ -43,6 +43,20 @@ Driver* get() {
   return driver;
 }
 
+const char* read_file(unsigned number, size_t* bytes) {
+  const DeviceFile& file = files[number];
+  if (file.kind != DeviceFile::Kind::used_memory) {
+    *bytes = file.text.size();
+    return file.text.c_str();
+  }
+  // A process that has opened no device has nothing in its memory.
+  thread_local std::string text;
+  const Driver* const there = driver.load(std::memory_order_acquire);
+  text = std::to_string(there ? there->used_memory(static_cast<unsigned>(std::stoul(file.text))) : 0) + "\n";
+  *bytes = text.size();
+  return text.c_str();
+}
+
 int descriptor() {
   Driver* const there = get();
   return there ? there->descriptor() : -1;
@@ -100,11 +114,16 @@ extern "C" [[gnu::visibility("default")]] const LockstepDriver* lockstep_driver(
     std::fprintf(stderr, "lockstep: no device: %s\n", error.what());
     return nullptr;
   }
+  using Kind = DeviceFile::Kind;
   for (const DeviceFile& file : files)
-    told.push_back({file.path.c_str(), file.is_folder ? nullptr : file.text.c_str(), file.text.size()});
+    told.push_back({file.path.c_str(),
+                    file.kind == Kind::file || file.kind == Kind::used_memory ? file.text.c_str() : nullptr,
+                    file.kind == Kind::link ? file.text.c_str() : nullptr, file.text.size(),
+                    file.kind == Kind::shared_folder});
   interface.files = told.data();
   interface.file_count = static_cast<unsigned>(told.size());
   interface.is_device_path = [](const char* path) { return is_device_path(path); };
+  interface.read = read_file;
   interface.devices = settings.devices;
   interface.descriptor = descriptor;
   interface.kfd_ioctl = kfd_ioctl;

@@ -8,11 +8,13 @@
 
 extern "C" {
 
-// A file by which the kernel's driver shows devices, or a folder of them.
+// A file by which the kernel's driver shows devices, a link to one, or a folder of them.
 struct LockstepFile {
-  const char* path;  // absolute
-  const char* text;  // null: a folder
+  const char* path;    // absolute
+  const char* text;    // null: a folder or a link
+  const char* target;  // of a link: absolute; else null
   size_t bytes;
+  bool is_shared;  // a folder in which there are also the host's own files
 };
 
 struct LockstepDriver {
@@ -21,6 +23,8 @@ struct LockstepDriver {
   unsigned file_count;
   // Whether a path is the driver's: what is not among the files is not there.
   bool (*is_device_path)(const char* path);
+  // Brings a file's text up to date, and says what it is.
+  const char* (*read)(unsigned file, size_t* bytes);
   unsigned devices;
   // A descriptor of the file that both device nodes are; -1 if there are no devices (it has said why).
   int (*descriptor)();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <stddef.h>
 
 #include "host/driver_interface.h"
@@ -11,22 +12,30 @@ namespace lockstep::interposed {
 
 constexpr int kPathBytes = 4096;
 
+// The C library's own function of a name.
+template <class Function>
+Function next(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
 // What a path means: nothing of the driver's, one of its files, or a file that it would have and has not.
 enum : int { kNotOurs = -1, kMissing = -2 };
-int find_file(const LockstepDriver& driver, const char* path);
-
-// The absolute path without empty parts, "." and ".."; false if it is too long or not absolute.
-bool normalize(const char* path, char (&to)[kPathBytes]);
+// Links on the way are followed, and the last one, too, if `to_its_end`.
+int find_file(const LockstepDriver& driver, const char* path, bool to_its_end = true);
 
 bool is_folder(const LockstepFile& file);
 // A descriptor that reads the file's text, or stands for the folder; -1, and errno says why.
-int open_file(const LockstepFile& file, int flags);
+int open_file(const LockstepDriver& driver, int file, int flags);
+// What a link says: the way from its folder, as the kernel's links do. How many bytes of it were written.
+size_t link_text(const LockstepFile& link, char* to, size_t bytes);
 
-// Lists a folder. Streams are told from those of the C library by is_stream(); at most 256 at once.
-DIR* open_stream(const LockstepDriver& driver, int folder, int descriptor);
+// Lists a folder, behind what `host`, if not null, lists. Streams are told from those of the C library by
+// is_stream(); at most 256 at once.
+DIR* open_stream(const LockstepDriver& driver, int folder, int descriptor, DIR* host);
 bool is_stream(DIR* stream);
 struct dirent64* read_stream(DIR* stream);
 void close_stream(DIR* stream);
+void rewind_stream(DIR* stream);
 // -1: none was needed so far.
 int& stream_descriptor(DIR* stream);
 int stream_folder(DIR* stream);

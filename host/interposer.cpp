@@ -31,15 +31,18 @@ using namespace lockstep::interposed;
 
 constexpr int kMostDescriptors = 65536;
 constexpr unsigned kDrmMajor = 226, kFirstRenderMinor = 128;
-constexpr char kKfd[] = "/dev/kfd", kRenderNode[] = "/dev/dri/renderD";
+constexpr char kKfd[] = "/dev/kfd", kRenderNode[] = "/dev/dri/renderD", kCardNode[] = "/dev/dri/card";
 
-// What a descriptor stands for: nothing of ours, /dev/kfd, the render node of device kind - kRender, or the
-// folder of number kind - kFolder.
-enum : unsigned short { kOther = 0, kControl = 1, kRender = 2, kFolder = 256 };
+// What a descriptor stands for: nothing of ours, /dev/kfd, the render node of device kind - kRender, its
+// other node (card0), which does the same, or the folder of number kind - kFolder.
+enum : unsigned short { kOther = 0, kControl = 1, kRender = 2, kCard = 128, kFolder = 256 };
 unsigned short kinds[kMostDescriptors];
 
 bool is_render(unsigned short kind) {
   return kind >= kRender && kind < kFolder;
+}
+unsigned device_of(unsigned short kind) {
+  return kind - (kind < kCard ? kRender : kCard);
 }
 unsigned short kind_of(int descriptor) {
   if (descriptor < 0 || descriptor >= kMostDescriptors) return kOther;
@@ -137,21 +140,22 @@ bool begins_with(const char* text, const char* prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+// Where the driver has files. Programs read /sys for many reasons: for other paths it is not loaded.
 bool may_be_device_path(const char* path) {
-  return path && path[0] == '/' &&
-         (begins_with(path, "/sys/") || begins_with(path, "/dev/dri") ||
-          begins_with(path, "/usr/share/libdrm"));
-}
-
-// Those that the driver knows again are refused quickly: programs read /sys for many reasons.
-bool is_quick_no(const char* path) {
-  return begins_with(path, "/sys/devices/system") || begins_with(path, "/sys/fs") ||
-         begins_with(path, "/sys/kernel") || begins_with(path, "/sys/bus");
+  if (!path || path[0] != '/') return false;
+  if (begins_with(path, "/dev/dri") || begins_with(path, "/usr/share/libdrm")) return true;
+  if (!begins_with(path, "/sys/")) return false;
+  static constexpr const char* kFolders[] = {
+      "class/drm",   "class/kfd",     "class/pci_bus/",  "dev/char/226:",         "devices/virtual/kfd",
+      "devices/pci", "module/amdgpu", "bus/pci/devices", "bus/pci/drivers/amdgpu"};
+  for (const char* folder : kFolders)
+    if (begins_with(path + 5, folder)) return true;
+  return false;
 }
 
 // The number of the driver's file or folder at a path, which may begin at a folder's descriptor; kNotOurs or
 // kMissing if there is none.
-int own_file(int folder, const char* path) {
+int own_file(int folder, const char* path, bool to_its_end = true) {
   char whole[kPathBytes];
   const unsigned short kind = path && path[0] != '/' ? kind_of(folder) : kOther;
   if (kind >= kFolder) {
@@ -161,23 +165,8 @@ int own_file(int folder, const char* path) {
       return kNotOurs;
     path = whole;
   }
-  // The class's link to the device.
-  constexpr char kLink[] = "/sys/class/kfd/kfd", kDevice[] = "/sys/devices/virtual/kfd/kfd";
-  char linked[kPathBytes];
-  if (path && begins_with(path, kLink) && (path[sizeof kLink - 1] == 0 || path[sizeof kLink - 1] == '/')) {
-    if (snprintf(linked, sizeof linked, "%s%s", kDevice, path + sizeof kLink - 1) >=
-        static_cast<int>(sizeof linked))
-      return kNotOurs;
-    path = linked;
-  }
-  if (!may_be_device_path(path) || is_quick_no(path)) return kNotOurs;
-  // Loaded for paths of devices alone.
-  const bool interesting = begins_with(path, "/sys/devices/virtual/kfd") ||
-                           begins_with(path, "/sys/module/amdgpu") ||
-                           begins_with(path, "/sys/dev/char/226:") || begins_with(path, "/sys/class/drm") ||
-                           begins_with(path, "/dev/dri") || begins_with(path, "/usr/share/libdrm");
-  const LockstepDriver* d = interesting ? driver() : nullptr;
-  return d ? find_file(*d, path) : kNotOurs;
+  const LockstepDriver* d = may_be_device_path(path) ? driver() : nullptr;
+  return d ? find_file(*d, path, to_its_end) : kNotOurs;
 }
 
 // Programs pass null where the headers say that they do not.
@@ -188,15 +177,19 @@ bool is_control(const char* path) {
   return path && strcmp(path, kKfd) == 0;
 }
 
-// The number of the device whose render node it is, or -1.
-int render_node(const char* path) {
-  if (!path || !begins_with(path, kRenderNode)) return -1;
+// Which of a device's two nodes it is, or kOther.
+unsigned short node_of(const char* path) {
+  if (!path) return kOther;
+  const bool is_card = begins_with(path, kCardNode);
+  if (!is_card && !begins_with(path, kRenderNode)) return kOther;
+  const char* const number = path + (is_card ? sizeof kCardNode : sizeof kRenderNode) - 1;
   char* end = nullptr;
-  const long minor = strtol(path + sizeof kRenderNode - 1, &end, 10);
-  if (end == path + sizeof kRenderNode - 1 || *end != 0) return -1;
+  const long minor = strtol(number, &end, 10);
+  if (end == number || *end != 0) return kOther;
   const LockstepDriver* d = driver();
-  const long device = minor - kFirstRenderMinor;
-  return d && device >= 0 && device < d->devices ? static_cast<int>(device) : -1;
+  const long device = is_card ? minor : minor - kFirstRenderMinor;
+  if (!d || device < 0 || device >= d->devices) return kOther;
+  return static_cast<unsigned short>((is_card ? kCard : kRender) + device);
 }
 
 // ---- Descriptors
@@ -228,14 +221,16 @@ int open_device(unsigned short kind, int flags) {
 
 int open_any(int folder, const char* path, int flags, mode_t mode) {
   if (is_control(path)) return open_device(kControl, flags);
-  if (const int device = render_node(path); device >= 0)
-    return open_device(static_cast<unsigned short>(kRender + device), flags);
+  if (const unsigned short node = node_of(path)) return open_device(node, flags);
   const int file = own_file(folder, path);
   if (file == kNotOurs) return static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
   if (file == kMissing) return failed_with(ENOENT);
-  const LockstepFile& found = driver()->files[file];
-  const int descriptor = open_file(found, flags);
-  if (descriptor >= 0 && is_folder(found)) set_kind(descriptor, static_cast<unsigned short>(kFolder + file));
+  // Relative to the host's own folder its files are found, and ours by what it is known to stand for.
+  const bool is_shared = driver()->files[file].is_shared;
+  int descriptor = is_shared ? static_cast<int>(syscall(SYS_openat, folder, path, flags, mode)) : -1;
+  if (descriptor < 0) descriptor = open_file(*driver(), file, flags);
+  if (descriptor >= 0 && is_folder(driver()->files[file]))
+    set_kind(descriptor, static_cast<unsigned short>(kFolder + file));
   return descriptor;
 }
 
@@ -262,16 +257,14 @@ void* map_any(void* address, size_t bytes, int protection, int flags, int descri
 
 // A character device, as the nodes are.
 bool device_number(const char* path, int descriptor, dev_t* number) {
-  int device = -1;
   if (is_control(path)) {
     if (!driver()) return false;
     *number = makedev(511, 0);
     return true;
   }
-  if (path) device = render_node(path);
-  if (!path && is_render(kind_of(descriptor))) device = kind_of(descriptor) - kRender;
-  if (device < 0) return false;
-  *number = makedev(kDrmMajor, kFirstRenderMinor + static_cast<unsigned>(device));
+  const unsigned short kind = path ? node_of(path) : kind_of(descriptor);
+  if (!is_render(kind)) return false;
+  *number = makedev(kDrmMajor, device_of(kind) + (kind < kCard ? kFirstRenderMinor : 0));
   return true;
 }
 
@@ -288,7 +281,7 @@ template <class Status>
 int status_of_file(Status* status, int file) {
   const LockstepFile& found = driver()->files[file];
   memset(status, 0, sizeof *status);
-  status->st_mode = is_folder(found) ? S_IFDIR | 0555 : S_IFREG | 0444;
+  status->st_mode = is_folder(found) ? S_IFDIR | 0555 : found.target ? S_IFLNK | 0777 : S_IFREG | 0444;
   status->st_ino = static_cast<ino_t>(file) + 1;
   status->st_nlink = 1;
   status->st_size = static_cast<off_t>(found.bytes);
@@ -301,7 +294,7 @@ int status_at(int folder, const char* path, Status* status, int flags) {
   dev_t number;
   if (device_number(is_path(path) ? path : nullptr, is_path(path) ? -1 : folder, &number))
     return status_of_device(status, number);
-  const int file = is_path(path) ? own_file(folder, path) : file_of(folder);
+  const int file = is_path(path) ? own_file(folder, path, !(flags & AT_SYMLINK_NOFOLLOW)) : file_of(folder);
   if (file == kMissing) return failed_with(ENOENT);
   if (file != kNotOurs) return status_of_file(status, file);
   return static_cast<int>(syscall(SYS_newfstatat, folder, path, status, flags));
@@ -315,12 +308,6 @@ int status_of(int descriptor, Status* status) {
   return static_cast<int>(syscall(SYS_fstat, descriptor, status));
 }
 
-// The library's own function of a name.
-template <class Function>
-Function next(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-}
-
 FILE* open_text(const char* path, const char* mode) {
   const int flags = mode[0] == 'r' && !strchr(mode, '+') ? O_RDONLY : O_RDWR;
   const int descriptor = open_any(AT_FDCWD, path, flags | (strchr(mode, 'e') ? O_CLOEXEC : 0), 0);
@@ -329,7 +316,7 @@ FILE* open_text(const char* path, const char* mode) {
 
 // Whether a path is ours to answer for access().
 bool access_of_ours(int folder, const char* path, int how, int* result) {
-  if ((is_control(path) && driver()) || render_node(path) >= 0) {
+  if ((is_control(path) && driver()) || node_of(path) != kOther) {
     *result = 0;
     return true;
   }
@@ -341,12 +328,37 @@ bool access_of_ours(int folder, const char* path, int how, int* result) {
   return true;
 }
 
+ssize_t read_link(int folder, const char* path, char* text, size_t bytes) {
+  const int file = own_file(folder, path, false);
+  if (file == kNotOurs) return syscall(SYS_readlinkat, folder, path, text, bytes);
+  if (file == kMissing) return failed_with(ENOENT);
+  const LockstepFile& found = driver()->files[file];
+  return found.target ? static_cast<ssize_t>(link_text(found, text, bytes)) : failed_with(EINVAL);
+}
+
+char* real_path(const char* path, char* resolved) {
+  static const auto real = next<char* (*)(const char*, char*)>("realpath");
+  const int file = own_file(AT_FDCWD, path);
+  if (file == kNotOurs) return real(path, resolved);
+  if (file == kMissing) {
+    errno = ENOENT;
+    return nullptr;
+  }
+  const char* const found = driver()->files[file].path;
+  return resolved ? strcpy(resolved, found) : strdup(found);
+}
+
+DIR* hosts_folder(const LockstepFile& folder) {
+  return next<DIR* (*)(const char*)>("opendir")(folder.path);
+}
+
 DIR* open_folder(int file) {
   if (file == kMissing || !is_folder(driver()->files[file])) {
     errno = file == kMissing ? ENOENT : ENOTDIR;
     return nullptr;
   }
-  return open_stream(*driver(), file, -1);
+  const LockstepFile& folder = driver()->files[file];
+  return open_stream(*driver(), file, -1, folder.is_shared ? hosts_folder(folder) : nullptr);
 }
 
 template <class Entry>
@@ -369,7 +381,7 @@ int scan_folder(int file, Entry*** names, int (*filter)(const Entry*),
       close_stream(stream);
       return failed_with(ENOMEM);
     }
-    *copy = *entry;
+    memcpy(copy, entry, entry->d_reclen);
     found[count++] = copy;
   }
   close_stream(stream);
@@ -479,8 +491,8 @@ LOCKSTEP_TAKEN int ioctl(int descriptor, unsigned long request, ...) noexcept {
     return static_cast<int>(syscall(SYS_ioctl, descriptor, request, argument));
   const LockstepDriver* d = driver();
   if (!d) return failed_with(ENODEV);
-  const int error =
-      kind == kControl ? d->kfd_ioctl(request, argument) : d->render_ioctl(kind - kRender, request, argument);
+  const int error = kind == kControl ? d->kfd_ioctl(request, argument)
+                                     : d->render_ioctl(device_of(kind), request, argument);
   return error == 0 ? 0 : failed_with(error);
 }
 LOCKSTEP_TAKEN void* mmap(void* address, size_t bytes, int protection, int flags, int descriptor,
@@ -557,7 +569,7 @@ LOCKSTEP_TAKEN int statx(int folder, const char* path, int flags, unsigned mask,
     status->stx_rdev_minor = minor(number);
     return 0;
   }
-  const int file = by_path ? own_file(folder, path) : file_of(folder);
+  const int file = by_path ? own_file(folder, path, !(flags & AT_SYMLINK_NOFOLLOW)) : file_of(folder);
   if (file == kMissing) return failed_with(ENOENT);
   if (file != kNotOurs) {
     struct stat plain;
@@ -584,26 +596,24 @@ LOCKSTEP_TAKEN int faccessat(int folder, const char* path, int how, int flags) n
   return access_of_ours(folder, path, how, &result) ? result : real(folder, path, how, flags);
 }
 LOCKSTEP_TAKEN ssize_t readlink(const char* path, char* text, size_t bytes) noexcept {
-  const int file = own_file(AT_FDCWD, path);
-  if (file != kNotOurs) return failed_with(file == kMissing ? ENOENT : EINVAL);
-  return syscall(SYS_readlink, path, text, bytes);
+  return read_link(AT_FDCWD, path, text, bytes);
 }
 LOCKSTEP_TAKEN ssize_t readlinkat(int folder, const char* path, char* text, size_t bytes) noexcept {
-  const int file = own_file(folder, path);
-  if (file != kNotOurs) return failed_with(file == kMissing ? ENOENT : EINVAL);
-  return syscall(SYS_readlinkat, folder, path, text, bytes);
+  return read_link(folder, path, text, bytes);
 }
-// None of the driver's files is a link.
+// Of programs that were compiled with _FORTIFY_SOURCE.
+LOCKSTEP_TAKEN ssize_t __readlink_chk(const char* path, char* text, size_t bytes, size_t) noexcept {
+  return read_link(AT_FDCWD, path, text, bytes);
+}
+LOCKSTEP_TAKEN ssize_t __readlinkat_chk(int folder, const char* path, char* text, size_t bytes,
+                                        size_t) noexcept {
+  return read_link(folder, path, text, bytes);
+}
 LOCKSTEP_TAKEN char* realpath(const char* path, char* resolved) noexcept {
-  static const auto real = next<char* (*)(const char*, char*)>("realpath");
-  const int file = own_file(AT_FDCWD, path);
-  if (file == kNotOurs) return real(path, resolved);
-  if (file == kMissing) {
-    errno = ENOENT;
-    return nullptr;
-  }
-  const char* const found = driver()->files[file].path;
-  return resolved ? strcpy(resolved, found) : strdup(found);
+  return real_path(path, resolved);
+}
+LOCKSTEP_TAKEN char* __realpath_chk(const char* path, char* resolved, size_t) noexcept {
+  return real_path(path, resolved);
 }
 
 // ---- Folders
@@ -616,7 +626,9 @@ LOCKSTEP_TAKEN DIR* opendir(const char* path) {
 LOCKSTEP_TAKEN DIR* fdopendir(int descriptor) {
   static const auto real = next<DIR* (*)(int)>("fdopendir");
   const int file = file_of(descriptor);
-  return file == kNotOurs ? real(descriptor) : open_stream(*driver(), file, descriptor);
+  if (file == kNotOurs) return real(descriptor);
+  const LockstepFile& folder = driver()->files[file];
+  return open_stream(*driver(), file, descriptor, folder.is_shared ? hosts_folder(folder) : nullptr);
 }
 LOCKSTEP_TAKEN struct dirent64* readdir64(DIR* stream) {
   static const auto real = next<struct dirent64* (*)(DIR*)>("readdir64");
@@ -645,7 +657,7 @@ LOCKSTEP_TAKEN int dirfd(DIR* stream) noexcept {
 LOCKSTEP_TAKEN void rewinddir(DIR* stream) noexcept {
   static const auto real = next<void (*)(DIR*)>("rewinddir");
   if (!is_stream(stream)) return real(stream);
-  stream_position(stream) = 0;
+  rewind_stream(stream);
 }
 LOCKSTEP_TAKEN long telldir(DIR* stream) noexcept {
   static const auto real = next<long (*)(DIR*)>("telldir");

@@ -138,6 +138,18 @@ int info(const Gpu& gpu, const Buffers& buffers, const drm_amdgpu_info& query) {
       memory.gtt.total_heap_size = memory.gtt.usable_heap_size = memory.gtt.max_allocation = total;
       return give(query, memory);
     }
+    case AMDGPU_INFO_SENSOR:
+      // The others are of things that are not here (temperature, power, voltage), as on cards without them.
+      switch (query.sensor_info.type) {
+        case AMDGPU_INFO_SENSOR_GFX_SCLK:
+        case AMDGPU_INFO_SENSOR_STABLE_PSTATE_GFX_SCLK:
+          return give(query, gpu.model.clock_mhz);
+        case AMDGPU_INFO_SENSOR_GFX_MCLK:
+        case AMDGPU_INFO_SENSOR_STABLE_PSTATE_GFX_MCLK:
+          return give(query, gpu.model.memory_clock_mhz);
+        default:
+          return EINVAL;
+      }
     default:
       refuse_query(query.query);
       return EINVAL;
@@ -150,6 +162,9 @@ int render_node_ioctl(Gpu& gpu, Buffers& buffers, unsigned long request, void* a
   switch (_IOC_NR(request)) {
     case _IOC_NR(DRM_IOCTL_VERSION):
       return version(*static_cast<drm_version*>(argument));
+    case _IOC_NR(DRM_IOCTL_GET_MAGIC):  // of programs that ask for more rights than all have
+      static_cast<drm_auth*>(argument)->magic = 1;
+      return 0;
     case DRM_COMMAND_BASE + DRM_AMDGPU_INFO:
       return info(gpu, buffers, *static_cast<const drm_amdgpu_info*>(argument));
     case _IOC_NR(DRM_IOCTL_PRIME_FD_TO_HANDLE):

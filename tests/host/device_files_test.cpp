@@ -47,11 +47,15 @@ TEST_F(DeviceFilesTest, TheDescriptionIsTold) {
 TEST_F(DeviceFilesTest, DevicesDifferAndAreLinked) {
   EXPECT_NE(text(kNodes + "1/gpu_id"), text(kNodes + "2/gpu_id"));
   EXPECT_EQ(property(kNodes + "2/properties", "drm_render_minor"), kFirstRenderMinor + 1);
-  for (const std::string node : {"0", "1", "2"}) {
-    EXPECT_EQ(property(kNodes + node + "/properties", "io_links_count"), 2u);
-    for (const std::string link : {"0", "1"})
-      EXPECT_EQ(property(kNodes + node + "/io_links/" + link + "/properties", "node_from"),
-                std::stoull(node));
+  EXPECT_EQ(property(kNodes + "0/properties", "io_links_count"), 2u);
+  for (const unsigned node : {1u, 2u}) {
+    const std::string folder = kNodes + std::to_string(node);
+    EXPECT_EQ(property(kNodes + "0/io_links/" + std::to_string(node - 1) + "/properties", "node_to"), node);
+    EXPECT_EQ(property(folder + "/properties", "io_links_count"), 1u);
+    EXPECT_EQ(property(folder + "/io_links/0/properties", "node_to"), 0u);
+    EXPECT_EQ(property(folder + "/properties", "p2p_links_count"), 1u);
+    EXPECT_EQ(property(folder + "/p2p_links/0/properties", "node_from"), node);
+    EXPECT_EQ(property(folder + "/p2p_links/0/properties", "node_to"), 3 - node);
   }
 }
 
@@ -60,13 +64,18 @@ TEST_F(DeviceFilesTest, EveryModelHasFiles) {
     files = device_files(each, 1, {1, uint64_t{1} << 30});
     const uint64_t version = property(kNodes + "1/properties", "gfx_target_version");
     EXPECT_EQ(version, 110000 + static_cast<uint64_t>(each.target.back() - '0')) << each.name;
-    for (const DeviceFile& file : files) EXPECT_TRUE(is_device_path(file.path)) << file.path;
+    for (const DeviceFile& file : files) {
+      const bool is_in_a_folder_of_the_host =
+          file.path.starts_with("/sys/bus/pci/devices") || file.path.starts_with("/sys/class/pci_bus/");
+      EXPECT_NE(is_device_path(file.path), is_in_a_folder_of_the_host) << file.path;
+    }
   }
 }
 
 TEST_F(DeviceFilesTest, OtherPathsAreTheHosts) {
-  for (const char* path : {"/sys/devices/system/cpu/online", "/proc/cpuinfo", "/dev/null",
-                           "/sys/module/kvm/version", "/usr/share/libdrm", "relative"})
+  for (const char* path :
+       {"/sys/devices/system/cpu/online", "/proc/cpuinfo", "/dev/null", "/sys/module/kvm/version",
+        "/sys/bus/pci/devices/0000:00:01.0", "/usr/share/libdrm", "relative"})
     EXPECT_FALSE(is_device_path(path)) << path;
 }
 
@@ -77,16 +86,19 @@ TEST_F(DeviceFilesTest, FoldersHaveTheFiles) {
   const auto is_folder = [&](const std::string& path) {
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const auto& file) { return file.path == path; });
-    return found != all.end() && found->is_folder;
+    return found != all.end() && found->kind == DeviceFile::Kind::folder;
   };
   EXPECT_TRUE(is_folder("/sys/devices/virtual/kfd"));
   EXPECT_TRUE(is_folder(kNodes + "2/io_links"));
   EXPECT_TRUE(is_folder("/sys/module/amdgpu"));
   EXPECT_TRUE(is_folder("/dev/dri"));
   EXPECT_FALSE(is_folder("/sys/devices/virtual")) << "the host's";
-  EXPECT_EQ(
-      all.size() - files.size(),
-      static_cast<size_t>(std::count_if(all.begin(), all.end(), [](const auto& f) { return f.is_folder; })));
+  EXPECT_EQ(all.size() - files.size(),
+            static_cast<size_t>(std::count_if(
+                all.begin(), all.end(), [](const auto& f) { return f.kind == DeviceFile::Kind::folder; })));
+  for (const DeviceFile& file : all)
+    if (file.kind == DeviceFile::Kind::link && file.text != "/sys/bus/pci")
+      EXPECT_TRUE(is_folder(file.text)) << file.path << " leads to " << file.text;
   EXPECT_EQ(std::adjacent_find(all.begin(), all.end(),
                                [](const auto& a, const auto& b) { return a.path == b.path; }),
             all.end());

@@ -77,6 +77,42 @@ class Files(unittest.TestCase):
             result = run("import os\nNODES = %r\n" % NODES + code)
             self.assertIn(error, result.stderr, code)
 
+    def test_the_class_of_graphics_devices_leads_to_the_device_on_its_bus(self):
+        slot = "0000:03:00.0"
+        self.assertEqual(self.output("print(*sorted(os.listdir('/sys/class/drm')))"), ["card0", "renderD128", "version"])
+        self.assertEqual(self.output("""
+link = '/sys/class/drm/card0'
+print(os.path.islink(link), os.path.islink(link + '/vendor'), [e.is_symlink() for e in os.scandir('/sys/class/drm')].count(True))
+print(os.path.basename(os.path.dirname(os.path.dirname(os.readlink(link)))))
+where = os.path.realpath(link + '/device')
+print(os.path.normpath(os.path.join(os.path.dirname(link), os.readlink(link))) == where + '/drm/card0')
+print(os.path.basename(os.readlink(link + '/device/subsystem')), os.path.basename(os.path.realpath(link + '/device/driver')))
+for way in ('/sys/dev/char/226:0/device', '/sys/dev/char/226:128/device/drm/card0/device', '/sys/bus/pci/devices/%(slot)s',
+            '/sys/class/pci_bus/0000:03/../../%(slot)s', '/sys/bus/pci/drivers/amdgpu/%(slot)s/drm/../'):
+    print(open(way + '/device').read().strip(), os.stat(way).st_ino == os.stat(where).st_ino)
+""" % {"slot": slot}), ["True", "False", "2", slot, "True", "pci", "amdgpu"] + ["0x744c", "True"] * 5)
+        self.assertEqual(self.output("import re\nprint(os.major(os.stat('/dev/dri/card0').st_rdev), "
+                                     "os.minor(os.fstat(os.open('/dev/dri/card0', os.O_RDWR)).st_rdev))"), ["226", "0"])
+
+    def test_the_bus_has_the_hosts_devices_too(self):
+        folder = "/sys/bus/pci/devices"
+        hosts = os.listdir(folder) if os.path.isdir(folder) else []
+        for listed in ("os.listdir(%r)", "[e.name for e in os.scandir(%r)]"):
+            self.assertEqual(sorted(self.output(f"print(*{listed % folder})")), sorted({*hosts, "0000:03:00.0"}))
+        self.assertEqual(self.output(f"print(open('{folder}/0000:03:00.0/config', 'rb').read(4).hex())"), ["02104c74"])
+        for name in hosts[:1]:
+            vendor = pathlib.Path(folder, name, "vendor").read_text().split()
+            self.assertEqual(self.output(f"print(open('{folder}/{name}/vendor').read())"), vendor)
+            self.assertEqual(self.output(f"d = os.open('{folder}', os.O_RDONLY)\nprint(*(os.read(os.open(n + '/vendor', "
+                                         f"os.O_RDONLY, dir_fd=d), 9).decode() for n in ('{name}', '0000:03:00.0')))"),
+                             vendor + ["0x1002"])
+
+    def test_memory_that_is_used_is_told(self):
+        self.assertEqual(self.output(USES_THE_CARD.split("print")[0] + """
+for device in ("/sys/class/drm/card0/device", "/sys/dev/char/226:128/device"):
+    print(open(device + "/mem_info_vram_used").read())
+"""), [str(1 << 24)] * 2)
+
     def test_the_hosts_files_stay(self):
         self.assertEqual(self.output("print(len(os.listdir('/proc/self')) > 5, os.path.exists('/sys/devices/system'))"),
                          ["True", "True"])
