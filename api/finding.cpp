@@ -4,6 +4,8 @@
 
 #include "api/instruction_set.h"
 #include "api/status.h"
+#include "isa/explain.h"
+#include "isa/instruction.h"
 
 namespace lockstep::api {
 
@@ -92,6 +94,37 @@ std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<Finding>& fi
     report.finding = finding;
     report.where = locate(finding.pc, device);
     if (finding.detail.other_pc) report.other = locate(finding.detail.other_pc, device);
+  }
+  return reports;
+}
+
+std::vector<BrokenRuleReport> code_reports(const std::vector<Finding>& findings, const Image& image) {
+  const loader::CodeObject& object = image.object;
+  const auto place = [&](uint64_t pc) {
+    Location location = locate(pc, image, 0);
+    const loader::Kernel* kernel = object.find_kernel(location.function);
+    if (!kernel && !object.kernels().empty()) kernel = &object.kernels()[0];
+    const unsigned wave_size = kernel ? kernel->descriptor.wave_size() : 32;
+    std::span<const std::byte> bytes;
+    if (const loader::Segment* segment = object.segment_at(pc))
+      bytes = object.file_bytes(
+          pc, std::min<uint64_t>(isa::kMaxInstructionBytes, segment->address + segment->file_size - pc));
+    isa::Instruction instruction;
+    if (isa::decode(bytes, wave_size, instruction) == isa::DecodeError::none) {
+      char text[isa::kMaxText];
+      const size_t length = isa::disassemble(instruction, wave_size, text, sizeof text);
+      location.instruction.assign(text, std::min(length, sizeof text));
+    } else {
+      location.instruction = isa::show_bytes(bytes, wave_size);
+    }
+    return location;
+  };
+  std::vector<BrokenRuleReport> reports;
+  for (const Finding& finding : findings) {
+    BrokenRuleReport& report = reports.emplace_back();
+    report.finding = finding;
+    report.where = place(finding.pc);
+    if (finding.detail.other_pc) report.other = place(finding.detail.other_pc);
   }
   return reports;
 }

@@ -20,6 +20,9 @@ std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<Finding>& fi
 std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<Finding>& findings,
                                                   const lockstep_device& device);
 
+// Of code that did not run: addresses are as linked.
+std::vector<BrokenRuleReport> code_reports(const std::vector<Finding>& findings, const Image& image);
+
 lockstep_exception exception_of(const BrokenRuleReport& report);
 lockstep_check_finding check_finding_of(const BrokenRuleReport& report);
 

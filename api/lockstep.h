@@ -701,6 +701,22 @@ LOCKSTEP_API uint32_t lockstep_device_check_finding_count(const lockstep_device*
 LOCKSTEP_API lockstep_status lockstep_device_check_finding(const lockstep_device* device, uint32_t index,
                                                            lockstep_check_finding* out);
 
+/* What can be proved of code without running it: waits that are missing on some path, and broken rules of the
+ * instruction set. Kernels, and the functions that they call by name or that have symbols. */
+typedef struct lockstep_code_check lockstep_code_check;
+/* `kernel` (may be null) restricts it to one kernel and what that calls by name; `checks` names checkers as
+ * in lockstep_dispatch_options: of waits and legality, null for both, others are LOCKSTEP_INVALID_ARGUMENT.
+ */
+LOCKSTEP_API lockstep_status lockstep_code_object_check(const lockstep_code_object* object,
+                                                        const char* kernel, const char* checks,
+                                                        lockstep_code_check** out);
+LOCKSTEP_API void lockstep_code_check_destroy(lockstep_code_check* check);
+/* By code object of a file that has several, then by address, which is as linked: where.pc, and other.pc. No
+ * wave has done it: `executions`, the work-group and the lanes are 0. The strings live as long as `check`. */
+LOCKSTEP_API uint32_t lockstep_code_check_finding_count(const lockstep_code_check* check);
+LOCKSTEP_API lockstep_status lockstep_code_check_finding(const lockstep_code_check* check, uint32_t index,
+                                                         lockstep_check_finding* out);
+
 /* An exception that an instruction raised: "inexact", "address watch 0" and so on (guide 3.4.9). */
 typedef struct lockstep_exception {
   uint32_t struct_size;

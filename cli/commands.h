@@ -51,6 +51,8 @@ struct RunOptions {
 };
 
 int run(const RunOptions& options);
+// Of the input, the kernel, how source is compiled, and findings; the rest says how to run something.
+int check_code(const RunOptions& options);
 
 struct InfoOptions {
   std::string input, kernel, device;

@@ -92,6 +92,15 @@ class TextReport {
     text_ += fmt::format("{}: {}\n", coloured(colour, f.checker + kind), f.rule);
     add_place("", f.where);
     if (f.other.pc) add_place("and ", f.other);
+    if (f.executions != 0) add_executions(f);
+    if (f.bytes)
+      text_ += fmt::format("  address {:#x}, {} bytes: {}\n", f.address, f.bytes, f.detail);
+    else if (*f.detail)
+      text_ += fmt::format("  {}\n", f.detail);
+    if (*f.remedy) text_ += fmt::format("  {} {}\n", coloured("32", "mend:"), f.remedy);
+  }
+
+  void add_executions(const lockstep_check_finding& f) {
     text_ +=
         fmt::format("  {} time{}, first in work-group ({}, {}, {}), wave {}{}{}\n", f.executions,
                     f.executions == 1 ? "" : "s", f.work_group[0], f.work_group[1], f.work_group[2], f.wave,
@@ -99,11 +108,6 @@ class TextReport {
                     : std::has_single_bit(f.lanes) ? ", lane "
                                                    : ", lanes ",
                     text_of_lanes(f.lanes));
-    if (f.bytes)
-      text_ += fmt::format("  address {:#x}, {} bytes: {}\n", f.address, f.bytes, f.detail);
-    else if (*f.detail)
-      text_ += fmt::format("  {}\n", f.detail);
-    if (*f.remedy) text_ += fmt::format("  {} {}\n", coloured("32", "mend:"), f.remedy);
   }
 
   const bool is_coloured_;
@@ -255,7 +259,9 @@ Report report_of(std::string input, std::string kernel, std::vector<lockstep_che
                  const std::vector<Suppression>& suppressions) {
   Report report{std::move(input), std::move(kernel), std::move(findings), 0};
   report.suppressed = std::erase_if(report.findings, [&](const lockstep_check_finding& finding) {
-    return is_suppressed(finding, report.kernel, suppressions);
+    // Of code that did not run, and has several kernels.
+    return is_suppressed(finding, report.kernel.empty() ? finding.where.function : report.kernel,
+                         suppressions);
   });
   return report;
 }

@@ -185,16 +185,40 @@ void add_run(CLI::App& app, int& exit_code) {
   sub->callback([o, &exit_code] { exit_code = run(*o); });
 }
 
+// Jobs and dumps say it themselves.
+bool says_how_to_run(const RunOptions& o) {
+  return !o.grid.empty() || !o.groups.empty() || !o.block.empty() || !o.arguments.empty() ||
+         !o.named_arguments.empty() || o.input.ends_with(".toml") ||
+         lockstep_dump_is_recognized(o.input.c_str());
+}
+
+void refuse_what_needs_a_run(const CLI::App& check) {
+  for (const CLI::Option* option : check.get_options()) {
+    const std::string name = option->get_name();
+    const bool is_of_code = option->get_positional() || option->get_group() == "Findings" ||
+                            option->get_group() == "Compiling source" || name == "--kernel" ||
+                            name == "--wave" || name == "--device" || name == "--help";
+    if (option->count() != 0 && (!is_of_code || name == "--plugin"))
+      throw UsageError(
+          "{}: nothing is run without a size (give --grid or --groups and the kernel's arguments, or leave "
+          "{} away)",
+          name, name);
+  }
+}
+
 void add_check(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<RunOptions>();
-  CLI::App* sub =
-      app.add_subcommand("check", "Run a kernel and tell of its mistakes: races, missing waits and others");
+  CLI::App* sub = app.add_subcommand("check",
+                                     "Run a kernel and tell of its mistakes: races, missing waits and "
+                                     "others; or look at code without running it");
   sub->footer(
       "Examples:\n"
       "  lockstep check reduce.cl --grid 1024 --block 256 buf:f32[1024]=iota buf:f32[4]\n"
       "  lockstep check program --kernel scale --groups 16 --block 64 buf:in.npy f32:0.5 --format sarif "
       "--report "
       "scale.sarif\n"
+      "  lockstep check library.hsaco                  all its kernels, without running one: waits, "
+      "legality\n"
       "Arguments are those of 'lockstep run'. What is found, and what is not: docs/findings.md.\n"
       "Exit codes: 0 nothing was found, 1 something was, or the kernel faulted, 2 bad usage or input.");
   o->findings.checks = "all";
@@ -204,7 +228,9 @@ void add_check(CLI::App& app, int& exit_code) {
   sub->add_option("--checkers", o->findings.checks, "only these " + checkers_text())
       ->capture_default_str()
       ->group("Findings");
-  sub->callback([o, &exit_code] { exit_code = run(*o); });
+  sub->callback([o, sub, &exit_code] {
+    exit_code = says_how_to_run(*o) ? run(*o) : (refuse_what_needs_a_run(*sub), check_code(*o));
+  });
 }
 
 void add_info(CLI::App& app, int& exit_code) {

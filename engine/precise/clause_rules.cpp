@@ -148,8 +148,9 @@ Verdict ClauseRules::before(const Step& step) {
 // ignored if EXEC is zero; a memory instruction is then skipped if its counter is zero, and what is skipped
 // starts no clause.
 void ClauseRules::begin(const Step& step) {
-  const bool is_ignored = type_of(step.instruction) == Clause::valu ? step.wave.exec() == 0
-                                                                    : counters_.is_skipped(step.instruction);
+  const bool is_ignored = type_of(step.instruction) == Clause::valu
+                              ? step.wave.exec() == 0
+                              : counters_ && counters_->is_skipped(step.instruction);
   if (is_ignored) stage_ = Stage::outside;
 }
 

@@ -11,8 +11,8 @@ namespace lockstep::precise {
 
 class ClauseRules final : public Unit {
  public:
-  // `counters`: of the same wave; must outlive the unit.
-  ClauseRules(RuleBook rules, const DependencyCounters& counters) : rules_(rules), counters_(counters) {}
+  // `counters`: of the same wave; must outlive the unit. Null: no instruction is skipped.
+  ClauseRules(RuleBook rules, const DependencyCounters* counters) : rules_(rules), counters_(counters) {}
   Verdict before(const Step& step) override;
   void after(const Step& step) override;
   // A command of the host ends the clause (guide 5.2.1).
@@ -29,7 +29,7 @@ class ClauseRules final : public Unit {
   void announce(const Step& step);
 
   RuleBook rules_;
-  const DependencyCounters& counters_;
+  const DependencyCounters* const counters_;
   Stage stage_ = Stage::outside;
   isa::Clause type_ = isa::Clause::none;
   unsigned length_ = 0, span_ = 0;   // as the s_clause says; span 0: no breaks

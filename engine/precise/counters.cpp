@@ -140,4 +140,11 @@ std::optional<Counts> limits_of(const isa::Instruction& instruction, const Wave&
   return std::nullopt;
 }
 
+Counts limits_at_issue(const std::optional<Counts>& waited, const Shares& shares) {
+  Counts limits = waited.value_or(kGreatest);
+  for (const Share& share : shares)
+    limits[share.counter] = std::min(limits[share.counter], kGreatest[share.counter] - share.amount);
+  return limits;
+}
+
 }  // namespace lockstep::precise

@@ -61,5 +61,8 @@ Shares shares_of(const isa::Instruction& instruction);
 // What the counters must have come down to before the instruction is executed: waits, the wait that
 // interpolation has built in, and the end of the program. Null if it waits for nothing.
 std::optional<Counts> limits_of(const isa::Instruction& instruction, const Wave& wave);
+// What they have come down to when it is issued: to `waited`, what it waits for, and so far that there is
+// room for it.
+Counts limits_at_issue(const std::optional<Counts>& waited, const Shares& shares);
 
 }  // namespace lockstep::precise

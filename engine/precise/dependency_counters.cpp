@@ -112,9 +112,7 @@ Verdict DependencyCounters::before(const Step& step) {
       for (DependencyCounters* sibling : siblings_->of(group_)) sibling->land_while_waiting();
   }
   const std::optional<Counts> wait = limits_of(step.instruction, wave_);
-  Counts limits = wait.value_or(kGreatest);
-  for (const Share& share : shares)
-    limits[share.counter] = std::min(limits[share.counter], kGreatest[share.counter] - share.amount);
+  const Counts limits = limits_at_issue(wait, shares);
   if (const Verdict verdict = come_down_to(limits); verdict != Verdict::execute) return verdict;
   if (rules_.is_open() && (wait || shares.count != 0)) {
     for (unsigned i = 0; i < kCounters; ++i)

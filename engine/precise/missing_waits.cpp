@@ -27,61 +27,68 @@ unsigned sufficient_limit(const Deferred& deferred, const Issued& issued) {
   return newer;
 }
 
-std::string explain(const Step& step, const Deferred& deferred, unsigned code, const char* verb,
-                    unsigned limit) {
-  const bool earlier = deferred.pc() <= step.pc;
-  const std::string distance = hex(earlier ? step.pc - deferred.pc() : deferred.pc() - step.pc);
-  return std::string(step.instruction.row->name) + " " + verb + " " +
-         name(RegisterRange{static_cast<uint16_t>(code), 1}) + " before " +
-         std::string(deferred.instruction().row->name) + " (" + distance + " bytes " +
-         (earlier ? "before" : "behind") +
-         " it in the code) is known to have written it (guide 5.6): put s_waitcnt " +
-         name(deferred.share().counter) + "(" + std::to_string(limit) + ") between them";
+}  // namespace
+
+std::string explain_missing_wait(const Step& step, const EarlyUse& use, const isa::Instruction& issued,
+                                 uint64_t issued_pc, CounterName counter, unsigned limit) {
+  const bool earlier = issued_pc <= step.pc;
+  const std::string distance = hex(earlier ? step.pc - issued_pc : issued_pc - step.pc);
+  return std::string(step.instruction.row->name) + (use.reads ? " reads " : " overwrites ") +
+         name(RegisterRange{use.code, 1}) + " before " + std::string(issued.row->name) + " (" + distance +
+         " bytes " + (earlier ? "before" : "behind") +
+         " it in the code) is known to have written it (guide 5.6): put s_waitcnt " + name(counter) + "(" +
+         std::to_string(limit) + ") between them";
 }
 
-}  // namespace
+std::optional<EarlyUse> find_early_use(const isa::RegisterEffects& effects, const Shares& shares, Kind kind,
+                                       std::span<const RegisterRange> destinations) {
+  // Two of one kind write a register in the order of their issue, even if each writes a half of it.
+  const bool ordered =
+      completes_in_order(kind) &&
+      std::any_of(shares.begin(), shares.end(), [&](const Share& share) { return share.kind == kind; });
+  for (const RegisterRange& pending : destinations) {
+    for (const isa::RegisterUse& range : effects.reads) {
+      const bool merges = ordered && std::any_of(effects.writes.begin(), effects.writes.end(),
+                                                 [&](const isa::RegisterUse& written) {
+                                                   return written.first == range.first;
+                                                 });
+      if (range.overlaps(pending) && !merges) return EarlyUse{std::max(range.first, pending.first), true};
+    }
+    for (const isa::RegisterUse& range : effects.writes)
+      if (range.overlaps(pending) && !ordered) return EarlyUse{std::max(range.first, pending.first), false};
+  }
+  return {};
+}
 
 std::optional<std::string> find_missing_wait(const Step& step, const Shares& shares, const Issued& issued) {
   if (std::all_of(issued.begin(), issued.end(), [](const auto& d) { return d->certain; })) return {};
   const isa::RegisterEffects effects = register_effects(step.wave, step.instruction);
   for (const auto& deferred : issued) {
     if (deferred->certain) continue;
-    // Two of one kind write a register in the order of their issue, even if each writes a half of it.
-    const bool ordered = completes_in_order(deferred->share().kind) &&
-                         std::any_of(shares.begin(), shares.end(), [&](const Share& share) {
-                           return share.kind == deferred->share().kind;
-                         });
-    for (const RegisterRange& pending : deferred->destinations()) {
-      for (const isa::RegisterUse& range : effects.reads) {
-        const bool merges = ordered && std::any_of(effects.writes.begin(), effects.writes.end(),
-                                                   [&](const isa::RegisterUse& written) {
-                                                     return written.first == range.first;
-                                                   });
-        if (range.overlaps(pending) && !merges)
-          return explain(step, *deferred, std::max(range.first, pending.first), "reads",
-                         sufficient_limit(*deferred, issued));
-      }
-      for (const isa::RegisterUse& range : effects.writes)
-        if (range.overlaps(pending) && !ordered)
-          return explain(step, *deferred, std::max(range.first, pending.first), "overwrites",
-                         sufficient_limit(*deferred, issued));
-    }
+    if (const auto use = find_early_use(effects, shares, deferred->share().kind, deferred->destinations()))
+      return explain_missing_wait(step, *use, deferred->instruction(), deferred->pc(),
+                                  deferred->share().counter, sufficient_limit(*deferred, issued));
   }
   return {};
 }
 
+bool is_certain(const Share& share, unsigned newer, const Counts& limits) {
+  // If it were not: at least one, since what counts twice may have lowered its counter once; and while one of
+  // a kind that completes in order is under way, so are those of the kind behind it.
+  const unsigned under_way = 1 + (completes_in_order(share.kind) ? newer : 0);
+  return under_way > limits[share.counter];
+}
+
 void mark_certain(const Issued& issued, const Counts& limits) {
-  // While one of a kind that completes in order is under way, so are those of the kind behind it.
   for (auto at = issued.rbegin(); at != issued.rend(); ++at) {
     Deferred& deferred = **at;
     if (deferred.certain) continue;
-    unsigned under_way = 1;  // at least: what counts twice may have lowered its counter once
-    if (completes_in_order(deferred.share().kind))
-      for (auto newer = issued.rbegin(); newer != at; ++newer)
-        if ((*newer)->share().kind == deferred.share().kind &&
-            (*newer)->share().counter == deferred.share().counter)
-          ++under_way;
-    if (under_way > limits[deferred.share().counter]) deferred.certain = true;
+    unsigned newer = 0;
+    for (auto behind = issued.rbegin(); behind != at; ++behind)
+      if ((*behind)->share().kind == deferred.share().kind &&
+          (*behind)->share().counter == deferred.share().counter)
+        ++newer;
+    if (is_certain(deferred.share(), newer, limits)) deferred.certain = true;
   }
 }
 

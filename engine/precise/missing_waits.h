@@ -4,12 +4,29 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "engine/precise/deferred.h"
 
 namespace lockstep::precise {
+
+// A register that an instruction reads, or else overwrites.
+struct EarlyUse {
+  uint16_t code;
+  bool reads;
+};
+// The first one of `effects`, those of an instruction with `shares`, that may not be used while results of
+// another one, of that kind, are on their way to `destinations`.
+std::optional<EarlyUse> find_early_use(const isa::RegisterEffects& effects, const Shares& shares, Kind kind,
+                                       std::span<const isa::RegisterRange> destinations);
+// `issued` at `issued_pc` has that result, and the limit would make sure of it.
+std::string explain_missing_wait(const Step& step, const EarlyUse& use, const isa::Instruction& issued,
+                                 uint64_t issued_pc, CounterName counter, unsigned limit);
+// Whether an instruction must have come to its end once the counters are down to the limits, if so many of
+// its kind were issued behind it.
+bool is_certain(const Share& share, unsigned newer, const Counts& limits);
 
 // What is wrong with the instruction while those of `issued` that are not certain may still be under way;
 // null if nothing.

@@ -35,7 +35,7 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
     if (caches) path->use(*caches, caches->place_of(wave, processor_mode));
     auto counters = std::make_unique<DependencyCounters>(*settings, rules, path, siblings, wave, executor);
     const bool is_legality_checked = rules.is_open() && settings->looks_for_legality;
-    auto clauses = is_legality_checked ? std::make_unique<ClauseRules>(rules, *counters) : nullptr;
+    auto clauses = is_legality_checked ? std::make_unique<ClauseRules>(rules, counters.get()) : nullptr;
     // s_trap has a rule of its own.
     auto made_traps = has_traps || is_legality_checked
                           ? std::make_unique<Traps>(*settings, rules, *counters, executor)

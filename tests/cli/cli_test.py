@@ -868,6 +868,28 @@ extern "C" __global__ void lists(int* out, unsigned long long* large, int bad) {
         (self.path / "known.txt").write_text("races lines=3\n")
         self.lockstep(*check, "--suppress", "known.txt", status=BAD_INPUT, says="known.txt:1: unknown key 'lines'")
 
+    def test_check_of_code(self):
+        (self.path / "path.s").write_text(
+            "s_load_b64 s[4:5], s[0:1], 0x0\ns_cmp_eq_u32 s2, 0\ns_cbranch_scc1 skip\ns_waitcnt lgkmcnt(0)\nskip:\n"
+            "s_mov_b32 s6, s4\ns_delay_alu 8\ns_endpgm\n")
+        check = ("check", "path.s", "--wave", "32", "--debug")
+        out = self.lockstep(*check, status=FAULTED,
+                            says=("waits: s_mov_b32 reads s4 before s_load_b64", "path.s:6", "and main + 0x0: s_load_b64",
+                                  "legality: s_delay_alu with a reserved code", "nothing was run (1 kernel)")).stdout
+        self.assertNotIn("time", out)  # no wave did it
+        found = json.loads(self.lockstep(*check, "--checkers", "waits", "--format", "json", status=FAULTED).stdout)
+        self.assertEqual([(f["checker"], f["count"], f["where"]["line"], f["other"]["line"]) for f in found["findings"]],
+                         [("waits", 0, 6, 1)])
+        (self.path / "code.txt").write_text("waits kernel=*\nlegality line=7\n")
+        self.lockstep(*check, "--suppress", "code.txt", says="nothing was found, 2 suppressed")
+        self.lockstep("check", "two.cl", says=("check: nothing was found", "2 kernels"))
+        self.lockstep("check", "saxpy.co", "--kernel", "saxpy", says="kernel 'saxpy'")
+        self.lockstep("check", "saxpy.co", "--kernel", "none", status=BAD_INPUT, says="none")
+        self.lockstep(*check, "--checkers", "races", status=BAD_INPUT, says="checker 'races' needs a run of the kernel")
+        for option in (("--results", "late"), ("--plugin", PLUGIN), ("--threads", "1")):
+            self.lockstep("check", "saxpy.co", *option, status=BAD_INPUT,
+                          says=(option[0], "nothing is run without a size"))
+
     def test_plugins(self):
         run = ("--grid", "64", "--block", "32", *self.GOOD)
         out = self.saxpy(*run, "--plugin", PLUGIN + ":mix,out=histogram.txt", "--format", "json", "-q").stdout

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "api/lockstep.hpp"
 #include "examples/example.h"
 #include "tests/examples/seeding.h"
 #include "tests/sweep.h"
@@ -132,6 +133,25 @@ INSTANTIATE_TEST_SUITE_P(All, CheckTest, testing::ValuesIn(checked_variants()),
                          [](const auto& info) { return info.param.name(); });
 
 // A few of what lockstep-seed-bugs tries: it counts all.
+// Nor is anything said of the code by itself, at any level.
+TEST(CodeOfExamples, HasNoMistakesThatCanBeSeenWithoutARun) {
+  for (const Variant& variant : variants()) {
+    const lockstep::CodeObject code = lockstep::CodeObject::open(variant.code_object());
+    lockstep_code_check* check = nullptr;
+    ASSERT_EQ(lockstep_code_object_check(code.get(), nullptr, nullptr, &check), LOCKSTEP_OK)
+        << lockstep_last_error();
+    for (uint32_t i = 0; i < lockstep_code_check_finding_count(check); ++i) {
+      lockstep_check_finding finding{};
+      finding.struct_size = sizeof finding;
+      ASSERT_EQ(lockstep_code_check_finding(check, i, &finding), LOCKSTEP_OK);
+      EXPECT_EQ(finding.severity, LOCKSTEP_SEVERITY_NOTE)
+          << variant.code_object() << ": " << finding.where.function << "+" << finding.where.offset << ": "
+          << finding.rule;
+    }
+    lockstep_code_check_destroy(check);
+  }
+}
+
 TEST(SeededBugs, AreFound) {
   std::map<Mistake, unsigned> mistakes;
   for (const Entry& entry : registry()) {

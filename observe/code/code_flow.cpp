@@ -1,0 +1,162 @@
+#include "observe/code/code_flow.h"
+
+#include <algorithm>
+
+#include "isa/effects.h"
+
+namespace lockstep::observe {
+
+namespace {
+
+using isa::Opcode;
+
+std::optional<uint32_t> constant_of(const isa::Instruction& instruction, isa::Role role) {
+  const isa::Operand* const operand = instruction.find(role);
+  if (!operand) return std::nullopt;
+  if (operand->is_literal()) return instruction.literal;
+  if (operand->code >= isa::code::kInt0 && operand->code <= isa::code::kIntPositiveLast)
+    return operand->code - isa::code::kInt0;
+  if (operand->code > isa::code::kIntPositiveLast && operand->code <= isa::code::kIntNegativeLast)
+    return static_cast<uint32_t>(isa::code::kIntPositiveLast - operand->code);
+  return std::nullopt;
+}
+
+// Register pairs that hold addresses of the code: s_getpc_b64, and a sum with a distance that the linker has
+// put in, low half first, as compilers write calls and long branches.
+class CodeAddresses {
+ public:
+  std::optional<uint64_t> find(uint16_t pair) const {
+    for (const Known& known : list_)
+      if (known.pair == pair && !known.low) return known.address;
+    return std::nullopt;
+  }
+
+  void note(const isa::Instruction& instruction, uint64_t next, unsigned wave_size) {
+    const isa::Operand* const destination = instruction.find(isa::Role::dst);
+    const isa::Operand* const source = instruction.find(isa::Role::src0);
+    std::optional<Known> made;
+    if (instruction.row->opcode == Opcode::s_getpc_b64) {
+      made = Known{destination->code, next, {}};
+    } else if (instruction.row->opcode == Opcode::s_mov_b64) {
+      if (const auto address = find(source->code)) made = Known{destination->code, *address, {}};
+    } else if (instruction.row->opcode == Opcode::s_add_u32 && destination->code == source->code) {
+      const auto address = find(source->code);
+      const auto low = constant_of(instruction, isa::Role::src1);
+      if (address && low) made = Known{destination->code, *address, low};
+    } else if (instruction.row->opcode == Opcode::s_addc_u32 && destination->code == source->code) {
+      const auto high = constant_of(instruction, isa::Role::src1);
+      for (const Known& known : list_)
+        if (high && known.low && known.pair + 1 == destination->code)
+          made = Known{known.pair, known.address + (uint64_t{*high} << 32 | *known.low), {}};
+    }
+    const isa::RegisterEffects effects =
+        isa::register_effects(instruction, {.wave_size = wave_size, .m0 = std::nullopt});
+    std::erase_if(list_, [&](const Known& known) {
+      return std::any_of(effects.writes.begin(), effects.writes.end(), [&](const isa::RegisterUse& use) {
+        return use.is_indexed || use.overlaps({known.pair, 2}) ||
+               // The carry between the two sums.
+               (known.low && use.first == isa::code::kScc && instruction.row->opcode != Opcode::s_add_u32);
+      });
+    });
+    if (made) list_.push_back(*made);
+  }
+
+ private:
+  struct Known {
+    uint16_t pair;
+    uint64_t address;
+    std::optional<uint32_t> low;  // that was added to the low half, and not yet to the high one
+  };
+  std::vector<Known> list_;
+};
+
+Leaves leaving(const isa::Instruction& instruction) {
+  switch (instruction.row->opcode) {
+    case Opcode::s_branch:
+      return Leaves::to_target;
+    case Opcode::s_call_b64:
+    case Opcode::s_swappc_b64:
+      return Leaves::by_call;
+    case Opcode::s_setpc_b64:
+    case Opcode::s_rfe_b64:
+      return Leaves::by_return;
+    case Opcode::s_trap:
+      return Leaves::to_next;
+    case Opcode::s_code_end:
+      return Leaves::at_end;
+    default:
+      if (instruction.row->flags & isa::kEndsWave) return Leaves::at_end;
+      return instruction.row->flags & isa::kBranch ? Leaves::to_both : Leaves::to_next;
+  }
+}
+
+std::optional<uint64_t> target_of(const isa::Instruction& instruction, uint64_t next,
+                                  const CodeAddresses& addresses) {
+  for (unsigned i = 0; i < instruction.operand_count; ++i)
+    if (instruction.operands[i].type == isa::Type::label)
+      return next + static_cast<uint64_t>(int64_t{static_cast<int16_t>(instruction.operands[i].value)} * 4);
+  const bool by_register =
+      instruction.row->opcode == Opcode::s_setpc_b64 || instruction.row->opcode == Opcode::s_swappc_b64;
+  return by_register ? addresses.find(instruction.find(isa::Role::src0)->code) : std::nullopt;
+}
+
+}  // namespace
+
+CodeFlow::CodeFlow(const Code& code, const Root& root) {
+  functions_.insert(root.begin);
+  std::vector<uint64_t> further = {root.begin};
+  std::set<uint64_t> reached;
+  while (!further.empty()) {
+    const uint64_t begin = further.back();
+    further.pop_back();
+    if (!reached.insert(begin).second) continue;
+    follow(code, begin, root.wave_size, further);
+  }
+  std::sort(places_.begin(), places_.end(),
+            [](const Place& a, const Place& b) { return a.address < b.address; });
+  for (uint32_t i = 0; i < places_.size(); ++i) {
+    index_[places_[i].address] = i;
+    places_[i].is_reached_by_jump = reached.contains(places_[i].address);
+  }
+}
+
+const Place* CodeFlow::at(uint64_t address) const {
+  const auto found = index_.find(address);
+  return found == index_.end() ? nullptr : &places_[found->second];
+}
+
+// From `begin` on, until it comes to what is known or does not go on to the next instruction.
+void CodeFlow::follow(const Code& code, uint64_t begin, unsigned wave_size, std::vector<uint64_t>& further) {
+  CodeAddresses addresses;
+  const auto is_inside = [&](uint64_t address) {
+    return address >= code.address && address < code.end() && address % 4 == 0;
+  };
+  for (uint64_t at = begin; is_inside(at) && !index_.contains(at);) {
+    Place place;
+    place.address = at;
+    if (isa::decode(code.bytes.subspan(at - code.address), wave_size, place.instruction) !=
+        isa::DecodeError::none) {
+      undecodable_.push_back(at);
+      return;
+    }
+    place.leaves = leaving(place.instruction);
+    place.target = target_of(place.instruction, place.next(), addresses);
+    if (place.target && !is_inside(*place.target)) place.target.reset();
+    if (place.leaves == Leaves::by_return && place.target) place.leaves = Leaves::to_target;
+    addresses.note(place.instruction, place.next(), wave_size);
+    if (place.target) further.push_back(*place.target);
+    if (place.target && place.leaves == Leaves::by_call) functions_.insert(*place.target);
+    // Behind a call that does not return stands another function.
+    place.goes_on = place.leaves != Leaves::to_target && place.leaves != Leaves::by_return &&
+                    place.leaves != Leaves::at_end && !code.function_begins.contains(place.next());
+    const bool ends_block = place.leaves != Leaves::to_next;
+    if (place.goes_on && ends_block) further.push_back(place.next());
+    const bool goes_on = place.goes_on;
+    at = place.next();
+    index_[place.address] = static_cast<uint32_t>(places_.size());
+    places_.push_back(std::move(place));
+    if (!goes_on || ends_block) return;
+  }
+}
+
+}  // namespace lockstep::observe
