@@ -287,7 +287,7 @@ class Reports(unittest.TestCase):
         self.assertRegex(told, rf"kernel 'fill\(float\*\)' .*mistakes\.hip:{self.line_of_mistake('freed')}\n")
 
     def test_plugins_follow_the_program(self):
-        plugin = pathlib.Path(LOCKSTEP).parent.parent / "examples/libaccess_histogram.so"
+        plugin = pathlib.Path(LOCKSTEP).parent.parent / "examples/plugin/libaccess_histogram.so"
         told = run(compiled("hip/mistakes", "-g"), "none", options=("--plugin", plugin))
         self.assertRegex(told, r"check: access-histogram \(note\): what the dispatch does to device memory of \d+ bytes\n"
                                r"  kernel '.*mistakes\.hip:")
