@@ -37,7 +37,7 @@ double seconds(const Subject& subject, const char* checks, int runs) {
   return best;
 }
 
-void compare_all() {
+void compare_all(const std::vector<std::string>& checkers) {
   std::vector<Subject> subjects;
   for (const Entry& entry : registry())
     for (const unsigned wave_size : {32u, 64u}) {
@@ -47,15 +47,15 @@ void compare_all() {
       if (subject.plain >= kShortest) subjects.push_back(std::move(subject));
     }
   std::printf("%zu code objects\n%-14s %15s %8s\n", subjects.size(), "checker", "geometric mean", "worst");
-  for (const char* checks : {"barriers", "memory", "races", "uninitialised", "waits", "legality", "all"}) {
+  for (const std::string& checks : checkers) {
     double logarithms = 0, worst = 0;
     std::string slowest;
     for (const Subject& subject : subjects) {
-      const double ratio = seconds(subject, checks, 2) / subject.plain;
+      const double ratio = seconds(subject, checks.c_str(), 2) / subject.plain;
       logarithms += std::log(ratio);
       if (ratio > worst) worst = ratio, slowest = subject.name;
     }
-    std::printf("%-14s %15.2f %8.2f (%s)\n", checks,
+    std::printf("%-14s %15.2f %8.2f (%s)\n", checks.c_str(),
                 std::exp(logarithms / static_cast<double>(subjects.size())), worst, slowest.c_str());
     std::fflush(stdout);
   }
@@ -64,9 +64,13 @@ void compare_all() {
 }  // namespace
 }  // namespace lockstep::examples
 
-int main() {
+// With names of checkers only these.
+int main(int argc, char** argv) {
   try {
-    lockstep::examples::compare_all();
+    std::vector<std::string> checkers(argv + 1, argv + argc);
+    if (checkers.empty())
+      checkers = {"barriers", "memory", "races", "uninitialised", "waits", "legality", "all"};
+    lockstep::examples::compare_all(checkers);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

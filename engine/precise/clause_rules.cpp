@@ -135,6 +135,7 @@ std::string ClauseRules::fault_of(const Step& step) const {
 }
 
 Verdict ClauseRules::before(const Step& step) {
+  if (stage_ == Stage::outside && step.instruction.row->opcode != Opcode::s_clause) return Verdict::execute;
   // A trap, or the host, took the wave elsewhere: that broke the clause (guide 5.2.1).
   if (stage_ != Stage::outside && step.pc != next_pc_) stage_ = Stage::outside;
   if (stage_ == Stage::announced) begin(step);
@@ -166,6 +167,7 @@ void ClauseRules::announce(const Step& step) {
 void ClauseRules::after(const Step& step) {
   told_pc_ = ~uint64_t{0};
   const Opcode opcode = step.instruction.row->opcode;
+  if (stage_ == Stage::outside && opcode != Opcode::s_clause) return;
   const Clause type = type_of(step.instruction);
   next_pc_ = step.next_pc();
   if (opcode == Opcode::s_clause) return announce(step);

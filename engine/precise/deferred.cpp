@@ -98,6 +98,9 @@ Deferred::Deferred(const Step& step, Share share, uint64_t lanes, const FlatLane
     }
     destinations_.push_back(use);
   }
+}
+
+void Deferred::keep_registers(const Wave& wave) {
   at_issue_.take(wave, vgprs_);
 }
 

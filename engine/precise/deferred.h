@@ -52,6 +52,8 @@ class Deferred {
   const Share& share() const { return share_; }
   const std::vector<RegisterRange>& destinations() const { return destinations_; }
 
+  // Those of its issue, with which it will be executed, or which its results replace.
+  void keep_registers(const Wave& wave);
   // Finds out what memory it will touch, and touches nothing. False if it faults.
   bool explore(Wave& wave, Executor& executor, MemoryPath& path);
   // Whether it must touch memory after `older`, which was issued before it.

@@ -118,6 +118,7 @@ Verdict DependencyCounters::before(const Step& step) {
     for (unsigned i = 0; i < kCounters; ++i)
       if (limits.values[i] == 0) may_be_up_[i] = false;
     mark_certain(deferred_, limits);
+    busy_is_old_ = true;
     forget_done();
   }
   if (settings_.results == Results::random)
@@ -127,8 +128,12 @@ Verdict DependencyCounters::before(const Step& step) {
 
 Verdict DependencyCounters::check(const Step& step, const Shares& shares) {
   if (!rules_.is_open()) return Verdict::execute;
-  if (auto text = settings_.looks_for_waits ? find_missing_wait(step, shares, deferred_) : std::nullopt)
-    return rules_.missed_wait(step, std::move(*text));
+  if (settings_.looks_for_waits && !deferred_.empty()) {
+    if (std::exchange(busy_is_old_, false)) busy_ = busy_registers(deferred_);
+    if (busy_.may_be_used_by(step))
+      if (auto text = find_missing_wait(step, shares, deferred_))
+        return rules_.missed_wait(step, std::move(*text));
+  }
   if (!settings_.looks_for_legality) return Verdict::execute;
   if (auto text = find_depctr_mistake(step.instruction)) return rules_.broken(step, std::move(*text));
   return Verdict::execute;
@@ -139,6 +144,7 @@ Verdict DependencyCounters::issue(const Step& step, const Shares& shares) {
   forget_repeated(step.pc);
   if (rules_.is_open())
     for (const Share& share : shares) may_be_up_[static_cast<size_t>(share.counter)] = true;
+  if (settings_.results == Results::now && !settings_.looks_for_waits) return Verdict::execute;
   const FlatLanes flat = flat_lanes(step, executor_);
   std::vector<Handle> parts;
   for (const Share& share : shares) {
@@ -146,6 +152,7 @@ Verdict DependencyCounters::issue(const Step& step, const Shares& shares) {
     if (shares.count == 2) lanes &= share.counter == CounterName::lgkmcnt ? flat.lds : ~flat.lds;
     parts.push_back(std::make_unique<Deferred>(step, share, lanes, flat));
     parts.back()->issued_at = steps_;
+    if (settings_.results != Results::now) parts.back()->keep_registers(wave_);
   }
   if (settings_.results == Results::now || !may_be_put_off(step.instruction)) {
     by_others_ = std::move(parts);

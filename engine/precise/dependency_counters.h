@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/precise/deferred.h"
+#include "engine/precise/missing_waits.h"
 #include "engine/precise/random.h"
 #include "engine/precise/rule_book.h"
 #include "engine/precise/settings.h"
@@ -89,6 +90,8 @@ class DependencyCounters final : public Unit {
   std::vector<Handle> by_others_;  // executed now by the interpreter or another unit, results to be taken
   // Where rules are checked: counters that may not be zero, since nothing has waited for zero.
   std::array<bool, kCounters> may_be_up_{};
+  BusyRegisters busy_;  // of deferred_, where rules are checked
+  bool busy_is_old_ = false;
   uint64_t steps_ = 0;
   bool stalled_ = false;  // at the instruction that comes
 };

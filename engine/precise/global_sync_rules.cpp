@@ -87,7 +87,12 @@ std::string GlobalSyncRules::broken_by(const Step& step) const {
   return {};
 }
 
+bool GlobalSyncRules::is_far_from_any(const isa::Instruction& instruction) const {
+  return behind_ == Behind::nothing && !gds_under_way_ && instruction.row->encoding != isa::Encoding::ds;
+}
+
 Verdict GlobalSyncRules::before(const Step& step) {
+  if (is_far_from_any(step.instruction)) return Verdict::execute;
   if (is_told_) return Verdict::execute;
   std::string rule = broken_by(step);
   if (rule.empty()) return Verdict::execute;
@@ -96,6 +101,7 @@ Verdict GlobalSyncRules::before(const Step& step) {
 }
 
 void GlobalSyncRules::after(const Step& step) {
+  if (is_far_from_any(step.instruction)) return;
   is_told_ = false;
   if (waits_for_lgkm(step)) {
     gds_under_way_ = false;

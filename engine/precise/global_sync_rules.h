@@ -20,6 +20,8 @@ class GlobalSyncRules final : public Unit {
   // The rule that the instruction breaks, or an empty text. Leaves everything as it is: an instruction that
   // stalls is looked at again.
   std::string broken_by(const Step& step) const;
+  // Then it neither breaks a rule nor changes what the next one may break.
+  bool is_far_from_any(const isa::Instruction& instruction) const;
 
   RuleBook rules_;
   Behind behind_ = Behind::nothing;  // what the last instruction was

@@ -10,11 +10,6 @@ using isa::Encoding;
 using isa::Opcode;
 using isa::Role;
 
-// wait_vdst lets at most so many be under way; those before them have completed whatever it says.
-constexpr size_t kMostUnfinished = 16;
-// Of these the oldest has come to its end: no counter goes beyond 63.
-constexpr size_t kMostUnread = kCounters * 64;
-
 bool is_direct_load(const isa::Instruction& instruction) {
   return instruction.row->encoding == Encoding::ldsdir;
 }
@@ -34,15 +29,9 @@ bool is_memory(const isa::Instruction& instruction) {
   }
 }
 
-bool overlap(const std::vector<RegisterRange>& list, const RegisterRange& range) {
-  return std::any_of(list.begin(), list.end(), [&](const RegisterRange& r) { return r.overlaps(range); });
-}
-
-std::vector<RegisterRange> vgprs_of(const isa::RegisterUses& list) {
-  std::vector<RegisterRange> vgprs;
-  std::copy_if(list.begin(), list.end(), std::back_inserter(vgprs),
-               [](const RegisterRange& range) { return range.is_vgpr(); });
-  return vgprs;
+bool has_vgpr_in(const isa::RegisterUses& list, const RegisterRange& range) {
+  return std::any_of(list.begin(), list.end(),
+                     [&](const isa::RegisterUse& use) { return use.is_vgpr() && use.overlaps(range); });
 }
 
 RegisterRange range_of(const isa::Operand& operand) {
@@ -58,6 +47,17 @@ unsigned depctr_vm_vsrc(const isa::Instruction& instruction) {
 }
 
 }  // namespace
+
+HazardRules::Executed HazardRules::executed(const Step& step) {
+  return {&step.instruction, step.wave.scalar[kScalarM0], (step.wave.status & status_bit::kPrivileged) != 0};
+}
+
+isa::RegisterEffects HazardRules::effects_of(const Executed& executed, const Wave& wave) {
+  return isa::register_effects(*executed.instruction, {.wave_size = wave.wave_size,
+                                                       .vgpr_count = wave.vgpr_count,
+                                                       .is_privileged = executed.is_privileged,
+                                                       .m0 = executed.m0});
+}
 
 // Scalar instructions between the two do not help: the guide wants another VALU instruction, and so does
 // LLVM.
@@ -93,14 +93,15 @@ std::string HazardRules::load_over_vector_alu(const Step& step) const {
   if (!is_direct_load(step.instruction)) return {};
   const RegisterRange destination = range_of(step.instruction.operands[0]);
   bool has_transcendental = false;
-  for (size_t newer = 0; newer < unfinished_.size(); ++newer) {
-    const Unfinished& used = unfinished_[newer];
-    has_transcendental |= (used.row->flags & isa::kTrans) != 0;
-    if (!overlap(used.vgprs, destination)) continue;
+  for (size_t newer = 0; newer < unfinished_count_; ++newer) {
+    const isa::Row& used = *unfinished(newer).instruction->row;
+    has_transcendental |= (used.flags & isa::kTrans) != 0;
+    const isa::RegisterEffects effects = effects_of(unfinished(newer), step.wave);
+    if (!has_vgpr_in(effects.reads, destination) && !has_vgpr_in(effects.writes, destination)) continue;
     const size_t sufficient = has_transcendental ? 0 : newer;
     if (step.instruction.wait_exp <= sufficient) return {};
     return std::string(step.instruction.row->name) + " writes " + name(destination) + ", which " +
-           std::string(used.row->name) + ", " + std::to_string(newer + 1) +
+           std::string(used.name) + ", " + std::to_string(newer + 1) +
            " vector ALU instructions before, may still be using (guide 12.2.1.2): give it wait_vdst:" +
            std::to_string(sufficient);
   }
@@ -110,10 +111,10 @@ std::string HazardRules::load_over_vector_alu(const Step& step) const {
 std::string HazardRules::load_over_memory(const Step& step) const {
   if (!is_direct_load(step.instruction)) return {};
   const RegisterRange destination = range_of(step.instruction.operands[0]);
-  for (const Unread& unread : unread_)
-    if (overlap(unread.vgprs, destination))
+  for (const Executed& unread : unread_)
+    if (has_vgpr_in(effects_of(unread, step.wave).reads, destination))
       return std::string(step.instruction.row->name) + " writes " + name(destination) + ", which " +
-             std::string(unread.row->name) +
+             std::string(unread.instruction->row->name) +
              " may not have read yet (guide 12.2.1.2): put a vector ALU instruction or a wait for it between "
              "them";
   return {};
@@ -129,6 +130,8 @@ std::string HazardRules::broken_by(const Step& step) const {
 Verdict HazardRules::before(const Step& step) {
   // A trap waits for all that is under way (guide 5.1).
   if (step.pc != next_pc_) forget();
+  // Nearly always.
+  if (!behind_compare_ && matrix_.count == 0 && !is_direct_load(step.instruction)) return Verdict::execute;
   std::string rule = broken_by(step);
   return rule.empty() ? Verdict::execute : rules_.broken(step, std::move(rule));
 }
@@ -136,32 +139,28 @@ Verdict HazardRules::before(const Step& step) {
 void HazardRules::forget() {
   behind_compare_ = false;
   matrix_ = {};
-  unfinished_.clear();
+  complete(0);
   unread_.clear();
 }
 
 void HazardRules::complete(size_t left) {
-  if (unfinished_.size() > left) unfinished_.resize(left);
+  unfinished_count_ = std::min(unfinished_count_, left);
 }
 
 void HazardRules::note_vector_alu(const Step& step) {
   const isa::Instruction& instruction = step.instruction;
   behind_compare_ = instruction.row->flags & isa::kWritesExec;
   matrix_ = instruction.row->flags & isa::kMatrix ? range_of(*instruction.find(Role::dst)) : RegisterRange{};
-  unread_.clear();
-  const isa::RegisterEffects effects = register_effects(step.wave, instruction);
-  std::vector<RegisterRange> vgprs = vgprs_of(effects.reads);
-  const std::vector<RegisterRange> written = vgprs_of(effects.writes);
-  vgprs.insert(vgprs.end(), written.begin(), written.end());
-  unfinished_.push_front({instruction.row, std::move(vgprs)});
-  complete(kMostUnfinished);
+  if (!unread_.empty()) unread_.clear();
+  unfinished_begin_ = (unfinished_begin_ + kMostUnfinished - 1) % kMostUnfinished;
+  unfinished_[unfinished_begin_] = executed(step);
+  unfinished_count_ = std::min(unfinished_count_ + 1, kMostUnfinished);
 }
 
 // LLVM: what goes to memory is issued when all vector ALU instructions before it have completed.
 void HazardRules::note_memory(const Step& step) {
   complete(0);
-  unread_.push_back({step.instruction.row, shares_of(step.instruction),
-                     vgprs_of(register_effects(step.wave, step.instruction).reads)});
+  unread_.push_back(executed(step));
   if (unread_.size() > kMostUnread) unread_.pop_front();
 }
 
@@ -174,8 +173,9 @@ void HazardRules::note_waits(const Step& step) {
   if (instruction.row->opcode == Opcode::s_wait_idle) complete(0);
   // What has come to its end has read its registers.
   if (const auto limits = limits_of(instruction, step.wave))
-    std::erase_if(unread_, [&](const Unread& unread) {
-      return std::any_of(unread.shares.begin(), unread.shares.end(),
+    std::erase_if(unread_, [&](const Executed& unread) {
+      const Shares shares = shares_of(*unread.instruction);
+      return std::any_of(shares.begin(), shares.end(),
                          [&](const Share& share) { return (*limits)[share.counter] == 0; });
     });
 }

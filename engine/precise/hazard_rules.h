@@ -2,9 +2,9 @@
 // not look for these dependencies, and here they change nothing.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <string>
-#include <vector>
 
 #include "engine/precise/counters.h"
 #include "engine/precise/rule_book.h"
@@ -21,18 +21,20 @@ class HazardRules final : public Unit {
   void after(const Step& step) override;
 
  private:
-  // A vector ALU instruction that may not have completed.
-  struct Unfinished {
-    const isa::Row* row;
-    std::vector<RegisterRange> vgprs;  // that it reads or writes
+  // An instruction that was executed, with what decides which registers it uses. Which these are is worked
+  // out where a direct load comes behind it, for hardly any program has those.
+  struct Executed {
+    const isa::Instruction* instruction = nullptr;
+    uint32_t m0 = 0;
+    bool is_privileged = false;
   };
-  // A memory instruction that may not have read its VGPRs.
-  struct Unread {
-    const isa::Row* row;
-    Shares shares;
-    std::vector<RegisterRange> vgprs;
-  };
+  // wait_vdst lets at most so many be under way; those before them have completed whatever it says.
+  static constexpr size_t kMostUnfinished = 16;
+  // Of memory instructions the oldest of so many has come to its end: no counter goes beyond 63.
+  static constexpr size_t kMostUnread = kCounters * 64;
 
+  static Executed executed(const Step& step);
+  static isa::RegisterEffects effects_of(const Executed& executed, const Wave& wave);
   std::string broken_by(const Step& step) const;
   std::string permlane_behind_compare(const Step& step) const;
   std::string matrix_behind_matrix(const Step& step) const;
@@ -42,16 +44,23 @@ class HazardRules final : public Unit {
   void note_vector_alu(const Step& step);
   void note_memory(const Step& step);
   void note_waits(const Step& step);
+  // Behind the newest so many.
+  const Executed& unfinished(size_t newer) const {
+    return unfinished_[(unfinished_begin_ + newer) % kMostUnfinished];
+  }
   // At most so many vector ALU instructions are still under way.
   void complete(size_t left);
   void forget();
 
   RuleBook rules_;
-  uint64_t next_pc_ = 0;               // where the wave goes on; elsewhere a trap, or the host, came between
-  bool behind_compare_ = false;        // the last vector ALU instruction was v_cmpx
-  RegisterRange matrix_{};             // the result of the last one, if that was WMMA
-  std::deque<Unfinished> unfinished_;  // the newest first
-  std::deque<Unread> unread_;
+  uint64_t next_pc_ = 0;         // where the wave goes on; elsewhere a trap, or the host, came between
+  bool behind_compare_ = false;  // the last vector ALU instruction was v_cmpx
+  RegisterRange matrix_{};       // the result of the last one, if that was WMMA
+  // Vector ALU instructions that may not have completed: a ring, the newest first.
+  std::array<Executed, kMostUnfinished> unfinished_;
+  size_t unfinished_begin_ = 0, unfinished_count_ = 0;
+  // Memory instructions that may not have read their VGPRs.
+  std::deque<Executed> unread_;
 };
 
 }  // namespace lockstep::precise

@@ -60,8 +60,39 @@ std::optional<EarlyUse> find_early_use(const isa::RegisterEffects& effects, cons
   return {};
 }
 
+void BusyRegisters::add(const isa::RegisterRange& range) {
+  for (unsigned code = range.first; code < range.end() && code < bits_.size(); ++code) bits_.set(code);
+}
+
+bool BusyRegisters::may_be_used_by(const Step& step) const {
+  if (bits_.none()) return false;
+  const isa::Instruction& instruction = step.instruction;
+  if (isa::has_index(instruction.row->opcode)) return true;
+  // VCC, M0, EXEC and SCC may be used without being named.
+  for (const unsigned code : {isa::code::kVccLo, isa::code::kVccHi, isa::code::kM0, isa::code::kExecLo,
+                              isa::code::kExecHi, isa::code::kScc})
+    if (bits_[code]) return true;
+  for (unsigned i = 0; i < instruction.operand_count; ++i) {
+    const isa::Operand& operand = instruction.operands[i];
+    // Others are used in the place of registers that the wave does not have.
+    if (operand.is_vgpr() && operand.vgpr() + operand.words > step.wave.vgpr_count) return true;
+    // Pairs of scalars begin at even registers whatever is named.
+    const unsigned first = operand.is_vgpr() ? operand.code : operand.code & ~1u;
+    for (unsigned code = first; code < operand.code + operand.words && code < bits_.size(); ++code)
+      if (bits_[code]) return true;
+  }
+  return false;
+}
+
+BusyRegisters busy_registers(const Issued& issued) {
+  BusyRegisters busy;
+  for (const auto& deferred : issued)
+    if (!deferred->certain)
+      for (const RegisterRange& range : deferred->destinations()) busy.add(range);
+  return busy;
+}
+
 std::optional<std::string> find_missing_wait(const Step& step, const Shares& shares, const Issued& issued) {
-  if (std::all_of(issued.begin(), issued.end(), [](const auto& d) { return d->certain; })) return {};
   const isa::RegisterEffects effects = register_effects(step.wave, step.instruction);
   for (const auto& deferred : issued) {
     if (deferred->certain) continue;

@@ -2,6 +2,7 @@
 // (guide 5.6).
 #pragma once
 
+#include <bitset>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,6 +28,20 @@ std::string explain_missing_wait(const Step& step, const EarlyUse& use, const is
 // Whether an instruction must have come to its end once the counters are down to the limits, if so many of
 // its kind were issued behind it.
 bool is_certain(const Share& share, unsigned newer, const Counts& limits);
+
+// Registers whose values may not have landed.
+class BusyRegisters {
+ public:
+  void clear() { bits_.reset(); }
+  void add(const isa::RegisterRange& range);
+  // Whether the instruction may use one: it does not where this says no.
+  bool may_be_used_by(const Step& step) const;
+
+ private:
+  std::bitset<2 * isa::code::kVgpr0> bits_;  // by operand code
+};
+// Those that instructions which are not certain write.
+BusyRegisters busy_registers(const std::vector<std::unique_ptr<Deferred>>& issued);
 
 // What is wrong with the instruction while those of `issued` that are not certain may still be under way;
 // null if nothing.

@@ -171,23 +171,33 @@ std::string dual_issue_with_vcc(const Step& step) {
                                 : std::string();
 }
 
-constexpr std::array<Rule, 7> kRules = {too_many_scalar_values, mask_in_high_half, reserved_source,
-                                        not_for_vector_alu,     dual_issue,        broken_m0_rule,
-                                        misaligned_registers};
+// Of the instruction and the wave's size.
+constexpr std::array<Rule, 6> kRules = {too_many_scalar_values, mask_in_high_half, reserved_source,
+                                        not_for_vector_alu,     dual_issue,        misaligned_registers};
 // LLVM 19 compiles v_cmp_nlt_f64 s[0:1], s[0:1], v[2:3] for waves of 64, and v_dual_cndmask_b32 of an SGPR.
 constexpr std::array<Rule, 2> kDoubtedRules = {written_between_passes, dual_issue_with_vcc};
 
 }  // namespace
 
 Verdict OperandRules::before(const Step& step) {
+  if (std::string text = broken_m0_rule(step); !text.empty())
+    if (const Verdict verdict = rules_.broken(step, std::move(text)); verdict != Verdict::execute)
+      return verdict;
+  if (good_->contains(step)) return Verdict::execute;
+  bool is_good = true;
   for (const Rule rule : kRules) {
     std::string text = rule(step);
     if (text.empty()) continue;
+    is_good = false;
     if (const Verdict verdict = rules_.broken(step, std::move(text)); verdict != Verdict::execute)
       return verdict;
   }
   for (const Rule rule : kDoubtedRules)
-    if (std::string text = rule(step); !text.empty()) rules_.doubted(step, std::move(text));
+    if (std::string text = rule(step); !text.empty()) {
+      is_good = false;
+      rules_.doubted(step, std::move(text));
+    }
+  if (is_good) good_->add(step);
   return Verdict::execute;
 }
 

@@ -27,6 +27,8 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
       settings->caches == Caches::incoherent ? std::make_shared<DeviceCaches>(layout) : nullptr;
   const auto pages = std::make_shared<const std::vector<CodeRange>>(std::move(given_pages));
   const auto siblings = std::make_shared<Siblings>();
+  const auto good =
+      rules.is_open() && settings->looks_for_legality ? std::make_shared<GoodInstructions>() : nullptr;
   return [=, &findings](Wave& wave, Executor& executor) {
     Units units;
     const bool has_traps = settings->needs_traps() || settings->exceptions;
@@ -50,7 +52,7 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
       units.push_back(std::move(clauses));
       units.push_back(std::make_unique<GlobalSyncRules>(rules));
       units.push_back(std::make_unique<ProgramRules>(rules, processor_mode, settings->traps.handler, *pages));
-      units.push_back(std::make_unique<OperandRules>(rules));
+      units.push_back(std::make_unique<OperandRules>(rules, good));
       units.push_back(std::make_unique<HazardRules>(rules));
     }
     if (has_traps)

@@ -37,6 +37,7 @@ void find_broken_rules(const Code& code, const CodeFlow& flow, const Root& root,
   };
   const precise::RuleBook rules(precise::Rules::warn, findings);
   const std::vector<CodeRange> pages = {{in_memory(code.address), in_memory(code.mapped_end)}};
+  const auto good = std::make_shared<precise::GoodInstructions>();
   std::vector<std::unique_ptr<precise::Unit>> units;
   uint64_t next = 0;
   for (const Place& place : flow.places()) {
@@ -47,7 +48,7 @@ void find_broken_rules(const Code& code, const CodeFlow& flow, const Root& root,
       units.push_back(std::make_unique<precise::ClauseRules>(rules, nullptr));
       units.push_back(std::make_unique<precise::GlobalSyncRules>(rules));
       units.push_back(std::make_unique<precise::ProgramRules>(rules, root.is_processor_mode, 0, pages));
-      units.push_back(std::make_unique<precise::OperandRules>(rules));
+      units.push_back(std::make_unique<precise::OperandRules>(rules, good));
       units.push_back(std::make_unique<precise::HazardRules>(rules));
       wave.pc = in_memory(root.begin);
       for (const auto& unit : units) unit->launch(wave);
