@@ -8,10 +8,29 @@
 #include <utility>
 
 namespace lockstep::translator {
+namespace {
+
+// exit() destroys what is local to its thread before anything that is static. LLVM makes static tables when
+// it first generates code, later than of_process() registers the end, so that they would be gone before: what
+// runs then never came to its end, or crashed.
+struct EndOfMainThread {
+  bool is_main = false;
+  ~EndOfMainThread() {
+    if (is_main) Background::of_process().end();
+  }
+};
+thread_local EndOfMainThread end_of_main_thread;
+
+[[gnu::constructor]] void watch_main_thread() {
+  end_of_main_thread.is_main = gettid() == getpid();
+}
+
+}  // namespace
 
 Background& Background::of_process() {
   static Background& instance = [&]() -> Background& {
     static Background& made = *new Background;
+    // For other threads that call exit().
     std::atexit([] { made.end(); });
     return made;
   }();

@@ -1,11 +1,13 @@
 // Kernels that begin in the interpreter and go on in translated code.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "engine/translator/background.h"
+#include "engine/translator/translation.h"
 #include "engine/translator/translator.h"
 #include "tests/engine/interpreter/test_wave.h"
 
@@ -103,6 +105,28 @@ TEST(TiersTest, ATranslationIsToldOnce) {
   while (!tiers.is_translated()) tiers.engine.run(tiers.wave.wave(), 100'000);
   EXPECT_FALSE(tiers.engine.was_told());
   EXPECT_TRUE(tiers.engine.was_told());
+}
+
+// What LLVM makes while it generates code for the first time is there until the last translation has ended.
+TEST(TiersDeathTest, TheProcessEndsWhileItTranslates) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        std::string listing;
+        for (unsigned i = 0; i < 100; ++i)
+          listing += "v_fma_f64 v[4:5], v[4:5], v[6:7], v[4:5]\nv_min3_i16 v3, v0, v1, v2\n";
+        static const Tiers tiers(listing + endless(50));
+        static std::atomic<bool> has_translated = false;
+        Background::of_process().start([](const IsCancelled& is_ending) {
+          do {
+            translate(find_routine(tiers.ranges, tiers.entry, 32, kMaxVgprs));
+            has_translated = true;
+          } while (!is_ending());
+        });
+        while (!has_translated) std::this_thread::yield();
+        std::exit(3);
+      },
+      testing::ExitedWithCode(3), "");
 }
 
 // Waves of threads that nobody waits for may become hot while the process ends.
