@@ -51,6 +51,7 @@ fuzz: configure
 	@$(BUILD)/fuzz/kernels/lockstep-kernel-fuzz --jobs $(JOBS) $(FUZZ)
 
 bench: build
+	@cmake --build $(BUILD) -j $(JOBS) --target benchmarks
 	@tools/bench.sh
 
 # The generated pages docs/isa.md and docs/machine.md.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 namespace lockstep::test {
 
@@ -28,6 +29,13 @@ inline bool has_whole_sweeps() {
 template <class T>
 T of_sweep(T whole, T share) {
   return has_whole_sweeps() ? whole : share;
+}
+
+// The levels of optimisation that examples are compiled at. -O1 and -O3 differ little from -O2, and `make
+// test` does not compile them (examples/CMakeLists.txt).
+inline std::vector<unsigned> levels_of_sweep() {
+  if (has_whole_sweeps()) return {0, 1, 2, 3};
+  return {0, 2};
 }
 
 // One case of `every` in the share. Callers add what they iterate over, so that other cases are met in other

@@ -13,6 +13,9 @@ step "include direction"
 python3 tools/check_includes.py
 step "build"
 cmake --build build/release -j "$jobs"
+if [ "${LOCKSTEP_SWEEPS:-OFF}" = ON ]; then
+  cmake --build build/release -j "$jobs" --target every_example_kernel benchmarks
+fi
 step ""
 tools/test_sanitized.sh
 step "tests"

@@ -5,11 +5,12 @@
 #include "command/pm4.h"
 #include "command/sdma.h"
 #include "tests/command/machine_under_test.h"
+#include "tests/sweep.h"
 
 namespace lockstep::command {
 namespace {
 
-constexpr int kPackets = 100'000;
+const int kPackets = test::of_sweep(100'000, 25'000);
 
 // Addresses near what is mapped, fields near what is legal, and anything.
 class Anything {

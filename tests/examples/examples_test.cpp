@@ -1,5 +1,4 @@
-// Every example at every optimisation level and wave size against its host reference, through the C
-// interface.
+// Every example at optimisation levels and wave sizes against its host reference, through the C interface.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -46,7 +45,7 @@ void PrintTo(const Variant& variant, std::ostream* out) {
   *out << variant.name();
 }
 
-std::vector<Variant> variants(const std::vector<unsigned>& levels = {0, 1, 2, 3}) {
+std::vector<Variant> variants(const std::vector<unsigned>& levels = test::levels_of_sweep()) {
   std::vector<Variant> all;
   for (const Entry& entry : registry())
     for (const unsigned level : levels)

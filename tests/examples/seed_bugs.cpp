@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <map>
 
 #include "tests/examples/seeding.h"
@@ -57,7 +58,10 @@ class Seeding {
   void run_variant(const Entry& entry, unsigned level, unsigned wave_size) {
     const std::string variant =
         std::string(entry.name) + ".O" + std::to_string(level) + ".wave" + std::to_string(wave_size);
-    const Bytes code = read_file(LOCKSTEP_EXAMPLE_KERNELS "/" + variant + ".co");
+    const std::string path = LOCKSTEP_EXAMPLE_KERNELS "/" + variant + ".co";
+    if (!std::filesystem::exists(path))
+      throw std::runtime_error(path + ": there is none; build the target every_example_kernel");
+    const Bytes code = read_file(path);
     const Example example = entry.make(wave_size);
     const RunResult plain = run(example, code);
     if (plain.status != LOCKSTEP_OK || !plain.difference(example).empty())

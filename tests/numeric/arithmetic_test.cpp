@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "tests/numeric/oracle.h"
+#include "tests/sweep.h"
 
 namespace lockstep::numeric {
 namespace {
@@ -114,7 +115,7 @@ TYPED_TEST(Arithmetic, RandomInEveryMode) {
   std::mt19937_64 random(20230815);
   for (const uint32_t mode : testing::all_modes()) {
     for (const auto& operation : operations<TypeParam>()) {
-      std::vector<Triple> inputs(mode == kDefaultFloatMode ? 64000 : 8000);
+      std::vector<Triple> inputs(mode == kDefaultFloatMode ? 64000 : test::of_sweep(8000, 3200));
       for (auto& input : inputs) {
         input = {testing::random_input(format, random), testing::random_input(format, random),
                  testing::random_input(format, random)};
@@ -186,7 +187,7 @@ std::vector<uint64_t> unary_inputs(size_t random_count) {
 
 TYPED_TEST(Arithmetic, LdexpInEveryMode) {
   const Format& format = testing::format_of<TypeParam>();
-  const auto inputs = unary_inputs<TypeParam>(500);
+  const auto inputs = unary_inputs<TypeParam>(test::of_sweep(500, 200));
   std::vector<int32_t> exponents = {0, 1, -1, 24, -24, 64, -64, 1000, -1000, INT32_MAX, INT32_MIN};
   const int width = format.bias + format.fraction;
   for (int i = -3; i <= 3; ++i) {
@@ -206,7 +207,7 @@ TYPED_TEST(Arithmetic, LdexpInEveryMode) {
 
 TYPED_TEST(Arithmetic, FractInEveryMode) {
   const Format& format = testing::format_of<TypeParam>();
-  const auto inputs = unary_inputs<TypeParam>(20000);
+  const auto inputs = unary_inputs<TypeParam>(test::of_sweep(20000, 8000));
   for (const uint32_t mode : testing::all_modes()) {
     check_unary<TypeParam>(
         "fract", inputs, [&](TypeParam x) { return numeric::fract(x, RuntimeFloatMode{mode}); },

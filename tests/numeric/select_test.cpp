@@ -6,6 +6,7 @@
 
 #include "numeric/arithmetic.h"
 #include "tests/numeric/oracle.h"
+#include "tests/sweep.h"
 
 namespace lockstep::numeric {
 namespace {
@@ -79,7 +80,7 @@ std::vector<std::array<uint64_t, 3>> triples() {
     for (const uint64_t b : testing::edges(f)) list.push_back({a, b, a});
   }
   std::mt19937_64 random(3);
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < test::of_sweep(20000, 5000); ++i) {
     list.push_back({testing::random_input(f, random), testing::random_input(f, random),
                     testing::random_input(f, random)});
   }

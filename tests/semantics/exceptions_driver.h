@@ -76,11 +76,11 @@ inline std::vector<uint64_t> values_around_integers(const Format& f) {
 }
 
 // Where functions have exact results or change their minds: integers, quarters, powers of two, squares, and
-// their neighbours; of halves every third number.
+// their neighbours; of halves every third number, or 31st.
 inline std::vector<uint64_t> values_for_functions(const Format& f) {
   std::vector<uint64_t> values;
   if (f.bits == 16)
-    for (uint64_t x = 0; x < 0x10000; x += 3) values.push_back(x);
+    for (uint64_t x = 0; x < 0x10000; x += test::of_sweep<uint64_t>(3, 31)) values.push_back(x);
   for (int i = -160; i <= 160; ++i) {
     values.push_back(encoding_of(f, i));
     values.push_back(encoding_of(f, i / 4.0));
@@ -169,7 +169,8 @@ inline const std::vector<uint64_t>& values_for(isa::Type type) {
 struct Variation {
   std::function<void(isa::Instruction&)> prepare;  // sets modifiers
   bool vcc = false;
-  std::array<size_t, 3> steps = {1, 1, 3};  // of three operands: every how manyth value of each
+  std::array<size_t, 3> steps = {
+      1, 1, test::of_sweep<size_t>(3, 7)};  // of three operands: every how manyth value of each
   std::vector<uint64_t> more_values = {};   // for the first operand
 };
 

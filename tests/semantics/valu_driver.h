@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "semantics/body.h"
+#include "tests/sweep.h"
 
 namespace lockstep::semantics::testing {
 
@@ -200,11 +201,13 @@ inline bool same(Expected got, Expected expected, unsigned bits) {
 template <class Result, class... Parameters>
 void verify(const char* name, Result (*body)(Parameters...), const Oracle& oracle) {
   std::vector<const std::vector<uint64_t>*> lists = {&values_of<Parameters>()...};
-  // Three floats: every third value is enough for the last one, and keeps the number of combinations small.
+  // Three floats: every third value, in the share every seventh, is enough for the last one, and keeps the
+  // number of combinations small.
   std::vector<uint64_t> fewer;
   constexpr size_t floats = (0 + ... + is_float_vector<Parameters>);
   if (floats == 3) {
-    for (size_t i = 0; i < lists[2]->size(); i += 3) fewer.push_back((*lists[2])[i]);
+    for (size_t i = 0; i < lists[2]->size(); i += test::of_sweep<size_t>(3, 7))
+      fewer.push_back((*lists[2])[i]);
     lists[2] = &fewer;
   }
   for_each_chunk(lists, [&](const auto& lanes) {

@@ -11,7 +11,7 @@ namespace lockstep::precise {
 namespace {
 
 // Sanitized builds run fewer: each program costs them ten times as much.
-constexpr unsigned kPrograms = test::kIsSanitized ? 300 : 3'000;
+const unsigned kPrograms = test::kIsSanitized ? 300 : test::of_sweep(3'000, 1'000);
 
 // The fuzzer fuzz/engines_fuzz.cpp looks for more.
 TEST(CompareEngines, RandomPrograms) {

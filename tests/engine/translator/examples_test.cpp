@@ -41,10 +41,7 @@ TEST_P(Examples, SameMemory) {
 std::vector<Variant> variants() {
   std::vector<Variant> all;
   for (const examples::Entry& entry : examples::registry())
-    for (const unsigned level : {0u, 1u, 3u}) all.push_back({entry, level});
-  // A fifth of this test's time, and the code is nearly that of -O3.
-  if (!test::has_whole_sweeps())
-    std::erase_if(all, [](const Variant& each) { return each.entry.name == "math" && each.level == 1; });
+    for (const unsigned level : test::levels_of_sweep()) all.push_back({entry, level});
   return all;
 }
 
