@@ -1,6 +1,10 @@
 #include "engine/precise/traps.h"
 
+#include <bit>
+#include <string>
+
 #include "engine/precise/destinations.h"
+#include "engine/precise/exceptions.h"
 #include "state/trap_status.h"
 
 namespace lockstep::precise {
@@ -48,7 +52,9 @@ void Traps::raise(Wave& wave, uint32_t exceptions) {
   if (exceptions & 7 * trapsts_bit::kAddressWatch1) causes |= trapsts_bit::kAddressWatch;
   const uint32_t enabled =
       (wave.mode & mode_bit::kExceptionEnable) >> mode_bit::kExceptionEnableShift & causes;
-  if (enabled && may_trap(wave)) exception_ = true;
+  if (!enabled) return;
+  if (may_trap(wave)) exception_ = true;
+  if (settings_.handler == 0 && settings_.sets_trap_enable()) reported_ = enabled;
 }
 
 void Traps::take(Wave& wave, const HostRequest& request) {
@@ -113,6 +119,7 @@ void Traps::enter_handler(Wave& wave, uint64_t pc) {
 // What the wave has under way lands first, on the way in and on the way out.
 Verdict Traps::before(const Step& step) {
   Wave& wave = step.wave;
+  if (reported_ != 0) return report_exceptions(step);
   take_requests(wave);
   const Opcode opcode = step.instruction.row->opcode;
   const bool pending = is_pending(wave), traps = opcode == Opcode::s_trap,
@@ -137,6 +144,21 @@ Verdict Traps::before(const Step& step) {
     enter_handler(wave, step.pc, 0, false);
   }
   return Verdict::redirected;
+}
+
+Verdict Traps::report_exceptions(const Step& step) const {
+  std::string names;
+  for (uint32_t bits = reported_; bits != 0; bits &= bits - 1)
+    names += (names.empty() ? "" : ", ") +
+             std::string(name_of_exception(static_cast<unsigned>(std::countr_zero(bits))));
+  Fault fault;
+  fault.kind = FaultKind::trap;
+  fault.pc = step.pc;
+  fault.message = "before this instruction a lane raised " + names +
+                  ", for which MODE.EXCP_EN asks for a trap, without a trap handler";
+  step.wave.fault = std::move(fault);
+  step.wave.state = WaveState::faulted;
+  return Verdict::stopped;
 }
 
 Verdict Traps::check_number(const Step& step) const {

@@ -43,6 +43,7 @@ class Traps final : public Unit {
   // For what is pending, and a fault if there is one.
   void enter_handler(Wave& wave, uint64_t pc);
   void finish_access(Wave& wave);
+  Verdict report_exceptions(const Step& step) const;
 
   const TrapSettings& settings_;
   const Results results_;
@@ -55,6 +56,8 @@ class Traps final : public Unit {
   // exceptions, whose bits it has already.
   uint32_t causes_ = 0;
   bool exception_ = false;
+  // Exceptions that ask for a trap where no handler takes it: what the machine reports in the person of one.
+  uint32_t reported_ = 0;
   uint8_t host_trap_id_ = 0;
 };
 

@@ -123,6 +123,25 @@ TEST(Exceptions, TrapsByModeExcpEn) {  // 3.4.2 and 3.4.9: EXCP_EN; the instruct
     }
 }
 
+// In the person of ROCm's handler, as with s_trap: programs there do not go on.
+TEST(Exceptions, WithoutAHandlerTheDefaultReportsThemAsTheRuntimeDoes) {
+  const std::string enable = "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 14, 1), 1\nv_mov_b32 v1, 0\n";
+  for (const auto without : {precise::TrapWithoutHandler::report, precise::TrapWithoutHandler::skip})
+    for (const char* last : {"v_rcp_f32 v2, v1", "v_mul_f32 v2, v1, v1"}) {
+      Dispatch d(enable + last, 1, 32);
+      d.launch.uses_exceptions = true;
+      d.launch.rsrc1 &= ~(1u << 21);  // DX10_CLAMP
+      d.options.precise.traps.without_handler = without;
+      const Outcome outcome = d.run();
+      const bool traps = without == precise::TrapWithoutHandler::report && last[2] == 'r';
+      ASSERT_EQ(outcome.fault.has_value(), traps) << last;
+      if (!traps) continue;
+      EXPECT_EQ(outcome.fault->fault.kind, FaultKind::trap);
+      EXPECT_EQ(outcome.fault->fault.pc, d.pc(4));
+      EXPECT_NE(outcome.fault->fault.message.find("divide by zero"), std::string::npos);
+    }
+}
+
 TEST(Exceptions, AProgramEnablesItsTraps) {  // 3.4.2
   TrapDispatch d(
       "v_mov_b32 v1, 0\ns_setreg_imm32_b32 hwreg(HW_REG_MODE, 14, 1), 1\nv_rcp_f32 v2, v1\n"
