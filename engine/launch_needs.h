@@ -11,11 +11,27 @@ namespace lockstep {
 
 struct Wave;
 
+// Work-groups of one row of the grid, one after the other, that are alike but for the x of their ids. All
+// waves are full, and their v0 counts up from the first lane on.
+// Whoever runs them counts here: what it says must hold when it is left in the middle of a wave, too.
+struct GroupRow {
+  Wave* const* waves = nullptr;  // of one group, as it was launched
+  uint32_t wave_count = 0;
+  uint32_t x_offset = 0;    // in Wave: of the scalar register with the x of the work-group id
+  uint32_t x = 0, end = 0;  // of the group in work; of the one behind the last
+  uint32_t wave = 0;        // in work
+  int64_t turn = 0;         // that each wave has
+  // Wave-instructions of waves that have ended. No group is begun after so many.
+  uint64_t executed = 0, most = 0;
+};
+
 struct LaunchNeeds {
   // VGPRs that a wave may read before it has written them: no others need be zero at launch.
   std::vector<unsigned> vgprs;
   // A wave that ends in its first turn leaves its registers as they were at launch.
   bool registers_stay = false;
+  // LaunchAdviser::run_row() is there for groups whose waves are all full.
+  bool has_rows = false;
 };
 
 // Beside Engine, of engines that know it.
@@ -28,6 +44,11 @@ class LaunchAdviser {
   // it on; those that have ended or are at a barrier need none. Stops before a wave that needs more than
   // translated code, which may have begun its turn. Adds what was executed.
   virtual void run_turns(std::span<Wave* const> waves, int64_t turn, size_t& next, uint64_t& executed) = 0;
+
+  // Runs groups of which no wave waits or stays behind; the row says where it stopped. At a wave that did not
+  // come to its end in translated code this one is as run_turns() leaves it; of the others nothing has
+  // changed.
+  virtual void run_row(GroupRow& row) = 0;
 
  protected:
   ~LaunchAdviser() = default;

@@ -17,6 +17,8 @@ namespace lockstep::machine {
 namespace {
 
 constexpr size_t kLdsBytes = 65536;
+// The work-group's ids and its info.
+constexpr size_t kGroupSgprs = 4;
 // Vector loads of whole chunks may touch memory behind the last byte in use, never beyond this.
 constexpr size_t kSlack = 256;
 
@@ -156,7 +158,7 @@ GroupContext::GroupContext(const Launch& launch) {
 
 // VGPR 0 holds the work-item ids, ten bits each, as many as TIDIG_COMP_CNT asks for (LLVM AMDGPU usage,
 // initial kernel state of gfx11).
-void GroupContext::ItemIds::prepare(const GroupPlace& place, unsigned components) {
+void GroupContext::ItemIds::prepare(const GroupPlace& place, unsigned components, unsigned wave_size) {
   if (are_of(place) && components == made_components) return;
   words.resize(place.items);
   made_components = components;
@@ -166,6 +168,9 @@ void GroupContext::ItemIds::prepare(const GroupPlace& place, unsigned components
     for (uint32_t y = 0; y < place.size[1]; ++y)
       for (uint32_t x = 0; x < place.size[0]; ++x)
         *word++ = x | (components >= 1 ? y << 10 : 0) | (components >= 2 ? z << 20 : 0);
+  count_up_in_waves = true;
+  for (uint32_t i = 0; i < words.size(); ++i)
+    count_up_in_waves &= words[i] == words[i - i % wave_size] + i % wave_size;
 }
 
 GroupPlace place_of(const Launch& launch, uint64_t number) {
@@ -336,7 +341,7 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   clear_lds(launch);
   wave_vgprs_ = wave_vgprs(launch);
   lds_alloc_ = lds_allocation(placement_ ? place_ : GroupPlacement{}, launch);
-  item_ids_.prepare(place, bits(launch.rsrc2, 11, 2));
+  item_ids_.prepare(place, bits(launch.rsrc2, 11, 2), launch.wave_size);
   host_traps_ = traps.host;
   requests_seen_ = host_traps_ ? host_traps_->count() : 0;
   if (control) has_commands_ = &control->begin(group_);
@@ -505,6 +510,8 @@ GroupContext::Result GroupContext::run_more(const Launch& launch, Engine& engine
   const uint64_t before = executed;
   for (GroupWalk walk(launch, claim.first);
        claim.first < claim.last && result == Result::finished && executed - before < most; walk.advance()) {
+    while (run_row(launch, engine, walk, claim, budget, most - (executed - before), executed, result))
+      if (claim.first == claim.last || result != Result::finished || executed - before >= most) return result;
     const GroupPlace& place = walk.place();
     if (!relaunch(launch, claim.first, place, claim.first_wave)) break;
     ++claim.first;
@@ -517,6 +524,70 @@ GroupContext::Result GroupContext::run_more(const Launch& launch, Engine& engine
       result = run(engine, budget - static_cast<int64_t>(executed - executed_before), executed, had_turn);
   }
   return result;
+}
+
+bool GroupContext::run_row(const Launch& launch, Engine& engine, GroupWalk& walk, Claim& claim,
+                           int64_t budget, uint64_t most, uint64_t& executed, Result& result) {
+  const LaunchNeeds* const needs = adviser_ ? adviser_->launch_needs(mode_) : nullptr;
+  if (!needs || !needs->has_rows || !needs->registers_stay) return false;
+  if (!may_relaunch_ || !ended_at_once_ || is_followed() || any_sleeping_) return false;
+  const bool has_x = bits(launch.rsrc2, 7, 1);
+  if (!has_x || launch.ordered_append || launch.scratch_bytes != 0 || launch.lds_bytes != 0) return false;
+  const auto count = static_cast<uint32_t>(std::min<uint64_t>(walk.left_in_row(), claim.last - claim.first));
+  const GroupPlace& place = walk.place();
+  if (count < 2 || place.waves * launch.wave_size != place.items || !item_ids_.are_of(place)) return false;
+  if (!item_ids_.count_up_in_waves) return false;
+  if (!std::ranges::all_of(order_, [](const Wave* wave) { return has_ended(wave) && is_as_launched(wave); }))
+    return false;
+
+  for (unsigned axis = 0; axis < 3; ++axis) group_.id[axis] = place.id[axis] + launch.first_group[axis];
+  for (unsigned i = 0; i < group_.wave_count; ++i) fill_group_sgprs(launch, i, *waves_[i]);
+  GroupRow row;
+  row.waves = order_.data();
+  row.wave_count = group_.wave_count;
+  const size_t first_id = launch.user_data.size();
+  row.x_offset = static_cast<uint32_t>(offsetof(Wave, scalar) + first_id * sizeof(uint32_t));
+  const uint32_t first = row.x = group_.id[0];
+  row.end = first + count;
+  row.turn = turn_of(budget);
+  row.most = most;
+  look_at_memory();
+  const auto lost = guarded([&] { adviser_->run_row(row); });
+  executed += row.executed;
+  const uint32_t done = row.x - first;
+  const bool is_over = !lost && row.wave == 0 && (row.x == row.end || row.executed >= most);
+  if (done != 0) {
+    walk.advance_in_row(done);
+    claim.first += done;
+    claim.first_wave += uint64_t{done} * group_.wave_count;
+    group_.number = claim.first - 1;
+  }
+  if (is_over) return true;
+
+  // The group in work is as if it had been launched by itself, with some waves that have had their turn.
+  Wave& stopped = *order_[row.wave];
+  const uint64_t pc = stopped.pc;
+  const WaveState state = stopped.state;
+  std::array<uint32_t, kGroupSgprs> sgprs;
+  std::copy_n(stopped.scalar + first_id, sgprs.size(), sgprs.begin());
+  relaunch(launch, claim.first, walk.place(), claim.first_wave);
+  for (unsigned i = 0; i < row.wave; ++i) order_[i]->state = WaveState::ended;
+  size_t had_turn = row.wave;
+  if (lost) {
+    fault_for_lost_memory(stopped, *lost);
+    ++had_turn;
+  } else {
+    std::copy(sgprs.begin(), sgprs.end(), stopped.scalar + first_id);
+    stopped.pc = pc;
+    stopped.state = state;
+    stopped.executed_before_turn = row.turn - stopped.budget;
+    executed += static_cast<uint64_t>(stopped.executed_before_turn);
+  }
+  ++claim.first;
+  claim.first_wave += group_.wave_count;
+  result = run(engine, budget, executed, had_turn);
+  walk.advance();
+  return true;
 }
 
 // What run_wave() does beside running a wave is for those that sleep, or that somebody follows.

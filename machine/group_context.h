@@ -48,6 +48,15 @@ class GroupWalk {
     left_in_row_ = whole - std::min(whole, place_.id[0]);
   }
   const GroupPlace& place() const { return place_; }
+  // Whole groups of the row, from this one on.
+  uint32_t left_in_row() const { return left_in_row_; }
+  // At most so many.
+  void advance_in_row(uint32_t groups) {
+    number_ += groups - 1;
+    place_.id[0] += groups - 1;
+    left_in_row_ -= groups - 1;
+    advance();
+  }
   void advance() {
     ++number_;
     // The next one of the row is as large; the last may be partial.
@@ -63,7 +72,7 @@ class GroupWalk {
   const Launch* launch_;
   GroupPlace place_;
   uint64_t number_;
-  uint32_t left_in_row_ = 0;  // whole groups from this one on
+  uint32_t left_in_row_ = 0;
 };
 
 // Work-groups [first, last) of a dispatch, for one thread to start in this order.
@@ -158,9 +167,11 @@ class GroupContext {
     std::vector<uint32_t> words;
     uint32_t made_size[3] = {};
     unsigned made_components = 0;
+    // In each wave from the first lane on: translated code computes with one scalar for them.
+    bool count_up_in_waves = false;
 
     bool are_of(const GroupPlace& place) const { return std::ranges::equal(place.size, made_size); }
-    void prepare(const GroupPlace& place, unsigned components);
+    void prepare(const GroupPlace& place, unsigned components, unsigned wave_size);
   };
 
   std::span<uint32_t> scratch_entries() { return std::span(scratch_entries_).first(waves_.size()); }
@@ -170,6 +181,10 @@ class GroupContext {
   // Launches a group of the shape of the last one, if that has left its waves as they were launched but for
   // registers: some nanoseconds for each.
   bool relaunch(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave);
+  // Runs groups of the walk's row in one call of translated code, while their waves stay in it; false if that
+  // is not possible. Walk and claim are then at the first group that was not begun.
+  bool run_row(const Launch& launch, Engine& engine, GroupWalk& walk, Claim& claim, int64_t budget,
+               uint64_t most, uint64_t& executed, Result& result);
   // Gives all waves a turn, if none needs more than its translated code; else those before the first that
   // does. Returns how many.
   size_t run_turns(int64_t turn, uint64_t& executed);

@@ -30,7 +30,7 @@ class LinearState {
   const Routine& routine_;
   std::map<unsigned, Linear> linear_;
   std::map<unsigned, LowSum> carries_;
-  LinearMath math_{nullptr};
+  LinearMath math_{nullptr, 16};
 };
 
 struct AddressPlan {

@@ -12,9 +12,11 @@
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 
+#include <algorithm>
 #include <mutex>
 #include <stdexcept>
 
+#include "engine/translator/address_plan.h"
 #include "engine/translator/body_library.h"
 #include "engine/translator/doubt_checks.h"
 #include "engine/translator/emitter.h"
@@ -113,6 +115,27 @@ bool has_masked_gathers(const std::string& processor) {
   return has;
 }
 
+bool has_row_function(const Routine& routine, const Facts& facts, const std::string& processor) {
+  constexpr size_t kMostNodes = 128;
+  if (routine.pieces.size() != 1 || routine.nodes.size() > kMostNodes) return false;
+  if (!routine.blocks[routine.entry_block].predecessors.empty()) return false;
+  const bool waits = std::ranges::any_of(routine.nodes, [](const Node& node) {
+    switch (node.kind) {
+      case NodeKind::call:
+      case NodeKind::step:
+      case NodeKind::barrier:
+      case NodeKind::scratch:
+        return true;
+      default:
+        return false;
+    }
+  });
+  if (waits) return false;
+  for (unsigned block = 0; block < routine.blocks.size(); ++block)
+    if (!plan_addresses(routine, facts, block, has_masked_gathers(processor)).is_empty()) return true;
+  return false;
+}
+
 Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsigned first_slot,
                 const std::string& processor) {
   Object object;
@@ -120,16 +143,20 @@ Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsi
   BodySession session;
   llvm::Module module("routine", session.context());
   Emitter emitter(module, routine, facts, piece, first_slot, has_masked_gathers(processor));
-  llvm::Function* function = emitter.emit(kFunctionName);
+  emitter.emit(kFunctionName);
+  object.next_slot = emitter.next_slot();
+  if (has_row_function(routine, facts, processor)) {
+    Emitter rows(module, routine, facts, piece, object.next_slot, has_masked_gathers(processor),
+                 Emitter::Shape::row);
+    rows.emit(kRowFunctionName);
+    object.next_slot = rows.next_slot();
+  }
 #ifndef NDEBUG
   std::string problem;
   llvm::raw_string_ostream text(problem);
-  if (llvm::verifyFunction(*function, &text))
+  if (llvm::verifyModule(module, &text))
     throw std::runtime_error("the translator made bad code: " + text.str());
-#else
-  (void)function;
 #endif
-  object.next_slot = emitter.next_slot();
   object.stages.emit = watch.lap();
   finish(session, module, processor, object);
   return object;

@@ -36,7 +36,11 @@ struct Object {
   Stages stages;
 };
 
-inline constexpr const char* kFunctionName = "lockstep_routine";
+inline constexpr const char *kFunctionName = "lockstep_routine", *kRowFunctionName = "lockstep_row";
+
+// Whether the object of a routine has a RowFunction, too: of short ones that go through memory, whose launch
+// costs as much as their code, without anything that a wave waits for or that leaves its registers changed.
+bool has_row_function(const Routine& routine, const Facts& facts, const std::string& processor = {});
 
 // Whether the processor gathers and scatters lanes by instructions under a mask, as generate() has it.
 bool has_masked_gathers(const std::string& processor = {});

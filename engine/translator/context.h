@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "engine/launch_needs.h"
 #include "memory/address_space.h"
 #include "state/wave.h"
 
@@ -34,6 +35,8 @@ enum class Leave : uint32_t {
   step,       // one instruction at Wave::pc is for the interpreter
 };
 
+// Returns at the row's end, or when a wave has to go on elsewhere.
+using RowFunction = void (*)(GroupRow*, const Context*);
 using TranslatedFunction = uint32_t (*)(Wave*, const Context*, uint32_t entry, int64_t budget);
 
 }  // namespace lockstep::translator

@@ -15,22 +15,30 @@ using llvm::Value;
 void Emitter::begin_regular() {
   is_regular_version_ = true;
   low_sums_.clear();
+  computed_.clear();
   base_slots_.clear();
   begin_section();
   ChunkValues differences{};
   for (const auto& [number, stride] : plan_.roots) {
+    // Of the work-item ids of a row it is known.
+    const bool is_known = row_ && block_first_ == routine_.blocks[routine_.entry_block].first &&
+                          number == kIdRegister && stride == 1;
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       Value* value = vgpr(number, chunk);
       Linear root;
       root.stride = stride;
-      root.first = ir_.CreateExtractElement(value, uint64_t{0});
+      if (chunk == 0 || !is_linear_in_wave())
+        root.first = ir_.CreateExtractElement(value, uint64_t{0});
+      else
+        root = linear_math_.from_lane(linear(number, 0), 16 * chunk);
+      locals_.linear[number][chunk] = root;
+      if (is_known) continue;
       Value* difference = ir_.CreateXor(value, lanes_of(root));
       Value*& all = differences[chunk];
       all = all ? ir_.CreateOr(all, difference) : difference;
-      locals_.linear[number][chunk] = root;
     }
   }
-  if (plan_.roots.empty()) return;
+  if (!differences[0]) return;
   Value* wrong = nullptr;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     Value* lanes =
@@ -86,6 +94,26 @@ Value* Emitter::unfolded(const Locals& locals, unsigned number, unsigned chunk) 
 }
 
 void Emitter::emit_computed(unsigned index, unsigned chunk) {
+  ComputedRegisters result;
+  if (chunk == 0 || !is_linear_in_wave()) {
+    const size_t before = run_.scalar_reads.size();
+    result = compute(index, chunk);
+    result.scalar_reads = run_.scalar_reads.size() - before;
+    if (is_linear_in_wave()) computed_[index] = result;
+  } else {
+    result = computed_.at(index);
+    run_.next_read += result.scalar_reads;
+    for (auto& [number, value] : result.registers) value = linear_math_.from_lane(value, 16 * chunk);
+  }
+  // Of this nothing is left but what somebody uses.
+  if (!result.is_all) emit_vector(index, chunk);
+  for (const auto& [number, value] : result.registers) {
+    set_vgpr(number, chunk, nullptr);
+    locals_.linear[number][chunk] = value;
+  }
+}
+
+Emitter::ComputedRegisters Emitter::compute(unsigned index, unsigned chunk) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const auto sources = [&](const isa::Operand& operand, unsigned word) -> std::optional<Linear> {
     const Source source = *source_of(operand, instruction);
@@ -109,8 +137,7 @@ void Emitter::emit_computed(unsigned index, unsigned chunk) {
     return found->second;
   };
   // Both halves of a VOPD pair read before either writes.
-  std::vector<std::pair<unsigned, Linear>> registers;
-  bool is_all = true;
+  ComputedRegisters computed;
   for (const Half& half : halves_of(instruction)) {
     const LinearResult result = linear_math_.result_of(instruction, half, sources, carries);
     for (unsigned i = half.first; i < half.last; ++i) {
@@ -119,23 +146,18 @@ void Emitter::emit_computed(unsigned index, unsigned chunk) {
         for (unsigned word = 0; word < std::min<unsigned>(operand.words, 2); ++word) {
           const unsigned number = operand.vgpr() + word;
           if (result.words[word] && !facts_.nodes[index].merged[number])
-            registers.emplace_back(number, *result.words[word]);
+            computed.registers.emplace_back(number, *result.words[word]);
           else
-            is_all = false;
+            computed.is_all = false;
         }
       } else if (operand.role == Role::dst2) {
         const auto number = scalar_destination(operand);
         if (number && result.low_sum) low_sums_[{*number, chunk}] = *result.low_sum;
-        is_all &= !number;
+        computed.is_all &= !number;
       }
     }
   }
-  // Of this nothing is left but what somebody uses.
-  if (!is_all) emit_vector(index, chunk);
-  for (const auto& [number, value] : registers) {
-    set_vgpr(number, chunk, nullptr);
-    locals_.linear[number][chunk] = value;
-  }
+  return computed;
 }
 
 void Emitter::emit_regular_global(unsigned index) {
@@ -153,9 +175,17 @@ void Emitter::emit_regular_global(unsigned index) {
   ChunkValues places{};
   std::array<std::vector<Value*>, kMaxChunks> words;
   const uint32_t stride = linear(address.vgpr(), 0).stride;
-  const uint64_t bytes = stride == 0 ? shape.bytes : uint64_t{16} * shape.bytes;
+  // Of the chunks that are looked at, or of the wave in one.
+  const unsigned looks = is_linear_in_wave() ? 1 : chunks_;
+  const uint64_t bytes = stride == 0 ? shape.bytes : uint64_t{chunks_ / looks * 16} * shape.bytes;
   int base_register = wide ? linear(address.vgpr(), 0).base : scalar_base->code;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    for (unsigned word = 0; !is_load && word < dwords; ++word)
+      words[chunk].push_back(vgpr(data + word, chunk));
+    if (chunk >= looks) {
+      places[chunk] = ir_.CreateAdd(places[0], ir_.getInt64(uint64_t{chunk} * 16 * stride));
+      continue;
+    }
     Value* offset;
     if (wide) {
       offset = linear_math_.whole_of(linear(address.vgpr(), chunk), linear(address.vgpr() + 1, chunk))
@@ -166,8 +196,6 @@ void Emitter::emit_regular_global(unsigned index) {
       offset = ir_.CreateZExt(low.first, i64_);
     }
     places[chunk] = ir_.CreateAdd(base, offset);
-    for (unsigned word = 0; !is_load && word < dwords; ++word)
-      words[chunk].push_back(vgpr(data + word, chunk));
   }
   Value* exec = whole_mask(kExec);
   // Elements of several dwords are stored by full waves only.
@@ -190,15 +218,15 @@ void Emitter::emit_regular_global(unsigned index) {
     branch_unlikely(ir_.CreateNot(condition), look_up, then);
     ir_.SetInsertPoint(then);
   };
-  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+  for (unsigned chunk = 0; chunk < looks; ++chunk) {
     require(ir_.CreateICmpSGE(places[chunk], range.first), new_block("behind_begin"));
-    require(ir_.CreateICmpSLE(places[chunk], last), chunk + 1 < chunks_ ? new_block("inside") : access);
+    require(ir_.CreateICmpSLE(places[chunk], last), chunk + 1 < looks ? new_block("inside") : access);
   }
   ir_.SetInsertPoint(look_up);
   auto allowed = runtime("lockstep_translator_allowed", i1_, {pointer_, i32_, i64_, i64_, i32_});
   llvm::cast<llvm::Function>(allowed.getCallee())->addRetAttr(llvm::Attribute::ZExt);
   Value* fine = ir_.getTrue();
-  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+  for (unsigned chunk = 0; chunk < looks; ++chunk)
     fine = ir_.CreateAnd(
         fine, ir_.CreateCall(allowed, {dispatch_, ir_.getInt32(slot_number), places[chunk],
                                        ir_.getInt64(bytes), ir_.getInt32(is_load ? kRead : kWrite)}));
@@ -207,21 +235,52 @@ void Emitter::emit_regular_global(unsigned index) {
   ir_.SetInsertPoint(access);
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     Value* pointer = ir_.CreateIntToPtr(places[chunk], pointer_);
-    if (is_load) {
+    if (row_ && is_load && stride != 0) prefetch(pointer);
+    if (is_load)
       words[chunk] = stride == 0 ? load_uniform(shape, pointer) : load_side_by_side(shape, pointer);
-      continue;
-    }
-    if (dwords > 1) {
+    else if (dwords > 1)
       store_consecutive(pointer, words[chunk]);
-      continue;
-    }
-    Value* elements = words[chunk][0];
-    if (shape.bytes < 4) elements = ir_.CreateTrunc(elements, elements_of(shape));
-    Value* on = ir_.CreateBitCast(half_bits(scalar(kExec + chunk / 2), chunk), lane_mask_);
-    ir_.CreateMaskedStore(elements, pointer, llvm::Align(1), on);
   }
+  if (!is_load && dwords == 1) store_side_by_side(shape, places, words, exec);
   for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
     for (unsigned word = 0; word < dwords; ++word) write_lanes(facts, data + word, chunk, words[chunk][word]);
+}
+
+// Waves of a row mostly go on where the last one stopped, but there is too much code between their loads for
+// the host to see them in time. It may be an address of nothing: that is no fault.
+void Emitter::prefetch(Value* pointer) {
+  constexpr uint64_t kAhead = 4096;
+  Value* ahead = ir_.CreateConstGEP1_64(ir_.getInt8Ty(), pointer, kAhead);
+  constexpr unsigned kIsRead = 0, kToAllCaches = 3, kIsData = 1;
+  ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer_},
+                      {ahead, ir_.getInt32(kIsRead), ir_.getInt32(kToAllCaches), ir_.getInt32(kIsData)});
+}
+
+// Under a mask it is slower where memory is far.
+void Emitter::store_side_by_side(const AccessShape& shape, const ChunkValues& places,
+                                 const std::array<std::vector<Value*>, kMaxChunks>& words, Value* exec) {
+  const auto store = [&](bool all_lanes) {
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      Value *pointer = ir_.CreateIntToPtr(places[chunk], pointer_), *elements = words[chunk][0];
+      if (shape.bytes < 4) elements = ir_.CreateTrunc(elements, elements_of(shape));
+      if (all_lanes) {
+        ir_.CreateAlignedStore(elements, pointer, llvm::Align(1));
+        continue;
+      }
+      Value* on = ir_.CreateBitCast(half_bits(scalar(kExec + chunk / 2), chunk), lane_mask_);
+      ir_.CreateMaskedStore(elements, pointer, llvm::Align(1), on);
+    }
+  };
+  auto* all_lanes = llvm::Constant::getAllOnesValue(exec->getType());
+  if (exec == all_lanes) return store(true);
+  BasicBlock *full = new_block("full"), *partial = new_block("partial"), *stored = new_block("stored");
+  branch_unlikely(ir_.CreateICmpNE(exec, all_lanes), partial, full);
+  for (const bool is_full : {true, false}) {
+    ir_.SetInsertPoint(is_full ? full : partial);
+    store(is_full);
+    ir_.CreateBr(stored);
+  }
+  ir_.SetInsertPoint(stored);
 }
 
 llvm::FixedVectorType* Emitter::elements_of(const AccessShape& shape) {

@@ -240,6 +240,10 @@ void Emitter::emit_end(unsigned index) {
   };
   switch (last.kind) {
     case NodeKind::end:
+      if (ended_) {
+        ir_.CreateBr(ended_);
+        return;
+      }
       return stop({}, last.offset, WaveState::ended, Leave::stopped);
     case NodeKind::barrier:
       return stop(facts_.blocks[static_cast<unsigned>(block.next)].live_in.all(),

@@ -20,7 +20,7 @@ std::vector<unsigned> entry_blocks(const Routine& routine, unsigned piece) {
 }
 
 Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& facts, unsigned piece,
-                 unsigned first_slot, bool has_masked_gathers)
+                 unsigned first_slot, bool has_masked_gathers, Shape shape)
     : module_(module),
       context_(module.getContext()),
       routine_(routine),
@@ -29,7 +29,9 @@ Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& fact
       chunks_(routine.wave_size / 16),
       has_masked_gathers_(has_masked_gathers),
       ir_(context_),
-      next_slot_(first_slot) {
+      next_slot_(first_slot),
+      shape_(shape),
+      linear_math_(&ir_, is_linear_in_wave() ? routine.wave_size : 16) {
   i1_ = ir_.getInt1Ty();
   i16_ = ir_.getInt16Ty();
   i32_ = ir_.getInt32Ty();
@@ -39,35 +41,103 @@ Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& fact
   lane_mask_ = llvm::FixedVectorType::get(i1_, 16);
 }
 
-llvm::Function* Emitter::emit(const std::string& name) {
-  make_function(name);
+void Emitter::emit(const std::string& name) {
+  if (shape_ == Shape::row)
+    emit_row(name);
+  else
+    emit_wave(name);
+}
+
+void Emitter::emit_wave(const std::string& name) {
+  make_function(name, i32_, {pointer_, pointer_, i32_, i64_});
+  wave_ = function_->getArg(0);
+  load_wave_fields();
+  ir_.CreateStore(function_->getArg(3), budget_);
+  begin_leave();
+  leave_how_ = llvm::PHINode::Create(i32_, 8, "", leave_->begin());
+  ir_.CreateRet(leave_how_);
   const Piece& piece = routine_.pieces[piece_];
   for (unsigned i = piece.first; i < piece.last; ++i) emit_block(i);
   emit_entries();
-  return function_;
 }
 
-void Emitter::make_function(const std::string& name) {
-  auto* type = llvm::FunctionType::get(i32_, {pointer_, pointer_, i32_, i64_}, false);
-  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
-  function_->setDoesNotThrow();
-  wave_ = function_->getArg(0);
-  dispatch_ = function_->getArg(1);
-  function_->addParamAttr(0, llvm::Attribute::NoAlias);
-  entry_ = new_block("entry");
-  for (unsigned i = routine_.pieces[piece_].first; i < routine_.pieces[piece_].last; ++i)
-    blocks_[i] = new_block("block");
-  ir_.SetInsertPoint(entry_);
+void Emitter::emit_row(const std::string& name) {
+  make_function(name, ir_.getVoidTy(), {pointer_, pointer_});
+  row_ = function_->getArg(0);
+  make_row_loop();
+  begin_leave();
+  ir_.CreateRetVoid();
+  for (unsigned i = 0; i < routine_.blocks.size(); ++i) emit_block(i);
+}
+
+// Waves of a group one after the other, then those of the next group. Between them nothing is loaded or
+// stored but what tells one from the other.
+void Emitter::make_row_loop() {
+  const auto field = [&](size_t offset) {
+    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), row_, offset);
+  };
+  Value* waves = ir_.CreateLoad(pointer_, field(offsetof(GroupRow, waves)));
+  Value* wave_count = ir_.CreateLoad(i32_, field(offsetof(GroupRow, wave_count)));
+  Value* x_offset = ir_.CreateZExt(ir_.CreateLoad(i32_, field(offsetof(GroupRow, x_offset))), i64_);
+  Value* end = ir_.CreateLoad(i32_, field(offsetof(GroupRow, end)));
+  Value* turn = ir_.CreateLoad(i64_, field(offsetof(GroupRow, turn)));
+  Value* most = ir_.CreateLoad(i64_, field(offsetof(GroupRow, most)));
+  BasicBlock *wave = new_block("wave"), *group_ended = new_block("group_ended"), *more = new_block("more"),
+             *done = new_block("done");
+  ended_ = new_block("ended");
+  ir_.CreateBr(wave);
+
+  ir_.SetInsertPoint(wave);
+  Value* number = ir_.CreateLoad(i32_, field(offsetof(GroupRow, wave)));
+  wave_ = ir_.CreateLoad(pointer_, ir_.CreateGEP(pointer_, waves, ir_.CreateZExt(number, i64_)));
+  load_wave_fields();
+  ir_.CreateStore(ir_.CreateLoad(i32_, field(offsetof(GroupRow, x))),
+                  ir_.CreateGEP(ir_.getInt8Ty(), wave_, x_offset));
+  ir_.CreateStore(turn, budget_);
+  ir_.CreateBr(blocks_[routine_.entry_block]);
+
+  ir_.SetInsertPoint(ended_);
+  Value* executed = ir_.CreateAdd(ir_.CreateLoad(i64_, field(offsetof(GroupRow, executed))),
+                                  ir_.CreateSub(turn, ir_.CreateLoad(i64_, budget_)));
+  ir_.CreateStore(executed, field(offsetof(GroupRow, executed)));
+  Value* next = ir_.CreateAdd(number, ir_.getInt32(1));
+  ir_.CreateStore(next, field(offsetof(GroupRow, wave)));
+  ir_.CreateCondBr(ir_.CreateICmpULT(next, wave_count), wave, group_ended);
+
+  ir_.SetInsertPoint(group_ended);
+  Value* x = ir_.CreateAdd(ir_.CreateLoad(i32_, field(offsetof(GroupRow, x))), ir_.getInt32(1));
+  ir_.CreateStore(ir_.getInt32(0), field(offsetof(GroupRow, wave)));
+  ir_.CreateStore(x, field(offsetof(GroupRow, x)));
+  ir_.CreateCondBr(ir_.CreateICmpULT(x, end), more, done);
+  ir_.SetInsertPoint(more);
+  ir_.CreateCondBr(ir_.CreateICmpULT(executed, most), wave, done);
+  ir_.SetInsertPoint(done);
+  ir_.CreateRetVoid();
+}
+
+void Emitter::load_wave_fields() {
   const auto field = [&](size_t offset) {
     return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave_, offset);
   };
   vgprs_ = ir_.CreateLoad(pointer_, field(offsetof(Wave, vgprs)), "vgprs");
   lds_ = ir_.CreateLoad(pointer_, field(offsetof(Wave, lds)), "lds");
   lds_bytes_ = ir_.CreateZExt(ir_.CreateLoad(i32_, field(offsetof(Wave, lds_bytes))), i64_, "lds_bytes");
+}
+
+void Emitter::make_function(const std::string& name, llvm::Type* result,
+                            std::vector<llvm::Type*> parameters) {
+  auto* type = llvm::FunctionType::get(result, parameters, false);
+  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
+  function_->setDoesNotThrow();
+  dispatch_ = function_->getArg(1);
+  function_->addParamAttr(0, llvm::Attribute::NoAlias);
+  entry_ = new_block("entry");
+  for (unsigned i = routine_.pieces[piece_].first; i < routine_.pieces[piece_].last; ++i)
+    blocks_[i] = new_block("block");
+  ir_.SetInsertPoint(entry_);
   slots_of_ranges_ = ir_.CreateLoad(
       pointer_, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), dispatch_, offsetof(Context, last_range)));
   budget_ = ir_.CreateAlloca(i64_);
-  ir_.CreateStore(function_->getArg(3), budget_);
   words_ = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, 16));
   masks_ = ir_.CreateAlloca(llvm::ArrayType::get(i16_, 4));
   result_words_ = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, 8));
@@ -77,20 +147,23 @@ void Emitter::make_function(const std::string& name) {
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) doubt_[chunk] = ir_.CreateAlloca(lanes_);
   // For the runtime functions, which take lanes in memory: two address registers and four of data.
   buffer_ = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, 6 * chunks_));
+}
 
-  // One way out for all that leave.
+// One way out for all that leave.
+void Emitter::begin_leave() {
+  const auto field = [&](size_t offset) {
+    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave_, offset);
+  };
   leave_ = new_block("leave");
   ir_.SetInsertPoint(leave_);
   leave_offset_ = ir_.CreatePHI(i64_, 8);
   leave_budget_ = ir_.CreatePHI(i64_, 8);
   leave_state_ = ir_.CreatePHI(ir_.getInt8Ty(), 8);
-  leave_how_ = ir_.CreatePHI(i32_, 8);
   Value* entry_pc = ir_.CreateLoad(
       i64_, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), dispatch_, offsetof(Context, entry)));
   ir_.CreateStore(ir_.CreateAdd(entry_pc, leave_offset_), field(offsetof(Wave, pc)));
   ir_.CreateStore(leave_budget_, field(offsetof(Wave, budget)));
   ir_.CreateStore(leave_state_, field(offsetof(Wave, state)));
-  ir_.CreateRet(leave_how_);
 }
 
 // A switch over the entry numbers. A loop header with other predecessors is entered through a stub that loads
@@ -138,6 +211,12 @@ void Emitter::emit_block(unsigned index) {
   begin();
   locals_.held = facts.held;
   locals_.dirty = facts.dirty;
+  // All waves of rows are full.
+  if (row_ && index == routine_.entry_block)
+    for (unsigned word = 0; word < mask_words(); ++word) {
+      locals_.scalar[kExec + word - kFirstScalar] = ir_.getInt32(~0u);
+      locals_.held.set(kExec + word);
+    }
   block_first_ = block.first;
   block_last_ = block.last;
   plan_ = plan_addresses(routine_, facts_, index, has_masked_gathers_);
@@ -322,7 +401,7 @@ void Emitter::leave(Value* offset, Value* budget, unsigned state, unsigned how) 
   leave_offset_->addIncoming(offset, from);
   leave_budget_->addIncoming(budget, from);
   leave_state_->addIncoming(ir_.getInt8(static_cast<uint8_t>(state)), from);
-  leave_how_->addIncoming(ir_.getInt32(how), from);
+  if (leave_how_) leave_how_->addIncoming(ir_.getInt32(how), from);
   ir_.CreateBr(leave_);
 }
 

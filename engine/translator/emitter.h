@@ -29,10 +29,12 @@ inline constexpr unsigned kMaxChunks = 4;  // of 16 lanes each, in wave64
 class Emitter {
  public:
   // `first_slot`: number of the first Context::last_range that is the piece's own.
+  // What it is to write: the TranslatedFunction of a piece, or the RowFunction of a routine of one piece.
+  enum class Shape : uint8_t { wave, row };
   Emitter(llvm::Module& module, const Routine& routine, const Facts& facts, unsigned piece,
-          unsigned first_slot, bool has_masked_gathers);
-  // Returns the function `name`; its entries are the blocks of entry_blocks() in order.
-  llvm::Function* emit(const std::string& name);
+          unsigned first_slot, bool has_masked_gathers, Shape shape = Shape::wave);
+  // The function `name`; entries of one for waves are the blocks of entry_blocks() in order.
+  void emit(const std::string& name);
 
  private:
   using Value = llvm::Value;
@@ -79,7 +81,12 @@ class Emitter {
   };
 
   // emitter.cpp: structure, registers, leaving
-  void make_function(const std::string& name);
+  void make_function(const std::string& name, llvm::Type* result, std::vector<llvm::Type*> parameters);
+  void load_wave_fields();
+  void begin_leave();
+  void emit_wave(const std::string& name);
+  void emit_row(const std::string& name);
+  void make_row_loop();
   void emit_entries();
   void emit_block(unsigned index);
   void emit_nodes(unsigned index);
@@ -139,8 +146,18 @@ class Emitter {
   // From here on all that was computed must be right.
   void settle();
   llvm::BasicBlock* irregular();
+  struct ComputedRegisters {
+    std::vector<std::pair<unsigned, Linear>> registers;
+    bool is_all = true;       // that the instruction writes
+    size_t scalar_reads = 0;  // of the run, by it
+  };
+  ComputedRegisters compute(unsigned node, unsigned chunk);
   void emit_computed(unsigned node, unsigned chunk);
+  bool is_linear_in_wave() const { return shape_ == Shape::row; }
   void emit_regular_global(unsigned node);
+  void prefetch(Value* pointer);
+  void store_side_by_side(const isa::AccessShape& shape, const ChunkValues& places,
+                          const std::array<std::vector<Value*>, kMaxChunks>& words, Value* exec);
   llvm::FixedVectorType* elements_of(const isa::AccessShape& shape);
   std::vector<Value*> load_side_by_side(const isa::AccessShape& shape, Value* pointer);
   std::vector<Value*> load_uniform(const isa::AccessShape& shape, Value* pointer);
@@ -247,8 +264,11 @@ class Emitter {
   Value *wave_ = nullptr, *dispatch_ = nullptr, *vgprs_ = nullptr, *lds_ = nullptr, *lds_bytes_ = nullptr,
         *slots_of_ranges_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
+  // Of a RowFunction: the GroupRow, and where waves go that have ended.
+  Value* row_ = nullptr;
+  llvm::BasicBlock* ended_ = nullptr;
   llvm::BasicBlock* leave_ = nullptr;
-  llvm::PHINode *leave_offset_, *leave_budget_, *leave_state_, *leave_how_;
+  llvm::PHINode *leave_offset_, *leave_budget_, *leave_state_, *leave_how_ = nullptr;
   std::map<unsigned, llvm::BasicBlock*> blocks_;
   std::map<std::pair<unsigned, unsigned>, llvm::AllocaInst*> slots_;
   llvm::AllocaInst *budget_, *words_, *masks_, *result_words_, *result_mask_, *arguments_, *scalar_result_,
@@ -275,7 +295,11 @@ class Emitter {
   AddressPlan plan_;
   bool is_regular_version_ = false;
   std::vector<Section> sections_;
-  LinearMath linear_math_{&ir_};
+  // What is linear is so in a chunk, or in a wave whose group is one of a row.
+  const Shape shape_;
+  LinearMath linear_math_;
+  // Of a wave: what emit_computed() wrote in the first chunk, by node.
+  std::map<unsigned, ComputedRegisters> computed_;
   std::map<std::pair<unsigned, unsigned>, LowSum> low_sums_;  // by the register with the carry, and chunk
   // By the register with the base address, and whether it is a load: the slot of all such accesses.
   std::map<std::pair<int, bool>, unsigned> base_slots_;

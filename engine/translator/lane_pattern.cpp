@@ -10,10 +10,10 @@ namespace {
 using isa::Opcode;
 using isa::Role;
 
-// v0 holds the work-item ids at entry, ten bits each (LLVM AMDGPU usage). In a work-group whose rows are
+// The work-item ids have ten bits each (LLVM AMDGPU usage). In a work-group whose rows are
 // multiples of 16 items only x differs between the lanes of a chunk: what is made of y and z alone is uniform
 // there.
-constexpr unsigned kIdRegister = 0, kIdBits = 10;
+constexpr unsigned kIdBits = 10;
 
 struct State {
   RegisterSet varying;     // VGPRs that depend on x

@@ -9,7 +9,7 @@ using isa::Opcode;
 using isa::Role;
 using llvm::Value;
 
-constexpr uint32_t kLastLane = 15, kMaxStride = 4096;
+constexpr uint32_t kMaxStride = 4096;
 
 bool is_uniform(const std::optional<Linear>& value) {
   return value && value->stride == 0 && !value->is_high;
@@ -23,7 +23,16 @@ std::optional<Linear> bounded(Linear value) {
 }  // namespace
 
 Value* LinearMath::changing_bits(const Linear& value) {
-  return ir_->CreateXor(value.first, ir_->CreateAdd(value.first, ir_->getInt32(kLastLane * value.stride)));
+  return ir_->CreateXor(value.first, ir_->CreateAdd(value.first, ir_->getInt32(last_lane_ * value.stride)));
+}
+
+Linear LinearMath::from_lane(const Linear& value, unsigned lane) {
+  Linear later = value;
+  const uint32_t distance = lane * value.stride;
+  if (distance == 0 || !ir_) return later;
+  if (value.first) later.first = ir_->CreateAdd(value.first, ir_->getInt32(distance));
+  if (value.first_of_pair) later.first_of_pair = ir_->CreateAdd(value.first_of_pair, ir_->getInt64(distance));
+  return later;
 }
 
 void LinearMath::require_no_wrap(Linear& value) {
@@ -148,6 +157,22 @@ LinearMath::Result LinearMath::low_bits(const Result& a, unsigned count) {
   return low;
 }
 
+// Compilers clear the bits of a pair that they know to be zero. The low half stays what it was.
+LinearMath::Result LinearMath::low_bits_of_high(const Linear& high, const Result& mask) {
+  if (!mask || !mask->constant || !std::has_single_bit(*mask->constant + 1)) return std::nullopt;
+  const auto bits = static_cast<unsigned>(32 + std::popcount(*mask->constant));
+  Linear low = high;
+  if (bits == 64) return low;
+  low.first_of_pair = value([&] {
+    Value* kept = ir_->CreateAnd(high.first_of_pair, (uint64_t{1} << bits) - 1);
+    // No lane may carry into the bits that are gone.
+    Value* last = ir_->CreateAdd(kept, ir_->getInt64(uint64_t{last_lane_} * high.stride));
+    add_doubt(ir_->CreateTrunc(ir_->CreateLShr(last, bits), ir_->getInt32Ty()));
+    return kept;
+  });
+  return low;
+}
+
 LinearMath::Result LinearMath::bit_and(const Result& a, const Result& b) {
   if (!a || !b) return std::nullopt;
   if (is_uniform(a) && is_uniform(b)) {
@@ -240,9 +265,12 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
     case Opcode::v_or_b32:
       low = bit_or(source(0), source(1));
       break;
-    case Opcode::v_and_b32:
-      low = bit_and(source(0), source(1));
+    case Opcode::v_and_b32: {
+      const bool first_is_high = half(0, 0) && half(0, 0)->is_high;
+      const Result high = half(first_is_high ? 0 : 1, 0), mask = half(first_is_high ? 1 : 0, 0);
+      low = high && high->is_high ? low_bits_of_high(*high, mask) : bit_and(source(0), source(1));
       break;
+    }
     case Opcode::v_mul_lo_u32:
       low = multiply(source(0), source(1));
       break;

@@ -48,8 +48,8 @@ struct LinearResult {
 
 class LinearMath {
  public:
-  // Without a builder only shapes come out.
-  explicit LinearMath(llvm::IRBuilder<>* ir) : ir_(ir) {}
+  // Of so many lanes. Without a builder only shapes come out.
+  LinearMath(llvm::IRBuilder<>* ir, unsigned lanes) : ir_(ir), last_lane_(lanes - 1) {}
 
   // Of a word of an operand; and of the carry that it names.
   using Sources = std::function<std::optional<Linear>(const isa::Operand&, unsigned word)>;
@@ -65,6 +65,8 @@ class LinearMath {
   llvm::Value* take_doubt();
   // None of these bits of an i32 may be set.
   void add_doubt(llvm::Value* value, uint32_t bits = ~0u);
+  // What the lanes from that one on hold, counted from it.
+  Linear from_lane(const Linear& value, unsigned lane);
   // The number of 64 bits that has these halves, with its first_of_pair.
   std::optional<Linear> whole_of(const std::optional<Linear>& low, const std::optional<Linear>& high);
 
@@ -79,6 +81,7 @@ class LinearMath {
   Result bit_and(const Result& a, const Result& b);
   Result bit_or(Result a, Result b);
   Result low_bits(const Result& a, unsigned count);
+  Result low_bits_of_high(const Linear& high, const Result& mask);
   // All lanes have the same bits from `bit` on.
   void require_same_above(const Linear& value, unsigned bit);
   template <class Make>
@@ -89,6 +92,7 @@ class LinearMath {
   llvm::Value* changing_bits(const Linear& value);
 
   llvm::IRBuilder<>* ir_;
+  const uint32_t last_lane_;
   std::map<uint32_t, llvm::Value*> doubts_;  // by the bits that count
   unsigned pairs_ = 0;
 };

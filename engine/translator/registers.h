@@ -14,6 +14,9 @@ inline constexpr unsigned kRegisters = kScc + 1;
 
 using RegisterSet = std::bitset<kRegisters>;
 
+// v0 holds the work-item ids at entry.
+inline constexpr unsigned kIdRegister = 0;
+
 constexpr unsigned scalar_register(unsigned code) {
   return kFirstScalar + code;
 }

@@ -22,7 +22,8 @@ std::vector<Object> translate(const Routine& routine, const IsCancelled& is_canc
 
 Translation::Translation(const Routine& routine, std::vector<Object> objects)
     : changes_mode_(routine.changes_mode) {
-  const RegisterSet read = analyse(routine).blocks[routine.entry_block].live_in.all();
+  const Facts facts = analyse(routine);
+  const RegisterSet read = facts.blocks[routine.entry_block].live_in.all();
   for (unsigned r = 0; r < std::min(kVgprs, routine.vgpr_count); ++r)
     if (read[r]) launch_needs_.vgprs.push_back(r);
   // Registers go to the Wave where control leaves the function, and before calls.
@@ -30,11 +31,14 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
       routine.pieces.size() == 1 && std::ranges::none_of(routine.nodes, [](const Node& node) {
         return node.kind == NodeKind::call || node.kind == NodeKind::step || node.kind == NodeKind::barrier;
       });
+  launch_needs_.has_rows = has_row_function(routine, facts);
   std::map<int64_t, Entry> entries;
   for (unsigned piece = 0; piece < routine.pieces.size(); ++piece) {
     Object& object = objects[piece];
     const auto& code = code_.emplace_back(std::make_unique<LoadedCode>(object));
     const auto function = reinterpret_cast<TranslatedFunction>(code->address());
+    if (launch_needs_.has_rows)
+      row_function_ = reinterpret_cast<RowFunction>(code->address(kRowFunctionName));
     uint32_t number = 0;
     for (unsigned block : entry_blocks(routine, piece))
       entries[routine.blocks[block].offset] = {function, number++};

@@ -52,6 +52,8 @@ class Translation {
   // Whether code calls the interpreter.
   bool has_calls() const { return has_calls_; }
   const LaunchNeeds& launch_needs() const { return launch_needs_; }
+  // If launch_needs().has_rows.
+  RowFunction row_function() const { return row_function_; }
   // Whether the code may change the wave's float mode, and so may change it back.
   bool changes_mode() const { return changes_mode_; }
   unsigned memory_slots() const { return memory_slots_; }
@@ -65,6 +67,7 @@ class Translation {
   unsigned memory_slots_ = 0;
   bool changes_mode_;
   LaunchNeeds launch_needs_;
+  RowFunction row_function_ = nullptr;
   Stages stages_;
   std::vector<InterpretedInstruction> interpreted_;
   bool has_calls_ = false;

@@ -179,6 +179,12 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
   if (translation.has_calls()) interpreted_.fetch_add(take_called(), std::memory_order_relaxed);
 }
 
+[[clang::no_sanitize("function")]] void Translator::run_row(GroupRow& row) {
+  Translated& found = *translated();
+  found.look_at_memory();
+  found.translation->row_function()(&row, &found.context);
+}
+
 int64_t Translator::run_untranslated(Wave& wave, int64_t budget) {
   const int64_t executed = interpreter_.run(wave, std::min(budget, kTurn));
   const uint64_t all = interpreted_.fetch_add(static_cast<uint64_t>(executed), std::memory_order_relaxed) +

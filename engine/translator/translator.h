@@ -50,6 +50,7 @@ class Translator final : public Engine, public LaunchAdviser, private Stepper {
   int64_t run(Wave& wave, int64_t budget) override;
   const LaunchNeeds* launch_needs(uint32_t mode) const override;
   void run_turns(std::span<Wave* const> waves, int64_t turn, size_t& next, uint64_t& executed) override;
+  void run_row(GroupRow& row) override;
 
   // As Interpreter's; before waves run.
   void set_host_real_time();

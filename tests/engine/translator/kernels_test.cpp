@@ -426,6 +426,51 @@ TEST(Kernels, LinearAddresses) {
   }
 }
 
+// Groups in one call of translated code, out of which single waves fall: for numbers that are the
+// interpreter's, addresses that are not linear after all, and at the end of their turn.
+TEST(Kernels, RowsOfGroups) {
+  constexpr const char* source = R"(
+    __kernel void blend(__global float* out, __global const float* in, float a, float b, uint from) {
+      uint i = get_global_id(0) + from * get_global_size(0) * get_global_id(1);
+      float x = in[i];
+      if (x > -0.75f) out[i] = a * x + b * out[i];
+    }
+    __kernel void wrapped(__global uint* out, __global const uint* in, uint mask, uint add) {
+      uint i = get_global_id(0);
+      out[i] += 5 * in[(i + add) & mask] + get_group_id(0);
+    }
+    __kernel void rounds(__global uint* out, __global const uint* in) {
+      uint i = get_global_id(0), x = i, count = in[i];
+      for (uint k = 0; k < count; ++k) x = x * 1664525u + 1013904223u;
+      out[i] = x;
+    })";
+  constexpr uint32_t items = 64 * 40;
+  for (const unsigned wave_size : {32u, 64u}) {
+    const Bytes rows = compile(source, wave_size);
+    Bytes numbers = random_floats(items, 30);
+    for (const uint32_t at : {9u * 64 + 40, 9u * 64 + 63, 20u * 64, 39u * 64 + 5}) {
+      const uint32_t signaling_nan = 0x7f812345;
+      std::memcpy(numbers.data() + at * 4, &signaling_nan, 4);
+    }
+    for (const std::array<uint32_t, 3> group : {std::array{64u, 1u, 1u}, {128u, 2u, 1u}, {16u, 4u, 1u}})
+      expect_same(rows,
+                  {{"blend",
+                    {items / 4, 4, 1},
+                    group,
+                    {buffer(0), buffer(1), value(0.5f), value(-3.0f), value(1u)},
+                    0}},
+                  {random_floats(items, 31), numbers});
+    for (const uint32_t add : {0u, 1u, 63u, 300u})
+      expect_same(
+          rows, {{"wrapped", {items, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(511u), value(add)}, 0}},
+          {random_words(items, 32), random_words(512, 33)});
+    std::vector<uint32_t> counts(items, 3);
+    counts[700] = counts[1900] = 9000;
+    expect_same(rows, {{"rounds", {items, 1, 1}, {128, 1, 1}, {buffer(0), buffer(1)}, 0}},
+                {Bytes(items * 4), bytes_of(counts)});
+  }
+}
+
 TEST(Kernels, Wave64) {
   const Bytes wave64 = compile(kSource, 64);
   for (const uint32_t n : {1u, 31u, 64u, 100u, 1000u})
