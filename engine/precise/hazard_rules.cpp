@@ -87,6 +87,23 @@ std::string HazardRules::matrix_behind_matrix(const Step& step) const {
   return {};
 }
 
+std::string HazardRules::use_of_transcendental(const Step& step) const {
+  const isa::Instruction& instruction = step.instruction;
+  if (!isa::is_vector_alu(instruction.row->encoding)) return {};
+  for (const Transcendental& made : transcendental_) {
+    if (!made.row || made.behind > kMostBehindTranscendental) continue;
+    for (unsigned i = 0; i < instruction.operand_count; ++i) {
+      const isa::Operand& operand = instruction.operands[i];
+      if (!operand.is_vgpr() || !operand.read || !range_of(operand).overlaps(made.result)) continue;
+      return std::string(instruction.row->name) + " reads " + name(range_of(operand)) + ", which " +
+             std::string(made.row->name) + " writes, " + std::to_string(made.behind + 1) +
+             " vector ALU instructions before (LLVM: VALUTransUseHazard): put s_waitcnt_depctr 0xfff "
+             "(guide 16.5), or more than five of these, between them";
+    }
+  }
+  return {};
+}
+
 // Those behind the newest one that still uses the register may be under way when the load is issued. In LLVM
 // the count tells nothing once a transcendental instruction is among them, since these run beside the others.
 std::string HazardRules::load_over_vector_alu(const Step& step) const {
@@ -123,6 +140,7 @@ std::string HazardRules::load_over_memory(const Step& step) const {
 std::string HazardRules::broken_by(const Step& step) const {
   if (std::string text = permlane_behind_compare(step); !text.empty()) return text;
   if (std::string text = matrix_behind_matrix(step); !text.empty()) return text;
+  if (std::string text = use_of_transcendental(step); !text.empty()) return text;
   if (std::string text = load_over_vector_alu(step); !text.empty()) return text;
   return load_over_memory(step);
 }
@@ -131,7 +149,8 @@ Verdict HazardRules::before(const Step& step) {
   // A trap waits for all that is under way (guide 5.1).
   if (step.pc != next_pc_) forget();
   // Nearly always.
-  if (!behind_compare_ && matrix_.count == 0 && !is_direct_load(step.instruction)) return Verdict::execute;
+  if (!behind_compare_ && matrix_.count == 0 && !transcendental_[0].row && !is_direct_load(step.instruction))
+    return Verdict::execute;
   std::string rule = broken_by(step);
   return rule.empty() ? Verdict::execute : rules_.broken(step, std::move(rule));
 }
@@ -145,6 +164,7 @@ void HazardRules::forget() {
 
 void HazardRules::complete(size_t left) {
   unfinished_count_ = std::min(unfinished_count_, left);
+  if (left == 0) transcendental_ = {};
 }
 
 void HazardRules::note_vector_alu(const Step& step) {
@@ -152,6 +172,13 @@ void HazardRules::note_vector_alu(const Step& step) {
   behind_compare_ = instruction.row->flags & isa::kWritesExec;
   matrix_ = instruction.row->flags & isa::kMatrix ? range_of(*instruction.find(Role::dst)) : RegisterRange{};
   if (!unread_.empty()) unread_.clear();
+  if (transcendental_[0].row)
+    for (Transcendental& made : transcendental_) ++made.behind;
+  if (transcendental_[0].behind > kMostBehindTranscendental) transcendental_ = {};
+  if (instruction.row->flags & isa::kTrans) {
+    transcendental_[1] = transcendental_[0];
+    transcendental_[0] = {instruction.row, range_of(*instruction.find(Role::dst)), 0};
+  }
   unfinished_begin_ = (unfinished_begin_ + kMostUnfinished - 1) % kMostUnfinished;
   unfinished_[unfinished_begin_] = executed(step);
   unfinished_count_ = std::min(unfinished_count_ + 1, kMostUnfinished);
@@ -189,7 +216,7 @@ void HazardRules::after(const Step& step) {
   else if (is_direct_load(instruction))
     complete(instruction.wait_exp);
   else if (instruction.row->encoding == Encoding::exp)
-    unread_.clear();
+    transcendental_ = {}, unread_.clear();
   else
     note_waits(step);
   next_pc_ = step.wave.pc;

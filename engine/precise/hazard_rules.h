@@ -33,11 +33,22 @@ class HazardRules final : public Unit {
   // Of memory instructions the oldest of so many has come to its end: no counter goes beyond 63.
   static constexpr size_t kMostUnread = kCounters * 64;
 
+  // A transcendental instruction whose result may not have landed, which the hardware does not wait for where
+  // another vector ALU instruction reads it soon. LLVM (VALUTransUseHazard): at most five vector instructions
+  // between them, one of them transcendental.
+  struct Transcendental {
+    const isa::Row* row = nullptr;  // null: none
+    RegisterRange result{};
+    unsigned behind = 0;  // vector ALU instructions since
+  };
+  static constexpr unsigned kMostBehindTranscendental = 5;
+
   static Executed executed(const Step& step);
   static isa::RegisterEffects effects_of(const Executed& executed, const Wave& wave);
   std::string broken_by(const Step& step) const;
   std::string permlane_behind_compare(const Step& step) const;
   std::string matrix_behind_matrix(const Step& step) const;
+  std::string use_of_transcendental(const Step& step) const;
   std::string load_over_vector_alu(const Step& step) const;
   std::string load_over_memory(const Step& step) const;
 
@@ -59,6 +70,7 @@ class HazardRules final : public Unit {
   // Vector ALU instructions that may not have completed: a ring, the newest first.
   std::array<Executed, kMostUnfinished> unfinished_;
   size_t unfinished_begin_ = 0, unfinished_count_ = 0;
+  std::array<Transcendental, 2> transcendental_;  // the newest first
   // Memory instructions that may not have read their VGPRs.
   std::deque<Executed> unread_;
 };

@@ -45,6 +45,24 @@ TEST(HazardRules, DependentMatrices) {  // 7.9: D of the first is A or B of the 
                 64);
 }
 
+// LLVM, VALUTransUseHazard.
+TEST(HazardRules, UseOfATranscendentalResult) {
+  const std::string made = "v_rcp_f32 v2, v3\n", used = "v_mul_f32 v4, v2, v5\n";
+  const char* const text = "reads v2, which v_rcp_f32 writes";
+  for (const unsigned between : {0u, 1u, 5u}) expect_broken(made + moves(between) + used, text, "16.5");
+  expect_good(made + moves(6) + used);
+  // One more transcendental instruction between them is no help, two are.
+  expect_broken(made + "v_exp_f32 v9, v8\n" + used, text, "16.5");
+  expect_good(made + "v_exp_f32 v9, v8\nv_exp_f32 v10, v8\n" + used);
+  // What goes by the same path, or waits for all of it.
+  expect_good(made + "s_waitcnt_depctr 0xfff\n" + used);
+  expect_good(made + "s_wait_idle\n" + used);
+  expect_good(made + "ds_bpermute_b32 v9, v8, v7\ns_waitcnt lgkmcnt(0)\n" + used);
+  expect_broken(made + "s_nop 3\n" + used, text, "16.5");
+  expect_good(made + "v_mov_b32 v2, v5\n");
+  expect_broken("v_rcp_f64 v[2:3], v[4:5]\nv_mov_b32 v9, v3\n", "reads v3, which v_rcp_f64 writes", "16.5");
+}
+
 std::string direct_load(unsigned wait) {
   return "lds_direct_load v2 wait_vdst:" + std::to_string(wait) + "\ns_waitcnt expcnt(0)\n";
 }
