@@ -23,8 +23,13 @@ for folder in {"$tree","$here/build/rocm"}/usr/lib/llvm-1?/lib/clang/*/amdgcn/bi
 done
 [ -n "$bitcode" ] || { echo "error: no device libraries that clang-19 can read (run 'make rocm', without ROCM_SUITE)" >&2; exit 2; }
 # HIP 5.7 knows code objects up to version 5. Libraries that HIP's own need are found when the program starts.
-clang++-19 -x hip --offload-arch=gfx1100 --rocm-path="$tree/usr" --rocm-device-lib-path="$bitcode" -mcode-object-version=5 \
-  -O2 -Wno-unused-result -Wno-unused-command-line-argument "${headers[@]}" "$in" -c -o "$out.o" "$@"
+compile() {
+  clang++-19 -x hip --offload-arch=gfx1100 --rocm-path="$tree/usr" --rocm-device-lib-path="$bitcode" -mcode-object-version="$1" \
+    -O2 -Wno-unused-result -Wno-unused-command-line-argument "${headers[@]}" "$in" -c -o "$out.o" "${@:2}"
+}
+compile 5 "$@"
+# One hidden argument, of kernels with dynamic LDS, HIP 5.7 takes for the program's own, and ends by SIGSEGV: version 4 has not got it.
+if [ -e "$libraries/libamdhip64.so.5" ] && grep -q hidden_dynamic_lds_size "$out.o"; then compile 4 "$@"; fi
 # HIP 6 has its runtime compiler in a library of its own.
 for library in hiprtc hiprtc-builtins; do
   for file in "$libraries/lib$library".so*; do

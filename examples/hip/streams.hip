@@ -1,4 +1,5 @@
-// Four streams at a time, with events between two of them, memory from a stream's pool, and a host function.
+// Four streams at a time, with events between two of them, memory from a stream's pool, LDS whose size the
+// launch says, and a host function.
 #include <vector>
 
 #include "check.h"
@@ -8,8 +9,11 @@ __global__ void fill(int* data, int n, int value) {
   if (i < n) data[i] = value + i;
 }
 __global__ void twice(int* data, int n) {
+  extern __shared__ int held[];
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) data[i] *= 2;
+  if (i < n) held[threadIdx.x] = data[i];
+  __syncthreads();
+  if (i < n) data[i] = held[threadIdx.x] * 2;
 }
 __global__ void spin(long long ticks, long long* waited) {
   const long long begin = wall_clock64();
@@ -27,7 +31,7 @@ int main() {
     CHECK(hipMallocAsync(&data[s], n * sizeof(int), streams[s]));
     results[s].resize(n);
     fill<<<n / 256, 256, 0, streams[s]>>>(data[s], n, s);
-    twice<<<n / 256, 256, 0, streams[s]>>>(data[s], n);
+    twice<<<n / 256, 256, 256 * sizeof(int), streams[s]>>>(data[s], n);
     CHECK(hipMemcpyAsync(results[s].data(), data[s], n * sizeof(int), hipMemcpyDeviceToHost, streams[s]));
   }
   long wrong = 0;
