@@ -42,11 +42,12 @@ void Processor::wake() {
 }
 
 void Processor::look() {
-  // Also while somebody processes packets: that queue may have had its turn.
-  std::lock_guard lock(mutex_);
-  if (std::none_of(queues_.begin(), queues_.end(), [](const auto& queue) { return queue->rung(); })) return;
-  pending_.store(true, std::memory_order_seq_cst);
-  changed_.notify_all();
+  {
+    // Also while somebody processes packets: that queue may have had its turn.
+    std::lock_guard lock(mutex_);
+    if (std::none_of(queues_.begin(), queues_.end(), [](const auto& queue) { return queue->rung(); })) return;
+  }
+  wake();
 }
 
 Queue::Advance Processor::round() {
