@@ -104,6 +104,12 @@ bool writes_exec(const Effects& effects, unsigned wave_size) {
   return effects.writes[kExec] || (wave_size == 64 && effects.writes[kExec + 1]);
 }
 
+bool reads_lanes_that_are_off(const isa::Instruction& instruction) {
+  // VINTERP: the parameters are in lanes 0 to 2 of each quad, whatever EXEC says (guide 12.8).
+  return instruction.row->encoding == isa::Encoding::vinterp ||
+         (instruction.dpp != isa::Dpp::none && instruction.fetch_inactive);
+}
+
 Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count) {
   Effects effects;
   const isa::Instruction& instruction = node.instruction;
@@ -128,8 +134,7 @@ Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count) {
     // Something of the register stays: it is an input, too.
     if (use.is_partial && use.is_vgpr()) add(effects.reads, use, vgpr_count);
   }
-  effects.reads_all_lanes =
-      node.kind == NodeKind::lane_access || (instruction.dpp != isa::Dpp::none && instruction.fetch_inactive);
+  effects.reads_all_lanes = node.kind == NodeKind::lane_access || reads_lanes_that_are_off(instruction);
   if (writes_exec(effects, wave_size)) effects.exec = exec_change(node);
   return effects;
 }

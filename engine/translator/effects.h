@@ -16,6 +16,8 @@ struct Effects {
   RegisterSet reloaded;          // by a call: the Wave has them behind it. Among those that it reads
 };
 
+// Whether a vector instruction reads lanes of its VGPRs that are off.
+bool reads_lanes_that_are_off(const isa::Instruction& instruction);
 Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count);
 // Whether EXEC changes, as far as it counts in this wave size.
 bool writes_exec(const Effects& effects, unsigned wave_size);

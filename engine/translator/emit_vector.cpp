@@ -84,7 +84,7 @@ Emitter::DppSource Emitter::dpp_source(const isa::Instruction& instruction, unsi
   const semantics::RowShuffle shuffle = is_dpp8 ? semantics::dpp8_row_shuffle(instruction.dpp8_selectors)
                                                 : semantics::dpp16_row_shuffle(instruction.dpp_control);
   const std::vector<int> indices(std::begin(shuffle.source), std::end(shuffle.source));
-  Value* source = instruction.fetch_inactive ? all_lanes(number, chunk) : vgpr(number, chunk);
+  Value* source = vgpr(number, chunk);
   Value* exec = bits_of_register(kExec, chunk);
   Value* valid = ir_.getInt16(shuffle.in_row);
   if (!instruction.fetch_inactive) {
@@ -130,6 +130,9 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
   if (destination && destination->read) sources.push_back(destination);
   if (signature.result.kind == Operand::Kind::none) std::swap(destination, mask_destination);
 
+  if (reads_lanes_that_are_off(instruction))
+    for (const isa::Operand* source : sources)
+      if (source->is_vgpr()) all_lanes(source->vgpr(), chunk);
   DppSource dpp;
   if (instruction.dpp != isa::Dpp::none) dpp = dpp_source(instruction, sources[0]->vgpr(), chunk);
   const auto word_of = [&](const isa::Operand& operand, unsigned word) {
