@@ -15,7 +15,6 @@ namespace lockstep::command {
 
 namespace {
 
-constexpr unsigned kBatch = 64;  // packets before other queues get their turn
 constexpr size_t kControlBytes = 4096;
 constexpr size_t kDoorbellOffset = 1024;
 

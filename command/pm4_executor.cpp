@@ -4,6 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "command/packet_bits.h"
 #include "command/pm4.h"
 #include "command/processor.h"
 #include "text/hex.h"
@@ -14,10 +15,6 @@ namespace {
 
 constexpr size_t kMaxDepth = 16;       // of indirect buffers
 constexpr size_t kMaxReleases = 4096;  // that wait for the end of the pipe
-
-uint32_t bits(uint32_t value, unsigned low, unsigned count) {
-  return value >> low & ((1u << count) - 1);
-}
 
 uint64_t pair(uint32_t low, uint32_t high) {
   return low | uint64_t{high} << 32;

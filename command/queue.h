@@ -33,6 +33,9 @@ struct QueueError {
   std::optional<machine::WaveFault> fault;
 };
 
+// Packets of a queue before others get their turn.
+constexpr unsigned kBatch = 64;
+
 enum class QueueState : uint8_t { active, inactive };
 
 class Queue {

@@ -12,10 +12,9 @@ namespace lockstep::command {
 
 namespace {
 
-constexpr unsigned kBatch = 64;             // packets before other queues get their turn
 constexpr uint32_t kLongestPacket = 16385;  // PM4: a header and a count of 14 bits
 
-uint32_t checked_size(uint32_t dwords) {
+uint32_t checked_dwords(uint32_t dwords) {
   if (dwords < 16 || dwords > (1u << 26) || !std::has_single_bit(dwords))
     throw std::invalid_argument("a ring of " + std::to_string(dwords) +
                                 " dwords: the size must be a power of two from 16 to 67108864");
@@ -28,7 +27,7 @@ RingQueue::RingQueue(uint64_t id, const char* kind, RingQueueOptions options, Se
     : Queue(id, options.priority, std::move(options.on_error), std::move(options.precise)),
       services_(services),
       kind_(kind),
-      dwords_(checked_size(options.dwords)) {
+      dwords_(checked_dwords(options.dwords)) {
   if (options.memory) {
     memory_ = *options.memory;
     if (!has_memory())

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "command/packet_bits.h"
 #include "command/sdma.h"
 #include "memory/host_fault.h"
 #include "text/hex.h"
@@ -11,10 +12,6 @@
 namespace lockstep::command {
 
 namespace {
-
-uint32_t bits(uint32_t value, unsigned low, unsigned count) {
-  return value >> low & ((1u << count) - 1);
-}
 
 uint64_t pair(std::span<const uint32_t> packet, unsigned first) {
   return packet[first] | uint64_t{packet[first + 1]} << 32;

@@ -23,7 +23,6 @@ using Owner = std::shared_ptr<const std::vector<std::byte>>;
 
 constexpr std::string_view kMagic = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr std::string_view kCompressedMagic = "CCOB";
-constexpr const char* kDamaged = "the file is damaged or truncated; copy or build it again";
 constexpr int kMaxNesting = 4;
 constexpr uint64_t kMaxEntries = 4096, kMaxIdBytes = 1024;
 // All of a file's compressed bundles together may unpack to so much, or to so many times its size: programs

@@ -26,7 +26,6 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kMaxImageBytes = uint64_t{16} << 30;
 // Real code objects have three to five.
 constexpr size_t kMostSegments = 1024;
-constexpr const char* kDamaged = "the file is damaged or truncated; copy or compile it again";
 
 std::string take(llvm::Error error) {
   return visible(llvm::toString(std::move(error)));

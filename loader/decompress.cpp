@@ -12,7 +12,6 @@ namespace lockstep::loader {
 namespace {
 
 namespace endian = llvm::support::endian;
-constexpr const char* kDamaged = "the file is damaged or truncated; copy or build it again";
 struct Header {
   unsigned version = 0, method = 0;
   uint64_t file_size = 0;  // 0: not said (version 1)

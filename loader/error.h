@@ -8,10 +8,12 @@
 
 namespace lockstep::loader {
 
+inline constexpr const char* kDamaged = "the file is damaged or truncated; copy or build it again";
+
 struct Error {
   std::string what;   // "segment 2 reaches past the end of the file"
   std::string where;  // "saxpy.co, program header 2"
-  std::string mend;   // "the file is truncated; copy or compile it again"
+  std::string mend;   // kDamaged
 
   std::string message() const {
     std::string text = where.empty() ? what : where + ": " + what;

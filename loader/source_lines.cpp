@@ -16,15 +16,15 @@ namespace {
 
 namespace dwarf = llvm::dwarf;
 using ElfType = llvm::object::ELF64LE;
-using Bytes = std::vector<std::byte>;
+using Unpacked = std::vector<std::byte>;
 
 // Debug sections that a compiler packed come to three to six times their packed size.
-constexpr uint64_t kAlwaysUnpacked = 1 << 20, kMostTimes = 64;
+constexpr uint64_t kAlwaysUnpackedSection = 1 << 20, kMostTimesPacked = 64;
 // A path that is longer is none that a file could have (PATH_MAX).
 constexpr size_t kMostPath = 4096;
 
 // The contents of a section with SHF_COMPRESSED; empty if damaged.
-Bytes unpacked(std::span<const std::byte> bytes) {
+Unpacked unpacked(std::span<const std::byte> bytes) {
   ElfType::Chdr header;
   if (bytes.size() < sizeof header) return {};
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -35,10 +35,10 @@ Bytes unpacked(std::span<const std::byte> bytes) {
     method = Compression::zstd;
   else
     return {};
-  const uint64_t most = std::max(kAlwaysUnpacked, bytes.size() * kMostTimes);
+  const uint64_t most = std::max(kAlwaysUnpackedSection, bytes.size() * kMostTimesPacked);
   Result<Decompressed> out =
       decompress(method, bytes.subspan(sizeof header), header.ch_size, most, "debug section");
-  return out ? std::move(out->bytes) : Bytes();
+  return out ? std::move(out->bytes) : Unpacked();
 }
 
 template <class T>
@@ -52,15 +52,15 @@ std::optional<T> value_or_ignore(llvm::Expected<T> expected) {
 
 // Parts of the file, or what they were unpacked to; views of their bytes stay good as long as this lives.
 struct SourceLines::Sections {
-  std::shared_ptr<const Bytes> file;
+  std::shared_ptr<const Unpacked> file;
   struct Section {
-    Bytes unpacked;
+    Unpacked unpacked;
     std::span<const std::byte> bytes;
     bool known = false;
   };
   Section line, line_strings, strings;
 
-  explicit Sections(std::shared_ptr<const Bytes> file_bytes) : file(std::move(file_bytes)) {
+  explicit Sections(std::shared_ptr<const Unpacked> file_bytes) : file(std::move(file_bytes)) {
     const std::span<const std::byte> bytes = *file;
     auto elf = value_or_ignore(llvm::object::ELFFile<ElfType>::create(
         llvm::StringRef(reinterpret_cast<const char*>(bytes.data()), bytes.size())));

@@ -29,13 +29,13 @@ Words wait(const void* address, uint32_t value, uint32_t function = 3) {
   return packet(pm4::kWaitRegMem, {function | 1 << 4, low(address), high(address), value, ~0u, 4});
 }
 
-constexpr const char* kStore =
+constexpr const char* kStoreText =
     "s_add_i32 s4, s4, s5\ns_lshl_b32 s6, s4, 2\nv_mov_b32 v1, s6\nv_mov_b32 v2, s4\ns_mov_b32 exec_lo, 1\n"
     "global_store_b32 v1, v2, s[2:3]";
 
 struct Pm4Test : RingQueueTest<Pm4Queue> {
   // Registers for a kernel that stores s4 + work-group id x to memory[s4 + id], s[2:3] the buffer.
-  Words kernel_registers(uint32_t items, uint32_t base, bool wave32 = true, const char* body = kStore);
+  Words kernel_registers(uint32_t items, uint32_t base, bool wave32 = true, const char* body = kStoreText);
 };
 
 Words Pm4Test::kernel_registers(uint32_t items, uint32_t base, bool wave32, const char* body) {
