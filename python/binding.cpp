@@ -17,35 +17,30 @@
 #include <utility>
 #include <vector>
 
+#include "python/common.h"
+#include "python/listener.h"
+#include "python/wave_control.h"
+
 namespace py = pybind11;
 using namespace py::literals;
+using namespace lockstep_python;
+
+const char* lockstep_python::fault_name(lockstep_fault_kind kind) {
+  constexpr const char* kNames[] = {"none",
+                                    "memory violation",
+                                    "misaligned",
+                                    "illegal instruction",
+                                    "unsupported instruction",
+                                    "bad PC",
+                                    "trap",
+                                    "hang",
+                                    "broken rule",
+                                    "refused",
+                                    "deadlock"};
+  return static_cast<size_t>(kind) < std::size(kNames) ? kNames[kind] : "unknown";
+}
 
 namespace {
-
-[[noreturn]] void raise(const char* type, const py::object& exception) {
-  PyErr_SetObject(py::module_::import("lockstep.errors").attr(type).ptr(), exception.ptr());
-  throw py::error_already_set();
-}
-
-[[noreturn]] void raise_error(lockstep_status status, const std::string& text) {
-  const char* type = status == LOCKSTEP_COMPILE_ERROR ? "CompileError" : "Error";
-  raise(type, py::module_::import("lockstep.errors").attr(type)(text, lockstep_status_name(status)));
-}
-
-[[noreturn]] void raise_usage(const std::string& text) {
-  raise_error(LOCKSTEP_INVALID_ARGUMENT, text);
-}
-
-void check(lockstep_status status) {
-  if (status != LOCKSTEP_OK) raise_error(status, lockstep_last_error());
-}
-
-template <class T>
-T sized() {
-  T out{};
-  out.struct_size = sizeof out;
-  return out;
-}
 
 // Ctrl-C while the library works without the interpreter's lock. Python's own handler only makes a note that
 // the main thread finds when it gets back to Python code, which a kernel without an end never does.
@@ -87,9 +82,6 @@ class Interruption {
 };
 
 int stop_if_pressed(void*) {
-  return Interruption::pressed();
-}
-int stop_if_pressed(void*, const lockstep_progress*) {
   return Interruption::pressed();
 }
 
@@ -267,21 +259,6 @@ Extent extent_of(const py::handle& given, const char* what) {
                 " dimensions; give one to three");
   for (size_t i = 0; i < sequence.size(); ++i) out[i] = size(sequence[i]);
   return out;
-}
-
-const char* fault_name(lockstep_fault_kind kind) {
-  constexpr const char* kNames[] = {"none",
-                                    "memory violation",
-                                    "misaligned",
-                                    "illegal instruction",
-                                    "unsupported instruction",
-                                    "bad PC",
-                                    "trap",
-                                    "hang",
-                                    "broken rule",
-                                    "refused",
-                                    "deadlock"};
-  return static_cast<size_t>(kind) < std::size(kNames) ? kNames[kind] : "unknown";
 }
 
 // --- reports ---
@@ -543,25 +520,46 @@ class Call {
   std::vector<void*> mapped_;
 };
 
+// What follows a launch while it runs; both may be null.
+struct Followers {
+  Listener* listener = nullptr;
+  Control* control = nullptr;
+};
+
 Statistics launch(PyDevice& device, const PyKernel& kernel, lockstep_dispatch_options& options,
-                  const py::args& values) {
+                  const py::args& values, const Followers& followers = {}) {
   device.require_idle();
+  Listener* const listener = followers.listener;
+  const char* const plugin = listener ? Listener::plugin() : nullptr;
+  if (listener) {
+    options.plugins = &plugin;
+    options.plugin_count = 1;
+  }
+  if (followers.control) {
+    options.wave_control = followers.control->handle;
+    followers.control->list(device.handle, kernel.code->handle, kernel.handle, kernel.info.name);
+  }
   const bool checks_for_device = !options.checks && !device.checks.empty();
   if (checks_for_device) options.checks = device.checks.c_str();
   Call call(device, kernel);
   call.pack(values);
   lockstep_statistics statistics = sized<lockstep_statistics>();
-  options.progress = stop_if_pressed;
+  options.progress = [](void* user, const lockstep_progress*) -> int {
+    return Interruption::pressed() || (user && static_cast<const Listener*>(user)->failed());
+  };
+  options.progress_user = listener;
   lockstep_status status;
   {
     const Interruption interruption;
     device.busy = true;
     {
       const py::gil_scoped_release unlocked;
+      const Listener::Beginning beginning(listener);
       status = lockstep_dispatch(device.handle, kernel.handle, call.arguments, &options, &statistics);
     }
     device.busy = false;
   }
+  if (listener && listener->failed()) listener->rethrow();
   if (checks_for_device)
     for (const py::handle& finding : check_findings(device)) device.checked.append(finding);
   if (status == LOCKSTEP_OK) {
@@ -720,6 +718,9 @@ py::object array_of(const py::object& memory, const py::object& dtype, const py:
 PYBIND11_MODULE(_native, m) {
   m.doc() = "The C interface of liblockstep as classes; use the package `lockstep`.";
   m.def("version", [] { return std::string(lockstep_version()); });
+
+  define_events(m);
+  define_wave_control(m);
 
   py::class_<Statistics>(m, "Statistics")
       .def_readonly("work_groups", &Statistics::work_groups)
@@ -892,14 +893,21 @@ PYBIND11_MODULE(_native, m) {
           [](const std::shared_ptr<PyKernel>& k, const py::object& grid, const py::object& block,
              const py::args& values, const py::object& device, uint32_t lds, uint64_t limit,
              const std::string& rules, bool exceptions, bool fidelity, const std::string& results,
-             uint64_t seed, const std::string& caches, const std::string& checks) {
+             uint64_t seed, const std::string& caches, const std::string& checks,
+             const py::object& on_instruction, const py::object& on_access, const py::object& on_result,
+             const py::object& only, const py::object& control) {
             lockstep_dispatch_options options = make_options(*k, grid, block, lds, limit, rules, exceptions,
                                                              fidelity, results, seed, caches, checks);
-            return launch(*device_or_default(device), *k, options, values);
+            Listener listener(k->info.name, on_instruction, on_access, on_result, only);
+            return launch(*device_or_default(device), *k, options, values,
+                          {listener.listens() ? &listener : nullptr,
+                           control.is_none() ? nullptr : control.cast<Control*>()});
           },
           "grid"_a, "block"_a, py::kw_only(), "device"_a = py::none(), "dynamic_lds"_a = 0,
           "instruction_limit"_a = 0, "rules"_a = "ignore", "exceptions"_a = false, "fidelity"_a = false,
-          "results"_a = "now", "seed"_a = 0, "caches"_a = "coherent", "checks"_a = "");
+          "results"_a = "now", "seed"_a = 0, "caches"_a = "coherent", "checks"_a = "",
+          "on_instruction"_a = py::none(), "on_access"_a = py::none(), "on_result"_a = py::none(),
+          "only"_a = py::none(), "_control"_a = py::none());
 
   py::class_<PyCode, std::shared_ptr<PyCode>>(m, "CodeObject")
       .def_readonly("name", &PyCode::name)

@@ -23,16 +23,19 @@ import contextlib as _contextlib
 import os as _os
 import threading as _threading
 
-from ._native import (CodeObject, Device, Kernel, Launch, Local, Memory, Statistics, disassemble, models)
+from ._native import (Access, CodeObject, Device, Event, Kernel, Launch, Local, Memory, Statistics, Wave, disassemble,
+                      models)
 from ._native import compile_text as _compile_text
 from ._native import open_bytes as _open_bytes
 from ._native import open_file as _open_file
 from ._native import version as _version
+from .control import Run, WaveControl
 from .errors import CompileError, Error, Fault, Findings
 
 __all__ = [
-    "CodeObject", "CompileError", "Device", "Error", "Fault", "Findings", "Kernel", "Launch", "Local", "Memory",
-    "Statistics", "check", "compile", "default_device", "disassemble", "models", "open", "set_default_device",
+    "Access", "CodeObject", "CompileError", "Device", "Error", "Event", "Fault", "Findings", "Kernel", "Launch", "Local",
+    "Memory", "Run", "Statistics", "Wave", "WaveControl", "check", "compile", "default_device", "disassemble", "models",
+    "open", "set_default_device",
 ]
 __version__ = _version()
 

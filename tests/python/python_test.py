@@ -250,6 +250,95 @@ class Python(unittest.TestCase):
         with self.assertRaisesRegex(lockstep.Error, "rules is one of"):
             self.saxpy.launch(64, 64, 64, 0.1, x, y, rules="maybe")
 
+    def test_functions_that_follow_instructions(self):
+        x, y = self.arrays(40)
+        seen, reads, loaded = [], [], []
+        self.saxpy.launch(40, 40, 40, 2.0, x, y, on_instruction=seen.append)
+        listing = [line.split("  ")[-1] for line in self.saxpy.disassemble().splitlines()]
+        self.assertEqual({(e.kernel, e.work_group, e.wave) for e in seen}, {("saxpy", (0, 0, 0), 0), ("saxpy", (0, 0, 0), 1)})
+        for event in seen:
+            self.assertIn(event.text, listing)
+            self.assertTrue(event.text.startswith(event.mnemonic))
+        first = [e for e in seen if e.wave == 0]
+        self.assertEqual((first[0].offset, first[-1].mnemonic, first[0].exec), (0, "s_endpgm", 0xffffffff))
+        with self.assertRaisesRegex(lockstep.Error, "not later"):
+            first[0].vgpr(0)
+
+        def access(event):
+            if event.accesses[0].space == "global":
+                reads.extend((a.lane + 32 * event.wave, a.address, a.bytes, a.reads, a.writes) for a in event.accesses)
+
+        self.saxpy.launch(40, 40, 40, 2.0, x, y, on_access=access)
+        for array, writes in ((x, False), (y, True)):
+            start = array.ctypes.data
+            wanted = {(i, start + 4 * i, 4, not writes, writes) for i in range(40)}
+            self.assertEqual({r for r in reads if start <= r[1] < start + array.nbytes and r[4] == writes}, wanted)
+
+        def result(event):  # the register that a load has filled
+            register = int(event.text.split("v", 1)[1].split(",")[0])
+            loaded.append((event.text, event.vgpr(register, np.float32)[:8].copy()))
+
+        self.saxpy.launch(8, 8, 8, 2.0, x, x + 100, on_result=result, only="global_load_b32")
+        self.assertEqual(len(loaded), 2)
+        self.assertEqual(sorted(values[7] for _, values in loaded), [7, 107])
+
+    def test_a_function_that_fails_ends_the_launch(self):
+        def fail(event):
+            raise KeyError(event.mnemonic)
+
+        device = lockstep.Device(threads=2)
+        with self.assertRaises(KeyError):  # of a kernel without an end
+            self.code["spin"].launch(32, 32, np.zeros(1, np.int32), on_instruction=fail, device=device)
+        self.saxpy[64, 64, device](64, 1.0, *self.arrays())  # the device goes on
+        with self.assertRaisesRegex(lockstep.Error, "on_access is a function"):
+            self.saxpy.launch(64, 64, 64, 1.0, *self.arrays(), on_access=5)
+
+    def test_waves_are_halted_and_stepped(self):
+        x, y = self.arrays(64)
+        with lockstep.WaveControl() as control:
+            run = control.launch(self.saxpy, 64, 64, 64, 2.0, x, y)
+            first, second = control.wait(), control.wait()
+            self.assertEqual(((first.state, first.cause, first.wave), second.wave), (("halted", "start", 0), 1))
+            self.assertEqual([w.state for w in control.waves], ["halted", "halted"])
+            np.testing.assert_array_equal(first.vgpr(0) & 1023, np.arange(32))
+            self.assertEqual((first.read("exec"), first.sgprs.shape), (0xffffffff, (106,)))
+            texts, wave = [], first
+            while wave.state == "halted":
+                texts.append(wave.instruction)
+                wave = wave.step()
+            self.assertEqual((wave.state, texts[-1]), ("ended", "s_endpgm"))
+            self.assertTrue(any(text.startswith("global_store_b32") for text in texts))
+            np.testing.assert_array_equal(y, np.where(np.arange(64) < 32, 2 * x + 1, 1))  # the other one stands still
+            second.set_vgpr(0, np.full(32, 63, np.uint32))  # all lanes are work-item 63
+            self.assertEqual(second.vgpr(0)[5], 63)
+            with self.assertRaisesRegex(lockstep.Error, "32 lanes"):
+                second.set_vgpr(0, np.zeros(3, np.uint32))
+            with self.assertRaisesRegex(lockstep.Error, "register is one of"):
+                second.read("r0")
+            with self.assertRaisesRegex(ValueError, "still runs"):
+                control.launch(self.saxpy, 64, 64, 64, 2.0, x, y)
+            second.resume()
+            self.assertEqual(run.result().waves, 2)
+            self.assertIsNone(control.wait())
+        np.testing.assert_array_equal(y[32:], np.where(np.arange(32, 64) == 63, 2 * x[32:] + 1, 1))
+
+    def test_a_block_of_wave_control_ends_its_launches(self):
+        with lockstep.WaveControl() as control:
+            run = control.launch(self.saxpy, 64, 64, 64, 1.0, *self.arrays(64))
+        self.assertEqual(run.result().work_groups_done, 1)
+        with self.assertRaises(KeyError), lockstep.WaveControl(start_halted=False) as control:
+            run = control.launch(self.code["spin"], 32, 32, np.zeros(1, np.int32))
+            raise KeyError
+        self.assertTrue(run.done)
+        x = np.zeros(8, np.float32)
+        with lockstep.WaveControl(start_halted=False, halt_on_fault=True) as control:
+            run = control.launch(self.saxpy, 64, 64, 64, 1.0, x, x)
+            wave = control.wait()
+            self.assertEqual((wave.cause, wave.fault), ("fault", "memory violation"))
+            self.assertIn("global_load_b32", wave.instruction)
+        with self.assertRaises(lockstep.Fault):
+            run.result()
+
     def test_stubs_name_what_there_is(self):
         with open(os.path.join(os.path.dirname(lockstep.__file__), "__init__.pyi")) as file:
             stub = file.read()
