@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -130,6 +131,7 @@ void Doorbells::mapped(uint64_t offset, void* address) {
   if (index >= pages_.size()) return;
   std::lock_guard lock(mutex_);
   pages_[index].programs = address;
+  pages_[index].is_new = true;
   wake();
 }
 
@@ -177,18 +179,19 @@ bool Doorbells::wait_for_store() {
   {
     std::lock_guard lock(mutex_);
     for (size_t i = 0; i < pages_.size(); ++i) {
-      const Pages& pages = pages_[i];
+      Pages& pages = pages_[i];
       if (pages.taken.empty()) continue;
       if (!pages.programs) return false;
-      if (registered_[i] == pages.programs) continue;
-      // A page that is not there cannot be protected.
-      for (uint64_t at = 0; at < Store::kDoorbellBytes; at += 4096)
-        (void)*reinterpret_cast<volatile uint64_t*>(static_cast<std::byte*>(pages.programs) + at);
+      if (!pages.is_new) continue;
+      // A page that is not there cannot be protected. The program may have unmapped them: a read would end
+      // it.
+      if (madvise(pages.programs, Store::kDoorbellBytes, MADV_POPULATE_READ) != 0) return false;
       uffdio_register range = {};
       range.range = {reinterpret_cast<uint64_t>(pages.programs), Store::kDoorbellBytes};
       range.mode = UFFDIO_REGISTER_MODE_WP;
       if (ioctl(userfault_, UFFDIO_REGISTER, &range) != 0) return false;
       registered_[i] = pages.programs;
+      pages.is_new = false;
     }
   }
   protect(true);

@@ -35,6 +35,7 @@ class Doorbells {
   struct Pages {
     uint64_t* ours = nullptr;
     void* programs = nullptr;                                       // null: not mapped, or nobody saw it
+    bool is_new = false;                                            // mapped since they were registered
     std::vector<uint32_t> taken;                                    // numbers of doorbells
     std::vector<uint64_t> seen = std::vector<uint64_t>(kOfDevice);  // their values as of the last look
   };

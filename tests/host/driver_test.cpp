@@ -610,6 +610,46 @@ TEST_F(DriverTest, FailedCopiesResetTheDevice) {
   munmap(doorbells, Store::kDoorbellBytes);
 }
 
+// Programs unmap what they like when they like; what they map there later rings again.
+TEST_F(DriverTest, DoorbellsMayBeUnmappedAtAnyTime) {
+  const auto buffer = allocate(16 * kPage, KFD_IOC_ALLOC_MEM_FLAGS_GTT);
+  ASSERT_EQ(map(buffer.handle, {id}), 0);
+  const uint64_t positions = buffer.va_addr + kPage;
+  kfd_ioctl_create_queue_args create = {};
+  create.ring_base_address = buffer.va_addr;
+  create.ring_size = kPage;
+  create.read_pointer_address = positions;
+  create.write_pointer_address = positions + 64;
+  create.gpu_id = id;
+  create.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE;
+  create.queue_percentage = 100;
+  ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_QUEUE, create), 0);
+  const uint64_t offset = create.doorbell_offset / Store::kDoorbellBytes * Store::kDoorbellBytes;
+  auto* words = reinterpret_cast<uint32_t*>(buffer.va_addr);
+  for (unsigned i = 0; i < kPage / 4; i += 2) words[i] = 3u << 30 | 0x10 << 8;  // PM4: a NOP of two dwords
+  void* address = nullptr;
+  const auto map_doorbells = [&] {
+    address = mmap(address, Store::kDoorbellBytes, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | (address ? MAP_FIXED : 0), driver.descriptor(), static_cast<off_t>(offset));
+    ASSERT_NE(address, MAP_FAILED);
+    driver.mapped(offset, address);
+  };
+  for (uint64_t position = 2; position < 12; position += 2) {
+    map_doorbells();
+    munmap(address, Store::kDoorbellBytes);
+    usleep(10'000);  // the thread that looks after them goes to sleep
+    map_doorbells();
+    usleep(10'000);
+    command::store_shared<uint64_t>(reinterpret_cast<std::byte*>(positions + 64), position);
+    command::store_shared<uint64_t>(
+        static_cast<std::byte*>(address) + create.doorbell_offset % Store::kDoorbellBytes, position);
+    const auto* read = reinterpret_cast<const uint64_t*>(positions);
+    for (int i = 0; i < 20'000 && command::load_shared<uint64_t>(read) != position; ++i) usleep(1000);
+    ASSERT_EQ(command::load_shared<uint64_t>(read), position);
+    munmap(address, Store::kDoorbellBytes);
+  }
+}
+
 TEST_F(DriverTest, RenderNodeDescribesTheDevice) {
   char name[16] = {};
   drm_version version = {};
