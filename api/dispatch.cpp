@@ -8,9 +8,13 @@
 #include "api/launch.h"
 #include "api/settings.h"
 #include "api/status.h"
+#include "command/guest_memory.h"
+#include "command/hsa_layout.h"
 #include "loader/hidden_arguments.h"
+#include "machine/aql_packet.h"
 #include "machine/launch.h"
 #include "machine/scratch_ring.h"
+#include "text/hex.h"
 
 using namespace lockstep;
 using namespace lockstep::api;
@@ -235,5 +239,52 @@ lockstep_status lockstep_dispatch(lockstep_device* device, const lockstep_kernel
     const machine::Outcome outcome = run_launch(*device, std::move(launch), std::move(run), o, running, out);
     services.finish(*kernel);
     check_cancelled(outcome, running.name);
+  });
+}
+
+lockstep_status lockstep_device_dispatch_packet(lockstep_device* device, const lockstep_kernel* kernel,
+                                                const lockstep_arguments* arguments,
+                                                const lockstep_dispatch_options* given, uint64_t segment,
+                                                lockstep_signal completion, void* out_packet) {
+  return guarded([&] {
+    require(device && kernel && out_packet, "the device, the kernel or out_packet is null");
+    const lockstep_dispatch_options o = with_defaults(given, dispatch_defaults());
+    check_shape(*kernel, o, device->model);
+    const loader::KernelMetadata* metadata = kernel->kernel->metadata.get();
+    if (metadata && GuestServices::needed(*metadata))
+      throw Failure(
+          LOCKSTEP_UNSUPPORTED,
+          "kernel '" + kernel->kernel->name +
+              "': it, or another kernel of its source, prints or allocates memory, which a queue has no "
+              "host for (launch it by lockstep_dispatch, or compile those apart)");
+    uint32_t dynamic_lds = o.dynamic_lds_bytes;
+    std::vector<std::byte> bytes = argument_segment(*kernel, arguments, dynamic_lds);
+    resident_groups(*kernel, o, dynamic_lds, device->model);  // throws for one that never fits
+    fill_hidden(*kernel, o, dynamic_lds, {}, bytes);
+    const std::shared_ptr<const RangeSet> memory = device->memory.snapshot();
+    std::byte* const place =
+        bytes.empty() ? nullptr : command::guest_bytes(*memory, segment, bytes.size(), kReadWrite);
+    if (!place && !bytes.empty())
+      throw Failure(LOCKSTEP_INVALID_ARGUMENT, "kernel '" + kernel->kernel->name +
+                                                   "': its argument segment at " + hex(segment) +
+                                                   " is not in " + std::to_string(bytes.size()) +
+                                                   " bytes of the device's memory (allocate these)");
+    const machine::LoadedCode& code = device->load(kernel->image);
+    machine::KernelDispatchPacket packet{};
+    machine::KernelDispatch dispatch;
+    dispatch.kernel = code.object().find_kernel(kernel->kernel->name);
+    std::copy_n(o.grid, 3, dispatch.grid.begin());
+    std::copy_n(o.block, 3, dispatch.group.begin());
+    dispatch.dynamic_lds_bytes = dynamic_lds;
+    dispatch.kernarg_address = bytes.empty() ? 0 : segment;
+    dispatch.packet_address = reinterpret_cast<uint64_t>(&packet);
+    take(machine::make_launch(code, dispatch));
+    packet.header = static_cast<uint16_t>(static_cast<unsigned>(command::PacketType::kernel_dispatch) |
+                                          command::kFenceSystem << command::kHeaderAcquireShift |
+                                          command::kFenceSystem << command::kHeaderReleaseShift);
+    packet.setup = 3;
+    packet.completion_signal = completion;
+    std::copy(bytes.begin(), bytes.end(), place);
+    std::memcpy(out_packet, &packet, sizeof packet);
   });
 }

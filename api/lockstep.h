@@ -962,9 +962,9 @@ LOCKSTEP_API uint32_t lockstep_disassemble(const void* bytes, uint64_t size, uin
  * queues and signals: commands as a driver gives them. Kernels are named by the guest address of their
  * descriptor, packets have the layouts of HSA (AQL), of the command processor (PM4) or of the copy engine
  * (SDMA 6), and a device works on any number of queues at the same time. These functions may be called from
- * several threads, beside each other and beside lockstep_dispatch. lockstep_device_kernel_object and
- * lockstep_queue_create with a trap handler, which load code, keep to the rule of one thread a device. Queues
- * and signals end with their device.
+ * several threads, beside each other and beside lockstep_dispatch. lockstep_device_kernel_object,
+ * lockstep_device_dispatch_packet and lockstep_queue_create with a trap handler, which load code, keep to the
+ * rule of one thread a device. Queues and signals end with their device.
  */
 
 typedef struct lockstep_queue lockstep_queue;
@@ -1067,6 +1067,17 @@ LOCKSTEP_API lockstep_status lockstep_queue_kill(lockstep_queue* queue, uint64_t
 LOCKSTEP_API lockstep_status lockstep_device_kernel_object(lockstep_device* device,
                                                            const lockstep_kernel* kernel,
                                                            uint64_t* out_address);
+
+/* The AQL packet that dispatches the kernel from a queue: writes its argument segment, hidden arguments too,
+ * to `segment`, lockstep_kernel_info.argument_bytes of the device's memory that must stay until the dispatch
+ * is done (ignored if these are 0), and the 64 bytes of the packet to `out_packet`; its completion signal may
+ * be 0. Of `options` count grid, block, global_offset and dynamic_lds_bytes. Loads code as
+ * lockstep_device_kernel_object does. Kernels of a source
+ * in which one prints or allocates memory may be LOCKSTEP_UNSUPPORTED.
+ */
+LOCKSTEP_API lockstep_status lockstep_device_dispatch_packet(
+    lockstep_device* device, const lockstep_kernel* kernel, const lockstep_arguments* arguments,
+    const lockstep_dispatch_options* options, uint64_t segment, lockstep_signal completion, void* out_packet);
 
 /* With an event id (not 0) each completion also raises an interrupt. */
 LOCKSTEP_API lockstep_status lockstep_signal_create(lockstep_device* device, int64_t value, uint32_t event_id,

@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -277,33 +279,34 @@ py::dict of_wave(const char* key, const char* what, const Report& report) {
       "wave"_a = report.wave);
 }
 
-template <class Report, class Get, class Describe>
-py::list reports(const PyDevice& device, uint32_t count, Get get, Describe describe) {
+template <class Report, class Handle, class Get, class Describe>
+py::list reports(const Handle* owner, uint32_t count, Get get, Describe describe) {
   py::list out;
   for (uint32_t i = 0; i < count; ++i) {
     Report report = sized<Report>();
-    check(get(device.handle, i, &report));
+    check(get(owner, i, &report));
     out.append(describe(report));
   }
   return out;
 }
 
-py::list check_findings(const PyDevice& device) {
+py::dict check_finding(const lockstep_check_finding& f) {
   constexpr const char* kSeverities[] = {"note", "warning", "error"};
-  return reports<lockstep_check_finding>(device, lockstep_device_check_finding_count(device.handle),
-                                         lockstep_device_check_finding, [&](const lockstep_check_finding& f) {
-                                           py::dict out = of_wave("rule", f.rule, f);
-                                           out["checker"] = f.checker;
-                                           out["severity"] = kSeverities[f.severity];
-                                           out["detail"] = f.detail;
-                                           out["remedy"] = f.remedy;
-                                           out["lanes"] = f.lanes;
-                                           out["address"] = f.address;
-                                           out["bytes"] = f.bytes;
-                                           out["other"] =
-                                               f.other.pc ? py::object(location(f.other)) : py::none();
-                                           return out;
-                                         });
+  py::dict out = of_wave("rule", f.rule, f);
+  out["checker"] = f.checker;
+  out["severity"] = kSeverities[f.severity];
+  out["detail"] = f.detail;
+  out["remedy"] = f.remedy;
+  out["lanes"] = f.lanes;
+  out["address"] = f.address;
+  out["bytes"] = f.bytes;
+  out["other"] = f.other.pc ? py::object(location(f.other)) : py::none();
+  return out;
+}
+
+py::list check_findings(const PyDevice& device) {
+  return reports<lockstep_check_finding>(device.handle, lockstep_device_check_finding_count(device.handle),
+                                         lockstep_device_check_finding, check_finding);
 }
 
 [[noreturn]] void raise_fault(const lockstep_device* device, const Statistics& statistics) {
@@ -323,7 +326,9 @@ py::list check_findings(const PyDevice& device) {
 // The arguments of one call: packed for the library, with the host's arrays mapped as long as it lasts.
 class Call {
  public:
-  Call(PyDevice& device, const PyKernel& kernel) : device_(device), kernel_(kernel) {
+  // `maps`: arrays that are no memory of the device are mapped, else they are refused.
+  Call(PyDevice& device, const PyKernel& kernel, bool maps = true)
+      : device_(device), kernel_(kernel), maps_(maps) {
     check(lockstep_arguments_create(kernel.handle, &arguments));
   }
   ~Call() {
@@ -381,8 +386,12 @@ class Call {
     const auto address = reinterpret_cast<uint64_t>(array.data());
     const auto bytes = static_cast<uint64_t>(array.nbytes());
     if (bytes == 0) refuse(index, "the array is empty (None is a null pointer)");
-    if (!device_.owns(address, bytes))
-      ranges_.push_back({address, address + bytes, array.writeable(), index});
+    const bool owned = device_.owns(address, bytes);
+    if (!owned && !maps_)
+      refuse(index,
+             "a queue's kernel runs on after the call: give memory of the queue's device, such as "
+             "device.array(values)");
+    if (!owned) ranges_.push_back({address, address + bytes, array.writeable(), index});
     return address;
   }
 
@@ -516,6 +525,7 @@ class Call {
 
   PyDevice& device_;
   const PyKernel& kernel_;
+  bool maps_;
   std::vector<Range> ranges_;
   std::vector<void*> mapped_;
 };
@@ -626,6 +636,221 @@ lockstep_dispatch_options make_options(const PyKernel& kernel, const py::handle&
 std::shared_ptr<PyDevice> device_or_default(const py::object& device) {
   if (!device.is_none()) return device.cast<std::shared_ptr<PyDevice>>();
   return py::module_::import("lockstep").attr("default_device")().cast<std::shared_ptr<PyDevice>>();
+}
+
+// --- queues ---
+
+struct PySignal {
+  std::shared_ptr<PyDevice> device;
+  lockstep_signal handle = 0;
+
+  PySignal(std::shared_ptr<PyDevice> owner, int64_t value) : device(std::move(owner)) {
+    check(lockstep_signal_create(device->handle, value, 0, &handle));
+  }
+  ~PySignal() { lockstep_signal_destroy(device->handle, handle); }
+  PySignal(const PySignal&) = delete;
+  PySignal& operator=(const PySignal&) = delete;
+
+  int64_t load() const {
+    int64_t value = 0;
+    check(lockstep_signal_load(device->handle, handle, &value));
+    return value;
+  }
+  // False after `timeout` seconds (None: without end). `look` is called now and then, and may throw.
+  template <class Look>
+  bool wait(lockstep_condition condition, int64_t value, std::optional<double> timeout, Look look) const {
+    constexpr double kSlice = 0.05;  // seconds that Ctrl-C, and errors, may have to wait
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    while (true) {
+      const double left =
+          timeout ? *timeout - std::chrono::duration<double>(Clock::now() - begin).count() : kSlice;
+      lockstep_status status;
+      std::string text;
+      {
+        const py::gil_scoped_release unlocked;
+        status = lockstep_signal_wait(device->handle, handle, condition, value,
+                                      static_cast<uint64_t>(std::clamp(left, 0.0, kSlice) * 1e9), nullptr);
+        if (status != LOCKSTEP_OK) text = lockstep_last_error();
+      }
+      if (status == LOCKSTEP_OK) return true;
+      if (status != LOCKSTEP_CANCELLED) raise_error(status, text);
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      look();
+      if (left <= 0) return false;
+    }
+  }
+};
+
+// What a dispatch needs until it is done.
+struct Pending {
+  std::shared_ptr<PySignal> done;
+  std::shared_ptr<PyMemory> segment;
+  std::shared_ptr<PyKernel> kernel;
+  py::object values;
+};
+
+struct PyQueue {
+  struct Failure {
+    lockstep_queue_error_kind kind;
+    uint64_t queue, position;
+    std::string field, message;
+  };
+
+  std::shared_ptr<PyDevice> device;
+  lockstep_queue* handle = nullptr;
+  lockstep_queue_kind kind;
+  std::string checks;
+  std::vector<std::shared_ptr<Pending>> pending;  // oldest first
+
+  PyQueue(std::shared_ptr<PyDevice> owner, const std::string& kind_name, uint32_t size, int32_t priority,
+          std::string check_names)
+      : device(std::move(owner)), checks(std::move(check_names)) {
+    device->require_idle();
+    lockstep_queue_options options;
+    lockstep_queue_options_init(&options);
+    kind = choice<lockstep_queue_kind>(
+        "kind", kind_name,
+        {{"aql", LOCKSTEP_QUEUE_AQL}, {"pm4", LOCKSTEP_QUEUE_PM4}, {"sdma", LOCKSTEP_QUEUE_SDMA}});
+    options.kind = kind;
+    options.size = size;
+    options.priority = priority;
+    if (!checks.empty()) options.checks = checks.c_str();
+    options.error_user = this;
+    // From a thread of the device, which never waits for the interpreter.
+    options.error = [](void* user, const lockstep_queue_error* error) {
+      auto& self = *static_cast<PyQueue*>(user);
+      const std::lock_guard lock(self.mutex_);
+      self.failure_ = Failure{error->kind, error->queue, error->position, error->field, error->message};
+    };
+    check(lockstep_queue_create(device->handle, &options, &handle));
+  }
+  ~PyQueue() { lockstep_queue_destroy(handle); }
+  PyQueue(const PyQueue&) = delete;
+  PyQueue& operator=(const PyQueue&) = delete;
+
+  void raise_if_failed() const {
+    std::optional<Failure> failure;
+    {
+      const std::lock_guard lock(mutex_);
+      failure = failure_;
+    }
+    if (!failure) return;
+    constexpr const char* kKinds[] = {"invalid packet", "memory violation", "kernel fault", "not resident",
+                                      "unsupported"};
+    raise("QueueError", py::module_::import("lockstep.errors")
+                            .attr("QueueError")(failure->message, "kind"_a = kKinds[failure->kind],
+                                                "queue"_a = failure->queue, "position"_a = failure->position,
+                                                "field"_a = failure->field));
+  }
+  // Lets go what dispatches that are done have needed.
+  void forget_done() {
+    std::vector<std::shared_ptr<Pending>> done;
+    for (auto p = pending.begin(); p != pending.end();) {
+      if ((*p)->done->load() >= 1) {
+        ++p;
+        continue;
+      }
+      done.push_back(std::move(*p));
+      p = pending.erase(p);
+    }
+  }
+  lockstep_queue_info info() const {
+    lockstep_queue_info out = sized<lockstep_queue_info>();
+    check(lockstep_queue_get_info(handle, &out));
+    return out;
+  }
+  uint64_t submit(const void* packets, uint64_t count) {
+    raise_if_failed();
+    if (count > info().size)
+      raise_usage(std::to_string(count) + " packets or dwords at once, but the queue has room for " +
+                  std::to_string(info().size) + " (make it larger, or give fewer)");
+    uint64_t index = 0;
+    lockstep_status status;
+    std::string text;
+    do {
+      constexpr uint64_t kSlice = 50'000'000;  // nanoseconds, as above
+      {
+        const py::gil_scoped_release unlocked;
+        status = lockstep_queue_submit(handle, packets, static_cast<uint32_t>(count), kSlice, &index);
+        if (status != LOCKSTEP_OK) text = lockstep_last_error();
+      }
+      if (status == LOCKSTEP_OK) return index;
+      raise_if_failed();
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    } while (status == LOCKSTEP_CANCELLED);
+    raise_error(status, text);
+  }
+  void require_aql(const char* what) const {
+    if (kind != LOCKSTEP_QUEUE_AQL)
+      raise_usage(std::string(what) + " is of AQL queues: device.queue() makes one");
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<Failure> failure_;
+};
+
+// A launch in a queue.
+struct PyDispatch {
+  std::shared_ptr<PyQueue> queue;
+  std::shared_ptr<Pending> pending;
+  uint64_t packet;
+
+  bool wait(std::optional<double> timeout) const {
+    const bool done = pending->done->wait(LOCKSTEP_LESS, 1, timeout, [&] { queue->raise_if_failed(); });
+    if (done) queue->forget_done();
+    return done;
+  }
+};
+
+PyDispatch enqueue(const std::shared_ptr<PyQueue>& queue, const std::shared_ptr<PyKernel>& kernel,
+                   const py::object& grid, const py::object& block, const py::args& values, uint32_t lds,
+                   bool barrier) {
+  queue->require_aql("launch()");
+  queue->device->require_idle();
+  queue->raise_if_failed();
+  queue->forget_done();
+  lockstep_dispatch_options options = shape_options(*kernel, grid, block);
+  options.dynamic_lds_bytes = lds;
+  Call call(*queue->device, *kernel, false);
+  call.pack(values);
+  const auto pending = std::make_shared<Pending>(
+      Pending{std::make_shared<PySignal>(queue->device, 1),
+              queue->device->allocate(std::max<uint64_t>(kernel->info.argument_bytes, 1), "kernel arguments"),
+              kernel, values});
+  std::array<uint8_t, 64> packet{};
+  check(lockstep_device_dispatch_packet(queue->device->handle, kernel->handle, call.arguments, &options,
+                                        pending->segment->address, pending->done->handle, packet.data()));
+  // Of the header, whose bit 8 has the packet wait for all before it (HSA runtime specification 2.9.1).
+  packet[1] |= barrier;
+  const uint64_t index = queue->submit(packet.data(), 1);
+  queue->pending.push_back(pending);
+  return {queue, pending, index};
+}
+
+// A barrier packet: what comes behind it waits for dispatches of other queues (HSA specification 2.9.4).
+void wait_for(PyQueue& queue, const py::args& dispatches) {
+  queue.require_aql("wait_for()");
+  constexpr size_t kMost = 5;
+  if (dispatches.empty() || dispatches.size() > kMost)
+    raise_usage("wait_for() takes one to five dispatches, not " + std::to_string(dispatches.size()));
+  struct {
+    uint16_t header = 3 | 1 << 8, reserved[3] = {};
+    uint64_t wanted[kMost] = {}, reserved2 = 0, completion = 0;
+  } packet;
+  static_assert(sizeof packet == 64);
+  const auto held = std::make_shared<Pending>();
+  held->done = std::make_shared<PySignal>(queue.device, 1);
+  for (size_t i = 0; i < dispatches.size(); ++i) {
+    const auto& dispatch = dispatches[i].cast<const PyDispatch&>();
+    if (dispatch.queue->device != queue.device) raise_usage("the dispatch is of another device");
+    packet.wanted[i] = dispatch.pending->done->handle;
+  }
+  packet.completion = held->done->handle;
+  held->values = dispatches;
+  queue.submit(&packet, 1);
+  queue.pending.push_back(held);
 }
 
 // --- compiling ---
@@ -811,7 +1036,7 @@ PYBIND11_MODULE(_native, m) {
           [](const PyDevice& device) {
             constexpr const char* kFidelities[] = {"exact", "bounded", "open", "unsupported"};
             return reports<lockstep_finding>(
-                device, lockstep_device_finding_count(device.handle), lockstep_device_finding,
+                device.handle, lockstep_device_finding_count(device.handle), lockstep_device_finding,
                 [&](const lockstep_finding& f) {
                   return py::dict(
                       "name"_a = f.name, "fidelity"_a = kFidelities[f.fidelity],
@@ -827,14 +1052,97 @@ PYBIND11_MODULE(_native, m) {
       .def_property_readonly("broken_rules",
                              [](const PyDevice& device) {
                                return reports<lockstep_broken_rule>(
-                                   device, lockstep_device_broken_rule_count(device.handle),
+                                   device.handle, lockstep_device_broken_rule_count(device.handle),
                                    lockstep_device_broken_rule,
                                    [](const lockstep_broken_rule& r) { return of_wave("rule", r.rule, r); });
                              })
       .def_property_readonly("exceptions", [](const PyDevice& device) {
         return reports<lockstep_exception>(
-            device, lockstep_device_exception_count(device.handle), lockstep_device_exception,
+            device.handle, lockstep_device_exception_count(device.handle), lockstep_device_exception,
             [](const lockstep_exception& e) { return of_wave("name", e.name, e); });
+      });
+
+  py::class_<PySignal, std::shared_ptr<PySignal>>(
+      m, "Signal", "A number that kernels, queues and the host change and wait for.")
+      .def(py::init<std::shared_ptr<PyDevice>, int64_t>(), "device"_a, "value"_a = 1)
+      .def_readonly("address", &PySignal::handle, "as packets name it")
+      .def_property(
+          "value", &PySignal::load,
+          [](PySignal& s, int64_t value) { check(lockstep_signal_store(s.device->handle, s.handle, value)); })
+      .def(
+          "add",
+          [](PySignal& s, int64_t value) {
+            int64_t before = 0;
+            check(lockstep_signal_add(s.device->handle, s.handle, value, &before));
+            return before;
+          },
+          "value"_a, "Adds, and returns what was there before.")
+      .def(
+          "wait",
+          [](const PySignal& s, const std::string& condition, int64_t value, std::optional<double> timeout) {
+            return s.wait(choice<lockstep_condition>("condition", condition,
+                                                     {{"==", LOCKSTEP_EQUAL},
+                                                      {"!=", LOCKSTEP_NOT_EQUAL},
+                                                      {"<", LOCKSTEP_LESS},
+                                                      {">=", LOCKSTEP_GREATER_OR_EQUAL}}),
+                          value, timeout, [] {});
+          },
+          "condition"_a = "<", "value"_a = 1, "timeout"_a = py::none(),
+          "Sleeps until the value is so; False after `timeout` seconds.");
+
+  py::class_<PyDispatch>(m, "Dispatch", "A launch in a queue.")
+      .def_readonly("packet", &PyDispatch::packet, "its number in the queue")
+      .def_property_readonly("signal", [](const PyDispatch& d) { return d.pending->done; })
+      .def_property_readonly("done", [](const PyDispatch& d) { return d.pending->done->load() < 1; })
+      .def("wait", &PyDispatch::wait, "timeout"_a = py::none(),
+           "Waits for its end; False after `timeout` seconds. Raises QueueError if the queue has failed.")
+      .def(
+          "kill", [](const PyDispatch& d) { check(lockstep_queue_kill(d.queue->handle, d.packet)); },
+          "Ends it; its signal stays as it is.");
+
+  py::class_<PyQueue, std::shared_ptr<PyQueue>>(m, "Queue", "Commands that run while the host goes on.")
+      .def(py::init<std::shared_ptr<PyDevice>, const std::string&, uint32_t, int32_t, std::string>(),
+           "device"_a, "kind"_a = "aql", py::kw_only(), "size"_a = 0, "priority"_a = 0, "checks"_a = "")
+      .def("launch", &enqueue, "kernel"_a, "grid"_a, "block"_a, py::kw_only(), "dynamic_lds"_a = 0,
+           "barrier"_a = true,
+           "Puts a launch into the queue and returns a Dispatch. barrier: it waits for all before it.")
+      .def("wait_for", &wait_for, "What is launched from now on waits for dispatches of other queues.")
+      .def(
+          "wait",
+          [](const std::shared_ptr<PyQueue>& q, std::optional<double> timeout) {
+            const auto all = q->pending;
+            for (const auto& pending : all)
+              if (!pending->done->wait(LOCKSTEP_LESS, 1, timeout, [&] { q->raise_if_failed(); }))
+                return false;
+            q->forget_done();
+            q->raise_if_failed();
+            return true;
+          },
+          "timeout"_a = py::none(),
+          "Waits for all launches; False if one takes longer than `timeout` seconds. Raises QueueError.")
+      .def(
+          "submit",
+          [](PyQueue& q, const py::buffer& packets) {
+            const py::buffer_info bytes = packets.request();
+            const auto size = static_cast<uint64_t>(bytes.size * bytes.itemsize);
+            const uint64_t each = q.kind == LOCKSTEP_QUEUE_AQL ? 64 : 4;
+            if (size == 0 || size % each != 0)
+              raise_usage("packets of " + std::to_string(size) + " bytes, but each has " +
+                          std::to_string(each));
+            return q.submit(bytes.ptr, size / each);
+          },
+          "packets"_a, "Packets (AQL) or dwords by their bytes; the number of the first.")
+      .def_property_readonly("info",
+                             [](const PyQueue& q) {
+                               const lockstep_queue_info i = q.info();
+                               return py::dict("id"_a = i.id, "size"_a = i.size, "active"_a = i.active != 0,
+                                               "read_index"_a = i.read_index, "write_index"_a = i.write_index,
+                                               "ring_address"_a = i.ring_address,
+                                               "queue_address"_a = i.queue_address);
+                             })
+      .def_property_readonly("check_findings", [](const PyQueue& q) {
+        return reports<lockstep_check_finding>(q.handle, lockstep_queue_check_finding_count(q.handle),
+                                               lockstep_queue_check_finding, check_finding);
       });
 
   py::class_<Launch>(m, "Launch").def("__call__", &Launch::operator());

@@ -23,19 +23,19 @@ import contextlib as _contextlib
 import os as _os
 import threading as _threading
 
-from ._native import (Access, CodeObject, Device, Event, Kernel, Launch, Local, Memory, Statistics, Wave, disassemble,
-                      models)
+from ._native import (Access, CodeObject, Device, Dispatch, Event, Kernel, Launch, Local, Memory, Queue, Signal, Statistics,
+                      Wave, disassemble, models)
 from ._native import compile_text as _compile_text
 from ._native import open_bytes as _open_bytes
 from ._native import open_file as _open_file
 from ._native import version as _version
 from .control import Run, WaveControl
-from .errors import CompileError, Error, Fault, Findings
+from .errors import CompileError, Error, Fault, Findings, QueueError
 
 __all__ = [
-    "Access", "CodeObject", "CompileError", "Device", "Error", "Event", "Fault", "Findings", "Kernel", "Launch", "Local",
-    "Memory", "Run", "Statistics", "Wave", "WaveControl", "check", "compile", "default_device", "disassemble", "models",
-    "open", "set_default_device",
+    "Access", "CodeObject", "CompileError", "Device", "Dispatch", "Error", "Event", "Fault", "Findings", "Kernel", "Launch",
+    "Local", "Memory", "Queue", "QueueError", "Run", "Signal", "Statistics", "Wave", "WaveControl", "check", "compile",
+    "default_device", "disassemble", "models", "open", "set_default_device",
 ]
 __version__ = _version()
 
@@ -173,6 +173,13 @@ def _variable(self, code, name, dtype="uint8", shape=None):
     return flat if shape is None else flat.reshape(shape)
 
 
+def _queue(self, kind="aql", *, size=0, priority=0, checks=""):
+    """A queue of the device: "aql" for launches, "pm4" and "sdma" for packets by submit(). size: packets or dwords, a power
+    of two. checks: checkers that follow what it runs; see Queue.check_findings."""
+    return Queue(self, kind, size=size, priority=priority, checks=checks)
+
+
+Device.queue = _queue
 Device.zeros = _zeros
 Device.array = _array
 Device.variable = _variable

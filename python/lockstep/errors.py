@@ -34,6 +34,22 @@ class Fault(Error):
         printer.text(str(self))
 
 
+class QueueError(Error):
+    """An error has made a queue inactive; what it has not done by then is not done. str() is the whole report.
+
+    kind: "invalid packet", "memory violation", "kernel fault", "not resident", "unsupported".
+    queue (its number), position (of the packet; of PM4 and SDMA of the dword), field (of the packet; "": all of it), message.
+    """
+
+    def __init__(self, text, **fields):
+        super().__init__(text, "fault")
+        self.message = text
+        self.__dict__.update(fields)
+
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(str(self))
+
+
 class Findings(AssertionError):
     """Checkers found something: findings has all of it, as in device.check_findings."""
 

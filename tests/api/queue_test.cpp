@@ -48,6 +48,51 @@ TEST(Queues, ADispatchPacketAndItsSignal) {
   EXPECT_NE(queue.info().queue_address, 0u);
 }
 
+// Hidden arguments too: the kernel asks for its grid.
+TEST(Queues, PacketsOfKernelsAndTheirArguments) {
+  const CodeObject code = CodeObject::compile(LOCKSTEP_OPENCL,
+                                              "__kernel void k(__global uint* out) {\n"
+                                              "  out[get_global_id(1) * get_global_size(0) + "
+                                              "get_global_id(0)] = get_global_size(1) + get_local_id(1);\n"
+                                              "}\n",
+                                              "packet.cl", nullptr);
+  const CodeObject printing =
+      CodeObject::compile(LOCKSTEP_OPENCL, "__kernel void p() { printf(\"x\"); }", "print.cl", nullptr);
+  const lockstep::Kernel kernel = code.kernel("k");
+  Device device;
+  auto out = device.allocate<uint32_t>(64, "out");
+  auto segment = device.allocate<std::byte>(kernel.info().argument_bytes, "segment");
+  lockstep::Arguments arguments(kernel);
+  arguments.set(0, out);
+  lockstep_dispatch_options options;
+  lockstep_dispatch_options_init(&options);
+  options.grid[0] = 16;
+  options.grid[1] = 4;
+  options.block[0] = 8;
+  options.block[1] = 2;
+  Signal done(device, 1);
+  DispatchPacket packet;
+  const auto make = [&](const lockstep::Kernel& of, uint64_t at) {
+    return lockstep_device_dispatch_packet(device.get(), of.get(),
+                                           of.get() == kernel.get() ? arguments.get() : nullptr, &options, at,
+                                           done.get(), &packet);
+  };
+  ASSERT_EQ(make(kernel, segment.address()), LOCKSTEP_OK) << lockstep_last_error();
+  EXPECT_EQ(packet.group_segment_size, 0u);
+  Queue queue(device);
+  queue.submit<DispatchPacket>({{packet}});
+  EXPECT_EQ(done.wait(LOCKSTEP_EQUAL, 0, 20 * kSeconds), 0);
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(out[i], 4 + i / 16 % 2) << i;
+
+  for (const uint64_t nowhere : {uint64_t{0}, uint64_t{4096}, segment.address() + 8}) {
+    EXPECT_EQ(make(kernel, nowhere), LOCKSTEP_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(lockstep_last_error()).find("argument segment"), std::string::npos);
+  }
+  EXPECT_EQ(make(printing.kernel("p"), segment.address()), LOCKSTEP_UNSUPPORTED);
+  options.block[0] = 1 << 20;
+  EXPECT_EQ(make(kernel, segment.address()), LOCKSTEP_INVALID_ARGUMENT);
+}
+
 // The argument with the largest error of V_RCP_F32, as in Api.FastMathIsRoundedBetter.
 TEST(Queues, HaveTheMathOfTheirDevice) {
   const CodeObject code = assembled(

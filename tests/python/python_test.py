@@ -250,6 +250,75 @@ class Python(unittest.TestCase):
         with self.assertRaisesRegex(lockstep.Error, "rules is one of"):
             self.saxpy.launch(64, 64, 64, 0.1, x, y, rules="maybe")
 
+    def test_queues(self):
+        device = lockstep.Device(threads=2)
+        x, y, flag = device.array(np.arange(1024, dtype=np.float32)), device.zeros(1024), device.zeros(1, np.int32)
+        queue, other = device.queue(), device.queue()
+        for factor in (1.0, 2.0, 3.0):  # each behind the one before
+            last = queue.launch(self.saxpy, 1024, 256, 1024, factor, x, y)
+        self.assertTrue(last.wait())
+        self.assertTrue(last.done)
+        self.assertEqual((last.packet, last.signal.value, queue.info["read_index"]), (2, 0, 3))
+        np.testing.assert_array_equal(y, 6 * np.arange(1024))
+        spin = queue.launch(self.code["spin"], 32, 32, flag)  # the host goes on, and ends it
+        self.assertFalse(spin.wait(timeout=0.01))
+        other.wait_for(spin)
+        behind = other.launch(self.saxpy, 1024, 256, 1024, 1.0, x, y)
+        self.assertFalse(behind.done or other.wait(timeout=0.01))
+        flag[0] = 1
+        self.assertTrue(other.wait() and spin.done)
+        np.testing.assert_array_equal(y, 7 * np.arange(1024))
+        out = device.zeros(4)
+        pair = np.array((4, 0.5), dtype=[("a", np.int32), ("b", np.float32)])
+        queue.launch(self.code["values"], 1, 1, out, np.array([1, 2, 7], np.float32), pair, lockstep.Local(16), -5, None)
+        self.assertTrue(queue.wait())
+        np.testing.assert_array_equal(out, [7, 4.5, 1, 1])
+        flag[0] = 0
+        spin = queue.launch(self.code["spin"], 32, 32, flag)
+        del x, y, flag, out, spin, queue  # a queue that is dropped ends what it runs
+
+    def test_signals(self):
+        device = lockstep.Device(threads=1)
+        signal = lockstep.Signal(device, 3)
+        self.assertEqual((signal.add(-1), signal.value, signal.wait(timeout=0)), (3, 2, False))
+        threading.Timer(0.05, lambda: signal.add(-2)).start()
+        self.assertTrue(signal.wait("==", 0))
+        signal.value = -7
+        self.assertTrue(signal.wait("<", 0))
+        with self.assertRaisesRegex(lockstep.Error, "condition is one of"):
+            signal.wait("=")
+
+    def test_what_fails_in_queues(self):
+        device = lockstep.Device(threads=1)
+        x = device.zeros(64)
+        queue = device.queue(checks="memory")
+        with self.assertRaisesRegex(lockstep.Error, "'y'.*device.array"):
+            queue.launch(self.saxpy, 64, 64, 64, 1.0, x, np.zeros(64, np.float32))
+        with self.assertRaisesRegex(lockstep.Error, "has 2048|too large"):
+            queue.launch(self.saxpy, 2048, 2048, 64, 1.0, x, x)
+        with self.assertRaisesRegex(lockstep.Error, "AQL"):
+            device.queue("sdma").launch(self.saxpy, 64, 64, 64, 1.0, x, x)
+        with self.assertRaisesRegex(lockstep.Error, "each has 64"):
+            queue.submit(b"12345")
+        printing = lockstep.compile('__kernel void p() { printf("x"); }')["p"]
+        with self.assertRaisesRegex(lockstep.Error, "prints") as caught:
+            queue.launch(printing, 1, 1)
+        self.assertEqual(caught.exception.status, "unsupported")
+        dispatch = queue.launch(self.saxpy, 1 << 20, 256, 1 << 20, 1.0, x, x)  # far behind the end of x
+        with self.assertRaises(lockstep.QueueError) as caught:
+            dispatch.wait()
+        error = caught.exception
+        self.assertEqual((error.kind, error.position, queue.info["active"]), ("kernel fault", 0, False))
+        self.assertIn("global_load", error.message)
+        with self.assertRaises(lockstep.QueueError):
+            queue.launch(self.saxpy, 64, 64, 64, 1.0, x, x)
+        sdma = device.queue("sdma")
+        sdma.submit(np.array([0xff], np.uint32))
+        with self.assertRaises(lockstep.QueueError) as caught:
+            while sdma.wait():  # until the engine has read it
+                pass
+        self.assertEqual(caught.exception.kind, "unsupported")
+
     def test_functions_that_follow_instructions(self):
         x, y = self.arrays(40)
         seen, reads, loaded = [], [], []
