@@ -258,7 +258,7 @@ class Python(unittest.TestCase):
             last = queue.launch(self.saxpy, 1024, 256, 1024, factor, x, y)
         self.assertTrue(last.wait())
         self.assertTrue(last.done)
-        self.assertEqual((last.packet, last.signal.value, queue.info["read_index"]), (2, 0, 3))
+        self.assertEqual((last.packet, last.signal.value, queue.info["write_index"]), (2, 0, 3))
         np.testing.assert_array_equal(y, 6 * np.arange(1024))
         spin = queue.launch(self.code["spin"], 32, 32, flag)  # the host goes on, and ends it
         self.assertFalse(spin.wait(timeout=0.01))
