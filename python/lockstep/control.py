@@ -45,7 +45,7 @@ class WaveControl:
             run = control.launch(kernel, 64, 64, x, y)
             wave = control.wait()                       # halted before its first instruction
             while wave and wave.state == "halted":
-                print(wave.instruction, wave.vgpr(0))
+                print(wave.instruction, wave.sgprs[:4])
                 wave = wave.step()
             control.resume()
             print(run.result())

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """The package `lockstep` as its users meet it. PYTHONPATH names the folder that has it."""
+import contextlib
 import inspect
+import io
 import os
+import re
 import resource
 import signal
 import sys
@@ -407,6 +410,17 @@ class Python(unittest.TestCase):
             self.assertIn("global_load_b32", wave.instruction)
         with self.assertRaises(lockstep.Fault):
             run.result()
+
+    def test_what_the_page_shows_runs(self):
+        with open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "python.md")) as file:
+            blocks = re.findall(r"```python\n(.*?)```", file.read(), re.S)
+        self.assertGreaterEqual(len(blocks), 3)
+        names = {}
+        with contextlib.redirect_stdout(io.StringIO()):
+            for block in blocks:
+                exec(block, names)
+        x = names["x"]  # two launches in a queue, then one under wave control of the first 64
+        np.testing.assert_array_equal(names["y"], np.where(np.arange(1024) < 64, 7, 5) * x)
 
     def test_stubs_name_what_there_is(self):
         with open(os.path.join(os.path.dirname(lockstep.__file__), "__init__.pyi")) as file:
