@@ -21,7 +21,7 @@ namespace lockstep::host {
 
 namespace {
 
-constexpr std::string_view kKfd = "/sys/devices/virtual/kfd/kfd";
+constexpr std::string_view kKfdFolder = "/sys/devices/virtual/kfd/kfd";
 constexpr std::string_view kDrmClass = "/sys/class/drm";
 // The port that the devices are behind: one that hosts hardly have, so that nothing of theirs is hidden.
 constexpr std::string_view kBridge = "/sys/devices/pci0000:00/0000:00:1e.7";
@@ -291,7 +291,7 @@ HostFacts host_facts() {
 std::vector<DeviceFile> device_files(const hardware::Description& model, unsigned devices,
                                      const HostFacts& host) {
   Files files;
-  const std::string topology = std::string(kKfd) + "/topology", nodes = topology + "/nodes/";
+  const std::string topology = std::string(kKfdFolder) + "/topology", nodes = topology + "/nodes/";
   files.add(topology + "/generation_id", "2\n");
   files.add(topology + "/system_properties",
             Properties{{"platform_oem", 0}, {"platform_id", 0}, {"platform_rev", 0}});
@@ -325,7 +325,7 @@ std::vector<DeviceFile> device_files(const hardware::Description& model, unsigne
   }
   // Programs that list what is on the bus see the host's devices beside these.
   files.add("/sys/bus/pci/devices", std::string(), Files::Kind::shared_folder);
-  files.link("/sys/class/kfd/kfd", std::string(kKfd));
+  files.link("/sys/class/kfd/kfd", std::string(kKfdFolder));
   files.add(fmt::format("{}/version", kDrmClass), "drm 1.1.0 20060810\n");
   files.add("/sys/module/amdgpu/initstate", "live\n");
   files.add("/sys/module/amdgpu/version", "6.7.0\n");
