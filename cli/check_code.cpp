@@ -14,7 +14,7 @@ namespace lockstep::cli {
 
 namespace {
 
-struct Destroy {
+struct DestroyCheck {
   void operator()(lockstep_code_check* check) const { lockstep_code_check_destroy(check); }
 };
 
@@ -46,7 +46,7 @@ int check_code(const RunOptions& o) {
   lockstep_code_check* made = nullptr;
   check(lockstep_code_object_check(code.get(), o.kernel.empty() ? nullptr : kernel.c_str(),
                                    o.findings.checks == "all" ? nullptr : o.findings.checks.c_str(), &made));
-  const std::unique_ptr<lockstep_code_check, Destroy> result(made);
+  const std::unique_ptr<lockstep_code_check, DestroyCheck> result(made);
   std::vector<lockstep_check_finding> findings(lockstep_code_check_finding_count(made));
   for (uint32_t i = 0; i < findings.size(); ++i) {
     findings[i].struct_size = sizeof findings[i];

@@ -25,11 +25,11 @@ namespace lockstep::cli {
 
 namespace {
 
-struct Destroy {
+struct DestroyDump {
   void operator()(lockstep_dump* dump) const { lockstep_dump_destroy(dump); }
 };
 
-using Dump = std::unique_ptr<lockstep_dump, Destroy>;
+using Dump = std::unique_ptr<lockstep_dump, DestroyDump>;
 
 Dump open_dump(const std::string& path) {
   lockstep_dump* opened = nullptr;
