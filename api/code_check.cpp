@@ -1,6 +1,10 @@
 // Checks of code that does not run.
 #include <algorithm>
 #include <iterator>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "api/code_object.h"
 #include "api/finding.h"
@@ -84,11 +88,7 @@ lockstep_status lockstep_code_object_check(const lockstep_code_object* object, c
                                            const char* checks, lockstep_code_check** out) {
   return guarded([&] {
     require(object && out, "the code object or out is null");
-    const lockstep_kernel* only = nullptr;
-    if (kernel) {
-      only = lockstep_code_object_find_kernel(object, kernel);
-      if (!only) throw Failure(LOCKSTEP_NOT_FOUND, object->name + ": has no kernel '" + kernel + "'");
-    }
+    const lockstep_kernel* only = kernel ? &kernel_of_name(*object, kernel) : nullptr;
     if (object->kernels.empty())
       throw Failure(LOCKSTEP_NOT_FOUND, object->name + ": has no kernels, and so no code with a wave size");
     const observe::CodeChecks asked = code_checks_of(checks);

@@ -336,6 +336,12 @@ const lockstep_kernel* lockstep_code_object_find_kernel(const lockstep_code_obje
   return found;
 }
 
+const lockstep_kernel& lockstep::api::kernel_of_name(const lockstep_code_object& object, const char* name) {
+  const lockstep_kernel* found = lockstep_code_object_find_kernel(&object, name);
+  if (!found) throw Failure(LOCKSTEP_NOT_FOUND, object.name + ": has no kernel '" + name + "'");
+  return *found;
+}
+
 lockstep_status lockstep_kernel_get_info(const lockstep_kernel* kernel, lockstep_kernel_info* out) {
   return guarded([&] {
     require(kernel != nullptr, "the kernel is null");

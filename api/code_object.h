@@ -39,3 +39,10 @@ struct lockstep_code_object {
   std::vector<std::shared_ptr<const lockstep::api::Image>> images;
   std::deque<lockstep_kernel> kernels;  // addresses stay valid
 };
+
+namespace lockstep::api {
+
+// The kernel of that name. Throws Failure if there is none.
+const lockstep_kernel& kernel_of_name(const lockstep_code_object& object, const char* name);
+
+}  // namespace lockstep::api

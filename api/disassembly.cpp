@@ -90,11 +90,7 @@ lockstep_status lockstep_code_object_disassemble(const lockstep_code_object* obj
                                                  void* user) {
   return guarded([&] {
     require(object && line, "the code object or the callback is null");
-    const lockstep_kernel* only = nullptr;
-    if (kernel) {
-      only = lockstep_code_object_find_kernel(object, kernel);
-      if (!only) throw Failure(LOCKSTEP_NOT_FOUND, object->name + ": has no kernel '" + kernel + "'");
-    }
+    const lockstep_kernel* only = kernel ? &kernel_of_name(*object, kernel) : nullptr;
     for (const auto& image : object->images) {
       if (only && only->image != image) continue;
       for (const Region& r : regions_of(image->object)) {

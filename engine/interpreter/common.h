@@ -13,9 +13,4 @@ enum MemorySource : uint32_t {
 
 inline constexpr char kPastTheEnd[] = "execution ran past the end of the code; is an s_endpgm missing?";
 
-// Where a label leads, given the address of its instruction.
-inline uint64_t target_of(const isa::Operand& label, const isa::Instruction& instruction, uint64_t pc) {
-  return pc + instruction.size + static_cast<uint64_t>(label.value * 4);
-}
-
 }  // namespace lockstep::interpreter

@@ -4,6 +4,7 @@
 #include "engine/interpreter/dispatch_context.h"
 #include "engine/interpreter/program.h"
 #include "engine/interpreter/registration.h"
+#include "isa/branch.h"
 #include "isa/effects.h"
 #include "isa/hardware_registers.h"
 #include "isa/row_facts.h"
@@ -41,9 +42,7 @@ namespace hardware_register = isa::hardware_register;
 
 uint64_t label_target(const Operation* op) {
   const isa::Instruction& instruction = *op->instruction;
-  const isa::Operand* label = instruction.operands.data();
-  while (label->type != isa::Type::label) ++label;
-  return target_of(*label, instruction, op->pc);
+  return *isa::label_target(instruction, op->pc + instruction.size);
 }
 
 // The branch keeps no target that is in another mapping, or in none.

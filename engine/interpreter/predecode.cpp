@@ -5,6 +5,7 @@
 
 #include "engine/interpreter/common.h"
 #include "engine/scalar_operand.h"
+#include "isa/branch.h"
 #include "isa/effects.h"
 #include "isa/explain.h"
 #include "isa/operand_rules.h"
@@ -368,9 +369,8 @@ std::vector<Operation> Predecoder::dual_issue(const isa::Instruction& instructio
 }
 
 void Predecoder::fill_branch(Operation& op, const isa::Instruction& instruction) {
-  for (unsigned i = 0; i < instruction.operand_count; ++i)
-    if (instruction.operands[i].type == Type::label)
-      op.target = program_.target(pc_, target_of(instruction.operands[i], instruction, pc_));
+  if (const auto target = isa::label_target(instruction, pc_ + instruction.size))
+    op.target = program_.target(pc_, *target);
 }
 
 std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/translator/classify.h"
+#include "isa/branch.h"
 
 namespace lockstep::translator {
 namespace {
@@ -18,15 +19,12 @@ int64_t end_of(const Node& node) {
 }
 
 bool has_label(const isa::Instruction& instruction) {
-  return std::any_of(instruction.operands.begin(), instruction.operands.begin() + instruction.operand_count,
-                     [](const isa::Operand& operand) { return operand.type == isa::Type::label; });
+  return isa::label_target(instruction, 0).has_value();
 }
 
 int64_t branch_target(const Node& node) {
-  for (unsigned i = 0; i < node.instruction.operand_count; ++i)
-    if (node.instruction.operands[i].type == isa::Type::label)
-      return end_of(node) + node.instruction.operands[i].value * 4;
-  return node.offset;
+  const auto target = isa::label_target(node.instruction, static_cast<uint64_t>(end_of(node)));
+  return target ? static_cast<int64_t>(*target) : node.offset;
 }
 
 // The wave leaves translated code there, and may come back behind it.

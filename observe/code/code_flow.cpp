@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/branch.h"
 #include "isa/effects.h"
 
 namespace lockstep::observe {
@@ -92,9 +93,7 @@ Leaves leaving(const isa::Instruction& instruction) {
 
 std::optional<uint64_t> target_of(const isa::Instruction& instruction, uint64_t next,
                                   const CodeAddresses& addresses) {
-  for (unsigned i = 0; i < instruction.operand_count; ++i)
-    if (instruction.operands[i].type == isa::Type::label)
-      return next + static_cast<uint64_t>(int64_t{static_cast<int16_t>(instruction.operands[i].value)} * 4);
+  if (const auto target = isa::label_target(instruction, next)) return target;
   const bool by_register =
       instruction.row->opcode == Opcode::s_setpc_b64 || instruction.row->opcode == Opcode::s_swappc_b64;
   return by_register ? addresses.find(instruction.find(isa::Role::src0)->code) : std::nullopt;
