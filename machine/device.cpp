@@ -90,6 +90,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
   options.math = options_.math;
   options.precise = precise ? precise->settings : options_.precise;
   options.control = options_.control;
+  options.threads = threads_;  // else each dispatch asks the system how many processors there are
   options.cancel = &dispatch->cancel_;
   options.waves_released = [this] {
     ++changes_;
