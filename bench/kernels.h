@@ -372,6 +372,108 @@ void wmma(__global const half_16* in, __global float_8* out, uint n) {
 }
 #endif
 
+// As most people write kernels: signed indices, groups of two dimensions, a guard, no care for the machine.
+__kernel GROUP(32, 8, 1)
+void plain_gemm(__global const float* a, __global const float* b, __global float* c, float alpha, float beta, int n) {
+  int j = get_global_id(0), i = get_global_id(1);
+  if (i < n && j < n) {
+    c[i * n + j] *= beta;
+    for (int k = 0; k < n; ++k) c[i * n + j] += alpha * a[i * n + k] * b[k * n + j];
+  }
+}
+
+__kernel GROUP(32, 8, 1)
+void plain_jacobi(__global const float* a, __global float* b, int n) {
+  int i = get_global_id(1), j = get_global_id(0);
+  if (i >= 1 && i < n - 1 && j >= 1 && j < n - 1)
+    b[i * n + j] = 0.2f * (a[i * n + j] + a[i * n + j - 1] + a[i * n + 1 + j] + a[(1 + i) * n + j] + a[(i - 1) * n + j]);
+}
+
+__kernel GROUP(32, 8, 1)
+void plain_convolution(__global const float* a, __global float* b, int rows, int columns) {
+  int j = get_global_id(0), i = get_global_id(1);
+  if (i < rows - 1 && j < columns - 1 && i > 0 && j > 0)
+    b[i * columns + j] = 0.2f * a[(i - 1) * columns + j - 1] - 0.3f * a[i * columns + j - 1] +
+                         0.4f * a[(i + 1) * columns + j - 1] + 0.5f * a[(i - 1) * columns + j] +
+                         0.6f * a[i * columns + j] + 0.7f * a[(i + 1) * columns + j] -
+                         0.8f * a[(i - 1) * columns + j + 1] - 0.9f * a[i * columns + j + 1] +
+                         0.1f * a[(i + 1) * columns + j + 1];
+}
+
+__kernel GROUP(256, 1, 1)
+void plain_columns(__global const float* a, __global const float* x, __global float* y, int rows, int columns) {
+  int j = get_global_id(0);
+  if (j < columns) {
+    y[j] = 0;
+    for (int i = 0; i < rows; ++i) y[j] += a[i * columns + j] * x[i];
+  }
+}
+
+__kernel GROUP(128, 1, 1)
+void plain_doubles(__global const double* a, __global const double* b, __global double* c, double s, int n) {
+  int i = get_global_id(0);
+  if (i < n) c[i] = a[i] + s * b[i];
+}
+
+__kernel GROUP(256, 1, 1)
+void plain_distances(__global const float* points, __global const float* centres, __global int* nearest, int count,
+                     int centre_count, int dimensions) {
+  int i = get_global_id(0), best = 0;
+  if (i >= count) return;
+  float least = 3.4e38f;
+  for (int c = 0; c < centre_count; ++c) {
+    float sum = 0;
+    for (int d = 0; d < dimensions; ++d) {
+      float difference = points[d * count + i] - centres[c * dimensions + d];
+      sum += difference * difference;
+    }
+    if (sum < least) {
+      least = sum;
+      best = c;
+    }
+  }
+  nearest[i] = best;
+}
+
+// Heat on a plate: a tile in LDS with a border, of which the inner part is written.
+__kernel GROUP(16, 16, 1)
+void tiled_heat(__global const float* power, __global const float* in, __global float* out, int n, float step) {
+  __local float tile[16][16];
+  int x = get_local_id(0), y = get_local_id(1), column = get_group_id(0) * 14 + x - 1,
+      row = get_group_id(1) * 14 + y - 1;
+  bool inside = row >= 0 && row < n && column >= 0 && column < n;
+  if (inside) tile[y][x] = in[row * n + column];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (x > 0 && x < 15 && y > 0 && y < 15 && inside) {
+    float here = tile[y][x], north = row > 0 ? tile[y - 1][x] : here, south = row < n - 1 ? tile[y + 1][x] : here,
+          west = column > 0 ? tile[y][x - 1] : here, east = column < n - 1 ? tile[y][x + 1] : here;
+    out[row * n + column] =
+        here + step * (power[row * n + column] + north + south + west + east - 4.0f * here);
+  }
+}
+
+// The cheapest way through a grid, some rows for each launch.
+__kernel GROUP(256, 1, 1)
+void tiled_path(__global const int* costs, __global const int* from, __global int* to, int columns, int rows) {
+  __local int before[256], now[256];
+  int l = get_local_id(0), column = (int)get_group_id(0) * (256 - 2 * rows) + l - rows;
+  bool inside = column >= 0 && column < columns, is_valid = false;
+  if (inside) before[l] = from[column];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int i = 0; i < rows; ++i) {
+    is_valid = l >= i + 1 && l <= 254 - i && inside;
+    if (is_valid) {
+      int west = column > 0 ? before[l - 1] : before[l], east = column < columns - 1 ? before[l + 1] : before[l];
+      now[l] = min(before[l], min(west, east)) + costs[i * columns + column];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (i == rows - 1) break;
+    if (is_valid) before[l] = now[l];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (is_valid) to[column] = now[l];
+}
+
 __kernel GROUP(64, 1, 1)
 void tiny(__global uint* counts) {
   counts[get_global_id(0)] += 1;

@@ -303,6 +303,121 @@ Workload wmma() {
   return work;
 }
 
+Workload two_dimensions(const char* kernel, uint32_t columns, uint32_t rows, uint32_t group_columns,
+                        uint32_t group_rows) {
+  Workload work;
+  work.kernel = kernel;
+  work.dimensions = 2;
+  work.grid = {columns, rows, 1};
+  work.group = {group_columns, group_rows, 1};
+  return work;
+}
+
+Workload plain_gemm() {
+  constexpr uint32_t kSize = 256;
+  Workload work = two_dimensions("plain_gemm", kSize, kSize, 32, 8);
+  for (unsigned seed : {26u, 27u}) work.buffer(random_floats(kSize * kSize, seed));
+  // Zero at first: each run adds to what the last one left.
+  work.buffer(Words(kSize * kSize));
+  work.value(1.5f);
+  work.value(0.5f);
+  work.value(kSize);
+  work.result = 2;
+  return work;
+}
+
+Workload plain_jacobi() {
+  constexpr uint32_t kSize = 2048;
+  Workload work = two_dimensions("plain_jacobi", kSize, kSize, 32, 8);
+  work.buffer(random_floats(kSize * kSize, 28));
+  work.buffer(Words(kSize * kSize));
+  work.value(kSize);
+  work.result = 1;
+  return work;
+}
+
+Workload plain_convolution() {
+  constexpr uint32_t kSize = 2048;
+  Workload work = two_dimensions("plain_convolution", kSize, kSize, 32, 8);
+  work.buffer(random_floats(kSize * kSize, 29));
+  work.buffer(Words(kSize * kSize));
+  work.value(kSize);
+  work.value(kSize);
+  work.result = 1;
+  return work;
+}
+
+Workload plain_columns() {
+  constexpr uint32_t kSize = 2048;
+  Workload work = one_dimension("plain_columns", kSize);
+  work.buffer(random_floats(kSize * kSize, 30));
+  work.buffer(random_floats(kSize, 31));
+  work.buffer(Words(kSize));
+  work.value(kSize);
+  work.value(kSize);
+  work.result = 2;
+  return work;
+}
+
+Workload plain_doubles() {
+  constexpr uint32_t kElements = 1u << 21;
+  Workload work = one_dimension("plain_doubles", kElements, 128);
+  const auto numbers = [](unsigned seed) {
+    Words words;
+    for (uint32_t word : random_floats(kElements, seed)) {
+      const auto bits = std::bit_cast<uint64_t>(double{std::bit_cast<float>(word)});
+      words.push_back(static_cast<uint32_t>(bits));
+      words.push_back(static_cast<uint32_t>(bits >> 32));
+    }
+    return words;
+  };
+  work.buffer(numbers(32));
+  work.buffer(numbers(33));
+  work.buffer(Words(kElements * 2));
+  work.value(3.0);
+  work.value(kElements);
+  work.result = 2;
+  work.kind = Workload::Result::doubles;
+  return work;
+}
+
+Workload plain_distances() {
+  constexpr uint32_t kPoints = 1u << 17, kCentres = 8, kDimensions = 16;
+  Workload work = one_dimension("plain_distances", kPoints);
+  work.buffer(random_floats(kPoints * kDimensions, 34));
+  work.buffer(random_floats(kCentres * kDimensions, 35));
+  work.buffer(Words(kPoints));
+  for (uint32_t value : {kPoints, kCentres, kDimensions}) work.value(value);
+  work.result = 2;
+  work.kind = Workload::Result::integers;
+  return work;
+}
+
+Workload tiled_heat() {
+  constexpr uint32_t kSize = 1024, kGroups = (kSize + 13) / 14;
+  Workload work = two_dimensions("tiled_heat", kGroups * 16, kGroups * 16, 16, 16);
+  work.buffer(random_floats(kSize * kSize, 36));
+  work.buffer(random_floats(kSize * kSize, 37));
+  work.buffer(Words(kSize * kSize));
+  work.value(kSize);
+  work.value(0.1f);
+  work.result = 2;
+  return work;
+}
+
+Workload tiled_path() {
+  constexpr uint32_t kColumns = 1u << 18, kRows = 20;
+  Workload work = one_dimension("tiled_path", (kColumns + 215) / 216 * 256);
+  work.buffer(random_integers(kColumns * kRows, 38, 10));
+  work.buffer(random_integers(kColumns, 39, 10));
+  work.buffer(Words(kColumns));
+  work.value(kColumns);
+  work.value(kRows);
+  work.result = 2;
+  work.kind = Workload::Result::integers;
+  return work;
+}
+
 Workload tiny() {
   Workload work = one_dimension("tiny", 64, 64);
   work.buffer(Words(64));
@@ -342,6 +457,14 @@ std::vector<Workload> workloads(const std::string& only) {
                           {"md5", md5},
                           {"chemistry", chemistry},
                           {"queens", queens},
+                          {"plain_gemm", plain_gemm},
+                          {"plain_jacobi", plain_jacobi},
+                          {"plain_convolution", plain_convolution},
+                          {"plain_columns", plain_columns},
+                          {"plain_doubles", plain_doubles},
+                          {"plain_distances", plain_distances},
+                          {"tiled_heat", tiled_heat},
+                          {"tiled_path", tiled_path},
                           {"wmma", wmma},
                           {"tiny", tiny}};
   std::vector<Workload> result;

@@ -29,7 +29,8 @@ bool changes_memory(const Node& node) {
   }
 }
 
-// Lanes that lie side by side, or loads of one place.
+// Lanes that lie side by side, or loads of one place or with a stride: elements may overlap, as those of a
+// compiler that has put neighbours together, or leave gaps.
 bool is_regular_access(const Node& node, const LinearState& state, bool has_masked_bytes) {
   if (node.kind != NodeKind::global) return false;
   const GlobalOperands access = global_operands(node.instruction);
@@ -41,7 +42,8 @@ bool is_regular_access(const Node& node, const LinearState& state, bool has_mask
     const Linear* high = state.find(access.address.vgpr() + 1);
     if (!high || (!low->is_half_with(*high) && (high->is_high || high->stride != 0))) return false;
   }
-  return low->stride == shape.bytes || (low->stride == 0 && access.is_load());
+  return low->stride == shape.bytes ||
+         (access.is_load() && (low->stride == 0 || (shape.bytes >= 4 && low->stride % 4 == 0)));
 }
 
 }  // namespace

@@ -177,7 +177,7 @@ void Emitter::emit_regular_global(unsigned index) {
   const uint32_t stride = linear(address.vgpr(), 0).stride;
   // Of the chunks that are looked at, or of the wave in one.
   const unsigned looks = is_linear_in_wave() ? 1 : chunks_;
-  const uint64_t bytes = stride == 0 ? shape.bytes : uint64_t{chunks_ / looks * 16} * shape.bytes;
+  const uint64_t bytes = uint64_t{chunks_ / looks * 16 - 1} * stride + shape.bytes;
   int base_register = wide ? linear(address.vgpr(), 0).base : scalar_base->code;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     for (unsigned word = 0; !is_load && word < dwords; ++word)
@@ -236,8 +236,11 @@ void Emitter::emit_regular_global(unsigned index) {
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     Value* pointer = ir_.CreateIntToPtr(places[chunk], pointer_);
     if (row_ && is_load && stride != 0) prefetch(pointer);
-    if (is_load)
-      words[chunk] = stride == 0 ? load_uniform(shape, pointer) : load_side_by_side(shape, pointer);
+    if (is_load && stride == 0)
+      words[chunk] = load_uniform(shape, pointer);
+    else if (is_load)
+      words[chunk] =
+          stride == shape.bytes ? load_side_by_side(shape, pointer) : load_strided(dwords, stride, pointer);
     else if (dwords > 1)
       store_consecutive(pointer, words[chunk]);
   }
@@ -291,6 +294,32 @@ std::vector<Value*> Emitter::load_side_by_side(const AccessShape& shape, Value* 
   if (shape.bytes >= 4) return load_consecutive(pointer, shape.registers());
   Value* elements = ir_.CreateAlignedLoad(elements_of(shape), pointer, llvm::Align(1));
   return {shape.sign_extend ? ir_.CreateSExt(elements, lanes_) : ir_.CreateZExt(elements, lanes_)};
+}
+
+// Not a byte behind the last lane's element is touched.
+std::vector<Value*> Emitter::load_strided(unsigned dwords, uint32_t stride, Value* pointer) {
+  // Where memory holds more than so many dwords from lane to lane, a gather is less work than shuffles.
+  constexpr unsigned kMostShuffled = 4;
+  const unsigned step = stride / 4;
+  std::vector<Value*> words;
+  const auto behind = [&](unsigned word) { return ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word); };
+  for (unsigned word = 0; word < dwords; ++word) {
+    if (step == 1) {
+      words.push_back(ir_.CreateAlignedLoad(lanes_, behind(word), llvm::Align(1)));
+    } else if (step > kMostShuffled) {
+      Value* places = ir_.CreateGEP(ir_.getInt8Ty(), behind(word), lane_multiples(stride));
+      words.push_back(ir_.CreateMaskedGather(lanes_, places, llvm::Align(1)));
+    }
+  }
+  if (!words.empty()) return words;
+  const unsigned count = 15 * step + dwords;
+  Value* all = ir_.CreateAlignedLoad(llvm::FixedVectorType::get(i32_, count), pointer, llvm::Align(1));
+  for (unsigned word = 0; word < dwords; ++word) {
+    std::vector<int> indices;
+    for (unsigned lane = 0; lane < 16; ++lane) indices.push_back(static_cast<int>(lane * step + word));
+    words.push_back(ir_.CreateShuffleVector(all, indices));
+  }
+  return words;
 }
 
 std::vector<Value*> Emitter::load_uniform(const AccessShape& shape, Value* pointer) {

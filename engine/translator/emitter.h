@@ -160,6 +160,7 @@ class Emitter {
                           const std::array<std::vector<Value*>, kMaxChunks>& words, Value* exec);
   llvm::FixedVectorType* elements_of(const isa::AccessShape& shape);
   std::vector<Value*> load_side_by_side(const isa::AccessShape& shape, Value* pointer);
+  std::vector<Value*> load_strided(unsigned dwords, uint32_t stride, Value* pointer);
   std::vector<Value*> load_uniform(const isa::AccessShape& shape, Value* pointer);
   bool is_computed(unsigned node) const {
     return is_regular_version_ && plan_.is_computed[node - block_first_];

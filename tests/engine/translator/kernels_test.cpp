@@ -426,6 +426,33 @@ TEST(Kernels, LinearAddresses) {
   }
 }
 
+// Loads whose elements overlap from lane to lane, or leave gaps, up to the last byte of a buffer.
+TEST(Kernels, StridedLoads) {
+  std::string source;
+  // Dwords from lane to lane, and of each lane.
+  constexpr std::pair<unsigned, unsigned> shapes[] = {{1, 2}, {1, 3}, {1, 4}, {2, 3},
+                                                      {3, 1}, {4, 2}, {5, 1}, {8, 4}};
+  const auto name = [](unsigned step, unsigned count) {
+    return "load_" + std::to_string(step) + "_" + std::to_string(count);
+  };
+  for (const auto& [step, count] : shapes) {
+    source += "__kernel void " + name(step, count) +
+              "(__global uint* out, __global const uint* in, uint n) {\n"
+              "  uint i = get_global_id(0), at = i * " +
+              std::to_string(step) + ", sum = 0;\n  if (i >= n) return;\n";
+    for (unsigned k = 0; k < count; ++k) source += "  sum = sum * 31 + in[at + " + std::to_string(k) + "];\n";
+    source += "  out[i] = sum;\n}\n";
+  }
+  for (const unsigned wave_size : {32u, 64u}) {
+    const Bytes strided = compile(source, wave_size);
+    for (const auto& [step, count] : shapes)
+      for (const uint32_t n : {128u, 77u})
+        expect_same(strided,
+                    {{name(step, count), {128, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(n)}, 0}},
+                    {Bytes(128 * 4), random_words((n - 1) * step + count, 34)});
+  }
+}
+
 // Groups in one call of translated code, out of which single waves fall: for numbers that are the
 // interpreter's, addresses that are not linear after all, and at the end of their turn.
 TEST(Kernels, RowsOfGroups) {
