@@ -6,6 +6,7 @@
 #include "engine/interpreter/tap.h"
 #include "engine/precise/precise_engine.h"
 #include "engine/precise/program_rules.h"
+#include "engine/precise/rule_engine.h"
 #include "engine/precise/units.h"
 #include "engine/translator/translator.h"
 #include "machine/wave_control.h"
@@ -135,6 +136,14 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, Find
     if (traps.handler != 0) code.push_back(traps.code);
     std::vector<CodeRange> pages;
     if (settings.rules != precise::Rules::ignore) pages = precise::mapped_pages(code, launch.memory.get());
+    if (settings.only_tells_of_rules()) {
+      auto engine = std::make_shared<precise::RuleEngine>(
+          code, launch.wave_size, launch.memory, wave_vgprs(launch), settings, findings,
+          launch.rsrc1 >> 29 & 1, std::move(pages), options.math, launch.access_modes);
+      if (launch.host_real_time) engine->set_host_real_time();
+      prepared.engine = std::move(engine);
+      return prepared;
+    }
     auto engine = std::make_shared<precise::PreciseEngine>(
         std::move(code), launch.wave_size, launch.memory, wave_vgprs(launch),
         precise::units_for(settings, findings, launch.rsrc1 >> 29 & 1, launch.caches, std::move(pages)),

@@ -135,7 +135,7 @@ std::string ClauseRules::fault_of(const Step& step) const {
 }
 
 Verdict ClauseRules::before(const Step& step) {
-  if (stage_ == Stage::outside && step.instruction.row->opcode != Opcode::s_clause) return Verdict::execute;
+  if (!is_inside() && !concerns(step.instruction)) return Verdict::execute;
   // A trap, or the host, took the wave elsewhere: that broke the clause (guide 5.2.1).
   if (stage_ != Stage::outside && step.pc != next_pc_) stage_ = Stage::outside;
   if (stage_ == Stage::announced) begin(step);
@@ -149,9 +149,8 @@ Verdict ClauseRules::before(const Step& step) {
 // ignored if EXEC is zero; a memory instruction is then skipped if its counter is zero, and what is skipped
 // starts no clause.
 void ClauseRules::begin(const Step& step) {
-  const bool is_ignored = type_of(step.instruction) == Clause::valu
-                              ? step.wave.exec() == 0
-                              : counters_ && counters_->is_skipped(step.instruction);
+  const bool is_ignored =
+      type_of(step.instruction) == Clause::valu ? step.wave.exec() == 0 : waits_ && waits_->is_skipped(step);
   if (is_ignored) stage_ = Stage::outside;
 }
 
@@ -167,7 +166,7 @@ void ClauseRules::announce(const Step& step) {
 void ClauseRules::after(const Step& step) {
   told_pc_ = ~uint64_t{0};
   const Opcode opcode = step.instruction.row->opcode;
-  if (stage_ == Stage::outside && opcode != Opcode::s_clause) return;
+  if (!is_inside() && !concerns(step.instruction)) return;
   const Clause type = type_of(step.instruction);
   next_pc_ = step.next_pc();
   if (opcode == Opcode::s_clause) return announce(step);
@@ -184,7 +183,7 @@ void ClauseRules::after(const Step& step) {
   of_type_ += type == type_;
   ++position_;
   if (span_ != 0 && position_ % span_ == 0) of_type_ = 0;
-  if (position_ == length_ || step.wave.pc != next_pc_) stage_ = Stage::outside;
+  if (position_ == length_) stage_ = Stage::outside;
 }
 
 }  // namespace lockstep::precise

@@ -4,17 +4,22 @@
 
 #include <string>
 
-#include "engine/precise/dependency_counters.h"
 #include "engine/precise/rule_book.h"
+#include "engine/precise/wait_rules.h"
 
 namespace lockstep::precise {
 
 class ClauseRules final : public Unit {
  public:
-  // `counters`: of the same wave; must outlive the unit. Null: no instruction is skipped.
-  ClauseRules(RuleBook rules, const DependencyCounters* counters) : rules_(rules), counters_(counters) {}
+  // `waits`: of the same wave; must outlive the unit. Null: no instruction is skipped.
+  ClauseRules(RuleBook rules, const WaitRules* waits) : rules_(rules), waits_(waits) {}
   Verdict before(const Step& step) override;
   void after(const Step& step) override;
+  // Unless one of these is true, before() and after() do nothing.
+  static bool concerns(const isa::Instruction& instruction) {
+    return instruction.row->opcode == isa::Opcode::s_clause;
+  }
+  bool is_inside() const { return stage_ != Stage::outside; }
   // A command of the host ends the clause (guide 5.2.1).
   void break_clause() { stage_ = Stage::outside; }
 
@@ -29,7 +34,7 @@ class ClauseRules final : public Unit {
   void announce(const Step& step);
 
   RuleBook rules_;
-  const DependencyCounters* const counters_;
+  const WaitRules* const waits_;
   Stage stage_ = Stage::outside;
   isa::Clause type_ = isa::Clause::none;
   unsigned length_ = 0, span_ = 0;   // as the s_clause says; span 0: no breaks

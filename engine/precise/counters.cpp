@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isa/effects.h"
+#include "isa/row_facts.h"
 
 namespace lockstep::precise {
 
@@ -97,6 +98,23 @@ Shares shares_of(const isa::Instruction& instruction) {
   return {};
 }
 
+bool may_be_put_off(const isa::Instruction& instruction) {
+  switch (instruction.row->encoding) {
+    case isa::Encoding::ds:
+      return !instruction.gds && !(instruction.row->flags & isa::kGdsOnly);
+    case isa::Encoding::smem:
+    case isa::Encoding::ldsdir:
+    case isa::Encoding::flat:
+    case isa::Encoding::global:
+    case isa::Encoding::scratch:
+    case isa::Encoding::mubuf:
+    case isa::Encoding::mtbuf:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::optional<Counts> limits_of(const isa::Instruction& instruction, const Wave& wave) {
   Counts limits = kGreatest;
   const auto one = [&](CounterName counter) {
@@ -138,6 +156,11 @@ std::optional<Counts> limits_of(const isa::Instruction& instruction, const Wave&
     return limits;
   }
   return std::nullopt;
+}
+
+bool may_wait(const isa::Instruction& instruction) {
+  return instruction.row->flags & (isa::kWait | isa::kEndsWave) ||
+         instruction.row->encoding == isa::Encoding::vinterp || instruction.row->opcode == Opcode::s_setkill;
 }
 
 Counts limits_at_issue(const std::optional<Counts>& waited, const Shares& shares) {

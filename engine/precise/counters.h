@@ -39,6 +39,7 @@ enum class Kind : uint8_t {
   parameter,
   export_,
 };
+inline constexpr unsigned kKinds = 10;
 constexpr bool completes_in_order(Kind kind) {
   return kind != Kind::scalar;
 }
@@ -57,10 +58,14 @@ struct Shares {
   const Share* end() const { return list.data() + count; }
 };
 Shares shares_of(const isa::Instruction& instruction);
+// Whether the interpreter can execute it later. Others do GDS and messages, and images.
+bool may_be_put_off(const isa::Instruction& instruction);
 
 // What the counters must have come down to before the instruction is executed: waits, the wait that
 // interpolation has built in, and the end of the program. Null if it waits for nothing.
 std::optional<Counts> limits_of(const isa::Instruction& instruction, const Wave& wave);
+// Whether it may wait for anything.
+bool may_wait(const isa::Instruction& instruction);
 // What they have come down to when it is issued: to `waited`, what it waits for, and so far that there is
 // room for it.
 Counts limits_at_issue(const std::optional<Counts>& waited, const Shares& shares);

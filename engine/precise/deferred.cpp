@@ -52,10 +52,10 @@ void RegisterValues::put(Wave& wave, const std::vector<RegisterRange>& ranges) c
   }
 }
 
-FlatLanes flat_lanes(const Step& step, Executor& executor) {
+FlatLanes flat_lanes(const Step& step, AccessFinder& accesses) {
   FlatLanes result;
   if (step.instruction.row->encoding != isa::Encoding::flat) return result;
-  for (const MemoryAccess& access : executor.accesses(step)) {
+  for (const MemoryAccess& access : accesses.accesses(step)) {
     const uint64_t lane = uint64_t{1} << access.lane;
     if (access.space == MemorySpace::lds) result.lds |= lane;
     if (access.space == MemorySpace::scratch) result.scratch |= lane;

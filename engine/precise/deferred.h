@@ -37,7 +37,7 @@ class RegisterValues {
 struct FlatLanes {
   uint64_t lds = 0, scratch = 0;
 };
-FlatLanes flat_lanes(const Step& step, Executor& executor);
+FlatLanes flat_lanes(const Step& step, AccessFinder& accesses);
 
 // One share of an instruction: all of it, or those lanes of a FLAT one that go to LDS, or those that do not.
 class Deferred {
@@ -70,7 +70,6 @@ class Deferred {
 
   bool accessed = false;   // memory has seen it
   bool landed = false;     // and the registers too: the counter is lowered
-  bool certain = false;    // the program has made sure of that by waits
   uint64_t issued_at = 0;  // in steps of the wave
   // What it still has of the counter. A message with an answer lowers it when it goes out and when the answer
   // is there (guide 5.3), a scalar load in two parts with each of them (8.2).

@@ -11,6 +11,12 @@ class DelayHints final : public Unit {
   Verdict before(const Step& step) override;
   void after(const Step& step) override;
 
+  // Unless one of these is true, before() and after() do nothing.
+  static bool concerns(const isa::Instruction& instruction) {
+    return instruction.row->opcode == isa::Opcode::s_delay_alu;
+  }
+  bool is_counting() const { return instructions_left_ > 0; }
+
  private:
   RuleBook rules_;
   unsigned instructions_left_ = 0;  // until the last hint's second dependency is used

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/precise/missing_waits.h"
 #include "isa/effects.h"
 #include "state/work_group.h"
 
@@ -24,33 +23,9 @@ std::vector<DependencyCounters*> Siblings::of(const WorkGroup* group) const {
   return at == groups_.end() ? std::vector<DependencyCounters*>{} : at->second;
 }
 
-namespace {
-
-// Whether the interpreter can execute it later. Others do GDS and messages, and images.
-bool may_be_put_off(const isa::Instruction& instruction) {
-  switch (instruction.row->encoding) {
-    case isa::Encoding::ds:
-      return !instruction.gds && !(instruction.row->flags & isa::kGdsOnly);
-    case isa::Encoding::smem:
-    case isa::Encoding::ldsdir:
-    case isa::Encoding::flat:
-    case isa::Encoding::global:
-    case isa::Encoding::scratch:
-    case isa::Encoding::mubuf:
-    case isa::Encoding::mtbuf:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
-DependencyCounters::DependencyCounters(const Settings& settings, RuleBook rules,
-                                       std::shared_ptr<MemoryPath> path, std::shared_ptr<Siblings> siblings,
-                                       Wave& wave, Executor& executor)
+DependencyCounters::DependencyCounters(const Settings& settings, std::shared_ptr<MemoryPath> path,
+                                       std::shared_ptr<Siblings> siblings, Wave& wave, Executor& executor)
     : settings_(settings),
-      rules_(rules),
       path_(std::move(path)),
       siblings_(std::move(siblings)),
       wave_(wave),
@@ -60,15 +35,13 @@ DependencyCounters::DependencyCounters(const Settings& settings, RuleBook rules,
   siblings_->join(group_, this);
 }
 
-// Where the counter is not zero they count, so that a limit means the same with and without lanes.
 bool DependencyCounters::is_skipped(const isa::Instruction& instruction) const {
   if (wave_.exec() != 0 || !may_be_put_off(instruction) || instruction.row->encoding == isa::Encoding::smem)
     return false;
   const Shares shares = shares_of(instruction);
   const Counts now = counts();
-  return std::none_of(shares.begin(), shares.end(), [&](const Share& share) {
-    return now[share.counter] != 0 || may_be_up_[static_cast<size_t>(share.counter)];
-  });
+  return std::none_of(shares.begin(), shares.end(),
+                      [&](const Share& share) { return now[share.counter] != 0; });
 }
 
 DependencyCounters::~DependencyCounters() {
@@ -106,45 +79,19 @@ Verdict DependencyCounters::before(const Step& step) {
   if (is_skipped(step.instruction)) return Verdict::execute;
   if (!again) {
     ++steps_;
-    if (const Verdict verdict = check(step, shares); verdict != Verdict::execute) return verdict;
     if (const Verdict verdict = land_overdue(); verdict != Verdict::execute) return verdict;
     if (steps_ % kPatience == 0)
       for (DependencyCounters* sibling : siblings_->of(group_)) sibling->land_while_waiting();
   }
-  const std::optional<Counts> wait = limits_of(step.instruction, wave_);
-  const Counts limits = limits_at_issue(wait, shares);
+  const Counts limits = limits_at_issue(limits_of(step.instruction, wave_), shares);
   if (const Verdict verdict = come_down_to(limits); verdict != Verdict::execute) return verdict;
-  if (rules_.is_open() && (wait || shares.count != 0)) {
-    for (unsigned i = 0; i < kCounters; ++i)
-      if (limits.values[i] == 0) may_be_up_[i] = false;
-    mark_certain(deferred_, limits);
-    busy_is_old_ = true;
-    forget_done();
-  }
   if (settings_.results == Results::random)
     if (const Verdict verdict = something_at_random(); verdict != Verdict::execute) return verdict;
   return shares.count != 0 ? issue(step, shares) : Verdict::execute;
 }
 
-Verdict DependencyCounters::check(const Step& step, const Shares& shares) {
-  if (!rules_.is_open()) return Verdict::execute;
-  if (settings_.looks_for_waits && !deferred_.empty()) {
-    if (std::exchange(busy_is_old_, false)) busy_ = busy_registers(deferred_);
-    if (busy_.may_be_used_by(step))
-      if (auto text = find_missing_wait(step, shares, deferred_))
-        return rules_.missed_wait(step, std::move(*text));
-  }
-  if (!settings_.looks_for_legality) return Verdict::execute;
-  if (auto text = find_depctr_mistake(step.instruction)) return rules_.broken(step, std::move(*text));
-  return Verdict::execute;
-}
-
 Verdict DependencyCounters::issue(const Step& step, const Shares& shares) {
-  if (settings_.results == Results::now && !rules_.is_open()) return Verdict::execute;
-  forget_repeated(step.pc);
-  if (rules_.is_open())
-    for (const Share& share : shares) may_be_up_[static_cast<size_t>(share.counter)] = true;
-  if (settings_.results == Results::now && !settings_.looks_for_waits) return Verdict::execute;
+  if (settings_.results == Results::now) return Verdict::execute;
   const FlatLanes flat = flat_lanes(step, executor_);
   std::vector<Handle> parts;
   for (const Share& share : shares) {
@@ -152,9 +99,9 @@ Verdict DependencyCounters::issue(const Step& step, const Shares& shares) {
     if (shares.count == 2) lanes &= share.counter == CounterName::lgkmcnt ? flat.lds : ~flat.lds;
     parts.push_back(std::make_unique<Deferred>(step, share, lanes, flat));
     parts.back()->issued_at = steps_;
-    if (settings_.results != Results::now) parts.back()->keep_registers(wave_);
+    parts.back()->keep_registers(wave_);
   }
-  if (settings_.results == Results::now || !may_be_put_off(step.instruction)) {
+  if (!may_be_put_off(step.instruction)) {
     by_others_ = std::move(parts);
     return Verdict::execute;
   }
@@ -168,10 +115,7 @@ Verdict DependencyCounters::issue(const Step& step, const Shares& shares) {
 void DependencyCounters::after(const Step& step) {
   for (Handle& part : by_others_) {
     if (part->pc() != step.pc) continue;
-    if (settings_.results == Results::now)
-      part->accessed = part->landed = true;
-    else
-      part->take_back_results(wave_);
+    part->take_back_results(wave_);
     deferred_.push_back(std::move(part));
   }
   by_others_.clear();
@@ -216,19 +160,7 @@ void DependencyCounters::land(Deferred& deferred) {
 }
 
 void DependencyCounters::forget_done() {
-  // A store has no register that the checker would have to watch.
-  std::erase_if(deferred_, [&](const Handle& deferred) {
-    return deferred->landed &&
-           (deferred->certain || !rules_.is_open() || deferred->share().kind == Kind::vector_store);
-  });
-}
-
-// In a loop without waits, scalar loads that are there would be remembered for ever, since none of them is
-// certain before all are. Of each the latest issue stands for those before.
-void DependencyCounters::forget_repeated(uint64_t pc) {
-  std::erase_if(deferred_, [&](const Handle& deferred) {
-    return deferred->landed && deferred->pc() == pc && !completes_in_order(deferred->share().kind);
-  });
+  std::erase_if(deferred_, [](const Handle& deferred) { return deferred->landed; });
 }
 
 // What counts twice can lower its counter by one before its result is there.
@@ -274,7 +206,6 @@ std::vector<Deferred*> DependencyCounters::choose_to_land(const Counts& limits) 
 }
 
 Verdict DependencyCounters::come_down_to(const Counts& limits) {
-  // Nothing is under way: what is kept is for those who look for missing waits.
   if (settings_.results == Results::now) return Verdict::execute;
   lower_first_halves(limits);
   const std::vector<Deferred*> chosen = choose_to_land(limits);

@@ -15,9 +15,7 @@
 #include <vector>
 
 #include "engine/precise/deferred.h"
-#include "engine/precise/missing_waits.h"
 #include "engine/precise/random.h"
-#include "engine/precise/rule_book.h"
 #include "engine/precise/settings.h"
 
 namespace lockstep::precise {
@@ -38,7 +36,7 @@ class Siblings {
 
 class DependencyCounters final : public Unit {
  public:
-  DependencyCounters(const Settings& settings, RuleBook rules, std::shared_ptr<MemoryPath> path,
+  DependencyCounters(const Settings& settings, std::shared_ptr<MemoryPath> path,
                      std::shared_ptr<Siblings> siblings, Wave& wave, Executor& executor);
   ~DependencyCounters() override;
 
@@ -47,9 +45,6 @@ class DependencyCounters final : public Unit {
   void after(const Step& step) override;
 
   Counts counts() const;
-  // Whether the hardware passes over the instruction: it is vector memory, LDS or a direct load, no lane is
-  // active, and its counter is zero (guide 3.2.3) however late results may be.
-  bool is_skipped(const isa::Instruction& instruction) const;
   // Lets everything land, for a wave that enters or leaves its trap handler (guide 5.1). If not execute, the
   // unit that asks says the same of its instruction.
   Verdict finish();
@@ -61,6 +56,8 @@ class DependencyCounters final : public Unit {
 
   using Handle = std::unique_ptr<Deferred>;
 
+  // Whether the hardware passes over the instruction (guide 3.2.3).
+  bool is_skipped(const isa::Instruction& instruction) const;
   Verdict issue(const Step& step, const Shares& shares);
   // Lets land what must before the counters are down to the limits.
   Verdict come_down_to(const Counts& limits);
@@ -73,13 +70,10 @@ class DependencyCounters final : public Unit {
   Verdict something_at_random();
   Verdict land_overdue();
   void land_while_waiting();
-  Verdict check(const Step& step, const Shares& shares);
   void forget_done();
-  void forget_repeated(uint64_t pc);
   Verdict stall();
 
   const Settings settings_;
-  const RuleBook rules_;
   const std::shared_ptr<MemoryPath> path_;
   const std::shared_ptr<Siblings> siblings_;
   Wave& wave_;
@@ -88,10 +82,6 @@ class DependencyCounters final : public Unit {
   Random random_;
   std::vector<Handle> deferred_;   // in the order of issue
   std::vector<Handle> by_others_;  // executed now by the interpreter or another unit, results to be taken
-  // Where rules are checked: counters that may not be zero, since nothing has waited for zero.
-  std::array<bool, kCounters> may_be_up_{};
-  BusyRegisters busy_;  // of deferred_, where rules are checked
-  bool busy_is_old_ = false;
   uint64_t steps_ = 0;
   bool stalled_ = false;  // at the instruction that comes
 };

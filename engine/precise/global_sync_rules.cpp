@@ -87,10 +87,6 @@ std::string GlobalSyncRules::broken_by(const Step& step) const {
   return {};
 }
 
-bool GlobalSyncRules::is_far_from_any(const isa::Instruction& instruction) const {
-  return behind_ == Behind::nothing && !gds_under_way_ && instruction.row->encoding != isa::Encoding::ds;
-}
-
 Verdict GlobalSyncRules::before(const Step& step) {
   if (is_far_from_any(step.instruction)) return Verdict::execute;
   if (is_told_) return Verdict::execute;

@@ -13,6 +13,10 @@ class GlobalSyncRules final : public Unit {
   explicit GlobalSyncRules(RuleBook rules) : rules_(rules) {}
   Verdict before(const Step& step) override;
   void after(const Step& step) override;
+  // Then before() and after() do nothing: it neither breaks a rule nor changes what the next one may break.
+  bool is_far_from_any(const isa::Instruction& instruction) const {
+    return behind_ == Behind::nothing && !gds_under_way_ && instruction.row->encoding != isa::Encoding::ds;
+  }
 
  private:
   enum class Behind : uint8_t { nothing, synchronisation, its_wait };
@@ -20,8 +24,6 @@ class GlobalSyncRules final : public Unit {
   // The rule that the instruction breaks, or an empty text. Leaves everything as it is: an instruction that
   // stalls is looked at again.
   std::string broken_by(const Step& step) const;
-  // Then it neither breaks a rule nor changes what the next one may break.
-  bool is_far_from_any(const isa::Instruction& instruction) const;
 
   RuleBook rules_;
   Behind behind_ = Behind::nothing;  // what the last instruction was

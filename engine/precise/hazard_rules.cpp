@@ -147,7 +147,11 @@ std::string HazardRules::broken_by(const Step& step) const {
 
 Verdict HazardRules::before(const Step& step) {
   // A trap waits for all that is under way (guide 5.1).
-  if (step.pc != next_pc_) forget();
+  if (is_interrupted_) {
+    const uint32_t privileged = step.wave.status & status_bit::kPrivileged;
+    if ((next_pc_ != kAnywhere && step.pc != next_pc_) || privileged != privileged_) forget();
+    privileged_ = privileged;
+  }
   // Nearly always.
   if (!behind_compare_ && matrix_.count == 0 && !transcendental_[0].row && !is_direct_load(step.instruction))
     return Verdict::execute;
@@ -188,7 +192,7 @@ void HazardRules::note_vector_alu(const Step& step) {
 void HazardRules::note_memory(const Step& step) {
   complete(0);
   unread_.push_back(executed(step));
-  if (unread_.size() > kMostUnread) unread_.pop_front();
+  if (unread_.size() > kMostUnread) unread_.erase(unread_.begin());
 }
 
 void HazardRules::note_waits(const Step& step) {
@@ -207,6 +211,13 @@ void HazardRules::note_waits(const Step& step) {
     });
 }
 
+bool HazardRules::concerns(const isa::Instruction& instruction) {
+  const Encoding encoding = instruction.row->encoding;
+  return isa::is_vector_alu(encoding) || is_memory(instruction) || is_direct_load(instruction) ||
+         encoding == Encoding::exp || may_wait(instruction) ||
+         instruction.row->opcode == Opcode::s_waitcnt_depctr;
+}
+
 void HazardRules::after(const Step& step) {
   const isa::Instruction& instruction = step.instruction;
   if (isa::is_vector_alu(instruction.row->encoding))
@@ -219,7 +230,7 @@ void HazardRules::after(const Step& step) {
     transcendental_ = {}, unread_.clear();
   else
     note_waits(step);
-  next_pc_ = step.wave.pc;
+  next_pc_ = instruction.row->flags & isa::kBranch ? kAnywhere : step.next_pc();
 }
 
 }  // namespace lockstep::precise

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <string>
+#include <vector>
 
 #include "engine/precise/counters.h"
 #include "engine/precise/rule_book.h"
@@ -16,9 +16,12 @@ using isa::RegisterRange;
 
 class HazardRules final : public Unit {
  public:
-  explicit HazardRules(RuleBook rules) : rules_(rules) {}
+  // `is_interrupted`: traps or the host may take the wave elsewhere. Then it is to see all instructions, else
+  // those that concern it.
+  HazardRules(RuleBook rules, bool is_interrupted) : rules_(rules), is_interrupted_(is_interrupted) {}
   Verdict before(const Step& step) override;
   void after(const Step& step) override;
+  static bool concerns(const isa::Instruction& instruction);
 
  private:
   // An instruction that was executed, with what decides which registers it uses. Which these are is worked
@@ -64,15 +67,18 @@ class HazardRules final : public Unit {
   void forget();
 
   RuleBook rules_;
-  uint64_t next_pc_ = 0;         // where the wave goes on; elsewhere a trap, or the host, came between
-  bool behind_compare_ = false;  // the last vector ALU instruction was v_cmpx
-  RegisterRange matrix_{};       // the result of the last one, if that was WMMA
+  const bool is_interrupted_;
+  static constexpr uint64_t kAnywhere = 0;
+  uint64_t next_pc_ = kAnywhere;  // where the wave goes on; elsewhere a trap, or the host, came between
+  uint32_t privileged_ = 0;       // STATUS.PRIV: likewise
+  bool behind_compare_ = false;   // the last vector ALU instruction was v_cmpx
+  RegisterRange matrix_{};        // the result of the last one, if that was WMMA
   // Vector ALU instructions that may not have completed: a ring, the newest first.
   std::array<Executed, kMostUnfinished> unfinished_;
   size_t unfinished_begin_ = 0, unfinished_count_ = 0;
   std::array<Transcendental, 2> transcendental_;  // the newest first
-  // Memory instructions that may not have read their VGPRs.
-  std::deque<Executed> unread_;
+  // Memory instructions that may not have read their VGPRs, the oldest first.
+  std::vector<Executed> unread_;
 };
 
 }  // namespace lockstep::precise

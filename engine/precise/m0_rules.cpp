@@ -24,6 +24,18 @@ std::string first_broken(const Step& step, std::initializer_list<Reserved> list)
 
 }  // namespace
 
+bool has_m0_rule(isa::Opcode opcode) {
+  switch (opcode) {
+    case Opcode::lds_param_load:
+    case Opcode::lds_direct_load:
+    case Opcode::ds_load_addtid_b32:
+    case Opcode::ds_store_addtid_b32:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string broken_m0_rule(const Step& step) {
   switch (step.instruction.row->opcode) {
     case Opcode::lds_param_load: {

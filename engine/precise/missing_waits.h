@@ -2,14 +2,14 @@
 // (guide 5.6).
 #pragma once
 
-#include <bitset>
-#include <memory>
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
-#include "engine/precise/deferred.h"
+#include "engine/precise/counters.h"
+#include "engine/precise/unit.h"
+#include "isa/effects.h"
 
 namespace lockstep::precise {
 
@@ -32,26 +32,24 @@ bool is_certain(const Share& share, unsigned newer, const Counts& limits);
 // Registers whose values may not have landed.
 class BusyRegisters {
  public:
-  void clear() { bits_.reset(); }
-  void add(const isa::RegisterRange& range);
+  void clear() { bits_ = {}; }
+  void add(const isa::RegisterRange& range) {
+    for (unsigned code = range.first; code < range.end() && code < kCodes; ++code)
+      bits_[code / 64] |= uint64_t{1} << code % 64;
+  }
+  bool overlaps(const isa::RegisterRange& range) const {
+    for (unsigned code = range.first; code < range.end() && code < kCodes; ++code)
+      if (contains(code)) return true;
+    return false;
+  }
   // Whether the instruction may use one: it does not where this says no.
   bool may_be_used_by(const Step& step) const;
 
  private:
-  std::bitset<2 * isa::code::kVgpr0> bits_;  // by operand code
+  static constexpr unsigned kCodes = 2 * isa::code::kVgpr0;
+  bool contains(unsigned code) const { return bits_[code / 64] >> code % 64 & 1; }
+
+  std::array<uint64_t, kCodes / 64> bits_{};  // by operand code
 };
-// Those that instructions which are not certain write.
-BusyRegisters busy_registers(const std::vector<std::unique_ptr<Deferred>>& issued);
-
-// What is wrong with the instruction while those of `issued` that are not certain may still be under way;
-// null if nothing.
-std::optional<std::string> find_missing_wait(const Step& step, const Shares& shares,
-                                             const std::vector<std::unique_ptr<Deferred>>& issued);
-
-// Marks as certain what must have landed once the counters have come down to the limits.
-void mark_certain(const std::vector<std::unique_ptr<Deferred>>& issued, const Counts& limits);
-
-// s_waitcnt_depctr waits for hazards that this machine does not have; it can still be written wrongly.
-std::optional<std::string> find_depctr_mistake(const isa::Instruction& instruction);
 
 }  // namespace lockstep::precise

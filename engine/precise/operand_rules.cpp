@@ -171,13 +171,30 @@ std::string dual_issue_with_vcc(const Step& step) {
                                 : std::string();
 }
 
+// s_waitcnt_depctr waits for hazards that this machine does not have; it can still be written wrongly.
+std::string depctr_without_wait(const Step& step) {
+  if (step.instruction.row->opcode != Opcode::s_waitcnt_depctr) return {};
+  // The fields are LLVM's: SA_SDST, VA_VCC, VM_VSRC, HOLD_CNT, VA_SSRC, VA_SDST, VA_VDST; bits 5 and 6 are
+  // none's.
+  constexpr uint32_t kFields = 0xff9f;
+  if ((static_cast<uint32_t>(step.instruction.operands[0].value) & kFields) != kFields) return {};
+  return "s_waitcnt_depctr that waits for nothing: every field has its greatest value (LLVM AMDGPU, "
+         "depctr fields); name the hazard, such as depctr_va_vdst(0)";
+}
+
 // Of the instruction and the wave's size.
-constexpr std::array<Rule, 6> kRules = {too_many_scalar_values, mask_in_high_half, reserved_source,
-                                        not_for_vector_alu,     dual_issue,        misaligned_registers};
+constexpr std::array<Rule, 8> kRules = {too_many_scalar_values, mask_in_high_half, reserved_source,
+                                        not_for_vector_alu,     dual_issue,        misaligned_registers,
+                                        depctr_without_wait,    broken_trap_rule};
 // LLVM 19 compiles v_cmp_nlt_f64 s[0:1], s[0:1], v[2:3] for waves of 64, and v_dual_cndmask_b32 of an SGPR.
 constexpr std::array<Rule, 2> kDoubtedRules = {written_between_passes, dual_issue_with_vcc};
 
 }  // namespace
+
+std::string broken_trap_rule(const Step& step) {
+  if (step.instruction.row->opcode != Opcode::s_trap || step.instruction.operands[0].value & 0xff) return {};
+  return "s_trap 0, whose number is reserved for the hardware (guide 5.1, 16.5): use another one";
+}
 
 Verdict OperandRules::before(const Step& step) {
   if (std::string text = broken_m0_rule(step); !text.empty())

@@ -36,10 +36,16 @@ class OperandRules final : public Unit {
   OperandRules(RuleBook rules, std::shared_ptr<GoodInstructions> good)
       : rules_(rules), good_(std::move(good)) {}
   Verdict before(const Step& step) override;
+  // Then before() does nothing, but for instructions with rules about M0.
+  bool is_known_as_good(const Step& step) const { return good_->contains(step); }
 
  private:
   RuleBook rules_;
   const std::shared_ptr<GoodInstructions> good_;
 };
+
+// The rule on the number of an s_trap, if it is broken. That of one that a trap handler takes the units of
+// traps look at, since no other sees it.
+std::string broken_trap_rule(const Step& step);
 
 }  // namespace lockstep::precise

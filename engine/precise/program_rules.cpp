@@ -92,7 +92,21 @@ std::string ProgramRules::broken_by(const Step& step) const {
          "are fetched ahead, so 64 dwords must follow, best s_code_end (.fill 64, 4, 0xbf9f0000)";
 }
 
+bool ProgramRules::concerns(const isa::Instruction& instruction) {
+  switch (instruction.row->opcode) {
+    case Opcode::s_set_inst_prefetch_distance:
+    case Opcode::s_version:
+    case Opcode::lds_direct_load:
+    case Opcode::lds_param_load:
+    case Opcode::s_sendmsg:
+      return true;
+    default:
+      return instruction.row->flags & isa::kEndsWave;
+  }
+}
+
 Verdict ProgramRules::before(const Step& step) {
+  if (!is_watching() && !concerns(step.instruction)) return Verdict::execute;
   std::string rule = broken_by(step);
   return rule.empty() ? Verdict::execute : rules_.broken(step, std::move(rule));
 }

@@ -27,6 +27,10 @@ class ProgramRules final : public Unit {
   Verdict before(const Step& step) override;
   void after(const Step& step) override;
 
+  // Unless one of these is true, before() and after() do nothing.
+  static bool concerns(const isa::Instruction& instruction);
+  bool is_watching() const { return gave_vgprs_back_; }
+
  private:
   std::string broken_by(const Step& step) const;
   std::string fault_of_version(const Step& step) const;

@@ -44,6 +44,12 @@ struct Settings {
     return rules != Rules::ignore || results != Results::now || caches != Caches::coherent || needs_traps() ||
            exceptions || host;
   }
+  // Whether all that it needs one for is to tell of broken rules: then a RuleEngine will do.
+  bool only_tells_of_rules() const {
+    Settings others = *this;
+    others.rules = Rules::ignore;
+    return rules == Rules::warn && !others.needed();
+  }
   bool is_default() const { return !needed() && !listener; }
   bool needs_traps() const {
     return traps.handler != 0 || traps.without_handler != TrapWithoutHandler::report ||

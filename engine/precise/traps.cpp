@@ -5,6 +5,7 @@
 
 #include "engine/precise/destinations.h"
 #include "engine/precise/exceptions.h"
+#include "engine/precise/operand_rules.h"
 #include "state/trap_status.h"
 
 namespace lockstep::precise {
@@ -127,12 +128,14 @@ Verdict Traps::before(const Step& step) {
              ends = ends_program(opcode) && wave.mode & mode_bit::kTrapOnEnd && may_trap(wave);
   if (!pending && !traps && !returns && !ends) return Verdict::execute;
   // Where no trap is taken, STATUS.TRAP_EN says whether s_trap is reported or does nothing.
-  if (!pending && traps && !settings_.takes_traps()) return check_number(step);
+  if (!pending && traps && !settings_.takes_traps()) return Verdict::execute;
   if (const Verdict verdict = counters_.finish(); verdict != Verdict::execute) return verdict;
   if (pending) {
     enter_handler(wave, step.pc);
   } else if (traps) {
-    if (const Verdict verdict = check_number(step); verdict != Verdict::execute) return verdict;
+    if (std::string rule = broken_trap_rule(step); !rule.empty())
+      if (const Verdict verdict = rules_.broken(step, std::move(rule)); verdict != Verdict::execute)
+        return verdict;
     enter_handler(wave, step.pc, static_cast<unsigned>(step.instruction.operands[0].value) & 0xff, false);
   } else if (returns) {
     // The PC has 48 bits: what the hardware put above it in TTMP1 does not disturb.
@@ -159,12 +162,6 @@ Verdict Traps::report_exceptions(const Step& step) const {
   step.wave.fault = std::move(fault);
   step.wave.state = WaveState::faulted;
   return Verdict::stopped;
-}
-
-Verdict Traps::check_number(const Step& step) const {
-  if (step.instruction.operands[0].value & 0xff) return Verdict::execute;
-  return rules_.broken(
-      step, "s_trap 0, whose number is reserved for the hardware (guide 5.1, 16.5): use another one");
 }
 
 void Traps::after(const Step& step) {

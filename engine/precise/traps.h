@@ -34,8 +34,6 @@ class Traps final : public Unit {
 
  private:
   bool may_trap(const Wave& wave) const;
-  // The rule on the number of an s_trap that is executed.
-  Verdict check_number(const Step& step) const;
   void take_requests(Wave& wave);
   void take(Wave& wave, const HostRequest& request);
   bool is_pending(const Wave& wave) const;

@@ -28,16 +28,24 @@ struct Step {
   uint64_t next_pc() const { return pc + instruction.size; }
 };
 
+// What the instruction that a wave stands at is about to touch.
+class AccessFinder {
+ public:
+  // Valid until the next question.
+  virtual std::span<const MemoryAccess> accesses(const Step& step) = 0;
+
+ protected:
+  ~AccessFinder() = default;
+};
+
 // Executes one instruction of a wave apart from the program's order, for units that put it off.
-class Executor {
+class Executor : public AccessFinder {
  public:
   // Runs the instruction at `pc` with the registers as they are, and leaves wave.pc as it was. False if it
   // faulted; then wave.state and wave.fault say so.
   virtual bool execute(Wave& wave, uint64_t pc) = 0;
   // The instruction at `pc` as it was executed there, whatever the guest has written to that place since.
   virtual const isa::Instruction& executed_at(const Wave& wave, uint64_t pc) = 0;
-  // What the instruction that the wave stands at is about to touch; valid until the next question.
-  virtual std::span<const MemoryAccess> accesses(const Step& step) = 0;
   // The wave goes on at `pc`, in its trap handler (STATUS.PRIV) or outside. False if there is no code: it
   // faults there when it runs on.
   virtual bool continue_at(Wave& wave, uint64_t pc, bool privileged) = 0;

@@ -11,6 +11,7 @@
 #include "engine/precise/operand_rules.h"
 #include "engine/precise/program_rules.h"
 #include "engine/precise/traps.h"
+#include "engine/precise/wait_rules.h"
 
 namespace lockstep::precise {
 
@@ -35,13 +36,12 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
     const auto path = std::make_shared<MemoryPath>();
     if (settings->results != Results::now || caches) path->attach(wave);
     if (caches) path->use(*caches, caches->place_of(wave, processor_mode));
-    auto counters = std::make_unique<DependencyCounters>(*settings, rules, path, siblings, wave, executor);
+    auto counters = std::make_unique<DependencyCounters>(*settings, path, siblings, wave, executor);
     const bool is_legality_checked = rules.is_open() && settings->looks_for_legality;
-    auto clauses = is_legality_checked ? std::make_unique<ClauseRules>(rules, counters.get()) : nullptr;
-    // s_trap has a rule of its own.
-    auto made_traps = has_traps || is_legality_checked
-                          ? std::make_unique<Traps>(*settings, rules, *counters, executor)
-                          : nullptr;
+    auto waits =
+        rules.is_open() ? std::make_unique<WaitRules>(rules, settings->looks_for_waits, executor) : nullptr;
+    auto clauses = is_legality_checked ? std::make_unique<ClauseRules>(rules, waits.get()) : nullptr;
+    auto made_traps = has_traps ? std::make_unique<Traps>(*settings, rules, *counters, executor) : nullptr;
     Traps* const traps = made_traps.get();
     if (has_traps || settings->host)
       units.push_back(
@@ -53,10 +53,11 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
       units.push_back(std::make_unique<GlobalSyncRules>(rules));
       units.push_back(std::make_unique<ProgramRules>(rules, processor_mode, settings->traps.handler, *pages));
       units.push_back(std::make_unique<OperandRules>(rules, good));
-      units.push_back(std::make_unique<HazardRules>(rules));
+      units.push_back(std::make_unique<HazardRules>(rules, true));
     }
     if (has_traps)
       units.push_back(std::make_unique<MemoryWatch>(settings->traps.watches, *traps, findings, executor));
+    if (waits) units.push_back(std::move(waits));
     units.push_back(std::move(counters));
     if (has_traps) units.push_back(std::make_unique<Exceptions>(*traps, findings));
     return units;

@@ -30,7 +30,7 @@ struct Options {
   unsigned jobs = 0;
   double seconds = 0;
   double shrink_seconds = 120;
-  std::string wave = "all", level = "all", engine = "interpreter", variants = "all";
+  std::string wave = "all", level = "all", engine = "interpreter", variants = "all", checks;
   bool go_on = false, print = false, quiet = false;
 };
 
@@ -76,7 +76,8 @@ class Campaign {
  private:
   void work() {
     try {
-      Runner interpreter(LOCKSTEP_ENGINE_INTERPRETER), translator(LOCKSTEP_ENGINE_TRANSLATOR);
+      Runner interpreter(LOCKSTEP_ENGINE_INTERPRETER, options_.checks),
+          translator(LOCKSTEP_ENGINE_TRANSLATOR);
       while (!stop_) {
         const uint64_t first = next_.fetch_add(kBatch);
         if (first >= options_.count || (options_.seconds > 0 && since(start_) > options_.seconds)) return;
@@ -141,7 +142,7 @@ class Campaign {
 
   // Which variants are wrong, a small kernel that shows it, and all there is to see of it.
   void explain(uint64_t seed, const Outcome& outcome) {
-    Runner runner(outcome.engine);
+    Runner runner(outcome.engine, options_.checks);
     const Kernel whole = generate(seed);
     const Kernel* const one[] = {&whole};
     printf("\nseed %llu in each variant:\n", static_cast<unsigned long long>(seed));
@@ -160,9 +161,10 @@ class Campaign {
     const Kernel small = shrink(whole, judge, options_.shrink_seconds);
     printf("\nshrunk from %u to %u statements and expressions\n", size(whole), size(small));
     printf("%s", report(small, runner.details(small, outcome.variant)).c_str());
-    printf("\nagain: lockstep-kernel-fuzz --seed %llu --count 1 --level %u --wave %u --engine %s\n",
+    printf("\nagain: lockstep-kernel-fuzz --seed %llu --count 1 --level %u --wave %u --%s %s\n",
            static_cast<unsigned long long>(seed), outcome.variant.level, outcome.variant.wave_size,
-           name(outcome.engine));
+           options_.checks.empty() ? "engine" : "check",
+           options_.checks.empty() ? name(outcome.engine) : options_.checks.c_str());
   }
 
   const Options options_;
@@ -205,6 +207,10 @@ int main(int argc, char** argv) {
   app.add_option("--engine", options.engine, "engine; mixed: a fifth of the kernels goes to the translator")
       ->check(CLI::IsMember({"interpreter", "translator", "mixed"}))
       ->capture_default_str();
+  app.add_option("--check", options.checks,
+                 "checkers that follow the kernels, with commas between them, or all: what they find is a "
+                 "failure")
+      ->excludes("--engine");
   app.add_option("--shrink-time", options.shrink_seconds, "seconds for making a failing kernel small")
       ->capture_default_str();
   app.add_flag("--keep-going", options.go_on, "list all failing seeds; the first one is shrunk");

@@ -59,6 +59,8 @@ std::string describe(const Outcome& outcome) {
       return "FAULT " + first_line;
     case Outcome::Kind::not_compiled:
       return "NOT COMPILED " + first_line;
+    case Outcome::Kind::finding:
+      return "FINDING " + first_line;
   }
   return {};
 }

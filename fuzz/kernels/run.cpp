@@ -105,7 +105,7 @@ struct Runner::CodeObject {
   ~CodeObject() { lockstep_code_object_destroy(object); }
 };
 
-Runner::Runner(lockstep_engine engine) : engine_(engine) {
+Runner::Runner(lockstep_engine engine, std::string checks) : engine_(engine), checks_(std::move(checks)) {
   std::string pattern = (fs::temp_directory_path() / "lockstep-kernel-fuzz-XXXXXX").string();
   if (!mkdtemp(pattern.data())) throw std::runtime_error("cannot make the directory " + pattern);
   directory_ = pattern;
@@ -150,6 +150,19 @@ bool Runner::compile_device(const fs::path& source, Variant variant, CodeObject&
   return true;
 }
 
+// Of the last dispatch; notes are of what may be meant.
+std::string Runner::first_finding() const {
+  for (uint32_t i = 0; i < lockstep_device_check_finding_count(device_); ++i) {
+    lockstep_check_finding finding{};
+    finding.struct_size = sizeof finding;
+    must(lockstep_device_check_finding(device_, i, &finding));
+    if (finding.severity != LOCKSTEP_SEVERITY_NOTE)
+      return std::string(finding.checker) + ": " + finding.where.instruction + ": " + finding.rule + " (" +
+             finding.detail + ")";
+  }
+  return {};
+}
+
 bool Runner::run_device(const Kernel& kernel, const CodeObject& code, unsigned number, Buffers& buffers,
                         Outcome& outcome) {
   const std::string name = "k" + std::to_string(number);
@@ -174,6 +187,7 @@ bool Runner::run_device(const Kernel& kernel, const CodeObject& code, unsigned n
   options.grid[0] = kernel.local_x * kernel.groups;
   options.grid[1] = kernel.local_y;
   options.instruction_limit = kInstructionLimit;
+  if (!checks_.empty()) options.checks = checks_.c_str();
   lockstep_statistics statistics;
   statistics.struct_size = sizeof statistics;
   const lockstep_status status = lockstep_dispatch(device_, found, arguments, &options, &statistics);
@@ -185,12 +199,16 @@ bool Runner::run_device(const Kernel& kernel, const CodeObject& code, unsigned n
     const lockstep_fault* fault = lockstep_device_fault(device_);
     outcome.message = fault && fault->text ? fault->text : lockstep_last_error();
   }
+  if (std::string finding = first_finding(); status == LOCKSTEP_OK && !finding.empty()) {
+    outcome.kind = Outcome::Kind::finding;
+    outcome.message = std::move(finding);
+  }
   for (unsigned i = 0; i < 3; ++i) {
     must(lockstep_memory_read(device_, addresses[i], memory[i]->data(), memory[i]->size()));
     must(lockstep_memory_free(device_, addresses[i]));
   }
   lockstep_arguments_destroy(arguments);
-  return status == LOCKSTEP_OK;
+  return outcome.kind == Outcome::Kind::same;
 }
 
 static bool run_host(const Kernel& kernel, void* library, unsigned number, unsigned wave_size,

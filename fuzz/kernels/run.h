@@ -39,7 +39,7 @@ struct Buffers {
 };
 
 struct Outcome {
-  enum class Kind { same, different, fault, not_compiled };
+  enum class Kind { same, different, fault, not_compiled, finding };
   Kind kind = Kind::same;
   std::string message;
   Variant variant;
@@ -50,7 +50,8 @@ struct Outcome {
 // Works for one thread in a directory of its own, which ends with it.
 class Runner {
  public:
-  explicit Runner(lockstep_engine engine);
+  // `checks`: checkers that follow the kernels, by their names; they are to find nothing.
+  explicit Runner(lockstep_engine engine, std::string checks = {});
   ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
@@ -71,6 +72,7 @@ class Runner {
   bool compile_host(std::span<const Kernel* const> kernels, Host& host, std::string& error);
   bool compile_device(const std::filesystem::path& source, Variant variant, CodeObject& code,
                       std::string& error);
+  std::string first_finding() const;
   bool run_device(const Kernel& kernel, const CodeObject& code, unsigned number, Buffers& buffers,
                   Outcome& outcome);
   std::vector<Outcome> run_one_by_one(std::span<const Kernel* const> kernels,
@@ -79,6 +81,7 @@ class Runner {
   std::filesystem::path directory_;
   lockstep_device* device_ = nullptr;
   const lockstep_engine engine_;
+  const std::string checks_;
   unsigned files_ = 0;
 };
 

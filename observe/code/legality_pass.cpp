@@ -7,7 +7,6 @@
 #include "engine/precise/delay_hints.h"
 #include "engine/precise/global_sync_rules.h"
 #include "engine/precise/hazard_rules.h"
-#include "engine/precise/missing_waits.h"
 #include "engine/precise/operand_rules.h"
 #include "engine/precise/program_rules.h"
 #include "isa/explain.h"
@@ -49,14 +48,13 @@ void find_broken_rules(const Code& code, const CodeFlow& flow, const Root& root,
       units.push_back(std::make_unique<precise::GlobalSyncRules>(rules));
       units.push_back(std::make_unique<precise::ProgramRules>(rules, root.is_processor_mode, 0, pages));
       units.push_back(std::make_unique<precise::OperandRules>(rules, good));
-      units.push_back(std::make_unique<precise::HazardRules>(rules));
+      units.push_back(std::make_unique<precise::HazardRules>(rules, false));
       wave.pc = in_memory(root.begin);
       for (const auto& unit : units) unit->launch(wave);
     }
     const precise::Step step{wave, place.instruction, in_memory(place.address)};
     wave.pc = step.pc;
     for (const auto& unit : units) unit->before(step);
-    if (auto text = precise::find_depctr_mistake(place.instruction)) rules.broken(step, std::move(*text));
     wave.pc = step.next_pc();
     for (const auto& unit : units) unit->after(step);
     next = place.goes_on && place.leaves != Leaves::by_call ? place.next() : 0;

@@ -13,14 +13,29 @@
 namespace lockstep::machine {
 
 // Of one work-group of one wave; at entry as Dispatch says. Missing waits are another rule's business.
-inline std::vector<Finding> broken_rules_of(const std::string& text, unsigned wave_size = 32) {
+// `is_precise`: in the precise engine, not in that which does nothing but look after rules.
+inline std::vector<Finding> broken_rules_of(const std::string& text, unsigned wave_size, bool is_precise) {
   Dispatch d(text, 1, wave_size, wave_size);
   d.options.precise.rules = precise::Rules::warn;
+  d.options.precise.exceptions = is_precise;
   const Outcome outcome = d.run();
   EXPECT_FALSE(outcome.fault) << text << ": " << outcome.fault->fault.message;
   std::vector<Finding> findings = outcome.findings;
   std::erase_if(findings,
                 [](const Finding& finding) { return finding.rule.find("(guide 5.6)") != std::string::npos; });
+  return findings;
+}
+
+// Both engines must tell the same.
+inline std::vector<Finding> broken_rules_of(const std::string& text, unsigned wave_size = 32) {
+  const auto rules_of = [](const std::vector<Finding>& findings) {
+    std::vector<std::string> rules;
+    for (const Finding& finding : findings)
+      rules.push_back(finding.rule + " (" + std::to_string(finding.count) + ")");
+    return rules;
+  };
+  const std::vector<Finding> findings = broken_rules_of(text, wave_size, false);
+  EXPECT_EQ(rules_of(findings), rules_of(broken_rules_of(text, wave_size, true))) << text;
   return findings;
 }
 

@@ -1,0 +1,58 @@
+// Registers that are used before the program has made sure, by waits, that results have reached them
+// (guide 5.6). What the program has made sure of does not depend on when results land.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/precise/missing_waits.h"
+#include "engine/precise/rule_book.h"
+
+namespace lockstep::precise {
+
+class WaitRules final : public Unit {
+ public:
+  // `tells`: whether missing waits are looked for; else it only knows which counters may not be zero.
+  WaitRules(RuleBook rules, bool tells, AccessFinder& accesses)
+      : rules_(rules), tells_(tells), accesses_(accesses) {}
+  Verdict before(const Step& step) override;
+  void after(const Step& step) override;
+
+  // Whether the hardware passes over the instruction: it is vector memory, LDS or a direct load, no lane is
+  // active, and its counter is zero (guide 3.2.3) however late results may be.
+  bool is_skipped(const Step& step) const;
+  // Whether an instruction that uses no more than these registers may be early. One that neither counts nor
+  // waits needs to be shown only then.
+  bool may_be_early(std::span<const isa::RegisterRange> used) const {
+    return any_busy_ && std::any_of(used.begin(), used.end(),
+                                    [&](const isa::RegisterRange& range) { return busy_.overlaps(range); });
+  }
+
+ private:
+  struct Issued {
+    const isa::Instruction* instruction;
+    uint64_t pc;
+    Share share;
+    std::vector<isa::RegisterRange> destinations;
+  };
+
+  std::optional<std::string> find_missing_wait(const Step& step, const Shares& shares) const;
+  unsigned sufficient_limit(const Issued& issued) const;
+  // Forgets what must have come to its end once the counters are down to the limits.
+  void come_down_to(const Counts& limits);
+  void find_busy();
+  void issue(const Step& step, const Shares& shares);
+
+  const RuleBook rules_;
+  const bool tells_;
+  AccessFinder& accesses_;
+  std::vector<Issued> under_way_;            // not certain to have come to its end, in the order of issue
+  std::vector<Issued> coming_;               // the instruction that the wave is at
+  std::array<bool, kCounters> may_be_up_{};  // nothing has waited for zero since
+  BusyRegisters busy_;                       // what those under way write
+  bool any_busy_ = false;
+};
+
+}  // namespace lockstep::precise
