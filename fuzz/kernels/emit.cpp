@@ -28,13 +28,20 @@ typedef long i64; typedef unsigned long u64; typedef half f16; typedef float f32
 #define PIN(x) __asm__ volatile("" : "+v"(x));
 #define LDS __local
 #define GLOBAL __global
-#define ATOMIC_add(p, x, s) __scoped_atomic_fetch_add(p, x, __ATOMIC_RELAXED, s)
-#define ATOMIC_sub(p, x, s) __scoped_atomic_fetch_sub(p, x, __ATOMIC_RELAXED, s)
-#define ATOMIC_and(p, x, s) __scoped_atomic_fetch_and(p, x, __ATOMIC_RELAXED, s)
-#define ATOMIC_or(p, x, s) __scoped_atomic_fetch_or(p, x, __ATOMIC_RELAXED, s)
-#define ATOMIC_xor(p, x, s) __scoped_atomic_fetch_xor(p, x, __ATOMIC_RELAXED, s)
-#define ATOMIC_min(p, x, s) __scoped_atomic_fetch_min(p, x, __ATOMIC_RELAXED, s)
-#define ATOMIC_max(p, x, s) __scoped_atomic_fetch_max(p, x, __ATOMIC_RELAXED, s)
+/* LLVM makes a plain load of an atomic that changes nothing, as the sum with zero. For checkers of races that
+   is one. */
+#ifdef CHECKED
+#define OPERAND(x) ({ __typeof__((x) + 0) operand = (x); HIDE(operand) operand; })
+#else
+#define OPERAND(x) x
+#endif
+#define ATOMIC_add(p, x, s) __scoped_atomic_fetch_add(p, OPERAND(x), __ATOMIC_RELAXED, s)
+#define ATOMIC_sub(p, x, s) __scoped_atomic_fetch_sub(p, OPERAND(x), __ATOMIC_RELAXED, s)
+#define ATOMIC_and(p, x, s) __scoped_atomic_fetch_and(p, OPERAND(x), __ATOMIC_RELAXED, s)
+#define ATOMIC_or(p, x, s) __scoped_atomic_fetch_or(p, OPERAND(x), __ATOMIC_RELAXED, s)
+#define ATOMIC_xor(p, x, s) __scoped_atomic_fetch_xor(p, OPERAND(x), __ATOMIC_RELAXED, s)
+#define ATOMIC_min(p, x, s) __scoped_atomic_fetch_min(p, OPERAND(x), __ATOMIC_RELAXED, s)
+#define ATOMIC_max(p, x, s) __scoped_atomic_fetch_max(p, OPERAND(x), __ATOMIC_RELAXED, s)
 #define DEVICE_SCOPE __MEMORY_SCOPE_DEVICE
 #define GROUP_SCOPE __MEMORY_SCOPE_WRKGRP
 #define BARRIER \

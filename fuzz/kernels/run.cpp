@@ -143,6 +143,7 @@ bool Runner::compile_device(const fs::path& source, Variant variant, CodeObject&
   arguments.push_back("-O" + std::to_string(variant.level));
   arguments.push_back(variant.wave_size == 64 ? "-mwavefrontsize64" : "-mno-wavefrontsize64");
   arguments.push_back("-DWAVE=" + std::to_string(variant.wave_size));
+  if (!checks_.empty()) arguments.push_back("-DCHECKED");
   for (const std::string& last : {source.string(), std::string("-o"), output.string()})
     arguments.push_back(last);
   if (!run_clang(arguments, error)) return false;

@@ -15,6 +15,7 @@ using isa::RegisterUse;
 namespace {
 
 constexpr uint32_t kEndProgram = 0xbfb00000;  // s_endpgm
+constexpr unsigned kFirstOfItsOwn = 6;        // the fillings before give every register and lane the same
 constexpr unsigned kPartner = 7;              // the filling with what the other operand has
 
 // Zero, all ones, the greatest and least integers and numbers, and noise: what comparisons, sums and
@@ -96,6 +97,15 @@ void Dependence::fill(const Event& event, const RegisterUse& use, const WaveShad
       const unsigned vgpr = number - code::kVgpr0;
       if (vgpr >= vgpr_count_) continue;
       uint32_t* const lanes = wave_->vgpr(vgpr);
+      if (filling < kFirstOfItsOwn) {
+        const uint32_t value = filling_value(filling, number, 0);
+        for (uint64_t left = shadow.lanes(vgpr); left != 0; left &= left - 1) {
+          const auto lane = static_cast<unsigned>(__builtin_ctzll(left));
+          const uint32_t bits = shadow.vgpr(vgpr, lane);
+          lanes[lane] = (lanes[lane] & ~bits) | (value & bits);
+        }
+        continue;
+      }
       for (uint64_t left = shadow.lanes(vgpr); left != 0; left &= left - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctzll(left));
         const uint32_t bits = shadow.vgpr(vgpr, lane);

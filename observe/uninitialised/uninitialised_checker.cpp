@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "engine/register_effects.h"
+#include "engine/scalar_operand.h"
 #include "isa/memory_shape.h"
 #include "isa/row_facts.h"
 #include "observe/stored_data.h"
@@ -219,6 +220,17 @@ void UninitialisedChecker::follow_registers(const Event& event, const Known& fac
 // Most of what has no value is moved about: a register as it is needs no execution.
 bool UninitialisedChecker::follow_move(const Event& event, WaveShadow& shadow) {
   const isa::Instruction& instruction = event.instruction;
+  switch (instruction.row->opcode) {
+    case isa::Opcode::v_readlane_b32:
+    case isa::Opcode::v_readfirstlane_b32:
+    case isa::Opcode::v_writelane_b32:
+      return follow_lane(event, shadow);
+    case isa::Opcode::s_mov_b32:
+    case isa::Opcode::s_mov_b64:
+      return follow_scalar_move(event, shadow);
+    default:
+      break;
+  }
   if (instruction.row->opcode != isa::Opcode::v_mov_b32 || instruction.row->encoding != Encoding::vop1 ||
       instruction.dpp != isa::Dpp::none)
     return false;
@@ -234,6 +246,45 @@ bool UninitialisedChecker::follow_move(const Event& event, WaveShadow& shadow) {
     shadow.set_vgpr(to.vgpr(), lane,
                     from.is_vgpr() ? shadow.vgpr(from.vgpr(), lane) : shadow.scalar(from.code));
   }
+  shadow.origin(to.code) = shadow.origin(from.code);
+  return true;
+}
+
+bool UninitialisedChecker::follow_scalar_move(const Event& event, WaveShadow& shadow) {
+  const isa::Instruction& instruction = event.instruction;
+  const isa::Operand& to = *instruction.find(Role::dst);
+  // What goes to EXEC is told of, which is others' business.
+  if (to.code >= code::kTtmp0) return false;
+  const unsigned from = isa::scalar_source_code(*instruction.find(Role::src0), event.wave.wave_size);
+  const bool is_register = from < code::kInt0 || from == code::kScc;
+  std::array<uint32_t, 2> bits{};
+  for (unsigned word = 0; word < to.words; ++word)
+    if (is_register && (word == 0 || from != code::kScc)) bits[word] = shadow.scalar(from + word);
+  for (unsigned word = 0; word < to.words; ++word) {
+    shadow.set_scalar(to.code + word, bits[word]);
+    shadow.origin(to.code + word) = shadow.origin(from + word);
+  }
+  return true;
+}
+
+// Compilers keep scalars in lanes of VGPRs whose other lanes hold nothing.
+bool UninitialisedChecker::follow_lane(const Event& event, WaveShadow& shadow) {
+  const isa::Instruction& instruction = event.instruction;
+  const isa::Operand &to = *instruction.find(Role::dst), &from = *instruction.find(Role::src0);
+  const isa::Operand* const chosen = instruction.find(Role::src1);
+  if (chosen && (chosen->is_vgpr() || shadow.scalar(chosen->code) != 0)) return false;
+  const uint64_t lanes = event.wave.exec();
+  const unsigned lane =
+      chosen ? static_cast<unsigned>(scalar_value(event.wave, *chosen, instruction)) % event.wave.wave_size
+      : lanes == 0 ? 0
+                   : static_cast<unsigned>(std::countr_zero(lanes));
+  const isa::Operand& vgpr = to.is_vgpr() ? to : from;
+  const isa::Operand& scalar = to.is_vgpr() ? from : to;
+  if (!vgpr.is_vgpr() || scalar.is_vgpr() || vgpr.vgpr() >= event.wave.vgpr_count) return false;
+  if (to.is_vgpr())
+    shadow.set_vgpr(to.vgpr(), lane, shadow.scalar(from.code));
+  else
+    shadow.set_scalar(to.code, shadow.vgpr(from.vgpr(), lane));
   shadow.origin(to.code) = shadow.origin(from.code);
   return true;
 }

@@ -56,6 +56,8 @@ class UninitialisedChecker final : public Listener {
   void follow_registers(const Event& event, const Known& known, WaveShadow& shadow);
   // False if it is no move, and nothing is done.
   bool follow_move(const Event& event, WaveShadow& shadow);
+  bool follow_scalar_move(const Event& event, WaveShadow& shadow);
+  bool follow_lane(const Event& event, WaveShadow& shadow);
   void follow_branch(const Event& event, const Known& known, WaveShadow& shadow);
   void follow_memory(const Event& event, const Known& known, WaveShadow& shadow);
   void load(const Event& event, const Known& known, WaveShadow& shadow);

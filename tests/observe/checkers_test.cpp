@@ -289,6 +289,27 @@ TEST(Uninitialised, CopiesAreNoFinding) {
   EXPECT_EQ(Unwritten(begin + "global_store_b128 v1, v[2:5], s[0:1]\n").rules(), "");
 }
 
+// A VGPR of which one lane holds a scalar, and scalars that are moved.
+TEST(Uninitialised, ScalarsInLanes) {
+  const std::string begin = "v_lshlrev_b32 v1, 2, v0\ns_mov_b32 s6, 3\ns_mov_b32 s7, 2\n";
+  const std::string end = "v_mov_b32 v3, s4\nglobal_store_b32 v1, v3, s[0:1]\n";
+  for (const char* good : {"v_writelane_b32 v9, s6, 2\nv_readlane_b32 s4, v9, 2\n",
+                           "v_writelane_b32 v9, s6, s7\nv_readlane_b32 s4, v9, 2\n",
+                           "v_writelane_b32 v9, 5, 34\nv_readlane_b32 s4, v9, 2\n",
+                           "v_writelane_b32 v9, 5, 0\nv_readfirstlane_b32 s4, v9\n",
+                           "s_mov_b64 s[4:5], s[6:7]\n", "s_mov_b64 s[4:5], 1\n", "s_mov_b32 s4, s6\n"})
+    EXPECT_EQ(Unwritten(begin + good + end, 1, 32).rules(), "") << good;
+  for (const char* bad :
+       {"v_writelane_b32 v9, s6, 2\nv_readlane_b32 s4, v9, 3\n",
+        "v_writelane_b32 v9, s10, 2\nv_readlane_b32 s4, v9, 2\n",
+        "v_writelane_b32 v9, 5, 1\nv_readfirstlane_b32 s4, v9\n", "s_mov_b64 s[4:5], s[8:9]\n",
+        "s_mov_b64 s[6:7], s[4:5]\ns_mov_b32 s4, s6\n", "s_mov_b32 s4, s10\n"}) {
+    Unwritten found(begin + bad + end, 1, 32);
+    ASSERT_EQ(found.all.size(), 1u) << bad << found.rules();
+    EXPECT_EQ(found.all[0].rule, "an uninitialised value is stored to memory") << bad;
+  }
+}
+
 TEST(Uninitialised, Wave64) {
   EXPECT_EQ(Unwritten("v_lshlrev_b32 v1, 2, v0\nglobal_store_b32 v1, v7, s[0:1]\n", 1, 64, 64).all.size(),
             1u);
