@@ -41,13 +41,21 @@ void Processor::wake() {
   changed_.notify_all();
 }
 
+bool Processor::any_rung() {
+  std::lock_guard lock(mutex_);
+  return std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) { return queue->rung(); });
+}
+
 void Processor::look() {
-  {
-    // Also while somebody processes packets: that queue may have had its turn.
-    std::lock_guard lock(mutex_);
-    if (std::none_of(queues_.begin(), queues_.end(), [](const auto& queue) { return queue->rung(); })) return;
-  }
-  wake();
+  // Whoever processes packets looks at all doorbells once more when he has said that he sleeps.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (asleep_.load(std::memory_order_seq_cst) && any_rung()) wake();
+}
+
+bool Processor::fall_asleep() {
+  asleep_.store(true, std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return !any_rung();
 }
 
 Queue::Advance Processor::round() {
@@ -103,8 +111,7 @@ bool Processor::drive() {
   pending_.store(false, std::memory_order_seq_cst);
   const Queue::Advance left = round();
   if (left.progressed) return true;
-  asleep_.store(true, std::memory_order_seq_cst);
-  if (pending_.load(std::memory_order_seq_cst)) return true;
+  if (!fall_asleep() || pending_.load(std::memory_order_seq_cst)) return true;
   // Waiting is the own thread's.
   if (left.waits_for_memory || left.look_again) wake();
   return false;
@@ -126,7 +133,7 @@ void Processor::run() {
       }
       left = round();
       const bool looks_again = left.progressed || (left.waits_for_memory && !watching);
-      asleep_.store(!looks_again, std::memory_order_seq_cst);
+      if (!looks_again && !fall_asleep()) continue;
     }
     if (left.progressed) continue;
     if (left.waits_for_memory != watching) {

@@ -25,7 +25,7 @@ class Processor {
   void remove(const Queue& queue);
   // A doorbell: there may be something to do. Cheap if the thread is awake.
   void wake();
-  // Somebody has written memory: perhaps to the doorbell of a queue.
+  // Somebody has written memory: perhaps to the doorbell of a queue. Costs a load if the thread is awake.
   void look();
   // The same on the calling thread, for a moment, which saves the way to another one; only one such thread at
   // a time. True if there is more to do: to be called again, soon.
@@ -35,6 +35,10 @@ class Processor {
   void run();
   // Lets every queue that can go on do so; says what is left. With `driving_` held.
   Queue::Advance round();
+  bool any_rung();
+  // Tells look() that nobody processes packets; false if a doorbell was rung before that could be seen.
+  // With `driving_` held.
+  bool fall_asleep();
 
   Waiters& waiters_;
   std::mutex driving_;  // of the thread that processes packets; before `mutex_`
