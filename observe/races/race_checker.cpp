@@ -5,6 +5,7 @@
 
 #include "isa/effects.h"
 #include "isa/memory_shape.h"
+#include "observe/races/spin_loop.h"
 #include "observe/stored_data.h"
 
 namespace lockstep::observe {
@@ -36,6 +37,11 @@ uint64_t lds_key(uint32_t group, uint64_t offset) {
 constexpr uint64_t kMeetingKey = ~uint64_t{0};
 
 constexpr size_t kMostPending = 4096;
+
+// What a plain store that others look out for makes known.
+Bound bound_of_store(const WriteMark& store, bool in_lds) {
+  return {in_lds ? store.epoch : store.complete, store.complete, store.complete};
+}
 
 }  // namespace
 
@@ -96,7 +102,11 @@ uint32_t RaceChecker::site_of(const Event& event) {
   const auto [entry, is_new] = site_numbers_.try_emplace(&event.instruction);
   if (is_new) {
     entry->second = static_cast<uint32_t>(sites_.size());
-    sites_.push_back({event.pc, event.instruction.row->name});
+    const isa::Row& row = *event.instruction.row;
+    const bool is_flag = row.encoding == Encoding::ds && isa::access_shape(row.opcode).reads() &&
+                         !(row.flags & isa::kAtomic) &&
+                         is_in_spin_loop(event.instruction, event.pc, event.wave.wave_size);
+    sites_.push_back({event.pc, row.name, is_flag});
   }
   return entry->second;
 }
@@ -136,7 +146,10 @@ void RaceChecker::before(const Event& event) {
   ++event_number_;
   const isa::AccessShape& shape = isa::access_shape(row.opcode);
   const bool is_atomic = (row.flags & isa::kAtomic) != 0;
-  const bool is_watching = !is_atomic && shape.reads() && event.instruction.glc;
+  const uint32_t site = site_of(event);
+  const bool is_watching = !is_atomic && shape.reads() && (event.instruction.glc || sites_[site].is_flag);
+  // LDS takes what a wave sends in its order (guide 5.6): what came before is over before this is seen.
+  if (row.encoding == Encoding::ds && (shape.writes() || is_atomic)) ++wave.epoch;
   for (const precise::Share& share : precise::shares_of(event.instruction)) {
     const bool stores = share.kind == precise::Kind::lds && (shape.writes() || is_atomic);
     if (share.counter == precise::CounterName::vscnt) wave.stores.push_back(wave.epoch);
@@ -147,7 +160,7 @@ void RaceChecker::before(const Event& event) {
   WriteMark mark;
   mark.wave = wave.number;
   mark.epoch = wave.epoch;
-  mark.site = site_of(event);
+  mark.site = site;
   mark.event = event_number_;
   // Volatile stores, and those past the caches.
   mark.is_compared = is_atomic && row.name.find("cmp") != std::string_view::npos;
@@ -212,9 +225,9 @@ void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
     if (last.wave != 0 && last.wave != self && !last.is_atomic) {
       std::vector<Release>& chain = chains_[key];
       if (chain.empty() || chain.back().wave != last.wave)
-        chain.push_back({last.wave, {last.complete, last.complete, last.complete}});
+        chain.push_back({last.wave, bound_of_store(last, current.in_lds)});
       else
-        chain.back().bound = {last.complete, last.complete, last.complete};
+        chain.back().bound = bound_of_store(last, current.in_lds);
     }
     if (current.wave.pending.size() >= kMostPending) current.wave.pending.clear();
     if (last.wave != 0) take_chain(current.wave, key, current.in_lds);
@@ -287,18 +300,14 @@ void RaceChecker::write(Current& current, Cell& cell, uint64_t at) {
     std::vector<Release>& chain = chains_[key];
     Bound bound = knowledge_.bound_of(current.wave, false);
     bound.memory = current.mark.complete;
-    if (current.in_lds) {
-      // The operation itself is the last of those under way.
-      bound.lds = current.wave.lgkm.size() > 1 ? std::min(current.wave.complete_in_lds(), current.mark.epoch)
-                                               : current.mark.epoch;
-    }
+    if (current.in_lds) bound.lds = current.mark.epoch;
     if (!chain.empty() && chain.back().wave == self)
       chain.back().bound = bound;
     else
       chain.push_back({self, bound});
   } else if (last.is_atomic || cell.is_watched) {
     std::vector<Release>& chain = chains_[key];
-    chain.assign(1, {self, {current.mark.complete, current.mark.complete, current.mark.complete}});
+    chain.assign(1, {self, bound_of_store(current.mark, current.in_lds)});
   }
   cell.write = current.mark;
 }

@@ -50,6 +50,7 @@ class RaceChecker final : public Listener {
   struct Site {
     uint64_t pc;
     std::string_view name;
+    bool is_flag = false;  // a load from LDS in a loop that waits for another value
   };
   // An access in the making.
   struct Current {

@@ -138,6 +138,39 @@ TEST(RaceChecker, AtomicsDoNotOrderTheStoreBeforeThem) {
   EXPECT_EQ(Races(text("s_waitcnt lgkmcnt(0)\ns_barrier\n")).rules(), "");
 }
 
+// A flag in LDS: the second wave waits until the first one has stored it, behind the data.
+std::string flag_in_lds(std::string_view load, std::string_view loop) {
+  return "v_mov_b32 v1, 0\nv_mov_b32 v2, 5\n" + std::string(kIsFirst) +
+         "s_cbranch_scc0 second\ns_mov_b32 exec_lo, 1\nds_store_b32 v1, v2 offset:4\n"
+         "ds_store_b32 v1, v2\ns_endpgm\nsecond:\ns_mov_b32 exec_lo, 1\nagain:\n" +
+         std::string(load) + "s_waitcnt lgkmcnt(0)\n" + std::string(loop) +
+         "ds_load_b32 v4, v1 offset:4\ns_waitcnt lgkmcnt(0)\n";
+}
+
+TEST(RaceChecker, FlagsInLds) {
+  const std::string_view load = "ds_load_b32 v3, v1\n";
+  const std::string_view loop = "v_cmp_eq_u32 vcc_lo, 0, v3\ns_cbranch_vccnz again\n";
+  EXPECT_EQ(Races(flag_in_lds(load, loop)).rules(), "");
+  EXPECT_EQ(Races(flag_in_lds("s_nop 0\nds_load_b32 v3, v1\n", loop)).rules(), "");
+  // It looks once, or elsewhere each time, or does something else in the loop.
+  EXPECT_EQ(Races(flag_in_lds(load, "")).all.size(), 2u);
+  EXPECT_EQ(Races(flag_in_lds("v_mov_b32 v1, 0\nds_load_b32 v3, v1\n", loop)).all.size(), 2u);
+  EXPECT_EQ(Races(flag_in_lds("ds_load_b32 v5, v1 offset:8\nds_load_b32 v3, v1\n", loop)).all.size(), 2u);
+}
+
+// LDS works in a wave's order: the store of an unlock comes behind those before it without a wait.
+TEST(RaceChecker, LocksInLds) {
+  const auto text = [](std::string_view unlock) {
+    return "v_mov_b32 v1, 0\nv_mov_b32 v2, 1\ns_mov_b32 exec_lo, 1\nagain:\n"
+           "ds_cmpstore_rtn_b32 v3, v1, v2, v1\ns_waitcnt lgkmcnt(0)\nv_cmp_ne_u32 vcc_lo, 0, v3\n"
+           "s_cbranch_vccnz again\nds_load_b32 v4, v1 offset:4\ns_waitcnt lgkmcnt(0)\n"
+           "v_add_nc_u32 v4, v4, v2\n" +
+           std::string(unlock);
+  };
+  EXPECT_EQ(Races(text("ds_store_b32 v1, v4 offset:4\nds_store_b32 v1, v1\n")).rules(), "");
+  EXPECT_FALSE(Races(text("ds_store_b32 v1, v1\nds_store_b32 v1, v4 offset:4\n")).all.empty());
+}
+
 TEST(RaceChecker, TheSameValueTwiceIsNone) {
   const std::string_view text = "v_mov_b32 v1, 0\nv_mov_b32 v2, 7\nds_store_b32 v1, v2\n";
   EXPECT_EQ(Races(text).rules(), "");
