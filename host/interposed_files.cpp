@@ -48,9 +48,9 @@ int number_of(const LockstepDriver& driver, const char* whole) {
   return kNotOurs;
 }
 
-// The absolute path without empty parts, "." and "..", and without links of ours; false if it is too long or
-// not absolute.
-bool resolve(const LockstepDriver& driver, const char* path, bool to_its_end, char (&to)[kPathBytes]) {
+}  // namespace
+
+bool resolve(const LockstepDriver* driver, const char* path, bool to_its_end, char (&to)[kPathBytes]) {
   if (!path || path[0] != '/') return false;
   size_t length = 0;
   for (const char* part = path; *part;) {
@@ -67,10 +67,10 @@ bool resolve(const LockstepDriver& driver, const char* path, bool to_its_end, ch
       memcpy(to + length, part, bytes);
       length += bytes;
       to[length] = 0;
-      const int file = is_last && !to_its_end ? kNotOurs : number_of(driver, to);
-      if (file >= 0 && driver.files[file].target) {  // which has no links in it
-        length = strlen(driver.files[file].target);
-        memcpy(to, driver.files[file].target, length);
+      const int file = !driver || (is_last && !to_its_end) ? kNotOurs : number_of(*driver, to);
+      if (file >= 0 && driver->files[file].target) {  // which has no links in it
+        length = strlen(driver->files[file].target);
+        memcpy(to, driver->files[file].target, length);
       }
     }
     part += bytes;
@@ -80,11 +80,9 @@ bool resolve(const LockstepDriver& driver, const char* path, bool to_its_end, ch
   return true;
 }
 
-}  // namespace
-
 int find_file(const LockstepDriver& driver, const char* path, bool to_its_end) {
   char whole[kPathBytes];
-  if (!resolve(driver, path, to_its_end, whole)) return kNotOurs;
+  if (!resolve(&driver, path, to_its_end, whole)) return kNotOurs;
   const int file = number_of(driver, whole);
   return file == kNotOurs && driver.is_device_path(whole) ? kMissing : file;
 }
@@ -120,7 +118,7 @@ int open_file(const LockstepDriver& driver, int number, int flags) {
   constexpr unsigned kCloseOnExec = 1, kAllowSealing = 2;  // MFD_*
   const int memory = static_cast<int>(
       syscall(SYS_memfd_create, "lockstep file", kAllowSealing | (flags & O_CLOEXEC ? kCloseOnExec : 0)));
-  if (memory < 0 || is_folder(file)) return memory;
+  if (memory < 0 || !file.text) return memory;
   size_t bytes = 0;
   const char* const text = driver.read(static_cast<unsigned>(number), &bytes);
   for (size_t done = 0; done < bytes;) {

@@ -20,11 +20,15 @@ Function next(const char* name) {
 
 // What a path means: nothing of the driver's, one of its files, or a file that it would have and has not.
 enum : int { kNotOurs = -1, kMissing = -2 };
-// Links on the way are followed, and the last one, too, if `to_its_end`.
+// The path without empty parts, "." and "..", and without links of the driver's, if that is given, on the way
+// and, if `to_its_end`, at its end; false if it is too long or not absolute.
+bool resolve(const LockstepDriver* driver, const char* path, bool to_its_end, char (&to)[kPathBytes]);
+// Links are followed likewise.
 int find_file(const LockstepDriver& driver, const char* path, bool to_its_end = true);
 
 bool is_folder(const LockstepFile& file);
-// A descriptor that reads the file's text, or stands for the folder; -1, and errno says why.
+// A descriptor that reads the file's text, or stands for the folder or the link itself; -1, and errno says
+// why.
 int open_file(const LockstepDriver& driver, int file, int flags);
 // What a link says: the way from its folder, as the kernel's links do. How many bytes of it were written.
 size_t link_text(const LockstepFile& link, char* to, size_t bytes);

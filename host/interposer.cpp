@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -33,13 +35,32 @@ constexpr int kMostDescriptors = 65536;
 constexpr unsigned kDrmMajor = 226, kFirstRenderMinor = 128;
 constexpr char kKfd[] = "/dev/kfd", kRenderNode[] = "/dev/dri/renderD", kCardNode[] = "/dev/dri/card";
 
+// Folders of the host above some of ours: libudev walks from the root, with a descriptor of each folder on
+// the way.
+constexpr const char* kAncestors[] = {"/",
+                                      "/sys",
+                                      "/sys/bus",
+                                      "/sys/bus/pci",
+                                      "/sys/bus/pci/drivers",
+                                      "/sys/class",
+                                      "/sys/dev",
+                                      "/sys/dev/char",
+                                      "/sys/devices",
+                                      "/sys/devices/pci0000:00",
+                                      "/sys/devices/virtual",
+                                      "/sys/module"};
+
 // What a descriptor stands for: nothing of ours, /dev/kfd, the render node of device kind - kRender, its
-// other node (card0), which does the same, or the folder of number kind - kFolder.
-enum : unsigned short { kOther = 0, kControl = 1, kRender = 2, kCard = 128, kFolder = 256 };
+// other node (card0), which does the same, the host's folder of number kind - kAncestor, or our file of
+// number kind - kFolder: a folder, or a link that was opened as such.
+enum : unsigned short { kOther = 0, kControl = 1, kRender = 2, kCard = 128, kAncestor = 192, kFolder = 256 };
 unsigned short kinds[kMostDescriptors];
 
+bool is_device(unsigned short kind) {
+  return kind != kOther && kind < kAncestor;
+}
 bool is_render(unsigned short kind) {
-  return kind >= kRender && kind < kFolder;
+  return is_device(kind) && kind >= kRender;
 }
 unsigned device_of(unsigned short kind) {
   return kind - (kind < kCard ? kRender : kCard);
@@ -153,20 +174,36 @@ bool may_be_device_path(const char* path) {
   return false;
 }
 
+// Where a path that begins at a descriptor leads, in `whole` if that is a folder of ours or above one; null
+// if that is nowhere.
+const char* from_root(int folder, const char* path, char (&whole)[kPathBytes]) {
+  const unsigned short kind = path && path[0] != '/' ? kind_of(folder) : kOther;
+  if (kind < kAncestor) return path;
+  const LockstepDriver* const d = kind < kFolder ? nullptr : driver();
+  if (kind >= kFolder && !d) return nullptr;
+  const char* const begin = d ? d->files[kind - kFolder].path : kAncestors[kind - kAncestor];
+  const int length = snprintf(whole, sizeof whole, "%s%s%s", begin[1] ? begin : "", path[0] ? "/" : "", path);
+  return length < static_cast<int>(sizeof whole) ? whole : nullptr;
+}
+
 // The number of the driver's file or folder at a path, which may begin at a folder's descriptor; kNotOurs or
 // kMissing if there is none.
 int own_file(int folder, const char* path, bool to_its_end = true) {
   char whole[kPathBytes];
-  const unsigned short kind = path && path[0] != '/' ? kind_of(folder) : kOther;
-  if (kind >= kFolder) {
-    const LockstepDriver* d = driver();
-    if (!d || snprintf(whole, sizeof whole, "%s/%s", d->files[kind - kFolder].path, path) >=
-                  static_cast<int>(sizeof whole))
-      return kNotOurs;
-    path = whole;
-  }
+  path = from_root(folder, path, whole);
   const LockstepDriver* d = may_be_device_path(path) ? driver() : nullptr;
   return d ? find_file(*d, path, to_its_end) : kNotOurs;
+}
+
+// The number of the host's folder above ours that a path leads to; kNotOurs if it is none.
+int ancestor_at(int folder, const char* path) {
+  char whole[kPathBytes], clean[kPathBytes];
+  path = from_root(folder, path, whole);
+  if (!path || path[0] != '/' || (path[1] && !begins_with(path, "/sys"))) return kNotOurs;
+  if (!resolve(nullptr, path, true, clean)) return kNotOurs;
+  for (int i = 0; i < static_cast<int>(sizeof kAncestors / sizeof *kAncestors); ++i)
+    if (strcmp(clean, kAncestors[i]) == 0) return i;
+  return kNotOurs;
 }
 
 // Programs pass null where the headers say that they do not.
@@ -219,29 +256,54 @@ int open_device(unsigned short kind, int flags) {
   return descriptor;
 }
 
-int open_any(int folder, const char* path, int flags, mode_t mode) {
-  if (is_control(path)) return open_device(kControl, flags);
-  if (const unsigned short node = node_of(path)) return open_device(node, flags);
-  const int file = own_file(folder, path);
-  if (file == kNotOurs) return static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
-  if (file == kMissing) return failed_with(ENOENT);
-  // Relative to the host's own folder its files are found, and ours by what it is known to stand for.
-  const bool is_shared = driver()->files[file].is_shared;
-  int descriptor = is_shared ? static_cast<int>(syscall(SYS_openat, folder, path, flags, mode)) : -1;
-  if (descriptor < 0) descriptor = open_file(*driver(), file, flags);
-  if (descriptor >= 0 && is_folder(driver()->files[file]))
-    set_kind(descriptor, static_cast<unsigned short>(kFolder + file));
-  return descriptor;
-}
-
 int copied(int from, int to) {
   if (to >= 0) set_kind(to, kind_of(from));
   return to;
 }
 
+// The descriptor that a path of the process's own descriptors names; -1 if it is no such path.
+int descriptor_named(const char* path) {
+  constexpr char kOwn[] = "/proc/self/fd/";
+  if (!path || !begins_with(path, kOwn)) return -1;
+  char* end = nullptr;
+  const long number = strtol(path + sizeof kOwn - 1, &end, 10);
+  return end == path + sizeof kOwn - 1 || *end != 0 || number > kMostDescriptors ? -1
+                                                                                 : static_cast<int>(number);
+}
+
+int open_hosts(int folder, const char* path, int flags, mode_t mode) {
+  if (const int same = descriptor_named(path); kind_of(same) != kOther)
+    return copied(same, static_cast<int>(syscall(SYS_openat, folder, path, flags, mode)));
+  const int ancestor = (flags & O_ACCMODE) == O_RDONLY ? ancestor_at(folder, path) : kNotOurs;
+  if (ancestor == kNotOurs) return static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
+  int descriptor = static_cast<int>(syscall(SYS_openat, AT_FDCWD, kAncestors[ancestor], flags, mode));
+  // Where the host has no such folder another one of its kind stands for it.
+  if (descriptor < 0 && errno == ENOENT)
+    descriptor = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/sys", flags, mode));
+  if (descriptor >= 0) set_kind(descriptor, static_cast<unsigned short>(kAncestor + ancestor));
+  return descriptor;
+}
+
+int open_any(int folder, const char* path, int flags, mode_t mode) {
+  if (is_control(path)) return open_device(kControl, flags);
+  if (const unsigned short node = node_of(path)) return open_device(node, flags);
+  const int file = own_file(folder, path, !(flags & O_NOFOLLOW));
+  if (file == kNotOurs) return open_hosts(folder, path, flags, mode);
+  if (file == kMissing) return failed_with(ENOENT);
+  const LockstepFile& found = driver()->files[file];
+  if (found.target && !(flags & O_PATH)) return failed_with(ELOOP);
+  // Relative to the host's own folder its files are found, and ours by what it is known to stand for.
+  int descriptor =
+      found.is_shared ? static_cast<int>(syscall(SYS_openat, AT_FDCWD, found.path, flags, mode)) : -1;
+  if (descriptor < 0) descriptor = open_file(*driver(), file, flags);
+  if (descriptor >= 0 && (is_folder(found) || found.target))
+    set_kind(descriptor, static_cast<unsigned short>(kFolder + file));
+  return descriptor;
+}
+
 void* map_any(void* address, size_t bytes, int protection, int flags, int descriptor, off_t offset) {
   const unsigned short kind = kind_of(descriptor);
-  const LockstepDriver* const d = kind == kOther || kind >= kFolder ? nullptr : driver();
+  const LockstepDriver* const d = is_device(kind) ? driver() : nullptr;
   if (!d)
     return reinterpret_cast<void*>(syscall(SYS_mmap, address, bytes, protection, flags, descriptor, offset));
   // The emulated device reaches by this mapping what the host may be kept from.
@@ -306,6 +368,22 @@ int status_of(int descriptor, Status* status) {
   if (device_number(nullptr, descriptor, &number)) return status_of_device(status, number);
   if (file_of(descriptor) != kNotOurs) return status_of_file(status, file_of(descriptor));
   return static_cast<int>(syscall(SYS_fstat, descriptor, status));
+}
+
+// libudev takes a folder for a device's only if it is in sysfs.
+template <class Status>
+int file_system_of(int descriptor, Status* status) {
+  const int result = static_cast<int>(syscall(SYS_fstatfs, descriptor, status));
+  const int file = file_of(descriptor);
+  if (result == 0 && file != kNotOurs && begins_with(driver()->files[file].path, "/sys/"))
+    status->f_type = SYSFS_MAGIC;
+  return result;
+}
+template <class Status>
+int file_system_at(const char* path, Status* status) {
+  const int file = own_file(AT_FDCWD, path);
+  if (file == kMissing) return failed_with(ENOENT);
+  return static_cast<int>(syscall(SYS_statfs, file == kNotOurs ? path : "/sys", status));
 }
 
 FILE* open_text(const char* path, const char* mode) {
@@ -487,8 +565,7 @@ LOCKSTEP_TAKEN int ioctl(int descriptor, unsigned long request, ...) noexcept {
   void* const argument = va_arg(arguments, void*);
   va_end(arguments);
   const unsigned short kind = kind_of(descriptor);
-  if (kind == kOther || kind >= kFolder)
-    return static_cast<int>(syscall(SYS_ioctl, descriptor, request, argument));
+  if (!is_device(kind)) return static_cast<int>(syscall(SYS_ioctl, descriptor, request, argument));
   const LockstepDriver* d = driver();
   if (!d) return failed_with(ENODEV);
   const int error = kind == kControl ? d->kfd_ioctl(request, argument)
@@ -584,6 +661,18 @@ LOCKSTEP_TAKEN int statx(int folder, const char* path, int flags, unsigned mask,
     return 0;
   }
   return static_cast<int>(syscall(SYS_statx, folder, path, flags, mask, status));
+}
+LOCKSTEP_TAKEN int fstatfs(int descriptor, struct statfs* status) noexcept {
+  return file_system_of(descriptor, status);
+}
+LOCKSTEP_TAKEN int fstatfs64(int descriptor, struct statfs64* status) noexcept {
+  return file_system_of(descriptor, status);
+}
+LOCKSTEP_TAKEN int statfs(const char* path, struct statfs* status) noexcept {
+  return file_system_at(path, status);
+}
+LOCKSTEP_TAKEN int statfs64(const char* path, struct statfs64* status) noexcept {
+  return file_system_at(path, status);
 }
 LOCKSTEP_TAKEN int access(const char* path, int how) noexcept {
   int result;

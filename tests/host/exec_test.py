@@ -64,6 +64,37 @@ class Files(unittest.TestCase):
                                      "f = os.open('0/gpu_id', os.O_RDONLY, dir_fd=d)\nprint(os.read(f, 9).decode())"),
                          ["0"])
 
+    def test_a_device_is_found_from_the_root(self):
+        # As libudev does it: a descriptor for each folder, links by their texts, a last look at the file system.
+        self.assertEqual(self.output("""
+import ctypes
+def walk(path):
+    here, rest, done = os.open("/", os.O_PATH | os.O_DIRECTORY), path.split("/"), []
+    while rest:
+        name = rest.pop(0)
+        if not name:
+            continue
+        child = os.open(name, os.O_PATH | os.O_NOFOLLOW, dir_fd=here)
+        if os.path.stat.S_ISLNK(os.fstat(child).st_mode):
+            text = os.readlink(name, dir_fd=here)
+            assert text == os.readlink("", dir_fd=child)
+            rest[:0] = text.split("/")
+            continue
+        done = done[:-1] if name == ".." else done + [name]
+        here = child
+    return here, "/" + "/".join(done)
+place, path = walk("/sys/bus/pci/devices/0000:03:00.0")
+assert os.access("uevent", os.F_OK, dir_fd=place)
+kind = (ctypes.c_long * 64)()
+assert ctypes.CDLL(None).fstatfs(os.open("/proc/self/fd/%d" % place, os.O_PATH), kind) == 0
+again, _ = walk("/sys/class/drm/renderD128/device")
+print(path, hex(kind[0]), os.fstat(again).st_ino == os.fstat(place).st_ino)
+try:
+    os.open("/sys/bus/pci/devices/0000:03:00.0", os.O_RDONLY | os.O_NOFOLLOW)
+except OSError as error:
+    print(error.errno == __import__("errno").ELOOP)
+"""), ["/sys/devices/pci0000:00/0000:00:1e.7/0000:03:00.0", "0x62656572", "True", "True"])
+
     def test_files_are_read_and_never_written(self):
         self.assertEqual(self.output("print(open(NODES + '/../generation_id').read())"), ["2"])
         self.assertEqual(self.output("print(open('/sys/class/kfd/kfd/topology//generation_id').read())"), ["2"])
