@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . tools/steps.sh
 jobs=${JOBS:-$(nproc)}
-export LOCKSTEP_FUZZ_SECONDS="${LOCKSTEP_FUZZ_SECONDS:-5}"
+export LOCKSTEP_FUZZ_SECONDS="${LOCKSTEP_FUZZ_SECONDS:-4}"
 build=build/asan-ubsan
 
 step "build with sanitizers"

@@ -50,8 +50,8 @@ uint32_t colour(Orbit orbit, float cx, float cy, uint32_t limit) {
 }  // namespace
 
 Example mandelbrot(unsigned) {
-  constexpr uint32_t kWidth = 200, kHeight = 100, kLimit = 256;  // the groups at the edges are partly outside
-  constexpr float kLeft = -2.2f, kTop = -0.75f, kStep = 0.015f;
+  constexpr uint32_t kWidth = 100, kHeight = 50, kLimit = 256;  // the groups at the edges are partly outside
+  constexpr float kLeft = -2.2f, kTop = -0.75f, kStep = 0.03f;
   std::vector<uint32_t> counts(kWidth * kHeight);
   std::vector<uint8_t> picture;
   for (uint32_t py = 0; py < kHeight; ++py)

@@ -36,7 +36,7 @@ uint32_t walk(uint32_t value, uint32_t depth) {
 }  // namespace
 
 Example recursion(unsigned) {
-  constexpr uint32_t kCount = 256, kGroup = 64, kDepth = 48;
+  constexpr uint32_t kCount = 128, kGroup = 64, kDepth = 48;
   Random random(14);
   const auto sharpness = random.vector(kCount, [](Random& r) { return r.real(0.5f, 40.0f); });
   const auto start = random.vector(kCount, [](Random& r) { return 1 + r.below(100000); });

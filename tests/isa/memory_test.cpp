@@ -312,7 +312,7 @@ TEST_P(MemoryText, RandomWordsAreLlvms) {
   std::mt19937 random(7 * GetParam());
   for (uint32_t top :
        {0xce000000u, 0xd8000000u, 0xdc000000u, 0xe0000000u, 0xe8000000u, 0xf0000000u, 0xf8000000u})
-    for (unsigned i = 0; i < of_sweep(60000u, 15000u); ++i) {
+    for (unsigned i = 0; i < of_sweep(60000u, 6000u); ++i) {
       const uint32_t kept = top == 0xce000000u ? 0x00ffffffu : 0x03ffffffu;
       const uint32_t words[] = {top | (static_cast<uint32_t>(random()) & kept),
                                 static_cast<uint32_t>(random()), static_cast<uint32_t>(random())};

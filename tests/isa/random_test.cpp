@@ -12,7 +12,7 @@ namespace lockstep::test {
 namespace {
 
 constexpr uint64_t kWords = kIsSanitized ? 200'000 : 10'000'000;
-constexpr uint64_t kWordsOfShare = 1'000'000;
+constexpr uint64_t kWordsOfShare = 500'000;
 constexpr uint64_t kBatch = 50'000;
 constexpr size_t kMaxFailures = 20;
 

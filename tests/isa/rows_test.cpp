@@ -116,7 +116,7 @@ class RowTester {
   void sweep_fields(const EncodingLayout& layout, const Bytes& start) {
     for (const BitField& field : layout.fields) {
       for (uint32_t value = 0; value < 1u << field.width; ++value) {
-        if (field.width > 4 && !is_in_turn(value, 4)) continue;
+        if (field.width > 4 && !is_in_turn(value, 8)) continue;
         Bytes bytes = start;
         put(bytes, field, value);
         check(bytes);
@@ -127,7 +127,7 @@ class RowTester {
   void sweep_bits(const Bytes& start, unsigned dwords) {
     for (unsigned first = 0; first < 32 * dwords; ++first) {
       for (unsigned second = first; second < 32 * dwords; ++second) {
-        if (second != first && !is_in_turn(first * 65 + second, 16)) continue;
+        if (second != first && !is_in_turn(first * 65 + second, 64)) continue;
         Bytes bytes = start;
         flip(bytes, first);
         if (second != first) flip(bytes, second);
@@ -166,7 +166,7 @@ class RowTester {
       check(bytes);
       if (marker == 250) {
         for (uint32_t control = 0; control < 512; ++control) {
-          if (!is_in_turn(control, 4)) continue;
+          if (!is_in_turn(control, 8)) continue;
           Bytes variant = bytes;
           put(variant, {32 * dwords + 8, 9}, control);
           check(variant);
@@ -177,7 +177,7 @@ class RowTester {
         flip(variant, bit);
         check(variant);
       }
-      for (unsigned i = 0; i < of_sweep(200u, 25u); ++i) {
+      for (unsigned i = 0; i < of_sweep(200u, 10u); ++i) {
         Bytes variant = bytes;
         variant.words[dwords] = random_();
         check(variant);

@@ -115,7 +115,8 @@ TYPED_TEST(Arithmetic, RandomInEveryMode) {
   std::mt19937_64 random(20230815);
   for (const uint32_t mode : testing::all_modes()) {
     for (const auto& operation : operations<TypeParam>()) {
-      std::vector<Triple> inputs(mode == kDefaultFloatMode ? 64000 : test::of_sweep(8000, 3200));
+      std::vector<Triple> inputs(mode == kDefaultFloatMode ? test::of_sweep(64000, 32000)
+                                                           : test::of_sweep(8000, 1600));
       for (auto& input : inputs) {
         input = {testing::random_input(format, random), testing::random_input(format, random),
                  testing::random_input(format, random)};
@@ -207,7 +208,7 @@ TYPED_TEST(Arithmetic, LdexpInEveryMode) {
 
 TYPED_TEST(Arithmetic, FractInEveryMode) {
   const Format& format = testing::format_of<TypeParam>();
-  const auto inputs = unary_inputs<TypeParam>(test::of_sweep(20000, 8000));
+  const auto inputs = unary_inputs<TypeParam>(test::of_sweep(20000, 4000));
   for (const uint32_t mode : testing::all_modes()) {
     check_unary<TypeParam>(
         "fract", inputs, [&](TypeParam x) { return numeric::fract(x, RuntimeFloatMode{mode}); },

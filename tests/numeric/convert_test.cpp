@@ -18,7 +18,7 @@ using testing::kF64;
 std::vector<uint64_t> inputs(const Format& f, int random_count) {
   auto list = testing::edges(f);
   std::mt19937_64 random(11);
-  for (int i = 0; i < test::of_sweep(random_count, random_count / 3); ++i)
+  for (int i = 0; i < test::of_sweep(random_count, random_count / 6); ++i)
     list.push_back(testing::random_input(f, random));
   // Integers and halves around the ends of the integer ranges.
   for (const double limit : {0.0, 1.0, 127.0, 128.0, 255.0, 256.0, 32767.0, 32768.0, 65504.0, 65535.0,

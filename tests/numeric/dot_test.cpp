@@ -127,7 +127,7 @@ std::vector<Inputs> inputs(const Format& f, const Format& c_format, int count) {
 
 template <class Operand, class Accumulator, class Chunk>
 void check(const char* name, const Format& f, const Format& result_format, Round round, Chunk chunk) {
-  const auto list = inputs(f, result_format, test::of_sweep(200000, 50000));
+  const auto list = inputs(f, result_format, test::of_sweep(200000, 25000));
   int failures = 0;
   for (size_t start = 0; start < list.size(); start += kLanesPerChunk) {
     std::vector<uint64_t> lanes[5];

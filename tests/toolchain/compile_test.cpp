@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "tests/sweep.h"
 #include "tests/toolchain/object_file.h"
 #include "toolchain/process.h"
 
@@ -41,6 +42,7 @@ constexpr char kHip[] =
 TEST_F(CompileTest, OpenClAtEveryLevelAndWaveSize) {
   for (const unsigned level : {0u, 1u, 2u, 3u})
     for (const unsigned wave_size : {32u, 64u}) {
+      if (!test::is_in_share(level + wave_size / 32, 2)) continue;
       Options options;
       options.optimization = level;
       options.wave_size = wave_size;
@@ -112,6 +114,7 @@ __global__ __launch_bounds__(256) void all(float* f, double* d, unsigned* u, uns
 }
 )";
   for (const unsigned wave_size : {32u, 64u}) {
+    if (!test::is_in_share(wave_size / 32, 2)) continue;
     Options options;
     options.wave_size = wave_size;
     options.code_object_version = wave_size == 32 ? 5 : 4;
@@ -157,6 +160,7 @@ __global__ void kernel(float3* a, float4* b, int* s, half2* h, __hip_bfloat16* f
 }
 )";
   for (const unsigned wave_size : {32u, 64u}) {
+    if (!test::is_in_share(wave_size / 32 + 1, 2)) continue;
     Options options;
     options.wave_size = wave_size;
     const Result result = compile_text(Language::hip, text, "beside.hip", options);

@@ -309,7 +309,7 @@ TEST(Process, EndlessOnesAreStopped) {
 
 TEST(HostileSource, CompilersAreStopped) {
   Options options;
-  options.limits = {.seconds = 2, .megabytes = 8192};
+  options.limits = {.seconds = 1, .megabytes = 8192};
   // Expands to 2^40 numbers.
   std::string text = "#define A0 1,\n";
   for (int i = 1; i <= 40; ++i)
@@ -320,7 +320,7 @@ TEST(HostileSource, CompilersAreStopped) {
   EXPECT_FALSE(endless);
   EXPECT_NE(endless.diagnostics.find("LOCKSTEP_COMPILE_SECONDS"), std::string::npos)
       << endless.diagnostics.substr(0, 2000);
-  options.limits = {.seconds = 100, .megabytes = 600};
+  options.limits = {.seconds = 100, .megabytes = 350};
   const Result hungry = compile_text(
       Language::opencl, text + "__constant int x[] = {A40};\n__kernel void f() {}\n", "bad.cl", options);
   EXPECT_FALSE(hungry);
