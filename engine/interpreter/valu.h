@@ -70,8 +70,37 @@ constexpr bool is_float = std::is_same_v<T, F16> || std::is_same_v<T, F32> || st
 // ---- Operand fetch
 // -----------------------------------------------------------------------------------------------
 
-LOCKSTEP_INLINE U32* register_chunk(Wave* wave, uint32_t byte_offset, unsigned chunk) {
-  return reinterpret_cast<U32*>(wave->vgprs + byte_offset + chunk * sizeof(U32));
+// Where an instruction's operands are. Results may be stored over anything as far as the compiler knows, so
+// that it reads the operation and the wave again for each chunk: handlers that have registers to spare keep
+// copies.
+template <bool copied>
+struct Places;
+template <>
+struct Places<false> {
+  const Operation* op;
+  Wave* wave;
+
+  LOCKSTEP_INLINE Places(const Operation* operation, Wave* of) : op(operation), wave(of) {}
+  LOCKSTEP_INLINE std::byte* vgprs() const { return wave->vgprs; }
+  LOCKSTEP_INLINE uint32_t source(unsigned i) const { return op->source[i]; }
+  LOCKSTEP_INLINE uint32_t destination() const { return op->dst; }
+};
+template <>
+struct Places<true> {
+  std::byte* vgprs_;
+  uint32_t sources[3];
+  uint32_t destination_;
+
+  LOCKSTEP_INLINE Places(const Operation* op, Wave* wave)
+      : vgprs_(wave->vgprs), sources{op->source[0], op->source[1], op->source[2]}, destination_(op->dst) {}
+  LOCKSTEP_INLINE std::byte* vgprs() const { return vgprs_; }
+  LOCKSTEP_INLINE uint32_t source(unsigned i) const { return sources[i]; }
+  LOCKSTEP_INLINE uint32_t destination() const { return destination_; }
+};
+
+template <class From>
+LOCKSTEP_INLINE U32* register_chunk(const From& from, uint32_t byte_offset, unsigned chunk) {
+  return reinterpret_cast<U32*>(from.vgprs() + byte_offset + chunk * sizeof(U32));
 }
 
 template <Kind kind>
@@ -82,10 +111,11 @@ LOCKSTEP_INLINE bool reads_scalar(const Operation* op, unsigned i) {
     return kind == Kind::scalar;
 }
 
-template <Kind kind>
-LOCKSTEP_INLINE U32 fetch_word(const Operation* op, Wave* wave, unsigned i, unsigned chunk, unsigned word) {
-  if (reads_scalar<kind>(op, i)) return U32(scalar_at(wave, op->source[i] + 4 * word));
-  return *register_chunk(wave, op->source[i] + word * wave->register_bytes, chunk);
+template <Kind kind, class From>
+LOCKSTEP_INLINE U32 fetch_word(const Operation* op, Wave* wave, const From& from, unsigned i, unsigned chunk,
+                               unsigned word) {
+  if (reads_scalar<kind>(op, i)) return U32(scalar_at(wave, from.source(i) + 4 * word));
+  return *register_chunk(from, from.source(i) + word * wave->register_bytes, chunk);
 }
 
 LOCKSTEP_INLINE U32 modify32(U32 value, uint32_t flags) {
@@ -109,13 +139,13 @@ LOCKSTEP_INLINE U32 chosen_halves(U32 value, uint32_t flags) {
 }
 
 // `raw`: NEG has another meaning for this body (SignBits), so source modifiers do not apply.
-template <class T, Kind kind, bool raw>
-LOCKSTEP_INLINE T fetch(const Operation* op, Wave* wave, unsigned i, unsigned chunk) {
+template <class T, Kind kind, bool raw, class From>
+LOCKSTEP_INLINE T fetch(const Operation* op, Wave* wave, const From& from, unsigned i, unsigned chunk) {
   if constexpr (std::is_same_v<T, Mask>) {
-    const uint32_t* word = &scalar_at(wave, op->source[i]);
+    const uint32_t* word = &scalar_at(wave, from.source(i));
     return mask_from_bits(static_cast<uint16_t>(word[chunk / 2] >> (chunk % 2 * 16)));
   } else if constexpr (is_one_register<T>) {
-    U32 value = fetch_word<kind>(op, wave, i, chunk, 0);
+    U32 value = fetch_word<kind>(op, wave, from, i, chunk, 0);
     if constexpr (kind == Kind::any) {
       const uint32_t flags = source_flags(op, i);
       if constexpr (!is_float<T>) value = chosen_halves(value, flags);
@@ -123,20 +153,21 @@ LOCKSTEP_INLINE T fetch(const Operation* op, Wave* wave, unsigned i, unsigned ch
     }
     return bits_as<T>(value);
   } else if constexpr (is_register_pair<T>) {
-    U32 low = fetch_word<kind>(op, wave, i, chunk, 0), high = fetch_word<kind>(op, wave, i, chunk, 1);
+    U32 low = fetch_word<kind>(op, wave, from, i, chunk, 0),
+        high = fetch_word<kind>(op, wave, from, i, chunk, 1);
     if constexpr (kind == Kind::any) high = modify32(high, source_flags(op, i));
     return bits_as<T>(join(low, high));
   } else if constexpr (is_half_register<T>) {
     static_assert(kind == Kind::any);
     const uint32_t flags = source_flags(op, i);
-    return bits_as<T>(modify16(half_of(fetch_word<kind>(op, wave, i, chunk, 0), flags & kHigh), flags));
+    return bits_as<T>(modify16(half_of(fetch_word<kind>(op, wave, from, i, chunk, 0), flags & kHigh), flags));
   } else if constexpr (requires {
                          T::low;
                          T::high;
                        }) {
     static_assert(kind == Kind::any);
     const uint32_t flags = source_flags(op, i);
-    const U32 value = fetch_word<kind>(op, wave, i, chunk, 0);
+    const U32 value = fetch_word<kind>(op, wave, from, i, chunk, 0);
     using Half = decltype(T::low);
     const U16 low = modify16(half_of(value, flags & kHigh), flags & (kNeg | kAbs));
     const U16 high =
@@ -145,7 +176,7 @@ LOCKSTEP_INLINE T fetch(const Operation* op, Wave* wave, unsigned i, unsigned ch
   } else {
     T words;
     for (unsigned word = 0; word < sizeof(T) / sizeof(U32); ++word)
-      words.word[word] = fetch_word<kind>(op, wave, i, chunk, word);
+      words.word[word] = fetch_word<kind>(op, wave, from, i, chunk, word);
     return words;
   }
 }
@@ -178,15 +209,17 @@ LOCKSTEP_INLINE T output_modifiers(T value, const Operation* op, Mode mode) {
   return value;
 }
 
-template <class T>
-LOCKSTEP_INLINE void write(const Operation* op, Wave* wave, unsigned chunk, uint16_t lanes, T value) {
+template <class T, class From>
+LOCKSTEP_INLINE void write(const Operation* op, Wave* wave, const From& to, unsigned chunk, uint16_t lanes,
+                           T value) {
   if constexpr (is_one_register<T>) {
-    merge(register_chunk(wave, op->dst, chunk), bits_as<U32>(value), lanes);
+    merge(register_chunk(to, to.destination(), chunk), bits_as<U32>(value), lanes);
   } else if constexpr (is_register_pair<T>) {
-    merge(register_chunk(wave, op->dst, chunk), low_half(bits_as<U64>(value)), lanes);
-    merge(register_chunk(wave, op->dst + wave->register_bytes, chunk), high_half(bits_as<U64>(value)), lanes);
+    merge(register_chunk(to, to.destination(), chunk), low_half(bits_as<U64>(value)), lanes);
+    merge(register_chunk(to, to.destination() + wave->register_bytes, chunk), high_half(bits_as<U64>(value)),
+          lanes);
   } else if constexpr (is_half_register<T>) {
-    U32* destination = register_chunk(wave, op->dst, chunk);
+    U32* destination = register_chunk(to, to.destination(), chunk);
     const U32 half = convert<U32>(bits_as<U16>(value));
     merge(destination,
           op->flags & kDstHigh ? (*destination & 0xffffu) | half << 16 : (*destination & 0xffff0000u) | half,
@@ -195,11 +228,12 @@ LOCKSTEP_INLINE void write(const Operation* op, Wave* wave, unsigned chunk, uint
                          value.low;
                          value.high;
                        }) {
-    merge(register_chunk(wave, op->dst, chunk),
+    merge(register_chunk(to, to.destination(), chunk),
           convert<U32>(bits_as<U16>(value.low)) | convert<U32>(bits_as<U16>(value.high)) << 16, lanes);
   } else {
     for (unsigned word = 0; word < sizeof(T) / sizeof(U32); ++word)
-      merge(register_chunk(wave, op->dst + word * wave->register_bytes, chunk), value.word[word], lanes);
+      merge(register_chunk(to, to.destination() + word * wave->register_bytes, chunk), value.word[word],
+            lanes);
   }
 }
 
@@ -219,8 +253,10 @@ constexpr bool contains(std::tuple<A...>*) {
   return (std::is_same_v<T, A> || ...);
 }
 
-template <class Args, size_t index, Kind kind, class Mode, class T = std::tuple_element_t<index, Args>>
-LOCKSTEP_INLINE T argument(const Operation* op, Wave* wave, unsigned i, unsigned chunk, Mode mode) {
+template <class Args, size_t index, Kind kind, class Mode, class From,
+          class T = std::tuple_element_t<index, Args>>
+LOCKSTEP_INLINE T argument(const Operation* op, Wave* wave, const From& from, unsigned i, unsigned chunk,
+                           Mode mode) {
   if constexpr (is_float_mode<T>) {
     return mode;
   } else if constexpr (std::is_same_v<T, Lanes>) {
@@ -229,7 +265,7 @@ LOCKSTEP_INLINE T argument(const Operation* op, Wave* wave, unsigned i, unsigned
     // op_sel_hi says f16 instead of f32, op_sel which half; neg_hi stands for ABS (guide 7.5, MIX).
     static_assert(kind == Kind::any);
     const uint32_t flags = source_flags(op, index);
-    const U32 value = fetch_word<kind>(op, wave, index, chunk, 0);
+    const U32 value = fetch_word<kind>(op, wave, from, index, chunk, 0);
     const F32 wide = flags & kHighHigh
                          ? numeric::f16_to_f32(bits_as<F16>(half_of(value, flags & kHigh)), mode)
                          : bits_as<F32>(value);
@@ -244,7 +280,8 @@ LOCKSTEP_INLINE T argument(const Operation* op, Wave* wave, unsigned i, unsigned
         return mask_from_bits(
             static_cast<uint16_t>((&wave->scalar[kScalarVcc])[chunk / 2] >> (chunk % 2 * 16)));
     }
-    return fetch<T, kind, contains<semantics::SignBits>(static_cast<Args*>(nullptr))>(op, wave, i, chunk);
+    return fetch<T, kind, contains<semantics::SignBits>(static_cast<Args*>(nullptr))>(op, wave, from, i,
+                                                                                      chunk);
   }
 }
 
@@ -266,10 +303,13 @@ void valu(const Operation* op, Wave* wave, int64_t budget) {
   if constexpr (generic) {
     if (op->flags & kDppMask) lanes = wave->dpp_write_mask;
   }
+  const Places<!generic> places(op, wave);
   uint64_t mask_result = 0;
   const unsigned chunks = wave->chunks;
-  for (unsigned chunk = resumes ? wave->resume_chunk : 0; chunk < chunks; ++chunk) {
-    const uint16_t chunk_lanes = static_cast<uint16_t>(lanes >> (16 * chunk));
+  const unsigned first = resumes ? wave->resume_chunk : 0;
+  uint64_t lanes_left = lanes >> (16 * first);
+  for (unsigned chunk = first; chunk < chunks; ++chunk, lanes_left >>= 16) {
+    const auto chunk_lanes = static_cast<uint16_t>(lanes_left);
     if (chunk_lanes == 0) continue;
     I32 doubt(0);
     if constexpr (quick) mode.doubt = &doubt;
@@ -277,10 +317,10 @@ void valu(const Operation* op, Wave* wave, int64_t budget) {
       using Args = typename BodyShape::Args;
       if constexpr (saturate)
         return Body::saturated(
-            argument<Args, i, kind_of[i < sizeof...(kinds) ? i : 0]>(op, wave, i, chunk, mode)...);
+            argument<Args, i, kind_of[i < sizeof...(kinds) ? i : 0]>(op, wave, places, i, chunk, mode)...);
       else
         return Body::eval(
-            argument<Args, i, kind_of[i < sizeof...(kinds) ? i : 0]>(op, wave, i, chunk, mode)...);
+            argument<Args, i, kind_of[i < sizeof...(kinds) ? i : 0]>(op, wave, places, i, chunk, mode)...);
     };
     auto result = call(std::make_index_sequence<BodyShape::arity>{});
     if constexpr (quick) {
@@ -298,10 +338,10 @@ void valu(const Operation* op, Wave* wave, int64_t budget) {
                          }) {
       mask_result |= uint64_t{bits_from_mask(result.mask)} << (16 * chunk);
       if constexpr (generic) result.value = output_modifiers<Body>(result.value, op, mode);
-      write(op, wave, chunk, chunk_lanes, result.value);
+      write(op, wave, places, chunk, chunk_lanes, result.value);
     } else {
       if constexpr (generic && !saturate) result = output_modifiers<Body>(result, op, mode);
-      write(op, wave, chunk, chunk_lanes, result);
+      write(op, wave, places, chunk, chunk_lanes, result);
     }
   }
   if constexpr (std::is_same_v<Result, Mask> || requires(Result r) { r.mask; }) {
