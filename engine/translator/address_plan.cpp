@@ -124,8 +124,11 @@ LinearState::Step LinearState::step(const Node& node, const RegisterSet& merged)
   return result;
 }
 
-AddressPlan plan_addresses(const Routine& routine, const Facts& facts, unsigned index,
-                           bool has_masked_bytes) {
+namespace {
+
+// `wanted`: registers that are to be linear at the end, of which those that are remain.
+AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned index, bool has_masked_bytes,
+                       Strides wanted) {
   const Block& block = routine.blocks[index];
   const unsigned count = block.last - block.first;
   LinearState state(routine, facts.blocks[index].strides);
@@ -141,12 +144,21 @@ AddressPlan plan_addresses(const Routine& routine, const Facts& facts, unsigned 
     plan.roots_in_all_lanes |= change == ExecChange::grows || change == ExecChange::any;
     steps.push_back(state.step(node, facts.nodes[n].merged));
   }
-  if (accesses == 0 || count > kSmallBlock + accesses * kNodesForAccess) return {};
+  std::erase_if(wanted, [&](const auto& each) {
+    const Linear* known = state.find(each.first);
+    return !known || known->is_high || known->stride != each.second;
+  });
+  if (accesses == 0 && wanted.empty()) return {};
+  if (count > kSmallBlock + accesses * kNodesForAccess) return {};
 
   plan.is_regular = regular;
   plan.is_computed.resize(count);
   plan.is_cut.resize(count);
   std::set<unsigned> needed, needed_carries;
+  for (const auto& [number, stride] : wanted) {
+    plan.kept.push_back(number);
+    needed.insert(number);
+  }
   bool more_behind = false;
   for (unsigned i = count; i-- > 0;) {
     const Node& node = routine.nodes[block.first + i];
@@ -169,6 +181,32 @@ AddressPlan plan_addresses(const Routine& routine, const Facts& facts, unsigned 
   }
   for (unsigned number : needed) plan.roots[number] = facts.blocks[index].strides.at(number);
   return plan;
+}
+
+}  // namespace
+
+std::vector<AddressPlan> plan_addresses(const Routine& routine, const Facts& facts, bool has_masked_bytes,
+                                        bool keeps) {
+  std::vector<AddressPlan> plans(routine.blocks.size());
+  std::vector<Strides> wanted(routine.blocks.size());
+  for (unsigned index = static_cast<unsigned>(plans.size()); index-- > 0;) {
+    const Block& block = routine.blocks[index];
+    AddressPlan& plan = plans[index] =
+        plan_block(routine, facts, index, has_masked_bytes, std::move(wanted[index]));
+    // What is kept holds for lanes that are on.
+    const bool has_one_before =
+        !block.is_entry && block.predecessors.size() == 1 && block.predecessors[0] < index;
+    if (keeps && has_one_before && !plan.roots_in_all_lanes)
+      wanted[block.predecessors[0]].insert(plan.roots.begin(), plan.roots.end());
+  }
+  for (unsigned index = 0; keeps && index < plans.size(); ++index) {
+    const Block& block = routine.blocks[index];
+    AddressPlan& plan = plans[index];
+    if (block.is_entry || block.predecessors.size() != 1 || plan.roots_in_all_lanes) continue;
+    for (unsigned number : plans[block.predecessors[0]].kept)
+      if (plan.roots.contains(number)) plan.known.push_back(number);
+  }
+  return plans;
 }
 
 }  // namespace lockstep::translator

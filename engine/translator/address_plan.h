@@ -35,6 +35,8 @@ class LinearState {
 
 struct AddressPlan {
   Strides roots;                    // must be as guessed when the block begins
+  std::vector<unsigned> known;      // of them, those that the block before keeps
+  std::vector<unsigned> kept;       // linear at the end, and roots of blocks that only this one goes to
   bool roots_in_all_lanes = false;  // lanes that are off then may be on later
   // By node, counted from the block's first:
   std::vector<bool> is_computed;  // as scalars
@@ -43,6 +45,9 @@ struct AddressPlan {
   bool is_empty() const { return is_regular.empty(); }
 };
 
-AddressPlan plan_addresses(const Routine& routine, const Facts& facts, unsigned block, bool has_masked_bytes);
+// By block. `keeps`: what one block finds out counts in the next one, if that has no other before it; then
+// blocks without accesses have a plan, too.
+std::vector<AddressPlan> plan_addresses(const Routine& routine, const Facts& facts, bool has_masked_bytes,
+                                        bool keeps);
 
 }  // namespace lockstep::translator

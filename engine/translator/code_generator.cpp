@@ -131,9 +131,8 @@ bool has_row_function(const Routine& routine, const Facts& facts, const std::str
     }
   });
   if (waits) return false;
-  for (unsigned block = 0; block < routine.blocks.size(); ++block)
-    if (!plan_addresses(routine, facts, block, has_masked_gathers(processor)).is_empty()) return true;
-  return false;
+  return std::ranges::any_of(plan_addresses(routine, facts, has_masked_gathers(processor), false),
+                             [](const AddressPlan& plan) { return !plan.is_empty(); });
 }
 
 Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsigned first_slot,

@@ -1,4 +1,6 @@
 // The first version of blocks with linear addresses.
+#include <algorithm>
+
 #include "engine/translator/context.h"
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
@@ -12,7 +14,27 @@ using isa::Role;
 using llvm::BasicBlock;
 using llvm::Value;
 
-void Emitter::begin_regular() {
+// Of waves in rows: what is linear is so in the whole wave.
+void Emitter::keep_linear(unsigned block) {
+  if (plan_.kept.empty()) return;
+  settle();
+  for (unsigned number : plan_.kept) ir_.CreateStore(linear(number, 0).first, kept_first(block, number));
+  ir_.CreateStore(ir_.getInt32(1), is_kept(block));
+}
+
+llvm::AllocaInst* Emitter::is_kept(unsigned block) {
+  llvm::AllocaInst*& flag = kept_flags_[block];
+  if (!flag) flag = llvm::IRBuilder<>(entry_, entry_->begin()).CreateAlloca(i32_);
+  return flag;
+}
+
+llvm::AllocaInst* Emitter::kept_first(unsigned block, unsigned number) {
+  llvm::AllocaInst*& first = kept_values_[{block, number}];
+  if (!first) first = llvm::IRBuilder<>(entry_, entry_->begin()).CreateAlloca(i32_);
+  return first;
+}
+
+void Emitter::begin_regular(unsigned block) {
   is_regular_version_ = true;
   low_sums_.clear();
   computed_.clear();
@@ -21,13 +43,16 @@ void Emitter::begin_regular() {
   ChunkValues differences{};
   for (const auto& [number, stride] : plan_.roots) {
     // Of the work-item ids of a row it is known.
-    const bool is_known = row_ && block_first_ == routine_.blocks[routine_.entry_block].first &&
-                          number == kIdRegister && stride == 1;
+    const bool is_kept_from_before = std::ranges::find(plan_.known, number) != plan_.known.end();
+    const bool is_known = is_kept_from_before ||
+                          (row_ && block == routine_.entry_block && number == kIdRegister && stride == 1);
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       Value* value = vgpr(number, chunk);
       Linear root;
       root.stride = stride;
-      if (chunk == 0 || !is_linear_in_wave())
+      if (chunk == 0 && is_kept_from_before)
+        root.first = ir_.CreateLoad(i32_, kept_first(routine_.blocks[block].predecessors[0], number));
+      else if (chunk == 0 || !is_linear_in_wave())
         root.first = ir_.CreateExtractElement(value, uint64_t{0});
       else
         root = linear_math_.from_lane(linear(number, 0), 16 * chunk);
@@ -38,6 +63,9 @@ void Emitter::begin_regular() {
       all = all ? ir_.CreateOr(all, difference) : difference;
     }
   }
+  if (!plan_.known.empty())
+    linear_math_.add_doubt(ir_.CreateXor(
+        ir_.CreateLoad(i32_, is_kept(routine_.blocks[block].predecessors[0])), ir_.getInt32(1)));
   if (!differences[0]) return;
   Value* wrong = nullptr;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
@@ -233,9 +261,13 @@ void Emitter::emit_regular_global(unsigned index) {
   ir_.CreateCondBr(fine, access, irregular());
 
   ir_.SetInsertPoint(access);
+  Value* ahead = nullptr;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     Value* pointer = ir_.CreateIntToPtr(places[chunk], pointer_);
-    if (row_ && is_load && stride != 0) prefetch(pointer);
+    if (is_load && stride != 0) {
+      if (chunk == 0) ahead = distance_ahead(places[0]);
+      prefetch(pointer, ahead);
+    }
     if (is_load && stride == 0)
       words[chunk] = load_uniform(shape, pointer);
     else if (is_load)
@@ -249,11 +281,23 @@ void Emitter::emit_regular_global(unsigned index) {
     for (unsigned word = 0; word < dwords; ++word) write_lanes(facts, data + word, chunk, words[chunk][word]);
 }
 
-// Waves of a row mostly go on where the last one stopped, but there is too much code between their loads for
-// the host to see them in time. It may be an address of nothing: that is no fault.
-void Emitter::prefetch(Value* pointer) {
-  constexpr uint64_t kAhead = 4096;
-  Value* ahead = ir_.CreateConstGEP1_64(ir_.getInt8Ty(), pointer, kAhead);
+// Bytes from what a load reads now to what it is likely to read when memory has answered. In a loop it goes
+// on as it came here; else the next waves mostly go on where this one stops. There is too much code between
+// their loads for the host to see it in time.
+Value* Emitter::distance_ahead(Value* place) {
+  constexpr unsigned kWavesAhead = 4096, kRoundsAhead = 8;
+  if (!is_in_loop_) return ir_.getInt64(kWavesAhead);
+  llvm::IRBuilder<> at_entry(entry_, entry_->begin());
+  llvm::AllocaInst* last = at_entry.CreateAlloca(i64_);
+  at_entry.CreateStore(at_entry.getInt64(0), last);
+  Value* step = ir_.CreateSub(place, ir_.CreateLoad(i64_, last));
+  ir_.CreateStore(place, last);
+  return ir_.CreateMul(step, ir_.getInt64(kRoundsAhead));
+}
+
+// It may be an address of nothing: that is no fault.
+void Emitter::prefetch(Value* pointer, Value* distance) {
+  Value* ahead = ir_.CreateGEP(ir_.getInt8Ty(), pointer, distance);
   constexpr unsigned kIsRead = 0, kToAllCaches = 3, kIsData = 1;
   ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer_},
                       {ahead, ir_.getInt32(kIsRead), ir_.getInt32(kToAllCaches), ir_.getInt32(kIsData)});

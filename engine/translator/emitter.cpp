@@ -2,6 +2,7 @@
 
 #include <llvm/IR/MDBuilder.h>
 
+#include <algorithm>
 #include <cstddef>
 
 #include "engine/translator/context.h"
@@ -31,7 +32,8 @@ Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& fact
       ir_(context_),
       next_slot_(first_slot),
       shape_(shape),
-      linear_math_(&ir_, is_linear_in_wave() ? routine.wave_size : 16) {
+      linear_math_(&ir_, is_linear_in_wave() ? routine.wave_size : 16),
+      plans_(plan_addresses(routine, facts, has_masked_gathers, is_linear_in_wave())) {
   i1_ = ir_.getInt1Ty();
   i16_ = ir_.getInt16Ty();
   i32_ = ir_.getInt32Ty();
@@ -219,10 +221,13 @@ void Emitter::emit_block(unsigned index) {
     }
   block_first_ = block.first;
   block_last_ = block.last;
-  plan_ = plan_addresses(routine_, facts_, index, has_masked_gathers_);
+  plan_ = plans_[index];
+  is_in_loop_ = std::any_of(routine_.blocks.begin() + index, routine_.blocks.end(), [&](const Block& later) {
+    return later.taken >= 0 && later.taken <= static_cast<int>(index);
+  });
   sections_.clear();
   if (plan_.is_empty()) return emit_nodes(index);
-  begin_regular();
+  begin_regular(index);
   emit_nodes(index);
   is_regular_version_ = false;
 
@@ -248,6 +253,7 @@ void Emitter::emit_block(unsigned index) {
     begin_second();
   }
   end_run();
+  if (!plan_.kept.empty()) ir_.CreateStore(ir_.getInt32(0), is_kept(index));
   emit_end(index);
 }
 
@@ -258,6 +264,7 @@ void Emitter::emit_nodes(unsigned index) {
     if (is_regular_version_ && plan_.is_cut[n - block.first]) begin_section();
   }
   end_run();
+  if (is_regular_version_) keep_linear(index);
   emit_end(index);
 }
 

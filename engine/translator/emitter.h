@@ -141,7 +141,11 @@ class Emitter {
   // these addresses as scalars and does nothing that could not be done again until it knows that they are
   // what the instructions would have made; if they are not, the second version takes over, at the begin of
   // the block or behind the last instruction that changed memory.
-  void begin_regular();
+  void begin_regular(unsigned block);
+  // For the blocks behind it.
+  void keep_linear(unsigned block);
+  llvm::AllocaInst* is_kept(unsigned block);
+  llvm::AllocaInst* kept_first(unsigned block, unsigned number);
   void begin_section();
   // From here on all that was computed must be right.
   void settle();
@@ -155,7 +159,8 @@ class Emitter {
   void emit_computed(unsigned node, unsigned chunk);
   bool is_linear_in_wave() const { return shape_ == Shape::row; }
   void emit_regular_global(unsigned node);
-  void prefetch(Value* pointer);
+  Value* distance_ahead(Value* place);
+  void prefetch(Value* pointer, Value* distance);
   void store_side_by_side(const isa::AccessShape& shape, const ChunkValues& places,
                           const std::array<std::vector<Value*>, kMaxChunks>& words, Value* exec);
   llvm::FixedVectorType* elements_of(const isa::AccessShape& shape);
@@ -294,11 +299,16 @@ class Emitter {
   };
   ScalarLoads scalar_loads_;
   AddressPlan plan_;
-  bool is_regular_version_ = false;
+  bool is_regular_version_ = false, is_in_loop_ = false;
   std::vector<Section> sections_;
   // What is linear is so in a chunk, or in a wave whose group is one of a row.
   const Shape shape_;
   LinearMath linear_math_;
+  const std::vector<AddressPlan> plans_;  // by block
+  // i32: whether the first version of a block came to its end, and what lane 0 held there, by block and
+  // register.
+  std::map<unsigned, llvm::AllocaInst*> kept_flags_;
+  std::map<std::pair<unsigned, unsigned>, llvm::AllocaInst*> kept_values_;
   // Of a wave: what emit_computed() wrote in the first chunk, by node.
   std::map<unsigned, ComputedRegisters> computed_;
   std::map<std::pair<unsigned, unsigned>, LowSum> low_sums_;  // by the register with the carry, and chunk

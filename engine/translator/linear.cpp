@@ -146,6 +146,13 @@ LinearMath::Result LinearMath::shift_right(const Result& a, const Result& by, bo
   return shifted;
 }
 
+LinearMath::Result LinearMath::below_2_to_24(const Result& a) {
+  if (!a || !ir_) return a;
+  add_doubt(a->first, ~0u << 24);
+  if (a->stride != 0) add_doubt(changing_bits(*a), ~0u << 24);
+  return a;
+}
+
 LinearMath::Result LinearMath::low_bits(const Result& a, unsigned count) {
   if (count == 0 || count >= 32) return std::nullopt;
   Linear low = *a;
@@ -274,6 +281,12 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
     case Opcode::v_mul_lo_u32:
       low = multiply(source(0), source(1));
       break;
+    case Opcode::v_mul_u32_u24:
+      low = multiply(below_2_to_24(source(0)), below_2_to_24(source(1)));
+      break;
+    case Opcode::v_mad_u32_u24:
+      low = add(multiply(below_2_to_24(source(0)), below_2_to_24(source(1))), source(2));
+      break;
     case Opcode::v_lshrrev_b32:
       low = shift_right(source(1), source(0), false);
       break;
@@ -321,6 +334,23 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
       Linear shifted = *low;
       shifted.first_of_pair = value([&] { return ir_->CreateShl(whole->first_of_pair, count); });
       set_halves(result, shifted);
+      break;
+    }
+    // Of a signed index in the high half, with nothing below it: what compilers make of its offset in bytes.
+    case Opcode::v_ashrrev_i64: {
+      const Result by = source(0), below = source(1);
+      Result index = half(1, 1);
+      if (!by || !by->constant || !is_uniform(below) || !index || index->is_high) break;
+      const unsigned count = 32 - *by->constant % 64;
+      if (count == 0 || count > 12 || (index->stride << count) > kMaxStride) break;
+      require_no_wrap(*index);
+      if (ir_) add_doubt(below->first);
+      Linear whole = *index;
+      whole.constant = std::nullopt;
+      whole.stride = index->stride << count;
+      whole.first_of_pair =
+          value([&] { return ir_->CreateShl(ir_->CreateSExt(index->first, ir_->getInt64Ty()), count); });
+      set_halves(result, whole);
       break;
     }
     case Opcode::v_add_co_u32: {

@@ -80,6 +80,7 @@ class LinearMath {
   Result shift_right(const Result& a, const Result& by, bool is_signed);
   Result bit_and(const Result& a, const Result& b);
   Result bit_or(Result a, Result b);
+  Result below_2_to_24(const Result& a);
   Result low_bits(const Result& a, unsigned count);
   Result low_bits_of_high(const Linear& high, const Result& mask);
   // All lanes have the same bits from `bit` on.

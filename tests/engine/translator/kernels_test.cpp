@@ -393,6 +393,11 @@ TEST(Kernels, LinearAddresses) {
       for (int r = 0; r < rows; ++r) sum = sum * 0.5f + in[i + r * step];
       out[i] = sum;
       for (int r = 0; r < rows; ++r) out[i + r * step] += sum;
+    }
+    __kernel void products(__global uint* out, __global const uint* in, uint add) {
+      int i = get_global_id(0);
+      if (i >= 250) return;
+      out[i] = in[mul24((uint)i + add, 3u) & 1023] + in[(mad24((uint)i, 5u, add) >> 1) & 1023];
     })";
   for (const unsigned wave_size : {32u, 64u}) {
     const Bytes linear = compile(source, wave_size);
@@ -419,6 +424,10 @@ TEST(Kernels, LinearAddresses) {
                     0}},
                   {random_words(75, 23), random_words(151, 24), random_words(600, 25), random_words(1200, 26),
                    random_words(150, 27)});
+    // Factors that do and do not have the 24 bits that are multiplied.
+    for (const uint32_t add : {0u, 700u, 0xffffb0u, 0x3000000u})
+      expect_same(linear, {{"products", {256, 1, 1}, {128, 1, 1}, {buffer(0), buffer(1), value(add)}, 0}},
+                  {Bytes(1024), random_words(1024, 35)});
     for (const int step : {0, 1, 100})
       expect_same(linear,
                   {{"steps", {256, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(5), value(step)}, 0}},
