@@ -12,6 +12,7 @@
 #include "engine/precise/m0_rules.h"
 #include "engine/precise/program_rules.h"
 #include "engine/precise/wait_rules.h"
+#include "engine/precise/wave64_hazards.h"
 
 namespace lockstep::precise {
 
@@ -26,7 +27,9 @@ struct RuleEngine::WaveRules final : AccessFinder {
         sync(engine.rules_),
         program(engine.rules_, engine.processor_mode_, 0, engine.pages_),
         operands(engine.rules_, engine.good_),
-        hazards(engine.rules_, false) {}
+        hazards(engine.rules_, false) {
+    if (engine.wave_size_ == 64) wave64_hazards.emplace(engine.rules_);
+  }
 
   template <class Rules>
   static void show(Rules& rules, const Step& step) {
@@ -42,6 +45,7 @@ struct RuleEngine::WaveRules final : AccessFinder {
       if (facts.is_for_program || program.is_watching()) show(program, step);
       if (facts.has_m0_rule || !operands.is_known_as_good(step)) operands.before(step);
       if (facts.is_for_hazards) show(hazards, step);
+      if (wave64_hazards) show(*wave64_hazards, step);
     }
     if (facts.counts || facts.has_index || waits.may_be_early(facts.used)) show(waits, step);
   }
@@ -59,6 +63,7 @@ struct RuleEngine::WaveRules final : AccessFinder {
   ProgramRules program;
   OperandRules operands;
   HazardRules hazards;
+  std::optional<Wave64Hazards> wave64_hazards;
   std::vector<MemoryAccess> found;
 };
 

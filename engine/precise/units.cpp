@@ -12,6 +12,7 @@
 #include "engine/precise/program_rules.h"
 #include "engine/precise/traps.h"
 #include "engine/precise/wait_rules.h"
+#include "engine/precise/wave64_hazards.h"
 
 namespace lockstep::precise {
 
@@ -54,6 +55,7 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
       units.push_back(std::make_unique<ProgramRules>(rules, processor_mode, settings->traps.handler, *pages));
       units.push_back(std::make_unique<OperandRules>(rules, good));
       units.push_back(std::make_unique<HazardRules>(rules, true));
+      if (wave.wave_size == 64) units.push_back(std::make_unique<Wave64Hazards>(rules));
     }
     if (has_traps)
       units.push_back(std::make_unique<MemoryWatch>(settings->traps.watches, *traps, findings, executor));

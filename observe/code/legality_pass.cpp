@@ -9,6 +9,7 @@
 #include "engine/precise/hazard_rules.h"
 #include "engine/precise/operand_rules.h"
 #include "engine/precise/program_rules.h"
+#include "engine/precise/wave64_hazards.h"
 #include "isa/explain.h"
 #include "state/trap_status.h"
 
@@ -49,6 +50,7 @@ void find_broken_rules(const Code& code, const CodeFlow& flow, const Root& root,
       units.push_back(std::make_unique<precise::ProgramRules>(rules, root.is_processor_mode, 0, pages));
       units.push_back(std::make_unique<precise::OperandRules>(rules, good));
       units.push_back(std::make_unique<precise::HazardRules>(rules, false));
+      if (root.wave_size == 64) units.push_back(std::make_unique<precise::Wave64Hazards>(rules));
       wave.pc = in_memory(root.begin);
       for (const auto& unit : units) unit->launch(wave);
     }

@@ -45,6 +45,51 @@ TEST(HazardRules, DependentMatrices) {  // 7.9: D of the first is A or B of the 
                 64);
 }
 
+// LLVM, VALUPartialForwardingHazard.
+TEST(HazardRules, ResultsAroundAChangeOfExec) {
+  const std::string before = "v_mov_b32 v2, v9\n", behind = "v_mov_b32 v3, v9\n",
+                    use = "v_add_f32 v4, v2, v3\n";
+  const std::string change = "s_mov_b64 exec, -1\n";
+  const char* const text = "reads v2 and v3, which vector instructions before and behind a change of EXEC";
+  const auto broken = [&](const std::string& program) { expect_broken(program, text, "16.5", 64); };
+  broken(before + change + behind + use);
+  broken(before + "s_and_saveexec_b64 s[4:5], exec\n" + behind + use);
+  // Two others around the change, and four behind.
+  broken(before + moves(2) + change + behind + moves(4) + use);
+  broken(before + moves(1) + change + moves(1) + behind + use);
+  expect_good(before + moves(3) + change + behind + use, 64);
+  expect_good(before + moves(1) + change + moves(2) + behind + use, 64);
+  expect_good(before + change + behind + moves(5) + use, 64);
+  // Both on one side, one register, another wave size, and a wait.
+  expect_good(change + before + behind + use, 64);
+  expect_good(before + behind + change + use, 64);
+  expect_good(before + change + behind + "v_add_f32 v4, v3, v3\n", 64);
+  expect_good(before + "s_mov_b32 exec_lo, -1\n" + behind + use, 32);
+  expect_good(before + change + behind + "s_waitcnt_depctr 0xfff\n" + use, 64);
+  // The hardware sees what the vector ALU itself does to EXEC.
+  expect_good(before + "v_cmpx_eq_u32 v9, v9\n" + behind + use, 64);
+}
+
+// LLVM, VALUMaskWriteHazard.
+TEST(HazardRules, MasksThatTheScalarAluReplaces) {
+  const std::string select = "v_cndmask_b32 v1, v2, v3, s[4:5]\n", write = "s_mov_b64 s[4:5], 0\n",
+                    read = "s_and_b32 s8, s4, s4\n";
+  const auto broken = [&](const std::string& program, const char* name) {
+    expect_broken(program, std::string("reads ") + name + ", which a scalar instruction wrote while", "16.5",
+                  64);
+  };
+  broken(select + write + read, "s4");
+  broken(select + "s_mov_b32 s5, 0\ns_mov_b32 s8, s5\n", "s5");
+  broken("v_add_co_ci_u32 v1, vcc, v2, v3, vcc\ns_mov_b64 vcc, 0\ns_mov_b32 s8, vcc_lo\n", "vcc_lo");
+  broken(select + moves(3) + write + "s_nop 7\n" + read, "s4");
+  expect_good(select + write + "s_waitcnt_depctr 0xfffe\n" + read, 64);
+  expect_good(select + "v_mov_b32 v9, s9\n" + write + read, 64);
+  expect_good(select + read + write, 64);
+  expect_good(write + read + select, 64);
+  expect_good(select + "s_mov_b64 s[6:7], 0\ns_mov_b32 s8, s6\n", 64);
+  expect_good("v_cndmask_b32 v1, v2, v3, s4\ns_mov_b32 s4, 0\ns_mov_b32 s8, s4\n", 32);
+}
+
 // LLVM, VALUTransUseHazard.
 TEST(HazardRules, UseOfATranscendentalResult) {
   const std::string made = "v_rcp_f32 v2, v3\n", used = "v_mul_f32 v4, v2, v5\n";
