@@ -49,6 +49,9 @@ struct RegisterRange {
   unsigned end() const { return first + count; }
   bool overlaps(const RegisterRange& other) const { return first < other.end() && other.first < end(); }
 };
+inline RegisterRange range_of(const Operand& operand) {
+  return {operand.code, operand.words};
+}
 // "v4", "s[4:5]", "vcc"
 std::string name(const RegisterRange& range);
 

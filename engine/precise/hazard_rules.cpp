@@ -34,10 +34,6 @@ bool has_vgpr_in(const isa::RegisterUses& list, const RegisterRange& range) {
                      [&](const isa::RegisterUse& use) { return use.is_vgpr() && use.overlaps(range); });
 }
 
-RegisterRange range_of(const isa::Operand& operand) {
-  return {operand.code, operand.words};
-}
-
 // s_waitcnt_depctr, whose fields are LLVM's: VA_VDST in 15:12, VM_VSRC in 4:2.
 unsigned depctr_va_vdst(const isa::Instruction& instruction) {
   return static_cast<uint32_t>(instruction.operands[0].value) >> 12 & 15;

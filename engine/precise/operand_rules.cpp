@@ -112,9 +112,9 @@ std::string written_between_passes(const Step& step) {
   const auto begin = instruction.operands.begin(), end = begin + instruction.operand_count;
   for (auto written = begin; written != end; ++written) {
     if (!written->written || written->is_vgpr() || written->code == isa::code::kNull) continue;
-    const RegisterRange destination{written->code, written->words};
+    const RegisterRange destination = range_of(*written);
     for (auto read = begin; read != end; ++read) {
-      const RegisterRange source{read->code, read->words};
+      const RegisterRange source = range_of(*read);
       if (read->read && read->type != Type::mask && source.overlaps(destination))
         return name_of(step) + " reads " + name(source) + " and writes " + name(destination) +
                " in a wave of 64 (guide 7.2.3.2): its second pass may read what the first has written; write "

@@ -13,10 +13,6 @@ using isa::Encoding;
 using isa::Opcode;
 using isa::RegisterRange;
 
-RegisterRange range_of(const isa::Operand& operand) {
-  return {operand.code, operand.words};
-}
-
 // Those that LLVM names.
 bool reads_lane_mask(const isa::Instruction& instruction) {
   switch (instruction.row->base) {

@@ -27,9 +27,8 @@ bool writes_address_of(const isa::Instruction& load, const isa::Instruction& oth
   const isa::RegisterEffects effects = isa::register_effects(other, {.wave_size = wave_size, .m0 = {}});
   return std::any_of(effects.writes.begin(), effects.writes.end(), [&](const isa::RegisterUse& written) {
     return std::any_of(
-        load.operands.begin(), load.operands.begin() + load.operand_count, [&](const isa::Operand& operand) {
-          return operand.read && isa::RegisterRange{operand.code, operand.words}.overlaps(written);
-        });
+        load.operands.begin(), load.operands.begin() + load.operand_count,
+        [&](const isa::Operand& operand) { return operand.read && range_of(operand).overlaps(written); });
   });
 }
 
