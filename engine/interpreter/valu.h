@@ -303,7 +303,8 @@ void valu(const Operation* op, Wave* wave, int64_t budget) {
   if constexpr (generic) {
     if (op->flags & kDppMask) lanes = wave->dpp_write_mask;
   }
-  const Places<!generic> places(op, wave);
+  // Those of wider results and of carries have none to spare.
+  const Places<!generic && is_one_register<Result>> places(op, wave);
   uint64_t mask_result = 0;
   const unsigned chunks = wave->chunks;
   const unsigned first = resumes ? wave->resume_chunk : 0;

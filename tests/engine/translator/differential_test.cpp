@@ -67,6 +67,7 @@ class FewAtOnce {
   }
 
   void finish() {
+    if (single_.empty()) return;
     if (const std::string difference = pair_.run(together_); !difference.empty()) {
       const unsigned before = failures_;
       for (const Code& code : single_) expect_same(code);
