@@ -12,6 +12,7 @@
 #include "host/device_files.h"
 #include "host/driver.h"
 #include "host/driver_interface.h"
+#include "host/refusals.h"
 #include "memory/host_fault.h"
 
 namespace lockstep::host {
@@ -134,6 +135,7 @@ extern "C" [[gnu::visibility("default")]] const LockstepDriver* lockstep_driver(
     interface.allocated = allocated;
     interface.freed = freed;
   }
+  interface.refused_image = refuse_image;
   interface.sigaction = [](int number, const struct sigaction* action, struct sigaction* old) {
     lockstep::set_next_handler(number, action, old);
   };

@@ -39,6 +39,8 @@ struct LockstepDriver {
   // The program's runtime has handed out memory, or is about to take it back; null: nobody wants to know.
   void (*allocated)(void* address, size_t bytes);
   void (*freed)(void* address);
+  // The program's runtime was not given an image of that geometry (hsa_ext_image_geometry_t).
+  void (*refused_image)(uint32_t geometry);
   // Handlers of SIGSEGV and SIGBUS stand behind the driver's.
   void (*sigaction)(int number, const struct sigaction* action, struct sigaction* old);
   // In the child of a fork: what was there is the parent's.

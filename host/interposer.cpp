@@ -2,6 +2,8 @@
 // reach the kernel's driver of AMD devices, and passes all others on; the driver is loaded when the first of
 // these comes, so that a program which never looks for a device pays nothing. No C++ library: programs may
 // have none.
+#include "host/interposer.h"
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,10 +24,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "host/driver_interface.h"
 #include "host/interposed_files.h"
-
-#define LOCKSTEP_TAKEN extern "C" __attribute__((visibility("default")))
 
 namespace {
 
@@ -79,6 +78,14 @@ void set_kind(int descriptor, unsigned short kind) {
 const LockstepDriver* loaded_driver;  // null: not yet, or not to be had
 pthread_once_t once = PTHREAD_ONCE_INIT;
 __thread bool loading;
+
+}  // namespace
+
+const LockstepDriver* lockstep::interposed::present_driver() {
+  return __atomic_load_n(&loaded_driver, __ATOMIC_ACQUIRE);
+}
+
+namespace {
 
 // ---- What the driver's libraries would do at the program's end
 //
@@ -152,7 +159,7 @@ void load_driver() {
 const LockstepDriver* driver() {
   if (loading) return nullptr;
   pthread_once(&once, load_driver);
-  return __atomic_load_n(&loaded_driver, __ATOMIC_ACQUIRE);
+  return present_driver();
 }
 
 // ---- Paths
@@ -775,55 +782,18 @@ LOCKSTEP_TAKEN int scandir64(const char* path, struct dirent64*** names,
 
 LOCKSTEP_TAKEN int sigaction(int number, const struct sigaction* action, struct sigaction* old) noexcept {
   static const auto real = next<int (*)(int, const struct sigaction*, struct sigaction*)>("sigaction");
-  const LockstepDriver* d = __atomic_load_n(&loaded_driver, __ATOMIC_ACQUIRE);
+  const LockstepDriver* d = present_driver();
   if (!d || (number != SIGSEGV && number != SIGBUS)) return real(number, action, old);
   d->sigaction(number, action, old);
   return 0;
 }
 LOCKSTEP_TAKEN sighandler_t signal(int number, sighandler_t handler) noexcept {
   static const auto real = next<sighandler_t (*)(int, sighandler_t)>("signal");
-  const LockstepDriver* d = __atomic_load_n(&loaded_driver, __ATOMIC_ACQUIRE);
+  const LockstepDriver* d = present_driver();
   if (!d || (number != SIGSEGV && number != SIGBUS)) return real(number, handler);
   struct sigaction action = {}, old = {};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   d->sigaction(number, &action, &old);
   return old.sa_flags & SA_SIGINFO ? SIG_DFL : old.sa_handler;
-}
-
-// ---- Memory that ROCr hands out, to the byte: its driver is asked for pages. Nobody may have ROCr here, and
-// it may be in the scope of a library alone, where RTLD_NEXT does not see it.
-
-namespace {
-
-struct MemoryPool {  // hsa_amd_memory_pool_t
-  uint64_t handle;
-};
-constexpr int kNotInitialized = 0x100b;  // HSA_STATUS_ERROR_NOT_INITIALIZED
-
-template <class F>
-F of_runtime(const char* name) {
-  if (void* const found = dlsym(RTLD_NEXT, name)) return reinterpret_cast<F>(found);
-  void* const library = dlopen("libhsa-runtime64.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  return library ? reinterpret_cast<F>(dlsym(library, name)) : nullptr;
-}
-
-}  // namespace
-
-LOCKSTEP_TAKEN int hsa_amd_memory_pool_allocate(MemoryPool pool, size_t bytes, uint32_t flags,
-                                                void** address) {
-  static const auto real =
-      of_runtime<int (*)(MemoryPool, size_t, uint32_t, void**)>("hsa_amd_memory_pool_allocate");
-  if (!real) return kNotInitialized;
-  const int status = real(pool, bytes, flags, address);
-  const LockstepDriver* d = __atomic_load_n(&loaded_driver, __ATOMIC_ACQUIRE);
-  if (status == 0 && d && d->allocated) d->allocated(*address, bytes);
-  return status;
-}
-LOCKSTEP_TAKEN int hsa_amd_memory_pool_free(void* address) {
-  static const auto real = of_runtime<int (*)(void*)>("hsa_amd_memory_pool_free");
-  if (!real) return kNotInitialized;
-  const LockstepDriver* d = __atomic_load_n(&loaded_driver, __ATOMIC_ACQUIRE);
-  if (d && d->freed) d->freed(address);
-  return real(address);
 }

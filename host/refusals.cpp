@@ -4,6 +4,7 @@
 #include <libdrm/drm.h>
 
 #include <cstdio>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <span>
@@ -108,6 +109,19 @@ void refuse_render_node(unsigned number) {
 
 void refuse_query(unsigned number) {
   refuse("the render node", "query", kQueries, number);
+}
+
+void refuse_image(unsigned geometry) {
+  static std::once_flag once;
+  static constexpr const char* kGeometries[] = {"1D",       "2D", "3D",         "1D array",
+                                                "2D array", "",   "2D (depth)", "2D array (depth)"};
+  const char* const name = geometry < std::size(kGeometries) ? kGeometries[geometry] : "of no known kind";
+  std::call_once(once, [&] {
+    std::fprintf(stderr,
+                 "lockstep: images and textures are refused: the machine has no image instructions yet; this "
+                 "one is %s (linear textures and images of buffers work)\n",
+                 name);
+  });
 }
 
 void tell_of_trap_handler() {

@@ -71,6 +71,7 @@ class Tools(unittest.TestCase):
     def test_clinfo_shows_the_card(self):
         text = run("clinfo")
         self.assertRegex(text, r"Device Board Name.*\s+AMD Radeon RX 7900 XTX")
+        self.assertRegex(text, r"Image support\s+No")
 
     def test_bad_settings_are_told(self):
         text = run("rocminfo", status=None, environment={"LOCKSTEP_DEVICE": "/nowhere.toml"})
@@ -133,6 +134,11 @@ class Hip(Example):
     def test_virtual_memory(self):
         text = run(compiled("hip/virtual_memory"))
         self.assertIn("all results are right" if IS_HIP_6 else "this runtime does not offer it", text)
+
+    def test_textures(self):
+        text = self.check("hip/textures")
+        self.assertIn("an array of 64 x 64: hipErrorOutOfMemory", text)
+        self.assertIn("lockstep: images and textures are refused: the machine has no image instructions yet; this one is 2D", text)
 
     def test_the_end_of_a_program_ends_its_kernels(self):
         # The exit handler of HIP 6 waits for kernels, on a card too.

@@ -1,0 +1,136 @@
+// What programs ask of ROCr, where its driver alone could not answer well. Nobody may have ROCr here, and it
+// may be in the scope of a library alone, where RTLD_NEXT does not see it. Types and numbers are those of
+// hsa.h and hsa_ext_image.h.
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "host/interposer.h"
+
+namespace {
+
+using namespace lockstep::interposed;
+
+struct MemoryPool {  // hsa_amd_memory_pool_t
+  uint64_t handle;
+};
+struct Agent {  // hsa_agent_t
+  uint64_t handle;
+};
+struct ImageDescriptor {  // the begin of hsa_ext_image_descriptor_t
+  uint32_t geometry;
+};
+constexpr int kNotInitialized = 0x100b;          // HSA_STATUS_ERROR_NOT_INITIALIZED
+constexpr int kImageFormatUnsupported = 0x3000;  // HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED
+constexpr uint32_t kImageOfBuffer = 5;           // HSA_EXT_IMAGE_GEOMETRY_1DB
+constexpr int kExtensionsOfAgent = 20;           // HSA_AGENT_INFO_EXTENSIONS
+constexpr uint8_t kImagesBit = 1 << 1;           // HSA_EXTENSION_IMAGES
+
+void* of_runtime(const char* name) {
+  if (void* const found = dlsym(RTLD_NEXT, name)) return found;
+  void* const library = dlopen("libhsa-runtime64.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  return library ? dlsym(library, name) : nullptr;
+}
+
+// Passes a call on that comes rarely.
+template <class... Arguments>
+int ask(const char* name, Arguments... arguments) {
+  const auto real = reinterpret_cast<int (*)(Arguments...)>(of_runtime(name));
+  return real ? real(arguments...) : kNotInitialized;
+}
+
+// The machine has no image instructions yet: a kernel that came to one would end its queue. Images of one
+// dimension over a buffer are read and written by buffer instructions.
+bool has_images_of(uint32_t geometry) {
+  return geometry == kImageOfBuffer || !present_driver();
+}
+
+bool refuses(const ImageDescriptor* image) {
+  if (!image || has_images_of(image->geometry)) return false;
+  present_driver()->refused_image(image->geometry);
+  return true;
+}
+
+bool is_opencl(const void* caller) {
+  Dl_info library;
+  return dladdr(caller, &library) && library.dli_fname && strstr(library.dli_fname, "libamdocl");
+}
+
+}  // namespace
+
+// ---- Memory that ROCr hands out, to the byte: its driver is asked for pages
+
+LOCKSTEP_TAKEN int hsa_amd_memory_pool_allocate(MemoryPool pool, size_t bytes, uint32_t flags,
+                                                void** address) {
+  static const auto real = reinterpret_cast<int (*)(MemoryPool, size_t, uint32_t, void**)>(
+      of_runtime("hsa_amd_memory_pool_allocate"));
+  if (!real) return kNotInitialized;
+  const int status = real(pool, bytes, flags, address);
+  const LockstepDriver* const driver = present_driver();
+  if (status == 0 && driver && driver->allocated) driver->allocated(*address, bytes);
+  return status;
+}
+LOCKSTEP_TAKEN int hsa_amd_memory_pool_free(void* address) {
+  static const auto real = reinterpret_cast<int (*)(void*)>(of_runtime("hsa_amd_memory_pool_free"));
+  if (!real) return kNotInitialized;
+  const LockstepDriver* const driver = present_driver();
+  if (driver && driver->freed) driver->freed(address);
+  return real(address);
+}
+
+// ---- Images
+
+// OpenCL can only say that a device has images or that it has none. HIP goes on to say that it has: programs
+// use linear textures, which are of buffers.
+LOCKSTEP_TAKEN int hsa_agent_get_info(Agent agent, int attribute, void* value) {
+  const int status = ask("hsa_agent_get_info", agent, attribute, value);
+  if (status == 0 && attribute == kExtensionsOfAgent && present_driver() &&
+      is_opencl(__builtin_return_address(0)))
+    *static_cast<uint8_t*>(value) &= static_cast<uint8_t>(~kImagesBit);
+  return status;
+}
+
+LOCKSTEP_TAKEN int hsa_ext_image_get_capability(Agent agent, uint32_t geometry, const void* format,
+                                                uint32_t* capabilities) {
+  const int status = ask("hsa_ext_image_get_capability", agent, geometry, format, capabilities);
+  if (status == 0 && !has_images_of(geometry)) *capabilities = 0;
+  return status;
+}
+LOCKSTEP_TAKEN int hsa_ext_image_get_capability_with_layout(Agent agent, uint32_t geometry,
+                                                            const void* format, uint32_t layout,
+                                                            uint32_t* capabilities) {
+  const int status =
+      ask("hsa_ext_image_get_capability_with_layout", agent, geometry, format, layout, capabilities);
+  if (status == 0 && !has_images_of(geometry)) *capabilities = 0;
+  return status;
+}
+LOCKSTEP_TAKEN int hsa_ext_image_data_get_info(Agent agent, const ImageDescriptor* image, uint32_t access,
+                                               void* info) {
+  if (refuses(image)) return kImageFormatUnsupported;
+  return ask("hsa_ext_image_data_get_info", agent, image, access, info);
+}
+LOCKSTEP_TAKEN int hsa_ext_image_data_get_info_with_layout(Agent agent, const ImageDescriptor* image,
+                                                           uint32_t access, uint32_t layout, size_t row_pitch,
+                                                           size_t slice_pitch, void* info) {
+  if (refuses(image)) return kImageFormatUnsupported;
+  return ask("hsa_ext_image_data_get_info_with_layout", agent, image, access, layout, row_pitch, slice_pitch,
+             info);
+}
+LOCKSTEP_TAKEN int hsa_ext_image_create(Agent agent, const ImageDescriptor* image, const void* data,
+                                        uint32_t access, void* handle) {
+  if (refuses(image)) return kImageFormatUnsupported;
+  return ask("hsa_ext_image_create", agent, image, data, access, handle);
+}
+LOCKSTEP_TAKEN int hsa_ext_image_create_with_layout(Agent agent, const ImageDescriptor* image,
+                                                    const void* data, uint32_t access, uint32_t layout,
+                                                    size_t row_pitch, size_t slice_pitch, void* handle) {
+  if (refuses(image)) return kImageFormatUnsupported;
+  return ask("hsa_ext_image_create_with_layout", agent, image, data, access, layout, row_pitch, slice_pitch,
+             handle);
+}
+LOCKSTEP_TAKEN int hsa_amd_image_create(Agent agent, const ImageDescriptor* image, const void* layout,
+                                        const void* data, uint32_t access, void* handle) {
+  if (refuses(image)) return kImageFormatUnsupported;
+  return ask("hsa_amd_image_create", agent, image, layout, data, access, handle);
+}
