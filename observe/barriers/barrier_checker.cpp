@@ -2,13 +2,48 @@
 
 #include <algorithm>
 
+#include "engine/scalar_operand.h"
 #include "observe/buffer_names.h"
 #include "text/hex.h"
 
 namespace lockstep::observe {
 
+namespace {
+
+using isa::Opcode;
+
+constexpr size_t kMostCalls = 64;  // that are followed, one inside the other
+
+bool is_call(Opcode opcode) {
+  return opcode == Opcode::s_swappc_b64 || opcode == Opcode::s_call_b64;
+}
+
+// Where the first wave and another one came to the barriers that they wait at: the calls that differ, or the
+// barriers themselves.
+std::pair<uint64_t, uint64_t> ways_apart(const std::vector<uint64_t>& first, uint64_t barrier,
+                                         const std::vector<uint64_t>& other, uint64_t other_barrier) {
+  const auto [at, other_at] = std::mismatch(first.begin(), first.end(), other.begin(), other.end());
+  return {at == first.end() ? barrier : *at, other_at == other.end() ? other_barrier : *other_at};
+}
+
+}  // namespace
+
+// Barriers in functions that are not inlined are told apart by who has called these.
 bool BarrierChecker::wants(const isa::Instruction& instruction) const {
-  return instruction.row->opcode == isa::Opcode::s_barrier;
+  const Opcode opcode = instruction.row->opcode;
+  return opcode == Opcode::s_barrier || is_call(opcode) || opcode == Opcode::s_setpc_b64;
+}
+
+void BarrierChecker::follow_call(const Event& event, std::vector<uint64_t>& calls) {
+  if (is_call(event.instruction.row->opcode)) {
+    if (calls.size() < kMostCalls) calls.push_back(event.pc);
+    return;
+  }
+  // All calls are instructions of a dword, and return behind it.
+  const uint64_t target =
+      scalar_value(event.wave, *event.instruction.find(isa::Role::src0), event.instruction);
+  const auto returned = std::find(calls.rbegin(), calls.rend(), target - 4);
+  if (returned != calls.rend()) calls.erase(std::prev(returned.base()), calls.end());
 }
 
 BarrierChecker::OfWave& BarrierChecker::of(const Wave& wave) {
@@ -27,7 +62,7 @@ void BarrierChecker::group_ends(const WorkGroup& group) {
 
 void BarrierChecker::wave_begins(const Wave& wave) {
   std::lock_guard lock(mutex_);
-  of(wave) = {&wave, wave.exec(), 0, false};
+  of(wave) = {.wave = &wave, .lanes = wave.exec()};
 }
 
 void BarrierChecker::wave_ends(const Wave& wave) {
@@ -38,6 +73,10 @@ void BarrierChecker::wave_ends(const Wave& wave) {
 void BarrierChecker::before(const Event& event) {
   std::lock_guard lock(mutex_);
   OfWave& own = of(event.wave);
+  if (event.instruction.row->opcode != Opcode::s_barrier) {
+    follow_call(event, own.calls);
+    return;
+  }
   own.barrier = event.pc;
   const uint64_t off = own.lanes & ~event.wave.exec();
   if (off == 0) return;
@@ -65,12 +104,14 @@ void BarrierChecker::barrier_passed(const WorkGroup& group) {
       findings_.add("barriers", *first->wave, first->barrier,
                     "a barrier that some waves of the work-group do not come to: they have ended before",
                     std::move(detail));
-    } else if (!each.has_ended && each.barrier != 0 && each.barrier != first->barrier) {
+    } else if (!each.has_ended && each.barrier != 0 &&
+               (each.barrier != first->barrier || each.calls != first->calls)) {
+      const auto [here, there] = ways_apart(first->calls, first->barrier, each.calls, each.barrier);
       FindingDetail detail;
-      detail.other_pc = each.barrier;
+      detail.other_pc = there;
       detail.text = name_of(group.id, each.wave->index_in_group) + " waits at the other one";
       detail.remedy = "let all waves of the work-group come to the same barrier";
-      findings_.add("barriers", *first->wave, first->barrier,
+      findings_.add("barriers", *first->wave, here,
                     "waves of a work-group wait at different barriers and let each other pass",
                     std::move(detail));
     }

@@ -31,8 +31,10 @@ class BarrierChecker final : public Listener {
     uint64_t lanes = 0;    // that it began with
     uint64_t barrier = 0;  // PC of the one that it waits at; 0: none
     bool has_ended = false;
+    std::vector<uint64_t> calls = {};  // PCs of those that it is inside of
   };
   OfWave& of(const Wave& wave);
+  void follow_call(const Event& event, std::vector<uint64_t>& calls);
 
   Findings& findings_;
   std::mutex mutex_;

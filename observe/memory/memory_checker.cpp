@@ -179,7 +179,20 @@ void MemoryChecker::before(const Event& event) {
 }
 
 void MemoryChecker::faulted(const Event& event) {
-  tell(event, Kind::refused);
+  const Fault& fault = event.wave.fault;
+  if (fault.kind != FaultKind::misaligned) {
+    tell(event, Kind::refused);
+    return;
+  }
+  FindingDetail detail;
+  if (fault.lane >= 0) detail.lanes = uint64_t{1} << fault.lane;
+  detail.address = fault.address;
+  detail.bytes = fault.bytes;
+  detail.text = fault.message;
+  detail.remedy = "give it an address that is a multiple of its size, or of what the alignment mode asks for";
+  findings_.add("memory", event.wave, event.pc,
+                std::string(event.instruction.row->name) + " has an address that the machine does not take",
+                std::move(detail));
 }
 
 }  // namespace lockstep::observe

@@ -25,6 +25,7 @@ struct WriteMark {
   uint16_t access = 0;    // of the wave-instruction's
   bool is_atomic = false;
   bool is_compared = false;  // of an atomic: a compare and swap
+  bool is_silent = false;    // of an atomic: it gives nothing back
 };
 
 // The last plain store before the atomics that have changed it since.

@@ -164,6 +164,7 @@ void RaceChecker::before(const Event& event) {
   mark.event = event_number_;
   // Volatile stores, and those past the caches.
   mark.is_compared = is_atomic && row.name.find("cmp") != std::string_view::npos;
+  mark.is_silent = is_atomic && row.encoding != Encoding::ds && !event.instruction.glc;
   mark.is_atomic = is_atomic || event.instruction.glc || event.instruction.dlc;
   // This store is not among those that it may be relied on for.
   mark.complete = wave.stores.empty() || wave.stores.front() == wave.epoch ? wave.epoch : wave.stores.front();
@@ -203,6 +204,13 @@ bool RaceChecker::is_near(const Current& current, WaveNumber other) const {
   return current.in_lds || knowledge_.same_group(current.wave.number, other);
 }
 
+// A plain store that an atomic meets may be atomic in the source: of another group, where the atomic is one
+// by which waves learn something of each other. One that gives nothing back adds up a result, and a store in
+// between loses part of it, whatever it is.
+bool RaceChecker::loses_a_store(const Current& current, WaveNumber other, const WriteMark& atomic) const {
+  return is_near(current, other) || atomic.is_silent;
+}
+
 void RaceChecker::follow(Current& current, Cell& cell, uint64_t at) {
   if (current.access.reads) read(current, cell, at);
   if (current.access.writes) write(current, cell, at);
@@ -215,8 +223,9 @@ void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
   // The atomics of others, and of who stored, do not order the store: had this one come first, what it did
   // would be lost. So what is known counts without what this access takes over.
   if (const PlainMark& plain = cell.plain;
-      current.is_atomic && plain.wave != 0 && plain.wave != self && is_near(current, plain.wave) &&
-      !cell.is_watched && !knowledge_.ordered(plain.wave, plain.epoch, self, current.as_write()))
+      current.is_atomic && plain.wave != 0 && plain.wave != self &&
+      loses_a_store(current, plain.wave, current.mark) && !cell.is_watched &&
+      !knowledge_.ordered(plain.wave, plain.epoch, self, current.as_write()))
     tell(current, plain.wave, plain.epoch, plain.site, "writes", "changes", at);
   if (current.is_watching) cell.is_watched = true;
   if (looks_out) {
@@ -238,7 +247,7 @@ void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
       // A loop around a compare and swap begins with a plain read, which the swap tests.
       if (!last.is_compared)
         tell(current, last.wave, last.epoch, last.site, last.is_atomic ? "changes" : "writes", "reads", at);
-    } else if (!last.is_atomic && is_near(current, last.wave) && !cell.is_watched &&
+    } else if (!last.is_atomic && loses_a_store(current, last.wave, current.mark) && !cell.is_watched &&
                cell.atomic_by != last.wave) {
       tell(current, last.wave, last.epoch, last.site, "writes", "changes", at);
     }
@@ -278,7 +287,8 @@ void RaceChecker::write(Current& current, Cell& cell, uint64_t at) {
   } else if (is_plain && last.wave != 0 && last.wave != self && !cell.is_watched &&
              !knowledge_.ordered(last.wave, last.epoch, self, current.as_write())) {
     // By an atomic of another group, or an unlock: perhaps one that is atomic in the source.
-    const bool may_be_atomic = last.is_atomic && (!is_near(current, last.wave) || cell.atomic_by == self);
+    const bool may_be_atomic =
+        last.is_atomic && (!loses_a_store(current, last.wave, last) || cell.atomic_by == self);
     if (!may_be_atomic && !stores_what_is_there(current, at))
       tell(current, last.wave, last.epoch, last.site, last.is_atomic ? "changes" : "writes", "overwrites",
            at);

@@ -72,6 +72,7 @@ class RaceChecker final : public Listener {
   void write(Current& current, Cell& cell, uint64_t at);
   bool stores_what_is_there(const Current& current, uint64_t at) const;
   bool is_near(const Current& current, WaveNumber other) const;
+  bool loses_a_store(const Current& current, WaveNumber other, const WriteMark& atomic) const;
   // Others who have written there by atomics before make known what they knew.
   void take_chain(RunningWave& wave, uint64_t key, bool in_lds);
   // `written_in`: the epoch in which the other one wrote; 0: it read.

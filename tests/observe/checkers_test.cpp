@@ -224,6 +224,23 @@ TEST(RaceChecker, AnAtomicMadePlain) {
   EXPECT_EQ(Races("v_mov_b32 v3, 0\nv_mov_b32 v5, 1\nglobal_atomic_add_u32 v3, v5, s[0:1]\n", 2).rules(), "");
 }
 
+// By group: one adds, the other stores.
+std::string add_or_store(std::string_view add, std::string_view behind_store = "") {
+  return "v_mov_b32 v3, 0\nv_mov_b32 v5, 7\ns_cmp_eq_u32 s2, 0\ns_cbranch_scc1 next\n" + std::string(add) +
+         "s_endpgm\nnext: global_store_b32 v3, v5, s[0:1]\n" + std::string(behind_store);
+}
+
+// What an atomic gives back may be how groups speak to each other, with stores that are atomic in the source.
+TEST(RaceChecker, APlainStoreIntoASumOfOtherGroups) {
+  constexpr std::string_view kSilent = "global_atomic_add_u32 v3, v5, s[0:1]\n";
+  Races races(add_or_store(kSilent), 2, 32);
+  ASSERT_EQ(races.all.size(), 1u) << races.rules();
+  EXPECT_NE(races.all[0].rule.find("global_atomic_add_u32 changes memory that a wave of another work-group"),
+            std::string::npos);
+  EXPECT_EQ(Races(add_or_store("global_atomic_add_u32 v4, v3, v5, s[0:1] glc\n"), 2, 32).rules(), "");
+  EXPECT_EQ(Races(add_or_store(kSilent, "global_load_b32 v4, v3, s[0:1] glc\n"), 2, 32).rules(), "");
+}
+
 // ---- Values that were never written
 
 TEST(Uninitialised, WhatTheLaunchGivesHasAValue) {
@@ -374,6 +391,26 @@ TEST(BarrierChecker, DifferentBarriers) {
   ASSERT_EQ(found.all.size(), 1u);
   EXPECT_NE(found.all[0].rule.find("wait at different barriers"), std::string::npos);
   EXPECT_NE(found.all[0].detail.other_pc, 0u);
+}
+
+// One barrier, in a function that is called from two places.
+TEST(BarrierChecker, OneBarrierOnTwoWays) {
+  const auto text = [](std::string_view second) {
+    return "s_getpc_b64 s[6:7]\nhere: s_add_u32 s6, s6, meet-here\ns_addc_u32 s7, s7, 0\n" +
+           std::string(kIsFirst) +
+           "s_cbranch_scc1 next\ns_swappc_b64 s[30:31], s[6:7]\ns_endpgm\n"
+           "next: " +
+           std::string(second) + "s_endpgm\nmeet: s_barrier\ns_setpc_b64 s[30:31]\n";
+  };
+  Barriers found(text("s_swappc_b64 s[30:31], s[6:7]\n"));
+  ASSERT_EQ(found.all.size(), 1u) << found.rules();
+  EXPECT_NE(found.all[0].rule.find("wait at different barriers"), std::string::npos);
+  EXPECT_NE(found.all[0].pc, found.all[0].detail.other_pc);
+  EXPECT_EQ(Barriers("s_getpc_b64 s[6:7]\nhere: s_add_u32 s6, s6, meet-here\ns_addc_u32 s7, s7, 0\n"
+                     "s_swappc_b64 s[30:31], s[6:7]\ns_swappc_b64 s[30:31], s[6:7]\ns_endpgm\n"
+                     "meet: s_barrier\ns_setpc_b64 s[30:31]\n")
+                .rules(),
+            "");
 }
 
 // ---- What costs time

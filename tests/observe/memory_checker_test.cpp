@@ -46,6 +46,14 @@ TEST(MemoryChecker, BytesBehindABuffer) {
   EXPECT_EQ(finding.detail.text, "0 bytes behind the end of buffer 'out' of 120 bytes");
 }
 
+TEST(MemoryChecker, AtomicsThatAreNotAligned) {
+  Checked c("v_mov_b32 v1, 4\nglobal_atomic_add_u64 v1, v[2:3], s[0:1]\n");
+  ASSERT_EQ(c.all.size(), 1u);
+  EXPECT_EQ(c.all[0].rule, "global_atomic_add_u64 has an address that the machine does not take");
+  EXPECT_EQ(c.all[0].detail.address, c.dispatch.address() + 4);
+  EXPECT_EQ(c.all[0].detail.lanes, 1u);
+}
+
 // Compilers widen scalar loads to what is aligned.
 TEST(MemoryChecker, ScalarLoadsMayReadTheRestOfABlock) {
   Checked c("s_load_b128 s[4:7], s[0:1], 0x70\n", 30);
