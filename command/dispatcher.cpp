@@ -62,23 +62,23 @@ std::variant<machine::Launch, PacketFault> Dispatcher::launch(const KernelDispat
     return PacketFault{"setup", "reserved bits of setup are set (write the number of dimensions only)"};
   if (packet.reserved0 != 0) return PacketFault{"reserved0", "a reserved field is not 0 (write 0)"};
   uint32_t items = 1;
-  static constexpr const char* kAxis[] = {"x", "y", "z"};
   for (unsigned axis = 0; axis < 3; ++axis) {
-    const std::string group = std::string("workgroup_size_") + kAxis[axis];
-    const std::string grid = std::string("grid_size_") + kAxis[axis];
+    const auto field = [&](std::string name) { return name += static_cast<char>('x' + axis); };
+    const auto group = [&] { return field("workgroup_size_"); };
+    const auto grid = [&] { return field("grid_size_"); };
     if (packet.workgroup_size[axis] == 0)
-      return PacketFault{group, "is 0 (every dimension must be at least 1)"};
-    if (packet.grid_size[axis] == 0) return PacketFault{grid, "is 0 (every dimension must be at least 1)"};
+      return PacketFault{group(), "is 0 (every dimension must be at least 1)"};
+    if (packet.grid_size[axis] == 0) return PacketFault{grid(), "is 0 (every dimension must be at least 1)"};
     if (axis >= dimensions && packet.workgroup_size[axis] != 1)
-      return PacketFault{group, "is " + std::to_string(packet.workgroup_size[axis]) + " in a grid of " +
-                                    std::to_string(dimensions) + " dimensions (write 1, or raise setup)"};
+      return PacketFault{group(), "is " + std::to_string(packet.workgroup_size[axis]) + " in a grid of " +
+                                      std::to_string(dimensions) + " dimensions (write 1, or raise setup)"};
     if (axis >= dimensions && packet.grid_size[axis] != 1)
-      return PacketFault{grid, "is " + std::to_string(packet.grid_size[axis]) + " in a grid of " +
-                                   std::to_string(dimensions) + " dimensions (write 1, or raise setup)"};
+      return PacketFault{grid(), "is " + std::to_string(packet.grid_size[axis]) + " in a grid of " +
+                                     std::to_string(dimensions) + " dimensions (write 1, or raise setup)"};
     items *= packet.workgroup_size[axis];
     if (items > 1024)
-      return PacketFault{group, "a work-group of " + std::to_string(items) +
-                                    " work-items or more (the hardware has room for 1024)"};
+      return PacketFault{group(), "a work-group of " + std::to_string(items) +
+                                      " work-items or more (the hardware has room for 1024)"};
   }
 
   auto known = kernels_.find(packet.kernel_object);
@@ -132,14 +132,12 @@ std::variant<machine::Launch, PacketFault> Dispatcher::launch(const KernelDispat
   if (packet.group_segment_size > 65536)
     return PacketFault{"group_segment_size", "is " + std::to_string(packet.group_segment_size) +
                                                  " (the hardware gives a work-group at most 65536)"};
-  if (packet.private_segment_size < descriptor.private_segment_fixed_size)
-    return PacketFault{"private_segment_size", "is " + std::to_string(packet.private_segment_size) +
-                                                   ", but the kernel needs " +
-                                                   std::to_string(descriptor.private_segment_fixed_size) +
-                                                   " bytes of scratch a work-item (give at least these)"};
+  // Whoever made the packet may have known less: HIP asks for 16 KiB where the compiler could not tell how
+  // deep a stack gets, and counted 16 KiB and what the kernel has itself. A card has only the packet.
+  const uint32_t scratch_bytes = std::max(packet.private_segment_size, descriptor.private_segment_fixed_size);
   // The field of TMPRING_SIZE that counts a wave's scratch has 15 bits of 256 bytes.
-  if (uint64_t{packet.private_segment_size} * descriptor.wave_size() > uint64_t{0x7fff} * 256)
-    return PacketFault{"private_segment_size", "is " + std::to_string(packet.private_segment_size) +
+  if (uint64_t{scratch_bytes} * descriptor.wave_size() > uint64_t{0x7fff} * 256)
+    return PacketFault{"private_segment_size", "is " + std::to_string(scratch_bytes) +
                                                    ", more than a wave can have (8 MB for all of its lanes)"};
 
   machine::Launch launch;
@@ -151,7 +149,7 @@ std::variant<machine::Launch, PacketFault> Dispatcher::launch(const KernelDispat
     launch.group[axis] = packet.workgroup_size[axis];
   }
   launch.lds_bytes = packet.group_segment_size;
-  launch.scratch_bytes = packet.private_segment_size;
+  launch.scratch_bytes = scratch_bytes;
   launch.memory = ranges_;
   machine::set_registers(launch, descriptor,
                          {packet_address, queue_address, packet.kernarg_address, packet_index});

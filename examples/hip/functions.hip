@@ -1,4 +1,5 @@
-// A kernel calls functions of modules that were compiled and loaded while the program runs, by their addresses.
+// A kernel calls functions of modules that were compiled and loaded while the program runs, by their addresses; another
+// one virtual functions and one that calls itself, for which the compiler cannot tell how much stack they take.
 #include <hip/hiprtc.h>
 
 #include <string>
@@ -39,9 +40,53 @@ hipModule_t compile(const std::string& expression) {
   return module;
 }
 
+struct Shape {
+  __device__ virtual int area() const = 0;
+  __device__ virtual ~Shape() {}
+};
+struct Square : Shape {
+  int side;
+  __device__ explicit Square(int side) : side(side) {}
+  __device__ int area() const override { return side * side; }
+};
+struct Strip : Shape {
+  int length;
+  __device__ explicit Strip(int length) : length(length) {}
+  __device__ int area() const override { return length * 2; }
+};
+
+__global__ void areas(int* to) {
+  const int i = threadIdx.x;
+  Shape* const shape = i % 2 ? static_cast<Shape*>(new Square(i)) : static_cast<Shape*>(new Strip(i));
+  to[i] = shape->area();
+  delete shape;
+}
+
+__device__ __noinline__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+
+__global__ void fibonaccis(int* to) { to[threadIdx.x] = fibonacci(threadIdx.x % 12); }
+
+// HIP 5.7 asks for less scratch than these kernels say that they need.
+long call_of_unknown_depth() {
+  constexpr int kCount = 64;
+  int results[kCount], first[12] = {0, 1};
+  for (int i = 2; i < 12; ++i) first[i] = first[i - 1] + first[i - 2];
+  int* device;
+  CHECK(hipMalloc(&device, sizeof results));
+  long wrong = 0;
+  areas<<<1, kCount>>>(device);
+  CHECK(hipMemcpy(results, device, sizeof results, hipMemcpyDeviceToHost));
+  for (int i = 0; i < kCount; ++i) wrong += results[i] != (i % 2 ? i * i : i * 2);
+  fibonaccis<<<1, kCount>>>(device);
+  CHECK(hipMemcpy(results, device, sizeof results, hipMemcpyDeviceToHost));
+  for (int i = 0; i < kCount; ++i) wrong += results[i] != first[i % 12];
+  CHECK(hipFree(device));
+  return wrong;
+}
+
 int main() {
   constexpr int kCount = 1000;
-  long wrong = 0;
+  long wrong = call_of_unknown_depth();
   float* device;
   CHECK(hipMalloc(&device, kCount * sizeof(float)));
   // The second module may come to lie where the first one was.
@@ -61,5 +106,5 @@ int main() {
     CHECK(hipModuleUnload(module));
   }
   CHECK(hipFree(device));
-  return verdict("functions of other modules", wrong);
+  return verdict("functions by their addresses", wrong);
 }

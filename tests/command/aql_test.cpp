@@ -702,7 +702,6 @@ TEST(Aql, MalformedPacketsAreRefusedByField) {
       {"kernel_object", [&](AqlPacket& p) { p.dispatch.kernel_object = reinterpret_cast<uint64_t>(data); }},
       {"group_segment_size", [](AqlPacket& p) { p.dispatch.group_segment_size = 511; }},
       {"group_segment_size", [](AqlPacket& p) { p.dispatch.group_segment_size = 65537; }},
-      {"private_segment_size", [](AqlPacket& p) { p.dispatch.private_segment_size = 12; }},
       {"private_segment_size", [](AqlPacket& p) { p.dispatch.private_segment_size = 1u << 31; }},
       {"completion_signal", [](AqlPacket& p) { p.dispatch.completion_signal = 64; }},
       {"format",

@@ -59,6 +59,13 @@ struct ScratchTest : testing::Test {
   }
 };
 
+TEST_F(ScratchTest, AKernelHasWhatItsDescriptorSaysIfThePacketSaysLess) {
+  const auto queue = m.queue();
+  run(*queue, load("use", 4096), 16, 1);
+  const auto* memory = reinterpret_cast<const QueueMemory*>(queue->address());
+  EXPECT_EQ(memory->compute_tmpring_size >> 12, 4096u * 32 / 256);
+}
+
 TEST_F(ScratchTest, AqlQueuesHaveARingThatGrows) {
   const auto queue = m.queue();
   const auto* memory = reinterpret_cast<const QueueMemory*>(queue->address());
