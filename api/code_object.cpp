@@ -149,6 +149,12 @@ toolchain::Options toolchain_options(toolchain::Language language, const lockste
     require(o.flags && o.flags[i], "a flag is null");
     out.extra_flags.push_back(o.flags[i]);
   }
+  for (uint32_t i = 0; i < o.source_count; ++i) {
+    require(o.sources && o.sources[i], "a source is null");
+    // Says what is wrong with the path in the same words for every kind of file.
+    if (!std::filesystem::is_fifo(o.sources[i])) read_file(o.sources[i], cancelled);
+    out.more_sources.emplace_back(o.sources[i]);
+  }
   return out;
 }
 
@@ -207,7 +213,12 @@ lockstep_status lockstep_code_object_open(const char* path, const lockstep_compi
                  .release();
       return;
     }
-    *out = from_bytes(read_file(path, cancelled), path, options, cancelled).release();
+    const std::vector<std::byte> bytes = read_file(path, cancelled);
+    if (options.source_count != 0)
+      throw Failure(LOCKSTEP_BAD_INPUT, std::string(path) +
+                                            ": is no source file, and other sources cannot be linked with it "
+                                            "(give it alone)");
+    *out = from_bytes(bytes, path, options, cancelled).release();
   });
 }
 

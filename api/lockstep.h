@@ -220,6 +220,10 @@ typedef struct lockstep_compile_options {
   /* OpenCL kernels that do not say how large their work-groups are get code for so many work-items; 0: 256,
    * as with ROCm. */
   uint32_t work_group_size;
+  /* Further source files of the same language, or LLVM IR: each is compiled by itself and linked with what is
+   * opened or compiled, as one code object. May be null. */
+  const char* const* sources;
+  uint32_t source_count;
 } lockstep_compile_options;
 
 LOCKSTEP_API void lockstep_compile_options_init_sized(lockstep_compile_options* options, size_t struct_size);
@@ -247,8 +251,9 @@ typedef enum lockstep_language {
 } lockstep_language;
 
 /* Opens a code object (ELF, v4 to v6), an offload bundle, a HIP executable or library, or a source file:
- * assembly (.s, .S, .asm), OpenCL C (.cl), HIP (.hip, .cu). Of a file with several code objects those for
- * options->target are taken, all of them. `options` may be null. */
+ * assembly (.s, .S, .asm), OpenCL C (.cl), C++ for OpenCL (.clcpp), HIP (.hip, .cu), LLVM IR (.ll, .bc); C++
+ * (.cpp, .cc, .cxx) is C++ for OpenCL if it has __kernel and no __global__, else HIP. Of a file with several
+ * code objects those for options->target are taken, all of them. `options` may be null. */
 LOCKSTEP_API lockstep_status lockstep_code_object_open(const char* path,
                                                        const lockstep_compile_options* options,
                                                        lockstep_code_object** out);

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <span>
 #include <string_view>
 
@@ -46,6 +47,18 @@ void add_compiler_options(CLI::App& command, CompilerOptions& options) {
       ->group(kCompilerGroup);
 }
 
+std::vector<std::string> take_sources(std::vector<std::string>& arguments) {
+  const auto is_file = [](const std::string& text) {
+    const size_t dot = text.rfind('.');
+    return dot != text.npos && dot + 1 < text.size() && text.find_first_of(":=") == text.npos &&
+           std::isalpha(static_cast<unsigned char>(text[dot + 1])) && text.find('/', dot) == text.npos;
+  };
+  const auto end = std::find_if_not(arguments.begin(), arguments.end(), is_file);
+  std::vector<std::string> sources(arguments.begin(), end);
+  arguments.erase(arguments.begin(), end);
+  return sources;
+}
+
 std::vector<std::string> with_long_flags(int argc, const char* const* argv) {
   std::vector<std::string> out(argv, argv + argc);
   if (argc < 2 || !is_one_of(kCompilingCommands, argv[1])) return out;
@@ -76,6 +89,9 @@ Compilation::Compilation(const CompilerOptions& given) {
   for (const std::string& flag : given.flags) flags_.push_back(flag.c_str());
   options.flags = flags_.data();
   options.flag_count = static_cast<uint32_t>(flags_.size());
+  for (const std::string& source : given.sources) sources_.push_back(source.c_str());
+  options.sources = sources_.data();
+  options.source_count = static_cast<uint32_t>(sources_.size());
   options.optimization = given.optimization;
   options.cancelled = stop_if_interrupted;
 }

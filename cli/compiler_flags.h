@@ -15,10 +15,15 @@ namespace lockstep::cli {
 // What `run`, `info` and `disasm` say of compiling; wherever they meet source.
 struct CompilerOptions {
   std::vector<std::string> flags;
+  std::vector<std::string> sources;  // beside the input
   uint32_t optimization = 2;
 };
 
 void add_compiler_options(CLI::App& command, CompilerOptions& options);
+
+// Of what follows the input the texts at the front that are files by their names, a.cl: further sources. No
+// kernel argument looks so.
+std::vector<std::string> take_sources(std::vector<std::string>& arguments);
 
 // The arguments of main() with every such flag of a command that compiles as --flag=..., which the parser of
 // options understands: in its own ways -cl-mad-enable would be -c with a value. What stands behind -- or is
@@ -35,7 +40,7 @@ class Compilation {
   lockstep_compile_options options;
 
  private:
-  std::vector<const char*> flags_;
+  std::vector<const char*> flags_, sources_;
 };
 
 // A code object from whatever file; on a terminal with a sign of life while it is compiled.

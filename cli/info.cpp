@@ -65,7 +65,10 @@ int list_entries(const std::string& path) {
 }  // namespace
 
 int info(const InfoOptions& o) {
-  if (lockstep_dump_is_recognized(o.input.c_str())) return dump_info(o.input);
+  const bool is_dump = lockstep_dump_is_recognized(o.input.c_str());
+  if ((is_dump || o.entries) && !o.compiler.sources.empty())
+    throw UsageError("{}: is told of alone (leave '{}' away)", o.input, o.compiler.sources[0]);
+  if (is_dump) return dump_info(o.input);
   if (o.entries) return list_entries(o.input);
   const char* device = o.device.empty() ? nullptr : o.device.c_str();
   Compilation compilation(o.compiler);

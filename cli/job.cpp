@@ -151,12 +151,16 @@ class Job {
     CompilerOptions given;
     given.flags = top_.texts("flags");
     given.optimization = static_cast<uint32_t>(top_.count("optimize", 2, 3));
+    const std::vector<std::string> files =
+        top_.at("code").is_array() ? top_.texts("code") : std::vector{top_.text("code")};
+    if (files.empty()) throw UsageError("the job's 'code' names no file");
+    for (size_t i = 1; i < files.size(); ++i) given.sources.push_back(path(files[i]));
     Compilation compilation(given);
     const lockstep_device_info model = device_.info();
     compilation.options.target = model.target;
     compilation.options.wave_size = static_cast<uint32_t>(top_.count("wave", 0, 64));
     compilation.options.work_group_size = static_cast<uint32_t>(top_.count("work_group_size", 0, 1024));
-    input_ = path(top_.text("code"));
+    input_ = path(files[0]);
     CodeObject code = open_with_progress(input_, compilation.options, quiet_);
     if (!quiet_ && *code.diagnostics()) report("{}", code.diagnostics());
     return code;

@@ -77,7 +77,8 @@ constexpr const char* kExamples =
     "  lockstep run program --kernel scale --groups 16 --block 64 buf:in.npy f32:0.5 --out 0=out.npy\n"
     "  lockstep run mandelbrot.cl --grid 1024,1024 --block 16,16 out=buf:u8[1024x1024x4] --out "
     "out=picture.png\n"
-    "  lockstep run kernel.s --grid 32 --block 32";
+    "  lockstep run kernel.s --grid 32 --block 32\n"
+    "  lockstep run main.cl helpers.cl --grid 64 buf:f32[64]=iota    files of one program";
 
 std::string checkers_text() {
   std::string names;
@@ -114,11 +115,11 @@ void add_finding_options(CLI::App& command, FindingOptions& options) {
 void add_launch_options(CLI::App* sub, const std::shared_ptr<RunOptions>& o) {
   sub->add_option("INPUT", o->input,
                   "code object, offload bundle, HIP executable; or source: assembly (.s), OpenCL C (.cl), "
-                  "C++ for OpenCL (.clcpp), HIP (.hip, .cu), LLVM IR (.ll, .bc), more files of it by "
-                  "-include FILE; or a "
+                  "C++ for OpenCL (.clcpp), HIP (.hip, .cu, .cpp), LLVM IR (.ll, .bc); or a "
                   "job (.toml, docs/jobs.md), or a dump of 'lockstep exec --dump'")
       ->required();
-  sub->add_option("ARGUMENT", o->arguments, "kernel arguments, see below");
+  sub->add_option("ARGUMENT", o->arguments,
+                  "further source files of the same program, then kernel arguments, see below");
   sub->add_option("-k,--kernel", o->kernel, "kernel to run; needed if INPUT has several");
   sub->add_option("-g,--grid", o->grid, "size in work-items, X[,Y[,Z]] (OpenCL's global size)");
   sub->add_option("--groups", o->groups, "size in work-groups instead (HIP's grid)");
@@ -182,7 +183,10 @@ void add_run(CLI::App& app, int& exit_code) {
   sub->add_option("--check", o->findings.checks,
                   "follow the waves with these " + checkers_text() + ". Exit code 1 if they find anything")
       ->group("Findings");
-  sub->callback([o, &exit_code] { exit_code = run(*o); });
+  sub->callback([o, &exit_code] {
+    o->compiler.sources = take_sources(o->arguments);
+    exit_code = run(*o);
+  });
 }
 
 // Jobs and dumps say it themselves.
@@ -229,6 +233,7 @@ void add_check(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->group("Findings");
   sub->callback([o, sub, &exit_code] {
+    o->compiler.sources = take_sources(o->arguments);
     exit_code = says_how_to_run(*o) ? run(*o) : (refuse_what_needs_a_run(*sub), check_code(*o));
   });
 }
@@ -244,6 +249,7 @@ void add_info(CLI::App& app, int& exit_code) {
       "  lockstep info saxpy.cl --wave 64 --device navi33");
   sub->add_option("FILE", o->input, "code object, offload bundle, HIP executable, or source file")
       ->required();
+  sub->add_option("SOURCE", o->compiler.sources, "further source files of the same program");
   sub->add_option("-k,--kernel", o->kernel, "only this kernel");
   sub->add_option("-d,--device", o->device, "device model for the occupancy ('lockstep devices')");
   sub->add_option("-w,--wave", o->wave, "wave size to compile source for")->check(CLI::IsMember({32, 64}));
@@ -262,6 +268,7 @@ void add_disasm(CLI::App& app, int& exit_code) {
       "  echo 0x01,0x05,0x0a,0x06 | lockstep disasm --hex\n"
       "With --hex each line gives one line: the instruction at its start, or 'invalid'.");
   sub->add_option("FILE", o->input, "code object, offload bundle, HIP executable, or source file");
+  sub->add_option("SOURCE", o->compiler.sources, "further source files of the same program");
   sub->add_option("-k,--kernel", o->kernel, "only this kernel");
   sub->add_option("-w,--wave", o->wave, "wave size, of --hex and of source")
       ->check(CLI::IsMember({32, 64}))

@@ -55,7 +55,7 @@ lockstep_device_options device_options_of(const RunOptions& o) {
 bool say_what_to_run(const RunOptions& o) {
   return !o.kernel.empty() || !o.grid.empty() || !o.groups.empty() || !o.block.empty() ||
          !o.arguments.empty() || !o.named_arguments.empty() || !o.variables.empty() || !o.outputs.empty() ||
-         !o.prints.empty() || !o.compiler.flags.empty();
+         !o.prints.empty() || !o.compiler.flags.empty() || !o.compiler.sources.empty();
 }
 
 void apply_run_options(const RunOptions& o, std::vector<const char*>& plugins,
@@ -133,6 +133,7 @@ int run(const RunOptions& o) {
   std::optional<CodeObject> handler;
   if (!o.machine.trap_handler.empty()) {
     compile.wave_size = info.wave_size;
+    compile.source_count = 0;
     handler = open_with_progress(o.machine.trap_handler, compile, o.quiet);
     dispatch.trap_handler = handler->get();
     if (!o.machine.trap_memory.empty()) dispatch.trap_memory = buffers.find(o.machine.trap_memory).address();

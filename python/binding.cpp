@@ -1238,13 +1238,19 @@ PYBIND11_MODULE(_native, m) {
   m.def(
       "open_file",
       [](const std::string& path, const std::string& target, uint32_t wave, uint32_t optimize, bool debug,
-         uint32_t work_group_size, const std::vector<std::string>& flags) {
+         uint32_t work_group_size, const std::vector<std::string>& flags,
+         const std::vector<std::string>& sources) {
+        std::vector<const char*> pointers;
+        for (const std::string& source : sources) pointers.push_back(source.c_str());
         return compiled(path, target, wave, optimize, debug, work_group_size, flags,
                         [&](const lockstep_compile_options* o, lockstep_code_object** out) {
-                          return lockstep_code_object_open(path.c_str(), o, out);
+                          lockstep_compile_options with_sources = *o;
+                          with_sources.sources = pointers.data();
+                          with_sources.source_count = static_cast<uint32_t>(pointers.size());
+                          return lockstep_code_object_open(path.c_str(), &with_sources, out);
                         });
       },
-      "path"_a, "target"_a, "wave"_a, "optimize"_a, "debug"_a, "work_group_size"_a, "flags"_a);
+      "path"_a, "target"_a, "wave"_a, "optimize"_a, "debug"_a, "work_group_size"_a, "flags"_a, "sources"_a);
   m.def(
       "open_bytes",
       [](const py::bytes& bytes, const std::string& name, const std::string& target) {

@@ -50,6 +50,9 @@ Result assemble_from(const fs::path& folder, std::string_view text, std::string_
                           .compilation_directory = full_path(".").lexically_normal().string(),
                           .options = options};
   std::string problem = check(options);
+  if (problem.empty() && !options.more_sources.empty())
+    problem = "assembly is one file, which may .include others; " + options.more_sources[0].string() +
+              " cannot be linked with it";
   if (problem.empty()) problem = take_flags(request.options);
   if (problem.empty() && text.size() > kMostText)
     problem = "the text has " + std::to_string(text.size()) + " bytes; the assembler takes up to " +

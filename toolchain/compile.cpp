@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "cache/folder.h"
@@ -33,6 +34,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr char kExtensions[] = "OpenCL C .cl, .clcpp; HIP .hip, .cu; C++ .cpp, .cc, .cxx; LLVM IR .ll, .bc";
 constexpr Limits kLimits{.seconds = 1800, .megabytes = 8192};
 
 // Raise when what prepared_directory() puts into the cache changes other than through its inputs.
@@ -123,9 +125,15 @@ constexpr ExtraHeader kOpenClHeaders[] = {{"printf", "lockstep/opencl_printf.h"}
                                           {"amd_", "lockstep/opencl_amd.h"},
                                           {"sub_group_shuffle", "lockstep/opencl_shuffles.h"}};
 
+// Files of C++, by their names alone.
+bool is_cpp_name(const fs::path& path) {
+  const std::string extension = path.extension();
+  return extension == ".cpp" || extension == ".cc" || extension == ".cxx";
+}
+
 void add_opencl_flags(std::vector<std::string>& arguments, const std::string& path, std::string_view text,
                       const Options& options, const fs::path& prepared) {
-  const bool is_cpp = path.ends_with(".clcpp");
+  const bool is_cpp = path.ends_with(".clcpp") || is_cpp_name(path);
   for (const char* flag : {"-x", is_cpp ? "clcpp" : "cl", "--target=amdgcn-amd-amdhsa"})
     arguments.push_back(flag);
   arguments.push_back("-mcpu=" + options.processor);
@@ -174,6 +182,13 @@ std::string advice(const std::string& messages) {
     return "note: printf is used in an included file: write its name in the main source too, or pass "
            "-include "
            "lockstep/opencl_printf.h\n";
+  if (messages.find("undefined hidden symbol: ") != messages.npos ||
+      messages.find("undefined symbol: ") != messages.npos)
+    return "note: it is declared, and no file that was given defines it: give the file that does, too "
+           "(several "
+           "source files become one code object), or define it\n";
+  if (messages.find("symbol multiply defined") != messages.npos)
+    return "note: two of the source files define it: make it static, or leave one of the files away\n";
   return {};
 }
 
@@ -183,25 +198,34 @@ bool ran_out_of_memory(const std::string& messages) {
   return false;
 }
 
+struct Source {
+  Language language;
+  std::string path;  // "-": the text, and no file
+  std::string name;
+  std::string_view text;
+
+  std::string_view input() const { return path == "-" ? text : std::string_view(); }
+};
+
 // A source that is being compiled, and its place in the cache: what clang's preprocessor makes of it, and
 // everything else that goes into the code.
 class CachedSource {
  public:
   // `arguments` are clang's, without those for output and input. Where the preprocessor finds something wrong
   // there is no key, and the compiler will say it.
-  CachedSource(Language language, const std::vector<std::string>& arguments, const std::string& input_path,
-               std::string_view input_text, const Guards& guards, const Options& options,
+  CachedSource(const Source& source, std::span<const Result> linked,
+               const std::vector<std::string>& arguments, const Guards& guards, const Options& options,
                const Confinement& confinement, std::string& error) {
-    if (language == Language::llvm_ir || !is_cacheable(options.extra_flags))
+    if (source.language == Language::llvm_ir || !is_cacheable(options.extra_flags))
       return;  // there is no preprocessor
     store_ = cache::Store::open(cache::kCompiled, error);
     if (!store_) return;
     clock_gettime(CLOCK_REALTIME_COARSE, &begin_);
     const fs::path preprocessed = confinement.writable / "source.i";
     std::vector<std::string> command = arguments;
-    for (const std::string& last : {std::string("-E"), std::string("-o"), preprocessed.string(), input_path})
+    for (const std::string& last : {std::string("-E"), std::string("-o"), preprocessed.string(), source.path})
       command.push_back(last);
-    const ProcessResult process = run_process(command, input_text, confinement);
+    const ProcessResult process = run_process(command, source.input(), confinement);
     std::vector<std::byte> bytes;
     std::string unreadable;
     if (!process.started || process.exit_code != 0 || !read_file(preprocessed, bytes, unreadable)) return;
@@ -219,8 +243,10 @@ class CachedSource {
       const char* value = std::getenv(name);
       key.add(value ? value : "");
     }
-    key.add(input_path);
+    key.add(source.path);
     key.add(text);
+    for (const Result& other : linked)
+      key.add({reinterpret_cast<const char*>(other.code_object.data()), other.code_object.size()});
     key_ = key.text();
   }
 
@@ -257,10 +283,13 @@ class CachedSource {
   std::string key_;
 };
 
-// `input_path` is a file, or "-" for `text`; `text` is the source in either case.
-Result run_clang(Language language, const std::string& input_path, const std::string& name,
-                 std::string_view text, const Options& options) {
-  const std::string_view input_text = input_path == "-" ? text : std::string_view();
+enum class Output {
+  code_object,
+  bitcode  // as the front end made it: what it is linked with decides how it is optimised
+};
+
+// `linked`: bitcode that becomes part of the output.
+Result run_clang(const Source& source, std::span<const Result> linked, Output kind, const Options& options) {
   Result result;
   const auto fail = [&result](const std::string& why) {
     result.diagnostics = "error: " + why + "\n";
@@ -269,7 +298,7 @@ Result run_clang(Language language, const std::string& input_path, const std::st
   std::string error;
   const std::string clang = find_clang();
   if (clang.empty())
-    return fail("clang-19 is needed to compile " + std::string(toolchain::name(language)) +
+    return fail("clang-19 is needed to compile " + std::string(toolchain::name(source.language)) +
                 " and was not found in PATH: install the Debian package clang-19 (apt-get install clang-19), "
                 "or name the "
                 "compiler in LOCKSTEP_CLANG");
@@ -282,9 +311,10 @@ Result run_clang(Language language, const std::string& input_path, const std::st
   const fs::path output = directory.path() / "kernel.co";
 
   std::vector<std::string> arguments = {clang, "-fno-color-diagnostics", "-fno-crash-diagnostics"};
-  if (language == Language::opencl) add_opencl_flags(arguments, name, text, options, prepared);
-  if (language == Language::hip) add_hip_flags(arguments, options, prepared);
-  if (language == Language::llvm_ir) add_ir_flags(arguments, options);
+  if (source.language == Language::opencl)
+    add_opencl_flags(arguments, source.name, source.text, options, prepared);
+  if (source.language == Language::hip) add_hip_flags(arguments, options, prepared);
+  if (source.language == Language::llvm_ir) add_ir_flags(arguments, options);
   arguments.push_back("--rocm-device-lib-path=" + (prepared / "bitcode").string());
   arguments.push_back("-mcode-object-version=" + std::to_string(options.code_object_version));
   arguments.push_back(options.wave_size == 64 ? "-mwavefrontsize64" : "-mno-wavefrontsize64");
@@ -296,20 +326,32 @@ Result run_clang(Language language, const std::string& input_path, const std::st
   for (const fs::path& include : options.include_directories) arguments.push_back("-I" + include.string());
   for (const std::string& flag : options.extra_flags) arguments.push_back(flag);
   const Confinement confinement{limits, directory.path(), options.cancelled};
-  const CachedSource source(language, arguments, input_path, input_text, guards, options, confinement, error);
+  if (kind == Output::bitcode)
+    for (const char* flag : {"-c", "-emit-llvm", "-Xclang", "-disable-llvm-passes"})
+      arguments.push_back(flag);
+  const CachedSource cached(source, linked, arguments, guards, options, confinement, error);
   if (!error.empty()) return fail(error);
-  if (std::optional<Result> known = source.find()) return *known;
-  for (const std::string& last : {std::string("-o"), output.string(), input_path}) arguments.push_back(last);
+  if (std::optional<Result> known = cached.find()) return *known;
+  for (size_t i = 0; i < linked.size(); ++i) {
+    const fs::path bitcode = directory.path() / ("source" + std::to_string(i) + ".bc");
+    const std::vector<std::byte>& bytes = linked[i].code_object;
+    if (!write_file(bitcode, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, error))
+      return fail(error);
+    for (const std::string& flag : {std::string("-Xclang"), std::string("-mlink-bitcode-file"),
+                                    std::string("-Xclang"), bitcode.string()})
+      arguments.push_back(flag);
+  }
+  for (const std::string& last : {std::string("-o"), output.string(), source.path}) arguments.push_back(last);
 
   std::vector<std::string> guarded = arguments;
   std::string warning = guards.warning;
   if (!guards.plugin_flag.empty()) guarded.push_back(guards.plugin_flag);
-  ProcessResult process = run_process(guarded, input_text, confinement);
+  ProcessResult process = run_process(guarded, source.input(), confinement);
   if (refused_plugin(process.output)) {
     // A clang 19 of another build. What it would guard against is rare.
     warning = "warning: " + process.output.substr(0, process.output.find('\n')) +
               ": LLVM 19 compiles some constructs wrongly, and nothing keeps it from doing so\n";
-    process = run_process(arguments, input_text, confinement);
+    process = run_process(arguments, source.input(), confinement);
   }
   if (!process.started)
     return fail(process.output + ": install the Debian package clang-19, or set LOCKSTEP_CLANG");
@@ -326,7 +368,39 @@ Result run_clang(Language language, const std::string& input_path, const std::st
   if (!read_file(output, result.code_object, error))
     result.diagnostics += "error: " + error + "\n";
   else
-    source.store(result);
+    cached.store(result);
+  return result;
+}
+
+// A path may look like an option.
+std::string shown(const fs::path& path) {
+  return path.string().starts_with("-") ? "./" + path.string() : path.string();
+}
+
+// The source with options.more_sources.
+Result compile_program(const Source& source, const Options& options) {
+  std::vector<Result> linked;
+  std::string warnings;
+  for (const fs::path& path : options.more_sources) {
+    const std::optional<Language> language = language_of(path);
+    if (!language) return {{}, "error: " + path.string() + ": is no source file (" + kExtensions + ")\n"};
+    if (*language == Language::assembly || (*language != source.language && *language != Language::llvm_ir &&
+                                            source.language != Language::llvm_ir))
+      return {{},
+              "error: " + path.string() + " is " + std::string(name(*language)) + " and " + source.name +
+                  " is " + std::string(name(source.language)) +
+                  ": files of one program are of the same language, or LLVM IR\n"};
+    std::vector<std::byte> bytes;
+    std::string error;
+    if (!read_file(path, bytes, error)) return {{}, "error: " + error + "\n"};
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    Result other = run_clang({*language, shown(path), shown(path), text}, {}, Output::bitcode, options);
+    if (!other) return other;
+    warnings += other.diagnostics;
+    linked.push_back(std::move(other));
+  }
+  Result result = run_clang(source, linked, Output::code_object, options);
+  result.diagnostics = warnings + result.diagnostics;
   return result;
 }
 
@@ -382,7 +456,13 @@ std::optional<Language> language_of(const fs::path& path) {
   if (extension == ".cl" || extension == ".clcpp") return Language::opencl;
   if (extension == ".ll" || extension == ".bc") return Language::llvm_ir;
   if (extension == ".hip" || extension == ".cu") return Language::hip;
-  return std::nullopt;
+  if (!is_cpp_name(path)) return std::nullopt;
+  std::vector<std::byte> bytes;
+  std::string ignored;
+  if (fs::is_fifo(path) || !read_file(path, bytes, ignored)) return Language::hip;
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const bool is_opencl = text.find("__kernel ") != text.npos && text.find("__global__") == text.npos;
+  return is_opencl ? Language::opencl : Language::hip;
 }
 
 fs::path prepared_directory(std::string& error) {
@@ -397,11 +477,12 @@ fs::path prepared_directory(std::string& error) {
 Result compile_text(Language language, std::string_view text, std::string_view name, const Options& options) {
   if (language == Language::assembly) return assemble(text, name, options);
   if (const std::string problem = check(options); !problem.empty()) return {{}, "error: " + problem + "\n"};
-  if (language == Language::llvm_ir) return run_clang(language, "-", std::string(name), text, options);
+  if (language == Language::llvm_ir)
+    return compile_program({language, "-", std::string(name), text}, options);
   std::string quoted;
   for (const char c : name) quoted += c == '"' || c == '\\' || c == '\n' ? '_' : c;
   const std::string input = "#line 1 \"" + quoted + "\"\n" + std::string(text);
-  return run_clang(language, "-", std::string(name), input, options);
+  return compile_program({language, "-", std::string(name), input}, options);
 }
 
 Result compile_file(Language language, const fs::path& path, const Options& options) {
@@ -414,9 +495,7 @@ Result compile_file(Language language, const fs::path& path, const Options& opti
     return assemble_from(folder.empty() ? "." : folder, text, path.string(), options);
   }
   if (const std::string problem = check(options); !problem.empty()) return {{}, "error: " + problem + "\n"};
-  // A path may look like an option.
-  const std::string shown = path.string().starts_with("-") ? "./" + path.string() : path.string();
-  return run_clang(language, shown, shown, text, options);
+  return compile_program({language, shown(path), shown(path), text}, options);
 }
 
 }  // namespace lockstep::toolchain

@@ -17,8 +17,8 @@ namespace lockstep::toolchain {
 
 enum class Language { assembly, opencl, hip, llvm_ir };
 
-// By file extension: .s .S .asm; .cl, .clcpp (C++ for OpenCL); .hip .cu; .ll .bc; nothing for others (.cpp
-// too: it may be a host program).
+// By file extension: .s .S .asm; .cl, .clcpp (C++ for OpenCL); .hip .cu; .ll .bc. C++ (.cpp .cc .cxx) is C++
+// for OpenCL where the file has __kernel and no __global__, else HIP. Nothing for others.
 std::optional<Language> language_of(const std::filesystem::path& path);
 std::string_view name(Language language);
 
@@ -56,6 +56,9 @@ struct Options {
   // and nowhere else.
   std::vector<std::filesystem::path> include_directories;
   std::vector<std::string> extra_flags;  // passed to clang as they are; for assembly only -I DIRECTORY
+  // Source files of the same language, or LLVM IR, that become part of the same code object. Each is compiled
+  // by itself; what is not static is seen by all of them. Not for assembly, which has .include.
+  std::vector<std::filesystem::path> more_sources;
   ListingKernel listing;
   Limits limits;
   std::function<bool()> cancelled = {};  // asked about ten times a second; true: stop

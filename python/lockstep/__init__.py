@@ -104,13 +104,16 @@ def compile(text, language="opencl", *, name="source", target="gfx1100", wave=0,
     return _compile_text(text, language, name, target, wave, optimize, debug, work_group_size, _flags(flags))
 
 
-def open(source, *, name="code object", target="gfx1100", wave=0, optimize=2, debug=False, work_group_size=0,
+def open(source, *sources, name="code object", target="gfx1100", wave=0, optimize=2, debug=False, work_group_size=0,
          flags=()):
     """A CodeObject from a file: a code object, a bundle, a HIP executable, or source; or from the bytes of one that
-    is not source."""
+    is not source. sources: further source files of the same program."""
     if isinstance(source, (bytes, bytearray, memoryview)):
+        if sources:
+            raise TypeError("bytes are a code object, which other sources cannot be linked with")
         return _open_bytes(bytes(source), name, target)
-    return _open_file(_os.fspath(source), target, wave, optimize, debug, work_group_size, _flags(flags))
+    return _open_file(_os.fspath(source), target, wave, optimize, debug, work_group_size, _flags(flags),
+                      [_os.fspath(s) for s in sources])
 
 
 def _flags(flags):

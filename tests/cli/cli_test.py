@@ -229,6 +229,32 @@ define amdgpu_kernel void @add(ptr addrspace(1) %x, float %by) {
         (self.path / "bad.ll").write_text("define amdgpu_kernel void @add( {\n")
         self.lockstep("run", "bad.ll", "--grid", "4", status=BAD_INPUT, says="bad.ll:2:1: error")
 
+    def test_several_sources(self):
+        (self.path / "first.cl").write_text(
+            "float twice(float x);\n__kernel void first(__global float* x) { *x = twice(*x); printf(\"one\\n\"); }\n")
+        (self.path / "second.cl").write_text(
+            "float twice(float x) { return x + x; }\n"
+            "__kernel void second(__global float* x) { *x = twice(*x) + 1; printf(\"two\\n\"); }\n")
+        (self.path / "both.toml").write_text("""code = ["first.cl", "second.cl"]
+[buffers]
+x = "f32[1]=3"
+[[step]]
+kernel = "first"
+grid = 1
+args = ["same:x"]
+[[step]]
+kernel = "second"
+grid = 1
+args = ["same:x"]
+[[step]]
+print = "x"
+""")
+        self.lockstep("run", "both.toml", says="one\ntwo\nx: f32[1]\n13\n")
+        self.lockstep("run", "first.cl", "second.cl", "-k", "first", "-g", "1", "buf:f32[1]=3", "-p", "0",
+                      says="one\nx: f32[1]\n6\n")
+        self.lockstep("run", "saxpy.co", "second.cl", *self.GOOD, status=BAD_INPUT, says="saxpy.co: is no source file")
+        self.lockstep("run", "first.cl", "twice.hip", status=BAD_INPUT, says="files of one program are of the same language")
+
     def test_doctor(self):
         out = self.lockstep("doctor").stdout
         for line in (r"ok +clang ", r"ok +device libraries ", r"ok +compiling HIP +works", r"ok +compiling assembly +works"):

@@ -4,10 +4,12 @@ import contextlib
 import inspect
 import io
 import os
+import pathlib
 import re
 import resource
 import signal
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -150,6 +152,17 @@ class Python(unittest.TestCase):
             lockstep.compile("foo", flags="-DN=1")
         with self.assertRaisesRegex(lockstep.Error, "no such file"):
             lockstep.open("absent.co")
+
+    def test_a_program_of_several_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            main, more = pathlib.Path(folder) / "main.cl", pathlib.Path(folder) / "more.cl"
+            main.write_text("float twice(float x);\n__kernel void first(__global float* x) { *x = twice(*x); }\n")
+            more.write_text("float twice(float x) { return x + x; }\n")
+            x = np.full(1, 3, np.float32)
+            lockstep.open(main, more)["first"][1](x)
+            self.assertEqual(x[0], 6)
+        with self.assertRaises(TypeError):
+            lockstep.open(self.code.elf, "more.cl")
 
     def test_code_objects(self):
         self.assertEqual([k.name for k in self.code], ["saxpy", "values", "spin"])

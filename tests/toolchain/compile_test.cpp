@@ -272,6 +272,74 @@ TEST_F(CompileTest, FilesAndIncludeDirectories) {
   EXPECT_TRUE(assembled) << assembled.diagnostics;
 }
 
+TEST_F(CompileTest, SeveralFilesBecomeOneCodeObject) {
+  const fs::path folder = cache_ / "program";
+  fs::create_directories(folder);
+  const auto write = [&folder](const char* name, const char* text) { std::ofstream(folder / name) << text; };
+  write("main.cl",
+        "float scale(float x);\nextern __constant float table[2];\n"
+        "__kernel void first(__global float* x) { x[0] = scale(x[0]) + table[1]; }\n");
+  const auto definitions = [&](const char* second) {
+    write("more.cl", (std::string("__constant float table[2] = {1, ") + second +
+                      "};\nfloat scale(float x) { return sin(x); }\n"
+                      "__kernel void second(__global float* x) { x[0] = scale(x[1]); }\n")
+                         .c_str());
+  };
+  Options options;
+  options.more_sources = {folder / "more.cl"};
+  definitions("2");
+  const Result result = compile_file(Language::opencl, folder / "main.cl", options);
+  ASSERT_TRUE(result) << result.diagnostics;
+  EXPECT_TRUE(ObjectFile(result.code_object).descriptor("first"));
+  EXPECT_TRUE(ObjectFile(result.code_object).descriptor("second"));
+  // What was kept is of the other files, too.
+  definitions("3");
+  const Result changed = compile_file(Language::opencl, folder / "main.cl", options);
+  ASSERT_TRUE(changed) << changed.diagnostics;
+  EXPECT_NE(changed.code_object, result.code_object);
+
+  const auto expect = [&](const Result& bad, const char* text) {
+    EXPECT_FALSE(bad);
+    EXPECT_NE(bad.diagnostics.find(text), std::string::npos) << bad.diagnostics;
+  };
+  write("wrong.cl", "float scale(float x) { return y; }\n");
+  options.more_sources = {folder / "wrong.cl"};
+  expect(compile_file(Language::opencl, folder / "main.cl", options), "wrong.cl:1:");
+  options.more_sources = {folder / "more.cl", folder / "more.cl"};
+  expect(compile_file(Language::opencl, folder / "main.cl", options), "two of the source files define it");
+  options.more_sources.clear();
+  expect(compile_file(Language::opencl, folder / "main.cl", options), "give the file that does");
+  write("empty.hip", "");
+  options.more_sources = {folder / "empty.hip"};
+  expect(compile_file(Language::opencl, folder / "main.cl", options),
+         "files of one program are of the same language");
+  options.more_sources = {folder / "main.cl"};
+  expect(assemble("s_nop 0\n", "kernel.s", options), "assembly is one file");
+  write("notes.txt", "");
+  options.more_sources = {folder / "notes.txt"};
+  expect(compile_file(Language::opencl, folder / "main.cl", options), "notes.txt: is no source file");
+
+  write("main.hip",
+        "extern __device__ float scale(float x);\nextern __constant__ float table[2];\n"
+        "extern \"C\" __global__ void first(float* x) { x[0] = scale(x[0]) + table[1]; }\n");
+  write("more.hip",
+        "__constant__ float table[2] = {1, 2};\n__device__ float scale(float x) { return sinf(x); }\n");
+  options.more_sources = {folder / "more.hip"};
+  const Result hip = compile_file(Language::hip, folder / "main.hip", options);
+  EXPECT_TRUE(hip) << hip.diagnostics;
+}
+
+TEST_F(CompileTest, CppIsHipOrCppForOpenCl) {
+  const fs::path folder = cache_ / "cpp";
+  fs::create_directories(folder);
+  std::ofstream(folder / "opencl.cpp") << "template <class T> T twice(T x) { return x + x; }\n"
+                                          "__kernel void f(__global float* x) { *x = twice(*x); }\n";
+  std::ofstream(folder / "hip.cpp") << "__global__ void f(float* x) { *x = 1; }  // as __kernel void f\n";
+  EXPECT_EQ(language_of(folder / "opencl.cpp"), Language::opencl);
+  EXPECT_EQ(language_of(folder / "hip.cpp"), Language::hip);
+  EXPECT_TRUE(compile_file(Language::opencl, folder / "opencl.cpp"));
+}
+
 TEST_F(CompileTest, MissingThingsAreNamedWithTheirPackage) {
   EXPECT_NE(
       compile_file(Language::opencl, "/nonexistent/a.cl").diagnostics.find("cannot read /nonexistent/a.cl"),
