@@ -78,6 +78,7 @@ void check_image(const Image& image, const loader::Kernel* only, const observe::
     for (const loader::Kernel& kernel : object.kernels()) code.function_begins.insert(kernel.entry_address);
     std::vector<BrokenRuleReport> reports =
         code_reports(observe::check_code(code, roots_of(object, only, code), checks), image);
+    add_callers(reports, image);
     std::move(reports.begin(), reports.end(), std::back_inserter(out));
   }
 }

@@ -40,14 +40,23 @@ struct FaultReport {
   std::string callers;  // of inlined functions, as lines of the text
 };
 
+struct Callers;
+
 // A place in the code with the text that the C structure points at.
 struct Location {
   uint64_t pc = 0, offset = 0;
   std::string instruction, function, file;
   uint32_t line = 0;
+  std::shared_ptr<const Callers> callers;  // null: nobody knows of any
   lockstep_code_location view() const {
     return {pc, offset, instruction.c_str(), function.c_str(), file.c_str(), line};
   }
+};
+
+// The functions that an instruction was inlined into, the innermost first.
+struct Callers {
+  std::vector<Location> places;
+  std::vector<lockstep_code_location> views;  // of them
 };
 
 // What a dispatch runs, as reports name it.

@@ -1,11 +1,14 @@
 #include "api/finding.h"
 
 #include <algorithm>
+#include <map>
 
 #include "api/instruction_set.h"
 #include "api/status.h"
 #include "isa/explain.h"
 #include "isa/instruction.h"
+#include "text/visible.h"
+#include "toolchain/inlined_frames.h"
 
 namespace lockstep::api {
 
@@ -33,22 +36,66 @@ Location locate(uint64_t pc, const machine::Launch& launch, const RunningKernel&
   return location;
 }
 
+// What the device has loaded there; null: nothing.
+const lockstep_device::Loaded* loaded_at(uint64_t pc, const lockstep_device& device) {
+  for (const lockstep_device::Loaded& loaded : device.loaded)
+    if (std::any_of(loaded.code->code().begin(), loaded.code->code().end(),
+                    [&](const CodeRange& range) { return pc >= range.begin && pc < range.end; }))
+      return &loaded;
+  return nullptr;
+}
+
 // Of a queue's: in whatever code the device has loaded there.
 Location locate(uint64_t pc, const lockstep_device& device) {
-  for (const lockstep_device::Loaded& loaded : device.loaded) {
-    const machine::LoadedCode& code = *loaded.code;
-    if (std::none_of(code.code().begin(), code.code().end(),
-                     [&](const CodeRange& range) { return pc >= range.begin && pc < range.end; }))
-      continue;
-    Location location = locate(pc, *loaded.image, code.loaded_address(0));
-    const loader::Kernel* kernel = loaded.image->object.find_kernel(location.function);
-    location.instruction =
-        machine::instruction_text(code.code(), kernel ? kernel->descriptor.wave_size() : 32, pc);
-    return location;
-  }
   Location location;
   location.pc = pc;
+  const lockstep_device::Loaded* loaded = loaded_at(pc, device);
+  if (!loaded) return location;
+  location = locate(pc, *loaded->image, loaded->code->loaded_address(0));
+  const loader::Kernel* kernel = loaded->image->object.find_kernel(location.function);
+  location.instruction =
+      machine::instruction_text(loaded->code->code(), kernel ? kernel->descriptor.wave_size() : 32, pc);
   return location;
+}
+
+// A place of code as linked; no image: nobody knows it.
+struct LinkedPlace {
+  const Image* image = nullptr;
+  uint64_t address = 0;
+};
+
+std::shared_ptr<const Callers> callers_of(const std::vector<toolchain::Frame>& frames) {
+  if (frames.size() < 2) return nullptr;
+  auto callers = std::make_shared<Callers>();
+  for (size_t i = 1; i < frames.size(); ++i) {
+    Location& place = callers->places.emplace_back();
+    place.function = visible(frames[i].function, std::string::npos);
+    place.file = visible(frames[i].file, std::string::npos);
+    place.line = frames[i].line;
+  }
+  for (const Location& place : callers->places) callers->views.push_back(place.view());
+  return callers;
+}
+
+template <class PlaceOf>
+void add_callers_at(std::vector<BrokenRuleReport>& reports, PlaceOf place_of) {
+  struct Question {
+    std::vector<uint64_t> addresses;
+    std::vector<Location*> asking;
+  };
+  std::map<const Image*, Question> questions;
+  for (BrokenRuleReport& report : reports)
+    for (Location* location : {&report.where, &report.other}) {
+      if (location->pc == 0) continue;
+      const LinkedPlace place = place_of(location->pc);
+      if (!place.image || !place.image->lines.has_debug_info()) continue;
+      questions[place.image].addresses.push_back(place.address);
+      questions[place.image].asking.push_back(location);
+    }
+  for (auto& [image, question] : questions) {
+    const auto frames = toolchain::inlined_frames(image->object.bytes(), question.addresses);
+    for (size_t i = 0; i < frames.size(); ++i) question.asking[i]->callers = callers_of(frames[i]);
+  }
 }
 
 }  // namespace
@@ -129,6 +176,21 @@ std::vector<BrokenRuleReport> code_reports(const std::vector<Finding>& findings,
   return reports;
 }
 
+void add_callers(std::vector<BrokenRuleReport>& reports, const RunningKernel& kernel) {
+  add_callers_at(reports, [&](uint64_t pc) { return LinkedPlace{kernel.image, pc - kernel.bias}; });
+}
+
+void add_callers(std::vector<BrokenRuleReport>& reports, const lockstep_device& device) {
+  add_callers_at(reports, [&](uint64_t pc) {
+    const lockstep_device::Loaded* loaded = loaded_at(pc, device);
+    return loaded ? LinkedPlace{loaded->image.get(), pc - loaded->code->loaded_address(0)} : LinkedPlace();
+  });
+}
+
+void add_callers(std::vector<BrokenRuleReport>& reports, const Image& image) {
+  add_callers_at(reports, [&](uint64_t pc) { return LinkedPlace{&image, pc}; });
+}
+
 lockstep_exception exception_of(const BrokenRuleReport& report) {
   lockstep_exception exception{};
   exception.name = report.finding.rule.c_str();
@@ -157,6 +219,14 @@ lockstep_check_finding check_finding_of(const BrokenRuleReport& report) {
                                                                   : LOCKSTEP_SEVERITY_ERROR;
   finding.remedy = found.detail.remedy.c_str();
   finding.other = report.other.view();
+  const auto give_callers = [](const Location& location, const lockstep_code_location*& callers,
+                               uint32_t& count) {
+    if (!location.callers) return;
+    callers = location.callers->views.data();
+    count = static_cast<uint32_t>(location.callers->views.size());
+  };
+  give_callers(report.where, finding.callers, finding.caller_count);
+  give_callers(report.other, finding.other_callers, finding.other_caller_count);
   return finding;
 }
 

@@ -23,6 +23,11 @@ std::vector<BrokenRuleReport> broken_rule_reports(const std::vector<Finding>& fi
 // Of code that did not run: addresses are as linked.
 std::vector<BrokenRuleReport> code_reports(const std::vector<Finding>& findings, const Image& image);
 
+// Adds what the reports' places were inlined into. One question to the toolchain's worker for each image.
+void add_callers(std::vector<BrokenRuleReport>& reports, const RunningKernel& kernel);
+void add_callers(std::vector<BrokenRuleReport>& reports, const lockstep_device& device);
+void add_callers(std::vector<BrokenRuleReport>& reports, const Image& image);
+
 lockstep_exception exception_of(const BrokenRuleReport& report);
 lockstep_check_finding check_finding_of(const BrokenRuleReport& report);
 

@@ -102,8 +102,9 @@ void finish(FaultReport& r) {
 // Where the functions were called that the compiler has inlined around the instruction, a line each.
 std::string inlined_callers(uint64_t pc, const RunningKernel& kernel) {
   if (!kernel.image || !kernel.image->lines.has_debug_info()) return {};
+  const uint64_t address[] = {pc - kernel.bias};
   const std::vector<toolchain::Frame> frames =
-      toolchain::inlined_frames(kernel.image->object.bytes(), pc - kernel.bias);
+      toolchain::inlined_frames(kernel.image->object.bytes(), address)[0];
   std::string text;
   for (size_t i = 1; i < frames.size(); ++i) {
     text += "\n  inlined into " + visible(frames[i].function, std::string::npos);
@@ -234,6 +235,7 @@ machine::Outcome run_launch(lockstep_device& device, machine::Launch launch, mac
   }
   if (o.fidelity) device.findings = finding_reports(observer, launch, kernel);
   device.check_findings = broken_rule_reports(checks->findings(outcome.findings), launch, kernel);
+  add_callers(device.check_findings, kernel);
   if (o.rules != LOCKSTEP_RULES_IGNORE)
     device.broken_rules = broken_rule_reports(outcome.findings, launch, kernel);
   if (o.exceptions) device.exceptions = broken_rule_reports(outcome.exceptions, launch, kernel);

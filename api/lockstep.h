@@ -700,6 +700,12 @@ typedef struct lockstep_check_finding {
   const char* remedy;           /* what mends it; empty where `rule` says it */
   lockstep_code_location other; /* the instruction that has part in it, such as the first of two that race;
                                    its pc is 0 if there is none */
+  /* The functions that `where` and `other` were inlined into, the innermost first: function, file and line of
+   * the place; no pc. Of code with debug information. */
+  const lockstep_code_location* callers;
+  uint32_t caller_count;
+  const lockstep_code_location* other_callers;
+  uint32_t other_caller_count;
 } lockstep_check_finding;
 /* Of the device's last dispatch; in order of address. The strings live until its next dispatch. */
 LOCKSTEP_API uint32_t lockstep_device_check_finding_count(const lockstep_device* device);

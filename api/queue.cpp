@@ -188,6 +188,7 @@ uint32_t lockstep_queue_check_finding_count(lockstep_queue* queue) {
   guarded([&] {
     queue->check_findings =
         broken_rule_reports(queue->checks->findings(queue->queue->findings()), *queue->device);
+    add_callers(queue->check_findings, *queue->device);
   });
   return static_cast<uint32_t>(queue->check_findings.size());
 }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <sstream>
 #include <string_view>
 
@@ -55,6 +56,14 @@ std::string text_of_lanes(uint64_t mask) {
   return text;
 }
 
+std::span<const lockstep_code_location> callers_of(const lockstep_check_finding& finding) {
+  return {finding.callers, finding.caller_count};
+}
+
+std::span<const lockstep_code_location> other_callers_of(const lockstep_check_finding& finding) {
+  return {finding.other_callers, finding.other_caller_count};
+}
+
 class TextReport {
  public:
   explicit TextReport(bool is_coloured) : is_coloured_(is_coloured) {}
@@ -74,13 +83,22 @@ class TextReport {
     return is_coloured_ ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
   }
 
-  void add_place(const char* what, const lockstep_code_location& where) {
-    text_ += fmt::format("  {}{} + {:#x}: {}", what, *where.function ? where.function : "kernel",
-                         where.offset, where.instruction);
+  void add_line(const lockstep_code_location& where) {
     if (*where.file) text_ += fmt::format("  at {}:{}", where.file, where.line);
     text_ += "\n";
     const std::string line = sources_.line(where.file, where.line);
     if (!line.empty()) text_ += fmt::format("    {} | {}\n", where.line, coloured("36", line));
+  }
+
+  void add_place(const char* what, const lockstep_code_location& where,
+                 std::span<const lockstep_code_location> callers) {
+    text_ += fmt::format("  {}{} + {:#x}: {}", what, *where.function ? where.function : "kernel",
+                         where.offset, where.instruction);
+    add_line(where);
+    for (const lockstep_code_location& caller : callers) {
+      text_ += fmt::format("    inlined into {}", caller.function);
+      add_line(caller);
+    }
   }
 
   void add(const lockstep_check_finding& f) {
@@ -90,8 +108,8 @@ class TextReport {
     const std::string kind =
         f.severity == LOCKSTEP_SEVERITY_ERROR ? "" : std::string(" (") + name_of_severity(f.severity) + ")";
     text_ += fmt::format("{}: {}\n", coloured(colour, f.checker + kind), f.rule);
-    add_place("", f.where);
-    if (f.other.pc) add_place("and ", f.other);
+    add_place("", f.where, callers_of(f));
+    if (f.other.pc) add_place("and ", f.other, other_callers_of(f));
     if (f.executions != 0) add_executions(f);
     if (f.bytes)
       text_ += fmt::format("  address {:#x}, {} bytes: {}\n", f.address, f.bytes, f.detail);
@@ -115,16 +133,25 @@ class TextReport {
   std::string text_;
 };
 
-ordered_json json_of(const lockstep_code_location& where, SourceLines& sources) {
+void add_line(ordered_json& json, const lockstep_code_location& where, SourceLines& sources) {
+  if (!*where.file) return;
+  json["file"] = where.file;
+  json["line"] = where.line;
+  const std::string line = sources.line(where.file, where.line);
+  if (!line.empty()) json["text"] = line;
+}
+
+ordered_json json_of(const lockstep_code_location& where, std::span<const lockstep_code_location> callers,
+                     SourceLines& sources) {
   ordered_json json{{"pc", fmt::format("{:#x}", where.pc)},
                     {"offset", where.offset},
                     {"instruction", where.instruction},
                     {"function", where.function}};
-  if (*where.file) {
-    json["file"] = where.file;
-    json["line"] = where.line;
-    const std::string line = sources.line(where.file, where.line);
-    if (!line.empty()) json["text"] = line;
+  add_line(json, where, sources);
+  for (const lockstep_code_location& caller : callers) {
+    ordered_json inlined{{"function", caller.function}};
+    add_line(inlined, caller, sources);
+    json["inlinedInto"].push_back(std::move(inlined));
   }
   return json;
 }
@@ -142,7 +169,7 @@ std::string uri_of(std::string_view path) {
   return uri;
 }
 
-ordered_json sarif_location(const lockstep_code_location& where, const Report& report, SourceLines& sources) {
+ordered_json sarif_place(const lockstep_code_location& where, const Report& report, SourceLines& sources) {
   ordered_json physical;
   if (*where.file) {
     physical["artifactLocation"]["uri"] = uri_of(where.file);
@@ -154,13 +181,29 @@ ordered_json sarif_location(const lockstep_code_location& where, const Report& r
   } else {
     physical["artifactLocation"]["uri"] = uri_of(report.input);
   }
+  return physical;
+}
+
+ordered_json sarif_location(const lockstep_code_location& where, const Report& report, SourceLines& sources) {
   return {
-      {"physicalLocation", physical},
+      {"physicalLocation", sarif_place(where, report, sources)},
       {"logicalLocations",
        {{{"fullyQualifiedName",
           fmt::format("{}+{:#x}", *where.function ? where.function : report.kernel.c_str(), where.offset)},
          {"kind", "function"}}}},
       {"message", {{"text", where.instruction}}}};
+}
+
+// The instruction and what it was inlined into.
+ordered_json sarif_stack(const lockstep_code_location& where, std::span<const lockstep_code_location> callers,
+                         const Report& report, SourceLines& sources) {
+  ordered_json frames = ordered_json::array({{{"location", sarif_location(where, report, sources)}}});
+  for (const lockstep_code_location& caller : callers)
+    frames.push_back(
+        {{"location",
+          {{"physicalLocation", sarif_place(caller, report, sources)},
+           {"logicalLocations", {{{"fullyQualifiedName", caller.function}, {"kind", "function"}}}}}}});
+  return {{"frames", std::move(frames)}};
 }
 
 struct CheckerText {
@@ -279,8 +322,8 @@ std::string json_text(const Report& report) {
                       {"workGroup", {f.work_group[0], f.work_group[1], f.work_group[2]}},
                       {"wave", f.wave},
                       {"lanes", lanes_of(f.lanes)},
-                      {"where", json_of(f.where, sources)}};
-    if (f.other.pc) json["other"] = json_of(f.other, sources);
+                      {"where", json_of(f.where, callers_of(f), sources)}};
+    if (f.other.pc) json["other"] = json_of(f.other, other_callers_of(f), sources);
     if (f.bytes) {
       json["address"] = fmt::format("{:#x}", f.address);
       json["bytes"] = f.bytes;
@@ -323,6 +366,8 @@ std::string sarif_text(const Report& report) {
       other["id"] = 1;
       result["relatedLocations"] = ordered_json::array({std::move(other)});
     }
+    if (f.caller_count != 0)
+      result["stacks"] = ordered_json::array({sarif_stack(f.where, callers_of(f), report, sources)});
     if (f.executions > 0) result["occurrenceCount"] = std::min<uint64_t>(f.executions, INT32_MAX);
     result["properties"] = {{"workGroup", {f.work_group[0], f.work_group[1], f.work_group[2]}},
                             {"wave", f.wave},

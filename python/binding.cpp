@@ -301,6 +301,15 @@ py::dict check_finding(const lockstep_check_finding& f) {
   out["address"] = f.address;
   out["bytes"] = f.bytes;
   out["other"] = f.other.pc ? py::object(location(f.other)) : py::none();
+  const auto places = [](const lockstep_code_location* callers, uint32_t count) {
+    py::list list;
+    for (uint32_t i = 0; i < count; ++i)
+      list.append(py::dict("function"_a = callers[i].function, "file"_a = callers[i].file,
+                           "line"_a = callers[i].line));
+    return list;
+  };
+  out["callers"] = places(f.callers, f.caller_count);
+  out["other_callers"] = places(f.other_callers, f.other_caller_count);
   return out;
 }
 

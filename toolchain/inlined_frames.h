@@ -16,9 +16,10 @@ struct Frame {
   uint32_t line = 0;     // 0 if not known
 };
 
-// The frames of an address of a code object (as linked), the innermost first; one or none where nothing was
+// The frames of each address of a code object (as linked), the innermost first; one or none where nothing was
 // inlined, or where nothing is known. LLVM reads them, which damaged debug information ends: so the worker
 // does, and such code has none.
-std::vector<Frame> inlined_frames(std::span<const std::byte> code_object, uint64_t address);
+std::vector<std::vector<Frame>> inlined_frames(std::span<const std::byte> code_object,
+                                               std::span<const uint64_t> addresses);
 
 }  // namespace lockstep::toolchain

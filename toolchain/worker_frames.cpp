@@ -18,9 +18,22 @@ std::string known(const std::string& name) {
   return name == llvm::DILineInfo::BadString ? std::string() : name;
 }
 
+std::vector<Frame> frames_at(llvm::DIContext& context, uint64_t address) {
+  const llvm::DIInliningInfo info = context.getInliningInfoForAddress(
+      {address, llvm::object::SectionedAddress::UndefSection},
+      llvm::DILineInfoSpecifier(llvm::DILineInfoSpecifier::FileLineInfoKind::AbsoluteFilePath,
+                                llvm::DILineInfoSpecifier::FunctionNameKind::ShortName));
+  std::vector<Frame> frames;
+  for (uint32_t i = 0; i < std::min(info.getNumberOfFrames(), kMostFrames); ++i) {
+    const llvm::DILineInfo& frame = info.getFrame(i);
+    frames.push_back({known(frame.FunctionName), known(frame.FileName), frame.Line});
+  }
+  return frames;
+}
+
 }  // namespace
 
-std::vector<Frame> frames_here(const FramesRequest& request) {
+std::vector<std::vector<Frame>> frames_here(const FramesRequest& request) {
   auto object = llvm::object::ObjectFile::createObjectFile(
       llvm::MemoryBufferRef(llvm::StringRef(request.code_object), "code object"));
   if (!object) {
@@ -30,15 +43,8 @@ std::vector<Frame> frames_here(const FramesRequest& request) {
   const auto ignore = [](llvm::Error error) { llvm::consumeError(std::move(error)); };
   const std::unique_ptr<llvm::DIContext> context = llvm::DWARFContext::create(
       **object, llvm::DWARFContext::ProcessDebugRelocations::Ignore, nullptr, "", ignore, ignore);
-  const llvm::DIInliningInfo info = context->getInliningInfoForAddress(
-      {request.address, llvm::object::SectionedAddress::UndefSection},
-      llvm::DILineInfoSpecifier(llvm::DILineInfoSpecifier::FileLineInfoKind::AbsoluteFilePath,
-                                llvm::DILineInfoSpecifier::FunctionNameKind::ShortName));
-  std::vector<Frame> frames;
-  for (uint32_t i = 0; i < std::min(info.getNumberOfFrames(), kMostFrames); ++i) {
-    const llvm::DILineInfo& frame = info.getFrame(i);
-    frames.push_back({known(frame.FunctionName), known(frame.FileName), frame.Line});
-  }
+  std::vector<std::vector<Frame>> frames;
+  for (const uint64_t address : request.addresses) frames.push_back(frames_at(*context, address));
   return frames;
 }
 

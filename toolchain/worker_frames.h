@@ -8,6 +8,6 @@
 
 namespace lockstep::toolchain {
 
-std::vector<Frame> frames_here(const FramesRequest& request);
+std::vector<std::vector<Frame>> frames_here(const FramesRequest& request);
 
 }  // namespace lockstep::toolchain

@@ -59,7 +59,7 @@ std::string encode(const FramesRequest& request) {
   MessageWriter out;
   out.number(uint64_t(RequestKind::frames));
   out.text(request.code_object);
-  out.number(request.address);
+  for (const uint64_t address : request.addresses) out.number(address);
   return out.bytes();
 }
 
@@ -68,29 +68,35 @@ std::optional<FramesRequest> decode_frames_request(std::string_view bytes) {
   if (RequestKind(in.number()) != RequestKind::frames) return std::nullopt;
   FramesRequest request;
   request.code_object = in.text();
-  request.address = in.number();
+  while (in.good() && !in.at_end()) request.addresses.push_back(in.number());
   if (!in.good() || !in.at_end()) return std::nullopt;
   return request;
 }
 
-std::string encode(const std::vector<Frame>& frames) {
+std::string encode(const std::vector<std::vector<Frame>>& frames) {
   MessageWriter out;
-  for (const Frame& frame : frames) {
-    out.text(frame.function);
-    out.text(frame.file);
-    out.number(frame.line);
+  for (const std::vector<Frame>& of_address : frames) {
+    out.number(of_address.size());
+    for (const Frame& frame : of_address) {
+      out.text(frame.function);
+      out.text(frame.file);
+      out.number(frame.line);
+    }
   }
   return out.bytes();
 }
 
-std::optional<std::vector<Frame>> decode_frames(std::string_view bytes) {
+std::optional<std::vector<std::vector<Frame>>> decode_frames(std::string_view bytes) {
   MessageReader in(bytes);
-  std::vector<Frame> frames;
+  std::vector<std::vector<Frame>> frames;
   while (in.good() && !in.at_end()) {
-    Frame& frame = frames.emplace_back();
-    frame.function = in.text();
-    frame.file = in.text();
-    frame.line = uint32_t(in.number());
+    std::vector<Frame>& of_address = frames.emplace_back();
+    for (uint64_t left = in.number(); left > 0 && in.good(); --left) {
+      Frame& frame = of_address.emplace_back();
+      frame.function = in.text();
+      frame.file = in.text();
+      frame.line = uint32_t(in.number());
+    }
   }
   if (!in.good()) return std::nullopt;
   return frames;

@@ -12,7 +12,7 @@
 namespace lockstep::toolchain {
 
 // A worker of another build is refused. Raise with any change to requests or answers.
-inline constexpr std::string_view kWorkerGreeting = "lockstep toolchain worker 2";
+inline constexpr std::string_view kWorkerGreeting = "lockstep toolchain worker 3";
 // The name of the program, below libexec/lockstep.
 inline constexpr char kWorkerProgram[] = "lockstep-toolchain-worker";
 // Its jobs, as first argument.
@@ -35,7 +35,7 @@ std::optional<AssemblyRequest> decode_request(std::string_view bytes);
 
 struct FramesRequest {
   std::string code_object;
-  uint64_t address = 0;  // as linked
+  std::vector<uint64_t> addresses;  // as linked
 };
 // A fault that is told of waits for it.
 inline constexpr Limits kFrameLimits{.seconds = 10, .megabytes = 2048};
@@ -43,8 +43,9 @@ inline constexpr Limits kFrameLimits{.seconds = 10, .megabytes = 2048};
 std::string encode(const FramesRequest& request);
 std::optional<FramesRequest> decode_frames_request(std::string_view bytes);
 
-std::string encode(const std::vector<Frame>& frames);
-std::optional<std::vector<Frame>> decode_frames(std::string_view bytes);
+// Of each address.
+std::string encode(const std::vector<std::vector<Frame>>& frames);
+std::optional<std::vector<std::vector<Frame>>> decode_frames(std::string_view bytes);
 
 // The answer is a row of records, each a number and a text.
 enum class Record : uint64_t { diagnostics = 1, code_object = 2 };

@@ -58,9 +58,14 @@ class Findings(AssertionError):
         self.findings = findings
 
 
+def _line_of(place):
+    return f"  at {place['file']}:{place['line']}" if place["file"] else ""
+
+
 def _told(finding):
     where = finding["where"]
-    place = f"  at {where['file']}:{where['line']}" if where["file"] else ""
+    place = _line_of(where)
+    place += "".join(f"\n    inlined into {caller['function']}{_line_of(caller)}" for caller in finding["callers"])
     detail = f"\n  {finding['detail']}" if finding["detail"] else ""
     return (f"{finding['severity']}: {finding['checker']}: {finding['rule']}\n"
             f"  {where['function']} + {where['offset']:#x}: {where['instruction']}{place}{detail}")

@@ -254,14 +254,18 @@ TEST(Protocol, DamagedMessagesAreRefused) {
   EXPECT_FALSE(decode_answer(std::string(16, '\xff')));
   EXPECT_FALSE(decode_answer("x"));
 
-  const std::string question = encode(FramesRequest{"code", 7});
+  const std::string question = encode(FramesRequest{"code", {7, 9}});
   ASSERT_TRUE(decode_frames_request(question));
   EXPECT_FALSE(decode_request(question));
   EXPECT_FALSE(decode_frames_request(bytes));
-  const std::string frames = encode(std::vector<Frame>{{"inner", "a.cl", 2}});
+  const std::string frames =
+      encode(std::vector<std::vector<Frame>>{{{"inner", "a.cl", 2}, {"outer", "a.cl", 9}}});
   ASSERT_EQ(decode_frames(frames)->size(), 1u);
-  for (size_t size = 0; size < question.size(); ++size)
+  ASSERT_EQ(decode_frames(frames)->at(0).size(), 2u);
+  ASSERT_EQ(decode_frames_request(question)->addresses, (std::vector<uint64_t>{7, 9}));
+  for (size_t size = 0; size < question.size() - 2 * sizeof(uint64_t); ++size)
     EXPECT_FALSE(decode_frames_request(question.substr(0, size)));
+  EXPECT_FALSE(decode_frames_request(question + "x"));
   for (size_t size = 1; size < frames.size(); ++size) EXPECT_FALSE(decode_frames(frames.substr(0, size)));
 }
 
@@ -276,10 +280,15 @@ TEST(Frames, OfDamagedCodeEndNothing) {
     std::vector<std::byte> damaged = code.code_object;
     for (unsigned i = 0; i < 1 + round; ++i)
       damaged[random() % damaged.size()] = static_cast<std::byte>(random());
-    EXPECT_LE(inlined_frames(damaged, random() % damaged.size()).size(), 64u);
+    const uint64_t addresses[] = {random() % damaged.size(), 0};
+    const std::vector<std::vector<Frame>> frames = inlined_frames(damaged, addresses);
+    ASSERT_EQ(frames.size(), 2u);
+    EXPECT_LE(frames[0].size(), 64u);
   }
-  EXPECT_TRUE(inlined_frames({}, 0).empty());
-  EXPECT_TRUE(inlined_frames(std::vector<std::byte>(100, std::byte{1}), 0).empty());
+  const uint64_t begin[] = {0};
+  EXPECT_TRUE(inlined_frames({}, begin)[0].empty());
+  EXPECT_TRUE(inlined_frames(std::vector<std::byte>(100, std::byte{1}), begin)[0].empty());
+  EXPECT_TRUE(inlined_frames({}, {}).empty());
   EXPECT_TRUE(assemble("s_nop 0", "good.s"));
 }
 
