@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 BUILD := build/release
 
-.PHONY: demo test test-all afternoon rules rocm bench docs arithmetic fuzz format configure build packages clean
+.PHONY: demo wheel test test-all afternoon rules rocm bench docs arithmetic fuzz format configure build packages clean
 
 packages:
 	@tools/install_packages.sh
@@ -20,6 +20,10 @@ demo: configure
 	  out=buf:u8[960x1280x4] width=1280 height=960 left=-2.2 top=-1.2 step_x=0.0025 step_y=0.0025 limit=1000 \
 	  --out out=mandelbrot.png
 	@echo "drawn: mandelbrot.png"
+
+# A wheel of the Python package: python3 -m pip install build/release/wheel/*.whl
+wheel: build
+	@cmake --build $(BUILD) --target wheel
 
 test: configure
 	@tools/test.sh

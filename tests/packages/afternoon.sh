@@ -3,6 +3,7 @@
 # a parameter from Python and plots the result.  afternoon.sh BUILD_FOLDER
 set -euo pipefail
 build=$(realpath "$1")
+sources=$(realpath "$(dirname "$0")/../..")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache HOME=$work
@@ -55,4 +56,14 @@ assert min(energy) == energy[5] and energy[0] > 3 * energy[5]
 PY
 PYTHONPATH=$work/tree/usr/lib/python3/dist-packages /usr/bin/python3 sweep.py > plot.txt || fail "the sweep from Python"
 cat plot.txt
+
+# The wheel, in a folder of its own, as pip puts it there.
+/usr/bin/python3 "$sources/python/make_wheel.py" "$build" "$work/wheel" cmake 0.0 > /dev/null
+mkdir "$work/site"
+if /usr/bin/python3 -m pip --version > /dev/null 2>&1; then
+  /usr/bin/python3 -m pip install --quiet --no-deps --no-index --target "$work/site" "$work"/wheel/*.whl || fail "pip and the wheel"
+else
+  unzip -q "$work"/wheel/*.whl -d "$work/site"  # which sets the modes, too
+fi
+PYTHONPATH=$work/site /usr/bin/python3 sweep.py | cmp - plot.txt || fail "the wheel"
 echo "afternoon: done"
