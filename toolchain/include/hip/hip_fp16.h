@@ -17,6 +17,11 @@ struct alignas(4) __half2 {
   __half2() = default;
   constexpr __host__ __device__ __half2(__half both) : x(both), y(both) {}
   constexpr __host__ __device__ __half2(__half low, __half high) : x(low), y(high) {}
+  // In braces too, where a conversion to _Float16 would be one that narrows.
+  template <class T, class U,
+            typename lockstep_hip::EnableIf<lockstep_hip::is_convertible<__half, T> &&
+                                            lockstep_hip::is_convertible<__half, U>>::Type = 0>
+  constexpr __host__ __device__ __half2(T low, U high) : x((__half)low), y((__half)high) {}
   // clang makes packed instructions of the pair.
   __host__ __device__ __half2(Pair pair) : x(pair.x), y(pair.y) {}
   __host__ __device__ operator Pair() const { return Pair{x, y}; }

@@ -187,23 +187,28 @@ LOCKSTEP_DEVICE T read_lane(T value, int lane) {
   return value;
 }
 }  // namespace lockstep_hip
-template <class T>
-LOCKSTEP_DEVICE T __shfl(T value, int lane, int width = warpSize) {
+// Widths of any type: one of a file's own for float4, with an unsigned width, is no better than these.
+template <class T, class Width = int>
+LOCKSTEP_DEVICE T __shfl(T value, int lane, Width given_width = warpSize) {
+  const int width = (int)given_width;
   const int own = __lane_id();
   return lockstep_hip::read_lane(value, (own & ~(width - 1)) | (lane & (width - 1)));
 }
-template <class T>
-LOCKSTEP_DEVICE T __shfl_up(T value, unsigned delta, int width = warpSize) {
+template <class T, class Width = int>
+LOCKSTEP_DEVICE T __shfl_up(T value, unsigned delta, Width given_width = warpSize) {
+  const int width = (int)given_width;
   const int own = __lane_id(), from = own - (int)delta;
   return lockstep_hip::read_lane(value, from < (own & ~(width - 1)) ? own : from);
 }
-template <class T>
-LOCKSTEP_DEVICE T __shfl_down(T value, unsigned delta, int width = warpSize) {
+template <class T, class Width = int>
+LOCKSTEP_DEVICE T __shfl_down(T value, unsigned delta, Width given_width = warpSize) {
+  const int width = (int)given_width;
   const int own = __lane_id(), from = own + (int)delta;
   return lockstep_hip::read_lane(value, (own & (width - 1)) + (int)delta >= width ? own : from);
 }
-template <class T>
-LOCKSTEP_DEVICE T __shfl_xor(T value, int mask, int width = warpSize) {
+template <class T, class Width = int>
+LOCKSTEP_DEVICE T __shfl_xor(T value, int mask, Width given_width = warpSize) {
+  const int width = (int)given_width;
   const int own = __lane_id(), from = own ^ mask;
   return lockstep_hip::read_lane(value, from >= ((own + width) & ~(width - 1)) ? own : from);
 }

@@ -62,6 +62,8 @@ typedef enum hipDeviceAttribute_t {
   hipDeviceAttributeCooperativeLaunch,
   hipDeviceAttributeCanMapHostMemory,
   hipDeviceAttributeConcurrentManagedAccess,
+  hipDeviceAttributeDirectManagedMemAccessFromHost,
+  hipDeviceAttributeHostNativeAtomicSupported,
   hipDeviceAttributeIntegrated,
   hipDeviceAttributeL2CacheSize,
   hipDeviceAttributeManagedMemory,
@@ -80,6 +82,8 @@ typedef enum hipDeviceAttribute_t {
   hipDeviceAttributeMemoryClockRate,
   hipDeviceAttributeMemoryPoolsSupported,
   hipDeviceAttributeMultiprocessorCount,
+  hipDeviceAttributePageableMemoryAccess,
+  hipDeviceAttributePageableMemoryAccessUsesHostPageTables,
   hipDeviceAttributeTotalConstantMemory,
   hipDeviceAttributeUnifiedAddressing,
   hipDeviceAttributeWarpSize,
@@ -95,10 +99,19 @@ typedef struct hipDeviceProp_t {
   int maxThreadsPerMultiProcessor, computeMode, concurrentKernels, pciBusID, pciDeviceID, pciDomainID;
   int integrated, canMapHostMemory, unifiedAddressing, managedMemory, concurrentManagedAccess;
   int cooperativeLaunch, cooperativeMultiDeviceLaunch, isMultiGpuBoard, ECCEnabled, asicRevision;
+  int pageableMemoryAccess, pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost;
+  int hostNativeAtomicSupported, asyncEngineCount, maxBlocksPerMultiProcessor;
   int clockInstructionRate, kernelExecTimeoutEnabled, tccDriver, isLargeBar, persistingL2CacheMaxSize;
   char gcnArchName[256];
 } hipDeviceProp_t;
 typedef hipDeviceProp_t hipDeviceProp_tR0600;
+
+typedef enum hipComputeMode {
+  hipComputeModeDefault,
+  hipComputeModeExclusive,
+  hipComputeModeProhibited,
+  hipComputeModeExclusiveProcess,
+} hipComputeMode;
 
 typedef enum hipFuncCache_t {
   hipFuncCachePreferNone,
