@@ -190,7 +190,7 @@ lockstep_status lockstep_arguments_set_buffer(lockstep_arguments* arguments, uin
   return guarded([&] {
     const loader::Argument& a = checked(arguments, index);
     // HIP passes pointers inside structures by value; a lone pointer of unknown type may be by_value too.
-    bool pointer = a.kind == loader::ValueKind::global_buffer ||
+    bool pointer = a.kind == loader::ValueKind::global_buffer || a.kind == loader::ValueKind::pipe ||
                    (a.size == 8 && family_of(a.type_name) == Family::unknown &&
                     a.kind != loader::ValueKind::dynamic_shared_pointer);
     if (!pointer || a.size != 8)

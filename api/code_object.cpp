@@ -218,6 +218,21 @@ lockstep_status lockstep_code_object_open(const char* path, const lockstep_compi
       throw Failure(LOCKSTEP_BAD_INPUT, std::string(path) +
                                             ": is no source file, and other sources cannot be linked with it "
                                             "(give it alone)");
+    constexpr std::string_view kSpirv = "\x03\x02\x23\x07";
+    if (std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).starts_with(kSpirv))
+      throw Failure(LOCKSTEP_BAD_INPUT,
+                    std::string(path) +
+                        ": is SPIR-V, which is not read here (give its source, or LLVM IR for "
+                        "amdgcn-amd-amdhsa)");
+    // An object in the making of a text's author, or of a program.
+    const bool is_text =
+        !bytes.empty() && std::none_of(bytes.begin(), bytes.begin() + std::min<long>(256, bytes.size()),
+                                       [](std::byte b) { return b == std::byte(0); });
+    if (is_text)
+      throw Failure(LOCKSTEP_BAD_INPUT,
+                    std::string(path) +
+                        ": is no code object; if it is source, its name says of which language: .cl, "
+                        ".clcpp, .hip, .cu, .cpp, .ll, .bc, .s");
     *out = from_bytes(bytes, path, options, cancelled).release();
   });
 }

@@ -24,7 +24,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The address that buf:, same: or null stand for; nothing if the text is none of them.
+// The address that buf:, pipe:, same: or null stand for; nothing if the text is none of them.
 std::optional<uint64_t> parse_address(std::string_view text, const std::string& name,
                                       std::optional<uint32_t> index, std::optional<lockstep_type> elements,
                                       Buffers& buffers) {
@@ -35,6 +35,7 @@ std::optional<uint64_t> parse_address(std::string_view text, const std::string& 
     alias.index = index;
     return buffers.add(std::move(alias)).address();
   }
+  if (text.starts_with("pipe:")) return buffers.allocate_pipe(name, index, text.substr(5)).address();
   if (text.starts_with("buf:"))
     return buffers.allocate(name, index, parse_contents(text.substr(4), elements)).address();
   return std::nullopt;
@@ -139,6 +140,14 @@ void ArgumentSetter::give_bytes(uint32_t index, std::span<const std::byte> bytes
   check(lockstep_arguments_set(arguments_.get(), index, bytes.data(), size));
 }
 
+// As when numpy's doubles are given to a kernel of floats.
+void ArgumentSetter::note_other_type(uint32_t index, lockstep_type wanted, lockstep_type given) {
+  if (size_of_type(wanted) == size_of_type(given) && is_float(wanted) == is_float(given)) return;
+  if (given == LOCKSTEP_U8) return;  // bytes
+  notes_ += fmt::format("note: {} of kernel '{}' is given elements of {}\n", label(index), kernel_name_,
+                        name_of_type(given));
+}
+
 void ArgumentSetter::give_address(uint32_t index, uint64_t address) {
   if (described_)
     arguments_.set_address(index, address);
@@ -183,11 +192,31 @@ void ArgumentSetter::set_all(const std::vector<std::string>& specifications) {
         label(static_cast<uint32_t>(missing - given.begin())));
 }
 
+namespace {
+
+// Throws UsageError where the text cannot be what the kernel takes.
+void check_kind(const lockstep_argument_info& argument, std::string_view text) {
+  const std::string_view kind = argument.kind_name;
+  const bool is_pipe = kind == "pipe";
+  if (is_pipe && !text.starts_with("pipe:") && !text.starts_with("same:"))
+    throw UsageError(
+        "is a pipe: give the type and number of its packets, such as pipe:i32[64], or same:NAME");
+  if (!is_pipe && text.starts_with("pipe:")) throw UsageError("is no pipe, but {}", kind);
+  if (argument.kind == LOCKSTEP_ARGUMENT_OTHER && !is_pipe && text != "null")
+    throw UsageError("is of kind {}, which this machine does not have yet (null leaves it away)", kind);
+}
+
+}  // namespace
+
 void ArgumentSetter::set(uint32_t index, std::string_view text) {
   const lockstep_argument_info& a = infos_[index];
   const std::string name = *a.name ? a.name : std::to_string(index);
-  if (const auto address = parse_address(text, name, index, type_of_c_name(a.type_name), buffers_))
+  if (described_) check_kind(a, text);
+  const std::optional<lockstep_type> elements = type_of_c_name(a.type_name);
+  if (const auto address = parse_address(text, name, index, elements, buffers_)) {
+    if (text.starts_with("buf:") && elements) note_other_type(index, *elements, buffers_.find(name).type);
     return give_address(index, *address);
+  }
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos) return set_plain(index, text);
   if (const auto numbers = parse_numbers(text)) return set_numbers(index, *numbers);

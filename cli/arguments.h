@@ -18,7 +18,8 @@ namespace lockstep::cli {
 //   i32:5 u32:0x10 i64:-1 f16:0.5 f32:1.5 f64:2 ...   scalars; 5 or 1.5 alone takes the argument's own type
 //   f32:1,2,3,4  1,2,3,4     vectors
 //   buf:CONTENTS             a new buffer, see cli/contents.h; a file's elements are the argument's
-//   same:NAME                a buffer that is there already
+//   pipe:i32[64]             an empty pipe of OpenCL
+//   same:NAME                a buffer or pipe that is there already
 //   null                     a buffer argument that is no address
 //   local:4096               bytes of a __local argument
 //   struct:FIELD; FIELD...   a structure of numbers, vectors (f32x4:1,2,3,4), addresses (buf:, same:, null),
@@ -32,6 +33,8 @@ class ArgumentSetter {
 
   // Throws UsageError that names the argument.
   void set_all(const std::vector<std::string>& specifications);
+  // What is allowed and seldom meant, a line each.
+  const std::string& notes() const { return notes_; }
 
  private:
   void set(uint32_t index, std::string_view text);
@@ -43,10 +46,12 @@ class ArgumentSetter {
   void give_bytes(uint32_t index, std::span<const std::byte> bytes, size_t align);
   void give_address(uint32_t index, uint64_t address);
   void append(const void* bytes, size_t size, size_t align);
+  void note_other_type(uint32_t index, lockstep_type wanted, lockstep_type given);
 
   Buffers& buffers_;
   Arguments& arguments_;
   std::string kernel_name_;
+  std::string notes_;
   bool described_;
   uint32_t segment_bytes_;
   std::vector<std::byte> segment_;  // of an undescribed kernel

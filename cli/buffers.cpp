@@ -1,5 +1,6 @@
 #include "cli/buffers.h"
 
+#include <cstring>
 #include <utility>
 
 #include "cli/common.h"
@@ -13,6 +14,25 @@ const NamedBuffer& Buffers::allocate(const std::string& name, std::optional<uint
   const NamedBuffer& added = add({name, index, contents.array.type, contents.array.shape, memory.span()});
   owned_.push_back(std::move(memory));
   return added;
+}
+
+// As ROCm's device library (opencl.bc) reads it: 64-bit counts of what was read and written and of the
+// packets that there is room for, and packets from byte 128 on.
+const NamedBuffer& Buffers::allocate_pipe(const std::string& name, std::optional<uint32_t> index,
+                                          std::string_view packets) {
+  constexpr uint64_t kHeader = 128, kRoomAt = 16;
+  Contents contents = parse_contents(packets, std::nullopt);
+  if (!contents.array.bytes.empty() || !contents.fill.empty())
+    throw UsageError(
+        "'pipe:{}': a pipe begins empty; give the type and number of its packets, such as pipe:i32[64]",
+        packets);
+  const uint64_t room = contents.bytes / size_of_type(contents.array.type);
+  contents.bytes += kHeader;
+  contents.array.type = LOCKSTEP_U8;
+  contents.array.shape = {contents.bytes};
+  const NamedBuffer& pipe = allocate(name, index, contents);
+  std::memcpy(pipe.memory.data() + kRoomAt, &room, sizeof room);
+  return pipe;
 }
 
 const NamedBuffer& Buffers::add(NamedBuffer buffer) {

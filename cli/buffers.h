@@ -35,6 +35,9 @@ class Buffers {
   // A new buffer with these contents.
   const NamedBuffer& allocate(const std::string& name, std::optional<uint32_t> index,
                               const Contents& contents);
+  // An OpenCL pipe for so many packets of the elements' type, as "i32[64]" says it.
+  const NamedBuffer& allocate_pipe(const std::string& name, std::optional<uint32_t> index,
+                                   std::string_view packets);
   // Memory that is there already, for as long as the device is.
   const NamedBuffer& add(NamedBuffer buffer);
   // By name or position. Throws UsageError, which says what there is.

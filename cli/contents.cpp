@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <random>
 
 #include "cli/common.h"
@@ -103,6 +104,21 @@ Contents parse_elements(std::string_view text, lockstep_type type, size_t open) 
 
 }  // namespace
 
+namespace {
+
+// f32, float[4]: no file, and nearly the elements of an array.
+void refuse_what_is_nearly_elements(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find('['));
+  if (type_of_name(text))
+    throw UsageError("'{}': how many? Give a size, such as {}[1024], or a file", text, text);
+  const std::optional<lockstep_type> type = type_of_c_name(name);
+  if (name.size() != text.size() && type)
+    throw UsageError("'{}': the type is called {} here: {}{}", text, name_of_type(*type), name_of_type(*type),
+                     text.substr(name.size()));
+}
+
+}  // namespace
+
 Contents parse_contents(std::string_view text, std::optional<lockstep_type> elements) {
   const size_t open = text.find('[');
   const std::optional<lockstep_type> type =
@@ -112,6 +128,9 @@ Contents parse_contents(std::string_view text, std::optional<lockstep_type> elem
   const size_t colon = text.find(':');
   const std::optional<lockstep_type> said =
       colon == std::string_view::npos ? std::nullopt : type_of_name(text.substr(0, colon));
+  std::error_code ignored;
+  if (!std::filesystem::exists(said ? text.substr(colon + 1) : text, ignored))
+    refuse_what_is_nearly_elements(text);
   Contents out;
   Array& array = out.array;
   array = read_array(std::string(said ? text.substr(colon + 1) : text));

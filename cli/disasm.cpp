@@ -12,6 +12,7 @@
 #include "cli/common.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
+#include "cli/launch.h"
 #include "text/visible.h"
 
 namespace lockstep::cli {
@@ -125,6 +126,7 @@ int disasm(const DisasmOptions& o) {
   compile.wave_size = o.wave;
   compile.debug_info = 1;
   CodeObject code = open_with_progress(o.input, compile);
+  if (!o.kernel.empty()) choose_kernel(code, o.kernel, o.input);  // says which there are
   Listing listing{o, {}, "", 0};
   check(lockstep_code_object_disassemble(code.get(), o.kernel.empty() ? nullptr : o.kernel.c_str(),
                                          print_line, &listing));

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/interrupt.h"
+#include "cli/launch.h"
 #include "cli/replay.h"
 
 namespace lockstep::cli {
@@ -87,9 +88,7 @@ int info(const InfoOptions& o) {
             i.target, short_bytes(i.file_bytes), short_bytes(i.memory_bytes),
             i.has_debug_info ? ", with source lines" : "");
   } else {
-    std::optional<Kernel> k = code.find_kernel(o.kernel);
-    if (!k) throw UsageError("{}: has no kernel '{}'", o.input, o.kernel);
-    kernels.push_back(*k);
+    kernels.push_back(choose_kernel(code, o.kernel, o.input));
   }
   for (const Kernel& k : kernels) {
     throw_if_interrupted();

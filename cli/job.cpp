@@ -140,7 +140,10 @@ class Job {
         if (!contents)
           throw UsageError("buffer '{}' is not a text such as \"f32[1024]=iota\"",
                            std::string_view(name.str()));
-        buffers_.allocate(std::string(name.str()), std::nullopt, contents_of(*contents));
+        if (contents->starts_with("pipe:"))
+          buffers_.allocate_pipe(std::string(name.str()), std::nullopt, contents->substr(5));
+        else
+          buffers_.allocate(std::string(name.str()), std::nullopt, contents_of(*contents));
       }
     set_variables(top_.texts("variables"), device_, code_, buffers_);
     return steps(top_.array("step"), "");

@@ -12,6 +12,7 @@
 #include "cli/compiler_flags.h"
 #include "cli/interrupt.h"
 #include "cli/machine.h"
+#include "cli/unexpected.h"
 #include "text/visible.h"
 
 namespace lockstep::cli {
@@ -64,6 +65,7 @@ constexpr const char* kExamples =
     "  buf:u32[1024]=iota  =random:7       0, 1, 2, ...; random by seed\n"
     "  buf:f32[4]=1,2,3,4                  each element\n"
     "  buf:in.npy  buf:in.raw  buf:u32:in.raw   from a file\n"
+    "  pipe:i32[64]                        an empty pipe of OpenCL for 64 packets\n"
     "  same:x                              the buffer that argument x has;  null: no buffer\n"
     "  local:4096  local:4k                bytes of a __local argument\n"
     "  'struct:i32:5; f32x4:1,2,3,4; buf:f32[8]; pad:4'   a structure by its fields, laid out as C does;\n"
@@ -406,6 +408,9 @@ int run_command(CLI::App& app, int argc, char** argv, const int& exit_code) {
     app.parse(std::move(arguments));
     if (app.get_subcommands().empty()) print_text(app.help());
     return exit_code;
+  } catch (const CLI::ExtrasError&) {
+    report_text(text_of_unexpected(app));
+    return kBadInput;
   } catch (const CLI::ParseError& e) {
     return print_parse_result(app, e);
   } catch (const Interrupted&) {

@@ -127,6 +127,7 @@ int run(const RunOptions& o) {
   std::vector<std::string> specifications = o.named_arguments;
   specifications.insert(specifications.end(), o.arguments.begin(), o.arguments.end());
   setter.set_all(specifications);
+  if (!o.quiet) report_text(setter.notes());
   // A long run must not end with a wrong name for its result.
   for (const Output& out : outputs) buffers.find(out.name);
   for (const std::string& name : o.prints) buffers.find(name);

@@ -187,6 +187,13 @@ std::string advice(const std::string& messages) {
     return "note: it is declared, and no file that was given defines it: give the file that does, too "
            "(several "
            "source files become one code object), or define it\n";
+  if (messages.find("'cuda_runtime.h' file not found") != messages.npos ||
+      messages.find("'cuda.h' file not found") != messages.npos)
+    return "note: this is CUDA, and HIP is compiled here, which is written alike: hipify-perl or "
+           "hipify-clang of ROCm "
+           "translate it\n";
+  if (messages.find("requires cl_khr_fp16") != messages.npos)
+    return "note: the device has it; say so in the source: #pragma OPENCL EXTENSION cl_khr_fp16 : enable\n";
   if (messages.find("symbol multiply defined") != messages.npos)
     return "note: two of the source files define it: make it static, or leave one of the files away\n";
   return {};

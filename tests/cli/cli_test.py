@@ -484,6 +484,32 @@ with = "b.npy"
         out = self.lockstep("run", "steps.toml", "-q")
         self.assertEqual(out.stdout, "b: u32[32]\n7 7\n... 30 more (--print-limit 0 prints all)\n" * 2)
 
+    def test_pipes(self):
+        (self.path / "pipes.cl").write_text("""
+__kernel void writer(__global const int* x, write_only pipe int p) { int v = x[get_global_id(0)]; write_pipe(p, &v); }
+__kernel void reader(read_only pipe int p, __global int* x) {
+  int v;
+  x[get_global_id(0)] = read_pipe(p, &v) == 0 ? v : -(int)get_pipe_max_packets(p);
+}
+""")
+        (self.path / "pipes.toml").write_text("""code = "pipes.cl"
+buffers = { p = "pipe:i32[3]", x = "i32[4]=7", y = "i32[4]" }
+[[step]]
+kernel = "writer"
+grid = 4
+args = ["same:x", "same:p"]
+[[step]]
+kernel = "reader"
+grid = 4
+args = ["same:p", "same:y"]
+[[step]]
+print = "y"
+""")
+        # The last finds no room, and its reader no packet.
+        self.lockstep("run", "pipes.toml", says="y: i32[4]\n7 7 7 -3\n")
+        self.lockstep("run", "pipes.cl", "-k", "writer", "-g", "4", "buf:i32[4]", "buf:i32[4]", status=BAD_INPUT,
+                      says="is a pipe: give the type and number of its packets, such as pipe:i32[64]")
+
     def test_jobs_that_are_wrong(self):
         head = 'code = "saxpy.cl"\n[buffers]\nx = "f32[64]=1"\ny = "f32[64]"\n[[step]]\n'
         good = 'kernel = ""\ngrid = 64\nargs = [64, 0.5, "same:x", "same:y"]\n'
@@ -614,7 +640,9 @@ extern "C" __global__ void lists(int* out, unsigned long long* large, int bad) {
         for bad, why in (("u32:x", "is not a number"), ("u32:-1", "does not fit"), ("u32:4294967296", "does not fit"),
                          ("q7:1", "unknown kind"), ("u32:", "missing"), ("x", "is not a number")):
             self.saxpy("--grid", "64", bad, *self.GOOD[1:], status=BAD_INPUT, says=["'n'", why])
-        for bad, why in (("buf:f32[0]", "none of it 0"), ("buf:f32[4", "not closed"), ("buf:f32[9999999999999]", "larger"),
+        self.saxpy("--grid", "64", *self.GOOD[:3], "buf:f64[64]", says="'y' (float*) of kernel 'saxpy' is given elements of f64")
+        for bad, why in (("buf:f32[0]", "none of it 0"), ("buf:float[64]", "called f32 here: f32[64]"), ("buf:f32", "how many?"),
+                         ("pipe:i32[4]", "is no pipe"), ("buf:f32[4", "not closed"), ("buf:f32[9999999999999]", "larger"),
                          ("buf:f32[4]=z", "not a number"), ("buf:f32[4]z", "=VALUE"), ("5", "has no kind")):
             self.saxpy("--grid", "64", *self.GOOD[:3], bad, status=BAD_INPUT, says=["'y'", why])
 
@@ -639,7 +667,7 @@ extern "C" __global__ void lists(int* out, unsigned long long* large, int bad) {
     def test_corrupted_objects(self):
         good = self.code_object()
         for name, data, why in (("cut.co", good[:len(good) // 2], "cut.co"), ("empty.co", b"", "is empty"),
-                                ("text.co", b"hello", "neither a code object"), ("head.co", good[:30], "cut off"),
+                                ("text.co", b"hello", "if it is source, its name says"), ("head.co", good[:30], "cut off"),
                                 ("x86.co", good[:18] + b"\x3e\x00" + good[20:], ".hip_fatbin")):
             (self.path / name).write_bytes(data)
             for command in (["info"], ["disasm"], ["run", "--grid", "1"]):
@@ -774,7 +802,10 @@ extern "C" __global__ void lists(int* out, unsigned long long* large, int bad) {
         self.saxpy("--grid", "64", *self.GOOD[:3], "buf:f32[16777216x1024]=1", status=BAD_INPUT, says="the host has")
 
     def test_usage(self):
-        self.lockstep("fly", status=BAD_INPUT)
+        self.lockstep("fly", status=BAD_INPUT, says="'fly' is no command (there are run, check")
+        self.lockstep("saxpy.cl", status=BAD_INPUT, says="to run it: lockstep run saxpy.cl")
+        self.lockstep("info", "saxpy.cl", "--optimise", "1", status=BAD_INPUT, says="info has no option --optimise (is --optimize meant?)")
+        self.lockstep("run", "saxpy.cl", "--global", "1", status=BAD_INPUT, says="run has no option --global (is --grid meant?)")
         self.lockstep("run", status=BAD_INPUT, says="INPUT")
         self.saxpy_source("--grid", "1", "--wave", "48", status=BAD_INPUT, says="--wave")
         self.saxpy("--grid", "1", "--engine", "steam", status=BAD_INPUT, says="--engine")
@@ -849,14 +880,16 @@ extern "C" __global__ void lists(int* out, unsigned long long* large, int bad) {
 
     def test_check(self):
         (self.path / "behind.cl").write_text(
+            "int element(__global int* x, size_t i) { return x[i]; }\n"
             "__kernel void behind(__global int* x, __global int* out) {\n"
             "  size_t i = get_global_id(0);\n"
-            "  out[i] = x[i];\n}\n")
+            "  out[i] = element(x, i);\n}\n")
         behind = ("run", "behind.cl", "--grid", "32", "--block", "32", "--debug", "--check", "memory")
         self.assertIn("check: nothing was found", self.lockstep(*behind, "buf:i32[32]", "buf:i32[32]").stdout)
         # The last two work-items read what fills up the last 16 bytes of the buffer.
         out = self.lockstep(*behind, "buf:i32[30]", "buf:i32[32]", status=FAULTED,
-                            says=("memory: global_load_b32 reads bytes behind the end of a buffer", "behind.cl:3",
+                            says=("memory: global_load_b32 reads bytes behind the end of a buffer", "behind.cl:1\n    1 | int",
+                                  "inlined into behind  at ", "behind.cl:4\n    4 | out[i] = element(x, i);",
                                   "lanes 30,31", "0 bytes behind the end of buffer 'x' of 120 bytes")).stdout
         self.assertEqual(out.count("memory:"), 1)
         self.lockstep(*behind, "--rules", "warn", "--fidelity", "buf:i32[30]", "buf:i32[32]", status=FAULTED,
@@ -866,19 +899,23 @@ extern "C" __global__ void lists(int* out, unsigned long long* large, int bad) {
 
     def test_check_of_races(self):
         (self.path / "race.cl").write_text(
+            "float mirrored(__local float* part, uint i) { return part[63 - i]; }\n"
             "__kernel void sum(__global const float* x, __global float* out) {\n"
             "  __local float part[64];\n"
             "  uint i = get_local_id(0);\n"
             "  part[i] = x[get_global_id(0)];\n"
             "  // there is no barrier\n"
-            "  out[get_global_id(0)] = part[i] + part[63 - i];\n}\n")
+            "  out[get_global_id(0)] = part[i] + mirrored(part, i);\n}\n")
         check = ("check", "race.cl", "--grid", "64", "--block", "64", "--wave", "32", "buf:f32[64]=iota", "buf:f32[64]")
         self.lockstep(*check, "--checkers", "races", status=FAULTED,
-                      says=("races: ", "part[i] = x[get_global_id(0)];", "race.cl:6", "put a barrier between them"))
+                      says=("races: ", "part[i] = x[get_global_id(0)];", "race.cl:7\n    7 | out", "put a barrier between them"))
         found = json.loads(self.lockstep(*check, "--format", "json", status=FAULTED).stdout)
         self.assertEqual((found["version"], found["kernel"]), (1, "sum"))
         race = next(f for f in found["findings"] if f["checker"] == "races")
-        self.assertEqual((race["severity"], {race["where"]["line"], race["other"]["line"]}), ("error", {4, 6}))
+        self.assertEqual((race["severity"], {race["where"]["line"], race["other"]["line"]}), ("error", {5, 1}))
+        caller, = next(place["inlinedInto"] for place in (race["where"], race["other"]) if "inlinedInto" in place)
+        self.assertEqual((caller["function"], caller["line"], caller["text"]),
+                         ("sum", 7, "out[get_global_id(0)] = part[i] + mirrored(part, i);"))
         self.lockstep(*check, "--format", "sarif", "--report", "race.sarif", status=FAULTED)
         sarif = json.loads((self.path / "race.sarif").read_text())
         self.assertEqual(sarif["version"], "2.1.0")
