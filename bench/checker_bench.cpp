@@ -17,24 +17,30 @@ struct Subject {
   std::string name;
   Example example;
   Bytes code;
-  double plain = 0;
+  double plain = INFINITY;
 };
 
 constexpr double kShortest = 0.002;  // of a plain run, in seconds: below that the beginning of a run counts
 
-// The best of several runs.
-double seconds(const Subject& subject, const char* checks, int runs) {
+// Of the processor: others may be busy with the machine.
+double seconds(const Subject& subject, const char* checks) {
   RunRequest request;
   request.device.engine = LOCKSTEP_ENGINE_INTERPRETER;
   request.device.threads = 1;
   request.options.checks = checks;
+  const RunResult result = run(subject.example, subject.code, request);
+  if (result.status != LOCKSTEP_OK) throw std::runtime_error(subject.name + ": " + result.error);
+  return result.processor_seconds;
+}
+
+// The best of several runs by the best plain one, which take turns.
+double ratio_of(Subject& subject, const char* checks) {
   double best = INFINITY;
-  for (int i = 0; i < runs; ++i) {
-    const RunResult result = run(subject.example, subject.code, request);
-    if (result.status != LOCKSTEP_OK) throw std::runtime_error(subject.name + ": " + result.error);
-    best = std::min(best, result.seconds);
+  for (int i = 0; i < 3; ++i) {
+    subject.plain = std::min(subject.plain, seconds(subject, nullptr));
+    best = std::min(best, seconds(subject, checks));
   }
-  return best;
+  return best / subject.plain;
 }
 
 void compare_all(const std::vector<std::string>& checkers) {
@@ -43,15 +49,15 @@ void compare_all(const std::vector<std::string>& checkers) {
     for (const unsigned wave_size : {32u, 64u}) {
       const std::string name = std::string(entry.name) + ".O2.wave" + std::to_string(wave_size);
       Subject subject{name, entry.make(wave_size), read_file(LOCKSTEP_EXAMPLE_KERNELS "/" + name + ".co")};
-      subject.plain = seconds(subject, nullptr, 5);
+      for (int i = 0; i < 3; ++i) subject.plain = std::min(subject.plain, seconds(subject, nullptr));
       if (subject.plain >= kShortest) subjects.push_back(std::move(subject));
     }
   std::printf("%zu code objects\n%-14s %15s %8s\n", subjects.size(), "checker", "geometric mean", "worst");
   for (const std::string& checks : checkers) {
     double logarithms = 0, worst = 0;
     std::string slowest;
-    for (const Subject& subject : subjects) {
-      const double ratio = seconds(subject, checks.c_str(), 2) / subject.plain;
+    for (Subject& subject : subjects) {
+      const double ratio = ratio_of(subject, checks.c_str());
       logarithms += std::log(ratio);
       if (ratio > worst) worst = ratio, slowest = subject.name;
     }

@@ -75,6 +75,9 @@ class Listener {
   // waves is told of once. None of these may throw.
   virtual void before(const Event&) {}
   virtual void after(const Event&) {}
+  // Asked like wants(): of instructions that nobody wants to be told of behind them, after() may come late,
+  // or not at all.
+  virtual bool wants_after(const isa::Instruction&) const { return true; }
   // Instead of after(): Wave::fault says why.
   virtual void faulted(const Event&) {}
 

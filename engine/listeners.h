@@ -23,6 +23,13 @@ class Listeners final : public Listener {
   bool wants(const isa::Instruction& instruction) const override {
     return std::any_of(list_.begin(), list_.end(), [&](Listener* each) { return each->wants(instruction); });
   }
+  bool wants_after(const isa::Instruction& instruction) const override {
+    return std::any_of(list_.begin(), list_.end(), [&](Listener* each) {
+      return each->wants(instruction) && each->wants_after(instruction);
+    });
+  }
+  // One as it is: nobody needs to ask what it wants.
+  Listener* alone() const { return list_.size() == 1 ? list_.front() : nullptr; }
   void before(const Event& event) override {
     for (Listener* each : list_)
       if (each->wants(event.instruction)) each->before(event);

@@ -29,16 +29,20 @@ void Told::begin(Listener& listener, const Wave& wave, const isa::Instruction& i
 void Told::end(Listener& listener, const Wave& wave) {
   if (!instruction_) return;
   const Event event{wave, *std::exchange(instruction_, nullptr), pc_, accesses_};
-  if (wave.state == WaveState::faulted)
+  // Who does not want to know what comes behind one is told of its end late: the fault may be another's.
+  if (wave.state == WaveState::faulted && wave.fault.pc == event.pc)
     listener.faulted(event);
-  else if (wave.state != WaveState::blocked && wave.state != WaveState::halted)
+  else if (wave.state != WaveState::faulted && wave.state != WaveState::blocked &&
+           wave.state != WaveState::halted)
     listener.after(event);
 }
 
 // What may take the wave elsewhere, or end its turn, has nothing behind it: then the next call says that it
 // is done.
 Observer::Calls Tap::calls_for(const isa::Instruction& instruction) const {
-  return listener_.wants(instruction) ? Calls::before_and_behind : Calls::none;
+  return !listener_.wants(instruction)        ? Calls::none
+         : listener_.wants_after(instruction) ? Calls::before_and_behind
+                                              : Calls::before;
 }
 
 bool Tap::on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) {

@@ -97,7 +97,9 @@ bool RuleEngine::enter(Wave& wave, uint64_t pc) {
 }
 
 Observer::Calls RuleEngine::calls_for(const isa::Instruction& instruction) const {
-  return listener_ && listener_->wants(instruction) ? Calls::before_and_behind : Calls::before;
+  return listener_ && listener_->wants(instruction) && listener_->wants_after(instruction)
+             ? Calls::before_and_behind
+             : Calls::before;
 }
 
 bool RuleEngine::on_instruction(const Wave& observed, const isa::Instruction& instruction, uint64_t pc) {

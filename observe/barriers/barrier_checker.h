@@ -18,6 +18,7 @@ class BarrierChecker final : public Listener {
   explicit BarrierChecker(Findings& findings) : findings_(findings) {}
 
   bool wants(const isa::Instruction& instruction) const override;
+  bool wants_after(const isa::Instruction&) const override { return false; }
   void before(const Event& event) override;
   void group_begins(const WorkGroup& group) override;
   void group_ends(const WorkGroup& group) override;

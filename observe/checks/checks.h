@@ -36,7 +36,9 @@ class Checks {
   // The same, and the listener.
   void prepare(precise::Settings& settings);
   // Null if nobody listens.
-  Listener* listener() { return listeners_.empty() ? nullptr : &listeners_; }
+  Listener* listener() {
+    return listeners_.empty() ? nullptr : listeners_.alone() ? listeners_.alone() : &listeners_;
+  }
   // What the checkers found; `by_units`: what the units of the precise engine did.
   std::vector<lockstep::Finding> findings(const std::vector<lockstep::Finding>& by_units) const;
 

@@ -19,6 +19,7 @@ class CostChecker final : public Listener {
   explicit CostChecker(Findings& findings) : findings_(findings) {}
 
   bool wants(const isa::Instruction& instruction) const override;
+  bool wants_after(const isa::Instruction&) const override { return false; }
   void before(const Event& event) override;
   void dispatch_ends(const DispatchEvent& event) override;
 

@@ -33,6 +33,7 @@ class FidelityListener final : public Listener {
   explicit FidelityListener(Math math = Math::exact) : math_(math) {}
   // What is executed first is named, whatever the number of threads.
   Order order() const override { return Order::serial; }
+  bool wants_after(const isa::Instruction&) const override { return false; }
   void before(const Event& event) override;
   // Instructions of an engine that is gone may stand where others stood.
   void dispatch_begins(const DispatchEvent&) override { own_.clear(); }

@@ -23,6 +23,7 @@ class MemoryChecker final : public Listener {
       : findings_(findings), freed_(std::move(freed)), blocks_(blocks) {}
 
   bool wants(const isa::Instruction& instruction) const override;
+  bool wants_after(const isa::Instruction&) const override { return false; }
   void before(const Event& event) override;
   void faulted(const Event& event) override;
   void dispatch_begins(const DispatchEvent& event) override;

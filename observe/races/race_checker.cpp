@@ -52,6 +52,10 @@ bool RaceChecker::wants(const isa::Instruction& instruction) const {
          opcode == Opcode::s_waitcnt_lgkmcnt;
 }
 
+bool RaceChecker::wants_after(const isa::Instruction& instruction) const {
+  return is_meeting(instruction.row->opcode);
+}
+
 void RaceChecker::dispatch_begins(const DispatchEvent& event) {
   std::lock_guard lock(mutex_);
   if (knowledge_.is_idle()) {

@@ -37,6 +37,7 @@ class RaceChecker final : public Listener {
 
   Order order() const override { return Order::serial; }
   bool wants(const isa::Instruction& instruction) const override;
+  bool wants_after(const isa::Instruction& instruction) const override;
   void before(const Event& event) override;
   void after(const Event& event) override;
   void dispatch_begins(const DispatchEvent& event) override;

@@ -34,7 +34,8 @@ class WaveShadow {
 
   uint64_t lanes(unsigned vgpr) const { return lanes_[vgpr]; }
   uint32_t vgpr(unsigned number, unsigned lane) const {
-    return lanes_[number] >> lane & 1 ? bits_[number * wave_size_ + lane] : 0;
+    const uint64_t bit = uint64_t{1} << lane;
+    return !(lanes_[number] & bit) ? 0 : whole_[number] & bit ? ~0u : bits_[number * wave_size_ + lane];
   }
   void set_vgpr(unsigned number, unsigned lane, uint32_t bits) {
     const uint64_t bit = uint64_t{1} << lane;
@@ -42,7 +43,12 @@ class WaveShadow {
       lanes_[number] &= ~bit;
     } else {
       lanes_[number] |= bit;
-      bits_[number * wave_size_ + lane] = bits;
+      if (bits == ~0u) {
+        whole_[number] |= bit;
+      } else {
+        whole_[number] &= ~bit;
+        bits_[number * wave_size_ + lane] = bits;
+      }
     }
   }
   void clear_lanes(unsigned vgpr, uint64_t lanes) { lanes_[vgpr] &= ~lanes; }
@@ -56,7 +62,8 @@ class WaveShadow {
  private:
   unsigned wave_size_ = 32;
   std::array<uint64_t, kMaxVgprs> lanes_{};  // a bit for each lane that has any
-  std::vector<uint32_t> bits_;               // by register and lane, where `lanes_` says so
+  std::array<uint64_t, kMaxVgprs> whole_{};  // of these, those that have nothing but such bits
+  std::vector<uint32_t> bits_;               // of the others, by register and lane
   std::array<uint32_t, kScalars> scalars_{};
   std::array<Origin, 2 * kMaxVgprs> origins_{};
   std::vector<Unwritten> scratch_;  // by dword and lane

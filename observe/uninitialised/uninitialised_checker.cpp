@@ -1,6 +1,7 @@
 #include "observe/uninitialised/uninitialised_checker.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <string_view>
 
@@ -70,25 +71,42 @@ std::string text_of(const Origin& origin) {
 
 }  // namespace
 
+UninitialisedChecker::UninitialisedChecker(Findings& findings)
+    : findings_(findings), id_([] {
+        static std::atomic<uint64_t> last{0};
+        return ++last;
+      }()) {}
+
+bool UninitialisedChecker::Registers::add(const isa::RegisterUses& uses) {
+  for (const bool is_vgpr : {true, false}) {
+    for (const RegisterUse& use : uses) {
+      if (use.is_vgpr() != is_vgpr) continue;
+      if (all + use.count > kMost) return false;
+      for (unsigned number = use.first; number < use.end(); ++number) {
+        if (!is_vgpr && number >= WaveShadow::kScalars) continue;
+        numbers[all++] = static_cast<uint16_t>(is_vgpr ? number - code::kVgpr0 : number);
+      }
+    }
+    if (is_vgpr) vgprs = all;
+  }
+  return true;
+}
+
 bool UninitialisedChecker::wants(const isa::Instruction& instruction) const {
   return !(instruction.row->flags & (isa::kHint | isa::kWait));
 }
 
 void UninitialisedChecker::dispatch_begins(const DispatchEvent& event) {
   std::lock_guard lock(mutex_);
-  if (initial_sgprs_.empty()) memory_.clear();
+  if (dispatches_.empty()) memory_.clear();
   names_.begin(event);
-  initial_sgprs_[event.id] = event.initial_sgprs;
+  dispatches_[event.id].initial_sgprs = event.initial_sgprs;
 }
 
 void UninitialisedChecker::dispatch_ends(const DispatchEvent& event) {
   std::lock_guard lock(mutex_);
   names_.end(event);
-  initial_sgprs_.erase(event.id);
-  // Instructions of an engine that is gone may stand where others stood.
-  known_.clear();
-  found_.fill({});
-  dependence_.clear();
+  dispatches_.erase(event.id);
 }
 
 void UninitialisedChecker::group_begins(const WorkGroup& group) {
@@ -103,16 +121,27 @@ void UninitialisedChecker::group_ends(const WorkGroup& group) {
 
 void UninitialisedChecker::wave_begins(const Wave& wave) {
   std::lock_guard lock(mutex_);
-  std::unique_ptr<WaveShadow>& shadow = waves_[&wave];
-  if (!shadow) shadow = std::make_unique<WaveShadow>();
-  shadow->begin(wave, initial_sgprs_[wave.group->dispatch]);
+  std::unique_ptr<OfWave>& own = waves_[&wave];
+  if (!own) own = std::make_unique<OfWave>();
+  own->dispatch = &dispatches_[wave.group->dispatch];
+  own->shadow.begin(wave, own->dispatch->initial_sgprs);
 }
 
-const UninitialisedChecker::Known& UninitialisedChecker::known(const Event& event) {
-  Found& found =
-      found_[reinterpret_cast<uintptr_t>(&event.instruction) / sizeof(isa::Instruction) % found_.size()];
+// What is kept of a wave stays where it is for as long as this does.
+UninitialisedChecker::OfWave& UninitialisedChecker::of(const Wave& wave) {
+  static thread_local Last last;
+  if (last.wave != &wave || last.checker != id_) {
+    std::lock_guard lock(mutex_);
+    last = {id_, &wave, waves_[&wave].get()};
+  }
+  return *last.of;
+}
+
+const UninitialisedChecker::Known& UninitialisedChecker::known(const Event& event, OfDispatch& dispatch) {
+  OfDispatch::Found& found = dispatch.found[reinterpret_cast<uintptr_t>(&event.instruction) /
+                                            sizeof(isa::Instruction) % dispatch.found.size()];
   if (found.instruction == &event.instruction && !found.known->has_index) return *found.known;
-  const auto [entry, is_new] = known_.try_emplace(&event.instruction);
+  const auto [entry, is_new] = dispatch.known.try_emplace(&event.instruction);
   Known& result = entry->second;
   found = {&event.instruction, &result};
   if (is_new) {
@@ -128,6 +157,9 @@ const UninitialisedChecker::Known& UninitialisedChecker::known(const Event& even
     result.is_partial = std::any_of(result.effects.writes.begin(), result.effects.writes.end(),
                                     [](const RegisterUse& use) { return use.is_partial; });
   }
+  if (is_new)
+    result.is_plain = !result.has_index && !result.is_memory && !result.crosses_lanes && !result.is_partial &&
+                      result.reads.add(result.effects.reads) && result.writes.add(result.effects.writes);
   return result;
 }
 
@@ -164,22 +196,33 @@ void UninitialisedChecker::tell(const Event& event, const char* rule, const Orig
 }
 
 void UninitialisedChecker::before(const Event& event) {
-  std::lock_guard lock(mutex_);
-  const Known& facts = known(event);
-  if (last_wave_ != &event.wave) {
-    last_wave_ = &event.wave;
-    last_shadow_ = waves_[&event.wave].get();
+  OfWave& wave = of(event.wave);
+  const Known& facts = known(event, *wave.dispatch);
+  if (facts.is_plain && follow_plain(facts, event.wave.exec(), wave.shadow)) return;
+  if (facts.is_memory) {
+    std::lock_guard lock(mutex_);  // other dispatches may use the same memory
+    follow_memory(event, facts, wave.shadow);
+  } else if (event.instruction.row->flags & isa::kBranch) {
+    follow_branch(event, facts, wave.shadow);
+  } else {
+    follow_registers(event, facts, wave);
   }
-  WaveShadow& shadow = *last_shadow_;
-  if (facts.is_memory)
-    follow_memory(event, facts, shadow);
-  else if (event.instruction.row->flags & isa::kBranch)
-    follow_branch(event, facts, shadow);
-  else
-    follow_registers(event, facts, shadow);
 }
 
-void UninitialisedChecker::follow_registers(const Event& event, const Known& facts, WaveShadow& shadow) {
+bool UninitialisedChecker::follow_plain(const Known& known, uint64_t exec, WaveShadow& shadow) {
+  uint64_t unwritten = 0;
+  unsigned i = 0;
+  for (; i < known.reads.vgprs; ++i) unwritten |= shadow.lanes(known.reads.numbers[i]);
+  unwritten &= exec;
+  for (; i < known.reads.all; ++i) unwritten |= shadow.scalar(known.reads.numbers[i]);
+  if (unwritten != 0) return false;
+  for (i = 0; i < known.writes.vgprs; ++i) shadow.clear_lanes(known.writes.numbers[i], exec);
+  for (; i < known.writes.all; ++i) shadow.set_scalar(known.writes.numbers[i], 0);
+  return true;
+}
+
+void UninitialisedChecker::follow_registers(const Event& event, const Known& facts, OfWave& wave) {
+  WaveShadow& shadow = wave.shadow;
   const uint64_t lanes = facts.crosses_lanes ? event.wave.lane_mask : event.wave.exec();
   unsigned unwritten = kNone;
   // What was computed counts more than what was copied: a selection by it is no copy.
@@ -196,7 +239,7 @@ void UninitialisedChecker::follow_registers(const Event& event, const Known& fac
   }
   if (facts.effects.writes.size() == 0 || follow_move(event, shadow)) return;
   const uint32_t key = event.wave.wave_size << 16 | event.wave.vgpr_count;
-  std::unique_ptr<Dependence>& dependence = dependence_[key];
+  std::unique_ptr<Dependence>& dependence = wave.dispatch->dependence[key];
   if (!dependence) dependence = std::make_unique<Dependence>(event.wave.wave_size, event.wave.vgpr_count);
   Origin origin = shadow.origin(unwritten);
   if (!dependence->follow(event, facts.effects, shadow)) {
@@ -354,6 +397,17 @@ Unwritten* UninitialisedChecker::cell(WaveShadow& shadow, const MemoryAccess& ac
   return nullptr;
 }
 
+bool UninitialisedChecker::reads_unwritten(const Event& event, WaveShadow& shadow) {
+  for (const MemoryAccess& access : event.accesses) {
+    const bool is_shared = access.space == MemorySpace::global || access.space == MemorySpace::scalar;
+    if (is_shared && memory_.empty()) continue;
+    for (uint32_t byte = 0; byte < access.bytes; byte += 4 - (access.address + byte) % 4)
+      if (const Unwritten* const held = cell(shadow, access, byte, false); held && held->bits != 0)
+        return true;
+  }
+  return false;
+}
+
 void UninitialisedChecker::load(const Event& event, const Known& facts, WaveShadow& shadow) {
   const AccessShape& shape = isa::access_shape(event.instruction.row->opcode);
   const uint64_t lanes = event.wave.exec();
@@ -373,6 +427,7 @@ void UninitialisedChecker::load(const Event& event, const Known& facts, WaveShad
   }
   const isa::Operand* const destination = event.instruction.find(Role::dst);
   if (!destination || !destination->written || !shape || shape.format_components != 0 || shape.to_lds) return;
+  if (!reads_unwritten(event, shadow)) return;
   uint32_t done = 0;  // bytes of the lane's data before this access
   for (size_t i = 0; i < event.accesses.size(); ++i) {
     const MemoryAccess& access = event.accesses[i];
@@ -444,6 +499,10 @@ void UninitialisedChecker::store(const Event& event, WaveShadow& shadow) {
     }
   else
     all = 0;
+  // Most of what is stored has a value, and goes where everything has.
+  const auto is_shared = [](const MemoryAccess& access) { return access.space == MemorySpace::global; };
+  if (some == 0 && memory_.empty() && std::all_of(event.accesses.begin(), event.accesses.end(), is_shared))
+    return;
   const uint64_t bad = is_atomic ? some : computed | (all & some);
   const MemoryAccess* first_bad = nullptr;
   for (size_t i = 0; i < event.accesses.size(); ++i) {

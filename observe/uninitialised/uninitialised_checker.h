@@ -26,10 +26,11 @@ namespace lockstep::observe {
 class UninitialisedChecker final : public Listener {
  public:
   // `findings` must outlive this.
-  explicit UninitialisedChecker(Findings& findings) : findings_(findings) {}
+  explicit UninitialisedChecker(Findings& findings);
 
   Order order() const override { return Order::serial; }
   bool wants(const isa::Instruction& instruction) const override;
+  bool wants_after(const isa::Instruction&) const override { return false; }
   void before(const Event& event) override;
   void dispatch_begins(const DispatchEvent& event) override;
   void dispatch_ends(const DispatchEvent& event) override;
@@ -38,8 +39,19 @@ class UninitialisedChecker final : public Listener {
   void wave_begins(const Wave& wave) override;
 
  private:
+  // The registers that an instruction touches, one by one: VGPRs before scalars.
+  struct Registers {
+    static constexpr unsigned kMost = 24;
+    std::array<uint16_t, kMost> numbers{};
+    uint8_t vgprs = 0, all = 0;
+
+    // False if they are too many.
+    bool add(const isa::RegisterUses& uses);
+  };
   // What is known of an instruction, whatever wave comes to it.
   struct Known {
+    bool is_plain = false;  // does nothing with what was never written if it reads nothing of that
+    Registers reads, writes;
     isa::RegisterEffects effects;
     bool has_index = false;  // M0 moves its registers: the effects are the wave's
     bool is_memory = false;
@@ -47,13 +59,39 @@ class UninitialisedChecker final : public Listener {
     bool crosses_lanes = false;  // reads lanes that may be off
     bool is_partial = false;     // a destination keeps something of what it held
   };
-  const Known& known(const Event& event);
+  // Of a dispatch, which runs on one thread.
+  struct OfDispatch {
+    unsigned initial_sgprs = 0;
+    std::unordered_map<const isa::Instruction*, Known> known;
+    // Of known, by some bits of the address: what a loop executes is found here.
+    struct Found {
+      const isa::Instruction* instruction = nullptr;
+      Known* known = nullptr;
+    };
+    std::array<Found, 1024> found{};
+    std::unordered_map<uint32_t, std::unique_ptr<Dependence>> dependence;  // by wave size and VGPRs
+  };
+  struct OfWave {
+    WaveShadow shadow;
+    OfDispatch* dispatch = nullptr;
+  };
+  // That of a thread's last instruction, which is mostly that of its next one.
+  struct Last {
+    uint64_t checker = 0;
+    const Wave* wave = nullptr;
+    OfWave* of = nullptr;
+  };
+
+  OfWave& of(const Wave& wave);
+  const Known& known(const Event& event, OfDispatch& dispatch);
+  // Whether it was no more than that: nothing without a value was read.
+  static bool follow_plain(const Known& known, uint64_t exec, WaveShadow& shadow);
 
   // The first register of a use that has bits without a value; 0xffff: none.
   unsigned first_unwritten(const WaveShadow& shadow, const isa::RegisterUse& use, uint64_t lanes) const;
   void forget(WaveShadow& shadow, const isa::RegisterUse& use, uint64_t lanes);
 
-  void follow_registers(const Event& event, const Known& known, WaveShadow& shadow);
+  void follow_registers(const Event& event, const Known& known, OfWave& wave);
   // False if it is no move, and nothing is done.
   bool follow_move(const Event& event, WaveShadow& shadow);
   bool follow_scalar_move(const Event& event, WaveShadow& shadow);
@@ -62,6 +100,8 @@ class UninitialisedChecker final : public Listener {
   void follow_memory(const Event& event, const Known& known, WaveShadow& shadow);
   void load(const Event& event, const Known& known, WaveShadow& shadow);
   void store(const Event& event, WaveShadow& shadow);
+  // Whether any of what is accessed may be followed, and something of it has no value.
+  bool reads_unwritten(const Event& event, WaveShadow& shadow);
   // The dword that a byte of an access lies in; null: it is not followed, and has a value. `make`: also of
   // memory where everything has one.
   Unwritten* cell(WaveShadow& shadow, const MemoryAccess& access, uint32_t offset, bool make);
@@ -71,21 +111,12 @@ class UninitialisedChecker final : public Listener {
   Findings& findings_;
   std::mutex mutex_;  // dispatches of a device run side by side
   BufferNames names_;
-  std::unordered_map<const DispatchState*, unsigned> initial_sgprs_;
-  std::unordered_map<const isa::Instruction*, Known> known_;
-  // Of known_, by some bits of the address: what a loop executes is found here.
-  struct Found {
-    const isa::Instruction* instruction = nullptr;
-    Known* known = nullptr;
-  };
-  std::array<Found, 1024> found_{};
-  const Wave* last_wave_ = nullptr;
-  WaveShadow* last_shadow_ = nullptr;
+  const uint64_t id_;  // of all checkers that there ever were
+  std::unordered_map<const DispatchState*, OfDispatch> dispatches_;
   GroupShadow* group_lds_ = nullptr;  // of the instruction that is followed
-  std::unordered_map<const Wave*, std::unique_ptr<WaveShadow>> waves_;
+  std::unordered_map<const Wave*, std::unique_ptr<OfWave>> waves_;
   std::unordered_map<const WorkGroup*, GroupShadow> lds_;
   std::unordered_map<uint64_t, Unwritten> memory_;  // by dword: those that something without a value is in
-  std::unordered_map<uint32_t, std::unique_ptr<Dependence>> dependence_;  // by wave size and VGPRs
 };
 
 }  // namespace lockstep::observe

@@ -38,8 +38,8 @@ struct RunResult {
   std::vector<Bytes> buffers;  // empty if it failed before the dispatches
   bool guards_hold = true;
   std::vector<CheckFinding> findings;
-  uint64_t instructions = 0;  // of waves
-  double seconds = 0;         // of the dispatches
+  uint64_t instructions = 0;     // of waves
+  double processor_seconds = 0;  // that the process had while the dispatches ran
 
   // Where a buffer differs from what the example expects; empty if none does.
   std::string difference(const Example& example) const;

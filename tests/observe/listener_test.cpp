@@ -168,6 +168,30 @@ TEST(Listener, ChoosesItsInstructions) {
   EXPECT_EQ(recorder.value, 1u);
 }
 
+// One that does not want to know what lies behind an instruction is not told that it faulted when another one
+// has, of which it is told nothing.
+TEST(Listener, IsToldOfItsOwnFaultsAlone) {
+  struct : Recorder {
+    isa::Encoding wanted = isa::Encoding::global;
+    bool wants(const isa::Instruction& instruction) const override {
+      return instruction.row->encoding == wanted;
+    }
+    bool wants_after(const isa::Instruction&) const override { return false; }
+  } recorder;
+  machine::Dispatch d(
+      "v_lshlrev_b32 v1, 2, v0\nglobal_store_b32 v1, v0, s[0:1]\ns_mov_b64 s[4:5], 0\n"
+      "s_load_b32 s6, s[4:5], 0\n",
+      1, 32);
+  d.options.precise.listener = &recorder;
+  EXPECT_TRUE(d.run().fault);
+  EXPECT_EQ(recorder.instructions, 1u);
+  EXPECT_EQ(recorder.faults, 0u);
+  recorder.wanted = isa::Encoding::smem;
+  EXPECT_TRUE(d.run().fault);
+  EXPECT_EQ(recorder.instructions, 2u);
+  EXPECT_EQ(recorder.faults, 1u);
+}
+
 TEST(Listener, UsesAllThreadsIfItMay) {
   struct : Recorder {
     std::mutex ids_mutex;
