@@ -2,6 +2,7 @@
 // running them.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -28,8 +29,12 @@ struct GroupRow {
 struct LaunchNeeds {
   // VGPRs that a wave may read before it has written them: no others need be zero at launch.
   std::vector<unsigned> vgprs;
-  // A wave that ends in its first turn leaves its registers as they were at launch.
+  // Scalar registers likewise, but for EXEC.
+  std::bitset<128> scalars;
+  // A wave that leaves translated code nowhere but at barriers and its end has only changed what is told next
+  // of these registers, and of EXEC.
   bool registers_stay = false;
+  bool changes_vgprs = false, changes_scalars = false, changes_exec = false;
   // LaunchAdviser::run_row() is there for groups whose waves are all full.
   bool has_rows = false;
 };

@@ -134,6 +134,13 @@ bool has_ended(const Wave* wave) {
   return wave->state == WaveState::ended;
 }
 
+// Of a wave, those that have a work-item.
+uint64_t lanes_of(const Launch& launch, unsigned index, const GroupPlace& place) {
+  const uint32_t first = std::min(index * launch.wave_size, place.items);
+  const uint32_t active = std::min(launch.wave_size, place.items - first);
+  return active == 64 ? ~uint64_t{0} : (uint64_t{1} << active) - 1;
+}
+
 }  // namespace
 
 GroupContext::GroupContext(const Launch& launch) {
@@ -286,15 +293,22 @@ bool GroupContext::relaunch(const Launch& launch, uint64_t number, const GroupPl
   clear_lds(launch);
   const LaunchNeeds* const needs = adviser_ ? adviser_->launch_needs(mode_) : nullptr;
   registers_stay_ = needs && needs->registers_stay && ended_at_once_;
+  const bool reads_others = !needs || (needs->scalars >> initial_sgprs(launch)).any();
   for (unsigned i = 0; i < group_.wave_count; ++i) {
     Wave& wave = *waves_[i];
     wave.creation_index = first_wave + i;
-    if (registers_stay_) {
-      fill_group_sgprs(launch, i, wave);
-    } else {
-      clear_registers(launch, needs, wave);
-      fill_launch_registers(launch, i, place, wave);
+    if (!registers_stay_ || needs->changes_scalars) {
+      if (reads_others) std::memset(wave.scalar, 0, 128 * sizeof wave.scalar[0]);
+      wave.scc() = 0;
+      std::ranges::copy(launch.user_data, wave.scalar);
     }
+    if (!registers_stay_ || needs->changes_vgprs) {
+      clear_vgprs(launch, needs, wave);
+      fill_item_ids(launch, i, place, wave);
+    }
+    fill_group_sgprs(launch, i, wave);
+    if (!registers_stay_ || needs->changes_scalars || needs->changes_exec)
+      wave.set_exec(lanes_of(launch, i, place));
     if (launch.scratch_bytes != 0)
       std::memset(reinterpret_cast<void*>(wave.scratch_base), 0, scratch_bytes_of(launch));
     wave.pc = launch.entry;
@@ -304,9 +318,7 @@ bool GroupContext::relaunch(const Launch& launch, uint64_t number, const GroupPl
   return true;
 }
 
-void GroupContext::clear_registers(const Launch& launch, const LaunchNeeds* needs, Wave& wave) {
-  std::memset(wave.scalar, 0, 128 * sizeof wave.scalar[0]);
-  wave.scc() = 0;
+void GroupContext::clear_vgprs(const Launch& launch, const LaunchNeeds* needs, Wave& wave) {
   if (needs) {
     for (unsigned number : needs->vgprs) std::memset(wave.vgpr(number), 0, wave.register_bytes);
   } else {
@@ -403,14 +415,16 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const Group
 
 void GroupContext::fill_launch_registers(const Launch& launch, unsigned index, const GroupPlace& place,
                                          Wave& wave) {
-  unsigned next = 0;
-  for (uint32_t word : launch.user_data) wave.scalar[next++] = word;
+  std::ranges::copy(launch.user_data, wave.scalar);
   fill_group_sgprs(launch, index, wave);
+  fill_item_ids(launch, index, place, wave);
+  wave.set_exec(lanes_of(launch, index, place));
+}
+
+void GroupContext::fill_item_ids(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave) {
   const uint32_t first = std::min(index * launch.wave_size, place.items);
   const uint32_t active = std::min(launch.wave_size, place.items - first);
   std::memcpy(wave.vgpr(0), item_ids_.words.data() + first, active * sizeof(uint32_t));
-  const uint64_t exec = active == 64 ? ~uint64_t{0} : (uint64_t{1} << active) - 1;
-  wave.set_exec(exec);
 }
 
 void GroupContext::fill_group_sgprs(const Launch& launch, unsigned index, Wave& wave) {
@@ -518,7 +532,7 @@ GroupContext::Result GroupContext::run_more(const Launch& launch, Engine& engine
     claim.first_wave += place.waves;
     // Where the last group has just ended, this one is likely to.
     const uint64_t executed_before = executed;
-    const size_t had_turn = registers_stay_ ? run_turns(turn_of(budget), executed) : 0;
+    const size_t had_turn = registers_stay_ ? run_turns(turn_of(budget), budget, executed) : 0;
     ended_at_once_ = registers_stay_ && std::ranges::all_of(order_, has_ended);
     if (!ended_at_once_)
       result = run(engine, budget - static_cast<int64_t>(executed - executed_before), executed, had_turn);
@@ -591,17 +605,35 @@ bool GroupContext::run_row(const Launch& launch, Engine& engine, GroupWalk& walk
 }
 
 // What run_wave() does beside running a wave is for those that sleep, or that somebody follows.
-size_t GroupContext::run_turns(int64_t turn, uint64_t& executed) {
+size_t GroupContext::run_turns(int64_t turn, int64_t budget, uint64_t& executed) {
   if (!adviser_ || is_followed() || any_sleeping_ || !adviser_->launch_needs(mode_)) return 0;
   // A lone wave goes on behind a barrier.
   if (group_.wave_count == 1 && !registers_stay_) return 0;
   look_at_memory();
-  size_t next = 0;
   const uint64_t before = executed;
-  const auto lost = guarded([&] { adviser_->run_turns(order_, turn, next, executed); });
-  if (lost) fault_for_lost_memory(*order_[next++], *lost);
+  size_t next;
+  do {
+    next = 0;
+    const auto lost = guarded([&] { adviser_->run_turns(order_, turn, next, executed); });
+    if (lost) fault_for_lost_memory(*order_[next++], *lost);
+  } while (next == order_.size() && static_cast<int64_t>(executed - before) < budget && pass_barrier());
   clock_ += static_cast<int64_t>(executed - before);
   return next;
+}
+
+// If all waves that still run have arrived; those that ended count as arrived (guide 5.5).
+bool GroupContext::pass_barrier() {
+  bool any_waits = false;
+  for (const Wave* wave : order_) {
+    if (wave->state == WaveState::at_barrier)
+      any_waits = true;
+    else if (!has_ended(wave))
+      return false;
+  }
+  if (!any_waits) return false;
+  for (Wave* wave : order_)
+    if (wave->state == WaveState::at_barrier) wave->state = WaveState::ready;
+  return true;
 }
 
 GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t& executed, size_t had_turn) {
@@ -620,7 +652,7 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
     }
     if (group_.has_priorities) sort_by_priority();
     const uint64_t executed_before = executed;
-    if (had_turn == 0) had_turn = run_turns(std::min(turn, interval), executed);
+    if (had_turn == 0) had_turn = run_turns(std::min(turn, interval), budget, executed);
     budget -= static_cast<int64_t>(executed - executed_before);
     for (Wave* wave : order_) {
       // Under a command, or while it was looked at whether it spins.

@@ -176,8 +176,9 @@ class GroupContext {
 
   std::span<uint32_t> scratch_entries() { return std::span(scratch_entries_).first(waves_.size()); }
   void launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
-  // The part of a launch that differs from group to group; the wave's scalars are zero.
+  // The part of a launch that differs from group to group.
   void fill_launch_registers(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
+  void fill_item_ids(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
   // Launches a group of the shape of the last one, if that has left its waves as they were launched but for
   // registers: some nanoseconds for each.
   bool relaunch(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave);
@@ -186,15 +187,17 @@ class GroupContext {
   bool run_row(const Launch& launch, Engine& engine, GroupWalk& walk, Claim& claim, int64_t budget,
                uint64_t most, uint64_t& executed, Result& result);
   // Gives all waves a turn, if none needs more than its translated code; else those before the first that
-  // does. Returns how many.
-  size_t run_turns(int64_t turn, uint64_t& executed);
+  // does. Returns how many. Where all of them have come to a barrier or their end, they go on behind it, as
+  // long as the budget lasts.
+  size_t run_turns(int64_t turn, int64_t budget, uint64_t& executed);
+  bool pass_barrier();
   // The first `had_turn` waves have had a turn in this pass.
   Result run(Engine& engine, int64_t budget, uint64_t& executed, size_t had_turn);
   bool is_followed() const { return listener_ || control_ || host_traps_; }
   // Of a group with that budget.
   int64_t turn_of(int64_t budget) const;
   void clear_lds(const Launch& launch);
-  void clear_registers(const Launch& launch, const LaunchNeeds* needs, Wave& wave);
+  void clear_vgprs(const Launch& launch, const LaunchNeeds* needs, Wave& wave);
   // The work-group's ids, and its info for wave `index` (guide 3.5.3.4).
   void fill_group_sgprs(const Launch& launch, unsigned index, Wave& wave);
   // Of a wave, or of all that are ready, if they spin: the same as long as they do so in the same state.

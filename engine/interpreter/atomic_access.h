@@ -26,6 +26,17 @@ template <class T>
 static T exchange_in_memory(semantics::AtomicOperation operation, std::byte* address, T data, T second,
                             semantics::AtomicFlush flush) {
   T* memory = reinterpret_cast<T*>(address);
+  // What hosts have as one instruction needs no second attempt.
+  switch (operation) {
+    case semantics::AtomicOperation::add:
+      return __atomic_fetch_add(memory, data, __ATOMIC_SEQ_CST);
+    case semantics::AtomicOperation::sub:
+      return __atomic_fetch_sub(memory, data, __ATOMIC_SEQ_CST);
+    case semantics::AtomicOperation::swap:
+      return __atomic_exchange_n(memory, data, __ATOMIC_SEQ_CST);
+    default:
+      break;
+  }
   T old = __atomic_load_n(memory, __ATOMIC_RELAXED);
   while (!__atomic_compare_exchange_n(memory, &old,
                                       semantics::apply_atomic<T>(operation, old, data, second, flush), false,

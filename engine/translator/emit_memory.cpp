@@ -1,5 +1,8 @@
 // GLOBAL and LDS loads and stores. Sixteen lanes that address elements one behind the other take plain vector
 // moves; that is tested at run time. Everything else goes lane by lane through runtime.h.
+#include <algorithm>
+#include <utility>
+
 #include "engine/translator/context.h"
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
@@ -138,6 +141,24 @@ void Emitter::scatter(const std::vector<Value*>& words, Value* places, Value* on
   ir_.CreateMaskedScatter(elements, places, llvm::Align(1), on);
 }
 
+// Addresses that were made as sums of one base and an offset for each lane become these.
+bool Emitter::replace_by_addends(Value*& base, ChunkValues& low, ChunkValues& high) {
+  std::array<const AddressSum*, kMaxChunks> sums{};
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    const auto found = address_sums_.find({low[chunk], high[chunk]});
+    if (found == address_sums_.end() || (chunk != 0 && found->second.base != sums[0]->base)) return false;
+    sums[chunk] = &found->second;
+  }
+  const auto [base_low, base_high] = sums[0]->base;
+  base = ir_.CreateAdd(
+      base, ir_.CreateOr(ir_.CreateZExt(base_low, i64_), ir_.CreateShl(ir_.CreateZExt(base_high, i64_), 32)));
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    low[chunk] = sums[chunk]->offset[0];
+    high[chunk] = sums[chunk]->offset[1];
+  }
+  return true;
+}
+
 void Emitter::emit_global(unsigned index) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const NodeFacts& facts = facts_.nodes[index];
@@ -160,6 +181,7 @@ void Emitter::emit_global(unsigned index) {
       if (!is_load || shape.part != isa::RegisterPart::whole)
         words[chunk].push_back(vgpr(data + word, chunk));
   }
+  const bool is_sum = wide && replace_by_addends(base, low, high);
   Value* exec = whole_mask(kExec);
   const Snapshot before = snapshot(index);
   BasicBlock *slow = new_block("lanes"), *done = new_block("accessed"), *fast = nullptr;
@@ -202,34 +224,45 @@ void Emitter::emit_global(unsigned index) {
   std::array<BasicBlock*, 2> gathered_ends{};
   if (is_gathered(shape)) {
     // All lanes that are on in the range of the last time: each on its own, in generated code. In ranges of
-    // up to 2 GB the places are counted in 32 bits from the begin, which is half as much work.
+    // up to 2 GB the places are counted in 32 bits, which is half as much work: from the range's begin, or
+    // from the base that is the same for all lanes, if it is in there.
     ir_.SetInsertPoint(slow);
     slow = new_block("anywhere");
+    const bool has_base = !wide || is_sum;
     const uint64_t bytes = std::max<uint64_t>(shape.bytes, 4);
     auto* wide_lanes = llvm::FixedVectorType::get(i64_, 16);
     const auto [begin, end] = last_range(slot_number);
     Value* last_place = ir_.CreateSub(ir_.CreateSub(end, begin), ir_.getInt64(bytes));
     BasicBlock *in_small = new_block("in_small_range"), *in_large = new_block("in_large_range");
-    Value* pointer = ir_.CreateIntToPtr(begin, pointer_);
     // Of a range that is too small it is negative.
-    branch_unlikely(ir_.CreateICmpUGT(last_place, ir_.getInt64(INT32_MAX)), in_large, in_small);
+    Value* is_large = ir_.CreateICmpUGT(last_place, ir_.getInt64(INT32_MAX));
+    if (has_base)
+      is_large = ir_.CreateOr(is_large, ir_.CreateICmpUGT(ir_.CreateSub(base, begin), last_place));
+    branch_unlikely(is_large, in_large, in_small);
     for (const bool is_small : {true, false}) {
       ir_.SetInsertPoint(is_small ? in_small : in_large);
       Value* outside = is_small ? ir_.getFalse() : ir_.CreateICmpSLT(last_place, ir_.getInt64(0));
+      Value* pointer = ir_.CreateIntToPtr(is_small && has_base ? base : begin, pointer_);
       ChunkValues offsets{}, on{};
       for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
         on[chunk] = ir_.CreateBitCast(half_bits(scalar(kExec + chunk / 2), chunk), lane_mask_);
+        const auto is_behind = [&](Value* last) {
+          return ir_.CreateICmpUGT(offsets[chunk], ir_.CreateVectorSplat(16, ir_.CreateTrunc(last, i32_)));
+        };
         Value* wrong = nullptr;
-        if (is_small) {
+        if (is_small && has_base) {
+          offsets[chunk] = low[chunk];
+          wrong = is_behind(ir_.CreateSub(last_place, ir_.CreateSub(base, begin)));
+          if (wide)
+            wrong = ir_.CreateOr(wrong, ir_.CreateICmpNE(high[chunk], llvm::Constant::getNullValue(lanes_)));
+        } else if (is_small) {
           Value* from = ir_.CreateSub(begin, base);
           Value* from_low = ir_.CreateVectorSplat(16, ir_.CreateTrunc(from, i32_));
           Value* from_high = ir_.CreateVectorSplat(16, ir_.CreateTrunc(ir_.CreateLShr(from, 32), i32_));
           Value* borrow = ir_.CreateZExt(ir_.CreateICmpULT(low[chunk], from_low), lanes_);
-          Value* high_half = wide ? high[chunk] : llvm::Constant::getNullValue(lanes_);
           offsets[chunk] = ir_.CreateSub(low[chunk], from_low);
-          wrong = ir_.CreateOr(ir_.CreateICmpNE(ir_.CreateSub(high_half, from_high), borrow),
-                               ir_.CreateICmpUGT(offsets[chunk], ir_.CreateVectorSplat(
-                                                                     16, ir_.CreateTrunc(last_place, i32_))));
+          wrong = ir_.CreateOr(ir_.CreateICmpNE(ir_.CreateSub(high[chunk], from_high), borrow),
+                               is_behind(last_place));
         } else {
           Value* address = ir_.CreateZExt(low[chunk], wide_lanes);
           if (wide)
@@ -241,7 +274,8 @@ void Emitter::emit_global(unsigned index) {
         outside = ir_.CreateOr(outside, ir_.CreateICmpNE(wrong, ir_.getInt16(0)));
       }
       BasicBlock* inside = new_block("gather");
-      branch_unlikely(outside, slow, inside);
+      // Below the base there may be places of the range, too.
+      branch_unlikely(outside, is_small && has_base ? in_large : slow, inside);
       ir_.SetInsertPoint(inside);
       for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
         Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, offsets[chunk]);
@@ -303,8 +337,24 @@ void Emitter::emit_global(unsigned index) {
       write_lanes(facts, data + word, chunk, results[chunk][word]);
 }
 
+namespace {
+
+// Of an access to scratch whose address is a constant, as spilled registers are: the first byte behind it.
+std::optional<uint32_t> constant_scratch_end(const Node& node) {
+  if (node.kind != NodeKind::scratch) return std::nullopt;
+  const isa::Operand* address = node.instruction.find(Role::addr);
+  const isa::Operand* scalar_offset = node.instruction.find(Role::saddr);
+  if ((address && address->is_vgpr()) || (scalar_offset && scalar_offset->code != isa::code::kNull))
+    return std::nullopt;
+  const int64_t offset = node.instruction.offset;
+  if (offset < 0 || offset % 4 != 0) return std::nullopt;
+  return static_cast<uint32_t>(offset) + isa::access_shape(node.instruction.row->opcode).bytes;
+}
+
+}  // namespace
+
 // Dword n of all lanes of a wave lie side by side in scratch. What is not aligned or out of range is the
-// interpreter's.
+// interpreter's. The first access of a block at a constant address tests for all of them.
 void Emitter::emit_scratch(unsigned index) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const AccessShape shape = isa::access_shape(instruction.row->opcode);
@@ -318,12 +368,8 @@ void Emitter::emit_scratch(unsigned index) {
   Value* uniform = ir_.getInt32(static_cast<uint32_t>(instruction.offset));
   if (scalar_offset && scalar_offset->code != isa::code::kNull)
     uniform = ir_.CreateAdd(uniform, ir_.CreateTrunc(scalar_source(*scalar_offset, instruction, 32), i32_));
-  const auto field = [&](llvm::Type* type, size_t offset) {
-    return ir_.CreateLoad(type, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave_, offset));
-  };
-  Value* size = field(i32_, offsetof(Wave, scratch_bytes));
-  Value* last = ir_.CreateSub(size, ir_.getInt32(shape.bytes));
-  Value* outside = ir_.CreateICmpULT(size, ir_.getInt32(shape.bytes));
+  Value* last = ir_.CreateSub(scratch_bytes_, ir_.getInt32(shape.bytes));
+  Value* outside = ir_.CreateICmpULT(scratch_bytes_, ir_.getInt32(shape.bytes));
   ChunkValues offsets{}, on{};
   std::array<std::vector<Value*>, kMaxChunks> words;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
@@ -338,14 +384,26 @@ void Emitter::emit_scratch(unsigned index) {
     wrong = ir_.CreateBitCast(ir_.CreateAnd(wrong, on[chunk]), i16_);
     outside = ir_.CreateOr(outside, ir_.CreateICmpNE(wrong, ir_.getInt16(0)));
   }
-  if (!has_address) {
-    outside = ir_.CreateOr(outside, ir_.CreateICmpUGT(uniform, last));
-    outside = ir_.CreateOr(outside, ir_.CreateICmpNE(ir_.CreateAnd(uniform, 3), ir_.getInt32(0)));
+  const auto test = [&](Value* is_outside) {
+    BasicBlock* inside = new_block("scratch");
+    branch_unlikely(is_outside, leave_to_interpreter(snapshot(index)), inside);
+    ir_.SetInsertPoint(inside);
+  };
+  const std::optional<uint32_t> end = constant_scratch_end(routine_.nodes[index]);
+  if (end) {
+    uint32_t furthest = *end;
+    for (unsigned n = index; n < block_last_; ++n)
+      furthest = std::max(furthest, constant_scratch_end(routine_.nodes[n]).value_or(0));
+    outside = ir_.CreateICmpULT(scratch_bytes_, ir_.getInt32(furthest));
+    if (!std::exchange(scratch_is_tested_, true)) test(outside);
+  } else {
+    if (!has_address) {
+      outside = ir_.CreateOr(outside, ir_.CreateICmpUGT(uniform, last));
+      outside = ir_.CreateOr(outside, ir_.CreateICmpNE(ir_.CreateAnd(uniform, 3), ir_.getInt32(0)));
+    }
+    test(outside);
   }
-  BasicBlock* inside = new_block("scratch");
-  branch_unlikely(outside, leave_to_interpreter(snapshot(index)), inside);
-  ir_.SetInsertPoint(inside);
-  Value* base = ir_.CreateIntToPtr(field(i64_, offsetof(Wave, scratch_base)), pointer_);
+  Value* base = ir_.CreateIntToPtr(scratch_base_, pointer_);
   if (!has_address) {
     Value* rows = ir_.CreateMul(ir_.CreateZExt(uniform, i64_), ir_.getInt64(routine_.wave_size));
     base = ir_.CreateGEP(ir_.getInt8Ty(), base, rows);

@@ -285,8 +285,9 @@ void Emitter::emit_regular_global(unsigned index) {
 // on as it came here; else the next waves mostly go on where this one stops. There is too much code between
 // their loads for the host to see it in time.
 Value* Emitter::distance_ahead(Value* place) {
-  constexpr unsigned kWavesAhead = 4096, kRoundsAhead = 8;
-  if (!is_in_loop_) return ir_.getInt64(kWavesAhead);
+  // Between groups that run one by one lies more, and those of two dimensions do not go on in the same page.
+  constexpr unsigned kInRow = 4096, kInGroup = 512, kRoundsAhead = 8;
+  if (!is_in_loop_) return ir_.getInt64(is_linear_in_wave() ? kInRow : kInGroup);
   llvm::IRBuilder<> at_entry(entry_, entry_->begin());
   llvm::AllocaInst* last = at_entry.CreateAlloca(i64_);
   at_entry.CreateStore(at_entry.getInt64(0), last);

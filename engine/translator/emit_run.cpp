@@ -152,7 +152,7 @@ void Emitter::emit_run(bool regular_lds) {
           if (is_computed(n))
             emit_computed(n, pass_);
           else
-            emit_vector(n, pass_);
+            emit_noting_sums(n, pass_);
       }
     }
   }

@@ -78,6 +78,67 @@ void Emitter::emit_vector(unsigned index, unsigned chunk) {
   }
 }
 
+namespace {
+
+// An addition of 32 bits of which one addend is an SGPR, the other one a VGPR, and the carry goes to or comes
+// from a register.
+struct HalfAddition {
+  const isa::Operand* lanes = nullptr;
+  bool is_high = false;
+  unsigned carry = 0, result = 0;
+};
+
+std::optional<HalfAddition> half_addition(const isa::Instruction& instruction) {
+  const isa::Opcode opcode = instruction.row->base;
+  if (opcode != isa::Opcode::v_add_co_u32 && opcode != isa::Opcode::v_add_co_ci_u32) return std::nullopt;
+  if (instruction.dpp != isa::Dpp::none || instruction.clamp) return std::nullopt;
+  HalfAddition half;
+  half.is_high = opcode == isa::Opcode::v_add_co_ci_u32;
+  unsigned scalars = 0;
+  for (const Role role : {Role::src0, Role::src1}) {
+    const isa::Operand& addend = *instruction.find(role);
+    const auto source = source_of(addend, instruction);
+    if (!source || source->is_constant) return std::nullopt;
+    if (is_vgpr(source->first))
+      half.lanes = &addend;
+    else
+      ++scalars;
+  }
+  const isa::Operand* carry = instruction.find(half.is_high ? Role::src2 : Role::dst2);
+  if (!carry || !half.lanes || scalars != 1) return std::nullopt;
+  const auto number = scalar_destination(*carry);
+  if (!number || carry->code >= isa::code::kInt0) return std::nullopt;
+  half.carry = *number;
+  half.result = instruction.find(Role::dst)->vgpr();
+  return half;
+}
+
+}  // namespace
+
+void Emitter::emit_noting_sums(unsigned index, unsigned chunk) {
+  const auto half = half_addition(routine_.nodes[index].instruction);
+  if (!half) return emit_vector(index, chunk);
+  const auto carry_now = [&]() -> Value* {
+    const auto found = run_.masks.find(half->carry);
+    return found == run_.masks.end() ? nullptr : found->second[chunk].bits;
+  };
+  LowHalf low;
+  if (half->is_high) {
+    if (const auto found = low_halves_.find({half->carry, chunk}); found != low_halves_.end())
+      low = found->second;
+    if (low.carry != carry_now()) low = {};
+  }
+  Value* lanes = vgpr(half->lanes->vgpr(), chunk);
+  // The SGPR is the first scalar that the instruction reads.
+  const size_t read = chunk == 0 ? run_.scalar_reads.size() : run_.next_read;
+  emit_vector(index, chunk);
+  Value *base = run_.scalar_reads[read], *sum = vgpr(half->result, chunk);
+  if (!half->is_high)
+    low_halves_[{half->carry, chunk}] = {carry_now(), base, lanes, sum};
+  else if (low.carry)
+    address_sums_[{low.sum, sum}] = {{low.base, base}, {low.offset, lanes}};
+}
+
 // Guide 7.7, as in semantics/cross_lane.h: a row is a chunk, so this is one constant shuffle.
 Emitter::DppSource Emitter::dpp_source(const isa::Instruction& instruction, unsigned number, unsigned chunk) {
   const bool is_dpp8 = instruction.dpp == isa::Dpp::dpp8;

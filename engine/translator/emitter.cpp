@@ -124,6 +124,8 @@ void Emitter::load_wave_fields() {
   vgprs_ = ir_.CreateLoad(pointer_, field(offsetof(Wave, vgprs)), "vgprs");
   lds_ = ir_.CreateLoad(pointer_, field(offsetof(Wave, lds)), "lds");
   lds_bytes_ = ir_.CreateZExt(ir_.CreateLoad(i32_, field(offsetof(Wave, lds_bytes))), i64_, "lds_bytes");
+  scratch_base_ = ir_.CreateLoad(i64_, field(offsetof(Wave, scratch_base)), "scratch_base");
+  scratch_bytes_ = ir_.CreateLoad(i32_, field(offsetof(Wave, scratch_bytes)), "scratch_bytes");
 }
 
 void Emitter::make_function(const std::string& name, llvm::Type* result,
@@ -207,7 +209,10 @@ void Emitter::emit_block(unsigned index) {
     half_masks_.clear();
     expanded_masks_.clear();
     address_facts_.clear();
+    low_halves_.clear();
+    address_sums_.clear();
     scalar_loads_ = {};
+    scratch_is_tested_ = false;
   };
   ir_.SetInsertPoint(blocks_[index]);
   begin();

@@ -176,6 +176,16 @@ class Emitter {
   Value* unfolded(const Locals& locals, unsigned number, unsigned chunk);
 
   // emit_vector.cpp: vector ALU
+  // A pair of SGPRs and a pair of VGPRs, low words first, that were added up to a pair of VGPRs: most
+  // addresses.
+  struct AddressSum {
+    std::array<Value*, 2> base{}, offset{};
+  };
+  // Its low half; the high half adds this carry.
+  struct LowHalf {
+    Value *carry = nullptr, *base = nullptr, *offset = nullptr, *sum = nullptr;
+  };
+  void emit_noting_sums(unsigned node, unsigned chunk);
   struct PendingWrites {
     std::vector<std::pair<unsigned, Value*>> registers;
     std::vector<std::pair<unsigned, LaneMask>> masks;
@@ -225,6 +235,7 @@ class Emitter {
     Value* uniform = nullptr;    // all lanes the same: i1
   };
   void emit_global(unsigned node);
+  bool replace_by_addends(Value*& base, ChunkValues& low, ChunkValues& high);
   void emit_scratch(unsigned node);
   void emit_atomic(unsigned node);
   struct LdsAccess {
@@ -268,7 +279,7 @@ class Emitter {
   llvm::PointerType* pointer_;
   llvm::FixedVectorType *lanes_, *lane_mask_;
   Value *wave_ = nullptr, *dispatch_ = nullptr, *vgprs_ = nullptr, *lds_ = nullptr, *lds_bytes_ = nullptr,
-        *slots_of_ranges_ = nullptr;
+        *scratch_base_ = nullptr, *scratch_bytes_ = nullptr, *slots_of_ranges_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   // Of a RowFunction: the GroupRow, and where waves go that have ended.
   Value* row_ = nullptr;
@@ -289,6 +300,8 @@ class Emitter {
   std::map<std::pair<Value*, unsigned>, Value*> half_masks_;  // i32 register and chunk: i16
   std::map<Value*, Value*> expanded_masks_;                   // i16: <16 x i1>
   std::map<Value*, AddressFacts> address_facts_;
+  std::map<std::pair<unsigned, unsigned>, LowHalf> low_halves_;   // by the register with the carry, and chunk
+  std::map<std::pair<Value*, Value*>, AddressSum> address_sums_;  // by the halves of the sum
   unsigned next_slot_;
 
   // Of the block in work, if it has two versions.
@@ -298,6 +311,7 @@ class Emitter {
     Locals locals;                          // of the first version, at the section's begin
   };
   ScalarLoads scalar_loads_;
+  bool scratch_is_tested_ = false;  // as far as constant addresses of this block go
   AddressPlan plan_;
   bool is_regular_version_ = false, is_in_loop_ = false;
   std::vector<Section> sections_;

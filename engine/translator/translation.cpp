@@ -26,11 +26,28 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
   const RegisterSet read = facts.blocks[routine.entry_block].live_in.all();
   for (unsigned r = 0; r < std::min(kVgprs, routine.vgpr_count); ++r)
     if (read[r]) launch_needs_.vgprs.push_back(r);
-  // Registers go to the Wave where control leaves the function, and before calls.
+  for (unsigned code = 0; code < launch_needs_.scalars.size(); ++code)
+    launch_needs_.scalars[code] =
+        read[scalar_register(code)] && code != isa::code::kExecLo && code != isa::code::kExecHi;
+  // Registers go to the Wave where control leaves the function, and before calls and steps.
   launch_needs_.registers_stay =
       routine.pieces.size() == 1 && std::ranges::none_of(routine.nodes, [](const Node& node) {
-        return node.kind == NodeKind::call || node.kind == NodeKind::step || node.kind == NodeKind::barrier;
+        return node.kind == NodeKind::call || node.kind == NodeKind::step;
       });
+  // At barriers what is needed behind them.
+  RegisterSet written, stored;
+  for (const NodeFacts& node : facts.nodes) written |= node.effects.writes;
+  for (const Block& block : routine.blocks)
+    if (routine.nodes[block.last - 1].kind == NodeKind::barrier && block.next >= 0)
+      stored |= facts.blocks[static_cast<unsigned>(block.next)].live_in.all();
+  stored &= written;
+  for (unsigned r = 0; r < kRegisters; ++r) {
+    if (!stored[r]) continue;
+    if (r == kExec || r == kExec + 1)
+      launch_needs_.changes_exec = true;
+    else if (read[r])
+      (is_vgpr(r) ? launch_needs_.changes_vgprs : launch_needs_.changes_scalars) = true;
+  }
   launch_needs_.has_rows = has_row_function(routine, facts);
   std::map<int64_t, Entry> entries;
   for (unsigned piece = 0; piece < routine.pieces.size(); ++piece) {

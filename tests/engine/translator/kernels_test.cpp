@@ -238,11 +238,14 @@ TEST(Kernels, GroupsFindZeros) {
       volatile __local uint tile[64];
       uint l = get_local_id(0), found, kept;
       __asm__ volatile("v_mov_b32 %0, v20\nv_mov_b32 v20, 7" : "=v"(found) : : "v20");
-      found += tile[63 - l];
+      uint scalar;
+      __asm__ volatile("s_mov_b32 %0, s70\ns_mov_b32 s70, 9" : "=s"(scalar) : : "s70");
+      found += tile[63 - l] + scalar;
       tile[63 - l] = 5;
       barrier(CLK_LOCAL_MEM_FENCE);
       __asm__ volatile("v_mov_b32 %0, v20" : "=v"(kept) : : "v20");
-      out[get_global_id(0)] = found | kept << 8;
+      __asm__ volatile("s_mov_b32 %0, s70" : "=s"(scalar) : : "s70");
+      out[get_global_id(0)] = found | kept << 8 | scalar << 16;
     })";
   for (const unsigned wave_size : {32u, 64u}) {
     const TestResult result =
@@ -250,7 +253,41 @@ TEST(Kernels, GroupsFindZeros) {
                     {Bytes((64 * 5 + 3) * 4)});
     std::vector<uint32_t> words(64 * 5 + 3);
     std::memcpy(words.data(), result.buffers[0].data(), words.size() * 4);
-    EXPECT_EQ(words, std::vector<uint32_t>(words.size(), 7u << 8));
+    for (size_t i = 0; i < words.size(); ++i)
+      EXPECT_EQ(words[i], 9u << 16 | 7u << 8) << wave_size << " lanes, item " << i;
+  }
+}
+
+// Waves that end before others come to the barrier, that need the interpreter between two barriers, or longer
+// than a turn.
+TEST(Kernels, GroupsWithBarriers) {
+  const std::string source = R"(
+    __kernel void rounds(__global float* out, __global const float* in, __global const uint* counts, uint rounds) {
+      __local float tile[64];
+      uint l = get_local_id(0), g = get_global_id(0);
+      float sum = in[g];
+      if (get_group_id(0) % 5 == 3 && l >= 64) return;
+      for (uint k = 0; k < rounds; ++k) {
+        if (l < 64) tile[l] = sum;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        sum = sum * 0.5f + tile[(l + k) & 63];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint i = 0; i < counts[g]; ++i) sum = sum * 0.75f - 1;
+      }
+      out[g] = sum;
+    })";
+  constexpr uint32_t items = 128 * 40;
+  std::vector<uint32_t> counts(items, 1);
+  counts[1000] = counts[3010] = 9000;
+  Bytes numbers = random_floats(items, 41);
+  const uint32_t signaling_nan = 0x7f812345;
+  std::memcpy(numbers.data() + 2000 * 4, &signaling_nan, 4);
+  for (const unsigned wave_size : {32u, 64u}) {
+    const Bytes rounds = compile(source, wave_size);
+    for (const uint32_t group : {128u, 32u})
+      expect_same(rounds,
+                  {{"rounds", {items, 1, 1}, {group, 1, 1}, {buffer(0), buffer(1), buffer(2), value(5u)}, 0}},
+                  {Bytes(items * 4), numbers, bytes_of(counts)});
   }
 }
 

@@ -76,6 +76,49 @@ TEST(Steps, Calls) {
             "");
 }
 
+// Addresses that are sums of SGPRs and VGPRs are taken apart again: only where they still are such sums.
+TEST(Gathers, OfSums) {
+  const std::string sum = "v_add_co_u32 v12, VCC, s8, v10\nv_add_co_ci_u32 v13, VCC, s9, v11, VCC\n",
+                    load = "global_load_b32 v14, v[12:13], off offset:-4\n",
+                    store = "global_store_b64 v[12:13], v[16:17], off\n";
+  const std::string programs[] = {
+      sum + load + store,
+      // The addends are others by then.
+      sum + "v_mov_b32 v10, 5\ns_mov_b32 s8, 0\n" + load + store,
+      // The carry is another.
+      "v_add_co_u32 v12, VCC, s8, v10\nv_cmp_eq_u32 VCC, v10, v10\nv_add_co_ci_u32 v13, VCC, s9, v11, VCC\n" +
+          load,
+      // Lanes that were off have other addresses.
+      "s_mov_b32 exec_lo, 0x0ff0f00f\n" + sum + "s_mov_b32 exec_lo, -1\n" + load + store,
+      "v_add_co_u32 v12, VCC, s8, v10\ns_mov_b32 exec_lo, 0x0ff0f00f\nv_add_co_ci_u32 v13, VCC, s9, v11, "
+      "VCC\n" +
+          load + store,
+  };
+  for (const unsigned wave_size : {32u, 64u}) {
+    for (const int first : {0, -8, 100'000}) {
+      for (std::string text : programs) {
+        for (size_t at; (at = text.find("VCC")) != std::string::npos;)
+          text.replace(at, 3, wave_size == 32 ? "vcc_lo" : "vcc");
+        EnginePair pair({.wave_size = wave_size, .seed = 5});
+        std::vector<uint32_t> code = assembled(text, wave_size);
+        code.pop_back();
+        EXPECT_EQ(pair.run(code,
+                           [&](TestWave& wave) {
+                             for (unsigned lane = 0; lane < wave_size; ++lane) {
+                               const int offset = 4 * (lane == 7 ? first : static_cast<int>(lane * 37 % 101));
+                               wave.v(10, lane) = static_cast<uint32_t>(offset);
+                               wave.v(11, lane) = offset < 0 ? ~0u : 0;
+                               wave.v(12, lane) = static_cast<uint32_t>(wave.memory_address() + 8 * lane);
+                               wave.v(13, lane) = static_cast<uint32_t>(wave.memory_address() >> 32);
+                             }
+                           }),
+                  "")
+            << wave_size << " lanes, " << first;
+      }
+    }
+  }
+}
+
 // In other modes the interpreter runs, until the mode is back.
 TEST(Steps, ModeChanges) {
   EXPECT_EQ(compare("v_mul_f32 v1, v2, v4\ns_denorm_mode 0\nv_mul_f32 v3, v2, v4\ns_round_mode 3\nv_add_f32 "
