@@ -12,12 +12,12 @@ namespace lockstep {
 
 struct Wave;
 
-// Work-groups of one row of the grid, one after the other, that are alike but for the x of their ids. All
-// waves are full, and their v0 counts up from the first lane on.
+// Work-groups of one row of the grid, one after the other, that are alike but for the x of their ids.
 // Whoever runs them counts here: what it says must hold when it is left in the middle of a wave, too.
 struct GroupRow {
   Wave* const* waves = nullptr;  // of one group, as it was launched
   uint32_t wave_count = 0;
+  bool counts_up = false;   // all waves are full, and their v0 counts up from the first lane on
   uint32_t x_offset = 0;    // in Wave: of the scalar register with the x of the work-group id
   uint32_t x = 0, end = 0;  // of the group in work; of the one behind the last
   uint32_t wave = 0;        // in work
@@ -35,7 +35,7 @@ struct LaunchNeeds {
   // of these registers, and of EXEC.
   bool registers_stay = false;
   bool changes_vgprs = false, changes_scalars = false, changes_exec = false;
-  // LaunchAdviser::run_row() is there for groups whose waves are all full.
+  // LaunchAdviser::run_row() is there.
   bool has_rows = false;
 };
 

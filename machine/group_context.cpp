@@ -549,8 +549,7 @@ bool GroupContext::run_row(const Launch& launch, Engine& engine, GroupWalk& walk
   if (!has_x || launch.ordered_append || launch.scratch_bytes != 0 || launch.lds_bytes != 0) return false;
   const auto count = static_cast<uint32_t>(std::min<uint64_t>(walk.left_in_row(), claim.last - claim.first));
   const GroupPlace& place = walk.place();
-  if (count < 2 || place.waves * launch.wave_size != place.items || !item_ids_.are_of(place)) return false;
-  if (!item_ids_.count_up_in_waves) return false;
+  if (count < 2 || launch.null_waves != 0 || !item_ids_.are_of(place)) return false;
   if (!std::ranges::all_of(order_, [](const Wave* wave) { return has_ended(wave) && is_as_launched(wave); }))
     return false;
 
@@ -559,6 +558,7 @@ bool GroupContext::run_row(const Launch& launch, Engine& engine, GroupWalk& walk
   GroupRow row;
   row.waves = order_.data();
   row.wave_count = group_.wave_count;
+  row.counts_up = item_ids_.count_up_in_waves && place.waves * launch.wave_size == place.items;
   const size_t first_id = launch.user_data.size();
   row.x_offset = static_cast<uint32_t>(offsetof(Wave, scalar) + first_id * sizeof(uint32_t));
   const uint32_t first = row.x = group_.id[0];

@@ -48,14 +48,16 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
     else if (read[r])
       (is_vgpr(r) ? launch_needs_.changes_vgprs : launch_needs_.changes_scalars) = true;
   }
-  launch_needs_.has_rows = has_row_function(routine, facts);
+  launch_needs_.has_rows =
+      launch_needs_.registers_stay &&
+      std::ranges::none_of(routine.nodes, [](const Node& node) { return node.kind == NodeKind::barrier; });
+  const bool has_row = has_row_function(routine, facts);
   std::map<int64_t, Entry> entries;
   for (unsigned piece = 0; piece < routine.pieces.size(); ++piece) {
     Object& object = objects[piece];
     const auto& code = code_.emplace_back(std::make_unique<LoadedCode>(object));
     const auto function = reinterpret_cast<TranslatedFunction>(code->address());
-    if (launch_needs_.has_rows)
-      row_function_ = reinterpret_cast<RowFunction>(code->address(kRowFunctionName));
+    if (has_row) row_function_ = reinterpret_cast<RowFunction>(code->address(kRowFunctionName));
     uint32_t number = 0;
     for (unsigned block : entry_blocks(routine, piece))
       entries[routine.blocks[block].offset] = {function, number++};
@@ -87,6 +89,8 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
           static_cast<uint32_t>(entries_.size());
     }
   }
+  const Entry* const first = entry_at(0);
+  launch_needs_.has_rows &= first && first->function;
   for (auto& [name, entry] : interpreted) interpreted_.push_back(std::move(entry));
 }
 

@@ -52,7 +52,7 @@ class Translation {
   // Whether code calls the interpreter.
   bool has_calls() const { return has_calls_; }
   const LaunchNeeds& launch_needs() const { return launch_needs_; }
-  // If launch_needs().has_rows.
+  // Of rows that count up; null: the routine has none.
   RowFunction row_function() const { return row_function_; }
   // Whether the code may change the wave's float mode, and so may change it back.
   bool changes_mode() const { return changes_mode_; }

@@ -1,6 +1,7 @@
 #include "engine/translator/translator.h"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -182,7 +183,19 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
 [[clang::no_sanitize("function")]] void Translator::run_row(GroupRow& row) {
   Translated& found = *translated();
   found.look_at_memory();
-  found.translation->row_function()(&row, &found.context);
+  const Translation& translation = *found.translation;
+  if (row.counts_up && translation.row_function()) return translation.row_function()(&row, &found.context);
+  const Translation::Entry entry = *translation.entry_at(0);
+  do {
+    for (; row.wave < row.wave_count; ++row.wave) {
+      Wave& wave = *row.waves[row.wave];
+      std::memcpy(reinterpret_cast<std::byte*>(&wave) + row.x_offset, &row.x, sizeof row.x);
+      entry.function(&wave, &found.context, entry.number, row.turn);
+      if (wave.state != WaveState::ended) return;
+      row.executed += static_cast<uint64_t>(row.turn - wave.budget);
+    }
+    row.wave = 0;
+  } while (++row.x < row.end && row.executed < row.most);
 }
 
 int64_t Translator::run_untranslated(Wave& wave, int64_t budget) {

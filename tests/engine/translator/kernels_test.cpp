@@ -525,7 +525,8 @@ TEST(Kernels, RowsOfGroups) {
       const uint32_t signaling_nan = 0x7f812345;
       std::memcpy(numbers.data() + at * 4, &signaling_nan, 4);
     }
-    for (const std::array<uint32_t, 3> group : {std::array{64u, 1u, 1u}, {128u, 2u, 1u}, {16u, 4u, 1u}})
+    for (const std::array<uint32_t, 3> group :
+         {std::array{64u, 1u, 1u}, {128u, 2u, 1u}, {16u, 4u, 1u}, {24u, 2u, 1u}})
       expect_same(rows,
                   {{"blend",
                     {items / 4, 4, 1},
