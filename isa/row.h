@@ -45,6 +45,10 @@ constexpr bool is_vector_alu(Encoding encoding) {
 constexpr bool is_scalar_alu(Encoding encoding) {
   return encoding <= Encoding::sopp;
 }
+// What takes addresses and data from VGPRs: LDS, GDS, FLAT, GLOBAL, SCRATCH, buffers, images.
+constexpr bool is_vector_memory(Encoding encoding) {
+  return encoding >= Encoding::ds && encoding <= Encoding::mimg;
+}
 // All that goes another way than the ALUs: scalar and vector memory, LDS, GDS, exports.
 constexpr bool is_memory(Encoding encoding) {
   return encoding == Encoding::smem || encoding >= Encoding::ldsdir;

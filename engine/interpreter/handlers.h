@@ -8,9 +8,9 @@
 namespace lockstep::interpreter {
 
 struct ValuHandlers {
-  // Plain: no modifiers, default float mode. [0] all sources VGPRs; [i + 1] source i scalar or constant,
-  // others VGPRs.
-  std::array<Handler, 4> plain{};
+  // Plain: no modifiers, default float mode. By which sources are scalars or constants, bit i for source i
+  // (masks have none); the others are VGPRs. Null where compilers hardly make such instructions.
+  std::array<Handler, 8> plain{};
   Handler any = nullptr;               // every operand kind and modifier
   Handler any_runtime_mode = nullptr;  // the same in any float mode
   Handler saturated = nullptr;         // integer CLAMP

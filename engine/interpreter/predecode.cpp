@@ -255,8 +255,7 @@ Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa
                                   unsigned last) {
   Operation op = blank(instruction);
   const ValuHandlers& handlers = program_.table().valu[static_cast<size_t>(row.base)];
-  unsigned sources = 0, scalar_sources = 0;
-  int scalar_position = -1;
+  unsigned sources = 0, scalar_sources = 0;  // the latter by bits
   const isa::Operand* old_destination = nullptr;
   bool modified = false;
   for (unsigned i = first; i < last; ++i) {
@@ -274,8 +273,7 @@ Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa
     } else if (sources < 3) {
       set_source(op, sources, operand, instruction);
       if (operand.type != Type::mask && !operand.is_vgpr()) {
-        ++scalar_sources;
-        scalar_position = static_cast<int>(sources);
+        scalar_sources |= 1u << sources;
       }
       if (operand.abs || operand.neg || operand.high || operand.neg_hi || isa::chooses_halves(operand, row))
         modified = true;
@@ -296,9 +294,7 @@ Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa
 
   const bool plain_mode = program_.default_float_mode() || !handlers.takes_mode;
   const bool dpp = instruction.dpp != isa::Dpp::none;
-  const Handler plain = scalar_sources == 0   ? handlers.plain[0]
-                        : scalar_sources == 1 ? handlers.plain[static_cast<size_t>(scalar_position) + 1]
-                                              : nullptr;
+  const Handler plain = handlers.plain[scalar_sources];
   if (instruction.clamp && handlers.saturated)
     op.run = handlers.saturated;
   else if (plain_mode && plain && !modified && !dpp && op.flags == 0)

@@ -393,10 +393,18 @@ void add_valu(HandlerTable& table, isa::Opcode opcode) {
     // What writes a mask as well would have to hand over the part that it has.
     using P =
         std::conditional_t<TakesMode<Body, D> && is_value_operand<typename S::Result>, DeferringFloatMode, D>;
-    entry.plain[0] = &valu<Body, P, false, false, V, V, V>;
-    if constexpr (operands >= 1) entry.plain[1] = &valu<Body, P, false, false, C, V, V>;
-    if constexpr (operands >= 2) entry.plain[2] = &valu<Body, P, false, false, V, C, V>;
-    if constexpr (operands >= 3) entry.plain[3] = &valu<Body, P, false, false, V, V, C>;
+    entry.plain[0b000] = &valu<Body, P, false, false, V, V, V>;
+    if constexpr (operands >= 1) entry.plain[0b001] = &valu<Body, P, false, false, C, V, V>;
+    if constexpr (operands >= 2) entry.plain[0b010] = &valu<Body, P, false, false, V, C, V>;
+    if constexpr (operands >= 3 && contains<Mask>(static_cast<typename S::Args*>(nullptr))) {
+      // A choice of two constants.
+      entry.plain[0b011] = &valu<Body, P, false, false, C, C, V>;
+    } else if constexpr (operands >= 3) {
+      entry.plain[0b100] = &valu<Body, P, false, false, V, V, C>;
+      // a * x + b.
+      entry.plain[0b101] = &valu<Body, P, false, false, C, V, C>;
+      entry.plain[0b110] = &valu<Body, P, false, false, V, C, C>;
+    }
   }
 }
 

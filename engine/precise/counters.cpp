@@ -115,6 +115,10 @@ bool may_be_put_off(const isa::Instruction& instruction) {
   }
 }
 
+bool is_without_lanes(const isa::Instruction& instruction, const Wave& wave) {
+  return wave.exec() == 0 && may_be_put_off(instruction) && instruction.row->encoding != isa::Encoding::smem;
+}
+
 std::optional<Counts> limits_of(const isa::Instruction& instruction, const Wave& wave) {
   Counts limits = kGreatest;
   const auto one = [&](CounterName counter) {
@@ -156,6 +160,16 @@ std::optional<Counts> limits_of(const isa::Instruction& instruction, const Wave&
     return limits;
   }
   return std::nullopt;
+}
+
+unsigned depctr_va_vdst(const isa::Instruction& instruction) {
+  return static_cast<uint32_t>(instruction.operands[0].value) >> 12 & 15;
+}
+unsigned depctr_vm_vsrc(const isa::Instruction& instruction) {
+  return static_cast<uint32_t>(instruction.operands[0].value) >> 2 & 7;
+}
+unsigned depctr_sa_sdst(const isa::Instruction& instruction) {
+  return static_cast<uint32_t>(instruction.operands[0].value) & 1;
 }
 
 bool may_wait(const isa::Instruction& instruction) {

@@ -60,10 +60,18 @@ struct Shares {
 Shares shares_of(const isa::Instruction& instruction);
 // Whether the interpreter can execute it later. Others do GDS and messages, and images.
 bool may_be_put_off(const isa::Instruction& instruction);
+// Whether it does nothing where its counters are zero, since no lane is on. Where they are not it counts, so
+// that a limit means the same with and without lanes.
+bool is_without_lanes(const isa::Instruction& instruction, const Wave& wave);
 
 // What the counters must have come down to before the instruction is executed: waits, the wait that
 // interpolation has built in, and the end of the program. Null if it waits for nothing.
 std::optional<Counts> limits_of(const isa::Instruction& instruction, const Wave& wave);
+// The fields of s_waitcnt_depctr that hazards need (LLVM's names and places): VA_VDST in 15:12, VM_VSRC in
+// 4:2, SA_SDST in 0.
+unsigned depctr_va_vdst(const isa::Instruction& instruction);
+unsigned depctr_vm_vsrc(const isa::Instruction& instruction);
+unsigned depctr_sa_sdst(const isa::Instruction& instruction);
 // Whether it may wait for anything.
 bool may_wait(const isa::Instruction& instruction);
 // What they have come down to when it is issued: to `waited`, what it waits for, and so far that there is

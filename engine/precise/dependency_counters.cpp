@@ -36,8 +36,7 @@ DependencyCounters::DependencyCounters(const Settings& settings, std::shared_ptr
 }
 
 bool DependencyCounters::is_skipped(const isa::Instruction& instruction) const {
-  if (wave_.exec() != 0 || !may_be_put_off(instruction) || instruction.row->encoding == isa::Encoding::smem)
-    return false;
+  if (!is_without_lanes(instruction, wave_)) return false;
   const Shares shares = shares_of(instruction);
   const Counts now = counts();
   return std::none_of(shares.begin(), shares.end(),

@@ -14,32 +14,9 @@ bool is_direct_load(const isa::Instruction& instruction) {
   return instruction.row->encoding == Encoding::ldsdir;
 }
 
-bool is_memory(const isa::Instruction& instruction) {
-  switch (instruction.row->encoding) {
-    case Encoding::ds:
-    case Encoding::flat:
-    case Encoding::global:
-    case Encoding::scratch:
-    case Encoding::mubuf:
-    case Encoding::mtbuf:
-    case Encoding::mimg:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool has_vgpr_in(const isa::RegisterUses& list, const RegisterRange& range) {
   return std::any_of(list.begin(), list.end(),
                      [&](const isa::RegisterUse& use) { return use.is_vgpr() && use.overlaps(range); });
-}
-
-// s_waitcnt_depctr, whose fields are LLVM's: VA_VDST in 15:12, VM_VSRC in 4:2.
-unsigned depctr_va_vdst(const isa::Instruction& instruction) {
-  return static_cast<uint32_t>(instruction.operands[0].value) >> 12 & 15;
-}
-unsigned depctr_vm_vsrc(const isa::Instruction& instruction) {
-  return static_cast<uint32_t>(instruction.operands[0].value) >> 2 & 7;
 }
 
 }  // namespace
@@ -209,7 +186,7 @@ void HazardRules::note_waits(const Step& step) {
 
 bool HazardRules::concerns(const isa::Instruction& instruction) {
   const Encoding encoding = instruction.row->encoding;
-  return isa::is_vector_alu(encoding) || is_memory(instruction) || is_direct_load(instruction) ||
+  return isa::is_vector_alu(encoding) || isa::is_vector_memory(encoding) || is_direct_load(instruction) ||
          encoding == Encoding::exp || may_wait(instruction) ||
          instruction.row->opcode == Opcode::s_waitcnt_depctr;
 }
@@ -218,7 +195,7 @@ void HazardRules::after(const Step& step) {
   const isa::Instruction& instruction = step.instruction;
   if (isa::is_vector_alu(instruction.row->encoding))
     note_vector_alu(step);
-  else if (is_memory(instruction))
+  else if (isa::is_vector_memory(instruction.row->encoding))
     note_memory(step);
   else if (is_direct_load(instruction))
     complete(instruction.wait_exp);

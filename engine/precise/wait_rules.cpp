@@ -7,11 +7,8 @@
 
 namespace lockstep::precise {
 
-// Where the counter is not zero they count, so that a limit means the same with and without lanes.
 bool WaitRules::is_skipped(const Step& step) const {
-  if (step.wave.exec() != 0 || !may_be_put_off(step.instruction) ||
-      step.instruction.row->encoding == isa::Encoding::smem)
-    return false;
+  if (!is_without_lanes(step.instruction, step.wave)) return false;
   const Shares shares = shares_of(step.instruction);
   return std::none_of(shares.begin(), shares.end(),
                       [&](const Share& share) { return may_be_up_[static_cast<size_t>(share.counter)]; });
@@ -21,7 +18,7 @@ Verdict WaitRules::before(const Step& step) {
   coming_.clear();
   if (is_skipped(step)) return Verdict::execute;
   const Shares shares = shares_of(step.instruction);
-  if (any_busy_ && (isa::has_index(step.instruction.row->opcode) || busy_.may_be_used_by(step)))
+  if (any_busy_ && busy_.may_be_used_by(step))
     if (auto text = find_missing_wait(step, shares))
       if (const Verdict verdict = rules_.missed_wait(step, std::move(*text)); verdict != Verdict::execute)
         return verdict;
@@ -36,10 +33,7 @@ Verdict WaitRules::before(const Step& step) {
 void WaitRules::after(const Step& step) {
   for (Issued& issued : coming_) {
     if (issued.pc != step.pc) continue;
-    for (const isa::RegisterRange& range : issued.destinations) {
-      busy_.add(range);
-      any_busy_ = true;
-    }
+    make_busy(issued);
     under_way_.push_back(std::move(issued));
   }
   coming_.clear();
@@ -87,11 +81,14 @@ void WaitRules::come_down_to(const Counts& limits) {
 void WaitRules::find_busy() {
   busy_.clear();
   any_busy_ = false;
-  for (const Issued& issued : under_way_)
-    for (const isa::RegisterRange& range : issued.destinations) {
-      busy_.add(range);
-      any_busy_ = true;
-    }
+  for (const Issued& issued : under_way_) make_busy(issued);
+}
+
+void WaitRules::make_busy(const Issued& issued) {
+  for (const isa::RegisterRange& range : issued.destinations) {
+    busy_.add(range);
+    any_busy_ = true;
+  }
 }
 
 unsigned WaitRules::sufficient_limit(const Issued& issued) const {

@@ -43,6 +43,7 @@ class WaitRules final : public Unit {
   // Forgets what must have come to its end once the counters are down to the limits.
   void come_down_to(const Counts& limits);
   void find_busy();
+  void make_busy(const Issued& issued);
   void issue(const Step& step, const Shares& shares);
 
   const RuleBook rules_;

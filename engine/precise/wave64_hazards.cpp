@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/precise/counters.h"
 #include "engine/precise/scalar_values.h"
 #include "engine/register_effects.h"
 
@@ -9,7 +10,6 @@ namespace lockstep::precise {
 
 namespace {
 
-using isa::Encoding;
 using isa::Opcode;
 using isa::RegisterRange;
 
@@ -43,35 +43,21 @@ bool is_call(const isa::Instruction& instruction) {
 }
 
 bool waits_for_vector_alu(const isa::Instruction& instruction) {
-  switch (instruction.row->encoding) {
-    case Encoding::ds:
-    case Encoding::flat:
-    case Encoding::global:
-    case Encoding::scratch:
-    case Encoding::mubuf:
-    case Encoding::mtbuf:
-    case Encoding::mimg:
-    case Encoding::exp:
-      return true;
-    default:
-      break;
-  }
-  if (instruction.row->opcode == Opcode::s_wait_idle) return true;
-  return instruction.row->opcode == Opcode::s_waitcnt_depctr &&
-         (static_cast<uint32_t>(instruction.operands[0].value) >> 12 & 15) == 0;  // VA_VDST
+  const isa::Row& row = *instruction.row;
+  return isa::is_vector_memory(row.encoding) || row.encoding == isa::Encoding::exp ||
+         row.opcode == Opcode::s_wait_idle ||
+         (row.opcode == Opcode::s_waitcnt_depctr && depctr_va_vdst(instruction) == 0);
 }
 
 bool waits_for_scalar_alu(const isa::Instruction& instruction) {
-  return instruction.row->opcode == Opcode::s_waitcnt_depctr &&
-         !(instruction.operands[0].value & 1);  // SA_SDST
+  return instruction.row->opcode == Opcode::s_waitcnt_depctr && depctr_sa_sdst(instruction) == 0;
 }
 
 bool writes_exec(const isa::Instruction& instruction) {
   if (instruction.row->implicit_writes & isa::kExec) return true;
   return std::any_of(instruction.operands.begin(), instruction.operands.begin() + instruction.operand_count,
                      [](const isa::Operand& operand) {
-                       return operand.written && operand.code <= isa::code::kExecHi &&
-                              operand.code + operand.words > isa::code::kExecLo;
+                       return operand.written && range_of(operand).overlaps({isa::code::kExecLo, 2});
                      });
 }
 

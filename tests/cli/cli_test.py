@@ -306,7 +306,8 @@ print = "x"
             "#include <hip/hip_runtime.h>\n__constant__ float c[4]; __device__ int counter; __device__ float* pointer;\n"
             'extern "C" __global__ void k(float* x) {\n'
             "  x[threadIdx.x] = c[threadIdx.x] + pointer[threadIdx.x]; atomicAdd(&counter, 1); }")
-        run = ("run", "var.hip", "--grid", "4", "--block", "4", "x=buf:f32[4]")
+        subprocess.run([KCC, "var.hip", "-o", "var.co"], check=True, cwd=self.path)
+        run = ("run", "var.co", "--grid", "4", "--block", "4", "x=buf:f32[4]")
         for c in ("f32:1,2,3,4", "f32[4]=1,2,3,4", "hex:0000803f000000400000404000008040"):
             self.lockstep(*run, "--set", "c=" + c, "--set", "counter=i32:5", "--set", "pointer=buf:f32[4]=100", "-p", "x",
                           "-p", "counter", says=["101 102 103 104", "counter: i32[1]\n9"])
@@ -511,7 +512,7 @@ print = "y"
                       says="is a pipe: give the type and number of its packets, such as pipe:i32[64]")
 
     def test_jobs_that_are_wrong(self):
-        head = 'code = "saxpy.cl"\n[buffers]\nx = "f32[64]=1"\ny = "f32[64]"\n[[step]]\n'
+        head = 'code = "saxpy.co"\n[buffers]\nx = "f32[64]=1"\ny = "f32[64]"\n[[step]]\n'
         good = 'kernel = ""\ngrid = 64\nargs = [64, 0.5, "same:x", "same:y"]\n'
         nan = '[[step]]\ncompare = "y"\nwith = "f32[64]={}"\n'
         for text, status, why in (
@@ -519,7 +520,7 @@ print = "y"
                 (good + nan.format("0.6") + "relative = 0.2", DONE, ""),
                 (good + nan.format("0.6") + "relative = 0.1", FAULTED, "step 2: 64 of 64 elements of 'y' differ"),
                 (good.replace("64]", "64]") + '[[step]]\ncompare = "y"\nwith = "u32[64]"', BAD_INPUT, "step 2: 'y' is f32"),
-                ("kernel = 'nope'\ngrid = 1", BAD_INPUT, "step 1: saxpy.cl: has no kernel 'nope'"),
+                ("kernel = 'nope'\ngrid = 1", BAD_INPUT, "step 1: saxpy.co: has no kernel 'nope'"),
                 ("kernel = ''\ngrid = 1\nfoo = 1", BAD_INPUT, "step 1: it has the unknown key 'foo'"),
                 ("kernel = ''\nargs = [64, 0.5, 'same:x', 'same:y']", BAD_INPUT, "step 1: no size is given"),
                 ("kernel = ''\ngrid = 64\nargs = [64, 0.5, 'same:z', 'same:y']", BAD_INPUT, "no buffer 'z'"),

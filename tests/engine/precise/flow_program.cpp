@@ -124,18 +124,7 @@ constexpr std::array kVectors = {
 constexpr std::array<unsigned, 8> kHardwareRegisters = {1, 1, 1, 2, 3, 7, 15, 6};
 
 bool is_of_memory(Encoding encoding) {
-  switch (encoding) {
-    case Encoding::smem:
-    case Encoding::ds:
-    case Encoding::flat:
-    case Encoding::global:
-    case Encoding::scratch:
-    case Encoding::mubuf:
-    case Encoding::mtbuf:
-      return true;
-    default:
-      return false;
-  }
+  return encoding == Encoding::smem || (isa::is_vector_memory(encoding) && encoding != Encoding::mimg);
 }
 
 const std::vector<const isa::Row*>& memory_rows() {
