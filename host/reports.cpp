@@ -395,17 +395,35 @@ nlohmann::ordered_json Reports::json_of(const Sums& sums) {
           {"faults", sums.faults}};
 }
 
+nlohmann::ordered_json Reports::statistics_of_process() const {
+  Json statistics = {{"event", "statistics"}, {"process", getpid()}};
+  Sums all;
+  Json kernels = Json::array();
+  for (const auto& [name, sums] : by_kernel_) {
+    all.add(sums);
+    kernels.push_back(json_of(sums));
+    kernels.back()["kernel"] = name;
+  }
+  statistics.update(json_of(all));
+  statistics["kernels"] = std::move(kernels);
+  return statistics;
+}
+
+// The program may have damaged its heap, and ends well as long as nobody asks for memory: only what somebody
+// wants is made here.
 void Reports::finish() {
   std::vector<Json> unfinished;
-  Json statistics = {{"event", "statistics"}, {"process", getpid()}};
+  Json statistics;
   {
     std::lock_guard lock(mutex_);
     if (finished_) return;
     finished_ = true;
-    for (const Record* const record : running_) {
-      unfinished.push_back(record->json());
-      unfinished.back()["unfinished"] = true;
-      unfinished.back()["seconds"] = record->seconds();
+    if (log_ >= 0) {
+      for (const Record* const record : running_) {
+        unfinished.push_back(record->json());
+        unfinished.back()["unfinished"] = true;
+        unfinished.back()["seconds"] = record->seconds();
+      }
     }
     if (settings_.statistics == "-") print_statistics();
     // Silence would leave open whether anybody has looked.
@@ -415,18 +433,9 @@ void Reports::finish() {
       if (settings_.rules) std::fputs("lockstep: rules: none was broken\n", stderr);
       if (settings_.fidelity) std::fputs("lockstep: fidelity: every executed instruction is exact\n", stderr);
     }
-    Sums all;
-    Json kernels = Json::array();
-    for (const auto& [name, sums] : by_kernel_) {
-      all.add(sums);
-      kernels.push_back(json_of(sums));
-      kernels.back()["kernel"] = name;
-    }
-    statistics.update(json_of(all));
-    statistics["kernels"] = std::move(kernels);
+    if (statistics_ >= 0) statistics = statistics_of_process();
   }
-  if (log_ >= 0)
-    for (const Json& json : unfinished) write_line(log_, settings_.log, json);
+  for (const Json& json : unfinished) write_line(log_, settings_.log, json);
   if (statistics_ >= 0) write_line(statistics_, settings_.statistics, statistics);
 }
 

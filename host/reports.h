@@ -83,6 +83,7 @@ class Reports {
   // As text, each finding once in the process.
   void tell(const lockstep::Finding& finding, const std::string& kernel);
   void print_statistics();
+  nlohmann::ordered_json statistics_of_process() const;
 
   const ReportSettings settings_;
   CodeObjects& code_objects_;
