@@ -200,7 +200,17 @@ struct PyCode : std::enable_shared_from_this<PyCode> {
 struct Argument {
   lockstep_argument_info info;
   std::optional<Scalar> scalar;
+  std::optional<Scalar> element;  // of a pointer, to vectors of them, too
 };
+
+// What "float4*" points at many of.
+std::optional<Scalar> element_of(std::string_view c_name) {
+  if (!c_name.ends_with('*')) return std::nullopt;
+  c_name = c_name.substr(0, c_name.find_last_not_of("* ") + 1);
+  const std::optional<Scalar> element = scalar_of(std::string(c_name));
+  return element ? element
+                 : scalar_of(std::string(c_name.substr(0, c_name.find_last_not_of("0123456789") + 1)));
+}
 
 struct PyKernel {
   std::shared_ptr<PyCode> code;
@@ -218,6 +228,7 @@ struct PyKernel {
       check(lockstep_kernel_argument(handle, i, &a.info));
       a.scalar = scalar_of(a.info.type_name);
       if (a.scalar && a.scalar->size != a.info.size) a.scalar.reset();
+      a.element = element_of(a.info.type_name);
     }
     described = !arguments.empty() || info.argument_bytes == 0;
   }
@@ -412,6 +423,7 @@ class Call {
     }
     if (a.info.kind == LOCKSTEP_ARGUMENT_BUFFER) {
       const std::optional<uint64_t> address = address_of(index, value);
+      if (a.element) refuse_other_elements(index, *a.element, value);
       if (!address)
         refuse(index, std::string("takes an array, device memory or None, not ") + type_name(value));
       return check(lockstep_arguments_set_buffer(arguments, index, *address));
@@ -419,6 +431,25 @@ class Call {
     if (a.info.kind != LOCKSTEP_ARGUMENT_VALUE)
       refuse(index, std::string("a ") + a.info.kind_name + " cannot be given yet");
     set_value(index, a, value);
+  }
+
+  // As numpy's doubles for a kernel of floats. Bytes may be anything, and so may anything for a kernel of
+  // bytes.
+  void refuse_other_elements(uint32_t index, const Scalar& element, const py::handle& value) const {
+    if (!py::isinstance<py::array>(value)) return;
+    const py::dtype type = py::reinterpret_borrow<py::array>(value).dtype();
+    const char kind = type.kind();
+    const auto size = static_cast<uint32_t>(type.itemsize());
+    if (std::string_view("fiu").find(kind) == std::string_view::npos || size == 1 || element.size == 1)
+      return;
+    if (size == element.size && (kind == 'f') == element.is_float) return;
+    const std::string wanted = std::string(element.is_float    ? "float"
+                                           : element.is_signed ? "int"
+                                                               : "uint") +
+                               std::to_string(8 * element.size);
+    refuse(index, "the array's elements are " + py::str(type).cast<std::string>() + " (array.astype(numpy." +
+                      wanted + ") makes what the kernel takes; array.view(numpy." + wanted +
+                      ") gives the same bytes)");
   }
 
   static std::string type_name(const py::handle& value) { return Py_TYPE(value.ptr())->tp_name; }
@@ -597,7 +628,31 @@ struct Launch {
   std::shared_ptr<PyKernel> kernel;
   lockstep_dispatch_options options;
 
-  Statistics operator()(const py::args& values) { return launch(*device, *kernel, options, values); }
+  Statistics operator()(const py::args& values, const py::kwargs& named) {
+    return launch(*device, *kernel, options, named.empty() ? values : in_order(*kernel, values, named));
+  }
+
+ private:
+  // The arguments that are given by position, then the others by their names.
+  static py::args in_order(const PyKernel& kernel, const py::args& values, const py::kwargs& named) {
+    py::list list;
+    for (const py::handle& value : values) list.append(value);
+    size_t taken = 0;
+    for (size_t i = values.size(); i < kernel.arguments.size(); ++i) {
+      const char* name = kernel.arguments[i].info.name;
+      if (!named.contains(name))
+        raise_usage("kernel '" + std::string(kernel.info.name) + "': argument " + std::to_string(i) + " '" +
+                    name + "' is missing");
+      list.append(named[name]);
+      ++taken;
+    }
+    if (taken == named.size()) return py::args(py::tuple(list));
+    std::string names;
+    for (size_t i = 0; i < kernel.arguments.size(); ++i)
+      names += (names.empty() ? "" : ", ") + std::string(kernel.arguments[i].info.name);
+    raise_usage("kernel '" + std::string(kernel.info.name) + "' takes " + names +
+                ", each once: by position, then by name");
+  }
 };
 
 lockstep_dispatch_options shape_options(const PyKernel& kernel, const py::handle& grid,
@@ -1157,6 +1212,12 @@ PYBIND11_MODULE(_native, m) {
   py::class_<Launch>(m, "Launch").def("__call__", &Launch::operator());
 
   py::class_<PyKernel, std::shared_ptr<PyKernel>>(m, "Kernel")
+      .def("__call__",
+           [](const PyKernel& k, const py::args&, const py::kwargs&) {
+             const std::string name = k.info.name;
+             throw py::type_error("kernel '" + name + "' needs a size: " + name +
+                                  "[grid, block](arguments), in work-items");
+           })
       .def_property_readonly("name", [](const PyKernel& k) { return std::string(k.info.name); })
       .def_property_readonly("readable_name",
                              [](const PyKernel& k) { return std::string(k.info.readable_name); })

@@ -54,6 +54,26 @@ class Python(unittest.TestCase):
         self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 200 << 10)
         np.testing.assert_array_equal(huge[:64], x[:64])
 
+    def test_arguments_by_name(self):
+        x, y = self.arrays(64)
+        self.saxpy[64](64, y=y, x=x, a=2.0)
+        np.testing.assert_array_equal(y, 2 * x + 1)
+        for named, why in (({"x": x, "y": y}, "'a' is missing"), ({"a": 1.0, "x": x, "y": y, "z": 1}, "takes n, a, x, y, each once"),
+                           ({"n": 1, "a": 1.0, "x": x, "y": y}, "each once")):
+            with self.assertRaisesRegex(lockstep.Error, why):
+                self.saxpy[64](64, **named)
+        with self.assertRaisesRegex(TypeError, r"saxpy\[grid, block\]\(arguments\)"):
+            self.saxpy(64, 2.0, x, y)
+
+    def test_arrays_of_other_elements(self):
+        x, y = self.arrays(64)
+        with self.assertRaisesRegex(lockstep.Error, r"elements are float64 \(array.astype\(numpy.float32\)"):
+            self.saxpy[64](64, 2.0, x, y.astype(np.float64))
+        with self.assertRaisesRegex(lockstep.Error, "elements are int32"):
+            self.saxpy[64](64, 2.0, x.view(np.int32), y)
+        self.saxpy[64](64, 2.0, x.view(np.uint8), y)  # bytes
+        np.testing.assert_array_equal(y, 2 * x + 1)
+
     def test_arrays_that_overlap_and_views(self):
         x, y = self.arrays()
         self.saxpy[512](512, 1.0, x[512:], x[:512])
