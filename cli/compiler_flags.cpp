@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <span>
 #include <string_view>
 
@@ -49,6 +50,9 @@ void add_compiler_options(CLI::App& command, CompilerOptions& options) {
 
 std::vector<std::string> take_sources(std::vector<std::string>& arguments) {
   const auto is_file = [](const std::string& text) {
+    char* end = nullptr;
+    std::strtod(text.c_str(), &end);
+    if (end + 1 >= text.c_str() + text.size()) return false;  // 1.e5, 2.f
     const size_t dot = text.rfind('.');
     return dot != text.npos && dot + 1 < text.size() && text.find_first_of(":=") == text.npos &&
            std::isalpha(static_cast<unsigned char>(text[dot + 1])) && text.find('/', dot) == text.npos;

@@ -253,6 +253,8 @@ print = "x"
         self.lockstep("run", "first.cl", "second.cl", "-k", "first", "-g", "1", "buf:f32[1]=3", "-p", "0",
                       says="one\nx: f32[1]\n6\n")
         self.lockstep("run", "saxpy.co", "second.cl", *self.GOOD, status=BAD_INPUT, says="saxpy.co: is no source file")
+        # A number that looks a little like the name of a file.
+        self.saxpy("-g", "64", "1.e5", *self.GOOD[1:], status=BAD_INPUT, says="'1.e5' is not a number of type u32")
         self.lockstep("run", "first.cl", "twice.hip", status=BAD_INPUT, says="files of one program are of the same language")
 
     def test_doctor(self):
