@@ -7,7 +7,7 @@
     tools/compatibility.py build/release/cli/lockstep rocm-examples -I rocm-examples/Common --match '*.hip'
 
 The figures of docs/compatibility.md are its last lines. --every N takes every Nth file, in the order of their names. Files
-that others of their folder include are parts of those. -D and -I of a Makefile beside a file are given, too.
+that others of their folder include are parts of those. -D, -I and -std of a Makefile beside a file are given, too.
 """
 import argparse
 import collections
@@ -48,7 +48,7 @@ def main():
     def flags_of_makefile(path):
         for folder in (path.parent, path.parent.parent):
             if (folder / "Makefile").is_file():
-                found = re.findall(r"(?<=\s)(-D\w+(?:=[\w.]+)?|-I[\w./+-]+)(?=\s)", text(folder / "Makefile"))
+                found = re.findall(r"(?<=\s)(-D\w+(?:=[\w.]+)?|-I[\w./+-]+|-std=[\w+]+)(?=\s)", text(folder / "Makefile"))
                 return [f"-I{folder / flag[2:]}" if flag.startswith("-I") else flag for flag in dict.fromkeys(found)]
         return []
 

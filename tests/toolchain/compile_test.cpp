@@ -103,6 +103,8 @@ __global__ __launch_bounds__(256) void all(float* f, double* d, unsigned* u, uns
   atomicAdd(ull, 1); atomicCAS(ull, 1, 2);
   u[i] = __popc(i) + __clz(i) + __ffs(i) + __brev(i) + __umulhi(i, i) + __any(i == 2) + __all(i == 3) + warpSize;
   ull[i] = __ballot(i > 3) + __activemask() + clock64() + wall_clock64() + __shfl_xor(ull[i], 1) + __popcll(ull[i]);
+  f[i] += __shfl_down(f[i], u[i], u[1]) + __ffsll((unsigned long)u[i]);
+  h[i] = {sinf(f[i]), cosf(f[i])};
   f[i] += __shfl(f[i], 3) + __shfl_up(f[i], 1) + __shfl_down(f[i], 2, 16);
   h[i] = __hfma2(h[i], h[i], __floats2half2_rn(1, 2)) + __hmul2(h[i], h[i]);
   s[i] = __mulhi(i, i) + __mul24(i, i) + __float_as_int(f[i]) + min(i, 3) + max(i, 4) + abs(i) + isnan(f[i]);
@@ -203,6 +205,15 @@ int main(int argc, char**) {
   hipLaunchKernelGGL(plain, dim3(4), dim3(256), 0, 0, a);
   hipLaunchKernelGGL(HIP_KERNEL_NAME(kernel<float>), 4, 256, 0, 0, a, b, 1024);
   kernel<<<4, 256>>>(a, b, 1024);
+  hipGraph_t graph;
+  hipGraphExec_t executable;
+  CHECK(hipStreamBeginCapture(0, hipStreamCaptureModeGlobal));
+  CHECK(hipStreamEndCapture(0, &graph));
+  CHECK(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+  CHECK(hipGraphLaunch(executable, 0));
+  hipDeviceProp_t properties;
+  CHECK(hipGetDeviceProperties(&properties, 0));
+  if (properties.computeMode == hipComputeModeProhibited || properties.pageableMemoryAccess) return 1;
   CHECK(hipDeviceSynchronize());
   std::cout << std::sin(1.0) << sqrtf(2.0f);
   printf("%d", argc);

@@ -127,7 +127,9 @@ LOCKSTEP_BF16 __hip_bfloat162 __halves2bfloat162(__hip_bfloat16 x, __hip_bfloat1
 LOCKSTEP_BF16 __hip_bfloat162 __bfloat162bfloat162(__hip_bfloat16 x) {
   return {x, x};
 }
-LOCKSTEP_BF16 __hip_bfloat162 __float2bfloat162_rn(float x) {
+// A template, as older headers had none, and programs bring their own.
+template <class T>
+LOCKSTEP_BF16 __hip_bfloat162 __float2bfloat162_rn(T x) {
   return {x, x};
 }
 LOCKSTEP_BF16 __hip_bfloat162 __floats2bfloat162_rn(float x, float y) {

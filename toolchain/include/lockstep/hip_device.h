@@ -366,6 +366,12 @@ LOCKSTEP_DEVICE unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned 
 LOCKSTEP_DEVICE int __ffs(unsigned x) {
   return __builtin_ffs((int)x);
 }
+LOCKSTEP_DEVICE int __ffsll(long x) {
+  return __builtin_ffsll(x);
+}
+LOCKSTEP_DEVICE int __ffsll(unsigned long x) {
+  return __builtin_ffsll((long long)x);
+}
 LOCKSTEP_DEVICE int __ffsll(unsigned long long x) {
   return __builtin_ffsll((long long)x);
 }
