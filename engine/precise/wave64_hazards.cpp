@@ -66,6 +66,9 @@ bool writes_exec(const isa::Instruction& instruction) {
 // Of the results that the instruction reads the newest must have been made behind a change of EXEC, and
 // another one before it.
 std::string Wave64Hazards::partial_forwarding(const Step& step) const {
+  // With EXEC as it is for long, there is nothing to look for.
+  if (last_exec_write_ == kNever || vector_alus_ - last_exec_write_ > kMostBehind + kMostAroundExec + 1)
+    return {};
   const isa::Instruction& instruction = step.instruction;
   std::array<std::pair<uint64_t, RegisterRange>, isa::kMaxOperands> made;
   size_t count = 0;
@@ -151,7 +154,7 @@ void Wave64Hazards::note_vector_alu(const isa::Instruction& instruction) {
 }
 
 void Wave64Hazards::note_scalar_alu(const isa::Instruction& instruction) {
-  if (writes_exec(instruction)) exec_writes_[exec_write_++ % kExecWrites] = vector_alus_;
+  if (writes_exec(instruction)) exec_writes_[exec_write_++ % kExecWrites] = last_exec_write_ = vector_alus_;
   if (masks_.none()) return;
   for (unsigned i = 0; i < instruction.operand_count; ++i) {
     const isa::Operand& operand = instruction.operands[i];

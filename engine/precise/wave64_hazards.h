@@ -40,6 +40,7 @@ class Wave64Hazards final : public Unit {
   // How many had been executed when the scalar ALU wrote EXEC, the newest last: a ring.
   std::array<uint64_t, kExecWrites> exec_writes_{};
   size_t exec_write_ = 0;
+  uint64_t last_exec_write_ = kNever;
   std::bitset<kScalars> masks_;     // that vector instructions may still be reading
   std::bitset<kScalars> replaced_;  // of them: by the scalar ALU
 };

@@ -6,6 +6,7 @@
 #include "isa/effects.h"
 #include "isa/memory_shape.h"
 #include "observe/races/spin_loop.h"
+#include "observe/same_place.h"
 #include "observe/stored_data.h"
 
 namespace lockstep::observe {
@@ -65,6 +66,7 @@ void RaceChecker::dispatch_begins(const DispatchEvent& event) {
     chains_.clear();
     sites_.resize(1);
     site_numbers_.clear();
+    found_.fill({});
   }
   names_.begin(event);
   knowledge_.dispatch_begins(event.id, event.processor_mode);
@@ -76,6 +78,7 @@ void RaceChecker::dispatch_ends(const DispatchEvent& event) {
   knowledge_.dispatch_ends(event.id);
   // Instructions of an engine that is gone may stand where others stood.
   site_numbers_.clear();
+  found_.fill({});
 }
 
 void RaceChecker::group_begins(const WorkGroup& group) {
@@ -103,6 +106,13 @@ void RaceChecker::barrier_passed(const WorkGroup& group) {
 }
 
 uint32_t RaceChecker::site_of(const Event& event) {
+  Found& found =
+      found_[reinterpret_cast<uintptr_t>(&event.instruction) / sizeof(isa::Instruction) % found_.size()];
+  if (found.instruction != &event.instruction) found = {&event.instruction, make_site(event)};
+  return found.site;
+}
+
+uint32_t RaceChecker::make_site(const Event& event) {
   const auto [entry, is_new] = site_numbers_.try_emplace(&event.instruction);
   if (is_new) {
     entry->second = static_cast<uint32_t>(sites_.size());
@@ -172,13 +182,16 @@ void RaceChecker::before(const Event& event) {
   mark.is_atomic = is_atomic || event.instruction.glc || event.instruction.dlc;
   // This store is not among those that it may be relied on for.
   mark.complete = wave.stores.empty() || wave.stores.front() == wave.epoch ? wave.epoch : wave.stores.front();
-  AccessBlock* const lds = event.wave.group ? &lds_.at(event.wave.group) : nullptr;
+  AccessBlock* lds = nullptr;
   for (size_t index = 0; index < event.accesses.size(); ++index) {
     const MemoryAccess& access = event.accesses[index];
     if (access.reach == Reach::dropped || access.reach == Reach::refused) continue;
+    // Lanes often read what the one before them has read.
+    if (!access.writes && index != 0 && reach_the_same(event.accesses[index - 1], access)) continue;
     mark.access = static_cast<uint16_t>(index);
     Current each{event, index, access, wave, mark, access.space == MemorySpace::lds, is_atomic, is_watching};
     if (access.space == MemorySpace::lds) {
+      if (!lds) lds = &lds_.at(event.wave.group);
       lds->visit(static_cast<uint32_t>(access.address), access.bytes,
                  [&](Cell& cell, uint32_t at) { follow(each, cell, at); });
     } else if (access.space == MemorySpace::global || access.space == MemorySpace::scalar) {
@@ -224,6 +237,11 @@ void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
   const WaveNumber self = current.wave.number;
   const WriteMark& last = cell.write;
   const bool looks_out = current.is_watching || current.is_atomic;
+  // Most places are read by waves of which no other one has written there.
+  if (!looks_out && (last.wave == 0 || last.wave == self) && cell.reads[0].wave == self) {
+    cell.reads[0] = {self, current.mark.epoch, current.mark.site};
+    return;
+  }
   // The atomics of others, and of who stored, do not order the store: had this one come first, what it did
   // would be lost. So what is known counts without what this access takes over.
   if (const PlainMark& plain = cell.plain;
@@ -304,14 +322,14 @@ void RaceChecker::write(Current& current, Cell& cell, uint64_t at) {
       tell(current, earlier.wave, 0, earlier.site, "reads", current.is_atomic ? "changes" : "overwrites", at);
       break;
     }
-  const uint64_t key = current.in_lds ? lds_key(knowledge_.record(self).group, at) : at;
+  const auto key = [&] { return current.in_lds ? lds_key(knowledge_.record(self).group, at) : at; };
   if (!current.is_atomic)
     cell.plain = {};
   else if (last.wave != 0 && !last.is_atomic && cell.atomic_by != last.wave)
     cell.plain = {last.wave, last.epoch, last.site};
   if (current.is_atomic) {
     cell.atomic_by = self;
-    std::vector<Release>& chain = chains_[key];
+    std::vector<Release>& chain = chains_[key()];
     Bound bound = knowledge_.bound_of(current.wave, false);
     bound.memory = current.mark.complete;
     if (current.in_lds) bound.lds = current.mark.epoch;
@@ -320,7 +338,7 @@ void RaceChecker::write(Current& current, Cell& cell, uint64_t at) {
     else
       chain.push_back({self, bound});
   } else if (last.is_atomic || cell.is_watched) {
-    std::vector<Release>& chain = chains_[key];
+    std::vector<Release>& chain = chains_[key()];
     chain.assign(1, {self, bound_of_store(current.mark, current.in_lds)});
   }
   cell.write = current.mark;

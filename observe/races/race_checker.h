@@ -12,6 +12,7 @@
 // GLC, or unlocked by who changed it with an atomic, counts as atomic, and so do stores with GLC or DLC.
 #pragma once
 
+#include <array>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -68,6 +69,7 @@ class RaceChecker final : public Listener {
   };
 
   uint32_t site_of(const Event& event);
+  uint32_t make_site(const Event& event);
   void follow(Current& current, Cell& cell, uint64_t at);
   void read(Current& current, Cell& cell, uint64_t at);
   void write(Current& current, Cell& cell, uint64_t at);
@@ -90,6 +92,12 @@ class RaceChecker final : public Listener {
   std::unordered_map<const WorkGroup*, AccessBlock> lds_;
   std::vector<Site> sites_{1};
   std::unordered_map<const isa::Instruction*, uint32_t> site_numbers_;
+  // Of these, by some bits of the address: what a loop executes is found here.
+  struct Found {
+    const isa::Instruction* instruction = nullptr;
+    uint32_t site = 0;
+  };
+  std::array<Found, 1024> found_{};
   // By address, of memory and of LDS (with the group's number): who has released there by atomics since the
   // last plain store.
   struct Release {

@@ -9,6 +9,7 @@
 #include "engine/scalar_operand.h"
 #include "isa/memory_shape.h"
 #include "isa/row_facts.h"
+#include "observe/same_place.h"
 #include "observe/stored_data.h"
 #include "text/hex.h"
 
@@ -398,9 +399,13 @@ Unwritten* UninitialisedChecker::cell(WaveShadow& shadow, const MemoryAccess& ac
 }
 
 bool UninitialisedChecker::reads_unwritten(const Event& event, WaveShadow& shadow) {
+  const MemoryAccess* last = nullptr;
   for (const MemoryAccess& access : event.accesses) {
     const bool is_shared = access.space == MemorySpace::global || access.space == MemorySpace::scalar;
     if (is_shared && memory_.empty()) continue;
+    // Lanes often read what the one before them has read.
+    if (last && reach_the_same(*last, access)) continue;
+    last = &access;
     for (uint32_t byte = 0; byte < access.bytes; byte += 4 - (access.address + byte) % 4)
       if (const Unwritten* const held = cell(shadow, access, byte, false); held && held->bits != 0)
         return true;

@@ -50,14 +50,14 @@ class UninitialisedChecker final : public Listener {
   };
   // What is known of an instruction, whatever wave comes to it.
   struct Known {
-    bool is_plain = false;  // does nothing with what was never written if it reads nothing of that
-    Registers reads, writes;
-    isa::RegisterEffects effects;
+    bool is_plain = false;   // does nothing with what was never written if it reads nothing of that
     bool has_index = false;  // M0 moves its registers: the effects are the wave's
     bool is_memory = false;
     bool is_copy = false;        // moves bits and makes nothing of them
     bool crosses_lanes = false;  // reads lanes that may be off
     bool is_partial = false;     // a destination keeps something of what it held
+    Registers reads, writes;     // of those that are plain
+    isa::RegisterEffects effects;
   };
   // Of a dispatch, which runs on one thread.
   struct OfDispatch {
