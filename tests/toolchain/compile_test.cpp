@@ -194,6 +194,7 @@ template <class T> __global__ void kernel(T* x, const T* y, int n) {
   assert(i < n);
   x[i] = std::sqrt(y[i]) + sin(y[i]) + std::fabs(x[i]) + std::max(x[i], y[i]) + pow(x[i], T(2)) + factors[i & 3] + abs(x[i]);
 }
+template <int n, int m, class T> __global__ void deduced(T* x) { x[n] += m; }
 __global__ void plain(float* p) { p[threadIdx.x] = sqrtf(p[threadIdx.x]) + std::abs(p[0]); }
 int main(int argc, char**) {
   std::vector<float> host(1024, 1.0f);
@@ -205,6 +206,10 @@ int main(int argc, char**) {
   hipLaunchKernelGGL(plain, dim3(4), dim3(256), 0, 0, a);
   hipLaunchKernelGGL(HIP_KERNEL_NAME(kernel<float>), 4, 256, 0, 0, a, b, 1024);
   kernel<<<4, 256>>>(a, b, 1024);
+#ifdef HIP_TEMPLATE_KERNEL_LAUNCH
+  hipLaunchKernelGGL(deduced<2, 3>, dim3(4), dim3(256), 0, 0, a);
+  hipLaunchKernelGGL(plain, 4, 256, 0, 0, a);
+#endif
   hipGraph_t graph;
   hipGraphExec_t executable;
   CHECK(hipStreamBeginCapture(0, hipStreamCaptureModeGlobal));
@@ -222,6 +227,7 @@ int main(int argc, char**) {
   for (const bool is_first : {false, true}) {
     Options options;
     options.optimization = is_first ? 0 : 2;
+    if (is_first) options.extra_flags = {"-DHIP_TEMPLATE_KERNEL_LAUNCH"};
     const std::string text =
         (is_first ? std::string(hip_include) + includes : std::string(includes) + hip_include) + program;
     const Result result = compile_text(Language::hip, text, "program.hip", options);
@@ -229,6 +235,7 @@ int main(int argc, char**) {
     const ObjectFile file(result.code_object);
     EXPECT_TRUE(file.descriptor("_Z5plainPf"));
     EXPECT_TRUE(file.descriptor("_Z6kernelIfEvPT_PKS0_i"));
+    EXPECT_EQ(file.descriptor("_Z7deducedILi2ELi3EfEvPT1_").has_value(), is_first);
   }
 }
 

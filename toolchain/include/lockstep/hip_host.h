@@ -457,8 +457,8 @@ hipError_t hipOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size, Ke
 template <class T>
 hipChannelFormatDesc hipCreateChannelDesc();
 #ifdef HIP_TEMPLATE_KERNEL_LAUNCH
-// Takes names of kernels with commas in them.
-template <class Kernel, class... Arguments>
+// Takes names of kernels with commas in them, and templates whose arguments follow from those of the call.
+template <class... Arguments, class Kernel = void (*)(Arguments...)>
 void hipLaunchKernelGGL(Kernel kernel, dim3 grid, dim3 block, unsigned shared_bytes, hipStream_t stream,
                         Arguments... arguments) {
   kernel<<<grid, block, shared_bytes, stream>>>(arguments...);
