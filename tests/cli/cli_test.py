@@ -308,7 +308,7 @@ print = "x"
             "#include <hip/hip_runtime.h>\n__constant__ float c[4]; __device__ int counter; __device__ float* pointer;\n"
             'extern "C" __global__ void k(float* x) {\n'
             "  x[threadIdx.x] = c[threadIdx.x] + pointer[threadIdx.x]; atomicAdd(&counter, 1); }")
-        subprocess.run([KCC, "var.hip", "-o", "var.co"], check=True, cwd=self.path)
+        subprocess.run([KCC, "var.hip", "-o", "var.co", "--", "-fhip-kernel-arg-name"], check=True, cwd=self.path)
         run = ("run", "var.co", "--grid", "4", "--block", "4", "x=buf:f32[4]")
         for c in ("f32:1,2,3,4", "f32[4]=1,2,3,4", "hex:0000803f000000400000404000008040"):
             self.lockstep(*run, "--set", "c=" + c, "--set", "counter=i32:5", "--set", "pointer=buf:f32[4]=100", "-p", "x",
