@@ -8,6 +8,7 @@
 #include "cli/common.h"
 #include "cli/compiler_flags.h"
 #include "cli/findings.h"
+#include "cli/interrupt.h"
 #include "cli/launch.h"
 
 namespace lockstep::cli {
@@ -44,8 +45,12 @@ int check_code(const RunOptions& o) {
                          info.wave_size, o.wave);
 
   lockstep_code_check* made = nullptr;
-  check(lockstep_code_object_check(code.get(), o.kernel.empty() ? nullptr : kernel.c_str(),
-                                   o.findings.checks == "all" ? nullptr : o.findings.checks.c_str(), &made));
+  {
+    const InterruptsEndAtOnce while_it_reads;
+    check(lockstep_code_object_check(code.get(), o.kernel.empty() ? nullptr : kernel.c_str(),
+                                     o.findings.checks == "all" ? nullptr : o.findings.checks.c_str(),
+                                     &made));
+  }
   const std::unique_ptr<lockstep_code_check, DestroyCheck> result(made);
   std::vector<lockstep_check_finding> findings(lockstep_code_check_finding_count(made));
   for (uint32_t i = 0; i < findings.size(); ++i) {

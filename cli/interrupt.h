@@ -19,6 +19,16 @@ inline void throw_if_interrupted() {
   if (interrupted()) throw Interrupted();
 }
 
+// While one of these lives, the first signal ends the program at once: for calls of the library that cannot
+// be asked to stop, and leave nothing behind.
+class InterruptsEndAtOnce {
+ public:
+  InterruptsEndAtOnce();
+  ~InterruptsEndAtOnce();
+  InterruptsEndAtOnce(const InterruptsEndAtOnce&) = delete;
+  InterruptsEndAtOnce& operator=(const InterruptsEndAtOnce&) = delete;
+};
+
 // As the library's options want it: not 0 asks it to stop.
 inline int stop_if_interrupted(void*) {
   return interrupted();
