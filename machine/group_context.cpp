@@ -141,6 +141,10 @@ uint64_t lanes_of(const Launch& launch, unsigned index, const GroupPlace& place)
   return active == 64 ? ~uint64_t{0} : (uint64_t{1} << active) - 1;
 }
 
+void fill_user_data(const Launch& launch, Wave& wave) {
+  std::ranges::copy(launch.user_data, wave.scalar);
+}
+
 }  // namespace
 
 GroupContext::GroupContext(const Launch& launch) {
@@ -300,7 +304,7 @@ bool GroupContext::relaunch(const Launch& launch, uint64_t number, const GroupPl
     if (!registers_stay_ || needs->changes_scalars) {
       if (reads_others) std::memset(wave.scalar, 0, 128 * sizeof wave.scalar[0]);
       wave.scc() = 0;
-      std::ranges::copy(launch.user_data, wave.scalar);
+      fill_user_data(launch, wave);
     }
     if (!registers_stay_ || needs->changes_vgprs) {
       clear_vgprs(launch, needs, wave);
@@ -415,7 +419,7 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const Group
 
 void GroupContext::fill_launch_registers(const Launch& launch, unsigned index, const GroupPlace& place,
                                          Wave& wave) {
-  std::ranges::copy(launch.user_data, wave.scalar);
+  fill_user_data(launch, wave);
   fill_group_sgprs(launch, index, wave);
   fill_item_ids(launch, index, place, wave);
   wave.set_exec(lanes_of(launch, index, place));
