@@ -1,5 +1,6 @@
 #include "host/events.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -27,8 +28,9 @@ int Events::create(kfd_ioctl_create_event_args& args) {
   uint32_t id = 0;
   if (has_slot(args.event_type)) {
     // The lowest free one: programs look through the slots.
-    for (id = 1; id < KFD_SIGNAL_EVENT_LIMIT && events_.contains(id);) ++id;
-    if (id == KFD_SIGNAL_EVENT_LIMIT) return ENOSPC;
+    while (lowest_free_ < KFD_SIGNAL_EVENT_LIMIT && events_.contains(lowest_free_)) ++lowest_free_;
+    if (lowest_free_ == KFD_SIGNAL_EVENT_LIMIT) return ENOSPC;
+    id = lowest_free_;
   } else {
     id = kFirstOther + next_other_++ % kFirstOther;
   }
@@ -45,6 +47,7 @@ int Events::create(kfd_ioctl_create_event_args& args) {
 int Events::destroy(const kfd_ioctl_destroy_event_args& args) {
   std::lock_guard lock(mutex_);
   if (events_.erase(args.event_id) == 0) return EINVAL;
+  lowest_free_ = std::min(lowest_free_, args.event_id);
   raised_.notify_all();
   return 0;
 }

@@ -40,6 +40,7 @@ class Events {
   std::mutex mutex_;
   std::condition_variable raised_;
   std::map<uint32_t, Event> events_;
+  uint32_t lowest_free_ = 1;  // no slot below it is
   uint32_t next_other_ = 0;
 };
 

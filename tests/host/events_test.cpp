@@ -118,6 +118,17 @@ TEST_F(EventsTest, BadArraysAndTooManyEventsAreRefused) {
   kfd_ioctl_create_event_args create = {};
   for (unsigned i = 1; i < KFD_SIGNAL_EVENT_LIMIT; ++i) ASSERT_EQ(events.create(create), 0) << i;
   EXPECT_EQ(events.create(create), ENOSPC);
+  // What is given back is taken again, the lowest first.
+  for (const uint32_t id : {700u, 30u}) {
+    kfd_ioctl_destroy_event_args destroy = {};
+    destroy.event_id = id;
+    ASSERT_EQ(events.destroy(destroy), 0);
+  }
+  for (const uint32_t id : {30u, 700u}) {
+    ASSERT_EQ(events.create(create), 0);
+    EXPECT_EQ(create.event_id, id);
+  }
+  EXPECT_EQ(events.create(create), ENOSPC);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "tests/engine/interpreter/random_instruction.h"
 #include "tests/engine/translator/engine_pair.h"
+#include "tests/sweep.h"
 
 namespace lockstep::translator {
 namespace {
@@ -102,9 +103,10 @@ TEST_P(Rows, FewAtOnce) {
   Random random(wave_size);
   FewAtOnce states[] = {FewAtOnce({wave_size, 256, ~uint64_t{0}, random()}),
                         FewAtOnce({wave_size, 48, 0x5a5a'0ff3'8421'f00f, random()})};
-  unsigned number = 0;
+  unsigned number = 0, turn = wave_size / 32;
   for (const isa::Row& row : isa::rows()) {
-    if (!is_compared(row)) continue;
+    // In the share each row has one wave size.
+    if (!is_compared(row) || !test::is_in_share(++turn, 2)) continue;
     const auto encoded = interpreter::random_instruction(row, wave_size, random, random() % 3 == 0);
     // What the device shares stays from run to run.
     if (!encoded || encoded->instruction.gds) continue;
