@@ -90,6 +90,17 @@ const TestKernel kWaitThenStore = {
         "v_readfirstlane_b32 s8, v2\ns_cmp_lg_u32 s8, 2\ns_cbranch_scc1 again\n"
         "v_mov_b32 v0, 7\nglobal_store_b32 v1, v0, s[6:7]"};
 
+// The same, having stored 1 to the second address by the same instruction before anything else.
+const TestKernel kStoreWaitThenStore = {
+    .name = "store_wait_then_store",
+    .body =
+        "s_load_b128 s[4:7], s[0:1], 0x0\nv_mov_b32 v0, 1\nv_mov_b32 v1, 0\ns_mov_b32 s9, 0\n"
+        "s_waitcnt lgkmcnt(0)\nstore:\nglobal_store_b32 v1, v0, s[6:7]\ns_waitcnt_vscnt null, 0x0\n"
+        "s_cmp_lg_u32 s9, 0\ns_cbranch_scc1 done\nglobal_store_b32 v1, v0, s[4:5]\n"
+        "again:\nglobal_load_b32 v2, v1, s[4:5] glc dlc\ns_waitcnt vmcnt(0)\n"
+        "v_readfirstlane_b32 s8, v2\ns_cmp_lg_u32 s8, 2\ns_cbranch_scc1 again\n"
+        "v_mov_b32 v0, 7\ns_mov_b32 s9, 1\ns_branch store\ndone:\ns_nop 0"};
+
 TEST_P(CallersMemoryTest, AqlQueueRunsPackets) {
   const uint64_t kernel = m.load(kStore);
   const auto queue = make();
@@ -150,8 +161,9 @@ TEST_P(CallersMemoryTest, RunningKernelsSeeWhatIsMapped) {
   EXPECT_EQ(*late, 7u);
 }
 
+// A wave has at hand where its instructions last found memory.
 TEST_P(CallersMemoryTest, RunningKernelsSeeWhatIsUnmapped) {
-  const uint64_t kernel = m.load(kWaitThenStore);
+  const uint64_t kernel = m.load(kStoreWaitThenStore);
   const auto queue = make();
   uint32_t* const early = memory.as<uint32_t>(8 * kPage);
   ASSERT_TRUE(m.memory.map(reinterpret_cast<uint64_t>(early), kPage, kReadWrite, "early"));
@@ -166,7 +178,7 @@ TEST_P(CallersMemoryTest, RunningKernelsSeeWhatIsUnmapped) {
   ASSERT_TRUE(error->fault);
   EXPECT_EQ(error->fault->fault.kind, FaultKind::memory_violation);
   EXPECT_EQ(error->fault->fault.address, reinterpret_cast<uint64_t>(early));
-  EXPECT_EQ(*early, 0u);
+  EXPECT_EQ(*early, 1u);
 }
 
 // free() unmaps memory without a word.
