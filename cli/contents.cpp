@@ -102,10 +102,6 @@ Contents parse_elements(std::string_view text, lockstep_type type, size_t open) 
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 // f32, float[4]: no file, and nearly the elements of an array.
 void refuse_what_is_nearly_elements(std::string_view text) {
   const std::string_view name = text.substr(0, text.find('['));

@@ -134,10 +134,19 @@ bool has_ended(const Wave* wave) {
   return wave->state == WaveState::ended;
 }
 
+// The work-items of a wave within its group. A null wave has none.
+struct WaveItems {
+  uint32_t first = 0, count = 0;
+};
+
+WaveItems items_of(const Launch& launch, unsigned index, const GroupPlace& place) {
+  const uint32_t first = std::min(index * launch.wave_size, place.items);
+  return {first, std::min(launch.wave_size, place.items - first)};
+}
+
 // Of a wave, those that have a work-item.
 uint64_t lanes_of(const Launch& launch, unsigned index, const GroupPlace& place) {
-  const uint32_t first = std::min(index * launch.wave_size, place.items);
-  const uint32_t active = std::min(launch.wave_size, place.items - first);
+  const uint32_t active = items_of(launch, index, place).count;
   return active == 64 ? ~uint64_t{0} : (uint64_t{1} << active) - 1;
 }
 
@@ -426,8 +435,7 @@ void GroupContext::fill_launch_registers(const Launch& launch, unsigned index, c
 }
 
 void GroupContext::fill_item_ids(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave) {
-  const uint32_t first = std::min(index * launch.wave_size, place.items);
-  const uint32_t active = std::min(launch.wave_size, place.items - first);
+  const auto [first, active] = items_of(launch, index, place);
   std::memcpy(wave.vgpr(0), item_ids_.words.data() + first, active * sizeof(uint32_t));
 }
 

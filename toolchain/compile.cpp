@@ -12,7 +12,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -23,6 +22,7 @@
 #include "toolchain/confinement.h"
 #include "toolchain/device_libraries.h"
 #include "toolchain/files.h"
+#include "toolchain/files_read.h"
 #include "toolchain/headers.h"
 #include "toolchain/options.h"
 #include "toolchain/process.h"
@@ -214,79 +214,107 @@ struct Source {
   std::string_view input() const { return path == "-" ? text : std::string_view(); }
 };
 
-// A source that is being compiled, and its place in the cache: what clang's preprocessor makes of it, and
-// everything else that goes into the code.
+// A source that is being compiled, and its place in the cache.
 class CachedSource {
  public:
-  // `arguments` are clang's, without those for output and input. Where the preprocessor finds something wrong
-  // there is no key, and the compiler will say it.
+  // `arguments` are clang's, without those for output and input.
   CachedSource(const Source& source, std::span<const Result> linked,
-               const std::vector<std::string>& arguments, const Guards& guards, const Options& options,
-               const Confinement& confinement, std::string& error) {
+               const std::vector<std::string>& arguments, const Options& options,
+               const fs::path& dependencies, std::string& error)
+      : source_(source), options_(options), dependencies_(dependencies) {
     if (source.language == Language::llvm_ir || !is_cacheable(options.extra_flags))
-      return;  // there is no preprocessor
+      return;  // there is no preprocessor that says what was read
+    if (std::ranges::any_of(arguments, asks_for_the_time)) return;
+    // A file that the assembler reads is none that clang tells of.
+    if (source.text.find(".incbin") != source.text.npos) return;
     store_ = cache::Store::open(cache::kCompiled, error);
     if (!store_) return;
     clock_gettime(CLOCK_REALTIME_COARSE, &begin_);
-    const fs::path preprocessed = confinement.writable / "source.i";
-    std::vector<std::string> command = arguments;
-    for (const std::string& last : {std::string("-E"), std::string("-o"), preprocessed.string(), source.path})
-      command.push_back(last);
-    const ProcessResult process = run_process(command, source.input(), confinement);
-    std::vector<std::byte> bytes;
-    std::string unreadable;
-    if (!process.started || process.exit_code != 0 || !read_file(preprocessed, bytes, unreadable)) return;
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    note_files(text);
     cache::Key key;
     key.add(LLVM_VERSION_STRING);
     key.add_file(arguments[0].find('/') == std::string::npos ? find_in_path(arguments[0]) : arguments[0]);
     for (const std::string& argument : arguments) key.add(argument);
-    key.add(guards.plugin_flag);
-    key.add_file(guards.plugin_flag.substr(guards.plugin_flag.find('=') + 1));
+    // Whether it is used follows from the compiler, which is not asked for its version where it has nothing
+    // to do.
+    std::string is_absent;
+    key.add_file(guard_plugin(is_absent));
     std::error_code ignored;
     key.add(fs::current_path(ignored).string());  // stands in the debug information
     for (const char* name : {"CCC_OVERRIDE_OPTIONS", "SOURCE_DATE_EPOCH", "COMPILER_PATH"}) {
       const char* value = std::getenv(name);
       key.add(value ? value : "");
     }
+    for (const char* name : kFolderLists) {
+      const char* value = std::getenv(name);
+      key.add(value ? value : "");
+    }
+    // What packages bring, clang chooses among by version.
+    for (const char* folder : {"/usr/include", "/usr/local/include", "/usr/include/c++", "/usr/lib/gcc"})
+      key.add_file(folder);
     key.add(source.path);
-    key.add(text);
+    key.add(source.text);
     for (const Result& other : linked)
       key.add({reinterpret_cast<const char*>(other.code_object.data()), other.code_object.size()});
     key_ = key.text();
   }
 
   std::optional<Result> find() const { return key_.empty() ? std::nullopt : find_compiled(*store_, key_); }
-  // What was changed since it was preprocessed may be other code.
+  // Flags of clang by which it writes down what it reads.
+  std::vector<std::string> flags() const {
+    if (key_.empty()) return {};
+    std::vector<std::string> out;
+    for (const std::string& flag :
+         {std::string("-dependency-file"), dependencies_.string(), std::string("-sys-header-deps"),
+          std::string("-MT"), std::string("code")}) {
+      out.push_back("-Xclang");
+      out.push_back(flag);
+    }
+    return out;
+  }
   void store(const Result& result) const {
-    if (!key_.empty() &&
-        std::none_of(files_.begin(), files_.end(), [this](const auto& f) { return is_newer(f); }))
-      store_compiled(*store_, key_, result);
+    std::vector<std::byte> bytes;
+    std::string unreadable;
+    if (key_.empty() || !read_file(dependencies_, bytes, unreadable)) return;
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const std::vector<fs::path> folders = folders_searched();
+    const std::optional<FilesRead> files = FilesRead::from(text, source_.input(), folders);
+    // What was changed since clang began may be other code.
+    if (files && !files->changed_since(begin_)) store_compiled(*store_, key_, *files, result);
   }
 
  private:
-  // # 12 "file" 1 3
-  void note_files(std::string_view text) {
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = std::min(text.find('\n', at), text.size());
-      const std::string_view line = text.substr(at, end - at);
-      at = end + 1;
-      if (!line.starts_with("# ")) continue;
-      const size_t open = line.find('"'), close = line.rfind('"');
-      if (open != line.npos && close > open) files_.emplace(line.substr(open + 1, close - open - 1));
+  static constexpr const char* kFolderLists[] = {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"};
+
+  // Where clang looks for files of the user, beside the folders of those that it found.
+  std::vector<fs::path> folders_searched() const {
+    std::vector<fs::path> out = {"."};
+    if (source_.path != "-") out.push_back(fs::path(source_.path).parent_path());
+    out.insert(out.end(), options_.include_directories.begin(), options_.include_directories.end());
+    const std::vector<std::string>& flags = options_.extra_flags;
+    for (size_t i = 0; i < flags.size(); ++i) {
+      if ((flags[i] == "-I" || flags[i] == "-isystem") && i + 1 < flags.size())
+        out.emplace_back(flags[++i]);
+      else
+        for (const std::string_view option : {"-I", "-isystem"})
+          if (flags[i].starts_with(option)) out.emplace_back(flags[i].substr(option.size()));
     }
-  }
-  bool is_newer(const std::string& file) const {
-    struct stat status;
-    if (stat(file.c_str(), &status) != 0) return false;  // <stdin>, <built-in>
-    return std::pair(status.st_ctim.tv_sec, status.st_ctim.tv_nsec) >=
-           std::pair(begin_.tv_sec, begin_.tv_nsec);
+    for (const char* name : kFolderLists) {
+      const char* value = std::getenv(name);
+      std::string_view list = value ? value : "";
+      while (!list.empty()) {
+        const std::string_view folder = list.substr(0, list.find(':'));
+        out.emplace_back(folder.empty() ? "." : folder);
+        list.remove_prefix(std::min(folder.size() + 1, list.size()));
+      }
+    }
+    return out;
   }
 
+  const Source& source_;
+  const Options& options_;
+  const fs::path dependencies_;
   std::unique_ptr<cache::Store> store_;
   timespec begin_{};
-  std::set<std::string> files_;
   std::string key_;
 };
 
@@ -326,8 +354,7 @@ Result run_clang(const Source& source, std::span<const Result> linked, Output ki
   arguments.push_back("-mcode-object-version=" + std::to_string(options.code_object_version));
   arguments.push_back(options.wave_size == 64 ? "-mwavefrontsize64" : "-mno-wavefrontsize64");
   arguments.push_back("-O" + std::to_string(options.optimization));
-  const Guards guards = guards_for(clang, options);
-  for (const std::string& flag : guards.flags) arguments.push_back(flag);
+  for (const std::string& flag : guard_flags(options)) arguments.push_back(flag);
   // Lines cost nothing in the code, and a fault should name its own.
   arguments.push_back(options.debug_info ? "-g" : "-gline-tables-only");
   for (const fs::path& include : options.include_directories) arguments.push_back("-I" + include.string());
@@ -336,9 +363,10 @@ Result run_clang(const Source& source, std::span<const Result> linked, Output ki
   if (kind == Output::bitcode)
     for (const char* flag : {"-c", "-emit-llvm", "-Xclang", "-disable-llvm-passes"})
       arguments.push_back(flag);
-  const CachedSource cached(source, linked, arguments, guards, options, confinement, error);
+  const CachedSource cached(source, linked, arguments, options, directory.path() / "dependencies", error);
   if (!error.empty()) return fail(error);
   if (std::optional<Result> known = cached.find()) return *known;
+  for (const std::string& flag : cached.flags()) arguments.push_back(flag);
   for (size_t i = 0; i < linked.size(); ++i) {
     const fs::path bitcode = directory.path() / ("source" + std::to_string(i) + ".bc");
     const std::vector<std::byte>& bytes = linked[i].code_object;
@@ -351,8 +379,9 @@ Result run_clang(const Source& source, std::span<const Result> linked, Output ki
   for (const std::string& last : {std::string("-o"), output.string(), source.path}) arguments.push_back(last);
 
   std::vector<std::string> guarded = arguments;
-  std::string warning = guards.warning;
-  if (!guards.plugin_flag.empty()) guarded.push_back(guards.plugin_flag);
+  const PluginGuard guard = plugin_guard(clang);
+  std::string warning = guard.warning;
+  if (!guard.flag.empty()) guarded.push_back(guard.flag);
   ProcessResult process = run_process(guarded, source.input(), confinement);
   if (refused_plugin(process.output)) {
     // A clang 19 of another build. What it would guard against is rare.

@@ -9,26 +9,49 @@ namespace lockstep::toolchain {
 
 namespace fs = std::filesystem;
 
-// Length of the diagnostics, diagnostics, code object.
+namespace {
+
+void append(std::string& out, std::string_view part) {
+  const uint64_t size = part.size();
+  out.append(reinterpret_cast<const char*>(&size), sizeof size);
+  out += part;
+}
+
+// Takes a part from the front.
+bool take(std::string_view& text, std::string_view& part) {
+  uint64_t size = 0;
+  if (text.size() < sizeof size) return false;
+  std::memcpy(&size, text.data(), sizeof size);
+  text.remove_prefix(sizeof size);
+  if (size > text.size()) return false;
+  part = text.substr(0, size);
+  text.remove_prefix(size);
+  return true;
+}
+
+}  // namespace
+
 std::optional<Result> find_compiled(const cache::Store& store, const std::string& key) {
   std::string text;
-  uint64_t diagnostics = 0;
   if (!store.find(key, text)) return std::nullopt;
-  if (text.size() >= sizeof diagnostics) std::memcpy(&diagnostics, text.data(), sizeof diagnostics);
-  if (text.size() < sizeof diagnostics || diagnostics > text.size() - sizeof diagnostics) return std::nullopt;
+  std::string_view rest = text, record, diagnostics, code_object;
+  if (!take(rest, record) || !take(rest, diagnostics) || !take(rest, code_object)) return std::nullopt;
+  const std::optional<FilesRead> files = FilesRead::parse(record);
+  if (!files || !files->are_unchanged()) return std::nullopt;
   Result result;
-  result.diagnostics = text.substr(sizeof diagnostics, diagnostics);
-  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
-  result.code_object.assign(begin + sizeof diagnostics + diagnostics, begin + text.size());
+  result.diagnostics = diagnostics;
+  const auto* begin = reinterpret_cast<const std::byte*>(code_object.data());
+  result.code_object.assign(begin, begin + code_object.size());
   if (!result) return std::nullopt;
   return result;
 }
 
-void store_compiled(cache::Store& store, const std::string& key, const Result& result) {
-  const uint64_t diagnostics = result.diagnostics.size();
-  std::string text(reinterpret_cast<const char*>(&diagnostics), sizeof diagnostics);
-  text += result.diagnostics;
-  text.append(reinterpret_cast<const char*>(result.code_object.data()), result.code_object.size());
+void store_compiled(cache::Store& store, const std::string& key, const FilesRead& files,
+                    const Result& result) {
+  std::string text;
+  append(text, files.record());
+  append(text, result.diagnostics);
+  append(text, {reinterpret_cast<const char*>(result.code_object.data()), result.code_object.size()});
   store.store(key, text);
 }
 

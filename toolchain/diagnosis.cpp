@@ -35,11 +35,11 @@ Diagnosis clang() {
   const ProcessResult version = run_process({path, "-dumpversion"}, {});
   if (!version.started || version.exit_code != 0)
     return {State::missing, "clang", path + " does not run: " + first_line(version.output)};
-  const Guards guards = guards_for(path, {});
   return {
       State::good, "clang",
       path + ", " + first_line(version.output) +
-          (guards.plugin_flag.empty() ? ", without guards against wrong code (docs/kernel-fuzzing.md)" : "")};
+          (plugin_guard(path).flag.empty() ? ", without guards against wrong code (docs/kernel-fuzzing.md)"
+                                           : "")};
 }
 
 Diagnosis device_libraries() {

@@ -30,20 +30,25 @@ bool is_clang_19(const std::string& clang) {
 
 }  // namespace
 
-Guards guards_for(const std::string& clang, const Options& options) {
-  Guards guards;
+std::vector<std::string> guard_flags(const Options& options) {
   // V_PERMLANE16, V_PERMLANEX16 and some DPP instructions are not marked convergent, and machine sinking
   // moves them into branches, where lanes that they read are off. Without it the OpenCL examples have 13,908
   // instructions instead of 13,937, and one kernel 2 VGPRs more; what the plugin does changes nothing there.
-  if (!sets_machine_sinking(options.extra_flags)) guards.flags = {"-mllvm", "-disable-machine-sink"};
-  if (!is_clang_19(clang)) return guards;
+  if (sets_machine_sinking(options.extra_flags)) return {};
+  return {"-mllvm", "-disable-machine-sink"};
+}
+
+std::filesystem::path guard_plugin(std::string& error) {
+  return find_installed(kPlugin, error);
+}
+
+PluginGuard plugin_guard(const std::string& clang) {
+  if (!is_clang_19(clang)) return {};
   std::string error;
-  const std::filesystem::path plugin = find_installed(kPlugin, error);
+  const std::filesystem::path plugin = guard_plugin(error);
   if (plugin.empty())
-    guards.warning = "warning: " + error + "; without it LLVM 19 compiles some constructs wrongly\n";
-  else
-    guards.plugin_flag = "-fpass-plugin=" + plugin.string();
-  return guards;
+    return {{}, "warning: " + error + "; without it LLVM 19 compiles some constructs wrongly\n"};
+  return {"-fpass-plugin=" + plugin.string(), {}};
 }
 
 bool refused_plugin(const std::string& messages) {

@@ -229,6 +229,18 @@ define amdgpu_kernel void @add(ptr addrspace(1) %x, float %by) {
         (self.path / "bad.ll").write_text("define amdgpu_kernel void @add( {\n")
         self.lockstep("run", "bad.ll", "--grid", "4", status=BAD_INPUT, says="bad.ll:2:1: error")
 
+    def test_deterministic(self):
+        # Who comes first is the order of the groups where one thread runs them, and anybody's where more do.
+        (self.path / "order.cl").write_text(
+            "__kernel void order(__global uint* next, __global uint* turn) {\n"
+            "  if (get_local_id(0) == 0) turn[get_group_id(0)] = atomic_inc(next);\n}\n")
+        for more in ([], ["--wave", "64"], ["--engine", "translator"], ["--threads", "1"]):
+            one_order = more if "--threads" in more else [*more, "--deterministic"]
+            self.lockstep("run", "order.cl", "--grid", "32768", "--block", "8", *one_order, "next=buf:u32[1]=0",
+                          "turn=buf:u32[4096]", "--out", "turn=turn.raw")
+            turns = struct.unpack("<4096I", (self.path / "turn.raw").read_bytes())
+            self.assertEqual(turns, tuple(range(4096)), more)
+
     def test_several_sources(self):
         (self.path / "first.cl").write_text(
             "float twice(float x);\n__kernel void first(__global float* x) { *x = twice(*x); printf(\"one\\n\"); }\n")
@@ -355,7 +367,8 @@ print = "x"
     def test_what_was_compiled_is_kept(self):
         folder = self.path / "cache"
         store = folder / "lockstep" / "compiled"
-        (self.path / "kept.cl").write_text('#include "kept.h"\n__kernel void k(__global int* x) { int unused; *x = V + W; }')
+        source = '#include "kept.h"\n__kernel void k(__global int* x) { int unused; *x = V + W; }'
+        (self.path / "kept.cl").write_text(source)
         (self.path / "kept.h").write_text("#define V 3\n")
         environment = dict(os.environ, XDG_CACHE_HOME=str(folder))
         folder.mkdir(mode=0o700)
@@ -395,7 +408,30 @@ print = "x"
         (self.path / "kept.h").write_text("#define V 4\n")
         compiled(5, "-DW=1", how=MADE)
         compiled(5, "-DW=1", how=FOUND)
-        # Flags that name files are not looked through.
+        # A file that is found before the one that was read; one that was only asked for.
+        (self.path / "kept.cl").write_text('#include <kept.h>\n#if __has_include("more.h")\n#include "more.h"\n#endif\n'
+                                           "__kernel void k(__global int* x) { int unused; *x = V + W; }")
+        (self.path / "before").mkdir()
+        folders = ("-DW=1", "-I", "before", "-I", ".")
+        compiled(5, *folders, how=MADE)
+        compiled(5, *folders, how=FOUND)
+        (self.path / "before" / "kept.h").write_text("#define V 6\n")
+        compiled(7, *folders, how=MADE)
+        (self.path / "more.h").write_text("#undef V\n#define V 7\n")
+        compiled(8, *folders, how=MADE)
+        compiled(8, *folders, how=FOUND)
+        # Nothing of clang's runs for what is found.
+        clang = self.path / "compiler"
+        clang.write_text('#!/bin/sh\ntest -e broken && exit 1\nexec clang-19 "$@"\n')
+        clang.chmod(0o755)
+        compiled(8, *folders, how=MADE, LOCKSTEP_CLANG=str(clang))
+        (self.path / "broken").touch()
+        compiled(8, *folders, how=FOUND, LOCKSTEP_CLANG=str(clang))
+        (self.path / "broken").unlink()
+        (self.path / "kept.cl").write_text(source)
+        compiled(5, "-DW=1", how=FOUND)
+        # The time is other on each run, and other files are not looked through.
+        compiled(5, "-DW=(__TIME__[0] - __TIME__[0] + 1)", how=PASSED)
         compiled(5, "-DW=1", "--flag", "-Xclang", "--flag", "-fno-builtin", how=PASSED)
         compiled(5, "-DW=1", "--flag", "-Xclang", "--flag", "-fno-builtin", how=PASSED)
         compiled(5, "-DW=1", how=PASSED, LOCKSTEP_CACHE_MEGABYTES="0")
