@@ -12,7 +12,6 @@
 #define LOCKSTEP_EXACT_BINARY(X, type, Type) \
   X(add, type, Type) X(sub, type, Type) X(subrev, type, Type) X(mul, type, Type)
 
-#define LOCKSTEP_OUT_OF_LINE __attribute__((noinline, visibility("default")))
 #define LOCKSTEP_COLD __attribute__((noinline, cold, visibility("default")))
 
 #define LOCKSTEP_DECLARE_UNARY(name, type, Type)                                                       \
@@ -93,10 +92,10 @@ extern "C" LOCKSTEP_COLD void lockstep_exact_trig_preop_f64(const lockstep::F64*
                                                             const lockstep::U32* segment,
                                                             lockstep::F64* result);
 // Adds what the lists say to the significands of the lanes set in `lanes` (see transcendental_f32.h).
-extern "C" LOCKSTEP_OUT_OF_LINE void lockstep_correct_rcp(const lockstep::U32* key, uint32_t lanes,
-                                                          lockstep::I32* significand);
-extern "C" LOCKSTEP_OUT_OF_LINE void lockstep_correct_rsq(const lockstep::U32* key, uint32_t lanes,
-                                                          lockstep::I32* significand);
+extern "C" LOCKSTEP_COLD void lockstep_correct_rcp(const lockstep::U32* key, uint32_t lanes,
+                                                   lockstep::I32* significand);
+extern "C" LOCKSTEP_COLD void lockstep_correct_rsq(const lockstep::U32* key, uint32_t lanes,
+                                                   lockstep::I32* significand);
 #define LOCKSTEP_EXACT_OTHERS(X) \
   X(lockstep_correct_rcp)        \
   X(lockstep_correct_rsq)        \

@@ -18,17 +18,36 @@ struct alignas(16) Row {
   float q;
   float k;
 };
+// Twice: by row, and by coefficient for hosts that look sixteen numbers up at once in 32.
+inline constexpr unsigned kRowsAtOnce = 32;
 template <unsigned count>
 struct Rows {
   Row row[count];
+  static constexpr unsigned kBlocks = count / kRowsAtOnce;
+  struct Block {
+    alignas(64) int32_t c[kRowsAtOnce];
+    float l[kRowsAtOnce];
+    float q[kRowsAtOnce];
+    float k[kRowsAtOnce];
+  };
+  Block block[kBlocks];
+
+  constexpr void set(unsigned i, Row value) {
+    row[i] = value;
+    if (i / kRowsAtOnce >= kBlocks) return;
+    Block& in = block[i / kRowsAtOnce];
+    in.c[i % kRowsAtOnce] = value.c;
+    in.l[i % kRowsAtOnce] = value.l;
+    in.q[i % kRowsAtOnce] = value.q;
+    in.k[i % kRowsAtOnce] = value.k;
+  }
 };
 template <unsigned count>
 constexpr Rows<count> scaled_rows(const Coefficients (&from)[count], int c, float l, float q, float k) {
   Rows<count> rows{};
-  for (unsigned i = 0; i < count; ++i) {
-    rows.row[i] = {from[i].c * c, static_cast<float>(from[i].l) * l, static_cast<float>(from[i].q) * q,
-                   static_cast<float>(from[i].k) * k};
-  }
+  for (unsigned i = 0; i < count; ++i)
+    rows.set(i, {from[i].c * c, static_cast<float>(from[i].l) * l, static_cast<float>(from[i].q) * q,
+                 static_cast<float>(from[i].k) * k});
   return rows;
 }
 
@@ -66,9 +85,9 @@ LOCKSTEP_INLINE I32 join_eights(I32x8 low, I32x8 high) {
 }
 
 template <unsigned count>
-LOCKSTEP_INLINE RowChunk load_rows(const Rows<count>& table, U32 index) {
+LOCKSTEP_INLINE RowChunk rows_by_loads(const Rows<count>& table, U32 index) {
   const U32 offset = index * unsigned{sizeof(Row)};
-  const char* const start = reinterpret_cast<const char*>(&table);
+  const char* const start = reinterpret_cast<const char*>(&table.row);
   const auto at = [&](unsigned lane) __attribute__((always_inline)) {
     I32x4 four;
     __builtin_memcpy(&four, start + offset[lane], sizeof(four));
@@ -79,6 +98,57 @@ LOCKSTEP_INLINE RowChunk load_rows(const Rows<count>& table, U32 index) {
   return {join_eights(low.c, high.c), bits_as<F32>(join_eights(low.l, high.l)),
           bits_as<F32>(join_eights(low.q, high.q)), bits_as<F32>(join_eights(low.k, high.k))};
 }
+
+#ifdef __AVX512F__
+// The host's permutation of two registers, which takes the five low bits of each index.
+template <class Column>
+LOCKSTEP_INLINE I32 looked_up(const Column& column, U32 index) {
+  using Host = int __attribute__((vector_size(64)));
+  Host low, high;
+  __builtin_memcpy(&low, &column[0], sizeof low);
+  __builtin_memcpy(&high, &column[kRowsAtOnce / 2], sizeof high);
+  return bits_as<I32>(__builtin_ia32_vpermi2vard512(low, bits_as<Host>(index), high));
+}
+
+template <unsigned count>
+LOCKSTEP_INLINE RowChunk rows_by_permutes(const Rows<count>& table, U32 index) {
+  const auto in_block = [&](unsigned i) __attribute__((always_inline)) -> RowChunk {
+    const auto& block = table.block[i];
+    return {looked_up(block.c, index), bits_as<F32>(looked_up(block.l, index)),
+            bits_as<F32>(looked_up(block.q, index)), bits_as<F32>(looked_up(block.k, index))};
+  };
+  RowChunk rows = in_block(0);
+  const auto choose = [&](I32 lanes, const RowChunk& other) __attribute__((always_inline)) {
+    rows = {lanes ? other.c : rows.c, lanes ? other.l : rows.l, lanes ? other.q : rows.q,
+            lanes ? other.k : rows.k};
+  };
+  for (unsigned i = 1; i < Rows<count>::kBlocks; ++i) choose(index >= i * kRowsAtOnce, in_block(i));
+  for (unsigned i = Rows<count>::kBlocks * kRowsAtOnce; i < count; ++i) {
+    const Row& row = table.row[i];
+    choose(index == i, {I32(row.c), F32(row.l), F32(row.q), F32(row.k)});
+  }
+  return rows;
+}
+#endif
+
+// Bitcode is for hosts that are not known when it is made: whoever has it generated says which way it takes.
+#ifdef LOCKSTEP_HOST_IS_OPEN
+extern "C" __attribute__((const)) bool lockstep_host_looks_up_rows();
+template <unsigned count>
+LOCKSTEP_INLINE RowChunk load_rows(const Rows<count>& table, U32 index) {
+  return lockstep_host_looks_up_rows() ? rows_by_permutes(table, index) : rows_by_loads(table, index);
+}
+#elif defined(__AVX512F__)
+template <unsigned count>
+LOCKSTEP_INLINE RowChunk load_rows(const Rows<count>& table, U32 index) {
+  return rows_by_permutes(table, index);
+}
+#else
+template <unsigned count>
+LOCKSTEP_INLINE RowChunk load_rows(const Rows<count>& table, U32 index) {
+  return rows_by_loads(table, index);
+}
+#endif
 
 LOCKSTEP_INLINE F32 to_float(U32 x) {
   return convert<F32>(bits_as<I32>(x));

@@ -16,9 +16,9 @@ constexpr Rows<32> sine_cosine_rows() {
   Rows<32> rows{};
   for (unsigned i = 0; i < 32; ++i) {
     const Coefficients& from = i < 16 ? kSineRows[i] : kCosineRows[i - 16];
-    rows.row[i] = {from.c, static_cast<float>(from.l) * 0x1p-21f,
-                   static_cast<float>(-(from.q + (from.k > 0 ? from.k : 0))) * 0x1p7f,
-                   static_cast<float>(from.k) * 0x1p-17f};
+    rows.set(i, {from.c, static_cast<float>(from.l) * 0x1p-21f,
+                 static_cast<float>(-(from.q + (from.k > 0 ? from.k : 0))) * 0x1p7f,
+                 static_cast<float>(from.k) * 0x1p-17f});
   }
   return rows;
 }

@@ -12,32 +12,45 @@ namespace lockstep::numeric {
 
 namespace detail {
 
-inline constexpr Rows<32> kRcpScaled = scaled_rows(kRcpRows, 16, 0x1p-14f, 0x1p-32f, 0x1p-50f);
-inline constexpr Rows<64> kRsqScaled = scaled_rows(kRsqRows, 1, 0x1p-13f, 0x1p-31f, 0x1p-49f);
+inline constexpr Rows<32> kRcpScaled = scaled_rows(kRcpRows, 16, 0x1p-14f, 0x1p-29f, 0x1p-47f);
+inline constexpr Rows<64> kRsqScaled = scaled_rows(kRsqRows, 1, 0x1p-13f, 0x1p-28f, 0x1p-46f);
 inline constexpr Rows<32> kSqrtScaled = scaled_rows(kSqrtRows, 8, 0x1p-17f, 0x1p8f, 0x1p-10f);
 inline constexpr Rows<32> kExpScaled = scaled_rows(kExpRows, 1, 0x1p-23f, 1.0f, 0x1p-7f);
 inline constexpr Rows<33> kLogScaled = scaled_rows(kLogRows, 1, 1.0f, 1.0f, 0x1p-22f);
 
 // What RCP and RSQ share: the sum of their terms before the last rounding, in units of 2^-`bits` of the
-// result's last place. It is right but for some thousand significands, which are near a rounding border and
-// listed.
-LOCKSTEP_INLINE I32 rcp_sum(U32 key) {
+// result's last place, and in eighths of these. It is right but for some thousand significands, all of which
+// are next to a rounding border, and listed.
+struct SumChunk {
+  I32 units;
+  U32 eighths;  // without the bits that are lost to the left
+};
+// The rules round the quadratic term down to a multiple of `step` units, and borders are such multiples: what
+// the other terms have below one changes nothing about where the sum lies.
+LOCKSTEP_INLINE SumChunk sum_of_terms(U32 others, F32 quadratic_eighths, uint32_t step) {
+  const I32 quadratic = convert<I32>(quadratic_eighths);
+  const U32 whole = others & ~(step - 1);
+  return {bits_as<I32>(whole + bits_as<U32>(quadratic >> 3)), (whole << 3) + bits_as<U32>(quadratic)};
+}
+LOCKSTEP_INLINE Mask near_border(SumChunk sum, unsigned bits) {
+  return mask_of(bits_as<I32>((sum.eighths + 1) & ((8u << bits) - 1)) < 3);
+}
+LOCKSTEP_INLINE SumChunk rcp_sum(U32 key) {
   const RowChunk row = load_rows(kRcpScaled, key >> 18);
   const F32 f = to_float(key & 0x3ffff);
   const F32 g = to_float(key & 0x3fffe);
   const I32 linear = convert<I32>(product_on_grid(row.l, f, 0x1p23f));
   const F32 quadratic = __builtin_elementwise_fma(-row.k, f, row.q) * (g * g);
-  return row.c + 32 - linear + 2 * convert<I32>(quadratic * 0.5f);
+  return sum_of_terms(bits_as<U32>(row.c + 32 - linear), quadratic, 2);
 }
-LOCKSTEP_INLINE I32 rsq_sum(U32 key) {
+LOCKSTEP_INLINE SumChunk rsq_sum(U32 key) {
   const RowChunk row = load_rows(kRsqScaled, key >> 18);
   const F32 f = to_float(key & 0x3ffff);
   const F32 g = to_float(key & 0x3fffe);
   const I32 linear = convert<I32>(product_on_grid(row.l, f, 0x1p23f));
   const F32 quadratic = __builtin_elementwise_fma(-row.k, f, row.q) * (g * g);
   // 32 * c needs 32 bits, so it is the upper part of an unsigned sum.
-  return bits_as<I32>((bits_as<U32>(row.c) << 5) + 64 - bits_as<U32>(linear) +
-                      bits_as<U32>(4 * convert<I32>(quadratic * 0.25f)));
+  return sum_of_terms((bits_as<U32>(row.c) << 5) + 64 - bits_as<U32>(linear), quadratic, 4);
 }
 
 // 24 bits of the root of key / 2^23 in [1, 4).
@@ -96,10 +109,16 @@ LOCKSTEP_INLINE F32 rcp_f32(F32 x, uint32_t quiet) {
   using L = Layout<F32>;
   const U32 size = to_bits(x) & L::kMagnitude;
   const U32 key = size & 0x7fffff;
-  const I32 sum = detail::rcp_sum(key);
-  I32 significand = sum >> 6;
-  const Mask doubtful = mask_of(((sum + 2) & 63) < 4);
-  if (any(doubtful)) lockstep_correct_rcp(&key, bits_from_mask(doubtful), &significand);
+  const detail::SumChunk sum = detail::rcp_sum(key);
+  I32 significand = sum.units >> 6;
+  const Mask doubtful = detail::near_border(sum, 6);
+  if (__builtin_expect(any(doubtful), false)) {
+    // Copies, so that nothing else goes through memory.
+    const U32 keys = key;
+    I32 corrected = significand;
+    lockstep_correct_rcp(&keys, bits_from_mask(doubtful), &corrected);
+    significand = corrected;
+  }
   const I32 result = significand + (0x3e800000 + (127 << 23)) - bits_as<I32>(size & L::kInfinity);
   // Denormal results are zeros, which also gives the result for infinities.
   const I32 normal = result < int32_t{L::kMinNormal} ? I32(0) : result;
@@ -117,10 +136,16 @@ LOCKSTEP_INLINE F32 rsq_f32(F32 x, uint32_t quiet) {
   const U32 size = to_bits(x) & L::kMagnitude;
   // The exponent's parity and the fraction; odd encoded exponents are even ones.
   const U32 key = (size & 0xffffff) ^ 0x800000;
-  const I32 sum = detail::rsq_sum(key);
-  I32 significand = bits_as<I32>(bits_as<U32>(sum) >> 7);
-  const Mask doubtful = mask_of(((sum + 4) & 127) < 8);
-  if (any(doubtful)) lockstep_correct_rsq(&key, bits_from_mask(doubtful), &significand);
+  const detail::SumChunk sum = detail::rsq_sum(key);
+  I32 significand = bits_as<I32>(bits_as<U32>(sum.units) >> 7);
+  const Mask doubtful = detail::near_border(sum, 7);
+  if (__builtin_expect(any(doubtful), false)) {
+    // Copies, so that nothing else goes through memory.
+    const U32 keys = key;
+    I32 corrected = significand;
+    lockstep_correct_rsq(&keys, bits_from_mask(doubtful), &corrected);
+    significand = corrected;
+  }
   const I32 half_exponent = ((bits_as<I32>(size >> 23) - 127) >> 1) << 23;
   U32 bits = bits_as<U32>(significand + 0x3e800000 - half_exponent);
   const I32 special = to_bits(x) - L::kMinNormal >= L::kInfinity - L::kMinNormal;

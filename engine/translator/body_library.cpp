@@ -4,6 +4,7 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/Local.h>
 
 #include <mutex>
 #include <stdexcept>
@@ -80,6 +81,25 @@ class Referenced final : public llvm::ValueMaterializer {
   std::vector<llvm::Function*>& pending_;
 };
 
+// Bodies ask whether the host looks rows of tables up in registers (numeric/rows.h): of the two ways that
+// they have the other one goes, which may have instructions that the host lacks.
+void answer_for_host(llvm::Function& function, bool has_permutes) {
+  std::vector<llvm::CallInst*> questions;
+  for (llvm::BasicBlock& block : function)
+    for (llvm::Instruction& instruction : block)
+      if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction))
+        if (call->getCalledFunction() &&
+            call->getCalledFunction()->getName() == "lockstep_host_looks_up_rows")
+          questions.push_back(call);
+  if (questions.empty()) return;
+  for (llvm::CallInst* call : questions) {
+    call->replaceAllUsesWith(llvm::ConstantInt::getBool(call->getType(), has_permutes));
+    call->eraseFromParent();
+  }
+  for (llvm::BasicBlock& block : function) llvm::ConstantFoldTerminator(&block, true);
+  llvm::removeUnreachableBlocks(function);
+}
+
 }  // namespace
 
 // Those that no session has.
@@ -116,7 +136,7 @@ llvm::LLVMContext& BodySession::context() {
   return library_->context;
 }
 
-void BodySession::import(llvm::Module& module) {
+void BodySession::import(llvm::Module& module, bool has_permutes) {
   llvm::Module& bodies = *library_->bodies;
   std::vector<llvm::Function*> pending;
   for (llvm::Function& function : module) {
@@ -135,6 +155,7 @@ void BodySession::import(llvm::Module& module) {
     llvm::SmallVector<llvm::ReturnInst*, 4> returns;
     llvm::CloneFunctionInto(&function, &body, values, llvm::CloneFunctionChangeType::DifferentModule, returns,
                             "", nullptr, nullptr, &referenced);
+    answer_for_host(function, has_permutes);
     function.setLinkage(llvm::GlobalValue::InternalLinkage);
     // What clang left out of line inside bodies stays so.
     if (function.getName().starts_with("lockstep_")) function.addFnAttr(llvm::Attribute::AlwaysInline);

@@ -61,7 +61,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
   std::vector<llvm::Function*> own;
   for (llvm::Function& function : module)
     if (!function.isDeclaration()) own.push_back(&function);
-  session.import(module);
+  session.import(module, has_masked_gathers(processor));
   object.stages.import += watch.lap();
 
   for (llvm::Function* function : own) {

@@ -408,13 +408,12 @@ void Emitter::emit_scratch(unsigned index) {
     Value* rows = ir_.CreateMul(ir_.CreateZExt(uniform, i64_), ir_.getInt64(routine_.wave_size));
     base = ir_.CreateGEP(ir_.getInt8Ty(), base, rows);
   }
-  auto* wide = llvm::FixedVectorType::get(i64_, 16);
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     Value* lanes = nullptr;
     if (has_address) {
-      Value* rows = ir_.CreateMul(ir_.CreateZExt(offsets[chunk], wide),
-                                  ir_.CreateVectorSplat(16, ir_.getInt64(routine_.wave_size)));
-      lanes = ir_.CreateAdd(rows, ir_.CreateZExt(lane_multiples(4), wide));
+      Value* rows =
+          ir_.CreateMul(offsets[chunk], ir_.CreateVectorSplat(16, ir_.getInt32(routine_.wave_size)));
+      lanes = ir_.CreateAdd(rows, lane_multiples(4));
     }
     for (unsigned word = 0; word < dwords; ++word) {
       Value* row = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), base, word * row_bytes + chunk * 64);
@@ -438,52 +437,6 @@ void Emitter::emit_scratch(unsigned index) {
   for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
     for (unsigned word = 0; word < dwords; ++word)
       write_lanes(facts_.nodes[index], data + word, chunk, words[chunk][word]);
-}
-
-// Lane after lane in a runtime function, for lanes may be at the same place.
-void Emitter::emit_atomic(unsigned index) {
-  const isa::Instruction& instruction = routine_.nodes[index].instruction;
-  const NodeFacts& facts = facts_.nodes[index];
-  const semantics::AtomicShape& shape = semantics::atomic_shape(instruction.row->opcode);
-  const unsigned dwords = shape.bytes / 4;
-  const bool in_lds = instruction.row->encoding == isa::Encoding::ds;
-  const isa::Operand& address = *instruction.find(Role::addr);
-  const isa::Operand* scalar_base = instruction.find(Role::saddr);
-  const bool wide = !in_lds && (!scalar_base || scalar_base->code == isa::code::kNull);
-  const isa::Operand* result = instruction.find(Role::dst);
-  const unsigned data = instruction.find(Role::data)->vgpr();
-  // Of memory both operands of a compare-and-swap are in one group of registers.
-  const bool has_second = semantics::has_second_operand(shape.operation);
-  const isa::Operand* second = instruction.find(Role::data2);
-  const unsigned second_register = second ? second->vgpr() : data + dwords;
-
-  Value* base = ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}));
-  if (!in_lds && !wide) base = ir_.CreateAdd(base, scalar_source(*scalar_base, instruction, 64));
-  Value* exec = whole_mask(kExec);
-  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-    ir_.CreateStore(vgpr(address.vgpr(), chunk), buffer_row(0, chunk));
-    if (wide) ir_.CreateStore(vgpr(address.vgpr() + 1, chunk), buffer_row(1, chunk));
-    for (unsigned word = 0; word < dwords; ++word) {
-      ir_.CreateStore(vgpr(data + word, chunk), buffer_row(2 + word, chunk));
-      if (has_second) ir_.CreateStore(vgpr(second_register + word, chunk), buffer_row(4 + word, chunk));
-    }
-  }
-  auto function = runtime("lockstep_translator_atomic", i1_,
-                          {pointer_, pointer_, i32_, i32_, i32_, i64_, i64_, pointer_});
-  auto* callee = llvm::cast<llvm::Function>(function.getCallee());
-  callee->addRetAttr(llvm::Attribute::ZExt);
-  callee->removeFnAttr(llvm::Attribute::Cold);
-  Value* fine = ir_.CreateCall(
-      function, {wave_, dispatch_, ir_.getInt32(in_lds ? 0 : next_slot_++),
-                 ir_.getInt32(memory_form(instruction.row->opcode)), ir_.getInt32(in_lds + 2 * wide), base,
-                 ir_.CreateZExt(exec, i64_), buffer_row(0, 0)});
-  BasicBlock* done = new_block("exchanged");
-  branch_unlikely(ir_.CreateNot(fine), leave_to_interpreter(snapshot(index)), done);
-  ir_.SetInsertPoint(done);
-  if (!result || !result->written) return;
-  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
-    for (unsigned word = 0; word < dwords; ++word)
-      write_lanes(facts, result->vgpr() + word, chunk, ir_.CreateLoad(lanes_, buffer_row(2 + word, chunk)));
 }
 
 std::vector<Emitter::LdsAccess> Emitter::lds_accesses(const Node& node) const {

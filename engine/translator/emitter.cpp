@@ -125,7 +125,11 @@ void Emitter::load_wave_fields() {
   lds_ = ir_.CreateLoad(pointer_, field(offsetof(Wave, lds)), "lds");
   lds_bytes_ = ir_.CreateZExt(ir_.CreateLoad(i32_, field(offsetof(Wave, lds_bytes))), i64_, "lds_bytes");
   scratch_base_ = ir_.CreateLoad(i64_, field(offsetof(Wave, scratch_base)), "scratch_base");
-  scratch_bytes_ = ir_.CreateLoad(i32_, field(offsetof(Wave, scratch_bytes)), "scratch_bytes");
+  // Places in scratch are counted in 32 bits. No card has so much that they would not do; what is behind them
+  // would be the interpreter's.
+  const uint32_t most = (uint32_t{1} << 31) / routine_.wave_size - 4;
+  scratch_bytes_ = ir_.CreateBinaryIntrinsic(
+      llvm::Intrinsic::umin, ir_.CreateLoad(i32_, field(offsetof(Wave, scratch_bytes))), ir_.getInt32(most));
 }
 
 void Emitter::make_function(const std::string& name, llvm::Type* result,

@@ -21,6 +21,7 @@
 #include "engine/translator/liveness.h"
 #include "engine/translator/routine.h"
 #include "isa/memory_shape.h"
+#include "semantics/atomic.h"
 
 namespace lockstep::translator {
 
@@ -228,6 +229,20 @@ class Emitter {
   void go_to(int to, Value* budget, bool backward);
   Value* branch_condition(const Node& node);
 
+  // emit_atomic.cpp
+  struct AtomicAccess {
+    unsigned bytes = 0, slot = 0;
+    bool in_lds = false;
+    // `base` is one for all lanes. Else it is an offset to addresses of 64 bits.
+    bool has_base = false;
+    Value* base = nullptr;
+    ChunkValues low{}, high{};
+  };
+  void emit_atomic(unsigned node);
+  Value* atomic_places(const AtomicAccess& access, llvm::BasicBlock* elsewhere);
+  void exchange_lanes(const AtomicAccess& access, semantics::AtomicOperation operation, Value* pointer,
+                      Value* exec, bool is_returned);
+
   // emit_memory.cpp
   struct AddressFacts {
     Value* first = nullptr;      // of lane 0, as i32
@@ -237,7 +252,6 @@ class Emitter {
   void emit_global(unsigned node);
   bool replace_by_addends(Value*& base, ChunkValues& low, ChunkValues& high);
   void emit_scratch(unsigned node);
-  void emit_atomic(unsigned node);
   struct LdsAccess {
     uint32_t offset;
     unsigned data;  // first VGPR

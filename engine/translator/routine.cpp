@@ -176,25 +176,53 @@ class Finder {
     routine.blocks.back().last = static_cast<unsigned>(routine.nodes.size());
   }
 
-  // A piece ends where few loops go on, as late as its size allows.
+  // A piece ends where few loops go on, as late as its size allows. A long loop is one of its own.
   static void cut_into_pieces(Routine& routine) {
-    const std::vector<unsigned> depths = loops_across(routine);
-    const auto size_of = [&](unsigned first, unsigned last) {
-      return routine.blocks[last].last - routine.blocks[first].first + kBlockSize * (last - first + 1);
-    };
+    const std::vector<unsigned> depths = loops_across(routine), loop_ends = long_loops(routine);
     unsigned first = 0;
     while (first < routine.blocks.size()) {
       unsigned end = first, best = first + 1;
-      while (end < routine.blocks.size() && size_of(first, end) <= kMaxPieceSize) {
+      if (loop_ends[first] != 0) {
+        best = end = loop_ends[first];
+      }
+      while (loop_ends[first] == 0 && end < routine.blocks.size() &&
+             size_of(routine, first, end) <= kMaxPieceSize) {
         ++end;
-        const bool is_late = 2 * size_of(first, end - 1) >= kMaxPieceSize;
-        if (end == routine.blocks.size() || !is_late || depths[end] <= depths[best]) best = end;
+        const bool is_late = 2 * size_of(routine, first, end - 1) >= kMaxPieceSize;
+        const bool is_last = end == routine.blocks.size() || loop_ends[end] != 0;
+        if (is_last || !is_late || depths[end] <= depths[best]) best = end;
+        if (is_last) break;
       }
       for (unsigned i = first; i < best; ++i)
         routine.blocks[i].piece = static_cast<unsigned>(routine.pieces.size());
       routine.pieces.push_back({first, best});
       first = best;
     }
+  }
+
+  static unsigned size_of(const Routine& routine, unsigned first, unsigned last) {
+    return routine.blocks[last].last - routine.blocks[first].first + kBlockSize * (last - first + 1);
+  }
+
+  // For each block that a loop without others in it begins with, if that is longer than other pieces may be:
+  // the block behind the loop. Else 0.
+  static std::vector<unsigned> long_loops(const Routine& routine) {
+    std::vector<unsigned> ends(routine.blocks.size());
+    for (unsigned i = 0; i < routine.blocks.size(); ++i) {
+      const Node& last = routine.nodes[routine.blocks[i].last - 1];
+      if (last.kind != NodeKind::branch) continue;
+      const int target = routine.block_at(branch_target(last));
+      if (target >= 0 && target <= static_cast<int>(i)) ends[static_cast<unsigned>(target)] = i + 1;
+    }
+    unsigned next_loop = static_cast<unsigned>(routine.blocks.size());
+    for (unsigned i = next_loop; i-- > 0;) {
+      if (ends[i] == 0) continue;
+      const bool has_inner = next_loop < ends[i];
+      next_loop = i;
+      const unsigned size = size_of(routine, i, ends[i] - 1);
+      if (has_inner || size <= kMaxPieceSize || size > kMaxLoopSize) ends[i] = 0;
+    }
+    return ends;
   }
 
   // For each block, how many loops have it and the block before it.

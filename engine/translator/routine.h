@@ -80,6 +80,9 @@ struct Routine {
 // Of a piece, in instructions; blocks cost as much as so many more, for what grows faster than the code's
 // size are loops and entries.
 inline constexpr unsigned kMaxPieceSize = 600, kBlockSize = 4;
+// A loop without others in it may be as long as that: each round through two pieces would store and load all
+// that it computes with.
+inline constexpr unsigned kMaxLoopSize = 1500;
 // Code beyond so many instructions is outside.
 inline constexpr size_t kMaxNodes = 20'000;
 

@@ -10,6 +10,7 @@
 #include "numeric/fast_transcendental.h"
 #include "numeric/transcendental_reference.h"
 #include "tests/numeric/oracle.h"
+#include "tests/numeric/row_lookup.h"
 #include "tests/sweep.h"
 
 namespace lockstep::numeric {
@@ -109,6 +110,13 @@ LOCKSTEP_TEST_AGAINST_REFERENCE(Rsq, rsq)
 LOCKSTEP_TEST_AGAINST_REFERENCE(Sqrt, sqrt)
 LOCKSTEP_TEST_AGAINST_REFERENCE(Exp2, exp2)
 LOCKSTEP_TEST_AGAINST_REFERENCE(Log2, log2)
+
+TEST(TranscendentalF32, RowsInRegisters) {
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq") ||
+      !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl"))
+    GTEST_SKIP() << "the host has no AVX-512";
+  EXPECT_EQ(lockstep_test_row_lookups(), 0);
+}
 
 TEST(TranscendentalF32, EverySignificandOfSqrt) {
   check_range("sqrt", 0x3f800000, 1u << 24, [](F32 x) { return sqrt(x, kDefault); }, reference::sqrt);

@@ -182,11 +182,11 @@ TEST(Pieces, AreOfBoundedSize) {
   }
 }
 
-// A loop that fits into a piece is not cut.
-TEST(Pieces, KeepLoopsWhole) {
+// A loop that fits into a piece is not cut, nor is a long one: it is a piece of its own.
+void expect_whole_loop(unsigned length) {
   Code code = straight_line(150);
   const size_t head = code.size();
-  for (unsigned i = 0; i < 300; ++i) code.push_back(i % 3 == 0 ? kIsLeft : vector_add(2));
+  for (unsigned i = 0; i < length; ++i) code.push_back(i % 3 == 0 ? kIsLeft : vector_add(2));
   code.push_back(if_scc(code.size(), head));
   code.push_back(kEndProgram);
   const auto entry = reinterpret_cast<uint64_t>(code.data());
@@ -195,8 +195,14 @@ TEST(Pieces, KeepLoopsWhole) {
   const int begin = routine.block_at(static_cast<int64_t>(4 * head)),
             end = routine.block_at(static_cast<int64_t>(4 * (code.size() - 1)));
   ASSERT_GE(begin, 0);
-  ASSERT_GE(end, 0);
-  EXPECT_EQ(routine.blocks[static_cast<size_t>(begin)].piece, routine.blocks[static_cast<size_t>(end)].piece);
+  ASSERT_GE(end, 1);
+  // The block before the end of the program is the loop's last one.
+  EXPECT_EQ(routine.blocks[static_cast<size_t>(begin)].piece,
+            routine.blocks[static_cast<size_t>(end - 1)].piece);
+}
+TEST(Pieces, KeepLoopsWhole) {
+  expect_whole_loop(300);
+  expect_whole_loop(kMaxLoopSize - 100);
 }
 
 }  // namespace
