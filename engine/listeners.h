@@ -2,6 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
 #include <vector>
 
 #include "engine/listener.h"
@@ -31,22 +34,21 @@ class Listeners final : public Listener {
   // One as it is: nobody needs to ask what it wants.
   Listener* alone() const { return list_.size() == 1 ? list_.front() : nullptr; }
   void before(const Event& event) override {
-    for (Listener* each : list_)
-      if (each->wants(event.instruction)) each->before(event);
+    each_that_wants(event.instruction, [&](Listener& each) { each.before(event); });
   }
   void after(const Event& event) override {
-    for (Listener* each : list_)
-      if (each->wants(event.instruction)) each->after(event);
+    each_that_wants(event.instruction, [&](Listener& each) { each.after(event); });
   }
   void faulted(const Event& event) override {
-    for (Listener* each : list_)
-      if (each->wants(event.instruction)) each->faulted(event);
+    each_that_wants(event.instruction, [&](Listener& each) { each.faulted(event); });
   }
   void dispatch_begins(const DispatchEvent& event) override {
+    forget_answers();
     for (Listener* each : list_) each->dispatch_begins(event);
   }
   void dispatch_ends(const DispatchEvent& event) override {
     for (Listener* each : list_) each->dispatch_ends(event);
+    forget_answers();
   }
   void group_begins(const WorkGroup& group) override {
     for (Listener* each : list_) each->group_begins(group);
@@ -68,7 +70,33 @@ class Listeners final : public Listener {
   }
 
  private:
+  // What the listeners answered to wants(), for instructions by some bits of where they are: the address, and
+  // above it a bit for each listener. Of those for whom there is no bit, each is asked again.
+  static constexpr unsigned kPlaces = 1024, kAddressBits = 48, kMostAnswers = 64 - kAddressBits;
+
+  template <class Call>
+  void each_that_wants(const isa::Instruction& instruction, Call call) {
+    const auto address = reinterpret_cast<uint64_t>(&instruction);
+    std::atomic<uint64_t>& place = answers_[address / sizeof instruction % kPlaces];
+    uint64_t answers = place.load(std::memory_order_relaxed);
+    if ((answers & ((uint64_t{1} << kAddressBits) - 1)) != address) {
+      answers = address;
+      for (size_t i = 0; i < list_.size() && i < kMostAnswers; ++i)
+        if (list_[i]->wants(instruction)) answers |= uint64_t{1} << (kAddressBits + i);
+      place.store(answers, std::memory_order_relaxed);
+    }
+    for (uint64_t left = answers >> kAddressBits; left != 0; left &= left - 1)
+      call(*list_[static_cast<size_t>(std::countr_zero(left))]);
+    for (size_t i = kMostAnswers; i < list_.size(); ++i)
+      if (list_[i]->wants(instruction)) call(*list_[i]);
+  }
+  // Instructions of an engine that is gone may stand where others stood.
+  void forget_answers() {
+    for (auto& place : answers_) place.store(0, std::memory_order_relaxed);
+  }
+
   std::vector<Listener*> list_;
+  std::array<std::atomic<uint64_t>, kPlaces> answers_{};
 };
 
 }  // namespace lockstep

@@ -11,15 +11,21 @@ namespace lockstep {
 
 class Observer {
  public:
-  // What it wants to be called about: asked when an instruction is decoded, from any thread.
+  // What it wants to be called about, and what it knows of the instruction then.
   enum class Calls : uint8_t { none, before, before_and_behind };
+  struct Wish {
+    Calls calls = Calls::before;
+    const void* known = nullptr;
+  };
 
   virtual ~Observer() = default;
-  virtual Calls calls_for(const isa::Instruction&) const { return Calls::before; }
+  // Asked when an instruction is decoded, from any thread.
+  virtual Wish wish_for(const isa::Instruction&) { return {}; }
   // Called before a wave-instruction, with the registers that it will read. `instruction` stays where it is
-  // for as long as the engine lives. False stops the wave before it, ready to go on there. Must not throw. A
-  // wave is observed by one thread at a time.
-  virtual bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) = 0;
+  // for as long as the engine lives; `known` is that of the wish. False stops the wave before it, ready to go
+  // on there. Must not throw. A wave is observed by one thread at a time.
+  virtual bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
+                              const void* known) = 0;
   // Called behind it, unless it took the wave elsewhere.
   virtual void on_executed(const Wave&) {}
   // The wave's turn is over: what it executed last is done, unless wave.state is faulted, blocked or halted.

@@ -25,6 +25,8 @@ class Account {
         list_(list) {}
 
   void collect() {
+    if (collect_as_one()) return;
+    list_.clear();
     switch (op_->instruction->row->encoding) {
       case Encoding::smem:
         if (shape_) scalar();
@@ -52,6 +54,89 @@ class Account {
   }
 
  private:
+  // Lanes mostly reach one range, and then need not be asked one by one. False: they must; what the list has
+  // is nothing then.
+  bool collect_as_one() {
+    if (!shape_) return false;
+    const bool is_atomic = shape_.kind == AccessShape::Kind::atomic;
+    const bool is_unaligned = modes_.alignment == memory::AlignmentMode::unaligned;
+    const isa::Instruction& instruction = *op_->instruction;
+    switch (instruction.row->encoding) {
+      case Encoding::flat:
+      case Encoding::global: {
+        if (!is_unaligned && !is_atomic) return false;
+        const bool is_flat = instruction.row->encoding == Encoding::flat;
+        const GlobalAddress address(op_, wave_);
+        bool is_elsewhere = false;
+        return add_lanes(
+            MemorySpace::global, 1,
+            [&](unsigned lane, unsigned) {
+              const uint64_t at = memory_address(address, wave_, lane, shape_);
+              is_elsewhere |= is_flat && in_aperture(at);
+              return at;
+            },
+            [&](uint64_t least, uint64_t bytes) {
+              return !is_elsewhere && reach_of(least, bytes) == Reach::inside;
+            });
+      }
+      case Encoding::scratch:
+        return is_unaligned && !is_atomic &&
+               add_lanes(
+                   MemorySpace::scratch, 1,
+                   [&](unsigned lane, unsigned) { return scratch_offset_of_lane(op_, wave_, lane); },
+                   [&](uint64_t least, uint64_t bytes) {
+                     return least + bytes <= wave_->scratch_bytes &&
+                            in_given_scratch(wave_, static_cast<uint32_t>(least),
+                                             static_cast<uint32_t>(bytes));
+                   });
+      case Encoding::ds: {
+        if ((!is_unaligned && !is_atomic) || instruction.gds || is_count() ||
+            instruction.row->opcode == Opcode::ds_bvh_stack_rtn_b32)
+          return false;
+        bool is_misaligned = false;
+        return add_lanes(
+            MemorySpace::lds, shape_.addresses,
+            [&](unsigned lane, unsigned i) {
+              const uint64_t at = data_share_address(op_, wave_, lane, shape_, i);
+              is_misaligned |= is_atomic && at % shape_.bytes != 0;
+              return at;
+            },
+            [&](uint64_t least, uint64_t bytes) {
+              return !is_misaligned && least + bytes <= wave_->lds_bytes;
+            });
+      }
+      default:
+        return false;
+    }
+  }
+
+  // False if `is_inside(least, bytes)` says that not all between the first byte that any of the lanes reaches
+  // and the last one is.
+  template <class AddressOf, class IsInside>
+  bool add_lanes(MemorySpace space, unsigned each, AddressOf address_of, IsInside is_inside) {
+    const uint64_t exec = wave_->exec();
+    list_.resize(each * static_cast<size_t>(std::popcount(exec)));
+    if (exec == 0) return true;
+    const MemoryAccess common{0, shape_.bytes, 0, space, Reach::inside, shape_.reads(), shape_.writes()};
+    uint64_t least = ~uint64_t{0}, greatest = 0;
+    MemoryAccess* to = list_.data();
+    const auto add_lane = [&](unsigned lane) {
+      for (unsigned i = 0; i < each; ++i, ++to) {
+        const uint64_t at = address_of(lane, i);
+        *to = common;
+        to->address = at;
+        to->lane = static_cast<int16_t>(lane);
+        least = std::min(least, at);
+        greatest = std::max(greatest, at);
+      }
+    };
+    if (exec == wave_->lane_mask)
+      for (unsigned lane = 0; lane < wave_->wave_size; ++lane) add_lane(lane);
+    else
+      each_lane(add_lane);
+    return greatest + shape_.bytes >= greatest && is_inside(least, greatest - least + shape_.bytes);
+  }
+
   template <class Function>
   void each_lane(Function function) {
     for (uint64_t lanes = wave_->exec(); lanes != 0; lanes &= lanes - 1)
@@ -74,7 +159,7 @@ class Account {
     return true;
   }
 
-  Reach reach_of(uint64_t address, uint32_t bytes) const {
+  Reach reach_of(uint64_t address, uint64_t bytes) const {
     const Access access = shape_.reads() && shape_.writes() ? kReadWrite : shape_.writes() ? kWrite : kRead;
     return reach_in_memory(op_, wave_, address, bytes, access);
   }
@@ -244,9 +329,8 @@ class Account {
 }  // namespace
 
 void find_accesses(const Operation* first, Wave* wave, std::vector<MemoryAccess>& accesses) {
-  accesses.clear();
   const Encoding encoding = first->instruction->row->encoding;
-  if (encoding != Encoding::smem && encoding < Encoding::ldsdir) return;
+  if (encoding != Encoding::smem && encoding < Encoding::ldsdir) return accesses.clear();
   // The last operation accesses memory; those before it prepare its sources, and do so again when they are
   // executed.
   const Operation* op = first;
@@ -254,7 +338,7 @@ void find_accesses(const Operation* first, Wave* wave, std::vector<MemoryAccess>
     prepare_sources(op, wave);
     op = next;
   }
-  if (does_nothing(op)) return;
+  if (does_nothing(op)) return accesses.clear();
   Account(op, wave, accesses).collect();
 }
 

@@ -65,7 +65,8 @@ void decode_slot(const Operation* op, Wave* wave, int64_t budget) {
 
 // The first operation of every instruction of an observed program.
 void observe(const Operation* op, Wave* wave, int64_t budget) {
-  if (!program_of(wave)->observer()->on_instruction(*wave, *op->instruction, op->pc))
+  if (!program_of(wave)->observer()->on_instruction(*wave, *op->instruction, op->pc,
+                                                    reinterpret_cast<const void*>(op->literal)))
     return leave(wave, op->pc, budget, WaveState::ready);
   LOCKSTEP_NEXT();
 }
@@ -227,17 +228,18 @@ void Program::decode(Operation* slot) {
                                     "too many split instructions in one kilobyte of code")};
   // Handlers that leave the chain charge for the instruction themselves, so it is not the observing operation
   // that does.
-  const Observer::Calls calls =
-      observer_ && !predecoder.is_refused() ? observer_->calls_for(instruction) : Observer::Calls::none;
+  const auto [calls, known] = observer_ && !predecoder.is_refused() ? observer_->wish_for(instruction)
+                                                                    : Observer::Wish{Observer::Calls::none};
   const size_t charged = calls == Observer::Calls::none ? 0 : 1;
   if (charged) {
+    // Like the last one in all but what it does, since the account of accesses looks at the last one.
+    Operation behind = operations.back();
+    behind.run = &observe_executed;
+    if (calls == Observer::Calls::before_and_behind) operations.push_back(behind);
     Operation observed = operations[0];
     observed.run = &observe;
+    observed.literal = reinterpret_cast<uint64_t>(known);
     operations.insert(operations.begin(), observed);
-    if (calls == Observer::Calls::before_and_behind) {
-      observed.run = &observe_executed;
-      operations.push_back(observed);
-    }
   }
   if (!predecoder.is_refused()) {
     record_executed(*instruction.row);

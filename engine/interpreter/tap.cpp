@@ -8,14 +8,27 @@ namespace lockstep::interpreter {
 namespace {
 
 // A wave's turn is on one thread from its begin to its end, and no other wave's comes between.
-Told& told() {
+Told& make_told() {
   static thread_local Told the_one;
   return the_one;
 }
 
+// Where the program's own variables are found without a call of the loader, even from a library.
+[[gnu::tls_model("initial-exec")]] constinit thread_local Told* told_of_thread = nullptr;
+
+Told& told() {
+  if (!told_of_thread) told_of_thread = &make_told();
+  return *told_of_thread;
+}
+
+// What is known of an instruction.
+constexpr uintptr_t kWantsAfter = 1;
+
 }  // namespace
 
-void Told::begin(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc) {
+void Told::begin(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
+                 bool wants_after) {
+  wants_after_ = wants_after;
   instruction_ = &instruction;
   pc_ = pc;
   // A wave that repeats an instruction it waited at was told of when it came to it.
@@ -39,15 +52,17 @@ void Told::end(Listener& listener, const Wave& wave) {
 
 // What may take the wave elsewhere, or end its turn, has nothing behind it: then the next call says that it
 // is done.
-Observer::Calls Tap::calls_for(const isa::Instruction& instruction) const {
-  return !listener_.wants(instruction)        ? Calls::none
-         : listener_.wants_after(instruction) ? Calls::before_and_behind
-                                              : Calls::before;
+Observer::Wish Tap::wish_for(const isa::Instruction& instruction) {
+  if (!listener_.wants(instruction)) return {Calls::none};
+  if (!listener_.wants_after(instruction)) return {Calls::before};
+  return {Calls::before_and_behind, reinterpret_cast<const void*>(kWantsAfter)};
 }
 
-bool Tap::on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) {
-  told().end(listener_, wave);
-  told().begin(listener_, wave, instruction, pc);
+bool Tap::on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
+                         const void* known) {
+  Told& instructions = told();
+  instructions.go_on(listener_, wave);
+  instructions.begin(listener_, wave, instruction, pc, reinterpret_cast<uintptr_t>(known) & kWantsAfter);
   return true;
 }
 

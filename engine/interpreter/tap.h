@@ -13,14 +13,20 @@ namespace lockstep::interpreter {
 // Between before() and after() of one instruction of a wave.
 class Told {
  public:
-  // The wave has come to the instruction; finds its accesses.
-  void begin(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc);
+  // The wave has come to the instruction; finds its accesses. `wants_after`: of it.
+  void begin(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
+             bool wants_after);
   // It was executed, or wave.state says why not. Nothing if none was begun.
   void end(Listener& listener, const Wave& wave);
+  // The wave goes on behind it: who does not want to be told of that need not hear of it.
+  void go_on(Listener& listener, const Wave& wave) {
+    if (wants_after_) end(listener, wave);
+  }
 
  private:
   const isa::Instruction* instruction_ = nullptr;
   uint64_t pc_ = 0;
+  bool wants_after_ = false;
   std::vector<MemoryAccess> accesses_;
 };
 
@@ -28,8 +34,9 @@ class Told {
 class Tap final : public Observer {
  public:
   explicit Tap(Listener& listener) : listener_(listener) {}
-  Calls calls_for(const isa::Instruction& instruction) const override;
-  bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) override;
+  Wish wish_for(const isa::Instruction& instruction) override;
+  bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
+                      const void* known) override;
   void on_executed(const Wave& wave) override;
   void on_turn_over(const Wave& wave) override;
 

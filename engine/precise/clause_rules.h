@@ -4,12 +4,26 @@
 
 #include <string>
 
+#include "engine/precise/remembers.h"
 #include "engine/precise/rule_book.h"
 #include "engine/precise/wait_rules.h"
 
 namespace lockstep::precise {
 
-class ClauseRules final : public Unit {
+struct ClauseState {
+  enum class Stage : uint8_t { outside, announced, inside };
+
+  Stage stage_ = Stage::outside;
+  isa::Clause type_ = isa::Clause::none;
+  unsigned length_ = 0, span_ = 0;   // as the s_clause says; span 0: no breaks
+  unsigned position_ = 0;            // of the next instruction in the clause
+  unsigned of_type_ = 0;             // instructions of the clause's type in the present group
+  uint64_t next_pc_ = 0;             // where the clause goes on; elsewhere it is broken
+  uint64_t told_pc_ = ~uint64_t{0};  // instruction whose broken rule is written down already
+  bool operator==(const ClauseState&) const = default;
+};
+
+class ClauseRules final : public Unit, public Remembers<ClauseState> {
  public:
   // `waits`: of the same wave; must outlive the unit. Null: no instruction is skipped.
   ClauseRules(RuleBook rules, const WaitRules* waits) : rules_(rules), waits_(waits) {}
@@ -24,8 +38,6 @@ class ClauseRules final : public Unit {
   void break_clause() { stage_ = Stage::outside; }
 
  private:
-  enum class Stage : uint8_t { outside, announced, inside };
-
   // Both leave everything as it is: an instruction that stalls is looked at again.
   std::string fault_of(const Step& step) const;
   std::string fault_of_announcement(const Step& step) const;
@@ -35,13 +47,6 @@ class ClauseRules final : public Unit {
 
   RuleBook rules_;
   const WaitRules* const waits_;
-  Stage stage_ = Stage::outside;
-  isa::Clause type_ = isa::Clause::none;
-  unsigned length_ = 0, span_ = 0;   // as the s_clause says; span 0: no breaks
-  unsigned position_ = 0;            // of the next instruction in the clause
-  unsigned of_type_ = 0;             // instructions of the clause's type in the present group
-  uint64_t next_pc_ = 0;             // where the clause goes on; elsewhere it is broken
-  uint64_t told_pc_ = ~uint64_t{0};  // instruction whose broken rule is written down already
 };
 
 }  // namespace lockstep::precise

@@ -1,11 +1,18 @@
 // s_delay_alu (guide 5.7, table 19): never changes a result, but may be written wrongly.
 #pragma once
 
+#include "engine/precise/remembers.h"
 #include "engine/precise/rule_book.h"
 
 namespace lockstep::precise {
 
-class DelayHints final : public Unit {
+struct DelayHintsState {
+  unsigned instructions_left_ = 0;  // until the last hint's second dependency is used
+  uint64_t next_pc_ = 0;            // in straight-line code
+  bool operator==(const DelayHintsState&) const = default;
+};
+
+class DelayHints final : public Unit, public Remembers<DelayHintsState> {
  public:
   explicit DelayHints(RuleBook rules) : rules_(rules) {}
   Verdict before(const Step& step) override;
@@ -19,8 +26,6 @@ class DelayHints final : public Unit {
 
  private:
   RuleBook rules_;
-  unsigned instructions_left_ = 0;  // until the last hint's second dependency is used
-  uint64_t next_pc_ = 0;            // in straight-line code
 };
 
 }  // namespace lockstep::precise

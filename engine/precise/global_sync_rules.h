@@ -4,11 +4,21 @@
 
 #include <string>
 
+#include "engine/precise/remembers.h"
 #include "engine/precise/rule_book.h"
 
 namespace lockstep::precise {
 
-class GlobalSyncRules final : public Unit {
+struct GlobalSyncState {
+  enum class Behind : uint8_t { nothing, synchronisation, its_wait };
+
+  Behind behind_ = Behind::nothing;  // what the last instruction was
+  bool gds_under_way_ = false;       // a GDS instruction since the last wait for LGKMcnt
+  bool is_told_ = false;             // about the instruction that the wave stands at
+  bool operator==(const GlobalSyncState&) const = default;
+};
+
+class GlobalSyncRules final : public Unit, public Remembers<GlobalSyncState> {
  public:
   explicit GlobalSyncRules(RuleBook rules) : rules_(rules) {}
   Verdict before(const Step& step) override;
@@ -19,16 +29,11 @@ class GlobalSyncRules final : public Unit {
   }
 
  private:
-  enum class Behind : uint8_t { nothing, synchronisation, its_wait };
-
   // The rule that the instruction breaks, or an empty text. Leaves everything as it is: an instruction that
   // stalls is looked at again.
   std::string broken_by(const Step& step) const;
 
   RuleBook rules_;
-  Behind behind_ = Behind::nothing;  // what the last instruction was
-  bool gds_under_way_ = false;       // a GDS instruction since the last wait for LGKMcnt
-  bool is_told_ = false;             // about the instruction that the wave stands at
 };
 
 }  // namespace lockstep::precise

@@ -22,7 +22,8 @@ bool has_vgpr_in(const isa::RegisterUses& list, const RegisterRange& range) {
 }  // namespace
 
 HazardRules::Executed HazardRules::executed(const Step& step) {
-  return {&step.instruction, step.wave.scalar[kScalarM0], (step.wave.status & status_bit::kPrivileged) != 0};
+  return {&step.instruction, isa::has_index(step.instruction.row->opcode) ? step.wave.scalar[kScalarM0] : 0,
+          (step.wave.status & status_bit::kPrivileged) != 0};
 }
 
 isa::RegisterEffects HazardRules::effects_of(const Executed& executed, const Wave& wave) {
@@ -49,12 +50,13 @@ std::string HazardRules::permlane_behind_compare(const Step& step) const {
 
 std::string HazardRules::matrix_behind_matrix(const Step& step) const {
   const isa::Instruction& instruction = step.instruction;
-  if (matrix_.count == 0 || !(instruction.row->flags & isa::kMatrix)) return {};
+  if (!matrix_ || !(instruction.row->flags & isa::kMatrix)) return {};
+  const RegisterRange result = range_of(*matrix_->find(Role::dst));
   for (const Role role : {Role::src0, Role::src1}) {
     const RegisterRange source = range_of(*instruction.find(role));
-    if (source.overlaps(matrix_))
+    if (source.overlaps(result))
       return std::string(instruction.row->name) + " reads " + name(source) + " as matrix " +
-             (role == Role::src0 ? "A" : "B") + " right behind the WMMA that writes " + name(matrix_) +
+             (role == Role::src0 ? "A" : "B") + " right behind the WMMA that writes " + name(result) +
              " (guide 7.9): put a v_nop or an independent vector ALU instruction between them";
   }
   return {};
@@ -64,12 +66,13 @@ std::string HazardRules::use_of_transcendental(const Step& step) const {
   const isa::Instruction& instruction = step.instruction;
   if (!isa::is_vector_alu(instruction.row->encoding)) return {};
   for (const Transcendental& made : transcendental_) {
-    if (!made.row || made.behind > kMostBehindTranscendental) continue;
+    if (!made.instruction || made.behind > kMostBehindTranscendental) continue;
+    const RegisterRange result = range_of(*made.instruction->find(Role::dst));
     for (unsigned i = 0; i < instruction.operand_count; ++i) {
       const isa::Operand& operand = instruction.operands[i];
-      if (!operand.is_vgpr() || !operand.read || !range_of(operand).overlaps(made.result)) continue;
+      if (!operand.is_vgpr() || !operand.read || !range_of(operand).overlaps(result)) continue;
       return std::string(instruction.row->name) + " reads " + name(range_of(operand)) + ", which " +
-             std::string(made.row->name) + " writes, " + std::to_string(made.behind + 1) +
+             std::string(made.instruction->row->name) + " writes, " + std::to_string(made.behind + 1) +
              " vector ALU instructions before (LLVM: VALUTransUseHazard): put s_waitcnt_depctr 0xfff "
              "(guide 16.5), or more than five of these, between them";
     }
@@ -84,9 +87,9 @@ std::string HazardRules::load_over_vector_alu(const Step& step) const {
   const RegisterRange destination = range_of(step.instruction.operands[0]);
   bool has_transcendental = false;
   for (size_t newer = 0; newer < unfinished_count_; ++newer) {
-    const isa::Row& used = *unfinished(newer).instruction->row;
+    const isa::Row& used = *unfinished_[newer].instruction->row;
     has_transcendental |= (used.flags & isa::kTrans) != 0;
-    const isa::RegisterEffects effects = effects_of(unfinished(newer), step.wave);
+    const isa::RegisterEffects effects = effects_of(unfinished_[newer], step.wave);
     if (!has_vgpr_in(effects.reads, destination) && !has_vgpr_in(effects.writes, destination)) continue;
     const size_t sufficient = has_transcendental ? 0 : newer;
     if (step.instruction.wait_exp <= sufficient) return {};
@@ -126,7 +129,7 @@ Verdict HazardRules::before(const Step& step) {
     privileged_ = privileged;
   }
   // Nearly always.
-  if (!behind_compare_ && matrix_.count == 0 && !transcendental_[0].row && !is_direct_load(step.instruction))
+  if (!behind_compare_ && !matrix_ && !transcendental_[0].instruction && !is_direct_load(step.instruction))
     return Verdict::execute;
   std::string rule = broken_by(step);
   return rule.empty() ? Verdict::execute : rules_.broken(step, std::move(rule));
@@ -134,30 +137,30 @@ Verdict HazardRules::before(const Step& step) {
 
 void HazardRules::forget() {
   behind_compare_ = false;
-  matrix_ = {};
+  matrix_ = nullptr;
   complete(0);
   unread_.clear();
 }
 
 void HazardRules::complete(size_t left) {
-  unfinished_count_ = std::min(unfinished_count_, left);
+  for (; unfinished_count_ > left; --unfinished_count_) unfinished_[unfinished_count_ - 1] = {};
   if (left == 0) transcendental_ = {};
 }
 
 void HazardRules::note_vector_alu(const Step& step) {
   const isa::Instruction& instruction = step.instruction;
   behind_compare_ = instruction.row->flags & isa::kWritesExec;
-  matrix_ = instruction.row->flags & isa::kMatrix ? range_of(*instruction.find(Role::dst)) : RegisterRange{};
+  matrix_ = instruction.row->flags & isa::kMatrix ? &instruction : nullptr;
   if (!unread_.empty()) unread_.clear();
-  if (transcendental_[0].row)
-    for (Transcendental& made : transcendental_) ++made.behind;
+  for (Transcendental& made : transcendental_)
+    if (made.instruction) ++made.behind;
   if (transcendental_[0].behind > kMostBehindTranscendental) transcendental_ = {};
   if (instruction.row->flags & isa::kTrans) {
     transcendental_[1] = transcendental_[0];
-    transcendental_[0] = {instruction.row, range_of(*instruction.find(Role::dst)), 0};
+    transcendental_[0] = {&instruction, 0};
   }
-  unfinished_begin_ = (unfinished_begin_ + kMostUnfinished - 1) % kMostUnfinished;
-  unfinished_[unfinished_begin_] = executed(step);
+  std::move_backward(unfinished_.begin(), unfinished_.end() - 1, unfinished_.end());
+  unfinished_[0] = executed(step);
   unfinished_count_ = std::min(unfinished_count_ + 1, kMostUnfinished);
 }
 
@@ -184,13 +187,6 @@ void HazardRules::note_waits(const Step& step) {
     });
 }
 
-bool HazardRules::concerns(const isa::Instruction& instruction) {
-  const Encoding encoding = instruction.row->encoding;
-  return isa::is_vector_alu(encoding) || isa::is_vector_memory(encoding) || is_direct_load(instruction) ||
-         encoding == Encoding::exp || may_wait(instruction) ||
-         instruction.row->opcode == Opcode::s_waitcnt_depctr;
-}
-
 void HazardRules::after(const Step& step) {
   const isa::Instruction& instruction = step.instruction;
   if (isa::is_vector_alu(instruction.row->encoding))
@@ -203,7 +199,7 @@ void HazardRules::after(const Step& step) {
     transcendental_ = {}, unread_.clear();
   else
     note_waits(step);
-  next_pc_ = instruction.row->flags & isa::kBranch ? kAnywhere : step.next_pc();
+  if (is_interrupted_) next_pc_ = instruction.row->flags & isa::kBranch ? kAnywhere : step.next_pc();
 }
 
 }  // namespace lockstep::precise

@@ -37,13 +37,9 @@ class BusyRegisters {
     for (unsigned code = range.first; code < range.end() && code < kCodes; ++code)
       bits_[code / 64] |= uint64_t{1} << code % 64;
   }
-  bool overlaps(const isa::RegisterRange& range) const {
-    for (unsigned code = range.first; code < range.end() && code < kCodes; ++code)
-      if (contains(code)) return true;
-    return false;
-  }
   // Whether the instruction may use one: it does not where this says no.
   bool may_be_used_by(const Step& step) const;
+  bool operator==(const BusyRegisters&) const = default;
 
  private:
   static constexpr unsigned kCodes = 2 * isa::code::kVgpr0;

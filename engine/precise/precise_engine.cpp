@@ -63,7 +63,8 @@ bool PreciseEngine::enter(Wave& wave, uint64_t pc) {
 }
 
 // The gate before each instruction: the wave stops there unless it has a permit.
-bool PreciseEngine::on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t) {
+bool PreciseEngine::on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t,
+                                   const void*) {
   Attachment& attachment = attachment_of(wave);
   attachment.next = &instruction;
   if (attachment.permits == 0) return false;
@@ -156,7 +157,7 @@ int64_t PreciseEngine::run(Wave& wave, int64_t budget) {
     if (verdict == Verdict::redirected || verdict == Verdict::stopped) continue;
     // A unit that has put it off has left the registers alone.
     const bool is_told = listener_ && listener_->wants(step.instruction);
-    if (is_told) attachment.told.begin(*listener_, wave, step.instruction, step.pc);
+    if (is_told) attachment.told.begin(*listener_, wave, step.instruction, step.pc, true);
     const bool is_good = verdict != Verdict::execute || advance(wave, 1);
     if (is_told) attachment.told.end(*listener_, wave);
     if (!is_good) continue;

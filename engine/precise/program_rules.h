@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/precise/remembers.h"
 #include "engine/precise/rule_book.h"
 #include "memory/address_space.h"
 
@@ -16,7 +17,12 @@ namespace lockstep::precise {
 // `memory` is null: then all of the process's memory is mapped.
 std::vector<CodeRange> mapped_pages(const std::vector<CodeRange>& code, const RangeSet* memory);
 
-class ProgramRules final : public Unit {
+struct ProgramState {
+  bool gave_vgprs_back_ = false;  // by the instruction before
+  bool operator==(const ProgramState&) const = default;
+};
+
+class ProgramRules final : public Unit, public Remembers<ProgramState> {
  public:
   // `processor_mode`: WGP mode; `trap_handler`: where it begins, or 0; `pages`: of mapped_pages(); must
   // outlive the unit.
@@ -41,7 +47,6 @@ class ProgramRules final : public Unit {
   const uint64_t trap_handler_;
   const std::vector<CodeRange>& pages_;
   uint64_t entry_ = 0;
-  bool gave_vgprs_back_ = false;  // by the instruction before
 };
 
 }  // namespace lockstep::precise

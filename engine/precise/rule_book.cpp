@@ -3,10 +3,20 @@
 namespace lockstep::precise {
 
 void RuleBook::doubted(const Step& step, std::string text) const {
+  if (rules_ == Rules::warn) tell("legality", step, std::move(text), Severity::note);
+}
+
+void RuleBook::tell_again(const Step& step, const ToldRule& rule) const {
   FindingDetail detail;
-  detail.severity = Severity::note;
-  if (rules_ == Rules::warn)
-    findings_.add("legality", step.wave, step.pc, std::move(text), std::move(detail));
+  detail.severity = rule.severity;
+  findings_.add(rule.checker, step.wave, step.pc, rule.text, std::move(detail));
+}
+
+void RuleBook::tell(const char* checker, const Step& step, std::string text, Severity severity) const {
+  if (told_) told_->push_back({checker, text, severity});
+  FindingDetail detail;
+  detail.severity = severity;
+  findings_.add(checker, step.wave, step.pc, std::move(text), std::move(detail));
 }
 
 Verdict RuleBook::broken(const Step& step, std::string text) const {
@@ -20,7 +30,7 @@ Verdict RuleBook::missed_wait(const Step& step, std::string text) const {
 Verdict RuleBook::report(const char* checker, const Step& step, std::string text) const {
   if (rules_ == Rules::ignore) return Verdict::execute;
   if (rules_ == Rules::warn) {
-    findings_.add(checker, step.wave, step.pc, std::move(text));
+    tell(checker, step, std::move(text), FindingDetail{}.severity);
     return Verdict::execute;
   }
   Fault fault;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/findings.h"
 #include "engine/precise/settings.h"
@@ -9,9 +10,18 @@
 
 namespace lockstep::precise {
 
+// What was told of one instruction.
+struct ToldRule {
+  const char* checker;
+  std::string text;
+  Severity severity;
+};
+
 class RuleBook {
  public:
-  RuleBook(Rules rules, Findings& findings) : rules_(rules), findings_(findings) {}
+  // `told`: gets what is told, too, and must outlive this; or null.
+  RuleBook(Rules rules, Findings& findings, std::vector<ToldRule>* told = nullptr)
+      : rules_(rules), findings_(findings), told_(told) {}
   // Whether units should look for broken rules at all.
   bool is_open() const { return rules_ != Rules::ignore; }
   // The instruction breaks a rule: `text` says which, where the guide has it, and how to mend it. Returns
@@ -21,12 +31,16 @@ class RuleBook {
   Verdict missed_wait(const Step& step, std::string text) const;
   // It breaks a rule of the guide that LLVM's code does not keep either, on cards: told, but never a fault.
   void doubted(const Step& step, std::string text) const;
+  // What was told before, of the same instruction.
+  void tell_again(const Step& step, const ToldRule& rule) const;
 
  private:
   Verdict report(const char* checker, const Step& step, std::string text) const;
+  void tell(const char* checker, const Step& step, std::string text, Severity severity) const;
 
   Rules rules_;
   Findings& findings_;
+  std::vector<ToldRule>* told_;
 };
 
 }  // namespace lockstep::precise

@@ -1,53 +1,69 @@
 #include "engine/precise/rule_engine.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "engine/interpreter/account.h"
 #include "engine/interpreter/program.h"
-#include "engine/precise/clause_rules.h"
-#include "engine/precise/delay_hints.h"
-#include "engine/precise/global_sync_rules.h"
-#include "engine/precise/hazard_rules.h"
+#include "engine/precise/deferred.h"
 #include "engine/precise/m0_rules.h"
-#include "engine/precise/program_rules.h"
-#include "engine/precise/wait_rules.h"
-#include "engine/precise/wave64_hazards.h"
+#include "isa/effects.h"
 
 namespace lockstep::precise {
 
-// The units of units_for() that look after rules, each asked only where it has something to do. An
-// instruction is shown to them as if it had been executed already: nothing here depends on what it does.
+namespace {
+
+using isa::Opcode;
+
+// Whether what the rules say of it, or remember, depends on more than what RuleState has and the lanes.
+bool depends_on_values(const isa::Instruction& instruction) {
+  if (isa::has_index(instruction.row->opcode) || has_m0_rule(instruction.row->opcode) || instruction.gds ||
+      instruction.row->flags & isa::kGdsOnly)
+    return true;
+  switch (instruction.row->opcode) {
+    case Opcode::s_version:  // must stand where the wave began
+      return true;
+    case Opcode::s_waitcnt_vmcnt:
+    case Opcode::s_waitcnt_vscnt:
+    case Opcode::s_waitcnt_lgkmcnt:
+    case Opcode::s_waitcnt_expcnt:
+      return instruction.operands[0].code != isa::code::kNull;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+// The units of units_for() that look after rules. An instruction is shown to them as if it had been executed
+// already: nothing here depends on what it does.
 struct RuleEngine::WaveRules final : AccessFinder {
-  explicit WaveRules(const RuleEngine& engine)
+  explicit WaveRules(RuleEngine& engine)
       : looks_for_legality(engine.looks_for_legality_),
-        hints(engine.rules_),
-        waits(engine.rules_, engine.looks_for_waits_, *this),
-        clauses(engine.rules_, &waits),
-        sync(engine.rules_),
-        program(engine.rules_, engine.processor_mode_, 0, engine.pages_),
-        operands(engine.rules_, engine.good_),
-        hazards(engine.rules_, false) {
-    if (engine.wave_size_ == 64) wave64_hazards.emplace(engine.rules_);
+        states(engine.states_),
+        rules(engine.rules_, engine.findings_, &told),
+        hints(rules),
+        waits(rules, engine.looks_for_waits_, *this),
+        clauses(rules, &waits),
+        sync(rules),
+        program(rules, engine.processor_mode_, 0, engine.pages_),
+        operands(rules, engine.good_),
+        hazards(rules, false) {
+    if (engine.wave_size_ == 64) wave64_hazards.emplace(rules);
   }
 
-  template <class Rules>
-  static void show(Rules& rules, const Step& step) {
-    rules.before(step);
-    rules.after(step);
+  void begin(Wave& wave) {
+    place = states.begin();
+    program.launch(wave);
   }
 
   void check(const Facts& facts, const Step& step) {
-    if (looks_for_legality) {
-      if (facts.is_delay_hint || hints.is_counting()) show(hints, step);
-      if (facts.is_clause || clauses.is_inside()) show(clauses, step);
-      if (!sync.is_far_from_any(step.instruction)) show(sync, step);
-      if (facts.is_for_program || program.is_watching()) show(program, step);
-      if (facts.has_m0_rule || !operands.is_known_as_good(step)) operands.before(step);
-      if (facts.is_for_hazards) show(hazards, step);
-      if (wave64_hazards) show(*wave64_hazards, step);
-    }
-    if (facts.counts || facts.has_index || waits.may_be_early(facts.used)) show(waits, step);
+    unsigned circumstances = step.wave.exec() == 0 ? kWithoutLanes : 0;
+    if (facts.goes_to_memory_and_lds) circumstances |= flat_circumstances(step);
+    const RuleStates::Way* const way =
+        place && !facts.depends_on_values ? place->way_by(step.instruction, circumstances) : nullptr;
+    if (!way) return work_out(facts, step, circumstances);
+    place = way->to;
+    for (const ToldRule& rule : way->told) rules.tell_again(step, rule);
   }
 
   std::span<const MemoryAccess> accesses(const Step& step) override {
@@ -55,7 +71,63 @@ struct RuleEngine::WaveRules final : AccessFinder {
     return found;
   }
 
+ private:
+  static constexpr unsigned kWithoutLanes = 1, kInLds = 2, kInMemory = 4;
+
+  // Results of a FLAT load are under way from where a lane goes.
+  unsigned flat_circumstances(const Step& step) {
+    const uint64_t lds = flat_lanes(step, *this).lds, lanes = step.wave.exec();
+    return ((lanes & lds) != 0 ? kInLds : 0) | ((lanes & ~lds) != 0 ? kInMemory : 0);
+  }
+
+  static void show(Unit& unit, const Step& step) {
+    unit.before(step);
+    unit.after(step);
+  }
+
+  void work_out(const Facts& facts, const Step& step, unsigned circumstances) {
+    if (place) restore(place->state);
+    told.clear();
+    if (looks_for_legality) {
+      show(hints, step);
+      show(clauses, step);
+      show(sync, step);
+      show(program, step);
+      operands.before(step);
+      show(hazards, step);
+      if (wave64_hazards) show(*wave64_hazards, step);
+    }
+    show(waits, step);
+    // What there is no use for any more must not tell states apart.
+    if (!hints.is_counting()) hints.go_on_from({});
+    if (!clauses.is_inside()) clauses.go_on_from({});
+    const RuleStates::Place* const to = states.place_of(state_behind(step.instruction));
+    if (place && to && !facts.depends_on_values)
+      states.add(*place, step.instruction, circumstances, *to, told);
+    place = to;
+  }
+
+  RuleState state_behind(const isa::Instruction& instruction) const {
+    return {&instruction,    hints.state(),
+            waits.state(),   clauses.state(),
+            sync.state(),    program.state(),
+            hazards.state(), wave64_hazards ? wave64_hazards->state() : Wave64State{}};
+  }
+  void restore(const RuleState& from) {
+    hints.go_on_from(from.hints);
+    waits.go_on_from(from.waits);
+    clauses.go_on_from(from.clauses);
+    sync.go_on_from(from.sync);
+    program.go_on_from(from.program);
+    hazards.go_on_from(from.hazards);
+    if (wave64_hazards) wave64_hazards->go_on_from(from.wave64);
+  }
+
   const bool looks_for_legality;
+  RuleStates& states;
+  const RuleStates::Place* place = nullptr;  // null: the units themselves know
+  std::vector<ToldRule> told;                // of the instruction that is worked out
+  const RuleBook rules;
   DelayHints hints;
   WaitRules waits;
   ClauseRules clauses;
@@ -72,41 +144,52 @@ RuleEngine::RuleEngine(const std::vector<CodeRange>& code, unsigned wave_size,
                        Findings& findings, bool processor_mode, std::vector<CodeRange> pages, Math math,
                        const memory::AccessModes& modes)
     : wave_size_(wave_size),
-      vgpr_count_(vgpr_count),
       looks_for_waits_(settings.looks_for_waits),
       looks_for_legality_(settings.looks_for_legality),
       processor_mode_(processor_mode),
-      rules_(settings.rules, findings),
+      rules_(settings.rules),
+      findings_(findings),
       pages_(std::move(pages)),
-      listener_(settings.listener),
       interpreter_(code, wave_size, std::move(memory), interpreter::best_host_target(), vgpr_count, this,
                    math, false, modes) {
-  if (listener_) tap_.emplace(*listener_);
+  if (settings.listener) tap_.emplace(*settings.listener);
 }
 
 RuleEngine::~RuleEngine() = default;
 
 bool RuleEngine::enter(Wave& wave, uint64_t pc) {
   if (!interpreter_.enter(wave, pc)) return false;
-  auto fresh = std::make_unique<WaveRules>(*this);
-  fresh->program.launch(wave);
-  wave.attachment = fresh.get();
-  std::lock_guard lock(mutex_);
-  waves_[&wave] = std::move(fresh);
+  {
+    std::lock_guard lock(mutex_);
+    std::unique_ptr<WaveRules>& own = waves_[&wave];
+    if (!own) own = std::make_unique<WaveRules>(*this);
+    wave.attachment = own.get();
+  }
+  static_cast<WaveRules*>(wave.attachment)->begin(wave);
   return true;
 }
 
-Observer::Calls RuleEngine::calls_for(const isa::Instruction& instruction) const {
-  return listener_ && listener_->wants(instruction) && listener_->wants_after(instruction)
-             ? Calls::before_and_behind
-             : Calls::before;
+Observer::Wish RuleEngine::wish_for(const isa::Instruction& instruction) {
+  Facts facts;
+  Calls calls = Calls::before;
+  if (tap_) {
+    const Wish wish = tap_->wish_for(instruction);
+    facts.is_told = wish.calls != Calls::none;
+    facts.known_to_tap = wish.known;
+    if (facts.is_told) calls = wish.calls;
+  }
+  facts.depends_on_values = depends_on_values(instruction);
+  facts.goes_to_memory_and_lds = looks_for_waits_ && shares_of(instruction).count == 2;
+  std::lock_guard lock(mutex_);
+  return {calls, &facts_.emplace_back(facts)};
 }
 
-bool RuleEngine::on_instruction(const Wave& observed, const isa::Instruction& instruction, uint64_t pc) {
+bool RuleEngine::on_instruction(const Wave& observed, const isa::Instruction& instruction, uint64_t pc,
+                                const void* known) {
   // The units steer nothing here, but look through an interface that lets others do so.
   auto& wave = const_cast<Wave&>(observed);
-  const Facts& facts = facts_of(instruction, pc);
-  if (facts.is_told) tap_->on_instruction(wave, instruction, pc);
+  const Facts& facts = *static_cast<const Facts*>(known);
+  if (facts.is_told) tap_->on_instruction(wave, instruction, pc, facts.known_to_tap);
   // They were shown an instruction that waited when the wave came to it.
   if (wave.wait.kind == WaitKind::none)
     static_cast<WaveRules*>(wave.attachment)->check(facts, {wave, instruction, pc});
@@ -115,35 +198,6 @@ bool RuleEngine::on_instruction(const Wave& observed, const isa::Instruction& in
 
 void RuleEngine::on_turn_over(const Wave& wave) {
   if (tap_) tap_->on_turn_over(wave);
-}
-
-const RuleEngine::Facts& RuleEngine::facts_of(const isa::Instruction& instruction, uint64_t pc) {
-  std::atomic<const Facts*>& place = found_[pc / 4 % kPlaces];
-  const Facts* found = place.load(std::memory_order_acquire);
-  if (found && found->instruction == &instruction) return *found;
-  std::lock_guard lock(mutex_);
-  std::unique_ptr<const Facts>& facts = facts_[&instruction];
-  if (!facts) facts = std::make_unique<const Facts>(make_facts(instruction));
-  place.store(facts.get(), std::memory_order_release);
-  return *facts;
-}
-
-RuleEngine::Facts RuleEngine::make_facts(const isa::Instruction& instruction) const {
-  Facts facts;
-  facts.instruction = &instruction;
-  facts.is_told = listener_ && listener_->wants(instruction);
-  facts.is_delay_hint = DelayHints::concerns(instruction);
-  facts.is_clause = ClauseRules::concerns(instruction);
-  facts.is_for_program = ProgramRules::concerns(instruction);
-  facts.is_for_hazards = HazardRules::concerns(instruction);
-  facts.has_m0_rule = has_m0_rule(instruction.row->opcode);
-  facts.counts = shares_of(instruction).count != 0 || may_wait(instruction);
-  facts.has_index = isa::has_index(instruction.row->opcode);
-  const isa::RegisterEffects effects =
-      isa::register_effects(instruction, {.wave_size = wave_size_, .vgpr_count = vgpr_count_, .m0 = {}});
-  facts.used.assign(effects.reads.begin(), effects.reads.end());
-  facts.used.insert(facts.used.end(), effects.writes.begin(), effects.writes.end());
-  return facts;
 }
 
 }  // namespace lockstep::precise

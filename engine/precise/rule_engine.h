@@ -2,8 +2,7 @@
 // and for nothing else that the precise engine has, at a fraction of its price.
 #pragma once
 
-#include <array>
-#include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,8 +13,8 @@
 #include "engine/interpreter/interpreter.h"
 #include "engine/interpreter/tap.h"
 #include "engine/precise/operand_rules.h"
+#include "engine/precise/rule_states.h"
 #include "engine/precise/settings.h"
-#include "isa/effects.h"
 
 namespace lockstep::precise {
 
@@ -35,39 +34,31 @@ class RuleEngine final : public Engine, private Observer {
 
  private:
   struct WaveRules;
-  // What is known of an instruction, whatever wave comes to it: most break no rule and change nothing of
-  // what the next one may break.
+  // What is known of an instruction, whatever wave comes to it.
   struct Facts {
-    const isa::Instruction* instruction = nullptr;
     bool is_told = false;  // to the listener
-    bool is_delay_hint = false, is_clause = false, is_for_program = false, is_for_hazards = false,
-         has_m0_rule = false;
-    bool counts = false;  // up, or waits until something has come down
-    bool has_index = false;
-    std::vector<isa::RegisterRange> used;  // registers, read or written
+    const void* known_to_tap = nullptr;
+    bool depends_on_values = false;  // of registers, what the rules say of it
+    bool goes_to_memory_and_lds = false;
   };
 
-  Calls calls_for(const isa::Instruction& instruction) const override;
-  bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc) override;
+  Wish wish_for(const isa::Instruction& instruction) override;
+  bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
+                      const void* known) override;
   void on_executed(const Wave& wave) override { tap_->on_executed(wave); }
   void on_turn_over(const Wave& wave) override;
-  const Facts& facts_of(const isa::Instruction& instruction, uint64_t pc);
-  Facts make_facts(const isa::Instruction& instruction) const;
 
-  static constexpr size_t kPlaces = 4096;
-
-  const unsigned wave_size_, vgpr_count_;
+  const unsigned wave_size_;
   const bool looks_for_waits_, looks_for_legality_, processor_mode_;
-  const RuleBook rules_;
+  const Rules rules_;
+  Findings& findings_;
   const std::vector<CodeRange> pages_;
-  Listener* const listener_;
   std::optional<interpreter::Tap> tap_;  // if there is a listener
   const std::shared_ptr<GoodInstructions> good_ = std::make_shared<GoodInstructions>();
+  RuleStates states_;
   interpreter::Interpreter interpreter_;
   std::mutex mutex_;
-  std::unordered_map<const isa::Instruction*, std::unique_ptr<const Facts>> facts_;
-  // Of facts_, by some bits of the address: nearly all are found here.
-  std::array<std::atomic<const Facts*>, kPlaces> found_{};
+  std::deque<Facts> facts_;
   std::unordered_map<const Wave*, std::unique_ptr<WaveRules>> waves_;
 };
 

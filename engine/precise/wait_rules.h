@@ -4,15 +4,35 @@
 
 #include <array>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "engine/precise/missing_waits.h"
+#include "engine/precise/remembers.h"
 #include "engine/precise/rule_book.h"
 
 namespace lockstep::precise {
 
-class WaitRules final : public Unit {
+struct WaitState {
+  struct Issued {
+    const isa::Instruction* instruction;
+    uint64_t pc;
+    Share share;
+    std::vector<isa::RegisterRange> destinations;
+    // The instruction and its lanes decide the rest: without lanes it writes no VGPRs.
+    bool operator==(const Issued& other) const {
+      return instruction == other.instruction && pc == other.pc && share.counter == other.share.counter &&
+             destinations.size() == other.destinations.size();
+    }
+  };
+
+  std::vector<Issued> under_way_;            // not certain to have come to its end, in the order of issue
+  std::array<bool, kCounters> may_be_up_{};  // nothing has waited for zero since
+  BusyRegisters busy_;                       // what those under way write
+  bool any_busy_ = false;
+  bool operator==(const WaitState&) const = default;
+};
+
+class WaitRules final : public Unit, public Remembers<WaitState> {
  public:
   // `tells`: whether missing waits are looked for; else it only knows which counters may not be zero.
   WaitRules(RuleBook rules, bool tells, AccessFinder& accesses)
@@ -23,21 +43,8 @@ class WaitRules final : public Unit {
   // Whether the hardware passes over the instruction: it is vector memory, LDS or a direct load, no lane is
   // active, and its counter is zero (guide 3.2.3) however late results may be.
   bool is_skipped(const Step& step) const;
-  // Whether an instruction that uses no more than these registers may be early. One that neither counts nor
-  // waits needs to be shown only then.
-  bool may_be_early(std::span<const isa::RegisterRange> used) const {
-    return any_busy_ && std::any_of(used.begin(), used.end(),
-                                    [&](const isa::RegisterRange& range) { return busy_.overlaps(range); });
-  }
 
  private:
-  struct Issued {
-    const isa::Instruction* instruction;
-    uint64_t pc;
-    Share share;
-    std::vector<isa::RegisterRange> destinations;
-  };
-
   std::optional<std::string> find_missing_wait(const Step& step, const Shares& shares) const;
   unsigned sufficient_limit(const Issued& issued) const;
   // Forgets what must have come to its end once the counters are down to the limits.
@@ -49,11 +56,7 @@ class WaitRules final : public Unit {
   const RuleBook rules_;
   const bool tells_;
   AccessFinder& accesses_;
-  std::vector<Issued> under_way_;            // not certain to have come to its end, in the order of issue
-  std::vector<Issued> coming_;               // the instruction that the wave is at
-  std::array<bool, kCounters> may_be_up_{};  // nothing has waited for zero since
-  BusyRegisters busy_;                       // what those under way write
-  bool any_busy_ = false;
+  std::vector<Issued> coming_;  // the instruction that the wave is at
 };
 
 }  // namespace lockstep::precise

@@ -1,6 +1,7 @@
 #include "engine/precise/wave64_hazards.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "engine/precise/counters.h"
 #include "engine/precise/scalar_values.h"
@@ -63,40 +64,49 @@ bool writes_exec(const isa::Instruction& instruction) {
 
 }  // namespace
 
+size_t Wave64Hazards::made_before(const isa::Operand& operand) const {
+  for (size_t ago = 0; ago < kMostMade && made_[ago]; ++ago) {
+    const isa::Instruction& made = *made_[ago];
+    for (unsigned i = 0; i < made.operand_count; ++i)
+      if (made.operands[i].written && made.operands[i].is_vgpr() &&
+          range_of(made.operands[i]).overlaps(range_of(operand)))
+        return ago;
+  }
+  return kMostMade;
+}
+
 // Of the results that the instruction reads the newest must have been made behind a change of EXEC, and
 // another one before it.
 std::string Wave64Hazards::partial_forwarding(const Step& step) const {
   // With EXEC as it is for long, there is nothing to look for.
-  if (last_exec_write_ == kNever || vector_alus_ - last_exec_write_ > kMostBehind + kMostAroundExec + 1)
-    return {};
+  if (exec_writes_ == 0) return {};
   const isa::Instruction& instruction = step.instruction;
-  std::array<std::pair<uint64_t, RegisterRange>, isa::kMaxOperands> made;
-  size_t count = 0;
-  uint64_t newest = kNever;
-  RegisterRange newest_range;
+  struct Made {
+    size_t ago;
+    RegisterRange range;
+  };
+  std::array<Made, isa::kMaxOperands> made;
+  size_t count = 0, newest = 0;
   for (unsigned i = 0; i < instruction.operand_count; ++i) {
     const isa::Operand& operand = instruction.operands[i];
     if (!operand.read || !operand.is_vgpr()) continue;
-    uint64_t by = kNever;
-    for (unsigned vgpr = operand.vgpr(); vgpr < operand.vgpr() + operand.words && vgpr < kMaxVgprs; ++vgpr)
-      by = std::max(by, written_by_[vgpr]);
-    if (by <= complete_) continue;
-    made[count++] = {by, range_of(operand)};
-    if (by > newest) newest = by, newest_range = range_of(operand);
+    const size_t ago = made_before(operand);
+    if (ago == kMostMade) continue;
+    made[count] = {ago, range_of(operand)};
+    if (ago < made[newest].ago) newest = count;
+    ++count;
   }
-  if (count < 2 || vector_alus_ - newest > kMostBehind) return {};
+  if (count < 2 || made[newest].ago > kMostBehind) return {};
   // The last change of EXEC before the newest of them.
-  uint64_t change = kNever;
-  for (const uint64_t at : exec_writes_)
-    if (at < newest) change = std::max(change, at);
-  if (change == kNever) return {};
-  uint64_t before = kNever;
-  RegisterRange before_range;
+  const uint32_t changes = exec_writes_ >> (made[newest].ago + 1);
+  if (changes == 0) return {};
+  const size_t change = made[newest].ago + 1 + static_cast<size_t>(std::countr_zero(changes));
+  const Made* before = nullptr;
   for (size_t i = 0; i < count; ++i)
-    if (made[i].first <= change && made[i].first > before)
-      before = made[i].first, before_range = made[i].second;
-  if (before == kNever || newest - before - 1 > kMostAroundExec) return {};
-  return std::string(instruction.row->name) + " reads " + name(before_range) + " and " + name(newest_range) +
+    if (made[i].ago >= change && (!before || made[i].ago < before->ago)) before = &made[i];
+  if (!before || before->ago - made[newest].ago - 1 > kMostAroundExec) return {};
+  return std::string(instruction.row->name) + " reads " + name(before->range) + " and " +
+         name(made[newest].range) +
          ", which vector instructions before and behind a change of EXEC have just written in a wave of 64 "
          "(LLVM: VALUPartialForwardingHazard): put s_waitcnt_depctr 0xfff (guide 16.5) before it";
 }
@@ -124,23 +134,27 @@ Verdict Wave64Hazards::before(const Step& step) {
   return rule.empty() ? Verdict::execute : rules_.broken(step, std::move(rule));
 }
 
+void Wave64Hazards::complete() {
+  made_ = {};
+  exec_writes_ = 0;
+}
+
 void Wave64Hazards::forget() {
-  complete_ = vector_alus_;
+  complete();
   masks_.reset();
   replaced_.reset();
 }
 
 void Wave64Hazards::note_vector_alu(const isa::Instruction& instruction) {
-  ++vector_alus_;
+  std::move_backward(made_.begin(), made_.end() - 1, made_.end());
+  made_[0] = &instruction;
+  exec_writes_ = exec_writes_ << 1 & ((1u << kMostMade) - 1);
   const bool reads_mask = reads_lane_mask(instruction);
   // Another scalar that is read shows that the masks before it have been.
   if (masks_.any() && scalar_values(instruction, 0, instruction.operand_count, 64).count() != 0)
     masks_.reset();
   for (unsigned i = 0; i < instruction.operand_count; ++i) {
     const isa::Operand& operand = instruction.operands[i];
-    if (operand.written && operand.is_vgpr())
-      for (unsigned vgpr = operand.vgpr(); vgpr < operand.vgpr() + operand.words && vgpr < kMaxVgprs; ++vgpr)
-        written_by_[vgpr] = vector_alus_;
     if (operand.is_vgpr()) continue;
     for (unsigned code = operand.code; code < operand.code + operand.words && code < kScalars; ++code) {
       if (operand.written) replaced_.reset(code);
@@ -154,7 +168,8 @@ void Wave64Hazards::note_vector_alu(const isa::Instruction& instruction) {
 }
 
 void Wave64Hazards::note_scalar_alu(const isa::Instruction& instruction) {
-  if (writes_exec(instruction)) exec_writes_[exec_write_++ % kExecWrites] = last_exec_write_ = vector_alus_;
+  // With nothing before it that may not have landed it is no change between two results.
+  if (made_[0] && writes_exec(instruction)) exec_writes_ |= 1;
   if (masks_.none()) return;
   for (unsigned i = 0; i < instruction.operand_count; ++i) {
     const isa::Operand& operand = instruction.operands[i];
@@ -167,7 +182,7 @@ void Wave64Hazards::note_scalar_alu(const isa::Instruction& instruction) {
 void Wave64Hazards::after(const Step& step) {
   const isa::Instruction& instruction = step.instruction;
   if (is_call(instruction)) return forget();
-  if (waits_for_vector_alu(instruction)) complete_ = vector_alus_;
+  if (waits_for_vector_alu(instruction)) complete();
   if (waits_for_scalar_alu(instruction)) {
     masks_.reset();
     replaced_.reset();

@@ -22,6 +22,15 @@ AccessBlock* AccessPages::page(uint64_t address) {
   return last_ = found->second.get();
 }
 
+AccessBlock* AccessPages::known_page(uint64_t address) {
+  const uint64_t number = address / kPage;
+  if (number == last_number_) return last_;
+  const auto found = pages_.find(number);
+  if (found == pages_.end()) return nullptr;
+  last_number_ = number;
+  return last_ = found->second.get();
+}
+
 void AccessPages::clear() {
   pages_.clear();
   last_number_ = ~uint64_t{0};

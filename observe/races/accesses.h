@@ -72,6 +72,8 @@ class AccessPages {
   static constexpr size_t kMostBytes = size_t{1} << 30;
 
   AccessBlock* page(uint64_t address);
+  // Null if nothing of it was touched.
+  AccessBlock* known_page(uint64_t address);
   void clear();
 
  private:

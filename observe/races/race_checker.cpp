@@ -189,6 +189,7 @@ void RaceChecker::before(const Event& event) {
     // Lanes often read what the one before them has read.
     if (!access.writes && index != 0 && reach_the_same(event.accesses[index - 1], access)) continue;
     mark.access = static_cast<uint16_t>(index);
+    const bool leaves_mark = tells_.races || access.writes || is_watching;
     Current each{event, index, access, wave, mark, access.space == MemorySpace::lds, is_atomic, is_watching};
     if (access.space == MemorySpace::lds) {
       if (!lds) lds = &lds_.at(event.wave.group);
@@ -201,7 +202,7 @@ void RaceChecker::before(const Event& event) {
         const uint64_t address = access.address + done;
         const auto offset = static_cast<uint32_t>(address % AccessPages::kPage);
         const uint32_t part = std::min(bytes - done, AccessPages::kPage - offset);
-        if (AccessBlock* const page = memory_.page(address))
+        if (AccessBlock* const page = leaves_mark ? memory_.page(address) : memory_.known_page(address))
           page->visit(offset, part,
                       [&](Cell& cell, uint32_t at) { follow(each, cell, address - offset + at); });
         done += part;
@@ -238,9 +239,12 @@ void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
   const WriteMark& last = cell.write;
   const bool looks_out = current.is_watching || current.is_atomic;
   // Most places are read by waves of which no other one has written there.
-  if (!looks_out && (last.wave == 0 || last.wave == self) && cell.reads[0].wave == self) {
-    cell.reads[0] = {self, current.mark.epoch, current.mark.site};
-    return;
+  if (!looks_out && (last.wave == 0 || last.wave == self)) {
+    if (!tells_.races) return;
+    if (cell.reads[0].wave == self) {
+      cell.reads[0] = {self, current.mark.epoch, current.mark.site};
+      return;
+    }
   }
   // The atomics of others, and of who stored, do not order the store: had this one come first, what it did
   // would be lost. So what is known counts without what this access takes over.
@@ -274,7 +278,8 @@ void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
       tell(current, last.wave, last.epoch, last.site, "writes", "changes", at);
     }
   }
-  if (looks_out) return;
+  // Who read needs no wait.
+  if (looks_out || !tells_.races) return;
   ReadMark* mark = &cell.reads[0];
   // One of who has come before this one in any case need not be kept; else the older one goes.
   const auto may_go = [&](const ReadMark& read) {

@@ -125,12 +125,13 @@ void UninitialisedChecker::wave_begins(const Wave& wave) {
   std::unique_ptr<OfWave>& own = waves_[&wave];
   if (!own) own = std::make_unique<OfWave>();
   own->dispatch = &dispatches_[wave.group->dispatch];
+  own->lds = &lds_[wave.group];
   own->shadow.begin(wave, own->dispatch->initial_sgprs);
 }
 
 // What is kept of a wave stays where it is for as long as this does.
 UninitialisedChecker::OfWave& UninitialisedChecker::of(const Wave& wave) {
-  static thread_local Last last;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Last last{};
   if (last.wave != &wave || last.checker != id_) {
     std::lock_guard lock(mutex_);
     last = {id_, &wave, waves_[&wave].get()};
@@ -202,6 +203,7 @@ void UninitialisedChecker::before(const Event& event) {
   if (facts.is_plain && follow_plain(facts, event.wave.exec(), wave.shadow)) return;
   if (facts.is_memory) {
     std::lock_guard lock(mutex_);  // other dispatches may use the same memory
+    group_lds_ = wave.lds;
     follow_memory(event, facts, wave.shadow);
   } else if (event.instruction.row->flags & isa::kBranch) {
     follow_branch(event, facts, wave.shadow);
@@ -369,7 +371,6 @@ void UninitialisedChecker::follow_memory(const Event& event, const Known& facts,
     forget(shadow, use, lanes);
   }
   const AccessShape& shape = isa::access_shape(row.opcode);
-  group_lds_ = &lds_[event.wave.group];
   load(event, facts, shadow);
   if (shape.writes() || shape.to_lds) store(event, shadow);
 }
@@ -403,6 +404,13 @@ bool UninitialisedChecker::reads_unwritten(const Event& event, WaveShadow& shado
   for (const MemoryAccess& access : event.accesses) {
     const bool is_shared = access.space == MemorySpace::global || access.space == MemorySpace::scalar;
     if (is_shared && memory_.empty()) continue;
+    if (access.space == MemorySpace::lds) {
+      const uint64_t end = std::min<uint64_t>((access.address + access.bytes + 3) / 4, group_lds_->size());
+      uint32_t bits = 0;
+      for (uint64_t dword = access.address / 4; dword < end; ++dword) bits |= (*group_lds_)[dword].bits;
+      if (bits != 0) return true;
+      continue;
+    }
     // Lanes often read what the one before them has read.
     if (last && reach_the_same(*last, access)) continue;
     last = &access;
@@ -466,6 +474,19 @@ void UninitialisedChecker::load(const Event& event, const Known& facts, WaveShad
   }
 }
 
+void UninitialisedChecker::give_values(const Event& event, WaveShadow& shadow) {
+  for (const MemoryAccess& access : event.accesses) {
+    if (!access.writes || access.reach == Reach::dropped || access.reach == Reach::refused) continue;
+    for (uint32_t byte = 0; byte < access.bytes;) {
+      const uint32_t shift = static_cast<uint32_t>(access.address + byte) % 4 * 8;
+      const uint32_t count = std::min(4 - shift / 8, access.bytes - byte);
+      if (Unwritten* const held = cell(shadow, access, byte, false))
+        held->bits &= count < 4 ? ~(((1u << 8 * count) - 1) << shift) : 0;
+      byte += count;
+    }
+  }
+}
+
 void UninitialisedChecker::store(const Event& event, WaveShadow& shadow) {
   const isa::Instruction& instruction = event.instruction;
   const AccessShape& shape = isa::access_shape(instruction.row->opcode);
@@ -508,6 +529,7 @@ void UninitialisedChecker::store(const Event& event, WaveShadow& shadow) {
   const auto is_shared = [](const MemoryAccess& access) { return access.space == MemorySpace::global; };
   if (some == 0 && memory_.empty() && std::all_of(event.accesses.begin(), event.accesses.end(), is_shared))
     return;
+  if (some == 0 && !is_atomic && memory_.empty()) return give_values(event, shadow);
   const uint64_t bad = is_atomic ? some : computed | (all & some);
   const MemoryAccess* first_bad = nullptr;
   for (size_t i = 0; i < event.accesses.size(); ++i) {

@@ -74,6 +74,7 @@ class UninitialisedChecker final : public Listener {
   struct OfWave {
     WaveShadow shadow;
     OfDispatch* dispatch = nullptr;
+    GroupShadow* lds = nullptr;
   };
   // That of a thread's last instruction, which is mostly that of its next one.
   struct Last {
@@ -100,6 +101,8 @@ class UninitialisedChecker final : public Listener {
   void follow_memory(const Event& event, const Known& known, WaveShadow& shadow);
   void load(const Event& event, const Known& known, WaveShadow& shadow);
   void store(const Event& event, WaveShadow& shadow);
+  // All that it stores has a value.
+  void give_values(const Event& event, WaveShadow& shadow);
   // Whether any of what is accessed may be followed, and something of it has no value.
   bool reads_unwritten(const Event& event, WaveShadow& shadow);
   // The dword that a byte of an access lies in; null: it is not followed, and has a value. `make`: also of
