@@ -16,6 +16,7 @@
 
 #include "loader/readable_name.h"
 #include "text/hex.h"
+#include "text/visible.h"
 
 namespace lockstep::host {
 
@@ -181,6 +182,18 @@ const loader::Kernel* LoadedObject::kernel_at(uint64_t entry) const {
   return nullptr;
 }
 
+std::vector<toolchain::Frame> LoadedObject::callers(uint64_t linked) const {
+  if (!lines.has_debug_info()) return {};
+  std::lock_guard lock(mutex_);
+  const auto [found, is_new] = callers_.try_emplace(linked);
+  if (is_new) {
+    std::vector<toolchain::Frame> frames = toolchain::inlined_frames(object.bytes(), {&linked, 1})[0];
+    // The innermost is the instruction's own.
+    if (!frames.empty()) found->second.assign(frames.begin() + 1, frames.end());
+  }
+  return found->second;
+}
+
 void CodeObjects::set_list(uint64_t r_debug) {
   std::lock_guard lock(mutex_);
   list_ = r_debug;
@@ -236,6 +249,21 @@ std::string CodeObjects::place(uint64_t pc) {
   if (const auto source = loaded->lines.find(linked); source && !source->file.empty())
     text += (text.empty() ? "at " : ", at ") + source->file + ":" + std::to_string(source->line);
   return text;
+}
+
+std::vector<toolchain::Frame> CodeObjects::callers(uint64_t pc) {
+  const std::shared_ptr<const LoadedObject> loaded = at(pc);
+  return loaded ? loaded->callers(pc - loaded->bias) : std::vector<toolchain::Frame>();
+}
+
+std::vector<std::string> CodeObjects::caller_lines(uint64_t pc) {
+  std::vector<std::string> lines;
+  for (const toolchain::Frame& frame : callers(pc)) {
+    std::string& line = lines.emplace_back("inlined into " + visible(frame.function, std::string::npos));
+    if (!frame.file.empty())
+      line += " at " + visible(frame.file, std::string::npos) + ":" + std::to_string(frame.line);
+  }
+  return lines;
 }
 
 }  // namespace lockstep::host

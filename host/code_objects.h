@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "loader/code_object.h"
 #include "loader/source_lines.h"
+#include "toolchain/inlined_frames.h"
 
 namespace lockstep::host {
 
@@ -23,6 +25,13 @@ struct LoadedObject {
       : uri(std::move(from)), bias(loaded_bias), object(std::move(parsed)), lines(object) {}
   // The kernel whose first instruction is there, or null.
   const loader::Kernel* kernel_at(uint64_t entry) const;
+  // The functions that the instruction (its linked address) was inlined into, the innermost first.
+  std::vector<toolchain::Frame> callers(uint64_t linked) const;
+
+ private:
+  // The worker is asked once for each: findings are told again with each dispatch.
+  mutable std::mutex mutex_;
+  mutable std::map<uint64_t, std::vector<toolchain::Frame>> callers_;
 };
 
 // Safe from several threads. What is read is the program's, which may change or unmap it meanwhile.
@@ -34,6 +43,10 @@ class CodeObjects {
   std::shared_ptr<const LoadedObject> at(uint64_t pc);
   // "kernel 'add(int*)' + 0x34, at add.hip:12"; empty if nothing is known of it.
   std::string place(uint64_t pc);
+  // What the instruction there was inlined into, where its code has debug information.
+  std::vector<toolchain::Frame> callers(uint64_t pc);
+  // A line for each of them.
+  std::vector<std::string> caller_lines(uint64_t pc);
 
  private:
   struct Entry {

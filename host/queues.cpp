@@ -182,6 +182,9 @@ void Queues::failed(uint32_t id, const command::QueueError& error) {
   }
   std::fprintf(stderr, "lockstep: %s\n%s%s%s", error.message.c_str(),
                place.empty() ? "" : "lockstep:   ", place.c_str(), place.empty() ? "" : "\n");
+  if (error.fault)
+    for (const std::string& line : code_objects_.caller_lines(error.fault->fault.pc))
+      std::fprintf(stderr, "lockstep:     %s\n", line.c_str());
   Gpu* gpu = nullptr;
   uint64_t save_area = 0;
   bool copies = false;

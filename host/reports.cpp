@@ -251,6 +251,17 @@ std::string Reports::where(uint64_t pc) {
   return place.empty() ? "PC " + hex(pc) : place;
 }
 
+std::string Reports::where_with_callers(uint64_t pc) {
+  std::string text = where(pc);
+  for (const std::string& line : code_objects_.caller_lines(pc)) text += "\n    " + line;
+  return text;
+}
+
+void Reports::add_callers(Json& json, const char* name, uint64_t pc) {
+  for (const toolchain::Frame& frame : code_objects_.callers(pc))
+    json[name].push_back({{"function", frame.function}, {"file", frame.file}, {"line", frame.line}});
+}
+
 void Reports::ended(const Record& record, const machine::Outcome& outcome) {
   Sums sums;
   sums.dispatches = 1;
@@ -288,18 +299,21 @@ void Reports::ended(const Record& record, const machine::Outcome& outcome) {
                        {"place", code_objects_.place(fault.fault.pc)},
                        {"instruction", fault.instruction},
                        {"message", fault.fault.message}};
+      add_callers(json["fault"], "inlined_into", fault.fault.pc);
     }
     if (settings_.rules || settings_.checks.empty())
-      for (const lockstep::Finding& finding : outcome.findings)
-        json["broken_rules"].push_back(
-            {{"rule", finding.rule}, {"place", where(finding.pc)}, {"times", finding.count}});
+      for (const lockstep::Finding& finding : outcome.findings) {
+        Json rule = {{"rule", finding.rule}, {"place", where(finding.pc)}, {"times", finding.count}};
+        add_callers(rule, "inlined_into", finding.pc);
+        json["broken_rules"].push_back(std::move(rule));
+      }
     for (const lockstep::Finding& finding : findings) json["findings"].push_back(json_of(finding));
     write_line(log_, settings_.log, json);
   }
   for (const lockstep::Finding& finding : findings) tell(finding, record.name());
   if (settings_.rules)
     for (const lockstep::Finding& finding : outcome.findings)
-      tell_once(fmt::format("broken rule: {}\n  {}", where(finding.pc), finding.rule));
+      tell_once(fmt::format("broken rule: {}\n  {}", where_with_callers(finding.pc), finding.rule));
   if (const observe::FidelityListener* const listener = record.fidelity()) tell_fidelity(*listener);
   std::lock_guard lock(mutex_);
   by_kernel_[record.name()].add(sums);
@@ -322,7 +336,11 @@ nlohmann::ordered_json Reports::json_of(const lockstep::Finding& finding) {
                {"rule", finding.rule},       {"place", where(finding.pc)},
                {"times", finding.count},     {"group", finding.group},
                {"wave", finding.wave},       {"lanes", hex(finding.detail.lanes)}};
-  if (finding.detail.other_pc != 0) json["other"] = where(finding.detail.other_pc);
+  add_callers(json, "inlined_into", finding.pc);
+  if (finding.detail.other_pc != 0) {
+    json["other"] = where(finding.detail.other_pc);
+    add_callers(json, "other_inlined_into", finding.detail.other_pc);
+  }
   if (finding.detail.bytes != 0) {
     json["address"] = hex(finding.detail.address);
     json["bytes"] = finding.detail.bytes;
@@ -334,9 +352,10 @@ nlohmann::ordered_json Reports::json_of(const lockstep::Finding& finding) {
 
 void Reports::tell(const lockstep::Finding& finding, const std::string& kernel) {
   // How often and where first differs from dispatch to dispatch.
-  std::string about = fmt::format("check: {} ({}): {}\n  {}", finding.checker,
-                                  name_of(finding.detail.severity), finding.rule, where(finding.pc));
-  if (finding.detail.other_pc != 0) about += "\n  and " + where(finding.detail.other_pc);
+  std::string about =
+      fmt::format("check: {} ({}): {}\n  {}", finding.checker, name_of(finding.detail.severity), finding.rule,
+                  where_with_callers(finding.pc));
+  if (finding.detail.other_pc != 0) about += "\n  and " + where_with_callers(finding.detail.other_pc);
   std::string text = about + fmt::format("\n  in {}, first in work-group ({}, {}, {}), wave {}", kernel,
                                          finding.group[0], finding.group[1], finding.group[2], finding.wave);
   if (finding.detail.bytes != 0)

@@ -73,6 +73,10 @@ class Reports {
   void ended(const Record& record, const machine::Outcome& outcome);
   // The kernel or function and its line, as far as they are known.
   std::string where(uint64_t pc);
+  // The same, with a line for each function that the instruction was inlined into.
+  std::string where_with_callers(uint64_t pc);
+  // These functions as an entry of that name, where there are any.
+  void add_callers(Json& json, const char* name, uint64_t pc);
   // What it is about is told once.
   void tell_once(const std::string& about, const std::string& text);
   void tell_once(const std::string& text) { tell_once(text, text); }

@@ -12,7 +12,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parents[2]
 LOCKSTEP = HERE / "build" / "release" / "cli" / "lockstep"
 MUST = {"launch_median": 10, "launch_after_20_ms_median": 40, "launches_a_second": 150_000, "to_device_over_memcpy": 1.5,
-        "from_device_over_memcpy": 1.5, "start_over_plain": 20}
+        "from_device_over_memcpy": 1.5, "start_over_plain": 20, "idle_10_s": 10}
 
 
 def seconds(command):

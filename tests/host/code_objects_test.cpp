@@ -79,6 +79,30 @@ TEST_F(CodeObjectsTest, FindsWhatIsInMemory) {
   EXPECT_EQ(objects.at(entry_point() - (1 << 30)), nullptr);
 }
 
+TEST_F(CodeObjectsTest, TellsWhatWasInlined) {
+  bytes = compiled(
+      "void put(global int* to, int value) {\n"
+      "  *to = value;\n"
+      "}\n"
+      "kernel void store(global int* out) {\n"
+      "  put(out + get_global_id(0), 5);\n"
+      "}\n");
+  load();
+  name(in_memory());
+  const uint64_t end = entry_point() + loaded->object().find_kernel("store")->code_size;
+  std::vector<std::string> told;
+  for (uint64_t pc = entry_point(); pc < end; pc += 4) {
+    if (objects.place(pc).find("store.cl:2") == std::string::npos) continue;
+    told = objects.caller_lines(pc);
+    // What the worker has said is kept.
+    EXPECT_EQ(objects.caller_lines(pc), told);
+  }
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_TRUE(told[0].starts_with("inlined into store at ")) << told[0];
+  EXPECT_TRUE(told[0].ends_with("store.cl:5")) << told[0];
+  EXPECT_TRUE(objects.caller_lines(entry_point() - (1 << 30)).empty());
+}
+
 // As it stands in a host program, behind other bytes.
 TEST_F(CodeObjectsTest, FindsWhatIsInAFile) {
   load();

@@ -193,10 +193,10 @@ class OpenCl(Example):
 class Reports(unittest.TestCase):
     """What `lockstep exec` tells of a program's dispatches."""
 
-    def lines(self, option, program, **more):
+    def lines(self, option, program, *arguments, **more):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "lines.json"
-            run(program, options=(option, path, *more.pop("options", ())), **more)
+            run(program, *arguments, options=(option, path, *more.pop("options", ())), **more)
             return [json.loads(line) for line in path.read_text().splitlines()]
 
     def test_log(self):
@@ -286,6 +286,17 @@ class Reports(unittest.TestCase):
                 self.assertIn(text, told)
                 self.assertRegex(told, re.escape(f"kernel '{kernel}'") + rf" .*mistakes\.hip:{self.line_of_mistake(name)}\n")
                 self.assertIn("the kernel has ended", told)
+
+    def test_checkers_tell_of_inlined_functions(self):
+        lines = (pathlib.Path(SOURCES) / "examples/hip/mistakes.hip").read_text().splitlines()
+        caller = next(number for number, line in enumerate(lines, 1) if "// inlined" in line)
+        self.assertRegex(self.mistake("outside", "memory"),
+                         rf"mistakes\.hip:{self.line_of_mistake('outside')}\n    inlined into outside.* at .*mistakes\.hip:{caller}\n")
+        program = compiled("hip/mistakes", "-g")
+        found, = {json.dumps(finding["inlined_into"])
+                  for line in self.lines("--log", program, "outside", options=("--check", "memory")) for finding in line.get("findings", ())}
+        frame, = json.loads(found)
+        self.assertEqual((frame["line"], pathlib.Path(frame["file"]).name), (caller, "mistakes.hip"))
 
     def test_the_memory_checker_knows_what_was_freed(self):
         told = self.mistake("freed", "memory", status=None)
