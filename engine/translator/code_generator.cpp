@@ -20,6 +20,7 @@
 #include "engine/translator/body_library.h"
 #include "engine/translator/doubt_checks.h"
 #include "engine/translator/emitter.h"
+#include "engine/translator/pair_folding.h"
 #include "engine/translator/stopwatch.h"
 
 namespace lockstep::translator {
@@ -88,7 +89,10 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(each)));
     passes.run(module, modules);
   }
-  for (llvm::Function* function : own) drop_implied_checks(*function);
+  for (llvm::Function* function : own) {
+    fold_pairs(*function);
+    drop_implied_checks(*function);
+  }
   object.stages.optimise += watch.lap();
 
   llvm::raw_svector_ostream stream(object.bytes);

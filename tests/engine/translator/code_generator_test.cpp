@@ -3,35 +3,68 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "machine/kernel.h"
 #include "tests/engine/translator/test_kernel.h"
 
 namespace lockstep::translator {
 namespace {
 
-TEST(CodeGenerator, MakesObjectsForBothHostLevels) {
-  const Bytes code_object = compile(R"(
-    __kernel void scale(__global float* data, float factor, uint n) {
-      uint i = get_global_id(0);
-      for (uint k = 0; k < n; ++k) data[i + k] = data[i + k] * factor + 1.0f;
-    })");
+// Bytes of the host's code for a kernel.
+size_t code_bytes(const char* source, const char* kernel_name, const char* processor) {
+  const Bytes code_object = compile(source);
   AddressSpace memory;
   auto object = loader::CodeObject::parse(code_object, "test.co");
-  ASSERT_TRUE(object);
+  if (!object) return 0;
   auto loaded = machine::LoadedCode::load(std::move(*object), memory);
-  ASSERT_TRUE(loaded);
-  const loader::Kernel* kernel = (*loaded)->object().find_kernel("scale");
-  ASSERT_TRUE(kernel);
+  if (!loaded) return 0;
+  const loader::Kernel* kernel = (*loaded)->object().find_kernel(kernel_name);
   const Routine routine =
       find_routine((*loaded)->code(), (*loaded)->loaded_address(kernel->entry_address), 32, kMaxVgprs);
   const Facts facts = analyse(routine);
-  ASSERT_EQ(routine.pieces.size(), 1u);
-  const Object v3 = generate(routine, facts, 0, 0, "x86-64-v3"),
-               v4 = generate(routine, facts, 0, 0, "x86-64-v4");
-  EXPECT_GT(v3.code_bytes, 0u);
-  EXPECT_GT(v4.code_bytes, 0u);
+  EXPECT_EQ(routine.pieces.size(), 1u);
+  return generate(routine, facts, 0, 0, processor).code_bytes;
+}
+
+TEST(CodeGenerator, MakesObjectsForBothHostLevels) {
+  const char* const source = R"(
+    __kernel void scale(__global float* data, float factor, uint n) {
+      uint i = get_global_id(0);
+      for (uint k = 0; k < n; ++k) data[i + k] = data[i + k] * factor + 1.0f;
+    })";
+  const size_t v3 = code_bytes(source, "scale", "x86-64-v3"), v4 = code_bytes(source, "scale", "x86-64-v4");
+  EXPECT_GT(v3, 0u);
+  EXPECT_GT(v4, 0u);
   // Half as many registers a chunk.
-  EXPECT_LT(v4.code_bytes, v3.code_bytes);
+  EXPECT_LT(v4, v3);
+}
+
+// Rows of tables are looked up in registers where the host can do so, and only there.
+TEST(CodeGenerator, LooksRowsUpAsTheHostCan) {
+  const char* const source = R"(
+    __kernel void roots(__global float* data) {
+      uint i = get_global_id(0);
+      data[i] = native_rsqrt(data[i]) + native_exp2(data[i]) + native_sin(data[i]);
+    })";
+  const size_t v3 = code_bytes(source, "roots", "x86-64-v3"), v4 = code_bytes(source, "roots", "x86-64-v4");
+  EXPECT_GT(v4, 0u);
+  EXPECT_LT(5 * v4, 3 * v3) << v4 << " " << v3;
+}
+
+// A number of 64 bits is not taken apart behind one instruction and put together before the next one.
+TEST(CodeGenerator, KeepsDoublesWhole) {
+  const auto chain = [](const char* type) {
+    return "__kernel void chain(__global " + std::string(type) + "* data) { uint i = get_global_id(0); " +
+           type + R"( x = data[i], s = x;
+      #pragma unroll
+      for (int k = 0; k < 60; ++k) s = fma(s, x, s);
+      data[i] = s; })";
+  };
+  const size_t singles = code_bytes(chain("float").c_str(), "chain", "x86-64-v4"),
+               doubles = code_bytes(chain("double").c_str(), "chain", "x86-64-v4");
+  EXPECT_GT(singles, 0u);
+  EXPECT_LT(doubles, 2 * singles) << doubles << " " << singles;
 }
 
 }  // namespace
