@@ -144,9 +144,10 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
     plan.roots_in_all_lanes |= change == ExecChange::grows || change == ExecChange::any;
     steps.push_back(state.step(node, facts.nodes[n].merged));
   }
+  // The high half of a pair is the same in all lanes, unless the low halves pass a multiple of 2^32.
   std::erase_if(wanted, [&](const auto& each) {
     const Linear* known = state.find(each.first);
-    return !known || known->is_high || known->stride != each.second;
+    return !known || (known->is_high ? 0 : known->stride) != each.second;
   });
   if (accesses == 0 && wanted.empty()) return {};
   if (count > kSmallBlock + accesses * kNodesForAccess) return {};

@@ -18,8 +18,20 @@ using llvm::Value;
 void Emitter::keep_linear(unsigned block) {
   if (plan_.kept.empty()) return;
   settle();
-  for (unsigned number : plan_.kept) ir_.CreateStore(linear(number, 0).first, kept_first(block, number));
-  ir_.CreateStore(ir_.getInt32(1), is_kept(block));
+  Value* holds = ir_.getTrue();
+  for (unsigned number : plan_.kept) {
+    const Linear& value = linear(number, 0);
+    Value* first = value.first;
+    if (value.is_high) {
+      const auto high_half = [&](Value* pair) { return ir_.CreateTrunc(ir_.CreateLShr(pair, 32), i32_); };
+      first = high_half(value.first_of_pair);
+      const uint64_t distance = uint64_t{routine_.wave_size - 1} * value.stride;
+      Value* last = high_half(ir_.CreateAdd(value.first_of_pair, ir_.getInt64(distance)));
+      holds = ir_.CreateAnd(holds, ir_.CreateICmpEQ(first, last));
+    }
+    ir_.CreateStore(first, kept_first(block, number));
+  }
+  ir_.CreateStore(ir_.CreateZExt(holds, i32_), is_kept(block));
 }
 
 llvm::AllocaInst* Emitter::is_kept(unsigned block) {
@@ -266,7 +278,7 @@ void Emitter::emit_regular_global(unsigned index) {
     Value* pointer = ir_.CreateIntToPtr(places[chunk], pointer_);
     if (is_load && stride != 0) {
       if (chunk == 0) ahead = distance_ahead(places[0]);
-      prefetch(pointer, ahead);
+      if (ahead) prefetch(pointer, ahead);
     }
     if (is_load && stride == 0)
       words[chunk] = load_uniform(shape, pointer);
@@ -283,10 +295,11 @@ void Emitter::emit_regular_global(unsigned index) {
 
 // Bytes from what a load reads now to what it is likely to read when memory has answered. In a loop it goes
 // on as it came here; else the next waves mostly go on where this one stops. There is too much code between
-// their loads for the host to see it in time.
+// their loads for the host to see it in time. Null: nothing that it would not fetch by itself.
 Value* Emitter::distance_ahead(Value* place) {
   // Between groups that run one by one lies more, and those of two dimensions do not go on in the same page.
   constexpr unsigned kInRow = 4096, kInGroup = 512, kRoundsAhead = 8;
+  if (!is_in_loop_ && is_linear_in_wave() && host_sees_streams_) return nullptr;
   if (!is_in_loop_) return ir_.getInt64(is_linear_in_wave() ? kInRow : kInGroup);
   llvm::IRBuilder<> at_entry(entry_, entry_->begin());
   llvm::AllocaInst* last = at_entry.CreateAlloca(i64_);

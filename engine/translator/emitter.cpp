@@ -21,19 +21,20 @@ std::vector<unsigned> entry_blocks(const Routine& routine, unsigned piece) {
 }
 
 Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& facts, unsigned piece,
-                 unsigned first_slot, bool has_masked_gathers, Shape shape)
+                 unsigned first_slot, const Host& host, Shape shape)
     : module_(module),
       context_(module.getContext()),
       routine_(routine),
       facts_(facts),
       piece_(piece),
       chunks_(routine.wave_size / 16),
-      has_masked_gathers_(has_masked_gathers),
+      has_masked_gathers_(host.has_masked_gathers),
+      host_sees_streams_(host.sees_streams),
       ir_(context_),
       next_slot_(first_slot),
       shape_(shape),
       linear_math_(&ir_, is_linear_in_wave() ? routine.wave_size : 16),
-      plans_(plan_addresses(routine, facts, has_masked_gathers, is_linear_in_wave())) {
+      plans_(plan_addresses(routine, facts, has_masked_gathers_, is_linear_in_wave())) {
   i1_ = ir_.getInt1Ty();
   i16_ = ir_.getInt16Ty();
   i32_ = ir_.getInt32Ty();
@@ -67,8 +68,6 @@ void Emitter::emit_row(const std::string& name) {
   make_function(name, ir_.getVoidTy(), {pointer_, pointer_});
   row_ = function_->getArg(0);
   make_row_loop();
-  begin_leave();
-  ir_.CreateRetVoid();
   for (unsigned i = 0; i < routine_.blocks.size(); ++i) emit_block(i);
 }
 
@@ -87,33 +86,52 @@ void Emitter::make_row_loop() {
   BasicBlock *wave = new_block("wave"), *group_ended = new_block("group_ended"), *more = new_block("more"),
              *done = new_block("done");
   ended_ = new_block("ended");
+  // What counts on from wave to wave stays in host registers until the row is left.
+  struct Count {
+    llvm::AllocaInst* place;
+    size_t offset;
+  };
+  const auto count = [&](llvm::Type* type, size_t offset) {
+    llvm::AllocaInst* place = ir_.CreateAlloca(type);
+    ir_.CreateStore(ir_.CreateLoad(type, field(offset)), place);
+    return Count{place, offset};
+  };
+  const Count wave_number = count(i32_, offsetof(GroupRow, wave)), group = count(i32_, offsetof(GroupRow, x)),
+              executed_before = count(i64_, offsetof(GroupRow, executed));
+  const auto store_counts = [&, wave_number, group, executed_before] {
+    for (const Count& each : {wave_number, group, executed_before})
+      ir_.CreateStore(ir_.CreateLoad(each.place->getAllocatedType(), each.place), field(each.offset));
+  };
   ir_.CreateBr(wave);
 
   ir_.SetInsertPoint(wave);
-  Value* number = ir_.CreateLoad(i32_, field(offsetof(GroupRow, wave)));
+  Value* number = ir_.CreateLoad(i32_, wave_number.place);
   wave_ = ir_.CreateLoad(pointer_, ir_.CreateGEP(pointer_, waves, ir_.CreateZExt(number, i64_)));
   load_wave_fields();
-  ir_.CreateStore(ir_.CreateLoad(i32_, field(offsetof(GroupRow, x))),
-                  ir_.CreateGEP(ir_.getInt8Ty(), wave_, x_offset));
+  ir_.CreateStore(ir_.CreateLoad(i32_, group.place), ir_.CreateGEP(ir_.getInt8Ty(), wave_, x_offset));
   ir_.CreateStore(turn, budget_);
   ir_.CreateBr(blocks_[routine_.entry_block]);
 
   ir_.SetInsertPoint(ended_);
-  Value* executed = ir_.CreateAdd(ir_.CreateLoad(i64_, field(offsetof(GroupRow, executed))),
+  Value* executed = ir_.CreateAdd(ir_.CreateLoad(i64_, executed_before.place),
                                   ir_.CreateSub(turn, ir_.CreateLoad(i64_, budget_)));
-  ir_.CreateStore(executed, field(offsetof(GroupRow, executed)));
+  ir_.CreateStore(executed, executed_before.place);
   Value* next = ir_.CreateAdd(number, ir_.getInt32(1));
-  ir_.CreateStore(next, field(offsetof(GroupRow, wave)));
+  ir_.CreateStore(next, wave_number.place);
   ir_.CreateCondBr(ir_.CreateICmpULT(next, wave_count), wave, group_ended);
 
   ir_.SetInsertPoint(group_ended);
-  Value* x = ir_.CreateAdd(ir_.CreateLoad(i32_, field(offsetof(GroupRow, x))), ir_.getInt32(1));
-  ir_.CreateStore(ir_.getInt32(0), field(offsetof(GroupRow, wave)));
-  ir_.CreateStore(x, field(offsetof(GroupRow, x)));
+  Value* x = ir_.CreateAdd(ir_.CreateLoad(i32_, group.place), ir_.getInt32(1));
+  ir_.CreateStore(ir_.getInt32(0), wave_number.place);
+  ir_.CreateStore(x, group.place);
   ir_.CreateCondBr(ir_.CreateICmpULT(x, end), more, done);
   ir_.SetInsertPoint(more);
   ir_.CreateCondBr(ir_.CreateICmpULT(executed, most), wave, done);
   ir_.SetInsertPoint(done);
+  store_counts();
+  ir_.CreateRetVoid();
+  begin_leave();
+  store_counts();
   ir_.CreateRetVoid();
 }
 

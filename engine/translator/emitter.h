@@ -32,8 +32,12 @@ class Emitter {
   // `first_slot`: number of the first Context::last_range that is the piece's own.
   // What it is to write: the TranslatedFunction of a piece, or the RowFunction of a routine of one piece.
   enum class Shape : uint8_t { wave, row };
+  struct Host {
+    bool has_masked_gathers = false;
+    bool sees_streams = false;  // through the code of a wave, and fetches by itself what comes next
+  };
   Emitter(llvm::Module& module, const Routine& routine, const Facts& facts, unsigned piece,
-          unsigned first_slot, bool has_masked_gathers, Shape shape = Shape::wave);
+          unsigned first_slot, const Host& host, Shape shape = Shape::wave);
   // The function `name`; entries of one for waves are the blocks of entry_blocks() in order.
   void emit(const std::string& name);
 
@@ -286,7 +290,7 @@ class Emitter {
   const Routine& routine_;
   const Facts& facts_;
   const unsigned piece_, chunks_;
-  const bool has_masked_gathers_;
+  const bool has_masked_gathers_, host_sees_streams_;
   llvm::IRBuilder<> ir_;
   llvm::Function* function_ = nullptr;
   llvm::Type *i1_, *i16_, *i32_, *i64_;

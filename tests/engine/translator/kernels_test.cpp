@@ -321,6 +321,23 @@ TEST(Kernels, Atomics) {
   }
 }
 
+// An index of 64 bits whose high half changes in the middle of a wave, behind a guard that knew of the pair.
+TEST(Kernels, PairsBehindAGuard) {
+  const std::string source = R"(
+    __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+    void far(__global uint* out, __global const uint* in, ulong first, ulong back, uint n) {
+      ulong i = first + get_global_id(0);
+      __asm__ volatile("" : "+v"(i));
+      if (get_global_id(0) < n) out[i + back] = in[i + back] + (uint)(i >> 32);
+    })";
+  const uint64_t first = (uint64_t{1} << 32) - 232;
+  for (const unsigned wave_size : {32u, 64u})
+    expect_same(
+        compile(source, wave_size),
+        {{"far", {512, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(first), value(-first), value(501u)}}},
+        {Bytes(512 * 4), random_words(512, 47)});
+}
+
 // A stack of each work-item's own, at places that differ between them.
 TEST(Kernels, PrivateMemory) {
   const std::string source = R"(
