@@ -42,8 +42,11 @@ bool is_regular_access(const Node& node, const LinearState& state, bool has_mask
     const Linear* high = state.find(access.address.vgpr() + 1);
     if (!high || (!low->is_half_with(*high) && (high->is_high || high->stride != 0))) return false;
   }
-  return low->stride == shape.bytes ||
-         (access.is_load() && (low->stride == 0 || (shape.bytes >= 4 && low->stride % 4 == 0)));
+  if (low->stride == shape.bytes || (access.is_load() && low->stride == 0)) return true;
+  if (shape.bytes < 4)
+    return access.is_load() && low->stride % shape.bytes == 0 && low->stride <= kMostBytesApart;
+  if (low->stride % 4 != 0) return false;
+  return access.is_load() || (low->stride > shape.bytes && low->stride / 4 <= kMostDwordsApart);
 }
 
 }  // namespace

@@ -33,6 +33,10 @@ class LinearState {
   LinearMath math_{nullptr, 16};
 };
 
+// From one lane's element to the next one's, where these are put together by shuffles: further apart, gathers
+// are less work, and there is no regular store.
+inline constexpr unsigned kMostDwordsApart = 8, kMostBytesApart = 4;
+
 struct AddressPlan {
   Strides roots;                    // must be as guessed when the block begins
   std::vector<unsigned> known;      // of them, those that the block before keeps

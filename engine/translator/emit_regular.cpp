@@ -238,8 +238,8 @@ void Emitter::emit_regular_global(unsigned index) {
     places[chunk] = ir_.CreateAdd(base, offset);
   }
   Value* exec = whole_mask(kExec);
-  // Elements of several dwords are stored by full waves only.
-  if (!is_load && dwords > 1)
+  // Elements of several dwords, or with gaps between them, are stored by full waves only.
+  if (!is_load && (dwords > 1 || stride != shape.bytes))
     linear_math_.add_doubt(
         ir_.CreateZExt(ir_.CreateICmpNE(exec, llvm::Constant::getAllOnesValue(exec->getType())), i32_));
   settle();
@@ -284,11 +284,13 @@ void Emitter::emit_regular_global(unsigned index) {
       words[chunk] = load_uniform(shape, pointer);
     else if (is_load)
       words[chunk] =
-          stride == shape.bytes ? load_side_by_side(shape, pointer) : load_strided(dwords, stride, pointer);
+          stride == shape.bytes ? load_side_by_side(shape, pointer) : load_strided(shape, stride, pointer);
+    else if (stride != shape.bytes)
+      store_strided(words[chunk], stride, pointer);
     else if (dwords > 1)
       store_consecutive(pointer, words[chunk]);
   }
-  if (!is_load && dwords == 1) store_side_by_side(shape, places, words, exec);
+  if (!is_load && dwords == 1 && stride == shape.bytes) store_side_by_side(shape, places, words, exec);
   for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
     for (unsigned word = 0; word < dwords; ++word) write_lanes(facts, data + word, chunk, words[chunk][word]);
 }
@@ -354,30 +356,80 @@ std::vector<Value*> Emitter::load_side_by_side(const AccessShape& shape, Value* 
   return {shape.sign_extend ? ir_.CreateSExt(elements, lanes_) : ir_.CreateZExt(elements, lanes_)};
 }
 
-// Not a byte behind the last lane's element is touched.
-std::vector<Value*> Emitter::load_strided(unsigned dwords, uint32_t stride, Value* pointer) {
-  // Where memory holds more than so many dwords from lane to lane, a gather is less work than shuffles.
-  constexpr unsigned kMostShuffled = 4;
-  const unsigned step = stride / 4;
-  std::vector<Value*> words;
-  const auto behind = [&](unsigned word) { return ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word); };
-  for (unsigned word = 0; word < dwords; ++word) {
-    if (step == 1) {
-      words.push_back(ir_.CreateAlignedLoad(lanes_, behind(word), llvm::Align(1)));
-    } else if (step > kMostShuffled) {
-      Value* places = ir_.CreateGEP(ir_.getInt8Ty(), behind(word), lane_multiples(stride));
-      words.push_back(ir_.CreateMaskedGather(lanes_, places, llvm::Align(1)));
+// So many elements from the pointer on, 16 in each part, and no other one: the last part begins early enough
+// to end with the last element.
+Emitter::LoadedParts Emitter::load_parts(llvm::Type* element, unsigned count, Value* pointer) {
+  auto* part = llvm::FixedVectorType::get(element, 16);
+  LoadedParts result;
+  result.last_begin = count - 16;
+  for (unsigned width = 0; width < count; width += 16) {
+    const unsigned begin = std::min(width, result.last_begin);
+    Value* loaded =
+        ir_.CreateAlignedLoad(part, ir_.CreateConstInBoundsGEP1_64(element, pointer, begin), llvm::Align(1));
+    if (width == 0) {
+      result.all = loaded;
+      continue;
     }
+    std::vector<int> widened(width, -1), both(width + 16);
+    for (unsigned i = 0; i < 16; ++i) widened[i] = static_cast<int>(i);
+    for (unsigned i = 0; i < width + 16; ++i) both[i] = static_cast<int>(i);
+    Value* next = width == 16 ? loaded : ir_.CreateShuffleVector(loaded, widened);
+    result.all = ir_.CreateShuffleVector(result.all, next, both);
   }
-  if (!words.empty()) return words;
-  const unsigned count = 15 * step + dwords;
-  Value* all = ir_.CreateAlignedLoad(llvm::FixedVectorType::get(i32_, count), pointer, llvm::Align(1));
-  for (unsigned word = 0; word < dwords; ++word) {
-    std::vector<int> indices;
-    for (unsigned lane = 0; lane < 16; ++lane) indices.push_back(static_cast<int>(lane * step + word));
-    words.push_back(ir_.CreateShuffleVector(all, indices));
+  return result;
+}
+
+// Of those, number `first` and each `step`-th behind it.
+Value* Emitter::each_of(const LoadedParts& parts, unsigned first, unsigned step) {
+  std::vector<int> indices;
+  for (unsigned lane = 0; lane < 16; ++lane) {
+    const unsigned place = first + lane * step, begin = place / 16 * 16;
+    indices.push_back(static_cast<int>(place + begin - std::min(begin, parts.last_begin)));
+  }
+  return ir_.CreateShuffleVector(parts.all, indices);
+}
+
+std::vector<Value*> Emitter::load_strided(const AccessShape& shape, uint32_t stride, Value* pointer) {
+  const unsigned size = std::min<unsigned>(shape.bytes, 4), step = stride / size, count = shape.registers();
+  std::vector<Value*> words;
+  if (size < 4) {
+    Value* elements = each_of(load_parts(ir_.getIntNTy(8 * size), 15 * step + 1, pointer), 0, step);
+    words.push_back(shape.sign_extend ? ir_.CreateSExt(elements, lanes_) : ir_.CreateZExt(elements, lanes_));
+  } else if (step == 1 || step > kMostDwordsApart) {
+    for (unsigned word = 0; word < count; ++word) {
+      Value* behind = ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word);
+      if (step == 1)
+        words.push_back(ir_.CreateAlignedLoad(lanes_, behind, llvm::Align(1)));
+      else
+        words.push_back(ir_.CreateMaskedGather(
+            lanes_, ir_.CreateGEP(ir_.getInt8Ty(), behind, lane_multiples(stride)), llvm::Align(1)));
+    }
+  } else {
+    const LoadedParts parts = load_parts(i32_, 15 * step + count, pointer);
+    for (unsigned word = 0; word < count; ++word) words.push_back(each_of(parts, word, step));
   }
   return words;
+}
+
+// What is between the elements is not touched.
+void Emitter::store_strided(const std::vector<Value*>& words, uint32_t stride, Value* pointer) {
+  const auto step = stride / 4, dwords = static_cast<unsigned>(words.size());
+  for (unsigned first = 0; first < 15 * step + dwords; first += 16) {
+    Value* part = llvm::PoisonValue::get(lanes_);
+    uint16_t written = 0;
+    for (unsigned word = 0; word < dwords; ++word) {
+      std::vector<int> indices(16);
+      for (unsigned i = 0; i < 16; ++i) {
+        const unsigned lane = (first + i) / step;
+        const bool is_here = (first + i) % step == word && lane < 16;
+        indices[i] = static_cast<int>(is_here ? 16 + lane : i);
+        written |= static_cast<uint16_t>(is_here << i);
+      }
+      part = ir_.CreateShuffleVector(part, words[word], indices);
+    }
+    Value* at = ir_.CreateConstInBoundsGEP1_64(i32_, pointer, first);
+    ir_.CreateMaskedStore(part, at, llvm::Align(1), ir_.CreateBitCast(ir_.getInt16(written), lane_mask_));
+  }
 }
 
 std::vector<Value*> Emitter::load_uniform(const AccessShape& shape, Value* pointer) {

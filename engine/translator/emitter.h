@@ -170,7 +170,14 @@ class Emitter {
                           const std::array<std::vector<Value*>, kMaxChunks>& words, Value* exec);
   llvm::FixedVectorType* elements_of(const isa::AccessShape& shape);
   std::vector<Value*> load_side_by_side(const isa::AccessShape& shape, Value* pointer);
-  std::vector<Value*> load_strided(unsigned dwords, uint32_t stride, Value* pointer);
+  struct LoadedParts {
+    Value* all = nullptr;
+    unsigned last_begin = 0;  // of the last part
+  };
+  LoadedParts load_parts(llvm::Type* element, unsigned count, Value* pointer);
+  Value* each_of(const LoadedParts& parts, unsigned first, unsigned step);
+  std::vector<Value*> load_strided(const isa::AccessShape& shape, uint32_t stride, Value* pointer);
+  void store_strided(const std::vector<Value*>& words, uint32_t stride, Value* pointer);
   std::vector<Value*> load_uniform(const isa::AccessShape& shape, Value* pointer);
   bool is_computed(unsigned node) const {
     return is_regular_version_ && plan_.is_computed[node - block_first_];

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include "tests/engine/translator/test_kernel.h"
 
@@ -489,30 +490,56 @@ TEST(Kernels, LinearAddresses) {
   }
 }
 
-// Loads whose elements overlap from lane to lane, or leave gaps, up to the last byte of a buffer.
-TEST(Kernels, StridedLoads) {
-  std::string source;
-  // Dwords from lane to lane, and of each lane.
-  constexpr std::pair<unsigned, unsigned> shapes[] = {{1, 2}, {1, 3}, {1, 4}, {2, 3},
-                                                      {3, 1}, {4, 2}, {5, 1}, {8, 4}};
-  const auto name = [](unsigned step, unsigned count) {
-    return "load_" + std::to_string(step) + "_" + std::to_string(count);
+// Elements that overlap from lane to lane, or leave gaps, up to the last byte of a buffer.
+TEST(Kernels, StridedAccesses) {
+  struct Elements {
+    const char* type;
+    unsigned step, count;  // from lane to lane, and of each lane
   };
-  for (const auto& [step, count] : shapes) {
-    source += "__kernel void " + name(step, count) +
-              "(__global uint* out, __global const uint* in, uint n) {\n"
-              "  uint i = get_global_id(0), at = i * " +
-              std::to_string(step) + ", sum = 0;\n  if (i >= n) return;\n";
-    for (unsigned k = 0; k < count; ++k) source += "  sum = sum * 31 + in[at + " + std::to_string(k) + "];\n";
+  constexpr Elements shapes[] = {{"uint", 1, 2},  {"uint", 1, 3},  {"uint", 1, 4},  {"uint", 2, 3},
+                                 {"uint", 3, 1},  {"uint", 4, 2},  {"uint", 5, 1},  {"uint", 6, 4},
+                                 {"uint", 8, 4},  {"uint", 9, 2},  {"uchar", 2, 1}, {"char", 3, 3},
+                                 {"uchar", 4, 2}, {"short", 2, 1}, {"ushort", 2, 2}};
+  std::string source;
+  const auto name = [](const Elements& shape, const char* what) {
+    return std::string(what) + "_" + shape.type + "_" + std::to_string(shape.step) + "_" +
+           std::to_string(shape.count);
+  };
+  for (const Elements& shape : shapes) {
+    const auto begin = [&](const char* what) {
+      source += "__kernel void " + name(shape, what) + "(__global " +
+                (*what == 'l' ? std::string("uint* out, __global const ") + shape.type + "* in"
+                              : std::string(shape.type) + "* out, __global const uint* in") +
+                ", uint n) {\n  uint i = get_global_id(0), at = i * " + std::to_string(shape.step) +
+                ", sum = 0;\n  if (i >= n) return;\n";
+    };
+    begin("load");
+    for (unsigned k = 0; k < shape.count; ++k)
+      source += "  sum = sum * 31 + in[at + " + std::to_string(k) + "];\n";
     source += "  out[i] = sum;\n}\n";
+    begin("store");
+    for (unsigned k = 0; k < shape.count; ++k)
+      source += "  out[at + " + std::to_string(k) + "] = in[i] * " + std::to_string(2 * k + 3) + ";\n";
+    source += "}\n";
   }
   for (const unsigned wave_size : {32u, 64u}) {
     const Bytes strided = compile(source, wave_size);
-    for (const auto& [step, count] : shapes)
-      for (const uint32_t n : {128u, 77u})
+    for (const Elements& shape : shapes) {
+      if (wave_size == 64 && (&shape - shapes) % 3 != 0) continue;
+      const std::string_view type = shape.type;
+      const size_t size = type.ends_with("int") ? 4 : type.ends_with("short") ? 2 : 1;
+      for (const uint32_t n : {128u, 77u}) {
+        Bytes elements = random_words(128 * 9 + 4, 34);
+        elements.resize(((n - 1) * shape.step + shape.count) * size);
         expect_same(strided,
-                    {{name(step, count), {128, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(n)}, 0}},
-                    {Bytes(128 * 4), random_words((n - 1) * step + count, 34)});
+                    {{name(shape, "load"), {128, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(n)}, 0}},
+                    {Bytes(128 * 4), elements});
+        // What lies between is not touched.
+        expect_same(strided,
+                    {{name(shape, "store"), {128, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(n)}, 0}},
+                    {elements, random_words(128, 36)});
+      }
+    }
   }
 }
 
