@@ -18,6 +18,7 @@
 #include "text/visible.h"
 #include "toolchain/compile.h"
 #include "toolchain/diagnosis.h"
+#include "toolchain/spirv.h"
 
 namespace lockstep::api {
 namespace {
@@ -170,6 +171,18 @@ std::unique_ptr<lockstep_code_object> from_compiled(const toolchain::Result& res
   return out;
 }
 
+// A code object or a bundle of them, or SPIR-V, which is compiled.
+std::unique_ptr<lockstep_code_object> from_binary(std::span<const std::byte> bytes, const std::string& name,
+                                                  const lockstep_compile_options& options,
+                                                  Cancellation& cancelled) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!toolchain::is_spirv(text)) return from_bytes(bytes, name, options, cancelled);
+  constexpr auto kLanguage = toolchain::Language::spirv;
+  return from_compiled(
+      toolchain::compile_text(kLanguage, text, name, toolchain_options(kLanguage, options, cancelled)), name,
+      options, cancelled);
+}
+
 lockstep_compile_options compile_defaults() {
   lockstep_compile_options options{};
   options.optimization = 2;
@@ -218,12 +231,6 @@ lockstep_status lockstep_code_object_open(const char* path, const lockstep_compi
       throw Failure(LOCKSTEP_BAD_INPUT, std::string(path) +
                                             ": is no source file, and other sources cannot be linked with it "
                                             "(give it alone)");
-    constexpr std::string_view kSpirv = "\x03\x02\x23\x07";
-    if (std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).starts_with(kSpirv))
-      throw Failure(LOCKSTEP_BAD_INPUT,
-                    std::string(path) +
-                        ": is SPIR-V, which is not read here (give its source, or LLVM IR for "
-                        "amdgcn-amd-amdhsa)");
     // An object in the making of a text's author, or of a program.
     const bool is_text =
         !bytes.empty() && std::none_of(bytes.begin(), bytes.begin() + std::min<long>(256, bytes.size()),
@@ -232,8 +239,8 @@ lockstep_status lockstep_code_object_open(const char* path, const lockstep_compi
       throw Failure(LOCKSTEP_BAD_INPUT,
                     std::string(path) +
                         ": is no code object; if it is source, its name says of which language: .cl, "
-                        ".clcpp, .hip, .cu, .cpp, .ll, .bc, .s");
-    *out = from_bytes(bytes, path, options, cancelled).release();
+                        ".clcpp, .hip, .cu, .cpp, .ll, .bc, .spv, .s");
+    *out = from_binary(bytes, path, options, cancelled).release();
   });
 }
 
@@ -244,8 +251,8 @@ lockstep_status lockstep_code_object_from_memory(const void* bytes, uint64_t siz
     require((bytes || size == 0) && out, "bytes or out is null");
     const lockstep_compile_options options = with_defaults(given, compile_defaults());
     Cancellation cancelled(options);
-    *out = from_bytes({static_cast<const std::byte*>(bytes), size}, name ? name : "code object", options,
-                      cancelled)
+    *out = from_binary({static_cast<const std::byte*>(bytes), size}, name ? name : "code object", options,
+                       cancelled)
                .release();
   });
 }

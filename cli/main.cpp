@@ -117,7 +117,7 @@ void add_finding_options(CLI::App& command, FindingOptions& options) {
 void add_launch_options(CLI::App* sub, const std::shared_ptr<RunOptions>& o) {
   sub->add_option("INPUT", o->input,
                   "code object, offload bundle, HIP executable; or source: assembly (.s), OpenCL C (.cl), "
-                  "C++ for OpenCL (.clcpp), HIP (.hip, .cu, .cpp), LLVM IR (.ll, .bc); or a "
+                  "C++ for OpenCL (.clcpp), HIP (.hip, .cu, .cpp), LLVM IR (.ll, .bc), SPIR-V (.spv); or a "
                   "job (.toml, docs/jobs.md), or a dump of 'lockstep exec --dump'")
       ->required();
   sub->add_option("ARGUMENT", o->arguments,
@@ -460,6 +460,8 @@ int main(int argc, char** argv) {
       "  ROCM_PATH                    a ROCm whose HIP headers are used for HIP source (/opt/rocm, /usr, "
       "else own ones)\n"
       "  LOCKSTEP_CLANG               the clang that compiles OpenCL C and HIP (clang-19 in PATH)\n"
+      "  LOCKSTEP_LLVM_SPIRV          the llvm-spirv that reads SPIR-V (default: the newest up to 19 in "
+      "PATH)\n"
       "  LOCKSTEP_DEVICE_LIBRARIES    folder of AMD's device libraries (ocml.bc and others)\n"
       "  LOCKSTEP_COMPILE_SECONDS     processor time that a compiler may take\n"
       "  LOCKSTEP_COMPILE_MEGABYTES   memory that a compiler may take\n"

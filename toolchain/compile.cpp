@@ -26,6 +26,7 @@
 #include "toolchain/headers.h"
 #include "toolchain/options.h"
 #include "toolchain/process.h"
+#include "toolchain/spirv.h"
 #include "toolchain/wrong_code.h"
 
 namespace lockstep::toolchain {
@@ -34,7 +35,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr char kExtensions[] = "OpenCL C .cl, .clcpp; HIP .hip, .cu; C++ .cpp, .cc, .cxx; LLVM IR .ll, .bc";
+constexpr char kExtensions[] =
+    "OpenCL C .cl, .clcpp; HIP .hip, .cu; C++ .cpp, .cc, .cxx; LLVM IR .ll, .bc; SPIR-V .spv";
 constexpr Limits kLimits{.seconds = 1800, .megabytes = 8192};
 
 // Raise when what prepared_directory() puts into the cache changes other than through its inputs.
@@ -156,6 +158,10 @@ void add_ir_flags(std::vector<std::string>& arguments, const Options& options) {
   arguments.push_back("-mcpu=" + options.processor);
 }
 
+void link_bitcode(std::vector<std::string>& arguments, const fs::path& bitcode) {
+  arguments.insert(arguments.end(), {"-Xclang", "-mlink-bitcode-file", "-Xclang", bitcode});
+}
+
 void add_hip_flags(std::vector<std::string>& arguments, const Options& options, const fs::path& prepared) {
   for (const char* flag : {"-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output"})
     arguments.push_back(flag);
@@ -211,7 +217,10 @@ struct Source {
   std::string name;
   std::string_view text;
 
-  std::string_view input() const { return path == "-" ? text : std::string_view(); }
+  // What clang reads from its standard input.
+  std::string_view input() const {
+    return path == "-" && language != Language::spirv ? text : std::string_view();
+  }
 };
 
 // A source that is being compiled, and its place in the cache.
@@ -222,7 +231,8 @@ class CachedSource {
                const std::vector<std::string>& arguments, const Options& options,
                const fs::path& dependencies, std::string& error)
       : source_(source), options_(options), dependencies_(dependencies) {
-    if (source.language == Language::llvm_ir || !is_cacheable(options.extra_flags))
+    if (source.language == Language::llvm_ir || source.language == Language::spirv ||
+        !is_cacheable(options.extra_flags))
       return;  // there is no preprocessor that says what was read
     if (std::ranges::any_of(arguments, asks_for_the_time)) return;
     // A file that the assembler reads is none that clang tells of.
@@ -275,7 +285,7 @@ class CachedSource {
     std::vector<std::byte> bytes;
     std::string unreadable;
     if (key_.empty() || !read_file(dependencies_, bytes, unreadable)) return;
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const std::string_view text = text_of(bytes);
     const std::vector<fs::path> folders = folders_searched();
     const std::optional<FilesRead> files = FilesRead::from(text, source_.input(), folders);
     // What was changed since clang began may be other code.
@@ -349,7 +359,8 @@ Result run_clang(const Source& source, std::span<const Result> linked, Output ki
   if (source.language == Language::opencl)
     add_opencl_flags(arguments, source.name, source.text, options, prepared);
   if (source.language == Language::hip) add_hip_flags(arguments, options, prepared);
-  if (source.language == Language::llvm_ir) add_ir_flags(arguments, options);
+  if (source.language == Language::llvm_ir || source.language == Language::spirv)
+    add_ir_flags(arguments, options);
   arguments.push_back("--rocm-device-lib-path=" + (prepared / "bitcode").string());
   arguments.push_back("-mcode-object-version=" + std::to_string(options.code_object_version));
   arguments.push_back(options.wave_size == 64 ? "-mwavefrontsize64" : "-mno-wavefrontsize64");
@@ -372,11 +383,20 @@ Result run_clang(const Source& source, std::span<const Result> linked, Output ki
     const std::vector<std::byte>& bytes = linked[i].code_object;
     if (!write_file(bitcode, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, error))
       return fail(error);
-    for (const std::string& flag : {std::string("-Xclang"), std::string("-mlink-bitcode-file"),
-                                    std::string("-Xclang"), bitcode.string()})
-      arguments.push_back(flag);
+    link_bitcode(arguments, bitcode);
   }
-  for (const std::string& last : {std::string("-o"), output.string(), source.path}) arguments.push_back(last);
+  std::string input = source.path;
+  if (source.language == Language::spirv) {
+    constexpr char kPrinting[] = "// printf: the word brings the header\n";
+    const Result printing =
+        run_clang({Language::opencl, "-", "printf.cl", kPrinting}, {}, Output::bitcode, options);
+    if (!printing) return printing;
+    const fs::path library = directory.path() / "printf.bc";
+    if (write_file(library, text_of(printing.code_object), error))
+      input = bitcode_of_spirv(source.text, library, options, confinement, error);
+    if (!error.empty()) return fail(source.name + ": " + error);
+  }
+  for (const std::string& last : {std::string("-o"), output.string(), input}) arguments.push_back(last);
 
   std::vector<std::string> guarded = arguments;
   const PluginGuard guard = plugin_guard(clang);
@@ -429,7 +449,7 @@ Result compile_program(const Source& source, const Options& options) {
     std::vector<std::byte> bytes;
     std::string error;
     if (!read_file(path, bytes, error)) return {{}, "error: " + error + "\n"};
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const std::string_view text = text_of(bytes);
     Result other = run_clang({*language, shown(path), shown(path), text}, {}, Output::bitcode, options);
     if (!other) return other;
     warnings += other.diagnostics;
@@ -482,6 +502,8 @@ std::string_view name(Language language) {
       return "HIP";
     case Language::llvm_ir:
       return "LLVM IR";
+    case Language::spirv:
+      return "SPIR-V";
   }
   return "";
 }
@@ -491,12 +513,13 @@ std::optional<Language> language_of(const fs::path& path) {
   if (extension == ".s" || extension == ".S" || extension == ".asm") return Language::assembly;
   if (extension == ".cl" || extension == ".clcpp") return Language::opencl;
   if (extension == ".ll" || extension == ".bc") return Language::llvm_ir;
+  if (extension == ".spv") return Language::spirv;
   if (extension == ".hip" || extension == ".cu") return Language::hip;
   if (!is_cpp_name(path)) return std::nullopt;
   std::vector<std::byte> bytes;
   std::string ignored;
   if (fs::is_fifo(path) || !read_file(path, bytes, ignored)) return Language::hip;
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view text = text_of(bytes);
   const bool is_opencl = text.find("__kernel ") != text.npos && text.find("__global__") == text.npos;
   return is_opencl ? Language::opencl : Language::hip;
 }
@@ -513,7 +536,7 @@ fs::path prepared_directory(std::string& error) {
 Result compile_text(Language language, std::string_view text, std::string_view name, const Options& options) {
   if (language == Language::assembly) return assemble(text, name, options);
   if (const std::string problem = check(options); !problem.empty()) return {{}, "error: " + problem + "\n"};
-  if (language == Language::llvm_ir)
+  if (language == Language::llvm_ir || language == Language::spirv)
     return compile_program({language, "-", std::string(name), text}, options);
   std::string quoted;
   for (const char c : name) quoted += c == '"' || c == '\\' || c == '\n' ? '_' : c;
@@ -525,7 +548,7 @@ Result compile_file(Language language, const fs::path& path, const Options& opti
   std::vector<std::byte> bytes;
   std::string error;
   if (!read_file(path, bytes, error)) return {{}, "error: " + error + "\n"};
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view text = text_of(bytes);
   if (language == Language::assembly) {
     const fs::path folder = path.parent_path();
     return assemble_from(folder.empty() ? "." : folder, text, path.string(), options);

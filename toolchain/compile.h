@@ -15,10 +15,10 @@
 
 namespace lockstep::toolchain {
 
-enum class Language { assembly, opencl, hip, llvm_ir };
+enum class Language { assembly, opencl, hip, llvm_ir, spirv };
 
-// By file extension: .s .S .asm; .cl, .clcpp (C++ for OpenCL); .hip .cu; .ll .bc. C++ (.cpp .cc .cxx) is C++
-// for OpenCL where the file has __kernel and no __global__, else HIP. Nothing for others.
+// By file extension: .s .S .asm; .cl, .clcpp (C++ for OpenCL); .hip .cu; .ll .bc; .spv. C++ (.cpp .cc .cxx)
+// is C++ for OpenCL where the file has __kernel and no __global__, else HIP. Nothing for others.
 std::optional<Language> language_of(const std::filesystem::path& path);
 std::string_view name(Language language);
 

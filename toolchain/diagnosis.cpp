@@ -9,6 +9,7 @@
 #include "toolchain/device_libraries.h"
 #include "toolchain/options.h"
 #include "toolchain/process.h"
+#include "toolchain/spirv.h"
 #include "toolchain/worker_client.h"
 #include "toolchain/wrong_code.h"
 
@@ -64,6 +65,14 @@ Diagnosis worker() {
   return {State::good, "assembler", path.string()};
 }
 
+Diagnosis spirv_reader() {
+  const std::string path = find_llvm_spirv();
+  if (path.empty())
+    return {State::optional, "SPIR-V",
+            "llvm-spirv not found; only .spv needs it: apt-get install llvm-spirv-15"};
+  return {State::good, "SPIR-V", path};
+}
+
 Diagnosis runtime() {
   fs::path rocm = find_rocm();
   if (rocm.empty()) rocm = "/opt/rocm";
@@ -93,7 +102,8 @@ Diagnosis compiles(Language language, std::string_view text) {
 }  // namespace
 
 std::vector<Diagnosis> diagnose() {
-  std::vector<Diagnosis> out = {worker(), clang(), device_libraries(), hip_headers(), cache_folder()};
+  std::vector<Diagnosis> out = {worker(),      clang(),        device_libraries(),
+                                hip_headers(), spirv_reader(), cache_folder()};
   out.push_back(compiles(Language::assembly, "s_mov_b32 s0, 1\n"));
   out.push_back(compiles(Language::opencl,
                          "__kernel void k(__global float* x) { x[get_global_id(0)] = sin(x[0]); }\n"));

@@ -30,6 +30,11 @@ class TemporaryDirectory {
 // Makes an empty directory beside `final_path` to be filled and then renamed to it. Empty on failure.
 std::filesystem::path make_staging_directory(const std::filesystem::path& final_path, std::string& error);
 
+// Bytes as text.
+inline std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 bool read_file(const std::filesystem::path& path, std::vector<std::byte>& out, std::string& error);
 bool write_file(const std::filesystem::path& path, std::string_view contents, std::string& error);
 

@@ -45,7 +45,7 @@ std::string state_of(const std::string& path, std::string* contents = nullptr) {
   std::vector<std::byte> bytes;
   std::string ignored;
   if (!read_file(path, bytes, ignored)) return kUnreadable;
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view text = text_of(bytes);
   key.add(text);
   if (contents) *contents = text;
   return key.text();

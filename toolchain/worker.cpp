@@ -1,6 +1,7 @@
 // lockstep-toolchain-worker: does what takes LLVM to do on behalf of the library (toolchain/worker_client.h).
-//   serve                                          answers requests from the socket that is its standard
-//   input prepare-device-libraries SOURCE DIRECTORY      makes device libraries for gfx11
+//   serve                                       answers requests from the socket that is its standard input
+//   prepare-device-libraries SOURCE DIRECTORY   makes device libraries for gfx11
+//   retarget-bitcode FROM TO PRINTING VERSION   makes bitcode for amdgcn of bitcode for spir64
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -23,6 +24,7 @@
 #include "toolchain/worker_bitcode.h"
 #include "toolchain/worker_frames.h"
 #include "toolchain/worker_protocol.h"
+#include "toolchain/worker_retarget.h"
 
 namespace {
 
@@ -220,11 +222,20 @@ int serve() {
   return Server().run();
 }
 
+int end_job(bool is_done, const std::string& error) {
+  if (!is_done) std::fprintf(stderr, "%s\n", error.c_str());
+  return is_done ? 0 : 1;
+}
+
 int prepare(const char* source, const char* directory) {
   std::string error;
-  if (make_device_libraries(source, directory, error)) return 0;
-  std::fprintf(stderr, "%s\n", error.c_str());
-  return 1;
+  return end_job(make_device_libraries(source, directory, error), error);
+}
+
+int retarget(const char* from, const char* to, const char* printing, const char* version) {
+  std::string error;
+  const auto number = unsigned(std::strtoul(version, nullptr, 10));
+  return end_job(retarget_bitcode(from, to, printing, number, error), error);
 }
 
 }  // namespace
@@ -238,6 +249,8 @@ int main(int argc, char** argv) {
       return serve();
   } else if (job == kDeviceLibrariesJob && argc == 4) {
     return prepare(argv[2], argv[3]);
+  } else if (job == kRetargetJob && argc == 6) {
+    return retarget(argv[2], argv[3], argv[4], argv[5]);
   }
   std::fputs("lockstep-toolchain-worker is started by the Lockstep library and of no use by itself\n",
              stderr);

@@ -20,18 +20,6 @@ namespace lockstep::toolchain {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-constexpr char kVersionVariable[] = "__oclc_ISA_version";
-constexpr char kAbiVariable[] = "__oclc_ABI_version";
-// Code object version 6 has the implicit arguments of version 5.
-constexpr char kPatternAbi[] = "oclc_abi_version_500.bc";
-// The newest version file of the package, taken as pattern for those of gfx11.
-constexpr char kPatternVersion[] = "oclc_isa_version_1036.bc";
-constexpr unsigned kVersions[] = {1100, 1101, 1102, 1103};
-// The variable holds major * 1000 + minor * 100 + stepping: 10306 for gfx1036, 11000 for gfx1100.
-constexpr unsigned kGfx11 = 11000;
-
 std::unique_ptr<llvm::Module> read_module(const fs::path& path, llvm::LLVMContext& context,
                                           std::string& error) {
   auto buffer = llvm::MemoryBuffer::getFile(path.string());
@@ -58,6 +46,18 @@ bool write_module(const llvm::Module& module, const fs::path& path, std::string&
   error = "cannot write " + path.string() + ": " + failed.message();
   return false;
 }
+
+namespace {
+
+constexpr char kVersionVariable[] = "__oclc_ISA_version";
+constexpr char kAbiVariable[] = "__oclc_ABI_version";
+// Code object version 6 has the implicit arguments of version 5.
+constexpr char kPatternAbi[] = "oclc_abi_version_500.bc";
+// The newest version file of the package, taken as pattern for those of gfx11.
+constexpr char kPatternVersion[] = "oclc_isa_version_1036.bc";
+constexpr unsigned kVersions[] = {1100, 1101, 1102, 1103};
+// The variable holds major * 1000 + minor * 100 + stepping: 10306 for gfx1036, 11000 for gfx1100.
+constexpr unsigned kGfx11 = 11000;
 
 // Copies a library that holds nothing but one constant, with another value.
 bool write_variant(const fs::path& pattern, const char* variable_name, unsigned value, const fs::path& path,

@@ -18,6 +18,7 @@ inline constexpr char kWorkerProgram[] = "lockstep-toolchain-worker";
 // Its jobs, as first argument.
 inline constexpr char kServeJob[] = "serve";
 inline constexpr char kDeviceLibrariesJob[] = "prepare-device-libraries";
+inline constexpr char kRetargetJob[] = "retarget-bitcode";
 
 // The first number of a request.
 enum class RequestKind : uint64_t { assembly = 1, frames = 2 };

@@ -241,6 +241,35 @@ define amdgpu_kernel void @add(ptr addrspace(1) %x, float %by) {
             turns = struct.unpack("<4096I", (self.path / "turn.raw").read_bytes())
             self.assertEqual(turns, tuple(range(4096)), more)
 
+    def test_spirv(self):
+        folder = pathlib.Path(__file__).resolve().parent / "spirv"
+        # The version that the translator writes; another one has other instructions.
+        subprocess.run(["spirv-as", "--target-env", "spv1.2", folder / "kernel.spvasm", "-o", self.path / "kernel.spv"],
+                       check=True)
+        module = (self.path / "kernel.spv").read_bytes()
+        (self.path / "module").write_bytes(module)  # its contents tell what it is
+        arguments = ("x=buf:f32[256]=iota", "tmp=local:64", "c=buf:i32[4]=2", "p=hex:0000c03f03000000", "v=f32:1,2,3,4")
+
+        def run(source, *more):
+            out = self.lockstep("run", source, *more, "--kernel", "k", "--grid", "64", "--block", "16", *arguments,
+                                "--out", "x=x.raw", "-q")
+            return out.stdout, (self.path / "x.raw").read_bytes()
+
+        wanted = run(folder / "kernel.cl")
+        self.assertTrue(wanted[0].startswith("3 "), wanted)  # what it prints
+        for source in ("kernel.spv", "module"):
+            self.assertEqual(run(source), wanted)
+        for more in (["-O", "0"], ["-O", "3", "--wave", "64"]):
+            self.assertEqual(run("kernel.spv", *more), run(folder / "kernel.cl", *more), more)
+        # Damaged modules end their reader, which asserts what it finds.
+        for damaged in (module[:1000], module[:600] + bytes(40) + module[640:], module[:12]):
+            (self.path / "damaged.spv").write_bytes(damaged)
+            out = self.lockstep("info", "damaged.spv", status=BAD_INPUT)
+            self.assertTrue(out.stderr.startswith("error: damaged.spv: damaged, or SPIR-V that "), out.stderr)
+            self.assertEqual(out.stderr.count("\n"), 1, out.stderr)
+        out = self.lockstep("info", "kernel.spv", status=BAD_INPUT, env=dict(os.environ, LOCKSTEP_LLVM_SPIRV="/absent"))
+        self.assertIn("/absent", out.stderr)
+
     def test_several_sources(self):
         (self.path / "first.cl").write_text(
             "float twice(float x);\n__kernel void first(__global float* x) { *x = twice(*x); printf(\"one\\n\"); }\n")
