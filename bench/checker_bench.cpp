@@ -20,7 +20,7 @@ struct Subject {
   double plain = INFINITY;
 };
 
-constexpr double kShortest = 0.002;  // of a plain run, in seconds: below that the beginning of a run counts
+constexpr double kShortest = 0.001;  // of a plain run, in seconds: below that the beginning of a run counts
 
 // Of the processor: others may be busy with the machine.
 double seconds(const Subject& subject, const char* checks) {
@@ -43,7 +43,7 @@ double ratio_of(Subject& subject, const char* checks) {
   return best / subject.plain;
 }
 
-void compare_all(const std::vector<std::string>& checkers) {
+void compare_all(const std::vector<std::string>& checkers, bool is_each_told) {
   std::vector<Subject> subjects;
   for (const Entry& entry : registry())
     for (const unsigned wave_size : {32u, 64u}) {
@@ -59,6 +59,9 @@ void compare_all(const std::vector<std::string>& checkers) {
     for (Subject& subject : subjects) {
       const double ratio = ratio_of(subject, checks.c_str());
       logarithms += std::log(ratio);
+      if (is_each_told)
+        std::printf("  %-12s %8.2f ms %8.2f (%s)\n", checks.c_str(), 1e3 * subject.plain, ratio,
+                    subject.name.c_str());
       if (ratio > worst) worst = ratio, slowest = subject.name;
     }
     std::printf("%-14s %15.2f %8.2f (%s)\n", checks.c_str(),
@@ -70,13 +73,15 @@ void compare_all(const std::vector<std::string>& checkers) {
 }  // namespace
 }  // namespace lockstep::examples
 
-// With names of checkers only these.
+// With names of checkers only these; with --each first, what each code object takes.
 int main(int argc, char** argv) {
   try {
     std::vector<std::string> checkers(argv + 1, argv + argc);
+    const bool is_each_told = !checkers.empty() && checkers.front() == "--each";
+    if (is_each_told) checkers.erase(checkers.begin());
     if (checkers.empty())
       checkers = {"barriers", "memory", "races", "uninitialised", "waits", "legality", "all"};
-    lockstep::examples::compare_all(checkers);
+    lockstep::examples::compare_all(checkers, is_each_told);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -34,13 +34,13 @@ class Listeners final : public Listener {
   // One as it is: nobody needs to ask what it wants.
   Listener* alone() const { return list_.size() == 1 ? list_.front() : nullptr; }
   void before(const Event& event) override {
-    each_that_wants(event.instruction, [&](Listener& each) { each.before(event); });
+    each_that_wants(event, [&](Listener& each) { each.before(event); });
   }
   void after(const Event& event) override {
-    each_that_wants(event.instruction, [&](Listener& each) { each.after(event); });
+    each_that_wants(event, [&](Listener& each) { each.after(event); });
   }
   void faulted(const Event& event) override {
-    each_that_wants(event.instruction, [&](Listener& each) { each.faulted(event); });
+    each_that_wants(event, [&](Listener& each) { each.faulted(event); });
   }
   void dispatch_begins(const DispatchEvent& event) override {
     forget_answers();
@@ -70,14 +70,15 @@ class Listeners final : public Listener {
   }
 
  private:
-  // What the listeners answered to wants(), for instructions by some bits of where they are: the address, and
-  // above it a bit for each listener. Of those for whom there is no bit, each is asked again.
+  // What the listeners answered to wants(), by some bits of the PC: where the instruction is, and above that
+  // a bit for each listener. Of those for whom there is no bit, each is asked again.
   static constexpr unsigned kPlaces = 1024, kAddressBits = 48, kMostAnswers = 64 - kAddressBits;
 
   template <class Call>
-  void each_that_wants(const isa::Instruction& instruction, Call call) {
+  void each_that_wants(const Event& event, Call call) {
+    const isa::Instruction& instruction = event.instruction;
     const auto address = reinterpret_cast<uint64_t>(&instruction);
-    std::atomic<uint64_t>& place = answers_[address / sizeof instruction % kPlaces];
+    std::atomic<uint64_t>& place = answers_[event.pc / 4 % kPlaces];
     uint64_t answers = place.load(std::memory_order_relaxed);
     if ((answers & ((uint64_t{1} << kAddressBits) - 1)) != address) {
       answers = address;

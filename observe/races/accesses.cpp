@@ -2,11 +2,22 @@
 
 namespace lockstep::observe {
 
+void AccessBlock::begin(uint32_t bytes) {
+  const size_t count = (bytes + 3) / 4;
+  if (by_bytes_ || cells_.size() != count)
+    cells_.assign(count, {});
+  else
+    std::fill_n(cells_.begin(), std::min(touched_, count), Cell{});
+  by_bytes_ = false;
+  touched_ = 0;
+}
+
 void AccessBlock::split() {
   std::vector<Cell> bytes(cells_.size() * 4);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = cells_[i / 4];
   cells_ = std::move(bytes);
   by_bytes_ = true;
+  touched_ *= 4;
 }
 
 AccessBlock* AccessPages::page(uint64_t address) {

@@ -1,6 +1,7 @@
 // Who touched each byte last: by dwords, and by bytes in the blocks where less than a dword was touched.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -46,12 +47,15 @@ struct Cell {
 // Cells for a stretch of memory.
 class AccessBlock {
  public:
-  explicit AccessBlock(uint32_t bytes) : cells_((bytes + 3) / 4) {}
+  explicit AccessBlock(uint32_t bytes) { begin(bytes); }
+  // As if it were new; only what was touched is cleared.
+  void begin(uint32_t bytes);
   // Calls visit(cell, offset) for those of [offset, offset + bytes).
   template <class Visit>
   void visit(uint32_t offset, uint32_t bytes, Visit visit) {
     if (!by_bytes_ && (offset | bytes) % 4 != 0) split();
     const uint32_t unit = by_bytes_ ? 1 : 4;
+    touched_ = std::max<size_t>(touched_, (offset + bytes + unit - 1) / unit);
     for (uint32_t at = offset; at < offset + bytes && at / unit < cells_.size(); at += unit)
       visit(cells_[at / unit], at);
   }
@@ -62,6 +66,7 @@ class AccessBlock {
 
   bool by_bytes_ = false;
   std::vector<Cell> cells_;
+  size_t touched_ = 0;  // cells, from the first on
 };
 
 // Of the guest's memory, in pages.

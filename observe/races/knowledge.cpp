@@ -5,13 +5,13 @@
 namespace lockstep::observe {
 
 uint32_t RunningWave::complete_in_lds() const {
-  const auto first = std::find_if(lgkm.begin(), lgkm.end(), [](uint32_t at) { return at != 0; });
-  return first == lgkm.end() ? epoch : *first;
+  const uint32_t oldest = lgkm.oldest_store();
+  return oldest == 0 ? epoch : oldest;
 }
 
 void RunningWave::wait(const precise::Counts& limits) {
-  while (stores.size() > limits[precise::CounterName::vscnt]) stores.pop_front();
-  while (lgkm.size() > limits[precise::CounterName::lgkmcnt]) lgkm.pop_front();
+  stores.come_down_to(limits[precise::CounterName::vscnt]);
+  lgkm.come_down_to(limits[precise::CounterName::lgkmcnt]);
   ++epoch;
 }
 

@@ -7,8 +7,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -50,19 +50,48 @@ struct WaveRecord {
   std::shared_ptr<const FarKnowledge> far;
 };
 
+// Epochs of operations that are under way, the oldest first. There are no more of them than a counter counts:
+// who comes to one more has waited for the oldest.
+class UnderWay {
+ public:
+  void add(uint32_t epoch) {
+    if (count_ == kMost) drop_oldest();
+    at(count_++) = epoch;
+  }
+  void come_down_to(uint32_t limit) {
+    while (count_ > limit) drop_oldest();
+  }
+  bool empty() const { return count_ == 0; }
+  uint32_t oldest() const { return epochs_[begin_]; }
+  // The oldest that is not 0; 0: there is none.
+  uint32_t oldest_store() const {
+    for (unsigned i = 0; i < count_; ++i)
+      if (const uint32_t epoch = epochs_[(begin_ + i) % kPlaces]) return epoch;
+    return 0;
+  }
+
+ private:
+  static constexpr unsigned kMost = 63, kPlaces = 64;
+  uint32_t& at(unsigned i) { return epochs_[(begin_ + i) % kPlaces]; }
+  void drop_oldest() { begin_ = (begin_ + 1) % kPlaces, --count_; }
+
+  std::array<uint32_t, kPlaces> epochs_;
+  unsigned begin_ = 0, count_ = 0;
+};
+
 // A wave that runs.
 struct RunningWave {
   WaveNumber number = 0;
   uint32_t epoch = 1;
   // Memory stores that are not known to be complete, by their epochs, the oldest first; and operations of
   // LGKMcnt, where those that store nothing in LDS have epoch 0.
-  std::deque<uint32_t> stores, lgkm;
+  UnderWay stores, lgkm;
   // Places in memory from which the wave has taken over something that only an invalidation of the caches
   // lets it use.
   std::unordered_set<uint64_t> pending;
 
   // The first epoch that may have incomplete stores.
-  uint32_t complete_in_memory() const { return stores.empty() ? epoch : stores.front(); }
+  uint32_t complete_in_memory() const { return stores.empty() ? epoch : stores.oldest(); }
   uint32_t complete_in_lds() const;
   void wait(const precise::Counts& limits);
 };

@@ -85,13 +85,12 @@ void RaceChecker::group_begins(const WorkGroup& group) {
   std::lock_guard lock(mutex_);
   knowledge_.group_begins(group);
   constexpr uint32_t kBlock = 1024;  // of what a group is given (guide 3.3.4)
-  lds_.insert_or_assign(&group, AccessBlock((group.lds_bytes + kBlock - 1) / kBlock * kBlock));
+  lds_.try_emplace(&group, 0).first->second.begin((group.lds_bytes + kBlock - 1) / kBlock * kBlock);
 }
 
 void RaceChecker::group_ends(const WorkGroup& group) {
   std::lock_guard lock(mutex_);
   knowledge_.group_ends(group);
-  lds_.erase(&group);
 }
 
 // All that it stored will be complete before anybody can ask.
@@ -106,8 +105,7 @@ void RaceChecker::barrier_passed(const WorkGroup& group) {
 }
 
 uint32_t RaceChecker::site_of(const Event& event) {
-  Found& found =
-      found_[reinterpret_cast<uintptr_t>(&event.instruction) / sizeof(isa::Instruction) % found_.size()];
+  Found& found = found_[event.pc / 4 % found_.size()];
   if (found.instruction != &event.instruction) found = {&event.instruction, make_site(event)};
   return found.site;
 }
@@ -166,11 +164,9 @@ void RaceChecker::before(const Event& event) {
   if (row.encoding == Encoding::ds && (shape.writes() || is_atomic)) ++wave.epoch;
   for (const precise::Share& share : precise::shares_of(event.instruction)) {
     const bool stores = share.kind == precise::Kind::lds && (shape.writes() || is_atomic);
-    if (share.counter == precise::CounterName::vscnt) wave.stores.push_back(wave.epoch);
-    if (share.counter == precise::CounterName::lgkmcnt) wave.lgkm.push_back(stores ? wave.epoch : 0);
+    if (share.counter == precise::CounterName::vscnt) wave.stores.add(wave.epoch);
+    if (share.counter == precise::CounterName::lgkmcnt) wave.lgkm.add(stores ? wave.epoch : 0);
   }
-  while (wave.stores.size() > 63) wave.stores.pop_front();
-  while (wave.lgkm.size() > 63) wave.lgkm.pop_front();
   WriteMark mark;
   mark.wave = wave.number;
   mark.epoch = wave.epoch;
@@ -181,7 +177,7 @@ void RaceChecker::before(const Event& event) {
   mark.is_silent = is_atomic && row.encoding != Encoding::ds && !event.instruction.glc;
   mark.is_atomic = is_atomic || event.instruction.glc || event.instruction.dlc;
   // This store is not among those that it may be relied on for.
-  mark.complete = wave.stores.empty() || wave.stores.front() == wave.epoch ? wave.epoch : wave.stores.front();
+  mark.complete = wave.complete_in_memory();
   AccessBlock* lds = nullptr;
   for (size_t index = 0; index < event.accesses.size(); ++index) {
     const MemoryAccess& access = event.accesses[index];

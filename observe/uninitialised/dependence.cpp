@@ -41,12 +41,34 @@ uint32_t filling_value(unsigned filling, unsigned reg, unsigned lane) {
 
 }  // namespace
 
+namespace {
+
+// Between lanes, by selectors that have values.
+bool only_moves(const Event& event, const WaveShadow& shadow) {
+  const isa::Instruction& instruction = event.instruction;
+  switch (instruction.row->opcode) {
+    case isa::Opcode::v_permlane16_b32:
+    case isa::Opcode::v_permlanex16_b32:
+      break;
+    default:
+      return false;
+  }
+  for (const isa::Role role : {isa::Role::src1, isa::Role::src2}) {
+    const isa::Operand& selector = *instruction.find(role);
+    if (selector.is_vgpr() || shadow.scalar(selector.code) != 0) return false;
+  }
+  return shadow.scalar(code::kExecLo) == 0 && shadow.scalar(code::kExecHi) == 0;
+}
+
+}  // namespace
+
 Dependence::Dependence(unsigned wave_size, unsigned vgpr_count)
     : wave_size_(wave_size),
       vgpr_count_(vgpr_count),
-      code_(kCodeDwords, kEndProgram),
+      code_(static_cast<uint32_t*>(std::calloc(kCodeDwords, sizeof(uint32_t))), &std::free),
       registers_(nullptr, &std::free) {
-  const auto begin = reinterpret_cast<uint64_t>(code_.data());
+  if (!code_) throw std::bad_alloc();
+  const auto begin = reinterpret_cast<uint64_t>(code_.get());
   engine_ = std::make_unique<interpreter::Interpreter>(
       std::vector<CodeRange>{{begin, begin + 4 * kCodeDwords}}, wave_size,
       std::make_shared<const RangeSet>(std::vector<Range>{}), interpreter::best_host_target(), vgpr_count);
@@ -65,9 +87,11 @@ uint64_t Dependence::place_of(const Event& event) {
   const auto [entry, is_new] = places_.try_emplace(&event.instruction);
   if (!is_new) return entry->second;
   const size_t dwords = event.instruction.size / 4u;
-  if (used_ + dwords + 2 > code_.size()) return 0;
-  std::memcpy(&code_[used_], reinterpret_cast<const void*>(event.pc), event.instruction.size);
-  entry->second = reinterpret_cast<uint64_t>(&code_[used_]);
+  if (used_ + dwords + 2 > kCodeDwords) return 0;
+  uint32_t* const place = code_.get() + used_;
+  std::memcpy(place, reinterpret_cast<const void*>(event.pc), event.instruction.size);
+  place[dwords] = kEndProgram;
+  entry->second = reinterpret_cast<uint64_t>(place);
   used_ += dwords + 1;
   return entry->second;
 }
@@ -147,7 +171,8 @@ void Dependence::fill(const Event& event, const isa::RegisterEffects& effects, c
 bool Dependence::follow(const Event& event, const isa::RegisterEffects& effects, WaveShadow& shadow) {
   const uint64_t place = place_of(event);
   if (place == 0) return false;
-  for (unsigned filling = 0; filling < kFillings; ++filling) {
+  const unsigned fillings = only_moves(event, shadow) ? kOppositeFillings : kFillings;
+  for (unsigned filling = 0; filling < fillings; ++filling) {
     fill(event, effects, shadow, filling);
     wave_->state = WaveState::ready;
     wave_->executed_before_turn = 0;

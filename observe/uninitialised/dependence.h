@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -29,6 +30,8 @@ class Dependence {
  private:
   static constexpr size_t kCodeDwords = size_t{1} << 16;
   static constexpr unsigned kFillings = 8;
+  // Of them, so many show all that depends, where bits go to other places and no more.
+  static constexpr unsigned kOppositeFillings = 2;
 
   // Where a copy of the instruction stands, with an end behind it; 0: there is no room any more.
   uint64_t place_of(const Event& event);
@@ -39,7 +42,7 @@ class Dependence {
   uint32_t partner_value(const Event& event, const isa::RegisterUse& use, unsigned word, unsigned lane) const;
 
   const unsigned wave_size_, vgpr_count_;
-  std::vector<uint32_t> code_;
+  std::unique_ptr<uint32_t, decltype(&std::free)> code_;  // of which few pages are ever touched
   size_t used_ = 0;
   std::unordered_map<const isa::Instruction*, uint64_t> places_;
   std::unique_ptr<interpreter::Interpreter> engine_;

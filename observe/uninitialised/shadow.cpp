@@ -31,18 +31,15 @@ void WaveShadow::begin(const Wave& wave, unsigned initial_sgprs) {
   scratch_.clear();
 }
 
-Unwritten& WaveShadow::scratch(uint32_t dword, unsigned lane) {
-  const size_t at = size_t{dword} * wave_size_ + lane;
-  for (size_t next = scratch_.size(); next <= at; ++next)
-    scratch_.push_back({~0u, {Origin::Kind::scratch, false, static_cast<uint32_t>(next / wave_size_) * 4}});
-  return scratch_[at];
+void WaveShadow::grow_scratch(uint32_t dword) {
+  for (auto next = static_cast<uint32_t>(scratch_.size() / wave_size_); next <= dword; ++next)
+    scratch_.resize(scratch_.size() + wave_size_, {~0u, {Origin::Kind::scratch, false, 4 * next}});
 }
 
-GroupShadow fresh_lds(uint32_t bytes) {
-  GroupShadow lds((bytes + 3) / 4);
+void make_fresh(GroupShadow& lds, uint32_t bytes) {
+  lds.resize((bytes + 3) / 4);
   for (size_t i = 0; i < lds.size(); ++i)
     lds[i] = {~0u, {Origin::Kind::lds, false, static_cast<uint32_t>(4 * i)}};
-  return lds;
 }
 
 }  // namespace lockstep::observe

@@ -57,9 +57,15 @@ class WaveShadow {
   // Of a register by its operand code.
   Origin& origin(unsigned code) { return origins_[code]; }
 
-  Unwritten& scratch(uint32_t dword, unsigned lane);
+  Unwritten& scratch(uint32_t dword, unsigned lane) {
+    const size_t at = size_t{dword} * wave_size_ + lane;
+    if (at >= scratch_.size()) grow_scratch(dword);
+    return scratch_[at];
+  }
 
  private:
+  void grow_scratch(uint32_t dword);
+
   unsigned wave_size_ = 32;
   std::array<uint64_t, kMaxVgprs> lanes_{};  // a bit for each lane that has any
   std::array<uint64_t, kMaxVgprs> whole_{};  // of these, those that have nothing but such bits
@@ -71,6 +77,6 @@ class WaveShadow {
 
 // LDS of a group.
 using GroupShadow = std::vector<Unwritten>;
-GroupShadow fresh_lds(uint32_t bytes);
+void make_fresh(GroupShadow& lds, uint32_t bytes);
 
 }  // namespace lockstep::observe

@@ -78,19 +78,26 @@ UninitialisedChecker::UninitialisedChecker(Findings& findings)
         return ++last;
       }()) {}
 
-bool UninitialisedChecker::Registers::add(const isa::RegisterUses& uses) {
-  for (const bool is_vgpr : {true, false}) {
-    for (const RegisterUse& use : uses) {
-      if (use.is_vgpr() != is_vgpr) continue;
-      if (all + use.count > kMost) return false;
-      for (unsigned number = use.first; number < use.end(); ++number) {
-        if (!is_vgpr && number >= WaveShadow::kScalars) continue;
-        numbers[all++] = static_cast<uint16_t>(is_vgpr ? number - code::kVgpr0 : number);
-      }
+bool UninitialisedChecker::Plain::add(const isa::RegisterUses& uses, bool are_vgprs) {
+  for (const RegisterUse& use : uses) {
+    if (use.is_vgpr() != are_vgprs) continue;
+    if (all + use.count > kMost) return false;
+    for (unsigned number = use.first; number < use.end(); ++number) {
+      if (!are_vgprs && number >= WaveShadow::kScalars) continue;
+      numbers[all++] = static_cast<uint16_t>(are_vgprs ? number - code::kVgpr0 : number);
     }
-    if (is_vgpr) vgprs = all;
   }
   return true;
+}
+
+bool UninitialisedChecker::Plain::add(const isa::RegisterEffects& effects) {
+  if (!add(effects.reads, true)) return false;
+  read_vgprs = all;
+  if (!add(effects.reads, false)) return false;
+  read = all;
+  if (!add(effects.writes, true)) return false;
+  written_vgprs = all;
+  return add(effects.writes, false);
 }
 
 bool UninitialisedChecker::wants(const isa::Instruction& instruction) const {
@@ -108,16 +115,13 @@ void UninitialisedChecker::dispatch_ends(const DispatchEvent& event) {
   std::lock_guard lock(mutex_);
   names_.end(event);
   dispatches_.erase(event.id);
+  // The next group in the same storage begins in what it has.
+  if (dispatches_.empty()) lds_.clear();
 }
 
 void UninitialisedChecker::group_begins(const WorkGroup& group) {
   std::lock_guard lock(mutex_);
-  lds_[&group] = fresh_lds(group.lds_bytes);
-}
-
-void UninitialisedChecker::group_ends(const WorkGroup& group) {
-  std::lock_guard lock(mutex_);
-  lds_.erase(&group);
+  make_fresh(lds_[&group], group.lds_bytes);
 }
 
 void UninitialisedChecker::wave_begins(const Wave& wave) {
@@ -139,13 +143,15 @@ UninitialisedChecker::OfWave& UninitialisedChecker::of(const Wave& wave) {
   return *last.of;
 }
 
-const UninitialisedChecker::Known& UninitialisedChecker::known(const Event& event, OfDispatch& dispatch) {
-  OfDispatch::Found& found = dispatch.found[reinterpret_cast<uintptr_t>(&event.instruction) /
-                                            sizeof(isa::Instruction) % dispatch.found.size()];
-  if (found.instruction == &event.instruction && !found.known->has_index) return *found.known;
+const UninitialisedChecker::Plain& UninitialisedChecker::known(const Event& event, OfDispatch& dispatch) {
+  Plain& found = dispatch.found[event.pc / 4 % dispatch.found.size()];
+  return found.instruction == &event.instruction ? found : make_known(event, dispatch, found);
+}
+
+const UninitialisedChecker::Plain& UninitialisedChecker::make_known(const Event& event, OfDispatch& dispatch,
+                                                                    Plain& place) {
   const auto [entry, is_new] = dispatch.known.try_emplace(&event.instruction);
   Known& result = entry->second;
-  found = {&event.instruction, &result};
   if (is_new) {
     const isa::Row& row = *event.instruction.row;
     result.has_index = isa::has_index(row.opcode);
@@ -159,10 +165,14 @@ const UninitialisedChecker::Known& UninitialisedChecker::known(const Event& even
     result.is_partial = std::any_of(result.effects.writes.begin(), result.effects.writes.end(),
                                     [](const RegisterUse& use) { return use.is_partial; });
   }
-  if (is_new)
-    result.is_plain = !result.has_index && !result.is_memory && !result.crosses_lanes && !result.is_partial &&
-                      result.reads.add(result.effects.reads) && result.writes.add(result.effects.writes);
-  return result;
+  if (is_new) {
+    result.plain.known = &result;
+    // M0 moves the registers of those that have an index: they are looked at again each time.
+    if (!result.has_index) result.plain.instruction = &event.instruction;
+    result.plain.is_plain = !result.has_index && !result.is_memory && !result.crosses_lanes &&
+                            !result.is_partial && result.plain.add(result.effects);
+  }
+  return place = result.plain;
 }
 
 unsigned UninitialisedChecker::first_unwritten(const WaveShadow& shadow, const RegisterUse& use,
@@ -199,8 +209,9 @@ void UninitialisedChecker::tell(const Event& event, const char* rule, const Orig
 
 void UninitialisedChecker::before(const Event& event) {
   OfWave& wave = of(event.wave);
-  const Known& facts = known(event, *wave.dispatch);
-  if (facts.is_plain && follow_plain(facts, event.wave.exec(), wave.shadow)) return;
+  const Plain& plain = known(event, *wave.dispatch);
+  if (plain.is_plain && follow_plain(plain, event.wave.exec(), wave.shadow)) return;
+  const Known& facts = *plain.known;
   if (facts.is_memory) {
     std::lock_guard lock(mutex_);  // other dispatches may use the same memory
     group_lds_ = wave.lds;
@@ -212,15 +223,15 @@ void UninitialisedChecker::before(const Event& event) {
   }
 }
 
-bool UninitialisedChecker::follow_plain(const Known& known, uint64_t exec, WaveShadow& shadow) {
+bool UninitialisedChecker::follow_plain(const Plain& plain, uint64_t exec, WaveShadow& shadow) {
   uint64_t unwritten = 0;
   unsigned i = 0;
-  for (; i < known.reads.vgprs; ++i) unwritten |= shadow.lanes(known.reads.numbers[i]);
+  for (; i < plain.read_vgprs; ++i) unwritten |= shadow.lanes(plain.numbers[i]);
   unwritten &= exec;
-  for (; i < known.reads.all; ++i) unwritten |= shadow.scalar(known.reads.numbers[i]);
+  for (; i < plain.read; ++i) unwritten |= shadow.scalar(plain.numbers[i]);
   if (unwritten != 0) return false;
-  for (i = 0; i < known.writes.vgprs; ++i) shadow.clear_lanes(known.writes.numbers[i], exec);
-  for (; i < known.writes.all; ++i) shadow.set_scalar(known.writes.numbers[i], 0);
+  for (; i < plain.written_vgprs; ++i) shadow.clear_lanes(plain.numbers[i], exec);
+  for (; i < plain.all; ++i) shadow.set_scalar(plain.numbers[i], 0);
   return true;
 }
 
@@ -411,6 +422,10 @@ bool UninitialisedChecker::reads_unwritten(const Event& event, WaveShadow& shado
       if (bits != 0) return true;
       continue;
     }
+    if (access.space == MemorySpace::scratch && access.address % 4 == 0 && access.bytes == 4) {
+      if (const Unwritten* const held = cell(shadow, access, 0, false); held && held->bits != 0) return true;
+      continue;
+    }
     // Lanes often read what the one before them has read.
     if (last && reach_the_same(*last, access)) continue;
     last = &access;
@@ -477,6 +492,10 @@ void UninitialisedChecker::load(const Event& event, const Known& facts, WaveShad
 void UninitialisedChecker::give_values(const Event& event, WaveShadow& shadow) {
   for (const MemoryAccess& access : event.accesses) {
     if (!access.writes || access.reach == Reach::dropped || access.reach == Reach::refused) continue;
+    if (access.address % 4 == 0 && access.bytes == 4) {
+      if (Unwritten* const held = cell(shadow, access, 0, false)) held->bits = 0;
+      continue;
+    }
     for (uint32_t byte = 0; byte < access.bytes;) {
       const uint32_t shift = static_cast<uint32_t>(access.address + byte) % 4 * 8;
       const uint32_t count = std::min(4 - shift / 8, access.bytes - byte);

@@ -35,28 +35,34 @@ class UninitialisedChecker final : public Listener {
   void dispatch_begins(const DispatchEvent& event) override;
   void dispatch_ends(const DispatchEvent& event) override;
   void group_begins(const WorkGroup& group) override;
-  void group_ends(const WorkGroup& group) override;
   void wave_begins(const Wave& wave) override;
 
  private:
-  // The registers that an instruction touches, one by one: VGPRs before scalars.
-  struct Registers {
-    static constexpr unsigned kMost = 24;
+  struct Known;
+  // The registers that a plain instruction touches, one by one: VGPRs that are read, scalars that are, VGPRs
+  // that are written, scalars. With that, a line of the cache has all that most instructions need.
+  struct alignas(64) Plain {
+    static constexpr unsigned kMost = 20;
+    const isa::Instruction* instruction = nullptr;
+    Known* known = nullptr;
+    bool is_plain = false;
+    uint8_t read_vgprs = 0, read = 0, written_vgprs = 0, all = 0;  // where each of them ends
     std::array<uint16_t, kMost> numbers{};
-    uint8_t vgprs = 0, all = 0;
 
     // False if they are too many.
-    bool add(const isa::RegisterUses& uses);
+    bool add(const isa::RegisterEffects& effects);
+
+   private:
+    bool add(const isa::RegisterUses& uses, bool are_vgprs);
   };
   // What is known of an instruction, whatever wave comes to it.
   struct Known {
-    bool is_plain = false;   // does nothing with what was never written if it reads nothing of that
     bool has_index = false;  // M0 moves its registers: the effects are the wave's
     bool is_memory = false;
     bool is_copy = false;        // moves bits and makes nothing of them
     bool crosses_lanes = false;  // reads lanes that may be off
     bool is_partial = false;     // a destination keeps something of what it held
-    Registers reads, writes;     // of those that are plain
+    Plain plain;
     isa::RegisterEffects effects;
   };
   // Of a dispatch, which runs on one thread.
@@ -64,11 +70,7 @@ class UninitialisedChecker final : public Listener {
     unsigned initial_sgprs = 0;
     std::unordered_map<const isa::Instruction*, Known> known;
     // Of known, by some bits of the address: what a loop executes is found here.
-    struct Found {
-      const isa::Instruction* instruction = nullptr;
-      Known* known = nullptr;
-    };
-    std::array<Found, 1024> found{};
+    std::array<Plain, 1024> found{};
     std::unordered_map<uint32_t, std::unique_ptr<Dependence>> dependence;  // by wave size and VGPRs
   };
   struct OfWave {
@@ -84,9 +86,11 @@ class UninitialisedChecker final : public Listener {
   };
 
   OfWave& of(const Wave& wave);
-  const Known& known(const Event& event, OfDispatch& dispatch);
-  // Whether it was no more than that: nothing without a value was read.
-  static bool follow_plain(const Known& known, uint64_t exec, WaveShadow& shadow);
+  const Plain& known(const Event& event, OfDispatch& dispatch);
+  const Plain& make_known(const Event& event, OfDispatch& dispatch, Plain& place);
+  // Of one that does nothing with what was never written if it reads nothing of that: whether it was no more
+  // than that.
+  static bool follow_plain(const Plain& plain, uint64_t exec, WaveShadow& shadow);
 
   // The first register of a use that has bits without a value; 0xffff: none.
   unsigned first_unwritten(const WaveShadow& shadow, const isa::RegisterUse& use, uint64_t lanes) const;
