@@ -22,17 +22,17 @@ Told& told() {
 }
 
 // What is known of an instruction.
-constexpr uintptr_t kWantsAfter = 1;
+constexpr uintptr_t kWantsAfter = 1, kIsMemory = 2;
 
 }  // namespace
 
 void Told::begin(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
-                 bool wants_after) {
+                 bool is_memory, bool wants_after) {
   wants_after_ = wants_after;
   instruction_ = &instruction;
   pc_ = pc;
   // A wave that repeats an instruction it waited at was told of when it came to it.
-  if (isa::is_memory(instruction.row->encoding))
+  if (is_memory)
     find_accesses(program_of(&wave)->at(pc), &const_cast<Wave&>(wave), accesses_);
   else
     accesses_.clear();
@@ -54,15 +54,18 @@ void Told::end(Listener& listener, const Wave& wave) {
 // is done.
 Observer::Wish Tap::wish_for(const isa::Instruction& instruction) {
   if (!listener_.wants(instruction)) return {Calls::none};
-  if (!listener_.wants_after(instruction)) return {Calls::before};
-  return {Calls::before_and_behind, reinterpret_cast<const void*>(kWantsAfter)};
+  const bool wants_after = listener_.wants_after(instruction);
+  const uintptr_t known =
+      (wants_after ? kWantsAfter : 0) | (isa::is_memory(instruction.row->encoding) ? kIsMemory : 0);
+  return {wants_after ? Calls::before_and_behind : Calls::before, reinterpret_cast<const void*>(known)};
 }
 
 bool Tap::on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
                          const void* known) {
   Told& instructions = told();
   instructions.go_on(listener_, wave);
-  instructions.begin(listener_, wave, instruction, pc, reinterpret_cast<uintptr_t>(known) & kWantsAfter);
+  const auto bits = reinterpret_cast<uintptr_t>(known);
+  instructions.begin(listener_, wave, instruction, pc, bits & kIsMemory, bits & kWantsAfter);
   return true;
 }
 

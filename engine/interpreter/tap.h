@@ -13,9 +13,9 @@ namespace lockstep::interpreter {
 // Between before() and after() of one instruction of a wave.
 class Told {
  public:
-  // The wave has come to the instruction; finds its accesses. `wants_after`: of it.
+  // The wave has come to the instruction; finds its accesses, if it `is_memory`. `wants_after`: of it.
   void begin(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
-             bool wants_after);
+             bool is_memory, bool wants_after);
   // It was executed, or wave.state says why not. Nothing if none was begun.
   void end(Listener& listener, const Wave& wave);
   // The wave goes on behind it: who does not want to be told of that need not hear of it.

@@ -157,7 +157,9 @@ int64_t PreciseEngine::run(Wave& wave, int64_t budget) {
     if (verdict == Verdict::redirected || verdict == Verdict::stopped) continue;
     // A unit that has put it off has left the registers alone.
     const bool is_told = listener_ && listener_->wants(step.instruction);
-    if (is_told) attachment.told.begin(*listener_, wave, step.instruction, step.pc, true);
+    if (is_told)
+      attachment.told.begin(*listener_, wave, step.instruction, step.pc,
+                            isa::is_memory(step.instruction.row->encoding), true);
     const bool is_good = verdict != Verdict::execute || advance(wave, 1);
     if (is_told) attachment.told.end(*listener_, wave);
     if (!is_good) continue;

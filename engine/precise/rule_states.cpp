@@ -21,14 +21,14 @@ size_t RuleState::hash() const {
   return sum;
 }
 
-const RuleStates::Place* RuleStates::place_of(const RuleState& state) {
+const RuleStates::Place* RuleStates::place_of(RuleState&& state) {
   const size_t hash = state.hash();
   std::lock_guard lock(mutex_);
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto at = first; at != last; ++at)
     if (at->second->state == state) return at->second;
   if (places_.size() >= kMost) return nullptr;
-  const Place& place = places_.emplace_back(state);
+  const Place& place = places_.emplace_back(std::move(state));
   by_hash_.emplace(hash, &place);
   return &place;
 }

@@ -7,6 +7,7 @@
 #include <deque>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/precise/clause_rules.h"
@@ -49,7 +50,7 @@ class RuleStates {
     const RuleState state;
     mutable std::atomic<const Way*> ways = nullptr;
 
-    explicit Place(const RuleState& of) : state(of) {}
+    explicit Place(RuleState&& of) : state(std::move(of)) {}
     const Way* way_by(const isa::Instruction& instruction, unsigned circumstances) const {
       const Way* way = ways.load(std::memory_order_acquire);
       while (way && (way->instruction != &instruction || way->circumstances != circumstances))
@@ -62,7 +63,7 @@ class RuleStates {
   // Of a wave that has executed nothing.
   const Place* begin() const { return begin_; }
   // Null: there are too many, and this is none of them.
-  const Place* place_of(const RuleState& state);
+  const Place* place_of(RuleState&& state);
   void add(const Place& from, const isa::Instruction& instruction, unsigned circumstances, const Place& to,
            const std::vector<ToldRule>& told);
 

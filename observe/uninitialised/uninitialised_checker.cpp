@@ -134,16 +134,18 @@ void UninitialisedChecker::wave_begins(const Wave& wave) {
 }
 
 // What is kept of a wave stays where it is for as long as this does.
-UninitialisedChecker::OfWave& UninitialisedChecker::of(const Wave& wave) {
+inline UninitialisedChecker::OfWave& UninitialisedChecker::of(const Wave& wave) {
+  // Where the program's own variables are found without a call of the loader, even from a library.
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Last last{};
-  if (last.wave != &wave || last.checker != id_) {
+  if (last.wave != &wave || last.checker != id_) [[unlikely]] {
     std::lock_guard lock(mutex_);
     last = {id_, &wave, waves_[&wave].get()};
   }
   return *last.of;
 }
 
-const UninitialisedChecker::Plain& UninitialisedChecker::known(const Event& event, OfDispatch& dispatch) {
+inline const UninitialisedChecker::Plain& UninitialisedChecker::known(const Event& event,
+                                                                      OfDispatch& dispatch) {
   Plain& found = dispatch.found[event.pc / 4 % dispatch.found.size()];
   return found.instruction == &event.instruction ? found : make_known(event, dispatch, found);
 }
