@@ -38,6 +38,26 @@ LOCKSTEP_INLINE IntOf<Float> encoded_exponent(Float x) {
   return magnitude(x) >> Layout<Float>::kFraction;
 }
 
+// Numbers of ordinary size: neither they nor their quotients come near any limit, nor are they NaNs. Of
+// F16, which has no limits of its own, none is.
+template <class Float>
+LOCKSTEP_INLINE bool all_ordinary(Float a, Float b, Float c) {
+  if constexpr (sizeof(Float) == sizeof(F16)) {
+    return false;
+  } else {
+    using L = Layout<Float>;
+    using Bits = BitsOf<Float>;
+    constexpr int kReach = DivisionLimits<Float>::kHuge / 2 - 1;
+    using Element = decltype(Bits{}[0] + 0);
+    constexpr Element kLeast = Element{L::kBias - kReach} << L::kFraction,
+                      kCount = Element{2 * kReach} << L::kFraction;
+    const auto extreme = [](Float x) __attribute__((always_inline)) {
+      return (to_bits(x) & L::kMagnitude) - kLeast >= kCount;
+    };
+    return !any(mask_of(extreme(a) | extreme(b) | extreme(c)));
+  }
+}
+
 }  // namespace detail
 
 // Scales `x`, which is the numerator or the denominator, so that the division steps neither overflow nor
@@ -47,6 +67,7 @@ LOCKSTEP_INLINE Scaled<Float> div_scale(Float x, Float denominator, Float numera
   using L = Layout<Float>;
   using Int = IntOf<Float>;
   using Limits = detail::DivisionLimits<Float>;
+  if (__builtin_expect(detail::all_ordinary(x, denominator, numerator), true)) return {x, Mask(false)};
   x = flush_input(x, mode);
   const Float d = flush_input(denominator, mode);
   const Float n = flush_input(numerator, mode);
@@ -102,6 +123,11 @@ LOCKSTEP_INLINE Float div_fixup(Float quotient, Float denominator, Float numerat
   using L = Layout<Float>;
   using Int = IntOf<Float>;
   using Bits = BitsOf<Float>;
+  if (__builtin_expect(detail::all_ordinary(numerator, denominator, numerator), true) &&
+      !any(mask_of(nan_lanes(quotient)))) {
+    const Bits sign = (to_bits(denominator) ^ to_bits(numerator)) & L::kSign;
+    return bits_as<Float>((to_bits(quotient) & L::kMagnitude) | sign);
+  }
   const Float d = flush_input(denominator, mode);
   const Float n = flush_input(numerator, mode);
   const Bits sign = (to_bits(d) ^ to_bits(n)) & L::kSign;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <initializer_list>
+#include <limits>
 
 #include "numeric/transcendental.h"
 #include "tests/mpfr_rounding.h"
@@ -270,6 +272,44 @@ TEST(DivFixup, CapturedCases) {
   // A denormal quotient stays, a denormal denominator is flushed by mode.
   EXPECT_EQ(fixup<F32>(5, bits(1.0f), bits(1.0f), 0x3c0), 5u);
   EXPECT_EQ(fixup<F32>(5, 1, bits(1.0f), 0x3c0), 0x7f800000u);
+}
+
+// A chunk of ordinary numbers takes a shorter way than one with an infinity in it.
+template <class Float>
+void check_ordinary(std::initializer_list<int> exponents) {
+  using L = Layout<Float>;
+  using Bits = BitsOf<Float>;
+  const auto number = [](int exponent, uint32_t significand) {
+    return splat_bits<Float>((static_cast<decltype(Bits{}[0] + 0)>(L::kBias + exponent) << L::kFraction) +
+                             significand);
+  };
+  const auto expect_same = [](auto function, Float a, Float b, Float c) {
+    const auto shorter = function(a, b, c);
+    for (Float* source : {&a, &b, &c}) (*source)[0] = std::numeric_limits<float>::infinity();
+    const auto longer = function(a, b, c);
+    for (unsigned lane = 1; lane < kLanesPerChunk; ++lane)
+      ASSERT_EQ(to_bits(shorter.value)[lane], to_bits(longer.value)[lane])
+          << std::hex << to_bits(b)[1] << " " << to_bits(c)[1];
+    ASSERT_EQ(bits_from_mask(shorter.needs_scaling) & 0xfffe, bits_from_mask(longer.needs_scaling) & 0xfffe);
+  };
+  const auto scale = [](Float x, Float d, Float n) { return div_scale(x, d, n, kDefault); };
+  const auto fixup = [](Float q, Float d, Float n) {
+    return Scaled<Float>{div_fixup(q, d, n, kDefault), Mask(false)};
+  };
+  for (const int d : exponents) {
+    for (const int n : exponents) {
+      const Float denominator = number(d, 5), numerator = -number(n, 77);
+      expect_same(scale, denominator, denominator, numerator);
+      expect_same(scale, numerator, denominator, numerator);
+      expect_same(fixup, number(n - d, 3), denominator, numerator);
+      expect_same(fixup, splat_bits<Float>(L::kDefaultNan), denominator, numerator);
+    }
+  }
+}
+TEST(Division, OfOrdinaryNumbers) {
+  check_ordinary<F32>({-126, -60, -49, -48, -47, -46, -45, -1, 0, 20, 45, 46, 47, 48, 49, 60, 127});
+  check_ordinary<F64>(
+      {-1022, -400, -385, -384, -383, -382, -381, -2, 0, 5, 381, 382, 383, 384, 385, 400, 1023});
 }
 
 TEST(TrigPreop, SegmentsOfTwoOverPi) {
