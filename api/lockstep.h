@@ -251,13 +251,14 @@ typedef enum lockstep_language {
 } lockstep_language;
 
 /* Opens a code object (ELF, v4 to v6), an offload bundle, a HIP executable or library, or a source file:
- * assembly (.s, .S, .asm), OpenCL C (.cl), C++ for OpenCL (.clcpp), HIP (.hip, .cu), LLVM IR (.ll, .bc); C++
+ * assembly (.s, .S, .asm), OpenCL C (.cl), C++ for OpenCL (.clcpp), HIP (.hip, .cu), LLVM IR (.ll, .bc),
+ * SPIR-V (.spv, or what begins so); C++
  * (.cpp, .cc, .cxx) is C++ for OpenCL if it has __kernel and no __global__, else HIP. Of a file with several
  * code objects those for options->target are taken, all of them. `options` may be null. */
 LOCKSTEP_API lockstep_status lockstep_code_object_open(const char* path,
                                                        const lockstep_compile_options* options,
                                                        lockstep_code_object** out);
-/* The same for bytes in memory, which are copied; no source. `name` appears in messages. */
+/* The same for bytes in memory, which are copied; of sources only SPIR-V. `name` appears in messages. */
 LOCKSTEP_API lockstep_status lockstep_code_object_from_memory(const void* bytes, uint64_t size,
                                                               const char* name,
                                                               const lockstep_compile_options* options,

@@ -24,6 +24,7 @@
 #include "toolchain/files.h"
 #include "toolchain/files_read.h"
 #include "toolchain/headers.h"
+#include "toolchain/installed.h"
 #include "toolchain/options.h"
 #include "toolchain/process.h"
 #include "toolchain/spirv.h"
@@ -461,22 +462,6 @@ Result compile_program(const Source& source, const Options& options) {
 }
 
 }  // namespace
-
-std::string find_clang() {
-  const char* chosen = std::getenv("LOCKSTEP_CLANG");
-  if (chosen && *chosen) return chosen;
-  const std::string found = find_in_path("clang-19");
-  if (!found.empty()) return found;
-  constexpr char kDebianPath[] = "/usr/lib/llvm-19/bin/clang";
-  return access(kDebianPath, X_OK) == 0 ? kDebianPath : "";
-}
-
-fs::path find_rocm() {
-  const char* chosen = std::getenv("ROCM_PATH");
-  for (const fs::path& folder : {fs::path(chosen ? chosen : ""), fs::path("/opt/rocm"), fs::path("/usr")})
-    if (!folder.empty() && access((folder / "include/hip/hip_runtime.h").c_str(), R_OK) == 0) return folder;
-  return {};
-}
 
 std::string check(const Options& options) {
   if (options.wave_size != 32 && options.wave_size != 64)

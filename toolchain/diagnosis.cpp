@@ -7,6 +7,7 @@
 #include "cache/folder.h"
 #include "toolchain/compile.h"
 #include "toolchain/device_libraries.h"
+#include "toolchain/installed.h"
 #include "toolchain/options.h"
 #include "toolchain/process.h"
 #include "toolchain/spirv.h"

@@ -14,10 +14,4 @@ std::string check(const Options& options);
 Result assemble_from(const std::filesystem::path& folder, std::string_view text, std::string_view name,
                      const Options& options);
 
-// $LOCKSTEP_CLANG, or clang-19 of PATH or of Debian's folder; empty: there is none.
-std::string find_clang();
-
-// A ROCm whose HIP headers serve instead of ours: $ROCM_PATH, or where its packages put it. Empty: none.
-std::filesystem::path find_rocm();
-
 }  // namespace lockstep::toolchain

@@ -270,6 +270,24 @@ define amdgpu_kernel void @add(ptr addrspace(1) %x, float %by) {
         out = self.lockstep("info", "kernel.spv", status=BAD_INPUT, env=dict(os.environ, LOCKSTEP_LLVM_SPIRV="/absent"))
         self.assertIn("/absent", out.stderr)
 
+    def test_the_newest_clang_is_taken(self):
+        folder = self.path / "newer"
+        folder.mkdir()
+        # Stands for a version that is not out yet. It says its number where it is asked, and in its diagnostics.
+        clang = folder / "clang-39"
+        clang.write_text('#!/bin/sh\ncase "$*" in -dumpversion) echo 39.0.0; exit;; esac\n'
+                         'echo "warning: this is 39" >&2\nexec clang-19 "$@"\n')
+        clang.chmod(0o755)
+        environment = dict(os.environ, PATH=f"{folder}:{os.environ['PATH']}", LOCKSTEP_CACHE_MEGABYTES="0")
+        run = ("run", "saxpy.cl", "--grid", "64", *self.GOOD)
+        self.assertNotIn("this is 39", self.lockstep(*run, env=environment).stderr)  # it has no linker
+        (folder / "ld.lld-39").symlink_to("/usr/bin/ld.lld-19")
+        self.assertIn("this is 39", self.lockstep(*run, env=environment).stderr)
+        # The guards against wrong code are for 19.
+        doctor = subprocess.run([LOCKSTEP, "doctor"], capture_output=True, text=True, env=environment).stdout
+        self.assertIn(f"{clang}, 39.0.0, without guards", doctor)
+        self.assertNotIn("this is 39", self.lockstep(*run, env=dict(environment, LOCKSTEP_CLANG="clang-19")).stderr)
+
     def test_several_sources(self):
         (self.path / "first.cl").write_text(
             "float twice(float x);\n__kernel void first(__global float* x) { *x = twice(*x); printf(\"one\\n\"); }\n")
