@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr char kTriple[] = "amdgcn-amd-amdhsa";
+constexpr char kDeviceTriple[] = "amdgcn-amd-amdhsa";
 
 // Private, constant and generic have other numbers (SPIR 2.0 provisional specification, 2.2; LLVM's
 // AMDGPUUsage, Address Spaces). Global and local have the same.
@@ -273,11 +273,11 @@ bool set_data_layout(llvm::Module& module, std::string& error) {
   LLVMInitializeAMDGPUTargetInfo();
   LLVMInitializeAMDGPUTarget();
   LLVMInitializeAMDGPUTargetMC();
-  const llvm::Target* const target = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  const llvm::Target* const target = llvm::TargetRegistry::lookupTarget(kDeviceTriple, error);
   if (!target) return false;
   const std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(kTriple, "gfx1100", "", {}, std::nullopt));
-  module.setTargetTriple(kTriple);
+      target->createTargetMachine(kDeviceTriple, "gfx1100", "", {}, std::nullopt));
+  module.setTargetTriple(kDeviceTriple);
   module.setDataLayout(machine->createDataLayout());
   return true;
 }
