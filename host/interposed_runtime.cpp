@@ -18,6 +18,9 @@ struct MemoryPool {  // hsa_amd_memory_pool_t
 struct Agent {  // hsa_agent_t
   uint64_t handle;
 };
+struct Signal {  // hsa_signal_t
+  uint64_t handle;
+};
 struct ImageDescriptor {  // the begin of hsa_ext_image_descriptor_t
   uint32_t geometry;
 };
@@ -26,6 +29,8 @@ constexpr int kImageFormatUnsupported = 0x3000;  // HSA_EXT_STATUS_ERROR_IMAGE_F
 constexpr uint32_t kImageOfBuffer = 5;           // HSA_EXT_IMAGE_GEOMETRY_1DB
 constexpr int kExtensionsOfAgent = 20;           // HSA_AGENT_INFO_EXTENSIONS
 constexpr uint8_t kImagesBit = 1 << 1;           // HSA_EXTENSION_IMAGES
+enum WaitState { kBlocked, kActive };            // hsa_wait_state_t
+enum Condition { kEqual, kNotEqual, kLess };     // hsa_signal_condition_t; else not less
 
 void* of_runtime(const char* name) {
   if (void* const found = dlsym(RTLD_NEXT, name)) return found;
@@ -50,6 +55,19 @@ bool refuses(const ImageDescriptor* image) {
   if (!image || has_images_of(image->geometry)) return false;
   present_driver()->refused_image(image->geometry);
   return true;
+}
+
+bool holds(int condition, int64_t value, int64_t compared) {
+  switch (condition) {
+    case kEqual:
+      return value == compared;
+    case kNotEqual:
+      return value != compared;
+    case kLess:
+      return value < compared;
+    default:
+      return value >= compared;
+  }
 }
 
 bool is_opencl(const void* caller) {
@@ -77,6 +95,27 @@ LOCKSTEP_TAKEN int hsa_amd_memory_pool_free(void* address) {
   const LockstepDriver* const driver = present_driver();
   if (driver && driver->freed) driver->freed(address);
   return real(address);
+}
+
+// ---- Waiting
+
+// HIP and OpenCL wait actively for kernels, which costs a card nothing; here it takes the processor from the
+// kernel's waves. ROCr looks at the signal for some time (200 us) also in a wait that may block, so
+// short kernels are noticed as fast. Nobody need tell ROCr of a value that is stored by other means than its
+// own, which an active wait sees: so it looks again now and then.
+LOCKSTEP_TAKEN int64_t hsa_signal_wait_scacquire(Signal signal, int condition, int64_t compared,
+                                                 uint64_t timeout, int state) {
+  constexpr uint64_t kForever = UINT64_MAX, kPart = 20'000'000;  // in ns: ROCr's time stamps are KFD's
+  static const auto real = reinterpret_cast<int64_t (*)(Signal, int, int64_t, uint64_t, int)>(
+      of_runtime("hsa_signal_wait_scacquire"));
+  if (!real) return 0;
+  if (state != kActive || !present_driver()) return real(signal, condition, compared, timeout, state);
+  for (;;) {
+    const uint64_t part = timeout < kPart ? timeout : kPart;
+    const int64_t value = real(signal, condition, compared, part, kBlocked);
+    if (timeout != kForever) timeout -= part;
+    if (timeout == 0 || holds(condition, value, compared)) return value;
+  }
 }
 
 // ---- Images

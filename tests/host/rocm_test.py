@@ -119,6 +119,11 @@ class Hip(Example):
     def test_copies_by_kernels(self):
         self.check("hip/memory", environment={"HSA_ENABLE_SDMA": "0"})
 
+    def test_who_waits_for_a_kernel_leaves_it_the_processor(self):
+        waited, used = re.search(r"waited (\S+) s, took the processor for (\S+) s", self.check("hip/patience")).groups()
+        self.assertGreater(float(waited), 0.5)
+        self.assertLess(float(used), float(waited) / 8)
+
     def test_graph(self):
         self.check("hip/graph")
 
