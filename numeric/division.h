@@ -100,20 +100,32 @@ LOCKSTEP_INLINE Scaled<Float> div_scale(Float x, Float denominator, Float numera
 template <class Mode>
 LOCKSTEP_INLINE F32 div_fmas(F32 a, F32 b, F32 c, Mask scale, Mode mode) {
   if (__builtin_expect(any(scale), false)) {
+    // Copies, so that nothing else goes through memory.
+    const F32 factor = a, other = b, addend = c;
     F32 result;
-    lockstep_exact_div_fmas_f32(&a, &b, &c, bits_from_mask(scale), mode_bits(mode), &result);
+    lockstep_exact_div_fmas_f32(&factor, &other, &addend, bits_from_mask(scale), mode_bits(mode), &result);
     return result;
   }
-  return fma(a, b, c, RuntimeFloatMode{mode_bits(mode) | 0x10u});
+  // The default mode keeps denormals.
+  if constexpr (Mode::is_default)
+    return fma(a, b, c, mode);
+  else
+    return fma(a, b, c, RuntimeFloatMode{mode_bits(mode) | 0x10u});
 }
 template <class Mode>
 LOCKSTEP_INLINE F64 div_fmas(F64 a, F64 b, F64 c, Mask scale, Mode mode) {
   if (__builtin_expect(any(scale), false)) {
+    // Copies, so that nothing else goes through memory.
+    const F64 factor = a, other = b, addend = c;
     F64 result;
-    lockstep_exact_div_fmas_f64(&a, &b, &c, bits_from_mask(scale), mode_bits(mode), &result);
+    lockstep_exact_div_fmas_f64(&factor, &other, &addend, bits_from_mask(scale), mode_bits(mode), &result);
     return result;
   }
-  return fma(a, b, c, RuntimeFloatMode{mode_bits(mode) | 0x40u});
+  // The default mode keeps denormals.
+  if constexpr (Mode::is_default)
+    return fma(a, b, c, mode);
+  else
+    return fma(a, b, c, RuntimeFloatMode{mode_bits(mode) | 0x40u});
 }
 
 // Puts the special cases of numerator / denominator right; otherwise the quotient's size with the right sign.

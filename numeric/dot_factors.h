@@ -47,9 +47,10 @@ struct AlignedProduct {
 LOCKSTEP_INLINE AlignedProduct product_of(const DotFactors& a, const DotFactors& b) {
   return {convert<I32>(a.significand * b.significand), a.exponent + b.exponent, a.negative ^ b.negative};
 }
+// Significands are no negative numbers: hosts shift such ones by any count.
 LOCKSTEP_INLINE I32 units_of(I32 significand, I32 exponent, I32 largest) {
   const U32 drop = bits_as<U32>(largest - exponent);
-  return drop < 32u ? significand >> bits_as<I32>(drop) : I32(0);
+  return bits_as<I32>(drop < 32u ? bits_as<U32>(significand) >> drop : U32(0));
 }
 
 }  // namespace detail
@@ -71,8 +72,11 @@ LOCKSTEP_INLINE F32 dot2_f32(const DotFactors& a0, const DotFactors& a1, const D
                     (q.significand != 0 ? q_units ^ q.negative ^ frame : I32(0)) +
                     detail::units_of(significand, field, largest);
   const I32 is_zero = units == 0;
-  const I32 something = (bits_as<I32>(bits << 9) | units) != 0;
-  doubt |= (largest > 254) | ((largest < 25) & something);
+  const I32 extreme = bits_as<U32>(largest - 25) > 254u - 25u;
+  if (__builtin_expect(any(mask_of(extreme)), false)) {
+    const I32 something = (bits_as<I32>(bits << 9) | units) != 0;
+    doubt |= (largest > 254) | (extreme & something);
+  }
   const F32 size = convert<F32>(units) * bits_as<F32>((largest - 24) << 23);
   const I32 negates = frame & (~is_zero | (p.negative & q.negative));
   const F32 unsigned_zero = is_zero ? F32(0) : size;
