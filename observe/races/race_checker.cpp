@@ -134,6 +134,32 @@ void RaceChecker::take_chain(RunningWave& wave, uint64_t key, bool in_lds) {
   }
 }
 
+// Most places are touched by one wave alone.
+inline bool RaceChecker::follow_own(const Current& current, Cell& cell) const {
+  const WaveNumber self = current.wave.number;
+  const auto is_own = [&](WaveNumber wave) { return wave == 0 || wave == self; };
+  if (!is_own(cell.write.wave) || current.is_atomic || current.is_watching) return false;
+  if (!current.access.writes) {
+    // Who read needs no wait.
+    if (!tells_.races) return true;
+    if (cell.reads[0].wave != self && (cell.reads[0].wave != 0 || cell.reads[1].wave != 0)) return false;
+    cell.reads[0] = {self, current.mark.epoch, current.mark.site};
+    return true;
+  }
+  if (current.access.reads || !is_own(cell.reads[0].wave) || !is_own(cell.reads[1].wave) ||
+      cell.write.is_atomic || cell.is_watched || cell.write.event == current.mark.event)
+    return false;
+  cell.plain = {};
+  cell.write = current.mark;
+  return true;
+}
+
+inline void RaceChecker::follow(Current& current, Cell& cell, uint64_t at) {
+  if (follow_own(current, cell)) return;
+  if (current.access.reads) read(current, cell, at);
+  if (current.access.writes) write(current, cell, at);
+}
+
 void RaceChecker::before(const Event& event) {
   std::lock_guard lock(mutex_);
   RunningWave& wave = knowledge_.running(event.wave);
@@ -225,23 +251,10 @@ bool RaceChecker::loses_a_store(const Current& current, WaveNumber other, const 
   return is_near(current, other) || atomic.is_silent;
 }
 
-void RaceChecker::follow(Current& current, Cell& cell, uint64_t at) {
-  if (current.access.reads) read(current, cell, at);
-  if (current.access.writes) write(current, cell, at);
-}
-
 void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
   const WaveNumber self = current.wave.number;
   const WriteMark& last = cell.write;
   const bool looks_out = current.is_watching || current.is_atomic;
-  // Most places are read by waves of which no other one has written there.
-  if (!looks_out && (last.wave == 0 || last.wave == self)) {
-    if (!tells_.races) return;
-    if (cell.reads[0].wave == self) {
-      cell.reads[0] = {self, current.mark.epoch, current.mark.site};
-      return;
-    }
-  }
   // The atomics of others, and of who stored, do not order the store: had this one come first, what it did
   // would be lost. So what is known counts without what this access takes over.
   if (const PlainMark& plain = cell.plain;

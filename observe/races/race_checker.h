@@ -71,6 +71,8 @@ class RaceChecker final : public Listener {
   uint32_t site_of(const Event& event);
   uint32_t make_site(const Event& event);
   void follow(Current& current, Cell& cell, uint64_t at);
+  // False if others have to do with it, and nothing is done.
+  bool follow_own(const Current& current, Cell& cell) const;
   void read(Current& current, Cell& cell, uint64_t at);
   void write(Current& current, Cell& cell, uint64_t at);
   bool stores_what_is_there(const Current& current, uint64_t at) const;
