@@ -40,6 +40,24 @@ TEST(CodeGenerator, MakesObjectsForBothHostLevels) {
   EXPECT_LT(v4, v3);
 }
 
+// What has ways of its own on hosts without AVX-512.
+TEST(CodeGenerator, MakesObjectsOfAllKindsOfAccesses) {
+  const char* const source = R"(
+    __kernel void accesses(__global float* particles, __global const uchar* pixels, __global uint* counts,
+                           __global double* numbers) {
+      uint i = get_global_id(0), stack[40];
+      #pragma unroll 1
+      for (uint k = 0; k < 40; ++k) stack[(k * i) % 40] = k;
+      float3 p = vload3(2 * i, particles);
+      vstore3(p * 2.0f, 2 * i, particles);
+      atomic_add(&counts[pixels[3 * i] + stack[i % 40]], pixels[3 * i + 1]);
+      atomic_cmpxchg(&counts[i & 7], i, pixels[3 * i + 2]);
+      numbers[i] = sqrt(numbers[i]) / numbers[i + 1];
+    })";
+  for (const char* processor : {"x86-64-v3", "x86-64-v4"})
+    EXPECT_GT(code_bytes(source, "accesses", processor), 0u) << processor;
+}
+
 // Rows of tables are looked up in registers where the host can do so, and only there.
 TEST(CodeGenerator, LooksRowsUpAsTheHostCan) {
   const char* const source = R"(
