@@ -22,7 +22,7 @@ class GoodInstructions {
 
  private:
   // What another one takes the place of is looked at again.
-  static constexpr size_t kPlaces = 4096;
+  static constexpr size_t kPlaces = 1024;
   using Place = std::atomic<const isa::Instruction*>;
   Place& place_of(const Step& step) { return places_[step.pc / 4 % kPlaces]; }
   const Place& place_of(const Step& step) const { return places_[step.pc / 4 % kPlaces]; }

@@ -70,7 +70,7 @@ class UninitialisedChecker final : public Listener {
     unsigned initial_sgprs = 0;
     std::unordered_map<const isa::Instruction*, Known> known;
     // Of known, by some bits of the address: what a loop executes is found here.
-    std::array<Plain, 1024> found{};
+    std::array<Plain, 512> found{};
     std::unordered_map<uint32_t, std::unique_ptr<Dependence>> dependence;  // by wave size and VGPRs
   };
   struct OfWave {
