@@ -24,11 +24,16 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+// With a colon, as the kinds that take something are written, too.
+bool is_null(std::string_view text) {
+  return text == "null" || text == "null:";
+}
+
 // The address that buf:, pipe:, same: or null stand for; nothing if the text is none of them.
 std::optional<uint64_t> parse_address(std::string_view text, const std::string& name,
                                       std::optional<uint32_t> index, std::optional<lockstep_type> elements,
                                       Buffers& buffers) {
-  if (text == "null") return 0;
+  if (is_null(text)) return 0;
   if (text.starts_with("same:")) {
     NamedBuffer alias = buffers.find(text.substr(5));
     alias.name = name;
@@ -202,7 +207,7 @@ void check_kind(const lockstep_argument_info& argument, std::string_view text) {
     throw UsageError(
         "is a pipe: give the type and number of its packets, such as pipe:i32[64], or same:NAME");
   if (!is_pipe && text.starts_with("pipe:")) throw UsageError("is no pipe, but {}", kind);
-  if (argument.kind == LOCKSTEP_ARGUMENT_OTHER && !is_pipe && text != "null")
+  if (argument.kind == LOCKSTEP_ARGUMENT_OTHER && !is_pipe && !is_null(text))
     throw UsageError("is of kind {}, which this machine does not have yet (null leaves it away)", kind);
 }
 

@@ -270,6 +270,39 @@ define amdgpu_kernel void @add(ptr addrspace(1) %x, float %by) {
         out = self.lockstep("info", "kernel.spv", status=BAD_INPUT, env=dict(os.environ, LOCKSTEP_LLVM_SPIRV="/absent"))
         self.assertIn("/absent", out.stderr)
 
+    def test_no_buffer(self):
+        (self.path / "none.cl").write_text("__kernel void k(__global int* x, __global int* y) { *x = y ? *y : 9; }")
+        for given, wanted in (("null", 9), ("null:", 9), ("buf:i32[1]=4", 4)):
+            self.lockstep("run", "none.cl", "-g", "1", "buf:i32[1]", f"y={given}", "-p", "x", says=f"x: i32[1]\n{wanted}\n")
+
+    def test_halves_of_registers(self):
+        # Newer compilers keep two 16-bit numbers in a register; clang 19 does if it is told to.
+        (self.path / "halves.cl").write_text("""
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+__kernel void h(__global half* x, __global short* s, __global ushort* u) {
+  const int i = get_global_id(0);
+  const half a = x[i], b = x[i + 64];
+  half r = a * b + sqrt(fabs(a)) - floor(b);
+  if (a < b) r = -r;
+  const short p = s[i], q = s[i + 64];
+  short t = (p + q) * 3 ^ (p >> 2);
+  t = max(t, q) - min(p, (short)5);
+  const ushort v = u[i + 64], w = (u[i] << 3) | (v >> 5);
+  x[i] = r + (half)t;
+  s[i] = t + convert_short_sat(r);
+  u[i] = w + (ushort)(a > (half)1 ? v : w);
+}
+""")
+        true16 = ("--flag", "-Xclang", "--flag", "-target-feature", "--flag", "-Xclang", "--flag", "+real-true16")
+        self.lockstep("disasm", "halves.cl", *true16, says=[".l", ".h"])
+        outputs = []
+        for more in ((), true16, (*true16, "--engine", "translator"), (*true16, "--wave", "64")):
+            self.lockstep("run", "halves.cl", "--grid", "64", "x=buf:u16[128]=random:1", "s=buf:i16[128]=random:2",
+                          "u=buf:u16[128]=random:3", "--out", "x=x.raw", "--out", "s=s.raw", "--out", "u=u.raw", *more)
+            outputs.append([(self.path / f"{name}.raw").read_bytes() for name in "xsu"])
+        for other in outputs[1:]:
+            self.assertEqual(other, outputs[0])
+
     def test_the_newest_clang_is_taken(self):
         folder = self.path / "newer"
         folder.mkdir()
