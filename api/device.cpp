@@ -239,6 +239,7 @@ lockstep_status lockstep_memory_free(lockstep_device* device, uint64_t address) 
       device->freed.push_back({range->begin, range->end, range->access, range->name});
       device->tell_unmapped(device->freed.back());
     }
+    device->queue_hosts.forget(address, address + found->second->bytes());
     device->memory.unmap(address);
     found->second->empty();
     device->allocations.erase(found);
@@ -263,9 +264,12 @@ lockstep_status lockstep_memory_unmap(lockstep_device* device, void* host) {
   return guarded([&] {
     require(device != nullptr, "the device is null");
     uint64_t address = reinterpret_cast<uint64_t>(host);
-    if (!device->mappings.erase(address))
+    const auto mapping = device->mappings.find(address);
+    if (mapping == device->mappings.end())
       throw Failure(LOCKSTEP_INVALID_ARGUMENT,
                     hex(address) + " is not the start of a mapping of this device");
+    device->queue_hosts.forget(address, address + mapping->second);
+    device->mappings.erase(mapping);
     device->memory.unmap(address);
   });
 }

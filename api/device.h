@@ -10,6 +10,7 @@
 #include "api/code_object.h"
 #include "api/guest_services.h"
 #include "api/lockstep.h"
+#include "api/queue_hosts.h"
 #include "command/command_processor.h"
 #include "engine/findings.h"
 #include "hardware/hardware.h"
@@ -103,8 +104,10 @@ struct lockstep_device {
   };
   std::vector<Loaded> loaded;
   std::unique_ptr<lockstep::api::FaultReport> fault;
+  std::shared_ptr<lockstep::api::GuestHeap> heap = std::make_shared<lockstep::api::GuestHeap>(memory);
   std::unique_ptr<lockstep::api::GuestServices> services;  // made for the first kernel that needs them
-  std::string note;                                        // of the last dispatch (lockstep_statistics)
+  lockstep::api::QueueHosts queue_hosts{memory, heap};
+  std::string note;  // of the last dispatch (lockstep_statistics)
   std::vector<lockstep::api::FindingReport> findings;
   std::vector<lockstep::api::BrokenRuleReport> broken_rules;
   std::vector<lockstep::api::BrokenRuleReport> check_findings;

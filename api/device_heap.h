@@ -1,6 +1,6 @@
-// Where in a device's heap is what kernels have got while they ran: single pieces of malloc, or what ROCm's
-// device library asks for and shares out itself (ROCm-Device-Libs, ockl: slabs of 2 MiB, and whole pages for
-// what is too large for them).
+// The heap of a device's kernels: where in it is what they have got while they ran: single pieces of malloc,
+// or what ROCm's device library asks for and shares out itself (ROCm-Device-Libs, ockl: slabs of 2 MiB, and
+// whole pages for what is too large for them).
 #pragma once
 
 #include <cstdint>

@@ -151,6 +151,11 @@ uint32_t resident_groups(const lockstep_kernel& kernel, const lockstep_dispatch_
   return groups * model.work_group_processors();
 }
 
+uint64_t waves_of_group(const lockstep_kernel& kernel, const lockstep_dispatch_options& o) {
+  const uint64_t items = uint64_t{o.block[0]} * o.block[1] * o.block[2];
+  return (items + kernel.wave_size() - 1) / kernel.wave_size();
+}
+
 // What the kernel asks of the host while it runs, and the end of that in any case.
 class Services {
  public:
@@ -158,10 +163,9 @@ class Services {
            uint64_t resident_groups, loader::HiddenValues& hidden) {
     const loader::KernelMetadata* metadata = kernel.kernel->metadata.get();
     if (!metadata || !GuestServices::needed(*metadata)) return;
-    if (!device.services) device.services = std::make_unique<GuestServices>(device.memory);
-    const uint64_t items = uint64_t{o.block[0]} * o.block[1] * o.block[2];
-    const uint64_t waves = (items + kernel.wave_size() - 1) / kernel.wave_size() * resident_groups;
-    device.services->begin(*metadata, kernel.image->object.metadata()->printf_formats, waves, output_of(o),
+    if (!device.services) device.services = std::make_unique<GuestServices>(device.memory, device.heap);
+    device.services->begin(*metadata, kernel.image->object.metadata()->printf_formats,
+                           waves_of_group(kernel, o) * resident_groups, output_of(o.output, o.output_user),
                            hidden);
     services_ = device.services.get();
   }
@@ -250,16 +254,9 @@ lockstep_status lockstep_device_dispatch_packet(lockstep_device* device, const l
     require(device && kernel && out_packet, "the device, the kernel or out_packet is null");
     const lockstep_dispatch_options o = with_defaults(given, dispatch_defaults());
     check_shape(*kernel, o, device->model);
-    const loader::KernelMetadata* metadata = kernel->kernel->metadata.get();
-    if (metadata && GuestServices::needed(*metadata))
-      throw Failure(
-          LOCKSTEP_UNSUPPORTED,
-          "kernel '" + kernel->kernel->name +
-              "': it, or another kernel of its source, prints or allocates memory, which a queue has no "
-              "host for (launch it by lockstep_dispatch, or compile those apart)");
     uint32_t dynamic_lds = o.dynamic_lds_bytes;
     std::vector<std::byte> bytes = argument_segment(*kernel, arguments, dynamic_lds);
-    resident_groups(*kernel, o, dynamic_lds, device->model);  // throws for one that never fits
+    const uint64_t resident = resident_groups(*kernel, o, dynamic_lds, device->model);
     fill_hidden(*kernel, o, dynamic_lds, {}, bytes);
     const std::shared_ptr<const RangeSet> memory = device->memory.snapshot();
     std::byte* const place =
@@ -284,6 +281,9 @@ lockstep_status lockstep_device_dispatch_packet(lockstep_device* device, const l
                                           command::kFenceSystem << command::kHeaderReleaseShift);
     packet.setup = 3;
     packet.completion_signal = completion;
+    device->queue_hosts.forget(segment, segment + bytes.size());
+    if (const auto* metadata = kernel->kernel->metadata.get(); metadata && GuestServices::needed(*metadata))
+      device->queue_hosts.expect(segment, *kernel, waves_of_group(*kernel, o) * resident);
     std::copy(bytes.begin(), bytes.end(), place);
     std::memcpy(out_packet, &packet, sizeof packet);
   });

@@ -185,9 +185,9 @@ lockstep_status lockstep_dump_run(lockstep_device* device, lockstep_dump* dump,
                                                   ? machine::kernarg_address(launch, dump->kernel->descriptor)
                                                   : std::nullopt;
     if (arguments && GuestServices::needed(*dump->kernel->metadata)) {
-      services = std::make_unique<GuestServices>(device->memory);
+      services = std::make_unique<GuestServices>(device->memory, nullptr);
       services->adopt(*dump->kernel->metadata, dump->image->object.metadata()->printf_formats, *arguments,
-                      *launch.memory, output_of(o));
+                      *launch.memory, output_of(o.output, o.output_user));
       dump->services = services->buffers();
       launch.messages = services.get();
     }

@@ -118,20 +118,34 @@ struct GuestServices::Header {
   uint32_t service, control;
 };
 
-GuestServices::~GuestServices() {
-  for (Mapping* m : {&printf_buffer_, &hostcalls_, &heap_state_, &heap_pages_}) unmap(*m);
-}
-
-GuestServices::Mapping GuestServices::map(uint64_t bytes, const char* name) {
-  Mapping out{make_pages(bytes)};
-  if (!memory_.map(out.address(), bytes, kRead | kWrite, name, out.pages))
+GuestPages::GuestPages(AddressSpace& memory, uint64_t bytes, const char* name)
+    : memory_(memory), pages_(make_pages(bytes)) {
+  if (!memory_.map(address(), bytes, kReadWrite, name, pages_))
     throw Failure(LOCKSTEP_INTERNAL_ERROR, std::string(name) + " overlaps a mapped range");
-  return out;
 }
 
-void GuestServices::unmap(Mapping& mapping) {
-  if (mapping.pages) memory_.unmap(mapping.address());
-  mapping.pages.reset();
+GuestPages::~GuestPages() {
+  memory_.unmap(address());
+}
+
+uint64_t GuestHeap::account() {
+  const std::lock_guard lock(mutex_);
+  if (!account_) account_.emplace(memory_, kHeapStateBytes, "state of the device heap");
+  if (!pages_) {
+    pages_.emplace(memory_, kHeapBytes, "the heap of malloc()");
+    heap_ = DeviceHeap(pages_->address(), kHeapBytes);
+  }
+  return account_->address();
+}
+
+uint64_t GuestHeap::allocate(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return heap_.allocate(bytes);
+}
+
+bool GuestHeap::free(uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  return heap_.free(address);
 }
 
 bool GuestServices::needed(const loader::KernelMetadata& kernel) {
@@ -150,25 +164,19 @@ void GuestServices::begin(const loader::KernelMetadata& kernel, const std::vecto
   allocates_ = false;
   if (prints_) {
     formats_ = formats;
-    if (!printf_buffer_.pages) printf_buffer_ = map(kPrintfBytes + kSlack, "printf buffer");
+    if (!printf_buffer_) printf_buffer_.emplace(memory_, kPrintfBytes + kSlack, "printf buffer");
     const uint32_t header[2] = {0, kPrintfBytes};
-    std::memcpy(printf_buffer_.data(), header, sizeof header);
-    printed_ = {printf_buffer_.data(), kPrintfBytes};
-    hidden.printf_buffer = printf_buffer_.address();
+    std::memcpy(printf_buffer_->data(), header, sizeof header);
+    printed_ = {printf_buffer_->data(), kPrintfBytes};
+    hidden.printf_buffer = printf_buffer_->address();
   }
   if (has(kernel, ValueKind::hidden_heap_v1)) {
-    if (!heap_state_.pages) heap_state_ = map(kHeapStateBytes, "state of the device heap");
-    hidden.heap = heap_state_.address();
-    // What a kernel has allocated stays for later ones.
-    if (!heap_pages_.pages) {
-      heap_pages_ = map(kHeapBytes, "the heap of malloc()");
-      heap_ = DeviceHeap(heap_pages_.address(), kHeapBytes);
-    }
+    hidden.heap = heap_->account();
     allocates_ = true;
   }
   if (calls_) {
     make_hostcalls(waves);
-    hidden.hostcall_buffer = hostcalls_.address();
+    hidden.hostcall_buffer = hostcalls_->address();
   }
 }
 
@@ -231,26 +239,26 @@ std::vector<std::span<const std::byte>> GuestServices::buffers() const {
 // A packet for each wave: one that finds none would take what is not there.
 void GuestServices::make_hostcalls(uint64_t waves) {
   const uint64_t wanted = std::bit_ceil(std::clamp<uint64_t>(waves, 2, 1 << 20));
-  const uint64_t there = hostcalls_.pages ? hostcall_packets_ : 0, packets = std::max(there, wanted);
+  const uint64_t there = hostcalls_ ? hostcall_packets_ : 0, packets = std::max(there, wanted);
   const uint64_t payloads = (kHeadersOffset + packets * sizeof(Header) + 4095) / 4096 * 4096;
   if (there < wanted) {
-    unmap(hostcalls_);
+    hostcalls_.reset();
+    hostcalls_.emplace(memory_, payloads + packets * kPayloadBytes, "hostcall buffer");
     hostcall_packets_ = packets;
-    hostcalls_ = map(payloads + packets * kPayloadBytes, "hostcall buffer");
   }
-  hostcalls_in_use_ = {reinterpret_cast<Buffer*>(hostcalls_.data()),
-                       reinterpret_cast<Header*>(hostcalls_.data() + kHeadersOffset),
-                       hostcalls_.data() + payloads, packets - 1, packets};
+  hostcalls_in_use_ = {reinterpret_cast<Buffer*>(hostcalls_->data()),
+                       reinterpret_cast<Header*>(hostcalls_->data() + kHeadersOffset),
+                       hostcalls_->data() + payloads, packets - 1, packets};
   reset_hostcalls();
 }
 
 // Packets are named by their index, with a tag above it that changes with each use; 0 ends a list.
 void GuestServices::reset_hostcalls() {
   const auto& [to, headers, payloads, index_mask, packets] = hostcalls_in_use_;
-  const uint64_t base = hostcalls_.address();
+  const uint64_t base = hostcalls_->address();
   for (uint64_t i = 0; i < packets; ++i) headers[i] = {i == 0 ? 0 : packets + i - 1, 0, 0, 0};
-  const Signal signal{1, 0, base + kMailboxOffset, 1, {}};
-  std::memcpy(hostcalls_.data() + kSignalOffset, &signal, sizeof signal);
+  const Signal signal{1, 0, base + kMailboxOffset, kRequest, {}};
+  std::memcpy(hostcalls_->data() + kSignalOffset, &signal, sizeof signal);
   *to = {base + kHeadersOffset,
          reinterpret_cast<uint64_t>(payloads),
          base + kSignalOffset,
@@ -336,10 +344,10 @@ void GuestServices::answer_memory(uint64_t* slots) {
         "the kernel asks for memory but has no hidden argument for a heap: compile it as code object version "
         "5";
   } else if (address != 0) {
-    if (!heap_.free(address))
+    if (!heap_->free(address))
       problem_ = "the kernel frees " + hex(address) + ", which malloc() did not give it";
   } else {
-    slots[0] = heap_.allocate(bytes);
+    slots[0] = heap_->allocate(bytes);
   }
 }
 

@@ -8,9 +8,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/device_heap.h"
@@ -22,14 +24,52 @@
 
 namespace lockstep::api {
 
+// Zeroed pages that a device's kernels may read and write, for as long as this lives.
+class GuestPages {
+ public:
+  // Throws Failure.
+  GuestPages(AddressSpace& memory, uint64_t bytes, const char* name);
+  ~GuestPages();
+  GuestPages(const GuestPages&) = delete;
+  GuestPages& operator=(const GuestPages&) = delete;
+
+  std::byte* data() const { return pages_->data(); }
+  uint64_t address() const { return pages_->address(); }
+
+ private:
+  AddressSpace& memory_;
+  std::shared_ptr<const HostPages> pages_;
+};
+
+// What malloc of all kernels of a device gives: a kernel may free, or use, what an earlier one, or one beside
+// it, has allocated.
+class GuestHeap {
+ public:
+  explicit GuestHeap(AddressSpace& memory) : memory_(memory) {}
+
+  // The device library's account of its slabs, as hidden arguments name it; made when it is first asked for.
+  // Throws Failure.
+  uint64_t account();
+  // 0: there is not as much.
+  uint64_t allocate(uint64_t bytes);
+  // False: nothing was allocated there.
+  bool free(uint64_t address);
+
+ private:
+  AddressSpace& memory_;
+  std::mutex mutex_;
+  std::optional<GuestPages> account_, pages_;
+  DeviceHeap heap_;
+};
+
 // Of a device; for one dispatch at a time.
 class GuestServices final : public MessageSink {
  public:
   // `stream` is 1 for what goes to standard output, 2 for standard error.
   using Output = std::function<void(std::string_view text, int stream)>;
 
-  explicit GuestServices(AddressSpace& memory) : memory_(memory) {}
-  ~GuestServices() override;
+  GuestServices(AddressSpace& memory, std::shared_ptr<GuestHeap> heap)
+      : memory_(memory), heap_(std::move(heap)) {}
   GuestServices(const GuestServices&) = delete;
   GuestServices& operator=(const GuestServices&) = delete;
 
@@ -50,13 +90,13 @@ class GuestServices final : public MessageSink {
   std::string end();
 
   void on_interrupt(const Wave& wave, uint32_t payload) override;
+  // Whether a wave with this payload rings for its requests, and for nothing else.
+  bool is_request(uint32_t payload) const { return calls_ && payload == kRequest; }
 
  private:
-  struct Mapping {
-    std::shared_ptr<const HostPages> pages;
-    std::byte* data() const { return pages->data(); }
-    uint64_t address() const { return pages->address(); }
-  };
+  // Event of the signal that waves ring with. The device library sends eight bits of it.
+  static constexpr uint32_t kRequest = 0xff;
+
   struct Message {
     std::vector<std::byte> bytes;
   };
@@ -71,8 +111,6 @@ class GuestServices final : public MessageSink {
     uint64_t packets = 0;     // that there are
   };
 
-  Mapping map(uint64_t bytes, const char* name);
-  void unmap(Mapping& mapping);
   void make_hostcalls(uint64_t waves);
   void reset_hostcalls();
   void answer(Header& header, std::byte* payload);
@@ -88,9 +126,8 @@ class GuestServices final : public MessageSink {
   std::vector<std::string> formats_;
   std::string problem_;
 
-  Mapping printf_buffer_, hostcalls_;
-  Mapping heap_state_, heap_pages_;  // the device library's account of its slabs, and what they are made of
-  DeviceHeap heap_;
+  std::shared_ptr<GuestHeap> heap_;
+  std::optional<GuestPages> printf_buffer_, hostcalls_;
   uint64_t hostcall_packets_ = 0;       // that there is room for in `hostcalls_`
   std::span<const std::byte> printed_;  // the printf buffer that the kernel has
   Calls hostcalls_in_use_;

@@ -164,11 +164,10 @@ lockstep_dispatch_options dispatch_defaults() {
   return options;
 }
 
-GuestServices::Output output_of(const lockstep_dispatch_options& o) {
-  if (o.output)
-    return [call = o.output, user = o.output_user](std::string_view text, int stream) {
-      call(user, text.data(), text.size(), stream);
-    };
+GuestServices::Output output_of(void (*output)(void* user, const char* text, uint64_t bytes, int stream),
+                                void* user) {
+  if (output)
+    return [=](std::string_view text, int stream) { output(user, text.data(), text.size(), stream); };
   return [](std::string_view text, int stream) {
     FILE* to = stream == 2 ? stderr : stdout;
     std::fwrite(text.data(), 1, text.size(), to);

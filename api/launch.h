@@ -14,7 +14,9 @@ namespace lockstep::api {
 lockstep_dispatch_options dispatch_defaults();
 
 // Who takes what the kernel prints.
-GuestServices::Output output_of(const lockstep_dispatch_options& options);
+// To the callback; null: to the process's own standard output and error.
+GuestServices::Output output_of(void (*output)(void* user, const char* text, uint64_t bytes, int stream),
+                                void* user);
 
 // Reports of the device's last dispatch.
 void forget_reports(lockstep_device& device);

@@ -1025,6 +1025,13 @@ typedef struct lockstep_queue_options {
   const char* checks; /* AQL and PM4: as in lockstep_dispatch_options; see lockstep_queue_check_finding() */
   const char* const* plugins; /* AQL and PM4: likewise */
   uint32_t plugin_count;
+  /* AQL: takes what kernels of lockstep_device_dispatch_packet print, as in lockstep_dispatch_options, never
+   * from two threads at a time. All of it has come before the completion signal of the dispatch changes and
+   * before `error` is called; kernels that run beside each other (packets without the barrier bit) print
+   * beside each other. It must not wait for what the queue still has to do. Null: the process's own standard
+   * output and error. */
+  void (*output)(void* user, const char* text, uint64_t bytes, int stream);
+  void* output_user;
 } lockstep_queue_options;
 
 LOCKSTEP_API void lockstep_queue_options_init_sized(lockstep_queue_options* options, size_t struct_size);
@@ -1084,9 +1091,8 @@ LOCKSTEP_API lockstep_status lockstep_device_kernel_object(lockstep_device* devi
  * to `segment`, lockstep_kernel_info.argument_bytes of the device's memory that must stay until the dispatch
  * is done (ignored if these are 0), and the 64 bytes of the packet to `out_packet`; its completion signal may
  * be 0. Of `options` count grid, block, global_offset and dynamic_lds_bytes. Loads code as
- * lockstep_device_kernel_object does. Kernels of a source
- * in which one prints or allocates memory may be LOCKSTEP_UNSUPPORTED.
- */
+ * lockstep_device_kernel_object does. A kernel that prints, asserts or allocates memory gets its buffers each
+ * time that an AQL queue of the device launches it with that segment; other queues have none. */
 LOCKSTEP_API lockstep_status lockstep_device_dispatch_packet(
     lockstep_device* device, const lockstep_kernel* kernel, const lockstep_arguments* arguments,
     const lockstep_dispatch_options* options, uint64_t segment, lockstep_signal completion, void* out_packet);

@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <mutex>
+#include <string_view>
 
 #include "api/device.h"
 #include "api/finding.h"
@@ -47,9 +50,19 @@ command::Signals& signals_of(lockstep_device* device, lockstep_signal signal) {
   return signals;
 }
 
-std::shared_ptr<command::Queue> make_queue(command::CommandProcessor& processor,
-                                           const lockstep_queue_options& options, precise::Settings settings,
+// Kernels of a queue may print side by side: the callback hears them one after the other.
+GuestServices::Output output_of_queue(const lockstep_queue_options& options) {
+  return [to = output_of(options.output, options.output_user), mutex = std::make_shared<std::mutex>()](
+             std::string_view text, int stream) {
+    const std::lock_guard lock(*mutex);
+    to(text, stream);
+  };
+}
+
+std::shared_ptr<command::Queue> make_queue(lockstep_device& device, const lockstep_queue_options& options,
+                                           precise::Settings settings,
                                            std::shared_ptr<observe::Checks> checks) {
+  command::CommandProcessor& processor = device.command_processor();
   checks->prepare(settings);
   command::Queue::ErrorCallback on_error;
   // The queue's callback keeps those who listen to its waves.
@@ -67,6 +80,9 @@ std::shared_ptr<command::Queue> make_queue(command::CommandProcessor& processor,
     aql.type = options.cooperative ? command::kQueueTypeCooperative : command::kQueueTypeMulti;
     aql.on_error = std::move(on_error);
     aql.precise = std::move(settings);
+    aql.host = [&device, output = output_of_queue(options)](uint64_t arguments) {
+      return device.queue_hosts.host(arguments, output);
+    };
     return processor.create_aql_queue(std::move(aql));
   }
   command::RingQueueOptions ring;
@@ -123,7 +139,7 @@ lockstep_status lockstep_queue_create(lockstep_device* device, const lockstep_qu
     require(device != nullptr, "the device is null");
     made->checks = checks_of(options.checks, options.plugins, options.plugin_count, *device);
     try {
-      made->queue = make_queue(processor_of(device), options, settings_of(options, *device), made->checks);
+      made->queue = make_queue(*device, options, settings_of(options, *device), made->checks);
     } catch (const std::invalid_argument& error) {
       throw Failure(LOCKSTEP_INVALID_ARGUMENT, error.what());
     }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "command/fault_text.h"
 #include "command/pm4.h"
@@ -31,11 +32,38 @@ std::string queue_and_packet(uint64_t queue, uint64_t index) {
 
 }  // namespace
 
+// Takes the interrupts of a dispatch that has a host.
+class AqlQueue::HostedMessages final : public MessageSink {
+ public:
+  HostedMessages(AqlQueue& queue, std::unique_ptr<DispatchHost> host)
+      : queue_(queue), host_(std::move(host)) {}
+  ~HostedMessages() override { end(); }
+
+  void on_interrupt(const Wave& wave, uint32_t payload) override {
+    if (!host_->answer(wave, payload)) queue_.on_interrupt(wave, payload);
+  }
+  // Behind the last wave, or where there was none.
+  std::string end() {
+    if (std::exchange(ended_, true)) return {};
+    try {
+      return host_->end();
+    } catch (const std::exception& error) {  // what the kernel has printed is lost
+      return error.what();
+    }
+  }
+
+ private:
+  AqlQueue& queue_;
+  const std::unique_ptr<DispatchHost> host_;
+  bool ended_ = false;
+};
+
 AqlQueue::AqlQueue(uint64_t id, AqlQueueOptions options, Services services)
     : Queue(id, options.priority, std::move(options.on_error), std::move(options.precise)),
       services_(services),
       size_(checked_size(options.size)),
       cooperative_(options.type == kQueueTypeCooperative),
+      host_(std::move(options.host)),
       dispatcher_(services.memory),
       done_(size_) {
   if (!options.memory) {
@@ -309,6 +337,13 @@ AqlQueue::Outcome AqlQueue::process(uint64_t index, uint16_t header, Advance& re
 }
 
 AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket& packet) {
+  std::shared_ptr<HostedMessages> hosted;
+  try {
+    if (auto host = host_ ? host_(packet.kernarg_address) : nullptr)
+      hosted = std::make_shared<HostedMessages>(*this, std::move(host));
+  } catch (const std::exception& error) {
+    return refuse(index, QueueError::Kind::invalid_packet, "kernarg_address", error.what());
+  }
   dispatcher_.refresh();
   auto made = dispatcher_.launch(packet, reinterpret_cast<uint64_t>(&slot(index)), address(), index);
   if (const auto* fault = std::get_if<PacketFault>(&made))
@@ -316,7 +351,7 @@ AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket&
                   fault->unmapped ? QueueError::Kind::memory_violation : QueueError::Kind::invalid_packet,
                   fault->field, fault->text, fault->unmapped);
   auto& launch = std::get<machine::Launch>(made);
-  launch.messages = this;
+  launch.messages = hosted ? static_cast<MessageSink*>(hosted.get()) : this;
   launch.doorbell_id = doorbell_id();
   launch.dispatch_id = static_cast<uint32_t>(index);
   launch.access_modes = services_.device.access_modes();
@@ -339,8 +374,8 @@ AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket&
     try {
       running = services_.device.start(
           std::move(launch), priority(),
-          [this, index, signal, start](machine::Outcome&& outcome) {
-            dispatch_done(index, signal, start, std::move(outcome));
+          [this, index, signal, start, hosted](machine::Outcome&& outcome) {
+            dispatch_done(index, signal, start, hosted.get(), std::move(outcome));
           },
           precise(),
           [this, index] {
@@ -515,9 +550,14 @@ QueueError AqlQueue::kernel_fault(uint64_t index, machine::Outcome&& outcome) co
   return error;
 }
 
-void AqlQueue::dispatch_done(uint64_t index, uint64_t signal, uint64_t start, machine::Outcome&& outcome) {
+void AqlQueue::dispatch_done(uint64_t index, uint64_t signal, uint64_t start, HostedMessages* host,
+                             machine::Outcome&& outcome) {
+  // What it has printed is seen before its end is.
+  const std::string problem = host ? host->end() : "";
   if (outcome.fault) {
     fail(kernel_fault(index, std::move(outcome)));
+  } else if (!problem.empty()) {
+    refuse(index, QueueError::Kind::unsupported, "kernel_object", problem);
   } else if (!outcome.cancelled) {
     // The release fence of any scope: what the waves wrote is visible before the signal.
     signal_completion(index, signal, start);

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "command/dispatch_host.h"
 #include "command/dispatcher.h"
 #include "command/guest_memory.h"
 #include "command/hsa_layout.h"
@@ -35,6 +36,7 @@ struct AqlQueueOptions {
   // Where the queue is; it makes its own memory if that is nowhere. In the caller's, its
   // queue_inactive_signal is left alone: the error callback tells.
   std::optional<AqlQueueMemory> memory = std::nullopt;
+  DispatchHostMaker host = {};  // may be none
 };
 
 // Packets are published as HSA says: reserve an index, fill the slot, store the header with release order,
@@ -74,6 +76,7 @@ class AqlQueue final : public Queue, private MessageSink {
 
  private:
   enum class Outcome : uint8_t { launched, blocked, failed };
+  class HostedMessages;
 
   void on_interrupt(const Wave& wave, uint32_t payload) override;
   Outcome process(uint64_t index, uint16_t header, Advance& result);
@@ -99,7 +102,9 @@ class AqlQueue final : public Queue, private MessageSink {
   bool abandon(uint64_t index);
   void fail(QueueError error);
   QueueError kernel_fault(uint64_t index, machine::Outcome&& outcome) const;
-  void dispatch_done(uint64_t index, uint64_t signal, uint64_t start, machine::Outcome&& outcome);
+  // `host` may be null.
+  void dispatch_done(uint64_t index, uint64_t signal, uint64_t start, HostedMessages* host,
+                     machine::Outcome&& outcome);
   // Completes what has no waves.
   Outcome complete(uint64_t index, uint64_t signal, uint64_t start);
   bool signal_completion(uint64_t index, uint64_t signal, uint64_t start);
@@ -110,6 +115,7 @@ class AqlQueue final : public Queue, private MessageSink {
 
   const uint32_t size_;
   const bool cooperative_;
+  const DispatchHostMaker host_;
   std::optional<MappedPages> pages_;  // amd_queue_t, its doorbell signal and doorbell, the ring
   QueueMemory* memory_ = nullptr;
   uint64_t* doorbell_ = nullptr;

@@ -21,6 +21,7 @@
 #include "python/common.h"
 #include "python/listener.h"
 #include "python/objects.h"
+#include "python/output.h"
 #include "python/queues.h"
 #include "python/wave_control.h"
 
@@ -130,6 +131,9 @@ Statistics launch(PyDevice& device, const PyKernel& kernel, lockstep_dispatch_op
     return Interruption::pressed() || (user && static_cast<const Listener*>(user)->failed());
   };
   options.progress_user = listener;
+  LaunchOutput output;
+  options.output = &LaunchOutput::take;
+  options.output_user = &output;
   lockstep_status status;
   {
     const Interruption interruption;
@@ -142,6 +146,7 @@ Statistics launch(PyDevice& device, const PyKernel& kernel, lockstep_dispatch_op
     device.busy = false;
   }
   if (listener && listener->failed()) listener->rethrow();
+  output.rethrow();
   if (checks_for_device)
     for (const py::handle& finding : check_findings(device)) device.checked.append(finding);
   if (status == LOCKSTEP_OK) {

@@ -14,6 +14,7 @@
 
 #include "python/call.h"
 #include "python/objects.h"
+#include "python/output.h"
 
 namespace lockstep_python {
 
@@ -102,13 +103,25 @@ struct PyQueue {
       const std::lock_guard lock(self.mutex_);
       self.failure_ = Failure{error->kind, error->queue, error->position, error->field, error->message};
     };
+    options.output = &QueueOutput::take;
+    options.output_user = &output_;
     check(lockstep_queue_create(device->handle, &options, &handle));
   }
-  ~PyQueue() { lockstep_queue_destroy(handle); }
+  ~PyQueue() {
+    lockstep_queue_destroy(handle);
+    try {
+      output_.write();
+    } catch (py::error_already_set& error) {
+      error.discard_as_unraisable("lockstep.Queue");
+    }
+  }
   PyQueue(const PyQueue&) = delete;
   PyQueue& operator=(const PyQueue&) = delete;
 
-  void raise_if_failed() const {
+  // Whenever the host looks at the queue it also sees what its kernels have printed.
+  void write_output() { output_.write(); }
+  void raise_if_failed() {
+    write_output();
     std::optional<Failure> failure;
     {
       const std::lock_guard lock(mutex_);
@@ -124,6 +137,7 @@ struct PyQueue {
   }
   // Lets go what dispatches that are done have needed.
   void forget_done() {
+    write_output();
     std::vector<std::shared_ptr<Pending>> done;
     for (auto p = pending.begin(); p != pending.end();) {
       if ((*p)->done->load() >= 1) {
@@ -166,8 +180,9 @@ struct PyQueue {
   }
 
  private:
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::optional<Failure> failure_;
+  QueueOutput output_;
 };
 
 // A launch in a queue.
@@ -266,7 +281,12 @@ void define_queues(py::module_& module) {
   py::class_<PyDispatch>(module, "Dispatch", "A launch in a queue.")
       .def_readonly("packet", &PyDispatch::packet, "its number in the queue")
       .def_property_readonly("signal", [](const PyDispatch& d) { return d.pending->done; })
-      .def_property_readonly("done", [](const PyDispatch& d) { return d.pending->done->load() < 1; })
+      .def_property_readonly("done",
+                             [](const PyDispatch& d) {
+                               const bool done = d.pending->done->load() < 1;
+                               d.queue->write_output();
+                               return done;
+                             })
       .def("wait", &PyDispatch::wait, "timeout"_a = py::none(),
            "Waits for its end; False after `timeout` seconds. Raises QueueError if the queue has failed.")
       .def(

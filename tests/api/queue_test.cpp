@@ -56,8 +56,6 @@ TEST(Queues, PacketsOfKernelsAndTheirArguments) {
                                               "get_global_id(0)] = get_global_size(1) + get_local_id(1);\n"
                                               "}\n",
                                               "packet.cl", nullptr);
-  const CodeObject printing =
-      CodeObject::compile(LOCKSTEP_OPENCL, "__kernel void p() { printf(\"x\"); }", "print.cl", nullptr);
   const lockstep::Kernel kernel = code.kernel("k");
   Device device;
   auto out = device.allocate<uint32_t>(64, "out");
@@ -88,7 +86,6 @@ TEST(Queues, PacketsOfKernelsAndTheirArguments) {
     EXPECT_EQ(make(kernel, nowhere), LOCKSTEP_INVALID_ARGUMENT);
     EXPECT_NE(std::string(lockstep_last_error()).find("argument segment"), std::string::npos);
   }
-  EXPECT_EQ(make(printing.kernel("p"), segment.address()), LOCKSTEP_UNSUPPORTED);
   options.block[0] = 1 << 20;
   EXPECT_EQ(make(kernel, segment.address()), LOCKSTEP_INVALID_ARGUMENT);
 }
