@@ -81,14 +81,16 @@ Value* exchanged(llvm::IRBuilder<>& ir, Exchange exchange, Value* old, Value* da
 // offsets in the first row of the buffer; else goes to `elsewhere`.
 Value* Emitter::atomic_places(const AtomicAccess& access, BasicBlock* elsewhere) {
   Value *outside = nullptr, *pointer = nullptr, *last = nullptr, *begin = nullptr;
+  std::pair<Value*, Value*> range;
   if (access.in_lds) {
     // Out of range: no write, and 0 comes back. That is the runtime function's.
     pointer = lds_;
     last = ir_.CreateSub(lds_bytes_, ir_.getInt64(access.bytes));
     outside = ir_.CreateICmpSLT(last, ir_.getInt64(0));
   } else {
-    Value* end = nullptr;
-    std::tie(begin, end) = last_range(access.slot);
+    range = last_range(access.slot);
+    Value* end = range.second;
+    begin = range.first;
     last = ir_.CreateSub(ir_.CreateSub(end, begin), ir_.getInt64(access.bytes));
     // Of a range that is too small it is negative.
     outside = ir_.CreateICmpUGT(last, ir_.getInt64(INT32_MAX));
@@ -135,6 +137,7 @@ Value* Emitter::atomic_places(const AtomicAccess& access, BasicBlock* elsewhere)
   ir_.SetInsertPoint(here);
   for (unsigned chunk = 0; chunk < chunks_; ++chunk)
     if (offsets[chunk] != access.low[chunk]) ir_.CreateStore(offsets[chunk], buffer_row(0, chunk));
+  if (!access.in_lds) forget_walks_in(range);
   return pointer;
 }
 
@@ -234,6 +237,7 @@ void Emitter::emit_atomic(unsigned index) {
     ir_.CreateBr(elsewhere);
   }
   ir_.SetInsertPoint(elsewhere);
+  if (!access.in_lds) forget_walks();
   auto function = runtime("lockstep_translator_atomic", i1_,
                           {pointer_, pointer_, i32_, i32_, i32_, i64_, i64_, pointer_});
   auto* callee = llvm::cast<llvm::Function>(function.getCallee());

@@ -186,6 +186,9 @@ void Emitter::emit_global(unsigned index) {
   const Snapshot before = snapshot(index);
   BasicBlock *slow = new_block("lanes"), *done = new_block("accessed"), *fast = nullptr;
   std::array<std::vector<Value*>, kMaxChunks> loaded;
+  const auto facts_of_addresses = address_facts_;
+  std::optional<Walked> walked;
+  if (walks_.contains(index)) walked = emit_walk(index, shape, slot_number, base, low, high, !wide || is_sum);
 
   // What was computed from memory's contents hardly counts on from lane to lane.
   if (shape.bytes >= 4 && !(facts.address_is_loaded && is_gathered(shape))) {
@@ -208,6 +211,7 @@ void Emitter::emit_global(unsigned index) {
     fast = new_block("consecutive");
     branch_unlikely(ir_.CreateNot(plain), slow, fast);
     ir_.SetInsertPoint(fast);
+    if (!is_load) forget_walks_in(range);
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       Value* pointer = ir_.CreateIntToPtr(first[chunk], pointer_);
       if (is_load)
@@ -277,6 +281,7 @@ void Emitter::emit_global(unsigned index) {
       // Below the base there may be places of the range, too.
       branch_unlikely(outside, is_small && has_base ? in_large : slow, inside);
       ir_.SetInsertPoint(inside);
+      if (!is_load) forget_walks_in({begin, end});
       for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
         Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, offsets[chunk]);
         if (is_load)
@@ -312,18 +317,26 @@ void Emitter::emit_global(unsigned index) {
   BasicBlock* accessed = new_block("lanes_accessed");
   branch_unlikely(ir_.CreateNot(fine), leave_to_interpreter(before), accessed);
   ir_.SetInsertPoint(accessed);
+  if (!is_load) forget_walks();
   std::array<std::vector<Value*>, kMaxChunks> gathered;
   for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
     for (unsigned word = 0; word < dwords; ++word)
       gathered[chunk].push_back(ir_.CreateLoad(lanes_, place(2 + word, chunk)));
   ir_.CreateBr(done);
+  if (walked) {
+    ir_.SetInsertPoint(walked->end);
+    ir_.CreateBr(done);
+    // What was found out about them where lanes do not walk is not known behind that.
+    address_facts_ = facts_of_addresses;
+  }
 
   ir_.SetInsertPoint(done);
   if (!is_load) return;
   std::array<std::vector<Value*>, kMaxChunks> results;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     for (unsigned word = 0; word < dwords; ++word) {
-      llvm::PHINode* value = ir_.CreatePHI(lanes_, 4);
+      llvm::PHINode* value = ir_.CreatePHI(lanes_, 5);
+      if (walked) value->addIncoming(walked->words[chunk][word], walked->end);
       for (const bool is_small : {false, true})
         if (gathered_ends[is_small])
           value->addIncoming(single[is_small][chunk][word], gathered_ends[is_small]);

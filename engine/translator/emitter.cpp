@@ -55,6 +55,7 @@ void Emitter::emit_wave(const std::string& name) {
   make_function(name, i32_, {pointer_, pointer_, i32_, i64_});
   wave_ = function_->getArg(0);
   load_wave_fields();
+  begin_walks();
   ir_.CreateStore(function_->getArg(3), budget_);
   begin_leave();
   leave_how_ = llvm::PHINode::Create(i32_, 8, "", leave_->begin());
@@ -110,6 +111,7 @@ void Emitter::make_row_loop() {
   load_wave_fields();
   ir_.CreateStore(ir_.CreateLoad(i32_, group.place), ir_.CreateGEP(ir_.getInt8Ty(), wave_, x_offset));
   ir_.CreateStore(turn, budget_);
+  begin_walks();
   ir_.CreateBr(blocks_[routine_.entry_block]);
 
   ir_.SetInsertPoint(ended_);
@@ -173,6 +175,7 @@ void Emitter::make_function(const std::string& name, llvm::Type* result,
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) doubt_[chunk] = ir_.CreateAlloca(lanes_);
   // For the runtime functions, which take lanes in memory: two address registers and four of data.
   buffer_ = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, 6 * chunks_));
+  plan_walks();
 }
 
 // One way out for all that leave.
@@ -298,6 +301,9 @@ void Emitter::emit_nodes(unsigned index) {
 void Emitter::emit_node(unsigned n) {
   const Node& node = routine_.nodes[n];
   if (joins_run(n)) return add_to_run(n);
+  // Among the hints is what invalidates caches (guide 10.5).
+  if (node.kind == NodeKind::nothing && node.instruction.row->encoding == isa::Encoding::mubuf)
+    forget_walks();
   switch (node.kind) {
     case NodeKind::nothing:
     case NodeKind::branch:
@@ -318,6 +324,7 @@ void Emitter::emit_node(unsigned n) {
     emit_scalar(n);
   } else if (node.kind == NodeKind::store_wait) {
     ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
+    forget_walks();
   } else if (node.kind == NodeKind::scalar_load) {
     emit_scalar_load(n);
   } else if (node.kind == NodeKind::lane_access) {
@@ -327,6 +334,7 @@ void Emitter::emit_node(unsigned n) {
   } else if (node.kind == NodeKind::get_pc) {
     emit_get_pc(n);
   } else if (node.kind == NodeKind::call) {
+    forget_walks();
     emit_call(n);
   } else if (node.kind == NodeKind::scratch) {
     emit_scratch(n);

@@ -292,6 +292,27 @@ class Emitter {
   std::vector<Value*> load_consecutive(Value* pointer, unsigned dwords);
   void store_consecutive(Value* pointer, const std::vector<Value*>& words);
 
+  // emit_walk.cpp: loads whose lanes each walk through memory
+  struct Walk {
+    // Where each lane is expected next: the low half with the base in it, and the high half of the offset.
+    std::array<llvm::AllocaInst*, kMaxChunks> low{}, high{};
+    // What was loaded ahead; how much of it is left, and from which base, range and for which lanes.
+    llvm::AllocaInst *rows = nullptr, *rows_left = nullptr, *base = nullptr, *begin = nullptr, *end = nullptr,
+                     *lanes = nullptr;
+    llvm::AllocaInst* wasted = nullptr;  // how often rows were forgotten that were not used up
+  };
+  struct Walked {
+    llvm::BasicBlock* end = nullptr;  // goes nowhere yet
+    std::array<std::vector<Value*>, kMaxChunks> words;
+  };
+  void plan_walks();
+  void begin_walks();
+  void forget_walks();
+  void forget_walks_in(std::pair<Value*, Value*> range);
+  Walked emit_walk(unsigned node, const isa::AccessShape& shape, unsigned slot, Value* base,
+                   const ChunkValues& low, const ChunkValues& high, bool has_base);
+  std::vector<Value*> load_rows(Value* pointer, Value* offsets);
+
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   const Routine& routine_;
@@ -354,6 +375,7 @@ class Emitter {
   // By the register with the base address, and whether it is a load: the slot of all such accesses.
   std::map<std::pair<int, bool>, unsigned> base_slots_;
   std::map<unsigned, std::pair<Value*, Value*>> known_ranges_;  // by slot, in this section
+  std::map<unsigned, Walk> walks_;                              // by node
 
  public:
   // Behind the last slot that the piece uses.

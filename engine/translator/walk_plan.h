@@ -1,0 +1,17 @@
+// Loads in loops whose lanes each walk through memory: an element in each round, the next one in the next
+// round.
+#pragma once
+
+#include <vector>
+
+#include "engine/translator/routine.h"
+
+namespace lockstep::translator {
+
+struct WalkingLoad {
+  unsigned node, block;
+};
+// Such loads of a piece, as far as the code lets one expect it; whether they do is seen when the code runs.
+std::vector<WalkingLoad> find_walks(const Routine& routine, unsigned piece);
+
+}  // namespace lockstep::translator

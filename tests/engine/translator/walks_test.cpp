@@ -1,0 +1,175 @@
+// Work-items that each walk through memory of their own, whose elements are loaded ahead: what the wave
+// writes itself has to be seen, and lanes that do not keep step get what is theirs.
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+#include "tests/engine/translator/test_kernel.h"
+
+namespace lockstep::translator {
+namespace {
+
+const Bytes& code() {
+  static const Bytes bytes = compile(R"(
+__kernel void rows(__global const uint* a, __global const uint* x, __global uint* y, uint n) {
+  uint row = get_global_id(0), sum = 0;
+  for (uint i = 0; i < n; ++i) sum = sum * 3 + a[row * n + i] * x[i];
+  y[row] = sum;
+}
+__kernel void wide_rows(__global const ulong* a, __global ulong* y, uint n) {
+  uint row = get_global_id(0);
+  ulong sum = 0;
+  for (uint i = 0; i < n; ++i) sum = sum * 3 + a[row * n + i];
+  y[row] = sum;
+}
+// Of lengths that differ, from places that memory names.
+__kernel void lists(__global const uint* first, __global const uint* a, __global uint* y) {
+  uint row = get_global_id(0), sum = 0;
+  for (uint i = first[row]; i < first[row + 1]; ++i) sum = sum * 3 + a[i];
+  y[row] = sum;
+}
+// What is written comes to be read so many rounds later.
+__kernel void behind(__global uint* in, __global uint* out, uint n, uint distance) {
+  uint row = get_global_id(0), sum = 0;
+  for (uint i = 0; i < n; ++i) {
+    sum = sum * 3 + in[row * (n + distance) + i];
+    out[row * (n + distance) + i + distance] = sum;
+  }
+}
+__kernel void added(__global uint* in, __global uint* out, uint n, uint distance) {
+  uint row = get_global_id(0), sum = 0;
+  for (uint i = 0; i < n; ++i) {
+    sum = sum * 3 + in[row * (n + distance) + i];
+    atomic_add(&out[row * (n + distance) + i + distance], sum);
+  }
+}
+// Written behind the loop, which begins again where it has stopped.
+__kernel void again(__global uint* in, __global uint* out, uint n) {
+  uint row = get_global_id(0), sum = 0, i = 0;
+  for (uint round = 1; round < n; ++round) {
+    for (; i < round * 3; ++i) sum = sum * 3 + in[row * 3 * n + i];
+    out[row * 3 * n + i] = sum;
+  }
+}
+// Half of the lanes stand still for two rounds, or go on by one element in these, when all have been loaded ahead; or take no part in two, when
+// the others are.
+__kernel void pauses(__global const uint* a, __global uint* y, uint n, uint step) {
+  uint row = get_global_id(0), sum = 0, at = row * n;
+  for (uint i = 0; i < n; ++i)
+    if (!(row & 1) || i % 12 / 2 != 2)
+      sum = sum * 3 + a[at++];
+    else
+      at += i & step;
+  y[row] = sum;
+}
+__kernel void skips(__global const uint* a, __global uint* y, uint n) {
+  uint row = get_global_id(0), sum = 0, at = row * n;
+  for (uint i = 0; i < n; ++i) {
+    if (!(row & 1) || (i + 11) % 12 > 1) sum = sum * 3 + a[at];
+    ++at;
+  }
+  y[row] = sum;
+}
+// Lanes take the next element in some rounds only, or jump.
+__kernel void uneven(__global const uint* a, __global uint* y, uint n, uint rounds) {
+  uint row = get_global_id(0), sum = 0, at = row * n;
+  for (uint i = 0; i < rounds; ++i) {
+    uint choice = (row * 0x9e3779b9u + (i / 5) * 0x85ebca6bu) >> 27;
+    if (choice < 20) sum = sum * 3 + a[at];
+    if (choice < 22) at += 1;
+    if (choice == 22) at = row * n + i;
+  }
+  y[row] = sum;
+}
+)");
+  return bytes;
+}
+
+Bytes words(size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<uint32_t> values(count);
+  for (uint32_t& value : values) value = random();
+  Bytes bytes(count * 4);
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+constexpr uint32_t kItems = 200;  // the last wave is not full
+
+TestDispatch dispatch(const char* kernel, std::vector<TestArgument> arguments) {
+  return {kernel, {kItems, 1, 1}, {64, 1, 1}, std::move(arguments), 0};
+}
+
+TEST(Walks, RowsOfAMatrix) {
+  for (const uint32_t n : {1u, 2u, 7u, 8u, 9u, 10u, 37u, 64u})
+    expect_same(code(), {dispatch("rows", {buffer(0), buffer(1), buffer(2), value(n)})},
+                {words(kItems * n, 1), words(n, 2), Bytes(kItems * 4)});
+}
+
+TEST(Walks, ElementsOf64Bits) {
+  for (const uint32_t n : {3u, 5u, 33u})
+    expect_same(code(), {dispatch("wide_rows", {buffer(0), buffer(1), value(n)})},
+                {words(kItems * n * 2, 3), Bytes(kItems * 8)});
+}
+
+TEST(Walks, ListsOfSeveralLengths) {
+  std::mt19937 random(4);
+  std::vector<uint32_t> first = {0};
+  while (first.size() <= kItems) first.push_back(first.back() + random() % 30);
+  Bytes bytes(first.size() * 4);
+  std::memcpy(bytes.data(), first.data(), bytes.size());
+  expect_same(code(), {dispatch("lists", {buffer(0), buffer(1), buffer(2)})},
+              {bytes, words(first.back(), 5), Bytes(kItems * 4)});
+}
+
+TEST(Walks, WhatTheWaveWritesIsSeen) {
+  for (const char* kernel : {"behind", "added"})
+    for (const uint32_t distance : {0u, 1u, 3u, 7u, 8u, 20u}) {
+      const uint32_t n = 40;
+      const Bytes rows = words(kItems * (n + distance), 6);
+      expect_same(code(), {dispatch(kernel, {buffer(0), buffer(0), value(n), value(distance)})}, {rows});
+      // Elsewhere.
+      expect_same(code(), {dispatch(kernel, {buffer(0), buffer(1), value(n), value(distance)})},
+                  {rows, rows});
+    }
+}
+
+TEST(Walks, WhatIsWrittenBetweenTwoLoopsIsSeen) {
+  const uint32_t n = 12;
+  expect_same(code(), {dispatch("again", {buffer(0), buffer(0), value(n)})}, {words(kItems * 3 * n, 7)});
+}
+
+TEST(Walks, LanesThatDoNotKeepStep) {
+  const uint32_t n = 80;
+  expect_same(code(), {dispatch("uneven", {buffer(0), buffer(1), value(n), value(n)})},
+              {words(kItems * n, 8), Bytes(kItems * 4)});
+}
+
+TEST(Walks, LanesThatAreOffForAWhile) {
+  const uint32_t n = 50;
+  const std::vector<Bytes> buffers = {words(kItems * n, 8), Bytes(kItems * 4)};
+  expect_same(code(), {dispatch("skips", {buffer(0), buffer(1), value(n)})}, buffers);
+  for (const uint32_t step : {0u, 1u})
+    expect_same(code(), {dispatch("pauses", {buffer(0), buffer(1), value(n), value(step)})}, buffers);
+}
+
+// In waves of 64, too.
+TEST(Walks, WavesOf64) {
+  const Bytes wide = compile(R"(
+__kernel void sums(__global uint* in, __global uint* out, uint n) {
+  uint row = get_global_id(0), sum = 0;
+  for (uint i = 0; i < n; ++i) {
+    sum = sum * 3 + in[row * (n + 1) + i];
+    out[row * (n + 1) + i + 1] = sum;
+  }
+}
+)",
+                             64);
+  for (const int second : {0, 1})
+    expect_same(wide, {dispatch("sums", {buffer(0), buffer(second), value(30u)})},
+                {words(kItems * 31, 9), words(kItems * 31, 10)});
+}
+
+}  // namespace
+}  // namespace lockstep::translator
