@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 BUILD := build/release
 
-.PHONY: demo wheel test test-all afternoon rules rocm bench docs arithmetic fuzz format configure build packages clean
+.PHONY: demo wheel test test-all afternoon bare rules rocm bench docs arithmetic fuzz format configure build packages clean
 
 packages:
 	@tools/install_packages.sh
@@ -35,6 +35,10 @@ test-all: configure
 # The .deb and what a new user does with it, from the installed package to a plot.
 afternoon: build
 	@cmake --build $(BUILD) --target afternoon
+
+# The .deb and the tarball on a bare Debian 12 (root, debootstrap and the network; about three minutes).
+bare: build
+	@tests/packages/bare.sh $(BUILD) || [ $$? = 77 ]
 
 # Drops the rules of tests/rules/ one by one, in a copy of the tree: each must make a test fail. RULES="--only F3." asks
 # for some of them.

@@ -345,7 +345,8 @@ Result run_clang(const Source& source, std::span<const Result> linked, Output ki
   const std::string clang = find_clang();
   if (clang.empty())
     return fail("clang-19 is needed to compile " + std::string(toolchain::name(source.language)) +
-                " and was not found in PATH: install the Debian package clang-19 (apt-get install clang-19), "
+                " and was not found in PATH: install the Debian packages clang-19 and lld-19 (apt-get "
+                "install clang-19 lld-19), "
                 "or name the "
                 "compiler in LOCKSTEP_CLANG");
   const fs::path prepared = prepared_directory(error);
