@@ -140,7 +140,8 @@ std::unique_ptr<FaultReport> report(const machine::WaveFault& w, const RunningKe
 }  // namespace
 
 std::shared_ptr<observe::Checks> checks_of(const char* names, const char* const* plugins,
-                                           uint32_t plugin_count, const lockstep_device& device) {
+                                           uint32_t plugin_count, const lockstep_device& device,
+                                           observe::FindFunction find) {
   require(plugins || plugin_count == 0, "options.plugins is null, and options.plugin_count is not 0");
   std::vector<std::string> texts;
   for (uint32_t i = 0; i < plugin_count; ++i) {
@@ -149,7 +150,7 @@ std::shared_ptr<observe::Checks> checks_of(const char* names, const char* const*
   }
   try {
     return std::make_shared<observe::Checks>(observe::Checks::names_of(names ? names : ""), device.freed,
-                                             nullptr, texts);
+                                             nullptr, texts, std::move(find));
   } catch (const std::invalid_argument& error) {
     throw Failure(LOCKSTEP_INVALID_ARGUMENT, error.what());
   } catch (const observe::PluginError& error) {
@@ -210,7 +211,12 @@ machine::Outcome run_launch(lockstep_device& device, machine::Launch launch, mac
     if (o.progress(o.progress_user, &progress)) cancel = true;
   };
   observe::FidelityListener observer(device.math);
-  const auto checks = checks_of(o.checks, o.plugins, o.plugin_count, device);
+  const auto find = [&kernel](uint64_t, std::string_view name) -> observe::CodeSpan {
+    const loader::Symbol* const symbol = kernel.image ? kernel.image->object.find_symbol(name) : nullptr;
+    if (!symbol) return {};
+    return {symbol->address + kernel.bias, symbol->address + kernel.bias + symbol->size};
+  };
+  const auto checks = checks_of(o.checks, o.plugins, o.plugin_count, device, find);
   if (o.fidelity) checks->add(observer);
   checks->prepare(run.precise);
   machine::Outcome outcome;

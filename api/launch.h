@@ -21,9 +21,10 @@ GuestServices::Output output_of(void (*output)(void* user, const char* text, uin
 // Reports of the device's last dispatch.
 void forget_reports(lockstep_device& device);
 
-// Those by their names, and plug-ins. Throws Failure.
+// Those by their names, and plug-ins; `find` knows functions of the code that they follow. Throws Failure.
 std::shared_ptr<observe::Checks> checks_of(const char* names, const char* const* plugins,
-                                           uint32_t plugin_count, const lockstep_device& device);
+                                           uint32_t plugin_count, const lockstep_device& device,
+                                           observe::FindFunction find = {});
 
 // Runs the launch, whose code, registers and memory are set, on the device, and leaves there what `options`
 // ask for. `run` has its settings and resident groups. Throws Failure for a fault, and for a limit that is

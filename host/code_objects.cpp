@@ -251,6 +251,13 @@ std::string CodeObjects::place(uint64_t pc) {
   return text;
 }
 
+observe::CodeSpan CodeObjects::function(uint64_t pc, std::string_view name) {
+  const std::shared_ptr<const LoadedObject> loaded = at(pc);
+  const loader::Symbol* const symbol = loaded ? loaded->object.find_symbol(name) : nullptr;
+  if (!symbol) return {};
+  return {symbol->address + loaded->bias, symbol->address + loaded->bias + symbol->size};
+}
+
 std::vector<toolchain::Frame> CodeObjects::callers(uint64_t pc) {
   const std::shared_ptr<const LoadedObject> loaded = at(pc);
   return loaded ? loaded->callers(pc - loaded->bias) : std::vector<toolchain::Frame>();

@@ -11,6 +11,7 @@
 
 #include "loader/code_object.h"
 #include "loader/source_lines.h"
+#include "observe/code_symbols.h"
 #include "toolchain/inlined_frames.h"
 
 namespace lockstep::host {
@@ -43,6 +44,8 @@ class CodeObjects {
   std::shared_ptr<const LoadedObject> at(uint64_t pc);
   // "kernel 'add(int*)' + 0x34, at add.hip:12"; empty if nothing is known of it.
   std::string place(uint64_t pc);
+  // The function of that name in the code object around the address; empty if there is none.
+  observe::CodeSpan function(uint64_t pc, std::string_view name);
   // What the instruction there was inlined into, where its code has debug information.
   std::vector<toolchain::Frame> callers(uint64_t pc);
   // A line for each of them.

@@ -97,6 +97,16 @@ LOCKSTEP_TAKEN int hsa_amd_memory_pool_free(void* address) {
   return real(address);
 }
 
+// Where each allocation is a range of its own (HSA_DISABLE_FRAGMENT_ALLOCATOR), ROCr compares a handle's size
+// with the range's, which is in pages, takes another size for a piece of a block, and ends in an assertion,
+// since blocks begin at multiples of 2 MiB.
+LOCKSTEP_TAKEN int hsa_amd_ipc_memory_create(void* address, size_t bytes, void* handle) {
+  constexpr size_t kPage = 4096;
+  const LockstepDriver* const driver = present_driver();
+  if (driver && driver->allocated) bytes = (bytes + kPage - 1) / kPage * kPage;
+  return ask("hsa_amd_ipc_memory_create", address, bytes, handle);
+}
+
 // ---- Waiting
 
 // HIP and OpenCL wait actively for kernels, which costs a card nothing; here it takes the processor from the

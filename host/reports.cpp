@@ -114,7 +114,8 @@ class Reports::Record final : public machine::DispatchRecord {
     if (device_checks_) {
       observe::Checks::Names names = reports.settings_.checks;
       names.erase(kOfDevice);
-      checks_.emplace(std::move(names), std::vector<Range>(), &reports.blocks_);
+      checks_.emplace(std::move(names), std::vector<Range>(), &reports.blocks_, std::vector<std::string>(),
+                      reports.find_function());
       for (observe::Checks* const each : {&*checks_, device_checks_})
         if (lockstep::Listener* const listener = each->listener()) listeners_.add(*listener);
     }
@@ -199,7 +200,7 @@ class Reports::Listener final : public machine::DispatchListener {
     if (!names.empty() || !reports.settings_.plugins.empty())
       checks_.emplace(
           names.contains(kOfDevice) ? observe::Checks::Names{kOfDevice} : observe::Checks::Names(),
-          std::vector<Range>(), nullptr, reports.settings_.plugins);
+          std::vector<Range>(), nullptr, reports.settings_.plugins, reports.find_function());
   }
   std::unique_ptr<machine::DispatchRecord> begins(const machine::Launch& launch) override {
     return std::make_unique<Record>(reports_, device_, launch, checks_ ? &*checks_ : nullptr);

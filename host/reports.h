@@ -55,6 +55,9 @@ class Reports {
   void finish();
 
  private:
+  observe::FindFunction find_function() {
+    return [this](uint64_t pc, std::string_view name) { return code_objects_.function(pc, name); };
+  }
   class Listener;
   class Record;
   struct Sums {

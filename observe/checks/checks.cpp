@@ -57,14 +57,15 @@ Checks::Names Checks::names_of(std::string_view text) {
 }
 
 Checks::Checks(Names names, const std::vector<Range>& freed, const Blocks* blocks,
-               const std::vector<std::string>& plugins)
+               const std::vector<std::string>& plugins, FindFunction find)
     : names_(std::move(names)) {
   if (names_.contains("barriers")) checkers_.push_back(std::make_unique<BarrierChecker>(findings_));
   if (names_.contains("memory"))
     checkers_.push_back(std::make_unique<MemoryChecker>(findings_, freed, blocks));
   // The machinery of races sees which stores a barrier does not wait for; of registers the units tell.
   const RaceChecker::Tells tells{names_.contains("races"), names_.contains("waits")};
-  if (tells.races || tells.waits) checkers_.push_back(std::make_unique<RaceChecker>(findings_, tells));
+  if (tells.races || tells.waits)
+    checkers_.push_back(std::make_unique<RaceChecker>(findings_, tells, std::move(find)));
   if (names_.contains("uninitialised"))
     checkers_.push_back(std::make_unique<UninitialisedChecker>(findings_));
   if (names_.contains(kCost)) checkers_.push_back(std::make_unique<CostChecker>(findings_));

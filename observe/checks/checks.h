@@ -11,6 +11,7 @@
 #include "engine/listeners.h"
 #include "engine/precise/settings.h"
 #include "memory/address_space.h"
+#include "observe/code_symbols.h"
 #include "observe/memory/blocks.h"
 #include "observe/plugin/plugin_library.h"
 
@@ -24,10 +25,10 @@ class Checks {
   static Names names_of(std::string_view text);
 
   // `freed`: what the device has taken back. `blocks`, which must outlive this: what its ranges were divided
-  // into; null: nobody knows. `plugins`: FILE[:ARGUMENTS] of each. Throws PluginError for one that does not
-  // begin.
+  // into; null: nobody knows. `plugins`: FILE[:ARGUMENTS] of each. `find`: where functions are. Throws
+  // PluginError for a plug-in that does not begin.
   explicit Checks(Names names, const std::vector<Range>& freed = {}, const Blocks* blocks = nullptr,
-                  const std::vector<std::string>& plugins = {});
+                  const std::vector<std::string>& plugins = {}, FindFunction find = {});
 
   void add(Listener& listener) { listeners_.add(listener); }
   // What the dispatches must be run with, for those checkers that are units of the precise engine; where

@@ -42,6 +42,24 @@ AccessBlock* AccessPages::known_page(uint64_t address) {
   return last_ = found->second.get();
 }
 
+void AccessPages::forget(uint64_t begin, uint64_t bytes) {
+  if (bytes == 0) return;
+  const uint64_t end = begin + bytes;
+  const auto forget_in = [&](uint64_t number, AccessBlock& block) {
+    const uint64_t page = number * kPage, from = std::max(begin, page), to = std::min(end, page + kPage);
+    block.visit(static_cast<uint32_t>(from - page), static_cast<uint32_t>(to - from),
+                [](Cell& cell, uint32_t) { cell = {}; });
+  };
+  const uint64_t first = begin / kPage, last = (end - 1) / kPage;
+  if (last - first < pages_.size()) {
+    for (uint64_t number = first; number <= last; ++number)
+      if (const auto found = pages_.find(number); found != pages_.end()) forget_in(number, *found->second);
+    return;
+  }
+  for (const auto& [number, block] : pages_)
+    if (number >= first && number <= last) forget_in(number, *block);
+}
+
 void AccessPages::clear() {
   pages_.clear();
   last_number_ = ~uint64_t{0};

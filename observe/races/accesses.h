@@ -79,6 +79,8 @@ class AccessPages {
   AccessBlock* page(uint64_t address);
   // Null if nothing of it was touched.
   AccessBlock* known_page(uint64_t address);
+  // As if nobody had touched [begin, begin + bytes).
+  void forget(uint64_t begin, uint64_t bytes);
   void clear();
 
  private:

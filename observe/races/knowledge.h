@@ -89,6 +89,19 @@ struct RunningWave {
   // Places in memory from which the wave has taken over something that only an invalidation of the caches
   // lets it use.
   std::unordered_set<uint64_t> pending;
+  // Since it last invalidated its caches it has loaded from one of their lines at most: which.
+  static constexpr uint64_t kLine = 128;  // bytes (guide 12.1)
+  bool is_fresh = false;
+  uint64_t fresh_line = 0;  // 0: none
+
+  void loads(uint64_t address) {
+    is_fresh = fresh_line == 0 || fresh_line == address / kLine;
+    fresh_line = address / kLine;
+  }
+  // Whether its caches hold nothing old, but perhaps of the line that the address is in.
+  bool is_fresh_beside(uint64_t address) const {
+    return is_fresh && (fresh_line == 0 || fresh_line == address / kLine);
+  }
 
   // The first epoch that may have incomplete stores.
   uint32_t complete_in_memory() const { return stores.empty() ? epoch : stores.oldest(); }

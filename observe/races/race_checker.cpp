@@ -50,7 +50,7 @@ bool RaceChecker::wants(const isa::Instruction& instruction) const {
   const Opcode opcode = instruction.row->opcode;
   return (isa::is_memory(instruction.row->encoding) && instruction.row->encoding != Encoding::scratch) ||
          opcode == Opcode::s_waitcnt || opcode == Opcode::s_waitcnt_vscnt ||
-         opcode == Opcode::s_waitcnt_lgkmcnt;
+         opcode == Opcode::s_waitcnt_lgkmcnt || opcode == Opcode::s_setpc_b64;  // which ends functions
 }
 
 bool RaceChecker::wants_after(const isa::Instruction& instruction) const {
@@ -61,6 +61,7 @@ void RaceChecker::dispatch_begins(const DispatchEvent& event) {
   std::lock_guard lock(mutex_);
   if (knowledge_.is_idle()) {
     knowledge_.forget_all();
+    heap_.forget_all();
     memory_.clear();
     lds_.clear();
     chains_.clear();
@@ -69,6 +70,7 @@ void RaceChecker::dispatch_begins(const DispatchEvent& event) {
     found_.fill({});
   }
   names_.begin(event);
+  heap_.looks_at(event.entry);
   knowledge_.dispatch_begins(event.id, event.processor_mode);
 }
 
@@ -123,11 +125,18 @@ uint32_t RaceChecker::make_site(const Event& event) {
   return entry->second;
 }
 
-void RaceChecker::take_chain(RunningWave& wave, uint64_t key, bool in_lds) {
+void RaceChecker::take_chain(const Current& current, uint64_t key) {
   const auto chain = chains_.find(key);
   if (chain == chains_.end()) return;
+  RunningWave& wave = current.wave;
+  const auto has_come = [&] {
+    return current.is_atomic ||
+           std::any_of(chain->second.begin(), chain->second.end(),
+                       [&](const Release& own) { return own.wave == wave.number && own.is_fresh; });
+  };
+  const bool meets = !current.in_lds && wave.is_fresh_beside(key) && has_come();
   for (const Release& release : chain->second) {
-    if (in_lds || knowledge_.same_group(release.wave, wave.number))
+    if (current.in_lds || (meets && release.is_fresh) || knowledge_.same_group(release.wave, wave.number))
       knowledge_.take_over(wave, release.wave, release.bound);
     else
       wave.pending.insert(key);
@@ -164,6 +173,10 @@ void RaceChecker::before(const Event& event) {
   std::lock_guard lock(mutex_);
   RunningWave& wave = knowledge_.running(event.wave);
   const isa::Row& row = *event.instruction.row;
+  const bool of_heap = heap_.owns(event.pc);
+  if (of_heap)
+    for (const DeviceHeap::Block& block : heap_.handed_out(event)) memory_.forget(block.begin, block.bytes);
+  if (row.opcode == Opcode::s_setpc_b64) return;
   if (const auto limits = precise::limits_of(event.instruction, event.wave)) {
     wave.wait(*limits);
     return;
@@ -174,6 +187,8 @@ void RaceChecker::before(const Event& event) {
       if (const auto chain = chains_.find(key); chain != chains_.end())
         for (const Release& release : chain->second) knowledge_.take_over(wave, release.wave, release.bound);
     wave.pending.clear();
+    wave.is_fresh = true;
+    wave.fresh_line = 0;
     return;
   }
   if (is_meeting(row.opcode)) {
@@ -193,6 +208,7 @@ void RaceChecker::before(const Event& event) {
     if (share.counter == precise::CounterName::vscnt) wave.stores.add(wave.epoch);
     if (share.counter == precise::CounterName::lgkmcnt) wave.lgkm.add(stores ? wave.epoch : 0);
   }
+  if (of_heap) return;
   WriteMark mark;
   mark.wave = wave.number;
   mark.epoch = wave.epoch;
@@ -218,6 +234,9 @@ void RaceChecker::before(const Event& event) {
       lds->visit(static_cast<uint32_t>(access.address), access.bytes,
                  [&](Cell& cell, uint32_t at) { follow(each, cell, at); });
     } else if (access.space == MemorySpace::global || access.space == MemorySpace::scalar) {
+      // Scalar loads go through a cache of their own.
+      if (wave.is_fresh && !is_watching && !is_atomic && access.reads && access.space == MemorySpace::global)
+        wave.loads(access.address);
       // Compilers widen scalar loads of three dwords.
       const uint32_t bytes = access.space == MemorySpace::scalar && access.bytes == 16 ? 12 : access.bytes;
       for (uint32_t done = 0; done < bytes;) {
@@ -274,7 +293,7 @@ void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
         chain.back().bound = bound_of_store(last, current.in_lds);
     }
     if (current.wave.pending.size() >= kMostPending) current.wave.pending.clear();
-    if (last.wave != 0) take_chain(current.wave, key, current.in_lds);
+    if (last.wave != 0) take_chain(current, key);
   }
   if (last.wave != 0 && last.wave != self && !current.is_watching &&
       !knowledge_.ordered(last.wave, last.epoch, self, current.as_write())) {
@@ -347,10 +366,11 @@ void RaceChecker::write(Current& current, Cell& cell, uint64_t at) {
     Bound bound = knowledge_.bound_of(current.wave, false);
     bound.memory = current.mark.complete;
     if (current.in_lds) bound.lds = current.mark.epoch;
+    const bool is_fresh = !current.in_lds && current.wave.is_fresh_beside(at);
     if (!chain.empty() && chain.back().wave == self)
-      chain.back().bound = bound;
+      chain.back() = {self, bound, is_fresh};
     else
-      chain.push_back({self, bound});
+      chain.push_back({self, bound, is_fresh});
   } else if (last.is_atomic || cell.is_watched) {
     std::vector<Release>& chain = chains_[key()];
     chain.assign(1, {self, bound_of_store(current.mark, current.in_lds)});

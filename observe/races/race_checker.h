@@ -6,7 +6,9 @@
 // looked out for (GLC), and another wave does after it has read that, and, from another group, has
 // invalidated its caches (buffer_gl1_inv); dispatches of which one ended before the other began. What a store
 // wrote counts from the wait that proves it complete. It does not matter in which order the machine ran the
-// waves.
+// waves. Where waves meet that have all invalidated their caches before they came, and loaded nothing since,
+// as barriers of a whole grid are made (HIP's grid.sync()), none has to do it again: no cache can hold what
+// is old.
 //
 // At this level a store that is atomic in the source cannot be told from one that is not: what is read with
 // GLC, or unlocked by who changed it with an atomic, counts as atomic, and so do stores with GLC or DLC.
@@ -22,6 +24,7 @@
 #include "engine/listener.h"
 #include "observe/buffer_names.h"
 #include "observe/races/accesses.h"
+#include "observe/races/device_heap.h"
 #include "observe/races/knowledge.h"
 
 namespace lockstep::observe {
@@ -34,7 +37,9 @@ class RaceChecker final : public Listener {
   };
   // `findings` must outlive this.
   explicit RaceChecker(Findings& findings) : RaceChecker(findings, Tells{}) {}
-  RaceChecker(Findings& findings, Tells tells) : findings_(findings), tells_(tells) {}
+  // `find`: where functions are whose accesses are known; empty: nobody knows.
+  RaceChecker(Findings& findings, Tells tells, FindFunction find = {})
+      : findings_(findings), tells_(tells), heap_(std::move(find)) {}
 
   Order order() const override { return Order::serial; }
   bool wants(const isa::Instruction& instruction) const override;
@@ -79,7 +84,7 @@ class RaceChecker final : public Listener {
   bool is_near(const Current& current, WaveNumber other) const;
   bool loses_a_store(const Current& current, WaveNumber other, const WriteMark& atomic) const;
   // Others who have written there by atomics before make known what they knew.
-  void take_chain(RunningWave& wave, uint64_t key, bool in_lds);
+  void take_chain(const Current& current, uint64_t key);
   // `written_in`: the epoch in which the other one wrote; 0: it read.
   void tell(const Current& current, WaveNumber other, uint32_t written_in, uint32_t other_site,
             const char* did, const char* does, uint64_t at);
@@ -89,6 +94,7 @@ class RaceChecker final : public Listener {
   const Tells tells_;
   std::mutex mutex_;  // dispatches of a device run side by side
   Knowledge knowledge_;
+  DeviceHeap heap_;
   BufferNames names_;
   AccessPages memory_;
   std::unordered_map<const WorkGroup*, AccessBlock> lds_;
@@ -105,6 +111,7 @@ class RaceChecker final : public Listener {
   struct Release {
     WaveNumber wave;
     Bound bound;
+    bool is_fresh = false;  // its caches held nothing old
   };
   std::unordered_map<uint64_t, std::vector<Release>> chains_;
   uint32_t event_number_ = 0;

@@ -280,6 +280,14 @@ class Reports(unittest.TestCase):
         for program in ("hip/memory", "hip/functions", "opencl/matrix_product"):
             self.assertIn("check: nothing was found", run(compiled(program), options=("--check", "memory,barriers")))
 
+    def test_a_process_whose_allocations_are_followed_gives_memory_to_another_one(self):
+        self.assertIn("all results are right", run(compiled("hip/two_processes"), options=("--check", "memory")))
+
+    def test_checkers_say_nothing_of_what_the_device_libraries_do(self):
+        # malloc() and free(), whose memory goes from wave to wave, the kernel that prepares their heap, and grid.sync().
+        for program in ("hip/memory", "hip/functions", "hip/cooperative"):
+            self.assertIn("check: nothing was found", run(compiled(program), options=("--check", "waits,races")))
+
     def test_checkers_tell_of_kernel_and_line(self):
         for name, kernel, checker, text in (
                 ("race", "race(float const*, float*, int)", "races", "nothing orders the two"),

@@ -215,6 +215,69 @@ TEST(RaceChecker, GroupsHandOverWithoutReleaseOrAcquire) {
   }
 }
 
+// As HIP's grid.sync(): groups invalidate their caches, come, and wait for the others without doing it again.
+std::string grid_barrier(std::string_view before_it_comes, std::string_view release = kRelease) {
+  return "s_lshl_b32 s4, s2, 2\nv_mov_b32 v1, s4\nv_mov_b32 v2, 5\ns_mov_b32 exec_lo, 1\n"
+         "global_store_b32 v1, v2, s[0:1] offset:256\n" +
+         std::string(release) + std::string(before_it_comes) +
+         "v_mov_b32 v3, 0\nv_mov_b32 v4, 1\nglobal_atomic_add_u32 v3, v4, s[0:1]\nagain:\n"
+         "global_load_b32 v5, v3, s[0:1] glc\ns_waitcnt vmcnt(0)\nv_cmp_ne_u32 vcc_lo, 2, v5\n"
+         "s_cbranch_vccnz again\nglobal_load_b64 v[6:7], v3, s[0:1] offset:256\ns_waitcnt vmcnt(0)\n";
+}
+
+TEST(RaceChecker, GroupsMeetWithoutAnythingOldInTheirCaches) {
+  const std::string acquire(kAcquire), load_of = "v_mov_b32 v8, 0\nglobal_load_b32 v9, v8, s[0:1]";
+  EXPECT_EQ(Races(grid_barrier(acquire), 2, 32).rules(), "");
+  // Beside the place where they meet stands what belongs to it, such as how many are to come.
+  EXPECT_EQ(Races(grid_barrier(acquire + load_of + " offset:4\n"), 2, 32).rules(), "");
+  for (const std::string& text :
+       {grid_barrier(""), grid_barrier("buffer_gl0_inv\n"), grid_barrier(acquire, ""),
+        grid_barrier(acquire + load_of + " offset:1024\n"), grid_barrier(load_of + " offset:1024\n"),
+        grid_barrier(acquire + load_of + " offset:1024\n" + load_of + " offset:4\n")}) {
+    Races races(text, 2, 32);
+    ASSERT_EQ(races.all.size(), 1u) << races.rules();
+    EXPECT_NE(races.all[0].rule.find("global_load_b64 reads memory that a wave of another work-group writes"),
+              std::string::npos);
+  }
+}
+
+// Both groups take the same memory, one after the other has given it back by an atomic that orders nothing.
+// The allocator has the wave's number, too, in a place that it stores to as it likes.
+std::string rules_with_allocator(bool is_known, std::string_view stored_to) {
+  machine::Dispatch dispatch(
+      "v_mov_b32 v0, 8\nv_mov_b32 v1, 0\nv_mov_b32 v2, s2\nv_mov_b32 v3, 0\ns_mov_b32 exec_lo, 1\n"
+      "s_call_b64 s[30:31], allocate\nglobal_store_b32 v[0:1], v2, off" +
+          std::string(stored_to) +
+          "\ns_endpgm\nallocate:\ns_waitcnt vmcnt(0) expcnt(0) lgkmcnt(0)\nglobal_store_b32 v3, v2, s[0:1]\n"
+          "s_add_u32 s4, s0, 64\ns_addc_u32 s5, s1, 0\nv_mov_b32 v0, s4\nv_mov_b32 v1, s5\n"
+          "s_setpc_b64 s[30:31]\n",
+      2, 32);
+  const uint32_t first = interpreter::assembled("s_waitcnt vmcnt(0) expcnt(0) lgkmcnt(0)\n", 32)[0];
+  const auto begin = std::find(dispatch.code.begin(), dispatch.code.end(), first) - dispatch.code.begin();
+  const FindFunction find = [&](uint64_t pc, std::string_view name) -> CodeSpan {
+    if (!is_known || pc != dispatch.launch.entry || name != "__ockl_dm_alloc") return {};
+    return {dispatch.pc(static_cast<size_t>(begin)), dispatch.launch.code[0].end};
+  };
+  Findings findings;
+  RaceChecker checker(findings, {}, find);
+  dispatch.options.precise.listener = &checker;
+  EXPECT_FALSE(dispatch.run().fault);
+  std::string text;
+  for (const Finding& finding : findings.all()) text += finding.detail.text + "\n";
+  return text;
+}
+
+TEST(RaceChecker, MemoryThatAnAllocatorHandsOutIsNew) {
+  EXPECT_EQ(rules_with_allocator(true, ""), "");
+  EXPECT_EQ(rules_with_allocator(true, " offset:4"), "");
+  // Not so what lies behind it, and where nobody knows the allocator.
+  const std::string behind = rules_with_allocator(true, " offset:8");
+  EXPECT_NE(behind.find("72 bytes into buffer 'out'"), std::string::npos) << behind;
+  const std::string unknown = rules_with_allocator(false, "");
+  EXPECT_NE(unknown.find(" 0 bytes into buffer 'out'"), std::string::npos) << unknown;
+  EXPECT_NE(unknown.find("64 bytes into buffer 'out'"), std::string::npos) << unknown;
+}
+
 TEST(RaceChecker, AnAtomicMadePlain) {
   Races races(
       "v_mov_b32 v3, 0\ns_mov_b32 exec_lo, 1\nglobal_load_b32 v5, v3, s[0:1]\ns_waitcnt vmcnt(0)\n"
