@@ -103,7 +103,14 @@ std::byte* SdmaQueue::at(uint64_t address, uint64_t bytes, uint8_t access, unsig
 }
 
 RingQueue::Progress SdmaQueue::execute(uint64_t, std::span<const uint32_t> packet) {
+  // What at() finds stays until the packet is done, or until it waits.
   ranges_ = services().memory.snapshot();
+  RangeUser user(ranges_.get());
+  user.begin();
+  return execute(packet);
+}
+
+RingQueue::Progress SdmaQueue::execute(std::span<const uint32_t> packet) {
   switch (operation(packet[0])) {
     case sdma::kNop:
       return Progress::done;

@@ -19,6 +19,7 @@ class SdmaQueue final : public RingQueue {
   std::optional<Waiters::Clock::time_point> look_again() const override { return look_again_; }
   void cancel() override {}
 
+  Progress execute(std::span<const uint32_t> packet);
   Progress refuse(QueueError::Kind kind, std::string field, std::string text);
   Progress refuse_lost(uint64_t address);
   std::byte* at(uint64_t address, uint64_t bytes, uint8_t access, unsigned alignment, const char* field);

@@ -348,6 +348,7 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   const precise::TrapSettings& traps = options.precise.traps;
   if (memory_ != launch.memory) {
     memory_ = launch.memory;
+    memory_user_.set(memory_.get());
     for (Wave* wave : waves_) forget_ranges(*wave);
   }
   for (unsigned axis = 0; axis < 3; ++axis) group_.id[axis] = place.id[axis] + launch.first_group[axis];
@@ -494,16 +495,18 @@ void GroupContext::fault_for_lost_memory(Wave& wave, uint64_t address) {
   wave.state = WaveState::faulted;
 }
 
-void GroupContext::look_at_memory() {
-  if (!memory_ || memory_->version() == memory_version_) return;
-  memory_version_ = memory_->version();
+void GroupContext::take_memory() {
+  const uint64_t version = memory_user_.begin();
+  if (version == memory_version_) return;
+  memory_version_ = version;
   for (Wave* each : waves_) forget_ranges(*each);
 }
 
 int64_t GroupContext::run_wave(Engine& engine, Wave& wave, int64_t turn) {
-  look_at_memory();
+  take_memory();
   int64_t count = 0;
   const auto lost = guarded([&] { count = engine.run(wave, turn); });
+  leave_memory();
   if (lost) fault_for_lost_memory(wave, *lost);
   if (listener_ && wave.state == WaveState::ended) listener_->wave_ends(wave);
   clock_ += count;
@@ -577,8 +580,9 @@ bool GroupContext::run_row(const Launch& launch, Engine& engine, GroupWalk& walk
   row.end = first + count;
   row.turn = turn_of(budget);
   row.most = most;
-  look_at_memory();
+  take_memory();
   const auto lost = guarded([&] { adviser_->run_row(row); });
+  leave_memory();
   executed += row.executed;
   const uint32_t done = row.x - first;
   const bool is_over = !lost && row.wave == 0 && (row.x == row.end || row.executed >= most);
@@ -621,12 +625,13 @@ size_t GroupContext::run_turns(int64_t turn, int64_t budget, uint64_t& executed)
   if (!adviser_ || is_followed() || any_sleeping_ || !adviser_->launch_needs(mode_)) return 0;
   // A lone wave goes on behind a barrier.
   if (group_.wave_count == 1 && !registers_stay_) return 0;
-  look_at_memory();
   const uint64_t before = executed;
   size_t next;
   do {
     next = 0;
+    take_memory();
     const auto lost = guarded([&] { adviser_->run_turns(order_, turn, next, executed); });
+    leave_memory();
     if (lost) fault_for_lost_memory(*order_[next++], *lost);
   } while (next == order_.size() && static_cast<int64_t>(executed - before) < budget && pass_barrier());
   clock_ += static_cast<int64_t>(executed - before);

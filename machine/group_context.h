@@ -214,8 +214,9 @@ class GroupContext {
   void tell_end();
   bool has_requests() const { return host_traps_ && host_traps_->count() != requests_seen_; }
   void fault_for_lost_memory(Wave& wave, uint64_t address);
-  // Whether ranges may be others now.
-  void look_at_memory();
+  // Before and after waves run: what they find in memory holds between the two.
+  void take_memory();
+  void leave_memory() { memory_user_.end(); }
   int64_t run_wave(Engine& engine, Wave& wave, int64_t turn);
   // What run() is to say at once because of that wave.
   static std::optional<Result> stop_of(const Wave& wave);
@@ -235,6 +236,7 @@ class GroupContext {
   std::shared_ptr<ScratchRing> scratch_ring_;  // that `scratch_entries_` are of, with the place
   std::array<uint32_t, GroupPlacement::kMaxWaves> scratch_entries_{};
   std::shared_ptr<const RangeSet> memory_;  // that the waves' caches of ranges are about
+  RangeUser memory_user_;                   // of that
   uint64_t memory_version_ = 0;
   // Of all waves of the present group.
   unsigned wave_vgprs_ = 0;

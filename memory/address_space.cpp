@@ -94,8 +94,9 @@ bool LiveRanges::ByExtent::operator()(const Range& a, const Range& b) const {
 
 bool LiveRanges::map(Range range, bool over) {
   std::unique_lock lock(mutex_);
+  bool any_gone = false;
   if (over) {
-    remove(range.begin, range.end);
+    any_gone = remove(range.begin, range.end);
   } else {
     const auto after = ranges_.lower_bound(range.begin);
     if (after != ranges_.end() && after->first < range.end) return false;
@@ -103,33 +104,51 @@ bool LiveRanges::map(Range range, bool over) {
   }
   const uint64_t begin = range.begin;
   ranges_.emplace(begin, std::move(range));
-  changed();
+  const uint64_t version = changed();
+  lock.unlock();
+  if (any_gone) wait_for_users(version);
   return true;
 }
 
 bool LiveRanges::unmap(uint64_t address) {
   std::unique_lock lock(mutex_);
   if (ranges_.erase(address) == 0) return false;
-  changed();
+  const uint64_t version = changed();
+  lock.unlock();
+  wait_for_users(version);
   return true;
 }
 
 void LiveRanges::unmap(uint64_t begin, uint64_t end) {
   std::unique_lock lock(mutex_);
-  remove(begin, end);
-  changed();
+  if (!remove(begin, end)) return;
+  const uint64_t version = changed();
+  lock.unlock();
+  wait_for_users(version);
 }
 
 void LiveRanges::clear() {
   std::unique_lock lock(mutex_);
   ranges_.clear();
-  changed();
+  const uint64_t version = changed();
+  lock.unlock();
+  wait_for_users(version);
 }
 
-void LiveRanges::remove(uint64_t begin, uint64_t end) {
+// Threads share what translated code has found. Who began before the change may have written down what is
+// gone behind the back of those that have begun since, and have forgotten what was there before: when the
+// former are through, the latter forget again.
+void LiveRanges::wait_for_users(uint64_t version) {
+  users_.wait_until(version);
+  users_.wait_until(changed());
+}
+
+bool LiveRanges::remove(uint64_t begin, uint64_t end) {
+  bool any = false;
   auto at = ranges_.upper_bound(begin);
   if (at != ranges_.begin() && std::prev(at)->second.end > begin) --at;
   while (at != ranges_.end() && at->first < end) {
+    any = true;
     Range whole = std::move(at->second);
     at = ranges_.erase(at);
     // What is left of it is the same mapping.
@@ -143,6 +162,7 @@ void LiveRanges::remove(uint64_t begin, uint64_t end) {
       ranges_.emplace(whole.begin, std::move(whole));
     }
   }
+  return any;
 }
 
 const Range* LiveRanges::find(uint64_t address, uint64_t bytes, uint8_t access) const {

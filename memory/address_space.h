@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "memory/host_pages.h"
+#include "memory/range_user.h"
 
 namespace lockstep {
 
@@ -29,8 +30,6 @@ struct Range {
   std::shared_ptr<const HostPages> pages = nullptr;
 };
 
-class LiveRanges;
-
 // Ranges, sorted, not overlapping, as a dispatch sees them: those of a moment, which never change under a
 // wave, or those that an address space has now (AddressSpace::Changes). Safe from several threads.
 class RangeSet {
@@ -45,6 +44,8 @@ class RangeSet {
   std::vector<Range> ranges() const;
   // Another number when what find() has said before may no longer hold.
   uint64_t version() const;
+  // Null: it never changes.
+  const std::shared_ptr<LiveRanges>& live() const { return live_; }
 
  private:
   const Range* at_or_before(uint64_t address) const;
@@ -67,6 +68,8 @@ class AddressSpace {
   // The same, but what was mapped there gives way: its owner has not said that it is gone.
   bool map_over(uint64_t address, uint64_t bytes, uint8_t access, std::string name);
   // Removes the range that begins at `address`; false if there is none.
+  // Where changes are seen at once, nobody uses what was removed any more when this, or one of those below or
+  // map_over(), returns: it waits for turns of waves and for copies, so no RangeUser may wait for the caller.
   bool unmap(uint64_t address);
   // Removes what is mapped of [address, address + bytes), parts of ranges too.
   void unmap(uint64_t address, uint64_t bytes);
@@ -92,7 +95,8 @@ class LiveRanges {
   const Range* find(uint64_t address, uint64_t bytes, uint8_t access) const;
   std::optional<Range> nearest(uint64_t address) const;
   std::vector<Range> all() const;
-  uint64_t version() const { return version_.load(std::memory_order_acquire); }
+  uint64_t version() const { return version_.load(std::memory_order_seq_cst); }
+  RangeUsers& users() { return users_; }
 
  private:
   using Ranges = std::map<uint64_t, Range>;  // by their begin
@@ -100,12 +104,14 @@ class LiveRanges {
     bool operator()(const Range& a, const Range& b) const;
   };
 
-  void remove(uint64_t begin, uint64_t end);  // with the lock held
-  void changed() { version_.fetch_add(1, std::memory_order_acq_rel); }
+  bool remove(uint64_t begin, uint64_t end);  // with the lock held; whether there was something
+  uint64_t changed() { return version_.fetch_add(1, std::memory_order_seq_cst) + 1; }
+  void wait_for_users(uint64_t version);  // without the lock
 
   mutable std::shared_mutex mutex_;
   Ranges ranges_;
   std::atomic<uint64_t> version_ = 1;
+  RangeUsers users_;
   // What find() has given out: translated code keeps pointers to them. There is one for each extent that ever
   // was, and allocators use theirs again and again.
   mutable std::mutex extents_mutex_;

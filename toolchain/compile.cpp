@@ -251,21 +251,15 @@ class CachedSource {
     key.add_file(guard_plugin(is_absent));
     std::error_code ignored;
     key.add(fs::current_path(ignored).string());  // stands in the debug information
-    for (const char* name : {"CCC_OVERRIDE_OPTIONS", "SOURCE_DATE_EPOCH", "COMPILER_PATH"}) {
-      const char* value = std::getenv(name);
-      key.add(value ? value : "");
-    }
-    for (const char* name : kFolderLists) {
-      const char* value = std::getenv(name);
-      key.add(value ? value : "");
-    }
+    for (const char* name : {"CCC_OVERRIDE_OPTIONS", "SOURCE_DATE_EPOCH", "COMPILER_PATH"})
+      key.add(environment(name));
+    for (const char* name : kFolderLists) key.add(environment(name));
     // What packages bring, clang chooses among by version.
     for (const char* folder : {"/usr/include", "/usr/local/include", "/usr/include/c++", "/usr/lib/gcc"})
       key.add_file(folder);
     key.add(source.path);
     key.add(source.text);
-    for (const Result& other : linked)
-      key.add({reinterpret_cast<const char*>(other.code_object.data()), other.code_object.size()});
+    for (const Result& other : linked) key.add(text_of(other.code_object));
     key_ = key.text();
   }
 
@@ -294,6 +288,11 @@ class CachedSource {
   }
 
  private:
+  static std::string_view environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+  }
+
   static constexpr const char* kFolderLists[] = {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"};
 
   // Where clang looks for files of the user, beside the folders of those that it found.
@@ -310,8 +309,7 @@ class CachedSource {
           if (flags[i].starts_with(option)) out.emplace_back(flags[i].substr(option.size()));
     }
     for (const char* name : kFolderLists) {
-      const char* value = std::getenv(name);
-      std::string_view list = value ? value : "";
+      std::string_view list = environment(name);
       while (!list.empty()) {
         const std::string_view folder = list.substr(0, list.find(':'));
         out.emplace_back(folder.empty() ? "." : folder);
@@ -382,9 +380,7 @@ Result run_clang(const Source& source, std::span<const Result> linked, Output ki
   for (const std::string& flag : cached.flags()) arguments.push_back(flag);
   for (size_t i = 0; i < linked.size(); ++i) {
     const fs::path bitcode = directory.path() / ("source" + std::to_string(i) + ".bc");
-    const std::vector<std::byte>& bytes = linked[i].code_object;
-    if (!write_file(bitcode, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, error))
-      return fail(error);
+    if (!write_file(bitcode, text_of(linked[i].code_object), error)) return fail(error);
     link_bitcode(arguments, bitcode);
   }
   std::string input = source.path;

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "toolchain/files.h"
+
 namespace lockstep::toolchain {
 
 namespace fs = std::filesystem;
@@ -51,7 +53,7 @@ void store_compiled(cache::Store& store, const std::string& key, const FilesRead
   std::string text;
   append(text, files.record());
   append(text, result.diagnostics);
-  append(text, {reinterpret_cast<const char*>(result.code_object.data()), result.code_object.size()});
+  append(text, text_of(result.code_object));
   store.store(key, text);
 }
 

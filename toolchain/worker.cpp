@@ -19,6 +19,7 @@
 
 #include "toolchain/confinement.h"
 #include "toolchain/descriptor.h"
+#include "toolchain/files.h"
 #include "toolchain/message.h"
 #include "toolchain/worker_assembler.h"
 #include "toolchain/worker_bitcode.h"
@@ -105,7 +106,7 @@ int answer_assembly(std::string bytes, int data) {
   answer.number(uint64_t(Record::diagnostics));
   answer.text(result ? result.diagnostics : result.diagnostics + note);
   answer.number(uint64_t(Record::code_object));
-  answer.text({reinterpret_cast<const char*>(result.code_object.data()), result.code_object.size()});
+  answer.text(text_of(result.code_object));
   return write_all(data, answer.bytes()) ? 0 : 5;
 }
 

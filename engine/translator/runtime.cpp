@@ -149,17 +149,12 @@ bool lockstep_translator_allowed(const Context* context, uint32_t slot, uint64_t
   // Without a range list all that a process can address is the guest's, but for page 0.
   static const Range everything{4096, uint64_t{1} << 47, kReadWrite, "the process"};
   const Range* range = &everything;
-  const uint64_t version = context->memory ? context->memory->version() : 0;
   if (context->memory)
     range = context->memory->find(address, bytes, static_cast<uint8_t>(access));
   else if (address < range->begin || address >= range->end || range->end - address < bytes)
     range = nullptr;
   if (!range) return false;
   context->last_range[slot].store(range, std::memory_order_relaxed);
-  // A range that was unmapped meanwhile must not stay behind what Translator::look_at_memory has forgotten.
-  static const Range nothing{1, 1, 0, ""};
-  if (context->memory && context->memory->version() != version)
-    context->last_range[slot].store(&nothing, std::memory_order_relaxed);
   return true;
 }
 
