@@ -137,7 +137,7 @@ Value* Emitter::atomic_places(const AtomicAccess& access, BasicBlock* elsewhere)
   ir_.SetInsertPoint(here);
   for (unsigned chunk = 0; chunk < chunks_; ++chunk)
     if (offsets[chunk] != access.low[chunk]) ir_.CreateStore(offsets[chunk], buffer_row(0, chunk));
-  if (!access.in_lds) forget_walks_in(range);
+  if (!access.in_lds) note_write(range);
   return pointer;
 }
 
@@ -237,7 +237,7 @@ void Emitter::emit_atomic(unsigned index) {
     ir_.CreateBr(elsewhere);
   }
   ir_.SetInsertPoint(elsewhere);
-  if (!access.in_lds) forget_walks();
+  if (!access.in_lds) note_writes();
   auto function = runtime("lockstep_translator_atomic", i1_,
                           {pointer_, pointer_, i32_, i32_, i32_, i64_, i64_, pointer_});
   auto* callee = llvm::cast<llvm::Function>(function.getCallee());

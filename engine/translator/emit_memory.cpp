@@ -211,7 +211,7 @@ void Emitter::emit_global(unsigned index) {
     fast = new_block("consecutive");
     branch_unlikely(ir_.CreateNot(plain), slow, fast);
     ir_.SetInsertPoint(fast);
-    if (!is_load) forget_walks_in(range);
+    if (!is_load) note_write(range);
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       Value* pointer = ir_.CreateIntToPtr(first[chunk], pointer_);
       if (is_load)
@@ -281,7 +281,7 @@ void Emitter::emit_global(unsigned index) {
       // Below the base there may be places of the range, too.
       branch_unlikely(outside, is_small && has_base ? in_large : slow, inside);
       ir_.SetInsertPoint(inside);
-      if (!is_load) forget_walks_in({begin, end});
+      if (!is_load) note_write({begin, end});
       for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
         Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, offsets[chunk]);
         if (is_load)
@@ -317,7 +317,7 @@ void Emitter::emit_global(unsigned index) {
   BasicBlock* accessed = new_block("lanes_accessed");
   branch_unlikely(ir_.CreateNot(fine), leave_to_interpreter(before), accessed);
   ir_.SetInsertPoint(accessed);
-  if (!is_load) forget_walks();
+  if (!is_load) note_writes();
   std::array<std::vector<Value*>, kMaxChunks> gathered;
   for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
     for (unsigned word = 0; word < dwords; ++word)

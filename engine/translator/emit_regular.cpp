@@ -266,7 +266,7 @@ void Emitter::emit_regular_global(unsigned index) {
   auto allowed = runtime("lockstep_translator_allowed", i1_, {pointer_, i32_, i64_, i64_, i32_});
   llvm::cast<llvm::Function>(allowed.getCallee())->addRetAttr(llvm::Attribute::ZExt);
   Value* fine = ir_.getTrue();
-  if (!is_load) forget_walks();
+  if (!is_load) note_writes();
   for (unsigned chunk = 0; chunk < looks; ++chunk)
     fine = ir_.CreateAnd(
         fine, ir_.CreateCall(allowed, {dispatch_, ir_.getInt32(slot_number), places[chunk],
@@ -274,7 +274,7 @@ void Emitter::emit_regular_global(unsigned index) {
   ir_.CreateCondBr(fine, access, irregular());
 
   ir_.SetInsertPoint(access);
-  if (!is_load) forget_walks_in(range);
+  if (!is_load) note_write(range);
   Value* ahead = nullptr;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     Value* pointer = ir_.CreateIntToPtr(places[chunk], pointer_);

@@ -1,4 +1,6 @@
 // Scalar ALU, scalar loads, and what ends a block.
+#include <algorithm>
+
 #include "engine/translator/context.h"
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
@@ -111,9 +113,125 @@ Emitter::ScalarLoads Emitter::scalar_loads_from(unsigned index) {
   return loads;
 }
 
+bool Emitter::is_as_launched(unsigned number, unsigned index) const {
+  for (unsigned n = 0; n < routine_.nodes.size(); ++n) {
+    const Effects& effects = facts_.nodes[n].effects;
+    if (!effects.writes[number] && !effects.reloaded[number]) continue;
+    if (n < index) return false;
+    const auto is_common_loop = [&](const Block& last) {
+      if (last.taken < 0) return false;
+      const unsigned first = routine_.blocks[static_cast<unsigned>(last.taken)].first;
+      return first <= index && n < last.last;
+    };
+    if (std::ranges::any_of(routine_.blocks, is_common_loop)) return false;
+  }
+  return true;
+}
+
+void Emitter::plan_arguments() {
+  constexpr int64_t kMostBytes = 4096;
+  const auto invalidates_scalar_cache = [](const Node& node) {
+    return node.kind == NodeKind::nothing && node.instruction.row->encoding == isa::Encoding::smem;
+  };
+  if (std::ranges::any_of(routine_.nodes, invalidates_scalar_cache)) return;
+  for (unsigned n = 0; n < routine_.nodes.size(); ++n) {
+    const auto offset = constant_offset(routine_.nodes[n]);
+    if (!offset || *offset < 0 || *offset >= kMostBytes) continue;
+    const unsigned base = scalar_register(routine_.nodes[n].instruction.find(Role::saddr)->code);
+    if (is_as_launched(base, n) && is_as_launched(base + 1, n)) kernel_arguments_[base].nodes.push_back(n);
+  }
+  for (auto& [base, arguments] : kernel_arguments_) arguments.slot = next_slot_++;
+}
+
+Value* Emitter::load_arguments(Value* wave, Value* x_offset) {
+  ir_.CreateStore(ir_.getInt32(0), arguments_changed_);
+  auto allowed = runtime("lockstep_translator_allowed", i1_, {pointer_, i32_, i64_, i64_, i32_});
+  llvm::cast<llvm::Function>(allowed.getCallee())->addRetAttr(llvm::Attribute::ZExt);
+  Value* all_fine = ir_.getTrue();
+  for (auto& [base, arguments] : kernel_arguments_) {
+    int64_t first = INT64_MAX, end = 0;
+    for (unsigned n : arguments.nodes) {
+      const Node& node = routine_.nodes[n];
+      first = std::min(first, *constant_offset(node));
+      end = std::max(end, *constant_offset(node) + isa::access_shape(node.instruction.row->opcode).bytes);
+    }
+    const size_t place = offsetof(Wave, scalar) + (base - kFirstScalar) * sizeof(uint32_t);
+    Value* pair = ir_.CreateAlignedLoad(i64_, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave, place),
+                                        llvm::Align(4));
+    Value* address =
+        ir_.CreateAdd(ir_.CreateAnd(pair, ~uint64_t{3}), ir_.getInt64(static_cast<uint64_t>(first)));
+    Value* bytes = ir_.getInt64(static_cast<uint64_t>(end - first));
+    const auto known = last_range(arguments.slot);
+    BasicBlock *before = ir_.GetInsertBlock(), *look_up = new_block("look_up"),
+               *looked = new_block("looked_up"), *load = new_block("load_arguments"),
+               *loaded = new_block("loaded_arguments");
+    branch_unlikely(ir_.CreateNot(in_range(known, address, static_cast<uint64_t>(end - first))), look_up,
+                    looked);
+    ir_.SetInsertPoint(look_up);
+    ir_.CreateCall(allowed, {dispatch_, ir_.getInt32(arguments.slot), address, bytes, ir_.getInt32(kRead)});
+    const auto found = last_range(arguments.slot);
+    ir_.CreateBr(looked);
+    ir_.SetInsertPoint(looked);
+    const auto join = [&](Value* a, Value* b) {
+      llvm::PHINode* phi = ir_.CreatePHI(i64_, 2);
+      phi->addIncoming(a, before);
+      phi->addIncoming(b, look_up);
+      return phi;
+    };
+    const std::pair<Value*, Value*> range = {join(known.first, found.first),
+                                             join(known.second, found.second)};
+    arguments.range_begin = range.first;
+    // Behind what is the same for all waves of a dispatch are the ids of the group.
+    Value* is_id = ir_.CreateICmpULT(x_offset, ir_.getInt64(place + 8));
+    Value* fine =
+        ir_.CreateAnd(in_range(range, address, static_cast<uint64_t>(end - first)), ir_.CreateNot(is_id));
+    branch_unlikely(ir_.CreateNot(fine), loaded, load);
+    ir_.SetInsertPoint(load);
+    Value* pointer = ir_.CreateIntToPtr(address, pointer_);
+    std::vector<std::pair<unsigned, Value*>> words;
+    for (unsigned n : arguments.nodes) {
+      const isa::Instruction& instruction = routine_.nodes[n].instruction;
+      const auto offset = static_cast<uint64_t>(*constant_offset(routine_.nodes[n]) - first);
+      for (unsigned i = 0; i < isa::access_shape(instruction.row->opcode).bytes / 4; ++i)
+        words.emplace_back(
+            n, ir_.CreateAlignedLoad(i32_,
+                                     ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), pointer, offset + 4 * i),
+                                     llvm::Align(4)));
+    }
+    ir_.CreateBr(loaded);
+    ir_.SetInsertPoint(loaded);
+    for (const auto& [n, value] : words) {
+      llvm::PHINode* phi = ir_.CreatePHI(i32_, 2);
+      phi->addIncoming(ir_.getInt32(0), looked);
+      phi->addIncoming(value, load);
+      argument_words_[n].push_back(phi);
+    }
+    all_fine = ir_.CreateAnd(all_fine, fine);
+  }
+  return all_fine;
+}
+
+void Emitter::note_write(std::pair<Value*, Value*> range) {
+  forget_walks_in(range);
+  for (const auto& [base, arguments] : kernel_arguments_) {
+    Value* is_there = ir_.CreateZExt(ir_.CreateICmpEQ(range.first, arguments.range_begin), i32_);
+    ir_.CreateStore(ir_.CreateOr(ir_.CreateLoad(i32_, arguments_changed_), is_there), arguments_changed_);
+  }
+}
+
+void Emitter::note_writes() {
+  forget_walks();
+  if (arguments_changed_) ir_.CreateStore(ir_.getInt32(1), arguments_changed_);
+}
+
 void Emitter::emit_scalar_load(unsigned index) {
   const Node& node = routine_.nodes[index];
   const isa::Instruction& instruction = node.instruction;
+  if (const auto loaded = argument_words_.find(index); loaded != argument_words_.end()) {
+    const auto first = scalar_destination(*instruction.find(Role::dst));
+    for (unsigned i = 0; first && i < loaded->second.size(); ++i) set_scalar(*first + i, loaded->second[i]);
+    return;
+  }
   const unsigned bytes = isa::access_shape(instruction.row->opcode).bytes;
   const Snapshot before = snapshot(index);
   // The two low bits of every component count as zero, before they are added (guide 8.1.1).

@@ -103,6 +103,19 @@ void Emitter::make_row_loop() {
     for (const Count& each : {wave_number, group, executed_before})
       ir_.CreateStore(ir_.CreateLoad(each.place->getAllocatedType(), each.place), field(each.offset));
   };
+  plan_arguments();
+  BasicBlock *next_wave = wave, *not_allowed = nullptr, *arguments = nullptr;
+  Value* may_read = nullptr;
+  if (!kernel_arguments_.empty()) {
+    next_wave = new_block("next_wave");
+    not_allowed = new_block("not_allowed");
+    arguments = new_block("arguments");
+    arguments_changed_ = ir_.CreateAlloca(i32_);
+    ir_.CreateBr(arguments);
+    ir_.SetInsertPoint(arguments);
+    Value* number = ir_.CreateZExt(ir_.CreateLoad(i32_, wave_number.place), i64_);
+    may_read = load_arguments(ir_.CreateLoad(pointer_, ir_.CreateGEP(pointer_, waves, number)), x_offset);
+  }
   ir_.CreateBr(wave);
 
   ir_.SetInsertPoint(wave);
@@ -112,7 +125,10 @@ void Emitter::make_row_loop() {
   ir_.CreateStore(ir_.CreateLoad(i32_, group.place), ir_.CreateGEP(ir_.getInt8Ty(), wave_, x_offset));
   ir_.CreateStore(turn, budget_);
   begin_walks();
-  ir_.CreateBr(blocks_[routine_.entry_block]);
+  if (may_read)
+    branch_unlikely(ir_.CreateNot(may_read), not_allowed, blocks_[routine_.entry_block]);
+  else
+    ir_.CreateBr(blocks_[routine_.entry_block]);
 
   ir_.SetInsertPoint(ended_);
   Value* executed = ir_.CreateAdd(ir_.CreateLoad(i64_, executed_before.place),
@@ -120,7 +136,7 @@ void Emitter::make_row_loop() {
   ir_.CreateStore(executed, executed_before.place);
   Value* next = ir_.CreateAdd(number, ir_.getInt32(1));
   ir_.CreateStore(next, wave_number.place);
-  ir_.CreateCondBr(ir_.CreateICmpULT(next, wave_count), wave, group_ended);
+  ir_.CreateCondBr(ir_.CreateICmpULT(next, wave_count), next_wave, group_ended);
 
   ir_.SetInsertPoint(group_ended);
   Value* x = ir_.CreateAdd(ir_.CreateLoad(i32_, group.place), ir_.getInt32(1));
@@ -128,13 +144,23 @@ void Emitter::make_row_loop() {
   ir_.CreateStore(x, group.place);
   ir_.CreateCondBr(ir_.CreateICmpULT(x, end), more, done);
   ir_.SetInsertPoint(more);
-  ir_.CreateCondBr(ir_.CreateICmpULT(executed, most), wave, done);
+  ir_.CreateCondBr(ir_.CreateICmpULT(executed, most), next_wave, done);
+  if (may_read) {
+    ir_.SetInsertPoint(next_wave);
+    Value* changed = ir_.CreateICmpNE(ir_.CreateLoad(i32_, arguments_changed_), ir_.getInt32(0));
+    branch_unlikely(changed, arguments, wave);
+  }
   ir_.SetInsertPoint(done);
   store_counts();
   ir_.CreateRetVoid();
   begin_leave();
   store_counts();
   ir_.CreateRetVoid();
+  if (!may_read) return;
+  // Each wave finds out by itself, or the interpreter.
+  ir_.SetInsertPoint(not_allowed);
+  leave(ir_.getInt64(static_cast<uint64_t>(routine_.blocks[routine_.entry_block].offset)), turn,
+        static_cast<unsigned>(WaveState::ready), static_cast<unsigned>(Leave::interpret));
 }
 
 void Emitter::load_wave_fields() {
@@ -334,7 +360,7 @@ void Emitter::emit_node(unsigned n) {
   } else if (node.kind == NodeKind::get_pc) {
     emit_get_pc(n);
   } else if (node.kind == NodeKind::call) {
-    forget_walks();
+    note_writes();
     emit_call(n);
   } else if (node.kind == NodeKind::scratch) {
     emit_scratch(n);

@@ -235,6 +235,20 @@ class Emitter {
   };
   ScalarLoads scalar_loads_from(unsigned node);
   void emit_get_pc(unsigned node);
+  // Of a row: loads at constant places behind a pair of SGPRs as the launch left it, mostly the kernel's
+  // arguments. They are made once, before the first wave, and again when the row has written there.
+  struct Arguments {
+    std::vector<unsigned> nodes;
+    unsigned slot = 0;
+    Value* range_begin = nullptr;
+  };
+  void plan_arguments();
+  bool is_as_launched(unsigned number, unsigned node) const;
+  // i1: whether all of them may be read.
+  Value* load_arguments(Value* wave, Value* x_offset);
+  // The wave is about to write there, or who knows where.
+  void note_write(std::pair<Value*, Value*> range);
+  void note_writes();
   Value* scalar_source(const isa::Operand& operand, const isa::Instruction& instruction, unsigned bits);
   void emit_end(unsigned block);
   void go_to(int to, Value* budget, bool backward);
@@ -376,6 +390,9 @@ class Emitter {
   std::map<std::pair<int, bool>, unsigned> base_slots_;
   std::map<unsigned, std::pair<Value*, Value*>> known_ranges_;  // by slot, in this section
   std::map<unsigned, Walk> walks_;                              // by node
+  std::map<unsigned, Arguments> kernel_arguments_;              // by the first register of the pair
+  std::map<unsigned, std::vector<Value*>> argument_words_;      // by node
+  llvm::AllocaInst* arguments_changed_ = nullptr;               // i32
 
  public:
   // Behind the last slot that the piece uses.

@@ -33,6 +33,7 @@ struct TestDispatch {
   std::array<uint32_t, 3> grid{1, 1, 1}, group{1, 1, 1};  // work-items
   std::vector<TestArgument> arguments;
   uint32_t dynamic_lds_bytes = 0;
+  int arguments_in = -1;  // a buffer of 4096 bytes that the kernel may write, too
 };
 
 struct TestResult {

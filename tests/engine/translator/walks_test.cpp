@@ -154,6 +154,38 @@ TEST(Walks, LanesThatAreOffForAWhile) {
     expect_same(code(), {dispatch("pauses", {buffer(0), buffer(1), value(n), value(step)})}, buffers);
 }
 
+// Of groups in rows the kernel's arguments are loaded once, unless the kernel writes them.
+TEST(Arguments, WhatTheKernelWritesIsSeen) {
+  const Bytes kernels = compile(R"(
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void store(__global uint* out, __global uint* arguments, uint n) {
+  uint i = get_global_id(0);
+  out[i] = n;
+  if (i % 100 == 50) arguments[4] = n + i;
+}
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void side_by_side(__global uint* out, __global uint* arguments, uint4 n) {
+  uint i = get_global_id(0);
+  out[i] = n.x + n.y * 3 + n.z * 5 + n.w * 7;
+  if (i / 32 % 5 == 2 && i % 32 < 4) arguments[4 + i % 32] = i;
+}
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void add(__global uint* out, __global uint* arguments, uint n) {
+  uint i = get_global_id(0);
+  out[i] = n;
+  if (i % 32 == 3) atomic_add(&arguments[4], i);
+}
+)");
+  const std::array<uint32_t, 4> four = {7, 8, 9, 10};
+  for (const char* kernel : {"store", "side_by_side", "add"}) {
+    const bool has_four = std::string(kernel) == "side_by_side";
+    TestDispatch dispatch{
+        kernel, {6400, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), has_four ? value(four) : value(7u)}, 0};
+    dispatch.arguments_in = 1;
+    expect_same(kernels, {dispatch}, {Bytes(6400 * 4), Bytes(4096)});
+  }
+}
+
 // In waves of 64, too.
 TEST(Walks, WavesOf64) {
   const Bytes wide = compile(R"(
