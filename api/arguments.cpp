@@ -27,7 +27,7 @@ std::string describe(const lockstep_arguments& a, uint32_t index) {
   const loader::Argument& argument = *a.kernel->arguments[index];
   std::string text = "kernel '" + a.kernel->kernel->name + "', argument " + std::to_string(index);
   if (!argument.name.empty()) text += " '" + argument.name + "'";
-  if (!argument.type_name.empty()) text += " (" + argument.type_name + ")";
+  if (const std::string& type = a.kernel->type_names[index]; !type.empty()) text += " (" + type + ")";
   return text;
 }
 
@@ -175,7 +175,7 @@ lockstep_status lockstep_arguments_set_scalar(lockstep_arguments* arguments, uin
       fail(std::string("takes a buffer, not the scalar ") + t.name);
     if (a.kind == loader::ValueKind::dynamic_shared_pointer)
       fail(std::string("takes a size of local memory, not the scalar ") + t.name);
-    Family family = family_of(a.type_name);
+    Family family = family_of(arguments->kernel->type_names[index]);
     if (family != Family::unknown && (family == Family::floating) != t.is_float)
       fail(std::string("does not take ") + t.name + (t.is_float ? ", it is an integer" : ", it is a float"));
     if (t.size != a.size)

@@ -102,6 +102,18 @@ std::vector<std::byte> read_file(const std::string& path, Cancellation& cancelle
   }
 }
 
+// HIP's metadata calls its language OpenCL C and names no types, but the kernel's mangled name has them.
+void describe_source(lockstep_kernel& kernel, bool is_of_hip) {
+  for (const loader::Argument* argument : kernel.arguments) kernel.type_names.push_back(argument->type_name);
+  if (!kernel.kernel->metadata) return;
+  const bool has_types = std::any_of(kernel.type_names.begin(), kernel.type_names.end(),
+                                     [](const std::string& type) { return !type.empty(); });
+  kernel.language = is_of_hip ? "HIP" : kernel.kernel->metadata->language;
+  if (has_types || kernel.readable_name == kernel.kernel->name) return;
+  std::vector<std::string> types = loader::parameter_types(kernel.readable_name);
+  if (types.size() == kernel.arguments.size()) kernel.type_names = std::move(types);
+}
+
 std::unique_ptr<lockstep_code_object> from_bytes(std::span<const std::byte> bytes, const std::string& name,
                                                  const lockstep_compile_options& options,
                                                  Cancellation& cancelled) {
@@ -121,12 +133,17 @@ std::unique_ptr<lockstep_code_object> from_bytes(std::span<const std::byte> byte
         std::make_shared<const Image>(take(loader::CodeObject::parse(image.bytes, image.where))));
   }
   for (const auto& image : out->images) {
+    // Which clang puts into each object that it makes of HIP.
+    const bool is_of_hip =
+        std::any_of(image->object.symbols().begin(), image->object.symbols().end(),
+                    [](const loader::Symbol& symbol) { return symbol.name.starts_with("__hip_cuid_"); });
     for (const loader::Kernel& k : image->object.kernels()) {
       lockstep_kernel handle;
       handle.image = image;
       handle.kernel = &k;
       handle.readable_name = loader::readable_name(k.name);
       if (k.metadata) handle.arguments = k.metadata->user_arguments();
+      describe_source(handle, is_of_hip);
       out->kernels.push_back(std::move(handle));
     }
   }
@@ -397,7 +414,7 @@ lockstep_status lockstep_kernel_get_info(const lockstep_kernel* kernel, lockstep
     if (k.metadata) {
       const loader::KernelMetadata& m = *k.metadata;
       info.has_metadata = 1;
-      info.language = m.language.c_str();
+      info.language = kernel->language.c_str();
       info.sgprs = m.sgpr_count.value_or(0);
       info.vgprs = m.vgpr_count.value_or(info.vgprs);
       info.sgpr_spills = m.sgpr_spill_count;
@@ -431,7 +448,7 @@ lockstep_status lockstep_kernel_argument(const lockstep_kernel* kernel, uint32_t
     const loader::Argument& a = *kernel->arguments[index];
     lockstep_argument_info info{};
     info.name = a.name.c_str();
-    info.type_name = a.type_name.c_str();
+    info.type_name = kernel->type_names[index].c_str();
     switch (a.kind) {
       case loader::ValueKind::by_value:
         info.kind = LOCKSTEP_ARGUMENT_VALUE;

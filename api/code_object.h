@@ -27,6 +27,8 @@ struct lockstep_kernel {
   const lockstep::loader::Kernel* kernel = nullptr;
   std::vector<const lockstep::loader::Argument*> arguments;  // that the caller gives
   std::string readable_name;                                 // demangled
+  std::string language;                                      // of the source; empty if nobody says
+  std::vector<std::string> type_names;                       // of arguments; empty where nobody says
 
   unsigned wave_size() const { return kernel->descriptor.wave_size(); }
   // Bytes of the argument segment: the descriptor says 0 for older producers.

@@ -98,6 +98,11 @@ memory::AlignmentMode alignment_of(lockstep_alignment_mode mode) {
   }
 }
 
+// Not what the compiler adds: descriptors of kernels, texts, and its own names.
+bool is_variable(const std::string& symbol) {
+  return symbol.find('.') == symbol.npos && !symbol.starts_with("__hip_cuid_");
+}
+
 // The host pointer to [address, address + bytes), all of which must be in one mapped range.
 void* checked(lockstep_device* device, uint64_t address, uint64_t bytes, uint8_t access) {
   require(device != nullptr, "the device is null");
@@ -206,7 +211,15 @@ lockstep_status lockstep_device_symbol(lockstep_device* device, const lockstep_c
       if (out_size) *out_size = symbol->size;
       return;
     }
-    throw Failure(LOCKSTEP_NOT_FOUND, object->name + ": has no symbol '" + name + "'");
+    std::string known;
+    for (const auto& image : object->images)
+      for (const loader::Symbol& symbol : image->object.symbols())
+        if (symbol.kind == loader::SymbolKind::object && is_variable(symbol.name) && known.size() < 200)
+          known += (known.empty() ? "" : ", ") + symbol.name;
+    throw Failure(LOCKSTEP_NOT_FOUND, object->name + ": has no symbol '" + name + "'; " +
+                                          (known.empty() ? "it has no variables (static ones, and those that "
+                                                           "nothing uses, are gone after compiling)"
+                                                         : "its variables are " + known));
   });
 }
 

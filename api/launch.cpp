@@ -82,7 +82,10 @@ void finish(FaultReport& r) {
   if (f.kind != LOCKSTEP_FAULT_HANG) {
     t += "\n  work-group (" + triple(f.work_group) + "), wave " + std::to_string(f.wave);
     if (f.lane >= 0) t += ", lane " + std::to_string(f.lane);
-    t += "\n  PC " + hex(f.pc) + " (kernel + " + hex(f.offset) + ")";
+    // Functions may stand before the kernel.
+    const bool is_before = static_cast<int64_t>(f.offset) < 0;
+    t += "\n  PC " + hex(f.pc) + " (kernel " + (is_before ? "- " + hex(-f.offset) : "+ " + hex(f.offset)) +
+         ")";
     if (!r.instruction.empty()) t += ": " + r.instruction;
     if (!r.function.empty() && r.function != r.kernel) t += "\n  in function " + r.function;
     if (!r.file.empty()) t += "\n  at " + r.file + ":" + std::to_string(f.line);

@@ -78,7 +78,8 @@ class Structure {
     const std::optional<uint64_t> address = parse_address(field, name, std::nullopt, std::nullopt, buffers);
     if (!address)
       throw UsageError(
-          "field '{}': is not i32:5, f32:1,2, f32x4:1,2,3,4, buf:..., same:NAME, null, hex:0011 or pad:BYTES",
+          "field '{}': is not i32:5, f32:1,2, f32x4:1,2,3,4, buf:..., same:NAME, null, hex:0011 or pad:BYTES "
+          "(fields are separated by ';', and each says its type)",
           field);
     append(std::as_bytes(std::span(&*address, 1)), sizeof *address);
   }
@@ -185,16 +186,15 @@ void ArgumentSetter::set_all(const std::vector<std::string>& specifications) {
     while (position < given.size() && given[position]) ++position;
     if (position == given.size())
       throw UsageError(
-          "kernel '{}' takes {} arguments, {} are given; '{}' is one too many ('lockstep info' lists them)",
+          "kernel '{}' takes {} arguments, not {}; '{}' is one too many ('lockstep info' lists them)",
           kernel_name_, infos_.size(), specifications.size(), text);
     accept(static_cast<uint32_t>(position), text);
   }
   auto missing = std::find(given.begin(), given.end(), false);
   if (missing != given.end())
-    throw UsageError(
-        "kernel '{}' takes {} arguments, {} are given; {} is missing ('lockstep info' lists them)",
-        kernel_name_, infos_.size(), specifications.size(),
-        label(static_cast<uint32_t>(missing - given.begin())));
+    throw UsageError("kernel '{}' takes {} arguments, not {}; {} is missing ('lockstep info' lists them)",
+                     kernel_name_, infos_.size(), specifications.size(),
+                     label(static_cast<uint32_t>(missing - given.begin())));
 }
 
 namespace {
@@ -229,6 +229,12 @@ void ArgumentSetter::set(uint32_t index, std::string_view text) {
   if (kind == "hex") return give_bytes(index, parse_hex(rest), 1);
   if (kind == "struct") {
     const Structure structure(rest, name, buffers_);
+    if (described_ && structure.bytes().size() != a.size)
+      throw UsageError(
+          "takes {} bytes, but the fields make {}, laid out as C does (f32x4 is a vector, f32:1,2,3,4 an "
+          "array "
+          "that is aligned as its elements are)",
+          a.size, structure.bytes().size());
     return give_bytes(index, structure.bytes(), structure.align());
   }
   if (kind == "local" && !described_)
@@ -258,7 +264,8 @@ void ArgumentSetter::set_numbers(uint32_t index, const Numbers& numbers) {
       throw UsageError("does not take {}", name_of_type(numbers.type));
     // A vector of three takes the room of one of four.
     const size_t element = size_of_type(numbers.type);
-    if (numbers.count == 3 && a.size == 4 * element) {
+    if (numbers.count == 3 && a.size == 4 * element &&
+        !(type && std::string_view(a.type_name).ends_with('4'))) {
       std::vector<std::byte> bytes = numbers.bytes;
       bytes.resize(a.size);
       return give_bytes(index, bytes, numbers.align);
@@ -271,7 +278,8 @@ void ArgumentSetter::set_plain(uint32_t index, std::string_view text) {
   const lockstep_argument_info& a = infos_[index];
   unsigned vector = 1;
   std::optional<lockstep_type> type = type_of_c_name(a.type_name, &vector);
-  // HIP's compiler gives no types; an integer and a float of the same size cannot be told apart.
+  // Those of extern "C" kernels of HIP are not known; an integer and a float of the same size cannot be told
+  // apart.
   if (a.kind == LOCKSTEP_ARGUMENT_VALUE && !*a.type_name)
     throw UsageError(
         "'{}': the code object does not name this argument's type; say it, such as i32:{} or f32:{}", text,
@@ -312,6 +320,9 @@ void set_variable(std::string_view text, Device& device, const CodeObject& code,
     bytes.resize(sizeof *pointer);
     std::memcpy(bytes.data(), &*pointer, sizeof *pointer);
   } else {
+    if (!value.empty() && std::string_view("+-.0123456789").find(value[0]) != std::string_view::npos &&
+        value.find_first_not_of("+-.,0123456789eExXabcdefABCDEF") == std::string_view::npos)
+      throw UsageError("the numbers have no type: give it, such as f32:{} or i32:{}", value, value);
     const Contents contents =
         parse_contents(value.starts_with("file:") ? value.substr(5) : value, std::nullopt);
     if (contents.bytes > size) throw UsageError("{} bytes are too many, it has {}", contents.bytes, size);

@@ -36,8 +36,16 @@ Kernel choose_kernel(const CodeObject& code, const std::string& name, const std:
   std::vector<Kernel> all = code.kernels();
   std::string names;
   constexpr size_t kMostShown = 20;
-  for (size_t i = 0; i < std::min(all.size(), kMostShown); ++i)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", all[i].info().name);
+  for (size_t i = 0; i < std::min(all.size(), kMostShown); ++i) {
+    const lockstep_kernel_info info = all[i].info();
+    std::string_view source = info.readable_name;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
+    // Either is taken; that of the source without "void ", and without its parameters where it is the only
+    // one.
+    if (source == info.name) continue;
+    if (source.starts_with("void ")) source.remove_prefix(5);
+    names += fmt::format(" ({})", source);
+  }
   if (all.size() > kMostShown)
     names += fmt::format(" and {} more ('lockstep info' lists them)", all.size() - kMostShown);
   if (all.empty()) throw UsageError("{}: holds no kernel", input);

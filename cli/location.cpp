@@ -50,7 +50,10 @@ std::string fault_text(const lockstep_device* device) {
 }
 
 std::string place(const lockstep_code_location& location) {
-  std::string text = fmt::format("kernel + {:#x}: {}", location.offset, location.instruction);
+  // Functions may stand before the kernel.
+  const auto offset = static_cast<int64_t>(location.offset);
+  std::string text = fmt::format("kernel {} {:#x}: {}", offset < 0 ? '-' : '+',
+                                 offset < 0 ? -location.offset : location.offset, location.instruction);
   if (*location.file) text += fmt::format("  at {}:{}", location.file, location.line);
   return text;
 }

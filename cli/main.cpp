@@ -383,6 +383,7 @@ int print_parse_result(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out, err;
   const int code = app.exit(error, out, err);
   print_text(out.str());
+  if (code != 0) report_text("error: ");
   report_text(err.str());
   return code == 0 ? kDone : kBadInput;
 }

@@ -1,6 +1,7 @@
 #include "loader/readable_name.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <memory_resource>
 #include <new>
@@ -85,7 +86,77 @@ class Length {
   size_t longest_pack_ = 1;
 };
 
+// Takes the word away wherever it stands alone.
+void drop_word(std::string& text, std::string_view word) {
+  const auto is_part = [&](size_t at) {
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_');
+  };
+  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos;) {
+    if ((at != 0 && is_part(at - 1)) || is_part(at + word.size())) {
+      at += word.size();
+      continue;
+    }
+    text.erase(at, word.size());
+    if (at != 0 && text[at - 1] == ' ') text.erase(--at, 1);
+  }
+}
+
+std::string name_of_vector(std::string_view element, std::string_view lanes) {
+  constexpr std::pair<std::string_view, std::string_view> kElements[] = {
+      {"signed char", "char"},         {"unsigned char", "uchar"}, {"unsigned short", "ushort"},
+      {"unsigned int", "uint"},        {"unsigned long", "ulong"}, {"long long", "long"},
+      {"unsigned long long", "ulong"}, {"_Float16", "half"},
+  };
+  for (const auto& [in_cpp, in_opencl] : kElements)
+    if (element == in_cpp) element = in_opencl;
+  return std::string(element) + std::string(lanes);
+}
+
+// HIP's vectors are structures, and clang's own are "float vector[4]".
+std::string as_opencl_writes(std::string type) {
+  for (const std::string_view word : {"const", "volatile", "restrict"}) drop_word(type, word);
+  while (type.starts_with(' ')) type.erase(0, 1);
+  constexpr std::string_view kHip = "HIP_vector_type<", kClang = " vector[";
+  if (type.starts_with(kHip)) {
+    const size_t comma = type.find(", "), end = type.find("u>");
+    if (comma != std::string::npos && end != std::string::npos && end > comma)
+      return name_of_vector(std::string_view(type).substr(kHip.size(), comma - kHip.size()),
+                            std::string_view(type).substr(comma + 2, end - comma - 2)) +
+             type.substr(end + 2);
+  }
+  if (const size_t at = type.find(kClang); at != std::string::npos)
+    if (const size_t end = type.find(']', at); end != std::string::npos)
+      return name_of_vector(std::string_view(type).substr(0, at),
+                            std::string_view(type).substr(at + kClang.size(), end - at - kClang.size())) +
+             type.substr(end + 1);
+  return type;
+}
+
 }  // namespace
+
+std::vector<std::string> parameter_types(std::string_view readable) {
+  if (!readable.ends_with(')')) return {};
+  int depth = 0;
+  size_t begin = readable.size();
+  do {
+    const char c = readable[--begin];
+    depth += c == ')' ? 1 : c == '(' ? -1 : 0;
+  } while (depth != 0 && begin != 0);
+  if (depth != 0) return {};
+  std::vector<std::string> types(1);
+  for (const char c : readable.substr(begin + 1, readable.size() - begin - 2)) {
+    depth += c == '(' || c == '<' || c == '[' || c == '{'   ? 1
+             : c == ')' || c == '>' || c == ']' || c == '}' ? -1
+                                                            : 0;
+    if (c == ',' && depth == 0)
+      types.emplace_back();
+    else
+      types.back() += c;
+  }
+  if (types.size() == 1 && types[0].empty()) return {};
+  for (std::string& type : types) type = as_opencl_writes(std::move(type));
+  return types;
+}
 
 std::string readable_name(const std::string& symbol) {
   if (!symbol.starts_with("_Z") || symbol.size() > kMostMangled) return symbol;

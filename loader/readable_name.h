@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace lockstep::loader {
 
@@ -9,5 +11,9 @@ namespace lockstep::loader {
 // is or would be (a few hundred bytes can stand for more text than there is memory, by types in types) is
 // given back.
 std::string readable_name(const std::string& symbol);
+
+// The types of a function's parameters, from its readable name and written as OpenCL's metadata has them:
+// "float*", "uint3", without const and volatile. None if the name has no parameters.
+std::vector<std::string> parameter_types(std::string_view readable);
 
 }  // namespace lockstep::loader

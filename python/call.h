@@ -33,8 +33,8 @@ class Call {
     const size_t count = kernel_.arguments.size();
     if (values.size() != count)
       raise_usage(
-          "kernel '" + std::string(kernel_.info.name) + "' takes " + std::to_string(count) + " arguments, " +
-          std::to_string(values.size()) + " are given" +
+          "kernel '" + std::string(kernel_.info.name) + "' takes " + std::to_string(count) +
+          " arguments, not " + std::to_string(values.size()) +
           (values.size() < count ? "; " + label(static_cast<uint32_t>(values.size())) + " is missing" : ""));
     for (uint32_t i = 0; i < count; ++i) set(i, values[i]);
     map_arrays();
@@ -150,7 +150,7 @@ class Call {
                         ", not " + type_name(value));
     if (given == size) return check(lockstep_arguments_set(arguments, index, bytes.ptr, size));
     // A vector of three takes the room of one of four.
-    if (bytes.size == 3 && size == 4 * bytes.itemsize) {
+    if (bytes.size == 3 && size == 4 * bytes.itemsize && !std::string_view(a.info.type_name).ends_with('4')) {
       std::vector<std::byte> padded(size);
       std::memcpy(padded.data(), bytes.ptr, given);
       return check(lockstep_arguments_set(arguments, index, padded.data(), size));

@@ -12,7 +12,7 @@
 
 Arrays are not copied: the kernel reads and writes numpy's memory, as far as the array goes and no further. Arrays
 that numpy calls read-only are so for the kernel. Numbers take the type that the kernel names; where it names none
-(HIP's metadata has no types) give numpy's scalars, such as np.float32(2). Structures and vectors: numpy arrays and
+(HIP kernels that are extern "C") give numpy's scalars, such as np.float32(2). Structures and vectors: numpy arrays and
 structured scalars of their size, or bytes. None is a null pointer, Local(bytes) the size of an OpenCL __local
 argument. Of assembly without a description of its arguments each is placed at the next multiple of its size.
 

@@ -657,6 +657,69 @@ print = "y"
             self.lockstep("run", "job.toml", status=BAD_INPUT, says=why)
         self.lockstep("run", "job.toml", "--grid", "1", status=BAD_INPUT, says="a job says")
 
+    def test_roundings_and_packed_atomics_of_hip(self):
+        (self.path / "rounding.hip").write_text("""#include <hip/hip_fp16.h>
+#include <hip/hip_bf16.h>
+template <class Down, class Zero, class Up> __device__ unsigned long long differences(Down down, Zero zero, Up up) {
+  return (unsigned long long)(zero - down) << 32 | (unsigned)(up - zero);
+}
+#define DIFFERENCES(name, x) differences(name##_rd(x), name##_rz(x), name##_ru(x))
+__global__ void k(unsigned long long* out, int i, unsigned u, long long l, unsigned long long v, double d, __half2* h, __hip_bfloat162* b) {
+  out[0] = DIFFERENCES(__int2float, i);
+  out[1] = DIFFERENCES(__uint2float, u);
+  out[2] = DIFFERENCES(__ll2float, l) >> 8;
+  out[3] = __ull2float_ru(v) == 18446744073709551616.0f && __ull2float_rd(v) == 18446742974197923840.0f;
+  out[4] = (unsigned long long)(__ll2double_ru(l) - __ll2double_rd(l));
+  out[5] = (__double2float_rd(d) < d) + 2 * (__double2float_ru(d) > d) + 4 * (__double2float_rz(d) == __double2float_ru(d));
+  out[6] = __int2float_rd(12345) == 12345 && __int2float_ru(-12345) == -12345;
+  unsafeAtomicAdd(h, __half2(1, 2));
+  unsafeAtomicAdd(b, __hip_bfloat162{2.0f, 3.0f});
+}
+""")
+        # -0x1000001 lies between -0x1000002 and -0x1000000, and so on.
+        out = self.lockstep("run", "rounding.hip", "--block", "32", "--grid", "32", "out=buf:u64[7]", "i=-16777217", "u=16777217",
+                            "l=9007199254740993", "v=18446744073709551615", "d=-0.1", "h=buf:f16[2]", "b=buf:u16[2]", "-p", "out", "-p", "h", "-p", "b")
+        numbers = [int(n) for n in out.stdout.split("out: u64[7]\n")[1].split("h:")[0].split()]
+        self.assertEqual(numbers[:2], [2 << 32, 2])
+        self.assertEqual(numbers[2:4], [(1 << 30) >> 8, 1])
+        self.assertEqual(numbers[4:], [2, 7, 1])
+        self.assertIn("h: f16[2]\n32 64", out.stdout)
+        self.assertIn(f"b: u16[2]\n{0x4280} {0x42c0}", out.stdout)
+
+    def test_types_of_hip_come_from_the_kernels_name(self):
+        (self.path / "types.hip").write_text(
+            "struct P { float a; int n; };\n"
+            "__constant__ float table[4];\n"
+            "template <class T> __global__ void scale(T* out, const T* in, P p, T factor, float4 v) {\n"
+            "  int i = threadIdx.x;\n"
+            "  if (i < p.n) out[i] = in[i] * factor + p.a + v.w + table[i & 3];\n"
+            "}\n"
+            "template __global__ void scale<float>(float*, const float*, P, float, float4);\n"
+            "__global__ void other(unsigned n) {}\n"
+            'extern "C" __global__ void plain(int n) {}\n')
+        info = self.lockstep("info", "types.hip").stdout
+        self.assertEqual(info.count("language   HIP"), 3, info)
+        for words in ("out float* ", "in float* ", "p P ", "factor float ", "v float4 ", "n unsigned int "):
+            self.assertIn(words, " ".join(info.split()))
+        self.lockstep("run", "types.hip", status=BAD_INPUT, says=["--kernel", "(scale<float>(float*, float const*, P, float, ", "plain"])
+        run = ("run", "types.hip", "-k", "scale", "--groups", "1", "--block", "4", "out=buf:f32[4]", "in=buf:f32[4]=iota")
+        good = ("p=struct:f32:1; i32:4", "factor=2", "v=1,2,3,4")
+        self.assertIn("5 7 9 11", self.lockstep(*run, *good, "-p", "out").stdout)
+        self.assertIn("6 9 9 11", self.lockstep(*run, *good, "-p", "out", "--set", "table=f32:1,2,0,0").stdout)
+        for index, wrong, why in ((0, "p=struct:f32:1", "takes 8 bytes, but the fields make 4"), (0, "p=struct:1; 4", "each says its type"),
+                                  (1, "factor=i32:2", "is a float"), (2, "v=1,2,3", "16 bytes, not 12")):
+            given = [*good]
+            given[index] = wrong
+            self.lockstep(*run, *given, status=BAD_INPUT, says=why)
+        self.lockstep(*run, *good, "--set", "table=1,2,3,4", status=BAD_INPUT, says="f32:1,2,3,4 or i32:1,2,3,4")
+        self.lockstep(*run, *good, "--set", "tabel=f32:1,2,3,4", status=BAD_INPUT, says="its variables are table")
+
+    def test_places_before_the_kernel(self):
+        (self.path / "before.hip").write_text(
+            '__device__ __attribute__((noinline)) void stop(int i) { if (i == 3) __builtin_trap(); }\n'
+            "__global__ void k(int* x) { stop(x[threadIdx.x]); }\n")
+        self.lockstep("run", "before.hip", "--groups", "1", "--block", "4", "buf:i32[4]=iota", status=FAULTED, says="(kernel - 0x")
+
     def test_printf_of_opencl(self):
         (self.path / "print.cl").write_text(
             '__kernel void k(__global float* x, float4 v, long n) {\n'
@@ -748,7 +811,7 @@ extern "C" __global__ void lists(int* out, unsigned long long* large, int bad) {
                    says=["'x'", "absent.npy", "no such file"])
 
     def test_argument_count_and_types(self):
-        self.saxpy("--grid", "64", "u32:64", status=BAD_INPUT, says=["takes 4 arguments, 1 are given", "'a'"])
+        self.saxpy("--grid", "64", "u32:64", status=BAD_INPUT, says=["takes 4 arguments, not 1", "'a'"])
         self.saxpy("--grid", "64", *self.GOOD, "u32:1", status=BAD_INPUT, says="one too many")
         self.saxpy("--grid", "64", "f32:64", *self.GOOD[1:], status=BAD_INPUT, says=["'n'", "integer"])
         self.saxpy("--grid", "64", "u32:64", "f64:2", *self.GOOD[2:], status=BAD_INPUT, says=["'a'", "4 bytes"])

@@ -36,6 +36,20 @@ TEST(ReadableName, IsThatOfLlvm) {
   }
 }
 
+TEST(ReadableName, TypesOfParametersAreThoseOfOpenCl) {
+  using Types = std::vector<std::string>;
+  const auto of = [](const char* name) { return parameter_types(readable_name(name)); };
+  EXPECT_EQ(of("_Z6kernelIfEvPT_PKS0_i"), (Types{"float*", "float*", "int"}));
+  EXPECT_EQ(of("_Z1fPFivEPA4_KfM1Ai"), (Types{"int (*)()", "float (*) [4]", "int A::*"}));
+  EXPECT_EQ(of("_Z1aP15HIP_vector_typeIfLj4EES_IjLj3EEDF16_PVix"),
+            (Types{"float4*", "uint3", "_Float16", "int*", "long long"}));
+  EXPECT_EQ(of("_Z1vDv4_fPDv2_KhPPfb"), (Types{"float4", "uchar2*", "float**", "bool"}));
+  EXPECT_EQ(of("_ZN12_GLOBAL__N_11kEN3std4pairIifEE11constantine"),
+            (Types{"std::pair<int, float>", "constantine"}));
+  EXPECT_EQ(of("_Z1fv"), Types());
+  for (const char* name : {"main", "k)", "", ")", "f("}) EXPECT_EQ(parameter_types(name), Types()) << name;
+}
+
 TEST(ReadableName, DamagedNamesComeBack) {
   std::mt19937 random(1);
   for (int i = 0; i < 20'000; ++i) {

@@ -107,7 +107,7 @@ class Python(unittest.TestCase):
 
     def test_values_that_do_not_fit(self):
         x, y = self.arrays(64)
-        for arguments, why in (((1, 2, 3), "takes 4 arguments, 3 are given; argument 3 'y'"), ((1.5, 2.0, x, y), "'n'.*float"),
+        for arguments, why in (((1, 2, 3), "takes 4 arguments, not 3; argument 3 'y'"), ((1.5, 2.0, x, y), "'n'.*float"),
                                ((-1, 2.0, x, y), "'n'.*-1 does not fit"), ((1 << 32, 2.0, x, y), "does not fit"),
                                ((1 << 99, 2.0, x, y), "does not fit"), ((1, 2, x, 5), "'y'.*an array"),
                                ((1, 2, x[::2], y), "'x'.*ascontiguousarray"), ((1, np.int32(2), x, y), "'a'.*floating-point"),
@@ -351,6 +351,20 @@ class Python(unittest.TestCase):
             while sdma.wait():  # until the engine has read it
                 pass
         self.assertEqual(caught.exception.kind, "unsupported")
+
+    def test_types_of_hip(self):
+        source = "__global__ void k(float* x, int n, float f, float4 v) { x[n] = f + v.w; }"
+        kernel = lockstep.compile(source, "hip")["k"]
+        self.assertEqual([a["type"] for a in kernel.arguments], ["float*", "int", "float", "float4"])
+        self.assertEqual(kernel.info["language"], "HIP")
+        x = np.zeros(4, np.float32)
+        kernel[1](x, 2, 1.5, np.float32([1, 2, 3, 4]))
+        np.testing.assert_array_equal(x, [0, 0, 5.5, 0])
+        for arguments, why in (((np.zeros(4), 2, 1.5, np.zeros(4, np.float32)), "float64.*float32"),
+                               ((x, 2.0, 1.5, np.zeros(4, np.float32)), "no floating-point number"),
+                               ((x, 2, 1.5, np.zeros(3, np.float32)), "16 bytes, not 12")):
+            with self.assertRaisesRegex(lockstep.Error, why):
+                kernel[1](*arguments)
 
     def test_what_kernels_print_is_pythons_output(self):
         source = '__kernel void p(int n, __global int* x) { printf("n is %d\\n", n); if (n == 3) x[1] = n; }'

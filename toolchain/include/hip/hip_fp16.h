@@ -256,4 +256,7 @@ static __device__ inline __half2 atomicAdd(__half2* address, __half2 value) {
     old = seen;
   }
 }
+static __device__ inline __half2 unsafeAtomicAdd(__half2* address, __half2 value) {
+  return atomicAdd(address, value);
+}
 #undef LOCKSTEP_HALF

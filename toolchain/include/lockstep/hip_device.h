@@ -459,32 +459,58 @@ LOCKSTEP_ROUNDINGS(__double2uint, unsigned, double)
 LOCKSTEP_ROUNDINGS(__double2ll, long long, double)
 LOCKSTEP_ROUNDINGS(__double2ull, unsigned long long, double)
 #undef LOCKSTEP_ROUNDINGS
+// An integer of which a float has no more than `digits` bits: cut off, or one unit of the last of them more.
+template <class Float>
+LOCKSTEP_DEVICE Float lockstep_float_of(unsigned long long magnitude, int digits, bool away) {
+  const int excess = 64 - __builtin_clzll(magnitude | 1) - digits;
+  const unsigned long long unit = excess > 0 ? 1ull << excess : 1, kept = magnitude & ~(unit - 1);
+  return (Float)kept + (away && kept != magnitude ? (Float)unit : (Float)0);
+}
+#define LOCKSTEP_ROUNDINGS(name, To, digits, From)                                                   \
+  LOCKSTEP_DEVICE To name##_rn(From x) {                                                             \
+    return (To)x;                                                                                    \
+  }                                                                                                  \
+  LOCKSTEP_DEVICE To name##_rz(From x) {                                                             \
+    const bool negative = x < (From)0;                                                               \
+    const To y = lockstep_float_of<To>(negative ? 0 - (unsigned long long)x : x, digits, false);     \
+    return negative ? -y : y;                                                                        \
+  }                                                                                                  \
+  LOCKSTEP_DEVICE To name##_rd(From x) {                                                             \
+    const bool negative = x < (From)0;                                                               \
+    const To y = lockstep_float_of<To>(negative ? 0 - (unsigned long long)x : x, digits, negative);  \
+    return negative ? -y : y;                                                                        \
+  }                                                                                                  \
+  LOCKSTEP_DEVICE To name##_ru(From x) {                                                             \
+    const bool negative = x < (From)0;                                                               \
+    const To y = lockstep_float_of<To>(negative ? 0 - (unsigned long long)x : x, digits, !negative); \
+    return negative ? -y : y;                                                                        \
+  }
+LOCKSTEP_ROUNDINGS(__int2float, float, 24, int)
+LOCKSTEP_ROUNDINGS(__uint2float, float, 24, unsigned)
+LOCKSTEP_ROUNDINGS(__ll2float, float, 24, long long)
+LOCKSTEP_ROUNDINGS(__ull2float, float, 24, unsigned long long)
+LOCKSTEP_ROUNDINGS(__ll2double, double, 53, long long)
+LOCKSTEP_ROUNDINGS(__ull2double, double, 53, unsigned long long)
+#undef LOCKSTEP_ROUNDINGS
 LOCKSTEP_DEVICE float __double2float_rn(double x) {
   return (float)x;
 }
-LOCKSTEP_DEVICE float __int2float_rn(int x) {
-  return (float)x;
+LOCKSTEP_DEVICE float __double2float_rd(double x) {
+  const float y = (float)x;
+  return (double)y > x ? nextafterf(y, -__builtin_inff()) : y;
 }
-LOCKSTEP_DEVICE float __uint2float_rn(unsigned x) {
-  return (float)x;
+LOCKSTEP_DEVICE float __double2float_ru(double x) {
+  const float y = (float)x;
+  return (double)y < x ? nextafterf(y, __builtin_inff()) : y;
 }
-LOCKSTEP_DEVICE float __ll2float_rn(long long x) {
-  return (float)x;
-}
-LOCKSTEP_DEVICE float __ull2float_rn(unsigned long long x) {
-  return (float)x;
+LOCKSTEP_DEVICE float __double2float_rz(double x) {
+  return x < 0 ? __double2float_ru(x) : __double2float_rd(x);
 }
 LOCKSTEP_DEVICE double __int2double_rn(int x) {
   return x;
 }
 LOCKSTEP_DEVICE double __uint2double_rn(unsigned x) {
   return x;
-}
-LOCKSTEP_DEVICE double __ll2double_rn(long long x) {
-  return (double)x;
-}
-LOCKSTEP_DEVICE double __ull2double_rn(unsigned long long x) {
-  return (double)x;
 }
 LOCKSTEP_DEVICE int __double2hiint(double x) {
   return (int)(__builtin_bit_cast(long long, x) >> 32);
