@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "api/status.h"
+#include "engine/interpreter/interpreter.h"
 #include "text/hex.h"
 
 using namespace lockstep;
@@ -158,6 +159,11 @@ lockstep_status lockstep_device_create(const lockstep_device_options* given, loc
     require(math == LOCKSTEP_MATH_EXACT || math == LOCKSTEP_MATH_FAST,
             "options.math is not a value of lockstep_math");
     require(options.threads <= 1024, "more than 1024 threads");
+    try {
+      interpreter::best_host_target();
+    } catch (const std::runtime_error& error) {
+      throw Failure(LOCKSTEP_UNSUPPORTED, error.what());
+    }
     const memory::AccessModes access_modes{alignment_of(options.alignment_mode),
                                            options.report_lds_out_of_range != 0};
     auto device = std::make_unique<lockstep_device>();

@@ -470,6 +470,7 @@ int main(int argc, char** argv) {
       "  LOCKSTEP_CACHE_MEGABYTES     what may be kept of what was compiled, and of what was translated (512 "
       "each); "
       "0: nothing\n"
+      "  LOCKSTEP_HOST_LEVEL          x86-64-v3: as if this processor had no AVX-512\n"
       "  LOCKSTEP_COVERAGE            file to which the instructions that were executed are added\n"
       "  XDG_CACHE_HOME               where lockstep/ keeps that, and what it prepares for the compiler "
       "(~/.cache)",

@@ -154,6 +154,16 @@ function(lockstep_test name)
   set_property(GLOBAL APPEND PROPERTY LOCKSTEP_TESTS ${name})
 endfunction()
 
+# Runs the test `name` as on a processor without AVX-512; `FILTER`: of its cases. On one that has none it is the
+# same once more.
+function(lockstep_test_without_avx512 name)
+  cmake_parse_arguments(arg "" "FILTER;COST;ENVIRONMENT" "" ${ARGN})
+  string(REPLACE "/" "_" target ${name})
+  add_test(NAME ${name}_avx2 COMMAND test_${target} --gtest_filter=${arg_FILTER})
+  set_tests_properties(${name}_avx2 PROPERTIES TIMEOUT 1200 COST ${arg_COST}
+                       ENVIRONMENT "LOCKSTEP_HOST_LEVEL=x86-64-v3;LOCKSTEP_CACHE_MEGABYTES=0;${arg_ENVIRONMENT}")
+endfunction()
+
 # LLVM's libraries are C++ headers of another project: system headers, so that our warnings stay ours.
 find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19)
 add_library(lockstep_llvm INTERFACE)

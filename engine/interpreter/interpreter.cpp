@@ -1,6 +1,8 @@
 #include "engine/interpreter/interpreter.h"
 
+#include <cstdlib>
 #include <stdexcept>
+#include <string>
 
 #include "engine/interpreter/aligned_access.h"
 #include "engine/interpreter/common.h"
@@ -10,13 +12,37 @@
 
 namespace lockstep::interpreter {
 
-HostTarget best_host_target() {
+namespace {
+
+HostTarget target_of_processor() {
   __builtin_cpu_init();
 #if LOCKSTEP_HAS_V4
   if (__builtin_cpu_supports("x86-64-v4")) return HostTarget::x86_64_v4;
 #endif
   if (__builtin_cpu_supports("x86-64-v3")) return HostTarget::x86_64_v3;
   throw std::runtime_error("this processor is too old: Lockstep needs AVX2, FMA and F16C (x86-64-v3)");
+}
+
+HostTarget chosen_target() {
+  const HostTarget best = target_of_processor();
+  const char* const asked = std::getenv("LOCKSTEP_HOST_LEVEL");
+  if (!asked || !*asked) return best;
+  const std::string level = asked;
+  if (level == "x86-64-v3") return HostTarget::x86_64_v3;
+  if (level != "x86-64-v4")
+    throw std::runtime_error("LOCKSTEP_HOST_LEVEL is '" + level +
+                             "': say x86-64-v3 (AVX2) or x86-64-v4 (AVX-512), or unset it");
+  if (best != HostTarget::x86_64_v4)
+    throw std::runtime_error(
+        "LOCKSTEP_HOST_LEVEL is x86-64-v4, but this processor or this build has no AVX-512: unset it");
+  return best;
+}
+
+}  // namespace
+
+HostTarget best_host_target() {
+  static const HostTarget target = chosen_target();
+  return target;
 }
 
 namespace {

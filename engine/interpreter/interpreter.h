@@ -12,7 +12,9 @@ namespace lockstep::interpreter {
 
 // Host instruction sets that the handlers exist for.
 enum class HostTarget { x86_64_v3, x86_64_v4 };
-// The best one that this processor has; throws std::runtime_error if it lacks AVX2, FMA and F16C.
+// The best one that this processor has, or the one that LOCKSTEP_HOST_LEVEL names (x86-64-v3, x86-64-v4), so
+// that what other computers run can be run here. Throws std::runtime_error if the processor lacks AVX2, FMA
+// and F16C, or what is asked for.
 HostTarget best_host_target();
 
 const HandlerTable& handlers(HostTarget target, Math math = Math::exact,

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "engine/interpreter/interpreter.h"
 #include "engine/translator/address_plan.h"
 #include "engine/translator/body_library.h"
 #include "engine/translator/doubt_checks.h"
@@ -106,6 +107,15 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
   if (!file) throw std::runtime_error(llvm::toString(file.takeError()));
   for (const llvm::object::SectionRef& section : (*file)->sections())
     if (section.isText()) object.code_bytes += section.getSize();
+}
+
+const std::string& host_processor() {
+  static const std::string processor =
+      interpreter::best_host_target() == interpreter::HostTarget::x86_64_v3 &&
+              __builtin_cpu_supports("x86-64-v4")
+          ? "x86-64-v3"
+          : "";
+  return processor;
 }
 
 // AVX-512 has them for 16 lanes. What LLVM makes of them for less is a branch for each lane.

@@ -36,19 +36,24 @@ struct Object {
   Stages stages;
 };
 
+// The processor that waves run on: empty, which is this one, or x86-64-v3 where LOCKSTEP_HOST_LEVEL asks for
+// it.
+const std::string& host_processor();
+
 inline constexpr const char *kFunctionName = "lockstep_routine", *kRowFunctionName = "lockstep_row";
 
 // Whether the object of a routine has a RowFunction, too: of short ones that go through memory, whose launch
 // costs as much as their code, without anything that a wave waits for or that leaves its registers changed.
-bool has_row_function(const Routine& routine, const Facts& facts, const std::string& processor = {});
+bool has_row_function(const Routine& routine, const Facts& facts,
+                      const std::string& processor = host_processor());
 
 // Whether the processor gathers and scatters lanes by instructions under a mask, as generate() has it.
-bool has_masked_gathers(const std::string& processor = {});
+bool has_masked_gathers(const std::string& processor = host_processor());
 
 // `first_slot`: of Context::last_range for the piece. `processor`: a name that LLVM knows (x86-64-v3,
 // x86-64-v4, ...), or empty for the one we run on. Throws std::runtime_error if LLVM refuses.
 Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsigned first_slot,
-                const std::string& processor = {});
+                const std::string& processor = host_processor());
 
 // Inlines the bodies that the module declares and generates code; for tests of single bodies too.
 void finish(BodySession& session, llvm::Module& module, const std::string& processor, Object& object);

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "cache/key.h"
+#include "engine/translator/code_generator.h"
 
 namespace lockstep::translator {
 namespace {
@@ -66,6 +67,7 @@ const std::string& host_key() {
     all.add(LLVM_VERSION_STRING);
     all.add(llvm::sys::getProcessTriple());
     all.add(llvm::sys::getHostCPUName().str());
+    all.add(host_processor());
     std::vector<std::string> features;
     for (const auto& feature : llvm::sys::getHostCPUFeatures())
       if (feature.second) features.push_back(feature.first().str());

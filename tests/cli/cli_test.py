@@ -349,6 +349,12 @@ print = "x"
         self.saxpy("-g", "64", "1.e5", *self.GOOD[1:], status=BAD_INPUT, says="'1.e5' is not a number of type u32")
         self.lockstep("run", "first.cl", "twice.hip", status=BAD_INPUT, says="files of one program are of the same language")
 
+    def test_a_level_of_the_host_that_there_is_not(self):
+        environment = dict(os.environ, LOCKSTEP_HOST_LEVEL="x86-64-v9")
+        (self.path / "level.cl").write_text("__kernel void k(__global int* x) { *x = 1; }")
+        self.lockstep("run", "level.cl", "--grid", "1", "buf:i32[1]", env=environment, status=BAD_INPUT,
+                      says="error: LOCKSTEP_HOST_LEVEL is 'x86-64-v9': say x86-64-v3 (AVX2) or x86-64-v4 (AVX-512), or unset it")
+
     def test_doctor(self):
         out = self.lockstep("doctor").stdout
         for line in (r"ok +clang ", r"ok +device libraries ", r"ok +compiling HIP +works", r"ok +compiling assembly +works"):
