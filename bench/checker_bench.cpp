@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -33,33 +34,42 @@ double seconds(const Subject& subject, const char* checks) {
   return result.processor_seconds;
 }
 
+struct Wanted {
+  std::vector<std::string> checkers;
+  std::string part_of_name;  // of the code objects
+  int runs = 3;
+  bool is_each_told = false;
+};
+
 // The best of several runs by the best plain one, which take turns.
-double ratio_of(Subject& subject, const char* checks) {
+double ratio_of(Subject& subject, const char* checks, int runs) {
   double best = INFINITY;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < runs; ++i) {
     subject.plain = std::min(subject.plain, seconds(subject, nullptr));
     best = std::min(best, seconds(subject, checks));
   }
   return best / subject.plain;
 }
 
-void compare_all(const std::vector<std::string>& checkers, bool is_each_told) {
+void compare_all(const Wanted& wanted) {
   std::vector<Subject> subjects;
   for (const Entry& entry : registry())
     for (const unsigned wave_size : {32u, 64u}) {
       const std::string name = std::string(entry.name) + ".O2.wave" + std::to_string(wave_size);
       Subject subject{name, entry.make(wave_size), read_file(LOCKSTEP_EXAMPLE_KERNELS "/" + name + ".co")};
-      for (int i = 0; i < 3; ++i) subject.plain = std::min(subject.plain, seconds(subject, nullptr));
+      if (name.find(wanted.part_of_name) == name.npos) continue;
+      for (int i = 0; i < wanted.runs; ++i)
+        subject.plain = std::min(subject.plain, seconds(subject, nullptr));
       if (subject.plain >= kShortest) subjects.push_back(std::move(subject));
     }
   std::printf("%zu code objects\n%-14s %15s %8s\n", subjects.size(), "checker", "geometric mean", "worst");
-  for (const std::string& checks : checkers) {
+  for (const std::string& checks : wanted.checkers) {
     double logarithms = 0, worst = 0;
     std::string slowest;
     for (Subject& subject : subjects) {
-      const double ratio = ratio_of(subject, checks.c_str());
+      const double ratio = ratio_of(subject, checks.c_str(), wanted.runs);
       logarithms += std::log(ratio);
-      if (is_each_told)
+      if (wanted.is_each_told)
         std::printf("  %-12s %8.2f ms %8.2f (%s)\n", checks.c_str(), 1e3 * subject.plain, ratio,
                     subject.name.c_str());
       if (ratio > worst) worst = ratio, slowest = subject.name;
@@ -73,15 +83,25 @@ void compare_all(const std::vector<std::string>& checkers, bool is_each_told) {
 }  // namespace
 }  // namespace lockstep::examples
 
-// With names of checkers only these; with --each first, what each code object takes.
+// With names of checkers only these. Before them: --each, what each code object takes; --only TEXT, those
+// code objects that have it in their names; --runs N, the best of so many.
 int main(int argc, char** argv) {
   try {
-    std::vector<std::string> checkers(argv + 1, argv + argc);
-    const bool is_each_told = !checkers.empty() && checkers.front() == "--each";
-    if (is_each_told) checkers.erase(checkers.begin());
-    if (checkers.empty())
-      checkers = {"barriers", "memory", "races", "uninitialised", "waits", "legality", "all"};
-    lockstep::examples::compare_all(checkers, is_each_told);
+    lockstep::examples::Wanted wanted;
+    for (int i = 1; i < argc; ++i) {
+      const std::string argument = argv[i];
+      if (argument == "--each")
+        wanted.is_each_told = true;
+      else if (argument == "--only" && i + 1 < argc)
+        wanted.part_of_name = argv[++i];
+      else if (argument == "--runs" && i + 1 < argc)
+        wanted.runs = std::max(1, std::atoi(argv[++i]));
+      else
+        wanted.checkers.push_back(argument);
+    }
+    if (wanted.checkers.empty())
+      wanted.checkers = {"barriers", "memory", "races", "uninitialised", "waits", "legality", "all"};
+    lockstep::examples::compare_all(wanted);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

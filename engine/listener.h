@@ -44,6 +44,8 @@ struct Event {
   const isa::Instruction& instruction;  // stays where it is for as long as the engine lives
   uint64_t pc;
   std::span<const MemoryAccess> accesses;  // by lane; valid during the call
+  // goes_straight_on(), and nothing comes between it and those behind it.
+  bool goes_straight_on = false;
 };
 
 // Several may run at the same time.
@@ -78,6 +80,13 @@ class Listener {
   // Asked like wants(): of instructions that nobody wants to be told of behind them, after() may come late,
   // or not at all.
   virtual bool wants_after(const isa::Instruction&) const { return true; }
+  // Whether it may know, at one instruction, that it need not be told of those behind it, as far as the wave
+  // goes straight on. It wants all that do not, and is asked behind before() where Event::goes_straight_on:
+  // up to which address. It may be told of them nevertheless, for the sake of others.
+  virtual bool looks_ahead() const { return false; }
+  virtual uint64_t passes_until(const Wave&) const { return 0; }
+  // Whether all who want it look ahead.
+  virtual bool may_pass(const isa::Instruction&) const { return looks_ahead(); }
   // Instead of after(): Wave::fault says why.
   virtual void faulted(const Event&) {}
 

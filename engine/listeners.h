@@ -31,6 +31,20 @@ class Listeners final : public Listener {
       return each->wants(instruction) && each->wants_after(instruction);
     });
   }
+  bool looks_ahead() const override {
+    return std::any_of(list_.begin(), list_.end(), [](Listener* each) { return each->looks_ahead(); });
+  }
+  uint64_t passes_until(const Wave& wave) const override {
+    uint64_t until = ~uint64_t{0};
+    for (const Listener* each : list_)
+      if (each->looks_ahead()) until = std::min(until, each->passes_until(wave));
+    return until;
+  }
+  bool may_pass(const isa::Instruction& instruction) const override {
+    return std::all_of(list_.begin(), list_.end(), [&](Listener* each) {
+      return !each->wants(instruction) || each->may_pass(instruction);
+    });
+  }
   // One as it is: nobody needs to ask what it wants.
   Listener* alone() const { return list_.size() == 1 ? list_.front() : nullptr; }
   void before(const Event& event) override {

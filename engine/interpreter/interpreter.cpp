@@ -157,7 +157,10 @@ int64_t Interpreter::run(Wave& wave, int64_t budget) {
   wave.turn_budget = budget;
   Observer* const observer = program_of(&wave)->observer();
   handler_of(op)(op, &wave, budget);
-  if (observer) observer->on_turn_over(wave);
+  if (observer) {
+    Program::end_passing();
+    observer->on_turn_over(wave);
+  }
   const int64_t executed = budget - wave.budget;
   wave.executed_before_turn += executed;
   return executed;

@@ -63,12 +63,23 @@ void decode_slot(const Operation* op, Wave* wave, int64_t budget) {
   [[clang::musttail]] return handler_of(op)(op, wave, budget);
 }
 
+// Of the wave whose turn it is on this thread: Observer::Answer::passes_until. Where the program's own
+// variables are found without a call of the loader, even from a library.
+[[gnu::tls_model("initial-exec")]] constinit thread_local uint64_t passes_until = 0;
+
 // The first operation of every instruction of an observed program.
 void observe(const Operation* op, Wave* wave, int64_t budget) {
-  if (!program_of(wave)->observer()->on_instruction(*wave, *op->instruction, op->pc,
-                                                    reinterpret_cast<const void*>(op->literal)))
-    return leave(wave, op->pc, budget, WaveState::ready);
+  const Observer::Answer answer = program_of(wave)->observer()->on_instruction(
+      *wave, *op->instruction, op->pc, reinterpret_cast<const void*>(op->literal));
+  passes_until = answer.passes_until;
+  if (!answer.goes_on) return leave(wave, op->pc, budget, WaveState::ready);
   LOCKSTEP_NEXT();
+}
+
+// Likewise, where the observer may have said that it need not be called.
+void observe_or_pass(const Operation* op, Wave* wave, int64_t budget) {
+  if (op->pc < passes_until) LOCKSTEP_NEXT();
+  [[clang::musttail]] return observe(op, wave, budget);
 }
 
 // The last operation of those whose observer wants to be called behind them.
@@ -105,6 +116,10 @@ Program::Program(const std::vector<CodeRange>& code, const std::shared_ptr<const
 }
 
 Program::~Program() = default;
+
+void Program::end_passing() {
+  passes_until = 0;
+}
 
 Program::Region* Program::own_region(uint64_t pc) const {
   for (const auto& region : own_)
@@ -228,8 +243,9 @@ void Program::decode(Operation* slot) {
                                     "too many split instructions in one kilobyte of code")};
   // Handlers that leave the chain charge for the instruction themselves, so it is not the observing operation
   // that does.
-  const auto [calls, known] = observer_ && !predecoder.is_refused() ? observer_->wish_for(instruction)
-                                                                    : Observer::Wish{Observer::Calls::none};
+  const auto [calls, known, may_be_passed] = observer_ && !predecoder.is_refused()
+                                                 ? observer_->wish_for(instruction)
+                                                 : Observer::Wish{Observer::Calls::none};
   const size_t charged = calls == Observer::Calls::none ? 0 : 1;
   if (charged) {
     // Like the last one in all but what it does, since the account of accesses looks at the last one.
@@ -237,7 +253,7 @@ void Program::decode(Operation* slot) {
     behind.run = &observe_executed;
     if (calls == Observer::Calls::before_and_behind) operations.push_back(behind);
     Operation observed = operations[0];
-    observed.run = &observe;
+    observed.run = may_be_passed ? &observe_or_pass : &observe;
     observed.literal = reinterpret_cast<uint64_t>(known);
     operations.insert(operations.begin(), observed);
   }

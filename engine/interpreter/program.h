@@ -47,6 +47,8 @@ class Program {
   bool default_float_mode() const { return default_float_mode_; }
   const HandlerTable& table() const { return table_; }
   Observer* observer() const { return observer_; }
+  // The turn of the wave that this thread ran is over: Observer::Answer::passes_until was about that one.
+  static void end_passing();
   bool privileged() const { return privileged_; }
 
   // The same code for the other float-mode class, and for waves that have given their VGPRs back; set once by

@@ -2,6 +2,7 @@
 
 #include "engine/interpreter/account.h"
 #include "engine/interpreter/program.h"
+#include "engine/straight.h"
 
 namespace lockstep::interpreter {
 
@@ -22,13 +23,14 @@ Told& told() {
 }
 
 // What is known of an instruction.
-constexpr uintptr_t kWantsAfter = 1, kIsMemory = 2;
+constexpr uintptr_t kWantsAfter = 1, kIsMemory = 2, kGoesStraightOn = 4;
 
 }  // namespace
 
 void Told::begin(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
-                 bool is_memory, bool wants_after) {
+                 bool is_memory, bool wants_after, bool goes_straight_on) {
   wants_after_ = wants_after;
+  goes_straight_on_ = goes_straight_on;
   instruction_ = &instruction;
   pc_ = pc;
   // A wave that repeats an instruction it waited at was told of when it came to it.
@@ -36,12 +38,12 @@ void Told::begin(Listener& listener, const Wave& wave, const isa::Instruction& i
     find_accesses(program_of(&wave)->at(pc), &const_cast<Wave&>(wave), accesses_);
   else
     accesses_.clear();
-  if (wave.wait.kind == WaitKind::none) listener.before({wave, instruction, pc, accesses_});
+  if (wave.wait.kind == WaitKind::none) listener.before({wave, instruction, pc, accesses_, goes_straight_on});
 }
 
 void Told::end(Listener& listener, const Wave& wave) {
   if (!instruction_) return;
-  const Event event{wave, *std::exchange(instruction_, nullptr), pc_, accesses_};
+  const Event event{wave, *std::exchange(instruction_, nullptr), pc_, accesses_, goes_straight_on_};
   // Who does not want to know what comes behind one is told of its end late: the fault may be another's.
   if (wave.state == WaveState::faulted && wave.fault.pc == event.pc)
     listener.faulted(event);
@@ -55,18 +57,26 @@ void Told::end(Listener& listener, const Wave& wave) {
 Observer::Wish Tap::wish_for(const isa::Instruction& instruction) {
   if (!listener_.wants(instruction)) return {Calls::none};
   const bool wants_after = listener_.wants_after(instruction);
-  const uintptr_t known =
-      (wants_after ? kWantsAfter : 0) | (isa::is_memory(instruction.row->encoding) ? kIsMemory : 0);
-  return {wants_after ? Calls::before_and_behind : Calls::before, reinterpret_cast<const void*>(known)};
+  const bool is_straight = goes_straight_on(instruction);
+  const uintptr_t known = (wants_after ? kWantsAfter : 0) |
+                          (isa::is_memory(instruction.row->encoding) ? kIsMemory : 0) |
+                          (is_straight ? kGoesStraightOn : 0);
+  return {wants_after ? Calls::before_and_behind : Calls::before, reinterpret_cast<const void*>(known),
+          is_straight && !wants_after && listener_.may_pass(instruction)};
 }
 
-bool Tap::on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
-                         const void* known) {
+Observer::Answer Tap::on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
+                                     const void* known) {
   Told& instructions = told();
   instructions.go_on(listener_, wave);
   const auto bits = reinterpret_cast<uintptr_t>(known);
-  instructions.begin(listener_, wave, instruction, pc, bits & kIsMemory, bits & kWantsAfter);
-  return true;
+  const bool is_straight = bits & kGoesStraightOn;
+  if (is_straight && !(bits & kWantsAfter)) {
+    instructions.pass(listener_, wave, instruction, pc);
+    return {.passes_until = looks_ahead_ ? listener_.passes_until(wave) : 0};
+  }
+  instructions.begin(listener_, wave, instruction, pc, bits & kIsMemory, bits & kWantsAfter, is_straight);
+  return {.passes_until = is_straight && looks_ahead_ ? listener_.passes_until(wave) : 0};
 }
 
 void Tap::on_executed(const Wave& wave) {

@@ -15,7 +15,13 @@ class Told {
  public:
   // The wave has come to the instruction; finds its accesses, if it `is_memory`. `wants_after`: of it.
   void begin(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
-             bool is_memory, bool wants_after);
+             bool is_memory, bool wants_after, bool goes_straight_on = false);
+  // Likewise of one that goes straight on, of which nobody wants to know more.
+  void pass(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc) {
+    instruction_ = nullptr;
+    wants_after_ = false;
+    listener.before({wave, instruction, pc, {}, true});
+  }
   // It was executed, or wave.state says why not. Nothing if none was begun.
   void end(Listener& listener, const Wave& wave);
   // The wave goes on behind it: who does not want to be told of that need not hear of it.
@@ -27,21 +33,28 @@ class Told {
   const isa::Instruction* instruction_ = nullptr;
   uint64_t pc_ = 0;
   bool wants_after_ = false;
+  bool goes_straight_on_ = false;
   std::vector<MemoryAccess> accesses_;
 };
 
 // The observer of a plain interpreter.
 class Tap final : public Observer {
  public:
-  explicit Tap(Listener& listener) : listener_(listener) {}
+  explicit Tap(Listener& listener) : listener_(listener), looks_ahead_(listener.looks_ahead()) {}
   Wish wish_for(const isa::Instruction& instruction) override;
-  bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
-                      const void* known) override;
+  Answer on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
+                        const void* known) override;
   void on_executed(const Wave& wave) override;
   void on_turn_over(const Wave& wave) override;
+  // What the listener has to say about the instructions behind one that it was told of, or does not want, and
+  // that goes straight on.
+  uint64_t passes_until(const Wave& wave) const {
+    return looks_ahead_ ? listener_.passes_until(wave) : ~uint64_t{0};
+  }
 
  private:
   Listener& listener_;
+  const bool looks_ahead_;
 };
 
 }  // namespace lockstep::interpreter

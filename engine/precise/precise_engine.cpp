@@ -63,14 +63,14 @@ bool PreciseEngine::enter(Wave& wave, uint64_t pc) {
 }
 
 // The gate before each instruction: the wave stops there unless it has a permit.
-bool PreciseEngine::on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t,
-                                   const void*) {
+Observer::Answer PreciseEngine::on_instruction(const Wave& wave, const isa::Instruction& instruction,
+                                               uint64_t, const void*) {
   Attachment& attachment = attachment_of(wave);
   attachment.next = &instruction;
-  if (attachment.permits == 0) return false;
+  if (attachment.permits == 0) return {.goes_on = false};
   --attachment.permits;
   attachment.next = nullptr;
-  return true;
+  return {};
 }
 
 bool PreciseEngine::advance(Wave& wave, unsigned permits) {

@@ -42,8 +42,8 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
  private:
   struct Attachment;
 
-  bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
-                      const void* known) override;
+  Answer on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
+                        const void* known) override;
   bool execute(Wave& wave, uint64_t pc) override;
   const isa::Instruction& executed_at(const Wave& wave, uint64_t pc) override;
   std::span<const MemoryAccess> accesses(const Step& step) override;

@@ -6,14 +6,14 @@ void RuleBook::doubted(const Step& step, std::string text) const {
   if (rules_ == Rules::warn) tell("legality", step, std::move(text), Severity::note);
 }
 
-void RuleBook::tell_again(const Step& step, const ToldRule& rule) const {
+void RuleBook::tell_again(const Wave& wave, const ToldRule& rule) const {
   FindingDetail detail;
   detail.severity = rule.severity;
-  findings_.add(rule.checker, step.wave, step.pc, rule.text, std::move(detail));
+  findings_.add(rule.checker, wave, rule.pc, rule.text, std::move(detail));
 }
 
 void RuleBook::tell(const char* checker, const Step& step, std::string text, Severity severity) const {
-  if (told_) told_->push_back({checker, text, severity});
+  if (told_) told_->push_back({step.pc, checker, text, severity});
   FindingDetail detail;
   detail.severity = severity;
   findings_.add(checker, step.wave, step.pc, std::move(text), std::move(detail));

@@ -10,8 +10,9 @@
 
 namespace lockstep::precise {
 
-// What was told of one instruction.
+// What was told of the instruction at `pc`.
 struct ToldRule {
+  uint64_t pc;
   const char* checker;
   std::string text;
   Severity severity;
@@ -31,8 +32,8 @@ class RuleBook {
   Verdict missed_wait(const Step& step, std::string text) const;
   // It breaks a rule of the guide that LLVM's code does not keep either, on cards: told, but never a fault.
   void doubted(const Step& step, std::string text) const;
-  // What was told before, of the same instruction.
-  void tell_again(const Step& step, const ToldRule& rule) const;
+  // What was told before, of another wave, or the last time around.
+  void tell_again(const Wave& wave, const ToldRule& rule) const;
 
  private:
   Verdict report(const char* checker, const Step& step, std::string text) const;

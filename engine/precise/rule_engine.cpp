@@ -1,11 +1,13 @@
 #include "engine/precise/rule_engine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/interpreter/account.h"
 #include "engine/interpreter/program.h"
 #include "engine/precise/deferred.h"
 #include "engine/precise/m0_rules.h"
+#include "engine/straight.h"
 #include "isa/effects.h"
 
 namespace lockstep::precise {
@@ -53,17 +55,27 @@ struct RuleEngine::WaveRules final : AccessFinder {
 
   void begin(Wave& wave) {
     place = states.begin();
+    from = nullptr;
+    checked_until = 0;
     program.launch(wave);
   }
 
-  void check(const Facts& facts, const Step& step) {
+  // Up to which address there is nothing more to check, as long as the wave goes straight on.
+  uint64_t check(const Facts& facts, const Step& step) {
+    if (facts.is_straight) return check_straight(step);
+    if (from) end_straight(step.pc);
     unsigned circumstances = step.wave.exec() == 0 ? kWithoutLanes : 0;
     if (facts.goes_to_memory_and_lds) circumstances |= flat_circumstances(step);
-    const RuleStates::Way* const way =
-        place && !facts.depends_on_values ? place->way_by(step.instruction, circumstances) : nullptr;
-    if (!way) return work_out(facts, step, circumstances);
-    place = way->to;
-    for (const ToldRule& rule : way->told) rules.tell_again(step, rule);
+    checked_until = 0;
+    const bool has_ways = place && !facts.depends_on_values;
+    if (has_ways && follow_way(step, circumstances)) return 0;
+    const RuleStates::Place* const before = place;
+    if (place) restore(place->state);
+    told.clear();
+    work_out(step);
+    place = states.place_of(state_behind(step.instruction));
+    if (has_ways && place) states.add(*before, step.instruction, circumstances, 0, *place, told);
+    return 0;
   }
 
   std::span<const MemoryAccess> accesses(const Step& step) override {
@@ -80,14 +92,45 @@ struct RuleEngine::WaveRules final : AccessFinder {
     return ((lanes & lds) != 0 ? kInLds : 0) | ((lanes & ~lds) != 0 ? kInMemory : 0);
   }
 
+  bool follow_way(const Step& step, unsigned circumstances) {
+    const RuleStates::Way* const way = place->way_by(step.instruction, circumstances);
+    if (!way) return false;
+    place = way->to;
+    checked_until = way->until;
+    for (const ToldRule& rule : way->told) rules.tell_again(step.wave, rule);
+    return true;
+  }
+
+  // The first time the units see them one by one, and what they remember is kept of the end alone.
+  uint64_t check_straight(const Step& step) {
+    if (step.pc < checked_until) return checked_until;  // it was called for the listener
+    if (!from && place) {
+      from_circumstances = step.wave.exec() == 0 ? kWithoutLanes : 0;
+      if (follow_way(step, from_circumstances)) return checked_until;
+      restore(place->state);
+      told.clear();
+      from = place;
+      first = &step.instruction;
+      place = nullptr;
+    }
+    if (!from) told.clear();  // there are too many states: nobody keeps it
+    work_out(step);
+    last = &step.instruction;
+    return 0;
+  }
+
+  void end_straight(uint64_t until) {
+    place = states.place_of(state_behind(*last));
+    if (place) states.add(*from, *first, from_circumstances, until, *place, told);
+    from = nullptr;
+  }
+
   static void show(Unit& unit, const Step& step) {
     unit.before(step);
     unit.after(step);
   }
 
-  void work_out(const Facts& facts, const Step& step, unsigned circumstances) {
-    if (place) restore(place->state);
-    told.clear();
+  void work_out(const Step& step) {
     if (looks_for_legality) {
       show(hints, step);
       show(clauses, step);
@@ -101,10 +144,6 @@ struct RuleEngine::WaveRules final : AccessFinder {
     // What there is no use for any more must not tell states apart.
     if (!hints.is_counting()) hints.go_on_from({});
     if (!clauses.is_inside()) clauses.go_on_from({});
-    const RuleStates::Place* const to = states.place_of(state_behind(step.instruction));
-    if (place && to && !facts.depends_on_values)
-      states.add(*place, step.instruction, circumstances, *to, told);
-    place = to;
   }
 
   RuleState state_behind(const isa::Instruction& instruction) const {
@@ -126,7 +165,13 @@ struct RuleEngine::WaveRules final : AccessFinder {
   const bool looks_for_legality;
   RuleStates& states;
   const RuleStates::Place* place = nullptr;  // null: the units themselves know
-  std::vector<ToldRule> told;                // of the instruction that is worked out
+  uint64_t checked_until = 0;
+  // Of instructions that go straight on and are shown to the units for the first time: where they came from,
+  // null if they are none; the first and last one.
+  const RuleStates::Place* from = nullptr;
+  unsigned from_circumstances = 0;
+  const isa::Instruction *first = nullptr, *last = nullptr;
+  std::vector<ToldRule> told;  // of what is worked out
   const RuleBook rules;
   DelayHints hints;
   WaitRules waits;
@@ -171,29 +216,35 @@ bool RuleEngine::enter(Wave& wave, uint64_t pc) {
 
 Observer::Wish RuleEngine::wish_for(const isa::Instruction& instruction) {
   Facts facts;
+  facts.depends_on_values = depends_on_values(instruction);
+  facts.goes_to_memory_and_lds = looks_for_waits_ && shares_of(instruction).count == 2;
+  facts.is_straight = !facts.depends_on_values && goes_straight_on(instruction);
   Calls calls = Calls::before;
+  bool may_be_passed = facts.is_straight;
   if (tap_) {
     const Wish wish = tap_->wish_for(instruction);
     facts.is_told = wish.calls != Calls::none;
     facts.known_to_tap = wish.known;
-    if (facts.is_told) calls = wish.calls;
+    if (facts.is_told) {
+      calls = wish.calls;
+      may_be_passed &= wish.may_be_passed;
+    }
   }
-  facts.depends_on_values = depends_on_values(instruction);
-  facts.goes_to_memory_and_lds = looks_for_waits_ && shares_of(instruction).count == 2;
   std::lock_guard lock(mutex_);
-  return {calls, &facts_.emplace_back(facts)};
+  return {calls, &facts_.emplace_back(facts), may_be_passed};
 }
 
-bool RuleEngine::on_instruction(const Wave& observed, const isa::Instruction& instruction, uint64_t pc,
-                                const void* known) {
+Observer::Answer RuleEngine::on_instruction(const Wave& observed, const isa::Instruction& instruction,
+                                            uint64_t pc, const void* known) {
   // The units steer nothing here, but look through an interface that lets others do so.
   auto& wave = const_cast<Wave&>(observed);
   const Facts& facts = *static_cast<const Facts*>(known);
   if (facts.is_told) tap_->on_instruction(wave, instruction, pc, facts.known_to_tap);
   // They were shown an instruction that waited when the wave came to it.
-  if (wave.wait.kind == WaitKind::none)
-    static_cast<WaveRules*>(wave.attachment)->check(facts, {wave, instruction, pc});
-  return true;
+  if (wave.wait.kind != WaitKind::none) return {};
+  uint64_t until = static_cast<WaveRules*>(wave.attachment)->check(facts, {wave, instruction, pc});
+  if (until != 0 && tap_) until = std::min(until, tap_->passes_until(wave));
+  return {.passes_until = until};
 }
 
 void RuleEngine::on_turn_over(const Wave& wave) {

@@ -39,12 +39,13 @@ class RuleEngine final : public Engine, private Observer {
     bool is_told = false;  // to the listener
     const void* known_to_tap = nullptr;
     bool depends_on_values = false;  // of registers, what the rules say of it
+    bool is_straight = false;        // goes_straight_on(), and does not depend on values
     bool goes_to_memory_and_lds = false;
   };
 
   Wish wish_for(const isa::Instruction& instruction) override;
-  bool on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
-                      const void* known) override;
+  Answer on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
+                        const void* known) override;
   void on_executed(const Wave& wave) override { tap_->on_executed(wave); }
   void on_turn_over(const Wave& wave) override;
 

@@ -34,11 +34,11 @@ const RuleStates::Place* RuleStates::place_of(RuleState&& state) {
 }
 
 void RuleStates::add(const Place& from, const isa::Instruction& instruction, unsigned circumstances,
-                     const Place& to, const std::vector<ToldRule>& told) {
+                     uint64_t until, const Place& to, const std::vector<ToldRule>& told) {
   std::lock_guard lock(mutex_);
   if (from.way_by(instruction, circumstances)) return;  // another thread was here
   const Way* const others = from.ways.load(std::memory_order_relaxed);
-  const Way& way = ways_.emplace_back(Way{&instruction, circumstances, &to, told, others});
+  const Way& way = ways_.emplace_back(Way{&instruction, circumstances, until, &to, told, others});
   from.ways.store(&way, std::memory_order_release);
 }
 

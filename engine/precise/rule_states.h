@@ -1,6 +1,7 @@
 // What the units of the rules can tell about what a wave does next depends on a few instructions before it:
 // the same for most waves, and each time around a loop. So what they come to is worked out once for each way
-// from one such state to the next, and found again by a look.
+// from one such state to the next, and found again by a look. Instructions that lead straight on are one way
+// together.
 #pragma once
 
 #include <atomic>
@@ -38,10 +39,12 @@ struct RuleState {
 class RuleStates {
  public:
   struct Place;
-  // An instruction that leads to another state, where `circumstances` of the wave are the same.
+  // An instruction, or the first of those that go straight on, that lead to another state where
+  // `circumstances` of the wave are the same.
   struct Way {
     const isa::Instruction* instruction;
     unsigned circumstances;
+    uint64_t until;  // where the first instruction stands that is none of these
     const Place* to;
     std::vector<ToldRule> told;  // each time
     const Way* next;
@@ -64,8 +67,8 @@ class RuleStates {
   const Place* begin() const { return begin_; }
   // Null: there are too many, and this is none of them.
   const Place* place_of(RuleState&& state);
-  void add(const Place& from, const isa::Instruction& instruction, unsigned circumstances, const Place& to,
-           const std::vector<ToldRule>& told);
+  void add(const Place& from, const isa::Instruction& instruction, unsigned circumstances, uint64_t until,
+           const Place& to, const std::vector<ToldRule>& told);
 
  private:
   // About a kilobyte each.

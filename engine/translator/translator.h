@@ -75,8 +75,8 @@ class Translator final : public Engine, public LaunchAdviser, private Stepper {
   // Stops a wave behind one instruction.
   class OneInstruction final : public Observer {
    public:
-    bool on_instruction(const Wave& wave, const isa::Instruction&, uint64_t pc, const void*) override {
-      return pc == wave.pc;  // which stays where the run began
+    Answer on_instruction(const Wave& wave, const isa::Instruction&, uint64_t pc, const void*) override {
+      return {.goes_on = pc == wave.pc};  // which stays where the run began
     }
   };
 

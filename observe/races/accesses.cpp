@@ -3,21 +3,40 @@
 namespace lockstep::observe {
 
 void AccessBlock::begin(uint32_t bytes) {
-  const size_t count = (bytes + 3) / 4;
-  if (by_bytes_ || cells_.size() != count)
-    cells_.assign(count, {});
+  const uint32_t size = (bytes + 3) / 4 * 4;
+  if (size_ != size)
+    lines_.assign((size + kLine - 1) / kLine, {});
   else
-    std::fill_n(cells_.begin(), std::min(touched_, count), Cell{});
-  by_bytes_ = false;
+    std::fill_n(lines_.begin(), touched_, Line{});
+  size_ = size;
   touched_ = 0;
+  cells_.clear();
+  by_bytes_ = false;
+}
+
+Cell* AccessBlock::cells_of(uint32_t number) {
+  Line& line = lines_[number];
+  touched_ = std::max(touched_, number + 1);
+  if (line.cells == 0) {
+    const uint32_t count = by_bytes_ ? kLine : kLine / 4, unit = by_bytes_ ? 4 : 1;
+    line.cells = static_cast<uint32_t>(cells_.size()) + 1;
+    cells_.resize(cells_.size() + count, line.whole);
+    for (uint32_t i = 0; i < count; ++i)
+      cells_[line.cells - 1 + i].write.access += static_cast<uint16_t>(i / unit / line.dwords_each);
+  }
+  return &cells_[line.cells - 1];
 }
 
 void AccessBlock::split() {
-  std::vector<Cell> bytes(cells_.size() * 4);
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = cells_[i / 4];
-  cells_ = std::move(bytes);
   by_bytes_ = true;
-  touched_ *= 4;
+  std::vector<Cell> bytes;
+  for (Line& line : lines_) {
+    if (line.cells == 0) continue;
+    const uint32_t first = line.cells - 1;
+    line.cells = static_cast<uint32_t>(bytes.size()) + 1;
+    for (uint32_t i = 0; i < kLine; ++i) bytes.push_back(cells_[first + i / 4]);
+  }
+  cells_ = std::move(bytes);
 }
 
 AccessBlock* AccessPages::page(uint64_t address) {

@@ -1,4 +1,5 @@
-// Who touched each byte last: by dwords, and by bytes in the blocks where less than a dword was touched.
+// Who touched each byte last: by lines, as long as those that touch a line touch all of it; else by dwords,
+// and by bytes in the blocks where less than a dword was touched.
 #pragma once
 
 #include <algorithm>
@@ -47,6 +48,8 @@ struct Cell {
 // Cells for a stretch of memory.
 class AccessBlock {
  public:
+  static constexpr uint32_t kLine = 128;
+
   explicit AccessBlock(uint32_t bytes) { begin(bytes); }
   // As if it were new; only what was touched is cleared.
   void begin(uint32_t bytes);
@@ -54,19 +57,42 @@ class AccessBlock {
   template <class Visit>
   void visit(uint32_t offset, uint32_t bytes, Visit visit) {
     if (!by_bytes_ && (offset | bytes) % 4 != 0) split();
-    const uint32_t unit = by_bytes_ ? 1 : 4;
-    touched_ = std::max<size_t>(touched_, (offset + bytes + unit - 1) / unit);
-    for (uint32_t at = offset; at < offset + bytes && at / unit < cells_.size(); at += unit)
-      visit(cells_[at / unit], at);
+    const uint32_t unit = by_bytes_ ? 1 : 4, end = std::min(offset + bytes, size_);
+    for (uint32_t at = offset; at < end;) {
+      Cell* const cells = cells_of(at / kLine);
+      for (const uint32_t stop = std::min(end, (at / kLine + 1) * kLine); at < stop; at += unit)
+        visit(cells[at % kLine / unit], at);
+    }
   }
-  size_t bytes() const { return cells_.size() * sizeof(Cell); }
+  // The one cell of a line that was never touched but as a whole. Null: it is not that, or not all of it is
+  // there.
+  Cell* whole_line(uint32_t offset) {
+    const uint32_t number = offset / kLine;
+    if (offset % kLine != 0 || (number + 1) * kLine > size_) return nullptr;
+    touched_ = std::max(touched_, number + 1);
+    return lines_[number].cells == 0 ? &lines_[number].whole : nullptr;
+  }
+  // All of the line was written, by accesses of so many dwords: the one that the mark names, and those behind
+  // it.
+  void line_is_written(uint32_t offset, uint32_t dwords_each) {
+    lines_[offset / kLine].dwords_each = dwords_each;
+  }
 
  private:
+  struct Line {
+    Cell whole;                // of the first dword; it stands for all of them
+    uint32_t dwords_each = 1;  // of an access that wrote it
+    uint32_t cells = 0;        // where the line's own ones begin in cells_, and 1; 0: it has none
+  };
+
   void split();
+  Cell* cells_of(uint32_t number);
 
   bool by_bytes_ = false;
+  uint32_t size_ = 0;     // in bytes
+  uint32_t touched_ = 0;  // lines, from the first on
+  std::vector<Line> lines_;
   std::vector<Cell> cells_;
-  size_t touched_ = 0;  // cells, from the first on
 };
 
 // Of the guest's memory, in pages.

@@ -64,6 +64,7 @@ void RaceChecker::dispatch_begins(const DispatchEvent& event) {
     heap_.forget_all();
     memory_.clear();
     lds_.clear();
+    lds_group_ = nullptr;
     chains_.clear();
     sites_.resize(1);
     site_numbers_.clear();
@@ -87,6 +88,7 @@ void RaceChecker::group_begins(const WorkGroup& group) {
   std::lock_guard lock(mutex_);
   knowledge_.group_begins(group);
   constexpr uint32_t kBlock = 1024;  // of what a group is given (guide 3.3.4)
+  lds_group_ = nullptr;
   lds_.try_emplace(&group, 0).first->second.begin((group.lds_bytes + kBlock - 1) / kBlock * kBlock);
 }
 
@@ -148,14 +150,14 @@ inline bool RaceChecker::follow_own(const Current& current, Cell& cell) const {
   const WaveNumber self = current.wave.number;
   const auto is_own = [&](WaveNumber wave) { return wave == 0 || wave == self; };
   if (!is_own(cell.write.wave) || current.is_atomic || current.is_watching) return false;
-  if (!current.access.writes) {
+  if (!current.access().writes) {
     // Who read needs no wait.
     if (!tells_.races) return true;
     if (cell.reads[0].wave != self && (cell.reads[0].wave != 0 || cell.reads[1].wave != 0)) return false;
     cell.reads[0] = {self, current.mark.epoch, current.mark.site};
     return true;
   }
-  if (current.access.reads || !is_own(cell.reads[0].wave) || !is_own(cell.reads[1].wave) ||
+  if (current.access().reads || !is_own(cell.reads[0].wave) || !is_own(cell.reads[1].wave) ||
       cell.write.is_atomic || cell.is_watched || cell.write.event == current.mark.event)
     return false;
   cell.plain = {};
@@ -165,8 +167,8 @@ inline bool RaceChecker::follow_own(const Current& current, Cell& cell) const {
 
 inline void RaceChecker::follow(Current& current, Cell& cell, uint64_t at) {
   if (follow_own(current, cell)) return;
-  if (current.access.reads) read(current, cell, at);
-  if (current.access.writes) write(current, cell, at);
+  if (current.access().reads) read(current, cell, at);
+  if (current.access().writes) write(current, cell, at);
 }
 
 void RaceChecker::before(const Event& event) {
@@ -220,36 +222,86 @@ void RaceChecker::before(const Event& event) {
   mark.is_atomic = is_atomic || event.instruction.glc || event.instruction.dlc;
   // This store is not among those that it may be relied on for.
   mark.complete = wave.complete_in_memory();
-  AccessBlock* lds = nullptr;
+  Current current{event, wave, mark, is_atomic, is_watching};
+  if (follow_lines(current)) return;
   for (size_t index = 0; index < event.accesses.size(); ++index) {
     const MemoryAccess& access = event.accesses[index];
     if (access.reach == Reach::dropped || access.reach == Reach::refused) continue;
     // Lanes often read what the one before them has read.
     if (!access.writes && index != 0 && reach_the_same(event.accesses[index - 1], access)) continue;
-    mark.access = static_cast<uint16_t>(index);
-    const bool leaves_mark = tells_.races || access.writes || is_watching;
-    Current each{event, index, access, wave, mark, access.space == MemorySpace::lds, is_atomic, is_watching};
-    if (access.space == MemorySpace::lds) {
-      if (!lds) lds = &lds_.at(event.wave.group);
-      lds->visit(static_cast<uint32_t>(access.address), access.bytes,
-                 [&](Cell& cell, uint32_t at) { follow(each, cell, at); });
-    } else if (access.space == MemorySpace::global || access.space == MemorySpace::scalar) {
-      // Scalar loads go through a cache of their own.
-      if (wave.is_fresh && !is_watching && !is_atomic && access.reads && access.space == MemorySpace::global)
-        wave.loads(access.address);
-      // Compilers widen scalar loads of three dwords.
-      const uint32_t bytes = access.space == MemorySpace::scalar && access.bytes == 16 ? 12 : access.bytes;
-      for (uint32_t done = 0; done < bytes;) {
-        const uint64_t address = access.address + done;
-        const auto offset = static_cast<uint32_t>(address % AccessPages::kPage);
-        const uint32_t part = std::min(bytes - done, AccessPages::kPage - offset);
-        if (AccessBlock* const page = leaves_mark ? memory_.page(address) : memory_.known_page(address))
-          page->visit(offset, part,
-                      [&](Cell& cell, uint32_t at) { follow(each, cell, address - offset + at); });
-        done += part;
-      }
+    current.set_access(index);
+    follow_access(current);
+  }
+}
+
+AccessBlock* RaceChecker::block_of(const Current& current, uint64_t address) {
+  if (current.in_lds) {
+    if (const WorkGroup* const group = current.event.wave.group; group != lds_group_) {
+      lds_group_ = group;
+      group_lds_ = &lds_.at(group);
+    }
+    return group_lds_;
+  }
+  const bool leaves_mark = tells_.races || current.access().writes || current.is_watching;
+  return leaves_mark ? memory_.page(address) : memory_.known_page(address);
+}
+
+void RaceChecker::follow_access(Current& current) {
+  const MemoryAccess& access = current.access();
+  if (current.in_lds) {
+    block_of(current, access.address)
+        ->visit(static_cast<uint32_t>(access.address), access.bytes,
+                [&](Cell& cell, uint32_t at) { follow(current, cell, at); });
+  } else if (access.space == MemorySpace::global || access.space == MemorySpace::scalar) {
+    // Scalar loads go through a cache of their own.
+    if (current.wave.is_fresh && !current.is_watching && !current.is_atomic && access.reads &&
+        access.space == MemorySpace::global)
+      current.wave.loads(access.address);
+    // Compilers widen scalar loads of three dwords.
+    const uint32_t bytes = access.space == MemorySpace::scalar && access.bytes == 16 ? 12 : access.bytes;
+    for (uint32_t done = 0; done < bytes;) {
+      const uint64_t address = access.address + done;
+      const auto offset = static_cast<uint32_t>(address % AccessPages::kPage);
+      const uint32_t part = std::min(bytes - done, AccessPages::kPage - offset);
+      if (AccessBlock* const page = block_of(current, address))
+        page->visit(offset, part,
+                    [&](Cell& cell, uint32_t at) { follow(current, cell, address - offset + at); });
+      done += part;
     }
   }
+}
+
+bool RaceChecker::follow_lines(Current& current) {
+  const std::span<const MemoryAccess> all = current.event.accesses;
+  if (all.empty() || current.is_atomic || current.is_watching) return false;
+  const MemoryAccess& first = all.front();
+  const uint32_t bytes = first.bytes;
+  if ((first.space != MemorySpace::global && first.space != MemorySpace::lds) || first.lane < 0 ||
+      (bytes != 4 && bytes != 8 && bytes != 16) || first.address % AccessBlock::kLine != 0 ||
+      all.size() * bytes % AccessBlock::kLine != 0 || (current.wave.is_fresh && first.reads))
+    return false;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i].address != first.address + i * bytes || all[i].bytes != bytes ||
+        all[i].reach != Reach::inside || all[i].space != first.space)
+      return false;
+  const size_t each = AccessBlock::kLine / bytes;
+  for (size_t index = 0; index < all.size(); index += each) {
+    current.set_access(index);
+    const uint64_t address = current.access().address;
+    AccessBlock* const block = block_of(current, address);
+    if (!block) continue;
+    const auto offset = static_cast<uint32_t>(current.in_lds ? address : address % AccessPages::kPage);
+    Cell* const line = block->whole_line(offset);
+    if (line && follow_own(current, *line)) {
+      if (first.writes) block->line_is_written(offset, bytes / 4);
+      continue;
+    }
+    for (size_t i = 0; i < each; ++i) {
+      current.set_access(index + i);
+      follow_access(current);
+    }
+  }
+  return true;
 }
 
 void RaceChecker::after(const Event& event) {
@@ -322,12 +374,12 @@ void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
 
 bool RaceChecker::stores_what_is_there(const Current& current, uint64_t at) const {
   StoreSource source;
-  if (current.access.lane < 0 || !find_store_source(current.event, current.index, source)) return false;
-  const uint64_t from = at - current.access.address;
+  if (current.access().lane < 0 || !find_store_source(current.event, current.index, source)) return false;
+  const uint64_t from = at - current.access().address;
   const std::byte* const held =
       current.in_lds ? current.event.wave.lds + at : reinterpret_cast<const std::byte*>(at);
   // As much as a cell may stand for.
-  const uint64_t count = std::min<uint64_t>(4, current.access.address + current.access.bytes - at);
+  const uint64_t count = std::min<uint64_t>(4, current.access().address + current.access().bytes - at);
   for (uint64_t i = 0; i < count; ++i)
     if (held[i] != stored_byte(current.event, current.index, source, from + i)) return false;
   return true;
@@ -381,15 +433,15 @@ void RaceChecker::write(Current& current, Cell& cell, uint64_t at) {
 void RaceChecker::tell_lanes(const Current& current, const Cell& cell, uint64_t at) {
   const Event& event = current.event;
   const MemoryAccess& earlier = event.accesses[cell.write.access];
-  if (!tells_.races || earlier.lane == current.access.lane ||
+  if (!tells_.races || earlier.lane == current.access().lane ||
       store_the_same(event, cell.write.access, current.index))
     return;
   FindingDetail detail;
-  detail.lanes = uint64_t{1} << earlier.lane | uint64_t{1} << current.access.lane;
+  detail.lanes = uint64_t{1} << earlier.lane | uint64_t{1} << current.access().lane;
   detail.address = at;
-  detail.bytes = current.access.bytes;
-  detail.text = "lanes " + std::to_string(earlier.lane) + " and " + std::to_string(current.access.lane) +
-                " store different values at " + names_.place(event.wave, current.access);
+  detail.bytes = current.access().bytes;
+  detail.text = "lanes " + std::to_string(earlier.lane) + " and " + std::to_string(current.access().lane) +
+                " store different values at " + names_.place(event.wave, current.access());
   detail.remedy = "let one lane store there, or give each its own place";
   findings_.add("races", event.wave, event.pc,
                 "lanes of one instruction store different values to the same place: " +
@@ -411,12 +463,12 @@ void RaceChecker::tell(const Current& current, WaveNumber other, uint32_t writte
                           : near         ? "another wave of the work-group"
                                          : "a wave of another work-group";
   FindingDetail detail;
-  if (current.access.lane >= 0) detail.lanes = uint64_t{1} << current.access.lane;
+  if (current.access().lane >= 0) detail.lanes = uint64_t{1} << current.access().lane;
   detail.address = at;
-  detail.bytes = current.access.bytes;
+  detail.bytes = current.access().bytes;
   detail.other_pc = sites_[other_site].pc;
   detail.text = name_of(record.group_id, record.index) + " " + did + " it by " +
-                std::string(sites_[other_site].name) + ": " + names_.place(event.wave, current.access);
+                std::string(sites_[other_site].name) + ": " + names_.place(event.wave, current.access());
   detail.remedy =
       lacks_wait
           ? "put " + std::string(current.in_lds ? "s_waitcnt lgkmcnt(0)" : "s_waitcnt_vscnt null, 0x0") +

@@ -62,11 +62,20 @@ class RaceChecker final : public Listener {
   // An access in the making.
   struct Current {
     const Event& event;
-    size_t index;
-    const MemoryAccess& access;
     RunningWave& wave;
     WriteMark mark;
-    bool in_lds, is_atomic, is_watching;
+    bool is_atomic, is_watching;
+    size_t index = 0;
+    bool in_lds = false;
+    const MemoryAccess* its_access = nullptr;
+
+    const MemoryAccess& access() const { return *its_access; }
+    void set_access(size_t number) {
+      index = number;
+      its_access = &event.accesses[number];
+      mark.access = static_cast<uint16_t>(number);
+      in_lds = its_access->space == MemorySpace::lds;
+    }
 
     Knowledge::Access as_write() const {
       return in_lds ? Knowledge::Access::write_lds : Knowledge::Access::write_memory;
@@ -76,6 +85,13 @@ class RaceChecker final : public Listener {
   uint32_t site_of(const Event& event);
   uint32_t make_site(const Event& event);
   void follow(Current& current, Cell& cell, uint64_t at);
+  // Where its cells are; null: nobody follows them.
+  AccessBlock* block_of(const Current& current, uint64_t address);
+  // An access of the event, with its mark.
+  void follow_access(Current& current);
+  // Of an event whose accesses are whole lines, one behind the other: where all of a line was alike and
+  // nobody else has to do with it, one step will do. False: it is not such an event, and nothing is done.
+  bool follow_lines(Current& current);
   // False if others have to do with it, and nothing is done.
   bool follow_own(const Current& current, Cell& cell) const;
   void read(Current& current, Cell& cell, uint64_t at);
@@ -98,6 +114,8 @@ class RaceChecker final : public Listener {
   BufferNames names_;
   AccessPages memory_;
   std::unordered_map<const WorkGroup*, AccessBlock> lds_;
+  const WorkGroup* lds_group_ = nullptr;  // that block_of() looked up
+  AccessBlock* group_lds_ = nullptr;
   std::vector<Site> sites_{1};
   std::unordered_map<const isa::Instruction*, uint32_t> site_numbers_;
   // Of these, by some bits of the address: what a loop executes is found here.

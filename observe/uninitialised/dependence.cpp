@@ -96,58 +96,43 @@ uint64_t Dependence::place_of(const Event& event) {
   return entry->second;
 }
 
-uint32_t Dependence::partner_value(const Event& event, const RegisterUse& use, unsigned word,
-                                   unsigned lane) const {
-  if (use.operand == RegisterUse::kImplied) return 0;
+Dependence::Values Dependence::partner_of(const Event& event, const RegisterUse& use, unsigned word) const {
+  if (use.operand == RegisterUse::kImplied) return {};
   const isa::Instruction& instruction = event.instruction;
   const isa::Role role = instruction.operands[use.operand].role;
   const isa::Operand* const partner =
       instruction.find(role == isa::Role::src0 ? isa::Role::src1 : isa::Role::src0);
-  if (!partner) return 0;
-  if (partner->is_vgpr())
-    return partner->vgpr() + word < vgpr_count_
-               ? reinterpret_cast<const uint32_t*>(
-                     event.wave.vgprs + (partner->vgpr() + word) * size_t{event.wave.register_bytes})[lane]
-               : 0;
-  const uint64_t value = scalar_value(event.wave, *partner, instruction);
-  return static_cast<uint32_t>(value >> (word % 2 * 32));
+  if (!partner) return {};
+  if (!partner->is_vgpr())
+    return {.all = static_cast<uint32_t>(scalar_value(event.wave, *partner, instruction) >> (word % 2 * 32))};
+  if (partner->vgpr() + word >= vgpr_count_) return {};
+  return {.lanes = reinterpret_cast<const uint32_t*>(
+              event.wave.vgprs + (partner->vgpr() + word) * size_t{event.wave.register_bytes})};
 }
 
-void Dependence::fill(const Event& event, const RegisterUse& use, const WaveShadow& shadow,
-                      unsigned filling) {
+// What stays the same whatever is filled in.
+void Dependence::prepare(const Event& event, const RegisterUse& use, const WaveShadow& shadow) {
   for (unsigned number = use.first; number < use.end(); ++number) {
-    const unsigned word = number - use.first;
-    if (number >= code::kVgpr0) {
-      const unsigned vgpr = number - code::kVgpr0;
-      if (vgpr >= vgpr_count_) continue;
-      uint32_t* const lanes = wave_->vgpr(vgpr);
-      if (filling < kFirstOfItsOwn) {
-        const uint32_t value = filling_value(filling, number, 0);
-        for (uint64_t left = shadow.lanes(vgpr); left != 0; left &= left - 1) {
-          const auto lane = static_cast<unsigned>(__builtin_ctzll(left));
-          const uint32_t bits = shadow.vgpr(vgpr, lane);
-          lanes[lane] = (lanes[lane] & ~bits) | (value & bits);
-        }
-        continue;
-      }
-      for (uint64_t left = shadow.lanes(vgpr); left != 0; left &= left - 1) {
-        const auto lane = static_cast<unsigned>(__builtin_ctzll(left));
-        const uint32_t bits = shadow.vgpr(vgpr, lane);
-        const uint32_t value = filling == kPartner ? partner_value(event, use, word, lane)
-                                                   : filling_value(filling, number, lane);
-        lanes[lane] = (lanes[lane] & ~bits) | (value & bits);
-      }
-    } else if (number < WaveShadow::kScalars) {
-      const uint32_t bits = shadow.scalar(number);
-      const uint32_t value =
-          filling == kPartner ? partner_value(event, use, word, 0) : filling_value(filling, number, 0);
-      wave_->scalar[number] = (wave_->scalar[number] & ~bits) | (value & bits);
+    const bool is_vgpr = number >= code::kVgpr0;
+    const unsigned vgpr = number - code::kVgpr0;
+    if (is_vgpr ? vgpr >= vgpr_count_ : number >= WaveShadow::kScalars) continue;
+    Register& made = registers_used_.emplace_back();
+    made.number = number;
+    made.partner = partner_of(event, use, number - use.first);
+    if (!is_vgpr) {
+      made.is_open = shadow.scalar(number) != 0;
+      continue;
     }
+    made.is_open = shadow.lanes(vgpr) != 0;
+    const auto* const held =
+        reinterpret_cast<const uint32_t*>(event.wave.vgprs + vgpr * size_t{event.wave.register_bytes});
+    for (unsigned lane = 0; lane < wave_size_; ++lane)
+      made.open[lane] = made.is_open ? shadow.vgpr(vgpr, lane) : 0;
+    for (unsigned lane = 0; lane < wave_size_; ++lane) made.known[lane] = held[lane] & ~made.open[lane];
   }
 }
 
-void Dependence::fill(const Event& event, const isa::RegisterEffects& effects, const WaveShadow& shadow,
-                      unsigned filling) {
+void Dependence::fill(const Event& event, const WaveShadow& shadow, unsigned filling) {
   const Wave& from = event.wave;
   Wave& to = *wave_;
   std::memcpy(to.scalar, from.scalar, 128 * sizeof to.scalar[0]);
@@ -155,25 +140,41 @@ void Dependence::fill(const Event& event, const isa::RegisterEffects& effects, c
   to.mode = from.mode;
   to.status = from.status;
   to.group = from.group;
-  const auto copy = [&](const RegisterUse& use) {
-    if (!use.is_vgpr()) return;
-    for (unsigned number = use.first; number < use.end() && number - code::kVgpr0 < vgpr_count_; ++number)
-      std::memcpy(to.vgpr(number - code::kVgpr0),
-                  from.vgprs + (number - code::kVgpr0) * size_t{from.register_bytes}, from.register_bytes);
-  };
-  for (const RegisterUse& use : effects.reads) copy(use);
-  for (const RegisterUse& use : effects.writes) copy(use);
-  // What is left of a destination as it was depends on that.
-  for (const RegisterUse& use : effects.writes) fill(event, use, shadow, filling);
-  for (const RegisterUse& use : effects.reads) fill(event, use, shadow, filling);
+  for (const Register& each : registers_used_) {
+    const unsigned number = each.number;
+    if (number < code::kVgpr0) {
+      const uint32_t bits = shadow.scalar(number);
+      const uint32_t value = filling == kPartner ? each.partner.of(0) : filling_value(filling, number, 0);
+      to.scalar[number] = (to.scalar[number] & ~bits) | (value & bits);
+      continue;
+    }
+    uint32_t* const lanes = to.vgpr(number - code::kVgpr0);
+    if (!each.is_open) {
+      std::memcpy(lanes, each.known.data(), wave_size_ * sizeof *lanes);
+    } else if (filling < kFirstOfItsOwn) {
+      const uint32_t value = filling_value(filling, number, 0);
+      for (unsigned lane = 0; lane < wave_size_; ++lane)
+        lanes[lane] = each.known[lane] | (value & each.open[lane]);
+    } else {
+      for (unsigned lane = 0; lane < wave_size_; ++lane) {
+        const uint32_t value =
+            filling == kPartner ? each.partner.of(lane) : filling_value(filling, number, lane);
+        lanes[lane] = each.known[lane] | (value & each.open[lane]);
+      }
+    }
+  }
 }
 
 bool Dependence::follow(const Event& event, const isa::RegisterEffects& effects, WaveShadow& shadow) {
   const uint64_t place = place_of(event);
   if (place == 0) return false;
   const unsigned fillings = only_moves(event, shadow) ? kOppositeFillings : kFillings;
+  registers_used_.clear();
+  // What is left of a destination as it was depends on that.
+  for (const RegisterUse& use : effects.writes) prepare(event, use, shadow);
+  for (const RegisterUse& use : effects.reads) prepare(event, use, shadow);
   for (unsigned filling = 0; filling < fillings; ++filling) {
-    fill(event, effects, shadow, filling);
+    fill(event, shadow, filling);
     wave_->state = WaveState::ready;
     wave_->executed_before_turn = 0;
     if (!engine_->enter(*wave_, place)) return false;

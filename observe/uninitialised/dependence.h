@@ -35,11 +35,23 @@ class Dependence {
 
   // Where a copy of the instruction stands, with an end behind it; 0: there is no room any more.
   uint64_t place_of(const Event& event);
-  // Fills what is read and has no value.
-  void fill(const Event& event, const isa::RegisterEffects& effects, const WaveShadow& shadow,
-            unsigned filling);
-  void fill(const Event& event, const isa::RegisterUse& use, const WaveShadow& shadow, unsigned filling);
-  uint32_t partner_value(const Event& event, const isa::RegisterUse& use, unsigned word, unsigned lane) const;
+  // Those of a register's lanes; or of all of them.
+  struct Values {
+    const uint32_t* lanes = nullptr;
+    uint32_t all = 0;
+    uint32_t of(unsigned lane) const { return lanes ? lanes[lane] : all; }
+  };
+  // A register that the instruction uses: what is known of its lanes, and the bits that are not.
+  struct Register {
+    unsigned number = 0;
+    bool is_open = false;  // whether there are such bits
+    Values partner;        // what the other operand has
+    std::array<uint32_t, 64> known, open;
+  };
+  Values partner_of(const Event& event, const isa::RegisterUse& use, unsigned word) const;
+  void prepare(const Event& event, const isa::RegisterUse& use, const WaveShadow& shadow);
+  // Puts the registers into the wave of its own, and something into what has no value.
+  void fill(const Event& event, const WaveShadow& shadow, unsigned filling);
 
   const unsigned wave_size_, vgpr_count_;
   std::unique_ptr<uint32_t, decltype(&std::free)> code_;  // of which few pages are ever touched
@@ -48,6 +60,7 @@ class Dependence {
   std::unique_ptr<interpreter::Interpreter> engine_;
   std::unique_ptr<std::byte, decltype(&std::free)> registers_;
   std::unique_ptr<Wave> wave_;
+  std::vector<Register> registers_used_;  // by the instruction, in the order in which they are filled
   // Of what is written: the first results, those of another filling, and the bits that ever differ.
   std::vector<uint32_t> first_, other_, differs_;
 };

@@ -1,5 +1,7 @@
 #include "observe/uninitialised/shadow.h"
 
+#include <algorithm>
+
 namespace lockstep::observe {
 
 namespace code = isa::code;
@@ -19,27 +21,50 @@ std::array<Origin, 2 * kMaxVgprs> of_themselves() {
 void WaveShadow::begin(const Wave& wave, unsigned initial_sgprs) {
   wave_size_ = wave.wave_size;
   bits_.resize(size_t{kMaxVgprs} * wave_size_);
-  whole_.fill(~uint64_t{0});
-  lanes_.fill(wave.lane_mask);
-  lanes_[0] = 0;  // the work-item's number
+  // Others than the wave's are never asked for.
+  const unsigned vgprs = wave.vgpr_count;
+  std::fill_n(whole_.begin(), vgprs, ~uint64_t{0});
+  std::fill_n(lanes_.begin(), vgprs, wave.lane_mask);
   scalars_.fill(0);
-  for (unsigned i = initial_sgprs; i < code::kTtmp0; ++i) scalars_[i] = ~0u;
+  std::fill(scalars_.begin() + initial_sgprs, scalars_.begin() + code::kTtmp0, ~0u);
   scalars_[code::kM0] = ~0u;
   scalars_[code::kScc] = 1;
+  unwritten_ = {};
+  unwritten_.add(initial_sgprs, code::kTtmp0);
+  unwritten_.add(code::kM0);
+  unwritten_.add(code::kScc);
+  unwritten_.add(code::kVgpr0, code::kVgpr0 + vgprs);
+  clear_lanes(0, wave.lane_mask);  // the work-item's number
   static const std::array<Origin, 2 * kMaxVgprs> kOfThemselves = of_themselves();
-  origins_ = kOfThemselves;
-  scratch_.clear();
+  std::copy_n(kOfThemselves.begin(), code::kVgpr0 + vgprs, origins_.begin());
+  scratch_.begin(Origin::Kind::scratch, wave_size_, 0);
 }
 
-void WaveShadow::grow_scratch(uint32_t dword) {
-  for (auto next = static_cast<uint32_t>(scratch_.size() / wave_size_); next <= dword; ++next)
-    scratch_.resize(scratch_.size() + wave_size_, {~0u, {Origin::Kind::scratch, false, 4 * next}});
+void MemoryShadow::begin(Origin::Kind kind, unsigned lanes, size_t dwords) {
+  kind_ = kind;
+  lanes_ = lanes;
+  dwords_ = 0;
+  some_.clear();
+  fresh_.clear();
+  grow(dwords);
 }
 
-void make_fresh(GroupShadow& lds, uint32_t bytes) {
-  lds.resize((bytes + 3) / 4);
-  for (size_t i = 0; i < lds.size(); ++i)
-    lds[i] = {~0u, {Origin::Kind::lds, false, static_cast<uint32_t>(4 * i)}};
+// Words are filled from the first dword on: what is behind the last one is fresh already.
+void MemoryShadow::grow(size_t dwords) {
+  dwords_ = dwords;
+  const size_t words = (dwords * lanes_ + 63) / 64;
+  some_.resize(words, ~uint64_t{0});
+  fresh_.resize(words, ~uint64_t{0});
+}
+
+Unwritten& MemoryShadow::cell_at(size_t at) {
+  if (at >= cells_.size()) cells_.resize(dwords_ * lanes_);
+  Unwritten& cell = cells_[at];
+  if (fresh_[at / 64] >> at % 64 & 1) {
+    fresh_[at / 64] &= ~(uint64_t{1} << at % 64);
+    cell = {~0u, {kind_, false, static_cast<uint32_t>(at / lanes_ * 4)}};
+  }
+  return cell;
 }
 
 }  // namespace lockstep::observe

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -26,11 +27,103 @@ struct Unwritten {
   Origin origin;
 };
 
+// Registers by their operand codes.
+class RegisterSet {
+ public:
+  void add(unsigned code) { words_[code / 64] |= uint64_t{1} << code % 64; }
+  void remove(unsigned code) { words_[code / 64] &= ~(uint64_t{1} << code % 64); }
+  bool has(unsigned code) const { return words_[code / 64] >> code % 64 & 1; }
+  void add(unsigned first, unsigned end) {
+    for (; first < end && first % 64 != 0; ++first) add(first);
+    for (; first + 64 <= end; first += 64) words_[first / 64] = ~uint64_t{0};
+    for (; first < end; ++first) add(first);
+  }
+  void add(const RegisterSet& others) {
+    for (unsigned i = 0; i < kWords; ++i) words_[i] |= others.words_[i];
+  }
+  void remove(const RegisterSet& others) {
+    for (unsigned i = 0; i < kWords; ++i) words_[i] &= ~others.words_[i];
+  }
+  bool meets(const RegisterSet& other) const {
+    uint64_t common = 0;
+    for (unsigned i = 0; i < kWords; ++i) common |= words_[i] & other.words_[i];
+    return common != 0;
+  }
+  // Calls visit(code) for those that both have, until one says false, which is then the result.
+  template <class Visit>
+  bool each_common(const RegisterSet& other, Visit visit) const {
+    for (unsigned i = 0; i < kWords; ++i)
+      for (uint64_t left = words_[i] & other.words_[i]; left != 0; left &= left - 1)
+        if (!visit(64 * i + static_cast<unsigned>(std::countr_zero(left)))) return false;
+    return true;
+  }
+
+ private:
+  static constexpr unsigned kWords = 2 * kMaxVgprs / 64;
+  std::array<uint64_t, kWords> words_{};
+};
+
+// Of memory that belongs to a group, or to the lanes of a wave: which bits have no value. A bit for each
+// dword says whether there are any; most have none, and need not be looked at.
+class MemoryShadow {
+ public:
+  // `lanes`: how many have dwords of their own. There are `dwords`, none of which has a value.
+  void begin(Origin::Kind kind, unsigned lanes, size_t dwords);
+  size_t dwords() const { return dwords_; }
+  // Dwords behind the last one.
+  void grow(size_t dwords);
+
+  // Null: it has a value.
+  const Unwritten* find(size_t dword, unsigned lane = 0) {
+    const size_t at = dword * lanes_ + lane;
+    if (!(some_[at / 64] >> at % 64 & 1)) return nullptr;
+    const Unwritten& cell = cell_at(at);
+    return cell.bits == 0 ? nullptr : &cell;
+  }
+  // To be changed.
+  Unwritten& touch(size_t dword, unsigned lane = 0) {
+    const size_t at = dword * lanes_ + lane;
+    Unwritten& cell = cell_at(at);
+    if (!(some_[at / 64] >> at % 64 & 1)) cell.bits = 0;
+    some_[at / 64] |= uint64_t{1} << at % 64;
+    return cell;
+  }
+  // All of the dword has a value.
+  void give_value(size_t dword, unsigned lane = 0) {
+    const size_t at = dword * lanes_ + lane;
+    some_[at / 64] &= ~(uint64_t{1} << at % 64);
+    fresh_[at / 64] &= ~(uint64_t{1} << at % 64);
+  }
+  // Of the same dword of several lanes: whether one of them may have none; all have.
+  bool may_lack(size_t dword, uint64_t lanes) const {
+    return (some_[dword * lanes_ / 64] >> dword * lanes_ % 64 & lanes) != 0;
+  }
+  void give_values(size_t dword, uint64_t lanes) {
+    const size_t word = dword * lanes_ / 64, shift = dword * lanes_ % 64;
+    some_[word] &= ~(lanes << shift);
+    fresh_[word] &= ~(lanes << shift);
+  }
+
+ private:
+  Unwritten& cell_at(size_t at);
+
+  Origin::Kind kind_ = Origin::Kind::none;
+  unsigned lanes_ = 1;
+  size_t dwords_ = 0;
+  std::vector<uint64_t>
+      some_;  // a bit each: some of it may have no value; else all of it has, whatever is below
+  std::vector<uint64_t> fresh_;  // nobody has touched it: nothing of it has a value
+  std::vector<Unwritten> cells_;
+};
+
 class WaveShadow {
  public:
   static constexpr unsigned kScalars = 256;  // by operand code, SCC among them
 
   void begin(const Wave& wave, unsigned initial_sgprs);
+
+  // Those in which any bit has no value.
+  const RegisterSet& unwritten() const { return unwritten_; }
 
   uint64_t lanes(unsigned vgpr) const { return lanes_[vgpr]; }
   uint32_t vgpr(unsigned number, unsigned lane) const {
@@ -40,9 +133,10 @@ class WaveShadow {
   void set_vgpr(unsigned number, unsigned lane, uint32_t bits) {
     const uint64_t bit = uint64_t{1} << lane;
     if (bits == 0) {
-      lanes_[number] &= ~bit;
+      clear_lanes(number, bit);
     } else {
       lanes_[number] |= bit;
+      unwritten_.add(isa::code::kVgpr0 + number);
       if (bits == ~0u) {
         whole_[number] |= bit;
       } else {
@@ -51,32 +145,33 @@ class WaveShadow {
       }
     }
   }
-  void clear_lanes(unsigned vgpr, uint64_t lanes) { lanes_[vgpr] &= ~lanes; }
+  void clear_lanes(unsigned vgpr, uint64_t lanes) {
+    lanes_[vgpr] &= ~lanes;
+    if (lanes_[vgpr] == 0) unwritten_.remove(isa::code::kVgpr0 + vgpr);
+  }
   uint32_t scalar(unsigned code) const { return scalars_[code]; }
-  void set_scalar(unsigned code, uint32_t bits) { scalars_[code] = bits; }
+  void set_scalar(unsigned code, uint32_t bits) {
+    scalars_[code] = bits;
+    bits == 0 ? unwritten_.remove(code) : unwritten_.add(code);
+  }
   // Of a register by its operand code.
   Origin& origin(unsigned code) { return origins_[code]; }
 
-  Unwritten& scratch(uint32_t dword, unsigned lane) {
-    const size_t at = size_t{dword} * wave_size_ + lane;
-    if (at >= scratch_.size()) grow_scratch(dword);
-    return scratch_[at];
+  // So much of it that it has the dwords before `end`.
+  MemoryShadow& scratch(uint32_t end) {
+    if (end > scratch_.dwords()) scratch_.grow(end);
+    return scratch_;
   }
 
  private:
-  void grow_scratch(uint32_t dword);
-
   unsigned wave_size_ = 32;
+  RegisterSet unwritten_;
   std::array<uint64_t, kMaxVgprs> lanes_{};  // a bit for each lane that has any
   std::array<uint64_t, kMaxVgprs> whole_{};  // of these, those that have nothing but such bits
   std::vector<uint32_t> bits_;               // of the others, by register and lane
   std::array<uint32_t, kScalars> scalars_{};
   std::array<Origin, 2 * kMaxVgprs> origins_{};
-  std::vector<Unwritten> scratch_;  // by dword and lane
+  MemoryShadow scratch_;
 };
-
-// LDS of a group.
-using GroupShadow = std::vector<Unwritten>;
-void make_fresh(GroupShadow& lds, uint32_t bytes);
 
 }  // namespace lockstep::observe

@@ -4,13 +4,11 @@
 #include <atomic>
 #include <bit>
 #include <string_view>
+#include <utility>
 
 #include "engine/register_effects.h"
 #include "engine/scalar_operand.h"
-#include "isa/memory_shape.h"
 #include "isa/row_facts.h"
-#include "observe/same_place.h"
-#include "observe/stored_data.h"
 #include "text/hex.h"
 
 namespace lockstep::observe {
@@ -18,24 +16,13 @@ namespace lockstep::observe {
 namespace {
 
 namespace code = isa::code;
-using isa::AccessShape;
 using isa::Encoding;
 using isa::RegisterUse;
 using isa::Role;
 
-constexpr unsigned kNone = 0xffff;
-
 // Lane exchanges through the LDS hardware touch no LDS.
 bool is_exchange(const isa::Row& row) {
   return row.encoding == Encoding::ds && row.flags & isa::kCrossLane && !(row.flags & isa::kAtomic);
-}
-
-bool is_address(Role role) {
-  return role == Role::addr || role == Role::saddr || role == Role::resource || role == Role::soffset;
-}
-
-bool is_exec(const RegisterUse& use) {
-  return use.first <= code::kExecHi && use.end() > code::kExecLo;
 }
 
 // What moves bits, whole or in part, and computes nothing with them.
@@ -47,6 +34,11 @@ bool moves_bits(std::string_view name) {
         "_bfe",     "_bfm",     "_pack",    "cselect",       "cmov",      "saveexec"})
     if (name.find(part) != name.npos) return true;
   return false;
+}
+
+void add_to(RegisterSet& set, const RegisterUse& use) {
+  for (unsigned number = use.first; number < use.end(); ++number)
+    if (number < 2 * kMaxVgprs) set.add(number);
 }
 
 std::string text_of(const Origin& origin) {
@@ -78,26 +70,19 @@ UninitialisedChecker::UninitialisedChecker(Findings& findings)
         return ++last;
       }()) {}
 
-bool UninitialisedChecker::Plain::add(const isa::RegisterUses& uses, bool are_vgprs) {
-  for (const RegisterUse& use : uses) {
-    if (use.is_vgpr() != are_vgprs) continue;
-    if (all + use.count > kMost) return false;
-    for (unsigned number = use.first; number < use.end(); ++number) {
-      if (!are_vgprs && number >= WaveShadow::kScalars) continue;
-      numbers[all++] = static_cast<uint16_t>(are_vgprs ? number - code::kVgpr0 : number);
-    }
-  }
-  return true;
-}
-
-bool UninitialisedChecker::Plain::add(const isa::RegisterEffects& effects) {
-  if (!add(effects.reads, true)) return false;
-  read_vgprs = all;
-  if (!add(effects.reads, false)) return false;
-  read = all;
-  if (!add(effects.writes, true)) return false;
-  written_vgprs = all;
-  return add(effects.writes, false);
+void UninitialisedChecker::Plain::add(const Plain& next) {
+  RegisterSet new_reads = next.reads;
+  new_reads.remove(writes);
+  reads.add(new_reads);
+  RegisterSet whole = next.reads_whole;
+  whole.remove(writes);
+  reads_whole.add(whole);
+  RegisterSet rest = next.reads_whole;
+  rest.remove(whole);
+  reads_rest.add(rest);
+  all_reads.add(new_reads);
+  all_reads.add(next.reads_whole);
+  writes.add(next.writes);
 }
 
 bool UninitialisedChecker::wants(const isa::Instruction& instruction) const {
@@ -121,7 +106,7 @@ void UninitialisedChecker::dispatch_ends(const DispatchEvent& event) {
 
 void UninitialisedChecker::group_begins(const WorkGroup& group) {
   std::lock_guard lock(mutex_);
-  make_fresh(lds_[&group], group.lds_bytes);
+  lds_[&group].begin(Origin::Kind::lds, 1, (group.lds_bytes + 3) / 4);
 }
 
 void UninitialisedChecker::wave_begins(const Wave& wave) {
@@ -130,28 +115,29 @@ void UninitialisedChecker::wave_begins(const Wave& wave) {
   if (!own) own = std::make_unique<OfWave>();
   own->dispatch = &dispatches_[wave.group->dispatch];
   own->lds = &lds_[wave.group];
+  own->followed_until = 0;
+  own->first = own->failed = nullptr;
   own->shadow.begin(wave, own->dispatch->initial_sgprs);
 }
 
 // What is kept of a wave stays where it is for as long as this does.
-inline UninitialisedChecker::OfWave& UninitialisedChecker::of(const Wave& wave) {
+inline UninitialisedChecker::OfWave& UninitialisedChecker::of(const Wave& wave) const {
   // Where the program's own variables are found without a call of the loader, even from a library.
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Last last{};
   if (last.wave != &wave || last.checker != id_) [[unlikely]] {
     std::lock_guard lock(mutex_);
-    last = {id_, &wave, waves_[&wave].get()};
+    last = {id_, &wave, waves_.at(&wave).get()};
   }
   return *last.of;
 }
 
-inline const UninitialisedChecker::Plain& UninitialisedChecker::known(const Event& event,
-                                                                      OfDispatch& dispatch) {
-  Plain& found = dispatch.found[event.pc / 4 % dispatch.found.size()];
-  return found.instruction == &event.instruction ? found : make_known(event, dispatch, found);
+inline UninitialisedChecker::Known& UninitialisedChecker::known(const Event& event, OfDispatch& dispatch) {
+  OfDispatch::Found& found = dispatch.found[event.pc / 4 % dispatch.found.size()];
+  return found.instruction == &event.instruction ? *found.known : make_known(event, dispatch, found);
 }
 
-const UninitialisedChecker::Plain& UninitialisedChecker::make_known(const Event& event, OfDispatch& dispatch,
-                                                                    Plain& place) {
+UninitialisedChecker::Known& UninitialisedChecker::make_known(const Event& event, OfDispatch& dispatch,
+                                                              OfDispatch::Found& place) {
   const auto [entry, is_new] = dispatch.known.try_emplace(&event.instruction);
   Known& result = entry->second;
   if (is_new) {
@@ -161,20 +147,32 @@ const UninitialisedChecker::Plain& UninitialisedChecker::make_known(const Event&
     result.is_copy =
         moves_bits(row.name) && (!event.instruction.row_y || moves_bits(event.instruction.row_y->name));
     result.crosses_lanes = row.flags & isa::kCrossLane || event.instruction.dpp != isa::Dpp::none;
+    const isa::Operand* const address = event.instruction.find(Role::addr);
+    result.is_uniform = row.encoding == Encoding::scratch && !(address && address->is_vgpr());
+    result.is_global = row.encoding == Encoding::global || row.encoding == Encoding::smem;
   }
   if (is_new || result.has_index) {
     result.effects = register_effects(event.wave, event.instruction);
     result.is_partial = std::any_of(result.effects.writes.begin(), result.effects.writes.end(),
                                     [](const RegisterUse& use) { return use.is_partial; });
   }
-  if (is_new) {
-    result.plain.known = &result;
-    // M0 moves the registers of those that have an index: they are looked at again each time.
-    if (!result.has_index) result.plain.instruction = &event.instruction;
-    result.plain.is_plain = !result.has_index && !result.is_memory && !result.crosses_lanes &&
-                            !result.is_partial && result.plain.add(result.effects);
+  if (is_new) find_lane(event, result);
+  // M0 moves the registers of those that have an index: they are looked at again each time.
+  if (result.has_index) return result;
+  if (is_new && !result.is_memory) {
+    result.is_plain = true;
+    Plain& plain = result.plain;
+    for (const RegisterUse& use : result.effects.reads)
+      add_to(result.crosses_lanes ? plain.reads_whole : plain.reads, use);
+    for (const RegisterUse& use : result.effects.writes) {
+      if (use.is_vgpr() && (result.crosses_lanes || result.is_partial)) add_to(plain.reads_whole, use);
+      add_to(plain.writes, use);
+    }
+    plain.all_reads = plain.reads;
+    plain.all_reads.add(plain.reads_whole);
   }
-  return place = result.plain;
+  place = {&event.instruction, &result};
+  return result;
 }
 
 unsigned UninitialisedChecker::first_unwritten(const WaveShadow& shadow, const RegisterUse& use,
@@ -211,9 +209,21 @@ void UninitialisedChecker::tell(const Event& event, const char* rule, const Orig
 
 void UninitialisedChecker::before(const Event& event) {
   OfWave& wave = of(event.wave);
-  const Plain& plain = known(event, *wave.dispatch);
-  if (plain.is_plain && follow_plain(plain, event.wave.exec(), wave.shadow)) return;
-  const Known& facts = *plain.known;
+  if (event.goes_straight_on) {
+    if (event.pc < wave.followed_until) return;  // it is told for the sake of others
+  } else {
+    wave.followed_until = 0;
+  }
+  Known& facts = known(event, *wave.dispatch);
+  if (event.goes_straight_on && facts.is_plain && !facts.is_apart) {
+    if (follow_straight(event, facts, wave)) return;
+    set_apart(event, facts, wave);
+  } else {
+    if (wave.first) std::exchange(wave.first, nullptr)->straight_until = event.pc;
+    wave.failed = nullptr;
+    if (facts.is_plain && follow_plain(facts.plain, event.wave, wave.shadow)) return;
+  }
+  if (facts.lane != Known::Lane::none && follow_lane(event, facts, wave.shadow)) return;
   if (facts.is_memory) {
     std::lock_guard lock(mutex_);  // other dispatches may use the same memory
     group_lds_ = wave.lds;
@@ -225,15 +235,58 @@ void UninitialisedChecker::before(const Event& event) {
   }
 }
 
-bool UninitialisedChecker::follow_plain(const Plain& plain, uint64_t exec, WaveShadow& shadow) {
-  uint64_t unwritten = 0;
-  unsigned i = 0;
-  for (; i < plain.read_vgprs; ++i) unwritten |= shadow.lanes(plain.numbers[i]);
-  unwritten &= exec;
-  for (; i < plain.read; ++i) unwritten |= shadow.scalar(plain.numbers[i]);
-  if (unwritten != 0) return false;
-  for (; i < plain.written_vgprs; ++i) shadow.clear_lanes(plain.numbers[i], exec);
-  for (; i < plain.all; ++i) shadow.set_scalar(plain.numbers[i], 0);
+uint64_t UninitialisedChecker::passes_until(const Wave& wave) const {
+  return of(wave).followed_until;
+}
+
+// Where a wave comes first, what instructions touch is put together as it executes them. Where one was
+// before, all of them are done at once, if nothing that they read needs a closer look.
+bool UninitialisedChecker::follow_straight(const Event& event, Known& facts, OfWave& wave) {
+  if (wave.first) {
+    wave.first->straight.add(facts.plain);
+  } else if (!wave.failed) {
+    if (facts.straight_until == 0) {
+      facts.straight = facts.plain;
+      wave.first = &facts;
+    } else if (follow_plain(facts.straight, event.wave, wave.shadow)) {
+      wave.followed_until = facts.straight_until;
+      return true;
+    } else {
+      wave.failed = &facts;
+    }
+  }
+  return follow_plain(facts.plain, event.wave, wave.shadow);
+}
+
+// What reads something that was never written does so again, as a rule: the next time those before it are
+// done without it.
+void UninitialisedChecker::set_apart(const Event& event, Known& facts, OfWave& wave) {
+  facts.is_apart = true;
+  if (wave.first) wave.first->straight_until = wave.first == &facts ? 0 : event.pc;
+  if (wave.failed) wave.failed->straight_until = 0;
+  wave.first = wave.failed = nullptr;
+}
+
+bool UninitialisedChecker::follow_plain(const Plain& plain, const Wave& wave, WaveShadow& shadow) {
+  const RegisterSet& unwritten = shadow.unwritten();
+  const uint64_t exec = wave.exec();
+  const auto has_value = [&](unsigned number) {
+    return number >= code::kVgpr0 && (shadow.lanes(number - code::kVgpr0) & exec) == 0;
+  };
+  if (plain.all_reads.meets(unwritten) &&
+      (plain.reads_whole.meets(unwritten) || !plain.reads.each_common(unwritten, has_value) ||
+       (exec != wave.lane_mask && plain.reads_rest.meets(unwritten))))
+    return false;
+  if (plain.writes.meets(unwritten)) {
+    const RegisterSet before = unwritten;
+    plain.writes.each_common(before, [&](unsigned number) {
+      if (number >= code::kVgpr0)
+        shadow.clear_lanes(number - code::kVgpr0, exec);
+      else
+        shadow.set_scalar(number, 0);
+      return true;
+    });
+  }
   return true;
 }
 
@@ -253,7 +306,7 @@ void UninitialisedChecker::follow_registers(const Event& event, const Known& fac
     for (const RegisterUse& use : facts.effects.writes) forget(shadow, use, event.wave.exec());
     return;
   }
-  if (facts.effects.writes.size() == 0 || follow_move(event, shadow)) return;
+  if (facts.effects.writes.size() == 0 || follow_move(event, facts, shadow)) return;
   const uint32_t key = event.wave.wave_size << 16 | event.wave.vgpr_count;
   std::unique_ptr<Dependence>& dependence = wave.dispatch->dependence[key];
   if (!dependence) dependence = std::make_unique<Dependence>(event.wave.wave_size, event.wave.vgpr_count);
@@ -277,13 +330,13 @@ void UninitialisedChecker::follow_registers(const Event& event, const Known& fac
 }
 
 // Most of what has no value is moved about: a register as it is needs no execution.
-bool UninitialisedChecker::follow_move(const Event& event, WaveShadow& shadow) {
+bool UninitialisedChecker::follow_move(const Event& event, const Known& facts, WaveShadow& shadow) {
   const isa::Instruction& instruction = event.instruction;
   switch (instruction.row->opcode) {
     case isa::Opcode::v_readlane_b32:
     case isa::Opcode::v_readfirstlane_b32:
     case isa::Opcode::v_writelane_b32:
-      return follow_lane(event, shadow);
+      return follow_lane(event, facts, shadow);
     case isa::Opcode::s_mov_b32:
     case isa::Opcode::s_mov_b64:
       return follow_scalar_move(event, shadow);
@@ -326,25 +379,56 @@ bool UninitialisedChecker::follow_scalar_move(const Event& event, WaveShadow& sh
   return true;
 }
 
-// Compilers keep scalars in lanes of VGPRs whose other lanes hold nothing.
-bool UninitialisedChecker::follow_lane(const Event& event, WaveShadow& shadow) {
+void UninitialisedChecker::find_lane(const Event& event, Known& facts) {
   const isa::Instruction& instruction = event.instruction;
+  switch (instruction.row->opcode) {
+    case isa::Opcode::v_readlane_b32:
+    case isa::Opcode::v_readfirstlane_b32:
+    case isa::Opcode::v_writelane_b32:
+      break;
+    default:
+      return;
+  }
+  if (facts.effects.writes.size() == 0) return;
   const isa::Operand &to = *instruction.find(Role::dst), &from = *instruction.find(Role::src0);
   const isa::Operand* const chosen = instruction.find(Role::src1);
-  if (chosen && (chosen->is_vgpr() || shadow.scalar(chosen->code) != 0)) return false;
-  const uint64_t lanes = event.wave.exec();
-  const unsigned lane =
-      chosen ? static_cast<unsigned>(scalar_value(event.wave, *chosen, instruction)) % event.wave.wave_size
-      : lanes == 0 ? 0
-                   : static_cast<unsigned>(std::countr_zero(lanes));
   const isa::Operand& vgpr = to.is_vgpr() ? to : from;
   const isa::Operand& scalar = to.is_vgpr() ? from : to;
-  if (!vgpr.is_vgpr() || scalar.is_vgpr() || vgpr.vgpr() >= event.wave.vgpr_count) return false;
-  if (to.is_vgpr())
-    shadow.set_vgpr(to.vgpr(), lane, shadow.scalar(from.code));
-  else
-    shadow.set_scalar(to.code, shadow.vgpr(from.vgpr(), lane));
-  shadow.origin(to.code) = shadow.origin(from.code);
+  if (!vgpr.is_vgpr() || scalar.is_vgpr() || vgpr.vgpr() >= event.wave.vgpr_count ||
+      (chosen && chosen->is_vgpr()))
+    return;
+  facts.lane = to.is_vgpr() ? Known::Lane::write : Known::Lane::read;
+  facts.lane_vgpr = vgpr.code;
+  facts.lane_scalar = scalar.code;
+  if (!chosen) {
+    facts.chosen_lane = -2;
+  } else if (chosen->code < code::kInt0 && chosen->code != code::kNull) {
+    facts.lane_from = static_cast<uint16_t>(scalar_slot(*chosen, event.wave.wave_size));
+  } else {
+    facts.chosen_lane = static_cast<int>(
+        static_cast<unsigned>(scalar_value(event.wave, *chosen, instruction)) % event.wave.wave_size);
+  }
+}
+
+// Compilers keep scalars in lanes of VGPRs whose other lanes hold nothing.
+bool UninitialisedChecker::follow_lane(const Event& event, const Known& facts, WaveShadow& shadow) {
+  if (facts.lane == Known::Lane::none) return false;
+  const uint64_t lanes = event.wave.exec();
+  auto lane = static_cast<unsigned>(facts.chosen_lane);
+  if (facts.chosen_lane == -2) {
+    lane = lanes == 0 ? 0 : static_cast<unsigned>(std::countr_zero(lanes));
+  } else if (facts.chosen_lane == -1) {
+    if (shadow.scalar(facts.lane_from) != 0) return false;
+    lane = event.wave.scalar[facts.lane_from] % event.wave.wave_size;
+  }
+  const unsigned vgpr = facts.lane_vgpr - code::kVgpr0;
+  if (facts.lane == Known::Lane::write) {
+    shadow.set_vgpr(vgpr, lane, shadow.scalar(facts.lane_scalar));
+    shadow.origin(facts.lane_vgpr) = shadow.origin(facts.lane_scalar);
+  } else {
+    shadow.set_scalar(facts.lane_scalar, shadow.vgpr(vgpr, lane));
+    shadow.origin(facts.lane_scalar) = shadow.origin(facts.lane_vgpr);
+  }
   return true;
 }
 
@@ -366,241 +450,6 @@ void UninitialisedChecker::follow_branch(const Event& event, const Known& facts,
     forget(shadow, use, 0);
   }
   for (const RegisterUse& use : facts.effects.writes) forget(shadow, use, event.wave.exec());
-}
-
-void UninitialisedChecker::follow_memory(const Event& event, const Known& facts, WaveShadow& shadow) {
-  const isa::Row& row = *event.instruction.row;
-  const uint64_t lanes = event.wave.exec();
-  const bool does_something = lanes != 0 || row.encoding == Encoding::smem;
-  for (const RegisterUse& use : facts.effects.reads) {
-    const bool is_implied = use.operand == RegisterUse::kImplied;
-    if (!does_something ||
-        (is_implied ? is_exec(use) : !is_address(event.instruction.operands[use.operand].role)))
-      continue;
-    const unsigned unwritten = first_unwritten(shadow, use, lanes);
-    if (unwritten == kNone) continue;
-    tell(event, "an uninitialised value is part of an address", shadow.origin(unwritten),
-         use.is_vgpr() ? shadow.lanes(unwritten - code::kVgpr0) & lanes : 0, nullptr);
-    forget(shadow, use, lanes);
-  }
-  const AccessShape& shape = isa::access_shape(row.opcode);
-  load(event, facts, shadow);
-  if (shape.writes() || shape.to_lds) store(event, shadow);
-}
-
-Unwritten* UninitialisedChecker::cell(WaveShadow& shadow, const MemoryAccess& access, uint32_t offset,
-                                      bool make) {
-  const uint64_t at = access.address + offset;
-  switch (access.space) {
-    case MemorySpace::lds: {
-      return at / 4 < group_lds_->size() ? &(*group_lds_)[at / 4] : nullptr;
-    }
-    case MemorySpace::scratch:
-      return access.lane >= 0 && at / 4 < (uint32_t{1} << 20)
-                 ? &shadow.scratch(static_cast<uint32_t>(at / 4), static_cast<unsigned>(access.lane))
-                 : nullptr;
-    case MemorySpace::global:
-    case MemorySpace::scalar: {
-      if (make) return &memory_[at / 4];
-      if (memory_.empty()) return nullptr;
-      const auto found = memory_.find(at / 4);
-      return found == memory_.end() ? nullptr : &found->second;
-    }
-    case MemorySpace::gds:
-      return nullptr;
-  }
-  return nullptr;
-}
-
-bool UninitialisedChecker::reads_unwritten(const Event& event, WaveShadow& shadow) {
-  const MemoryAccess* last = nullptr;
-  for (const MemoryAccess& access : event.accesses) {
-    const bool is_shared = access.space == MemorySpace::global || access.space == MemorySpace::scalar;
-    if (is_shared && memory_.empty()) continue;
-    if (access.space == MemorySpace::lds) {
-      const uint64_t end = std::min<uint64_t>((access.address + access.bytes + 3) / 4, group_lds_->size());
-      uint32_t bits = 0;
-      for (uint64_t dword = access.address / 4; dword < end; ++dword) bits |= (*group_lds_)[dword].bits;
-      if (bits != 0) return true;
-      continue;
-    }
-    if (access.space == MemorySpace::scratch && access.address % 4 == 0 && access.bytes == 4) {
-      if (const Unwritten* const held = cell(shadow, access, 0, false); held && held->bits != 0) return true;
-      continue;
-    }
-    // Lanes often read what the one before them has read.
-    if (last && reach_the_same(*last, access)) continue;
-    last = &access;
-    for (uint32_t byte = 0; byte < access.bytes; byte += 4 - (access.address + byte) % 4)
-      if (const Unwritten* const held = cell(shadow, access, byte, false); held && held->bits != 0)
-        return true;
-  }
-  return false;
-}
-
-void UninitialisedChecker::load(const Event& event, const Known& facts, WaveShadow& shadow) {
-  const AccessShape& shape = isa::access_shape(event.instruction.row->opcode);
-  const uint64_t lanes = event.wave.exec();
-  const bool is_low = shape.part == isa::RegisterPart::low_half,
-             is_high = shape.part == isa::RegisterPart::high_half;
-  for (const RegisterUse& use : facts.effects.writes) {
-    if (!use.is_partial || !use.is_vgpr()) {
-      forget(shadow, use, lanes);
-      continue;
-    }
-    for (unsigned number = use.first; number < use.end(); ++number)
-      for (uint64_t left = shadow.lanes(number - code::kVgpr0) & lanes; left != 0; left &= left - 1) {
-        const auto lane = static_cast<unsigned>(std::countr_zero(left));
-        shadow.set_vgpr(number - code::kVgpr0, lane,
-                        shadow.vgpr(number - code::kVgpr0, lane) & (is_low ? 0xffff0000u : 0xffffu));
-      }
-  }
-  const isa::Operand* const destination = event.instruction.find(Role::dst);
-  if (!destination || !destination->written || !shape || shape.format_components != 0 || shape.to_lds) return;
-  if (!reads_unwritten(event, shadow)) return;
-  uint32_t done = 0;  // bytes of the lane's data before this access
-  for (size_t i = 0; i < event.accesses.size(); ++i) {
-    const MemoryAccess& access = event.accesses[i];
-    if (i == 0 || event.accesses[i - 1].lane != access.lane)
-      done = 0;
-    else
-      done += shape.addresses == 2 ? 4 * shape.registers() : event.accesses[i - 1].bytes;
-    if (!access.reads || access.reach == Reach::dropped || access.reach == Reach::refused) continue;
-    for (uint32_t byte = 0; byte < access.bytes;) {
-      const uint32_t shift = static_cast<uint32_t>(access.address + byte) % 4 * 8;
-      const uint32_t count = std::min(4 - shift / 8, access.bytes - byte);
-      const Unwritten* const held = cell(shadow, access, byte, false);
-      uint32_t bits = held ? held->bits >> shift : 0;
-      if (count < 4) bits &= (1u << 8 * count) - 1;
-      if (bits != 0) {
-        uint32_t to = (done + byte) % 4 * 8;
-        if (is_high) to += 16;
-        const uint32_t top = access.bytes < 4 ? 1u << (8 * access.bytes - 1) : 0;
-        if (shape.sign_extend && bits & top) bits |= is_low || is_high ? 0xffffu & ~(top - 1) : ~(top - 1);
-        const unsigned number = destination->code + (done + byte) / 4;
-        if (number >= code::kVgpr0 && access.lane >= 0) {
-          const unsigned vgpr = number - code::kVgpr0, lane = static_cast<unsigned>(access.lane);
-          if (vgpr < event.wave.vgpr_count) shadow.set_vgpr(vgpr, lane, shadow.vgpr(vgpr, lane) | bits << to);
-        } else if (number < code::kInt0) {
-          shadow.set_scalar(number, shadow.scalar(number) | bits << to);
-        }
-        if (number < 2 * kMaxVgprs) shadow.origin(number) = held->origin;
-      }
-      byte += count;
-    }
-  }
-}
-
-void UninitialisedChecker::give_values(const Event& event, WaveShadow& shadow) {
-  for (const MemoryAccess& access : event.accesses) {
-    if (!access.writes || access.reach == Reach::dropped || access.reach == Reach::refused) continue;
-    if (access.address % 4 == 0 && access.bytes == 4) {
-      if (Unwritten* const held = cell(shadow, access, 0, false)) held->bits = 0;
-      continue;
-    }
-    for (uint32_t byte = 0; byte < access.bytes;) {
-      const uint32_t shift = static_cast<uint32_t>(access.address + byte) % 4 * 8;
-      const uint32_t count = std::min(4 - shift / 8, access.bytes - byte);
-      if (Unwritten* const held = cell(shadow, access, byte, false))
-        held->bits &= count < 4 ? ~(((1u << 8 * count) - 1) << shift) : 0;
-      byte += count;
-    }
-  }
-}
-
-void UninitialisedChecker::store(const Event& event, WaveShadow& shadow) {
-  const isa::Instruction& instruction = event.instruction;
-  const AccessShape& shape = isa::access_shape(instruction.row->opcode);
-  const isa::Operand* const data = instruction.find(Role::data);
-  const uint64_t lanes = event.wave.exec();
-  const bool is_atomic = shape.kind == AccessShape::Kind::atomic;
-  // Leaves the data, whatever was there.
-  const std::string_view name = instruction.row->name;
-  const bool is_swap = is_atomic && (name.find("storexchg") != name.npos ||
-                                     (name.find("swap") != name.npos && name.find("cmp") == name.npos));
-  // What the data of each lane has: nothing without a value, something, or nothing else.
-  uint64_t some = 0, all = lanes, computed = 0;
-  Origin origin;
-  if (data && data->is_vgpr())
-    for (unsigned word = 0; word < data->words; ++word) {
-      const unsigned vgpr = data->vgpr() + word;
-      if (vgpr >= event.wave.vgpr_count) break;
-      uint64_t here = 0, whole = 0;
-      const uint32_t used = shape.bytes == 1 ? 0xffu << (shape.part == isa::RegisterPart::high_half ? 16 : 0)
-                            : shape.bytes != 2                           ? ~0u
-                            : shape.part == isa::RegisterPart::high_half ? 0xffff0000u
-                                                                         : 0xffffu;
-      for (uint64_t left = shadow.lanes(vgpr) & lanes; left != 0; left &= left - 1) {
-        const auto lane = static_cast<unsigned>(std::countr_zero(left));
-        const uint32_t bits = shadow.vgpr(vgpr, lane) & used;
-        if (bits != 0) here |= uint64_t{1} << lane;
-        if (bits == used) whole |= uint64_t{1} << lane;
-      }
-      if (here != 0 && some == 0) origin = shadow.origin(data->code + word);
-      if (here != 0 && shadow.origin(data->code + word).is_computed) {
-        computed |= here;
-        origin = shadow.origin(data->code + word);
-      }
-      some |= here;
-      all &= whole;
-    }
-  else
-    all = 0;
-  // Most of what is stored has a value, and goes where everything has.
-  const auto is_shared = [](const MemoryAccess& access) { return access.space == MemorySpace::global; };
-  if (some == 0 && memory_.empty() && std::all_of(event.accesses.begin(), event.accesses.end(), is_shared))
-    return;
-  if (some == 0 && !is_atomic && memory_.empty()) return give_values(event, shadow);
-  const uint64_t bad = is_atomic ? some : computed | (all & some);
-  const MemoryAccess* first_bad = nullptr;
-  for (size_t i = 0; i < event.accesses.size(); ++i) {
-    const MemoryAccess& access = event.accesses[i];
-    if (!access.writes || access.reach == Reach::dropped || access.reach == Reach::refused) continue;
-    const bool is_global = access.space == MemorySpace::global;
-    const bool has_some = access.lane >= 0 && some >> access.lane & 1;
-    if (is_global && access.lane >= 0 && bad >> access.lane & 1) {
-      if (!first_bad) first_bad = &access;
-      continue;
-    }
-    if (is_global && !has_some && memory_.empty()) continue;
-    StoreSource source;
-    const bool is_followed = has_some && !is_atomic && find_store_source(event, i, source);
-    for (uint32_t byte = 0; byte < access.bytes;) {
-      const uint32_t shift = static_cast<uint32_t>(access.address + byte) % 4 * 8;
-      const uint32_t count = std::min(4 - shift / 8, access.bytes - byte);
-      const uint32_t mask = count < 4 ? ((1u << 8 * count) - 1) << shift : ~0u;
-      uint32_t bits = 0;
-      Origin from;
-      if (is_followed)
-        for (uint32_t each = 0; each < count; ++each) {
-          const unsigned at = source.skip + byte + each, vgpr = source.vgpr + at / 4;
-          const uint32_t unwritten =
-              shadow.vgpr(vgpr, static_cast<unsigned>(access.lane)) >> at % 4 * 8 & 0xff;
-          if (unwritten != 0) from = shadow.origin(code::kVgpr0 + vgpr);
-          bits |= unwritten << (shift + 8 * each);
-        }
-      if (Unwritten* const held = cell(shadow, access, byte, is_global && bits != 0)) {
-        if (is_swap) {
-          held->bits = has_some ? held->bits | mask : held->bits & ~mask;
-          if (has_some) held->origin = origin;
-        } else if (is_atomic && (held->bits & mask || has_some)) {
-          // The result depends on what was there, or on the data.
-          if (!(held->bits & mask)) held->origin = origin;
-          held->bits |= mask;
-          held->origin.is_computed = true;
-        } else if (!is_atomic) {
-          held->bits = (held->bits & ~mask) | bits;
-          if (bits != 0) held->origin = from;
-        }
-      }
-      byte += count;
-    }
-  }
-  if (first_bad) {
-    tell(event, "an uninitialised value is stored to memory", origin, bad, first_bad);
-    for (unsigned word = 0; word < data->words; ++word)
-      if (data->vgpr() + word < event.wave.vgpr_count) shadow.clear_lanes(data->vgpr() + word, bad);
-  }
 }
 
 }  // namespace lockstep::observe

@@ -423,6 +423,46 @@ TEST(Uninitialised, ScalarsInLanes) {
   }
 }
 
+// What one wave has shown of instructions that go straight on is no more than what they read and write.
+TEST(Uninitialised, EveryWaveIsLookedAt) {
+  const std::string text =
+      "v_readfirstlane_b32 s4, v0\n"
+      "s_cmp_ge_u32 s4, 64\ns_cbranch_scc1 use\nv_mov_b32 v1, 1\ns_branch use\n"
+      "use: v_lshlrev_b32 v2, 2, v0\nv_add_nc_u32 v3, v1, v0\n"
+      "global_store_b32 v2, v3, s[0:1]\n";
+  EXPECT_EQ(Unwritten(text, 1, 64).rules(), "");
+  const Unwritten third(text, 1, 128);
+  ASSERT_EQ(third.all.size(), 1u) << third.rules();
+  EXPECT_EQ(third.all[0].count, 2u);
+  EXPECT_EQ(third.all[0].wave, 2u);
+}
+
+// Lanes that are off keep what they have, whoever has come there before with all lanes on.
+TEST(Uninitialised, EveryWaveHasItsOwnLanes) {
+  const std::string text =
+      "v_readfirstlane_b32 s4, v0\ns_cmp_ge_u32 s4, 64\ns_cselect_b32 s4, 1, -1\n"
+      "s_mov_b32 exec_lo, s4\n"
+      "v_mov_b32 v1, 1\nv_readlane_b32 s5, v1, 5\ns_cmp_eq_u32 s5, 1\n"
+      "s_cbranch_scc1 end\nend: s_nop 0\n";
+  EXPECT_EQ(Unwritten(text, 1, 64).rules(), "");
+  const Unwritten third(text, 1, 96);
+  ASSERT_EQ(third.all.size(), 1u) << third.rules();
+  EXPECT_EQ(third.all[0].wave, 2u);
+}
+
+// What was never written of LDS and scratch has no value in the next group either.
+TEST(Uninitialised, MemoryOfEachGroup) {
+  const std::string load =
+      "v_mov_b32 v1, 0\nscratch_load_b64 v[2:3], off, off offset:8\nds_load_b32 v4, v1\n"
+      "s_waitcnt vmcnt(0) lgkmcnt(0)\nglobal_store_b32 v1, v2, s[0:1]\n"
+      "global_store_b32 v1, v3, s[0:1] offset:4\nglobal_store_b32 v1, v4, s[0:1] offset:8\n";
+  const std::string store = "scratch_store_b32 off, v0, off offset:12\n";
+  const Unwritten groups("s_mov_b32 exec_lo, 2\n" + store + load, 3, 32);
+  ASSERT_EQ(groups.all.size(), 2u) << groups.rules();
+  EXPECT_EQ(groups.all[0].count, 3u);
+  EXPECT_EQ(groups.all[1].count, 3u);
+}
+
 TEST(Uninitialised, Wave64) {
   EXPECT_EQ(Unwritten("v_lshlrev_b32 v1, 2, v0\nglobal_store_b32 v1, v7, s[0:1]\n", 1, 64, 64).all.size(),
             1u);

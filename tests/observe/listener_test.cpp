@@ -81,6 +81,47 @@ TEST(Listener, IsToldOfEachInstructionOnce) {
   }
 }
 
+// Of three dwords that go straight on it passes over the second one.
+struct LooksAhead : Listener {
+  uint64_t until = 0;
+  std::vector<uint64_t> told;
+
+  bool wants_after(const isa::Instruction&) const override { return false; }
+  bool looks_ahead() const override { return true; }
+  uint64_t passes_until(const Wave&) const override { return until; }
+  void before(const Event& event) override {
+    told.push_back(event.pc);
+    until = event.goes_straight_on ? event.pc + 8 : 0;
+  }
+};
+
+TEST(Listener, IsNotToldOfWhatItPassesOver) {
+  const char* const text =
+      "s_mov_b32 s4, 2\nloop: s_sub_u32 s4, s4, 1\ns_cmp_lg_u32 s4, 0\ns_cbranch_scc1 loop\ns_mov_b32 s5, "
+      "0\n";
+  LooksAhead ahead;
+  Recorder other;
+  Listeners both;
+  both.add(ahead);
+  both.add(other);
+  const auto run = [&](Listener& listener, bool precisely) {
+    machine::Dispatch dispatch(text, 1, 32);
+    dispatch.options.precise.listener = &listener;
+    dispatch.options.precise.exceptions = precisely;
+    ahead.told.clear();
+    EXPECT_FALSE(dispatch.run().fault);
+    for (uint64_t& pc : ahead.told) pc = (pc - dispatch.pc(0)) / 4;
+    return ahead.told;
+  };
+  // Where the branch leads, and behind it, it is told again, however far it had passed.
+  EXPECT_EQ(run(ahead, false), (std::vector<uint64_t>{0, 2, 3, 1, 3, 4, 5}));
+  // Others are told of all; and where something may come between two instructions nothing is passed over.
+  const std::vector<uint64_t> all{0, 1, 2, 3, 1, 2, 3, 4, 5};
+  EXPECT_EQ(run(both, false), all);
+  EXPECT_EQ(other.instructions, all.size());
+  EXPECT_EQ(run(ahead, true), all);
+}
+
 TEST(Listener, IsToldOfGroupsWavesAndBarriers) {
   Listened l("s_barrier\n", 1, 64);
   EXPECT_EQ(l.lines, (std::vector<std::string>{"dispatch begins", "group 0 begins", "wave 0 begins",
