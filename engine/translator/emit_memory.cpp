@@ -355,13 +355,9 @@ namespace {
 // Of an access to scratch whose address is a constant, as spilled registers are: the first byte behind it.
 std::optional<uint32_t> constant_scratch_end(const Node& node) {
   if (node.kind != NodeKind::scratch) return std::nullopt;
-  const isa::Operand* address = node.instruction.find(Role::addr);
-  const isa::Operand* scalar_offset = node.instruction.find(Role::saddr);
-  if ((address && address->is_vgpr()) || (scalar_offset && scalar_offset->code != isa::code::kNull))
-    return std::nullopt;
-  const int64_t offset = node.instruction.offset;
-  if (offset < 0 || offset % 4 != 0) return std::nullopt;
-  return static_cast<uint32_t>(offset) + isa::access_shape(node.instruction.row->opcode).bytes;
+  const auto offset = constant_scratch_offset(node.instruction);
+  if (!offset) return std::nullopt;
+  return *offset + isa::access_shape(node.instruction.row->opcode).bytes;
 }
 
 }  // namespace
@@ -377,6 +373,7 @@ void Emitter::emit_scratch(unsigned index) {
   const isa::Operand* scalar_offset = instruction.find(Role::saddr);
   const unsigned data = instruction.find(is_load ? Role::dst : Role::data)->vgpr();
   const bool has_address = address && address->is_vgpr();
+  const auto is_unused = [&](unsigned word) { return facts_.nodes[index].unused_words >> word & 1; };
 
   Value* uniform = ir_.getInt32(static_cast<uint32_t>(instruction.offset));
   if (scalar_offset && scalar_offset->code != isa::code::kNull)
@@ -388,7 +385,7 @@ void Emitter::emit_scratch(unsigned index) {
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     on[chunk] = ir_.CreateBitCast(half_bits(scalar(kExec + chunk / 2), chunk), lane_mask_);
     for (unsigned word = 0; !is_load && word < dwords; ++word)
-      words[chunk].push_back(vgpr(data + word, chunk));
+      words[chunk].push_back(is_unused(word) ? nullptr : vgpr(data + word, chunk));
     if (!has_address) continue;
     offsets[chunk] = ir_.CreateAdd(vgpr(address->vgpr(), chunk), ir_.CreateVectorSplat(16, uniform));
     Value* unaligned = ir_.CreateAnd(offsets[chunk], ir_.CreateVectorSplat(16, ir_.getInt32(3)));
@@ -429,6 +426,7 @@ void Emitter::emit_scratch(unsigned index) {
       lanes = ir_.CreateAdd(rows, lane_multiples(4));
     }
     for (unsigned word = 0; word < dwords; ++word) {
+      if (is_unused(word)) continue;
       Value* row = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), base, word * row_bytes + chunk * 64);
       if (has_address) {
         Value* places = ir_.CreateGEP(ir_.getInt8Ty(), row, lanes);

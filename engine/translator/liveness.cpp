@@ -1,7 +1,13 @@
 #include "engine/translator/liveness.h"
 
+#include <algorithm>
+#include <optional>
+#include <set>
+
 #include "engine/translator/lane_pattern.h"
+#include "engine/translator/operands.h"
 #include "engine/translator/worklist.h"
+#include "isa/memory_shape.h"
 
 namespace lockstep::translator {
 namespace {
@@ -36,6 +42,30 @@ LiveSets before(const Effects& effects, LiveSets after, RegisterSet& merged) {
   live.on |= effects.reads;
   if (effects.reads_all_lanes) live.off |= effects.reads & vgprs;
   return live;
+}
+
+// Whether something may read scratch at other places than instructions with constant addresses name.
+bool reads_scratch_anywhere(const Node& node) {
+  switch (node.kind) {
+    case NodeKind::step:
+    case NodeKind::outside:
+      return true;
+    case NodeKind::scratch:
+      return isa::access_shape(node.instruction.row->opcode).kind == isa::AccessShape::Kind::load &&
+             !constant_scratch_offset(node.instruction);
+    default:
+      break;
+  }
+  switch (node.instruction.row->encoding) {
+    case isa::Encoding::flat:
+    case isa::Encoding::mubuf:
+    case isa::Encoding::mtbuf:
+      return node.kind != NodeKind::nothing;
+    case isa::Encoding::scratch:
+      return node.kind != NodeKind::scratch;
+    default:
+      return false;
+  }
 }
 
 RegisterSet exec_of(const Routine& routine) {
@@ -124,6 +154,58 @@ void find_held(const Routine& routine, Facts& facts) {
   });
 }
 
+// Compilers spill groups of registers as a whole even if one of them holds something. What is stored of the
+// others is loaded again, but to registers that nobody reads; or that are stored again, where nobody reads
+// them. So at first nobody reads anything, and then what is live tells what is read.
+void find_unused_words(const Routine& routine, Facts& facts) {
+  constexpr unsigned kMostRounds = 8;
+  const auto offset_of = [&](unsigned n, isa::AccessShape::Kind kind) -> std::optional<uint32_t> {
+    const Node& node = routine.nodes[n];
+    if (node.kind != NodeKind::scratch || isa::access_shape(node.instruction.row->opcode).kind != kind)
+      return std::nullopt;
+    return constant_scratch_offset(node.instruction);
+  };
+  const auto words_of = [&](unsigned n) {
+    return isa::access_shape(routine.nodes[n].instruction.row->opcode).registers();
+  };
+  std::vector<unsigned> stores;
+  for (unsigned n = 0; n < routine.nodes.size(); ++n)
+    if (offset_of(n, isa::AccessShape::Kind::store)) stores.push_back(n);
+  if (stores.empty() || std::ranges::any_of(routine.nodes, reads_scratch_anywhere))
+    return find_live(routine, facts);
+
+  std::set<uint32_t> used;
+  for (unsigned round = 0;; ++round) {
+    for (unsigned n : stores) {
+      NodeFacts& store = facts.nodes[n];
+      store.effects.reads = effects_of(routine.nodes[n], routine.wave_size, routine.vgpr_count).reads;
+      store.unused_words = 0;
+      if (round == kMostRounds) continue;
+      const unsigned data = routine.nodes[n].instruction.find(isa::Role::data)->vgpr();
+      for (unsigned word = 0; word < words_of(n); ++word) {
+        if (used.contains(*offset_of(n, isa::AccessShape::Kind::store) + 4 * word)) continue;
+        store.unused_words |= static_cast<uint8_t>(1u << word);
+        store.effects.reads.reset(data + word);
+      }
+    }
+    find_live(routine, facts);
+    const size_t before = used.size();
+    for (const Block& block : routine.blocks) {
+      RegisterSet live;
+      for (int successor : {block.taken, block.next})
+        if (successor >= 0) live |= facts.blocks[static_cast<unsigned>(successor)].live_in.all();
+      for (unsigned n = block.last; n-- > block.first; live = facts.nodes[n].live.all()) {
+        const auto offset = offset_of(n, isa::AccessShape::Kind::load);
+        if (!offset) continue;
+        const unsigned data = routine.nodes[n].instruction.find(isa::Role::dst)->vgpr();
+        for (unsigned word = 0; word < words_of(n); ++word)
+          if (live[data + word]) used.insert(*offset + 4 * word);
+      }
+    }
+    if (used.size() == before || round == kMostRounds) return;
+  }
+}
+
 }  // namespace
 
 Facts analyse(const Routine& routine) {
@@ -131,7 +213,7 @@ Facts analyse(const Routine& routine) {
   for (const Node& node : routine.nodes)
     facts.nodes.emplace_back().effects = effects_of(node, routine.wave_size, routine.vgpr_count);
   facts.blocks.resize(routine.blocks.size());
-  find_live(routine, facts);
+  find_unused_words(routine, facts);
   find_held(routine, facts);
   LanePatterns patterns = guess_lane_patterns(routine);
   for (size_t n = 0; n < facts.nodes.size(); ++n) {

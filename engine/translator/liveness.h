@@ -28,6 +28,7 @@ struct NodeFacts {
   LiveSets live;                   // before the instruction
   bool lds_uniform = false;        // LDS: the address is likely the same in all lanes of a chunk
   bool address_is_loaded = false;  // GLOBAL: it was computed from what memory holds
+  uint8_t unused_words = 0;        // scratch stores: by bits, words that nobody reads, and so are not stored
 };
 
 struct BlockFacts {

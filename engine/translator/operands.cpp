@@ -57,4 +57,13 @@ GlobalOperands global_operands(const isa::Instruction& instruction) {
   return {shape, *instruction.find(isa::Role::addr), base, data->vgpr()};
 }
 
+std::optional<uint32_t> constant_scratch_offset(const isa::Instruction& instruction) {
+  const isa::Operand* address = instruction.find(isa::Role::addr);
+  const isa::Operand* scalar_offset = instruction.find(isa::Role::saddr);
+  if ((address && address->is_vgpr()) || (scalar_offset && scalar_offset->code != isa::code::kNull))
+    return std::nullopt;
+  if (instruction.offset < 0 || instruction.offset % 4 != 0) return std::nullopt;
+  return static_cast<uint32_t>(instruction.offset);
+}
+
 }  // namespace lockstep::translator

@@ -21,6 +21,10 @@ std::optional<Source> source_of(const isa::Operand& operand, const isa::Instruct
 // The scalar register that an operand writes, or nothing if the write is discarded (NULL, trap temporaries).
 std::optional<unsigned> scalar_destination(const isa::Operand& operand);
 
+// Of an access to whole dwords of scratch whose address is a constant, as spilled registers are: its first
+// byte.
+std::optional<uint32_t> constant_scratch_offset(const isa::Instruction& instruction);
+
 // Of GLOBAL and FLAT loads and stores.
 struct GlobalOperands {
   isa::AccessShape shape;
