@@ -2,6 +2,7 @@
 
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Object/ObjectFile.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -22,6 +23,7 @@
 #include "engine/translator/doubt_checks.h"
 #include "engine/translator/emitter.h"
 #include "engine/translator/pair_folding.h"
+#include "engine/translator/shift_sums.h"
 #include "engine/translator/stopwatch.h"
 
 namespace lockstep::translator {
@@ -90,8 +92,10 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(each)));
     passes.run(module, modules);
   }
+  const bool multiplies_bits = machine->getMCSubtargetInfo()->checkFeatures("+pclmul");
   for (llvm::Function* function : own) {
     fold_pairs(*function);
+    if (multiplies_bits) multiply_shift_sums(*function);
     drop_implied_checks(*function);
   }
   object.stages.optimise += watch.lap();

@@ -40,6 +40,23 @@ TEST(CodeGenerator, MakesObjectsForBothHostLevels) {
   EXPECT_LT(v4, v3);
 }
 
+// A sum of shifts, as of generators of random numbers, is one product without carries.
+TEST(CodeGenerator, MultipliesSumsOfShifts) {
+  if (!__builtin_cpu_supports("pclmul")) GTEST_SKIP() << "no PCLMULQDQ on this host";
+  const auto bytes_of = [](unsigned shifts) {
+    std::string sum = "k ^ x";
+    for (unsigned by = 2; by < 2 + shifts; ++by)
+      sum += " ^ (x << " + std::to_string(by) + ") ^ (x >> " + std::to_string(by) + ")";
+    const std::string source =
+        "__kernel void mix_bits(__global uint* out, uint x, uint n) { for (uint k = 0; "
+        "k < n; ++k) x = " +
+        sum + "; out[get_global_id(0)] = x; }";
+    return code_bytes(source.c_str(), "mix_bits", "");
+  };
+  const size_t few = bytes_of(8), many = bytes_of(24);
+  EXPECT_LT(many, few + 64) << few << " " << many;
+}
+
 // What has ways of its own on hosts without AVX-512.
 TEST(CodeGenerator, MakesObjectsOfAllKindsOfAccesses) {
   const char* const source = R"(
