@@ -5,7 +5,9 @@
 
 #include <string>
 
+#include "engine/translator/liveness.h"
 #include "machine/kernel.h"
+#include "tests/engine/interpreter/test_wave.h"
 #include "tests/engine/translator/test_kernel.h"
 
 namespace lockstep::translator {
@@ -55,6 +57,34 @@ TEST(CodeGenerator, MultipliesSumsOfShifts) {
   };
   const size_t few = bytes_of(8), many = bytes_of(24);
   EXPECT_LT(many, few + 64) << few << " " << many;
+}
+
+// Words of the only store to scratch, by bits, that are not stored.
+unsigned unused_words(const std::string& behind) {
+  const std::vector<uint32_t>& code =
+      interpreter::assembled("scratch_store_b128 off, v[0:3], off\n" + behind, 32);
+  const auto begin = reinterpret_cast<uint64_t>(code.data());
+  const std::vector<CodeRange> ranges = {{begin, begin + code.size() * sizeof code[0]}};
+  const Routine routine = find_routine(ranges, begin, 32, kMaxVgprs);
+  return analyse(routine).nodes[0].unused_words;
+}
+
+TEST(CodeGenerator, StoresWhatIsReadOfSpilledGroups) {
+  const std::string load = "scratch_load_b128 v[4:7], off, off\ns_waitcnt vmcnt(0)\n";
+  EXPECT_EQ(unused_words(load + "global_store_b32 v8, v5, s[0:1]"), 0b1101u);
+  EXPECT_EQ(unused_words(load + "global_store_b64 v8, v[6:7], s[0:1]"), 0b0011u);
+  EXPECT_EQ(unused_words("s_nop 0"), 0b1111u);
+  // Stored again elsewhere, where one is read.
+  EXPECT_EQ(unused_words(load + "scratch_store_b128 off, v[4:7], off offset:16\n"
+                                "scratch_load_b32 v9, off, off offset:24\ns_waitcnt vmcnt(0)\n"
+                                "global_store_b32 v8, v9, s[0:1]"),
+            0b1011u);
+  // Anything may be read.
+  EXPECT_EQ(
+      unused_words("scratch_load_b32 v9, v10, off\ns_waitcnt vmcnt(0)\nglobal_store_b32 v8, v9, s[0:1]"), 0u);
+  EXPECT_EQ(unused_words("flat_load_b32 v9, v[10:11]\ns_waitcnt vmcnt(0)\nglobal_store_b32 v8, v9, s[0:1]"),
+            0u);
+  EXPECT_EQ(unused_words("s_getreg_b32 s2, hwreg(HW_REG_SHADER_CYCLES)\ns_setpc_b64 s[30:31]"), 0u);
 }
 
 // What has ways of its own on hosts without AVX-512.

@@ -366,6 +366,28 @@ TEST(Kernels, PrivateMemory) {
   }
 }
 
+// Sums of shifts of a number that is the same for all lanes, as generators of random numbers have them.
+TEST(Kernels, SumsOfShifts) {
+  std::string left = "k ^ x", right = "x >> 1", both = "x";
+  for (unsigned by = 2; by < 32; by += 2) left += " ^ (x << " + std::to_string(by) + ")";
+  for (unsigned by = 3; by < 32; by += 3) right += " ^ (x >> " + std::to_string(by) + ")";
+  for (unsigned by = 1; by < 12; ++by)
+    both += " ^ (x << " + std::to_string(by) + ") ^ (x >> " + std::to_string(by) + ") ^ (y >> " +
+            std::to_string(by / 2) + ")";
+  const std::string source =
+      "__kernel void sums_of_shifts(__global uint* out, uint x, uint y, uint n) {"
+      "  for (uint k = 0; k < n; ++k) { x = " +
+      left + "; y ^= " + right + "; x = " + both +
+      "; }"
+      "  out[get_global_id(0)] = x + 3 * y; }";
+  const Bytes code_object = compile(source);
+  for (const uint32_t x : {0u, 1u, 0x80000000u, ~0u, 0x12345678u})
+    expect_translated(expect_same(
+        code_object,
+        {{"sums_of_shifts", {64, 1, 1}, {64, 1, 1}, {buffer(0), value(x), value(x * 77 + 1), value(9u)}, 0}},
+        {Bytes(256)}));
+}
+
 // Sixteen lanes that are anywhere: all sizes of element, with lanes off, in global memory and LDS, out of the
 // LDS's range, and several lanes at one place.
 TEST(Kernels, ScatteredAccesses) {
