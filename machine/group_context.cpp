@@ -502,11 +502,17 @@ void GroupContext::take_memory() {
   for (Wave* each : waves_) forget_ranges(*each);
 }
 
-int64_t GroupContext::run_wave(Engine& engine, Wave& wave, int64_t turn) {
+template <class Work>
+std::optional<uint64_t> GroupContext::with_memory(Work&& work) {
   take_memory();
+  const auto lost = guarded(work);
+  memory_user_.end();
+  return lost;
+}
+
+int64_t GroupContext::run_wave(Engine& engine, Wave& wave, int64_t turn) {
   int64_t count = 0;
-  const auto lost = guarded([&] { count = engine.run(wave, turn); });
-  leave_memory();
+  const auto lost = with_memory([&] { count = engine.run(wave, turn); });
   if (lost) fault_for_lost_memory(wave, *lost);
   if (listener_ && wave.state == WaveState::ended) listener_->wave_ends(wave);
   clock_ += count;
@@ -580,9 +586,7 @@ bool GroupContext::run_row(const Launch& launch, Engine& engine, GroupWalk& walk
   row.end = first + count;
   row.turn = turn_of(budget);
   row.most = most;
-  take_memory();
-  const auto lost = guarded([&] { adviser_->run_row(row); });
-  leave_memory();
+  const auto lost = with_memory([&] { adviser_->run_row(row); });
   executed += row.executed;
   const uint32_t done = row.x - first;
   const bool is_over = !lost && row.wave == 0 && (row.x == row.end || row.executed >= most);
@@ -629,9 +633,7 @@ size_t GroupContext::run_turns(int64_t turn, int64_t budget, uint64_t& executed)
   size_t next;
   do {
     next = 0;
-    take_memory();
-    const auto lost = guarded([&] { adviser_->run_turns(order_, turn, next, executed); });
-    leave_memory();
+    const auto lost = with_memory([&] { adviser_->run_turns(order_, turn, next, executed); });
     if (lost) fault_for_lost_memory(*order_[next++], *lost);
   } while (next == order_.size() && static_cast<int64_t>(executed - before) < budget && pass_barrier());
   clock_ += static_cast<int64_t>(executed - before);

@@ -18,6 +18,7 @@
 #include "machine/placement.h"
 #include "machine/scratch_ring.h"
 #include "machine/wave_control.h"
+#include "memory/range_user.h"
 #include "state/dispatch_state.h"
 #include "state/wave.h"
 #include "state/work_group.h"
@@ -214,9 +215,10 @@ class GroupContext {
   void tell_end();
   bool has_requests() const { return host_traps_ && host_traps_->count() != requests_seen_; }
   void fault_for_lost_memory(Wave& wave, uint64_t address);
-  // Before and after waves run: what they find in memory holds between the two.
   void take_memory();
-  void leave_memory() { memory_user_.end(); }
+  // Runs waves: what they find in memory holds until it is done. As guarded() otherwise.
+  template <class Work>
+  std::optional<uint64_t> with_memory(Work&& work);
   int64_t run_wave(Engine& engine, Wave& wave, int64_t turn);
   // What run() is to say at once because of that wave.
   static std::optional<Result> stop_of(const Wave& wave);

@@ -55,6 +55,13 @@ std::pair<Value*, Value*> Emitter::last_range(unsigned slot_number) {
   return {begin, ir_.CreateLoad(i64_, field(range, offsetof(Range, end)))};
 }
 
+Value* Emitter::look_range_up(unsigned slot_number, Value* address, uint64_t bytes, uint8_t access) {
+  auto allowed = runtime("lockstep_translator_allowed", i1_, {pointer_, i32_, i64_, i64_, i32_});
+  llvm::cast<llvm::Function>(allowed.getCallee())->addRetAttr(llvm::Attribute::ZExt);
+  return ir_.CreateCall(
+      allowed, {dispatch_, ir_.getInt32(slot_number), address, ir_.getInt64(bytes), ir_.getInt32(access)});
+}
+
 Value* Emitter::in_range(std::pair<Value*, Value*> range, Value* address, uint64_t bytes) {
   const auto [begin, end] = range;
   Value* offset = ir_.CreateSub(address, begin);

@@ -263,14 +263,10 @@ void Emitter::emit_regular_global(unsigned index) {
     require(ir_.CreateICmpSLE(places[chunk], last), chunk + 1 < looks ? new_block("inside") : access);
   }
   ir_.SetInsertPoint(look_up);
-  auto allowed = runtime("lockstep_translator_allowed", i1_, {pointer_, i32_, i64_, i64_, i32_});
-  llvm::cast<llvm::Function>(allowed.getCallee())->addRetAttr(llvm::Attribute::ZExt);
   Value* fine = ir_.getTrue();
   if (!is_load) note_writes();
   for (unsigned chunk = 0; chunk < looks; ++chunk)
-    fine = ir_.CreateAnd(
-        fine, ir_.CreateCall(allowed, {dispatch_, ir_.getInt32(slot_number), places[chunk],
-                                       ir_.getInt64(bytes), ir_.getInt32(is_load ? kRead : kWrite)}));
+    fine = ir_.CreateAnd(fine, look_range_up(slot_number, places[chunk], bytes, is_load ? kRead : kWrite));
   ir_.CreateCondBr(fine, access, irregular());
 
   ir_.SetInsertPoint(access);

@@ -145,8 +145,6 @@ void Emitter::plan_arguments() {
 
 Value* Emitter::load_arguments(Value* wave, Value* x_offset) {
   ir_.CreateStore(ir_.getInt32(0), arguments_changed_);
-  auto allowed = runtime("lockstep_translator_allowed", i1_, {pointer_, i32_, i64_, i64_, i32_});
-  llvm::cast<llvm::Function>(allowed.getCallee())->addRetAttr(llvm::Attribute::ZExt);
   Value* all_fine = ir_.getTrue();
   for (auto& [base, arguments] : kernel_arguments_) {
     int64_t first = INT64_MAX, end = 0;
@@ -160,7 +158,6 @@ Value* Emitter::load_arguments(Value* wave, Value* x_offset) {
                                         llvm::Align(4));
     Value* address =
         ir_.CreateAdd(ir_.CreateAnd(pair, ~uint64_t{3}), ir_.getInt64(static_cast<uint64_t>(first)));
-    Value* bytes = ir_.getInt64(static_cast<uint64_t>(end - first));
     const auto known = last_range(arguments.slot);
     BasicBlock *before = ir_.GetInsertBlock(), *look_up = new_block("look_up"),
                *looked = new_block("looked_up"), *load = new_block("load_arguments"),
@@ -168,7 +165,7 @@ Value* Emitter::load_arguments(Value* wave, Value* x_offset) {
     branch_unlikely(ir_.CreateNot(in_range(known, address, static_cast<uint64_t>(end - first))), look_up,
                     looked);
     ir_.SetInsertPoint(look_up);
-    ir_.CreateCall(allowed, {dispatch_, ir_.getInt32(arguments.slot), address, bytes, ir_.getInt32(kRead)});
+    look_range_up(arguments.slot, address, static_cast<uint64_t>(end - first), kRead);
     const auto found = last_range(arguments.slot);
     ir_.CreateBr(looked);
     ir_.SetInsertPoint(looked);
@@ -243,11 +240,8 @@ void Emitter::emit_scalar_load(unsigned index) {
     address = ir_.CreateAdd(address, aligned(scalar_source(*soffset, instruction, 32)));
 
   const unsigned slot_number = next_slot_++;
-  auto allowed = runtime("lockstep_translator_allowed", i1_, {pointer_, i32_, i64_, i64_, i32_});
-  llvm::cast<llvm::Function>(allowed.getCallee())->addRetAttr(llvm::Attribute::ZExt);
   const auto is_allowed = [&](Value* begin, int64_t count) {
-    return ir_.CreateCall(allowed, {dispatch_, ir_.getInt32(slot_number), begin,
-                                    ir_.getInt64(static_cast<uint64_t>(count)), ir_.getInt32(kRead)});
+    return look_range_up(slot_number, begin, static_cast<uint64_t>(count), kRead);
   };
   BasicBlock *look_up = new_block("look_up"), *load = new_block("load");
   const auto offset = constant_offset(node);

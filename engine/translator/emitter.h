@@ -294,6 +294,8 @@ class Emitter {
   Value* in_range(std::pair<Value*, Value*> range, Value* address, uint64_t bytes);
   // The range that the instruction hit last, as begin and end.
   std::pair<Value*, Value*> last_range(unsigned slot);
+  // i1: whether memory allows it; the slot holds its range then.
+  Value* look_range_up(unsigned slot, Value* address, uint64_t bytes, uint8_t access);
   // Whether an access is made lane by lane in generated code, if its addresses are not consecutive.
   bool is_gathered(const isa::AccessShape& shape) const;
   // One element for each lane that `on` has, at [pointer + index]; zeros elsewhere. `before`: what the

@@ -174,14 +174,7 @@ LOCKSTEP_BF16_MATH(rint)
 static __device__ inline __hip_bfloat16 hrcp(__hip_bfloat16 x) {
   return 1.0f / (float)x;
 }
-// Two are exchanged with another memory word's in one piece.
 static __device__ inline __hip_bfloat162 unsafeAtomicAdd(__hip_bfloat162* address, __hip_bfloat162 value) {
-  unsigned* const word = reinterpret_cast<unsigned*>(address);
-  for (unsigned old = *word;;) {
-    const unsigned sum = __builtin_bit_cast(unsigned, __builtin_bit_cast(__hip_bfloat162, old) + value);
-    const unsigned seen = atomicCAS(word, old, sum);
-    if (seen == old) return __builtin_bit_cast(__hip_bfloat162, old);
-    old = seen;
-  }
+  return lockstep_atomic_add_pair(address, value);
 }
 #undef LOCKSTEP_BF16

@@ -246,15 +246,8 @@ static __device__ inline __half2 h2rcp(__half2 x) {
   return __half2(hrcp(x.x), hrcp(x.y));
 }
 
-// Two halves are exchanged with another memory word's in one piece.
 static __device__ inline __half2 atomicAdd(__half2* address, __half2 value) {
-  unsigned* const word = reinterpret_cast<unsigned*>(address);
-  for (unsigned old = *word;;) {
-    const unsigned sum = __builtin_bit_cast(unsigned, __builtin_bit_cast(__half2, old) + value);
-    const unsigned seen = atomicCAS(word, old, sum);
-    if (seen == old) return __builtin_bit_cast(__half2, old);
-    old = seen;
-  }
+  return lockstep_atomic_add_pair(address, value);
 }
 static __device__ inline __half2 unsafeAtomicAdd(__half2* address, __half2 value) {
   return atomicAdd(address, value);

@@ -149,6 +149,18 @@ LOCKSTEP_ATOMIC_CAS(atomicCAS, __HIP_MEMORY_SCOPE_AGENT)
 LOCKSTEP_ATOMIC_CAS(atomicCAS_block, __HIP_MEMORY_SCOPE_WORKGROUP)
 LOCKSTEP_ATOMIC_CAS(atomicCAS_system, __HIP_MEMORY_SCOPE_SYSTEM)
 #undef LOCKSTEP_ATOMIC_CAS
+// A pair of 16-bit numbers is exchanged with another memory word's in one piece.
+template <class Pair>
+LOCKSTEP_DEVICE Pair lockstep_atomic_add_pair(Pair* address, Pair value) {
+  static_assert(sizeof(Pair) == sizeof(unsigned));
+  unsigned* const word = reinterpret_cast<unsigned*>(address);
+  for (unsigned old = *word;;) {
+    const unsigned sum = __builtin_bit_cast(unsigned, __builtin_bit_cast(Pair, old) + value);
+    const unsigned seen = atomicCAS(word, old, sum);
+    if (seen == old) return __builtin_bit_cast(Pair, old);
+    old = seen;
+  }
+}
 template <class T>
 LOCKSTEP_DEVICE void atomicAddNoRet(T* address, T value) {
   atomicAdd(address, value);
