@@ -14,5 +14,12 @@ inline constexpr uint32_t kWait = 1u << 30;  // for dependency counters, or for 
 // The dot products of floats, and the conversion for compressed exports, take no CLAMP and no OMOD
 // (guide 7.2.3.1).
 inline constexpr uint32_t kIgnoresOutputModifiers = 1u << 31;
+// Moves bits, whole or in part, between registers or lanes, and computes nothing with them: also selections,
+// shifts, and what works bit by bit. There is no room for another bit: this one is that of instructions with
+// two addresses.
+inline constexpr uint32_t kMovesBits = kStride64;
+inline bool moves_bits(const Row& row) {
+  return row.flags & kMovesBits && !(row.flags & kTwoAddresses);
+}
 
 }  // namespace lockstep::isa

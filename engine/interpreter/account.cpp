@@ -66,12 +66,12 @@ class Account {
       case Encoding::global: {
         if (!is_unaligned && !is_atomic) return false;
         const bool is_flat = instruction.row->encoding == Encoding::flat;
-        const GlobalAddress address(op_, wave_);
+        const MemoryAddresses address(GlobalAddress(op_, wave_), wave_, shape_);
         bool is_elsewhere = false;
         return add_lanes(
             MemorySpace::global, 1,
-            [&](unsigned lane, unsigned) {
-              const uint64_t at = memory_address(address, wave_, lane, shape_);
+            [&, is_flat](unsigned lane, unsigned) {
+              const uint64_t at = address.of_lane(lane);
               is_elsewhere |= is_flat && in_aperture(at);
               return at;
             },
@@ -93,12 +93,14 @@ class Account {
         if ((!is_unaligned && !is_atomic) || instruction.gds || is_count() ||
             instruction.row->opcode == Opcode::ds_bvh_stack_rtn_b32)
           return false;
+        const DataShareAddress address(op_, wave_, shape_);
+        const uint32_t alignment = is_atomic ? shape_.bytes : 1;
         bool is_misaligned = false;
         return add_lanes(
             MemorySpace::lds, shape_.addresses,
-            [&](unsigned lane, unsigned i) {
-              const uint64_t at = data_share_address(op_, wave_, lane, shape_, i);
-              is_misaligned |= is_atomic && at % shape_.bytes != 0;
+            [&, alignment](unsigned lane, unsigned i) -> uint64_t {
+              const uint32_t at = address.of_lane(lane, i);
+              is_misaligned |= (at & (alignment - 1)) != 0;
               return at;
             },
             [&](uint64_t least, uint64_t bytes) {
@@ -115,15 +117,14 @@ class Account {
   template <class AddressOf, class IsInside>
   bool add_lanes(MemorySpace space, unsigned each, AddressOf address_of, IsInside is_inside) {
     const uint64_t exec = wave_->exec();
-    list_.resize(each * static_cast<size_t>(std::popcount(exec)));
+    list_.assign(each * static_cast<size_t>(std::popcount(exec)),
+                 {0, shape_.bytes, 0, space, Reach::inside, shape_.reads(), shape_.writes()});
     if (exec == 0) return true;
-    const MemoryAccess common{0, shape_.bytes, 0, space, Reach::inside, shape_.reads(), shape_.writes()};
     uint64_t least = ~uint64_t{0}, greatest = 0;
     MemoryAccess* to = list_.data();
     const auto add_lane = [&](unsigned lane) {
       for (unsigned i = 0; i < each; ++i, ++to) {
         const uint64_t at = address_of(lane, i);
-        *to = common;
         to->address = at;
         to->lane = static_cast<int16_t>(lane);
         least = std::min(least, at);

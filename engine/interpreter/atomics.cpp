@@ -5,6 +5,7 @@
 
 #include "engine/interpreter/atomic_access.h"
 #include "engine/interpreter/flat_address.h"
+#include "engine/interpreter/lane_address.h"
 #include "engine/interpreter/registration.h"
 #include "numeric/float_mode.h"
 
@@ -120,7 +121,8 @@ void lds_exchange_two(const Operation* op, Wave* wave, int64_t budget) {
 template <AtomicOperation operation>
 void lds_count(const Operation* op, Wave* wave, int64_t budget) {
   const uint64_t exec = wave->exec();
-  const uint32_t at = (wave->scalar[isa::code::kM0] & 0xffff) + static_cast<uint32_t>(op->offset);
+  const uint32_t at =
+      data_share_address(op, wave, 0, isa::access_shape(op->instruction->row->opcode), 0);
   if (at % 4 != 0) return raise_misaligned(op, wave, budget, -1, at, 4);
   if (!in_lds(wave, at, 4) && context_of(wave)->modes.reports_lds_out_of_range)
     return raise_lds_violation(op, wave, budget, -1, at, 4, kWrite);

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "engine/interpreter/common.h"
+#include "engine/interpreter/lane_address.h"
 #include "engine/interpreter/memory_access.h"
 #include "engine/interpreter/registration.h"
 #include "semantics/cross_lane.h"
@@ -127,13 +128,13 @@ void store_two(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
-// Address M0 + offset + 4 * lane, no VGPR (guide 12.5, ADDTID).
+// ADDTID: without a VGPR for the address (guide 12.5).
 template <bool is_load>
 void access_addtid(const Operation* op, Wave* wave, int64_t budget) {
-  const uint32_t base = (wave->scalar[isa::code::kM0] & 0xffff) + static_cast<uint32_t>(op->offset);
+  const DataShareAddress address(op, wave, isa::access_shape(op->instruction->row->opcode));
   for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
-    const uint32_t at = base + 4 * lane;
+    const uint32_t at = address.of_lane(lane, 0);
     const bool inside = in_lds(wave, at, 4);
     if constexpr (is_load)
       load_lane<Dwords<1>>(wave, op->dst, lane, inside ? wave->lds + at : kZeros);

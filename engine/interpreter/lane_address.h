@@ -8,17 +8,37 @@
 
 namespace lockstep::interpreter {
 
-// Of a DS instruction, its first or second address (guide 12.5). Without a VGPR the address begins with M0,
-// of ADDTID with the lane's number, too. In GDS it is relative to the base in M0 (12.6).
+// Of a DS instruction, its one or two addresses (guide 12.5). Without a VGPR the address begins with M0, of
+// ADDTID with the lane's number, too. In GDS it is relative to the base in M0 (12.6).
+struct DataShareAddress {
+  const uint32_t* lanes = nullptr;  // null: there is no VGPR
+  uint32_t base[2];
+  uint32_t step = 0;  // from lane to lane, without a VGPR
+
+  DataShareAddress(const Operation* op, Wave* wave, const isa::AccessShape& shape) {
+    const isa::Instruction& instruction = *op->instruction;
+    if (shape.addresses == 1) {
+      base[0] = base[1] = static_cast<uint32_t>(op->offset);
+    } else {
+      base[0] = instruction.offset0 * shape.offset_unit;
+      base[1] = instruction.offset1 * shape.offset_unit;
+    }
+    if (op->source_flags & kHasAddress) {
+      lanes = vgpr_lanes(wave, op->source[0]);
+      return;
+    }
+    if (!instruction.gds)
+      for (uint32_t& each : base) each += wave->scalar[isa::code::kM0] & 0xffff;
+    if (shape.add_lane_id) step = 4;
+  }
+  // The first or the second one.
+  uint32_t of_lane(unsigned lane, unsigned i) const {
+    return base[i] + (lanes ? lanes[lane] : step * lane);
+  }
+};
 inline uint32_t data_share_address(const Operation* op, Wave* wave, unsigned lane,
                                    const isa::AccessShape& shape, unsigned i) {
-  const uint32_t offset =
-      shape.addresses == 1
-          ? static_cast<uint32_t>(op->offset)
-          : (i == 0 ? op->instruction->offset0 : op->instruction->offset1) * shape.offset_unit;
-  if (op->source_flags & kHasAddress) return vgpr_lanes(wave, op->source[0])[lane] + offset;
-  const uint32_t base = op->instruction->gds ? 0 : wave->scalar[isa::code::kM0] & 0xffff;
-  return base + (shape.add_lane_id ? 4 * lane : 0) + offset;
+  return DataShareAddress(op, wave, shape).of_lane(lane, i);
 }
 
 // Whether the window of GDS that M0 gives the wave holds it; `is_count`: of append and consume, whose M0
@@ -66,11 +86,31 @@ inline StackRing stack_ring(const Operation* op, Wave* wave, unsigned lane) {
   return {vgpr_lanes(wave, op->source[0])[lane] >> 18 << 2, (8u << (op->instruction->offset1 >> 4 & 3)) * 4};
 }
 
-// Of a FLAT or GLOBAL instruction.
+// Of a FLAT or GLOBAL instruction; ADDTID has no VGPR.
 inline uint64_t memory_address(const GlobalAddress& address, Wave* wave, unsigned lane,
                                const isa::AccessShape& shape) {
   return shape.add_lane_id ? address.base + 4 * lane : address.of_lane(wave, lane);
 }
+// Likewise of many lanes, without a question for each of them.
+struct MemoryAddresses {
+  static constexpr uint32_t kNone[64] = {};
+  uint64_t base;
+  const uint32_t *low = kNone, *high = kNone;
+  uint32_t step = 0;
+
+  MemoryAddresses(const GlobalAddress& address, Wave* wave, const isa::AccessShape& shape)
+      : base(address.base) {
+    if (shape.add_lane_id) {
+      step = 4;
+      return;
+    }
+    low = vgpr_lanes(wave, address.low);
+    if (address.wide) high = vgpr_lanes(wave, address.high);
+  }
+  uint64_t of_lane(unsigned lane) const {
+    return base + step * lane + (low[lane] | uint64_t{high[lane]} << 32);
+  }
+};
 
 // Of a SCRATCH instruction.
 inline uint32_t scratch_offset_of_lane(const Operation* op, Wave* wave, unsigned lane) {

@@ -172,7 +172,7 @@ uint32_t Predecoder::vector_source(const isa::Operand& operand, bool dual_issue)
 }
 
 uint32_t Predecoder::memory_source(const isa::Instruction& instruction, const isa::Operand& operand,
-                                   std::vector<Operation>& preparations) {
+                                   OperationList& preparations) {
   if (!is_out_of_range(operand)) return vgpr_offset(operand.vgpr());
   Operation fill = blank(instruction);
   fill.run = &fill_group;
@@ -219,7 +219,7 @@ void Predecoder::set_source(Operation& op, unsigned i, const isa::Operand& opera
   op.source_flags |= flags << (8 * i);
 }
 
-std::vector<Operation> Predecoder::predecode(isa::Instruction& instruction) {
+OperationList Predecoder::predecode(isa::Instruction& instruction) {
   const isa::DecodeError error = isa::decode(bytes_, program_.wave_size(), instruction);
   if (error != isa::DecodeError::none) {
     if (instruction.size < 4) instruction.size = 4;
@@ -236,9 +236,9 @@ std::vector<Operation> Predecoder::predecode(isa::Instruction& instruction) {
         "only stand what uses none (guide 5.3)")};
   if (instruction.row->encoding == Encoding::vopd)
     // Wave64 skips dual-issue instructions (guide 7.6).
-    return program_.wave_size() == 64 ? std::vector{nullify(instruction)} : dual_issue(instruction);
+    return program_.wave_size() == 64 ? OperationList{nullify(instruction)} : dual_issue(instruction);
   const size_t index = static_cast<size_t>(instruction.row->opcode);
-  std::vector<Operation> operations;
+  OperationList operations;
   if (isa::is_vector_alu(instruction.row->encoding) && program_.table().valu[index].any)
     operations = vector_alu(instruction);
   else
@@ -246,7 +246,7 @@ std::vector<Operation> Predecoder::predecode(isa::Instruction& instruction) {
   if (reads_conditions_) {
     Operation refresh = blank(instruction);
     refresh.run = &refresh_conditions;
-    operations.insert(operations.begin(), refresh);
+    operations.push_front(refresh);
   }
   return operations;
 }
@@ -319,7 +319,7 @@ uint64_t Predecoder::dpp_selection(const isa::Instruction& instruction) {
                                   instruction.bound_control, instruction.fetch_inactive)));
 }
 
-std::vector<Operation> Predecoder::vector_alu(const isa::Instruction& instruction) {
+OperationList Predecoder::vector_alu(const isa::Instruction& instruction) {
   if (has_destination_out_of_range(instruction)) return {nullify(instruction)};
   Operation op = vector_half(instruction, *instruction.row, 0, instruction.operand_count);
   if (instruction.dpp == isa::Dpp::none) return {op};
@@ -335,7 +335,7 @@ std::vector<Operation> Predecoder::vector_alu(const isa::Instruction& instructio
   return {gather, op};
 }
 
-std::vector<Operation> Predecoder::dual_issue(const isa::Instruction& instruction) {
+OperationList Predecoder::dual_issue(const isa::Instruction& instruction) {
   for (const isa::Row* row : {instruction.row, instruction.row_y})
     if (!program_.table().valu[static_cast<size_t>(row->base)].any)
       return {refuse(instruction, FaultKind::unsupported, "this VOPD half is not implemented yet")};
@@ -369,7 +369,7 @@ void Predecoder::fill_branch(Operation& op, const isa::Instruction& instruction)
     op.target = program_.target(pc_, *target);
 }
 
-std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
+OperationList Predecoder::other(const isa::Instruction& instruction) {
   const isa::Row& row = *instruction.row;
   const size_t index = static_cast<size_t>(row.opcode);
   const HandlerTable& table = program_.table();
@@ -429,7 +429,7 @@ std::vector<Operation> Predecoder::other(const isa::Instruction& instruction) {
     else if (uses_literal_ && table.other_literal[index])
       op.run = table.other_literal[index];
   } else {
-    std::vector<Operation> operations;
+    OperationList operations;
     // Memory: source 0 address, 1 data, 2 scalar base or second data; the handlers know their encoding.
     op.offset = instruction.offset;
     for (unsigned i = 0; i < instruction.operand_count; ++i) {

@@ -1,8 +1,10 @@
 // Turns one guest instruction into the operations that the interpreter runs for it.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <initializer_list>
 #include <span>
-#include <vector>
 
 #include "engine/interpreter/program.h"
 
@@ -14,6 +16,36 @@ void prepare_sources(const Operation* op, Wave* wave);
 // What a destination out of range makes of an instruction.
 bool does_nothing(const Operation* op);
 
+// Those of an instruction: one for each of its operands, itself, what it needs to know first, and two calls
+// of an observer.
+class OperationList {
+ public:
+  OperationList() = default;
+  OperationList(std::initializer_list<Operation> list) {
+    for (const Operation& each : list) push_back(each);
+  }
+  OperationList(const OperationList& other) { *this = other; }
+  OperationList& operator=(const OperationList& other) {
+    count_ = other.count_;
+    std::copy_n(other.list_.begin(), count_, list_.begin());
+    return *this;
+  }
+  void push_back(const Operation& each) { list_[count_++] = each; }
+  void push_front(const Operation& each) {
+    std::copy_backward(list_.begin(), list_.begin() + count_, list_.begin() + count_ + 1);
+    list_[0] = each;
+    ++count_;
+  }
+  size_t size() const { return count_; }
+  const Operation& operator[](size_t i) const { return list_[i]; }
+  const Operation& back() const { return list_[count_ - 1]; }
+
+ private:
+  static constexpr size_t kMost = isa::kMaxOperands + 4;
+  std::array<Operation, kMost> list_;  // of which only those that there are have a value
+  size_t count_ = 0;
+};
+
 class Predecoder {
  public:
   // `bytes` are the code from `pc` on.
@@ -21,7 +53,7 @@ class Predecoder {
   // Decodes into `instruction` (which the operations keep pointing to). Never fails: what
   // cannot run becomes an operation that faults when it is executed. The first operation stands for the
   // instruction, the others follow it.
-  std::vector<Operation> predecode(isa::Instruction& instruction);
+  OperationList predecode(isa::Instruction& instruction);
   // An operation that faults with this reason (a string literal).
   Operation refuse(const isa::Instruction& instruction, FaultKind kind, const char* reason);
   // Whether what came out last is such an operation.
@@ -43,16 +75,16 @@ class Predecoder {
   // Where a memory instruction finds a source: its registers, or engine registers that an operation put into
   // `preparations` fills.
   uint32_t memory_source(const isa::Instruction& instruction, const isa::Operand& operand,
-                         std::vector<Operation>& preparations);
+                         OperationList& preparations);
 
-  std::vector<Operation> vector_alu(const isa::Instruction& instruction);
+  OperationList vector_alu(const isa::Instruction& instruction);
   Operation refuse_dpp_control(const isa::Instruction& instruction);
   // The lanes that DPP chooses, as the handlers take them: Operation::literal.
   uint64_t dpp_selection(const isa::Instruction& instruction);
-  std::vector<Operation> dual_issue(const isa::Instruction& instruction);
+  OperationList dual_issue(const isa::Instruction& instruction);
   Operation vector_half(const isa::Instruction& instruction, const isa::Row& row, unsigned first,
                         unsigned last);
-  std::vector<Operation> other(const isa::Instruction& instruction);
+  OperationList other(const isa::Instruction& instruction);
   void fill_branch(Operation& op, const isa::Instruction& instruction);
 
   Program& program_;

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/chunked_list.h"
 #include "engine/code_range.h"
 #include "engine/coverage.h"
 #include "engine/interpreter/common.h"
@@ -19,7 +20,7 @@ struct Program::Page {
   Operation slots[kPageDwords + kGuardSlots];
   Operation chain[kChainSlots];
   unsigned chain_used = 0;
-  std::deque<isa::Instruction> instructions;
+  ChunkedList<isa::Instruction> instructions;
   const Region* region = nullptr;
 
   static Page* of(Operation* slot) { return reinterpret_cast<Page*>(slot - slot->detail); }
@@ -45,9 +46,10 @@ struct Program::Bytes {
   uint64_t begin = 0, end = 0;
   std::array<std::byte, kPageBytes + isa::kMaxInstructionBytes> bytes;
 
-  // Outside of all locks, since the memory may be gone, which is then a fault of the wave (host_fault.h).
-  Bytes(uint64_t pc, uint64_t page_end, uint64_t code_end)
-      : begin(pc), end(std::min(page_end + isa::kMaxInstructionBytes, code_end)) {
+  // Before `last_begin` the last instruction begins that decoding looks at. Outside of all locks, since the
+  // memory may be gone, which is then a fault of the wave (host_fault.h).
+  Bytes(uint64_t pc, uint64_t last_begin, uint64_t code_end)
+      : begin(pc), end(std::min(last_begin + isa::kMaxInstructionBytes, code_end)) {
     std::memcpy(bytes.data(), reinterpret_cast<const std::byte*>(begin), end - begin);
   }
   std::span<const std::byte> from(uint64_t pc) const {
@@ -229,12 +231,13 @@ void Program::decode(Operation* slot) {
   if (handler_of(slot) != &decode_slot) return;
   Page* page = Page::of(slot);
   lock.unlock();
-  const Bytes bytes(slot->pc, page->slots[0].pc + kPageBytes, page->region->code_end);
+  // Observed code skips nothing.
+  const Bytes bytes(slot->pc, observer_ ? slot->pc : page->slots[0].pc + kPageBytes, page->region->code_end);
   lock.lock();
   if (handler_of(slot) != &decode_slot) return;
   Predecoder predecoder{*this, slot->pc, bytes.from(slot->pc)};
-  isa::Instruction& instruction = page->instructions.emplace_back();
-  std::vector<Operation> operations = predecoder.predecode(instruction);
+  isa::Instruction& instruction = page->instructions.add();
+  OperationList operations = predecoder.predecode(instruction);
 
   // The first operation takes the slot, the others stand in the chain area and lead back behind the
   // instruction.
@@ -255,7 +258,7 @@ void Program::decode(Operation* slot) {
     Operation observed = operations[0];
     observed.run = may_be_passed ? &observe_or_pass : &observe;
     observed.literal = reinterpret_cast<uint64_t>(known);
-    operations.insert(operations.begin(), observed);
+    operations.push_front(observed);
   }
   if (!predecoder.is_refused()) {
     record_executed(*instruction.row);
@@ -265,20 +268,18 @@ void Program::decode(Operation* slot) {
   const bool goes_on =
       !predecoder.is_refused() && !(instruction.row->flags & (isa::kBranch | isa::kEndsWave));
   Operation first = operations[0];
-  std::vector<Operation*> placed{slot};
-  for (size_t i = 1; i < operations.size(); ++i) {
-    Operation* place = &page->chain[page->chain_used++];
-    *place = operations[i];
-    placed.push_back(place);
-  }
+  Operation* const chain = page->chain + page->chain_used;
+  page->chain_used += static_cast<unsigned>(operations.size() - 1);
+  const auto place_of = [&](size_t i) { return i == 0 ? slot : chain + (i - 1); };
+  for (size_t i = 1; i < operations.size(); ++i) *place_of(i) = operations[i];
   Operation* after = slot + instruction.size / 4;
   const unsigned skipped =
       observer_ ? 0 : skip_without_effect(&after, page->slots + kPageDwords, bytes, goes_on);
-  for (size_t i = 0; i < placed.size(); ++i) {
-    Operation* following = i + 1 < placed.size() ? placed[i + 1] : after;
-    const int32_t next = static_cast<int32_t>((following - placed[i]) * sizeof(Operation));
-    (i == 0 ? first : *placed[i]).next = next;
-    (i == 0 ? first : *placed[i]).cost = static_cast<uint8_t>(i == charged ? 1 + skipped : 0);
+  for (size_t i = 0; i < operations.size(); ++i) {
+    const Operation* const following = i + 1 < operations.size() ? place_of(i + 1) : after;
+    Operation& placed = i == 0 ? first : *place_of(i);
+    placed.next = static_cast<int32_t>((following - place_of(i)) * static_cast<ptrdiff_t>(sizeof(Operation)));
+    placed.cost = static_cast<uint8_t>(i == charged ? 1 + skipped : 0);
   }
   // Publish the handler last: other threads read it first. The PC stands since the page was made, and they
   // may be reading it now.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/scalar_operand.h"
 #include "isa/effects.h"
 #include "isa/row_facts.h"
 
@@ -122,10 +123,10 @@ bool is_without_lanes(const isa::Instruction& instruction, const Wave& wave) {
 std::optional<Counts> limits_of(const isa::Instruction& instruction, const Wave& wave) {
   Counts limits = kGreatest;
   const auto one = [&](CounterName counter) {
-    // The sum wraps at the counter's width (guide 16.2, S_WAITCNT_VMCNT). NULL reads as zero.
-    const uint32_t sum =
-        wave.scalar[instruction.operands[0].code] + static_cast<uint32_t>(instruction.operands[1].value);
-    limits[counter] = sum & kGreatest[counter];
+    // The sum wraps at the counter's width (guide 16.2, S_WAITCNT_VMCNT).
+    const uint64_t sum = scalar_value(wave, instruction.operands[0], instruction) +
+                         static_cast<uint64_t>(instruction.operands[1].value);
+    limits[counter] = static_cast<uint32_t>(sum) & kGreatest[counter];
     return limits;
   };
   switch (instruction.row->opcode) {

@@ -50,8 +50,8 @@ bool BusyRegisters::may_be_used_by(const Step& step) const {
     const isa::Operand& operand = instruction.operands[i];
     // Others are used in the place of registers that the wave does not have.
     if (operand.is_vgpr() && operand.vgpr() + operand.words > step.wave.vgpr_count) return true;
-    // Pairs of scalars begin at even registers whatever is named.
-    const unsigned first = operand.is_vgpr() ? operand.code : operand.code & ~1u;
+    const unsigned first =
+        operand.is_vgpr() ? operand.code : isa::scalar_source_code(operand, step.wave.wave_size);
     for (unsigned code = first; code < operand.code + operand.words && code < kCodes; ++code)
       if (contains(code)) return true;
   }

@@ -231,7 +231,7 @@ Observer::Wish RuleEngine::wish_for(const isa::Instruction& instruction) {
     }
   }
   std::lock_guard lock(mutex_);
-  return {calls, &facts_.emplace_back(facts), may_be_passed};
+  return {calls, &facts_.add(facts), may_be_passed};
 }
 
 Observer::Answer RuleEngine::on_instruction(const Wave& observed, const isa::Instruction& instruction,

@@ -2,13 +2,13 @@
 // and for nothing else that the precise engine has, at a fraction of its price.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "engine/chunked_list.h"
 #include "engine/engine.h"
 #include "engine/interpreter/interpreter.h"
 #include "engine/interpreter/tap.h"
@@ -59,7 +59,7 @@ class RuleEngine final : public Engine, private Observer {
   RuleStates states_;
   interpreter::Interpreter interpreter_;
   std::mutex mutex_;
-  std::deque<Facts> facts_;
+  ChunkedList<Facts> facts_;
   std::unordered_map<const Wave*, std::unique_ptr<WaveRules>> waves_;
 };
 

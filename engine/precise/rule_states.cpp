@@ -28,7 +28,7 @@ const RuleStates::Place* RuleStates::place_of(RuleState&& state) {
   for (auto at = first; at != last; ++at)
     if (at->second->state == state) return at->second;
   if (places_.size() >= kMost) return nullptr;
-  const Place& place = places_.emplace_back(std::move(state));
+  const Place& place = places_.add(std::move(state));
   by_hash_.emplace(hash, &place);
   return &place;
 }
@@ -38,7 +38,7 @@ void RuleStates::add(const Place& from, const isa::Instruction& instruction, uns
   std::lock_guard lock(mutex_);
   if (from.way_by(instruction, circumstances)) return;  // another thread was here
   const Way* const others = from.ways.load(std::memory_order_relaxed);
-  const Way& way = ways_.emplace_back(Way{&instruction, circumstances, until, &to, told, others});
+  const Way& way = ways_.add(Way{&instruction, circumstances, until, &to, told, others});
   from.ways.store(&way, std::memory_order_release);
 }
 

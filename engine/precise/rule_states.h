@@ -5,12 +5,12 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "engine/chunked_list.h"
 #include "engine/precise/clause_rules.h"
 #include "engine/precise/delay_hints.h"
 #include "engine/precise/global_sync_rules.h"
@@ -75,8 +75,8 @@ class RuleStates {
   static constexpr size_t kMost = size_t{1} << 16;
 
   std::mutex mutex_;
-  std::deque<Place> places_;
-  std::deque<Way> ways_;
+  ChunkedList<Place> places_;
+  ChunkedList<Way> ways_;
   std::unordered_multimap<size_t, const Place*> by_hash_;
   const Place* const begin_;
 };

@@ -6,6 +6,7 @@
 #include "engine/precise/destinations.h"
 #include "engine/precise/exceptions.h"
 #include "engine/precise/operand_rules.h"
+#include "engine/scalar_operand.h"
 #include "state/trap_status.h"
 
 namespace lockstep::precise {
@@ -23,12 +24,6 @@ bool is_privileged(const Wave& wave) {
 
 bool ends_program(Opcode opcode) {
   return opcode == Opcode::s_endpgm || opcode == Opcode::s_endpgm_saved;
-}
-
-uint64_t pair(const Wave& wave, const isa::Instruction& instruction) {
-  const isa::Operand& source = instruction.operands[0];
-  if (source.is_literal()) return instruction.literal;
-  return source.code == isa::code::kNull ? 0 : wave.scalar64(source.code & ~1u);
 }
 
 }  // namespace
@@ -139,7 +134,8 @@ Verdict Traps::before(const Step& step) {
     enter_handler(wave, step.pc, static_cast<unsigned>(step.instruction.operands[0].value) & 0xff, false);
   } else if (returns) {
     // The PC has 48 bits: what the hardware put above it in TTMP1 does not disturb.
-    executor_.continue_at(wave, pair(wave, step.instruction) & kPcMask & ~uint64_t{3}, false);
+    const uint64_t source = scalar_value(wave, step.instruction.operands[0], step.instruction);
+    executor_.continue_at(wave, source & kPcMask & ~uint64_t{3}, false);
   } else {
     // Cleared on entry, so that the handler can return to the s_endpgm (guide 3.4.2).
     wave.mode &= ~mode_bit::kTrapOnEnd;

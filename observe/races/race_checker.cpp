@@ -122,7 +122,16 @@ uint32_t RaceChecker::make_site(const Event& event) {
     const bool is_flag = row.encoding == Encoding::ds && isa::access_shape(row.opcode).reads() &&
                          !(row.flags & isa::kAtomic) &&
                          is_in_spin_loop(event.instruction, event.pc, event.wave.wave_size);
-    sites_.push_back({event.pc, row.name, is_flag});
+    Site& site = sites_.emplace_back();
+    site.pc = event.pc;
+    site.name = row.name;
+    site.is_flag = is_flag;
+    site.may_wait = precise::may_wait(event.instruction);
+    site.is_meeting = is_meeting(row.opcode);
+    site.is_atomic = row.flags & isa::kAtomic;
+    site.is_compared = site.is_atomic && row.name.find("cmp") != std::string_view::npos;
+    site.shape = &isa::access_shape(row.opcode);
+    site.shares = precise::shares_of(event.instruction);
   }
   return entry->second;
 }
@@ -179,10 +188,13 @@ void RaceChecker::before(const Event& event) {
   if (of_heap)
     for (const DeviceHeap::Block& block : heap_.handed_out(event)) memory_.forget(block.begin, block.bytes);
   if (row.opcode == Opcode::s_setpc_b64) return;
-  if (const auto limits = precise::limits_of(event.instruction, event.wave)) {
-    wave.wait(*limits);
-    return;
-  }
+  const uint32_t number = site_of(event);
+  const Site& site = sites_[number];
+  if (site.may_wait)
+    if (const auto limits = precise::limits_of(event.instruction, event.wave)) {
+      wave.wait(*limits);
+      return;
+    }
   if (row.opcode == Opcode::buffer_gl1_inv) {
     // The caches hold nothing any more from before what was taken over.
     for (const uint64_t key : wave.pending)
@@ -193,19 +205,18 @@ void RaceChecker::before(const Event& event) {
     wave.fresh_line = 0;
     return;
   }
-  if (is_meeting(row.opcode)) {
+  if (site.is_meeting) {
     ++wave.epoch;
     chains_[kMeetingKey].push_back({wave.number, knowledge_.bound_of(wave, false)});
     return;
   }
   ++event_number_;
-  const isa::AccessShape& shape = isa::access_shape(row.opcode);
-  const bool is_atomic = (row.flags & isa::kAtomic) != 0;
-  const uint32_t site = site_of(event);
-  const bool is_watching = !is_atomic && shape.reads() && (event.instruction.glc || sites_[site].is_flag);
+  const isa::AccessShape& shape = *site.shape;
+  const bool is_atomic = site.is_atomic;
+  const bool is_watching = !is_atomic && shape.reads() && (event.instruction.glc || site.is_flag);
   // LDS takes what a wave sends in its order (guide 5.6): what came before is over before this is seen.
   if (row.encoding == Encoding::ds && (shape.writes() || is_atomic)) ++wave.epoch;
-  for (const precise::Share& share : precise::shares_of(event.instruction)) {
+  for (const precise::Share& share : site.shares) {
     const bool stores = share.kind == precise::Kind::lds && (shape.writes() || is_atomic);
     if (share.counter == precise::CounterName::vscnt) wave.stores.add(wave.epoch);
     if (share.counter == precise::CounterName::lgkmcnt) wave.lgkm.add(stores ? wave.epoch : 0);
@@ -214,10 +225,10 @@ void RaceChecker::before(const Event& event) {
   WriteMark mark;
   mark.wave = wave.number;
   mark.epoch = wave.epoch;
-  mark.site = site;
+  mark.site = number;
   mark.event = event_number_;
   // Volatile stores, and those past the caches.
-  mark.is_compared = is_atomic && row.name.find("cmp") != std::string_view::npos;
+  mark.is_compared = site.is_compared;
   mark.is_silent = is_atomic && row.encoding != Encoding::ds && !event.instruction.glc;
   mark.is_atomic = is_atomic || event.instruction.glc || event.instruction.dlc;
   // This store is not among those that it may be relied on for.

@@ -22,6 +22,7 @@
 
 #include "engine/findings.h"
 #include "engine/listener.h"
+#include "isa/memory_shape.h"
 #include "observe/buffer_names.h"
 #include "observe/races/accesses.h"
 #include "observe/races/device_heap.h"
@@ -58,6 +59,10 @@ class RaceChecker final : public Listener {
     uint64_t pc;
     std::string_view name;
     bool is_flag = false;  // a load from LDS in a loop that waits for another value
+    bool may_wait = false, is_meeting = false;
+    bool is_atomic = false, is_compared = false;
+    const isa::AccessShape* shape = nullptr;
+    precise::Shares shares;
   };
   // An access in the making.
   struct Current {

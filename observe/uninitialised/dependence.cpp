@@ -111,13 +111,15 @@ Dependence::Values Dependence::partner_of(const Event& event, const RegisterUse&
 }
 
 // What stays the same whatever is filled in.
-void Dependence::prepare(const Event& event, const RegisterUse& use, const WaveShadow& shadow) {
+void Dependence::prepare(const Event& event, const RegisterUse& use, bool is_written,
+                         const WaveShadow& shadow) {
   for (unsigned number = use.first; number < use.end(); ++number) {
     const bool is_vgpr = number >= code::kVgpr0;
     const unsigned vgpr = number - code::kVgpr0;
     if (is_vgpr ? vgpr >= vgpr_count_ : number >= WaveShadow::kScalars) continue;
     Register& made = registers_used_.emplace_back();
     made.number = number;
+    made.is_written = is_written;
     made.partner = partner_of(event, use, number - use.first);
     if (!is_vgpr) {
       made.is_open = shadow.scalar(number) != 0;
@@ -126,8 +128,11 @@ void Dependence::prepare(const Event& event, const RegisterUse& use, const WaveS
     made.is_open = shadow.lanes(vgpr) != 0;
     const auto* const held =
         reinterpret_cast<const uint32_t*>(event.wave.vgprs + vgpr * size_t{event.wave.register_bytes});
-    for (unsigned lane = 0; lane < wave_size_; ++lane)
-      made.open[lane] = made.is_open ? shadow.vgpr(vgpr, lane) : 0;
+    if (!made.is_open) {
+      std::memcpy(made.known.data(), held, wave_size_ * sizeof *held);
+      continue;
+    }
+    shadow.get_vgpr(vgpr, made.open.data());
     for (unsigned lane = 0; lane < wave_size_; ++lane) made.known[lane] = held[lane] & ~made.open[lane];
   }
 }
@@ -148,6 +153,8 @@ void Dependence::fill(const Event& event, const WaveShadow& shadow, unsigned fil
       to.scalar[number] = (to.scalar[number] & ~bits) | (value & bits);
       continue;
     }
+    // What has a value and is only read is there since the first one.
+    if (filling != 0 && !each.is_open && !each.is_written) continue;
     uint32_t* const lanes = to.vgpr(number - code::kVgpr0);
     if (!each.is_open) {
       std::memcpy(lanes, each.known.data(), wave_size_ * sizeof *lanes);
@@ -171,8 +178,14 @@ bool Dependence::follow(const Event& event, const isa::RegisterEffects& effects,
   const unsigned fillings = only_moves(event, shadow) ? kOppositeFillings : kFillings;
   registers_used_.clear();
   // What is left of a destination as it was depends on that.
-  for (const RegisterUse& use : effects.writes) prepare(event, use, shadow);
-  for (const RegisterUse& use : effects.reads) prepare(event, use, shadow);
+  for (const RegisterUse& use : effects.writes) prepare(event, use, true, shadow);
+  for (const RegisterUse& use : effects.reads) prepare(event, use, false, shadow);
+  size_t count = 0;
+  for (const RegisterUse& use : effects.writes)
+    for (unsigned number = use.first; number < use.end(); ++number)
+      count += number < code::kVgpr0 ? 1 : number - code::kVgpr0 < vgpr_count_ ? wave_size_ : 0;
+  first_.resize(count);
+  differs_.assign(count, 0);
   for (unsigned filling = 0; filling < fillings; ++filling) {
     fill(event, shadow, filling);
     wave_->state = WaveState::ready;
@@ -180,21 +193,22 @@ bool Dependence::follow(const Event& event, const isa::RegisterEffects& effects,
     if (!engine_->enter(*wave_, place)) return false;
     engine_->run(*wave_, 2);
     if (wave_->state != WaveState::ended) return false;
-    std::vector<uint32_t>& results = filling == 0 ? first_ : other_;
-    results.clear();
+    size_t at = 0;
+    const auto take = [&](const uint32_t* results, unsigned words) {
+      uint32_t *const first = &first_[at], *const differs = &differs_[at];
+      if (filling == 0)
+        std::copy_n(results, words, first);
+      else
+        for (unsigned i = 0; i < words; ++i) differs[i] |= results[i] ^ first[i];
+      at += words;
+    };
     for (const RegisterUse& use : effects.writes)
       for (unsigned number = use.first; number < use.end(); ++number) {
-        if (number < code::kVgpr0) {
-          results.push_back(wave_->scalar[number]);
-        } else if (number - code::kVgpr0 < vgpr_count_) {
-          const uint32_t* const lanes = wave_->vgpr(number - code::kVgpr0);
-          results.insert(results.end(), lanes, lanes + wave_size_);
-        }
+        if (number < code::kVgpr0)
+          take(&wave_->scalar[number], 1);
+        else if (number - code::kVgpr0 < vgpr_count_)
+          take(wave_->vgpr(number - code::kVgpr0), wave_size_);
       }
-    if (filling == 0)
-      differs_.assign(first_.size(), 0);
-    else
-      for (size_t i = 0; i < first_.size(); ++i) differs_[i] |= other_[i] ^ first_[i];
   }
   const uint32_t* at = differs_.data();
   for (const RegisterUse& use : effects.writes)
@@ -203,11 +217,7 @@ bool Dependence::follow(const Event& event, const isa::RegisterEffects& effects,
         if (number < WaveShadow::kScalars) shadow.set_scalar(number, *at);
         ++at;
       } else if (number - code::kVgpr0 < vgpr_count_) {
-        if (std::all_of(at, at + wave_size_, [](uint32_t bits) { return bits == 0; }))
-          shadow.clear_lanes(number - code::kVgpr0, wave_->lane_mask);
-        else
-          for (unsigned lane = 0; lane < wave_size_; ++lane)
-            shadow.set_vgpr(number - code::kVgpr0, lane, at[lane]);
+        shadow.set_vgpr(number - code::kVgpr0, at);
         at += wave_size_;
       }
     }

@@ -44,12 +44,13 @@ class Dependence {
   // A register that the instruction uses: what is known of its lanes, and the bits that are not.
   struct Register {
     unsigned number = 0;
-    bool is_open = false;  // whether there are such bits
+    bool is_open = false;     // whether there are such bits
+    bool is_written = false;  // by the instruction
     Values partner;        // what the other operand has
     std::array<uint32_t, 64> known, open;
   };
   Values partner_of(const Event& event, const isa::RegisterUse& use, unsigned word) const;
-  void prepare(const Event& event, const isa::RegisterUse& use, const WaveShadow& shadow);
+  void prepare(const Event& event, const isa::RegisterUse& use, bool is_written, const WaveShadow& shadow);
   // Puts the registers into the wave of its own, and something into what has no value.
   void fill(const Event& event, const WaveShadow& shadow, unsigned filling);
 
@@ -61,8 +62,8 @@ class Dependence {
   std::unique_ptr<std::byte, decltype(&std::free)> registers_;
   std::unique_ptr<Wave> wave_;
   std::vector<Register> registers_used_;  // by the instruction, in the order in which they are filled
-  // Of what is written: the first results, those of another filling, and the bits that ever differ.
-  std::vector<uint32_t> first_, other_, differs_;
+  // Of what is written: the first results, and the bits that ever differ.
+  std::vector<uint32_t> first_, differs_;
 };
 
 }  // namespace lockstep::observe

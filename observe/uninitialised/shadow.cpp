@@ -1,6 +1,7 @@
 #include "observe/uninitialised/shadow.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace lockstep::observe {
 
@@ -20,9 +21,9 @@ std::array<Origin, 2 * kMaxVgprs> of_themselves() {
 
 void WaveShadow::begin(const Wave& wave, unsigned initial_sgprs) {
   wave_size_ = wave.wave_size;
-  bits_.resize(size_t{kMaxVgprs} * wave_size_);
   // Others than the wave's are never asked for.
   const unsigned vgprs = wave.vgpr_count;
+  bits_.resize(size_t{vgprs} * wave_size_);
   std::fill_n(whole_.begin(), vgprs, ~uint64_t{0});
   std::fill_n(lanes_.begin(), vgprs, wave.lane_mask);
   scalars_.fill(0);
@@ -34,16 +35,50 @@ void WaveShadow::begin(const Wave& wave, unsigned initial_sgprs) {
   unwritten_.add(code::kM0);
   unwritten_.add(code::kScc);
   unwritten_.add(code::kVgpr0, code::kVgpr0 + vgprs);
+  version_ = next_version();
   clear_lanes(0, wave.lane_mask);  // the work-item's number
   static const std::array<Origin, 2 * kMaxVgprs> kOfThemselves = of_themselves();
   std::copy_n(kOfThemselves.begin(), code::kVgpr0 + vgprs, origins_.begin());
   scratch_.begin(Origin::Kind::scratch, wave_size_, 0);
 }
 
+uint64_t WaveShadow::next_version() {
+  static std::atomic<uint64_t> block = 1;
+  // Threads take them by the block.
+  constexpr uint64_t kBlock = uint64_t{1} << 20;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local uint64_t next = 0;
+  if (next % kBlock == 0) next = block.fetch_add(1) * kBlock;
+  return next++;
+}
+
+void WaveShadow::get_vgpr(unsigned number, uint32_t* bits) const {
+  if (lanes_[number] == 0) {
+    std::fill_n(bits, wave_size_, 0);
+  } else if ((lanes_[number] & whole_[number]) == lanes_[number]) {
+    for (unsigned lane = 0; lane < wave_size_; ++lane)
+      bits[lane] = static_cast<uint32_t>(-static_cast<int32_t>(lanes_[number] >> lane & 1));
+  } else {
+    for (unsigned lane = 0; lane < wave_size_; ++lane) bits[lane] = vgpr(number, lane);
+  }
+}
+
+void WaveShadow::set_vgpr(unsigned number, const uint32_t* bits) {
+  uint64_t lanes = 0, whole = 0;
+  for (unsigned lane = 0; lane < wave_size_; ++lane) {
+    lanes |= uint64_t{bits[lane] != 0} << lane;
+    whole |= uint64_t{bits[lane] == ~0u} << lane;
+  }
+  lanes_[number] = lanes;
+  whole_[number] = whole;
+  if (lanes == 0) return is_written(code::kVgpr0 + number);
+  is_unwritten(code::kVgpr0 + number);
+  if (lanes != whole) std::copy_n(bits, wave_size_, &bits_[size_t{number} * wave_size_]);
+}
+
 void MemoryShadow::begin(Origin::Kind kind, unsigned lanes, size_t dwords) {
   kind_ = kind;
   lanes_ = lanes;
-  dwords_ = 0;
+  dwords_ = lacking_count_ = 0;
   some_.clear();
   fresh_.clear();
   grow(dwords);
@@ -51,6 +86,7 @@ void MemoryShadow::begin(Origin::Kind kind, unsigned lanes, size_t dwords) {
 
 // Words are filled from the first dword on: what is behind the last one is fresh already.
 void MemoryShadow::grow(size_t dwords) {
+  lacking_count_ += (dwords - dwords_) * lanes_;
   dwords_ = dwords;
   const size_t words = (dwords * lanes_ + 63) / 64;
   some_.resize(words, ~uint64_t{0});

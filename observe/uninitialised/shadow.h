@@ -70,6 +70,8 @@ class MemoryShadow {
   // `lanes`: how many have dwords of their own. There are `dwords`, none of which has a value.
   void begin(Origin::Kind kind, unsigned lanes, size_t dwords);
   size_t dwords() const { return dwords_; }
+  // Whether any of them may have none.
+  bool may_lack() const { return lacking_count_ != 0; }
   // Dwords behind the last one.
   void grow(size_t dwords);
 
@@ -84,22 +86,27 @@ class MemoryShadow {
   Unwritten& touch(size_t dword, unsigned lane = 0) {
     const size_t at = dword * lanes_ + lane;
     Unwritten& cell = cell_at(at);
-    if (!(some_[at / 64] >> at % 64 & 1)) cell.bits = 0;
-    some_[at / 64] |= uint64_t{1} << at % 64;
+    if (!(some_[at / 64] >> at % 64 & 1)) {
+      cell.bits = 0;
+      some_[at / 64] |= uint64_t{1} << at % 64;
+      ++lacking_count_;
+    }
     return cell;
   }
   // All of the dword has a value.
   void give_value(size_t dword, unsigned lane = 0) {
-    const size_t at = dword * lanes_ + lane;
-    some_[at / 64] &= ~(uint64_t{1} << at % 64);
-    fresh_[at / 64] &= ~(uint64_t{1} << at % 64);
+    give_values(dword, uint64_t{1} << lane);
   }
   // Of the same dword of several lanes: whether one of them may have none; all have.
-  bool may_lack(size_t dword, uint64_t lanes) const {
-    return (some_[dword * lanes_ / 64] >> dword * lanes_ % 64 & lanes) != 0;
+  bool may_lack(size_t dword, uint64_t lanes) const { return lacking(dword, lanes) != 0; }
+  // Those of them that may lack one.
+  uint64_t lacking(size_t dword, uint64_t lanes) const {
+    return some_[dword * lanes_ / 64] >> dword * lanes_ % 64 & lanes;
   }
   void give_values(size_t dword, uint64_t lanes) {
     const size_t word = dword * lanes_ / 64, shift = dword * lanes_ % 64;
+    const uint64_t had_none = some_[word] & lanes << shift;
+    if (had_none != 0) lacking_count_ -= static_cast<size_t>(std::popcount(had_none));
     some_[word] &= ~(lanes << shift);
     fresh_[word] &= ~(lanes << shift);
   }
@@ -109,7 +116,7 @@ class MemoryShadow {
 
   Origin::Kind kind_ = Origin::Kind::none;
   unsigned lanes_ = 1;
-  size_t dwords_ = 0;
+  size_t dwords_ = 0, lacking_count_ = 0;  // the latter: of the bits of some_
   std::vector<uint64_t>
       some_;  // a bit each: some of it may have no value; else all of it has, whatever is below
   std::vector<uint64_t> fresh_;  // nobody has touched it: nothing of it has a value
@@ -124,6 +131,8 @@ class WaveShadow {
 
   // Those in which any bit has no value.
   const RegisterSet& unwritten() const { return unwritten_; }
+  // Of these: there is no other one with the same number, of this wave or another.
+  uint64_t version() const { return version_; }
 
   uint64_t lanes(unsigned vgpr) const { return lanes_[vgpr]; }
   uint32_t vgpr(unsigned number, unsigned lane) const {
@@ -136,7 +145,7 @@ class WaveShadow {
       clear_lanes(number, bit);
     } else {
       lanes_[number] |= bit;
-      unwritten_.add(isa::code::kVgpr0 + number);
+      is_unwritten(isa::code::kVgpr0 + number);
       if (bits == ~0u) {
         whole_[number] |= bit;
       } else {
@@ -145,14 +154,17 @@ class WaveShadow {
       }
     }
   }
+  // Of all lanes.
+  void get_vgpr(unsigned number, uint32_t* bits) const;
+  void set_vgpr(unsigned number, const uint32_t* bits);
   void clear_lanes(unsigned vgpr, uint64_t lanes) {
     lanes_[vgpr] &= ~lanes;
-    if (lanes_[vgpr] == 0) unwritten_.remove(isa::code::kVgpr0 + vgpr);
+    if (lanes_[vgpr] == 0) is_written(isa::code::kVgpr0 + vgpr);
   }
   uint32_t scalar(unsigned code) const { return scalars_[code]; }
   void set_scalar(unsigned code, uint32_t bits) {
     scalars_[code] = bits;
-    bits == 0 ? unwritten_.remove(code) : unwritten_.add(code);
+    bits == 0 ? is_written(code) : is_unwritten(code);
   }
   // Of a register by its operand code.
   Origin& origin(unsigned code) { return origins_[code]; }
@@ -164,8 +176,21 @@ class WaveShadow {
   }
 
  private:
+  void is_unwritten(unsigned code) {
+    if (unwritten_.has(code)) return;
+    unwritten_.add(code);
+    version_ = next_version();
+  }
+  void is_written(unsigned code) {
+    if (!unwritten_.has(code)) return;
+    unwritten_.remove(code);
+    version_ = next_version();
+  }
+  static uint64_t next_version();
+
   unsigned wave_size_ = 32;
   RegisterSet unwritten_;
+  uint64_t version_ = 0;
   std::array<uint64_t, kMaxVgprs> lanes_{};  // a bit for each lane that has any
   std::array<uint64_t, kMaxVgprs> whole_{};  // of these, those that have nothing but such bits
   std::vector<uint32_t> bits_;               // of the others, by register and lane

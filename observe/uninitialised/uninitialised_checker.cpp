@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <string_view>
 #include <utility>
 
 #include "engine/register_effects.h"
@@ -23,17 +22,6 @@ using isa::Role;
 // Lane exchanges through the LDS hardware touch no LDS.
 bool is_exchange(const isa::Row& row) {
   return row.encoding == Encoding::ds && row.flags & isa::kCrossLane && !(row.flags & isa::kAtomic);
-}
-
-// What moves bits, whole or in part, and computes nothing with them.
-bool moves_bits(std::string_view name) {
-  for (const std::string_view part :
-       {"_mov",     "cndmask",  "readlane", "readfirstlane", "writelane", "permute", "swizzle",
-        "permlane", "swap",     "_and",     "_or",           "_xor",      "_not",    "_lshl_b",
-        "_lshr_b",  "_lshlrev", "_lshrrev", "lshl_or",       "_alignb",   "_perm_",  "_bfi",
-        "_bfe",     "_bfm",     "_pack",    "cselect",       "cmov",      "saveexec"})
-    if (name.find(part) != name.npos) return true;
-  return false;
 }
 
 void add_to(RegisterSet& set, const RegisterUse& use) {
@@ -83,6 +71,7 @@ void UninitialisedChecker::Plain::add(const Plain& next) {
   all_reads.add(new_reads);
   all_reads.add(next.reads_whole);
   writes.add(next.writes);
+  done_in = 0;
 }
 
 bool UninitialisedChecker::wants(const isa::Instruction& instruction) const {
@@ -138,14 +127,15 @@ inline UninitialisedChecker::Known& UninitialisedChecker::known(const Event& eve
 
 UninitialisedChecker::Known& UninitialisedChecker::make_known(const Event& event, OfDispatch& dispatch,
                                                               OfDispatch::Found& place) {
-  const auto [entry, is_new] = dispatch.known.try_emplace(&event.instruction);
-  Known& result = entry->second;
+  const auto [entry, is_new] = dispatch.known.try_emplace(&event.instruction, nullptr);
+  if (is_new) entry->second = &dispatch.knowns.add();
+  Known& result = *entry->second;
   if (is_new) {
     const isa::Row& row = *event.instruction.row;
     result.has_index = isa::has_index(row.opcode);
     result.is_memory = isa::is_memory(row.encoding) && !is_exchange(row);
     result.is_copy =
-        moves_bits(row.name) && (!event.instruction.row_y || moves_bits(event.instruction.row_y->name));
+        isa::moves_bits(row) && (!event.instruction.row_y || isa::moves_bits(*event.instruction.row_y));
     result.crosses_lanes = row.flags & isa::kCrossLane || event.instruction.dpp != isa::Dpp::none;
     const isa::Operand* const address = event.instruction.find(Role::addr);
     result.is_uniform = row.encoding == Encoding::scratch && !(address && address->is_vgpr());
@@ -218,12 +208,13 @@ void UninitialisedChecker::before(const Event& event) {
   if (event.goes_straight_on && facts.is_plain && !facts.is_apart) {
     if (follow_straight(event, facts, wave)) return;
     set_apart(event, facts, wave);
+    if (facts.lane != Known::Lane::none && follow_lane(event, facts, wave.shadow)) return;
   } else {
     if (wave.first) std::exchange(wave.first, nullptr)->straight_until = event.pc;
     wave.failed = nullptr;
+    if (facts.lane != Known::Lane::none && follow_lane(event, facts, wave.shadow)) return;
     if (facts.is_plain && follow_plain(facts.plain, event.wave, wave.shadow)) return;
   }
-  if (facts.lane != Known::Lane::none && follow_lane(event, facts, wave.shadow)) return;
   if (facts.is_memory) {
     std::lock_guard lock(mutex_);  // other dispatches may use the same memory
     group_lds_ = wave.lds;
@@ -267,13 +258,15 @@ void UninitialisedChecker::set_apart(const Event& event, Known& facts, OfWave& w
   wave.first = wave.failed = nullptr;
 }
 
-bool UninitialisedChecker::follow_plain(const Plain& plain, const Wave& wave, WaveShadow& shadow) {
+bool UninitialisedChecker::follow_plain(Plain& plain, const Wave& wave, WaveShadow& shadow) {
+  if (plain.done_in == shadow.version()) return true;
   const RegisterSet& unwritten = shadow.unwritten();
   const uint64_t exec = wave.exec();
   const auto has_value = [&](unsigned number) {
     return number >= code::kVgpr0 && (shadow.lanes(number - code::kVgpr0) & exec) == 0;
   };
-  if (plain.all_reads.meets(unwritten) &&
+  const bool may_read = plain.all_reads.meets(unwritten);
+  if (may_read &&
       (plain.reads_whole.meets(unwritten) || !plain.reads.each_common(unwritten, has_value) ||
        (exec != wave.lane_mask && plain.reads_rest.meets(unwritten))))
     return false;
@@ -286,6 +279,8 @@ bool UninitialisedChecker::follow_plain(const Plain& plain, const Wave& wave, Wa
         shadow.set_scalar(number, 0);
       return true;
     });
+  } else if (!may_read) {
+    plain.done_in = shadow.version();
   }
   return true;
 }

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/chunked_list.h"
 #include "engine/findings.h"
 #include "engine/listener.h"
 #include "observe/buffer_names.h"
@@ -49,6 +50,8 @@ class UninitialisedChecker final : public Listener {
     RegisterSet reads_whole, reads_rest;
     RegisterSet all_reads;  // of all kinds: which need a look if one of these has no value
     RegisterSet writes;
+    // WaveShadow::version() of a wave that had a value in all of these: there is nothing to do.
+    uint64_t done_in = 0;
 
     // One behind the others.
     void add(const Plain& next);
@@ -78,7 +81,8 @@ class UninitialisedChecker final : public Listener {
   // Of a dispatch, which runs on one thread.
   struct OfDispatch {
     unsigned initial_sgprs = 0;
-    std::unordered_map<const isa::Instruction*, Known> known;
+    ChunkedList<Known> knowns;
+    std::unordered_map<const isa::Instruction*, Known*> known;
     // Of known, by some bits of the address: what a loop executes is found here.
     struct Found {
       const isa::Instruction* instruction = nullptr;
@@ -109,7 +113,7 @@ class UninitialisedChecker final : public Listener {
   // Whether it needed no more than this.
   bool follow_straight(const Event& event, Known& known, OfWave& wave);
   static void set_apart(const Event& event, Known& facts, OfWave& wave);
-  static bool follow_plain(const Plain& plain, const Wave& wave, WaveShadow& shadow);
+  static bool follow_plain(Plain& plain, const Wave& wave, WaveShadow& shadow);
 
   // The first register of a use that has bits without a value.
   static constexpr unsigned kNone = 0xffff;
@@ -143,6 +147,9 @@ class UninitialisedChecker final : public Listener {
     uint32_t first = 0, end = 0;
   };
   static std::optional<Rows> rows_of(const Event& event, const Known& known);
+  // Of these, where whole dwords are loaded to VGPRs, or stored from them.
+  static void load_rows(const Event& event, const isa::Operand& to, const Rows& rows, WaveShadow& shadow);
+  static void store_rows(const Event& event, const isa::Operand& from, const Rows& rows, WaveShadow& shadow);
   void tell(const Event& event, const char* rule, const Origin& origin, uint64_t lanes,
             const MemoryAccess* access);
 

@@ -107,15 +107,16 @@ bool UninitialisedChecker::reads_unwritten(const Event& event, const Known& fact
   for (const MemoryAccess& access : event.accesses) {
     const bool is_shared = access.space == MemorySpace::global || access.space == MemorySpace::scalar;
     if (is_shared && memory_.empty()) continue;
+    // Lanes often read what the one before them has read.
+    if (last && reach_the_same(*last, access)) continue;
+    last = &access;
     if (access.space == MemorySpace::lds) {
+      if (!group_lds_->may_lack()) continue;
       const uint64_t end = std::min<uint64_t>((access.address + access.bytes + 3) / 4, group_lds_->dwords());
       for (uint64_t dword = access.address / 4; dword < end; ++dword)
         if (group_lds_->find(dword)) return true;
       continue;
     }
-    // Lanes often read what the one before them has read.
-    if (last && reach_the_same(*last, access)) continue;
-    last = &access;
     for (uint32_t byte = 0; byte < access.bytes; byte += 4 - (access.address + byte) % 4)
       if (const Unwritten* const held = find(shadow, access, byte); held && held->bits != 0) return true;
   }
@@ -142,6 +143,8 @@ void UninitialisedChecker::load(const Event& event, const Known& facts, WaveShad
   const isa::Operand* const destination = event.instruction.find(Role::dst);
   if (!destination || !destination->written || !shape || shape.format_components != 0 || shape.to_lds) return;
   if (!reads_unwritten(event, facts, shadow)) return;
+  if (shape.part == isa::RegisterPart::whole && destination->is_vgpr() && shape.bytes == 4 * destination->words)
+    if (const auto rows = rows_of(event, facts)) return load_rows(event, *destination, *rows, shadow);
   uint32_t done = 0;  // bytes of the lane's data before this access
   for (size_t i = 0; i < event.accesses.size(); ++i) {
     const MemoryAccess& access = event.accesses[i];
@@ -171,6 +174,38 @@ void UninitialisedChecker::load(const Event& event, const Known& facts, WaveShad
         if (number < 2 * kMaxVgprs) shadow.origin(number) = held->origin;
       }
       byte += count;
+    }
+  }
+}
+
+void UninitialisedChecker::load_rows(const Event& event, const isa::Operand& to, const Rows& rows,
+                                     WaveShadow& shadow) {
+  MemoryShadow& scratch = shadow.scratch(rows.end);
+  for (uint32_t dword = rows.first; dword < rows.end; ++dword) {
+    const unsigned vgpr = to.vgpr() + (dword - rows.first);
+    if (vgpr >= event.wave.vgpr_count) return;
+    for (uint64_t left = scratch.lacking(dword, event.wave.exec()); left != 0; left &= left - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(left));
+      const Unwritten* const held = scratch.find(dword, lane);
+      if (!held) continue;
+      shadow.set_vgpr(vgpr, lane, held->bits);
+      shadow.origin(code::kVgpr0 + vgpr) = held->origin;
+    }
+  }
+}
+
+void UninitialisedChecker::store_rows(const Event& event, const isa::Operand& from, const Rows& rows,
+                                      WaveShadow& shadow) {
+  MemoryShadow& scratch = shadow.scratch(rows.end);
+  const uint64_t lanes = event.wave.exec();
+  for (uint32_t dword = rows.first; dword < rows.end; ++dword) {
+    const unsigned vgpr = from.vgpr() + (dword - rows.first);
+    const uint64_t unwritten = shadow.lanes(vgpr) & lanes;
+    const Origin& origin = shadow.origin(code::kVgpr0 + vgpr);
+    scratch.give_values(dword, lanes & ~unwritten);
+    for (uint64_t left = unwritten; left != 0; left &= left - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(left));
+      scratch.touch(dword, lane) = {shadow.vgpr(vgpr, lane), origin};
     }
   }
 }
@@ -241,6 +276,9 @@ void UninitialisedChecker::store(const Event& event, const Known& facts, WaveSha
   if (some == 0 && memory_.empty() && std::all_of(event.accesses.begin(), event.accesses.end(), is_shared))
     return;
   if (some == 0 && !is_atomic && memory_.empty()) return give_values(event, facts, shadow);
+  if (data && data->is_vgpr() && shape.kind == AccessShape::Kind::store && shape.bytes == 4 * data->words &&
+      data->vgpr() + data->words <= event.wave.vgpr_count)
+    if (const auto rows = rows_of(event, facts)) return store_rows(event, *data, *rows, shadow);
   const uint64_t bad = is_atomic ? some : computed | (all & some);
   const MemoryAccess* first_bad = nullptr;
   for (size_t i = 0; i < event.accesses.size(); ++i) {
