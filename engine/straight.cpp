@@ -15,10 +15,13 @@ bool may_write_exec(const isa::Instruction& instruction) {
   const auto has_exec = [](const isa::RegisterUse& use) {
     return use.first <= isa::code::kExecHi && use.end() > isa::code::kExecLo;
   };
-  const auto writes_scalar = [](const isa::Operand& operand) { return operand.written && !operand.is_vgpr(); };
+  const auto writes_scalar = [](const isa::Operand& operand) {
+    return operand.written && !operand.is_vgpr();
+  };
   const auto* const operands = instruction.operands.data();
-  const bool writes_vgprs_only = std::none_of(operands, operands + instruction.operand_count, writes_scalar) &&
-                                 isa::implicit_writes(instruction) == 0 && !instruction.row_y;
+  const bool writes_vgprs_only =
+      std::none_of(operands, operands + instruction.operand_count, writes_scalar) &&
+      isa::implicit_writes(instruction) == 0 && !instruction.row_y;
   if (writes_vgprs_only && !(instruction.row->flags & isa::kWritesExec) &&
       !isa::has_index(instruction.row->opcode))
     return false;

@@ -121,8 +121,7 @@ void lds_exchange_two(const Operation* op, Wave* wave, int64_t budget) {
 template <AtomicOperation operation>
 void lds_count(const Operation* op, Wave* wave, int64_t budget) {
   const uint64_t exec = wave->exec();
-  const uint32_t at =
-      data_share_address(op, wave, 0, isa::access_shape(op->instruction->row->opcode), 0);
+  const uint32_t at = data_share_address(op, wave, 0, isa::access_shape(op->instruction->row->opcode), 0);
   if (at % 4 != 0) return raise_misaligned(op, wave, budget, -1, at, 4);
   if (!in_lds(wave, at, 4) && context_of(wave)->modes.reports_lds_out_of_range)
     return raise_lds_violation(op, wave, budget, -1, at, 4, kWrite);

@@ -32,9 +32,7 @@ struct DataShareAddress {
     if (shape.add_lane_id) step = 4;
   }
   // The first or the second one.
-  uint32_t of_lane(unsigned lane, unsigned i) const {
-    return base[i] + (lanes ? lanes[lane] : step * lane);
-  }
+  uint32_t of_lane(unsigned lane, unsigned i) const { return base[i] + (lanes ? lanes[lane] : step * lane); }
 };
 inline uint32_t data_share_address(const Operation* op, Wave* wave, unsigned lane,
                                    const isa::AccessShape& shape, unsigned i) {

@@ -56,10 +56,6 @@ std::string GlobalSyncRules::broken_by(const Step& step) const {
     return "not s_waitcnt lgkmcnt(0) right behind an instruction of global wave sync or an ordered count "
            "(guide "
            "13.4.1): put one between them";
-  if (behind_ == Behind::its_wait && ends_wave(instruction))
-    return "the program ends right behind the wait of an instruction of global wave sync or an ordered count "
-           "(guide "
-           "13.4.1): put an s_nop between them";
   if (is_synchronisation(instruction)) {
     if (gds_under_way_)
       return "global wave sync or an ordered count while GDS instructions are under way, so that a NACK may "
@@ -90,6 +86,15 @@ std::string GlobalSyncRules::broken_by(const Step& step) const {
 Verdict GlobalSyncRules::before(const Step& step) {
   if (is_far_from_any(step.instruction)) return Verdict::execute;
   if (is_told_) return Verdict::execute;
+  // LLVM puts nothing between the two, and AMD's runtime has a kernel of that form (__amd_rocclr_gwsInit).
+  if (behind_ == Behind::its_wait && ends_wave(step.instruction)) {
+    is_told_ = true;
+    rules_.doubted(
+        step,
+        "the program ends right behind the wait of an instruction of global wave sync or an ordered "
+        "count (guide 13.4.1): put an s_nop between them");
+    return Verdict::execute;
+  }
   std::string rule = broken_by(step);
   if (rule.empty()) return Verdict::execute;
   is_told_ = true;

@@ -46,7 +46,7 @@ class Dependence {
     unsigned number = 0;
     bool is_open = false;     // whether there are such bits
     bool is_written = false;  // by the instruction
-    Values partner;        // what the other operand has
+    Values partner;           // what the other operand has
     std::array<uint32_t, 64> known, open;
   };
   Values partner_of(const Event& event, const isa::RegisterUse& use, unsigned word) const;

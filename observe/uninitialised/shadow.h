@@ -94,9 +94,7 @@ class MemoryShadow {
     return cell;
   }
   // All of the dword has a value.
-  void give_value(size_t dword, unsigned lane = 0) {
-    give_values(dword, uint64_t{1} << lane);
-  }
+  void give_value(size_t dword, unsigned lane = 0) { give_values(dword, uint64_t{1} << lane); }
   // Of the same dword of several lanes: whether one of them may have none; all have.
   bool may_lack(size_t dword, uint64_t lanes) const { return lacking(dword, lanes) != 0; }
   // Those of them that may lack one.

@@ -266,9 +266,8 @@ bool UninitialisedChecker::follow_plain(Plain& plain, const Wave& wave, WaveShad
     return number >= code::kVgpr0 && (shadow.lanes(number - code::kVgpr0) & exec) == 0;
   };
   const bool may_read = plain.all_reads.meets(unwritten);
-  if (may_read &&
-      (plain.reads_whole.meets(unwritten) || !plain.reads.each_common(unwritten, has_value) ||
-       (exec != wave.lane_mask && plain.reads_rest.meets(unwritten))))
+  if (may_read && (plain.reads_whole.meets(unwritten) || !plain.reads.each_common(unwritten, has_value) ||
+                   (exec != wave.lane_mask && plain.reads_rest.meets(unwritten))))
     return false;
   if (plain.writes.meets(unwritten)) {
     const RegisterSet before = unwritten;

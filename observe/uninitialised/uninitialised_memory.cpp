@@ -143,7 +143,8 @@ void UninitialisedChecker::load(const Event& event, const Known& facts, WaveShad
   const isa::Operand* const destination = event.instruction.find(Role::dst);
   if (!destination || !destination->written || !shape || shape.format_components != 0 || shape.to_lds) return;
   if (!reads_unwritten(event, facts, shadow)) return;
-  if (shape.part == isa::RegisterPart::whole && destination->is_vgpr() && shape.bytes == 4 * destination->words)
+  if (shape.part == isa::RegisterPart::whole && destination->is_vgpr() &&
+      shape.bytes == 4 * destination->words)
     if (const auto rows = rows_of(event, facts)) return load_rows(event, *destination, *rows, shadow);
   uint32_t done = 0;  // bytes of the lane's data before this access
   for (size_t i = 0; i < event.accesses.size(); ++i) {
