@@ -29,7 +29,13 @@ int main() {
   int down[2], up[2];
   if (pipe(down) != 0 || pipe(up) != 0) return 1;
   const pid_t other = fork();
-  if (other == 0) _exit(child(down[0], up[1]));
+  if (other == 0) {
+    // Nobody but the parent holds the other ends: when it ends early, for whatever reason, there is nothing
+    // to wait for.
+    close(down[1]);
+    close(up[0]);
+    _exit(child(down[0], up[1]));
+  }
   close(up[1]);
   int* data;
   std::vector<int> values(n);

@@ -158,6 +158,12 @@ class Hip(Example):
 
     def test_two_processes(self):
         self.check("hip/two_processes")
+        # Without a card the parent ends at its first call, and its child with it: who waits for both is told so.
+        libraries = TREE / "usr/lib/x86_64-linux-gnu"
+        alone = subprocess.run([libraries / "ld-linux-x86-64.so.2", "--library-path", libraries, compiled("hip/two_processes")],
+                               capture_output=True, text=True, timeout=60)
+        self.assertEqual(alone.returncode, 1)
+        self.assertIn("hipMalloc(", alone.stderr)
 
     def test_image_filter(self):
         self.check_picture("hip/image_filter", (321, 203))
