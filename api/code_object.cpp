@@ -325,6 +325,7 @@ lockstep_status lockstep_code_object_image(const lockstep_code_object* object, u
     info.file_bytes = o.bytes().size();
     info.memory_bytes = o.image_size();
     info.has_debug_info = object->images[index]->lines.has_debug_info();
+    info.compiler = object->images[index]->lines.compiler().c_str();
     give(out, info);
   });
 }

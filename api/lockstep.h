@@ -281,6 +281,7 @@ typedef struct lockstep_image_info {
   uint64_t file_bytes;
   uint64_t memory_bytes;
   int has_debug_info;
+  const char* compiler; /* "clang version 19.1.7", as it names itself; "" if nobody does */
 } lockstep_image_info;
 LOCKSTEP_API uint32_t lockstep_code_object_image_count(const lockstep_code_object* object);
 LOCKSTEP_API lockstep_status lockstep_code_object_image(const lockstep_code_object* object, uint32_t index,

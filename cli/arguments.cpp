@@ -46,6 +46,12 @@ std::optional<uint64_t> parse_address(std::string_view text, const std::string& 
   return std::nullopt;
 }
 
+// What somebody meant who left buf: away.
+bool looks_like_contents(std::string_view text) {
+  return text.find('[') != text.npos || text.ends_with(".npy") || text.ends_with(".raw") ||
+         text.ends_with(".bin");
+}
+
 // A structure as C lays it out. Its buffers are called OWNER.FIELD or OWNER.NUMBER.
 class Structure {
  public:
@@ -229,6 +235,10 @@ void ArgumentSetter::set(uint32_t index, std::string_view text) {
   if (kind == "hex") return give_bytes(index, parse_hex(rest), 1);
   if (kind == "struct") {
     const Structure structure(rest, name, buffers_);
+    if (a.kind == LOCKSTEP_ARGUMENT_BUFFER)
+      throw UsageError(
+          "is a pointer: it takes a buffer, and structures in memory are a buffer's bytes (buf:FILE.raw, or "
+          "buf:u8[BYTES] and the like); struct: is for those that are passed by value");
     if (described_ && structure.bytes().size() != a.size)
       throw UsageError(
           "takes {} bytes, but the fields make {}, laid out as C does (f32x4 is a vector, f32:1,2,3,4 an "
@@ -284,6 +294,14 @@ void ArgumentSetter::set_plain(uint32_t index, std::string_view text) {
     throw UsageError(
         "'{}': the code object does not name this argument's type; say it, such as i32:{} or f32:{}", text,
         text, text);
+  if (a.kind == LOCKSTEP_ARGUMENT_BUFFER)
+    throw UsageError(
+        "'{}' is no buffer: {}", text,
+        looks_like_contents(text)
+            ? fmt::format("say buf:{}", text)
+            : "it takes one, such as buf:f32[1024], buf:u32[64]=iota, buf:FILE.npy, same:NAME or null");
+  if (a.kind == LOCKSTEP_ARGUMENT_LOCAL)
+    throw UsageError("'{}' has no kind: it takes a number of bytes of LDS, such as local:4k", text);
   if (a.kind != LOCKSTEP_ARGUMENT_VALUE || !type)
     throw UsageError(
         "'{}' has no kind (scalars: i32:5, f32:1.5; buffers: buf:..., same:NAME; local:BYTES; struct:...; "

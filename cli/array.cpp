@@ -204,8 +204,19 @@ Array read_array(const std::string& path) {
   return out;
 }
 
+void require_format(const std::string& path) {
+  for (const std::string_view other :
+       {".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".csv", ".txt", ".json", ".npz"})
+    if (path.ends_with(other))
+      throw UsageError(
+          "{}: {} files are not written: .npy has type and shape, .png is a picture, and any other name "
+          "(.raw) gets the bytes as they are",
+          path, other);
+}
+
 void write_array(const std::string& path, std::span<const std::byte> bytes, lockstep_type type,
                  const std::vector<uint64_t>& shape) {
+  require_format(path);
   if (path.ends_with(".npy")) return write_npy(path, bytes, type, shape);
   if (path.ends_with(".png")) return write_png(path, bytes, type, shape);
   write_file(path, "", bytes);

@@ -41,6 +41,9 @@ struct Array {
 
 // By extension: .npy, otherwise raw bytes as u8.
 Array read_array(const std::string& path);
+// Throws UsageError for extensions of formats that nobody writes here: raw bytes under such a name would
+// mislead.
+void require_format(const std::string& path);
 // By extension: .npy, .png, otherwise raw bytes.
 void write_array(const std::string& path, std::span<const std::byte> bytes, lockstep_type type,
                  const std::vector<uint64_t>& shape);

@@ -83,10 +83,12 @@ int info(const InfoOptions& o) {
   std::vector<Kernel> kernels;
   if (o.kernel.empty()) {
     kernels = code.kernels();
-    for (const lockstep_image_info& i : code.images())
+    for (const lockstep_image_info& i : code.images()) {
       print("{}\n  AMDGPU code object v{} for {}, {} in the file, {} in memory{}\n", i.name, i.version,
             i.target, short_bytes(i.file_bytes), short_bytes(i.memory_bytes),
             i.has_debug_info ? ", with source lines" : "");
+      if (*i.compiler) print("  made by {}\n", i.compiler);
+    }
   } else {
     kernels.push_back(choose_kernel(code, o.kernel, o.input));
   }

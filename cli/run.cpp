@@ -31,6 +31,7 @@ std::vector<Output> parse_outputs(const std::vector<std::string>& texts) {
     if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
       throw UsageError("--out {}: give ARGUMENT=FILE, such as y=result.npy", text);
     out.push_back({text.substr(0, equals), text.substr(equals + 1)});
+    require_format(out.back().path);
   }
   return out;
 }

@@ -48,6 +48,19 @@ std::optional<T> value_or_ignore(llvm::Expected<T> expected) {
   return std::nullopt;
 }
 
+// Of the zero-terminated texts of .comment the first that is not the linker's: linked bitcode's compilers
+// follow.
+std::string first_compiler(std::span<const std::byte> comment) {
+  constexpr size_t kMost = 200;
+  std::string_view rest(reinterpret_cast<const char*>(comment.data()), comment.size());
+  while (!rest.empty()) {
+    const std::string_view text = rest.substr(0, rest.find('\0'));
+    if (!text.empty() && !text.starts_with("Linker: ")) return visible(text.substr(0, kMost));
+    rest.remove_prefix(std::min(text.size() + 1, rest.size()));
+  }
+  return {};
+}
+
 }  // namespace
 
 // Parts of the file, or what they were unpacked to; views of their bytes stay good as long as this lives.
@@ -58,7 +71,7 @@ struct SourceLines::Sections {
     std::span<const std::byte> bytes;
     bool known = false;
   };
-  Section line, line_strings, strings;
+  Section line, line_strings, strings, comment;
 
   explicit Sections(std::shared_ptr<const Unpacked> file_bytes) : file(std::move(file_bytes)) {
     const std::span<const std::byte> bytes = *file;
@@ -80,6 +93,7 @@ struct SourceLines::Sections {
       Section* into = is_named(".debug_line\0"sv)       ? &line
                       : is_named(".debug_line_str\0"sv) ? &line_strings
                       : is_named(".debug_str\0"sv)      ? &strings
+                      : is_named(".comment\0"sv)        ? &comment
                                                         : nullptr;
       // The first of each name; linkers make no second one.
       if (!into || std::exchange(into->known, true)) continue;
@@ -396,6 +410,7 @@ class LineTableReader {
 
 SourceLines::SourceLines(const CodeObject& object) {
   sections_ = std::make_shared<const Sections>(object.shared_bytes());
+  compiler_ = first_compiler(sections_->comment.bytes);
   // Compilers write a row or two for an instruction, which has four bytes at least.
   constexpr uint64_t kAlways = 1 << 16;
   uint64_t most_rows = kAlways;

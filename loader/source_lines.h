@@ -29,6 +29,9 @@ class SourceLines {
 
   bool has_debug_info() const { return !rows_.empty(); }
   size_t row_count() const { return rows_.size(); }
+  // Who made the code, as compilers say it of themselves in the section .comment, such as "clang
+  // version 19.1.7". Empty if nobody does, as assemblers.
+  const std::string& compiler() const { return compiler_; }
   // `address` is as linked. Nothing if no line table covers it.
   std::optional<SourceLocation> find(uint64_t address) const;
 
@@ -59,6 +62,7 @@ class SourceLines {
   std::vector<Row> rows_;  // sorted by address; the end of a sequence before the start of the next
   std::vector<File> files_;
   std::vector<Function> functions_;
+  std::string compiler_;
 };
 
 }  // namespace lockstep::loader

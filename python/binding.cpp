@@ -305,6 +305,16 @@ py::object array_of(const py::object& memory, const py::object& dtype, const py:
   return shape.is_none() ? py::object(flat) : flat.attr("reshape")(shape);
 }
 
+// Of the model of that name; of what Device() is where it is empty.
+uint32_t waves_per_simd(const std::string& name) {
+  for (uint32_t i = 0; i < lockstep_device_model_count(); ++i) {
+    lockstep_device_info info = sized<lockstep_device_info>();
+    check(lockstep_device_model(i, &info));
+    if (name.empty() || name == info.name) return info.waves_per_simd;
+  }
+  return 0;  // lockstep_kernel_occupancy has refused it
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_native, m) {
@@ -472,7 +482,7 @@ PYBIND11_MODULE(_native, m) {
             uint32_t waves = 0;
             check(lockstep_kernel_occupancy(k.handle, device.empty() ? nullptr : device.c_str(), size, lds,
                                             &waves));
-            return waves;
+            return py::make_tuple(waves, waves_per_simd(device));
           },
           "work_group_size"_a = 256, "device"_a = "", "dynamic_lds"_a = 0)
       .def("disassemble", [](const PyKernel& k) { return listing(*k.code, k.info.name); })
@@ -514,6 +524,12 @@ PYBIND11_MODULE(_native, m) {
       .def_property_readonly(
           "diagnostics",
           [](const PyCode& c) { return std::string(lockstep_code_object_diagnostics(c.handle)); })
+      .def_property_readonly("compiler",
+                             [](const PyCode& c) {
+                               lockstep_image_info info = sized<lockstep_image_info>();
+                               check(lockstep_code_object_image(c.handle, 0, &info));
+                               return std::string(info.compiler);
+                             })
       .def_property_readonly("kernels", &kernels_of)
       .def_property_readonly("elf",
                              [](const PyCode& c) {

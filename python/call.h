@@ -155,7 +155,11 @@ class Call {
       std::memcpy(padded.data(), bytes.ptr, given);
       return check(lockstep_arguments_set(arguments, index, padded.data(), size));
     }
-    refuse(index, "takes " + std::to_string(size) + " bytes, not " + std::to_string(given));
+    const std::string wanted = "takes " + std::to_string(size) + " bytes, not ";
+    if (a.scalar && bytes.ndim == 0)
+      refuse(index, wanted + "the " + std::to_string(given) + " of " + type_name(value) + ": give " +
+                        (a.scalar->is_float ? "float(...)" : "int(...)") + ", which takes the kernel's type");
+    refuse(index, wanted + std::to_string(given));
   }
 
   void set_integer(uint32_t index, const Argument& a, const py::handle& value) {

@@ -49,6 +49,20 @@ py::object vector_register(const Event& event, uint32_t number, const py::object
   return out.attr("view")(dtype);
 }
 
+// Of all instructions that there are.
+const std::set<std::string, std::less<>>& mnemonics() {
+  static const auto all = [] {
+    std::set<std::string, std::less<>> names;
+    for (uint32_t i = 0; i < lockstep_isa_row_count(); ++i) {
+      lockstep_isa_row_info row = sized<lockstep_isa_row_info>();
+      check(lockstep_isa_row(i, &row));
+      names.insert(row.mnemonic);
+    }
+    return names;
+  }();
+  return all;
+}
+
 }  // namespace
 
 Listener::Listener(std::string kernel, py::object on_instruction, py::object on_access, py::object on_result,
@@ -65,11 +79,18 @@ Listener::Listener(std::string kernel, py::object on_instruction, py::object on_
       raise_usage(std::string(name) + " is a function that takes an event, not " +
                   Py_TYPE(function->ptr())->tp_name);
   if (all_) return;
-  if (py::isinstance<py::str>(only)) {
+  if (py::isinstance<py::str>(only))
     only_.insert(only.cast<std::string>());
-    return;
-  }
-  for (const py::handle name : only) only_.insert(name.cast<std::string>());
+  else
+    for (const py::handle name : only) only_.insert(name.cast<std::string>());
+  // The functions would never be called, and nobody would know why.
+  for (const std::string& name : only_)
+    if (!mnemonics().contains(name))
+      raise_usage(
+          "only names instructions as event.mnemonic does, such as 'global_load_b32' or 'v_add_f32' (without "
+          "_e32 or "
+          "_e64), and there is no '" +
+          name + "'");
 }
 
 bool Listener::listens() const {

@@ -75,6 +75,11 @@ PyMemory::~PyMemory() {
 Extent extent_of(const py::handle& given, const char* what) {
   Extent out{1, 1, 1};
   const auto size = [&](const py::handle& value) -> uint32_t {
+    if (!PyIndex_Check(value.ptr()))
+      throw py::type_error(
+          std::string(what) +
+          " is a whole number of work-items, or up to three of them, as in kernel[(64, 8), " +
+          "(16, 1)]: not " + py::repr(value).cast<std::string>());
     const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
     if (!index) throw py::error_already_set();
     const long long number = PyLong_AsLongLong(index.ptr());
@@ -84,7 +89,7 @@ Extent extent_of(const py::handle& given, const char* what) {
                   "; they are 1 to 4294967295");
     return static_cast<uint32_t>(number);
   };
-  if (!py::isinstance<py::sequence>(given)) {
+  if (!py::isinstance<py::sequence>(given) || py::isinstance<py::str>(given)) {
     out[0] = size(given);
     return out;
   }

@@ -126,6 +126,7 @@ struct ExtraHeader {
 };
 constexpr ExtraHeader kOpenClHeaders[] = {{"printf", "lockstep/opencl_printf.h"},
                                           {"amd_", "lockstep/opencl_amd.h"},
+                                          {"clock_read_", "lockstep/opencl_clock.h"},
                                           {"sub_group_shuffle", "lockstep/opencl_shuffles.h"}};
 
 // Files of C++, by their names alone.
@@ -199,6 +200,12 @@ std::string advice(const std::string& messages) {
     return "note: this is CUDA, and HIP is compiled here, which is written alike: hipify-perl or "
            "hipify-clang of ROCm "
            "translate it\n";
+  if (messages.find("unknown type name '__global__'") != messages.npos)
+    return "note: this is HIP, and was compiled as OpenCL C: call the file .hip (language \"hip\" in "
+           "Python)\n";
+  if (messages.find("unknown type name '__kernel'") != messages.npos)
+    return "note: this is OpenCL C, and was compiled as HIP: call the file .cl (language \"opencl\" in "
+           "Python)\n";
   if (messages.find("requires cl_khr_fp16") != messages.npos)
     return "note: the device has it; say so in the source: #pragma OPENCL EXTENSION cl_khr_fp16 : enable\n";
   if (messages.find("symbol multiply defined") != messages.npos)

@@ -31,10 +31,11 @@ from ._native import open_file as _open_file
 from ._native import version as _version
 from .control import Run, WaveControl
 from .errors import CompileError, Error, Fault, Findings, QueueError
+from .occupancy import Occupancy
 
 __all__ = [
     "Access", "CodeObject", "CompileError", "Device", "Dispatch", "Error", "Event", "Fault", "Findings", "Kernel", "Launch",
-    "Local", "Memory", "Queue", "QueueError", "Run", "Signal", "Statistics", "Wave", "WaveControl", "check", "compile",
+    "Local", "Memory", "Occupancy", "Queue", "QueueError", "Run", "Signal", "Statistics", "Wave", "WaveControl", "check", "compile",
     "default_device", "disassemble", "models", "open", "set_default_device",
 ]
 __version__ = _version()
@@ -142,6 +143,16 @@ def _device_text(device):
     return f"<lockstep.Device {info['name']}: {info['description']}, {info['target']}>"
 
 
+_waves_a_simd = Kernel.occupancy
+
+
+def _occupancy(self, work_group_size=256, device="", dynamic_lds=0):
+    """Waves that a SIMD holds of work-groups of that size: an integer that shows itself as a bar. 0: not one work-group fits.
+    device: a model's name, "" for that of Device()."""
+    return Occupancy(*_waves_a_simd(self, work_group_size, device, dynamic_lds))
+
+
+Kernel.occupancy = _occupancy
 Kernel.__repr__ = _kernel_text
 Kernel._repr_pretty_ = _listing
 CodeObject.__repr__ = _code_text

@@ -429,6 +429,9 @@ TEST(Api, InspectsKernels) {
   ASSERT_EQ(code().images().size(), 1u);
   EXPECT_STREQ(code().images()[0].target, "gfx1100");
   EXPECT_TRUE(code().images()[0].has_debug_info);
+  EXPECT_TRUE(std::string_view(code().images()[0].compiler).find("clang version 19") !=
+              std::string_view::npos)
+      << code().images()[0].compiler;
   Kernel k = code().kernel("rotate");
   EXPECT_EQ(k.info().wave_size, 32u);
   EXPECT_EQ(k.info().argument_count, 3u);

@@ -194,8 +194,10 @@ TEST(QueueOutput, AndMemoryOfHip) {
   // The assertion is told, then the fault.
   queue.launch(code.kernel("check(unsigned long long*)"), {pointers.address()}, 0);
   while (queue.text().find("error: ") == std::string::npos) std::this_thread::yield();
-  EXPECT_NE(queue.text().find("memory.hip:13: void check(unsigned long long *): assertion"),
-            std::string::npos)
+  EXPECT_NE(
+      queue.text().find(
+          "2>memory.hip:13: void check(unsigned long long *): Device-side assertion `in[0] == 0' failed."),
+      std::string::npos)
       << queue.text();
   EXPECT_LT(queue.text().find("assertion"), queue.text().find("error: "));
 }

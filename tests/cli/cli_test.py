@@ -12,15 +12,14 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 import zlib
 
-LOCKSTEP = os.path.abspath(sys.argv.pop(1))
+from case import BAD_INPUT, DONE, FAULTED, INTERRUPTED, LOCKSTEP, SOURCES, Case
+
 KCC = os.path.abspath(sys.argv.pop(1))
 PLUGIN = os.path.abspath(sys.argv.pop(1))
-DONE, FAULTED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 SAXPY = """__kernel void saxpy(uint n, float a, __global const float* x, __global float* y) {
   uint i = get_global_id(0);
@@ -48,37 +47,15 @@ extern "C" __global__ void twice(float* data, int n) {
   if (i < n) data[i] *= 2;
 }
 """
-# What ROCm's library has and Debian's has not.
-BUFFERED = """#ifdef BUFFERED
-extern "C" __device__ __attribute__((used, address_space(1))) char* __printf_alloc(unsigned bytes) {
-  unsigned* buffer = ((unsigned**)__builtin_amdgcn_implicitarg_ptr())[9];
-  return (__attribute__((address_space(1))) char*)((char*)buffer + 8 + atomicAdd(buffer, bytes));
-}
-#endif
-"""
 
 
-class Cli(unittest.TestCase):
+class Cli(Case):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.path = pathlib.Path(cls.folder.name)
+        super().setUpClass()
         for name, text in (("saxpy.cl", SAXPY), ("two.cl", TWO), ("args.s", ASSEMBLY), ("twice.hip", HIP)):
             (cls.path / name).write_text(text)
         subprocess.run([KCC, "saxpy.cl", "-o", "saxpy.co"], check=True, cwd=cls.path)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    def lockstep(self, *arguments, status=DONE, stdin="", says=(), env=None):
-        result = subprocess.run([LOCKSTEP, *arguments], input=stdin, capture_output=True, text=True, cwd=self.path,
-                                timeout=120, env=env)
-        everything = result.stdout + result.stderr
-        self.assertEqual(result.returncode, status, everything)
-        for text in [says] if isinstance(says, str) else says:
-            self.assertIn(text, everything)
-        return result
 
     def saxpy(self, *arguments, **options):
         """Compiled once: compiling in every run would be most of this test's time."""
@@ -422,20 +399,6 @@ print = "x"
         self.saxpy("--grid", "4G", *self.GOOD, status=BAD_INPUT, says="too large, the limit of a dimension is 4294967295")
         self.saxpy("--grid", "99999999999999T", *self.GOOD, status=BAD_INPUT, says="one to three numbers")
 
-    def test_completion_of_bash(self):
-        script = self.EXAMPLES.parent / "cli" / "completions" / "lockstep.bash"
-
-        def completed(*words):
-            quoted = " ".join(f"'{w}'" for w in (LOCKSTEP, *words))
-            text = f"source '{script}'; COMP_WORDS=({quoted}); COMP_CWORD={len(words)}; _lockstep; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-            return subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=True).stdout.split()
-
-        self.assertEqual(completed("di"), ["disasm"])
-        self.assertTrue({"run", "info", "cache", "exec", "--help"} <= set(completed("")))
-        self.assertEqual(completed("run", "--gr"), ["--grid", "--groups"])
-        self.assertEqual(completed("run", "--device", "navi3"), ["navi31", "navi32", "navi33"])
-        self.assertEqual(completed("run", "--engine", "t"), ["translator"])
-
     def test_without_a_command(self):
         out = self.lockstep(says=["Subcommands:", "run", "Examples:", "LOCKSTEP_CLANG"])
         self.assertEqual(out.stdout, self.lockstep("--help").stdout)
@@ -571,10 +534,8 @@ print = "x"
         subprocess.run([LOCKSTEP, "cache", "--clear"], capture_output=True, env=environment, check=True)
         self.assertEqual(list(store.iterdir()), [])
 
-    EXAMPLES = pathlib.Path(__file__).resolve().parent.parent.parent / "examples"
-
     def test_jobs(self):
-        out = self.lockstep("run", str(self.EXAMPLES / "job" / "heat.toml"), "-q")
+        out = self.lockstep("run", str((SOURCES / "examples") / "job" / "heat.toml"), "-q")
         self.assertTrue(out.stdout.startswith("now: f32[32x32]\n100 100 100"), out.stdout)
         (self.path / "steps.toml").write_text("""
 code = "two.cl"
@@ -720,94 +681,6 @@ __global__ void k(unsigned long long* out, int i, unsigned u, long long l, unsig
         self.lockstep(*run, *good, "--set", "table=1,2,3,4", status=BAD_INPUT, says="f32:1,2,3,4 or i32:1,2,3,4")
         self.lockstep(*run, *good, "--set", "tabel=f32:1,2,3,4", status=BAD_INPUT, says="its variables are table")
 
-    def test_places_before_the_kernel(self):
-        (self.path / "before.hip").write_text(
-            '__device__ __attribute__((noinline)) void stop(int i) { if (i == 3) __builtin_trap(); }\n'
-            "__global__ void k(int* x) { stop(x[threadIdx.x]); }\n")
-        self.lockstep("run", "before.hip", "--groups", "1", "--block", "4", "buf:i32[4]=iota", status=FAULTED, says="(kernel - 0x")
-
-    def test_printf_of_opencl(self):
-        (self.path / "print.cl").write_text(
-            '__kernel void k(__global float* x, float4 v, long n) {\n'
-            '  printf("%d|%5d|%-4u|%x|%c|%s|%.2f|%e|%v4hlf|%ld|100%%\\n", (int)get_global_id(0), -7, 3u, 255, 65, "seven77",\n'
-            '         x[0], 1.5f, v, n);\n'
-            '  if (get_global_id(0) == 0) printf("second: \\"%s\\"\\n", "a:b");\n'
-            '  x[get_global_id(0) * 1000000000L * (n == 1)] = 0; }')
-        line = "0|   -7|3   |ff|A|seven77|0.25|1.500000e+00|1.000000,2.000000,3.000000,4.500000|{}|100%\n"
-        run = ("run", "print.cl", "--grid", "1", "-q", "buf:f32[4]=0.25", "1,2,3,4.5")
-        for engine in ("interpreter", "translator"):
-            out = self.lockstep(*run, "-9", "--engine", engine, "--print", "x")
-            self.assertTrue(out.stdout.startswith(line.format(-9) + 'second: "a:b"\nx: f32[4]'), out.stdout)
-        # A kernel that faults behind it has said it before.
-        (self.path / "late.cl").write_text('__kernel void k(__global int* x) { printf("before\\n"); x[1000000000L] = 1; }')
-        out = self.lockstep("run", "late.cl", "--grid", "1", "buf:i32[1]", status=FAULTED, says="late.cl:1")
-        self.assertEqual(out.stdout, "before\n")
-
-    def test_printf_and_assert_of_hip(self):
-        (self.path / "print.hip").write_text(
-            '#include <hip/hip_runtime.h>\n#include <cassert>\n' + BUFFERED +
-            'extern "C" __global__ void k(float* x, int n) {\n'
-            '  printf("lane %d of %u, %s, %.3f, %lld, %c\\n", threadIdx.x, blockDim.x,\n'
-            '         threadIdx.x ? "other" : "the first, with a text of more than fifty-six characters in it", x[0], 5LL, 65);\n'
-            '  assert(n == 0 && "n is 0");\n  x[1] = 3; }')
-        wanted = ["lane 0 of 2, the first, with a text of more than fifty-six characters in it, 0.250, 5, A",
-                  "lane 1 of 2, other, 0.250, 5, A"]
-        run = ("run", "print.hip", "--grid", "2", "--block", "2", "buf:f32[2]=0.25", "-q")
-        for flags in ((), ("-mcode-object-version=4",), ("-mprintf-kind=buffered", "-DBUFFERED")):
-            out = self.lockstep(*run, "i32:0", *flags, "--instruction-limit", "1000000")
-            self.assertEqual(sorted(out.stdout.splitlines()), wanted, flags)
-        out = self.lockstep(*run, "i32:1", "--instruction-limit", "1000000", status=FAULTED, says=["trap", "print.hip"])
-        self.assertRegex(out.stdout, r"print\.hip:\d+: ")
-        self.assertIn("assertion 'n == 0 && \"n is 0\"' failed", out.stdout)
-        # The same texts in the same order on every run of one thread.
-        many = ("run", "print.hip", "--grid", "256", "--block", "64", "buf:f32[2]=0.25", "-q", "i32:0", "-j", "1")
-        self.assertEqual(len({self.lockstep(*many).stdout for _ in range(2)}), 1)
-
-    def test_printf_says_what_it_loses(self):
-        (self.path / "much.cl").write_text(
-            '__kernel void k() { printf("%s\\n", "' + "long" * 1000 + '"); }')
-        out = self.lockstep("run", "much.cl", "--grid", "17000", "-q")
-        lines = out.stdout.splitlines()
-        self.assertEqual(set(lines), {"long" * 1000})
-        self.assertEqual(len(lines), ((64 << 20) - 8) // 4008)  # the format's number, the text, its end in a dword
-        self.assertIn("the rest is lost", out.stderr)
-
-    def test_malloc_and_free_in_kernels(self):
-        (self.path / "list.hip").write_text("""
-struct Node { Node* next; int value; };
-extern "C" __global__ void lists(int* out, unsigned long long* large, int bad) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  Node* list = nullptr;
-  for (int n = 0; n < 20; ++n) list = new Node{list, i + n};
-  int* table = (int*)malloc(4000 * sizeof(int));
-  for (int n = 0; n < 4000; n += 100) table[n] = i;
-  __syncthreads();
-  int sum = table[3900];
-  while (list) {
-    Node* const next = list->next;
-    sum += list->value;
-    delete list;
-    list = next;
-  }
-  free(table);
-  out[i] = sum;
-  if (i == 0) {
-    char* const much = (char*)malloc(5 << 20);
-    much[(5 << 20) - 1] = 7;
-    large[0] = (unsigned long long)malloc(1ull << 50);
-    free(much);
-    large[1] = malloc(5 << 20) == (void*)much;
-    if (bad == 1) free((char*)out + 4096 - ((unsigned long long)out & 4095));
-  }
-}
-""")
-        run = ("run", "list.hip", "--groups", "4", "--block", "64", "out=buf:i32[256]", "large=buf:u64[2]=7")
-        out = self.lockstep(*run, "i32:0", "-o", "out=sums.npy", "-p", "large")
-        sums = struct.unpack("<256i", (self.path / "sums.npy").read_bytes()[-1024:])
-        self.assertEqual(list(sums), [21 * i + 190 for i in range(256)])
-        self.assertIn("0 1", out.stdout)
-        self.lockstep(*run, "i32:1", status=BAD_INPUT, says="which malloc() did not give it")
-
     def test_missing_file(self):
         self.lockstep("run", "absent.co", "--grid", "1", status=BAD_INPUT, says=["absent.co", "no such file"])
         self.lockstep("run", "absent.cl", "--grid", "1", status=BAD_INPUT, says=["absent.cl", "no such file"])
@@ -831,8 +704,15 @@ extern "C" __global__ void lists(int* out, unsigned long long* large, int bad) {
         self.saxpy("--grid", "64", *self.GOOD[:3], "buf:f64[64]", says="'y' (float*) of kernel 'saxpy' is given elements of f64")
         for bad, why in (("buf:f32[0]", "none of it 0"), ("buf:float[64]", "called f32 here: f32[64]"), ("buf:f32", "how many?"),
                          ("pipe:i32[4]", "is no pipe"), ("buf:f32[4", "not closed"), ("buf:f32[9999999999999]", "larger"),
-                         ("buf:f32[4]=z", "not a number"), ("buf:f32[4]z", "=VALUE"), ("5", "has no kind")):
+                         ("buf:f32[4]=z", "not a number"), ("buf:f32[4]z", "=VALUE"), ("5", "'5' is no buffer: it takes one"),
+                         ("f32[64]=1", "is no buffer: say buf:f32[64]=1"), ("y.npy", "say buf:y.npy"),
+                         ("struct:f32:1; i32:2", "is a pointer: it takes a buffer")):
             self.saxpy("--grid", "64", *self.GOOD[:3], bad, status=BAD_INPUT, says=["'y'", why])
+
+    def test_local_memory_is_given_as_such(self):
+        (self.path / "local.cl").write_text("__kernel void k(__local int* x, __global int* y) { *x = 3; barrier(1); *y = *x; }")
+        self.lockstep("run", "local.cl", "-g", "1", "4", "buf:i32[1]", status=BAD_INPUT, says=["'x'", "local:4k"])
+        self.lockstep("run", "local.cl", "-g", "1", "local:4", "buf:i32[1]", "-p", "y", says="i32[1]\n3")
 
     def test_shapes(self):
         for option in ("--grid", "--groups"):
@@ -910,6 +790,9 @@ extern "C" __global__ void lists(int* out, unsigned long long* large, int bad) {
         self.saxpy("--grid", "64", *self.GOOD, "--print", "n", status=BAD_INPUT, says="'n'")
         self.saxpy("--grid", "64", *self.GOOD, "--out", "y=absent/f.npy", status=BAD_INPUT, says="cannot be written")
         self.saxpy("--grid", "64", *self.GOOD, "--out", "y=f.png", status=BAD_INPUT, says="is no picture")
+        for name in ("f.jpg", "f.csv", "f.npz"):
+            out = self.saxpy("--grid", "64", *self.GOOD, "--out", f"y={name}", status=BAD_INPUT, says=["files are not written", ".npy"])
+            self.assertNotIn("wave-instructions", out.stderr)  # it did not run
 
     def test_damaged_npy(self):
         def npy(text, data=b"", version=1):
@@ -1428,6 +1311,45 @@ extern "C" __global__ void lists(int* out, unsigned long long* large, int bad) {
         process.send_signal(signal.SIGHUP)
         out, err = process.communicate("0x01,0x05,0x0a,0x06\n", timeout=60)
         self.assertEqual((process.returncode, out), (DONE, "v_add_f32_e32 v5, v1, v2\n"), err)
+
+    def test_sign_of_life_while_compiling(self):
+        compiler = self.path / "leisurely-clang"
+        compiler.write_text('#!/bin/sh\n[ "$1" = -dumpversion ] && exec echo 19.1.0\nsleep 2\nexec clang-19 "$@"\n')
+        compiler.chmod(0o755)
+        (self.path / "leisure.cl").write_text("__kernel void k() {}")
+        run = [LOCKSTEP, "run", "leisure.cl", "--grid", "1"]
+        environment = dict(os.environ, LOCKSTEP_CLANG=str(compiler), LOCKSTEP_CACHE_MEGABYTES="0")
+
+        def said(*more):
+            main, terminal = pty.openpty()
+            process = subprocess.Popen([*run, *more], cwd=self.path, stderr=terminal, env=environment)
+            os.close(terminal)
+            text = ""
+            try:
+                while block := os.read(main, 1 << 16):
+                    text += block.decode()
+            except OSError as error:
+                self.assertEqual(error.errno, errno.EIO)
+            os.close(main)
+            self.assertEqual(process.wait(timeout=60), DONE, text)
+            return text
+
+        text = said()
+        self.assertIn("\rcompiling leisure.cl, 0:00", text)
+        self.assertIn("\rcompiling leisure.cl, 0:01", text)
+        self.assertRegex(text, r"\r\x1b\[Kk: 1 work-groups")  # the line is gone before the next
+        self.assertEqual(said("-q"), "")
+        self.assertNotIn("compiling", self.lockstep(*run[1:], env=environment).stderr)  # no terminal
+
+    def test_who_compiled(self):
+        self.lockstep("info", "saxpy.co", says="\n  made by Debian clang version 19.")
+        self.lockstep("info", "twice.hip", says="\n  made by Debian clang version 19.")
+        self.assertNotIn("made by", self.lockstep("info", "args.s").stdout)  # an assembler says nothing
+        # What another compiler writes of itself, and what a terminal would obey.
+        for name, shown in (("AMD clang version 22.0.0", "AMD clang version 22.0.0"), ("x\x1b[2J", "x\\x1b[2J")):
+            (self.path / "named.ll").write_text('define amdgpu_kernel void @k() {\n  ret void\n}\n!llvm.ident = !{!0}\n'
+                                                '!0 = !{!"' + name.replace("\x1b", "\\1b") + '"}\n')
+            self.lockstep("info", "named.ll", says=f"\n  made by {shown}\n")
 
     def test_interrupt(self):
         """On a terminal, whose progress line tells that the kernel runs."""

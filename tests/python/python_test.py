@@ -5,6 +5,7 @@ import inspect
 import io
 import os
 import pathlib
+import pickle
 import re
 import resource
 import signal
@@ -111,12 +112,16 @@ class Python(unittest.TestCase):
                                ((-1, 2.0, x, y), "'n'.*-1 does not fit"), ((1 << 32, 2.0, x, y), "does not fit"),
                                ((1 << 99, 2.0, x, y), "does not fit"), ((1, 2, x, 5), "'y'.*an array"),
                                ((1, 2, x[::2], y), "'x'.*ascontiguousarray"), ((1, np.int32(2), x, y), "'a'.*floating-point"),
+                               ((np.int64(1), 2.0, x, y), r"'n'.*takes 4 bytes, not the 8 of numpy.int64: give int\("),
                                ((1, "2", x, y), "cannot be made of str"), ((1, b"12345", x, y), "takes 4 bytes, not 5"),
                                ((1, 2, np.zeros(0, np.float32), y), "empty")):
             with self.assertRaisesRegex(lockstep.Error, why):
                 self.saxpy[64](*arguments)
         for shape in (0, (1, 0), (1, 1, 1, 1), -5, 1 << 40):
             with self.assertRaises(lockstep.Error):
+                self.saxpy[shape, 1](64, 1.0, x, y)
+        for shape in ("64", 64.0, (8, 8.0), None):
+            with self.assertRaisesRegex(TypeError, "the grid is a whole number of work-items.*not "):
                 self.saxpy[shape, 1](64, 1.0, x, y)
 
     def test_faults(self):
@@ -169,6 +174,10 @@ class Python(unittest.TestCase):
             lockstep.compile("foo")
         with self.assertRaisesRegex(lockstep.Error, "language is one of 'opencl', 'hip', 'assembly', 'llvm-ir', not 'cuda'"):
             lockstep.compile("foo", "cuda")
+        for source, language, why in (("__global__ void k() {}", "opencl", r'this is HIP.*language "hip"'),
+                                      ("__kernel void k() {}", "hip", r'this is OpenCL C.*language "opencl"')):
+            with self.assertRaisesRegex(lockstep.CompileError, why):
+                lockstep.compile(source, language)
         with self.assertRaises(TypeError):
             lockstep.compile("foo", flags="-DN=1")
         with self.assertRaisesRegex(lockstep.Error, "no such file"):
@@ -197,8 +206,19 @@ class Python(unittest.TestCase):
         self.assertIn("saxpy:", again.disassemble())
         self.assertIn("global_store_b32", self.saxpy.disassemble())
         self.assertIn("saxpy(uint n, float a, float* x, float* y)", repr(self.saxpy))
-        self.assertEqual(self.saxpy.occupancy(256), 16)
+        self.assertRegex(self.code.compiler, r"clang version \d+")
         self.assertEqual(lockstep.disassemble(bytes.fromhex("0000b0bf")), ["s_endpgm"])
+
+    def test_occupancy_is_a_number_and_a_bar(self):
+        full = self.saxpy.occupancy(256)
+        self.assertEqual((full, full.most, f"{full} {full:3}", str(full)), (16, 16, "16  16", "16"))
+        self.assertEqual(repr(full), "[################] 16 of 16 waves a SIMD")
+        half = self.saxpy.occupancy(256, dynamic_lds=32 << 10)  # of the 128 KiB of four SIMDs
+        self.assertEqual((half + 1, repr(half)), (9, "[########........] 8 of 16 waves a SIMD"))
+        self.assertEqual(repr(self.saxpy.occupancy(64, device="navi33", dynamic_lds=65537)), "[................] 0 of 16 waves a SIMD")
+        self.assertEqual(pickle.loads(pickle.dumps(half)).most, 16)
+        with self.assertRaisesRegex(lockstep.Error, "navi99"):
+            self.saxpy.occupancy(256, device="navi99")
 
     def test_checkers_fail_a_test(self):
         code = lockstep.compile("""
@@ -398,6 +418,13 @@ class Python(unittest.TestCase):
                 del queue
                 self.assertEqual(out.getvalue(), "n is 7\n")
 
+        failing = lockstep.compile("__global__ void f(int n) {\n  assert(n == 0);\n}", "hip", name="f.hip")["f"]
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as error:
+            with self.assertRaises(lockstep.Fault) as caught:
+                failing[1, 1, device](1)
+        self.assertEqual((out.getvalue(), caught.exception.line), ("", 2))
+        self.assertRegex(error.getvalue(), r"^f.hip:2: .*: Device-side assertion `n == 0' failed\.\n$")
+
         class Broken:
             def write(self, text):
                 raise OSError("no room")
@@ -447,6 +474,9 @@ class Python(unittest.TestCase):
         self.saxpy[64, 64, device](64, 1.0, *self.arrays())  # the device goes on
         with self.assertRaisesRegex(lockstep.Error, "on_access is a function"):
             self.saxpy.launch(64, 64, 64, 1.0, *self.arrays(), on_access=5)
+        for only in ("global_load", ["v_add_f32", "v_add_f32_e32"]):
+            with self.assertRaisesRegex(lockstep.Error, "there is no '(global_load|v_add_f32_e32)'"):
+                self.saxpy.launch(64, 64, 64, 1.0, *self.arrays(), on_result=print, only=only)
 
     def test_waves_are_halted_and_stepped(self):
         x, y = self.arrays(64)

@@ -210,6 +210,20 @@ int main(int argc, char**) {
   hipLaunchKernelGGL(deduced<2, 3>, dim3(4), dim3(256), 0, 0, a);
   hipLaunchKernelGGL(plain, 4, 256, 0, 0, a);
 #endif
+  hipPitchedPtr pitched;
+  CHECK(hipMalloc3D(&pitched, make_hipExtent(64, 4, 2)));
+  hipMemcpy3DParms copy{};
+  copy.srcPtr = make_hipPitchedPtr(host.data(), 64, 64, 4);
+  copy.dstPtr = pitched;
+  copy.dstPos = make_hipPos(0, 1, 1);
+  copy.kind = hipMemcpyHostToDevice;
+  CHECK(hipMemcpy3D(&copy));
+  CHECK(hipMemset3D(pitched, 0, make_hipExtent(64, 4, 2)));
+  CHECK(hipHostAlloc(&b, 4096, hipHostAllocMapped | hipHostAllocPortable));
+  hipMemPool_t pool;
+  unsigned long long keep = ~0ull;
+  CHECK(hipDeviceGetDefaultMemPool(&pool, 0));
+  CHECK(hipMemPoolSetAttribute(pool, hipMemPoolAttrReleaseThreshold, &keep));
   hipGraph_t graph;
   hipGraphExec_t executable;
   CHECK(hipStreamBeginCapture(0, hipStreamCaptureModeGlobal));

@@ -11,6 +11,8 @@ namespace {
 
 constexpr char kSource[] = R"(
 #include <hip/hip_fp8.h>
+static_assert(__hip_fp8_e4m3::__we == 4 && __hip_fp8_e4m3::__wm == 3 && __hip_fp8_e5m2_fnuz::__we == 5 &&
+              __hip_fp8_e5m2_fnuz::__wm == 2 && __hip_fp8x2_e5m2::__default_interpret == __HIP_E5M2);
 extern "C" __global__ void decode(float* out) {
   const unsigned char i = threadIdx.x;
   out[i] = __builtin_bit_cast(__hip_fp8_e4m3, i);
@@ -22,7 +24,7 @@ extern "C" __global__ void encode(const double* in, unsigned char* saturated, un
                                   unsigned* fours, unsigned* same_fours) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   const double x = in[i];
-  saturated[4 * i] = __hip_fp8_e4m3(x).__x;
+  saturated[4 * i] = __hip_cvt_double_to_fp8(x, __hip_fp8_e4m3::__default_saturation, __hip_fp8_e4m3::__default_interpret);
   saturated[4 * i + 1] = __hip_fp8_e5m2(x).__x;
   saturated[4 * i + 2] = __hip_fp8_e4m3_fnuz(x).__x;
   saturated[4 * i + 3] = __hip_fp8_e5m2_fnuz(x).__x;

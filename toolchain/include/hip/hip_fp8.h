@@ -24,6 +24,8 @@ struct Float8 {
   unsigned largest;        // finite code
   unsigned overflow, nan;  // codes; the sign is added to those of OCP formats
   bool fnuz;
+
+  constexpr __host__ __device__ unsigned exponent_bits() const { return 7 - mantissa; }
 };
 
 constexpr __host__ __device__ Float8 float8(__hip_fp8_interpretation_t kind) {
@@ -86,17 +88,22 @@ constexpr __host__ __device__ float from_float8(unsigned char x, __hip_fp8_inter
 template <__hip_fp8_interpretation_t kind>
 struct Fp8 {
   __hip_fp8_storage_t __x;
+  static constexpr __hip_saturation_t __default_saturation = __HIP_SATFINITE;
+  static constexpr __hip_fp8_interpretation_t __default_interpret = kind;
+  static constexpr unsigned __we = float8(kind).exponent_bits(), __wm = float8(kind).mantissa;
 
   Fp8() = default;
   template <class T, typename EnableIf<is_convertible<float, T>>::Type = 0>
-  constexpr __host__ __device__ Fp8(T value) : __x(to_float8((float)value, __HIP_SATFINITE, kind)) {}
-  constexpr __host__ __device__ Fp8(double value) : __x(to_float8(value, __HIP_SATFINITE, kind)) {}
+  constexpr __host__ __device__ Fp8(T value) : __x(to_float8((float)value, __default_saturation, kind)) {}
+  constexpr __host__ __device__ Fp8(double value) : __x(to_float8(value, __default_saturation, kind)) {}
   constexpr __host__ __device__ operator float() const { return from_float8(__x, kind); }
 };
 
 template <__hip_fp8_interpretation_t kind>
 struct Fp8x2 {
   __hip_fp8x2_storage_t __x;
+  static constexpr __hip_saturation_t __default_saturation = __HIP_SATFINITE;
+  static constexpr __hip_fp8_interpretation_t __default_interpret = kind;
 
   Fp8x2() = default;
   __host__ __device__ Fp8x2(float2 v) : __x(pack(v.x, v.y)) {}
@@ -110,14 +117,16 @@ struct Fp8x2 {
  private:
   template <class T>
   static constexpr __host__ __device__ __hip_fp8x2_storage_t pack(T x, T y) {
-    return (__hip_fp8x2_storage_t)(to_float8(x, __HIP_SATFINITE, kind) | to_float8(y, __HIP_SATFINITE, kind)
-                                                                             << 8);
+    return (__hip_fp8x2_storage_t)(to_float8(x, __default_saturation, kind) |
+                                   to_float8(y, __default_saturation, kind) << 8);
   }
 };
 
 template <__hip_fp8_interpretation_t kind>
 struct Fp8x4 {
   __hip_fp8x4_storage_t __x;
+  static constexpr __hip_saturation_t __default_saturation = __HIP_SATFINITE;
+  static constexpr __hip_fp8_interpretation_t __default_interpret = kind;
 
   Fp8x4() = default;
   __host__ __device__ Fp8x4(float4 v) : __x(join(float2(v.x, v.y), float2(v.z, v.w))) {}

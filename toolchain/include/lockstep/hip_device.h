@@ -558,7 +558,7 @@ static __device__ inline void* memcpy(void* to, const void* from, size_t bytes) 
 static __device__ inline void* memset(void* to, int value, size_t bytes) {
   return __builtin_memset(to, value, bytes);
 }
-LOCKSTEP_DEVICE void __trap() {
+static __device__ inline __attribute__((always_inline, nodebug, unused)) void __trap() {
   __builtin_trap();
 }
 // Sleeping is no promise of a duration on a card either.
@@ -594,16 +594,44 @@ extern "C" __device__ void __assert_fail(const char* expression, const char* fil
 
 // What a kernel asks of the host: clang makes printf calls of the device library.
 extern "C" __device__ int printf(const char* format, ...);
-extern "C" __device__ inline __attribute__((weak)) void abort() {
+// What ends a kernel belongs to the line that asked for it: without lines of its own, a fault tells the
+// caller's.
+#define LOCKSTEP_CALLERS_LINE inline __attribute__((always_inline, nodebug))
+extern "C" __device__ LOCKSTEP_CALLERS_LINE void abort() {
   __builtin_trap();
 }
-extern "C" __device__ inline __attribute__((noinline, weak)) void __assert_fail(const char* expression,
-                                                                                const char* file,
-                                                                                unsigned line,
-                                                                                const char* function) {
-  printf("%s:%u: %s: assertion '%s' failed\n", file, line, function, expression);
+// Pieces of a text for the host's standard error (ROCm's device libraries, ockl).
+extern "C" __device__ unsigned long long __ockl_fprintf_stderr_begin();
+extern "C" __device__ unsigned long long __ockl_fprintf_append_string_n(unsigned long long message,
+                                                                        const char* text,
+                                                                        unsigned long long bytes,
+                                                                        unsigned is_last);
+extern "C" __device__ unsigned long long __ockl_fprintf_append_args(
+    unsigned long long message, unsigned count, unsigned long long, unsigned long long, unsigned long long,
+    unsigned long long, unsigned long long, unsigned long long, unsigned long long, unsigned is_last);
+namespace lockstep_hip {
+__device__ inline __attribute__((noinline, cold)) void tell_failed_assertion(const char* expression,
+                                                                             const char* file, unsigned line,
+                                                                             const char* function) {
+  const auto add = [](unsigned long long message, const char* text, bool is_last) {
+    unsigned long long bytes = 1;  // with its zero
+    for (const char* c = text; *c; ++c) ++bytes;
+    return __ockl_fprintf_append_string_n(message, text, bytes, is_last);
+  };
+  unsigned long long message = __ockl_fprintf_stderr_begin();
+  message = add(message, "%s:%u: %s: Device-side assertion `%s' failed.\n", false);
+  message = add(message, file, false);
+  message = __ockl_fprintf_append_args(message, 1, line, 0, 0, 0, 0, 0, 0, false);
+  message = add(message, function, false);
+  add(message, expression, true);
+}
+}  // namespace lockstep_hip
+extern "C" __device__ LOCKSTEP_CALLERS_LINE void __assert_fail(const char* expression, const char* file,
+                                                               unsigned line, const char* function) {
+  lockstep_hip::tell_failed_assertion(expression, file, line, function);
   __builtin_trap();
 }
 
+#undef LOCKSTEP_CALLERS_LINE
 #undef LOCKSTEP_MEMBER
 #undef LOCKSTEP_DEVICE

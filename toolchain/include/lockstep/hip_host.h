@@ -226,11 +226,57 @@ typedef void (*hipStreamCallback_t)(hipStream_t stream, hipError_t status, void*
 typedef int hipDevice_t;
 typedef void* hipDeviceptr_t;
 
+// Memory of several dimensions.
+typedef struct hipPitchedPtr {
+  void* ptr;
+  size_t pitch, xsize, ysize;
+} hipPitchedPtr;
+typedef struct hipExtent {
+  size_t width, height, depth;
+} hipExtent;
+typedef struct hipPos {
+  size_t x, y, z;
+} hipPos;
+typedef struct hipMemcpy3DParms {
+  hipArray_t srcArray;
+  hipPos srcPos;
+  hipPitchedPtr srcPtr;
+  hipArray_t dstArray;
+  hipPos dstPos;
+  hipPitchedPtr dstPtr;
+  hipExtent extent;
+  hipMemcpyKind kind;
+} hipMemcpy3DParms;
+static inline hipPitchedPtr make_hipPitchedPtr(void* address, size_t pitch, size_t width, size_t height) {
+  return {address, pitch, width, height};
+}
+static inline hipExtent make_hipExtent(size_t width, size_t height, size_t depth) {
+  return {width, height, depth};
+}
+static inline hipPos make_hipPos(size_t x, size_t y, size_t z) {
+  return {x, y, z};
+}
+
+typedef enum hipMemPoolAttr {
+  hipMemPoolReuseFollowEventDependencies = 1,
+  hipMemPoolReuseAllowOpportunistic,
+  hipMemPoolReuseAllowInternalDependencies,
+  hipMemPoolAttrReleaseThreshold,
+  hipMemPoolAttrReservedMemCurrent,
+  hipMemPoolAttrReservedMemHigh,
+  hipMemPoolAttrUsedMemCurrent,
+  hipMemPoolAttrUsedMemHigh,
+} hipMemPoolAttr;
+
 #define hipHostMallocDefault 0x0
 #define hipHostMallocPortable 0x1
 #define hipHostMallocMapped 0x2
 #define hipHostMallocWriteCombined 0x4
 #define hipHostMallocNonCoherent 0x80000000
+#define hipHostAllocDefault 0x0
+#define hipHostAllocPortable 0x1
+#define hipHostAllocMapped 0x2
+#define hipHostAllocWriteCombined 0x4
 #define hipHostRegisterDefault 0x0
 #define hipHostRegisterMapped 0x2
 #define hipDeviceScheduleAuto 0x0
@@ -272,7 +318,15 @@ hipError_t hipRuntimeGetVersion(int* version);
 hipError_t hipMalloc(void** address, size_t bytes);
 hipError_t hipMallocManaged(void** address, size_t bytes, unsigned flags = hipMemAttachGlobal);
 hipError_t hipHostMalloc(void** address, size_t bytes, unsigned flags = hipHostMallocDefault);
+hipError_t hipHostAlloc(void** address, size_t bytes, unsigned flags);
 hipError_t hipMallocAsync(void** address, size_t bytes, hipStream_t stream);
+hipError_t hipMallocFromPoolAsync(void** address, size_t bytes, hipMemPool_t pool, hipStream_t stream);
+hipError_t hipDeviceGetDefaultMemPool(hipMemPool_t* pool, int device);
+hipError_t hipDeviceGetMemPool(hipMemPool_t* pool, int device);
+hipError_t hipDeviceSetMemPool(int device, hipMemPool_t pool);
+hipError_t hipMemPoolSetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, void* value);
+hipError_t hipMemPoolGetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, void* value);
+hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t bytes_to_hold);
 hipError_t hipFree(void* address);
 hipError_t hipFreeAsync(void* address, hipStream_t stream);
 hipError_t hipHostFree(void* address);
@@ -347,6 +401,11 @@ hipError_t hipHostGetDevicePointer(void** device, void* host, unsigned flags);
 hipError_t hipMallocHost(void** address, size_t bytes);
 hipError_t hipFreeHost(void* address);
 hipError_t hipMallocPitch(void** address, size_t* pitch, size_t width, size_t height);
+hipError_t hipMalloc3D(hipPitchedPtr* memory, hipExtent extent);
+hipError_t hipMemset3D(hipPitchedPtr memory, int value, hipExtent extent);
+hipError_t hipMemset3DAsync(hipPitchedPtr memory, int value, hipExtent extent, hipStream_t stream = 0);
+hipError_t hipMemcpy3D(const hipMemcpy3DParms* parameters);
+hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms* parameters, hipStream_t stream = 0);
 hipError_t hipMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                        size_t height, hipMemcpyKind kind);
 hipError_t hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
@@ -397,6 +456,10 @@ hipError_t hipMallocManaged(T** address, size_t bytes, unsigned flags = hipMemAt
 template <class T>
 hipError_t hipHostMalloc(T** address, size_t bytes, unsigned flags = hipHostMallocDefault) {
   return hipHostMalloc(reinterpret_cast<void**>(address), bytes, flags);
+}
+template <class T>
+hipError_t hipHostAlloc(T** address, size_t bytes, unsigned flags) {
+  return hipHostAlloc(reinterpret_cast<void**>(address), bytes, flags);
 }
 template <class T>
 hipError_t hipMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
