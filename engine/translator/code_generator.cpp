@@ -97,6 +97,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     fold_pairs(*function);
     if (multiplies_bits) multiply_shift_sums(*function);
     drop_implied_checks(*function);
+    if (has_masked_gathers(processor)) keep_doubt_as_masks(*function);
   }
   object.stages.optimise += watch.lap();
 

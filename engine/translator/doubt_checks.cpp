@@ -1,11 +1,17 @@
 #include "engine/translator/doubt_checks.h"
 
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/ValueHandle.h>
+#include <llvm/Transforms/Utils/Local.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <vector>
 
 namespace lockstep::translator {
 namespace {
@@ -48,8 +54,10 @@ bool keeps_nan(const llvm::Instruction& user, const Value& value) {
     case llvm::Instruction::Xor: {
       const auto* mask = llvm::dyn_cast<llvm::Constant>(user.getOperand(1));
       const auto* bits = mask ? llvm::dyn_cast_or_null<llvm::ConstantInt>(mask->getSplatValue()) : nullptr;
-      if (!bits || bits->getBitWidth() != 32) return false;
-      return bits->getZExtValue() == (user.getOpcode() == llvm::Instruction::And ? 0x7fffffffu : 0x80000000u);
+      if (!bits || bits->getBitWidth() < 32) return false;
+      const llvm::APInt& number = bits->getValue();
+      return user.getOpcode() == llvm::Instruction::And ? number.isMaxSignedValue()
+                                                        : number.isMinSignedValue();
     }
     case llvm::Instruction::Select:
       return llvm::cast<llvm::SelectInst>(user).getTrueValue() == &value;
@@ -58,47 +66,67 @@ bool keeps_nan(const llvm::Instruction& user, const Value& value) {
   }
 }
 
-bool is_implied(Value& value, const std::map<Value*, llvm::SelectInst*>& checks, unsigned depth = 0) {
-  constexpr unsigned kMaxDepth = 4;
-  for (llvm::User* each : value.users()) {
-    auto* user = llvm::dyn_cast<llvm::Instruction>(each);
-    if (!user) continue;
-    if (passes_nans(*user)) {
-      if (checks.contains(user)) return true;
-    } else if (depth < kMaxDepth && keeps_nan(*user, value) && is_implied(*user, checks, depth + 1)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-void drop_in_run(Value* doubt) {
-  std::map<Value*, llvm::SelectInst*> checks;
-  std::vector<Value*> pending{doubt};
-  std::set<Value*> seen;
-  while (!pending.empty()) {
-    Value* value = pending.back();
-    pending.pop_back();
-    if (!seen.insert(value).second) continue;
-    if (auto* either = llvm::dyn_cast<llvm::BinaryOperator>(value);
-        either && either->getOpcode() == llvm::Instruction::Or) {
-      pending.push_back(either->getOperand(0));
-      pending.push_back(either->getOperand(1));
-    } else if (auto* select = llvm::dyn_cast<llvm::SelectInst>(value)) {
-      if (Value* checked = checked_value(*select)) {
-        checks[checked] = select;
-        pending.push_back(select->getFalseValue());
+// The checks of a run, by what they check.
+class Checks {
+ public:
+  Checks(llvm::IntrinsicInst& settlement, const llvm::DominatorTree& dominators)
+      : settlement_(settlement), dominators_(dominators) {
+    std::vector<Value*> pending{settlement.getArgOperand(0)};
+    std::set<Value*> seen;
+    while (!pending.empty()) {
+      Value* value = pending.back();
+      pending.pop_back();
+      if (!seen.insert(value).second) continue;
+      if (auto* either = llvm::dyn_cast<llvm::BinaryOperator>(value);
+          either && either->getOpcode() == llvm::Instruction::Or) {
+        pending.push_back(either->getOperand(0));
+        pending.push_back(either->getOperand(1));
+      } else if (auto* merged = llvm::dyn_cast<llvm::PHINode>(value)) {
+        // Behind a body with branches.
+        pending.insert(pending.end(), merged->incoming_values().begin(), merged->incoming_values().end());
+      } else if (auto* select = llvm::dyn_cast<llvm::SelectInst>(value)) {
+        if (Value* checked = checked_value(*select)) {
+          checks_[checked] = select;
+          pending.push_back(select->getFalseValue());
+        }
       }
     }
   }
-  std::vector<llvm::SelectInst*> implied;
-  for (const auto& [value, select] : checks)
-    if (is_implied(*value, checks)) implied.push_back(select);
-  for (llvm::SelectInst* select : implied) {
-    select->replaceAllUsesWith(select->getFalseValue());
-    select->eraseFromParent();
+
+  void drop_implied() {
+    std::vector<llvm::SelectInst*> implied;
+    for (const auto& [value, select] : checks_)
+      if (is_implied(*value, *select)) implied.push_back(select);
+    for (llvm::SelectInst* select : implied) {
+      select->replaceAllUsesWith(select->getFalseValue());
+      select->eraseFromParent();
+    }
   }
-}
+
+ private:
+  // Whether it is made whenever `other` is: on all ways to the end of the run, or on the same one.
+  bool is_made_with(const llvm::SelectInst& check, const llvm::SelectInst& other) const {
+    return check.getParent() == other.getParent() || dominators_.dominates(&check, &settlement_);
+  }
+  bool is_implied(Value& value, const llvm::SelectInst& check, unsigned depth = 0) const {
+    constexpr unsigned kMaxDepth = 4;
+    for (llvm::User* each : value.users()) {
+      auto* user = llvm::dyn_cast<llvm::Instruction>(each);
+      if (!user) continue;
+      if (passes_nans(*user)) {
+        const auto later = checks_.find(user);
+        if (later != checks_.end() && is_made_with(*later->second, check)) return true;
+      } else if (depth < kMaxDepth && keeps_nan(*user, value) && is_implied(*user, check, depth + 1)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  llvm::IntrinsicInst& settlement_;
+  const llvm::DominatorTree& dominators_;
+  std::map<Value*, llvm::SelectInst*> checks_;
+};
 
 }  // namespace
 
@@ -108,7 +136,120 @@ void drop_implied_checks(llvm::Function& function) {
     for (llvm::Instruction& instruction : block)
       if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
         if (call->getIntrinsicID() == llvm::Intrinsic::vector_reduce_or) settlements.push_back(call);
-  for (llvm::IntrinsicInst* call : settlements) drop_in_run(call->getArgOperand(0));
+  const llvm::DominatorTree dominators(function);
+  for (llvm::IntrinsicInst* call : settlements) Checks(*call, dominators).drop_implied();
+}
+
+namespace {
+
+// A comparison of lanes, or of what they are together, with zero; null if it is none.
+Value* compared_with_zero(const llvm::ICmpInst& compare) {
+  const auto* zero = llvm::dyn_cast<llvm::Constant>(compare.getOperand(1));
+  const bool is_one = compare.getPredicate() == llvm::CmpInst::ICMP_NE && zero && zero->isNullValue();
+  return is_one ? compare.getOperand(0) : nullptr;
+}
+
+bool is_lanes(const Value& value) {
+  const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value.getType());
+  return type && type->getElementType()->isIntegerTy(32);
+}
+
+// Which lanes are not zero, as a mask, made where the lanes are. Null: no masks are in them.
+class Masks {
+ public:
+  Value* of(Value* lanes) {
+    const bool is_new = masks_.try_emplace(lanes, nullptr).second;
+    if (is_new) masks_[lanes] = made(lanes);
+    return masks_[lanes];
+  }
+  // Null, too, if nobody has asked for it yet.
+  Value* known(Value* lanes) const {
+    const auto found = masks_.find(lanes);
+    return found == masks_.end() ? nullptr : found->second;
+  }
+
+ private:
+  Value* made(Value* lanes) {
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(lanes);
+    if (!instruction) return nullptr;
+    if (auto* merged = llvm::dyn_cast<llvm::PHINode>(instruction)) return merged_mask(*merged);
+    const auto any_of = [&](Value* part) -> Value* {
+      if (Value* mask = of(part)) return mask;
+      llvm::IRBuilder<> ir(instruction);
+      return ir.CreateICmpNE(part, llvm::Constant::getNullValue(part->getType()));
+    };
+    const auto either = [&](Value* a, Value* b) { return llvm::IRBuilder<>(instruction).CreateOr(a, b); };
+    if (auto* widened = llvm::dyn_cast<llvm::SExtInst>(instruction))
+      return widened->getOperand(0)->getType()->isIntOrIntVectorTy(1) ? widened->getOperand(0) : nullptr;
+    if (auto* select = llvm::dyn_cast<llvm::SelectInst>(instruction)) {
+      const auto* ones = llvm::dyn_cast<llvm::Constant>(select->getTrueValue());
+      if (!ones || !ones->isAllOnesValue()) return nullptr;
+      if (!select->getCondition()->getType()->isVectorTy()) return nullptr;
+      const auto* others = llvm::dyn_cast<llvm::Constant>(select->getFalseValue());
+      if (others && others->isNullValue()) return select->getCondition();
+      return either(select->getCondition(), any_of(select->getFalseValue()));
+    }
+    if (instruction->getOpcode() != llvm::Instruction::Or) return nullptr;
+    Value *a = instruction->getOperand(0), *b = instruction->getOperand(1);
+    return of(a) || of(b) ? either(any_of(a), any_of(b)) : nullptr;
+  }
+
+  // Behind a body with branches.
+  Value* merged_mask(llvm::PHINode& merged) {
+    if (std::ranges::none_of(merged.incoming_values(), [&](Value* lanes) { return of(lanes); }))
+      return nullptr;
+    auto* type = llvm::CmpInst::makeCmpResultType(merged.getType());
+    auto* mask = llvm::PHINode::Create(type, merged.getNumIncomingValues(), "", merged.getIterator());
+    for (unsigned i = 0; i < merged.getNumIncomingValues(); ++i) {
+      Value* lanes = merged.getIncomingValue(i);
+      Value* incoming = of(lanes);
+      if (!incoming)
+        incoming = llvm::IRBuilder<>(merged.getIncomingBlock(i)->getTerminator())
+                       .CreateICmpNE(lanes, llvm::Constant::getNullValue(lanes->getType()));
+      mask->addIncoming(incoming, merged.getIncomingBlock(i));
+    }
+    return mask;
+  }
+
+  std::map<Value*, Value*> masks_;
+};
+
+}  // namespace
+
+void keep_doubt_as_masks(llvm::Function& function) {
+  std::vector<std::pair<llvm::ICmpInst*, llvm::IntrinsicInst*>> together;
+  std::vector<llvm::ICmpInst*> of_chunks;
+  for (llvm::BasicBlock& block : function) {
+    for (llvm::Instruction& instruction : block) {
+      auto* compare = llvm::dyn_cast<llvm::ICmpInst>(&instruction);
+      Value* compared = compare ? compared_with_zero(*compare) : nullptr;
+      if (!compared) continue;
+      auto* reduction = llvm::dyn_cast<llvm::IntrinsicInst>(compared);
+      if (is_lanes(*compared))
+        of_chunks.push_back(compare);
+      else if (reduction && reduction->getIntrinsicID() == llvm::Intrinsic::vector_reduce_or &&
+               is_lanes(*reduction->getArgOperand(0)))
+        together.emplace_back(compare, reduction);
+    }
+  }
+  Masks masks;
+  std::vector<llvm::WeakTrackingVH> unused;
+  const auto answer = [&](llvm::ICmpInst* compare, Value* with) {
+    unused.emplace_back(compare->getOperand(0));
+    compare->replaceAllUsesWith(with);
+    compare->eraseFromParent();
+  };
+  for (const auto& [compare, reduction] : together) {
+    Value* mask = masks.of(reduction->getArgOperand(0));
+    if (!mask) continue;
+    const unsigned lanes = llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements();
+    llvm::IRBuilder<> ir(compare);
+    answer(compare, ir.CreateICmpNE(ir.CreateBitCast(mask, ir.getIntNTy(lanes)), ir.getIntN(lanes, 0)));
+  }
+  for (llvm::ICmpInst* compare : of_chunks)
+    if (Value* mask = masks.known(compare->getOperand(0))) answer(compare, mask);
+  for (llvm::WeakTrackingVH& value : unused)
+    if (value) llvm::RecursivelyDeleteTriviallyDeadInstructions(value);
 }
 
 }  // namespace lockstep::translator

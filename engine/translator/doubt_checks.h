@@ -10,4 +10,8 @@ namespace lockstep::translator {
 // on. To be called when bodies are inlined and memory is promoted to values.
 void drop_implied_checks(llvm::Function& function);
 
+// Behind that: doubt, which bodies collect as lanes of -1 and 0, stays the mask that a comparison made it of,
+// where nobody asks but whether there is any. For hosts that have registers for masks.
+void keep_doubt_as_masks(llvm::Function& function);
+
 }  // namespace lockstep::translator

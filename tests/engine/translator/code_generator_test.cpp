@@ -2,9 +2,16 @@
 #include "engine/translator/code_generator.h"
 
 #include <gtest/gtest.h>
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <string>
 
+#include "engine/translator/doubt_checks.h"
 #include "engine/translator/liveness.h"
 #include "machine/kernel.h"
 #include "tests/engine/interpreter/test_wave.h"
@@ -40,6 +47,109 @@ TEST(CodeGenerator, MakesObjectsForBothHostLevels) {
   EXPECT_GT(v4, 0u);
   // Half as many registers a chunk.
   EXPECT_LT(v4, v3);
+}
+
+// A function of LLVM's that ends with a question about the doubt of %run.
+std::unique_ptr<llvm::Module> run_with_doubt(llvm::LLVMContext& context, const std::string& body) {
+  llvm::SMDiagnostic problem;
+  auto module = llvm::parseAssemblyString(
+      "declare i32 @llvm.vector.reduce.or.v16i32(<16 x i32>)\n"
+      "define i16 @run(<16 x float> %a, <16 x float> %b, <16 x i32> %c, i1 %rare) {\nbegin:\n" +
+          body + R"(
+      %any = call i32 @llvm.vector.reduce.or.v16i32(<16 x i32> %run)
+      %is.any = icmp ne i32 %any, 0
+      br i1 %is.any, label %look, label %certain
+    look:
+      %lanes = icmp ne <16 x i32> %run, zeroinitializer
+      %bits = bitcast <16 x i1> %lanes to i16
+      ret i16 %bits
+    certain:
+      ret i16 0
+    })",
+      problem, context);
+  EXPECT_TRUE(module) << problem.getMessage().str();
+  return module;
+}
+
+unsigned count_of(const llvm::Module& module, unsigned opcode) {
+  const llvm::Function& function = *module.getFunction("run");
+  EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
+  unsigned count = 0;
+  for (const llvm::BasicBlock& block : function)
+    for (const llvm::Instruction& instruction : block) count += instruction.getOpcode() == opcode;
+  return count;
+}
+
+// Whether there is doubt, and in which lanes, is asked of the masks that it was made of.
+TEST(CodeGenerator, KeepsDoubtAsMasks) {
+  llvm::LLVMContext context;
+  const auto module = run_with_doubt(context, R"(
+      %x = fcmp uno <16 x float> %a, zeroinitializer
+      %y = fcmp uno <16 x float> %b, zeroinitializer
+      %z = icmp sgt <16 x i32> %c, zeroinitializer
+      %first = select <16 x i1> %x, <16 x i32> splat (i32 -1), <16 x i32> zeroinitializer
+      br i1 %rare, label %slow, label %behind
+    slow:
+      %second = select <16 x i1> %y, <16 x i32> splat (i32 -1), <16 x i32> %first
+      br label %behind
+    behind:
+      %merged = phi <16 x i32> [ %first, %begin ], [ %second, %slow ]
+      %third = sext <16 x i1> %z to <16 x i32>
+      %run = or <16 x i32> %merged, %third)");
+  ASSERT_TRUE(module);
+  keep_doubt_as_masks(*module->getFunction("run"));
+  EXPECT_EQ(count_of(*module, llvm::Instruction::Select), 0u);
+  EXPECT_EQ(count_of(*module, llvm::Instruction::SExt), 0u);
+  EXPECT_EQ(count_of(*module, llvm::Instruction::Call), 0u);
+}
+
+// A NaN check is implied by one of what is computed from the value, behind a body with branches, too; but not
+// by one that is made on some ways only.
+TEST(CodeGenerator, DropsImpliedChecks) {
+  const std::string checked = R"(
+      %v = fmul <16 x float> %a, %b
+      %v.nan = fcmp uno <16 x float> %v, zeroinitializer
+      %v.doubt = select <16 x i1> %v.nan, <16 x i32> splat (i32 -1), <16 x i32> %c
+      br i1 %rare, label %slow, label %behind
+    slow:
+      %s = fadd <16 x float> %v, %a
+      %s.nan = fcmp uno <16 x float> %s, zeroinitializer
+      %s.doubt = select <16 x i1> %s.nan, <16 x i32> splat (i32 -1), <16 x i32> %v.doubt
+      br label %behind
+    behind:
+      %merged = phi <16 x i32> [ %v.doubt, %begin ], [ %s.doubt, %slow ])";
+  const auto checks_left = [&](const std::string& behind) {
+    llvm::LLVMContext context;
+    const auto module = run_with_doubt(context, checked + behind);
+    if (!module) return 0u;
+    drop_implied_checks(*module->getFunction("run"));
+    return count_of(*module, llvm::Instruction::Select);
+  };
+  EXPECT_EQ(checks_left("\n%run = or <16 x i32> %merged, zeroinitializer"), 2u);
+  EXPECT_EQ(checks_left(R"(
+      %w = fmul <16 x float> %v, %b
+      %w.nan = fcmp uno <16 x float> %w, zeroinitializer
+      %run = select <16 x i1> %w.nan, <16 x i32> splat (i32 -1), <16 x i32> %merged)"),
+            2u);
+}
+
+// The same with numbers of 64 bits, of which neg is an operation on their bits.
+TEST(CodeGenerator, DropsImpliedChecksOfDoubles) {
+  llvm::LLVMContext context;
+  const auto module = run_with_doubt(context, R"(
+      %x = fpext <16 x float> %a to <16 x double>
+      %v = fmul <16 x double> %x, %x
+      %v.nan = fcmp uno <16 x double> %v, zeroinitializer
+      %v.doubt = select <16 x i1> %v.nan, <16 x i32> splat (i32 -1), <16 x i32> %c
+      %v.bits = bitcast <16 x double> %v to <16 x i64>
+      %v.neg = xor <16 x i64> %v.bits, splat (i64 u0x8000000000000000)
+      %y = bitcast <16 x i64> %v.neg to <16 x double>
+      %w = fmul <16 x double> %y, %x
+      %w.nan = fcmp uno <16 x double> %w, zeroinitializer
+      %run = select <16 x i1> %w.nan, <16 x i32> splat (i32 -1), <16 x i32> %v.doubt)");
+  ASSERT_TRUE(module);
+  drop_implied_checks(*module->getFunction("run"));
+  EXPECT_EQ(count_of(*module, llvm::Instruction::Select), 1u);
 }
 
 // A sum of shifts, as of generators of random numbers, is one product without carries.
