@@ -183,10 +183,19 @@ void parse_number(std::string_view text, lockstep_type type, std::byte* out) {
     base = 16;
     digits.remove_prefix(2);
   }
+  // As of sizes: a count of elements that was given as 64k is the same number for the kernel.
+  unsigned shift = 0;
+  if (constexpr std::string_view kUnits = "kMG";
+      base == 10 && digits.size() > 1 && kUnits.find(digits.back()) != kUnits.npos) {
+    shift = 10 * static_cast<unsigned>(kUnits.find(digits.back()) + 1);
+    digits.remove_suffix(1);
+  }
   uint64_t magnitude = 0;
   auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), magnitude, base);
   if (problem == std::errc::result_out_of_range) fail("does not fit");
   if (problem != std::errc() || end != digits.data() + digits.size()) fail("is not a number of type");
+  if (magnitude > UINT64_MAX >> shift) fail("does not fit");
+  magnitude <<= shift;
   unsigned bits = t.size * 8u;
   uint64_t limit = bits == 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1;
   // Hexadecimal gives the bits of a signed type; decimal must be in its range.

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "cli/common.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 
@@ -101,6 +102,8 @@ Compilation::Compilation(const CompilerOptions& given) {
 }
 
 CodeObject open_with_progress(const std::string& path, lockstep_compile_options options, bool quiet) {
+  if (path.ends_with(".toml"))
+    throw UsageError("{}: is a job, which lockstep run takes; name the code that stands in it", path);
   ProgressLine progress(quiet);
   progress.connect(options, path);
   return CodeObject::open(path, &options);

@@ -116,6 +116,8 @@ void refuse_what_is_nearly_elements(std::string_view text) {
 }  // namespace
 
 Contents parse_contents(std::string_view text, std::optional<lockstep_type> elements) {
+  if (text.empty())
+    throw UsageError("buf: names no contents; say what and how many, such as buf:f32[1024], or a file");
   const size_t open = text.find('[');
   const std::optional<lockstep_type> type =
       open == std::string_view::npos ? std::nullopt : type_of_name(text.substr(0, open));

@@ -383,8 +383,15 @@ int print_parse_result(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out, err;
   const int code = app.exit(error, out, err);
   print_text(out.str());
+  std::string text = err.str();
+  // CLI11 has "Could not convert: --option = value".
+  constexpr std::string_view kConversion = "Could not convert: ";
+  const size_t equals = text.find(" = ");
+  if (text.starts_with(kConversion) && equals != text.npos)
+    text = text.substr(kConversion.size(), equals - kConversion.size()) + " takes a whole number, not '" +
+           text.substr(equals + 3, text.find('\n') - equals - 3) + "'" + text.substr(text.find('\n'));
   if (code != 0) report_text("error: ");
-  report_text(err.str());
+  report_text(text);
   return code == 0 ? kDone : kBadInput;
 }
 

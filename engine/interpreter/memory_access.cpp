@@ -33,7 +33,8 @@ std::string surroundings(const Wave* wave, uint64_t address, Access access) {
   if (below)
     return (address == below->end ? "right" : hex(address - below->end) + " bytes") + " behind the end of " +
            below->name + " [" + hex(below->begin) + ", " + hex(below->end) + ")";
-  return "no memory is mapped at or below it";
+  return address < kLowestAddress ? "a null pointer, or a place right behind one: no memory is mapped there"
+                                  : "no memory is mapped at or below it";
 }
 
 // The mapped range that holds the access, if the guest may make it.

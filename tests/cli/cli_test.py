@@ -202,7 +202,8 @@ define amdgpu_kernel void @add(ptr addrspace(1) %x, float %by) {
 }
 """)
         for_ir = ("--grid", "4", "buf:f32[4]=iota", "f32:10", "-p", "0")
-        self.lockstep("run", "add.ll", *for_ir, says="10 11 12 13")
+        out = self.lockstep("run", "add.ll", *for_ir, says="10 11 12 13")
+        self.assertNotIn("warning", out.stderr)  # of a target that the text does not name
         (self.path / "bad.ll").write_text("define amdgpu_kernel void @add( {\n")
         self.lockstep("run", "bad.ll", "--grid", "4", status=BAD_INPUT, says="bad.ll:2:1: error")
 
@@ -251,6 +252,8 @@ define amdgpu_kernel void @add(ptr addrspace(1) %x, float %by) {
         (self.path / "none.cl").write_text("__kernel void k(__global int* x, __global int* y) { *x = y ? *y : 9; }")
         for given, wanted in (("null", 9), ("null:", 9), ("buf:i32[1]=4", 4)):
             self.lockstep("run", "none.cl", "-g", "1", "buf:i32[1]", f"y={given}", "-p", "x", says=f"x: i32[1]\n{wanted}\n")
+
+        self.lockstep("run", "none.cl", "-g", "1", "null", "y=null", status=FAULTED, says=["none.cl:1", "at 0x0: a null pointer"])
 
     def test_halves_of_registers(self):
         # Newer compilers keep two 16-bit numbers in a register; clang 19 does if it is told to.
@@ -394,6 +397,14 @@ print = "x"
 
     def test_sizes_with_units(self):
         self.saxpy("--grid", "1k", "1k=", status=BAD_INPUT)
+        # The number of elements, as it is written elsewhere.
+        self.saxpy("--grid", "2k", "2k", "2", "buf:f32[2k]", "buf:f32[2k]=3", "-p", "y", "--print-limit", "0", says="y: f32[2048]")
+        (self.path / "units.cl").write_text("__kernel void k(__global long* x, long a, int b, uchar c) { x[0] = a; x[1] = b; x[2] = c; }")
+        units = ("run", "units.cl", "-g", "1", "buf:i64[3]")
+        self.lockstep(*units, "3G", "-2M", "u8:7", "-p", "x", says=f"{3 << 30} {-2 << 20} 7")
+        for bad, why in ((("99999999999999G", "1", "1"), "does not fit i64"), (("1", "2G", "1"), "does not fit i32"),
+                         (("1", "1", "1k"), "does not fit u8"), (("k", "1", "1"), "not a number"), (("0x1k", "1", "1"), "not a number")):
+            self.lockstep(*units, *bad, status=BAD_INPUT, says=why)
         out = self.saxpy("--grid", "2k", "--lds", "1k", "2048", "2", "buf:f32[2k]", "buf:f32[2K]=3", "-p", "y")
         self.assertIn("y: f32[2048]", out.stdout)
         self.saxpy("--grid", "4G", *self.GOOD, status=BAD_INPUT, says="too large, the limit of a dimension is 4294967295")
@@ -567,6 +578,8 @@ from = "b.npy"
 compare = "a"
 with = "b.npy"
 """)
+        for command in ("info", "disasm"):
+            self.lockstep(command, "steps.toml", status=BAD_INPUT, says="steps.toml: is a job, which lockstep run takes")
         out = self.lockstep("run", "steps.toml", "-q")
         self.assertEqual(out.stdout, "b: u32[32]\n7 7\n... 30 more (--print-limit 0 prints all)\n" * 2)
 
@@ -703,7 +716,7 @@ __global__ void k(unsigned long long* out, int i, unsigned u, long long l, unsig
             self.saxpy("--grid", "64", bad, *self.GOOD[1:], status=BAD_INPUT, says=["'n'", why])
         self.saxpy("--grid", "64", *self.GOOD[:3], "buf:f64[64]", says="'y' (float*) of kernel 'saxpy' is given elements of f64")
         for bad, why in (("buf:f32[0]", "none of it 0"), ("buf:float[64]", "called f32 here: f32[64]"), ("buf:f32", "how many?"),
-                         ("pipe:i32[4]", "is no pipe"), ("buf:f32[4", "not closed"), ("buf:f32[9999999999999]", "larger"),
+                         ("pipe:i32[4]", "is no pipe"), ("buf:", "names no contents"), ("buf:f32[4", "not closed"), ("buf:f32[9999999999999]", "larger"),
                          ("buf:f32[4]=z", "not a number"), ("buf:f32[4]z", "=VALUE"), ("5", "'5' is no buffer: it takes one"),
                          ("f32[64]=1", "is no buffer: say buf:f32[64]=1"), ("y.npy", "say buf:y.npy"),
                          ("struct:f32:1; i32:2", "is a pointer: it takes a buffer")):
@@ -725,6 +738,8 @@ __global__ void k(unsigned long long* out, int i, unsigned u, long long l, unsig
         self.saxpy("--grid", "64", "--block", "0", *self.GOOD, status=BAD_INPUT, says="at least 1")
         self.saxpy("--grid", "64", "--block", "2048", *self.GOOD, status=BAD_INPUT, says="1024")
         self.saxpy("--grid", "64", "--lds", "70000", *self.GOOD, status=BAD_INPUT, says="65536")
+        self.saxpy("--grid", "64", "--print-limit", "all", *self.GOOD, status=BAD_INPUT,
+                   says="error: --print-limit takes a whole number, not 'all'\n")
 
     def test_kernel_choice(self):
         self.lockstep("run", "two.cl", "--grid", "1", status=BAD_INPUT, says=["--kernel", "ids", "spin"])
