@@ -7,7 +7,8 @@ and says what became of each:
 
 Numbers in a program's arguments that are larger than --largest become that; a program that does not like it is run with
 its own. What a program says of its results counts: `passed` and `failed` are by its words, `ran` has no verdict of its own,
-`stopped` was not at its end after --seconds. ROCM names the runtime's tree (build/rocm), LOCKSTEP the program `lockstep`.
+`stopped` was not at its end after --seconds, `no data` lacks a file
+that its arguments name. ROCM names the runtime's tree (build/rocm), LOCKSTEP the program `lockstep`.
 The last line is what docs/compatibility.md has."""
 import argparse
 import collections
@@ -104,7 +105,10 @@ def main():
             _, plan = finished([*make, "-n", "run"], folder, 60, environment)
             lines = [line for line in plan.splitlines() if re.match(r"\s*(\./|\S*/)?[\w./-]+", line) and "./" in line
                      and not line.lstrip().startswith(str(compiler))]
-            words = shlex.split(lines[0].split("&&")[-1].split("|")[0].split(">")[0]) if lines else ["./main"]
+            try:
+                words = shlex.split(lines[0].split("&&")[-1].split("|")[0].split(">")[0]) if lines else ["./main"]
+            except ValueError:  # a command in several lines
+                words = ["./main"]
             tries = [reduced(words, o.largest)]
             if tries[0] != words:
                 tries.append(words)
@@ -113,6 +117,9 @@ def main():
                 result = verdict(code, text)
                 if result != "failed":
                     break
+            # Files of git-lfs and dvc, and what a script downloads.
+            if result == "failed" and any("/" in word and not (folder / word).exists() for word in words[1:]):
+                result = "no data"
             counts[result] += 1
             print(f"{name}: {result}{f' (exit code {code})' if code else ''}, {time.monotonic() - begin:.0f} s: "
                   f"{' '.join(command)}", flush=True)
