@@ -80,8 +80,11 @@ void observe(const Operation* op, Wave* wave, int64_t budget) {
 
 // Likewise, where the observer may have said that it need not be called.
 void observe_or_pass(const Operation* op, Wave* wave, int64_t budget) {
-  if (op->pc < passes_until) LOCKSTEP_NEXT();
-  [[clang::musttail]] return observe(op, wave, budget);
+  if (op->pc >= passes_until) [[clang::musttail]]
+    return observe(op, wave, budget);
+  // It costs nothing: the one behind it is charged.
+  const Operation* const following = next_of(op);
+  [[clang::musttail]] return handler_of(following)(following, wave, budget);
 }
 
 // The last operation of those whose observer wants to be called behind them.

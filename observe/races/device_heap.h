@@ -29,9 +29,10 @@ class DeviceHeap {
   void forget_all() { functions_.clear(), asked_.clear(); }
   // Whether the code there is the allocator's own.
   bool owns(uint64_t pc) const {
-    return std::any_of(functions_.begin(), functions_.end(), [&](const Functions& each) {
-      return each.allocate.contains(pc) || each.free.contains(pc) || each.initialise.contains(pc);
-    });
+    return !functions_.empty() &&
+           std::any_of(functions_.begin(), functions_.end(), [&](const Functions& each) {
+             return each.allocate.contains(pc) || each.free.contains(pc) || each.initialise.contains(pc);
+           });
   }
   // Of an instruction of the allocator: the blocks that it hands out with it, when it returns.
   std::vector<Block> handed_out(const Event& event);

@@ -59,14 +59,6 @@ void Knowledge::group_ends(const WorkGroup& group) {
   groups_.erase(&group);
 }
 
-RunningWave& Knowledge::running(const Wave& wave) {
-  if (wave.group != last_group_) {
-    last_ = &groups_[wave.group];
-    last_group_ = wave.group;
-  }
-  return last_->waves[wave.index_in_group];
-}
-
 Bound Knowledge::bound_of(const RunningWave& wave, bool to_own_group) const {
   // On one CU all waves share the cache that stores go through (LLVM AMDGPU memory model, gfx10 and gfx11).
   const bool sees_stores = to_own_group && !dispatches_[record(wave.number).dispatch].processor_mode;

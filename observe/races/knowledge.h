@@ -119,7 +119,13 @@ class Knowledge {
   // Every wave of the group that has not ended knows what the others did before.
   void barrier(const WorkGroup& group);
 
-  RunningWave& running(const Wave& wave);
+  RunningWave& running(const Wave& wave) {
+    if (wave.group != last_group_) [[unlikely]] {
+      last_ = &groups_[wave.group];
+      last_group_ = wave.group;
+    }
+    return last_->waves[wave.index_in_group];
+  }
   const WaveRecord& record(WaveNumber number) const { return records_[number]; }
   bool same_group(WaveNumber a, WaveNumber b) const { return record(a).group == record(b).group; }
   // Whether what wave `earlier` did in an epoch comes before what `later` does now.

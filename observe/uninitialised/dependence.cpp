@@ -1,6 +1,8 @@
 #include "observe/uninitialised/dependence.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -39,10 +41,6 @@ uint32_t filling_value(unsigned filling, unsigned reg, unsigned lane) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // Between lanes, by selectors that have values.
 bool only_moves(const Event& event, const WaveShadow& shadow) {
   const isa::Instruction& instruction = event.instruction;
@@ -58,6 +56,32 @@ bool only_moves(const Event& event, const WaveShadow& shadow) {
     if (selector.is_vgpr() || shadow.scalar(selector.code) != 0) return false;
   }
   return shadow.scalar(code::kExecLo) == 0 && shadow.scalar(code::kExecHi) == 0;
+}
+
+// The summands of a sum; with a product its two factors and what is added to it. None: it is another
+// instruction, or changes the sum.
+struct SumOperands {
+  std::array<const isa::Operand*, 3> list{};
+  unsigned count = 0;
+  bool is_product = false;
+};
+
+SumOperands sum_operands(const isa::Instruction& instruction) {
+  if (instruction.row_y || instruction.dpp != isa::Dpp::none || instruction.clamp || instruction.omod != 0)
+    return {};
+  const auto find = [&](isa::Role role) { return instruction.find(role); };
+  switch (instruction.row->opcode) {
+    case isa::Opcode::v_add_f32:
+    case isa::Opcode::v_sub_f32:
+    case isa::Opcode::v_subrev_f32:
+      return {{find(isa::Role::src0), find(isa::Role::src1)}, 2, false};
+    case isa::Opcode::v_fma_f32:
+      return {{find(isa::Role::src0), find(isa::Role::src1), find(isa::Role::src2)}, 3, true};
+    case isa::Opcode::v_fmac_f32:
+      return {{find(isa::Role::src0), find(isa::Role::src1), find(isa::Role::dst)}, 3, true};
+    default:
+      return {};
+  }
 }
 
 }  // namespace
@@ -172,7 +196,62 @@ void Dependence::fill(const Event& event, const WaveShadow& shadow, unsigned fil
   }
 }
 
+// Below 2^24 a sum can be brought below 2 by what is added, or made as great as one likes, so that each bit
+// of the exponent can be 0 and 1; the sign and the rest then follow what is added.
+bool Dependence::follow_sum(const Event& event, const isa::RegisterEffects& effects,
+                            WaveShadow& shadow) const {
+  const isa::Instruction& instruction = event.instruction;
+  const SumOperands operands = sum_operands(instruction);
+  if (operands.count == 0 || effects.writes.size() != 1 || effects.writes.begin()->count != 1) return false;
+  const unsigned to = effects.writes.begin()->first - code::kVgpr0;
+  if (effects.writes.begin()->first < code::kVgpr0 || to >= vgpr_count_) return false;
+  const uint64_t exec = event.wave.exec();
+  uint64_t open = 0;
+  std::array<Values, 2> rest;  // the factors, or the other summand
+  unsigned rest_count = 0;
+  for (unsigned i = 0; i < operands.count; ++i) {
+    const isa::Operand& operand = *operands.list[i];
+    if (!operand.is_vgpr()) {
+      if (rest_count == rest.size() ||
+          (operand.code < WaveShadow::kScalars && shadow.scalar(operand.code) != 0))
+        return false;
+      rest[rest_count++].all = static_cast<uint32_t>(scalar_value(event.wave, operand, instruction));
+      continue;
+    }
+    if (operand.vgpr() >= vgpr_count_) return false;
+    const uint64_t lacking = shadow.lanes(operand.vgpr()) & exec;
+    const bool may_be_addend = !operands.is_product || i == 2;
+    if (lacking != 0) {
+      if (open != 0 || !may_be_addend || operand.abs || !shadow.lacks_all(operand.vgpr(), lacking))
+        return false;
+      open = lacking;
+    } else if (!operands.is_product || i < 2) {
+      if (rest_count == rest.size()) return false;
+      rest[rest_count++].lanes = reinterpret_cast<const uint32_t*>(
+          event.wave.vgprs + operand.vgpr() * size_t{event.wave.register_bytes});
+    }
+  }
+  if (open == 0 || rest_count != operands.count - 1) return false;
+  constexpr unsigned kBias = 127, kSpecial = 255, kMost = kBias + 23;
+  for (uint64_t left = open; left != 0; left &= left - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(left));
+    unsigned sum = 0;
+    for (unsigned i = 0; i < rest_count; ++i) {
+      const unsigned exponent = rest[i].of(lane) >> 23 & 0xff;
+      if (exponent == kSpecial) return false;
+      sum += exponent;
+    }
+    // A product is less than two to the sum of its factors' exponents and two.
+    if (sum > (operands.is_product ? kMost + kBias - 1 : kMost)) return false;
+  }
+  shadow.clear_lanes(to, exec & ~open);
+  for (uint64_t left = open; left != 0; left &= left - 1)
+    shadow.set_vgpr(to, static_cast<unsigned>(std::countr_zero(left)), ~0u);
+  return true;
+}
+
 bool Dependence::follow(const Event& event, const isa::RegisterEffects& effects, WaveShadow& shadow) {
+  if (follow_sum(event, effects, shadow)) return true;
   const uint64_t place = place_of(event);
   if (place == 0) return false;
   const unsigned fillings = only_moves(event, shadow) ? kOppositeFillings : kFillings;

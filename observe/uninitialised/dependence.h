@@ -33,6 +33,10 @@ class Dependence {
   // Of them, so many show all that depends, where bits go to other places and no more.
   static constexpr unsigned kOppositeFillings = 2;
 
+  // Of a sum of f32 numbers one of which has no value, in any of the lanes that lack it, while the rest of
+  // the sum is not great: whatever bit of the result is asked for, numbers can be found that differ in it.
+  // False if it is another instruction, or may be otherwise; nothing is written then.
+  bool follow_sum(const Event& event, const isa::RegisterEffects& effects, WaveShadow& shadow) const;
   // Where a copy of the instruction stands, with an end behind it; 0: there is no room any more.
   uint64_t place_of(const Event& event);
   // Those of a register's lanes; or of all of them.

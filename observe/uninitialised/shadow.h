@@ -152,6 +152,8 @@ class WaveShadow {
       }
     }
   }
+  // Whether those of these lanes that lack any bit lack all of them.
+  bool lacks_all(unsigned vgpr, uint64_t lanes) const { return (lanes_[vgpr] & lanes & ~whole_[vgpr]) == 0; }
   // Of all lanes.
   void get_vgpr(unsigned number, uint32_t* bits) const;
   void set_vgpr(unsigned number, const uint32_t* bits);

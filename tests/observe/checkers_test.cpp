@@ -365,6 +365,39 @@ TEST(Uninitialised, LanesThatWereOff) {
   EXPECT_EQ(found.all[0].detail.lanes, 0xffff0000u);
 }
 
+// A bit of the exponent: whatever the rest of the sum is, some number changes it, in each lane. A NaN stays
+// what it is, whatever is added to it.
+TEST(Uninitialised, EachBitOfASumDependsOnWhatIsAdded) {
+  const auto rules_of = [](const std::string& sum, uint64_t& lanes) {
+    Unwritten found(
+        "v_lshlrev_b32 v1, 2, v0\nv_mov_b32 v6, 0.5\nv_mov_b32 v7, 0x7fc00000\nv_mov_b32 v8, 1.0\n" + sum +
+            "\nv_bfe_u32 v5, v4, 27, 1\nglobal_store_b32 v1, v5, s[0:1]\n",
+        1, 32);
+    lanes = found.all.empty() ? 0 : found.all[0].detail.lanes;
+    return found.rules();
+  };
+  uint64_t lanes = 0;
+  for (const char* sum : {"v_add_f32 v4, 0.5, v4", "v_add_f32 v4, v4, v6", "v_sub_f32 v4, v6, v4",
+                          "v_fmac_f32 v4, v6, v8", "v_fma_f32 v4, v6, 1.0, -v4"}) {
+    EXPECT_NE(rules_of(sum, lanes), "") << sum;
+    EXPECT_EQ(lanes, 0xffffffffu) << sum;
+  }
+  for (const char* sum : {"v_add_f32 v4, v7, v4", "v_fmac_f32 v4, v7, v6"})
+    EXPECT_EQ(rules_of(sum, lanes), "") << sum;
+}
+
+TEST(Uninitialised, SpilledLanesKeepWhatTheyLack) {
+  Unwritten found(
+      "v_lshlrev_b32 v1, 2, v0\ns_mov_b32 exec_lo, 0xffff\nv_mov_b32 v3, 1\ns_mov_b32 exec_lo, -1\n"
+      "v_mov_b32 v4, 2\nscratch_store_b64 off, v[3:4], off offset:8\n"
+      "scratch_load_b64 v[7:8], off, off offset:8\ns_waitcnt vmcnt(0)\n"
+      "global_store_b32 v1, v8, s[0:1]\nglobal_store_b32 v1, v7, s[0:1]\n",
+      1, 32);
+  ASSERT_EQ(found.all.size(), 1u) << found.rules();
+  EXPECT_EQ(found.all[0].detail.lanes, 0xffff0000u);
+  EXPECT_NE(found.all[0].detail.text.find("v3 was never written"), std::string::npos) << found.rules();
+}
+
 TEST(Uninitialised, BranchesAndExec) {
   Unwritten branch("s_cmp_eq_u32 s9, 7\ns_cbranch_scc1 next\nnext:\n", 1, 32);
   ASSERT_EQ(branch.all.size(), 1u) << branch.rules();
