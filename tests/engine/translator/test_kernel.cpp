@@ -1,9 +1,14 @@
 #include "tests/engine/translator/test_kernel.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <optional>
 #include <span>
+#include <stdexcept>
 
 #include "loader/hidden_arguments.h"
 #include "machine/kernel.h"
@@ -26,6 +31,44 @@ Bytes read_file(const std::string& path) {
   const auto bytes = std::as_bytes(std::span(text));
   return Bytes(bytes.begin(), bytes.end());
 }
+
+namespace {
+
+// The same memory at two addresses.
+class AtTwoPlaces {
+ public:
+  AtTwoPlaces(AddressSpace& memory, Bytes& contents) : memory_(memory), contents_(contents) {
+    const int file = memfd_create("buffer", 0);
+    if (file < 0 || ftruncate(file, static_cast<off_t>(contents.size())) != 0)
+      throw std::runtime_error("no memory for a buffer at two places");
+    for (std::byte*& place : places_) {
+      void* mapped = mmap(nullptr, contents.size(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+      if (mapped == MAP_FAILED) throw std::runtime_error("a buffer cannot be mapped");
+      place = static_cast<std::byte*>(mapped);
+      memory_.map(reinterpret_cast<uint64_t>(place), contents.size(), kReadWrite, "place of a buffer");
+    }
+    close(file);
+    std::ranges::copy(contents, places_[0]);
+  }
+  ~AtTwoPlaces() {
+    std::copy_n(places_[0], contents_.size(), contents_.begin());
+    for (std::byte* place : places_) {
+      memory_.unmap(reinterpret_cast<uint64_t>(place));
+      munmap(place, contents_.size());
+    }
+  }
+  AtTwoPlaces(const AtTwoPlaces&) = delete;
+  AtTwoPlaces& operator=(const AtTwoPlaces&) = delete;
+
+  uint64_t address(size_t number) const { return reinterpret_cast<uint64_t>(places_[number]); }
+
+ private:
+  AddressSpace& memory_;
+  Bytes& contents_;
+  std::array<std::byte*, 2> places_{};
+};
+
+}  // namespace
 
 TestResult run(const Bytes& code_object, const std::vector<TestDispatch>& dispatches,
                std::vector<Bytes> buffers, machine::EngineKind engine, unsigned threads) {
@@ -54,6 +97,13 @@ TestResult run(const Bytes& code_object, const std::vector<TestDispatch>& dispat
       ADD_FAILURE() << "no kernel " << each.kernel;
       return result;
     }
+    std::optional<AtTwoPlaces> places;
+    std::vector<uint64_t> addresses = result.buffer_addresses;
+    if (each.twice >= 0) {
+      places.emplace(memory, buffers[static_cast<size_t>(each.twice)]);
+      addresses[static_cast<size_t>(each.twice)] = places->address(0);
+      addresses.push_back(places->address(1));
+    }
     alignas(64) std::array<std::byte, 4096> own_arguments{};
     const std::span<std::byte> arguments =
         each.arguments_in >= 0 ? std::span(buffers[static_cast<size_t>(each.arguments_in)]) : own_arguments;
@@ -64,7 +114,7 @@ TestResult run(const Bytes& code_object, const std::vector<TestDispatch>& dispat
       const TestArgument& argument = each.arguments[i];
       std::byte* place = arguments.data() + user_arguments[i]->offset;
       if (argument.buffer >= 0)
-        std::memcpy(place, &result.buffer_addresses[argument.buffer], 8);
+        std::memcpy(place, &addresses[static_cast<size_t>(argument.buffer)], 8);
       else
         std::memcpy(place, argument.scalar.data(), argument.scalar.size());
     }

@@ -34,6 +34,7 @@ struct TestDispatch {
   std::vector<TestArgument> arguments;
   uint32_t dynamic_lds_bytes = 0;
   int arguments_in = -1;  // a buffer of 4096 bytes that the kernel may write, too
+  int twice = -1;  // a buffer that is at two places, the second one has the number behind the last buffer's
 };
 
 struct TestResult {

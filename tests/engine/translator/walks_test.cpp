@@ -5,6 +5,8 @@
 #include <numeric>
 #include <random>
 
+#include "engine/translator/walk_plan.h"
+#include "tests/engine/interpreter/test_wave.h"
 #include "tests/engine/translator/test_kernel.h"
 
 namespace lockstep::translator {
@@ -52,6 +54,18 @@ __kernel void again(__global uint* in, __global uint* out, uint n) {
     out[row * 3 * n + i] = sum;
   }
 }
+// The same, but what is written is so at another address; each round asks for what others have written.
+#define AT_TWO_PLACES(name, instruction)                                                           \
+  __kernel void name(__global const uint* in, __global uint* out, uint n) {                        \
+    uint row = get_global_id(0), sum = 0;                                                          \
+    for (uint i = 0; i < n; ++i) {                                                                 \
+      sum = sum * 3 + in[row * (n + 1) + i];                                                       \
+      out[row * (n + 1) + i + 1] = sum;                                                            \
+      __asm__ volatile(instruction ::: "memory");                                                  \
+    }                                                                                              \
+  }
+AT_TWO_PLACES(invalidates, "buffer_gl0_inv")
+AT_TWO_PLACES(waits, "s_waitcnt_vscnt null, 0x0")
 // Half of the lanes stand still for two rounds, or go on by one element in these, when all have been loaded ahead; or take no part in two, when
 // the others are.
 __kernel void pauses(__global const uint* a, __global uint* y, uint n, uint step) {
@@ -135,6 +149,16 @@ TEST(Walks, WhatTheWaveWritesIsSeen) {
     }
 }
 
+// The wave does not know that it writes there, as if another one did.
+TEST(Walks, WhatOthersWriteIsSeenWhereTheWaveAsks) {
+  for (const char* kernel : {"invalidates", "waits"}) {
+    const uint32_t n = 40;
+    TestDispatch both = dispatch(kernel, {buffer(0), buffer(1), value(n)});
+    both.twice = 0;
+    expect_same(code(), {both}, {words(kItems * (n + 1), 11)});
+  }
+}
+
 TEST(Walks, WhatIsWrittenBetweenTwoLoopsIsSeen) {
   const uint32_t n = 12;
   expect_same(code(), {dispatch("again", {buffer(0), buffer(0), value(n)})}, {words(kItems * 3 * n, 7)});
@@ -152,6 +176,23 @@ TEST(Walks, LanesThatAreOffForAWhile) {
   expect_same(code(), {dispatch("skips", {buffer(0), buffer(1), value(n)})}, buffers);
   for (const uint32_t step : {0u, 1u})
     expect_same(code(), {dispatch("pauses", {buffer(0), buffer(1), value(n), value(step)})}, buffers);
+}
+
+// Compilers put the step to the next element and a move of what was loaded into one instruction.
+TEST(Walks, HalvesOfAPairAreNotOneAnothers) {
+  const auto walks_with = [](const std::string& pair) {
+    const std::vector<uint32_t>& code =
+        interpreter::assembled("again: global_load_b32 v4, v1, s[4:5]\ns_waitcnt vmcnt(0)\n" + pair +
+                                   "\nv_mov_b32 v1, v2\ns_sub_u32 s0, s0, 1\ns_cbranch_scc0 again",
+                               32);
+    const auto begin = reinterpret_cast<uint64_t>(code.data());
+    const std::vector<CodeRange> ranges = {{begin, begin + code.size() * sizeof code[0]}};
+    return find_walks(find_routine(ranges, begin, 32, kMaxVgprs), 0).size();
+  };
+  EXPECT_EQ(walks_with("v_dual_mov_b32 v3, v4 :: v_dual_add_nc_u32 v2, 4, v1"), 1u);
+  EXPECT_EQ(walks_with("v_dual_mov_b32 v3, v1 :: v_dual_add_nc_u32 v2, 4, v4"), 0u);
+  // What it adds to was loaded.
+  EXPECT_EQ(walks_with("v_dual_fmac_f32 v4, v0, v5 :: v_dual_mov_b32 v3, v1\nv_mov_b32 v2, v4"), 0u);
 }
 
 // Of groups in rows the kernel's arguments are loaded once, unless the kernel writes them.
