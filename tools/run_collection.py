@@ -8,7 +8,7 @@ and says what became of each:
 Numbers in a program's arguments that are larger than --largest become that; a program that does not like it is run with
 its own. What a program says of its results counts: `passed` and `failed` are by its words, `ran` has no verdict of its own,
 `stopped` was not at its end after --seconds, `no data` lacks a file
-that its arguments name. ROCM names the runtime's tree (build/rocm), LOCKSTEP the program `lockstep`.
+that it reads. ROCM names the runtime's tree (build/rocm), LOCKSTEP the program `lockstep`.
 The last line is what docs/compatibility.md has."""
 import argparse
 import collections
@@ -46,6 +46,7 @@ exec clang++-19 -w "${arguments[@]}"
 """
 GOOD = re.compile(r"\bpass(ed)?\b|\bsuccess(ful|fully)?\b|\bcorrect(ly)?\b|\bverified\b|\bmatch(es)?\b|\bok\b", re.I)
 BAD = re.compile(r"\bfail(ed|s|ure)?\b|\bmismatch(es)?\b|\bincorrect\b|\bwrong\b|not match|unsuccessful|\berrors? at\b", re.I)
+MISSING = re.compile(r"no such file|(unable|failed|cannot|could not) (to )?(open|read|load|find)", re.I)
 
 
 def finished(command, folder, seconds, environment):
@@ -118,7 +119,8 @@ def main():
                 if result != "failed":
                     break
             # Files of git-lfs and dvc, and what a script downloads.
-            if result == "failed" and any("/" in word and not (folder / word).exists() for word in words[1:]):
+            if result == "failed" and (MISSING.search(text) or
+                                       any("/" in word and not (folder / word).exists() for word in words[1:])):
                 result = "no data"
             counts[result] += 1
             print(f"{name}: {result}{f' (exit code {code})' if code else ''}, {time.monotonic() - begin:.0f} s: "
