@@ -57,6 +57,8 @@ class Queue {
   virtual void set_compute_units(const machine::ComputeUnits& units) {
     compute_units_ = std::make_shared<const machine::ComputeUnits>(units);
   }
+  // What its waves get from s_sendmsg_rtn (guide 5.3, table 16). Drivers number doorbells in 10 bits (open).
+  uint32_t doorbell_id() const { return static_cast<uint32_t>(id_ & 0x3ff); }
   QueueState state() const { return state_.load(std::memory_order_acquire); }
 
   // Exceptions of its dispatches so far, where its settings ask for them.
@@ -93,8 +95,6 @@ class Queue {
   void tell(const QueueError& error) {
     if (on_error_) on_error_(error);
   }
-  // What its waves get from s_sendmsg_rtn (guide 5.3, table 16). Drivers number doorbells in 10 bits (open).
-  uint32_t doorbell_id() const { return static_cast<uint32_t>(id_ & 0x3ff); }
   const std::shared_ptr<const machine::ComputeUnits>& compute_units() const { return compute_units_; }
   // For machine::Device::start.
   machine::Device::Precise* precise() { return precise_.settings.is_default() ? nullptr : &precise_; }

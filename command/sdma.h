@@ -10,6 +10,7 @@ enum Operation : uint32_t {
   kNop = 0,
   kCopy = 1,
   kWrite = 2,
+  kIndirect = 4,
   kFence = 5,
   kTrap = 6,
   kPollRegisterOrMemory = 8,

@@ -63,6 +63,8 @@ uint32_t SdmaQueue::length(uint64_t, std::span<const uint32_t> words) {
     case sdma::kWrite:
       if (words.size() < 4) return 5;
       return 4 + bits(words[3], 0, 20) + 1;
+    case sdma::kIndirect:
+      return 6;
     case sdma::kFence:
       return 4;
     case sdma::kTrap:
@@ -80,8 +82,8 @@ uint32_t SdmaQueue::length(uint64_t, std::span<const uint32_t> words) {
     default:
       refuse(QueueError::Kind::unsupported, "op",
              "operation " + std::to_string(operation(header)) +
-                 " (0 nop, 1 copy, 2 write, 5 fence, 6 trap, 8 poll, 10 atomic, 11 fill, 13 timestamp, 17 "
-                 "cache)");
+                 " (0 nop, 1 copy, 2 write, 4 buffer, 5 fence, 6 trap, 8 poll, 10 atomic, 11 fill, 13 "
+                 "timestamp, 17 cache)");
       return 0;
   }
 }
@@ -107,7 +109,44 @@ RingQueue::Progress SdmaQueue::execute(uint64_t, std::span<const uint32_t> packe
   ranges_ = services().memory.snapshot();
   RangeUser user(ranges_.get());
   user.begin();
-  return execute(packet);
+  return operation(packet[0]) == sdma::kIndirect ? indirect(packet) : execute(packet);
+}
+
+// The packet in the ring is done when those of its buffer are.
+RingQueue::Progress SdmaQueue::indirect(std::span<const uint32_t> packet) {
+  const uint64_t base = pair(packet, 1), dwords = bits(packet[3], 0, 20);
+  if (base % 32 != 0)
+    return refuse(QueueError::Kind::invalid_packet, "ib_base",
+                  hex(base) + " is no multiple of 32 (align the buffer)");
+  for (unsigned n = 0; n < kBatch && in_buffer_ < dwords; ++n) {
+    const uint64_t address = base + 4 * in_buffer_, left = dwords - in_buffer_;
+    const auto take = [&](uint64_t count) {
+      const std::byte* from = at(address, count * 4, kRead, 4, "ib_base");
+      if (!from) return false;
+      buffered_.resize(count);
+      const auto lost = guarded([&] { std::memcpy(buffered_.data(), from, count * 4); });
+      if (lost) refuse_lost(*lost);
+      return !lost;
+    };
+    if (!take(std::min<uint64_t>(left, 4))) return Progress::failed;  // what every length can be told from
+    const uint32_t count = length(address, buffered_);
+    if (count == 0) return Progress::failed;
+    if (count > left)
+      return refuse(QueueError::Kind::invalid_packet, "ib_size",
+                    "the packet at " + hex(address) + " has " + std::to_string(count) +
+                        " dwords, but its buffer only " + std::to_string(left) +
+                        " more (correct one of them)");
+    if (!take(count)) return Progress::failed;
+    if (operation(buffered_[0]) == sdma::kIndirect)
+      return refuse(QueueError::Kind::invalid_packet, "op",
+                    "an indirect buffer calls another one (put the packet into the ring)");
+    const Progress progress = execute(buffered_);
+    if (progress != Progress::done) return progress;
+    in_buffer_ += count;
+  }
+  if (in_buffer_ < dwords) return Progress::more;  // other queues first
+  in_buffer_ = 0;
+  return Progress::done;
 }
 
 RingQueue::Progress SdmaQueue::execute(std::span<const uint32_t> packet) {

@@ -20,6 +20,7 @@ class SdmaQueue final : public RingQueue {
   void cancel() override {}
 
   Progress execute(std::span<const uint32_t> packet);
+  Progress indirect(std::span<const uint32_t> packet);
   Progress refuse(QueueError::Kind kind, std::string field, std::string text);
   Progress refuse_lost(uint64_t address);
   std::byte* at(uint64_t address, uint64_t bytes, uint8_t access, unsigned alignment, const char* field);
@@ -36,6 +37,9 @@ class SdmaQueue final : public RingQueue {
   Failure failure_;
   std::optional<Waiters::Clock::time_point> look_again_;
   uint32_t polls_ = 0;  // of the packet that waits
+  // Of the indirect buffer in the ring: dwords that are done, and a copy of the packet there.
+  uint64_t in_buffer_ = 0;
+  std::vector<uint32_t> buffered_;
 };
 
 }  // namespace lockstep::command

@@ -38,6 +38,48 @@ TEST_F(SdmaTest, CopiesFillsAndFences) {
   EXPECT_EQ(memory[400], 0x77777700u);
 }
 
+Words indirect(const void* at, uint32_t dwords) {
+  return {sdma::kIndirect, low(at), high(at), dwords, 0, 0};
+}
+
+// More packets than the queue takes at a time, one that waits among them, and what follows in the ring waits.
+TEST_F(SdmaTest, IndirectBuffersAreDoneBeforeWhatFollows) {
+  uint32_t* const buffer = m.buffer(4096);
+  uint32_t at = 0;
+  const auto put = [&](const Words& words) {
+    for (const uint32_t word : words) buffer[at++] = word;
+  };
+  for (uint32_t i = 0; i < 200; ++i) put(fence(memory + 100 + i, i + 1));
+  put(poll(memory + 1, 5));
+  put(copy(memory + 100, memory + 500, 800));
+  submit(indirect(buffer, at) + fence(memory, 1));
+  ASSERT_TRUE(becomes(memory + 299, 200));
+  EXPECT_EQ(memory[0], 0u);
+  EXPECT_EQ(memory[500], 0u) << "waits";
+  store_shared<uint32_t>(memory + 1, 5);
+  m.processor.waiters().notify();
+  ASSERT_TRUE(becomes(memory, 1));
+  for (uint32_t i = 0; i < 200; ++i) EXPECT_EQ(memory[500 + i], i + 1);
+  // Again, from its begin; an empty one is no work.
+  submit(fill(memory + 500, 0, 800, 2) + indirect(buffer, at) + indirect(buffer, 0) + fence(memory, 2));
+  ASSERT_TRUE(becomes(memory, 2));
+  EXPECT_EQ(memory[699], 200u);
+}
+
+TEST_F(SdmaTest, IndirectBuffersThatAreWrong) {
+  uint32_t* const buffer = m.buffer(64);
+  const auto make = [&](const Words& words) {
+    uint32_t at = 0;
+    for (const uint32_t word : words) buffer[at++] = word;
+    return indirect(buffer, at);
+  };
+  EXPECT_EQ(failure(indirect(buffer + 1, 4)).field, "ib_base");
+  EXPECT_EQ(failure(make(indirect(buffer, 6))).field, "op");
+  EXPECT_EQ(failure(make({sdma::kFence, low(memory), high(memory)})).field, "ib_size");
+  EXPECT_EQ(failure(make({0xff, 0, 0, 0})).field, "op");
+  EXPECT_EQ(failure(indirect(reinterpret_cast<const void*>(0x1000), 4)).field, "ib_base");
+}
+
 TEST_F(SdmaTest, BroadcastAndBackwardCopies) {
   for (uint32_t i = 0; i < 8; ++i) memory[16 + i] = i + 1;
   Words twice = copy(memory + 16, memory + 64, 32, 1u << 27) + Words{low(memory + 80), high(memory + 80)};

@@ -43,6 +43,13 @@ def run(code, **more):
                           timeout=120, **more)
 
 
+class OwnDriver(unittest.TestCase):
+    def test_a_program_without_a_runtime(self):
+        program = pathlib.Path(__file__).parent / "own_driver.py"
+        result = subprocess.run([LOCKSTEP, "exec", "--", sys.executable, program], capture_output=True, text=True, timeout=300)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "all results are right\n", ""))
+
+
 class Files(unittest.TestCase):
     """Files and folders that are nowhere on the host."""
 
