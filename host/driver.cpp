@@ -1,6 +1,5 @@
 #include "host/driver.h"
 
-#include <dlfcn.h>
 #include <time.h>
 
 #include <algorithm>
@@ -31,6 +30,7 @@ Gpus make_gpus(const Settings& settings, Reports& reports) {
     options.host_real_time = true;
     options.precise = settings.precise;
     options.listener = reports.listener(index);
+    options.trap_handler = &gpu->traps;
     gpu->processor = std::make_unique<command::CommandProcessor>(gpu->memory, std::move(options));
     gpus.push_back(std::move(gpu));
   }
@@ -54,12 +54,23 @@ Driver::Driver(const Settings& settings)
       queues_(gpus_, doorbells_, events_, code_objects_) {
   reports_.dumps().set_store(store_.descriptor());
   catch_host_faults();
-  for (const auto& gpu : gpus_)
+  for (const auto& gpu : gpus_) {
     gpu->processor->interrupts().set_callback([this](const command::Interrupt& interrupt) {
       // Packets, waves and copies all name the number of an event.
       constexpr uint32_t kNumber = 0xffffff;
       events_.raise(interrupt.data & kNumber);
     });
+    gpu->traps.tell_fault = [this, gpu = gpu.get()](const auto& fault, const auto& launch) {
+      queues_.wave_faulted(*gpu, fault, launch);
+    };
+    gpu->traps.is_exception = [this, gpu = gpu.get()](const auto&, uint32_t data) {
+      return queues_.are_exceptions(*gpu, data);
+    };
+    gpu->traps.tell_exceptions = [this, gpu = gpu.get()](const auto* cause, const auto& launch,
+                                                         uint32_t data) {
+      queues_.tell_exceptions(*gpu, cause, launch, data);
+    };
+  }
 }
 
 Gpu* Driver::find(uint32_t id) const {
@@ -168,6 +179,7 @@ int Driver::answer(unsigned number, void* p, uint32_t bytes) {
       auto& args = *static_cast<RuntimeEnableArgs*>(p);
       constexpr uint32_t kEnable = 1;  // else it is disabled
       code_objects_.set_list(args.mode_mask & kEnable ? args.r_debug : 0);
+      queues_.set_runtime(args.mode_mask & kEnable);
       args.capabilities_mask = 0;
       return 0;
     }
@@ -178,13 +190,9 @@ int Driver::answer(unsigned number, void* p, uint32_t bytes) {
 }
 
 int Driver::set_trap_handler(const kfd_ioctl_set_trap_handler_args& args) const {
-  if (!find(args.gpu_id)) return EINVAL;
-  if (args.tba_addr == 0) return 0;
-  // ROCr's own handler only tells of faults, which Lockstep does without it. Another one may do more.
-  if (void* const rocr = dlopen("libhsa-runtime64.so.1", RTLD_LAZY | RTLD_NOLOAD))
-    dlclose(rocr);
-  else
-    tell_of_trap_handler();
+  Gpu* const gpu = find(args.gpu_id);
+  if (!gpu) return EINVAL;
+  gpu->traps.set({args.tba_addr, args.tma_addr});
   return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "command/command_processor.h"
 #include "hardware/hardware.h"
+#include "host/trap_handler.h"
 #include "memory/address_space.h"
 
 namespace lockstep::host {
@@ -16,6 +17,7 @@ struct Gpu {
   uint32_t id = 0;  // as KFD names it
   hardware::Description model;
   AddressSpace memory{AddressSpace::Changes::seen_at_once};
+  TrapHandler traps;
   std::unique_ptr<command::CommandProcessor> processor;
 };
 

@@ -8,11 +8,17 @@
 #include <stdexcept>
 #include <vector>
 
+#include "command/fault_text.h"
 #include "memory/host_fault.h"
 
 namespace lockstep::host {
 
 namespace {
+
+// What Linux's driver takes an interrupt for that a wave sends with STATUS.PRIV set (kfd_int_process_v11.c):
+// the number of the queue's doorbell, and above it exceptions of queues, a bit each.
+constexpr uint32_t kDoorbellNumber = 0x3ff;
+constexpr unsigned kExceptionsShift = 10;
 
 ExceptionCode code_of(const command::QueueError& error) {
   using Kind = command::QueueError::Kind;
@@ -173,18 +179,43 @@ int Queues::allocate_gws(kfd_ioctl_alloc_queue_gws_args& args) {
   return 0;
 }
 
-void Queues::failed(uint32_t id, const command::QueueError& error) {
+void Queues::tell(const std::string& message, const machine::WaveFault* fault) {
   std::string place;
-  if (error.fault) {
-    if (error.fault->fault.lane >= 0) place = "lane " + std::to_string(error.fault->fault.lane);
-    const std::string code = code_objects_.place(error.fault->fault.pc);
+  if (fault) {
+    if (fault->fault.lane >= 0) place = "lane " + std::to_string(fault->fault.lane);
+    const std::string code = code_objects_.place(fault->fault.pc);
     if (!code.empty()) place += (place.empty() ? "in " : ", in ") + code;
   }
-  std::fprintf(stderr, "lockstep: %s\n%s%s%s", error.message.c_str(),
+  std::fprintf(stderr, "lockstep: %s\n%s%s%s", message.c_str(),
                place.empty() ? "" : "lockstep:   ", place.c_str(), place.empty() ? "" : "\n");
-  if (error.fault)
-    for (const std::string& line : code_objects_.caller_lines(error.fault->fault.pc))
+  if (fault)
+    for (const std::string& line : code_objects_.caller_lines(fault->fault.pc))
       std::fprintf(stderr, "lockstep:     %s\n", line.c_str());
+}
+
+void Queues::raise_memory_fault(const Gpu& gpu, uint64_t address) {
+  kfd_hsa_memory_exception_data data = {};
+  data.va = address & ~uint64_t{4095};
+  data.gpu_id = gpu.id;
+  const bool readable = gpu.memory.snapshot()->find(data.va, 1, kRead) != nullptr;
+  data.failure.NotPresent = !readable;
+  data.failure.ReadOnly = readable;
+  events_.raise_memory_fault(data);
+}
+
+void Queues::send_to_runtime(uint64_t save_area, uint64_t exceptions) {
+  if (save_area % alignof(ContextSaveAreaHeader) != 0 ||
+      !host_has(save_area, sizeof(ContextSaveAreaHeader), false))
+    return;
+  const auto& header = *reinterpret_cast<const ContextSaveAreaHeader*>(save_area);
+  const uint64_t payload = header.err_payload_addr;
+  if (payload % 8 == 0 && payload != 0 && host_has(payload, 8, true))
+    std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(payload)).fetch_or(exceptions);
+  events_.raise(header.err_event_id);
+}
+
+void Queues::failed(uint32_t id, const command::QueueError& error) {
+  tell(error.message, error.fault ? &*error.fault : nullptr);
   Gpu* gpu = nullptr;
   uint64_t save_area = 0;
   bool copies = false;
@@ -200,15 +231,8 @@ void Queues::failed(uint32_t id, const command::QueueError& error) {
       if (copies && entry.gpu == gpu && other != id) lost.push_back(entry.queue);
   }
   const ExceptionCode code = code_of(error);
-  if (code == ExceptionCode::wave_memory_violation) {
-    kfd_hsa_memory_exception_data data = {};
-    data.va = (error.fault ? error.fault->fault.address : error.address) & ~uint64_t{4095};
-    data.gpu_id = gpu->id;
-    const bool readable = gpu->memory.snapshot()->find(data.va, 1, kRead) != nullptr;
-    data.failure.NotPresent = !readable;
-    data.failure.ReadOnly = readable;
-    events_.raise_memory_fault(data);
-  }
+  if (code == ExceptionCode::wave_memory_violation)
+    raise_memory_fault(*gpu, error.fault ? error.fault->fault.address : error.address);
   if (copies) {
     // Nobody looks into the areas of these queues: the driver resets the device, which ends all that are
     // there.
@@ -216,15 +240,49 @@ void Queues::failed(uint32_t id, const command::QueueError& error) {
     events_.raise_reset(gpu->id);
     return;
   }
-  if (save_area % alignof(ContextSaveAreaHeader) != 0 ||
-      !host_has(save_area, sizeof(ContextSaveAreaHeader), false))
-    return;
-  const auto& header = *reinterpret_cast<const ContextSaveAreaHeader*>(save_area);
-  const uint64_t payload = header.err_payload_addr;
-  if (payload % 8 == 0 && payload != 0 && host_has(payload, 8, true))
-    std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(payload))
-        .fetch_or(uint64_t{1} << (static_cast<unsigned>(code) - 1));
-  events_.raise(header.err_event_id);
+  send_to_runtime(save_area, uint64_t{1} << (static_cast<unsigned>(code) - 1));
+}
+
+const Queues::Entry* Queues::find(const Gpu& gpu, uint32_t doorbell_id) const {
+  for (const auto& [id, entry] : queues_)
+    if (entry.gpu == &gpu && !entry.copies && entry.queue->doorbell_id() == doorbell_id) return &entry;
+  return nullptr;
+}
+
+void Queues::tell(const Gpu& gpu, const machine::WaveFault& fault, const machine::Launch& launch) {
+  constexpr size_t kMostTold = 1000;
+  uint64_t queue = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (told_.size() == kMostTold || !told_.insert(fault.fault.pc).second) return;
+    if (const Entry* const entry = find(gpu, launch.doorbell_id)) queue = entry->queue->id();
+  }
+  tell("queue " + std::to_string(queue) + ", packet " + std::to_string(launch.dispatch_id) + ": " +
+           command::fault_text(fault),
+       &fault);
+}
+
+void Queues::wave_faulted(const Gpu& gpu, const machine::WaveFault& fault, const machine::Launch& launch) {
+  tell(gpu, fault, launch);
+  if (fault.fault.kind == FaultKind::memory_violation) raise_memory_fault(gpu, fault.fault.address);
+}
+
+bool Queues::are_exceptions(const Gpu& gpu, uint32_t payload) {
+  constexpr uint32_t kOfWaves = 0x3f;  // of the bits that a payload has room for those that name an exception
+  if (!runtime_enabled_ || !(payload >> kExceptionsShift & kOfWaves)) return false;
+  std::lock_guard lock(mutex_);
+  return find(gpu, payload & kDoorbellNumber) != nullptr;
+}
+
+void Queues::tell_exceptions(const Gpu& gpu, const machine::WaveFault* cause, const machine::Launch& launch,
+                             uint32_t payload) {
+  uint64_t save_area = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (const Entry* const entry = find(gpu, payload & kDoorbellNumber)) save_area = entry->save_area;
+  }
+  if (cause) tell(gpu, *cause, launch);
+  send_to_runtime(save_area, payload >> kExceptionsShift);
 }
 
 }  // namespace lockstep::host

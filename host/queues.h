@@ -1,10 +1,13 @@
 // Queues of KFD: rings of the program's that command processors execute.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 
 #include "host/buffers.h"
 #include "host/code_objects.h"
@@ -29,6 +32,14 @@ class Queues {
   int set_cu_mask(const kfd_ioctl_set_cu_mask_args& args);
   int allocate_gws(kfd_ioctl_alloc_queue_gws_args& args);
 
+  // Whether the program's runtime takes what its waves' trap handlers report (AMDKFD_IOC_RUNTIME_ENABLE).
+  void set_runtime(bool enabled) { runtime_enabled_ = enabled; }
+  // As machine::TrapHandler has them.
+  void wave_faulted(const Gpu& gpu, const machine::WaveFault& fault, const machine::Launch& launch);
+  bool are_exceptions(const Gpu& gpu, uint32_t payload);
+  void tell_exceptions(const Gpu& gpu, const machine::WaveFault* cause, const machine::Launch& launch,
+                       uint32_t payload);
+
  private:
   struct Entry {
     Gpu* gpu = nullptr;
@@ -41,6 +52,13 @@ class Queues {
   };
 
   void failed(uint32_t id, const command::QueueError& error);
+  void tell(const std::string& message, const machine::WaveFault* fault);
+  void tell(const Gpu& gpu, const machine::WaveFault& fault, const machine::Launch& launch);
+  void raise_memory_fault(const Gpu& gpu, uint64_t address);
+  // Adds exceptions, a bit each, to those that the runtime finds beside the queue's area of saved contexts.
+  void send_to_runtime(uint64_t save_area, uint64_t exceptions);
+  // The lock is held.
+  const Entry* find(const Gpu& gpu, uint32_t doorbell_id) const;
 
   const Gpus& gpus_;
   Doorbells& doorbells_;
@@ -49,6 +67,8 @@ class Queues {
   std::mutex mutex_;
   uint32_t next_ = 1;
   std::map<uint32_t, Entry> queues_;
+  std::atomic<bool> runtime_enabled_ = false;
+  std::set<uint64_t> told_;  // PCs of faults that handlers took: each is told once
 };
 
 }  // namespace lockstep::host

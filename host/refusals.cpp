@@ -124,15 +124,4 @@ void refuse_image(unsigned geometry) {
   });
 }
 
-void tell_of_trap_handler() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    std::fputs(
-        "lockstep: waves do not enter the program's trap handler (AMDKFD_IOC_SET_TRAP_HANDLER): faults, "
-        "s_trap and its like are told of by Lockstep and end the queue, and no exception is enabled for a "
-        "handler (dispatches that were dumped take one: lockstep run DUMP --trap-handler FILE)\n",
-        stderr);
-  });
-}
-
 }  // namespace lockstep::host

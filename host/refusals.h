@@ -10,7 +10,5 @@ void refuse_render_node(unsigned number);
 void refuse_query(unsigned number);
 // Of an image of ROCr's, by its hsa_ext_image_geometry_t.
 void refuse_image(unsigned geometry);
-// Of a trap handler that waves will not enter.
-void tell_of_trap_handler();
 
 }  // namespace lockstep::host

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -156,10 +157,9 @@ class Reports::Record final : public machine::DispatchRecord {
   }
 
   lockstep::Listener* listener() override { return listeners_.empty() ? nullptr : &listeners_; }
-  void ended(const machine::Outcome& outcome) override {
-    if (dump_) end_dump(outcome);
-    reports_.ended(*this, outcome);
-  }
+  void ended(const machine::Outcome& outcome) override { end(outcome, true); }
+  // All that there will be to say, if the program ends by what it is told.
+  void trapped(const machine::Outcome& outcome) override { end(outcome, false); }
 
   const std::string& name() const { return name_; }
   const Json& json() const { return json_; }
@@ -169,6 +169,11 @@ class Reports::Record final : public machine::DispatchRecord {
   const observe::Checks* device_checks() const { return device_checks_; }
 
  private:
+  void end(const machine::Outcome& outcome, bool is_over) {
+    if (has_ended_.exchange(true)) return;
+    if (dump_) end_dump(outcome);
+    reports_.ended(*this, outcome, is_over);
+  }
   void end_dump(const machine::Outcome& outcome) {
     dump::End end{outcome.totals.waves, outcome.totals.instructions, outcome.cancelled, {}};
     if (outcome.fault) end.fault = command::fault_text(*outcome.fault);
@@ -191,6 +196,7 @@ class Reports::Record final : public machine::DispatchRecord {
   observe::Checks* const device_checks_;
   Listeners listeners_;
   std::unique_ptr<dump::Writer> dump_;  // null: nobody wants it
+  std::atomic<bool> has_ended_ = false;
 };
 
 class Reports::Listener final : public machine::DispatchListener {
@@ -263,7 +269,7 @@ void Reports::add_callers(Json& json, const char* name, uint64_t pc) {
     json[name].push_back({{"function", frame.function}, {"file", frame.file}, {"line", frame.line}});
 }
 
-void Reports::ended(const Record& record, const machine::Outcome& outcome) {
+void Reports::ended(const Record& record, const machine::Outcome& outcome, bool is_over) {
   Sums sums;
   sums.dispatches = 1;
   sums.work_groups = outcome.totals.groups_done;
@@ -286,9 +292,13 @@ void Reports::ended(const Record& record, const machine::Outcome& outcome) {
     json["seconds"] = sums.seconds;
     json["processor_seconds"] = sums.processor_seconds;
     json["translation_seconds"] = sums.translation_seconds;
-    json["work_groups"] = sums.work_groups;
-    json["waves"] = sums.waves;
-    json["wave_instructions"] = sums.wave_instructions;
+    if (is_over) {
+      json["work_groups"] = sums.work_groups;
+      json["waves"] = sums.waves;
+      json["wave_instructions"] = sums.wave_instructions;
+    } else {
+      json["unfinished"] = true;
+    }
     if (outcome.cancelled) json["cancelled"] = true;
     if (!outcome.note.empty()) json["note"] = outcome.note;
     if (outcome.fault) {
@@ -317,6 +327,7 @@ void Reports::ended(const Record& record, const machine::Outcome& outcome) {
       tell_once(fmt::format("broken rule: {}\n  {}", where_with_callers(finding.pc), finding.rule));
   if (const observe::FidelityListener* const listener = record.fidelity()) tell_fidelity(*listener);
   std::lock_guard lock(mutex_);
+  if (!is_over) running_.erase(&record);
   by_kernel_[record.name()].add(sums);
 }
 

@@ -73,7 +73,8 @@ class Reports {
   static Json json_of(const Sums& sums);
   Json json_of(const lockstep::Finding& finding);
   void write_line(int file, const std::string& path, const Json& json);
-  void ended(const Record& record, const machine::Outcome& outcome);
+  // `is_over`: else it still runs, but its program was told of a fault.
+  void ended(const Record& record, const machine::Outcome& outcome, bool is_over);
   // The kernel or function and its line, as far as they are known.
   std::string where(uint64_t pc);
   // The same, with a line for each function that the instruction was inlined into.

@@ -103,7 +103,16 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
         std::string(dispatch->launch_.compute_units
                         ? "that its queue may use (make it smaller, or allow more of them)"
                         : "(make it smaller)"));
+  give_trap_handler(*dispatch);
   if (options_.listener) dispatch->record_ = options_.listener->begins(dispatch->launch_);
+  if (dispatch->record_ && dispatch->traps_)
+    dispatch->traps_->set_on_told([&its = *dispatch](const WaveFault& fault) {
+      Outcome outcome;
+      outcome.fault = fault;
+      outcome.findings = its.findings_.all();
+      outcome.exceptions = its.findings_.exceptions();
+      its.record_->trapped(outcome);
+    });
   if (Listener* const other = dispatch->record_ ? dispatch->record_->listener() : nullptr) {
     if (options.precise.listener) dispatch->listeners_.add(*options.precise.listener);
     dispatch->listeners_.add(*other);
@@ -149,6 +158,20 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
   }
   add_workers(groups);
   return dispatch;
+}
+
+void Device::give_trap_handler(ActiveDispatch& dispatch) const {
+  RunOptions& options = dispatch.options_;
+  if (!options_.trap_handler || options.precise.traps.handler != 0 || options.control) return;
+  const TrapHandler::Place place = options_.trap_handler->place();
+  if (place.base == 0) return;
+  dispatch.traps_.emplace(*options_.trap_handler, place, dispatch.launch_, options);
+  // TRAP_ON_START and TRAP_ON_END, which no other engine knows.
+  constexpr uint32_t kAtStartOrEnd = 3u << 10;
+  if (needs_precise_engine(dispatch.launch_, options) || dispatch.launch_.rsrc3 & kAtStartOrEnd)
+    dispatch.traps_->set(options.precise.traps);
+  else
+    options.traps = &*dispatch.traps_;
 }
 
 void Device::cancel(ActiveDispatch& dispatch) {

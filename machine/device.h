@@ -16,6 +16,7 @@
 #include "machine/placement.h"
 #include "machine/reuse.h"
 #include "machine/scheduler.h"
+#include "machine/trap_entry.h"
 
 namespace lockstep::machine {
 
@@ -38,6 +39,7 @@ class ActiveDispatch {
   PreparedEngine prepared_;
   std::unique_ptr<DispatchRecord> record_;  // null: nobody listens
   Listeners listeners_;                     // the settings' and the record's, where both have one
+  std::optional<TrapEntry> traps_;          // if the process has a handler
   std::optional<Scheduler> scheduler_;
   int priority_ = 0;
   Done done_;
@@ -62,6 +64,8 @@ class Device {
     std::function<void()> memory_may_have_changed;
     std::shared_ptr<DeviceState> state;    // null: one of its own
     DispatchListener* listener = nullptr;  // outlives the device
+    // Of the process, for dispatches whose settings name no other. Outlives the device.
+    TrapHandler* trap_handler = nullptr;
   };
   // What some dispatches ask of the machine around the instructions, and where what it finds is collected.
   struct Precise {
@@ -95,6 +99,7 @@ class Device {
   void forget_code() { reuse_.forget_code(); }
 
  private:
+  void give_trap_handler(ActiveDispatch& dispatch) const;
   void add_workers(uint64_t wanted);
   // What each thread does: works when it is called.
   void serve();

@@ -16,6 +16,10 @@ class DispatchRecord {
   virtual Listener* listener() { return nullptr; }
   // When its last wave has ended, before anybody else is told. Called once at most, from any thread.
   virtual void ended(const Outcome& outcome) = 0;
+  // The program is about to be told that a wave has gone to its trap handler by a fault or trap, which may be
+  // the program's end. The outcome has the fault and what was found until now. From any thread, also several
+  // times; waves still run, and ended() may follow.
+  virtual void trapped(const Outcome&) {}
 };
 
 class DispatchListener {

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "machine/trap_entry.h"
 #include "machine/wait_text.h"
 #include "memory/host_fault.h"
 #include "numeric/float_mode.h"
@@ -359,6 +360,10 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   group_.messages = launch.messages;
   group_.wave_count = place.waves;
   group_.dispatch = &dispatch;
+  traps_ = options.traps;
+  trap_engine_ = nullptr;
+  taken_over_ = 0;
+  lost_memory_ = nullptr;
   may_relaunch_ = !control && options.precise.is_default() && launch.initial_byte == 0;
   has_run_ = stands_still_ = false;
   idle_mark_.reset();
@@ -493,6 +498,7 @@ void GroupContext::fault_for_lost_memory(Wave& wave, uint64_t address) {
                        ", which is mapped for the device but is no memory of the host any more (unmapped or "
                        "freed while the kernel runs?), at or after the PC";
   wave.state = WaveState::faulted;
+  lost_memory_ = &wave;
 }
 
 void GroupContext::take_memory() {
@@ -512,7 +518,8 @@ std::optional<uint64_t> GroupContext::with_memory(Work&& work) {
 
 int64_t GroupContext::run_wave(Engine& engine, Wave& wave, int64_t turn) {
   int64_t count = 0;
-  const auto lost = with_memory([&] { count = engine.run(wave, turn); });
+  Engine& its_engine = is_taken_over(wave) ? static_cast<Engine&>(*trap_engine_) : engine;
+  const auto lost = with_memory([&] { count = its_engine.run(wave, turn); });
   if (lost) fault_for_lost_memory(wave, *lost);
   if (listener_ && wave.state == WaveState::ended) listener_->wave_ends(wave);
   clock_ += count;
@@ -527,7 +534,23 @@ int64_t GroupContext::run_wave(Engine& engine, Wave& wave, int64_t turn) {
   return count;
 }
 
-std::optional<GroupContext::Result> GroupContext::stop_of(const Wave& wave) {
+bool GroupContext::enter_trap_handler(Wave& wave) {
+  if (!traps_ || is_taken_over(wave) || lost_memory_ == &wave) return false;
+  trap_engine_ = traps_->engine_for(wave);
+  if (!trap_engine_) return false;
+  bool is_taken = false;
+  const auto lost = with_memory([&] { is_taken = trap_engine_->take_over(wave); });
+  if (lost) fault_for_lost_memory(wave, *lost);
+  if (!is_taken || lost) return false;
+  taken_over_ |= 1u << wave.index_in_group;
+  // Translated code runs waves by itself, and leaves their storage fit for the next group's.
+  adviser_ = nullptr;
+  may_relaunch_ = false;
+  return true;
+}
+
+std::optional<GroupContext::Result> GroupContext::stop_of(Wave& wave) {
+  if (wave.state == WaveState::faulted && enter_trap_handler(wave)) return std::nullopt;
   if (wave.state == WaveState::faulted) return Result::faulted;
   if (wave.state == WaveState::halted) return Result::halted;
   return std::nullopt;

@@ -23,6 +23,10 @@
 #include "state/wave.h"
 #include "state/work_group.h"
 
+namespace lockstep::precise {
+class PreciseEngine;
+}
+
 namespace lockstep::machine {
 
 struct FreeDeleter {
@@ -221,7 +225,11 @@ class GroupContext {
   std::optional<uint64_t> with_memory(Work&& work);
   int64_t run_wave(Engine& engine, Wave& wave, int64_t turn);
   // What run() is to say at once because of that wave.
-  static std::optional<Result> stop_of(const Wave& wave);
+  std::optional<Result> stop_of(Wave& wave);
+  // Of a wave that faulted in an engine without trap handlers: its handler's engine has it from here on, if
+  // there is a handler for that.
+  bool enter_trap_handler(Wave& wave);
+  bool is_taken_over(const Wave& wave) const { return taken_over_ >> wave.index_in_group & 1; }
 
   WorkGroup group_;
   ItemIds item_ids_;
@@ -253,11 +261,15 @@ class GroupContext {
   LaunchAdviser* adviser_ = nullptr;  // of the present group's dispatch; may be null
   bool has_run_ = false;
   bool stands_still_ = false;
-  std::optional<uint64_t> idle_mark_;                // of the waves when all of them slept or spun last
-  const precise::HostTraps* host_traps_ = nullptr;   // of the present group's dispatch; may be null
-  size_t requests_seen_ = 0;                         // of them, by waves that wait
-  Listener* listener_ = nullptr;                     // that knows the present group; may be null
-  WaveControl* control_ = nullptr;                   // that knows the present group; may be null
+  std::optional<uint64_t> idle_mark_;               // of the waves when all of them slept or spun last
+  const precise::HostTraps* host_traps_ = nullptr;  // of the present group's dispatch; may be null
+  size_t requests_seen_ = 0;                        // of them, by waves that wait
+  Listener* listener_ = nullptr;                    // that knows the present group; may be null
+  WaveControl* control_ = nullptr;                  // that knows the present group; may be null
+  TrapEntry* traps_ = nullptr;                      // of the present group's dispatch; may be null
+  precise::PreciseEngine* trap_engine_ = nullptr;   // of that, if a wave needs it
+  uint32_t taken_over_ = 0;                         // by that: a bit for each wave
+  const Wave* lost_memory_ = nullptr;  // the wave whose turn ended in the middle of an instruction
   const std::atomic<bool>* has_commands_ = nullptr;  // of it, for this group; null without one
 };
 

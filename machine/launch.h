@@ -29,6 +29,7 @@ class ComputeUnits;
 class Placement;
 class Reuse;
 class ScratchRing;
+class TrapEntry;
 class WaveControl;
 
 struct Launch {
@@ -114,6 +115,8 @@ struct RunOptions {
   precise::Settings precise;
   // Commands the waves; the precise engine then runs the dispatch. Outlives it.
   WaveControl* control = nullptr;
+  // The trap handler of the process, for engines that know none. Outlives it.
+  TrapEntry* traps = nullptr;
   // Called when waves that waited may go on, from any thread, without locks; for those who use
   // Scheduler::step.
   std::function<void()> waves_released;

@@ -133,7 +133,7 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, Find
       throw std::invalid_argument("the trap handler is compiled for wave" + std::to_string(traps.wave_size) +
                                   ", the kernel for wave" + std::to_string(launch.wave_size) +
                                   " (compile it for that)");
-    if (traps.handler != 0) code.push_back(traps.code);
+    if (traps.code != CodeRange{}) code.push_back(traps.code);
     std::vector<CodeRange> pages;
     if (settings.rules != precise::Rules::ignore) pages = precise::mapped_pages(code, launch.memory.get());
     if (settings.only_tells_of_rules()) {
@@ -150,7 +150,7 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, Find
         options.math, launch.access_modes, settings.listener);
     // Bit 63 of TBA says that there is a handler (guide table 4).
     engine->set_trap_addresses(traps.handler ? traps.handler | uint64_t{1} << 63 : 0, traps.memory);
-    if (options.control) engine->set_halts_resumable();
+    if (options.control || traps.halts_for_good) engine->set_halts_resumable();
     if (launch.host_real_time) engine->set_host_real_time();
     prepared.engine = std::move(engine);
     return prepared;

@@ -82,6 +82,7 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
   dispatch_.wake->tell = options.waves_released;
   dispatch_.doorbell_id = launch.doorbell_id;
   dispatch_.dispatch_id = launch.dispatch_id;
+  dispatch_.has_trap_handler = options.traps || options.precise.traps.handler != 0;
   if (host_traps_) host_traps_->join(*dispatch_.wake);
   if (listener_) listener_->dispatch_begins(event());
 }
@@ -352,10 +353,10 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
   }
 }
 
-// Then the host may yet release all that waits.
+// Then the host may yet release all that waits, or end the dispatch.
 bool Scheduler::is_any_held() const {
-  return options_.control && std::any_of(blocked_.begin(), blocked_.end(),
-                                         [](auto& entry) { return entry.second->has_held_wave(); });
+  return std::any_of(blocked_.begin(), blocked_.end(),
+                     [](auto& entry) { return entry.second->has_held_wave(); });
 }
 
 void Scheduler::sort_groups() {
@@ -476,7 +477,7 @@ WaveFault Scheduler::fault_of(const GroupContext& context, const Wave& wave) con
   std::copy(std::begin(context.group().id), std::end(context.group().id), fault.group.begin());
   fault.wave = wave.index_in_group;
   std::vector<CodeRange> code = code_around(launch_, wave.fault.pc);
-  if (options_.precise.traps.handler != 0) code.push_back(options_.precise.traps.code);
+  if (options_.precise.traps.code != CodeRange{}) code.push_back(options_.precise.traps.code);
   fault.instruction = instruction_text(code, launch_.wave_size, wave.fault.pc);
   return fault;
 }

@@ -20,6 +20,8 @@ struct DispatchState {
   uint32_t doorbell_id = 0x0bad;         // of the queue; the guide's number where there is none
   uint32_t dispatch_id = 0;              // draw or dispatch number
   std::atomic<uint64_t> interrupts = 0;  // that waves sent to the host so far
+  // Every s_trap enters a handler: engines that have none stop at it.
+  bool has_trap_handler = false;
 };
 
 }  // namespace lockstep

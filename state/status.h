@@ -9,6 +9,11 @@
 
 namespace lockstep {
 
+namespace trapsts_bit {
+// Not in the guide, but what ROCr's trap handler looks at (trap_handler.s): a page was not there.
+inline constexpr uint32_t kXnackError = 1u << 28;
+}  // namespace trapsts_bit
+
 // With the bits that nobody keeps because they follow from the rest (guide 3.4.1).
 inline uint32_t status_of(const Wave& wave) {
   using namespace status_bit;

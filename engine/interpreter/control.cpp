@@ -216,7 +216,8 @@ void s_trap(const Operation* op, Wave* wave, int64_t budget) {
   // of ROCm's runtime (LLVM AMDGPU usage, trap handler ABI): 2 is llvm.trap, 3 llvm.debugtrap.
   if (!(wave->status & status_bit::kTrapEnabled)) LOCKSTEP_NEXT();
   const unsigned id = static_cast<unsigned>(op->literal & 0xff);
-  if (id == 0 || id == 3) LOCKSTEP_NEXT();
+  const bool has_handler = wave->group->dispatch && wave->group->dispatch->has_trap_handler;
+  if ((id == 0 || id == 3) && !has_handler) LOCKSTEP_NEXT();
   Fault fault;
   fault.kind = FaultKind::trap;
   fault.message = id == 2 ? "the kernel called a trap (s_trap 2: llvm.trap, abort or a failed assertion)"
@@ -383,6 +384,9 @@ uint32_t writable_bits(const Wave* wave, unsigned id) {
     case hardware_register::kStatus:
       return privileged ? status_bit::kWritable : 0;
     case hardware_register::kTrapsts:
+      // A handler that was told by it can clear it.
+      if (privileged && wave->trapsts & trapsts_bit::kXnackError)
+        return trapsts_bit::kDefined | trapsts_bit::kXnackError;
       return privileged ? trapsts_bit::kDefined : trapsts_bit::kExceptions;
     case hardware_register::kFlatScratchLow:
       return privileged ? ~0xffu : 0;  // a multiple of 256 (guide 3.4.7)

@@ -29,6 +29,14 @@ const char* name_of_exception(unsigned bit) {
   return bit < std::size(kNames) ? kNames[bit] : "unknown exception";
 }
 
+std::string exception_names(uint32_t bits) {
+  std::string names;
+  for (; bits != 0; bits &= bits - 1)
+    names += (names.empty() ? "" : ", ") +
+             std::string(name_of_exception(static_cast<unsigned>(std::countr_zero(bits))));
+  return names.empty() ? "a trap" : names;
+}
+
 Verdict Exceptions::before(const Step& step) {
   raised_ = exceptions_of(step.wave, step.instruction);
   return Verdict::execute;

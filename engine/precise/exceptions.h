@@ -25,5 +25,7 @@ class Exceptions final : public Unit {
 uint32_t exceptions_of(const Wave& wave, const isa::Instruction& instruction);
 // "inexact" for bit 5, and so on for bits 0 to 6.
 const char* name_of_exception(unsigned bit);
+// "inexact, overflow" for those bits; "a trap" for none.
+std::string exception_names(uint32_t bits);
 
 }  // namespace lockstep::precise

@@ -33,7 +33,8 @@ bool HostControl::is_stopped(Wave& wave) const {
 
 // Its place in the queues of the device it keeps.
 void HostControl::interrupt(Wave& wave) {
-  if (wave.state != WaveState::held || wave.held_from == WaveState::blocked || is_stopped(wave)) return;
+  if (!host_ || wave.state != WaveState::held || wave.held_from == WaveState::blocked || is_stopped(wave))
+    return;
   cause_ = host_->let_go(wave);
   wave.state = wave.held_from;
 }
@@ -45,7 +46,8 @@ Verdict HostControl::before(const Step& step) {
   // An s_trap that entered the handler is done, though no unit hears of it.
   if (std::exchange(at_trap_, !privileged && step.instruction.row->opcode == Opcode::s_trap) && privileged)
     count_step(wave);
-  if (!host_) return is_stopped(wave) ? fail(step) : Verdict::execute;
+  if (!host_ && !is_stopped(wave)) return Verdict::execute;
+  if (!host_) return halts_for_good_ ? stay_halted(step) : fail(step);
   show(wave);
   if (turn_must_end_->load(std::memory_order_acquire)) return Verdict::stall;
   if (!is_stopped(wave)) return Verdict::execute;
@@ -71,6 +73,13 @@ void HostControl::after(const Step& step) {
 
 void HostControl::count_step(Wave& wave) {
   if (steps_ > 0 && --steps_ == 0) halt(wave, HaltCause::step);
+}
+
+Verdict HostControl::stay_halted(const Step& step) {
+  if (const Verdict verdict = counters_.finish(); verdict != Verdict::execute) return verdict;
+  step.wave.held_from = WaveState::ready;
+  step.wave.state = WaveState::held;
+  return Verdict::stopped;
 }
 
 Verdict HostControl::fail(const Step& step) {

@@ -59,9 +59,15 @@ class HostControl final : public Unit {
  public:
   // All must outlive the unit, `counters`, `clauses` and `traps` (these two may be null) as long as it is
   // used. Without a host nobody could resume a wave: one that halts when it leaves its trap handler faults.
-  HostControl(Host* host, DependencyCounters& counters, ClauseRules* clauses, Traps* traps,
-              Executor& executor)
-      : host_(host), counters_(counters), clauses_(clauses), traps_(traps), executor_(executor) {}
+  // Unless `halts_for_good`: then it stays halted.
+  HostControl(Host* host, bool halts_for_good, DependencyCounters& counters, ClauseRules* clauses,
+              Traps* traps, Executor& executor)
+      : host_(host),
+        halts_for_good_(halts_for_good),
+        counters_(counters),
+        clauses_(clauses),
+        traps_(traps),
+        executor_(executor) {}
 
   void launch(Wave& wave) override;
   // Asked before all other units: a halted wave takes no trap but those of the host.
@@ -105,8 +111,10 @@ class HostControl final : public Unit {
   void fail_with_fault(Wave& wave);
   void count_step(Wave& wave);
   Verdict fail(const Step& step);
+  Verdict stay_halted(const Step& step);
 
   Host* const host_;
+  const bool halts_for_good_;
   DependencyCounters& counters_;
   ClauseRules* const clauses_;
   Traps* const traps_;

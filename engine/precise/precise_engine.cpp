@@ -52,11 +52,31 @@ void PreciseEngine::set_halts_resumable() {
 }
 
 bool PreciseEngine::enter(Wave& wave, uint64_t pc) {
+  if (!attach(wave, pc)) return false;
+  for (auto& unit : attachment_of(wave).units) unit->launch(wave);
+  return true;
+}
+
+bool PreciseEngine::take_over(Wave& wave) {
+  const uint64_t pc = wave.pc;
+  if (!attach(wave, wave.fault.pc)) return false;
+  Fault fault = std::exchange(wave.fault, {});
+  wave.state = WaveState::ready;
+  if (fault.kind == FaultKind::trap) return true;  // it looks at the instruction again
+  // Up to the instruction, which is decoded when a wave comes to it.
+  advance(wave, 0);
+  wave.fault = std::move(fault);
+  wave.state = WaveState::faulted;
+  wave.pc = pc;
+  return offer_fault(wave);
+}
+
+// The wave's units are those of a wave that has nothing under way.
+bool PreciseEngine::attach(Wave& wave, uint64_t pc) {
   if (!interpreter_.enter(wave, pc)) return false;
   auto fresh = std::make_unique<Attachment>();
   fresh->units = make_units_(wave, *this);
   wave.attachment = fresh.get();
-  for (auto& unit : fresh->units) unit->launch(wave);
   std::lock_guard lock(mutex_);
   attachments_[&wave] = std::move(fresh);
   return true;

@@ -34,6 +34,9 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
   // Waves that halt themselves can be resumed: it is no fault. A unit holds them.
   void set_halts_resumable();
 
+  // A wave that has run in another engine, and faulted there or has come to an s_trap or a halt that it did
+  // not take, goes on here. False if it is nothing that a trap handler is for: then the fault stays.
+  bool take_over(Wave& wave);
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
   void interrupt(Wave& wave) override;
@@ -49,6 +52,7 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
   std::span<const MemoryAccess> accesses(const Step& step) override;
   bool continue_at(Wave& wave, uint64_t pc, bool privileged) override;
 
+  bool attach(Wave& wave, uint64_t pc);
   static Attachment& attachment_of(const Wave& wave);
   // Runs the wave up to its next instruction, at most `permits` of them executed; false if it faulted.
   bool advance(Wave& wave, unsigned permits);

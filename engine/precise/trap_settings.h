@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "state/fault.h"
 #include "state/wake_list.h"
 
 namespace lockstep::precise {
@@ -76,6 +77,18 @@ struct ScheduledRequest {
   HostRequest request;
 };
 
+// Who is told of the waves of a dispatch that enter their trap handler. Called by the threads that run them;
+// must not throw.
+class TrapListener {
+ public:
+  // The wave stands at the handler's first instruction. `cause` is the fault that brought it there; for an
+  // s_trap one that says so; FaultKind::none for all else.
+  virtual void enters_handler(const Wave& wave, Fault&& cause) = 0;
+
+ protected:
+  ~TrapListener() = default;
+};
+
 // Where a dispatch brings no handler. ROCm's runtime always installs one, for which the machine can stand in.
 enum class TrapWithoutHandler : uint8_t {
   report,  // STATUS.TRAP_EN is 1: s_trap with ids other than 0 and 3 ends the dispatch, as ROCm's handler
@@ -97,6 +110,14 @@ struct TrapSettings {
   std::array<AddressWatch, 4> watches;
   std::vector<ScheduledRequest> scheduled;
   HostTraps* host = nullptr;  // outlives the dispatch
+  // The handler is one that a program gave Linux's driver, whose own the hardware enters first: it goes on to
+  // the program's with STATUS in TTMP12, TMA in TTMP14 and 15, the wave's number in its work-group in
+  // TTMP11[5:0], and TTMP11[23] (a debugger is attached) clear. `memory` is that TMA.
+  bool is_second_level = false;
+  // A wave that halts stays so until its dispatch is cancelled, as on a card without a debugger; else it is
+  // the wave's fault.
+  bool halts_for_good = false;
+  TrapListener* listener = nullptr;  // outlives the dispatch
 
   // Whether waves enter the handler.
   bool takes_traps() const { return handler != 0 && enabled; }

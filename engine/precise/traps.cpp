@@ -1,12 +1,13 @@
 #include "engine/precise/traps.h"
 
-#include <bit>
 #include <string>
+#include <utility>
 
 #include "engine/precise/destinations.h"
 #include "engine/precise/exceptions.h"
 #include "engine/precise/operand_rules.h"
 #include "engine/scalar_operand.h"
+#include "state/status.h"
 #include "state/trap_status.h"
 
 namespace lockstep::precise {
@@ -95,7 +96,7 @@ void Traps::interrupt(Wave& wave) {
 }
 
 // What the hardware does as an s_trap of its own making (guide 5.1, s_trap).
-void Traps::enter_handler(Wave& wave, uint64_t pc, unsigned trap_id, bool from_host) {
+void Traps::enter_handler(Wave& wave, uint64_t pc, unsigned trap_id, bool from_host, Fault&& cause) {
   wave.trapsts |= causes_;
   causes_ = 0;
   exception_ = false;
@@ -105,11 +106,23 @@ void Traps::enter_handler(Wave& wave, uint64_t pc, unsigned trap_id, bool from_h
   wave.scalar[kScalarTtmp0] = static_cast<uint32_t>(pc);
   wave.scalar[kScalarTtmp0 + 1] =
       (static_cast<uint32_t>(pc >> 32) & 0xffff) | trap_id << 16 | (from_host ? 1u << 24 : 0);
+  if (settings_.is_second_level) pass_first_level(wave);
+  if (settings_.listener) settings_.listener->enters_handler(wave, std::move(cause));
 }
 
-void Traps::enter_handler(Wave& wave, uint64_t pc) {
+void Traps::enter_handler(Wave& wave, uint64_t pc, Fault&& cause) {
   const bool from_host = causes_ & trapsts_bit::kHostTrap;
-  enter_handler(wave, pc, from_host ? host_trap_id_ : 0, from_host);
+  enter_handler(wave, pc, from_host ? host_trap_id_ : 0, from_host, std::move(cause));
+}
+
+// As ROCr's handler, for example, expects it (trap_handler.s of the HSA runtime says what the driver's leaves
+// where).
+void Traps::pass_first_level(Wave& wave) const {
+  constexpr uint32_t kWaveInGroup = 0x3f, kDebuggerAttached = 1u << 23;
+  uint32_t& where = wave.scalar[kScalarTtmp0 + 11];
+  where = (where & ~(kWaveInGroup | kDebuggerAttached)) | (wave.index_in_group & kWaveInGroup);
+  wave.scalar[kScalarTtmp0 + 12] = status_of(wave);
+  wave.set_scalar64(kScalarTtmp0 + 14, settings_.memory);
 }
 
 // What the wave has under way lands first, on the way in and on the way out.
@@ -131,7 +144,11 @@ Verdict Traps::before(const Step& step) {
     if (std::string rule = broken_trap_rule(step); !rule.empty())
       if (const Verdict verdict = rules_.broken(step, std::move(rule)); verdict != Verdict::execute)
         return verdict;
-    enter_handler(wave, step.pc, static_cast<unsigned>(step.instruction.operands[0].value) & 0xff, false);
+    const unsigned id = static_cast<unsigned>(step.instruction.operands[0].value) & 0xff;
+    Fault cause;
+    cause.kind = FaultKind::trap;
+    cause.pc = step.pc;
+    enter_handler(wave, step.pc, id, false, std::move(cause));
   } else if (returns) {
     // The PC has 48 bits: what the hardware put above it in TTMP1 does not disturb.
     const uint64_t source = scalar_value(wave, step.instruction.operands[0], step.instruction);
@@ -146,14 +163,10 @@ Verdict Traps::before(const Step& step) {
 }
 
 Verdict Traps::report_exceptions(const Step& step) const {
-  std::string names;
-  for (uint32_t bits = reported_; bits != 0; bits &= bits - 1)
-    names += (names.empty() ? "" : ", ") +
-             std::string(name_of_exception(static_cast<unsigned>(std::countr_zero(bits))));
   Fault fault;
   fault.kind = FaultKind::trap;
   fault.pc = step.pc;
-  fault.message = "before this instruction a lane raised " + names +
+  fault.message = "before this instruction a lane raised " + exception_names(reported_) +
                   ", for which MODE.EXCP_EN asks for a trap, without a trap handler";
   step.wave.fault = std::move(fault);
   step.wave.state = WaveState::faulted;
@@ -199,9 +212,12 @@ void Traps::finish_access(Wave& wave) {
 
 bool Traps::on_fault(Wave& wave) {
   if (!may_trap(wave)) return false;
-  const uint64_t pc = wave.fault.pc;
-  switch (wave.fault.kind) {
+  Fault cause = wave.fault;
+  switch (cause.kind) {
     case FaultKind::memory_violation:
+      // Programs under Linux's driver tell by this bit that a page is missing, not that an aperture was left.
+      if (settings_.is_second_level) wave.trapsts |= trapsts_bit::kXnackError;
+      [[fallthrough]];
     case FaultKind::misaligned:
       finish_access(wave);
       wave.trapsts |= trapsts_bit::kMemoryViolation;
@@ -212,7 +228,8 @@ bool Traps::on_fault(Wave& wave) {
     default:
       return false;
   }
-  enter_handler(wave, pc);
+  const uint64_t pc = cause.pc;
+  enter_handler(wave, pc, std::move(cause));
   return true;
 }
 

@@ -37,9 +37,10 @@ class Traps final : public Unit {
   void take_requests(Wave& wave);
   void take(Wave& wave, const HostRequest& request);
   bool is_pending(const Wave& wave) const;
-  void enter_handler(Wave& wave, uint64_t pc, unsigned trap_id, bool from_host);
+  void enter_handler(Wave& wave, uint64_t pc, unsigned trap_id, bool from_host, Fault&& cause = {});
   // For what is pending, and a fault if there is one.
-  void enter_handler(Wave& wave, uint64_t pc);
+  void enter_handler(Wave& wave, uint64_t pc, Fault&& cause = {});
+  void pass_first_level(Wave& wave) const;
   void finish_access(Wave& wave);
   Verdict report_exceptions(const Step& step) const;
 

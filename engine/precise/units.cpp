@@ -45,8 +45,8 @@ MakeUnits units_for(const Settings& given, Findings& findings, bool processor_mo
     auto made_traps = has_traps ? std::make_unique<Traps>(*settings, rules, *counters, executor) : nullptr;
     Traps* const traps = made_traps.get();
     if (has_traps || settings->host)
-      units.push_back(
-          std::make_unique<HostControl>(settings->host, *counters, clauses.get(), traps, executor));
+      units.push_back(std::make_unique<HostControl>(settings->host, settings->traps.halts_for_good, *counters,
+                                                    clauses.get(), traps, executor));
     if (made_traps) units.push_back(std::move(made_traps));
     if (is_legality_checked) {
       units.push_back(std::make_unique<DelayHints>(rules));
