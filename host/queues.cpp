@@ -115,6 +115,7 @@ int Queues::create(kfd_ioctl_create_queue_args& args) {
 }
 
 int Queues::destroy(const kfd_ioctl_destroy_queue_args& args) {
+  std::lock_guard changing(changing_);
   Entry entry;
   {
     std::lock_guard lock(mutex_);
@@ -130,13 +131,20 @@ int Queues::destroy(const kfd_ioctl_destroy_queue_args& args) {
   return 0;
 }
 
-int Queues::update(const kfd_ioctl_update_queue_args& args) {
+Queues::Entry* Queues::find(uint32_t id) {
   std::lock_guard lock(mutex_);
-  const auto found = queues_.find(args.queue_id);
-  if (found == queues_.end() || args.queue_percentage > KFD_MAX_QUEUE_PERCENTAGE ||
+  const auto found = queues_.find(id);
+  return found == queues_.end() ? nullptr : &found->second;
+}
+
+// Suspending waits for packets that are being processed, whose waves may tell of faults: without that lock.
+int Queues::update(const kfd_ioctl_update_queue_args& args) {
+  std::lock_guard changing(changing_);
+  Entry* const found = find(args.queue_id);
+  if (!found || args.queue_percentage > KFD_MAX_QUEUE_PERCENTAGE ||
       args.queue_priority > KFD_MAX_QUEUE_PRIORITY)
     return EINVAL;
-  Entry& entry = found->second;
+  Entry& entry = *found;
   // Null and 0 suspend it, too: the driver's way to take its ring away for a time.
   const bool suspend = args.queue_percentage == 0 || args.ring_base_address == 0 || args.ring_size == 0;
   if (!suspend && (args.ring_base_address != entry.ring || args.ring_size != entry.ring_bytes)) {
@@ -151,10 +159,10 @@ int Queues::update(const kfd_ioctl_update_queue_args& args) {
 }
 
 int Queues::set_cu_mask(const kfd_ioctl_set_cu_mask_args& args) {
-  std::lock_guard lock(mutex_);
+  std::lock_guard changing(changing_);
   const bool whole_words = args.num_cu_mask != 0 && args.num_cu_mask % 32 == 0 && args.num_cu_mask <= 1024;
-  const auto found = queues_.find(args.queue_id);
-  if (found == queues_.end() || found->second.copies || !whole_words) return EINVAL;
+  Entry* const found = find(args.queue_id);
+  if (!found || found->copies || !whole_words) return EINVAL;
   if (!host_has(args.cu_mask_ptr, args.num_cu_mask / 8, false)) return EFAULT;
   std::vector<uint32_t> mask(args.num_cu_mask / 32);
   std::memcpy(mask.data(), reinterpret_cast<const void*>(args.cu_mask_ptr), 4 * mask.size());
@@ -162,7 +170,7 @@ int Queues::set_cu_mask(const kfd_ioctl_set_cu_mask_args& args) {
   // ever.
   for (const uint32_t word : mask)
     if (((word ^ word >> 1) & 0x55555555) != 0) return EINVAL;
-  Entry& entry = found->second;
+  Entry& entry = *found;
   const auto units = machine::ComputeUnits::of_pairs(entry.gpu->processor->device().hardware(), mask);
   if (!units.has_any()) return EINVAL;
   entry.gpu->processor->suspend(*entry.queue);

@@ -57,14 +57,17 @@ class Queues {
   void raise_memory_fault(const Gpu& gpu, uint64_t address);
   // Adds exceptions, a bit each, to those that the runtime finds beside the queue's area of saved contexts.
   void send_to_runtime(uint64_t save_area, uint64_t exceptions);
-  // The lock is held.
+  // What changing_ guards stays until it is released.
+  Entry* find(uint32_t id);
+  // mutex_ is held.
   const Entry* find(const Gpu& gpu, uint32_t doorbell_id) const;
 
   const Gpus& gpus_;
   Doorbells& doorbells_;
   Events& events_;
   CodeObjects& code_objects_;
-  std::mutex mutex_;
+  std::mutex changing_;  // of a queue that is there, taken before mutex_
+  std::mutex mutex_;     // of the map
   uint32_t next_ = 1;
   std::map<uint32_t, Entry> queues_;
   std::atomic<bool> runtime_enabled_ = false;

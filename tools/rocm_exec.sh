@@ -15,5 +15,7 @@ shift 2
 libraries=$tree/usr/lib/x86_64-linux-gnu
 [[ $program == */* ]] || [ ! -x "$tree/usr/bin/$program" ] || program=$tree/usr/bin/$program
 [[ $program == */* ]] || program=$(command -v "$program")
+# rocFFT compiles in a program beside its library, which this machine's own loader would start, without the tree's libraries.
+export ROCFFT_RTC_PROCESS=${ROCFFT_RTC_PROCESS:-0}
 export OCL_ICD_VENDORS=$tree/etc/OpenCL/vendors
 exec "$lockstep" exec "${options[@]}" -- "$libraries/ld-linux-x86-64.so.2" --library-path "$libraries:$libraries/rocm" "$program" "$@"

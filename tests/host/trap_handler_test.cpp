@@ -160,9 +160,10 @@ struct ProgramsTrapHandler : DriverTest, testing::WithParamInterface<machine::En
     packet.dispatch.kernarg_address = reinterpret_cast<uint64_t>(arguments);
     packet.dispatch.completion_signal = reinterpret_cast<uint64_t>(&signal());
     auto* const ring = reinterpret_cast<command::AqlPacket*>(memory + kPage);
-    std::memcpy(&ring[index], &packet, sizeof packet);
+    auto& slot = ring[index % (queue.ring_size / sizeof packet)];
+    std::memcpy(&slot, &packet, sizeof packet);
     command::store_shared<uint64_t>(&queue_memory().write_dispatch_id, index + 1);
-    command::store_shared<uint16_t>(&ring[index].header, 2 | 1u << 8);
+    command::store_shared<uint16_t>(&slot.header, 2 | 1u << 8);
     command::store_shared<uint64_t>(doorbells + queue.doorbell_offset % Store::kDoorbellBytes, index);
   }
 
@@ -271,6 +272,26 @@ TEST_P(ProgramsTrapHandler, HearsOfWhatIsNoInstruction) {
   EXPECT_NE(testing::internal::GetCapturedStderr().find("a zero dword is no instruction"), std::string::npos);
   EXPECT_EQ(noted(0).trapsts, trapsts_bit::kIllegalInstruction);
   EXPECT_EQ(result()[0], 3u) << "the handler came back behind it";
+}
+
+// Waves tell of faults while the thread that processes packets runs them, for which a change of the queue
+// waits.
+TEST_P(ProgramsTrapHandler, MayFaultWhileTheQueueIsChanged) {
+  ASSERT_NO_FATAL_FAILURE(load(".long 0\ns_endpgm\n", kNoteAndTell + kReturnBehind));
+  *reinterpret_cast<uint32_t*>(tma() + 2048) = 0;
+  testing::internal::CaptureStderr();
+  kfd_ioctl_update_queue_args update = {};
+  update.queue_id = queue.queue_id;
+  update.ring_base_address = queue.ring_base_address;
+  update.ring_size = queue.ring_size;
+  update.queue_percentage = 100;
+  for (uint64_t i = 0; i < 300; ++i) {
+    dispatch(1, 1, i);
+    while (command::load_shared<int64_t>(&signal().value) != 0)
+      ASSERT_EQ(kfd(AMDKFD_IOC_UPDATE_QUEUE, update), 0);
+  }
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(text.find("no instruction", text.find("no instruction") + 1), std::string::npos) << "told once";
 }
 
 // Exceptions that MODE enables come by the engine that computes them.
