@@ -20,6 +20,7 @@ enum Opcode : uint32_t {
   kAcquireMem = 0x58,
   kSetShReg = 0x76,
   kWaitRegMem64 = 0x93,
+  kSetShRegIndex = 0x9b,
 };
 
 inline constexpr uint32_t header(uint32_t opcode, uint32_t payload_dwords) {

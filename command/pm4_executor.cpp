@@ -204,13 +204,15 @@ Pm4Executor::Status Pm4Executor::execute(uint32_t opcode, const Packet& packet) 
     case pm4::kAcquireMem:
       return acquire_memory(packet);
     case pm4::kSetShReg:
-      return set_registers(packet);
+      return set_registers(packet, false);
+    case pm4::kSetShRegIndex:
+      return set_registers(packet, true);
     default:
-      return refuse(
-          QueueError::Kind::unsupported, "opcode",
-          "opcode " + hex(opcode) +
-              " (supported: NOP, SET_SH_REG, DISPATCH_DIRECT, DISPATCH_INDIRECT, ACQUIRE_MEM, RELEASE_MEM, "
-              "WAIT_REG_MEM, WAIT_REG_MEM64, WRITE_DATA, COPY_DATA, INDIRECT_BUFFER, EVENT_WRITE)");
+      return refuse(QueueError::Kind::unsupported, "opcode",
+                    "opcode " + hex(opcode) +
+                        " (supported: NOP, SET_SH_REG, SET_SH_REG_INDEX, DISPATCH_DIRECT, DISPATCH_INDIRECT, "
+                        "ACQUIRE_MEM, RELEASE_MEM, WAIT_REG_MEM, WAIT_REG_MEM64, WRITE_DATA, COPY_DATA, "
+                        "INDIRECT_BUFFER, EVENT_WRITE)");
   }
 }
 
@@ -234,6 +236,7 @@ std::shared_ptr<const machine::ComputeUnits> Pm4Executor::compute_units() const 
 }
 
 void Pm4Executor::set_compute_units(const machine::ComputeUnits& units) {
+  queues_units_ = units;
   for (size_t i = 0; i < units.words().size(); ++i)
     registers_[pm4::kStaticThreadManagement[i] - pm4::kShBase] = units.words()[i];
 }
@@ -253,18 +256,29 @@ bool Pm4Executor::write_register(uint32_t number, uint32_t value, const char* fi
   return true;
 }
 
-Pm4Executor::Status Pm4Executor::set_registers(const Packet& packet) {
-  if (packet.count < 2) return bad_length(packet, "SET_SH_REG", "2 or more");
-  if (packet.words[0] >> 16 != 0)
+Pm4Executor::Status Pm4Executor::set_registers(const Packet& packet, bool has_index) {
+  if (packet.count < 2) return bad_length(packet, has_index ? "SET_SH_REG_INDEX" : "SET_SH_REG", "2 or more");
+  const uint32_t index = has_index ? packet.words[0] >> 28 : 0;
+  // 3: only what the driver leaves the queue of the compute units (AMD's PAL: apply_kmd_cu_and_mask).
+  constexpr uint32_t kWithinTheQueues = 3;
+  if (index != 0 && index != kWithinTheQueues)
+    return refuse(QueueError::Kind::unsupported, "index",
+                  std::to_string(index) + " (0 is SET_SH_REG, 3 masks compute units by the queue's)");
+  if ((packet.words[0] & (has_index ? 0x0fffffff : ~0u)) >> 16 != 0)
     return refuse(QueueError::Kind::unsupported, "reg_offset",
                   "bits above the register offset are set: " + hex(packet.words[0]) + " (write 0)");
-  const uint32_t first = pm4::kShBase + packet.words[0];
+  const uint32_t first = pm4::kShBase + (packet.words[0] & 0xffff);
   if (first >= pm4::kShEnd)
     return refuse(QueueError::Kind::unsupported, "reg_offset",
                   "register " + hex(first) + " is beyond those that SET_SH_REG reaches, " +
                       hex(pm4::kShBase) + " to " + hex(pm4::kShEnd - 1));
-  for (uint32_t i = 0; i + 1 < packet.count; ++i)
-    if (!write_register(first + i, packet.words[1 + i], "reg_offset")) return Status::failed;
+  for (uint32_t i = 0; i + 1 < packet.count; ++i) {
+    uint32_t value = packet.words[1 + i];
+    const auto* const units = std::ranges::find(pm4::kStaticThreadManagement, first + i);
+    if (index == kWithinTheQueues && units != std::end(pm4::kStaticThreadManagement))
+      value &= queues_units_.words()[static_cast<size_t>(units - std::begin(pm4::kStaticThreadManagement))];
+    if (!write_register(first + i, value, "reg_offset")) return Status::failed;
+  }
   return Status::executed;
 }
 

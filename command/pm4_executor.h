@@ -107,7 +107,7 @@ class Pm4Executor {
   std::byte* held(uint64_t address, uint64_t bytes, uint8_t access, const char* field);
 
   Status execute(uint32_t opcode, const Packet& packet);
-  Status set_registers(const Packet& packet);
+  Status set_registers(const Packet& packet, bool has_index);
   Status dispatch_direct(const Packet& packet);
   Status dispatch_indirect(const Packet& packet);
   // The ring that the registers name; null with the fault set.
@@ -137,9 +137,10 @@ class Pm4Executor {
   uint64_t started_ = 0;  // dispatches so far
   std::deque<Release> releases_;
   std::vector<Frame> frames_;
-  std::vector<uint32_t> registers_;                         // from kShBase
-  uint32_t sh_mem_config_;                                  // of the dispatches that come
-  std::vector<std::weak_ptr<machine::ScratchRing>> rings_;  // of dispatches that may run
+  machine::ComputeUnits queues_units_ = machine::ComputeUnits::all();  // that the driver leaves the queue
+  std::vector<uint32_t> registers_;                                    // from kShBase
+  uint32_t sh_mem_config_;                                             // of the dispatches that come
+  std::vector<std::weak_ptr<machine::ScratchRing>> rings_;             // of dispatches that may run
   uint64_t packet_address_ = 0;
   Pm4Fault fault_;
   Waiters::Clock::time_point look_again_;

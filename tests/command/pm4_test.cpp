@@ -97,6 +97,27 @@ TEST_F(Pm4Test, WavesGoToTheComputeUnitsThatAreLeft) {
   EXPECT_NE(error.message.find("that its queue may use"), std::string::npos) << error.message;
 }
 
+// Index 3 masks what it sets by the units that the driver leaves the queue; the plain packet does not look.
+TEST_F(Pm4Test, SetShRegIndexStaysWithinTheQueuesComputeUnits) {
+  machine::ComputeUnits::Words allowed{};
+  allowed[2] = 3u << 4;  // the third processor of one array
+  queue->set_compute_units(machine::ComputeUnits(allowed));
+  const uint32_t engine_2 = pm4::kStaticThreadManagement[2] - pm4::kShBase;
+  submit(packet(pm4::kSetShRegIndex, {engine_2 | 3u << 28, ~0u}) +
+         packet(pm4::kCopyData, {2u << 8, engine_2 + pm4::kShBase, 0, low(memory), high(memory)}) +
+         packet(pm4::kSetShRegIndex, {pm4::kUserData0 - pm4::kShBase | 3u << 28, ~0u}) +
+         packet(pm4::kCopyData, {2u << 8, pm4::kUserData0, 0, low(memory + 1), high(memory)}) +
+         packet(pm4::kSetShRegIndex, {engine_2, ~0u}) +
+         packet(pm4::kCopyData, {2u << 8, engine_2 + pm4::kShBase, 0, low(memory + 2), high(memory)}) +
+         release(memory + 3, 1));
+  ASSERT_TRUE(becomes(memory + 3, 1));
+  EXPECT_EQ(memory[0], 3u << 4);
+  EXPECT_EQ(memory[1], ~0u) << "no mask of units";
+  EXPECT_EQ(memory[2], ~0u);
+  EXPECT_EQ(failure(packet(pm4::kSetShRegIndex, {engine_2 | 1u << 28, 0})).field, "index");
+  EXPECT_EQ(failure(packet(pm4::kSetShRegIndex, {engine_2 | 1u << 16, 0})).field, "reg_offset");
+}
+
 // SH_MEM_CONFIG.ALIGNMENT_MODE governs the dispatches behind it (guide 9.5).
 TEST_F(Pm4Test, ShMemConfigSetsTheAlignmentMode) {
   const char* const load =

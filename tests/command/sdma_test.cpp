@@ -57,7 +57,7 @@ TEST_F(SdmaTest, IndirectBuffersAreDoneBeforeWhatFollows) {
   EXPECT_EQ(memory[0], 0u);
   EXPECT_EQ(memory[500], 0u) << "waits";
   store_shared<uint32_t>(memory + 1, 5);
-  m.processor.waiters().notify();
+  m.processor->waiters().notify();
   ASSERT_TRUE(becomes(memory, 1));
   for (uint32_t i = 0; i < 200; ++i) EXPECT_EQ(memory[500 + i], i + 1);
   // Again, from its begin; an empty one is no work.
