@@ -9,6 +9,7 @@
 #include "api/finding.h"
 #include "api/status.h"
 #include "api/wave_control.h"
+#include "loader/readable_name.h"
 #include "text/hex.h"
 #include "text/visible.h"
 #include "toolchain/inlined_frames.h"
@@ -78,7 +79,7 @@ const char* title(lockstep_fault_kind kind) {
 void finish(FaultReport& r) {
   lockstep_fault& f = r.fault;
   std::string& t = r.text;
-  t = std::string(title(f.kind)) + " in kernel '" + r.kernel + "'";
+  t = std::string(title(f.kind)) + " in kernel '" + loader::readable_name(r.kernel) + "'";
   if (f.kind != LOCKSTEP_FAULT_HANG) {
     t += "\n  work-group (" + triple(f.work_group) + "), wave " + std::to_string(f.wave);
     if (f.lane >= 0) t += ", lane " + std::to_string(f.lane);

@@ -106,7 +106,10 @@ class Structure {
 }  // namespace
 
 ArgumentSetter::ArgumentSetter(Buffers& buffers, const Kernel& kernel, Arguments& arguments)
-    : buffers_(buffers), arguments_(arguments), kernel_name_(kernel.info().name), infos_(kernel.arguments()) {
+    : buffers_(buffers),
+      arguments_(arguments),
+      kernel_name_(kernel.info().readable_name),
+      infos_(kernel.arguments()) {
   segment_bytes_ = kernel.info().argument_bytes;
   described_ = !infos_.empty() || segment_bytes_ == 0;
 }
@@ -169,38 +172,46 @@ void ArgumentSetter::give_address(uint32_t index, uint64_t address) {
 
 void ArgumentSetter::set_all(const std::vector<std::string>& specifications) {
   if (!described_) return set_undescribed(specifications);
-  std::vector<bool> given(infos_.size());
-  auto accept = [&](uint32_t index, const std::string& text) {
-    if (given[index]) throw UsageError("{} of kernel '{}' is given twice", label(index), kernel_name_);
-    given[index] = true;
-    try {
-      set(index, text);
-    } catch (const UsageError& e) {
-      throw UsageError("{} of kernel '{}': {}", label(index), kernel_name_, e.what());
-    }
-  };
-  size_t position = 0;
-  std::vector<std::string> in_order;
+  // Which of them are given is looked at first: where one is missing, those behind it are not what they were
+  // meant for.
+  std::vector<const std::string*> given(infos_.size());
+  std::vector<const std::string*> in_order;
+  std::vector<uint32_t> order;  // those with names first: same:NAME of one that goes by place finds them
   for (const std::string& text : specifications) {
-    size_t n = name_length(text);
-    if (n)
-      accept(arguments_.index(text.substr(0, n)), text.substr(n + 1));
-    else
-      in_order.push_back(text);
+    const size_t n = name_length(text);
+    if (n == 0) {
+      in_order.push_back(&text);
+      continue;
+    }
+    const uint32_t index = arguments_.index(text.substr(0, n));
+    if (given[index]) throw UsageError("{} of kernel '{}' is given twice", label(index), kernel_name_);
+    given[index] = &text;
+    order.push_back(index);
   }
-  for (const std::string& text : in_order) {
+  size_t position = 0;
+  for (const std::string* text : in_order) {
     while (position < given.size() && given[position]) ++position;
     if (position == given.size())
       throw UsageError(
           "kernel '{}' takes {} arguments, not {}; '{}' is one too many ('lockstep info' lists them)",
-          kernel_name_, infos_.size(), specifications.size(), text);
-    accept(static_cast<uint32_t>(position), text);
+          kernel_name_, infos_.size(), specifications.size(), *text);
+    given[position] = text;
+    order.push_back(static_cast<uint32_t>(position));
   }
-  auto missing = std::find(given.begin(), given.end(), false);
+  auto missing = std::find(given.begin(), given.end(), nullptr);
   if (missing != given.end())
     throw UsageError("kernel '{}' takes {} arguments, not {}; {} is missing ('lockstep info' lists them)",
                      kernel_name_, infos_.size(), specifications.size(),
                      label(static_cast<uint32_t>(missing - given.begin())));
+  const auto accept = [&](uint32_t index) {
+    const size_t n = name_length(*given[index]);
+    try {
+      set(index, n ? given[index]->substr(n + 1) : *given[index]);
+    } catch (const UsageError& e) {
+      throw UsageError("{} of kernel '{}': {}", label(index), kernel_name_, e.what());
+    }
+  };
+  for (const uint32_t index : order) accept(index);
 }
 
 namespace {

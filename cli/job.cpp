@@ -287,7 +287,7 @@ class Job {
       return kFaulted;
     }
     check(status);
-    if (!quiet_) print_summary(info.name, statistics);
+    if (!quiet_) print_summary(info.readable_name, statistics);
     return kDone;
   }
 

@@ -154,13 +154,13 @@ int run(const RunOptions& o) {
   const bool has_findings = print_reports(device, dispatch, status, o, suppressions, info.name);
   if (status == LOCKSTEP_FAULT) {
     report("fault: {}\n", fault_text(device.get()));
-    print_summary(info.name, statistics);
+    print_summary(info.readable_name, statistics);
     return kFaulted;
   }
   if (status == LOCKSTEP_CANCELLED) {
     report("interrupted: {} of {} work-groups of '{}' are done; no output is written\n",
            statistics.work_groups_done, statistics.work_groups, info.name);
-    print_summary(info.name, statistics);
+    print_summary(info.readable_name, statistics);
     return interrupt_exit_code();
   }
   check(status);
@@ -169,7 +169,7 @@ int run(const RunOptions& o) {
     write_array(out.path, b.bytes(), b.type, b.shape);
   }
   for (const std::string& name : o.prints) print_buffer(buffers.find(name), o.print_limit);
-  if (!o.quiet) print_summary(info.name, statistics);
+  if (!o.quiet) print_summary(info.readable_name, statistics);
   return has_findings ? kFaulted : kDone;
 }
 

@@ -691,6 +691,13 @@ __global__ void k(unsigned long long* out, int i, unsigned u, long long l, unsig
             given = [*good]
             given[index] = wrong
             self.lockstep(*run, *given, status=BAD_INPUT, says=why)
+        # The kernel is called as in the source, and of arguments that are too few the missing one is told, not the next.
+        out = self.lockstep(*run, *good, says="void scale<float>(float*, float const*, P, float, ")
+        self.assertNotIn("_Z", out.stderr)
+        out = self.lockstep(*run[:-2], "out=buf:f32[2]", "in=buf:f32[4]=iota", *good, status=FAULTED, says="in kernel 'void scale<float>(float*")
+        self.assertNotIn("_Z", out.stderr)
+        self.lockstep("run", "types.hip", "-k", "scale", "-g", "1", "buf:f32[4]", "buf:f32[4]", "2", "1,2,3,4", status=BAD_INPUT,
+                      says=["takes 5 arguments, not 4", "'v' (float4) is missing"])
         self.lockstep(*run, *good, "--set", "table=1,2,3,4", status=BAD_INPUT, says="f32:1,2,3,4 or i32:1,2,3,4")
         self.lockstep(*run, *good, "--set", "tabel=f32:1,2,3,4", status=BAD_INPUT, says="its variables are table")
 
