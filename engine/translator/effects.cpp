@@ -1,5 +1,7 @@
 #include "engine/translator/effects.h"
 
+#include "engine/translator/classify.h"
+#include "engine/translator/operands.h"
 #include "isa/effects.h"
 
 namespace lockstep::translator {
@@ -136,6 +138,25 @@ Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count) {
   }
   effects.reads_all_lanes = node.kind == NodeKind::lane_access || reads_lanes_that_are_off(instruction);
   if (writes_exec(effects, wave_size)) effects.exec = exec_change(node);
+  return effects;
+}
+
+std::array<HalfEffects, 2> effects_of_halves(const isa::Instruction& pair) {
+  std::array<HalfEffects, 2> effects;
+  const std::vector<Half> halves = halves_of(pair);
+  for (size_t number = 0; number < effects.size(); ++number) {
+    const Half& half = halves[number];
+    auto& [reads, writes] = effects[number];
+    if (half.row->implicit_reads & isa::kVcc) reads.set(kVcc);
+    for (unsigned i = half.first; i < half.last; ++i) {
+      const isa::Operand& operand = pair.operands[i];
+      const auto source = source_of(operand, pair);
+      if (!source || source->is_constant) continue;
+      const bool is_result = operand.role == isa::Role::dst;
+      if (is_result) writes.set(source->first);
+      if (!is_result || operand.read) reads.set(source->first);
+    }
+  }
   return effects;
 }
 

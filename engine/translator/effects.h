@@ -1,6 +1,8 @@
 // What an instruction reads and writes, register by register.
 #pragma once
 
+#include <array>
+
 #include "engine/translator/registers.h"
 #include "engine/translator/routine.h"
 
@@ -21,5 +23,11 @@ bool reads_lanes_that_are_off(const isa::Instruction& instruction);
 Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count);
 // Whether EXEC changes, as far as it counts in this wave size.
 bool writes_exec(const Effects& effects, unsigned wave_size);
+
+// Of a VOPD pair: each half has operands of its own, and both read before either writes.
+struct HalfEffects {
+  RegisterSet reads, writes;
+};
+std::array<HalfEffects, 2> effects_of_halves(const isa::Instruction& pair);
 
 }  // namespace lockstep::translator

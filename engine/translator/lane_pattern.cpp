@@ -65,6 +65,17 @@ bool extracts_y_or_z(const isa::Instruction& instruction) {
 // What the interpreter does in between is not followed: a guess may be wrong.
 void step(const Node& node, const Routine& routine, State& state) {
   if (node.kind == NodeKind::step || node.kind == NodeKind::call || node.kind == NodeKind::outside) return;
+  if (node.kind == NodeKind::dual) {
+    const State before = state;
+    for (const HalfEffects& half : effects_of_halves(node.instruction))
+      for (unsigned r = 0; r < kVgprs; ++r)
+        if (half.writes[r]) {
+          state.varying[r] = (half.reads & before.varying).any();
+          state.loaded[r] = (half.reads & before.loaded).any();
+          state.ids_intact &= r != kIdRegister;
+        }
+    return;
+  }
   const Effects effects = effects_of(node, routine.wave_size, routine.vgpr_count);
   bool varies = (effects.reads & state.varying).any(), is_loaded = (effects.reads & state.loaded).any();
   switch (node.kind) {

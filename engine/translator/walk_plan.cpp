@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "engine/translator/classify.h"
 #include "engine/translator/effects.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/worklist.h"
@@ -31,28 +30,17 @@ std::optional<Loop> loop_around(const Routine& routine, unsigned block, const Pi
   return loop;
 }
 
-// Each half of a VOPD pair has operands of its own; both read before either writes.
-void follow_pair(const isa::Instruction& instruction, RegisterSet& loaded) {
-  RegisterSet written, from_loaded;
-  for (const Half& half : halves_of(instruction)) {
-    RegisterSet reads, writes;
-    if (half.row->implicit_reads & isa::kVcc) reads.set(kVcc);
-    for (unsigned i = half.first; i < half.last; ++i) {
-      const isa::Operand& operand = instruction.operands[i];
-      const auto source = source_of(operand, instruction);
-      if (!source || source->is_constant) continue;
-      if (operand.role == isa::Role::dst) writes.set(source->first);
-      if (operand.role != isa::Role::dst || operand.read) reads.set(source->first);
-    }
-    written |= writes;
-    if ((reads & loaded).any()) from_loaded |= writes;
-  }
-  loaded = (loaded & ~written) | from_loaded;
-}
-
 // What the loop's own loads brought, or was computed from it.
 void follow(const Node& node, const Effects& effects, RegisterSet& loaded) {
-  if (node.kind == NodeKind::dual) return follow_pair(node.instruction, loaded);
+  if (node.kind == NodeKind::dual) {
+    RegisterSet written, from_loaded;
+    for (const HalfEffects& half : effects_of_halves(node.instruction)) {
+      written |= half.writes;
+      if ((half.reads & loaded).any()) from_loaded |= half.writes;
+    }
+    loaded = (loaded & ~written) | from_loaded;
+    return;
+  }
   RegisterSet reads = effects.reads;
   reads.reset(kExec);
   reads.reset(kExec + 1);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 
+#include "engine/translator/lane_pattern.h"
 #include "engine/translator/walk_plan.h"
 #include "tests/engine/interpreter/test_wave.h"
 #include "tests/engine/translator/test_kernel.h"
@@ -176,6 +177,30 @@ TEST(Walks, LanesThatAreOffForAWhile) {
   expect_same(code(), {dispatch("skips", {buffer(0), buffer(1), value(n)})}, buffers);
   for (const uint32_t step : {0u, 1u})
     expect_same(code(), {dispatch("pauses", {buffer(0), buffer(1), value(n), value(step)})}, buffers);
+}
+
+// The same of what is known of addresses: LDS is read at one place for all lanes, GLOBAL not at places that
+// memory names.
+TEST(LanePatterns, HalvesOfAPairAreNotOneAnothers) {
+  const auto patterns_of = [](const std::string& pair) {
+    const std::vector<uint32_t>& code =
+        interpreter::assembled("global_load_b32 v5, v0, s[4:5]\ns_waitcnt vmcnt(0)\n" + pair +
+                                   "\nds_load_b32 v6, v3\nglobal_load_b32 v7, v3, s[4:5]",
+                               32);
+    const auto begin = reinterpret_cast<uint64_t>(code.data());
+    const std::vector<CodeRange> ranges = {{begin, begin + code.size() * sizeof code[0]}};
+    const Routine routine = find_routine(ranges, begin, 32, kMaxVgprs);
+    const LanePatterns patterns = guess_lane_patterns(routine);
+    std::pair<bool, bool> found;
+    for (size_t n = 1; n < routine.nodes.size(); ++n) {
+      found.first |= patterns.has_uniform_address[n];
+      found.second |= patterns.has_loaded_address[n];
+    }
+    return found;
+  };
+  EXPECT_EQ(patterns_of("v_dual_mov_b32 v2, v5 :: v_dual_mov_b32 v3, s8"), std::pair(true, false));
+  EXPECT_EQ(patterns_of("v_dual_mov_b32 v2, s8 :: v_dual_mov_b32 v3, v5"), std::pair(false, true));
+  EXPECT_EQ(patterns_of("v_dual_mov_b32 v2, v5 :: v_dual_mov_b32 v3, v0"), std::pair(false, false));
 }
 
 // Compilers put the step to the next element and a move of what was loaded into one instruction.
