@@ -254,7 +254,10 @@ TEST_P(ProgramsTrapHandler, HearsOfMissingMemory) {
   for (int tries = 0; tries < 2000 && command::load_shared<uint32_t>(result()) != 9; ++tries)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(result()[31], 9u) << "the other group";
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(payload(), uint64_t{1} << 4) << "nothing else is told of the wave that halts";
   const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(text.find("STATUS.HALT"), std::string::npos) << text;
   EXPECT_NE(text.find("work-group (0, 0, 0), wave 0"), std::string::npos) << text;
   EXPECT_NE(text.find("write of 4 bytes at 0x1234567000"), std::string::npos) << text;
   EXPECT_EQ(signal().value, 1) << "a dispatch with a halted wave does not end";
