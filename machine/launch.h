@@ -152,6 +152,8 @@ struct Outcome {
 
 // VGPRs that each wave of the launch has.
 unsigned wave_vgprs(const Launch& launch);
+// MODE that waves begin with.
+uint32_t initial_mode(const Launch& launch);
 // The launch is for this device.
 void set_hardware(Launch& launch, const hardware::Description& device);
 

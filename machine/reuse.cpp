@@ -10,6 +10,7 @@
 #include "engine/precise/units.h"
 #include "engine/translator/translator.h"
 #include "machine/wave_control.h"
+#include "numeric/float_mode.h"
 
 namespace lockstep::machine {
 
@@ -49,13 +50,18 @@ PreparedEngine prepared_for(EngineKind given, PreparedEngine prepared) {
   return prepared;
 }
 
+uint32_t float_mode(const Launch& launch) {
+  return initial_mode(launch) & kFloatModeMask;
+}
+
 PreparedEngine make_translator(const Launch& launch, EngineKind kind, Math math,
                                const translator::IsCancelled& is_cancelled) {
   PreparedEngine prepared;
   const auto first =
       kind == EngineKind::automatic ? translator::FirstTier::interpreter : translator::FirstTier::translator;
-  auto engine = std::make_shared<translator::Translator>(
-      launch.code, launch.wave_size, launch.memory, launch.entry, wave_vgprs(launch), is_cancelled, first);
+  auto engine =
+      std::make_shared<translator::Translator>(launch.code, launch.wave_size, launch.memory, launch.entry,
+                                               wave_vgprs(launch), is_cancelled, first, float_mode(launch));
   if (launch.host_real_time) engine->set_host_real_time();
   if (!engine->unsupported().empty())
     prepared.note =
@@ -184,7 +190,9 @@ Reuse::Entries::iterator Reuse::find(const Launch& launch, EngineKind kind, Math
   return std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return entry.kind == kind && entry.math == math && entry.access_modes == launch.access_modes &&
            entry.wave_size == launch.wave_size && entry.vgpr_count == wave_vgprs(launch) &&
-           (kind == EngineKind::interpreter || entry.entry == launch.entry) && entry.code == launch.code;
+           (kind == EngineKind::interpreter ||
+            (entry.entry == launch.entry && entry.float_mode == float_mode(launch))) &&
+           entry.code == launch.code;
   });
 }
 
@@ -217,6 +225,7 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
   made.math = math;
   made.access_modes = launch.access_modes;
   made.entry = launch.entry;
+  made.float_mode = float_mode(launch);
   made.memory = launch.memory;
   // Without the lock: what takes long is no matter of other kernels.
   if (kind != EngineKind::interpreter) {

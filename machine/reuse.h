@@ -50,7 +50,8 @@ class Reuse {
     EngineKind kind = EngineKind::interpreter;
     Math math = Math::exact;
     memory::AccessModes access_modes;
-    uint64_t entry = 0;  // of the translator
+    uint64_t entry = 0;       // of the translator
+    uint32_t float_mode = 0;  // likewise
     std::shared_ptr<const RangeSet> memory;
     std::shared_ptr<interpreter::Code> decoded;
     PreparedEngine prepared;

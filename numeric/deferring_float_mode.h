@@ -1,5 +1,5 @@
-// The default float mode, except that what would be recomputed on the spot (recompute_now in format.h) is
-// only noted: for those who have a better place for it than the middle of their fast path.
+// Float modes except that what would be recomputed on the spot (recompute_now in format.h) is only noted: for
+// those who have a better place for it than the middle of their fast path.
 #pragma once
 
 #include "numeric/float_mode.h"
@@ -7,9 +7,13 @@
 
 namespace lockstep {
 
-struct DeferringFloatMode : DefaultFloatMode {
+template <class Mode>
+struct Deferring : Mode {
   I32* doubt;  // lanes whose result may be wrong are ORed into it
   LOCKSTEP_INLINE void defer(I32 lanes) const { *doubt |= lanes; }
 };
+
+using DeferringFloatMode = Deferring<DefaultFloatMode>;
+using DeferringRuntimeFloatMode = Deferring<RuntimeFloatMode>;
 
 }  // namespace lockstep

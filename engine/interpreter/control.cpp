@@ -311,7 +311,8 @@ void s_sendmsg(const Operation* op, Wave* wave, int64_t budget) {
   Program* program = program_of(wave)->without_vgprs;
   wave->program = program;
   const Operation* following = program->at(address_after(op));
-  if (!following) return fault_bad_target(op, wave, budget, address_after(op));
+  // Behind the code's end: the next turn tells so.
+  if (!following) return leave(wave, address_after(op), budget - 1, WaveState::ready);
   [[clang::musttail]] return handler_of(following)(following, wave, budget - 1);
 }
 
@@ -469,16 +470,17 @@ void s_getreg(const Operation* op, Wave* wave, int64_t budget) {
 }
 
 // Changes MODE and, if that changes the float-mode class, goes on in the program decoded for the other class.
-#define LOCKSTEP_NEXT_IN_MODE(new_mode)                                            \
-  do {                                                                             \
-    wave->mode = (new_mode);                                                       \
-    Program* program = program_of(wave);                                           \
-    const bool is_default = (wave->mode & kFloatModeMask) == kDefaultFloatMode;    \
-    if (is_default == program->default_float_mode()) LOCKSTEP_NEXT();              \
-    wave->program = program->other_mode;                                           \
-    const Operation* following = program->other_mode->at(address_after(op));       \
-    if (!following) return fault_bad_target(op, wave, budget, address_after(op));  \
-    [[clang::musttail]] return handler_of(following)(following, wave, budget - 1); \
+// Behind the code's end the next turn tells so.
+#define LOCKSTEP_NEXT_IN_MODE(new_mode)                                                  \
+  do {                                                                                   \
+    wave->mode = (new_mode);                                                             \
+    Program* program = program_of(wave);                                                 \
+    const bool is_default = (wave->mode & kFloatModeMask) == kDefaultFloatMode;          \
+    if (is_default == program->default_float_mode()) LOCKSTEP_NEXT();                    \
+    wave->program = program->other_mode;                                                 \
+    const Operation* following = program->other_mode->at(address_after(op));             \
+    if (!following) return leave(wave, address_after(op), budget - 1, WaveState::ready); \
+    [[clang::musttail]] return handler_of(following)(following, wave, budget - 1);       \
   } while (false)
 
 template <bool immediate>

@@ -13,14 +13,22 @@ LOCKSTEP_INLINE void vector_body(const U32* words, const uint16_t* masks, U32* r
                                  uint16_t* result_mask, I32* doubt) {
   if constexpr (semantics::has_body<Body>)
     if constexpr (is_vector_body<Body>)
-      call_vector<Body, false>(words, masks, result_words, result_mask, doubt);
+      call_vector<Body, false>(words, masks, result_words, result_mask, default_mode(doubt));
+}
+template <class Body>
+LOCKSTEP_INLINE void moded_body(const U32* words, const uint16_t* masks, U32* result_words,
+                                uint16_t* result_mask, I32* doubt, uint32_t mode) {
+  if constexpr (semantics::has_body<Body>)
+    if constexpr (is_vector_body<Body>)
+      if constexpr (TakesMode<Body>)
+        call_vector<Body, false>(words, masks, result_words, result_mask, runtime_mode(doubt, mode));
 }
 template <class Body>
 LOCKSTEP_INLINE void saturated_body(const U32* words, const uint16_t* masks, U32* result_words,
                                     uint16_t* result_mask, I32* doubt) {
   if constexpr (semantics::has_body<Body>)
     if constexpr (is_vector_body<Body> && Saturates<Body>)
-      call_vector<Body, true>(words, masks, result_words, result_mask, doubt);
+      call_vector<Body, true>(words, masks, result_words, result_mask, default_mode(doubt));
 }
 template <class Body>
 LOCKSTEP_INLINE void scalar_body(const uint64_t* arguments, ScalarResult* result) {
@@ -30,11 +38,16 @@ LOCKSTEP_INLINE void scalar_body(const uint64_t* arguments, ScalarResult* result
 
 }  // namespace
 
-// Instructions without a body of the kind become empty functions that nobody calls.
+// Instructions without a body of the kind become empty functions that nobody calls. A body that saturates is
+// one over integers.
 #define LOCKSTEP_OPCODE(mnemonic)                                                                            \
   LOCKSTEP_EXPORT void lockstep_body_##mnemonic(const U32* words, const uint16_t* masks, U32* result_words,  \
                                                 uint16_t* result_mask, I32* doubt) {                         \
     vector_body<semantics::mnemonic>(words, masks, result_words, result_mask, doubt);                        \
+  }                                                                                                          \
+  LOCKSTEP_EXPORT void lockstep_moded_##mnemonic(const U32* words, const uint16_t* masks, U32* result_words, \
+                                                 uint16_t* result_mask, I32* doubt, uint32_t mode) {         \
+    moded_body<semantics::mnemonic>(words, masks, result_words, result_mask, doubt, mode);                   \
   }                                                                                                          \
   LOCKSTEP_EXPORT void lockstep_saturated_##mnemonic(const U32* words, const uint16_t* masks,                \
                                                      U32* result_words, uint16_t* result_mask, I32* doubt) { \
@@ -47,9 +60,13 @@ LOCKSTEP_INLINE void scalar_body(const uint64_t* arguments, ScalarResult* result
 #undef LOCKSTEP_OPCODE
 
 #define LOCKSTEP_OUTPUT(name, type)                                                                       \
-  LOCKSTEP_EXPORT void lockstep_output_##name(const U32* words, const uint16_t* masks, U32* result_words, \
-                                              uint16_t*, I32* doubt) {                                    \
-    call_output<type>(words, masks, result_words, doubt);                                                 \
+  LOCKSTEP_EXPORT void lockstep_body_output_##name(const U32* words, const uint16_t* masks,               \
+                                                   U32* result_words, uint16_t*, I32* doubt) {            \
+    call_output<type>(words, masks, result_words, default_mode(doubt));                                   \
+  }                                                                                                       \
+  LOCKSTEP_EXPORT void lockstep_moded_output_##name(                                                      \
+      const U32* words, const uint16_t* masks, U32* result_words, uint16_t*, I32* doubt, uint32_t mode) { \
+    call_output<type>(words, masks, result_words, runtime_mode(doubt, mode));                             \
   }
 LOCKSTEP_OUTPUT(f16, F16)
 LOCKSTEP_OUTPUT(f32, F32)

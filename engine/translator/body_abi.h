@@ -32,8 +32,12 @@ template <class T>
 concept RegisterGroup = requires(T t) { t.word[0]; };
 
 template <class T>
+constexpr bool is_mode =
+    std::is_same_v<T, DeferringFloatMode> || std::is_same_v<T, DeferringRuntimeFloatMode>;
+
+template <class T>
 constexpr Operand operand_of() {
-  if constexpr (std::is_same_v<T, DeferringFloatMode>)
+  if constexpr (is_mode<T>)
     return {Operand::Kind::mode, 0};
   else if constexpr (std::is_same_v<T, Mask>)
     return {Operand::Kind::mask, 0};
@@ -137,10 +141,10 @@ concept Plain = requires { &Body::eval; };
 template <class Body>
 concept Saturates = requires { &Body::saturated; };
 
-template <class Body>
+template <class Body, class Mode = DeferringFloatMode>
 constexpr auto eval_of() {
   if constexpr (TakesMode<Body>)
-    return &Body::template eval<DeferringFloatMode>;
+    return &Body::template eval<Mode>;
   else
     return &Body::eval;
 }
@@ -152,8 +156,8 @@ struct Shape<R (*)(A...)> {
   using Result = R;
   using Args = std::tuple<A...>;
 };
-template <class Body>
-using ShapeOf = Shape<decltype(eval_of<Body>())>;
+template <class Body, class Mode = DeferringFloatMode>
+using ShapeOf = Shape<decltype(eval_of<Body, Mode>())>;
 
 // Bodies over one chunk of lanes, and scalar ones; not those over whole waves, nor the register swaps.
 template <class T>
@@ -181,12 +185,10 @@ constexpr bool is_scalar_body<Body, true> =
 // ---- Calls
 // --------------------------------------------------------------------------------------------------------
 
-template <class T>
-LOCKSTEP_INLINE T take_argument(const U32*& words, const uint16_t*& masks, I32* doubt) {
+template <class T, class Mode>
+LOCKSTEP_INLINE T take_argument(const U32*& words, const uint16_t*& masks, const Mode& mode) {
   constexpr Operand operand = operand_of<T>();
   if constexpr (operand.kind == Operand::Kind::mode) {
-    DeferringFloatMode mode;
-    mode.doubt = doubt;
     return mode;
   } else if constexpr (operand.kind == Operand::Kind::mask) {
     return mask_from_bits(*masks++);
@@ -204,15 +206,31 @@ LOCKSTEP_INLINE T take_argument(const U32*& words, const uint16_t*& masks, I32* 
 // result may be wrong (NaNs and the like, if the meaning depends on the float mode) are ORed into `doubt`.
 using VectorFunction = void (*)(const U32* words, const uint16_t* masks, U32* result_words,
                                 uint16_t* result_mask, I32* doubt);
+// In any float mode, of which `mode` has the bits of the MODE register: a constant where it is called, so
+// that only what this mode needs is left of the body.
+using ModedFunction = void (*)(const U32* words, const uint16_t* masks, U32* result_words,
+                               uint16_t* result_mask, I32* doubt, uint32_t mode);
 
-template <class Body, bool saturate>
+LOCKSTEP_INLINE DeferringFloatMode default_mode(I32* doubt) {
+  DeferringFloatMode mode;
+  mode.doubt = doubt;
+  return mode;
+}
+LOCKSTEP_INLINE DeferringRuntimeFloatMode runtime_mode(I32* doubt, uint32_t bits) {
+  DeferringRuntimeFloatMode mode;
+  mode.mode = bits;
+  mode.doubt = doubt;
+  return mode;
+}
+
+template <class Body, bool saturate, class Mode>
 LOCKSTEP_INLINE void call_vector(const U32* words, const uint16_t* masks, U32* result_words,
-                                 uint16_t* result_mask, I32* doubt) {
-  using Args = typename ShapeOf<Body>::Args;
-  using Result = typename ShapeOf<Body>::Result;
+                                 uint16_t* result_mask, const Mode& mode) {
+  using Args = typename ShapeOf<Body, Mode>::Args;
+  using Result = typename ShapeOf<Body, Mode>::Result;
   // Braces: arguments are taken from left to right.
   const auto arguments = [&]<class... A>(std::tuple<A...>*) __attribute__((always_inline)) {
-    return std::tuple<A...>{take_argument<A>(words, masks, doubt)...};
+    return std::tuple<A...>{take_argument<A>(words, masks, mode)...};
   }(static_cast<Args*>(nullptr));
   // Not std::apply, which clang may leave out of line.
   const Result result = [&]<size_t... i>(std::index_sequence<i...>) __attribute__((always_inline)) {
@@ -232,10 +250,9 @@ LOCKSTEP_INLINE void call_vector(const U32* words, const uint16_t* masks, U32* r
 }
 
 // OMOD and CLAMP on a result, as masks[0] = omod | clamp << 2.
-template <class T>
-LOCKSTEP_INLINE void call_output(const U32* words, const uint16_t* masks, U32* result_words, I32* doubt) {
-  DeferringFloatMode mode;
-  mode.doubt = doubt;
+template <class T, class Mode>
+LOCKSTEP_INLINE void call_output(const U32* words, const uint16_t* masks, U32* result_words,
+                                 const Mode& mode) {
   const unsigned omod = masks[0] & 3;
   const auto modify = [&](auto value) __attribute__((always_inline)) {
     if (omod) value = numeric::omod(value, omod, mode);

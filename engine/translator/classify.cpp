@@ -112,6 +112,7 @@ NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason)
   const isa::Row& row = *instruction.row;
   if (row.flags & isa::kHint) return NodeKind::nothing;
   if (row.flags & isa::kWait) return NodeKind::store_wait;
+  if (constant_mode_write(instruction)) return NodeKind::mode_write;
   switch (row.opcode) {
     case Opcode::s_branch:
     case Opcode::s_cbranch_scc0:
@@ -231,6 +232,44 @@ std::vector<Half> halves_of(const isa::Instruction& instruction) {
 bool frees_vgprs(const isa::Instruction& instruction) {
   return instruction.row->opcode == Opcode::s_sendmsg &&
          (instruction.operands[0].value & 0xff) == isa::message::kDeallocVgprs;
+}
+
+namespace {
+
+// What s_setreg writes of a hardware register: its number, and the field's bits.
+struct RegisterField {
+  unsigned number, offset;
+  uint32_t mask;
+};
+RegisterField register_field(const isa::Instruction& instruction) {
+  const auto packed = static_cast<uint32_t>(instruction.find(Role::simm)->value);
+  const unsigned offset = packed >> 6 & 31, size = (packed >> 11 & 31) + 1;
+  return {packed & 63, offset, static_cast<uint32_t>((uint64_t{1} << size) - 1) << offset};
+}
+
+}  // namespace
+
+std::optional<ModeWrite> constant_mode_write(const isa::Instruction& instruction) {
+  switch (instruction.row->opcode) {
+    case Opcode::s_round_mode:
+      return ModeWrite{0xf, static_cast<uint32_t>(instruction.operands[0].value) & 0xf};
+    case Opcode::s_denorm_mode:
+      return ModeWrite{0xf0, (static_cast<uint32_t>(instruction.operands[0].value) & 0xf) << 4};
+    case Opcode::s_setreg_imm32_b32: {
+      const RegisterField field = register_field(instruction);
+      if (field.number != isa::hardware_register::kMode) return std::nullopt;
+      return ModeWrite{field.mask, instruction.literal << field.offset & field.mask};
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+bool may_write_mode(const isa::Instruction& instruction) {
+  if (!(instruction.row->implicit_writes & isa::kMode)) return false;
+  const isa::Opcode opcode = instruction.row->opcode;
+  const bool names_register = opcode == Opcode::s_setreg_b32 || opcode == Opcode::s_setreg_imm32_b32;
+  return !names_register || register_field(instruction).number == isa::hardware_register::kMode;
 }
 
 bool names_vgpr(const isa::Instruction& instruction) {

@@ -1,6 +1,8 @@
 // What the translator does with an instruction.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,14 @@ NodeKind classify(isa::Instruction& instruction, unsigned wave_size, unsigned vg
 // could miss them.
 bool frees_vgprs(const isa::Instruction& instruction);
 bool names_vgpr(const isa::Instruction& instruction);
+
+// s_round_mode, s_denorm_mode and s_setreg_imm32_b32 on MODE (guide 3.4.2, 16.1, 16.5).
+struct ModeWrite {
+  uint32_t mask, bits;  // of MODE
+};
+std::optional<ModeWrite> constant_mode_write(const isa::Instruction& instruction);
+// Whether it may write MODE in any way.
+bool may_write_mode(const isa::Instruction& instruction);
 
 // The instructions whose bodies the instruction is made of: itself, or both halves of a VOPD pair.
 struct Half {

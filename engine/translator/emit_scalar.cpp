@@ -280,6 +280,13 @@ void Emitter::emit_scalar_load(unsigned index) {
                ir_.CreateAlignedLoad(i32_, ir_.CreateConstInBoundsGEP1_64(i32_, pointer, i), llvm::Align(1)));
 }
 
+void Emitter::emit_mode_write(unsigned index) {
+  const ModeWrite write = *constant_mode_write(routine_.nodes[index].instruction);
+  Value* mode = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave_, offsetof(Wave, mode));
+  Value* kept = ir_.CreateAnd(ir_.CreateLoad(i32_, mode), ~write.mask);
+  ir_.CreateStore(ir_.CreateOr(kept, write.bits), mode);
+}
+
 void Emitter::emit_get_pc(unsigned index) {
   const Node& node = routine_.nodes[index];
   Value* entry = ir_.CreateLoad(

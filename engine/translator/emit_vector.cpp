@@ -3,6 +3,7 @@
 #include "engine/translator/operands.h"
 #include "isa/operand_rules.h"
 #include "isa/row_facts.h"
+#include "numeric/float_mode.h"
 #include "semantics/cross_lane.h"
 
 namespace lockstep::translator {
@@ -34,13 +35,13 @@ Value* half_word(llvm::IRBuilder<>& ir, Value* value, bool high) {
 const char* output_function(const Operand& result) {
   switch (result.kind) {
     case Operand::Kind::half:
-      return "lockstep_output_f16";
+      return "output_f16";
     case Operand::Kind::pair:
-      return "lockstep_output_f64";
+      return "output_f64";
     case Operand::Kind::two_halves:
-      return "lockstep_output_pk_f16";
+      return "output_pk_f16";
     default:
-      return "lockstep_output_f32";
+      return "output_f32";
   }
 }
 
@@ -54,23 +55,29 @@ Value* Emitter::source_word(const isa::Operand& operand, const isa::Instruction&
   return splat(ir_, run_scalar(source.first + word));
 }
 
-llvm::Function* Emitter::body_function(const std::string& name, bool scalar) {
-  if (llvm::Function* known = module_.getFunction(name)) return known;
-  std::vector<llvm::Type*> parameters(scalar ? 2 : 5, pointer_);
-  return llvm::Function::Create(llvm::FunctionType::get(ir_.getVoidTy(), parameters, false),
-                                llvm::Function::ExternalLinkage, name, module_);
+void Emitter::call(const std::string& function, const std::vector<Value*>& arguments) {
+  llvm::Function* body = module_.getFunction(function);
+  if (!body) {
+    std::vector<llvm::Type*> parameters;
+    for (const Value* argument : arguments) parameters.push_back(argument->getType());
+    body = llvm::Function::Create(llvm::FunctionType::get(ir_.getVoidTy(), parameters, false),
+                                  llvm::Function::ExternalLinkage, function, module_);
+  }
+  ir_.CreateCall(body, arguments);
 }
 
-void Emitter::call(const std::string& function, std::vector<Value*> arguments) {
-  ir_.CreateCall(body_function(function, arguments.size() == 2), arguments);
+void Emitter::call_body(const std::string& name, unsigned chunk, uint32_t float_mode) {
+  std::vector<Value*> arguments = {words_, masks_, result_words_, result_mask_, doubt_[chunk]};
+  if (float_mode == kDefaultFloatMode) return call("lockstep_body_" + name, arguments);
+  arguments.push_back(ir_.getInt32(float_mode));
+  call("lockstep_moded_" + name, arguments);
 }
 
 void Emitter::emit_vector(unsigned index, unsigned chunk) {
   const Node& node = routine_.nodes[index];
   // Both halves of a VOPD pair read before either writes.
   PendingWrites writes;
-  for (const Half& part : halves_of(node.instruction))
-    emit_vector_half(node.instruction, part, chunk, writes);
+  for (const Half& part : halves_of(node.instruction)) emit_vector_half(node, part, chunk, writes);
   for (const auto& [number, value] : writes.registers) write_lanes(facts_.nodes[index], number, chunk, value);
   for (const auto& [number, mask] : writes.masks) {
     if (number == kExec) merge_waiting(chunk);
@@ -164,17 +171,17 @@ Emitter::DppSource Emitter::dpp_source(const isa::Instruction& instruction, unsi
   return result;
 }
 
-Value* Emitter::widened_half(Value* half, unsigned chunk) {
+Value* Emitter::widened_half(Value* half, unsigned chunk, uint32_t float_mode) {
   const auto first = [&](llvm::AllocaInst* array) {
     return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, 0);
   };
   ir_.CreateStore(half, first(words_));
-  call("lockstep_body_v_cvt_f32_f16", {words_, masks_, result_words_, result_mask_, doubt_[chunk]});
+  call_body("v_cvt_f32_f16", chunk, float_mode);
   return ir_.CreateLoad(lanes_, first(result_words_));
 }
 
-void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& part, unsigned chunk,
-                               PendingWrites& writes) {
+void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chunk, PendingWrites& writes) {
+  const isa::Instruction& instruction = node.instruction;
   const VectorSignature& signature = vector_signature(part.row->base);
   std::vector<const isa::Operand*> sources;
   const isa::Operand *destination = nullptr, *mask_destination = nullptr;
@@ -258,7 +265,7 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
     } else if (parameter.kind == Operand::Kind::mix) {
       // OP_SEL_HI says f16 instead of f32, OP_SEL which half; NEG_HI stands for ABS (guide 7.5, MIX).
       Value* value = word_of(operand, 0);
-      if (operand.high_hi) value = widened_half(half_word(ir_, value, operand.high), chunk);
+      if (operand.high_hi) value = widened_half(half_word(ir_, value, operand.high), chunk, node.float_mode);
       pass_word(with_sign(ir_, value, operand.neg_hi, operand.neg, 31));
     } else {
       for (unsigned word = 0; word < parameter.words; ++word) {
@@ -271,8 +278,10 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
   const bool saturate = instruction.clamp && signature.saturates;
   store_arguments();
   const std::string name(isa::name(part.row->base));
-  call((saturate ? "lockstep_saturated_" : "lockstep_body_") + name,
-       {words_, masks_, result_words_, result_mask_, doubt_[chunk]});
+  if (saturate)
+    call("lockstep_saturated_" + name, {words_, masks_, result_words_, result_mask_, doubt_[chunk]});
+  else
+    call_body(name, chunk, signature.takes_mode ? node.float_mode : kDefaultFloatMode);
   const bool is_modified =
       (instruction.omod || instruction.clamp) && !(part.row->flags & isa::kIgnoresOutputModifiers);
   if (!saturate && signature.result.is_float && is_modified) {
@@ -282,7 +291,7 @@ void Emitter::emit_vector_half(const isa::Instruction& instruction, const Half& 
           lanes_, ir_.CreateConstInBoundsGEP2_32(result_words_->getAllocatedType(), result_words_, 0, word)));
     pass_mask(ir_.getInt16(static_cast<uint16_t>(instruction.omod | instruction.clamp << 2)));
     store_arguments();
-    call(output_function(signature.result), {words_, masks_, result_words_, result_mask_, doubt_[chunk]});
+    call_body(output_function(signature.result), chunk, node.float_mode);
   }
 
   if (destination && signature.result.kind != Operand::Kind::none) {

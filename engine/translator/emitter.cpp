@@ -359,6 +359,8 @@ void Emitter::emit_node(unsigned n) {
     emit_permute(n);
   } else if (node.kind == NodeKind::get_pc) {
     emit_get_pc(n);
+  } else if (node.kind == NodeKind::mode_write) {
+    emit_mode_write(n);
   } else if (node.kind == NodeKind::call) {
     note_writes();
     emit_call(n);

@@ -203,19 +203,19 @@ class Emitter {
     std::vector<std::pair<unsigned, LaneMask>> masks;
   };
   void emit_vector(unsigned node, unsigned chunk);
-  void emit_vector_half(const isa::Instruction& instruction, const Half& part, unsigned chunk,
-                        PendingWrites& writes);
+  void emit_vector_half(const Node& node, const Half& part, unsigned chunk, PendingWrites& writes);
   // What DPP makes of a source register, and the lanes that the instruction may write (i16).
   struct DppSource {
     Value* value = nullptr;
     Value* written = nullptr;
   };
   DppSource dpp_source(const isa::Instruction& instruction, unsigned number, unsigned chunk);
-  Value* widened_half(Value* half, unsigned chunk);
+  Value* widened_half(Value* half, unsigned chunk, uint32_t float_mode);
   Value* source_word(const isa::Operand& operand, const isa::Instruction& instruction, unsigned word,
                      unsigned chunk);
-  void call(const std::string& function, std::vector<Value*> arguments);
-  llvm::Function* body_function(const std::string& name, bool scalar);
+  void call(const std::string& function, const std::vector<Value*>& arguments);
+  // Of a vector instruction, with the words and masks that were stored.
+  void call_body(const std::string& name, unsigned chunk, uint32_t float_mode);
 
   // emit_lanes.cpp: lanes that read and write others
   void emit_lane_access(unsigned node);
@@ -235,6 +235,7 @@ class Emitter {
   };
   ScalarLoads scalar_loads_from(unsigned node);
   void emit_get_pc(unsigned node);
+  void emit_mode_write(unsigned node);
   // Of a row: loads at constant places behind a pair of SGPRs as the launch left it, mostly the kernel's
   // arguments. They are made once, before the first wave, and again when the row has written there.
   struct Arguments {

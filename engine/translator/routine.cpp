@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "engine/translator/classify.h"
 #include "isa/branch.h"
@@ -46,29 +47,38 @@ bool falls_through(const Node& node) {
   return node.kind != NodeKind::branch || node.instruction.row->opcode != isa::Opcode::s_branch;
 }
 
-bool may_change_mode(const isa::Instruction& instruction) {
-  return (instruction.row->implicit_writes & isa::kMode) != 0;
-}
-
 class Finder {
  public:
-  Finder(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count)
-      : code_(code), entry_(entry), wave_size_(wave_size), vgpr_count_(vgpr_count) {}
+  Finder(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count,
+         uint32_t float_mode)
+      : code_(code),
+        entry_(entry),
+        wave_size_(wave_size),
+        vgpr_count_(vgpr_count),
+        float_mode_(float_mode & kFloatModeMask) {}
 
   Routine find() {
-    add_leader(0);
-    while (!pending_.empty()) {
-      const int64_t offset = pending_.back();
-      pending_.pop_back();
-      follow(offset);
-    }
+    size_t known_mixed;
+    do {
+      known_mixed = mixed_.size();
+      nodes_.clear();
+      leaders_.clear();
+      add_leader(0, float_mode_);
+      while (!pending_.empty()) {
+        const auto [offset, float_mode] = pending_.back();
+        pending_.pop_back();
+        follow(offset, float_mode);
+      }
+    } while (mixed_.size() != known_mixed);
     Routine routine;
     routine.wave_size = wave_size_;
     routine.vgpr_count = vgpr_count_;
+    routine.float_mode = float_mode_;
+    routine.key.append(reinterpret_cast<const char*>(&float_mode_), sizeof float_mode_);
     routine.key.append(reinterpret_cast<const char*>(&wave_size_), sizeof wave_size_);
     routine.key.append(reinterpret_cast<const char*>(&vgpr_count_), sizeof vgpr_count_);
     for (auto& [offset, node] : nodes_) {
-      routine.changes_mode |= node.kind == NodeKind::step && may_change_mode(node.instruction);
+      routine.changes_mode |= node.kind != NodeKind::outside && may_write_mode(node.instruction);
       routine.nodes.push_back(std::move(node));
     }
     cut_into_blocks(routine);
@@ -85,15 +95,17 @@ class Finder {
   }
 
   // The instruction at an offset; outside if there is none that can be told.
-  Node node_at(int64_t offset) const {
+  Node node_at(int64_t offset, uint32_t float_mode) const {
     Node node;
     node.offset = offset;
+    node.float_mode = float_mode;
     const auto outside = [&](std::string reason) {
       node.instruction = {};
       node.kind = NodeKind::outside;
       node.reason = std::move(reason);
       return node;
     };
+    if (mixed_.contains(offset)) return outside("code that waves reach in different float modes");
     const uint64_t address = entry_ + static_cast<uint64_t>(offset);
     const CodeRange* range = range_of(address);
     if (!range) return outside("control leaves the code");
@@ -112,6 +124,11 @@ class Finder {
     // Without VGPRs the rules are others. All that follows in compiled code is the end.
     if (frees_vgprs(node.instruction) && !only_ends(end_of(node)))
       return outside("code behind the deallocation of the wave's VGPRs");
+    // Waves that follow in the same place begin as this one ends.
+    if (node.kind == NodeKind::end && float_mode != float_mode_) {
+      node.kind = NodeKind::step;
+      node.reason = "the end in another float mode than the beginning";
+    }
     return node;
   }
 
@@ -134,27 +151,40 @@ class Finder {
     }
   }
 
+  // MODE behind the instruction. Who writes what he computed has most likely kept what it was at the entry.
+  uint32_t mode_after(const Node& node) const {
+    if (node.kind == NodeKind::outside || !may_write_mode(node.instruction)) return node.float_mode;
+    const auto write = constant_mode_write(node.instruction);
+    return write ? ((node.float_mode & ~write->mask) | write->bits) & kFloatModeMask : float_mode_;
+  }
+
   // Decodes from `offset` to the end of the straight line.
-  void follow(int64_t offset) {
+  void follow(int64_t offset, uint32_t float_mode) {
     while (!nodes_.contains(offset)) {
-      Node node = node_at(offset);
+      Node node = node_at(offset, float_mode);
       const int64_t after = end_of(node);
+      float_mode = mode_after(node);
       if (node.kind == NodeKind::branch || (node.kind == NodeKind::step && has_label(node.instruction)))
-        add_leader(branch_target(node));
+        add_leader(branch_target(node), float_mode);
       const bool stop = ends_block(node), goes_on = falls_through(node);
       nodes_.emplace(offset, std::move(node));
       if (stop) {
-        if (goes_on) add_leader(after);
+        if (goes_on) add_leader(after, float_mode);
         return;
       }
       offset = after;
     }
     // The straight line runs into code that is known already: that starts a block there.
-    leaders_.insert(offset);
+    add_leader(offset, float_mode);
   }
 
-  void add_leader(int64_t offset) {
-    if (leaders_.insert(offset).second || !nodes_.contains(offset)) pending_.push_back(offset);
+  void add_leader(int64_t offset, uint32_t float_mode) {
+    leaders_.insert(offset);
+    const auto known = nodes_.find(offset);
+    if (known == nodes_.end())
+      pending_.emplace_back(offset, float_mode);
+    else if (known->second.float_mode != float_mode)
+      mixed_.insert(offset);
   }
 
   void cut_into_blocks(Routine& routine) const {
@@ -273,9 +303,11 @@ class Finder {
   std::span<const CodeRange> code_;
   uint64_t entry_;
   unsigned wave_size_, vgpr_count_;
+  uint32_t float_mode_;
   std::map<int64_t, Node> nodes_;
   std::set<int64_t> leaders_;
-  std::vector<int64_t> pending_;
+  std::vector<std::pair<int64_t, uint32_t>> pending_;  // with the float mode there
+  std::set<int64_t> mixed_;                            // what is reached in several float modes
 };
 
 }  // namespace
@@ -286,9 +318,9 @@ int Routine::block_at(int64_t offset) const {
   return found == blocks.end() || found->offset != offset ? -1 : static_cast<int>(found - blocks.begin());
 }
 
-Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size,
-                     unsigned vgpr_count) {
-  return Finder(code, entry, wave_size, vgpr_count).find();
+Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count,
+                     uint32_t float_mode) {
+  return Finder(code, entry, wave_size, vgpr_count, float_mode).find();
 }
 
 }  // namespace lockstep::translator

@@ -9,6 +9,7 @@
 
 #include "engine/engine.h"
 #include "isa/instruction.h"
+#include "numeric/float_mode.h"
 #include "state/wave.h"
 
 namespace lockstep::translator {
@@ -27,6 +28,7 @@ enum class NodeKind : uint8_t {
   lane_access,  // v_readlane, v_readfirstlane, v_writelane
   permute,      // between the lanes of a half-wave: ds_bpermute, ds_swizzle
   get_pc,
+  mode_write,  // of constants to MODE: what follows is translated for what they make of it
   // Executed by the interpreter from within translated code: what it reads is stored before, and what it
   // writes is loaded behind it. Node::reason says why.
   call,
@@ -40,8 +42,9 @@ enum class NodeKind : uint8_t {
 struct Node {
   int64_t offset = 0;  // bytes from the routine's entry
   NodeKind kind = NodeKind::nothing;
-  isa::Instruction instruction;  // outside: without a row and of no size
-  std::string reason;            // of a step, a call and what is outside
+  uint32_t float_mode = kDefaultFloatMode;  // of waves that come here; others are the interpreter's
+  isa::Instruction instruction;             // outside: without a row and of no size
+  std::string reason;                       // of a step, a call and what is outside
 };
 
 struct Block {
@@ -64,12 +67,13 @@ struct Piece {
 
 struct Routine {
   unsigned wave_size = 32;
-  unsigned vgpr_count = kMaxVgprs;  // allocated to each wave
-  std::vector<Node> nodes;          // in address order
-  std::vector<Block> blocks;        // in address order
-  std::vector<Piece> pieces;        // in address order
+  unsigned vgpr_count = kMaxVgprs;          // allocated to each wave
+  uint32_t float_mode = kDefaultFloatMode;  // of waves at the entry
+  std::vector<Node> nodes;                  // in address order
+  std::vector<Block> blocks;                // in address order
+  std::vector<Piece> pieces;                // in address order
   unsigned entry_block = 0;
-  bool changes_mode = false;  // an instruction may change the float mode
+  bool changes_mode = false;  // an instruction may write MODE
 
   int block_at(int64_t offset) const;
   // Bytes that say all about the routine: two routines with the same key behave alike wherever they are
@@ -86,7 +90,8 @@ inline constexpr unsigned kMaxLoopSize = 1500;
 // Code beyond so many instructions is outside.
 inline constexpr size_t kMaxNodes = 20'000;
 
-Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size,
-                     unsigned vgpr_count);
+// `float_mode`: MODE of waves at the entry, of which the bits of kFloatModeMask count.
+Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count,
+                     uint32_t float_mode = kDefaultFloatMode);
 
 }  // namespace lockstep::translator

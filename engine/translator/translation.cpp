@@ -21,7 +21,7 @@ std::vector<Object> translate(const Routine& routine, const IsCancelled& is_canc
 }
 
 Translation::Translation(const Routine& routine, std::vector<Object> objects)
-    : changes_mode_(routine.changes_mode) {
+    : float_mode_(routine.float_mode), changes_mode_(routine.changes_mode) {
   const Facts facts = analyse(routine);
   const RegisterSet read = facts.blocks[routine.entry_block].live_in.all();
   for (unsigned r = 0; r < std::min(kVgprs, routine.vgpr_count); ++r)
@@ -60,7 +60,8 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
     if (has_row) row_function_ = reinterpret_cast<RowFunction>(code->address(kRowFunctionName));
     uint32_t number = 0;
     for (unsigned block : entry_blocks(routine, piece))
-      entries[routine.blocks[block].offset] = {function, number++};
+      entries[routine.blocks[block].offset] = {function, number++,
+                                               routine.nodes[routine.blocks[block].first].float_mode};
     memory_slots_ = object.next_slot;
     code_bytes_ += object.code_bytes;
     stages_ += object.stages;
@@ -75,7 +76,7 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
     has_calls_ |= node.kind == NodeKind::call;
     // There is nothing to load before a step, or outside.
     if (node.kind != NodeKind::call) entries.erase(node.offset);
-    if (node.kind == NodeKind::step) entries[node.offset] = {};
+    if (node.kind == NodeKind::step) entries[node.offset] = {.float_mode = node.float_mode};
     const std::string name(node.kind == NodeKind::outside ? std::string_view() : node.instruction.row->name);
     auto [entry, is_new] = interpreted.try_emplace(name, InterpretedInstruction{name, node.reason, 0});
     ++entry->second.count;

@@ -42,6 +42,7 @@ class Translation {
   struct Entry {
     TranslatedFunction function = nullptr;  // null: the instruction is a step
     uint32_t number = 0;
+    uint32_t float_mode = 0;  // that waves must have
   };
   // At an offset from the routine's entry; null if there is nothing to enter.
   const Entry* entry_at(int64_t offset) const {
@@ -54,6 +55,7 @@ class Translation {
   const LaunchNeeds& launch_needs() const { return launch_needs_; }
   // Of rows that count up; null: the routine has none.
   RowFunction row_function() const { return row_function_; }
+  uint32_t float_mode() const { return float_mode_; }  // at the routine's entry
   // Whether the code may change the wave's float mode, and so may change it back.
   bool changes_mode() const { return changes_mode_; }
   unsigned memory_slots() const { return memory_slots_; }
@@ -65,6 +67,7 @@ class Translation {
  private:
   size_t instructions_ = 0, code_bytes_ = 0;
   unsigned memory_slots_ = 0;
+  uint32_t float_mode_;
   bool changes_mode_;
   LaunchNeeds launch_needs_;
   RowFunction row_function_ = nullptr;

@@ -75,10 +75,11 @@ struct Translator::Handover {
 
 Translator::Translator(std::vector<CodeRange> code, unsigned wave_size,
                        std::shared_ptr<const RangeSet> memory, uint64_t entry, unsigned vgpr_count,
-                       const IsCancelled& is_cancelled, FirstTier first)
+                       const IsCancelled& is_cancelled, FirstTier first, uint32_t float_mode)
     : code_(std::move(code)),
       wave_size_(wave_size),
       vgpr_count_(vgpr_count),
+      float_mode_(float_mode),
       entry_(entry),
       memory_(std::move(memory)),
       interpreter_(code_, wave_size, memory_, interpreter::best_host_target(), vgpr_count),
@@ -89,8 +90,8 @@ Translator::Translator(std::vector<CodeRange> code, unsigned wave_size,
   TranslationCache& cache = TranslationCache::of_process();
   if (first == FirstTier::interpreter) return;
   try {
-    handover_->give(cache.get(find_routine(code_, entry, wave_size, vgpr_count), is_cancelled), entry_,
-                    memory_.get(), *this);
+    handover_->give(cache.get(find_routine(code_, entry, wave_size, vgpr_count, float_mode), is_cancelled),
+                    entry_, memory_.get(), *this);
   } catch (const std::runtime_error& error) {
     unsupported_ = error.what();
   }
@@ -145,7 +146,7 @@ int64_t Translator::run(Wave& wave, int64_t budget) {
 const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
   const Translated* found = translated();
   // The interpreter may show all of them, and runs waves in other modes.
-  if (!found || (mode & kFloatModeMask) != kDefaultFloatMode) return nullptr;
+  if (!found || (mode & kFloatModeMask) != found->translation->float_mode()) return nullptr;
   return &found->translation->launch_needs();
 }
 
@@ -160,15 +161,13 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
   for (; next < waves.size(); ++next) {
     Wave& wave = *waves[next];
     if (wave.state == WaveState::ended || wave.state == WaveState::at_barrier) continue;
-    if (wave.state != WaveState::ready || wave.status & status_bit::kNoVgprs ||
-        (wave.mode & kFloatModeMask) != kDefaultFloatMode)
-      break;
+    if (wave.state != WaveState::ready || wave.status & status_bit::kNoVgprs) break;
     // Most waves of a group are at the same place.
     if (wave.pc != pc) {
       pc = wave.pc;
       entry = translation.entry_at(static_cast<int64_t>(pc - entry_));
     }
-    if (!entry || !entry->function) break;
+    if (!entry || !entry->function || (wave.mode & kFloatModeMask) != entry->float_mode) break;
     entry->function(&wave, &found.context, entry->number, turn);
     const int64_t count = turn - wave.budget;
     wave.executed_before_turn += count;
@@ -211,7 +210,8 @@ void Translator::look_whether_hot(uint64_t executed) {
   if (!lock || executed < next_look_.load(std::memory_order_relaxed)) return;
   // Here and not in the background: while a wave runs, its code is there.
   if (!routine_)
-    routine_ = std::make_unique<const Routine>(find_routine(code_, entry_, wave_size_, vgpr_count_));
+    routine_ =
+        std::make_unique<const Routine>(find_routine(code_, entry_, wave_size_, vgpr_count_, float_mode_));
   const uint64_t hot = kHot * routine_->nodes.size();
   if (executed < hot && !TranslationCache::of_process().has(*routine_)) {
     next_look_.store(hot, std::memory_order_relaxed);
@@ -239,21 +239,23 @@ void Translator::look_whether_hot(uint64_t executed) {
   const Translation& translation = *translated.translation;
   int64_t left = budget, interpreted = 0;
   const auto interpret = [&](int64_t most) {
+    // In the mode that translated code has left behind.
+    if (translation.changes_mode()) interpreter_.enter(wave, wave.pc);
     const int64_t executed = interpreter_.run(wave, most);
     left -= executed;
     interpreted += executed;
   };
   while (left > 0 && wave.state == WaveState::ready) {
-    // Code is translated for waves with VGPRs in the default mode.
+    // Code is translated for waves with VGPRs.
     if (wave.status & status_bit::kNoVgprs) {
       interpret(left);
       continue;
     }
-    if ((wave.mode & kFloatModeMask) != kDefaultFloatMode) {
+    const Translation::Entry* entry = translation.entry_at(static_cast<int64_t>(wave.pc - entry_));
+    if (entry && (wave.mode & kFloatModeMask) != entry->float_mode) {
       interpret(translation.changes_mode() ? 1 : left);
       continue;
     }
-    const Translation::Entry* entry = translation.entry_at(static_cast<int64_t>(wave.pc - entry_));
     Leave how = Leave::interpret;
     if (entry && entry->function) {
       how = static_cast<Leave>(entry->function(&wave, &translated.context, entry->number, left));

@@ -1,6 +1,6 @@
 // The engine that runs kernels as host code (DESIGN 5). The interpreter executes single instructions that
-// have no translation, those that may fault, waves in another float mode than the default, and all waves
-// while nobody has translated the kernel yet.
+// have no translation, those that may fault, waves in another float mode than the code is translated for, and
+// all waves while nobody has translated the kernel yet.
 #pragma once
 
 #include <atomic>
@@ -40,11 +40,11 @@ enum class FirstTier : uint8_t {
 
 class Translator final : public Engine, public LaunchAdviser, private Stepper {
  public:
-  // As Interpreter; `entry` is where the waves start. Throws Cancelled, and std::invalid_argument for a
-  // setting of the cache that makes no sense.
+  // As Interpreter; `entry` is where the waves start, in this float mode. Throws Cancelled, and
+  // std::invalid_argument for a setting of the cache that makes no sense.
   Translator(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
              uint64_t entry, unsigned vgpr_count, const IsCancelled& is_cancelled = {},
-             FirstTier first = FirstTier::translator);
+             FirstTier first = FirstTier::translator, uint32_t float_mode = kDefaultFloatMode);
   ~Translator() override;
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
@@ -88,6 +88,7 @@ class Translator final : public Engine, public LaunchAdviser, private Stepper {
 
   const std::vector<CodeRange> code_;
   const unsigned wave_size_, vgpr_count_;
+  const uint32_t float_mode_;  // of waves at the entry
   const uint64_t entry_;
   const std::shared_ptr<const RangeSet> memory_;
   OneInstruction one_instruction_;

@@ -6,6 +6,7 @@
 #include <llvm/IR/Module.h>
 
 #include <array>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -17,16 +18,21 @@
 
 namespace lockstep::translator {
 
-#define LOCKSTEP_OPCODE(mnemonic)                                                                    \
-  extern "C" void lockstep_body_##mnemonic(const U32*, const uint16_t*, U32*, uint16_t*, I32*);      \
-  extern "C" void lockstep_saturated_##mnemonic(const U32*, const uint16_t*, U32*, uint16_t*, I32*); \
+#define LOCKSTEP_OPCODE(mnemonic)                                                                          \
+  extern "C" void lockstep_body_##mnemonic(const U32*, const uint16_t*, U32*, uint16_t*, I32*);            \
+  extern "C" void lockstep_moded_##mnemonic(const U32*, const uint16_t*, U32*, uint16_t*, I32*, uint32_t); \
+  extern "C" void lockstep_saturated_##mnemonic(const U32*, const uint16_t*, U32*, uint16_t*, I32*);       \
   extern "C" void lockstep_scalar_##mnemonic(const uint64_t*, ScalarResult*);
 #include "isa/opcodes.inc"
 #undef LOCKSTEP_OPCODE
-extern "C" void lockstep_output_f16(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
-extern "C" void lockstep_output_f32(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
-extern "C" void lockstep_output_f64(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
-extern "C" void lockstep_output_pk_f16(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
+extern "C" void lockstep_body_output_f16(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
+extern "C" void lockstep_body_output_f32(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
+extern "C" void lockstep_body_output_f64(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
+extern "C" void lockstep_body_output_pk_f16(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
+extern "C" void lockstep_moded_output_f16(const U32*, const uint16_t*, U32*, uint16_t*, I32*, uint32_t);
+extern "C" void lockstep_moded_output_f32(const U32*, const uint16_t*, U32*, uint16_t*, I32*, uint32_t);
+extern "C" void lockstep_moded_output_f64(const U32*, const uint16_t*, U32*, uint16_t*, I32*, uint32_t);
+extern "C" void lockstep_moded_output_pk_f16(const U32*, const uint16_t*, U32*, uint16_t*, I32*, uint32_t);
 
 namespace {
 
@@ -48,10 +54,28 @@ std::vector<VectorBody> vector_bodies() {
     bodies.push_back({"lockstep_saturated_" #mnemonic, &lockstep_saturated_##mnemonic});
 #include "isa/opcodes.inc"
 #undef LOCKSTEP_OPCODE
-  bodies.push_back({"lockstep_output_f16", &lockstep_output_f16});
-  bodies.push_back({"lockstep_output_f32", &lockstep_output_f32});
-  bodies.push_back({"lockstep_output_f64", &lockstep_output_f64});
-  bodies.push_back({"lockstep_output_pk_f16", &lockstep_output_pk_f16});
+  bodies.push_back({"lockstep_body_output_f16", &lockstep_body_output_f16});
+  bodies.push_back({"lockstep_body_output_f32", &lockstep_body_output_f32});
+  bodies.push_back({"lockstep_body_output_f64", &lockstep_body_output_f64});
+  bodies.push_back({"lockstep_body_output_pk_f16", &lockstep_body_output_pk_f16});
+  return bodies;
+}
+// In a mode, as the module's functions have it: a constant.
+struct ModedBody {
+  std::string name;
+  ModedFunction native;
+};
+std::vector<ModedBody> moded_bodies() {
+  std::vector<ModedBody> bodies;
+#define LOCKSTEP_OPCODE(mnemonic)                         \
+  if (vector_signature(isa::Opcode::mnemonic).takes_mode) \
+    bodies.push_back({"lockstep_moded_" #mnemonic, &lockstep_moded_##mnemonic});
+#include "isa/opcodes.inc"
+#undef LOCKSTEP_OPCODE
+  bodies.push_back({"lockstep_moded_output_f16", &lockstep_moded_output_f16});
+  bodies.push_back({"lockstep_moded_output_f32", &lockstep_moded_output_f32});
+  bodies.push_back({"lockstep_moded_output_f64", &lockstep_moded_output_f64});
+  bodies.push_back({"lockstep_moded_output_pk_f16", &lockstep_moded_output_pk_f16});
   return bodies;
 }
 std::vector<ScalarBody> scalar_bodies() {
@@ -64,20 +88,26 @@ std::vector<ScalarBody> scalar_bodies() {
   return bodies;
 }
 
-// Functions test_<name> that pass their arguments on to the bodies, which are inlined into them.
-std::unique_ptr<LoadedCode> compile(const std::vector<std::string>& names, unsigned parameters) {
+// Functions test_<name> that pass their arguments on to the bodies, with a constant behind them if there is
+// one, which are inlined into them.
+std::unique_ptr<LoadedCode> compile(const std::vector<std::string>& names, unsigned parameters,
+                                    std::optional<uint32_t> constant = {}) {
   BodySession session;
   llvm::LLVMContext& context = session.context();
   llvm::Module module("bodies", context);
   llvm::IRBuilder<> ir(context);
   const std::vector<llvm::Type*> types(parameters, ir.getPtrTy());
   auto* type = llvm::FunctionType::get(ir.getVoidTy(), types, false);
+  std::vector<llvm::Type*> body_types = types;
+  if (constant) body_types.push_back(ir.getInt32Ty());
+  auto* body_type = llvm::FunctionType::get(ir.getVoidTy(), body_types, false);
   for (const std::string& name : names) {
-    auto* body = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+    auto* body = llvm::Function::Create(body_type, llvm::Function::ExternalLinkage, name, module);
     auto* test = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "test_" + name, module);
     ir.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", test));
     std::vector<llvm::Value*> arguments;
     for (llvm::Argument& argument : test->args()) arguments.push_back(&argument);
+    if (constant) arguments.push_back(ir.getInt32(*constant));
     ir.CreateCall(body, arguments);
     ir.CreateRetVoid();
   }
@@ -116,36 +146,69 @@ class Inputs {
 constexpr unsigned kRounds = 150;
 constexpr size_t kPerModule = 100;
 
+// `native` and `translated` are asked with the same arguments.
+template <class Native>
+void expect_same(const std::string& name, Native native, VectorFunction translated, Inputs& inputs) {
+  for (unsigned round = 0; round < kRounds && !testing::Test::HasFailure(); ++round) {
+    U32 words[16];
+    uint16_t masks[4];
+    for (U32& word : words) word = inputs.words();
+    for (uint16_t& mask : masks) mask = inputs.mask();
+    U32 results[2][8] = {};
+    uint16_t result_masks[2] = {};
+    I32 doubts[2] = {};
+    native(words, masks, results[0], &result_masks[0], &doubts[0]);
+    translated(words, masks, results[1], &result_masks[1], &doubts[1]);
+    for (unsigned lane = 0; lane < 16; ++lane) {
+      ASSERT_EQ(doubts[0][lane] != 0, doubts[1][lane] != 0) << name << " lane " << lane;
+      if (doubts[0][lane]) continue;
+      ASSERT_EQ(result_masks[0] >> lane & 1, result_masks[1] >> lane & 1) << name << " lane " << lane;
+      for (unsigned word = 0; word < 8; ++word)
+        ASSERT_EQ(results[0][word][lane], results[1][word][lane])
+            << name << " word " << word << " lane " << lane << std::hex << " of " << words[0][lane] << ' '
+            << words[1][lane] << ' ' << words[2][lane] << ' ' << words[3][lane];
+    }
+  }
+}
+
+template <class Body>
+std::vector<std::string> names_from(const std::vector<Body>& bodies, size_t first) {
+  std::vector<std::string> names;
+  for (size_t i = first; i < std::min(first + kPerModule, bodies.size()); ++i)
+    names.push_back(bodies[i].name);
+  return names;
+}
+VectorFunction function(const LoadedCode& code, const std::string& name) {
+  return reinterpret_cast<VectorFunction>(code.address(("test_" + name).c_str()));
+}
+
 TEST(Bodies, VectorBodiesAreTheSame) {
   const std::vector<VectorBody> bodies = vector_bodies();
   EXPECT_GT(bodies.size(), 500u);
   Inputs inputs;
   for (size_t first = 0; first < bodies.size(); first += kPerModule) {
-    std::vector<std::string> names;
-    for (size_t i = first; i < std::min(first + kPerModule, bodies.size()); ++i)
-      names.push_back(bodies[i].name);
+    const std::vector<std::string> names = names_from(bodies, first);
     const auto code = compile(names, 5);
-    for (size_t i = 0; i < names.size(); ++i) {
-      const auto translated = reinterpret_cast<VectorFunction>(code->address(("test_" + names[i]).c_str()));
-      for (unsigned round = 0; round < kRounds && !testing::Test::HasFailure(); ++round) {
-        U32 words[16];
-        uint16_t masks[4];
-        for (U32& word : words) word = inputs.words();
-        for (uint16_t& mask : masks) mask = inputs.mask();
-        U32 results[2][8] = {};
-        uint16_t result_masks[2] = {};
-        I32 doubts[2] = {};
-        bodies[first + i].native(words, masks, results[0], &result_masks[0], &doubts[0]);
-        translated(words, masks, results[1], &result_masks[1], &doubts[1]);
-        for (unsigned lane = 0; lane < 16; ++lane) {
-          ASSERT_EQ(doubts[0][lane] != 0, doubts[1][lane] != 0) << names[i] << " lane " << lane;
-          if (doubts[0][lane]) continue;
-          ASSERT_EQ(result_masks[0] >> lane & 1, result_masks[1] >> lane & 1) << names[i] << " lane " << lane;
-          for (unsigned word = 0; word < 8; ++word)
-            ASSERT_EQ(results[0][word][lane], results[1][word][lane])
-                << names[i] << " word " << word << " lane " << lane << std::hex << " of " << words[0][lane]
-                << ' ' << words[1][lane] << ' ' << words[2][lane] << ' ' << words[3][lane];
-        }
+    for (size_t i = 0; i < names.size(); ++i)
+      expect_same(names[i], bodies[first + i].native, function(*code, names[i]), inputs);
+  }
+}
+
+// As graphics drivers and -cl-denorms-are-zero set it; all that a mode can be otherwise.
+TEST(Bodies, InOtherModesTheyAreTheSame) {
+  const std::vector<ModedBody> bodies = moded_bodies();
+  EXPECT_GT(bodies.size(), 150u);
+  Inputs inputs;
+  for (const uint32_t mode : {0x3c0u, 0x1c0u, 0x8000ffu, 0x165u}) {
+    for (size_t first = 0; first < bodies.size(); first += kPerModule) {
+      const std::vector<std::string> names = names_from(bodies, first);
+      const auto code = compile(names, 5, mode);
+      for (size_t i = 0; i < names.size(); ++i) {
+        const auto native = [&](const U32* words, const uint16_t* masks, U32* result_words,
+                                uint16_t* result_mask, I32* doubt) {
+          bodies[first + i].native(words, masks, result_words, result_mask, doubt, mode);
+        };
+        expect_same(names[i], native, function(*code, names[i]), inputs);
       }
     }
   }

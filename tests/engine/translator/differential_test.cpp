@@ -101,8 +101,10 @@ class FewAtOnce {
 TEST_P(Rows, FewAtOnce) {
   const unsigned wave_size = GetParam();
   Random random(wave_size);
-  FewAtOnce states[] = {FewAtOnce({wave_size, 256, ~uint64_t{0}, random()}),
-                        FewAtOnce({wave_size, 48, 0x5a5a'0ff3'8421'f00f, random()})};
+  FewAtOnce states[] = {
+      FewAtOnce({wave_size, 256, ~uint64_t{0}, random()}),
+      FewAtOnce({wave_size, 48, 0x5a5a'0ff3'8421'f00f, random()}),
+      FewAtOnce({wave_size, 256, ~uint64_t{0}, random(), static_cast<uint32_t>(random()) & kFloatModeMask})};
   unsigned number = 0, turn = wave_size / 32;
   for (const isa::Row& row : isa::rows()) {
     // In the share each row has one wave size.
@@ -110,7 +112,7 @@ TEST_P(Rows, FewAtOnce) {
     const auto encoded = interpreter::random_instruction(row, wave_size, random, random() % 3 == 0);
     // What the device shares stays from run to run.
     if (!encoded || encoded->instruction.gds) continue;
-    FewAtOnce& state = states[++number % 2];
+    FewAtOnce& state = states[++number % std::size(states)];
     state.add(*encoded);
     if (state.has_failed_often()) return;
   }
@@ -132,7 +134,8 @@ TEST_P(Rows, Programs) {
   for (uint64_t seed = first; seed < first + programs; ++seed) {
     Random random(seed * 2 + wave_size);
     EnginePair pair({wave_size, random() % 2 ? 256u : 24u + static_cast<unsigned>(random() % 64),
-                     random() % 2 ? ~uint64_t{0} : random(), seed});
+                     random() % 2 ? ~uint64_t{0} : random(), seed,
+                     random() % 2 ? kDefaultFloatMode : static_cast<uint32_t>(random()) & kFloatModeMask});
     std::vector<Code> program;
     for (unsigned i = 0; i < 32; ++i) {
       const auto encoded = interpreter::random_instruction(*rows[random() % rows.size()], wave_size, random,

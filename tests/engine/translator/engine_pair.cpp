@@ -100,7 +100,8 @@ std::string EnginePair::run(const Code& code, const std::function<void(TestWave&
 
   // The same memory again, so that addresses in registers are the same.
   wave_.restore(before);
-  Translator by_translator(ranges, start_.wave_size, wave_.ranges(), entry, wave.vgpr_count);
+  Translator by_translator(ranges, start_.wave_size, wave_.ranges(), entry, wave.vgpr_count, {},
+                           FirstTier::translator, wave.mode);
   interpreted_ = by_translator.statistics().interpreted;
   forget_earlier_run();
   wave_.execute(by_translator, entry, kBudget);
@@ -153,6 +154,7 @@ void EnginePair::fill() {
   for (unsigned i = 0; i < TestWave::kMemoryBytes / 4; ++i) wave_.word(i) = random_word(random);
   for (unsigned i = 0; i < TestWave::kLdsBytes / 4; ++i) wave_.lds_word(i) = random_word(random);
   wave_.set_exec(start_.exec);
+  wave_.wave().mode = start_.mode;
 }
 
 }  // namespace lockstep::translator

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/translator/translator.h"
+#include "numeric/float_mode.h"
 #include "tests/engine/interpreter/test_wave.h"
 
 namespace lockstep::translator {
@@ -16,6 +17,7 @@ struct Start {
   unsigned vgpr_count = kMaxVgprs;  // asked for
   uint64_t exec = ~uint64_t{0};
   uint64_t seed = 0;  // of what is in registers, memory and LDS
+  uint32_t mode = kDefaultFloatMode;
 };
 
 class EnginePair {

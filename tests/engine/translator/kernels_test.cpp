@@ -75,6 +75,38 @@ void expect_translated(const TestResult& result) {
   EXPECT_GT(result.outcome.translation.instructions, 0u);
 }
 
+// Compilers that flush denormals keep them for the steps of a quotient (s_denorm_mode).
+TEST(Kernels, WithoutDenormals) {
+  const std::string source = R"(
+__kernel void quotients(__global float* out, __global const float* in, uint n) {
+  uint i = get_global_id(0);
+  if (i >= n) return;
+  float a = in[i] * 1e-30f, b = in[(i * 7 + 1) % n], sum = 0;
+  for (uint k = 0; k < 4; ++k) {
+    sum += a / b;
+    a = a * 1e-3f + sum * 1e-9f;
+    b = sqrt(fabs(b)) * 0.7f;
+  }
+  out[i] = sum;
+})";
+  std::vector<Bytes> results;
+  for (const unsigned wave_size : {32u, 64u}) {
+    for (const bool flushes : {false, true}) {
+      const Bytes object =
+          compile(source, wave_size, 3,
+                  flushes ? std::vector<std::string>{"-cl-denorms-are-zero"} : std::vector<std::string>{});
+      const TestDispatch dispatch{
+          "quotients", {2000, 1, 1}, {128, 1, 1}, {buffer(0), buffer(1), value(2000u)}};
+      const std::vector<Bytes> buffers = {Bytes(8000), random_floats(2000, 11)};
+      const TestResult result = expect_same(object, {dispatch}, buffers);
+      expect_translated(result);
+      EXPECT_EQ(result.outcome.translation.interpreted, 0u) << wave_size << flushes;
+      results.push_back(result.buffers[0]);
+    }
+    EXPECT_NE(results[results.size() - 2], results.back());
+  }
+}
+
 TEST(Kernels, Saxpy) {
   for (const uint32_t n : {1u, 31u, 33u, 256u, 1000u, 100'000u}) {
     const TestDispatch dispatch{"saxpy",

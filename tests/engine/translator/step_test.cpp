@@ -193,6 +193,61 @@ TEST(Calls, StayInTranslatedCode) {
     EXPECT_EQ(kinds(text)[0], NodeKind::step) << text;
 }
 
+// Denormals are kept for a division alone, as compilers do where they are flushed otherwise.
+TEST(FloatModes, WritesOfConstantsAreTranslated) {
+  constexpr char kText[] =
+      "s_mov_b32 s60, 5\nloop:\nv_mul_f32 v1, v2, v3\ns_denorm_mode 15\nv_div_fmas_f32 v4, v1, v2, v3\n"
+      "v_mul_f32 v5, v1, v3\ns_denorm_mode 12\nv_add_f32 v2, v4, v5\n"
+      "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 3\nv_fma_f32 v3, v2, v5, v4\ns_round_mode 0\n"
+      "v_add_f32 v6, v3, v2\ns_sub_u32 s60, s60, 1\ns_cmp_lg_u32 s60, 0\ns_cbranch_scc1 loop";
+  for (const NodeKind kind : kinds(kText)) EXPECT_NE(kind, NodeKind::step);
+  for (const uint32_t mode : {kDefaultFloatMode, 0x3c0u, 0x1c0u, 0x8000c5u})
+    for (const unsigned wave_size : {32u, 64u})
+      for (const uint64_t seed : {1u, 2u, 3u})
+        EXPECT_EQ(compare(kText, {.wave_size = wave_size, .seed = seed, .mode = mode}), "") << mode;
+}
+
+// What comes from a register is known only when it is executed, and may be another mode than was guessed.
+TEST(FloatModes, OthersAreSteps) {
+  for (const uint32_t value : {0xf0u, 0xc0u, 0x3u, 0u})
+    EXPECT_EQ(compare("s_mov_b32 s60, " + std::to_string(value) +
+                          "\nv_mul_f32 v1, v2, v3\ns_setreg_b32 hwreg(HW_REG_MODE, 0, 8), s60\n"
+                          "v_mul_f32 v4, v2, v3\nv_add_f32 v5, v4, v1\ns_setreg_imm32_b32 "
+                          "hwreg(HW_REG_MODE, 0, 8), 0xf0\nv_mul_f32 v6, v4, v5",
+                      {.seed = 4}),
+              "")
+        << value;
+}
+
+// A loop whose rounds differ in their mode, and a join of two ways.
+TEST(FloatModes, CodeThatSeveralModesReachIsTheInterpreters) {
+  for (const uint64_t seed : {5u, 6u}) {
+    EXPECT_EQ(
+        compare("s_mov_b32 s60, 4\nloop:\nv_mul_f32 v1, v2, v3\nv_add_f32 v2, v1, v4\n"
+                "s_round_mode 3\nv_add_f32 v3, v2, v1\ns_denorm_mode 0\ns_sub_u32 s60, s60, 1\n"
+                "s_cmp_lg_u32 s60, 0\ns_cbranch_scc1 loop\ns_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 8), "
+                "0xf0\nv_mul_f32 v5, v2, v3",
+                {.seed = seed}),
+        "");
+    EXPECT_EQ(compare("s_cmp_lg_u32 s40, s41\ns_cbranch_scc1 there\ns_round_mode 1\nthere:\n"
+                      "v_mul_f32 v1, v2, v3\nv_add_f32 v4, v1, v3",
+                      {.seed = seed}),
+              "");
+  }
+}
+
+// A doubtful lane is the interpreter's in the mode that the code has come to, and so is what follows a call.
+TEST(FloatModes, TheInterpreterGoesOnInThem) {
+  for (const char* between :
+       {"v_mov_b32 v2, 0x7f800001", "v_wmma_f32_16x16x16_f16 v[8:15], v[16:23], v[24:31], v[8:15]",
+        "v_permlane16_b32 v2, v1, s40, s41"})
+    EXPECT_EQ(compare(std::string("s_denorm_mode 0\n") + between +
+                          "\nv_mul_f32 v4, v2, v3\nv_mul_f32 v5, v8, v9\ns_barrier\nv_add_f32 v6, v5, v4",
+                      {.seed = 7}),
+              "")
+        << between;
+}
+
 // With values in host registers before and behind, in lanes that are off, too.
 TEST(Calls, SeeAndLeaveAllRegisters) {
   for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x00ff'0f0f}, uint64_t{1}, uint64_t{0}})

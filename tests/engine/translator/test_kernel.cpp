@@ -16,8 +16,10 @@
 
 namespace lockstep::translator {
 
-Bytes compile(const std::string& source, unsigned wave_size, unsigned optimization) {
+Bytes compile(const std::string& source, unsigned wave_size, unsigned optimization,
+              const std::vector<std::string>& flags) {
   toolchain::Options options;
+  options.extra_flags = flags;
   options.wave_size = wave_size;
   options.optimization = optimization;
   toolchain::Result result = toolchain::compile_text(toolchain::Language::opencl, source, "test.cl", options);

@@ -45,7 +45,8 @@ struct TestResult {
 };
 
 // Code object from OpenCL C; fails the test if it does not compile.
-Bytes compile(const std::string& source, unsigned wave_size = 32, unsigned optimization = 3);
+Bytes compile(const std::string& source, unsigned wave_size = 32, unsigned optimization = 3,
+              const std::vector<std::string>& flags = {});
 // Dispatches one after the other on the same memory.
 TestResult run(const Bytes& code_object, const std::vector<TestDispatch>& dispatches,
                std::vector<Bytes> buffers, machine::EngineKind engine, unsigned threads = 1);
