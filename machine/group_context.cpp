@@ -112,7 +112,8 @@ uint32_t bits(uint32_t value, unsigned low, unsigned count) {
   return value >> low & ((1u << count) - 1);
 }
 
-// STATUS as the registers ask for it (guide 3.4.1; LLVM: PRIORITY, CDBG_USER). What follows from other state is not kept there.
+// STATUS as the registers ask for it (guide 3.4.1; LLVM: PRIORITY, CDBG_USER). What follows from other state
+// is not kept there.
 uint32_t initial_status(uint32_t rsrc1) {
   return bits(rsrc1, 10, 2) << status_bit::kSystemPriorityShift |
          (bits(rsrc1, 25, 1) ? status_bit::kConditionDebugUser : 0);
@@ -149,6 +150,14 @@ void fill_user_data(const Launch& launch, Wave& wave) {
 }
 
 }  // namespace
+
+// MODE as the registers ask for it (guide 3.4.2; LLVM: FLOAT_MODE, DX10_CLAMP, IEEE_MODE, FP16_OVFL, the
+// exceptions of arithmetic and the address watch).
+uint32_t initial_mode(const Launch& launch) {
+  const uint32_t rsrc1 = launch.rsrc1, rsrc2 = launch.rsrc2;
+  return bits(rsrc1, 12, 8) | bits(rsrc1, 21, 1) << 8 | bits(rsrc1, 23, 1) << 9 | bits(rsrc1, 26, 1) << 23 |
+         bits(rsrc2, 24, 7) << 12 | bits(rsrc2, 13, 1) << 19;
+}
 
 GroupContext::GroupContext(const Launch& launch) {
   const unsigned count = waves_of(launch);

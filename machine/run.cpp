@@ -16,17 +16,6 @@
 
 namespace lockstep::machine {
 
-// As the registers ask for it (guide 3.4.2; LLVM: FLOAT_MODE, DX10_CLAMP, IEEE_MODE, FP16_OVFL, the
-// exceptions of arithmetic and the address watch).
-uint32_t initial_mode(const Launch& launch) {
-  const auto field = [](uint32_t value, unsigned low, unsigned count) {
-    return value >> low & ((1u << count) - 1);
-  };
-  const uint32_t rsrc1 = launch.rsrc1, rsrc2 = launch.rsrc2;
-  return field(rsrc1, 12, 8) | field(rsrc1, 21, 1) << 8 | field(rsrc1, 23, 1) << 9 |
-         field(rsrc1, 26, 1) << 23 | field(rsrc2, 24, 7) << 12 | field(rsrc2, 13, 1) << 19;
-}
-
 unsigned wave_vgprs(const Launch& launch) {
   return allocated_vgprs(launch.vgpr_count, launch.wave_size, launch.vgpr_granule);
 }

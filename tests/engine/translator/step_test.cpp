@@ -193,27 +193,33 @@ TEST(Calls, StayInTranslatedCode) {
     EXPECT_EQ(kinds(text)[0], NodeKind::step) << text;
 }
 
+// Of numbers alone, so that no NaN sends the wave to the interpreter: v2 to v4 by lanes, v5 with denormals if
+// they are kept.
+const std::string kNumbers =
+    "v_cvt_f32_u32 v3, v6\nv_add_f32 v3, 1.0, v3\nv_rcp_f32 v2, v3\nv_mul_f32 v4, v2, v2\n"
+    "v_mul_f32 v5, 0x00800001, v2\n";
+
 // Denormals are kept for a division alone, as compilers do where they are flushed otherwise.
 TEST(FloatModes, WritesOfConstantsAreTranslated) {
-  constexpr char kText[] =
-      "s_mov_b32 s60, 5\nloop:\nv_mul_f32 v1, v2, v3\ns_denorm_mode 15\nv_div_fmas_f32 v4, v1, v2, v3\n"
-      "v_mul_f32 v5, v1, v3\ns_denorm_mode 12\nv_add_f32 v2, v4, v5\n"
-      "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 3\nv_fma_f32 v3, v2, v5, v4\ns_round_mode 0\n"
-      "v_add_f32 v6, v3, v2\ns_sub_u32 s60, s60, 1\ns_cmp_lg_u32 s60, 0\ns_cbranch_scc1 loop";
-  for (const NodeKind kind : kinds(kText)) EXPECT_NE(kind, NodeKind::step);
+  const std::string text =
+      "s_mov_b32 s60, 5\n" + kNumbers +
+      "loop:\nv_mul_f32 v1, v2, v5\ns_denorm_mode 15\nv_div_fmas_f32 v7, v1, v2, v3\n"
+      "v_mul_f32 v5, v1, v3\ns_denorm_mode 12\nv_add_f32 v2, v7, v5\n"
+      "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 3\nv_fma_f32 v4, v4, v3, v2\ns_round_mode 0\n"
+      "v_fma_f32 v8, v4, v2, v5\ns_sub_u32 s60, s60, 1\ns_cmp_lg_u32 s60, 0\ns_cbranch_scc1 loop";
+  for (const NodeKind kind : kinds(text)) EXPECT_NE(kind, NodeKind::step);
   for (const uint32_t mode : {kDefaultFloatMode, 0x3c0u, 0x1c0u, 0x8000c5u})
     for (const unsigned wave_size : {32u, 64u})
-      for (const uint64_t seed : {1u, 2u, 3u})
-        EXPECT_EQ(compare(kText, {.wave_size = wave_size, .seed = seed, .mode = mode}), "") << mode;
+      EXPECT_EQ(compare(text, {.wave_size = wave_size, .seed = 1, .mode = mode}), "") << mode;
 }
 
 // What comes from a register is known only when it is executed, and may be another mode than was guessed.
 TEST(FloatModes, OthersAreSteps) {
   for (const uint32_t value : {0xf0u, 0xc0u, 0x3u, 0u})
-    EXPECT_EQ(compare("s_mov_b32 s60, " + std::to_string(value) +
-                          "\nv_mul_f32 v1, v2, v3\ns_setreg_b32 hwreg(HW_REG_MODE, 0, 8), s60\n"
-                          "v_mul_f32 v4, v2, v3\nv_add_f32 v5, v4, v1\ns_setreg_imm32_b32 "
-                          "hwreg(HW_REG_MODE, 0, 8), 0xf0\nv_mul_f32 v6, v4, v5",
+    EXPECT_EQ(compare("s_mov_b32 s60, " + std::to_string(value) + "\n" + kNumbers +
+                          "s_setreg_b32 hwreg(HW_REG_MODE, 0, 8), s60\nv_mul_f32 v1, v2, v3\n"
+                          "v_fma_f32 v4, v4, v3, v1\nv_mul_f32 v5, v5, v3\ns_setreg_imm32_b32 "
+                          "hwreg(HW_REG_MODE, 0, 8), 0xf0\nv_fma_f32 v7, v4, v2, v5",
                       {.seed = 4}),
               "")
         << value;
@@ -221,29 +227,26 @@ TEST(FloatModes, OthersAreSteps) {
 
 // A loop whose rounds differ in their mode, and a join of two ways.
 TEST(FloatModes, CodeThatSeveralModesReachIsTheInterpreters) {
-  for (const uint64_t seed : {5u, 6u}) {
-    EXPECT_EQ(
-        compare("s_mov_b32 s60, 4\nloop:\nv_mul_f32 v1, v2, v3\nv_add_f32 v2, v1, v4\n"
-                "s_round_mode 3\nv_add_f32 v3, v2, v1\ns_denorm_mode 0\ns_sub_u32 s60, s60, 1\n"
-                "s_cmp_lg_u32 s60, 0\ns_cbranch_scc1 loop\ns_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 8), "
-                "0xf0\nv_mul_f32 v5, v2, v3",
-                {.seed = seed}),
-        "");
-    EXPECT_EQ(compare("s_cmp_lg_u32 s40, s41\ns_cbranch_scc1 there\ns_round_mode 1\nthere:\n"
-                      "v_mul_f32 v1, v2, v3\nv_add_f32 v4, v1, v3",
-                      {.seed = seed}),
+  EXPECT_EQ(compare("s_mov_b32 s60, 4\n" + kNumbers +
+                    "loop:\nv_mul_f32 v1, v2, v3\nv_fma_f32 v4, v1, v3, v4\nv_mul_f32 v5, v5, v2\n"
+                    "s_round_mode 3\nv_fma_f32 v2, v2, v3, v4\ns_denorm_mode 0\ns_sub_u32 s60, s60, 1\n"
+                    "s_cmp_lg_u32 s60, 0\ns_cbranch_scc1 loop\ns_setreg_imm32_b32 "
+                    "hwreg(HW_REG_MODE, 0, 8), 0xf0\nv_mul_f32 v7, v2, v3"),
+            "");
+  for (const char* condition : {"s_cmp_eq_u32 0, 0", "s_cmp_eq_u32 0, 1"})
+    EXPECT_EQ(compare(kNumbers + condition +
+                      "\ns_cbranch_scc1 there\ns_round_mode 1\nthere:\nv_mul_f32 v1, v2, v3\n"
+                      "v_fma_f32 v4, v1, v3, v4"),
               "");
-  }
 }
 
 // A doubtful lane is the interpreter's in the mode that the code has come to, and so is what follows a call.
 TEST(FloatModes, TheInterpreterGoesOnInThem) {
   for (const char* between :
        {"v_mov_b32 v2, 0x7f800001", "v_wmma_f32_16x16x16_f16 v[8:15], v[16:23], v[24:31], v[8:15]",
-        "v_permlane16_b32 v2, v1, s40, s41"})
-    EXPECT_EQ(compare(std::string("s_denorm_mode 0\n") + between +
-                          "\nv_mul_f32 v4, v2, v3\nv_mul_f32 v5, v8, v9\ns_barrier\nv_add_f32 v6, v5, v4",
-                      {.seed = 7}),
+        "v_permlane16_b32 v2, v3, s40, s41"})
+    EXPECT_EQ(compare(kNumbers + "s_denorm_mode 0\n" + between +
+                      "\nv_mul_f32 v4, v2, v3\nv_mul_f32 v5, v5, v3\ns_barrier\nv_add_f32 v7, v5, v4"),
               "")
         << between;
 }
