@@ -202,7 +202,16 @@ std::string advice(const std::string& messages) {
     return "note: this is CUDA, and HIP is compiled here, which is written alike: hipify-perl or "
            "hipify-clang of ROCm "
            "translate it\n";
-  if (messages.find("unknown type name '__global__'") != messages.npos)
+  for (const char* library :
+       {"hipcub", "thrust", "rocprim", "hipblas", "rocblas", "hiprand", "rocrand", "hipsparse", "rocsparse",
+        "hipfft", "rocfft", "hipsolver", "rocsolver", "rccl", "rocwmma"})
+    if (messages.find("fatal error: '" + std::string(library) + "/") != messages.npos &&
+        messages.find("file not found") != messages.npos)
+      return "note: " + std::string(library) +
+             " is a library of ROCm: install it, and name that ROCm in ROCM_PATH\n";
+  // clang adds the target to what it says of HIP.
+  if (messages.find("__global__") != messages.npos &&
+      messages.find("when compiling for gfx") == messages.npos)
     return "note: this is HIP, and was compiled as OpenCL C: call the file .hip (language \"hip\" in "
            "Python)\n";
   if (messages.find("unknown type name '__kernel'") != messages.npos)

@@ -785,6 +785,16 @@ __global__ void k(unsigned long long* out, int i, unsigned u, long long l, unsig
         self.lockstep("run", "bad.cl", "--grid", "1", status=BAD_INPUT, says="bad.cl:1")
         self.lockstep("run", "bad.s", "--grid", "1", status=BAD_INPUT, says="bad.s:1")
 
+    def test_advice_for_sources(self):
+        for name, text, why in (
+                ("library.hip", "#include <thrust/sort.h>\n", "note: thrust is a library of ROCm: install it, and name that ROCm in ROCM_PATH"),
+                ("cuda.cu", "#include <cuda_runtime.h>\n", "note: this is CUDA"), ("hip.cl", HIP, "note: this is HIP"),
+                ("cl.hip", SAXPY, "note: this is OpenCL C"), ("half.cl", "__kernel void k(__global half* x) { *x *= 2; }", "cl_khr_fp16 : enable")):
+            (self.path / name).write_text(text.replace("#include <hip/hip_runtime.h>\n", ""))
+            self.lockstep("info", name, status=BAD_INPUT, says=why)
+        (self.path / "own.hip").write_text('#include "own/thrust.h"\n')
+        self.assertNotIn("note:", self.lockstep("info", "own.hip", status=BAD_INPUT).stderr)
+
     def test_fault_report(self):
         self.saxpy_source("--debug", "--grid", "1024", "--block", "256", "1024", "2", "buf:f32[1000]", "buf:f32[1024]",
                    "--out", "y=never.npy", status=FAULTED,
