@@ -68,9 +68,11 @@ void decode_slot(const Operation* op, Wave* wave, int64_t budget) {
 // Of the wave whose turn it is on this thread: Observer::Answer::passes_until. Where the program's own
 // variables are found without a call of the loader, even from a library.
 [[gnu::tls_model("initial-exec")]] constinit thread_local uint64_t passes_until = 0;
+[[gnu::tls_model("initial-exec")]] constinit thread_local const Operation* observed_operation = nullptr;
 
 // The first operation of every instruction of an observed program.
 void observe(const Operation* op, Wave* wave, int64_t budget) {
+  observed_operation = op;
   const Observer::Answer answer = program_of(wave)->observer()->on_instruction(
       *wave, *op->instruction, op->pc, reinterpret_cast<const void*>(op->literal));
   passes_until = answer.passes_until;
@@ -121,6 +123,10 @@ Program::Program(const std::vector<CodeRange>& code, const std::shared_ptr<const
 }
 
 Program::~Program() = default;
+
+const Operation* Program::observed() {
+  return observed_operation;
+}
 
 void Program::end_passing() {
   passes_until = 0;

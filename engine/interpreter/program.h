@@ -47,6 +47,8 @@ class Program {
   bool default_float_mode() const { return default_float_mode_; }
   const HandlerTable& table() const { return table_; }
   Observer* observer() const { return observer_; }
+  // The first operation of the instruction that this thread's observer is told of.
+  static const Operation* observed();
   // The turn of the wave that this thread ran is over: Observer::Answer::passes_until was about that one.
   static void end_passing();
   bool privileged() const { return privileged_; }

@@ -28,14 +28,14 @@ constexpr uintptr_t kWantsAfter = 1, kIsMemory = 2, kGoesStraightOn = 4;
 }  // namespace
 
 void Told::begin(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
-                 bool is_memory, bool wants_after, bool goes_straight_on) {
+                 const Operation* memory, bool wants_after, bool goes_straight_on) {
   wants_after_ = wants_after;
   goes_straight_on_ = goes_straight_on;
   instruction_ = &instruction;
   pc_ = pc;
   // A wave that repeats an instruction it waited at was told of when it came to it.
-  if (is_memory)
-    find_accesses(program_of(&wave)->at(pc), &const_cast<Wave&>(wave), accesses_);
+  if (memory)
+    find_accesses(memory, &const_cast<Wave&>(wave), accesses_);
   else
     accesses_.clear();
   if (wave.wait.kind == WaitKind::none) listener.before({wave, instruction, pc, accesses_, goes_straight_on});
@@ -75,7 +75,8 @@ Observer::Answer Tap::on_instruction(const Wave& wave, const isa::Instruction& i
     instructions.pass(listener_, wave, instruction, pc);
     return {.passes_until = looks_ahead_ ? listener_.passes_until(wave) : 0};
   }
-  instructions.begin(listener_, wave, instruction, pc, bits & kIsMemory, bits & kWantsAfter, is_straight);
+  instructions.begin(listener_, wave, instruction, pc, bits & kIsMemory ? Program::observed() : nullptr,
+                     bits & kWantsAfter, is_straight);
   return {.passes_until = is_straight && looks_ahead_ ? listener_.passes_until(wave) : 0};
 }
 

@@ -10,12 +10,15 @@
 
 namespace lockstep::interpreter {
 
+struct Operation;
+
 // Between before() and after() of one instruction of a wave.
 class Told {
  public:
-  // The wave has come to the instruction; finds its accesses, if it `is_memory`. `wants_after`: of it.
+  // The wave has come to the instruction. `memory`: the first of its operations, if it is one that accesses
+  // memory; else null. `wants_after`: of it.
   void begin(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
-             bool is_memory, bool wants_after, bool goes_straight_on = false);
+             const Operation* memory, bool wants_after, bool goes_straight_on = false);
   // Likewise of one that goes straight on, of which nobody wants to know more.
   void pass(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc) {
     instruction_ = nullptr;

@@ -179,7 +179,10 @@ int64_t PreciseEngine::run(Wave& wave, int64_t budget) {
     const bool is_told = listener_ && listener_->wants(step.instruction);
     if (is_told)
       attachment.told.begin(*listener_, wave, step.instruction, step.pc,
-                            isa::is_memory(step.instruction.row->encoding), true);
+                            isa::is_memory(step.instruction.row->encoding)
+                                ? interpreter::program_of(&wave)->at(step.pc)
+                                : nullptr,
+                            true);
     const bool is_good = verdict != Verdict::execute || advance(wave, 1);
     if (is_told) attachment.told.end(*listener_, wave);
     if (!is_good) continue;
