@@ -3,7 +3,9 @@
 #include <tbb/task_group.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstring>
 #include <thread>
 
 #include "engine/code_range.h"
@@ -13,6 +15,7 @@
 #include "machine/launch.h"
 #include "machine/reuse.h"
 #include "machine/scheduler.h"
+#include "memory/host_fault.h"
 
 namespace lockstep::machine {
 
@@ -48,10 +51,13 @@ std::string instruction_text(std::span<const CodeRange> code, unsigned wave_size
     if (pc < range.begin || pc >= range.end) continue;
     isa::Instruction instruction;
     const size_t available = std::min<uint64_t>(range.end - pc, isa::kMaxInstructionBytes);
-    const auto error =
-        isa::decode({reinterpret_cast<const std::byte*>(pc), available}, wave_size, instruction);
-    if (error != isa::DecodeError::none)
-      return isa::show_bytes({reinterpret_cast<const std::byte*>(pc), available}, wave_size);
+    // Waves go where the host may have taken the memory away.
+    std::array<std::byte, isa::kMaxInstructionBytes> copy;
+    if (guarded([&] { std::memcpy(copy.data(), reinterpret_cast<const void*>(pc), available); }))
+      return "(no memory any more)";
+    const std::span bytes = std::span(copy).first(available);
+    if (isa::decode(bytes, wave_size, instruction) != isa::DecodeError::none)
+      return isa::show_bytes(bytes, wave_size);
     char text[isa::kMaxText];
     return std::string(text, isa::disassemble(instruction, wave_size, text, sizeof text));
   }

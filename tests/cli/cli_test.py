@@ -884,7 +884,7 @@ __global__ void k(unsigned long long* out, int i, unsigned u, long long l, unsig
 
     def test_names_are_shown_not_obeyed(self):
         for arguments in (["info", "a\x1b[2Jb"], ["run", "a\x1b]0;t\x07.co", "--grid", "1"], ["isa", "--coverage", "\x1b[m"],
-                          ["run", "saxpy.cl", "--grid", "64", "\x1b[31m=5"], ["run", "saxpy.cl", "--grid", "\x1b[31m"]):
+                          ["run", "saxpy.cl", "--grid", "64", "\x1b[31m=5", *self.GOOD[1:]], ["run", "saxpy.cl", "--grid", "\x1b[31m"]):
             out = self.lockstep(*arguments, status=BAD_INPUT, says="\\x1b[")if "]0;" not in arguments[1] else \
                 self.lockstep(*arguments, status=BAD_INPUT, says="\\x1b]0;t\\x07")
             self.assertNotIn("\x1b", out.stdout + out.stderr)

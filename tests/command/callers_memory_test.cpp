@@ -330,6 +330,7 @@ TEST_P(OtherCodeTest, IsALostMemoryWhereTheHostTookIt) {
   ASSERT_TRUE(error->fault);
   EXPECT_EQ(error->fault->fault.kind, FaultKind::memory_violation);
   EXPECT_EQ(error->fault->fault.address & ~(kPage - 1), callee());
+  EXPECT_NE(error->fault->instruction, "");
   // No lock was left behind.
   start_again();
   const auto other = make();
