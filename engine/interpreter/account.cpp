@@ -117,16 +117,15 @@ class Account {
   template <class AddressOf, class IsInside>
   bool add_lanes(MemorySpace space, unsigned each, AddressOf address_of, IsInside is_inside) {
     const uint64_t exec = wave_->exec();
-    list_.assign(each * static_cast<size_t>(std::popcount(exec)),
-                 {0, shape_.bytes, 0, space, Reach::inside, shape_.reads(), shape_.writes()});
+    list_.resize(each * static_cast<size_t>(std::popcount(exec)));
+    const bool reads = shape_.reads(), writes = shape_.writes();
     if (exec == 0) return true;
     uint64_t least = ~uint64_t{0}, greatest = 0;
     MemoryAccess* to = list_.data();
     const auto add_lane = [&](unsigned lane) {
       for (unsigned i = 0; i < each; ++i, ++to) {
         const uint64_t at = address_of(lane, i);
-        to->address = at;
-        to->lane = static_cast<int16_t>(lane);
+        *to = {at, shape_.bytes, static_cast<int16_t>(lane), space, Reach::inside, reads, writes};
         least = std::min(least, at);
         greatest = std::max(greatest, at);
       }

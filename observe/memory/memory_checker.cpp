@@ -168,7 +168,18 @@ void MemoryChecker::tell(const Event& event, Kind kind) {
   findings_.add("memory", event.wave, event.pc, std::move(rule), std::move(detail));
 }
 
+// All of them in the LDS that the kernel asked for, which is all that most accesses of LDS are looked at for.
+bool MemoryChecker::are_in_lds(const Event& event) {
+  const uint64_t end = event.wave.group->lds_bytes;
+  bool are = true;
+  for (const MemoryAccess& access : event.accesses)
+    are &= access.space == MemorySpace::lds && access.reach == Reach::inside &&
+           access.address + access.bytes <= end;
+  return are;
+}
+
 void MemoryChecker::before(const Event& event) {
+  if (event.instruction.row->encoding == isa::Encoding::ds && are_in_lds(event)) return;
   uint32_t kinds = 0;
   for (const MemoryAccess& access : event.accesses) {
     Kind kind;

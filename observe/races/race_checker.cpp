@@ -235,11 +235,11 @@ void RaceChecker::before(const Event& event) {
   mark.complete = wave.complete_in_memory();
   Current current{event, wave, mark, is_atomic, is_watching};
   if (follow_lines(current)) return;
+  const size_t of_a_lane = accesses_of_a_lane(event.accesses);
   for (size_t index = 0; index < event.accesses.size(); ++index) {
     const MemoryAccess& access = event.accesses[index];
     if (access.reach == Reach::dropped || access.reach == Reach::refused) continue;
-    // Lanes often read what the one before them has read.
-    if (!access.writes && index != 0 && reach_the_same(event.accesses[index - 1], access)) continue;
+    if (!access.writes && repeats_another(event.accesses, index, of_a_lane)) continue;
     current.set_access(index);
     follow_access(current);
   }

@@ -96,6 +96,8 @@ std::optional<UninitialisedChecker::Rows> UninitialisedChecker::rows_of(const Ev
 
 bool UninitialisedChecker::reads_unwritten(const Event& event, const Known& facts, WaveShadow& shadow) {
   if (facts.is_global && memory_.empty()) return false;
+  const bool is_of_lds = event.instruction.row->encoding == isa::Encoding::ds && !event.instruction.gds;
+  if (is_of_lds && !group_lds_->may_lack()) return false;
   if (const auto rows = rows_of(event, facts)) {
     const MemoryShadow& scratch = shadow.scratch(rows->end);
     bool may_lack = false;
@@ -103,13 +105,12 @@ bool UninitialisedChecker::reads_unwritten(const Event& event, const Known& fact
       may_lack |= scratch.may_lack(dword, event.wave.exec());
     if (!may_lack) return false;
   }
-  const MemoryAccess* last = nullptr;
-  for (const MemoryAccess& access : event.accesses) {
+  const size_t of_a_lane = accesses_of_a_lane(event.accesses);
+  for (size_t index = 0; index < event.accesses.size(); ++index) {
+    const MemoryAccess& access = event.accesses[index];
     const bool is_shared = access.space == MemorySpace::global || access.space == MemorySpace::scalar;
     if (is_shared && memory_.empty()) continue;
-    // Lanes often read what the one before them has read.
-    if (last && reach_the_same(*last, access)) continue;
-    last = &access;
+    if (repeats_another(event.accesses, index, of_a_lane)) continue;
     if (access.space == MemorySpace::lds) {
       if (!group_lds_->may_lack()) continue;
       const uint64_t end = std::min<uint64_t>((access.address + access.bytes + 3) / 4, group_lds_->dwords());
