@@ -25,14 +25,14 @@ struct Source {
   uint32_t writes;
   Counter counter;
   Clause clause;
-  uint32_t flags;
+  Flags flags;
   Opcode base;
 };
 
-constexpr uint32_t kDpp = kCanDpp8 | kCanDpp16;
-constexpr uint32_t kDualY = kInVopdY;
-constexpr uint32_t kDualXY = kInVopdX | kInVopdY;
-constexpr uint32_t kVop3Only = kCanClamp | kCanOmod | kCanOpsel | kOpselInText;
+constexpr Flags kDpp = kCanDpp8 | kCanDpp16;
+constexpr Flags kDualY = kInVopdY;
+constexpr Flags kDualXY = kInVopdX | kInVopdY;
+constexpr Flags kVop3Only = kCanClamp | kCanOmod | kCanOpsel | kOpselInText;
 
 constexpr bool is_vop3(Encoding encoding) {
   return encoding == Encoding::vop3 || encoding == Encoding::vop3sd || encoding == Encoding::vop3p;
@@ -83,7 +83,7 @@ constexpr Place vector_place(Encoding encoding, const OperandSpec& spec) {
 }
 
 constexpr Source scalar(Opcode opcode, Encoding encoding, unsigned number, std::string_view name, Shape shape,
-                        uint32_t reads, uint32_t writes, uint32_t flags, Counter counter = Counter::none,
+                        uint32_t reads, uint32_t writes, Flags flags, Counter counter = Counter::none,
                         Clause clause = Clause::none) {
   for (unsigned i = 0; i < shape.count; ++i) {
     OperandSpec& spec = shape.specs[i];
@@ -99,7 +99,7 @@ constexpr Source scalar(Opcode opcode, Encoding encoding, unsigned number, std::
 }
 
 constexpr Source vector(Opcode opcode, Encoding encoding, unsigned number, std::string_view name, Shape shape,
-                        uint32_t reads, uint32_t writes, uint32_t flags, Opcode base) {
+                        uint32_t reads, uint32_t writes, Flags flags, Opcode base) {
   const bool vop3 = is_vop3(encoding);
   const bool wide = vop3 || encoding == Encoding::vinterp;
   if (!wide) flags &= ~kVop3Only;
@@ -128,7 +128,7 @@ constexpr Source vector(Opcode opcode, Encoding encoding, unsigned number, std::
 }
 
 // The memories that a memory instruction may access.
-constexpr uint32_t memories(Encoding encoding, uint32_t flags) {
+constexpr uint32_t memories(Encoding encoding, Flags flags) {
   switch (encoding) {
     case Encoding::ds:
       if (flags & kCrossLane && !(flags & kAtomic)) return 0;
@@ -147,7 +147,7 @@ constexpr uint32_t memories(Encoding encoding, uint32_t flags) {
 }
 
 // The counter of an atomic is that without GLC; counter_of() knows the other.
-constexpr Counter memory_counter(Encoding encoding, uint32_t flags) {
+constexpr Counter memory_counter(Encoding encoding, Flags flags) {
   const bool store = flags & (kStore | kAtomic);
   switch (encoding) {
     case Encoding::ds:
@@ -162,7 +162,7 @@ constexpr Counter memory_counter(Encoding encoding, uint32_t flags) {
   }
 }
 
-constexpr Clause memory_clause(Encoding encoding, uint32_t flags, unsigned number) {
+constexpr Clause memory_clause(Encoding encoding, Flags flags, unsigned number) {
   const auto pick = [&](Clause load, Clause store, Clause atomic) {
     return flags & kAtomic ? atomic : flags & kStore ? store : flags & kLoad ? load : Clause::none;
   };
@@ -184,7 +184,7 @@ constexpr Clause memory_clause(Encoding encoding, uint32_t flags, unsigned numbe
 }
 
 constexpr Source memory(Opcode opcode, Encoding encoding, unsigned number, std::string_view name, Shape shape,
-                        uint32_t reads, uint32_t flags) {
+                        uint32_t reads, Flags flags) {
   for (unsigned i = 0; i < shape.count; ++i) {
     OperandSpec& spec = shape.specs[i];
     if (spec.field == Field::none) spec.field = Field::vgpr;

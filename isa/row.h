@@ -193,37 +193,38 @@ enum class Clause : uint8_t {
   bvh
 };
 
-enum Flag : uint32_t {
-  kCanDpp8 = 1u << 0,
-  kCanDpp16 = 1u << 1,
-  kCanOpsel = 1u << 2,
-  kCanOmod = 1u << 3,
-  kCanClamp = 1u << 4,
-  kCanAbs = 1u << 5,
-  kCanNeg = 1u << 6,
-  kCanLiteral = 1u << 7,
-  kInVopdX = 1u << 8,  // may be the X half of a VOPD pair (as v_dual_*)
-  kInVopdY = 1u << 9,
-  kCrossLane = 1u << 10,  // reads lanes other than its own
-  kBranch = 1u << 11,     // may change the PC
-  kEndsWave = 1u << 12,
-  kAtomic = 1u << 13,
-  kLoad = 1u << 14,
-  kStore = 1u << 15,
-  kReturnsData = 1u << 16,  // atomic that always returns the old value (DS rtn forms)
-  kTrans = 1u << 17,        // runs in the transcendental unit (s_delay_alu TRANS)
-  kWritesExec = 1u << 18,   // v_cmpx
-  kOpselInText =
-      1u << 19,         // LLVM prints the OPSEL field; elsewhere it is silent about the half that is chosen
-  kMatrix = 1u << 20,   // WMMA: destination and SRC2 span half as many registers in wave64
-  kLdsOnly = 1u << 24,  // DS: not with the GDS bit
-  kGdsOnly = 1u << 25,  // DS: only with the GDS bit
-  kTwoAddresses =
-      1u << 26,  // DS: offset0 and offset1 belong to two addresses, in units of an element or of 64 elements
-  kHighHalf = 1u << 27,  // D16_HI: the 16-bit data is in the high half of the VGPR
-  kToLds = 1u << 28,     // MUBUF: loads from memory to LDS at the address in M0
-  kTwoForms =
-      1u << 29,  // vector ALU: exists in a 32-bit encoding and in VOP3; LLVM tells them apart as _e32, _e64
+using Flags = uint64_t;
+enum Flag : Flags {
+  kCanDpp8 = Flags{1} << 0,
+  kCanDpp16 = Flags{1} << 1,
+  kCanOpsel = Flags{1} << 2,
+  kCanOmod = Flags{1} << 3,
+  kCanClamp = Flags{1} << 4,
+  kCanAbs = Flags{1} << 5,
+  kCanNeg = Flags{1} << 6,
+  kCanLiteral = Flags{1} << 7,
+  kInVopdX = Flags{1} << 8,  // may be the X half of a VOPD pair (as v_dual_*)
+  kInVopdY = Flags{1} << 9,
+  kCrossLane = Flags{1} << 10,  // reads lanes other than its own
+  kBranch = Flags{1} << 11,     // may change the PC
+  kEndsWave = Flags{1} << 12,
+  kAtomic = Flags{1} << 13,
+  kLoad = Flags{1} << 14,
+  kStore = Flags{1} << 15,
+  kReturnsData = Flags{1} << 16,  // atomic that always returns the old value (DS rtn forms)
+  kTrans = Flags{1} << 17,        // runs in the transcendental unit (s_delay_alu TRANS)
+  kWritesExec = Flags{1} << 18,   // v_cmpx
+  // LLVM prints the OPSEL field; elsewhere it is silent about the half that is chosen
+  kOpselInText = Flags{1} << 19,
+  kMatrix = Flags{1} << 20,   // WMMA: destination and SRC2 span half as many registers in wave64
+  kLdsOnly = Flags{1} << 24,  // DS: not with the GDS bit
+  kGdsOnly = Flags{1} << 25,  // DS: only with the GDS bit
+  // DS: offset0 and offset1 belong to two addresses, in units of an element or of 64 elements
+  kTwoAddresses = Flags{1} << 26,
+  kHighHalf = Flags{1} << 27,  // D16_HI: the 16-bit data is in the high half of the VGPR
+  kToLds = Flags{1} << 28,     // MUBUF: loads from memory to LDS at the address in M0
+  // Vector ALU: exists in a 32-bit encoding and in VOP3; LLVM tells them apart as _e32, _e64
+  kTwoForms = Flags{1} << 29,
 };
 
 struct Row {
@@ -236,7 +237,7 @@ struct Row {
   uint32_t implicit_writes;
   Counter counter;
   Clause clause;
-  uint32_t flags;                // Flag bits
+  Flags flags;                   // Flag bits
   Opcode base;                   // VOPD halves: the instruction whose meaning they have; else equal to opcode
   uint8_t sources = 0;           // which of src0, src1, src2 it has, a bit each
   uint8_t modified_sources = 0;  // which of them ABS and NEG apply to

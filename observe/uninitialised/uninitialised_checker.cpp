@@ -134,8 +134,8 @@ UninitialisedChecker::Known& UninitialisedChecker::make_known(const Event& event
     const isa::Row& row = *event.instruction.row;
     result.has_index = isa::has_index(row.opcode);
     result.is_memory = isa::is_memory(row.encoding) && !is_exchange(row);
-    result.is_copy =
-        isa::moves_bits(row) && (!event.instruction.row_y || isa::moves_bits(*event.instruction.row_y));
+    result.is_copy = row.flags & isa::kMovesBits &&
+                     (!event.instruction.row_y || event.instruction.row_y->flags & isa::kMovesBits);
     result.crosses_lanes = row.flags & isa::kCrossLane || event.instruction.dpp != isa::Dpp::none;
     const isa::Operand* const address = event.instruction.find(Role::addr);
     result.is_uniform = row.encoding == Encoding::scratch && !(address && address->is_vgpr());

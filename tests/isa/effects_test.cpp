@@ -124,15 +124,15 @@ TEST(RegisterEffects, RowsSayWhatOnlyMovesBits) {
   for (const char* name :
        {"v_mov_b32", "v_cndmask_b32", "v_dual_cndmask_b32", "v_permlanex16_b32", "s_cselect_b64",
         "s_and_saveexec_b32", "v_lshlrev_b64", "v_pack_b32_f16", "ds_bpermute_b32"})
-    EXPECT_TRUE(moves_bits(*find_row(name))) << name;
+    EXPECT_TRUE(find_row(name)->flags & kMovesBits) << name;
   for (const char* name : {"v_add_f32", "v_dual_add_nc_u32", "v_lshl_add_u32", "v_cvt_f32_i32", "s_add_i32",
                            "v_cmp_eq_u32", "ds_load_2addr_stride64_b32", "ds_and_b32", "global_load_b32"})
-    EXPECT_FALSE(moves_bits(*find_row(name))) << name;
+    EXPECT_FALSE(find_row(name)->flags & kMovesBits) << name;
 }
 
 // Clauses and hints are looked up by flag: each row of a mnemonic says the same.
 TEST(RegisterEffects, FactsOfRowsAreThoseOfTheInstruction) {
-  constexpr uint32_t kFacts = kFormat | kStride64 | kHint | kWait | kIgnoresOutputModifiers;
+  constexpr Flags kFacts = kFormat | kStride64 | kHint | kWait | kIgnoresOutputModifiers | kMovesBits;
   for (const Row& row : rows()) {
     EXPECT_EQ(row.flags & kFacts, find_row(row.opcode)->flags & kFacts) << row.name;
     EXPECT_EQ((row.flags & kFormat) != 0,
