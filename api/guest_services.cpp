@@ -118,21 +118,12 @@ struct GuestServices::Header {
   uint32_t service, control;
 };
 
-GuestPages::GuestPages(AddressSpace& memory, uint64_t bytes, const char* name)
-    : memory_(memory), pages_(make_pages(bytes)) {
-  if (!memory_.map(address(), bytes, kReadWrite, name, pages_))
-    throw Failure(LOCKSTEP_INTERNAL_ERROR, std::string(name) + " overlaps a mapped range");
-}
-
-GuestPages::~GuestPages() {
-  memory_.unmap(address());
-}
-
 uint64_t GuestHeap::account() {
   const std::lock_guard lock(mutex_);
-  if (!account_) account_.emplace(memory_, kHeapStateBytes, "state of the device heap");
+  if (!account_)
+    account_.emplace(memory_, make_pages(kHeapStateBytes), kReadWrite, "state of the device heap");
   if (!pages_) {
-    pages_.emplace(memory_, kHeapBytes, "the heap of malloc()");
+    pages_.emplace(memory_, make_pages(kHeapBytes), kReadWrite, "the heap of malloc()");
     heap_ = DeviceHeap(pages_->address(), kHeapBytes);
   }
   return account_->address();
@@ -164,7 +155,8 @@ void GuestServices::begin(const loader::KernelMetadata& kernel, const std::vecto
   allocates_ = false;
   if (prints_) {
     formats_ = formats;
-    if (!printf_buffer_) printf_buffer_.emplace(memory_, kPrintfBytes + kSlack, "printf buffer");
+    if (!printf_buffer_)
+      printf_buffer_.emplace(memory_, make_pages(kPrintfBytes + kSlack), kReadWrite, "printf buffer");
     const uint32_t header[2] = {0, kPrintfBytes};
     std::memcpy(printf_buffer_->data(), header, sizeof header);
     printed_ = {printf_buffer_->data(), kPrintfBytes};
@@ -243,7 +235,8 @@ void GuestServices::make_hostcalls(uint64_t waves) {
   const uint64_t payloads = (kHeadersOffset + packets * sizeof(Header) + 4095) / 4096 * 4096;
   if (there < wanted) {
     hostcalls_.reset();
-    hostcalls_.emplace(memory_, payloads + packets * kPayloadBytes, "hostcall buffer");
+    hostcalls_.emplace(memory_, make_pages(payloads + packets * kPayloadBytes), kReadWrite,
+                       "hostcall buffer");
     hostcall_packets_ = packets;
   }
   hostcalls_in_use_ = {reinterpret_cast<Buffer*>(hostcalls_->data()),

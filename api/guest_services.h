@@ -19,27 +19,10 @@
 #include "loader/hidden_arguments.h"
 #include "loader/metadata.h"
 #include "memory/address_space.h"
-#include "memory/host_pages.h"
+#include "memory/mapped_pages.h"
 #include "state/work_group.h"
 
 namespace lockstep::api {
-
-// Zeroed pages that a device's kernels may read and write, for as long as this lives.
-class GuestPages {
- public:
-  // Throws Failure.
-  GuestPages(AddressSpace& memory, uint64_t bytes, const char* name);
-  ~GuestPages();
-  GuestPages(const GuestPages&) = delete;
-  GuestPages& operator=(const GuestPages&) = delete;
-
-  std::byte* data() const { return pages_->data(); }
-  uint64_t address() const { return pages_->address(); }
-
- private:
-  AddressSpace& memory_;
-  std::shared_ptr<const HostPages> pages_;
-};
 
 // What malloc of all kernels of a device gives: a kernel may free, or use, what an earlier one, or one beside
 // it, has allocated.
@@ -58,7 +41,7 @@ class GuestHeap {
  private:
   AddressSpace& memory_;
   std::mutex mutex_;
-  std::optional<GuestPages> account_, pages_;
+  std::optional<MappedPages> account_, pages_;
   DeviceHeap heap_;
 };
 
@@ -127,7 +110,7 @@ class GuestServices final : public MessageSink {
   std::string problem_;
 
   std::shared_ptr<GuestHeap> heap_;
-  std::optional<GuestPages> printf_buffer_, hostcalls_;
+  std::optional<MappedPages> printf_buffer_, hostcalls_;
   uint64_t hostcall_packets_ = 0;       // that there is room for in `hostcalls_`
   std::span<const std::byte> printed_;  // the printf buffer that the kernel has
   Calls hostcalls_in_use_;

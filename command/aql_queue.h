@@ -16,6 +16,7 @@
 #include "command/queue.h"
 #include "command/services.h"
 #include "machine/scratch_ring.h"
+#include "memory/mapped_pages.h"
 
 namespace lockstep::command {
 

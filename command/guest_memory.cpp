@@ -1,22 +1,9 @@
 #include "command/guest_memory.h"
 
-#include <new>
-
 #include "memory/host_fault.h"
 #include "text/hex.h"
 
 namespace lockstep::command {
-
-MappedPages::MappedPages(AddressSpace& memory, size_t bytes, uint8_t access, std::string name)
-    : memory_(memory), pages_(HostPages::make((bytes + 4095) / 4096 * 4096)) {
-  if (!pages_ || !memory_.map(address(), pages_->bytes(), access, std::move(name), pages_))
-    throw std::bad_alloc();
-}
-
-MappedPages::~MappedPages() {
-  memory_.unmap(address());
-  pages_->empty();
-}
 
 std::byte* guest_bytes(const RangeSet& ranges, uint64_t address, uint64_t bytes, uint8_t access) {
   if (!ranges.find(address, bytes, access)) return nullptr;

@@ -11,23 +11,6 @@
 
 namespace lockstep::command {
 
-// Zeroed pages of the host, mapped for the guest for as long as this lives; waves that run keep what was
-// mapped when they were launched. Throws std::bad_alloc.
-class MappedPages {
- public:
-  MappedPages(AddressSpace& memory, size_t bytes, uint8_t access, std::string name);
-  ~MappedPages();
-  MappedPages(const MappedPages&) = delete;
-  MappedPages& operator=(const MappedPages&) = delete;
-
-  std::byte* data() const { return pages_->data(); }
-  uint64_t address() const { return pages_->address(); }
-
- private:
-  AddressSpace& memory_;
-  const std::shared_ptr<const HostPages> pages_;
-};
-
 // The bytes at a guest address, or null if not all of them are mapped with that access.
 std::byte* guest_bytes(const RangeSet& ranges, uint64_t address, uint64_t bytes, uint8_t access);
 

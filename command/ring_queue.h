@@ -10,6 +10,7 @@
 #include "command/guest_memory.h"
 #include "command/queue.h"
 #include "command/services.h"
+#include "memory/mapped_pages.h"
 
 namespace lockstep::command {
 

@@ -1,5 +1,7 @@
 #include "command/signals.h"
 
+#include "command/guest_memory.h"
+
 namespace lockstep::command {
 
 namespace {

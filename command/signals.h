@@ -8,10 +8,10 @@
 #include <optional>
 #include <vector>
 
-#include "command/guest_memory.h"
 #include "command/hsa_layout.h"
 #include "command/interrupts.h"
 #include "command/waiters.h"
+#include "memory/mapped_pages.h"
 
 namespace lockstep::command {
 

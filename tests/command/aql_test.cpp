@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "command/pm4.h"
+#include "memory/mapped_pages.h"
 #include "tests/command/machine_under_test.h"
 #include "tests/sweep.h"
 

@@ -12,6 +12,7 @@
 
 #include "command/command_processor.h"
 #include "machine/kernel.h"
+#include "memory/mapped_pages.h"
 
 namespace lockstep::command {
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "command/pm4.h"
+#include "memory/mapped_pages.h"
 #include "tests/command/machine_under_test.h"
 
 namespace lockstep::command {
