@@ -2,6 +2,7 @@
 #include <array>
 
 #include "isa/detail.h"
+#include "isa/hardware_registers.h"
 #include "isa/operand_text.h"
 
 namespace lockstep::isa::detail {
@@ -40,7 +41,7 @@ constexpr std::string_view kHardwareRegisters[64] = {{},
                                                      "HW_REG_SHADER_CYCLES"};
 
 void put_hardware_register(Writer& writer, unsigned simm16) {
-  const unsigned id = bits(simm16, 0, 6), offset = bits(simm16, 6, 5), size = bits(simm16, 11, 5) + 1;
+  const auto [id, offset, size] = hardware_field(simm16);
   writer.put("hwreg(");
   if (kHardwareRegisters[id].empty()) {
     writer.decimal(id);

@@ -107,6 +107,22 @@ std::shared_ptr<Engine> make_listened_interpreter(const Launch& launch, Listener
 
 }  // namespace
 
+std::unique_ptr<precise::PreciseEngine> make_precise_engine(const Launch& launch, std::vector<CodeRange> code,
+                                                            const precise::Settings& settings, Math math,
+                                                            Findings& findings,
+                                                            std::vector<CodeRange> pages) {
+  auto engine = std::make_unique<precise::PreciseEngine>(
+      std::move(code), launch.wave_size, launch.memory, wave_vgprs(launch),
+      precise::units_for(settings, findings, launch.rsrc1 >> 29 & 1, launch.caches, std::move(pages)), math,
+      launch.access_modes, settings.listener);
+  // Bit 63 of TBA says that there is a handler (guide table 4).
+  const precise::TrapSettings& traps = settings.traps;
+  engine->set_trap_addresses(traps.handler ? traps.handler | uint64_t{1} << 63 : 0, traps.memory);
+  if (settings.host || traps.halts_for_good) engine->set_halts_resumable();
+  if (launch.host_real_time) engine->set_host_real_time();
+  return engine;
+}
+
 bool needs_precise_engine(const Launch& launch, const RunOptions& options) {
   return options.precise.needed() || options.control || launch.uses_exceptions;
 }
@@ -150,15 +166,8 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, Find
       prepared.engine = std::move(engine);
       return prepared;
     }
-    auto engine = std::make_shared<precise::PreciseEngine>(
-        std::move(code), launch.wave_size, launch.memory, wave_vgprs(launch),
-        precise::units_for(settings, findings, launch.rsrc1 >> 29 & 1, launch.caches, std::move(pages)),
-        options.math, launch.access_modes, settings.listener);
-    // Bit 63 of TBA says that there is a handler (guide table 4).
-    engine->set_trap_addresses(traps.handler ? traps.handler | uint64_t{1} << 63 : 0, traps.memory);
-    if (options.control || traps.halts_for_good) engine->set_halts_resumable();
-    if (launch.host_real_time) engine->set_host_real_time();
-    prepared.engine = std::move(engine);
+    prepared.engine =
+        make_precise_engine(launch, std::move(code), settings, options.math, findings, std::move(pages));
     return prepared;
   }
   if (options.precise.listener) {

@@ -7,6 +7,7 @@
 
 #include "engine/engine.h"
 #include "engine/interpreter/interpreter.h"
+#include "engine/precise/precise_engine.h"
 #include "engine/translator/translation.h"
 #include "machine/group_context.h"
 #include "machine/launch.h"
@@ -72,6 +73,10 @@ class Reuse {
 // Whether the launch runs in the precise engine: because it is asked for, or because the program looks at its
 // exceptions.
 bool needs_precise_engine(const Launch& launch, const RunOptions& options);
+// `pages`: of precise::mapped_pages(). `findings`, and what the settings name, must outlive the engine.
+std::unique_ptr<precise::PreciseEngine> make_precise_engine(const Launch& launch, std::vector<CodeRange> code,
+                                                            const precise::Settings& settings, Math math,
+                                                            Findings& findings, std::vector<CodeRange> pages);
 // An engine for this launch alone, which tells `findings` what it finds. Throws std::invalid_argument for
 // options that exclude each other, and translator::Cancelled.
 PreparedEngine make_engine(const Launch& launch, const RunOptions& options, Findings& findings,

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/precise/exceptions.h"
-#include "engine/precise/units.h"
+#include "machine/reuse.h"
 #include "state/trap_status.h"
 #include "state/work_group.h"
 
@@ -38,13 +38,7 @@ precise::PreciseEngine* TrapEntry::engine_for(const Wave& wave) {
   if (!engine_) {
     precise::Settings settings = options_.precise;
     set(settings.traps);
-    engine_ = std::make_unique<precise::PreciseEngine>(
-        launch_.code, launch_.wave_size, launch_.memory, wave_vgprs(launch_),
-        precise::units_for(settings, findings_, launch_.rsrc1 >> 29 & 1, launch_.caches, {}), options_.math,
-        launch_.access_modes, settings.listener);
-    engine_->set_trap_addresses(place_.base | uint64_t{1} << 63, place_.memory);
-    engine_->set_halts_resumable();
-    if (launch_.host_real_time) engine_->set_host_real_time();
+    engine_ = make_precise_engine(launch_, launch_.code, settings, options_.math, findings_, {});
   }
   return engine_.get();
 }
@@ -56,7 +50,7 @@ void TrapEntry::enters_handler(const Wave& wave, Fault&& cause) {
   const uint32_t trap_id = wave.scalar[kScalarTtmp0 + 1] >> 16 & 0xff;
   if (cause.kind == FaultKind::trap)
     cause.message = trap_id == 2
-                        ? "the kernel called a trap (s_trap 2: llvm.trap, abort or a failed assertion)"
+                        ? kTrapOfCompilers
                         : "s_trap " + std::to_string(trap_id) + ", of which the trap handler told the driver";
   if (cause.kind == FaultKind::none) {
     cause.kind = FaultKind::trap;

@@ -5,6 +5,10 @@
 
 namespace lockstep {
 
+// What s_trap 2 says (LLVM AMDGPU usage, trap handler ABI).
+inline constexpr char kTrapOfCompilers[] =
+    "the kernel called a trap (s_trap 2: llvm.trap, abort or a failed assertion)";
+
 namespace status_bit {
 inline constexpr uint32_t kScc = 1u << 0, kSystemPriority = 3u << 1, kUserPriority = 3u << 3,
                           kPrivileged = 1u << 5, kTrapEnabled = 1u << 6, kExportReady = 1u << 8,

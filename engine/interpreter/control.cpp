@@ -220,8 +220,7 @@ void s_trap(const Operation* op, Wave* wave, int64_t budget) {
   if ((id == 0 || id == 3) && !has_handler) LOCKSTEP_NEXT();
   Fault fault;
   fault.kind = FaultKind::trap;
-  fault.message = id == 2 ? "the kernel called a trap (s_trap 2: llvm.trap, abort or a failed assertion)"
-                          : "s_trap " + std::to_string(id) + " without a trap handler";
+  fault.message = id == 2 ? kTrapOfCompilers : "s_trap " + std::to_string(id) + " without a trap handler";
   raise(op, wave, budget, std::move(fault));
 }
 
@@ -442,17 +441,6 @@ bool read_hardware_register(const Wave* wave, int64_t budget, unsigned id, uint3
   }
 }
 
-struct RegisterField {
-  unsigned id, offset, mask;
-  explicit RegisterField(const Operation* op) {
-    const uint32_t packed = op->detail;
-    id = packed & 63;
-    offset = packed >> 6 & 31;
-    const unsigned size = (packed >> 11 & 31) + 1;
-    mask = size == 32 ? ~0u : (1u << size) - 1;
-  }
-};
-
 void unknown_register(const Operation* op, Wave* wave, int64_t budget, unsigned id, const char* verb) {
   Fault fault;
   fault.kind = FaultKind::unsupported;
@@ -461,11 +449,11 @@ void unknown_register(const Operation* op, Wave* wave, int64_t budget, unsigned 
 }
 
 void s_getreg(const Operation* op, Wave* wave, int64_t budget) {
-  const RegisterField field(op);
+  const isa::HardwareField field = isa::hardware_field(op->detail);
   uint32_t value = 0;
-  if (!read_hardware_register(wave, budget, field.id, &value))
-    return unknown_register(op, wave, budget, field.id, "read");
-  scalar_at(wave, op->dst) = value >> field.offset & field.mask;
+  if (!read_hardware_register(wave, budget, field.number, &value))
+    return unknown_register(op, wave, budget, field.number, "read");
+  scalar_at(wave, op->dst) = value >> field.offset & field.mask();
   LOCKSTEP_NEXT();
 }
 
@@ -485,16 +473,16 @@ void s_getreg(const Operation* op, Wave* wave, int64_t budget) {
 
 template <bool immediate>
 void s_setreg(const Operation* op, Wave* wave, int64_t budget) {
-  const RegisterField field(op);
+  const isa::HardwareField field = isa::hardware_field(op->detail);
   const uint32_t source = immediate ? op->instruction->literal : scalar_at(wave, op->source[0]);
-  const uint32_t mask = field.mask << field.offset & writable_bits(wave, field.id);
+  const uint32_t mask = field.mask() << field.offset & writable_bits(wave, field.number);
   const uint32_t value = source << field.offset & mask;
   uint32_t old = 0;
   // Instruction buffers hold nothing here that memory does not.
-  if (field.id == hardware_register::kFlushInstructionBuffers) LOCKSTEP_NEXT();
-  if (!read_hardware_register(wave, budget, field.id, &old))
-    return unknown_register(op, wave, budget, field.id, "written");
-  switch (field.id) {
+  if (field.number == hardware_register::kFlushInstructionBuffers) LOCKSTEP_NEXT();
+  if (!read_hardware_register(wave, budget, field.number, &old))
+    return unknown_register(op, wave, budget, field.number, "written");
+  switch (field.number) {
     case hardware_register::kMode:
       LOCKSTEP_NEXT_IN_MODE((old & ~mask) | value);
     case hardware_register::kStatus:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isa/effects.h"
+#include "isa/hardware_registers.h"
 #include "state/work_group.h"
 
 namespace lockstep::precise {
@@ -122,13 +123,11 @@ void DependencyCounters::after(const Step& step) {
                            shares_of(step.instruction).count != 0;
   if (!was_put_off) path_->executed(step.instruction);
   if (step.instruction.row->opcode == isa::Opcode::s_getreg_b32) {
-    constexpr unsigned kIbSts = 7;
-    const auto field = static_cast<uint32_t>(step.instruction.operands[1].value);
-    if ((field & 63) != kIbSts) return;
-    const unsigned size = (field >> 11 & 31) + 1;
-    const uint32_t value = ib_sts(counts()) >> (field >> 6 & 31);
+    const isa::HardwareField field =
+        isa::hardware_field(static_cast<uint32_t>(step.instruction.operands[1].value));
+    if (field.number != isa::hardware_register::kIbSts) return;
     const uint16_t to = step.instruction.operands[0].code;
-    if (to != isa::code::kNull) wave_.scalar[to] = size == 32 ? value : value & ((1u << size) - 1);
+    if (to != isa::code::kNull) wave_.scalar[to] = ib_sts(counts()) >> field.offset & field.mask();
   }
 }
 

@@ -26,13 +26,12 @@ bool uses_exceptions(const isa::Instruction& instruction) {
   for (unsigned i = 0; i < instruction.operand_count; ++i) {
     const isa::Operand& operand = instruction.operands[i];
     if (operand.type != isa::Type::hwreg) continue;
-    const auto packed = static_cast<uint32_t>(operand.value);
-    const unsigned offset = packed >> 6 & 31, size = (packed >> 11 & 31) + 1;
-    const uint32_t field = (size == 32 ? ~0u : (1u << size) - 1) << offset;
-    if ((packed & 63) == isa::hardware_register::kTrapsts) return reads && field & trapsts_bit::kArithmetic;
-    const uint32_t value = sets_constant ? instruction.literal << offset : ~0u;
-    return (packed & 63) == isa::hardware_register::kMode && !reads &&
-           field & value & trapsts_bit::kArithmetic << mode_bit::kExceptionEnableShift;
+    const isa::HardwareField field = isa::hardware_field(static_cast<uint32_t>(operand.value));
+    const uint32_t bits = field.mask() << field.offset;
+    if (field.number == isa::hardware_register::kTrapsts) return reads && bits & trapsts_bit::kArithmetic;
+    const uint32_t value = sets_constant ? instruction.literal << field.offset : ~0u;
+    return field.number == isa::hardware_register::kMode && !reads &&
+           bits & value & trapsts_bit::kArithmetic << mode_bit::kExceptionEnableShift;
   }
   return false;
 }

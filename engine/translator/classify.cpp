@@ -236,15 +236,9 @@ bool frees_vgprs(const isa::Instruction& instruction) {
 
 namespace {
 
-// What s_setreg writes of a hardware register: its number, and the field's bits.
-struct RegisterField {
-  unsigned number, offset;
-  uint32_t mask;
-};
-RegisterField register_field(const isa::Instruction& instruction) {
-  const auto packed = static_cast<uint32_t>(instruction.find(Role::simm)->value);
-  const unsigned offset = packed >> 6 & 31, size = (packed >> 11 & 31) + 1;
-  return {packed & 63, offset, static_cast<uint32_t>((uint64_t{1} << size) - 1) << offset};
+// That s_setreg writes.
+isa::HardwareField written_field(const isa::Instruction& instruction) {
+  return isa::hardware_field(static_cast<uint32_t>(instruction.find(Role::simm)->value));
 }
 
 }  // namespace
@@ -256,9 +250,10 @@ std::optional<ModeWrite> constant_mode_write(const isa::Instruction& instruction
     case Opcode::s_denorm_mode:
       return ModeWrite{0xf0, (static_cast<uint32_t>(instruction.operands[0].value) & 0xf) << 4};
     case Opcode::s_setreg_imm32_b32: {
-      const RegisterField field = register_field(instruction);
+      const isa::HardwareField field = written_field(instruction);
       if (field.number != isa::hardware_register::kMode) return std::nullopt;
-      return ModeWrite{field.mask, instruction.literal << field.offset & field.mask};
+      const uint32_t mask = field.mask() << field.offset;
+      return ModeWrite{mask, instruction.literal << field.offset & mask};
     }
     default:
       return std::nullopt;
@@ -269,7 +264,7 @@ bool may_write_mode(const isa::Instruction& instruction) {
   if (!(instruction.row->implicit_writes & isa::kMode)) return false;
   const isa::Opcode opcode = instruction.row->opcode;
   const bool names_register = opcode == Opcode::s_setreg_b32 || opcode == Opcode::s_setreg_imm32_b32;
-  return !names_register || register_field(instruction).number == isa::hardware_register::kMode;
+  return !names_register || written_field(instruction).number == isa::hardware_register::kMode;
 }
 
 bool names_vgpr(const isa::Instruction& instruction) {

@@ -36,14 +36,15 @@ extern "C" void lockstep_moded_output_pk_f16(const U32*, const uint16_t*, U32*, 
 
 namespace {
 
-struct VectorBody {
+template <class Function>
+struct Body {
   std::string name;
-  VectorFunction native;
+  Function native;
 };
-struct ScalarBody {
-  std::string name;
-  ScalarFunction native;
-};
+using VectorBody = Body<VectorFunction>;
+using ScalarBody = Body<ScalarFunction>;
+// In a mode, as the module's functions have it: a constant.
+using ModedBody = Body<ModedFunction>;
 
 std::vector<VectorBody> vector_bodies() {
   std::vector<VectorBody> bodies;
@@ -60,11 +61,6 @@ std::vector<VectorBody> vector_bodies() {
   bodies.push_back({"lockstep_body_output_pk_f16", &lockstep_body_output_pk_f16});
   return bodies;
 }
-// In a mode, as the module's functions have it: a constant.
-struct ModedBody {
-  std::string name;
-  ModedFunction native;
-};
 std::vector<ModedBody> moded_bodies() {
   std::vector<ModedBody> bodies;
 #define LOCKSTEP_OPCODE(mnemonic)                         \
@@ -171,8 +167,8 @@ void expect_same(const std::string& name, Native native, VectorFunction translat
   }
 }
 
-template <class Body>
-std::vector<std::string> names_from(const std::vector<Body>& bodies, size_t first) {
+template <class Function>
+std::vector<std::string> names_from(const std::vector<Body<Function>>& bodies, size_t first) {
   std::vector<std::string> names;
   for (size_t i = first; i < std::min(first + kPerModule, bodies.size()); ++i)
     names.push_back(bodies[i].name);

@@ -78,6 +78,13 @@ std::string first_difference(TestWave& wave, const TestWave::State& expected, co
 
 }  // namespace
 
+Routine routine_of(std::string_view text, unsigned wave_size) {
+  const std::vector<uint32_t>& code = interpreter::assembled(text, wave_size);
+  const auto entry = reinterpret_cast<uint64_t>(code.data());
+  const std::vector<CodeRange> ranges = {{entry, entry + 4 * code.size()}};
+  return find_routine(ranges, entry, wave_size, kMaxVgprs);
+}
+
 EnginePair::EnginePair(const Start& start) : start_(start), wave_({start.wave_size, kHost}) {
   fill();
   state_ = wave_.save();

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/translator/translator.h"
@@ -19,6 +20,9 @@ struct Start {
   uint64_t seed = 0;  // of what is in registers, memory and LDS
   uint32_t mode = kDefaultFloatMode;
 };
+
+// The routine that begins with this text's first instruction.
+Routine routine_of(std::string_view text, unsigned wave_size = 32);
 
 class EnginePair {
  public:

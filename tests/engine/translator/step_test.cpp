@@ -166,10 +166,7 @@ TEST(Steps, AreNamedInTheStatistics) {
 }
 
 std::vector<NodeKind> kinds(std::string_view text, unsigned wave_size = 32) {
-  const std::vector<uint32_t>& code = assembled(text, wave_size);
-  const auto entry = reinterpret_cast<uint64_t>(code.data());
-  const std::vector<CodeRange> ranges = {{entry, entry + 4 * code.size()}};
-  const Routine routine = find_routine(ranges, entry, wave_size, kMaxVgprs);
+  const Routine routine = routine_of(text, wave_size);
   std::vector<NodeKind> result;
   for (const Node& node : routine.nodes) result.push_back(node.kind);
   // What stays does not end a block.

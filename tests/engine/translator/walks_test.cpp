@@ -7,7 +7,7 @@
 
 #include "engine/translator/lane_pattern.h"
 #include "engine/translator/walk_plan.h"
-#include "tests/engine/interpreter/test_wave.h"
+#include "tests/engine/translator/engine_pair.h"
 #include "tests/engine/translator/test_kernel.h"
 
 namespace lockstep::translator {
@@ -183,13 +183,8 @@ TEST(Walks, LanesThatAreOffForAWhile) {
 // memory names.
 TEST(LanePatterns, HalvesOfAPairAreNotOneAnothers) {
   const auto patterns_of = [](const std::string& pair) {
-    const std::vector<uint32_t>& code =
-        interpreter::assembled("global_load_b32 v5, v0, s[4:5]\ns_waitcnt vmcnt(0)\n" + pair +
-                                   "\nds_load_b32 v6, v3\nglobal_load_b32 v7, v3, s[4:5]",
-                               32);
-    const auto begin = reinterpret_cast<uint64_t>(code.data());
-    const std::vector<CodeRange> ranges = {{begin, begin + code.size() * sizeof code[0]}};
-    const Routine routine = find_routine(ranges, begin, 32, kMaxVgprs);
+    const Routine routine = routine_of("global_load_b32 v5, v0, s[4:5]\ns_waitcnt vmcnt(0)\n" + pair +
+                                       "\nds_load_b32 v6, v3\nglobal_load_b32 v7, v3, s[4:5]");
     const LanePatterns patterns = guess_lane_patterns(routine);
     std::pair<bool, bool> found;
     for (size_t n = 1; n < routine.nodes.size(); ++n) {
@@ -206,13 +201,10 @@ TEST(LanePatterns, HalvesOfAPairAreNotOneAnothers) {
 // Compilers put the step to the next element and a move of what was loaded into one instruction.
 TEST(Walks, HalvesOfAPairAreNotOneAnothers) {
   const auto walks_with = [](const std::string& pair) {
-    const std::vector<uint32_t>& code =
-        interpreter::assembled("again: global_load_b32 v4, v1, s[4:5]\ns_waitcnt vmcnt(0)\n" + pair +
-                                   "\nv_mov_b32 v1, v2\ns_sub_u32 s0, s0, 1\ns_cbranch_scc0 again",
-                               32);
-    const auto begin = reinterpret_cast<uint64_t>(code.data());
-    const std::vector<CodeRange> ranges = {{begin, begin + code.size() * sizeof code[0]}};
-    return find_walks(find_routine(ranges, begin, 32, kMaxVgprs), 0).size();
+    return find_walks(routine_of("again: global_load_b32 v4, v1, s[4:5]\ns_waitcnt vmcnt(0)\n" + pair +
+                                 "\nv_mov_b32 v1, v2\ns_sub_u32 s0, s0, 1\ns_cbranch_scc0 again"),
+                      0)
+        .size();
   };
   EXPECT_EQ(walks_with("v_dual_mov_b32 v3, v4 :: v_dual_add_nc_u32 v2, 4, v1"), 1u);
   EXPECT_EQ(walks_with("v_dual_mov_b32 v3, v1 :: v_dual_add_nc_u32 v2, 4, v4"), 0u);
