@@ -1,86 +1,166 @@
 // Dot products whose operands are used many times, as in the product of matrices: operands are taken apart
-// once. The same bits as dot2_f32_f16 and dot2_f32_bf16 of dot.h in the default float mode.
+// once, and sums of several steps stay taken apart between them. The same bits as chains of dot2_f32_f16 and
+// dot2_f32_bf16 of dot.h in the default float mode.
 #pragma once
 
 #include "numeric/dot.h"
 
 namespace lockstep::numeric {
 
-// Operands of 16 lanes.
-struct DotFactors {
-  F32 significand;  // an integer
-  I32 exponent;     // far below all others of a zero
-  I32 negative;
-};
-
-// One side of the products has the bias of F32's exponents, the other one the place of the grid's unit.
-enum class DotSide : uint8_t { biased, aligned };
-
-template <class Operand>
-LOCKSTEP_INLINE DotFactors dot_factors(Operand x, DotSide side) {
-  constexpr float kUnit = __is_same(Operand, F16) ? 16.0f : 1024.0f;  // as in detail::dot_product
-  const detail::DotOperand operand = detail::decode_dot_operand(x);
-  const I32 exponent = operand.significand == 0 ? I32(detail::kNoExponent) : operand.exponent;
-  const F32 significand = convert<F32>(operand.significand);
-  const I32 negative = detail::dot_sign(x, Operand{});
-  return side == DotSide::biased ? DotFactors{significand, exponent + 127, negative}
-                                 : DotFactors{significand * kUnit, exponent, negative};
-}
-
-// Lane `lane` in all lanes.
-LOCKSTEP_INLINE DotFactors in_all_lanes(const DotFactors& x, unsigned lane) {
-  return {F32(x.significand[lane]), I32(x.exponent[lane]), I32(x.negative[lane])};
-}
-
-// Infinities and NaNs, which have no factors.
-template <class Operand>
-LOCKSTEP_INLINE I32 has_no_factors(Operand x) {
-  return detail::dot_is_special(x);
-}
-
 namespace detail {
 
-// A product as addend, before it is moved to the grid's unit.
-struct AlignedProduct {
-  I32 significand, exponent, negative;
-};
-LOCKSTEP_INLINE AlignedProduct product_of(const DotFactors& a, const DotFactors& b) {
-  return {convert<I32>(a.significand * b.significand), a.exponent + b.exponent, a.negative ^ b.negative};
+// For both sides of the products: how far significands are shifted to the left, together one more than
+// products have to be for the grid.
+template <class Operand>
+inline constexpr unsigned kLeftShift = __is_same(Operand, F16) ? 2 : 5;
+template <class Operand>
+inline constexpr unsigned kRightShift = __is_same(Operand, F16) ? 3 : 6;
+
+// Exponents of operands, without bias, of which no product and no sum leaves F32's normal numbers. Halves
+// have no others.
+inline constexpr int kFactorExponents = 38;
+// Of accumulators, as fields: what is below is in no sum but with zeros, and what is above is far from the
+// largest.
+inline constexpr int kLeastField = 127 - 2 * kFactorExponents - 24, kMostField = 220;
+
+// Exponents of step k are so much larger: it makes up for what the exponent of a sum is counted from.
+inline constexpr int kStepBias = 24 + 127;
+
+// Signed halves: low * low + high * high.
+LOCKSTEP_INLINE I32 multiply_halves(U32 a, U32 b) {
+#if defined(__AVX512BW__)
+  using Halves = short __attribute__((vector_size(64)));
+  return bits_as<I32>(__builtin_ia32_pmaddwd512(bits_as<Halves>(a), bits_as<Halves>(b)));
+#elif defined(__AVX2__)
+  using Halves = short __attribute__((vector_size(32)));
+  using Half = int32_t __attribute__((ext_vector_type(8)));
+  const Half low = bits_as<Half>(__builtin_ia32_pmaddwd256(bits_as<Halves>(a.lo), bits_as<Halves>(b.lo)));
+  const Half high = bits_as<Half>(__builtin_ia32_pmaddwd256(bits_as<Halves>(a.hi), bits_as<Halves>(b.hi)));
+  return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+#else
+  const I32 x = bits_as<I32>(a), y = bits_as<I32>(b);
+  return (x << 16 >> 16) * (y << 16 >> 16) + (x >> 16) * (y >> 16);
+#endif
 }
-// Significands are no negative numbers: hosts shift such ones by any count.
-LOCKSTEP_INLINE I32 units_of(I32 significand, I32 exponent, I32 largest) {
-  const U32 drop = bits_as<U32>(largest - exponent);
-  return bits_as<I32>(drop < 32u ? bits_as<U32>(significand) >> drop : U32(0));
+
+// By any count: hosts do so.
+LOCKSTEP_INLINE I32 shift_down(I32 x, I32 drop) {
+#if defined(__AVX512F__)
+  using Native = int __attribute__((vector_size(64)));
+  return bits_as<I32>(__builtin_ia32_psrav16si(bits_as<Native>(x), bits_as<Native>(drop)));
+#else
+  return x >> bits_as<I32>(__builtin_elementwise_min(bits_as<U32>(drop), U32(31)));
+#endif
+}
+LOCKSTEP_INLINE U32 shift_down(U32 x, I32 drop) {
+#if defined(__AVX512F__)
+  using Native = int __attribute__((vector_size(64)));
+  return bits_as<U32>(__builtin_ia32_psrlv16si(bits_as<Native>(x), bits_as<Native>(drop)));
+#else
+  return bits_as<U32>(drop) < 32u ? x >> bits_as<U32>(drop) : U32(0);
+#endif
 }
 
 }  // namespace detail
 
-// a0 * b0 + a1 * b1 + c, the `a` biased, the `b` aligned. Sets lanes of `doubt` whose result is not good:
-// special accumulators, and units that are none of F32's numbers.
-LOCKSTEP_INLINE F32 dot2_f32(const DotFactors& a0, const DotFactors& a1, const DotFactors& b0,
-                             const DotFactors& b1, F32 c, I32& doubt) {
-  const detail::AlignedProduct p = detail::product_of(a0, b0), q = detail::product_of(a1, b1);
-  // A denormal accumulator is below the unit of any other addend, or in doubt.
-  const U32 bits = to_bits(c);
-  const I32 field = bits_as<I32>(bits << 1 >> 24);
-  const I32 significand = field != 0 ? bits_as<I32>(((bits & 0x7fffffu) | 0x800000u) << 1) : I32(0);
-  const I32 largest = __builtin_elementwise_max(__builtin_elementwise_max(p.exponent, q.exponent), field);
-  const I32 frame = bits_as<I32>(bits) >> 31;
-  const I32 p_units = detail::units_of(p.significand, p.exponent, largest);
-  const I32 q_units = detail::units_of(q.significand, q.exponent, largest);
-  const I32 units = (p.significand != 0 ? p_units ^ p.negative ^ frame : I32(0)) +
-                    (q.significand != 0 ? q_units ^ q.negative ^ frame : I32(0)) +
-                    detail::units_of(significand, field, largest);
-  const I32 is_zero = units == 0;
-  const I32 extreme = bits_as<U32>(largest - 25) > 254u - 25u;
-  if (__builtin_expect(any(mask_of(extreme)), false)) {
-    const I32 something = (bits_as<I32>(bits << 9) | units) != 0;
-    doubt |= (largest > 254) | (extreme & something);
+// Operands of 16 lanes. The low halves are the significand with its sign, the high halves the sign alone, or
+// 0 of a zero. So the product of both halves is twice the product in grid units with its sign added, and
+// what an arithmetic shift drops of it takes one unit from negative products, as the adder does.
+struct DotFactors {
+  U32 halves;
+  I32 exponent;  // far below all others of a zero
+};
+
+enum class DotSide : uint8_t { left, right };
+
+// Both operands of a register.
+struct DotFactorPair {
+  DotFactors low, high;
+};
+
+// Operands are halves (F16) or brain floats (U16), for step `step` of a chain; the left side has the bias of
+// F32's exponents. Sets lanes of `special` that have no factors: infinities, NaNs, what is far from 1.
+template <class Operand>
+LOCKSTEP_INLINE DotFactorPair dot_factors(U32 words, DotSide side, int step, I32& special) {
+  using Halves = uint16_t __attribute__((ext_vector_type(32)));
+  using SignedHalves = int16_t __attribute__((ext_vector_type(32)));
+  constexpr bool kIsHalf = __is_same(Operand, F16);
+  constexpr int kFraction = kIsHalf ? 10 : 7, kBias = kIsHalf ? 15 : 127;
+  const auto bits = bits_as<Halves>(words);
+  const Halves size = bits & 0x7fff, fraction = size & ((1 << kFraction) - 1);
+  const auto field = bits_as<SignedHalves>(size >> kFraction);
+  const SignedHalves normal = field != 0;
+  SignedHalves significand = bits_as<SignedHalves>(fraction) | (normal & (1 << kFraction)), exponent, rare;
+  if constexpr (kIsHalf) {
+    exponent = __builtin_elementwise_max(field, SignedHalves(1));  // denormals have the least one
+    rare = field == 31;
+  } else {
+    significand &= normal;  // denormals are zeros
+    exponent = field;
+    rare = normal & (bits_as<Halves>(field - (127 - detail::kFactorExponents)) >
+                     uint16_t{2 * detail::kFactorExponents});
   }
-  const F32 size = convert<F32>(units) * bits_as<F32>((largest - 24) << 23);
-  const I32 negates = frame & (~is_zero | (p.negative & q.negative));
-  const F32 unsigned_zero = is_zero ? F32(0) : size;
-  return bits_as<F32>(to_bits(unsigned_zero) ^ (bits_as<U32>(negates) & Layout<F32>::kSign));
+  special |= bits_as<I32>(rare);
+  const SignedHalves something = significand != 0, negative = bits_as<SignedHalves>(bits) >> 15;
+  const int shift = side == DotSide::left ? detail::kLeftShift<Operand> : detail::kRightShift<Operand>;
+  const auto factor = bits_as<U32>(((significand << shift) ^ negative) - negative);
+  const auto sign = bits_as<U32>((negative | 1) & something);
+  const int bias = side == DotSide::left ? 127 - kBias : step * detail::kStepBias - kBias;
+  const auto exponents = bits_as<I32>(something ? exponent + static_cast<int16_t>(bias)
+                                                : SignedHalves(static_cast<int16_t>(detail::kNoExponent)));
+  return {{(factor & 0xffffu) | sign << 16, exponents << 16 >> 16},
+          {factor >> 16 | (sign & 0xffff0000u), exponents >> 16}};
 }
+
+// Lane `lane` in all lanes.
+LOCKSTEP_INLINE DotFactorPair in_all_lanes(const DotFactorPair& x, unsigned lane) {
+  return {{U32(x.low.halves[lane]), I32(x.low.exponent[lane])},
+          {U32(x.high.halves[lane]), I32(x.high.exponent[lane])}};
+}
+
+// A sum on its way through a chain: a float of which only the exponent is counted from elsewhere.
+struct DotChain {
+  F32 units;  // the accumulator at the begin, then the last sum in grid units
+  I32 sum;    // likewise, before it is rounded
+  I32 largest;
+  I32 frame;
+  I32 doubt;  // lanes whose results are not good: zeros in a negative frame
+
+  // Accumulators that take no part.
+  static LOCKSTEP_INLINE I32 is_rare(F32 c) {
+    const U32 bits = to_bits(c) << 1;
+    return (bits != 0) &
+           ((bits >> 24) - detail::kLeastField > uint32_t{detail::kMostField - detail::kLeastField});
+  }
+  static LOCKSTEP_INLINE DotChain from(F32 c) {
+    return {c, bits_as<I32>(to_bits(c) << 1), I32(0), bits_as<I32>(to_bits(c)), I32(0)};
+  }
+
+  // The next two products.
+  LOCKSTEP_INLINE void add(const DotFactorPair& a, const DotFactorPair& b) {
+    const I32 p = detail::multiply_halves(a.low.halves, b.low.halves),
+              q = detail::multiply_halves(a.high.halves, b.high.halves);
+    const I32 p_exponent = a.low.exponent + b.low.exponent, q_exponent = a.high.exponent + b.high.exponent;
+    doubt = sum == 0 ? doubt | frame : doubt;
+    const U32 bits = to_bits(units) << 1;
+    const I32 exponent = sum == 0 ? I32(4 * detail::kNoExponent) : bits_as<I32>(bits >> 24) + largest;
+    const U32 significand = (bits & 0xfffffeu) | 0x1000000u;
+    largest = __builtin_elementwise_max(__builtin_elementwise_max(p_exponent, q_exponent), exponent);
+    const I32 behind = largest + 1;
+    sum = detail::shift_down(frame < 0 ? -p : p, behind - p_exponent) +
+          detail::shift_down(frame < 0 ? -q : q, behind - q_exponent) +
+          bits_as<I32>(detail::shift_down(significand, largest - exponent));
+    frame ^= sum;
+    units = convert<F32>(sum);
+  }
+  // Of a chain of `steps`.
+  LOCKSTEP_INLINE F32 result(int steps) const {
+    const I32 scale = (largest - (24 + (steps - 1) * detail::kStepBias)) << 23;
+    const U32 size = to_bits(units * bits_as<F32>(scale)) & ~Layout<F32>::kSign;
+    const U32 bits = size | (bits_as<U32>(frame) & Layout<F32>::kSign);
+    return bits_as<F32>(sum == 0 ? U32(0) : bits);
+  }
+  LOCKSTEP_INLINE I32 in_doubt() const { return (doubt | (sum == 0 ? frame : I32(0))) < 0; }
+};
 
 }  // namespace lockstep::numeric

@@ -61,57 +61,58 @@ LOCKSTEP_BODY Sum row(WaveView wave, unsigned number, const U32* a, const U32* b
   return sum;
 }
 
-// Both elements of a register of packed 16-bit operands.
-template <class Operand>
-struct FactorPair {
-  numeric::DotFactors low, high;
-  I32 special;
-
-  LOCKSTEP_BODY FactorPair of(U32 words, numeric::DotSide side) {
-    const auto low = bits_as<Operand>(convert<U16>(words)),
-               high = bits_as<Operand>(convert<U16>(words >> 16));
-    return {numeric::dot_factors(low, side), numeric::dot_factors(high, side),
-            numeric::has_no_factors(low) | numeric::has_no_factors(high)};
-  }
-};
+// Lane l from chunk l % chunks: the row of A that D's row l is made of.
+LOCKSTEP_BODY U32 rows_of_a(WaveView wave, const U32* a) {
+  const U32 chunk = lane_numbers() & (wave.chunks - 1);
+  U32 rows = a[0];
+  for (unsigned i = 1; i < wave.chunks; ++i) rows = chunk == i ? a[i] : rows;
+  return rows;
+}
 
 // D in F32, default float mode: operands are taken apart once for all rows. Returns the rows, one bit each,
 // that are not done, for a NaN or another rare number in them.
 template <class Operand>
 LOCKSTEP_BODY uint32_t rows_by_factors(WaveView wave, const U32* a, const U32* b, const U32* c, U32* result,
                                        WmmaModifiers modifiers) {
-  constexpr unsigned kPairs = kSize / 2, kMostChunks = 4;
-  FactorPair<Operand> left[kPairs * kMostChunks], right[kPairs * kMostChunks];
+  constexpr unsigned kPairs = kSize / 2;
+  const uint32_t a_flips = sign_flips(modifiers, 0), b_flips = sign_flips(modifiers, 1);
+  numeric::DotFactorPair left[kPairs], right[kPairs];
   I32 special{};
-  for (unsigned at = 0; at < kPairs * wave.chunks; ++at) {
-    left[at] = FactorPair<Operand>::of(a[at] ^ sign_flips(modifiers, 0), numeric::DotSide::biased);
-    right[at] = FactorPair<Operand>::of(b[at] ^ sign_flips(modifiers, 1), numeric::DotSide::aligned);
-    special |= left[at].special | right[at].special;
+  U32 differ{};
+  for (unsigned pair = 0; pair < kPairs; ++pair) {
+    const U32 *as = a + pair * wave.chunks, *bs = b + pair * wave.chunks;
+    for (unsigned chunk = 1; chunk < wave.chunks; ++chunk) differ |= bs[0] ^ bs[chunk];
+    left[pair] = numeric::dot_factors<Operand>(rows_of_a(wave, as) ^ a_flips, numeric::DotSide::left,
+                                               static_cast<int>(pair), special);
   }
-  if (any(mask_of(special))) return 0xffff;
-  // Rows whose lanes read the same chunk of B, several at a time: a sum has to wait for the one before.
-  constexpr unsigned kAtOnce = 4;
-  uint32_t left_over = 0;
-  for (unsigned first = 0; first < kSize;
-       first += first % wave.chunks == wave.chunks - 1 ? 3 * wave.chunks + 1 : 1) {
-    F32 sums[kAtOnce];
-    I32 doubt[kAtOnce] = {};
-    for (unsigned i = 0; i < kAtOnce; ++i)
-      sums[i] = bits_as<F32>(modified_addend(c[first + i * wave.chunks], 0x80000000u, modifiers));
-    for (unsigned pair = 0; pair < kPairs; ++pair) {
-      const unsigned at = pair * wave.chunks + first % wave.chunks;
-#pragma clang loop unroll(full)
+  // Rows that read the same copy of B: mostly all, for mostly copies are what they are meant to be.
+  const unsigned copies = any(mask_of(bits_as<I32>(differ != 0))) ? wave.chunks : 1;
+  uint32_t left_over = 0xffff;
+  for (unsigned copy = 0; copy < copies; ++copy) {
+    for (unsigned pair = 0; pair < kPairs; ++pair)
+      right[pair] = numeric::dot_factors<Operand>(b[pair * wave.chunks + copy] ^ b_flips,
+                                                  numeric::DotSide::right, static_cast<int>(pair), special);
+    if (any(mask_of(bits_as<I32>(special) != 0))) return left_over;
+    // Several rows at a time: a sum has to wait for the one before.
+    constexpr unsigned kAtOnce = 4;
+    for (unsigned first = copy; first < kSize; first += kAtOnce * copies) {
+      numeric::DotChain sums[kAtOnce];
       for (unsigned i = 0; i < kAtOnce; ++i)
-        sums[i] = numeric::dot2_f32(numeric::in_all_lanes(left[at].low, first + i * wave.chunks),
-                                    numeric::in_all_lanes(left[at].high, first + i * wave.chunks),
-                                    right[at].low, right[at].high, sums[i], doubt[i]);
-    }
-    for (unsigned i = 0; i < kAtOnce; ++i) {
-      const unsigned number = first + i * wave.chunks;
-      if (any(mask_of(doubt[i])))
-        left_over |= 1u << number;
-      else
-        result[number] = bits_as<U32>(sums[i]);
+        sums[i] = numeric::DotChain::from(
+            bits_as<F32>(modified_addend(c[first + i * copies], 0x80000000u, modifiers)));
+#pragma clang loop unroll(disable)
+      for (unsigned pair = 0; pair < kPairs; ++pair) {
+#pragma clang loop unroll(full)
+        for (unsigned i = 0; i < kAtOnce; ++i)
+          sums[i].add(numeric::in_all_lanes(left[pair], first + i * copies), right[pair]);
+      }
+      for (unsigned i = 0; i < kAtOnce; ++i) {
+        const unsigned number = first + i * copies;
+        const F32 addend = bits_as<F32>(modified_addend(c[number], 0x80000000u, modifiers));
+        if (any(mask_of(sums[i].in_doubt() | numeric::DotChain::is_rare(addend)))) continue;
+        result[number] = bits_as<U32>(sums[i].result(kPairs));
+        left_over &= ~(1u << number);
+      }
     }
   }
   return left_over;

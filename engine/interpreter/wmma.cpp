@@ -46,6 +46,12 @@ struct Addend {
   }
 };
 
+// Whether D may be written row by row while the operands are read: a body reads row r of C before it writes
+// row r of D, and of A and B before the last row.
+bool is_disjoint(const U32* destination, const U32* source, unsigned chunks) {
+  return destination + kRows <= source || source + chunks <= destination;
+}
+
 template <class Body>
 void float_wmma(const Operation* op, Wave* wave, int64_t budget) {
   const Addend addend(op, wave);
@@ -58,13 +64,18 @@ void float_wmma(const Operation* op, Wave* wave, int64_t budget) {
   const WaveView view{wave->chunks, wave->exec()};
   const U32 *a = vgpr_chunk(wave, op->source[0], 0), *b = vgpr_chunk(wave, op->source[1], 0);
   U32* destination = vgpr_chunk(wave, op->dst, 0);
-  U32 result[kRows];
-  std::copy_n(destination, kRows, result);
+  U32 copy[kRows];
+  const unsigned operand_chunks = kRows / 2 * wave->chunks;
+  const bool in_place = is_disjoint(destination, a, operand_chunks) &&
+                        is_disjoint(destination, b, operand_chunks) &&
+                        (addend.rows == destination || is_disjoint(destination, addend.rows, kRows));
+  U32* const result = in_place ? destination : copy;
+  if (!in_place) std::copy_n(destination, kRows, copy);
   if ((wave->mode & kFloatModeMask) == kDefaultFloatMode)
     Body::eval(view, a, b, addend.rows, result, modifiers, DefaultFloatMode{});
   else
     Body::eval(view, a, b, addend.rows, result, modifiers, RuntimeFloatMode{wave->mode});
-  std::copy_n(result, kRows, destination);
+  if (!in_place) std::copy_n(copy, kRows, destination);
   LOCKSTEP_NEXT();
 }
 

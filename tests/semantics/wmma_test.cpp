@@ -260,6 +260,58 @@ TEST(Wmma, Bf16Bf16) {
   check_all<v_wmma_bf16_16x16x16_bf16>(true, false);
 }
 
+// The way that takes operands apart once against the sums one by one, which another mode's body makes: lanes
+// from 16 up that hold other operands, D in the place of C, numbers of all sizes.
+template <class Body>
+void check_ways(bool brain) {
+  std::mt19937_64& any = random();
+  const uint32_t exponent = brain ? 0x7f80 : 0x7c00;
+  const unsigned fraction = brain ? 7 : 10, one = brain ? 127 : 15;
+  for (unsigned i = 0; i < 400; ++i) {
+    const unsigned lanes = i % 2 ? 32 : 64, kind = i / 2 % 5;
+    const auto operand = [&]() -> uint32_t {
+      uint32_t bits = static_cast<uint32_t>(any()) & 0xffff;
+      if (kind == 0 && any() % 2) return bits & 0x8000;  // zeros
+      if (kind == 1 && any() % 2) return bits & ~exponent;
+      if (kind == 2) return brain ? brain_bits(float(any() % 5) - 2) : half_bits(float(any() % 5) - 2);
+      // Near and far from 1; at the bounds of what brain floats have factors of.
+      constexpr unsigned kNear[] = {0, 1, 13, 14};
+      constexpr unsigned kFar[] = {0, 13, 38, 39};
+      const unsigned distance = (brain && kind == 3 ? kFar : kNear)[any() % 4];
+      return (bits & ~exponent) | (any() % 2 ? one + distance : one - distance) << fraction;
+    };
+    Registers a(8, lanes), b(8, lanes), c(256 / lanes, lanes), wanted = c;
+    const bool copies_differ = i / 10 % 2;
+    for (unsigned r = 0; r < 8; ++r)
+      for (unsigned lane = 0; lane < lanes; ++lane) {
+        const bool is_new = lane < 16 || copies_differ;
+        a.at(r, lane) = is_new ? operand() | operand() << 16 : a.at(r, lane % 16);
+        b.at(r, lane) = is_new ? operand() | operand() << 16 : b.at(r, lane % 16);
+      }
+    // In one of the copies only.
+    if (i % 16 == 15) b.at(3, 16 + any() % 16) = exponent;
+    for (unsigned r = 0; r < 256 / lanes; ++r)
+      for (unsigned lane = 0; lane < lanes; ++lane)
+        c.at(r, lane) = i / 20 % 4 == 0 ? 0
+                        : i / 20 % 4 == 1
+                            ? static_cast<uint32_t>(any() & 0x80000000u) | (100 + any() % 60) << 23
+                        : i / 20 % 4 == 2 ? static_cast<uint32_t>(any() & 0x807fffffu) | (any() % 255) << 23
+                                          : any_float();
+    const WmmaModifiers modifiers{static_cast<uint8_t>(any() % 8), static_cast<uint8_t>(any() % 8), false};
+    Body::eval({lanes / 16, 0}, a.chunks.data(), b.chunks.data(), c.chunks.data(), wanted.chunks.data(),
+               modifiers, RuntimeFloatMode{kDefaultFloatMode});
+    Body::eval({lanes / 16, 0}, a.chunks.data(), b.chunks.data(), c.chunks.data(), c.chunks.data(), modifiers,
+               DefaultFloatMode{});
+    for (unsigned r = 0; r < 256 / lanes; ++r)
+      for (unsigned lane = 0; lane < lanes; ++lane)
+        ASSERT_EQ(c.at(r, lane), wanted.at(r, lane)) << i << ' ' << r << ' ' << lane;
+  }
+}
+TEST(Wmma, FactorsGiveTheSameSums) {
+  check_ways<v_wmma_f32_16x16x16_f16>(false);
+  check_ways<v_wmma_f32_16x16x16_bf16>(true);
+}
+
 // Nothing rounds here, so the matrix product itself is the oracle, but for the adder: an addend whose sign
 // opposes the accumulator's weighs one grid unit more (measured), far below the integers.
 TEST(Wmma, SmallIntegersMultiplyAsMatrices) {

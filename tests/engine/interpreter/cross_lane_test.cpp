@@ -257,6 +257,31 @@ TEST(Matrix, IdentityTimesB) {
   });
 }
 
+// D in registers of A, of B, or in some of C's: all operands are read before.
+TEST(Matrix, DestinationsAmongTheOperands) {
+  for_each_wave([](TestWave& w) {
+    const auto registers = [&](unsigned first) {
+      const unsigned last = first + (w.is_wave64() ? 3 : 7);
+      return "v[" + std::to_string(first) + ":" + std::to_string(last) + "]";
+    };
+    const unsigned rows = w.is_wave64() ? 4 : 8;
+    const auto run = [&](unsigned d) {
+      for (unsigned r = 0; r < 40; ++r)
+        w.fill(r, [&](unsigned lane) {
+          const unsigned number = 7 * r + 3 * (lane % 16);
+          return r < 16 ? 0x3c003c00u | number % 512 | (number + 5) % 512 << 16 : 0x3f800000u + number * 4096;
+        });
+      w.run("v_wmma_f32_16x16x16_f16 " + registers(d) + ", v[0:7], v[8:15], " + registers(16));
+      std::vector<uint32_t> result;
+      for (unsigned r = 0; r < rows; ++r)
+        for (unsigned lane = 0; lane < w.size(); ++lane) result.push_back(w.v(d + r, lane));
+      return result;
+    };
+    const std::vector<uint32_t> wanted = run(32);
+    for (const unsigned d : {0u, 3u, 7u, 8u, 15u, 16u, 17u}) EXPECT_EQ(run(d), wanted) << d;
+  });
+}
+
 // A constant as C is the same in both halves; a brain float's is the upper half of the f32 one.
 TEST(Matrix, ConstantAddends) {
   for_each_wave([](TestWave& w) {
