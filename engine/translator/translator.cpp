@@ -1,6 +1,7 @@
 #include "engine/translator/translator.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -21,8 +22,10 @@ namespace {
 // one, a sixth of the time that this takes. So what runs for a short time pays nothing, and what runs for a
 // long time little.
 constexpr uint64_t kFirstLook = 100'000, kHot = 50'000;
-// After so many a wave looks whether there is a translation now.
+// After so many a wave looks whether there is a translation now, and where the waves of a long kernel are.
 constexpr int64_t kTurn = 16'384;
+// Of a kernel: they wait for each other, and who has as many needs all of it.
+constexpr unsigned kMostLoops = 8;
 
 // Holds no address: the first access of every instruction looks its range up.
 const Range& no_range() {
@@ -63,13 +66,28 @@ struct Translator::Translated {
 };
 
 struct Translator::Handover {
-  std::atomic<Translated*> translated = nullptr;
-  std::unique_ptr<Translated> owner;  // of that
+  std::atomic<Translated*> whole = nullptr;
+  // The last one is in front: if it has an earlier one in it, it is the better one.
+  std::array<std::atomic<Translated*>, kMostLoops> loops{};
+  std::atomic<unsigned> loop_count = 0;
   std::atomic<bool> is_wanted = true;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Translated>> owners;
 
-  void give(FoundTranslation found, uint64_t entry, const RangeSet* memory, Stepper& stepper) {
-    owner = std::make_unique<Translated>(std::move(found), entry, memory, stepper);
-    translated.store(owner.get(), std::memory_order_release);
+  void give(FoundTranslation found, uint64_t entry, const RangeSet* memory, Stepper& stepper, bool is_whole) {
+    const std::lock_guard lock(mutex);
+    Translated* const made =
+        owners.emplace_back(std::make_unique<Translated>(std::move(found), entry, memory, stepper)).get();
+    if (is_whole) {
+      whole.store(made, std::memory_order_release);
+    } else if (const unsigned count = loop_count.load(std::memory_order_relaxed); count < kMostLoops) {
+      loops[kMostLoops - 1 - count].store(made, std::memory_order_release);
+      loop_count.store(count + 1, std::memory_order_release);
+    }
+  }
+  Parts parts() const {
+    if (whole.load(std::memory_order_acquire)) return {&whole, 1};
+    return Parts(loops).last(loop_count.load(std::memory_order_acquire));
   }
 };
 
@@ -91,7 +109,7 @@ Translator::Translator(std::vector<CodeRange> code, unsigned wave_size,
   if (first == FirstTier::interpreter) return;
   try {
     handover_->give(cache.get(find_routine(code_, entry, wave_size, vgpr_count, float_mode), is_cancelled),
-                    entry_, memory_.get(), *this);
+                    entry_, memory_.get(), *this, true);
   } catch (const std::runtime_error& error) {
     unsupported_ = error.what();
   }
@@ -107,15 +125,27 @@ void Translator::set_host_real_time() {
 }
 
 Translator::Translated* Translator::translated() const {
-  return handover_->translated.load(std::memory_order_acquire);
+  return handover_->whole.load(std::memory_order_acquire);
 }
 
 Statistics Translator::statistics() const {
-  const Translated* const found = translated();
-  if (!found) return {};
-  const Translation& translation = *found->translation;
-  return {translation.instructions(), translation.stages().total(), translation.code_bytes(), found->origin,
-          translation.interpreted()};
+  Statistics sum;
+  for (const std::atomic<Translated*>& part : handover_->parts()) {
+    const Translated& found = *part.load(std::memory_order_acquire);
+    const Translation& translation = *found.translation;
+    sum.instructions += translation.instructions();
+    sum.seconds += translation.stages().total();
+    sum.code_bytes += translation.code_bytes();
+    sum.origin = found.origin;
+    sum.interpreted = translation.interpreted();
+  }
+  return sum;
+}
+
+bool Translator::was_told() {
+  if (handover_->parts().empty()) return false;
+  const unsigned part = translated() ? 2 : 1;
+  return told_.fetch_or(part) & part;
 }
 
 bool Translator::enter(Wave& wave, uint64_t pc) {
@@ -132,14 +162,14 @@ int64_t Translator::step(Wave& wave) {
 
 int64_t Translator::run(Wave& wave, int64_t budget) {
   int64_t left = budget;
-  Translated* found = translated();
-  while (!found && left > 0 && wave.state == WaveState::ready) {
-    const int64_t executed = run_untranslated(wave, left);
+  while (left > 0 && wave.state == WaveState::ready) {
+    if (translated()) return budget - left + run_translated(wave, left, handover_->parts());
+    const Parts loops = handover_->parts();
+    const int64_t executed =
+        loops.empty() ? run_untranslated(wave, left) : run_translated(wave, std::min(left, kTurn), loops);
     left -= executed;
-    if (executed == 0) return budget - left;
-    found = translated();
+    if (executed == 0) break;
   }
-  if (found) left -= run_translated(wave, left, *found);
   return budget - left;
 }
 
@@ -199,48 +229,82 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
 
 int64_t Translator::run_untranslated(Wave& wave, int64_t budget) {
   const int64_t executed = interpreter_.run(wave, std::min(budget, kTurn));
-  const uint64_t all = interpreted_.fetch_add(static_cast<uint64_t>(executed), std::memory_order_relaxed) +
-                       static_cast<uint64_t>(executed);
-  if (all >= next_look_.load(std::memory_order_relaxed)) look_whether_hot(all);
+  count_interpreted(static_cast<uint64_t>(executed), wave.pc);
   return executed;
 }
 
-void Translator::look_whether_hot(uint64_t executed) {
+void Translator::count_interpreted(uint64_t executed, uint64_t pc) {
+  const uint64_t all = interpreted_.fetch_add(executed, std::memory_order_relaxed) + executed;
+  if (all >= next_look_.load(std::memory_order_relaxed)) look_whether_hot(all, pc);
+}
+
+void Translator::look_whether_hot(uint64_t executed, uint64_t pc) {
   const std::unique_lock lock(look_mutex_, std::try_to_lock);
   if (!lock || executed < next_look_.load(std::memory_order_relaxed)) return;
-  // Here and not in the background: while a wave runs, its code is there.
-  if (!routine_)
+  // Routines are found here and not in the background: while a wave runs, its code is there.
+  bool is_hot = false;
+  if (last_look_ == 0) {
     routine_ =
-        std::make_unique<const Routine>(find_routine(code_, entry_, wave_size_, vgpr_count_, float_mode_));
-  const uint64_t hot = kHot * routine_->nodes.size();
-  if (executed < hot && !TranslationCache::of_process().has(*routine_)) {
-    next_look_.store(hot, std::memory_order_relaxed);
-    return;
+        std::make_shared<const Routine>(find_routine(code_, entry_, wave_size_, vgpr_count_, float_mode_));
+    is_hot = TranslationCache::of_process().has(*routine_);
+    if (!is_hot) loops_ = HotLoops(*routine_, kHot);
   }
-  next_look_.store(UINT64_MAX, std::memory_order_relaxed);
-  Background::of_process().start(
-      [handover = handover_, entry = entry_, memory = memory_, stepper = static_cast<Stepper*>(this),
-       routine = std::shared_ptr<const Routine>(std::move(routine_))](const IsCancelled& is_ending) {
-        try {
-          handover->give(TranslationCache::of_process().get(
-                             *routine, [&] { return !handover->is_wanted || is_ending(); }),
-                         entry, memory.get(), *stepper);
-        } catch (const std::exception&) {
-          // Nobody wants it any more, or LLVM cannot: the interpreter goes on.
-        }
-      });
+  uint64_t next = UINT64_MAX;
+  if (routine_) {
+    const uint64_t hot = kHot * routine_->nodes.size();
+    is_hot |= executed >= hot;
+    if (is_hot)
+      translate_in_background(std::move(routine_), entry_, true);
+    else
+      next = hot;
+  }
+  if (!loops_.empty() && !translated()) {
+    const Loop* const loop = loops_.add(static_cast<int64_t>(pc - entry_), executed - last_look_);
+    if (loop) {
+      const uint64_t begin = entry_ + static_cast<uint64_t>(loop->begin),
+                     end = entry_ + static_cast<uint64_t>(loop->end);
+      const CodeRange only[] = {{begin, end}};
+      translate_in_background(std::make_shared<const Routine>(
+                                  find_routine(only, begin, wave_size_, vgpr_count_, loop->float_mode)),
+                              begin, false);
+    }
+    next = executed + kTurn;
+  }
+  last_look_ = executed;
+  next_look_.store(next, std::memory_order_relaxed);
+}
+
+void Translator::translate_in_background(std::shared_ptr<const Routine> routine, uint64_t entry,
+                                         bool is_whole) {
+  Background::of_process().start([handover = handover_, entry, memory = memory_,
+                                  stepper = static_cast<Stepper*>(this), routine = std::move(routine),
+                                  is_whole](const IsCancelled& is_ending) {
+    try {
+      handover->give(
+          TranslationCache::of_process().get(*routine, [&] { return !handover->is_wanted || is_ending(); }),
+          entry, memory.get(), *stepper, is_whole);
+    } catch (const std::exception&) {
+      // Nobody wants it any more, or LLVM cannot: the interpreter goes on.
+    }
+  });
 }
 
 // The sanitizer of calls through pointers looks for a type before the function, where generated code has
 // nothing.
 [[clang::no_sanitize("function")]] int64_t Translator::run_translated(Wave& wave, int64_t budget,
-                                                                      Translated& translated) {
-  translated.look_at_memory();
-  const Translation& translation = *translated.translation;
+                                                                      Parts parts) {
+  bool changes_mode = false;
+  for (const std::atomic<Translated*>& each : parts) {
+    Translated& part = *each.load(std::memory_order_acquire);
+    part.look_at_memory();
+    changes_mode |= part.translation->changes_mode();
+  }
   int64_t left = budget, interpreted = 0;
+  uint64_t interpreted_at = wave.pc;
   const auto interpret = [&](int64_t most) {
     // In the mode that translated code has left behind.
-    if (translation.changes_mode()) interpreter_.enter(wave, wave.pc);
+    if (changes_mode) interpreter_.enter(wave, wave.pc);
+    interpreted_at = wave.pc;
     const int64_t executed = interpreter_.run(wave, most);
     left -= executed;
     interpreted += executed;
@@ -251,15 +315,20 @@ void Translator::look_whether_hot(uint64_t executed) {
       interpret(left);
       continue;
     }
-    const Translation::Entry* entry = translation.entry_at(static_cast<int64_t>(wave.pc - entry_));
+    Translated* part = nullptr;
+    const Translation::Entry* entry = nullptr;
+    for (size_t i = 0; i < parts.size() && !entry; ++i) {
+      part = parts[i].load(std::memory_order_acquire);
+      entry = part->translation->entry_at(static_cast<int64_t>(wave.pc - part->context.entry));
+    }
     if (entry && (wave.mode & kFloatModeMask) != entry->float_mode) {
-      interpret(translation.changes_mode() ? 1 : left);
+      interpret(changes_mode ? 1 : left);
       continue;
     }
     Leave how = Leave::interpret;
     if (entry && entry->function) {
-      how = static_cast<Leave>(entry->function(&wave, &translated.context, entry->number, left));
-      if (translation.has_calls()) interpreted += static_cast<int64_t>(take_called());
+      how = static_cast<Leave>(entry->function(&wave, &part->context, entry->number, left));
+      if (part->translation->has_calls()) interpreted += static_cast<int64_t>(take_called());
       wave.executed_before_turn += left - wave.budget;
       left = wave.budget;
       // A work-group of one wave treats barriers as s_nop (guide 5.5).
@@ -275,7 +344,7 @@ void Translator::look_whether_hot(uint64_t executed) {
       interpret(1);  // to the next taken branch, barrier or end
     }
   }
-  if (interpreted != 0) interpreted_.fetch_add(static_cast<uint64_t>(interpreted), std::memory_order_relaxed);
+  if (interpreted != 0) count_interpreted(static_cast<uint64_t>(interpreted), interpreted_at);
   return budget - left;
 }
 

@@ -1,12 +1,13 @@
 // The engine that runs kernels as host code (DESIGN 5). The interpreter executes single instructions that
 // have no translation, those that may fault, waves in another float mode than the code is translated for, and
-// all waves while nobody has translated the kernel yet.
+// all waves while nobody has translated the kernel yet; of long kernels their hot loops come first.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "engine/launch_needs.h"
 #include "engine/observer.h"
 #include "engine/translator/context.h"
+#include "engine/translator/hot_loops.h"
 #include "engine/translator/routine.h"
 #include "engine/translator/translation_cache.h"
 
@@ -57,10 +59,10 @@ class Translator final : public Engine, public LaunchAdviser, private Stepper {
 
   // Why the kernel as a whole runs in the interpreter; empty if it was translated, or may be yet.
   const std::string& unsupported() const { return unsupported_; }
-  // Nothing while there is no translation.
+  // Of the kernel, before that of the loops that are translated; nothing while there is no translation.
   Statistics statistics() const;
   // True from the second call on, once there are statistics: whoever adds them up counts them once.
-  bool was_told() { return translated() && told_.exchange(true); }
+  bool was_told();
   // Wave-instructions that the interpreter has executed until now.
   uint64_t interpreted() const { return interpreted_.load(std::memory_order_relaxed); }
   // The same kernel has run before with another memory: what it executed counts. Before waves run.
@@ -80,11 +82,17 @@ class Translator final : public Engine, public LaunchAdviser, private Stepper {
     }
   };
 
+  // Translations with the same kernel in them: where a wave is in several of them, it enters the first.
+  using Parts = std::span<const std::atomic<Translated*>>;
+
   Translated* translated() const;
   int64_t step(Wave& wave) override;
   int64_t run_untranslated(Wave& wave, int64_t budget);
-  int64_t run_translated(Wave& wave, int64_t budget, Translated& translated);
-  void look_whether_hot(uint64_t executed);
+  int64_t run_translated(Wave& wave, int64_t budget, Parts parts);
+  // The interpreter has executed so much, the last of it, or before that, at `pc`.
+  void count_interpreted(uint64_t executed, uint64_t pc);
+  void look_whether_hot(uint64_t executed, uint64_t pc);
+  void translate_in_background(std::shared_ptr<const Routine> routine, uint64_t entry, bool is_whole);
 
   const std::vector<CodeRange> code_;
   const unsigned wave_size_, vgpr_count_;
@@ -95,12 +103,14 @@ class Translator final : public Engine, public LaunchAdviser, private Stepper {
   interpreter::Interpreter interpreter_, stepper_;
   std::string unsupported_;
   const std::shared_ptr<Handover> handover_;  // with the thread that translates
-  std::atomic<bool> told_ = false;
+  std::atomic<unsigned> told_ = 0;            // 1: of loops, 2: of the whole
   std::atomic<uint64_t> interpreted_ = 0;
   // Of interpreted_: when somebody is to look whether the kernel is hot.
   std::atomic<uint64_t> next_look_;
   std::mutex look_mutex_;
-  std::unique_ptr<const Routine> routine_;  // between looks
+  std::shared_ptr<const Routine> routine_;  // from the first look until its translation is wanted
+  HotLoops loops_;
+  uint64_t last_look_ = 0;  // of interpreted_
 };
 
 }  // namespace lockstep::translator

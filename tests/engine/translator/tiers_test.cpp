@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "engine/translator/background.h"
+#include "engine/translator/hot_loops.h"
 #include "engine/translator/translation.h"
 #include "engine/translator/translator.h"
 #include "tests/engine/interpreter/test_wave.h"
+#include "tests/engine/translator/engine_pair.h"
 
 namespace lockstep::translator {
 namespace {
@@ -23,6 +25,13 @@ std::string endless(unsigned number) {
          "\nloop:\nv_add_nc_u32 v1, v1, v0\nv_xor_b32 v2, v1, v2\ns_add_u32 s41, s41, 1\ns_branch loop";
 }
 
+// Runs once, and makes a routine long.
+std::string filler(unsigned count = 400) {
+  std::string listing;
+  for (unsigned i = 0; i < count; ++i) listing += "v_add_nc_u32 v3, " + std::to_string(i % 60) + ", v3\n";
+  return listing;
+}
+
 struct Tiers {
   const std::vector<uint32_t>& code;
   const uint64_t entry = reinterpret_cast<uint64_t>(code.data());
@@ -31,13 +40,33 @@ struct Tiers {
   Translator engine{ranges, 32, wave.ranges(), entry, kMaxVgprs, {}, FirstTier::interpreter};
 
   explicit Tiers(const std::string& listing) : code(assembled(listing, 32)) {
+    prepare(wave);
+    engine.enter(wave.wave(), entry);
+  }
+  static void prepare(TestWave& wave) {
     wave.allocate_vgprs(kMaxVgprs);
     for (unsigned lane = 0; lane < 32; ++lane) wave.v(0, lane) = lane + 1;
-    wave.fill(1, [](unsigned) { return 0; });
-    wave.fill(2, [](unsigned) { return 0; });
-    wave.s(41) = 0;
+    for (unsigned v = 1; v < 4; ++v) wave.fill(v, [](unsigned) { return 0; });
+    for (unsigned s = 41; s < 44; ++s) wave.s(s) = 0;
     wave.wave().state = WaveState::ready;
-    engine.enter(wave.wave(), entry);
+  }
+  static std::vector<uint32_t> registers(TestWave& wave) {
+    std::vector<uint32_t> all;
+    for (unsigned s = 40; s < 44; ++s) all.push_back(wave.s(s));
+    for (unsigned v = 1; v < 4; ++v)
+      for (unsigned lane = 0; lane < 32; ++lane) all.push_back(wave.v(v, lane));
+    return all;
+  }
+  // As one engine alone leaves them after so many instructions.
+  std::vector<uint32_t> interpreted_alone(int64_t instructions) const {
+    TestWave alone({32, interpreter::best_host_target()});
+    prepare(alone);
+    interpreter::Interpreter reference(ranges, 32, alone.ranges(), interpreter::best_host_target(),
+                                       kMaxVgprs);
+    reference.enter(alone.wave(), entry);
+    while (instructions > 0) instructions -= reference.run(alone.wave(), instructions);
+    EXPECT_EQ(instructions, 0);
+    return registers(alone);
   }
   bool is_translated() const { return engine.statistics().code_bytes != 0; }
 };
@@ -55,18 +84,84 @@ TEST(TiersTest, AWaveChangesOverInItsLoop) {
   EXPECT_EQ(tiers.wave.s(41), rounds);
   for (unsigned lane = 0; lane < 32; ++lane) EXPECT_EQ(tiers.wave.v(1, lane), rounds * (lane + 1));
 
-  // As one engine alone does it.
-  TestWave alone({32, interpreter::best_host_target()});
-  alone.allocate_vgprs(kMaxVgprs);
-  for (unsigned lane = 0; lane < 32; ++lane) alone.v(0, lane) = lane + 1;
-  alone.fill(1, [](unsigned) { return 0; });
-  alone.fill(2, [](unsigned) { return 0; });
-  alone.wave().state = WaveState::ready;
-  interpreter::Interpreter reference(tiers.ranges, 32, alone.ranges(), interpreter::best_host_target(),
-                                     kMaxVgprs);
-  reference.enter(alone.wave(), tiers.entry);
-  while (executed > 0) executed -= reference.run(alone.wave(), executed);
-  for (unsigned lane = 0; lane < 32; ++lane) EXPECT_EQ(tiers.wave.v(2, lane), alone.v(2, lane));
+  EXPECT_EQ(Tiers::registers(tiers.wave), tiers.interpreted_alone(executed));
+}
+
+// Of a kernel that takes long to translate, and before that.
+TEST(TiersTest, ALongKernelsLoopIsTranslatedFirst) {
+  Tiers tiers(filler() + endless(60));
+  int64_t executed = 0;
+  while (executed < 500'000) executed += tiers.engine.run(tiers.wave.wave(), 50'000);
+  while (!tiers.is_translated()) std::this_thread::yield();
+  EXPECT_EQ(tiers.engine.statistics().instructions, 4u);
+  EXPECT_FALSE(tiers.engine.was_told());
+  EXPECT_TRUE(tiers.engine.was_told());
+  const uint64_t interpreted = tiers.engine.interpreted();
+  for (unsigned i = 0; i < 10; ++i) executed += tiers.engine.run(tiers.wave.wave(), 50'000);
+  EXPECT_EQ(tiers.engine.interpreted(), interpreted);
+  EXPECT_EQ(Tiers::registers(tiers.wave), tiers.interpreted_alone(executed));
+}
+
+// What is around them is too long to be one, and the interpreter's until it makes the kernel hot.
+TEST(TiersTest, LoopsOfALongKernelAndWhatIsAroundThem) {
+  const auto inner = [](const std::string& name, const std::string& what) {
+    return "s_movk_i32 s42, 64\n" + name + ":\n" + what +
+           "s_sub_u32 s42, s42, 1\ns_cmp_lg_u32 s42, 0\ns_cbranch_scc1 " + name + "\n";
+  };
+  Tiers tiers("s_mov_b32 s40, 61\n" + filler() + "around:\n" + inner("first", "v_add_nc_u32 v1, v1, v0\n") +
+              filler(240) + inner("second", "v_xor_b32 v2, v1, v2\nv_add_nc_u32 v2, v2, v0\n") +
+              "s_add_u32 s41, s41, 1\ns_branch around");
+  int64_t executed = 0;
+  const auto instructions = [&] { return tiers.engine.statistics().instructions; };
+  const auto run_until = [&](size_t translated) {
+    for (unsigned i = 0; instructions() < translated; ++i) {
+      ASSERT_LT(i, 1'000u) << instructions();
+      executed += tiers.engine.run(tiers.wave.wave(), 1'000'000);
+    }
+  };
+  run_until(4 + 5);
+  EXPECT_EQ(instructions(), 4u + 5u);
+  EXPECT_EQ(Tiers::registers(tiers.wave), tiers.interpreted_alone(executed));
+  run_until(640);
+  executed += tiers.engine.run(tiers.wave.wave(), 1'000'000);
+  EXPECT_EQ(Tiers::registers(tiers.wave), tiers.interpreted_alone(executed));
+}
+
+TEST(HotLoopsTest, TellTheLongestThatIsHotOnce) {
+  const std::string inner = "inner:\ns_add_u32 s41, s41, 1\ns_cmp_lg_u32 s41, 0\ns_cbranch_scc1 inner\n";
+  const Routine routine = routine_of(filler(kShortRoutine) + "outer:\n" + filler(2) + inner + filler(2) +
+                                     "s_cbranch_scc1 outer\n" + filler(2) + "s_endpgm");
+  const auto offset = [&](size_t node) { return routine.nodes[kShortRoutine + node].offset; };
+  HotLoops loops(routine, 10);
+  EXPECT_EQ(loops.add(offset(2), 29), nullptr);
+  const Loop* loop = loops.add(offset(4), 1);
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->begin, offset(2));
+  EXPECT_EQ(loop->end, offset(5));
+  EXPECT_EQ(loop->nodes, 3u);
+  EXPECT_EQ(loops.add(offset(3), 49), nullptr);
+  EXPECT_EQ(loops.add(0, 1000), nullptr);
+  EXPECT_EQ(loops.add(offset(8), 1000), nullptr);
+  loop = loops.add(offset(7), 1);
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->begin, offset(0));
+  EXPECT_EQ(loop->end, offset(8));
+  EXPECT_EQ(loops.add(offset(3), 1000), nullptr);
+
+  HotLoops both(routine, 10);
+  loop = both.add(offset(2), 1000);
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->begin, offset(0));
+  EXPECT_EQ(both.add(offset(2), 1000), nullptr);
+}
+
+TEST(HotLoopsTest, AreNoneWhereTheWholeIsTranslatedAsSoon) {
+  EXPECT_TRUE(HotLoops(routine_of(filler(kShortRoutine - 6) + endless(0)), 10).empty());
+  EXPECT_FALSE(HotLoops(routine_of(filler(kShortRoutine) + endless(0)), 10).empty());
+  EXPECT_TRUE(
+      HotLoops(routine_of(filler(kShortRoutine) + "long:\n" + filler(kMostLoopNodes) + "s_branch long"), 10)
+          .empty());
+  EXPECT_TRUE(HotLoops().empty());
 }
 
 // Nothing is begun for them, so that there is nothing to wait for.
