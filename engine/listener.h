@@ -4,8 +4,8 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 
+#include "engine/accesses.h"
 #include "isa/instruction.h"
 #include "state/wave.h"
 #include "state/work_group.h"
@@ -16,34 +16,13 @@ struct DispatchState;
 struct Range;
 class RangeSet;
 
-// Of an address. Scalar loads reach global memory by a cache of their own.
-enum class MemorySpace : uint8_t { global, scalar, scratch, lds, gds };
-
-// What becomes of an access.
-enum class Reach : uint8_t {
-  inside,
-  filled_up,  // a read of bytes that are not the range's, but fill up its last aligned block of 16
-  dropped,    // out of the range of a buffer resource, of LDS or of GDS: reads give zero, writes do nothing
-  refused,    // the memory is not the wave's, and it faults
-};
-
-// Of one lane: of its element, or of a part that is judged by itself.
-struct MemoryAccess {
-  uint64_t address = 0;  // in scratch, LDS and GDS: the offset
-  uint32_t bytes = 0;
-  int16_t lane = -1;  // -1: of the wave as a whole
-  MemorySpace space = MemorySpace::global;
-  Reach reach = Reach::inside;
-  bool reads = false, writes = false;  // both: an atomic
-};
-
 // An instruction that a wave comes to, in the order of its program. Results that land late are no matter
 // here.
 struct Event {
   const Wave& wave;
   const isa::Instruction& instruction;  // stays where it is for as long as the engine lives
   uint64_t pc;
-  std::span<const MemoryAccess> accesses;  // by lane; valid during the call
+  const Accesses& accesses;  // valid during the call
   // goes_straight_on(), and nothing comes between it and those behind it.
   bool goes_straight_on = false;
 };

@@ -7,6 +7,7 @@
 #include "engine/interpreter/predecode.h"
 #include "memory/access_modes.h"
 #include "memory/formats.h"
+#include "numeric/lanes.h"
 
 namespace lockstep::interpreter {
 namespace {
@@ -17,7 +18,7 @@ using isa::Opcode;
 
 class Account {
  public:
-  Account(const Operation* op, Wave* wave, std::vector<MemoryAccess>& list)
+  Account(const Operation* op, Wave* wave, Accesses& list)
       : op_(op),
         wave_(wave),
         shape_(isa::access_shape(op->instruction->row->opcode)),
@@ -25,7 +26,7 @@ class Account {
         list_(list) {}
 
   void collect() {
-    if (collect_as_one()) return;
+    if (wave_->exec() != 0 && collect_as_one()) return;
     list_.clear();
     switch (op_->instruction->row->encoding) {
       case Encoding::smem:
@@ -54,8 +55,7 @@ class Account {
   }
 
  private:
-  // Lanes mostly reach one range, and then need not be asked one by one. False: they must; what the list has
-  // is nothing then.
+  // Lanes mostly reach one range, and then need not be asked one by one. False: they must.
   bool collect_as_one() {
     if (!shape_) return false;
     const bool is_atomic = shape_.kind == AccessShape::Kind::atomic;
@@ -65,87 +65,134 @@ class Account {
       case Encoding::flat:
       case Encoding::global: {
         if (!is_unaligned && !is_atomic) return false;
-        const bool is_flat = instruction.row->encoding == Encoding::flat;
-        const MemoryAddresses address(GlobalAddress(op_, wave_), wave_, shape_);
-        bool is_elsewhere = false;
-        return add_lanes(
-            MemorySpace::global, 1,
-            [&, is_flat](unsigned lane, unsigned) {
-              const uint64_t at = address.of_lane(lane);
-              is_elsewhere |= is_flat && in_aperture(at);
-              return at;
-            },
-            [&](uint64_t least, uint64_t bytes) {
-              return !is_elsewhere && reach_of(least, bytes) == Reach::inside;
-            });
+        const GlobalAddress address(op_, wave_);
+        AlikeAccesses& alike = begin_alike(MemorySpace::global);
+        alike.base[0] = address.base;
+        if (shape_.add_lane_id) {
+          for (unsigned lane = 0; lane < wave_->wave_size; ++lane) alike.offset[lane] = 4 * lane;
+        } else {
+          take_offsets(alike, address.low, 0);
+          if (address.wide) {
+            const uint32_t* const high = vgpr_lanes(wave_, address.high);
+            const uint32_t its_high = high[alike.first_lane()];
+            if (!is_same_in_all(alike, high, its_high)) return false;
+            alike.base[0] += uint64_t{its_high} << 32;
+          }
+        }
+        if (!find_ends(alike)) return false;
+        // They lie in two apertures at most, since offsets have 32 bits.
+        const bool is_elsewhere = instruction.row->encoding == Encoding::flat &&
+                                  (in_aperture(alike.first) || in_aperture(alike.end - 1));
+        return !is_elsewhere && reach_of(alike.first, alike.end - alike.first) == Reach::inside;
       }
-      case Encoding::scratch:
-        return is_unaligned && !is_atomic &&
-               add_lanes(
-                   MemorySpace::scratch, 1,
-                   [&](unsigned lane, unsigned) { return scratch_offset_of_lane(op_, wave_, lane); },
-                   [&](uint64_t least, uint64_t bytes) {
-                     return least + bytes <= wave_->scratch_bytes &&
-                            in_given_scratch(wave_, static_cast<uint32_t>(least),
-                                             static_cast<uint32_t>(bytes));
-                   });
+      case Encoding::scratch: {
+        if (!is_unaligned || is_atomic) return false;
+        AlikeAccesses& alike = begin_alike(MemorySpace::scratch);
+        const uint32_t common = scratch_offset(op_, wave_);
+        if (op_->source_flags & kHasAddress)
+          take_offsets(alike, op_->source[0], common);
+        else
+          alike.offset.fill(common);
+        return find_ends(alike) && alike.end <= wave_->scratch_bytes &&
+               in_given_scratch(wave_, static_cast<uint32_t>(alike.first),
+                                static_cast<uint32_t>(alike.end - alike.first));
+      }
       case Encoding::ds: {
         if ((!is_unaligned && !is_atomic) || instruction.gds || is_count() ||
             instruction.row->opcode == Opcode::ds_bvh_stack_rtn_b32)
           return false;
         const DataShareAddress address(op_, wave_, shape_);
-        const uint32_t alignment = is_atomic ? shape_.bytes : 1;
-        bool is_misaligned = false;
-        return add_lanes(
-            MemorySpace::lds, shape_.addresses,
-            [&, alignment](unsigned lane, unsigned i) -> uint64_t {
-              const uint32_t at = address.of_lane(lane, i);
-              is_misaligned |= (at & (alignment - 1)) != 0;
-              return at;
-            },
-            [&](uint64_t least, uint64_t bytes) {
-              return !is_misaligned && least + bytes <= wave_->lds_bytes;
-            });
+        AlikeAccesses& alike = begin_alike(MemorySpace::lds);
+        alike.each = shape_.addresses;
+        alike.base = {address.base[0], address.base[1]};
+        if (address.lanes)
+          take_offsets(alike, op_->source[0], 0);
+        else
+          for (unsigned lane = 0; lane < wave_->wave_size; ++lane) alike.offset[lane] = address.step * lane;
+        // Sums that do not fit into 32 bits lie behind the end here.
+        return find_ends(alike) && alike.end <= wave_->lds_bytes &&
+               (!is_atomic || is_aligned(alike, shape_.bytes));
       }
       default:
         return false;
     }
   }
 
-  // False if `is_inside(least, bytes)` says that not all between the first byte that any of the lanes reaches
-  // and the last one is.
-  template <class AddressOf, class IsInside>
-  bool add_lanes(MemorySpace space, unsigned each, AddressOf address_of, IsInside is_inside) {
-    const uint64_t exec = wave_->exec();
-    list_.resize(each * static_cast<size_t>(std::popcount(exec)));
-    const bool reads = shape_.reads(), writes = shape_.writes();
-    if (exec == 0) return true;
-    uint64_t least = ~uint64_t{0}, greatest = 0;
-    MemoryAccess* to = list_.data();
-    const auto add_lane = [&](unsigned lane) {
-      for (unsigned i = 0; i < each; ++i, ++to) {
-        const uint64_t at = address_of(lane, i);
-        *to = {at, shape_.bytes, static_cast<int16_t>(lane), space, Reach::inside, reads, writes};
-        least = std::min(least, at);
-        greatest = std::max(greatest, at);
-      }
-    };
-    if (exec == wave_->lane_mask)
-      for (unsigned lane = 0; lane < wave_->wave_size; ++lane) add_lane(lane);
+  AlikeAccesses& begin_alike(MemorySpace space) {
+    AlikeAccesses& alike = list_.make_alike();
+    alike.space = space;
+    alike.reads = shape_.reads();
+    alike.writes = shape_.writes();
+    alike.bytes = shape_.bytes;
+    alike.lanes = wave_->exec();
+    alike.each = 1;
+    alike.base = {};
+    return alike;
+  }
+  // What a VGPR has in each lane, and what all have in common.
+  void take_offsets(AlikeAccesses& alike, uint32_t vgpr, uint32_t common) {
+    for (unsigned chunk = 0; chunk < wave_->wave_size / kLanesPerChunk; ++chunk) {
+      const U32 sum = *vgpr_chunk(wave_, vgpr, chunk) + common;
+      __builtin_memcpy(&alike.offset[chunk * kLanesPerChunk], &sum, sizeof sum);
+    }
+  }
+  bool is_same_in_all(const AlikeAccesses& alike, const uint32_t* lanes, uint32_t value) const {
+    uint32_t differs = 0;
+    if (alike.lanes == wave_->lane_mask)
+      for (unsigned lane = 0; lane < wave_->wave_size; ++lane) differs |= lanes[lane] ^ value;
     else
-      each_lane(add_lane);
-    return greatest + shape_.bytes >= greatest && is_inside(least, greatest - least + shape_.bytes);
+      each_lane([&](unsigned lane) { differs |= lanes[lane] ^ value; });
+    return differs == 0;
+  }
+  struct Ends {
+    uint32_t least, greatest;
+  };
+  // Every host that this runs on has the instructions (the handlers are compiled for them).
+  [[gnu::target("arch=x86-64-v3")]] static Ends ends_of(const uint32_t* offsets, unsigned count) {
+    U32 least, greatest;
+    __builtin_memcpy(&least, offsets, sizeof least);
+    greatest = least;
+    for (unsigned lane = kLanesPerChunk; lane < count; lane += kLanesPerChunk) {
+      U32 next;
+      __builtin_memcpy(&next, offsets + lane, sizeof next);
+      least = __builtin_elementwise_min(least, next);
+      greatest = __builtin_elementwise_max(greatest, next);
+    }
+    return {__builtin_reduce_min(least), __builtin_reduce_max(greatest)};
+  }
+  // False if they do not lie one behind the other: an address has come around.
+  bool find_ends(AlikeAccesses& alike) const {
+    if (~alike.lanes != 0) {
+      const uint32_t any_lanes = alike.offset[alike.first_lane()];
+      if (alike.lanes != wave_->lane_mask)
+        for (unsigned lane = 0; lane < wave_->wave_size; ++lane)
+          if (!(alike.lanes >> lane & 1)) alike.offset[lane] = any_lanes;
+      std::fill(alike.offset.begin() + wave_->wave_size, alike.offset.end(), any_lanes);
+    }
+    const auto [least, greatest] = ends_of(alike.offset.data(), wave_->wave_size);
+    alike.is_uniform = least == greatest;
+    const auto [low, high] = std::minmax(alike.base[0], alike.base[alike.each - 1]);
+    alike.first = low + least;
+    alike.end = high + greatest + alike.bytes;
+    return alike.first < alike.end && alike.first >= low && high + greatest >= high;
+  }
+  static bool is_aligned(const AlikeAccesses& alike, uint32_t alignment) {
+    uint32_t bits = 0;
+    for (uint64_t left = alike.lanes; left != 0; left &= left - 1)
+      for (unsigned i = 0; i < alike.each; ++i)
+        bits |= static_cast<uint32_t>(alike.address(static_cast<unsigned>(std::countr_zero(left)), i));
+    return (bits & (alignment - 1)) == 0;
   }
 
   template <class Function>
-  void each_lane(Function function) {
+  void each_lane(Function function) const {
     for (uint64_t lanes = wave_->exec(); lanes != 0; lanes &= lanes - 1)
       function(static_cast<unsigned>(std::countr_zero(lanes)));
   }
 
   void add(MemorySpace space, int lane, uint64_t address, uint32_t bytes, Reach reach, bool reads,
            bool writes) {
-    list_.push_back({address, bytes, static_cast<int16_t>(lane), space, reach, reads, writes});
+    list_.add({address, bytes, static_cast<int16_t>(lane), space, reach, reads, writes});
   }
   void add(MemorySpace space, int lane, uint64_t address, uint32_t bytes, Reach reach) {
     add(space, lane, address, bytes, reach, shape_.reads(), shape_.writes());
@@ -220,7 +267,7 @@ class Account {
           if (const Reach reach = reach_of(address, bytes); reach != Reach::inside) access.reach = reach;
         });
     }
-    list_.push_back(access);
+    list_.add(access);
   }
 
   void lds(MemorySpace space, int lane, uint64_t address, Reach outside) {
@@ -323,12 +370,12 @@ class Account {
   Wave* const wave_;
   const AccessShape& shape_;
   const memory::AccessModes& modes_;
-  std::vector<MemoryAccess>& list_;
+  Accesses& list_;
 };
 
 }  // namespace
 
-void find_accesses(const Operation* first, Wave* wave, std::vector<MemoryAccess>& accesses) {
+void find_accesses(const Operation* first, Wave* wave, Accesses& accesses) {
   const Encoding encoding = first->instruction->row->encoding;
   if (encoding != Encoding::smem && encoding < Encoding::ldsdir) return accesses.clear();
   // The last operation accesses memory; those before it prepare its sources, and do so again when they are

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 #include "engine/interpreter/flat_address.h"
 #include "engine/interpreter/operation.h"
@@ -13,7 +12,7 @@ namespace lockstep::interpreter {
 
 // `first`: of an instruction's operations, the first one. Leaves `accesses` empty if it touches no memory.
 // The registers are those that it is about to read.
-void find_accesses(const Operation* first, Wave* wave, std::vector<MemoryAccess>& accesses);
+void find_accesses(const Operation* first, Wave* wave, Accesses& accesses);
 
 // What becomes of an access to guest memory, without a trace of having asked.
 Reach reach_in_memory(const Operation* op, const Wave* wave, uint64_t address, uint64_t bytes, Access access);

@@ -89,26 +89,6 @@ inline uint64_t memory_address(const GlobalAddress& address, Wave* wave, unsigne
                                const isa::AccessShape& shape) {
   return shape.add_lane_id ? address.base + 4 * lane : address.of_lane(wave, lane);
 }
-// Likewise of many lanes, without a question for each of them.
-struct MemoryAddresses {
-  static constexpr uint32_t kNone[64] = {};
-  uint64_t base;
-  const uint32_t *low = kNone, *high = kNone;
-  uint32_t step = 0;
-
-  MemoryAddresses(const GlobalAddress& address, Wave* wave, const isa::AccessShape& shape)
-      : base(address.base) {
-    if (shape.add_lane_id) {
-      step = 4;
-      return;
-    }
-    low = vgpr_lanes(wave, address.low);
-    if (address.wide) high = vgpr_lanes(wave, address.high);
-  }
-  uint64_t of_lane(unsigned lane) const {
-    return base + step * lane + (low[lane] | uint64_t{high[lane]} << 32);
-  }
-};
 
 // Of a SCRATCH instruction.
 inline uint32_t scratch_offset_of_lane(const Operation* op, Wave* wave, unsigned lane) {

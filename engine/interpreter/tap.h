@@ -3,7 +3,6 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
 #include "engine/listener.h"
 #include "engine/observer.h"
@@ -23,7 +22,8 @@ class Told {
   void pass(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc) {
     instruction_ = nullptr;
     wants_after_ = false;
-    listener.before({wave, instruction, pc, {}, true});
+    accesses_.clear();
+    listener.before({wave, instruction, pc, accesses_, true});
   }
   // It was executed, or wave.state says why not. Nothing if none was begun.
   void end(Listener& listener, const Wave& wave);
@@ -37,7 +37,7 @@ class Told {
   uint64_t pc_ = 0;
   bool wants_after_ = false;
   bool goes_straight_on_ = false;
-  std::vector<MemoryAccess> accesses_;
+  Accesses accesses_;
 };
 
 // The observer of a plain interpreter.

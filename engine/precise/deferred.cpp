@@ -55,7 +55,9 @@ void RegisterValues::put(Wave& wave, const std::vector<RegisterRange>& ranges) c
 FlatLanes flat_lanes(const Step& step, AccessFinder& accesses) {
   FlatLanes result;
   if (step.instruction.row->encoding != isa::Encoding::flat) return result;
-  for (const MemoryAccess& access : accesses.accesses(step)) {
+  const Accesses& all = accesses.accesses(step);
+  if (all.alike()) return result;  // those that an aperture sends elsewhere never are
+  for (const MemoryAccess& access : all) {
     const uint64_t lane = uint64_t{1} << access.lane;
     if (access.space == MemorySpace::lds) result.lds |= lane;
     if (access.space == MemorySpace::scratch) result.scratch |= lane;

@@ -15,7 +15,7 @@ struct PreciseEngine::Attachment {
   unsigned permits = 0;                    // instructions that may pass the gate
   const isa::Instruction* next = nullptr;  // the one at wave.pc, if the gate has seen it
   size_t stalled_at = 0;                   // the unit that stalled it: those before have been asked
-  std::vector<MemoryAccess> accesses;      // that a unit asked for
+  Accesses accesses;                       // that a unit asked for
   interpreter::Told told;
 };
 
@@ -118,8 +118,8 @@ const isa::Instruction& PreciseEngine::executed_at(const Wave& wave, uint64_t pc
   return *interpreter::program_of(&wave)->at(pc)->instruction;
 }
 
-std::span<const MemoryAccess> PreciseEngine::accesses(const Step& step) {
-  std::vector<MemoryAccess>& accesses = attachment_of(step.wave).accesses;
+const Accesses& PreciseEngine::accesses(const Step& step) {
+  Accesses& accesses = attachment_of(step.wave).accesses;
   interpreter::find_accesses(interpreter::program_of(&step.wave)->at(step.pc), &step.wave, accesses);
   return accesses;
 }

@@ -49,7 +49,7 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
                         const void* known) override;
   bool execute(Wave& wave, uint64_t pc) override;
   const isa::Instruction& executed_at(const Wave& wave, uint64_t pc) override;
-  std::span<const MemoryAccess> accesses(const Step& step) override;
+  const Accesses& accesses(const Step& step) override;
   bool continue_at(Wave& wave, uint64_t pc, bool privileged) override;
 
   bool attach(Wave& wave, uint64_t pc);

@@ -78,7 +78,7 @@ struct RuleEngine::WaveRules final : AccessFinder {
     return 0;
   }
 
-  std::span<const MemoryAccess> accesses(const Step& step) override {
+  const Accesses& accesses(const Step& step) override {
     interpreter::find_accesses(interpreter::program_of(&step.wave)->at(step.pc), &step.wave, found);
     return found;
   }
@@ -181,7 +181,7 @@ struct RuleEngine::WaveRules final : AccessFinder {
   OperandRules operands;
   HazardRules hazards;
   std::optional<Wave64Hazards> wave64_hazards;
-  std::vector<MemoryAccess> found;
+  Accesses found;
 };
 
 RuleEngine::RuleEngine(const std::vector<CodeRange>& code, unsigned wave_size,

@@ -32,7 +32,7 @@ struct Step {
 class AccessFinder {
  public:
   // Valid until the next question.
-  virtual std::span<const MemoryAccess> accesses(const Step& step) = 0;
+  virtual const Accesses& accesses(const Step& step) = 0;
 
  protected:
   ~AccessFinder() = default;

@@ -168,18 +168,25 @@ void MemoryChecker::tell(const Event& event, Kind kind) {
   findings_.add("memory", event.wave, event.pc, std::move(rule), std::move(detail));
 }
 
-// All of them in the LDS that the kernel asked for, which is all that most accesses of LDS are looked at for.
-bool MemoryChecker::are_in_lds(const Event& event) {
-  const uint64_t end = event.wave.group->lds_bytes;
-  bool are = true;
-  for (const MemoryAccess& access : event.accesses)
-    are &= access.space == MemorySpace::lds && access.reach == Reach::inside &&
-           access.address + access.bytes <= end;
-  return are;
+// What is inside, and between two addresses of which all is the kernel's.
+bool MemoryChecker::are_good(const Event& event, const AlikeAccesses& alike) const {
+  switch (alike.space) {
+    case MemorySpace::scratch:
+      return true;
+    case MemorySpace::lds:
+      return alike.end <= event.wave.group->lds_bytes;
+    case MemorySpace::global: {
+      if (!blocks_) return true;
+      const std::optional<Blocks::Block> block = blocks_->at(alike.first);
+      return block && alike.end <= block->end();
+    }
+    default:
+      return false;
+  }
 }
 
 void MemoryChecker::before(const Event& event) {
-  if (event.instruction.row->encoding == isa::Encoding::ds && are_in_lds(event)) return;
+  if (const AlikeAccesses* const alike = event.accesses.alike(); alike && are_good(event, *alike)) return;
   uint32_t kinds = 0;
   for (const MemoryAccess& access : event.accesses) {
     Kind kind;

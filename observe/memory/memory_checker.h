@@ -43,7 +43,7 @@ class MemoryChecker final : public Listener {
   };
 
   bool is_bad(const Event& event, const MemoryAccess& access, Kind& kind) const;
-  static bool are_in_lds(const Event& event);
+  bool are_good(const Event& event, const AlikeAccesses& alike) const;
   bool is_behind_block(const MemoryAccess& access) const;
   void tell(const Event& event, Kind kind);
   std::string surroundings(const Event& event, const MemoryAccess& access, Kind kind) const;

@@ -4,14 +4,19 @@ namespace lockstep::observe {
 
 void AccessBlock::begin(uint32_t bytes) {
   const uint32_t size = (bytes + 3) / 4 * 4;
-  if (size_ != size)
+  if (size_ != size) {
     lines_.assign((size + kLine - 1) / kLine, {});
-  else
-    std::fill_n(lines_.begin(), touched_, Line{});
+    touched_ = 0;
+  }
   size_ = size;
+  forget();
+  by_bytes_ = false;
+}
+
+void AccessBlock::forget() {
+  std::fill_n(lines_.begin(), touched_, Line{});
   touched_ = 0;
   cells_.clear();
-  by_bytes_ = false;
 }
 
 Cell* AccessBlock::cells_of(uint32_t number) {
@@ -41,7 +46,7 @@ void AccessBlock::split() {
 
 AccessBlock* AccessPages::page(uint64_t address) {
   const uint64_t number = address / kPage;
-  if (number == last_number_) return last_;
+  if (number == last_number_ && last_) return last_;
   auto found = pages_.find(number);
   if (found == pages_.end()) {
     // A page by dwords takes a quarter of one by bytes.
@@ -56,9 +61,17 @@ AccessBlock* AccessPages::known_page(uint64_t address) {
   const uint64_t number = address / kPage;
   if (number == last_number_) return last_;
   const auto found = pages_.find(number);
-  if (found == pages_.end()) return nullptr;
   last_number_ = number;
-  return last_ = found->second.get();
+  return last_ = found == pages_.end() ? nullptr : found->second.get();
+}
+
+bool AccessPages::may_know(uint64_t begin, uint64_t end) const {
+  const uint64_t first = begin / kPage, last = (end - 1) / kPage;
+  constexpr uint64_t kMostAsked = 16;
+  if (last - first >= kMostAsked) return !pages_.empty();
+  for (uint64_t number = first; number <= last; ++number)
+    if (pages_.contains(number)) return true;
+  return false;
 }
 
 void AccessPages::forget(uint64_t begin, uint64_t bytes) {

@@ -48,11 +48,13 @@ struct Cell {
 // Cells for a stretch of memory.
 class AccessBlock {
  public:
-  static constexpr uint32_t kLine = 128;
+  static constexpr uint32_t kLine = 64;  // what 16 lanes touch, a dword each
 
   explicit AccessBlock(uint32_t bytes) { begin(bytes); }
   // As if it were new; only what was touched is cleared.
   void begin(uint32_t bytes);
+  // Likewise, but for whether parts of dwords were touched.
+  void forget();
   // Calls visit(cell, offset) for those of [offset, offset + bytes).
   template <class Visit>
   void visit(uint32_t offset, uint32_t bytes, Visit visit) {
@@ -105,12 +107,15 @@ class AccessPages {
   AccessBlock* page(uint64_t address);
   // Null if nothing of it was touched.
   AccessBlock* known_page(uint64_t address);
+  // Whether anything of the pages of [begin, end) may have been touched.
+  bool may_know(uint64_t begin, uint64_t end) const;
   // As if nobody had touched [begin, begin + bytes).
   void forget(uint64_t begin, uint64_t bytes);
   void clear();
 
  private:
   std::unordered_map<uint64_t, std::unique_ptr<AccessBlock>> pages_;
+  // That was looked up last; null: it is not there.
   uint64_t last_number_ = ~uint64_t{0};
   AccessBlock* last_ = nullptr;
 };

@@ -117,6 +117,12 @@ void Knowledge::take_over(RunningWave& wave, WaveNumber from, Bound bound) {
   own.far = std::move(far);
 }
 
+bool Knowledge::is_lds_complete(const WorkGroup& group) {
+  const std::vector<RunningWave>& waves = groups_[&group].waves;
+  return std::all_of(waves.begin(), waves.end(),
+                     [](const RunningWave& wave) { return wave.lgkm.oldest_store() == 0; });
+}
+
 void Knowledge::barrier(const WorkGroup& group) {
   Group& own = groups_[&group];
   auto joined = std::make_shared<GroupKnowledge>(*records_[own.first_wave].near);

@@ -116,6 +116,8 @@ class Knowledge {
   void group_begins(const WorkGroup& group);
   void group_ends(const WorkGroup& group);
   void wave_begins(const Wave& wave);
+  // Whether all that its waves have stored in LDS is there.
+  bool is_lds_complete(const WorkGroup& group);
   // Every wave of the group that has not ended knows what the others did before.
   void barrier(const WorkGroup& group);
 

@@ -89,7 +89,7 @@ void RaceChecker::group_begins(const WorkGroup& group) {
   knowledge_.group_begins(group);
   constexpr uint32_t kBlock = 1024;  // of what a group is given (guide 3.3.4)
   lds_group_ = nullptr;
-  lds_.try_emplace(&group, 0).first->second.begin((group.lds_bytes + kBlock - 1) / kBlock * kBlock);
+  lds_[&group].begin((group.lds_bytes + kBlock - 1) / kBlock * kBlock);
 }
 
 void RaceChecker::group_ends(const WorkGroup& group) {
@@ -105,6 +105,12 @@ void RaceChecker::wave_ends(const Wave& wave) {
 
 void RaceChecker::barrier_passed(const WorkGroup& group) {
   std::lock_guard lock(mutex_);
+  LdsMarks& lds = lds_of(&group);
+  const bool is_over = !lds.keeps() && knowledge_.is_lds_complete(group);
+  if (is_over)
+    lds.forget();
+  else
+    follow_notes(lds);
   knowledge_.barrier(group);
 }
 
@@ -140,6 +146,7 @@ void RaceChecker::take_chain(const Current& current, uint64_t key) {
   const auto chain = chains_.find(key);
   if (chain == chains_.end()) return;
   RunningWave& wave = current.wave;
+  follow_notes(lds_of(current.event.wave.group));
   const auto has_come = [&] {
     return current.is_atomic ||
            std::any_of(chain->second.begin(), chain->second.end(),
@@ -159,15 +166,15 @@ inline bool RaceChecker::follow_own(const Current& current, Cell& cell) const {
   const WaveNumber self = current.wave.number;
   const auto is_own = [&](WaveNumber wave) { return wave == 0 || wave == self; };
   if (!is_own(cell.write.wave) || current.is_atomic || current.is_watching) return false;
-  if (!current.access().writes) {
+  if (!current.writes) {
     // Who read needs no wait.
     if (!tells_.races) return true;
     if (cell.reads[0].wave != self && (cell.reads[0].wave != 0 || cell.reads[1].wave != 0)) return false;
     cell.reads[0] = {self, current.mark.epoch, current.mark.site};
     return true;
   }
-  if (current.access().reads || !is_own(cell.reads[0].wave) || !is_own(cell.reads[1].wave) ||
-      cell.write.is_atomic || cell.is_watched || cell.write.event == current.mark.event)
+  if (current.reads || !is_own(cell.reads[0].wave) || !is_own(cell.reads[1].wave) || cell.write.is_atomic ||
+      cell.is_watched || cell.write.event == current.mark.event)
     return false;
   cell.plain = {};
   cell.write = current.mark;
@@ -176,8 +183,8 @@ inline bool RaceChecker::follow_own(const Current& current, Cell& cell) const {
 
 inline void RaceChecker::follow(Current& current, Cell& cell, uint64_t at) {
   if (follow_own(current, cell)) return;
-  if (current.access().reads) read(current, cell, at);
-  if (current.access().writes) write(current, cell, at);
+  if (current.reads) read(current, cell, at);
+  if (current.writes) write(current, cell, at);
 }
 
 void RaceChecker::before(const Event& event) {
@@ -197,6 +204,7 @@ void RaceChecker::before(const Event& event) {
     }
   if (row.opcode == Opcode::buffer_gl1_inv) {
     // The caches hold nothing any more from before what was taken over.
+    if (!wave.pending.empty()) follow_notes(lds_of(event.wave.group));
     for (const uint64_t key : wave.pending)
       if (const auto chain = chains_.find(key); chain != chains_.end())
         for (const Release& release : chain->second) knowledge_.take_over(wave, release.wave, release.bound);
@@ -234,26 +242,57 @@ void RaceChecker::before(const Event& event) {
   // This store is not among those that it may be relied on for.
   mark.complete = wave.complete_in_memory();
   Current current{event, wave, mark, is_atomic, is_watching};
-  if (follow_lines(current)) return;
+  if (note_reads(current) || follow_alike(current)) return;
   const size_t of_a_lane = accesses_of_a_lane(event.accesses);
-  for (size_t index = 0; index < event.accesses.size(); ++index) {
-    const MemoryAccess& access = event.accesses[index];
-    if (access.reach == Reach::dropped || access.reach == Reach::refused) continue;
-    if (!access.writes && repeats_another(event.accesses, index, of_a_lane)) continue;
-    current.set_access(index);
-    follow_access(current);
+  for (size_t index = 0; index < event.accesses.size(); ++index) follow_one(current, index, of_a_lane);
+}
+
+LdsMarks& RaceChecker::lds_of(const WorkGroup* group) {
+  if (group != lds_group_) {
+    lds_group_ = group;
+    group_lds_ = &lds_.at(group);
   }
+  return *group_lds_;
+}
+
+bool RaceChecker::note_reads(const Current& current) {
+  const AlikeAccesses* const alike = current.event.accesses.alike();
+  if (!alike || alike->space != MemorySpace::lds || alike->writes || current.is_atomic || current.is_watching)
+    return false;
+  LdsMarks& lds = lds_of(current.event.wave.group);
+  if (!lds.has_no_writes()) return false;
+  // Who read needs no wait.
+  if (!tells_.races) return true;
+  if (lds.is_full()) follow_notes(lds);
+  lds.note(*alike, {current.mark.wave, current.mark.epoch, current.mark.site});
+  return true;
+}
+
+void RaceChecker::follow_notes(LdsMarks& lds) {
+  if (!lds.has_notes()) return;
+  for (const LdsMarks::Noted& noted : lds.notes()) {
+    const std::span<const uint32_t> offsets = lds.offsets_of(noted);
+    constexpr size_t kRow = 16;  // of lanes, which often reach the same as the row before
+    for (size_t lane = 0; lane < offsets.size(); ++lane) {
+      const uint32_t offset = offsets[lane];
+      if ((lane > 0 && offset == offsets[lane - 1]) || (lane >= kRow && offset == offsets[lane - kRow]))
+        continue;
+      for (unsigned i = 0; i < noted.each; ++i)
+        lds.block().visit(noted.base[i] + offset, noted.bytes,
+                          [&](Cell& cell, uint32_t) { leave_read_mark(cell, noted.mark); });
+    }
+  }
+  lds.forget_notes();
+  lds.has_marks_of_notes();
 }
 
 AccessBlock* RaceChecker::block_of(const Current& current, uint64_t address) {
   if (current.in_lds) {
-    if (const WorkGroup* const group = current.event.wave.group; group != lds_group_) {
-      lds_group_ = group;
-      group_lds_ = &lds_.at(group);
-    }
-    return group_lds_;
+    LdsMarks& lds = lds_of(current.event.wave.group);
+    follow_notes(lds);
+    return &lds.block_to_follow(current.is_atomic || current.is_watching || current.mark.is_atomic);
   }
-  const bool leaves_mark = tells_.races || current.access().writes || current.is_watching;
+  const bool leaves_mark = tells_.races || current.writes || current.is_watching;
   return leaves_mark ? memory_.page(address) : memory_.known_page(address);
 }
 
@@ -282,43 +321,59 @@ void RaceChecker::follow_access(Current& current) {
   }
 }
 
-bool RaceChecker::follow_lines(Current& current) {
-  const std::span<const MemoryAccess> all = current.event.accesses;
-  if (all.empty() || current.is_atomic || current.is_watching) return false;
-  const MemoryAccess& first = all.front();
-  const uint32_t bytes = first.bytes;
-  if ((first.space != MemorySpace::global && first.space != MemorySpace::lds) || first.lane < 0 ||
-      (bytes != 4 && bytes != 8 && bytes != 16) || first.address % AccessBlock::kLine != 0 ||
-      all.size() * bytes % AccessBlock::kLine != 0 || (current.wave.is_fresh && first.reads))
+bool RaceChecker::follow_alike(Current& current) {
+  const AlikeAccesses* const all = current.event.accesses.alike();
+  if (!all || current.is_atomic || current.is_watching) return false;
+  // Who read needs no wait.
+  if (!tells_.races && !all->writes && all->space == MemorySpace::global && !current.wave.is_fresh &&
+      !memory_.may_know(all->first, all->end))
+    return true;
+  if (all->is_uniform && all->each == 1 && !all->writes) {
+    follow_one(current, 0, 1);
+    return true;
+  }
+  const uint32_t bytes = all->bytes;
+  const unsigned first = all->first_lane();
+  const size_t count = all->count();
+  if ((bytes != 4 && bytes != 8 && bytes != 16) || all->each != 1 || all->space == MemorySpace::scratch ||
+      !all->are_lanes_in_a_row() || all->is_uniform || (current.wave.is_fresh && all->reads))
     return false;
-  for (size_t i = 0; i < all.size(); ++i)
-    if (all[i].address != first.address + i * bytes || all[i].bytes != bytes ||
-        all[i].reach != Reach::inside || all[i].space != first.space)
-      return false;
-  const size_t each = AccessBlock::kLine / bytes;
-  for (size_t index = 0; index < all.size(); index += each) {
-    current.set_access(index);
-    const uint64_t address = current.access().address;
-    AccessBlock* const block = block_of(current, address);
-    if (!block) continue;
-    const auto offset = static_cast<uint32_t>(current.in_lds ? address : address % AccessPages::kPage);
-    Cell* const line = block->whole_line(offset);
-    if (line && follow_own(current, *line)) {
-      if (first.writes) block->line_is_written(offset, bytes / 4);
-      continue;
+  const size_t of_a_line = AccessBlock::kLine / bytes;
+  for (size_t index = 0; index < count; index += of_a_line) {
+    const auto lane = first + static_cast<unsigned>(index);
+    const size_t end = std::min(index + of_a_line, count);
+    if (end - index == of_a_line && all->address(lane) % AccessBlock::kLine == 0 &&
+        all->is_consecutive(lane, static_cast<unsigned>(of_a_line))) {
+      current.set_access(*all, index);
+      const uint64_t address = all->address(lane);
+      AccessBlock* const block = block_of(current, address);
+      if (!block) continue;
+      const auto offset = static_cast<uint32_t>(current.in_lds ? address : address % AccessPages::kPage);
+      Cell* const line = block->whole_line(offset);
+      if (line && follow_own(current, *line)) {
+        if (all->writes) block->line_is_written(offset, bytes / 4);
+        continue;
+      }
     }
-    for (size_t i = 0; i < each; ++i) {
-      current.set_access(index + i);
-      follow_access(current);
-    }
+    for (size_t i = index; i < end; ++i) follow_one(current, i, 1);
   }
   return true;
+}
+
+void RaceChecker::follow_one(Current& current, size_t index, size_t of_a_lane) {
+  const Accesses& all = current.event.accesses;
+  const MemoryAccess& access = all[index];
+  if (access.reach == Reach::dropped || access.reach == Reach::refused) return;
+  if (!access.writes && repeats_another(all, index, of_a_lane)) return;
+  current.set_access(access, index);
+  follow_access(current);
 }
 
 void RaceChecker::after(const Event& event) {
   if (!is_meeting(event.instruction.row->opcode)) return;
   std::lock_guard lock(mutex_);
   RunningWave& wave = knowledge_.running(event.wave);
+  follow_notes(lds_of(event.wave.group));
   for (const Release& release : chains_[kMeetingKey]) knowledge_.take_over(wave, release.wave, release.bound);
 }
 
@@ -371,16 +426,20 @@ void RaceChecker::read(Current& current, Cell& cell, uint64_t at) {
   }
   // Who read needs no wait.
   if (looks_out || !tells_.races) return;
-  ReadMark* mark = &cell.reads[0];
+  leave_read_mark(cell, {self, current.mark.epoch, current.mark.site});
+}
+
+void RaceChecker::leave_read_mark(Cell& cell, const ReadMark& mark) const {
   // One of who has come before this one in any case need not be kept; else the older one goes.
   const auto may_go = [&](const ReadMark& read) {
-    return read.wave == self || read.wave == 0 ||
-           knowledge_.ordered(read.wave, read.epoch, self, Knowledge::Access::read);
+    return read.wave == mark.wave || read.wave == 0 ||
+           knowledge_.ordered(read.wave, read.epoch, mark.wave, Knowledge::Access::read);
   };
-  if (cell.reads[0].wave != self && (cell.reads[1].wave == self || !may_go(cell.reads[0])))
-    mark = &cell.reads[1];
-  if (!may_go(*mark)) cell.reads[0] = cell.reads[1];
-  *mark = {self, current.mark.epoch, current.mark.site};
+  ReadMark* place = &cell.reads[0];
+  if (cell.reads[0].wave != mark.wave && (cell.reads[1].wave == mark.wave || !may_go(cell.reads[0])))
+    place = &cell.reads[1];
+  if (!may_go(*place)) cell.reads[0] = cell.reads[1];
+  *place = mark;
 }
 
 bool RaceChecker::stores_what_is_there(const Current& current, uint64_t at) const {

@@ -27,6 +27,7 @@
 #include "observe/races/accesses.h"
 #include "observe/races/device_heap.h"
 #include "observe/races/knowledge.h"
+#include "observe/races/lds_marks.h"
 
 namespace lockstep::observe {
 
@@ -71,15 +72,17 @@ class RaceChecker final : public Listener {
     WriteMark mark;
     bool is_atomic, is_watching;
     size_t index = 0;
-    bool in_lds = false;
-    const MemoryAccess* its_access = nullptr;
+    bool in_lds = false, reads = false, writes = false;
 
-    const MemoryAccess& access() const { return *its_access; }
-    void set_access(size_t number) {
+    const MemoryAccess& access() const { return event.accesses[index]; }
+    // One, or the first of a line, of those that are alike.
+    template <class Access>
+    void set_access(const Access& its, size_t number) {
       index = number;
-      its_access = &event.accesses[number];
       mark.access = static_cast<uint16_t>(number);
-      in_lds = its_access->space == MemorySpace::lds;
+      in_lds = its.space == MemorySpace::lds;
+      reads = its.reads;
+      writes = its.writes;
     }
 
     Knowledge::Access as_write() const {
@@ -92,11 +95,20 @@ class RaceChecker final : public Listener {
   void follow(Current& current, Cell& cell, uint64_t at);
   // Where its cells are; null: nobody follows them.
   AccessBlock* block_of(const Current& current, uint64_t address);
+  LdsMarks& lds_of(const WorkGroup* group);
+  // Of an event that does nothing but read LDS to which nobody has written since the waves met: it is noted.
+  // False: it is not that, and nothing is done.
+  bool note_reads(const Current& current);
+  // Leaves marks for what is noted: as long as its wave and those of its group know what they knew then.
+  void follow_notes(LdsMarks& lds);
+  void leave_read_mark(Cell& cell, const ReadMark& mark) const;
   // An access of the event, with its mark.
   void follow_access(Current& current);
-  // Of an event whose accesses are whole lines, one behind the other: where all of a line was alike and
-  // nobody else has to do with it, one step will do. False: it is not such an event, and nothing is done.
-  bool follow_lines(Current& current);
+  // Of an event whose accesses are alike: where they make up a whole line that was alike before, and nobody
+  // else has to do with it, one step will do. False: it is not such an event, and nothing is done.
+  bool follow_alike(Current& current);
+  // One of its accesses, unless it does what another one has done.
+  void follow_one(Current& current, size_t index, size_t of_a_lane);
   // False if others have to do with it, and nothing is done.
   bool follow_own(const Current& current, Cell& cell) const;
   void read(Current& current, Cell& cell, uint64_t at);
@@ -118,9 +130,9 @@ class RaceChecker final : public Listener {
   DeviceHeap heap_;
   BufferNames names_;
   AccessPages memory_;
-  std::unordered_map<const WorkGroup*, AccessBlock> lds_;
-  const WorkGroup* lds_group_ = nullptr;  // that block_of() looked up
-  AccessBlock* group_lds_ = nullptr;
+  std::unordered_map<const WorkGroup*, LdsMarks> lds_;
+  const WorkGroup* lds_group_ = nullptr;  // that lds_of() looked up
+  LdsMarks* group_lds_ = nullptr;
   std::vector<Site> sites_{1};
   std::unordered_map<const isa::Instruction*, uint32_t> site_numbers_;
   // Of these, by some bits of the address: what a loop executes is found here.

@@ -17,6 +17,16 @@ std::array<Origin, 2 * kMaxVgprs> of_themselves() {
   return origins;
 }
 
+// Calls visit(word, mask) for the words that have bits [first, end).
+template <class Visit>
+void each_word(size_t first, size_t end, Visit visit) {
+  while (first < end) {
+    const size_t word = first / 64, count = std::min(end - first, 64 - first % 64);
+    visit(word, ~uint64_t{0} >> (64 - count) << first % 64);
+    first += count;
+  }
+}
+
 }  // namespace
 
 void WaveShadow::begin(const Wave& wave, unsigned initial_sgprs) {
@@ -91,6 +101,21 @@ void MemoryShadow::grow(size_t dwords) {
   const size_t words = (dwords * lanes_ + 63) / 64;
   some_.resize(words, ~uint64_t{0});
   fresh_.resize(words, ~uint64_t{0});
+}
+
+bool MemoryShadow::may_lack_between(size_t first, size_t end) const {
+  uint64_t lacking = 0;
+  each_word(first * lanes_, std::min(end, dwords_) * lanes_,
+            [&](size_t word, uint64_t mask) { lacking |= some_[word] & mask; });
+  return lacking != 0;
+}
+
+void MemoryShadow::give_values_between(size_t first, size_t end) {
+  each_word(first * lanes_, std::min(end, dwords_) * lanes_, [&](size_t word, uint64_t mask) {
+    lacking_count_ -= static_cast<size_t>(std::popcount(some_[word] & mask));
+    some_[word] &= ~mask;
+    fresh_[word] &= ~mask;
+  });
 }
 
 Unwritten& MemoryShadow::cell_at(size_t at) {

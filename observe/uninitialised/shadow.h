@@ -82,6 +82,10 @@ class MemoryShadow {
     const Unwritten& cell = cell_at(at);
     return cell.bits == 0 ? nullptr : &cell;
   }
+  // Whether any of those of all lanes may have none.
+  bool may_lack_between(size_t first, size_t end) const;
+  // All lanes of them have values.
+  void give_values_between(size_t first, size_t end);
   // To be changed.
   Unwritten& touch(size_t dword, unsigned lane = 0) {
     const size_t at = dword * lanes_ + lane;

@@ -105,6 +105,12 @@ bool UninitialisedChecker::reads_unwritten(const Event& event, const Known& fact
       may_lack |= scratch.may_lack(dword, event.wave.exec());
     if (!may_lack) return false;
   }
+  if (const AlikeAccesses* const alike = event.accesses.alike()) {
+    if (alike->space == MemorySpace::global && memory_.empty()) return false;
+    if (alike->space == MemorySpace::lds &&
+        !group_lds_->may_lack_between(alike->first / 4, (alike->end + 3) / 4))
+      return false;
+  }
   const size_t of_a_lane = accesses_of_a_lane(event.accesses);
   for (size_t index = 0; index < event.accesses.size(); ++index) {
     const MemoryAccess& access = event.accesses[index];
@@ -218,6 +224,11 @@ void UninitialisedChecker::give_values(const Event& event, const Known& facts, W
       shadow.scratch(rows->end).give_values(dword, event.wave.exec());
     return;
   }
+  if (const AlikeAccesses* const alike = event.accesses.alike(); alike && alike->space == MemorySpace::lds) {
+    if (!group_lds_->may_lack()) return;
+    if ((alike->first | alike->bytes) % 4 == 0 && alike->is_consecutive())
+      return group_lds_->give_values_between(alike->first / 4, alike->end / 4);
+  }
   for (const MemoryAccess& access : event.accesses) {
     if (!access.writes || access.reach == Reach::dropped || access.reach == Reach::refused) continue;
     for (uint32_t byte = 0; byte < access.bytes;) {
@@ -273,9 +284,11 @@ void UninitialisedChecker::store(const Event& event, const Known& facts, WaveSha
   else
     all = 0;
   // Most of what is stored has a value, and goes where everything has.
-  const auto is_shared = [](const MemoryAccess& access) { return access.space == MemorySpace::global; };
-  if (some == 0 && memory_.empty() && facts.is_global) return;
-  if (some == 0 && memory_.empty() && std::all_of(event.accesses.begin(), event.accesses.end(), is_shared))
+  const auto is_shared = [](const auto& access) { return access.space == MemorySpace::global; };
+  const AlikeAccesses* const alike = event.accesses.alike();
+  if (some == 0 && memory_.empty() &&
+      (facts.is_global ||
+       (alike ? is_shared(*alike) : std::all_of(event.accesses.begin(), event.accesses.end(), is_shared))))
     return;
   if (some == 0 && !is_atomic && memory_.empty()) return give_values(event, facts, shadow);
   if (data && data->is_vgpr() && shape.kind == AccessShape::Kind::store && shape.bytes == 4 * data->words &&

@@ -122,6 +122,27 @@ TEST(RaceChecker, WhoWritesMayHaveReadItself) {
             std::string::npos);
 }
 
+// Reads of LDS to which nobody writes are noted, so many at a time, and matter when somebody does: by whole
+// rows, by two addresses, by all lanes at one place.
+TEST(RaceChecker, ReadsAreKnownWhenSomebodyWrites) {
+  const std::string reads =
+      "v_lshlrev_b32 v1, 2, v0\nv_mov_b32 v2, 0x200\ns_movk_i32 s5, 600\nloop: ds_load_b32 v3, v1\n"
+      "ds_load_2addr_b32 v[4:5], v1 offset0:64 offset1:70\nds_load_b64 v[6:7], v2\ns_sub_u32 s5, s5, 1\n"
+      "s_cmp_lg_u32 s5, 0\ns_cbranch_scc1 loop\ns_waitcnt lgkmcnt(0)\n";
+  const auto store = [&](unsigned offset, std::string_view between) {
+    return Races(reads + std::string(between) + std::string(kIsFirst) +
+                 "s_cbranch_scc1 done\ns_mov_b32 exec_lo, 1\nv_mov_b32 v8, " + std::to_string(offset) +
+                 "\nds_store_b32 v8, v0\ndone:\n")
+        .rules();
+  };
+  const std::string found = "overwrites LDS that another wave of the work-group reads";
+  for (const unsigned offset : {0u, 0x7cu, 0x100u, 0x118u, 0x194u, 0x204u}) {
+    EXPECT_NE(store(offset, "").find(found), std::string::npos) << offset;
+    EXPECT_EQ(store(offset, "s_barrier\n"), "") << offset;
+  }
+  EXPECT_EQ(store(0x208, ""), "");
+}
+
 // One wave stores where all count. Its own atomic stands between the store and those of the others.
 TEST(RaceChecker, AtomicsDoNotOrderTheStoreBeforeThem) {
   const auto text = [](std::string_view between) {
@@ -156,6 +177,18 @@ TEST(RaceChecker, FlagsInLds) {
   EXPECT_EQ(Races(flag_in_lds(load, "")).all.size(), 2u);
   EXPECT_EQ(Races(flag_in_lds("v_mov_b32 v1, 0\nds_load_b32 v3, v1\n", loop)).all.size(), 2u);
   EXPECT_EQ(Races(flag_in_lds("ds_load_b32 v5, v1 offset:8\nds_load_b32 v3, v1\n", loop)).all.size(), 2u);
+}
+
+// What a flag was before a barrier it is behind it: both waves store there, as atomics of the source do.
+TEST(RaceChecker, FlagsStayFlagsBehindABarrier) {
+  const auto text = [](std::string_view again) {
+    return "v_mov_b32 v1, 0\nv_mov_b32 v3, 0\nagain: ds_load_b32 v3, v1\ns_waitcnt lgkmcnt(0)\n"
+           "v_cmp_ne_u32 vcc_lo, 0, v3\n" +
+           std::string(again) +
+           "s_barrier\nv_readfirstlane_b32 s4, v0\nv_mov_b32 v2, s4\nds_store_b32 v1, v2\n";
+  };
+  EXPECT_EQ(Races(text("s_cbranch_vccnz again\n")).rules(), "");
+  EXPECT_EQ(Races(text("")).all.size(), 1u);
 }
 
 // LDS works in a wave's order: the store of an unlock comes behind those before it without a wait.

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "engine/interpreter/interpreter.h"
@@ -169,6 +170,78 @@ TEST(Listener, SeesEverySpace) {
   a = only_access(
       "s_mov_b64 s[4:5], src_shared_base\nv_mov_b32 v2, 4\nv_mov_b32 v3, s5\nflat_load_b32 v4, v[2:3]");
   EXPECT_TRUE(a.space == MemorySpace::lds && a.address == 4);
+}
+
+// The last description of lanes that do alike, and their accesses one by one.
+struct SeesAlike : Listener {
+  std::optional<AlikeAccesses> alike;
+  std::vector<MemoryAccess> accesses;
+  void before(const Event& event) override {
+    if (event.accesses.empty()) return;
+    alike = event.accesses.alike() ? std::optional(*event.accesses.alike()) : std::nullopt;
+    accesses.assign(event.accesses.begin(), event.accesses.end());
+  }
+  explicit SeesAlike(const std::string& text) {
+    machine::Dispatch dispatch(text, 1, 32);
+    dispatch.launch.scratch_bytes = 64;
+    dispatch.options.precise.listener = this;
+    EXPECT_FALSE(dispatch.run().fault) << text;
+  }
+};
+
+TEST(Listener, DescribesLanesThatDoAlike) {
+  const SeesAlike two(
+      "v_lshlrev_b32 v1, 3, v0\ns_mov_b32 exec_lo, 0xff0e\n"
+      "ds_load_2addr_b32 v[2:3], v1 offset0:1 offset1:8\n");
+  ASSERT_TRUE(two.alike);
+  EXPECT_TRUE(two.alike->space == MemorySpace::lds && two.alike->reads && !two.alike->writes);
+  EXPECT_EQ(two.alike->lanes, 0xff0eu);
+  EXPECT_EQ(two.alike->first, 8u + 4);
+  EXPECT_EQ(two.alike->end, 15u * 8 + 32 + 4);
+  EXPECT_FALSE(two.alike->is_uniform || two.alike->are_lanes_in_a_row());
+  // Lanes that are off repeat the first one that is on.
+  for (const unsigned lane : {0u, 4u, 31u, 63u}) EXPECT_EQ(two.alike->address(lane), 12u) << lane;
+  ASSERT_EQ(two.accesses.size(), 2 * 11u);
+  for (size_t i = 0, lane = 1; i < two.accesses.size(); ++i) {
+    const MemoryAccess& access = two.accesses[i];
+    EXPECT_EQ(access.lane, static_cast<int>(lane));
+    EXPECT_EQ(access.address, lane * 8 + (i % 2 == 0 ? 4 : 32));
+    EXPECT_TRUE(access.bytes == 4 && access.reads && !access.writes && access.reach == Reach::inside);
+    if (i % 2 == 1) lane = lane == 3 ? 8 : lane + 1;
+  }
+  const SeesAlike row("v_lshlrev_b32 v1, 4, v0\nds_store_b128 v1, v[4:7]\n");
+  ASSERT_TRUE(row.alike);
+  EXPECT_TRUE(row.alike->is_consecutive() && row.alike->writes && !row.alike->is_uniform);
+  const SeesAlike one("v_mov_b32 v1, 24\nds_load_b32 v2, v1\n");
+  ASSERT_TRUE(one.alike);
+  EXPECT_TRUE(one.alike->is_uniform && !one.alike->is_consecutive());
+  const SeesAlike scratch("s_mov_b32 s4, 8\nscratch_store_b32 off, v2, s4 offset:4\n");
+  ASSERT_TRUE(scratch.alike);
+  EXPECT_TRUE(scratch.alike->is_uniform && scratch.alike->first == 12 &&
+              scratch.alike->space == MemorySpace::scratch);
+  // A negative offset comes around.
+  const SeesAlike around("v_mov_b32 v1, 16\nscratch_store_b32 v1, v2, off offset:-8\n");
+  ASSERT_EQ(around.accesses.size(), 32u);
+  EXPECT_EQ(around.accesses[31].address, 8u);
+  // One lane behind the end, or at an address that an atomic may not have.
+  const SeesAlike outside(
+      "v_lshlrev_b32 v1, 2, v0\nv_cmp_eq_u32 vcc_lo, 31, v0\nv_cndmask_b32 v1, v1, -4, vcc_lo\n"
+      "ds_load_b32 v2, v1\n");
+  EXPECT_FALSE(outside.alike);
+  ASSERT_EQ(outside.accesses.size(), 32u);
+  EXPECT_TRUE(outside.accesses[30].reach == Reach::inside && outside.accesses[31].reach == Reach::dropped);
+}
+
+TEST(Listener, DescribesAddressesOfTwoRegisters) {
+  const SeesAlike near(
+      "v_lshlrev_b32 v2, 2, v0\nv_add_co_u32 v2, vcc_lo, v2, s0\n"
+      "v_add_co_ci_u32 v3, vcc_lo, s1, 0, vcc_lo\nglobal_load_b32 v4, v[2:3], off offset:4\n");
+  ASSERT_TRUE(near.alike);
+  EXPECT_TRUE(near.alike->is_consecutive());
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    EXPECT_EQ(near.accesses[lane].address, near.alike->first + 4 * lane);
+    EXPECT_EQ(near.alike->address(lane), near.accesses[lane].address);
+  }
 }
 
 TEST(Listener, SeesWhatABufferResourceDrops) {
