@@ -7,6 +7,7 @@
 
 #include "numeric/arithmetic.h"
 #include "numeric/host_float.h"
+#include "numeric/quotient.h"
 
 namespace lockstep::numeric {
 namespace {
@@ -265,10 +266,11 @@ std::span<const ExactSymbol> exact_symbols() {
   LOCKSTEP_EXACT_BINARY(LOCKSTEP_TYPED_SYMBOL, type, Type) \
   LOCKSTEP_SYMBOL(lockstep_exact_fma_##type)               \
   LOCKSTEP_SYMBOL(lockstep_exact_ldexp_##type)
-  static const ExactSymbol kSymbols[] = {LOCKSTEP_SYMBOLS_OF(f32, F32) LOCKSTEP_SYMBOLS_OF(
-      f64, F64) LOCKSTEP_SYMBOLS_OF(f16, F16) LOCKSTEP_EXACT_CONVERSIONS(LOCKSTEP_CONVERSION_SYMBOL)
-                                             LOCKSTEP_EXACT_TRANSCENDENTALS(LOCKSTEP_CONVERSION_SYMBOL)
-                                                 LOCKSTEP_EXACT_OTHERS(LOCKSTEP_SYMBOL)};
+  static const ExactSymbol kSymbols[] = {
+      LOCKSTEP_SYMBOLS_OF(f32, F32) LOCKSTEP_SYMBOLS_OF(f64, F64) LOCKSTEP_SYMBOLS_OF(
+          f16, F16) LOCKSTEP_EXACT_CONVERSIONS(LOCKSTEP_CONVERSION_SYMBOL)
+          LOCKSTEP_EXACT_TRANSCENDENTALS(LOCKSTEP_CONVERSION_SYMBOL) LOCKSTEP_EXACT_OTHERS(LOCKSTEP_SYMBOL)
+              LOCKSTEP_SYMBOL(lockstep_exact_quotient_f32) LOCKSTEP_SYMBOL(lockstep_exact_quotient_f64)};
   return kSymbols;
 }
 

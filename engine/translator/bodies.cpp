@@ -2,6 +2,7 @@
 // that the translator inlines. A test compiles the file natively too and compares the two.
 #include "engine/translator/body_abi.h"
 #include "engine/translator/body_headers.h"
+#include "numeric/quotient.h"
 
 #define LOCKSTEP_EXPORT extern "C" __attribute__((visibility("default"), nothrow))
 
@@ -73,5 +74,17 @@ LOCKSTEP_OUTPUT(f32, F32)
 LOCKSTEP_OUTPUT(f64, F64)
 LOCKSTEP_OUTPUT(pk_f16, semantics::PairF16)
 #undef LOCKSTEP_OUTPUT
+
+// What quotients.h finds: of the denominator and the numerator, as the last of the instructions has them.
+#define LOCKSTEP_QUOTIENT(name, type)                                                                      \
+  LOCKSTEP_EXPORT void lockstep_body_quotient_##name(const U32* words, const uint16_t*, U32* result_words, \
+                                                     uint16_t*, I32*) {                                    \
+    const type denominator = argument_from<type>(words),                                                   \
+               numerator = argument_from<type>(words + sizeof(type) / sizeof(U32));                        \
+    store_result(numeric::quotient(numerator, denominator), result_words);                                 \
+  }
+LOCKSTEP_QUOTIENT(f32, F32)
+LOCKSTEP_QUOTIENT(f64, F64)
+#undef LOCKSTEP_QUOTIENT
 
 }  // namespace lockstep::translator

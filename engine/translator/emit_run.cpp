@@ -10,7 +10,8 @@ namespace lockstep::translator {
 
 namespace {
 
-constexpr size_t kMaxRun = 32;
+// Longer ones let a quotient come to its end, which then is one division.
+constexpr size_t kMaxRun = 32, kMaxRunWithQuotient = 192;
 
 // Scalar registers that an instruction reads as a number, not as one bit a lane.
 RegisterSet scalar_number_reads(const Node& node) {
@@ -31,7 +32,7 @@ RegisterSet scalar_number_reads(const Node& node) {
 
 bool Emitter::joins_run(unsigned index) const {
   const Node& node = routine_.nodes[index];
-  if (run_.nodes.size() >= kMaxRun) return false;
+  if (run_.nodes.size() >= (run_.open_quotients > 0 ? kMaxRunWithQuotient : kMaxRun)) return false;
   const Effects& effects = facts_.nodes[index].effects;
   const auto touches_mask = [&](const RegisterSet& set) {
     for (const auto& [number, chunks] : run_.masks)
@@ -57,14 +58,27 @@ bool Emitter::joins_run(unsigned index) const {
     }
     case NodeKind::scalar_alu:
       if (run_.nodes.empty() || writes_exec(effects, routine_.wave_size)) return false;
+      if (moves_run_mask(index)) return true;
       return !touches_mask(effects.reads) && !touches_mask(effects.writes);
     default:
       return false;
   }
 }
 
+// Whether it copies a mask that is known by chunks, as the mask of a quotient's scaling is to VCC.
+bool Emitter::moves_run_mask(unsigned index) const {
+  const Node& node = routine_.nodes[index];
+  if (!is_mask_move(node, routine_.wave_size)) return false;
+  return run_.masks.contains(source_of(*node.instruction.find(isa::Role::src0), node.instruction)->first);
+}
+
 void Emitter::add_to_run(unsigned index) {
   const Node& node = routine_.nodes[index];
+  if (moves_run_mask(index)) {
+    run_.moves.insert(index);
+    run_.masks.try_emplace(*scalar_destination(*node.instruction.find(isa::Role::dst)));
+  }
+  run_.open_quotients += quotient_steps_open(node);
   run_.nodes.push_back(index);
   run_.writes |= facts_.nodes[index].effects.writes;
   if (node.kind == NodeKind::lds) {
@@ -85,6 +99,7 @@ void Emitter::add_to_run(unsigned index) {
 void Emitter::end_run() {
   if (run_.nodes.empty()) return;
   if (run_.loads_lds || run_.stores_lds) settle();
+  find_run_quotients();
   const Snapshot start = snapshot(run_.nodes.front());
   // EXEC only shrinks inside a run: the lanes that are on now are all that can be in doubt.
   ChunkValues exec_at_start{};
@@ -134,13 +149,65 @@ void Emitter::end_run() {
   run_ = Run{};
 }
 
+// As a whole.
+bool Emitter::is_quotient_step(unsigned index) const {
+  const auto& steps = run_.quotients.steps;
+  return steps.contains({index, 0}) &&
+         (routine_.nodes[index].kind != NodeKind::dual || steps.contains({index, 1}));
+}
+
+void Emitter::find_run_quotients() {
+  LiveSets live;
+  const unsigned behind = run_.nodes.back() + 1;
+  if (behind < block_last_) {
+    live = facts_.nodes[behind].live;
+  } else {
+    const auto index = static_cast<size_t>(routine_.block_at(routine_.nodes[block_first_].offset));
+    for (int successor : {routine_.blocks[index].taken, routine_.blocks[index].next})
+      if (successor >= 0) {
+        const LiveSets& live_in = facts_.blocks[static_cast<size_t>(successor)].live_in;
+        live.on |= live_in.on;
+        live.off |= live_in.off;
+      }
+  }
+  run_.quotients = find_quotients(routine_, facts_, run_.nodes, live.on);
+  if (run_.quotients.steps.empty()) return;
+  // Blocks behind expect registers that this one writes in their slots, if only for the lanes that are off.
+  for (const auto& [n, half] : run_.quotients.steps) {
+    const RegisterSet kept = facts_.nodes[n].effects.writes & live.off;
+    for (unsigned r = 0; r < kVgprs; ++r)
+      if (kept[r]) hold(r);
+  }
+  // Masks that only these steps write stay what they were.
+  std::erase_if(run_.masks, [&](const auto& mask) {
+    return std::ranges::none_of(run_.nodes, [&](unsigned n) {
+      return facts_.nodes[n].effects.writes[mask.first] && !is_quotient_step(n);
+    });
+  });
+}
+
+// In the chunk in work.
+void Emitter::emit_mask_move(unsigned index) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const unsigned from = source_of(*instruction.find(isa::Role::src0), instruction)->first;
+  LaneMask mask;
+  mask.bits = bits_of_register(from, pass_);
+  if (const auto found = run_.masks.find(from); found != run_.masks.end())
+    mask.raw = found->second[pass_].raw;
+  run_.masks[*scalar_destination(*instruction.find(isa::Role::dst))][pass_] = mask;
+}
+
 void Emitter::emit_run(bool regular_lds) {
   for (pass_ = 0; pass_ < chunks_; ++pass_) {
     run_.next_read = 0;
     for (unsigned n : run_.nodes) {
+      if (is_quotient_step(n)) continue;
       switch (routine_.nodes[n].kind) {
         case NodeKind::scalar_alu:
-          if (pass_ == 0) emit_scalar(n);
+          if (run_.moves.contains(n))
+            emit_mask_move(n);
+          else if (pass_ == 0)
+            emit_scalar(n);
           break;
         case NodeKind::lds:
           if (regular_lds)
@@ -151,6 +218,8 @@ void Emitter::emit_run(bool regular_lds) {
         default:
           if (is_computed(n))
             emit_computed(n, pass_);
+          else if (run_.quotients.divisions.contains(n))
+            emit_quotient(n, pass_);
           else
             emit_noting_sums(n, pass_);
       }

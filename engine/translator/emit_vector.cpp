@@ -77,12 +77,31 @@ void Emitter::emit_vector(unsigned index, unsigned chunk) {
   const Node& node = routine_.nodes[index];
   // Both halves of a VOPD pair read before either writes.
   PendingWrites writes;
-  for (const Half& part : halves_of(node.instruction)) emit_vector_half(node, part, chunk, writes);
+  unsigned half = 0;
+  for (const Half& part : halves_of(node.instruction))
+    if (!run_.quotients.steps.contains({index, half++})) emit_vector_half(node, part, chunk, writes);
   for (const auto& [number, value] : writes.registers) write_lanes(facts_.nodes[index], number, chunk, value);
   for (const auto& [number, mask] : writes.masks) {
     if (number == kExec) merge_waiting(chunk);
     run_.masks[number][chunk] = mask;
   }
+}
+
+// The last instruction of a quotient, without those before it.
+void Emitter::emit_quotient(unsigned index, unsigned chunk) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const isa::Operand& result = *instruction.find(Role::dst);
+  const auto place = [&](llvm::AllocaInst* array, unsigned word) {
+    return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, word);
+  };
+  unsigned next = 0;
+  for (const Role role : {Role::src1, Role::src2})
+    for (unsigned word = 0; word < result.words; ++word)
+      ir_.CreateStore(source_word(*instruction.find(role), instruction, word, chunk), place(words_, next++));
+  call_body(result.words == 2 ? "quotient_f64" : "quotient_f32", chunk, kDefaultFloatMode);
+  for (unsigned word = 0; word < result.words; ++word)
+    write_lanes(facts_.nodes[index], result.vgpr() + word, chunk,
+                ir_.CreateLoad(lanes_, place(result_words_, word)));
 }
 
 namespace {

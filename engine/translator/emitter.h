@@ -19,6 +19,7 @@
 #include "engine/translator/classify.h"
 #include "engine/translator/linear.h"
 #include "engine/translator/liveness.h"
+#include "engine/translator/quotients.h"
 #include "engine/translator/routine.h"
 #include "isa/memory_shape.h"
 #include "semantics/atomic.h"
@@ -83,6 +84,9 @@ class Emitter {
     bool loads_lds = false, stores_lds = false;
     std::vector<std::function<void()>> second_stores;
     RegisterSet writes;
+    std::set<unsigned> moves;  // of masks
+    int open_quotients = 0;
+    Quotients quotients;
   };
 
   // emitter.cpp: structure, registers, leaving
@@ -121,10 +125,14 @@ class Emitter {
 
   // emit_run.cpp: vector runs
   bool joins_run(unsigned node) const;
+  bool moves_run_mask(unsigned node) const;
   void add_to_run(unsigned node);
   void end_run();
+  void find_run_quotients();
+  bool is_quotient_step(unsigned node) const;
   // All chunks; then the masks are whole again.
   void emit_run(bool regular_lds);
+  void emit_mask_move(unsigned node);
   // Whether all LDS accesses of the run are as guessed and inside the LDS: i1.
   Value* lds_is_regular();
   // The same registers come from two ways: phis for those that differ.
@@ -203,6 +211,7 @@ class Emitter {
     std::vector<std::pair<unsigned, LaneMask>> masks;
   };
   void emit_vector(unsigned node, unsigned chunk);
+  void emit_quotient(unsigned node, unsigned chunk);
   void emit_vector_half(const Node& node, const Half& part, unsigned chunk, PendingWrites& writes);
   // What DPP makes of a source register, and the lanes that the instruction may write (i16).
   struct DppSource {

@@ -6,9 +6,11 @@
 #include <initializer_list>
 #include <limits>
 
+#include "numeric/quotient.h"
 #include "numeric/transcendental.h"
 #include "tests/mpfr_rounding.h"
 #include "tests/numeric/oracle.h"
+#include "tests/sweep.h"
 
 namespace lockstep::numeric {
 namespace {
@@ -229,6 +231,80 @@ TYPED_TEST(Division, WholeDivisionsRoundCorrectly) {
                     << testing::lane_of(result, i) << ", expected " << expected;
       if (++failures == 5) return;
     }
+  }
+}
+
+// The translator makes one division of the sequence (numeric/quotient.h).
+template <class Float>
+void expect_same_quotients(Float n, Float d) {
+  const auto expected = to_bits(divide(n, d)), result = to_bits(quotient(n, d));
+  for (unsigned lane = 0; lane < kLanesPerChunk; ++lane)
+    ASSERT_EQ(result[lane], expected[lane]) << std::hex << to_bits(n)[lane] << " / " << to_bits(d)[lane];
+}
+
+TYPED_TEST(Division, WholeDivisionsAreTheHosts) {
+  using Float = TypeParam;
+  const Format& f = testing::format_of<Float>();
+  std::vector<uint64_t> n, d;
+  const auto expect_same = [&] {
+    for (size_t start = 0; start + kLanesPerChunk <= n.size() && !this->HasFatalFailure();
+         start += kLanesPerChunk)
+      expect_same_quotients(testing::vector_of<Float>(std::span(n).subspan(start, kLanesPerChunk)),
+                            testing::vector_of<Float>(std::span(d).subspan(start, kLanesPerChunk)));
+  };
+  for (const uint64_t a : testing::edges(f)) {
+    for (const uint64_t b : testing::edges(f)) {
+      n.push_back(a);
+      d.push_back(b);
+    }
+  }
+  while (n.size() % kLanesPerChunk != 0) {
+    n.push_back(0);
+    d.push_back(0);
+  }
+  expect_same();
+  // Every fourth denominator is just below a power of two, which leaves the least room; for every fourth the
+  // numerator is chosen so that the quotient is next to a midpoint of two numbers; some are denormal.
+  std::mt19937_64 random(23);
+  const uint64_t hidden = uint64_t{1} << f.fraction;
+  const unsigned shift = static_cast<unsigned>(f.fraction) + 2;
+  for (int round = 0; round < test::of_sweep(2'000'000, 10'000) && !this->HasFatalFailure(); ++round) {
+    n.clear();
+    d.clear();
+    for (unsigned lane = 0; lane < kLanesPerChunk; ++lane) {
+      uint64_t a = testing::random_input(f, random), b = testing::random_input(f, random);
+      if (lane % 4 == 1) b = (b & ~(hidden - 1)) | (hidden - 1 - random() % 8);
+      if (lane % 4 == 2) {
+        // midpoint * y = x * 2^shift + a small odd number
+        const uint64_t y = (random() & (hidden - 1)) | hidden | 1;
+        uint64_t inverse = y;
+        for (int step = 0; step < 6; ++step) inverse *= 2 - y * inverse;
+        const uint64_t midpoint = (random() % 9 * 2 - 9) * inverse & ((uint64_t{1} << shift) - 1);
+        const auto product = static_cast<unsigned __int128>(midpoint) * y;
+        const auto x = static_cast<uint64_t>((product + (uint64_t{1} << (shift - 1))) >> shift);
+        b = (b & ~(hidden - 1)) | (y & (hidden - 1));
+        a = (a & ~(hidden - 1)) | ((x < hidden ? x << 1 : x) & (hidden - 1));
+      }
+      if (lane % 8 == 3) a &= ~f.infinity();
+      if (lane % 8 == 7) b &= ~f.infinity();
+      n.push_back(a);
+      d.push_back(b);
+    }
+    expect_same();
+  }
+}
+
+// What the last step needs of the reciprocal (numeric/quotient.h): it is the nearest number.
+TEST(Division, ReciprocalsOfFloatsBecomeTheNearest) {
+  for (uint32_t significand = 0; significand < 1u << 23; significand += kLanesPerChunk) {
+    U32 bits;
+    for (unsigned lane = 0; lane < kLanesPerChunk; ++lane) bits[lane] = (significand + lane) | 127u << 23;
+    const F32 d = bits_as<F32>(bits);
+    const F32 estimate = rcp(d, kDefault);
+    const F32 error = fma(negate(d), estimate, F32(1.0f), kDefault);
+    const auto reciprocal = to_bits(fma(error, estimate, estimate, kDefault)), nearest = to_bits(1.0f / d);
+    for (unsigned lane = 0; lane < kLanesPerChunk; ++lane)
+      ASSERT_EQ(reciprocal[lane], nearest[lane]) << std::hex << bits[lane];
   }
 }
 

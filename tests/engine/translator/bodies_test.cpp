@@ -29,6 +29,8 @@ extern "C" void lockstep_body_output_f16(const U32*, const uint16_t*, U32*, uint
 extern "C" void lockstep_body_output_f32(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
 extern "C" void lockstep_body_output_f64(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
 extern "C" void lockstep_body_output_pk_f16(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
+extern "C" void lockstep_body_quotient_f32(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
+extern "C" void lockstep_body_quotient_f64(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
 extern "C" void lockstep_moded_output_f16(const U32*, const uint16_t*, U32*, uint16_t*, I32*, uint32_t);
 extern "C" void lockstep_moded_output_f32(const U32*, const uint16_t*, U32*, uint16_t*, I32*, uint32_t);
 extern "C" void lockstep_moded_output_f64(const U32*, const uint16_t*, U32*, uint16_t*, I32*, uint32_t);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 #include <string_view>
@@ -104,6 +105,54 @@ __kernel void quotients(__global float* out, __global const float* in, uint n) {
       results.push_back(result.buffers[0]);
     }
     EXPECT_NE(results[results.size() - 2], results.back());
+  }
+}
+
+// Compilers make eleven instructions of a quotient, of which the translator makes one division. Zeros and
+// infinities among the operands are NaNs in the steps between, for which waves went to the interpreter; the
+// division does not.
+TEST(Kernels, Quotients) {
+  const std::string source = R"(
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define QUOTIENTS(name, T) \
+__kernel void name(__global T* out, __global const T* in, uint n) { \
+  uint i = get_global_id(0); \
+  if (i >= n) return; \
+  T a = in[i], b = in[(i * 7 + 1) % n], c = in[(i * 5 + 3) % n]; \
+  _Pragma("unroll 1") \
+  for (uint k = 0; k < 4; ++k) { \
+    out[i + n * 2 * k] = a / c; \
+    out[i + n * (2 * k + 1)] = b < 0 ? (T)1 / b : a / b; \
+    a *= (T)0.25; \
+    b += (T)1; \
+  } \
+}
+QUOTIENTS(doubles, double)
+QUOTIENTS(floats, float)
+)";
+  const auto inputs = [](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> values(2000);
+    std::mt19937 random(5);
+    for (T& value : values) value = static_cast<T>(static_cast<int>(random() >> 1) - (1 << 30)) / (1 << 20);
+    using Limits = std::numeric_limits<T>;
+    for (size_t i = 0; i < values.size(); i += 29) values[i] = i % 2 ? T{0} : -T{0};
+    for (size_t i = 0; i < values.size(); i += 37) values[i] = Limits::infinity();
+    for (size_t i = 0; i < values.size(); i += 41) values[i] = Limits::denorm_min() * static_cast<T>(i);
+    for (size_t i = 0; i < values.size(); i += 43) values[i] = Limits::max() / static_cast<T>(i + 1);
+    return bytes_of(values);
+  };
+  for (const unsigned wave_size : {32u, 64u}) {
+    const Bytes object = compile(source, wave_size, 2, {"-cl-fp32-correctly-rounded-divide-sqrt"});
+    for (const bool is_double : {false, true}) {
+      const TestDispatch dispatch{
+          is_double ? "doubles" : "floats", {2048, 1, 1}, {128, 1, 1}, {buffer(0), buffer(1), value(2000u)}};
+      const std::vector<Bytes> buffers = {Bytes(2000 * 8 * (is_double ? 8u : 4u)),
+                                          is_double ? inputs(0.0) : inputs(0.0f)};
+      const TestResult result = expect_same(object, {dispatch}, buffers);
+      expect_translated(result);
+      EXPECT_EQ(result.outcome.translation.interpreted, 0u) << wave_size << is_double;
+    }
   }
 }
 

@@ -1,0 +1,164 @@
+// The steps of a quotient are one division only if they are all there, in this order of things, and nobody
+// looks at what is between.
+#include "engine/translator/quotients.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "tests/engine/translator/engine_pair.h"
+
+namespace lockstep::translator {
+namespace {
+
+// Operands that are numbers of moderate size, and zeros.
+constexpr std::string_view kBegin =
+    "v_and_b32 v1, 0xff00ffff, v1\nv_and_b32 v2, 0x8003fff0, v2\n"
+    "v_cvt_f64_i32 v[4:5], v1\nv_cvt_f64_i32 v[6:7], v2\nv_cvt_f32_i32 v1, v1\nv_cvt_f32_i32 v2, v2\n";
+constexpr std::string_view kDouble =
+    "v_div_scale_f64 v[8:9], null, v[4:5], v[4:5], v[6:7]\n"
+    "v_rcp_f64 v[10:11], v[8:9]\n"
+    "v_fma_f64 v[12:13], -v[8:9], v[10:11], 1.0\n"
+    "v_fma_f64 v[10:11], v[10:11], v[12:13], v[10:11]\n"
+    "v_fma_f64 v[12:13], -v[8:9], v[10:11], 1.0\n"
+    "v_fma_f64 v[10:11], v[10:11], v[12:13], v[10:11]\n"
+    "v_div_scale_f64 v[14:15], vcc_lo, v[6:7], v[4:5], v[6:7]\n"
+    "v_mul_f64 v[12:13], v[14:15], v[10:11]\n"
+    "v_fma_f64 v[8:9], -v[8:9], v[12:13], v[14:15]\n"
+    "v_div_fmas_f64 v[8:9], v[8:9], v[10:11], v[12:13]\n"
+    "v_div_fixup_f64 v[16:17], v[8:9], v[4:5], v[6:7]\n";
+constexpr std::string_view kFloat =
+    "v_div_scale_f32 v8, null, v1, v1, v2\n"
+    "v_rcp_f32 v9, v8\n"
+    "v_fma_f32 v10, -v8, v9, 1.0\n"
+    "v_fmac_f32 v9, v10, v9\n"
+    "v_div_scale_f32 v10, vcc_lo, v2, v1, v2\n"
+    "v_mul_f32 v11, v10, v9\n"
+    "v_fma_f32 v12, -v8, v11, v10\n"
+    "v_fmac_f32 v11, v12, v9\n"
+    "v_fma_f32 v8, -v8, v11, v10\n"
+    "v_div_fmas_f32 v8, v8, v9, v11\n"
+    "v_div_fixup_f32 v16, v8, v1, v2\n";
+// All that is between is gone then.
+constexpr std::string_view kEnd =
+    "v_mov_b32 v8, 0\nv_mov_b32 v9, 0\nv_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v12, 0\nv_mov_b32 v13, "
+    "0\n"
+    "v_mov_b32 v14, 0\nv_mov_b32 v15, 0\ns_mov_b32 vcc_lo, 0\ns_mov_b32 s20, 0\n";
+
+std::string whole(std::string_view steps) {
+  return std::string(kBegin) + std::string(steps) + std::string(kEnd);
+}
+
+std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string result(text);
+  const size_t at = result.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  if (at != std::string::npos) result.replace(at, from.size(), to);
+  return result;
+}
+
+size_t divisions(const std::string& text) {
+  const Routine routine = routine_of(text);
+  const Facts facts = analyse(routine);
+  const Block& block = routine.blocks[routine.entry_block];
+  std::vector<unsigned> nodes;
+  for (unsigned n = block.first; n < block.last; ++n) nodes.push_back(n);
+  return find_quotients(routine, facts, nodes, {}).divisions.size();
+}
+
+void expect_same(const std::string& text) {
+  for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x0f0f'33ff}}) {
+    for (uint64_t seed = 1; seed <= 3; ++seed) {
+      EnginePair pair({.exec = exec, .seed = seed});
+      std::vector<uint32_t> code = interpreter::assembled(text, 32);
+      code.pop_back();
+      EXPECT_EQ(pair.run(code), "") << text;
+    }
+  }
+}
+
+TEST(Quotients, AreFound) {
+  for (const std::string_view steps : {kDouble, kFloat}) {
+    EXPECT_EQ(divisions(whole(steps)), 1u);
+    expect_same(whole(steps));
+  }
+  const std::string moved = replaced(replaced(kDouble, "vcc_lo, v[6:7]", "s20, v[6:7]"), "v_div_fmas",
+                                     "s_mov_b32 vcc_lo, s20\nv_div_fmas");
+  const std::string other_order = replaced(kFloat, "v_mul_f32 v11, v10, v9", "v_mul_f32 v11, v9, v10");
+  const std::string constant =
+      replaced(replaced(replaced(replaced(kDouble, "v[4:5], v[6:7]\nv_rcp", "v[4:5], 1.0\nv_rcp"),
+                                 "vcc_lo, v[6:7], v[4:5], v[6:7]", "vcc_lo, 1.0, v[4:5], 1.0"),
+                        "v[8:9], v[4:5], v[6:7]", "v[8:9], v[4:5], 1.0"),
+               "v_mul_f64 v[12:13], v[14:15], v[10:11]", "v_mul_f64 v[12:13], v[10:11], v[14:15]");
+  // Both halves of a pair that is none of its steps stay, and the half that is none.
+  const std::string paired =
+      replaced(kFloat, "v_fmac_f32 v9, v10, v9", "v_dual_fmac_f32 v9, v10, v9 :: v_dual_mul_f32 v20, v3, v0");
+  for (const std::string& steps : {moved, other_order, constant, paired}) {
+    EXPECT_EQ(divisions(whole(steps)), 1u) << steps;
+    expect_same(whole(steps));
+  }
+}
+
+TEST(Quotients, AreNoneIfAnythingDiffers) {
+  struct Change {
+    const char *from, *to;
+  };
+  const auto expect_none = [](std::string_view steps, std::initializer_list<Change> changes) {
+    for (const Change& change : changes) {
+      const std::string text = whole(replaced(steps, change.from, change.to));
+      EXPECT_EQ(divisions(text), 0u) << text;
+      expect_same(text);
+    }
+  };
+  expect_none(kDouble,
+              {{"v[10:11], 1.0", "v[10:11], 2.0"},
+               {"-v[8:9], v[10:11]", "v[8:9], v[10:11]"},
+               {"v[8:9], v[4:5], v[6:7]\n", "v[8:9], v[6:7], v[4:5]\n"},
+               {"v[8:9], v[4:5], v[6:7]\n", "-v[8:9], v[4:5], v[6:7]\n"},
+               {"v[8:9], v[4:5], v[6:7]\n", "v[8:9], |v[4:5]|, v[6:7]\n"},
+               {"vcc_lo, v[6:7], v[4:5], v[6:7]", "vcc_lo, v[4:5], v[4:5], v[6:7]"},
+               {"null, v[4:5], v[4:5], v[6:7]", "null, v[4:5], v[6:7], v[4:5]"},
+               {"v_div_fmas", "s_mov_b32 vcc_lo, 0\nv_div_fmas"},
+               {"v_div_fmas", "s_not_b32 vcc_lo, vcc_lo\nv_div_fmas"},
+               {"v_rcp_f64", "v_rsq_f64"},
+               {"v_mul_f64 v[12:13], v[14:15], v[10:11]", "v_mul_f64 v[12:13], v[14:15], v[10:11] mul:2"},
+               {"v_mul_f64 v[12:13], v[14:15], v[10:11]", "v_add_f64 v[12:13], v[14:15], v[10:11]"},
+               // Who reads or changes what is between
+               {"v_div_fixup", "v_mov_b32 v20, v10\nv_div_fixup"},
+               {"v_div_fixup", "v_cndmask_b32 v20, v10, v11, vcc_lo\nv_div_fixup"},
+               {"v_div_fmas", "v_add_nc_u32 v13, 1, v13\nv_div_fmas"},
+               {"v_div_fixup", "v_mov_b32 v7, v2\nv_div_fixup"},
+               {"v_div_fmas", "v_cmpx_lt_u32 v1, v2\nv_div_fmas"}});
+  expect_none(kFloat,
+              {{"v_fmac_f32 v11, v12, v9", "v_fmac_f32 v11, v12, v10"},
+               {"v_fma_f32 v12, -v8, v11, v10", "v_fma_f32 v12, -v8, v11, v9"},
+               {"v_fma_f32 v8, -v8, v11, v10\n", "v_mov_b32 v8, v12\n"},
+               {"v_div_fmas_f32 v8, v8, v9, v11", "v_div_fmas_f32 v8, v8, v9, v11 clamp"},
+               {"v_fmac_f32 v9, v10, v9", "v_dual_fmac_f32 v9, v10, v9 :: v_dual_mul_f32 v20, v9, v10"}});
+}
+
+// What is read behind the block is not given up.
+TEST(Quotients, KeepWhatIsReadLater) {
+  for (const std::string_view steps : {kDouble, kFloat})
+    expect_same(std::string(kBegin) + std::string(steps));
+  const Routine routine = routine_of(std::string(kBegin) + std::string(kDouble));
+  const Facts facts = analyse(routine);
+  std::vector<unsigned> nodes;
+  for (unsigned n = 0; n < routine.blocks[0].last; ++n) nodes.push_back(n);
+  EXPECT_EQ(find_quotients(routine, facts, nodes, RegisterSet().set(14)).divisions.size(), 0u);
+  EXPECT_EQ(find_quotients(routine, facts, nodes, RegisterSet().set(kVcc)).divisions.size(), 0u);
+  EXPECT_EQ(find_quotients(routine, facts, nodes, RegisterSet().set(16)).divisions.size(), 1u);
+}
+
+// Lanes that are off keep what they had, and what is stored for them.
+TEST(Quotients, UnderPartOfExec) {
+  for (const std::string_view steps : {kDouble, kFloat})
+    expect_same(
+        "v_mov_b32 v14, v3\nv_mov_b32 v9, v3\ns_mov_b32 s30, exec_lo\nv_cmp_lt_u32 s31, v20, v21\n"
+        "s_and_b32 exec_lo, s31, exec_lo\ns_cbranch_execz done\n" +
+        whole(steps) + "done:\ns_mov_b32 exec_lo, s30\nv_add_nc_u32 v14, v14, v9\n");
+}
+
+}  // namespace
+}  // namespace lockstep::translator
