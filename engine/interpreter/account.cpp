@@ -1,6 +1,7 @@
 #include "engine/interpreter/account.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "engine/interpreter/lane_address.h"
@@ -15,6 +16,14 @@ namespace {
 using isa::AccessShape;
 using isa::Encoding;
 using isa::Opcode;
+
+// Where lanes that have no VGPR for it reach: 4 bytes from each other, or all the same.
+constexpr std::array<uint32_t, AlikeAccesses::kMostLanes> kNone{};
+constexpr auto kOfLanes = [] {
+  std::array<uint32_t, AlikeAccesses::kMostLanes> bytes{};
+  for (uint32_t lane = 0; lane < bytes.size(); ++lane) bytes[lane] = 4 * lane;
+  return bytes;
+}();
 
 class Account {
  public:
@@ -68,18 +77,14 @@ class Account {
         const GlobalAddress address(op_, wave_);
         AlikeAccesses& alike = begin_alike(MemorySpace::global);
         alike.base[0] = address.base;
-        if (shape_.add_lane_id) {
-          for (unsigned lane = 0; lane < wave_->wave_size; ++lane) alike.offset[lane] = 4 * lane;
-        } else {
-          take_offsets(alike, address.low, 0);
-          if (address.wide) {
-            const uint32_t* const high = vgpr_lanes(wave_, address.high);
-            const uint32_t its_high = high[alike.first_lane()];
-            if (!is_same_in_all(alike, high, its_high)) return false;
-            alike.base[0] += uint64_t{its_high} << 32;
-          }
+        if (!shape_.add_lane_id && address.wide) {
+          const uint32_t* const high = vgpr_lanes(wave_, address.high);
+          const uint32_t its_high = high[alike.first_lane()];
+          if (!is_same_in_all(alike, high, its_high)) return false;
+          alike.base[0] += uint64_t{its_high} << 32;
         }
-        if (!find_ends(alike)) return false;
+        if (!take_offsets(alike, shape_.add_lane_id ? kOfLanes.data() : vgpr_lanes(wave_, address.low), 0))
+          return false;
         // They lie in two apertures at most, since offsets have 32 bits.
         const bool is_elsewhere = instruction.row->encoding == Encoding::flat &&
                                   (in_aperture(alike.first) || in_aperture(alike.end - 1));
@@ -88,12 +93,10 @@ class Account {
       case Encoding::scratch: {
         if (!is_unaligned || is_atomic) return false;
         AlikeAccesses& alike = begin_alike(MemorySpace::scratch);
-        const uint32_t common = scratch_offset(op_, wave_);
-        if (op_->source_flags & kHasAddress)
-          take_offsets(alike, op_->source[0], common);
-        else
-          alike.offset.fill(common);
-        return find_ends(alike) && alike.end <= wave_->scratch_bytes &&
+        const uint32_t* const of_lanes =
+            op_->source_flags & kHasAddress ? vgpr_lanes(wave_, op_->source[0]) : kNone.data();
+        return take_offsets(alike, of_lanes, scratch_offset(op_, wave_)) &&
+               alike.end <= wave_->scratch_bytes &&
                in_given_scratch(wave_, static_cast<uint32_t>(alike.first),
                                 static_cast<uint32_t>(alike.end - alike.first));
       }
@@ -104,13 +107,13 @@ class Account {
         const DataShareAddress address(op_, wave_, shape_);
         AlikeAccesses& alike = begin_alike(MemorySpace::lds);
         alike.each = shape_.addresses;
-        alike.base = {address.base[0], address.base[1]};
-        if (address.lanes)
-          take_offsets(alike, op_->source[0], 0);
-        else
-          for (unsigned lane = 0; lane < wave_->wave_size; ++lane) alike.offset[lane] = address.step * lane;
+        alike.base[0] = address.first;
+        alike.base[1] = address.second;
+        const uint32_t* const of_lanes = address.lanes       ? address.lanes
+                                         : address.step != 0 ? kOfLanes.data()
+                                                             : kNone.data();
         // Sums that do not fit into 32 bits lie behind the end here.
-        return find_ends(alike) && alike.end <= wave_->lds_bytes &&
+        return take_offsets(alike, of_lanes, 0) && alike.end <= wave_->lds_bytes &&
                (!is_atomic || is_aligned(alike, shape_.bytes));
       }
       default:
@@ -129,13 +132,6 @@ class Account {
     alike.base = {};
     return alike;
   }
-  // What a VGPR has in each lane, and what all have in common.
-  void take_offsets(AlikeAccesses& alike, uint32_t vgpr, uint32_t common) {
-    for (unsigned chunk = 0; chunk < wave_->wave_size / kLanesPerChunk; ++chunk) {
-      const U32 sum = *vgpr_chunk(wave_, vgpr, chunk) + common;
-      __builtin_memcpy(&alike.offset[chunk * kLanesPerChunk], &sum, sizeof sum);
-    }
-  }
   bool is_same_in_all(const AlikeAccesses& alike, const uint32_t* lanes, uint32_t value) const {
     uint32_t differs = 0;
     if (alike.lanes == wave_->lane_mask)
@@ -144,37 +140,37 @@ class Account {
       each_lane([&](unsigned lane) { differs |= lanes[lane] ^ value; });
     return differs == 0;
   }
-  struct Ends {
-    uint32_t least, greatest;
-  };
-  // Every host that this runs on has the instructions (the handlers are compiled for them).
-  [[gnu::target("arch=x86-64-v3")]] static Ends ends_of(const uint32_t* offsets, unsigned count) {
-    U32 least, greatest;
-    __builtin_memcpy(&least, offsets, sizeof least);
-    greatest = least;
-    for (unsigned lane = kLanesPerChunk; lane < count; lane += kLanesPerChunk) {
-      U32 next;
-      __builtin_memcpy(&next, offsets + lane, sizeof next);
-      least = __builtin_elementwise_min(least, next);
-      greatest = __builtin_elementwise_max(greatest, next);
-    }
-    return {__builtin_reduce_min(least), __builtin_reduce_max(greatest)};
-  }
-  // False if they do not lie one behind the other: an address has come around.
-  bool find_ends(AlikeAccesses& alike) const {
-    if (~alike.lanes != 0) {
-      const uint32_t any_lanes = alike.offset[alike.first_lane()];
-      if (alike.lanes != wave_->lane_mask)
-        for (unsigned lane = 0; lane < wave_->wave_size; ++lane)
-          if (!(alike.lanes >> lane & 1)) alike.offset[lane] = any_lanes;
-      std::fill(alike.offset.begin() + wave_->wave_size, alike.offset.end(), any_lanes);
-    }
-    const auto [least, greatest] = ends_of(alike.offset.data(), wave_->wave_size);
+  // What each lane has, and what all have in common. False: the accesses do not lie between the first and the
+  // last one, since an address has come around.
+  bool take_offsets(AlikeAccesses& alike, const uint32_t* of_lanes, uint32_t common) const {
+    const auto [least, greatest] = copy_offsets(alike, of_lanes, common, wave_->wave_size);
     alike.is_uniform = least == greatest;
     const auto [low, high] = std::minmax(alike.base[0], alike.base[alike.each - 1]);
     alike.first = low + least;
     alike.end = high + greatest + alike.bytes;
     return alike.first < alike.end && alike.first >= low && high + greatest >= high;
+  }
+  struct Ends {
+    uint32_t least, greatest;
+  };
+  // Every host that this runs on has the instructions (the handlers are compiled for them).
+  [[gnu::target("arch=x86-64-v3")]] static Ends copy_offsets(AlikeAccesses& alike, const uint32_t* of_lanes,
+                                                             uint32_t common, unsigned wave_size) {
+    const U32 of_others = U32{} + (of_lanes[alike.first_lane()] + common);
+    U32 least = of_others, greatest = of_others;
+    for (unsigned first = 0; first < AlikeAccesses::kMostLanes; first += kLanesPerChunk) {
+      U32 chunk = of_others;
+      if (first < wave_size) {
+        const U32 on = U32{} + static_cast<uint32_t>(alike.lanes >> first);
+        U32 own;
+        __builtin_memcpy(&own, of_lanes + first, sizeof own);
+        chunk = (on >> lane_numbers() & 1) != 0 ? own + common : of_others;
+        least = __builtin_elementwise_min(least, chunk);
+        greatest = __builtin_elementwise_max(greatest, chunk);
+      }
+      __builtin_memcpy(&alike.offset[first], &chunk, sizeof chunk);
+    }
+    return {__builtin_reduce_min(least), __builtin_reduce_max(greatest)};
   }
   static bool is_aligned(const AlikeAccesses& alike, uint32_t alignment) {
     uint32_t bits = 0;

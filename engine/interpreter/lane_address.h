@@ -12,27 +12,32 @@ namespace lockstep::interpreter {
 // ADDTID with the lane's number, too. In GDS it is relative to the base in M0 (12.6).
 struct DataShareAddress {
   const uint32_t* lanes = nullptr;  // null: there is no VGPR
-  uint32_t base[2];
-  uint32_t step = 0;  // from lane to lane, without a VGPR
+  uint32_t first, second;
+  uint32_t step = 0;  // from lane to lane, without a VGPR: 0 or 4
 
   DataShareAddress(const Operation* op, Wave* wave, const isa::AccessShape& shape) {
     const isa::Instruction& instruction = *op->instruction;
     if (shape.addresses == 1) {
-      base[0] = base[1] = static_cast<uint32_t>(op->offset);
+      first = second = static_cast<uint32_t>(op->offset);
     } else {
-      base[0] = instruction.offset0 * shape.offset_unit;
-      base[1] = instruction.offset1 * shape.offset_unit;
+      first = instruction.offset0 * shape.offset_unit;
+      second = instruction.offset1 * shape.offset_unit;
     }
     if (op->source_flags & kHasAddress) {
       lanes = vgpr_lanes(wave, op->source[0]);
       return;
     }
-    if (!instruction.gds)
-      for (uint32_t& each : base) each += wave->scalar[isa::code::kM0] & 0xffff;
+    if (!instruction.gds) {
+      const uint32_t in_m0 = wave->scalar[isa::code::kM0] & 0xffff;
+      first += in_m0;
+      second += in_m0;
+    }
     if (shape.add_lane_id) step = 4;
   }
   // The first or the second one.
-  uint32_t of_lane(unsigned lane, unsigned i) const { return base[i] + (lanes ? lanes[lane] : step * lane); }
+  uint32_t of_lane(unsigned lane, unsigned i) const {
+    return (i == 0 ? first : second) + (lanes ? lanes[lane] : step * lane);
+  }
 };
 inline uint32_t data_share_address(const Operation* op, Wave* wave, unsigned lane,
                                    const isa::AccessShape& shape, unsigned i) {

@@ -68,15 +68,20 @@ Observer::Wish Tap::wish_for(const isa::Instruction& instruction) {
 Observer::Answer Tap::on_instruction(const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
                                      const void* known) {
   Told& instructions = told();
-  instructions.go_on(listener_, wave);
   const auto bits = reinterpret_cast<uintptr_t>(known);
-  const bool is_straight = bits & kGoesStraightOn;
-  if (is_straight && !(bits & kWantsAfter)) {
-    instructions.pass(listener_, wave, instruction, pc);
-    return {.passes_until = looks_ahead_ ? listener_.passes_until(wave) : 0};
-  }
-  instructions.begin(listener_, wave, instruction, pc, bits & kIsMemory ? Program::observed() : nullptr,
-                     bits & kWantsAfter, is_straight);
+  if ((bits & (kGoesStraightOn | kWantsAfter)) != kGoesStraightOn || instructions.is_open())
+    return tell(instructions, wave, instruction, pc, bits);
+  instructions.pass(listener_, wave, instruction, pc);
+  return {.passes_until = looks_ahead_ ? listener_.passes_until(wave) : 0};
+}
+
+[[gnu::noinline]] Observer::Answer Tap::tell(Told& instructions, const Wave& wave,
+                                             const isa::Instruction& instruction, uint64_t pc,
+                                             uintptr_t known) {
+  instructions.go_on(listener_, wave);
+  const bool is_straight = known & kGoesStraightOn;
+  instructions.begin(listener_, wave, instruction, pc, known & kIsMemory ? Program::observed() : nullptr,
+                     known & kWantsAfter, is_straight);
   return {.passes_until = is_straight && looks_ahead_ ? listener_.passes_until(wave) : 0};
 }
 

@@ -18,10 +18,11 @@ class Told {
   // memory; else null. `wants_after`: of it.
   void begin(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
              const Operation* memory, bool wants_after, bool goes_straight_on = false);
-  // Likewise of one that goes straight on, of which nobody wants to know more.
+  // Whether go_on() has something to tell.
+  bool is_open() const { return wants_after_; }
+  // Likewise of one that goes straight on, of which nobody wants to know more, where none is open.
   void pass(Listener& listener, const Wave& wave, const isa::Instruction& instruction, uint64_t pc) {
     instruction_ = nullptr;
-    wants_after_ = false;
     accesses_.clear();
     listener.before({wave, instruction, pc, accesses_, true});
   }
@@ -56,6 +57,10 @@ class Tap final : public Observer {
   }
 
  private:
+  // Of any instruction.
+  Answer tell(Told& instructions, const Wave& wave, const isa::Instruction& instruction, uint64_t pc,
+              uintptr_t known);
+
   Listener& listener_;
   const bool looks_ahead_;
 };

@@ -181,6 +181,15 @@ inline bool RaceChecker::follow_own(const Current& current, Cell& cell) const {
   return true;
 }
 
+bool RaceChecker::read_line(const Current& current, Cell& line) const {
+  const WriteMark& last = line.write;
+  if (last.wave != 0 && !knowledge_.ordered(last.wave, last.epoch, current.wave.number, current.as_write()))
+    return false;
+  // Who read needs no wait.
+  if (tells_.races) leave_read_mark(line, {current.wave.number, current.mark.epoch, current.mark.site});
+  return true;
+}
+
 inline void RaceChecker::follow(Current& current, Cell& cell, uint64_t at) {
   if (follow_own(current, cell)) return;
   if (current.reads) read(current, cell, at);
@@ -350,7 +359,7 @@ bool RaceChecker::follow_alike(Current& current) {
       if (!block) continue;
       const auto offset = static_cast<uint32_t>(current.in_lds ? address : address % AccessPages::kPage);
       Cell* const line = block->whole_line(offset);
-      if (line && follow_own(current, *line)) {
+      if (line && (all->writes ? follow_own(current, *line) : read_line(current, *line))) {
         if (all->writes) block->line_is_written(offset, bytes / 4);
         continue;
       }

@@ -109,6 +109,8 @@ class RaceChecker final : public Listener {
   bool follow_alike(Current& current);
   // One of its accesses, unless it does what another one has done.
   void follow_one(Current& current, size_t index, size_t of_a_lane);
+  // A read of a whole line. False if what was written there is not ordered before, and nothing is done.
+  bool read_line(const Current& current, Cell& line) const;
   // False if others have to do with it, and nothing is done.
   bool follow_own(const Current& current, Cell& cell) const;
   void read(Current& current, Cell& cell, uint64_t at);

@@ -205,6 +205,20 @@ void UninitialisedChecker::before(const Event& event) {
     wave.followed_until = 0;
   }
   Known& facts = known(event, *wave.dispatch);
+  // Mostly the wave has a value in all that it touches, as the last time.
+  if (!wave.first && !wave.failed) {
+    const uint64_t version = wave.shadow.version();
+    if (!event.goes_straight_on) {
+      if (facts.plain.done_in == version && facts.lane == Known::Lane::none) return;
+    } else if (facts.straight_until != 0 && facts.straight.done_in == version) {
+      wave.followed_until = facts.straight_until;
+      return;
+    }
+  }
+  follow(event, facts, wave);
+}
+
+[[gnu::noinline]] void UninitialisedChecker::follow(const Event& event, Known& facts, OfWave& wave) {
   if (event.goes_straight_on && facts.is_plain && !facts.is_apart) {
     if (follow_straight(event, facts, wave)) return;
     set_apart(event, facts, wave);

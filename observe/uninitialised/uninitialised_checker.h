@@ -110,6 +110,7 @@ class UninitialisedChecker final : public Listener {
   OfWave& of(const Wave& wave) const;
   Known& known(const Event& event, OfDispatch& dispatch);
   Known& make_known(const Event& event, OfDispatch& dispatch, OfDispatch::Found& place);
+  void follow(const Event& event, Known& known, OfWave& wave);
   // Whether it needed no more than this.
   bool follow_straight(const Event& event, Known& known, OfWave& wave);
   static void set_apart(const Event& event, Known& facts, OfWave& wave);

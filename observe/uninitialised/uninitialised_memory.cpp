@@ -85,13 +85,11 @@ const Unwritten* UninitialisedChecker::find(WaveShadow& shadow, const MemoryAcce
 
 std::optional<UninitialisedChecker::Rows> UninitialisedChecker::rows_of(const Event& event,
                                                                         const Known& facts) {
-  if (!facts.is_uniform || event.accesses.empty()) return std::nullopt;
-  const MemoryAccess& access = event.accesses.front();
-  if (access.reach != Reach::inside || (access.address | access.bytes) % 4 != 0 ||
-      access.address + access.bytes > uint64_t{kMostScratch} * 4)
+  const AlikeAccesses* const alike = event.accesses.alike();
+  if (!facts.is_uniform || !alike || (alike->first | alike->end) % 4 != 0 ||
+      alike->end > uint64_t{kMostScratch} * 4)
     return std::nullopt;
-  return Rows{static_cast<uint32_t>(access.address / 4),
-              static_cast<uint32_t>((access.address + access.bytes) / 4)};
+  return Rows{static_cast<uint32_t>(alike->first / 4), static_cast<uint32_t>(alike->end / 4)};
 }
 
 bool UninitialisedChecker::reads_unwritten(const Event& event, const Known& facts, WaveShadow& shadow) {
