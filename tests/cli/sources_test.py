@@ -11,7 +11,7 @@ import time
 import unittest
 
 from case import BAD_INPUT, DONE, FAULTED, LOCKSTEP
-from kernel_case import KernelCase
+from kernel_case import HIP, SAXPY, KernelCase
 
 
 class Sources(KernelCase):
