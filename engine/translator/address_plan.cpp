@@ -43,8 +43,8 @@ bool is_regular_access(const Node& node, const LinearState& state, bool has_mask
     if (!high || (!low->is_half_with(*high) && (high->is_high || high->stride != 0))) return false;
   }
   if (low->stride == shape.bytes || (access.is_load() && low->stride == 0)) return true;
-  if (shape.bytes < 4)
-    return access.is_load() && low->stride % shape.bytes == 0 && low->stride <= kMostBytesApart;
+  if (shape.bytes < 4 || low->stride < 4)
+    return access.is_load() && low->stride <= kMostBytesApart && shape.bytes <= kMostBytesOfParts;
   if (low->stride % 4 != 0) return false;
   return access.is_load() || (low->stride > shape.bytes && low->stride / 4 <= kMostDwordsApart);
 }

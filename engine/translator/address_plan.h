@@ -36,6 +36,8 @@ class LinearState {
 // From one lane's element to the next one's, where these are put together by shuffles: further apart, gathers
 // are less work, and there is no regular store.
 inline constexpr unsigned kMostDwordsApart = 8, kMostBytesApart = 4;
+// Elements that begin at places which are no multiples of their size are put together of bytes or shorts.
+inline constexpr unsigned kMostBytesOfParts = 8;
 
 struct AddressPlan {
   Strides roots;                    // must be as guessed when the block begins

@@ -1,5 +1,6 @@
 // The first version of blocks with linear addresses.
 #include <algorithm>
+#include <numeric>
 
 #include "engine/translator/context.h"
 #include "engine/translator/emitter.h"
@@ -390,9 +391,22 @@ Value* Emitter::each_of(const LoadedParts& parts, unsigned first, unsigned step)
 std::vector<Value*> Emitter::load_strided(const AccessShape& shape, uint32_t stride, Value* pointer) {
   const unsigned size = std::min<unsigned>(shape.bytes, 4), step = stride / size, count = shape.registers();
   std::vector<Value*> words;
-  if (size < 4) {
-    Value* elements = each_of(load_parts(ir_.getIntNTy(8 * size), 15 * step + 1, pointer), 0, step);
-    words.push_back(shape.sign_extend ? ir_.CreateSExt(elements, lanes_) : ir_.CreateZExt(elements, lanes_));
+  if (size < 4 || stride % size != 0) {
+    // A compiler loads neighbours of a byte or short as one element: that of the next lane overlaps it.
+    const unsigned unit = std::gcd(stride, size), units_apart = stride / unit;
+    for (unsigned word = 0; word < count; ++word) {
+      Value* whole = nullptr;
+      for (unsigned at = 0; at < size; at += unit) {
+        Value* place = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), pointer, 4 * word + at);
+        Value* part =
+            each_of(load_parts(ir_.getIntNTy(8 * unit), 15 * units_apart + 1, place), 0, units_apart);
+        const bool is_last = at + unit == size;
+        part = shape.sign_extend && is_last ? ir_.CreateSExt(part, lanes_) : ir_.CreateZExt(part, lanes_);
+        part = ir_.CreateShl(part, 8 * at);
+        whole = whole ? ir_.CreateOr(whole, part) : part;
+      }
+      words.push_back(whole);
+    }
   } else if (step == 1 || step > kMostDwordsApart) {
     for (unsigned word = 0; word < count; ++word) {
       Value* behind = ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word);

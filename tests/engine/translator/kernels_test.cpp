@@ -599,10 +599,11 @@ TEST(Kernels, StridedAccesses) {
     const char* type;
     unsigned step, count;  // from lane to lane, and of each lane
   };
-  constexpr Elements shapes[] = {{"uint", 1, 2},  {"uint", 1, 3},  {"uint", 1, 4},  {"uint", 2, 3},
-                                 {"uint", 3, 1},  {"uint", 4, 2},  {"uint", 5, 1},  {"uint", 6, 4},
-                                 {"uint", 8, 4},  {"uint", 9, 2},  {"uchar", 2, 1}, {"char", 3, 3},
-                                 {"uchar", 4, 2}, {"short", 2, 1}, {"ushort", 2, 2}};
+  constexpr Elements shapes[] = {
+      {"uint", 1, 2},  {"uint", 1, 3},  {"uint", 1, 4},   {"uint", 2, 3},  {"uint", 3, 1},   {"uint", 4, 2},
+      {"uint", 5, 1},  {"uint", 6, 4},  {"uint", 8, 4},   {"uint", 9, 2},  {"uchar", 2, 1},  {"char", 3, 3},
+      {"uchar", 4, 2}, {"short", 2, 1}, {"ushort", 2, 2}, {"uchar", 1, 2}, {"char", 1, 2},   {"uchar", 1, 4},
+      {"uchar", 1, 8}, {"uchar", 3, 2}, {"uchar", 3, 4},  {"char", 2, 4},  {"ushort", 1, 2}, {"short", 1, 4}};
   std::string source;
   const auto name = [](const Elements& shape, const char* what) {
     return std::string(what) + "_" + shape.type + "_" + std::to_string(shape.step) + "_" +
