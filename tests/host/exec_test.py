@@ -16,6 +16,7 @@ import unittest
 
 LOCKSTEP = sys.argv.pop(1)
 KILLED = int(os.environ.get("LOCKSTEP_KILLED", "20"))
+CHECK_DUMP = pathlib.Path(__file__).resolve().parents[2] / "tools/check_dump.py"
 NODES = "/sys/devices/virtual/kfd/kfd/topology/nodes"
 
 # Opens the devices and asks for memory, an event and a queue's worth of ioctls, for ever.
@@ -307,6 +308,15 @@ class Dumps(unittest.TestCase):
                 refused = self.run_again(path, *options)
                 self.assertNotEqual(refused.returncode, 0)
                 self.assertIn(message, refused.stderr)
+            # Of a larger grid its first group.
+            grid = b'"grid": [\n  64,'
+            self.assertEqual(data.count(grid), 1)
+            path.write_bytes(data.replace(grid, grid.replace(b"64", b"99")))
+            checked = subprocess.run([CHECK_DUMP, "--lockstep", LOCKSTEP, "--groups", "1", path], capture_output=True, text=True,
+                                     timeout=120)
+            self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+            self.assertIn("1 work-groups, 2 waves, 16 wave-instructions", checked.stdout)
+            self.assertIn("nothing was found", checked.stdout)
             path.write_bytes(data[:-16])
             cut = self.run_again(path)
             self.assertEqual(cut.returncode, 2)
