@@ -8,6 +8,7 @@
 #include "numeric/arithmetic.h"
 #include "numeric/host_float.h"
 #include "numeric/quotient.h"
+#include "numeric/square_root.h"
 
 namespace lockstep::numeric {
 namespace {
@@ -270,7 +271,8 @@ std::span<const ExactSymbol> exact_symbols() {
       LOCKSTEP_SYMBOLS_OF(f32, F32) LOCKSTEP_SYMBOLS_OF(f64, F64) LOCKSTEP_SYMBOLS_OF(
           f16, F16) LOCKSTEP_EXACT_CONVERSIONS(LOCKSTEP_CONVERSION_SYMBOL)
           LOCKSTEP_EXACT_TRANSCENDENTALS(LOCKSTEP_CONVERSION_SYMBOL) LOCKSTEP_EXACT_OTHERS(LOCKSTEP_SYMBOL)
-              LOCKSTEP_SYMBOL(lockstep_exact_quotient_f32) LOCKSTEP_SYMBOL(lockstep_exact_quotient_f64)};
+              LOCKSTEP_SYMBOL(lockstep_exact_quotient_f32) LOCKSTEP_SYMBOL(lockstep_exact_quotient_f64)
+                  LOCKSTEP_SYMBOL(lockstep_exact_square_root_f64)};
   return kSymbols;
 }
 

@@ -3,6 +3,7 @@
 #include "engine/translator/body_abi.h"
 #include "engine/translator/body_headers.h"
 #include "numeric/quotient.h"
+#include "numeric/square_root.h"
 
 #define LOCKSTEP_EXPORT extern "C" __attribute__((visibility("default"), nothrow))
 
@@ -86,5 +87,9 @@ LOCKSTEP_OUTPUT(pk_f16, semantics::PairF16)
 LOCKSTEP_QUOTIENT(f32, F32)
 LOCKSTEP_QUOTIENT(f64, F64)
 #undef LOCKSTEP_QUOTIENT
+LOCKSTEP_EXPORT void lockstep_body_square_root_f64(const U32* words, const uint16_t*, U32* result_words,
+                                                   uint16_t*, I32*) {
+  store_result(numeric::square_root(argument_from<F64>(words)), result_words);
+}
 
 }  // namespace lockstep::translator

@@ -220,6 +220,8 @@ void Emitter::emit_run(bool regular_lds) {
             emit_computed(n, pass_);
           else if (run_.quotients.divisions.contains(n))
             emit_quotient(n, pass_);
+          else if (run_.quotients.roots.contains(n))
+            emit_root(n, pass_);
           else
             emit_noting_sums(n, pass_);
       }

@@ -104,6 +104,20 @@ void Emitter::emit_quotient(unsigned index, unsigned chunk) {
                 ir_.CreateLoad(lanes_, place(result_words_, word)));
 }
 
+void Emitter::emit_root(unsigned index, unsigned chunk) {
+  const unsigned operand = run_.quotients.roots.at(index),
+                 result = routine_.nodes[index].instruction.find(Role::dst)->vgpr();
+  const auto place = [&](llvm::AllocaInst* array, unsigned word) {
+    return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, word);
+  };
+  for (unsigned word = 0; word < 2; ++word) ir_.CreateStore(vgpr(operand + word, chunk), place(words_, word));
+  call_body("square_root_f64", chunk, kDefaultFloatMode);
+  std::array<Value*, 2> words;
+  for (unsigned word = 0; word < 2; ++word) words[word] = ir_.CreateLoad(lanes_, place(result_words_, word));
+  for (unsigned word = 0; word < 2; ++word)
+    write_lanes(facts_.nodes[index], result + word, chunk, words[word]);
+}
+
 namespace {
 
 // An addition of 32 bits of which one addend is an SGPR, the other one a VGPR, and the carry goes to or comes

@@ -212,6 +212,7 @@ class Emitter {
   };
   void emit_vector(unsigned node, unsigned chunk);
   void emit_quotient(unsigned node, unsigned chunk);
+  void emit_root(unsigned node, unsigned chunk);
   void emit_vector_half(const Node& node, const Half& part, unsigned chunk, PendingWrites& writes);
   // What DPP makes of a source register, and the lanes that the instruction may write (i16).
   struct DppSource {

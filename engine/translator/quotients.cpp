@@ -56,13 +56,20 @@ class Finder {
 
   Quotients find(const RegisterSet& live) {
     struct Found {
-      int fixup;
+      int last;
       std::set<int> steps;
+      std::optional<unsigned> root_of = {};
     };
     std::vector<Found> found;
-    for (size_t i = 0; i < operations_.size(); ++i)
-      if (auto steps = steps_of(static_cast<int>(i)))
-        found.push_back({static_cast<int>(i), std::move(*steps)});
+    for (int i = 0; i < static_cast<int>(operations_.size()); ++i) {
+      if (auto steps = steps_of(i)) {
+        found.push_back({i, std::move(*steps)});
+      } else {
+        std::set<int> steps_of_root;
+        const auto root_of = operand_of_root(i, steps_of_root);
+        if (root_of) found.push_back({i, std::move(steps_of_root), root_of});
+      }
+    }
     // A step that something else needs keeps all others of its quotient.
     for (bool changed = true; changed;) {
       std::set<int> gone;
@@ -70,13 +77,16 @@ class Finder {
       const size_t before = found.size();
       std::erase_if(found, [&](const Found& each) {
         return std::ranges::any_of(each.steps,
-                                   [&](int step) { return is_needed(step, each.fixup, gone, live); });
+                                   [&](int step) { return is_needed(step, each.last, gone, live); });
       });
       changed = found.size() != before;
     }
     Quotients result;
     for (const Found& each : found) {
-      result.divisions.insert(operation(each.fixup).node);
+      if (each.root_of)
+        result.roots.emplace(operation(each.last).node, *each.root_of);
+      else
+        result.divisions.insert(operation(each.last).node);
       for (int step : each.steps) result.steps.insert({operation(step).node, operation(step).half});
     }
     return result;
@@ -262,13 +272,73 @@ class Finder {
       const Operation* scaled_n = made_by(n, {scale_opcode}, tried);
       if (!is_scaled(scaled_d, denominator) || !is_scaled(scaled_n, numerator)) continue;
       if (!takes_mask_of(*last, *scaled_n, tried)) continue;
-      // Lanes must not come or go on the way.
-      const int first = *tried.begin();
-      if (std::ranges::any_of(exec_changes_, [&](int change) { return change >= first && change <= number; }))
-        return std::nullopt;
+      if (changes_lanes(*tried.begin(), number)) return std::nullopt;
       return tried;
     }
     return std::nullopt;
+  }
+
+  // Lanes must not come or go on the way.
+  bool changes_lanes(int first, int last) const {
+    return std::ranges::any_of(exec_changes_, [&](int change) { return change >= first && change <= last; });
+  }
+
+  // The VGPRs whose root the operation ends, and the operations before it of which it makes it.
+  std::optional<unsigned> operand_of_root(int number, std::set<int>& steps) const {
+    const Operation& last = operation(number);
+    if (!last.is_plain || last.opcode != Opcode::v_fma_f64) return std::nullopt;
+    // root + (x - root * root) * half
+    struct Correction {
+      Term before, x, half;
+    };
+    const auto correction = [&](const Operation& corrected) -> std::optional<Correction> {
+      const Term& before = corrected.sources[2];
+      for (const unsigned factor : {0u, 1u}) {
+        std::set<int> tried = steps;
+        const Operation* rest = fused(corrected.sources[factor], tried);
+        if (!rest || before.neg || !is_product(*rest, before.negated(), before)) continue;
+        steps = tried;
+        return Correction{before, rest->sources[2], corrected.sources[1 - factor]};
+      }
+      return std::nullopt;
+    };
+    const auto second = correction(last);
+    if (!second) return std::nullopt;
+    const Term &x = second->x, &half = second->half;
+    const Operation* corrected = fused(second->before, steps);
+    const auto first = corrected ? correction(*corrected) : std::nullopt;
+    if (!first || x.is_constant || x.neg || !is_vgpr(x.first) || !(first->x == x) || !(first->half == half))
+      return std::nullopt;
+    // a + a * error of both the root and the half of its reciprocal
+    const Operation *better_root = fused(first->before, steps), *better_half = fused(half, steps);
+    if (!better_root || !better_half) return std::nullopt;
+    const Term &root = better_root->sources[2], &reciprocal = better_half->sources[2];
+    const unsigned factor = better_half->sources[0] == reciprocal ? 1 : 0;
+    const Term& error = better_half->sources[factor];
+    if (!is_product(*better_half, reciprocal, error) || !is_product(*better_root, root, error))
+      return std::nullopt;
+    constexpr uint64_t kHalf = 0x3fe0000000000000;
+    const auto is_half = [](const Term& term) {
+      return term.is_constant && !term.neg && term.value == kHalf;
+    };
+    const Operation *difference = fused(error, steps), *product = made_by(root, {Opcode::v_mul_f64}, steps),
+                    *halved = made_by(reciprocal, {Opcode::v_mul_f64}, steps);
+    if (!difference || !product || !halved || !is_half(difference->sources[2])) return std::nullopt;
+    if (!is_product(*difference, reciprocal.negated(), root)) return std::nullopt;
+    const unsigned of_product = product->sources[0] == x ? 1 : 0,
+                   of_half = is_half(halved->sources[0]) ? 1 : 0;
+    const Term& estimate = product->sources[of_product];
+    if (!is_product(*product, x, estimate) || !is_half(halved->sources[1 - of_half]) ||
+        !(halved->sources[of_half] == estimate))
+      return std::nullopt;
+    const Operation* inverse = made_by(estimate, {Opcode::v_rsq_f64}, steps);
+    if (!inverse || !(inverse->sources[0] == x) || changes_lanes(*steps.begin(), number)) return std::nullopt;
+    // The last of them does not name x: it must still be there.
+    for (int i = std::max(x.written_by[0], x.written_by[1]) + 1; i < number; ++i)
+      if (const RegisterSet& writes = facts_.nodes[operation(i).node].effects.writes;
+          operation(i).node != operation(number).node && (writes[x.first] || writes[x.first + 1]))
+        return std::nullopt;
+    return x.first;
   }
 
   // Whether VCC is what the other operation found, perhaps moved there.
@@ -287,11 +357,11 @@ class Finder {
   }
 
   // Whether anything else reads what the step computes, or is computed with it.
-  bool is_needed(int step, int fixup, const std::set<int>& gone, const RegisterSet& live) const {
+  bool is_needed(int step, int last, const std::set<int>& gone, const RegisterSet& live) const {
     const auto used = users_.find(step);
     if (used != users_.end())
       for (int user : used->second)
-        if (user != fixup && !gone.contains(user)) return true;
+        if (user != last && !gone.contains(user)) return true;
     for (unsigned r = 0; r < kRegisters; ++r)
       if (live[r] && last_writer_[r] == step) return true;
     return false;
@@ -309,8 +379,11 @@ class Finder {
 
 Quotients find_quotients(const Routine& routine, const Facts& facts, const std::vector<unsigned>& nodes,
                          const RegisterSet& live) {
-  const bool has_any =
-      std::ranges::any_of(nodes, [&](unsigned node) { return quotient_steps_open(routine.nodes[node]) < 0; });
+  const bool has_any = std::ranges::any_of(nodes, [&](unsigned n) {
+    const Node& node = routine.nodes[n];
+    if (quotient_steps_open(node) < 0) return true;
+    return node.kind == NodeKind::vector_alu && node.instruction.row->base == Opcode::v_rsq_f64;
+  });
   if (!has_any) return {};
   return Finder(routine, facts, nodes).find(live);
 }

@@ -1,7 +1,8 @@
-// Quotients among vector instructions: compilers make up to eleven instructions of one division, of which the
-// last one's result is all that anybody reads.
+// Quotients and square roots among vector instructions: compilers make ten or eleven instructions of one, of
+// which the last one's result is all that anybody reads.
 #pragma once
 
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -14,6 +15,8 @@ namespace lockstep::translator {
 struct Quotients {
   // The v_div_fixup_* whose result is src2 / src1, rounded once (numeric/quotient.h).
   std::set<unsigned> divisions;
+  // Nodes whose result is the root of a double that VGPRs hold from there on (numeric/square_root.h).
+  std::map<unsigned, unsigned> roots;
   // What computes nothing but steps of these: nodes, and of VOPD pairs which half (else 0).
   std::set<std::pair<unsigned, unsigned>> steps;
 };

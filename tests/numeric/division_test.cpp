@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "numeric/quotient.h"
+#include "numeric/square_root.h"
 #include "numeric/transcendental.h"
 #include "tests/mpfr_rounding.h"
 #include "tests/numeric/oracle.h"
@@ -305,6 +306,53 @@ TEST(Division, ReciprocalsOfFloatsBecomeTheNearest) {
     const auto reciprocal = to_bits(fma(error, estimate, estimate, kDefault)), nearest = to_bits(1.0f / d);
     for (unsigned lane = 0; lane < kLanesPerChunk; ++lane)
       ASSERT_EQ(reciprocal[lane], nearest[lane]) << std::hex << bits[lane];
+  }
+}
+
+// The sequence that LLVM emits for a root, and the translator makes one of the host of
+// (numeric/square_root.h).
+TEST(SquareRoot, OfDoublesIsTheHosts) {
+  const Format& f = testing::format_of<F64>();
+  const auto steps = [](F64 x) {
+    const F64 estimate = rsq(x, kDefault);
+    const F64 first = mul(x, estimate, kDefault), half = mul(estimate, F64(0.5), kDefault);
+    const F64 error = fma(negate(half), first, F64(0.5), kDefault);
+    const F64 reciprocal = fma(half, error, half, kDefault);
+    F64 root = fma(first, error, first, kDefault);
+    for (int step = 0; step < 2; ++step)
+      root = fma(fma(negate(root), root, x, kDefault), reciprocal, root, kDefault);
+    return root;
+  };
+  constexpr uint64_t kOne = uint64_t{1023} << 52, kHidden = uint64_t{1} << 52, kFraction = kHidden - 1;
+  std::vector<uint64_t> inputs = testing::edges(f);
+  // The two kinds whose roots are nearest to a midpoint, and their neighbours.
+  for (uint64_t exponent = 0; exponent < 0x7ff; ++exponent)
+    for (const uint64_t fraction : {uint64_t{0}, uint64_t{1}, uint64_t{2}, kFraction - 1, kFraction})
+      inputs.push_back(exponent << 52 | fraction);
+  std::mt19937_64 random(29);
+  const int count = test::of_sweep(20'000'000, 200'000);
+  for (int i = 0; i < count; ++i) {
+    if (i % 2 == 0) {
+      inputs.push_back(testing::random_input(f, random));
+    } else {
+      // Next to the square of a midpoint.
+      const auto root = static_cast<unsigned __int128>((random() & kFraction) | kHidden);
+      const auto square = root * root + root;
+      const bool is_odd = (square >> 105) != 0;
+      const auto rounded = static_cast<uint64_t>(square >> (is_odd ? 53 : 52));
+      inputs.push_back((rounded & kFraction) + kOne + (is_odd ? kHidden : 0));
+    }
+  }
+  while (inputs.size() % kLanesPerChunk != 0) inputs.push_back(0);
+  for (size_t start = 0; start < inputs.size(); start += kLanesPerChunk) {
+    const auto x = testing::vector_of<F64>(std::span(inputs).subspan(start, kLanesPerChunk));
+    // As they are, with zeros and infinities in a chunk, and each as an ordinary number.
+    const F64 ordinary = bits_as<F64>((to_bits(x) & (kFraction | kHidden)) + (kOne & ~kHidden));
+    for (const F64& each : {x, ordinary}) {
+      const auto expected = to_bits(steps(each)), result = to_bits(square_root(each));
+      for (unsigned lane = 0; lane < kLanesPerChunk; ++lane)
+        ASSERT_EQ(result[lane], expected[lane]) << std::hex << to_bits(each)[lane];
+    }
   }
 }
 

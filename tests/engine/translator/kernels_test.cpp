@@ -108,7 +108,7 @@ __kernel void quotients(__global float* out, __global const float* in, uint n) {
   }
 }
 
-// Compilers make eleven instructions of a quotient, of which the translator makes one division. Zeros and
+// Compilers make eleven instructions of a quotient or a root, of which the translator makes one. Zeros and
 // infinities among the operands are NaNs in the steps between, for which waves went to the interpreter; the
 // division does not.
 TEST(Kernels, Quotients) {
@@ -129,6 +129,16 @@ __kernel void name(__global T* out, __global const T* in, uint n) { \
 }
 QUOTIENTS(doubles, double)
 QUOTIENTS(floats, float)
+__kernel void roots(__global double* out, __global const double* in, uint n) {
+  uint i = get_global_id(0);
+  if (i >= n) return;
+  double a = fabs(in[i]);
+  #pragma unroll 1
+  for (uint k = 0; k < 8; ++k) {
+    out[i + n * k] = sqrt(a);
+    a *= 3.0;
+  }
+}
 )";
   const auto inputs = [](auto zero) {
     using T = decltype(zero);
@@ -144,14 +154,14 @@ QUOTIENTS(floats, float)
   };
   for (const unsigned wave_size : {32u, 64u}) {
     const Bytes object = compile(source, wave_size, 2, {"-cl-fp32-correctly-rounded-divide-sqrt"});
-    for (const bool is_double : {false, true}) {
-      const TestDispatch dispatch{
-          is_double ? "doubles" : "floats", {2048, 1, 1}, {128, 1, 1}, {buffer(0), buffer(1), value(2000u)}};
+    for (const std::string kernel : {"floats", "doubles", "roots"}) {
+      const bool is_double = kernel != "floats";
+      const TestDispatch dispatch{kernel, {2048, 1, 1}, {128, 1, 1}, {buffer(0), buffer(1), value(2000u)}};
       const std::vector<Bytes> buffers = {Bytes(2000 * 8 * (is_double ? 8u : 4u)),
                                           is_double ? inputs(0.0) : inputs(0.0f)};
       const TestResult result = expect_same(object, {dispatch}, buffers);
       expect_translated(result);
-      EXPECT_EQ(result.outcome.translation.interpreted, 0u) << wave_size << is_double;
+      EXPECT_EQ(result.outcome.translation.interpreted, 0u) << wave_size << kernel;
     }
   }
 }

@@ -40,6 +40,18 @@ constexpr std::string_view kFloat =
     "v_fma_f32 v8, -v8, v11, v10\n"
     "v_div_fmas_f32 v8, v8, v9, v11\n"
     "v_div_fixup_f32 v16, v8, v1, v2\n";
+constexpr std::string_view kRoot =
+    "v_and_b32 v7, 0x7fffffff, v7\n"
+    "v_rsq_f64 v[8:9], v[6:7]\n"
+    "v_mul_f64 v[10:11], v[6:7], v[8:9]\n"
+    "v_mul_f64 v[8:9], v[8:9], 0.5\n"
+    "v_fma_f64 v[12:13], -v[8:9], v[10:11], 0.5\n"
+    "v_fma_f64 v[10:11], v[10:11], v[12:13], v[10:11]\n"
+    "v_fma_f64 v[8:9], v[8:9], v[12:13], v[8:9]\n"
+    "v_fma_f64 v[12:13], -v[10:11], v[10:11], v[6:7]\n"
+    "v_fma_f64 v[10:11], v[12:13], v[8:9], v[10:11]\n"
+    "v_fma_f64 v[12:13], -v[10:11], v[10:11], v[6:7]\n"
+    "v_fma_f64 v[16:17], v[12:13], v[8:9], v[10:11]\n";
 // All that is between is gone then.
 constexpr std::string_view kEnd =
     "v_mov_b32 v8, 0\nv_mov_b32 v9, 0\nv_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v12, 0\nv_mov_b32 v13, "
@@ -58,13 +70,19 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   return result;
 }
 
-size_t divisions(const std::string& text) {
+Quotients found_in(const std::string& text) {
   const Routine routine = routine_of(text);
   const Facts facts = analyse(routine);
   const Block& block = routine.blocks[routine.entry_block];
   std::vector<unsigned> nodes;
   for (unsigned n = block.first; n < block.last; ++n) nodes.push_back(n);
-  return find_quotients(routine, facts, nodes, {}).divisions.size();
+  return find_quotients(routine, facts, nodes, {});
+}
+size_t divisions(const std::string& text) {
+  return found_in(text).divisions.size();
+}
+size_t roots(const std::string& text) {
+  return found_in(text).roots.size();
 }
 
 void expect_same(const std::string& text) {
@@ -138,9 +156,40 @@ TEST(Quotients, AreNoneIfAnythingDiffers) {
                {"v_fmac_f32 v9, v10, v9", "v_dual_fmac_f32 v9, v10, v9 :: v_dual_mul_f32 v20, v9, v10"}});
 }
 
+TEST(Quotients, OfRootsNothingMayDiffer) {
+  EXPECT_EQ(roots(whole(kRoot)), 1u);
+  expect_same(whole(kRoot));
+  const std::string in_place = replaced(kRoot, "v[16:17], v[12:13]", "v[6:7], v[12:13]");
+  EXPECT_EQ(roots(whole(in_place)), 1u);
+  expect_same(whole(in_place));
+  struct Change {
+    const char *from, *to;
+  };
+  for (const Change& change : std::initializer_list<Change>{
+           {"v[8:9], 0.5\n", "v[8:9], 1.0\n"},
+           {"v[10:11], 0.5\n", "v[10:11], 1.0\n"},
+           {"v_rsq_f64 v[8:9], v[6:7]", "v_rsq_f64 v[8:9], -v[6:7]"},
+           {"v_rsq_f64", "v_rcp_f64"},
+           {"v_mul_f64 v[10:11], v[6:7]", "v_mul_f64 v[10:11], v[4:5]"},
+           {"-v[8:9], v[10:11]", "v[8:9], v[10:11]"},
+           {"v_fma_f64 v[8:9], v[8:9], v[12:13], v[8:9]\n", ""},
+           {"v_fma_f64 v[8:9], v[8:9], v[12:13], v[8:9]\n", "v_fma_f64 v[8:9], v[8:9], v[12:13], v[10:11]\n"},
+           {"-v[10:11], v[10:11], v[6:7]", "-v[10:11], v[10:11], v[4:5]"},
+           {"-v[10:11], v[10:11], v[6:7]", "-v[10:11], v[8:9], v[6:7]"},
+           {"v[16:17], v[12:13]", "v[16:17], -v[12:13]"},
+           {"v[16:17], v[12:13], v[8:9]", "v[16:17], v[12:13], v[10:11]"},
+           {"v_fma_f64 v[16:17]", "v_mov_b32 v20, v13\nv_fma_f64 v[16:17]"},
+           {"v_fma_f64 v[16:17]", "v_mov_b32 v6, v2\nv_fma_f64 v[16:17]"},
+           {"v_fma_f64 v[16:17]", "v_cmpx_lt_u32 v1, v2\nv_fma_f64 v[16:17]"}}) {
+    const std::string text = whole(replaced(kRoot, change.from, change.to));
+    EXPECT_EQ(roots(text), 0u) << text;
+    expect_same(text);
+  }
+}
+
 // What is read behind the block is not given up.
 TEST(Quotients, KeepWhatIsReadLater) {
-  for (const std::string_view steps : {kDouble, kFloat})
+  for (const std::string_view steps : {kDouble, kFloat, kRoot})
     expect_same(std::string(kBegin) + std::string(steps));
   const Routine routine = routine_of(std::string(kBegin) + std::string(kDouble));
   const Facts facts = analyse(routine);
@@ -153,7 +202,7 @@ TEST(Quotients, KeepWhatIsReadLater) {
 
 // Lanes that are off keep what they had, and what is stored for them.
 TEST(Quotients, UnderPartOfExec) {
-  for (const std::string_view steps : {kDouble, kFloat})
+  for (const std::string_view steps : {kDouble, kFloat, kRoot})
     expect_same(
         "v_mov_b32 v14, v3\nv_mov_b32 v9, v3\ns_mov_b32 s30, exec_lo\nv_cmp_lt_u32 s31, v20, v21\n"
         "s_and_b32 exec_lo, s31, exec_lo\ns_cbranch_execz done\n" +
