@@ -370,6 +370,18 @@ void wmma(__global const half_16* in, __global float_8* out, uint n) {
   for (uint k = 0; k < n; ++k) sum = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, sum);
   out[get_global_id(0)] = sum;
 }
+
+// Sums over columns through buffer resources, as libraries of matrix products load: the last group has lanes that
+// are out of bounds.
+__kernel GROUP(256, 1, 1)
+void buffer_columns(__global uint* in, __global uint* out, uint rows, uint columns) {
+  __amdgpu_buffer_rsrc_t from = __builtin_amdgcn_make_buffer_rsrc(in, 0, rows * columns * 4, 0x31004000);
+  __amdgpu_buffer_rsrc_t to = __builtin_amdgcn_make_buffer_rsrc(out, 0, columns * 4, 0x31004000);
+  uint i = get_global_id(0), sum = 0;
+  for (uint row = 0; row < rows; ++row)
+    sum = sum * 3 + __builtin_amdgcn_raw_buffer_load_b32(from, i * 4, row * columns * 4, 0);
+  __builtin_amdgcn_raw_buffer_store_b32(sum, to, i * 4, 0, 0);
+}
 #endif
 
 // As most people write kernels: signed indices, groups of two dimensions, a guard, no care for the machine.

@@ -303,6 +303,19 @@ Workload wmma() {
   return work;
 }
 
+Workload buffer_columns() {
+  constexpr uint32_t kRows = 512, kColumns = 4096 - 70;
+  Workload work = one_dimension("buffer_columns", 4096);
+  work.buffer(random_integers(kRows * kColumns, 26));
+  work.buffer(Words(kColumns));
+  work.value(kRows);
+  work.value(kColumns);
+  work.result = 1;
+  work.kind = Workload::Result::integers;
+  work.has_pocl = false;
+  return work;
+}
+
 Workload two_dimensions(const char* kernel, uint32_t columns, uint32_t rows, uint32_t group_columns,
                         uint32_t group_rows) {
   Workload work;
@@ -466,6 +479,7 @@ std::vector<Workload> workloads(const std::string& only) {
                           {"tiled_heat", tiled_heat},
                           {"tiled_path", tiled_path},
                           {"wmma", wmma},
+                          {"buffer_columns", buffer_columns},
                           {"tiny", tiny}};
   std::vector<Workload> result;
   for (const Maker& maker : makers)

@@ -201,7 +201,21 @@ void Queues::tell(const std::string& message, const machine::WaveFault* fault) {
       std::fprintf(stderr, "lockstep:     %s\n", line.c_str());
 }
 
-void Queues::raise_memory_fault(const Gpu& gpu, uint64_t address) {
+void Queues::end_others(const Gpu& gpu, const command::Queue* queue) {
+  std::vector<std::shared_ptr<command::Queue>> others;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, entry] : queues_)
+      if (entry.gpu == &gpu && entry.queue.get() != queue) others.push_back(entry.queue);
+  }
+  for (const auto& other : others) other->inactivate();
+}
+
+void Queues::memory_fault(const Gpu& gpu, uint64_t address, const command::Queue* queue) {
+  // Linux's driver takes a process's queues from the device before it tells of the fault, unless its
+  // parameter no_queue_eviction_on_vm_fault is set. The queue itself goes on as far as its other waves and
+  // their handler come.
+  end_others(gpu, queue);
   kfd_hsa_memory_exception_data data = {};
   data.va = address & ~uint64_t{4095};
   data.gpu_id = gpu.id;
@@ -227,7 +241,7 @@ void Queues::failed(uint32_t id, const command::QueueError& error) {
   Gpu* gpu = nullptr;
   uint64_t save_area = 0;
   bool copies = false;
-  std::vector<std::shared_ptr<command::Queue>> lost;
+  std::shared_ptr<command::Queue> queue;
   {
     std::lock_guard lock(mutex_);
     const auto found = queues_.find(id);
@@ -235,16 +249,15 @@ void Queues::failed(uint32_t id, const command::QueueError& error) {
     gpu = found->second.gpu;
     save_area = found->second.save_area;
     copies = found->second.copies;
-    for (const auto& [other, entry] : queues_)
-      if (copies && entry.gpu == gpu && other != id) lost.push_back(entry.queue);
+    queue = found->second.queue;
   }
   const ExceptionCode code = code_of(error);
   if (code == ExceptionCode::wave_memory_violation)
-    raise_memory_fault(*gpu, error.fault ? error.fault->fault.address : error.address);
+    memory_fault(*gpu, error.fault ? error.fault->fault.address : error.address, queue.get());
   if (copies) {
     // Nobody looks into the areas of these queues: the driver resets the device, which ends all that are
     // there.
-    for (const auto& queue : lost) queue->inactivate();
+    end_others(*gpu, queue.get());
     events_.raise_reset(gpu->id);
     return;
   }
@@ -272,7 +285,13 @@ void Queues::tell(const Gpu& gpu, const machine::WaveFault& fault, const machine
 
 void Queues::wave_faulted(const Gpu& gpu, const machine::WaveFault& fault, const machine::Launch& launch) {
   tell(gpu, fault, launch);
-  if (fault.fault.kind == FaultKind::memory_violation) raise_memory_fault(gpu, fault.fault.address);
+  if (fault.fault.kind != FaultKind::memory_violation) return;
+  std::shared_ptr<command::Queue> queue;
+  {
+    std::lock_guard lock(mutex_);
+    if (const Entry* const entry = find(gpu, launch.doorbell_id)) queue = entry->queue;
+  }
+  memory_fault(gpu, fault.fault.address, queue.get());
 }
 
 bool Queues::are_exceptions(const Gpu& gpu, uint32_t payload) {

@@ -54,7 +54,10 @@ class Queues {
   void failed(uint32_t id, const command::QueueError& error);
   void tell(const std::string& message, const machine::WaveFault* fault);
   void tell(const Gpu& gpu, const machine::WaveFault& fault, const machine::Launch& launch);
-  void raise_memory_fault(const Gpu& gpu, uint64_t address);
+  // As the driver does: the program's other queues of that device end, and its runtime is told.
+  void memory_fault(const Gpu& gpu, uint64_t address, const command::Queue* queue);
+  // All queues of the device but that one become inactive.
+  void end_others(const Gpu& gpu, const command::Queue* queue);
   // Adds exceptions, a bit each, to those that the runtime finds beside the queue's area of saved contexts.
   void send_to_runtime(uint64_t save_area, uint64_t exceptions);
   // What changing_ guards stays until it is released.

@@ -22,6 +22,7 @@ bool changes_memory(const Node& node) {
       return true;
     case NodeKind::global:
     case NodeKind::scratch:
+    case NodeKind::buffer:
     case NodeKind::lds:
       return isa::access_shape(node.instruction.row->opcode).kind != AccessShape::Kind::load;
     default:

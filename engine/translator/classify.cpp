@@ -180,6 +180,15 @@ NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason)
       if (isa::access_shape(row.opcode).bytes >= 4) return NodeKind::scratch;
       reason = "a part of a dword in scratch";
       return NodeKind::step;
+    case Encoding::mubuf:
+      if (!is_translated_memory(instruction, reason)) return NodeKind::step;
+      if (instruction.tfe) {
+        reason = "the status of a texture fail";
+        return NodeKind::step;
+      }
+      if (instruction.find(Role::resource)->code <= isa::code::kVccHi - 3) return NodeKind::buffer;
+      reason = "a buffer resource that is in no SGPRs";
+      return NodeKind::step;
     case Encoding::ds:
       if (is_translated_atomic(instruction)) return NodeKind::atomic;
       return is_translated_memory(instruction, reason) ? NodeKind::lds : NodeKind::step;
@@ -295,6 +304,7 @@ NodeKind checked_kind(isa::Instruction& instruction, unsigned wave_size, unsigne
     case NodeKind::scalar_load:
     case NodeKind::global:
     case NodeKind::scratch:
+    case NodeKind::buffer:
     case NodeKind::atomic:
     case NodeKind::lds:
       if (!sources_known(instruction, reason)) return NodeKind::step;

@@ -366,6 +366,8 @@ void Emitter::emit_node(unsigned n) {
     emit_call(n);
   } else if (node.kind == NodeKind::scratch) {
     emit_scratch(n);
+  } else if (node.kind == NodeKind::buffer) {
+    emit_buffer(n);
   } else if (node.kind == NodeKind::atomic) {
     emit_atomic(n);
   } else {

@@ -285,7 +285,27 @@ class Emitter {
     Value* consecutive[5] = {};  // by dwords an element: i1
     Value* uniform = nullptr;    // all lanes the same: i1
   };
+  // A load or store of all lanes, each at a place of its own: base + low, or base + (high : low) if it is
+  // wide.
+  struct MemoryAccess {
+    isa::AccessShape shape;
+    unsigned data = 0, slot = 0;  // the first VGPR of the data
+    bool wide = false;
+    bool has_base = true;  // that all lanes count from: high halves are mostly 0
+    Value* base = nullptr;
+    ChunkValues low{}, high{};
+    // Which go to memory, as one and by chunk (i16): those of EXEC, or fewer; others of EXEC load zeros.
+    Value* lanes = nullptr;
+    ChunkValues lane_bits{};
+    Value* is_unusual = nullptr;  // i1: by_lanes() in any case; null if it never is
+    ChunkValues second_row{};     // of what by_lanes() finds, if it has one
+    // Calls the function of the runtime with the rows of the buffer on the stack: addresses, the second row,
+    // data. Gives back whether all lanes were allowed, i1.
+    std::function<Value*()> by_lanes;
+  };
   void emit_global(unsigned node);
+  void emit_buffer(unsigned node);
+  void emit_memory_access(unsigned node, const MemoryAccess& access);
   bool replace_by_addends(Value*& base, ChunkValues& low, ChunkValues& high);
   void emit_scratch(unsigned node);
   struct LdsAccess {

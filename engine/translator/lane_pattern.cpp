@@ -82,6 +82,7 @@ void step(const Node& node, const Routine& routine, State& state) {
     case NodeKind::global:
     case NodeKind::lds:
     case NodeKind::scratch:
+    case NodeKind::buffer:
     case NodeKind::atomic:
       is_loaded = true;
       break;
@@ -120,6 +121,9 @@ LanePatterns guess_lane_patterns(const Routine& routine) {
         patterns.has_uniform_address[n] = !state.varying[node.instruction.find(Role::addr)->vgpr()];
       if (node.kind == NodeKind::global)
         patterns.has_loaded_address[n] = state.loaded[node.instruction.find(Role::addr)->vgpr()];
+      if (const auto offset =
+              node.kind == NodeKind::buffer ? buffer_address(node.instruction).offset : std::nullopt)
+        patterns.has_loaded_address[n] = state.loaded[*offset];
       step(node, routine, state);
       linear.step(node, {});
     }

@@ -57,6 +57,15 @@ GlobalOperands global_operands(const isa::Instruction& instruction) {
   return {shape, *instruction.find(isa::Role::addr), base, data->vgpr()};
 }
 
+BufferAddress buffer_address(const isa::Instruction& instruction) {
+  BufferAddress address;
+  if (!instruction.idxen && !instruction.offen) return address;
+  unsigned next = instruction.find(isa::Role::addr)->vgpr();
+  if (instruction.idxen) address.index = next++;
+  if (instruction.offen) address.offset = next;
+  return address;
+}
+
 std::optional<uint32_t> constant_scratch_offset(const isa::Instruction& instruction) {
   const isa::Operand* address = instruction.find(isa::Role::addr);
   const isa::Operand* scalar_offset = instruction.find(isa::Role::saddr);

@@ -25,6 +25,12 @@ std::optional<unsigned> scalar_destination(const isa::Operand& operand);
 // byte.
 std::optional<uint32_t> constant_scratch_offset(const isa::Instruction& instruction);
 
+// Of an access through a buffer resource: the VGPR with the offset and that with the index, if it has them.
+struct BufferAddress {
+  std::optional<unsigned> offset, index;
+};
+BufferAddress buffer_address(const isa::Instruction& instruction);
+
 // Of GLOBAL and FLAT loads and stores.
 struct GlobalOperands {
   isa::AccessShape shape;

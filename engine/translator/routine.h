@@ -23,6 +23,7 @@ enum class NodeKind : uint8_t {
   scalar_load,
   global,   // FLAT, too: addresses in an aperture are the interpreter's
   scratch,  // whole dwords
+  buffer,   // loads and stores through a buffer resource, without conversion of formats
   atomic,   // on memory or LDS, one address a lane
   lds,
   lane_access,  // v_readlane, v_readfirstlane, v_writelane

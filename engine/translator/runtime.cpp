@@ -1,5 +1,6 @@
 #include "engine/translator/runtime.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -7,6 +8,7 @@
 
 #include "engine/interpreter/atomic_access.h"
 #include "isa/memory_shape.h"
+#include "memory/buffer_resource.h"
 #include "numeric/float_mode.h"
 #include "semantics/memory_shape.h"
 
@@ -132,6 +134,7 @@ std::span<const RuntimeSymbol> runtime_symbols() {
   static const RuntimeSymbol symbols[] = {
       {"lockstep_translator_allowed", reinterpret_cast<void*>(&lockstep_translator_allowed)},
       {"lockstep_translator_global", reinterpret_cast<void*>(&lockstep_translator_global)},
+      {"lockstep_translator_buffer", reinterpret_cast<void*>(&lockstep_translator_buffer)},
       {"lockstep_translator_atomic", reinterpret_cast<void*>(&lockstep_translator_atomic)},
       {"lockstep_translator_call", reinterpret_cast<void*>(&lockstep_translator_call)},
       {"lockstep_translator_lds", reinterpret_cast<void*>(&lockstep_translator_lds)},
@@ -180,6 +183,54 @@ bool lockstep_translator_global(const Context* context, uint32_t slot, uint32_t 
       load_lane(shape, memory, data + lane, wave_size);
     else
       store_lane(shape, memory, data + lane, wave_size);
+  }
+  return true;
+}
+
+bool lockstep_translator_buffer(const Context* context, uint32_t slot, uint32_t form, uint32_t wave_size,
+                                uint64_t resource_low, uint64_t resource_high, uint64_t displacement,
+                                uint64_t exec, const uint32_t* offsets, const uint32_t* indices,
+                                uint32_t* data) {
+  const AccessShape shape = shape_of(form);
+  const bool is_load = shape.kind == AccessShape::Kind::load;
+  const memory::BufferResource resource = memory::decode_buffer_resource(
+      {static_cast<uint32_t>(resource_low), static_cast<uint32_t>(resource_low >> 32),
+       static_cast<uint32_t>(resource_high), static_cast<uint32_t>(resource_high >> 32)});
+  const auto sgpr_offset = static_cast<uint32_t>(displacement >> 32);
+  // Calls `move` for each part of a lane's data that is in bounds, with its address and place in the data.
+  const auto for_each_part = [&](unsigned lane, auto move) {
+    const memory::BufferAccess access =
+        memory::buffer_access(resource, indices ? indices[lane] : 0, offsets ? offsets[lane] : 0,
+                              static_cast<uint32_t>(displacement), lane);
+    for (unsigned done = 0; !resource.is_unbound() && done < shape.bytes; done += 4) {
+      const unsigned bytes = std::min(4u, shape.bytes - done);
+      const memory::BufferAccess at{access.index, access.offset + done};
+      if (!memory::is_in_range(resource, at, bytes, sgpr_offset)) continue;
+      if (!move(memory::buffer_address(resource, at, sgpr_offset), done, bytes)) return false;
+    }
+    return true;
+  };
+  for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
+    const auto is_allowed = [&](uint64_t address, unsigned, unsigned bytes) {
+      const Range* range = context->last_range[slot].load(std::memory_order_relaxed);
+      return (address >= range->begin && address < range->end && range->end - address >= bytes) ||
+             lockstep_translator_allowed(context, slot, address, bytes, is_load ? kRead : kWrite);
+    };
+    if (!for_each_part(static_cast<unsigned>(std::countr_zero(lanes)), is_allowed)) return false;
+  }
+  for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
+    const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
+    std::byte words[16] = {};
+    if (!is_load) store_lane(shape, words, data + lane, wave_size);
+    for_each_part(lane, [&](uint64_t address, unsigned at, unsigned bytes) {
+      void* memory = reinterpret_cast<void*>(address);
+      if (is_load)
+        std::memcpy(words + at, memory, bytes);
+      else
+        std::memcpy(memory, words + at, bytes);
+      return true;
+    });
+    if (is_load) load_lane(shape, words, data + lane, wave_size);
   }
   return true;
 }

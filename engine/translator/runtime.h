@@ -19,6 +19,14 @@ bool lockstep_translator_global(const lockstep::translator::Context* context, ui
                                 uint32_t wave_size, uint64_t base, uint64_t exec, const uint32_t* low,
                                 const uint32_t* high, uint32_t* data);
 
+// The same through a buffer resource of four words: dwords out of its bounds are loaded as zeros and not
+// stored. `displacement`: the instruction's offset, and above it that of the SGPR. `offsets` and `indices`
+// are null where the instruction has none.
+bool lockstep_translator_buffer(const lockstep::translator::Context* context, uint32_t slot, uint32_t form,
+                                uint32_t wave_size, uint64_t resource_low, uint64_t resource_high,
+                                uint64_t displacement, uint64_t exec, const uint32_t* offsets,
+                                const uint32_t* indices, uint32_t* data);
+
 // An LDS load or store of 16 lanes. Out of range: loads give zero, stores are dropped (guide 3.3.4.1). A load
 // does so too if its instruction's other address is out of range; `other_offset` is `offset` if it has none.
 void lockstep_translator_lds(lockstep::Wave* wave, uint32_t form, uint32_t lanes, const uint32_t* addresses,

@@ -231,6 +231,50 @@ TEST_P(ProgramsTrapHandler, SendsItsOwnEvents) {
   EXPECT_EQ(payload(), 0u);
 }
 
+// Linux's driver takes a process's queues from a device whose waves met missing memory: packets of another
+// one that was processed before stay where they are.
+TEST_P(ProgramsTrapHandler, OtherQueuesEndWithAMemoryFault) {
+  ASSERT_NO_FATAL_FAILURE(
+      load("s_mov_b32 s4, 0x34567000\ns_mov_b32 s5, 0x12\nv_mov_b32 v2, 0\n"
+           "global_store_b32 v2, v2, s[4:5]\ns_endpgm\n",
+           kNoteAndTell + kHalt));
+  *reinterpret_cast<uint32_t*>(tma() + 2048) = 0;
+  auto& other_memory = *reinterpret_cast<command::QueueMemory*>(memory + 2 * kPage);
+  auto* const ring = reinterpret_cast<command::AqlPacket*>(memory + 3 * kPage);
+  auto& other_signal = *reinterpret_cast<command::SignalMemory*>(memory + 4 * kPage);
+  kfd_ioctl_create_queue_args other = queue;
+  other.ring_base_address = reinterpret_cast<uint64_t>(ring);
+  other.read_pointer_address = reinterpret_cast<uint64_t>(&other_memory.read_dispatch_id);
+  other.write_pointer_address = reinterpret_cast<uint64_t>(&other_memory.write_dispatch_id);
+  other.ctx_save_restore_address = 0;
+  ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_QUEUE, other), 0);
+  // A packet without work, whether it is processed in that time.
+  const auto processed = [&](uint64_t index, int milliseconds) {
+    other_signal = {};
+    other_signal.kind = 1;
+    other_signal.value = 1;
+    command::AqlPacket packet = {};
+    packet.barrier.completion_signal = reinterpret_cast<uint64_t>(&other_signal);
+    std::memcpy(&ring[index], &packet, sizeof packet);
+    command::store_shared<uint64_t>(&other_memory.write_dispatch_id, index + 1);
+    command::store_shared<uint16_t>(&ring[index].header, 3);
+    command::store_shared<uint64_t>(doorbells + other.doorbell_offset % Store::kDoorbellBytes, index);
+    for (; milliseconds > 0 && command::load_shared<int64_t>(&other_signal.value) != 0; --milliseconds)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return command::load_shared<int64_t>(&other_signal.value) == 0;
+  };
+  ASSERT_TRUE(processed(0, 20'000));
+  testing::internal::CaptureStderr();
+  dispatch(1, 1);
+  kfd_event_data fault = {};
+  wait_for(memory_fault.event_id, fault);
+  testing::internal::GetCapturedStderr();
+  EXPECT_FALSE(processed(1, 100));
+  kfd_ioctl_destroy_queue_args destroy = {};
+  destroy.queue_id = other.queue_id;
+  EXPECT_EQ(kfd(AMDKFD_IOC_DESTROY_QUEUE, destroy), 0);
+}
+
 // A page that is missing: the driver's event, the runtime's exception, the wave halts for good, and the other
 // work-group comes to its end.
 TEST_P(ProgramsTrapHandler, HearsOfMissingMemory) {

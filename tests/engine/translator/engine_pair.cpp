@@ -164,4 +164,11 @@ void EnginePair::fill() {
   wave_.wave().mode = start_.mode;
 }
 
+std::string compare(std::string_view text, const Start& start) {
+  EnginePair pair(start);
+  std::vector<uint32_t> code = interpreter::assembled(text, start.wave_size);
+  code.pop_back();
+  return pair.run(code);
+}
+
 }  // namespace lockstep::translator

@@ -51,4 +51,7 @@ class EnginePair {
   std::vector<InterpretedInstruction> interpreted_;
 };
 
+// One run of this text, off its end, so that all registers are compared; empty if both engines end alike.
+std::string compare(std::string_view text, const Start& start = {});
+
 }  // namespace lockstep::translator

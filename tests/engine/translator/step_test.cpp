@@ -14,14 +14,6 @@ namespace {
 using interpreter::assembled;
 using interpreter::TestWave;
 
-// Runs off the end, so that all registers can be compared.
-std::string compare(std::string_view text, const Start& start = {}) {
-  EnginePair pair(start);
-  std::vector<uint32_t> code = assembled(text, start.wave_size);
-  code.pop_back();
-  return pair.run(code);
-}
-
 // Values that translated code holds go into the instruction, and its result comes back, in lanes that are
 // off, too.
 TEST(Steps, SeeAndLeaveAllRegisters) {
@@ -180,7 +172,9 @@ std::vector<NodeKind> kinds(std::string_view text, unsigned wave_size = 32) {
 TEST(Calls, StayInTranslatedCode) {
   for (const char* text :
        {"ds_permute_b32 v1, v2, v3", "v_permlane16_b32 v1, v2, s3, s4", "ds_append v1",
-        "flat_atomic_add_u32 v[2:3], v1", "buffer_load_b32 v1, v2, s[4:7], 0 offen",
+        "flat_atomic_add_u32 v[2:3], v1", "buffer_load_b32 v[1:2], v2, s[4:7], 0 offen tfe",
+        "buffer_load_format_x v1, v2, s[4:7], 0 offen", "buffer_load_b32 v1, v2, ttmp[4:7], 0 offen",
+        "buffer_atomic_add_u32 v1, v2, s[4:7], 0 offen",
         "tbuffer_load_format_x v1, v2, s[4:7], 0 format:[BUF_FMT_32_FLOAT] idxen",
         "scratch_load_u8 v1, off, off", "s_buffer_load_b32 s8, s[4:7], 0x0", "v_movrels_b32 v1, v2"})
     EXPECT_EQ(kinds(text)[0], NodeKind::call) << text;

@@ -1,0 +1,287 @@
+// GLOBAL and FLAT loads and stores, and all others whose lanes have a place in memory each: plain moves where
+// these are consecutive, else gathers and scatters, else lane by lane through runtime.h.
+#include <algorithm>
+#include <utility>
+
+#include "engine/translator/context.h"
+#include "engine/translator/emitter.h"
+#include "engine/translator/operands.h"
+#include "engine/translator/runtime.h"
+#include "isa/memory_shape.h"
+
+namespace lockstep::translator {
+
+using isa::AccessShape;
+using isa::Role;
+using llvm::BasicBlock;
+using llvm::Value;
+
+// Elements smaller than a dword are loaded as one of four bytes. Of elements that lanes store on top of each
+// other those of the highest lane remain, whole: hosts scatter up to 64 bits in that order.
+bool Emitter::is_gathered(const AccessShape& shape) const {
+  if (!has_masked_gathers_) return false;
+  return shape.kind == AccessShape::Kind::load || shape.bytes == 4 || shape.bytes == 8;
+}
+
+// Behind places that one pointer and an offset for each lane give, likewise.
+Value* Emitter::next_word(Value* places, unsigned word) {
+  auto* address = llvm::cast<llvm::GetElementPtrInst>(places);
+  Value* pointer = ir_.CreateConstInBoundsGEP1_64(i32_, address->getPointerOperand(), word);
+  return ir_.CreateGEP(ir_.getInt8Ty(), pointer, address->getOperand(1));
+}
+
+std::vector<Value*> Emitter::gather(const AccessShape& shape, Value* places, Value* on, Value* before) {
+  std::vector<Value*> words;
+  Value* zeros = llvm::Constant::getNullValue(lanes_);
+  const auto splat = [&](uint32_t value) { return ir_.CreateVectorSplat(16, ir_.getInt32(value)); };
+  for (unsigned word = 0; word < shape.registers(); ++word) {
+    Value* at = word == 0 ? places : next_word(places, word);
+    words.push_back(ir_.CreateMaskedGather(lanes_, at, llvm::Align(1), on, zeros));
+  }
+  if (shape.bytes >= 4) return words;
+  Value*& word = words[0];
+  const unsigned unused = 32 - 8 * shape.bytes;
+  word = ir_.CreateShl(word, unused);
+  word = shape.sign_extend ? ir_.CreateAShr(word, unused) : ir_.CreateLShr(word, unused);
+  if (shape.part == isa::RegisterPart::low_half)
+    word = ir_.CreateOr(ir_.CreateAnd(before, splat(0xffff0000)), ir_.CreateAnd(word, splat(0xffff)));
+  else if (shape.part == isa::RegisterPart::high_half)
+    word = ir_.CreateOr(ir_.CreateAnd(before, splat(0xffff)), ir_.CreateShl(word, 16));
+  return words;
+}
+
+void Emitter::scatter(const std::vector<Value*>& words, Value* places, Value* on) {
+  Value* elements = words[0];
+  if (words.size() == 2) {
+    auto* wide = llvm::FixedVectorType::get(i64_, 16);
+    elements =
+        ir_.CreateOr(ir_.CreateZExt(words[0], wide), ir_.CreateShl(ir_.CreateZExt(words[1], wide), 32));
+  }
+  ir_.CreateMaskedScatter(elements, places, llvm::Align(1), on);
+}
+
+// Addresses that were made as sums of one base and an offset for each lane become these.
+bool Emitter::replace_by_addends(Value*& base, ChunkValues& low, ChunkValues& high) {
+  std::array<const AddressSum*, kMaxChunks> sums{};
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    const auto found = address_sums_.find({low[chunk], high[chunk]});
+    if (found == address_sums_.end() || (chunk != 0 && found->second.base != sums[0]->base)) return false;
+    sums[chunk] = &found->second;
+  }
+  const auto [base_low, base_high] = sums[0]->base;
+  base = ir_.CreateAdd(
+      base, ir_.CreateOr(ir_.CreateZExt(base_low, i64_), ir_.CreateShl(ir_.CreateZExt(base_high, i64_), 32)));
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    low[chunk] = sums[chunk]->offset[0];
+    high[chunk] = sums[chunk]->offset[1];
+  }
+  return true;
+}
+
+void Emitter::emit_global(unsigned index) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const GlobalOperands operands = global_operands(instruction);
+  MemoryAccess access;
+  access.shape = operands.shape;
+  access.data = operands.data;
+  access.slot = next_slot_++;
+  access.wide = !operands.base;
+  access.base = ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}));
+  if (operands.base) access.base = ir_.CreateAdd(access.base, scalar_source(*operands.base, instruction, 64));
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    access.low[chunk] = vgpr(operands.address.vgpr(), chunk);
+    if (access.wide) access.high[chunk] = vgpr(operands.address.vgpr() + 1, chunk);
+    access.lane_bits[chunk] = half_bits(scalar(kExec + chunk / 2), chunk);
+  }
+  access.has_base = !access.wide || replace_by_addends(access.base, access.low, access.high);
+  if (access.wide) access.second_row = access.high;
+  access.lanes = whole_mask(kExec);
+  access.by_lanes = [&] {
+    auto function = runtime("lockstep_translator_global", i1_,
+                            {pointer_, i32_, i32_, i32_, i64_, i64_, pointer_, pointer_, pointer_});
+    llvm::cast<llvm::Function>(function.getCallee())->addRetAttr(llvm::Attribute::ZExt);
+    Value* null = llvm::ConstantPointerNull::get(pointer_);
+    return ir_.CreateCall(
+        function, {dispatch_, ir_.getInt32(access.slot), ir_.getInt32(memory_form(instruction.row->opcode)),
+                   ir_.getInt32(routine_.wave_size), access.base, ir_.CreateZExt(access.lanes, i64_),
+                   buffer_row(0, 0), access.wide ? buffer_row(1, 0) : null, buffer_row(2, 0)});
+  };
+  emit_memory_access(index, access);
+}
+
+// Of all lanes, each at a place of its own.
+void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
+  const NodeFacts& facts = facts_.nodes[index];
+  const AccessShape& shape = access.shape;
+  const bool is_load = shape.kind == AccessShape::Kind::load, wide = access.wide;
+  const unsigned dwords = shape.registers(), data = access.data, slot_number = access.slot;
+  const ChunkValues &low = access.low, &high = access.high;
+  Value* base = access.base;
+  std::array<std::vector<Value*>, kMaxChunks> words;  // stores: data; loads: what the registers hold before
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+    for (unsigned word = 0; word < dwords; ++word)
+      if (!is_load || shape.part != isa::RegisterPart::whole)
+        words[chunk].push_back(vgpr(data + word, chunk));
+  const Snapshot before = snapshot(index);
+  BasicBlock *lanes = new_block("lanes"), *done = new_block("accessed"), *fast = nullptr;
+  BasicBlock* slow = is_gathered(shape) ? new_block("anywhere") : lanes;
+  if (access.is_unusual) {
+    BasicBlock* usual = new_block("usual");
+    branch_unlikely(access.is_unusual, slow, usual);
+    ir_.SetInsertPoint(usual);
+  }
+  std::array<std::vector<Value*>, kMaxChunks> loaded;
+  const auto facts_of_addresses = address_facts_;
+  std::optional<Walked> walked;
+  if (walks_.contains(index)) walked = emit_walk(index, shape, slot_number, base, low, high, access.has_base);
+
+  // What was computed from memory's contents hardly counts on from lane to lane.
+  if (shape.bytes >= 4 && !(facts.address_is_loaded && is_gathered(shape))) {
+    // No carry out of the low half inside the chunk, one high half for all lanes.
+    Value* plain = ir_.CreateICmpEQ(access.lanes, llvm::Constant::getAllOnesValue(access.lanes->getType()));
+    ChunkValues first{};
+    const auto range = last_range(slot_number);
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      plain = ir_.CreateAnd(plain, is_consecutive(low[chunk], dwords));
+      Value* start = address_facts(low[chunk]).first;
+      plain = ir_.CreateAnd(plain, ir_.CreateICmpULE(start, ir_.getInt32(~0u - 16 * shape.bytes)));
+      Value* at = ir_.CreateAdd(base, ir_.CreateZExt(start, i64_));
+      if (wide) {
+        plain = ir_.CreateAnd(plain, is_uniform(high[chunk]));
+        at = ir_.CreateAdd(at, ir_.CreateShl(ir_.CreateZExt(address_facts(high[chunk]).first, i64_), 32));
+      }
+      plain = ir_.CreateAnd(plain, in_range(range, at, 16 * shape.bytes));
+      first[chunk] = at;
+    }
+    fast = new_block("consecutive");
+    branch_unlikely(ir_.CreateNot(plain), lanes, fast);
+    ir_.SetInsertPoint(fast);
+    if (!is_load) note_write(range);
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      Value* pointer = ir_.CreateIntToPtr(first[chunk], pointer_);
+      if (is_load)
+        loaded[chunk] = load_consecutive(pointer, dwords);
+      else
+        store_consecutive(pointer, words[chunk]);
+    }
+    ir_.CreateBr(done);
+  } else {
+    ir_.CreateBr(lanes);
+  }
+
+  std::array<std::array<std::vector<Value*>, kMaxChunks>, 2> single;  // in a large range, in a small one
+  std::array<BasicBlock*, 2> gathered_ends{};
+  if (is_gathered(shape)) {
+    // All lanes that are on in the range of the last time: each on its own, in generated code. In ranges of
+    // up to 2 GB the places are counted in 32 bits, which is half as much work: from the range's begin, or
+    // from the base that is the same for all lanes, if it is in there.
+    ir_.SetInsertPoint(lanes);
+    const bool has_base = access.has_base;
+    const uint64_t bytes = std::max<uint64_t>(shape.bytes, 4);
+    auto* wide_lanes = llvm::FixedVectorType::get(i64_, 16);
+    const auto [begin, end] = last_range(slot_number);
+    Value* last_place = ir_.CreateSub(ir_.CreateSub(end, begin), ir_.getInt64(bytes));
+    BasicBlock *in_small = new_block("in_small_range"), *in_large = new_block("in_large_range");
+    // Of a range that is too small it is negative.
+    Value* is_large = ir_.CreateICmpUGT(last_place, ir_.getInt64(INT32_MAX));
+    if (has_base)
+      is_large = ir_.CreateOr(is_large, ir_.CreateICmpUGT(ir_.CreateSub(base, begin), last_place));
+    branch_unlikely(is_large, in_large, in_small);
+    for (const bool is_small : {true, false}) {
+      ir_.SetInsertPoint(is_small ? in_small : in_large);
+      Value* outside = is_small ? ir_.getFalse() : ir_.CreateICmpSLT(last_place, ir_.getInt64(0));
+      Value* pointer = ir_.CreateIntToPtr(is_small && has_base ? base : begin, pointer_);
+      ChunkValues offsets{}, on{};
+      for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+        on[chunk] = ir_.CreateBitCast(access.lane_bits[chunk], lane_mask_);
+        const auto is_behind = [&](Value* last) {
+          return ir_.CreateICmpUGT(offsets[chunk], ir_.CreateVectorSplat(16, ir_.CreateTrunc(last, i32_)));
+        };
+        Value* wrong = nullptr;
+        if (is_small && has_base) {
+          offsets[chunk] = low[chunk];
+          wrong = is_behind(ir_.CreateSub(last_place, ir_.CreateSub(base, begin)));
+          if (wide)
+            wrong = ir_.CreateOr(wrong, ir_.CreateICmpNE(high[chunk], llvm::Constant::getNullValue(lanes_)));
+        } else if (is_small) {
+          Value* from = ir_.CreateSub(begin, base);
+          Value* from_low = ir_.CreateVectorSplat(16, ir_.CreateTrunc(from, i32_));
+          Value* from_high = ir_.CreateVectorSplat(16, ir_.CreateTrunc(ir_.CreateLShr(from, 32), i32_));
+          Value* borrow = ir_.CreateZExt(ir_.CreateICmpULT(low[chunk], from_low), lanes_);
+          offsets[chunk] = ir_.CreateSub(low[chunk], from_low);
+          wrong = ir_.CreateOr(ir_.CreateICmpNE(ir_.CreateSub(high[chunk], from_high), borrow),
+                               is_behind(last_place));
+        } else {
+          Value* address = ir_.CreateZExt(low[chunk], wide_lanes);
+          if (wide)
+            address = ir_.CreateOr(address, ir_.CreateShl(ir_.CreateZExt(high[chunk], wide_lanes), 32));
+          offsets[chunk] = ir_.CreateAdd(address, ir_.CreateVectorSplat(16, ir_.CreateSub(base, begin)));
+          wrong = ir_.CreateICmpUGT(offsets[chunk], ir_.CreateVectorSplat(16, last_place));
+        }
+        wrong = ir_.CreateBitCast(ir_.CreateAnd(wrong, on[chunk]), i16_);
+        outside = ir_.CreateOr(outside, ir_.CreateICmpNE(wrong, ir_.getInt16(0)));
+      }
+      BasicBlock* inside = new_block("gather");
+      // Below the base there may be places of the range, too.
+      branch_unlikely(outside, is_small && has_base ? in_large : slow, inside);
+      ir_.SetInsertPoint(inside);
+      if (!is_load) note_write({begin, end});
+      for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+        Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, offsets[chunk]);
+        if (is_load)
+          single[is_small][chunk] =
+              gather(shape, places, on[chunk], words[chunk].empty() ? nullptr : words[chunk][0]);
+        else
+          scatter(words[chunk], places, on[chunk]);
+      }
+      gathered_ends[is_small] = inside;
+      ir_.CreateBr(done);
+    }
+  }
+
+  // Layout of the buffer: low addresses, what second_row has, then each data word; of all lanes.
+  ir_.SetInsertPoint(slow);
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    ir_.CreateStore(low[chunk], buffer_row(0, chunk));
+    if (access.second_row[chunk]) ir_.CreateStore(access.second_row[chunk], buffer_row(1, chunk));
+    for (unsigned word = 0; word < words[chunk].size(); ++word)
+      ir_.CreateStore(words[chunk][word], buffer_row(2 + word, chunk));
+  }
+  Value* fine = access.by_lanes();
+  BasicBlock* accessed = new_block("lanes_accessed");
+  branch_unlikely(ir_.CreateNot(fine), leave_to_interpreter(before), accessed);
+  ir_.SetInsertPoint(accessed);
+  if (!is_load) note_writes();
+  std::array<std::vector<Value*>, kMaxChunks> gathered;
+  for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
+    for (unsigned word = 0; word < dwords; ++word)
+      gathered[chunk].push_back(ir_.CreateLoad(lanes_, buffer_row(2 + word, chunk)));
+  ir_.CreateBr(done);
+  if (walked) {
+    ir_.SetInsertPoint(walked->end);
+    ir_.CreateBr(done);
+  }
+  // What was found out about them where lanes do not walk, or are usual, is not known behind that.
+  if (walked || access.is_unusual) address_facts_ = facts_of_addresses;
+
+  ir_.SetInsertPoint(done);
+  if (!is_load) return;
+  std::array<std::vector<Value*>, kMaxChunks> results;
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    for (unsigned word = 0; word < dwords; ++word) {
+      llvm::PHINode* value = ir_.CreatePHI(lanes_, 5);
+      if (walked) value->addIncoming(walked->words[chunk][word], walked->end);
+      for (const bool is_small : {false, true})
+        if (gathered_ends[is_small])
+          value->addIncoming(single[is_small][chunk][word], gathered_ends[is_small]);
+      if (fast) value->addIncoming(loaded[chunk][word], fast);
+      value->addIncoming(gathered[chunk][word], accessed);
+      results[chunk].push_back(value);
+    }
+  }
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+    for (unsigned word = 0; word < dwords; ++word)
+      write_lanes(facts, data + word, chunk, results[chunk][word]);
+}
+
+}  // namespace lockstep::translator
