@@ -141,6 +141,10 @@ NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason)
       if (!instruction.gds) return NodeKind::permute;
       reason = "GDS";
       return NodeKind::step;
+    case Opcode::v_permlane16_b32:
+    case Opcode::v_permlanex16_b32:
+    case Opcode::v_permlane64_b32:
+      return NodeKind::permute;
     case Opcode::s_getpc_b64:
       return isa::is_nullified(instruction, false) ? NodeKind::nothing : NodeKind::get_pc;
     case Opcode::s_endpgm:
@@ -288,6 +292,8 @@ NodeKind checked_kind(isa::Instruction& instruction, unsigned wave_size, unsigne
                       std::string& reason) {
   // Wave64 skips dual-issue instructions (guide 7.6).
   if (wave_size == 64 && instruction.row->encoding == Encoding::vopd) return NodeKind::nothing;
+  // Without halves to swap (guide 7.7).
+  if (wave_size == 32 && instruction.row->opcode == Opcode::v_permlane64_b32) return NodeKind::nothing;
   const NodeKind kind = classify_kind(instruction, reason);
   switch (kind) {
     case NodeKind::scalar_alu:

@@ -106,7 +106,21 @@ bool writes_exec(const Effects& effects, unsigned wave_size) {
   return effects.writes[kExec] || (wave_size == 64 && effects.writes[kExec + 1]);
 }
 
+SourceOff source_off(const isa::Instruction& permlane) {
+  if (permlane.op_sel & 1) return SourceOff::is_read;
+  return permlane.op_sel & 2 ? SourceOff::gives_zero : SourceOff::keeps_lane;
+}
+
 bool reads_lanes_that_are_off(const isa::Instruction& instruction) {
+  switch (instruction.row->opcode) {
+    case Opcode::v_permlane64_b32:
+      return true;
+    case Opcode::v_permlane16_b32:
+    case Opcode::v_permlanex16_b32:
+      return source_off(instruction) == SourceOff::is_read;
+    default:
+      break;
+  }
   // VINTERP: the parameters are in lanes 0 to 2 of each quad, whatever EXEC says (guide 12.8).
   return instruction.row->encoding == isa::Encoding::vinterp ||
          (instruction.dpp != isa::Dpp::none && instruction.fetch_inactive);

@@ -18,6 +18,9 @@ struct Effects {
   RegisterSet reloaded;          // by a call: the Wave has them behind it. Among those that it reads
 };
 
+// v_permlane16 and v_permlanex16: what becomes of a lane whose source lane is off (guide 7.7).
+enum class SourceOff : uint8_t { is_read, gives_zero, keeps_lane };
+SourceOff source_off(const isa::Instruction& permlane);
 // Whether a vector instruction reads lanes of its VGPRs that are off.
 bool reads_lanes_that_are_off(const isa::Instruction& instruction);
 Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count);

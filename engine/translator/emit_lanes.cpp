@@ -1,4 +1,6 @@
-// Lanes that read and write others: single ones, and permutations of half-waves.
+// Lanes that read and write others: single ones, and permutations of rows and half-waves.
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
 #include "semantics/cross_lane.h"
@@ -58,13 +60,27 @@ void Emitter::emit_lane_access(unsigned index) {
   if (const auto number = scalar_destination(destination)) set_scalar(*number, result);
 }
 
+// Lane i of a chunk gets lane indices[i] of some chunks that follow each other: 16 or 32 lanes.
+Value* Emitter::permuted(std::span<Value* const> from, Value* indices) {
+  if (has_masked_gathers_) {
+    const bool is_one = from.size() == 1;
+    const auto permutation =
+        is_one ? llvm::Intrinsic::x86_avx512_permvar_si_512 : llvm::Intrinsic::x86_avx512_vpermi2var_d_512;
+    if (is_one) return ir_.CreateIntrinsic(permutation, {}, {from[0], indices});
+    return ir_.CreateIntrinsic(permutation, {}, {from[0], indices, from[1]});
+  }
+  for (unsigned chunk = 0; chunk < from.size(); ++chunk) ir_.CreateStore(from[chunk], buffer_row(0, chunk));
+  return ir_.CreateMaskedGather(lanes_, ir_.CreateGEP(i32_, buffer_, indices), llvm::Align(4),
+                                llvm::Constant::getAllOnesValue(lane_mask_));
+}
+
 // A lane reads another one of its half-wave of 32, and 0 if that is off (guide 12.5.2).
-void Emitter::emit_permute(unsigned index) {
+void Emitter::emit_half_permute(unsigned index) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const bool is_swizzle = instruction.row->opcode == Opcode::ds_swizzle_b32;
   // ds_swizzle has its data where others have the address.
   const isa::Operand& data = *instruction.find(is_swizzle ? Role::addr : Role::data);
-  std::array<Value*, kMaxChunks> indices{};
+  ChunkValues indices{}, lanes_on{}, results{};
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     std::vector<llvm::Constant*> lanes;
     for (unsigned lane = 0; lane < 16; ++lane)
@@ -81,18 +97,50 @@ void Emitter::emit_permute(unsigned index) {
       indices[chunk] = ir_.CreateAnd(ir_.CreateLShr(address, ir_.CreateVectorSplat(16, ir_.getInt32(2))),
                                      ir_.CreateVectorSplat(16, ir_.getInt32(31)));
     }
-    Value* on = exec_mask(chunk);
-    ir_.CreateStore(ir_.CreateSelect(on, vgpr(data.vgpr(), chunk), llvm::Constant::getNullValue(lanes_)),
-                    buffer_row(0, chunk));
-  }
-  std::array<Value*, kMaxChunks> results{};
-  Value* all = llvm::Constant::getAllOnesValue(lane_mask_);
-  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-    Value* places = ir_.CreateGEP(i32_, buffer_row(0, chunk & 2), indices[chunk]);
-    results[chunk] = ir_.CreateMaskedGather(lanes_, places, llvm::Align(4), all);
+    lanes_on[chunk] =
+        ir_.CreateSelect(exec_mask(chunk), vgpr(data.vgpr(), chunk), llvm::Constant::getNullValue(lanes_));
   }
   for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+    results[chunk] = permuted(std::span(lanes_on).subspan(chunk & 2, 2), indices[chunk]);
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
     write_lanes(facts_.nodes[index], instruction.find(Role::dst)->vgpr(), chunk, results[chunk]);
+}
+
+// Rows of 16 lanes, whose sources two scalars name with 4 bits a lane; halves of a wave64 (guide 7.7).
+void Emitter::emit_row_permute(unsigned index) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const unsigned source = instruction.find(Role::src0)->vgpr(), to = instruction.find(Role::dst)->vgpr();
+  ChunkValues results{};
+  if (instruction.row->opcode == Opcode::v_permlane64_b32) {
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) results[chunk] = all_lanes(source, chunk ^ 2);
+  } else {
+    const unsigned flip = instruction.row->opcode == Opcode::v_permlanex16_b32;
+    const SourceOff off = source_off(instruction);
+    const auto splat = [&](Value* value) { return ir_.CreateVectorSplat(16, value); };
+    std::vector<llvm::Constant*> shifts, is_low;
+    for (unsigned lane = 0; lane < 16; ++lane) {
+      shifts.push_back(ir_.getInt32(lane % 8 * 4));
+      is_low.push_back(ir_.getInt1(lane < 8));
+    }
+    Value* selectors = ir_.CreateSelect(llvm::ConstantVector::get(is_low),
+                                        splat(uniform_source(*instruction.find(Role::src1), instruction)),
+                                        splat(uniform_source(*instruction.find(Role::src2), instruction)));
+    Value* indices =
+        ir_.CreateAnd(ir_.CreateLShr(selectors, llvm::ConstantVector::get(shifts)), splat(ir_.getInt32(15)));
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      const unsigned from = chunk ^ flip;
+      Value* row = off == SourceOff::is_read ? all_lanes(source, from) : vgpr(source, from);
+      results[chunk] = permuted({&row, 1}, indices);
+      if (off == SourceOff::is_read) continue;
+      Value* exec = ir_.CreateZExt(half_bits(scalar(kExec + from / 2), from), i32_);
+      Value* is_on = ir_.CreateTrunc(ir_.CreateLShr(splat(exec), indices), lane_mask_);
+      Value* otherwise =
+          off == SourceOff::keeps_lane ? vgpr(to, chunk) : llvm::Constant::getNullValue(lanes_);
+      results[chunk] = ir_.CreateSelect(is_on, results[chunk], otherwise);
+    }
+  }
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+    write_lanes(facts_.nodes[index], to, chunk, results[chunk]);
 }
 
 }  // namespace lockstep::translator

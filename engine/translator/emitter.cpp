@@ -356,7 +356,10 @@ void Emitter::emit_node(unsigned n) {
   } else if (node.kind == NodeKind::lane_access) {
     emit_lane_access(n);
   } else if (node.kind == NodeKind::permute) {
-    emit_permute(n);
+    if (node.instruction.row->encoding == isa::Encoding::ds)
+      emit_half_permute(n);
+    else
+      emit_row_permute(n);
   } else if (node.kind == NodeKind::get_pc) {
     emit_get_pc(n);
   } else if (node.kind == NodeKind::mode_write) {

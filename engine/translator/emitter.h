@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -230,7 +231,9 @@ class Emitter {
   // emit_lanes.cpp: lanes that read and write others
   void emit_lane_access(unsigned node);
   void emit_call(unsigned node);
-  void emit_permute(unsigned node);
+  Value* permuted(std::span<Value* const> from, Value* indices);
+  void emit_half_permute(unsigned node);
+  void emit_row_permute(unsigned node);
   Value* uniform_source(const isa::Operand& operand, const isa::Instruction& instruction);
   Value* buffer_row(unsigned row, unsigned chunk);
 

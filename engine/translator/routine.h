@@ -27,7 +27,7 @@ enum class NodeKind : uint8_t {
   atomic,   // on memory or LDS, one address a lane
   lds,
   lane_access,  // v_readlane, v_readfirstlane, v_writelane
-  permute,      // between the lanes of a half-wave: ds_bpermute, ds_swizzle
+  permute,      // between the lanes of a wave: ds_bpermute, ds_swizzle, v_permlane
   get_pc,
   mode_write,  // of constants to MODE: what follows is translated for what they make of it
   // Executed by the interpreter from within translated code: what it reads is stored before, and what it

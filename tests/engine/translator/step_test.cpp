@@ -171,10 +171,9 @@ std::vector<NodeKind> kinds(std::string_view text, unsigned wave_size = 32) {
 // or with other lanes or registers than the code names, is a step.
 TEST(Calls, StayInTranslatedCode) {
   for (const char* text :
-       {"ds_permute_b32 v1, v2, v3", "v_permlane16_b32 v1, v2, s3, s4", "ds_append v1",
-        "flat_atomic_add_u32 v[2:3], v1", "buffer_load_b32 v[1:2], v2, s[4:7], 0 offen tfe",
-        "buffer_load_format_x v1, v2, s[4:7], 0 offen", "buffer_load_b32 v1, v2, ttmp[4:7], 0 offen",
-        "buffer_atomic_add_u32 v1, v2, s[4:7], 0 offen",
+       {"ds_permute_b32 v1, v2, v3", "ds_append v1", "flat_atomic_add_u32 v[2:3], v1",
+        "buffer_load_b32 v[1:2], v2, s[4:7], 0 offen tfe", "buffer_load_format_x v1, v2, s[4:7], 0 offen",
+        "buffer_load_b32 v1, v2, ttmp[4:7], 0 offen", "buffer_atomic_add_u32 v1, v2, s[4:7], 0 offen",
         "tbuffer_load_format_x v1, v2, s[4:7], 0 format:[BUF_FMT_32_FLOAT] idxen",
         "scratch_load_u8 v1, off, off", "s_buffer_load_b32 s8, s[4:7], 0x0", "v_movrels_b32 v1, v2"})
     EXPECT_EQ(kinds(text)[0], NodeKind::call) << text;
@@ -247,7 +246,7 @@ TEST(Calls, SeeAndLeaveAllRegisters) {
   for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x00ff'0f0f}, uint64_t{1}, uint64_t{0}})
     for (const unsigned wave_size : {32u, 64u})
       EXPECT_EQ(compare("s_mov_b32 s60, 9\nloop:\nv_add_nc_u32 v1, v2, v3\nds_permute_b32 v4, v1, v2\n"
-                        "v_add_nc_u32 v5, v4, v1\nv_permlanex16_b32 v4, v5, s60, s41\nv_xor_b32 v2, v4, v5\n"
+                        "v_add_nc_u32 v5, v4, v1\nv_movrels_b32 v4, v5\nv_xor_b32 v2, v4, v5\n"
                         "v_and_b32 v6, 0x1ffc, v2\nds_add_rtn_u32 v7, v6, v5\nv_mov_b32 v8, 0\n"
                         "v_add_nc_u32 v3, v7, v3\nglobal_atomic_add_u32 v9, v8, v3, s[0:1] glc\n"
                         "v_add_nc_u32 v3, v9, v3\ns_sub_u32 s60, s60, 1\ns_cmp_lg_u32 s60, 0\n"
