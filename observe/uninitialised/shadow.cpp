@@ -9,14 +9,6 @@ namespace code = isa::code;
 
 namespace {
 
-std::array<Origin, 2 * kMaxVgprs> of_themselves() {
-  std::array<Origin, 2 * kMaxVgprs> origins;
-  for (unsigned i = 0; i < origins.size(); ++i)
-    origins[i] = i < code::kVgpr0 ? Origin{Origin::Kind::scalar, false, i}
-                                  : Origin{Origin::Kind::vgpr, false, i - code::kVgpr0};
-  return origins;
-}
-
 // Calls visit(word, mask) for the words that have bits [first, end).
 template <class Visit>
 void each_word(size_t first, size_t end, Visit visit) {
@@ -47,8 +39,7 @@ void WaveShadow::begin(const Wave& wave, unsigned initial_sgprs) {
   unwritten_.add(code::kVgpr0, code::kVgpr0 + vgprs);
   version_ = next_version();
   clear_lanes(0, wave.lane_mask);  // the work-item's number
-  static const std::array<Origin, 2 * kMaxVgprs> kOfThemselves = of_themselves();
-  std::copy_n(kOfThemselves.begin(), code::kVgpr0 + vgprs, origins_.begin());
+  has_origin_ = {};
   scratch_.begin(Origin::Kind::scratch, wave_size_, 0);
 }
 

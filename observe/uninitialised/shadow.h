@@ -171,7 +171,13 @@ class WaveShadow {
     bits == 0 ? is_written(code) : is_unwritten(code);
   }
   // Of a register by its operand code.
-  Origin& origin(unsigned code) { return origins_[code]; }
+  Origin& origin(unsigned code) {
+    if (!has_origin_.has(code)) {
+      has_origin_.add(code);
+      origins_[code] = of_itself(code);
+    }
+    return origins_[code];
+  }
 
   // So much of it that it has the dwords before `end`.
   MemoryShadow& scratch(uint32_t end) {
@@ -191,6 +197,10 @@ class WaveShadow {
     version_ = next_version();
   }
   static uint64_t next_version();
+  static Origin of_itself(unsigned code) {
+    return code < isa::code::kVgpr0 ? Origin{Origin::Kind::scalar, false, code}
+                                    : Origin{Origin::Kind::vgpr, false, code - isa::code::kVgpr0};
+  }
 
   unsigned wave_size_ = 32;
   RegisterSet unwritten_;
@@ -199,6 +209,7 @@ class WaveShadow {
   std::array<uint64_t, kMaxVgprs> whole_{};  // of these, those that have nothing but such bits
   std::vector<uint32_t> bits_;               // of the others, by register and lane
   std::array<uint32_t, kScalars> scalars_{};
+  RegisterSet has_origin_;  // of the others it is the register itself
   std::array<Origin, 2 * kMaxVgprs> origins_{};
   MemoryShadow scratch_;
 };
