@@ -49,11 +49,18 @@ bool Emitter::joins_run(unsigned index) const {
     case NodeKind::lds: {
       // All lanes of an instruction come before those of the next one: order matters around stores.
       // Regular addresses are recognised before the run.
-      if (run_.writes[node.instruction.find(isa::Role::addr)->vgpr()]) return false;
+      const unsigned address = node.instruction.find(isa::Role::addr)->vgpr();
+      if (run_.writes[address]) return false;
+      // Nor may lanes that are off come in between, which the test before the run has not seen.
+      const auto merges = [&](unsigned n) {
+        const Effects& each = facts_.nodes[n].effects;
+        return each.reads_all_lanes && each.reads[address];
+      };
+      if (run_.masks.contains(kExec) || std::ranges::any_of(run_.nodes, merges)) return false;
       if (std::ranges::any_of(run_.nodes, [this](unsigned n) { return is_computed(n); })) return false;
       const bool is_store =
           isa::access_shape(node.instruction.row->opcode).kind == isa::AccessShape::Kind::store;
-      if (is_store) return !run_.loads_lds && !run_.stores_lds && !run_.masks.contains(kExec);
+      if (is_store) return !run_.loads_lds && !run_.stores_lds;
       return !run_.stores_lds;
     }
     case NodeKind::scalar_alu:

@@ -275,5 +275,21 @@ TEST(Calls, FaultsAreTheirs) {
         << access;
 }
 
+// The address is tested before the run, in which lanes that are off come to it: lane 0 is one of them, and
+// has another address.
+TEST(Runs, UseTheAddressesThatTheyTest) {
+  for (const unsigned wave_size : {32u, 64u})
+    for (const char* merges : {"v_cmpx_ne_u32_e32 5, v6",
+                               "v_mov_b32_dpp v4, v0 quad_perm:[0,0,0,0] row_mask:0xf bank_mask:0xf fi:1"})
+      for (const char* access :
+           {"ds_load_b32 v1, v0", "ds_load_2addr_b32 v[0:1], v0 offset1:16", "ds_store_b32 v0, v7 offset:4"})
+        for (const char* address : {"v_mov_b32 v0, 64", "v_add_nc_u32 v0, 0x100, v6"})
+          EXPECT_EQ(compare(std::string(address) + "\nv_add_nc_u32 v7, v2, v3\nds_permute_b32 v9, v1, v2\n" +
+                                merges + "\n" + access,
+                            {.wave_size = wave_size, .exec = 0xffff'fff0'ffff'fffe, .seed = 2}),
+                    "")
+              << access;
+}
+
 }  // namespace
 }  // namespace lockstep::translator
