@@ -295,6 +295,14 @@ TYPED_TEST(Division, WholeDivisionsAreTheHosts) {
   }
 }
 
+// Half a unit of a denormal quotient: the steps round what they have, which is a little less.
+TEST(Division, QuotientsThatAreScaledBackAreTheSteps) {
+  const F64 n = splat_bits<F64>(0x000bfffffffffffd), d = splat_bits<F64>(0x4068c00000000000);
+  EXPECT_EQ(to_bits(n / d)[0], 17059089497616u);
+  EXPECT_EQ(to_bits(divide(n, d))[0], 17059089497615u);
+  expect_same_quotients(n, d);
+}
+
 // What the last step needs of the reciprocal (numeric/quotient.h): it is the nearest number.
 TEST(Division, ReciprocalsOfFloatsBecomeTheNearest) {
   for (uint32_t significand = 0; significand < 1u << 23; significand += kLanesPerChunk) {
