@@ -180,10 +180,7 @@ NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason)
       if (is_translated_atomic(instruction)) return NodeKind::atomic;
       return is_translated_memory(instruction, reason) ? NodeKind::global : NodeKind::step;
     case Encoding::scratch:
-      if (!is_translated_memory(instruction, reason)) return NodeKind::step;
-      if (isa::access_shape(row.opcode).bytes >= 4) return NodeKind::scratch;
-      reason = "a part of a dword in scratch";
-      return NodeKind::step;
+      return is_translated_memory(instruction, reason) ? NodeKind::scratch : NodeKind::step;
     case Encoding::mubuf:
       if (!is_translated_memory(instruction, reason)) return NodeKind::step;
       if (instruction.tfe) {

@@ -33,13 +33,17 @@ Value* Emitter::next_word(Value* places, unsigned word) {
 std::vector<Value*> Emitter::gather(const AccessShape& shape, Value* places, Value* on, Value* before) {
   std::vector<Value*> words;
   Value* zeros = llvm::Constant::getNullValue(lanes_);
-  const auto splat = [&](uint32_t value) { return ir_.CreateVectorSplat(16, ir_.getInt32(value)); };
   for (unsigned word = 0; word < shape.registers(); ++word) {
     Value* at = word == 0 ? places : next_word(places, word);
     words.push_back(ir_.CreateMaskedGather(lanes_, at, llvm::Align(1), on, zeros));
   }
-  if (shape.bytes >= 4) return words;
-  Value*& word = words[0];
+  if (shape.bytes < 4) words[0] = with_part(shape, words[0], before);
+  return words;
+}
+
+// The register that a load of less than a dword leaves: what it has read is lowest in `word`.
+Value* Emitter::with_part(const AccessShape& shape, Value* word, Value* before) {
+  const auto splat = [&](uint32_t value) { return ir_.CreateVectorSplat(16, ir_.getInt32(value)); };
   const unsigned unused = 32 - 8 * shape.bytes;
   word = ir_.CreateShl(word, unused);
   word = shape.sign_extend ? ir_.CreateAShr(word, unused) : ir_.CreateLShr(word, unused);
@@ -47,7 +51,7 @@ std::vector<Value*> Emitter::gather(const AccessShape& shape, Value* places, Val
     word = ir_.CreateOr(ir_.CreateAnd(before, splat(0xffff0000)), ir_.CreateAnd(word, splat(0xffff)));
   else if (shape.part == isa::RegisterPart::high_half)
     word = ir_.CreateOr(ir_.CreateAnd(before, splat(0xffff)), ir_.CreateShl(word, 16));
-  return words;
+  return word;
 }
 
 void Emitter::scatter(const std::vector<Value*>& words, Value* places, Value* on) {

@@ -122,6 +122,7 @@ std::optional<uint32_t> constant_scratch_end(const Node& node) {
 void Emitter::emit_scratch(unsigned index) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const AccessShape shape = isa::access_shape(instruction.row->opcode);
+  if (shape.bytes < 4) return emit_scratch_part(index);
   const bool is_load = shape.kind == AccessShape::Kind::load;
   const unsigned dwords = shape.registers(), row_bytes = routine_.wave_size * 4;
   const isa::Operand* address = instruction.find(Role::addr);
@@ -203,6 +204,63 @@ void Emitter::emit_scratch(unsigned index) {
   for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
     for (unsigned word = 0; word < dwords; ++word)
       write_lanes(facts_.nodes[index], data + word, chunk, words[chunk][word]);
+}
+
+// Bytes and shorts lie in one dword of their lane, which a store puts back with them; else, or out of range,
+// they are the interpreter's.
+void Emitter::emit_scratch_part(unsigned index) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const AccessShape shape = isa::access_shape(instruction.row->opcode);
+  const bool is_load = shape.kind == AccessShape::Kind::load;
+  const isa::Operand* address = instruction.find(Role::addr);
+  const isa::Operand* scalar_offset = instruction.find(Role::saddr);
+  const unsigned data = instruction.find(is_load ? Role::dst : Role::data)->vgpr();
+  const auto splat = [&](Value* value) { return ir_.CreateVectorSplat(16, value); };
+  const auto splat_number = [&](uint32_t value) { return splat(ir_.getInt32(value)); };
+
+  Value* uniform = ir_.getInt32(static_cast<uint32_t>(instruction.offset));
+  if (scalar_offset && scalar_offset->code != isa::code::kNull)
+    uniform = ir_.CreateAdd(uniform, ir_.CreateTrunc(scalar_source(*scalar_offset, instruction, 32), i32_));
+  Value* last = splat(ir_.CreateSub(scratch_bytes_, ir_.getInt32(shape.bytes)));
+  Value* outside = ir_.CreateICmpULT(scratch_bytes_, ir_.getInt32(shape.bytes));
+  ChunkValues offsets{}, on{}, registers{};
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    on[chunk] = ir_.CreateBitCast(half_bits(scalar(kExec + chunk / 2), chunk), lane_mask_);
+    offsets[chunk] = splat(uniform);
+    if (address && address->is_vgpr())
+      offsets[chunk] = ir_.CreateAdd(offsets[chunk], vgpr(address->vgpr(), chunk));
+    if (!is_load || shape.part != isa::RegisterPart::whole) registers[chunk] = vgpr(data, chunk);
+    Value* in_dword = ir_.CreateAnd(offsets[chunk], splat_number(3));
+    Value* wrong = ir_.CreateOr(ir_.CreateICmpUGT(in_dword, splat_number(4u - shape.bytes)),
+                                ir_.CreateICmpUGT(offsets[chunk], last));
+    wrong = ir_.CreateBitCast(ir_.CreateAnd(wrong, on[chunk]), i16_);
+    outside = ir_.CreateOr(outside, ir_.CreateICmpNE(wrong, ir_.getInt16(0)));
+  }
+  BasicBlock* inside = new_block("scratch");
+  branch_unlikely(outside, leave_to_interpreter(snapshot(index)), inside);
+  ir_.SetInsertPoint(inside);
+  Value* base = ir_.CreateIntToPtr(scratch_base_, pointer_);
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    Value* rows =
+        ir_.CreateMul(ir_.CreateAnd(offsets[chunk], splat_number(~3u)), splat_number(routine_.wave_size));
+    Value* first = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), base, chunk * 64);
+    Value* places = ir_.CreateGEP(ir_.getInt8Ty(), first, ir_.CreateAdd(rows, lane_multiples(4)));
+    Value* shift = ir_.CreateShl(ir_.CreateAnd(offsets[chunk], splat_number(3)), splat_number(3));
+    Value* dword = ir_.CreateMaskedGather(lanes_, places, llvm::Align(4), on[chunk],
+                                          llvm::Constant::getNullValue(lanes_));
+    if (is_load) {
+      registers[chunk] = with_part(shape, ir_.CreateLShr(dword, shift), registers[chunk]);
+      continue;
+    }
+    Value* part = registers[chunk];
+    if (shape.part == isa::RegisterPart::high_half) part = ir_.CreateLShr(part, splat_number(16));
+    Value* mask = ir_.CreateShl(splat_number((1u << 8 * shape.bytes) - 1), shift);
+    Value* together = ir_.CreateOr(ir_.CreateAnd(dword, ir_.CreateNot(mask)),
+                                   ir_.CreateAnd(ir_.CreateShl(part, shift), mask));
+    ir_.CreateMaskedScatter(together, places, llvm::Align(4), on[chunk]);
+  }
+  for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
+    write_lanes(facts_.nodes[index], data, chunk, registers[chunk]);
 }
 
 std::vector<Emitter::LdsAccess> Emitter::lds_accesses(const Node& node) const {

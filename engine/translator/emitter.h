@@ -311,6 +311,7 @@ class Emitter {
   void emit_memory_access(unsigned node, const MemoryAccess& access);
   bool replace_by_addends(Value*& base, ChunkValues& low, ChunkValues& high);
   void emit_scratch(unsigned node);
+  void emit_scratch_part(unsigned node);
   struct LdsAccess {
     uint32_t offset;
     unsigned data;  // first VGPR
@@ -335,6 +336,7 @@ class Emitter {
   // One element for each lane that `on` has, at [pointer + index]; zeros elsewhere. `before`: what the
   // register holds, for loads of a part of it.
   std::vector<Value*> gather(const isa::AccessShape& shape, Value* places, Value* on, Value* before);
+  Value* with_part(const isa::AccessShape& shape, Value* word, Value* before);
   Value* next_word(Value* places, unsigned word);
   void scatter(const std::vector<Value*>& words, Value* places, Value* on);
   Value* lanes_inside(Value* at, unsigned bytes);

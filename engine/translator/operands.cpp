@@ -72,6 +72,7 @@ std::optional<uint32_t> constant_scratch_offset(const isa::Instruction& instruct
   if ((address && address->is_vgpr()) || (scalar_offset && scalar_offset->code != isa::code::kNull))
     return std::nullopt;
   if (instruction.offset < 0 || instruction.offset % 4 != 0) return std::nullopt;
+  if (isa::access_shape(instruction.row->opcode).bytes < 4) return std::nullopt;
   return static_cast<uint32_t>(instruction.offset);
 }
 

@@ -21,10 +21,10 @@ enum class NodeKind : uint8_t {
   vector_alu,
   dual,  // a VOPD pair
   scalar_load,
-  global,   // FLAT, too: addresses in an aperture are the interpreter's
-  scratch,  // whole dwords
-  buffer,   // loads and stores through a buffer resource, without conversion of formats
-  atomic,   // on memory or LDS, one address a lane
+  global,  // FLAT, too: addresses in an aperture are the interpreter's
+  scratch,
+  buffer,  // loads and stores through a buffer resource, without conversion of formats
+  atomic,  // on memory or LDS, one address a lane
   lds,
   lane_access,  // v_readlane, v_readfirstlane, v_writelane
   permute,      // between the lanes of a wave: ds_bpermute, ds_swizzle, v_permlane

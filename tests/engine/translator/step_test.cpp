@@ -175,7 +175,7 @@ TEST(Calls, StayInTranslatedCode) {
         "buffer_load_b32 v[1:2], v2, s[4:7], 0 offen tfe", "buffer_load_format_x v1, v2, s[4:7], 0 offen",
         "buffer_load_b32 v1, v2, ttmp[4:7], 0 offen", "buffer_atomic_add_u32 v1, v2, s[4:7], 0 offen",
         "tbuffer_load_format_x v1, v2, s[4:7], 0 format:[BUF_FMT_32_FLOAT] idxen",
-        "scratch_load_u8 v1, off, off", "s_buffer_load_b32 s8, s[4:7], 0x0", "v_movrels_b32 v1, v2"})
+        "s_buffer_load_b32 s8, s[4:7], 0x0", "v_movrels_b32 v1, v2"})
     EXPECT_EQ(kinds(text)[0], NodeKind::call) << text;
   EXPECT_EQ(kinds("v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]")[0], NodeKind::call);
   for (const char* text : {"v_movreld_b32 v1, v2", "s_setreg_b32 hwreg(HW_REG_MODE), s3", "s_trap 2",
@@ -289,6 +289,30 @@ TEST(Runs, UseTheAddressesThatTheyTest) {
                             {.wave_size = wave_size, .exec = 0xffff'fff0'ffff'fffe, .seed = 2}),
                     "")
               << access;
+}
+
+// At all places of a dword, across its end, and out of range.
+TEST(Scratch, PartsOfDwords) {
+  for (const unsigned wave_size : {32u, 64u})
+    for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x00ff'0f0f'f0ff'0001}, uint64_t{0}})
+      for (const char* address : {"off, off offset:12", "off, off offset:7", "v9, off", "v9, off offset:1",
+                                  "off, s42", "v9, s42", "v8, off"}) {
+        std::string loads, stores;
+        unsigned next = 16;
+        for (const char* form : {"u8", "i8", "u16", "i16", "d16_u8", "d16_hi_i8", "d16_b16", "d16_hi_b16"})
+          loads +=
+              "scratch_load_" + std::string(form) + " v" + std::to_string(next++) + ", " + address + "\n";
+        const std::string at = address, place = at.substr(0, at.find(',')), rest = at.substr(at.find(','));
+        for (const char* form : {"b8", "b16", "d16_hi_b8", "d16_hi_b16"})
+          stores += "scratch_store_" + std::string(form) + " " + place + ", v" + std::to_string(next++) +
+                    rest + "\n";
+        const std::string text =
+            "s_mov_b32 s42, 5\nv_and_b32 v9, 31, v6\nv_lshrrev_b32 v9, 1, v9\n"
+            "v_mov_b32 v8, 0xfe\n" +
+            stores + loads + "scratch_store_b32 off, v3, off offset:8\n" + stores + loads;
+        for (const Node& node : routine_of(text, wave_size).nodes) EXPECT_NE(node.kind, NodeKind::call);
+        EXPECT_EQ(compare(text, {.wave_size = wave_size, .exec = exec, .seed = 5}), "") << address;
+      }
 }
 
 }  // namespace
