@@ -121,6 +121,9 @@ extern "C" [[gnu::visibility("default")]] const LockstepDriver* lockstep_driver(
                     file.kind == Kind::file || file.kind == Kind::used_memory ? file.text.c_str() : nullptr,
                     file.kind == Kind::link ? file.text.c_str() : nullptr, file.text.size(),
                     file.kind == Kind::shared_folder});
+  // Now: once this has returned, the program's sigaction() is the interposer's, and what is set by it comes
+  // behind a handler of ours.
+  lockstep::catch_host_faults();
   interface.files = told.data();
   interface.file_count = static_cast<unsigned>(told.size());
   interface.is_device_path = [](const char* path) { return is_device_path(path); };

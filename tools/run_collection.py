@@ -30,35 +30,34 @@ import threading
 import time
 
 SOURCES = pathlib.Path(__file__).resolve().parent.parent
-# As hipcc is called: with -c or not, with sources and objects. The rest is what tools/hipcc.sh knows of this machine.
+# As hipcc is called: with -c or not, with sources and objects, for -O3 if nothing else is said. The rest is what tools/hipcc.sh knows of this machine.
 COMPILER = """#!/bin/bash
 set -eu
 tree=$(realpath "$ROCM")
 libraries=$tree/usr/lib/x86_64-linux-gnu
 for bitcode in {"$tree",%(sources)s/build/rocm}/usr/lib/llvm-1?/lib/clang/*/amdgcn/bitcode; do [ -d "$bitcode" ] && break; done
 device=(--offload-arch=gfx1100 --rocm-path="$tree/usr" --rocm-device-lib-path="$bitcode" -idirafter "$tree/usr/include")
-arguments=() sources=0 links=1
+arguments=() sources=0 links=1 level=-O3
 for argument; do
   case $argument in
     -c | --emit-static-lib | --cuda-device-only) links=0; arguments+=("$argument") ;;
+    -O*) level=; arguments+=("$argument") ;;
     --genco) links=0; arguments+=(--cuda-device-only) ;;
     *.cu | *.hip | *.cpp | *.cc) sources=1; arguments+=(-x hip "$argument" -x none) ;;
     --offload-arch=*) ;;
     *) arguments+=("$argument") ;;
   esac
 done
-((sources)) && arguments=("${device[@]}" -mcode-object-version="${CODE_OBJECT_VERSION:-5}" "${arguments[@]}")
+((sources)) && arguments=("${device[@]}" -mcode-object-version="${CODE_OBJECT_VERSION:-5}" $level "${arguments[@]}")
 ((links)) && arguments+=(-L"$libraries" -lamdhip64 -Wl,--allow-shlib-undefined -Wl,--unresolved-symbols=ignore-in-shared-libs)
 exec clang++-19 -w "${arguments[@]}"
 """
 GOOD = re.compile(r"\bpass(ed)?\b|\bsuccess(ful|fully)?\b|\bcorrect(ly)?\b|\bverified\b|\bmatch(es)?\b|\bok\b", re.I)
 BAD = re.compile(r"\bfail(ed|s|ure)?\b|\bmismatch(es)?\b|\bincorrect\b|\bwrong\b|not match|unsuccessful|\berrors? at\b", re.I)
 MISSING = re.compile(r"no such file|(unable|failed|cannot|could not) (to )?(open|read|load|find)", re.I)
-
-
 # What makefiles of rocm-examples call beside hipcc, and the card's model alone: this machine's LLVM does not know all of theirs.
-TOOLS = {"CLANG": "clang-19 -nogpulib", "LLVM_MC": "llvm-mc-19", "LLVM_DIS": "llvm-dis-19", "CLANG_OFFLOAD_BUNDLER": "clang-offload-bundler-19",
-         "HIP_ARCHITECTURES": "gfx1100"}
+TOOLS = {"CLANG": "clang-19 -nogpulib", "LLVM_MC": "llvm-mc-19", "LLVM_DIS": "llvm-dis-19",
+         "CLANG_OFFLOAD_BUNDLER": "clang-offload-bundler-19", "HIP_ARCHITECTURES": "gfx1100"}
 
 
 def finished(command, folder, seconds, environment):

@@ -385,6 +385,23 @@ class Ends(unittest.TestCase):
                 process.wait()
                 process.stdout.close()
 
+    def test_the_handler_of_faults_is_the_drivers_from_the_first_look_at_devices(self):
+        # Without it memory that a program takes away from a running kernel ends the process. Handlers of the
+        # program's come behind it, whether they were there before or come later.
+        result = run("""
+import fcntl, os, signal
+def caught():
+    line = next(l for l in open('/proc/self/status') if l.startswith('SigCgt'))
+    return [number for number in (signal.SIGSEGV, signal.SIGBUS) if int(line.split()[1], 16) >> (number - 1) & 1]
+print(caught() == [])
+kfd = os.open('/dev/kfd', os.O_RDWR)
+fcntl.ioctl(kfd, 0x80084b01, bytearray(8))
+print(len(caught()))
+signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+print(len(caught()))
+""")
+        self.assertEqual(result.stdout.split(), ["True", "2", "2"], result.stderr)
+
     def test_a_fork_of_one_that_has_only_looked_has_devices_of_its_own(self):
         # The second child's parent has had a queue.
         result = run("""
