@@ -105,6 +105,7 @@ int Buffers::allocate(kfd_ioctl_alloc_memory_of_gpu_args& args) {
     return EINVAL;
   }
   args.handle = next_handle_++;
+  if (args.flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) of_program_.insert(args.handle);
   buffers_.emplace(args.handle, std::move(buffer));
   return 0;
 }
@@ -119,6 +120,7 @@ int Buffers::free(const kfd_ioctl_free_memory_of_gpu_args& args) {
     used_[buffer->gpu] -= buffer->bytes;
   for (int descriptor : {buffer->imported, buffer->exported})
     if (descriptor >= 0) syscall(SYS_close, descriptor);
+  of_program_.erase(args.handle);
   buffers_.erase(args.handle);
   return 0;
 }
@@ -131,6 +133,15 @@ int Buffers::map_on(Buffer& buffer, Gpu& gpu) {
     return ENOMEM;
   const uint8_t access = kRead | (buffer.flags & KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE ? kWrite : uint8_t{0}) |
                          (buffer.flags & KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE ? kExecute : uint8_t{0});
+  // Memory that the program had here is gone, and Linux's driver takes the whole of such a buffer away with
+  // its first page. HIP keeps what it has pinned for a copy, and frees it long after the program has given it
+  // back.
+  for (const uint64_t handle : of_program_) {
+    Buffer& other = buffers_.at(handle);
+    if (buffer.offset != 0 && other.address < buffer.address + buffer.bytes &&
+        buffer.address < other.address + other.bytes && other.mapped.erase(gpu.index))
+      gpu.memory.unmap(other.address, other.bytes);
+  }
   if (!gpu.memory.map_over(buffer.address, buffer.bytes, access, name_of(buffer.flags))) return EINVAL;
   buffer.mapped.insert(gpu.index);
   return 0;

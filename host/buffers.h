@@ -68,7 +68,8 @@ class Buffers {
   mutable std::mutex mutex_;
   uint64_t next_handle_ = 1;
   std::map<uint64_t, Buffer> buffers_;
-  std::vector<uint64_t> used_;  // bytes of each device's own memory
+  std::set<uint64_t> of_program_;  // those of them that are memory of the program
+  std::vector<uint64_t> used_;     // bytes of each device's own memory
 };
 
 }  // namespace lockstep::host

@@ -17,6 +17,39 @@
 namespace lockstep::host {
 namespace {
 
+// HIP keeps what it has pinned for a copy, also when the program has given that memory back and a buffer of
+// the device stands in a part of it. Nothing is left of it then, and its late end takes nothing of the buffer
+// away.
+TEST_F(DriverTest, BuffersTakeThePlaceOfMemoryThatTheProgramGaveBack) {
+  const uint64_t place = reserve(4 * kPage);
+  ASSERT_EQ(mprotect(reinterpret_cast<void*>(place), 4 * kPage, PROT_READ | PROT_WRITE), 0);
+  kfd_ioctl_alloc_memory_of_gpu_args pinned = {};
+  pinned.va_addr = pinned.mmap_offset = place;
+  pinned.size = 4 * kPage;
+  pinned.gpu_id = id;
+  pinned.flags = KFD_IOC_ALLOC_MEM_FLAGS_USERPTR | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE;
+  ASSERT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, pinned), 0);
+  ASSERT_EQ(map(pinned.handle, {id}), 0);
+  ASSERT_TRUE(accessible(0, place, 4 * kPage));
+
+  ASSERT_EQ(munmap(reinterpret_cast<void*>(place), 4 * kPage), 0);
+  ASSERT_EQ(mmap(reinterpret_cast<void*>(place), 2 * kPage, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0),
+            reinterpret_cast<void*>(place));
+  kfd_ioctl_alloc_memory_of_gpu_args buffer = {};
+  buffer.va_addr = place;
+  buffer.size = 2 * kPage;
+  buffer.gpu_id = id;
+  buffer.flags = KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE;
+  ASSERT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, buffer), 0);
+  ASSERT_EQ(map(buffer.handle, {id}), 0);
+  EXPECT_TRUE(accessible(0, place, 2 * kPage));
+  EXPECT_FALSE(accessible(0, place + 2 * kPage, 1));
+  EXPECT_EQ(unmap(pinned.handle, {id}), 0);
+  EXPECT_EQ(free(pinned.handle), 0);
+  EXPECT_TRUE(accessible(0, place, 2 * kPage));
+}
+
 TEST_F(DriverTest, TellsVersionAndApertures) {
   kfd_ioctl_get_version_args version = {};
   EXPECT_EQ(kfd(AMDKFD_IOC_GET_VERSION, version), 0);
