@@ -46,6 +46,7 @@ struct RegisterRange {
   uint16_t first = 0, count = 0;
 
   bool is_vgpr() const { return first >= code::kVgpr0; }
+  bool has_exec() const { return first <= code::kExecHi && end() > code::kExecLo; }
   unsigned end() const { return first + count; }
   bool overlaps(const RegisterRange& other) const { return first < other.end() && other.first < end(); }
 };

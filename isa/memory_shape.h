@@ -9,6 +9,11 @@
 
 namespace lockstep::isa {
 
+// Whether operands of that role are a part of an address.
+constexpr bool is_address(Role role) {
+  return role == Role::addr || role == Role::saddr || role == Role::resource || role == Role::soffset;
+}
+
 // The part of the register that an 8- or 16-bit access uses. Loads leave the other half as it was.
 enum class RegisterPart : uint8_t { whole, low_half, high_half };
 

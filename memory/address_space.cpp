@@ -22,8 +22,8 @@ const Range* RangeSet::at_or_before(uint64_t address) const {
   return after == ranges_.begin() ? nullptr : &*(after - 1);
 }
 
-const Range* RangeSet::find(uint64_t address, uint64_t bytes, uint8_t access) const {
-  if (live_) return live_->find(address, bytes, access);
+const Range* RangeSet::find(uint64_t address, uint64_t bytes, uint8_t access, Reaching reaching) const {
+  if (live_) return live_->find(address, bytes, access, reaching);
   const Range* range = at_or_before(address);
   if (!range || address >= range->end || range->end - address < bytes) return nullptr;
   return (range->access & access) == access ? range : nullptr;
@@ -165,7 +165,7 @@ bool LiveRanges::remove(uint64_t begin, uint64_t end) {
   return any;
 }
 
-const Range* LiveRanges::find(uint64_t address, uint64_t bytes, uint8_t access) const {
+const Range* LiveRanges::find(uint64_t address, uint64_t bytes, uint8_t access, Reaching reaching) const {
   Range extent;
   {
     std::shared_lock lock(mutex_);
@@ -177,6 +177,7 @@ const Range* LiveRanges::find(uint64_t address, uint64_t bytes, uint8_t access) 
     extent.end = at->second.end;
     extent.access = at->second.access;
     while (extent.end - address < bytes) {
+      if (reaching == Reaching::one_mapping) return nullptr;
       if (++at == ranges_.end() || at->first != extent.end || (at->second.access & access) != access)
         return nullptr;
       extent.end = at->second.end;

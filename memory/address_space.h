@@ -30,6 +30,9 @@ struct Range {
   std::shared_ptr<const HostPages> pages = nullptr;
 };
 
+// What an access may reach in ranges that change: several mappings without a gap between them, or one alone.
+enum class Reaching : uint8_t { adjoining_mappings, one_mapping };
+
 // Ranges, sorted, not overlapping, as a dispatch sees them: those of a moment, which never change under a
 // wave, or those that an address space has now (AddressSpace::Changes). Safe from several threads.
 class RangeSet {
@@ -37,8 +40,10 @@ class RangeSet {
   explicit RangeSet(std::vector<Range> sorted) : ranges_(std::move(sorted)) {}
   explicit RangeSet(std::shared_ptr<LiveRanges> live) : live_(std::move(live)) {}
   // Memory that holds [address, address + bytes) with all of `access`, or null; valid as long as the set. Of
-  // a set that changes it has the extent and the access alone, and ranges that adjoin count as one.
-  const Range* find(uint64_t address, uint64_t bytes, uint8_t access) const;
+  // a set that changes it has the extent and the access alone, and ranges that adjoin count as one if they
+  // may.
+  const Range* find(uint64_t address, uint64_t bytes, uint8_t access,
+                    Reaching reaching = Reaching::adjoining_mappings) const;
   // The range that holds or most closely precedes the address.
   std::optional<Range> nearest(uint64_t address) const;
   std::vector<Range> ranges() const;
@@ -92,7 +97,7 @@ class LiveRanges {
   void unmap(uint64_t begin, uint64_t end);
   void clear();
 
-  const Range* find(uint64_t address, uint64_t bytes, uint8_t access) const;
+  const Range* find(uint64_t address, uint64_t bytes, uint8_t access, Reaching reaching) const;
   std::optional<Range> nearest(uint64_t address) const;
   std::vector<Range> all() const;
   uint64_t version() const { return version_.load(std::memory_order_seq_cst); }

@@ -227,7 +227,7 @@ bool can_be_called(const isa::Instruction& instruction, unsigned wave_size, unsi
   const isa::RegisterEffects effects =
       isa::register_effects(instruction, {.wave_size = wave_size, .vgpr_count = vgpr_count, .m0 = {}});
   for (const isa::RegisterUse& use : effects.writes)
-    if (use.is_indexed || (use.first <= isa::code::kExecHi && use.end() > isa::code::kExecLo)) return false;
+    if (use.is_indexed || use.has_exec()) return false;
   return true;
 }
 

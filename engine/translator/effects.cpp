@@ -70,10 +70,6 @@ RegisterSet all_registers(unsigned vgpr_count) {
   return all;
 }
 
-bool names_exec(const isa::RegisterUse& use) {
-  return use.first <= isa::code::kExecHi && use.end() > isa::code::kExecLo;
-}
-
 // Of what the interpreter does. What it writes may be written in part, and so counts as kept; it is read from
 // the Wave again in any case.
 Effects interpreted_effects(const Node& node, unsigned wave_size, unsigned vgpr_count) {
@@ -92,7 +88,7 @@ Effects interpreted_effects(const Node& node, unsigned wave_size, unsigned vgpr_
   for (const isa::RegisterUse& use : all.writes) {
     add(effects.reads, use, vgpr_count);
     if (node.kind == NodeKind::call) add(effects.reloaded, use, vgpr_count);
-    if (names_exec(use) || (use.is_indexed && !use.is_vgpr())) effects.exec = ExecChange::any;
+    if (use.has_exec() || (use.is_indexed && !use.is_vgpr())) effects.exec = ExecChange::any;
   }
   // What it may look at without naming it, STATUS among it.
   for (unsigned number : {kExec, kExec + 1, kVcc, kVcc + 1, kScc, scalar_register(isa::code::kM0)})

@@ -152,8 +152,10 @@ bool lockstep_translator_allowed(const Context* context, uint32_t slot, uint64_t
   // Without a range list all that a process can address is the guest's, but for page 0.
   static const Range everything{4096, uint64_t{1} << 47, kReadWrite, "the process"};
   const Range* range = &everything;
+  // Loads of all lanes read for those that are off, too, and then may reach no other mapping than that of
+  // the others: what is left beside a buffer of a mapping that nobody has taken back may be gone.
   if (context->memory)
-    range = context->memory->find(address, bytes, static_cast<uint8_t>(access));
+    range = context->memory->find(address, bytes, static_cast<uint8_t>(access), Reaching::one_mapping);
   else if (address < range->begin || address >= range->end || range->end - address < bytes)
     range = nullptr;
   if (!range) return false;

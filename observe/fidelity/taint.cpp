@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/register_effects.h"
+#include "isa/memory_shape.h"
 
 namespace lockstep::observe {
 
@@ -11,17 +12,8 @@ namespace {
 namespace code = isa::code;
 using isa::Instruction;
 using isa::RegisterUse;
-using isa::Role;
 
 constexpr uint64_t kLine = 64;
-
-bool is_address(Role role) {
-  return role == Role::addr || role == Role::saddr || role == Role::resource || role == Role::soffset;
-}
-
-bool is_exec(const RegisterUse& use) {
-  return use.first <= code::kExecHi && use.end() > code::kExecLo;
-}
 
 bool is_partly_on(const Wave& wave) {
   return wave.exec() != wave.lane_mask;
@@ -82,7 +74,7 @@ Taint::Use Taint::follow_computation(const Event& event, Registers& registers, S
   Sources results[2] = {own, own_y};
   // Both halves of VOPD read before either writes.
   for (const RegisterUse& use : effects.reads) {
-    if (use.operand == RegisterUse::kImplied && is_exec(use) && !exec_is_data) continue;
+    if (use.operand == RegisterUse::kImplied && use.has_exec() && !exec_is_data) continue;
     const Sources read = registers.read(use);
     for (const unsigned half : {0u, 1u})
       if (is_of_half(use, half)) results[half] |= read;
@@ -93,7 +85,7 @@ Taint::Use Taint::follow_computation(const Event& event, Registers& registers, S
     for (const unsigned half : {0u, 1u}) {
       if (!is_of_half(use, half)) continue;
       registers.write(use, partly, results[half]);
-      if (is_exec(use)) taken.branch |= results[half];
+      if (use.has_exec()) taken.branch |= results[half];
     }
   if (instruction.row->flags & isa::kBranch) taken.branch |= results[0];
   return taken;
@@ -142,7 +134,7 @@ Taint::Use Taint::follow_memory(const Event& event, Registers& registers, Source
   Sources data = 0;
   for (const RegisterUse& use : effects.reads) {
     const bool is_implied = use.operand == RegisterUse::kImplied;
-    if (is_implied && is_exec(use)) continue;
+    if (is_implied && use.has_exec()) continue;
     (is_implied || is_address(instruction.operands[use.operand].role) ? taken.address : data) |=
         registers.read(use);
   }

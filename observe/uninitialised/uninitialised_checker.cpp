@@ -326,7 +326,7 @@ void UninitialisedChecker::follow_registers(const Event& event, const Known& fac
   origin.is_computed |= !facts.is_copy;
   for (const RegisterUse& use : facts.effects.writes) {
     if (first_unwritten(shadow, use, event.wave.exec()) == kNone) continue;
-    if (is_exec(use)) {
+    if (use.has_exec()) {
       tell(event, "an uninitialised value decides which lanes are on (EXEC)", origin,
            shadow.scalar(code::kExecLo) | uint64_t{shadow.scalar(code::kExecHi)} << 32, nullptr);
       forget(shadow, use, 0);

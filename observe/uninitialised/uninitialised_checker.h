@@ -120,9 +120,6 @@ class UninitialisedChecker final : public Listener {
   static constexpr unsigned kNone = 0xffff;
   unsigned first_unwritten(const WaveShadow& shadow, const isa::RegisterUse& use, uint64_t lanes) const;
   void forget(WaveShadow& shadow, const isa::RegisterUse& use, uint64_t lanes);
-  static bool is_exec(const isa::RegisterUse& use) {
-    return use.first <= isa::code::kExecHi && use.end() > isa::code::kExecLo;
-  }
 
   void follow_registers(const Event& event, const Known& known, OfWave& wave);
   // False if it is no move, and nothing is done.

@@ -20,10 +20,6 @@ using isa::Role;
 
 constexpr uint32_t kMostScratch = uint32_t{1} << 20;  // dwords of a lane that are followed
 
-bool is_address(Role role) {
-  return role == Role::addr || role == Role::saddr || role == Role::resource || role == Role::soffset;
-}
-
 }  // namespace
 
 void UninitialisedChecker::follow_memory(const Event& event, const Known& facts, WaveShadow& shadow) {
@@ -33,7 +29,7 @@ void UninitialisedChecker::follow_memory(const Event& event, const Known& facts,
   for (const RegisterUse& use : facts.effects.reads) {
     const bool is_implied = use.operand == RegisterUse::kImplied;
     if (!does_something ||
-        (is_implied ? is_exec(use) : !is_address(event.instruction.operands[use.operand].role)))
+        (is_implied ? use.has_exec() : !is_address(event.instruction.operands[use.operand].role)))
       continue;
     const unsigned unwritten = first_unwritten(shadow, use, lanes);
     if (unwritten == kNone) continue;

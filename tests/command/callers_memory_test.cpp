@@ -121,6 +121,35 @@ TEST_P(CallersMemoryTest, AqlQueueRunsPackets) {
   EXPECT_EQ(queue_memory->queue_inactive_signal, 0x1234u);
 }
 
+// Translated code loads for all lanes where that does no harm. A runtime leaves mappings of memory that its
+// program has given back; one beside a buffer is none of the buffer.
+TEST_P(CallersMemoryTest, LanesThatAreOffReachNothingBesideTheirBuffer) {
+  const uint64_t buffer = memory.pages->address() + 8 * kPage;
+  ASSERT_TRUE(m.memory.map(buffer, kPage, kReadWrite, "buffer"));
+  ASSERT_TRUE(m.memory.map(buffer + kPage, kPage, kReadWrite, "given back"));
+  ASSERT_EQ(mprotect(memory.as<std::byte>(9 * kPage), kPage, PROT_NONE), 0);
+  const auto queue = make();
+  // The last lanes that are on are the last of a chunk of 16, or in the middle of one.
+  uint64_t packets = 0;
+  for (const uint32_t lanes : {16u, 8u}) {
+    const std::string number = std::to_string(lanes);
+    const uint64_t kernel = m.load(
+        {.name = "copy_" + number,
+         .body = "s_load_b128 s[4:7], s[0:1], 0x0\nv_and_b32 v0, 0x3ff, v0\nv_cmp_gt_u32 vcc_lo, " + number +
+                 ", v0\ns_and_saveexec_b32 s8, vcc_lo\ns_cbranch_execz done\nv_lshlrev_b32 v1, 2, v0\n"
+                 "s_waitcnt lgkmcnt(0)\nglobal_load_b32 v2, v1, s[4:5]\ns_waitcnt vmcnt(0)\n"
+                 "global_store_b32 v1, v2, s[6:7]\ndone:\ns_nop 0"});
+    const uint64_t begin = 9 * kPage - 4 * lanes;
+    arguments[0] = memory.pages->address() + begin;
+    arguments[1] = reinterpret_cast<uint64_t>(data);
+    for (uint32_t i = 0; i < lanes; ++i) memory.as<uint32_t>(begin)[i] = 100 * lanes + i;
+    publish(dispatch_packet(kernel, arguments, 32, 32));
+    EXPECT_TRUE(reaches(*queue, ++packets));
+    for (uint32_t i = 0; i < lanes; ++i) EXPECT_EQ(data[i], 100 * lanes + i);
+  }
+  ASSERT_EQ(mprotect(memory.as<std::byte>(9 * kPage), kPage, PROT_READ | PROT_WRITE), 0);
+}
+
 TEST_P(CallersMemoryTest, QueuesNeedMemoryThatTheDeviceHas) {
   AqlQueueOptions options;
   options.size = 4096;  // more than is mapped

@@ -57,6 +57,8 @@ TEST_F(LiveSpaceTest, RangesThatAdjoinCountAsOne) {
   EXPECT_FALSE(ranges->find(0x10000, 3 * kPage, kReadWrite)) << "the last one may not be written";
   EXPECT_FALSE(ranges->find(0x10ffc, 8, kExecute));
   EXPECT_FALSE(ranges->find(0x12ffc, 8, kRead)) << "nothing behind it";
+  EXPECT_FALSE(ranges->find(0x10ffc, 8, kReadWrite, Reaching::one_mapping));
+  EXPECT_TRUE(ranges->find(0x10ff8, 8, kReadWrite, Reaching::one_mapping));
 }
 
 TEST_F(LiveSpaceTest, StaleRangesGiveWay) {
