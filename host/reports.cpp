@@ -123,33 +123,15 @@ class Reports::Record final : public machine::DispatchRecord {
     {
       std::lock_guard lock(reports.mutex_);
       number_ = reports.next_++;
-      reports.running_.insert(this);
     }
     try {
       dump_ = reports.dumps_.begins(number_, reports.device_, name_, launch, loaded.get());
     } catch (const std::runtime_error& error) {
       reports.tell_once("no dump of dispatch " + std::to_string(number_) + ": " + error.what());
     }
-    if (reports.log_ < 0) return;
-    json_["event"] = "dispatch";
-    json_["process"] = getpid();
-    json_["number"] = number_;
-    json_["device"] = device;
-    json_["queue"] = launch.doorbell_id;
-    json_["packet"] = launch.dispatch_id;
-    json_["kernel"] = name_;
-    if (kernel) {
-      json_["symbol"] = kernel->name;
-      json_["code_object"] = loaded->uri;
-    }
-    json_["entry"] = hex(launch.entry);
-    json_["grid"] = launch.grid;
-    json_["group"] = launch.group;
-    json_["wave_size"] = launch.wave_size;
-    json_["lds_bytes"] = launch.lds_bytes;
-    json_["scratch_bytes"] = launch.scratch_bytes;
-    if (kernel) json_["arguments"] = arguments_of(launch, *kernel);
-    json_["begin"] = std::chrono::duration<double>(begin_ - reports.begin_).count();
+    if (reports.log_ >= 0) make_json(device, launch, loaded.get(), kernel);
+    std::lock_guard lock(reports.mutex_);
+    reports.running_.insert(this);
   }
   ~Record() override {
     std::lock_guard lock(reports_.mutex_);
@@ -169,6 +151,28 @@ class Reports::Record final : public machine::DispatchRecord {
   const observe::Checks* device_checks() const { return device_checks_; }
 
  private:
+  void make_json(unsigned device, const machine::Launch& launch, const LoadedObject* loaded,
+                 const loader::Kernel* kernel) {
+    json_["event"] = "dispatch";
+    json_["process"] = getpid();
+    json_["number"] = number_;
+    json_["device"] = device;
+    json_["queue"] = launch.doorbell_id;
+    json_["packet"] = launch.dispatch_id;
+    json_["kernel"] = name_;
+    if (kernel) {
+      json_["symbol"] = kernel->name;
+      json_["code_object"] = loaded->uri;
+    }
+    json_["entry"] = hex(launch.entry);
+    json_["grid"] = launch.grid;
+    json_["group"] = launch.group;
+    json_["wave_size"] = launch.wave_size;
+    json_["lds_bytes"] = launch.lds_bytes;
+    json_["scratch_bytes"] = launch.scratch_bytes;
+    if (kernel) json_["arguments"] = arguments_of(launch, *kernel);
+    json_["begin"] = std::chrono::duration<double>(begin_ - reports_.begin_).count();
+  }
   void end(const machine::Outcome& outcome, bool is_over) {
     if (has_ended_.exchange(true)) return;
     if (dump_) end_dump(outcome);
@@ -319,7 +323,15 @@ void Reports::ended(const Record& record, const machine::Outcome& outcome, bool 
         json["broken_rules"].push_back(std::move(rule));
       }
     for (const lockstep::Finding& finding : findings) json["findings"].push_back(json_of(finding));
-    write_line(log_, settings_.log, json);
+    // Whoever finishes meanwhile tells of it either as unfinished or not at all.
+    std::lock_guard log_lock(log_mutex_);
+    bool is_told = false;
+    {
+      std::lock_guard lock(mutex_);
+      running_.erase(&record);
+      is_told = finished_;
+    }
+    if (!is_told) write_line(log_, settings_.log, json);
   }
   for (const lockstep::Finding& finding : findings) tell(finding, record.name());
   if (settings_.rules)
@@ -327,7 +339,6 @@ void Reports::ended(const Record& record, const machine::Outcome& outcome, bool 
       tell_once(fmt::format("broken rule: {}\n  {}", where_with_callers(finding.pc), finding.rule));
   if (const observe::FidelityListener* const listener = record.fidelity()) tell_fidelity(*listener);
   std::lock_guard lock(mutex_);
-  if (!is_over) running_.erase(&record);
   by_kernel_[record.name()].add(sums);
 }
 
@@ -445,6 +456,7 @@ nlohmann::ordered_json Reports::statistics_of_process() const {
 void Reports::finish() {
   std::vector<Json> unfinished;
   Json statistics;
+  std::lock_guard log_lock(log_mutex_);
   {
     std::lock_guard lock(mutex_);
     if (finished_) return;

@@ -101,6 +101,7 @@ class Reports {
   const Clock::time_point begin_ = Clock::now();
   int log_ = -1, statistics_ = -1;  // descriptors of their own
   std::vector<std::unique_ptr<Listener>> listeners_;
+  std::mutex log_mutex_;  // taken before the other one: of each dispatch there is one line
   std::mutex mutex_;
   bool finished_ = false;
   uint64_t next_ = 1;
