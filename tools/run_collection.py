@@ -162,7 +162,7 @@ def main():
     if unknown:
         parser.error(f"no such program in {o.folder}: {', '.join(sorted(unknown))}")
     records = json.loads(o.results.read_text()) if o.results and o.results.exists() else {}
-    todo = o.names or [name for name in list(programs)[o.first::o.every] if name not in records]
+    wanted = o.names or [name for name in list(programs)[o.first::o.every] if name not in records]
     lock = threading.Lock()
     with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
         compiler = pathlib.Path(temporary) / "hipcc"
@@ -182,7 +182,7 @@ def main():
                     kept.write_text(json.dumps(records, indent=1, sort_keys=True) + "\n")
                     kept.replace(o.results)
 
-        for done in [pool.submit(one, name) for name in todo]:
+        for done in [pool.submit(one, name) for name in wanted]:
             done.result()
     counts = collections.Counter(became["result"] for became in records.values())
     print(f"\n{sum(counts.values())} programs: " + ", ".join(f"{count} {what}" for what, count in counts.most_common()))

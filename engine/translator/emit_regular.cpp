@@ -263,12 +263,13 @@ void Emitter::emit_regular_global(unsigned index) {
     require(ir_.CreateICmpSGE(places[chunk], range.first), new_block("behind_begin"));
     require(ir_.CreateICmpSLE(places[chunk], last), chunk + 1 < looks ? new_block("inside") : access);
   }
-  // Lanes that are off may reach no other mapping than the others, and who says which these are?
+  // All chunks must be in one mapping: lanes that are off may reach no other than those that are on. (Another
+  // thread may have replaced what the look has left in the slot.)
   ir_.SetInsertPoint(look_up);
   if (!is_load) note_writes();
   Value* fine = look_range_up(slot_number, places[0], bytes, is_load ? kRead : kWrite);
   const auto found = last_range(slot_number);
-  for (unsigned chunk = 1; chunk < looks; ++chunk)
+  for (unsigned chunk = 0; chunk < looks; ++chunk)
     fine = ir_.CreateAnd(fine, in_range(found, places[chunk], bytes));
   ir_.CreateCondBr(fine, access, irregular());
 

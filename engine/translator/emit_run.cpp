@@ -164,19 +164,10 @@ bool Emitter::is_quotient_step(unsigned index) const {
 }
 
 void Emitter::find_run_quotients() {
-  LiveSets live;
   const unsigned behind = run_.nodes.back() + 1;
-  if (behind < block_last_) {
-    live = facts_.nodes[behind].live;
-  } else {
-    const auto index = static_cast<size_t>(routine_.block_at(routine_.nodes[block_first_].offset));
-    for (int successor : {routine_.blocks[index].taken, routine_.blocks[index].next})
-      if (successor >= 0) {
-        const LiveSets& live_in = facts_.blocks[static_cast<size_t>(successor)].live_in;
-        live.on |= live_in.on;
-        live.off |= live_in.off;
-      }
-  }
+  const auto block = static_cast<size_t>(routine_.block_at(routine_.nodes[block_first_].offset));
+  const LiveSets live =
+      behind < block_last_ ? facts_.nodes[behind].live : live_out(routine_.blocks[block], facts_);
   run_.quotients = find_quotients(routine_, facts_, run_.nodes, live.on);
   if (run_.quotients.steps.empty()) return;
   // Blocks behind expect registers that this one writes in their slots, if only for the lanes that are off.

@@ -4,10 +4,7 @@ namespace lockstep::translator {
 
 HotLoops::HotLoops(const Routine& routine, uint64_t hot) : hot_(hot) {
   if (routine.nodes.size() <= kShortRoutine) return;
-  std::vector<unsigned> ends(routine.blocks.size());  // behind the last block that branches to it from behind
-  for (unsigned i = 0; i < routine.blocks.size(); ++i)
-    if (const int target = routine.blocks[i].taken; target >= 0 && target <= static_cast<int>(i))
-      ends[static_cast<unsigned>(target)] = i + 1;
+  const std::vector<unsigned> ends = loop_ends(routine);
   for (unsigned i = 0; i < routine.blocks.size(); ++i) {
     if (ends[i] == 0) continue;
     const unsigned first = routine.blocks[i].first, last = routine.blocks[ends[i] - 1].last;

@@ -87,12 +87,7 @@ void find_live(const Routine& routine, Facts& facts) {
   while (!work.empty()) {
     const unsigned b = work.take();
     const Block& block = routine.blocks[b];
-    LiveSets live;
-    for (int successor : {block.taken, block.next}) {
-      if (successor < 0) continue;
-      live.on |= facts.blocks[static_cast<unsigned>(successor)].live_in.on;
-      live.off |= facts.blocks[static_cast<unsigned>(successor)].live_in.off;
-    }
+    LiveSets live = live_out(block, facts);
     // Every way out of translated code needs EXEC.
     live.on |= exec;
     for (unsigned n = block.last; n-- > block.first;) {
@@ -191,9 +186,7 @@ void find_unused_words(const Routine& routine, Facts& facts) {
     find_live(routine, facts);
     const size_t before = used.size();
     for (const Block& block : routine.blocks) {
-      RegisterSet live;
-      for (int successor : {block.taken, block.next})
-        if (successor >= 0) live |= facts.blocks[static_cast<unsigned>(successor)].live_in.all();
+      RegisterSet live = live_out(block, facts).all();
       for (unsigned n = block.last; n-- > block.first; live = facts.nodes[n].live.all()) {
         const auto offset = offset_of(n, isa::AccessShape::Kind::load);
         if (!offset) continue;
@@ -207,6 +200,16 @@ void find_unused_words(const Routine& routine, Facts& facts) {
 }
 
 }  // namespace
+
+LiveSets live_out(const Block& block, const Facts& facts) {
+  LiveSets live;
+  for (int successor : {block.taken, block.next}) {
+    if (successor < 0) continue;
+    live.on |= facts.blocks[static_cast<unsigned>(successor)].live_in.on;
+    live.off |= facts.blocks[static_cast<unsigned>(successor)].live_in.off;
+  }
+  return live;
+}
 
 Facts analyse(const Routine& routine) {
   Facts facts;

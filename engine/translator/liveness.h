@@ -44,5 +44,7 @@ struct Facts {
 };
 
 Facts analyse(const Routine& routine);
+// Behind the last instruction of the block: what its successors need.
+LiveSets live_out(const Block& block, const Facts& facts);
 
 }  // namespace lockstep::translator

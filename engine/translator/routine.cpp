@@ -237,13 +237,7 @@ class Finder {
   // For each block that a loop without others in it begins with, if that is longer than other pieces may be:
   // the block behind the loop. Else 0.
   static std::vector<unsigned> long_loops(const Routine& routine) {
-    std::vector<unsigned> ends(routine.blocks.size());
-    for (unsigned i = 0; i < routine.blocks.size(); ++i) {
-      const Node& last = routine.nodes[routine.blocks[i].last - 1];
-      if (last.kind != NodeKind::branch) continue;
-      const int target = routine.block_at(branch_target(last));
-      if (target >= 0 && target <= static_cast<int>(i)) ends[static_cast<unsigned>(target)] = i + 1;
-    }
+    std::vector<unsigned> ends = loop_ends(routine);
     unsigned next_loop = static_cast<unsigned>(routine.blocks.size());
     for (unsigned i = next_loop; i-- > 0;) {
       if (ends[i] == 0) continue;
@@ -316,6 +310,17 @@ int Routine::block_at(int64_t offset) const {
   const auto found = std::lower_bound(blocks.begin(), blocks.end(), offset,
                                       [](const Block& block, int64_t value) { return block.offset < value; });
   return found == blocks.end() || found->offset != offset ? -1 : static_cast<int>(found - blocks.begin());
+}
+
+std::vector<unsigned> loop_ends(const Routine& routine) {
+  std::vector<unsigned> ends(routine.blocks.size());
+  for (unsigned i = 0; i < routine.blocks.size(); ++i) {
+    const Node& last = routine.nodes[routine.blocks[i].last - 1];
+    if (last.kind != NodeKind::branch) continue;
+    const int target = routine.block_at(branch_target(last));
+    if (target >= 0 && target <= static_cast<int>(i)) ends[static_cast<unsigned>(target)] = i + 1;
+  }
+  return ends;
 }
 
 Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count,

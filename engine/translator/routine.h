@@ -91,6 +91,10 @@ inline constexpr unsigned kMaxLoopSize = 1500;
 // Code beyond so many instructions is outside.
 inline constexpr size_t kMaxNodes = 20'000;
 
+// For each block that branches behind it go back to: the number of the block behind the last of these; else
+// 0.
+std::vector<unsigned> loop_ends(const Routine& routine);
+
 // `float_mode`: MODE of waves at the entry, of which the bits of kFloatModeMask count.
 Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count,
                      uint32_t float_mode = kDefaultFloatMode);

@@ -66,18 +66,16 @@ class LdsMarks {
   bool keeps() const { return keeps_; }
   // They have.
   void forget() {
-    if (!has_no_writes_ || has_marks_of_notes_) block_.forget();
+    block_.forget();
     forget_notes();
     has_no_writes_ = true;
-    has_marks_of_notes_ = false;
   }
-  void has_marks_of_notes() { has_marks_of_notes_ = true; }
 
  private:
   static constexpr size_t kMostNotes = 1024;
 
   AccessBlock block_{0};
-  bool has_no_writes_ = true, has_marks_of_notes_ = false, keeps_ = false;
+  bool has_no_writes_ = true, keeps_ = false;
   std::vector<Noted> notes_;
   std::vector<uint32_t> offsets_;
 };

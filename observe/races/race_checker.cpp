@@ -292,7 +292,6 @@ void RaceChecker::follow_notes(LdsMarks& lds) {
     }
   }
   lds.forget_notes();
-  lds.has_marks_of_notes();
 }
 
 AccessBlock* RaceChecker::block_of(const Current& current, uint64_t address) {

@@ -40,14 +40,22 @@ struct DriverTest : testing::Test {
     EXPECT_NE(address, MAP_FAILED);
     return reinterpret_cast<uint64_t>(address);
   }
-  kfd_ioctl_alloc_memory_of_gpu_args allocate(uint64_t bytes, uint32_t kind, int expected = 0) {
+  kfd_ioctl_alloc_memory_of_gpu_args allocate_at(uint64_t address, uint64_t bytes, uint32_t flags,
+                                                 int expected = 0) {
     kfd_ioctl_alloc_memory_of_gpu_args args = {};
-    args.va_addr = reserve(bytes);
+    args.va_addr = address;
     args.size = bytes;
     args.gpu_id = id;
-    args.flags = kind | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE;
+    args.flags = flags;
+    // Memory of the program has its own address there.
+    if (flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) args.mmap_offset = address;
     EXPECT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, args), expected);
     return args;
+  }
+  kfd_ioctl_alloc_memory_of_gpu_args allocate(uint64_t bytes, uint32_t kind, int expected = 0) {
+    return allocate_at(reserve(bytes), bytes,
+                       kind | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE,
+                       expected);
   }
   int map(uint64_t handle, std::vector<uint32_t> ids) {
     kfd_ioctl_map_memory_to_gpu_args args = {};

@@ -23,12 +23,8 @@ namespace {
 TEST_F(DriverTest, BuffersTakeThePlaceOfMemoryThatTheProgramGaveBack) {
   const uint64_t place = reserve(4 * kPage);
   ASSERT_EQ(mprotect(reinterpret_cast<void*>(place), 4 * kPage, PROT_READ | PROT_WRITE), 0);
-  kfd_ioctl_alloc_memory_of_gpu_args pinned = {};
-  pinned.va_addr = pinned.mmap_offset = place;
-  pinned.size = 4 * kPage;
-  pinned.gpu_id = id;
-  pinned.flags = KFD_IOC_ALLOC_MEM_FLAGS_USERPTR | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE;
-  ASSERT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, pinned), 0);
+  const auto pinned =
+      allocate_at(place, 4 * kPage, KFD_IOC_ALLOC_MEM_FLAGS_USERPTR | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
   ASSERT_EQ(map(pinned.handle, {id}), 0);
   ASSERT_TRUE(accessible(0, place, 4 * kPage));
 
@@ -36,12 +32,8 @@ TEST_F(DriverTest, BuffersTakeThePlaceOfMemoryThatTheProgramGaveBack) {
   ASSERT_EQ(mmap(reinterpret_cast<void*>(place), 2 * kPage, PROT_NONE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0),
             reinterpret_cast<void*>(place));
-  kfd_ioctl_alloc_memory_of_gpu_args buffer = {};
-  buffer.va_addr = place;
-  buffer.size = 2 * kPage;
-  buffer.gpu_id = id;
-  buffer.flags = KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE;
-  ASSERT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, buffer), 0);
+  const auto buffer =
+      allocate_at(place, 2 * kPage, KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
   ASSERT_EQ(map(buffer.handle, {id}), 0);
   EXPECT_TRUE(accessible(0, place, 2 * kPage));
   EXPECT_FALSE(accessible(0, place + 2 * kPage, 1));
@@ -103,12 +95,7 @@ TEST_F(DriverTest, MemoryIsAllocatedMappedAndFreed) {
 }
 
 TEST_F(DriverTest, RightsAreThoseOfTheAllocation) {
-  auto args = kfd_ioctl_alloc_memory_of_gpu_args{};
-  args.va_addr = reserve(kPage);
-  args.size = kPage;
-  args.gpu_id = id;
-  args.flags = KFD_IOC_ALLOC_MEM_FLAGS_GTT;
-  ASSERT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, args), 0);
+  const auto args = allocate_at(reserve(kPage), kPage, KFD_IOC_ALLOC_MEM_FLAGS_GTT);
   ASSERT_EQ(map(args.handle, {id}), 0);
   EXPECT_TRUE(accessible(0, args.va_addr, kPage, kRead));
   EXPECT_FALSE(accessible(0, args.va_addr, 1, kWrite));
@@ -148,12 +135,8 @@ TEST_F(DriverTest, SharedVirtualMemoryComesAndGoes) {
   EXPECT_EQ(kfd(request, svm), 0);
   EXPECT_EQ(args.attrs[0].type, uint32_t{KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE});
   // A buffer takes the place of what the program has freed without a word.
-  kfd_ioctl_alloc_memory_of_gpu_args buffer = {};
-  buffer.va_addr = address + kPage;
-  buffer.size = kPage;
-  buffer.gpu_id = id;
-  buffer.flags = KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE;
-  EXPECT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, buffer), 0);
+  const auto buffer =
+      allocate_at(address + kPage, kPage, KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
   EXPECT_EQ(map(buffer.handle, {id}), 0);
   EXPECT_EQ(free(buffer.handle), 0);
   EXPECT_FALSE(accessible(0, address + kPage, 1));
