@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "numeric/host_control.h"
+
 namespace lockstep::machine {
 
 namespace {
@@ -79,6 +81,7 @@ Device::~Device() {
 std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, ActiveDispatch::Done done,
                                               Precise* precise, const translator::IsCancelled& is_cancelled) {
   check(launch);
+  const numeric::HostFloatDefaults defaults;  // for LLVM, too
   std::shared_ptr<ActiveDispatch> dispatch(new ActiveDispatch);
   dispatch->launch_ = std::move(launch);
   if (!dispatch->launch_.device) dispatch->launch_.device = state_;

@@ -16,6 +16,7 @@
 #include "machine/reuse.h"
 #include "machine/scheduler.h"
 #include "memory/host_fault.h"
+#include "numeric/host_control.h"
 
 namespace lockstep::machine {
 
@@ -66,6 +67,7 @@ std::string instruction_text(std::span<const CodeRange> code, unsigned wave_size
 
 Outcome run(const Launch& launch, const RunOptions& options) {
   check(launch);
+  const numeric::HostFloatDefaults defaults;  // for LLVM, too
   const auto begin = std::chrono::steady_clock::now();
   Outcome outcome;
   outcome.totals.groups_total = group_count(launch);

@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "numeric/host_control.h"
+
 namespace lockstep::machine {
 
 void check(const Launch& launch) {
@@ -134,6 +136,7 @@ GroupContext::Result Scheduler::after_halt(GroupContext& context) {
 void Scheduler::run_taken(std::unique_lock<std::mutex>& lock, std::unique_ptr<GroupContext> context,
                           int64_t budget, uint64_t& executed) {
   lock.unlock();
+  const numeric::HostFloatDefaults defaults;
   uint64_t first = 0;
   auto result = run_group(*context, budget, first);
   uint64_t all = first;

@@ -25,6 +25,44 @@ bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
+// Sets MXCSR while it lives, as programs do for themselves.
+class ProgramsFloatControl {
+ public:
+  explicit ProgramsFloatControl(uint32_t value) { __builtin_ia32_ldmxcsr(value); }
+  ~ProgramsFloatControl() { __builtin_ia32_ldmxcsr(saved_); }
+
+ private:
+  const uint32_t saved_ = __builtin_ia32_stmxcsr();
+};
+
+TEST(HostFloatControl, IsNotThePrograms) {
+  // A product that is denormal, a sum that rounds, and a division by zero, which would trap.
+  const std::string_view text =
+      "v_mul_f32 v1, 0.5, s4\nv_add_f32 v2, 1.0, s5\nv_rcp_f32 v3, 0\nv_mov_b32 v4, 0\n"
+      "global_store_b96 v4, v[1:3], s[0:1]";
+  const std::string setup = "s_mov_b32 s4, 0x00a00000\ns_mov_b32 s5, 0x322bcc77\n";  // 1e-38 and more, 1e-8
+  constexpr uint32_t kFlushes = 0x8040, kUp = 2u << 13, kMasks = 0x1f80;
+  for (const auto engine : {EngineKind::interpreter, EngineKind::translator}) {
+    for (const uint32_t control : {kMasks | kFlushes, kMasks | kUp, 0u}) {
+      for (const unsigned threads : {1u, 2u}) {
+        Dispatch d(setup + std::string(text), 2, 32);
+        d.options.engine = engine;
+        d.options.threads = threads;
+        uint32_t behind = 0;
+        {
+          const ProgramsFloatControl programs(control);
+          EXPECT_FALSE(d.run().fault);
+          behind = __builtin_ia32_stmxcsr();
+        }
+        EXPECT_EQ(d.buffer[0], 0x00500000u) << std::hex << control;
+        EXPECT_EQ(d.buffer[1], 0x3f800000u) << std::hex << control;
+        EXPECT_EQ(d.buffer[2], 0x7f800000u) << std::hex << control;
+        EXPECT_EQ(behind, control);
+      }
+    }
+  }
+}
+
 TEST(Faults, LoadBehindABuffer) {
   // Lane 7 of wave 1 of group 2 reads 12 bytes behind the end.
   Dispatch d(
