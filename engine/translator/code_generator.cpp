@@ -23,6 +23,7 @@
 #include "engine/translator/doubt_checks.h"
 #include "engine/translator/emitter.h"
 #include "engine/translator/pair_folding.h"
+#include "engine/translator/pair_splitting.h"
 #include "engine/translator/shift_sums.h"
 #include "engine/translator/stopwatch.h"
 
@@ -95,6 +96,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
   const bool multiplies_bits = machine->getMCSubtargetInfo()->checkFeatures("+pclmul");
   for (llvm::Function* function : own) {
     fold_pairs(*function);
+    split_pairs(*function);
     if (multiplies_bits) multiply_shift_sums(*function);
     drop_implied_checks(*function);
     if (has_masked_gathers(processor)) keep_doubt_as_masks(*function);

@@ -13,6 +13,7 @@
 
 #include "engine/translator/doubt_checks.h"
 #include "engine/translator/liveness.h"
+#include "engine/translator/pair_splitting.h"
 #include "machine/kernel.h"
 #include "tests/engine/interpreter/test_wave.h"
 #include "tests/engine/translator/test_kernel.h"
@@ -101,6 +102,52 @@ TEST(CodeGenerator, KeepsDoubtAsMasks) {
   EXPECT_EQ(count_of(*module, llvm::Instruction::Select), 0u);
   EXPECT_EQ(count_of(*module, llvm::Instruction::SExt), 0u);
   EXPECT_EQ(count_of(*module, llvm::Instruction::Call), 0u);
+}
+
+// What is left of numbers of 64 bits that are joined from %low and %high and taken apart again, in
+// instructions.
+unsigned wide_instructions_left(const std::string& operation) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  const auto module = llvm::parseAssemblyString(R"(
+    define <16 x i32> @run(<16 x i32> %low, <16 x i32> %high, <16 x i32> %count) {
+      %l = zext <16 x i32> %low to <16 x i64>
+      %h = zext <16 x i32> %high to <16 x i64>
+      %h.up = shl <16 x i64> %h, splat (i64 32)
+      %pair = or <16 x i64> %l, %h.up
+      %c = and <16 x i32> %count, splat (i32 63)
+      %by = zext <16 x i32> %c to <16 x i64>
+)" + operation + R"(
+      %a = trunc <16 x i64> %x to <16 x i32>
+      %x.up = lshr <16 x i64> %x, splat (i64 32)
+      %b = trunc <16 x i64> %x.up to <16 x i32>
+      %sum = xor <16 x i32> %a, %b
+      ret <16 x i32> %sum
+    })",
+                                                problem, context);
+  EXPECT_TRUE(module) << problem.getMessage().str();
+  if (!module) return 0;
+  llvm::Function& function = *module->getFunction("run");
+  split_pairs(function);
+  EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
+  unsigned count = 0;
+  for (const llvm::Instruction& instruction : function.getEntryBlock())
+    count += !instruction.use_empty() && instruction.getType()->getScalarSizeInBits() == 64;
+  return count;
+}
+
+TEST(CodeGenerator, SplitsOperationsOnPairsOfRegisters) {
+  EXPECT_EQ(wide_instructions_left("%x = shl <16 x i64> %pair, splat (i64 7)"), 0u);
+  EXPECT_EQ(wide_instructions_left("%x = lshr <16 x i64> %pair, splat (i64 40)"), 0u);
+  EXPECT_EQ(wide_instructions_left("%x = ashr <16 x i64> %pair, splat (i64 32)"), 0u);
+  EXPECT_EQ(wide_instructions_left("%x = ashr <16 x i64> %pair, %by"), 0u);
+  EXPECT_EQ(wide_instructions_left("%y = shl <16 x i64> %pair, %by\n%x = add <16 x i64> %y, %l"), 0u);
+  // The upper half of a product: two factors, the product and its shift.
+  EXPECT_EQ(wide_instructions_left("%y = mul <16 x i64> %l, %h\n%x = add <16 x i64> %y, %pair"), 4u);
+  // Counts that are not known to be below 64, and products of more than words.
+  EXPECT_GT(wide_instructions_left("%x = shl <16 x i64> %pair, %l"), 4u);
+  EXPECT_GT(wide_instructions_left("%x = mul <16 x i64> %l, splat (i64 4294967296)"), 2u);
+  EXPECT_GT(wide_instructions_left("%x = mul <16 x i64> %pair, %by"), 4u);
 }
 
 // A NaN check is implied by one of what is computed from the value, behind a body with branches, too; but not
