@@ -105,6 +105,7 @@ BasicBlock* Emitter::irregular() {
   section.irregular = new_block("irregular");
   ir_.SetInsertPoint(section.irregular);
   flush_locals(section.locals);
+  forget_certain_walks(block_);
   ir_.CreateBr(section.second);
   return section.irregular;
 }

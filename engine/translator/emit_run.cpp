@@ -165,9 +165,8 @@ bool Emitter::is_quotient_step(unsigned index) const {
 
 void Emitter::find_run_quotients() {
   const unsigned behind = run_.nodes.back() + 1;
-  const auto block = static_cast<size_t>(routine_.block_at(routine_.nodes[block_first_].offset));
   const LiveSets live =
-      behind < block_last_ ? facts_.nodes[behind].live : live_out(routine_.blocks[block], facts_);
+      behind < block_last_ ? facts_.nodes[behind].live : live_out(routine_.blocks[block_], facts_);
   run_.quotients = find_quotients(routine_, facts_, run_.nodes, live.on);
   if (run_.quotients.steps.empty()) return;
   // Blocks behind expect registers that this one writes in their slots, if only for the lanes that are off.

@@ -26,19 +26,23 @@ constexpr uint32_t kMostWasted = 4;
 
 void Emitter::plan_walks() {
   if (!has_masked_gathers_) return;
-  for (const auto& [node, block] : find_walks(routine_, piece_)) {
+  for (const auto& [node, block, is_certain] : find_walks(routine_, piece_)) {
     const AddressPlan& plan = plans_[block];
     if (!plan.is_empty() && plan.is_regular[node - routine_.blocks[block].first]) continue;
     Walk walk;
-    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-      walk.low[chunk] = ir_.CreateAlloca(lanes_);
-      walk.high[chunk] = ir_.CreateAlloca(lanes_);
-    }
+    walk.is_certain = is_certain;
+    walk.block = block;
     walk.rows = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, kAheadWords * chunks_));
     walk.rows_left = ir_.CreateAlloca(i32_);
-    walk.wasted = ir_.CreateAlloca(i32_);
-    walk.lanes = ir_.CreateAlloca(routine_.wave_size == 32 ? i32_ : i64_);
-    for (llvm::AllocaInst** field : {&walk.base, &walk.begin, &walk.end}) *field = ir_.CreateAlloca(i64_);
+    if (!is_certain) {
+      for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+        walk.low[chunk] = ir_.CreateAlloca(lanes_);
+        walk.high[chunk] = ir_.CreateAlloca(lanes_);
+      }
+      walk.wasted = ir_.CreateAlloca(i32_);
+      walk.lanes = ir_.CreateAlloca(routine_.wave_size == 32 ? i32_ : i64_);
+      for (llvm::AllocaInst** field : {&walk.base, &walk.begin, &walk.end}) *field = ir_.CreateAlloca(i64_);
+    }
     walks_.emplace(node, walk);
   }
 }
@@ -46,6 +50,7 @@ void Emitter::plan_walks() {
 // Of a wave that begins: nothing was loaded ahead.
 void Emitter::begin_walks() {
   for (auto& [node, walk] : walks_) {
+    if (walk.is_certain) continue;
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       ir_.CreateStore(llvm::Constant::getNullValue(lanes_), walk.low[chunk]);
       ir_.CreateStore(llvm::Constant::getNullValue(lanes_), walk.high[chunk]);
@@ -60,9 +65,17 @@ void Emitter::forget_walks() {
   for (auto& [node, walk] : walks_) ir_.CreateStore(ir_.getInt32(0), walk.rows_left);
 }
 
-// Something in this range is about to be written by the wave.
+// The loop that is this block begins, or a part of a round is done again.
+void Emitter::forget_certain_walks(unsigned block) {
+  for (auto& [node, walk] : walks_)
+    if (walk.is_certain && walk.block == block) ir_.CreateStore(ir_.getInt32(0), walk.rows_left);
+}
+
+// Something in this range is about to be written by the wave. Loops with walks that are certain write
+// nothing.
 void Emitter::forget_walks_in(std::pair<Value*, Value*> range) {
   for (auto& [node, walk] : walks_) {
+    if (walk.is_certain) continue;
     Value* left = ir_.CreateLoad(i32_, walk.rows_left);
     Value* apart = ir_.CreateOr(ir_.CreateICmpULE(range.second, ir_.CreateLoad(i64_, walk.begin)),
                                 ir_.CreateICmpULE(ir_.CreateLoad(i64_, walk.end), range.first));
@@ -123,47 +136,53 @@ Emitter::Walked Emitter::emit_walk(unsigned index, const AccessShape& shape, uns
   Value* exec = whole_mask(kExec);
   BasicBlock *walking = new_block("walking"), *fetch = new_block("fetch_rows"), *fetched = new_block("rows"),
              *take = new_block("take_row"), *elsewhere = new_block("no_walk"), *done = new_block("walked");
-  const auto range = last_range(slot_number);
-  const auto [begin, end] = range;
-  // Whether each lane is where it was expected.
+  const auto [begin, end] = last_range(slot_number);
   ChunkValues keys{}, on{};
-  Value* wrong_lanes = nullptr;
-  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-    on[chunk] = half_bits(scalar(kExec + chunk / 2), chunk);
-    keys[chunk] = low[chunk];
-    if (has_base)
-      keys[chunk] = ir_.CreateAdd(low[chunk], ir_.CreateVectorSplat(16, ir_.CreateTrunc(base, i32_)));
-    Value* differs = ir_.CreateXor(keys[chunk], ir_.CreateLoad(lanes_, walk.low[chunk]));
-    if (high[chunk])
-      differs = ir_.CreateOr(differs, ir_.CreateXor(high[chunk], ir_.CreateLoad(lanes_, walk.high[chunk])));
-    if (has_base)
-      differs = ir_.CreateOr(
-          differs, ir_.CreateAnd(low[chunk], ir_.CreateVectorSplat(16, ir_.getInt32(uint32_t{1} << 31))));
-    Value* wrong = ir_.CreateAnd(ir_.CreateBitCast(ir_.CreateICmpNE(differs, zeros), i16_), on[chunk]);
-    wrong_lanes = wrong_lanes ? ir_.CreateOr(wrong_lanes, wrong) : wrong;
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) on[chunk] = half_bits(scalar(kExec + chunk / 2), chunk);
+  if (walk.is_certain) {
+    ir_.CreateBr(walking);
+  } else {
+    // Whether each lane is where it was expected.
+    Value* wrong_lanes = nullptr;
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      keys[chunk] = low[chunk];
+      if (has_base)
+        keys[chunk] = ir_.CreateAdd(low[chunk], ir_.CreateVectorSplat(16, ir_.CreateTrunc(base, i32_)));
+      Value* differs = ir_.CreateXor(keys[chunk], ir_.CreateLoad(lanes_, walk.low[chunk]));
+      if (high[chunk])
+        differs = ir_.CreateOr(differs, ir_.CreateXor(high[chunk], ir_.CreateLoad(lanes_, walk.high[chunk])));
+      if (has_base)
+        differs = ir_.CreateOr(
+            differs, ir_.CreateAnd(low[chunk], ir_.CreateVectorSplat(16, ir_.getInt32(uint32_t{1} << 31))));
+      Value* wrong = ir_.CreateAnd(ir_.CreateBitCast(ir_.CreateICmpNE(differs, zeros), i16_), on[chunk]);
+      wrong_lanes = wrong_lanes ? ir_.CreateOr(wrong_lanes, wrong) : wrong;
+    }
+    ir_.CreateCondBr(ir_.CreateICmpEQ(wrong_lanes, ir_.getInt16(0)), walking, elsewhere);
   }
-  ir_.CreateCondBr(ir_.CreateICmpEQ(wrong_lanes, ir_.getInt16(0)), walking, elsewhere);
 
   ir_.SetInsertPoint(walking);
   Value* left = ir_.CreateLoad(i32_, walk.rows_left);
   Value* is_here = ir_.CreateICmpNE(left, ir_.getInt32(0));
-  const auto require = [&](Value* condition) { is_here = ir_.CreateAnd(is_here, condition); };
-  Value* lanes = ir_.CreateLoad(walk.lanes->getAllocatedType(), walk.lanes);
-  require(ir_.CreateICmpEQ(ir_.CreateAnd(exec, ir_.CreateNot(lanes)),
-                           llvm::Constant::getNullValue(exec->getType())));
-  require(
-      ir_.CreateICmpULE(ir_.CreateSub(base, ir_.CreateLoad(i64_, walk.base)), ir_.getInt64(kMostDistance)));
-  // What was unmapped meanwhile is a range no more.
-  require(ir_.CreateICmpEQ(begin, ir_.CreateLoad(i64_, walk.begin)));
-  require(ir_.CreateICmpEQ(end, ir_.CreateLoad(i64_, walk.end)));
+  if (!walk.is_certain) {
+    const auto require = [&](Value* condition) { is_here = ir_.CreateAnd(is_here, condition); };
+    Value* lanes = ir_.CreateLoad(walk.lanes->getAllocatedType(), walk.lanes);
+    require(ir_.CreateICmpEQ(ir_.CreateAnd(exec, ir_.CreateNot(lanes)),
+                             llvm::Constant::getNullValue(exec->getType())));
+    require(
+        ir_.CreateICmpULE(ir_.CreateSub(base, ir_.CreateLoad(i64_, walk.base)), ir_.getInt64(kMostDistance)));
+    // What was unmapped meanwhile is a range no more.
+    require(ir_.CreateICmpEQ(begin, ir_.CreateLoad(i64_, walk.begin)));
+    require(ir_.CreateICmpEQ(end, ir_.CreateLoad(i64_, walk.end)));
+  }
   ir_.CreateCondBr(is_here, take, fetch);
 
   ir_.SetInsertPoint(fetch);
   Value* last_place = ir_.CreateSub(ir_.CreateSub(end, begin), ir_.getInt64(kAheadWords * 4));
   // Of a range that is too small it is negative. The range of a whole process has holes.
   Value* outside = ir_.CreateICmpUGT(last_place, ir_.getInt64(INT32_MAX));
-  outside =
-      ir_.CreateOr(outside, ir_.CreateICmpUGE(ir_.CreateLoad(i32_, walk.wasted), ir_.getInt32(kMostWasted)));
+  if (!walk.is_certain)
+    outside = ir_.CreateOr(outside,
+                           ir_.CreateICmpUGE(ir_.CreateLoad(i32_, walk.wasted), ir_.getInt32(kMostWasted)));
   Value* from = ir_.CreateSub(base, begin);
   if (has_base) outside = ir_.CreateOr(outside, ir_.CreateICmpUGT(from, last_place));
   ChunkValues offsets{};
@@ -183,7 +202,8 @@ Emitter::Walked Emitter::emit_walk(unsigned index, const AccessShape& shape, uns
       Value* above = ir_.CreateAdd(ir_.CreateAdd(high[chunk], from_high), carry);
       wrong = ir_.CreateOr(ir_.CreateICmpNE(above, zeros), is_behind(offsets[chunk], last_place));
       // The expected low half must not come around.
-      wrong = ir_.CreateOr(wrong, is_behind(low[chunk], ir_.getInt64(~0u - kAheadWords * 4)));
+      if (!walk.is_certain)
+        wrong = ir_.CreateOr(wrong, is_behind(low[chunk], ir_.getInt64(~0u - kAheadWords * 4)));
     }
     wrong = ir_.CreateAnd(ir_.CreateBitCast(wrong, i16_), on[chunk]);
     outside = ir_.CreateOr(outside, ir_.CreateICmpNE(wrong, ir_.getInt16(0)));
@@ -203,10 +223,12 @@ Emitter::Walked Emitter::emit_walk(unsigned index, const AccessShape& shape, uns
     for (unsigned word = 0; word < kAheadWords; ++word)
       ir_.CreateStore(words[word], row(ir_.getInt32(word / dwords), word % dwords, chunk));
   }
-  ir_.CreateStore(exec, walk.lanes);
-  ir_.CreateStore(base, walk.base);
-  ir_.CreateStore(begin, walk.begin);
-  ir_.CreateStore(end, walk.end);
+  if (!walk.is_certain) {
+    ir_.CreateStore(exec, walk.lanes);
+    ir_.CreateStore(base, walk.base);
+    ir_.CreateStore(begin, walk.begin);
+    ir_.CreateStore(end, walk.end);
+  }
   ir_.CreateBr(take);
 
   ir_.SetInsertPoint(take);
@@ -219,13 +241,14 @@ Emitter::Walked Emitter::emit_walk(unsigned index, const AccessShape& shape, uns
     for (unsigned word = 0; word < dwords; ++word)
       result.words[chunk].push_back(ir_.CreateLoad(lanes_, row(number, word, chunk)));
     // Lanes that are off count, too: what is next in the rows is of one round.
-    ir_.CreateStore(ir_.CreateAdd(ir_.CreateLoad(lanes_, walk.low[chunk]), step), walk.low[chunk]);
+    if (!walk.is_certain)
+      ir_.CreateStore(ir_.CreateAdd(ir_.CreateLoad(lanes_, walk.low[chunk]), step), walk.low[chunk]);
   }
   ir_.CreateStore(ir_.CreateSub(count, ir_.getInt32(1)), walk.rows_left);
   ir_.CreateBr(done);
 
   ir_.SetInsertPoint(elsewhere);
-  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+  for (unsigned chunk = 0; !walk.is_certain && chunk < chunks_; ++chunk) {
     ir_.CreateStore(ir_.CreateAdd(keys[chunk], step), walk.low[chunk]);
     if (high[chunk]) ir_.CreateStore(high[chunk], walk.high[chunk]);
   }

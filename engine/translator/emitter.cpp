@@ -275,6 +275,7 @@ void Emitter::emit_block(unsigned index) {
       locals_.scalar[kExec + word - kFirstScalar] = ir_.getInt32(~0u);
       locals_.held.set(kExec + word);
     }
+  block_ = index;
   block_first_ = block.first;
   block_last_ = block.last;
   plan_ = plans_[index];

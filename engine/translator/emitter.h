@@ -352,6 +352,10 @@ class Emitter {
     llvm::AllocaInst *rows = nullptr, *rows_left = nullptr, *base = nullptr, *begin = nullptr, *end = nullptr,
                      *lanes = nullptr;
     llvm::AllocaInst* wasted = nullptr;  // how often rows were forgotten that were not used up
+    // That all lanes are where they are expected needs no look. It has rows and rows_left only; the loop that
+    // is this block begins without rows.
+    bool is_certain = false;
+    unsigned block = 0;
   };
   struct Walked {
     llvm::BasicBlock* end = nullptr;  // goes nowhere yet
@@ -360,6 +364,7 @@ class Emitter {
   void plan_walks();
   void begin_walks();
   void forget_walks();
+  void forget_certain_walks(unsigned block);
   void forget_walks_in(std::pair<Value*, Value*> range);
   Walked emit_walk(unsigned node, const isa::AccessShape& shape, unsigned slot, Value* base,
                    const ChunkValues& low, const ChunkValues& high, bool has_base);
@@ -391,8 +396,8 @@ class Emitter {
   std::array<llvm::AllocaInst*, kMaxChunks> doubt_{};
 
   Locals locals_;
-  // Nodes of the block in work. What was executed counts from the first.
-  unsigned block_first_ = 0, block_last_ = 0;
+  // The block in work, and its nodes. What was executed counts from the first.
+  unsigned block_ = 0, block_first_ = 0, block_last_ = 0;
   Run run_;
   unsigned pass_ = 0;                                         // chunk in work
   std::map<std::pair<Value*, unsigned>, Value*> half_masks_;  // i32 register and chunk: i16

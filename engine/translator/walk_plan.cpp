@@ -1,8 +1,10 @@
 #include "engine/translator/walk_plan.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 
+#include "engine/translator/classify.h"
 #include "engine/translator/effects.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/worklist.h"
@@ -62,6 +64,112 @@ void follow(const Node& node, const Effects& effects, RegisterSet& loaded) {
     loaded &= ~written;
 }
 
+// Whether the block is a loop by itself, whose lanes turn off and never on, and that changes nothing in
+// memory.
+bool is_quiet_loop(const Routine& routine, unsigned index) {
+  const Block& block = routine.blocks[index];
+  if (block.taken != static_cast<int>(index)) return false;
+  return std::all_of(routine.nodes.begin() + block.first, routine.nodes.begin() + block.last,
+                     [&](const Node& node) {
+                       switch (node.kind) {
+                         case NodeKind::nothing:
+                           // Among these is what invalidates caches.
+                           return node.instruction.row->encoding != isa::Encoding::mubuf;
+                         case NodeKind::global:
+                           return global_operands(node.instruction).is_load();
+                         case NodeKind::scalar_alu:
+                         case NodeKind::vector_alu:
+                         case NodeKind::dual:
+                         case NodeKind::scalar_load:
+                         case NodeKind::lds:
+                         case NodeKind::branch:
+                           break;
+                         default:
+                           return false;
+                       }
+                       const ExecChange change = effects_of(node, routine.wave_size, routine.vgpr_count).exec;
+                       return change == ExecChange::none || change == ExecChange::shrinks;
+                     });
+}
+
+// Of a loop that is one block: what its instructions do to a register from round to round.
+class Steps {
+ public:
+  Steps(const Routine& routine, const Block& block) : routine_(routine), block_(block) {}
+
+  bool is_written(unsigned number) const {
+    for (unsigned n = block_.first; n < block_.last; ++n)
+      if (writes(n)[number]) return true;
+    return false;
+  }
+  // The instruction that adds this to the register, if no other writes it.
+  std::optional<unsigned> addition(unsigned number, uint32_t step,
+                                   std::initializer_list<isa::Opcode> opcodes) const {
+    std::optional<unsigned> found;
+    for (unsigned n = block_.first; n < block_.last; ++n) {
+      if (!writes(n)[number]) continue;
+      if (found) return std::nullopt;
+      const isa::Instruction& instruction = routine_.nodes[n].instruction;
+      for (const Half& half : halves_of(instruction))
+        if (std::find(opcodes.begin(), opcodes.end(), half.row->base) != opcodes.end() &&
+            adds(instruction, half, number, step))
+          found = n;
+      if (!found) return std::nullopt;
+    }
+    return found;
+  }
+  // The same of a pair of registers, whose halves are added by these instructions.
+  bool adds_to_pair(unsigned low, uint32_t step, isa::Opcode add, isa::Opcode add_carry) const {
+    const auto first = addition(low, step, {add}), second = addition(low + 1, 0, {add_carry});
+    if (!first || !second || *second < *first) return false;
+    RegisterSet carry = writes(*first);
+    carry.reset(low);
+    const Effects high = effects_of(routine_.nodes[*second], routine_.wave_size, routine_.vgpr_count);
+    if (carry.none() || (carry & ~high.reads).any()) return false;
+    for (unsigned n = *first + 1; n < *second; ++n)
+      if ((writes(n) & carry).any()) return false;
+    return true;
+  }
+
+ private:
+  RegisterSet writes(unsigned node) const {
+    return effects_of(routine_.nodes[node], routine_.wave_size, routine_.vgpr_count).writes;
+  }
+  static bool adds(const isa::Instruction& instruction, const Half& half, unsigned number, uint32_t step) {
+    if (instruction.clamp || instruction.dpp != isa::Dpp::none) return false;
+    bool writes = false, reads = false, counts = false;
+    for (unsigned i = half.first; i < half.last; ++i) {
+      const isa::Operand& operand = instruction.operands[i];
+      const std::optional<Source> source = source_of(operand, instruction);
+      if (!source) return false;
+      const bool is_register = !source->is_constant && source->first == number;
+      if (operand.role == isa::Role::dst) writes = is_register;
+      if (operand.role != isa::Role::src0 && operand.role != isa::Role::src1) continue;
+      reads |= is_register;
+      counts |= source->is_constant && static_cast<uint32_t>(source->value) == step;
+    }
+    return writes && reads && counts;
+  }
+
+  const Routine& routine_;
+  const Block& block_;
+};
+
+bool is_certain_walk(const Routine& routine, unsigned block, const GlobalOperands& operands) {
+  using isa::Opcode;
+  if (!is_quiet_loop(routine, block)) return false;
+  const Steps steps(routine, routine.blocks[block]);
+  const unsigned address = operands.address.vgpr();
+  const uint32_t bytes = operands.shape.bytes;
+  if (!operands.base)
+    return steps.adds_to_pair(address, bytes, Opcode::v_add_co_u32, Opcode::v_add_co_ci_u32);
+  const unsigned base = scalar_register(operands.base->code);
+  if (steps.is_written(address))
+    return !steps.is_written(base) && !steps.is_written(base + 1) &&
+           steps.addition(address, bytes, {Opcode::v_add_nc_u32, Opcode::v_add_co_u32});
+  return steps.adds_to_pair(base, bytes, Opcode::s_add_u32, Opcode::s_addc_u32);
+}
+
 }  // namespace
 
 std::vector<WalkingLoad> find_walks(const Routine& routine, unsigned piece_index) {
@@ -112,7 +220,7 @@ std::vector<WalkingLoad> find_walks(const Routine& routine, unsigned piece_index
         const bool is_cached = !node.instruction.glc && !node.instruction.dlc;
         if (operands.is_load() && operands.shape.part == isa::RegisterPart::whole &&
             (operands.shape.bytes == 4 || operands.shape.bytes == 8) && is_cached && moves && !is_loaded)
-          walks.push_back({n, b});
+          walks.push_back({n, b, is_certain_walk(routine, b, operands)});
       }
       follow(node, effects_of(node, routine.wave_size, routine.vgpr_count), state);
     }

@@ -10,6 +10,9 @@ namespace lockstep::translator {
 
 struct WalkingLoad {
   unsigned node, block;
+  // Each lane that is on in a round is, in the code itself, one element behind where it was in the last one,
+  // and the loop changes nothing in memory.
+  bool is_certain = false;
 };
 // Such loads of a piece, as far as the code lets one expect it; whether they do is seen when the code runs.
 std::vector<WalkingLoad> find_walks(const Routine& routine, unsigned piece);

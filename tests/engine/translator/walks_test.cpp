@@ -32,6 +32,21 @@ __kernel void lists(__global const uint* first, __global const uint* a, __global
   for (uint i = first[row]; i < first[row + 1]; ++i) sum = sum * 3 + a[i];
   y[row] = sum;
 }
+// The inner loop begins anew while there is something left that it has loaded ahead.
+__kernel void restarts(__global const uint* first, __global const uint* a, __global uint* y, uint n) {
+  uint row = get_global_id(0), sum = 0;
+  for (uint round = 0; round < n; ++round) {
+    for (uint i = first[row]; i < first[row + 1]; ++i) sum = sum * 3 + a[i];
+    sum ^= sum >> 7;
+  }
+  y[row] = sum;
+}
+// The last wave finds out in the middle of each round that the other load is not what was expected of it.
+__kernel void mixed(__global const uint* first, __global const uint* a, __global const uint* x, __global uint* y, uint n) {
+  uint row = get_global_id(0), sum = 0;
+  for (uint i = first[row], j = 0; i < first[row + 1]; ++i, j += n) sum = sum * 3 + a[i] * x[row + j];
+  y[row] = sum;
+}
 // What is written comes to be read so many rounds later.
 __kernel void behind(__global uint* in, __global uint* out, uint n, uint distance) {
   uint row = get_global_id(0), sum = 0;
@@ -128,14 +143,33 @@ TEST(Walks, ElementsOf64Bits) {
                 {words(kItems * n * 2, 3), Bytes(kItems * 8)});
 }
 
-TEST(Walks, ListsOfSeveralLengths) {
+// Places of lists in a buffer, one behind the other, and so many elements in all.
+std::pair<Bytes, uint32_t> lists() {
   std::mt19937 random(4);
   std::vector<uint32_t> first = {0};
   while (first.size() <= kItems) first.push_back(first.back() + random() % 30);
   Bytes bytes(first.size() * 4);
   std::memcpy(bytes.data(), first.data(), bytes.size());
+  return {bytes, first.back()};
+}
+
+TEST(Walks, ListsOfSeveralLengths) {
+  const auto [first, count] = lists();
   expect_same(code(), {dispatch("lists", {buffer(0), buffer(1), buffer(2)})},
-              {bytes, words(first.back(), 5), Bytes(kItems * 4)});
+              {first, words(count, 5), Bytes(kItems * 4)});
+}
+
+TEST(Walks, LoopsThatBeginAnew) {
+  const auto [first, count] = lists();
+  expect_same(code(), {dispatch("restarts", {buffer(0), buffer(1), buffer(2), value(3u)})},
+              {first, words(count, 12), Bytes(kItems * 4)});
+}
+
+TEST(Walks, RoundsThatAreDoneAgain) {
+  const auto [first, count] = lists();
+  for (const uint32_t n : {0u, 1u})
+    expect_same(code(), {dispatch("mixed", {buffer(0), buffer(1), buffer(2), buffer(3), value(n)})},
+                {first, words(count, 14), words(kItems + 30 * n, 15), Bytes(kItems * 4)});
 }
 
 TEST(Walks, WhatTheWaveWritesIsSeen) {
@@ -210,6 +244,46 @@ TEST(Walks, HalvesOfAPairAreNotOneAnothers) {
   EXPECT_EQ(walks_with("v_dual_mov_b32 v3, v1 :: v_dual_add_nc_u32 v2, 4, v4"), 0u);
   // What it adds to was loaded.
   EXPECT_EQ(walks_with("v_dual_fmac_f32 v4, v0, v5 :: v_dual_mov_b32 v3, v1\nv_mov_b32 v2, v4"), 0u);
+}
+
+// Of loops that are one block.
+TEST(Walks, AreCertainWhereTheCodeSaysSo) {
+  const auto is_certain = [](const std::string& load, const std::string& steps) {
+    const std::vector<WalkingLoad> walks =
+        find_walks(routine_of("again: " + load + "\ns_waitcnt vmcnt(0)\n" + steps +
+                              "\nv_cmp_ge_u32 s0, v8, v9\ns_and_not1_b32 exec_lo, exec_lo, s0\n"
+                              "s_cbranch_execnz again"),
+                   0);
+    return walks.size() == 1 && walks[0].is_certain;
+  };
+  const std::string pair = "global_load_b32 v4, v[2:3], off";
+  const std::string low = "v_add_co_u32 v2, vcc_lo, v2, 4\n",
+                    high = "v_add_co_ci_u32 v3, vcc_lo, 0, v3, vcc_lo\n";
+  EXPECT_TRUE(is_certain(pair, low + "v_add_nc_u32 v8, 1, v8\n" + high));
+  EXPECT_TRUE(is_certain("global_load_b64 v[4:5], v[2:3], off",
+                         "v_add_co_u32 v2, s1, v2, 8\nv_add_co_ci_u32 v3, s1, 0, v3, s1"));
+  // Other steps, other halves, other carries, lanes that do not count or come back, what is written in
+  // between.
+  EXPECT_FALSE(is_certain(pair, "v_add_co_u32 v2, vcc_lo, v2, 8\n" + high));
+  EXPECT_FALSE(is_certain(pair, low + "v_add_co_ci_u32 v3, vcc_lo, 1, v3, vcc_lo"));
+  EXPECT_FALSE(is_certain(pair, low + "v_add_co_ci_u32 v3, vcc_lo, 0, v3, s1"));
+  EXPECT_FALSE(is_certain(pair, low + "v_cmp_eq_u32 vcc_lo, v8, v9\n" + high));
+  EXPECT_FALSE(is_certain(pair, high + low));
+  EXPECT_FALSE(is_certain(pair, low + high + low));
+  EXPECT_FALSE(is_certain(pair, low + high + "v_mov_b32 v2, v9"));
+  EXPECT_FALSE(is_certain(pair, low + high + "s_or_b32 exec_lo, exec_lo, s5"));
+  EXPECT_FALSE(is_certain(pair, low + high + "global_store_b32 v8, v9, s[2:3]"));
+  EXPECT_FALSE(is_certain(pair, low + high + "s_waitcnt_vscnt null, 0x0"));
+  EXPECT_FALSE(is_certain(pair, low + high + "buffer_gl0_inv"));
+
+  // Places that count from a base.
+  const std::string based = "global_load_b32 v4, v2, s[4:5]";
+  EXPECT_TRUE(is_certain(based, "v_add_nc_u32 v2, 4, v2"));
+  EXPECT_TRUE(is_certain(based, "v_dual_mov_b32 v5, v4 :: v_dual_add_nc_u32 v2, 4, v2"));
+  EXPECT_TRUE(is_certain(based, "s_add_u32 s4, s4, 4\ns_addc_u32 s5, s5, 0"));
+  EXPECT_FALSE(is_certain(based, "v_dual_mov_b32 v5, v4 :: v_dual_add_nc_u32 v2, 4, v8"));
+  EXPECT_FALSE(is_certain(based, "v_add_nc_u32 v2, 4, v2\ns_add_u32 s4, s4, 4"));
+  EXPECT_FALSE(is_certain(based, "s_add_u32 s4, s4, 4\ns_cmp_eq_u32 s6, 0\ns_addc_u32 s5, s5, 0"));
 }
 
 // Of groups in rows the kernel's arguments are loaded once, unless the kernel writes them.
