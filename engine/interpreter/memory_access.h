@@ -6,6 +6,7 @@
 #include "engine/interpreter/dispatch_context.h"
 #include "engine/interpreter/operation.h"
 #include "memory/address_space.h"
+#include "memory/whole_access.h"
 #include "numeric/lanes.h"
 
 namespace lockstep::interpreter {
@@ -111,10 +112,17 @@ LOCKSTEP_INLINE void load_lane(Wave* wave, uint32_t destination, unsigned lane, 
     uint32_t& target = vgpr_lanes(wave, destination)[lane];
     target = Element::merged(target, from);
   } else {
-    uint32_t words[Element::dwords];
-    __builtin_memcpy(words, from, sizeof words);
-    for (unsigned i = 0; i < Element::dwords; ++i)
-      vgpr_lanes(wave, destination + i * wave->register_bytes)[lane] = words[i];
+    const auto* memory = static_cast<const std::byte*>(from);
+    const auto word = [&](unsigned i) -> uint32_t& {
+      return vgpr_lanes(wave, destination + i * wave->register_bytes)[lane];
+    };
+    for (unsigned i = 0; i + 1 < Element::dwords; i += 2) {
+      const uint64_t pair = load_pair(memory + 4 * i);
+      word(i) = static_cast<uint32_t>(pair);
+      word(i + 1) = static_cast<uint32_t>(pair >> 32);
+    }
+    if constexpr (Element::dwords % 2 != 0)
+      __builtin_memcpy(&word(Element::dwords - 1), memory + 4 * (Element::dwords - 1), 4);
   }
 }
 
@@ -124,10 +132,14 @@ LOCKSTEP_INLINE void store_lane(Wave* wave, uint32_t source, unsigned lane, void
     const auto value = Element::stored(vgpr_lanes(wave, source)[lane]);
     __builtin_memcpy(to, &value, sizeof value);
   } else {
-    uint32_t words[Element::dwords];
-    for (unsigned i = 0; i < Element::dwords; ++i)
-      words[i] = vgpr_lanes(wave, source + i * wave->register_bytes)[lane];
-    __builtin_memcpy(to, words, sizeof words);
+    auto* memory = static_cast<std::byte*>(to);
+    const auto word = [&](unsigned i) { return vgpr_lanes(wave, source + i * wave->register_bytes)[lane]; };
+    for (unsigned i = 0; i + 1 < Element::dwords; i += 2)
+      store_pair(memory + 4 * i, word(i) | uint64_t{word(i + 1)} << 32);
+    if constexpr (Element::dwords % 2 != 0) {
+      const uint32_t last = word(Element::dwords - 1);
+      __builtin_memcpy(memory + 4 * (Element::dwords - 1), &last, 4);
+    }
   }
 }
 

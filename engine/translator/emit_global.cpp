@@ -32,10 +32,16 @@ Value* Emitter::next_word(Value* places, unsigned word) {
 
 std::vector<Value*> Emitter::gather(const AccessShape& shape, Value* places, Value* on, Value* before) {
   std::vector<Value*> words;
-  Value* zeros = llvm::Constant::getNullValue(lanes_);
-  for (unsigned word = 0; word < shape.registers(); ++word) {
+  for (unsigned word = 0; word < shape.registers();) {
+    // Two dwords at once: waves on other threads may write both, and programs read a value with its flag so.
+    const bool is_pair = word + 1 < shape.registers();
+    auto* element = is_pair ? llvm::FixedVectorType::get(i64_, 16) : lanes_;
     Value* at = word == 0 ? places : next_word(places, word);
-    words.push_back(ir_.CreateMaskedGather(lanes_, at, llvm::Align(1), on, zeros));
+    Value* loaded =
+        ir_.CreateMaskedGather(element, at, llvm::Align(1), on, llvm::Constant::getNullValue(element));
+    words.push_back(is_pair ? ir_.CreateTrunc(loaded, lanes_) : loaded);
+    if (is_pair) words.push_back(ir_.CreateTrunc(ir_.CreateLShr(loaded, 32), lanes_));
+    word += is_pair ? 2 : 1;
   }
   if (shape.bytes < 4) words[0] = with_part(shape, words[0], before);
   return words;

@@ -412,14 +412,13 @@ std::vector<Value*> Emitter::load_strided(const AccessShape& shape, uint32_t str
       words.push_back(whole);
     }
   } else if (step == 1 || step > kMostDwordsApart) {
-    for (unsigned word = 0; word < count; ++word) {
-      Value* behind = ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word);
-      if (step == 1)
-        words.push_back(ir_.CreateAlignedLoad(lanes_, behind, llvm::Align(1)));
-      else
-        words.push_back(ir_.CreateMaskedGather(
-            lanes_, ir_.CreateGEP(ir_.getInt8Ty(), behind, lane_multiples(stride)), llvm::Align(1)));
+    if (step != 1) {
+      auto* all_on = llvm::Constant::getAllOnesValue(lane_mask_);
+      return gather(shape, ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(stride)), all_on, nullptr);
     }
+    for (unsigned word = 0; word < count; ++word)
+      words.push_back(
+          ir_.CreateAlignedLoad(lanes_, ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word), llvm::Align(1)));
   } else {
     const LoadedParts parts = load_parts(i32_, 15 * step + count, pointer);
     for (unsigned word = 0; word < count; ++word) words.push_back(each_of(parts, word, step));
@@ -450,12 +449,18 @@ void Emitter::store_strided(const std::vector<Value*>& words, uint32_t stride, V
 
 std::vector<Value*> Emitter::load_uniform(const AccessShape& shape, Value* pointer) {
   std::vector<Value*> words;
-  for (unsigned word = 0; word < shape.registers(); ++word) {
+  for (unsigned word = 0; word < shape.registers();) {
+    // Two dwords at once, as gather() has them: volatile, else LLVM may make two loads of it.
+    const bool is_pair = word + 1 < shape.registers();
     Value* at = ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word);
-    Value* value =
-        ir_.CreateAlignedLoad(ir_.getIntNTy(8 * std::min<unsigned>(shape.bytes, 4)), at, llvm::Align(1));
-    value = shape.sign_extend ? ir_.CreateSExt(value, i32_) : ir_.CreateZExt(value, i32_);
-    words.push_back(ir_.CreateVectorSplat(16, value));
+    auto* element = is_pair ? i64_ : ir_.getIntNTy(8 * std::min<unsigned>(shape.bytes, 4));
+    Value* value = ir_.CreateAlignedLoad(element, at, llvm::Align(1), is_pair);
+    Value* low = is_pair             ? ir_.CreateTrunc(value, i32_)
+                 : shape.sign_extend ? ir_.CreateSExt(value, i32_)
+                                     : ir_.CreateZExt(value, i32_);
+    words.push_back(ir_.CreateVectorSplat(16, low));
+    if (is_pair) words.push_back(ir_.CreateVectorSplat(16, ir_.CreateTrunc(ir_.CreateLShr(value, 32), i32_)));
+    word += is_pair ? 2 : 1;
   }
   return words;
 }

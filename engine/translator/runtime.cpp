@@ -9,6 +9,7 @@
 #include "engine/interpreter/atomic_access.h"
 #include "isa/memory_shape.h"
 #include "memory/buffer_resource.h"
+#include "memory/whole_access.h"
 #include "numeric/float_mode.h"
 #include "semantics/memory_shape.h"
 
@@ -34,8 +35,14 @@ uint32_t extended(const AccessShape& shape, uint32_t raw) {
 
 void load_lane(const AccessShape& shape, const void* from, uint32_t* data, unsigned stride) {
   if (shape.bytes >= 4) {
-    for (unsigned i = 0; i < shape.bytes / 4u; ++i)
-      std::memcpy(data + i * stride, static_cast<const std::byte*>(from) + 4 * i, 4);
+    const auto* memory = static_cast<const std::byte*>(from);
+    unsigned i = 0;
+    for (; i + 1 < shape.bytes / 4u; i += 2) {
+      const uint64_t pair = load_pair(memory + 4 * i);
+      data[i * stride] = static_cast<uint32_t>(pair);
+      data[(i + 1) * stride] = static_cast<uint32_t>(pair >> 32);
+    }
+    if (i < shape.bytes / 4u) std::memcpy(data + i * stride, memory + 4 * i, 4);
     return;
   }
   uint32_t raw = 0;
@@ -51,8 +58,12 @@ void load_lane(const AccessShape& shape, const void* from, uint32_t* data, unsig
 
 void store_lane(const AccessShape& shape, void* to, const uint32_t* data, unsigned stride) {
   if (shape.bytes >= 4) {
-    for (unsigned i = 0; i < shape.bytes / 4u; ++i)
-      std::memcpy(static_cast<std::byte*>(to) + 4 * i, data + i * stride, 4);
+    auto* memory = static_cast<std::byte*>(to);
+    unsigned i = 0;
+    for (; i + 1 < shape.bytes / 4u; i += 2) {
+      store_pair(memory + 4 * i, data[i * stride] | uint64_t{data[(i + 1) * stride]} << 32);
+    }
+    if (i < shape.bytes / 4u) std::memcpy(memory + 4 * i, data + i * stride, 4);
     return;
   }
   const uint32_t value = shape.part == RegisterPart::high_half ? *data >> 16 : *data;

@@ -1,0 +1,20 @@
+// Two dwords of memory in one access. Waves on other threads may access the same two: programs publish a
+// value together with its flag in 64 bits, which the card moves as one where they are aligned.
+#pragma once
+
+#include <cstdint>
+
+namespace lockstep {
+
+// Volatile, since the compiler would make two of them where the halves part.
+struct [[gnu::packed, gnu::may_alias]] PairInMemory {
+  uint64_t both;
+};
+inline uint64_t load_pair(const void* from) {
+  return static_cast<const volatile PairInMemory*>(from)->both;
+}
+inline void store_pair(void* to, uint64_t pair) {
+  static_cast<volatile PairInMemory*>(to)->both = pair;
+}
+
+}  // namespace lockstep
