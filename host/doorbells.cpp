@@ -164,6 +164,21 @@ void Doorbells::serve() {
   }
 }
 
+bool Doorbells::serve_for_waiter() {
+  // Several devices do not wait for each other.
+  return gpus_.size() == 1 && gpus_.front()->processor->serve_doorbells();
+}
+
+void Doorbells::about_to_ring() {
+  if (!asleep_.load(std::memory_order_acquire)) return;
+  {
+    std::lock_guard lock(mutex_);  // pages may be registered
+    protect(false);
+  }
+  // In any case: it may have woken up and protected the pages again in between.
+  wake();
+}
+
 void Doorbells::protect(bool on) {
   for (void* page : registered_) {
     if (!page) continue;
@@ -196,8 +211,10 @@ bool Doorbells::wait_for_store() {
   }
   protect(true);
   if (!look()) {  // else somebody has stored before the protection
+    asleep_.store(true, std::memory_order_release);
     pollfd wait[] = {{userfault_, POLLIN, 0}, {event_, POLLIN, 0}};
     poll(wait, 2, -1);
+    asleep_.store(false, std::memory_order_relaxed);
     if (wait[1].revents) {
       uint64_t count = 0;
       (void)!read(event_, &count, sizeof count);

@@ -28,6 +28,12 @@ class Doorbells {
   void give_back(const Gpu& gpu, uint64_t* doorbell);
   // What a program maps to reach it, and where in these pages it is.
   uint64_t offset(const Gpu& gpu, const uint64_t* doorbell) const;
+  // Lets the device process packets for a moment on a thread that is about to wait for them; whether there
+  // may be more.
+  bool serve_for_waiter();
+  // To be called by a thread that has published packets, before it rings: then its store need not wait until
+  // the thread that looks at the pages has woken up. Costs a load where that one is awake.
+  void about_to_ring();
   // The program has mapped the doorbells of a device there.
   void mapped(uint64_t offset, void* address);
 
@@ -61,7 +67,8 @@ class Doorbells {
   bool stop_ = false;
   std::vector<bool> to_serve_;  // by device; the thread's own
   int userfault_ = -1, event_ = -1;
-  std::vector<void*> registered_;  // with userfault_, by device
+  std::atomic<bool> asleep_ = false;  // the pages are protected
+  std::vector<void*> registered_;     // with userfault_, by device
   std::thread thread_;
 };
 

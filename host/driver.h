@@ -29,6 +29,8 @@ class Driver {
   int render_ioctl(unsigned device, unsigned long request, void* argument);
   int descriptor_at(uint64_t& offset) const { return buffers_.descriptor_at(offset); }
   void mapped(uint64_t offset, void* address) { doorbells_.mapped(offset, address); }
+  bool serve() { return doorbells_.serve_for_waiter(); }
+  void about_to_ring() { doorbells_.about_to_ring(); }
   // The program's runtime has handed out memory, or is about to take it back.
   void allocated(void* address, size_t bytes) {
     reports_.blocks().add(reinterpret_cast<uint64_t>(address), bytes);

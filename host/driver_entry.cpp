@@ -77,6 +77,15 @@ void mapped(uint64_t offset, void* address) {
   if (Driver* const there = get()) there->mapped(offset, address);
 }
 
+bool serve() {
+  Driver* const there = driver.load(std::memory_order_acquire);
+  return there && there->serve();
+}
+
+void about_to_ring() {
+  if (Driver* const there = driver.load(std::memory_order_acquire)) there->about_to_ring();
+}
+
 void allocated(void* address, size_t bytes) {
   if (Driver* const there = driver.load(std::memory_order_acquire)) there->allocated(address, bytes);
 }
@@ -134,6 +143,8 @@ extern "C" [[gnu::visibility("default")]] const LockstepDriver* lockstep_driver(
   interface.render_ioctl = render_ioctl;
   interface.descriptor_at = descriptor_at;
   interface.mapped = mapped;
+  interface.serve = serve;
+  interface.about_to_ring = about_to_ring;
   if (settings.reports.checks.contains("memory")) {
     interface.allocated = allocated;
     interface.freed = freed;

@@ -36,6 +36,11 @@ struct LockstepDriver {
   int (*descriptor_at)(uint64_t* offset);
   // The program has mapped that place of the file.
   void (*mapped)(uint64_t offset, void* address);
+  // Processes packets that have been published, for a moment, on the calling thread; whether there may be
+  // more to do.
+  bool (*serve)();
+  // The calling thread has published packets and is about to store to a doorbell.
+  void (*about_to_ring)();
   // The program's runtime has handed out memory, or is about to take it back; null: nobody wants to know.
   void (*allocated)(void* address, size_t bytes);
   void (*freed)(void* address);

@@ -2,6 +2,7 @@
 // may be in the scope of a library alone, where RTLD_NEXT does not see it. Types and numbers are those of
 // hsa.h and hsa_ext_image.h.
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -70,6 +71,26 @@ bool holds(int condition, int64_t value, int64_t compared) {
   }
 }
 
+// Whether this thread's stack has room for what processes packets. Threads of the program may have small
+// ones.
+bool has_stack() {
+  constexpr uintptr_t kNeeded = 1 << 20;
+  static __thread uintptr_t lowest;  // 0: not asked yet
+  if (lowest == 0) {
+    lowest = UINTPTR_MAX;
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+      void* begin = nullptr;
+      size_t bytes = 0;
+      if (pthread_attr_getstack(&attributes, &begin, &bytes) == 0)
+        lowest = reinterpret_cast<uintptr_t>(begin);
+      pthread_attr_destroy(&attributes);
+    }
+  }
+  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return here > lowest && here - lowest > kNeeded;
+}
+
 bool is_opencl(const void* caller) {
   Dl_info library;
   return dladdr(caller, &library) && library.dli_fname && strstr(library.dli_fname, "libamdocl");
@@ -113,19 +134,40 @@ LOCKSTEP_TAKEN int hsa_amd_ipc_memory_create(void* address, size_t bytes, void* 
 // kernel's waves. ROCr looks at the signal for some time (200 us) also in a wait that may block, so
 // short kernels are noticed as fast. Nobody need tell ROCr of a value that is stored by other means than its
 // own, which an active wait sees: so it looks again now and then.
+// Before it waits, the thread processes what has been published itself: on busy processors the thread that
+// looks at doorbells may not run for longer than a kernel takes.
 LOCKSTEP_TAKEN int64_t hsa_signal_wait_scacquire(Signal signal, int condition, int64_t compared,
                                                  uint64_t timeout, int state) {
   constexpr uint64_t kForever = UINT64_MAX, kPart = 20'000'000;  // in ns: ROCr's time stamps are KFD's
   static const auto real = reinterpret_cast<int64_t (*)(Signal, int, int64_t, uint64_t, int)>(
       of_runtime("hsa_signal_wait_scacquire"));
+  static const auto load = reinterpret_cast<int64_t (*)(Signal)>(of_runtime("hsa_signal_load_scacquire"));
   if (!real) return 0;
-  if (state != kActive || !present_driver()) return real(signal, condition, compared, timeout, state);
+  const LockstepDriver* const driver = present_driver();
+  if (!driver) return real(signal, condition, compared, timeout, state);
+  if (load && has_stack()) {
+    do {
+      const int64_t value = load(signal);
+      if (holds(condition, value, compared)) return value;
+    } while (driver->serve());
+  }
+  if (state != kActive) return real(signal, condition, compared, timeout, state);
   for (;;) {
     const uint64_t part = timeout < kPart ? timeout : kPart;
     const int64_t value = real(signal, condition, compared, part, kBlocked);
     if (timeout != kForever) timeout -= part;
     if (timeout == 0 || holds(condition, value, compared)) return value;
   }
+}
+
+// ---- Doorbells
+
+// HIP and OpenCL ring so, when packets are published.
+LOCKSTEP_TAKEN void hsa_signal_store_screlease(Signal signal, int64_t value) {
+  static const auto real =
+      reinterpret_cast<void (*)(Signal, int64_t)>(of_runtime("hsa_signal_store_screlease"));
+  if (const LockstepDriver* const driver = present_driver()) driver->about_to_ring();
+  if (real) real(signal, value);
 }
 
 // ---- Images

@@ -24,8 +24,8 @@ inline Settings settings(unsigned devices, machine::EngineKind engine = machine:
 }
 
 struct DriverTest : testing::Test {
-  explicit DriverTest(machine::EngineKind engine = machine::EngineKind::interpreter)
-      : driver(settings(2, engine)) {}
+  explicit DriverTest(machine::EngineKind engine = machine::EngineKind::interpreter, unsigned devices = 2)
+      : driver(settings(devices, engine)) {}
 
   Driver driver;
   const uint32_t id = driver.gpus()[0]->id;

@@ -1,0 +1,114 @@
+// Threads that wait for packets and threads that ring, beside the one that looks at doorbells.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "command/aql_queue.h"
+#include "command/guest_memory.h"
+#include "tests/host/driver_fixture.h"
+
+namespace lockstep::host {
+namespace {
+
+constexpr uint16_t kBarrierPacket = 3 | 1u << 8;
+
+// A queue over the test's memory; its packets do nothing but count a signal down.
+struct DoorbellsTest : DriverTest {
+  DoorbellsTest() : DriverTest(machine::EngineKind::interpreter, 1) {
+    const auto buffer = allocate(16 * kPage, KFD_IOC_ALLOC_MEM_FLAGS_GTT);
+    EXPECT_EQ(map(buffer.handle, {id}), 0);
+    auto* const memory = reinterpret_cast<std::byte*>(buffer.va_addr);
+    queue = reinterpret_cast<command::QueueMemory*>(memory);
+    ring = reinterpret_cast<command::AqlPacket*>(memory + kPage);
+    signal = reinterpret_cast<command::SignalMemory*>(memory + 10 * kPage);
+    for (unsigned i = 0; i < 64; ++i) ring[i].header = 1;  // invalid
+    kfd_ioctl_create_queue_args create = {};
+    create.ring_base_address = reinterpret_cast<uint64_t>(ring);
+    create.ring_size = 4096;
+    create.read_pointer_address = reinterpret_cast<uint64_t>(&queue->read_dispatch_id);
+    create.write_pointer_address = reinterpret_cast<uint64_t>(&queue->write_dispatch_id);
+    create.gpu_id = id;
+    create.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+    create.queue_percentage = 100;
+    EXPECT_EQ(kfd(AMDKFD_IOC_CREATE_QUEUE, create), 0);
+    const uint64_t offset = create.doorbell_offset / Store::kDoorbellBytes * Store::kDoorbellBytes;
+    doorbells = static_cast<std::byte*>(mmap(nullptr, Store::kDoorbellBytes, PROT_READ | PROT_WRITE,
+                                             MAP_SHARED, driver.descriptor(), static_cast<off_t>(offset)));
+    EXPECT_NE(doorbells, MAP_FAILED);
+    driver.mapped(offset, doorbells);
+    doorbell = doorbells + create.doorbell_offset % Store::kDoorbellBytes;
+  }
+  ~DoorbellsTest() override { munmap(doorbells, Store::kDoorbellBytes); }
+
+  void publish() {
+    const uint64_t index = queue->write_dispatch_id;
+    *signal = {};
+    signal->kind = 1;
+    signal->value = 1;
+    command::AqlPacket packet = {};
+    packet.barrier.completion_signal = reinterpret_cast<uint64_t>(signal);
+    std::memcpy(&ring[index % 64], &packet, sizeof packet);
+    command::store_shared<uint64_t>(&queue->write_dispatch_id, index + 1);
+    command::store_shared<uint16_t>(&ring[index % 64].header, kBarrierPacket);
+  }
+  int64_t value() const { return command::load_shared<int64_t>(&signal->value); }
+  template <class Condition>
+  static bool comes(Condition condition) {
+    for (unsigned i = 0; i < 5000; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  }
+  // Whether a store to the doorbells would wait for userfaultfd (Documentation/admin-guide/mm/pagemap.rst of
+  // Linux).
+  bool are_protected() const {
+    const int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    uint64_t entry = 0;
+    const auto at = static_cast<off_t>(reinterpret_cast<uint64_t>(doorbells) / kPage * sizeof entry);
+    EXPECT_EQ(pread(map, &entry, sizeof entry, at), static_cast<ssize_t>(sizeof entry));
+    close(map);
+    return entry >> 57 & 1;
+  }
+
+  command::QueueMemory* queue = nullptr;
+  command::AqlPacket* ring = nullptr;
+  command::SignalMemory* signal = nullptr;
+  std::byte *doorbells = nullptr, *doorbell = nullptr;
+};
+
+// No other thread knows of the packet: nobody has rung.
+TEST_F(DoorbellsTest, WhoWaitsProcessesWhatIsPublished) {
+  // The queue is looked at once when it is made.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (unsigned i = 0; i < 3; ++i) {
+    publish();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ASSERT_EQ(value(), 1);
+    while (driver.serve()) {
+    }
+    ASSERT_EQ(value(), 0);
+  }
+}
+
+TEST_F(DoorbellsTest, WhoIsAboutToRingNeedNotWait) {
+  for (unsigned i = 0; i < 3; ++i) {
+    if (!comes([&] { return are_protected(); })) GTEST_SKIP() << "no userfaultfd of shared memory here";
+    publish();
+    driver.about_to_ring();
+    // What was published is processed, whether or not the doorbell is rung in time.
+    EXPECT_TRUE(comes([&] { return value() == 0; }));
+    command::store_shared<uint64_t>(doorbell, queue->write_dispatch_id - 1);
+  }
+  // On a busy machine the thread may have been there again before this one looks.
+  EXPECT_TRUE(comes([&] {
+    driver.about_to_ring();
+    return !are_protected();
+  }));
+}
+
+}  // namespace
+}  // namespace lockstep::host
