@@ -107,7 +107,8 @@ struct lockstep_device {
   std::shared_ptr<lockstep::api::GuestHeap> heap = std::make_shared<lockstep::api::GuestHeap>(memory);
   std::unique_ptr<lockstep::api::GuestServices> services;  // made for the first kernel that needs them
   lockstep::api::QueueHosts queue_hosts{memory, heap};
-  std::string note;  // of the last dispatch (lockstep_statistics)
+  std::string note;                               // of the last dispatch (lockstep_statistics)
+  std::vector<lockstep::translator::Exit> exits;  // likewise
   std::vector<lockstep::api::FindingReport> findings;
   std::vector<lockstep::api::BrokenRuleReport> broken_rules;
   std::vector<lockstep::api::BrokenRuleReport> check_findings;

@@ -297,6 +297,24 @@ lockstep_status lockstep_device_check_finding(const lockstep_device* device, uin
   });
 }
 
+uint32_t lockstep_device_exit_count(const lockstep_device* device) {
+  return device ? static_cast<uint32_t>(device->exits.size()) : 0;
+}
+
+lockstep_status lockstep_device_exit(const lockstep_device* device, uint32_t index, lockstep_exit* out) {
+  return guarded([&] {
+    require(device, "the device is null");
+    require(index < device->exits.size(), "there is no exit of that index (see lockstep_device_exit_count)");
+    const translator::Exit& exit = device->exits[index];
+    lockstep_exit reported{};
+    reported.reason = static_cast<lockstep_exit_reason>(exit.how);
+    reported.name = translator::name_of(exit.how);
+    reported.instruction = exit.instruction.c_str();
+    reported.times = exit.times;
+    give(out, reported);
+  });
+}
+
 uint32_t lockstep_device_exception_count(const lockstep_device* device) {
   return device ? static_cast<uint32_t>(device->exceptions.size()) : 0;
 }

@@ -182,6 +182,7 @@ GuestServices::Output output_of(void (*output)(void* user, const char* text, uin
 
 void forget_reports(lockstep_device& device) {
   device.fault.reset();
+  device.exits.clear();
   device.findings.clear();
   device.broken_rules.clear();
   device.check_findings.clear();
@@ -231,6 +232,7 @@ machine::Outcome run_launch(lockstep_device& device, machine::Launch launch, mac
   }
 
   device.note = outcome.note;
+  device.exits = outcome.translation.exits;
   if (out) {
     lockstep_statistics s{};
     s.note = device.note.c_str();
@@ -240,6 +242,17 @@ machine::Outcome run_launch(lockstep_device& device, machine::Launch launch, mac
     s.wave_instructions = outcome.totals.instructions;
     s.seconds = outcome.seconds;
     s.threads = device.threads;
+    const machine::Translation& translation = outcome.translation;
+    if (translation.host_bytes != 0) {
+      s.translated_wave_instructions =
+          s.wave_instructions - std::min(s.wave_instructions, translation.interpreted);
+      s.translation_seconds = translation.seconds;
+      s.translated_instructions = translation.instructions;
+      s.host_code_bytes = translation.host_bytes;
+      s.translation_origin = translation.reused   ? LOCKSTEP_TRANSLATION_REUSED
+                             : translation.stored ? LOCKSTEP_TRANSLATION_STORED
+                                                  : LOCKSTEP_TRANSLATION_MADE;
+    }
     give(out, s);
   }
   if (o.fidelity) device.findings = finding_reports(observer, launch, kernel);

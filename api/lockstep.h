@@ -568,6 +568,14 @@ static inline void lockstep_dispatch_options_init(lockstep_dispatch_options* opt
   lockstep_dispatch_options_init_sized(options, sizeof *options);
 }
 
+/* Where the translation of a kernel comes from. */
+typedef enum lockstep_translation_origin {
+  LOCKSTEP_TRANSLATION_NONE = 0,   /* there is none: the interpreter ran the kernel */
+  LOCKSTEP_TRANSLATION_MADE = 1,   /* during this dispatch */
+  LOCKSTEP_TRANSLATION_STORED = 2, /* an earlier process left it on disk */
+  LOCKSTEP_TRANSLATION_REUSED = 3  /* an earlier dispatch of this process */
+} lockstep_translation_origin;
+
 typedef struct lockstep_statistics {
   uint32_t struct_size;
   uint64_t work_groups, work_groups_done;
@@ -578,6 +586,13 @@ typedef struct lockstep_statistics {
   /* What the user should know of how it ran, such as why the translator left the kernel to the interpreter;
      empty if there is nothing. Valid until the device's next dispatch. */
   const char* note;
+  /* What the translator had in it; zeros if nothing. How waves left its code says lockstep_device_exit(). */
+  uint64_t translated_wave_instructions; /* of wave_instructions; the interpreter executed the others */
+  double translation_seconds;       /* of the host's processor, to translate the kernel or to load it, when
+                                       that was done */
+  uint64_t translated_instructions; /* of the kernel's code */
+  uint64_t host_code_bytes;         /* that they became */
+  lockstep_translation_origin translation_origin;
 } lockstep_statistics;
 
 /* Runs the kernel to its end. LOCKSTEP_FAULT and LOCKSTEP_CANCELLED fill `out` too (it may be null). */
@@ -585,6 +600,33 @@ LOCKSTEP_API lockstep_status lockstep_dispatch(lockstep_device* device, const lo
                                                const lockstep_arguments* arguments,
                                                const lockstep_dispatch_options* options,
                                                lockstep_statistics* out);
+
+/* How waves left translated code before their end. */
+typedef enum lockstep_exit_reason {
+  LOCKSTEP_EXIT_BARRIER = 1, /* to wait for the other waves */
+  LOCKSTEP_EXIT_BUDGET = 2,  /* it was another wave's turn */
+  LOCKSTEP_EXIT_PIECE = 3,   /* the code goes on in another piece: long kernels are translated in several */
+  LOCKSTEP_EXIT_STOP = 4,    /* at an instruction that the interpreter executed in the middle, by a fault */
+  LOCKSTEP_EXIT_ACCESS =
+      5, /* to the interpreter: an access may fault, or is where translated code does not reach */
+  LOCKSTEP_EXIT_DOUBT = 6,   /* likewise: NaNs and other results that hosts compute in another way */
+  LOCKSTEP_EXIT_OUTSIDE = 7, /* likewise: code that was not translated */
+  LOCKSTEP_EXIT_STEP = 8,    /* for one instruction, which the interpreter executes */
+  LOCKSTEP_EXIT_CALL = 9     /* not left: the interpreter executed one instruction in the middle */
+} lockstep_exit_reason;
+
+typedef struct lockstep_exit {
+  uint32_t struct_size;
+  lockstep_exit_reason reason;
+  const char* name;        /* of the reason: "barrier", "step" */
+  const char* instruction; /* of a step or a call its mnemonic; else empty */
+  uint64_t times;
+} lockstep_exit;
+/* Of the device's last dispatch, by reason. If others run the same kernel at the same time, theirs are among
+ * them. The strings live until its next dispatch. */
+LOCKSTEP_API uint32_t lockstep_device_exit_count(const lockstep_device* device);
+LOCKSTEP_API lockstep_status lockstep_device_exit(const lockstep_device* device, uint32_t index,
+                                                  lockstep_exit* out);
 
 typedef enum lockstep_fidelity {
   LOCKSTEP_FIDELITY_EXACT = 0,      /* captured from a card, or to the letter of AMD's guide */

@@ -324,6 +324,16 @@ class Device {
     return out;
   }
 
+  // Of the last run: how waves left translated code.
+  std::vector<lockstep_exit> exits() const {
+    std::vector<lockstep_exit> out(lockstep_device_exit_count(get()));
+    for (uint32_t i = 0; i < out.size(); ++i) {
+      out[i].struct_size = sizeof out[i];
+      check(lockstep_device_exit(get(), i, &out[i]));
+    }
+    return out;
+  }
+
   // Of the last run, by the checkers that its options named.
   std::vector<lockstep_check_finding> check_findings() const {
     std::vector<lockstep_check_finding> out(lockstep_device_check_finding_count(get()));

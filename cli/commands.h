@@ -40,6 +40,7 @@ struct RunOptions {
   uint64_t instruction_limit = 0;
   bool debug = false;
   bool quiet = false;
+  bool translation = false;  // tell what the translator did
   bool fidelity = false;
   FindingOptions findings;
   MachineOptions machine;

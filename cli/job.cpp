@@ -121,9 +121,9 @@ lockstep_device_options device_options(const std::string& name, const std::strin
 
 class Job {
  public:
-  Job(const toml::table& file, std::filesystem::path folder, bool quiet)
+  Job(const toml::table& file, std::filesystem::path folder, const JobReports& reports)
       : folder_(std::move(folder)),
-        quiet_(quiet),
+        reports_(reports),
         top_(file, "the job",
              {"device", "engine", "threads", "code", "flags", "optimize", "wave", "work_group_size",
               "buffers", "variables", "step"}),
@@ -164,8 +164,8 @@ class Job {
     compilation.options.wave_size = static_cast<uint32_t>(top_.count("wave", 0, 64));
     compilation.options.work_group_size = static_cast<uint32_t>(top_.count("work_group_size", 0, 1024));
     input_ = path(files[0]);
-    CodeObject code = open_with_progress(input_, compilation.options, quiet_);
-    if (!quiet_ && *code.diagnostics()) report("{}", code.diagnostics());
+    CodeObject code = open_with_progress(input_, compilation.options, reports_.quiet);
+    if (!reports_.quiet && *code.diagnostics()) report("{}", code.diagnostics());
     return code;
   }
 
@@ -277,7 +277,7 @@ class Job {
     statistics.struct_size = sizeof statistics;
     lockstep_status status;
     {
-      ProgressLine progress(quiet_);
+      ProgressLine progress(reports_.quiet);
       progress.connect(dispatch);
       status = lockstep_dispatch(device_.get(), kernel.get(), arguments.get(), &dispatch, &statistics);
     }
@@ -287,7 +287,8 @@ class Job {
       return kFaulted;
     }
     check(status);
-    if (!quiet_) print_summary(info.readable_name, statistics);
+    if (!reports_.quiet) print_summary(info.readable_name, statistics);
+    if (reports_.translation) print_translation(device_, statistics);
     return kDone;
   }
 
@@ -323,7 +324,7 @@ class Job {
   }
 
   const std::filesystem::path folder_;
-  const bool quiet_;
+  const JobReports reports_;
   const Table top_;
   const std::string device_name_;
   const lockstep_device_options options_;
@@ -335,12 +336,12 @@ class Job {
 
 }  // namespace
 
-int run_job(const std::string& path, bool quiet) {
+int run_job(const std::string& path, const JobReports& reports) {
   const std::vector<std::byte> bytes = read_file(path);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   try {
     const toml::table file = toml::parse(text);
-    return Job(file, std::filesystem::path(path).parent_path(), quiet).run();
+    return Job(file, std::filesystem::path(path).parent_path(), reports).run();
   } catch (const toml::parse_error& e) {
     throw UsageError("{}:{}:{}: {}", path, e.source().begin.line, e.source().begin.column, e.description());
   } catch (const ParserGaveUp&) {

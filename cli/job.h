@@ -5,7 +5,11 @@
 
 namespace lockstep::cli {
 
-// The program's exit code. `quiet`: no summaries. Throws UsageError that names the step.
-int run_job(const std::string& path, bool quiet);
+struct JobReports {
+  bool quiet = false;        // no summaries
+  bool translation = false;  // of each dispatch
+};
+// The program's exit code. Throws UsageError that names the step.
+int run_job(const std::string& path, const JobReports& reports);
 
 }  // namespace lockstep::cli

@@ -1,7 +1,9 @@
 #include "cli/launch.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "cli/common.h"
 #include "cli/interrupt.h"
@@ -113,6 +115,26 @@ void print_summary(const char* kernel, const lockstep_statistics& s) {
   report("{}: {} work-groups, {} waves, {} wave-instructions in {:.3f} s ({} wave-instructions/s)\n", kernel,
          groups, s.waves, short_number(static_cast<double>(s.wave_instructions)), s.seconds,
          short_number(s.seconds > 0 ? s.wave_instructions / s.seconds : 0));
+}
+
+void print_translation(const Device& device, const lockstep_statistics& s) {
+  if (s.translation_origin == LOCKSTEP_TRANSLATION_NONE) {
+    report("translated: nothing\n");
+    return;
+  }
+  constexpr const char* kOrigins[] = {"", "made now", "left by an earlier run", "of an earlier dispatch"};
+  const double share = s.wave_instructions == 0 ? 0
+                                                : 100 * static_cast<double>(s.translated_wave_instructions) /
+                                                      static_cast<double>(s.wave_instructions);
+  report(
+      "translated: {:.2f} % of the wave-instructions, by {} bytes of host code for {} instructions, {}, "
+      "{:.3f} s\n",
+      share, s.host_code_bytes, s.translated_instructions, kOrigins[s.translation_origin],
+      s.translation_seconds);
+  std::vector<lockstep_exit> exits = device.exits();
+  std::ranges::sort(exits, std::ranges::greater(), &lockstep_exit::times);
+  for (const lockstep_exit& exit : exits)
+    report("{:>12} times {}{}{}\n", exit.times, exit.name, *exit.instruction ? " " : "", exit.instruction);
 }
 
 lockstep_engine engine_of(std::string_view name) {

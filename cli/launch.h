@@ -25,6 +25,8 @@ void choose_shape(const Shape& shape, const lockstep_kernel_info& kernel, lockst
 // At most `limit` elements; 0: all.
 void print_buffer(const NamedBuffer& buffer, uint32_t limit);
 void print_summary(const char* kernel, const lockstep_statistics& statistics);
+// What the translator did in the device's last run.
+void print_translation(const Device& device, const lockstep_statistics& statistics);
 
 // By the name that users give it. Throws UsageError.
 lockstep_engine engine_of(std::string_view name);

@@ -174,6 +174,8 @@ void add_launch_options(CLI::App* sub, const std::shared_ptr<RunOptions>& o) {
                 "tell which executed instructions were not exact, and where their results went");
   add_machine_options(*sub, o->machine);
   sub->add_flag("-q,--quiet", o->quiet, "no progress, no summary, no compiler warnings");
+  sub->add_flag("--stats", o->translation,
+                "tell what the translator did: its share, what it cost, how waves left its code");
   add_finding_options(*sub, o->findings);
 }
 

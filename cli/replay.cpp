@@ -159,6 +159,7 @@ int replay(const RunOptions& o) {
     report("interrupted: {} of {} work-groups of '{}' are done\n", statistics.work_groups_done,
            statistics.work_groups, info.readable_name);
     print_summary(info.readable_name, statistics);
+    if (o.translation) print_translation(*device, statistics);
     return interrupt_exit_code();
   }
   const bool has_faulted = status == LOCKSTEP_FAULT;
@@ -175,6 +176,7 @@ int replay(const RunOptions& o) {
   else
     differs = print_comparison(dump.get());
   if (has_faulted || !o.quiet) print_summary(info.readable_name, statistics);
+  if (o.translation) print_translation(*device, statistics);
   return has_faulted || has_findings || differs || (info.has_end && *info.fault) ? kFaulted : kDone;
 }
 

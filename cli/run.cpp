@@ -89,7 +89,7 @@ int run(const RunOptions& o) {
     if (say_what_to_run(o))
       throw UsageError("{}: a job says itself what it runs, with which arguments and flags (leave them away)",
                        o.input);
-    return run_job(o.input, o.quiet);
+    return run_job(o.input, {.quiet = o.quiet, .translation = o.translation});
   }
   if (lockstep_dump_is_recognized(o.input.c_str())) return replay(o);
   const lockstep_device_options device_options = device_options_of(o);
@@ -155,12 +155,14 @@ int run(const RunOptions& o) {
   if (status == LOCKSTEP_FAULT) {
     report("fault: {}\n", fault_text(device.get()));
     print_summary(info.readable_name, statistics);
+    if (o.translation) print_translation(device, statistics);
     return kFaulted;
   }
   if (status == LOCKSTEP_CANCELLED) {
     report("interrupted: {} of {} work-groups of '{}' are done; no output is written\n",
            statistics.work_groups_done, statistics.work_groups, info.name);
     print_summary(info.readable_name, statistics);
+    if (o.translation) print_translation(device, statistics);
     return interrupt_exit_code();
   }
   check(status);
@@ -170,6 +172,7 @@ int run(const RunOptions& o) {
   }
   for (const std::string& name : o.prints) print_buffer(buffers.find(name), o.print_limit);
   if (!o.quiet) print_summary(info.readable_name, statistics);
+  if (o.translation) print_translation(device, statistics);
   return has_findings ? kFaulted : kDone;
 }
 

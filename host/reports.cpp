@@ -98,6 +98,7 @@ void Reports::Sums::add(const Sums& other) {
   translated += other.translated;
   loaded += other.loaded;
   translated_instructions += other.translated_instructions;
+  for (const auto& [what, times] : other.exits) exits[what] += times;
 }
 
 class Reports::Record final : public machine::DispatchRecord {
@@ -290,6 +291,8 @@ void Reports::ended(const Record& record, const machine::Outcome& outcome, bool 
   if (outcome.translation.host_bytes != 0)
     sums.translated_instructions =
         sums.wave_instructions - std::min(sums.wave_instructions, outcome.translation.interpreted);
+  for (const translator::Exit& exit : outcome.translation.exits)
+    sums.exits[{exit.how, exit.instruction}] += exit.times;
   const std::vector<lockstep::Finding> findings = found(record, outcome.findings);
   if (log_ >= 0) {
     Json json = record.json();
@@ -411,19 +414,30 @@ void Reports::print_statistics() {
   for (const auto& [name, sums] : rows) all.add(sums);
   std::string text = fmt::format("lockstep: {} dispatches of {} kernels in process {}\n", all.dispatches,
                                  rows.size(), getpid());
-  text += fmt::format("{:>10} {:>10} {:>12} {:>10} {:>12} {:>18}  {}\n", "dispatches", "seconds",
-                      "processor s", "transl. s", "waves", "wave-instructions", "kernel");
+  text += fmt::format("{:>10} {:>10} {:>12} {:>10} {:>12} {:>18} {:>10}  {}\n", "dispatches", "seconds",
+                      "processor s", "transl. s", "waves", "wave-instructions", "translated", "kernel");
   constexpr size_t kMostRows = 40;
   rows.resize(std::min(rows.size(), kMostRows));
   rows.emplace_back("(all)", all);
   for (const auto& [name, sums] : rows)
-    text += fmt::format("{:>10} {:>10.3f} {:>12.3f} {:>10.3f} {:>12} {:>18}  {}\n", sums.dispatches,
-                        sums.seconds, sums.processor_seconds, sums.translation_seconds, sums.waves,
-                        sums.wave_instructions, name.size() > 100 ? name.substr(0, 97) + "..." : name);
+    text += fmt::format("{:>10} {:>10.3f} {:>12.3f} {:>10.3f} {:>12} {:>18} {:>8.2f} %  {}\n",
+                        sums.dispatches, sums.seconds, sums.processor_seconds, sums.translation_seconds,
+                        sums.waves, sums.wave_instructions, sums.translated_share(),
+                        name.size() > 100 ? name.substr(0, 97) + "..." : name);
+  text += fmt::format("{} kernels were translated, {} loaded from what earlier processes left\n",
+                      all.translated, all.loaded);
+  for (const auto& [what, times] : all.exits)
+    text += fmt::format("waves left translated code {} times: {}{}{}\n", times, name_of(what.first),
+                        what.second.empty() ? "" : " ", what.second);
   std::fputs(text.c_str(), stderr);
 }
 
 nlohmann::ordered_json Reports::json_of(const Sums& sums) {
+  Json exits = Json::array();
+  for (const auto& [what, times] : sums.exits) {
+    exits.push_back({{"reason", name_of(what.first)}, {"times", times}});
+    if (!what.second.empty()) exits.back()["instruction"] = what.second;
+  }
   return {{"dispatches", sums.dispatches},
           {"seconds", sums.seconds},
           {"kernel_seconds", sums.processor_seconds},
@@ -431,6 +445,7 @@ nlohmann::ordered_json Reports::json_of(const Sums& sums) {
           {"translated", sums.translated},
           {"loaded_from_cache", sums.loaded},
           {"translated_wave_instructions", sums.translated_instructions},
+          {"exits", std::move(exits)},
           {"work_groups", sums.work_groups},
           {"waves", sums.waves},
           {"wave_instructions", sums.wave_instructions},

@@ -65,7 +65,13 @@ class Reports {
     double seconds = 0, processor_seconds = 0, translation_seconds = 0;
     uint64_t translated = 0, loaded = 0;   // kernels, the latter from what an earlier process translated
     uint64_t translated_instructions = 0;  // of wave_instructions
+    std::map<std::pair<translator::Leave, std::string>, uint64_t> exits;  // of translated code
     void add(const Sums& other);
+    double translated_share() const {  // in percent
+      return wave_instructions == 0 ? 0
+                                    : 100.0 * static_cast<double>(translated_instructions) /
+                                          static_cast<double>(wave_instructions);
+    }
   };
   using Clock = std::chrono::steady_clock;
   using Json = nlohmann::ordered_json;

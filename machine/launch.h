@@ -16,6 +16,7 @@
 #include "engine/findings.h"
 #include "engine/precise/caches.h"
 #include "engine/precise/settings.h"
+#include "engine/translator/exits.h"
 #include "hardware/hardware.h"
 #include "memory/access_modes.h"
 #include "memory/address_space.h"
@@ -133,6 +134,7 @@ struct Translation {
   // Wave-instructions that the interpreter executed nevertheless; about, if the kernel ran several times at
   // once.
   uint64_t interpreted = 0;
+  std::vector<translator::Exit> exits;  // of translated code, but for ends of waves; about, likewise
 };
 
 struct Outcome {

@@ -43,10 +43,12 @@ std::string interpreted_note(const translator::Statistics& statistics) {
 
 // For a dispatch that begins now.
 PreparedEngine prepared_for(EngineKind given, PreparedEngine prepared) {
-  if (prepared.translator)
+  if (prepared.translator) {
     prepared.interpreted_before = prepared.translator->interpreted();
-  else if (given == EngineKind::translator)
+    prepared.exits_before = prepared.translator->exit_counts();
+  } else if (given == EngineKind::translator) {
     prepared.note = kUnusualModes;
+  }
   return prepared;
 }
 
@@ -192,7 +194,8 @@ void PreparedEngine::report(Outcome& outcome) const {
                          statistics.seconds,
                          statistics.origin == translator::Origin::reused || translator->was_told(),
                          statistics.origin == translator::Origin::stored,
-                         translator->interpreted() - interpreted_before};
+                         translator->interpreted() - interpreted_before,
+                         translator->exits_since(exits_before)};
 }
 
 Reuse::Entries::iterator Reuse::find(const Launch& launch, EngineKind kind, Math math) {

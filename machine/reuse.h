@@ -24,6 +24,7 @@ struct PreparedEngine {
   std::string note;
   translator::Translator* translator = nullptr;  // the engine, if it is one
   uint64_t interpreted_before = 0;               // by that
+  std::vector<uint64_t> exits_before;            // of that
   const interpreter::Code* code = nullptr;       // of the engine, if it may be used again
 
   // Of the dispatch, when it has run.

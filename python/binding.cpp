@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -78,10 +79,31 @@ struct Statistics {
   uint64_t work_groups, work_groups_done, waves, wave_instructions;
   double seconds;
   std::string note;
+  uint64_t translated_wave_instructions;
+  double translation_seconds;
+  std::string translation;  // where it comes from
+  std::vector<std::tuple<std::string, std::string, uint64_t>> exits;
 };
 
-Statistics statistics_of(const lockstep_statistics& s) {
-  return {s.work_groups, s.work_groups_done, s.waves, s.wave_instructions, s.seconds, s.note ? s.note : ""};
+// Of the device's last dispatch.
+Statistics statistics_of(const lockstep_device* device, const lockstep_statistics& s) {
+  constexpr const char* kOrigins[] = {"none", "made", "stored", "reused"};
+  Statistics statistics{s.work_groups,
+                        s.work_groups_done,
+                        s.waves,
+                        s.wave_instructions,
+                        s.seconds,
+                        s.note ? s.note : "",
+                        s.translated_wave_instructions,
+                        s.translation_seconds,
+                        kOrigins[s.translation_origin],
+                        {}};
+  for (uint32_t i = 0; i < lockstep_device_exit_count(device); ++i) {
+    lockstep_exit exit = sized<lockstep_exit>();
+    if (lockstep_device_exit(device, i, &exit) == LOCKSTEP_OK)
+      statistics.exits.emplace_back(exit.name, exit.instruction, exit.times);
+  }
+  return statistics;
 }
 
 py::list check_findings(const PyDevice& device) {
@@ -151,9 +173,9 @@ Statistics launch(PyDevice& device, const PyKernel& kernel, lockstep_dispatch_op
     for (const py::handle& finding : check_findings(device)) device.checked.append(finding);
   if (status == LOCKSTEP_OK) {
     Interruption::throw_if_pressed();
-    return statistics_of(statistics);
+    return statistics_of(device.handle, statistics);
   }
-  if (status == LOCKSTEP_FAULT) raise_fault(device.handle, statistics_of(statistics));
+  if (status == LOCKSTEP_FAULT) raise_fault(device.handle, statistics_of(device.handle, statistics));
   const std::string text = lockstep_last_error();
   Interruption::throw_if_pressed();
   raise_error(status, text);
@@ -331,6 +353,10 @@ PYBIND11_MODULE(_native, m) {
       .def_readonly("wave_instructions", &Statistics::wave_instructions)
       .def_readonly("seconds", &Statistics::seconds)
       .def_readonly("note", &Statistics::note)
+      .def_readonly("translated_wave_instructions", &Statistics::translated_wave_instructions)
+      .def_readonly("translation_seconds", &Statistics::translation_seconds)
+      .def_readonly("translation", &Statistics::translation)
+      .def_readonly("exits", &Statistics::exits)
       .def("__repr__", [](const Statistics& s) {
         return "<" + std::to_string(s.work_groups_done) + " of " + std::to_string(s.work_groups) +
                " work-groups, " + std::to_string(s.waves) + " waves, " + std::to_string(s.wave_instructions) +

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "engine/launch_needs.h"
+#include "engine/translator/exits.h"
 #include "memory/address_space.h"
 #include "state/wave.h"
 
@@ -27,16 +28,9 @@ struct Context {
   Stepper* stepper = nullptr;
 };
 
-// How a wave left translated code.
-enum class Leave : uint32_t {
-  stopped,    // Wave::state says why; Wave::pc is where it goes on
-  interpret,  // what follows Wave::pc is for the interpreter: it may fault, needs exact floats, or is not
-              // here
-  step,       // one instruction at Wave::pc is for the interpreter
-};
-
-// Returns at the row's end, or when a wave has to go on elsewhere.
-using RowFunction = void (*)(GroupRow*, const Context*);
+// Both say how the wave left, as Leave. A RowFunction returns at the row's end, when all have ended, or when
+// a wave has to go on elsewhere.
+using RowFunction = uint32_t (*)(GroupRow*, const Context*);
 using TranslatedFunction = uint32_t (*)(Wave*, const Context*, uint32_t entry, int64_t budget);
 
 }  // namespace lockstep::translator

@@ -288,7 +288,8 @@ void Emitter::check_doubt(const Snapshot& start, const ChunkValues& exec_at_star
     bits = ir_.CreateAnd(bits, exec_at_start[chunk]);
     in_doubt = in_doubt ? ir_.CreateOr(in_doubt, bits) : bits;
   }
-  ir_.CreateCondBr(ir_.CreateICmpNE(in_doubt, ir_.getInt16(0)), leave_to_interpreter(start), go_on);
+  ir_.CreateCondBr(ir_.CreateICmpNE(in_doubt, ir_.getInt16(0)), leave_to_interpreter(start, Leave::doubt),
+                   go_on);
   ir_.SetInsertPoint(go_on);
 }
 

@@ -326,17 +326,16 @@ Value* Emitter::branch_condition(const Node& node) {
 void Emitter::go_to(int to, Value* budget, bool backward) {
   const Block& target = routine_.blocks[static_cast<unsigned>(to)];
   const BlockFacts& facts = facts_.blocks[static_cast<unsigned>(to)];
-  const auto leave_there = [&] {
+  const auto leave_there = [&](Leave how) {
     store_to_wave(locals_, facts.live_in.all());
-    leave(ir_.getInt64(static_cast<uint64_t>(target.offset)), budget, static_cast<unsigned>(WaveState::ready),
-          static_cast<unsigned>(Leave::stopped));
+    leave(ir_.getInt64(static_cast<uint64_t>(target.offset)), budget, WaveState::ready, how);
   };
-  if (target.piece != piece_) return leave_there();
+  if (target.piece != piece_) return leave_there(Leave::piece);
   if (backward) {
     BasicBlock *out = new_block("budget_used_up"), *go_on = new_block("again");
     branch_unlikely(ir_.CreateICmpSLE(budget, ir_.getInt64(0)), out, go_on);
     ir_.SetInsertPoint(out);
-    leave_there();
+    leave_there(Leave::budget);
     ir_.SetInsertPoint(go_on);
   }
   store_to_wave(locals_, facts.live_in.all() & ~facts.held);
@@ -355,8 +354,7 @@ void Emitter::emit_end(unsigned index) {
   ir_.CreateStore(budget, budget_);
   const auto stop = [&](const RegisterSet& live, int64_t offset, WaveState state, Leave how) {
     store_to_wave(locals_, live);
-    leave(ir_.getInt64(static_cast<uint64_t>(offset)), budget, static_cast<unsigned>(state),
-          static_cast<unsigned>(how));
+    leave(ir_.getInt64(static_cast<uint64_t>(offset)), budget, state, how);
   };
   switch (last.kind) {
     case NodeKind::end:
@@ -364,14 +362,14 @@ void Emitter::emit_end(unsigned index) {
         ir_.CreateBr(ended_);
         return;
       }
-      return stop({}, last.offset, WaveState::ended, Leave::stopped);
+      return stop({}, last.offset, WaveState::ended, Leave::ended);
     case NodeKind::barrier:
       return stop(facts_.blocks[static_cast<unsigned>(block.next)].live_in.all(),
-                  last.offset + last.instruction.size, WaveState::at_barrier, Leave::stopped);
+                  last.offset + last.instruction.size, WaveState::at_barrier, Leave::barrier);
     case NodeKind::step:
       return stop(facts_.nodes[block.last - 1].live.all(), last.offset, WaveState::ready, Leave::step);
     case NodeKind::outside:
-      return stop(facts_.nodes[block.last - 1].live.all(), last.offset, WaveState::ready, Leave::interpret);
+      return stop(facts_.nodes[block.last - 1].live.all(), last.offset, WaveState::ready, Leave::outside);
     default:
       break;
   }

@@ -58,7 +58,6 @@ void Emitter::emit_wave(const std::string& name) {
   begin_walks();
   ir_.CreateStore(function_->getArg(3), budget_);
   begin_leave();
-  leave_how_ = llvm::PHINode::Create(i32_, 8, "", leave_->begin());
   ir_.CreateRet(leave_how_);
   const Piece& piece = routine_.pieces[piece_];
   for (unsigned i = piece.first; i < piece.last; ++i) emit_block(i);
@@ -66,7 +65,7 @@ void Emitter::emit_wave(const std::string& name) {
 }
 
 void Emitter::emit_row(const std::string& name) {
-  make_function(name, ir_.getVoidTy(), {pointer_, pointer_});
+  make_function(name, i32_, {pointer_, pointer_});
   row_ = function_->getArg(0);
   make_row_loop();
   for (unsigned i = 0; i < routine_.blocks.size(); ++i) emit_block(i);
@@ -152,15 +151,15 @@ void Emitter::make_row_loop() {
   }
   ir_.SetInsertPoint(done);
   store_counts();
-  ir_.CreateRetVoid();
+  ir_.CreateRet(ir_.getInt32(static_cast<uint32_t>(Leave::ended)));
   begin_leave();
   store_counts();
-  ir_.CreateRetVoid();
+  ir_.CreateRet(leave_how_);
   if (!may_read) return;
   // Each wave finds out by itself, or the interpreter.
   ir_.SetInsertPoint(not_allowed);
   leave(ir_.getInt64(static_cast<uint64_t>(routine_.blocks[routine_.entry_block].offset)), turn,
-        static_cast<unsigned>(WaveState::ready), static_cast<unsigned>(Leave::interpret));
+        WaveState::ready, Leave::access);
 }
 
 void Emitter::load_wave_fields() {
@@ -214,6 +213,7 @@ void Emitter::begin_leave() {
   leave_offset_ = ir_.CreatePHI(i64_, 8);
   leave_budget_ = ir_.CreatePHI(i64_, 8);
   leave_state_ = ir_.CreatePHI(ir_.getInt8Ty(), 8);
+  leave_how_ = ir_.CreatePHI(i32_, 8);
   Value* entry_pc = ir_.CreateLoad(
       i64_, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), dispatch_, offsetof(Context, entry)));
   ir_.CreateStore(ir_.CreateAdd(entry_pc, leave_offset_), field(offsetof(Wave, pc)));
@@ -472,24 +472,23 @@ void Emitter::store_to_wave(const Locals& locals, RegisterSet which) {
 // ---- Leaving
 // ------------------------------------------------------------------------------------------------------
 
-void Emitter::leave(Value* offset, Value* budget, unsigned state, unsigned how) {
+void Emitter::leave(Value* offset, Value* budget, WaveState state, Leave how) {
   BasicBlock* from = ir_.GetInsertBlock();
   leave_offset_->addIncoming(offset, from);
   leave_budget_->addIncoming(budget, from);
   leave_state_->addIncoming(ir_.getInt8(static_cast<uint8_t>(state)), from);
-  if (leave_how_) leave_how_->addIncoming(ir_.getInt32(how), from);
+  leave_how_->addIncoming(ir_.getInt32(static_cast<uint32_t>(how)), from);
   ir_.CreateBr(leave_);
 }
 
-BasicBlock* Emitter::leave_to_interpreter(const Snapshot& at) {
+BasicBlock* Emitter::leave_to_interpreter(const Snapshot& at, Leave how) {
   llvm::IRBuilder<>::InsertPointGuard guard(ir_);
   BasicBlock* block = new_block("interpret");
   ir_.SetInsertPoint(block);
   store_to_wave(at.locals, facts_.nodes[at.node].live.all());
   Value* executed = ir_.getInt64(at.node - block_first_);
   leave(ir_.getInt64(static_cast<uint64_t>(routine_.nodes[at.node].offset)),
-        ir_.CreateSub(ir_.CreateLoad(i64_, budget_), executed), static_cast<unsigned>(WaveState::ready),
-        static_cast<unsigned>(Leave::interpret));
+        ir_.CreateSub(ir_.CreateLoad(i64_, budget_), executed), WaveState::ready, how);
   return block;
 }
 
@@ -497,12 +496,14 @@ BasicBlock* Emitter::leave_to_interpreter(const Snapshot& at) {
 void Emitter::emit_call(unsigned index) {
   const Effects& effects = facts_.nodes[index].effects;
   store_to_wave(locals_, effects.reads);
-  auto function = runtime("lockstep_translator_call", i1_, {pointer_, pointer_, i64_});
+  auto function = runtime("lockstep_translator_call", i1_, {pointer_, pointer_, i64_, i32_});
   auto* callee = llvm::cast<llvm::Function>(function.getCallee());
   callee->addRetAttr(llvm::Attribute::ZExt);
   callee->removeFnAttr(llvm::Attribute::Cold);
+  const Node& node = routine_.nodes[index];
   Value* went_on = ir_.CreateCall(
-      function, {wave_, dispatch_, ir_.getInt64(static_cast<uint64_t>(routine_.nodes[index].offset))});
+      function,
+      {wave_, dispatch_, ir_.getInt64(static_cast<uint64_t>(node.offset)), ir_.getInt32(node.interpreted)});
   for (unsigned r = 0; r < kRegisters; ++r) {
     if (!effects.reloaded[r]) continue;
     if (is_vgpr(r)) {

@@ -18,6 +18,7 @@
 #include "engine/translator/address_plan.h"
 #include "engine/translator/body_signature.h"
 #include "engine/translator/classify.h"
+#include "engine/translator/exits.h"
 #include "engine/translator/linear.h"
 #include "engine/translator/liveness.h"
 #include "engine/translator/quotients.h"
@@ -112,8 +113,8 @@ class Emitter {
   void store_to_wave(const Locals& locals, RegisterSet which);
   Snapshot snapshot(unsigned node) const { return {locals_, node}; }
   // A new block in which the wave goes to the interpreter at the snapshot's instruction.
-  llvm::BasicBlock* leave_to_interpreter(const Snapshot& at);
-  void leave(Value* offset, Value* budget, unsigned state, unsigned how);
+  llvm::BasicBlock* leave_to_interpreter(const Snapshot& at, Leave how = Leave::access);
+  void leave(Value* offset, Value* budget, WaveState state, Leave how);
   llvm::BasicBlock* new_block(const char* name);
   // Bits of a chunk's lanes in the mask word that has them.
   Value* half_bits(Value* word, unsigned chunk);
@@ -388,7 +389,7 @@ class Emitter {
   Value* row_ = nullptr;
   llvm::BasicBlock* ended_ = nullptr;
   llvm::BasicBlock* leave_ = nullptr;
-  llvm::PHINode *leave_offset_, *leave_budget_, *leave_state_, *leave_how_ = nullptr;
+  llvm::PHINode *leave_offset_, *leave_budget_, *leave_state_, *leave_how_;
   std::map<unsigned, llvm::BasicBlock*> blocks_;
   std::map<std::pair<unsigned, unsigned>, llvm::AllocaInst*> slots_;
   llvm::AllocaInst *budget_, *words_, *masks_, *result_words_, *result_mask_, *arguments_, *scalar_result_,

@@ -81,6 +81,7 @@ class Finder {
       routine.changes_mode |= node.kind != NodeKind::outside && may_write_mode(node.instruction);
       routine.nodes.push_back(std::move(node));
     }
+    list_interpreted(routine);
     cut_into_blocks(routine);
     cut_into_pieces(routine);
     connect(routine);
@@ -185,6 +186,28 @@ class Finder {
       pending_.emplace_back(offset, float_mode);
     else if (known->second.float_mode != float_mode)
       mixed_.insert(offset);
+  }
+
+  static void list_interpreted(Routine& routine) {
+    const auto is_interpreted = [](const Node& node) {
+      return node.kind == NodeKind::step || node.kind == NodeKind::call || node.kind == NodeKind::outside;
+    };
+    const auto name_of = [](const Node& node) {
+      const std::string_view name =
+          node.kind == NodeKind::outside ? std::string_view() : node.instruction.row->name;
+      return std::pair(std::string(name), node.kind);
+    };
+    std::map<std::pair<std::string, NodeKind>, InterpretedInstruction> found;
+    for (const Node& node : routine.nodes) {
+      if (!is_interpreted(node)) continue;
+      const auto [name, kind] = name_of(node);
+      ++found.try_emplace({name, kind}, InterpretedInstruction{name, kind, node.reason, 0})
+            .first->second.count;
+    }
+    for (Node& node : routine.nodes)
+      if (is_interpreted(node))
+        node.interpreted = static_cast<uint32_t>(std::distance(found.begin(), found.find(name_of(node))));
+    for (auto& [name, instruction] : found) routine.interpreted.push_back(std::move(instruction));
   }
 
   void cut_into_blocks(Routine& routine) const {

@@ -46,6 +46,15 @@ struct Node {
   uint32_t float_mode = kDefaultFloatMode;  // of waves that come here; others are the interpreter's
   isa::Instruction instruction;             // outside: without a row and of no size
   std::string reason;                       // of a step, a call and what is outside
+  uint32_t interpreted = 0;                 // of these: number in Routine::interpreted
+};
+
+// What the interpreter executes in the middle of translated code.
+struct InterpretedInstruction {
+  std::string name;  // mnemonic; empty: code that was not looked at
+  NodeKind kind = NodeKind::step;
+  std::string reason;  // of the first one
+  size_t count = 0;    // in the code
 };
 
 struct Block {
@@ -68,11 +77,12 @@ struct Piece {
 
 struct Routine {
   unsigned wave_size = 32;
-  unsigned vgpr_count = kMaxVgprs;          // allocated to each wave
-  uint32_t float_mode = kDefaultFloatMode;  // of waves at the entry
-  std::vector<Node> nodes;                  // in address order
-  std::vector<Block> blocks;                // in address order
-  std::vector<Piece> pieces;                // in address order
+  unsigned vgpr_count = kMaxVgprs;                  // allocated to each wave
+  uint32_t float_mode = kDefaultFloatMode;          // of waves at the entry
+  std::vector<Node> nodes;                          // in address order
+  std::vector<Block> blocks;                        // in address order
+  std::vector<Piece> pieces;                        // in address order
+  std::vector<InterpretedInstruction> interpreted;  // by name
   unsigned entry_block = 0;
   bool changes_mode = false;  // an instruction may write MODE
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "engine/interpreter/atomic_access.h"
 #include "isa/memory_shape.h"
@@ -129,12 +130,21 @@ constexpr std::array<Exchange, kOperations> exchanges(std::index_sequence<i...>)
 constexpr auto kExchanges32 = exchanges<uint32_t>(std::make_index_sequence<kOperations>{});
 constexpr auto kExchanges64 = exchanges<uint64_t>(std::make_index_sequence<kOperations>{});
 
-thread_local uint64_t called = 0;
+// Of one translation: who enters it takes it before he leaves it.
+struct Called {
+  uint64_t executed = 0;
+  std::vector<uint32_t> times;      // by number
+  std::vector<uint32_t> not_taken;  // numbers
+};
+thread_local Called called;
 
 }  // namespace
 
-uint64_t take_called() {
-  return std::exchange(called, 0);
+uint64_t take_called(std::span<std::atomic<uint64_t>> times) {
+  for (uint32_t number : called.not_taken)
+    times[number].fetch_add(std::exchange(called.times[number], 0), std::memory_order_relaxed);
+  called.not_taken.clear();
+  return std::exchange(called.executed, 0);
 }
 
 uint32_t memory_form(isa::Opcode opcode) {
@@ -285,12 +295,14 @@ void lockstep_translator_lds(Wave* wave, uint32_t form, uint32_t lanes, const ui
   }
 }
 
-bool lockstep_translator_call(Wave* wave, const Context* context, int64_t offset) {
+bool lockstep_translator_call(Wave* wave, const Context* context, int64_t offset, uint32_t interpreted) {
   wave->pc = context->entry + static_cast<uint64_t>(offset);
   const int64_t executed = context->stepper->step(*wave);
   // Who called counts it once more.
   wave->executed_before_turn -= executed;
   wave->budget = executed;
-  called += static_cast<uint64_t>(executed);
+  called.executed += static_cast<uint64_t>(executed);
+  if (called.times.size() <= interpreted) called.times.resize(interpreted + 1);
+  if (called.times[interpreted]++ == 0) called.not_taken.push_back(interpreted);
   return wave->state == WaveState::ready && executed == 1;
 }

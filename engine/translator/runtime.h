@@ -1,6 +1,7 @@
 // Functions that translated code calls for what is not worth inlining: lanes one by one, and range lookups.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 
@@ -41,8 +42,9 @@ bool lockstep_translator_atomic(lockstep::Wave* wave, const lockstep::translator
 
 // Executes the instruction at an offset from the routine's entry as the interpreter does it. False: the wave
 // stops, Wave::state and Wave::pc say why and where, and Wave::budget how many instructions it executed.
+// `interpreted` is its number among those that the interpreter executes.
 bool lockstep_translator_call(lockstep::Wave* wave, const lockstep::translator::Context* context,
-                              int64_t offset);
+                              int64_t offset, uint32_t interpreted);
 }
 
 namespace lockstep::translator {
@@ -53,8 +55,9 @@ struct RuntimeSymbol {
 };
 std::span<const RuntimeSymbol> runtime_symbols();
 
-// Instructions that this thread has executed by calls since the last time.
-uint64_t take_called();
+// Instructions that this thread has executed by calls since the last time. Counts them in `times` by their
+// numbers.
+uint64_t take_called(std::span<std::atomic<uint64_t>> times);
 
 // What a runtime function must know of an instruction, in one number.
 uint32_t memory_form(isa::Opcode opcode);

@@ -21,7 +21,9 @@ std::vector<Object> translate(const Routine& routine, const IsCancelled& is_canc
 }
 
 Translation::Translation(const Routine& routine, std::vector<Object> objects)
-    : float_mode_(routine.float_mode), changes_mode_(routine.changes_mode) {
+    : float_mode_(routine.float_mode),
+      changes_mode_(routine.changes_mode),
+      interpreted_(routine.interpreted) {
   const Facts facts = analyse(routine);
   const RegisterSet read = facts.blocks[routine.entry_block].live_in.all();
   for (unsigned r = 0; r < std::min(kVgprs, routine.vgpr_count); ++r)
@@ -67,7 +69,6 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
     stages_ += object.stages;
     object = {};
   }
-  std::map<std::string, InterpretedInstruction> interpreted;
   for (const Node& node : routine.nodes) {
     if (node.kind != NodeKind::step && node.kind != NodeKind::call && node.kind != NodeKind::outside) {
       ++instructions_;
@@ -76,10 +77,8 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
     has_calls_ |= node.kind == NodeKind::call;
     // There is nothing to load before a step, or outside.
     if (node.kind != NodeKind::call) entries.erase(node.offset);
-    if (node.kind == NodeKind::step) entries[node.offset] = {.float_mode = node.float_mode};
-    const std::string name(node.kind == NodeKind::outside ? std::string_view() : node.instruction.row->name);
-    auto [entry, is_new] = interpreted.try_emplace(name, InterpretedInstruction{name, node.reason, 0});
-    ++entry->second.count;
+    if (node.kind == NodeKind::step)
+      entries[node.offset] = {.float_mode = node.float_mode, .interpreted = node.interpreted};
   }
   if (!entries.empty()) {
     first_offset_ = entries.begin()->first;
@@ -92,7 +91,6 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
   }
   const Entry* const first = entry_at(0);
   launch_needs_.has_rows &= first && first->function;
-  for (auto& [name, entry] : interpreted) interpreted_.push_back(std::move(entry));
 }
 
 }  // namespace lockstep::translator

@@ -16,13 +16,6 @@
 
 namespace lockstep::translator {
 
-// What the interpreter executes in the middle of translated code.
-struct InterpretedInstruction {
-  std::string name;    // mnemonic; empty: code that was not looked at
-  std::string reason;  // of the first one
-  size_t count = 0;    // in the code
-};
-
 // Asked between the pieces of a routine, from the thread that translates; true: nobody wants it any more.
 using IsCancelled = std::function<bool()>;
 // Thrown then. What was translated is dropped.
@@ -42,7 +35,8 @@ class Translation {
   struct Entry {
     TranslatedFunction function = nullptr;  // null: the instruction is a step
     uint32_t number = 0;
-    uint32_t float_mode = 0;  // that waves must have
+    uint32_t float_mode = 0;   // that waves must have
+    uint32_t interpreted = 0;  // of a step: number in interpreted()
   };
   // At an offset from the routine's entry; null if there is nothing to enter.
   const Entry* entry_at(int64_t offset) const {
@@ -50,7 +44,7 @@ class Translation {
     if (offset % 4 != 0 || dword >= entry_numbers_.size() || entry_numbers_[dword] == 0) return nullptr;
     return &entries_[entry_numbers_[dword] - 1];
   }
-  // Whether code calls the interpreter.
+  // Whether code calls the interpreter. For each entry of interpreted() somebody may count.
   bool has_calls() const { return has_calls_; }
   const LaunchNeeds& launch_needs() const { return launch_needs_; }
   // Of rows that count up; null: the routine has none.

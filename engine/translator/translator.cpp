@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -27,6 +28,11 @@ constexpr int64_t kTurn = 16'384;
 // Of a kernel: they wait for each other, and who has as many needs all of it.
 constexpr unsigned kMostLoops = 8;
 
+// Ends are no news, and steps are counted by their instructions, where they are made.
+bool is_counted(Leave how) {
+  return how != Leave::ended && how != Leave::step;
+}
+
 // Holds no address: the first access of every instruction looks its range up.
 const Range& no_range() {
   static const Range range{1, 1, 0, ""};
@@ -41,12 +47,15 @@ struct Translator::Translated {
   Origin origin;
   std::vector<std::atomic<const Range*>> last_range;
   std::atomic<uint64_t> memory_version = 0;  // that last_range is of
+  std::array<std::atomic<uint64_t>, kLeaves> left{};
+  std::vector<std::atomic<uint64_t>> interpreted;  // by number: how often
   Context context;
 
   Translated(FoundTranslation found, uint64_t entry, const RangeSet* memory, Stepper& stepper)
       : translation(std::move(found.translation)),
         origin(found.origin),
         last_range(translation->memory_slots()),
+        interpreted(translation->interpreted().size()),
         context{entry, memory, last_range.data(), &stepper} {
     forget_ranges();
   }
@@ -54,6 +63,15 @@ struct Translator::Translated {
   void forget_ranges() {
     for (auto& range : last_range) range.store(&no_range(), std::memory_order_relaxed);
   }
+
+  const Translation::Entry* entry_at(uint64_t pc) const {
+    return translation->entry_at(static_cast<int64_t>(pc - context.entry));
+  }
+  void count(Leave how) {
+    if (is_counted(how)) left[static_cast<size_t>(how)].fetch_add(1, std::memory_order_relaxed);
+  }
+  // Takes what this thread has called.
+  uint64_t called() { return translation->has_calls() ? take_called(interpreted) : 0; }
 
   // Forgets which ranges were hit if they may be others now.
   void look_at_memory() {
@@ -72,7 +90,7 @@ struct Translator::Handover {
   std::atomic<unsigned> loop_count = 0;
   std::atomic<bool> is_wanted = true;
   std::mutex mutex;
-  std::vector<std::unique_ptr<Translated>> owners;
+  std::vector<std::unique_ptr<Translated>> owners;  // only ever more
 
   void give(FoundTranslation found, uint64_t entry, const RangeSet* memory, Stepper& stepper, bool is_whole) {
     const std::lock_guard lock(mutex);
@@ -142,6 +160,37 @@ Statistics Translator::statistics() const {
   return sum;
 }
 
+std::vector<uint64_t> Translator::exit_counts() const {
+  std::vector<uint64_t> counts;
+  const std::lock_guard lock(handover_->mutex);
+  for (const auto& part : handover_->owners) {
+    for (const auto& count : part->left) counts.push_back(count.load(std::memory_order_relaxed));
+    for (const auto& count : part->interpreted) counts.push_back(count.load(std::memory_order_relaxed));
+  }
+  return counts;
+}
+
+std::vector<Exit> Translator::exits_since(std::span<const uint64_t> before) const {
+  std::map<std::pair<Leave, std::string>, uint64_t> sums;
+  const std::lock_guard lock(handover_->mutex);
+  size_t number = 0;
+  const auto add = [&](Leave how, const std::string& name, const std::atomic<uint64_t>& count) {
+    const uint64_t times =
+        count.load(std::memory_order_relaxed) - (number < before.size() ? before[number] : 0);
+    ++number;
+    if (times != 0) sums[{how, name}] += times;
+  };
+  for (const auto& part : handover_->owners) {
+    for (size_t how = 0; how < kLeaves; ++how) add(static_cast<Leave>(how), {}, part->left[how]);
+    const std::vector<InterpretedInstruction>& list = part->translation->interpreted();
+    for (size_t i = 0; i < list.size(); ++i)
+      add(list[i].kind == NodeKind::call ? Leave::call : Leave::step, list[i].name, part->interpreted[i]);
+  }
+  std::vector<Exit> exits;
+  for (const auto& [what, times] : sums) exits.push_back({what.first, what.second, times});
+  return exits;
+}
+
 bool Translator::was_told() {
   if (handover_->parts().empty()) return false;
   const unsigned part = translated() ? 2 : 1;
@@ -188,6 +237,7 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
   const Translation& translation = *found.translation;
   uint64_t pc = entry_;
   const Translation::Entry* entry = translation.entry_at(0);
+  std::array<uint64_t, kLeaves> left{};
   for (; next < waves.size(); ++next) {
     Wave& wave = *waves[next];
     if (wave.state == WaveState::ended || wave.state == WaveState::at_barrier) continue;
@@ -198,7 +248,7 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
       entry = translation.entry_at(static_cast<int64_t>(pc - entry_));
     }
     if (!entry || !entry->function || (wave.mode & kFloatModeMask) != entry->float_mode) break;
-    entry->function(&wave, &found.context, entry->number, turn);
+    ++left[entry->function(&wave, &found.context, entry->number, turn)];
     const int64_t count = turn - wave.budget;
     wave.executed_before_turn += count;
     executed += static_cast<uint64_t>(count);
@@ -206,20 +256,25 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
                          (wave.state == WaveState::ready && wave.budget <= 0);
     if (!is_over) break;
   }
-  if (translation.has_calls()) interpreted_.fetch_add(take_called(), std::memory_order_relaxed);
+  for (size_t how = 0; how < kLeaves; ++how)
+    if (left[how] != 0 && is_counted(static_cast<Leave>(how)))
+      found.left[how].fetch_add(left[how], std::memory_order_relaxed);
+  if (translation.has_calls()) interpreted_.fetch_add(found.called(), std::memory_order_relaxed);
 }
 
 [[clang::no_sanitize("function")]] void Translator::run_row(GroupRow& row) {
   Translated& found = *translated();
   found.look_at_memory();
   const Translation& translation = *found.translation;
-  if (row.counts_up && translation.row_function()) return translation.row_function()(&row, &found.context);
+  const auto count = [&](uint32_t how) { found.count(static_cast<Leave>(how)); };
+  if (row.counts_up && translation.row_function())
+    return count(translation.row_function()(&row, &found.context));
   const Translation::Entry entry = *translation.entry_at(0);
   do {
     for (; row.wave < row.wave_count; ++row.wave) {
       Wave& wave = *row.waves[row.wave];
       std::memcpy(reinterpret_cast<std::byte*>(&wave) + row.x_offset, &row.x, sizeof row.x);
-      entry.function(&wave, &found.context, entry.number, row.turn);
+      count(entry.function(&wave, &found.context, entry.number, row.turn));
       if (wave.state != WaveState::ended) return;
       row.executed += static_cast<uint64_t>(row.turn - wave.budget);
     }
@@ -319,28 +374,31 @@ void Translator::translate_in_background(std::shared_ptr<const Routine> routine,
     const Translation::Entry* entry = nullptr;
     for (size_t i = 0; i < parts.size() && !entry; ++i) {
       part = parts[i].load(std::memory_order_acquire);
-      entry = part->translation->entry_at(static_cast<int64_t>(wave.pc - part->context.entry));
+      entry = part->entry_at(wave.pc);
     }
     if (entry && (wave.mode & kFloatModeMask) != entry->float_mode) {
       interpret(changes_mode ? 1 : left);
       continue;
     }
-    Leave how = Leave::interpret;
+    Leave how = Leave::outside;
     if (entry && entry->function) {
       how = static_cast<Leave>(entry->function(&wave, &part->context, entry->number, left));
-      if (part->translation->has_calls()) interpreted += static_cast<int64_t>(take_called());
+      part->count(how);
+      interpreted += static_cast<int64_t>(part->called());
       wave.executed_before_turn += left - wave.budget;
       left = wave.budget;
       // A work-group of one wave treats barriers as s_nop (guide 5.5).
       if (wave.state == WaveState::at_barrier && wave.group->wave_count == 1) wave.state = WaveState::ready;
+      if (how == Leave::step) entry = part->entry_at(wave.pc);
     } else if (entry) {
       how = Leave::step;
     }
     if (how == Leave::step) {
+      part->interpreted[entry->interpreted].fetch_add(1, std::memory_order_relaxed);
       const int64_t executed = step(wave);
       left -= executed;
       interpreted += executed;
-    } else if (how == Leave::interpret) {
+    } else if (is_interpreters(how)) {
       interpret(1);  // to the next taken branch, barrier or end
     }
   }

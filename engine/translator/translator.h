@@ -16,6 +16,7 @@
 #include "engine/launch_needs.h"
 #include "engine/observer.h"
 #include "engine/translator/context.h"
+#include "engine/translator/exits.h"
 #include "engine/translator/hot_loops.h"
 #include "engine/translator/routine.h"
 #include "engine/translator/translation_cache.h"
@@ -67,6 +68,10 @@ class Translator final : public Engine, public LaunchAdviser, private Stepper {
   uint64_t interpreted() const { return interpreted_.load(std::memory_order_relaxed); }
   // The same kernel has run before with another memory: what it executed counts. Before waves run.
   void add_interpreted(uint64_t instructions) { interpreted_ += instructions; }
+  // How waves left translated code until now: for exits_since().
+  std::vector<uint64_t> exit_counts() const;
+  // Those that came about since then, but for ends of waves.
+  std::vector<Exit> exits_since(std::span<const uint64_t> before) const;
   // As the interpreter runs it.
   const interpreter::Code& code() const { return interpreter_.code(); }
 

@@ -20,6 +20,10 @@ class Statistics:
     wave_instructions: int
     seconds: float
     note: str
+    translated_wave_instructions: int
+    translation_seconds: float
+    translation: str
+    exits: list[tuple[str, str, int]]
 
 class Local:
     def __init__(self, bytes: int) -> None: ...

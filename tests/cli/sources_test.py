@@ -6,6 +6,7 @@ import errno
 import os
 import pathlib
 import pty
+import re
 import subprocess
 import time
 import unittest
@@ -331,6 +332,38 @@ print = "x"
         compiled(9, "-DW=5", how=FOUND)
         self.assertIn(" 0 entries", lockstep("cache", "--clear").stdout)
         self.assertEqual(list(store.iterdir()), [])
+
+    def test_what_the_translator_did(self):
+        (self.path / "left.s").write_text("""
+.amdgcn_target "amdgcn-amd-amdhsa--gfx1100"
+.text
+.p2align 8
+left:
+  s_getreg_b32 s4, hwreg(HW_REG_HW_ID1)
+  s_barrier
+  ds_permute_b32 v1, v0, v0
+  s_endpgm
+.rodata
+.p2align 6
+.amdhsa_kernel left
+  .amdhsa_next_free_vgpr 4
+  .amdhsa_next_free_sgpr 8
+  .amdhsa_wavefront_size32 1
+.end_amdhsa_kernel
+""")
+        arguments = ("run", "left.s", "--groups", "3", "--block", "64", "--stats")
+        told = self.lockstep(*arguments, "-q", "--engine", "translator").stderr
+        self.assertRegex(told, r"(?m)^translated: 50\.00 % of the wave-instructions, by \d+ bytes of host code for 2 instructions, ")
+        for line in ("6 times step s_getreg_b32", "6 times call ds_permute_b32", "6 times barrier"):
+            self.assertRegex(told, f"(?m)^ *{line}$")
+        self.assertEqual(self.lockstep(*arguments, "-q", "--engine", "interpreter").stderr, "translated: nothing\n")
+        (self.path / "twice.toml").write_text("""code = "left.s"
+engine = "translator"
+step = [{ kernel = "left", groups = 3, block = 64 }, { kernel = "left", groups = 1, block = 64 }]
+""")
+        told = self.lockstep("run", "twice.toml", "-q", "--stats").stderr
+        self.assertEqual([int(times) for times in re.findall("([0-9]+) times barrier", told)], [6, 2])
+        self.assertIn("of an earlier dispatch", told)
 
     def test_what_was_translated_is_kept(self):
         folder = self.path / "translations"

@@ -258,6 +258,10 @@ class Reports(unittest.TestCase):
         self.assertEqual((add["dispatches"], add["work_groups"], add["faults"]), (1, 391, 0))
         self.assertEqual(line["dispatches"], sum(kernel["dispatches"] for kernel in line["kernels"]))
         self.assertRegex(run(program, options=("--stats", "-")), r"\n +1 .* add\(float const\*, float const\*, float\*, int\)\n")
+        (line,) = self.lines("--stats", program, options=("--engine", "translator"))
+        add = next(kernel for kernel in line["kernels"] if kernel["kernel"].startswith("add(float const*"))
+        self.assertEqual(add["translated_wave_instructions"], add["wave_instructions"])
+        self.assertLessEqual({exit["reason"] for exit in add["exits"]}, {"access", "budget"})
 
     def test_machine_around_the_instructions(self):
         program = compiled("hip/matrix_product")

@@ -56,6 +56,23 @@ class Python(unittest.TestCase):
         self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 200 << 10)
         np.testing.assert_array_equal(huge[:64], x[:64])
 
+    def test_what_the_translator_did(self):
+        code = lockstep.compile("""__kernel void k(__global int* x) {
+          __local int seen;
+          if (get_local_id(0) == 0) seen = 3;
+          barrier(CLK_LOCAL_MEM_FENCE);
+          x[get_global_id(0)] = seen;
+        }""", name="translated.cl")
+        x = np.zeros(256, np.int32)
+        statistics = code["k"][256, 64, lockstep.Device(engine="translator", threads=1)](x)
+        np.testing.assert_array_equal(x, 3)
+        self.assertEqual(statistics.translated_wave_instructions, statistics.wave_instructions)
+        self.assertIn(statistics.translation, ("made", "stored"))
+        self.assertGreater(statistics.translation_seconds, 0)
+        self.assertEqual(statistics.exits, [("barrier", "", 8)])  # of 4 groups of 2 waves
+        statistics = code["k"][256, 64, lockstep.Device(engine="interpreter")](x)
+        self.assertEqual((statistics.translation, statistics.translated_wave_instructions, statistics.exits), ("none", 0, []))
+
     def test_arguments_by_name(self):
         x, y = self.arrays(64)
         self.saxpy[64](64, y=y, x=x, a=2.0)
