@@ -12,11 +12,12 @@ namespace lockstep {
 
 struct Wave;
 
-// Work-groups of one row of the grid, one after the other, that are alike but for the x of their ids.
+// Work-groups of one row of the grid, one after the other, that are alike but for the x of their ids; all of
+// their waves or some.
 // Whoever runs them counts here: what it says must hold when it is left in the middle of a wave, too.
 struct GroupRow {
-  Wave* const* waves = nullptr;  // of one group, as it was launched
-  uint32_t wave_count = 0;
+  Wave* const* waves = nullptr;            // of one group, as it was launched
+  uint32_t first_wave = 0, last_wave = 0;  // to run of each group; the latter is behind them
   bool counts_up = false;   // all waves are full, and their v0 counts up from the first lane on
   uint32_t x_offset = 0;    // in Wave: of the scalar register with the x of the work-group id
   uint32_t x = 0, end = 0;  // of the group in work; of the one behind the last
@@ -37,6 +38,9 @@ struct LaunchNeeds {
   bool changes_vgprs = false, changes_scalars = false, changes_exec = false;
   // LaunchAdviser::run_row() is there.
   bool has_rows = false;
+  // Of rows: waves execute nothing twice, so that none is long or waits for another one, and access memory
+  // where they have their work-items.
+  bool go_side_by_side = false;
 };
 
 // Beside Engine, of engines that know it.

@@ -67,6 +67,9 @@ constexpr int64_t kLongestSleep = 64 * 127;  // clocks (guide 5.1, s_sleep)
 
 // A wave's turn when others need the thread more than it.
 constexpr int64_t kShortTurn = 200;
+// Of a row of the grid: a longer row gains little more, and who ends the dispatch waits for all of them.
+constexpr uint32_t kGroupsSideBySide = 64;
+
 // Wave-instructions of a group after which it is looked at whether its waves spin.
 constexpr int64_t kProbeInterval = 50'000;
 
@@ -593,7 +596,7 @@ bool GroupContext::run_row(const Launch& launch, Engine& engine, GroupWalk& walk
   if (!may_relaunch_ || !ended_at_once_ || is_followed() || any_sleeping_) return false;
   const bool has_x = bits(launch.rsrc2, 7, 1);
   if (!has_x || launch.ordered_append || launch.scratch_bytes != 0 || launch.lds_bytes != 0) return false;
-  const auto count = static_cast<uint32_t>(std::min<uint64_t>(walk.left_in_row(), claim.last - claim.first));
+  auto count = static_cast<uint32_t>(std::min<uint64_t>(walk.left_in_row(), claim.last - claim.first));
   const GroupPlace& place = walk.place();
   if (count < 2 || launch.null_waves != 0 || !item_ids_.are_of(place)) return false;
   if (!std::ranges::all_of(order_, [](const Wave* wave) { return has_ended(wave) && is_as_launched(wave); }))
@@ -601,36 +604,55 @@ bool GroupContext::run_row(const Launch& launch, Engine& engine, GroupWalk& walk
 
   for (unsigned axis = 0; axis < 3; ++axis) group_.id[axis] = place.id[axis] + launch.first_group[axis];
   for (unsigned i = 0; i < group_.wave_count; ++i) fill_group_sgprs(launch, i, *waves_[i]);
+  const uint32_t side_by_side = waves_side_by_side(launch, *needs, place);
+  const bool is_one_by_one = side_by_side == group_.wave_count;
+  if (!is_one_by_one) count = std::min(count, kGroupsSideBySide);
   GroupRow row;
   row.waves = order_.data();
-  row.wave_count = group_.wave_count;
+  row.last_wave = side_by_side;
   row.counts_up = item_ids_.count_up_in_waves && place.waves * launch.wave_size == place.items;
   const size_t first_id = launch.user_data.size();
   row.x_offset = static_cast<uint32_t>(offsetof(Wave, scalar) + first_id * sizeof(uint32_t));
   const uint32_t first = row.x = group_.id[0];
   row.end = first + count;
   row.turn = turn_of(budget);
-  row.most = most;
-  const auto lost = with_memory([&] { adviser_->run_row(row); });
+  row.most = is_one_by_one ? most : UINT64_MAX;
+  const auto lost = with_memory([&] {
+    for (;;) {
+      adviser_->run_row(row);
+      if (row.x != row.end || row.last_wave == group_.wave_count) return;
+      row.x = first;
+      row.wave = row.first_wave = row.last_wave;
+      row.last_wave += side_by_side;
+    }
+  });
   executed += row.executed;
-  const uint32_t done = row.x - first;
-  const bool is_over = !lost && row.wave == 0 && (row.x == row.end || row.executed >= most);
-  if (done != 0) {
-    walk.advance_in_row(done);
-    claim.first += done;
-    claim.first_wave += uint64_t{done} * group_.wave_count;
+  const auto begin_at = [&](uint32_t groups) {
+    if (groups == 0) return;
+    walk.advance_in_row(groups);
+    claim.first += groups;
+    claim.first_wave += uint64_t{groups} * group_.wave_count;
+  };
+  const uint32_t before = row.x - first;
+  if (!lost && row.wave == row.first_wave && (row.x == row.end || row.executed >= row.most)) {
+    begin_at(before);
     group_.number = claim.first - 1;
+    return true;
   }
-  if (is_over) return true;
 
-  // The group in work is as if it had been launched by itself, with some waves that have had their turn.
+  // The group in work is as if it had been launched by itself, with some waves that have had their turn. Of
+  // those before it more have, and of those behind it fewer.
+  if (!is_one_by_one) has_left_row_ = true;
+  if (before != 0 && row.last_wave != group_.wave_count)
+    begun_.push_back({claim.first, claim.first + before, claim.first_wave, row.last_wave});
+  begin_at(before);
   Wave& stopped = *order_[row.wave];
   const uint64_t pc = stopped.pc;
   const WaveState state = stopped.state;
   std::array<uint32_t, kGroupSgprs> sgprs;
   std::copy_n(stopped.scalar + first_id, sgprs.size(), sgprs.begin());
   relaunch(launch, claim.first, walk.place(), claim.first_wave);
-  for (unsigned i = 0; i < row.wave; ++i) order_[i]->state = WaveState::ended;
+  skip_ended_waves(row.wave);
   size_t had_turn = row.wave;
   if (lost) {
     fault_for_lost_memory(stopped, *lost);
@@ -642,11 +664,26 @@ bool GroupContext::run_row(const Launch& launch, Engine& engine, GroupWalk& walk
     stopped.executed_before_turn = row.turn - stopped.budget;
     executed += static_cast<uint64_t>(stopped.executed_before_turn);
   }
-  ++claim.first;
-  claim.first_wave += group_.wave_count;
+  begin_at(1);
+  if (const uint32_t behind = count - before - 1; behind != 0 && row.first_wave != 0) {
+    begun_.push_back({claim.first, claim.first + behind, claim.first_wave, row.first_wave});
+    begin_at(behind);
+  }
   result = run(engine, budget, executed, had_turn);
-  walk.advance();
   return true;
+}
+
+uint32_t GroupContext::waves_side_by_side(const Launch& launch, const LaunchNeeds& needs,
+                                          const GroupPlace& place) const {
+  // Where groups run side by side a wave that leaves the row is dear.
+  if (!needs.go_side_by_side || has_left_row_) return group_.wave_count;
+  const uint32_t items = place.size[0];
+  if (items % launch.wave_size == 0) return items / launch.wave_size;
+  return launch.wave_size % items == 0 ? 1 : group_.wave_count;
+}
+
+void GroupContext::skip_ended_waves(uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) order_[i]->state = WaveState::ended;
 }
 
 // What run_wave() does beside running a wave is for those that sleep, or that somebody follows.

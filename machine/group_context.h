@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/engine.h"
@@ -83,7 +84,8 @@ class GroupWalk {
 // Work-groups [first, last) of a dispatch, for one thread to start in this order.
 struct Claim {
   uint64_t first = 0, last = 0;
-  uint64_t first_wave = 0;  // of group `first`: its number in the dispatch
+  uint64_t first_wave = 0;   // of group `first`: its number in the dispatch
+  uint32_t ended_waves = 0;  // the first so many of each group have run already
 };
 
 // SGPRs that waves of the launch find filled: user data, work-group ids, work-group info (guide 3.5.3.4).
@@ -112,13 +114,15 @@ class GroupContext {
   // Whether groups of that launch have the size of those that this was made for.
   bool fits(const Launch& launch) const;
   // The groups to come are another dispatch's.
-  void begin_dispatch() { may_relaunch_ = false; }
+  void begin_dispatch() { may_relaunch_ = has_left_row_ = false; }
   size_t bytes() const;  // of storage
 
   // Launches the waves of work-group `number`, which is at `place`; the first is number `first_wave` of the
   // dispatch. False if the code has no instruction at the entry. `options` must outlive the dispatch.
   bool start(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave,
              DispatchState& dispatch, Engine& engine, const RunOptions& options);
+  // Of a group that was started: its first waves have ended elsewhere.
+  void skip_ended_waves(uint32_t count);
   // Gives up a group that has not finished: its waves must not stay in the queues of the device.
   void abandon();
 
@@ -139,6 +143,8 @@ class GroupContext {
   // executed. What is left of the claim was not started.
   Result run_more(const Launch& launch, Engine& engine, Claim& claim, int64_t budget, uint64_t most,
                   uint64_t& executed);
+  // Groups that run_more() has left behind with some waves ended, in order. Its claim counts them as started.
+  std::vector<Claim> take_begun() { return std::exchange(begun_, {}); }
   // Whether run_more() may have something to do.
   bool may_run_more() const;
   // Whether run() was called since start().
@@ -191,6 +197,9 @@ class GroupContext {
   // is not possible. Walk and claim are then at the first group that was not begun.
   bool run_row(const Launch& launch, Engine& engine, GroupWalk& walk, Claim& claim, int64_t budget,
                uint64_t most, uint64_t& executed, Result& result);
+  // How many waves of a group run before the next group's, if the groups of a row do not run one by one:
+  // those with the first items of their axes y and z, then the next ones. What they access lies side by side.
+  uint32_t waves_side_by_side(const Launch& launch, const LaunchNeeds& needs, const GroupPlace& place) const;
   // Gives all waves a turn, if none needs more than its translated code; else those before the first that
   // does. Returns how many. Where all of them have come to a barrier or their end, they go on behind it, as
   // long as the budget lasts.
@@ -257,6 +266,9 @@ class GroupContext {
   bool may_relaunch_ = false;
   // All waves of the last group ended in their first turn.
   bool ended_at_once_ = false;
+  // A wave of the dispatch has left a row of groups that ran side by side.
+  bool has_left_row_ = false;
+  std::vector<Claim> begun_;
   bool registers_stay_ = false;  // the present group found its registers as the last one's launch left them
   LaunchAdviser* adviser_ = nullptr;  // of the present group's dispatch; may be null
   bool has_run_ = false;

@@ -156,6 +156,10 @@ void Scheduler::run_taken(std::unique_lock<std::mutex>& lock, std::unique_ptr<Gr
     // The one before the first has finished, and the last is given back.
     totals_.groups_done += claim.first - before.first;
     totals_.waves += claim.first_wave - before.first_wave;
+    for (const Claim& begun : context->take_begun()) {
+      totals_.groups_done -= begun.last - begun.first;
+      return_claim(begun);
+    }
     return_claim(claim);
     // What cannot follow in this place is started as any other group.
     if (claim.first == before.first) break;
@@ -241,7 +245,7 @@ uint64_t Scheduler::unstarted_before(uint64_t end) const {
 Claim Scheduler::claim_next() {
   if (!returned_.empty()) {
     Claim& claim = returned_.front();
-    const Claim next{claim.first, claim.first + 1, claim.first_wave};
+    const Claim next{claim.first, claim.first + 1, claim.first_wave, claim.ended_waves};
     claim.first_wave += place_of(launch_, claim.first++).waves;
     if (claim.first == claim.last) returned_.pop_front();
     return next;
@@ -251,13 +255,14 @@ Claim Scheduler::claim_next() {
   return next;
 }
 
-// Where a limit or a listener wants to know of each group, none.
+// Where a limit or a listener wants to know of each group, none; nor of those that have begun.
 Claim Scheduler::claim_more() {
   if (cancelled_ || stop_requested() || is_serial_ || options_.instruction_limit != 0 ||
       fault_number_ != kNone)
     return {};
   if (!returned_.empty()) {
     const Claim claim = returned_.front();
+    if (claim.ended_waves != 0) return {};
     returned_.pop_front();
     return claim;
   }
@@ -322,7 +327,7 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
       const Claim claim = claim_next();
       const uint64_t number = claim.first, first_wave = claim.first_wave;
       const GroupPlace place = place_of(launch_, number);
-      totals_.waves += place.waves;
+      if (claim.ended_waves == 0) totals_.waves += place.waves;
       ++resident_;
       budget = reserve(budget);
       lock.unlock();
@@ -334,6 +339,7 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
         context.reset();
         return Taken::nothing;
       }
+      context->skip_ended_waves(claim.ended_waves);
       return Taken::group;
     }
     sort_groups();

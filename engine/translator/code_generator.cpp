@@ -166,6 +166,22 @@ bool has_row_function(const Routine& routine, const Facts& facts, const std::str
                              [](const AddressPlan& plan) { return !plan.is_empty(); });
 }
 
+bool goes_side_by_side(const Routine& routine, const Facts& facts) {
+  if (!has_row_function(routine, facts)) return false;
+  const auto plans = plan_addresses(routine, facts, has_masked_gathers(), false);
+  for (unsigned i = 0; i < routine.blocks.size(); ++i) {
+    const Block& block = routine.blocks[i];
+    if (block.taken >= 0 && block.taken <= static_cast<int>(i)) return false;
+    for (unsigned n = block.first; n < block.last; ++n) {
+      const NodeKind kind = routine.nodes[n].kind;
+      if (kind == NodeKind::outside) return false;
+      const bool is_regular = !plans[i].is_empty() && plans[i].is_regular[n - block.first];
+      if ((kind == NodeKind::global || kind == NodeKind::buffer) && !is_regular) return false;
+    }
+  }
+  return true;
+}
+
 Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsigned first_slot,
                 const std::string& processor) {
   Object object;

@@ -78,7 +78,8 @@ void Emitter::make_row_loop() {
     return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), row_, offset);
   };
   Value* waves = ir_.CreateLoad(pointer_, field(offsetof(GroupRow, waves)));
-  Value* wave_count = ir_.CreateLoad(i32_, field(offsetof(GroupRow, wave_count)));
+  Value* first_wave = ir_.CreateLoad(i32_, field(offsetof(GroupRow, first_wave)));
+  Value* last_wave = ir_.CreateLoad(i32_, field(offsetof(GroupRow, last_wave)));
   Value* x_offset = ir_.CreateZExt(ir_.CreateLoad(i32_, field(offsetof(GroupRow, x_offset))), i64_);
   Value* end = ir_.CreateLoad(i32_, field(offsetof(GroupRow, end)));
   Value* turn = ir_.CreateLoad(i64_, field(offsetof(GroupRow, turn)));
@@ -135,11 +136,11 @@ void Emitter::make_row_loop() {
   ir_.CreateStore(executed, executed_before.place);
   Value* next = ir_.CreateAdd(number, ir_.getInt32(1));
   ir_.CreateStore(next, wave_number.place);
-  ir_.CreateCondBr(ir_.CreateICmpULT(next, wave_count), next_wave, group_ended);
+  ir_.CreateCondBr(ir_.CreateICmpULT(next, last_wave), next_wave, group_ended);
 
   ir_.SetInsertPoint(group_ended);
   Value* x = ir_.CreateAdd(ir_.CreateLoad(i32_, group.place), ir_.getInt32(1));
-  ir_.CreateStore(ir_.getInt32(0), wave_number.place);
+  ir_.CreateStore(first_wave, wave_number.place);
   ir_.CreateStore(x, group.place);
   ir_.CreateCondBr(ir_.CreateICmpULT(x, end), more, done);
   ir_.SetInsertPoint(more);

@@ -271,14 +271,14 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
     return count(translation.row_function()(&row, &found.context));
   const Translation::Entry entry = *translation.entry_at(0);
   do {
-    for (; row.wave < row.wave_count; ++row.wave) {
+    for (; row.wave < row.last_wave; ++row.wave) {
       Wave& wave = *row.waves[row.wave];
       std::memcpy(reinterpret_cast<std::byte*>(&wave) + row.x_offset, &row.x, sizeof row.x);
       count(entry.function(&wave, &found.context, entry.number, row.turn));
       if (wave.state != WaveState::ended) return;
       row.executed += static_cast<uint64_t>(row.turn - wave.budget);
     }
-    row.wave = 0;
+    row.wave = row.first_wave;
   } while (++row.x < row.end && row.executed < row.most);
 }
 

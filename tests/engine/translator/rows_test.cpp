@@ -1,0 +1,109 @@
+// Work-groups of a row of the grid that run side by side: one wave of each, then the next one of each.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "tests/engine/translator/test_kernel.h"
+
+namespace lockstep::translator {
+namespace {
+
+constexpr const char* kSource = R"(
+__kernel __attribute__((reqd_work_group_size(32, 8, 1)))
+void tickets(__global uint* out, __global uint* counter, uint width) {
+  uint i = get_global_id(1) * width + get_global_id(0), ticket = 0;
+  if (get_local_id(0) == 0) ticket = atomic_inc(counter);
+  out[i] = ticket;
+}
+__kernel __attribute__((reqd_work_group_size(64, 4, 1)))
+void scale(__global float* out, __global const float* in, uint width) {
+  uint i = get_global_id(1) * width + get_global_id(0);
+  out[i] += in[i] * 1.5f + 0.25f;
+}
+)";
+
+const Bytes& code() {
+  static const Bytes bytes = compile(kSource);
+  return bytes;
+}
+
+constexpr uint32_t kWidth = 32 * 40, kHeight = 8 * 3;
+
+std::vector<uint32_t> words_of(const Bytes& bytes) {
+  std::vector<uint32_t> words(bytes.size() / 4);
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  return words;
+}
+
+TEST(Rows, RunTheFirstWaveOfAllGroupsFirst) {
+  const TestDispatch dispatch{
+      "tickets", {kWidth, kHeight, 1}, {32, 8, 1}, {buffer(0), buffer(1), value(kWidth)}};
+  const TestResult result =
+      run(code(), {dispatch}, {Bytes(kWidth * kHeight * 4), Bytes(4)}, machine::EngineKind::translator);
+  EXPECT_EQ(result.outcome.note, "");
+  const auto tickets = words_of(result.buffers[0]);
+  const auto ticket = [&](uint32_t group, uint32_t row) { return tickets[row * kWidth + group * 32]; };
+  // The second row of groups, behind what one group had to find out first.
+  for (uint32_t group = 0; group + 1 < kWidth / 32; ++group)
+    for (uint32_t row = 8; row < 15; ++row) {
+      EXPECT_EQ(ticket(group + 1, row), ticket(group, row) + 1) << group << " " << row;
+      EXPECT_LT(ticket(group + 1, row), ticket(group, row + 1)) << group << " " << row;
+    }
+  // Each wave has run once.
+  std::vector<uint32_t> all;
+  for (uint32_t group = 0; group < kWidth / 32; ++group)
+    for (uint32_t row = 0; row < kHeight; ++row) all.push_back(ticket(group, row));
+  std::ranges::sort(all);
+  for (uint32_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], i);
+}
+
+// A NaN sends a wave to the interpreter: its group goes on by itself, and so do the others, which are begun.
+TEST(Rows, GoOnBehindAWaveThatLeaves) {
+  for (const uint32_t group : {0u, 7u, 19u})
+    for (const uint32_t row : {4u, 5u, 7u})
+      for (const uint32_t lane : {3u, 40u}) {
+        std::vector<float> in(kWidth * kHeight, 2.0f);
+        in[row * kWidth + group * 64 + lane] = std::bit_cast<float>(0x7fa00001u);
+        Bytes bytes(in.size() * 4);
+        std::memcpy(bytes.data(), in.data(), bytes.size());
+        const TestDispatch dispatch{
+            "scale", {kWidth, kHeight, 1}, {64, 4, 1}, {buffer(0), buffer(1), value(kWidth)}};
+        const std::vector<Bytes> buffers{Bytes(bytes.size()), bytes};
+        const TestResult result = expect_same(code(), {dispatch}, buffers);
+        EXPECT_GT(result.outcome.translation.interpreted, 0u);
+        const machine::Progress& totals = result.outcome.totals;
+        EXPECT_EQ(totals.groups_done, totals.groups_total);
+        EXPECT_EQ(totals.waves, kWidth * kHeight / 32);
+        const TestResult threads = run(code(), {dispatch}, buffers, machine::EngineKind::translator, 4);
+        EXPECT_TRUE(threads.buffers == result.buffers);
+        EXPECT_EQ(threads.outcome.totals.groups_done, totals.groups_total);
+        EXPECT_EQ(threads.outcome.totals.waves, totals.waves);
+      }
+}
+
+// The memory ends in the middle of the tenth row of items. That is found in a late group first; the group
+// that counts is the first one of the second row of groups, which has no eleventh row.
+TEST(Rows, ReportTheFaultOfTheFirstGroup) {
+  const TestDispatch dispatch{
+      "tickets", {kWidth, kHeight, 1}, {32, 8, 1}, {buffer(1), buffer(0), value(kWidth)}};
+  const std::vector<Bytes> buffers{Bytes(4), Bytes((9 * kWidth + 5 * 32) * 4)};
+  const TestResult expected = run(code(), {dispatch}, buffers, machine::EngineKind::interpreter);
+  for (const unsigned threads : {1u, 4u}) {
+    const TestResult result = run(code(), {dispatch}, buffers, machine::EngineKind::translator, threads);
+    ASSERT_TRUE(expected.outcome.fault);
+    ASSERT_TRUE(result.outcome.fault);
+    const machine::WaveFault &a = *expected.outcome.fault, &b = *result.outcome.fault;
+    EXPECT_EQ(a.fault.kind, b.fault.kind);
+    EXPECT_EQ(a.fault.pc - expected.code_base, b.fault.pc - result.code_base);
+    EXPECT_EQ(a.group, b.group);
+    EXPECT_EQ(a.wave, b.wave);
+    EXPECT_EQ(a.instruction, b.instruction);
+    EXPECT_EQ(a.fault.address - expected.buffer_addresses.back(),
+              b.fault.address - result.buffer_addresses.back());
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::translator
