@@ -172,9 +172,11 @@ void already_satisfied(const Operation* op, Wave* wave, int64_t budget) {
 }
 
 // What the wave has stored must be in memory before it looks at what others stored (guide 4.1.1). The host
-// may still hold a store back behind a later load.
+// may still hold a store back behind a later load. Any locked instruction orders both, in a quarter of the
+// time of the MFENCE that a fence of C++ is.
 void wait_for_stores(const Operation* op, Wave* wave, int64_t budget) {
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  uint32_t place = 0;
+  asm volatile("lock orl $0, %0" : "+m"(place) : : "memory", "cc");
   LOCKSTEP_NEXT();
 }
 
