@@ -152,12 +152,12 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
     ChunkValues first{};
     const auto range = last_range(slot_number);
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-      plain = ir_.CreateAnd(plain, is_consecutive(low[chunk], dwords));
+      plain = ir_.CreateAnd(plain, has_stride(low[chunk], 4 * dwords));
       Value* start = address_facts(low[chunk]).first;
       plain = ir_.CreateAnd(plain, ir_.CreateICmpULE(start, ir_.getInt32(~0u - 16 * shape.bytes)));
       Value* at = ir_.CreateAdd(base, ir_.CreateZExt(start, i64_));
       if (wide) {
-        plain = ir_.CreateAnd(plain, is_uniform(high[chunk]));
+        plain = ir_.CreateAnd(plain, has_stride(high[chunk], 0));
         at = ir_.CreateAdd(at, ir_.CreateShl(ir_.CreateZExt(address_facts(high[chunk]).first, i64_), 32));
       }
       plain = ir_.CreateAnd(plain, in_range(range, at, 16 * shape.bytes));

@@ -31,19 +31,13 @@ Emitter::AddressFacts& Emitter::address_facts(Value* addresses) {
   return facts;
 }
 
-Value* Emitter::is_consecutive(Value* addresses, unsigned dwords) {
+Value* Emitter::has_stride(Value* addresses, uint32_t bytes) {
   AddressFacts& facts = address_facts(addresses);
-  if (Value*& known = facts.consecutive[dwords]; known) return known;
-  Value* expected = ir_.CreateAdd(ir_.CreateVectorSplat(16, facts.first), lane_multiples(4 * dwords));
+  if (Value*& known = facts.has_stride[bytes]; known) return known;
+  Value* expected = ir_.CreateVectorSplat(16, facts.first);
+  if (bytes != 0) expected = ir_.CreateAdd(expected, lane_multiples(bytes));
   Value* wrong = ir_.CreateBitCast(ir_.CreateICmpNE(addresses, expected), i16_);
-  return facts.consecutive[dwords] = ir_.CreateICmpEQ(wrong, ir_.getInt16(0));
-}
-
-Value* Emitter::is_uniform(Value* addresses) {
-  AddressFacts& facts = address_facts(addresses);
-  if (facts.uniform) return facts.uniform;
-  Value* wrong = ir_.CreateBitCast(ir_.CreateICmpNE(addresses, ir_.CreateVectorSplat(16, facts.first)), i16_);
-  return facts.uniform = ir_.CreateICmpEQ(wrong, ir_.getInt16(0));
+  return facts.has_stride[bytes] = ir_.CreateICmpEQ(wrong, ir_.getInt16(0));
 }
 
 std::pair<Value*, Value*> Emitter::last_range(unsigned slot_number) {
@@ -277,33 +271,28 @@ std::vector<Emitter::LdsAccess> Emitter::lds_accesses(const Node& node) const {
 Value* Emitter::lds_is_regular() {
   struct Need {
     uint64_t bytes = 0;  // behind the first lane's address
-    bool uniform = false, all_on = false;
-    std::set<unsigned> consecutive;  // dwords an element
+    bool all_on = false;
+    std::set<uint32_t> strides;
   };
   std::map<unsigned, Need> needs;  // by address register
   for (unsigned n : run_.nodes) {
     const Node& node = routine_.nodes[n];
-    if (node.kind != NodeKind::lds) continue;
+    const std::optional<uint32_t> stride = facts_.nodes[n].lds_stride;
+    if (node.kind != NodeKind::lds || !stride) continue;
     const AccessShape shape = isa::access_shape(node.instruction.row->opcode);
-    if (shape.bytes < 4) return ir_.getFalse();
-    const bool is_load = shape.kind == AccessShape::Kind::load,
-               uniform = is_load && facts_.nodes[n].lds_uniform;
     Need& need = needs[node.instruction.find(Role::addr)->vgpr()];
     for (const LdsAccess& access : lds_accesses(node))
-      need.bytes = std::max<uint64_t>(need.bytes, access.offset + shape.bytes * (uniform ? 1u : 16u));
-    if (uniform)
-      need.uniform = true;
-    else
-      need.consecutive.insert(shape.registers());
-    need.all_on |= !is_load;
+      need.bytes = std::max<uint64_t>(need.bytes, access.offset + 15 * uint64_t{*stride} + shape.bytes);
+    need.strides.insert(*stride);
+    need.all_on |= shape.kind == AccessShape::Kind::store;
   }
+  if (needs.empty()) return nullptr;
   Value* regular = ir_.getTrue();
   for (const auto& [address, need] : needs) {
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       Value* addresses = vgpr(address, chunk);
-      if (need.uniform) regular = ir_.CreateAnd(regular, is_uniform(addresses));
-      for (unsigned dwords : need.consecutive)
-        regular = ir_.CreateAnd(regular, is_consecutive(addresses, dwords));
+      for (const uint32_t stride : need.strides)
+        regular = ir_.CreateAnd(regular, has_stride(addresses, stride));
       Value* first = ir_.CreateZExt(address_facts(addresses).first, i64_);
       regular = ir_.CreateAnd(regular,
                               ir_.CreateICmpSLE(first, ir_.CreateSub(lds_bytes_, ir_.getInt64(need.bytes))));
@@ -319,29 +308,38 @@ Value* Emitter::lds_is_regular() {
 
 void Emitter::emit_regular_lds(unsigned index, unsigned chunk) {
   const Node& node = routine_.nodes[index];
-  const AccessShape shape = isa::access_shape(node.instruction.row->opcode);
-  if (shape.bytes < 4) return emit_lds_by_lanes(index, chunk);
+  if (!facts_.nodes[index].lds_stride) return emit_lds_by_lanes(index, chunk);
+  const uint32_t stride = *facts_.nodes[index].lds_stride;
+  AccessShape shape = isa::access_shape(node.instruction.row->opcode);
   const bool is_load = shape.kind == AccessShape::Kind::load;
-  const unsigned dwords = shape.registers();
   Value* addresses = vgpr(node.instruction.find(Role::addr)->vgpr(), chunk);
   Value* first = ir_.CreateZExt(address_facts(addresses).first, i64_);
+  std::vector<LdsAccess> accesses = lds_accesses(node);
+  // Two elements side by side, in registers side by side, are one.
+  if (is_load && accesses.size() == 2 && accesses[1].offset == accesses[0].offset + shape.bytes) {
+    shape.bytes *= 2;
+    accesses.pop_back();
+  }
+  const unsigned dwords = shape.registers();
+  const bool is_consecutive = stride == shape.bytes;
   std::vector<std::pair<unsigned, Value*>> writes;
-  for (const LdsAccess& access : lds_accesses(node)) {
+  for (const LdsAccess& access : accesses) {
     Value* pointer = ir_.CreateGEP(ir_.getInt8Ty(), lds_, ir_.CreateAdd(first, ir_.getInt64(access.offset)));
-    if (!is_load) {
-      std::vector<Value*> words;
-      for (unsigned word = 0; word < dwords; ++word) words.push_back(vgpr(access.data + word, chunk));
-      store_in_order(access.is_second, [=, this] { store_consecutive(pointer, words); });
-    } else if (facts_.nodes[index].lds_uniform) {
-      for (unsigned word = 0; word < dwords; ++word) {
-        Value* value =
-            ir_.CreateAlignedLoad(i32_, ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word), llvm::Align(1));
-        writes.emplace_back(access.data + word, ir_.CreateVectorSplat(16, value));
-      }
-    } else {
-      const std::vector<Value*> words = load_consecutive(pointer, dwords);
+    if (is_load) {
+      const std::vector<Value*> words = stride == 0      ? load_uniform(shape, pointer)
+                                        : is_consecutive ? load_consecutive(pointer, dwords)
+                                                         : load_strided(shape, stride, pointer);
       for (unsigned word = 0; word < dwords; ++word) writes.emplace_back(access.data + word, words[word]);
+      continue;
     }
+    std::vector<Value*> words;
+    for (unsigned word = 0; word < dwords; ++word) words.push_back(vgpr(access.data + word, chunk));
+    store_in_order(access.is_second, [=, this] {
+      if (is_consecutive)
+        store_consecutive(pointer, words);
+      else
+        store_strided(words, stride, pointer);
+    });
   }
   for (const auto& [number, value] : writes) write_lanes(facts_.nodes[index], number, chunk, value);
 }

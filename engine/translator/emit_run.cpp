@@ -116,8 +116,7 @@ void Emitter::end_run() {
       ir_.CreateStore(llvm::Constant::getNullValue(lanes_), doubt_[chunk]);
     }
   }
-  if (run_.loads_lds || run_.stores_lds) {
-    Value* regular = lds_is_regular();
+  if (Value* regular = lds_is_regular()) {
     llvm::BasicBlock *fast = new_block("regular"), *slow = new_block("by_lanes"),
                      *joined = new_block("joined");
     branch_unlikely(ir_.CreateNot(regular), slow, fast);
@@ -147,7 +146,7 @@ void Emitter::end_run() {
     ir_.SetInsertPoint(joined);
     join_locals(before, ends[0], end_blocks[0], ends[1], end_blocks[1]);
   } else {
-    emit_run(true);
+    emit_run(false);
   }
   if (run_.casts_doubt) {
     settle();

@@ -135,7 +135,8 @@ class Emitter {
   // All chunks; then the masks are whole again.
   void emit_run(bool regular_lds);
   void emit_mask_move(unsigned node);
-  // Whether all LDS accesses of the run are as guessed and inside the LDS: i1.
+  // Whether all LDS accesses of the run that there are guesses of are as guessed and inside the LDS: i1. Null
+  // if there are none.
   Value* lds_is_regular();
   // The same registers come from two ways: phis for those that differ.
   void join_locals(const Locals& before, const Locals& first, llvm::BasicBlock* first_end,
@@ -285,9 +286,8 @@ class Emitter {
 
   // emit_memory.cpp
   struct AddressFacts {
-    Value* first = nullptr;      // of lane 0, as i32
-    Value* consecutive[5] = {};  // by dwords an element: i1
-    Value* uniform = nullptr;    // all lanes the same: i1
+    Value* first = nullptr;                 // of lane 0, as i32
+    std::map<uint32_t, Value*> has_stride;  // by bytes from lane to lane: i1
   };
   // A load or store of all lanes, each at a place of its own: base + low, or base + (high : low) if it is
   // wide.
@@ -324,8 +324,8 @@ class Emitter {
   void store_in_order(bool is_second, std::function<void()> store);
   llvm::Constant* lane_multiples(unsigned factor);
   AddressFacts& address_facts(Value* addresses);
-  Value* is_consecutive(Value* addresses, unsigned dwords);
-  Value* is_uniform(Value* addresses);
+  // i1, of a chunk.
+  Value* has_stride(Value* addresses, uint32_t bytes);
   // Whether [address, address + bytes) is inside.
   Value* in_range(std::pair<Value*, Value*> range, Value* address, uint64_t bytes);
   // The range that the instruction hit last, as begin and end.

@@ -3,6 +3,7 @@
 #include "engine/translator/address_plan.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/worklist.h"
+#include "isa/memory_shape.h"
 
 namespace lockstep::translator {
 namespace {
@@ -99,6 +100,24 @@ void step(const Node& node, const Routine& routine, State& state) {
   if (effects.writes[kIdRegister]) state.ids_intact = false;
 }
 
+// Of an instruction of LDS whose lanes can be moved together.
+std::optional<uint32_t> lds_stride(const Node& node, const State& state, const LinearState& linear) {
+  const isa::AccessShape shape = isa::access_shape(node.instruction.row->opcode);
+  const bool is_load = shape.kind == isa::AccessShape::Kind::load;
+  const unsigned address = node.instruction.find(Role::addr)->vgpr();
+  if (shape.bytes < 4) return std::nullopt;
+  std::optional<uint32_t> stride;
+  if (!state.varying[address])
+    stride = 0;
+  else if (const Linear* known = linear.find(address))
+    stride = known->stride;
+  else if (!state.loaded[address])
+    stride = shape.bytes;
+  if (!stride || *stride % 4 != 0 || *stride / 4 > kMostDwordsApart) return std::nullopt;
+  if (!is_load && *stride < shape.bytes) return std::nullopt;
+  return stride;
+}
+
 }  // namespace
 
 LanePatterns guess_lane_patterns(const Routine& routine) {
@@ -107,7 +126,7 @@ LanePatterns guess_lane_patterns(const Routine& routine) {
   entry[routine.entry_block].strides[kIdRegister] = 1;
   entry[routine.entry_block].reached = true;
   LanePatterns patterns;
-  patterns.has_uniform_address.resize(routine.nodes.size());
+  patterns.lds_strides.resize(routine.nodes.size());
   patterns.has_loaded_address.resize(routine.nodes.size());
   Worklist work(routine.blocks.size());
   work.add(routine.entry_block);
@@ -117,8 +136,7 @@ LanePatterns guess_lane_patterns(const Routine& routine) {
     LinearState linear(routine, state.strides);
     for (unsigned n = routine.blocks[b].first; n < routine.blocks[b].last; ++n) {
       const Node& node = routine.nodes[n];
-      if (node.kind == NodeKind::lds)
-        patterns.has_uniform_address[n] = !state.varying[node.instruction.find(Role::addr)->vgpr()];
+      if (node.kind == NodeKind::lds) patterns.lds_strides[n] = lds_stride(node, state, linear);
       if (node.kind == NodeKind::global)
         patterns.has_loaded_address[n] = state.loaded[node.instruction.find(Role::addr)->vgpr()];
       if (const auto offset =

@@ -1,6 +1,7 @@
 // How values vary between the lanes of a chunk, as far as the code tells.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "engine/translator/liveness.h"
@@ -10,9 +11,10 @@ namespace lockstep::translator {
 
 // Guesses, tested when the code runs: they rest on work-groups whose rows are multiples of 16 items.
 struct LanePatterns {
-  std::vector<bool> has_uniform_address;  // by node, of LDS instructions: the same in all lanes of a chunk
-  std::vector<bool> has_loaded_address;   // by node, of GLOBAL: computed from what memory holds
-  std::vector<Strides> strides;           // by block
+  // By node, of LDS instructions: from lane to lane of a chunk, if moves can be made of that.
+  std::vector<std::optional<uint32_t>> lds_strides;
+  std::vector<bool> has_loaded_address;  // by node, of GLOBAL: computed from what memory holds
+  std::vector<Strides> strides;          // by block
 };
 LanePatterns guess_lane_patterns(const Routine& routine);
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "engine/translator/effects.h"
@@ -24,9 +25,10 @@ using Strides = std::map<unsigned, uint32_t>;
 
 struct NodeFacts {
   Effects effects;
-  RegisterSet merged;              // VGPRs whose lanes that are off this write must keep
-  LiveSets live;                   // before the instruction
-  bool lds_uniform = false;        // LDS: the address is likely the same in all lanes of a chunk
+  RegisterSet merged;  // VGPRs whose lanes that are off this write must keep
+  LiveSets live;       // before the instruction
+  // LDS: likely from one lane's address to the next one's, where moves can be made of that.
+  std::optional<uint32_t> lds_stride;
   bool address_is_loaded = false;  // GLOBAL: it was computed from what memory holds
   uint8_t unused_words = 0;        // scratch stores: by bits, words that nobody reads, and so are not stored
 };

@@ -222,7 +222,7 @@ TEST(LanePatterns, HalvesOfAPairAreNotOneAnothers) {
     const LanePatterns patterns = guess_lane_patterns(routine);
     std::pair<bool, bool> found;
     for (size_t n = 1; n < routine.nodes.size(); ++n) {
-      found.first |= patterns.has_uniform_address[n];
+      found.first |= patterns.lds_strides[n] == 0u;
       found.second |= patterns.has_loaded_address[n];
     }
     return found;

@@ -1,0 +1,76 @@
+// Accesses of LDS whose lanes are moved together: strides that are guessed from the code, and what becomes of
+// guesses that do not hold.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/translator/liveness.h"
+#include "tests/engine/translator/engine_pair.h"
+
+namespace lockstep::translator {
+namespace {
+
+// The guess for the only instruction of LDS.
+std::optional<uint32_t> guess(const std::string& text) {
+  const Routine routine = routine_of(text);
+  const Facts facts = analyse(routine);
+  for (size_t n = 0; n < routine.nodes.size(); ++n)
+    if (routine.nodes[n].kind == NodeKind::lds) return facts.nodes[n].lds_stride;
+  ADD_FAILURE() << "no access of LDS: " << text;
+  return std::nullopt;
+}
+
+TEST(Lds, StridesAreGuessed) {
+  const std::string x = "v_and_b32 v1, 0x3ff, v0\n", y = "v_bfe_u32 v1, v0, 10, 10\n";
+  EXPECT_EQ(guess(x + "v_lshlrev_b32 v1, 2, v1\nds_load_b32 v2, v1"), 4u);
+  EXPECT_EQ(guess(x + "v_lshlrev_b32 v1, 4, v1\nds_load_2addr_b32 v[2:3], v1 offset1:1"), 16u);
+  EXPECT_EQ(guess(x + "v_mul_u32_u24 v1, 24, v1\nds_load_b64 v[2:3], v1"), 24u);
+  EXPECT_EQ(guess(y + "v_lshlrev_b32 v1, 4, v1\nds_load_b128 v[4:7], v1"), 0u);
+  EXPECT_EQ(guess(x + "v_lshlrev_b32 v1, 4, v1\nds_store_b64 v1, v[2:3]"), 16u);
+  // Too far apart, in the way of one another, not words, from memory.
+  EXPECT_EQ(guess(x + "v_lshlrev_b32 v1, 8, v1\nds_load_b32 v2, v1"), std::nullopt);
+  EXPECT_EQ(guess(x + "v_lshlrev_b32 v1, 2, v1\nds_store_b64 v1, v[2:3]"), std::nullopt);
+  EXPECT_EQ(guess(y + "ds_store_b32 v1, v2"), std::nullopt);
+  EXPECT_EQ(guess(x + "ds_load_u16 v2, v1"), std::nullopt);
+  EXPECT_EQ(guess(x + "global_load_b32 v1, v1, s[2:3]\ns_waitcnt vmcnt(0)\nds_load_b32 v2, v1"),
+            std::nullopt);
+}
+
+TEST(Lds, AccessesAreTheInterpreters) {
+  const std::string accesses[] = {
+      "ds_load_b32 v4, v1 offset:8",
+      "ds_load_b64 v[4:5], v1 offset:4",
+      "ds_load_b96 v[4:6], v1",
+      "ds_load_b128 v[4:7], v1",
+      "ds_load_2addr_b32 v[4:5], v1 offset1:1",
+      "ds_load_2addr_b32 v[4:5], v1 offset0:1",
+      "ds_load_2addr_b64 v[4:7], v1 offset0:2 offset1:3",
+      "ds_load_2addr_stride64_b32 v[4:5], v1 offset0:1 offset1:2",
+      "ds_store_b32 v1, v2 offset:4",
+      "ds_store_b64 v1, v[2:3]",
+      "ds_store_b96 v1, v[2:4]",
+      "ds_store_2addr_b32 v1, v2, v3 offset0:1 offset1:2",
+      "ds_load_u16 v5, v1\nds_load_b32 v6, v1",
+  };
+  EnginePair engines({.seed = 1}), partial({.exec = 0xf0f7'7fff, .seed = 2});
+  for (const std::string& access : accesses) {
+    for (const unsigned stride : {0u, 4u, 8u, 12u, 16u, 20u, 32u, 36u}) {
+      const std::string code = "v_mul_u32_u24 v1, " + std::to_string(stride) + ", v0\n" + access +
+                               "\ns_waitcnt lgkmcnt(0)\nv_add_nc_u32 v10, v4, v5";
+      // From the begin on; where the last lanes are out of range; and where one lane is not as guessed.
+      const uint32_t near_end = interpreter::TestWave::kLdsBytes / std::max(stride, 1u) - 20;
+      for (const auto& [first, odd_lane] : {std::pair{0u, 99u}, {near_end, 99u}, {3u, 21u}})
+        for (EnginePair* each : {&engines, &partial})
+          EXPECT_EQ(each->run(interpreter::assembled(code, 32),
+                              [&](interpreter::TestWave& wave) {
+                                wave.fill(0,
+                                          [&](unsigned lane) { return first + lane + (lane == odd_lane); });
+                              }),
+                    "")
+              << code;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::translator
