@@ -136,6 +136,14 @@ class Hip(Example):
     def test_functions(self):
         self.check("hip/functions")
 
+    def test_calls(self):
+        # At -O0 nothing is inlined, the device library's functions neither.
+        for level in ("-O0", "-O2"):
+            for engine in ("interpreter", "auto"):
+                text = run(compiled("hip/calls", level), options=("--engine", engine))
+                self.assertIn("all results are right", text)
+                self.assertIn("item 70 has 7073, as text 17.50", text)
+
     def test_virtual_memory(self):
         text = run(compiled("hip/virtual_memory"))
         self.assertIn("all results are right" if IS_HIP_6 else "this runtime does not offer it", text)
