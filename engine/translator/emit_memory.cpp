@@ -284,7 +284,8 @@ Value* Emitter::lds_is_regular() {
     for (const LdsAccess& access : lds_accesses(node))
       need.bytes = std::max<uint64_t>(need.bytes, access.offset + 15 * uint64_t{*stride} + shape.bytes);
     need.strides.insert(*stride);
-    need.all_on |= shape.kind == AccessShape::Kind::store;
+    // Single dwords side by side are stored under EXEC.
+    need.all_on |= shape.kind == AccessShape::Kind::store && (shape.bytes > 4 || *stride > 4);
   }
   if (needs.empty()) return nullptr;
   Value* regular = ir_.getTrue();
@@ -334,14 +335,32 @@ void Emitter::emit_regular_lds(unsigned index, unsigned chunk) {
     }
     std::vector<Value*> words;
     for (unsigned word = 0; word < dwords; ++word) words.push_back(vgpr(access.data + word, chunk));
+    Value* exec = bits_of_register(kExec, chunk);
     store_in_order(access.is_second, [=, this] {
-      if (is_consecutive)
+      if (is_consecutive && dwords == 1)
+        store_under(exec, words[0], pointer);
+      else if (is_consecutive)
         store_consecutive(pointer, words);
       else
         store_strided(words, stride, pointer);
     });
   }
   for (const auto& [number, value] : writes) write_lanes(facts_.nodes[index], number, chunk, value);
+}
+
+// Dwords side by side. A mask is not for nothing: hosts do not always give what was stored under one to a
+// load that comes soon.
+void Emitter::store_under(Value* exec, Value* word, Value* pointer) {
+  Value* is_full = ir_.CreateICmpEQ(exec, ir_.getInt16(0xffff));
+  BasicBlock *full = new_block("full"), *partial = new_block("partial"), *stored = new_block("stored");
+  branch_unlikely(ir_.CreateNot(is_full), partial, full);
+  ir_.SetInsertPoint(full);
+  ir_.CreateAlignedStore(word, pointer, llvm::Align(1));
+  ir_.CreateBr(stored);
+  ir_.SetInsertPoint(partial);
+  ir_.CreateMaskedStore(word, pointer, llvm::Align(1), ir_.CreateBitCast(exec, lane_mask_));
+  ir_.CreateBr(stored);
+  ir_.SetInsertPoint(stored);
 }
 
 // All lanes store to the first address of an instruction before any stores to the second one.

@@ -322,6 +322,7 @@ class Emitter {
   void emit_regular_lds(unsigned node, unsigned chunk);
   void emit_lds_by_lanes(unsigned node, unsigned chunk);
   void store_in_order(bool is_second, std::function<void()> store);
+  void store_under(Value* exec, Value* word, Value* pointer);
   llvm::Constant* lane_multiples(unsigned factor);
   AddressFacts& address_facts(Value* addresses);
   // i1, of a chunk.
