@@ -61,9 +61,9 @@ PreparedEngine make_translator(const Launch& launch, EngineKind kind, Math math,
   PreparedEngine prepared;
   const auto first =
       kind == EngineKind::automatic ? translator::FirstTier::interpreter : translator::FirstTier::translator;
-  auto engine =
-      std::make_shared<translator::Translator>(launch.code, launch.wave_size, launch.memory, launch.entry,
-                                               wave_vgprs(launch), is_cancelled, first, float_mode(launch));
+  auto engine = std::make_shared<translator::Translator>(
+      launch.code, launch.wave_size, launch.memory, launch.entry, wave_vgprs(launch), is_cancelled, first,
+      float_mode(launch), static_cast<unsigned>(launch.user_data.size()));
   if (launch.host_real_time) engine->set_host_real_time();
   if (!engine->unsupported().empty())
     prepared.note =

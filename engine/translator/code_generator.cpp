@@ -14,6 +14,8 @@
 #include <llvm/TargetParser/Host.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 
 #include <algorithm>
@@ -77,6 +79,31 @@ void add_code_generation(llvm::LLVMTargetMachine& machine, llvm::legacy::PassMan
   passes.add(llvm::createFreeMachineFunctionPass());
 }
 
+// Of passes over functions and modules.
+struct Analyses {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graph;
+  llvm::ModuleAnalysisManager modules;
+
+  explicit Analyses(llvm::TargetMachine& machine) {
+    llvm::PassBuilder builder(&machine);
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(graph);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, graph, modules);
+  }
+};
+
+// What is the same for all groups of a row is computed once.
+void move_out_of_loops(llvm::Function& row, llvm::TargetMachine& machine) {
+  Analyses analyses(machine);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
+  passes.run(row, analyses.functions);
+}
+
 }  // namespace
 
 void finish(BodySession& session, llvm::Module& module, const std::string& processor, Object& object,
@@ -97,23 +124,14 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     function->addFnAttr("min-legal-vector-width", "512");
   }
   {
-    llvm::LoopAnalysisManager loops;
-    llvm::FunctionAnalysisManager functions;
-    llvm::CGSCCAnalysisManager graph;
-    llvm::ModuleAnalysisManager modules;
-    llvm::PassBuilder builder(machine.get());
-    builder.registerModuleAnalyses(modules);
-    builder.registerCGSCCAnalyses(graph);
-    builder.registerFunctionAnalyses(functions);
-    builder.registerLoopAnalyses(loops);
-    builder.crossRegisterProxies(loops, functions, graph, modules);
+    Analyses analyses(*machine);
     llvm::ModulePassManager passes;
     passes.addPass(llvm::AlwaysInlinerPass(false));
     llvm::FunctionPassManager each;
     each.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
     each.addPass(llvm::EarlyCSEPass());
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(each)));
-    passes.run(module, modules);
+    passes.run(module, analyses.modules);
   }
   const bool multiplies_bits = machine->getMCSubtargetInfo()->checkFeatures("+pclmul");
   for (llvm::Function* function : own) {
@@ -123,6 +141,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     drop_implied_checks(*function);
     if (has_masked_gathers(processor)) keep_doubt_as_masks(*function);
   }
+  if (llvm::Function* row = module.getFunction(kRowFunctionName)) move_out_of_loops(*row, *machine);
   object.stages.optimise += watch.lap();
 
   llvm::raw_svector_ostream stream(object.bytes);
@@ -169,6 +188,7 @@ bool sees_streams(const std::string& processor) {
 
 bool has_row_function(const Routine& routine, const Facts& facts, const std::string& processor) {
   constexpr size_t kMostNodes = 128;
+  if (routine.group_id_register >= isa::code::kVccLo) return false;
   if (routine.pieces.size() != 1 || routine.nodes.size() > kMostNodes) return false;
   if (!routine.blocks[routine.entry_block].predecessors.empty()) return false;
   const bool waits = std::ranges::any_of(routine.nodes, [](const Node& node) {

@@ -57,14 +57,16 @@ void Emitter::begin_regular(unsigned block) {
   for (const auto& [number, stride] : plan_.roots) {
     // Of the work-item ids of a row it is known.
     const bool is_kept_from_before = std::ranges::find(plan_.known, number) != plan_.known.end();
-    const bool is_known = is_kept_from_before ||
-                          (row_ && block == routine_.entry_block && number == kIdRegister && stride == 1);
+    const bool is_item_id = row_ && block == routine_.entry_block && number == kIdRegister && stride == 1;
+    const bool is_known = is_kept_from_before || is_item_id;
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       Value* value = vgpr(number, chunk);
       Linear root;
       root.stride = stride;
       if (chunk == 0 && is_kept_from_before)
         root.first = ir_.CreateLoad(i32_, kept_first(routine_.blocks[block].predecessors[0], number));
+      else if (chunk == 0 && is_item_id)
+        root.first = first_item_;
       else if (chunk == 0 || !is_linear_in_wave())
         root.first = ir_.CreateExtractElement(value, uint64_t{0});
       else

@@ -72,7 +72,8 @@ void Emitter::emit_row(const std::string& name) {
 }
 
 // Waves of a group one after the other, then those of the next group. Between them nothing is loaded or
-// stored but what tells one from the other.
+// stored but what tells one from the other. Where each group has one wave to run, the loop over groups is the
+// inner one, in which only the x of their ids changes: what does not come from that is computed once.
 void Emitter::make_row_loop() {
   const auto field = [&](size_t offset) {
     return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), row_, offset);
@@ -84,8 +85,10 @@ void Emitter::make_row_loop() {
   Value* end = ir_.CreateLoad(i32_, field(offsetof(GroupRow, end)));
   Value* turn = ir_.CreateLoad(i64_, field(offsetof(GroupRow, turn)));
   Value* most = ir_.CreateLoad(i64_, field(offsetof(GroupRow, most)));
-  BasicBlock *wave = new_block("wave"), *group_ended = new_block("group_ended"), *more = new_block("more"),
-             *done = new_block("done");
+  Value* is_one_wave = ir_.CreateICmpEQ(ir_.CreateSub(last_wave, first_wave), ir_.getInt32(1));
+  BasicBlock *wave = new_block("wave"), *item = new_block("group"), *stay = new_block("stay"),
+             *go_on = new_block("go_on"), *wave_ended = new_block("wave_ended"),
+             *group_ended = new_block("group_ended"), *more = new_block("more"), *done = new_block("done");
   ended_ = new_block("ended");
   // What counts on from wave to wave stays in host registers until the row is left.
   struct Count {
@@ -122,33 +125,54 @@ void Emitter::make_row_loop() {
   Value* number = ir_.CreateLoad(i32_, wave_number.place);
   wave_ = ir_.CreateLoad(pointer_, ir_.CreateGEP(pointer_, waves, ir_.CreateZExt(number, i64_)));
   load_wave_fields();
-  ir_.CreateStore(ir_.CreateLoad(i32_, group.place), ir_.CreateGEP(ir_.getInt8Ty(), wave_, x_offset));
+  load_launched();
+  Value* wave_end =
+      ir_.CreateSelect(is_one_wave, end, ir_.CreateAdd(ir_.CreateLoad(i32_, group.place), ir_.getInt32(1)));
+  if (may_read)
+    branch_unlikely(ir_.CreateNot(may_read), not_allowed, item);
+  else
+    ir_.CreateBr(item);
+
+  ir_.SetInsertPoint(item);
+  Value* x = ir_.CreateLoad(i32_, group.place);
+  Value* place_of_x = ir_.CreateGEP(ir_.getInt8Ty(), wave_, x_offset);
+  ir_.CreateStore(x, place_of_x);
+  launched_[scalar_register(routine_.group_id_register)] = x;
   ir_.CreateStore(turn, budget_);
   begin_walks();
-  if (may_read)
-    branch_unlikely(ir_.CreateNot(may_read), not_allowed, blocks_[routine_.entry_block]);
-  else
-    ir_.CreateBr(blocks_[routine_.entry_block]);
+  ir_.CreateBr(blocks_[routine_.entry_block]);
 
   ir_.SetInsertPoint(ended_);
   Value* executed = ir_.CreateAdd(ir_.CreateLoad(i64_, executed_before.place),
                                   ir_.CreateSub(turn, ir_.CreateLoad(i64_, budget_)));
   ir_.CreateStore(executed, executed_before.place);
+  Value* next_x = ir_.CreateAdd(x, ir_.getInt32(1));
+  ir_.CreateCondBr(ir_.CreateICmpULT(next_x, wave_end), stay, wave_ended);
+  ir_.SetInsertPoint(stay);
+  ir_.CreateStore(next_x, group.place);
+  ir_.CreateCondBr(ir_.CreateICmpULT(executed, most), go_on, done);
+  ir_.SetInsertPoint(go_on);
+  const auto go_to_unless_changed = [&](BasicBlock* to) {
+    if (!may_read) return static_cast<void>(ir_.CreateBr(to));
+    Value* changed = ir_.CreateICmpNE(ir_.CreateLoad(i32_, arguments_changed_), ir_.getInt32(0));
+    branch_unlikely(changed, arguments, to);
+  };
+  go_to_unless_changed(item);
+
+  ir_.SetInsertPoint(wave_ended);
   Value* next = ir_.CreateAdd(number, ir_.getInt32(1));
   ir_.CreateStore(next, wave_number.place);
   ir_.CreateCondBr(ir_.CreateICmpULT(next, last_wave), next_wave, group_ended);
 
   ir_.SetInsertPoint(group_ended);
-  Value* x = ir_.CreateAdd(ir_.CreateLoad(i32_, group.place), ir_.getInt32(1));
   ir_.CreateStore(first_wave, wave_number.place);
-  ir_.CreateStore(x, group.place);
-  ir_.CreateCondBr(ir_.CreateICmpULT(x, end), more, done);
+  ir_.CreateStore(next_x, group.place);
+  ir_.CreateCondBr(ir_.CreateICmpULT(next_x, end), more, done);
   ir_.SetInsertPoint(more);
   ir_.CreateCondBr(ir_.CreateICmpULT(executed, most), next_wave, done);
   if (may_read) {
     ir_.SetInsertPoint(next_wave);
-    Value* changed = ir_.CreateICmpNE(ir_.CreateLoad(i32_, arguments_changed_), ir_.getInt32(0));
-    branch_unlikely(changed, arguments, wave);
+    go_to_unless_changed(wave);
   }
   ir_.SetInsertPoint(done);
   store_counts();
@@ -159,8 +183,18 @@ void Emitter::make_row_loop() {
   if (!may_read) return;
   // Each wave finds out by itself, or the interpreter.
   ir_.SetInsertPoint(not_allowed);
+  ir_.CreateStore(ir_.CreateLoad(i32_, group.place), ir_.CreateGEP(ir_.getInt8Ty(), wave_, x_offset));
   leave(ir_.getInt64(static_cast<uint64_t>(routine_.blocks[routine_.entry_block].offset)), turn,
         WaveState::ready, Leave::access);
+}
+
+// What the code may read of the launch, but for the x of the work-group id: what nobody needs is dropped
+// again.
+void Emitter::load_launched() {
+  first_item_ = ir_.CreateAlignedLoad(i32_, wave_address(kIdRegister), llvm::Align(4));
+  const RegisterSet read = facts_.blocks[routine_.entry_block].live_in.all();
+  for (unsigned r = kFirstScalar; r < kVcc; ++r)
+    if (read[r]) launched_[r] = ir_.CreateAlignedLoad(i32_, wave_address(r), llvm::Align(4));
 }
 
 void Emitter::load_wave_fields() {
@@ -275,6 +309,11 @@ void Emitter::emit_block(unsigned index) {
     for (unsigned word = 0; word < mask_words(); ++word) {
       locals_.scalar[kExec + word - kFirstScalar] = ir_.getInt32(~0u);
       locals_.held.set(kExec + word);
+    }
+  if (row_ && index == routine_.entry_block)
+    for (const auto& [number, value] : launched_) {
+      locals_.scalar[number - kFirstScalar] = value;
+      locals_.held.set(number);
     }
   block_ = index;
   block_first_ = block.first;

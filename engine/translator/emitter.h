@@ -94,6 +94,7 @@ class Emitter {
   // emitter.cpp: structure, registers, leaving
   void make_function(const std::string& name, llvm::Type* result, std::vector<llvm::Type*> parameters);
   void load_wave_fields();
+  void load_launched();
   void begin_leave();
   void emit_wave(const std::string& name);
   void emit_row(const std::string& name);
@@ -389,6 +390,9 @@ class Emitter {
   // Of a RowFunction: the GroupRow, and where waves go that have ended.
   Value* row_ = nullptr;
   llvm::BasicBlock* ended_ = nullptr;
+  // As its waves are launched: scalar registers, by number, and the first lane of the work-item ids.
+  std::map<unsigned, Value*> launched_;
+  Value* first_item_ = nullptr;
   llvm::BasicBlock* leave_ = nullptr;
   llvm::PHINode *leave_offset_, *leave_budget_, *leave_state_, *leave_how_;
   std::map<unsigned, llvm::BasicBlock*> blocks_;

@@ -347,8 +347,11 @@ std::vector<unsigned> loop_ends(const Routine& routine) {
 }
 
 Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count,
-                     uint32_t float_mode) {
-  return Finder(code, entry, wave_size, vgpr_count, float_mode).find();
+                     uint32_t float_mode, unsigned group_id_register) {
+  Routine routine = Finder(code, entry, wave_size, vgpr_count, float_mode).find();
+  routine.group_id_register = group_id_register;
+  routine.key.append(reinterpret_cast<const char*>(&group_id_register), sizeof group_id_register);
+  return routine;
 }
 
 }  // namespace lockstep::translator

@@ -75,10 +75,14 @@ struct Piece {
   unsigned first = 0, last = 0;
 };
 
+inline constexpr unsigned kNoGroupId = ~0u;
+
 struct Routine {
   unsigned wave_size = 32;
-  unsigned vgpr_count = kMaxVgprs;                  // allocated to each wave
-  uint32_t float_mode = kDefaultFloatMode;          // of waves at the entry
+  unsigned vgpr_count = kMaxVgprs;          // allocated to each wave
+  uint32_t float_mode = kDefaultFloatMode;  // of waves at the entry
+  // The SGPR that has the x of the work-group id at launch, if it has that.
+  unsigned group_id_register = kNoGroupId;
   std::vector<Node> nodes;                          // in address order
   std::vector<Block> blocks;                        // in address order
   std::vector<Piece> pieces;                        // in address order
@@ -105,8 +109,9 @@ inline constexpr size_t kMaxNodes = 20'000;
 // 0.
 std::vector<unsigned> loop_ends(const Routine& routine);
 
-// `float_mode`: MODE of waves at the entry, of which the bits of kFloatModeMask count.
+// `float_mode`: MODE of waves at the entry, of which the bits of kFloatModeMask count. `group_id_register`:
+// an SGPR, or kNoGroupId where nobody says which one it is.
 Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count,
-                     uint32_t float_mode = kDefaultFloatMode);
+                     uint32_t float_mode = kDefaultFloatMode, unsigned group_id_register = kNoGroupId);
 
 }  // namespace lockstep::translator

@@ -111,11 +111,13 @@ struct Translator::Handover {
 
 Translator::Translator(std::vector<CodeRange> code, unsigned wave_size,
                        std::shared_ptr<const RangeSet> memory, uint64_t entry, unsigned vgpr_count,
-                       const IsCancelled& is_cancelled, FirstTier first, uint32_t float_mode)
+                       const IsCancelled& is_cancelled, FirstTier first, uint32_t float_mode,
+                       unsigned group_id_register)
     : code_(std::move(code)),
       wave_size_(wave_size),
       vgpr_count_(vgpr_count),
       float_mode_(float_mode),
+      group_id_register_(group_id_register),
       entry_(entry),
       memory_(std::move(memory)),
       interpreter_(code_, wave_size, memory_, interpreter::best_host_target(), vgpr_count),
@@ -126,8 +128,10 @@ Translator::Translator(std::vector<CodeRange> code, unsigned wave_size,
   TranslationCache& cache = TranslationCache::of_process();
   if (first == FirstTier::interpreter) return;
   try {
-    handover_->give(cache.get(find_routine(code_, entry, wave_size, vgpr_count, float_mode), is_cancelled),
-                    entry_, memory_.get(), *this, true);
+    handover_->give(
+        cache.get(find_routine(code_, entry, wave_size, vgpr_count, float_mode, group_id_register),
+                  is_cancelled),
+        entry_, memory_.get(), *this, true);
   } catch (const std::runtime_error& error) {
     unsupported_ = error.what();
   }
@@ -267,7 +271,8 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
   found.look_at_memory();
   const Translation& translation = *found.translation;
   const auto count = [&](uint32_t how) { found.count(static_cast<Leave>(how)); };
-  if (row.counts_up && translation.row_function())
+  const size_t x_offset = offsetof(Wave, scalar) + group_id_register_ * sizeof(uint32_t);
+  if (row.counts_up && translation.row_function() && row.x_offset == x_offset)
     return count(translation.row_function()(&row, &found.context));
   const Translation::Entry entry = *translation.entry_at(0);
   do {
@@ -299,8 +304,8 @@ void Translator::look_whether_hot(uint64_t executed, uint64_t pc) {
   // Routines are found here and not in the background: while a wave runs, its code is there.
   bool is_hot = false;
   if (last_look_ == 0) {
-    routine_ =
-        std::make_shared<const Routine>(find_routine(code_, entry_, wave_size_, vgpr_count_, float_mode_));
+    routine_ = std::make_shared<const Routine>(
+        find_routine(code_, entry_, wave_size_, vgpr_count_, float_mode_, group_id_register_));
     is_hot = TranslationCache::of_process().has(*routine_);
     if (!is_hot) loops_ = HotLoops(*routine_, kHot);
   }

@@ -43,11 +43,13 @@ enum class FirstTier : uint8_t {
 
 class Translator final : public Engine, public LaunchAdviser, private Stepper {
  public:
-  // As Interpreter; `entry` is where the waves start, in this float mode. Throws Cancelled, and
+  // As Interpreter; `entry` is where the waves start, in this float mode and with this register for the x of
+  // their group's id. Throws Cancelled, and
   // std::invalid_argument for a setting of the cache that makes no sense.
   Translator(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
              uint64_t entry, unsigned vgpr_count, const IsCancelled& is_cancelled = {},
-             FirstTier first = FirstTier::translator, uint32_t float_mode = kDefaultFloatMode);
+             FirstTier first = FirstTier::translator, uint32_t float_mode = kDefaultFloatMode,
+             unsigned group_id_register = kNoGroupId);
   ~Translator() override;
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
@@ -102,6 +104,7 @@ class Translator final : public Engine, public LaunchAdviser, private Stepper {
   const std::vector<CodeRange> code_;
   const unsigned wave_size_, vgpr_count_;
   const uint32_t float_mode_;  // of waves at the entry
+  const unsigned group_id_register_;
   const uint64_t entry_;
   const std::shared_ptr<const RangeSet> memory_;
   OneInstruction one_instruction_;
