@@ -284,8 +284,9 @@ Value* Emitter::lds_is_regular() {
     for (const LdsAccess& access : lds_accesses(node))
       need.bytes = std::max<uint64_t>(need.bytes, access.offset + 15 * uint64_t{*stride} + shape.bytes);
     need.strides.insert(*stride);
-    // Single dwords side by side are stored under EXEC.
-    need.all_on |= shape.kind == AccessShape::Kind::store && (shape.bytes > 4 || *stride > 4);
+    // Single dwords side by side may be stored under EXEC.
+    need.all_on |=
+        shape.kind == AccessShape::Kind::store && (shape.bytes > 4 || *stride > 4 || has_launch_exec(n));
   }
   if (needs.empty()) return nullptr;
   Value* regular = ir_.getTrue();
@@ -337,7 +338,7 @@ void Emitter::emit_regular_lds(unsigned index, unsigned chunk) {
     for (unsigned word = 0; word < dwords; ++word) words.push_back(vgpr(access.data + word, chunk));
     Value* exec = bits_of_register(kExec, chunk);
     store_in_order(access.is_second, [=, this] {
-      if (is_consecutive && dwords == 1)
+      if (is_consecutive && dwords == 1 && !has_launch_exec(index))
         store_under(exec, words[0], pointer);
       else if (is_consecutive)
         store_consecutive(pointer, words);
@@ -346,6 +347,15 @@ void Emitter::emit_regular_lds(unsigned index, unsigned chunk) {
     });
   }
   for (const auto& [number, value] : writes) write_lanes(facts_.nodes[index], number, chunk, value);
+}
+
+// Whether EXEC is as the wave began, which mostly has all lanes: then a test of that is enough, and what
+// stores needs no branches (a transposition ran a seventh slower with them).
+bool Emitter::has_launch_exec(unsigned index) const {
+  if (block_first_ != routine_.blocks[routine_.entry_block].first) return false;
+  for (unsigned n = block_first_; n < index; ++n)
+    if (writes_exec(facts_.nodes[n].effects, routine_.wave_size)) return false;
+  return true;
 }
 
 // Dwords side by side. A mask is not for nothing: hosts do not always give what was stored under one to a

@@ -323,6 +323,7 @@ class Emitter {
   void emit_regular_lds(unsigned node, unsigned chunk);
   void emit_lds_by_lanes(unsigned node, unsigned chunk);
   void store_in_order(bool is_second, std::function<void()> store);
+  bool has_launch_exec(unsigned node) const;
   void store_under(Value* exec, Value* word, Value* pointer);
   llvm::Constant* lane_multiples(unsigned factor);
   AddressFacts& address_facts(Value* addresses);
