@@ -249,13 +249,18 @@ LOCKSTEP_INLINE void call_vector(const U32* words, const uint16_t* masks, U32* r
   }
 }
 
-// OMOD and CLAMP on a result, as masks[0] = omod | clamp << 2.
+// OMOD and CLAMP on a result, as masks[0] = omod | clamp << 2 | flushes_always << 3.
 template <class T, class Mode>
 LOCKSTEP_INLINE void call_output(const U32* words, const uint16_t* masks, U32* result_words,
                                  const Mode& mode) {
   const unsigned omod = masks[0] & 3;
   const auto modify = [&](auto value) __attribute__((always_inline)) {
-    if (omod) value = numeric::omod(value, omod, mode);
+    if constexpr (std::is_same_v<decltype(value), F32>) {
+      if (omod && masks[0] & 8) value = numeric::omod_dx9(value, omod, mode);
+      if (omod && !(masks[0] & 8)) value = numeric::omod(value, omod, mode);
+    } else {
+      if (omod) value = numeric::omod(value, omod, mode);
+    }
     if (masks[0] & 4) value = numeric::clamp(value, mode);
     return value;
   };

@@ -60,6 +60,7 @@ void add(Tables& tables, isa::Opcode opcode) {
   if constexpr (is_vector_body<Body>) {
     tables.vector[index] = vector_signature_of(eval_of<Body>());
     tables.vector[index].saturates = Saturates<Body>;
+    tables.vector[index].flushes_always = semantics::flushes_always<Body>;
   } else if constexpr (is_scalar_body<Body>) {
     tables.scalar[index] = scalar_signature_of(&Body::eval);
   }

@@ -32,6 +32,7 @@ struct VectorSignature {
   bool saturates = false;   // has a second function for integer CLAMP
   bool takes_mode = false;  // can cast doubt on lanes
   bool has_mask = false;
+  bool flushes_always = false;  // denormals of the result, whatever MODE says
   uint8_t count = 0;
   std::array<Operand, 8> parameters;
   Operand result;  // Kind::none if the mask is all

@@ -322,7 +322,8 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
     for (unsigned word = 0; word < words; ++word)
       pass_word(ir_.CreateLoad(
           lanes_, ir_.CreateConstInBoundsGEP2_32(result_words_->getAllocatedType(), result_words_, 0, word)));
-    pass_mask(ir_.getInt16(static_cast<uint16_t>(instruction.omod | instruction.clamp << 2)));
+    pass_mask(ir_.getInt16(
+        static_cast<uint16_t>(instruction.omod | instruction.clamp << 2 | signature.flushes_always << 3)));
     store_arguments();
     call_body(output_function(signature.result), chunk, node.float_mode);
   }

@@ -111,6 +111,18 @@ TEST(Gathers, OfSums) {
   }
 }
 
+// Some instructions have no denormals whatever MODE says: it does not disable their OMOD either, but IEEE
+// does.
+TEST(FloatModes, OutputModifiersOfWhatFlushesAlways) {
+  for (const uint32_t mode : {0xf0u, 0xfcu, 0x2f0u, 0x0u})
+    EXPECT_EQ(
+        compare("v_fma_dx9_zero_f32 v1, |v135|, -v191, exec_lo clamp div:2\n"
+                "v_fma_dx9_zero_f32 v2, v12, v10, 1.0 mul:2\nv_mul_dx9_zero_f32_e64 v3, 2.0, 1.0 mul:4\n"
+                "v_fma_f32 v4, v12, 1.0, 1.0 mul:2\nv_mul_f32_e64 v5, 2.0, 1.0 mul:4",
+                {.seed = 3, .mode = mode}),
+        "");
+}
+
 // In other modes the interpreter runs, until the mode is back.
 TEST(Steps, ModeChanges) {
   EXPECT_EQ(compare("v_mul_f32 v1, v2, v4\ns_denorm_mode 0\nv_mul_f32 v3, v2, v4\ns_round_mode 3\nv_add_f32 "
