@@ -612,7 +612,8 @@ typedef enum lockstep_exit_reason {
   LOCKSTEP_EXIT_DOUBT = 6,   /* likewise: NaNs and other results that hosts compute in another way */
   LOCKSTEP_EXIT_OUTSIDE = 7, /* likewise: code that was not translated */
   LOCKSTEP_EXIT_STEP = 8,    /* for one instruction, which the interpreter executes */
-  LOCKSTEP_EXIT_CALL = 9     /* not left: the interpreter executed one instruction in the middle */
+  LOCKSTEP_EXIT_CALL = 9,    /* not left: the interpreter executed one instruction in the middle */
+  LOCKSTEP_EXIT_JUMP = 10    /* for a jump to an address that nobody could know before */
 } lockstep_exit_reason;
 
 typedef struct lockstep_exit {

@@ -147,6 +147,16 @@ NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason)
       return NodeKind::permute;
     case Opcode::s_getpc_b64:
       return isa::is_nullified(instruction, false) ? NodeKind::nothing : NodeKind::get_pc;
+    case Opcode::s_setpc_b64:
+    case Opcode::s_swappc_b64:
+    case Opcode::s_call_b64: {
+      const isa::Operand *target = instruction.find(Role::src0), *link = instruction.find(Role::dst);
+      const auto is_pair = [](const isa::Operand& operand) { return operand.code <= isa::code::kVccHi - 1; };
+      if ((!target || target->type == isa::Type::label || is_pair(*target)) && (!link || is_pair(*link)))
+        return NodeKind::jump;
+      reason = "an address that is in no SGPRs";
+      return NodeKind::step;
+    }
     case Opcode::s_endpgm:
       return NodeKind::end;
     case Opcode::s_code_end:
@@ -275,6 +285,10 @@ bool may_write_mode(const isa::Instruction& instruction) {
   const isa::Opcode opcode = instruction.row->opcode;
   const bool names_register = opcode == Opcode::s_setreg_b32 || opcode == Opcode::s_setreg_imm32_b32;
   return !names_register || written_field(instruction).number == isa::hardware_register::kMode;
+}
+
+bool is_function_call(const isa::Instruction& jump) {
+  return jump.row->opcode == Opcode::s_swappc_b64 || jump.row->opcode == Opcode::s_call_b64;
 }
 
 bool names_vgpr(const isa::Instruction& instruction) {

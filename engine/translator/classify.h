@@ -18,6 +18,8 @@ NodeKind classify(isa::Instruction& instruction, unsigned wave_size, unsigned vg
 // Whether it gives the wave's VGPRs back (guide 5.3); the translator does so only where nothing follows that
 // could miss them.
 bool frees_vgprs(const isa::Instruction& instruction);
+// Whether a jump is a call, with a destination for the address behind it.
+bool is_function_call(const isa::Instruction& jump);
 bool names_vgpr(const isa::Instruction& instruction);
 
 // s_round_mode, s_denorm_mode and s_setreg_imm32_b32 on MODE (guide 3.4.2, 16.1, 16.5).

@@ -195,6 +195,7 @@ bool has_row_function(const Routine& routine, const Facts& facts, const std::str
     switch (node.kind) {
       case NodeKind::call:
       case NodeKind::step:
+      case NodeKind::jump:
       case NodeKind::barrier:
       case NodeKind::scratch:
         return true;

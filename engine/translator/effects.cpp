@@ -135,6 +135,15 @@ Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count) {
     case NodeKind::call:
     case NodeKind::outside:
       return interpreted_effects(node, wave_size, vgpr_count);
+    case NodeKind::jump:
+      // What is there may read anything.
+      effects = interpreted_effects(node, wave_size, vgpr_count);
+      if (const isa::Operand* link = instruction.find(Role::dst)) {
+        const unsigned first = scalar_register(link->code);
+        effects.writes.set(first);
+        effects.writes.set(first + 1);
+      }
+      return effects;
     default:
       break;
   }

@@ -5,6 +5,7 @@
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/runtime.h"
+#include "isa/branch.h"
 #include "isa/effects.h"
 #include "isa/memory_shape.h"
 
@@ -14,6 +15,9 @@ using isa::Opcode;
 using isa::Role;
 using llvm::BasicBlock;
 using llvm::Value;
+
+// Of what a jump takes from registers.
+constexpr uint64_t kPcBits = 0xffff'ffff'fffc;
 
 Value* Emitter::scalar_source(const isa::Operand& operand, const isa::Instruction& instruction,
                               unsigned bits) {
@@ -287,11 +291,15 @@ void Emitter::emit_mode_write(unsigned index) {
   ir_.CreateStore(ir_.CreateOr(kept, write.bits), mode);
 }
 
+Value* Emitter::entry_address() {
+  return ir_.CreateLoad(i64_,
+                        ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), dispatch_, offsetof(Context, entry)));
+}
+
 void Emitter::emit_get_pc(unsigned index) {
   const Node& node = routine_.nodes[index];
-  Value* entry = ir_.CreateLoad(
-      i64_, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), dispatch_, offsetof(Context, entry)));
-  Value* pc = ir_.CreateAdd(entry, ir_.getInt64(static_cast<uint64_t>(node.offset + node.instruction.size)));
+  Value* pc = ir_.CreateAdd(entry_address(),
+                            ir_.getInt64(static_cast<uint64_t>(node.offset + node.instruction.size)));
   const auto first = scalar_destination(*node.instruction.find(Role::dst));
   if (!first) return;
   set_scalar(*first, ir_.CreateTrunc(pc, i32_));
@@ -343,6 +351,55 @@ void Emitter::go_to(int to, Value* budget, bool backward) {
   ir_.CreateBr(blocks_[static_cast<unsigned>(to)]);
 }
 
+void Emitter::hold_all_of(unsigned successor) {
+  const RegisterSet missing = facts_.blocks[successor].held & ~locals_.held;
+  for (unsigned r = 0; r < kRegisters; ++r)
+    if (missing[r]) hold(r);
+}
+
+// To one of the likely targets. Elsewhere the interpreter jumps: there may be nothing to execute.
+void Emitter::emit_jump(unsigned index, Value* budget) {
+  const Block& block = routine_.blocks[index];
+  const Node& node = routine_.nodes[block.last - 1];
+  const isa::Instruction& instruction = node.instruction;
+  const auto end = static_cast<uint64_t>(node.offset + node.instruction.size);
+  Value* entry = entry_address();
+  Value* offset = nullptr;
+  if (const auto target = isa::label_target(instruction, end))
+    offset = ir_.getInt64(*target);
+  else
+    offset = ir_.CreateSub(
+        ir_.CreateAnd(scalar_source(*instruction.find(Role::src0), instruction, 64), kPcBits), entry);
+  const isa::Operand* const link = instruction.find(Role::dst);
+  const unsigned first = link ? scalar_register(link->code) : 0;
+  if (link) {
+    hold(first);
+    hold(first + 1);
+  }
+  const Locals before = locals_;
+  if (link) {
+    Value* behind = ir_.CreateAdd(entry, ir_.getInt64(end));
+    set_scalar(first, ir_.CreateTrunc(behind, i32_));
+    set_scalar(first + 1, ir_.CreateTrunc(ir_.CreateLShr(behind, 32), i32_));
+  }
+  for (unsigned target : block.jumps)
+    if (routine_.blocks[target].piece == piece_) hold_all_of(target);
+  flush_locals(locals_);
+  BasicBlock* elsewhere = new_block("elsewhere");
+  auto* choice = ir_.CreateSwitch(offset, elsewhere, static_cast<unsigned>(block.jumps.size()));
+  for (unsigned target : block.jumps) {
+    BasicBlock* there = new_block("jump");
+    const int64_t to = routine_.blocks[target].offset;
+    choice->addCase(ir_.getInt64(static_cast<uint64_t>(to)), there);
+    ir_.SetInsertPoint(there);
+    go_to(static_cast<int>(target), budget, to <= node.offset);
+  }
+  ir_.SetInsertPoint(elsewhere);
+  store_to_wave(before, RegisterSet().set());
+  leave(ir_.getInt64(static_cast<uint64_t>(node.offset)), ir_.CreateAdd(budget, ir_.getInt64(1)),
+        WaveState::ready, Leave::jump);
+}
+
 void Emitter::emit_end(unsigned index) {
   const Block& block = routine_.blocks[index];
   const Node& last = routine_.nodes[block.last - 1];
@@ -368,6 +425,8 @@ void Emitter::emit_end(unsigned index) {
                   last.offset + last.instruction.size, WaveState::at_barrier, Leave::barrier);
     case NodeKind::step:
       return stop(facts_.nodes[block.last - 1].live.all(), last.offset, WaveState::ready, Leave::step);
+    case NodeKind::jump:
+      return emit_jump(index, budget);
     case NodeKind::outside:
       return stop(facts_.nodes[block.last - 1].live.all(), last.offset, WaveState::ready, Leave::outside);
     default:
@@ -376,9 +435,7 @@ void Emitter::emit_end(unsigned index) {
   Value* condition = last.kind == NodeKind::branch ? branch_condition(last) : nullptr;
   for (int successor : {block.taken, block.next}) {
     if (successor < 0 || routine_.blocks[static_cast<unsigned>(successor)].piece != piece_) continue;
-    const RegisterSet missing = facts_.blocks[static_cast<unsigned>(successor)].held & ~locals_.held;
-    for (unsigned r = 0; r < kRegisters; ++r)
-      if (missing[r]) hold(r);
+    hold_all_of(static_cast<unsigned>(successor));
   }
   flush_locals(locals_);
   const auto is_backward = [&](int to) {

@@ -374,6 +374,7 @@ void Emitter::emit_node(unsigned n) {
   switch (node.kind) {
     case NodeKind::nothing:
     case NodeKind::branch:
+    case NodeKind::jump:
     case NodeKind::barrier:
     case NodeKind::end:
     case NodeKind::step:

@@ -268,7 +268,10 @@ class Emitter {
   void note_writes();
   Value* scalar_source(const isa::Operand& operand, const isa::Instruction& instruction, unsigned bits);
   void emit_end(unsigned block);
+  void emit_jump(unsigned block, Value* budget);
   void go_to(int to, Value* budget, bool backward);
+  void hold_all_of(unsigned successor);
+  Value* entry_address();
   Value* branch_condition(const Node& node);
 
   // emit_atomic.cpp

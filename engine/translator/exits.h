@@ -21,8 +21,9 @@ enum class Leave : uint32_t {
   step,     // of one instruction
   // The wave does not leave: the interpreter executes an instruction and gives back at once.
   call,
+  jump,  // at Wave::pc goes to an address that nobody could know before: it is for the interpreter
 };
-inline constexpr size_t kLeaves = static_cast<size_t>(Leave::call) + 1;
+inline constexpr size_t kLeaves = static_cast<size_t>(Leave::jump) + 1;
 
 constexpr bool is_interpreters(Leave how) {
   return how == Leave::access || how == Leave::doubt || how == Leave::outside;
@@ -30,8 +31,8 @@ constexpr bool is_interpreters(Leave how) {
 
 // As it is told to users.
 constexpr const char* name_of(Leave how) {
-  constexpr const char* kNames[kLeaves] = {"end",    "barrier", "budget",  "piece", "stop",
-                                           "access", "doubt",   "outside", "step",  "call"};
+  constexpr const char* kNames[kLeaves] = {"end",   "barrier", "budget", "piece", "stop", "access",
+                                           "doubt", "outside", "step",   "call",  "jump"};
   return kNames[static_cast<size_t>(how)];
 }
 

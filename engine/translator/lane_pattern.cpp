@@ -65,7 +65,9 @@ bool extracts_y_or_z(const isa::Instruction& instruction) {
 
 // What the interpreter does in between is not followed: a guess may be wrong.
 void step(const Node& node, const Routine& routine, State& state) {
-  if (node.kind == NodeKind::step || node.kind == NodeKind::call || node.kind == NodeKind::outside) return;
+  if (node.kind == NodeKind::step || node.kind == NodeKind::call || node.kind == NodeKind::jump ||
+      node.kind == NodeKind::outside)
+    return;
   if (node.kind == NodeKind::dual) {
     const State before = state;
     for (const HalfEffects& half : effects_of_halves(node.instruction))

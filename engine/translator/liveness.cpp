@@ -48,6 +48,7 @@ LiveSets before(const Effects& effects, LiveSets after, RegisterSet& merged) {
 bool reads_scratch_anywhere(const Node& node) {
   switch (node.kind) {
     case NodeKind::step:
+    case NodeKind::jump:
     case NodeKind::outside:
       return true;
     case NodeKind::scratch:
@@ -118,7 +119,9 @@ void find_held(const Routine& routine, Facts& facts) {
         touched[b] |= node.effects.reloaded;
         continue;
       }
-      touched[b] |= node.effects.reads | node.effects.writes;
+      // Of what may be read where a jump goes nothing is touched.
+      if (routine.nodes[n].kind != NodeKind::jump) touched[b] |= node.effects.reads;
+      touched[b] |= node.effects.writes;
       written[b] |= node.effects.writes;
     }
     // Conditions of branches and masked accesses read it.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "engine/translator/classify.h"
+#include "engine/translator/operands.h"
 #include "isa/branch.h"
 
 namespace lockstep::translator {
@@ -14,6 +16,8 @@ namespace {
 // Of a block: straight-line code that is longer is cut. Registers stay in the host's across such a cut unless
 // the piece ends there.
 constexpr unsigned kMaxBlockNodes = 200;
+// Where there are more targets, the interpreter jumps.
+constexpr size_t kMostJumps = 48;
 
 int64_t end_of(const Node& node) {
   return node.offset + node.instruction.size;
@@ -32,20 +36,64 @@ int64_t branch_target(const Node& node) {
 bool leaves(const Node& node) {
   return node.kind == NodeKind::barrier || node.kind == NodeKind::step;
 }
+bool names_its_target(const Node& node) {
+  return (node.kind == NodeKind::step || node.kind == NodeKind::jump) && has_label(node.instruction);
+}
 bool ends_block(const Node& node) {
-  return node.kind == NodeKind::branch || node.kind == NodeKind::end || node.kind == NodeKind::outside ||
-         leaves(node);
+  return node.kind == NodeKind::branch || node.kind == NodeKind::jump || node.kind == NodeKind::end ||
+         node.kind == NodeKind::outside || leaves(node);
 }
 bool falls_through(const Node& node) {
   if (node.kind == NodeKind::end || node.kind == NodeKind::outside) return false;
+  // Behind a call the callee comes back.
+  if (node.kind == NodeKind::jump) return is_function_call(node.instruction);
   if (node.kind == NodeKind::step) {
-    // Behind a call the callee comes back.
     const isa::Opcode opcode = node.instruction.row->opcode;
     return !(node.instruction.row->flags & isa::kEndsWave) && opcode != isa::Opcode::s_setpc_b64 &&
            opcode != isa::Opcode::s_rfe_b64;
   }
   return node.kind != NodeKind::branch || node.instruction.row->opcode != isa::Opcode::s_branch;
 }
+
+// Addresses that code makes from the PC and constants, as the compiler does it for functions: offsets by the
+// first SGPR of the pair. They are guesses. Where a jump goes is looked at when it is made.
+class KnownAddresses {
+ public:
+  // The address that the instruction has completed, if it has.
+  std::optional<int64_t> step(const Node& node) {
+    const isa::Instruction& instruction = node.instruction;
+    if (node.kind == NodeKind::outside || !isa::is_scalar_alu(instruction.row->encoding)) return std::nullopt;
+    const isa::Operand* const destination = instruction.find(isa::Role::dst);
+    if (!destination) return std::nullopt;
+    const unsigned to = destination->code;
+    const isa::Operand* const first = instruction.find(isa::Role::src0);
+    const isa::Operand* const second = instruction.find(isa::Role::src1);
+    const auto from = first ? offsets_.find(first->code) : offsets_.end();
+    switch (instruction.row->opcode) {
+      case isa::Opcode::s_getpc_b64:
+        offsets_[to] = end_of(node);
+        return std::nullopt;
+      case isa::Opcode::s_add_u32: {
+        const auto distance = source_of(*second, instruction);
+        if (from == offsets_.end() || !distance || !distance->is_constant) break;
+        offsets_[to] = from->second + static_cast<int32_t>(distance->value);
+        return std::nullopt;
+      }
+      case isa::Opcode::s_addc_u32: {
+        const auto low = offsets_.find(to - 1);
+        if (low == offsets_.end()) break;
+        return low->second;
+      }
+      default:
+        break;
+    }
+    offsets_.erase(to);
+    return std::nullopt;
+  }
+
+ private:
+  std::map<unsigned, int64_t> offsets_;
+};
 
 class Finder {
  public:
@@ -63,6 +111,7 @@ class Finder {
       known_mixed = mixed_.size();
       nodes_.clear();
       leaders_.clear();
+      functions_.clear();
       add_leader(0, float_mode_);
       while (!pending_.empty()) {
         const auto [offset, float_mode] = pending_.back();
@@ -161,12 +210,20 @@ class Finder {
 
   // Decodes from `offset` to the end of the straight line.
   void follow(int64_t offset, uint32_t float_mode) {
+    KnownAddresses addresses;
     while (!nodes_.contains(offset)) {
       Node node = node_at(offset, float_mode);
       const int64_t after = end_of(node);
       float_mode = mode_after(node);
-      if (node.kind == NodeKind::branch || (node.kind == NodeKind::step && has_label(node.instruction)))
+      if (node.kind == NodeKind::branch || names_its_target(node))
         add_leader(branch_target(node), float_mode);
+      if (node.kind == NodeKind::jump && has_label(node.instruction)) functions_.insert(branch_target(node));
+      // Tables of data lie elsewhere.
+      if (const auto known = addresses.step(node);
+          known && range_of(entry_ + static_cast<uint64_t>(*known))) {
+        add_leader(*known, float_mode);
+        functions_.insert(*known);
+      }
       const bool stop = ends_block(node), goes_on = falls_through(node);
       nodes_.emplace(offset, std::move(node));
       if (stop) {
@@ -305,15 +362,40 @@ class Finder {
           target.predecessors.push_back(i);
         return index;
       };
-      if (falls_through(last)) block.next = go_to(end_of(last), leaves(last));
+      if (falls_through(last)) block.next = go_to(end_of(last), leaves(last) || last.kind == NodeKind::jump);
       if (last.kind == NodeKind::branch) {
         const int64_t target = branch_target(last);
         block.taken = go_to(target, false);
         // Backward: a wave whose budget is used up leaves here, and enters here again.
         if (target <= last.offset) routine.blocks[static_cast<unsigned>(block.taken)].is_entry = true;
-      } else if (last.kind == NodeKind::step && has_label(last.instruction)) {
-        block.taken = go_to(branch_target(last), true);
+      } else if (names_its_target(last)) {
+        const int target = go_to(branch_target(last), true);
+        if (last.kind == NodeKind::step) block.taken = target;
       }
+    }
+    connect_jumps(routine);
+  }
+
+  // Calls go to functions, other jumps back behind a call or, at the end of a function, to another one.
+  void connect_jumps(Routine& routine) const {
+    const auto is_jump = [&](const Block& block) {
+      return routine.nodes[block.last - 1].kind == NodeKind::jump;
+    };
+    std::set<unsigned> functions, returns;
+    for (const int64_t offset : functions_) functions.insert(static_cast<unsigned>(routine.block_at(offset)));
+    for (const Block& block : routine.blocks)
+      if (is_jump(block) && block.next >= 0) returns.insert(static_cast<unsigned>(block.next));
+    std::set<unsigned> both = functions;
+    both.insert(returns.begin(), returns.end());
+    for (unsigned target : both) routine.blocks[target].is_entry = true;
+    for (unsigned i = 0; i < routine.blocks.size(); ++i) {
+      Block& block = routine.blocks[i];
+      if (!is_jump(block)) continue;
+      const auto& targets = is_function_call(routine.nodes[block.last - 1].instruction) ? functions : both;
+      if (targets.size() > kMostJumps) continue;
+      block.jumps.assign(targets.begin(), targets.end());
+      for (unsigned target : block.jumps)
+        if (routine.blocks[target].piece == block.piece) routine.blocks[target].predecessors.push_back(i);
     }
   }
 
@@ -322,7 +404,7 @@ class Finder {
   unsigned wave_size_, vgpr_count_;
   uint32_t float_mode_;
   std::map<int64_t, Node> nodes_;
-  std::set<int64_t> leaders_;
+  std::set<int64_t> leaders_, functions_;
   std::vector<std::pair<int64_t, uint32_t>> pending_;  // with the float mode there
   std::set<int64_t> mixed_;                            // what is reached in several float modes
 };

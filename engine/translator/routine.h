@@ -34,6 +34,7 @@ enum class NodeKind : uint8_t {
   // writes is loaded behind it. Node::reason says why.
   call,
   branch,
+  jump,  // to an address in registers: calls of functions and what comes back from them
   barrier,
   end,
   step,     // one instruction for which the wave leaves to the interpreter; Node::reason says why
@@ -62,10 +63,11 @@ struct Block {
   int64_t offset = 0;            // of its first instruction
   int taken = -1;                // block that the branch at the end goes to, if there is one
   int next = -1;                 // block that follows, if control can fall through (or resume there)
+  std::vector<unsigned> jumps;   // likely targets of the jump at the end
   unsigned piece = 0;
   std::vector<unsigned> predecessors;  // in the same piece
-  // Where run() may start: the kernel's entry, behind barriers and steps, loop headers, and what other pieces
-  // jump to.
+  // Where run() may start: the kernel's entry, behind barriers, steps and calls, functions, loop headers, and
+  // what other pieces jump to.
   bool is_entry = false;
 };
 

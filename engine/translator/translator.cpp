@@ -403,6 +403,10 @@ void Translator::translate_in_background(std::shared_ptr<const Routine> routine,
       const int64_t executed = step(wave);
       left -= executed;
       interpreted += executed;
+    } else if (how == Leave::jump) {
+      const int64_t executed = step(wave);
+      left -= executed;
+      interpreted += executed;
     } else if (is_interpreters(how)) {
       interpret(1);  // to the next taken branch, barrier or end
     }

@@ -111,6 +111,58 @@ TEST(Gathers, OfSums) {
   }
 }
 
+std::string difference_of(std::string_view text, const Start& start = {}) {
+  EnginePair pair(start);
+  std::vector<uint32_t> code = assembled(text, start.wave_size);
+  code.pop_back();
+  EXPECT_TRUE(pair.runs_through(code));
+  std::string difference = pair.run(code);
+  const bool has_interpreted = std::ranges::any_of(
+      pair.interpreted(), [](const InterpretedInstruction& each) { return !each.name.empty(); });
+  EXPECT_FALSE(has_interpreted);
+  return difference;
+}
+
+// Functions that call functions and turn lanes off, from a loop that is longer than a turn.
+TEST(Functions, OfFunctionsInLoops) {
+  const auto listing = [](const std::string& between, bool is_wide) {
+    const std::string exec = is_wide ? "exec" : "exec_lo", saved = is_wide ? "s[70:71]" : "s70",
+                      width = is_wide ? "64" : "32", vcc = is_wide ? "vcc" : "vcc_lo";
+    return "s_mov_b32 s60, 40\nv_mov_b32 v1, 1\nv_mov_b32 v2, 3\nloop:\n"
+           "s_getpc_b64 s[62:63]\nhere:\ns_add_u32 s62, s62, outer-here\ns_addc_u32 s63, s63, 0\n"
+           "s_swappc_b64 s[64:65], s[62:63]\nv_add_nc_u32 v2, v1, v2\n"
+           "s_call_b64 s[66:67], inner\nv_xor_b32 v3, v1, v2\n"
+           "s_sub_u32 s60, s60, 1\ns_cmp_lg_u32 s60, 0\ns_cbranch_scc1 loop\ns_branch done\n" +
+           between +
+           "outer:\nv_add_nc_u32 v4, v2, v4\ns_call_b64 s[66:67], inner\nv_add_nc_u32 v1, 5, v1\n"
+           "s_setpc_b64 s[64:65]\n"
+           "inner:\nv_cmp_gt_u32 " +
+           vcc + ", v1, v5\ns_and_saveexec_b" + width + " " + saved + ", " + vcc +
+           "\nv_add_nc_u32 v1, v1, v2\nv_mov_b32 v6, v1\ns_mov_b" + width + " " + exec + ", " + saved +
+           "\ns_setpc_b64 s[66:67]\ndone:\nv_add_nc_u32 v7, v1, v6";
+  };
+  for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x00ff'0f0f'1234'5678}}) {
+    EXPECT_EQ(difference_of(listing("", false), {.exec = exec}), "");
+    EXPECT_EQ(difference_of(listing("", true), {.wave_size = 64, .exec = exec}), "");
+  }
+  // The functions are in another piece of the code.
+  std::string far;
+  for (unsigned i = 0; i < 700; ++i) far += "v_add_nc_u32 v8, " + std::to_string(i % 60) + ", v8\n";
+  EXPECT_EQ(difference_of(listing("far:\n" + far, false)), "");
+}
+
+// The interpreter executes a function that nobody could find, and comes back.
+TEST(Functions, OfWhatNobodyKnows) {
+  EXPECT_EQ(
+      difference_of("s_mov_b32 s60, 3\nloop:\ns_getpc_b64 s[62:63]\nhere:\ns_mov_b32 s64, function-here\n"
+                    "s_add_u32 s62, s64, s62\ns_addc_u32 s63, s63, 0\nv_mov_b32 v1, v2\n"
+                    "s_swappc_b64 s[66:67], s[62:63]\nv_add_nc_u32 v4, v1, v3\ns_sub_u32 s60, s60, 1\n"
+                    "s_cmp_lg_u32 s60, 0\ns_cbranch_scc1 loop\ns_branch done\n"
+                    "function:\nv_add_nc_u32 v1, 7, v1\ns_cmp_eq_u32 s60, 2\ns_cbranch_scc1 skip\n"
+                    "v_add_nc_u32 v3, v1, v2\nskip:\ns_setpc_b64 s[66:67]\ndone:\nv_add_nc_u32 v5, v4, v1"),
+      "");
+}
+
 // Some instructions have no denormals whatever MODE says: it does not disable their OMOD either, but IEEE
 // does.
 TEST(FloatModes, OutputModifiersOfWhatFlushesAlways) {
@@ -191,7 +243,7 @@ TEST(Calls, StayInTranslatedCode) {
     EXPECT_EQ(kinds(text)[0], NodeKind::call) << text;
   EXPECT_EQ(kinds("v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]")[0], NodeKind::call);
   for (const char* text : {"v_movreld_b32 v1, v2", "s_setreg_b32 hwreg(HW_REG_MODE), s3", "s_trap 2",
-                           "s_swappc_b64 s[2:3], s[4:5]", "ds_add_u32 v1, v2 gds", "s_movrels_b32 s1, s2"})
+                           "s_rfe_b64 s[4:5]", "ds_add_u32 v1, v2 gds", "s_movrels_b32 s1, s2"})
     EXPECT_EQ(kinds(text)[0], NodeKind::step) << text;
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +16,20 @@
 
 namespace lockstep::translator {
 namespace {
+
+// What an earlier run has left on disk would be loaded at once. Before anybody opens the cache.
+class CacheOfItsOwn : public testing::Environment {
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / "lockstep-tiers-XXXXXX";
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string folder_;
+};
+const testing::Environment* const kCacheOfItsOwn =
+    testing::AddGlobalTestEnvironment(new CacheOfItsOwn);  // NOLINT: GoogleTest owns it
 
 using interpreter::assembled;
 using interpreter::TestWave;
@@ -70,6 +85,24 @@ struct Tiers {
   }
   bool is_translated() const { return engine.statistics().code_bytes != 0; }
 };
+
+// A loop that is made of jumps alone ends its turns, too.
+TEST(TiersTest, ALoopOfJumpsEndsItsTurns) {
+  Tiers tiers(
+      "s_mov_b32 s40, 90\ns_getpc_b64 s[60:61]\nagain:\nv_add_nc_u32 v1, v1, v0\ns_add_u32 s41, s41, 1\n"
+      "s_add_u32 s62, s60, 0\ns_addc_u32 s63, s61, 0\ns_setpc_b64 s[60:61]");
+  int64_t executed = 0;
+  while (!tiers.is_translated()) executed += tiers.engine.run(tiers.wave.wave(), 100'000);
+  const uint64_t interpreted = tiers.engine.interpreted();
+  for (unsigned turn = 0; turn < 3; ++turn) {
+    const int64_t now = tiers.engine.run(tiers.wave.wave(), 20'000);
+    EXPECT_GE(now, 20'000);
+    EXPECT_LT(now, 20'100);
+    executed += now;
+  }
+  EXPECT_LE(tiers.engine.interpreted(), interpreted + 10);
+  EXPECT_EQ(Tiers::registers(tiers.wave), tiers.interpreted_alone(executed));
+}
 
 // In the middle of a loop that it never leaves, and nothing is lost.
 TEST(TiersTest, AWaveChangesOverInItsLoop) {
