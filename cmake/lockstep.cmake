@@ -164,6 +164,15 @@ function(lockstep_test_without_avx512 name)
                        ENVIRONMENT "LOCKSTEP_HOST_LEVEL=x86-64-v3;LOCKSTEP_CACHE_MEGABYTES=0;${arg_ENVIRONMENT}")
 endfunction()
 
+# Runs the test `name` with waves on the translator instead of the interpreter; `FILTER`: of its cases.
+function(lockstep_test_translated name)
+  cmake_parse_arguments(arg "" "FILTER;COST" "" ${ARGN})
+  string(REPLACE "/" "_" target ${name})
+  add_test(NAME ${name}_translated COMMAND test_${target} --gtest_filter=${arg_FILTER})
+  set_tests_properties(${name}_translated PROPERTIES TIMEOUT 1200 COST ${arg_COST}
+                       ENVIRONMENT "LOCKSTEP_TEST_ENGINE=translator;LOCKSTEP_CACHE_MEGABYTES=0")
+endfunction()
+
 # LLVM's libraries are C++ headers of another project: system headers, so that our warnings stay ours.
 find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19)
 add_library(lockstep_llvm INTERFACE)

@@ -338,6 +338,14 @@ void Emitter::go_to(int to, Value* budget, bool backward) {
     store_to_wave(locals_, facts.live_in.all());
     leave(ir_.getInt64(static_cast<uint64_t>(target.offset)), budget, WaveState::ready, how);
   };
+  // Where there is no code the interpreter branches: if it has none either, the fault is the branch's.
+  const Node& last = routine_.nodes[block_last_ - 1];
+  if (last.kind == NodeKind::branch && to == routine_.blocks[block_].taken &&
+      routine_.nodes[target.first].kind == NodeKind::outside) {
+    store_to_wave(locals_, facts.live_in.all());
+    return leave(ir_.getInt64(static_cast<uint64_t>(last.offset)), ir_.CreateAdd(budget, ir_.getInt64(1)),
+                 WaveState::ready, Leave::outside);
+  }
   if (target.piece != piece_) return leave_there(Leave::piece);
   if (backward) {
     BasicBlock *out = new_block("budget_used_up"), *go_on = new_block("again");

@@ -8,9 +8,14 @@
 #include <vector>
 
 #include "machine/launch.h"
+#include "tests/engine/interpreter/engine_under_test.h"
 #include "tests/engine/interpreter/test_wave.h"
 
 namespace lockstep::machine {
+
+inline EngineKind engine_under_test() {
+  return tests_translator() ? EngineKind::translator : EngineKind::interpreter;
+}
 
 // At entry: s[0:1] the buffer's address, s2 the work-group's number, v0 the item.
 struct Dispatch {
@@ -41,6 +46,7 @@ struct Dispatch {
     launch.memory = std::make_shared<const RangeSet>(
         std::vector<Range>{{address, address + 4 * buffer.size(), kReadWrite, "buffer 'out'"}});
     options.threads = 2;
+    options.engine = engine_under_test();
   }
   uint64_t address() const { return reinterpret_cast<uint64_t>(buffer.data()); }
   uint64_t pc(size_t dword) const { return launch.entry + 4 * dword; }

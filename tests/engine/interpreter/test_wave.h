@@ -42,6 +42,11 @@ inline float as_f32(uint32_t bits) {
   return std::bit_cast<float>(bits);
 }
 
+// Makes what waves run on instead of the interpreter, for code, wave size, memory, entry, VGPRs and MODE.
+using EngineMaker = std::function<std::unique_ptr<Engine>(
+    const std::vector<CodeRange>&, unsigned, std::shared_ptr<const RangeSet>, uint64_t, unsigned, uint32_t)>;
+EngineMaker& engine_maker();
+
 class TestWave {
  public:
   static constexpr uint32_t kMemoryBytes = 8192, kLdsBytes = 8192, kScratchBytes = 256;
