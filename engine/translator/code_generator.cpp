@@ -1,8 +1,5 @@
 #include "engine/translator/code_generator.h"
 
-#include <llvm/CodeGen/MachineModuleInfo.h>
-#include <llvm/CodeGen/Passes.h>
-#include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/MCSubtargetInfo.h>
@@ -61,24 +58,6 @@ std::unique_ptr<llvm::TargetMachine> make_target(const std::string& processor) {
   return machine;
 }
 
-// What LLVM adds itself (addPassesToEmitFile()), for code that runs seldom without its second scheduling, of
-// allocated registers: that takes a fifth of the time, and makes loops 3 % faster.
-void add_code_generation(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& passes,
-                         llvm::raw_pwrite_stream& stream, bool runs_seldom) {
-  auto* information = new llvm::MachineModuleInfoWrapperPass(&machine);  // the passes own both
-  llvm::TargetPassConfig* const config = machine.createPassConfig(passes);
-  if (runs_seldom) config->disablePass(&llvm::PostRASchedulerID);
-  passes.add(config);
-  passes.add(information);
-  if (config->addISelPasses()) throw std::runtime_error("LLVM cannot generate code for this host");
-  config->addMachinePasses();
-  config->setInitialized();
-  if (machine.addAsmPrinter(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile,
-                            information->getMMI().getContext()))
-    throw std::runtime_error("LLVM cannot write objects for this host");
-  passes.add(llvm::createFreeMachineFunctionPass());
-}
-
 // Of passes over functions and modules.
 struct Analyses {
   llvm::LoopAnalysisManager loops;
@@ -106,8 +85,7 @@ void move_out_of_loops(llvm::Function& row, llvm::TargetMachine& machine) {
 
 }  // namespace
 
-void finish(BodySession& session, llvm::Module& module, const std::string& processor, Object& object,
-            bool runs_seldom) {
+void finish(BodySession& session, llvm::Module& module, const std::string& processor, Object& object) {
   Stopwatch watch;
   const auto machine = make_target(processor);
   module.setTargetTriple(machine->getTargetTriple().str());
@@ -146,7 +124,8 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
 
   llvm::raw_svector_ostream stream(object.bytes);
   llvm::legacy::PassManager generator;
-  add_code_generation(static_cast<llvm::LLVMTargetMachine&>(*machine), generator, stream, runs_seldom);
+  if (machine->addPassesToEmitFile(generator, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+    throw std::runtime_error("LLVM cannot write objects for this host");
   generator.run(module);
   object.stages.generate += watch.lap();
   auto file = llvm::object::ObjectFile::createObjectFile(
@@ -224,19 +203,6 @@ bool goes_side_by_side(const Routine& routine, const Facts& facts) {
   return true;
 }
 
-namespace {
-
-// A part of a long routine that waves go through once.
-bool runs_seldom(const Routine& routine, const Piece& piece) {
-  if (routine.pieces.size() == 1) return false;
-  const std::vector<unsigned> ends = loop_ends(routine);
-  for (unsigned i = 0; i < piece.last; ++i)
-    if (ends[i] > piece.first) return false;
-  return true;
-}
-
-}  // namespace
-
 Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsigned first_slot,
                 const std::string& processor) {
   Object object;
@@ -259,7 +225,7 @@ Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsi
     throw std::runtime_error("the translator made bad code: " + text.str());
 #endif
   object.stages.emit = watch.lap();
-  finish(session, module, processor, object, runs_seldom(routine, routine.pieces[piece]));
+  finish(session, module, processor, object);
   return object;
 }
 

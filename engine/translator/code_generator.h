@@ -59,9 +59,7 @@ bool has_masked_gathers(const std::string& processor = host_processor());
 Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsigned first_slot,
                 const std::string& processor = host_processor());
 
-// Inlines the bodies that the module declares and generates code; for tests of single bodies too. Of code
-// that runs seldom, generating is what costs.
-void finish(BodySession& session, llvm::Module& module, const std::string& processor, Object& object,
-            bool runs_seldom = false);
+// Inlines the bodies that the module declares and generates code; for tests of single bodies too.
+void finish(BodySession& session, llvm::Module& module, const std::string& processor, Object& object);
 
 }  // namespace lockstep::translator

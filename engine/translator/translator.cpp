@@ -241,7 +241,14 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
   const Translation& translation = *found.translation;
   uint64_t pc = entry_;
   const Translation::Entry* entry = translation.entry_at(0);
-  std::array<uint64_t, kLeaves> left{};
+  // Mostly all waves of a turn leave alike: that is one addition for all of them.
+  Leave how = Leave::ended;
+  uint64_t times = 0;
+  const auto count_how = [&] {
+    if (times != 0 && is_counted(how))
+      found.left[static_cast<size_t>(how)].fetch_add(times, std::memory_order_relaxed);
+    times = 0;
+  };
   for (; next < waves.size(); ++next) {
     Wave& wave = *waves[next];
     if (wave.state == WaveState::ended || wave.state == WaveState::at_barrier) continue;
@@ -252,7 +259,12 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
       entry = translation.entry_at(static_cast<int64_t>(pc - entry_));
     }
     if (!entry || !entry->function || (wave.mode & kFloatModeMask) != entry->float_mode) break;
-    ++left[entry->function(&wave, &found.context, entry->number, turn)];
+    const auto left = static_cast<Leave>(entry->function(&wave, &found.context, entry->number, turn));
+    if (left != how) {
+      count_how();
+      how = left;
+    }
+    ++times;
     const int64_t count = turn - wave.budget;
     wave.executed_before_turn += count;
     executed += static_cast<uint64_t>(count);
@@ -260,9 +272,7 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
                          (wave.state == WaveState::ready && wave.budget <= 0);
     if (!is_over) break;
   }
-  for (size_t how = 0; how < kLeaves; ++how)
-    if (left[how] != 0 && is_counted(static_cast<Leave>(how)))
-      found.left[how].fetch_add(left[how], std::memory_order_relaxed);
+  count_how();
   if (translation.has_calls()) interpreted_.fetch_add(found.called(), std::memory_order_relaxed);
 }
 
