@@ -23,6 +23,7 @@ void Processor::add(std::shared_ptr<Queue> queue) {
     std::lock_guard lock(mutex_);
     auto behind = std::find_if(queues_.begin(), queues_.end(),
                                [&](const auto& other) { return other->priority() < queue->priority(); });
+    had_no_turn_.push_back(queue.get());
     queues_.insert(behind, std::move(queue));
   }
   wake();
@@ -30,6 +31,9 @@ void Processor::add(std::shared_ptr<Queue> queue) {
 
 void Processor::remove(const Queue& queue) {
   std::unique_lock lock(mutex_);
+  const auto had_its_turn = [&] { return std::ranges::find(had_no_turn_, &queue) == had_no_turn_.end(); };
+  released_.wait(lock, [&] { return had_its_turn() || queue.state() != QueueState::active; });
+  std::erase(had_no_turn_, &queue);
   std::erase_if(queues_, [&](const auto& other) { return other.get() == &queue; });
   released_.wait(lock, [&] { return current_ != &queue; });
 }
@@ -82,11 +86,15 @@ Queue::Advance Processor::round() {
       std::lock_guard lock(mutex_);
       if (std::find(queues_.begin(), queues_.end(), queue) == queues_.end()) continue;
       current_ = queue.get();
+      std::erase(had_no_turn_, current_);
     }
     const Queue::Advance one = queue->advance();
     {
       std::lock_guard lock(mutex_);
       current_ = nullptr;
+      if (one.progressed)
+        std::erase_if(had_no_turn_,
+                      [&](const Queue* other) { return other->priority() < queue->priority(); });
       released_.notify_all();
     }
     all.waits_for_memory |= one.waits_for_memory;

@@ -21,7 +21,9 @@ class Processor {
   Processor& operator=(const Processor&) = delete;
 
   void add(std::shared_ptr<Queue> queue);
-  // After this the thread does not touch the queue.
+  // After this the thread does not touch the queue. If it is active it has had a turn since it was added, or
+  // those of higher priority were busy: else who takes a queue away and gives it back without pause would
+  // find it each time before the thread does.
   void remove(const Queue& queue);
   // A doorbell: there may be something to do. Cheap if the thread is awake.
   void wake();
@@ -47,7 +49,8 @@ class Processor {
   std::vector<std::shared_ptr<Queue>> queues_;  // by priority, highest first
   size_t turn_ = 0;
   const Queue* current_ = nullptr;
-  std::condition_variable released_;  // current_ is another one
+  std::vector<const Queue*> had_no_turn_;  // of queues_, since they were added
+  std::condition_variable released_;       // current_ or had_no_turn_ has changed
   bool stop_ = false;
   std::atomic<bool> pending_ = false, asleep_ = false;  // asleep: nobody processes packets
   std::thread thread_;

@@ -584,5 +584,16 @@ TEST_F(CallersRingTest, SuspendedQueuesWait) {
   EXPECT_TRUE(m.processor->waiters().wait([&] { return load_shared<uint64_t>(read) == 4; }, in_seconds(20)));
 }
 
+TEST_F(CallersRingTest, QueuesThatAreTakenAwayWithoutPauseHaveTheirTurns) {
+  const auto queue = m.processor->create_sdma_queue(options(1));
+  for (uint64_t i = 0; i < 300; ++i) {
+    m.processor->suspend(*queue);
+    ASSERT_EQ(*read, 4 * i);
+    ring[i] = sdma::kNop;
+    store_shared<uint64_t>(write, 4 * (i + 1));
+    m.processor->resume(queue);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::command

@@ -407,6 +407,21 @@ TEST_F(Pm4Test, IndirectBuffersCallAndChain) {
   EXPECT_EQ(memory[3], 0u);
 }
 
+// A queue has its turn before it is taken away, but not at the price of those above it.
+TEST_F(Pm4Test, OneThatIsBusyForEverKeepsNoneOfLowerPriorityWhereItIs) {
+  uint32_t* const circle = memory + 512;
+  const Words words = write_dword(memory, 10) +
+                      packet(pm4::kIndirectBuffer, {low(circle), high(circle), 9 | 1 << 20 | 1 << 23});
+  std::copy(words.begin(), words.end(), circle);
+  submit(packet(pm4::kIndirectBuffer, {low(circle), high(circle), 9 | 1 << 23}));
+  ASSERT_TRUE(becomes(memory, 10));
+  RingQueueOptions options;
+  options.priority = -1;
+  const auto lower = m.processor->create_pm4_queue(std::move(options));
+  m.processor->suspend(*lower);
+  m.processor->destroy(queue);
+}
+
 TEST_F(Pm4Test, BuffersAreNestedSixteenDeep) {
   for (const uint32_t depth : {16u, 17u}) {
     for (uint32_t i = 0; i < depth; ++i) {
