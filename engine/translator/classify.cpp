@@ -96,9 +96,7 @@ bool is_translated_memory(const isa::Instruction& instruction, std::string& reas
 
 bool is_translated_atomic(const isa::Instruction& instruction) {
   const semantics::AtomicShape& shape = semantics::atomic_shape(instruction.row->opcode);
-  // What FLAT addresses in an aperture is no memory: it stays with the interpreter.
   return shape && shape.addresses == 1 && shape.bytes != 0 && !instruction.gds &&
-         instruction.row->encoding != Encoding::flat &&
          shape.operation <= semantics::AtomicOperation::fcmpswap;
 }
 

@@ -207,6 +207,7 @@ void Emitter::emit_atomic(unsigned index) {
   AtomicAccess access;
   access.bytes = shape.bytes;
   access.in_lds = instruction.row->encoding == isa::Encoding::ds;
+  const bool is_flat = instruction.row->encoding == isa::Encoding::flat;
   const bool wide = !access.in_lds && (!scalar_base || scalar_base->code == isa::code::kNull);
   access.base = ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}));
   if (!access.in_lds && !wide)
@@ -243,10 +244,10 @@ void Emitter::emit_atomic(unsigned index) {
   auto* callee = llvm::cast<llvm::Function>(function.getCallee());
   callee->addRetAttr(llvm::Attribute::ZExt);
   callee->removeFnAttr(llvm::Attribute::Cold);
-  Value* fine = ir_.CreateCall(
-      function,
-      {wave_, dispatch_, ir_.getInt32(access.slot), ir_.getInt32(memory_form(instruction.row->opcode)),
-       ir_.getInt32(access.in_lds + 2 * wide), access.base, ir_.CreateZExt(exec, i64_), buffer_row(0, 0)});
+  Value* fine = ir_.CreateCall(function, {wave_, dispatch_, ir_.getInt32(access.slot),
+                                          ir_.getInt32(memory_form(instruction.row->opcode)),
+                                          ir_.getInt32(access.in_lds + 2 * wide + 4 * is_flat), access.base,
+                                          ir_.CreateZExt(exec, i64_), buffer_row(0, 0)});
   branch_unlikely(ir_.CreateNot(fine), leave_to_interpreter(before), done);
   ir_.SetInsertPoint(done);
   if (!is_returned) return;

@@ -106,7 +106,18 @@ void Emitter::emit_global(unsigned index) {
   access.has_base = !access.wide || replace_by_addends(access.base, access.low, access.high);
   if (access.wide) access.second_row = access.high;
   access.lanes = whole_mask(kExec);
-  access.by_lanes = [&] {
+  access.by_lanes = [&]() -> Value* {
+    if (instruction.row->encoding == isa::Encoding::flat) {
+      auto function = runtime("lockstep_translator_flat", i1_,
+                              {pointer_, pointer_, i32_, i32_, i64_, i64_, pointer_, pointer_, pointer_});
+      auto* callee = llvm::cast<llvm::Function>(function.getCallee());
+      callee->addRetAttr(llvm::Attribute::ZExt);
+      callee->removeFnAttr(llvm::Attribute::Cold);
+      return ir_.CreateCall(function, {wave_, dispatch_, ir_.getInt32(access.slot),
+                                       ir_.getInt32(memory_form(instruction.row->opcode)), access.base,
+                                       ir_.CreateZExt(access.lanes, i64_), buffer_row(0, 0), buffer_row(1, 0),
+                                       buffer_row(2, 0)});
+    }
     auto function = runtime("lockstep_translator_global", i1_,
                             {pointer_, i32_, i32_, i32_, i64_, i64_, pointer_, pointer_, pointer_});
     llvm::cast<llvm::Function>(function.getCallee())->addRetAttr(llvm::Attribute::ZExt);

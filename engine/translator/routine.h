@@ -21,7 +21,7 @@ enum class NodeKind : uint8_t {
   vector_alu,
   dual,  // a VOPD pair
   scalar_load,
-  global,  // FLAT, too: addresses in an aperture are the interpreter's
+  global,  // FLAT, too
   scratch,
   buffer,  // loads and stores through a buffer resource, without conversion of formats
   atomic,  // on memory or LDS, one address a lane

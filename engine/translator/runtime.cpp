@@ -4,10 +4,12 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "engine/interpreter/atomic_access.h"
+#include "engine/interpreter/flat_address.h"
 #include "isa/memory_shape.h"
 #include "memory/buffer_resource.h"
 #include "memory/whole_access.h"
@@ -73,12 +75,103 @@ void store_lane(const AccessShape& shape, void* to, const uint32_t* data, unsign
 
 constexpr uint32_t kZeros[4] = {};
 
+// Whether memory allows the access; then the slot has its range.
+bool is_allowed(const Context* context, uint32_t slot, uint64_t address, uint64_t bytes, Access access) {
+  const Range* range = context->last_range[slot].load(std::memory_order_relaxed);
+  return (address >= range->begin && address < range->end && range->end - address >= bytes) ||
+         lockstep_translator_allowed(context, slot, address, bytes, access);
+}
+
+bool in_lds(const Wave* wave, uint32_t offset, uint32_t bytes) {
+  return offset <= wave->lds_bytes && wave->lds_bytes - offset >= bytes;
+}
+
+std::byte* scratch_of(const Wave* wave, unsigned lane, uint32_t offset) {
+  return reinterpret_cast<std::byte*>(wave->scratch_base + uint64_t{offset / 4} * wave->wave_size * 4 +
+                                      lane * 4 + offset % 4);
+}
+
+// Of a load or store of FLAT.
+struct FlatLanes {
+  const Wave* wave;
+  AccessShape shape;
+  uint64_t base, exec;
+  const uint32_t *low, *high;
+  uint32_t* data;
+
+  bool is_load() const { return shape.kind == AccessShape::Kind::load; }
+  uint64_t address(unsigned lane) const { return base + (low[lane] | uint64_t{high[lane]} << 32); }
+
+  // Whole dwords of scratch at one place for all lanes, as a function's stack is: rows of the interleaved
+  // memory. The begin, or nothing.
+  std::optional<uint32_t> scratch_rows() const {
+    if (exec == 0 || shape.bytes < 4) return std::nullopt;
+    const auto first = static_cast<unsigned>(std::countr_zero(exec));
+    const uint64_t at = address(first);
+    const auto offset = static_cast<uint32_t>(at);
+    if (!interpreter::in_private_aperture(at) || offset % 4 != 0 ||
+        !interpreter::in_given_scratch(wave, offset, shape.bytes))
+      return std::nullopt;
+    uint32_t others = 0;
+    for (unsigned lane = 0; lane < wave->wave_size; ++lane) {
+      const uint32_t is_on = exec >> lane & 1 ? ~0u : 0;
+      others |= ((low[lane] ^ low[first]) | (high[lane] ^ high[first])) & is_on;
+    }
+    if (others != 0) return std::nullopt;
+    return offset;
+  }
+
+  void move_rows(uint32_t offset) const {
+    const unsigned lanes = wave->wave_size;
+    const bool is_full = std::popcount(exec) == static_cast<int>(lanes);
+    for (unsigned i = 0; i < shape.bytes / 4u; ++i) {
+      auto* row = reinterpret_cast<uint32_t*>(scratch_of(wave, 0, offset + 4 * i));
+      uint32_t* word = data + i * lanes;
+      // What is loaded to lanes that are off is nobody's.
+      if (is_load())
+        std::memcpy(word, row, 4 * lanes);
+      else if (is_full)
+        std::memcpy(row, word, 4 * lanes);
+      else
+        for (uint64_t on = exec; on != 0; on &= on - 1)
+          row[std::countr_zero(on)] = word[std::countr_zero(on)];
+    }
+  }
+
+  void move(unsigned lane) const {
+    const uint64_t at = address(lane);
+    const auto offset = static_cast<uint32_t>(at);
+    if (!interpreter::in_private_aperture(at))
+      return move(
+          lane, interpreter::in_shared_aperture(at) ? wave->lds + offset : reinterpret_cast<std::byte*>(at));
+    // Parts of several dwords are not side by side.
+    std::byte bytes[16];
+    if (!is_load()) store_lane(shape, bytes, data + lane, wave->wave_size);
+    for (uint32_t done = 0; done < shape.bytes;) {
+      const uint32_t count = std::min<uint32_t>(4 - (offset + done) % 4, shape.bytes - done);
+      std::byte* memory = scratch_of(wave, lane, offset + done);
+      if (is_load())
+        std::memcpy(bytes + done, memory, count);
+      else
+        std::memcpy(memory, bytes + done, count);
+      done += count;
+    }
+    if (is_load()) load_lane(shape, bytes, data + lane, wave->wave_size);
+  }
+  void move(unsigned lane, std::byte* memory) const {
+    if (is_load())
+      load_lane(shape, memory, data + lane, wave->wave_size);
+    else
+      store_lane(shape, memory, data + lane, wave->wave_size);
+  }
+};
+
 // What the lanes of an atomic work on, one row of the wave's size for each register.
 struct AtomicLanes {
   Wave* wave;
   uint64_t base, exec;
   uint32_t* rows;
-  bool in_lds, wide;
+  bool in_lds, wide, is_flat;
 
   uint32_t& word(unsigned row, unsigned lane) const { return rows[row * wave->wave_size + lane]; }
   uint64_t address(unsigned lane) const {
@@ -107,14 +200,17 @@ void exchange(const AtomicLanes& all) {
     const T data = all.value<T>(2, lane);
     T second = 0, old = 0;
     if constexpr (semantics::has_second_operand(operation)) second = all.value<T>(4, lane);
-    if (!all.in_lds) {
-      old = interpreter::exchange_in_memory<T>(operation, reinterpret_cast<std::byte*>(at), data, second,
-                                               flush);
-    } else if (at <= all.wave->lds_bytes && all.wave->lds_bytes - at >= sizeof(T)) {
+    const auto offset = static_cast<uint32_t>(at);
+    if (!all.in_lds && !(all.is_flat && interpreter::in_shared_aperture(at))) {
+      std::byte* const memory = all.is_flat && interpreter::in_private_aperture(at)
+                                    ? scratch_of(all.wave, lane, offset)
+                                    : reinterpret_cast<std::byte*>(at);
+      old = interpreter::exchange_in_memory<T>(operation, memory, data, second, flush);
+    } else if (in_lds(all.wave, offset, sizeof(T))) {
       // A work-group runs on one thread. Out of range: no write, and 0 comes back.
-      std::memcpy(&old, all.wave->lds + at, sizeof old);
+      std::memcpy(&old, all.wave->lds + offset, sizeof old);
       const T result = semantics::apply_atomic<T>(operation, old, data, second, flush);
-      std::memcpy(all.wave->lds + at, &result, sizeof result);
+      std::memcpy(all.wave->lds + offset, &result, sizeof result);
     }
     all.word(2, lane) = static_cast<uint32_t>(old);
     if constexpr (sizeof(T) == 8) all.word(3, lane) = static_cast<uint32_t>(uint64_t{old} >> 32);
@@ -155,6 +251,7 @@ std::span<const RuntimeSymbol> runtime_symbols() {
   static const RuntimeSymbol symbols[] = {
       {"lockstep_translator_allowed", reinterpret_cast<void*>(&lockstep_translator_allowed)},
       {"lockstep_translator_global", reinterpret_cast<void*>(&lockstep_translator_global)},
+      {"lockstep_translator_flat", reinterpret_cast<void*>(&lockstep_translator_flat)},
       {"lockstep_translator_buffer", reinterpret_cast<void*>(&lockstep_translator_buffer)},
       {"lockstep_translator_atomic", reinterpret_cast<void*>(&lockstep_translator_atomic)},
       {"lockstep_translator_call", reinterpret_cast<void*>(&lockstep_translator_call)},
@@ -194,10 +291,7 @@ bool lockstep_translator_global(const Context* context, uint32_t slot, uint32_t 
   };
   for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
     const uint64_t address = address_of(static_cast<unsigned>(std::countr_zero(lanes)));
-    const Range* range = context->last_range[slot].load(std::memory_order_relaxed);
-    if (address >= range->begin && address < range->end && range->end - address >= shape.bytes) continue;
-    if (!lockstep_translator_allowed(context, slot, address, shape.bytes, is_load ? kRead : kWrite))
-      return false;
+    if (!is_allowed(context, slot, address, shape.bytes, is_load ? kRead : kWrite)) return false;
   }
   for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
@@ -207,6 +301,29 @@ bool lockstep_translator_global(const Context* context, uint32_t slot, uint32_t 
     else
       store_lane(shape, memory, data + lane, wave_size);
   }
+  return true;
+}
+
+bool lockstep_translator_flat(Wave* wave, const Context* context, uint32_t slot, uint32_t form, uint64_t base,
+                              uint64_t exec, const uint32_t* low, const uint32_t* high, uint32_t* data) {
+  const FlatLanes all{wave, shape_of(form), base, exec, low, high, data};
+  if (const auto offset = all.scratch_rows()) {
+    all.move_rows(*offset);
+    return true;
+  }
+  for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
+    const uint64_t address = all.address(static_cast<unsigned>(std::countr_zero(lanes)));
+    const auto offset = static_cast<uint32_t>(address);
+    const bool is_there =
+        interpreter::in_private_aperture(address)
+            ? interpreter::in_given_scratch(wave, offset, all.shape.bytes)
+        : interpreter::in_shared_aperture(address)
+            ? in_lds(wave, offset, all.shape.bytes)
+            : is_allowed(context, slot, address, all.shape.bytes, all.is_load() ? kRead : kWrite);
+    if (!is_there) return false;
+  }
+  for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1)
+    all.move(static_cast<unsigned>(std::countr_zero(lanes)));
   return true;
 }
 
@@ -234,12 +351,10 @@ bool lockstep_translator_buffer(const Context* context, uint32_t slot, uint32_t 
     return true;
   };
   for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
-    const auto is_allowed = [&](uint64_t address, unsigned, unsigned bytes) {
-      const Range* range = context->last_range[slot].load(std::memory_order_relaxed);
-      return (address >= range->begin && address < range->end && range->end - address >= bytes) ||
-             lockstep_translator_allowed(context, slot, address, bytes, is_load ? kRead : kWrite);
+    const auto may_move = [&](uint64_t address, unsigned, unsigned bytes) {
+      return is_allowed(context, slot, address, bytes, is_load ? kRead : kWrite);
     };
-    if (!for_each_part(static_cast<unsigned>(std::countr_zero(lanes)), is_allowed)) return false;
+    if (!for_each_part(static_cast<unsigned>(std::countr_zero(lanes)), may_move)) return false;
   }
   for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
@@ -261,14 +376,17 @@ bool lockstep_translator_buffer(const Context* context, uint32_t slot, uint32_t 
 bool lockstep_translator_atomic(Wave* wave, const Context* context, uint32_t slot, uint32_t form,
                                 uint32_t places, uint64_t base, uint64_t exec, uint32_t* rows) {
   const semantics::AtomicShape& shape = semantics::atomic_shape(static_cast<isa::Opcode>(form));
-  const AtomicLanes all{wave, base, exec, rows, (places & 1) != 0, (places & 2) != 0};
+  const AtomicLanes all{wave, base, exec, rows, (places & 1) != 0, (places & 2) != 0, (places & 4) != 0};
   for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
     const uint64_t address = all.address(static_cast<unsigned>(std::countr_zero(lanes)));
     if (address % shape.bytes != 0) return false;
-    if (all.in_lds) continue;
-    const Range* range = context->last_range[slot].load(std::memory_order_relaxed);
-    if (address >= range->begin && address < range->end && range->end - address >= shape.bytes) continue;
-    if (!lockstep_translator_allowed(context, slot, address, shape.bytes, kReadWrite)) return false;
+    if (all.in_lds || (all.is_flat && interpreter::in_shared_aperture(address))) continue;
+    // In scratch there are atomics of 4 bytes only (guide 11.1.1).
+    const bool is_there =
+        all.is_flat && interpreter::in_private_aperture(address)
+            ? shape.bytes == 4 && interpreter::in_given_scratch(wave, static_cast<uint32_t>(address), 4)
+            : is_allowed(context, slot, address, shape.bytes, kReadWrite);
+    if (!is_there) return false;
   }
   const auto operation = static_cast<size_t>(shape.operation);
   (shape.bytes == 8 ? kExchanges64 : kExchanges32)[operation](all);
@@ -278,17 +396,15 @@ bool lockstep_translator_atomic(Wave* wave, const Context* context, uint32_t slo
 void lockstep_translator_lds(Wave* wave, uint32_t form, uint32_t lanes, const uint32_t* addresses,
                              uint32_t offset, uint32_t other_offset, uint32_t* data) {
   const AccessShape shape = shape_of(form);
-  const auto in_lds = [&](uint32_t at) {
-    return at <= wave->lds_bytes && wave->lds_bytes - at >= shape.bytes;
-  };
   for (; lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
     const uint32_t at = addresses[lane] + offset;
-    const bool inside = in_lds(at);
+    const bool inside = in_lds(wave, at, shape.bytes);
     if (shape.kind == AccessShape::Kind::load)
       load_lane(shape,
-                inside && in_lds(addresses[lane] + other_offset) ? static_cast<const void*>(wave->lds + at)
-                                                                 : kZeros,
+                inside && in_lds(wave, addresses[lane] + other_offset, shape.bytes)
+                    ? static_cast<const void*>(wave->lds + at)
+                    : kZeros,
                 data + lane, kChunkLanes);
     else if (inside)
       store_lane(shape, wave->lds + at, data + lane, kChunkLanes);

@@ -20,9 +20,15 @@ bool lockstep_translator_global(const lockstep::translator::Context* context, ui
                                 uint32_t wave_size, uint64_t base, uint64_t exec, const uint32_t* low,
                                 const uint32_t* high, uint32_t* data);
 
-// The same through a buffer resource of four words: dwords out of its bounds are loaded as zeros and not
-// stored. `displacement`: the instruction's offset, and above it that of the SGPR. `offsets` and `indices`
-// are null where the instruction has none.
+// The same of FLAT, whose lanes may each be in memory, scratch (the private aperture) or the LDS (the shared
+// one).
+bool lockstep_translator_flat(lockstep::Wave* wave, const lockstep::translator::Context* context,
+                              uint32_t slot, uint32_t form, uint64_t base, uint64_t exec, const uint32_t* low,
+                              const uint32_t* high, uint32_t* data);
+
+// A load or store through a buffer resource of four words: dwords out of its bounds are loaded as zeros and
+// not stored. `displacement`: the instruction's offset, and above it that of the SGPR. `offsets` and
+// `indices` are null where the instruction has none.
 bool lockstep_translator_buffer(const lockstep::translator::Context* context, uint32_t slot, uint32_t form,
                                 uint32_t wave_size, uint64_t resource_low, uint64_t resource_high,
                                 uint64_t displacement, uint64_t exec, const uint32_t* offsets,
@@ -34,8 +40,9 @@ void lockstep_translator_lds(lockstep::Wave* wave, uint32_t form, uint32_t lanes
                              uint32_t offset, uint32_t other_offset, uint32_t* data);
 
 // An atomic of all lanes of a wave, the lowest first. `places`: 1 in the LDS, 2 with 64-bit addresses of the
-// lanes. `rows` has the lanes' addresses, their high halves, two dwords of data and two of the second
-// operand; what was in memory takes the place of the data. False: some lane may not do so, and none has.
+// lanes, 4 of FLAT, which may be in an aperture. `rows` has the lanes' addresses, their high halves, two
+// dwords of data and two of the second operand; what was in memory takes the place of the data. False: some
+// lane may not do so, and none has.
 bool lockstep_translator_atomic(lockstep::Wave* wave, const lockstep::translator::Context* context,
                                 uint32_t slot, uint32_t form, uint32_t places, uint64_t base, uint64_t exec,
                                 uint32_t* rows);

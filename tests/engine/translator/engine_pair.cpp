@@ -112,6 +112,7 @@ std::string EnginePair::run(const Code& code, const std::function<void(TestWave&
   interpreted_ = by_translator.statistics().interpreted;
   forget_earlier_run();
   wave_.execute(by_translator, entry, kBudget);
+  exits_ = by_translator.exits_since({});
   std::string text = by_translator.unsupported();
   if (text.empty() && expected_end != wave.state)
     text = difference("state", 0, static_cast<uint64_t>(expected_end), static_cast<uint64_t>(wave.state));
@@ -123,6 +124,12 @@ std::string EnginePair::run(const Code& code, const std::function<void(TestWave&
   const bool is_at_end = expected_pc == entry + 4 * code.size();
   if (text.empty()) text = first_difference(wave_, expected, wave_.save(), is_at_end);
   return text.empty() ? text : text + listing(code, start_.wave_size);
+}
+
+uint64_t EnginePair::exits(Leave how) const {
+  uint64_t times = 0;
+  for (const Exit& exit : exits_) times += exit.how == how ? exit.times : 0;
+  return times;
 }
 
 bool EnginePair::runs_through(const Code& code) {

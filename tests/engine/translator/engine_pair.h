@@ -1,6 +1,7 @@
 // The same code on the interpreter and on the translator, from the same state of a wave.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,8 @@ class EnginePair {
 
   // Instructions of the last run that had no translation.
   const std::vector<InterpretedInstruction>& interpreted() const { return interpreted_; }
+  // How often the last run left translated code.
+  uint64_t exits(Leave how) const;
 
  private:
   void fill();
@@ -49,6 +52,7 @@ class EnginePair {
   interpreter::TestWave wave_;
   interpreter::TestWave::State state_;
   std::vector<InterpretedInstruction> interpreted_;
+  std::vector<Exit> exits_;
 };
 
 // One run of this text, off its end, so that all registers are compared; empty if both engines end alike.

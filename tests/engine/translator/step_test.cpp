@@ -235,9 +235,9 @@ std::vector<NodeKind> kinds(std::string_view text, unsigned wave_size = 32) {
 // or with other lanes or registers than the code names, is a step.
 TEST(Calls, StayInTranslatedCode) {
   for (const char* text :
-       {"ds_permute_b32 v1, v2, v3", "ds_append v1", "flat_atomic_add_u32 v[2:3], v1",
-        "buffer_load_b32 v[1:2], v2, s[4:7], 0 offen tfe", "buffer_load_format_x v1, v2, s[4:7], 0 offen",
-        "buffer_load_b32 v1, v2, ttmp[4:7], 0 offen", "buffer_atomic_add_u32 v1, v2, s[4:7], 0 offen",
+       {"ds_permute_b32 v1, v2, v3", "ds_append v1", "buffer_load_b32 v[1:2], v2, s[4:7], 0 offen tfe",
+        "buffer_load_format_x v1, v2, s[4:7], 0 offen", "buffer_load_b32 v1, v2, ttmp[4:7], 0 offen",
+        "buffer_atomic_add_u32 v1, v2, s[4:7], 0 offen",
         "tbuffer_load_format_x v1, v2, s[4:7], 0 format:[BUF_FMT_32_FLOAT] idxen",
         "s_buffer_load_b32 s8, s[4:7], 0x0", "v_movrels_b32 v1, v2"})
     EXPECT_EQ(kinds(text)[0], NodeKind::call) << text;
