@@ -6,9 +6,9 @@
 #include <new>
 #include <utility>
 
+#include "machine/group_memory.h"
 #include "machine/trap_entry.h"
 #include "machine/wait_text.h"
-#include "memory/host_fault.h"
 #include "numeric/float_mode.h"
 #include "state/trap_status.h"
 #include "text/hex.h"
@@ -18,8 +18,6 @@ namespace lockstep::machine {
 namespace {
 
 constexpr size_t kLdsBytes = 65536;
-// The work-group's ids and its info.
-constexpr size_t kGroupSgprs = 4;
 // Vector loads of whole chunks may touch memory behind the last byte in use, never beyond this.
 constexpr size_t kSlack = 256;
 
@@ -67,49 +65,9 @@ constexpr int64_t kLongestSleep = 64 * 127;  // clocks (guide 5.1, s_sleep)
 
 // A wave's turn when others need the thread more than it.
 constexpr int64_t kShortTurn = 200;
-// Of a row of the grid: a longer row gains little more, and who ends the dispatch waits for all of them.
-constexpr uint32_t kGroupsSideBySide = 64;
 
 // Wave-instructions of a group after which it is looked at whether its waves spin.
 constexpr int64_t kProbeInterval = 50'000;
-
-struct Fingerprint {
-  uint64_t pc, mode, scalars;
-  bool operator==(const Fingerprint&) const = default;
-};
-
-// `bytes` is a multiple of 64.
-uint64_t hash(const void* memory, size_t bytes) {
-  constexpr unsigned kLanes = 8;
-  uint64_t sums[kLanes] = {1, 2, 3, 4, 5, 6, 7, 8};
-  for (size_t at = 0; at < bytes; at += sizeof sums) {
-    uint64_t words[kLanes];
-    std::memcpy(words, static_cast<const std::byte*>(memory) + at, sizeof words);
-    // No multiplication: hosts have none for vectors of 64 bits, and waves have up to 64 kB of registers.
-    for (unsigned i = 0; i < kLanes; ++i) sums[i] = (sums[i] << 9 | sums[i] >> 55) + words[i];
-  }
-  uint64_t sum = 0;
-  for (uint64_t part : sums) sum = (sum ^ part) * 0x9e3779b97f4a7c15u;
-  return sum;
-}
-
-Fingerprint scalar_fingerprint(Wave& wave) {
-  return {wave.pc, wave.mode | uint64_t{wave.scc()} << 32, hash(wave.scalar, 128 * sizeof wave.scalar[0])};
-}
-
-uint64_t vgpr_hash(const Wave& wave) {
-  return hash(wave.vgprs, size_t{wave.vgpr_count} * wave.register_bytes);
-}
-
-uint64_t mixed(uint64_t sum, uint64_t value) {
-  sum = (sum ^ value) * 0x9e3779b97f4a7c15u;
-  return sum ^ sum >> 32;
-}
-
-// Tells one state of a wave's registers from another.
-uint64_t mark_of(const Fingerprint& scalars, uint64_t vgprs) {
-  return mixed(mixed(mixed(scalars.pc, scalars.mode), scalars.scalars), vgprs);
-}
 
 uint32_t bits(uint32_t value, unsigned low, unsigned count) {
   return value >> low & ((1u << count) - 1);
@@ -120,16 +78,6 @@ uint32_t bits(uint32_t value, unsigned low, unsigned count) {
 uint32_t initial_status(uint32_t rsrc1) {
   return bits(rsrc1, 10, 2) << status_bit::kSystemPriorityShift |
          (bits(rsrc1, 25, 1) ? status_bit::kConditionDebugUser : 0);
-}
-
-// Whether what the wave has beside its registers is as it was at launch: only the interpreter changes it, and
-// notes its turns.
-bool is_as_launched(const Wave* wave) {
-  return wave->turn_budget == 0;
-}
-
-bool has_ended(const Wave* wave) {
-  return wave->state == WaveState::ended;
 }
 
 // The work-items of a wave within its group. A null wave has none.
@@ -296,14 +244,17 @@ void GroupContext::clear_lds(const Launch& launch) {
     std::memset(lds_storage_.get(), launch.initial_byte, bytes);
 }
 
+bool GroupContext::are_as_launched() const {
+  return std::ranges::all_of(order_, [](const Wave* wave) { return wave->turn_budget == 0; });
+}
+
 bool GroupContext::may_run_more() const {
-  return may_relaunch_ && has_whole_place() && std::ranges::all_of(order_, is_as_launched);
+  return may_relaunch_ && has_whole_place() && are_as_launched();
 }
 
 bool GroupContext::relaunch(const Launch& launch, uint64_t number, const GroupPlace& place,
                             uint64_t first_wave) {
-  if (!may_relaunch_ || !item_ids_.are_of(place) || !std::ranges::all_of(order_, is_as_launched))
-    return false;
+  if (!may_relaunch_ || !item_ids_.are_of(place) || !are_as_launched()) return false;
   for (unsigned axis = 0; axis < 3; ++axis) group_.id[axis] = place.id[axis] + launch.first_group[axis];
   group_.number = number;
   has_run_ = stands_still_ = false;
@@ -513,14 +464,6 @@ void GroupContext::take_memory() {
   for (Wave* each : waves_) forget_ranges(*each);
 }
 
-template <class Work>
-std::optional<uint64_t> GroupContext::with_memory(Work&& work) {
-  take_memory();
-  const auto lost = guarded(work);
-  memory_user_.end();
-  return lost;
-}
-
 int64_t GroupContext::run_wave(Engine& engine, Wave& wave, int64_t turn) {
   int64_t count = 0;
   Engine& its_engine = is_taken_over(wave) ? static_cast<Engine&>(*trap_engine_) : engine;
@@ -565,156 +508,6 @@ int64_t GroupContext::turn_of(int64_t budget) const {
   // A lone wave has nobody to wait for in its group.
   return group_.wave_count == 1 ? kProbeInterval
                                 : std::clamp<int64_t>(budget / group_.wave_count, kShortTurn, kTurn);
-}
-
-GroupContext::Result GroupContext::run_more(const Launch& launch, Engine& engine, Claim& claim,
-                                            int64_t budget, uint64_t most, uint64_t& executed) {
-  Result result = Result::finished;
-  const uint64_t before = executed;
-  for (GroupWalk walk(launch, claim.first);
-       claim.first < claim.last && result == Result::finished && executed - before < most; walk.advance()) {
-    while (run_row(launch, engine, walk, claim, budget, most - (executed - before), executed, result))
-      if (claim.first == claim.last || result != Result::finished || executed - before >= most) return result;
-    const GroupPlace& place = walk.place();
-    if (!relaunch(launch, claim.first, place, claim.first_wave)) break;
-    ++claim.first;
-    claim.first_wave += place.waves;
-    // Where the last group has just ended, this one is likely to.
-    const uint64_t executed_before = executed;
-    const size_t had_turn = registers_stay_ ? run_turns(turn_of(budget), budget, executed) : 0;
-    ended_at_once_ = registers_stay_ && std::ranges::all_of(order_, has_ended);
-    if (!ended_at_once_)
-      result = run(engine, budget - static_cast<int64_t>(executed - executed_before), executed, had_turn);
-  }
-  return result;
-}
-
-bool GroupContext::run_row(const Launch& launch, Engine& engine, GroupWalk& walk, Claim& claim,
-                           int64_t budget, uint64_t most, uint64_t& executed, Result& result) {
-  const LaunchNeeds* const needs = adviser_ ? adviser_->launch_needs(mode_) : nullptr;
-  if (!needs || !needs->has_rows || !needs->registers_stay) return false;
-  if (!may_relaunch_ || !ended_at_once_ || is_followed() || any_sleeping_) return false;
-  const bool has_x = bits(launch.rsrc2, 7, 1);
-  if (!has_x || launch.ordered_append || launch.scratch_bytes != 0 || launch.lds_bytes != 0) return false;
-  auto count = static_cast<uint32_t>(std::min<uint64_t>(walk.left_in_row(), claim.last - claim.first));
-  const GroupPlace& place = walk.place();
-  if (count < 2 || launch.null_waves != 0 || !item_ids_.are_of(place)) return false;
-  if (!std::ranges::all_of(order_, [](const Wave* wave) { return has_ended(wave) && is_as_launched(wave); }))
-    return false;
-
-  for (unsigned axis = 0; axis < 3; ++axis) group_.id[axis] = place.id[axis] + launch.first_group[axis];
-  for (unsigned i = 0; i < group_.wave_count; ++i) fill_group_sgprs(launch, i, *waves_[i]);
-  const uint32_t side_by_side = waves_side_by_side(launch, *needs, place);
-  const bool is_one_by_one = side_by_side == group_.wave_count;
-  if (!is_one_by_one) count = std::min(count, kGroupsSideBySide);
-  GroupRow row;
-  row.waves = order_.data();
-  row.last_wave = side_by_side;
-  row.counts_up = item_ids_.count_up_in_waves && place.waves * launch.wave_size == place.items;
-  const size_t first_id = launch.user_data.size();
-  row.x_offset = static_cast<uint32_t>(offsetof(Wave, scalar) + first_id * sizeof(uint32_t));
-  const uint32_t first = row.x = group_.id[0];
-  row.end = first + count;
-  row.turn = turn_of(budget);
-  row.most = is_one_by_one ? most : UINT64_MAX;
-  const auto lost = with_memory([&] {
-    for (;;) {
-      adviser_->run_row(row);
-      if (row.x != row.end || row.last_wave == group_.wave_count) return;
-      row.x = first;
-      row.wave = row.first_wave = row.last_wave;
-      row.last_wave += side_by_side;
-    }
-  });
-  executed += row.executed;
-  const auto begin_at = [&](uint32_t groups) {
-    if (groups == 0) return;
-    walk.advance_in_row(groups);
-    claim.first += groups;
-    claim.first_wave += uint64_t{groups} * group_.wave_count;
-  };
-  const uint32_t before = row.x - first;
-  if (!lost && row.wave == row.first_wave && (row.x == row.end || row.executed >= row.most)) {
-    begin_at(before);
-    group_.number = claim.first - 1;
-    return true;
-  }
-
-  // The group in work is as if it had been launched by itself, with some waves that have had their turn. Of
-  // those before it more have, and of those behind it fewer.
-  if (!is_one_by_one) has_left_row_ = true;
-  if (before != 0 && row.last_wave != group_.wave_count)
-    begun_.push_back({claim.first, claim.first + before, claim.first_wave, row.last_wave});
-  begin_at(before);
-  Wave& stopped = *order_[row.wave];
-  const uint64_t pc = stopped.pc;
-  const WaveState state = stopped.state;
-  std::array<uint32_t, kGroupSgprs> sgprs;
-  std::copy_n(stopped.scalar + first_id, sgprs.size(), sgprs.begin());
-  relaunch(launch, claim.first, walk.place(), claim.first_wave);
-  skip_ended_waves(row.wave);
-  size_t had_turn = row.wave;
-  if (lost) {
-    fault_for_lost_memory(stopped, *lost);
-    ++had_turn;
-  } else {
-    std::copy(sgprs.begin(), sgprs.end(), stopped.scalar + first_id);
-    stopped.pc = pc;
-    stopped.state = state;
-    stopped.executed_before_turn = row.turn - stopped.budget;
-    executed += static_cast<uint64_t>(stopped.executed_before_turn);
-  }
-  begin_at(1);
-  if (const uint32_t behind = count - before - 1; behind != 0 && row.first_wave != 0) {
-    begun_.push_back({claim.first, claim.first + behind, claim.first_wave, row.first_wave});
-    begin_at(behind);
-  }
-  result = run(engine, budget, executed, had_turn);
-  return true;
-}
-
-uint32_t GroupContext::waves_side_by_side(const Launch& launch, const LaunchNeeds& needs,
-                                          const GroupPlace& place) const {
-  // Where groups run side by side a wave that leaves the row is dear.
-  if (!needs.go_side_by_side || has_left_row_) return group_.wave_count;
-  const uint32_t items = place.size[0];
-  if (items % launch.wave_size == 0) return items / launch.wave_size;
-  return launch.wave_size % items == 0 ? 1 : group_.wave_count;
-}
-
-void GroupContext::skip_ended_waves(uint32_t count) {
-  for (uint32_t i = 0; i < count; ++i) order_[i]->state = WaveState::ended;
-}
-
-// What run_wave() does beside running a wave is for those that sleep, or that somebody follows.
-size_t GroupContext::run_turns(int64_t turn, int64_t budget, uint64_t& executed) {
-  if (!adviser_ || is_followed() || any_sleeping_ || !adviser_->launch_needs(mode_)) return 0;
-  // A lone wave goes on behind a barrier.
-  if (group_.wave_count == 1 && !registers_stay_) return 0;
-  const uint64_t before = executed;
-  size_t next;
-  do {
-    next = 0;
-    const auto lost = with_memory([&] { adviser_->run_turns(order_, turn, next, executed); });
-    if (lost) fault_for_lost_memory(*order_[next++], *lost);
-  } while (next == order_.size() && static_cast<int64_t>(executed - before) < budget && pass_barrier());
-  clock_ += static_cast<int64_t>(executed - before);
-  return next;
-}
-
-// If all waves that still run have arrived; those that ended count as arrived (guide 5.5).
-bool GroupContext::pass_barrier() {
-  bool any_waits = false;
-  for (const Wave* wave : order_) {
-    if (wave->state == WaveState::at_barrier)
-      any_waits = true;
-    else if (!has_ended(wave))
-      return false;
-  }
-  if (!any_waits) return false;
-  for (Wave* wave : order_)
-    if (wave->state == WaveState::at_barrier) wave->state = WaveState::ready;
-  return true;
 }
 
 GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t& executed, size_t had_turn) {
@@ -796,62 +589,6 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
     }
   }
   return Result::unfinished;
-}
-
-// Whether the wave comes back to the same place with all its registers the same: then it goes on so until
-// another wave changes memory. A step is what the engine does with a budget of one: to the next taken branch,
-// or just an instruction, or nothing if it stalls there for a turn. Gives the mark of the round's first
-// place, which is the same wherever in it the wave was found.
-std::optional<uint64_t> GroupContext::spin_mark(Engine& engine, Wave& wave, uint64_t& executed) {
-  constexpr unsigned kMostSteps = 96;
-  constexpr unsigned kMostReturns = 4;  // to the same place, with other registers
-  const Fingerprint first = scalar_fingerprint(wave);
-  unsigned steps = 0, returns = 0;
-  Fingerprint lowest{~uint64_t{0}, 0, 0};
-  auto returns_unchanged = [&](bool marks) {
-    while (steps++ < kMostSteps && returns < kMostReturns) {
-      const int64_t count = run_wave(engine, wave, 1);
-      executed += static_cast<uint64_t>(count);
-      if (wave.state != WaveState::ready) return false;
-      if (count == 0) continue;
-      if (marks && wave.pc < lowest.pc) lowest = scalar_fingerprint(wave);
-      if (wave.pc != first.pc) continue;
-      if (scalar_fingerprint(wave) == first) return true;
-      ++returns;
-    }
-    return false;
-  };
-  if (!returns_unchanged(false)) return std::nullopt;
-  const uint64_t vgprs = vgpr_hash(wave);
-  if (!returns_unchanged(true) || vgpr_hash(wave) != vgprs) return std::nullopt;
-  return mark_of(lowest, vgprs);
-}
-
-std::optional<uint64_t> GroupContext::all_ready_waves_spin(Engine& engine, uint64_t& executed) {
-  uint64_t sum = 0;
-  for (unsigned i = 0; i < group_.wave_count; ++i) {
-    if (waves_[i]->state != WaveState::ready) continue;
-    const auto mark = spin_mark(engine, *waves_[i], executed);
-    if (!mark) return std::nullopt;
-    sum = mixed(sum, *mark);
-  }
-  return sum;
-}
-
-uint64_t GroupContext::sleepers_mark() const {
-  uint64_t sum = 0;
-  for (unsigned i = 0; i < group_.wave_count; ++i)
-    if (waves_[i]->state == WaveState::sleeping)
-      sum = mixed(sum, mark_of(scalar_fingerprint(*waves_[i]), vgpr_hash(*waves_[i])));
-  return sum;
-}
-
-GroupContext::Result GroupContext::idle(const Engine& engine, uint64_t mark) {
-  stands_still_ = idle_mark_ == mark && std::none_of(order_.begin(), order_.end(), [&](const Wave* wave) {
-                    return engine.has_pending_results(*wave);
-                  });
-  idle_mark_ = mark;
-  return Result::idle;
 }
 
 bool GroupContext::has_held_wave() const {

@@ -94,6 +94,10 @@ unsigned initial_sgprs(const Launch& launch);
 // What a work-group of the launch takes of the device.
 PlacementNeeds placement_needs(const Launch& launch);
 
+inline bool has_ended(const Wave* wave) {
+  return wave->state == WaveState::ended;
+}
+
 class GroupContext {
  public:
   explicit GroupContext(const Launch& launch);
@@ -190,6 +194,9 @@ class GroupContext {
   // The part of a launch that differs from group to group.
   void fill_launch_registers(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
   void fill_item_ids(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
+  // Whether what the waves have beside their registers is as it was at launch: only the interpreter changes
+  // it, and notes its turns.
+  bool are_as_launched() const;
   // Launches a group of the shape of the last one, if that has left its waves as they were launched but for
   // registers: some nanoseconds for each.
   bool relaunch(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave);
@@ -230,6 +237,7 @@ class GroupContext {
   void fault_for_lost_memory(Wave& wave, uint64_t address);
   void take_memory();
   // Runs waves: what they find in memory holds until it is done. As guarded() otherwise.
+  // In group_memory.h, for those who run them.
   template <class Work>
   std::optional<uint64_t> with_memory(Work&& work);
   int64_t run_wave(Engine& engine, Wave& wave, int64_t turn);
