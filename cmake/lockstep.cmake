@@ -154,23 +154,23 @@ function(lockstep_test name)
   set_property(GLOBAL APPEND PROPERTY LOCKSTEP_TESTS ${name})
 endfunction()
 
-# Runs the test `name` as on a processor without AVX-512; `FILTER`: of its cases. On one that has none it is the
-# same once more.
-function(lockstep_test_without_avx512 name)
-  cmake_parse_arguments(arg "" "FILTER;COST;ENVIRONMENT" "" ${ARGN})
-  string(REPLACE "/" "_" target ${name})
-  add_test(NAME ${name}_avx2 COMMAND test_${target} --gtest_filter=${arg_FILTER})
-  set_tests_properties(${name}_avx2 PROPERTIES TIMEOUT 1200 COST ${arg_COST}
-                       ENVIRONMENT "LOCKSTEP_HOST_LEVEL=x86-64-v3;LOCKSTEP_CACHE_MEGABYTES=0;${arg_ENVIRONMENT}")
-endfunction()
-
-# Runs the test `name` with waves on the translator instead of the interpreter; `FILTER`: of its cases.
-function(lockstep_test_translated name)
+# Runs the test `name` once more as `name`_SUFFIX, in that environment; `FILTER`: of its cases.
+function(lockstep_test_again name suffix environment)
   cmake_parse_arguments(arg "" "FILTER;COST" "" ${ARGN})
   string(REPLACE "/" "_" target ${name})
-  add_test(NAME ${name}_translated COMMAND test_${target} --gtest_filter=${arg_FILTER})
-  set_tests_properties(${name}_translated PROPERTIES TIMEOUT 1200 COST ${arg_COST}
-                       ENVIRONMENT "LOCKSTEP_TEST_ENGINE=translator;LOCKSTEP_CACHE_MEGABYTES=0")
+  add_test(NAME ${name}_${suffix} COMMAND test_${target} --gtest_filter=${arg_FILTER})
+  set_tests_properties(${name}_${suffix} PROPERTIES TIMEOUT 1200 COST ${arg_COST}
+                       ENVIRONMENT "${environment};LOCKSTEP_CACHE_MEGABYTES=0")
+endfunction()
+
+# As on a processor without AVX-512. On one that has none it is the same once more.
+function(lockstep_test_without_avx512 name)
+  lockstep_test_again(${name} avx2 LOCKSTEP_HOST_LEVEL=x86-64-v3 ${ARGN})
+endfunction()
+
+# With waves on the translator instead of the interpreter.
+function(lockstep_test_translated name)
+  lockstep_test_again(${name} translated LOCKSTEP_TEST_ENGINE=translator ${ARGN})
 endfunction()
 
 # LLVM's libraries are C++ headers of another project: system headers, so that our warnings stay ours.

@@ -7,6 +7,9 @@
 
 namespace lockstep::isa {
 
+// The PC has 48 bits, the two lowest of which are zero (guide 3.1, table 4).
+inline constexpr uint64_t kPcBits = 0xffff'ffff'fffc;
+
 // What the label of a branch names: dwords from the next instruction, which is at `next`. Empty for
 // instructions that have no label.
 inline std::optional<uint64_t> label_target(const Instruction& instruction, uint64_t next) {

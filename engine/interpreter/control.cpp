@@ -111,9 +111,8 @@ uint64_t pair_at(Wave* wave, uint32_t offset) {
   return scalar_at(wave, offset) | uint64_t{scalar_at(wave, offset + 4)} << 32;
 }
 
-// The PC has 48 bits, the two lowest of which are zero (guide 3.1, table 4).
 uint64_t pc_at(Wave* wave, uint32_t offset) {
-  return pair_at(wave, offset) & 0xffff'ffff'fffc;
+  return pair_at(wave, offset) & isa::kPcBits;
 }
 
 void s_setpc(const Operation* op, Wave* wave, int64_t budget) {

@@ -188,11 +188,10 @@ bool has_row_function(const Routine& routine, const Facts& facts, const std::str
 }
 
 bool goes_side_by_side(const Routine& routine, const Facts& facts) {
-  if (!has_row_function(routine, facts)) return false;
+  if (std::ranges::any_of(loop_ends(routine), [](unsigned end) { return end != 0; })) return false;
   const auto plans = plan_addresses(routine, facts, has_masked_gathers(), false);
   for (unsigned i = 0; i < routine.blocks.size(); ++i) {
     const Block& block = routine.blocks[i];
-    if (block.taken >= 0 && block.taken <= static_cast<int>(i)) return false;
     for (unsigned n = block.first; n < block.last; ++n) {
       const NodeKind kind = routine.nodes[n].kind;
       if (kind == NodeKind::outside) return false;

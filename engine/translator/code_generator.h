@@ -47,8 +47,8 @@ inline constexpr const char *kFunctionName = "lockstep_routine", *kRowFunctionNa
 bool has_row_function(const Routine& routine, const Facts& facts,
                       const std::string& processor = host_processor());
 
-// Whether its waves may run in an order in which those of neighbouring groups follow each other
-// (LaunchNeeds::go_side_by_side).
+// Of a routine that has a row function: whether its waves may run in an order in which those of neighbouring
+// groups follow each other (LaunchNeeds::go_side_by_side).
 bool goes_side_by_side(const Routine& routine, const Facts& facts);
 
 // Whether the processor gathers and scatters lanes by instructions under a mask, as generate() has it.

@@ -16,9 +16,6 @@ using isa::Role;
 using llvm::BasicBlock;
 using llvm::Value;
 
-// Of what a jump takes from registers.
-constexpr uint64_t kPcBits = 0xffff'ffff'fffc;
-
 Value* Emitter::scalar_source(const isa::Operand& operand, const isa::Instruction& instruction,
                               unsigned bits) {
   const Source source = *source_of(operand, instruction);
@@ -377,7 +374,7 @@ void Emitter::emit_jump(unsigned index, Value* budget) {
     offset = ir_.getInt64(*target);
   else
     offset = ir_.CreateSub(
-        ir_.CreateAnd(scalar_source(*instruction.find(Role::src0), instruction, 64), kPcBits), entry);
+        ir_.CreateAnd(scalar_source(*instruction.find(Role::src0), instruction, 64), isa::kPcBits), entry);
   const isa::Operand* const link = instruction.find(Role::dst);
   const unsigned first = link ? scalar_register(link->code) : 0;
   if (link) {

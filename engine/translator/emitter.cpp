@@ -249,9 +249,7 @@ void Emitter::begin_leave() {
   leave_budget_ = ir_.CreatePHI(i64_, 8);
   leave_state_ = ir_.CreatePHI(ir_.getInt8Ty(), 8);
   leave_how_ = ir_.CreatePHI(i32_, 8);
-  Value* entry_pc = ir_.CreateLoad(
-      i64_, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), dispatch_, offsetof(Context, entry)));
-  ir_.CreateStore(ir_.CreateAdd(entry_pc, leave_offset_), field(offsetof(Wave, pc)));
+  ir_.CreateStore(ir_.CreateAdd(entry_address(), leave_offset_), field(offsetof(Wave, pc)));
   ir_.CreateStore(leave_budget_, field(offsetof(Wave, budget)));
   ir_.CreateStore(leave_state_, field(offsetof(Wave, state)));
 }

@@ -9,6 +9,7 @@
 #include "engine/translator/classify.h"
 #include "engine/translator/operands.h"
 #include "isa/branch.h"
+#include "isa/code_addresses.h"
 
 namespace lockstep::translator {
 namespace {
@@ -54,46 +55,6 @@ bool falls_through(const Node& node) {
   }
   return node.kind != NodeKind::branch || node.instruction.row->opcode != isa::Opcode::s_branch;
 }
-
-// Addresses that code makes from the PC and constants, as the compiler does it for functions: offsets by the
-// first SGPR of the pair. They are guesses. Where a jump goes is looked at when it is made.
-class KnownAddresses {
- public:
-  // The address that the instruction has completed, if it has.
-  std::optional<int64_t> step(const Node& node) {
-    const isa::Instruction& instruction = node.instruction;
-    if (node.kind == NodeKind::outside || !isa::is_scalar_alu(instruction.row->encoding)) return std::nullopt;
-    const isa::Operand* const destination = instruction.find(isa::Role::dst);
-    if (!destination) return std::nullopt;
-    const unsigned to = destination->code;
-    const isa::Operand* const first = instruction.find(isa::Role::src0);
-    const isa::Operand* const second = instruction.find(isa::Role::src1);
-    const auto from = first ? offsets_.find(first->code) : offsets_.end();
-    switch (instruction.row->opcode) {
-      case isa::Opcode::s_getpc_b64:
-        offsets_[to] = end_of(node);
-        return std::nullopt;
-      case isa::Opcode::s_add_u32: {
-        const auto distance = source_of(*second, instruction);
-        if (from == offsets_.end() || !distance || !distance->is_constant) break;
-        offsets_[to] = from->second + static_cast<int32_t>(distance->value);
-        return std::nullopt;
-      }
-      case isa::Opcode::s_addc_u32: {
-        const auto low = offsets_.find(to - 1);
-        if (low == offsets_.end()) break;
-        return low->second;
-      }
-      default:
-        break;
-    }
-    offsets_.erase(to);
-    return std::nullopt;
-  }
-
- private:
-  std::map<unsigned, int64_t> offsets_;
-};
 
 class Finder {
  public:
@@ -210,7 +171,7 @@ class Finder {
 
   // Decodes from `offset` to the end of the straight line.
   void follow(int64_t offset, uint32_t float_mode) {
-    KnownAddresses addresses;
+    isa::CodeAddresses addresses;  // guesses: where a jump goes is looked at when it is made
     while (!nodes_.contains(offset)) {
       Node node = node_at(offset, float_mode);
       const int64_t after = end_of(node);
@@ -218,11 +179,15 @@ class Finder {
       if (node.kind == NodeKind::branch || names_its_target(node))
         add_leader(branch_target(node), float_mode);
       if (node.kind == NodeKind::jump && has_label(node.instruction)) functions_.insert(branch_target(node));
-      // Tables of data lie elsewhere.
-      if (const auto known = addresses.step(node);
-          known && range_of(entry_ + static_cast<uint64_t>(*known))) {
-        add_leader(*known, float_mode);
-        functions_.insert(*known);
+      if (node.kind != NodeKind::outside) {
+        const auto known =
+            addresses.note(node.instruction, entry_ + static_cast<uint64_t>(after), wave_size_);
+        // Tables of data lie elsewhere.
+        if (known && range_of(*known)) {
+          const auto function = static_cast<int64_t>(*known - entry_);
+          add_leader(function, float_mode);
+          functions_.insert(function);
+        }
       }
       const bool stop = ends_block(node), goes_on = falls_through(node);
       nodes_.emplace(offset, std::move(node));

@@ -53,8 +53,8 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
   launch_needs_.has_rows =
       launch_needs_.registers_stay &&
       std::ranges::none_of(routine.nodes, [](const Node& node) { return node.kind == NodeKind::barrier; });
-  launch_needs_.go_side_by_side = goes_side_by_side(routine, facts);
   const bool has_row = has_row_function(routine, facts);
+  launch_needs_.go_side_by_side = has_row && goes_side_by_side(routine, facts);
   std::map<int64_t, Entry> entries;
   for (unsigned piece = 0; piece < routine.pieces.size(); ++piece) {
     Object& object = objects[piece];

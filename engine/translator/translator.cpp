@@ -408,12 +408,8 @@ void Translator::translate_in_background(std::shared_ptr<const Routine> routine,
     } else if (entry) {
       how = Leave::step;
     }
-    if (how == Leave::step) {
-      part->interpreted[entry->interpreted].fetch_add(1, std::memory_order_relaxed);
-      const int64_t executed = step(wave);
-      left -= executed;
-      interpreted += executed;
-    } else if (how == Leave::jump) {
+    if (how == Leave::step) part->interpreted[entry->interpreted].fetch_add(1, std::memory_order_relaxed);
+    if (how == Leave::step || how == Leave::jump) {
       const int64_t executed = step(wave);
       left -= executed;
       interpreted += executed;

@@ -3,73 +3,13 @@
 #include <algorithm>
 
 #include "isa/branch.h"
-#include "isa/effects.h"
+#include "isa/code_addresses.h"
 
 namespace lockstep::observe {
 
 namespace {
 
 using isa::Opcode;
-
-std::optional<uint32_t> constant_of(const isa::Instruction& instruction, isa::Role role) {
-  const isa::Operand* const operand = instruction.find(role);
-  if (!operand) return std::nullopt;
-  if (operand->is_literal()) return instruction.literal;
-  if (operand->code >= isa::code::kInt0 && operand->code <= isa::code::kIntPositiveLast)
-    return operand->code - isa::code::kInt0;
-  if (operand->code > isa::code::kIntPositiveLast && operand->code <= isa::code::kIntNegativeLast)
-    return static_cast<uint32_t>(isa::code::kIntPositiveLast - operand->code);
-  return std::nullopt;
-}
-
-// Register pairs that hold addresses of the code: s_getpc_b64, and a sum with a distance that the linker has
-// put in, low half first, as compilers write calls and long branches.
-class CodeAddresses {
- public:
-  std::optional<uint64_t> find(uint16_t pair) const {
-    for (const Known& known : list_)
-      if (known.pair == pair && !known.low) return known.address;
-    return std::nullopt;
-  }
-
-  void note(const isa::Instruction& instruction, uint64_t next, unsigned wave_size) {
-    const isa::Operand* const destination = instruction.find(isa::Role::dst);
-    const isa::Operand* const source = instruction.find(isa::Role::src0);
-    std::optional<Known> made;
-    if (instruction.row->opcode == Opcode::s_getpc_b64) {
-      made = Known{destination->code, next, {}};
-    } else if (instruction.row->opcode == Opcode::s_mov_b64) {
-      if (const auto address = find(source->code)) made = Known{destination->code, *address, {}};
-    } else if (instruction.row->opcode == Opcode::s_add_u32 && destination->code == source->code) {
-      const auto address = find(source->code);
-      const auto low = constant_of(instruction, isa::Role::src1);
-      if (address && low) made = Known{destination->code, *address, low};
-    } else if (instruction.row->opcode == Opcode::s_addc_u32 && destination->code == source->code) {
-      const auto high = constant_of(instruction, isa::Role::src1);
-      for (const Known& known : list_)
-        if (high && known.low && known.pair + 1 == destination->code)
-          made = Known{known.pair, known.address + (uint64_t{*high} << 32 | *known.low), {}};
-    }
-    const isa::RegisterEffects effects =
-        isa::register_effects(instruction, {.wave_size = wave_size, .m0 = std::nullopt});
-    std::erase_if(list_, [&](const Known& known) {
-      return std::any_of(effects.writes.begin(), effects.writes.end(), [&](const isa::RegisterUse& use) {
-        return use.is_indexed || use.overlaps({known.pair, 2}) ||
-               // The carry between the two sums.
-               (known.low && use.first == isa::code::kScc && instruction.row->opcode != Opcode::s_add_u32);
-      });
-    });
-    if (made) list_.push_back(*made);
-  }
-
- private:
-  struct Known {
-    uint16_t pair;
-    uint64_t address;
-    std::optional<uint32_t> low;  // that was added to the low half, and not yet to the high one
-  };
-  std::vector<Known> list_;
-};
 
 Leaves leaving(const isa::Instruction& instruction) {
   switch (instruction.row->opcode) {
@@ -92,7 +32,7 @@ Leaves leaving(const isa::Instruction& instruction) {
 }
 
 std::optional<uint64_t> target_of(const isa::Instruction& instruction, uint64_t next,
-                                  const CodeAddresses& addresses) {
+                                  const isa::CodeAddresses& addresses) {
   if (const auto target = isa::label_target(instruction, next)) return target;
   const bool by_register =
       instruction.row->opcode == Opcode::s_setpc_b64 || instruction.row->opcode == Opcode::s_swappc_b64;
@@ -126,7 +66,7 @@ const Place* CodeFlow::at(uint64_t address) const {
 
 // From `begin` on, until it comes to what is known or does not go on to the next instruction.
 void CodeFlow::follow(const Code& code, uint64_t begin, unsigned wave_size, std::vector<uint64_t>& further) {
-  CodeAddresses addresses;
+  isa::CodeAddresses addresses;
   const auto is_inside = [&](uint64_t address) {
     return address >= code.address && address < code.end() && address % 4 == 0;
   };

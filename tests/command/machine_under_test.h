@@ -13,7 +13,7 @@
 #include "command/command_processor.h"
 #include "machine/kernel.h"
 #include "memory/mapped_pages.h"
-#include "tests/engine/interpreter/engine_under_test.h"
+#include "tests/machine/engine_under_test.h"
 
 namespace lockstep::command {
 
@@ -31,9 +31,7 @@ class MachineUnderTest {
  public:
   explicit MachineUnderTest(unsigned threads = 2, const char* model = "navi31",
                             AddressSpace::Changes changes = AddressSpace::Changes::seen_by_next_dispatch,
-                            machine::EngineKind engine = tests_translator()
-                                                             ? machine::EngineKind::translator
-                                                             : machine::EngineKind::interpreter,
+                            machine::EngineKind engine = machine::engine_under_test(),
                             bool host_real_time = false);
   ~MachineUnderTest();
 

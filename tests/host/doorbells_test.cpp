@@ -26,19 +26,8 @@ struct DoorbellsTest : DriverTest {
     signal = reinterpret_cast<command::SignalMemory*>(memory + 10 * kPage);
     for (unsigned i = 0; i < 64; ++i) ring[i].header = 1;  // invalid
     kfd_ioctl_create_queue_args create = {};
-    create.ring_base_address = reinterpret_cast<uint64_t>(ring);
-    create.ring_size = 4096;
-    create.read_pointer_address = reinterpret_cast<uint64_t>(&queue->read_dispatch_id);
-    create.write_pointer_address = reinterpret_cast<uint64_t>(&queue->write_dispatch_id);
-    create.gpu_id = id;
-    create.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
-    create.queue_percentage = 100;
-    EXPECT_EQ(kfd(AMDKFD_IOC_CREATE_QUEUE, create), 0);
-    const uint64_t offset = create.doorbell_offset / Store::kDoorbellBytes * Store::kDoorbellBytes;
-    doorbells = static_cast<std::byte*>(mmap(nullptr, Store::kDoorbellBytes, PROT_READ | PROT_WRITE,
-                                             MAP_SHARED, driver.descriptor(), static_cast<off_t>(offset)));
-    EXPECT_NE(doorbells, MAP_FAILED);
-    driver.mapped(offset, doorbells);
+    create_queue(create, ring, *queue);
+    map_doorbells(create, doorbells);
     doorbell = doorbells + create.doorbell_offset % Store::kDoorbellBytes;
   }
   ~DoorbellsTest() override { munmap(doorbells, Store::kDoorbellBytes); }

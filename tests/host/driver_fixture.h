@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "command/aql_queue.h"
 #include "host/driver.h"
 #include "host/kfd_abi.h"
 
@@ -77,6 +78,33 @@ struct DriverTest : testing::Test {
     kfd_ioctl_free_memory_of_gpu_args args = {};
     args.handle = handle;
     return kfd(AMDKFD_IOC_FREE_MEMORY_OF_GPU, args);
+  }
+  // Makes a queue of what `queue` has besides.
+  void create_queue(kfd_ioctl_create_queue_args& queue, uint32_t type, uint64_t ring, uint64_t read,
+                    uint64_t write) {
+    queue.ring_base_address = ring;
+    queue.ring_size = kPage;
+    queue.read_pointer_address = read;
+    queue.write_pointer_address = write;
+    queue.gpu_id = id;
+    queue.queue_type = type;
+    queue.queue_percentage = 100;
+    ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_QUEUE, queue), 0);
+  }
+  // An AQL queue whose counters are those of `memory`.
+  void create_queue(kfd_ioctl_create_queue_args& queue, const void* ring, command::QueueMemory& memory) {
+    create_queue(queue, KFD_IOC_QUEUE_TYPE_COMPUTE_AQL, reinterpret_cast<uint64_t>(ring),
+                 reinterpret_cast<uint64_t>(&memory.read_dispatch_id),
+                 reinterpret_cast<uint64_t>(&memory.write_dispatch_id));
+  }
+  // The page with the queue's doorbell, of Store::kDoorbellBytes.
+  void map_doorbells(const kfd_ioctl_create_queue_args& queue, std::byte*& doorbells) {
+    const uint64_t page = queue.doorbell_offset / Store::kDoorbellBytes * Store::kDoorbellBytes;
+    void* const mapped = mmap(nullptr, Store::kDoorbellBytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                              driver.descriptor(), static_cast<off_t>(page));
+    ASSERT_NE(mapped, MAP_FAILED);
+    driver.mapped(page, mapped);
+    doorbells = static_cast<std::byte*>(mapped);
   }
   // Waits for the event; `data` is what it tells.
   void wait_for(uint32_t event_id, kfd_event_data& data) {

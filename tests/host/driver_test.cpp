@@ -351,19 +351,9 @@ TEST_F(DriverTest, KernelsRunByTheProgramsOwnRing) {
   event.auto_reset = 1;
   ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_EVENT, event), 0);
   kfd_ioctl_create_queue_args create = {};
-  create.ring_base_address = reinterpret_cast<uint64_t>(ring);
-  create.ring_size = 4096;
-  create.read_pointer_address = reinterpret_cast<uint64_t>(&queue->read_dispatch_id);
-  create.write_pointer_address = reinterpret_cast<uint64_t>(&queue->write_dispatch_id);
-  create.gpu_id = id;
-  create.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
-  create.queue_percentage = 100;
-  ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_QUEUE, create), 0);
-  auto* const doorbells = static_cast<std::byte*>(
-      mmap(nullptr, Store::kDoorbellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, driver.descriptor(),
-           static_cast<off_t>(create.doorbell_offset / Store::kDoorbellBytes * Store::kDoorbellBytes)));
-  ASSERT_NE(doorbells, MAP_FAILED);
-  driver.mapped(create.doorbell_offset / Store::kDoorbellBytes * Store::kDoorbellBytes, doorbells);
+  ASSERT_NO_FATAL_FAILURE(create_queue(create, ring, *queue));
+  std::byte* doorbells = nullptr;
+  ASSERT_NO_FATAL_FAILURE(map_doorbells(create, doorbells));
 
   for (uint64_t i = 0; i < 5; ++i) {
     *result = 0;
@@ -460,15 +450,10 @@ TEST_F(DriverTest, RingsThatAreGoneAreFaults) {
       event.event_type = KFD_IOC_EVENT_MEMORY;
       ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_EVENT, event), 0);
       kfd_ioctl_create_queue_args create = {};
-      create.ring_base_address = buffer.va_addr;
-      create.ring_size = kPage;
       const uint64_t positions = buffer.va_addr + 8 * kPage;
-      create.write_pointer_address = positions + offsetof(command::QueueMemory, write_dispatch_id);
-      create.read_pointer_address = positions + offsetof(command::QueueMemory, read_dispatch_id);
-      create.gpu_id = id;
-      create.queue_type = type;
-      create.queue_percentage = 100;
-      ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_QUEUE, create), 0);
+      ASSERT_NO_FATAL_FAILURE(create_queue(create, type, buffer.va_addr,
+                                           positions + offsetof(command::QueueMemory, read_dispatch_id),
+                                           positions + offsetof(command::QueueMemory, write_dispatch_id)));
       auto* const doorbells = static_cast<std::byte*>(
           mmap(nullptr, Store::kDoorbellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, driver.descriptor(),
                static_cast<off_t>(create.doorbell_offset / Store::kDoorbellBytes * Store::kDoorbellBytes)));
@@ -512,14 +497,7 @@ TEST_F(DriverTest, FailedCopiesResetTheDevice) {
     const uint64_t positions = buffer.va_addr + (page + 1) * kPage;
     Ring ring{reinterpret_cast<uint32_t*>(buffer.va_addr + page * kPage),
               reinterpret_cast<uint64_t*>(positions), reinterpret_cast<uint64_t*>(positions + 64)};
-    ring.create.ring_base_address = buffer.va_addr + page * kPage;
-    ring.create.ring_size = kPage;
-    ring.create.read_pointer_address = positions;
-    ring.create.write_pointer_address = positions + 64;
-    ring.create.gpu_id = id;
-    ring.create.queue_type = type;
-    ring.create.queue_percentage = 100;
-    EXPECT_EQ(kfd(AMDKFD_IOC_CREATE_QUEUE, ring.create), 0);
+    create_queue(ring.create, type, buffer.va_addr + page * kPage, positions, positions + 64);
     if (!doorbells) {
       const uint64_t offset = ring.create.doorbell_offset / Store::kDoorbellBytes * Store::kDoorbellBytes;
       doorbells = static_cast<std::byte*>(mmap(nullptr, Store::kDoorbellBytes, PROT_READ | PROT_WRITE,
@@ -561,14 +539,8 @@ TEST_F(DriverTest, DoorbellsMayBeUnmappedAtAnyTime) {
   ASSERT_EQ(map(buffer.handle, {id}), 0);
   const uint64_t positions = buffer.va_addr + kPage;
   kfd_ioctl_create_queue_args create = {};
-  create.ring_base_address = buffer.va_addr;
-  create.ring_size = kPage;
-  create.read_pointer_address = positions;
-  create.write_pointer_address = positions + 64;
-  create.gpu_id = id;
-  create.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE;
-  create.queue_percentage = 100;
-  ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_QUEUE, create), 0);
+  ASSERT_NO_FATAL_FAILURE(
+      create_queue(create, KFD_IOC_QUEUE_TYPE_COMPUTE, buffer.va_addr, positions, positions + 64));
   const uint64_t offset = create.doorbell_offset / Store::kDoorbellBytes * Store::kDoorbellBytes;
   auto* words = reinterpret_cast<uint32_t*>(buffer.va_addr);
   for (unsigned i = 0; i < kPage / 4; i += 2) words[i] = 3u << 30 | 0x10 << 8;  // PM4: a NOP of two dwords

@@ -118,20 +118,9 @@ struct ProgramsTrapHandler : DriverTest, testing::WithParamInterface<machine::En
     save_area().err_payload_addr = reinterpret_cast<uint64_t>(&payload());
     save_area().err_event_id = told.event_id;
 
-    queue.ring_base_address = reinterpret_cast<uint64_t>(memory + kPage);
-    queue.ring_size = 4096;
-    queue.read_pointer_address = reinterpret_cast<uint64_t>(&queue_memory().read_dispatch_id);
-    queue.write_pointer_address = reinterpret_cast<uint64_t>(&queue_memory().write_dispatch_id);
     queue.ctx_save_restore_address = reinterpret_cast<uint64_t>(&save_area());
-    queue.gpu_id = id;
-    queue.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
-    queue.queue_percentage = 100;
-    ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_QUEUE, queue), 0);
-    const uint64_t page = queue.doorbell_offset / Store::kDoorbellBytes * Store::kDoorbellBytes;
-    doorbells = static_cast<std::byte*>(mmap(nullptr, Store::kDoorbellBytes, PROT_READ | PROT_WRITE,
-                                             MAP_SHARED, driver.descriptor(), static_cast<off_t>(page)));
-    ASSERT_NE(doorbells, MAP_FAILED);
-    driver.mapped(page, doorbells);
+    ASSERT_NO_FATAL_FAILURE(create_queue(queue, memory + kPage, queue_memory()));
+    ASSERT_NO_FATAL_FAILURE(map_doorbells(queue, doorbells));
   }
 
   void enable_runtime() {

@@ -8,14 +8,10 @@
 #include <vector>
 
 #include "machine/launch.h"
-#include "tests/engine/interpreter/engine_under_test.h"
 #include "tests/engine/interpreter/test_wave.h"
+#include "tests/machine/engine_under_test.h"
 
 namespace lockstep::machine {
-
-inline EngineKind engine_under_test() {
-  return tests_translator() ? EngineKind::translator : EngineKind::interpreter;
-}
 
 // At entry: s[0:1] the buffer's address, s2 the work-group's number, v0 the item.
 struct Dispatch {
