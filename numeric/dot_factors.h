@@ -112,10 +112,14 @@ LOCKSTEP_INLINE DotFactorPair dot_factors(U32 words, DotSide side, int step, I32
           {factor >> 16 | (sign & 0xffff0000u), exponents >> 16}};
 }
 
-// Lane `lane` in all lanes.
+// Lane `lane` in all lanes. Loads of dwords: for an element of a vector by number compilers store all of it
+// first.
 LOCKSTEP_INLINE DotFactorPair in_all_lanes(const DotFactorPair& x, unsigned lane) {
-  return {{U32(x.low.halves[lane]), I32(x.low.exponent[lane])},
-          {U32(x.high.halves[lane]), I32(x.high.exponent[lane])}};
+  const auto at = [lane](const auto& chunk) __attribute__((always_inline)) {
+    return reinterpret_cast<const __attribute__((may_alias)) uint32_t*>(&chunk)[lane];
+  };
+  return {{U32(at(x.low.halves)), bits_as<I32>(U32(at(x.low.exponent)))},
+          {U32(at(x.high.halves)), bits_as<I32>(U32(at(x.high.exponent)))}};
 }
 
 // A sum on its way through a chain: a float of which only the exponent is counted from elsewhere.
@@ -123,17 +127,15 @@ struct DotChain {
   F32 units;  // the accumulator at the begin, then the last sum in grid units
   I32 sum;    // likewise, before it is rounded
   I32 largest;
-  I32 frame;
-  I32 doubt;  // lanes whose results are not good: zeros in a negative frame
+  I32 frame;  // the sign bit is the sum's
 
-  // Accumulators that take no part.
+  // Accumulators that take no part. -0 is one, so that all sums of zero are +0.
   static LOCKSTEP_INLINE I32 is_rare(F32 c) {
-    const U32 bits = to_bits(c) << 1;
-    return (bits != 0) &
-           ((bits >> 24) - detail::kLeastField > uint32_t{detail::kMostField - detail::kLeastField});
+    return (to_bits(c) != 0) & ((to_bits(c) << 1 >> 24) - detail::kLeastField >
+                                uint32_t{detail::kMostField - detail::kLeastField});
   }
   static LOCKSTEP_INLINE DotChain from(F32 c) {
-    return {c, bits_as<I32>(to_bits(c) << 1), I32(0), bits_as<I32>(to_bits(c)), I32(0)};
+    return {c, bits_as<I32>(to_bits(c) << 1), I32(0), bits_as<I32>(to_bits(c))};
   }
 
   // The next two products.
@@ -141,7 +143,6 @@ struct DotChain {
     const I32 p = detail::multiply_halves(a.low.halves, b.low.halves),
               q = detail::multiply_halves(a.high.halves, b.high.halves);
     const I32 p_exponent = a.low.exponent + b.low.exponent, q_exponent = a.high.exponent + b.high.exponent;
-    doubt = sum == 0 ? doubt | frame : doubt;
     const U32 bits = to_bits(units) << 1;
     const I32 exponent = sum == 0 ? I32(4 * detail::kNoExponent) : bits_as<I32>(bits >> 24) + largest;
     const U32 significand = (bits & 0xfffffeu) | 0x1000000u;
@@ -150,7 +151,7 @@ struct DotChain {
     sum = detail::shift_down(frame < 0 ? -p : p, behind - p_exponent) +
           detail::shift_down(frame < 0 ? -q : q, behind - q_exponent) +
           bits_as<I32>(detail::shift_down(significand, largest - exponent));
-    frame ^= sum;
+    frame = sum == 0 ? I32(0) : frame ^ sum;
     units = convert<F32>(sum);
   }
   // Of a chain of `steps`.
@@ -160,7 +161,6 @@ struct DotChain {
     const U32 bits = size | (bits_as<U32>(frame) & Layout<F32>::kSign);
     return bits_as<F32>(sum == 0 ? U32(0) : bits);
   }
-  LOCKSTEP_INLINE I32 in_doubt() const { return (doubt | (sum == 0 ? frame : I32(0))) < 0; }
 };
 
 }  // namespace lockstep::numeric

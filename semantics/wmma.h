@@ -109,7 +109,7 @@ LOCKSTEP_BODY uint32_t rows_by_factors(WaveView wave, const U32* a, const U32* b
       for (unsigned i = 0; i < kAtOnce; ++i) {
         const unsigned number = first + i * copies;
         const F32 addend = bits_as<F32>(modified_addend(c[number], 0x80000000u, modifiers));
-        if (any(mask_of(sums[i].in_doubt() | numeric::DotChain::is_rare(addend)))) continue;
+        if (any(mask_of(numeric::DotChain::is_rare(addend)))) continue;
         result[number] = bits_as<U32>(sums[i].result(kPairs));
         left_over &= ~(1u << number);
       }
