@@ -264,6 +264,37 @@ Queue::Advance AqlQueue::advance() {
   return result;
 }
 
+bool AqlQueue::rehearse() {
+  if (!last_dispatch_ || precise() || busy() || state() != QueueState::active) return false;
+  // The lines that the next two packets will be in. What has become of the memory tells advance().
+  if (!has_memory() || guarded([&] {
+        write_index();
+        read_index();
+        load_shared<uint16_t>(&slot(next_).header);
+        load_shared<uint16_t>(&slot(next_ + 1).header);
+      }))
+    return false;
+  dispatcher_.refresh();
+  const uint64_t signal = last_dispatch_->completion_signal;
+  if (signal != 0) guest_bytes(*dispatcher_.ranges(), signal, sizeof(SignalMemory), kRead);
+  auto made = dispatcher_.launch(*last_dispatch_, reinterpret_cast<uint64_t>(&slot(next_)), address(), next_);
+  auto* const launch = std::get_if<machine::Launch>(&made);
+  if (!launch) {  // its kernel was unloaded
+    last_dispatch_.reset();
+    return false;
+  }
+  launch->doorbell_id = doorbell_id();
+  launch->access_modes = services_.device.access_modes();
+  launch->compute_units = compute_units();
+  try {
+    return services_.device.rehearse(std::move(*launch));
+  } catch (const std::invalid_argument&) {  // it would not fit any more: dispatch() tells
+  } catch (const std::bad_alloc&) {
+  }
+  last_dispatch_.reset();
+  return false;
+}
+
 bool AqlQueue::killed(uint64_t index) {
   if (!kills_) return false;
   std::lock_guard lock(mutex_);
@@ -367,6 +398,7 @@ AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket&
                           services_.device.hardware().name + " holds " + std::to_string(fits) +
                           " of these at once (make the grid smaller)");
     }
+    last_dispatch_ = packet;
     const uint64_t signal = packet.completion_signal;
     const uint64_t start = signal != 0 ? services_.time_stamp() : 0;
     ++in_flight_;

@@ -71,6 +71,7 @@ class AqlQueue final : public Queue, private MessageSink {
   bool kill(uint64_t index);
 
   Advance advance() override;
+  bool rehearse() override;
   bool rung() const override { return load_shared<uint64_t>(doorbell_) != heard_; }
   void inactivate() override;
   bool busy() const override;
@@ -128,6 +129,7 @@ class AqlQueue final : public Queue, private MessageSink {
   uint64_t next_ = 0;                              // to be launched; the processor's thread alone
   uint64_t active_since_ = 0;                      // when the packet at next_ was first looked at; 0: not yet
   uint64_t blocked_since_ = 0;                     // likewise; in nanoseconds
+  std::optional<KernelDispatchPacket> last_dispatch_;  // that was launched; the processor's thread alone
   unsigned reached_ = 0;  // dependent signals of that packet that have been at 0, a bit for each
 
   std::unique_ptr<Pm4Executor> executor_;  // of PM4 buffers; made when the first one comes

@@ -39,6 +39,9 @@ class CommandProcessor {
   bool serve_doorbells();
   // The same by the processor's own threads.
   void look_at_doorbells();
+  // For a thread that expects compute packets soon: keeps what processing them needs in its processor's
+  // caches. Nobody sees anything of it; whether there was something to do.
+  bool rehearse() { return compute_.rehearse(); }
 
   Signals& signals() { return signals_; }
   Interrupts& interrupts() { return interrupts_; }

@@ -92,6 +92,7 @@ Queue::Advance Processor::round() {
     {
       std::lock_guard lock(mutex_);
       current_ = nullptr;
+      if (one.progressed) progressed_ = queue.get();
       if (one.progressed)
         std::erase_if(had_no_turn_,
                       [&](const Queue* other) { return other->priority() < queue->priority(); });
@@ -123,6 +124,24 @@ bool Processor::drive() {
   // Waiting is the own thread's.
   if (left.waits_for_memory || left.look_again) wake();
   return false;
+}
+
+bool Processor::rehearse() {
+  const std::unique_lock driving(driving_, std::try_to_lock);
+  if (!driving) return false;
+  std::shared_ptr<Queue> queue;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(queues_, progressed_, [](const auto& each) { return each.get(); });
+    if (found == queues_.end()) return false;
+    queue = *found;
+    current_ = progressed_;
+  }
+  const bool result = queue->rehearse();
+  std::lock_guard lock(mutex_);
+  current_ = nullptr;
+  released_.notify_all();
+  return result;
 }
 
 void Processor::run() {

@@ -32,6 +32,8 @@ class Processor {
   // The same on the calling thread, for a moment, which saves the way to another one; only one such thread at
   // a time. True if there is more to do: to be called again, soon.
   bool drive();
+  // On the calling thread, for the queue that was the last one to go on: Queue::rehearse().
+  bool rehearse();
 
  private:
   void run();
@@ -49,6 +51,7 @@ class Processor {
   std::vector<std::shared_ptr<Queue>> queues_;  // by priority, highest first
   size_t turn_ = 0;
   const Queue* current_ = nullptr;
+  const Queue* progressed_ = nullptr;      // the last one that did; it may be gone
   std::vector<const Queue*> had_no_turn_;  // of queues_, since they were added
   std::condition_variable released_;       // current_ or had_no_turn_ has changed
   bool stop_ = false;

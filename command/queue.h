@@ -77,6 +77,9 @@ class Queue {
   };
   // Processes packets for a moment. Called by one thread, never waits.
   virtual Advance advance() = 0;
+  // Does what is needed for another packet like the last one, of which nobody sees anything
+  // (machine::Device::rehearse); whether there was something to do. Called like advance().
+  virtual bool rehearse() { return false; }
 
   // Whether somebody has stored to its doorbell since the last advance().
   virtual bool rung() const { return false; }

@@ -55,6 +55,7 @@ Device::Device(Options options)
     : options_(std::move(options)),
       threads_(thread_count(options_.threads)),
       placement_(std::make_shared<Placement>(options_.hardware)),
+      rehearsal_placement_(std::make_shared<Placement>(options_.hardware)),
       state_(options_.state ? options_.state : std::make_shared<DeviceState>()),
       agent_(state_) {
   // The first one here, so that there is one for sure; the others when there is work for them.
@@ -85,7 +86,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
   std::shared_ptr<ActiveDispatch> dispatch(new ActiveDispatch);
   dispatch->launch_ = std::move(launch);
   if (!dispatch->launch_.device) dispatch->launch_.device = state_;
-  dispatch->launch_.placement = placement_;
+  if (!dispatch->launch_.placement) dispatch->launch_.placement = placement_;
   set_hardware(dispatch->launch_, options_.hardware);
   dispatch->launch_.host_real_time |= options_.host_real_time;
   RunOptions& options = dispatch->options_;
@@ -161,6 +162,31 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
   }
   add_workers(groups);
   return dispatch;
+}
+
+bool Device::rehearse(Launch launch) {
+  // Code that no guest has mapped.
+  alignas(256) static constexpr uint32_t kKernel[] = {0xbfb00000};  // s_endpgm
+  constexpr uint64_t kSerial = UINT64_MAX;                          // of no mapping
+  if (options_.listener || options_.control || options_.precise.needed() ||
+      options_.engine == EngineKind::translator)
+    return false;
+  {
+    std::lock_guard lock(mutex_);
+    if (!active_.empty()) return false;
+  }
+  launch.entry = reinterpret_cast<uint64_t>(kKernel);
+  launch.code = {{launch.entry, launch.entry + sizeof kKernel, kSerial}};
+  launch.uses_exceptions = false;
+  launch.rsrc3 = 0;  // traps at a wave's begin and end would enter the program's handler
+  launch.grid = launch.group;
+  // Of a ring that is the program's memory; and nobody would have to clear it.
+  launch.scratch = nullptr;
+  launch.scratch_bytes = 0;
+  launch.messages = nullptr;
+  launch.placement = rehearsal_placement_;
+  start(std::move(launch), 0, [](Outcome&&) {});
+  return true;
 }
 
 void Device::give_trap_handler(ActiveDispatch& dispatch) const {

@@ -88,6 +88,11 @@ class Device {
   std::shared_ptr<ActiveDispatch> start(Launch launch, int priority, ActiveDispatch::Done done,
                                         Precise* precise = nullptr,
                                         const translator::IsCancelled& is_cancelled = {});
+  // Does for one work-group of such a launch all that start() does, with a kernel of its own that ends at
+  // once: what the next dispatch needs is in the processor's caches then. Nobody is told, and waves see
+  // nothing of it. False, and nothing done, where dispatches run, where somebody would have to be told, and
+  // where a kernel would first be translated.
+  bool rehearse(Launch launch);
   // Ends the dispatch soon; Outcome::cancelled tells.
   void cancel(ActiveDispatch& dispatch);
 
@@ -116,6 +121,8 @@ class Device {
   const unsigned threads_;
   Reuse reuse_;
   const std::shared_ptr<Placement> placement_;
+  // Of rehearsals: where a wave is placed depends on where others were before.
+  const std::shared_ptr<Placement> rehearsal_placement_;
   const std::shared_ptr<DeviceState> state_;
   // A dispatch that comes later may release waves that wait now: they are never taken for lost.
   DeviceState::Agent agent_;

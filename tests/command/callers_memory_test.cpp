@@ -102,6 +102,33 @@ const TestKernel kStoreWaitThenStore = {
         "v_readfirstlane_b32 s8, v2\ns_add_u32 s10, s10, 1\ns_cmp_lg_u32 s8, 2\ns_cbranch_scc1 again\n"
         "v_mov_b32 v0, 7\ns_mov_b32 s9, 1\ns_branch store\ndone:\ns_nop 0"};
 
+// Where kernels are translated before they run nothing is rehearsed.
+TEST_P(CallersMemoryTest, RehearsalsChangeNothing) {
+  const uint64_t kernel = m.load({.name = "count",
+                                  .body = "s_load_b64 s[4:5], s[0:1], 0x0\ns_mov_b32 exec_lo, 1\n"
+                                          "v_mov_b32 v0, 1\nv_mov_b32 v1, 0\ns_waitcnt lgkmcnt(0)\n"
+                                          "global_atomic_add_u32 v1, v0, s[4:5]"});
+  const auto queue = make();
+  const bool rehearses = GetParam() == machine::EngineKind::interpreter;
+  EXPECT_FALSE(m.processor->rehearse()) << "nothing has come yet";
+  const uint64_t signal = m.processor->signals().create(10);
+  arguments[0] = reinterpret_cast<uint64_t>(data);
+  for (uint64_t i = 1; i <= 3; ++i) {
+    publish(dispatch_packet(kernel, arguments, 1, 32, signal));
+    ASSERT_TRUE(reaches(*queue, i));
+    EXPECT_EQ(data[0], i);
+    const std::vector<std::byte> before(memory.pages->data(), memory.pages->data() + 4 * kPage);
+    for (int k = 0; k < 3; ++k) EXPECT_EQ(m.processor->rehearse(), rehearses);
+    EXPECT_EQ(std::memcmp(before.data(), memory.pages->data(), before.size()), 0);
+    EXPECT_EQ(m.processor->signals().load(signal), 10 - static_cast<int64_t>(i));
+  }
+  m.processor->suspend(*queue);
+  EXPECT_FALSE(m.processor->rehearse());
+  m.processor->resume(queue);
+  m.memory.unmap(memory.pages->address(), 4 * kPage);
+  EXPECT_FALSE(m.processor->rehearse()) << "its memory is gone";
+}
+
 TEST_P(CallersMemoryTest, AqlQueueRunsPackets) {
   const uint64_t kernel = m.load(kStore);
   const auto queue = make();
