@@ -28,6 +28,7 @@
 #include "engine/translator/pair_splitting.h"
 #include "engine/translator/shift_sums.h"
 #include "engine/translator/stopwatch.h"
+#include "engine/translator/table_lookups.h"
 
 namespace lockstep::translator {
 namespace {
@@ -117,7 +118,10 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     split_pairs(*function);
     if (multiplies_bits) multiply_shift_sums(*function);
     drop_implied_checks(*function);
-    if (has_masked_gathers(processor)) keep_doubt_as_masks(*function);
+    if (has_masked_gathers(processor)) {
+      keep_doubt_as_masks(*function);
+      permute_tables(*function);
+    }
   }
   if (llvm::Function* row = module.getFunction(kRowFunctionName)) move_out_of_loops(*row, *machine);
   object.stages.optimise += watch.lap();

@@ -7,6 +7,7 @@
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/runtime.h"
+#include "engine/translator/table_lookups.h"
 #include "isa/memory_shape.h"
 
 namespace lockstep::translator {
@@ -40,6 +41,9 @@ std::vector<Value*> Emitter::gather(const AccessShape& shape, Value* places, Val
     Value* loaded =
         ir_.CreateMaskedGather(element, at, llvm::Align(1), on, llvm::Constant::getNullValue(element));
     words.push_back(is_pair ? ir_.CreateTrunc(loaded, lanes_) : loaded);
+    const auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(at);
+    if (address && address->getPointerOperand() == lds_)
+      mark_lds_gather(*llvm::cast<llvm::Instruction>(loaded));
     if (is_pair) words.push_back(ir_.CreateTrunc(ir_.CreateLShr(loaded, 32), lanes_));
     word += is_pair ? 2 : 1;
   }

@@ -99,7 +99,7 @@ TestWave::Storage TestWave::allocate(size_t bytes) {
 TestWave::TestWave(Configuration configuration) : configuration_(configuration) {
   vgprs_ = allocate(size_t{kMaxVgprs + kEngineVgprs} * size() * 4);
   memory_ = allocate(kMemoryBytes);
-  lds_ = allocate(kLdsBytes);
+  lds_ = allocate(65536);  // as work-groups have it, whatever they may use of that
   scratch_ = allocate(size_t{kScratchBytes} * size());
   ranges_ = std::make_shared<RangeSet>(
       std::vector<Range>{{memory_address(), memory_address() + kMemoryBytes, kReadWrite, "buffer 'test'"}});

@@ -74,5 +74,37 @@ TEST(Lds, AccessesAreTheInterpreters) {
     }
 }
 
+// Bytes of an index say that all lanes are in one kilobyte: host code permutes its words.
+TEST(Lds, TablesAreTheInterpreters) {
+  const std::string lookups[] = {
+      "ds_load_b32 v4, v1",
+      "ds_load_b32 v4, v1 offset:2",
+      "ds_load_u8 v4, v1",
+      "ds_load_i8 v4, v1 offset:12",
+      "ds_load_u16 v4, v1 offset:4",
+      "ds_load_i16 v4, v1",
+      "ds_load_u8_d16_hi v4, v1",
+      "ds_load_i8_d16 v4, v1",
+      "ds_load_u16_d16_hi v4, v1 offset:8",
+      "ds_load_2addr_b32 v[4:5], v1 offset0:3 offset1:17",
+      "ds_load_b64 v[4:5], v1",
+      // Of what has been written in between, too.
+      "ds_load_b32 v4, v1\nds_store_b32 v2, v3 offset:64\nds_load_b32 v5, v1",
+  };
+  EnginePair engines({.seed = 3}), partial({.exec = 0x70f7'7ffe, .seed = 4}),
+      wide({.wave_size = 64, .exec = 0xf0f7'7fff'8000'fff3, .seed = 5});
+  for (const std::string& lookup : lookups)
+    for (const std::string mask : {"0x3fc", "0x3ff", "0x3fe", "0x3f8", "0x2fc", "0x1ff", "0xbc", "0xff",
+                                   "0x7c", "0x3c", "0x3f", "0xc", "0x7fc"})
+      // At the begin and where the last of the table is out of range.
+      for (const unsigned first : {0u, interpreter::TestWave::kLdsBytes - 100}) {
+        const std::string code = "v_and_b32 v1, " + mask +
+                                 ", v0\nv_and_b32 v2, 0x1fc, v0\nv_add_nc_u32 v1, " + std::to_string(first) +
+                                 ", v1\n" + lookup + "\ns_waitcnt lgkmcnt(0)\nv_add_nc_u32 v10, v4, v5";
+        for (EnginePair* each : {&engines, &partial, &wide})
+          EXPECT_EQ(each->run(interpreter::assembled(code, each == &wide ? 64 : 32)), "") << code;
+      }
+}
+
 }  // namespace
 }  // namespace lockstep::translator
