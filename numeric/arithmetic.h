@@ -83,7 +83,9 @@ LOCKSTEP_INLINE F16 host_difference(F16 a, F16 b) {
 template <class Float, class Mode>
 LOCKSTEP_INLINE bool needs_exact(Float result, bool can_round_up_to_normal, Mode mode) {
   IntOf<Float> doubtful;
-  if constexpr (sizeof(result) == sizeof(F16)) {
+  if constexpr (selects_nans<Mode>) {
+    doubtful = IntOf<Float>(0);
+  } else if constexpr (sizeof(result) == sizeof(F16)) {
     doubtful = nan_lanes(result);
   } else {
     doubtful = result != result;
@@ -97,6 +99,24 @@ LOCKSTEP_INLINE bool needs_exact(Float result, bool can_round_up_to_normal, Mode
   return recompute_now(doubtful, mode);
 }
 
+template <class Float>
+LOCKSTEP_INLINE IntOf<Float> invalid_product(Float a, Float b) {
+  return (zero_lanes(a) & infinite_lanes(b)) | (infinite_lanes(a) & zero_lanes(b));
+}
+
+// The NaN among the results that the operands ask for, in modes that select it; others have looked before.
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float with_nan(Float result, Float a, Float b, Mode mode) {
+  if constexpr (!selects_nans<Mode>) return result;
+  return nan_lanes(result) ? first_nan(a, b, mode) : result;
+}
+template <class Float, class Mode>
+LOCKSTEP_INLINE Float with_nan(Float result, Float a, Float b, Float c, Mode mode) {
+  if constexpr (!selects_nans<Mode>) return result;
+  const Float addend = invalid_product(a, b) ? splat_bits<Float>(Layout<Float>::kDefaultNan) : c;
+  return nan_lanes(result) ? first_nan(a, b, addend, mode) : result;
+}
+
 }  // namespace detail
 
 template <class Float, class Mode>
@@ -104,7 +124,7 @@ LOCKSTEP_INLINE Float add(Float a, Float b, Mode mode) {
   if (!detail::rounds_to_nearest<Float>(mode)) return exact_add(a, b, mode_bits(mode));
   const Float result = detail::host_sum(flush_input(a, mode), flush_input(b, mode));
   if (detail::needs_exact(result, false, mode)) return exact_add(a, b, mode_bits(mode));
-  return flush_output(result, mode);
+  return flush_output(detail::with_nan(result, a, b, mode), mode);
 }
 
 // a - b. NaN operands keep their sign.
@@ -113,7 +133,7 @@ LOCKSTEP_INLINE Float sub(Float a, Float b, Mode mode) {
   if (!detail::rounds_to_nearest<Float>(mode)) return exact_sub(a, b, mode_bits(mode));
   const Float result = detail::host_difference(flush_input(a, mode), flush_input(b, mode));
   if (detail::needs_exact(result, false, mode)) return exact_sub(a, b, mode_bits(mode));
-  return flush_output(result, mode);
+  return flush_output(detail::with_nan(result, a, b, mode), mode);
 }
 
 // b - a, for v_subrev: the NaN of src0 = a wins.
@@ -122,7 +142,7 @@ LOCKSTEP_INLINE Float subrev(Float a, Float b, Mode mode) {
   if (!detail::rounds_to_nearest<Float>(mode)) return exact_subrev(a, b, mode_bits(mode));
   const Float result = detail::host_difference(flush_input(b, mode), flush_input(a, mode));
   if (detail::needs_exact(result, false, mode)) return exact_subrev(a, b, mode_bits(mode));
-  return flush_output(result, mode);
+  return flush_output(detail::with_nan(result, a, b, mode), mode);
 }
 
 template <class Float, class Mode>
@@ -130,16 +150,17 @@ LOCKSTEP_INLINE Float mul(Float a, Float b, Mode mode) {
   if (!detail::rounds_to_nearest<Float>(mode)) return exact_mul(a, b, mode_bits(mode));
   const Float result = detail::host_product(flush_input(a, mode), flush_input(b, mode));
   if (detail::needs_exact(result, true, mode)) return exact_mul(a, b, mode_bits(mode));
-  return flush_output(result, mode);
+  return flush_output(detail::with_nan(result, a, b, mode), mode);
 }
 
 // a * b + c with one rounding.
 template <class Float, class Mode>
 LOCKSTEP_INLINE Float fma(Float a, Float b, Float c, Mode mode) {
   if (!detail::rounds_to_nearest<Float>(mode)) return exact_fma(a, b, c, mode_bits(mode));
-  const Float result = detail::host_fma(flush_input(a, mode), flush_input(b, mode), flush_input(c, mode));
+  const Float x = flush_input(a, mode), y = flush_input(b, mode);
+  const Float result = detail::host_fma(x, y, flush_input(c, mode));
   if (detail::needs_exact(result, true, mode)) return exact_fma(a, b, c, mode_bits(mode));
-  return flush_output(result, mode);
+  return flush_output(detail::with_nan(result, x, y, c, mode), mode);
 }
 
 // The DX9 multiplies flush F32 denormals whatever MODE says (measured for V_FMA_DX9_ZERO_F32, assumed for the

@@ -13,7 +13,15 @@ struct Deferring : Mode {
   LOCKSTEP_INLINE void defer(I32 lanes) const { *doubt |= lanes; }
 };
 
+// Where many results are NaNs: which one it is, is found at once for all lanes; other doubt is noted.
+template <class Mode>
+struct SelectingNans : Deferring<Mode> {
+  static constexpr bool kSelectsNans = true;
+};
+
 using DeferringFloatMode = Deferring<DefaultFloatMode>;
 using DeferringRuntimeFloatMode = Deferring<RuntimeFloatMode>;
+using NanFloatMode = SelectingNans<DefaultFloatMode>;
+using NanRuntimeFloatMode = SelectingNans<RuntimeFloatMode>;
 
 }  // namespace lockstep

@@ -71,11 +71,6 @@ I16 finite(F16 x) {
   return magnitude(x) < I16(Layout<F16>::kInfinity);
 }
 
-template <class Float>
-IntOf<Float> invalid_product(Float a, Float b) {
-  return (zero_lanes(a) & infinite_lanes(b)) | (infinite_lanes(a) & zero_lanes(b));
-}
-
 using Binary32 = void (*)(const F32*, const F32*, F32*);
 using Binary64 = void (*)(const F64*, const F64*, F64*);
 
@@ -126,7 +121,8 @@ Float exact_fma_of(Float a, Float b, Float c, RuntimeFloatMode mode) {
     host::fma(&a, &b, &c, &result);
   }
   const Float invalid = first_nan(a, b, mode);
-  const Float nan = nan_lanes(a) | nan_lanes(b) | invalid_product(a, b) ? invalid : first_nan(c, mode);
+  const Float nan =
+      nan_lanes(a) | nan_lanes(b) | detail::invalid_product(a, b) ? invalid : first_nan(c, mode);
   return nan_lanes(result) ? nan : result;
 }
 

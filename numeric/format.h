@@ -207,6 +207,11 @@ LOCKSTEP_INLINE uint32_t mode_bits(RuntimeFloatMode mode) {
   return mode.mode;
 }
 
+// Whether bodies select the right NaN themselves, without a look whether there is one
+// (deferring_float_mode.h).
+template <class Mode>
+constexpr bool selects_nans = requires { Mode::kSelectsNans; };
+
 // A mode type with defer() (DeferringFloatMode) collects the lanes whose result its user recomputes later;
 // with all others, true means: recompute now.
 template <class Lanes, class Mode>

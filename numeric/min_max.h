@@ -60,7 +60,8 @@ LOCKSTEP_INLINE I16 equal(F16 a, F16 b) {
 // `picked` is what the operation gives for two numbers.
 template <class Float, class Mode>
 LOCKSTEP_INLINE Float number_or_nan(Float a, Float b, Float picked, Mode mode) {
-  if (!recompute_now(unordered(a, b), mode)) return picked;
+  if constexpr (!selects_nans<Mode>)
+    if (!recompute_now(unordered(a, b), mode)) return picked;
   Float result = nan_lanes(b) ? a : nan_lanes(a) ? b : picked;
   if (mode.ieee()) {
     result = signalling_lanes(b) ? quiet(b, mode) : result;
@@ -114,8 +115,9 @@ LOCKSTEP_INLINE Float med3(Float a, Float b, Float c, Mode mode) {
                        : detail::equal(largest, b) ? detail::greater(a, c)
                                                    : a_or_b;
   const IntOf<Float> nan = nan_lanes(a) | nan_lanes(b) | nan_lanes(c);
-  if (recompute_now(nan, mode)) return nan ? min3(a, b, c, mode) : median;
-  return median;
+  if constexpr (!selects_nans<Mode>)
+    if (!recompute_now(nan, mode)) return median;
+  return nan ? min3(a, b, c, mode) : median;
 }
 
 }  // namespace lockstep::numeric

@@ -25,6 +25,24 @@ LOCKSTEP_INLINE void moded_body(const U32* words, const uint16_t* masks, U32* re
       if constexpr (TakesMode<Body>)
         call_vector<Body, false>(words, masks, result_words, result_mask, runtime_mode(doubt, mode));
 }
+// Where many results are NaNs (numeric/deferring_float_mode.h).
+template <class Body>
+LOCKSTEP_INLINE void nan_body(const U32* words, const uint16_t* masks, U32* result_words,
+                              uint16_t* result_mask, I32* doubt) {
+  if constexpr (semantics::has_body<Body>)
+    if constexpr (is_vector_body<Body>)
+      if constexpr (TakesMode<Body>)
+        call_vector<Body, false>(words, masks, result_words, result_mask, default_mode<NanFloatMode>(doubt));
+}
+template <class Body>
+LOCKSTEP_INLINE void moded_nan_body(const U32* words, const uint16_t* masks, U32* result_words,
+                                    uint16_t* result_mask, I32* doubt, uint32_t mode) {
+  if constexpr (semantics::has_body<Body>)
+    if constexpr (is_vector_body<Body>)
+      if constexpr (TakesMode<Body>)
+        call_vector<Body, false>(words, masks, result_words, result_mask,
+                                 runtime_mode<NanRuntimeFloatMode>(doubt, mode));
+}
 template <class Body>
 LOCKSTEP_INLINE void saturated_body(const U32* words, const uint16_t* masks, U32* result_words,
                                     uint16_t* result_mask, I32* doubt) {
@@ -51,6 +69,15 @@ LOCKSTEP_INLINE void scalar_body(const uint64_t* arguments, ScalarResult* result
                                                  uint16_t* result_mask, I32* doubt, uint32_t mode) {         \
     moded_body<semantics::mnemonic>(words, masks, result_words, result_mask, doubt, mode);                   \
   }                                                                                                          \
+  LOCKSTEP_EXPORT void lockstep_nan_##mnemonic(const U32* words, const uint16_t* masks, U32* result_words,   \
+                                               uint16_t* result_mask, I32* doubt) {                          \
+    nan_body<semantics::mnemonic>(words, masks, result_words, result_mask, doubt);                           \
+  }                                                                                                          \
+  LOCKSTEP_EXPORT void lockstep_moded_nan_##mnemonic(const U32* words, const uint16_t* masks,                \
+                                                     U32* result_words, uint16_t* result_mask, I32* doubt,   \
+                                                     uint32_t mode) {                                        \
+    moded_nan_body<semantics::mnemonic>(words, masks, result_words, result_mask, doubt, mode);               \
+  }                                                                                                          \
   LOCKSTEP_EXPORT void lockstep_saturated_##mnemonic(const U32* words, const uint16_t* masks,                \
                                                      U32* result_words, uint16_t* result_mask, I32* doubt) { \
     saturated_body<semantics::mnemonic>(words, masks, result_words, result_mask, doubt);                     \
@@ -69,6 +96,14 @@ LOCKSTEP_INLINE void scalar_body(const uint64_t* arguments, ScalarResult* result
   LOCKSTEP_EXPORT void lockstep_moded_output_##name(                                                      \
       const U32* words, const uint16_t* masks, U32* result_words, uint16_t*, I32* doubt, uint32_t mode) { \
     call_output<type>(words, masks, result_words, runtime_mode(doubt, mode));                             \
+  }                                                                                                       \
+  LOCKSTEP_EXPORT void lockstep_nan_output_##name(const U32* words, const uint16_t* masks,                \
+                                                  U32* result_words, uint16_t*, I32* doubt) {             \
+    call_output<type>(words, masks, result_words, default_mode<NanFloatMode>(doubt));                     \
+  }                                                                                                       \
+  LOCKSTEP_EXPORT void lockstep_moded_nan_output_##name(                                                  \
+      const U32* words, const uint16_t* masks, U32* result_words, uint16_t*, I32* doubt, uint32_t mode) { \
+    call_output<type>(words, masks, result_words, runtime_mode<NanRuntimeFloatMode>(doubt, mode));        \
   }
 LOCKSTEP_OUTPUT(f16, F16)
 LOCKSTEP_OUTPUT(f32, F32)

@@ -33,7 +33,8 @@ concept RegisterGroup = requires(T t) { t.word[0]; };
 
 template <class T>
 constexpr bool is_mode =
-    std::is_same_v<T, DeferringFloatMode> || std::is_same_v<T, DeferringRuntimeFloatMode>;
+    std::is_same_v<T, DeferringFloatMode> || std::is_same_v<T, DeferringRuntimeFloatMode> ||
+    std::is_same_v<T, NanFloatMode> || std::is_same_v<T, NanRuntimeFloatMode>;
 
 template <class T>
 constexpr Operand operand_of() {
@@ -211,13 +212,15 @@ using VectorFunction = void (*)(const U32* words, const uint16_t* masks, U32* re
 using ModedFunction = void (*)(const U32* words, const uint16_t* masks, U32* result_words,
                                uint16_t* result_mask, I32* doubt, uint32_t mode);
 
-LOCKSTEP_INLINE DeferringFloatMode default_mode(I32* doubt) {
-  DeferringFloatMode mode;
+template <class Mode = DeferringFloatMode>
+LOCKSTEP_INLINE Mode default_mode(I32* doubt) {
+  Mode mode;
   mode.doubt = doubt;
   return mode;
 }
-LOCKSTEP_INLINE DeferringRuntimeFloatMode runtime_mode(I32* doubt, uint32_t bits) {
-  DeferringRuntimeFloatMode mode;
+template <class Mode = DeferringRuntimeFloatMode>
+LOCKSTEP_INLINE Mode runtime_mode(I32* doubt, uint32_t bits) {
+  Mode mode;
   mode.mode = bits;
   mode.doubt = doubt;
   return mode;

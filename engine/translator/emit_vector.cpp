@@ -66,11 +66,13 @@ void Emitter::call(const std::string& function, const std::vector<Value*>& argum
   ir_.CreateCall(body, arguments);
 }
 
-void Emitter::call_body(const std::string& name, unsigned chunk, uint32_t float_mode) {
+void Emitter::call_body(const std::string& name, unsigned chunk, uint32_t float_mode, bool takes_mode) {
   std::vector<Value*> arguments = {words_, masks_, result_words_, result_mask_, doubt_[chunk]};
-  if (float_mode == kDefaultFloatMode) return call("lockstep_body_" + name, arguments);
+  const bool nan = routine_.selects_nans && takes_mode;
+  if (float_mode == kDefaultFloatMode)
+    return call((nan ? "lockstep_nan_" : "lockstep_body_") + name, arguments);
   arguments.push_back(ir_.getInt32(float_mode));
-  call("lockstep_moded_" + name, arguments);
+  call((nan ? "lockstep_moded_nan_" : "lockstep_moded_") + name, arguments);
 }
 
 void Emitter::emit_vector(unsigned index, unsigned chunk) {
@@ -98,7 +100,7 @@ void Emitter::emit_quotient(unsigned index, unsigned chunk) {
   for (const Role role : {Role::src1, Role::src2})
     for (unsigned word = 0; word < result.words; ++word)
       ir_.CreateStore(source_word(*instruction.find(role), instruction, word, chunk), place(words_, next++));
-  call_body(result.words == 2 ? "quotient_f64" : "quotient_f32", chunk, kDefaultFloatMode);
+  call_body(result.words == 2 ? "quotient_f64" : "quotient_f32", chunk, kDefaultFloatMode, false);
   for (unsigned word = 0; word < result.words; ++word)
     write_lanes(facts_.nodes[index], result.vgpr() + word, chunk,
                 ir_.CreateLoad(lanes_, place(result_words_, word)));
@@ -111,7 +113,7 @@ void Emitter::emit_root(unsigned index, unsigned chunk) {
     return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, word);
   };
   for (unsigned word = 0; word < 2; ++word) ir_.CreateStore(vgpr(operand + word, chunk), place(words_, word));
-  call_body("square_root_f64", chunk, kDefaultFloatMode);
+  call_body("square_root_f64", chunk, kDefaultFloatMode, false);
   std::array<Value*, 2> words;
   for (unsigned word = 0; word < 2; ++word) words[word] = ir_.CreateLoad(lanes_, place(result_words_, word));
   for (unsigned word = 0; word < 2; ++word)
@@ -209,7 +211,7 @@ Value* Emitter::widened_half(Value* half, unsigned chunk, uint32_t float_mode) {
     return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, 0);
   };
   ir_.CreateStore(half, first(words_));
-  call_body("v_cvt_f32_f16", chunk, float_mode);
+  call_body("v_cvt_f32_f16", chunk, float_mode, true);
   return ir_.CreateLoad(lanes_, first(result_words_));
 }
 
@@ -314,7 +316,7 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
   if (saturate)
     call("lockstep_saturated_" + name, {words_, masks_, result_words_, result_mask_, doubt_[chunk]});
   else
-    call_body(name, chunk, signature.takes_mode ? node.float_mode : kDefaultFloatMode);
+    call_body(name, chunk, signature.takes_mode ? node.float_mode : kDefaultFloatMode, signature.takes_mode);
   const bool is_modified =
       (instruction.omod || instruction.clamp) && !(part.row->flags & isa::kIgnoresOutputModifiers);
   if (!saturate && signature.result.is_float && is_modified) {
@@ -325,7 +327,7 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
     pass_mask(ir_.getInt16(
         static_cast<uint16_t>(instruction.omod | instruction.clamp << 2 | signature.flushes_always << 3)));
     store_arguments();
-    call_body(output_function(signature.result), chunk, node.float_mode);
+    call_body(output_function(signature.result), chunk, node.float_mode, true);
   }
 
   if (destination && signature.result.kind != Operand::Kind::none) {

@@ -229,7 +229,7 @@ class Emitter {
                      unsigned chunk);
   void call(const std::string& function, const std::vector<Value*>& arguments);
   // Of a vector instruction, with the words and masks that were stored.
-  void call_body(const std::string& name, unsigned chunk, uint32_t float_mode);
+  void call_body(const std::string& name, unsigned chunk, uint32_t float_mode, bool takes_mode);
 
   // emit_lanes.cpp: lanes that read and write others
   void emit_lane_access(unsigned node);

@@ -393,6 +393,12 @@ std::vector<unsigned> loop_ends(const Routine& routine) {
   return ends;
 }
 
+Routine selecting_nans(Routine routine) {
+  routine.selects_nans = true;
+  routine.key += "NaN";
+  return routine;
+}
+
 Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count,
                      uint32_t float_mode, unsigned group_id_register) {
   Routine routine = Finder(code, entry, wave_size, vgpr_count, float_mode).find();

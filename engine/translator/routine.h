@@ -91,6 +91,8 @@ struct Routine {
   std::vector<InterpretedInstruction> interpreted;  // by name
   unsigned entry_block = 0;
   bool changes_mode = false;  // an instruction may write MODE
+  // Where many results are NaNs: the code finds them itself, and does not leave for them.
+  bool selects_nans = false;
 
   int block_at(int64_t offset) const;
   // Bytes that say all about the routine: two routines with the same key behave alike wherever they are
@@ -110,6 +112,9 @@ inline constexpr size_t kMaxNodes = 20'000;
 // For each block that branches behind it go back to: the number of the block behind the last of these; else
 // 0.
 std::vector<unsigned> loop_ends(const Routine& routine);
+
+// The second version of a routine, for waves whose results are NaNs often.
+Routine selecting_nans(Routine routine);
 
 // `float_mode`: MODE of waves at the entry, of which the bits of kFloatModeMask count. `group_id_register`:
 // an SGPR, or kNoGroupId where nobody says which one it is.

@@ -23,6 +23,7 @@ std::vector<Object> translate(const Routine& routine, const IsCancelled& is_canc
 Translation::Translation(const Routine& routine, std::vector<Object> objects)
     : float_mode_(routine.float_mode),
       changes_mode_(routine.changes_mode),
+      selects_nans_(routine.selects_nans),
       interpreted_(routine.interpreted) {
   const Facts facts = analyse(routine);
   const RegisterSet read = facts.blocks[routine.entry_block].live_in.all();

@@ -52,6 +52,7 @@ class Translation {
   uint32_t float_mode() const { return float_mode_; }  // at the routine's entry
   // Whether the code may change the wave's float mode, and so may change it back.
   bool changes_mode() const { return changes_mode_; }
+  bool selects_nans() const { return selects_nans_; }
   unsigned memory_slots() const { return memory_slots_; }
   size_t instructions() const { return instructions_; }
   size_t code_bytes() const { return code_bytes_; }
@@ -62,7 +63,7 @@ class Translation {
   size_t instructions_ = 0, code_bytes_ = 0;
   unsigned memory_slots_ = 0;
   uint32_t float_mode_;
-  bool changes_mode_;
+  bool changes_mode_, selects_nans_;
   LaunchNeeds launch_needs_;
   RowFunction row_function_ = nullptr;
   Stages stages_;

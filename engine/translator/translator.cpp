@@ -23,6 +23,9 @@ namespace {
 // one, a sixth of the time that this takes. So what runs for a short time pays nothing, and what runs for a
 // long time little.
 constexpr uint64_t kFirstLook = 100'000, kHot = 50'000;
+// Waves that left for doubt before somebody looks whether the version that does not leave for NaNs is there
+// already; and for each instruction of the kernel before it is worth to make it.
+constexpr uint64_t kFirstDoubts = 1'000, kManyDoubts = 200;
 // After so many a wave looks whether there is a translation now, and where the waves of a long kernel are.
 constexpr int64_t kTurn = 16'384;
 // Of a kernel: they wait for each other, and who has as many needs all of it.
@@ -48,6 +51,8 @@ struct Translator::Translated {
   std::vector<std::atomic<const Range*>> last_range;
   std::atomic<uint64_t> memory_version = 0;  // that last_range is of
   std::array<std::atomic<uint64_t>, kLeaves> left{};
+  // Of waves that left for doubt: when somebody is to look whether the other version pays.
+  std::atomic<uint64_t> next_look_at_doubt = kFirstDoubts;
   std::vector<std::atomic<uint64_t>> interpreted;  // by number: how often
   Context context;
 
@@ -89,6 +94,7 @@ struct Translator::Handover {
   std::array<std::atomic<Translated*>, kMostLoops> loops{};
   std::atomic<unsigned> loop_count = 0;
   std::atomic<bool> is_wanted = true;
+  std::atomic<double> seconds_before = 0;  // that versions took which gave way to this one
   std::mutex mutex;
   std::vector<std::unique_ptr<Translated>> owners;  // only ever more
 
@@ -97,6 +103,8 @@ struct Translator::Handover {
     Translated* const made =
         owners.emplace_back(std::make_unique<Translated>(std::move(found), entry, memory, stepper)).get();
     if (is_whole) {
+      if (const Translated* const first = whole.load(std::memory_order_relaxed))
+        seconds_before = seconds_before + first->translation->stages().total();
       whole.store(made, std::memory_order_release);
     } else if (const unsigned count = loop_count.load(std::memory_order_relaxed); count < kMostLoops) {
       loops[kMostLoops - 1 - count].store(made, std::memory_order_release);
@@ -161,6 +169,7 @@ Statistics Translator::statistics() const {
     sum.origin = found.origin;
     sum.interpreted = translation.interpreted();
   }
+  sum.seconds += handover_->seconds_before;
   return sum;
 }
 
@@ -273,6 +282,7 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
     if (!is_over) break;
   }
   count_how();
+  look_whether_nans_are_many(found);
   if (translation.has_calls()) interpreted_.fetch_add(found.called(), std::memory_order_relaxed);
 }
 
@@ -280,7 +290,10 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
   Translated& found = *translated();
   found.look_at_memory();
   const Translation& translation = *found.translation;
-  const auto count = [&](uint32_t how) { found.count(static_cast<Leave>(how)); };
+  const auto count = [&](uint32_t how) {
+    found.count(static_cast<Leave>(how));
+    look_whether_nans_are_many(found);
+  };
   const size_t x_offset = offsetof(Wave, scalar) + group_id_register_ * sizeof(uint32_t);
   if (row.counts_up && translation.row_function() && row.x_offset == x_offset)
     return count(translation.row_function()(&row, &found.context));
@@ -344,6 +357,30 @@ void Translator::look_whether_hot(uint64_t executed, uint64_t pc) {
   next_look_.store(next, std::memory_order_relaxed);
 }
 
+// Loops of a kernel that is not translated itself wait for that.
+void Translator::look_whether_nans_are_many(Translated& found) {
+  const uint64_t doubts = found.left[static_cast<size_t>(Leave::doubt)].load(std::memory_order_relaxed);
+  if (doubts < found.next_look_at_doubt.load(std::memory_order_relaxed) || &found != translated()) return;
+  const std::unique_lock lock(look_mutex_, std::try_to_lock);
+  if (!lock || doubts < found.next_look_at_doubt.load(std::memory_order_relaxed)) return;
+  Routine routine = second_version();
+  const uint64_t many = kManyDoubts * routine.nodes.size();
+  const bool pays =
+      !found.translation->selects_nans() && (doubts >= many || TranslationCache::of_process().has(routine));
+  const bool waits = !found.translation->selects_nans() && !pays;
+  found.next_look_at_doubt.store(waits ? many : UINT64_MAX, std::memory_order_relaxed);
+  if (pays) translate_in_background(std::make_shared<const Routine>(std::move(routine)), entry_, true);
+}
+
+Routine Translator::second_version() const {
+  return selecting_nans(
+      find_routine(code_, entry_, wave_size_, vgpr_count_, float_mode_, group_id_register_));
+}
+
+void Translator::translate_for_nans() {
+  handover_->give(TranslationCache::of_process().get(second_version()), entry_, memory_.get(), *this, true);
+}
+
 void Translator::translate_in_background(std::shared_ptr<const Routine> routine, uint64_t entry,
                                          bool is_whole) {
   Background::of_process().start([handover = handover_, entry, memory = memory_,
@@ -399,6 +436,7 @@ void Translator::translate_in_background(std::shared_ptr<const Routine> routine,
     if (entry && entry->function) {
       how = static_cast<Leave>(entry->function(&wave, &part->context, entry->number, left));
       part->count(how);
+      if (how == Leave::doubt) look_whether_nans_are_many(*part);
       interpreted += static_cast<int64_t>(part->called());
       wave.executed_before_turn += left - wave.budget;
       left = wave.budget;

@@ -62,6 +62,9 @@ class Translator final : public Engine, public LaunchAdviser, private Stepper {
 
   // Why the kernel as a whole runs in the interpreter; empty if it was translated, or may be yet.
   const std::string& unsupported() const { return unsupported_; }
+  // Changes over to the second version, for kernels whose results are NaNs often: now, where waves would do
+  // so once they have left for NaNs often enough.
+  void translate_for_nans();
   // Of the kernel, before that of the loops that are translated; nothing while there is no translation.
   Statistics statistics() const;
   // True from the second call on, once there are statistics: whoever adds them up counts them once.
@@ -99,6 +102,8 @@ class Translator final : public Engine, public LaunchAdviser, private Stepper {
   // The interpreter has executed so much, the last of it, or before that, at `pc`.
   void count_interpreted(uint64_t executed, uint64_t pc);
   void look_whether_hot(uint64_t executed, uint64_t pc);
+  void look_whether_nans_are_many(Translated& found);
+  Routine second_version() const;
   void translate_in_background(std::shared_ptr<const Routine> routine, uint64_t entry, bool is_whole);
 
   const std::vector<CodeRange> code_;

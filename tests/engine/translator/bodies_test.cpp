@@ -21,6 +21,7 @@ namespace lockstep::translator {
 #define LOCKSTEP_OPCODE(mnemonic)                                                                          \
   extern "C" void lockstep_body_##mnemonic(const U32*, const uint16_t*, U32*, uint16_t*, I32*);            \
   extern "C" void lockstep_moded_##mnemonic(const U32*, const uint16_t*, U32*, uint16_t*, I32*, uint32_t); \
+  extern "C" void lockstep_nan_##mnemonic(const U32*, const uint16_t*, U32*, uint16_t*, I32*);             \
   extern "C" void lockstep_saturated_##mnemonic(const U32*, const uint16_t*, U32*, uint16_t*, I32*);       \
   extern "C" void lockstep_scalar_##mnemonic(const uint64_t*, ScalarResult*);
 #include "isa/opcodes.inc"
@@ -54,6 +55,8 @@ std::vector<VectorBody> vector_bodies() {
 #define LOCKSTEP_OPCODE(mnemonic)                                              \
   if (vector_signature(isa::Opcode::mnemonic).callable)                        \
     bodies.push_back({"lockstep_body_" #mnemonic, &lockstep_body_##mnemonic}); \
+  if (vector_signature(isa::Opcode::mnemonic).takes_mode)                      \
+    bodies.push_back({"lockstep_nan_" #mnemonic, &lockstep_nan_##mnemonic});   \
   if (vector_signature(isa::Opcode::mnemonic).saturates)                       \
     bodies.push_back({"lockstep_saturated_" #mnemonic, &lockstep_saturated_##mnemonic});
 #include "isa/opcodes.inc"

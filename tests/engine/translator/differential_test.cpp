@@ -104,7 +104,12 @@ TEST_P(Rows, FewAtOnce) {
   FewAtOnce states[] = {
       FewAtOnce({wave_size, 256, ~uint64_t{0}, random()}),
       FewAtOnce({wave_size, 48, 0x5a5a'0ff3'8421'f00f, random()}),
-      FewAtOnce({wave_size, 256, ~uint64_t{0}, random(), static_cast<uint32_t>(random()) & kFloatModeMask})};
+      FewAtOnce({wave_size, 256, ~uint64_t{0}, random(), static_cast<uint32_t>(random()) & kFloatModeMask}),
+      FewAtOnce({.wave_size = wave_size, .seed = random(), .selects_nans = true}),
+      FewAtOnce({.wave_size = wave_size,
+                 .seed = random(),
+                 .mode = static_cast<uint32_t>(random()) & kFloatModeMask,
+                 .selects_nans = true})};
   unsigned number = 0, turn = wave_size / 32;
   for (const isa::Row& row : isa::rows()) {
     // In the share each row has one wave size.
@@ -135,7 +140,8 @@ TEST_P(Rows, Programs) {
     Random random(seed * 2 + wave_size);
     EnginePair pair({wave_size, random() % 2 ? 256u : 24u + static_cast<unsigned>(random() % 64),
                      random() % 2 ? ~uint64_t{0} : random(), seed,
-                     random() % 2 ? kDefaultFloatMode : static_cast<uint32_t>(random()) & kFloatModeMask});
+                     random() % 2 ? kDefaultFloatMode : static_cast<uint32_t>(random()) & kFloatModeMask,
+                     seed % 3 == 0});
     std::vector<Code> program;
     for (unsigned i = 0; i < 32; ++i) {
       const auto encoded = interpreter::random_instruction(*rows[random() % rows.size()], wave_size, random,

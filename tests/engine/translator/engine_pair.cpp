@@ -109,6 +109,7 @@ std::string EnginePair::run(const Code& code, const std::function<void(TestWave&
   wave_.restore(before);
   Translator by_translator(ranges, start_.wave_size, wave_.ranges(), entry, wave.vgpr_count, {},
                            FirstTier::translator, wave.mode);
+  if (start_.selects_nans) by_translator.translate_for_nans();
   interpreted_ = by_translator.statistics().interpreted;
   forget_earlier_run();
   wave_.execute(by_translator, entry, kBudget);

@@ -20,6 +20,7 @@ struct Start {
   uint64_t exec = ~uint64_t{0};
   uint64_t seed = 0;  // of what is in registers, memory and LDS
   uint32_t mode = kDefaultFloatMode;
+  bool selects_nans = false;  // the version of the code that does
 };
 
 // The routine that begins with this text's first instruction.
