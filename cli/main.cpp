@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <new>
@@ -14,6 +15,9 @@
 #include "cli/machine.h"
 #include "cli/unexpected.h"
 #include "text/visible.h"
+
+// There where the program is built with the sanitizer of addresses, which else looks for leaks at exit().
+extern "C" [[gnu::weak]] void __lsan_do_leak_check();
 
 namespace lockstep::cli {
 
@@ -444,6 +448,13 @@ int run_command(CLI::App& app, int argc, char** argv, const int& exit_code) {
   return kBadInput;
 }
 
+// Without destructors of what is static: a translation may be in the making that nobody needs any more, and
+// waiting for it may take longer than the run has.
+[[noreturn]] void leave(int code) {
+  if (__lsan_do_leak_check) __lsan_do_leak_check();
+  std::quick_exit(code);
+}
+
 }  // namespace
 }  // namespace lockstep::cli
 
@@ -499,5 +510,5 @@ int main(int argc, char** argv) {
   keep_options_from_swallowing(app);
   int code = run_command(app, argc, argv, exit_code);
   if (!finish_output() && code == kDone) code = kBadInput;
-  return code;
+  leave(code);
 }

@@ -20,6 +20,7 @@ class Coverage {
     if (const char* path = std::getenv("LOCKSTEP_COVERAGE"); path && *path) {
       path_ = path;
       std::atexit([] { instance().write(); });
+      std::at_quick_exit([] { instance().write(); });
     }
   }
 
