@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 BUILD := build/release
 
-.PHONY: demo wheel test test-all afternoon bare rules rocm bench docs arithmetic fuzz format configure build packages clean
+.PHONY: demo wheel test test-all afternoon bare rules rocm bench docs arithmetic host-code fuzz format configure build packages clean
 
 packages:
 	@tools/install_packages.sh
@@ -73,6 +73,10 @@ arithmetic: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target lockstep-numeric-errors
 	@$(BUILD)/tests/numeric/lockstep-numeric-errors $(JOBS) > arithmetic.md.new
 	@mv arithmetic.md.new docs/arithmetic.md
+
+# What each instruction of gfx11 costs in the translator's host code, tests/engine/translator/host_code/: under a minute.
+host-code: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target host_code
 
 format:
 	@git ls-files '*.h' '*.hpp' '*.cpp' | xargs clang-format-19 -i
