@@ -28,8 +28,6 @@ Value* Emitter::scalar_source(const isa::Operand& operand, const isa::Instructio
 }
 
 void Emitter::emit_scalar(unsigned index) {
-  if (writes_exec(facts_.nodes[index].effects, routine_.wave_size))
-    for (unsigned chunk = 0; chunk < chunks_; ++chunk) merge_waiting(chunk);
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const ScalarSignature& signature = scalar_signature(instruction.row->opcode);
   using Parameter = ScalarSignature::Parameter;

@@ -384,6 +384,9 @@ void Emitter::emit_node(unsigned n) {
   end_run();
   if (joins_run(n)) return add_to_run(n);
   if (is_regular_version_ && plan_.is_regular[n - block_first_]) return emit_regular_global(n);
+  // EXEC as it was at the writes decides what they keep.
+  if (writes_exec(facts_.nodes[n].effects, routine_.wave_size))
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) merge_waiting(chunk);
   // Others may leave translated code, or change what cannot be changed again.
   if (node.kind != NodeKind::scalar_alu) settle();
   if (node.kind == NodeKind::scalar_alu) {

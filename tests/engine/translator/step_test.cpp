@@ -48,6 +48,18 @@ TEST(Steps, ThatChangeExec) {
             "");
 }
 
+// An address in EXEC is a mask like any other: what was written before it was under the old one.
+TEST(Exec, TakesAddresses) {
+  for (const unsigned wave_size : {32u, 64u}) {
+    EXPECT_EQ(compare("v_mov_b32 v4, v19\ns_getpc_b64 exec\nv_mov_b32 v5, v4", {.wave_size = wave_size}), "");
+    EXPECT_EQ(compare("s_getpc_b64 s[40:41]\nhere:\ns_add_u32 s40, s40, there-here\ns_addc_u32 s41, s41, 0\n"
+                      "v_mov_b32 v4, v19\ns_swappc_b64 exec, s[40:41]\nv_mov_b32 v5, v4\nthere:\n"
+                      "v_mov_b32 v6, v4\n",
+                      {.wave_size = wave_size}),
+              "");
+  }
+}
+
 // Both halves of a packed operand take ABS and NEG where there is no NEG_HI.
 TEST(PackedOperands, TakeSignsInBothHalves) {
   for (uint64_t seed = 1; seed <= 4; ++seed)
