@@ -1,7 +1,13 @@
 // Random instructions on both engines: the same registers, LDS and memory afterwards, bit for bit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
 
 #include "tests/engine/interpreter/random_instruction.h"
 #include "tests/engine/translator/engine_pair.h"
@@ -28,12 +34,14 @@ Code joined(const std::vector<Code>& instructions) {
   return code;
 }
 
+using Prepare = std::function<void(interpreter::TestWave&)>;
+
 // Without the instructions that the difference does not need.
-std::vector<Code> shrunk(EnginePair& pair, std::vector<Code> program) {
-  for (size_t i = program.size(); i-- > 0;) {
+std::vector<Code> shrunk(EnginePair& pair, std::vector<Code> program, const Prepare& prepare) {
+  for (size_t i = program.size(); i-- > 0 && program.size() > 1;) {
     std::vector<Code> shorter = program;
     shorter.erase(shorter.begin() + static_cast<std::ptrdiff_t>(i));
-    if (!pair.run(joined(shorter)).empty()) program = std::move(shorter);
+    if (!pair.run(joined(shorter), prepare).empty()) program = std::move(shorter);
   }
   return program;
 }
@@ -124,18 +132,69 @@ TEST_P(Rows, FewAtOnce) {
   for (FewAtOnce& state : states) state.finish();
 }
 
-// Programs of many instructions: registers go from one to the next inside translated code.
+// Host instructions of a row on AVX-512, by its name, as the files of host_code_test.cpp have them.
+std::map<std::string, double> row_costs() {
+  std::map<std::string, std::pair<double, unsigned>> sums;
+  for (const auto& entry : std::filesystem::directory_iterator(LOCKSTEP_HOST_CODE)) {
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);) {
+      const size_t gap = line.find("  ");
+      if (line.starts_with('#') || line.starts_with("wave64 ") || gap == std::string::npos) continue;
+      std::string name = line.substr(0, line.find(' '));
+      for (const char* suffix : {"_e32", "_e64", "_dpp"})
+        if (name.ends_with(suffix)) name.resize(name.size() - 4);
+      auto& [sum, count] = sums[name];
+      sum += std::strtod(line.c_str() + gap, nullptr);
+      ++count;
+    }
+  }
+  std::map<std::string, double> costs;
+  for (const auto& [name, sum] : sums) costs[name] = sum.first / sum.second;
+  return costs;
+}
+
+// Draws rows. Those whose host code is long come more seldom, by as much: else most of the time would go into
+// sines and scaled divisions. Each comes often in some thousand programs.
+class RowUrn {
+ public:
+  RowUrn() {
+    const std::map<std::string, double> costs = row_costs();
+    double sum = 0;
+    for (const isa::Row& row : isa::rows()) {
+      if (!is_compared(row) || row.flags & isa::kEndsWave) continue;
+      constexpr double kUsual = 20;
+      const auto cost = costs.find(std::string(row.name));
+      sum += cost == costs.end() ? 1 : std::min(1.0, kUsual / cost->second);
+      rows_.push_back(&row);
+      upto_.push_back(sum);
+    }
+  }
+  const isa::Row& draw(Random& random) const {
+    const double at = upto_.back() * static_cast<double>(random() % (1u << 24)) / (1u << 24);
+    return *rows_[static_cast<size_t>(std::ranges::upper_bound(upto_, at) - upto_.begin())];
+  }
+
+ private:
+  std::vector<const isa::Row*> rows_;
+  std::vector<double> upto_;
+};
+
+uint64_t number_asked(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+// Programs of many instructions: registers go from one to the next inside translated code. Each runs from
+// several states, which cost little beside its translation.
 TEST_P(Rows, Programs) {
+  constexpr unsigned kStates = 6;
   const unsigned wave_size = GetParam();
-  std::vector<const isa::Row*> rows;
-  for (const isa::Row& row : isa::rows())
-    if (is_compared(row) && !(row.flags & isa::kEndsWave)) rows.push_back(&row);
+  const RowUrn urn;
   unsigned failures = 0;
   // LOCKSTEP_DIFFERENTIAL_FIRST: the seed of one that differed, to begin with.
-  const char* more = std::getenv("LOCKSTEP_DIFFERENTIAL_PROGRAMS");
-  const char* begin = std::getenv("LOCKSTEP_DIFFERENTIAL_FIRST");
-  const uint64_t first = begin ? std::strtoull(begin, nullptr, 10) : 1;
-  const uint64_t programs = more ? std::strtoull(more, nullptr, 10) : 40;
+  const uint64_t first = number_asked("LOCKSTEP_DIFFERENTIAL_FIRST", 1);
+  const uint64_t programs =
+      number_asked("LOCKSTEP_DIFFERENTIAL_PROGRAMS", test::of_sweep<uint64_t>(4000, 80));
   for (uint64_t seed = first; seed < first + programs; ++seed) {
     Random random(seed * 2 + wave_size);
     EnginePair pair({wave_size, random() % 2 ? 256u : 24u + static_cast<unsigned>(random() % 64),
@@ -144,15 +203,21 @@ TEST_P(Rows, Programs) {
                      seed % 3 == 0});
     std::vector<Code> program;
     for (unsigned i = 0; i < 32; ++i) {
-      const auto encoded = interpreter::random_instruction(*rows[random() % rows.size()], wave_size, random,
-                                                           random() % 4 != 0);
+      const auto encoded =
+          interpreter::random_instruction(urn.draw(random), wave_size, random, random() % 4 != 0);
       if (!encoded || encoded->instruction.gds) continue;
       program.push_back(encoded->words);
       if (!pair.runs_through(joined(program))) program.pop_back();
     }
-    if (pair.run(joined(program)).empty()) continue;
-    ADD_FAILURE() << "seed " << seed << ": " << pair.run(joined(shrunk(pair, program)));
-    if (++failures == 10) return;
+    const Code code = joined(program);
+    for (unsigned state = 0; state < kStates; ++state) {
+      const Prepare prepare = state == 0 ? Prepare() : EnginePair::another_state(seed * kStates + state);
+      if (pair.run(code, prepare).empty()) continue;
+      ADD_FAILURE() << "seed " << seed << ", state " << state << ": "
+                    << pair.report(joined(shrunk(pair, program, prepare)), prepare);
+      if (++failures == 10) return;
+      break;
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <iterator>
+#include <set>
 
 #include "tests/engine/interpreter/random_instruction.h"
 
@@ -114,6 +115,7 @@ std::string EnginePair::run(const Code& code, const std::function<void(TestWave&
   forget_earlier_run();
   wave_.execute(by_translator, entry, kBudget);
   exits_ = by_translator.exits_since({});
+  states_ = {before, expected, wave_.save()};
   std::string text = by_translator.unsupported();
   if (text.empty() && expected_end != wave.state)
     text = difference("state", 0, static_cast<uint64_t>(expected_end), static_cast<uint64_t>(wave.state));
@@ -123,7 +125,7 @@ std::string EnginePair::run(const Code& code, const std::function<void(TestWave&
     text = expected_fault + " / " + wave.fault.message + "\n";
   // Where a wave faults, registers that nothing would have read are not brought up to date.
   const bool is_at_end = expected_pc == entry + 4 * code.size();
-  if (text.empty()) text = first_difference(wave_, expected, wave_.save(), is_at_end);
+  if (text.empty()) text = first_difference(wave_, expected, states_[2], is_at_end);
   return text.empty() ? text : text + listing(code, start_.wave_size);
 }
 
@@ -131,6 +133,97 @@ uint64_t EnginePair::exits(Leave how) const {
   uint64_t times = 0;
   for (const Exit& exit : exits_) times += exit.how == how ? exit.times : 0;
   return times;
+}
+
+std::string EnginePair::report(const Code& code, const std::function<void(TestWave&)>& prepare) {
+  std::string text = run(code, prepare);
+  if (text.empty()) return text;
+  const auto line = [&](const std::string& name, const auto& value) {
+    char numbers[96];
+    std::snprintf(numbers, sizeof numbers, ": before 0x%08x, interpreter 0x%08x, translator 0x%08x\n",
+                  value(states_[0]), value(states_[1]), value(states_[2]));
+    text += name + numbers;
+  };
+  const auto scalar = [&](const std::string& name, unsigned number) {
+    line(name, [&](const TestWave::State& state) { return state.scalar[number]; });
+  };
+  std::set<unsigned> scalars, vgprs;
+  for (size_t at = 0; at < code.size();) {
+    isa::Instruction instruction;
+    if (isa::decode(std::as_bytes(std::span(code)).subspan(4 * at), start_.wave_size, instruction) !=
+        isa::DecodeError::none)
+      break;
+    for (unsigned i = 0; i < instruction.operand_count; ++i) {
+      const isa::Operand& operand = instruction.operands[i];
+      if (operand.type == isa::Type::label || operand.type == isa::Type::imm) continue;
+      for (unsigned word = 0; word < operand.words; ++word)
+        if (operand.is_vgpr())
+          vgprs.insert(operand.vgpr() + word);
+        else if (operand.code < isa::code::kVccLo)
+          scalars.insert(operand.code + word);
+    }
+    at += instruction.size / 4;
+  }
+  line("MODE", [](const TestWave::State& state) { return state.mode; });
+  scalar("SCC", kScalarScc);
+  scalar("EXEC_LO", isa::code::kExecLo);
+  scalar("EXEC_HI", isa::code::kExecHi);
+  scalar("VCC_LO", isa::code::kVccLo);
+  scalar("VCC_HI", isa::code::kVccHi);
+  scalar("M0", isa::code::kM0);
+  for (const unsigned number : scalars) scalar("s" + std::to_string(number), number);
+  std::set<unsigned> lanes;
+  for (unsigned number = 0; number < wave_.wave().vgpr_count; ++number)
+    for (unsigned lane = 0; lane < wave_.size() && lanes.size() < 4; ++lane)
+      if (wave_.before(states_[1], number, lane) != wave_.before(states_[2], number, lane))
+        lanes.insert(lane);
+  if (lanes.empty()) lanes.insert(0);
+  for (const unsigned lane : lanes)
+    for (const unsigned number : vgprs)
+      if (number < kMaxVgprs)
+        line("lane " + std::to_string(lane) + " of v" + std::to_string(number),
+             [&](const TestWave::State& state) { return wave_.before(state, number, lane); });
+  const auto bytes = [&](const char* what, const std::vector<std::byte> TestWave::State::* part) {
+    unsigned told = 0;
+    for (size_t i = 0; i < (states_[1].*part).size() && told < 16; ++i) {
+      if ((states_[1].*part)[i] == (states_[2].*part)[i]) continue;
+      ++told;
+      line(std::string(what) + " byte " + std::to_string(i),
+           [&](const TestWave::State& state) { return static_cast<unsigned>((state.*part)[i]); });
+    }
+  };
+  bytes("memory", &TestWave::State::memory);
+  bytes("LDS", &TestWave::State::lds);
+  bytes("scratch", &TestWave::State::scratch);
+  return text;
+}
+
+std::function<void(TestWave&)> EnginePair::another_state(uint64_t seed) {
+  return [seed](TestWave& wave) {
+    Random random(seed);
+    const uint64_t lane = random() % 64;
+    const uint64_t masks[] = {~uint64_t{0},
+                              0,
+                              uint64_t{1} << lane,
+                              ~(uint64_t{1} << lane),
+                              (uint64_t{1} << lane) - 1,
+                              ~((uint64_t{1} << lane) - 1),
+                              0x5555'5555'5555'5555,
+                              0x0000'ffff'0000'ffff,
+                              0xffff'0000'ffff'0000,
+                              random(),
+                              random() & random() & random(),
+                              random() | random() | random()};
+    wave.set_exec(masks[random() % std::size(masks)]);
+    for (unsigned i = 36; i < 106; ++i) wave.s(i) = random_word(random);
+    wave.s(106) = static_cast<uint32_t>(random());
+    wave.s(107) = static_cast<uint32_t>(random());
+    wave.s(kScalarScc) = random() & 1;
+    // What was an address stays one.
+    for (unsigned number = 6; number < 64; ++number)
+      if (number % 3 != 0)
+        for (unsigned i = 0; i < wave.size(); ++i) wave.v(number, i) = random_word(random);
+  };
 }
 
 bool EnginePair::runs_through(const Code& code) {

@@ -1,6 +1,7 @@
 // The same code on the interpreter and on the translator, from the same state of a wave.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -37,6 +38,13 @@ class EnginePair {
   // scratch, the fault; else what differs, with the listing.
   std::string run(const Code& code, const std::function<void(interpreter::TestWave&)>& prepare = {});
 
+  // The same, and if the engines differ the state before and both states after: of all that the code names,
+  // in the lanes that differ or the first one.
+  std::string report(const Code& code, const std::function<void(interpreter::TestWave&)>& prepare = {});
+
+  // For run(): other numbers in registers, and another EXEC.
+  static std::function<void(interpreter::TestWave&)> another_state(uint64_t seed);
+
   // Whether the interpreter runs off the end of the code, without a fault before.
   bool runs_through(const Code& code);
 
@@ -52,6 +60,7 @@ class EnginePair {
   Start start_;
   interpreter::TestWave wave_;
   interpreter::TestWave::State state_;
+  std::array<interpreter::TestWave::State, 3> states_;  // of the last run: before, behind both engines
   std::vector<InterpretedInstruction> interpreted_;
   std::vector<Exit> exits_;
 };
