@@ -164,6 +164,10 @@ class Hip(Example):
     def test_two_devices(self):
         self.check("hip/two_devices", options=("--devices", "2"))
 
+    def test_runtime_calls(self):
+        self.check("hip/runtime_calls")
+        self.check("hip/runtime_calls", options=("--devices", "2"))
+
     def test_two_processes(self):
         self.check("hip/two_processes")
         # Without a card the parent ends at its first call, and its child with it: who waits for both is told so.
