@@ -1,5 +1,7 @@
 // GLOBAL and FLAT loads and stores, and all others whose lanes have a place in memory each: plain moves where
 // these are consecutive, else gathers and scatters, else lane by lane through runtime.h.
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -62,6 +64,39 @@ Value* Emitter::with_part(const AccessShape& shape, Value* word, Value* before) 
   else if (shape.part == isa::RegisterPart::high_half)
     word = ir_.CreateOr(ir_.CreateAnd(before, splat(0xffff)), ir_.CreateShl(word, 16));
   return word;
+}
+
+BasicBlock* Emitter::emit_side_by_side(bool is_load, Value* lanes, Value* pointer, const ChunkValues& offsets,
+                                       const ChunkValues& on, ChunkValues& words) {
+  BasicBlock *partial = new_block("partial"), *moved = new_block("side_by_side"), *apart = new_block("apart");
+  // With all lanes on that has been looked at before.
+  ir_.CreateCondBr(ir_.CreateICmpEQ(lanes, llvm::Constant::getAllOnesValue(lanes->getType())), apart,
+                   partial);
+  ir_.SetInsertPoint(partial);
+  Value* zeros = llvm::Constant::getNullValue(lanes_);
+  ChunkValues first{};  // where lane 0 would be
+  Value* wrong_lanes = nullptr;
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    Value* starts = ir_.CreateSub(offsets[chunk], lane_multiples(4));
+    Value* of_lanes_on =
+        ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_compress, {lanes_}, {starts, zeros, on[chunk]});
+    first[chunk] = ir_.CreateExtractElement(of_lanes_on, uint64_t{0});
+    Value* differs = ir_.CreateICmpNE(starts, ir_.CreateVectorSplat(16, first[chunk]));
+    Value* wrong = ir_.CreateBitCast(ir_.CreateAnd(differs, on[chunk]), i16_);
+    wrong_lanes = wrong_lanes ? ir_.CreateOr(wrong_lanes, wrong) : wrong;
+  }
+  ir_.CreateCondBr(ir_.CreateICmpEQ(wrong_lanes, ir_.getInt16(0)), moved, apart);
+  ir_.SetInsertPoint(moved);
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    // It may be before the pointer, where only lanes are that are off.
+    Value* place = ir_.CreateGEP(ir_.getInt8Ty(), pointer, ir_.CreateSExt(first[chunk], i64_));
+    if (is_load)
+      words[chunk] = ir_.CreateMaskedLoad(lanes_, place, llvm::Align(1), on[chunk], zeros);
+    else
+      ir_.CreateMaskedStore(words[chunk], place, llvm::Align(1), on[chunk]);
+  }
+  ir_.SetInsertPoint(apart);
+  return moved;
 }
 
 void Emitter::scatter(const std::vector<Value*>& words, Value* places, Value* on) {
@@ -251,6 +286,14 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
       branch_unlikely(outside, is_small && has_base ? in_large : slow, inside);
       ir_.SetInsertPoint(inside);
       if (!is_load) note_write({begin, end});
+      BasicBlock* moved = nullptr;
+      ChunkValues moved_words{};
+      if (is_small && shape.bytes == 4 && shape.part == isa::RegisterPart::whole &&
+          !facts.address_is_loaded) {
+        for (unsigned chunk = 0; !is_load && chunk < chunks_; ++chunk) moved_words[chunk] = words[chunk][0];
+        moved = emit_side_by_side(is_load, access.lanes, pointer, offsets, on, moved_words);
+        inside = ir_.GetInsertBlock();
+      }
       for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
         Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, offsets[chunk]);
         if (is_load)
@@ -258,6 +301,20 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
               gather(shape, places, on[chunk], words[chunk].empty() ? nullptr : words[chunk][0]);
         else
           scatter(words[chunk], places, on[chunk]);
+      }
+      if (moved) {
+        BasicBlock* small_done = new_block("small_done");
+        ir_.CreateBr(small_done);
+        ir_.SetInsertPoint(moved);
+        ir_.CreateBr(small_done);
+        ir_.SetInsertPoint(small_done);
+        for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk) {
+          llvm::PHINode* word = ir_.CreatePHI(lanes_, 2);
+          word->addIncoming(single[is_small][chunk][0], inside);
+          word->addIncoming(moved_words[chunk], moved);
+          single[is_small][chunk][0] = word;
+        }
+        inside = small_done;
       }
       gathered_ends[is_small] = inside;
       ir_.CreateBr(done);

@@ -343,6 +343,11 @@ class Emitter {
   // One element for each lane that `on` has, at [pointer + index]; zeros elsewhere. `before`: what the
   // register holds, for loads of a part of it.
   std::vector<Value*> gather(const isa::AccessShape& shape, Value* places, Value* on, Value* before);
+  // Dwords of lanes that lie side by side, though not all lanes are on, and those that are off may be
+  // anywhere: goes on where they do not. `on` for each chunk; what loads give is in `words`, what stores
+  // store is from there. The block where it ends has no branch yet.
+  llvm::BasicBlock* emit_side_by_side(bool is_load, Value* lanes, Value* pointer, const ChunkValues& offsets,
+                                      const ChunkValues& on, ChunkValues& words);
   Value* with_part(const isa::AccessShape& shape, Value* word, Value* before);
   Value* next_word(Value* places, unsigned word);
   void scatter(const std::vector<Value*>& words, Value* places, Value* on);
