@@ -348,7 +348,7 @@ OperationList Predecoder::dual_issue(const isa::Instruction& instruction) {
     for (unsigned i = first; i < last; ++i) {
       const isa::Operand& operand = instruction.operands[i];
       if ((operand.read || operand.role != Role::dst) && operand.is_vgpr() &&
-          vgpr_offset(operand.vgpr()) == written)
+          vector_source(operand, true) == written)
         return true;
     }
     return false;

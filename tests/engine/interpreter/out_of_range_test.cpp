@@ -81,6 +81,10 @@ TEST(OutOfRange, DualIssueTakesTheNumberModulo4) {
   w.run("v_dual_mov_b32 v10, v25 :: v_dual_mov_b32 v11, v30");
   w.expect_v(10, [](unsigned lane) { return lane; });
   w.expect_v(11, [](unsigned lane) { return 1000 + lane; });
+  // The register that is read instead is read before the other half writes it (guide 7.6).
+  w.run("v_dual_mov_b32 v1, v2 :: v_dual_mov_b32 v10, v25");
+  w.expect_v(10, [](unsigned lane) { return lane; });
+  w.expect_v(1, [](unsigned lane) { return 1000 + lane; });
 }
 
 TEST(OutOfRange, Memory) {
