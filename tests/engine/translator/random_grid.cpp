@@ -19,18 +19,20 @@ class Writer {
                                                    {96, 1}, {32, 8}, {1, 1},  {20, 3}, {256, 1}, {64, 2}};
     const auto [x, y] = kGroups[below(std::size(kGroups))];
     grid_.group = {x, y, 1};
-    grid_.grid = {x * (1 + below(5)), y * (1 + below(3)), 1};
+    grid_.is_plain = chance(2);
+    if (grid_.is_plain) grid_.registers = 5;
+    grid_.grid = {x * (1 + below(grid_.is_plain ? kMostGroups : 5)), y * (1 + below(3)), 1};
     if (chance(4) && grid_.grid[0] > x) grid_.grid[0] -= 1 + below(x / 2 + 1);
     if (chance(6) && y > 1) grid_.grid[1] -= 1;
     grid_.float_mode = chance(2) ? 0xc0 : below(256);
-    const bool has_functions = chance(3);
+    const bool has_functions = !grid_.is_plain && chance(3);
     if (has_functions) write_functions();
-    const unsigned count = 6 + below(14);
+    const unsigned count = grid_.is_plain ? 1 + below(5) : 6 + below(14);
     for (unsigned i = 0; i < count; ++i) {
       text_.clear();
       if (has_functions && chance(6))
         call();
-      else if (chance(6))
+      else if (!grid_.is_plain && chance(6))
         exchange();
       else
         statement(0);
@@ -44,7 +46,7 @@ class Writer {
   uint32_t below(size_t count) { return static_cast<uint32_t>(random_() % count); }
   bool chance(unsigned one_of) { return below(one_of) == 0; }
   static std::string n(uint64_t number) { return std::to_string(number); }
-  std::string data() { return "v" + n(6 + below(10)); }
+  std::string data() { return "v" + n(6 + below(grid_.registers)); }
   std::string source() {
     switch (below(8)) {
       case 0:
@@ -60,7 +62,7 @@ class Writer {
     }
   }
   std::string group_of(unsigned words) {  // of data registers
-    const unsigned first = 6 + below(11 - words);
+    const unsigned first = 6 + below(grid_.registers + 1 - words);
     return words == 1 ? "v" + n(first) : "v[" + n(first) + ":" + n(first + words - 1) + "]";
   }
   std::string mask(unsigned first) const {
@@ -165,12 +167,13 @@ class Writer {
     }
   }
 
-  // An offset in v17, below `bytes`, a power of two.
-  void offset(uint32_t bytes) {
-    const std::string step = n(uint32_t{1} << below(6));
-    switch (below(9)) {
+  // An offset into the input in v17. Items number at most kMostItems, so that only what comes from data needs
+  // a mask; a compiler's addresses have none.
+  void offset() {
+    bool is_masked = chance(8);
+    switch (below(10)) {
       case 0:
-        line("v_mul_u32_u24 v17, " + n(1 + below(40)) + ", v5");
+        line("v_mul_u32_u24 v17, " + n(1 + below(20)) + ", v5");
         break;
       case 1:
         line("v_mov_b32 v17, " + n(below(2048)));
@@ -181,11 +184,12 @@ class Writer {
         break;
       case 3:  // backwards
         line("v_mul_u32_u24 v17, " + n(4 * (1 + below(4))) + ", v5");
-        line("v_sub_nc_u32 v17, " + n(4096 + below(4096)) + ", v17");
+        line("v_sub_nc_u32 v17, " + n(16 * kMostItems + below(4096)) + ", v17");
         break;
       case 4:
         line("v_mov_b32 v17, " + data());
         if (!chance(4)) line("v_and_b32 v17, -4, v17");
+        is_masked = true;
         break;
       case 5:
         line("v_mul_lo_u32 v17, v4, s4");
@@ -197,14 +201,13 @@ class Writer {
         break;
       case 7:
         line("v_add_nc_u32 v17, " + n(below(64)) + ", v5");
-        line("v_mul_u32_u24 v17, " + step + ", v17");
+        line("v_mul_u32_u24 v17, " + n(uint32_t{1} << below(6)) + ", v17");
         break;
       default:
-        line("v_lshlrev_b32 v17, 2, v5");
+        line("v_lshlrev_b32 v17, " + n(chance(2) ? 2 : 1 + below(4)) + ", v5");
         if (chance(3)) line("v_add_nc_u32 v17, " + n(below(16)) + ", v17");
     }
-    // Without it the address stays as simple as the compiler's.
-    if (chance(3)) line("v_and_b32 v17, " + n(bytes - 1) + ", v17");
+    if (is_masked) line("v_and_b32 v17, 0x3fff, v17");
   }
 
   void load() {
@@ -217,9 +220,7 @@ class Writer {
                                         {"d16_b16", 1}, {"d16_hi_b16", 1}};
     const Width width = kWidths[below(std::size(kWidths))];
     const std::string to = group_of(width.words);
-    offset(kReach);
-    // Nothing beyond the input, whatever came out.
-    line("v_and_b32 v17, " + n(2 * kReach - 1) + ", v17");
+    offset();
     const std::string at = " offset:" + n(below(2048));
     switch (below(6)) {
       case 0:
@@ -385,8 +386,8 @@ class Writer {
     const bool diverges = chance(2), walks = chance(2);
     const std::string stride = n((chance(4) ? 1 : 4) * (1 + below(5)));
     if (walks) {
-      offset(kReach);
-      line("v_and_b32 " + walker + ", " + n(kReach - 1) + ", v17");
+      offset();
+      line("v_mov_b32 " + walker + ", v17");
     }
     line("s_mov_b32 s" + n(counter) + ", 0");
     if (diverges) {
@@ -418,7 +419,26 @@ class Writer {
     for (unsigned i = 0; i < count; ++i) statement(depth);
   }
 
+  void short_statement(unsigned depth) {
+    switch (below(depth == 0 ? 9 : 7)) {
+      case 0:
+      case 1:
+      case 2:
+        return load();
+      case 3:
+      case 4:
+        return store();
+      case 7:
+        return branch(depth);
+      case 8:
+        return chance(2) ? loop(depth) : atomic();
+      default:
+        return arithmetic();
+    }
+  }
+
   void statement(unsigned depth) {
+    if (grid_.is_plain) return short_statement(depth);
     constexpr unsigned kDeepest = 3;
     switch (below(depth < kDeepest ? 16 : 13)) {
       case 0:
@@ -482,7 +502,7 @@ class Writer {
     }
   }
 
-  static constexpr uint32_t kReach = 16384, kLdsSlot = 20;
+  static constexpr uint32_t kMostGroups = 12, kMostItems = 256 * kMostGroups * 3, kLdsSlot = 20;
   Random random_;
   const bool wave64_;
   RandomGrid grid_;
@@ -505,18 +525,18 @@ std::string RandomGrid::text() const {
       ", v1\n"
       "s_mov_b32 s5, 0x3f99999a\n"
       "s_mov_b32 s24, s0\ns_mov_b32 s25, s1\ns_mov_b32 s26, " +
-      n(kInputBytes) +
+      n(kBufferBytes) +
       "\ns_mov_b32 s27, 0x31016000\n"
       "v_mov_b32 v18, 7\nv_mov_b32 v19, 0\n";
   // The place of the wave: that of its first item.
   text += "v_readfirstlane_b32 s54, v5\nv_mov_b32 v23, " + n(waves_at()) +
           "\ns_lshl_b32 s54, s54, 8\nv_add_nc_u32 v23, s54, v23\n";
-  for (unsigned i = 6; i < 16; ++i)
+  for (unsigned i = 6; i < 6 + registers; ++i)
     text += (i % 3 == 0 ? "v_cvt_f32_u32 v" + n(i) + ", v5\nv_mul_f32 v" + n(i) + ", 0x3e4ccccd, v" + n(i)
                         : "v_mul_lo_u32 v" + n(i) + ", v5, " + n(i % 3 == 1 ? i : 0x9e3779b1u + i)) +
             "\n";
   for (const std::string& statement : statements) text += statement;
-  for (unsigned i = 6; i < 16; ++i)
+  for (unsigned i = 6; i < 6 + registers; ++i)
     text += "v_lshlrev_b32 v17, 2, v5\nv_add_nc_u32 v17, " + n(columns_at() + (i - 6) * items() * 4) +
             ", v17\nglobal_store_b32 v17, v" + n(i) + ", s[2:3]\n";
   text += "s_endpgm\n";

@@ -12,11 +12,15 @@ namespace lockstep::translator {
 struct RandomGrid {
   // At entry: s[0:1] memory that is read, s[2:3] memory that is written, s4 work-items of a row of the grid,
   // s[8:9] the work-group's id, v0 the work-item's.
-  static constexpr uint32_t kInputBytes = 65536, kSlotBytes = 64, kColumns = 16, kSharedBytes = 256;
+  static constexpr uint32_t kInputBytes = 1 << 20, kBufferBytes = 1 << 14, kSlotBytes = 64, kColumns = 16,
+                            kSharedBytes = 256;
 
   unsigned wave_size = 32;
   uint32_t float_mode = 0;  // as FLOAT_MODE of COMPUTE_PGM_RSRC1
   std::array<uint32_t, 3> grid{}, group{};
+  // Without LDS and scratch, as kernels are whose groups run in rows.
+  bool is_plain = false;
+  unsigned registers = 10;              // with data, which are stored at the end
   std::vector<std::string> statements;  // any of which may be left out
   std::string functions;                // that they call
 
