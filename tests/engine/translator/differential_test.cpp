@@ -194,7 +194,7 @@ TEST_P(Rows, Programs) {
   // LOCKSTEP_DIFFERENTIAL_FIRST: the seed of one that differed, to begin with.
   const uint64_t first = number_asked("LOCKSTEP_DIFFERENTIAL_FIRST", 1);
   const uint64_t programs =
-      number_asked("LOCKSTEP_DIFFERENTIAL_PROGRAMS", test::of_sweep<uint64_t>(4000, 80));
+      number_asked("LOCKSTEP_DIFFERENTIAL_PROGRAMS", test::of_sweep<uint64_t>(4000, 60));
   for (uint64_t seed = first; seed < first + programs; ++seed) {
     Random random(seed * 2 + wave_size);
     EnginePair pair({wave_size, random() % 2 ? 256u : 24u + static_cast<unsigned>(random() % 64),

@@ -56,7 +56,9 @@ class GridPair {
                         0,
                         0,
                         0};
-    std::vector<Range> ranges = {{in, in + 4 * input_.size(), kRead, "buffer 'in'"},
+    // Now and then the input ends before what some items read.
+    const size_t readable = seed_ % 10 == 9 ? RandomGrid::kBufferBytes : 4 * input_.size();
+    std::vector<Range> ranges = {{in, in + readable, kRead, "buffer 'in'"},
                                  {out, out + 4 * output_.size(), kReadWrite, "buffer 'out'"}};
     std::ranges::sort(ranges, {}, &Range::begin);
     launch.memory = std::make_shared<const RangeSet>(ranges);
@@ -71,10 +73,10 @@ class GridPair {
     };
     const auto [expected, expected_output] = outcome_on(machine::EngineKind::interpreter, 1);
     if (expected.limit_exceeded) return "a program without end\n";
-    if (expected.fault) return "fault of the interpreter: " + expected.fault->fault.message + "\n";
     // Groups beside each other on one thread, and on several.
     const auto [found, found_output] = outcome_on(machine::EngineKind::translator, 1 + seed_ % 2);
-    if (found.fault) return "fault of the translator alone: " + found.fault->fault.message + "\n";
+    if (expected.fault || found.fault)
+      return fault_difference(expected.fault, found.fault, grid.group[0] * grid.group[1] <= grid.wave_size);
     translated_ +=
         expected.totals.instructions - std::min(found.translation.interpreted, expected.totals.instructions);
     executed_ += expected.totals.instructions;
@@ -97,9 +99,24 @@ class GridPair {
     return text;
   }
 
-  double share_translated() const { return double(translated_) / double(std::max<uint64_t>(executed_, 1)); }
+  // Wave-instructions of runs without a fault.
+  uint64_t translated() const { return translated_; }
+  uint64_t executed() const { return executed_; }
 
  private:
+  // Which wave of a group is the first depends on when each of them had its turn.
+  static std::string fault_difference(const std::optional<machine::WaveFault>& expected,
+                                      const std::optional<machine::WaveFault>& found, bool is_one_wave) {
+    if (!found) return "a fault of the interpreter alone: " + expected->fault.message + "\n";
+    if (!expected) return "a fault of the translator alone: " + found->fault.message + "\n";
+    const bool is_same = expected->fault.kind == found->fault.kind && expected->group == found->group &&
+                         (!is_one_wave || (expected->fault.pc == found->fault.pc &&
+                                           expected->fault.address == found->fault.address));
+    if (is_same) return {};
+    return "faults: " + expected->instruction + ": " + expected->fault.message + " / " + found->instruction +
+           ": " + found->fault.message + "\n";
+  }
+
   Words input_, output_;
   const uint64_t seed_;
   uint64_t translated_ = 0, executed_ = 0;
@@ -127,12 +144,13 @@ TEST_P(Grids, AreTheSame) {
   const uint64_t first = number_asked("LOCKSTEP_GRIDS_FIRST", 1);
   const uint64_t count = number_asked("LOCKSTEP_GRIDS", test::of_sweep<uint64_t>(600, 10));
   unsigned failures = 0;
-  double translated = 0;
+  uint64_t translated = 0, executed = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const RandomGrid grid = random_grid(seed, GetParam());
     GridPair pair(seed);
     const std::string difference = pair.run(grid);
-    translated += pair.share_translated() / static_cast<double>(count);
+    translated += pair.translated();
+    executed += pair.executed();
     if (difference.empty()) continue;
     const RandomGrid small = shrunk(pair, grid);
     ADD_FAILURE() << "seed " << seed << ", grid " << grid.grid[0] << " x " << grid.grid[1] << ", groups "
@@ -143,8 +161,7 @@ TEST_P(Grids, AreTheSame) {
     if (++failures == 5) return;
   }
   // Else both would be the interpreter.
-  EXPECT_GT(translated, 0.8);
-  RecordProperty("translated", std::to_string(translated));
+  EXPECT_GE(translated * 10, executed * 8) << translated << " of " << executed;
 }
 
 INSTANTIATE_TEST_SUITE_P(Wave, Grids, testing::Values(32u, 64u), testing::PrintToStringParamName());
