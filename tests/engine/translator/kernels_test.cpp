@@ -521,46 +521,6 @@ TEST(Kernels, ScatteredAccesses) {
                  random_words(256, 36), Bytes(512 * 4)});
 }
 
-// Lanes that are on lie side by side, and lanes that are off have addresses of earlier rounds, also where
-// lane 0 would be before the buffer; or they do not.
-TEST(Kernels, LanesSideBySideInBranches) {
-  constexpr const char* source = R"(
-    __kernel void branches(__global const uint* a, __global uint* y, __global const uint* masks, uint n, uint factor,
-                           uint shift) {
-      uint i = get_global_id(0), sum = i;
-      for (uint k = 0; k < 6; ++k) {
-        if (masks[i] >> k & 1) {
-          uint at = (i - shift) * factor + k;
-          sum = sum * 3 + a[at];
-          if (sum >> 2 & 1) y[k * n + i - shift] = sum;
-        }
-        sum ^= sum >> 5;
-      }
-      y[6 * n + i] = sum;
-    })";
-  constexpr uint32_t kItems = 256, kShift = 5;
-  std::mt19937 random(31);
-  // Rounds of all lanes, of all but those before the buffer, of a few, of the upper ones, of one, and at
-  // random.
-  Bytes masks(kItems * 4);
-  for (uint32_t i = 0; i < kItems; ++i) {
-    const uint32_t lane = i % 32;
-    const bool may = i >= kShift;
-    const uint32_t bits = (i >= 32) | may << 1 | (may && lane % 7 == 5) << 2 | (lane >= 17) << 3 |
-                          (lane == 31) << 4 | (may && random() % 2 != 0) << 5;
-    std::memcpy(masks.data() + i * 4, &bits, 4);
-  }
-  for (const unsigned wave_size : {32u, 64u})
-    for (const uint32_t factor : {1u, 2u})
-      expect_same(compile(source, wave_size),
-                  {{"branches",
-                    {kItems, 1, 1},
-                    {64, 1, 1},
-                    {buffer(0), buffer(1), buffer(2), value(kItems), value(factor), value(kShift)},
-                    0}},
-                  {random_words(kItems * 2 + 16, 30), Bytes(kItems * 7 * 4), masks});
-}
-
 // Addresses that are linear in the lanes, and such that look so but for some waves: rows shorter than a
 // chunk, lanes before the first element, sums that wrap, elements of all sizes, stores between the loads, by
 // part of the lanes.

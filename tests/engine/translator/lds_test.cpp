@@ -10,6 +10,13 @@
 namespace lockstep::translator {
 namespace {
 
+// Without its end, behind which no register matters.
+std::vector<uint32_t> open_ended(const std::string& text, unsigned wave_size = 32) {
+  std::vector<uint32_t> code = interpreter::assembled(text, wave_size);
+  code.pop_back();
+  return code;
+}
+
 // The guess for the only instruction of LDS.
 std::optional<uint32_t> guess(const std::string& text) {
   const Routine routine = routine_of(text);
@@ -63,7 +70,7 @@ TEST(Lds, AccessesAreTheInterpreters) {
         const uint32_t near_end = interpreter::TestWave::kLdsBytes / std::max(stride, 1u) - 20;
         for (const auto& [first, odd_lane] : {std::pair{0u, 99u}, {near_end, 99u}, {3u, 21u}})
           for (EnginePair* each : {&engines, &partial})
-            EXPECT_EQ(each->run(interpreter::assembled(code, 32),
+            EXPECT_EQ(each->run(open_ended(code),
                                 [&](interpreter::TestWave& wave) {
                                   wave.fill(0,
                                             [&](unsigned lane) { return first + lane + (lane == odd_lane); });
@@ -89,20 +96,19 @@ TEST(Lds, TablesAreTheInterpreters) {
       "ds_load_2addr_b32 v[4:5], v1 offset0:3 offset1:17",
       "ds_load_b64 v[4:5], v1",
       // Of what has been written in between, too.
-      "ds_load_b32 v4, v1\nds_store_b32 v2, v3 offset:64\nds_load_b32 v5, v1",
+      "ds_load_b32 v4, v1\nds_store_b32 v8, v7 offset:64\nds_load_b32 v5, v1",
   };
   EnginePair engines({.seed = 3}), partial({.exec = 0x70f7'7ffe, .seed = 4}),
       wide({.wave_size = 64, .exec = 0xf0f7'7fff'8000'fff3, .seed = 5});
   for (const std::string& lookup : lookups)
-    for (const std::string mask : {"0x3fc", "0x3ff", "0x3fe", "0x3f8", "0x2fc", "0x1ff", "0xbc", "0xff",
-                                   "0x7c", "0x3c", "0x3f", "0xc", "0x7fc"})
+    for (const std::string mask : {"0x3fc", "0x3ff", "0x2fe", "0xbc", "0x7c", "0x3f", "0x7fc"})
       // At the begin and where the last of the table is out of range.
       for (const unsigned first : {0u, interpreter::TestWave::kLdsBytes - 100}) {
         const std::string code = "v_and_b32 v1, " + mask +
-                                 ", v0\nv_and_b32 v2, 0x1fc, v0\nv_add_nc_u32 v1, " + std::to_string(first) +
+                                 ", v2\nv_and_b32 v8, 0x1fc, v5\nv_add_nc_u32 v1, " + std::to_string(first) +
                                  ", v1\n" + lookup + "\ns_waitcnt lgkmcnt(0)\nv_add_nc_u32 v10, v4, v5";
-        for (EnginePair* each : {&engines, &partial, &wide})
-          EXPECT_EQ(each->run(interpreter::assembled(code, each == &wide ? 64 : 32)), "") << code;
+        for (EnginePair* each : {first == 0 ? &engines : &wide, &partial})
+          EXPECT_EQ(each->run(open_ended(code, each == &wide ? 64 : 32)), "") << code;
       }
 }
 
