@@ -19,6 +19,7 @@ bool changes_memory(const Node& node) {
   switch (node.kind) {
     case NodeKind::atomic:
     case NodeKind::call:
+    case NodeKind::indexed:  // what it stores to the Wave
       return true;
     case NodeKind::global:
     case NodeKind::scratch:

@@ -94,6 +94,14 @@ bool is_translated_memory(const isa::Instruction& instruction, std::string& reas
   return true;
 }
 
+bool is_translated_atomic(const isa::Instruction& instruction);
+
+bool is_translated_buffer(const isa::Instruction& instruction) {
+  const isa::AccessShape shape = isa::access_shape(instruction.row->opcode);
+  if (shape.kind == isa::AccessShape::Kind::atomic) return is_translated_atomic(instruction);
+  return shape.kind != isa::AccessShape::Kind::none && !shape.to_lds;
+}
+
 bool is_translated_atomic(const isa::Instruction& instruction) {
   const semantics::AtomicShape& shape = semantics::atomic_shape(instruction.row->opcode);
   return shape && shape.addresses == 1 && shape.bytes != 0 && !instruction.gds &&
@@ -134,6 +142,7 @@ NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason)
       return NodeKind::step;
     case Opcode::v_writelane_b32:
       return NodeKind::lane_access;
+    case Opcode::ds_permute_b32:
     case Opcode::ds_bpermute_b32:
     case Opcode::ds_swizzle_b32:
       if (!instruction.gds) return NodeKind::permute;
@@ -180,9 +189,14 @@ NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason)
       return NodeKind::step;
     case Encoding::smem:
       if (!is_translated_memory(instruction, reason)) return NodeKind::step;
-      if (!instruction.find(Role::resource) && !loads_exec(instruction)) return NodeKind::scalar_load;
-      reason = "a load through a buffer resource or to EXEC";
-      return NodeKind::step;
+      reason = "a load to EXEC";
+      if (loads_exec(instruction)) return NodeKind::step;
+      if (const isa::Operand* resource = instruction.find(Role::resource)) {
+        // A negative immediate is a violation (guide 8.1.2).
+        reason = "a buffer resource that is in no SGPRs, or an offset before it";
+        if (resource->code > isa::code::kVccHi - 3 || instruction.offset < 0) return NodeKind::step;
+      }
+      return NodeKind::scalar_load;
     case Encoding::global:
     case Encoding::flat:
       if (is_translated_atomic(instruction)) return NodeKind::atomic;
@@ -190,12 +204,17 @@ NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason)
     case Encoding::scratch:
       return is_translated_memory(instruction, reason) ? NodeKind::scratch : NodeKind::step;
     case Encoding::mubuf:
-      if (!is_translated_memory(instruction, reason)) return NodeKind::step;
+    case Encoding::mtbuf:
+      if (!is_translated_buffer(instruction)) {
+        reason = "this kind of memory access";
+        return NodeKind::step;
+      }
       if (instruction.tfe) {
         reason = "the status of a texture fail";
         return NodeKind::step;
       }
-      if (instruction.find(Role::resource)->code <= isa::code::kVccHi - 3) return NodeKind::buffer;
+      if (instruction.find(Role::resource)->code <= isa::code::kVccHi - 3)
+        return is_translated_atomic(instruction) ? NodeKind::atomic : NodeKind::buffer;
       reason = "a buffer resource that is in no SGPRs";
       return NodeKind::step;
     case Encoding::ds:
@@ -204,6 +223,10 @@ NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason)
     default:
       break;
   }
+  if ((row.base == Opcode::v_movrels_b32 || row.base == Opcode::v_movreld_b32) &&
+      instruction.dpp == isa::Dpp::none &&
+      (row.base == Opcode::v_movreld_b32 || instruction.find(Role::src0)->is_vgpr()))
+    return NodeKind::indexed;
   if (isa::is_vector_alu(row.encoding)) {
     for (const Half& half : halves_of(instruction))
       if (!vector_half_known(instruction, half, reason)) return NodeKind::step;
@@ -316,6 +339,7 @@ NodeKind checked_kind(isa::Instruction& instruction, unsigned wave_size, unsigne
     case NodeKind::dual:
     case NodeKind::lane_access:
     case NodeKind::permute:
+    case NodeKind::indexed:
     case NodeKind::scalar_load:
     case NodeKind::global:
     case NodeKind::scratch:
@@ -326,6 +350,13 @@ NodeKind checked_kind(isa::Instruction& instruction, unsigned wave_size, unsigne
       break;
     default:
       return kind;
+  }
+  // What an index counts from is looked at as it is.
+  const bool is_moved = kind == NodeKind::indexed && instruction.row->base == Opcode::v_movrels_b32 &&
+                        instruction.find(Role::src0)->vgpr() >= vgpr_count;
+  if (is_moved) {
+    reason = "an index that counts from behind the registers";
+    return NodeKind::step;
   }
   switch (apply_range_rules(instruction, vgpr_count)) {
     case RangeRule::executed:

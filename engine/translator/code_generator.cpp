@@ -177,6 +177,7 @@ bool has_row_function(const Routine& routine, const Facts& facts, const std::str
   const bool waits = std::ranges::any_of(routine.nodes, [](const Node& node) {
     switch (node.kind) {
       case NodeKind::call:
+      case NodeKind::indexed:
       case NodeKind::step:
       case NodeKind::jump:
       case NodeKind::barrier:

@@ -26,6 +26,10 @@ struct Context {
   // For each memory instruction the range that it hit last; every thread may replace it by another valid one.
   std::atomic<const Range*>* last_range = nullptr;
   Stepper* stepper = nullptr;
+  // Where waves may enter: an entry for each dword of the code from `first_offset` on, 0 where they may not.
+  int64_t first_offset = 0;
+  uint64_t code_dwords = 0;
+  const uint32_t* entry_numbers = nullptr;
 };
 
 // Both say how the wave left, as Leave. A RowFunction returns at the row's end, when all have ended, or when

@@ -96,6 +96,26 @@ Effects interpreted_effects(const Node& node, unsigned wave_size, unsigned vgpr_
   return effects;
 }
 
+// Indices only count up, and what is read outside of the registers is v0 (guide 3.3.2.2).
+Effects indexed_effects(const isa::Instruction& instruction, unsigned vgpr_count) {
+  Effects effects;
+  effects.reads_all_lanes = true;
+  const isa::Operand &destination = *instruction.find(Role::dst), &source = *instruction.find(Role::src0);
+  const bool is_load = instruction.row->base == Opcode::v_movrels_b32;
+  for (unsigned r = (is_load ? source : destination).vgpr(); r < vgpr_count; ++r) {
+    effects.reads.set(r);
+    if (!is_load) effects.reloaded.set(r);
+  }
+  if (is_load) {
+    effects.reads.set(0);
+    effects.writes.set(destination.vgpr());
+  } else if (const auto from = source_of(source, instruction); from && !from->is_constant) {
+    effects.reads.set(from->first);
+  }
+  for (unsigned number : {kExec, kExec + 1, scalar_register(isa::code::kM0)}) effects.reads.set(number);
+  return effects;
+}
+
 }  // namespace
 
 bool writes_exec(const Effects& effects, unsigned wave_size) {
@@ -144,6 +164,8 @@ Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count) {
         effects.writes.set(first + 1);
       }
       return effects;
+    case NodeKind::indexed:
+      return indexed_effects(instruction, vgpr_count);
     default:
       break;
   }

@@ -15,7 +15,8 @@ struct Effects {
   RegisterSet writes;  // VGPRs: in the lanes of EXEC
   ExecChange exec = ExecChange::none;
   bool reads_all_lanes = false;  // those that are off, too
-  RegisterSet reloaded;          // by a call: the Wave has them behind it. Among those that it reads
+  RegisterSet
+      reloaded;  // by a call, or where M0 chooses: the Wave has them behind it. Among those that it reads
 };
 
 // v_permlane16 and v_permlanex16: what becomes of a lane whose source lane is off (guide 7.7).

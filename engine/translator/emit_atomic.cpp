@@ -191,6 +191,7 @@ void Emitter::exchange_lanes(const AtomicAccess& access, AtomicOperation operati
 
 void Emitter::emit_atomic(unsigned index) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  if (instruction.row->encoding == isa::Encoding::mubuf) return emit_buffer_atomic(index);
   const NodeFacts& facts = facts_.nodes[index];
   const semantics::AtomicShape& shape = semantics::atomic_shape(instruction.row->opcode);
   const unsigned dwords = shape.bytes / 4;

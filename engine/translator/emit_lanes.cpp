@@ -1,4 +1,5 @@
-// Lanes that read and write others: single ones, and permutations of rows and half-waves.
+// Lanes that read and write others: single ones, and permutations of rows and half-waves. Registers that M0
+// chooses.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "engine/translator/emitter.h"
@@ -74,9 +75,62 @@ Value* Emitter::permuted(std::span<Value* const> from, Value* indices) {
                                 llvm::Constant::getAllOnesValue(lane_mask_));
 }
 
+// VGPRs that M0 chooses (guide 7.8): all that it may be are in the Wave. Outside of the wave's registers v0
+// is read, and nothing is written (guide 3.3.2.2).
+void Emitter::emit_indexed(unsigned index) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const Effects& effects = facts_.nodes[index].effects;
+  const isa::Operand &destination = *instruction.find(Role::dst), &source = *instruction.find(Role::src0);
+  const bool is_load = instruction.row->base == Opcode::v_movrels_b32;
+  const auto moved = [&](Value* value) {
+    if (source.abs) value = ir_.CreateAnd(value, ir_.CreateVectorSplat(16, ir_.getInt32(0x7fff'ffff)));
+    if (source.neg) value = ir_.CreateXor(value, ir_.CreateVectorSplat(16, ir_.getInt32(0x8000'0000)));
+    return value;
+  };
+  ChunkValues values{};
+  for (unsigned chunk = 0; !is_load && chunk < chunks_; ++chunk) {
+    Value* on = exec_mask(chunk);
+    values[chunk] = moved(source.is_vgpr() ? vgpr(source.vgpr(), chunk)
+                                           : ir_.CreateVectorSplat(16, uniform_source(source, instruction)));
+    values[chunk] = ir_.CreateSelect(on, values[chunk], llvm::Constant::getNullValue(lanes_));
+  }
+  RegisterSet vgprs = effects.reads;
+  for (unsigned r = kFirstScalar; r < kRegisters; ++r) vgprs.reset(r);
+  store_to_wave(locals_, vgprs);
+  // The Wave has them now.
+  locals_.dirty &= ~vgprs;
+  const unsigned first = (is_load ? source : destination).vgpr();
+  Value* number =
+      ir_.CreateAdd(ir_.CreateZExt(scalar(scalar_register(isa::code::kM0)), i64_), ir_.getInt64(first));
+  Value* exists = ir_.CreateICmpULT(number, ir_.getInt64(routine_.vgpr_count));
+  Value* offset =
+      ir_.CreateMul(ir_.CreateSelect(exists, number, ir_.getInt64(0)), ir_.getInt64(chunks_ * 64));
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    Value* place = ir_.CreateGEP(ir_.getInt8Ty(), wave_address(0, chunk), offset);
+    if (is_load) {
+      values[chunk] = moved(ir_.CreateAlignedLoad(lanes_, place, llvm::Align(4)));
+      continue;
+    }
+    place = ir_.CreateSelect(exists, place, buffer_row(0, chunk));
+    Value* before = ir_.CreateAlignedLoad(lanes_, place, llvm::Align(4));
+    ir_.CreateAlignedStore(ir_.CreateSelect(exec_mask(chunk), values[chunk], before), place, llvm::Align(4));
+  }
+  if (is_load) {
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+      write_lanes(facts_.nodes[index], destination.vgpr(), chunk, values[chunk]);
+    return;
+  }
+  forget(effects.reloaded);
+  const RegisterSet live = index + 1 < block_last_ ? facts_.nodes[index + 1].live.all()
+                                                   : live_out(routine_.blocks[block_], facts_).all();
+  for (unsigned r = first; r < routine_.vgpr_count; ++r)
+    if (live[r]) hold(r);
+}
+
 // A lane reads another one of its half-wave of 32, and 0 if that is off (guide 12.5.2).
 void Emitter::emit_half_permute(unsigned index) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  if (instruction.row->opcode == Opcode::ds_permute_b32) return emit_push(index);
   const bool is_swizzle = instruction.row->opcode == Opcode::ds_swizzle_b32;
   // ds_swizzle has its data where others have the address.
   const isa::Operand& data = *instruction.find(is_swizzle ? Role::addr : Role::data);
@@ -104,6 +158,26 @@ void Emitter::emit_half_permute(unsigned index) {
     results[chunk] = permuted(std::span(lanes_on).subspan(chunk & 2, 2), indices[chunk]);
   for (unsigned chunk = 0; chunk < chunks_; ++chunk)
     write_lanes(facts_.nodes[index], instruction.find(Role::dst)->vgpr(), chunk, results[chunk]);
+}
+
+// Lanes that are on write to another one of their half-wave, the highest one last; where none does is 0.
+void Emitter::emit_push(unsigned index) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+    ir_.CreateStore(llvm::Constant::getNullValue(lanes_), buffer_row(0, chunk));
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    Value* address =
+        ir_.CreateAdd(vgpr(instruction.find(Role::addr)->vgpr(), chunk),
+                      ir_.CreateVectorSplat(16, ir_.getInt32(static_cast<uint32_t>(instruction.offset))));
+    Value* lane = ir_.CreateAnd(ir_.CreateLShr(address, ir_.CreateVectorSplat(16, ir_.getInt32(2))),
+                                ir_.CreateVectorSplat(16, ir_.getInt32(31)));
+    Value* places = ir_.CreateGEP(i32_, buffer_row(0, chunk & 2), lane);
+    ir_.CreateMaskedScatter(vgpr(instruction.find(Role::data)->vgpr(), chunk), places, llvm::Align(4),
+                            exec_mask(chunk));
+  }
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+    write_lanes(facts_.nodes[index], instruction.find(Role::dst)->vgpr(), chunk,
+                ir_.CreateLoad(lanes_, buffer_row(0, chunk)));
 }
 
 // Rows of 16 lanes, whose sources two scalars name with 4 bits a lane; halves of a wave64 (guide 7.7).

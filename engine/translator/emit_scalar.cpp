@@ -84,8 +84,9 @@ namespace {
 
 // Of a load whose address is a pair of SGPRs and a constant: its first byte behind the pair.
 std::optional<int64_t> constant_offset(const Node& node) {
-  if (node.kind != NodeKind::scalar_load || node.instruction.find(Role::saddr)->code >= isa::code::kVccLo)
-    return std::nullopt;
+  if (node.kind != NodeKind::scalar_load) return std::nullopt;
+  const isa::Operand* base = node.instruction.find(Role::saddr);
+  if (!base || base->code >= isa::code::kVccLo) return std::nullopt;
   const isa::Operand* soffset = node.instruction.find(Role::soffset);
   if (soffset && !soffset->is_literal() && soffset->code != isa::code::kNull) return std::nullopt;
   return node.instruction.offset & ~int64_t{3};
@@ -228,6 +229,7 @@ void Emitter::emit_scalar_load(unsigned index) {
     for (unsigned i = 0; first && i < loaded->second.size(); ++i) set_scalar(*first + i, loaded->second[i]);
     return;
   }
+  if (instruction.find(Role::resource)) return emit_scalar_buffer_load(index);
   const unsigned bytes = isa::access_shape(instruction.row->opcode).bytes;
   const Snapshot before = snapshot(index);
   // The two low bits of every component count as zero, before they are added (guide 8.1.1).
@@ -360,7 +362,8 @@ void Emitter::hold_all_of(unsigned successor) {
     if (missing[r]) hold(r);
 }
 
-// To one of the likely targets. Elsewhere the interpreter jumps: there may be nothing to execute.
+// To one of the likely targets, or to another entry. Elsewhere the interpreter jumps: there may be nothing to
+// execute.
 void Emitter::emit_jump(unsigned index, Value* budget) {
   const Block& block = routine_.blocks[index];
   const Node& node = routine_.nodes[block.last - 1];
@@ -399,6 +402,26 @@ void Emitter::emit_jump(unsigned index, Value* budget) {
   }
   ir_.SetInsertPoint(elsewhere);
   store_to_wave(before, RegisterSet().set());
+  // To any other entry through the Wave.
+  const auto of_context = [&](llvm::Type* type, size_t at) {
+    return ir_.CreateLoad(type, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), dispatch_, at));
+  };
+  BasicBlock *look = new_block("look_for_entry"), *known = new_block("entry"),
+             *unknown = new_block("no_entry");
+  Value* dword =
+      ir_.CreateLShr(ir_.CreateSub(offset, of_context(i64_, offsetof(Context, first_offset))), uint64_t{2});
+  ir_.CreateCondBr(ir_.CreateICmpULT(dword, of_context(i64_, offsetof(Context, code_dwords))), look, unknown);
+  ir_.SetInsertPoint(look);
+  Value* number = ir_.CreateLoad(
+      i32_, ir_.CreateGEP(i32_, of_context(pointer_, offsetof(Context, entry_numbers)), dword));
+  ir_.CreateCondBr(ir_.CreateICmpNE(number, ir_.getInt32(0)), known, unknown);
+  ir_.SetInsertPoint(known);
+  if (link) {
+    Value* behind = ir_.CreateAdd(entry, ir_.getInt64(end));
+    ir_.CreateAlignedStore(behind, wave_address(first), llvm::Align(4));
+  }
+  leave(offset, budget, WaveState::ready, Leave::piece);
+  ir_.SetInsertPoint(unknown);
   leave(ir_.getInt64(static_cast<uint64_t>(node.offset)), ir_.CreateAdd(budget, ir_.getInt64(1)),
         WaveState::ready, Leave::jump);
 }

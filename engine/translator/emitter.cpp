@@ -405,6 +405,8 @@ void Emitter::emit_node(unsigned n) {
       emit_half_permute(n);
     else
       emit_row_permute(n);
+  } else if (node.kind == NodeKind::indexed) {
+    emit_indexed(n);
   } else if (node.kind == NodeKind::get_pc) {
     emit_get_pc(n);
   } else if (node.kind == NodeKind::mode_write) {
@@ -536,6 +538,22 @@ BasicBlock* Emitter::leave_to_interpreter(const Snapshot& at, Leave how) {
   return block;
 }
 
+// The Wave has others.
+void Emitter::forget(const RegisterSet& registers) {
+  for (unsigned r = 0; r < kRegisters; ++r) {
+    if (!registers[r]) continue;
+    if (is_vgpr(r)) {
+      locals_.vgpr[r] = {};
+      locals_.linear.erase(r);
+      locals_.off_lanes[r] = {};
+    } else {
+      locals_.scalar[r - kFirstScalar] = nullptr;
+    }
+    locals_.held.reset(r);
+    locals_.dirty.reset(r);
+  }
+}
+
 // The interpreter finds in the Wave what it reads, and leaves there what it writes.
 void Emitter::emit_call(unsigned index) {
   const Effects& effects = facts_.nodes[index].effects;
@@ -548,18 +566,7 @@ void Emitter::emit_call(unsigned index) {
   Value* went_on = ir_.CreateCall(
       function,
       {wave_, dispatch_, ir_.getInt64(static_cast<uint64_t>(node.offset)), ir_.getInt32(node.interpreted)});
-  for (unsigned r = 0; r < kRegisters; ++r) {
-    if (!effects.reloaded[r]) continue;
-    if (is_vgpr(r)) {
-      locals_.vgpr[r] = {};
-      locals_.linear.erase(r);
-      locals_.off_lanes[r] = {};
-    } else {
-      locals_.scalar[r - kFirstScalar] = nullptr;
-    }
-    locals_.held.reset(r);
-    locals_.dirty.reset(r);
-  }
+  forget(effects.reloaded);
   BasicBlock *stopped = new_block("stopped"), *behind = new_block("behind_call");
   branch_unlikely(ir_.CreateNot(went_on), stopped, behind);
   ir_.SetInsertPoint(stopped);

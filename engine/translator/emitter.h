@@ -234,8 +234,11 @@ class Emitter {
   // emit_lanes.cpp: lanes that read and write others
   void emit_lane_access(unsigned node);
   void emit_call(unsigned node);
+  void forget(const RegisterSet& registers);
+  void emit_indexed(unsigned node);
   Value* permuted(std::span<Value* const> from, Value* indices);
   void emit_half_permute(unsigned node);
+  void emit_push(unsigned node);
   void emit_row_permute(unsigned node);
   Value* uniform_source(const isa::Operand& operand, const isa::Instruction& instruction);
   Value* buffer_row(unsigned row, unsigned chunk);
@@ -243,6 +246,7 @@ class Emitter {
   // emit_scalar.cpp: scalar ALU, scalar loads, ends of blocks
   void emit_scalar(unsigned node);
   void emit_scalar_load(unsigned node);
+  void emit_scalar_buffer_load(unsigned node);
   // Loads from one base are allowed all at once, which one test says, or else one by one.
   struct ScalarLoads {
     std::array<Value*, 2> base{};
@@ -313,6 +317,18 @@ class Emitter {
   };
   void emit_global(unsigned node);
   void emit_buffer(unsigned node);
+  // What instructions through a buffer resource have in common.
+  struct BufferOperands {
+    std::array<Value*, 4> resource{};
+    Value* sgpr_offset = nullptr;  // i64
+    Value* low = nullptr;          // as functions of the runtime take them: two words of the resource
+    Value* high = nullptr;         // the others
+    Value* both_offsets = nullptr;
+  };
+  BufferOperands buffer_operands(const isa::Instruction& instruction);
+  Value* store_buffer_address(const isa::Instruction& instruction);
+  void emit_buffer_format(unsigned node);
+  void emit_buffer_atomic(unsigned node);
   void emit_memory_access(unsigned node, const MemoryAccess& access);
   bool replace_by_addends(Value*& base, ChunkValues& low, ChunkValues& high);
   void emit_scratch(unsigned node);

@@ -115,8 +115,9 @@ void find_held(const Routine& routine, Facts& facts) {
       const NodeFacts& node = facts.nodes[n];
       // The interpreter does not touch what the host holds: it finds all in the Wave.
       if (routine.nodes[n].kind == NodeKind::step || routine.nodes[n].kind == NodeKind::outside) continue;
-      if (routine.nodes[n].kind == NodeKind::call) {
-        touched[b] |= node.effects.reloaded;
+      if (routine.nodes[n].kind == NodeKind::call || routine.nodes[n].kind == NodeKind::indexed) {
+        touched[b] |= node.effects.reloaded | node.effects.writes;
+        written[b] |= node.effects.writes;
         continue;
       }
       // Of what may be read where a jump goes nothing is touched.

@@ -17,7 +17,7 @@ namespace {
 // Of a block: straight-line code that is longer is cut. Registers stay in the host's across such a cut unless
 // the piece ends there.
 constexpr unsigned kMaxBlockNodes = 200;
-// Where there are more targets, the interpreter jumps.
+// Where there are more targets, registers go through the Wave to all of them.
 constexpr size_t kMostJumps = 48;
 
 int64_t end_of(const Node& node) {

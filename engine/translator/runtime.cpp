@@ -75,13 +75,6 @@ void store_lane(const AccessShape& shape, void* to, const uint32_t* data, unsign
 
 constexpr uint32_t kZeros[4] = {};
 
-// Whether memory allows the access; then the slot has its range.
-bool is_allowed(const Context* context, uint32_t slot, uint64_t address, uint64_t bytes, Access access) {
-  const Range* range = context->last_range[slot].load(std::memory_order_relaxed);
-  return (address >= range->begin && address < range->end && range->end - address >= bytes) ||
-         lockstep_translator_allowed(context, slot, address, bytes, access);
-}
-
 bool in_lds(const Wave* wave, uint32_t offset, uint32_t bytes) {
   return offset <= wave->lds_bytes && wave->lds_bytes - offset >= bytes;
 }
@@ -253,6 +246,9 @@ std::span<const RuntimeSymbol> runtime_symbols() {
       {"lockstep_translator_global", reinterpret_cast<void*>(&lockstep_translator_global)},
       {"lockstep_translator_flat", reinterpret_cast<void*>(&lockstep_translator_flat)},
       {"lockstep_translator_buffer", reinterpret_cast<void*>(&lockstep_translator_buffer)},
+      {"lockstep_translator_buffer_atomic", reinterpret_cast<void*>(&lockstep_translator_buffer_atomic)},
+      {"lockstep_translator_buffer_format", reinterpret_cast<void*>(&lockstep_translator_buffer_format)},
+      {"lockstep_translator_scalar_buffer", reinterpret_cast<void*>(&lockstep_translator_scalar_buffer)},
       {"lockstep_translator_atomic", reinterpret_cast<void*>(&lockstep_translator_atomic)},
       {"lockstep_translator_call", reinterpret_cast<void*>(&lockstep_translator_call)},
       {"lockstep_translator_lds", reinterpret_cast<void*>(&lockstep_translator_lds)},
@@ -390,6 +386,35 @@ bool lockstep_translator_atomic(Wave* wave, const Context* context, uint32_t slo
   }
   const auto operation = static_cast<size_t>(shape.operation);
   (shape.bytes == 8 ? kExchanges64 : kExchanges32)[operation](all);
+  return true;
+}
+
+bool lockstep_translator_buffer_atomic(Wave* wave, const Context* context, uint32_t slot, uint32_t form,
+                                       uint64_t resource_low, uint64_t resource_high, uint64_t displacement,
+                                       uint64_t exec, uint32_t places, uint32_t* rows) {
+  const semantics::AtomicShape& shape = semantics::atomic_shape(static_cast<isa::Opcode>(form));
+  const memory::BufferResource resource = memory::decode_buffer_resource(
+      {static_cast<uint32_t>(resource_low), static_cast<uint32_t>(resource_low >> 32),
+       static_cast<uint32_t>(resource_high), static_cast<uint32_t>(resource_high >> 32)});
+  const auto sgpr_offset = static_cast<uint32_t>(displacement >> 32);
+  AtomicLanes inside{wave, 0, 0, rows, false, true, false};
+  for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1) {
+    const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
+    const memory::BufferAccess access = memory::buffer_access(resource, places & 2 ? inside.word(1, lane) : 0,
+                                                              places & 1 ? inside.word(0, lane) : 0,
+                                                              static_cast<uint32_t>(displacement), lane);
+    if (resource.is_unbound() || !memory::is_in_range(resource, access, shape.bytes, sgpr_offset)) continue;
+    const uint64_t address = memory::buffer_address(resource, access, sgpr_offset);
+    if (address % shape.bytes != 0 || !is_allowed(context, slot, address, shape.bytes, kReadWrite))
+      return false;
+    inside.exec |= uint64_t{1} << lane;
+    inside.word(0, lane) = static_cast<uint32_t>(address);
+    inside.word(1, lane) = static_cast<uint32_t>(address >> 32);
+  }
+  (shape.bytes == 8 ? kExchanges64 : kExchanges32)[static_cast<size_t>(shape.operation)](inside);
+  for (uint64_t lanes = exec & ~inside.exec; lanes != 0; lanes &= lanes - 1)
+    for (unsigned word = 0; word < shape.bytes / 4u; ++word)
+      inside.word(2 + word, static_cast<unsigned>(std::countr_zero(lanes))) = 0;
   return true;
 }
 

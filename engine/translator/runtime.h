@@ -34,6 +34,26 @@ bool lockstep_translator_buffer(const lockstep::translator::Context* context, ui
                                 uint64_t displacement, uint64_t exec, const uint32_t* offsets,
                                 const uint32_t* indices, uint32_t* data);
 
+// Of data with a format: `format` is that of the instruction with kTypedFormat, or 0, and then the resource
+// has it. `data` has registers for all components.
+bool lockstep_translator_buffer_format(const lockstep::translator::Context* context, uint32_t slot,
+                                       uint32_t form, uint32_t format, uint32_t wave_size,
+                                       uint64_t resource_low, uint64_t resource_high, uint64_t displacement,
+                                       uint64_t exec, const uint32_t* offsets, const uint32_t* indices,
+                                       uint32_t* data);
+
+// An atomic, as lockstep_translator_atomic(). `rows` has the lanes' offsets where `places` has 1, indices
+// where it has 2, and data. Lanes out of bounds get 0.
+bool lockstep_translator_buffer_atomic(lockstep::Wave* wave, const lockstep::translator::Context* context,
+                                       uint32_t slot, uint32_t form, uint64_t resource_low,
+                                       uint64_t resource_high, uint64_t displacement, uint64_t exec,
+                                       uint32_t places, uint32_t* rows);
+
+// Dwords from a scalar buffer of `size` bytes, where some of them may be behind its end.
+bool lockstep_translator_scalar_buffer(const lockstep::translator::Context* context, uint32_t slot,
+                                       uint64_t base, uint64_t size, uint64_t offset, uint32_t dwords,
+                                       uint32_t* words);
+
 // An LDS load or store of 16 lanes. Out of range: loads give zero, stores are dropped (guide 3.3.4.1). A load
 // does so too if its instruction's other address is out of range; `other_offset` is `offset` if it has none.
 void lockstep_translator_lds(lockstep::Wave* wave, uint32_t form, uint32_t lanes, const uint32_t* addresses,
@@ -55,6 +75,16 @@ bool lockstep_translator_call(lockstep::Wave* wave, const lockstep::translator::
 }
 
 namespace lockstep::translator {
+
+// Whether memory allows the access; then the slot has its range.
+inline bool is_allowed(const Context* context, uint32_t slot, uint64_t address, uint64_t bytes,
+                       Access access) {
+  const Range* range = context->last_range[slot].load(std::memory_order_relaxed);
+  return (address >= range->begin && address < range->end && range->end - address >= bytes) ||
+         lockstep_translator_allowed(context, slot, address, bytes, access);
+}
+
+inline constexpr uint32_t kTypedFormat = 0x100;
 
 struct RuntimeSymbol {
   const char* name;

@@ -35,7 +35,8 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
   // Registers go to the Wave where control leaves the function, and before calls and steps.
   launch_needs_.registers_stay =
       routine.pieces.size() == 1 && std::ranges::none_of(routine.nodes, [](const Node& node) {
-        return node.kind == NodeKind::call || node.kind == NodeKind::step || node.kind == NodeKind::jump;
+        return node.kind == NodeKind::call || node.kind == NodeKind::indexed || node.kind == NodeKind::step ||
+               node.kind == NodeKind::jump;
       });
   // At barriers what is needed behind them.
   RegisterSet written, stored;

@@ -44,6 +44,8 @@ class Translation {
     if (offset % 4 != 0 || dword >= entry_numbers_.size() || entry_numbers_[dword] == 0) return nullptr;
     return &entries_[entry_numbers_[dword] - 1];
   }
+  int64_t first_offset() const { return first_offset_; }
+  const std::vector<uint32_t>& entry_numbers() const { return entry_numbers_; }
   // Whether code calls the interpreter. For each entry of interpreted() somebody may count.
   bool has_calls() const { return has_calls_; }
   const LaunchNeeds& launch_needs() const { return launch_needs_; }

@@ -61,7 +61,13 @@ struct Translator::Translated {
         origin(found.origin),
         last_range(translation->memory_slots()),
         interpreted(translation->interpreted().size()),
-        context{entry, memory, last_range.data(), &stepper} {
+        context{entry,
+                memory,
+                last_range.data(),
+                &stepper,
+                translation->first_offset(),
+                translation->entry_numbers().size(),
+                translation->entry_numbers().data()} {
     forget_ranges();
   }
 

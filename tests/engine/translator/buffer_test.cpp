@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/engine/translator/engine_pair.h"
@@ -117,10 +119,110 @@ TEST(Buffers, OfOtherKinds) {
     expect_same(address, cases);
 }
 
+// Both engines alike without a call or step in between.
+void expect_translated(const std::string& text, const std::vector<Case>& cases) {
+  for (const unsigned wave_size : {32u, 64u}) {
+    for (const Node& node : routine_of(text, wave_size).nodes)
+      EXPECT_TRUE(node.kind != NodeKind::call && node.kind != NodeKind::step) << node.reason;
+    std::vector<uint32_t> code = interpreter::assembled(text, wave_size);
+    code.pop_back();
+    for (const uint64_t exec : {~uint64_t{0}, uint64_t{0xff0f'3c01'00ff'0f35}}) {
+      EnginePair pair({.wave_size = wave_size, .exec = exec, .seed = exec});
+      for (const Case& each : cases) {
+        EXPECT_EQ(pair.run(code, [&](TestWave& wave) { prepare(wave, each.resource, each.sgpr_offset); }), "")
+            << each.resource.records;
+        EXPECT_EQ(pair.exits(Leave::access), 0u);
+      }
+    }
+  }
+}
+
+// Of the resource and of the instruction; components that are constants, out of bounds, swizzled, unbound.
+TEST(Buffers, OfFormats) {
+  struct Form {
+    std::string components, data;
+  };
+  const Form forms[] = {{"format_x", "v16"},
+                        {"format_xy", "v[18:19]"},
+                        {"format_xyz", "v[20:22]"},
+                        {"format_xyzw", "v[24:27]"},
+                        {"d16_format_x", "v28"},
+                        {"d16_format_xy", "v29"},
+                        {"d16_format_xyz", "v[30:31]"},
+                        {"d16_format_xyzw", "v[32:33]"}};
+  const std::pair<std::string, std::string> addresses[] = {{", v7, s[32:35], s60 ", "offen offset:3"},
+                                                           {", v[12:13], s[32:35], 0 ", "idxen offen"}};
+  std::string text;
+  for (const auto& [address, modifiers] : addresses) {
+    for (const std::string kind : {"load_", "store_"}) {
+      for (const Form& form : forms) {
+        text += "buffer_" + kind + form.components + " " + form.data + address + modifiers + "\n";
+        for (const std::string format : {"8_8_8_8_UNORM", "16_16_FLOAT", "32_32_32_32_SINT"})
+          text += "tbuffer_" + kind + form.components + " " + form.data + address + "format:[BUF_FMT_" +
+                  format + "] " + modifiers + "\n";
+      }
+      text += "buffer_" + kind + "d16_hi_format_x v34" + address + modifiers + "\n";
+    }
+  }
+  std::vector<Case> cases;
+  for (const uint32_t format : {4u, 23u, 29u, 31u, 42u, 57u, 63u, 0u})
+    for (const uint32_t records : {4096u, 100u})
+      cases.push_back({{records, (kRaw & ~0x3f'f000u) | format << 12 | 0xfac, 0}, 12});
+  cases.push_back({{20, (kStructured & ~0x3f'f000u) | 42 << 12 | 0x3a1, 8u << 16}, 0});
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = begin;
+    for (unsigned lines = 0; lines < 40 && end < text.size(); ++lines) end = text.find('\n', end) + 1;
+    expect_translated(text.substr(begin, end - begin), cases);
+    begin = end;
+  }
+}
+
+TEST(Buffers, Atomics) {
+  std::string text;
+  for (const char* address :
+       {", v6, s[32:35], s60 offen offset:4", ", v12, s[32:35], 0 idxen", ", off, s[32:35], 0 offset:16"})
+    for (const char* glc : {"", " glc"})
+      for (const char* operation : {"add_u32 v16", "cmpswap_b32 v[18:19]", "min_i32 v20", "inc_u32 v21",
+                                    "add_f32 v22", "min_f32 v23"})
+        text += std::string("buffer_atomic_") + operation + address + glc + "\n";
+  std::string pairs = "v_mov_b32 v13, 0\n";
+  for (const char* operation : {"add_u64 v[24:25]", "cmpswap_b64 v[26:29]", "swap_b64 v[30:31]"})
+    pairs += std::string("buffer_atomic_") + operation + ", v[12:13], s[32:35], 0 idxen offen glc\n";
+  std::vector<Case> cases;
+  for (const uint32_t records : {4096u, 60u, 0u})
+    cases.push_back({{.records = records, .high = 8u << 16}, 12});
+  cases.push_back({{400, kRaw, 8u << 16 | 1u << 30}, 0});
+  expect_translated(text, cases);
+  // Records of 8 bytes, which swizzling takes apart.
+  cases.pop_back();
+  expect_translated(pairs, cases);
+}
+
+// Dwords on both sides of the end, offsets that are no multiples of 4, what is in nobody's memory.
+TEST(Buffers, ScalarLoads) {
+  const std::string text =
+      "s_buffer_load_b32 s40, s[32:35], 0x10\ns_buffer_load_b64 s[42:43], s[32:35], s60\n"
+      "s_buffer_load_b128 s[44:47], s[32:35], s60 offset:0x14\ns_buffer_load_b256 s[48:55], s[32:35], 0x20\n"
+      "s_buffer_load_b512 s[64:79], s[32:35], 0x40\ns_buffer_load_b32 s40, s[32:35], 0x10";
+  std::vector<Case> cases;
+  for (const uint32_t records : {4096u, 70u, 30u, 0u})
+    for (const uint32_t offset : {0u, 6u, 100u}) cases.push_back({{.records = records}, offset});
+  cases.push_back({{12, kStructured, 8u << 16}, 4});
+  expect_translated(text, cases);
+  EXPECT_EQ(compare("s_mov_b32 s60, 0x1230\ns_mov_b32 s61, 0\ns_mov_b32 s62, -1\ns_mov_b32 s63, "
+                    "0\nv_add_nc_u32 v1, v2, v3\n"
+                    "s_buffer_load_b64 s[40:41], s[60:63], 0x10\nv_add_nc_u32 v4, s40, v1"),
+            "");
+}
+
 // In bounds of the buffer, but in nobody's memory: the interpreter's fault, and nothing is changed before.
 TEST(Buffers, FaultsAreTheInterpreters) {
   for (const char* access :
-       {"buffer_load_b32 v9, v7, s[60:63], 0 offen", "buffer_store_b64 v[2:3], v7, s[60:63], 0 offen"})
+       {"buffer_load_b32 v9, v7, s[60:63], 0 offen", "buffer_store_b64 v[2:3], v7, s[60:63], 0 offen",
+        "buffer_load_format_xy v[9:10], v7, s[60:63], 0 offen",
+        "buffer_atomic_add_u32 v9, v7, s[60:63], 0 offen glc",
+        "buffer_atomic_add_u32 v9, v7, s[60:63], 0 offen offset:1",
+        "tbuffer_store_format_x v9, v7, s[60:63], 0 format:[BUF_FMT_32_FLOAT] offen"})
     for (const char* base : {"0x1230", "s32"})
       EXPECT_EQ(compare(std::string("v_lshlrev_b32 v7, 13, v6\ns_mov_b32 s60, ") + base +
                         "\ns_and_b32 s61, s33, 0xffff\ns_mov_b32 s62, -1\ns_mov_b32 s63, 0x31004000\n"

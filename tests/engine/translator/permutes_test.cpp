@@ -37,6 +37,9 @@ TEST(Permutes, OfRows) {
 TEST(Permutes, OfHalves) {
   expect_permute("v_permlane64_b32 v4, v2");
   expect_permute("ds_bpermute_b32 v4, v3, v2 offset:20");
+  // Lanes that write to the same one, and to each other.
+  for (const char* operands : {"v4, v3, v2 offset:20", "v2, v2, v3", "v3, v0, v2", "v4, v5, v2"})
+    expect_permute(std::string("ds_permute_b32 ") + operands);
   for (const char* offset : {"0x8055", "0xc020", "0x041f", "0xe003"})
     expect_permute("ds_swizzle_b32 v4, v2 offset:" + std::string(offset));
 }

@@ -1,0 +1,56 @@
+// VGPRs that M0 chooses, in and out of the wave's registers, while others wait in host registers.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/engine/translator/engine_pair.h"
+
+namespace lockstep::translator {
+namespace {
+
+using interpreter::TestWave;
+
+void expect_same(const std::string& text, unsigned vgpr_count = kMaxVgprs) {
+  for (const unsigned wave_size : {32u, 64u}) {
+    for (const Node& node : routine_of(text, wave_size).nodes)
+      EXPECT_TRUE(node.kind != NodeKind::call && node.kind != NodeKind::step) << node.reason;
+    std::vector<uint32_t> code = interpreter::assembled(text, wave_size);
+    code.pop_back();
+    for (const uint64_t exec : {~uint64_t{0}, uint64_t{0xff0f'3c01'00ff'0f35}, uint64_t{0}}) {
+      EnginePair pair({.wave_size = wave_size, .vgpr_count = vgpr_count, .exec = exec, .seed = exec});
+      for (const uint32_t m0 : {0u, 1u, 3u, 40u, 200u, 255u, 256u, 0xffff'ffffu})
+        EXPECT_EQ(pair.run(code, [&](TestWave& wave) { wave.s(125) = m0; }), "") << m0;
+    }
+  }
+}
+
+TEST(Indexed, Reads) {
+  expect_same(
+      "v_add_nc_u32 v5, v1, v2\nv_add_nc_u32 v8, v1, v3\nv_movrels_b32 v9, v5\nv_add_nc_u32 v9, v9, v8\n"
+      "v_movrels_b32 v5, v5\nv_movrels_b32_e64 v10, v9\nv_mov_b32 v0, v10\nv_movrels_b32 v11, v250");
+}
+
+TEST(Indexed, Writes) {
+  expect_same(
+      "v_add_nc_u32 v5, v1, v2\nv_add_nc_u32 v8, v1, v3\nv_movreld_b32 v5, v1\nv_add_nc_u32 v9, v5, v8\n"
+      "v_movreld_b32 v7, s40\nv_movreld_b32 v6, 0x12345678\nv_movreld_b32_e64 v4, v9\n"
+      "v_add_nc_u32 v12, v6, v8\nv_movreld_b32 v250, v12");
+}
+
+// A write where there is no register is none, a read is one of v0.
+TEST(Indexed, OutOfRange) {
+  expect_same("v_add_nc_u32 v0, v1, v2\nv_movreld_b32 v20, v1\nv_movrels_b32 v9, v20\nv_movreld_b32 v0, v9",
+              24);
+}
+
+// The index changes from round to round, lanes turn off, and one of both ways writes.
+TEST(Indexed, InLoops) {
+  expect_same(
+      "s_mov_b32 m0, 0\nv_mov_b32 v30, 0\nloop:\nv_add_nc_u32 v8, v8, v2\nv_movrels_b32 v20, v4\n"
+      "v_add_nc_u32 v30, v30, v20\ns_bitcmp1_b32 m0, 0\ns_cbranch_scc1 odd\nv_movreld_b32 v4, v30\nodd:\n"
+      "v_cmpx_gt_u32 v30, v1\ns_add_u32 m0, m0, 1\n"
+      "s_cmp_lt_u32 m0, 12\ns_cbranch_scc1 loop\ns_mov_b32 exec_lo, -1\nv_add_nc_u32 v31, v8, v6");
+}
+
+}  // namespace
+}  // namespace lockstep::translator
