@@ -15,11 +15,21 @@ using isa::Role;
 using llvm::BasicBlock;
 using llvm::Value;
 
+// Whether all blocks behind that one that need the register make it from what is kept of it.
+bool Emitter::is_only_kept(unsigned block, unsigned number) const {
+  return std::ranges::all_of(
+      std::array{routine_.blocks[block].taken, routine_.blocks[block].next}, [&](int to) {
+        if (to < 0) return true;
+        const auto next = static_cast<unsigned>(to);
+        return std::ranges::count(plans_[next].known, number) != 0 || !facts_.blocks[next].held[number];
+      });
+}
+
 // Of waves in rows: what is linear is so in the whole wave.
 void Emitter::keep_linear(unsigned block) {
   if (plan_.kept.empty()) return;
   settle();
-  Value* holds = ir_.getTrue();
+  Value* holds = nullptr;
   for (unsigned number : plan_.kept) {
     const Linear& value = linear(number, 0);
     Value* first = value.first;
@@ -28,11 +38,21 @@ void Emitter::keep_linear(unsigned block) {
       first = high_half(value.first_of_pair);
       const uint64_t distance = uint64_t{routine_.wave_size - 1} * value.stride;
       Value* last = high_half(ir_.CreateAdd(value.first_of_pair, ir_.getInt64(distance)));
-      holds = ir_.CreateAnd(holds, ir_.CreateICmpEQ(first, last));
+      Value* is_same = ir_.CreateICmpEQ(first, last);
+      holds = holds ? ir_.CreateAnd(holds, is_same) : is_same;
     }
     ir_.CreateStore(first, kept_first(block, number));
+    if (is_only_kept(block, number)) without_slot_.set(number);
   }
-  ir_.CreateStore(ir_.CreateZExt(holds, i32_), is_kept(block));
+  ir_.CreateStore(ir_.getInt32(1), is_kept(block));
+  if (!holds) return;
+  BasicBlock *not_kept = new_block("not_kept"), *kept = new_block("kept");
+  branch_unlikely(ir_.CreateNot(holds), not_kept, kept);
+  ir_.SetInsertPoint(not_kept);
+  ir_.CreateStore(ir_.getInt32(0), is_kept(block));
+  flush_locals(locals_);
+  ir_.CreateBr(kept);
+  ir_.SetInsertPoint(kept);
 }
 
 llvm::AllocaInst* Emitter::is_kept(unsigned block) {
@@ -53,6 +73,13 @@ void Emitter::begin_regular(unsigned block) {
   computed_.clear();
   base_slots_.clear();
   begin_section();
+  const unsigned before = plan_.known.empty() ? block : routine_.blocks[block].predecessors[0];
+  if (!plan_.known.empty()) {
+    BasicBlock* known = new_block("known");
+    Value* holds = ir_.CreateICmpNE(ir_.CreateLoad(i32_, is_kept(before)), ir_.getInt32(0));
+    branch_unlikely(ir_.CreateNot(holds), sections_.back().second, known);
+    ir_.SetInsertPoint(known);
+  }
   ChunkValues differences{};
   for (const auto& [number, stride] : plan_.roots) {
     // Of the work-item ids of a row it is known.
@@ -60,11 +87,12 @@ void Emitter::begin_regular(unsigned block) {
     const bool is_item_id = row_ && block == routine_.entry_block && number == kIdRegister && stride == 1;
     const bool is_known = is_kept_from_before || is_item_id;
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-      Value* value = vgpr(number, chunk);
+      // Its slot may have been left as it was.
+      Value* value = is_kept_from_before ? nullptr : vgpr(number, chunk);
       Linear root;
       root.stride = stride;
       if (chunk == 0 && is_kept_from_before)
-        root.first = ir_.CreateLoad(i32_, kept_first(routine_.blocks[block].predecessors[0], number));
+        root.first = ir_.CreateLoad(i32_, kept_first(before, number));
       else if (chunk == 0 && is_item_id)
         root.first = first_item_;
       else if (chunk == 0 || !is_linear_in_wave())
@@ -72,15 +100,13 @@ void Emitter::begin_regular(unsigned block) {
       else
         root = linear_math_.from_lane(linear(number, 0), 16 * chunk);
       locals_.linear[number][chunk] = root;
+      if (is_kept_from_before) sections_.back().locals.linear[number][chunk] = root;
       if (is_known) continue;
       Value* difference = ir_.CreateXor(value, lanes_of(root));
       Value*& all = differences[chunk];
       all = all ? ir_.CreateOr(all, difference) : difference;
     }
   }
-  if (!plan_.known.empty())
-    linear_math_.add_doubt(ir_.CreateXor(
-        ir_.CreateLoad(i32_, is_kept(routine_.blocks[block].predecessors[0])), ir_.getInt32(1)));
   if (!differences[0]) return;
   Value* wrong = nullptr;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
@@ -250,34 +276,17 @@ void Emitter::emit_regular_global(unsigned index) {
 
   // Accesses with one base are likely in one range. Without a base that is known each has its own.
   if (base_register < 0) base_register = -1 - static_cast<int>(index);
-  const auto [slot_entry, is_new_slot] = base_slots_.try_emplace({base_register, is_load}, next_slot_);
+  const uint64_t bytes_of_slot = row_ ? bytes : 0;
+  const auto [slot_entry, is_new_slot] =
+      base_slots_.try_emplace({base_register, is_load, bytes_of_slot}, next_slot_);
   next_slot_ += is_new_slot;
   const unsigned slot_number = slot_entry->second;
-  auto& range = known_ranges_[slot_number];
-  if (!range.first) range = last_range(slot_number);
-  // Addresses of memory are positive, and so are those that begin so far before a range's end.
-  Value* last = ir_.CreateSub(range.second, ir_.getInt64(bytes));
   BasicBlock *look_up = new_block("look_up"), *access = new_block("access");
-  const auto require = [&](Value* condition, BasicBlock* then) {
-    branch_unlikely(ir_.CreateNot(condition), look_up, then);
-    ir_.SetInsertPoint(then);
-  };
-  for (unsigned chunk = 0; chunk < looks; ++chunk) {
-    require(ir_.CreateICmpSGE(places[chunk], range.first), new_block("behind_begin"));
-    require(ir_.CreateICmpSLE(places[chunk], last), chunk + 1 < looks ? new_block("inside") : access);
+  if (row_) {
+    test_row_range(slot_number, is_load, places[0], bytes, look_up, access);
+  } else {
+    test_range(slot_number, is_load, places, looks, bytes, look_up, access);
   }
-  // All chunks must be in one mapping: lanes that are off may reach no other than those that are on. (Another
-  // thread may have replaced what the look has left in the slot.)
-  ir_.SetInsertPoint(look_up);
-  if (!is_load) note_writes();
-  Value* fine = look_range_up(slot_number, places[0], bytes, is_load ? kRead : kWrite);
-  const auto found = last_range(slot_number);
-  for (unsigned chunk = 0; chunk < looks; ++chunk)
-    fine = ir_.CreateAnd(fine, in_range(found, places[chunk], bytes));
-  ir_.CreateCondBr(fine, access, irregular());
-
-  ir_.SetInsertPoint(access);
-  if (!is_load) note_write(range);
   Value* ahead = nullptr;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     Value* pointer = ir_.CreateIntToPtr(places[chunk], pointer_);
@@ -298,6 +307,78 @@ void Emitter::emit_regular_global(unsigned index) {
   if (!is_load && dwords == 1 && stride == shape.bytes) store_side_by_side(shape, places, words, exec);
   for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
     for (unsigned word = 0; word < dwords; ++word) write_lanes(facts, data + word, chunk, words[chunk][word]);
+}
+
+// All chunks must be in one mapping: lanes that are off may reach no other than those that are on. (Another
+// thread may have replaced what the look has left in the slot.)
+void Emitter::test_range(unsigned slot_number, bool is_load, const ChunkValues& places, unsigned looks,
+                         uint64_t bytes, BasicBlock* look_up, BasicBlock* access) {
+  auto& range = known_ranges_[slot_number];
+  if (!range.first) range = last_range(slot_number);
+  // Addresses of memory are positive, and so are those that begin so far before a range's end.
+  Value* last = ir_.CreateSub(range.second, ir_.getInt64(bytes));
+  const auto require = [&](Value* condition, BasicBlock* then) {
+    branch_unlikely(ir_.CreateNot(condition), look_up, then);
+    ir_.SetInsertPoint(then);
+  };
+  for (unsigned chunk = 0; chunk < looks; ++chunk) {
+    require(ir_.CreateICmpSGE(places[chunk], range.first), new_block("behind_begin"));
+    require(ir_.CreateICmpSLE(places[chunk], last), chunk + 1 < looks ? new_block("inside") : access);
+  }
+  ir_.SetInsertPoint(look_up);
+  if (!is_load) note_writes();
+  Value* fine = look_range_up(slot_number, places[0], bytes, is_load ? kRead : kWrite);
+  const auto found = last_range(slot_number);
+  for (unsigned chunk = 0; chunk < looks; ++chunk)
+    fine = ir_.CreateAnd(fine, in_range(found, places[chunk], bytes));
+  ir_.CreateCondBr(fine, access, irregular());
+  ir_.SetInsertPoint(access);
+  if (!is_load) note_write(range);
+}
+
+// What the rows' waves find of memory holds until the row is left, so that ranges stay in host registers.
+Emitter::RowRange& Emitter::row_range(unsigned slot_number, bool is_load, uint64_t bytes) {
+  RowRange& range = row_ranges_[slot_number];
+  if (range.begin) return range;
+  llvm::IRBuilder<>::InsertPointGuard guard(ir_);
+  ir_.SetInsertPoint(entry_, entry_->begin());
+  range.begin = ir_.CreateAlloca(i64_);
+  range.places = ir_.CreateAlloca(i64_);
+  ir_.SetInsertPoint(entry_->getTerminator());
+  set_row_range(range, last_range(slot_number), bytes);
+  if (is_load || !arguments_loaded_) return range;
+  // Stores into the range of the kernel's arguments change them, perhaps.
+  ir_.SetInsertPoint(arguments_loaded_);
+  note_write_of_arguments(ir_.CreateLoad(i64_, range.begin));
+  return range;
+}
+
+void Emitter::set_row_range(const RowRange& range, std::pair<Value*, Value*> found, uint64_t bytes) {
+  const auto [begin, end] = found;
+  Value* size = ir_.CreateSub(end, begin);
+  Value* places = ir_.CreateSub(size, ir_.getInt64(bytes - 1));
+  ir_.CreateStore(begin, range.begin);
+  ir_.CreateStore(ir_.CreateSelect(ir_.CreateICmpUGE(size, ir_.getInt64(bytes)), places, ir_.getInt64(0)),
+                  range.places);
+}
+
+void Emitter::test_row_range(unsigned slot_number, bool is_load, Value* place, uint64_t bytes,
+                             BasicBlock* look_up, BasicBlock* access) {
+  const RowRange range = row_range(slot_number, is_load, bytes);
+  Value* offset = ir_.CreateSub(place, ir_.CreateLoad(i64_, range.begin));
+  Value* is_outside = ir_.CreateICmpUGE(offset, ir_.CreateLoad(i64_, range.places));
+  branch_unlikely(is_outside, look_up, access);
+  ir_.SetInsertPoint(look_up);
+  if (!is_load) note_writes();
+  Value* fine = look_range_up(slot_number, place, bytes, is_load ? kRead : kWrite);
+  const auto found = last_range(slot_number);
+  set_row_range(range, found, bytes);
+  ir_.CreateCondBr(ir_.CreateAnd(fine, in_range(found, place, bytes)), access, irregular());
+  ir_.SetInsertPoint(access);
+  if (is_load) return;
+  Value* begin = ir_.CreateLoad(i64_, range.begin);
+  Value* behind = ir_.CreateAdd(ir_.CreateLoad(i64_, range.places), ir_.getInt64(bytes - 1));
+  forget_walks_in({begin, ir_.CreateAdd(begin, behind)});
 }
 
 // Bytes from what a load reads now to what it is likely to read when memory has answered. In a loop it goes

@@ -210,8 +210,12 @@ Value* Emitter::load_arguments(Value* wave, Value* x_offset) {
 
 void Emitter::note_write(std::pair<Value*, Value*> range) {
   forget_walks_in(range);
+  note_write_of_arguments(range.first);
+}
+
+void Emitter::note_write_of_arguments(Value* range_begin) {
   for (const auto& [base, arguments] : kernel_arguments_) {
-    Value* is_there = ir_.CreateZExt(ir_.CreateICmpEQ(range.first, arguments.range_begin), i32_);
+    Value* is_there = ir_.CreateZExt(ir_.CreateICmpEQ(range_begin, arguments.range_begin), i32_);
     ir_.CreateStore(ir_.CreateOr(ir_.CreateLoad(i32_, arguments_changed_), is_there), arguments_changed_);
   }
 }
@@ -463,7 +467,7 @@ void Emitter::emit_end(unsigned index) {
     if (successor < 0 || routine_.blocks[static_cast<unsigned>(successor)].piece != piece_) continue;
     hold_all_of(static_cast<unsigned>(successor));
   }
-  flush_locals(locals_);
+  flush_locals(locals_, without_slot_);
   const auto is_backward = [&](int to) {
     return routine_.blocks[static_cast<unsigned>(to)].offset <= last.offset;
   };

@@ -119,7 +119,8 @@ void Emitter::make_row_loop() {
     Value* number = ir_.CreateZExt(ir_.CreateLoad(i32_, wave_number.place), i64_);
     may_read = load_arguments(ir_.CreateLoad(pointer_, ir_.CreateGEP(pointer_, waves, number)), x_offset);
   }
-  ir_.CreateBr(wave);
+  llvm::Instruction* first_wave_begins = ir_.CreateBr(wave);
+  if (may_read) arguments_loaded_ = first_wave_begins;
 
   ir_.SetInsertPoint(wave);
   Value* number = ir_.CreateLoad(i32_, wave_number.place);
@@ -361,6 +362,7 @@ void Emitter::emit_nodes(unsigned index) {
   end_run();
   if (is_regular_version_) keep_linear(index);
   emit_end(index);
+  without_slot_.reset();
 }
 
 void Emitter::emit_node(unsigned n) {
@@ -484,8 +486,9 @@ void Emitter::set_scalar(unsigned number, Value* value) {
   locals_.held.set(number);
 }
 
-void Emitter::flush_locals(const Locals& locals) {
+void Emitter::flush_locals(const Locals& locals, const RegisterSet& but) {
   for (unsigned r = 0; r < kRegisters; ++r) {
+    if (but[r]) continue;
     for (unsigned chunk = 0; chunk < (is_vgpr(r) ? chunks_ : 1); ++chunk) {
       Value* local = is_vgpr(r) ? locals.vgpr[r][chunk] : locals.scalar[r - kFirstScalar];
       if (!local && is_vgpr(r)) local = unfolded(locals, r, chunk);

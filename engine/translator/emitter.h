@@ -13,6 +13,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/translator/address_plan.h"
@@ -103,7 +104,7 @@ class Emitter {
   void emit_block(unsigned index);
   void emit_nodes(unsigned index);
   void emit_node(unsigned node);
-  void flush_locals(const Locals& locals);
+  void flush_locals(const Locals& locals, const RegisterSet& but = {});
   Value* vgpr(unsigned number, unsigned chunk);
   void set_vgpr(unsigned number, unsigned chunk, Value* value);
   Value* scalar(unsigned number);
@@ -161,6 +162,7 @@ class Emitter {
   void begin_regular(unsigned block);
   // For the blocks behind it.
   void keep_linear(unsigned block);
+  bool is_only_kept(unsigned block, unsigned number) const;
   llvm::AllocaInst* is_kept(unsigned block);
   llvm::AllocaInst* kept_first(unsigned block, unsigned number);
   void begin_section();
@@ -176,6 +178,17 @@ class Emitter {
   void emit_computed(unsigned node, unsigned chunk);
   bool is_linear_in_wave() const { return shape_ == Shape::row; }
   void emit_regular_global(unsigned node);
+  // Goes on in `access` if the bytes at all places are in the slot's range, else looks for another one.
+  void test_range(unsigned slot, bool is_load, const ChunkValues& places, unsigned looks, uint64_t bytes,
+                  llvm::BasicBlock* look_up, llvm::BasicBlock* access);
+  // Of rows: where so many bytes are allowed. i64: the first place, and how many there are from that on.
+  struct RowRange {
+    llvm::AllocaInst *begin = nullptr, *places = nullptr;
+  };
+  RowRange& row_range(unsigned slot, bool is_load, uint64_t bytes);
+  void set_row_range(const RowRange& range, std::pair<Value*, Value*> found, uint64_t bytes);
+  void test_row_range(unsigned slot, bool is_load, Value* place, uint64_t bytes, llvm::BasicBlock* look_up,
+                      llvm::BasicBlock* access);
   Value* distance_ahead(Value* place);
   void prefetch(Value* pointer, Value* distance);
   void store_side_by_side(const isa::AccessShape& shape, const ChunkValues& places,
@@ -269,6 +282,7 @@ class Emitter {
   Value* load_arguments(Value* wave, Value* x_offset);
   // The wave is about to write there, or who knows where.
   void note_write(std::pair<Value*, Value*> range);
+  void note_write_of_arguments(Value* range_begin);
   void note_writes();
   Value* scalar_source(const isa::Operand& operand, const isa::Instruction& instruction, unsigned bits);
   void emit_end(unsigned block);
@@ -457,16 +471,22 @@ class Emitter {
   // register.
   std::map<unsigned, llvm::AllocaInst*> kept_flags_;
   std::map<std::pair<unsigned, unsigned>, llvm::AllocaInst*> kept_values_;
+  // At the end of a first version: registers that only first versions behind it read, or that these put
+  // there.
+  RegisterSet without_slot_;
   // Of a wave: what emit_computed() wrote in the first chunk, by node.
   std::map<unsigned, ComputedRegisters> computed_;
   std::map<std::pair<unsigned, unsigned>, LowSum> low_sums_;  // by the register with the carry, and chunk
-  // By the register with the base address, and whether it is a load: the slot of all such accesses.
-  std::map<std::pair<int, bool>, unsigned> base_slots_;
+  // By the register with the base address, whether it is a load, and in rows so many bytes: the slot of all
+  // such accesses.
+  std::map<std::tuple<int, bool, uint64_t>, unsigned> base_slots_;
+  std::map<unsigned, RowRange> row_ranges_;                     // by slot
   std::map<unsigned, std::pair<Value*, Value*>> known_ranges_;  // by slot, in this section
   std::map<unsigned, Walk> walks_;                              // by node
   std::map<unsigned, Arguments> kernel_arguments_;              // by the first register of the pair
   std::map<unsigned, std::vector<Value*>> argument_words_;      // by node
   llvm::AllocaInst* arguments_changed_ = nullptr;               // i32
+  llvm::Instruction* arguments_loaded_ = nullptr;               // behind the loads
 
  public:
   // Behind the last slot that the piece uses.

@@ -25,6 +25,17 @@ void tickets(__global uint* out, __global uint* counter, uint width) {
   }
 SCALE(scale_32, 32, 8)
 SCALE(scale_64, 64, 4)
+// Both blocks go by the same index, of 32 bits and of 64.
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void guarded(__global float* out, __global const float* in, uint n) {
+  uint i = get_global_id(0);
+  if (i < n) out[i] = in[i] * 1.5f + (float)i;
+}
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void guarded_far(__global float* out, __global const float* in, ulong first, ulong n) {
+  ulong i = first + get_global_id(0);
+  if (i < n) (out - first)[i] = (in - first)[i] * 1.5f + (float)(uint)i;
+}
 )";
 
 const Bytes& code() {
@@ -90,6 +101,28 @@ TEST(Rows, GoOnBehindAWaveThatLeaves) {
       expect_to_go_on(32, group, row, 17);
       for (const uint32_t lane : {3u, 40u}) expect_to_go_on(64, group, row, lane);
     }
+}
+
+// What a guard has found of the index holds in the block that it guards, which needs the whole registers
+// where the memory ends in the middle of a wave's items, and where the high half of an index of 64 bits
+// changes there.
+TEST(Rows, PassOnWhatABlockHasFound) {
+  for (const uint32_t count : {64u * 40, 64u * 40 - 1, 64u * 40 - 33, 64u * 39 + 16, 64u * 21 + 5}) {
+    std::vector<float> in(count);
+    for (uint32_t i = 0; i < count; ++i) in[i] = static_cast<float>(i % 1000) * 0.25f;
+    Bytes bytes(count * 4);
+    std::memcpy(bytes.data(), in.data(), bytes.size());
+    const std::vector<Bytes> buffers{Bytes(bytes.size()), bytes};
+    const auto launch = [&](const char* kernel, std::vector<TestArgument> arguments) {
+      std::vector<TestArgument> all{buffer(0), buffer(1)};
+      all.insert(all.end(), arguments.begin(), arguments.end());
+      return TestDispatch{kernel, {64 * 40, 1, 1}, {64, 1, 1}, all};
+    };
+    expect_same(code(), {launch("guarded", {value(count)})}, buffers);
+    for (const uint64_t first : {uint64_t{0}, (uint64_t{1} << 32) - 64 * 12,
+                                 (uint64_t{1} << 32) - 64 * 12 - 16, (uint64_t{1} << 32) - 64 * 12 - 7})
+      expect_same(code(), {launch("guarded_far", {value(first), value(first + count)})}, buffers);
+  }
 }
 
 // The memory ends in the middle of the tenth row of items. That is found in a late group first; the group
