@@ -537,6 +537,8 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
       }
       if (wave->state == WaveState::blocked && wave->wait.granted()) wave->state = WaveState::ready;
       if (wave->state != WaveState::ready) continue;
+      // It had a turn that ended in translated code, in a row or beside others, and left its registers there.
+      if (wave->executed_before_turn != 0) is_first_pass = false;
       // Who sleeps shall not oversleep for the length of another wave's turn.
       const int64_t most = std::min(turn, interval);
       const int64_t count = run_wave(engine, *wave, any_sleeping_ ? time_to_wake(most) : most);

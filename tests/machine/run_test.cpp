@@ -1,6 +1,7 @@
 // Dispatches through machine::run: faults, threads, progress of groups that wait for each other.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <numeric>
 
@@ -434,6 +435,30 @@ TEST(Options, WhatNoHardwareWouldTake) {
   refused([](Dispatch& d) { d.launch.wave_size = 16; });
   refused([](Dispatch& d) { d.launch.user_data.resize(33); });
   refused([](Dispatch& d) { d.launch.rsrc3 = 1; });  // shared VGPRs
+}
+
+// A wave whose turn is over leaves translated code with the registers that it has overwritten, goes on in the
+// next turn and ends, as the last one of its group: the group behind it, in the same storage, has its own
+// again.
+TEST(Dispatches, GroupsBehindAWaveOfTwoTurnsHaveTheirRegisters) {
+  constexpr uint32_t kGroups = 32, kItems = 128;
+  // The last of four waves of group 5 executes 30,000 instructions.
+  Dispatch d(
+      "s_mov_b64 s[6:7], s[0:1]\nv_readfirstlane_b32 s4, v0\n"
+      "s_cmp_eq_u32 s4, 96\ns_cselect_b32 s0, 0x2710, 1\ns_cmp_eq_u32 s2, 5\ns_cselect_b32 s0, s0, 1\n"
+      "again:\ns_sub_u32 s0, s0, 1\ns_cmp_lg_u32 s0, 0\ns_cbranch_scc1 again\n"
+      "v_lshlrev_b32 v1, 2, v0\ns_lshl_b32 s8, s2, 9\nv_add_nc_u32 v1, s8, v1\nv_mov_b32 v2, 1\n"
+      "global_atomic_add_u32 v1, v2, s[6:7]",
+      kGroups, kItems);
+  d.launch.lds_bytes = 0;  // groups run in rows
+  d.options.threads = 1;
+  for (const auto engine : {EngineKind::interpreter, EngineKind::translator}) {
+    std::ranges::fill(d.buffer, 0u);
+    d.options.engine = engine;
+    const Outcome outcome = d.run();
+    ASSERT_FALSE(outcome.fault) << outcome.fault->fault.message;
+    EXPECT_EQ(std::ranges::count(d.buffer, 1u), kGroups * kItems);
+  }
 }
 
 }  // namespace
