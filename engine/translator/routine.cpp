@@ -73,6 +73,7 @@ class Finder {
       nodes_.clear();
       leaders_.clear();
       functions_.clear();
+      known_targets_.clear();
       add_leader(0, float_mode_);
       while (!pending_.empty()) {
         const auto [offset, float_mode] = pending_.back();
@@ -179,6 +180,7 @@ class Finder {
       if (node.kind == NodeKind::branch || names_its_target(node))
         add_leader(branch_target(node), float_mode);
       if (node.kind == NodeKind::jump && has_label(node.instruction)) functions_.insert(branch_target(node));
+      if (node.kind == NodeKind::jump) note_target(node, addresses);
       if (node.kind != NodeKind::outside) {
         const auto known =
             addresses.note(node.instruction, entry_ + static_cast<uint64_t>(after), wave_size_);
@@ -199,6 +201,16 @@ class Finder {
     }
     // The straight line runs into code that is known already: that starts a block there.
     add_leader(offset, float_mode);
+  }
+
+  // Where the jump goes, as far as its block tells.
+  void note_target(const Node& jump, const isa::CodeAddresses& addresses) {
+    if (has_label(jump.instruction)) {
+      known_targets_[jump.offset] = branch_target(jump);
+    } else if (const auto known = addresses.find(jump.instruction.find(isa::Role::src0)->code);
+               known && range_of(*known)) {
+      known_targets_[jump.offset] = static_cast<int64_t>(*known - entry_);
+    }
   }
 
   void add_leader(int64_t offset, uint32_t float_mode) {
@@ -342,6 +354,7 @@ class Finder {
   }
 
   // Calls go to functions, other jumps back behind a call or, at the end of a function, to another one.
+  // Mostly the address was made just before.
   void connect_jumps(Routine& routine) const {
     const auto is_jump = [&](const Block& block) {
       return routine.nodes[block.last - 1].kind == NodeKind::jump;
@@ -356,9 +369,14 @@ class Finder {
     for (unsigned i = 0; i < routine.blocks.size(); ++i) {
       Block& block = routine.blocks[i];
       if (!is_jump(block)) continue;
-      const auto& targets = is_function_call(routine.nodes[block.last - 1].instruction) ? functions : both;
-      if (targets.size() > kMostJumps) continue;
-      block.jumps.assign(targets.begin(), targets.end());
+      const Node& jump = routine.nodes[block.last - 1];
+      const auto known = known_targets_.find(jump.offset);
+      const int only = known == known_targets_.end() ? -1 : routine.block_at(known->second);
+      const auto& targets = is_function_call(jump.instruction) ? functions : both;
+      if (only >= 0)
+        block.jumps = {static_cast<unsigned>(only)};
+      else if (targets.size() <= kMostJumps)
+        block.jumps.assign(targets.begin(), targets.end());
       for (unsigned target : block.jumps)
         if (routine.blocks[target].piece == block.piece) routine.blocks[target].predecessors.push_back(i);
     }
@@ -370,6 +388,7 @@ class Finder {
   uint32_t float_mode_;
   std::map<int64_t, Node> nodes_;
   std::set<int64_t> leaders_, functions_;
+  std::map<int64_t, int64_t> known_targets_;           // of jumps
   std::vector<std::pair<int64_t, uint32_t>> pending_;  // with the float mode there
   std::set<int64_t> mixed_;                            // what is reached in several float modes
 };

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/translator/classify.h"
 #include "tests/engine/translator/engine_pair.h"
 
 namespace lockstep::translator {
@@ -183,6 +184,15 @@ TEST(Functions, MoreThanAJumpChoosesBetween) {
     EXPECT_EQ(pair.run(code), "");
     EXPECT_EQ(pair.exits(Leave::jump), 0u);
   }
+  // What the block before a call has made is its only target.
+  const Routine routine = routine_of(text);
+  for (const Block& block : routine.blocks)
+    if (routine.nodes[block.last - 1].kind == NodeKind::jump &&
+        is_function_call(routine.nodes[block.last - 1].instruction)) {
+      ASSERT_EQ(block.jumps.size(), 1u);
+      EXPECT_EQ(routine.nodes[routine.blocks[block.jumps[0]].first].instruction.row->name,
+                std::string_view("v_add_nc_u32"));
+    }
 }
 
 // The interpreter executes a function that nobody could find, and comes back.
