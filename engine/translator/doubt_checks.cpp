@@ -214,6 +214,56 @@ class Masks {
   std::map<Value*, Value*> masks_;
 };
 
+// What else is in a sum of checks beside one that a comparison of its own makes; the comparison goes with it.
+struct LoneCheck {
+  llvm::FCmpInst* compare = nullptr;  // null: there is none
+  Value* others = nullptr;
+};
+llvm::FCmpInst* lone_check(Value* mask, const llvm::BasicBlock* block) {
+  auto* compare = llvm::dyn_cast<llvm::FCmpInst>(mask);
+  if (!compare || compare->getPredicate() != llvm::CmpInst::FCMP_UNO) return nullptr;
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(compare->getOperand(1));
+  const bool is_lone =
+      compare->getOperand(0) == compare->getOperand(1) || (constant && constant->isNullValue());
+  return is_lone && compare->hasOneUse() && compare->getParent() == block ? compare : nullptr;
+}
+LoneCheck lone_check_in(const llvm::Instruction& either) {
+  for (unsigned i : {0u, 1u}) {
+    if (auto* found = lone_check(either.getOperand(i), either.getParent()))
+      return {found, either.getOperand(1 - i)};
+  }
+  return {};
+}
+
+// Two numbers are compared at once: either is a NaN if they are unordered.
+void check_in_pairs(llvm::Function& function) {
+  for (llvm::BasicBlock& block : function) {
+    for (llvm::Instruction& each : llvm::make_early_inc_range(block)) {
+      if (each.getOpcode() != llvm::Instruction::Or || !each.getType()->isIntOrIntVectorTy(1)) continue;
+      const LoneCheck last = lone_check_in(each);
+      if (!last.compare) continue;
+      Value* others = nullptr;
+      llvm::FCmpInst* first = lone_check(last.others, &block);
+      if (!first) {
+        auto* before = llvm::dyn_cast<llvm::BinaryOperator>(last.others);
+        if (!before || before->getOpcode() != llvm::Instruction::Or || !before->hasOneUse() ||
+            before->getParent() != &block)
+          continue;
+        const LoneCheck found = lone_check_in(*before);
+        first = found.compare;
+        others = found.others;
+      }
+      if (!first || first == last.compare) continue;
+      Value *a = first->getOperand(0), *b = last.compare->getOperand(0);
+      if (a->getType() != b->getType()) continue;
+      llvm::IRBuilder<> ir(&each);
+      Value* both = ir.CreateFCmpUNO(a, b);
+      each.replaceAllUsesWith(others ? ir.CreateOr(others, both) : both);
+      llvm::RecursivelyDeleteTriviallyDeadInstructions(&each);
+    }
+  }
+}
+
 }  // namespace
 
 void keep_doubt_as_masks(llvm::Function& function) {
@@ -250,6 +300,7 @@ void keep_doubt_as_masks(llvm::Function& function) {
     if (Value* mask = masks.known(compare->getOperand(0))) answer(compare, mask);
   for (llvm::WeakTrackingVH& value : unused)
     if (value) llvm::RecursivelyDeleteTriviallyDeadInstructions(value);
+  check_in_pairs(function);
 }
 
 }  // namespace lockstep::translator
