@@ -41,7 +41,10 @@ TEST(CodeGenerator, MakesObjectsForBothHostLevels) {
   const char* const source = R"(
     __kernel void scale(__global float* data, float factor, uint n) {
       uint i = get_global_id(0);
-      for (uint k = 0; k < n; ++k) data[i + k] = data[i + k] * factor + 1.0f;
+      float x = data[i];
+      for (uint k = 0; k < n; ++k)
+        for (uint j = 0; j < 24; ++j) x = x * factor + j;
+      data[i] = x;
     })";
   const size_t v3 = code_bytes(source, "scale", "x86-64-v3"), v4 = code_bytes(source, "scale", "x86-64-v4");
   EXPECT_GT(v3, 0u);
