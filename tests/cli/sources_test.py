@@ -341,7 +341,7 @@ print = "x"
 left:
   s_getreg_b32 s4, hwreg(HW_REG_HW_ID1)
   s_barrier
-  ds_permute_b32 v1, v0, v0
+  v_dot2_f32_bf16 v1, v0, v0, v0
   s_endpgm
 .rodata
 .p2align 6
@@ -354,7 +354,7 @@ left:
         arguments = ("run", "left.s", "--groups", "3", "--block", "64", "--stats")
         told = self.lockstep(*arguments, "-q", "--engine", "translator").stderr
         self.assertRegex(told, r"(?m)^translated: 50\.00 % of the wave-instructions, by \d+ bytes of host code for 2 instructions, ")
-        for line in ("6 times step s_getreg_b32", "6 times call ds_permute_b32", "6 times barrier"):
+        for line in ("6 times step s_getreg_b32", "6 times call v_dot2_f32_bf16", "6 times barrier"):
             self.assertRegex(told, f"(?m)^ *{line}$")
         self.assertEqual(self.lockstep(*arguments, "-q", "--engine", "interpreter").stderr, "translated: nothing\n")
         (self.path / "twice.toml").write_text("""code = "left.s"

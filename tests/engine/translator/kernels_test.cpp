@@ -733,14 +733,16 @@ TEST(Kernels, Wave64) {
 
 // What has no translation is executed by the interpreter in between, and the run says so.
 TEST(Kernels, NamesWhatTheInterpreterExecutes) {
-  const Bytes permutes = compile(R"(
-    __kernel void turn(__global int* out) {
-      int i = get_global_id(0);
-      out[i] = __builtin_amdgcn_ds_permute(4 * i + 12, i);
+  const Bytes sums = compile(R"(
+    __kernel void sum(__global float* out) {
+      int i = get_global_id(0), pair = 0x3f803f80 + i;
+      float sum;
+      __asm("v_dot2_f32_bf16 %0, %1, %1, 1.0" : "=v"(sum) : "v"(pair));
+      out[i] = sum;
     })");
-  const TestDispatch turn{"turn", {100, 1, 1}, {32, 1, 1}, {buffer(0)}, 0};
-  const TestResult result = expect_same(permutes, {turn}, {Bytes(400)});
-  EXPECT_NE(result.outcome.note.find("ds_permute_b32"), std::string::npos) << result.outcome.note;
+  const TestDispatch sum{"sum", {100, 1, 1}, {32, 1, 1}, {buffer(0)}, 0};
+  const TestResult result = expect_same(sums, {sum}, {Bytes(400)});
+  EXPECT_NE(result.outcome.note.find("v_dot2_f32_bf16"), std::string::npos) << result.outcome.note;
   EXPECT_GT(result.outcome.translation.instructions, 0u);
 }
 

@@ -348,7 +348,7 @@ TEST(FloatModes, TheInterpreterGoesOnInThem) {
 TEST(Calls, SeeAndLeaveAllRegisters) {
   for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x00ff'0f0f}, uint64_t{1}, uint64_t{0}})
     for (const unsigned wave_size : {32u, 64u})
-      EXPECT_EQ(compare("s_mov_b32 s60, 9\nloop:\nv_add_nc_u32 v1, v2, v3\nds_permute_b32 v4, v1, v2\n"
+      EXPECT_EQ(compare("s_mov_b32 s60, 9\nloop:\nv_add_nc_u32 v1, v2, v3\nv_dot2_f32_bf16 v4, v1, v2, v3\n"
                         "v_add_nc_u32 v5, v4, v1\nv_movrels_b32 v4, v5\nv_xor_b32 v2, v4, v5\n"
                         "v_and_b32 v6, 0x1ffc, v2\nds_add_rtn_u32 v7, v6, v5\nv_mov_b32 v8, 0\n"
                         "v_add_nc_u32 v3, v7, v3\nglobal_atomic_add_u32 v9, v8, v3, s[0:1] glc\n"
@@ -361,7 +361,7 @@ TEST(Calls, SeeAndLeaveAllRegisters) {
 // EXEC changes around them, with merges that wait.
 TEST(Calls, UnderNarrowedMasks) {
   EXPECT_EQ(compare("v_mov_b32 v1, 7\ns_mov_b32 exec_lo, 0xff00\nv_mov_b32 v1, 8\nv_mov_b32 v2, 9\n"
-                    "ds_permute_b32 v2, v0, v1\nv_add_nc_u32 v2, v2, v1\ns_mov_b32 exec_lo, 0xffff\n"
+                    "v_dot2_f32_bf16 v2, v0, v1, v1\nv_add_nc_u32 v2, v2, v1\ns_mov_b32 exec_lo, 0xffff\n"
                     "v_add_nc_u32 v3, v1, v2\ns_mov_b32 exec_lo, -1\nv_add_nc_u32 v4, v1, v2"),
             "");
 }
@@ -387,10 +387,11 @@ TEST(Runs, UseTheAddressesThatTheyTest) {
       for (const char* access :
            {"ds_load_b32 v1, v0", "ds_load_2addr_b32 v[0:1], v0 offset1:16", "ds_store_b32 v0, v7 offset:4"})
         for (const char* address : {"v_mov_b32 v0, 64", "v_add_nc_u32 v0, 0x100, v6"})
-          EXPECT_EQ(compare(std::string(address) + "\nv_add_nc_u32 v7, v2, v3\nds_permute_b32 v9, v1, v2\n" +
-                                merges + "\n" + access,
-                            {.wave_size = wave_size, .exec = 0xffff'fff0'ffff'fffe, .seed = 2}),
-                    "")
+          EXPECT_EQ(
+              compare(std::string(address) + "\nv_add_nc_u32 v7, v2, v3\nv_dot2_f32_bf16 v9, v1, v2, v3\n" +
+                          merges + "\n" + access,
+                      {.wave_size = wave_size, .exec = 0xffff'fff0'ffff'fffe, .seed = 2}),
+              "")
               << access;
 }
 
