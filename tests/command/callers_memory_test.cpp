@@ -111,6 +111,12 @@ TEST_P(CallersMemoryTest, RehearsalsChangeNothing) {
   const auto queue = make();
   const bool rehearses = GetParam() == machine::EngineKind::interpreter;
   EXPECT_FALSE(m.processor->rehearse()) << "nothing has come yet";
+  // Unless the processor's own thread is at it just now.
+  const auto comes_to_it = [&] {
+    for (const auto end = in_seconds(20); std::chrono::steady_clock::now() < end; std::this_thread::yield())
+      if (m.processor->rehearse()) return true;
+    return false;
+  };
   const uint64_t signal = m.processor->signals().create(10);
   arguments[0] = reinterpret_cast<uint64_t>(data);
   for (uint64_t i = 1; i <= 3; ++i) {
@@ -118,7 +124,11 @@ TEST_P(CallersMemoryTest, RehearsalsChangeNothing) {
     ASSERT_TRUE(reaches(*queue, i));
     EXPECT_EQ(data[0], i);
     const std::vector<std::byte> before(memory.pages->data(), memory.pages->data() + 4 * kPage);
-    for (int k = 0; k < 3; ++k) EXPECT_EQ(m.processor->rehearse(), rehearses);
+    for (int k = 0; k < 3; ++k)
+      if (rehearses)
+        EXPECT_TRUE(comes_to_it());
+      else
+        EXPECT_FALSE(m.processor->rehearse());
     EXPECT_EQ(std::memcmp(before.data(), memory.pages->data(), before.size()), 0);
     EXPECT_EQ(m.processor->signals().load(signal), 10 - static_cast<int64_t>(i));
   }
