@@ -31,20 +31,13 @@ Emitter::AddressFacts& Emitter::address_facts(Value* addresses) {
   return facts;
 }
 
-Value* Emitter::lanes_in_step(Value* addresses, uint32_t bytes) {
+Value* Emitter::has_stride(Value* addresses, uint32_t bytes) {
   AddressFacts& facts = address_facts(addresses);
-  if (Value*& known = facts.in_step[bytes]; known) return known;
+  if (Value*& known = facts.has_stride[bytes]; known) return known;
   Value* expected = ir_.CreateVectorSplat(16, facts.first);
   if (bytes != 0) expected = ir_.CreateAdd(expected, lane_multiples(bytes));
-  return facts.in_step[bytes] = ir_.CreateICmpEQ(addresses, expected);
-}
-
-Value* Emitter::all_of(Value* lanes) {
-  return ir_.CreateICmpEQ(ir_.CreateBitCast(lanes, i16_), ir_.getInt16(0xffff));
-}
-
-Value* Emitter::has_stride(Value* addresses, uint32_t bytes) {
-  return all_of(lanes_in_step(addresses, bytes));
+  Value* wrong = ir_.CreateBitCast(ir_.CreateICmpNE(addresses, expected), i16_);
+  return facts.has_stride[bytes] = ir_.CreateICmpEQ(wrong, ir_.getInt16(0));
 }
 
 std::pair<Value*, Value*> Emitter::last_range(unsigned slot_number) {
@@ -277,7 +270,7 @@ std::vector<Emitter::LdsAccess> Emitter::lds_accesses(const Node& node) const {
 
 Value* Emitter::lds_is_regular() {
   struct Need {
-    uint32_t bytes = 0;  // behind each lane's address
+    uint64_t bytes = 0;  // behind the first lane's address
     bool all_on = false;
     std::set<uint32_t> strides;
   };
@@ -289,34 +282,28 @@ Value* Emitter::lds_is_regular() {
     const AccessShape shape = isa::access_shape(node.instruction.row->opcode);
     Need& need = needs[node.instruction.find(Role::addr)->vgpr()];
     for (const LdsAccess& access : lds_accesses(node))
-      need.bytes = std::max<uint32_t>(need.bytes, access.offset + shape.bytes);
+      need.bytes = std::max<uint64_t>(need.bytes, access.offset + 15 * uint64_t{*stride} + shape.bytes);
     need.strides.insert(*stride);
     // Single dwords side by side may be stored under EXEC.
     need.all_on |=
         shape.kind == AccessShape::Kind::store && (shape.bytes > 4 || *stride > 4 || has_launch_exec(n));
   }
   if (needs.empty()) return nullptr;
-  // Of the lanes first: a decision for each address takes twice as many host instructions.
-  Value* lanes = nullptr;
-  const auto require = [&](Value* each) { lanes = lanes ? ir_.CreateAnd(lanes, each) : each; };
-  Value* available = ir_.CreateVectorSplat(16, ir_.CreateTrunc(lds_bytes_, i32_));
-  uint32_t most = 0;
-  bool all_on = false;
+  Value* regular = ir_.getTrue();
   for (const auto& [address, need] : needs) {
-    Value* last = ir_.CreateSub(available, ir_.CreateVectorSplat(16, ir_.getInt32(need.bytes)));
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       Value* addresses = vgpr(address, chunk);
-      for (const uint32_t stride : need.strides) require(lanes_in_step(addresses, stride));
-      require(ir_.CreateICmpULE(addresses, last));
+      for (const uint32_t stride : need.strides)
+        regular = ir_.CreateAnd(regular, has_stride(addresses, stride));
+      Value* first = ir_.CreateZExt(address_facts(addresses).first, i64_);
+      regular = ir_.CreateAnd(regular,
+                              ir_.CreateICmpSLE(first, ir_.CreateSub(lds_bytes_, ir_.getInt64(need.bytes))));
     }
-    most = std::max(most, need.bytes);
-    all_on |= need.all_on;
-  }
-  Value* regular = ir_.CreateAnd(all_of(lanes), ir_.CreateICmpUGE(lds_bytes_, ir_.getInt64(most)));
-  if (all_on) {
-    Value* exec = whole_mask(kExec);
-    regular =
-        ir_.CreateAnd(regular, ir_.CreateICmpEQ(exec, llvm::Constant::getAllOnesValue(exec->getType())));
+    if (need.all_on) {
+      Value* exec = whole_mask(kExec);
+      regular =
+          ir_.CreateAnd(regular, ir_.CreateICmpEQ(exec, llvm::Constant::getAllOnesValue(exec->getType())));
+    }
   }
   return regular;
 }

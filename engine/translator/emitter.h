@@ -308,8 +308,8 @@ class Emitter {
 
   // emit_memory.cpp
   struct AddressFacts {
-    Value* first = nullptr;              // of lane 0, as i32
-    std::map<uint32_t, Value*> in_step;  // by bytes from lane to lane: i1 for each lane
+    Value* first = nullptr;                 // of lane 0, as i32
+    std::map<uint32_t, Value*> has_stride;  // by bytes from lane to lane: i1
   };
   // A load or store of all lanes, each at a place of its own: base + low, or base + (high : low) if it is
   // wide.
@@ -360,9 +360,6 @@ class Emitter {
   void store_under(Value* exec, Value* word, Value* pointer);
   llvm::Constant* lane_multiples(unsigned factor);
   AddressFacts& address_facts(Value* addresses);
-  // Of a chunk: i1 for each lane, whether it is so many bytes behind the one before.
-  Value* lanes_in_step(Value* addresses, uint32_t bytes);
-  Value* all_of(Value* lanes);
   // i1, of a chunk.
   Value* has_stride(Value* addresses, uint32_t bytes);
   // Whether [address, address + bytes) is inside.
