@@ -514,7 +514,10 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
   const int64_t turn = turn_of(budget);
   // A group that comes back may still spin on what the others have not done yet.
   int64_t interval = has_run_ ? kShortTurn : kProbeInterval, until_probe = interval;
-  bool is_first_pass = !has_run_;
+  // Waves that had a turn in a row have left their registers behind.
+  bool is_first_pass = !has_run_ && std::ranges::none_of(order_, [](const Wave* wave) {
+    return wave->executed_before_turn != 0;
+  });
   ended_at_once_ = false;
   has_run_ = true;
   while (budget > 0) {
@@ -537,7 +540,7 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
       }
       if (wave->state == WaveState::blocked && wave->wait.granted()) wave->state = WaveState::ready;
       if (wave->state != WaveState::ready) continue;
-      // It had a turn that ended in translated code, in a row or beside others, and left its registers there.
+      // So has one whose turn ended beside others.
       if (wave->executed_before_turn != 0) is_first_pass = false;
       // Who sleeps shall not oversleep for the length of another wave's turn.
       const int64_t most = std::min(turn, interval);

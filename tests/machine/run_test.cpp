@@ -441,23 +441,27 @@ TEST(Options, WhatNoHardwareWouldTake) {
 // next turn and ends, as the last one of its group: the group behind it, in the same storage, has its own
 // again.
 TEST(Dispatches, GroupsBehindAWaveOfTwoTurnsHaveTheirRegisters) {
-  constexpr uint32_t kGroups = 32, kItems = 128;
-  // The last of four waves of group 5 executes 30,000 instructions.
-  Dispatch d(
-      "s_mov_b64 s[6:7], s[0:1]\nv_readfirstlane_b32 s4, v0\n"
-      "s_cmp_eq_u32 s4, 96\ns_cselect_b32 s0, 0x2710, 1\ns_cmp_eq_u32 s2, 5\ns_cselect_b32 s0, s0, 1\n"
-      "again:\ns_sub_u32 s0, s0, 1\ns_cmp_lg_u32 s0, 0\ns_cbranch_scc1 again\n"
-      "v_lshlrev_b32 v1, 2, v0\ns_lshl_b32 s8, s2, 9\nv_add_nc_u32 v1, s8, v1\nv_mov_b32 v2, 1\n"
-      "global_atomic_add_u32 v1, v2, s[6:7]",
-      kGroups, kItems);
-  d.launch.lds_bytes = 0;  // groups run in rows
-  d.options.threads = 1;
-  for (const auto engine : {EngineKind::interpreter, EngineKind::translator}) {
-    std::ranges::fill(d.buffer, 0u);
-    d.options.engine = engine;
-    const Outcome outcome = d.run();
-    ASSERT_FALSE(outcome.fault) << outcome.fault->fault.message;
-    EXPECT_EQ(std::ranges::count(d.buffer, 1u), kGroups * kItems);
+  constexpr uint32_t kGroups = 32;
+  for (const uint32_t items : {32u, 128u}) {
+    // The last wave of group 5 executes 75,000 instructions, or 30,000 beside others, whose turns are
+    // shorter.
+    Dispatch d("s_mov_b64 s[6:7], s[0:1]\nv_readfirstlane_b32 s4, v0\ns_cmp_eq_u32 s4, " +
+                   std::to_string(items - 32) + "\ns_cselect_b32 s0, " + (items == 32 ? "25000" : "10000") +
+                   ", 1\ns_cmp_eq_u32 s2, 5\ns_cselect_b32 s0, s0, 1\n"
+                   "again:\ns_sub_u32 s0, s0, 1\ns_cmp_lg_u32 s0, 0\ns_cbranch_scc1 again\n"
+                   "v_lshlrev_b32 v1, 2, v0\ns_mul_i32 s8, s2, " +
+                   std::to_string(4 * items) +
+                   "\nv_add_nc_u32 v1, s8, v1\nv_mov_b32 v2, 1\nglobal_atomic_add_u32 v1, v2, s[6:7]",
+               kGroups, items);
+    d.launch.lds_bytes = 0;  // groups run in rows
+    d.options.threads = 1;
+    for (const auto engine : {EngineKind::interpreter, EngineKind::translator}) {
+      std::ranges::fill(d.buffer, 0u);
+      d.options.engine = engine;
+      const Outcome outcome = d.run();
+      ASSERT_FALSE(outcome.fault) << outcome.fault->fault.message;
+      EXPECT_EQ(std::ranges::count(d.buffer, 1u), kGroups * items);
+    }
   }
 }
 
