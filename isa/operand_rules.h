@@ -28,13 +28,25 @@ inline bool chooses_halves(const Operand& operand, const Row& row) {
   }
 }
 
+// Dot products outside VOP3P read the low half of an inline constant in both elements (guide 7.2.1, 7.5.1).
+constexpr bool repeats_inline_constants(Opcode base) {
+  switch (base) {
+    case Opcode::v_dot2_f16_f16:
+    case Opcode::v_dot2_bf16_bf16:
+    case Opcode::v_dot2acc_f32_f16:
+    case Opcode::v_dual_dot2acc_f32_bf16:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Whether the high element of a packed operand is the high half, and whether it is negated. Outside VOP3P
-// there is neither OPSEL_HI nor NEG_HI: it is, and NEG is for both elements (LLVM); only dot products read an
-// inline constant in both (guide 7.2.1, 7.5.1).
+// there is neither OPSEL_HI nor NEG_HI: it is, and NEG is for both elements (LLVM).
 inline bool high_element_is_high_half(const Operand& operand, const Row& row) {
   if (row.encoding == Encoding::vop3p) return operand.high_hi;
   const bool is_inline_constant = operand.code >= code::kInt0 && operand.code < code::kLiteral;
-  return !is_inline_constant || (row.base != Opcode::v_dot2_f16_f16 && row.base != Opcode::v_dot2acc_f32_f16);
+  return !is_inline_constant || !repeats_inline_constants(row.base);
 }
 inline bool high_element_is_negated(const Operand& operand, const Row& row) {
   return row.encoding == Encoding::vop3p ? operand.neg_hi : operand.neg;

@@ -201,8 +201,8 @@ uint32_t Predecoder::scalar_source(const isa::Operand& operand, const isa::Instr
 }
 
 void Predecoder::set_source(Operation& op, unsigned i, const isa::Operand& operand,
-                            const isa::Instruction& instruction) {
-  uint32_t flags = flags_of(operand, *instruction.row);
+                            const isa::Instruction& instruction, const isa::Row& row) {
+  uint32_t flags = flags_of(operand, row);
   if (operand.role == Role::simm && operand.code != isa::code::kLiteral) {
     op.literal = static_cast<uint64_t>(operand.value);
     uses_literal_ = true;
@@ -271,7 +271,7 @@ Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa
     } else if (operand.role == Role::dst2) {
       op.dst2 = scalar_destination(operand);
     } else if (sources < 3) {
-      set_source(op, sources, operand, instruction);
+      set_source(op, sources, operand, instruction, row);
       if (operand.type != Type::mask && !operand.is_vgpr()) {
         scalar_sources |= 1u << sources;
       }
@@ -407,7 +407,7 @@ OperationList Predecoder::other(const isa::Instruction& instruction) {
       } else if (operand.type == Type::hwreg) {
         op.detail = static_cast<uint16_t>(operand.value);
       } else if (sources < 3) {
-        set_source(op, sources++, operand, instruction);
+        set_source(op, sources++, operand, instruction, *instruction.row);
       }
     }
     if (isa::is_scalar_alu(row.encoding)) {

@@ -63,8 +63,9 @@ class Predecoder {
   // An operation that does nothing.
   Operation nullify(const isa::Instruction& instruction) const;
   Operation blank(const isa::Instruction& instruction) const;
-  void set_source(Operation& op, unsigned i, const isa::Operand& operand,
-                  const isa::Instruction& instruction);
+  // Of the instruction's half that the row is of.
+  void set_source(Operation& op, unsigned i, const isa::Operand& operand, const isa::Instruction& instruction,
+                  const isa::Row& row);
   uint32_t scalar_source(const isa::Operand& operand, const isa::Instruction& instruction, Operation& op);
   uint32_t scalar_destination(const isa::Operand& operand) const;
   uint32_t vgpr_offset(unsigned index) const;

@@ -251,6 +251,45 @@ TEST(Operands, ConstantsOfDotProductsAreReplicated) {
   });
 }
 
+// 49 is the half 49 * 2^-24.
+TEST(Operands, IntegersOfDotProductsAreReplicated) {
+  for_each_wave([](TestWave& w) {
+    w.fill(1, [](unsigned) { return 0x3c00'3c00u; });
+    for (const unsigned destination : {3u, 4u}) w.fill(destination, [](unsigned) { return 0u; });
+    w.run("v_dot2acc_f32_f16 v3, 49, v1\nv_dot2_f16_f16 v4, 49, v1, 0");
+    w.expect_v(3, [](unsigned) { return f32(98 * 0x1p-24f); });
+    w.expect_v(4, [](unsigned) { return 98u; });
+  });
+}
+
+// In both halves of a dual-issue instruction, whatever the other half is: a move.
+TEST(Operands, ConstantsOfDualDotProductsAreReplicated) {
+  constexpr uint32_t kDual = 0xc800'0000, kEnd = 0xbfb0'0000, kMove = 8, k1 = 129;
+  const struct {
+    const char* name;
+    uint32_t opcode, constant, factor;
+    float expected;
+  } dots[] = {{"v_dual_dot2acc_f32_f16", 12, 177, 1, 98 * 0x1p-24f},   // 49
+              {"v_dual_dot2acc_f32_bf16", 13, 246, 2, 8 * 0x1p100f}};  // 4.0
+  for (const Configuration& configuration : configurations()) {
+    if (configuration.wave_size == 64) continue;
+    TestWave w(configuration);
+    w.fill(1, [](unsigned) { return 0x3c00'3c00u; });
+    w.fill(2, [](unsigned) { return 0x7180'7180u; });
+    for (const auto& dot : dots)
+      for (const bool is_y : {false, true}) {
+        w.fill(4, [](unsigned) { return 0u; });
+        const uint32_t y_opcode = is_y ? dot.opcode : kMove, x_opcode = is_y ? kMove : dot.opcode;
+        const uint32_t product = dot.constant | dot.factor << 9, x = is_y ? k1 : product,
+                       y = is_y ? product : k1;
+        const uint32_t destinations = is_y ? 4u / 2 << 17 | 5u << 24 : 5u / 2 << 17 | 4u << 24;
+        w.run(std::vector<uint32_t>{kDual | x_opcode << 22 | y_opcode << 17 | x, y | destinations, kEnd});
+        w.expect_v(4, [&](unsigned) { return f32(dot.expected); }, dot.name);
+        w.expect_v(5, [](unsigned) { return 1u; }, dot.name);
+      }
+  }
+}
+
 // LLVM's reading of the guide's "the value remains a float": integers of 16 bits read the single's bits.
 TEST(Operands, FloatConstantsInIntegersOf16Bits) {
   for_each_wave([](TestWave& w) {
