@@ -1,6 +1,7 @@
 #include "engine/translator/code_generator.h"
 
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/OptBisect.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -58,6 +59,17 @@ std::unique_ptr<llvm::TargetMachine> make_target(const std::string& processor) {
   if (!machine) throw std::runtime_error("LLVM does not know the processor '" + processor + "'");
   return machine;
 }
+
+// LLVM 19's "X86 Domain Reassignment Pass", which moves scalars that become masks to mask registers, loses
+// the upper half of (a & 0xffff0000) | (b & 0xffff): it takes an insertion of 16 bits into a register for a
+// copy of these.
+class WithoutDomainReassignment final : public llvm::OptPassGate {
+ public:
+  bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef) override {
+    return !pass.starts_with("X86 Domain Reassignment");
+  }
+  bool isEnabled() const override { return true; }
+};
 
 // Of passes over functions and modules.
 struct Analyses {
@@ -127,6 +139,8 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
   object.stages.optimise += watch.lap();
 
   llvm::raw_svector_ostream stream(object.bytes);
+  static WithoutDomainReassignment gate;
+  module.getContext().setOptPassGate(gate);
   llvm::legacy::PassManager generator;
   if (machine->addPassesToEmitFile(generator, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
     throw std::runtime_error("LLVM cannot write objects for this host");

@@ -16,6 +16,7 @@
 #include "engine/translator/pair_splitting.h"
 #include "machine/kernel.h"
 #include "tests/engine/interpreter/test_wave.h"
+#include "tests/engine/translator/engine_pair.h"
 #include "tests/engine/translator/test_kernel.h"
 
 namespace lockstep::translator {
@@ -290,6 +291,15 @@ TEST(CodeGenerator, KeepsDoublesWhole) {
                doubles = code_bytes(chain("double").c_str(), "chain", "x86-64-v4");
   EXPECT_GT(singles, 0u);
   EXPECT_LT(doubles, 2 * singles) << doubles << " " << singles;
+}
+
+// A scalar that is half of a mask and half of another register.
+TEST(CodeGenerator, KeepsBothHalvesOfScalarsThatAreMasks) {
+  constexpr uint32_t kFlushesInputs = 0x1a8;
+  EXPECT_EQ(compare("s_pack_lh_b32_b16 s33, ttmp9, s38\nv_mul_f32 v8, v3, v20\n"
+                    "s_waitcnt_vscnt null, 0\nv_cndmask_b32 v15, v22, v21, s38",
+                    {.seed = 7, .mode = kFlushesInputs}),
+            "");
 }
 
 }  // namespace
