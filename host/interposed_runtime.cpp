@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "host/interposed_driver.h"
 #include "host/interposer.h"
 
 namespace {
