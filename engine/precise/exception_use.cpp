@@ -50,29 +50,47 @@ bool walk(CodeRange code, unsigned wave_size, bool stop_at_end) {
   return false;
 }
 
+constexpr uint32_t kCodeEnd = 0xbf9f0000;  // s_code_end
+
+// Goes from word to word, and from instruction to instruction only behind a word that would be one of those
+// in question: libraries have hundreds of megabytes of kernels in one piece, and ask about each of them.
+bool scan(CodeRange code, unsigned wave_size, bool stop_at_end) {
+  constexpr uint64_t kBlock = 16;  // words, looked at together
+  isa::Instruction instruction;
+  uint32_t last = 0;
+  for (uint64_t pc = code.begin; pc + 4 <= code.end;) {
+    uint32_t words[kBlock] = {};
+    const uint64_t count = std::min<uint64_t>(kBlock, (code.end - pc) / 4);
+    std::memcpy(words, reinterpret_cast<const void*>(pc), 4 * count);
+    bool interesting = false;
+    for (const uint32_t word : words) interesting |= may_access_register(word) | (word == kCodeEnd);
+    for (uint64_t i = 0; interesting && i < count; ++i) {
+      // One alone may be a constant, and what is behind it still code.
+      if (stop_at_end && words[i] == kCodeEnd && last == kCodeEnd) return false;
+      last = words[i];
+      if (!may_access_register(words[i])) continue;
+      const uint64_t at = pc + 4 * i;
+      const size_t available = std::min<uint64_t>(code.end - at, isa::kMaxInstructionBytes);
+      if (isa::decode({reinterpret_cast<const std::byte*>(at), available}, wave_size, instruction) ==
+              isa::DecodeError::none &&
+          uses_exceptions(instruction))
+        return walk(code, wave_size, stop_at_end);
+    }
+    if (!interesting) last = 0;
+    pc += 4 * count;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool uses_exceptions(std::span<const CodeRange> code, unsigned wave_size) {
-  // Most code has no word that could be such an instruction, which is quickly seen.
-  return std::any_of(code.begin(), code.end(), [&](const CodeRange& range) {
-    for (uint64_t pc = range.begin; pc + 4 <= range.end; pc += 4) {
-      uint32_t word;
-      std::memcpy(&word, reinterpret_cast<const void*>(pc), sizeof word);
-      if (may_access_register(word)) return walk(range, wave_size, false);
-    }
-    return false;
-  });
+  return std::any_of(code.begin(), code.end(),
+                     [&](const CodeRange& range) { return scan(range, wave_size, false); });
 }
 
 bool uses_exceptions_until_end(CodeRange code, unsigned wave_size) {
-  constexpr uint32_t kCodeEnd = 0xbf9f0000;  // s_code_end
-  for (uint64_t pc = code.begin; pc + 4 <= code.end; pc += 4) {
-    uint32_t word;
-    std::memcpy(&word, reinterpret_cast<const void*>(pc), sizeof word);
-    if (word == kCodeEnd) return false;
-    if (may_access_register(word)) return walk(code, wave_size, true);
-  }
-  return false;
+  return scan(code, wave_size, true);
 }
 
 }  // namespace lockstep::precise

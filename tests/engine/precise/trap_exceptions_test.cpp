@@ -163,6 +163,11 @@ TEST(Exceptions, OfTheHandlerDoNotTrap) {  // 3.4.9: STATUS.PRIV
 // ---- Who computes them
 
 TEST(Exceptions, AreComputedWhenTheProgramLooks) {
+  const auto until_end = [](const std::string& text) {
+    const auto& code = interpreter::assembled(text, 32);
+    const auto begin = reinterpret_cast<uint64_t>(code.data());
+    return precise::uses_exceptions_until_end({begin, begin + 4 * code.size()}, 32);
+  };
   const auto uses = [](std::string_view text) {
     const auto& code = interpreter::assembled(text, 32);
     const auto begin = reinterpret_cast<uint64_t>(code.data());
@@ -177,6 +182,14 @@ TEST(Exceptions, AreComputedWhenTheProgramLooks) {
   EXPECT_TRUE(uses("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 12, 7), 4"));
   EXPECT_FALSE(uses("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 32), 0xf0"));
   EXPECT_TRUE(uses("s_setreg_b32 hwreg(HW_REG_MODE, 0, 32), s5"));
+  // A constant that looks like s_code_end ends nothing.
+  EXPECT_TRUE(uses("s_mov_b32 s4, 0xbf9f0000\ns_getreg_b32 s5, hwreg(HW_REG_TRAPSTS)"));
+  EXPECT_TRUE(uses("s_mov_b32 s4, 0xb885f803\ns_getreg_b32 s5, hwreg(HW_REG_TRAPSTS)"));
+  // Far behind the first of such instructions, and not beyond the end.
+  const std::string harmless = "s_getreg_b32 s5, hwreg(HW_REG_SHADER_CYCLES)\n.rept 100\ns_nop 0\n.endr\n";
+  EXPECT_TRUE(uses(harmless + "s_getreg_b32 s5, hwreg(HW_REG_TRAPSTS)"));
+  EXPECT_FALSE(until_end(harmless + "s_code_end\ns_code_end\ns_getreg_b32 s5, hwreg(HW_REG_TRAPSTS)"));
+  EXPECT_FALSE(until_end("s_code_end\ns_getreg_b32 s5, hwreg(HW_REG_TRAPSTS)"));
   EXPECT_FALSE(uses("s_setreg_b32 hwreg(HW_REG_MODE, 0, 8), s5"));
   EXPECT_FALSE(uses("s_mov_b32 s5, 0xb885f803"));  // a literal that looks like one
 }
