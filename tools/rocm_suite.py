@@ -3,6 +3,8 @@
 
   tools/rocm_suite.py rocrand [PROGRAM...]       runs them; what is known of the others stays in the table
   tools/rocm_suite.py rocblas --filter '*gemv*'  some of its tests (GoogleTest's filter), as a row of their own
+  tools/rocm_suite.py rocblas4 --every 400 --functions 'gemm.*'   each 400th of its quick tests of these functions
+  tools/rocm_suite.py tensile f32 i8             all of rocBLAS's kernels for products of matrices of these types
   tools/rocm_suite.py ggml ADD MUL_MAT           operators of the tensor library, a row each
   tools/rocm_suite.py rocrand --page             writes the tables into docs/rocm-suites.md
 
@@ -36,14 +38,23 @@ SUITES = {
     "hipsparse": ("rocm", "usr/libexec/rocm/libhipsparse0-tests", "hipsparse-test"),
     "rocsolver": ("rocm", "usr/libexec/rocm/librocsolver0-tests", "rocsolver-test"),
     "rocfft": ("rocm", "usr/libexec/rocm/librocfft0-tests", "rocfft-test"),
+    "hipsolver": ("rocm", "usr/libexec/rocm/libhipsolver0-tests", "hipsolver-test"),
     "hipfft": ("rocm", "usr/libexec/rocm/libhipfft0-tests", "hipfft-test"),
+    "rocblas4": ("rocm-forky", "usr/libexec/rocm/librocblas4-tests", "rocblas-test"),
+    "rocsparse1": ("rocm-forky", "usr/libexec/rocm/librocsparse1-tests", "rocsparse-test"),
+    "rocsolver6": ("rocm-forky", "usr/libexec/rocm/librocsolver0-tests", "rocsolver-test"),
+    "clblast": ("rocm", "usr/bin", "clblast_test_x"),
+    "tensile": ("rocm-forky", None, None),
     "ggml": ("rocm-forky", "usr/libexec/x86_64-linux-gnu/ggml", "test-backend-ops"),
 }
 # What a suite's program looks for beside itself, which is where the tree's loader stands.
 DATA = {
     "rocblas": "usr/share/rocblas/*/test/rocblas_gtest.data",
     "rocsparse": "usr/share/rocsparse/*/test/rocsparse_test.data",
+    "rocblas4": "usr/share/librocblas4-tests/data/rocblas_gtest.data",
+    "rocsparse1": "usr/share/librocsparse1-tests/data/rocsparse_test.data",
 }
+TYPES = ("f32", "f64", "c32", "c64", "i8", "f16", "hpa", "hss", "bf16", "bss")
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -81,6 +92,38 @@ def thrust_counts(text):
     return {"tests": int(begin.group(1)) if begin else 0, "passed": int(end.group(1)) if end else 0, "skipped": 0}
 
 
+def clblast_counts(text):
+    """What a program of CLBlast printed, which has a framework of its own."""
+    found = dict((what, int(count)) for count, what in re.findall(r"^ *(\d+) test\(s\) (passed|skipped|failed)", text, re.MULTILINE))
+    return {"tests": sum(found.values()), "passed": found.get("passed", 0), "skipped": found.get("skipped", 0)}
+
+
+def product_counts(text):
+    """What examples/hip/library_product.hip printed: a line for each of the library's kernels."""
+    found = re.search(r"(\d+) solutions$", text, re.MULTILINE)
+    return {"tests": int(found.group(1)) if found else 0, "passed": len(re.findall(r": right$", text, re.MULTILINE)),
+            "skipped": len(re.findall(r": refused", text, re.MULTILINE))}
+
+
+def sample(data, every, category, functions, path):
+    """Writes each `every`th test of each of the functions, of what a library's test program reads."""
+    data = memoryview(data.read_bytes())
+    # The file begins with a signature, a record of numbers that shows the layout, and the signature again in other letters.
+    signature = bytes(data[:64]).split(b"\0")[0]
+    size = re.search(re.escape(signature), bytes(data[len(signature) + 1:8192]), re.IGNORECASE).start()
+    begin, found = size + 2 * (len(signature) + 1), {}
+    fields = (0, 128) if size < 600 else (539, 667)
+    with open(path, "wb") as out:
+        out.write(data[:begin])
+        for at in range(begin, len(data), size):
+            function, of = (bytes(data[at + field:at + field + 64]).split(b"\0")[0].decode() for field in fields)
+            if of != category or not re.fullmatch(functions, function):
+                continue
+            found[function] = found.get(function, -1) + 1
+            if found[function] % every == every // 2:
+                out.write(data[at:at + size])
+
+
 def run(tree, program, arguments, limit, counts, folder):
     """What a program of the suite did: one row of the table."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -89,7 +132,8 @@ def run(tree, program, arguments, limit, counts, folder):
         try:
             result = subprocess.run([SOURCES / "tools" / "rocm_exec.sh", "--stats", statistics, "--", program, *arguments],
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                                    timeout=limit, cwd=folder or scratch, env={**os.environ, "ROCM": str(tree)})
+                                    timeout=limit, cwd=folder or scratch,
+                                    env={**os.environ, "ROCM": str(tree), "GTEST_LISTENER": "PASS_LINE_IN_LOG"})
             text, code = result.stdout, result.returncode
         except subprocess.TimeoutExpired as expired:
             text, code = (expired.stdout or b"").decode(errors="replace"), None
@@ -136,7 +180,7 @@ def page(name, rows):
         remarks = ([f"{row['skipped']} skipped"] if "skipped" in row else []) + (
             [f"stopped after {row['time_limit']:g} s"] if "time_limit" in row else [])
         passed = f"{row['passed']}" + (f" ({', '.join(remarks)})" if remarks else "")
-        lines.append(f"| `{program}` | {row['tests']} | {passed} | {seconds(row, 'seconds')} | "
+        lines.append(f"| {program if '`' in program else f'`{program}`'} | {row['tests']} | {passed} | {seconds(row, 'seconds')} | "
                      f"{seconds(row, 'processor_seconds')} | {seconds(row, 'kernel_seconds')} | "
                      f"{seconds(row, 'translation_seconds')} | {whole(row, 'dispatches')} | {millions(row)} |")
     if len(rows) == 1:
@@ -171,13 +215,17 @@ def main():
     parser.add_argument("--page", action="store_true", help="writes the tables into docs/rocm-suites.md, runs nothing")
     parser.add_argument("--limit", type=float, default=3600, help="seconds that a program may take")
     parser.add_argument("--filter", help="only these tests (GoogleTest's filter)")
+    parser.add_argument("--every", type=int, help="of rocBLAS and rocSPARSE: only each such test of a function")
+    parser.add_argument("--category", default="quick", help="with --every: of these tests")
+    parser.add_argument("--functions", default=".*", help="with --every: of these functions (a regular expression)")
     options = parser.parse_args()
     if options.page:
         write_pages()
         return 0
     tree_name, folder, prefix = SUITES[options.suite]
     tree = pathlib.Path(os.environ.get("ROCM", SOURCES / "build" / tree_name))
-    programs = sorted(path for path in (tree / folder).glob(prefix + "*") if os.access(path, os.X_OK))
+    programs = sorted(path for path in (tree / folder).glob(prefix + "*") if os.access(path, os.X_OK)) if folder else []
+    scratch = tempfile.TemporaryDirectory()
     # By row: program, its arguments, who counts its results, and the folder in which it runs (a scratch one).
     runs = {}
     if options.suite == "ggml" and programs:
@@ -185,6 +233,24 @@ def main():
         back_ends = tree / "usr/lib/x86_64-linux-gnu/ggml/backends0"
         for name in options.program or operators(tree, programs[0]):
             runs[name] = (programs[0], ["test", "-b", "ROCm0", "-o", name], operator_counts, back_ends)
+    elif options.suite == "tensile":
+        program = pathlib.Path(scratch.name) / "library_product"
+        subprocess.run([SOURCES / "tools" / "hipcc.sh", SOURCES / "examples" / "hip" / "library_product.hip", program],
+                       check=True, env={**os.environ, "ROCM": str(tree)})
+        for name in options.program or TYPES:
+            for operations in ("NN", "NT", "TN", "TT"):
+                runs[f"{name} {operations}"] = (program, [name, operations, "144", "80", "72"], product_counts, None)
+    elif options.suite == "clblast":
+        for path in programs:
+            if not options.program or path.name in options.program:
+                runs[path.name] = (path, ["-platform", "0", "-device", "0"], clblast_counts, None)
+    elif options.every:
+        for path in programs:
+            data = pathlib.Path(scratch.name) / "tests.data"
+            sample(next(tree.glob(DATA[options.suite])), options.every, options.category, options.functions, data)
+            name = f"{path.name}, each {options.every}th of {options.category}, `{options.functions}`"
+            filters = [f"--gtest_filter={options.filter}"] if options.filter else []
+            runs[name] = (path, ["--data", str(data), *filters], google_test_counts, None)
     else:
         counts = thrust_counts if options.suite == "rocthrust" else google_test_counts
         for path in programs:
