@@ -304,7 +304,7 @@ void Emitter::emit_block(unsigned index) {
   locals_.held = facts.held;
   locals_.dirty = facts.dirty;
   // All waves of rows are full.
-  if (row_ && index == routine_.entry_block)
+  if (row_ && (index == routine_.entry_block || facts_.nodes[block.first].all_on))
     for (unsigned word = 0; word < mask_words(); ++word) {
       locals_.scalar[kExec + word - kFirstScalar] = ir_.getInt32(~0u);
       locals_.held.set(kExec + word);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/translator/lane_pattern.h"
+#include "engine/translator/launch_lanes.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/worklist.h"
 #include "isa/memory_shape.h"
@@ -19,7 +20,7 @@ RegisterSet all_vgprs() {
 }
 
 // One step backwards.
-LiveSets before(const Effects& effects, LiveSets after, RegisterSet& merged) {
+LiveSets before(const Effects& effects, bool all_on, LiveSets after, RegisterSet& merged) {
   static const RegisterSet vgprs = all_vgprs();
   LiveSets live = after;
   // EXEC changes after the registers are written: translate "on" and "off" to the EXEC before.
@@ -37,10 +38,14 @@ LiveSets before(const Effects& effects, LiveSets after, RegisterSet& merged) {
       live.off |= after.on & vgprs;
       break;
   }
+  if (all_on) live.off = live.never;
   merged = effects.writes & live.off;
   live.on &= ~effects.writes;
   live.on |= effects.reads;
-  if (effects.reads_all_lanes) live.off |= effects.reads & vgprs;
+  if (effects.reads_all_lanes) {
+    live.off |= effects.reads & vgprs;
+    live.never |= effects.reads & vgprs;
+  }
   return live;
 }
 
@@ -93,12 +98,12 @@ void find_live(const Routine& routine, Facts& facts) {
     live.on |= exec;
     for (unsigned n = block.last; n-- > block.first;) {
       NodeFacts& node = facts.nodes[n];
-      live = before(node.effects, live, node.merged);
+      live = before(node.effects, node.all_on, live, node.merged);
       live.on |= exec;
       node.live = live;
     }
     LiveSets& entry = facts.blocks[b].live_in;
-    if (live.on == entry.on && live.off == entry.off) continue;
+    if (live.on == entry.on && live.off == entry.off && live.never == entry.never) continue;
     entry = live;
     for (unsigned user : comes_from[b]) work.add(user);
   }
@@ -211,6 +216,7 @@ LiveSets live_out(const Block& block, const Facts& facts) {
     if (successor < 0) continue;
     live.on |= facts.blocks[static_cast<unsigned>(successor)].live_in.on;
     live.off |= facts.blocks[static_cast<unsigned>(successor)].live_in.off;
+    live.never |= facts.blocks[static_cast<unsigned>(successor)].live_in.never;
   }
   return live;
 }
@@ -220,6 +226,8 @@ Facts analyse(const Routine& routine) {
   for (const Node& node : routine.nodes)
     facts.nodes.emplace_back().effects = effects_of(node, routine.wave_size, routine.vgpr_count);
   facts.blocks.resize(routine.blocks.size());
+  const LaunchLanes launch_lanes = find_launch_lanes(routine);
+  for (size_t n = 0; n < launch_lanes.all_on.size(); ++n) facts.nodes[n].all_on = launch_lanes.all_on[n];
   find_unused_words(routine, facts);
   find_held(routine, facts);
   LanePatterns patterns = guess_lane_patterns(routine);

@@ -14,9 +14,11 @@ namespace lockstep::translator {
 
 // Two questions about a VGPR: are its values in the lanes that are on now read later (`on`)? And those in
 // lanes that are off now, because EXEC may have grown before the read (`off`)? A write under EXEC has to
-// preserve the lanes that are off only if the second answer is yes. Scalars: only `on`.
+// preserve the lanes that are off only if the second answer is yes. Of `off`, `never`: something reads even
+// lanes that were off at launch and never come on (where all that were on are, `off` are no others). Scalars:
+// only `on`.
 struct LiveSets {
-  RegisterSet on, off;
+  RegisterSet on, off, never;
   RegisterSet all() const { return on | off; }
 };
 
@@ -25,8 +27,9 @@ using Strides = std::map<unsigned, uint32_t>;
 
 struct NodeFacts {
   Effects effects;
-  RegisterSet merged;  // VGPRs whose lanes that are off this write must keep
-  LiveSets live;       // before the instruction
+  RegisterSet merged;   // VGPRs whose lanes that are off this write must keep
+  LiveSets live;        // before the instruction
+  bool all_on = false;  // EXEC is what the wave was launched with, and other lanes never come on
   // LDS: likely from one lane's address to the next one's, where moves can be made of that.
   std::optional<uint32_t> lds_stride;
   bool address_is_loaded = false;  // GLOBAL: it was computed from what memory holds

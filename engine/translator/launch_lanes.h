@@ -1,0 +1,17 @@
+// Where EXEC is what the wave was launched with, and whether other lanes ever come on.
+#pragma once
+
+#include <vector>
+
+#include "engine/translator/routine.h"
+
+namespace lockstep::translator {
+
+struct LaunchLanes {
+  // By node: all lanes that the wave was launched with are on before it, and no others. Empty where lanes may
+  // come on that were not on at launch, or that is not known.
+  std::vector<bool> all_on;
+};
+LaunchLanes find_launch_lanes(const Routine& routine);
+
+}  // namespace lockstep::translator
