@@ -74,6 +74,7 @@ struct Row {
   std::string kernel;
   double first = 0, interpreter = 0, translator = 0, pocl = 0, ratio = 0, over_interpreter = 0;
   double different_from_pocl = 0, interpreted_share = 0;
+  double wave_instructions = 0;  // of a run
   bool same_bits = true;
   machine::Translation translation;
 };
@@ -86,6 +87,7 @@ Row measure(const Workload& workload, const Settings& settings) {
   auto translator = lockstep_runner(workload, machine::EngineKind::translator, threads);
   row.first = seconds_of(*translator, processor_time);
   row.translation = translator->translation();
+  row.wave_instructions = static_cast<double>(translator->instructions()) * workload.dispatches;
   row.interpreted_share =
       static_cast<double>(row.translation.interpreted) / static_cast<double>(translator->instructions());
   const Words result = translator->result();
@@ -120,10 +122,12 @@ Row measure(const Workload& workload, const Settings& settings) {
 }
 
 void print(const Row& row) {
-  std::printf("%-14s %9.2f %9.2f %9.2f %9.2f %9.2f %8.2f %7zu %8.1f %6.2f   %s%s", row.kernel.c_str(),
+  std::printf("%-14s %9.2f %9.2f %9.2f %9.2f %9.2f %8.2f %7zu %8.1f %6.2f %8.3f   %s%s", row.kernel.c_str(),
               row.interpreter * 1e3, row.first * 1e3, row.translator * 1e3, row.pocl * 1e3, row.ratio,
               row.over_interpreter, row.translation.instructions, row.translation.seconds * 1e3,
-              row.interpreted_share * 100, row.same_bits ? "" : "BITS DIFFER FROM THE INTERPRETER'S ",
+              row.interpreted_share * 100,
+              row.interpreter > 0 ? row.wave_instructions / row.interpreter * 1e-9 : 0,
+              row.same_bits ? "" : "BITS DIFFER FROM THE INTERPRETER'S ",
               row.different_from_pocl > 1e-2 ? "RESULTS ARE NOT POCL'S" : "");
   std::printf("\n");
   std::fflush(stdout);
@@ -141,6 +145,7 @@ void write_json(const std::string& path, const std::vector<Row>& rows, const Set
                               {"pocl_ms", row.pocl * 1e3},
                               {"ratio", row.ratio},
                               {"instructions", row.translation.instructions},
+                              {"wave_instructions", row.wave_instructions},
                               {"translation_ms", row.translation.seconds * 1e3},
                               {"host_bytes", row.translation.host_bytes},
                               {"interpreted_share", row.interpreted_share},
@@ -171,8 +176,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     std::printf("milliseconds, %s\n", settings.all_threads ? "all threads" : "one thread, processor time");
-    std::printf("%-14s %9s %9s %9s %9s %9s %8s %7s %8s %6s\n", "kernel", "interp.", "first run", "translated",
-                "PoCL", "PoCL/tr.", "int./tr.", "instrs", "transl.", "int. %");
+    std::printf("%-14s %9s %9s %9s %9s %9s %8s %7s %8s %6s %8s\n", "kernel", "interp.", "first run",
+                "translated", "PoCL", "PoCL/tr.", "int./tr.", "instrs", "transl.", "int. %", "int. G/s");
     std::vector<Row> rows;
     for (const Workload& workload : workloads(settings.only)) {
       rows.push_back(measure(workload, settings));
