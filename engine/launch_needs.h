@@ -18,7 +18,9 @@ struct Wave;
 struct GroupRow {
   Wave* const* waves = nullptr;            // of one group, as it was launched
   uint32_t first_wave = 0, last_wave = 0;  // to run of each group; the latter is behind them
-  bool counts_up = false;   // all waves are full, and their v0 counts up from the first lane on
+  // All waves are full, and so many lanes of them, from each multiple of that number on, have a v0 that
+  // counts up; 0: they are not.
+  uint32_t counting_lanes = 0;
   uint32_t x_offset = 0;    // in Wave: of the scalar register with the x of the work-group id
   uint32_t x = 0, end = 0;  // of the group in work; of the one behind the last
   uint32_t wave = 0;        // in work

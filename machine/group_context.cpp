@@ -142,9 +142,12 @@ void GroupContext::ItemIds::prepare(const GroupPlace& place, unsigned components
     for (uint32_t y = 0; y < place.size[1]; ++y)
       for (uint32_t x = 0; x < place.size[0]; ++x)
         *word++ = x | (components >= 1 ? y << 10 : 0) | (components >= 2 ? z << 20 : 0);
-  count_up_in_waves = true;
-  for (uint32_t i = 0; i < words.size(); ++i)
-    count_up_in_waves &= words[i] == words[i - i % wave_size] + i % wave_size;
+  const auto count_up = [&](uint32_t lanes) {
+    for (uint32_t i = 0; i < words.size(); ++i)
+      if (words[i] != words[i - i % lanes] + i % lanes) return false;
+    return true;
+  };
+  counting_lanes = count_up(wave_size) ? wave_size : count_up(16) ? 16 : 0;
 }
 
 GroupPlace place_of(const Launch& launch, uint64_t number) {

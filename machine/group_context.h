@@ -182,8 +182,9 @@ class GroupContext {
     std::vector<uint32_t> words;
     uint32_t made_size[3] = {};
     unsigned made_components = 0;
-    // In each wave from the first lane on: translated code computes with one scalar for them.
-    bool count_up_in_waves = false;
+    // Of so many lanes, from each multiple of that on, they count up: translated code computes with one
+    // scalar for these. All of a wave, or 16; 0: neither.
+    unsigned counting_lanes = 0;
 
     bool are_of(const GroupPlace& place) const { return std::ranges::equal(place.size, made_size); }
     void prepare(const GroupPlace& place, unsigned components, unsigned wave_size);

@@ -56,14 +56,22 @@ uint32_t float_mode(const Launch& launch) {
   return initial_mode(launch) & kFloatModeMask;
 }
 
+// Where rows of work-items are no whole waves, they may be whole chunks of 16 lanes.
+translator::LaunchShape launch_shape(const Launch& launch) {
+  const bool is_one_row = launch.group[1] == 1 && launch.group[2] == 1;
+  const bool is_of_chunks =
+      !is_one_row && launch.group[0] % launch.wave_size != 0 && launch.group[0] % 16 == 0;
+  return {static_cast<unsigned>(launch.user_data.size()), is_of_chunks ? 16 : launch.wave_size};
+}
+
 PreparedEngine make_translator(const Launch& launch, EngineKind kind, Math math,
                                const translator::IsCancelled& is_cancelled) {
   PreparedEngine prepared;
   const auto first =
       kind == EngineKind::automatic ? translator::FirstTier::interpreter : translator::FirstTier::translator;
-  auto engine = std::make_shared<translator::Translator>(
-      launch.code, launch.wave_size, launch.memory, launch.entry, wave_vgprs(launch), is_cancelled, first,
-      float_mode(launch), static_cast<unsigned>(launch.user_data.size()));
+  auto engine = std::make_shared<translator::Translator>(launch.code, launch.wave_size, launch.memory,
+                                                         launch.entry, wave_vgprs(launch), is_cancelled,
+                                                         first, float_mode(launch), launch_shape(launch));
   if (launch.host_real_time) engine->set_host_real_time();
   if (!engine->unsupported().empty())
     prepared.note =

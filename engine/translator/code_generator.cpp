@@ -185,7 +185,7 @@ bool sees_streams(const std::string& processor) {
 
 bool has_row_function(const Routine& routine, const Facts& facts, const std::string& processor) {
   constexpr size_t kMostNodes = 128;
-  if (routine.group_id_register >= isa::code::kVccLo) return false;
+  if (routine.launch.group_id_register >= isa::code::kVccLo) return false;
   if (routine.pieces.size() != 1 || routine.nodes.size() > kMostNodes) return false;
   if (!routine.blocks[routine.entry_block].predecessors.empty()) return false;
   const bool waits = std::ranges::any_of(routine.nodes, [](const Node& node) {

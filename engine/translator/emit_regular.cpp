@@ -25,23 +25,25 @@ bool Emitter::is_only_kept(unsigned block, unsigned number) const {
       });
 }
 
-// Of waves in rows: what is linear is so in the whole wave.
+// Of waves in rows.
 void Emitter::keep_linear(unsigned block) {
   if (plan_.kept.empty()) return;
   settle();
   Value* holds = nullptr;
   for (unsigned number : plan_.kept) {
-    const Linear& value = linear(number, 0);
-    Value* first = value.first;
-    if (value.is_high) {
-      const auto high_half = [&](Value* pair) { return ir_.CreateTrunc(ir_.CreateLShr(pair, 32), i32_); };
-      first = high_half(value.first_of_pair);
-      const uint64_t distance = uint64_t{routine_.wave_size - 1} * value.stride;
-      Value* last = high_half(ir_.CreateAdd(value.first_of_pair, ir_.getInt64(distance)));
-      Value* is_same = ir_.CreateICmpEQ(first, last);
-      holds = holds ? ir_.CreateAnd(holds, is_same) : is_same;
+    for (unsigned chunk = 0; chunk < linear_parts(); ++chunk) {
+      const Linear& value = linear(number, chunk);
+      Value* first = value.first;
+      if (value.is_high) {
+        const auto high_half = [&](Value* pair) { return ir_.CreateTrunc(ir_.CreateLShr(pair, 32), i32_); };
+        first = high_half(value.first_of_pair);
+        const uint64_t distance = uint64_t{routine_.wave_size / linear_parts() - 1} * value.stride;
+        Value* last = high_half(ir_.CreateAdd(value.first_of_pair, ir_.getInt64(distance)));
+        Value* is_same = ir_.CreateICmpEQ(first, last);
+        holds = holds ? ir_.CreateAnd(holds, is_same) : is_same;
+      }
+      ir_.CreateStore(first, kept_first(block, number, chunk));
     }
-    ir_.CreateStore(first, kept_first(block, number));
     if (is_only_kept(block, number)) without_slot_.set(number);
   }
   ir_.CreateStore(ir_.getInt32(1), is_kept(block));
@@ -61,8 +63,8 @@ llvm::AllocaInst* Emitter::is_kept(unsigned block) {
   return flag;
 }
 
-llvm::AllocaInst* Emitter::kept_first(unsigned block, unsigned number) {
-  llvm::AllocaInst*& first = kept_values_[{block, number}];
+llvm::AllocaInst* Emitter::kept_first(unsigned block, unsigned number, unsigned chunk) {
+  llvm::AllocaInst*& first = kept_values_[{block, number, chunk}];
   if (!first) first = llvm::IRBuilder<>(entry_, entry_->begin()).CreateAlloca(i32_);
   return first;
 }
@@ -91,14 +93,14 @@ void Emitter::begin_regular(unsigned block) {
       Value* value = is_kept_from_before ? nullptr : vgpr(number, chunk);
       Linear root;
       root.stride = stride;
-      if (chunk == 0 && is_kept_from_before)
-        root.first = ir_.CreateLoad(i32_, kept_first(before, number));
-      else if (chunk == 0 && is_item_id)
-        root.first = first_item_;
-      else if (chunk == 0 || !is_linear_in_wave())
-        root.first = ir_.CreateExtractElement(value, uint64_t{0});
-      else
+      if (chunk >= linear_parts())
         root = linear_math_.from_lane(linear(number, 0), 16 * chunk);
+      else if (is_kept_from_before)
+        root.first = ir_.CreateLoad(i32_, kept_first(before, number, chunk));
+      else if (is_item_id)
+        root.first = first_items_[chunk];
+      else
+        root.first = ir_.CreateExtractElement(value, uint64_t{0});
       locals_.linear[number][chunk] = root;
       if (is_kept_from_before) sections_.back().locals.linear[number][chunk] = root;
       if (is_known) continue;
@@ -246,7 +248,7 @@ void Emitter::emit_regular_global(unsigned index) {
   std::array<std::vector<Value*>, kMaxChunks> words;
   const uint32_t stride = linear(address.vgpr(), 0).stride;
   // Of the chunks that are looked at, or of the wave in one.
-  const unsigned looks = is_linear_in_wave() ? 1 : chunks_;
+  const unsigned looks = linear_parts();
   const uint64_t bytes = uint64_t{chunks_ / looks * 16 - 1} * stride + shape.bytes;
   int base_register = wide ? linear(address.vgpr(), 0).base : scalar_base->code;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
@@ -283,7 +285,7 @@ void Emitter::emit_regular_global(unsigned index) {
   const unsigned slot_number = slot_entry->second;
   BasicBlock *look_up = new_block("look_up"), *access = new_block("access");
   if (row_) {
-    test_row_range(slot_number, is_load, places[0], bytes, look_up, access);
+    test_row_range(slot_number, is_load, places, looks, bytes, look_up, access);
   } else {
     test_range(slot_number, is_load, places, looks, bytes, look_up, access);
   }
@@ -362,18 +364,23 @@ void Emitter::set_row_range(const RowRange& range, std::pair<Value*, Value*> fou
                   range.places);
 }
 
-void Emitter::test_row_range(unsigned slot_number, bool is_load, Value* place, uint64_t bytes,
-                             BasicBlock* look_up, BasicBlock* access) {
+void Emitter::test_row_range(unsigned slot_number, bool is_load, const ChunkValues& places, unsigned looks,
+                             uint64_t bytes, BasicBlock* look_up, BasicBlock* access) {
   const RowRange range = row_range(slot_number, is_load, bytes);
-  Value* offset = ir_.CreateSub(place, ir_.CreateLoad(i64_, range.begin));
-  Value* is_outside = ir_.CreateICmpUGE(offset, ir_.CreateLoad(i64_, range.places));
-  branch_unlikely(is_outside, look_up, access);
+  for (unsigned chunk = 0; chunk < looks; ++chunk) {
+    BasicBlock* const next = chunk + 1 < looks ? new_block("inside") : access;
+    Value* offset = ir_.CreateSub(places[chunk], ir_.CreateLoad(i64_, range.begin));
+    branch_unlikely(ir_.CreateICmpUGE(offset, ir_.CreateLoad(i64_, range.places)), look_up, next);
+    ir_.SetInsertPoint(next);
+  }
   ir_.SetInsertPoint(look_up);
   if (!is_load) note_writes();
-  Value* fine = look_range_up(slot_number, place, bytes, is_load ? kRead : kWrite);
+  Value* fine = look_range_up(slot_number, places[0], bytes, is_load ? kRead : kWrite);
   const auto found = last_range(slot_number);
   set_row_range(range, found, bytes);
-  ir_.CreateCondBr(ir_.CreateAnd(fine, in_range(found, place, bytes)), access, irregular());
+  for (unsigned chunk = 0; chunk < looks; ++chunk)
+    fine = ir_.CreateAnd(fine, in_range(found, places[chunk], bytes));
+  ir_.CreateCondBr(fine, access, irregular());
   ir_.SetInsertPoint(access);
   if (is_load) return;
   Value* begin = ir_.CreateLoad(i64_, range.begin);

@@ -34,7 +34,7 @@ Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& fact
       next_slot_(first_slot),
       shape_(shape),
       linear_math_(&ir_, is_linear_in_wave() ? routine.wave_size : 16),
-      plans_(plan_addresses(routine, facts, has_masked_gathers_, is_linear_in_wave())) {
+      plans_(plan_addresses(routine, facts, has_masked_gathers_, shape == Shape::row)) {
   i1_ = ir_.getInt1Ty();
   i16_ = ir_.getInt16Ty();
   i32_ = ir_.getInt32Ty();
@@ -138,7 +138,7 @@ void Emitter::make_row_loop() {
   Value* x = ir_.CreateLoad(i32_, group.place);
   Value* place_of_x = ir_.CreateGEP(ir_.getInt8Ty(), wave_, x_offset);
   ir_.CreateStore(x, place_of_x);
-  launched_[scalar_register(routine_.group_id_register)] = x;
+  launched_[scalar_register(routine_.launch.group_id_register)] = x;
   ir_.CreateStore(turn, budget_);
   begin_walks();
   ir_.CreateBr(blocks_[routine_.entry_block]);
@@ -192,7 +192,8 @@ void Emitter::make_row_loop() {
 // What the code may read of the launch, but for the x of the work-group id: what nobody needs is dropped
 // again.
 void Emitter::load_launched() {
-  first_item_ = ir_.CreateAlignedLoad(i32_, wave_address(kIdRegister), llvm::Align(4));
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+    first_items_[chunk] = ir_.CreateAlignedLoad(i32_, wave_address(kIdRegister, chunk), llvm::Align(4));
   const RegisterSet read = facts_.blocks[routine_.entry_block].live_in.all();
   for (unsigned r = kFirstScalar; r < kVcc; ++r)
     if (read[r]) launched_[r] = ir_.CreateAlignedLoad(i32_, wave_address(r), llvm::Align(4));

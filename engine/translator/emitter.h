@@ -164,7 +164,7 @@ class Emitter {
   void keep_linear(unsigned block);
   bool is_only_kept(unsigned block, unsigned number) const;
   llvm::AllocaInst* is_kept(unsigned block);
-  llvm::AllocaInst* kept_first(unsigned block, unsigned number);
+  llvm::AllocaInst* kept_first(unsigned block, unsigned number, unsigned chunk);
   void begin_section();
   // From here on all that was computed must be right.
   void settle();
@@ -176,7 +176,11 @@ class Emitter {
   };
   ComputedRegisters compute(unsigned node, unsigned chunk);
   void emit_computed(unsigned node, unsigned chunk);
-  bool is_linear_in_wave() const { return shape_ == Shape::row; }
+  bool is_linear_in_wave() const {
+    return shape_ == Shape::row && routine_.launch.counting_lanes == routine_.wave_size;
+  }
+  // Of so many parts each has a first lane that the others are linear from.
+  unsigned linear_parts() const { return is_linear_in_wave() ? 1 : chunks_; }
   void emit_regular_global(unsigned node);
   // Goes on in `access` if the bytes at all places are in the slot's range, else looks for another one.
   void test_range(unsigned slot, bool is_load, const ChunkValues& places, unsigned looks, uint64_t bytes,
@@ -187,8 +191,8 @@ class Emitter {
   };
   RowRange& row_range(unsigned slot, bool is_load, uint64_t bytes);
   void set_row_range(const RowRange& range, std::pair<Value*, Value*> found, uint64_t bytes);
-  void test_row_range(unsigned slot, bool is_load, Value* place, uint64_t bytes, llvm::BasicBlock* look_up,
-                      llvm::BasicBlock* access);
+  void test_row_range(unsigned slot, bool is_load, const ChunkValues& places, unsigned looks, uint64_t bytes,
+                      llvm::BasicBlock* look_up, llvm::BasicBlock* access);
   Value* distance_ahead(Value* place);
   void prefetch(Value* pointer, Value* distance);
   void store_side_by_side(const isa::AccessShape& shape, const ChunkValues& places,
@@ -429,9 +433,9 @@ class Emitter {
   // Of a RowFunction: the GroupRow, and where waves go that have ended.
   Value* row_ = nullptr;
   llvm::BasicBlock* ended_ = nullptr;
-  // As its waves are launched: scalar registers, by number, and the first lane of the work-item ids.
+  // As its waves are launched: scalar registers, by number, and the work-item ids of each chunk's first lane.
   std::map<unsigned, Value*> launched_;
-  Value* first_item_ = nullptr;
+  ChunkValues first_items_{};
   llvm::BasicBlock* leave_ = nullptr;
   llvm::PHINode *leave_offset_, *leave_budget_, *leave_state_, *leave_how_;
   std::map<unsigned, llvm::BasicBlock*> blocks_;
@@ -467,10 +471,10 @@ class Emitter {
   const Shape shape_;
   LinearMath linear_math_;
   const std::vector<AddressPlan> plans_;  // by block
-  // i32: whether the first version of a block came to its end, and what lane 0 held there, by block and
-  // register.
+  // i32: whether the first version of a block came to its end, and what the first lane of a chunk held there,
+  // by block, register and chunk.
   std::map<unsigned, llvm::AllocaInst*> kept_flags_;
-  std::map<std::pair<unsigned, unsigned>, llvm::AllocaInst*> kept_values_;
+  std::map<std::tuple<unsigned, unsigned, unsigned>, llvm::AllocaInst*> kept_values_;
   // At the end of a first version: registers that only first versions behind it read, or that these put
   // there.
   RegisterSet without_slot_;

@@ -419,10 +419,11 @@ Routine selecting_nans(Routine routine) {
 }
 
 Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count,
-                     uint32_t float_mode, unsigned group_id_register) {
+                     uint32_t float_mode, const LaunchShape& launch) {
   Routine routine = Finder(code, entry, wave_size, vgpr_count, float_mode).find();
-  routine.group_id_register = group_id_register;
-  routine.key.append(reinterpret_cast<const char*>(&group_id_register), sizeof group_id_register);
+  routine.launch = launch;
+  for (const unsigned each : {launch.group_id_register, launch.counting_lanes})
+    routine.key.append(reinterpret_cast<const char*>(&each), sizeof each);
   return routine;
 }
 

@@ -80,12 +80,20 @@ struct Piece {
 
 inline constexpr unsigned kNoGroupId = ~0u;
 
+// What a dispatch says of the launch of its waves, for rows of groups.
+struct LaunchShape {
+  // The SGPR that has the x of the work-group id at launch, if it has that.
+  unsigned group_id_register = kNoGroupId;
+  // Of so many lanes, from each multiple of that number on, v0 counts up: all of a wave, or the 16 of a
+  // chunk, as in groups of 16x16.
+  unsigned counting_lanes = 0;
+};
+
 struct Routine {
   unsigned wave_size = 32;
   unsigned vgpr_count = kMaxVgprs;          // allocated to each wave
   uint32_t float_mode = kDefaultFloatMode;  // of waves at the entry
-  // The SGPR that has the x of the work-group id at launch, if it has that.
-  unsigned group_id_register = kNoGroupId;
+  LaunchShape launch;
   std::vector<Node> nodes;                          // in address order
   std::vector<Block> blocks;                        // in address order
   std::vector<Piece> pieces;                        // in address order
@@ -117,9 +125,8 @@ std::vector<unsigned> loop_ends(const Routine& routine);
 // The second version of a routine, for waves whose results are NaNs often.
 Routine selecting_nans(Routine routine);
 
-// `float_mode`: MODE of waves at the entry, of which the bits of kFloatModeMask count. `group_id_register`:
-// an SGPR, or kNoGroupId where nobody says which one it is.
+// `float_mode`: MODE of waves at the entry, of which the bits of kFloatModeMask count.
 Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count,
-                     uint32_t float_mode = kDefaultFloatMode, unsigned group_id_register = kNoGroupId);
+                     uint32_t float_mode = kDefaultFloatMode, const LaunchShape& launch = {});
 
 }  // namespace lockstep::translator

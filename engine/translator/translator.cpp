@@ -126,12 +126,12 @@ struct Translator::Handover {
 Translator::Translator(std::vector<CodeRange> code, unsigned wave_size,
                        std::shared_ptr<const RangeSet> memory, uint64_t entry, unsigned vgpr_count,
                        const IsCancelled& is_cancelled, FirstTier first, uint32_t float_mode,
-                       unsigned group_id_register)
+                       const LaunchShape& launch)
     : code_(std::move(code)),
       wave_size_(wave_size),
       vgpr_count_(vgpr_count),
       float_mode_(float_mode),
-      group_id_register_(group_id_register),
+      launch_(launch),
       entry_(entry),
       memory_(std::move(memory)),
       interpreter_(code_, wave_size, memory_, interpreter::best_host_target(), vgpr_count),
@@ -143,8 +143,7 @@ Translator::Translator(std::vector<CodeRange> code, unsigned wave_size,
   if (first == FirstTier::interpreter) return;
   try {
     handover_->give(
-        cache.get(find_routine(code_, entry, wave_size, vgpr_count, float_mode, group_id_register),
-                  is_cancelled),
+        cache.get(find_routine(code_, entry, wave_size, vgpr_count, float_mode, launch), is_cancelled),
         entry_, memory_.get(), *this, true);
   } catch (const std::runtime_error& error) {
     unsupported_ = error.what();
@@ -300,8 +299,9 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
     found.count(static_cast<Leave>(how));
     look_whether_nans_are_many(found);
   };
-  const size_t x_offset = offsetof(Wave, scalar) + group_id_register_ * sizeof(uint32_t);
-  if (row.counts_up && translation.row_function() && row.x_offset == x_offset)
+  const size_t x_offset = offsetof(Wave, scalar) + launch_.group_id_register * sizeof(uint32_t);
+  const bool counts_up = row.counting_lanes != 0 && row.counting_lanes >= launch_.counting_lanes;
+  if (counts_up && translation.row_function() && row.x_offset == x_offset)
     return count(translation.row_function()(&row, &found.context));
   const Translation::Entry entry = *translation.entry_at(0);
   do {
@@ -334,7 +334,7 @@ void Translator::look_whether_hot(uint64_t executed, uint64_t pc) {
   bool is_hot = false;
   if (last_look_ == 0) {
     routine_ = std::make_shared<const Routine>(
-        find_routine(code_, entry_, wave_size_, vgpr_count_, float_mode_, group_id_register_));
+        find_routine(code_, entry_, wave_size_, vgpr_count_, float_mode_, launch_));
     is_hot = TranslationCache::of_process().has(*routine_);
     if (!is_hot) loops_ = HotLoops(*routine_, kHot);
   }
@@ -379,8 +379,7 @@ void Translator::look_whether_nans_are_many(Translated& found) {
 }
 
 Routine Translator::second_version() const {
-  return selecting_nans(
-      find_routine(code_, entry_, wave_size_, vgpr_count_, float_mode_, group_id_register_));
+  return selecting_nans(find_routine(code_, entry_, wave_size_, vgpr_count_, float_mode_, launch_));
 }
 
 void Translator::translate_for_nans() {

@@ -43,13 +43,12 @@ enum class FirstTier : uint8_t {
 
 class Translator final : public Engine, public LaunchAdviser, private Stepper {
  public:
-  // As Interpreter; `entry` is where the waves start, in this float mode and with this register for the x of
-  // their group's id. Throws Cancelled, and
-  // std::invalid_argument for a setting of the cache that makes no sense.
+  // As Interpreter; `entry` is where the waves start, in this float mode and launched like this. Throws
+  // Cancelled, and std::invalid_argument for a setting of the cache that makes no sense.
   Translator(std::vector<CodeRange> code, unsigned wave_size, std::shared_ptr<const RangeSet> memory,
              uint64_t entry, unsigned vgpr_count, const IsCancelled& is_cancelled = {},
              FirstTier first = FirstTier::translator, uint32_t float_mode = kDefaultFloatMode,
-             unsigned group_id_register = kNoGroupId);
+             const LaunchShape& launch = {});
   ~Translator() override;
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override;
@@ -109,7 +108,7 @@ class Translator final : public Engine, public LaunchAdviser, private Stepper {
   const std::vector<CodeRange> code_;
   const unsigned wave_size_, vgpr_count_;
   const uint32_t float_mode_;  // of waves at the entry
-  const unsigned group_id_register_;
+  const LaunchShape launch_;
   const uint64_t entry_;
   const std::shared_ptr<const RangeSet> memory_;
   OneInstruction one_instruction_;

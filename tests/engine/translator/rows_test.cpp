@@ -2,9 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <vector>
 
+#include "engine/translator/translator.h"
+#include "tests/engine/interpreter/test_wave.h"
 #include "tests/engine/translator/test_kernel.h"
 
 namespace lockstep::translator {
@@ -25,6 +29,17 @@ void tickets(__global uint* out, __global uint* counter, uint width) {
   }
 SCALE(scale_32, 32, 8)
 SCALE(scale_64, 64, 4)
+SCALE(scale_16, 16, 16)
+// Each item of a picture and its neighbours, but at the edges.
+__kernel __attribute__((reqd_work_group_size(16, 16, 1)))
+void blur(__global float* out, __global const float* in, uint width, uint height) {
+  uint x = get_global_id(0), y = get_global_id(1);
+  if (x >= width || y >= height) return;
+  __global const float* at = in + (y * width + x);
+  float sum = at[0];
+  if (x > 0 && y > 0 && x < width - 1 && y < height - 1) sum += at[-1] + at[1] + at[-(int)width] + at[width];
+  out[y * width + x] = sum;
+}
 // Both blocks go by the same index, of 32 bits and of 64.
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void guarded(__global float* out, __global const float* in, uint n) {
@@ -99,8 +114,70 @@ TEST(Rows, GoOnBehindAWaveThatLeaves) {
   for (const uint32_t group : {0u, 7u, 19u})
     for (const uint32_t row : {8u, 12u, 13u, 15u}) {
       expect_to_go_on(32, group, row, 17);
+      expect_to_go_on(16, group, row, 11);
       for (const uint32_t lane : {3u, 40u}) expect_to_go_on(64, group, row, lane);
     }
+}
+
+// In groups of 16x16 a wave has two rows of items, of each of which the addresses go on from lane to lane.
+TEST(Rows, GoThroughGroupsOfHalfWaves) {
+  // s2 is the x of the group; a row of items is 64 dwords.
+  const std::vector<uint32_t>& code = interpreter::assembled(R"(
+    v_and_b32 v1, 0x3ff, v0
+    v_bfe_u32 v2, v0, 10, 10
+    v_lshl_add_u32 v1, s2, 4, v1
+    v_lshl_add_u32 v1, v2, 6, v1
+    v_lshlrev_b32 v1, 2, v1
+    global_load_b32 v3, v1, s[0:1]
+    s_waitcnt vmcnt(0)
+    v_add_nc_u32 v3, 7, v3
+    global_store_b32 v1, v3, s[0:1]
+    s_endpgm)",
+                                                             32);
+  const auto entry = reinterpret_cast<uint64_t>(code.data());
+  const std::vector<CodeRange> ranges = {{entry, entry + 4 * code.size()}};
+  // How the wave is left says which code has run: a RowFunction leaves it as it was.
+  const auto state_behind = [&](unsigned lanes_of_code, uint32_t lanes_of_row) {
+    interpreter::TestWave test({32, interpreter::best_host_target()});
+    Translator engine(ranges, 32, test.ranges(), entry, kMaxVgprs, {}, FirstTier::translator,
+                      kDefaultFloatMode, {2, lanes_of_code});
+    Wave& wave = test.wave();
+    test.fill(0, [](unsigned lane) { return lane % 16 | lane / 16 << 10; });
+    test.set_s64(0, test.memory_address());
+    for (unsigned i = 0; i < 3 * 64; ++i) test.word(i) = 1000 * i;
+    wave.pc = entry;
+    wave.state = WaveState::ready;
+    Wave* const waves[] = {&wave};
+    GroupRow row;
+    row.waves = waves;
+    row.last_wave = 1;
+    row.counting_lanes = lanes_of_row;
+    row.x_offset = offsetof(Wave, scalar) + 2 * sizeof(uint32_t);
+    row.end = 4;
+    row.turn = 1000;
+    row.most = UINT64_MAX;
+    engine.run_row(row);
+    EXPECT_EQ(row.x, 4u);
+    EXPECT_EQ(row.executed, 4u * 10);
+    for (unsigned i = 0; i < 3 * 64; ++i) EXPECT_EQ(test.word(i), 1000 * i + (i < 2 * 64 ? 7 : 0)) << i;
+    return wave.state;
+  };
+  EXPECT_EQ(state_behind(16, 16), WaveState::ready);
+  EXPECT_EQ(state_behind(16, 0), WaveState::ended);
+  EXPECT_EQ(state_behind(32, 16), WaveState::ended);
+}
+
+// Pictures that end in the middle of a group, and memory that does.
+TEST(Rows, PassOnWhatABlockHasFoundInHalfWaves) {
+  for (const auto& [width, height] : {std::array{160u, 48u}, {157u, 45u}, {144u, 33u}, {17u, 3u}}) {
+    std::vector<float> in(size_t{width} * height);
+    for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i % 1000) * 0.25f;
+    Bytes bytes(in.size() * 4);
+    std::memcpy(bytes.data(), in.data(), bytes.size());
+    const TestDispatch dispatch{
+        "blur", {160, 48, 1}, {16, 16, 1}, {buffer(0), buffer(1), value(width), value(height)}};
+    expect_same(code(), {dispatch}, {Bytes(bytes.size()), bytes});
+  }
 }
 
 // What a guard has found of the index holds in the block that it guards, which needs the whole registers
