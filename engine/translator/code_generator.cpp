@@ -11,6 +11,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
@@ -27,6 +28,7 @@
 #include "engine/translator/emitter.h"
 #include "engine/translator/pair_folding.h"
 #include "engine/translator/pair_splitting.h"
+#include "engine/translator/scalar_lanes.h"
 #include "engine/translator/shift_sums.h"
 #include "engine/translator/stopwatch.h"
 #include "engine/translator/table_lookups.h"
@@ -88,6 +90,15 @@ struct Analyses {
   }
 };
 
+// What computed other lanes, and what is computed twice.
+void drop_dead_code(llvm::Function& function, llvm::TargetMachine& machine) {
+  Analyses analyses(machine);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::ADCEPass());
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.run(function, analyses.functions);
+}
+
 // What is the same for all groups of a row is computed once.
 void move_out_of_loops(llvm::Function& row, llvm::TargetMachine& machine) {
   Analyses analyses(machine);
@@ -126,7 +137,9 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
   }
   const bool multiplies_bits = machine->getMCSubtargetInfo()->checkFeatures("+pclmul");
   for (llvm::Function* function : own) {
-    fold_pairs(*function);
+    const bool has_lanes = make_lanes_scalar(*function);
+    if (has_lanes) drop_dead_code(*function, *machine);
+    fold_pairs(*function, has_lanes);
     split_pairs(*function);
     if (multiplies_bits) multiply_shift_sums(*function);
     drop_implied_checks(*function);

@@ -357,7 +357,7 @@ void Emitter::go_to(int to, Value* budget, bool backward) {
   }
   store_to_wave(locals_, facts.live_in.all() & ~facts.held);
   if (to != static_cast<int>(block_)) forget_certain_walks(static_cast<unsigned>(to));
-  ir_.CreateBr(blocks_[static_cast<unsigned>(to)]);
+  ir_.CreateBr(way_into(static_cast<unsigned>(to)));
 }
 
 void Emitter::hold_all_of(unsigned successor) {

@@ -34,7 +34,8 @@ Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& fact
       next_slot_(first_slot),
       shape_(shape),
       linear_math_(&ir_, is_linear_in_wave() ? routine.wave_size : 16),
-      plans_(plan_addresses(routine, facts, has_masked_gathers_, shape == Shape::row)) {
+      plans_(plan_addresses(routine, facts, has_masked_gathers_, shape == Shape::row)),
+      lane_loops_(find_lane_loops(routine, facts)) {
   i1_ = ir_.getInt1Ty();
   i16_ = ir_.getInt16Ty();
   i32_ = ir_.getInt32Ty();
@@ -61,6 +62,7 @@ void Emitter::emit_wave(const std::string& name) {
   ir_.CreateRet(leave_how_);
   const Piece& piece = routine_.pieces[piece_];
   for (unsigned i = piece.first; i < piece.last; ++i) emit_block(i);
+  emit_lane_loops();
   emit_entries();
 }
 
@@ -69,6 +71,7 @@ void Emitter::emit_row(const std::string& name) {
   row_ = function_->getArg(0);
   make_row_loop();
   for (unsigned i = 0; i < routine_.blocks.size(); ++i) emit_block(i);
+  emit_lane_loops();
 }
 
 // Waves of a group one after the other, then those of the next group. Between them nothing is loaded or
@@ -290,18 +293,8 @@ void Emitter::emit_entries() {
 void Emitter::emit_block(unsigned index) {
   const Block& block = routine_.blocks[index];
   const BlockFacts& facts = facts_.blocks[index];
-  const auto begin = [&] {
-    locals_ = Locals{};
-    half_masks_.clear();
-    expanded_masks_.clear();
-    address_facts_.clear();
-    low_halves_.clear();
-    address_sums_.clear();
-    scalar_loads_ = {};
-    scratch_is_tested_ = false;
-  };
   ir_.SetInsertPoint(blocks_[index]);
-  begin();
+  forget_values();
   locals_.held = facts.held;
   locals_.dirty = facts.dirty;
   // All waves of rows are full.
@@ -333,7 +326,7 @@ void Emitter::emit_block(unsigned index) {
   size_t section = 0;
   const auto begin_second = [&] {
     ir_.SetInsertPoint(sections_[section].second);
-    begin();
+    forget_values();
     locals_.held = held & sections_[section].locals.held;
     locals_.dirty = (dirty | sections_[section].locals.dirty) & locals_.held;
   };

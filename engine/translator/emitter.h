@@ -20,6 +20,7 @@
 #include "engine/translator/body_signature.h"
 #include "engine/translator/classify.h"
 #include "engine/translator/exits.h"
+#include "engine/translator/lane_loops.h"
 #include "engine/translator/linear.h"
 #include "engine/translator/liveness.h"
 #include "engine/translator/quotients.h"
@@ -416,11 +417,44 @@ class Emitter {
                    const ChunkValues& low, const ChunkValues& high, bool has_base);
   std::vector<Value*> load_rows(Value* pointer, Value* offsets);
 
+  // emit_lane_loop.cpp: loops through which a wave goes lane by lane
+  struct LaneEntry {
+    llvm::BasicBlock* block = nullptr;
+    llvm::AllocaInst* failures = nullptr;  // i32: how often lanes were given up
+  };
+  // i64: the places that a load may load from.
+  struct LaneRange {
+    unsigned slot = 0;
+    llvm::AllocaInst *begin = nullptr, *span = nullptr;
+  };
+  // Of a wave that does not come from there.
+  llvm::BasicBlock* way_into(unsigned block);
+  void forget_values();
+  void emit_lane_loops();
+  void emit_lane_loop(unsigned block);
+  void emit_lane_vector(unsigned node);
+  void set_lane_range(const LaneRange& range, unsigned load);
+  void test_lane_range(unsigned load, Value* address, const LaneRange& range, llvm::BasicBlock* failed);
+  Value* rounds_of_walk(unsigned load, Value* pair, const LaneRange& range, llvm::BasicBlock* failed);
+  void emit_lane_load(unsigned node, const LaneRange* range, llvm::BasicBlock* failed);
+  Value* element_of_lane(Value* lanes);
+  Value* bit_of_lane(Value* mask);
+  Value* lane_of_element(Value* element);
+  Value* joined(Value* low, Value* high);
+  void set_pair(unsigned low, Value* number);
+  // The low half of a sum of 64 bits, by the register with its carry.
+  struct LaneSum {
+    std::array<Value*, 2> addends{};
+    unsigned result = 0;
+    Value* sum = nullptr;
+  };
+
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   const Routine& routine_;
   const Facts& facts_;
-  const unsigned piece_, chunks_;
+  const unsigned piece_;
+  unsigned chunks_;  // of a wave, or one, where a lane is emitted alone
   const bool has_masked_gathers_, host_sees_streams_;
   llvm::IRBuilder<> ir_;
   llvm::Function* function_ = nullptr;
@@ -487,10 +521,13 @@ class Emitter {
   std::map<unsigned, RowRange> row_ranges_;                     // by slot
   std::map<unsigned, std::pair<Value*, Value*>> known_ranges_;  // by slot, in this section
   std::map<unsigned, Walk> walks_;                              // by node
-  std::map<unsigned, Arguments> kernel_arguments_;              // by the first register of the pair
-  std::map<unsigned, std::vector<Value*>> argument_words_;      // by node
-  llvm::AllocaInst* arguments_changed_ = nullptr;               // i32
-  llvm::Instruction* arguments_loaded_ = nullptr;               // behind the loads
+  const std::map<unsigned, LaneLoop> lane_loops_;               // by block
+  std::map<unsigned, LaneEntry> lane_entries_;
+  std::map<unsigned, LaneSum> lane_sums_;
+  std::map<unsigned, Arguments> kernel_arguments_;          // by the first register of the pair
+  std::map<unsigned, std::vector<Value*>> argument_words_;  // by node
+  llvm::AllocaInst* arguments_changed_ = nullptr;           // i32
+  llvm::Instruction* arguments_loaded_ = nullptr;           // behind the loads
 
  public:
   // Behind the last slot that the piece uses.

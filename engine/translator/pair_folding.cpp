@@ -109,23 +109,25 @@ Value* stored_pairs(llvm::IRBuilder<>& ir, const llvm::ShuffleVectorInst& blend)
 
 }  // namespace
 
-void fold_pairs(llvm::Function& function) {
+void fold_pairs(llvm::Function& function, bool has_scalars) {
   llvm::SmallVector<llvm::WeakTrackingVH> unused;
   for (llvm::BasicBlock& block : function) {
     for (llvm::Instruction& instruction : block) {
       llvm::IRBuilder<> ir(&instruction);
       Value *low = nullptr, *high = nullptr, *whole = nullptr;
       const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType());
-      if (!type || instruction.use_empty()) continue;
+      const bool is_one = has_scalars && instruction.getType()->isIntegerTy(64);
+      if ((!type && !is_one) || instruction.use_empty()) continue;
       if (const auto* blend = llvm::dyn_cast<llvm::ShuffleVectorInst>(&instruction)) {
         whole = stored_pairs(ir, *blend);
-      } else if (type->getNumElements() == kLanes && type->getScalarSizeInBits() == 64 &&
+      } else if ((is_one || (type->getNumElements() == kLanes && type->getScalarSizeInBits() == 64)) &&
                  match::match(&instruction, match::m_c_Or(match::m_ZExt(match::m_Value(low)),
                                                           match::m_Shl(match::m_ZExt(match::m_Value(high)),
                                                                        match::m_SpecificInt(32)))) &&
                  low->getType()->getScalarSizeInBits() == 32 &&
                  high->getType()->getScalarSizeInBits() == 32) {
-        whole = joined(ir, low, high);
+        const auto both = whole_of(low, high);
+        whole = is_one ? (both ? made(ir, *both) : nullptr) : joined(ir, low, high);
       }
       if (!whole) continue;
       instruction.replaceAllUsesWith(whole);

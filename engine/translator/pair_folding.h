@@ -7,6 +7,7 @@ namespace lockstep::translator {
 
 // Each instruction takes such numbers apart and the next one joins them again. Where both are in the function
 // the number itself remains.
-void fold_pairs(llvm::Function& function);
+// `has_scalars`: of numbers, too, that are no vectors.
+void fold_pairs(llvm::Function& function, bool has_scalars);
 
 }  // namespace lockstep::translator

@@ -1,0 +1,401 @@
+#include "engine/translator/lane_loops.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "engine/translator/body_signature.h"
+#include "engine/translator/classify.h"
+#include "engine/translator/operands.h"
+#include "engine/translator/walk_plan.h"
+#include "isa/effects.h"
+
+namespace lockstep::translator {
+namespace {
+
+using isa::Opcode;
+using isa::Role;
+
+constexpr unsigned kMostNodes = 64, kMostMasks = 8;
+
+bool is_vector(const Node& node) {
+  return node.kind == NodeKind::vector_alu || node.kind == NodeKind::dual;
+}
+
+RegisterSet scalars_of(RegisterSet set) {
+  for (unsigned r = 0; r < kVgprs; ++r) set.reset(r);
+  return set;
+}
+
+// Scalar registers that an instruction reads as numbers, and not as a bit for each lane.
+RegisterSet numbers_read(const isa::Instruction& instruction) {
+  RegisterSet numbers;
+  for (unsigned i = 0; i < instruction.operand_count; ++i) {
+    const isa::Operand& operand = instruction.operands[i];
+    if (operand.is_vgpr() || operand.type == isa::Type::mask || operand.type == isa::Type::label) continue;
+    if ((operand.role == Role::dst || operand.role == Role::dst2) && !operand.read) continue;
+    const auto source = source_of(operand, instruction);
+    if (!source || source->is_constant) continue;
+    for (unsigned word = 0; word < operand.words; ++word) numbers.set(source->first + word);
+  }
+  return numbers;
+}
+
+// What an instruction of the scalar ALU computes for each lane by itself. Bits of sources and of EXEC.
+enum class MaskOperation : uint8_t { move, invert, both, either, one, first_only, first_or_not };
+struct MaskInstruction {
+  MaskOperation operation;
+  bool saves_exec = false;  // the result goes to EXEC, and the old EXEC to the destination
+};
+
+std::optional<MaskInstruction> mask_instruction(Opcode opcode, unsigned wave_size) {
+  using enum MaskOperation;
+  struct Row {
+    Opcode narrow, wide;
+    MaskInstruction instruction;
+  };
+  static constexpr std::array kRows = {
+      Row{Opcode::s_mov_b32, Opcode::s_mov_b64, {move}},
+      Row{Opcode::s_not_b32, Opcode::s_not_b64, {invert}},
+      Row{Opcode::s_and_b32, Opcode::s_and_b64, {both}},
+      Row{Opcode::s_or_b32, Opcode::s_or_b64, {either}},
+      Row{Opcode::s_xor_b32, Opcode::s_xor_b64, {one}},
+      Row{Opcode::s_and_not1_b32, Opcode::s_and_not1_b64, {first_only}},
+      Row{Opcode::s_or_not1_b32, Opcode::s_or_not1_b64, {first_or_not}},
+      Row{Opcode::s_and_saveexec_b32, Opcode::s_and_saveexec_b64, {both, true}},
+      Row{Opcode::s_or_saveexec_b32, Opcode::s_or_saveexec_b64, {either, true}},
+  };
+  for (const Row& row : kRows)
+    if (opcode == (wave_size == 64 ? row.wide : row.narrow)) return row.instruction;
+  return std::nullopt;
+}
+
+bool result_of(MaskOperation operation, bool a, bool b) {
+  switch (operation) {
+    case MaskOperation::move:
+      return a;
+    case MaskOperation::invert:
+      return !a;
+    case MaskOperation::both:
+      return a && b;
+    case MaskOperation::either:
+      return a || b;
+    case MaskOperation::one:
+      return a != b;
+    case MaskOperation::first_only:
+      return a && !b;
+    case MaskOperation::first_or_not:
+      return a || !b;
+  }
+  return false;
+}
+
+class Candidate {
+ public:
+  Candidate(const Routine& routine, const Facts& facts, unsigned block)
+      : routine_(routine), facts_(facts), block_(routine.blocks[block]), index_(block) {}
+
+  std::optional<LaneLoop> loop() {
+    if (!has_shape() || !find_masks() || !knows_scc() || !finished_lanes_stay()) return std::nullopt;
+    if (!is_worth_it()) return std::nullopt;
+    LaneLoop loop;
+    for (unsigned n = block_.first; n < block_.last; ++n) {
+      loop.touched |= effects(n).reads | effects(n).writes;
+      if (routine_.nodes[n].kind == NodeKind::global) loop.loads.push_back(n);
+    }
+    loop.touched.reset(kScc);
+    loop.mask_registers = masks_;
+    loop.touched |= masks_;
+    for (unsigned r = kFirstScalar; r < kRegisters; r += routine_.wave_size / 32)
+      if (masks_[r]) loop.masks.push_back(r);
+    find_zeros(loop);
+    return loop;
+  }
+
+ private:
+  const Effects& effects(unsigned node) const { return facts_.nodes[node].effects; }
+  bool is_mask_operation(unsigned n) const {
+    const Node& node = routine_.nodes[n];
+    return node.kind == NodeKind::scalar_alu && ((effects(n).writes | effects(n).reads) & masks_).any();
+  }
+
+  bool has_shape() const {
+    if (block_.taken != static_cast<int>(index_) || block_.next < 0) return false;
+    if (block_.last - block_.first > kMostNodes) return false;
+    if (routine_.nodes[block_.last - 1].kind != NodeKind::branch ||
+        routine_.nodes[block_.last - 1].instruction.row->opcode != Opcode::s_cbranch_execnz)
+      return false;
+    for (unsigned n = block_.first; n < block_.last; ++n) {
+      const Node& node = routine_.nodes[n];
+      const isa::Instruction& instruction = node.instruction;
+      switch (node.kind) {
+        case NodeKind::nothing:
+          // Others of these have caches forget what they hold.
+          if (instruction.row->encoding != isa::Encoding::sopp) return false;
+          break;
+        case NodeKind::vector_alu:
+        case NodeKind::dual:
+          if (effects(n).reads_all_lanes || instruction.dpp != isa::Dpp::none) return false;
+          for (const Half& half : halves_of(instruction)) {
+            const VectorSignature& signature = vector_signature(half.row->base);
+            for (unsigned i = 0; i < signature.count; ++i)
+              if (signature.parameters[i].kind == Operand::Kind::lane_numbers) return false;
+          }
+          break;
+        case NodeKind::global:
+          // Who asks for a look past the caches waits for others.
+          if (instruction.row->encoding != isa::Encoding::global || instruction.glc || instruction.dlc ||
+              !global_operands(instruction).is_load())
+            return false;
+          break;
+        case NodeKind::scalar_alu:
+          break;
+        case NodeKind::branch:
+          if (n + 1 != block_.last) return false;
+          break;
+        default:
+          return false;
+      }
+    }
+    return true;
+  }
+
+  void add_mask(unsigned number) {
+    if (number >= kScc) return;
+    const unsigned words = routine_.wave_size / 32;
+    const unsigned first = number - (number - kFirstScalar) % words;
+    for (unsigned word = 0; word < words; ++word) masks_.set(first + word);
+  }
+
+  // What vector instructions read or write as masks, and what comes from or goes to these.
+  bool find_masks() {
+    add_mask(kExec);
+    for (unsigned n = block_.first; n < block_.last; ++n) {
+      if (!is_vector(routine_.nodes[n])) continue;
+      RegisterSet masks = effects(n).writes;
+      masks |= effects(n).reads & ~numbers_read(routine_.nodes[n].instruction);
+      masks = scalars_of(masks);
+      for (unsigned r = kFirstScalar; r < kScc; ++r)
+        if (masks[r]) add_mask(r);
+    }
+    for (RegisterSet before; before != masks_;) {
+      before = masks_;
+      for (unsigned n = block_.first; n < block_.last; ++n) {
+        if (!is_mask_operation(n)) continue;
+        const RegisterSet both = scalars_of(effects(n).reads | effects(n).writes);
+        for (unsigned r = kFirstScalar; r < kScc; ++r)
+          if (both[r]) add_mask(r);
+      }
+    }
+    if (masks_.count() > kMostMasks * (routine_.wave_size / 32)) return false;
+    for (unsigned n = block_.first; n < block_.last; ++n) {
+      const Node& node = routine_.nodes[n];
+      if (is_mask_operation(n)) {
+        if (!mask_instruction(node.instruction.row->opcode, routine_.wave_size)) return false;
+        if (!are_bits_of_lanes(node.instruction)) return false;
+      } else if (node.kind == NodeKind::scalar_alu || is_vector(node) || node.kind == NodeKind::global) {
+        if ((numbers_read(node.instruction) & masks_).any()) return false;
+      }
+    }
+    return true;
+  }
+
+  // Constants among the sources are the same for all lanes.
+  static bool are_bits_of_lanes(const isa::Instruction& instruction) {
+    for (unsigned i = 0; i < instruction.operand_count; ++i) {
+      const isa::Operand& operand = instruction.operands[i];
+      if (operand.role == Role::dst) {
+        if (!scalar_destination(operand)) return false;
+        continue;
+      }
+      const auto source = source_of(operand, instruction);
+      if (!source) return false;
+      if (!source->is_constant) continue;
+      const auto low = static_cast<uint32_t>(source->value);
+      if (low != 0 && low != ~0u) return false;
+      if (operand.words == 2 && static_cast<uint32_t>(source->value >> 32) != low) return false;
+    }
+    return true;
+  }
+
+  // SCC of a mask operation says something of all lanes.
+  bool knows_scc() const {
+    bool is_known = false;
+    for (unsigned n = block_.first; n < block_.last; ++n) {
+      if (effects(n).reads[kScc] && !is_known) return false;
+      if (effects(n).writes[kScc]) is_known = !is_mask_operation(n);
+    }
+    return !needed_behind()[kScc];
+  }
+
+  RegisterSet needed_behind() const { return live_out(block_, facts_).all(); }
+
+  // The bits of one lane, by the first register of the mask.
+  using Bits = std::map<unsigned, bool>;
+
+  // Rounds in which a lane is off must leave its bits as they are: all states of the masks are tried.
+  bool finished_lanes_stay() const {
+    const RegisterSet needed = needed_behind();
+    const std::vector<unsigned> others = other_masks();
+    for (uint32_t state = 0; state < uint32_t{1} << others.size(); ++state) {
+      Bits bits{{kExec, false}};
+      for (unsigned i = 0; i < others.size(); ++i) bits[others[i]] = state >> i & 1;
+      const Bits before = bits;
+      execute(bits, 0);
+      if (bits[kExec]) return false;
+      for (unsigned number : others)
+        if (needed[number] && bits[number] != before.at(number)) return false;
+    }
+    return true;
+  }
+
+  std::vector<unsigned> other_masks() const {
+    std::vector<unsigned> others;
+    for (unsigned r = kFirstScalar; r < kScc; r += routine_.wave_size / 32)
+      if (masks_[r] && r != kExec) others.push_back(r);
+    return others;
+  }
+
+  // Whatever compares and carries give: all ways are tried.
+  void find_zeros(LaneLoop& loop) const {
+    constexpr unsigned kMostResults = 8;
+    unsigned results = 0;
+    for (unsigned n = block_.first; n < block_.last; ++n)
+      if (is_vector(routine_.nodes[n]))
+        for (unsigned number : loop.masks) results += effects(n).writes[number];
+    if (results > kMostResults) return;
+    // Others are written before they are read.
+    std::vector<unsigned> zeros = other_masks();
+    std::erase_if(zeros, [&](unsigned number) { return !facts_.blocks[index_].live_in.on[number]; });
+    std::map<unsigned, bool> when_left;
+    RegisterSet varies;
+    for (uint32_t choice = 0; choice < uint32_t{1} << results; ++choice) {
+      Bits bits{{kExec, true}};
+      for (unsigned number : other_masks()) bits[number] = false;
+      execute(bits, choice);
+      for (unsigned number : zeros)
+        if (bits[kExec] && bits[number]) return;
+      for (const auto& [number, bit] : bits)
+        if (!bits[kExec] && when_left.try_emplace(number, bit).first->second != bit) varies.set(number);
+    }
+    std::erase_if(when_left, [&](const auto& bit) { return varies[bit.first]; });
+    loop.zero_while_on = zeros;
+    loop.bits_when_left = when_left;
+  }
+
+  // One round. `results`: of compares and carries, bit by bit; those of lanes that are off are 0 (guide
+  // 7.2.5).
+  void execute(Bits& bits, uint32_t results) const {
+    for (unsigned n = block_.first; n < block_.last; ++n) {
+      const Node& node = routine_.nodes[n];
+      if (is_vector(node)) {
+        const bool is_on = bits[kExec];
+        for (auto& [number, bit] : bits) {
+          if (!effects(n).writes[number]) continue;
+          bit = is_on && (results & 1);
+          results >>= 1;
+        }
+      } else if (is_mask_operation(n)) {
+        const MaskInstruction instruction =
+            *mask_instruction(node.instruction.row->opcode, routine_.wave_size);
+        const auto value = [&](Role role) {
+          const isa::Operand* operand = node.instruction.find(role);
+          if (!operand) return false;
+          const Source source = *source_of(*operand, node.instruction);
+          return source.is_constant ? source.value != 0 : bits.at(source.first);
+        };
+        const bool exec = bits[kExec], first = value(Role::src0);
+        const bool result =
+            result_of(instruction.operation, first, instruction.saves_exec ? exec : value(Role::src1));
+        bits[*scalar_destination(*node.instruction.find(Role::dst))] = instruction.saves_exec ? exec : result;
+        if (instruction.saves_exec) bits[kExec] = result;
+      }
+    }
+  }
+
+  // Gathers take longer than loads of the lanes one by one; everything else takes longer lane by lane. Where
+  // an address waits for what the round before has loaded, lanes side by side wait together.
+  bool is_worth_it() const {
+    constexpr unsigned kMostOthers = 12;  // for each load
+    unsigned loads = 0, others = 0;
+    for (unsigned n = block_.first; n < block_.last; ++n) {
+      if (routine_.nodes[n].kind == NodeKind::global) ++loads;
+      if (is_vector(routine_.nodes[n])) ++others;
+    }
+    return loads != 0 && others <= kMostOthers * loads && !chases();
+  }
+
+  bool chases() const {
+    // Registers that a load of this round or of an earlier one has to do with.
+    RegisterSet loaded;
+    for (unsigned round = 0; round < 2; ++round) {
+      RegisterSet of_round = loaded;
+      if (round == 1) {
+        // Of an earlier round alone.
+        RegisterSet state = loaded;
+        for (unsigned n = block_.first; n < block_.last; ++n) {
+          const Node& node = routine_.nodes[n];
+          RegisterSet reads = effects(n).reads & ~masks_;
+          if (node.kind == NodeKind::global && (reads & state).any()) return true;
+          if (node.kind == NodeKind::global || (reads & state).none())
+            state &= ~effects(n).writes;
+          else
+            state |= effects(n).writes;
+        }
+        return false;
+      }
+      for (unsigned n = block_.first; n < block_.last; ++n) {
+        const bool is_load = routine_.nodes[n].kind == NodeKind::global;
+        if (is_load || (effects(n).reads & of_round & ~masks_).any())
+          of_round |= effects(n).writes;
+        else
+          of_round &= ~effects(n).writes;
+      }
+      loaded = of_round;
+    }
+    return false;
+  }
+
+  const Routine& routine_;
+  const Facts& facts_;
+  const Block& block_;
+  const unsigned index_;
+  RegisterSet masks_;
+};
+
+// Whether the address is of 64 bits and in the first round what it was at the loop's begin.
+bool begins_with_address(const Routine& routine, const Facts& facts, unsigned load, unsigned block) {
+  const GlobalOperands operands = global_operands(routine.nodes[load].instruction);
+  if (operands.base) return false;
+  const unsigned low = operands.address.vgpr();
+  for (unsigned n = routine.blocks[block].first; n < load; ++n) {
+    const RegisterSet& writes = facts.nodes[n].effects.writes;
+    if (writes[low] || writes[low + 1]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::map<unsigned, LaneLoop> find_lane_loops(const Routine& routine, const Facts& facts) {
+  std::map<unsigned, LaneLoop> loops;
+  for (unsigned b = 0; b < routine.blocks.size(); ++b)
+    if (auto loop = Candidate(routine, facts, b).loop()) loops.emplace(b, std::move(*loop));
+  if (loops.empty()) return loops;
+  for (unsigned piece = 0; piece < routine.pieces.size(); ++piece)
+    for (const WalkingLoad& walk : find_walks(routine, piece))
+      if (const auto loop = loops.find(walk.block);
+          loop != loops.end() && walk.is_certain &&
+          begins_with_address(routine, facts, walk.node, walk.block))
+        loop->second.walks.push_back(walk.node);
+  // Where all lanes walk, or are side by side, the wave loads without gathers.
+  std::erase_if(loops, [&](const auto& loop) {
+    return std::ranges::none_of(loop.second.loads, [&](unsigned load) {
+      return facts.nodes[load].address_is_loaded && std::ranges::count(loop.second.walks, load) == 0;
+    });
+  });
+  return loops;
+}
+
+}  // namespace lockstep::translator

@@ -1,0 +1,135 @@
+// Loops through which waves go lane by lane: lists of lengths that differ, whose elements say where to look.
+#include "engine/translator/lane_loops.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "tests/engine/translator/engine_pair.h"
+#include "tests/engine/translator/test_kernel.h"
+
+namespace lockstep::translator {
+namespace {
+
+// Lane n begins at element n and goes on for v5 rounds. `body` is what it does with what it has found (v8).
+std::string list(const std::string& body, unsigned wave_size, const std::string& exit) {
+  const bool is_wide = wave_size == 64;
+  const std::string exec = is_wide ? "exec" : "exec_lo", vcc = is_wide ? "vcc" : "vcc_lo",
+                    done = is_wide ? "s[60:61]" : "s60", size = is_wide ? "b64" : "b32";
+  return "v_lshlrev_b32 v1, 2, v0\nv_add_co_u32 v2, " + vcc + ", s0, v1\nv_add_co_ci_u32_e64 v3, " + vcc +
+         ", s1, 0, " + vcc + "\nv_mov_b32 v4, 0\nv_mov_b32 v6, 0\nv_mov_b32 v9, 7\ns_mov_b32 s58, 5\ns_mov_" +
+         size + " " + done +
+         ", 0\nagain:\nglobal_load_b32 v7, v[2:3], off\ns_waitcnt vmcnt(0)\n"
+         "v_and_b32 v7, 0xfc, v7\nglobal_load_b32 v8, v7, s[0:1]\ns_waitcnt vmcnt(0)\n" +
+         body + "\nv_add_co_u32 v2, " + vcc + ", v2, 4\nv_add_co_ci_u32_e64 v3, " + vcc + ", 0, v3, " + vcc +
+         "\nv_add_nc_u32 v4, 1, v4\ns_add_i32 s58, s58, 3\nv_cmp_ge_u32 " + vcc + ", v4, v5\n" +
+         (exit == "or" ? "s_or_" + size + " " + done + ", " + vcc + ", " + done + "\ns_and_not1_" + size +
+                             " " + exec + ", " + exec + ", " + done + "\n"
+                       : "s_and_not1_" + size + " " + exec + ", " + exec + ", " + vcc + "\n") +
+         "s_cbranch_execnz again\ns_mov_" + size + " " + exec +
+         ", -1\nv_add_nc_u32 v10, v6, v4\n"
+         "v_add_nc_u32 v11, v9, s58";
+}
+
+TEST(LaneLoops, LanesEndWhereTheInterpretersDo) {
+  const std::string bodies[] = {
+      "v_mad_u32_u24 v6, v6, 5, v8",
+      "v_xor_b32 v6, v8, v6\nv_mul_lo_u32 v9, v9, v8",
+      "v_cmp_lt_u32 s[62:63], v8, v6\nv_cndmask_b32 v6, v8, v6, s[62:63]",
+      "v_cvt_f32_u32 v8, v8\nv_fmac_f32 v6, v8, v8",
+      "v_fmac_f32 v6, v8, v8",  // NaNs among them
+      "global_load_u16 v9, v7, s[0:1] offset:2\ns_waitcnt vmcnt(0)\nv_add_nc_u32 v6, v6, v9",
+      "global_load_b64 v[12:13], v7, s[0:1]\ns_waitcnt vmcnt(0)\nv_xor_b32 v6, v12, v6\nv_add_nc_u32 v9, v9, "
+      "v13",
+      "v_lshlrev_b64 v[12:13], v4, v[8:9]\nv_xor_b32 v6, v12, v6",
+  };
+  for (const unsigned wave_size : {32u, 64u}) {
+    EnginePair engines({.wave_size = wave_size, .seed = 11}),
+        partial({.wave_size = wave_size, .exec = 0x7fff'0ff0'f0ff'1f01, .seed = 12});
+    for (std::string body : bodies) {
+      if (wave_size == 32)
+        for (size_t at; (at = body.find("s[62:63]")) != std::string::npos;) body.replace(at, 8, "s62");
+      for (const char* exit : {"or", "and"}) {
+        const std::string text = list(body, wave_size, exit);
+        const Routine routine = routine_of(text, wave_size);
+        EXPECT_EQ(find_lane_loops(routine, analyse(routine)).size(), 1u) << text;
+        std::vector<uint32_t> code = interpreter::assembled(text, wave_size);
+        code.pop_back();  // the end, behind which no register matters
+        for (const unsigned longest : {1u, 2u, 9u, 30u})
+          for (EnginePair* each : {&engines, &partial})
+            EXPECT_EQ(each->run(code,
+                                [&](interpreter::TestWave& wave) {
+                                  wave.fill(0, [](unsigned lane) { return lane; });
+                                  wave.fill(5, [&](unsigned lane) { return lane * 2654435761u % longest; });
+                                }),
+                      "")
+                << text << longest;
+      }
+    }
+  }
+}
+
+// What a round leaves in a mask of a lane that has left the loop is seen behind it; and what a lane waits for
+// that goes from load to load is found sooner by all at once.
+TEST(LaneLoops, OthersAreTheWaves) {
+  for (const std::string body : {"s_not_b32 s62, vcc_lo", "v_mov_b32 v6, s60", "s_cselect_b32 s62, s58, 0",
+                                 "global_store_b32 v7, v8, s[0:1]", "v_readfirstlane_b32 s62, v8",
+                                 "v_mov_b32_dpp v6, v8 row_shr:1 row_mask:0xf bank_mask:0xf",
+                                 "v_add_nc_u32 v2, v2, v8", "v_mbcnt_lo_u32_b32 v6, v8, 0"}) {
+    const Routine routine = routine_of(list(body, 32, "or") + "\nv_mov_b32 v12, s62", 32);
+    EXPECT_TRUE(find_lane_loops(routine, analyse(routine)).empty()) << body;
+  }
+}
+
+// Rows so long that a wave's turn ends in them, numbers of all kinds, and places that are not there.
+TEST(LaneLoops, RowsOfAMatrix) {
+  const Bytes code = compile(R"(
+__kernel void product(__global const uint* rows, __global const uint* columns, __global const float* values,
+                      __global const float* x, __global float* y) {
+  uint row = get_global_id(0);
+  float sum = 0.0f;
+  for (uint i = rows[row]; i < rows[row + 1]; ++i) sum += values[i] * x[columns[i]];
+  y[row] = sum;
+}
+)");
+  constexpr uint32_t kRows = 200;
+  for (const uint32_t longest : {1u, 40u, 4000u}) {
+    for (const bool has_nans : {false, true}) {
+      std::mt19937 random(longest);
+      std::vector<uint32_t> rows = {0};
+      for (uint32_t i = 0; i < kRows; ++i)
+        rows.push_back(rows.back() + static_cast<uint32_t>(random()) % longest);
+      std::vector<uint32_t> columns(rows.back() + 1), values(columns.size()), x(1000);
+      for (uint32_t& column : columns) column = static_cast<uint32_t>(random() % x.size());
+      const auto number = [&] {
+        const auto bits = static_cast<uint32_t>(random());
+        return has_nans ? bits : (bits & 0x807f'ffff) | 0x3f00'0000;
+      };
+      for (uint32_t& value : values) value = number();
+      for (uint32_t& value : x) value = number();
+      const auto bytes = [](const std::vector<uint32_t>& words) {
+        Bytes result(words.size() * 4);
+        std::memcpy(result.data(), words.data(), result.size());
+        return result;
+      };
+      const TestDispatch dispatch{
+          "product", {kRows, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), buffer(2), buffer(3), buffer(4)}, 0};
+      expect_same(code, {dispatch}, {bytes(rows), bytes(columns), bytes(values), bytes(x), Bytes(kRows * 4)});
+      columns[columns.size() * 2 / 3] = 0x2000'0000;
+      const std::vector<Bytes> with_hole = {bytes(rows), bytes(columns), bytes(values), bytes(x),
+                                            Bytes(kRows * 4)};
+      const TestResult expected = run(code, {dispatch}, with_hole, machine::EngineKind::interpreter),
+                       result = run(code, {dispatch}, with_hole, machine::EngineKind::translator);
+      ASSERT_EQ(expected.outcome.fault.has_value(), result.outcome.fault.has_value());
+      if (!expected.outcome.fault) continue;
+      EXPECT_EQ(expected.outcome.fault->fault.kind, result.outcome.fault->fault.kind);
+      EXPECT_EQ(expected.outcome.fault->fault.lane, result.outcome.fault->fault.lane);
+      EXPECT_EQ(expected.outcome.fault->fault.pc - expected.code_base,
+                result.outcome.fault->fault.pc - result.code_base);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::translator
