@@ -326,35 +326,25 @@ class Candidate {
     return loads != 0 && others <= kMostOthers * loads && !chases();
   }
 
+  // Whether an address comes from what an earlier round has loaded.
   bool chases() const {
-    // Registers that a load of this round or of an earlier one has to do with.
     RegisterSet loaded;
-    for (unsigned round = 0; round < 2; ++round) {
-      RegisterSet of_round = loaded;
-      if (round == 1) {
-        // Of an earlier round alone.
-        RegisterSet state = loaded;
-        for (unsigned n = block_.first; n < block_.last; ++n) {
-          const Node& node = routine_.nodes[n];
-          RegisterSet reads = effects(n).reads & ~masks_;
-          if (node.kind == NodeKind::global && (reads & state).any()) return true;
-          if (node.kind == NodeKind::global || (reads & state).none())
-            state &= ~effects(n).writes;
-          else
-            state |= effects(n).writes;
-        }
-        return false;
-      }
-      for (unsigned n = block_.first; n < block_.last; ++n) {
-        const bool is_load = routine_.nodes[n].kind == NodeKind::global;
-        if (is_load || (effects(n).reads & of_round & ~masks_).any())
-          of_round |= effects(n).writes;
-        else
-          of_round &= ~effects(n).writes;
-      }
-      loaded = of_round;
+    for (unsigned n = block_.first; n < block_.last; ++n) note_loaded(n, is_load(n), loaded);
+    for (unsigned n = block_.first; n < block_.last; ++n) {
+      if (is_load(n) && (effects(n).reads & loaded & ~masks_).any()) return true;
+      note_loaded(n, false, loaded);
     }
     return false;
+  }
+
+  bool is_load(unsigned n) const { return routine_.nodes[n].kind == NodeKind::global; }
+  // Registers with what has been loaded, or come from that. `loads`: the node makes such ones.
+  void note_loaded(unsigned n, bool loads, RegisterSet& loaded) const {
+    const Effects& of_node = effects(n);
+    if (loads || (!is_load(n) && (of_node.reads & loaded & ~masks_).any()))
+      loaded |= of_node.writes;
+    else
+      loaded &= ~of_node.writes;
   }
 
   const Routine& routine_;
