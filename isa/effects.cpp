@@ -54,7 +54,10 @@ class Collector {
       const Operand& operand = instruction_.operands[i];
       if (operand.code == code::kVccz || operand.code == code::kExecz)
         add_summary(operand, static_cast<uint8_t>(i));
-      if (!is_register(operand)) continue;
+      // From a number that is no register's the index leads to S0, which stands for those out of range
+      // (guide 3.3.2.2).
+      const bool is_moved = is_scalar_alu(instruction_.row->encoding) && is_relative(operand);
+      if (!is_register(operand) && !is_moved) continue;
       if (operand.read) add_read(operand, static_cast<uint8_t>(i));
       if (operand.written) add_write(operand, static_cast<uint8_t>(i));
     }

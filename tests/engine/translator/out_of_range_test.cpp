@@ -64,6 +64,8 @@ TEST(TranslatedOutOfRange, ScalarRegisters) {
       "s_add_u32 ttmp1, s6, s7\ns_addc_u32 s8, s6, s7\ns_load_b32 null, s[8:9], 0x0\ns_and_saveexec_b32 "
       "null, s9");
   expect_same("v_readfirstlane_b32 ttmp9, v0\ns_movreld_b32 ttmp1, s2\ns_movrels_b32 s3, s90", false);
+  // s_movrels_b32 s44, src_shared_base, which no assembler writes: S0 is read.
+  expect_same("v_cmp_lt_u32 s0, v1, v2\n.long 0xbeac40eb\ns_mov_b32 s0, 0", false);
 }
 
 // Registers of a group that ends behind v255: no assembler writes these.
