@@ -45,13 +45,24 @@ uint64_t label_target(const Operation* op) {
   return *isa::label_target(instruction, op->pc + instruction.size);
 }
 
-// The branch keeps no target that is in another mapping, or in none.
-[[gnu::noinline, gnu::cold]] const Operation* find_label(const Operation* op, Wave* wave) {
-  return program_of(wave)->at(label_target(op));
+// The branch keeps no target that is in another mapping, or in none. In a handler of its own, since a call
+// would cost every branch a stack frame.
+[[gnu::noinline, gnu::cold]] void jump_to_label_elsewhere(const Operation* op, Wave* wave, int64_t budget) {
+  LOCKSTEP_JUMP(program_of(wave)->at(label_target(op)), label_target(op));
 }
 
-#define LOCKSTEP_JUMP_TO_LABEL() \
-  LOCKSTEP_JUMP(op->target ? op->target : find_label(op, wave), label_target(op))
+#define LOCKSTEP_JUMP_TO_LABEL()                        \
+  do {                                                  \
+    if (!op->target) [[clang::musttail]]                \
+      return jump_to_label_elsewhere(op, wave, budget); \
+    LOCKSTEP_JUMP(op->target, label_target(op));        \
+  } while (false)
+
+// Word by word: the host does not forward the store of one word to a load of two.
+bool has_lanes(const Wave* wave) {
+  return ((wave->scalar[kScalarExec] & static_cast<uint32_t>(wave->lane_mask)) |
+          (wave->scalar[kScalarExec + 1] & static_cast<uint32_t>(wave->lane_mask >> 32))) != 0;
+}
 
 struct Always {
   static bool holds(Wave*) { return true; }
@@ -69,10 +80,10 @@ struct VccNotZero {
   static bool holds(Wave* w) { return w->mask(isa::code::kVccLo) != 0; }
 };
 struct ExecZero {
-  static bool holds(Wave* w) { return w->exec() == 0; }
+  static bool holds(Wave* w) { return !has_lanes(w); }
 };
 struct ExecNotZero {
-  static bool holds(Wave* w) { return w->exec() != 0; }
+  static bool holds(Wave* w) { return has_lanes(w); }
 };
 // STATUS.CDBG_USER and CDBG_SYS (guide 3.4.1): a debugger sets them, or a trap handler.
 struct DebugUser {

@@ -1,11 +1,13 @@
 // DS: indexed loads and stores of the LDS (guide 12.5), and the lane permutes that pass through it (12.5.2).
 // Alignment mode UNALIGNED, as the ROCm driver sets it: no address bits are dropped (guide 12.7).
+#include <algorithm>
 #include <bit>
 
 #include "engine/interpreter/common.h"
 #include "engine/interpreter/lane_address.h"
 #include "engine/interpreter/memory_access.h"
 #include "engine/interpreter/registration.h"
+#include "engine/interpreter/regular_addresses.h"
 #include "semantics/cross_lane.h"
 
 namespace lockstep::interpreter {
@@ -91,7 +93,7 @@ LOCKSTEP_INLINE void access_each(const Operation* op, Wave* wave, uint32_t offse
 }
 
 template <class Element, bool is_load>
-void access_one(const Operation* op, Wave* wave, int64_t budget) {
+[[gnu::noinline]] void access_one(const Operation* op, Wave* wave, int64_t budget) {
   access_each<Element, is_load>(op, wave, static_cast<uint32_t>(op->offset),
                                 is_load ? op->dst : op->source[1]);
   LOCKSTEP_NEXT();
@@ -100,7 +102,7 @@ void access_one(const Operation* op, Wave* wave, int64_t budget) {
 // Two elements at two offsets, counted in elements (or 64 of them). Of a load with any part out of range
 // everything is zero (guide 3.3.4.1).
 template <class Element, unsigned stride>
-void load_two(const Operation* op, Wave* wave, int64_t budget) {
+[[gnu::noinline]] void load_two(const Operation* op, Wave* wave, int64_t budget) {
   const uint32_t offset0 = op->instruction->offset0 * Element::bytes * stride;
   const uint32_t offset1 = op->instruction->offset1 * Element::bytes * stride;
   const uint32_t second = op->dst + Element::dwords * wave->register_bytes;
@@ -126,6 +128,71 @@ void store_two(const Operation* op, Wave* wave, int64_t budget) {
   access_each<Element, false>(op, wave, op->instruction->offset0 * Element::bytes * stride, op->source[1]);
   access_each<Element, false>(op, wave, op->instruction->offset1 * Element::bytes * stride, op->source[2]);
   LOCKSTEP_NEXT();
+}
+
+// The same for what compilers' code does most; whatever else it is, is left to those above, which are not
+// inlined, so that these need no stack frame.
+template <uint32_t bytes>
+LOCKSTEP_INLINE bool is_in_lds(const Wave* wave, const RegularAddresses<bytes>& addresses, uint32_t offset) {
+  for (unsigned chunk = 0; chunk < 2; ++chunk)
+    if (uint64_t{addresses.first[chunk]} + offset + addresses.span(chunk) > wave->lds_bytes) return false;
+  return true;
+}
+
+template <class Element>
+void load_one_regular(const Operation* op, Wave* wave, int64_t budget) {
+  if (is_whole_wave32(wave)) {
+    std::byte* const vgprs = wave->vgprs;
+    const RegularAddresses<Element::bytes> addresses(vgprs + op->source[0]);
+    const auto offset = static_cast<uint32_t>(op->offset);
+    if (addresses.are_regular && is_in_lds(wave, addresses, offset)) {
+      const std::byte* const lds = wave->lds + offset;
+      std::byte* const destination = vgprs + op->dst;
+      for (unsigned chunk = 0; chunk < 2; ++chunk)
+        load_regular<Element::dwords>(destination + chunk * sizeof(U32), lds + addresses.first[chunk],
+                                      addresses.consecutive[chunk]);
+      LOCKSTEP_NEXT();
+    }
+  }
+  [[clang::musttail]] return access_one<Element, true>(op, wave, budget);
+}
+
+template <class Element>
+void store_one_regular(const Operation* op, Wave* wave, int64_t budget) {
+  if (is_whole_wave32(wave)) {
+    const std::byte* const vgprs = wave->vgprs;
+    const RegularAddresses<Element::bytes> addresses(vgprs + op->source[0]);
+    const auto offset = static_cast<uint32_t>(op->offset);
+    if (addresses.are_regular && addresses.are_consecutive() && is_in_lds(wave, addresses, offset)) {
+      std::byte* const lds = wave->lds + offset;
+      const std::byte* const source = vgprs + op->source[1];
+      for (unsigned chunk = 0; chunk < 2; ++chunk)
+        store_regular<Element::dwords>(source + chunk * sizeof(U32), lds + addresses.first[chunk]);
+      LOCKSTEP_NEXT();
+    }
+  }
+  [[clang::musttail]] return access_one<Element, false>(op, wave, budget);
+}
+
+template <class Element, unsigned stride>
+void load_two_regular(const Operation* op, Wave* wave, int64_t budget) {
+  if (is_whole_wave32(wave)) {
+    std::byte* const vgprs = wave->vgprs;
+    const RegularAddresses<Element::bytes> addresses(vgprs + op->source[0]);
+    const uint32_t offsets[] = {op->instruction->offset0 * Element::bytes * stride,
+                                op->instruction->offset1 * Element::bytes * stride};
+    if (addresses.are_regular && is_in_lds(wave, addresses, std::max(offsets[0], offsets[1]))) {
+      const std::byte* const lds = wave->lds;
+      std::byte* const destination = vgprs + op->dst;
+      for (unsigned chunk = 0; chunk < 2; ++chunk)
+        for (unsigned i = 0; i < 2; ++i)
+          load_regular<Element::dwords>(
+              destination + i * Element::dwords * kRegisterBytesOfWave32 + chunk * sizeof(U32),
+              lds + offsets[i] + addresses.first[chunk], addresses.consecutive[chunk]);
+      LOCKSTEP_NEXT();
+    }
+  }
+  [[clang::musttail]] return load_two<Element, stride>(op, wave, budget);
 }
 
 // ADDTID: without a VGPR for the address (guide 12.5).
@@ -154,10 +221,10 @@ void LOCKSTEP_REGISTER(data_share)(HandlerTable& table) {
   auto set = [&](Opcode opcode, Handler handler) { table.other[static_cast<size_t>(opcode)] = handler; };
   constexpr auto low = Placement::low_half, high = Placement::high_half;
   set(Opcode::ds_nop, &ds_nop);
-  set(Opcode::ds_load_b32, &access_one<Dwords<1>, true>);
-  set(Opcode::ds_load_b64, &access_one<Dwords<2>, true>);
-  set(Opcode::ds_load_b96, &access_one<Dwords<3>, true>);
-  set(Opcode::ds_load_b128, &access_one<Dwords<4>, true>);
+  set(Opcode::ds_load_b32, &load_one_regular<Dwords<1>>);
+  set(Opcode::ds_load_b64, &load_one_regular<Dwords<2>>);
+  set(Opcode::ds_load_b96, &load_one_regular<Dwords<3>>);
+  set(Opcode::ds_load_b128, &load_one_regular<Dwords<4>>);
   set(Opcode::ds_load_u8, &access_one<Small<uint8_t>, true>);
   set(Opcode::ds_load_i8, &access_one<Small<int8_t>, true>);
   set(Opcode::ds_load_u16, &access_one<Small<uint16_t>, true>);
@@ -168,19 +235,19 @@ void LOCKSTEP_REGISTER(data_share)(HandlerTable& table) {
   set(Opcode::ds_load_u8_d16_hi, &access_one<Small<uint8_t, high>, true>);
   set(Opcode::ds_load_i8_d16_hi, &access_one<Small<int8_t, high>, true>);
   set(Opcode::ds_load_u16_d16_hi, &access_one<Small<uint16_t, high>, true>);
-  set(Opcode::ds_load_2addr_b32, &load_two<Dwords<1>, 1>);
-  set(Opcode::ds_load_2addr_b64, &load_two<Dwords<2>, 1>);
-  set(Opcode::ds_load_2addr_stride64_b32, &load_two<Dwords<1>, 64>);
-  set(Opcode::ds_load_2addr_stride64_b64, &load_two<Dwords<2>, 64>);
+  set(Opcode::ds_load_2addr_b32, &load_two_regular<Dwords<1>, 1>);
+  set(Opcode::ds_load_2addr_b64, &load_two_regular<Dwords<2>, 1>);
+  set(Opcode::ds_load_2addr_stride64_b32, &load_two_regular<Dwords<1>, 64>);
+  set(Opcode::ds_load_2addr_stride64_b64, &load_two_regular<Dwords<2>, 64>);
   set(Opcode::ds_load_addtid_b32, &access_addtid<true>);
   set(Opcode::ds_store_b8, &access_one<Small<uint8_t>, false>);
   set(Opcode::ds_store_b16, &access_one<Small<uint16_t>, false>);
   set(Opcode::ds_store_b8_d16_hi, &access_one<Small<uint8_t, high>, false>);
   set(Opcode::ds_store_b16_d16_hi, &access_one<Small<uint16_t, high>, false>);
-  set(Opcode::ds_store_b32, &access_one<Dwords<1>, false>);
-  set(Opcode::ds_store_b64, &access_one<Dwords<2>, false>);
-  set(Opcode::ds_store_b96, &access_one<Dwords<3>, false>);
-  set(Opcode::ds_store_b128, &access_one<Dwords<4>, false>);
+  set(Opcode::ds_store_b32, &store_one_regular<Dwords<1>>);
+  set(Opcode::ds_store_b64, &store_one_regular<Dwords<2>>);
+  set(Opcode::ds_store_b96, &store_one_regular<Dwords<3>>);
+  set(Opcode::ds_store_b128, &store_one_regular<Dwords<4>>);
   set(Opcode::ds_store_2addr_b32, &store_two<Dwords<1>, 1>);
   set(Opcode::ds_store_2addr_b64, &store_two<Dwords<2>, 1>);
   set(Opcode::ds_store_2addr_stride64_b32, &store_two<Dwords<1>, 64>);

@@ -4,6 +4,7 @@
 #include "engine/interpreter/common.h"
 #include "engine/interpreter/flat_address.h"
 #include "engine/interpreter/registration.h"
+#include "engine/interpreter/regular_addresses.h"
 
 namespace lockstep::interpreter {
 namespace {
@@ -22,7 +23,7 @@ LOCKSTEP_INLINE auto* memory_for(const Operation* op, Wave* wave, uint64_t addre
 }
 
 template <Space space, class Element, bool is_load>
-void access_memory(const Operation* op, Wave* wave, int64_t budget) {
+[[gnu::noinline]] void access_memory(const Operation* op, Wave* wave, int64_t budget) {
   constexpr Access access = is_load ? kRead : kWrite;
   const uint64_t exec = wave->exec();
   const GlobalAddress address(op, wave);
@@ -60,6 +61,49 @@ void access_memory(const Operation* op, Wave* wave, int64_t budget) {
     }
   }
   LOCKSTEP_NEXT();
+}
+
+// The same for what compilers' code does most; whatever else it is, is left to the one above, which is not
+// inlined, so that this one needs no stack frame.
+template <Space space, class Element, bool is_load>
+void access_regular_memory(const Operation* op, Wave* wave, int64_t budget) {
+  if (is_whole_wave32(wave)) {
+    std::byte* const vgprs = wave->vgprs;
+    const RegularAddresses<Element::bytes> addresses(vgprs + op->source[0]);
+    const GlobalAddress address(op, wave);
+    const CachedRange& range = (is_load ? wave->read_ranges : wave->write_ranges)[range_slot(op)];
+    uint64_t first[2];
+    bool is_known = addresses.are_regular && (is_load || addresses.are_consecutive());
+    I32 others(0);
+    for (unsigned chunk = 0; chunk < 2; ++chunk) {
+      const uint32_t span = addresses.span(chunk);
+      first[chunk] = address.base + addresses.first[chunk];
+      // No carry out of the low half within the chunk.
+      is_known &= addresses.first[chunk] <= ~0u - span;
+      if (address.wide) {
+        const auto* const upper = reinterpret_cast<const U32*>(vgprs + address.high) + chunk;
+        const uint32_t one = *reinterpret_cast<const uint32_t*>(upper);
+        others |= *upper != one;
+        first[chunk] += uint64_t{one} << 32;
+      }
+      is_known &= holds(range, first[chunk], span);
+    }
+    if (is_known && !any(mask_of(others)) &&
+        (space == Space::global || (!in_aperture(first[0]) && !in_aperture(first[1])))) {
+      std::byte* const registers = vgprs + (is_load ? op->dst : op->source[1]);
+      for (unsigned chunk = 0; chunk < 2; ++chunk) {
+        if constexpr (is_load)
+          load_regular<Element::dwords>(registers + chunk * sizeof(U32),
+                                        reinterpret_cast<const std::byte*>(first[chunk]),
+                                        addresses.consecutive[chunk]);
+        else
+          store_regular<Element::dwords>(registers + chunk * sizeof(U32),
+                                         reinterpret_cast<std::byte*>(first[chunk]));
+      }
+      LOCKSTEP_NEXT();
+    }
+  }
+  [[clang::musttail]] return access_memory<space, Element, is_load>(op, wave, budget);
 }
 
 // ---- SCRATCH
@@ -110,12 +154,16 @@ constexpr void add(HandlerTable& table, const Opcode (&loads)[16], const Opcode 
   auto load = [&]<class Element>(Element) -> Handler {
     if constexpr (space == Space::scratch)
       return &access_scratch<Element, true>;
+    else if constexpr (Element::dwords != 0)
+      return &access_regular_memory<space, Element, true>;
     else
       return &access_memory<space, Element, true>;
   };
   auto store = [&]<class Element>(Element) -> Handler {
     if constexpr (space == Space::scratch)
       return &access_scratch<Element, false>;
+    else if constexpr (Element::dwords != 0)
+      return &access_regular_memory<space, Element, false>;
     else
       return &access_memory<space, Element, false>;
   };

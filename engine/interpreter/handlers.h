@@ -11,6 +11,10 @@ struct ValuHandlers {
   // Plain: no modifiers, default float mode. By which sources are scalars or constants, bit i for source i
   // (masks have none); the others are VGPRs. Null where compilers hardly make such instructions.
   std::array<Handler, 8> plain{};
+  std::array<Handler, 8> plain_of_wave32{};  // the same where waves have 32 lanes
+  const std::array<Handler, 8>& plain_of(unsigned wave_size) const {
+    return wave_size == 32 ? plain_of_wave32 : plain;
+  }
   Handler any = nullptr;               // every operand kind and modifier
   Handler any_runtime_mode = nullptr;  // the same in any float mode
   Handler saturated = nullptr;         // integer CLAMP

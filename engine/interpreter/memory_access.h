@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <utility>
 
 #include "engine/interpreter/dispatch_context.h"
 #include "engine/interpreter/operation.h"
@@ -143,39 +144,69 @@ LOCKSTEP_INLINE void store_lane(Wave* wave, uint32_t source, unsigned lane, void
   }
 }
 
-// Sixteen lanes whose elements lie one behind the other.
-template <unsigned dwords>
-LOCKSTEP_INLINE void load_consecutive(Wave* wave, uint32_t destination, unsigned chunk,
-                                      const std::byte* from) {
+// Sixteen lanes whose elements lie one behind the other: between memory, as it lies there, and a vector for
+// each word of the elements. Of three or four words the first two meet in one shuffle, the others in another.
+template <unsigned dwords, unsigned word, size_t... lane>
+LOCKSTEP_INLINE U32 word_of_elements(const U32 (&memory)[dwords], std::index_sequence<lane...>) {
+  constexpr auto place = [](size_t of) { return static_cast<int>(of * dwords + word); };
+  constexpr auto is_early = [](size_t of) { return of * dwords + word < 2 * kLanesPerChunk; };
   if constexpr (dwords == 1) {
-    *vgpr_chunk(wave, destination, chunk) = load_unaligned(from);
+    return memory[0];
   } else if constexpr (dwords == 2) {
-    const U32 a = load_unaligned(from), b = load_unaligned(from + 64);
-    *vgpr_chunk(wave, destination, chunk) =
-        __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    *vgpr_chunk(wave, destination + wave->register_bytes, chunk) =
-        __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    return __builtin_shufflevector(memory[0], memory[1], place(lane)...);
   } else {
-    for (unsigned lane = 0; lane < 16; ++lane)
-      load_lane<Dwords<dwords>>(wave, destination, chunk * 16 + lane, from + lane * 4 * dwords);
+    const U32 early = __builtin_shufflevector(memory[0], memory[1], (is_early(lane) ? place(lane) : -1)...);
+    const U32 late =
+        __builtin_shufflevector(memory[2], memory[dwords - 1], (is_early(lane) ? -1 : place(lane) - 32)...);
+    return __builtin_shufflevector(early, late, (static_cast<int>(lane) + (is_early(lane) ? 0 : 16))...);
+  }
+}
+template <unsigned dwords, unsigned part, size_t... place>
+LOCKSTEP_INLINE U32 part_of_memory(const U32 (&words)[dwords], std::index_sequence<place...>) {
+  constexpr auto lane = [](size_t at) { return static_cast<int>((16 * part + at) / dwords); };
+  constexpr auto word = [](size_t at) { return static_cast<int>((16 * part + at) % dwords); };
+  if constexpr (dwords == 1) {
+    return words[0];
+  } else if constexpr (dwords == 2) {
+    return __builtin_shufflevector(words[0], words[1], (lane(place) + 16 * word(place))...);
+  } else {
+    const U32 early = __builtin_shufflevector(words[0], words[1],
+                                              (word(place) < 2 ? lane(place) + 16 * word(place) : -1)...);
+    const U32 late = __builtin_shufflevector(
+        words[2], words[dwords - 1], (word(place) < 2 ? -1 : lane(place) + 16 * (word(place) - 2))...);
+    return __builtin_shufflevector(early, late, (static_cast<int>(place) + (word(place) < 2 ? 0 : 16))...);
   }
 }
 template <unsigned dwords>
+LOCKSTEP_INLINE void load_elements(const std::byte* from, U32 (&words)[dwords]) {
+  U32 memory[dwords];
+  for (unsigned i = 0; i < dwords; ++i) memory[i] = load_unaligned(from + sizeof(U32) * i);
+  [&]<unsigned... word>(std::integer_sequence<unsigned, word...>) __attribute__((always_inline)) {
+    ((words[word] = word_of_elements<dwords, word>(memory, std::make_index_sequence<kLanesPerChunk>())), ...);
+  }(std::make_integer_sequence<unsigned, dwords>());
+}
+template <unsigned dwords>
+LOCKSTEP_INLINE void store_elements(const U32 (&words)[dwords], std::byte* to) {
+  [&]<unsigned... part>(std::integer_sequence<unsigned, part...>) __attribute__((always_inline)) {
+    const U32 memory[] = {part_of_memory<dwords, part>(words, std::make_index_sequence<kLanesPerChunk>())...};
+    __builtin_memcpy(to, memory, sizeof memory);
+  }(std::make_integer_sequence<unsigned, dwords>());
+}
+
+template <unsigned dwords>
+LOCKSTEP_INLINE void load_consecutive(Wave* wave, uint32_t destination, unsigned chunk,
+                                      const std::byte* from) {
+  U32 words[dwords];
+  load_elements(from, words);
+  for (unsigned i = 0; i < dwords; ++i)
+    *vgpr_chunk(wave, destination + i * wave->register_bytes, chunk) = words[i];
+}
+template <unsigned dwords>
 LOCKSTEP_INLINE void store_consecutive(Wave* wave, uint32_t source, unsigned chunk, std::byte* to) {
-  if constexpr (dwords == 1) {
-    __builtin_memcpy(to, vgpr_chunk(wave, source, chunk), 64);
-  } else if constexpr (dwords == 2) {
-    const U32 a = *vgpr_chunk(wave, source, chunk),
-              b = *vgpr_chunk(wave, source + wave->register_bytes, chunk);
-    const U32 low = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-    const U32 high =
-        __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-    __builtin_memcpy(to, &low, 64);
-    __builtin_memcpy(to + 64, &high, 64);
-  } else {
-    for (unsigned lane = 0; lane < 16; ++lane)
-      store_lane<Dwords<dwords>>(wave, source, chunk * 16 + lane, to + lane * 4 * dwords);
-  }
+  U32 words[dwords];
+  for (unsigned i = 0; i < dwords; ++i)
+    words[i] = *vgpr_chunk(wave, source + i * wave->register_bytes, chunk);
+  store_elements(words, to);
 }
 
 }  // namespace lockstep::interpreter

@@ -294,7 +294,7 @@ Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa
 
   const bool plain_mode = program_.default_float_mode() || !handlers.takes_mode;
   const bool dpp = instruction.dpp != isa::Dpp::none;
-  const Handler plain = handlers.plain[scalar_sources];
+  const Handler plain = handlers.plain_of(program_.wave_size())[scalar_sources];
   if (instruction.clamp && handlers.saturated)
     op.run = handlers.saturated;
   else if (plain_mode && plain && !modified && !dpp && op.flags == 0)
@@ -358,7 +358,7 @@ OperationList Predecoder::dual_issue(const isa::Instruction& instruction) {
   if (!y_reads_x) return {x, y};
   if (!x_reads_y) return {y, x};
   Operation move = blank(instruction);
-  move.run = program_.table().valu[static_cast<size_t>(Opcode::v_mov_b32)].plain[0];
+  move.run = program_.table().valu[static_cast<size_t>(Opcode::v_mov_b32)].plain_of(program_.wave_size())[0];
   move.dst = x.dst;
   move.source[0] = x.dst = vgpr_offset(kMaxVgprs);
   return {x, y, move};

@@ -84,18 +84,28 @@ struct Places<false> {
   LOCKSTEP_INLINE std::byte* vgprs() const { return wave->vgprs; }
   LOCKSTEP_INLINE uint32_t source(unsigned i) const { return op->source[i]; }
   LOCKSTEP_INLINE uint32_t destination() const { return op->dst; }
+  LOCKSTEP_INLINE uint32_t register_bytes() const { return wave->register_bytes; }
 };
 template <>
 struct Places<true> {
   std::byte* vgprs_;
   uint32_t sources[3];
   uint32_t destination_;
+  uint32_t register_bytes_;
 
   LOCKSTEP_INLINE Places(const Operation* op, Wave* wave)
-      : vgprs_(wave->vgprs), sources{op->source[0], op->source[1], op->source[2]}, destination_(op->dst) {}
+      : vgprs_(wave->vgprs),
+        sources{op->source[0], op->source[1], op->source[2]},
+        destination_(op->dst),
+        register_bytes_(wave->register_bytes) {}
   LOCKSTEP_INLINE std::byte* vgprs() const { return vgprs_; }
   LOCKSTEP_INLINE uint32_t source(unsigned i) const { return sources[i]; }
   LOCKSTEP_INLINE uint32_t destination() const { return destination_; }
+  LOCKSTEP_INLINE uint32_t register_bytes() const { return register_bytes_; }
+};
+struct PlacesOfWave32 : Places<true> {
+  using Places::Places;
+  LOCKSTEP_INLINE static constexpr uint32_t register_bytes() { return 32 * 4; }
 };
 
 template <class From>
@@ -115,7 +125,26 @@ template <Kind kind, class From>
 LOCKSTEP_INLINE U32 fetch_word(const Operation* op, Wave* wave, const From& from, unsigned i, unsigned chunk,
                                unsigned word) {
   if (reads_scalar<kind>(op, i)) return U32(scalar_at(wave, from.source(i) + 4 * word));
-  return *register_chunk(from, from.source(i) + word * wave->register_bytes, chunk);
+  return *register_chunk(from, from.source(i) + word * from.register_bytes(), chunk);
+}
+
+// A register pair as sixteen values of 64 bits, and back: as shuffles, which take less than the conversions
+// of join(), low_half() and high_half(). In float registers, since LLVM makes truncations of them in others.
+using F32Pairs = float __attribute__((ext_vector_type(32)));
+LOCKSTEP_INLINE U64 join_pair(U32 low, U32 high) {
+  return bits_as<U64>(F32Pairs(__builtin_shufflevector(bits_as<F32>(low), bits_as<F32>(high), 0, 16, 1, 17, 2,
+                                                       18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24, 9, 25,
+                                                       10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)));
+}
+LOCKSTEP_INLINE U32 low_of_pair(U64 value) {
+  const auto pairs = bits_as<F32Pairs>(value);
+  return bits_as<U32>(
+      F32(__builtin_shufflevector(pairs, pairs, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)));
+}
+LOCKSTEP_INLINE U32 high_of_pair(U64 value) {
+  const auto pairs = bits_as<F32Pairs>(value);
+  return bits_as<U32>(
+      F32(__builtin_shufflevector(pairs, pairs, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)));
 }
 
 LOCKSTEP_INLINE U32 modify32(U32 value, uint32_t flags) {
@@ -156,7 +185,7 @@ LOCKSTEP_INLINE T fetch(const Operation* op, Wave* wave, const From& from, unsig
     U32 low = fetch_word<kind>(op, wave, from, i, chunk, 0),
         high = fetch_word<kind>(op, wave, from, i, chunk, 1);
     if constexpr (kind == Kind::any) high = modify32(high, source_flags(op, i));
-    return bits_as<T>(join(low, high));
+    return bits_as<T>(join_pair(low, high));
   } else if constexpr (is_half_register<T>) {
     static_assert(kind == Kind::any);
     const uint32_t flags = source_flags(op, i);
@@ -184,8 +213,17 @@ LOCKSTEP_INLINE T fetch(const Operation* op, Wave* wave, const From& from, unsig
 // ---- Result write
 // ------------------------------------------------------------------------------------------------
 
+// The lanes of a chunk that are written: those of a mask of bits, which are probably all; of a mask in which
+// some are probably missing; or all.
+struct AllLanes {};
 LOCKSTEP_INLINE void merge(U32* destination, U32 value, uint16_t lanes) {
   *destination = lanes == 0xffff ? value : select(mask_from_bits(lanes), value, *destination);
+}
+LOCKSTEP_INLINE void merge(U32* destination, U32 value, Mask lanes) {
+  *destination = select(lanes, value, *destination);
+}
+LOCKSTEP_INLINE void merge(U32* destination, U32 value, AllLanes) {
+  *destination = value;
 }
 
 // OMOD is for float results alone, not for packed ones; CLAMP is for both (guide 7.2.3.1). That of integers
@@ -209,15 +247,14 @@ LOCKSTEP_INLINE T output_modifiers(T value, const Operation* op, Mode mode) {
   return value;
 }
 
-template <class T, class From>
-LOCKSTEP_INLINE void write(const Operation* op, Wave* wave, const From& to, unsigned chunk, uint16_t lanes,
-                           T value) {
+template <class T, class From, class WrittenLanes>
+LOCKSTEP_INLINE void write(const Operation* op, const From& to, unsigned chunk, WrittenLanes lanes, T value) {
   if constexpr (is_one_register<T>) {
     merge(register_chunk(to, to.destination(), chunk), bits_as<U32>(value), lanes);
   } else if constexpr (is_register_pair<T>) {
-    merge(register_chunk(to, to.destination(), chunk), low_half(bits_as<U64>(value)), lanes);
-    merge(register_chunk(to, to.destination() + wave->register_bytes, chunk), high_half(bits_as<U64>(value)),
-          lanes);
+    merge(register_chunk(to, to.destination(), chunk), low_of_pair(bits_as<U64>(value)), lanes);
+    merge(register_chunk(to, to.destination() + to.register_bytes(), chunk),
+          high_of_pair(bits_as<U64>(value)), lanes);
   } else if constexpr (is_half_register<T>) {
     U32* destination = register_chunk(to, to.destination(), chunk);
     const U32 half = convert<U32>(bits_as<U16>(value));
@@ -232,7 +269,7 @@ LOCKSTEP_INLINE void write(const Operation* op, Wave* wave, const From& to, unsi
           convert<U32>(bits_as<U16>(value.low)) | convert<U32>(bits_as<U16>(value.high)) << 16, lanes);
   } else {
     for (unsigned word = 0; word < sizeof(T) / sizeof(U32); ++word)
-      merge(register_chunk(to, to.destination() + word * wave->register_bytes, chunk), value.word[word],
+      merge(register_chunk(to, to.destination() + word * to.register_bytes(), chunk), value.word[word],
             lanes);
   }
 }
@@ -285,16 +322,30 @@ LOCKSTEP_INLINE T argument(const Operation* op, Wave* wave, const From& from, un
   }
 }
 
+// The body's result for a chunk.
+template <class Body, class Mode, bool saturate, Kind... kinds, class From>
+LOCKSTEP_INLINE auto evaluate(const Operation* op, Wave* wave, const From& from, unsigned chunk, Mode mode) {
+  using BodyShape = Shape<Body, Mode>;
+  constexpr Kind kind_of[] = {kinds...};
+  return [&]<size_t... i>(std::index_sequence<i...>) __attribute__((always_inline)) {
+    using Args = typename BodyShape::Args;
+    if constexpr (saturate)
+      return Body::saturated(
+          argument<Args, i, kind_of[i < sizeof...(kinds) ? i : 0]>(op, wave, from, i, chunk, mode)...);
+    else
+      return Body::eval(
+          argument<Args, i, kind_of[i < sizeof...(kinds) ? i : 0]>(op, wave, from, i, chunk, mode)...);
+  }(std::make_index_sequence<BodyShape::arity>{});
+}
+
 // With DeferringFloatMode the handler is a quick one: at a chunk that needs exact arithmetic it leaves the
 // rest to the body's exact handler, which resumes there. So it makes no calls and needs no stack frame, which
 // would take a third of its time.
 template <class Body, class Mode, bool saturate, bool resumes, Kind... kinds>
 void valu(const Operation* op, Wave* wave, int64_t budget) {
   constexpr bool quick = std::is_same_v<Mode, DeferringFloatMode>;
-  using BodyShape = Shape<Body, Mode>;
-  using Result = typename BodyShape::Result;
+  using Result = typename Shape<Body, Mode>::Result;
   constexpr bool any_scalar = ((kinds != Kind::vgpr) || ...);
-  constexpr Kind kind_of[] = {kinds...};
   constexpr bool generic = ((kinds == Kind::any) || ...);
   if constexpr (any_scalar) __builtin_memcpy(&wave->scalar[kScalarLiteral], &op->literal, 8);
 
@@ -314,16 +365,7 @@ void valu(const Operation* op, Wave* wave, int64_t budget) {
     if (chunk_lanes == 0) continue;
     I32 doubt(0);
     if constexpr (quick) mode.doubt = &doubt;
-    auto call = [&]<size_t... i>(std::index_sequence<i...>) __attribute__((always_inline)) {
-      using Args = typename BodyShape::Args;
-      if constexpr (saturate)
-        return Body::saturated(
-            argument<Args, i, kind_of[i < sizeof...(kinds) ? i : 0]>(op, wave, places, i, chunk, mode)...);
-      else
-        return Body::eval(
-            argument<Args, i, kind_of[i < sizeof...(kinds) ? i : 0]>(op, wave, places, i, chunk, mode)...);
-    };
-    auto result = call(std::make_index_sequence<BodyShape::arity>{});
+    auto result = evaluate<Body, Mode, saturate, kinds...>(op, wave, places, chunk, mode);
     if constexpr (quick) {
       if (__builtin_expect(any(mask_of(doubt)), false)) {
         wave->resume_chunk = chunk;
@@ -339,10 +381,10 @@ void valu(const Operation* op, Wave* wave, int64_t budget) {
                          }) {
       mask_result |= uint64_t{bits_from_mask(result.mask)} << (16 * chunk);
       if constexpr (generic) result.value = output_modifiers<Body>(result.value, op, mode);
-      write(op, wave, places, chunk, chunk_lanes, result.value);
+      write(op, places, chunk, chunk_lanes, result.value);
     } else {
       if constexpr (generic && !saturate) result = output_modifiers<Body>(result, op, mode);
-      write(op, wave, places, chunk, chunk_lanes, result);
+      write(op, places, chunk, chunk_lanes, result);
     }
   }
   if constexpr (std::is_same_v<Result, Mask> || requires(Result r) { r.mask; }) {
@@ -351,6 +393,61 @@ void valu(const Operation* op, Wave* wave, int64_t budget) {
     mask_result &= lanes;
     destination[0] = static_cast<uint32_t>(mask_result);
     if (chunks > 2) destination[1] = static_cast<uint32_t>(mask_result >> 32);
+  }
+  LOCKSTEP_NEXT();
+}
+
+// The same for wave32 and operands without modifiers, whose two chunks are computed side by side: a third of
+// the host's instructions is the loop's otherwise. EXEC is read as 32 bits, since the host does not forward
+// the store of one word to a load of two.
+template <class Body, class Mode, Kind... kinds>
+void valu_of_wave32(const Operation* op, Wave* wave, int64_t budget) {
+  constexpr bool quick = std::is_same_v<Mode, DeferringFloatMode>;
+  using Result = typename Shape<Body, Mode>::Result;
+  static_assert(((kinds != Kind::any) && ...));
+  if constexpr (((kinds == Kind::scalar) || ...))
+    __builtin_memcpy(&wave->scalar[kScalarLiteral], &op->literal, 8);
+
+  const PlacesOfWave32 places(op, wave);
+  const uint32_t exec = wave->scalar[kScalarExec];
+  Mode mode = float_mode<Mode>(wave);
+  I32 low_doubt(0), high_doubt(0);
+  if constexpr (quick) mode.doubt = &low_doubt;
+  const auto low = evaluate<Body, Mode, false, kinds...>(op, wave, places, 0, mode);
+  if constexpr (quick) mode.doubt = &high_doubt;
+  const auto high = evaluate<Body, Mode, false, kinds...>(op, wave, places, 1, mode);
+  const auto bits_of_both = [](Mask first, Mask second) __attribute__((always_inline)) {
+    return bits_from_mask(first) | uint32_t{bits_from_mask(second)} << 16;
+  };
+  if constexpr (std::is_same_v<Result, Mask>) {
+    scalar_at(wave, op->dst) = bits_of_both(low, high) & exec;
+  } else {
+    constexpr bool has_mask = requires(Result r) { r.mask; };
+    const auto write_both = [&](auto low_lanes, auto high_lanes) __attribute__((always_inline)) {
+      if constexpr (has_mask) {
+        write(op, places, 0, low_lanes, low.value);
+        write(op, places, 1, high_lanes, high.value);
+        scalar_at(wave, op->dst2) = bits_of_both(low.mask, high.mask) & exec;
+      } else {
+        write(op, places, 0, low_lanes, low);
+        write(op, places, 1, high_lanes, high);
+      }
+    };
+    const bool all = exec == ~0u;
+    if constexpr (quick) {
+      const bool doubtful = all ? any(mask_of(low_doubt | high_doubt))
+                                : (bits_of_both(mask_of(low_doubt), mask_of(high_doubt)) & exec) != 0;
+      if (__builtin_expect(doubtful, false)) {
+        wave->resume_chunk = 0;
+        [[clang::musttail]] return valu<Body, DefaultFloatMode, false, true, Kind::any, Kind::any, Kind::any>(
+            op, wave, budget);
+      }
+    }
+    if (all)
+      write_both(AllLanes{}, AllLanes{});
+    else
+      write_both(mask_from_bits(static_cast<uint16_t>(exec)),
+                 mask_from_bits(static_cast<uint16_t>(exec >> 16)));
   }
   LOCKSTEP_NEXT();
 }
@@ -393,17 +490,21 @@ void add_valu(HandlerTable& table, isa::Opcode opcode) {
     // What writes a mask as well would have to hand over the part that it has.
     using P =
         std::conditional_t<TakesMode<Body, D> && is_value_operand<typename S::Result>, DeferringFloatMode, D>;
-    entry.plain[0b000] = &valu<Body, P, false, false, V, V, V>;
-    if constexpr (operands >= 1) entry.plain[0b001] = &valu<Body, P, false, false, C, V, V>;
-    if constexpr (operands >= 2) entry.plain[0b010] = &valu<Body, P, false, false, V, C, V>;
+    const auto add = [&]<Kind... kinds>(size_t scalars) {
+      entry.plain[scalars] = &valu<Body, P, false, false, kinds...>;
+      entry.plain_of_wave32[scalars] = &valu_of_wave32<Body, P, kinds...>;
+    };
+    add.template operator()<V, V, V>(0b000);
+    if constexpr (operands >= 1) add.template operator()<C, V, V>(0b001);
+    if constexpr (operands >= 2) add.template operator()<V, C, V>(0b010);
     if constexpr (operands >= 3 && contains<Mask>(static_cast<typename S::Args*>(nullptr))) {
       // A choice of two constants.
-      entry.plain[0b011] = &valu<Body, P, false, false, C, C, V>;
+      add.template operator()<C, C, V>(0b011);
     } else if constexpr (operands >= 3) {
-      entry.plain[0b100] = &valu<Body, P, false, false, V, V, C>;
+      add.template operator()<V, V, C>(0b100);
       // a * x + b.
-      entry.plain[0b101] = &valu<Body, P, false, false, C, V, C>;
-      entry.plain[0b110] = &valu<Body, P, false, false, V, C, C>;
+      add.template operator()<C, V, C>(0b101);
+      add.template operator()<V, C, C>(0b110);
     }
   }
 }
