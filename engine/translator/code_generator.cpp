@@ -26,6 +26,7 @@
 #include "engine/translator/body_library.h"
 #include "engine/translator/doubt_checks.h"
 #include "engine/translator/emitter.h"
+#include "engine/translator/lane_moves.h"
 #include "engine/translator/pair_folding.h"
 #include "engine/translator/pair_splitting.h"
 #include "engine/translator/scalar_lanes.h"
@@ -146,6 +147,8 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     if (has_masked_gathers(processor)) {
       keep_doubt_as_masks(*function);
       permute_tables(*function);
+    } else {
+      move_lane_by_lane(*function, function->getArg(0));
     }
   }
   if (llvm::Function* row = module.getFunction(kRowFunctionName)) move_out_of_loops(*row, *machine);

@@ -7,6 +7,7 @@
 
 #include "engine/translator/context.h"
 #include "engine/translator/emitter.h"
+#include "engine/translator/lane_moves.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/runtime.h"
 #include "engine/translator/table_lookups.h"
@@ -20,9 +21,10 @@ using llvm::BasicBlock;
 using llvm::Value;
 
 // Elements smaller than a dword are loaded as one of four bytes. Of elements that lanes store on top of each
-// other those of the highest lane remain, whole: hosts scatter up to 64 bits in that order.
+// other those of the highest lane remain, whole: hosts scatter up to 64 bits in that order. Without such
+// instructions each lane is a move of its own (lane_moves.h), of any size.
 bool Emitter::is_gathered(const AccessShape& shape) const {
-  if (!has_masked_gathers_) return false;
+  if (!has_masked_gathers_) return true;
   return shape.kind == AccessShape::Kind::load || shape.bytes == 4 || shape.bytes == 8;
 }
 
@@ -66,6 +68,25 @@ Value* Emitter::with_part(const AccessShape& shape, Value* word, Value* before) 
   return word;
 }
 
+// Of the lowest lane that is on; any number if none is.
+Value* Emitter::first_of(Value* lanes, Value* on) {
+  if (has_masked_gathers_) {
+    Value* of_lanes_on = ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_compress, {lanes_},
+                                             {lanes, llvm::Constant::getNullValue(lanes_), on});
+    return ir_.CreateExtractElement(of_lanes_on, uint64_t{0});
+  }
+  Value* bits = ir_.CreateZExt(ir_.CreateBitCast(on, i16_), i32_);
+  Value* lane = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, ir_.getFalse());
+  ir_.CreateStore(lanes, buffer_row(0, 0));
+  return ir_.CreateLoad(i32_, ir_.CreateGEP(i32_, buffer_row(0, 0), ir_.CreateAnd(lane, 15)));
+}
+
+// Those of two masks together, as i16: LLVM takes vectors of i1 apart that are combined with a number's bits.
+Value* Emitter::bits_of(Value* a, Value* b) {
+  if (has_masked_gathers_) return ir_.CreateBitCast(ir_.CreateAnd(a, b), i16_);
+  return ir_.CreateAnd(ir_.CreateBitCast(a, i16_), ir_.CreateBitCast(b, i16_));
+}
+
 BasicBlock* Emitter::emit_side_by_side(bool is_load, Value* lanes, Value* pointer, const ChunkValues& offsets,
                                        const ChunkValues& on, ChunkValues& words) {
   BasicBlock *partial = new_block("partial"), *moved = new_block("side_by_side"), *apart = new_block("apart");
@@ -78,11 +99,9 @@ BasicBlock* Emitter::emit_side_by_side(bool is_load, Value* lanes, Value* pointe
   Value* wrong_lanes = nullptr;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     Value* starts = ir_.CreateSub(offsets[chunk], lane_multiples(4));
-    Value* of_lanes_on =
-        ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_compress, {lanes_}, {starts, zeros, on[chunk]});
-    first[chunk] = ir_.CreateExtractElement(of_lanes_on, uint64_t{0});
+    first[chunk] = first_of(starts, on[chunk]);
     Value* differs = ir_.CreateICmpNE(starts, ir_.CreateVectorSplat(16, first[chunk]));
-    Value* wrong = ir_.CreateBitCast(ir_.CreateAnd(differs, on[chunk]), i16_);
+    Value* wrong = bits_of(differs, on[chunk]);
     wrong_lanes = wrong_lanes ? ir_.CreateOr(wrong_lanes, wrong) : wrong;
   }
   ir_.CreateCondBr(ir_.CreateICmpEQ(wrong_lanes, ir_.getInt16(0)), moved, apart);
@@ -99,8 +118,13 @@ BasicBlock* Emitter::emit_side_by_side(bool is_load, Value* lanes, Value* pointe
   return moved;
 }
 
-void Emitter::scatter(const std::vector<Value*>& words, Value* places, Value* on) {
+void Emitter::scatter(const AccessShape& shape, const std::vector<Value*>& words, Value* places, Value* on) {
+  if (words.size() > 2) return store_elements(ir_, words, places, on);
   Value* elements = words[0];
+  if (shape.bytes < 4) {
+    if (shape.part == isa::RegisterPart::high_half) elements = ir_.CreateLShr(elements, 16);
+    elements = ir_.CreateTrunc(elements, elements_of(shape));
+  }
   if (words.size() == 2) {
     auto* wide = llvm::FixedVectorType::get(i64_, 16);
     elements =
@@ -278,8 +302,7 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
           offsets[chunk] = ir_.CreateAdd(address, ir_.CreateVectorSplat(16, ir_.CreateSub(base, begin)));
           wrong = ir_.CreateICmpUGT(offsets[chunk], ir_.CreateVectorSplat(16, last_place));
         }
-        wrong = ir_.CreateBitCast(ir_.CreateAnd(wrong, on[chunk]), i16_);
-        outside = ir_.CreateOr(outside, ir_.CreateICmpNE(wrong, ir_.getInt16(0)));
+        outside = ir_.CreateOr(outside, ir_.CreateICmpNE(bits_of(wrong, on[chunk]), ir_.getInt16(0)));
       }
       BasicBlock* inside = new_block("gather");
       // Below the base there may be places of the range, too.
@@ -300,7 +323,7 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
           single[is_small][chunk] =
               gather(shape, places, on[chunk], words[chunk].empty() ? nullptr : words[chunk][0]);
         else
-          scatter(words[chunk], places, on[chunk]);
+          scatter(shape, words[chunk], places, on[chunk]);
       }
       if (moved) {
         BasicBlock* small_done = new_block("small_done");

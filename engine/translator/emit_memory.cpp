@@ -141,8 +141,7 @@ void Emitter::emit_scratch(unsigned index) {
     Value* unaligned = ir_.CreateAnd(offsets[chunk], ir_.CreateVectorSplat(16, ir_.getInt32(3)));
     Value* wrong = ir_.CreateOr(ir_.CreateICmpNE(unaligned, llvm::Constant::getNullValue(lanes_)),
                                 ir_.CreateICmpUGT(offsets[chunk], ir_.CreateVectorSplat(16, last)));
-    wrong = ir_.CreateBitCast(ir_.CreateAnd(wrong, on[chunk]), i16_);
-    outside = ir_.CreateOr(outside, ir_.CreateICmpNE(wrong, ir_.getInt16(0)));
+    outside = ir_.CreateOr(outside, ir_.CreateICmpNE(bits_of(wrong, on[chunk]), ir_.getInt16(0)));
   }
   const auto test = [&](Value* is_outside) {
     BasicBlock* inside = new_block("scratch");
@@ -227,8 +226,7 @@ void Emitter::emit_scratch_part(unsigned index) {
     Value* in_dword = ir_.CreateAnd(offsets[chunk], splat_number(3));
     Value* wrong = ir_.CreateOr(ir_.CreateICmpUGT(in_dword, splat_number(4u - shape.bytes)),
                                 ir_.CreateICmpUGT(offsets[chunk], last));
-    wrong = ir_.CreateBitCast(ir_.CreateAnd(wrong, on[chunk]), i16_);
-    outside = ir_.CreateOr(outside, ir_.CreateICmpNE(wrong, ir_.getInt16(0)));
+    outside = ir_.CreateOr(outside, ir_.CreateICmpNE(bits_of(wrong, on[chunk]), ir_.getInt16(0)));
   }
   BasicBlock* inside = new_block("scratch");
   branch_unlikely(outside, leave_to_interpreter(snapshot(index)), inside);
@@ -419,7 +417,7 @@ void Emitter::emit_gathered_lds(unsigned index, unsigned chunk) {
       for (unsigned word = 0; word < shape.registers(); ++word)
         words.push_back(vgpr(accesses[i].data + word, chunk));
       Value* written = ir_.CreateAnd(exec, inside[i]);
-      store_in_order(accesses[i].is_second, [=, this] { scatter(words, places, written); });
+      store_in_order(accesses[i].is_second, [=, this] { scatter(shape, words, places, written); });
     }
   }
   for (const auto& [number, value] : writes) write_lanes(facts_.nodes[index], number, chunk, value);

@@ -385,7 +385,9 @@ class Emitter {
                                       const ChunkValues& on, ChunkValues& words);
   Value* with_part(const isa::AccessShape& shape, Value* word, Value* before);
   Value* next_word(Value* places, unsigned word);
-  void scatter(const std::vector<Value*>& words, Value* places, Value* on);
+  void scatter(const isa::AccessShape& shape, const std::vector<Value*>& words, Value* places, Value* on);
+  Value* first_of(Value* lanes, Value* on);
+  Value* bits_of(Value* a, Value* b);
   Value* lanes_inside(Value* at, unsigned bytes);
   void emit_gathered_lds(unsigned node, unsigned chunk);
   std::vector<Value*> load_consecutive(Value* pointer, unsigned dwords);

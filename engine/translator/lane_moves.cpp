@@ -1,0 +1,361 @@
+#include "engine/translator/lane_moves.h"
+
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace lockstep::translator {
+namespace {
+
+namespace match = llvm::PatternMatch;
+using llvm::BasicBlock;
+using llvm::Value;
+
+constexpr unsigned kLanes = 16;
+constexpr const char* kWideStore = "lockstep.store";
+using Each = std::array<Value*, kLanes>;
+
+// Where the lanes of an access are.
+struct Places {
+  Value* pointer = nullptr;    // from which all count; else null
+  llvm::Type* unit = nullptr;  // of the offsets
+  Value* offsets = nullptr;    // <16 x i32> or <16 x i64>; <16 x ptr> without a pointer
+};
+
+class LaneMoves {
+ public:
+  LaneMoves(llvm::Function& function, Value* readable)
+      : function_(function), readable_(readable), ir_(function.getContext()) {
+    words_ = llvm::FixedVectorType::get(ir_.getInt32Ty(), kLanes);
+    numbers_ = llvm::FixedVectorType::get(ir_.getInt64Ty(), kLanes);
+  }
+
+  void run() {
+    std::vector<llvm::CallInst*> moves;
+    const auto is_gather = [](const llvm::CallInst& call) {
+      return call.getIntrinsicID() == llvm::Intrinsic::masked_gather;
+    };
+    for (llvm::Instruction& instruction : llvm::instructions(function_)) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (!call) continue;
+      const llvm::Function* callee = call->getCalledFunction();
+      if (is_gather(*call) || call->getIntrinsicID() == llvm::Intrinsic::masked_scatter ||
+          (callee && callee->getName().starts_with(kWideStore)))
+        moves.push_back(call);
+    }
+    for (llvm::CallInst* move : moves) {
+      ir_.SetInsertPoint(move);
+      if (is_gather(*move))
+        gather(*move);
+      else
+        scatter(*move);
+    }
+  }
+
+ private:
+  static bool is_full(const Value* on) {
+    const auto* constant = llvm::dyn_cast<llvm::Constant>(on);
+    return constant && constant->isAllOnesValue();
+  }
+
+  Places places_of(Value* pointers) {
+    auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(pointers);
+    if (address && address->getNumIndices() == 1 && address->getPointerOperandType()->isPointerTy()) {
+      Value* offsets = address->getOperand(1);
+      if (offsets->getType() == words_ || offsets->getType() == numbers_)
+        return {address->getPointerOperand(), address->getSourceElementType(), offsets};
+    }
+    return {nullptr, nullptr, pointers};
+  }
+
+  // A mask of lanes as words of ones or zeros. LLVM takes vectors of i1 apart where they are combined with
+  // bits of a number: here each part becomes words, and these are combined.
+  Value* as_words(Value* on) {
+    Value *a = nullptr, *b = nullptr;
+    if (match::match(on, match::m_And(match::m_Value(a), match::m_Value(b))))
+      return ir_.CreateAnd(as_words(a), as_words(b));
+    if (Value* bit = llvm::getSplatValue(on))
+      return ir_.CreateVectorSplat(kLanes, ir_.CreateSExt(bit, ir_.getInt32Ty()));
+    if (match::match(on, match::m_BitCast(match::m_Value(a))) && a->getType()->isIntegerTy(kLanes)) {
+      std::vector<llvm::Constant*> bits;
+      for (unsigned lane = 0; lane < kLanes; ++lane) bits.push_back(ir_.getInt32(1u << lane));
+      auto* each = llvm::ConstantVector::get(bits);
+      Value* all = ir_.CreateVectorSplat(kLanes, ir_.CreateZExt(a, ir_.getInt32Ty()));
+      return ir_.CreateSExt(ir_.CreateICmpEQ(ir_.CreateAnd(all, each), each), words_);
+    }
+    return ir_.CreateSExt(on, words_);
+  }
+
+  // As the bits of a number.
+  Value* as_bits(Value* on) {
+    Value *a = nullptr, *b = nullptr;
+    if (match::match(on, match::m_And(match::m_Value(a), match::m_Value(b))))
+      return ir_.CreateAnd(as_bits(a), as_bits(b));
+    if (Value* bit = llvm::getSplatValue(on)) return ir_.CreateSExt(bit, ir_.getInt16Ty());
+    return ir_.CreateBitCast(on, ir_.getInt16Ty());
+  }
+
+  // The elements of a vector, of 32 bits two by two, as it takes fewest instructions.
+  Each elements(Value* all) {
+    Each result{};
+    const auto* constant = llvm::dyn_cast<llvm::Constant>(all);
+    if (all->getType() != words_ || constant) {
+      for (unsigned lane = 0; lane < kLanes; ++lane)
+        result[lane] = ir_.CreateExtractElement(all, uint64_t{lane});
+      return result;
+    }
+    Value* pairs = ir_.CreateBitCast(all, llvm::FixedVectorType::get(ir_.getInt64Ty(), kLanes / 2));
+    for (unsigned lane = 0; lane < kLanes; lane += 2) {
+      Value* pair = ir_.CreateExtractElement(pairs, uint64_t{lane / 2});
+      result[lane] = ir_.CreateTrunc(pair, ir_.getInt32Ty());
+      result[lane + 1] = ir_.CreateTrunc(ir_.CreateLShr(pair, 32), ir_.getInt32Ty());
+    }
+    return result;
+  }
+
+  Value* pointer_to(const Places& places, Value* offset) {
+    if (!places.pointer) return offset;
+    return ir_.CreateGEP(places.unit, places.pointer, ir_.CreateSExt(offset, ir_.getInt64Ty()));
+  }
+
+  void gather(llvm::CallInst& call) {
+    Value *on = call.getArgOperand(2), *otherwise = call.getArgOperand(3);
+    auto* type = llvm::cast<llvm::FixedVectorType>(call.getType());
+    const bool is_wide = type->getScalarSizeInBits() == 64;
+    Places places = places_of(call.getArgOperand(0));
+    Value* lanes = is_full(on) ? nullptr : as_words(on);
+    if (lanes && places.pointer && places.offsets->getType() == words_) {
+      places.offsets = ir_.CreateAnd(places.offsets, lanes);
+    } else if (lanes) {
+      places.offsets = ir_.CreateSelect(ir_.CreateIsNeg(lanes), call.getArgOperand(0),
+                                        ir_.CreateVectorSplat(kLanes, readable_));
+      places.pointer = nullptr;
+    }
+    Each loaded = elements(places.offsets);
+    // Of two dwords volatile, else LLVM may make two loads of it.
+    for (Value*& lane : loaded)
+      lane = ir_.CreateAlignedLoad(type->getElementType(), pointer_to(places, lane), llvm::Align(1), is_wide);
+    const bool is_zero_else =
+        llvm::isa<llvm::Constant>(otherwise) && llvm::cast<llvm::Constant>(otherwise)->isNullValue();
+    if (is_wide && is_zero_else) replace_words(call, loaded, lanes);
+    if (!is_wide || !call.use_empty()) {
+      Value* all = llvm::PoisonValue::get(type);
+      for (unsigned lane = 0; lane < kLanes; ++lane)
+        all = ir_.CreateInsertElement(all, loaded[lane], uint64_t{lane});
+      if (lanes && is_zero_else)
+        all = ir_.CreateAnd(all, is_wide ? ir_.CreateSExt(lanes, numbers_) : lanes);
+      else if (lanes)
+        all = ir_.CreateSelect(ir_.CreateIsNeg(lanes), all, otherwise);
+      call.replaceAllUsesWith(all);
+    }
+    call.eraseFromParent();
+  }
+
+  // Of elements of two dwords mostly one dword and the other one is wanted. So they are put into registers
+  // such that one shuffle inside of each half has the words of eight lanes.
+  void replace_words(llvm::CallInst& call, const Each& loaded, Value* lanes) {
+    std::vector<llvm::Instruction*> low, high;
+    for (llvm::User* user : call.users()) {
+      auto* instruction = llvm::cast<llvm::Instruction>(user);
+      if (user->getType() == words_ && match::match(user, match::m_Trunc(match::m_Specific(&call)))) {
+        low.push_back(instruction);
+      } else if (match::match(user, match::m_LShr(match::m_Specific(&call), match::m_SpecificInt(32)))) {
+        for (llvm::User* shifted : user->users())
+          if (shifted->getType() == words_ && llvm::isa<llvm::TruncInst>(shifted))
+            high.push_back(llvm::cast<llvm::Instruction>(shifted));
+      }
+    }
+    if (low.empty() && high.empty()) return;
+    auto* four = llvm::FixedVectorType::get(ir_.getInt64Ty(), 4);
+    auto* eight = llvm::FixedVectorType::get(ir_.getInt32Ty(), 8);
+    std::array<Value*, 4> registers{};
+    constexpr std::array<unsigned, 4> kFirst = {0, 1, 4, 5}, kSecond = {2, 3, 6, 7};
+    for (unsigned i = 0; i < 4; ++i) {
+      Value* all = llvm::PoisonValue::get(four);
+      for (unsigned at = 0; at < 4; ++at)
+        all = ir_.CreateInsertElement(all, loaded[i / 2 * 8 + (i % 2 == 0 ? kFirst : kSecond)[at]],
+                                      uint64_t{at});
+      registers[i] = ir_.CreateBitCast(all, eight);
+    }
+    for (const int word : {0, 1}) {
+      const auto& users = word == 0 ? low : high;
+      if (users.empty()) continue;
+      std::array<Value*, 2> halves{};
+      for (unsigned half = 0; half < 2; ++half)
+        halves[half] = ir_.CreateShuffleVector(
+            registers[2 * half], registers[2 * half + 1],
+            {word, 2 + word, 8 + word, 10 + word, 4 + word, 6 + word, 12 + word, 14 + word});
+      Value* all = ir_.CreateShuffleVector(halves[0], halves[1],
+                                           {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+      if (lanes) all = ir_.CreateAnd(all, lanes);
+      for (llvm::Instruction* user : users) {
+        llvm::Value* shifted = word == 1 ? user->getOperand(0) : nullptr;
+        user->replaceAllUsesWith(all);
+        user->eraseFromParent();
+        if (shifted && shifted->use_empty()) llvm::cast<llvm::Instruction>(shifted)->eraseFromParent();
+      }
+    }
+  }
+
+  // Of what is stored for a lane: so many of the lowest bits of a vector's element, or two words.
+  struct Part {
+    llvm::Type* type = nullptr;
+    Value *low = nullptr, *high = nullptr;
+    unsigned offset = 0;  // in bytes
+  };
+
+  std::vector<Part> parts_of(llvm::CallInst& call) {
+    if (!llvm::isa<llvm::IntrinsicInst>(call)) {
+      std::vector<Part> parts;
+      const unsigned words = call.arg_size() - 2;
+      for (unsigned word = 0; word < words; word += 2) {
+        Value* low = call.getArgOperand(word);
+        if (word + 1 < words)
+          parts.push_back({ir_.getInt64Ty(), low, call.getArgOperand(word + 1), 4 * word});
+        else
+          parts.push_back({ir_.getInt32Ty(), low, nullptr, 4 * word});
+      }
+      return parts;
+    }
+    Value *all = call.getArgOperand(0), *low = nullptr, *high = nullptr;
+    llvm::Type* type = all->getType()->getScalarType();
+    const auto together =
+        match::m_c_Or(match::m_ZExt(match::m_Value(low)),
+                      match::m_Shl(match::m_ZExt(match::m_Value(high)), match::m_SpecificInt(32)));
+    if (all->getType() == numbers_ && match::match(all, together) && low->getType() == words_ &&
+        high->getType() == words_)
+      return {{type, low, high}};
+    if (match::match(all, match::m_Trunc(match::m_Value(low))) && low->getType() == words_)
+      return {{type, low}};
+    return {{type, all}};
+  }
+
+  Each elements(const Part& part) {
+    Each result{};
+    if (!part.high) {
+      result = elements(part.low);
+      for (Value*& element : result) element = ir_.CreateTrunc(element, part.type);
+      return result;
+    }
+    auto* pairs = llvm::FixedVectorType::get(ir_.getInt64Ty(), kLanes / 2);
+    for (const unsigned upper : {0u, 2u}) {
+      std::vector<int> order;
+      for (unsigned lane = upper; lane < kLanes; lane += 4)
+        for (const unsigned i : {0u, 1u})
+          for (const unsigned word : {0u, kLanes}) order.push_back(static_cast<int>(lane + i + word));
+      Value* both = ir_.CreateBitCast(ir_.CreateShuffleVector(part.low, part.high, order), pairs);
+      for (unsigned i = 0; i < kLanes / 2; ++i)
+        result[i / 2 * 4 + upper + i % 2] = ir_.CreateExtractElement(both, uint64_t{i});
+    }
+    return result;
+  }
+
+  void store(Value* element, Value* pointer, const Part& part) {
+    ir_.CreateAlignedStore(element, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), pointer, part.offset),
+                           llvm::Align(1));
+  }
+
+  void scatter(llvm::CallInst& call) {
+    const std::vector<Part> parts = parts_of(call);
+    const bool is_intrinsic = llvm::isa<llvm::IntrinsicInst>(call);
+    const Places places = places_of(call.getArgOperand(is_intrinsic ? 1 : call.arg_size() - 2));
+    Value* on = call.getArgOperand(call.arg_size() - 1);
+    BasicBlock* done = nullptr;
+    if (!is_full(on)) {
+      Value* bits = as_bits(on);
+      BasicBlock* before = call.getParent();
+      done = before->splitBasicBlock(&call, "scattered");
+      BasicBlock *all = new_block("all_lanes", done), *some = new_block("some_lanes", done);
+      before->getTerminator()->eraseFromParent();
+      ir_.SetInsertPoint(before);
+      ir_.CreateCondBr(ir_.CreateICmpEQ(bits, ir_.getInt16(0xffff)), all, some);
+      ir_.SetInsertPoint(some);
+      store_some(places, parts, bits, done);
+      ir_.SetInsertPoint(all);
+    }
+    const Each offsets = elements(places.offsets);
+    std::vector<Each> stored;
+    for (const Part& part : parts) stored.push_back(elements(part));
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      Value* pointer = pointer_to(places, offsets[lane]);
+      for (size_t i = 0; i < parts.size(); ++i) store(stored[i][lane], pointer, parts[i]);
+    }
+    if (done) ir_.CreateBr(done);
+    call.eraseFromParent();
+  }
+
+  void store_some(const Places& places, const std::vector<Part>& parts, Value* bits, BasicBlock* done) {
+    BasicBlock *before = ir_.GetInsertBlock(), *loop = new_block("lane", done);
+    unsigned row = 0;
+    const auto keep = [&](Value* all) {
+      if (row == rows_.size())
+        rows_.push_back(llvm::IRBuilder<>(&*function_.getEntryBlock().begin()).CreateAlloca(numbers_));
+      ir_.CreateStore(all, rows_[row++]);
+    };
+    keep(places.offsets);
+    for (const Part& part : parts) {
+      keep(part.low);
+      if (part.high) keep(part.high);
+    }
+    Value* none = ir_.getInt16(0);
+    ir_.CreateCondBr(ir_.CreateICmpEQ(bits, none), done, loop);
+    ir_.SetInsertPoint(loop);
+    llvm::PHINode* left = ir_.CreatePHI(bits->getType(), 2);
+    Value* lane = ir_.CreateZExt(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, ir_.getTrue()),
+                                 ir_.getInt64Ty());
+    row = 0;
+    const auto element = [&](Value* all) -> Value* {
+      llvm::Type* type = all->getType()->getScalarType();
+      return ir_.CreateLoad(type, ir_.CreateGEP(type, rows_[row++], lane));
+    };
+    Value* pointer = pointer_to(places, element(places.offsets));
+    for (const Part& part : parts) {
+      Value* stored = element(part.low);
+      if (part.high)
+        stored = ir_.CreateOr(ir_.CreateZExt(stored, part.type),
+                              ir_.CreateShl(ir_.CreateZExt(element(part.high), part.type), 32));
+      store(ir_.CreateTrunc(stored, part.type), pointer, part);
+    }
+    Value* rest = ir_.CreateAnd(left, ir_.CreateSub(left, ir_.getInt16(1)));
+    left->addIncoming(bits, before);
+    left->addIncoming(rest, loop);
+    ir_.CreateCondBr(ir_.CreateICmpEQ(rest, none), done, loop);
+  }
+
+  BasicBlock* new_block(const char* name, BasicBlock* before) {
+    return BasicBlock::Create(function_.getContext(), name, &function_, before);
+  }
+
+  llvm::Function& function_;
+  Value* readable_;
+  llvm::IRBuilder<> ir_;
+  llvm::FixedVectorType *words_ = nullptr, *numbers_ = nullptr;
+  // What loops over lanes read: offsets, and the words that are stored.
+  std::vector<llvm::AllocaInst*> rows_;
+};
+
+}  // namespace
+
+void store_elements(llvm::IRBuilder<>& ir, llvm::ArrayRef<Value*> words, Value* places, Value* on) {
+  std::vector<Value*> arguments(words);
+  arguments.insert(arguments.end(), {places, on});
+  std::vector<llvm::Type*> types;
+  for (Value* argument : arguments) types.push_back(argument->getType());
+  llvm::Module& module = *ir.GetInsertBlock()->getModule();
+  ir.CreateCall(module.getOrInsertFunction(kWideStore + std::to_string(words.size()),
+                                           llvm::FunctionType::get(ir.getVoidTy(), types, false)),
+                arguments);
+}
+
+void move_lane_by_lane(llvm::Function& function, Value* readable) {
+  LaneMoves(function, readable).run();
+}
+
+}  // namespace lockstep::translator

@@ -1,0 +1,19 @@
+// Gathers and scatters of a chunk on hosts that have none under a mask.
+#pragma once
+
+#include <llvm/IR/Function.h>
+#include <llvm/IR/IRBuilder.h>
+
+namespace lockstep::translator {
+
+// A scatter of elements of more than two words, of which lanes may store some on top of others'.
+void store_elements(llvm::IRBuilder<>& ir, llvm::ArrayRef<llvm::Value*> words, llvm::Value* places,
+                    llvm::Value* on);
+
+// Makes one move of each lane. What LLVM makes of them itself branches around each lane. A gather also reads
+// for lanes that are off: where offsets of 32 bits count from one pointer, what is at this pointer, which has
+// to be readable whatever lanes are on; else what is at `readable`. Stores are made for lanes that are on and
+// no others, the lowest lane first. Two dwords side by side are one move.
+void move_lane_by_lane(llvm::Function& function, llvm::Value* readable);
+
+}  // namespace lockstep::translator
