@@ -25,10 +25,12 @@ constexpr uint32_t kMostWasted = 4;
 }  // namespace
 
 void Emitter::plan_walks() {
-  if (!has_masked_gathers_) return;
   for (const auto& [node, block, is_certain] : find_walks(routine_, piece_)) {
     const AddressPlan& plan = plans_[block];
     if (!plan.is_empty() && plan.is_regular[node - routine_.blocks[block].first]) continue;
+    // Where the wave hardly ever comes. With sixteen registers, what such a load needs takes those of the
+    // lanes.
+    if (!has_masked_gathers_ && lane_loops_.contains(block)) continue;
     Walk walk;
     walk.is_certain = is_certain;
     walk.block = block;
