@@ -1,8 +1,8 @@
 #include <cstdlib>
+#include <map>
 #include <new>
 #include <stdexcept>
 
-#include "bench/kernels.h"
 #include "bench/workload.h"
 #include "loader/hidden_arguments.h"
 #include "machine/kernel.h"
@@ -12,14 +12,14 @@
 namespace lockstep::bench {
 namespace {
 
-const toolchain::Result& code_object() {
-  static const toolchain::Result result = [] {
-    toolchain::Options options;
-    options.optimization = 3;
-    return toolchain::compile_text(toolchain::Language::opencl, kKernels, "kernels.cl", options);
-  }();
+const toolchain::Result& code_object(const char* source) {
+  static std::map<const char*, toolchain::Result> results;
+  if (const auto known = results.find(source); known != results.end()) return known->second;
+  toolchain::Options options;
+  options.optimization = 3;
+  auto result = toolchain::compile_text(toolchain::Language::opencl, source, "kernels.cl", options);
   if (!result) throw std::runtime_error(result.diagnostics);
-  return result;
+  return results.emplace(source, std::move(result)).first->second;
 }
 
 struct FreeMemory {
@@ -41,7 +41,7 @@ class LockstepRunner final : public Runner {
       if (!memory) throw std::bad_alloc();
       std::memcpy(buffers_.emplace_back(memory).get(), contents.data(), bytes_of(contents));
     }
-    auto object = loader::CodeObject::parse(code_object().code_object, "kernels.co");
+    auto object = loader::CodeObject::parse(code_object(workload.source).code_object, "kernels.co");
     if (!object) throw std::runtime_error(object.error().message());
     auto loaded = machine::LoadedCode::load(std::move(*object), memory_);
     if (!loaded) throw std::runtime_error(loaded.error().message());

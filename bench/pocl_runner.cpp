@@ -3,7 +3,6 @@
 
 #include <stdexcept>
 
-#include "bench/kernels.h"
 #include "bench/workload.h"
 
 namespace lockstep::bench {
@@ -43,8 +42,8 @@ class PoclRunner final : public Runner {
     check(status, "clCreateContext");
     queue_ = clCreateCommandQueue(context_, device, 0, &status);
     check(status, "clCreateCommandQueue");
-    const char* source = kKernels;
-    program_ = clCreateProgramWithSource(context_, 1, &source, nullptr, &status);
+    program_ =
+        clCreateProgramWithSource(context_, 1, const_cast<const char**>(&workload_.source), nullptr, &status);
     check(status, "clCreateProgramWithSource");
     check(clBuildProgram(program_, 1, &device, "", nullptr, nullptr), "clBuildProgram");
     kernel_ = clCreateKernel(program_, workload.kernel.c_str(), &status);

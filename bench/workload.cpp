@@ -4,10 +4,10 @@
 #include <cmath>
 #include <random>
 
-namespace lockstep::bench {
-namespace {
+#include "bench/kernels.h"
 
-// Floats from -0.5 to 0.5.
+namespace lockstep::bench {
+
 Words random_floats(size_t count, unsigned seed) {
   std::mt19937 random(seed);
   Words values(count);
@@ -16,15 +16,18 @@ Words random_floats(size_t count, unsigned seed) {
   return values;
 }
 
-Words random_integers(size_t count, unsigned seed, uint32_t below = 0) {
+Words random_integers(size_t count, unsigned seed, uint32_t below) {
   std::mt19937 random(seed);
   Words values(count);
   for (uint32_t& value : values) value = below == 0 ? random() : random() % below;
   return values;
 }
 
+namespace {
+
 Workload one_dimension(const char* kernel, uint32_t items, uint32_t group = 256) {
   Workload work;
+  work.source = kKernels;
   work.kernel = kernel;
   work.grid = {items, 1, 1};
   work.group = {group, 1, 1};
@@ -55,6 +58,7 @@ Workload triad() {
 Workload mandelbrot() {
   constexpr uint32_t kSize = 1024, kLimit = 256;
   Workload work;
+  work.source = kKernels;
   work.kernel = "mandelbrot";
   work.dimensions = 2;
   work.grid = {kSize, kSize, 1};
@@ -75,6 +79,7 @@ Workload mandelbrot() {
 Workload matrix_product(const char* kernel, uint32_t items_a_row) {
   constexpr uint32_t kSize = 512;
   Workload work;
+  work.source = kKernels;
   work.kernel = kernel;
   work.dimensions = 2;
   work.grid = {items_a_row, items_a_row, 1};
@@ -167,6 +172,7 @@ Workload reduction() {
 Workload transpose() {
   constexpr uint32_t kSize = 2048;
   Workload work;
+  work.source = kKernels;
   work.kernel = "transpose";
   work.dimensions = 2;
   work.grid = {kSize, kSize, 1};
@@ -181,6 +187,7 @@ Workload transpose() {
 Workload stencil() {
   constexpr uint32_t kSize = 160;
   Workload work;
+  work.source = kKernels;
   work.kernel = "stencil";
   work.dimensions = 3;
   work.grid = {kSize, kSize, kSize};
@@ -319,6 +326,7 @@ Workload buffer_columns() {
 Workload two_dimensions(const char* kernel, uint32_t columns, uint32_t rows, uint32_t group_columns,
                         uint32_t group_rows) {
   Workload work;
+  work.source = kKernels;
   work.kernel = kernel;
   work.dimensions = 2;
   work.grid = {columns, rows, 1};
@@ -441,50 +449,43 @@ Workload tiny() {
 
 }  // namespace
 
-std::vector<Workload> workloads(const std::string& only) {
-  const auto sgemm = [] { return matrix_product("sgemm", 512); };
-  const auto sgemm_blocked = [] { return matrix_product("sgemm_blocked", 128); };
-  struct Maker {
-    const char* name;
-    Workload (*make)();
+std::span<const WorkloadMaker> main_workloads() {
+  static constexpr WorkloadMaker kMakers[] = {
+      {"saxpy", saxpy},
+      {"mandelbrot", mandelbrot},
+      {"sgemm", [] { return matrix_product("sgemm", 512); }},
+      {"nbody", nbody},
+      {"histogram", histogram},
+      {"hash64", hash64},
+      {"sgemm_blocked", [] { return matrix_product("sgemm_blocked", 128); }},
+      {"triad", triad},
+      {"fft", fft},
+      {"bitonic_sort", bitonic_sort},
+      {"scan", scan},
+      {"reduction", reduction},
+      {"transpose", transpose},
+      {"stencil", stencil},
+      {"spmv", spmv},
+      {"matrix_vector", matrix_vector},
+      {"search", search},
+      {"black_scholes", black_scholes},
+      {"aes", aes},
+      {"md5", md5},
+      {"chemistry", chemistry},
+      {"queens", queens},
+      {"plain_gemm", plain_gemm},
+      {"plain_jacobi", plain_jacobi},
+      {"plain_convolution", plain_convolution},
+      {"plain_columns", plain_columns},
+      {"plain_doubles", plain_doubles},
+      {"plain_distances", plain_distances},
+      {"tiled_heat", tiled_heat},
+      {"tiled_path", tiled_path},
+      {"wmma", wmma},
+      {"buffer_columns", buffer_columns},
+      {"tiny", tiny},
   };
-  const Maker makers[] = {{"saxpy", saxpy},
-                          {"mandelbrot", mandelbrot},
-                          {"sgemm", sgemm},
-                          {"nbody", nbody},
-                          {"histogram", histogram},
-                          {"hash64", hash64},
-                          {"sgemm_blocked", sgemm_blocked},
-                          {"triad", triad},
-                          {"fft", fft},
-                          {"bitonic_sort", bitonic_sort},
-                          {"scan", scan},
-                          {"reduction", reduction},
-                          {"transpose", transpose},
-                          {"stencil", stencil},
-                          {"spmv", spmv},
-                          {"matrix_vector", matrix_vector},
-                          {"search", search},
-                          {"black_scholes", black_scholes},
-                          {"aes", aes},
-                          {"md5", md5},
-                          {"chemistry", chemistry},
-                          {"queens", queens},
-                          {"plain_gemm", plain_gemm},
-                          {"plain_jacobi", plain_jacobi},
-                          {"plain_convolution", plain_convolution},
-                          {"plain_columns", plain_columns},
-                          {"plain_doubles", plain_doubles},
-                          {"plain_distances", plain_distances},
-                          {"tiled_heat", tiled_heat},
-                          {"tiled_path", tiled_path},
-                          {"wmma", wmma},
-                          {"buffer_columns", buffer_columns},
-                          {"tiny", tiny}};
-  std::vector<Workload> result;
-  for (const Maker& maker : makers)
-    if (std::string(maker.name).find(only) != std::string::npos) result.push_back(maker.make());
-  return result;
+  return kMakers;
 }
 
 }  // namespace lockstep::bench

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Argument {
 };
 
 struct Workload {
+  const char* source = nullptr;  // OpenCL C
   std::string kernel;
   unsigned dimensions = 1;
   std::array<uint32_t, 3> grid{1, 1, 1}, group{1, 1, 1};  // work-items
@@ -44,8 +46,19 @@ struct Workload {
   }
 };
 
-// All of them; `only`: a part of the kernel's name, or nothing.
-std::vector<Workload> workloads(const std::string& only);
+// Floats from -0.5 to 0.5.
+Words random_floats(size_t count, unsigned seed);
+Words random_integers(size_t count, unsigned seed, uint32_t below = 0);
+
+// A workload of a name, made when it is asked for.
+struct WorkloadMaker {
+  const char* name;
+  Workload (*make)();
+};
+
+// Those of kernels.h and of everyday_kernels.h.
+std::span<const WorkloadMaker> main_workloads();
+std::span<const WorkloadMaker> everyday_workloads();
 
 class Runner {
  public:
