@@ -33,11 +33,11 @@ bool changes_memory(const Node& node) {
 
 // Lanes that lie side by side, or loads of one place or with a stride: elements may overlap, as those of a
 // compiler that has put neighbours together, or leave gaps.
-bool is_regular_access(const Node& node, const LinearState& state, bool has_masked_bytes) {
+bool is_regular_access(const Node& node, const LinearState& state) {
   if (node.kind != NodeKind::global) return false;
   const GlobalOperands access = global_operands(node.instruction);
   const AccessShape& shape = access.shape;
-  if (shape.part != isa::RegisterPart::whole || (shape.bytes < 4 && !has_masked_bytes)) return false;
+  if (shape.part != isa::RegisterPart::whole) return false;
   const Linear* low = state.find(access.address.vgpr());
   if (!low || low->is_high) return false;
   if (!access.base) {
@@ -132,8 +132,7 @@ LinearState::Step LinearState::step(const Node& node, const RegisterSet& merged)
 namespace {
 
 // `wanted`: registers that are to be linear at the end, of which those that are remain.
-AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned index, bool has_masked_bytes,
-                       Strides wanted) {
+AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned index, Strides wanted) {
   const Block& block = routine.blocks[index];
   const unsigned count = block.last - block.first;
   LinearState state(routine, facts.blocks[index].strides);
@@ -143,7 +142,7 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
   AddressPlan plan;
   for (unsigned n = block.first; n < block.last; ++n) {
     const Node& node = routine.nodes[n];
-    regular[n - block.first] = is_regular_access(node, state, has_masked_bytes);
+    regular[n - block.first] = is_regular_access(node, state);
     accesses += regular[n - block.first];
     const ExecChange change = facts.nodes[n].effects.exec;
     plan.roots_in_all_lanes |= change == ExecChange::grows || change == ExecChange::any;
@@ -191,14 +190,12 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
 
 }  // namespace
 
-std::vector<AddressPlan> plan_addresses(const Routine& routine, const Facts& facts, bool has_masked_bytes,
-                                        bool keeps) {
+std::vector<AddressPlan> plan_addresses(const Routine& routine, const Facts& facts, bool keeps) {
   std::vector<AddressPlan> plans(routine.blocks.size());
   std::vector<Strides> wanted(routine.blocks.size());
   for (unsigned index = static_cast<unsigned>(plans.size()); index-- > 0;) {
     const Block& block = routine.blocks[index];
-    AddressPlan& plan = plans[index] =
-        plan_block(routine, facts, index, has_masked_bytes, std::move(wanted[index]));
+    AddressPlan& plan = plans[index] = plan_block(routine, facts, index, std::move(wanted[index]));
     // What is kept holds for lanes that are on.
     const bool has_one_before =
         !block.is_entry && block.predecessors.size() == 1 && block.predecessors[0] < index;

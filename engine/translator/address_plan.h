@@ -53,7 +53,6 @@ struct AddressPlan {
 
 // By block. `keeps`: what one block finds out counts in the next one, if that has no other before it; then
 // blocks without accesses have a plan, too.
-std::vector<AddressPlan> plan_addresses(const Routine& routine, const Facts& facts, bool has_masked_bytes,
-                                        bool keeps);
+std::vector<AddressPlan> plan_addresses(const Routine& routine, const Facts& facts, bool keeps);
 
 }  // namespace lockstep::translator

@@ -199,7 +199,7 @@ bool sees_streams(const std::string& processor) {
 
 }  // namespace
 
-bool has_row_function(const Routine& routine, const Facts& facts, const std::string& processor) {
+bool has_row_function(const Routine& routine, const Facts& facts) {
   constexpr size_t kMostNodes = 128;
   if (routine.launch.group_id_register >= isa::code::kVccLo) return false;
   if (routine.pieces.size() != 1 || routine.nodes.size() > kMostNodes) return false;
@@ -218,13 +218,13 @@ bool has_row_function(const Routine& routine, const Facts& facts, const std::str
     }
   });
   if (waits) return false;
-  return std::ranges::any_of(plan_addresses(routine, facts, has_masked_gathers(processor), false),
+  return std::ranges::any_of(plan_addresses(routine, facts, false),
                              [](const AddressPlan& plan) { return !plan.is_empty(); });
 }
 
 bool goes_side_by_side(const Routine& routine, const Facts& facts) {
   if (std::ranges::any_of(loop_ends(routine), [](unsigned end) { return end != 0; })) return false;
-  const auto plans = plan_addresses(routine, facts, has_masked_gathers(), false);
+  const auto plans = plan_addresses(routine, facts, false);
   for (unsigned i = 0; i < routine.blocks.size(); ++i) {
     const Block& block = routine.blocks[i];
     for (unsigned n = block.first; n < block.last; ++n) {
@@ -247,7 +247,7 @@ Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsi
   Emitter emitter(module, routine, facts, piece, first_slot, host);
   emitter.emit(kFunctionName);
   object.next_slot = emitter.next_slot();
-  if (has_row_function(routine, facts, processor)) {
+  if (has_row_function(routine, facts)) {
     Emitter rows(module, routine, facts, piece, object.next_slot, host, Emitter::Shape::row);
     rows.emit(kRowFunctionName);
     object.next_slot = rows.next_slot();

@@ -44,8 +44,7 @@ inline constexpr const char *kFunctionName = "lockstep_routine", *kRowFunctionNa
 
 // Whether the object of a routine has a RowFunction, too: of short ones that go through memory, whose launch
 // costs as much as their code, without anything that a wave waits for or that leaves its registers changed.
-bool has_row_function(const Routine& routine, const Facts& facts,
-                      const std::string& processor = host_processor());
+bool has_row_function(const Routine& routine, const Facts& facts);
 
 // Of a routine that has a row function: whether its waves may run in an order in which those of neighbouring
 // groups follow each other (LaunchNeeds::go_side_by_side).

@@ -412,6 +412,29 @@ void Emitter::prefetch(Value* pointer, Value* distance) {
                       {ahead, ir_.getInt32(kIsRead), ir_.getInt32(kToAllCaches), ir_.getInt32(kIsData)});
 }
 
+// Bytes and shorts under a mask, where hosts have no instruction for it: in a loop over the lanes that are
+// on, for it is the edge of something.
+void Emitter::store_elements_on(Value* elements, Value* pointer, Value* bits) {
+  llvm::IRBuilder<> at_entry(entry_, entry_->begin());
+  llvm::Type* element = elements->getType()->getScalarType();
+  llvm::AllocaInst* memory = at_entry.CreateAlloca(elements->getType());
+  ir_.CreateStore(elements, memory);
+  Value* all = ir_.CreateZExt(bits, i32_);
+  BasicBlock *const before = ir_.GetInsertBlock(), *lane = new_block("store_lane"),
+                    *stored = new_block("stored");
+  ir_.CreateCondBr(ir_.CreateICmpEQ(all, ir_.getInt32(0)), stored, lane);
+  ir_.SetInsertPoint(lane);
+  llvm::PHINode* left = ir_.CreatePHI(i32_, 2);
+  left->addIncoming(all, before);
+  Value* number = ir_.CreateZExt(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, ir_.getTrue()), i64_);
+  Value* value = ir_.CreateLoad(element, ir_.CreateGEP(element, memory, number));
+  ir_.CreateAlignedStore(value, ir_.CreateGEP(element, pointer, number), llvm::Align(1));
+  Value* others = ir_.CreateAnd(left, ir_.CreateSub(left, ir_.getInt32(1)));
+  left->addIncoming(others, lane);
+  ir_.CreateCondBr(ir_.CreateICmpEQ(others, ir_.getInt32(0)), stored, lane);
+  ir_.SetInsertPoint(stored);
+}
+
 // Under a mask it is slower where memory is far.
 void Emitter::store_side_by_side(const AccessShape& shape, const ChunkValues& places,
                                  const std::array<std::vector<Value*>, kMaxChunks>& words, Value* exec) {
@@ -423,8 +446,11 @@ void Emitter::store_side_by_side(const AccessShape& shape, const ChunkValues& pl
         ir_.CreateAlignedStore(elements, pointer, llvm::Align(1));
         continue;
       }
-      Value* on = ir_.CreateBitCast(half_bits(scalar(kExec + chunk / 2), chunk), lane_mask_);
-      ir_.CreateMaskedStore(elements, pointer, llvm::Align(1), on);
+      Value* bits = half_bits(scalar(kExec + chunk / 2), chunk);
+      if (shape.bytes < 4 && !has_masked_gathers_)
+        store_elements_on(elements, pointer, bits);
+      else
+        ir_.CreateMaskedStore(elements, pointer, llvm::Align(1), ir_.CreateBitCast(bits, lane_mask_));
     }
   };
   auto* all_lanes = llvm::Constant::getAllOnesValue(exec->getType());

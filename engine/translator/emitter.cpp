@@ -34,7 +34,7 @@ Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& fact
       next_slot_(first_slot),
       shape_(shape),
       linear_math_(&ir_, is_linear_in_wave() ? routine.wave_size : 16),
-      plans_(plan_addresses(routine, facts, has_masked_gathers_, shape == Shape::row)),
+      plans_(plan_addresses(routine, facts, shape == Shape::row)),
       lane_loops_(find_lane_loops(routine, facts)) {
   i1_ = ir_.getInt1Ty();
   i16_ = ir_.getInt16Ty();

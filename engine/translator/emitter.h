@@ -198,6 +198,7 @@ class Emitter {
   void prefetch(Value* pointer, Value* distance);
   void store_side_by_side(const isa::AccessShape& shape, const ChunkValues& places,
                           const std::array<std::vector<Value*>, kMaxChunks>& words, Value* exec);
+  void store_elements_on(Value* elements, Value* pointer, Value* bits);
   llvm::FixedVectorType* elements_of(const isa::AccessShape& shape);
   std::vector<Value*> load_side_by_side(const isa::AccessShape& shape, Value* pointer);
   struct LoadedParts {
