@@ -42,12 +42,12 @@ std::vector<Value*> Emitter::gather(const AccessShape& shape, Value* places, Val
     const bool is_pair = word + 1 < shape.registers();
     auto* element = is_pair ? llvm::FixedVectorType::get(i64_, 16) : lanes_;
     Value* at = word == 0 ? places : next_word(places, word);
-    Value* loaded =
+    llvm::CallInst* loaded =
         ir_.CreateMaskedGather(element, at, llvm::Align(1), on, llvm::Constant::getNullValue(element));
+    if (is_seldom_) mark_seldom(*loaded);
     words.push_back(is_pair ? ir_.CreateTrunc(loaded, lanes_) : loaded);
     const auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(at);
-    if (address && address->getPointerOperand() == lds_)
-      mark_lds_gather(*llvm::cast<llvm::Instruction>(loaded));
+    if (address && address->getPointerOperand() == lds_) mark_lds_gather(*loaded);
     if (is_pair) words.push_back(ir_.CreateTrunc(ir_.CreateLShr(loaded, 32), lanes_));
     word += is_pair ? 2 : 1;
   }
@@ -119,7 +119,10 @@ BasicBlock* Emitter::emit_side_by_side(bool is_load, Value* lanes, Value* pointe
 }
 
 void Emitter::scatter(const AccessShape& shape, const std::vector<Value*>& words, Value* places, Value* on) {
-  if (words.size() > 2) return store_elements(ir_, words, places, on);
+  const auto store = [&](llvm::CallInst* stored) {
+    if (is_seldom_) mark_seldom(*stored);
+  };
+  if (words.size() > 2) return store(store_elements(ir_, words, places, on));
   Value* elements = words[0];
   if (shape.bytes < 4) {
     if (shape.part == isa::RegisterPart::high_half) elements = ir_.CreateLShr(elements, 16);
@@ -130,7 +133,7 @@ void Emitter::scatter(const AccessShape& shape, const std::vector<Value*>& words
     elements =
         ir_.CreateOr(ir_.CreateZExt(words[0], wide), ir_.CreateShl(ir_.CreateZExt(words[1], wide), 32));
   }
-  ir_.CreateMaskedScatter(elements, places, llvm::Align(1), on);
+  store(ir_.CreateMaskedScatter(elements, places, llvm::Align(1), on));
 }
 
 // Addresses that were made as sums of one base and an offset for each lane become these.
@@ -317,6 +320,8 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
         moved = emit_side_by_side(is_load, access.lanes, pointer, offsets, on, moved_words);
         inside = ir_.GetInsertBlock();
       }
+      const bool was_seldom = is_seldom_;
+      is_seldom_ |= !is_small;
       for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
         Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, offsets[chunk]);
         if (is_load)
@@ -325,6 +330,7 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
         else
           scatter(shape, words[chunk], places, on[chunk]);
       }
+      is_seldom_ = was_seldom;
       if (moved) {
         BasicBlock* small_done = new_block("small_done");
         ir_.CreateBr(small_done);

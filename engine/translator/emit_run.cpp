@@ -1,6 +1,7 @@
 // Runs of vector instructions: emitted for one chunk of the lanes after the other, so that few host registers
 // are in use at a time. Doubt about float results is settled once at the end of the run.
 #include <algorithm>
+#include <utility>
 
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
@@ -135,7 +136,9 @@ void Emitter::end_run() {
       half_masks_ = half_masks;
       expanded_masks_ = expanded_masks;
       address_facts_ = address_facts;
+      const bool was_seldom = std::exchange(is_seldom_, is_seldom_ || !is_regular);
       emit_run(is_regular);
+      is_seldom_ = was_seldom;
       ends[!is_regular] = locals_;
       end_blocks[!is_regular] = ir_.GetInsertBlock();
       ir_.CreateBr(joined);

@@ -331,6 +331,7 @@ void Emitter::emit_block(unsigned index) {
     locals_.dirty = (dirty | sections_[section].locals.dirty) & locals_.held;
   };
   begin_second();
+  is_seldom_ = true;
   for (unsigned n = block.first; n < block.last; ++n) {
     emit_node(n);
     if (!plan_.is_cut[n - block.first]) continue;
@@ -343,6 +344,7 @@ void Emitter::emit_block(unsigned index) {
     begin_second();
   }
   end_run();
+  is_seldom_ = false;
   if (!plan_.kept.empty()) ir_.CreateStore(ir_.getInt32(0), is_kept(index));
   emit_end(index);
 }

@@ -503,6 +503,7 @@ class Emitter {
   bool scratch_is_tested_ = false;  // as far as constant addresses of this block go
   AddressPlan plan_;
   bool is_regular_version_ = false, is_in_loop_ = false;
+  bool is_seldom_ = false;  // where waves are that were not as guessed
   std::vector<Section> sections_;
   // What is linear is so in a chunk, or in a wave whose group is one of a row.
   const Shape shape_;

@@ -4,6 +4,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
 
@@ -19,7 +20,7 @@ using llvm::BasicBlock;
 using llvm::Value;
 
 constexpr unsigned kLanes = 16;
-constexpr const char* kWideStore = "lockstep.store";
+constexpr const char *kWideStore = "lockstep.store", *kSeldom = "lockstep.seldom";
 using Each = std::array<Value*, kLanes>;
 
 // Where the lanes of an access are.
@@ -125,7 +126,55 @@ class LaneMoves {
     return ir_.CreateGEP(places.unit, places.pointer, ir_.CreateSExt(offset, ir_.getInt64Ty()));
   }
 
+  // By the host's own instruction, which takes half as long again on Zen 3 (16 lanes in 6.2 ns), and is
+  // short.
+  void gather_shortly(llvm::CallInst& call) {
+    Value *on = call.getArgOperand(2), *otherwise = call.getArgOperand(3);
+    auto* type = llvm::cast<llvm::FixedVectorType>(call.getType());
+    const bool is_wide = type->getScalarSizeInBits() == 64;
+    const Places places = places_of(call.getArgOperand(0));
+    const bool is_narrow = places.pointer && places.offsets->getType() == words_;
+    Value *pointer = llvm::ConstantPointerNull::get(ir_.getPtrTy()), *offsets = nullptr;
+    unsigned scale = 1;
+    if (places.pointer) {
+      pointer = places.pointer;
+      offsets = places.offsets;
+      scale = static_cast<unsigned>(places.unit->getPrimitiveSizeInBits().getFixedValue() / 8);
+    } else {
+      offsets = ir_.CreatePtrToInt(places.offsets, numbers_);
+    }
+    Value* lanes = is_full(on) ? static_cast<Value*>(llvm::Constant::getAllOnesValue(words_)) : as_words(on);
+    const unsigned at_once = is_wide || !is_narrow ? 4 : 8;
+    const llvm::Intrinsic::ID of_words =
+        is_narrow ? llvm::Intrinsic::x86_avx2_gather_d_d_256 : llvm::Intrinsic::x86_avx2_gather_q_d_256;
+    const llvm::Intrinsic::ID of_pairs =
+        is_narrow ? llvm::Intrinsic::x86_avx2_gather_d_q_256 : llvm::Intrinsic::x86_avx2_gather_q_q_256;
+    const llvm::Intrinsic::ID gathered = is_wide ? of_pairs : of_words;
+    std::vector<Value*> parts;
+    const auto part_of = [&](Value* all, unsigned first) {
+      std::vector<int> indices;
+      for (unsigned i = 0; i < at_once; ++i) indices.push_back(static_cast<int>(first + i));
+      return ir_.CreateShuffleVector(all, indices);
+    };
+    for (unsigned first = 0; first < kLanes; first += at_once) {
+      Value* mask = part_of(lanes, first);
+      if (is_wide) mask = ir_.CreateSExt(mask, llvm::FixedVectorType::get(ir_.getInt64Ty(), at_once));
+      parts.push_back(ir_.CreateIntrinsic(
+          gathered, {},
+          {part_of(otherwise, first), pointer, part_of(offsets, first), mask, ir_.getInt8(scale)}));
+    }
+    for (unsigned count = static_cast<unsigned>(parts.size()); count > 1; count /= 2)
+      for (unsigned i = 0; i < count / 2; ++i) {
+        std::vector<int> both;
+        for (unsigned j = 0; j < 2 * kLanes / count; ++j) both.push_back(static_cast<int>(j));
+        parts[i] = ir_.CreateShuffleVector(parts[2 * i], parts[2 * i + 1], both);
+      }
+    call.replaceAllUsesWith(parts[0]);
+    call.eraseFromParent();
+  }
+
   void gather(llvm::CallInst& call) {
+    if (call.hasMetadata(kSeldom)) return gather_shortly(call);
     Value *on = call.getArgOperand(2), *otherwise = call.getArgOperand(3);
     auto* type = llvm::cast<llvm::FixedVectorType>(call.getType());
     const bool is_wide = type->getScalarSizeInBits() == 64;
@@ -268,16 +317,25 @@ class LaneMoves {
     const Places places = places_of(call.getArgOperand(is_intrinsic ? 1 : call.arg_size() - 2));
     Value* on = call.getArgOperand(call.arg_size() - 1);
     BasicBlock* done = nullptr;
-    if (!is_full(on)) {
+    const bool is_seldom = call.hasMetadata(kSeldom);
+    if (is_seldom || !is_full(on)) {
       Value* bits = as_bits(on);
       BasicBlock* before = call.getParent();
       done = before->splitBasicBlock(&call, "scattered");
-      BasicBlock *all = new_block("all_lanes", done), *some = new_block("some_lanes", done);
       before->getTerminator()->eraseFromParent();
       ir_.SetInsertPoint(before);
-      ir_.CreateCondBr(ir_.CreateICmpEQ(bits, ir_.getInt16(0xffff)), all, some);
-      ir_.SetInsertPoint(some);
+      BasicBlock* all = nullptr;
+      if (!is_seldom) {
+        BasicBlock* some = new_block("some_lanes", done);
+        all = new_block("all_lanes", some);
+        ir_.CreateCondBr(ir_.CreateICmpEQ(bits, ir_.getInt16(0xffff)), all, some);
+        ir_.SetInsertPoint(some);
+      }
       store_some(places, parts, bits, done);
+      if (is_seldom) {
+        call.eraseFromParent();
+        return;
+      }
       ir_.SetInsertPoint(all);
     }
     const Each offsets = elements(places.offsets);
@@ -343,15 +401,20 @@ class LaneMoves {
 
 }  // namespace
 
-void store_elements(llvm::IRBuilder<>& ir, llvm::ArrayRef<Value*> words, Value* places, Value* on) {
+void mark_seldom(llvm::Instruction& move) {
+  move.setMetadata(kSeldom, llvm::MDNode::get(move.getContext(), {}));
+}
+
+llvm::CallInst* store_elements(llvm::IRBuilder<>& ir, llvm::ArrayRef<Value*> words, Value* places,
+                               Value* on) {
   std::vector<Value*> arguments(words);
   arguments.insert(arguments.end(), {places, on});
   std::vector<llvm::Type*> types;
   for (Value* argument : arguments) types.push_back(argument->getType());
   llvm::Module& module = *ir.GetInsertBlock()->getModule();
-  ir.CreateCall(module.getOrInsertFunction(kWideStore + std::to_string(words.size()),
-                                           llvm::FunctionType::get(ir.getVoidTy(), types, false)),
-                arguments);
+  return ir.CreateCall(module.getOrInsertFunction(kWideStore + std::to_string(words.size()),
+                                                  llvm::FunctionType::get(ir.getVoidTy(), types, false)),
+                       arguments);
 }
 
 void move_lane_by_lane(llvm::Function& function, Value* readable) {

@@ -7,8 +7,10 @@
 namespace lockstep::translator {
 
 // A scatter of elements of more than two words, of which lanes may store some on top of others'.
-void store_elements(llvm::IRBuilder<>& ir, llvm::ArrayRef<llvm::Value*> words, llvm::Value* places,
-                    llvm::Value* on);
+llvm::CallInst* store_elements(llvm::IRBuilder<>& ir, llvm::ArrayRef<llvm::Value*> words, llvm::Value* places,
+                               llvm::Value* on);
+// Says of a gather or scatter that waves hardly come there: few instructions are more than few cycles.
+void mark_seldom(llvm::Instruction& move);
 
 // Makes one move of each lane. What LLVM makes of them itself branches around each lane. A gather also reads
 // for lanes that are off: where offsets of 32 bits count from one pointer, what is at this pointer, which has
