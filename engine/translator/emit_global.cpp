@@ -9,6 +9,7 @@
 #include "engine/translator/emitter.h"
 #include "engine/translator/lane_moves.h"
 #include "engine/translator/operands.h"
+#include "engine/translator/pair_folding.h"
 #include "engine/translator/runtime.h"
 #include "engine/translator/table_lookups.h"
 #include "isa/memory_shape.h"
@@ -300,8 +301,10 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
                                is_behind(last_place));
         } else {
           Value* address = ir_.CreateZExt(low[chunk], wide_lanes);
-          if (wide)
+          if (wide) {
             address = ir_.CreateOr(address, ir_.CreateShl(ir_.CreateZExt(high[chunk], wide_lanes), 32));
+            keep_joined(address);
+          }
           offsets[chunk] = ir_.CreateAdd(address, ir_.CreateVectorSplat(16, ir_.CreateSub(base, begin)));
           wrong = ir_.CreateICmpUGT(offsets[chunk], ir_.CreateVectorSplat(16, last_place));
         }

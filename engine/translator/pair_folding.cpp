@@ -16,6 +16,7 @@ namespace match = llvm::PatternMatch;
 using llvm::Value;
 
 constexpr unsigned kLanes = 16;
+constexpr const char* kKeptJoined = "lockstep.joined";
 
 // What is 64 bits wide, if these are its halves: x, with the constants that the sign operations of the upper
 // half have.
@@ -117,7 +118,7 @@ void fold_pairs(llvm::Function& function, bool has_scalars) {
       Value *low = nullptr, *high = nullptr, *whole = nullptr;
       const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType());
       const bool is_one = has_scalars && instruction.getType()->isIntegerTy(64);
-      if ((!type && !is_one) || instruction.use_empty()) continue;
+      if ((!type && !is_one) || instruction.use_empty() || instruction.hasMetadata(kKeptJoined)) continue;
       if (const auto* blend = llvm::dyn_cast<llvm::ShuffleVectorInst>(&instruction)) {
         whole = stored_pairs(ir, *blend);
       } else if ((is_one || (type->getNumElements() == kLanes && type->getScalarSizeInBits() == 64)) &&
@@ -135,6 +136,11 @@ void fold_pairs(llvm::Function& function, bool has_scalars) {
     }
   }
   llvm::RecursivelyDeleteTriviallyDeadInstructions(unused);
+}
+
+void keep_joined(Value* join) {
+  if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(join))
+    instruction->setMetadata(kKeptJoined, llvm::MDNode::get(join->getContext(), {}));
 }
 
 }  // namespace lockstep::translator

@@ -10,4 +10,8 @@ namespace lockstep::translator {
 // `has_scalars`: of numbers, too, that are no vectors.
 void fold_pairs(llvm::Function& function, bool has_scalars);
 
+// Where code that is hardly ever executed joins a number, the number itself does not remain: all others would
+// have to take it apart for their halves.
+void keep_joined(llvm::Value* join);
+
 }  // namespace lockstep::translator
