@@ -1,5 +1,7 @@
 #include "engine/translator/linear.h"
 
+#include <llvm/IR/Intrinsics.h>
+
 #include <bit>
 
 namespace lockstep::translator {
@@ -146,6 +148,56 @@ LinearMath::Result LinearMath::shift_right(const Result& a, const Result& by, bo
   return shifted;
 }
 
+LinearMath::Result LinearMath::of_two(const Linear& a, const Linear& b, bool is_least, Order order) {
+  using llvm::Intrinsic::smax, llvm::Intrinsic::smin, llvm::Intrinsic::umax, llvm::Intrinsic::umin;
+  Linear one;
+  one.first = value([&] {
+    const auto which = order.is_signed ? (is_least ? smin : smax) : (is_least ? umin : umax);
+    return ir_->CreateBinaryIntrinsic(which, a.first, b.first);
+  });
+  return one;
+}
+
+// What keeps indices inside of a picture or an array changes few of them, at its edges.
+LinearMath::Result LinearMath::within(const Result& a, const Result& b, bool is_least, Order order) {
+  if (!a || !b) return std::nullopt;
+  if (is_uniform(a) && is_uniform(b)) return of_two(*a, *b, is_least, order);
+  if (!is_uniform(a) && !is_uniform(b)) return std::nullopt;
+  const Linear& bound = is_uniform(a) ? *a : *b;
+  Linear inside = is_uniform(a) ? *b : *a;
+  inside.pair = 0;
+  require_no_wrap(inside);
+  if (!ir_) return inside;
+  const bool is_below = !is_least;
+  Value* extreme = inside.first;
+  if (is_least) extreme = ir_->CreateAdd(extreme, ir_->getInt32(last_lane_ * inside.stride));
+  Value *lesser = is_below ? extreme : bound.first, *greater = is_below ? bound.first : extreme;
+  Value* is_beyond =
+      order.is_signed ? ir_->CreateICmpSLT(lesser, greater) : ir_->CreateICmpULT(lesser, greater);
+  add_doubt(ir_->CreateZExt(is_beyond, ir_->getInt32Ty()));
+  return inside;
+}
+
+LinearMath::Result LinearMath::least(const Result& a, const Result& b, Order order) {
+  return within(a, b, true, order);
+}
+
+LinearMath::Result LinearMath::most(const Result& a, const Result& b, Order order) {
+  return within(a, b, false, order);
+}
+
+LinearMath::Result LinearMath::middle(const Result& a, const Result& b, const Result& c, Order order) {
+  if (!a || !b || !c) return std::nullopt;
+  const Result* const all[] = {&a, &b, &c};
+  unsigned varying = 0;
+  for (unsigned i = 0; i < 3; ++i)
+    if (!is_uniform(*all[i])) varying = i;
+  const Result &index = *all[varying], &one = *all[(varying + 1) % 3], &other = *all[(varying + 2) % 3];
+  if (!is_uniform(one) || !is_uniform(other)) return std::nullopt;
+  return least(most(index, of_two(*one, *other, true, order), order), of_two(*one, *other, false, order),
+               order);
+}
+
 LinearMath::Result LinearMath::below_2_to_24(const Result& a) {
   if (!a || !ir_) return a;
   add_doubt(a->first, ~0u << 24);
@@ -278,6 +330,36 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
       low = high && high->is_high ? low_bits_of_high(*high, mask) : bit_and(source(0), source(1));
       break;
     }
+    case Opcode::v_min_i32:
+      low = least(source(0), source(1), {.is_signed = true});
+      break;
+    case Opcode::v_min_u32:
+      low = least(source(0), source(1), {.is_signed = false});
+      break;
+    case Opcode::v_max_i32:
+      low = most(source(0), source(1), {.is_signed = true});
+      break;
+    case Opcode::v_max_u32:
+      low = most(source(0), source(1), {.is_signed = false});
+      break;
+    case Opcode::v_med3_i32:
+      low = middle(source(0), source(1), source(2), {.is_signed = true});
+      break;
+    case Opcode::v_med3_u32:
+      low = middle(source(0), source(1), source(2), {.is_signed = false});
+      break;
+    case Opcode::v_maxmin_i32:
+      low = least(most(source(0), source(1), {.is_signed = true}), source(2), {.is_signed = true});
+      break;
+    case Opcode::v_maxmin_u32:
+      low = least(most(source(0), source(1), {.is_signed = false}), source(2), {.is_signed = false});
+      break;
+    case Opcode::v_minmax_i32:
+      low = most(least(source(0), source(1), {.is_signed = true}), source(2), {.is_signed = true});
+      break;
+    case Opcode::v_minmax_u32:
+      low = most(least(source(0), source(1), {.is_signed = false}), source(2), {.is_signed = false});
+      break;
     case Opcode::v_mul_lo_u32:
       low = multiply(source(0), source(1));
       break;

@@ -80,6 +80,16 @@ class LinearMath {
   Result shift_right(const Result& a, const Result& by, bool is_signed);
   Result bit_and(const Result& a, const Result& b);
   Result bit_or(Result a, Result b);
+  struct Order {
+    bool is_signed = false;
+  };
+  Result least(const Result& a, const Result& b, Order order);
+  Result most(const Result& a, const Result& b, Order order);
+  Result middle(const Result& a, const Result& b, const Result& c, Order order);
+  // The lesser of two numbers that are the same in all lanes, or the greater one.
+  Result of_two(const Linear& a, const Linear& b, bool is_least, Order order);
+  // The varying one of two, of which no lane may be beyond the other.
+  Result within(const Result& a, const Result& b, bool is_least, Order order);
   Result below_2_to_24(const Result& a);
   Result low_bits(const Result& a, unsigned count);
   Result low_bits_of_high(const Linear& high, const Result& mask);
