@@ -1,6 +1,7 @@
 // Runs of vector instructions: emitted for one chunk of the lanes after the other, so that few host registers
 // are in use at a time. Doubt about float results is settled once at the end of the run.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "engine/translator/emitter.h"
@@ -231,6 +232,10 @@ void Emitter::emit_run(bool regular_lds) {
   for (const auto& [number, chunks] : run_.masks) {
     for (unsigned word = 0; word < mask_words(); ++word) {
       const LaneMask &low = chunks[2 * word], &high = chunks[2 * word + 1];
+      if (Value* together = word_of_masks(low, high)) {
+        set_scalar(number + word, together);
+        continue;
+      }
       Value* whole =
           ir_.CreateOr(ir_.CreateZExt(low.bits, i32_), ir_.CreateShl(ir_.CreateZExt(high.bits, i32_), 16));
       set_scalar(number + word, whole);
@@ -238,6 +243,17 @@ void Emitter::emit_run(bool regular_lds) {
       half_masks_[{whole, 1}] = high.bits;
     }
   }
+}
+
+// Hosts without registers for masks pack the lanes of both chunks in as many instructions as those of one.
+// Null where they have such registers, or the masks are no comparisons under the same EXEC.
+llvm::Value* Emitter::word_of_masks(const LaneMask& low, const LaneMask& high) {
+  if (has_masked_gathers_ || !low.compared || !high.compared || !low.exec || low.exec != high.exec)
+    return nullptr;
+  std::vector<int> all(32);
+  std::iota(all.begin(), all.end(), 0);
+  Value* both = ir_.CreateShuffleVector(low.compared, high.compared, all);
+  return ir_.CreateAnd(ir_.CreateBitCast(both, i32_), low.exec);
 }
 
 void Emitter::join_locals(const Locals& before, const Locals& first, llvm::BasicBlock* first_end,
@@ -295,13 +311,14 @@ void Emitter::check_doubt(const Snapshot& start, const ChunkValues& exec_at_star
   ir_.SetInsertPoint(go_on);
 }
 
-llvm::Value* Emitter::bits_of_register(unsigned number, unsigned chunk) {
+llvm::Value* Emitter::bits_of_register(unsigned number, unsigned chunk, Value** word_of_bits) {
   const auto found = run_.masks.find(number);
   if (found != run_.masks.end() && found->second[chunk].bits) return found->second[chunk].bits;
   // All passes read the same registers.
   std::array<Value*, kMaxChunks / 2> words{};
   for (unsigned i = 0; i < mask_words(); ++i) words[i] = run_scalar(number + i);
   Value* word = words[chunk / 2];
+  if (word_of_bits) *word_of_bits = word;
   Value*& bits = half_masks_[{word, chunk % 2}];
   if (!bits) bits = half_bits(word, chunk);
   return bits;

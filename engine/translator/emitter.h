@@ -74,6 +74,8 @@ class Emitter {
   struct LaneMask {
     Value* raw = nullptr;   // <16 x i1>, or null: take the bits
     Value* bits = nullptr;  // i16
+    // Bits are `compared` in the lanes that this word of EXEC has on; null: they are made otherwise.
+    Value *compared = nullptr, *exec = nullptr;
   };
 
   // A run of vector instructions is emitted for lanes 0..15, then for lanes 16..31, and so on.
@@ -148,7 +150,9 @@ class Emitter {
   Value* mask_of_register(unsigned number, unsigned chunk);
   Value* exec_mask(unsigned chunk) { return mask_of_register(kExec, chunk); }
   Value* lanes_from_bits(Value* bits);
-  Value* bits_of_register(unsigned number, unsigned chunk);
+  // `word`: the scalar register that they are from, null where they are known by chunks.
+  Value* bits_of_register(unsigned number, unsigned chunk, Value** word = nullptr);
+  Value* word_of_masks(const LaneMask& low, const LaneMask& high);
   // Does the merges that wait, for the EXEC that is about to change or to be forgotten.
   void merge_waiting(unsigned chunk);
   Value* run_scalar(unsigned number);
