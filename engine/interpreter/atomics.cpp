@@ -36,10 +36,44 @@ T exchange_in_lds(Wave* wave, uint32_t offset, T data, T second, AtomicFlush flu
   return old;
 }
 
+// Whether all lanes that are on reach aligned places within LDS.
+template <class T>
+bool all_in_lds(const Operation* op, Wave* wave) {
+  if (wave->lds_bytes < sizeof(T)) return false;
+  const auto offset = static_cast<uint32_t>(op->offset);
+  uint64_t lanes = wave->exec();
+  for (unsigned chunk = 0; chunk < wave->chunks; ++chunk, lanes >>= 16) {
+    const U32 addresses = *vgpr_chunk(wave, op->source[0], chunk) + offset;
+    const I32 others =
+        (addresses % uint32_t{sizeof(T)} != 0) | (addresses > wave->lds_bytes - uint32_t{sizeof(T)});
+    if (bits_from_mask(mask_of(others)) & lanes) return false;
+  }
+  return true;
+}
+
 template <AtomicOperation operation, class T>
 void lds_atomic(const Operation* op, Wave* wave, int64_t budget) {
   const AtomicFlush flush = flush_of<operation, T>(wave, true);
   const bool returns = op->detail != 0;
+  if (all_in_lds<T>(op, wave)) {
+    std::byte* const lds = wave->lds;
+    const uint32_t* const addresses = vgpr_lanes(wave, op->source[0]);
+    const auto offset = static_cast<uint32_t>(op->offset);
+    for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
+      const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
+      const T data = register_value<T>(wave, op->source[1], lane);
+      T second = 0;
+      if constexpr (semantics::has_second_operand(operation))
+        second = register_value<T>(wave, op->source[2], lane);
+      std::byte* const place = lds + (addresses[lane] + offset);
+      T old;
+      __builtin_memcpy(&old, place, sizeof old);
+      const T result = semantics::apply_atomic<T>(operation, old, data, second, flush);
+      __builtin_memcpy(place, &result, sizeof result);
+      if (returns) set_register<T>(wave, op->dst, lane, old);
+    }
+    LOCKSTEP_NEXT();
+  }
   for (uint64_t lanes = wave->exec(); lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
     const uint32_t at = vgpr_lanes(wave, op->source[0])[lane] + static_cast<uint32_t>(op->offset);

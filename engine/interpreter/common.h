@@ -7,8 +7,9 @@ namespace lockstep::interpreter {
 
 // Bits of Operation::source_flags in memory operations.
 enum MemorySource : uint32_t {
-  kHasAddress = 1,     // source 0 is a VGPR address
-  kHasScalarBase = 2,  // source 2 is an SGPR base
+  kHasAddress = 1,      // source 0 is a VGPR address
+  kHasScalarBase = 2,   // source 2 is an SGPR base
+  kRangeSlotShift = 8,  // from here on the instruction's place among Wave::read_ranges and write_ranges
 };
 
 inline constexpr char kPastTheEnd[] = "execution ran past the end of the code; is an s_endpgm missing?";

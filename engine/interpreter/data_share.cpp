@@ -59,12 +59,11 @@ LOCKSTEP_INLINE uint16_t access_chunk(Wave* wave, unsigned chunk, uint16_t lanes
   }
   if (lanes == 0xffff && wave->lds_bytes >= Element::bytes &&
       all_lanes(addresses <= wave->lds_bytes - Element::bytes)) {
-    for (unsigned in_chunk = 0; in_chunk < kLanesPerChunk; ++in_chunk) {
-      if constexpr (is_load)
-        load_lane<Element>(wave, data, chunk * 16 + in_chunk, wave->lds + addresses[in_chunk]);
-      else
-        store_lane<Element>(wave, data, chunk * 16 + in_chunk, wave->lds + addresses[in_chunk]);
-    }
+    const Distances distances(addresses);
+    if constexpr (is_load)
+      load_all_lanes<Element>(wave, data, chunk, distances, wave->lds);
+    else
+      store_all_lanes<Element>(wave, data, chunk, distances, wave->lds);
     return 0;
   }
   uint16_t out_of_range = 0;
@@ -99,12 +98,20 @@ template <class Element, bool is_load>
   LOCKSTEP_NEXT();
 }
 
-// Two elements at two offsets, counted in elements (or 64 of them). Of a load with any part out of range
-// everything is zero (guide 3.3.4.1).
+// Those of two addresses, counted in elements or in 64 of them.
+template <class Element, unsigned stride>
+struct TwoOffsets {
+  static constexpr uint32_t kUnit = Element::bytes * stride;
+  uint32_t first, second;
+
+  explicit LOCKSTEP_INLINE TwoOffsets(const Operation* op)
+      : first((op->offset & 0xff) * kUnit), second((op->offset >> 8) * kUnit) {}
+};
+
+// Two elements at two offsets. Of a load with any part out of range everything is zero (guide 3.3.4.1).
 template <class Element, unsigned stride>
 [[gnu::noinline]] void load_two(const Operation* op, Wave* wave, int64_t budget) {
-  const uint32_t offset0 = op->instruction->offset0 * Element::bytes * stride;
-  const uint32_t offset1 = op->instruction->offset1 * Element::bytes * stride;
+  const TwoOffsets<Element, stride> offsets(op);
   const uint32_t second = op->dst + Element::dwords * wave->register_bytes;
   const uint64_t exec = wave->exec();
   for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
@@ -113,8 +120,9 @@ template <class Element, unsigned stride>
     // Read once: the first element may be loaded over it.
     const U32 base = *vgpr_chunk(wave, op->source[0], chunk);
     const Layout layout = layout_of<Element>(base, lanes);
-    uint16_t out_of_range = access_chunk<Element, true>(wave, chunk, lanes, layout, base + offset0, op->dst);
-    out_of_range |= access_chunk<Element, true>(wave, chunk, lanes, layout, base + offset1, second);
+    uint16_t out_of_range =
+        access_chunk<Element, true>(wave, chunk, lanes, layout, base + offsets.first, op->dst);
+    out_of_range |= access_chunk<Element, true>(wave, chunk, lanes, layout, base + offsets.second, second);
     for (; out_of_range != 0; out_of_range &= out_of_range - 1)
       load_lane<Dwords<2 * Element::dwords>>(
           wave, op->dst, chunk * 16 + static_cast<unsigned>(std::countr_zero(out_of_range)), kZeros);
@@ -124,9 +132,10 @@ template <class Element, unsigned stride>
 
 // Leaves out what is out of range. Where lanes overlap, the second element of all is stored over the first.
 template <class Element, unsigned stride>
-void store_two(const Operation* op, Wave* wave, int64_t budget) {
-  access_each<Element, false>(op, wave, op->instruction->offset0 * Element::bytes * stride, op->source[1]);
-  access_each<Element, false>(op, wave, op->instruction->offset1 * Element::bytes * stride, op->source[2]);
+[[gnu::noinline]] void store_two(const Operation* op, Wave* wave, int64_t budget) {
+  const TwoOffsets<Element, stride> offsets(op);
+  access_each<Element, false>(op, wave, offsets.first, op->source[1]);
+  access_each<Element, false>(op, wave, offsets.second, op->source[2]);
   LOCKSTEP_NEXT();
 }
 
@@ -137,6 +146,21 @@ LOCKSTEP_INLINE bool is_in_lds(const Wave* wave, const RegularAddresses<bytes>& 
   for (unsigned chunk = 0; chunk < 2; ++chunk)
     if (uint64_t{addresses.first[chunk]} + offset + addresses.span(chunk) > wave->lds_bytes) return false;
   return true;
+}
+
+// Of a wave32 whose lanes are all on, anywhere in LDS.
+template <class Element>
+[[gnu::noinline]] void load_one_scattered(const Operation* op, Wave* wave, int64_t budget) {
+  const auto offset = static_cast<uint32_t>(op->offset);
+  const U32 low = *vgpr_chunk(wave, op->source[0], 0) + offset,
+            high = *vgpr_chunk(wave, op->source[0], 1) + offset;
+  const uint32_t last = wave->lds_bytes - Element::bytes;
+  if (wave->lds_bytes < Element::bytes || any(mask_of((low > last) | (high > last)))) [[clang::musttail]]
+    return access_one<Element, true>(op, wave, budget);
+  const Distances of_low(low), of_high(high);
+  load_all_lanes<Element>(wave, op->dst, 0, of_low, wave->lds);
+  load_all_lanes<Element>(wave, op->dst, 1, of_high, wave->lds);
+  LOCKSTEP_NEXT();
 }
 
 template <class Element>
@@ -153,6 +177,8 @@ void load_one_regular(const Operation* op, Wave* wave, int64_t budget) {
                                       addresses.consecutive[chunk]);
       LOCKSTEP_NEXT();
     }
+    if (!addresses.are_regular) [[clang::musttail]]
+      return load_one_scattered<Element>(op, wave, budget);
   }
   [[clang::musttail]] return access_one<Element, true>(op, wave, budget);
 }
@@ -179,20 +205,40 @@ void load_two_regular(const Operation* op, Wave* wave, int64_t budget) {
   if (is_whole_wave32(wave)) {
     std::byte* const vgprs = wave->vgprs;
     const RegularAddresses<Element::bytes> addresses(vgprs + op->source[0]);
-    const uint32_t offsets[] = {op->instruction->offset0 * Element::bytes * stride,
-                                op->instruction->offset1 * Element::bytes * stride};
-    if (addresses.are_regular && is_in_lds(wave, addresses, std::max(offsets[0], offsets[1]))) {
+    const TwoOffsets<Element, stride> offsets(op);
+    if (addresses.are_regular && is_in_lds(wave, addresses, std::max(offsets.first, offsets.second))) {
       const std::byte* const lds = wave->lds;
       std::byte* const destination = vgprs + op->dst;
       for (unsigned chunk = 0; chunk < 2; ++chunk)
         for (unsigned i = 0; i < 2; ++i)
           load_regular<Element::dwords>(
               destination + i * Element::dwords * kRegisterBytesOfWave32 + chunk * sizeof(U32),
-              lds + offsets[i] + addresses.first[chunk], addresses.consecutive[chunk]);
+              lds + (i == 0 ? offsets.first : offsets.second) + addresses.first[chunk],
+              addresses.consecutive[chunk]);
       LOCKSTEP_NEXT();
     }
   }
   [[clang::musttail]] return load_two<Element, stride>(op, wave, budget);
+}
+
+template <class Element, unsigned stride>
+void store_two_regular(const Operation* op, Wave* wave, int64_t budget) {
+  if (is_whole_wave32(wave)) {
+    const std::byte* const vgprs = wave->vgprs;
+    const RegularAddresses<Element::bytes> addresses(vgprs + op->source[0]);
+    const TwoOffsets<Element, stride> offsets(op);
+    if (addresses.are_regular && addresses.are_consecutive() &&
+        is_in_lds(wave, addresses, std::max(offsets.first, offsets.second))) {
+      std::byte* const lds = wave->lds;
+      for (unsigned i = 0; i < 2; ++i)
+        for (unsigned chunk = 0; chunk < 2; ++chunk)
+          store_regular<Element::dwords>(
+              vgprs + op->source[1 + i] + chunk * sizeof(U32),
+              lds + (i == 0 ? offsets.first : offsets.second) + addresses.first[chunk]);
+      LOCKSTEP_NEXT();
+    }
+  }
+  [[clang::musttail]] return store_two<Element, stride>(op, wave, budget);
 }
 
 // ADDTID: without a VGPR for the address (guide 12.5).
@@ -248,10 +294,10 @@ void LOCKSTEP_REGISTER(data_share)(HandlerTable& table) {
   set(Opcode::ds_store_b64, &store_one_regular<Dwords<2>>);
   set(Opcode::ds_store_b96, &store_one_regular<Dwords<3>>);
   set(Opcode::ds_store_b128, &store_one_regular<Dwords<4>>);
-  set(Opcode::ds_store_2addr_b32, &store_two<Dwords<1>, 1>);
-  set(Opcode::ds_store_2addr_b64, &store_two<Dwords<2>, 1>);
-  set(Opcode::ds_store_2addr_stride64_b32, &store_two<Dwords<1>, 64>);
-  set(Opcode::ds_store_2addr_stride64_b64, &store_two<Dwords<2>, 64>);
+  set(Opcode::ds_store_2addr_b32, &store_two_regular<Dwords<1>, 1>);
+  set(Opcode::ds_store_2addr_b64, &store_two_regular<Dwords<2>, 1>);
+  set(Opcode::ds_store_2addr_stride64_b32, &store_two_regular<Dwords<1>, 64>);
+  set(Opcode::ds_store_2addr_stride64_b64, &store_two_regular<Dwords<2>, 64>);
   set(Opcode::ds_store_addtid_b32, &access_addtid<false>);
 }
 

@@ -43,6 +43,17 @@ template <Space space, class Element, bool is_load>
         }
       }
     }
+    // Ranges have no aperture in them.
+    uint64_t from;
+    if (lanes == 0xffff && address.within((is_load ? wave->read_ranges : wave->write_ranges)[range_slot(op)],
+                                          wave, chunk, Element::bytes, &from)) {
+      const Distances distances(*vgpr_chunk(wave, address.low, chunk));
+      if constexpr (is_load)
+        load_all_lanes<Element>(wave, op->dst, chunk, distances, reinterpret_cast<const std::byte*>(from));
+      else
+        store_all_lanes<Element>(wave, op->source[1], chunk, distances, reinterpret_cast<std::byte*>(from));
+      continue;
+    }
     for (; lanes != 0; lanes &= lanes - 1) {
       const unsigned lane = chunk * 16 + static_cast<unsigned>(std::countr_zero(lanes));
       const uint64_t at = address.of_lane(wave, lane);
@@ -63,6 +74,21 @@ template <Space space, class Element, bool is_load>
   LOCKSTEP_NEXT();
 }
 
+// What the wave will load when it comes here the next time, if that is as far away as this time from the
+// last: the host's caches fetch ahead by the address of the instruction that loads, which is one for all.
+template <class Element>
+LOCKSTEP_INLINE void fetch_ahead(uint64_t& last, const uint64_t (&first)[2], const bool (&consecutive)[2]) {
+  constexpr uint64_t kLine = 64;
+  const uint64_t step = first[0] - last;
+  last = first[0];
+  for (unsigned chunk = 0; chunk < 2; ++chunk) {
+    const auto* const next = reinterpret_cast<const std::byte*>(first[chunk] + step);
+    __builtin_prefetch(next);
+    if (consecutive[chunk])
+      for (uint64_t line = kLine; line < 16 * Element::bytes; line += kLine) __builtin_prefetch(next + line);
+  }
+}
+
 // The same for what compilers' code does most; whatever else it is, is left to the one above, which is not
 // inlined, so that this one needs no stack frame.
 template <Space space, class Element, bool is_load>
@@ -71,7 +97,8 @@ void access_regular_memory(const Operation* op, Wave* wave, int64_t budget) {
     std::byte* const vgprs = wave->vgprs;
     const RegularAddresses<Element::bytes> addresses(vgprs + op->source[0]);
     const GlobalAddress address(op, wave);
-    const CachedRange& range = (is_load ? wave->read_ranges : wave->write_ranges)[range_slot(op)];
+    const unsigned slot = range_slot(op);
+    const CachedRange& range = (is_load ? wave->read_ranges : wave->write_ranges)[slot];
     uint64_t first[2];
     bool is_known = addresses.are_regular && (is_load || addresses.are_consecutive());
     I32 others(0);
@@ -91,6 +118,7 @@ void access_regular_memory(const Operation* op, Wave* wave, int64_t budget) {
     if (is_known && !any(mask_of(others)) &&
         (space == Space::global || (!in_aperture(first[0]) && !in_aperture(first[1])))) {
       std::byte* const registers = vgprs + (is_load ? op->dst : op->source[1]);
+      if constexpr (is_load) fetch_ahead<Element>(wave->last_reads[slot], first, addresses.consecutive);
       for (unsigned chunk = 0; chunk < 2; ++chunk) {
         if constexpr (is_load)
           load_regular<Element::dwords>(registers + chunk * sizeof(U32),
@@ -113,27 +141,29 @@ template <class Element, bool is_load>
 void access_scratch(const Operation* op, Wave* wave, int64_t budget) {
   const uint64_t exec = wave->exec();
   const uint32_t uniform = scratch_offset(op, wave);
+  const bool has_address = op->source_flags & kHasAddress;
   for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
     uint16_t lanes = static_cast<uint16_t>(exec >> (16 * chunk));
     if (lanes == 0) continue;
     U32 offsets = uniform;
-    if (op->source_flags & kHasAddress) offsets += *vgpr_chunk(wave, op->source[0], chunk);
+    if (has_address) offsets += *vgpr_chunk(wave, op->source[0], chunk);
     if constexpr (Element::dwords != 0) {
       // Usual case: every lane at the same offset, so each dword is one row of the interleaved memory.
-      const uint32_t first = offsets[static_cast<unsigned>(std::countr_zero(lanes))];
-      const bool same = (bits_from_mask(mask_of(offsets == first)) & lanes) == lanes;
+      const auto first_lane = chunk * kLanesPerChunk + static_cast<unsigned>(std::countr_zero(lanes));
+      const uint32_t first = has_address ? vgpr_lanes(wave, op->source[0])[first_lane] + uniform : uniform;
+      const bool same = !has_address || (bits_from_mask(mask_of(offsets != first)) & lanes) == 0;
       if (same && first % 4 == 0 && in_given_scratch(wave, first, Element::bytes)) {
+        auto* row = reinterpret_cast<std::byte*>(scratch_address(wave, first, chunk * kLanesPerChunk));
+        const uint32_t register_bytes = wave->register_bytes;
+        std::byte* registers = wave->vgprs + (is_load ? op->dst : op->source[1]) + chunk * sizeof(U32);
+        const Mask written = mask_from_bits(lanes);
         for (unsigned i = 0; i < Element::dwords; ++i) {
-          auto* row = reinterpret_cast<std::byte*>(scratch_address(wave, first + 4 * i, chunk * 16));
-          U32* value =
-              vgpr_chunk(wave, (is_load ? op->dst : op->source[1]) + i * wave->register_bytes, chunk);
-          const U32 memory = load_unaligned(row);
-          if constexpr (is_load) {
-            *value = select(mask_from_bits(lanes), memory, *value);
-          } else {
-            const U32 merged = select(mask_from_bits(lanes), *value, memory);
-            __builtin_memcpy(row, &merged, sizeof merged);
-          }
+          std::byte* const to = is_load ? registers : row;
+          U32 value = load_unaligned(is_load ? row : registers);
+          if (lanes != 0xffff) value = select(written, value, load_unaligned(to));
+          __builtin_memcpy(to, &value, sizeof value);
+          row += register_bytes;
+          registers += register_bytes;
         }
         continue;
       }

@@ -43,6 +43,30 @@ struct GlobalAddress {
     *first = address;
     return true;
   }
+
+  // Whether all of 16 lanes' elements are in the range, and the upper halves of their addresses are the same;
+  // if so, what their lower halves are to be added to.
+  LOCKSTEP_INLINE bool within(const CachedRange& range, Wave* wave, unsigned chunk, uint32_t bytes,
+                              uint64_t* from) const {
+    uint64_t start = base;
+    if (wide) {
+      const U32 upper = *vgpr_chunk(wave, high, chunk);
+      const uint32_t one = vgpr_lanes(wave, high)[chunk * kLanesPerChunk];
+      if (any(mask_of(upper != one))) return false;
+      start += uint64_t{one} << 32;
+    }
+    if (range.end <= range.begin || range.end - range.begin < bytes) return false;
+    // The lower halves of the first and the last address that may be: what lies outside of 32 bits is cut
+    // off.
+    const uint64_t last_begin = range.end - bytes;
+    if (start > last_begin || (start < range.begin && range.begin - start > ~0u)) return false;
+    const auto lowest = static_cast<uint32_t>(start < range.begin ? range.begin - start : 0);
+    const auto highest = static_cast<uint32_t>(last_begin - start > ~0u ? ~0u : last_begin - start);
+    const U32 offsets = *vgpr_chunk(wave, low, chunk);
+    if (any(mask_of((offsets < lowest) | (offsets > highest)))) return false;
+    *from = start;
+    return true;
+  }
 };
 
 inline bool in_shared_aperture(uint64_t address) {

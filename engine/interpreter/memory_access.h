@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/interpreter/common.h"
 #include "engine/interpreter/dispatch_context.h"
 #include "engine/interpreter/operation.h"
 #include "memory/address_space.h"
@@ -14,7 +15,7 @@ namespace lockstep::interpreter {
 
 // An instruction tends to touch one buffer, so each has its own place in the wave's cache of ranges.
 inline unsigned range_slot(const Operation* op) {
-  return op->pc / 8 % kCachedRanges;
+  return op->source_flags >> kRangeSlotShift;
 }
 inline bool holds(const CachedRange& range, uint64_t address, uint64_t bytes) {
   return address >= range.begin && address < range.end && range.end - address >= bytes;
@@ -106,16 +107,17 @@ struct Small {
   }
 };
 
-// Reads one lane's element from host memory into its registers.
+// Reads one lane's element from host memory into its registers, of which `first` is the lane's word in the
+// first.
 template <class Element>
-LOCKSTEP_INLINE void load_lane(Wave* wave, uint32_t destination, unsigned lane, const void* from) {
+LOCKSTEP_INLINE void load_element(std::byte* first, uint32_t register_bytes, const void* from) {
   if constexpr (Element::dwords == 0) {
-    uint32_t& target = vgpr_lanes(wave, destination)[lane];
+    uint32_t& target = *reinterpret_cast<uint32_t*>(first);
     target = Element::merged(target, from);
   } else {
     const auto* memory = static_cast<const std::byte*>(from);
     const auto word = [&](unsigned i) -> uint32_t& {
-      return vgpr_lanes(wave, destination + i * wave->register_bytes)[lane];
+      return *reinterpret_cast<uint32_t*>(first + i * register_bytes);
     };
     for (unsigned i = 0; i + 1 < Element::dwords; i += 2) {
       const uint64_t pair = load_pair(memory + 4 * i);
@@ -128,13 +130,20 @@ LOCKSTEP_INLINE void load_lane(Wave* wave, uint32_t destination, unsigned lane, 
 }
 
 template <class Element>
-LOCKSTEP_INLINE void store_lane(Wave* wave, uint32_t source, unsigned lane, void* to) {
+LOCKSTEP_INLINE void load_lane(Wave* wave, uint32_t destination, unsigned lane, const void* from) {
+  load_element<Element>(wave->vgprs + destination + 4 * lane, wave->register_bytes, from);
+}
+
+template <class Element>
+LOCKSTEP_INLINE void store_element(const std::byte* first, uint32_t register_bytes, void* to) {
   if constexpr (Element::dwords == 0) {
-    const auto value = Element::stored(vgpr_lanes(wave, source)[lane]);
+    const auto value = Element::stored(*reinterpret_cast<const uint32_t*>(first));
     __builtin_memcpy(to, &value, sizeof value);
   } else {
     auto* memory = static_cast<std::byte*>(to);
-    const auto word = [&](unsigned i) { return vgpr_lanes(wave, source + i * wave->register_bytes)[lane]; };
+    const auto word = [&](unsigned i) {
+      return *reinterpret_cast<const uint32_t*>(first + i * register_bytes);
+    };
     for (unsigned i = 0; i + 1 < Element::dwords; i += 2)
       store_pair(memory + 4 * i, word(i) | uint64_t{word(i + 1)} << 32);
     if constexpr (Element::dwords % 2 != 0) {
@@ -142,6 +151,37 @@ LOCKSTEP_INLINE void store_lane(Wave* wave, uint32_t source, unsigned lane, void
       __builtin_memcpy(memory + 4 * (Element::dwords - 1), &last, 4);
     }
   }
+}
+template <class Element>
+LOCKSTEP_INLINE void store_lane(Wave* wave, uint32_t source, unsigned lane, void* to) {
+  store_element<Element>(wave->vgprs + source + 4 * lane, wave->register_bytes, to);
+}
+
+// The elements of all sixteen lanes of a chunk, at these distances from `memory`. What the loop needs of the
+// wave and the distances are copies: the stores may be over anything as far as the compiler knows, and to
+// take a lane's number out of a vector takes the host two instructions.
+struct Distances {
+  alignas(U32) uint32_t of[kLanesPerChunk];
+  explicit LOCKSTEP_INLINE Distances(U32 lanes) {
+    __builtin_memcpy(of, &lanes, sizeof of);
+    asm("" : "+m"(of));
+  }
+};
+template <class Element>
+LOCKSTEP_INLINE void load_all_lanes(Wave* wave, uint32_t destination, unsigned chunk,
+                                    const Distances& distances, const std::byte* memory) {
+  std::byte* const registers = wave->vgprs + destination + chunk * sizeof(U32);
+  const uint32_t register_bytes = wave->register_bytes;
+  for (unsigned lane = 0; lane < kLanesPerChunk; ++lane)
+    load_element<Element>(registers + 4 * lane, register_bytes, memory + distances.of[lane]);
+}
+template <class Element>
+LOCKSTEP_INLINE void store_all_lanes(Wave* wave, uint32_t source, unsigned chunk, const Distances& distances,
+                                     std::byte* memory) {
+  const std::byte* const registers = wave->vgprs + source + chunk * sizeof(U32);
+  const uint32_t register_bytes = wave->register_bytes;
+  for (unsigned lane = 0; lane < kLanesPerChunk; ++lane)
+    store_element<Element>(registers + 4 * lane, register_bytes, memory + distances.of[lane]);
 }
 
 // Sixteen lanes whose elements lie one behind the other: between memory, as it lies there, and a vector for

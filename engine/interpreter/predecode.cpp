@@ -431,7 +431,11 @@ OperationList Predecoder::other(const isa::Instruction& instruction) {
   } else {
     OperationList operations;
     // Memory: source 0 address, 1 data, 2 scalar base or second data; the handlers know their encoding.
-    op.offset = instruction.offset;
+    op.offset =
+        row.flags & isa::kTwoAddresses ? instruction.offset0 | instruction.offset1 << 8 : instruction.offset;
+    // Those of a loop get places of their own, if there are enough.
+    if (row.encoding != Encoding::ds && row.encoding != Encoding::scratch)
+      op.source_flags = program_.memory_instructions_++ % kCachedRanges << kRangeSlotShift;
     for (unsigned i = 0; i < instruction.operand_count; ++i) {
       const isa::Operand& operand = instruction.operands[i];
       const uint32_t place = operand.is_vgpr() ? memory_source(instruction, operand, operations)

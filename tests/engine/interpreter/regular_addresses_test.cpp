@@ -121,14 +121,32 @@ TEST(RegularAddresses, StoresToLds) {
       w.run("ds_store_b" + std::to_string(32 * words) + " v0, " + registers(20, words) + " offset:12");
       EXPECT_TRUE(std::equal(expected.begin(), expected.end(), w.lds())) << words;
     }
+    for (unsigned words : {1u, 2u})
+      for (unsigned stride : {1u, 64u}) {
+        const uint64_t exec = w.exec();
+        w.set_exec(~uint64_t{0});
+        w.fill(0, [&](unsigned lane) { return offset(lane, 4 * words); });
+        w.set_exec(exec);
+        // The second element of all lanes over the first of others.
+        const auto place = [&](unsigned lane, unsigned elements) {
+          return offset(lane, 4 * words) + elements * 4 * words * stride;
+        };
+        const auto first =
+            stored(w, {w.lds(), kBytes}, 20, words, [&](unsigned lane) { return place(lane, 3); });
+        const auto expected = stored(w, first, 24, words, [&](unsigned lane) { return place(lane, 2); });
+        w.run("ds_store_2addr_" + std::string(stride == 64 ? "stride64_" : "") + "b" +
+              std::to_string(32 * words) + " v0, " + registers(20, words) + ", " + registers(24, words) +
+              " offset0:3 offset1:2");
+        EXPECT_TRUE(std::equal(expected.begin(), expected.end(), w.lds())) << words << " " << stride;
+      }
   });
 }
 
-// Each access is there nine times, so that the last one finds the range that the first one looked up: there
-// are eight places for ranges, which instructions share by their address.
-std::string nine_times(const std::string& access) {
+// So often that the last one finds the range that the first one looked up: instructions get their places for
+// ranges in turns.
+std::string repeated(const std::string& access) {
   std::string text;
-  for (unsigned i = 0; i < 9; ++i) text += access + "\n";
+  for (unsigned i = 0; i <= kCachedRanges; ++i) text += access + "\n";
   return text;
 }
 
@@ -148,16 +166,16 @@ TEST(RegularAddresses, Global) {
                                                                       : wide            ? ", off"
                                                                                         : ", s[2:3]";
           const std::string address = wide ? "v[0:1]" : "v0";
-          w.run(nine_times(segment + "_load_b" + bits + " " + registers(10, words) + ", " + address + base +
-                           " offset:20"));
+          w.run(repeated(segment + "_load_b" + bits + " " + registers(10, words) + ", " + address + base +
+                         " offset:20"));
           for (unsigned i = 0; i < words; ++i)
             w.expect_v(10 + i, [&](unsigned lane) {
               return word_at(w.memory(), offset(lane, 4 * words) + 20 + 4 * i);
             });
           const auto expected = stored(w, {w.memory(), kBytes}, 20, words,
                                        [&](unsigned lane) { return offset(lane, 4 * words) + 8; });
-          w.run(nine_times(segment + "_store_b" + bits + " " + address + ", " + registers(20, words) + base +
-                           " offset:8"));
+          w.run(repeated(segment + "_store_b" + bits + " " + address + ", " + registers(20, words) + base +
+                         " offset:8"));
           EXPECT_TRUE(std::equal(expected.begin(), expected.end(), w.memory())) << segment << words;
         }
       }
@@ -180,17 +198,121 @@ TEST(RegularAddresses, AtTheEnd) {
         for (unsigned lane = 0; lane < inside; ++lane)
           EXPECT_EQ(w.lds_word(offset(lane) / 4), w.v(20, lane)) << lane;
         if (inside == w.size()) continue;
-        // Behind the memory lies nothing. The eighth access behind the first one has its place for ranges.
+        // Behind the memory lies nothing. The last access has the place for ranges of the first one.
         w.set_s64(2, w.memory_address());
         w.fill(1, [&](unsigned lane) { return lane * 4 * words; });
         const std::string load = "global_load_b" + bits + " " + registers(10, words) + ", ";
         std::string text;
-        for (unsigned i = 0; i < 8; ++i) text += load + "v1, s[2:3]\n";
+        for (unsigned i = 0; i < kCachedRanges; ++i) text += load + "v1, s[2:3]\n";
         const Fault fault = w.run_to_fault(text + load + "v0, s[2:3]");
         EXPECT_EQ(fault.kind, FaultKind::memory_violation);
         EXPECT_EQ(fault.lane, static_cast<int>(inside));
         EXPECT_EQ(fault.address, w.memory_address() + kBytes);
       }
+  });
+}
+
+// Lanes in disorder, of which one is at the begin of what may be reached and another one at its end, or a
+// dword further out; or elsewhere altogether.
+TEST(RegularAddresses, ScatteredAtBothEnds) {
+  for_each_wave([](TestWave& w) {
+    for (unsigned words = 1; words <= 4; ++words)
+      for (const bool wide : {true, false})
+        for (const bool is_load : {true, false}) {
+          const uint32_t element = 4 * words, span = w.size() * element;
+          const auto place = [&](unsigned lane) { return lane * 7 % w.size() * element; };
+          const auto lane_at = [&](uint32_t wanted) {
+            for (unsigned lane = 0; lane < w.size(); ++lane)
+              if (place(lane) == wanted) return static_cast<int>(lane);
+            return -1;
+          };
+          const std::string address = wide ? "v[0:1]" : "v0", base = wide ? ", off" : ", s[2:3]";
+          const std::string bits = std::to_string(32 * words);
+          const auto access = [&](const std::string& from) {
+            return is_load ? "global_load_b" + bits + " " + registers(10, words) + ", " + from + base
+                           : "global_store_b" + bits + " " + from + ", " + registers(20, words) + base;
+          };
+          // Without a base in SGPRs addresses have 64 bits.
+          const auto begin_at = [&](uint64_t begin) {
+            w.set_s64(2, begin);
+            if (wide)
+              w.fill64(2, [&](unsigned lane) { return begin + place(lane); });
+            else
+              w.fill(2, place);
+          };
+          const std::string known = repeated(access(wide ? "v[2:3]" : "v2"));
+          const uint64_t low = w.memory_address(), high = low + kBytes - span;
+          for (const uint64_t begin : {low, high}) {
+            for (unsigned i = 0; i < kBytes / 4; ++i) w.word(i) = i + 1;
+            const auto expected = is_load ? std::vector<std::byte>(w.memory(), w.memory() + kBytes)
+                                          : stored(w, {w.memory(), kBytes}, 20, words,
+                                                   [&](unsigned lane) { return begin - low + place(lane); });
+            begin_at(begin);
+            w.run(known);
+            EXPECT_TRUE(std::equal(expected.begin(), expected.end(), w.memory()));
+            for (unsigned i = 0; is_load && i < words; ++i)
+              w.expect_v(10 + i, [&](unsigned lane) { return (begin - low + place(lane)) / 4 + i + 1; });
+          }
+          for (const bool is_below : {true, false}) {
+            const uint64_t begin = is_below ? low - 4 : high + 4;
+            // What was in range before tells the places for ranges where that is.
+            w.set_s64(2, low);
+            if (wide) {
+              w.fill64(2, [&](unsigned lane) { return low + place(lane); });
+              w.fill64(0, [&](unsigned lane) { return begin + place(lane); });
+            } else {
+              w.fill(2, place);
+              w.fill(0, place);
+              w.set_s64(6, begin);
+            }
+            const std::string text =
+                known + (wide ? "" : "s_mov_b64 s[2:3], s[6:7]\n") + repeated(access(address));
+            const Fault fault = w.run_to_fault(text);
+            EXPECT_EQ(fault.kind, FaultKind::memory_violation);
+            EXPECT_EQ(fault.lane, lane_at(is_below ? 0 : span - element));
+            EXPECT_EQ(fault.address, is_below ? begin : begin + span - element);
+          }
+          if (!wide) continue;
+          // One lane's address differs in its upper half alone.
+          w.fill64(2, [&](unsigned lane) { return low + place(lane); });
+          w.fill64(0, [&](unsigned lane) { return low + place(lane) + (lane == 21 ? 1ull << 32 : 0); });
+          const Fault fault = w.run_to_fault(known + repeated(access(address)));
+          EXPECT_EQ(fault.kind, FaultKind::memory_violation);
+          EXPECT_EQ(fault.lane, 21);
+          EXPECT_EQ(fault.address, low + place(21) + (1ull << 32));
+        }
+  });
+}
+
+// Sums of address and offset have 32 bits; what is out of range, or not aligned, makes the lanes beside it no
+// different.
+TEST(RegularAddresses, AtomicsInLds) {
+  for_each_wave([](TestWave& w) {
+    for (const bool returns : {false, true})
+      for (const bool is_wide : {false, true})
+        for (const bool one_is_outside : {false, true}) {
+          const uint32_t element = is_wide ? 8 : 4;
+          for (unsigned i = 0; i < kBytes / 4; ++i) w.lds_word(i) = i;
+          const auto place = [&](unsigned lane) {
+            return one_is_outside && lane == 9 ? kBytes : lane / 2 * element;
+          };
+          w.fill(0, [&](unsigned lane) { return place(lane) - 64; });
+          w.fill(20, [](unsigned lane) { return 1000 + lane; });
+          w.fill(21, [](unsigned) { return 0; });
+          std::vector<uint32_t> expected(kBytes / 4), old(w.size(), 0);
+          for (unsigned i = 0; i < kBytes / 4; ++i) expected[i] = i;
+          for (unsigned lane = 0; lane < w.size(); ++lane) {
+            if (place(lane) >= kBytes) continue;
+            old[lane] = expected[place(lane) / 4];
+            expected[place(lane) / 4] += 1000 + lane;
+          }
+          const std::string type = is_wide ? "u64" : "u32";
+          w.run("ds_add_" + std::string(returns ? "rtn_" : "") + type + " " +
+                (returns ? registers(10, element / 4) + ", " : "") + "v0, " + registers(20, element / 4) +
+                " offset:64");
+          for (unsigned i = 0; i < kBytes / 4; ++i) EXPECT_EQ(w.lds_word(i), expected[i]) << i;
+          if (returns) w.expect_v(10, [&](unsigned lane) { return old[lane]; });
+        }
   });
 }
 
