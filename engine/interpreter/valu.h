@@ -9,6 +9,7 @@
 
 #include "engine/interpreter/handlers.h"
 #include "engine/interpreter/operation.h"
+#include "engine/interpreter/valu_lanes.h"
 #include "numeric/convert.h"
 #include "numeric/deferring_float_mode.h"
 #include "numeric/output.h"
@@ -77,6 +78,7 @@ template <bool copied>
 struct Places;
 template <>
 struct Places<false> {
+  static constexpr bool in_halves = false;
   const Operation* op;
   Wave* wave;
 
@@ -88,6 +90,7 @@ struct Places<false> {
 };
 template <>
 struct Places<true> {
+  static constexpr bool in_halves = false;
   std::byte* vgprs_;
   uint32_t sources[3];
   uint32_t destination_;
@@ -103,8 +106,11 @@ struct Places<true> {
   LOCKSTEP_INLINE uint32_t destination() const { return destination_; }
   LOCKSTEP_INLINE uint32_t register_bytes() const { return register_bytes_; }
 };
+// `in_halves`: see join_pair().
+template <bool in_halves_>
 struct PlacesOfWave32 : Places<true> {
-  using Places::Places;
+  static constexpr bool in_halves = in_halves_;
+  using Places<true>::Places;
   LOCKSTEP_INLINE static constexpr uint32_t register_bytes() { return 32 * 4; }
 };
 
@@ -126,25 +132,6 @@ LOCKSTEP_INLINE U32 fetch_word(const Operation* op, Wave* wave, const From& from
                                unsigned word) {
   if (reads_scalar<kind>(op, i)) return U32(scalar_at(wave, from.source(i) + 4 * word));
   return *register_chunk(from, from.source(i) + word * from.register_bytes(), chunk);
-}
-
-// A register pair as sixteen values of 64 bits, and back: as shuffles, which take less than the conversions
-// of join(), low_half() and high_half(). In float registers, since LLVM makes truncations of them in others.
-using F32Pairs = float __attribute__((ext_vector_type(32)));
-LOCKSTEP_INLINE U64 join_pair(U32 low, U32 high) {
-  return bits_as<U64>(F32Pairs(__builtin_shufflevector(bits_as<F32>(low), bits_as<F32>(high), 0, 16, 1, 17, 2,
-                                                       18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24, 9, 25,
-                                                       10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)));
-}
-LOCKSTEP_INLINE U32 low_of_pair(U64 value) {
-  const auto pairs = bits_as<F32Pairs>(value);
-  return bits_as<U32>(
-      F32(__builtin_shufflevector(pairs, pairs, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)));
-}
-LOCKSTEP_INLINE U32 high_of_pair(U64 value) {
-  const auto pairs = bits_as<F32Pairs>(value);
-  return bits_as<U32>(
-      F32(__builtin_shufflevector(pairs, pairs, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)));
 }
 
 LOCKSTEP_INLINE U32 modify32(U32 value, uint32_t flags) {
@@ -172,7 +159,7 @@ template <class T, Kind kind, bool raw, class From>
 LOCKSTEP_INLINE T fetch(const Operation* op, Wave* wave, const From& from, unsigned i, unsigned chunk) {
   if constexpr (std::is_same_v<T, Mask>) {
     const uint32_t* word = &scalar_at(wave, from.source(i));
-    return mask_from_bits(static_cast<uint16_t>(word[chunk / 2] >> (chunk % 2 * 16)));
+    return mask_from_word(word[chunk / 2], chunk);
   } else if constexpr (is_one_register<T>) {
     U32 value = fetch_word<kind>(op, wave, from, i, chunk, 0);
     if constexpr (kind == Kind::any) {
@@ -185,7 +172,7 @@ LOCKSTEP_INLINE T fetch(const Operation* op, Wave* wave, const From& from, unsig
     U32 low = fetch_word<kind>(op, wave, from, i, chunk, 0),
         high = fetch_word<kind>(op, wave, from, i, chunk, 1);
     if constexpr (kind == Kind::any) high = modify32(high, source_flags(op, i));
-    return bits_as<T>(join_pair(low, high));
+    return bits_as<T>(join_pair<From::in_halves>(low, high));
   } else if constexpr (is_half_register<T>) {
     static_assert(kind == Kind::any);
     const uint32_t flags = source_flags(op, i);
@@ -213,19 +200,6 @@ LOCKSTEP_INLINE T fetch(const Operation* op, Wave* wave, const From& from, unsig
 // ---- Result write
 // ------------------------------------------------------------------------------------------------
 
-// The lanes of a chunk that are written: those of a mask of bits, which are probably all; of a mask in which
-// some are probably missing; or all.
-struct AllLanes {};
-LOCKSTEP_INLINE void merge(U32* destination, U32 value, uint16_t lanes) {
-  *destination = lanes == 0xffff ? value : select(mask_from_bits(lanes), value, *destination);
-}
-LOCKSTEP_INLINE void merge(U32* destination, U32 value, Mask lanes) {
-  *destination = select(lanes, value, *destination);
-}
-LOCKSTEP_INLINE void merge(U32* destination, U32 value, AllLanes) {
-  *destination = value;
-}
-
 // OMOD is for float results alone, not for packed ones; CLAMP is for both (guide 7.2.3.1). That of integers
 // is the body's (Saturates).
 template <class Body, class T, class Mode>
@@ -252,9 +226,10 @@ LOCKSTEP_INLINE void write(const Operation* op, const From& to, unsigned chunk, 
   if constexpr (is_one_register<T>) {
     merge(register_chunk(to, to.destination(), chunk), bits_as<U32>(value), lanes);
   } else if constexpr (is_register_pair<T>) {
-    merge(register_chunk(to, to.destination(), chunk), low_of_pair(bits_as<U64>(value)), lanes);
+    merge(register_chunk(to, to.destination(), chunk), low_of_pair<From::in_halves>(bits_as<U64>(value)),
+          lanes);
     merge(register_chunk(to, to.destination() + to.register_bytes(), chunk),
-          high_of_pair(bits_as<U64>(value)), lanes);
+          high_of_pair<From::in_halves>(bits_as<U64>(value)), lanes);
   } else if constexpr (is_half_register<T>) {
     U32* destination = register_chunk(to, to.destination(), chunk);
     const U32 half = convert<U32>(bits_as<U16>(value));
@@ -313,9 +288,7 @@ LOCKSTEP_INLINE T argument(const Operation* op, Wave* wave, const From& from, un
   } else {
     if constexpr (std::is_same_v<T, Mask>) {
       // The fourth operand can only be the implied VCC of v_div_fmas.
-      if (i == 3)
-        return mask_from_bits(
-            static_cast<uint16_t>((&wave->scalar[kScalarVcc])[chunk / 2] >> (chunk % 2 * 16)));
+      if (i == 3) return mask_from_word((&wave->scalar[kScalarVcc])[chunk / 2], chunk);
     }
     return fetch<T, kind, contains<semantics::SignBits>(static_cast<Args*>(nullptr))>(op, wave, from, i,
                                                                                       chunk);
@@ -397,18 +370,32 @@ void valu(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
+// Whether pairs may be in the order of halves: if nothing else has an order of lanes.
+template <class Args, Kind... kinds, size_t... i>
+constexpr bool has_only_pairs(std::index_sequence<i...>) {
+  constexpr Kind kind_of[] = {kinds...};
+  return ((is_register_pair<std::tuple_element_t<i, Args>> || is_float_mode<std::tuple_element_t<i, Args>> ||
+           (is_one_register<std::tuple_element_t<i, Args>> &&
+            kind_of[i < sizeof...(kinds) ? i : 0] == Kind::scalar)) &&
+          ...);
+}
+
 // The same for wave32 and operands without modifiers, whose two chunks are computed side by side: a third of
 // the host's instructions is the loop's otherwise. EXEC is read as 32 bits, since the host does not forward
 // the store of one word to a load of two.
 template <class Body, class Mode, Kind... kinds>
 void valu_of_wave32(const Operation* op, Wave* wave, int64_t budget) {
   constexpr bool quick = std::is_same_v<Mode, DeferringFloatMode>;
-  using Result = typename Shape<Body, Mode>::Result;
+  using BodyShape = Shape<Body, Mode>;
+  using Result = typename BodyShape::Result;
   static_assert(((kinds != Kind::any) && ...));
   if constexpr (((kinds == Kind::scalar) || ...))
     __builtin_memcpy(&wave->scalar[kScalarLiteral], &op->literal, 8);
 
-  const PlacesOfWave32 places(op, wave);
+  constexpr bool in_halves =
+      !kHasMaskRegisters && is_register_pair<Result> &&
+      has_only_pairs<typename BodyShape::Args, kinds...>(std::make_index_sequence<BodyShape::arity>());
+  const PlacesOfWave32<in_halves> places(op, wave);
   const uint32_t exec = wave->scalar[kScalarExec];
   Mode mode = float_mode<Mode>(wave);
   I32 low_doubt(0), high_doubt(0);
@@ -416,9 +403,6 @@ void valu_of_wave32(const Operation* op, Wave* wave, int64_t budget) {
   const auto low = evaluate<Body, Mode, false, kinds...>(op, wave, places, 0, mode);
   if constexpr (quick) mode.doubt = &high_doubt;
   const auto high = evaluate<Body, Mode, false, kinds...>(op, wave, places, 1, mode);
-  const auto bits_of_both = [](Mask first, Mask second) __attribute__((always_inline)) {
-    return bits_from_mask(first) | uint32_t{bits_from_mask(second)} << 16;
-  };
   if constexpr (std::is_same_v<Result, Mask>) {
     scalar_at(wave, op->dst) = bits_of_both(low, high) & exec;
   } else {
@@ -427,7 +411,9 @@ void valu_of_wave32(const Operation* op, Wave* wave, int64_t budget) {
       if constexpr (has_mask) {
         write(op, places, 0, low_lanes, low.value);
         write(op, places, 1, high_lanes, high.value);
-        scalar_at(wave, op->dst2) = bits_of_both(low.mask, high.mask) & exec;
+        // Compilers' products of 64 bits have no use for the carry, which takes as long as the rest.
+        if (!is_register_pair<decltype(low.value)> || op->dst2 != kScalarDiscard * 4)
+          scalar_at(wave, op->dst2) = bits_of_both(low.mask, high.mask) & exec;
       } else {
         write(op, places, 0, low_lanes, low);
         write(op, places, 1, high_lanes, high);
@@ -435,8 +421,10 @@ void valu_of_wave32(const Operation* op, Wave* wave, int64_t budget) {
     };
     const bool all = exec == ~0u;
     if constexpr (quick) {
+      constexpr auto kLanes = std::make_index_sequence<kLanesPerChunk>();
       const bool doubtful = all ? any(mask_of(low_doubt | high_doubt))
-                                : (bits_of_both(mask_of(low_doubt), mask_of(high_doubt)) & exec) != 0;
+                                : any_on(in_order_of_lanes<in_halves>(low_doubt, kLanes),
+                                         in_order_of_lanes<in_halves>(high_doubt, kLanes), exec);
       if (__builtin_expect(doubtful, false)) {
         wave->resume_chunk = 0;
         [[clang::musttail]] return valu<Body, DefaultFloatMode, false, true, Kind::any, Kind::any, Kind::any>(
@@ -446,8 +434,7 @@ void valu_of_wave32(const Operation* op, Wave* wave, int64_t budget) {
     if (all)
       write_both(AllLanes{}, AllLanes{});
     else
-      write_both(mask_from_bits(static_cast<uint16_t>(exec)),
-                 mask_from_bits(static_cast<uint16_t>(exec >> 16)));
+      write_both(SomeLanes<kHasMaskRegisters>(exec, 0), SomeLanes<kHasMaskRegisters>(exec, 1));
   }
   LOCKSTEP_NEXT();
 }
