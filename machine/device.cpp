@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "machine/host_threads.h"
 #include "numeric/host_control.h"
 
 namespace lockstep::machine {
@@ -22,7 +23,7 @@ constexpr int64_t kSmallInstructions = 50'000;
 constexpr uint64_t kFairTurns = 4;
 
 unsigned thread_count(unsigned asked) {
-  return asked != 0 ? asked : std::max(1u, std::thread::hardware_concurrency());
+  return asked != 0 ? asked : host_threads();
 }
 
 int64_t thread_nanoseconds() {

@@ -6,12 +6,12 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "engine/code_range.h"
 #include "engine/precise/units.h"
 #include "isa/explain.h"
 #include "isa/instruction.h"
+#include "machine/host_threads.h"
 #include "machine/launch.h"
 #include "machine/reuse.h"
 #include "machine/scheduler.h"
@@ -97,7 +97,7 @@ Outcome run(const Launch& launch, const RunOptions& options) {
   }
   {
     Scheduler scheduler(launch, options, *prepared.engine, reuse);
-    const unsigned available = std::max(1u, std::thread::hardware_concurrency());
+    const unsigned available = host_threads();
     const Listener* const listener = options.precise.listener;
     const bool is_serial = listener && listener->order() == Listener::Order::serial;
     const uint64_t wanted = is_serial ? 1 : options.threads == 0 ? available : options.threads;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
+#include "machine/host_threads.h"
 #include "numeric/host_control.h"
 
 namespace lockstep::machine {
@@ -50,7 +50,7 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
       host_traps_(options.precise.traps.host),
       listener_(options.precise.listener),
       is_serial_(listener_ && listener_->order() == Listener::Order::serial),
-      threads_(options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency())),
+      threads_(options.threads != 0 ? options.threads : host_threads()),
       agent_(dispatch_.device, dispatch_.wake),
       mutex_(dispatch_.wake->mutex),
       changed_(dispatch_.wake->changed),
