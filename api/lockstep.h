@@ -437,6 +437,14 @@ typedef enum lockstep_caches {
   LOCKSTEP_CACHES_INCOHERENT = 1
 } lockstep_caches;
 
+/* Which work-groups start first, and which waves of a work-group have their turns first. Nothing promises an
+ * order: what changes with it is a race. Each engine follows it; random turns are the precise engine's. */
+typedef enum lockstep_order {
+  LOCKSTEP_ORDER_FORWARD = 0,  /* by their numbers */
+  LOCKSTEP_ORDER_BACKWARD = 1, /* the last one first, among as many groups as the device holds at once */
+  LOCKSTEP_ORDER_RANDOM = 2    /* likewise at random, in turns of random length, by options.order_seed */
+} lockstep_order;
+
 /* The exceptions of MODE.EXCP_EN and TRAPSTS.EXCP (guide 3.4.9). */
 typedef enum lockstep_exception_flag {
   LOCKSTEP_EXCEPTION_INVALID = 1,
@@ -560,6 +568,8 @@ typedef struct lockstep_dispatch_options {
    * LOCKSTEP_BAD_INPUT. May be null if there are none. */
   const char* const* plugins;
   uint32_t plugin_count;
+  lockstep_order order;
+  uint64_t order_seed; /* with LOCKSTEP_ORDER_RANDOM: the same seed on one thread gives the same run */
 } lockstep_dispatch_options;
 
 LOCKSTEP_API void lockstep_dispatch_options_init_sized(lockstep_dispatch_options* options,
@@ -1076,6 +1086,8 @@ typedef struct lockstep_queue_options {
    * output and error. */
   void (*output)(void* user, const char* text, uint64_t bytes, int stream);
   void* output_user;
+  lockstep_order order; /* AQL and PM4: of all dispatches, as in lockstep_dispatch_options */
+  uint64_t order_seed;
 } lockstep_queue_options;
 
 LOCKSTEP_API void lockstep_queue_options_init_sized(lockstep_queue_options* options, size_t struct_size);

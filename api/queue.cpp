@@ -94,9 +94,8 @@ std::shared_ptr<command::Queue> make_queue(lockstep_device& device, const lockst
     return processor.create_pm4_queue(std::move(ring));
   }
   require(settings.is_default(),
-          "a copy engine runs no waves: options.exceptions, trap_handler, traps, checks and plugins are of "
-          "AQL and "
-          "PM4 queues");
+          "a copy engine runs no waves: options.exceptions, trap_handler, traps, checks, plugins and "
+          "order are of AQL and PM4 queues");
   return processor.create_sdma_queue(std::move(ring));
 }
 

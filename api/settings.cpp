@@ -49,6 +49,19 @@ precise::Caches caches_of(int caches) {
                 "options.caches is " + std::to_string(caches) + " (use a value of lockstep_caches)");
 }
 
+precise::Order order_of(int order) {
+  switch (order) {
+    case LOCKSTEP_ORDER_FORWARD:
+      return precise::Order::forward;
+    case LOCKSTEP_ORDER_BACKWARD:
+      return precise::Order::backward;
+    case LOCKSTEP_ORDER_RANDOM:
+      return precise::Order::random;
+  }
+  throw Failure(LOCKSTEP_INVALID_ARGUMENT,
+                "options.order is " + std::to_string(order) + " (use a value of lockstep_order)");
+}
+
 precise::AddressWatch watch_of(const lockstep_address_watch& watch, unsigned number) {
   if (watch.bytes == 0) return {};
   const std::string name = "options.traps->watches[" + std::to_string(number) + "]";
@@ -149,6 +162,8 @@ precise::Settings settings_of(const lockstep_dispatch_options& options, lockstep
   settings.results = results_of(number_of(options.results));
   settings.seed = options.results_seed;
   settings.caches = caches_of(number_of(options.caches));
+  settings.order = order_of(number_of(options.order));
+  settings.order_seed = options.order_seed;
   add_trap_handler(options.trap_handler, options.trap_memory, device, settings.traps);
   add_traps(options.traps, settings.traps);
   return settings;
@@ -157,6 +172,8 @@ precise::Settings settings_of(const lockstep_dispatch_options& options, lockstep
 precise::Settings settings_of(const lockstep_queue_options& options, lockstep_device& device) {
   precise::Settings settings;
   settings.exceptions = options.exceptions != 0;
+  settings.order = order_of(number_of(options.order));
+  settings.order_seed = options.order_seed;
   add_trap_handler(options.trap_handler, options.trap_memory, device, settings.traps);
   add_traps(options.traps, settings.traps);
   return settings;

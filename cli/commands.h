@@ -21,6 +21,7 @@ struct MachineOptions {
   bool skip_traps = false;
   std::string results = "now";
   std::string caches = "coherent";
+  std::string order = "forward";
   unsigned initial_byte = 0;
 };
 
@@ -103,7 +104,7 @@ struct ExecOptions {
   uint32_t devices = 1;
   uint32_t threads = 0;
   std::string engine = "auto";
-  std::string rules, results, caches;  // as of `run`; empty: as the environment says
+  std::string rules, results, caches, order;  // as of `run`; empty: as the environment says
   bool fidelity = false;
   std::vector<std::string> checks;   // names of checkers
   std::vector<std::string> plugins;  // FILE[:ARGUMENTS]

@@ -81,6 +81,7 @@ int exec(const ExecOptions& options) {
   if (!options.rules.empty()) set("LOCKSTEP_RULES", options.rules);
   if (!options.results.empty()) set("LOCKSTEP_RESULTS", options.results);
   if (!options.caches.empty()) set("LOCKSTEP_CACHES", options.caches);
+  if (!options.order.empty()) set("LOCKSTEP_ORDER", options.order);
   if (options.fidelity) set("LOCKSTEP_FIDELITY", "1");
   if (!options.checks.empty()) {
     std::string names;

@@ -27,12 +27,13 @@ std::string is_results(const std::string& text) {
   return "'" + text + "' is none of now, late and random:SEED, with a whole number as SEED";
 }
 
-}  // namespace
-
-namespace {
+std::string is_order(const std::string& text) {
+  if (text == "forward" || text == "backward" || text == "random" || seed_of(text)) return {};
+  return "'" + text + "' is none of forward, backward, random and random:SEED, with a whole number as SEED";
+}
 
 struct Choices {
-  std::string *rules, *results, *caches;
+  std::string *rules, *results, *caches, *order;
 };
 
 void add_choices(CLI::App& command, Choices choices) {
@@ -53,13 +54,21 @@ void add_choices(CLI::App& command, Choices choices) {
                   "coherent, or incoherent: caches keep what they have read until it is invalidated")
       ->check(CLI::IsMember({"coherent", "incoherent"}))
       ->group(kMachineGroup);
+  command
+      .add_option(
+          "--order", *choices.order,
+          "which work-groups start first, and which waves of a group have their turns first: forward, "
+          "backward, or random or random:SEED (in turns of random length): what changes with it is a "
+          "race. backward is as quick as forward")
+      ->check(is_order)
+      ->group(kMachineGroup);
 }
 
 }  // namespace
 
 void add_machine_options(CLI::App& command, MachineOptions& options) {
-  add_choices(command, {&options.rules, &options.results, &options.caches});
-  for (const char* name : {"--rules", "--results", "--caches"})
+  add_choices(command, {&options.rules, &options.results, &options.caches, &options.order});
+  for (const char* name : {"--rules", "--results", "--caches", "--order"})
     command.get_option(name)->capture_default_str();
   command
       .add_option("--initial-byte", options.initial_byte,
@@ -72,7 +81,7 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
 }
 
 void add_exec_machine_options(CLI::App& command, ExecOptions& options) {
-  add_choices(command, {&options.rules, &options.results, &options.caches});
+  add_choices(command, {&options.rules, &options.results, &options.caches, &options.order});
 }
 
 void print_exceptions(const Device& device) {
@@ -95,6 +104,10 @@ void apply_machine_options(const MachineOptions& options, lockstep_dispatch_opti
   dispatch.results_seed = seed.value_or(0);
   dispatch.initial_byte = static_cast<uint8_t>(options.initial_byte);
   dispatch.caches = options.caches == "incoherent" ? LOCKSTEP_CACHES_INCOHERENT : LOCKSTEP_CACHES_COHERENT;
+  dispatch.order = options.order == "forward"    ? LOCKSTEP_ORDER_FORWARD
+                   : options.order == "backward" ? LOCKSTEP_ORDER_BACKWARD
+                                                 : LOCKSTEP_ORDER_RANDOM;
+  dispatch.order_seed = seed_of(options.order).value_or(0);
 }
 
 void print_broken_rules(const Device& device) {

@@ -13,8 +13,8 @@ namespace lockstep::cli {
 void add_machine_options(CLI::App& command, MachineOptions& options);
 void apply_machine_options(const MachineOptions& options, lockstep_dispatch_options& dispatch);
 
-// The same three for the dispatches of programs (`exec`): --rules, --results and --caches; empty where
-// nothing is asked.
+// The same four for the dispatches of programs (`exec`): --rules, --results, --caches and --order; empty
+// where nothing is asked.
 void add_exec_machine_options(CLI::App& command, ExecOptions& options);
 
 // The rules that the device's last dispatch broke, on the standard output.

@@ -1,9 +1,11 @@
 #include "host/settings.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -33,6 +35,20 @@ Value word(const char* name, std::initializer_list<Word<Value>> words) {
   throw std::runtime_error(std::string(name) + " is '" + text + "' (one of " + all + ")");
 }
 
+// That of "random:SEED"; null if the setting says something else.
+std::optional<uint64_t> seed_of(const char* name) {
+  constexpr std::string_view kRandom = "random:";
+  const char* const text = std::getenv(name);
+  if (!text || !std::string_view(text).starts_with(kRandom)) return std::nullopt;
+  const char* const number = text + kRandom.size();
+  char* end = nullptr;
+  errno = 0;
+  const uint64_t seed = std::strtoull(number, &end, 0);
+  if (*number < '0' || *number > '9' || *end != 0 || errno == ERANGE)
+    throw std::runtime_error(std::string(name) + " is '" + text + "' (random:SEED, a whole number)");
+  return seed;
+}
+
 precise::Settings precise_from_environment() {
   precise::Settings settings;
   settings.rules = word<precise::Rules>(
@@ -40,19 +56,20 @@ precise::Settings precise_from_environment() {
       {{"ignore", precise::Rules::ignore}, {"warn", precise::Rules::warn}, {"fault", precise::Rules::fault}});
   settings.caches = word<precise::Caches>("LOCKSTEP_CACHES", {{"coherent", precise::Caches::coherent},
                                                               {"incoherent", precise::Caches::incoherent}});
-  constexpr std::string_view kRandom = "random:";
-  const char* const results = std::getenv("LOCKSTEP_RESULTS");
-  if (results && std::string_view(results).starts_with(kRandom)) {
-    const char* const seed = results + kRandom.size();
-    char* end = nullptr;
-    settings.seed = std::strtoull(seed, &end, 0);
-    if (*seed < '0' || *seed > '9' || *end != 0)
-      throw std::runtime_error("LOCKSTEP_RESULTS is '" + std::string(results) +
-                               "' (random:SEED, a whole number)");
+  if (const auto seed = seed_of("LOCKSTEP_RESULTS")) {
     settings.results = precise::Results::random;
+    settings.seed = *seed;
   } else {
     settings.results = word<precise::Results>(
         "LOCKSTEP_RESULTS", {{"now", precise::Results::now}, {"late", precise::Results::late}});
+  }
+  if (const auto seed = seed_of("LOCKSTEP_ORDER")) {
+    settings.order = precise::Order::random;
+    settings.order_seed = *seed;
+  } else {
+    settings.order = word<precise::Order>("LOCKSTEP_ORDER", {{"forward", precise::Order::forward},
+                                                             {"backward", precise::Order::backward},
+                                                             {"random", precise::Order::random}});
   }
   return settings;
 }

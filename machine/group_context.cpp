@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "machine/group_memory.h"
+#include "machine/start_order.h"
 #include "machine/trap_entry.h"
 #include "machine/wait_text.h"
 #include "numeric/float_mode.h"
@@ -327,6 +328,10 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   has_run_ = stands_still_ = false;
   idle_mark_.reset();
   order_.assign(waves_.begin(), waves_.begin() + group_.wave_count);
+  turn_order_ = options.precise.order;
+  random_ = precise::Random(options.precise.order_seed ^ precise::Random(number).next());
+  rank_waves();
+  if (turn_order_ == precise::Order::backward) std::ranges::reverse(order_);
   wake_times_.assign(group_.wave_count, 0);
   clear_lds(launch);
   wave_vgprs_ = wave_vgprs(launch);
@@ -414,7 +419,21 @@ void GroupContext::fill_group_sgprs(const Launch& launch, unsigned index, Wave& 
         (launch.ordered_append ? static_cast<uint32_t>(wave.creation_index & 0xfff) << 6 : 0);
 }
 
-// Waves of higher priority first, the older of two alike (guide 5.1, s_setprio).
+void GroupContext::rank_waves() {
+  const unsigned count = group_.wave_count;
+  for (unsigned i = 0; i < count; ++i)
+    ranks_[i] = static_cast<uint8_t>(turn_order_ == precise::Order::backward ? count - 1 - i : i);
+  if (turn_order_ != precise::Order::random) return;
+  for (unsigned left = count; left > 1; --left) std::swap(ranks_[left - 1], ranks_[random_.below(left)]);
+}
+
+int64_t GroupContext::turn_within(int64_t most, int64_t budget) {
+  if (turn_order_ != precise::Order::random) return most;
+  return StartOrder::draw_turn(random_, std::min(most, std::max<int64_t>(budget, 1)));
+}
+
+// Waves of higher priority first, the older of two alike (guide 5.1, s_setprio), unless another order was
+// asked for.
 void GroupContext::sort_by_priority() {
   // The host may change other bits of a held wave meanwhile.
   auto priority = [](const Wave* wave) {
@@ -422,7 +441,7 @@ void GroupContext::sort_by_priority() {
   };
   std::sort(order_.begin(), order_.end(), [&](const Wave* a, const Wave* b) {
     const unsigned pa = priority(a), pb = priority(b);
-    return pa != pb ? pa > pb : a->index_in_group < b->index_in_group;
+    return pa != pb ? pa > pb : ranks_[a->index_in_group] < ranks_[b->index_in_group];
   });
 }
 
@@ -530,7 +549,8 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
       requests_seen_ = host_traps_->count();
       for (Wave* wave : order_) engine.interrupt(*wave);
     }
-    if (group_.has_priorities) sort_by_priority();
+    if (turn_order_ == precise::Order::random) rank_waves();
+    if (group_.has_priorities || turn_order_ == precise::Order::random) sort_by_priority();
     const uint64_t executed_before = executed;
     if (had_turn == 0) had_turn = run_turns(std::min(turn, interval), budget, executed);
     budget -= static_cast<int64_t>(executed - executed_before);
@@ -546,7 +566,7 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
       // So has one whose turn ended beside others.
       if (wave->executed_before_turn != 0) is_first_pass = false;
       // Who sleeps shall not oversleep for the length of another wave's turn.
-      const int64_t most = std::min(turn, interval);
+      const int64_t most = turn_within(std::min(turn, interval), budget);
       const int64_t count = run_wave(engine, *wave, any_sleeping_ ? time_to_wake(most) : most);
       executed += static_cast<uint64_t>(count);
       budget -= std::max<int64_t>(count, 1);

@@ -15,6 +15,8 @@
 #include "engine/engine.h"
 #include "engine/launch_needs.h"
 #include "engine/listener.h"
+#include "engine/precise/random.h"
+#include "engine/precise/settings.h"
 #include "machine/launch.h"
 #include "machine/placement.h"
 #include "machine/scratch_ring.h"
@@ -227,7 +229,12 @@ class GroupContext {
   std::optional<uint64_t> all_ready_waves_spin(Engine& engine, uint64_t& executed);
   uint64_t sleepers_mark() const;
   Result idle(const Engine& engine, uint64_t mark);
+  // The order of turns among waves of the same priority, of the pass that begins.
+  void rank_waves();
   void sort_by_priority();
+  // Wave-instructions of a wave's next turn: `most`, or at random up to so many, and to what the group has
+  // left.
+  int64_t turn_within(int64_t most, int64_t budget);
   int64_t time_to_wake(int64_t limit) const;
   // The sleeping waves: those whose time has come, or all but the one that wakes the others.
   void wake(const Wave* except);
@@ -252,10 +259,13 @@ class GroupContext {
   WorkGroup group_;
   ItemIds item_ids_;
   std::vector<Wave*> waves_;
-  std::vector<Wave*> order_;         // those of the present group, in the order of their turns
-  std::vector<int64_t> wake_times_;  // of waves_; on clock_
-  int64_t clock_ = 0;                // wave-instructions and sleeping time of the group
-  bool any_sleeping_ = false;        // perhaps
+  std::vector<Wave*> order_;  // those of the present group, in the order of their turns
+  precise::Order turn_order_ = precise::Order::forward;     // of the present group's dispatch
+  precise::Random random_{0};                               // of random order
+  std::array<uint8_t, GroupPlacement::kMaxWaves> ranks_{};  // of waves_
+  std::vector<int64_t> wake_times_;                         // of waves_; on clock_
+  int64_t clock_ = 0;          // wave-instructions and sleeping time of the group
+  bool any_sleeping_ = false;  // perhaps
   Storage wave_storage_, vgpr_storage_, lds_storage_, scratch_storage_;
   size_t scratch_bytes_per_wave_ = 0;
   unsigned wave_size_ = 0;

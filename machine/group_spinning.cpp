@@ -1,5 +1,6 @@
 // Waves that spin or sleep until another group changes something: how they are told from those that get on.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "machine/group_context.h"
@@ -78,13 +79,16 @@ std::optional<uint64_t> GroupContext::spin_mark(Engine& engine, Wave& wave, uint
 }
 
 std::optional<uint64_t> GroupContext::all_ready_waves_spin(Engine& engine, uint64_t& executed) {
-  uint64_t sum = 0;
-  for (unsigned i = 0; i < group_.wave_count; ++i) {
-    if (waves_[i]->state != WaveState::ready) continue;
-    const auto mark = spin_mark(engine, *waves_[i], executed);
+  // Looking is a turn; the sum is of the waves' own order, which is always the same.
+  std::array<uint64_t, GroupPlacement::kMaxWaves> marks{};
+  for (Wave* wave : order_) {
+    if (wave->state != WaveState::ready) continue;
+    const auto mark = spin_mark(engine, *wave, executed);
     if (!mark) return std::nullopt;
-    sum = mixed(sum, *mark);
+    marks[wave->index_in_group] = *mark;
   }
+  uint64_t sum = 0;
+  for (unsigned i = 0; i < group_.wave_count; ++i) sum = mixed(sum, marks[i]);
   return sum;
 }
 

@@ -49,6 +49,7 @@ Scheduler::Scheduler(const Launch& launch, const RunOptions& options, Engine& en
       dispatch_{launch.device ? launch.device : std::make_shared<DeviceState>(), launch.vmid, {}},
       host_traps_(options.precise.traps.host),
       listener_(options.precise.listener),
+      start_order_(options.precise, group_count(launch), options.resident_groups),
       is_serial_(listener_ && listener_->order() == Listener::Order::serial),
       threads_(options.threads != 0 ? options.threads : host_threads()),
       agent_(dispatch_.device, dispatch_.wake),
@@ -246,12 +247,12 @@ Claim Scheduler::claim_next() {
   if (!returned_.empty()) {
     Claim& claim = returned_.front();
     const Claim next{claim.first, claim.first + 1, claim.first_wave, claim.ended_waves};
-    claim.first_wave += place_of(launch_, claim.first++).waves;
+    claim.first_wave += place_at(claim.first++).waves;
     if (claim.first == claim.last) returned_.pop_front();
     return next;
   }
   const Claim next{next_, next_ + 1, next_wave_};
-  next_wave_ += place_of(launch_, next_++).waves;
+  next_wave_ += place_at(next_++).waves;
   return next;
 }
 
@@ -282,6 +283,7 @@ void Scheduler::return_claim(const Claim& claim) {
 }
 
 uint64_t Scheduler::still_rounds() const {
+  if (start_order_.is_random()) return 0;  // there are no rounds
   const size_t groups = parked_.size() + 1;
   return still_in_a_row_ % groups == 0 ? still_in_a_row_ / groups : 0;
 }
@@ -307,6 +309,14 @@ void Scheduler::give_back_unused(int64_t reserved) {
   if (options_.instruction_limit != 0) reserved_ -= static_cast<uint64_t>(reserved);
 }
 
+int64_t Scheduler::slice(int64_t budget) {
+  return start_order_.is_random() ? start_order_.draw_turn(budget) : budget;
+}
+
+bool Scheduler::prefers_parked() {
+  return start_order_.is_random() && !parked_.empty() && start_order_.draw(2) == 0;
+}
+
 Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique_ptr<GroupContext>& context,
                                  int64_t& budget) {
   for (;;) {
@@ -323,13 +333,13 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
       changed_.notify_all();
       continue;
     }
-    if (new_one && resident_ < options_.resident_groups && find_room(context)) {
+    if (new_one && resident_ < options_.resident_groups && !prefers_parked() && find_room(context)) {
       const Claim claim = claim_next();
       const uint64_t number = claim.first, first_wave = claim.first_wave;
-      const GroupPlace place = place_of(launch_, number);
+      const GroupPlace place = place_at(number);
       if (claim.ended_waves == 0) totals_.waves += place.waves;
       ++resident_;
-      budget = reserve(budget);
+      budget = reserve(slice(budget));
       lock.unlock();
       const bool started = context->start(launch_, number, place, first_wave, dispatch_, engine_, options_);
       lock.lock();
@@ -344,9 +354,10 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
     }
     sort_groups();
     if (!parked_.empty()) {
+      if (start_order_.is_random()) std::swap(parked_.front(), parked_[start_order_.draw(parked_.size())]);
       context = std::move(parked_.front());
       parked_.pop_front();
-      budget = reserve(budget);
+      budget = reserve(slice(budget));
       return Taken::group;
     }
     // Others have the room that a new group needs.

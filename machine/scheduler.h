@@ -17,6 +17,7 @@
 #include "machine/group_context.h"
 #include "machine/launch.h"
 #include "machine/reuse.h"
+#include "machine/start_order.h"
 
 namespace lockstep::machine {
 
@@ -86,7 +87,7 @@ class Scheduler {
   WaveFault fault_of(const GroupContext& context, const Wave& wave) const;
   // All below with the lock held.
   bool over() const;
-  // The next group to run: a new one while there is room, else the one parked longest.
+  // The next group to run: a new one while there is room, else the one parked longest; in random order any.
   enum class Taken : uint8_t { group, wait, nothing };
   // `budget`, wave-instructions, is made less where a limit says so.
   Taken take(std::unique_lock<std::mutex>& lock, std::unique_ptr<GroupContext>& context, int64_t& budget);
@@ -97,6 +98,12 @@ class Scheduler {
   uint64_t still_rounds() const;
   // Gives the processor to others for a moment, if there is nothing but waiting to do.
   void rest(std::unique_lock<std::mutex>& lock);
+  // Of the group that is started behind `number` others.
+  GroupPlace place_at(uint64_t number) { return place_of(launch_, start_order_.group_at(number)); }
+  // Wave-instructions for the next slice, where turns are of random length; else `budget`.
+  int64_t slice(int64_t budget);
+  // Whether a group that was parked is to run before a new one is started, in random order.
+  bool prefers_parked();
   // Groups that nobody has started, of those numbered below `end`; those that still may be.
   uint64_t unstarted_before(uint64_t end) const;
   uint64_t unstarted() const { return unstarted_before(std::min(totals_.groups_total, fault_number_)); }
@@ -131,6 +138,7 @@ class Scheduler {
   DispatchState dispatch_;
   precise::HostTraps* host_traps_;  // whose requests wake groups; null: none, or no longer
   Listener* listener_;              // null: none, or no longer
+  StartOrder start_order_;
   const bool is_serial_;
   const unsigned threads_;  // that may work at the same time
   DeviceState::Agent agent_;

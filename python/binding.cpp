@@ -218,6 +218,7 @@ lockstep_dispatch_options make_options(const PyKernel& kernel, const py::handle&
                                        const py::handle& block, uint32_t lds, uint64_t limit,
                                        const std::string& rules, bool exceptions, bool fidelity,
                                        const std::string& results, uint64_t seed, const std::string& caches,
+                                       const std::string& order, uint64_t order_seed,
                                        const std::string& checks) {
   lockstep_dispatch_options options = shape_options(kernel, grid, block);
   if (!checks.empty()) options.checks = checks.c_str();
@@ -234,6 +235,11 @@ lockstep_dispatch_options make_options(const PyKernel& kernel, const py::handle&
       {{"now", LOCKSTEP_RESULTS_NOW}, {"late", LOCKSTEP_RESULTS_LATE}, {"random", LOCKSTEP_RESULTS_RANDOM}});
   options.caches = choice<lockstep_caches>(
       "caches", caches, {{"coherent", LOCKSTEP_CACHES_COHERENT}, {"incoherent", LOCKSTEP_CACHES_INCOHERENT}});
+  options.order = choice<lockstep_order>("order", order,
+                                         {{"forward", LOCKSTEP_ORDER_FORWARD},
+                                          {"backward", LOCKSTEP_ORDER_BACKWARD},
+                                          {"random", LOCKSTEP_ORDER_RANDOM}});
+  options.order_seed = order_seed;
   return options;
 }
 
@@ -529,11 +535,12 @@ PYBIND11_MODULE(_native, m) {
           [](const std::shared_ptr<PyKernel>& k, const py::object& grid, const py::object& block,
              const py::args& values, const py::object& device, uint32_t lds, uint64_t limit,
              const std::string& rules, bool exceptions, bool fidelity, const std::string& results,
-             uint64_t seed, const std::string& caches, const std::string& checks,
-             const py::object& on_instruction, const py::object& on_access, const py::object& on_result,
-             const py::object& only, const py::object& control) {
-            lockstep_dispatch_options options = make_options(*k, grid, block, lds, limit, rules, exceptions,
-                                                             fidelity, results, seed, caches, checks);
+             uint64_t seed, const std::string& caches, const std::string& order, uint64_t order_seed,
+             const std::string& checks, const py::object& on_instruction, const py::object& on_access,
+             const py::object& on_result, const py::object& only, const py::object& control) {
+            lockstep_dispatch_options options =
+                make_options(*k, grid, block, lds, limit, rules, exceptions, fidelity, results, seed, caches,
+                             order, order_seed, checks);
             Listener listener(k->info.name, on_instruction, on_access, on_result, only);
             return launch(*device_or_default(device), *k, options, values,
                           {listener.listens() ? &listener : nullptr,
@@ -541,9 +548,9 @@ PYBIND11_MODULE(_native, m) {
           },
           "grid"_a, "block"_a, py::kw_only(), "device"_a = py::none(), "dynamic_lds"_a = 0,
           "instruction_limit"_a = 0, "rules"_a = "ignore", "exceptions"_a = false, "fidelity"_a = false,
-          "results"_a = "now", "seed"_a = 0, "caches"_a = "coherent", "checks"_a = "",
-          "on_instruction"_a = py::none(), "on_access"_a = py::none(), "on_result"_a = py::none(),
-          "only"_a = py::none(), "_control"_a = py::none());
+          "results"_a = "now", "seed"_a = 0, "caches"_a = "coherent", "order"_a = "forward",
+          "order_seed"_a = 0, "checks"_a = "", "on_instruction"_a = py::none(), "on_access"_a = py::none(),
+          "on_result"_a = py::none(), "only"_a = py::none(), "_control"_a = py::none());
 
   py::class_<PyCode, std::shared_ptr<PyCode>>(m, "CodeObject")
       .def_readonly("name", &PyCode::name)

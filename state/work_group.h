@@ -19,7 +19,7 @@ class MessageSink {
 
 struct WorkGroup {
   uint32_t id[3] = {0, 0, 0};
-  uint64_t number = 0;  // linear, in dispatch order
+  uint64_t number = 0;  // how many of the dispatch were started before it
   uint32_t wave_count = 0;
   std::byte* lds = nullptr;
   uint32_t lds_bytes = 0;

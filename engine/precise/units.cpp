@@ -78,6 +78,7 @@ std::string Settings::names() const {
   if (traps.watches_addresses()) add("watched addresses");
   if (exceptions) add("exceptions");
   if (caches == Caches::incoherent) add("--caches incoherent");
+  if (order == Order::random) add("--order random");
   if (host) add("a wave control");
   return text;
 }

@@ -80,7 +80,8 @@ class Kernel:
     def __getitem__(self, shape: Any) -> Launch: ...
     def launch(self, grid: Shape, block: Shape | None, *arguments: Any, device: Device | None = ..., dynamic_lds: int = ...,
                instruction_limit: int = ..., rules: str = ..., exceptions: bool = ..., fidelity: bool = ...,
-               results: str = ..., seed: int = ..., caches: str = ..., checks: str = ...,
+               results: str = ..., seed: int = ..., caches: str = ..., order: str = ..., order_seed: int = ...,
+               checks: str = ...,
                on_instruction: Callable[[Event], Any] | None = ..., on_access: Callable[[Event], Any] | None = ...,
                on_result: Callable[[Event], Any] | None = ..., only: str | Iterable[str] | None = ...) -> Statistics: ...
 

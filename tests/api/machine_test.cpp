@@ -1,6 +1,9 @@
 // The machine around the instructions as programs see it: broken rules, exceptions, trap handlers.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <set>
+#include <span>
 #include <string>
 
 #include "api/lockstep.hpp"
@@ -82,6 +85,61 @@ TEST(Machine, BrokenRulesFaultWhenAsked) {
   options.caches = static_cast<lockstep_caches>(2);
   EXPECT_THROW(device.run(kernel, Arguments(kernel), options), lockstep::Error);
   EXPECT_NE(std::string(lockstep_last_error()).find("options.caches is 2"), std::string::npos);
+  options.caches = LOCKSTEP_CACHES_COHERENT;
+  options.order = static_cast<lockstep_order>(3);
+  EXPECT_THROW(device.run(kernel, Arguments(kernel), options), lockstep::Error);
+  EXPECT_NE(std::string(lockstep_last_error()).find("options.order is 3"), std::string::npos);
+}
+
+// Each group stores its number in the same place.
+const char* const kLastGroup =
+    "s_load_b64 s[4:5], s[0:1], 0x0\nv_mov_b32 v1, 0\nv_mov_b32 v2, s2\ns_waitcnt lgkmcnt(0)\n"
+    "global_store_b32 v1, v2, s[4:5]\ns_endpgm\n";
+
+TEST(Machine, TheOrderOfGroupsIsAsAsked) {
+  const CodeObject object = assembled(kLastGroup);
+  const Kernel kernel = object.kernels()[0];
+  for (const lockstep_engine engine : {LOCKSTEP_ENGINE_INTERPRETER, LOCKSTEP_ENGINE_TRANSLATOR}) {
+    lockstep_device_options device_options;
+    lockstep_device_options_init(&device_options);
+    device_options.engine = engine;
+    device_options.threads = 1;
+    Device device(&device_options);
+    auto out = device.allocate<uint32_t>(1, "out");
+    Arguments arguments(kernel);
+    const uint64_t address = out.address();
+    arguments.set_raw(std::as_bytes(std::span(&address, 1)));
+    lockstep_dispatch_options options = shape(20 * 32, 32);
+    const auto last = [&](lockstep_order order, uint64_t seed = 0) {
+      options.order = order;
+      options.order_seed = seed;
+      device.run(kernel, arguments, options);
+      return out[0];
+    };
+    EXPECT_EQ(last(LOCKSTEP_ORDER_FORWARD), 19u);
+    EXPECT_EQ(last(LOCKSTEP_ORDER_BACKWARD), 0u);
+    std::set<uint32_t> seen;
+    for (uint64_t seed = 0; seed < 8; ++seed) {
+      seen.insert(last(LOCKSTEP_ORDER_RANDOM, seed));
+      EXPECT_EQ(seen.count(last(LOCKSTEP_ORDER_RANDOM, seed)), 1u);
+    }
+    EXPECT_GT(seen.size(), 2u);
+  }
+}
+
+// Who was compiled before there was an order has smaller structures.
+TEST(Machine, OlderOptionsKnowNoOrder) {
+  const CodeObject object = assembled(kLastGroup);
+  const Kernel kernel = object.kernels()[0];
+  Device device;
+  auto out = device.allocate<uint32_t>(1, "out");
+  Arguments arguments(kernel);
+  const uint64_t address = out.address();
+  arguments.set_raw(std::as_bytes(std::span(&address, 1)));
+  lockstep_dispatch_options options = shape(2 * 32, 32);
+  options.struct_size = offsetof(lockstep_dispatch_options, order);
+  options.order = static_cast<lockstep_order>(77);
+  device.run(kernel, arguments, options);
 }
 
 // Adds the float mode that the default descriptor leaves out: no DX10_CLAMP, which would suppress exceptions.

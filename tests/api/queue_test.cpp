@@ -156,6 +156,44 @@ TEST(Queues, AndDispatchesHavePlugins) {
   lockstep_arguments_destroy(none);
 }
 
+// Each wave of a group stores its number in the same place.
+TEST(Queues, HaveAnOrder) {
+  const CodeObject code = assembled(
+      "s_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v1, 0\nv_readfirstlane_b32 s6, v0\n"
+      "v_mov_b32 v2, s6\nglobal_store_b32 v1, v2, s[4:5]");
+  Device device;
+  auto out = device.allocate<uint32_t>(1, "out");
+  auto arguments = device.allocate<uint64_t>(128, "arguments");
+  *reinterpret_cast<uint64_t*>(arguments.address()) = out.address();
+  for (const auto [order, last] :
+       {std::pair(LOCKSTEP_ORDER_FORWARD, 96u), std::pair(LOCKSTEP_ORDER_BACKWARD, 0u)}) {
+    lockstep_queue_options options;
+    lockstep_queue_options_init(&options);
+    options.order = order;
+    lockstep_queue* queue = nullptr;
+    ASSERT_EQ(lockstep_queue_create(device.get(), &options, &queue), LOCKSTEP_OK) << lockstep_last_error();
+    Signal done(device, 1);
+    DispatchPacket packet;
+    packet.grid_size[0] = packet.workgroup_size[0] = 128;
+    packet.kernel_object = device.kernel_object(code.kernels()[0]);
+    packet.kernarg_address = arguments.address();
+    packet.completion_signal = done.get();
+    ASSERT_EQ(lockstep_queue_submit(queue, &packet, 1, 20 * kSeconds, nullptr), LOCKSTEP_OK);
+    EXPECT_EQ(done.wait(LOCKSTEP_EQUAL, 0, 20 * kSeconds), 0);
+    EXPECT_EQ(out[0], last);
+    lockstep_queue_destroy(queue);
+  }
+  lockstep_queue_options options;
+  lockstep_queue_options_init(&options);
+  options.order = static_cast<lockstep_order>(3);
+  lockstep_queue* queue = nullptr;
+  EXPECT_EQ(lockstep_queue_create(device.get(), &options, &queue), LOCKSTEP_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(lockstep_last_error()).find("options.order is 3"), std::string::npos);
+  options.order = LOCKSTEP_ORDER_BACKWARD;
+  options.kind = LOCKSTEP_QUEUE_SDMA;
+  EXPECT_EQ(lockstep_queue_create(device.get(), &options, &queue), LOCKSTEP_INVALID_ARGUMENT);
+}
+
 TEST(Queues, KillLeavesTheDeviceUsable) {
   const CodeObject forever = assembled("again:\ns_branch again"), empty = assembled("s_nop 0");
   Device device;

@@ -255,6 +255,29 @@ class Checks(KernelCase):
         self.lockstep(*late, "--results", "late", "--fidelity", says="every executed instruction is exact")
         self.saxpy("--grid", "64", *self.GOOD, "--results", "late", "--caches", "incoherent", "-p", "y", says="1 3 5 7")
 
+    def test_order(self):
+        # The last wave that stores leaves its work-item's number, of 256 in four groups.
+        (self.path / "last.cl").write_text(
+            "__kernel void last(__global int* x) { if (get_local_id(0) % 32 == 0) *x = get_global_id(0); }\n")
+        last = ("run", "last.cl", "--grid", "256", "--block", "64", "-w", "32", "-j", "1", "x=buf:i32[1]", "-p", "x")
+        for engine in ("interpreter", "translator"):
+            work = (*last, "--engine", engine)
+            self.lockstep(*work, says="\n224\n")
+            self.lockstep(*work, "--order", "forward", says="\n224\n")
+            self.lockstep(*work, "--order", "backward", says="\n0\n")
+        seen = set()
+        for seed in range(8):
+            first, second = (self.lockstep(*last, "--order", f"random:{seed}").stdout for _ in "12")
+            self.assertEqual(first, second)
+            seen.add(first)
+        self.assertGreater(len(seen), 2)
+        self.lockstep(*last, "--order", "random", "--engine", "translator", says="because of --order random")
+        for bad in ("random:", "random:x", "random:-1", "up"):
+            self.lockstep(*last, "--order", bad, status=BAD_INPUT,
+                          says="none of forward, backward, random and random:SEED")
+        self.lockstep(*last, "--order", "backward", "--check", "races", status=1, says="another")
+        self.saxpy("--grid", "64", *self.GOOD, "--order", "random:5", "-p", "y", says="1 3 5 7")
+
     @unittest.skipIf(os.environ.get("LOCKSTEP_SANITIZED"), "a sanitizer's runtime would have to be in the program, too")
     def test_observers_of_exec_go_together(self):
         for option, value in (("--rules", "warn"), ("--results", "late"), ("--caches", "incoherent")):

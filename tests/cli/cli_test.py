@@ -454,7 +454,7 @@ print = "y"
         self.lockstep("exec", "--log", "nowhere/log", *program, status=BAD_INPUT, says="cannot write to 'nowhere/log'")
         self.lockstep("exec", "--log", "-", *program, status=BAD_INPUT, says="the log needs a file")
         self.lockstep("exec", "--stats", "nowhere/x", *program, status=BAD_INPUT, says="cannot write to 'nowhere/x'")
-        for option, value in (("--rules", "warn"), ("--results", "late"), ("--caches", "incoherent")):
+        for option, value in (("--rules", "warn"), ("--results", "late"), ("--caches", "incoherent"), ("--order", "backward")):
             self.lockstep("exec", option, "bad", *program, status=BAD_INPUT, says=option)
         self.lockstep("exec", "--trap-handler", "x.s", *program, status=BAD_INPUT, says="--trap-handler")
         self.lockstep("exec", "--device", "nothing", *program, status=BAD_INPUT, says="no device model 'nothing'")

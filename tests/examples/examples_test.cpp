@@ -70,6 +70,8 @@ struct Machine {
   uint64_t seed = 0;
   lockstep_caches caches = LOCKSTEP_CACHES_COHERENT;
   lockstep_rules rules = LOCKSTEP_RULES_IGNORE;
+  lockstep_order order = LOCKSTEP_ORDER_FORWARD;
+  lockstep_engine engine = LOCKSTEP_ENGINE_INTERPRETER;
 };
 void PrintTo(const Machine& machine, std::ostream* out) {
   *out << machine.name;
@@ -84,6 +86,9 @@ TEST_P(MachineTest, EqualsItsReference) {
   request.options.results_seed = machine.seed;
   request.options.caches = machine.caches;
   request.options.rules = machine.rules;
+  request.options.order = machine.order;
+  request.options.order_seed = machine.seed;
+  request.device.engine = machine.engine;
   run_example(variant.entry.make(variant.wave_size), variant.code_object(), request);
 }
 
@@ -104,7 +109,13 @@ INSTANTIATE_TEST_SUITE_P(
     All, MachineTest,
     testing::Combine(testing::Values(Machine{.name = "late", .results = LOCKSTEP_RESULTS_LATE},
                                      Machine{.name = "incoherent", .caches = LOCKSTEP_CACHES_INCOHERENT},
-                                     Machine{.name = "rules", .rules = LOCKSTEP_RULES_FAULT}),
+                                     Machine{.name = "rules", .rules = LOCKSTEP_RULES_FAULT},
+                                     Machine{.name = "backward", .order = LOCKSTEP_ORDER_BACKWARD},
+                                     Machine{.name = "backward_translated",
+                                             .order = LOCKSTEP_ORDER_BACKWARD,
+                                             .engine = LOCKSTEP_ENGINE_TRANSLATOR},
+                                     Machine{
+                                         .name = "random_order", .seed = 1, .order = LOCKSTEP_ORDER_RANDOM}),
                      testing::ValuesIn(variants({2}))),
     machine_test_name);
 INSTANTIATE_TEST_SUITE_P(Random, MachineTest,

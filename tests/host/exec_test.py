@@ -241,6 +241,37 @@ print(struct.unpack("64I", ctypes.string_at(at + result, 256)) == tuple(3 * (100
 """ % (0x60ac0000, NODES)
 
 
+class Order(unittest.TestCase):
+    """Which wave of a program's dispatches is first (`lockstep exec --order`)."""
+
+    # v_mov_b32 v1, 0 for the address: all lanes of both waves store there, and the last one's number is left.
+    RACE = RUNS_A_KERNEL.replace("82000230", "8002027e") + "print(ctypes.c_uint32.from_address(at + result).value - 300)\n"
+
+    def left(self, *options, **environment):
+        result = subprocess.run([LOCKSTEP, "exec", *options, "--", sys.executable, "-c", self.RACE], capture_output=True,
+                                text=True, timeout=120, env=os.environ | environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return int(result.stdout.split()[1])
+
+    def test_a_race_shows_it(self):
+        for engine in ("interpreter", "translator"):
+            self.assertEqual(self.left("--engine", engine), 63)
+            self.assertEqual(self.left("--engine", engine, "--order", "forward"), 63)
+            self.assertEqual(self.left("--engine", engine, "--order", "backward"), 31)
+            seeds = [self.left("--engine", engine, "--order", f"random:{seed}") for seed in range(8)]
+            self.assertEqual(set(seeds), {31, 63})
+            self.assertEqual(seeds[5], self.left("--engine", engine, "--order", "random:5"))
+
+    def test_it_comes_by_the_environment(self):
+        self.assertEqual(self.left(LOCKSTEP_ORDER="backward"), 31)
+        self.assertEqual(self.left("--order", "forward", LOCKSTEP_ORDER="backward"), 63)
+        for bad in ("up", "random:", "random:x", "random:-1", "random:99999999999999999999"):
+            result = subprocess.run([LOCKSTEP, "exec", "--", sys.executable, "-c", "open('/dev/kfd')"], capture_output=True,
+                                    text=True, timeout=60, env=os.environ | {"LOCKSTEP_ORDER": bad})
+            self.assertIn("LOCKSTEP_ORDER is '" + bad + "'", result.stderr)
+            self.assertNotEqual(result.returncode, 0)
+
+
 class Checks(unittest.TestCase):
     """What checkers find in a program's dispatches."""
 
@@ -292,7 +323,7 @@ class Dumps(unittest.TestCase):
             path, = pathlib.Path(folder).iterdir()
             self.assertIn(str(path), result.stderr)
             for options in ((), ("--engine", "translator"), ("--results", "late"), ("--rules", "fault"), ("--fidelity",),
-                            ("--device", "navi33")):
+                            ("--device", "navi33"), ("--order", "backward"), ("--order", "random:3")):
                 again = self.run_again(path, *options)
                 self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
                 self.assertIn("memory: as the program saw it", again.stdout)

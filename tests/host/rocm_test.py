@@ -283,6 +283,13 @@ class Reports(unittest.TestCase):
         lines = self.lines("--log", program, options=("--results", "late", "--engine", "translator"))
         self.assertTrue(all("because of" in line["note"] for line in lines))
 
+    def test_order_changes_nothing_of_what_is_right(self):
+        for name in ("hip/matrix_product", "hip/image_filter", "hip/cooperative", "hip/streams"):
+            for order in ("backward", "random:7"):
+                with self.subTest(name=name, order=order), tempfile.TemporaryDirectory() as folder:
+                    picture = (pathlib.Path(folder) / "picture.png",) if "image" in name else ()
+                    self.assertIn("all results are right", run(compiled(name), *picture, options=("--order", order)))
+
     def test_fidelity(self):
         self.assertIn("fidelity: every executed instruction is exact",
                       run(compiled("hip/vector_add"), options=("--fidelity",)))
@@ -362,7 +369,7 @@ class Reports(unittest.TestCase):
                 path.unlink()
 
     def test_settings_that_are_none(self):
-        for name, value in (("LOCKSTEP_RESULTS", "random:x"), ("LOCKSTEP_RULES", "some"), ("LOCKSTEP_CACHES", "2"),
+        for name, value in (("LOCKSTEP_RESULTS", "random:x"), ("LOCKSTEP_RULES", "some"), ("LOCKSTEP_CACHES", "2"), ("LOCKSTEP_ORDER", "up"),
                             ("LOCKSTEP_FIDELITY", "yes"), ("LOCKSTEP_CHECK", "race"), ("LOCKSTEP_LOG", "/nowhere/file")):
             text = run("rocminfo", status=None, environment={name: value})
             self.assertIn("lockstep: no device:", text)

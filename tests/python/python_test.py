@@ -268,6 +268,24 @@ class Python(unittest.TestCase):
         with self.assertRaises(ValueError):
             lockstep.check(least="much")
 
+    def test_order(self):
+        # The last work-group's number is left.
+        code = lockstep.compile("__kernel void last(__global int* x) { *x = get_group_id(0); }")
+        x = np.zeros(1, np.int32)
+        for engine in ("interpreter", "translator"):
+            device = lockstep.Device(engine=engine, threads=1)
+            for order, left in (("forward", 9), ("backward", 0)):
+                code["last"].launch(320, 32, x, device=device, order=order)
+                self.assertEqual(x[0], left)
+            seen = []
+            for seed in [*range(8)] * 2:
+                code["last"].launch(320, 32, x, device=device, order="random", order_seed=seed)
+                seen.append(int(x[0]))
+            self.assertEqual(seen[:8], seen[8:])
+            self.assertGreater(len(set(seen)), 2)
+        with self.assertRaisesRegex(ValueError, "order"):
+            code["last"].launch(320, 32, x, order="up")
+
     def test_groups_over_256_and_llvm_ir(self):
         x = np.zeros(1024, np.uint32)
         source = "__kernel void k(__global uint* x) { x[get_global_id(0)] = get_local_id(0); }"
