@@ -1,5 +1,8 @@
 #include "memory/host_fault.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <mutex>
 
@@ -17,14 +20,37 @@ struct sigaction previous_segv, previous_bus;
 
 constexpr uint64_t kLowestAddress = 4096;  // below it a pointer of our own was null
 
-void pass_on(int signal, siginfo_t* info, void* context, const struct sigaction& previous) {
-  if (previous.sa_flags & SA_SIGINFO) {
-    previous.sa_sigaction(signal, info, context);
-  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
-    previous.sa_handler(signal);
-  } else {
+// By the kernel itself: in a program under `lockstep exec`, sigaction() and signal() are the interposer's,
+// and set what stands behind this handler.
+void set_default_action(int signal) {
+  struct {
+    void (*handler)(int) = SIG_DFL;
+    unsigned long flags = 0;
+    void (*restorer)() = nullptr;
+    uint64_t mask = 0;
+  } action;
+  syscall(SYS_rt_sigaction, signal, &action, nullptr, sizeof action.mask);
+}
+
+void pass_on(int signal, siginfo_t* info, void* context, struct sigaction& previous) {
+  const struct sigaction next = previous;
+  const bool is_function =
+      next.sa_flags & SA_SIGINFO || (next.sa_handler != SIG_DFL && next.sa_handler != SIG_IGN);
+  if (is_function && next.sa_flags & SA_RESETHAND) {
+    previous.sa_flags &= ~SA_SIGINFO;
+    previous.sa_handler = SIG_DFL;
+  }
+  if (next.sa_flags & SA_SIGINFO) {
+    next.sa_sigaction(signal, info, context);
+  } else if (is_function) {
+    next.sa_handler(signal);
+  } else if (info->si_code > 0) {
     // The instruction runs again, and the default action ends the process with the right signal.
-    ::signal(signal, SIG_DFL);
+    set_default_action(signal);
+  } else if (next.sa_handler == SIG_DFL) {
+    // Somebody sent it: no instruction would fault again.
+    set_default_action(signal);
+    syscall(SYS_tgkill, getpid(), gettid(), signal);
   }
 }
 

@@ -433,6 +433,19 @@ print(len(caught()))
 """)
         self.assertEqual(result.stdout.split(), ["True", "2", "2"], result.stderr)
 
+    def test_a_fault_of_the_programs_own_ends_it(self):
+        # Not the interposer's signal(), by which the driver's handler would only set what stands behind it, for ever.
+        looked = "import ctypes, fcntl, mmap, os, signal\nfcntl.ioctl(os.open('/dev/kfd', os.O_RDWR), 0x80084b01, bytearray(8))\n"
+        mapped = "at = ctypes.CDLL(None).mmap\nat.restype = ctypes.c_void_p\n" \
+                 "ctypes.memset(at(None, 4096, 3, 1, os.memfd_create('empty'), 0), 0, 1)\n"
+        for what, number in (("ctypes.string_at(8)", signal.SIGSEGV), (mapped, signal.SIGBUS),
+                             ("os.kill(os.getpid(), signal.SIGSEGV)", signal.SIGSEGV),
+                             ("os.kill(os.getpid(), signal.SIGBUS)", signal.SIGBUS)):
+            with self.subTest(what=what):
+                result = subprocess.run([LOCKSTEP, "exec", "--", sys.executable, "-c", looked + what], capture_output=True,
+                                        text=True, timeout=60)
+                self.assertEqual(result.returncode, -number, result.stderr)
+
     def test_a_fork_of_one_that_has_only_looked_has_devices_of_its_own(self):
         # The second child's parent has had a queue.
         result = run("""

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "memory/host_pages.h"
 
@@ -69,6 +70,28 @@ TEST(HostFaultTest, HandlersOfTheProgramStandBehind) {
   EXPECT_TRUE(guarded([&] { *static_cast<volatile std::byte*>(pages->data()) = std::byte{1}; }));
   EXPECT_EQ(seen, 1) << "the guard's own fault is not the program's";
   set_next_handler(SIGSEGV, &old, nullptr);
+}
+
+// What happens to a process in which nobody else has a handler, or one that is for one time.
+void end_by_handlers(int number, int flags, void (*act)(int)) {
+  catch_host_faults();
+  struct sigaction action = {};
+  action.sa_handler = flags == 0 ? SIG_DFL : [](int) {};
+  action.sa_flags = flags;
+  set_next_handler(number, &action, nullptr);
+  act(number);
+  _exit(1);
+}
+
+TEST(HostFaultTest, WithoutAnotherHandlerTheSignalEndsTheProcess) {
+  const auto fault = [](int) { *reinterpret_cast<volatile char*>(8) = 1; };
+  const auto send = [](int number) { raise(number); };
+  EXPECT_EXIT(end_by_handlers(SIGSEGV, 0, fault), testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(end_by_handlers(SIGSEGV, 0, send), testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(end_by_handlers(SIGBUS, 0, send), testing::KilledBySignal(SIGBUS), "");
+  // A handler that comes back without having mended anything is called once.
+  EXPECT_EXIT(end_by_handlers(SIGSEGV, static_cast<int>(SA_RESETHAND), fault),
+              testing::KilledBySignal(SIGSEGV), "");
 }
 
 }  // namespace
