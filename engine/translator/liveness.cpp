@@ -146,11 +146,31 @@ void find_held(const Routine& routine, Facts& facts) {
       for (unsigned successor : goes_to[b]) work.add(successor);
     }
   };
-  until_stable(&BlockFacts::held, [&](unsigned b) {
-    RegisterSet held = facts.blocks[b].live_in.all();
-    for (unsigned p : routine.blocks[b].predecessors) held &= facts.blocks[p].held | touched[p];
-    return held;
-  });
+  const auto find = [&] {
+    until_stable(&BlockFacts::held, [&](unsigned b) {
+      RegisterSet held = facts.blocks[b].live_in.all();
+      for (unsigned p : routine.blocks[b].predecessors) held &= facts.blocks[p].held | touched[p];
+      return held;
+    });
+  };
+  find();
+  // What a wave begins with stays in the Wave for the next group's: if it changes, it is held on all ways.
+  if (stores_registers_at_exits_only(routine)) {
+    RegisterSet in_wave, all_written;
+    for (unsigned b = 0; b < routine.blocks.size(); ++b) {
+      all_written |= written[b];
+      if (!routine.blocks[b].predecessors.empty())
+        in_wave |= facts.blocks[b].live_in.all() & ~facts.blocks[b].held;
+    }
+    in_wave &= all_written & facts.blocks[routine.entry_block].live_in.all();
+    if (in_wave.any()) {
+      for (unsigned b = 0; b < routine.blocks.size(); ++b) {
+        touched[b] |= in_wave;
+        if (!routine.blocks[b].predecessors.empty()) facts.blocks[b].held.set();
+      }
+      find();
+    }
+  }
   until_stable(&BlockFacts::dirty, [&](unsigned b) {
     RegisterSet dirty;
     for (unsigned p : routine.blocks[b].predecessors) dirty |= facts.blocks[p].dirty | written[p];
@@ -209,6 +229,13 @@ void find_unused_words(const Routine& routine, Facts& facts) {
 }
 
 }  // namespace
+
+bool stores_registers_at_exits_only(const Routine& routine) {
+  return routine.pieces.size() == 1 && std::ranges::none_of(routine.nodes, [](const Node& node) {
+           return node.kind == NodeKind::call || node.kind == NodeKind::indexed ||
+                  node.kind == NodeKind::step || node.kind == NodeKind::jump;
+         });
+}
 
 LiveSets live_out(const Block& block, const Facts& facts) {
   LiveSets live;

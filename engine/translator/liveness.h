@@ -49,6 +49,9 @@ struct Facts {
 };
 
 Facts analyse(const Routine& routine);
+// Registers go to the Wave where control leaves the function, and before calls and steps: whether it has none
+// of these, and is one function.
+bool stores_registers_at_exits_only(const Routine& routine);
 // Behind the last instruction of the block: what its successors need.
 LiveSets live_out(const Block& block, const Facts& facts);
 

@@ -32,12 +32,7 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
   for (unsigned code = 0; code < launch_needs_.scalars.size(); ++code)
     launch_needs_.scalars[code] =
         read[scalar_register(code)] && code != isa::code::kExecLo && code != isa::code::kExecHi;
-  // Registers go to the Wave where control leaves the function, and before calls and steps.
-  launch_needs_.registers_stay =
-      routine.pieces.size() == 1 && std::ranges::none_of(routine.nodes, [](const Node& node) {
-        return node.kind == NodeKind::call || node.kind == NodeKind::indexed || node.kind == NodeKind::step ||
-               node.kind == NodeKind::jump;
-      });
+  launch_needs_.registers_stay = stores_registers_at_exits_only(routine);
   // At barriers what is needed behind them.
   RegisterSet written, stored;
   for (const NodeFacts& node : facts.nodes) written |= node.effects.writes;

@@ -40,6 +40,13 @@ void blur(__global float* out, __global const float* in, uint width, uint height
   if (x > 0 && y > 0 && x < width - 1 && y < height - 1) sum += at[-1] + at[1] + at[-(int)width] + at[width];
   out[y * width + x] = sum;
 }
+// The register with the item's id is the loop's, too, which keeps it in the Wave.
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void matches(__global const uchar* text, __global const uchar* pattern, __global uchar* found, uint n) {
+  uint i = get_global_id(0), j = 0;
+  while (j < n && text[i + j] == pattern[j]) ++j;
+  found[i] = j + 1;
+}
 // Both blocks go by the same index, of 32 bits and of 64.
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void guarded(__global float* out, __global const float* in, uint n) {
@@ -86,6 +93,19 @@ TEST(Rows, RunTheFirstWaveOfAllGroupsFirst) {
     for (uint32_t row = 0; row < kHeight; ++row) all.push_back(ticket(group, row));
   std::ranges::sort(all);
   for (uint32_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], i);
+}
+
+// What a wave has left there is not what the next group's begins with.
+TEST(Rows, BeginEachWaveWithItsOwnItems) {
+  constexpr uint32_t kItems = 64 * 24, kLength = 8;
+  Bytes text(kItems + kLength);
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::byte>((i * i + i / 5) & 1);
+  Bytes pattern(kLength);
+  for (size_t i = 0; i < pattern.size(); ++i) pattern[i] = static_cast<std::byte>(i / 2 & 1);
+  const TestDispatch dispatch{
+      "matches", {kItems, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), buffer(2), value(kLength)}};
+  const TestResult result = expect_same(code(), {dispatch}, {text, pattern, Bytes(kItems)});
+  EXPECT_EQ(std::ranges::count(result.buffers[2], std::byte{0}), 0);
 }
 
 // A NaN sends a wave to the interpreter: its group goes on by itself, and so do the others, which are begun.
