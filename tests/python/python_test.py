@@ -283,7 +283,7 @@ class Python(unittest.TestCase):
                 seen.append(int(x[0]))
             self.assertEqual(seen[:8], seen[8:])
             self.assertGreater(len(set(seen)), 2)
-        with self.assertRaisesRegex(ValueError, "order"):
+        with self.assertRaisesRegex(lockstep.Error, "order is one of"):
             code["last"].launch(320, 32, x, order="up")
 
     def test_groups_over_256_and_llvm_ir(self):
