@@ -76,11 +76,24 @@ inline const Operation* next_of(const Operation* op) {
   return reinterpret_cast<const Operation*>(reinterpret_cast<const std::byte*>(op) + op->next);
 }
 
-// Ends a handler: on to the next operation.
-#define LOCKSTEP_NEXT()                                                                   \
-  do {                                                                                    \
-    const Operation* following = next_of(op);                                             \
-    [[clang::musttail]] return handler_of(following)(following, wave, budget - op->cost); \
+// Ends a handler: on to the next operation. That this one is behind so many dwords is a guess of the host's
+// branch prediction, which the statement keeps the compiler from making a sum of: else the place of each
+// operation is known some cycles after that of the one before it, when `next` has been loaded, however much
+// of the work could be done meanwhile.
+#define LOCKSTEP_NEXT_IF_BEHIND(dwords)                                        \
+  if (op->next == (dwords) * static_cast<int32_t>(sizeof(Operation))) {        \
+    const Operation* following = op + (dwords);                                \
+    asm("" : "+r"(following));                                                 \
+    [[clang::musttail]] return handler_of(following)(following, wave, budget); \
+  }
+#define LOCKSTEP_NEXT()                                                        \
+  do {                                                                         \
+    budget -= op->cost;                                                        \
+    LOCKSTEP_NEXT_IF_BEHIND(1)                                                 \
+    LOCKSTEP_NEXT_IF_BEHIND(2)                                                 \
+    LOCKSTEP_NEXT_IF_BEHIND(3)                                                 \
+    const Operation* following = next_of(op);                                  \
+    [[clang::musttail]] return handler_of(following)(following, wave, budget); \
   } while (false)
 
 // Leaves the chain: the wave goes on later at `pc`, or never (ended, faulted).
