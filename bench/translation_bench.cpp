@@ -10,6 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "bench/kernels.h"
 #include "engine/translator/code_generator.h"
 #include "engine/translator/hot_loops.h"
 #include "engine/translator/jit.h"
@@ -183,9 +184,12 @@ int main(int argc, char** argv) {
   using namespace lockstep;
   CLI::App app{"what the translation of long kernels costs, in milliseconds of processor time"};
   std::string only, processor;
+  std::vector<std::string> short_kernels;
   unsigned rounds = 3;
   bool passes = false;
   app.add_option("--only", only, "kernels whose name has this in it");
+  app.add_option("--kernels", short_kernels, "kernels of bench/kernels.h instead of the long ones")
+      ->delimiter(',');
   app.add_option("--processor", processor,
                  "as LLVM names it, such as x86-64-v3; the host's if it is not given");
   app.add_option("--rounds", rounds, "of which the least counts");
@@ -197,9 +201,11 @@ int main(int argc, char** argv) {
         "| kernel | instructions | pieces | analyses | emission | import | optimisation | generation | "
         "linking | "
         "all | each | host kB |\n|---|---|---|---|---|---|---|---|---|---|---|---|");
+    for (const std::string& kernel : short_kernels)
+      bench::measure_kernel(bench::kKernels, kernel, processor, rounds);
     const std::string math = bench::text_of(LOCKSTEP_SOURCE_DIR "/examples/math/math.cl");
     for (const char* kernel : {"integers", "accesses", "doubles", "loop_between", "math_f32"})
-      if (std::string(kernel).find(only) != std::string::npos)
+      if (short_kernels.empty() && std::string(kernel).find(only) != std::string::npos)
         bench::measure_kernel(kernel == std::string("math_f32") ? math : bench::kLongKernels, kernel,
                               processor, rounds);
     if (passes) llvm::reportAndResetTimings();

@@ -237,26 +237,13 @@ void Emitter::make_function(const std::string& name, llvm::Type* result,
   result_mask_ = ir_.CreateAlloca(lane_mask_);
   arguments_ = ir_.CreateAlloca(llvm::ArrayType::get(i64_, 4));
   scalar_result_ = ir_.CreateAlloca(llvm::ArrayType::get(i64_, 3));
+  leave_place_ = ir_.CreateAlloca(i64_);
+  leave_executed_ = ir_.CreateAlloca(i64_);
+  leave_why_ = ir_.CreateAlloca(i32_);
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) doubt_[chunk] = ir_.CreateAlloca(lanes_);
   // For the runtime functions, which take lanes in memory: two address registers and four of data.
   buffer_ = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, 6 * chunks_));
   plan_walks();
-}
-
-// One way out for all that leave.
-void Emitter::begin_leave() {
-  const auto field = [&](size_t offset) {
-    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave_, offset);
-  };
-  leave_ = new_block("leave");
-  ir_.SetInsertPoint(leave_);
-  leave_offset_ = ir_.CreatePHI(i64_, 8);
-  leave_budget_ = ir_.CreatePHI(i64_, 8);
-  leave_state_ = ir_.CreatePHI(ir_.getInt8Ty(), 8);
-  leave_how_ = ir_.CreatePHI(i32_, 8);
-  ir_.CreateStore(ir_.CreateAdd(entry_address(), leave_offset_), field(offsetof(Wave, pc)));
-  ir_.CreateStore(leave_budget_, field(offsetof(Wave, budget)));
-  ir_.CreateStore(leave_state_, field(offsetof(Wave, state)));
 }
 
 // A switch over the entry numbers. A loop header with other predecessors is entered through a stub that loads
@@ -347,6 +334,7 @@ void Emitter::emit_block(unsigned index) {
   is_seldom_ = false;
   if (!plan_.kept.empty()) ir_.CreateStore(ir_.getInt32(0), is_kept(index));
   emit_end(index);
+  emit_leaves();
 }
 
 void Emitter::emit_nodes(unsigned index) {
@@ -358,6 +346,7 @@ void Emitter::emit_nodes(unsigned index) {
   end_run();
   if (is_regular_version_) keep_linear(index);
   emit_end(index);
+  emit_leaves();
   without_slot_.reset();
 }
 
@@ -491,92 +480,6 @@ void Emitter::flush_locals(const Locals& locals, const RegisterSet& but) {
       if (local) ir_.CreateStore(local, slot(r, chunk));
     }
   }
-}
-
-void Emitter::store_to_wave(const Locals& locals, RegisterSet which) {
-  which &= locals.dirty & locals.held;
-  for (unsigned r = 0; r < kRegisters; ++r) {
-    if (!which[r]) continue;
-    for (unsigned chunk = 0; chunk < (is_vgpr(r) ? chunks_ : 1); ++chunk) {
-      Value* value = is_vgpr(r) ? locals.vgpr[r][chunk] : locals.scalar[r - kFirstScalar];
-      if (!value && is_vgpr(r)) value = unfolded(locals, r, chunk);
-      if (!value) value = ir_.CreateLoad(slot(r, chunk)->getAllocatedType(), slot(r, chunk));
-      if (is_vgpr(r) && locals.off_lanes[r][chunk]) {
-        // A merge that waited; EXEC is what it was when the value was written.
-        const unsigned word = kExec + chunk / 2;
-        Value* exec = locals.scalar[word - kFirstScalar];
-        if (!exec) exec = ir_.CreateLoad(i32_, slot(word));
-        Value* on = ir_.CreateBitCast(half_bits(exec, chunk), lane_mask_);
-        value = ir_.CreateSelect(on, value, locals.off_lanes[r][chunk]);
-      }
-      ir_.CreateAlignedStore(value, wave_address(r, chunk), llvm::Align(4));
-    }
-  }
-}
-
-// ---- Leaving
-// ------------------------------------------------------------------------------------------------------
-
-void Emitter::leave(Value* offset, Value* budget, WaveState state, Leave how) {
-  BasicBlock* from = ir_.GetInsertBlock();
-  leave_offset_->addIncoming(offset, from);
-  leave_budget_->addIncoming(budget, from);
-  leave_state_->addIncoming(ir_.getInt8(static_cast<uint8_t>(state)), from);
-  leave_how_->addIncoming(ir_.getInt32(static_cast<uint32_t>(how)), from);
-  ir_.CreateBr(leave_);
-}
-
-BasicBlock* Emitter::leave_to_interpreter(const Snapshot& at, Leave how) {
-  llvm::IRBuilder<>::InsertPointGuard guard(ir_);
-  BasicBlock* block = new_block("interpret");
-  ir_.SetInsertPoint(block);
-  store_to_wave(at.locals, facts_.nodes[at.node].live.all());
-  Value* executed = ir_.getInt64(at.node - block_first_);
-  leave(ir_.getInt64(static_cast<uint64_t>(routine_.nodes[at.node].offset)),
-        ir_.CreateSub(ir_.CreateLoad(i64_, budget_), executed), WaveState::ready, how);
-  return block;
-}
-
-// The Wave has others.
-void Emitter::forget(const RegisterSet& registers) {
-  for (unsigned r = 0; r < kRegisters; ++r) {
-    if (!registers[r]) continue;
-    if (is_vgpr(r)) {
-      locals_.vgpr[r] = {};
-      locals_.linear.erase(r);
-      locals_.off_lanes[r] = {};
-    } else {
-      locals_.scalar[r - kFirstScalar] = nullptr;
-    }
-    locals_.held.reset(r);
-    locals_.dirty.reset(r);
-  }
-}
-
-// The interpreter finds in the Wave what it reads, and leaves there what it writes.
-void Emitter::emit_call(unsigned index) {
-  const Effects& effects = facts_.nodes[index].effects;
-  store_to_wave(locals_, effects.reads);
-  auto function = runtime("lockstep_translator_call", i1_, {pointer_, pointer_, i64_, i32_});
-  auto* callee = llvm::cast<llvm::Function>(function.getCallee());
-  callee->addRetAttr(llvm::Attribute::ZExt);
-  callee->removeFnAttr(llvm::Attribute::Cold);
-  const Node& node = routine_.nodes[index];
-  Value* went_on = ir_.CreateCall(
-      function,
-      {wave_, dispatch_, ir_.getInt64(static_cast<uint64_t>(node.offset)), ir_.getInt32(node.interpreted)});
-  forget(effects.reloaded);
-  BasicBlock *stopped = new_block("stopped"), *behind = new_block("behind_call");
-  branch_unlikely(ir_.CreateNot(went_on), stopped, behind);
-  ir_.SetInsertPoint(stopped);
-  store_to_wave(locals_, RegisterSet().set());
-  Value* budget = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave_, offsetof(Wave, budget));
-  Value* executed = ir_.CreateAdd(ir_.CreateLoad(i64_, budget), ir_.getInt64(index - block_first_));
-  ir_.CreateStore(ir_.CreateSub(ir_.CreateLoad(i64_, budget_), executed), budget);
-  ir_.CreateRet(ir_.getInt32(static_cast<uint32_t>(Leave::stopped)));
-  ir_.SetInsertPoint(behind);
-  for (unsigned r = 0; r < kRegisters; ++r)
-    if (effects.reloaded[r]) hold(r);
 }
 
 // ---- Small things

@@ -95,11 +95,10 @@ class Emitter {
     Quotients quotients;
   };
 
-  // emitter.cpp: structure, registers, leaving
+  // emitter.cpp: structure, registers
   void make_function(const std::string& name, llvm::Type* result, std::vector<llvm::Type*> parameters);
   void load_wave_fields();
   void load_launched();
-  void begin_leave();
   void emit_wave(const std::string& name);
   void emit_row(const std::string& name);
   void make_row_loop();
@@ -115,11 +114,7 @@ class Emitter {
   void hold(unsigned number);
   llvm::AllocaInst* slot(unsigned number, unsigned chunk = 0);
   Value* wave_address(unsigned number, unsigned chunk = 0);
-  void store_to_wave(const Locals& locals, RegisterSet which);
   Snapshot snapshot(unsigned node) const { return {locals_, node}; }
-  // A new block in which the wave goes to the interpreter at the snapshot's instruction.
-  llvm::BasicBlock* leave_to_interpreter(const Snapshot& at, Leave how = Leave::access);
-  void leave(Value* offset, Value* budget, WaveState state, Leave how);
   llvm::BasicBlock* new_block(const char* name);
   // Bits of a chunk's lanes in the mask word that has them.
   Value* half_bits(Value* word, unsigned chunk);
@@ -129,6 +124,47 @@ class Emitter {
   // i1 that is almost never true
   void branch_unlikely(Value* condition, llvm::BasicBlock* unlikely, llvm::BasicBlock* likely);
   llvm::FunctionCallee runtime(const char* name, llvm::Type* result, std::vector<llvm::Type*> parameters);
+
+  // emit_leave.cpp: what waves take along when they leave
+  // A register of which the Wave does not have the value.
+  struct Unstored {
+    unsigned number = 0, chunk = 0;
+    Value* value = nullptr;          // null: what its slot has
+    Value* off_lanes = nullptr;      // of lanes that are off, if not null
+    Value* exec = nullptr;           // where `off_lanes` is not null; null: what the slot has
+    std::optional<Linear> linear{};  // from `value`
+    bool operator==(const Unstored& other) const {
+      const auto shape = [](const Unstored& each) {
+        return each.linear ? std::pair(int64_t{each.linear->stride}, each.linear->is_high)
+                           : std::pair(int64_t{-1}, false);
+      };
+      return number == other.number && chunk == other.chunk && value == other.value &&
+             off_lanes == other.off_lanes && exec == other.exec && shape(*this) == shape(other);
+    }
+  };
+  struct PendingLeave {
+    llvm::BasicBlock* block = nullptr;  // still empty
+    Leave how = Leave::access;
+    unsigned node = 0;
+    std::vector<Unstored> unstored;
+  };
+  // Which is the same at the leaves [first, last).
+  struct UnstoredSpan {
+    size_t first = 0, last = 0;
+    Unstored unstored;
+  };
+  std::vector<Unstored> unstored(const Locals& locals, RegisterSet which) const;
+  void store_to_wave(const Unstored& unstored);
+  void store_to_wave(const Locals& locals, const RegisterSet& which);
+  void begin_leave();
+  void leave(Value* offset, Value* budget, WaveState state, Value* how);
+  void leave(Value* offset, Value* budget, WaveState state, Leave how);
+  // A new block in which the wave goes to the interpreter at the snapshot's instruction. It is empty before
+  // emit_leaves(), at the end of the guest's block.
+  llvm::BasicBlock* leave_to_interpreter(const Snapshot& at, Leave how = Leave::access);
+  void emit_leaves();
+  void emit_leaves(size_t first, size_t last, const std::vector<UnstoredSpan>& spans,
+                   llvm::BasicBlock* parent);
 
   // emit_run.cpp: vector runs
   bool joins_run(unsigned node) const;
@@ -479,6 +515,8 @@ class Emitter {
   ChunkValues first_items_{};
   llvm::BasicBlock* leave_ = nullptr;
   llvm::PHINode *leave_offset_, *leave_budget_, *leave_state_, *leave_how_;
+  std::vector<PendingLeave> leaves_;  // of the block in work, in the order of the code
+  llvm::AllocaInst *leave_place_ = nullptr, *leave_executed_ = nullptr, *leave_why_ = nullptr;
   std::map<unsigned, llvm::BasicBlock*> blocks_;
   std::map<std::pair<unsigned, unsigned>, llvm::AllocaInst*> slots_;
   llvm::AllocaInst *budget_, *words_, *masks_, *result_words_, *result_mask_, *arguments_, *scalar_result_,
