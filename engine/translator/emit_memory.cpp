@@ -273,8 +273,13 @@ Value* Emitter::lds_is_regular() {
     std::set<uint32_t> strides;
   };
   std::map<unsigned, Need> needs;  // by address register
+  Value* regular = nullptr;
   for (unsigned n : run_.nodes) {
     const Node& node = routine_.nodes[n];
+    if (node.kind == NodeKind::lds && has_lds_offsets(n)) {
+      regular = ir_.CreateAnd(regular ? regular : ir_.getTrue(), lds_is_at_offsets(n));
+      continue;
+    }
     const std::optional<uint32_t> stride = facts_.nodes[n].lds_stride;
     if (node.kind != NodeKind::lds || !stride) continue;
     const AccessShape shape = isa::access_shape(node.instruction.row->opcode);
@@ -286,8 +291,8 @@ Value* Emitter::lds_is_regular() {
     need.all_on |=
         shape.kind == AccessShape::Kind::store && (shape.bytes > 4 || *stride > 4 || has_launch_exec(n));
   }
-  if (needs.empty()) return nullptr;
-  Value* regular = ir_.getTrue();
+  if (needs.empty()) return regular;
+  if (!regular) regular = ir_.getTrue();
   for (const auto& [address, need] : needs) {
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       Value* addresses = vgpr(address, chunk);
@@ -308,6 +313,7 @@ Value* Emitter::lds_is_regular() {
 
 void Emitter::emit_regular_lds(unsigned index, unsigned chunk) {
   const Node& node = routine_.nodes[index];
+  if (has_lds_offsets(index)) return emit_lds_at_offsets(index, chunk);
   if (!facts_.nodes[index].lds_stride) return emit_lds_by_lanes(index, chunk);
   const uint32_t stride = *facts_.nodes[index].lds_stride;
   AccessShape shape = isa::access_shape(node.instruction.row->opcode);

@@ -434,6 +434,21 @@ class Emitter {
   std::vector<Value*> load_consecutive(Value* pointer, unsigned dwords);
   void store_consecutive(Value* pointer, const std::vector<Value*>& words);
 
+  // emit_lds.cpp: lanes at constant distances from each other
+  bool has_lds_offsets(unsigned node) const;
+  uint32_t bytes_at_lds_offsets(unsigned node) const;
+  Value* lds_is_at_offsets(unsigned node);
+  Value* has_offsets(Value* addresses, const OffsetsOfLanes& offsets);
+  Value* lowest_address(Value* addresses, const OffsetsOfLanes& offsets);
+  Value* eight_of(Value* lanes, unsigned half);
+  void emit_lds_at_offsets(unsigned node, unsigned chunk);
+  std::vector<Value*> load_at_offsets(const isa::AccessShape& shape, const OffsetsOfLanes& offsets,
+                                      Value* pointer, unsigned first, std::map<unsigned, Value*>& registers);
+  Value* put(Value* into, Value* from, const std::vector<std::pair<unsigned, unsigned>>& places);
+  void store_at_offsets(const isa::AccessShape& shape, const std::vector<Value*>& words,
+                        const OffsetsOfLanes& offsets, Value* pointer, Value* exec);
+  llvm::Constant* constant_lanes(const OffsetsOfLanes& offsets);
+
   // emit_walk.cpp: loads whose lanes each walk through memory
   struct Walk {
     // Where each lane is expected next: the low half with the base in it, and the high half of the offset.

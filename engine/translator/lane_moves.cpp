@@ -84,13 +84,8 @@ class LaneMoves {
       return ir_.CreateAnd(as_words(a), as_words(b));
     if (Value* bit = llvm::getSplatValue(on))
       return ir_.CreateVectorSplat(kLanes, ir_.CreateSExt(bit, ir_.getInt32Ty()));
-    if (match::match(on, match::m_BitCast(match::m_Value(a))) && a->getType()->isIntegerTy(kLanes)) {
-      std::vector<llvm::Constant*> bits;
-      for (unsigned lane = 0; lane < kLanes; ++lane) bits.push_back(ir_.getInt32(1u << lane));
-      auto* each = llvm::ConstantVector::get(bits);
-      Value* all = ir_.CreateVectorSplat(kLanes, ir_.CreateZExt(a, ir_.getInt32Ty()));
-      return ir_.CreateSExt(ir_.CreateICmpEQ(ir_.CreateAnd(all, each), each), words_);
-    }
+    if (match::match(on, match::m_BitCast(match::m_Value(a))) && a->getType()->isIntegerTy(kLanes))
+      return lanes_as_words(ir_, a);
     return ir_.CreateSExt(on, words_);
   }
 
@@ -400,6 +395,14 @@ class LaneMoves {
 };
 
 }  // namespace
+
+Value* lanes_as_words(llvm::IRBuilder<>& ir, Value* bits) {
+  std::vector<llvm::Constant*> each_bit;
+  for (unsigned lane = 0; lane < kLanes; ++lane) each_bit.push_back(ir.getInt32(1u << lane));
+  auto* each = llvm::ConstantVector::get(each_bit);
+  Value* all = ir.CreateVectorSplat(kLanes, ir.CreateZExt(bits, ir.getInt32Ty()));
+  return ir.CreateSExt(ir.CreateICmpEQ(ir.CreateAnd(all, each), each), each->getType());
+}
 
 void mark_seldom(llvm::Instruction& move) {
   move.setMetadata(kSeldom, llvm::MDNode::get(move.getContext(), {}));

@@ -6,6 +6,9 @@
 
 namespace lockstep::translator {
 
+// Of the bits of a number, i16, <16 x i32> of ones or zeros.
+llvm::Value* lanes_as_words(llvm::IRBuilder<>& ir, llvm::Value* bits);
+
 // A scatter of elements of more than two words, of which lanes may store some on top of others'.
 llvm::CallInst* store_elements(llvm::IRBuilder<>& ir, llvm::ArrayRef<llvm::Value*> words, llvm::Value* places,
                                llvm::Value* on);

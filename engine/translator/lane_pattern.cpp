@@ -1,5 +1,7 @@
 #include "engine/translator/lane_pattern.h"
 
+#include <algorithm>
+
 #include "engine/translator/address_plan.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/worklist.h"
@@ -15,12 +17,14 @@ using isa::Role;
 // multiples of 16 items only x differs between the lanes of a chunk: what is made of y and z alone is uniform
 // there.
 constexpr unsigned kIdBits = 10;
+constexpr uint32_t kMostBytesApartInLds = 4096;
 
 struct State {
   RegisterSet varying;     // VGPRs that depend on x
   RegisterSet loaded;      // those that depend on what memory holds
   bool ids_intact = true;  // v0 still holds the ids
   Strides strides;
+  LaneOffsetState offsets;
   bool reached = false;
 
   bool join(const State& other) {
@@ -37,8 +41,9 @@ struct State {
       const auto found = other.strides.find(each.first);
       return found == other.strides.end() || found->second != each.second;
     });
-    return varying != before.varying || loaded != before.loaded || ids_intact != before.ids_intact ||
-           strides != before.strides;
+    const bool forgot = offsets.join(other.offsets);
+    return forgot || varying != before.varying || loaded != before.loaded ||
+           ids_intact != before.ids_intact || strides != before.strides;
   }
 };
 
@@ -120,15 +125,38 @@ std::optional<uint32_t> lds_stride(const Node& node, const State& state, const L
   return stride;
 }
 
+// Of one whose lanes are moved one by one, but at places that are known from one of them. Stores of several
+// lanes to one place are not.
+std::optional<OffsetsOfLanes> lds_offsets(const Node& node, const LaneOffsetState& known) {
+  const isa::AccessShape shape = isa::access_shape(node.instruction.row->opcode);
+  const LaneOffsets* address = known.find(node.instruction.find(Role::addr)->vgpr());
+  if (!address || shape.bytes < 4) return std::nullopt;
+  OffsetsOfLanes offsets = address->offsets;
+  const auto lowest =
+      *std::ranges::min_element(offsets, {}, [](uint32_t offset) { return static_cast<int32_t>(offset); });
+  for (uint32_t& offset : offsets) {
+    offset -= lowest;
+    if (offset % 4 != 0 || offset > kMostBytesApartInLds) return std::nullopt;
+  }
+  if (shape.kind == isa::AccessShape::Kind::load) return offsets;
+  OffsetsOfLanes sorted = offsets;
+  std::ranges::sort(sorted);
+  for (unsigned i = 1; i < sorted.size(); ++i)
+    if (sorted[i] - sorted[i - 1] < shape.bytes) return std::nullopt;
+  return offsets;
+}
+
 }  // namespace
 
 LanePatterns guess_lane_patterns(const Routine& routine) {
   std::vector<State> entry(routine.blocks.size());
   entry[routine.entry_block].varying.set(kIdRegister);
   entry[routine.entry_block].strides[kIdRegister] = 1;
+  entry[routine.entry_block].offsets.set_work_item_ids();
   entry[routine.entry_block].reached = true;
   LanePatterns patterns;
   patterns.lds_strides.resize(routine.nodes.size());
+  patterns.lds_offsets.resize(routine.nodes.size());
   patterns.has_loaded_address.resize(routine.nodes.size());
   Worklist work(routine.blocks.size());
   work.add(routine.entry_block);
@@ -138,7 +166,10 @@ LanePatterns guess_lane_patterns(const Routine& routine) {
     LinearState linear(routine, state.strides);
     for (unsigned n = routine.blocks[b].first; n < routine.blocks[b].last; ++n) {
       const Node& node = routine.nodes[n];
-      if (node.kind == NodeKind::lds) patterns.lds_strides[n] = lds_stride(node, state, linear);
+      if (node.kind == NodeKind::lds) {
+        patterns.lds_strides[n] = lds_stride(node, state, linear);
+        patterns.lds_offsets[n] = lds_offsets(node, state.offsets);
+      }
       if (node.kind == NodeKind::global)
         patterns.has_loaded_address[n] = state.loaded[node.instruction.find(Role::addr)->vgpr()];
       if (const auto offset =
@@ -146,6 +177,8 @@ LanePatterns guess_lane_patterns(const Routine& routine) {
         patterns.has_loaded_address[n] = state.loaded[*offset];
       step(node, routine, state);
       linear.step(node, {});
+      const Effects effects = effects_of(node, routine.wave_size, routine.vgpr_count);
+      state.offsets.step(node, effects.writes | effects.reloaded);
     }
     state.strides = linear.strides();
     for (int successor : {routine.blocks[b].taken, routine.blocks[b].next})

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/translator/lane_offsets.h"
 #include "engine/translator/liveness.h"
 #include "engine/translator/routine.h"
 
@@ -13,6 +14,8 @@ namespace lockstep::translator {
 struct LanePatterns {
   // By node, of LDS instructions: from lane to lane of a chunk, if moves can be made of that.
   std::vector<std::optional<uint32_t>> lds_strides;
+  // By node, of LDS instructions: from the lowest lane's address to each one's, where that is no such stride.
+  std::vector<std::optional<OffsetsOfLanes>> lds_offsets;
   std::vector<bool> has_loaded_address;  // by node, of GLOBAL: computed from what memory holds
   std::vector<Strides> strides;          // by block
 };

@@ -260,6 +260,7 @@ Facts analyse(const Routine& routine) {
   LanePatterns patterns = guess_lane_patterns(routine);
   for (size_t n = 0; n < facts.nodes.size(); ++n) {
     facts.nodes[n].lds_stride = patterns.lds_strides[n];
+    facts.nodes[n].lds_offsets = patterns.lds_offsets[n];
     facts.nodes[n].address_is_loaded = patterns.has_loaded_address[n];
   }
   for (size_t b = 0; b < facts.blocks.size(); ++b) facts.blocks[b].strides = std::move(patterns.strides[b]);

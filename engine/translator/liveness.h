@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/translator/effects.h"
+#include "engine/translator/lane_offsets.h"
 #include "engine/translator/routine.h"
 
 namespace lockstep::translator {
@@ -32,6 +33,8 @@ struct NodeFacts {
   bool all_on = false;  // EXEC is what the wave was launched with, and other lanes never come on
   // LDS: likely from one lane's address to the next one's, where moves can be made of that.
   std::optional<uint32_t> lds_stride;
+  // LDS: likely from the lowest address to that of each lane. Hosts with masked gathers do not look at it.
+  std::optional<OffsetsOfLanes> lds_offsets;
   bool address_is_loaded = false;  // GLOBAL: it was computed from what memory holds
   uint8_t unused_words = 0;        // scratch stores: by bits, words that nobody reads, and so are not stored
 };

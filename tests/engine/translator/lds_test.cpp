@@ -81,6 +81,88 @@ TEST(Lds, AccessesAreTheInterpreters) {
     }
 }
 
+// The offsets that are guessed for the only instruction of LDS.
+std::optional<OffsetsOfLanes> guessed_offsets(const std::string& text) {
+  const Routine routine = routine_of(text);
+  const Facts facts = analyse(routine);
+  for (size_t n = 0; n < routine.nodes.size(); ++n)
+    if (routine.nodes[n].kind == NodeKind::lds) return facts.nodes[n].lds_offsets;
+  ADD_FAILURE() << "no access of LDS: " << text;
+  return std::nullopt;
+}
+
+template <class Offset>
+OffsetsOfLanes offsets_of(const Offset& offset) {
+  OffsetsOfLanes offsets;
+  for (unsigned lane = 0; lane < offsets.size(); ++lane) offsets[lane] = offset(lane);
+  return offsets;
+}
+
+TEST(Lds, OffsetsOfLanesAreGuessed) {
+  // Two butterflies: a work-item id with its lowest bits moved up, and with one of them turned.
+  const std::string butterfly =
+      "v_and_b32 v1, 3, v0\nv_lshlrev_b32 v2, 1, v0\nv_sub_nc_u32 v1, v2, v1\nv_lshlrev_b32 v1, 2, v1\n";
+  EXPECT_EQ(guessed_offsets(butterfly + "ds_load_b32 v2, v1"),
+            offsets_of([](unsigned lane) { return 4 * (2 * lane - (lane & 3)); }));
+  EXPECT_EQ(guessed_offsets("v_xor_b32 v1, 5, v0\nv_lshl_or_b32 v1, v1, 3, 4\nds_store_b64 v1, v[2:3]"),
+            offsets_of([](unsigned lane) { return 8 * (lane ^ 5); }));
+  EXPECT_EQ(guessed_offsets("v_sub_nc_u32 v1, s2, v0\nv_lshlrev_b32 v1, 2, v1\nds_load_b32 v2, v1"),
+            offsets_of([](unsigned lane) { return 4 * (15 - lane); }));
+  EXPECT_EQ(guessed_offsets("v_and_b32 v1, 0x3ff, v0\nv_bfe_u32 v2, v0, 10, 10\n"
+                            "v_mul_u32_u24 v3, 0x44, v1\nv_lshl_add_u32 v1, v2, 2, v3\nds_load_b32 v2, v1"),
+            offsets_of([](unsigned lane) { return 68 * lane; }));
+  // Two lanes' stores at one place; no dwords apart; bits that a number meets which nobody knows; from
+  // memory.
+  EXPECT_EQ(guessed_offsets("v_and_b32 v1, 3, v0\nv_lshlrev_b32 v1, 2, v1\nds_store_b32 v1, v2"),
+            std::nullopt);
+  EXPECT_EQ(guessed_offsets("v_xor_b32 v1, 5, v0\nds_load_b32 v2, v1"), std::nullopt);
+  EXPECT_EQ(guessed_offsets("v_xor_b32 v1, s2, v0\nv_lshlrev_b32 v1, 2, v1\nds_load_b32 v2, v1"),
+            std::nullopt);
+  EXPECT_EQ(guessed_offsets("global_load_b32 v1, v0, s[2:3]\ns_waitcnt vmcnt(0)\nds_load_b32 v2, v1"),
+            std::nullopt);
+}
+
+TEST(Lds, AccessesAtOffsetsOfLanesAreTheInterpreters) {
+  const std::string addresses[] = {
+      "v_and_b32 v1, 1, v0\nv_lshlrev_b32 v8, 1, v0\nv_sub_nc_u32 v1, v8, v1\nv_lshlrev_b32 v1, 2, v1\n",
+      "v_and_b32 v1, 7, v0\nv_lshlrev_b32 v8, 1, v0\nv_sub_nc_u32 v1, v8, v1\nv_lshlrev_b32 v1, 3, v1\n",
+      "v_xor_b32 v1, 5, v0\nv_lshlrev_b32 v1, 4, v1\n",
+      "v_sub_nc_u32 v1, 0x5f, v0\nv_lshlrev_b32 v1, 2, v1\n",
+      "v_mul_u32_u24 v1, 68, v0\n",
+  };
+  const std::string accesses[] = {
+      "ds_load_b32 v4, v1 offset:8",
+      "ds_load_b64 v[4:5], v1",
+      "ds_load_b96 v[4:6], v1",
+      "ds_load_2addr_b32 v[4:5], v1 offset1:2",
+      "ds_load_2addr_b32 v[4:5], v1 offset0:3 offset1:1",
+      "ds_load_2addr_b64 v[4:7], v1 offset1:4",
+      "ds_store_b32 v1, v2 offset:2",
+      "ds_store_b64 v1, v[2:3]",
+      "ds_store_b128 v1, v[4:7]",
+      "ds_store_2addr_b32 v1, v2, v3 offset1:2",
+      "ds_store_2addr_b64 v1, v[2:3], v[4:5] offset1:8",
+  };
+  EnginePair engines({.seed = 6}), partial({.exec = 0x7054'7ffe, .seed = 7}),
+      wide({.wave_size = 64, .exec = 0xf0f7'7fff'8000'fff3, .seed = 8});
+  for (const std::string narrowed : {"", "s_and_b32 exec_lo, exec_lo, 0xbff7ff5f\n"})
+    for (const std::string& address : addresses)
+      for (const std::string& access : accesses) {
+        const std::string code =
+            address + narrowed + access + "\ns_waitcnt lgkmcnt(0)\nv_add_nc_u32 v10, v4, v5";
+        // From the begin on; not at a multiple of 16; where lanes are out of range; one lane elsewhere.
+        for (const auto& [first, odd_lane] : {std::pair{0u, 99u}, {3u, 99u}, {100u, 99u}, {0u, 21u}})
+          for (EnginePair* each : {&engines, &partial, &wide})
+            EXPECT_EQ(each->run(open_ended(code, each == &wide ? 64 : 32),
+                                [&](interpreter::TestWave& wave) {
+                                  wave.fill(0,
+                                            [&](unsigned lane) { return first + lane + (lane == odd_lane); });
+                                }),
+                      "")
+                << code << " from " << first;
+      }
+}
+
 // Bytes of an index say that all lanes are in one kilobyte: host code permutes its words.
 TEST(Lds, TablesAreTheInterpreters) {
   const std::string lookups[] = {
