@@ -36,7 +36,51 @@ Value* Emitter::next_word(Value* places, unsigned word) {
   return ir_.CreateGEP(ir_.getInt8Ty(), pointer, address->getOperand(1));
 }
 
+// Four dwords of each lane, so many bytes behind the pointer: a load for each and a transposition.
+std::vector<Value*> Emitter::load_fours(Value* pointer, Value* offsets) {
+  auto* four = llvm::FixedVectorType::get(i32_, 4);
+  std::vector<Value*> lanes;
+  for (unsigned lane = 0; lane < 16; ++lane) {
+    Value* offset = ir_.CreateSExt(ir_.CreateExtractElement(offsets, uint64_t{lane}), i64_);
+    lanes.push_back(
+        ir_.CreateAlignedLoad(four, ir_.CreateGEP(ir_.getInt8Ty(), pointer, offset), llvm::Align(1)));
+  }
+  const auto shuffle = [&](Value* a, Value* b, llvm::ArrayRef<int> indices) {
+    return ir_.CreateShuffleVector(a, b, indices);
+  };
+  // Of eight lanes, n and n + 4 in the halves of a register; then as a table of four by four in each half.
+  std::array<std::array<Value*, 2>, 4> halves{};  // by word
+  for (unsigned half = 0; half < 2; ++half) {
+    std::array<Value*, 4> rows{};
+    for (unsigned i = 0; i < 4; ++i)
+      rows[i] = shuffle(lanes[8 * half + i], lanes[8 * half + i + 4], {0, 1, 2, 3, 4, 5, 6, 7});
+    const auto low = [&](Value* a, Value* b) { return shuffle(a, b, {0, 8, 1, 9, 4, 12, 5, 13}); };
+    const auto high = [&](Value* a, Value* b) { return shuffle(a, b, {2, 10, 3, 11, 6, 14, 7, 15}); };
+    Value *low_01 = low(rows[0], rows[1]), *low_23 = low(rows[2], rows[3]);
+    Value *high_01 = high(rows[0], rows[1]), *high_23 = high(rows[2], rows[3]);
+    halves[0][half] = shuffle(low_01, low_23, {0, 1, 8, 9, 4, 5, 12, 13});
+    halves[1][half] = shuffle(low_01, low_23, {2, 3, 10, 11, 6, 7, 14, 15});
+    halves[2][half] = shuffle(high_01, high_23, {0, 1, 8, 9, 4, 5, 12, 13});
+    halves[3][half] = shuffle(high_01, high_23, {2, 3, 10, 11, 6, 7, 14, 15});
+  }
+  std::vector<Value*> words;
+  for (const auto& [low, high] : halves)
+    words.push_back(shuffle(low, high, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}));
+  return words;
+}
+
 std::vector<Value*> Emitter::gather(const AccessShape& shape, Value* places, Value* on, Value* before) {
+  if (auto* each = llvm::dyn_cast<llvm::GetElementPtrInst>(places);
+      each && !has_masked_gathers_ && !is_seldom_ && shape.registers() == 4) {
+    // Lanes that are off read what is at the pointer. Of LDS those out of bounds are among them, which get
+    // zeros.
+    Value* offsets = each->getOperand(1);
+    std::vector<Value*> fours =
+        load_fours(each->getPointerOperand(),
+                   ir_.CreateSelect(on, offsets, llvm::Constant::getNullValue(offsets->getType())));
+    for (Value*& word : fours) word = ir_.CreateSelect(on, word, llvm::Constant::getNullValue(lanes_));
+    return fours;
+  }
   std::vector<Value*> words;
   for (unsigned word = 0; word < shape.registers();) {
     // Two dwords at once: waves on other threads may write both, and programs read a value with its flag so.

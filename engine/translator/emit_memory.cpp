@@ -68,6 +68,7 @@ Value* Emitter::in_range(std::pair<Value*, Value*> range, Value* address, uint64
 
 // One element of `dwords` dwords for each of 16 lanes, one behind the other.
 std::vector<Value*> Emitter::load_consecutive(Value* pointer, unsigned dwords) {
+  if (!has_masked_gathers_ && dwords == 4) return load_fours(pointer, lane_multiples(16));
   auto* wide = llvm::FixedVectorType::get(i32_, 16 * dwords);
   Value* all = ir_.CreateAlignedLoad(wide, pointer, llvm::Align(1));
   if (dwords == 1) return {all};
@@ -347,7 +348,7 @@ void Emitter::emit_regular_lds(unsigned index, unsigned chunk) {
       else if (is_consecutive)
         store_consecutive(pointer, words);
       else
-        store_strided(words, stride, pointer);
+        store_strided(shape, words, stride, pointer);
     });
   }
   for (const auto& [number, value] : writes) write_lanes(facts_.nodes[index], number, chunk, value);

@@ -302,7 +302,7 @@ void Emitter::emit_regular_global(unsigned index) {
       words[chunk] =
           stride == shape.bytes ? load_side_by_side(shape, pointer) : load_strided(shape, stride, pointer);
     else if (stride != shape.bytes)
-      store_strided(words[chunk], stride, pointer);
+      store_strided(shape, words[chunk], stride, pointer);
     else if (dwords > 1)
       store_consecutive(pointer, words[chunk]);
   }
@@ -412,45 +412,25 @@ void Emitter::prefetch(Value* pointer, Value* distance) {
                       {ahead, ir_.getInt32(kIsRead), ir_.getInt32(kToAllCaches), ir_.getInt32(kIsData)});
 }
 
-// Bytes and shorts under a mask, where hosts have no instruction for it: in a loop over the lanes that are
-// on, for it is the edge of something.
-void Emitter::store_elements_on(Value* elements, Value* pointer, Value* bits) {
-  llvm::IRBuilder<> at_entry(entry_, entry_->begin());
-  llvm::Type* element = elements->getType()->getScalarType();
-  llvm::AllocaInst* memory = at_entry.CreateAlloca(elements->getType());
-  ir_.CreateStore(elements, memory);
-  Value* all = ir_.CreateZExt(bits, i32_);
-  BasicBlock *const before = ir_.GetInsertBlock(), *lane = new_block("store_lane"),
-                    *stored = new_block("stored");
-  ir_.CreateCondBr(ir_.CreateICmpEQ(all, ir_.getInt32(0)), stored, lane);
-  ir_.SetInsertPoint(lane);
-  llvm::PHINode* left = ir_.CreatePHI(i32_, 2);
-  left->addIncoming(all, before);
-  Value* number = ir_.CreateZExt(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, ir_.getTrue()), i64_);
-  Value* value = ir_.CreateLoad(element, ir_.CreateGEP(element, memory, number));
-  ir_.CreateAlignedStore(value, ir_.CreateGEP(element, pointer, number), llvm::Align(1));
-  Value* others = ir_.CreateAnd(left, ir_.CreateSub(left, ir_.getInt32(1)));
-  left->addIncoming(others, lane);
-  ir_.CreateCondBr(ir_.CreateICmpEQ(others, ir_.getInt32(0)), stored, lane);
-  ir_.SetInsertPoint(stored);
-}
-
 // Under a mask it is slower where memory is far.
 void Emitter::store_side_by_side(const AccessShape& shape, const ChunkValues& places,
                                  const std::array<std::vector<Value*>, kMaxChunks>& words, Value* exec) {
   const auto store = [&](bool all_lanes) {
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       Value *pointer = ir_.CreateIntToPtr(places[chunk], pointer_), *elements = words[chunk][0];
-      if (shape.bytes < 4) elements = ir_.CreateTrunc(elements, elements_of(shape));
-      if (all_lanes) {
-        ir_.CreateAlignedStore(elements, pointer, llvm::Align(1));
+      Value* on =
+          all_lanes ? nullptr : ir_.CreateBitCast(half_bits(scalar(kExec + chunk / 2), chunk), lane_mask_);
+      // Only AVX-512 has moves of these under a mask.
+      if (on && shape.bytes < 4 && !has_masked_gathers_) {
+        scatter(shape, words[chunk], ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(shape.bytes)),
+                on);
         continue;
       }
-      Value* bits = half_bits(scalar(kExec + chunk / 2), chunk);
-      if (shape.bytes < 4 && !has_masked_gathers_)
-        store_elements_on(elements, pointer, bits);
+      if (shape.bytes < 4) elements = ir_.CreateTrunc(elements, elements_of(shape));
+      if (on)
+        ir_.CreateMaskedStore(elements, pointer, llvm::Align(1), on);
       else
-        ir_.CreateMaskedStore(elements, pointer, llvm::Align(1), ir_.CreateBitCast(bits, lane_mask_));
+        ir_.CreateAlignedStore(elements, pointer, llvm::Align(1));
     }
   };
   auto* all_lanes = llvm::Constant::getAllOnesValue(exec->getType());
@@ -511,6 +491,8 @@ Value* Emitter::each_of(const LoadedParts& parts, unsigned first, unsigned step)
 std::vector<Value*> Emitter::load_strided(const AccessShape& shape, uint32_t stride, Value* pointer) {
   const unsigned size = std::min<unsigned>(shape.bytes, 4), step = stride / size, count = shape.registers();
   std::vector<Value*> words;
+  // A load of each lane is less than the shuffles of registers of eight dwords, whose halves are apart.
+  const bool loads_fours = !has_masked_gathers_ && count == 4 && step > 4;
   if (size < 4 || stride % size != 0) {
     // A compiler loads neighbours of a byte or short as one element: that of the next lane overlaps it.
     const unsigned unit = std::gcd(stride, size), units_apart = stride / unit;
@@ -527,7 +509,7 @@ std::vector<Value*> Emitter::load_strided(const AccessShape& shape, uint32_t str
       }
       words.push_back(whole);
     }
-  } else if (step == 1 || step > kMostDwordsApart) {
+  } else if (step == 1 || step > kMostDwordsApart || loads_fours) {
     if (step != 1) {
       auto* all_on = llvm::Constant::getAllOnesValue(lane_mask_);
       return gather(shape, ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(stride)), all_on, nullptr);
@@ -543,8 +525,14 @@ std::vector<Value*> Emitter::load_strided(const AccessShape& shape, uint32_t str
 }
 
 // What is between the elements is not touched.
-void Emitter::store_strided(const std::vector<Value*>& words, uint32_t stride, Value* pointer) {
+void Emitter::store_strided(const AccessShape& shape, const std::vector<Value*>& words, uint32_t stride,
+                            Value* pointer) {
   const auto step = stride / 4, dwords = static_cast<unsigned>(words.size());
+  // Where moves under a mask are some twenty operations of the host, each lane is moved by itself.
+  if (!has_masked_gathers_) {
+    auto* all_on = llvm::Constant::getAllOnesValue(lane_mask_);
+    return scatter(shape, words, ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(stride)), all_on);
+  }
   for (unsigned first = 0; first < 15 * step + dwords; first += 16) {
     Value* part = llvm::PoisonValue::get(lanes_);
     uint16_t written = 0;

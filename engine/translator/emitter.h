@@ -238,7 +238,6 @@ class Emitter {
   void prefetch(Value* pointer, Value* distance);
   void store_side_by_side(const isa::AccessShape& shape, const ChunkValues& places,
                           const std::array<std::vector<Value*>, kMaxChunks>& words, Value* exec);
-  void store_elements_on(Value* elements, Value* pointer, Value* bits);
   llvm::FixedVectorType* elements_of(const isa::AccessShape& shape);
   std::vector<Value*> load_side_by_side(const isa::AccessShape& shape, Value* pointer);
   struct LoadedParts {
@@ -248,7 +247,8 @@ class Emitter {
   LoadedParts load_parts(llvm::Type* element, unsigned count, Value* pointer);
   Value* each_of(const LoadedParts& parts, unsigned first, unsigned step);
   std::vector<Value*> load_strided(const isa::AccessShape& shape, uint32_t stride, Value* pointer);
-  void store_strided(const std::vector<Value*>& words, uint32_t stride, Value* pointer);
+  void store_strided(const isa::AccessShape& shape, const std::vector<Value*>& words, uint32_t stride,
+                     Value* pointer);
   std::vector<Value*> load_uniform(const isa::AccessShape& shape, Value* pointer);
   bool is_computed(unsigned node) const {
     return is_regular_version_ && plan_.is_computed[node - block_first_];
@@ -424,6 +424,7 @@ class Emitter {
   // store is from there. The block where it ends has no branch yet.
   llvm::BasicBlock* emit_side_by_side(bool is_load, Value* lanes, Value* pointer, const ChunkValues& offsets,
                                       const ChunkValues& on, ChunkValues& words);
+  std::vector<Value*> load_fours(Value* pointer, Value* offsets);
   Value* with_part(const isa::AccessShape& shape, Value* word, Value* before);
   Value* next_word(Value* places, unsigned word);
   void scatter(const isa::AccessShape& shape, const std::vector<Value*>& words, Value* places, Value* on);
