@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/interpreter/memory_access.h"
+#include "memory/whole_access.h"
 
 namespace lockstep::interpreter {
 namespace {
@@ -50,9 +51,17 @@ LOCKSTEP_INLINE void load_regular(std::byte* registers, const std::byte* from, b
     load_elements(from, words);
     for (unsigned i = 0; i < dwords; ++i) word(i) = words[i];
   } else {
-    uint32_t words[dwords];
-    __builtin_memcpy(words, from, sizeof words);
-    for (unsigned i = 0; i < dwords; ++i) word(i) = U32(words[i]);
+    // Of a copy of all words the compiler makes a load of each.
+    for (unsigned i = 0; i + 1 < dwords; i += 2) {
+      const uint64_t pair = load_pair(from + 4 * i);
+      word(i) = U32(static_cast<uint32_t>(pair));
+      word(i + 1) = U32(static_cast<uint32_t>(pair >> 32));
+    }
+    if constexpr (dwords % 2 != 0) {
+      uint32_t last;
+      __builtin_memcpy(&last, from + 4 * (dwords - 1), sizeof last);
+      word(dwords - 1) = U32(last);
+    }
   }
 }
 template <unsigned dwords>
