@@ -2,6 +2,7 @@
 // that the translator inlines. A test compiles the file natively too and compares the two.
 #include "engine/translator/body_abi.h"
 #include "engine/translator/body_headers.h"
+#include "numeric/integer_quotient.h"
 #include "numeric/quotient.h"
 #include "numeric/square_root.h"
 
@@ -122,6 +123,12 @@ LOCKSTEP_OUTPUT(pk_f16, semantics::PairF16)
 LOCKSTEP_QUOTIENT(f32, F32)
 LOCKSTEP_QUOTIENT(f64, F64)
 #undef LOCKSTEP_QUOTIENT
+LOCKSTEP_EXPORT void lockstep_body_quotient_u32(const U32* words, const uint16_t*, U32* result_words,
+                                                uint16_t*, I32*) {
+  const numeric::IntegerQuotient result = numeric::integer_quotient(words[0], words[1]);
+  result_words[0] = result.quotient;
+  result_words[1] = result.rest;
+}
 LOCKSTEP_EXPORT void lockstep_body_square_root_f64(const U32* words, const uint16_t*, U32* result_words,
                                                    uint16_t*, I32*) {
   store_result(numeric::square_root(argument_from<F64>(words)), result_words);

@@ -6,6 +6,7 @@
 
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
+#include "engine/translator/run_graph.h"
 #include "isa/memory_shape.h"
 
 namespace lockstep::translator {
@@ -14,6 +15,9 @@ namespace {
 
 // Longer ones let a quotient come to its end, which then is one division.
 constexpr size_t kMaxRun = 32, kMaxRunWithQuotient = 192;
+// What may lie between the reciprocal of an integer and the end of the quotient, with what compilers put in
+// between.
+constexpr size_t kIntegerQuotient = 40;
 
 // Scalar registers that an instruction reads as a number, not as one bit a lane.
 RegisterSet scalar_number_reads(const Node& node) {
@@ -34,7 +38,8 @@ RegisterSet scalar_number_reads(const Node& node) {
 
 bool Emitter::joins_run(unsigned index) const {
   const Node& node = routine_.nodes[index];
-  if (run_.nodes.size() >= (run_.open_quotients > 0 ? kMaxRunWithQuotient : kMaxRun)) return false;
+  const size_t longest = run_.open_quotients > 0 ? kMaxRunWithQuotient : std::max(kMaxRun, run_.may_reach);
+  if (run_.nodes.size() >= longest) return false;
   const Effects& effects = facts_.nodes[index].effects;
   const auto touches_mask = [&](const RegisterSet& set) {
     for (const auto& [number, chunks] : run_.masks)
@@ -89,6 +94,8 @@ void Emitter::add_to_run(unsigned index) {
   }
   run_.open_quotients += quotient_steps_open(node);
   run_.nodes.push_back(index);
+  if (begins_integer_quotient(node))
+    run_.may_reach = std::min(run_.nodes.size() + kIntegerQuotient, kMaxRunWithQuotient);
   run_.writes |= facts_.nodes[index].effects.writes;
   if (node.kind == NodeKind::lds) {
     const bool is_store =
@@ -201,6 +208,9 @@ void Emitter::emit_run(bool regular_lds) {
   for (pass_ = 0; pass_ < chunks_; ++pass_) {
     run_.next_read = 0;
     for (unsigned n : run_.nodes) {
+      if (const auto division = run_.quotients.integer_divisions.find(n);
+          division != run_.quotients.integer_divisions.end())
+        emit_integer_division(n, division->second, pass_);
       if (is_quotient_step(n)) continue;
       switch (routine_.nodes[n].kind) {
         case NodeKind::scalar_alu:

@@ -1,4 +1,6 @@
 // Vector ALU instructions: operands, modifiers, the body of semantics/, results.
+#include <algorithm>
+
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
 #include "isa/operand_rules.h"
@@ -80,8 +82,21 @@ void Emitter::emit_vector(unsigned index, unsigned chunk) {
   // Both halves of a VOPD pair read before either writes.
   PendingWrites writes;
   unsigned half = 0;
-  for (const Half& part : halves_of(node.instruction))
-    if (!run_.quotients.steps.contains({index, half++})) emit_vector_half(node, part, chunk, writes);
+  for (const Half& part : halves_of(node.instruction)) {
+    const std::pair<unsigned, unsigned> place = {index, half++};
+    if (run_.quotients.steps.contains(place)) continue;
+    const auto quotient = run_.quotients.integer_quotients.find(place);
+    if (quotient == run_.quotients.integer_quotients.end()) {
+      emit_vector_half(node, part, chunk, writes);
+      continue;
+    }
+    const auto is_result = [&](const isa::Operand& operand) { return operand.role == Role::dst; };
+    const auto& operands = node.instruction.operands;
+    const isa::Operand& result =
+        *std::find_if(operands.begin() + part.first, operands.begin() + part.last, is_result);
+    const auto& [begin, is_rest] = quotient->second;
+    writes.registers.emplace_back(result.vgpr(), run_.divided.at(begin)[is_rest]);
+  }
   for (const auto& [number, value] : writes.registers) write_lanes(facts_.nodes[index], number, chunk, value);
   for (const auto& [number, mask] : writes.masks) {
     if (number == kExec) merge_waiting(chunk);
@@ -104,6 +119,20 @@ void Emitter::emit_quotient(unsigned index, unsigned chunk) {
   for (unsigned word = 0; word < result.words; ++word)
     write_lanes(facts_.nodes[index], result.vgpr() + word, chunk,
                 ir_.CreateLoad(lanes_, place(result_words_, word)));
+}
+
+// All of a quotient of integers and of its rest, where its steps first read the dividend.
+void Emitter::emit_integer_division(unsigned index, const IntegerDivision& division, unsigned chunk) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const auto place = [&](llvm::AllocaInst* array, unsigned word) {
+    return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, word);
+  };
+  ir_.CreateStore(source_word(*instruction.find(division.dividend), instruction, 0, chunk), place(words_, 0));
+  ir_.CreateStore(vgpr(division.divisor, chunk), place(words_, 1));
+  call_body("quotient_u32", chunk, kDefaultFloatMode, false);
+  auto& results = run_.divided[index];
+  for (unsigned word = 0; word < 2; ++word)
+    results[word] = ir_.CreateLoad(lanes_, place(result_words_, word));
 }
 
 void Emitter::emit_root(unsigned index, unsigned chunk) {

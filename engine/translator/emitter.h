@@ -92,7 +92,10 @@ class Emitter {
     RegisterSet writes;
     std::set<unsigned> moves;  // of masks
     int open_quotients = 0;
+    size_t may_reach = 0;  // instructions, for the sake of quotients of integers
     Quotients quotients;
+    // Quotient and rest of the chunk in work, by the node where their division begins.
+    std::map<unsigned, std::array<Value*, 2>> divided;
   };
 
   // emitter.cpp: structure, registers
@@ -275,6 +278,7 @@ class Emitter {
   };
   void emit_vector(unsigned node, unsigned chunk);
   void emit_quotient(unsigned node, unsigned chunk);
+  void emit_integer_division(unsigned node, const IntegerDivision& division, unsigned chunk);
   void emit_root(unsigned node, unsigned chunk);
   void emit_vector_half(const Node& node, const Half& part, unsigned chunk, PendingWrites& writes);
   // What DPP makes of a source register, and the lanes that the instruction may write (i16).

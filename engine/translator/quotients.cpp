@@ -1,67 +1,27 @@
 #include "engine/translator/quotients.h"
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <optional>
 
-#include "engine/translator/classify.h"
-#include "engine/translator/operands.h"
+#include "engine/translator/run_graph.h"
 
 namespace lockstep::translator {
 namespace {
 
 using isa::Opcode;
-using isa::Role;
-
-constexpr int kBefore = -1;  // written by none of the nodes
-
-// A source of an operation: a constant, or registers as they are after certain operations.
-struct Term {
-  bool is_constant = false, neg = false;
-  uint64_t value = 0;
-  unsigned first = 0;
-  std::array<int, 2> written_by = {kBefore, kBefore};  // operations, by word
-
-  bool same_but_sign(const Term& other) const {
-    return is_constant == other.is_constant && value == other.value && first == other.first &&
-           written_by == other.written_by;
-  }
-  bool operator==(const Term& other) const { return neg == other.neg && same_but_sign(other); }
-  Term negated() const {
-    Term result = *this;
-    result.neg = !neg;
-    return result;
-  }
-};
-
-// An instruction, or half of a VOPD pair.
-struct Operation {
-  unsigned node = 0, half = 0;
-  Opcode opcode{};
-  bool is_plain = false;  // nothing beside its sources matters
-  std::vector<Term> sources;
-  unsigned result = 0, result_words = 0;
-  std::optional<unsigned> mask;  // what it writes of lanes that need scaling, or moves
-  Term mask_source;              // v_div_fmas: VCC; a move: what is moved
-};
 
 class Finder {
  public:
-  Finder(const Routine& routine, const Facts& facts, const std::vector<unsigned>& nodes)
-      : routine_(routine), facts_(facts) {
-    last_writer_.fill(kBefore);
-    for (unsigned node : nodes) add(node);
-  }
+  explicit Finder(const RunGraph& graph) : graph_(graph) {}
 
-  Quotients find(const RegisterSet& live) {
+  void find(const RegisterSet& live, Quotients& result) {
     struct Found {
       int last;
       std::set<int> steps;
       std::optional<unsigned> root_of = {};
     };
     std::vector<Found> found;
-    for (int i = 0; i < static_cast<int>(operations_.size()); ++i) {
+    for (int i = 0; i < graph_.size(); ++i) {
       if (auto steps = steps_of(i)) {
         found.push_back({i, std::move(*steps)});
       } else {
@@ -81,7 +41,6 @@ class Finder {
       });
       changed = found.size() != before;
     }
-    Quotients result;
     for (const Found& each : found) {
       if (each.root_of)
         result.roots.emplace(operation(each.last).node, *each.root_of);
@@ -89,107 +48,15 @@ class Finder {
         result.divisions.insert(operation(each.last).node);
       for (int step : each.steps) result.steps.insert({operation(step).node, operation(step).half});
     }
-    return result;
   }
 
  private:
-  const Operation& operation(int number) const { return operations_[static_cast<size_t>(number)]; }
-
-  void add(unsigned index) {
-    const Node& node = routine_.nodes[index];
-    const Effects& effects = facts_.nodes[index].effects;
-    const bool is_vector = node.kind == NodeKind::vector_alu || node.kind == NodeKind::dual;
-    const int first = static_cast<int>(operations_.size());
-    if (is_vector) {
-      for (const Half& half : halves_of(node.instruction)) {
-        const unsigned number = static_cast<unsigned>(operations_.size()) - static_cast<unsigned>(first);
-        operations_.push_back(operation_of(index, half));
-        operations_.back().half = number;
-      }
-    } else {
-      Operation& other = operations_.emplace_back();
-      other.node = index;
-      if (is_mask_move(node, routine_.wave_size)) {
-        const isa::Operand& source = *node.instruction.find(Role::src0);
-        other.mask_source = term(source, node.instruction);
-        other.mask = scalar_destination(*node.instruction.find(Role::dst));
-        other.is_plain = true;
-      }
-    }
-    if (effects.exec != ExecChange::none) exec_changes_.push_back(first);
-    // Both halves of a pair read before either writes.
-    std::array<HalfEffects, 2> halves = {{{effects.reads, effects.writes}, {}}};
-    if (node.kind == NodeKind::dual) halves = effects_of_halves(node.instruction);
-    for (int half = 0; half < 2; ++half)
-      for (unsigned r = 0; r < kRegisters; ++r)
-        if (halves[static_cast<size_t>(half)].reads[r] && last_writer_[r] != kBefore)
-          users_[last_writer_[r]].insert(first + half);
-    for (int half = 0; half < 2; ++half)
-      for (unsigned r = 0; r < kRegisters; ++r)
-        if (halves[static_cast<size_t>(half)].writes[r]) last_writer_[r] = first + half;
-  }
-
-  Term term(const isa::Operand& operand, const isa::Instruction& instruction) const {
-    Term result;
-    result.neg = operand.neg;
-    const Source source = *source_of(operand, instruction);
-    result.is_constant = source.is_constant;
-    if (source.is_constant) {
-      result.value = source.value;
-      return result;
-    }
-    result.first = source.first;
-    for (unsigned word = 0; word < std::min<unsigned>(operand.words, 2); ++word)
-      result.written_by[word] = last_writer_[source.first + word];
-    return result;
-  }
-
-  Operation operation_of(unsigned index, const Half& half) const {
-    const Node& node = routine_.nodes[index];
-    const isa::Instruction& instruction = node.instruction;
-    Operation result;
-    result.node = index;
-    result.opcode = half.row->base;
-    result.is_plain = node.float_mode == kDefaultFloatMode && instruction.dpp == isa::Dpp::none &&
-                      !instruction.clamp && instruction.omod == 0;
-    const isa::Operand* destination = nullptr;
-    for (unsigned i = half.first; i < half.last; ++i) {
-      const isa::Operand& operand = instruction.operands[i];
-      if (operand.role == Role::dst) {
-        destination = &operand;
-      } else if (operand.role == Role::dst2) {
-        result.mask = scalar_destination(operand);
-      } else {
-        result.is_plain &= !operand.abs && source_of(operand, instruction).has_value();
-        if (!result.is_plain) return result;
-        result.sources.push_back(term(operand, instruction));
-      }
-    }
-    if (!destination || !destination->is_vgpr()) {
-      result.is_plain = false;
-      return result;
-    }
-    result.result = destination->vgpr();
-    result.result_words = destination->words;
-    if (destination->read) result.sources.push_back(term(*destination, instruction));
-    for (unsigned word = 0; word < routine_.wave_size / 32; ++word)
-      result.mask_source.written_by[word] = last_writer_[kVcc + word];
-    result.mask_source.first = kVcc;
-    return result;
-  }
-
-  // The operation that made the term as its result; null if it is not one of these opcodes.
+  const Operation& operation(int number) const { return graph_.operation(number); }
   const Operation* made_by(const Term& term, std::initializer_list<Opcode> opcodes,
                            std::set<int>& steps) const {
-    const int writer = term.written_by[0];
-    if (term.is_constant || term.neg || writer == kBefore) return nullptr;
-    const Operation& result = operation(writer);
-    const bool is_it = result.is_plain && result.result == term.first && result.result_words > 0 &&
-                       std::ranges::find(opcodes, result.opcode) != opcodes.end();
-    if (!is_it || (result.result_words == 2 && term.written_by[1] != writer)) return nullptr;
-    steps.insert(writer);
-    return &result;
+    return graph_.made_by(term, opcodes, steps);
   }
+
   static bool is_product(const Operation& operation, const Term& a, const Term& b) {
     const Term &x = operation.sources[0], &y = operation.sources[1];
     return (x == a && y == b) || (x == b && y == a);
@@ -272,15 +139,10 @@ class Finder {
       const Operation* scaled_n = made_by(n, {scale_opcode}, tried);
       if (!is_scaled(scaled_d, denominator) || !is_scaled(scaled_n, numerator)) continue;
       if (!takes_mask_of(*last, *scaled_n, tried)) continue;
-      if (changes_lanes(*tried.begin(), number)) return std::nullopt;
+      if (graph_.changes_lanes(*tried.begin(), number)) return std::nullopt;
       return tried;
     }
     return std::nullopt;
-  }
-
-  // Lanes must not come or go on the way.
-  bool changes_lanes(int first, int last) const {
-    return std::ranges::any_of(exec_changes_, [&](int change) { return change >= first && change <= last; });
   }
 
   // The VGPRs whose root the operation ends, and the operations before it of which it makes it.
@@ -332,10 +194,11 @@ class Finder {
         !(halved->sources[of_half] == estimate))
       return std::nullopt;
     const Operation* inverse = made_by(estimate, {Opcode::v_rsq_f64}, steps);
-    if (!inverse || !(inverse->sources[0] == x) || changes_lanes(*steps.begin(), number)) return std::nullopt;
+    if (!inverse || !(inverse->sources[0] == x) || graph_.changes_lanes(*steps.begin(), number))
+      return std::nullopt;
     // The last of them does not name x: it must still be there.
     for (int i = std::max(x.written_by[0], x.written_by[1]) + 1; i < number; ++i)
-      if (const RegisterSet& writes = facts_.nodes[operation(i).node].effects.writes;
+      if (const RegisterSet& writes = graph_.facts().nodes[operation(i).node].effects.writes;
           operation(i).node != operation(number).node && (writes[x.first] || writes[x.first + 1]))
         return std::nullopt;
     return x.first;
@@ -346,7 +209,8 @@ class Finder {
     const Term* mask = &last.mask_source;
     for (;;) {
       const int writer = mask->written_by[0];
-      if (writer == kBefore || (routine_.wave_size == 64 && mask->written_by[1] != writer)) return false;
+      if (writer == Term::kBefore || (graph_.routine().wave_size == 64 && mask->written_by[1] != writer))
+        return false;
       const Operation& made = operation(writer);
       if (!made.mask || *made.mask != mask->first) return false;
       if (&made == &scaled) return true;
@@ -358,21 +222,12 @@ class Finder {
 
   // Whether anything else reads what the step computes, or is computed with it.
   bool is_needed(int step, int last, const std::set<int>& gone, const RegisterSet& live) const {
-    const auto used = users_.find(step);
-    if (used != users_.end())
-      for (int user : used->second)
-        if (user != last && !gone.contains(user)) return true;
-    for (unsigned r = 0; r < kRegisters; ++r)
-      if (live[r] && last_writer_[r] == step) return true;
-    return false;
+    for (int user : graph_.users(step))
+      if (user != last && !gone.contains(user)) return true;
+    return graph_.is_left_in(live, step);
   }
 
-  const Routine& routine_;
-  const Facts& facts_;
-  std::vector<Operation> operations_;
-  std::array<int, kRegisters> last_writer_{};
-  std::map<int, std::set<int>> users_;
-  std::vector<int> exec_changes_;
+  const RunGraph& graph_;
 };
 
 }  // namespace
@@ -381,23 +236,15 @@ Quotients find_quotients(const Routine& routine, const Facts& facts, const std::
                          const RegisterSet& live) {
   const bool has_any = std::ranges::any_of(nodes, [&](unsigned n) {
     const Node& node = routine.nodes[n];
-    if (quotient_steps_open(node) < 0) return true;
+    if (quotient_steps_open(node) < 0 || begins_integer_quotient(node)) return true;
     return node.kind == NodeKind::vector_alu && node.instruction.row->base == Opcode::v_rsq_f64;
   });
   if (!has_any) return {};
-  return Finder(routine, facts, nodes).find(live);
-}
-
-bool is_mask_move(const Node& node, unsigned wave_size) {
-  if (node.kind != NodeKind::scalar_alu) return false;
-  if (node.instruction.row->base != (wave_size == 32 ? Opcode::s_mov_b32 : Opcode::s_mov_b64)) return false;
-  const auto source = source_of(*node.instruction.find(Role::src0), node.instruction);
-  const auto destination = scalar_destination(*node.instruction.find(Role::dst));
-  if (!source || source->is_constant || !destination) return false;
-  const auto is_mask = [&](unsigned number) {
-    return number >= kFirstScalar && number <= kVcc && number % (wave_size / 32) == 0;
-  };
-  return is_mask(source->first) && is_mask(*destination);
+  const RunGraph graph(routine, facts, nodes);
+  Quotients result;
+  Finder(graph).find(live, result);
+  find_integer_quotients(graph, live, result);
+  return result;
 }
 
 int quotient_steps_open(const Node& node) {

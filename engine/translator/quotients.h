@@ -12,11 +12,27 @@
 
 namespace lockstep::translator {
 
+class RunGraph;
+
+// A quotient of unsigned integers, or its rest, that stands for the last one of its steps.
+struct IntegerQuotient {
+  unsigned begin = 0;  // node of the first step that reads the dividend
+  bool is_rest = false;
+};
+// What the node there divides (numeric/integer_quotient.h): its own operand of that role, by that VGPR.
+struct IntegerDivision {
+  isa::Role dividend{};
+  unsigned divisor = 0;
+};
+
 struct Quotients {
   // The v_div_fixup_* whose result is src2 / src1, rounded once (numeric/quotient.h).
   std::set<unsigned> divisions;
   // Nodes whose result is the root of a double that VGPRs hold from there on (numeric/square_root.h).
   std::map<unsigned, unsigned> roots;
+  // By node, and by node and half.
+  std::map<unsigned, IntegerDivision> integer_divisions;
+  std::map<std::pair<unsigned, unsigned>, IntegerQuotient> integer_quotients;
   // What computes nothing but steps of these: nodes, and of VOPD pairs which half (else 0).
   std::set<std::pair<unsigned, unsigned>> steps;
 };
@@ -25,10 +41,12 @@ struct Quotients {
 Quotients find_quotients(const Routine& routine, const Facts& facts, const std::vector<unsigned>& nodes,
                          const RegisterSet& live);
 
-// Whether the instruction copies a mask of lanes from one place in the scalar registers to another one.
-bool is_mask_move(const Node& node, unsigned wave_size);
+// Those of integers alone, which are added to the result.
+void find_integer_quotients(const RunGraph& run, const RegisterSet& live, Quotients& result);
 
 // A quotient that has begun ends as many instructions later. v_div_scale_*: 1; v_div_fixup_*: -2, else 0.
 int quotient_steps_open(const Node& node);
+// The reciprocal of a divisor: what is left of a quotient is some twenty instructions.
+bool begins_integer_quotient(const Node& node);
 
 }  // namespace lockstep::translator

@@ -81,6 +81,9 @@ Quotients found_in(const std::string& text) {
 size_t divisions(const std::string& text) {
   return found_in(text).divisions.size();
 }
+size_t integer_quotients(const std::string& text) {
+  return found_in(text).integer_quotients.size();
+}
 size_t roots(const std::string& text) {
   return found_in(text).roots.size();
 }
@@ -185,6 +188,138 @@ TEST(Quotients, OfRootsNothingMayDiffer) {
     EXPECT_EQ(roots(text), 0u) << text;
     expect_same(text);
   }
+}
+
+// Of integers: v5 / v4 to v6, the rest to v7. Divisors are of all sizes, one in four of them is 0 and one in
+// four more than the dividend.
+constexpr std::string_view kBeginIntegers =
+    "v_and_b32 v9, 31, v3\nv_lshrrev_b32 v4, v9, v1\nv_and_b32 v9, 3, v0\nv_cmp_eq_u32 vcc_lo, 0, v9\n"
+    "v_cndmask_b32 v4, v4, 0, vcc_lo\nv_bfe_u32 v9, v3, 8, 5\nv_lshrrev_b32 v5, v9, v2\n";
+constexpr std::string_view kInteger =
+    "v_cvt_f32_u32 v8, v4\n"
+    "v_rcp_iflag_f32 v8, v8\n"
+    "v_mul_f32 v8, 0x4f7ffffe, v8\n"
+    "v_sub_nc_u32 v9, 0, v4\n"
+    "v_cvt_u32_f32 v8, v8\n"
+    "v_mul_lo_u32 v9, v9, v8\n"
+    "v_mul_hi_u32 v9, v8, v9\n"
+    "v_add_nc_u32 v8, v8, v9\n"
+    "v_mul_hi_u32 v8, v5, v8\n"
+    "v_mul_lo_u32 v9, v8, v4\n"
+    "v_sub_nc_u32 v9, v5, v9\n"
+    "v_add_nc_u32 v10, 1, v8\n"
+    "v_sub_nc_u32 v11, v9, v4\n"
+    "v_cmp_ge_u32 vcc_lo, v9, v4\n"
+    "v_dual_cndmask_b32 v8, v8, v10 :: v_dual_cndmask_b32 v9, v9, v11\n"
+    "v_add_nc_u32 v10, 1, v8\n"
+    "v_sub_nc_u32 v11, v9, v4\n"
+    "v_cmp_ge_u32 vcc_lo, v9, v4\n"
+    "v_cndmask_b32 v6, v8, v10, vcc_lo\n"
+    "v_cndmask_b32 v7, v9, v11, vcc_lo\n";
+
+std::string whole_of_integers(std::string_view steps) {
+  return std::string(kBeginIntegers) + std::string(steps) + std::string(kEnd);
+}
+
+TEST(IntegerQuotients, AreFound) {
+  const std::string paired =
+      replaced(kInteger, "v_cndmask_b32 v6, v8, v10, vcc_lo\nv_cndmask_b32 v7, v9, v11, vcc_lo\n",
+               "v_dual_cndmask_b32 v6, v8, v10 :: v_dual_cndmask_b32 v7, v9, v11\n");
+  // As compilers write the same in other orders, with the operands' registers for results, and of a constant.
+  const std::string reversed =
+      replaced(replaced(kInteger, "v_sub_nc_u32 v11, v9, v4\nv_cmp_ge_u32 vcc_lo, v9, v4\nv_dual",
+                        "v_subrev_nc_u32 v11, v4, v9\nv_cmp_le_u32 vcc_lo, v4, v9\nv_dual"),
+               "v_mul_lo_u32 v9, v9, v8\nv_mul_hi_u32 v9, v8, v9\nv_add_nc_u32 v8, v8, v9",
+               "v_mul_lo_u32 v9, v8, v9\nv_mul_hi_u32 v9, v9, v8\nv_add_nc_u32 v8, v9, v8");
+  const std::string in_place = replaced(replaced(kInteger, "v6, v8", "v5, v8"), "v7, v9", "v4, v9");
+  const std::string of_constant =
+      replaced(replaced(kInteger, "v8, v5, v8", "v8, 0x7fffffff, v8"), "v9, v5, v9", "v9, 0x7fffffff, v9");
+  for (const std::string& steps : {std::string(kInteger), paired, reversed, in_place, of_constant}) {
+    EXPECT_EQ(integer_quotients(whole_of_integers(steps)), 2u) << steps;
+    expect_same(whole_of_integers(steps));
+  }
+  // Compilers leave away what nobody reads.
+  const std::string quotient_alone =
+                        replaced(replaced(kInteger, "v_cndmask_b32 v7, v9, v11, vcc_lo\n", ""),
+                                 "v9, v9, v11\nv_add_nc_u32 v10, 1, v8\nv_sub_nc_u32 v11, v9, v4\n",
+                                 "v9, v9, v11\nv_add_nc_u32 v10, 1, v8\n"),
+                    rest_alone = replaced(
+                        replaced(replaced(replaced(kInteger, "v_cndmask_b32 v6, v8, v10, vcc_lo\n", ""),
+                                          "v_dual_cndmask_b32 v8, v8, v10 :: v_dual_cndmask_b32 v9, v9, v11",
+                                          "v_cndmask_b32 v9, v9, v11, vcc_lo"),
+                                 "v_add_nc_u32 v10, 1, v8\n", ""),
+                        "v_add_nc_u32 v10, 1, v8\n", "");
+  for (const std::string& steps : {quotient_alone, rest_alone}) {
+    EXPECT_EQ(integer_quotients(whole_of_integers(steps)), 1u) << steps;
+    expect_same(whole_of_integers(steps));
+  }
+  // One behind the other, each of what the one before has left: the greatest common divisor.
+  std::string both(kInteger);
+  both += "v_dual_mov_b32 v5, v4 :: v_dual_mov_b32 v4, v7\nv_mov_b32 v20, v6\n";
+  both += kInteger;
+  EXPECT_EQ(integer_quotients(whole_of_integers(both)), 4u);
+  expect_same(whole_of_integers(both));
+}
+
+TEST(IntegerQuotients, AreNoneIfAnythingDiffers) {
+  struct Change {
+    const char *from, *to;
+  };
+  for (const Change& change : std::initializer_list<Change>{
+           {"0x4f7ffffe", "0x4f7fffff"},
+           {"v_rcp_iflag_f32", "v_rsq_f32"},
+           {"v_cvt_f32_u32", "v_cvt_f32_i32"},
+           {"v_cvt_u32_f32", "v_cvt_i32_f32"},
+           {"v_cvt_f32_u32 v8, v4", "v_cvt_f32_u32 v8, v5"},
+           {"v9, 0, v4", "v9, 1, v4"},
+           {"v9, 0, v4", "v9, 0, v5"},
+           {"v_mul_hi_u32 v9, v8, v9", "v_mul_hi_i32 v9, v8, v9"},
+           {"v_mul_hi_u32 v8, v5, v8", "v_mul_hi_u32 v8, v3, v8"},
+           {"v_mul_lo_u32 v9, v8, v4", "v_mul_lo_u32 v9, v8, v5"},
+           {"v_add_nc_u32 v10, 1, v8\nv_sub_nc_u32 v11, v9, v4\nv_cmp_ge_u32 vcc_lo, v9, v4\nv_dual",
+            "v_add_nc_u32 v10, 2, v8\nv_sub_nc_u32 v11, v9, v5\nv_cmp_ge_u32 vcc_lo, v9, v4\nv_dual"},
+           {"v_cmp_ge_u32 vcc_lo, v9, v4\nv_dual", "v_cmp_gt_u32 vcc_lo, v9, v4\nv_dual"},
+           {"v_cmp_ge_u32 vcc_lo, v9, v4\nv_dual", "v_cmp_ge_i32 vcc_lo, v9, v4\nv_dual"},
+           {"v_cmp_ge_u32 vcc_lo, v9, v4\nv_dual", "v_cmp_le_u32 vcc_lo, v9, v4\nv_dual"},
+           {"v8, v8, v10 :: v_dual_cndmask_b32 v9, v9, v11", "v8, v10, v8 :: v_dual_cndmask_b32 v9, v11, v9"},
+           // Who reads or changes what is between
+           {"v_dual", "v_mov_b32 v20, v8\nv_dual"},
+           {"v_cndmask_b32 v6", "v_mov_b32 v20, v9\nv_cndmask_b32 v6"},
+           {"v_cndmask_b32 v6", "v_cndmask_b32 v20, v2, v3, vcc_lo\nv_cndmask_b32 v6"},
+           {"v_dual", "s_not_b32 vcc_lo, vcc_lo\nv_dual"},
+           {"v_dual", "s_mov_b32 s20, vcc_lo\nv_dual"},
+           {"v_dual", "v_add_nc_u32 v11, 1, v11\nv_dual"},
+           {"v_mul_lo_u32 v9, v8, v4", "v_add_nc_u32 v4, 0, v4\nv_mul_lo_u32 v9, v8, v4"},
+           {"v_dual", "v_cmpx_lt_u32 v1, v2\nv_dual"}}) {
+    const std::string text = whole_of_integers(replaced(kInteger, change.from, change.to));
+    EXPECT_EQ(integer_quotients(text), 0u) << text;
+    expect_same(text);
+  }
+  // The dividend is what only steps of another quotient are.
+  const std::string of_step = std::string(kInteger) + replaced(replaced(kInteger, "v8, v5, v8", "v8, v9, v8"),
+                                                               "v9, v5, v9", "v9, v9, v9");
+  expect_same(whole_of_integers(of_step));
+}
+
+TEST(IntegerQuotients, KeepWhatIsReadLater) {
+  const std::string text = std::string(kBeginIntegers) + std::string(kInteger);
+  expect_same(text);
+  const Routine routine = routine_of(text);
+  const Facts facts = analyse(routine);
+  std::vector<unsigned> nodes;
+  for (unsigned n = 0; n < routine.blocks[0].last; ++n) nodes.push_back(n);
+  const auto found = [&](unsigned read) {
+    return find_quotients(routine, facts, nodes, RegisterSet().set(read)).integer_quotients.size();
+  };
+  for (const unsigned step : {8u, 9u, 10u, 11u, kVcc}) EXPECT_EQ(found(step), 0u) << step;
+  for (const unsigned other : {4u, 5u, 6u, 7u}) EXPECT_EQ(found(other), 2u) << other;
+}
+
+TEST(IntegerQuotients, UnderPartOfExec) {
+  expect_same(
+      "v_mov_b32 v8, v3\nv_mov_b32 v6, v3\ns_mov_b32 s30, exec_lo\nv_cmp_lt_u32 s31, v20, v21\n"
+      "s_and_b32 exec_lo, s31, exec_lo\ns_cbranch_execz done\n" +
+      whole_of_integers(kInteger) + "done:\ns_mov_b32 exec_lo, s30\nv_add_nc_u32 v14, v8, v6\n");
 }
 
 // What is read behind the block is not given up.

@@ -1,0 +1,88 @@
+// What vector instructions one behind the other compute from what: the operations, halves of VOPD pairs each
+// for itself, with the operation that made each source. Patterns of several instructions are looked for in
+// it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "engine/translator/liveness.h"
+#include "engine/translator/routine.h"
+
+namespace lockstep::translator {
+
+// A source of an operation: a constant, or registers as they are after certain operations.
+struct Term {
+  static constexpr int kBefore = -1;  // written by none of the operations
+
+  bool is_constant = false, neg = false;
+  uint64_t value = 0;
+  unsigned first = 0;
+  std::array<int, 2> written_by = {kBefore, kBefore};  // operations, by word
+
+  bool same_but_sign(const Term& other) const {
+    return is_constant == other.is_constant && value == other.value && first == other.first &&
+           written_by == other.written_by;
+  }
+  bool operator==(const Term& other) const { return neg == other.neg && same_but_sign(other); }
+  Term negated() const {
+    Term result = *this;
+    result.neg = !neg;
+    return result;
+  }
+};
+
+// An instruction, or half of a VOPD pair.
+struct Operation {
+  unsigned node = 0, half = 0;
+  isa::Opcode opcode{};
+  bool is_plain = false;  // nothing beside its sources matters
+  std::vector<Term> sources;
+  unsigned result = 0, result_words = 0;
+  std::optional<unsigned> mask;  // of lanes, that it writes or moves
+  Term mask_source;              // what reads a mask, VCC if it names none; a move: what is moved
+};
+
+class RunGraph {
+ public:
+  // Of nodes that are executed one after the other.
+  RunGraph(const Routine& routine, const Facts& facts, const std::vector<unsigned>& nodes);
+
+  const Routine& routine() const { return routine_; }
+  const Facts& facts() const { return facts_; }
+  int size() const { return static_cast<int>(operations_.size()); }
+  const Operation& operation(int number) const { return operations_[static_cast<size_t>(number)]; }
+
+  // The operation that made the term as its result, which becomes one of the steps; null if it is not one of
+  // these opcodes.
+  const Operation* made_by(const Term& term, std::initializer_list<isa::Opcode> opcodes,
+                           std::set<int>& steps) const;
+  // Whether EXEC changes between two operations.
+  bool changes_lanes(int first, int last) const;
+  // Operations that read what the operation writes.
+  const std::set<int>& users(int operation) const;
+  // Whether it is the last one that writes one of these registers.
+  bool is_left_in(const RegisterSet& registers, int operation) const;
+
+ private:
+  void add(unsigned index);
+  Term term(const isa::Operand& operand, const isa::Instruction& instruction) const;
+  Operation operation_of(unsigned index, const Half& half) const;
+
+  const Routine& routine_;
+  const Facts& facts_;
+  std::vector<Operation> operations_;
+  std::array<int, kRegisters> last_writer_{};
+  std::map<int, std::set<int>> users_;
+  std::vector<int> exec_changes_;
+};
+
+// Whether the instruction copies a mask of lanes from one place in the scalar registers to another one.
+bool is_mask_move(const Node& node, unsigned wave_size);
+
+}  // namespace lockstep::translator
