@@ -112,9 +112,14 @@ void Emitter::emit_quotient(unsigned index, unsigned chunk) {
     return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, word);
   };
   unsigned next = 0;
-  for (const Role role : {Role::src1, Role::src2})
-    for (unsigned word = 0; word < result.words; ++word)
-      ir_.CreateStore(source_word(*instruction.find(role), instruction, word, chunk), place(words_, next++));
+  for (const Role role : {Role::src1, Role::src2}) {
+    const isa::Operand& operand = *instruction.find(role);
+    for (unsigned word = 0; word < result.words; ++word) {
+      const bool neg = operand.neg && word + 1 == result.words;
+      Value* value = with_sign(ir_, source_word(operand, instruction, word, chunk), false, neg, 31);
+      ir_.CreateStore(value, place(words_, next++));
+    }
+  }
   call_body(result.words == 2 ? "quotient_f64" : "quotient_f32", chunk, kDefaultFloatMode, false);
   for (unsigned word = 0; word < result.words; ++word)
     write_lanes(facts_.nodes[index], result.vgpr() + word, chunk,

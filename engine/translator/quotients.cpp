@@ -98,7 +98,6 @@ class Finder {
     const bool is_double = fixup.opcode == Opcode::v_div_fixup_f64;
     if (!fixup.is_plain || (!is_double && fixup.opcode != Opcode::v_div_fixup_f32)) return std::nullopt;
     const Term &denominator = fixup.sources[1], &numerator = fixup.sources[2];
-    if (denominator.neg || numerator.neg) return std::nullopt;
     const Opcode scale_opcode = is_double ? Opcode::v_div_scale_f64 : Opcode::v_div_scale_f32;
     const uint64_t one = is_double ? 0x3ff0000000000000 : 0x3f800000;
 

@@ -121,6 +121,34 @@ TEST(Quotients, AreFound) {
   }
 }
 
+// The sign of what is divided, or of what it is divided by, may be turned, if it is wherever it is named.
+TEST(Quotients, OfNegatedOperands) {
+  const std::string float_n = replaced(replaced(replaced(kFloat, "v1, v1, v2\n", "v1, v1, -v2\n"),
+                                                "vcc_lo, v2, v1, v2", "vcc_lo, -v2, v1, -v2"),
+                                       "v8, v1, v2\n", "v8, v1, -v2\n");
+  const std::string float_d = replaced(replaced(replaced(kFloat, "v1, v1, v2\n", "-v1, -v1, v2\n"),
+                                                "vcc_lo, v2, v1, v2", "vcc_lo, v2, -v1, v2"),
+                                       "v8, v1, v2\n", "v8, -v1, v2\n");
+  const std::string double_n =
+      replaced(replaced(replaced(kDouble, "v[4:5], v[6:7]\nv_rcp", "v[4:5], -v[6:7]\nv_rcp"),
+                        "vcc_lo, v[6:7], v[4:5], v[6:7]", "vcc_lo, -v[6:7], v[4:5], -v[6:7]"),
+               "v[8:9], v[4:5], v[6:7]", "v[8:9], v[4:5], -v[6:7]");
+  for (const std::string& steps : {float_n, float_d, double_n}) {
+    EXPECT_EQ(divisions(whole(steps)), 1u) << steps;
+    expect_same(whole(steps));
+    // Numbers of all kinds and sizes, and NaNs: which of two it is, and its sign.
+    expect_same("v_lshlrev_b32 v5, 23, v5\n" + steps + std::string(kEnd));
+    expect_same("v_mov_b32 v2, 0x7fc12345\nv_mov_b32 v7, 0x7ff81234\n" + steps + std::string(kEnd));
+    expect_same("v_mov_b32 v1, 0xff812345\nv_mov_b32 v5, 0xfff01234\n" + steps + std::string(kEnd));
+  }
+  for (const std::string& steps : {replaced(float_n, "v8, v1, -v2\n", "v8, v1, v2\n"),
+                                   replaced(float_n, "v1, -v2\nv_mul", "v1, v2\nv_mul"),
+                                   replaced(float_d, "v8, -v1, v2\n", "v8, v1, v2\n")}) {
+    EXPECT_EQ(divisions(whole(steps)), 0u) << steps;
+    expect_same(whole(steps));
+  }
+}
+
 TEST(Quotients, AreNoneIfAnythingDiffers) {
   struct Change {
     const char *from, *to;
