@@ -133,7 +133,10 @@ void Emitter::emit_integer_division(unsigned index, const IntegerDivision& divis
     return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, word);
   };
   ir_.CreateStore(source_word(*instruction.find(division.dividend), instruction, 0, chunk), place(words_, 0));
-  ir_.CreateStore(vgpr(division.divisor, chunk), place(words_, 1));
+  Value* divisor = is_vgpr(division.divisor)
+                       ? vgpr(division.divisor, chunk)
+                       : ir_.CreateVectorSplat(kLanesPerChunk, run_scalar(division.divisor));
+  ir_.CreateStore(divisor, place(words_, 1));
   call_body("quotient_u32", chunk, kDefaultFloatMode, false);
   auto& results = run_.divided[index];
   for (unsigned word = 0; word < 2; ++word)

@@ -98,6 +98,14 @@ class Finder {
     const unsigned minuend = made->opcode == Opcode::v_sub_nc_u32 ? 0 : 1;
     return made->sources[minuend] == a && made->sources[1 - minuend] == b ? made : nullptr;
   }
+  bool is_negated(const Term& term, const Term& of, std::set<int>& steps) const {
+    const Term zero{.is_constant = true};
+    if (is_vgpr(of.first)) return difference(term, zero, of, steps);
+    // The scalar instruction is no step: others may use what it computes, SCC too.
+    std::set<int> scalar;
+    const Operation* made = run_.made_by(term, {Opcode::s_sub_i32}, scalar);
+    return made && made->sources[0] == zero && made->sources[1] == of;
+  }
   const Operation* selection(int number) const {
     const Operation& operation = run_.operation(number);
     const bool is_it = operation.is_plain && operation.opcode == Opcode::v_cndmask_b32;
@@ -149,8 +157,7 @@ class Finder {
       const auto error = correction ? other_source(*correction, is_first) : std::nullopt;
       const Operation* product = error ? run_.made_by(*error, {Opcode::v_mul_lo_u32}, tried) : nullptr;
       const auto negated = product ? other_source(*product, is_first) : std::nullopt;
-      const Term zero{.is_constant = true};
-      if (!negated || !difference(*negated, zero, divisor, tried)) continue;
+      if (!negated || !is_negated(*negated, divisor, tried)) continue;
       const Operation* integer = run_.made_by(first, {Opcode::v_cvt_u32_f32}, tried);
       const Operation* scaled =
           integer ? run_.made_by(integer->sources[0], {Opcode::v_mul_f32}, tried) : nullptr;
@@ -210,8 +217,7 @@ class Finder {
 
   // The divisor is read where the steps read the dividend, and nothing else may be meant by either there.
   std::optional<Found> checked(Found found) const {
-    if (found.divisor.is_constant || found.divisor.neg || !is_vgpr(found.divisor.first) || found.dividend.neg)
-      return std::nullopt;
+    if (found.divisor.is_constant || found.divisor.neg || found.dividend.neg) return std::nullopt;
     if (run_.changes_lanes(*found.steps.begin(), found.end)) return std::nullopt;
     return found;
   }

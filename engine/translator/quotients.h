@@ -19,7 +19,7 @@ struct IntegerQuotient {
   unsigned begin = 0;  // node of the first step that reads the dividend
   bool is_rest = false;
 };
-// What the node there divides (numeric/integer_quotient.h): its own operand of that role, by that VGPR.
+// What the node there divides (numeric/integer_quotient.h): its own operand of that role, by that register.
 struct IntegerDivision {
   isa::Role dividend{};
   unsigned divisor = 0;

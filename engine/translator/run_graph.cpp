@@ -36,6 +36,8 @@ void RunGraph::add(unsigned index) {
       other.mask = scalar_destination(*node.instruction.find(Role::dst));
       other.is_plain = true;
     }
+    if (node.kind == NodeKind::scalar_alu && node.instruction.row->base == Opcode::s_sub_i32)
+      add_difference_of_scalars(other, node.instruction);
   }
   if (effects.exec != ExecChange::none) exec_changes_.push_back(first);
   // Both halves of a pair read before either writes.
@@ -48,6 +50,20 @@ void RunGraph::add(unsigned index) {
   for (int half = 0; half < 2; ++half)
     for (unsigned r = 0; r < kRegisters; ++r)
       if (halves[static_cast<size_t>(half)].writes[r]) last_writer_[r] = first + half;
+}
+
+void RunGraph::add_difference_of_scalars(Operation& operation, const isa::Instruction& instruction) const {
+  const auto destination = scalar_destination(*instruction.find(Role::dst));
+  if (!destination) return;
+  for (const Role role : {Role::src0, Role::src1}) {
+    const isa::Operand& source = *instruction.find(role);
+    if (!source_of(source, instruction)) return;
+    operation.sources.push_back(term(source, instruction));
+  }
+  operation.opcode = Opcode::s_sub_i32;
+  operation.result = *destination;
+  operation.result_words = 1;
+  operation.is_plain = true;
 }
 
 Term RunGraph::term(const isa::Operand& operand, const isa::Instruction& instruction) const {

@@ -37,7 +37,7 @@ struct Term {
   }
 };
 
-// An instruction, or half of a VOPD pair.
+// An instruction, or half of a VOPD pair. Of scalar ones s_sub_i32 and moves of masks are known.
 struct Operation {
   unsigned node = 0, half = 0;
   isa::Opcode opcode{};
@@ -72,6 +72,7 @@ class RunGraph {
  private:
   void add(unsigned index);
   Term term(const isa::Operand& operand, const isa::Instruction& instruction) const;
+  void add_difference_of_scalars(Operation& operation, const isa::Instruction& instruction) const;
   Operation operation_of(unsigned index, const Half& half) const;
 
   const Routine& routine_;

@@ -281,6 +281,23 @@ TEST(IntegerQuotients, AreFound) {
     EXPECT_EQ(integer_quotients(whole_of_integers(steps)), 1u) << steps;
     expect_same(whole_of_integers(steps));
   }
+  // A divisor that all lanes have, negated by a scalar instruction of which somebody reads both results.
+  std::string of_scalar(kInteger);
+  for (size_t at; (at = of_scalar.find("v9, v4")) != std::string::npos;) of_scalar.replace(at, 6, "v9, s8");
+  of_scalar = replaced(replaced(of_scalar, "v_cvt_f32_u32 v8, v4", "v_cvt_f32_u32 v8, s8"),
+                       "v_sub_nc_u32 v9, 0, v4", "s_sub_i32 s9, 0, s8\ns_cselect_b32 s10, 1, 2");
+  of_scalar = replaced(replaced(of_scalar, "v_mul_lo_u32 v9, v9, v8", "v_mul_lo_u32 v9, s9, v8"),
+                       "v_mul_lo_u32 v9, v8, v4", "v_mul_lo_u32 v9, v8, s8");
+  EXPECT_EQ(integer_quotients(whole_of_integers(of_scalar)), 2u) << of_scalar;
+  for (const char* divisor : {"0", "1", "7", "0x80000001", "0xffffffff"})
+    expect_same("s_mov_b32 s8, " + std::string(divisor) + "\n" + whole_of_integers(of_scalar));
+  for (const auto& [from, to] : {std::pair{"s9, 0, s8", "s9, 1, s8"},
+                                 {"s9, 0, s8", "s9, 0, s7"},
+                                 {"v_mul_hi_u32 v8, v5", "s_mov_b32 s8, s7\nv_mul_hi_u32 v8, v5"}}) {
+    const std::string changed = replaced(of_scalar, from, to);
+    EXPECT_EQ(integer_quotients(whole_of_integers(changed)), 0u) << changed;
+    expect_same(whole_of_integers(changed));
+  }
   // One behind the other, each of what the one before has left: the greatest common divisor.
   std::string both(kInteger);
   both += "v_dual_mov_b32 v5, v4 :: v_dual_mov_b32 v4, v7\nv_mov_b32 v20, v6\n";
