@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/translator/scalar_lanes.h"
+
 // Embedded by bitcode.S.
 extern "C" const char lockstep_translator_bodies_begin[], lockstep_translator_bodies_end[];
 
@@ -140,9 +142,14 @@ llvm::LLVMContext& BodySession::context() {
 
 void BodySession::import(llvm::Module& module, bool has_permutes) {
   llvm::Module& bodies = *library_->bodies;
+  const auto body_of = [&](const llvm::Function& function) {
+    llvm::StringRef name = function.getName();
+    name.consume_back(kOfOneLane);
+    return bodies.getFunction(name);
+  };
   std::vector<llvm::Function*> pending;
   for (llvm::Function& function : module) {
-    const llvm::Function* body = bodies.getFunction(function.getName());
+    const llvm::Function* body = body_of(function);
     if (function.isDeclaration() && body && !body->isDeclaration()) pending.push_back(&function);
   }
   Referenced referenced(module, pending);
@@ -150,7 +157,7 @@ void BodySession::import(llvm::Module& module, bool has_permutes) {
     llvm::Function& function = *pending.back();
     pending.pop_back();
     if (!function.isDeclaration()) continue;
-    llvm::Function& body = *bodies.getFunction(function.getName());
+    llvm::Function& body = *body_of(function);
     materialise(body);
     llvm::ValueToValueMapTy values;
     for (unsigned i = 0; i < body.arg_size(); ++i) values[body.getArg(i)] = function.getArg(i);
@@ -158,6 +165,7 @@ void BodySession::import(llvm::Module& module, bool has_permutes) {
     llvm::CloneFunctionInto(&function, &body, values, llvm::CloneFunctionChangeType::DifferentModule, returns,
                             "", nullptr, nullptr, &referenced);
     answer_for_host(function, has_permutes);
+    if (function.getName().ends_with(kOfOneLane)) compute_one_lane(function);
     function.setLinkage(llvm::GlobalValue::InternalLinkage);
     // What clang left out of line inside bodies stays so.
     if (function.getName().starts_with("lockstep_")) function.addFnAttr(llvm::Attribute::AlwaysInline);

@@ -11,6 +11,9 @@ namespace lockstep::translator {
 // The bodies are copied into the modules that call them, which have to be in the same LLVM context, and a
 // context is for one thread at a time: so each session has one with bodies of its own, which it leaves, with
 // those that were read by then, to sessions that follow.
+// Behind the name of a body: the same for arguments that all lanes have.
+inline constexpr const char* kOfOneLane = ".one_lane";
+
 class BodySession {
  public:
   BodySession();

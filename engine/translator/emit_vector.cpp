@@ -1,6 +1,9 @@
 // Vector ALU instructions: operands, modifiers, the body of semantics/, results.
+#include <llvm/Analysis/VectorUtils.h>
+
 #include <algorithm>
 
+#include "engine/translator/body_library.h"
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
 #include "isa/operand_rules.h"
@@ -68,8 +71,8 @@ void Emitter::call(const std::string& function, const std::vector<Value*>& argum
   ir_.CreateCall(body, arguments);
 }
 
-void Emitter::call_body(const std::string& name, unsigned chunk, uint32_t float_mode, bool takes_mode) {
-  std::vector<Value*> arguments = {words_, masks_, result_words_, result_mask_, doubt_[chunk]};
+void Emitter::call_body(const std::string& name, Value* doubt, uint32_t float_mode, bool takes_mode) {
+  std::vector<Value*> arguments = {words_, masks_, result_words_, result_mask_, doubt};
   const bool nan = routine_.selects_nans && takes_mode;
   if (float_mode == kDefaultFloatMode)
     return call((nan ? "lockstep_nan_" : "lockstep_body_") + name, arguments);
@@ -120,7 +123,7 @@ void Emitter::emit_quotient(unsigned index, unsigned chunk) {
       ir_.CreateStore(value, place(words_, next++));
     }
   }
-  call_body(result.words == 2 ? "quotient_f64" : "quotient_f32", chunk, kDefaultFloatMode, false);
+  call_body(result.words == 2 ? "quotient_f64" : "quotient_f32", doubt_[chunk], kDefaultFloatMode, false);
   for (unsigned word = 0; word < result.words; ++word)
     write_lanes(facts_.nodes[index], result.vgpr() + word, chunk,
                 ir_.CreateLoad(lanes_, place(result_words_, word)));
@@ -137,7 +140,7 @@ void Emitter::emit_integer_division(unsigned index, const IntegerDivision& divis
                        ? vgpr(division.divisor, chunk)
                        : ir_.CreateVectorSplat(kLanesPerChunk, run_scalar(division.divisor));
   ir_.CreateStore(divisor, place(words_, 1));
-  call_body("quotient_u32", chunk, kDefaultFloatMode, false);
+  call_body("quotient_u32", doubt_[chunk], kDefaultFloatMode, false);
   auto& results = run_.divided[index];
   for (unsigned word = 0; word < 2; ++word)
     results[word] = ir_.CreateLoad(lanes_, place(result_words_, word));
@@ -150,7 +153,7 @@ void Emitter::emit_root(unsigned index, unsigned chunk) {
     return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, word);
   };
   for (unsigned word = 0; word < 2; ++word) ir_.CreateStore(vgpr(operand + word, chunk), place(words_, word));
-  call_body("square_root_f64", chunk, kDefaultFloatMode, false);
+  call_body("square_root_f64", doubt_[chunk], kDefaultFloatMode, false);
   std::array<Value*, 2> words;
   for (unsigned word = 0; word < 2; ++word) words[word] = ir_.CreateLoad(lanes_, place(result_words_, word));
   for (unsigned word = 0; word < 2; ++word)
@@ -248,8 +251,56 @@ Value* Emitter::widened_half(Value* half, unsigned chunk, uint32_t float_mode) {
     return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, 0);
   };
   ir_.CreateStore(half, first(words_));
-  call_body("v_cvt_f32_f16", chunk, float_mode, true);
+  call_body("v_cvt_f32_f16", doubt_[chunk], float_mode, true);
   return ir_.CreateLoad(lanes_, first(result_words_));
+}
+
+namespace {
+
+// One lane's work and its copies pay where a lane's work is long, or goes on with what was made so. Compilers
+// convert what all lanes have, and take it apart, for reciprocals.
+bool begins_work_for_one_lane(const isa::Row& row) {
+  switch (row.base) {
+    case isa::Opcode::v_cvt_f32_i32:
+    case isa::Opcode::v_cvt_f32_u32:
+    case isa::Opcode::v_frexp_mant_f32:
+    case isa::Opcode::v_frexp_exp_i32_f32:
+    case isa::Opcode::v_mul_hi_u32:
+      return true;
+    default:
+      return row.flags & isa::kTrans;
+  }
+}
+
+}  // namespace
+
+// Where all lanes have the same sources one lane is computed, for all chunks of the wave. `key` is the
+// instruction's own.
+const std::vector<Value*>& Emitter::in_all_lanes(
+    const isa::Operand& key, const std::vector<Value*>& sources, unsigned words, unsigned chunk,
+    bool takes_mode, const std::function<void(Value* doubt, const std::string& suffix)>& compute) {
+  SameInAllLanes& same = run_.same_in_all_lanes[&key];
+  const auto first_of = [&](Value* lanes) { return ir_.CreateExtractElement(lanes, uint64_t{0}); };
+  if (same.results.empty() || same.sources != sources) {
+    same = {sources, {}, nullptr};
+    ir_.CreateStore(llvm::Constant::getNullValue(lanes_), doubt_in_all_lanes_);
+    compute(doubt_in_all_lanes_, kOfOneLane);
+    for (unsigned word = 0; word < words; ++word) {
+      Value* place =
+          ir_.CreateConstInBoundsGEP2_32(result_words_->getAllocatedType(), result_words_, 0, word);
+      Value* number = first_of(ir_.CreateLoad(lanes_, place));
+      run_.numbers.insert(number);
+      same.results.push_back(splat(ir_, number));
+    }
+    if (takes_mode) {
+      Value* doubted =
+          ir_.CreateICmpNE(first_of(ir_.CreateLoad(lanes_, doubt_in_all_lanes_)), ir_.getInt32(0));
+      same.doubt = ir_.CreateSExt(splat(ir_, doubted), lanes_);
+    }
+  }
+  if (same.doubt)
+    ir_.CreateStore(ir_.CreateOr(ir_.CreateLoad(lanes_, doubt_[chunk]), same.doubt), doubt_[chunk]);
+  return same.results;
 }
 
 void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chunk, PendingWrites& writes) {
@@ -275,8 +326,13 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
       if (source->is_vgpr()) all_lanes(source->vgpr(), chunk);
   DppSource dpp;
   if (instruction.dpp != isa::Dpp::none) dpp = dpp_source(instruction, sources[0]->vgpr(), chunk);
+  // What each word of the sources is in all lanes; null where they may differ.
+  std::vector<Value*> numbers;
   const auto word_of = [&](const isa::Operand& operand, unsigned word) {
-    return dpp.value && &operand == sources[0] ? dpp.value : source_word(operand, instruction, word, chunk);
+    Value* lanes =
+        dpp.value && &operand == sources[0] ? dpp.value : source_word(operand, instruction, word, chunk);
+    numbers.push_back(llvm::getSplatValue(lanes));
+    return lanes;
   };
 
   // Arguments, which then go through memory (body_abi.h).
@@ -301,9 +357,10 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
       case Operand::Kind::mode:
         continue;
       case Operand::Kind::lane_numbers: {
-        std::vector<llvm::Constant*> numbers;
-        for (unsigned lane = 0; lane < 16; ++lane) numbers.push_back(ir_.getInt32(lane + 16 * chunk));
-        pass_word(llvm::ConstantVector::get(numbers));
+        std::vector<llvm::Constant*> lanes;
+        for (unsigned lane = 0; lane < 16; ++lane) lanes.push_back(ir_.getInt32(lane + 16 * chunk));
+        pass_word(llvm::ConstantVector::get(lanes));
+        numbers.push_back(nullptr);
         continue;
       }
       case Operand::Kind::sign_bits:
@@ -338,6 +395,7 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
       // OP_SEL_HI says f16 instead of f32, OP_SEL which half; NEG_HI stands for ABS (guide 7.5, MIX).
       Value* value = word_of(operand, 0);
       if (operand.high_hi) value = widened_half(half_word(ir_, value, operand.high), chunk, node.float_mode);
+      numbers.back() = nullptr;
       pass_word(with_sign(ir_, value, operand.neg_hi, operand.neg, 31));
     } else {
       for (unsigned word = 0; word < parameter.words; ++word) {
@@ -348,29 +406,41 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
   }
 
   const bool saturate = instruction.clamp && signature.saturates;
-  store_arguments();
-  const std::string name(isa::name(part.row->base));
-  if (saturate)
-    call("lockstep_saturated_" + name, {words_, masks_, result_words_, result_mask_, doubt_[chunk]});
-  else
-    call_body(name, chunk, signature.takes_mode ? node.float_mode : kDefaultFloatMode, signature.takes_mode);
   const bool is_modified =
       (instruction.omod || instruction.clamp) && !(part.row->flags & isa::kIgnoresOutputModifiers);
-  if (!saturate && signature.result.is_float && is_modified) {
-    const unsigned words = signature.result.kind == Operand::Kind::pair ? 2 : 1;
-    for (unsigned word = 0; word < words; ++word)
-      pass_word(ir_.CreateLoad(
-          lanes_, ir_.CreateConstInBoundsGEP2_32(result_words_->getAllocatedType(), result_words_, 0, word)));
+  const auto place_of_result = [&](unsigned word) {
+    return ir_.CreateConstInBoundsGEP2_32(result_words_->getAllocatedType(), result_words_, 0, word);
+  };
+  const std::string name(isa::name(part.row->base));
+  const auto compute = [&](Value* doubt, const std::string& suffix) {
+    store_arguments();
+    if (saturate)
+      call("lockstep_saturated_" + name + suffix, {words_, masks_, result_words_, result_mask_, doubt});
+    else
+      call_body(name + suffix, doubt, signature.takes_mode ? node.float_mode : kDefaultFloatMode,
+                signature.takes_mode);
+    if (saturate || !signature.result.is_float || !is_modified) return;
+    const unsigned count = signature.result.kind == Operand::Kind::pair ? 2 : 1;
+    for (unsigned word = 0; word < count; ++word) pass_word(ir_.CreateLoad(lanes_, place_of_result(word)));
     pass_mask(ir_.getInt16(
         static_cast<uint16_t>(instruction.omod | instruction.clamp << 2 | signature.flushes_always << 3)));
     store_arguments();
-    call_body(output_function(signature.result), chunk, node.float_mode, true);
-  }
+    call_body(output_function(signature.result) + suffix, doubt, node.float_mode, true);
+  };
+  const bool is_same = !numbers.empty() && std::ranges::find(numbers, nullptr) == numbers.end() &&
+                       masks.empty() && !signature.has_mask && !run_.nodes.empty() &&
+                       (begins_work_for_one_lane(*part.row) ||
+                        std::ranges::any_of(numbers, [&](Value* v) { return run_.numbers.contains(v); }));
+  const std::vector<Value*>* same = nullptr;
+  if (is_same)
+    same = &in_all_lanes(instruction.operands[part.first], numbers, signature.result.words, chunk,
+                         signature.takes_mode, compute);
+  else
+    compute(doubt_[chunk], "");
 
   if (destination && signature.result.kind != Operand::Kind::none) {
     const auto result_word = [&](unsigned word) {
-      return ir_.CreateLoad(
-          lanes_, ir_.CreateConstInBoundsGEP2_32(result_words_->getAllocatedType(), result_words_, 0, word));
+      return same ? (*same)[word] : ir_.CreateLoad(lanes_, place_of_result(word));
     };
     if (signature.result.kind == Operand::Kind::half) {
       Value* old = vgpr(destination->vgpr(), chunk);

@@ -241,6 +241,7 @@ void Emitter::make_function(const std::string& name, llvm::Type* result,
   leave_executed_ = ir_.CreateAlloca(i64_);
   leave_why_ = ir_.CreateAlloca(i32_);
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) doubt_[chunk] = ir_.CreateAlloca(lanes_);
+  doubt_in_all_lanes_ = ir_.CreateAlloca(lanes_);
   // For the runtime functions, which take lanes in memory: two address registers and four of data.
   buffer_ = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, 6 * chunks_));
   plan_walks();

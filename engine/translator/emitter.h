@@ -78,6 +78,11 @@ class Emitter {
     Value *compared = nullptr, *exec = nullptr;
   };
 
+  struct SameInAllLanes {
+    std::vector<Value*> sources, results;  // numbers; chunks
+    Value* doubt = nullptr;                // a chunk; null: there can be none
+  };
+
   // A run of vector instructions is emitted for lanes 0..15, then for lanes 16..31, and so on.
   struct Run {
     std::vector<unsigned> nodes;
@@ -91,6 +96,9 @@ class Emitter {
     std::vector<std::function<void()>> second_stores;
     RegisterSet writes;
     std::set<unsigned> moves;  // of masks
+    // By the first operand of the instruction, or of the half, what was made of sources that all lanes have.
+    std::map<const isa::Operand*, SameInAllLanes> same_in_all_lanes;
+    std::set<Value*> numbers;  // results of these
     int open_quotients = 0;
     size_t may_reach = 0;  // instructions, for the sake of quotients of integers
     Quotients quotients;
@@ -286,13 +294,16 @@ class Emitter {
     Value* value = nullptr;
     Value* written = nullptr;
   };
+  const std::vector<Value*>& in_all_lanes(
+      const isa::Operand& key, const std::vector<Value*>& sources, unsigned words, unsigned chunk,
+      bool takes_mode, const std::function<void(Value* doubt, const std::string& suffix)>& compute);
   DppSource dpp_source(const isa::Instruction& instruction, unsigned number, unsigned chunk);
   Value* widened_half(Value* half, unsigned chunk, uint32_t float_mode);
   Value* source_word(const isa::Operand& operand, const isa::Instruction& instruction, unsigned word,
                      unsigned chunk);
   void call(const std::string& function, const std::vector<Value*>& arguments);
   // Of a vector instruction, with the words and masks that were stored.
-  void call_body(const std::string& name, unsigned chunk, uint32_t float_mode, bool takes_mode);
+  void call_body(const std::string& name, Value* doubt, uint32_t float_mode, bool takes_mode);
 
   // emit_lanes.cpp: lanes that read and write others
   void emit_lane_access(unsigned node);
@@ -542,6 +553,7 @@ class Emitter {
   llvm::AllocaInst *budget_, *words_, *masks_, *result_words_, *result_mask_, *arguments_, *scalar_result_,
       *buffer_;
   std::array<llvm::AllocaInst*, kMaxChunks> doubt_{};
+  llvm::AllocaInst* doubt_in_all_lanes_ = nullptr;
 
   Locals locals_;
   // The block in work, and its nodes. What was executed counts from the first.

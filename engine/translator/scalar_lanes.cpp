@@ -1,5 +1,7 @@
 #include "engine/translator/scalar_lanes.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
@@ -25,6 +27,7 @@ bool is_mask_of(const Value* value, unsigned bits) {
 
 class ScalarLanes {
  public:
+  Value* first(Value* lanes) { return element(lanes, 0); }
   void replace(llvm::Instruction& marked) {
     Value* scalar = llvm::isa<llvm::ExtractElementInst>(marked) ? element(marked.getOperand(0), 0)
                                                                 : lowest_bit(marked.getOperand(0));
@@ -200,6 +203,45 @@ class ScalarLanes {
 void mark_scalar_lane(llvm::Value* value) {
   if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(value))
     instruction->setMetadata(kMark, llvm::MDNode::get(instruction->getContext(), {}));
+}
+
+void compute_one_lane(llvm::Function& body) {
+  std::vector<llvm::Instruction*> replaced;
+  ScalarLanes lanes;
+  for (llvm::BasicBlock& block : body) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
+      llvm::IRBuilder<> ir(&instruction);
+      if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+        Value* value = store->getValueOperand();
+        const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+        if (!type || !llvm::isa<llvm::Argument>(llvm::getUnderlyingObject(store->getPointerOperand())))
+          continue;
+        store->setOperand(0, ir.CreateVectorSplat(type->getNumElements(), lanes.first(value)));
+        continue;
+      }
+      // Whether any lane is so.
+      if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(&instruction)) {
+        auto* bits = llvm::dyn_cast<llvm::BitCastInst>(compare->getOperand(0));
+        const auto* with = llvm::dyn_cast<llvm::Constant>(compare->getOperand(1));
+        if (!bits || !with || !with->isNullValue() || !compare->isEquality() ||
+            !bits->getType()->isIntegerTy() ||
+            !is_mask_of(bits->getOperand(0), bits->getType()->getIntegerBitWidth()))
+          continue;
+        Value* is_so = lanes.first(bits->getOperand(0));
+        compare->replaceAllUsesWith(compare->getPredicate() == llvm::CmpInst::ICMP_NE ? is_so
+                                                                                      : ir.CreateNot(is_so));
+        replaced.push_back(compare);
+        continue;
+      }
+      if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
+        const llvm::Intrinsic::ID id = call->getIntrinsicID();
+        if (id != llvm::Intrinsic::vector_reduce_or && id != llvm::Intrinsic::vector_reduce_and) continue;
+        call->replaceAllUsesWith(lanes.first(call->getArgOperand(0)));
+        replaced.push_back(call);
+      }
+    }
+  }
+  for (llvm::Instruction* instruction : replaced) instruction->eraseFromParent();
 }
 
 bool make_lanes_scalar(llvm::Function& function) {

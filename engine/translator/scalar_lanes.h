@@ -11,5 +11,8 @@ namespace lockstep::translator {
 void mark_scalar_lane(llvm::Value* value);
 // Whether there was anything to do.
 bool make_lanes_scalar(llvm::Function& function);
+// Of a body (body_abi.h) whose arguments are the same in all lanes, which then is true of all that it
+// computes: one lane's work is left, and what it stores has that in all lanes.
+void compute_one_lane(llvm::Function& body);
 
 }  // namespace lockstep::translator
