@@ -58,6 +58,14 @@ void guarded_far(__global float* out, __global const float* in, ulong first, ulo
   ulong i = first + get_global_id(0);
   if (i < n) (out - first)[i] = (in - first)[i] * 1.5f + (float)(uint)i;
 }
+// A loop whose lanes are side by side but at the right edge, and store in each round.
+__kernel __attribute__((reqd_work_group_size(32, 8, 1)))
+void smear(__global float* out, __global const float* in, uint width, uint reach, __global const uchar* gains) {
+  uint x = get_global_id(0), y = get_global_id(1);
+#pragma unroll 1
+  for (uint k = 0; k <= reach; ++k)
+    out[y * width + x] += in[y * width + min(x + k, width - 1)] * (float)gains[y * width + min(x + k, width - 1)];
+}
 )";
 
 const Bytes& code() {
@@ -219,6 +227,41 @@ TEST(Rows, PassOnWhatABlockHasFound) {
     for (const uint64_t first : {uint64_t{0}, (uint64_t{1} << 32) - 64 * 12,
                                  (uint64_t{1} << 32) - 64 * 12 - 16, (uint64_t{1} << 32) - 64 * 12 - 7})
       expect_same(code(), {launch("guarded_far", {value(first), value(first + count)})}, buffers);
+  }
+}
+
+// The runtime function's, on hosts without masked gathers.
+TEST(Rows, LoopsGoOnWhereLanesAreElsewhere) {
+  constexpr uint32_t kColumns = 32 * 5, kRows = 8 * 2;
+  std::vector<float> in(kColumns * kRows);
+  for (uint32_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i % 97) * 0.125f;
+  Bytes bytes(in.size() * 4), gains(in.size());
+  std::memcpy(bytes.data(), in.data(), bytes.size());
+  for (size_t i = 0; i < gains.size(); ++i) gains[i] = static_cast<std::byte>(i % 11);
+  const auto launch = [](uint32_t reach) {
+    return TestDispatch{"smear",
+                        {kColumns, kRows, 1},
+                        {32, 8, 1},
+                        {buffer(0), buffer(1), value(kColumns), value(reach), buffer(2)}};
+  };
+  for (const uint32_t reach : {0u, 1u, 6u, 40u}) {
+    const TestResult result = expect_same(code(), {launch(reach)}, {Bytes(bytes.size()), bytes, gains});
+    EXPECT_EQ(result.outcome.translation.interpreted, 0u) << reach;
+  }
+  // Memory ends before the right edge of a row.
+  for (const size_t left : {bytes.size() - 64, size_t{4} * kColumns * 9 - 64, size_t{4} * kColumns - 64}) {
+    Bytes shorter = bytes;
+    shorter.resize(left);
+    const std::vector<Bytes> buffers{Bytes(bytes.size()), shorter, gains};
+    const TestResult expected = run(code(), {launch(6)}, buffers, machine::EngineKind::interpreter);
+    const TestResult result = run(code(), {launch(6)}, buffers, machine::EngineKind::translator);
+    ASSERT_TRUE(expected.outcome.fault) << left;
+    ASSERT_TRUE(result.outcome.fault) << left;
+    EXPECT_EQ(result.outcome.fault->group, expected.outcome.fault->group) << left;
+    EXPECT_EQ(result.outcome.fault->instruction, expected.outcome.fault->instruction) << left;
+    EXPECT_EQ(result.outcome.fault->fault.address - result.buffer_addresses[1],
+              expected.outcome.fault->fault.address - expected.buffer_addresses[1])
+        << left;
   }
 }
 
