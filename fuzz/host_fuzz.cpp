@@ -310,7 +310,8 @@ class Program {
     uint64_t offset = in_.byte() % 2 ? in_.word() / kPage * kPage : in_.below(64) * kPage;
     if (in_.byte() % 4 == 0) offset = Store::kFirstDoorbells + in_.below(4) * Store::kDoorbellBytes;
     uint64_t place = offset;
-    const int file = driver_.descriptor_at(place);
+    const int file = driver_.descriptor_at(place, kPage);
+    if (file < 0) return;
     void* const mapped =
         mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(place));
     if (mapped == MAP_FAILED) return;

@@ -45,10 +45,9 @@ Buffers::Buffer* Buffers::find_buffer(uint64_t handle) {
 }
 
 bool Buffers::read_ids(uint64_t address, uint32_t count, std::vector<uint32_t>& ids) const {
-  if (count > kMostGpus || !host_has(address, uint64_t{count} * sizeof(uint32_t), false)) return false;
+  if (count > kMostGpus) return false;
   ids.resize(count);
-  if (count != 0) std::memcpy(ids.data(), reinterpret_cast<const void*>(address), count * sizeof(uint32_t));
-  return true;
+  return copy_from_process(ids.data(), address, count * sizeof(uint32_t));
 }
 
 uint64_t Buffers::used(const Gpu& gpu) const {
@@ -286,14 +285,22 @@ int Buffers::import_ipc(IpcImportArgs& args) {
   return 0;
 }
 
-int Buffers::descriptor_at(uint64_t& offset) const {
+int Buffers::descriptor_at(uint64_t& offset, uint64_t bytes) const {
   std::lock_guard lock(mutex_);
   for (const auto& [handle, buffer] : buffers_) {
     if (buffer.imported < 0 || offset < buffer.offset || offset - buffer.offset >= buffer.bytes) continue;
+    if (bytes > buffer.bytes - (offset - buffer.offset)) return -1;
     offset = offset - buffer.offset + buffer.imported_offset;
     return buffer.imported;
   }
-  return store_.descriptor();
+  const auto is_within = [&](uint64_t begin, uint64_t all) {
+    return offset >= begin && offset - begin < all && bytes <= all - (offset - begin);
+  };
+  const bool is_given = store_.has_given(offset, bytes) ||
+                        is_within(Store::kFirstDoorbells, gpus_.size() * Store::kDoorbellBytes) ||
+                        is_within(Store::kFirstRegisters, gpus_.size() * Store::kRegisterBytes) ||
+                        is_within(Store::kEvents, Store::kEventBytes);
+  return is_given ? store_.descriptor() : -1;
 }
 
 }  // namespace lockstep::host

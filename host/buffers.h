@@ -30,9 +30,9 @@ class Buffers {
   int import_dmabuf(kfd_ioctl_import_dmabuf_args& args);
   int export_ipc(IpcExportArgs& args);
   int import_ipc(IpcImportArgs& args);
-  // What is to be mapped for a program that maps `offset` of a device's node: a descriptor, and the offset in
-  // it.
-  int descriptor_at(uint64_t& offset) const;
+  // What is to be mapped for a program that maps so many bytes at `offset` of a device's node: a descriptor,
+  // and the offset in it; -1 if that is no place that programs are told of.
+  int descriptor_at(uint64_t& offset, uint64_t bytes) const;
 
   uint64_t used(const Gpu& gpu) const;
   // The same memory by the render nodes.

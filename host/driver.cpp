@@ -1,10 +1,11 @@
 #include "host/driver.h"
 
+#include <libdrm/drm.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <vector>
 
 #include "host/refusals.h"
 #include "host/render_node.h"
@@ -35,6 +36,23 @@ Gpus make_gpus(const Settings& settings, Reports& reports) {
     gpus.push_back(std::move(gpu));
   }
   return gpus;
+}
+
+// Answers a request with a copy of its arguments, longer than any structure that we know. As in the kernel,
+// what the program says is only read may lie where it cannot write.
+template <class Answer>
+int with_arguments(unsigned long request, void* place, Answer answer) {
+  constexpr uint32_t kMostBytes = 16384;
+  const uint32_t bytes = _IOC_SIZE(request);
+  const auto address = reinterpret_cast<uint64_t>(place);
+  const bool is_written = _IOC_DIR(request) != _IOC_WRITE;
+  alignas(16) std::byte arguments[kMostBytes + 256] = {};
+  if (bytes > kMostBytes || (is_written && !host_has(address, bytes, true)) ||
+      !copy_from_process(arguments, address, bytes))
+    return EFAULT;
+  const int error = answer(arguments);
+  // Whatever another thread has done to them meanwhile.
+  return is_written && !copy_to_process(address, arguments, bytes) ? EFAULT : error;
 }
 
 uint64_t nanoseconds(clockid_t clock) {
@@ -83,13 +101,8 @@ int Driver::kfd_ioctl(unsigned long request, void* argument) {
   // As the kernel does: programs may know shorter or longer structures than we.
   if (_IOC_TYPE(request) != AMDKFD_IOCTL_BASE) return ENOTTY;
   const uint32_t bytes = _IOC_SIZE(request);
-  constexpr uint32_t kMostBytes = 16384;
-  alignas(16) std::byte arguments[kMostBytes + 256] = {};
-  if (bytes > kMostBytes || !host_has(reinterpret_cast<uint64_t>(argument), bytes, true)) return EFAULT;
-  if (bytes != 0) std::memcpy(arguments, argument, bytes);
-  const int error = answer(_IOC_NR(request), arguments, bytes);
-  if (bytes != 0) std::memcpy(argument, arguments, bytes);
-  return error;
+  return with_arguments(request, argument,
+                        [&](void* arguments) { return answer(_IOC_NR(request), arguments, bytes); });
 }
 
 int Driver::answer(unsigned number, void* p, uint32_t bytes) {
@@ -235,25 +248,19 @@ int Driver::apertures(kfd_ioctl_get_process_apertures_new_args& args) {
   }
   const uint32_t given = std::min(args.num_of_nodes, count);
   const uint64_t place = args.kfd_process_device_apertures_ptr;
-  if (!host_has(place, given * sizeof(kfd_process_device_apertures), true)) return EFAULT;
-  for (uint32_t i = 0; i < given; ++i) {
-    const kfd_process_device_apertures a = apertures_of(*gpus_[i]);
-    std::memcpy(reinterpret_cast<void*>(place + i * sizeof a), &a, sizeof a);
-  }
+  std::vector<kfd_process_device_apertures> all;
+  for (uint32_t i = 0; i < given; ++i) all.push_back(apertures_of(*gpus_[i]));
+  if (!copy_to_process(place, all.data(), all.size() * sizeof all[0])) return EFAULT;
   args.num_of_nodes = given;
   return 0;
 }
 
 int Driver::render_ioctl(unsigned device, unsigned long request, void* argument) {
   if (device >= gpus_.size()) return ENODEV;
-  constexpr uint32_t kMostBytes = 16384;
-  const uint32_t bytes = _IOC_SIZE(request);
-  alignas(16) std::byte arguments[kMostBytes + 256] = {};
-  if (bytes > kMostBytes || !host_has(reinterpret_cast<uint64_t>(argument), bytes, true)) return EFAULT;
-  if (bytes != 0) std::memcpy(arguments, argument, bytes);
-  const int error = render_node_ioctl(*gpus_[device], buffers_, request, arguments);
-  if (bytes != 0) std::memcpy(argument, arguments, bytes);
-  return error;
+  if (_IOC_TYPE(request) != DRM_IOCTL_BASE) return ENOTTY;
+  return with_arguments(request, argument, [&](void* arguments) {
+    return render_node_ioctl(*gpus_[device], buffers_, request, arguments);
+  });
 }
 
 }  // namespace lockstep::host

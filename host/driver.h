@@ -27,7 +27,7 @@ class Driver {
   // Bytes of a device's memory that are allocated.
   uint64_t used_memory(unsigned device) const { return buffers_.used(*gpus_[device]); }
   int render_ioctl(unsigned device, unsigned long request, void* argument);
-  int descriptor_at(uint64_t& offset) const { return buffers_.descriptor_at(offset); }
+  int descriptor_at(uint64_t& offset, uint64_t bytes) const { return buffers_.descriptor_at(offset, bytes); }
   void mapped(uint64_t offset, void* address) { doorbells_.mapped(offset, address); }
   bool serve() { return doorbells_.serve_for_waiter(); }
   void about_to_ring() { doorbells_.about_to_ring(); }

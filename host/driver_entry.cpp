@@ -94,9 +94,9 @@ void freed(void* address) {
   if (Driver* const there = driver.load(std::memory_order_acquire)) there->freed(address);
 }
 
-int descriptor_at(uint64_t* offset) {
+int descriptor_at(uint64_t* offset, uint64_t bytes) {
   Driver* const there = get();
-  return there ? there->descriptor_at(*offset) : -1;
+  return there ? there->descriptor_at(*offset, bytes) : -1;
 }
 
 // The program has ended by itself: behind its own destructors.

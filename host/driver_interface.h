@@ -32,8 +32,9 @@ struct LockstepDriver {
   // readable and writable at `argument`, unless that is null.
   int (*kfd_ioctl)(unsigned long request, void* argument);
   int (*render_ioctl)(unsigned device, unsigned long request, void* argument);
-  // What stands at an offset of a node: the descriptor that is to be mapped, and its own offset in `offset`.
-  int (*descriptor_at)(uint64_t* offset);
+  // What stands at an offset of a node: the descriptor that is to be mapped, and its own offset in `offset`;
+  // -1 if programs were told of nothing there, or of less.
+  int (*descriptor_at)(uint64_t* offset, uint64_t bytes);
   // The program has mapped that place of the file.
   void (*mapped)(uint64_t offset, void* address);
   // Processes packets that have been published, for a moment, on the calling thread; whether there may be

@@ -107,21 +107,25 @@ void Events::raise_reset(uint32_t gpu_id) {
 
 int Events::wait(kfd_ioctl_wait_events_args& args) {
   const uint32_t count = args.num_events;
-  if (count > kMostWaited || args.events_ptr % alignof(kfd_event_data) != 0) return EINVAL;
-  if (!host_has(args.events_ptr, uint64_t{count} * sizeof(kfd_event_data), true)) return EFAULT;
-  auto* const data = reinterpret_cast<kfd_event_data*>(args.events_ptr);
-  // The program may write to its array meanwhile.
-  struct Waited {
-    uint32_t id = 0;
-    uint64_t age_at_begin = 0;
-    bool done = false;
-  };
+  if (count > kMostWaited) return EINVAL;
+  // The program may write to its array meanwhile, or take it away.
   std::vector<Waited> waited(count);
+  constexpr size_t kBytes = sizeof(kfd_event_data);
+  if (!host_has(args.events_ptr, count * kBytes, true)) return EFAULT;
+  for (uint32_t i = 0; i < count; ++i)
+    if (!copy_from_process(&waited[i].data, args.events_ptr + i * kBytes, kBytes)) return EFAULT;
+  const int error = wait(args, waited);
+  for (uint32_t i = 0; i < count; ++i)
+    if (waited[i].changed && !copy_to_process(args.events_ptr + i * kBytes, &waited[i].data, kBytes))
+      return EFAULT;
+  return error;
+}
 
+int Events::wait(kfd_ioctl_wait_events_args& args, std::vector<Waited>& waited) {
+  const uint32_t count = args.num_events;
   std::unique_lock lock(mutex_);
   for (uint32_t i = 0; i < count; ++i) {
-    waited[i].id = data[i].event_id;
-    const auto event = events_.find(waited[i].id);
+    const auto event = events_.find(waited[i].data.event_id);
     if (event == events_.end()) {
       args.wait_result = KFD_IOC_WAIT_RESULT_FAIL;
       return EINVAL;
@@ -134,7 +138,8 @@ int Events::wait(kfd_ioctl_wait_events_args& args) {
   for (;;) {
     uint32_t done = 0;
     for (uint32_t i = 0; i < count; ++i) {
-      const auto found = events_.find(waited[i].id);
+      kfd_event_data& data = waited[i].data;
+      const auto found = events_.find(data.event_id);
       if (found == events_.end()) {  // destroyed meanwhile
         args.wait_result = KFD_IOC_WAIT_RESULT_FAIL;
         return EIO;
@@ -142,15 +147,17 @@ int Events::wait(kfd_ioctl_wait_events_args& args) {
       Event& event = found->second;
       // An age that is not the present one: it was raised since the program looked last.
       uint64_t last_age = 0;
-      auto* const age_place = reinterpret_cast<std::byte*>(&data[i]);
+      auto* const age_place = reinterpret_cast<std::byte*>(&data);
       if (has_slot(event.type)) std::memcpy(&last_age, age_place, sizeof last_age);
       if (!waited[i].done && (event.signaled || event.age != waited[i].age_at_begin ||
                               (last_age != 0 && last_age != event.age))) {
         waited[i].done = true;
         if (event.auto_reset) event.signaled = false;
+        waited[i].changed =
+            last_age != 0 || event.type == KFD_IOC_EVENT_MEMORY || event.type == KFD_IOC_EVENT_HW_EXCEPTION;
         if (last_age != 0) std::memcpy(age_place, &event.age, sizeof event.age);
-        if (event.type == KFD_IOC_EVENT_MEMORY) data[i].memory_exception_data = event.memory;
-        if (event.type == KFD_IOC_EVENT_HW_EXCEPTION) data[i].hw_exception_data = event.hardware;
+        if (event.type == KFD_IOC_EVENT_MEMORY) data.memory_exception_data = event.memory;
+        if (event.type == KFD_IOC_EVENT_HW_EXCEPTION) data.hw_exception_data = event.hardware;
       }
       done += waited[i].done;
     }

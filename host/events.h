@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "host/kfd_abi.h"
 
@@ -35,7 +36,15 @@ class Events {
     kfd_hsa_hw_exception_data hardware{};
   };
 
+  // One of the events of a wait: the program's own description of it, and whether that changes.
+  struct Waited {
+    kfd_event_data data{};
+    uint64_t age_at_begin = 0;
+    bool done = false, changed = false;
+  };
+
   static void raise(Event& event);
+  int wait(kfd_ioctl_wait_events_args& args, std::vector<Waited>& waited);
 
   std::mutex mutex_;
   std::condition_variable raised_;

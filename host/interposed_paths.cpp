@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,6 +37,38 @@ constexpr const char* kAncestors[] = {"/",
                                       "/sys/module"};
 
 unsigned short kinds[kMostDescriptors];
+// The files that descriptors of a kind belong to, by their numbers: a descriptor that was closed by a call
+// that is not taken comes back as another file's.
+ino_t numbers[kMostDescriptors];
+
+ino_t file_number(int descriptor) {
+  struct stat status;
+  const int before = errno;
+  const bool there = syscall(SYS_fstat, descriptor, &status) == 0;
+  errno = before;
+  return there ? status.st_ino : 0;
+}
+
+// As the kernel sees it: it fetches a set of signals from there before it refuses what is to be done with it.
+bool may_read(uintptr_t place) {
+  constexpr int kNothing = -1;
+  constexpr uintptr_t kSetBytes = 8;
+  if (place < kSetBytes) return false;  // of which the kernel would take it that there is no set
+  const int before = errno;
+  syscall(SYS_rt_sigprocmask, kNothing, place / kSetBytes * kSetBytes, nullptr, kSetBytes);
+  const bool faults = errno == EFAULT;
+  errno = before;
+  return !faults;
+}
+
+// Likewise: it puts a byte there.
+bool may_write(uintptr_t place) {
+  constexpr unsigned kDoNotWait = 1;  // GRND_NONBLOCK
+  const int before = errno;
+  const bool faults = syscall(SYS_getrandom, place, 1, kDoNotWait) < 0 && errno == EFAULT;
+  errno = before;
+  return !faults;
+}
 
 // Where the driver has files. Programs read /sys for many reasons: for other paths it is not loaded.
 bool may_be_device_path(const char* path) {
@@ -85,11 +119,16 @@ unsigned device_of(unsigned short kind) {
 }
 unsigned short kind_of(int descriptor) {
   if (descriptor < 0 || descriptor >= kMostDescriptors) return kOther;
-  return __atomic_load_n(&kinds[descriptor], __ATOMIC_RELAXED);
+  const unsigned short kind = __atomic_load_n(&kinds[descriptor], __ATOMIC_RELAXED);
+  if (kind == kOther || file_number(descriptor) == __atomic_load_n(&numbers[descriptor], __ATOMIC_RELAXED))
+    return kind;
+  set_kind(descriptor, kOther);
+  return kOther;
 }
 void set_kind(int descriptor, unsigned short kind) {
-  if (descriptor >= 0 && descriptor < kMostDescriptors)
-    __atomic_store_n(&kinds[descriptor], kind, __ATOMIC_RELAXED);
+  if (descriptor < 0 || descriptor >= kMostDescriptors) return;
+  if (kind != kOther) __atomic_store_n(&numbers[descriptor], file_number(descriptor), __ATOMIC_RELAXED);
+  __atomic_store_n(&kinds[descriptor], kind, __ATOMIC_RELAXED);
 }
 int file_of(int descriptor) {
   const unsigned short kind = kind_of(descriptor);
@@ -105,22 +144,45 @@ void forget_descriptors() {
   memset(kinds, kOther, sizeof kinds);
 }
 
+const char* readable(const char* path) {
+  if (!path) return nullptr;
+  constexpr uintptr_t kPage = 4096;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(path);
+  for (uintptr_t at = begin; at - begin < kPathBytes;) {
+    if (!may_read(at)) return nullptr;
+    const uintptr_t page_end = (at / kPage + 1) * kPage, most_end = begin + kPathBytes;
+    const uintptr_t end = page_end < most_end ? page_end : most_end;
+    if (memchr(reinterpret_cast<const void*>(at), 0, end - at)) return path;
+    at = end;
+  }
+  return nullptr;
+}
+
+bool writable(void* place, size_t bytes) {
+  if (bytes == 0) return true;
+  constexpr uintptr_t kPage = 4096;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(place), last = begin + bytes - 1;
+  if (last < begin) return false;
+  for (uintptr_t at = begin;; at = (at / kPage + 1) * kPage) {
+    if (!may_write(at)) return false;
+    if (at / kPage == last / kPage) return true;
+  }
+}
+
 bool begins_with(const char* text, const char* prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-bool is_path(const char* path) {
-  return path && path[0];
-}
-bool is_control(const char* path) {
-  return path && strcmp(path, kKfd) == 0;
-}
-
-unsigned short node_of(const char* path) {
-  if (!path) return kOther;
-  const bool is_card = begins_with(path, kCardNode);
-  if (!is_card && !begins_with(path, kRenderNode)) return kOther;
-  const char* const number = path + (is_card ? sizeof kCardNode : sizeof kRenderNode) - 1;
+unsigned short node_at(int folder, const char* path) {
+  char whole[kPathBytes], clean[kPathBytes];
+  path = from_root(folder, path, whole);
+  if (!path || path[0] != '/' || !resolve(nullptr, path, true, clean)) return kOther;
+  // A node is no folder.
+  if (path[strlen(path) - 1] == '/') return kOther;
+  if (strcmp(clean, kKfd) == 0) return kControl;
+  const bool is_card = begins_with(clean, kCardNode);
+  if (!is_card && !begins_with(clean, kRenderNode)) return kOther;
+  const char* const number = clean + (is_card ? sizeof kCardNode : sizeof kRenderNode) - 1;
   char* end = nullptr;
   const long minor = strtol(number, &end, 10);
   if (end == number || *end != 0) return kOther;
@@ -168,10 +230,11 @@ int descriptor_named(const char* path) {
                                                                                  : static_cast<int>(number);
 }
 
-int open_hosts(int folder, const char* path, int flags, mode_t mode) {
-  if (const int same = descriptor_named(path); kind_of(same) != kOther)
+// `text`: the path, if it can be read.
+int open_hosts(int folder, const char* path, const char* text, int flags, mode_t mode) {
+  if (const int same = descriptor_named(text); kind_of(same) != kOther)
     return copied(same, static_cast<int>(syscall(SYS_openat, folder, path, flags, mode)));
-  const int ancestor = (flags & O_ACCMODE) == O_RDONLY ? ancestor_at(folder, path) : kNotOurs;
+  const int ancestor = (flags & O_ACCMODE) == O_RDONLY ? ancestor_at(folder, text) : kNotOurs;
   if (ancestor == kNotOurs) return static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
   int descriptor = static_cast<int>(syscall(SYS_openat, AT_FDCWD, kAncestors[ancestor], flags, mode));
   // Where the host has no such folder another one of its kind stands for it.
@@ -184,10 +247,11 @@ int open_hosts(int folder, const char* path, int flags, mode_t mode) {
 }  // namespace
 
 int open_any(int folder, const char* path, int flags, mode_t mode) {
-  if (is_control(path)) return open_device(kControl, flags);
-  if (const unsigned short node = node_of(path)) return open_device(node, flags);
-  const int file = own_file(folder, path, !(flags & O_NOFOLLOW));
-  if (file == kNotOurs) return open_hosts(folder, path, flags, mode);
+  const char* text = readable(path);
+  if (text && !text[0]) text = nullptr;  // there is no such file, whatever the folder
+  if (const unsigned short node = node_at(folder, text)) return open_device(node, flags);
+  const int file = own_file(folder, text, !(flags & O_NOFOLLOW));
+  if (file == kNotOurs) return open_hosts(folder, path, text, flags, mode);
   if (file == kMissing) return failed_with(ENOENT);
   const LockstepFile& found = driver()->files[file];
   if (found.target && !(flags & O_PATH)) return failed_with(ELOOP);
@@ -208,7 +272,11 @@ void* map_any(void* address, size_t bytes, int protection, int flags, int descri
   // The emulated device reaches by this mapping what the host may be kept from.
   if (is_render(kind)) protection |= PROT_READ | PROT_WRITE;
   uint64_t place = static_cast<uint64_t>(offset);
-  const int file = d->descriptor_at(&place);
+  const int file = d->descriptor_at(&place, bytes);
+  if (file < 0) {
+    errno = EINVAL;
+    return MAP_FAILED;
+  }
   const long mapped = syscall(SYS_mmap, address, bytes, protection, flags, file, place);
   if (mapped != -1) d->mapped(static_cast<uint64_t>(offset), reinterpret_cast<void*>(mapped));
   return reinterpret_cast<void*>(mapped);

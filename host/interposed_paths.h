@@ -11,14 +11,15 @@ constexpr unsigned kDrmMajor = 226, kFirstRenderMinor = 128;
 
 // ---- Descriptors
 
-// What a descriptor stands for: nothing of ours, /dev/kfd, the render node of device kind - kRender, its
-// other node (card0), which does the same, the host's folder of number kind - kAncestor, or our file of
-// number kind - kFolder: a folder, or a link that was opened as such.
+// What a path or a descriptor stands for: nothing of ours, /dev/kfd, the render node of device kind -
+// kRender, its other node (card0), which does the same, the host's folder of number kind - kAncestor, or our
+// file of number kind - kFolder: a folder, or a link that was opened as such.
 enum : unsigned short { kOther = 0, kControl = 1, kRender = 2, kCard = 128, kAncestor = 192, kFolder = 256 };
 
 bool is_device(unsigned short kind);
 bool is_render(unsigned short kind);
 unsigned device_of(unsigned short kind);
+// Nothing of ours once it was closed, also where close() did not see it (fclose(), closefrom()).
 unsigned short kind_of(int descriptor);
 void set_kind(int descriptor, unsigned short kind);
 // The number of the folder that a descriptor stands for; kNotOurs if it stands for none.
@@ -28,16 +29,20 @@ int copied(int from, int to);
 // In a child of the process.
 void forget_descriptors();
 
-// ---- Paths
+// ---- What programs name: it may be no memory of theirs, which is EFAULT and no fault of the process
+
+// The path, if that is text which the process has; else null, and the kernel says what is wrong with it. The
+// functions below take a path that is readable, or null.
+const char* readable(const char* path);
+// Whether the process has that memory and may write to it. Where it may, what stands there is lost.
+bool writable(void* place, size_t bytes);
+
+// ---- Paths, which may begin at a folder's descriptor
 
 bool begins_with(const char* text, const char* prefix);
-// Programs pass null where the headers say that they do not.
-bool is_path(const char* path);
-bool is_control(const char* path);
-// Which of a device's two nodes it is, or kOther.
-unsigned short node_of(const char* path);
-// The number of the driver's file or folder at a path, which may begin at a folder's descriptor; kNotOurs or
-// kMissing if there is none.
+// Which node it is, of a driver that may not be there, or of a device; else kOther.
+unsigned short node_at(int folder, const char* path);
+// The number of the driver's file or folder; kNotOurs or kMissing if there is none.
 int own_file(int folder, const char* path, bool to_its_end = true);
 
 // ---- As the system calls of these names

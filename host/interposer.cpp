@@ -30,30 +30,40 @@ using namespace lockstep::interposed;
 
 // ---- Status of files
 
+// What a call is asked of: a node, or one of the driver's files; else it is the kernel's.
+struct Asked {
+  unsigned short node;
+  int file;
+};
+
+// By a path, or, if it is empty and the flags allow it, by the descriptor itself.
+Asked asked_at(int folder, const char* path, int flags) {
+  const char* const text = readable(path);
+  if (!text || (!text[0] && !(flags & AT_EMPTY_PATH))) return {kOther, kNotOurs};
+  if (!text[0]) return {kind_of(folder), file_of(folder)};
+  return {node_at(folder, text), own_file(folder, text, !(flags & AT_SYMLINK_NOFOLLOW))};
+}
+
 // A character device, as the nodes are.
-bool device_number(const char* path, int descriptor, dev_t* number) {
-  if (is_control(path)) {
-    if (!driver()) return false;
+bool device_number(unsigned short node, dev_t* number) {
+  if (!is_device(node) || !driver()) return false;
+  if (node == kControl)
     *number = makedev(511, 0);
-    return true;
-  }
-  const unsigned short kind = path ? node_of(path) : kind_of(descriptor);
-  if (!is_render(kind)) return false;
-  *number = makedev(kDrmMajor, device_of(kind) + (kind < kCard ? kFirstRenderMinor : 0));
+  else
+    *number = makedev(kDrmMajor, device_of(node) + (node < kCard ? kFirstRenderMinor : 0));
   return true;
 }
 
 template <class Status>
-int status_of_device(Status* status, dev_t number) {
+void describe_device(Status* status, dev_t number) {
   memset(status, 0, sizeof *status);
   status->st_mode = S_IFCHR | 0666;
   status->st_rdev = number;
   status->st_nlink = 1;
-  return 0;
 }
 
 template <class Status>
-int status_of_file(Status* status, int file) {
+void describe_file(Status* status, int file) {
   const LockstepFile& found = driver()->files[file];
   memset(status, 0, sizeof *status);
   status->st_mode = is_folder(found) ? S_IFDIR | 0555 : found.target ? S_IFLNK | 0777 : S_IFREG | 0444;
@@ -61,26 +71,39 @@ int status_of_file(Status* status, int file) {
   status->st_nlink = 1;
   status->st_size = static_cast<off_t>(found.bytes);
   status->st_blksize = 4096;
-  return 0;
+}
+
+// Whether the question was ours to answer, and with what.
+template <class Status>
+bool answered(const Asked& asked, Status* status, int* result) {
+  dev_t number;
+  const bool is_node = device_number(asked.node, &number);
+  if (!is_node && asked.file == kNotOurs) return false;
+  if (!is_node && asked.file == kMissing) {
+    *result = failed_with(ENOENT);
+  } else if (!writable(status, sizeof *status)) {
+    *result = failed_with(EFAULT);
+  } else {
+    is_node ? describe_device(status, number) : describe_file(status, asked.file);
+    *result = 0;
+  }
+  return true;
 }
 
 template <class Status>
 int status_at(int folder, const char* path, Status* status, int flags) {
-  dev_t number;
-  if (device_number(is_path(path) ? path : nullptr, is_path(path) ? -1 : folder, &number))
-    return status_of_device(status, number);
-  const int file = is_path(path) ? own_file(folder, path, !(flags & AT_SYMLINK_NOFOLLOW)) : file_of(folder);
-  if (file == kMissing) return failed_with(ENOENT);
-  if (file != kNotOurs) return status_of_file(status, file);
-  return static_cast<int>(syscall(SYS_newfstatat, folder, path, status, flags));
+  int result;
+  return answered(asked_at(folder, path, flags), status, &result)
+             ? result
+             : static_cast<int>(syscall(SYS_newfstatat, folder, path, status, flags));
 }
 
 template <class Status>
 int status_of(int descriptor, Status* status) {
-  dev_t number;
-  if (device_number(nullptr, descriptor, &number)) return status_of_device(status, number);
-  if (file_of(descriptor) != kNotOurs) return status_of_file(status, file_of(descriptor));
-  return static_cast<int>(syscall(SYS_fstat, descriptor, status));
+  int result;
+  return answered({kind_of(descriptor), file_of(descriptor)}, status, &result)
+             ? result
+             : static_cast<int>(syscall(SYS_fstat, descriptor, status));
 }
 
 // libudev takes a folder for a device's only if it is in sysfs.
@@ -94,9 +117,14 @@ int file_system_of(int descriptor, Status* status) {
 }
 template <class Status>
 int file_system_at(const char* path, Status* status) {
-  const int file = own_file(AT_FDCWD, path);
+  const int file = own_file(AT_FDCWD, readable(path));
   if (file == kMissing) return failed_with(ENOENT);
   return static_cast<int>(syscall(SYS_statfs, file == kNotOurs ? path : "/sys", status));
+}
+
+bool is_ours(const char* path) {
+  const auto [node, file] = asked_at(AT_FDCWD, path, 0);
+  return node != kOther || file != kNotOurs;
 }
 
 FILE* open_text(const char* path, const char* mode) {
@@ -106,12 +134,12 @@ FILE* open_text(const char* path, const char* mode) {
 }
 
 // Whether a path is ours to answer for access().
-bool access_of_ours(int folder, const char* path, int how, int* result) {
-  if ((is_control(path) && driver()) || node_of(path) != kOther) {
-    *result = 0;
+bool access_of_ours(int folder, const char* path, int how, int flags, int* result) {
+  const auto [node, file] = asked_at(folder, path, flags);
+  if (is_device(node) && driver()) {
+    *result = how & X_OK ? failed_with(EACCES) : 0;
     return true;
   }
-  const int file = own_file(folder, path);
   if (file == kNotOurs) return false;
   const bool allowed =
       file != kMissing && !(how & W_OK) && (!(how & X_OK) || is_folder(driver()->files[file]));
@@ -120,16 +148,22 @@ bool access_of_ours(int folder, const char* path, int how, int* result) {
 }
 
 ssize_t read_link(int folder, const char* path, char* text, size_t bytes) {
-  const int file = own_file(folder, path, false);
+  const int file = own_file(folder, readable(path), false);
   if (file == kNotOurs) return syscall(SYS_readlinkat, folder, path, text, bytes);
   if (file == kMissing) return failed_with(ENOENT);
   const LockstepFile& found = driver()->files[file];
-  return found.target ? static_cast<ssize_t>(link_text(found, text, bytes)) : failed_with(EINVAL);
+  // The kernel counts in an int.
+  if (!found.target || static_cast<int>(bytes) <= 0) return failed_with(EINVAL);
+  char whole[kPathBytes];
+  const size_t length = link_text(found, whole, bytes < sizeof whole ? bytes : sizeof whole);
+  if (!writable(text, length)) return failed_with(EFAULT);
+  memcpy(text, whole, length);
+  return static_cast<ssize_t>(length);
 }
 
 char* real_path(const char* path, char* resolved) {
   static const auto real = next<char* (*)(const char*, char*)>("realpath");
-  const int file = own_file(AT_FDCWD, path);
+  const int file = own_file(AT_FDCWD, readable(path));
   if (file == kNotOurs) return real(path, resolved);
   if (file == kMissing) {
     errno = ENOENT;
@@ -298,11 +332,11 @@ LOCKSTEP_TAKEN void* mmap64(void* address, size_t bytes, int protection, int fla
 
 LOCKSTEP_TAKEN FILE* fopen(const char* path, const char* mode) {
   static const auto real = next<FILE* (*)(const char*, const char*)>("fopen");
-  return own_file(AT_FDCWD, path) == kNotOurs ? real(path, mode) : open_text(path, mode);
+  return is_ours(path) ? open_text(path, mode) : real(path, mode);
 }
 LOCKSTEP_TAKEN FILE* fopen64(const char* path, const char* mode) {
   static const auto real = next<FILE* (*)(const char*, const char*)>("fopen64");
-  return own_file(AT_FDCWD, path) == kNotOurs ? real(path, mode) : open_text(path, mode);
+  return is_ours(path) ? open_text(path, mode) : real(path, mode);
 }
 LOCKSTEP_TAKEN int stat(const char* path, struct stat* status) noexcept {
   return status_at(AT_FDCWD, path, status, 0);
@@ -349,31 +383,24 @@ LOCKSTEP_TAKEN int __fxstat64(int, int descriptor, struct stat64* status) noexce
 }
 LOCKSTEP_TAKEN int statx(int folder, const char* path, int flags, unsigned mask,
                          struct statx* status) noexcept {
-  dev_t number;
-  const bool by_path = is_path(path);
-  if (device_number(by_path ? path : nullptr, by_path ? -1 : folder, &number)) {
-    memset(status, 0, sizeof *status);
-    status->stx_mask = STATX_TYPE | STATX_MODE;
-    status->stx_mode = S_IFCHR | 0666;
-    status->stx_rdev_major = major(number);
-    status->stx_rdev_minor = minor(number);
-    return 0;
-  }
-  const int file = by_path ? own_file(folder, path, !(flags & AT_SYMLINK_NOFOLLOW)) : file_of(folder);
-  if (file == kMissing) return failed_with(ENOENT);
-  if (file != kNotOurs) {
-    struct stat plain;
-    status_of_file(&plain, file);
-    memset(status, 0, sizeof *status);
-    status->stx_mask = STATX_BASIC_STATS;
-    status->stx_mode = static_cast<unsigned short>(plain.st_mode);
-    status->stx_ino = plain.st_ino;
-    status->stx_nlink = 1;
-    status->stx_size = static_cast<unsigned long>(plain.st_size);
-    status->stx_blksize = 4096;
-    return 0;
-  }
-  return static_cast<int>(syscall(SYS_statx, folder, path, flags, mask, status));
+  struct stat plain;
+  int result;
+  if (!answered(asked_at(folder, path, flags), &plain, &result))
+    return static_cast<int>(syscall(SYS_statx, folder, path, flags, mask, status));
+  if (result != 0) return result;
+  if (!writable(status, sizeof *status)) return failed_with(EFAULT);
+  memset(status, 0, sizeof *status);
+  const bool is_node = S_ISCHR(plain.st_mode);
+  status->stx_mask = is_node ? STATX_TYPE | STATX_MODE : STATX_BASIC_STATS;
+  status->stx_mode = static_cast<unsigned short>(plain.st_mode);
+  status->stx_rdev_major = major(plain.st_rdev);
+  status->stx_rdev_minor = minor(plain.st_rdev);
+  if (is_node) return 0;
+  status->stx_ino = plain.st_ino;
+  status->stx_nlink = 1;
+  status->stx_size = static_cast<unsigned long>(plain.st_size);
+  status->stx_blksize = 4096;
+  return 0;
 }
 LOCKSTEP_TAKEN int fstatfs(int descriptor, struct statfs* status) noexcept {
   return file_system_of(descriptor, status);
@@ -389,13 +416,13 @@ LOCKSTEP_TAKEN int statfs64(const char* path, struct statfs64* status) noexcept 
 }
 LOCKSTEP_TAKEN int access(const char* path, int how) noexcept {
   int result;
-  return access_of_ours(AT_FDCWD, path, how, &result) ? result
-                                                      : static_cast<int>(syscall(SYS_access, path, how));
+  return access_of_ours(AT_FDCWD, path, how, 0, &result) ? result
+                                                         : static_cast<int>(syscall(SYS_access, path, how));
 }
 LOCKSTEP_TAKEN int faccessat(int folder, const char* path, int how, int flags) noexcept {
   static const auto real = next<int (*)(int, const char*, int, int)>("faccessat");
   int result;
-  return access_of_ours(folder, path, how, &result) ? result : real(folder, path, how, flags);
+  return access_of_ours(folder, path, how, flags, &result) ? result : real(folder, path, how, flags);
 }
 LOCKSTEP_TAKEN ssize_t readlink(const char* path, char* text, size_t bytes) noexcept {
   return read_link(AT_FDCWD, path, text, bytes);
@@ -422,7 +449,7 @@ LOCKSTEP_TAKEN char* __realpath_chk(const char* path, char* resolved, size_t) no
 
 LOCKSTEP_TAKEN DIR* opendir(const char* path) {
   static const auto real = next<DIR* (*)(const char*)>("opendir");
-  const int file = own_file(AT_FDCWD, path);
+  const int file = own_file(AT_FDCWD, readable(path));
   return file == kNotOurs ? real(path) : open_folder(file);
 }
 LOCKSTEP_TAKEN DIR* fdopendir(int descriptor) {
@@ -473,14 +500,14 @@ LOCKSTEP_TAKEN void seekdir(DIR* stream, long position) noexcept {
 LOCKSTEP_TAKEN int scandir(const char* path, struct dirent*** names, int (*filter)(const struct dirent*),
                            int (*compare)(const struct dirent**, const struct dirent**)) {
   static const auto real = next<decltype(&scandir)>("scandir");
-  const int file = own_file(AT_FDCWD, path);
+  const int file = own_file(AT_FDCWD, readable(path));
   return file == kNotOurs ? real(path, names, filter, compare) : scan_folder(file, names, filter, compare);
 }
 LOCKSTEP_TAKEN int scandir64(const char* path, struct dirent64*** names,
                              int (*filter)(const struct dirent64*),
                              int (*compare)(const struct dirent64**, const struct dirent64**)) {
   static const auto real = next<decltype(&scandir64)>("scandir64");
-  const int file = own_file(AT_FDCWD, path);
+  const int file = own_file(AT_FDCWD, readable(path));
   return file == kNotOurs ? real(path, names, filter, compare) : scan_folder(file, names, filter, compare);
 }
 

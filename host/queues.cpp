@@ -163,9 +163,8 @@ int Queues::set_cu_mask(const kfd_ioctl_set_cu_mask_args& args) {
   const bool whole_words = args.num_cu_mask != 0 && args.num_cu_mask % 32 == 0 && args.num_cu_mask <= 1024;
   Entry* const found = find(args.queue_id);
   if (!found || found->copies || !whole_words) return EINVAL;
-  if (!host_has(args.cu_mask_ptr, args.num_cu_mask / 8, false)) return EFAULT;
   std::vector<uint32_t> mask(args.num_cu_mask / 32);
-  std::memcpy(mask.data(), reinterpret_cast<const void*>(args.cu_mask_ptr), 4 * mask.size());
+  if (!copy_from_process(mask.data(), args.cu_mask_ptr, args.num_cu_mask / 8)) return EFAULT;
   // As the driver has it: both units of a work-group processor or none. Without any the queue would wait for
   // ever.
   for (const uint32_t word : mask)
@@ -226,13 +225,12 @@ void Queues::memory_fault(const Gpu& gpu, uint64_t address, const command::Queue
 }
 
 void Queues::send_to_runtime(uint64_t save_area, uint64_t exceptions) {
-  if (save_area % alignof(ContextSaveAreaHeader) != 0 ||
-      !host_has(save_area, sizeof(ContextSaveAreaHeader), false))
-    return;
-  const auto& header = *reinterpret_cast<const ContextSaveAreaHeader*>(save_area);
+  ContextSaveAreaHeader header;
+  if (!copy_from_process(&header, save_area, sizeof header)) return;
   const uint64_t payload = header.err_payload_addr;
-  if (payload % 8 == 0 && payload != 0 && host_has(payload, 8, true))
-    std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(payload)).fetch_or(exceptions);
+  if (payload % 8 == 0 && host_has(payload, 8, true))
+    (void)guarded(
+        [&] { std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(payload)).fetch_or(exceptions); });
   events_.raise(header.err_event_id);
 }
 

@@ -23,9 +23,7 @@ constexpr uint32_t kVramGddr6 = 9, kVramLpddr5 = 12;
 template <class T>
 int give(const drm_amdgpu_info& query, const T& value) {
   const size_t bytes = std::min<size_t>(query.return_size, sizeof value);
-  if (!host_has(query.return_pointer, bytes, true)) return EFAULT;
-  std::memcpy(reinterpret_cast<void*>(query.return_pointer), &value, bytes);
-  return 0;
+  return copy_to_process(query.return_pointer, &value, bytes) ? 0 : EFAULT;
 }
 
 int version(drm_version& args) {
@@ -34,8 +32,7 @@ int version(drm_version& args) {
   args.version_patchlevel = 0;
   const auto text = [](char* to, __kernel_size_t& bytes, std::string_view from) {
     const size_t room = std::min<size_t>(bytes, from.size());
-    if (to && !host_has(reinterpret_cast<uint64_t>(to), room, true)) return false;
-    if (to) std::memcpy(to, from.data(), room);
+    if (to && !copy_to_process(reinterpret_cast<uint64_t>(to), from.data(), room)) return false;
     bytes = from.size();
     return true;
   };
@@ -113,9 +110,7 @@ int info(const Gpu& gpu, const Buffers& buffers, const drm_amdgpu_info& query) {
       if (count > kMostRegisters) return EINVAL;
       const uint32_t registers[kMostRegisters] = {};
       const size_t bytes = std::min<size_t>(query.return_size, count * sizeof(uint32_t));
-      if (!host_has(query.return_pointer, bytes, true)) return EFAULT;
-      std::memcpy(reinterpret_cast<void*>(query.return_pointer), registers, bytes);
-      return 0;
+      return copy_to_process(query.return_pointer, registers, bytes) ? 0 : EFAULT;
     }
     case AMDGPU_INFO_VRAM_USAGE:
     case AMDGPU_INFO_VIS_VRAM_USAGE:

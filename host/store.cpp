@@ -53,6 +53,14 @@ uint64_t Store::allocate(uint64_t bytes) {
   return 0;
 }
 
+bool Store::has_given(uint64_t offset, uint64_t bytes) const {
+  if (offset < kLargeUnit || offset >= kFirstDoorbells || bytes > kFirstDoorbells - offset) return false;
+  std::lock_guard lock(mutex_);
+  const auto gap = gaps_.upper_bound(offset);  // behind it
+  return (gap == gaps_.end() || gap->first - offset >= bytes) &&
+         (gap == gaps_.begin() || std::prev(gap)->second <= offset);
+}
+
 void Store::free(uint64_t offset, uint64_t bytes) {
   syscall(SYS_fallocate, descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes);
   std::lock_guard lock(mutex_);

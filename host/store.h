@@ -14,7 +14,8 @@ class Store {
   // Offsets of what is no allocation: pages of doorbells and of registers, for each device.
   static constexpr uint64_t kFirstDoorbells = uint64_t{1} << 45, kDoorbellBytes = 8192;
   static constexpr uint64_t kFirstRegisters = kFirstDoorbells + (uint64_t{1} << 24), kRegisterBytes = 4096;
-  static constexpr uint64_t kEvents = kFirstRegisters + (uint64_t{1} << 24);
+  // What the kernel's driver had programs poll before they could wait: 4096 slots of 8 bytes.
+  static constexpr uint64_t kEvents = kFirstRegisters + (uint64_t{1} << 24), kEventBytes = 32768;
 
   // Throws std::system_error.
   Store();
@@ -25,6 +26,8 @@ class Store {
   int descriptor() const { return descriptor_; }
   // The place of so many bytes, a multiple of a page; 0 if there is none left.
   uint64_t allocate(uint64_t bytes);
+  // Whether all of these bytes are allocated.
+  bool has_given(uint64_t offset, uint64_t bytes) const;
   // Gives the memory back to the host.
   void free(uint64_t offset, uint64_t bytes);
   // Maps a part of it into the process, at `address` if that is not null; null if that fails.
@@ -32,7 +35,7 @@ class Store {
 
  private:
   int descriptor_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<uint64_t, uint64_t> gaps_;  // begin to end
 };
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <mutex>
 
 namespace lockstep {
@@ -121,6 +122,16 @@ bool host_has(uint64_t address, uint64_t bytes, bool write) {
   constexpr uint64_t kHighestAddress = uint64_t{1} << 47;
   if (address < kLowestAddress || bytes > kHighestAddress || address > kHighestAddress - bytes) return false;
   return !guarded([&] { touch_pages(address, address + bytes - 1, write); });
+}
+
+bool copy_from_process(void* to, uint64_t address, uint64_t bytes) {
+  if (!host_has(address, bytes, false)) return false;
+  return bytes == 0 || !guarded([&] { std::memcpy(to, reinterpret_cast<const void*>(address), bytes); });
+}
+
+bool copy_to_process(uint64_t address, const void* from, uint64_t bytes) {
+  if (!host_has(address, bytes, true)) return false;
+  return bytes == 0 || !guarded([&] { std::memcpy(reinterpret_cast<void*>(address), from, bytes); });
 }
 
 }  // namespace lockstep

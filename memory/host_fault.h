@@ -63,4 +63,9 @@ std::optional<uint64_t> guarded(Work&& work) {
 // where faults are not caught.
 bool host_has(uint64_t address, uint64_t bytes, bool write);
 
+// Copies from and to memory that the process may have taken away, or takes away meanwhile; false: not all of
+// it was there.
+bool copy_from_process(void* to, uint64_t address, uint64_t bytes);
+bool copy_to_process(uint64_t address, const void* from, uint64_t bytes);
+
 }  // namespace lockstep

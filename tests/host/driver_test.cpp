@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <libdrm/amdgpu_drm.h>
 #include <libdrm/drm.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -238,8 +239,10 @@ TEST_F(DriverTest, ExportedMemoryIsShared) {
   ASSERT_EQ(other.kfd_ioctl(_IOWR('K', 0x80, IpcImportArgs), &taken), 0);
   EXPECT_EQ(reinterpret_cast<uint32_t*>(taken.va_addr)[100], 9u);
   uint64_t offset = taken.mmap_offset + kPage;
-  EXPECT_NE(other.descriptor_at(offset), other.descriptor()) << "not its own memory";
+  EXPECT_NE(other.descriptor_at(offset, 3 * kPage), other.descriptor()) << "not its own memory";
   EXPECT_EQ(offset, buffer.mmap_offset + kPage);
+  offset = taken.mmap_offset + kPage;
+  EXPECT_EQ(other.descriptor_at(offset, 4 * kPage), -1) << "no more than there is";
   kfd_ioctl_free_memory_of_gpu_args gone = {};
   gone.handle = taken.handle;
   EXPECT_EQ(other.kfd_ioctl(AMDKFD_IOC_FREE_MEMORY_OF_GPU, &gone), 0);
@@ -611,6 +614,50 @@ TEST_F(DriverTest, RenderNodeDescribesTheDevice) {
 }
 
 // Nothing that a program can ask ends it, but what it asks for by address is its own.
+// What is nowhere cannot be mapped, as with the kernel's driver: it is not memory that nothing else sees.
+TEST_F(DriverTest, OnlyWhatProgramsAreToldOfIsMapped) {
+  const auto descriptor_at = [&](uint64_t offset, uint64_t bytes) {
+    return driver.descriptor_at(offset, bytes);
+  };
+  const auto buffer = allocate(4 * kPage, KFD_IOC_ALLOC_MEM_FLAGS_VRAM);
+  const int file = driver.descriptor();
+  EXPECT_EQ(descriptor_at(buffer.mmap_offset, 4 * kPage), file);
+  EXPECT_EQ(descriptor_at(buffer.mmap_offset + kPage, 3 * kPage), file);
+  EXPECT_EQ(descriptor_at(buffer.mmap_offset + kPage, 4 * kPage), -1);
+  EXPECT_EQ(descriptor_at(buffer.mmap_offset, ~uint64_t{0}), -1);
+  EXPECT_EQ(descriptor_at(buffer.mmap_offset - kPage, kPage), -1);
+  EXPECT_EQ(free(buffer.handle), 0);
+  EXPECT_EQ(descriptor_at(buffer.mmap_offset, kPage), -1);
+  for (const uint64_t nothing :
+       {uint64_t{0}, kPage, uint64_t{1} << 40, uint64_t{1} << 46, ~uint64_t{0} - kPage + 1})
+    EXPECT_EQ(descriptor_at(nothing, kPage), -1) << nothing;
+  const uint64_t doorbells = 2 * Store::kDoorbellBytes, registers = 2 * Store::kRegisterBytes;
+  EXPECT_EQ(descriptor_at(Store::kFirstDoorbells, doorbells), file);
+  EXPECT_EQ(descriptor_at(Store::kFirstDoorbells, doorbells + kPage), -1) << "there are two devices";
+  EXPECT_EQ(descriptor_at(Store::kFirstRegisters, registers), file);
+  EXPECT_EQ(descriptor_at(Store::kFirstRegisters + registers, kPage), -1);
+  EXPECT_EQ(descriptor_at(Store::kEvents, Store::kEventBytes), file);
+}
+
+// The kernel takes no request of another kind for its own, and writes nothing to what it only reads.
+TEST_F(DriverTest, RequestsOfOtherKindsAndArgumentsThatCannotBeWritten) {
+  drm_auth magic = {};
+  EXPECT_EQ(driver.render_ioctl(0, DRM_IOCTL_GET_MAGIC, &magic), 0);
+  EXPECT_EQ(driver.render_ioctl(0, TCGETS, &magic), ENOTTY) << "isatty()";
+  EXPECT_EQ(driver.render_ioctl(0, TCSETS, &magic), ENOTTY) << "its number is that of DRM_IOCTL_GET_MAGIC";
+  EXPECT_EQ(driver.kfd_ioctl(TCGETS, &magic), ENOTTY);
+  const uint64_t place = reserve(kPage);
+  ASSERT_EQ(mprotect(reinterpret_cast<void*>(place), kPage, PROT_READ | PROT_WRITE), 0);
+  auto& policy = *reinterpret_cast<kfd_ioctl_set_memory_policy_args*>(place);
+  policy.gpu_id = id;
+  ASSERT_EQ(mprotect(reinterpret_cast<void*>(place), kPage, PROT_READ), 0);
+  EXPECT_EQ(kfd(AMDKFD_IOC_SET_MEMORY_POLICY, policy), 0);
+  EXPECT_EQ(driver.kfd_ioctl(AMDKFD_IOC_GET_VERSION, &policy), EFAULT);
+  ASSERT_EQ(mprotect(reinterpret_cast<void*>(place), kPage, PROT_NONE), 0);
+  EXPECT_EQ(driver.kfd_ioctl(AMDKFD_IOC_SET_MEMORY_POLICY, &policy), EFAULT);
+  munmap(&policy, kPage);
+}
+
 TEST_F(DriverTest, HostileRequestsAreAnswered) {
   EXPECT_EQ(driver.kfd_ioctl(AMDKFD_IOC_GET_VERSION, nullptr), EFAULT);
   EXPECT_EQ(driver.kfd_ioctl(AMDKFD_IOC_GET_VERSION, reinterpret_cast<void*>(0x1000)), EFAULT);

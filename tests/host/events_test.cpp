@@ -1,6 +1,7 @@
 #include "host/events.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cerrno>
 #include <chrono>
@@ -106,6 +107,30 @@ TEST_F(EventsTest, DestroyedEventsEndWaits) {
   waiter.join();
   EXPECT_TRUE(error == EIO || error == EINVAL) << "it ended before the wait or in it";
   EXPECT_EQ(events.destroy(destroy), EINVAL);
+}
+
+// Another thread of the program takes it away while this one waits.
+TEST_F(EventsTest, ArraysThatGoAwayAreFaultsOfTheCall) {
+  constexpr size_t kPage = 4096;
+  void* const page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  auto* const data = static_cast<kfd_event_data*>(page);
+  const uint32_t plain = make(KFD_IOC_EVENT_SIGNAL, false), tells = make(KFD_IOC_EVENT_MEMORY, false);
+  data[0] = of(plain);
+  data[1] = of(tells);
+  int error = 0;
+  kfd_ioctl_wait_events_args args = {};
+  args.events_ptr = reinterpret_cast<uint64_t>(data);
+  args.num_events = 2;
+  args.wait_for_all = 1;
+  args.timeout = kForever;
+  std::thread waiter([&] { error = events.wait(args); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  events.raise(plain);
+  munmap(page, kPage);
+  events.raise_memory_fault({});
+  waiter.join();
+  EXPECT_EQ(error, EFAULT);
 }
 
 TEST_F(EventsTest, BadArraysAndTooManyEventsAreRefused) {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Processes under `lockstep exec`: what they see of the card, and what is left of them. Usage: exec_test.py LOCKSTEP
 
-Needs no ROCm runtime. LOCKSTEP_KILLED is how many processes are killed (20; 1000 takes minutes)."""
+Needs no ROCm runtime. LOCKSTEP_KILLED is how many processes are killed (20; 1000 takes minutes), LOCKSTEP_HOSTILE how many
+hostile calls each of nine processes makes (2000), from seed LOCKSTEP_HOSTILE_SEED (1) on."""
 import json
 import os
 import pathlib
@@ -15,6 +16,8 @@ import time
 import unittest
 
 LOCKSTEP = sys.argv.pop(1)
+HOSTILE = os.environ.get("LOCKSTEP_HOSTILE", "2000")
+HOSTILE_SEED = os.environ.get("LOCKSTEP_HOSTILE_SEED", "1")
 KILLED = int(os.environ.get("LOCKSTEP_KILLED", "20"))
 CHECK_DUMP = pathlib.Path(__file__).resolve().parents[2] / "tools/check_dump.py"
 NODES = "/sys/devices/virtual/kfd/kfd/topology/nodes"
@@ -49,6 +52,97 @@ class OwnDriver(unittest.TestCase):
         program = pathlib.Path(__file__).parent / "own_driver.py"
         result = subprocess.run([LOCKSTEP, "exec", "--", sys.executable, program], capture_output=True, text=True, timeout=300)
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "all results are right\n", ""))
+
+
+class Hostile(unittest.TestCase):
+    """Calls with whatever pointers, descriptors and numbers chance brings."""
+    PROGRAM = pathlib.Path(__file__).parent / "hostile_program.py"
+
+    def run_program(self, before, what):
+        return subprocess.run([*before, sys.executable, self.PROGRAM, what, HOSTILE_SEED, HOSTILE], capture_output=True,
+                              text=True, timeout=1200)
+
+    def test_calls_about_other_files_return_what_they_return_without(self):
+        plain, under_exec = self.run_program((), "calls"), self.run_program((LOCKSTEP, "exec", "--"), "calls")
+        self.assertEqual(plain.returncode, 0, plain.stderr)
+        self.assertEqual(under_exec.returncode, 0, under_exec.stderr)
+        self.assertEqual(len(plain.stdout.splitlines()), int(HOSTILE))
+        self.assertEqual(plain.stdout.splitlines(), under_exec.stdout.splitlines())
+
+    def test_calls_about_devices_are_answered_or_refused(self):
+        result = self.run_program((LOCKSTEP, "exec", "--"), "devices")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr[-2000:])
+
+    def test_bad_pointers_are_errors_of_the_call(self):
+        result = run("""
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+node, folder = b"/dev/kfd", b"/sys/class/kfd/kfd/topology/nodes/0"
+kfd, bad, room = os.open(node, os.O_RDWR), ctypes.c_void_p(-4096), ctypes.create_string_buffer(512)
+def error(name, *arguments):
+    ctypes.set_errno(0)
+    return getattr(libc, name)(*arguments) == -1 and ctypes.get_errno()
+for path in (ctypes.c_void_p(7), bad, None):
+    print(*{error("open", path, 0), error("openat", -100, path, 0), error("stat", path, room), error("lstat", path, room),
+            error("statx", -100, path, 0, 0x7ff, room), error("fstatat", -100, path, room, 0), error("access", path, 0),
+            error("faccessat", -100, path, 0, 0), error("readlink", path, room, 512), error("statfs", path, room)})
+for path in (node, folder, b"/dev/null"):
+    print(*{error("stat", path, bad), error("lstat", path, None), error("statx", -100, path, 0, 0x7ff, bad),
+            error("fstatat", -100, path, bad, 0)})
+print(error("fstat", kfd, bad), error("fstat", os.open(folder, 0), bad), error("readlink", b"/sys/class/drm/card0", bad, 512),
+      error("statx", kfd, b"", 0x1000, 0x7ff, bad), error("ioctl", kfd, ctypes.c_ulong(0x80084b01), bad))
+print(error("statx", kfd, b"", 0x1000, 0x7ff, room), error("statx", kfd, b"", 0, 0x7ff, room) == errno.ENOENT,
+      error("fstatat", kfd, None, room, 0) == errno.EFAULT, error("openat", os.open(folder, 0), b"", 0) == errno.ENOENT)
+""")
+        fault = "14"
+        self.assertEqual(result.stdout.splitlines(), [fault] * 6 + [" ".join([fault] * 5), "False True True True"], result.stderr)
+
+    def test_nodes_are_found_by_any_way_to_them(self):
+        result = run("""
+import ctypes, os
+folder = os.open("/dev/dri", os.O_RDONLY)
+for node in (os.open("renderD128", os.O_RDWR, dir_fd=folder), os.open("/dev//dri/../kfd", os.O_RDWR)):
+    print(oct(os.fstat(node).st_mode))
+print(oct(os.stat("card0", dir_fd=folder).st_mode), os.access("/dev/./kfd", os.R_OK | os.W_OK), os.access("/dev/kfd", os.X_OK))
+print(open("/dev/kfd", "rb", buffering=0).fileno() > 2)
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+file = libc.fopen(b"/dev/dri/renderD128", b"r+")
+print(oct(os.fstat(libc.fileno(ctypes.c_void_p(file))).st_mode))
+""")
+        self.assertEqual(result.stdout.split(), ["0o20666", "0o20666", "0o20666", "True", "False", "True", "0o20666"], result.stderr)
+
+    def test_a_descriptor_is_a_devices_no_longer_than_it_is_open(self):
+        # Calls by which the C library closes without close(), and another file that gets the number.
+        result = run("""
+import ctypes, fcntl, os, socket, termios
+libc = ctypes.CDLL(None)
+libc.fdopen.restype = ctypes.c_void_p
+def closed_by_a_stream(node):
+    libc.fclose(ctypes.c_void_p(libc.fdopen(node, b"r+")))
+for close in (closed_by_a_stream, lambda node: libc.close_range(node, node, 0), lambda node: libc.syscall(3, node)):
+    node = os.open("/dev/dri/renderD128", os.O_RDWR)
+    close(node)
+    other, _ = socket.socketpair()
+    print(other.fileno() == node, oct(os.fstat(node).st_mode), fcntl.ioctl(other, termios.FIONREAD, bytes(4)))
+    other.close()
+""")
+        self.assertEqual(result.stdout.splitlines(), ["True 0o140777 b'\\x00\\x00\\x00\\x00'"] * 3, result.stderr)
+
+    def test_nodes_are_no_terminals_and_map_nothing_that_nobody_has(self):
+        result = run("""
+import ctypes, errno, fcntl, mmap, os, termios
+for path in ("/dev/kfd", "/dev/dri/renderD128"):
+    node = os.open(path, os.O_RDWR)
+    print(os.isatty(node))
+    for offset in (0, 1 << 20, 1 << 44, 1 << 46):
+        try:
+            mmap.mmap(node, 4096, offset=offset)
+        except OSError as error:
+            print(error.errno == errno.EINVAL)
+""")
+        self.assertEqual(result.stdout.split(), (["False"] + ["True"] * 4) * 2, result.stderr)
+        self.assertEqual(result.stderr, "")
 
 
 class Files(unittest.TestCase):

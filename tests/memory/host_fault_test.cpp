@@ -52,6 +52,27 @@ TEST(HostFaultTest, PagesAreLookedAtOneByOne) {
   EXPECT_FALSE(host_has(begin, ~uint64_t{0}, false));
 }
 
+TEST(HostFaultTest, CopiesEndWhereMemoryIsMissing) {
+  catch_host_faults();
+  auto pages = HostPages::make(2 * kPage);
+  ASSERT_TRUE(pages);
+  pages->data()[kPage - 1] = std::byte{7};
+  ASSERT_EQ(mprotect(pages->data() + kPage, kPage, PROT_NONE), 0);
+  const uint64_t end = pages->address() + kPage;
+  std::byte copy[2] = {};
+  EXPECT_TRUE(copy_from_process(copy, end - 1, 1));
+  EXPECT_EQ(copy[0], std::byte{7});
+  EXPECT_TRUE(copy_to_process(end - 2, copy, 2));
+  EXPECT_EQ(pages->data()[kPage - 2], std::byte{7});
+  copy[1] = std::byte{9};
+  EXPECT_FALSE(copy_from_process(copy, end - 1, 2));
+  EXPECT_FALSE(copy_to_process(end - 1, copy, 2));
+  EXPECT_EQ(pages->data()[kPage - 1], std::byte{0}) << "all or nothing, where nobody changes it meanwhile";
+  EXPECT_TRUE(copy_from_process(nullptr, 0, 0));
+  EXPECT_TRUE(copy_to_process(0, nullptr, 0));
+  EXPECT_FALSE(copy_from_process(copy, 0, 1));
+}
+
 // A program's handler sees the faults that are its own.
 TEST(HostFaultTest, HandlersOfTheProgramStandBehind) {
   catch_host_faults();
