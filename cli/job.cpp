@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "cli/arguments.h"
+#include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/compiler_flags.h"
 #include "cli/files.h"
@@ -14,6 +15,7 @@
 #include "cli/launch.h"
 #include "cli/location.h"
 #include "cli/progress.h"
+#include "cli/replay.h"
 
 // See hardware/hardware.cpp: toml++ asserts at some texts that are no TOML, and descends into values in
 // values.
@@ -110,25 +112,42 @@ class Table {
   std::string what_;
 };
 
-lockstep_device_options device_options(const std::string& name, const std::string& engine, uint64_t threads) {
-  lockstep_device_options options;
-  lockstep_device_options_init(&options);
-  if (!name.empty()) options.name = name.c_str();
-  options.engine = engine_of(engine);
-  options.threads = static_cast<uint32_t>(threads);
+// What the job says of the device, where the command line says nothing else.
+lockstep_device_options device_options(const RunOptions& given, const std::string& name,
+                                       const std::string& engine, uint64_t threads) {
+  lockstep_device_options options = device_options_of(given);
+  if (given.device.empty() && !name.empty()) options.name = name.c_str();
+  if (given.engine == "auto") options.engine = engine_of(engine);
+  if (given.threads == 0) options.threads = static_cast<uint32_t>(threads);
   return options;
+}
+
+void refuse_what_is_of_one_dispatch(const RunOptions& o) {
+  const RunOptions none;
+  if (say_what_to_run(o) || o.dynamic_lds || o.wave || o.instruction_limit || o.debug ||
+      o.compiler.optimization != none.compiler.optimization || o.print_limit != none.print_limit)
+    throw UsageError(
+        "a job says itself what it runs, with which arguments, sizes, limits and flags (leave them away)");
+  const MachineOptions& m = o.machine;
+  if (!m.trap_handler.empty() || !m.trap_memory.empty() || !m.trap_on.empty() || !m.trap_exceptions.empty() ||
+      !m.watches.empty() || !m.host_traps.empty() || !m.context_saves.empty() || m.skip_traps)
+    throw UsageError("traps are of one dispatch: a job has none");
+  if (!o.findings.report.empty() || o.findings.format != none.findings.format)
+    throw UsageError("--report and --format are of one dispatch: what is found in a job is printed as text");
 }
 
 class Job {
  public:
-  Job(const toml::table& file, std::filesystem::path folder, const JobReports& reports)
+  Job(const toml::table& file, std::filesystem::path folder, const RunOptions& given)
       : folder_(std::move(folder)),
-        reports_(reports),
+        given_(given),
+        suppressions_(read_suppressions(given.findings.suppressions)),
         top_(file, "the job",
              {"device", "engine", "threads", "code", "flags", "optimize", "wave", "work_group_size",
               "buffers", "variables", "step"}),
         device_name_(top_.text("device", "")),
-        options_(device_options(device_name_, top_.text("engine", "auto"), top_.count("threads", 0, 1024))),
+        options_(
+            device_options(given, device_name_, top_.text("engine", "auto"), top_.count("threads", 0, 1024))),
         device_(&options_),
         code_(compile()),
         buffers_(device_) {}
@@ -146,7 +165,8 @@ class Job {
           buffers_.allocate(std::string(name.str()), std::nullopt, contents_of(*contents));
       }
     set_variables(top_.texts("variables"), device_, code_, buffers_);
-    return steps(top_.array("step"), "");
+    const int code = steps(top_.array("step"), "");
+    return code == kDone && has_findings_ ? kFaulted : code;
   }
 
  private:
@@ -164,8 +184,8 @@ class Job {
     compilation.options.wave_size = static_cast<uint32_t>(top_.count("wave", 0, 64));
     compilation.options.work_group_size = static_cast<uint32_t>(top_.count("work_group_size", 0, 1024));
     input_ = path(files[0]);
-    CodeObject code = open_with_progress(input_, compilation.options, reports_.quiet);
-    if (!reports_.quiet && *code.diagnostics()) report("{}", code.diagnostics());
+    CodeObject code = open_with_progress(input_, compilation.options, given_.quiet);
+    if (!given_.quiet && *code.diagnostics()) report("{}", code.diagnostics());
     return code;
   }
 
@@ -268,6 +288,8 @@ class Job {
     lockstep_dispatch_options dispatch;
     lockstep_dispatch_options_init(&dispatch);
     choose_shape({table.extent("grid"), table.extent("groups"), table.extent("block")}, info, dispatch);
+    std::vector<const char*> plugins;
+    apply_run_options(given_, plugins, dispatch);
     dispatch.dynamic_lds_bytes = static_cast<uint32_t>(table.count("lds", 0, UINT32_MAX));
     dispatch.instruction_limit = table.count("instruction_limit", 0, INT64_MAX);
     Arguments arguments(kernel);
@@ -277,18 +299,19 @@ class Job {
     statistics.struct_size = sizeof statistics;
     lockstep_status status;
     {
-      ProgressLine progress(reports_.quiet);
+      ProgressLine progress(given_.quiet);
       progress.connect(dispatch);
       status = lockstep_dispatch(device_.get(), kernel.get(), arguments.get(), &dispatch, &statistics);
     }
+    has_findings_ |= print_reports(device_, dispatch, status, given_, suppressions_, info.name);
     if (status == LOCKSTEP_CANCELLED) throw Interrupted();
     if (status == LOCKSTEP_FAULT) {
       report("fault: {}\n", fault_text(device_.get()));
       return kFaulted;
     }
     check(status);
-    if (!reports_.quiet) print_summary(info.readable_name, statistics);
-    if (reports_.translation) print_translation(device_, statistics);
+    if (!given_.quiet) print_summary(info.readable_name, statistics);
+    if (given_.translation) print_translation(device_, statistics);
     return kDone;
   }
 
@@ -324,7 +347,9 @@ class Job {
   }
 
   const std::filesystem::path folder_;
-  const JobReports reports_;
+  const RunOptions& given_;
+  const std::vector<Suppression> suppressions_;
+  bool has_findings_ = false;  // of the severity that counts
   const Table top_;
   const std::string device_name_;
   const lockstep_device_options options_;
@@ -336,12 +361,14 @@ class Job {
 
 }  // namespace
 
-int run_job(const std::string& path, const JobReports& reports) {
+int run_job(const RunOptions& options) {
+  const std::string& path = options.input;
+  refuse_what_is_of_one_dispatch(options);
   const std::vector<std::byte> bytes = read_file(path);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   try {
     const toml::table file = toml::parse(text);
-    return Job(file, std::filesystem::path(path).parent_path(), reports).run();
+    return Job(file, std::filesystem::path(path).parent_path(), options).run();
   } catch (const toml::parse_error& e) {
     throw UsageError("{}:{}:{}: {}", path, e.source().begin.line, e.source().begin.column, e.description());
   } catch (const ParserGaveUp&) {

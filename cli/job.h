@@ -1,15 +1,12 @@
 // Job files: several kernels and steps of the host in one TOML file (docs/jobs.md).
 #pragma once
 
-#include <string>
-
 namespace lockstep::cli {
 
-struct JobReports {
-  bool quiet = false;        // no summaries
-  bool translation = false;  // of each dispatch
-};
+struct RunOptions;
+
+// The options are those of each dispatch; what a job says itself, and what is of one dispatch, is refused.
 // The program's exit code. Throws UsageError that names the step.
-int run_job(const std::string& path, const JobReports& reports);
+int run_job(const RunOptions& options);
 
 }  // namespace lockstep::cli

@@ -85,12 +85,7 @@ bool print_reports(const Device& device, const lockstep_dispatch_options& dispat
 }
 
 int run(const RunOptions& o) {
-  if (o.input.ends_with(".toml")) {
-    if (say_what_to_run(o))
-      throw UsageError("{}: a job says itself what it runs, with which arguments and flags (leave them away)",
-                       o.input);
-    return run_job(o.input, {.quiet = o.quiet, .translation = o.translation});
-  }
+  if (o.input.ends_with(".toml")) return run_job(o);
   if (lockstep_dump_is_recognized(o.input.c_str())) return replay(o);
   const lockstep_device_options device_options = device_options_of(o);
   Device device(&device_options);

@@ -278,6 +278,38 @@ class Checks(KernelCase):
         self.lockstep(*last, "--order", "backward", "--check", "races", status=1, says="another")
         self.saxpy("--grid", "64", *self.GOOD, "--order", "random:5", "-p", "y", says="1 3 5 7")
 
+    def test_jobs_take_the_options_of_each_dispatch(self):
+        # The last group that stores leaves its number, twice; and a load that nobody waits for.
+        (self.path / "two.s").write_text(
+            "v_mov_b32 v1, s2\ns_load_b64 s[4:5], s[0:1], 0x0\nv_mov_b32 v2, 0\ns_waitcnt lgkmcnt(0)\n"
+            "global_store_b32 v2, v1, s[4:5]\nv_mov_b32 v3, 7\nglobal_load_b32 v3, v2, s[4:5] offset:8\n"
+            "global_store_b32 v2, v3, s[4:5] offset:4\ns_endpgm\n")
+        step = '[[step]]\nkernel = ""\ngroups = 4\nblock = 32\nargs = ["same:x"]\n[[step]]\nprint = "x"\n'
+        (self.path / "two.toml").write_text('code = "two.s"\nwave = 32\nthreads = 1\nbuffers = { x = "u32[3]=5" }\n' + step * 2)
+        job = ("run", "two.toml", "-q")
+        def left(*options, **more):
+            return self.lockstep(*job, *options, **more).stdout.replace("x: u32[3]\n", "")
+        for engine in ("interpreter", "translator"):
+            self.assertEqual(left("--engine", engine), "3 5 5\n" * 2)
+            self.assertEqual(left("--engine", engine, "--order", "forward"), "3 5 5\n" * 2)
+            self.assertEqual(left("--engine", engine, "--order", "backward"), "0 5 5\n" * 2)
+        self.assertGreater(len({left("--order", f"random:{seed}") for seed in range(8)}), 2)
+        self.assertEqual(left("--order", "random:3"), left("--order", "random:3"))
+        self.assertEqual(left("--results", "late"), "3 7 5\n" * 2)
+        text = self.lockstep(*job, "--results", "late", "--rules", "warn").stdout
+        self.assertEqual(text.count("global_store_b32 reads v3 before global_load_b32"), 2)
+        text = self.lockstep(*job, "--check", "races", "-j", "1", status=1).stdout
+        self.assertEqual(text.count("x: u32[3]"), 2)
+        self.assertIn("another work-group", text)
+        text = self.lockstep(*job, "--fidelity").stdout
+        self.assertEqual(text.count("every executed instruction is exact"), 2)
+        for options, why in ((("--lds", "64"), "a job says itself"), (("--wave", "32"), "a job says itself"),
+                             (("--instruction-limit", "9"), "a job says itself"), (("--grid", "4"), "a job says itself"),
+                             (("--print-limit", "1"), "a job says itself"), (("--skip-traps",), "traps are of one dispatch"),
+                             (("--check", "races", "--report", "f"), "--report and --format are of one dispatch")):
+            self.lockstep(*job, *options, status=BAD_INPUT, says=why)
+        self.lockstep(*job, "--order", "up", status=BAD_INPUT, says="none of forward, backward, random and random:SEED")
+
     @unittest.skipIf(os.environ.get("LOCKSTEP_SANITIZED"), "a sanitizer's runtime would have to be in the program, too")
     def test_observers_of_exec_go_together(self):
         for option, value in (("--rules", "warn"), ("--results", "late"), ("--caches", "incoherent")):
