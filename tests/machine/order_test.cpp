@@ -283,6 +283,43 @@ TEST(Order, OrderedCountsFollowIt) {
     Ordered random(kCount, 500, 32, engine, Order::random, 1);
     random.run_well();
     EXPECT_EQ(sorted(drawn(random, 500)), counted(500));
+    EXPECT_NE(drawn(random, 500), counted(500)) << "whatever the length of turns";
+    Ordered other(kCount, 500, 32, engine, Order::random, 2);
+    other.run_well();
+    EXPECT_NE(drawn(random, 500), drawn(other, 500));
+  }
+}
+
+// Whatever the length of turns: each wave's first instruction draws its number.
+TEST(Order, WavesBeginInAnotherOrderInEachGroup) {
+  constexpr unsigned kWaves = 16;
+  constexpr char kDraw[] = R"(
+  ds_append v1
+  v_readfirstlane_b32 s4, v0
+  s_lshr_b32 s4, s4, 5
+  s_lshl_b32 s5, s2, 4
+  s_add_i32 s5, s5, s4
+  s_lshl_b32 s5, s5, 2
+  v_mov_b32 v2, s5
+  s_waitcnt lgkmcnt(0)
+  v_lshrrev_b32 v1, 5, v1
+  s_mov_b32 exec_lo, 1
+  global_store_b32 v2, v1, s[0:1] offset:64
+)";
+  for (const EngineKind engine : kEngines) {
+    const auto ranks = [&](Order order, uint64_t seed) {
+      Ordered d(kDraw, 2, kWaves * 32, engine, order, seed);
+      d.run_well();
+      const Numbers all = drawn(d, 2 * kWaves);
+      return std::pair(Numbers(all.begin(), all.begin() + kWaves), Numbers(all.begin() + kWaves, all.end()));
+    };
+    EXPECT_EQ(ranks(Order::forward, 0), std::pair(counted(kWaves), counted(kWaves)));
+    EXPECT_EQ(ranks(Order::backward, 0), std::pair(reversed(counted(kWaves)), reversed(counted(kWaves))));
+    const auto [first, second] = ranks(Order::random, 1);
+    EXPECT_EQ(sorted(first), counted(kWaves));
+    EXPECT_NE(first, counted(kWaves));
+    EXPECT_NE(first, second);
+    EXPECT_NE(first, ranks(Order::random, 2).first);
   }
 }
 
