@@ -1,66 +1,14 @@
-#include <bit>
 #include <cmath>
-#include <concepts>
 
 #include "bench/everyday_kernels.h"
-#include "bench/workload.h"
+#include "bench/workload_parts.h"
 
 namespace lockstep::bench {
 namespace {
 
-using Result = Workload::Result;
-
 Workload make(const char* kernel, std::array<uint32_t, 2> grid, std::array<uint32_t, 2> group, Result kind) {
-  Workload work;
-  work.source = kEverydayKernels;
-  work.kernel = kernel;
-  work.dimensions = grid[1] > 1 || group[1] > 1 ? 2 : 1;
-  work.grid = {grid[0], grid[1], 1};
-  work.group = {group[0], group[1], 1};
-  work.kind = kind;
-  return work;
+  return make(kEverydayKernels, kernel, grid, group, kind);
 }
-
-void add(Workload& work, Words words) {
-  work.buffer(std::move(words));
-}
-void add(Workload& work, std::integral auto number) {
-  work.value(number);
-}
-void add(Workload& work, float number) {
-  work.value(number);
-}
-
-// `result`: the number of the buffer that the kernel writes.
-template <class... Arguments>
-Workload with(Workload work, int result, Arguments... arguments) {
-  (add(work, std::move(arguments)), ...);
-  work.result = result;
-  return work;
-}
-
-Words table(size_t count, uint32_t (*of)(uint32_t)) {
-  Words words(count);
-  for (uint32_t i = 0; i < count; ++i) words[i] = of(i);
-  return words;
-}
-
-uint32_t bits(float value) {
-  return std::bit_cast<uint32_t>(value);
-}
-
-Words random_doubles(size_t count, unsigned seed) {
-  const Words floats = random_floats(count, seed);
-  Words words;
-  for (const uint32_t word : floats) {
-    const auto value = std::bit_cast<uint64_t>(double{std::bit_cast<float>(word)});
-    words.push_back(static_cast<uint32_t>(value));
-    words.push_back(static_cast<uint32_t>(value >> 32));
-  }
-  return words;
-}
-
-constexpr uint32_t k1M = 1u << 20;
 
 Workload floyd() {
   return with(make("floyd", {1024, 1024}, {16, 16}, Result::integers), 0, random_integers(k1M, 50, 1000),

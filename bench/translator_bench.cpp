@@ -20,7 +20,7 @@ namespace {
 struct Settings {
   std::string only, json;
   unsigned rounds = 7;
-  bool all_threads = false, with_interpreter = true, takes_least = false, everyday = false;
+  bool all_threads = false, with_interpreter = true, takes_least = false, everyday = false, further = false;
 };
 
 double median(std::vector<double> values) {
@@ -166,6 +166,7 @@ int main(int argc, char** argv) {
   CLI::App app("Interpreter, translator and PoCL on the same kernels");
   app.add_flag("--everyday", settings.everyday,
                "the kernels of everyday_kernels.h instead of those of kernels.h");
+  app.add_flag("--further", settings.further, "the kernels of further_kernels.h")->excludes("--everyday");
   app.add_option("--only", settings.only, "kernels with this in their name");
   app.add_option("--rounds", settings.rounds, "runs of each that the medians are of")
       ->check(CLI::Range(1, 1000));
@@ -181,7 +182,10 @@ int main(int argc, char** argv) {
     std::printf("%-14s %9s %9s %9s %9s %9s %8s %7s %8s %6s %8s\n", "kernel", "interp.", "first run",
                 "translated", "PoCL", "PoCL/tr.", "int./tr.", "instrs", "transl.", "int. %", "int. G/s");
     std::vector<Row> rows;
-    for (const WorkloadMaker& maker : settings.everyday ? everyday_workloads() : main_workloads()) {
+    const auto makers = settings.everyday  ? everyday_workloads()
+                        : settings.further ? further_workloads()
+                                           : main_workloads();
+    for (const WorkloadMaker& maker : makers) {
       if (std::string_view(maker.name).find(settings.only) == std::string_view::npos) continue;
       const Workload workload = maker.make();
       rows.push_back(measure(workload, settings));

@@ -56,9 +56,10 @@ struct WorkloadMaker {
   Workload (*make)();
 };
 
-// Those of kernels.h and of everyday_kernels.h.
+// Those of kernels.h, of everyday_kernels.h and of further_kernels.h.
 std::span<const WorkloadMaker> main_workloads();
 std::span<const WorkloadMaker> everyday_workloads();
+std::span<const WorkloadMaker> further_workloads();
 
 class Runner {
  public:
