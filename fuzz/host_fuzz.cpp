@@ -245,6 +245,14 @@ class Program {
         args.size = size;
         break;
       }
+      case _IOC_NR(AMDKFD_IOC_GET_PROCESS_APERTURES_NEW): {
+        // The answer is put where the program asks for it.
+        __u64& to = reinterpret_cast<kfd_ioctl_get_process_apertures_new_args*>(place)
+                        ->kfd_process_device_apertures_ptr;
+        const uint64_t first = reinterpret_cast<uint64_t>(arena().never_given.data());
+        if (to - first < sizeof arena().never_given) to = arena().page(0);
+        break;
+      }
       case _IOC_NR(AMDKFD_IOC_IMPORT_DMABUF): {
         auto& args = *reinterpret_cast<kfd_ioctl_import_dmabuf_args*>(place);
         uint64_t begin = args.va_addr, size = kPage;
