@@ -42,7 +42,7 @@ LOCKSTEP_INLINE uint16_t access_chunk(Wave* wave, unsigned chunk, uint16_t lanes
     const uint32_t first = addresses[0];
     if (layout == Layout::consecutive && in_lds(wave, first, 16 * Element::bytes)) {
       if constexpr (is_load)
-        load_consecutive<Element::dwords>(wave, data, chunk, wave->lds + first);
+        load_consecutive<Element>(wave, data, chunk, wave->lds + first);
       else
         store_consecutive<Element::dwords>(wave, data, chunk, wave->lds + first);
       return 0;

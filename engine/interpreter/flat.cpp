@@ -5,6 +5,7 @@
 #include "engine/interpreter/flat_address.h"
 #include "engine/interpreter/registration.h"
 #include "engine/interpreter/regular_addresses.h"
+#include "engine/interpreter/valu_lanes.h"
 
 namespace lockstep::interpreter {
 namespace {
@@ -30,13 +31,13 @@ template <Space space, class Element, bool is_load>
   for (unsigned chunk = 0; chunk < wave->chunks; ++chunk) {
     uint16_t lanes = static_cast<uint16_t>(exec >> (16 * chunk));
     if (lanes == 0) continue;
-    if constexpr (Element::dwords != 0) {
+    if constexpr (Element::dwords != 0 || is_load) {
       uint64_t first;
       if (lanes == 0xffff && address.consecutive(wave, chunk, Element::bytes, &first) &&
           (space == Space::global || !in_aperture(first))) {
         if (auto* memory = memory_for<is_load>(op, wave, first, 16 * Element::bytes)) {
           if constexpr (is_load)
-            load_consecutive<Element::dwords>(wave, op->dst, chunk, memory);
+            load_consecutive<Element>(wave, op->dst, chunk, memory);
           else
             store_consecutive<Element::dwords>(wave, op->source[1], chunk, memory);
           continue;
@@ -45,13 +46,22 @@ template <Space space, class Element, bool is_load>
     }
     // Ranges have no aperture in them.
     uint64_t from;
-    if (lanes == 0xffff && address.within((is_load ? wave->read_ranges : wave->write_ranges)[range_slot(op)],
-                                          wave, chunk, Element::bytes, &from)) {
+    if (address.within((is_load ? wave->read_ranges : wave->write_ranges)[range_slot(op)], wave, chunk, lanes,
+                       Element::bytes, &from)) {
       const Distances distances(*vgpr_chunk(wave, address.low, chunk));
-      if constexpr (is_load)
-        load_all_lanes<Element>(wave, op->dst, chunk, distances, reinterpret_cast<const std::byte*>(from));
-      else
-        store_all_lanes<Element>(wave, op->source[1], chunk, distances, reinterpret_cast<std::byte*>(from));
+      if constexpr (is_load) {
+        const auto* const memory = reinterpret_cast<const std::byte*>(from);
+        if (lanes == 0xffff)
+          load_all_lanes<Element>(wave, op->dst, chunk, distances, memory);
+        else
+          load_lanes<Element>(wave, op->dst, chunk, lanes, distances, memory);
+      } else {
+        auto* const memory = reinterpret_cast<std::byte*>(from);
+        if (lanes == 0xffff)
+          store_all_lanes<Element>(wave, op->source[1], chunk, distances, memory);
+        else
+          store_lanes<Element>(wave, op->source[1], chunk, lanes, distances, memory);
+      }
       continue;
     }
     for (; lanes != 0; lanes &= lanes - 1) {
@@ -138,7 +148,7 @@ void access_regular_memory(const Operation* op, Wave* wave, int64_t budget) {
 // -----------------------------------------------------------------------------------------------------
 
 template <class Element, bool is_load>
-void access_scratch(const Operation* op, Wave* wave, int64_t budget) {
+[[gnu::noinline]] void access_scratch(const Operation* op, Wave* wave, int64_t budget) {
   const uint64_t exec = wave->exec();
   const uint32_t uniform = scratch_offset(op, wave);
   const bool has_address = op->source_flags & kHasAddress;
@@ -178,11 +188,43 @@ void access_scratch(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
+// The same for a wave32 whose lanes all have one offset, which needs no VGPR: spilled registers, arrays whose
+// index is the wave's. Both chunks' dwords are one row.
+template <class Element, bool is_load>
+void access_scratch_rows(const Operation* op, Wave* wave, int64_t budget) {
+  const uint32_t offset = scratch_offset(op, wave);
+  if (wave->chunks == 2 && !(op->source_flags & kHasAddress) && offset % 4 == 0 &&
+      in_given_scratch(wave, offset, Element::bytes)) {
+    auto* const rows = reinterpret_cast<std::byte*>(scratch_address(wave, offset, 0));
+    std::byte* const registers = wave->vgprs + (is_load ? op->dst : op->source[1]);
+    std::byte* const to = is_load ? registers : rows;
+    const std::byte* const from = is_load ? rows : registers;
+    const uint32_t exec = wave->scalar[kScalarExec];
+    if (exec == ~0u) {
+      for (unsigned i = 0; i < 2 * Element::dwords; ++i) {
+        const U32 value = load_unaligned(from + i * sizeof(U32));
+        __builtin_memcpy(to + i * sizeof(U32), &value, sizeof value);
+      }
+    } else {
+      const SomeLanes<kHasMaskRegisters> written[2] = {{exec, 0}, {exec, 1}};
+      for (unsigned i = 0; i < 2 * Element::dwords; ++i) {
+        const U32 value = written[i % 2].choose(load_unaligned(from + i * sizeof(U32)),
+                                                load_unaligned(to + i * sizeof(U32)));
+        __builtin_memcpy(to + i * sizeof(U32), &value, sizeof value);
+      }
+    }
+    LOCKSTEP_NEXT();
+  }
+  [[clang::musttail]] return access_scratch<Element, is_load>(op, wave, budget);
+}
+
 template <Space space>
 constexpr void add(HandlerTable& table, const Opcode (&loads)[16], const Opcode (&stores)[8]) {
   auto set = [&](Opcode opcode, Handler handler) { table.other[static_cast<size_t>(opcode)] = handler; };
   auto load = [&]<class Element>(Element) -> Handler {
-    if constexpr (space == Space::scratch)
+    if constexpr (space == Space::scratch && Element::dwords != 0)
+      return &access_scratch_rows<Element, true>;
+    else if constexpr (space == Space::scratch)
       return &access_scratch<Element, true>;
     else if constexpr (Element::dwords != 0)
       return &access_regular_memory<space, Element, true>;
@@ -190,7 +232,9 @@ constexpr void add(HandlerTable& table, const Opcode (&loads)[16], const Opcode 
       return &access_memory<space, Element, true>;
   };
   auto store = [&]<class Element>(Element) -> Handler {
-    if constexpr (space == Space::scratch)
+    if constexpr (space == Space::scratch && Element::dwords != 0)
+      return &access_scratch_rows<Element, false>;
+    else if constexpr (space == Space::scratch)
       return &access_scratch<Element, false>;
     else if constexpr (Element::dwords != 0)
       return &access_regular_memory<space, Element, false>;

@@ -1,6 +1,8 @@
 // Addresses of FLAT, GLOBAL and SCRATCH instructions (guide 11.2).
 #pragma once
 
+#include <bit>
+
 #include "engine/interpreter/common.h"
 #include "engine/interpreter/memory_access.h"
 
@@ -44,15 +46,16 @@ struct GlobalAddress {
     return true;
   }
 
-  // Whether all of 16 lanes' elements are in the range, and the upper halves of their addresses are the same;
-  // if so, what their lower halves are to be added to.
-  LOCKSTEP_INLINE bool within(const CachedRange& range, Wave* wave, unsigned chunk, uint32_t bytes,
-                              uint64_t* from) const {
+  // Whether the elements of all these lanes are in the range, and the upper halves of their addresses are the
+  // same; if so, what their lower halves are to be added to.
+  LOCKSTEP_INLINE bool within(const CachedRange& range, Wave* wave, unsigned chunk, uint16_t lanes,
+                              uint32_t bytes, uint64_t* from) const {
     uint64_t start = base;
     if (wide) {
       const U32 upper = *vgpr_chunk(wave, high, chunk);
-      const uint32_t one = vgpr_lanes(wave, high)[chunk * kLanesPerChunk];
-      if (any(mask_of(upper != one))) return false;
+      const uint32_t one = vgpr_lanes(
+          wave, high)[chunk * kLanesPerChunk + static_cast<unsigned>(std::countr_zero(uint32_t{lanes}))];
+      if ((bits_from_mask(mask_of(upper != one)) & lanes) != 0) return false;
       start += uint64_t{one} << 32;
     }
     if (range.end <= range.begin || range.end - range.begin < bytes) return false;
@@ -63,7 +66,7 @@ struct GlobalAddress {
     const auto lowest = static_cast<uint32_t>(start < range.begin ? range.begin - start : 0);
     const auto highest = static_cast<uint32_t>(last_begin - start > ~0u ? ~0u : last_begin - start);
     const U32 offsets = *vgpr_chunk(wave, low, chunk);
-    if (any(mask_of((offsets < lowest) | (offsets > highest)))) return false;
+    if ((bits_from_mask(mask_of((offsets < lowest) | (offsets > highest))) & lanes) != 0) return false;
     *from = start;
     return true;
   }

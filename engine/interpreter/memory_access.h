@@ -1,6 +1,7 @@
 // Checked access to guest memory: every address a wave uses passes through here.
 #pragma once
 
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -84,6 +85,8 @@ template <unsigned dwords_>
 struct Dwords {
   static constexpr unsigned dwords = dwords_;
   static constexpr unsigned bytes = 4 * dwords_;
+  using Raw = uint32_t;
+  static U32 placed(U32, U32 wide) { return wide; }
 };
 enum class Placement { whole, low_half, high_half };
 // One byte or half, extended by zero or sign to 32 bits, or to 16 bits in one half of the register (D16).
@@ -91,6 +94,13 @@ template <class T, Placement placement_ = Placement::whole>
 struct Small {
   static constexpr unsigned dwords = 0;
   static constexpr unsigned bytes = sizeof(T);
+  using Raw = T;
+  // The registers of sixteen lanes, with what they have loaded, extended by the signedness of T.
+  static U32 placed(U32 old, U32 wide) {
+    if constexpr (placement_ == Placement::low_half) return (old & 0xffff0000u) | (wide & 0xffffu);
+    if constexpr (placement_ == Placement::high_half) return (old & 0xffffu) | wide << 16;
+    return wide;
+  }
   static uint32_t merged(uint32_t old, const void* from) {
     T raw;
     __builtin_memcpy(&raw, from, sizeof raw);
@@ -167,13 +177,52 @@ struct Distances {
     asm("" : "+m"(of));
   }
 };
+// What all lanes load of one register is put together in the host's: it does not forward stores of single
+// lanes to a load of the register.
+template <class Element, size_t... lane>
+LOCKSTEP_INLINE U32 gathered(const Distances& distances, const std::byte* memory,
+                             std::index_sequence<lane...>) {
+  const auto at = [&](size_t i) __attribute__((always_inline)) {
+    typename Element::Raw raw;
+    __builtin_memcpy(&raw, memory + distances.of[i], sizeof raw);
+    return static_cast<uint32_t>(static_cast<int32_t>(raw));
+  };
+  return U32{at(lane)...};
+}
 template <class Element>
 LOCKSTEP_INLINE void load_all_lanes(Wave* wave, uint32_t destination, unsigned chunk,
                                     const Distances& distances, const std::byte* memory) {
+  if constexpr (Element::dwords <= 1) {
+    U32* const to = vgpr_chunk(wave, destination, chunk);
+    *to = Element::placed(*to,
+                          gathered<Element>(distances, memory, std::make_index_sequence<kLanesPerChunk>()));
+  } else {
+    std::byte* const registers = wave->vgprs + destination + chunk * sizeof(U32);
+    const uint32_t register_bytes = wave->register_bytes;
+    for (unsigned lane = 0; lane < kLanesPerChunk; ++lane)
+      load_element<Element>(registers + 4 * lane, register_bytes, memory + distances.of[lane]);
+  }
+}
+// Some of them.
+template <class Element>
+LOCKSTEP_INLINE void load_lanes(Wave* wave, uint32_t destination, unsigned chunk, uint16_t lanes,
+                                const Distances& distances, const std::byte* memory) {
   std::byte* const registers = wave->vgprs + destination + chunk * sizeof(U32);
   const uint32_t register_bytes = wave->register_bytes;
-  for (unsigned lane = 0; lane < kLanesPerChunk; ++lane)
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(left));
     load_element<Element>(registers + 4 * lane, register_bytes, memory + distances.of[lane]);
+  }
+}
+template <class Element>
+LOCKSTEP_INLINE void store_lanes(Wave* wave, uint32_t source, unsigned chunk, uint16_t lanes,
+                                 const Distances& distances, std::byte* memory) {
+  const std::byte* const registers = wave->vgprs + source + chunk * sizeof(U32);
+  const uint32_t register_bytes = wave->register_bytes;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(left));
+    store_element<Element>(registers + 4 * lane, register_bytes, memory + distances.of[lane]);
+  }
 }
 template <class Element>
 LOCKSTEP_INLINE void store_all_lanes(Wave* wave, uint32_t source, unsigned chunk, const Distances& distances,
@@ -233,13 +282,21 @@ LOCKSTEP_INLINE void store_elements(const U32 (&words)[dwords], std::byte* to) {
   }(std::make_integer_sequence<unsigned, dwords>());
 }
 
-template <unsigned dwords>
+template <class Element>
 LOCKSTEP_INLINE void load_consecutive(Wave* wave, uint32_t destination, unsigned chunk,
                                       const std::byte* from) {
-  U32 words[dwords];
-  load_elements(from, words);
-  for (unsigned i = 0; i < dwords; ++i)
-    *vgpr_chunk(wave, destination + i * wave->register_bytes, chunk) = words[i];
+  if constexpr (Element::dwords == 0) {
+    using Raw = typename Element::Raw __attribute__((ext_vector_type(16)));
+    Raw raw;
+    __builtin_memcpy(&raw, from, sizeof raw);
+    U32* const to = vgpr_chunk(wave, destination, chunk);
+    *to = Element::placed(*to, bits_as<U32>(convert<I32>(raw)));
+  } else {
+    U32 words[Element::dwords];
+    load_elements(from, words);
+    for (unsigned i = 0; i < Element::dwords; ++i)
+      *vgpr_chunk(wave, destination + i * wave->register_bytes, chunk) = words[i];
+  }
 }
 template <unsigned dwords>
 LOCKSTEP_INLINE void store_consecutive(Wave* wave, uint32_t source, unsigned chunk, std::byte* to) {

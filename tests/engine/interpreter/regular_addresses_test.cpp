@@ -182,6 +182,127 @@ TEST(RegularAddresses, Global) {
   });
 }
 
+// Elements smaller than a dword: the same, into whole registers and into either half.
+TEST(RegularAddresses, LoadsOfBytesAndShorts) {
+  struct Load {
+    std::string name;
+    unsigned bytes;
+    bool is_signed;
+    enum { whole, low, high } part;
+  };
+  static const Load kLoads[] = {
+      {"u8", 1, false, Load::whole},      {"i8", 1, true, Load::whole},
+      {"u16", 2, false, Load::whole},     {"i16", 2, true, Load::whole},
+      {"d16_u8", 1, false, Load::low},    {"d16_i8", 1, true, Load::low},
+      {"d16_b16", 2, false, Load::low},   {"d16_hi_u8", 1, false, Load::high},
+      {"d16_hi_i8", 1, true, Load::high}, {"d16_hi_b16", 2, false, Load::high},
+  };
+  for_each_layout([](TestWave& w, uint64_t exec, const auto& offset) {
+    for (const Load& load : kLoads) {
+      const auto place = [&](unsigned lane) { return offset(lane, load.bytes) + 3; };
+      const auto expect = [&](const std::byte* memory) {
+        w.expect_v(
+            10,
+            [&](unsigned lane) {
+              uint32_t value = word_at(memory, place(lane)) & (load.bytes == 1 ? 0xffu : 0xffffu);
+              if (load.is_signed)
+                value = static_cast<uint32_t>(load.bytes == 1 ? int32_t{static_cast<int8_t>(value)}
+                                                              : int32_t{static_cast<int16_t>(value)});
+              const uint32_t old = 0xabcd'0000u + 0x1'0101 * lane;
+              if (load.part == Load::low) return (old & 0xffff'0000u) | (value & 0xffffu);
+              if (load.part == Load::high) return (old & 0xffffu) | value << 16;
+              return value;
+            },
+            load.name);
+      };
+      w.set_exec(~uint64_t{0});
+      w.set_s64(2, w.memory_address());
+      w.fill(0, [&](unsigned lane) { return offset(lane, load.bytes); });
+      w.fill(10, [](unsigned lane) { return 0xabcd'0000u + 0x1'0101 * lane; });
+      w.set_exec(exec);
+      w.run(repeated("global_load_" + load.name + " v10, v0, s[2:3] offset:3"));
+      expect(w.memory());
+      w.set_exec(~uint64_t{0});
+      w.fill(10, [](unsigned lane) { return 0xabcd'0000u + 0x1'0101 * lane; });
+      w.set_exec(exec);
+      // The size stands before the half.
+      const std::string in_lds = load.part == Load::whole ? load.name
+                                 : load.part == Load::low ? load.name.substr(4) + "_d16"
+                                                          : load.name.substr(7) + "_d16_hi";
+      w.run("ds_load_" + (in_lds[0] == 'b' ? "u" + in_lds.substr(1) : in_lds) + " v10, v0 offset:3");
+      expect(w.lds());
+    }
+  });
+}
+
+// Where lanes point that are off, is nobody's business; where the others do, is.
+TEST(RegularAddresses, LanesThatAreOff) {
+  for_each_wave([](TestWave& w) {
+    for (const bool is_load : {true, false})
+      for (const uint64_t way_off : {uint64_t{kBytes}, uint64_t{1} << 32}) {
+        const auto place = [&](unsigned lane) {
+          return w.memory_address() + lane * 5 % w.size() * 4 + (lane == 5 || lane == 20 ? way_off : 0);
+        };
+        w.set_exec(~uint64_t{0});
+        w.fill64(0, place);
+        for (unsigned i = 0; i < kBytes / 4; ++i) w.word(i) = i + 1;
+        const uint64_t others = w.exec() & ~(uint64_t{1} << 5 | uint64_t{1} << 20);
+        w.set_exec(others);
+        const std::string text =
+            repeated(is_load ? "global_load_b32 v10, v[0:1], off" : "global_store_b32 v[0:1], v20, off");
+        const auto expected = is_load ? std::vector<std::byte>(w.memory(), w.memory() + kBytes)
+                                      : stored(w, {w.memory(), kBytes}, 20, 1, [&](unsigned lane) {
+                                          return place(lane) - w.memory_address();
+                                        });
+        w.run(text);
+        EXPECT_TRUE(std::equal(expected.begin(), expected.end(), w.memory()));
+        if (is_load) w.expect_v(10, [&](unsigned lane) { return lane * 5 % w.size() + 1; });
+        w.set_exec(others | uint64_t{1} << 20);
+        const Fault fault = w.run_to_fault(text);
+        EXPECT_EQ(fault.kind, FaultKind::memory_violation);
+        EXPECT_EQ(fault.lane, 20);
+        EXPECT_EQ(fault.address, place(20));
+      }
+  });
+}
+
+// Scratch at one offset for all lanes: rows of dwords, of which the lanes that are on have theirs.
+TEST(RegularAddresses, RowsOfScratch) {
+  for_each_wave([](TestWave& w) {
+    auto* const scratch = reinterpret_cast<std::byte*>(w.wave().given_scratch_base);
+    const uint32_t bytes = w.wave().given_scratch_bytes, row = w.size() * 4;
+    for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x7fff'fff7'0000'8001}, uint64_t{0}})
+      for (unsigned words = 1; words <= 4; ++words)
+        for (const uint32_t offset : {uint32_t{16}, bytes - 4 * words}) {
+          w.set_exec(exec);
+          w.s(4) = offset - 12;
+          for (unsigned i = 0; i < bytes / 4 * w.size(); ++i) {
+            const uint32_t value = 0x7000'0000u + i;
+            std::memcpy(scratch + 4 * i, &value, 4);
+          }
+          const auto place = [&](unsigned lane, unsigned word) {
+            return (offset / 4 + word) * row + 4 * lane;
+          };
+          std::vector<std::byte> expected(scratch, scratch + bytes / 4 * row);
+          const std::string bits = std::to_string(32 * words);
+          w.run("scratch_load_b" + bits + " " + registers(10, words) + ", off, s4 offset:12");
+          for (unsigned i = 0; i < words; ++i)
+            w.expect_v(10 + i, [&](unsigned lane) { return word_at(scratch, place(lane, i)); });
+          EXPECT_TRUE(std::equal(expected.begin(), expected.end(), scratch));
+          for (unsigned lane = 0; lane < w.size(); ++lane)
+            for (unsigned i = 0; w.active(lane) && i < words; ++i)
+              std::memcpy(&expected[place(lane, i)], &w.v(20 + i, lane), 4);
+          w.run("scratch_store_b" + bits + " off, " + registers(20, words) + ", s4 offset:12");
+          EXPECT_TRUE(std::equal(expected.begin(), expected.end(), scratch)) << words << " at " << offset;
+        }
+    w.set_exec(0);
+    w.s(4) = bytes;
+    w.run("scratch_load_b32 v10, off, s4");
+    w.set_exec(8);
+    EXPECT_EQ(w.run_to_fault("scratch_load_b32 v10, off, s4").lane, 3);
+  });
+}
+
 // The end of what may be reached lies behind one of the lanes.
 TEST(RegularAddresses, AtTheEnd) {
   for_each_wave([](TestWave& w) {
