@@ -16,6 +16,7 @@ struct ValuHandlers {
     return wave_size == 32 ? plain_of_wave32 : plain;
   }
   Handler any = nullptr;               // every operand kind and modifier
+  Handler any_of_wave32 = nullptr;     // the same where waves have 32 lanes
   Handler any_runtime_mode = nullptr;  // the same in any float mode
   Handler saturated = nullptr;         // integer CLAMP
   bool takes_mode = false;             // the result depends on the float mode

@@ -295,12 +295,13 @@ Operation Predecoder::vector_half(const isa::Instruction& instruction, const isa
   const bool plain_mode = program_.default_float_mode() || !handlers.takes_mode;
   const bool dpp = instruction.dpp != isa::Dpp::none;
   const Handler plain = handlers.plain_of(program_.wave_size())[scalar_sources];
+  const Handler any = program_.wave_size() == 32 ? handlers.any_of_wave32 : handlers.any;
   if (instruction.clamp && handlers.saturated)
     op.run = handlers.saturated;
   else if (plain_mode && plain && !modified && !dpp && op.flags == 0)
     op.run = plain;
   else
-    op.run = program_.default_float_mode() ? handlers.any : handlers.any_runtime_mode;
+    op.run = program_.default_float_mode() ? any : handlers.any_runtime_mode;
   return op;
 }
 

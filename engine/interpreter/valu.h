@@ -135,9 +135,9 @@ LOCKSTEP_INLINE U32 fetch_word(const Operation* op, Wave* wave, const From& from
 }
 
 LOCKSTEP_INLINE U32 modify32(U32 value, uint32_t flags) {
-  if (flags & kAbs) value &= 0x7fffffffu;
-  if (flags & kNeg) value ^= 0x80000000u;
-  return value;
+  if (!(flags & (kAbs | kNeg))) return value;
+  const uint32_t kept = flags & kAbs ? 0x7fffffffu : ~0u, changed = flags & kNeg ? 0x80000000u : 0;
+  return (value & kept) ^ changed;
 }
 LOCKSTEP_INLINE U16 modify16(U16 value, uint32_t flags) {
   if (flags & kAbs) value &= static_cast<uint16_t>(0x7fff);
@@ -380,33 +380,42 @@ constexpr bool has_only_pairs(std::index_sequence<i...>) {
           ...);
 }
 
-// The same for wave32 and operands without modifiers, whose two chunks are computed side by side: a third of
-// the host's instructions is the loop's otherwise. EXEC is read as 32 bits, since the host does not forward
-// the store of one word to a load of two.
+// The same for wave32, whose two chunks are computed side by side: a third of the host's instructions is the
+// loop's otherwise. EXEC is read as 32 bits, since the host does not forward the store of one word to a load
+// of two.
 template <class Body, class Mode, Kind... kinds>
 void valu_of_wave32(const Operation* op, Wave* wave, int64_t budget) {
   constexpr bool quick = std::is_same_v<Mode, DeferringFloatMode>;
+  constexpr bool generic = ((kinds == Kind::any) || ...);
   using BodyShape = Shape<Body, Mode>;
   using Result = typename BodyShape::Result;
-  static_assert(((kinds != Kind::any) && ...));
-  if constexpr (((kinds == Kind::scalar) || ...))
+  constexpr bool has_mask = requires(Result r) { r.mask; };
+  if constexpr (((kinds != Kind::vgpr) || ...))
     __builtin_memcpy(&wave->scalar[kScalarLiteral], &op->literal, 8);
 
   constexpr bool in_halves =
       !kHasMaskRegisters && is_register_pair<Result> &&
       has_only_pairs<typename BodyShape::Args, kinds...>(std::make_index_sequence<BodyShape::arity>());
   const PlacesOfWave32<in_halves> places(op, wave);
-  const uint32_t exec = wave->scalar[kScalarExec];
+  uint32_t exec = wave->scalar[kScalarExec];
+  if constexpr (generic) {
+    if (op->flags & kDppMask) exec = static_cast<uint32_t>(wave->dpp_write_mask);
+  }
   Mode mode = float_mode<Mode>(wave);
   I32 low_doubt(0), high_doubt(0);
-  if constexpr (quick) mode.doubt = &low_doubt;
-  const auto low = evaluate<Body, Mode, false, kinds...>(op, wave, places, 0, mode);
-  if constexpr (quick) mode.doubt = &high_doubt;
-  const auto high = evaluate<Body, Mode, false, kinds...>(op, wave, places, 1, mode);
+  const auto result_of = [&](unsigned chunk, I32& doubt) __attribute__((always_inline)) {
+    if constexpr (quick) mode.doubt = &doubt;
+    auto result = evaluate<Body, Mode, false, kinds...>(op, wave, places, chunk, mode);
+    if constexpr (generic && has_mask)
+      result.value = output_modifiers<Body>(result.value, op, mode);
+    else if constexpr (generic && !std::is_same_v<Result, Mask>)
+      result = output_modifiers<Body>(result, op, mode);
+    return result;
+  };
+  const auto low = result_of(0, low_doubt), high = result_of(1, high_doubt);
   if constexpr (std::is_same_v<Result, Mask>) {
     scalar_at(wave, op->dst) = bits_of_both(low, high) & exec;
   } else {
-    constexpr bool has_mask = requires(Result r) { r.mask; };
     const auto write_both = [&](auto low_lanes, auto high_lanes) __attribute__((always_inline)) {
       if constexpr (has_mask) {
         write(op, places, 0, low_lanes, low.value);
@@ -422,7 +431,8 @@ void valu_of_wave32(const Operation* op, Wave* wave, int64_t budget) {
     const bool all = exec == ~0u;
     if constexpr (quick) {
       constexpr auto kLanes = std::make_index_sequence<kLanesPerChunk>();
-      const bool doubtful = all ? any(mask_of(low_doubt | high_doubt))
+      const bool doubtful = __builtin_expect(all, true)
+                                ? any(mask_of(low_doubt | high_doubt))
                                 : any_on(in_order_of_lanes<in_halves>(low_doubt, kLanes),
                                          in_order_of_lanes<in_halves>(high_doubt, kLanes), exec);
       if (__builtin_expect(doubtful, false)) {
@@ -431,7 +441,7 @@ void valu_of_wave32(const Operation* op, Wave* wave, int64_t budget) {
             op, wave, budget);
       }
     }
-    if (all)
+    if (__builtin_expect(all, true))
       write_both(AllLanes{}, AllLanes{});
     else
       write_both(SomeLanes<kHasMaskRegisters>(exec, 0), SomeLanes<kHasMaskRegisters>(exec, 1));
@@ -470,13 +480,17 @@ void add_valu(HandlerTable& table, isa::Opcode opcode) {
   else
     entry.any_runtime_mode = entry.any;
   if constexpr (Saturates<Body>) entry.saturated = &valu<Body, D, true, false, A, A, A>;
-  if constexpr (all_plain<typename S::Args>(std::make_index_sequence<S::arity>{}) &&
-                (std::is_same_v<typename S::Result, Mask> || is_value_operand<typename S::Result> ||
-                 requires(typename S::Result r) { r.mask; })) {
+  // Bodies of operands that plain variants have. What writes a mask as well would have to hand over the part
+  // that it has.
+  constexpr bool has_plain =
+      all_plain<typename S::Args>(std::make_index_sequence<S::arity>{}) &&
+      (std::is_same_v<typename S::Result, Mask> || is_value_operand<typename S::Result> ||
+       requires(typename S::Result r) { r.mask; });
+  using P = std::conditional_t<has_plain && TakesMode<Body, D> && is_value_operand<typename S::Result>,
+                               DeferringFloatMode, D>;
+  entry.any_of_wave32 = &valu_of_wave32<Body, P, A, A, A>;
+  if constexpr (has_plain) {
     constexpr size_t operands = S::arity - (TakesMode<Body, D> ? 1 : 0);
-    // What writes a mask as well would have to hand over the part that it has.
-    using P =
-        std::conditional_t<TakesMode<Body, D> && is_value_operand<typename S::Result>, DeferringFloatMode, D>;
     const auto add = [&]<Kind... kinds>(size_t scalars) {
       entry.plain[scalars] = &valu<Body, P, false, false, kinds...>;
       entry.plain_of_wave32[scalars] = &valu_of_wave32<Body, P, kinds...>;
