@@ -26,6 +26,7 @@
 #include "engine/translator/body_library.h"
 #include "engine/translator/doubt_checks.h"
 #include "engine/translator/emitter.h"
+#include "engine/translator/indexed_registers.h"
 #include "engine/translator/lane_moves.h"
 #include "engine/translator/pair_folding.h"
 #include "engine/translator/pair_splitting.h"
@@ -140,6 +141,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
   for (llvm::Function* function : own) {
     const bool has_lanes = make_lanes_scalar(*function);
     if (has_lanes) drop_dead_code(*function, *machine);
+    if (has_lanes && index_registers(*function)) drop_dead_code(*function, *machine);
     fold_pairs(*function, has_lanes);
     split_pairs(*function);
     if (multiplies_bits) multiply_shift_sums(*function);

@@ -30,6 +30,9 @@ struct Context {
   int64_t first_offset = 0;
   uint64_t code_dwords = 0;
   const uint32_t* entry_numbers = nullptr;
+  // By slot, of loops through which waves may go lane by lane: so many times they do not. Each thread may
+  // lose what another one writes.
+  std::atomic<uint32_t>* rests = nullptr;
 };
 
 // Both say how the wave left, as Leave. A RowFunction returns at the row's end, when all have ended, or when

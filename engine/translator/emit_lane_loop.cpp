@@ -19,8 +19,16 @@ constexpr uint32_t kMostFailures = 2;
 }  // namespace
 
 llvm::BasicBlock* Emitter::way_into(unsigned block) {
-  const auto found = lane_loops_.find(block);
-  if (found == lane_loops_.end() || block == block_) return blocks_[block];
+  const auto divergent = divergent_loops_.find(block);
+  if (divergent != divergent_loops_.end()) {
+    if (std::ranges::count(divergent->second.blocks, block_) != 0) return blocks_[block];
+  } else if (!lane_loops_.contains(block) || block == block_) {
+    return blocks_[block];
+  }
+  return lane_entry(block).block;
+}
+
+Emitter::LaneEntry& Emitter::lane_entry(unsigned block) {
   LaneEntry& entry = lane_entries_[block];
   if (!entry.block) {
     entry.block = new_block("lane_loop");
@@ -28,7 +36,7 @@ llvm::BasicBlock* Emitter::way_into(unsigned block) {
     entry.failures = at_entry.CreateAlloca(i32_);
     at_entry.CreateStore(at_entry.getInt32(0), entry.failures);
   }
-  return entry.block;
+  return entry;
 }
 
 Value* Emitter::element_of_lane(Value* lanes) {
@@ -58,8 +66,21 @@ void Emitter::forget_values() {
   scratch_is_tested_ = false;
 }
 
+// Behind one of these the wave may come to another one, which is then among them, too.
 void Emitter::emit_lane_loops() {
-  for (const auto& [block, entry] : lane_entries_) emit_lane_loop(block);
+  std::set<unsigned> emitted;
+  for (auto each = lane_entries_.begin(); each != lane_entries_.end();) {
+    const unsigned block = each->first;
+    if (!emitted.insert(block).second) {
+      ++each;
+      continue;
+    }
+    if (divergent_loops_.contains(block))
+      emit_divergent_loop(block);
+    else
+      emit_lane_loop(block);
+    each = lane_entries_.begin();
+  }
 }
 
 // All lanes that are on at the loop's header, one after the other, up to the round behind which the wave's

@@ -35,7 +35,8 @@ Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& fact
       shape_(shape),
       linear_math_(&ir_, is_linear_in_wave() ? routine.wave_size : 16),
       plans_(plan_addresses(routine, facts, shape == Shape::row)),
-      lane_loops_(find_lane_loops(routine, facts)) {
+      lane_loops_(find_lane_loops(routine, facts)),
+      divergent_loops_(find_divergent_loops(routine, facts)) {
   i1_ = ir_.getInt1Ty();
   i16_ = ir_.getInt16Ty();
   i32_ = ir_.getInt32Ty();
@@ -62,8 +63,8 @@ void Emitter::emit_wave(const std::string& name) {
   ir_.CreateRet(leave_how_);
   const Piece& piece = routine_.pieces[piece_];
   for (unsigned i = piece.first; i < piece.last; ++i) emit_block(i);
-  emit_lane_loops();
   emit_entries();
+  emit_lane_loops();
 }
 
 void Emitter::emit_row(const std::string& name) {
@@ -268,7 +269,8 @@ void Emitter::emit_entries() {
             ir_.CreateAlignedLoad(home->getAllocatedType(), wave_address(r, chunk), llvm::Align(4)), home);
       }
     }
-    ir_.CreateBr(blocks_[index]);
+    // Rounds of a loop through which waves go lane by lane may be the rest of them.
+    ir_.CreateBr(divergent_loops_.contains(index) ? lane_entry(index).block : blocks_[index]);
     targets.push_back(stub);
   }
   BasicBlock* bad = new_block("no_entry");

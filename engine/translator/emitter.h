@@ -19,6 +19,7 @@
 #include "engine/translator/address_plan.h"
 #include "engine/translator/body_signature.h"
 #include "engine/translator/classify.h"
+#include "engine/translator/divergent_loops.h"
 #include "engine/translator/exits.h"
 #include "engine/translator/lane_loops.h"
 #include "engine/translator/linear.h"
@@ -503,6 +504,7 @@ class Emitter {
   };
   // Of a wave that does not come from there.
   llvm::BasicBlock* way_into(unsigned block);
+  LaneEntry& lane_entry(unsigned block);
   void forget_values();
   void emit_lane_loops();
   void emit_lane_loop(unsigned block);
@@ -522,6 +524,13 @@ class Emitter {
     unsigned result = 0;
     Value* sum = nullptr;
   };
+
+  // emit_divergent_loop.cpp: such loops of several blocks
+  void emit_divergent_loop(unsigned header);
+  void emit_lane_block(const DivergentLoop& loop, unsigned block, const std::map<unsigned, LaneRange>& ranges,
+                       llvm::BasicBlock* failed);
+  void emit_lane_scratch(unsigned node);
+  llvm::Value* rounds_instructions(const DivergentLoop& loop, llvm::Value* paths, llvm::Value* rounds);
 
   llvm::Module& module_;
   llvm::LLVMContext& context_;
@@ -600,8 +609,12 @@ class Emitter {
   std::map<unsigned, std::pair<Value*, Value*>> known_ranges_;  // by slot, in this section
   std::map<unsigned, Walk> walks_;                              // by node
   const std::map<unsigned, LaneLoop> lane_loops_;               // by block
+  const std::map<unsigned, DivergentLoop> divergent_loops_;     // by header
   std::map<unsigned, LaneEntry> lane_entries_;
   std::map<unsigned, LaneSum> lane_sums_;
+  // Of the lane in work: how many rounds it has behind it, and the blocks that it was in since.
+  llvm::AllocaInst *lane_round_ = nullptr, *lane_path_ = nullptr;
+  std::map<uint32_t, llvm::AllocaInst*> lane_scratch_;      // its dwords of scratch, by their first bytes
   std::map<unsigned, Arguments> kernel_arguments_;          // by the first register of the pair
   std::map<unsigned, std::vector<Value*>> argument_words_;  // by node
   llvm::AllocaInst* arguments_changed_ = nullptr;           // i32

@@ -7,6 +7,7 @@
 
 #include "engine/translator/body_signature.h"
 #include "engine/translator/classify.h"
+#include "engine/translator/mask_algebra.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/walk_plan.h"
 #include "isa/effects.h"
@@ -26,69 +27,6 @@ bool is_vector(const Node& node) {
 RegisterSet scalars_of(RegisterSet set) {
   for (unsigned r = 0; r < kVgprs; ++r) set.reset(r);
   return set;
-}
-
-// Scalar registers that an instruction reads as numbers, and not as a bit for each lane.
-RegisterSet numbers_read(const isa::Instruction& instruction) {
-  RegisterSet numbers;
-  for (unsigned i = 0; i < instruction.operand_count; ++i) {
-    const isa::Operand& operand = instruction.operands[i];
-    if (operand.is_vgpr() || operand.type == isa::Type::mask || operand.type == isa::Type::label) continue;
-    if ((operand.role == Role::dst || operand.role == Role::dst2) && !operand.read) continue;
-    const auto source = source_of(operand, instruction);
-    if (!source || source->is_constant) continue;
-    for (unsigned word = 0; word < operand.words; ++word) numbers.set(source->first + word);
-  }
-  return numbers;
-}
-
-// What an instruction of the scalar ALU computes for each lane by itself. Bits of sources and of EXEC.
-enum class MaskOperation : uint8_t { move, invert, both, either, one, first_only, first_or_not };
-struct MaskInstruction {
-  MaskOperation operation;
-  bool saves_exec = false;  // the result goes to EXEC, and the old EXEC to the destination
-};
-
-std::optional<MaskInstruction> mask_instruction(Opcode opcode, unsigned wave_size) {
-  using enum MaskOperation;
-  struct Row {
-    Opcode narrow, wide;
-    MaskInstruction instruction;
-  };
-  static constexpr std::array kRows = {
-      Row{Opcode::s_mov_b32, Opcode::s_mov_b64, {move}},
-      Row{Opcode::s_not_b32, Opcode::s_not_b64, {invert}},
-      Row{Opcode::s_and_b32, Opcode::s_and_b64, {both}},
-      Row{Opcode::s_or_b32, Opcode::s_or_b64, {either}},
-      Row{Opcode::s_xor_b32, Opcode::s_xor_b64, {one}},
-      Row{Opcode::s_and_not1_b32, Opcode::s_and_not1_b64, {first_only}},
-      Row{Opcode::s_or_not1_b32, Opcode::s_or_not1_b64, {first_or_not}},
-      Row{Opcode::s_and_saveexec_b32, Opcode::s_and_saveexec_b64, {both, true}},
-      Row{Opcode::s_or_saveexec_b32, Opcode::s_or_saveexec_b64, {either, true}},
-  };
-  for (const Row& row : kRows)
-    if (opcode == (wave_size == 64 ? row.wide : row.narrow)) return row.instruction;
-  return std::nullopt;
-}
-
-bool result_of(MaskOperation operation, bool a, bool b) {
-  switch (operation) {
-    case MaskOperation::move:
-      return a;
-    case MaskOperation::invert:
-      return !a;
-    case MaskOperation::both:
-      return a && b;
-    case MaskOperation::either:
-      return a || b;
-    case MaskOperation::one:
-      return a != b;
-    case MaskOperation::first_only:
-      return a && !b;
-    case MaskOperation::first_or_not:
-      return a || !b;
-  }
-  return false;
 }
 
 class Candidate {
@@ -197,24 +135,6 @@ class Candidate {
       } else if (node.kind == NodeKind::scalar_alu || is_vector(node) || node.kind == NodeKind::global) {
         if ((numbers_read(node.instruction) & masks_).any()) return false;
       }
-    }
-    return true;
-  }
-
-  // Constants among the sources are the same for all lanes.
-  static bool are_bits_of_lanes(const isa::Instruction& instruction) {
-    for (unsigned i = 0; i < instruction.operand_count; ++i) {
-      const isa::Operand& operand = instruction.operands[i];
-      if (operand.role == Role::dst) {
-        if (!scalar_destination(operand)) return false;
-        continue;
-      }
-      const auto source = source_of(operand, instruction);
-      if (!source) return false;
-      if (!source->is_constant) continue;
-      const auto low = static_cast<uint32_t>(source->value);
-      if (low != 0 && low != ~0u) return false;
-      if (operand.words == 2 && static_cast<uint32_t>(source->value >> 32) != low) return false;
     }
     return true;
   }

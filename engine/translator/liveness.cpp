@@ -230,6 +230,12 @@ void find_unused_words(const Routine& routine, Facts& facts) {
 
 }  // namespace
 
+bool reads_scratch(const Node& node) {
+  return reads_scratch_anywhere(node) ||
+         (node.kind == NodeKind::scratch &&
+          isa::access_shape(node.instruction.row->opcode).kind == isa::AccessShape::Kind::load);
+}
+
 bool stores_registers_at_exits_only(const Routine& routine) {
   return routine.pieces.size() == 1 && std::ranges::none_of(routine.nodes, [](const Node& node) {
            return node.kind == NodeKind::call || node.kind == NodeKind::indexed ||

@@ -55,6 +55,9 @@ Facts analyse(const Routine& routine);
 // Registers go to the Wave where control leaves the function, and before calls and steps: whether it has none
 // of these, and is one function.
 bool stores_registers_at_exits_only(const Routine& routine);
+// Whether something may read scratch, at a place that is known or anywhere: control may go to where all of it
+// is read.
+bool reads_scratch(const Node& node);
 // Behind the last instruction of the block: what its successors need.
 LiveSets live_out(const Block& block, const Facts& facts);
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -252,6 +253,8 @@ std::span<const RuntimeSymbol> runtime_symbols() {
       {"lockstep_translator_atomic", reinterpret_cast<void*>(&lockstep_translator_atomic)},
       {"lockstep_translator_call", reinterpret_cast<void*>(&lockstep_translator_call)},
       {"lockstep_translator_lds", reinterpret_cast<void*>(&lockstep_translator_lds)},
+      {"lockstep_translator_paths", reinterpret_cast<void*>(&lockstep_translator_paths)},
+      {"lockstep_translator_forget_paths", reinterpret_cast<void*>(&lockstep_translator_forget_paths)},
   };
   return symbols;
 }
@@ -275,6 +278,15 @@ bool lockstep_translator_allowed(const Context* context, uint32_t slot, uint64_t
   if (!range) return false;
   context->last_range[slot].store(range, std::memory_order_relaxed);
   return true;
+}
+
+uint16_t* lockstep_translator_paths() {
+  thread_local const std::unique_ptr<uint16_t[]> paths = std::make_unique<uint16_t[]>(kMostLaneRounds);
+  return paths.get();
+}
+
+void lockstep_translator_forget_paths() {
+  std::fill_n(lockstep_translator_paths(), kMostLaneRounds, uint16_t{0});
 }
 
 bool lockstep_translator_global(const Context* context, uint32_t slot, uint32_t form, uint32_t wave_size,

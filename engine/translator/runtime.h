@@ -67,6 +67,12 @@ bool lockstep_translator_atomic(lockstep::Wave* wave, const lockstep::translator
                                 uint32_t slot, uint32_t form, uint32_t places, uint64_t base, uint64_t exec,
                                 uint32_t* rows);
 
+// Of this thread, for kMostLaneRounds rounds: which blocks of a loop lanes went through in each. Zeros,
+// unless lanes are in a loop.
+uint16_t* lockstep_translator_paths();
+// Lanes were given up in the middle of a loop.
+void lockstep_translator_forget_paths();
+
 // Executes the instruction at an offset from the routine's entry as the interpreter does it. False: the wave
 // stops, Wave::state and Wave::pc say why and where, and Wave::budget how many instructions it executed.
 // `interpreted` is its number among those that the interpreter executes.
@@ -85,6 +91,10 @@ inline bool is_allowed(const Context* context, uint32_t slot, uint64_t address, 
 }
 
 inline constexpr uint32_t kTypedFormat = 0x100;
+
+// Of a loop that a wave goes through lane by lane; where a lane wants more the wave goes through it as a
+// wave.
+inline constexpr uint64_t kMostLaneRounds = 1 << 16;
 
 struct RuntimeSymbol {
   const char* name;

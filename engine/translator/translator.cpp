@@ -49,6 +49,7 @@ struct Translator::Translated {
   std::shared_ptr<const Translation> translation;
   Origin origin;
   std::vector<std::atomic<const Range*>> last_range;
+  std::vector<std::atomic<uint32_t>> rests;
   std::atomic<uint64_t> memory_version = 0;  // that last_range is of
   std::array<std::atomic<uint64_t>, kLeaves> left{};
   // Of waves that left for doubt: when somebody is to look whether the other version pays.
@@ -60,6 +61,7 @@ struct Translator::Translated {
       : translation(std::move(found.translation)),
         origin(found.origin),
         last_range(translation->memory_slots()),
+        rests(translation->memory_slots()),
         interpreted(translation->interpreted().size()),
         context{entry,
                 memory,
@@ -67,7 +69,8 @@ struct Translator::Translated {
                 &stepper,
                 translation->first_offset(),
                 translation->entry_numbers().size(),
-                translation->entry_numbers().data()} {
+                translation->entry_numbers().data(),
+                rests.data()} {
     forget_ranges();
   }
 
