@@ -77,35 +77,36 @@ LOCKSTEP_INLINE U16 f32_to_bf16_rtz(F32 x) {
 
 namespace detail {
 
-// Truncation with saturation to [low, high], where both limits are exact in Float's element type.
+// Truncation with saturation to [low, high]. `last`: the greatest number of Float's that is not above `high`;
+// `low` is one.
 template <class Integer, class Float>
-LOCKSTEP_INLINE Integer saturate_to(Float x, double low, double beyond_high, Integer lowest,
-                                    Integer highest) {
+LOCKSTEP_INLINE Integer saturate_to(Float x, double low, double last, double high) {
   using Scalar = typename Layout<Float>::Scalar;
-  const Float least = Float(static_cast<Scalar>(low));
-  const Float beyond = Float(static_cast<Scalar>(beyond_high));
-  const auto in_range = (x >= least) & (x < beyond);
-  // Converting what does not fit would be poison in LLVM.
-  const Integer value = convert<Integer>(in_range ? x : Float(0));
-  const Mask low_lanes = mask_of(x < least);
-  const Mask high_lanes = mask_of(x >= beyond);
-  return select(high_lanes, highest, select(low_lanes, lowest, value));
+  const Float least = Float(static_cast<Scalar>(low)), most = Float(static_cast<Scalar>(last));
+  // Converting what does not fit would be poison in LLVM. NaNs become the least.
+  const Float from_least = x > least ? x : least;
+  Integer value = convert<Integer>(from_least < most ? from_least : most);
+  if (last != high) {
+    using Element = decltype(Integer{}[0] + 0);
+    value = select(mask_of(x > most), Integer(static_cast<Element>(high)), value);
+  }
+  return low == 0 ? value : select(mask_of(x == x), value, Integer(0));
 }
 
 }  // namespace detail
 
 LOCKSTEP_INLINE I32 f32_to_i32(F32 x) {
-  return detail::saturate_to<I32>(x, -2147483648.0, 2147483648.0, I32(INT32_MIN), I32(INT32_MAX));
+  return detail::saturate_to<I32>(x, INT32_MIN, 0x1.fffffep30, INT32_MAX);
 }
 LOCKSTEP_INLINE U32 f32_to_u32(F32 x) {
-  return detail::saturate_to<U32>(x, 0.0, 4294967296.0, U32(0), U32(UINT32_MAX));
+  return detail::saturate_to<U32>(x, 0, 0x1.fffffep31, UINT32_MAX);
 }
 LOCKSTEP_INLINE I32 f64_to_i32(F64 x) {
   // Values in (-2^31 - 1, -2^31) truncate to the lowest integer, which is what saturation gives as well.
-  return detail::saturate_to<I32>(x, -2147483648.0, 2147483648.0, I32(INT32_MIN), I32(INT32_MAX));
+  return detail::saturate_to<I32>(x, INT32_MIN, INT32_MAX, INT32_MAX);
 }
 LOCKSTEP_INLINE U32 f64_to_u32(F64 x) {
-  return detail::saturate_to<U32>(x, 0.0, 4294967296.0, U32(0), U32(UINT32_MAX));
+  return detail::saturate_to<U32>(x, 0, UINT32_MAX, UINT32_MAX);
 }
 
 template <class Mode>
@@ -121,13 +122,13 @@ LOCKSTEP_INLINE I32 f32_to_i32_nearest(F32 x) {
 }
 
 LOCKSTEP_INLINE I16 f32_to_i16(F32 x) {
-  return convert<I16>(detail::saturate_to<I32>(x, -32768.0, 32768.0, I32(INT16_MIN), I32(INT16_MAX)));
+  return convert<I16>(detail::saturate_to<I32>(x, INT16_MIN, INT16_MAX, INT16_MAX));
 }
 LOCKSTEP_INLINE U16 f32_to_u16(F32 x) {
-  return convert<U16>(detail::saturate_to<I32>(x, 0.0, 65536.0, I32(0), I32(UINT16_MAX)));
+  return convert<U16>(detail::saturate_to<I32>(x, 0, UINT16_MAX, UINT16_MAX));
 }
 LOCKSTEP_INLINE U32 f32_to_u8(F32 x) {
-  return bits_as<U32>(detail::saturate_to<I32>(x, 0.0, 256.0, I32(0), I32(255)));
+  return bits_as<U32>(detail::saturate_to<I32>(x, 0, 255, 255));
 }
 LOCKSTEP_INLINE I16 f16_to_i16(F16 x) {
   return f32_to_i16(widen(x));

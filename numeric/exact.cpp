@@ -133,11 +133,10 @@ Float exact_ldexp_of(Float x, I32 exponent, RuntimeFloatMode mode) {
   if constexpr (sizeof(Float) == sizeof(F16)) {
     result = narrow(detail::wide_ldexp(x, exponent), finite(x), mode);
   } else {
-    const IntOf<Float> own_exponent = detail::exponent_operand(x, exponent);
     // Inputs were flushed, and normalizing a denormal needs the host to read it.
     const HostFloatControl control(Layout<Float>::round(mode), true,
                                    Layout<Float>::keeps_output_denormals(mode));
-    host::scale(&x, &own_exponent, &result);
+    host::scale(&x, &exponent, &result);
   }
   return nan_lanes(x) ? quiet(x, mode) : result;
 }

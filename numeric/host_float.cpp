@@ -31,7 +31,7 @@ void fma(const F64* a, const F64* b, const F64* c, F64* result) {
 void scale(const F32* a, const I32* exponent, F32* result) {
   *result = detail::host_ldexp(*a, *exponent);
 }
-void scale(const F64* a, const I64* exponent, F64* result) {
+void scale(const F64* a, const I32* exponent, F64* result) {
   *result = detail::host_ldexp(*a, *exponent);
 }
 void narrow(const F32* a, F16* result) {

@@ -16,7 +16,7 @@ void fma(const F32* a, const F32* b, const F32* c, F32* result);
 void fma(const F64* a, const F64* b, const F64* c, F64* result);
 // a * 2^exponent, rounded once.
 void scale(const F32* a, const I32* exponent, F32* result);
-void scale(const F64* a, const I64* exponent, F64* result);
+void scale(const F64* a, const I32* exponent, F64* result);
 void narrow(const F32* a, F16* result);
 void convert(const F64* a, F32* result);
 void convert(const I32* a, F32* result);

@@ -8,15 +8,17 @@ namespace lockstep::numeric {
 
 namespace detail {
 
-// The lesser of two numbers; equal operands differ at most in the sign of a zero, which their union keeps.
+// The lesser of two numbers. The host's minimum is its second operand if both are equal, which differ at most
+// in the sign of a zero: the union of both orders keeps it. Of F64, whose halves come as words, a comparison
+// more is cheaper.
 LOCKSTEP_INLINE F32 lesser(F32 a, F32 b) {
-  return a < b ? a : a == b ? bits_as<F32>(to_bits(a) | to_bits(b)) : b;
+  return bits_as<F32>(to_bits(a < b ? a : b) | to_bits(b < a ? b : a));
 }
 LOCKSTEP_INLINE F64 lesser(F64 a, F64 b) {
   return a < b ? a : a == b ? bits_as<F64>(to_bits(a) | to_bits(b)) : b;
 }
 LOCKSTEP_INLINE F32 greater(F32 a, F32 b) {
-  return a > b ? a : a == b ? bits_as<F32>(to_bits(a) & to_bits(b)) : b;
+  return bits_as<F32>(to_bits(a > b ? a : b) & to_bits(b > a ? b : a));
 }
 LOCKSTEP_INLINE F64 greater(F64 a, F64 b) {
   return a > b ? a : a == b ? bits_as<F64>(to_bits(a) & to_bits(b)) : b;
@@ -43,18 +45,18 @@ LOCKSTEP_INLINE I16 unordered(F16 a, F16 b) {
   return nan_lanes(a) | nan_lanes(b);
 }
 
-// Equal as numbers: zeros of both signs are. Not for NaNs.
-LOCKSTEP_INLINE I32 equal(F32 a, F32 b) {
-  return a == b;
+// As numbers: zeros of both signs are equal. Not for NaNs.
+LOCKSTEP_INLINE I32 not_less(F32 a, F32 b) {
+  return a >= b;
 }
-LOCKSTEP_INLINE I64 equal(F64 a, F64 b) {
-  return a == b;
+LOCKSTEP_INLINE I64 not_less(F64 a, F64 b) {
+  return a >= b;
 }
-LOCKSTEP_INLINE I16 equal(F16 a, F16 b) {
+LOCKSTEP_INLINE I16 not_less(F16 a, F16 b) {
   // As two's complement numbers. LLVM turns a test of halves for zero into a float compare, which hosts
   // without half arithmetic do lane by lane.
   const I16 a_sign = bits_as<I16>(a) >> 15, b_sign = bits_as<I16>(b) >> 15;
-  return (magnitude(a) ^ a_sign) - a_sign == (magnitude(b) ^ b_sign) - b_sign;
+  return (magnitude(a) ^ a_sign) - a_sign >= (magnitude(b) ^ b_sign) - b_sign;
 }
 
 // `picked` is what the operation gives for two numbers.
@@ -102,19 +104,16 @@ LOCKSTEP_INLINE Float maxmin(Float a, Float b, Float c, Mode mode) {
   return min(max(a, b, mode), c, mode);
 }
 
-// With a NaN among the operands this is min3. The largest operand is found by ==, so zeros of both signs
-// count as equal.
+// With a NaN among the operands this is min3. Whether an operand is the largest is asked of numbers: zeros of
+// both signs count as equal.
 template <class Float, class Mode>
 LOCKSTEP_INLINE Float med3(Float a, Float b, Float c, Mode mode) {
   a = flush_input(a, mode);
   b = flush_input(b, mode);
   c = flush_input(c, mode);
-  const Float a_or_b = detail::greater(a, b);
-  const Float largest = detail::greater(a_or_b, c);
-  const Float median = detail::equal(largest, a)   ? detail::greater(b, c)
-                       : detail::equal(largest, b) ? detail::greater(a, c)
-                                                   : a_or_b;
-  const IntOf<Float> nan = nan_lanes(a) | nan_lanes(b) | nan_lanes(c);
+  const Float of_ab = detail::greater(a, b), of_ac = detail::greater(a, c), of_bc = detail::greater(b, c);
+  const Float median = detail::not_less(a, of_bc) ? of_bc : detail::not_less(b, of_ac) ? of_ac : of_ab;
+  const IntOf<Float> nan = detail::unordered(a, b) | detail::unordered(c, c);
   if constexpr (!selects_nans<Mode>)
     if (!recompute_now(nan, mode)) return median;
   return nan ? min3(a, b, c, mode) : median;

@@ -29,24 +29,30 @@ LOCKSTEP_INLINE Int clamp_to(Int x, int low, int high) {
   return __builtin_elementwise_min(__builtin_elementwise_max(x, Int(low)), Int(high));
 }
 
-// x * 2^exponent with one rounding, by the rounding of the host: all but the last multiplication are exact.
+// As much of the exponent as one multiplication takes.
 template <class Float>
-LOCKSTEP_INLINE Float host_ldexp(Float x, IntOf<Float> exponent) {
-  using L = Layout<Float>;
-  using Int = IntOf<Float>;
-  constexpr int kLargest = L::kBias;
-  constexpr int kSmallest = 1 - L::kBias;
-  constexpr int kNormalize = L::kFraction + 1;
-  const Int passes = zero_lanes(x) | (magnitude(x) >= Int(L::kInfinity));
-  const Int tiny = subnormal_or_zero_lanes(x);
-  const Float normal = tiny ? x * power_of_two<Float>(Int(kNormalize)) : x;
-  const Int own = (magnitude(normal) >> L::kFraction) - L::kBias - (tiny & kNormalize);
-  const Float significand = bits_as<Float>((to_bits(normal) & ~BitsOf<Float>(L::kInfinity)) | L::kOne);
-  const Int total = own + clamp_to(exponent, -4 * L::kBias, 4 * L::kBias);
-  const Int first = clamp_to(total, kSmallest, kLargest);
-  const Int second = clamp_to(total - first, -2 * kNormalize, 2 * kNormalize);
-  const Float scaled = (significand * power_of_two<Float>(first)) * power_of_two<Float>(second);
-  return passes ? x : scaled;
+LOCKSTEP_INLINE I32 exponent_at_once(I32 exponent) {
+  return clamp_to(exponent, 1 - Layout<Float>::kBias, Layout<Float>::kBias);
+}
+
+// x * 2^exponent with one rounding, by the rounding of the host.
+template <class Float>
+LOCKSTEP_INLINE Float host_ldexp(Float x, I32 exponent) {
+  const auto power = [](I32 of) __attribute__((always_inline)) {
+    return power_of_two<Float>(convert<IntOf<Float>>(of));
+  };
+  I32 last = exponent_at_once<Float>(exponent);
+  const I32 rest = exponent - last;
+  if (__builtin_expect(any(mask_of(rest != 0)), false)) {
+    // The greatest factor comes first where it makes numbers larger, so that none is denormal on the way, and
+    // last where it makes them smaller: what was rounded before then comes to nothing. Three factors make the
+    // largest number zero and the least denormal infinite.
+    const I32 first = exponent_at_once<Float>(rest), second = exponent_at_once<Float>(rest - first);
+    const I32 grows = rest > 0;
+    x = (x * power(grows ? last : first)) * power(second);
+    last = grows ? first : last;
+  }
+  return x * power(last);
 }
 // Exact in F32 before the one rounding to half.
 LOCKSTEP_INLINE F32 wide_ldexp(F16 x, I32 exponent) {
@@ -54,16 +60,6 @@ LOCKSTEP_INLINE F32 wide_ldexp(F16 x, I32 exponent) {
 }
 LOCKSTEP_INLINE F16 host_ldexp(F16 x, I32 exponent) {
   return convert<F16>(wide_ldexp(x, exponent));
-}
-
-LOCKSTEP_INLINE I32 exponent_operand(F32, I32 exponent) {
-  return exponent;
-}
-LOCKSTEP_INLINE I64 exponent_operand(F64, I32 exponent) {
-  return convert<I64>(exponent);
-}
-LOCKSTEP_INLINE I32 exponent_operand(F16, I32 exponent) {
-  return exponent;
 }
 
 // Exponent (of a fraction in [0.5, 1)) of normal and denormal lanes; anything elsewhere.
@@ -116,11 +112,13 @@ LOCKSTEP_INLINE Float ldexp(Float x, I32 exponent, Mode mode) {
   using L = Layout<Float>;
   if (L::round(mode) != Round::nearest_even) return exact_ldexp(x, exponent, mode_bits(mode));
   const Float input = flush_input(x, mode);
-  const Float result = detail::host_ldexp(input, detail::exponent_operand(input, exponent));
+  const Float result = detail::host_ldexp(input, exponent);
   IntOf<Float> doubtful = IntOf<Float>(0);
   if (!L::keeps_output_denormals(mode)) doubtful |= magnitude(result) == IntOf<Float>(L::kMinNormal);
   if (sizeof(Float) == sizeof(F16) && mode.fp16_overflow_clamps()) doubtful |= infinite_lanes(result);
   if (recompute_now(doubtful, mode)) return exact_ldexp(x, exponent, mode_bits(mode));
+  // The host quiets NaNs as MODE.IEEE asks for.
+  if (sizeof(Float) != sizeof(F16) && mode.ieee()) return flush_output(result, mode);
   return flush_output(nan_lanes(x) ? quiet(x, mode) : result, mode);
 }
 template <class Mode>

@@ -150,6 +150,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
       keep_doubt_as_masks(*function);
       permute_tables(*function);
     } else {
+      check_lanes_in_pairs(*function);
       move_lane_by_lane(*function, function->getArg(0));
     }
   }

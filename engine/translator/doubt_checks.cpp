@@ -266,6 +266,24 @@ void check_in_pairs(llvm::Function& function) {
 
 }  // namespace
 
+void check_lanes_in_pairs(llvm::Function& function) {
+  for (llvm::BasicBlock& block : function) {
+    for (llvm::Instruction& each : llvm::make_early_inc_range(block)) {
+      auto* last = llvm::dyn_cast<llvm::SelectInst>(&each);
+      if (!last || !checked_value(*last)) continue;
+      auto* first = llvm::dyn_cast<llvm::SelectInst>(last->getFalseValue());
+      if (!first || !first->hasOneUse() || !checked_value(*first)) continue;
+      const llvm::FCmpInst *a = lone_check(first->getCondition(), &block),
+                           *b = lone_check(last->getCondition(), &block);
+      if (!a || !b || a->getOperand(0)->getType() != b->getOperand(0)->getType()) continue;
+      llvm::IRBuilder<> ir(last);
+      Value* both = ir.CreateFCmpUNO(a->getOperand(0), b->getOperand(0));
+      last->replaceAllUsesWith(ir.CreateSelect(both, last->getTrueValue(), first->getFalseValue()));
+      llvm::RecursivelyDeleteTriviallyDeadInstructions(last);
+    }
+  }
+}
+
 void keep_doubt_as_masks(llvm::Function& function) {
   std::vector<std::pair<llvm::ICmpInst*, llvm::IntrinsicInst*>> together;
   std::vector<llvm::ICmpInst*> of_chunks;

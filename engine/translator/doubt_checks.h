@@ -14,4 +14,7 @@ void drop_implied_checks(llvm::Function& function);
 // where nobody asks but whether there is any. For hosts that have registers for masks.
 void keep_doubt_as_masks(llvm::Function& function);
 
+// Where hosts have none, and doubt stays lanes: two numbers are compared at once there, too.
+void check_lanes_in_pairs(llvm::Function& function);
+
 }  // namespace lockstep::translator

@@ -108,6 +108,36 @@ TEST(CodeGenerator, KeepsDoubtAsMasks) {
   EXPECT_EQ(count_of(*module, llvm::Instruction::Call), 0u);
 }
 
+// Two checks are one comparison where doubt is lanes; one that something else asks for stays by itself.
+TEST(CodeGenerator, ChecksTwoNumbersAtOnce) {
+  const auto compares_left = [](const std::string& behind) {
+    llvm::LLVMContext context;
+    const auto module = run_with_doubt(context, R"(
+      %x = fcmp uno <16 x float> %a, zeroinitializer
+      %first = select <16 x i1> %x, <16 x i32> splat (i32 -1), <16 x i32> %c
+      %y = fcmp uno <16 x float> %b, zeroinitializer)" +
+                                                    behind);
+    EXPECT_TRUE(module);
+    if (!module) return 0u;
+    check_lanes_in_pairs(*module->getFunction("run"));
+    return count_of(*module, llvm::Instruction::FCmp);
+  };
+  const std::string second = R"(
+      %second = select <16 x i1> %y, <16 x i32> splat (i32 -1), <16 x i32> %first)";
+  EXPECT_EQ(compares_left(second + "\n%run = or <16 x i32> %second, %c"), 1u);
+  EXPECT_EQ(compares_left(second + R"(
+      %sum = fadd <16 x float> %a, %b
+      %z = fcmp uno <16 x float> %sum, zeroinitializer
+      %run = select <16 x i1> %z, <16 x i32> splat (i32 -1), <16 x i32> %second)"),
+            2u);
+  EXPECT_EQ(compares_left(second + "\n%run = or <16 x i32> %second, %first"), 2u);
+  EXPECT_EQ(compares_left(R"(
+      %second = select <16 x i1> %y, <16 x i32> splat (i32 -1), <16 x i32> %first
+      %y.lanes = sext <16 x i1> %y to <16 x i32>
+      %run = or <16 x i32> %second, %y.lanes)"),
+            2u);
+}
+
 // What is left of numbers of 64 bits that are joined from %low and %high and taken apart again, in
 // instructions.
 unsigned wide_instructions_left(const std::string& operation) {
