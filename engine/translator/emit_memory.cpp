@@ -6,6 +6,7 @@
 
 #include "engine/translator/context.h"
 #include "engine/translator/emitter.h"
+#include "engine/translator/lane_moves.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/runtime.h"
 #include "isa/memory_shape.h"
@@ -363,8 +364,9 @@ bool Emitter::has_launch_exec(unsigned index) const {
   return true;
 }
 
-// Dwords side by side. A mask is not for nothing: hosts do not always give what was stored under one to a
-// load that comes soon.
+// Dwords side by side in the LDS, all in bounds. A mask is not for nothing: hosts do not always give what was
+// stored under one to a load that comes soon. Where it is some forty operations of the host, the lanes that
+// are off get back what they have, which is nobody else's: a work-group's LDS is one host thread's.
 void Emitter::store_under(Value* exec, Value* word, Value* pointer) {
   Value* is_full = ir_.CreateICmpEQ(exec, ir_.getInt16(0xffff));
   BasicBlock *full = new_block("full"), *partial = new_block("partial"), *stored = new_block("stored");
@@ -373,7 +375,13 @@ void Emitter::store_under(Value* exec, Value* word, Value* pointer) {
   ir_.CreateAlignedStore(word, pointer, llvm::Align(1));
   ir_.CreateBr(stored);
   ir_.SetInsertPoint(partial);
-  ir_.CreateMaskedStore(word, pointer, llvm::Align(1), ir_.CreateBitCast(exec, lane_mask_));
+  if (has_masked_gathers_) {
+    ir_.CreateMaskedStore(word, pointer, llvm::Align(1), ir_.CreateBitCast(exec, lane_mask_));
+  } else {
+    Value* before = ir_.CreateAlignedLoad(lanes_, pointer, llvm::Align(1));
+    Value* on = ir_.CreateIsNeg(lanes_as_words(ir_, exec));
+    ir_.CreateAlignedStore(ir_.CreateSelect(on, word, before), pointer, llvm::Align(1));
+  }
   ir_.CreateBr(stored);
   ir_.SetInsertPoint(stored);
 }

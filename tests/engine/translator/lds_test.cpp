@@ -81,6 +81,32 @@ TEST(Lds, AccessesAreTheInterpreters) {
     }
 }
 
+// Dwords side by side of some lanes: none of a chunk, all, and in between. What is at the others' places
+// stays.
+TEST(Lds, StoresOfSomeLanesLeaveTheOthers) {
+  const std::string body =
+      "v_lshlrev_b32 v1, 2, v0\ns_and_b64 exec, exec, s[6:7]\n"
+      "ds_store_b32 v1, v2 offset:4\ns_waitcnt lgkmcnt(0)\nds_load_b32 v4, v1 offset:8\n"
+      "s_waitcnt lgkmcnt(0)\nv_add_nc_u32 v10, v4, v2";
+  for (const unsigned wave_size : {32u, 64u})
+    for (const uint64_t lanes : {uint64_t{0}, ~uint64_t{0}, uint64_t{0xffff'0000'ffff'0000},
+                                 uint64_t{0x8001'0000'7ffe'ffff}, uint64_t{0x1234'fedc'0001'8000}}) {
+      std::string code = body;
+      if (wave_size == 32)
+        code.replace(code.find("s_and_b64 exec, exec, s[6:7]"), 28, "s_and_b32 exec_lo, exec_lo, s6");
+      EnginePair pair({.wave_size = wave_size, .seed = lanes});
+      EXPECT_EQ(pair.run(open_ended(code, wave_size),
+                         [&](interpreter::TestWave& wave) {
+                           wave.fill(0, [](unsigned lane) { return lane + 3; });
+                           wave.wave().scalar[6] = static_cast<uint32_t>(lanes);
+                           wave.wave().scalar[7] = static_cast<uint32_t>(lanes >> 32);
+                         }),
+                "")
+          << wave_size << " " << std::hex << lanes;
+      EXPECT_EQ(pair.exits(Leave::access), 0u);
+    }
+}
+
 // The offsets that are guessed for the only instruction of LDS.
 std::optional<OffsetsOfLanes> guessed_offsets(const std::string& text) {
   const Routine routine = routine_of(text);
