@@ -43,13 +43,9 @@ class LaneMoves {
     const auto is_gather = [](const llvm::CallInst& call) {
       return call.getIntrinsicID() == llvm::Intrinsic::masked_gather;
     };
-    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function_))) {
+    for (llvm::Instruction& instruction : llvm::instructions(function_)) {
       auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
       if (!call) continue;
-      if (const unsigned at = mask_operand(*call)) {
-        ir_.SetInsertPoint(call);
-        expand_mask(*call, at);
-      }
       const llvm::Function* callee = call->getCalledFunction();
       if (is_gather(*call) || call->getIntrinsicID() == llvm::Intrinsic::masked_scatter ||
           (callee && callee->getName().starts_with(kWideStore)))
@@ -68,26 +64,6 @@ class LaneMoves {
   static bool is_full(const Value* on) {
     const auto* constant = llvm::dyn_cast<llvm::Constant>(on);
     return constant && constant->isAllOnesValue();
-  }
-
-  // Of a move of dwords side by side under a mask; else 0.
-  static unsigned mask_operand(const llvm::CallInst& call) {
-    switch (call.getIntrinsicID()) {
-      case llvm::Intrinsic::masked_load:
-        return 2;
-      case llvm::Intrinsic::masked_store:
-        return 3;
-      default:
-        return 0;
-    }
-  }
-
-  // As it is wanted in a register: of bits of a number LLVM takes each by itself, fifty instructions.
-  void expand_mask(llvm::CallInst& call, unsigned at) {
-    Value* on = call.getArgOperand(at);
-    if (on->getType()->getScalarType() != ir_.getInt1Ty() || llvm::isa<llvm::Constant>(on)) return;
-    if (llvm::cast<llvm::FixedVectorType>(on->getType())->getNumElements() == kLanes)
-      call.setArgOperand(at, ir_.CreateIsNeg(as_words(on)));
   }
 
   Places places_of(Value* pointers) {
