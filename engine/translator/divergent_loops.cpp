@@ -7,6 +7,7 @@
 
 #include "engine/translator/body_signature.h"
 #include "engine/translator/classify.h"
+#include "engine/translator/lane_loops.h"
 #include "engine/translator/loop_parts.h"
 #include "engine/translator/mask_algebra.h"
 #include "engine/translator/operands.h"
@@ -133,33 +134,13 @@ class Candidate {
     loop_.touched |= effects(n).reads | effects(n).writes;
     loop_.written |= effects(n).writes;
     switch (node.kind) {
-      case NodeKind::nothing:
-        // Others of these have caches forget what they hold.
-        return instruction.row->encoding == isa::Encoding::sopp;
-      case NodeKind::vector_alu:
-      case NodeKind::dual:
-        if (effects(n).reads_all_lanes || instruction.dpp != isa::Dpp::none) return false;
-        for (const Half& half : halves_of(instruction)) {
-          const VectorSignature& signature = vector_signature(half.row->base);
-          for (unsigned i = 0; i < signature.count; ++i)
-            if (signature.parameters[i].kind == Operand::Kind::lane_numbers) return false;
-        }
-        return true;
-      case NodeKind::global:
-        // Who asks for a look past the caches waits for others.
-        if (instruction.row->encoding != isa::Encoding::global || instruction.glc || instruction.dlc ||
-            !global_operands(instruction).is_load())
-          return false;
-        loop_.loads.push_back(n);
-        return true;
       case NodeKind::scratch:
         return note_scratch(n);
-      case NodeKind::scalar_alu:
-        return true;
       case NodeKind::branch:
         return is_last && is_followed(instruction.row->opcode);
       default:
-        return false;
+        if (node.kind == NodeKind::global) loop_.loads.push_back(n);
+        return hides_order_of_lanes(node, effects(n));
     }
   }
 

@@ -8,7 +8,6 @@
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/runtime.h"
-#include "engine/translator/scalar_lanes.h"
 
 namespace lockstep::translator {
 
@@ -32,9 +31,6 @@ void Emitter::emit_divergent_loop(unsigned header) {
   const DivergentLoop& loop = divergent_loops_.at(header);
   const BlockFacts& facts = facts_.blocks[header];
   const RegisterSet needed = facts_.blocks[loop.exit].live_in.all();
-  const auto alloca_of = [&](llvm::Type* type) {
-    return llvm::IRBuilder<>(entry_, entry_->begin()).CreateAlloca(type);
-  };
   const auto if_used_up = [&](Value* condition, BasicBlock* out, const char* name) {
     BasicBlock* on = new_block(name);
     branch_unlikely(condition, out, on);
@@ -82,26 +78,18 @@ void Emitter::emit_divergent_loop(unsigned header) {
 
   ir_.SetInsertPoint(begin);
   Value* paths = ir_.CreateCall(runtime("lockstep_translator_paths", pointer_, {}));
-  // A row for each chunk of a register: what the lanes begin with, and then what they end with.
-  std::map<unsigned, unsigned> rows;
+  std::vector<unsigned> registers;
   std::map<unsigned, Value*> before;  // of scalar registers
   for (unsigned r = 0; r < kRegisters; ++r) {
     if (!loop.touched[r]) continue;
     const bool is_read = facts.live_in.all()[r];
     if (is_vgpr(r)) {
-      if (is_read || (loop.written[r] && needed[r])) rows.emplace(r, static_cast<unsigned>(rows.size()));
+      if (is_read || (loop.written[r] && needed[r])) registers.push_back(r);
     } else if (is_read || loop.masks_at_end[r]) {
       before[r] = scalar(r);
     }
   }
-  auto* rows_type = llvm::ArrayType::get(lanes_, std::max<size_t>(1, rows.size()) * chunks_);
-  llvm::AllocaInst* lane_rows = alloca_of(rows_type);
-  const auto row = [&](unsigned number, unsigned chunk) {
-    return ir_.CreateConstInBoundsGEP2_32(rows_type, lane_rows, 0, rows.at(number) * chunks_ + chunk);
-  };
-  for (const auto& [number, place] : rows)
-    for (unsigned chunk = 0; chunk < chunks_; ++chunk)
-      ir_.CreateStore(vgpr(number, chunk), row(number, chunk));
+  const LaneRows rows = rows_of(registers);
   std::map<unsigned, llvm::AllocaInst*> behind;  // of scalar registers
   for (unsigned r = kFirstScalar; r < kRegisters; ++r) {
     if (!loop.masks_at_end[r] && !loop.numbers_at_end[r]) continue;
@@ -115,12 +103,7 @@ void Emitter::emit_divergent_loop(unsigned header) {
   ir_.CreateStore(ir_.getInt64(0), longest);
   ir_.CreateStore(ir_.getInt64(0), rounds);
   ir_.CreateStore(exec, left);
-  std::map<unsigned, LaneRange> ranges;  // by load
-  for (unsigned n : loop.loads) {
-    LaneRange range{next_slot_++, alloca_of(i64_), alloca_of(i64_)};
-    set_lane_range(range, n);
-    ranges.emplace(n, range);
-  }
+  const std::map<unsigned, LaneRange> ranges = lane_ranges(loop.loads);
   ir_.CreateBr(next_lane);
 
   const Locals at_header = locals_;
@@ -136,10 +119,7 @@ void Emitter::emit_divergent_loop(unsigned header) {
   Value* lanes_left = ir_.CreateLoad(i32_, left);
   Value* lane = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, lanes_left, ir_.getTrue());
   Value* wide_lane = ir_.CreateZExt(lane, i64_);
-  const auto place_in_row = [&](unsigned number) {
-    Value* first = ir_.CreateConstInBoundsGEP2_32(rows_type, lane_rows, 0, rows.at(number) * chunks);
-    return ir_.CreateGEP(i32_, first, wide_lane);
-  };
+  const auto place_in_row = [&](unsigned number) { return lane_in_row(rows, number, wide_lane); };
   for (unsigned r = 0; r < kRegisters; ++r) {
     if (!loop.touched[r]) continue;
     if (is_vgpr(r)) {
@@ -221,7 +201,7 @@ void Emitter::emit_divergent_loop(unsigned header) {
   ir_.CreateStore(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, count, ir_.CreateLoad(i64_, longest)),
                   longest);
   ir_.CreateStore(ir_.CreateAdd(count, ir_.CreateLoad(i64_, rounds)), rounds);
-  for (const auto& [number, place] : rows)
+  for (const auto& [number, place] : rows.places)
     if (loop.written[number] && needed[number])
       ir_.CreateStore(element_of_lane(vgpr(number, 0)), place_in_row(number));
   for (const auto& [number, place] : behind) {
@@ -258,9 +238,9 @@ void Emitter::emit_divergent_loop(unsigned header) {
   ir_.CreateBr(behind_lanes);
   ir_.SetInsertPoint(behind_lanes);
   Value* executed = rounds_instructions(loop, paths, wave_rounds);
-  for (const auto& [number, place] : rows)
+  for (const auto& [number, place] : rows.places)
     for (unsigned chunk = 0; loop.written[number] && needed[number] && chunk < chunks_; ++chunk)
-      set_vgpr(number, chunk, ir_.CreateLoad(lanes_, row(number, chunk)));
+      set_vgpr(number, chunk, ir_.CreateLoad(lanes_, row(rows, number, chunk)));
   for (const auto& [number, place] : behind) set_scalar(number, ir_.CreateLoad(i32_, place));
   Value* budget = ir_.CreateSub(ir_.CreateLoad(i64_, budget_), executed);
   ir_.CreateStore(budget, budget_);
@@ -332,34 +312,13 @@ void Emitter::emit_lane_block(const DivergentLoop& loop, unsigned index,
   ir_.CreateStore(llvm::Constant::getNullValue(lanes_), doubt_[0]);
   bool casts_doubt = false;
   for (unsigned n = block.first; n < block.last; ++n) {
-    const Node& node = routine_.nodes[n];
-    const Effects& effects = facts_.nodes[n].effects;
-    if (node.kind == NodeKind::nothing || node.kind == NodeKind::branch) continue;
-    if (writes_exec(effects, routine_.wave_size)) merge_waiting(0);
-    if (node.kind == NodeKind::scalar_alu) {
-      emit_scalar(n);
-      for (unsigned r = kFirstScalar; r < kRegisters; ++r)
-        if (effects.writes[r]) lane_sums_.erase(r);
-      // A carry of a lane that was off is 0, whatever its addends are.
-      if (effects.writes[kExec]) lane_sums_.clear();
-    } else if (node.kind == NodeKind::global) {
-      emit_lane_load(n, &ranges.at(n), failed);
-    } else if (node.kind == NodeKind::scratch) {
-      emit_lane_scratch(n);
-    } else {
-      for (const Half& half : halves_of(node.instruction))
-        casts_doubt |= vector_signature(half.row->base).takes_mode;
-      emit_lane_vector(n);
-    }
+    const auto range = ranges.find(n);
+    casts_doubt |= emit_lane_node(n, range == ranges.end() ? nullptr : &range->second, failed);
     set_known(loop.bits_behind, n);
   }
   merge_waiting(0);
   flush_locals(locals_);
-  if (!casts_doubt) return;
-  BasicBlock* certain = new_block("lane_certain");
-  Value* doubt = element_of_lane(ir_.CreateLoad(lanes_, doubt_[0]));
-  branch_unlikely(ir_.CreateICmpNE(doubt, ir_.getInt32(0)), failed, certain);
-  ir_.SetInsertPoint(certain);
+  if (casts_doubt) check_lane(failed);
 }
 
 }  // namespace lockstep::translator

@@ -66,6 +66,75 @@ void Emitter::forget_values() {
   scratch_is_tested_ = false;
 }
 
+llvm::AllocaInst* Emitter::alloca_of(llvm::Type* type) {
+  return llvm::IRBuilder<>(entry_, entry_->begin()).CreateAlloca(type);
+}
+
+Emitter::LaneRows Emitter::rows_of(const std::vector<unsigned>& registers) {
+  LaneRows rows;
+  rows.chunks = chunks_;
+  for (unsigned number : registers) rows.places.emplace(number, static_cast<unsigned>(rows.places.size()));
+  rows.type = llvm::ArrayType::get(lanes_, std::max<size_t>(1, rows.places.size()) * chunks_);
+  rows.memory = alloca_of(rows.type);
+  for (unsigned number : registers)
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+      ir_.CreateStore(vgpr(number, chunk), row(rows, number, chunk));
+  return rows;
+}
+
+Value* Emitter::row(const LaneRows& rows, unsigned number, unsigned chunk) {
+  return place_in(rows.memory, rows.places.at(number) * rows.chunks + chunk);
+}
+
+Value* Emitter::lane_in_row(const LaneRows& rows, unsigned number, Value* lane) {
+  return ir_.CreateGEP(i32_, row(rows, number, 0), lane);
+}
+
+std::map<unsigned, Emitter::LaneRange> Emitter::lane_ranges(const std::vector<unsigned>& loads) {
+  std::map<unsigned, LaneRange> ranges;
+  for (unsigned n : loads) {
+    const LaneRange range{next_slot_++, alloca_of(i64_), alloca_of(i64_)};
+    set_lane_range(range, n);
+    ranges.emplace(n, range);
+  }
+  return ranges;
+}
+
+bool Emitter::emit_lane_node(unsigned index, const LaneRange* range, BasicBlock* failed) {
+  const Node& node = routine_.nodes[index];
+  const Effects& effects = facts_.nodes[index].effects;
+  if (node.kind == NodeKind::nothing || node.kind == NodeKind::branch) return false;
+  if (writes_exec(effects, routine_.wave_size)) merge_waiting(0);
+  switch (node.kind) {
+    case NodeKind::scalar_alu:
+      emit_scalar(index);
+      for (unsigned r = kFirstScalar; r < kRegisters; ++r)
+        if (effects.writes[r]) lane_sums_.erase(r);
+      // A carry of a lane that was off is 0, whatever its addends are.
+      if (effects.writes[kExec]) lane_sums_.clear();
+      return false;
+    case NodeKind::global:
+      emit_lane_load(index, range, failed);
+      return false;
+    case NodeKind::scratch:
+      emit_lane_scratch(index);
+      return false;
+    default:
+      emit_lane_vector(index);
+      return std::ranges::any_of(halves_of(node.instruction), [](const Half& half) {
+        return vector_signature(half.row->base).takes_mode;
+      });
+  }
+}
+
+// Where the lane is in doubt.
+void Emitter::check_lane(BasicBlock* failed) {
+  BasicBlock* certain = new_block("lane_certain");
+  Value* doubt = element_of_lane(ir_.CreateLoad(lanes_, doubt_[0]));
+  branch_unlikely(ir_.CreateICmpNE(doubt, ir_.getInt32(0)), failed, certain);
+  ir_.SetInsertPoint(certain);
+}
+
 // Behind one of these the wave may come to another one, which is then among them, too.
 void Emitter::emit_lane_loops() {
   std::set<unsigned> emitted;
@@ -93,9 +162,6 @@ void Emitter::emit_lane_loop(unsigned index) {
   const RegisterSet needed = live_out(block, facts_).all();
   llvm::Type* mask_type = routine_.wave_size == 32 ? i32_ : i64_;
   const auto number_of = [&](uint64_t value) { return llvm::ConstantInt::get(mask_type, value); };
-  const auto alloca_of = [&](llvm::Type* type) {
-    return llvm::IRBuilder<>(entry_, entry_->begin()).CreateAlloca(type);
-  };
   const LaneEntry& entry = lane_entries_.at(index);
   BasicBlock *begin = new_block("lanes_begin"), *next_lane = new_block("next_lane"),
              *round = new_block("lane_round"), *lane_ended = new_block("lane_ended"),
@@ -131,9 +197,7 @@ void Emitter::emit_lane_loop(unsigned index) {
       ir_.CreateUDiv(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, ir_.getInt64(0),
                                                ir_.CreateAdd(budget, ir_.CreateSub(size, ir_.getInt64(1)))),
                      size));
-  // A row for each chunk of a register: what the lanes begin with, and then what they end with.
-  std::map<unsigned, unsigned> rows;
-  std::vector<unsigned> numbers;
+  std::vector<unsigned> registers, numbers;
   RegisterSet written;
   for (unsigned n = block.first; n < block.last; ++n) written |= facts_.nodes[n].effects.writes;
   for (unsigned r = 0; r < kRegisters; ++r) {
@@ -141,17 +205,10 @@ void Emitter::emit_lane_loop(unsigned index) {
     if (!is_vgpr(r)) {
       if (!loop.mask_registers[r]) numbers.push_back(r);
     } else if (facts.live_in.all()[r] || needed[r]) {
-      rows.emplace(r, static_cast<unsigned>(rows.size()));
+      registers.push_back(r);
     }
   }
-  auto* rows_type = llvm::ArrayType::get(lanes_, std::max<size_t>(1, rows.size()) * chunks_);
-  llvm::AllocaInst* lane_rows = alloca_of(rows_type);
-  const auto row = [&](unsigned number, unsigned chunk) {
-    return ir_.CreateConstInBoundsGEP2_32(rows_type, lane_rows, 0, rows.at(number) * chunks_ + chunk);
-  };
-  for (const auto& [number, place] : rows)
-    for (unsigned chunk = 0; chunk < chunks_; ++chunk)
-      ir_.CreateStore(vgpr(number, chunk), row(number, chunk));
+  const LaneRows rows = rows_of(registers);
   // Addresses stay whole from round to round.
   std::map<unsigned, llvm::AllocaInst*> pairs;  // by the low half
   for (unsigned n : loop.loads) {
@@ -178,12 +235,7 @@ void Emitter::emit_lane_loop(unsigned index) {
   llvm::AllocaInst *rounds_left = alloca_of(i64_), *longest = alloca_of(i64_), *left = alloca_of(mask_type);
   ir_.CreateStore(ir_.getInt64(0), longest);
   ir_.CreateStore(exec, left);
-  std::map<unsigned, LaneRange> ranges;  // by load
-  for (unsigned n : loop.loads) {
-    LaneRange range{next_slot_++, alloca_of(i64_), alloca_of(i64_)};
-    set_lane_range(range, n);
-    ranges.emplace(n, range);
-  }
+  const std::map<unsigned, LaneRange> ranges = lane_ranges(loop.loads);
   ir_.CreateBr(next_lane);
 
   const Locals at_header = locals_;
@@ -195,10 +247,7 @@ void Emitter::emit_lane_loop(unsigned index) {
   Value* lanes_left = ir_.CreateLoad(mask_type, left);
   Value* lane = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, lanes_left, ir_.getTrue());
   Value* wide_lane = ir_.CreateZExt(lane, i64_);
-  const auto place_in_row = [&](unsigned number) {
-    Value* first = ir_.CreateConstInBoundsGEP2_32(rows_type, lane_rows, 0, rows.at(number) * chunks);
-    return ir_.CreateGEP(i32_, first, wide_lane);
-  };
+  const auto place_in_row = [&](unsigned number) { return lane_in_row(rows, number, wide_lane); };
   for (unsigned r = 0; r < kVgprs; ++r) {
     if (!loop.touched[r]) continue;
     Value* value = llvm::Constant::getNullValue(lanes_);
@@ -237,43 +286,25 @@ void Emitter::emit_lane_loop(unsigned index) {
   bool casts_doubt = false;
   for (unsigned n = block.first; n < block.last; ++n) {
     const Node& node = routine_.nodes[n];
-    if (node.kind == NodeKind::scalar_alu || node.kind == NodeKind::global)
-      if (writes_exec(facts_.nodes[n].effects, routine_.wave_size)) merge_waiting(0);
-    if (node.kind == NodeKind::scalar_alu) {
-      emit_scalar(n);
-      for (unsigned r = kFirstScalar; r < kRegisters; ++r)
-        if (facts_.nodes[n].effects.writes[r]) lane_sums_.erase(r);
-      // A carry of a lane that was off is 0, whatever its addends are.
-      if (facts_.nodes[n].effects.writes[kExec]) lane_sums_.clear();
-    } else if (node.kind == NodeKind::global) {
+    const LaneRange* range = nullptr;
+    if (node.kind == NodeKind::global) {
       const bool is_tested = std::ranges::count(loop.walks, n) != 0 &&
                              pairs.contains(global_operands(node.instruction).address.vgpr());
-      emit_lane_load(n, is_tested ? nullptr : &ranges.at(n), failed);
-    } else if (node.kind != NodeKind::nothing && node.kind != NodeKind::branch) {
-      for (const Half& half : halves_of(node.instruction))
-        casts_doubt |= vector_signature(half.row->base).takes_mode;
-      emit_lane_vector(n);
+      if (!is_tested) range = &ranges.at(n);
     }
+    casts_doubt |= emit_lane_node(n, range, failed);
   }
   merge_waiting(0);
   Value* goes_on = bit_of_lane(scalar(kExec));
   for (const auto& [low, pair] : pairs)
     ir_.CreateStore(joined(element_of_lane(vgpr(low, 0)), element_of_lane(vgpr(low + 1, 0))), pair);
   flush_locals(locals_);
-  // Behind the branch, so that a compare is one with it.
-  const auto check_lane = [&] {
-    if (!casts_doubt) return;
-    BasicBlock* certain = new_block("lane_certain");
-    Value* doubt = element_of_lane(ir_.CreateLoad(lanes_, doubt_[0]));
-    branch_unlikely(ir_.CreateICmpNE(doubt, ir_.getInt32(0)), failed, certain);
-    ir_.SetInsertPoint(certain);
-  };
   Value* still_left = ir_.CreateSub(ir_.CreateLoad(i64_, rounds_left), ir_.getInt64(1));
   ir_.CreateStore(still_left, rounds_left);
   BasicBlock *on = new_block("lane_goes_on"), *off = new_block("lane_off"), *cut = new_block("lane_cut");
   ir_.CreateCondBr(goes_on, on, off);
   ir_.SetInsertPoint(on);
-  check_lane();
+  if (casts_doubt) check_lane(failed);
   ir_.CreateCondBr(ir_.CreateICmpNE(still_left, ir_.getInt64(0)), round, cut);
   // A lane that is off is read as one that has left the loop; the others are in it.
   const RegisterSet read_of_left =
@@ -282,7 +313,7 @@ void Emitter::emit_lane_loop(unsigned index) {
     forget_values();
     locals_.held = loop.touched;
     for (const auto& [low, pair] : pairs) set_pair(low, ir_.CreateLoad(i64_, pair));
-    for (const auto& [number, place] : rows)
+    for (const auto& [number, place] : rows.places)
       if (written[number] && (!has_left || read_of_left[number]))
         ir_.CreateStore(element_of_lane(vgpr(number, 0)), place_in_row(number));
     for (unsigned number : loop.masks) {
@@ -311,7 +342,7 @@ void Emitter::emit_lane_loop(unsigned index) {
   ir_.SetInsertPoint(used_up);
   end_lane(false);
   ir_.SetInsertPoint(off);
-  check_lane();
+  if (casts_doubt) check_lane(failed);
   end_lane(true);
 
   ir_.SetInsertPoint(lane_ended);
@@ -324,9 +355,9 @@ void Emitter::emit_lane_loop(unsigned index) {
   ir_.SetInsertPoint(ended);
   forget_values();
   locals_ = at_header;
-  for (const auto& [number, place] : rows)
+  for (const auto& [number, place] : rows.places)
     for (unsigned chunk = 0; written[number] && chunk < chunks_; ++chunk)
-      set_vgpr(number, chunk, ir_.CreateLoad(lanes_, row(number, chunk)));
+      set_vgpr(number, chunk, ir_.CreateLoad(lanes_, row(rows, number, chunk)));
   for (unsigned number : loop.masks) {
     Value* mask = ir_.CreateLoad(mask_type, masks_behind[number]);
     set_scalar(number, ir_.CreateTrunc(mask, i32_));

@@ -60,6 +60,10 @@ Value* Emitter::source_word(const isa::Operand& operand, const isa::Instruction&
   return splat(ir_, run_scalar(source.first + word));
 }
 
+Value* Emitter::place_in(llvm::AllocaInst* array, unsigned index) {
+  return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, index);
+}
+
 void Emitter::call(const std::string& function, const std::vector<Value*>& arguments) {
   llvm::Function* body = module_.getFunction(function);
   if (!body) {
@@ -111,51 +115,45 @@ void Emitter::emit_vector(unsigned index, unsigned chunk) {
 void Emitter::emit_quotient(unsigned index, unsigned chunk) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const isa::Operand& result = *instruction.find(Role::dst);
-  const auto place = [&](llvm::AllocaInst* array, unsigned word) {
-    return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, word);
-  };
   unsigned next = 0;
   for (const Role role : {Role::src1, Role::src2}) {
     const isa::Operand& operand = *instruction.find(role);
     for (unsigned word = 0; word < result.words; ++word) {
       const bool neg = operand.neg && word + 1 == result.words;
       Value* value = with_sign(ir_, source_word(operand, instruction, word, chunk), false, neg, 31);
-      ir_.CreateStore(value, place(words_, next++));
+      ir_.CreateStore(value, place_in(words_, next++));
     }
   }
   call_body(result.words == 2 ? "quotient_f64" : "quotient_f32", doubt_[chunk], kDefaultFloatMode, false);
   for (unsigned word = 0; word < result.words; ++word)
     write_lanes(facts_.nodes[index], result.vgpr() + word, chunk,
-                ir_.CreateLoad(lanes_, place(result_words_, word)));
+                ir_.CreateLoad(lanes_, place_in(result_words_, word)));
 }
 
 // All of a quotient of integers and of its rest, where its steps first read the dividend.
 void Emitter::emit_integer_division(unsigned index, const IntegerDivision& division, unsigned chunk) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
-  const auto place = [&](llvm::AllocaInst* array, unsigned word) {
-    return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, word);
-  };
-  ir_.CreateStore(source_word(*instruction.find(division.dividend), instruction, 0, chunk), place(words_, 0));
+  ir_.CreateStore(source_word(*instruction.find(division.dividend), instruction, 0, chunk),
+                  place_in(words_, 0));
   Value* divisor = is_vgpr(division.divisor)
                        ? vgpr(division.divisor, chunk)
                        : ir_.CreateVectorSplat(kLanesPerChunk, run_scalar(division.divisor));
-  ir_.CreateStore(divisor, place(words_, 1));
+  ir_.CreateStore(divisor, place_in(words_, 1));
   call_body("quotient_u32", doubt_[chunk], kDefaultFloatMode, false);
   auto& results = run_.divided[index];
   for (unsigned word = 0; word < 2; ++word)
-    results[word] = ir_.CreateLoad(lanes_, place(result_words_, word));
+    results[word] = ir_.CreateLoad(lanes_, place_in(result_words_, word));
 }
 
 void Emitter::emit_root(unsigned index, unsigned chunk) {
   const unsigned operand = run_.quotients.roots.at(index),
                  result = routine_.nodes[index].instruction.find(Role::dst)->vgpr();
-  const auto place = [&](llvm::AllocaInst* array, unsigned word) {
-    return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, word);
-  };
-  for (unsigned word = 0; word < 2; ++word) ir_.CreateStore(vgpr(operand + word, chunk), place(words_, word));
+  for (unsigned word = 0; word < 2; ++word)
+    ir_.CreateStore(vgpr(operand + word, chunk), place_in(words_, word));
   call_body("square_root_f64", doubt_[chunk], kDefaultFloatMode, false);
   std::array<Value*, 2> words;
-  for (unsigned word = 0; word < 2; ++word) words[word] = ir_.CreateLoad(lanes_, place(result_words_, word));
+  for (unsigned word = 0; word < 2; ++word)
+    words[word] = ir_.CreateLoad(lanes_, place_in(result_words_, word));
   for (unsigned word = 0; word < 2; ++word)
     write_lanes(facts_.nodes[index], result + word, chunk, words[word]);
 }
@@ -247,12 +245,9 @@ Emitter::DppSource Emitter::dpp_source(const isa::Instruction& instruction, unsi
 }
 
 Value* Emitter::widened_half(Value* half, unsigned chunk, uint32_t float_mode) {
-  const auto first = [&](llvm::AllocaInst* array) {
-    return ir_.CreateConstInBoundsGEP2_32(array->getAllocatedType(), array, 0, 0);
-  };
-  ir_.CreateStore(half, first(words_));
+  ir_.CreateStore(half, place_in(words_, 0));
   call_body("v_cvt_f32_f16", doubt_[chunk], float_mode, true);
-  return ir_.CreateLoad(lanes_, first(result_words_));
+  return ir_.CreateLoad(lanes_, place_in(result_words_, 0));
 }
 
 namespace {
@@ -286,9 +281,7 @@ const std::vector<Value*>& Emitter::in_all_lanes(
     ir_.CreateStore(llvm::Constant::getNullValue(lanes_), doubt_in_all_lanes_);
     compute(doubt_in_all_lanes_, kOfOneLane);
     for (unsigned word = 0; word < words; ++word) {
-      Value* place =
-          ir_.CreateConstInBoundsGEP2_32(result_words_->getAllocatedType(), result_words_, 0, word);
-      Value* number = first_of(ir_.CreateLoad(lanes_, place));
+      Value* number = first_of(ir_.CreateLoad(lanes_, place_in(result_words_, word)));
       run_.numbers.insert(number);
       same.results.push_back(splat(ir_, number));
     }
@@ -344,10 +337,8 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
   const auto pass_word = [&](Value* value) { words.push_back(value); };
   const auto pass_mask = [&](Value* value) { masks.push_back(value); };
   const auto store_arguments = [&] {
-    for (unsigned i = 0; i < words.size(); ++i)
-      ir_.CreateStore(words[i], ir_.CreateConstInBoundsGEP2_32(words_->getAllocatedType(), words_, 0, i));
-    for (unsigned i = 0; i < masks.size(); ++i)
-      ir_.CreateStore(masks[i], ir_.CreateConstInBoundsGEP2_32(masks_->getAllocatedType(), masks_, 0, i));
+    for (unsigned i = 0; i < words.size(); ++i) ir_.CreateStore(words[i], place_in(words_, i));
+    for (unsigned i = 0; i < masks.size(); ++i) ir_.CreateStore(masks[i], place_in(masks_, i));
     words.clear();
     masks.clear();
   };
@@ -408,9 +399,6 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
   const bool saturate = instruction.clamp && signature.saturates;
   const bool is_modified =
       (instruction.omod || instruction.clamp) && !(part.row->flags & isa::kIgnoresOutputModifiers);
-  const auto place_of_result = [&](unsigned word) {
-    return ir_.CreateConstInBoundsGEP2_32(result_words_->getAllocatedType(), result_words_, 0, word);
-  };
   const std::string name(isa::name(part.row->base));
   const auto compute = [&](Value* doubt, const std::string& suffix) {
     store_arguments();
@@ -421,7 +409,8 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
                 signature.takes_mode);
     if (saturate || !signature.result.is_float || !is_modified) return;
     const unsigned count = signature.result.kind == Operand::Kind::pair ? 2 : 1;
-    for (unsigned word = 0; word < count; ++word) pass_word(ir_.CreateLoad(lanes_, place_of_result(word)));
+    for (unsigned word = 0; word < count; ++word)
+      pass_word(ir_.CreateLoad(lanes_, place_in(result_words_, word)));
     pass_mask(ir_.getInt16(
         static_cast<uint16_t>(instruction.omod | instruction.clamp << 2 | signature.flushes_always << 3)));
     store_arguments();
@@ -440,7 +429,7 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
 
   if (destination && signature.result.kind != Operand::Kind::none) {
     const auto result_word = [&](unsigned word) {
-      return same ? (*same)[word] : ir_.CreateLoad(lanes_, place_of_result(word));
+      return same ? (*same)[word] : ir_.CreateLoad(lanes_, place_in(result_words_, word));
     };
     if (signature.result.kind == Operand::Kind::half) {
       Value* old = vgpr(destination->vgpr(), chunk);

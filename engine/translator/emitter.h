@@ -295,13 +295,16 @@ class Emitter {
     Value* value = nullptr;
     Value* written = nullptr;
   };
+  DppSource dpp_source(const isa::Instruction& instruction, unsigned number, unsigned chunk);
+  // Results of what all lanes have the same sources for.
   const std::vector<Value*>& in_all_lanes(
       const isa::Operand& key, const std::vector<Value*>& sources, unsigned words, unsigned chunk,
       bool takes_mode, const std::function<void(Value* doubt, const std::string& suffix)>& compute);
-  DppSource dpp_source(const isa::Instruction& instruction, unsigned number, unsigned chunk);
   Value* widened_half(Value* half, unsigned chunk, uint32_t float_mode);
   Value* source_word(const isa::Operand& operand, const isa::Instruction& instruction, unsigned word,
                      unsigned chunk);
+  // An element of arguments or results.
+  Value* place_in(llvm::AllocaInst* array, unsigned index);
   void call(const std::string& function, const std::vector<Value*>& arguments);
   // Of a vector instruction, with the words and masks that were stored.
   void call_body(const std::string& name, Value* doubt, uint32_t float_mode, bool takes_mode);
@@ -502,6 +505,21 @@ class Emitter {
     unsigned slot = 0;
     llvm::AllocaInst *begin = nullptr, *span = nullptr;
   };
+  // Chunks of VGPRs, one behind the other: what the lanes begin with, and then what they end with.
+  struct LaneRows {
+    std::map<unsigned, unsigned> places;  // by register
+    unsigned chunks = 0;
+    llvm::ArrayType* type = nullptr;
+    llvm::AllocaInst* memory = nullptr;
+    bool contains(unsigned number) const { return places.contains(number); }
+  };
+  LaneRows rows_of(const std::vector<unsigned>& registers);
+  Value* row(const LaneRows& rows, unsigned number, unsigned chunk);
+  Value* lane_in_row(const LaneRows& rows, unsigned number, Value* lane);  // i64
+  // Whether it may cast doubt. `range`: of a load that has to be tested.
+  bool emit_lane_node(unsigned node, const LaneRange* range, llvm::BasicBlock* failed);
+  void check_lane(llvm::BasicBlock* failed);
+  llvm::AllocaInst* alloca_of(llvm::Type* type);
   // Of a wave that does not come from there.
   llvm::BasicBlock* way_into(unsigned block);
   LaneEntry& lane_entry(unsigned block);
@@ -509,6 +527,7 @@ class Emitter {
   void emit_lane_loops();
   void emit_lane_loop(unsigned block);
   void emit_lane_vector(unsigned node);
+  std::map<unsigned, LaneRange> lane_ranges(const std::vector<unsigned>& loads);
   void set_lane_range(const LaneRange& range, unsigned load);
   void test_lane_range(unsigned load, Value* address, const LaneRange& range, llvm::BasicBlock* failed);
   Value* rounds_of_walk(unsigned load, Value* pair, const LaneRange& range, llvm::BasicBlock* failed);

@@ -66,35 +66,8 @@ class Candidate {
       return false;
     for (unsigned n = block_.first; n < block_.last; ++n) {
       const Node& node = routine_.nodes[n];
-      const isa::Instruction& instruction = node.instruction;
-      switch (node.kind) {
-        case NodeKind::nothing:
-          // Others of these have caches forget what they hold.
-          if (instruction.row->encoding != isa::Encoding::sopp) return false;
-          break;
-        case NodeKind::vector_alu:
-        case NodeKind::dual:
-          if (effects(n).reads_all_lanes || instruction.dpp != isa::Dpp::none) return false;
-          for (const Half& half : halves_of(instruction)) {
-            const VectorSignature& signature = vector_signature(half.row->base);
-            for (unsigned i = 0; i < signature.count; ++i)
-              if (signature.parameters[i].kind == Operand::Kind::lane_numbers) return false;
-          }
-          break;
-        case NodeKind::global:
-          // Who asks for a look past the caches waits for others.
-          if (instruction.row->encoding != isa::Encoding::global || instruction.glc || instruction.dlc ||
-              !global_operands(instruction).is_load())
-            return false;
-          break;
-        case NodeKind::scalar_alu:
-          break;
-        case NodeKind::branch:
-          if (n + 1 != block_.last) return false;
-          break;
-        default:
-          return false;
-      }
+      const bool is_end = node.kind == NodeKind::branch && n + 1 == block_.last;
+      if (!is_end && !hides_order_of_lanes(node, effects(n))) return false;
     }
     return true;
   }
@@ -287,6 +260,32 @@ bool begins_with_address(const Routine& routine, const Facts& facts, unsigned lo
 }
 
 }  // namespace
+
+bool hides_order_of_lanes(const Node& node, const Effects& effects) {
+  const isa::Instruction& instruction = node.instruction;
+  switch (node.kind) {
+    case NodeKind::nothing:
+      // Others of these have caches forget what they hold.
+      return instruction.row->encoding == isa::Encoding::sopp;
+    case NodeKind::vector_alu:
+    case NodeKind::dual:
+      if (effects.reads_all_lanes || instruction.dpp != isa::Dpp::none) return false;
+      for (const Half& half : halves_of(instruction)) {
+        const VectorSignature& signature = vector_signature(half.row->base);
+        for (unsigned i = 0; i < signature.count; ++i)
+          if (signature.parameters[i].kind == Operand::Kind::lane_numbers) return false;
+      }
+      return true;
+    case NodeKind::global:
+      // Who asks for a look past the caches waits for others.
+      return instruction.row->encoding == isa::Encoding::global && !instruction.glc && !instruction.dlc &&
+             global_operands(instruction).is_load();
+    case NodeKind::scalar_alu:
+      return true;
+    default:
+      return false;
+  }
+}
 
 std::map<unsigned, LaneLoop> find_lane_loops(const Routine& routine, const Facts& facts) {
   std::map<unsigned, LaneLoop> loops;

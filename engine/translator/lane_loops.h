@@ -10,6 +10,10 @@
 
 namespace lockstep::translator {
 
+// Of vector instructions, loads, scalar instructions and what is nothing: whether it cannot be told in which
+// order lanes execute it, each with all that follows. Not so of any other.
+bool hides_order_of_lanes(const Node& node, const Effects& effects);
+
 struct LaneLoop {
   RegisterSet touched;          // by its instructions
   std::vector<unsigned> masks;  // of lanes: their first registers, EXEC among them
