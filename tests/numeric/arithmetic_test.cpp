@@ -10,7 +10,7 @@
 namespace lockstep::numeric {
 namespace {
 
-using testing::Format;
+using oracle::Format;
 
 template <class Float>
 class Arithmetic : public ::testing::Test {};
@@ -36,23 +36,22 @@ struct Operation {
 
 // b - a whose first NaN is a's.
 uint64_t subrev_oracle(const Format& f, uint64_t a, uint64_t b, uint32_t m) {
-  const uint64_t result = testing::sub(f, b, a, m);
+  const uint64_t result = oracle::sub(f, b, a, m);
   const uint64_t operands[] = {a, b};
-  return f.is_nan(result) ? testing::first_nan(f, operands, testing::lane_mode(f, m).ieee) : result;
+  return f.is_nan(result) ? oracle::first_nan(f, operands, oracle::lane_mode(f, m).ieee) : result;
 }
 
 template <class Float>
 std::vector<Operation<Float>> operations() {
   return {
-      LOCKSTEP_TEST_BINARY(add, testing::add(f, a, b, m)),
-      LOCKSTEP_TEST_BINARY(sub, testing::sub(f, a, b, m)),
+      LOCKSTEP_TEST_BINARY(add, oracle::add(f, a, b, m)), LOCKSTEP_TEST_BINARY(sub, oracle::sub(f, a, b, m)),
       LOCKSTEP_TEST_BINARY(subrev, subrev_oracle(f, a, b, m)),
-      LOCKSTEP_TEST_BINARY(mul, testing::mul(f, a, b, m)),
+      LOCKSTEP_TEST_BINARY(mul, oracle::mul(f, a, b, m)),
       Operation<Float>{"fma", 3,
                        [](Float a, Float b, Float c, RuntimeFloatMode m) { return numeric::fma(a, b, c, m); },
                        [](Float a, Float b, Float c) { return numeric::fma(a, b, c, DefaultFloatMode{}); },
                        [](const Format& f, uint64_t a, uint64_t b, uint64_t c, uint32_t m) {
-                         return testing::fma(f, a, b, c, m);
+                         return oracle::fma(f, a, b, c, m);
                        }}};
 }
 
@@ -64,7 +63,7 @@ struct Triple {
 
 template <class Float>
 void check(const Operation<Float>& operation, std::span<const Triple> inputs, uint32_t mode) {
-  const Format& format = testing::format_of<Float>();
+  const Format& format = oracle::format_of<Float>();
   int failures = 0;
   for (size_t start = 0; start < inputs.size(); start += kLanesPerChunk) {
     std::vector<uint64_t> a, b, c;
@@ -73,36 +72,36 @@ void check(const Operation<Float>& operation, std::span<const Triple> inputs, ui
       b.push_back(inputs[i].b);
       c.push_back(inputs[i].c);
     }
-    const auto x = testing::vector_of<Float>(a);
-    const auto y = testing::vector_of<Float>(b);
-    const auto z = testing::vector_of<Float>(c);
+    const auto x = oracle::vector_of<Float>(a);
+    const auto y = oracle::vector_of<Float>(b);
+    const auto z = oracle::vector_of<Float>(c);
     const Float result = operation.chunk(x, y, z, RuntimeFloatMode{mode});
     const Float by_default = mode == kDefaultFloatMode ? operation.by_default(x, y, z) : result;
     for (unsigned i = 0; i < a.size(); ++i) {
       const uint64_t expected = operation.oracle(format, a[i], b[i], c[i], mode);
-      if (testing::lane_of(result, i) == expected && testing::lane_of(by_default, i) == expected) continue;
+      if (oracle::lane_of(result, i) == expected && oracle::lane_of(by_default, i) == expected) continue;
       ADD_FAILURE() << operation.name << "_" << format.name << std::hex << "(" << a[i] << ", " << b[i] << ", "
-                    << c[i] << ") = " << testing::lane_of(result, i) << ", default "
-                    << testing::lane_of(by_default, i) << ", expected " << expected << "; "
-                    << testing::mode_text(mode);
+                    << c[i] << ") = " << oracle::lane_of(result, i) << ", default "
+                    << oracle::lane_of(by_default, i) << ", expected " << expected << "; "
+                    << oracle::mode_text(mode);
       if (++failures == 5) return;
     }
   }
 }
 
 TYPED_TEST(Arithmetic, EdgesInEveryMode) {
-  const Format& format = testing::format_of<TypeParam>();
+  const Format& format = oracle::format_of<TypeParam>();
   std::vector<Triple> pairs;
-  for (const uint64_t a : testing::edges(format)) {
-    for (const uint64_t b : testing::edges(format)) pairs.push_back({a, b, 0});
+  for (const uint64_t a : oracle::edges(format)) {
+    for (const uint64_t b : oracle::edges(format)) pairs.push_back({a, b, 0});
   }
   std::vector<Triple> triples;
-  for (const uint64_t a : testing::few_edges(format)) {
-    for (const uint64_t b : testing::few_edges(format)) {
-      for (const uint64_t c : testing::few_edges(format)) triples.push_back({a, b, c});
+  for (const uint64_t a : oracle::few_edges(format)) {
+    for (const uint64_t b : oracle::few_edges(format)) {
+      for (const uint64_t c : oracle::few_edges(format)) triples.push_back({a, b, c});
     }
   }
-  for (const uint32_t mode : testing::all_modes()) {
+  for (const uint32_t mode : oracle::all_modes()) {
     for (const auto& operation : operations<TypeParam>()) {
       check<TypeParam>(operation, operation.operands == 2 ? pairs : triples, mode);
       if (this->HasFailure()) return;
@@ -111,19 +110,19 @@ TYPED_TEST(Arithmetic, EdgesInEveryMode) {
 }
 
 TYPED_TEST(Arithmetic, RandomInEveryMode) {
-  const Format& format = testing::format_of<TypeParam>();
+  const Format& format = oracle::format_of<TypeParam>();
   std::mt19937_64 random(20230815);
-  for (const uint32_t mode : testing::all_modes()) {
+  for (const uint32_t mode : oracle::all_modes()) {
     for (const auto& operation : operations<TypeParam>()) {
       std::vector<Triple> inputs(mode == kDefaultFloatMode ? test::of_sweep(64000, 32000)
                                                            : test::of_sweep(8000, 1600));
       for (auto& input : inputs) {
-        input = {testing::random_input(format, random), testing::random_input(format, random),
-                 testing::random_input(format, random)};
+        input = {oracle::random_input(format, random), oracle::random_input(format, random),
+                 oracle::random_input(format, random)};
         // Cancellation: an addend close to the product or the other operand.
         if ((random() & 7) == 0) input.b = input.a ^ format.sign() ^ (random() & 3);
         if ((random() & 7) == 0)
-          input.c = testing::mul(format, input.a, input.b, kDefaultFloatMode) ^ format.sign();
+          input.c = oracle::mul(format, input.a, input.b, kDefaultFloatMode) ^ format.sign();
       }
       check<TypeParam>(operation, inputs, mode);
       if (this->HasFailure()) return;
@@ -133,7 +132,7 @@ TYPED_TEST(Arithmetic, RandomInEveryMode) {
 
 // The host decides "tiny" after rounding, which only products just below the smallest normal can tell.
 TYPED_TEST(Arithmetic, ProductsAroundTheSmallestNormal) {
-  const Format& format = testing::format_of<TypeParam>();
+  const Format& format = oracle::format_of<TypeParam>();
   std::vector<Triple> inputs;
   for (uint64_t i = 0; i < 64; ++i) {
     for (uint64_t j = 0; j < 64; ++j) {
@@ -142,7 +141,7 @@ TYPED_TEST(Arithmetic, ProductsAroundTheSmallestNormal) {
           {(format.min_normal() + i - 32) | format.sign(), format.one() + j - 32, format.sign() + (j & 1)});
     }
   }
-  for (const uint32_t mode : testing::all_modes()) {
+  for (const uint32_t mode : oracle::all_modes()) {
     for (const auto& operation : operations<TypeParam>()) check<TypeParam>(operation, inputs, mode);
     if (this->HasFailure()) return;
   }
@@ -150,11 +149,11 @@ TYPED_TEST(Arithmetic, ProductsAroundTheSmallestNormal) {
 
 TEST(HalfArithmetic, OverflowClampsByMode) {
   std::vector<Triple> inputs;
-  for (const uint64_t a : testing::edges(testing::kF16)) {
-    for (const uint64_t b : testing::edges(testing::kF16))
-      inputs.push_back({a, b, testing::kF16.infinity() - 1});
+  for (const uint64_t a : oracle::edges(oracle::kF16)) {
+    for (const uint64_t b : oracle::edges(oracle::kF16))
+      inputs.push_back({a, b, oracle::kF16.infinity() - 1});
   }
-  for (uint32_t mode : testing::all_modes()) {
+  for (uint32_t mode : oracle::all_modes()) {
     mode |= 1u << 23;
     for (const auto& operation : operations<F16>()) check<F16>(operation, inputs, mode);
   }
@@ -162,16 +161,16 @@ TEST(HalfArithmetic, OverflowClampsByMode) {
 
 template <class Float, class Chunk, class Oracle>
 void check_unary(const char* name, std::span<const uint64_t> inputs, Chunk chunk, Oracle oracle) {
-  const Format& format = testing::format_of<Float>();
+  const Format& format = oracle::format_of<Float>();
   int failures = 0;
   for (size_t start = 0; start < inputs.size(); start += kLanesPerChunk) {
     const auto lanes = inputs.subspan(start, std::min<size_t>(kLanesPerChunk, inputs.size() - start));
-    const Float result = chunk(testing::vector_of<Float>(lanes));
+    const Float result = chunk(oracle::vector_of<Float>(lanes));
     for (unsigned i = 0; i < lanes.size(); ++i) {
       const uint64_t expected = oracle(lanes[i]);
-      if (testing::lane_of(result, i) == expected) continue;
+      if (oracle::lane_of(result, i) == expected) continue;
       ADD_FAILURE() << name << "_" << format.name << std::hex << "(" << lanes[i]
-                    << ") = " << testing::lane_of(result, i) << ", expected " << expected;
+                    << ") = " << oracle::lane_of(result, i) << ", expected " << expected;
       if (++failures == 5) return;
     }
   }
@@ -179,15 +178,15 @@ void check_unary(const char* name, std::span<const uint64_t> inputs, Chunk chunk
 
 template <class Float>
 std::vector<uint64_t> unary_inputs(size_t random_count) {
-  const Format& format = testing::format_of<Float>();
-  std::vector<uint64_t> inputs = testing::edges(format);
+  const Format& format = oracle::format_of<Float>();
+  std::vector<uint64_t> inputs = oracle::edges(format);
   std::mt19937_64 random(7);
-  for (size_t i = 0; i < random_count; ++i) inputs.push_back(testing::random_input(format, random));
+  for (size_t i = 0; i < random_count; ++i) inputs.push_back(oracle::random_input(format, random));
   return inputs;
 }
 
 TYPED_TEST(Arithmetic, LdexpInEveryMode) {
-  const Format& format = testing::format_of<TypeParam>();
+  const Format& format = oracle::format_of<TypeParam>();
   const auto inputs = unary_inputs<TypeParam>(test::of_sweep(500, 200));
   std::vector<int32_t> exponents = {0, 1, -1, 24, -24, 64, -64, 1000, -1000, INT32_MAX, INT32_MIN};
   const int width = format.bias + format.fraction;
@@ -195,25 +194,25 @@ TYPED_TEST(Arithmetic, LdexpInEveryMode) {
     for (const int base : {width, -width, 2 * width, -2 * width, format.bias, -format.bias})
       exponents.push_back(base + i);
   }
-  for (const uint32_t mode : testing::all_modes()) {
+  for (const uint32_t mode : oracle::all_modes()) {
     for (const int32_t exponent : exponents) {
       check_unary<TypeParam>(
           "ldexp", inputs,
           [&](TypeParam x) { return numeric::ldexp(x, I32(exponent), RuntimeFloatMode{mode}); },
-          [&](uint64_t x) { return testing::ldexp(format, x, exponent, mode); });
-      if (this->HasFailure()) FAIL() << "exponent " << exponent << "; " << testing::mode_text(mode);
+          [&](uint64_t x) { return oracle::ldexp(format, x, exponent, mode); });
+      if (this->HasFailure()) FAIL() << "exponent " << exponent << "; " << oracle::mode_text(mode);
     }
   }
 }
 
 TYPED_TEST(Arithmetic, FractInEveryMode) {
-  const Format& format = testing::format_of<TypeParam>();
+  const Format& format = oracle::format_of<TypeParam>();
   const auto inputs = unary_inputs<TypeParam>(test::of_sweep(20000, 4000));
-  for (const uint32_t mode : testing::all_modes()) {
+  for (const uint32_t mode : oracle::all_modes()) {
     check_unary<TypeParam>(
         "fract", inputs, [&](TypeParam x) { return numeric::fract(x, RuntimeFloatMode{mode}); },
-        [&](uint64_t x) { return testing::fract(format, x, mode); });
-    if (this->HasFailure()) FAIL() << testing::mode_text(mode);
+        [&](uint64_t x) { return oracle::fract(format, x, mode); });
+    if (this->HasFailure()) FAIL() << oracle::mode_text(mode);
   }
 }
 

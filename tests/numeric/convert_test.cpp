@@ -10,24 +10,24 @@
 namespace lockstep::numeric {
 namespace {
 
-using testing::Format;
-using testing::kF16;
-using testing::kF32;
-using testing::kF64;
+using oracle::Format;
+using oracle::kF16;
+using oracle::kF32;
+using oracle::kF64;
 
 std::vector<uint64_t> inputs(const Format& f, int random_count) {
-  auto list = testing::edges(f);
+  auto list = oracle::edges(f);
   std::mt19937_64 random(11);
   for (int i = 0; i < test::of_sweep(random_count, random_count / 6); ++i)
-    list.push_back(testing::random_input(f, random));
+    list.push_back(oracle::random_input(f, random));
   // Integers and halves around the ends of the integer ranges.
   for (const double limit : {0.0, 1.0, 127.0, 128.0, 255.0, 256.0, 32767.0, 32768.0, 65504.0, 65535.0,
                              65536.0, 2147483647.0, 2147483648.0, 4294967295.0, 4294967296.0}) {
     for (const double step : {-1.0, -0.5, -0x1p-20, 0.0, 0x1p-20, 0.5, 1.0}) {
       for (const double sign : {1.0, -1.0}) {
-        testing::Real value(64);
+        oracle::Real value(64);
         mpfr_set_d(value, sign * (limit + step), MPFR_RNDN);
-        list.push_back(testing::round_exact(f, value, Round::nearest_even, true));
+        list.push_back(oracle::round_exact(f, value, Round::nearest_even, true));
       }
     }
   }
@@ -39,11 +39,11 @@ template <class From, class Chunk, class Oracle>
 void check(const char* name, std::span<const uint64_t> list, Chunk chunk, Oracle oracle) {
   int failures = 0;
   for (size_t start = 0; start < list.size(); start += kLanesPerChunk) {
-    const auto result = chunk(testing::vector_of<From>(list.subspan(start, kLanesPerChunk)));
+    const auto result = chunk(oracle::vector_of<From>(list.subspan(start, kLanesPerChunk)));
     for (unsigned i = 0; i < kLanesPerChunk; ++i) {
       const uint64_t expected = oracle(list[start + i]);
-      if (testing::lane_of(result, i) == expected) continue;
-      ADD_FAILURE() << name << std::hex << "(" << list[start + i] << ") = " << testing::lane_of(result, i)
+      if (oracle::lane_of(result, i) == expected) continue;
+      ADD_FAILURE() << name << std::hex << "(" << list[start + i] << ") = " << oracle::lane_of(result, i)
                     << ", expected " << expected;
       if (++failures == 5) return;
     }
@@ -60,21 +60,21 @@ uint64_t convert_nan(const Format& from, const Format& to, uint64_t x, bool ieee
 }
 
 uint64_t convert_oracle(const Format& from, const Format& to, uint64_t x, uint32_t bits, Round round) {
-  const auto source = testing::lane_mode(from, bits);
-  const auto target = testing::lane_mode(to, bits);
+  const auto source = oracle::lane_mode(from, bits);
+  const auto target = oracle::lane_mode(to, bits);
   if (!source.denorm_in) x = from.flush(x);
   if (from.is_nan(x)) return convert_nan(from, to, x, source.ieee);
-  testing::Real value(64);
-  testing::set_exact(value, from, x);
-  return testing::round_exact(to, value, round, target.denorm_out,
-                              to.width == 16 && target.fp16_overflow_clamps && from.is_finite(x));
+  oracle::Real value(64);
+  oracle::set_exact(value, from, x);
+  return oracle::round_exact(to, value, round, target.denorm_out,
+                             to.width == 16 && target.fp16_overflow_clamps && from.is_finite(x));
 }
 
 TEST(ConvertFloats, InEveryMode) {
   const auto f16 = inputs(kF16, 3000);
   const auto f32 = inputs(kF32, 20000);
   const auto f64 = inputs(kF64, 20000);
-  for (const uint32_t base : testing::all_modes()) {
+  for (const uint32_t base : oracle::all_modes()) {
     for (const uint32_t mode : {base, base | 1u << 23}) {
       const RuntimeFloatMode m{mode};
       // Whether the output denormals of the target are kept: widening is exact, so only F16 and F32 results
@@ -94,7 +94,7 @@ TEST(ConvertFloats, InEveryMode) {
       check<F32>(
           "f32_to_f16_rtz", f32, [m](F32 x) { return f32_to_f16_rtz(x, m); },
           [&](uint64_t x) { return convert_oracle(kF32, kF16, x, mode, Round::to_zero); });
-      if (::testing::Test::HasFailure()) FAIL() << testing::mode_text(mode);
+      if (::testing::Test::HasFailure()) FAIL() << oracle::mode_text(mode);
     }
   }
   constexpr auto nearest = Round::nearest_even;
@@ -113,17 +113,17 @@ TEST(ConvertFloats, BrainFloat) {
       "f32_to_bf16", list, [](F32 x) { return f32_to_bf16(x); },
       [&](uint64_t x) {
         if (kF32.is_nan(x)) return x >> 16 | bf16.quiet();
-        testing::Real value(64);
-        testing::set_exact(value, kF32, x);
-        return testing::round_exact(bf16, value, Round::nearest_even, true);
+        oracle::Real value(64);
+        oracle::set_exact(value, kF32, x);
+        return oracle::round_exact(bf16, value, Round::nearest_even, true);
       });
   check<F32>(
       "f32_to_bf16_rtz", list, [](F32 x) { return f32_to_bf16_rtz(x); },
       [&](uint64_t x) {
         if (kF32.is_nan(x)) return x >> 16 | bf16.quiet();
-        testing::Real value(64);
-        testing::set_exact(value, kF32, x);
-        return testing::round_exact(bf16, value, Round::to_zero, true);
+        oracle::Real value(64);
+        oracle::set_exact(value, kF32, x);
+        return oracle::round_exact(bf16, value, Round::to_zero, true);
       });
   EXPECT_EQ(to_bits(bf16_to_f32(U16(0xc049)))[0], 0xc0490000u);
 }
@@ -133,8 +133,8 @@ template <class Operation>
 uint64_t integer_oracle(const Format& f, uint64_t x, double low, double high, uint64_t width_mask,
                         Operation operation) {
   if (f.is_nan(x)) return 0;
-  testing::Real value(128);
-  testing::set_exact(value, f, x);
+  oracle::Real value(128);
+  oracle::set_exact(value, f, x);
   operation(static_cast<mpfr_ptr>(value));
   double number = mpfr_get_d(value, MPFR_RNDN);  // integers in range are exact
   number = number < low ? low : number > high ? high : number;
@@ -198,8 +198,8 @@ TEST(ConvertToIntegers, CapturedNearest) {
 
 uint64_t normalized_oracle(const Format& f, uint64_t x, double low, double scale) {
   if (f.is_nan(x)) return 0;
-  testing::Real value(128);
-  testing::set_exact(value, f, x);
+  oracle::Real value(128);
+  oracle::set_exact(value, f, x);
   if (mpfr_cmp_d(value, low) < 0) mpfr_set_d(value, low, MPFR_RNDN);
   if (mpfr_cmp_d(value, 1.0) > 0) mpfr_set_d(value, 1.0, MPFR_RNDN);
   mpfr_mul_d(value, value, scale, MPFR_RNDN);
@@ -228,9 +228,9 @@ TEST(ConvertFromIntegers, InEveryRounding) {
   std::vector<uint64_t> shorts;
   for (uint64_t i = 0; i < 65536; ++i) shorts.push_back(i);
   const auto rounded = [](const Format& to, long value, Round round, bool clamps) {
-    testing::Real exact(64);
+    oracle::Real exact(64);
     mpfr_set_si(exact, value, MPFR_RNDN);
-    return testing::round_exact(to, exact, round, true, clamps);
+    return oracle::round_exact(to, exact, round, true, clamps);
   };
   for (uint32_t round = 0; round < 4; ++round) {
     for (const uint32_t clamps : {0u, 1u}) {

@@ -16,9 +16,9 @@
 namespace lockstep::numeric {
 namespace {
 
-using testing::Format;
-using testing::kF32;
-using testing::kF64;
+using oracle::Format;
+using oracle::kF32;
+using oracle::kF64;
 
 constexpr DefaultFloatMode kDefault;
 
@@ -99,22 +99,22 @@ TEST(DivScale, CapturedZerosAskForScaling) {
 uint64_t fmas_oracle(const Format& f, uint64_t a, uint64_t b, uint64_t c, bool scaled, uint32_t bits) {
   const uint32_t keeps_inputs = bits | 0x50u;
   const auto finite = f.is_finite(a) && f.is_finite(b) && f.is_finite(c);
-  if (!scaled || !finite) return testing::fma(f, a, b, c, keeps_inputs);
-  const auto mode = testing::lane_mode(f, bits);
-  testing::Real x(64);
-  testing::Real y(64);
-  testing::Real z(64);
-  testing::Real exact(4400);
-  testing::set_exact(x, f, a);
-  testing::set_exact(y, f, b);
-  testing::set_exact(z, f, c);
+  if (!scaled || !finite) return oracle::fma(f, a, b, c, keeps_inputs);
+  const auto mode = oracle::lane_mode(f, bits);
+  oracle::Real x(64);
+  oracle::Real y(64);
+  oracle::Real z(64);
+  oracle::Real exact(4400);
+  oracle::set_exact(x, f, a);
+  oracle::set_exact(y, f, b);
+  oracle::set_exact(z, f, c);
   mpfr_set_emin(-100000);
   mpfr_set_emax(100000);
   mpfr_fma(exact, x, y, z, mpfr_rounding(mode.round));
   const bool large = (c & f.magnitude()) >= f.one() + f.min_normal();
   const long scale = f.width == 32 ? 64 : 128;
   mpfr_mul_2si(exact, exact, large ? scale : -scale, MPFR_RNDN);
-  return testing::round_exact(f, exact, mode.round, mode.denorm_out);
+  return oracle::round_exact(f, exact, mode.round, mode.denorm_out);
 }
 
 template <class Float>
@@ -124,26 +124,26 @@ TYPED_TEST_SUITE(Division, Formats);
 
 TYPED_TEST(Division, FmasInEveryMode) {
   using Float = TypeParam;
-  const Format& f = testing::format_of<Float>();
+  const Format& f = oracle::format_of<Float>();
   std::vector<std::array<uint64_t, 3>> inputs;
-  for (const uint64_t a : testing::few_edges(f)) {
-    for (const uint64_t b : testing::few_edges(f)) {
-      for (const uint64_t c : testing::few_edges(f)) inputs.push_back({a, b, c});
+  for (const uint64_t a : oracle::few_edges(f)) {
+    for (const uint64_t b : oracle::few_edges(f)) {
+      for (const uint64_t c : oracle::few_edges(f)) inputs.push_back({a, b, c});
     }
   }
   std::mt19937_64 random(17);
   for (int i = 0; i < 3000; ++i) {
-    const uint64_t a = testing::random_input(f, random);
-    const uint64_t b = testing::random_input(f, random);
-    uint64_t c = testing::random_input(f, random);
-    if (i % 3 == 0) c = testing::mul(f, a, b, kDefaultFloatMode) ^ f.sign();
+    const uint64_t a = oracle::random_input(f, random);
+    const uint64_t b = oracle::random_input(f, random);
+    uint64_t c = oracle::random_input(f, random);
+    if (i % 3 == 0) c = oracle::mul(f, a, b, kDefaultFloatMode) ^ f.sign();
     // Results that become denormal by the scale.
     const uint64_t field = static_cast<uint64_t>(f.bias - (f.width == 32 ? 62 : 894) - (i & 31));
     if (i % 5 == 0) c = (c & ~f.infinity()) | field << f.fraction;
     inputs.push_back({a, b, c});
   }
   while (inputs.size() % kLanesPerChunk != 0) inputs.push_back({0, 0, 0});
-  for (const uint32_t mode : testing::all_modes()) {
+  for (const uint32_t mode : oracle::all_modes()) {
     for (size_t start = 0; start < inputs.size(); start += kLanesPerChunk) {
       std::vector<uint64_t> lanes[3];
       for (unsigned i = 0; i < kLanesPerChunk; ++i) {
@@ -151,13 +151,13 @@ TYPED_TEST(Division, FmasInEveryMode) {
       }
       const uint16_t scaled = static_cast<uint16_t>(0xb3d5 * (start / kLanesPerChunk + 1));
       const Float result =
-          div_fmas(testing::vector_of<Float>(lanes[0]), testing::vector_of<Float>(lanes[1]),
-                   testing::vector_of<Float>(lanes[2]), mask_from_bits(scaled), RuntimeFloatMode{mode});
+          div_fmas(oracle::vector_of<Float>(lanes[0]), oracle::vector_of<Float>(lanes[1]),
+                   oracle::vector_of<Float>(lanes[2]), mask_from_bits(scaled), RuntimeFloatMode{mode});
       for (unsigned i = 0; i < kLanesPerChunk; ++i) {
-        ASSERT_EQ(testing::lane_of(result, i),
+        ASSERT_EQ(oracle::lane_of(result, i),
                   fmas_oracle(f, lanes[0][i], lanes[1][i], lanes[2][i], scaled >> i & 1, mode))
             << f.name << std::hex << "(" << lanes[0][i] << ", " << lanes[1][i] << ", " << lanes[2][i]
-            << ") scaled " << (scaled >> i & 1) << "; " << testing::mode_text(mode);
+            << ") scaled " << (scaled >> i & 1) << "; " << oracle::mode_text(mode);
       }
     }
   }
@@ -193,43 +193,43 @@ F64 divide(F64 n, F64 d) {
 
 uint64_t quotient_oracle(const Format& f, uint64_t n, uint64_t d) {
   const uint64_t operands[] = {n, d};
-  if (f.is_nan(n) || f.is_nan(d)) return testing::first_nan(f, operands, true);
-  testing::Real x(64);
-  testing::Real y(64);
-  testing::Real q(f.fraction + 1);
-  testing::set_exact(x, f, n);
-  testing::set_exact(y, f, d);
+  if (f.is_nan(n) || f.is_nan(d)) return oracle::first_nan(f, operands, true);
+  oracle::Real x(64);
+  oracle::Real y(64);
+  oracle::Real q(f.fraction + 1);
+  oracle::set_exact(x, f, n);
+  oracle::set_exact(y, f, d);
   mpfr_set_emin(-100000);
   mpfr_set_emax(100000);
   const int ternary = mpfr_div(q, x, y, MPFR_RNDN);
   if (mpfr_nan_p(static_cast<mpfr_ptr>(q))) return f.default_nan();
-  return testing::encode(f, q, ternary, Round::nearest_even, true, false);
+  return oracle::encode(f, q, ternary, Round::nearest_even, true, false);
 }
 
 TYPED_TEST(Division, WholeDivisionsRoundCorrectly) {
   using Float = TypeParam;
-  const Format& f = testing::format_of<Float>();
+  const Format& f = oracle::format_of<Float>();
   std::vector<uint64_t> n, d;
-  for (const uint64_t a : testing::edges(f)) {
-    for (const uint64_t b : testing::edges(f)) {
+  for (const uint64_t a : oracle::edges(f)) {
+    for (const uint64_t b : oracle::edges(f)) {
       n.push_back(a);
       d.push_back(b);
     }
   }
   std::mt19937_64 random(19);
   for (int i = 0; i < 300000; ++i) {
-    n.push_back(testing::random_input(f, random));
-    d.push_back(testing::random_input(f, random));
+    n.push_back(oracle::random_input(f, random));
+    d.push_back(oracle::random_input(f, random));
   }
   int failures = 0;
   for (size_t start = 0; start + kLanesPerChunk <= n.size(); start += kLanesPerChunk) {
-    const Float result = divide(testing::vector_of<Float>(std::span(n).subspan(start, kLanesPerChunk)),
-                                testing::vector_of<Float>(std::span(d).subspan(start, kLanesPerChunk)));
+    const Float result = divide(oracle::vector_of<Float>(std::span(n).subspan(start, kLanesPerChunk)),
+                                oracle::vector_of<Float>(std::span(d).subspan(start, kLanesPerChunk)));
     for (unsigned i = 0; i < kLanesPerChunk; ++i) {
       const uint64_t expected = quotient_oracle(f, n[start + i], d[start + i]);
-      if (testing::lane_of(result, i) == expected) continue;
+      if (oracle::lane_of(result, i) == expected) continue;
       ADD_FAILURE() << f.name << std::hex << " " << n[start + i] << " / " << d[start + i] << " = "
-                    << testing::lane_of(result, i) << ", expected " << expected;
+                    << oracle::lane_of(result, i) << ", expected " << expected;
       if (++failures == 5) return;
     }
   }
@@ -245,16 +245,16 @@ void expect_same_quotients(Float n, Float d) {
 
 TYPED_TEST(Division, WholeDivisionsAreTheHosts) {
   using Float = TypeParam;
-  const Format& f = testing::format_of<Float>();
+  const Format& f = oracle::format_of<Float>();
   std::vector<uint64_t> n, d;
   const auto expect_same = [&] {
     for (size_t start = 0; start + kLanesPerChunk <= n.size() && !this->HasFatalFailure();
          start += kLanesPerChunk)
-      expect_same_quotients(testing::vector_of<Float>(std::span(n).subspan(start, kLanesPerChunk)),
-                            testing::vector_of<Float>(std::span(d).subspan(start, kLanesPerChunk)));
+      expect_same_quotients(oracle::vector_of<Float>(std::span(n).subspan(start, kLanesPerChunk)),
+                            oracle::vector_of<Float>(std::span(d).subspan(start, kLanesPerChunk)));
   };
-  for (const uint64_t a : testing::edges(f)) {
-    for (const uint64_t b : testing::edges(f)) {
+  for (const uint64_t a : oracle::edges(f)) {
+    for (const uint64_t b : oracle::edges(f)) {
       n.push_back(a);
       d.push_back(b);
     }
@@ -273,7 +273,7 @@ TYPED_TEST(Division, WholeDivisionsAreTheHosts) {
     n.clear();
     d.clear();
     for (unsigned lane = 0; lane < kLanesPerChunk; ++lane) {
-      uint64_t a = testing::random_input(f, random), b = testing::random_input(f, random);
+      uint64_t a = oracle::random_input(f, random), b = oracle::random_input(f, random);
       if (lane % 4 == 1) b = (b & ~(hidden - 1)) | (hidden - 1 - random() % 8);
       if (lane % 4 == 2) {
         // midpoint * y = x * 2^shift + a small odd number
@@ -320,7 +320,7 @@ TEST(Division, ReciprocalsOfFloatsBecomeTheNearest) {
 // The sequence that LLVM emits for a root, and the translator makes one of the host of
 // (numeric/square_root.h).
 TEST(SquareRoot, OfDoublesIsTheHosts) {
-  const Format& f = testing::format_of<F64>();
+  const Format& f = oracle::format_of<F64>();
   const auto steps = [](F64 x) {
     const F64 estimate = rsq(x, kDefault);
     const F64 first = mul(x, estimate, kDefault), half = mul(estimate, F64(0.5), kDefault);
@@ -332,7 +332,7 @@ TEST(SquareRoot, OfDoublesIsTheHosts) {
     return root;
   };
   constexpr uint64_t kOne = uint64_t{1023} << 52, kHidden = uint64_t{1} << 52, kFraction = kHidden - 1;
-  std::vector<uint64_t> inputs = testing::edges(f);
+  std::vector<uint64_t> inputs = oracle::edges(f);
   // The two kinds whose roots are nearest to a midpoint, and their neighbours.
   for (uint64_t exponent = 0; exponent < 0x7ff; ++exponent)
     for (const uint64_t fraction : {uint64_t{0}, uint64_t{1}, uint64_t{2}, kFraction - 1, kFraction})
@@ -341,7 +341,7 @@ TEST(SquareRoot, OfDoublesIsTheHosts) {
   const int count = test::of_sweep(20'000'000, 200'000);
   for (int i = 0; i < count; ++i) {
     if (i % 2 == 0) {
-      inputs.push_back(testing::random_input(f, random));
+      inputs.push_back(oracle::random_input(f, random));
     } else {
       // Next to the square of a midpoint.
       const auto root = static_cast<unsigned __int128>((random() & kFraction) | kHidden);
@@ -353,7 +353,7 @@ TEST(SquareRoot, OfDoublesIsTheHosts) {
   }
   while (inputs.size() % kLanesPerChunk != 0) inputs.push_back(0);
   for (size_t start = 0; start < inputs.size(); start += kLanesPerChunk) {
-    const auto x = testing::vector_of<F64>(std::span(inputs).subspan(start, kLanesPerChunk));
+    const auto x = oracle::vector_of<F64>(std::span(inputs).subspan(start, kLanesPerChunk));
     // As they are, with zeros and infinities in a chunk, and each as an ordinary number.
     const F64 ordinary = bits_as<F64>((to_bits(x) & (kFraction | kHidden)) + (kOne & ~kHidden));
     for (const F64& each : {x, ordinary}) {
@@ -449,14 +449,14 @@ TEST(TrigPreop, SegmentsOfTwoOverPi) {
   const F64 one = F64(1.0);
   EXPECT_EQ(to_bits(trig_preop_f64(one, U32(0)))[0], 0x3fe45f306dc9c882u);
   EXPECT_EQ(to_bits(trig_preop_f64(one, U32(1)))[0], 0x3c94a7f09d5f47d4u);
-  testing::Real exact(3000);
+  oracle::Real exact(3000);
   mpfr_const_pi(exact, MPFR_RNDN);
   mpfr_ui_div(exact, 2, exact, MPFR_RNDN);
   for (int exponent = 0; exponent < 2047; exponent += 13) {
     const F64 x = splat_bits<F64>(static_cast<uint64_t>(exponent) << 52 | 0x123456789abcd);
     for (uint32_t segment = 0; segment < 32; ++segment) {
       const int shift = static_cast<int>(segment) * 53 + (exponent > 1077 ? exponent - 1077 : 0);
-      testing::Real rest(3000);
+      oracle::Real rest(3000);
       mpfr_mul_2si(rest, exact, shift > 1201 ? 1201 : shift, MPFR_RNDN);
       mpfr_frac(rest, rest, MPFR_RNDN);
       mpfr_mul_2si(rest, rest, 53, MPFR_RNDN);
@@ -471,7 +471,7 @@ TEST(TrigPreop, SegmentsOfTwoOverPi) {
       if (shift >= 1201) mpfr_set_zero(rest, 1);
       mpfr_mul_2si(rest, rest, -53 - shift + (exponent >= 1968 ? 128 : 0), MPFR_RNDN);
       ASSERT_EQ(to_bits(trig_preop_f64(x, U32(segment)))[0],
-                testing::round_exact(kF64, rest, Round::to_zero, true))
+                oracle::round_exact(kF64, rest, Round::to_zero, true))
           << "exponent " << exponent << " segment " << segment;
     }
   }

@@ -11,9 +11,9 @@
 namespace lockstep::numeric {
 namespace {
 
-using testing::Format;
-using testing::kF16;
-using testing::kF32;
+using oracle::Format;
+using oracle::kF16;
+using oracle::kF32;
 
 const Format kBf16{"bf16", 7, 127, 16};
 constexpr DefaultFloatMode kDefault;
@@ -71,7 +71,7 @@ uint64_t special_of(const Format& f, const Format& c_format, const Inputs& in, b
   const uint64_t operands[] = {widen(f, in.a0), widen(f, in.a1), widen(f, in.b0), widen(f, in.b1),
                                widen(c_format, in.c)};
   for (const uint64_t x : operands) {
-    if (kF32.is_nan(x)) return testing::first_nan(kF32, operands, ieee);
+    if (kF32.is_nan(x)) return oracle::first_nan(kF32, operands, ieee);
   }
   double values[5];
   for (int i = 0; i < 5; ++i) values[i] = __builtin_bit_cast(float, static_cast<uint32_t>(operands[i]));
@@ -93,16 +93,16 @@ uint64_t dot_oracle(const Format& f, const Format& result, const Inputs& in, Rou
     }
     return (kF32.is_negative(wide) ? result.sign() : 0) | result.infinity();
   }
-  testing::Real exact(64);
+  oracle::Real exact(64);
   mpfr_set_d(exact, sum_of(f, result, in), MPFR_RNDN);
-  return testing::round_exact(result, exact, round, true);
+  return oracle::round_exact(result, exact, round, true);
 }
 
 std::vector<Inputs> inputs(const Format& f, const Format& c_format, int count) {
   std::mt19937_64 random(23);
   std::vector<Inputs> list;
-  const auto edges = testing::few_edges(f);
-  const auto c_edges = testing::few_edges(c_format);
+  const auto edges = oracle::few_edges(f);
+  const auto c_edges = oracle::few_edges(c_format);
   for (size_t i = 0; i < edges.size() * edges.size(); ++i) {
     for (const uint64_t c : c_edges) {
       list.push_back({edges[i % edges.size()], edges[random() % edges.size()], edges[i / edges.size()],
@@ -110,14 +110,14 @@ std::vector<Inputs> inputs(const Format& f, const Format& c_format, int count) {
     }
   }
   for (int i = 0; i < count; ++i) {
-    Inputs in{testing::random_input(f, random), testing::random_input(f, random),
-              testing::random_input(f, random), testing::random_input(f, random),
-              testing::random_input(c_format, random)};
+    Inputs in{oracle::random_input(f, random), oracle::random_input(f, random),
+              oracle::random_input(f, random), oracle::random_input(f, random),
+              oracle::random_input(c_format, random)};
     // Addends of like size.
     if (i % 2 == 0 && f.is_finite(in.a0) && f.is_finite(in.b0)) {
-      testing::Real near(64);
+      oracle::Real near(64);
       mpfr_set_d(near, f.value(in.a0) * f.value(in.b0) * (i % 4 == 0 ? -1.0 : 1.7), MPFR_RNDN);
-      in.c = testing::round_exact(c_format, near, Round::nearest_even, true);
+      in.c = oracle::round_exact(c_format, near, Round::nearest_even, true);
     }
     list.push_back(in);
   }
@@ -136,15 +136,15 @@ void check(const char* name, const Format& f, const Format& result_format, Round
       const uint64_t values[] = {in.a0, in.a1, in.b0, in.b1, in.c};
       for (int operand = 0; operand < 5; ++operand) lanes[operand].push_back(values[operand]);
     }
-    const auto result = chunk(testing::vector_of<Operand>(lanes[0]), testing::vector_of<Operand>(lanes[1]),
-                              testing::vector_of<Operand>(lanes[2]), testing::vector_of<Operand>(lanes[3]),
-                              testing::vector_of<Accumulator>(lanes[4]));
+    const auto result = chunk(oracle::vector_of<Operand>(lanes[0]), oracle::vector_of<Operand>(lanes[1]),
+                              oracle::vector_of<Operand>(lanes[2]), oracle::vector_of<Operand>(lanes[3]),
+                              oracle::vector_of<Accumulator>(lanes[4]));
     for (unsigned i = 0; i < kLanesPerChunk; ++i) {
       const Inputs& in = list[start + i];
       const uint64_t expected = dot_oracle(f, result_format, in, round);
-      if (testing::lane_of(result, i) == expected) continue;
+      if (oracle::lane_of(result, i) == expected) continue;
       ADD_FAILURE() << name << std::hex << "(" << in.a0 << ", " << in.a1 << "; " << in.b0 << ", " << in.b1
-                    << "; " << in.c << ") = " << testing::lane_of(result, i) << ", expected " << expected;
+                    << "; " << in.c << ") = " << oracle::lane_of(result, i) << ", expected " << expected;
       if (++failures == 5) return;
     }
   }

@@ -5,7 +5,7 @@
 
 #include "tests/mpfr_rounding.h"
 
-namespace lockstep::numeric::testing {
+namespace lockstep::numeric::oracle {
 
 const Format kF16{"f16", 10, 15, 16};
 const Format kF32{"f32", 23, 127, 32};
@@ -312,4 +312,4 @@ std::string mode_text(uint32_t mode) {
          std::to_string(m.fp16_overflow_clamps());
 }
 
-}  // namespace lockstep::numeric::testing
+}  // namespace lockstep::numeric::oracle

@@ -14,7 +14,7 @@
 #include "numeric/format.h"
 #include "numeric/lanes.h"
 
-namespace lockstep::numeric::testing {
+namespace lockstep::numeric::oracle {
 
 // A binary format as MPFR sees it; values travel as bit patterns in uint64_t.
 struct Format {
@@ -131,4 +131,4 @@ uint64_t lane_of(const Vector& vector, unsigned i) {
   return lane;
 }
 
-}  // namespace lockstep::numeric::testing
+}  // namespace lockstep::numeric::oracle

@@ -7,7 +7,7 @@
 namespace lockstep::numeric {
 namespace {
 
-using testing::Format;
+using oracle::Format;
 
 template <class Float>
 class Output : public ::testing::Test {};
@@ -16,23 +16,23 @@ TYPED_TEST_SUITE(Output, Formats);
 
 template <class Float>
 std::vector<uint64_t> inputs() {
-  const Format& f = testing::format_of<Float>();
-  auto list = testing::edges(f);
+  const Format& f = oracle::format_of<Float>();
+  auto list = oracle::edges(f);
   std::mt19937_64 random(5);
-  for (int i = 0; i < 10000; ++i) list.push_back(testing::random_input(f, random));
+  for (int i = 0; i < 10000; ++i) list.push_back(oracle::random_input(f, random));
   while (list.size() % kLanesPerChunk != 0) list.push_back(0);
   return list;
 }
 
 uint64_t omod_oracle(const Format& f, uint64_t x, unsigned code, uint32_t bits) {
-  const auto mode = testing::lane_mode(f, bits);
+  const auto mode = oracle::lane_mode(f, bits);
   if (mode.ieee || mode.denorm_out || code == 0 || f.is_nan(x)) return x;
   if (f.is_zero(x)) return 0;
-  testing::Real value(64);
-  testing::set_exact(value, f, x);
+  oracle::Real value(64);
+  oracle::set_exact(value, f, x);
   mpfr_mul_2si(value, value, code == 3 ? -1 : static_cast<long>(code), MPFR_RNDN);
-  return testing::round_exact(f, value, mode.round, false,
-                              f.width == 16 && mode.fp16_overflow_clamps && f.is_finite(x));
+  return oracle::round_exact(f, value, mode.round, false,
+                             f.width == 16 && mode.fp16_overflow_clamps && f.is_finite(x));
 }
 
 uint64_t clamp_oracle(const Format& f, uint64_t x, uint32_t bits) {
@@ -43,22 +43,22 @@ uint64_t clamp_oracle(const Format& f, uint64_t x, uint32_t bits) {
 
 TYPED_TEST(Output, OmodAndClampInEveryMode) {
   using Float = TypeParam;
-  const Format& f = testing::format_of<Float>();
+  const Format& f = oracle::format_of<Float>();
   const auto list = inputs<Float>();
-  for (const uint32_t base : testing::all_modes()) {
+  for (const uint32_t base : oracle::all_modes()) {
     for (const uint32_t mode : {base, base ^ 1u << 8, base | 1u << 23}) {
       for (size_t start = 0; start < list.size(); start += kLanesPerChunk) {
-        const auto x = testing::vector_of<Float>(std::span(list).subspan(start, kLanesPerChunk));
+        const auto x = oracle::vector_of<Float>(std::span(list).subspan(start, kLanesPerChunk));
         const RuntimeFloatMode m{mode};
         const Float clamped = numeric::clamp(x, m);
         const Float scaled[] = {omod(x, 0, m), omod(x, 1, m), omod(x, 2, m), omod(x, 3, m)};
         for (unsigned i = 0; i < kLanesPerChunk; ++i) {
-          ASSERT_EQ(testing::lane_of(clamped, i), clamp_oracle(f, list[start + i], mode))
-              << f.name << std::hex << " " << list[start + i] << "; " << testing::mode_text(mode);
+          ASSERT_EQ(oracle::lane_of(clamped, i), clamp_oracle(f, list[start + i], mode))
+              << f.name << std::hex << " " << list[start + i] << "; " << oracle::mode_text(mode);
           for (unsigned code = 0; code < 4; ++code) {
-            ASSERT_EQ(testing::lane_of(scaled[code], i), omod_oracle(f, list[start + i], code, mode))
+            ASSERT_EQ(oracle::lane_of(scaled[code], i), omod_oracle(f, list[start + i], code, mode))
                 << f.name << " omod " << code << std::hex << " " << list[start + i] << "; "
-                << testing::mode_text(mode);
+                << oracle::mode_text(mode);
           }
         }
       }

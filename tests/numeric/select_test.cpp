@@ -11,8 +11,8 @@
 namespace lockstep::numeric {
 namespace {
 
-using testing::Format;
-using testing::LaneMode;
+using oracle::Format;
+using oracle::LaneMode;
 
 template <class Float>
 class Select : public ::testing::Test {};
@@ -64,25 +64,25 @@ uint64_t median_of(const Format& f, uint64_t a, uint64_t b, uint64_t c, const La
 }
 
 std::vector<uint32_t> modes_with_default() {
-  return testing::all_modes();
+  return oracle::all_modes();
 }
 
 template <class Float>
 std::vector<std::array<uint64_t, 3>> triples() {
-  const Format& f = testing::format_of<Float>();
+  const Format& f = oracle::format_of<Float>();
   std::vector<std::array<uint64_t, 3>> list;
-  for (const uint64_t a : testing::few_edges(f)) {
-    for (const uint64_t b : testing::few_edges(f)) {
-      for (const uint64_t c : testing::few_edges(f)) list.push_back({a, b, c});
+  for (const uint64_t a : oracle::few_edges(f)) {
+    for (const uint64_t b : oracle::few_edges(f)) {
+      for (const uint64_t c : oracle::few_edges(f)) list.push_back({a, b, c});
     }
   }
-  for (const uint64_t a : testing::edges(f)) {
-    for (const uint64_t b : testing::edges(f)) list.push_back({a, b, a});
+  for (const uint64_t a : oracle::edges(f)) {
+    for (const uint64_t b : oracle::edges(f)) list.push_back({a, b, a});
   }
   std::mt19937_64 random(3);
   for (int i = 0; i < test::of_sweep(20000, 5000); ++i) {
-    list.push_back({testing::random_input(f, random), testing::random_input(f, random),
-                    testing::random_input(f, random)});
+    list.push_back(
+        {oracle::random_input(f, random), oracle::random_input(f, random), oracle::random_input(f, random)});
   }
   while (list.size() % kLanesPerChunk != 0) list.push_back({0, 0, 0});
   return list;
@@ -94,25 +94,25 @@ uint64_t result_lane(const Result& result, unsigned lane) {
   if constexpr (sizeof(Result) == sizeof(Mask)) {
     return bits_from_mask(result) >> lane & 1;
   } else {
-    return testing::lane_of(result, lane);
+    return oracle::lane_of(result, lane);
   }
 }
 
 template <class Float, class Chunk, class Oracle>
 void check(const char* name, std::span<const std::array<uint64_t, 3>> inputs, Chunk chunk, Oracle oracle,
            const std::vector<uint32_t>& modes = modes_with_default()) {
-  const Format& f = testing::format_of<Float>();
+  const Format& f = oracle::format_of<Float>();
   for (const uint32_t mode : modes) {
-    const LaneMode lane_mode = testing::lane_mode(f, mode);
+    const LaneMode lane_mode = oracle::lane_mode(f, mode);
     int failures = 0;
     for (size_t start = 0; start < inputs.size(); start += kLanesPerChunk) {
       std::vector<uint64_t> lanes[3];
       for (unsigned i = 0; i < kLanesPerChunk; ++i) {
         for (int operand = 0; operand < 3; ++operand) lanes[operand].push_back(inputs[start + i][operand]);
       }
-      const auto a = testing::vector_of<Float>(lanes[0]);
-      const auto b = testing::vector_of<Float>(lanes[1]);
-      const auto c = testing::vector_of<Float>(lanes[2]);
+      const auto a = oracle::vector_of<Float>(lanes[0]);
+      const auto b = oracle::vector_of<Float>(lanes[1]);
+      const auto c = oracle::vector_of<Float>(lanes[2]);
       const auto result = chunk(a, b, c, RuntimeFloatMode{mode});
       auto by_default = result;
       if (mode == kDefaultFloatMode) by_default = chunk(a, b, c, DefaultFloatMode{});
@@ -122,7 +122,7 @@ void check(const char* name, std::span<const std::array<uint64_t, 3>> inputs, Ch
         ADD_FAILURE() << name << "_" << f.name << std::hex << "(" << lanes[0][i] << ", " << lanes[1][i]
                       << ", " << lanes[2][i] << ") = " << result_lane(result, i) << ", default "
                       << result_lane(by_default, i) << ", expected " << expected << "; "
-                      << testing::mode_text(mode);
+                      << oracle::mode_text(mode);
         if (++failures == 3) return;
       }
     }
@@ -238,22 +238,22 @@ template <class Operation>
 uint64_t to_integer(const Format& f, uint64_t x, const LaneMode& m, Operation operation) {
   x = flushed(f, x, m);
   if (!f.is_finite(x)) return quieted(f, x, m);
-  testing::Real value(64);
-  testing::set_exact(value, f, x);
+  oracle::Real value(64);
+  oracle::set_exact(value, f, x);
   operation(static_cast<mpfr_ptr>(value));
   // MPFR keeps the sign of a zero result.
-  return testing::round_exact(f, value, Round::nearest_even, true);
+  return oracle::round_exact(f, value, Round::nearest_even, true);
 }
 
 TYPED_TEST(Select, RoundingToIntegers) {
   using Float = TypeParam;
   auto inputs = triples<Float>();
   // Halves and their neighbours.
-  const Format& f = testing::format_of<Float>();
+  const Format& f = oracle::format_of<Float>();
   for (int i = 0; i < 64; ++i) {
-    testing::Real half(64);
+    oracle::Real half(64);
     mpfr_set_d(half, i / 4 + 0.5, MPFR_RNDN);
-    const uint64_t bits = testing::round_exact(f, half, Round::nearest_even, true);
+    const uint64_t bits = oracle::round_exact(f, half, Round::nearest_even, true);
     inputs.push_back({(bits + i % 4 - 1) | (i & 1 ? f.sign() : 0), 0, 0});
   }
 #define LOCKSTEP_CHECK_ROUND(name, mpfr_operation)                                      \
@@ -276,18 +276,18 @@ TYPED_TEST(Select, TakingApart) {
       [](const Format& f, uint64_t a, uint64_t, uint64_t, const LaneMode& m) -> uint64_t {
         a = flushed(f, a, m);
         if (!f.is_finite(a) || f.is_zero(a)) return quieted(f, a, m);
-        testing::Real value(64);
-        testing::set_exact(value, f, a);
+        oracle::Real value(64);
+        oracle::set_exact(value, f, a);
         mpfr_set_exp(value, 0);
-        return testing::round_exact(f, value, Round::nearest_even, true);
+        return oracle::round_exact(f, value, Round::nearest_even, true);
       });
   check<Float>(
       "frexp_exp", inputs, [](Float a, Float, Float, auto m) { return frexp_exp(a, m); },
       [](const Format& f, uint64_t a, uint64_t, uint64_t, const LaneMode& m) -> uint64_t {
         a = flushed(f, a, m);
         if (!f.is_finite(a) || f.is_zero(a)) return 0;
-        testing::Real value(64);
-        testing::set_exact(value, f, a);
+        oracle::Real value(64);
+        oracle::set_exact(value, f, a);
         return static_cast<uint32_t>(mpfr_get_exp(static_cast<mpfr_ptr>(value)));
       });
 }

@@ -179,8 +179,8 @@ TEST(SineCosine, CapturedSpecials) {
 // The stated accuracy: sine and cosine within 1.25e-7 of the truth.
 TEST(SineCosine, Accuracy) {
   double worst = 0;
-  testing::Real turn(80);
-  testing::Real truth(80);
+  oracle::Real turn(80);
+  oracle::Real truth(80);
   for (int i = 0; i < 200000; ++i) {
     const float x = static_cast<float>(i) * 7.3e-6f - 0.7f;
     mpfr_const_pi(turn, MPFR_RNDN);
@@ -195,15 +195,15 @@ TEST(SineCosine, Accuracy) {
 
 // Halves: the F32 rule on the exact source, rounded once; all inputs in every denormal mode.
 uint64_t half_oracle(uint64_t x, uint32_t mode, bool can_overflow, uint32_t (*function)(uint32_t)) {
-  const testing::Format& f = testing::kF16;
-  const auto m = testing::lane_mode(f, mode);
+  const oracle::Format& f = oracle::kF16;
+  const auto m = oracle::lane_mode(f, mode);
   if (!m.denorm_in) x = f.flush(x);
   if (f.is_nan(x)) return m.ieee ? x | f.quiet() : x;
   const uint32_t wide = function(std::bit_cast<uint32_t>(static_cast<float>(f.value(x))));
-  if (testing::kF32.is_nan(wide)) return f.default_nan();
-  testing::Real value(64);
-  testing::set_exact(value, testing::kF32, wide);
-  uint64_t result = testing::round_exact(f, value, Round::nearest_even, true, false);
+  if (oracle::kF32.is_nan(wide)) return f.default_nan();
+  oracle::Real value(64);
+  oracle::set_exact(value, oracle::kF32, wide);
+  uint64_t result = oracle::round_exact(f, value, Round::nearest_even, true, false);
   if (!m.denorm_out) result = f.flush(result);
   if (can_overflow && m.fp16_overflow_clamps && f.is_infinite(result) && f.is_finite(x)) --result;
   return result;
@@ -212,7 +212,7 @@ uint64_t half_oracle(uint64_t x, uint32_t mode, bool can_overflow, uint32_t (*fu
 template <class Chunk>
 void check_halves(const char* name, bool can_overflow, uint32_t (*function)(uint32_t), Chunk chunk) {
   uint64_t modes = 0;
-  for (const uint32_t base : testing::all_modes()) {
+  for (const uint32_t base : oracle::all_modes()) {
     if ((base & 3) != 0) continue;
     for (const uint32_t mode : {base, base | 1u << 23, base | 0xf}) {
       // Of the share every mode has other inputs than the next one.
@@ -223,7 +223,7 @@ void check_halves(const char* name, bool can_overflow, uint32_t (*function)(uint
         const U16 result = to_bits(chunk(x, RuntimeFloatMode{mode}));
         for (unsigned lane = 0; lane < kLanesPerChunk; ++lane) {
           ASSERT_EQ(result[lane], half_oracle(first + lane, mode, can_overflow, function))
-              << name << std::hex << " " << first + lane << "; " << testing::mode_text(mode);
+              << name << std::hex << " " << first + lane << "; " << oracle::mode_text(mode);
         }
       }
     }
@@ -247,30 +247,29 @@ TEST(TranscendentalF16, EveryInput) {
 // rcp and sqrt round correctly; rsq stays below one unit in the last place (0.96 measured over a million
 // inputs).
 TEST(TranscendentalF64, Accuracy) {
-  const testing::Format& f = testing::kF64;
+  const oracle::Format& f = oracle::kF64;
   std::mt19937_64 random(41);
   double worst = 0;
   for (int i = 0; i < 20000; ++i) {
     std::vector<uint64_t> lanes;
     for (unsigned lane = 0; lane < kLanesPerChunk; ++lane) {
-      uint64_t x = testing::random_input(f, random);
+      uint64_t x = oracle::random_input(f, random);
       if (f.is_nan(x) || f.is_zero(x) || f.is_infinite(x)) x = f.one();
       lanes.push_back(x & f.magnitude());
     }
-    const auto x = testing::vector_of<F64>(lanes);
+    const auto x = oracle::vector_of<F64>(lanes);
     const F64 reciprocal = rcp(x, kDefault);
     const F64 root = numeric::sqrt(x, kDefault);
     const F64 inverse_root = rsq(x, kDefault);
     for (unsigned lane = 0; lane < kLanesPerChunk; ++lane) {
-      testing::Real source(64);
-      testing::set_exact(source, f, lanes[lane]);
-      testing::Real truth(200);
+      oracle::Real source(64);
+      oracle::set_exact(source, f, lanes[lane]);
+      oracle::Real truth(200);
       mpfr_set_emin(-100000);
       mpfr_ui_div(truth, 1, source, MPFR_RNDN);
-      ASSERT_EQ(testing::lane_of(reciprocal, lane),
-                testing::round_exact(f, truth, Round::nearest_even, true));
+      ASSERT_EQ(oracle::lane_of(reciprocal, lane), oracle::round_exact(f, truth, Round::nearest_even, true));
       mpfr_sqrt(truth, source, MPFR_RNDN);
-      ASSERT_EQ(testing::lane_of(root, lane), testing::round_exact(f, truth, Round::nearest_even, true));
+      ASSERT_EQ(oracle::lane_of(root, lane), oracle::round_exact(f, truth, Round::nearest_even, true));
       mpfr_rec_sqrt(truth, source, MPFR_RNDN);
       const mpfr_exp_t unit = mpfr_get_exp(static_cast<mpfr_ptr>(truth)) - 53;
       mpfr_sub_d(truth, truth, inverse_root[lane], MPFR_RNDN);
