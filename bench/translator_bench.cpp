@@ -20,7 +20,8 @@ namespace {
 struct Settings {
   std::string only, json;
   unsigned rounds = 7;
-  bool all_threads = false, with_interpreter = true, takes_least = false, everyday = false, further = false;
+  bool all_threads = false, with_interpreter = true, takes_least = false, everyday = false, further = false,
+       others = false;
 };
 
 double median(std::vector<double> values) {
@@ -167,6 +168,9 @@ int main(int argc, char** argv) {
   app.add_flag("--everyday", settings.everyday,
                "the kernels of everyday_kernels.h instead of those of kernels.h");
   app.add_flag("--further", settings.further, "the kernels of further_kernels.h")->excludes("--everyday");
+  app.add_flag("--others", settings.others, "the kernels of other_kernels.h")
+      ->excludes("--everyday")
+      ->excludes("--further");
   app.add_option("--only", settings.only, "kernels with this in their name");
   app.add_option("--rounds", settings.rounds, "runs of each that the medians are of")
       ->check(CLI::Range(1, 1000));
@@ -184,6 +188,7 @@ int main(int argc, char** argv) {
     std::vector<Row> rows;
     const auto makers = settings.everyday  ? everyday_workloads()
                         : settings.further ? further_workloads()
+                        : settings.others  ? other_workloads()
                                            : main_workloads();
     for (const WorkloadMaker& maker : makers) {
       if (std::string_view(maker.name).find(settings.only) == std::string_view::npos) continue;

@@ -56,10 +56,11 @@ struct WorkloadMaker {
   Workload (*make)();
 };
 
-// Those of kernels.h, of everyday_kernels.h and of further_kernels.h.
+// Those of kernels.h, of everyday_kernels.h, of further_kernels.h and of other_kernels.h.
 std::span<const WorkloadMaker> main_workloads();
 std::span<const WorkloadMaker> everyday_workloads();
 std::span<const WorkloadMaker> further_workloads();
+std::span<const WorkloadMaker> other_workloads();
 
 class Runner {
  public:
