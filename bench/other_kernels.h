@@ -357,7 +357,7 @@ void relax(__global const uint* from, __global const uint* to, __global const ui
 // Roots of a polynomial, over the plane.
 __kernel GROUP(16, 16, 1)
 void newton(__global uint* out, int w) {
-  float x = (get_global_id(0) - w / 2) * 4.0f / w + 0.001f, y = (get_global_id(1) - w / 2) * 4.0f / w;
+  float x = ((int)get_global_id(0) - w / 2) * 4.0f / w + 0.001f, y = ((int)get_global_id(1) - w / 2) * 4.0f / w;
   uint i = 0;
   for (; i < 40; ++i) {
     float x2 = x * x - y * y, y2 = 2 * x * y, fx = x2 * x - y2 * y - 1, fy = x2 * y + y2 * x;

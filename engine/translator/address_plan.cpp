@@ -4,7 +4,6 @@
 #include <set>
 
 #include "engine/translator/operands.h"
-#include "isa/memory_shape.h"
 
 namespace lockstep::translator {
 namespace {
@@ -45,13 +44,16 @@ bool is_regular_access(const Node& node, const LinearState& state) {
     if (!high || (!low->is_half_with(*high) && (high->is_high || high->stride != 0))) return false;
   }
   if (low->stride == shape.bytes || (access.is_load() && low->stride == 0)) return true;
-  if (shape.bytes < 4 || low->stride < 4)
-    return access.is_load() && low->stride <= kMostBytesApart && shape.bytes <= kMostBytesOfParts;
-  if (low->stride % 4 != 0) return false;
-  return access.is_load() || (low->stride > shape.bytes && low->stride / 4 <= kMostDwordsApart);
+  if (!access.is_load()) return low->stride > shape.bytes && low->stride <= kMostBytesBetween;
+  if (low->stride % 4 == 0 && shape.bytes >= 4) return true;
+  return are_parts(shape, low->stride) || (low->stride > shape.bytes && low->stride <= kMostBytesBetween);
 }
 
 }  // namespace
+
+bool are_parts(const AccessShape& shape, uint32_t stride) {
+  return stride <= kMostBytesApart && shape.bytes <= kMostBytesOfParts;
+}
 
 LinearState::LinearState(const Routine& routine, const Strides& at_entry) : routine_(routine) {
   for (const auto& [number, stride] : at_entry) linear_[number].stride = stride;
@@ -103,8 +105,7 @@ LinearState::Step LinearState::step(const Node& node, const RegisterSet& merged)
         const isa::Operand& operand = node.instruction.operands[i];
         if (operand.role == Role::dst && operand.is_vgpr()) {
           for (unsigned word = 0; word < std::min<unsigned>(operand.words, 2); ++word)
-            if (made.words[word] && !merged[operand.vgpr() + word])
-              written[operand.vgpr() + word] = *made.words[word];
+            if (made.words[word]) written[operand.vgpr() + word] = *made.words[word];
         } else if (operand.role == Role::dst2 && made.low_sum) {
           if (const auto number = scalar_destination(operand)) written_carries[*number] = *made.low_sum;
         }
@@ -114,12 +115,18 @@ LinearState::Step LinearState::step(const Node& node, const RegisterSet& merged)
   const RegisterSet changed = effects.writes | effects.reloaded;
   std::erase_if(linear_, [&](const auto& each) { return changed[each.first]; });
   std::erase_if(carries_, [&](const auto& each) { return changed[each.first]; });
+  partial_ &= ~changed;
   // Lanes that were off have no carry.
-  if (effects.exec == ExecChange::grows || effects.exec == ExecChange::any) carries_.clear();
+  if (effects.exec == ExecChange::grows || effects.exec == ExecChange::any) {
+    carries_.clear();
+    std::erase_if(linear_, [&](const auto& each) { return partial_[each.first]; });
+    partial_.reset();
+  }
   // What may execute anything leaves nothing known.
   if (node.kind == NodeKind::step || node.kind == NodeKind::outside) linear_.clear();
   for (auto& [number, linear] : written) {
     linear_[number] = linear;
+    partial_[number] = merged[number];
     result.writes.push_back(number);
   }
   for (auto& [number, sum] : written_carries) {
@@ -151,7 +158,8 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
   // The high half of a pair is the same in all lanes, unless the low halves pass a multiple of 2^32.
   std::erase_if(wanted, [&](const auto& each) {
     const Linear* known = state.find(each.first);
-    return !known || (known->is_high ? 0 : known->stride) != each.second;
+    return !known || !state.is_in_all_lanes(each.first) ||
+           (known->is_high ? 0 : known->stride) != each.second;
   });
   if (accesses == 0 && wanted.empty()) return {};
   if (count > kSmallBlock + accesses * kNodesForAccess) return {};

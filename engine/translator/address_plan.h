@@ -8,6 +8,7 @@
 #include "engine/translator/linear.h"
 #include "engine/translator/liveness.h"
 #include "engine/translator/routine.h"
+#include "isa/memory_shape.h"
 
 namespace lockstep::translator {
 
@@ -20,24 +21,30 @@ class LinearState {
     std::vector<unsigned> reads, writes;              // linear VGPRs
     std::vector<unsigned> reads_carry, writes_carry;  // registers with carries of sums of them
   };
-  // `merged`: lanes that are off keep what these registers hold, which leaves no pattern.
+  // `merged`: lanes that are off keep what these registers hold, so that the pattern ends when others come
+  // on.
   Step step(const Node& node, const RegisterSet& merged);
-  // Of a VGPR; null if nothing is known of it.
+  // Of a VGPR, in lanes that are on; null if nothing is known of it.
   const Linear* find(unsigned number) const;
+  bool is_in_all_lanes(unsigned number) const { return !partial_[number]; }
   Strides strides() const;
 
  private:
   const Routine& routine_;
   std::map<unsigned, Linear> linear_;
+  RegisterSet partial_;  // of these, those with other lanes that are off
   std::map<unsigned, LowSum> carries_;
   LinearMath math_{nullptr, 16};
 };
 
 // From one lane's element to the next one's, where these are put together by shuffles: further apart, gathers
-// are less work, and there is no regular store.
+// and stores of single lanes are less work.
 inline constexpr unsigned kMostDwordsApart = 8, kMostBytesApart = 4;
-// Elements that begin at places which are no multiples of their size are put together of bytes or shorts.
+inline constexpr unsigned kMostBytesBetween = 256;
+// Elements that begin at places which are no multiples of their size are put together of bytes or shorts, if
+// they are near each other.
 inline constexpr unsigned kMostBytesOfParts = 8;
+bool are_parts(const isa::AccessShape& shape, uint32_t stride);
 
 struct AddressPlan {
   Strides roots;                    // must be as guessed when the block begins

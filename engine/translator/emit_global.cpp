@@ -21,10 +21,11 @@ using isa::Role;
 using llvm::BasicBlock;
 using llvm::Value;
 
-// Elements smaller than a dword are loaded as one of four bytes. Of elements that lanes store on top of each
-// other those of the highest lane remain, whole: hosts scatter up to 64 bits in that order. Without such
-// instructions each lane is a move of its own (lane_moves.h), of any size; but what loops of rows hardly ever
-// come to is a call, which leaves them the registers (a plain matrix product ran a tenth slower without).
+// Where hosts gather, elements smaller than a dword are loaded as one of four bytes. Of elements that lanes
+// store on top of each other those of the highest lane remain, whole: hosts scatter up to 64 bits in that
+// order. Without such instructions each lane is a move of its own (lane_moves.h), of any size; but what loops
+// of rows hardly ever come to is a call, which leaves them the registers (a plain matrix product ran a tenth
+// slower without).
 bool Emitter::is_gathered(const AccessShape& shape) const {
   if (!has_masked_gathers_) return !(is_seldom_ && row_ && is_in_loop_);
   return shape.kind == AccessShape::Kind::load || shape.bytes == 4 || shape.bytes == 8;
@@ -70,7 +71,8 @@ std::vector<Value*> Emitter::load_fours(Value* pointer, Value* offsets) {
   return words;
 }
 
-std::vector<Value*> Emitter::gather(const AccessShape& shape, Value* places, Value* on, Value* before) {
+std::vector<Value*> Emitter::gather(const AccessShape& shape, Value* places, Value* on, Value* before,
+                                    Value* behind) {
   if (auto* each = llvm::dyn_cast<llvm::GetElementPtrInst>(places);
       each && !has_masked_gathers_ && !is_seldom_ && shape.registers() == 4) {
     // Lanes that are off read what is at the pointer. Of LDS those out of bounds are among them, which get
@@ -81,6 +83,12 @@ std::vector<Value*> Emitter::gather(const AccessShape& shape, Value* places, Val
                    ir_.CreateSelect(on, offsets, llvm::Constant::getNullValue(offsets->getType())));
     for (Value*& word : fours) word = ir_.CreateSelect(on, word, llvm::Constant::getNullValue(lanes_));
     return fours;
+  }
+  if (shape.bytes < 4 && !has_masked_gathers_) {
+    auto* type = elements_of(shape);
+    Value* elements =
+        ir_.CreateMaskedGather(type, places, llvm::Align(1), on, llvm::Constant::getNullValue(type));
+    return {with_part(shape, ir_.CreateZExt(elements, lanes_), before)};
   }
   std::vector<Value*> words;
   for (unsigned word = 0; word < shape.registers();) {
@@ -97,6 +105,7 @@ std::vector<Value*> Emitter::gather(const AccessShape& shape, Value* places, Val
     if (is_pair) words.push_back(ir_.CreateTrunc(ir_.CreateLShr(loaded, 32), lanes_));
     word += is_pair ? 2 : 1;
   }
+  if (behind) words[0] = ir_.CreateLShr(words[0], ir_.CreateAnd(ir_.CreateShl(behind, 3), 31));
   if (shape.bytes < 4) words[0] = with_part(shape, words[0], before);
   return words;
 }
@@ -310,10 +319,14 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
     // from the base that is the same for all lanes, if it is in there.
     ir_.SetInsertPoint(lanes);
     const bool has_base = access.has_base;
-    const uint64_t bytes = std::max<uint64_t>(shape.bytes, 4);
     auto* wide_lanes = llvm::FixedVectorType::get(i64_, 16);
     const auto [begin, end] = last_range(slot_number);
-    Value* last_place = ir_.CreateSub(ir_.CreateSub(end, begin), ir_.getInt64(bytes));
+    Value* size = ir_.CreateSub(end, begin);
+    Value* last_place = ir_.CreateSub(size, ir_.getInt64(shape.bytes));
+    // Of bytes and shorts at a range's end the four are loaded that end with it.
+    const bool loads_four = is_load && shape.bytes < 4 && has_masked_gathers_;
+    if (loads_four)
+      last_place = ir_.CreateSelect(ir_.CreateICmpUGE(size, ir_.getInt64(4)), last_place, ir_.getInt64(-1));
     BasicBlock *in_small = new_block("in_small_range"), *in_large = new_block("in_large_range");
     // Of a range that is too small it is negative.
     Value* is_large = ir_.CreateICmpUGT(last_place, ir_.getInt64(INT32_MAX));
@@ -371,10 +384,21 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
       const bool was_seldom = is_seldom_;
       is_seldom_ |= !is_small;
       for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+        Value* behind = nullptr;
+        if (loads_four) {
+          Value* last = ir_.CreateSub(size, ir_.getInt64(4));
+          if (is_small && has_base) last = ir_.CreateSub(last, ir_.CreateSub(base, begin));
+          Value* element = offsets[chunk];
+          llvm::Type* type = element->getType();
+          offsets[chunk] = ir_.CreateBinaryIntrinsic(
+              llvm::Intrinsic::smin, element,
+              ir_.CreateVectorSplat(16, ir_.CreateTrunc(last, type->getScalarType())));
+          behind = ir_.CreateTrunc(ir_.CreateSub(element, offsets[chunk]), lanes_);
+        }
         Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, offsets[chunk]);
         if (is_load)
           single[is_small][chunk] =
-              gather(shape, places, on[chunk], words[chunk].empty() ? nullptr : words[chunk][0]);
+              gather(shape, places, on[chunk], words[chunk].empty() ? nullptr : words[chunk][0], behind);
         else
           scatter(shape, words[chunk], places, on[chunk]);
       }

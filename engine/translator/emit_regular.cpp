@@ -180,7 +180,7 @@ void Emitter::emit_computed(unsigned index, unsigned chunk) {
   // Of this nothing is left but what somebody uses.
   if (!result.is_all) emit_vector(index, chunk);
   for (const auto& [number, value] : result.registers) {
-    set_vgpr(number, chunk, nullptr);
+    write_lanes(facts_.nodes[index], number, chunk, nullptr);
     locals_.linear[number][chunk] = value;
   }
 }
@@ -217,7 +217,7 @@ Emitter::ComputedRegisters Emitter::compute(unsigned index, unsigned chunk) {
       if (operand.role == Role::dst) {
         for (unsigned word = 0; word < std::min<unsigned>(operand.words, 2); ++word) {
           const unsigned number = operand.vgpr() + word;
-          if (result.words[word] && !facts_.nodes[index].merged[number])
+          if (result.words[word])
             computed.registers.emplace_back(number, *result.words[word]);
           else
             computed.is_all = false;
@@ -249,7 +249,10 @@ void Emitter::emit_regular_global(unsigned index) {
   const uint32_t stride = linear(address.vgpr(), 0).stride;
   // Of the chunks that are looked at, or of the wave in one.
   const unsigned looks = linear_parts();
-  const uint64_t bytes = uint64_t{chunks_ / looks * 16 - 1} * stride + shape.bytes;
+  // Bytes and shorts that are gathered are loaded with what is behind them.
+  const uint64_t last =
+      is_load && !are_parts(shape, stride) ? std::max<uint64_t>(shape.bytes, 4) : shape.bytes;
+  const uint64_t bytes = uint64_t{chunks_ / looks * 16 - 1} * stride + last;
   int base_register = wide ? linear(address.vgpr(), 0).base : scalar_base->code;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     for (unsigned word = 0; !is_load && word < dwords; ++word)
@@ -493,7 +496,12 @@ std::vector<Value*> Emitter::load_strided(const AccessShape& shape, uint32_t str
   std::vector<Value*> words;
   // A load of each lane is less than the shuffles of registers of eight dwords, whose halves are apart.
   const bool loads_fours = !has_masked_gathers_ && count == 4 && step > 4;
-  if (size < 4 || stride % size != 0) {
+  const bool is_made_of_parts = size < 4 || stride % size != 0;
+  if (is_made_of_parts ? !are_parts(shape, stride) : step > kMostDwordsApart || loads_fours) {
+    auto* all_on = llvm::Constant::getAllOnesValue(lane_mask_);
+    return gather(shape, ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(stride)), all_on, nullptr);
+  }
+  if (is_made_of_parts) {
     // A compiler loads neighbours of a byte or short as one element: that of the next lane overlaps it.
     const unsigned unit = std::gcd(stride, size), units_apart = stride / unit;
     for (unsigned word = 0; word < count; ++word) {
@@ -509,11 +517,7 @@ std::vector<Value*> Emitter::load_strided(const AccessShape& shape, uint32_t str
       }
       words.push_back(whole);
     }
-  } else if (step == 1 || step > kMostDwordsApart || loads_fours) {
-    if (step != 1) {
-      auto* all_on = llvm::Constant::getAllOnesValue(lane_mask_);
-      return gather(shape, ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(stride)), all_on, nullptr);
-    }
+  } else if (step == 1) {
     for (unsigned word = 0; word < count; ++word)
       words.push_back(
           ir_.CreateAlignedLoad(lanes_, ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word), llvm::Align(1)));
@@ -528,10 +532,24 @@ std::vector<Value*> Emitter::load_strided(const AccessShape& shape, uint32_t str
 void Emitter::store_strided(const AccessShape& shape, const std::vector<Value*>& words, uint32_t stride,
                             Value* pointer) {
   const auto step = stride / 4, dwords = static_cast<unsigned>(words.size());
+  // Hosts scatter no less than a dword.
+  if (shape.bytes < 4) {
+    Value* elements = ir_.CreateTrunc(words[0], elements_of(shape));
+    for (unsigned lane = 0; lane < 16; ++lane) {
+      Value* place = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), pointer, uint64_t{lane} * stride);
+      ir_.CreateAlignedStore(ir_.CreateExtractElement(elements, lane), place, llvm::Align(1));
+    }
+    return;
+  }
   // Where moves under a mask are some twenty operations of the host, each lane is moved by itself.
-  if (!has_masked_gathers_) {
-    auto* all_on = llvm::Constant::getAllOnesValue(lane_mask_);
-    return scatter(shape, words, ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(stride)), all_on);
+  Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(stride));
+  auto* all_on = llvm::Constant::getAllOnesValue(lane_mask_);
+  if (!has_masked_gathers_) return scatter(shape, words, places, all_on);
+  if (stride % 4 != 0 || step > kMostDwordsApart) {
+    for (unsigned word = 0; word < dwords; word += 2)
+      scatter(shape, {words.begin() + word, words.begin() + std::min(word + 2, dwords)},
+              word == 0 ? places : next_word(places, word), all_on);
+    return;
   }
   for (unsigned first = 0; first < 15 * step + dwords; first += 16) {
     Value* part = llvm::PoisonValue::get(lanes_);

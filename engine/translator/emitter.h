@@ -436,8 +436,10 @@ class Emitter {
   // Whether an access is made lane by lane in generated code, if its addresses are not consecutive.
   bool is_gathered(const isa::AccessShape& shape) const;
   // One element for each lane that `on` has, at [pointer + index]; zeros elsewhere. `before`: what the
-  // register holds, for loads of a part of it.
-  std::vector<Value*> gather(const isa::AccessShape& shape, Value* places, Value* on, Value* before);
+  // register holds, for loads of a part of it. `behind`: so many bytes behind the places the elements are, if
+  // not null.
+  std::vector<Value*> gather(const isa::AccessShape& shape, Value* places, Value* on, Value* before,
+                             Value* behind = nullptr);
   // Dwords of lanes that lie side by side, though not all lanes are on, and those that are off may be
   // anywhere: goes on where they do not. `on` for each chunk; what loads give is in `words`, what stores
   // store is from there. The block where it ends has no branch yet.

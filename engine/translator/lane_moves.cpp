@@ -194,7 +194,7 @@ class LaneMoves {
       for (unsigned lane = 0; lane < kLanes; ++lane)
         all = ir_.CreateInsertElement(all, loaded[lane], uint64_t{lane});
       if (lanes && is_zero_else)
-        all = ir_.CreateAnd(all, is_wide ? ir_.CreateSExt(lanes, numbers_) : lanes);
+        all = ir_.CreateAnd(all, ir_.CreateSExtOrTrunc(lanes, type));
       else if (lanes)
         all = ir_.CreateSelect(ir_.CreateIsNeg(lanes), all, otherwise);
       call.replaceAllUsesWith(all);

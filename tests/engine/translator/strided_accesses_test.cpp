@@ -1,0 +1,137 @@
+// Elements at a distance from lane to lane, elements at the very ends of buffers, and addresses of loops that
+// lanes leave one by one.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/engine/translator/test_kernel.h"
+
+namespace lockstep::translator {
+namespace {
+
+Bytes random_bytes(size_t count, unsigned below = 256) {
+  std::mt19937 random(7);
+  Bytes bytes(count);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() % below);
+  return bytes;
+}
+
+// Items of the last wave are off where `n` is no multiple of its lanes.
+TestDispatch dispatch(std::string kernel, uint32_t n, std::vector<TestArgument> more = {}) {
+  std::vector<TestArgument> arguments = {buffer(0), buffer(1), value(n)};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return {std::move(kernel), {(n + 63) / 64 * 64, 1, 1}, {64, 1, 1}, std::move(arguments), 0};
+}
+
+constexpr std::pair<const char*, unsigned> kTypes[] = {{"char", 1}, {"uchar", 1}, {"short", 2}, {"ushort", 2},
+                                                       {"uint", 4}, {"uint2", 8}, {"uint4", 16}};
+
+TEST(StridedAccesses, StoresAndLoadsOfAllSizes) {
+  const std::string kernels = R"(
+#define KERNEL(type) \
+  typedef struct __attribute__((packed)) { type value; } packed_##type; \
+  __kernel void move_##type(__global uchar* out, __global const uchar* in, uint n) { \
+    uint i = get_global_id(0); \
+    if (i >= n) return; \
+    type value = ((__global const packed_##type*)(in + i * APART))->value; \
+    ((__global packed_##type*)(out + i * APART))->value = value * (type)3 + (type)i; \
+  }
+KERNEL(char) KERNEL(uchar) KERNEL(short) KERNEL(ushort) KERNEL(uint) KERNEL(uint2) KERNEL(uint4)
+)";
+  unsigned wave_size = 32;
+  for (const unsigned apart : {3u, 4u, 6u, 20u, 60u, 252u, 260u}) {
+    wave_size = 96 - wave_size;
+    const Bytes code = compile("#define APART " + std::to_string(apart) + kernels, wave_size);
+    for (const auto& [type, size] : kTypes) {
+      if (apart < size) continue;
+      for (const uint32_t n : {128u, 150u}) {
+        // Nothing is behind the last element.
+        const size_t whole = size_t{n - 1} * apart + size;
+        expect_same(code, {dispatch(std::string("move_") + type, n)},
+                    {random_bytes(whole), random_bytes(whole)});
+      }
+    }
+  }
+}
+
+TEST(StridedAccesses, ElementsThatMemoryNamesUpToABuffersEnd) {
+  for (const char* type : {"uchar", "char", "ushort", "short"}) {
+    const std::string source = std::string("typedef ") + type + R"( element;
+__kernel void look_up(__global element* out, __global const uchar* in, uint n, __global const element* table) {
+  uint i = get_global_id(0);
+  if (i >= n) return;
+  out[n - 1 - in[i]] = table[in[i]] + 1;
+})";
+    for (const unsigned wave_size : {32u, 64u}) {
+      const Bytes code = compile(source, wave_size);
+      const size_t size = std::string(type).ends_with("short") ? 2 : 1;
+      for (const unsigned entries : {1u, 3u, 64u})
+        for (const uint32_t n : {128u, 150u}) {
+          expect_same(code, {dispatch("look_up", n, {buffer(2)})},
+                      {Bytes(n * size), random_bytes(n, entries), random_bytes(entries * size)});
+        }
+    }
+  }
+}
+
+TEST(StridedAccesses, ElementsBehindABuffersEndAreFaults) {
+  const Bytes code = compile(R"(
+__kernel void look_up(__global uchar* out, __global const uchar* in, uint n, __global const uchar* table) {
+  uint i = get_global_id(0);
+  if (i < n) out[i] = table[in[i] + 4092];
+})");
+  Bytes in = random_bytes(64, 4);
+  expect_same(code, {dispatch("look_up", 64, {buffer(2)})}, {Bytes(64), in, Bytes(4096)});
+  in[37] = std::byte{4};
+  for (const machine::EngineKind engine :
+       {machine::EngineKind::interpreter, machine::EngineKind::translator}) {
+    const TestResult result =
+        run(code, {dispatch("look_up", 64, {buffer(2)})}, {Bytes(64), in, Bytes(4096)}, engine);
+    ASSERT_TRUE(result.outcome.fault);
+    EXPECT_EQ(result.outcome.fault->fault.lane, 5);
+    EXPECT_EQ(result.outcome.fault->fault.address, result.buffer_addresses[2] + 4096);
+  }
+}
+
+// A register with an address that is linear in the lanes that go on, and holds results of those that have
+// left.
+TEST(StridedAccesses, LoopsThatLanesLeaveKeepWhatTheOthersHold) {
+  const char* source = R"(
+__kernel void find(__global uint* out, __global const uchar* in, uint n, uint length) {
+  uint i = get_global_id(0), k = 0;
+  while (k < length && in[i + k] == in[k]) ++k;
+  out[i] = k + in[i + k];
+}
+__kernel void run(__global uint* out, __global const uint* in, uint n, uint length) {
+  uint i = get_global_id(0);
+  uint l = 1, v = in[i] & 1;
+  if (i % 3 == 0) { out[i] = i; return; }
+  while (i + l < n && (in[i + l] & 1) == v && l < length) ++l;
+  out[i] = l;
+}
+__kernel void sums(__global uint* out, __global const uint* in, uint n, uint length) {
+  uint i = get_global_id(0), s = 0, at = i;
+  while (at < n && s < length) {
+    s += in[at] & 255;
+    if (in[at] & 1) at += 64;
+    else at += 32;
+  }
+  out[i] = s ^ at;
+})";
+  for (const unsigned wave_size : {32u, 64u}) {
+    const Bytes code = compile(source, wave_size);
+    for (const char* kernel : {"find", "run", "sums"})
+      for (const uint32_t length : {0u, 7u, 900u})
+        for (const unsigned values : {2u, 256u})
+          expect_same(code, {dispatch(kernel, 256, {value(length)})},
+                      {Bytes(256 * 4), random_bytes(256 * 8, values)});
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::translator
