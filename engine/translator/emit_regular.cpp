@@ -82,6 +82,9 @@ void Emitter::begin_regular(unsigned block) {
     branch_unlikely(ir_.CreateNot(holds), sections_.back().second, known);
     ir_.SetInsertPoint(known);
   }
+  std::array<std::map<unsigned, Value*>, kMaxChunks> firsts;
+  if (!plan_.roots_in_all_lanes && plan_.known.empty() && roots_change_in_loop(block))
+    for (unsigned part = 0; part < linear_parts(); ++part) firsts[part] = firsts_of_lanes_on(part);
   ChunkValues differences{};
   for (const auto& [number, stride] : plan_.roots) {
     // Of the work-item ids of a row it is known.
@@ -99,6 +102,8 @@ void Emitter::begin_regular(unsigned block) {
         root.first = ir_.CreateLoad(i32_, kept_first(before, number, chunk));
       else if (is_item_id)
         root.first = first_items_[chunk];
+      else if (!firsts[chunk].empty())
+        root.first = firsts[chunk].at(number);
       else
         root.first = ir_.CreateExtractElement(value, uint64_t{0});
       locals_.linear[number][chunk] = root;
@@ -118,6 +123,55 @@ void Emitter::begin_regular(unsigned block) {
     wrong = wrong ? ir_.CreateOr(wrong, lanes) : lanes;
   }
   linear_math_.add_doubt(ir_.CreateZExt(wrong, i32_));
+}
+
+// Whether lanes that have left a loop with this block may hold roots of an earlier round.
+bool Emitter::roots_change_in_loop(unsigned block) const {
+  unsigned first = block, last = block;
+  for (unsigned b = block; b < routine_.blocks.size(); ++b) {
+    const int to = routine_.blocks[b].taken;
+    if (to < 0 || to > static_cast<int>(block)) continue;
+    first = std::min(first, static_cast<unsigned>(to));
+    last = b;
+  }
+  if (!is_in_loop_) return false;
+  for (unsigned n = routine_.blocks[first].first; n < routine_.blocks[last].last; ++n)
+    for (const auto& [number, stride] : plan_.roots)
+      if (facts_.nodes[n].merged[number]) return true;
+  return false;
+}
+
+// What lane 0 of the part would hold, going by the lowest lane that is on: by root.
+std::map<unsigned, Value*> Emitter::firsts_of_lanes_on(unsigned part) {
+  Value* on = is_linear_in_wave() ? whole_mask(kExec) : half_bits(scalar(kExec + part / 2), part);
+  BasicBlock *off = new_block("lane_0_off"), *joined = new_block("roots");
+  std::map<unsigned, ChunkValues> lanes;
+  std::map<unsigned, Value*> firsts;
+  const unsigned chunks = chunks_ / linear_parts();
+  for (const auto& [number, stride] : plan_.roots) {
+    for (unsigned i = 0; i < chunks; ++i) lanes[number][i] = vgpr(number, part + i);
+    firsts[number] = ir_.CreateExtractElement(lanes[number][0], uint64_t{0});
+  }
+  BasicBlock* from = ir_.GetInsertBlock();
+  ir_.CreateCondBr(ir_.CreateTrunc(on, i1_), joined, off);
+  ir_.SetInsertPoint(off);
+  Value* lane = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, on, ir_.getFalse());
+  lane = ir_.CreateAnd(ir_.CreateZExtOrTrunc(lane, i32_), ir_.getInt32(16 * chunks - 1));
+  std::map<unsigned, Value*> extrapolated;
+  for (const auto& [number, stride] : plan_.roots) {
+    for (unsigned i = 0; i < chunks; ++i) ir_.CreateStore(lanes.at(number)[i], buffer_row(0, i));
+    Value* value = ir_.CreateLoad(i32_, ir_.CreateGEP(i32_, buffer_row(0, 0), lane));
+    extrapolated[number] = ir_.CreateSub(value, ir_.CreateMul(lane, ir_.getInt32(stride)));
+  }
+  ir_.CreateBr(joined);
+  ir_.SetInsertPoint(joined);
+  for (auto& [number, first] : firsts) {
+    llvm::PHINode* either = ir_.CreatePHI(i32_, 2);
+    either->addIncoming(first, from);
+    either->addIncoming(extrapolated.at(number), off);
+    first = either;
+  }
+  return firsts;
 }
 
 void Emitter::begin_section() {

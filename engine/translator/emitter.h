@@ -213,6 +213,8 @@ class Emitter {
   // what the instructions would have made; if they are not, the second version takes over, at the begin of
   // the block or behind the last instruction that changed memory.
   void begin_regular(unsigned block);
+  bool roots_change_in_loop(unsigned block) const;
+  std::map<unsigned, llvm::Value*> firsts_of_lanes_on(unsigned part);
   // For the blocks behind it.
   void keep_linear(unsigned block);
   bool is_only_kept(unsigned block, unsigned number) const;

@@ -47,6 +47,15 @@ void matches(__global const uchar* text, __global const uchar* pattern, __global
   while (j < n && text[i + j] == pattern[j]) ++j;
   found[i] = j + 1;
 }
+// How many dwords are equal from each on that differs from the one before: others take no part, and lanes
+// leave the loop in any order.
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void runs(__global const uint* in, __global uint* out, uint n) {
+  uint i = get_global_id(0), first = in[i], length = 1;
+  if (i != 0 && in[i - 1] == first) { out[i] = 0; return; }
+  while (i + length < n && in[i + length] == first) ++length;
+  out[i] = length;
+}
 // Both blocks go by the same index, of 32 bits and of 64.
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void guarded(__global float* out, __global const float* in, uint n) {
@@ -227,6 +236,31 @@ TEST(Rows, PassOnWhatABlockHasFound) {
     for (const uint64_t first : {uint64_t{0}, (uint64_t{1} << 32) - 64 * 12,
                                  (uint64_t{1} << 32) - 64 * 12 - 16, (uint64_t{1} << 32) - 64 * 12 - 7})
       expect_same(code(), {launch("guarded_far", {value(first), value(first + count)})}, buffers);
+  }
+}
+
+// Addresses go by the lowest lane that is still in the loop.
+TEST(Rows, LoopsGoOnWithoutTheFirstLanes) {
+  constexpr uint32_t kItems = 64 * 24;
+  const Bytes wide = compile(kSource, 64);
+  for (const uint32_t longest : {1u, 5u, 40u, 100u}) {
+    std::vector<uint32_t> in(kItems);
+    uint32_t random = longest;
+    for (uint32_t i = 0, left = 0, run = 0; i < kItems; ++i) {
+      if (left-- == 0) {
+        random = random * 1664525 + 1013904223;
+        left = (random >> 16) % longest;
+        ++run;
+      }
+      in[i] = run;
+    }
+    Bytes bytes(in.size() * 4);
+    std::memcpy(bytes.data(), in.data(), bytes.size());
+    const TestDispatch dispatch{"runs", {kItems, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(kItems)}};
+    for (const Bytes* const kernels : {&code(), &wide}) {
+      const TestResult result = expect_same(*kernels, {dispatch}, {bytes, Bytes(bytes.size())});
+      EXPECT_EQ(result.outcome.translation.interpreted, 0u) << longest;
+    }
   }
 }
 
