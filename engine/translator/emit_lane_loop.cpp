@@ -183,6 +183,19 @@ void Emitter::emit_lane_loop(unsigned index) {
     Value* of_lanes_on = ir_.CreateAnd(whole_mask(number), exec);
     is_possible = ir_.CreateAnd(is_possible, ir_.CreateICmpEQ(of_lanes_on, number_of(0)));
   }
+  if (!loop.strides.empty()) {
+    // Lanes that share a row take an element each: a load of the wave is all of theirs. The first two tell.
+    Value* are_on = ir_.CreateICmpEQ(ir_.CreateAnd(exec, number_of(3)), number_of(3));
+    Value* is_shared = are_on;
+    for (unsigned n : loop.strides) {
+      const GlobalOperands operands = global_operands(routine_.nodes[n].instruction);
+      Value* addresses = vgpr(operands.address.vgpr(), 0);
+      Value* apart = ir_.CreateSub(ir_.CreateExtractElement(addresses, uint64_t{1}),
+                                   ir_.CreateExtractElement(addresses, uint64_t{0}));
+      is_shared = ir_.CreateAnd(is_shared, ir_.CreateICmpEQ(apart, ir_.getInt32(operands.shape.bytes)));
+    }
+    is_possible = ir_.CreateAnd(is_possible, ir_.CreateNot(is_shared));
+  }
   ir_.CreateCondBr(is_possible, begin, blocks_[index]);
 
   ir_.SetInsertPoint(failed);

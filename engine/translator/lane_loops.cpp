@@ -298,6 +298,11 @@ std::map<unsigned, LaneLoop> find_lane_loops(const Routine& routine, const Facts
           loop != loops.end() && walk.is_certain &&
           begins_with_address(routine, facts, walk.node, walk.block))
         loop->second.walks.push_back(walk.node);
+  for (auto& [block, loop] : loops)
+    for (unsigned load : loop.loads)
+      if (!facts.nodes[load].address_is_loaded && std::ranges::count(loop.walks, load) == 0 &&
+          begins_with_address(routine, facts, load, block))
+        loop.strides.push_back(load);
   // Where all lanes walk, or are side by side, the wave loads without gathers.
   std::erase_if(loops, [&](const auto& loop) {
     return std::ranges::none_of(loop.second.loads, [&](unsigned load) {

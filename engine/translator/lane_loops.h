@@ -23,6 +23,9 @@ struct LaneLoop {
   std::map<unsigned, bool> bits_when_left;  // of masks whose bit is then the same in any case
   std::vector<unsigned> loads;              // nodes
   std::vector<unsigned> walks;  // of them those whose addresses, of 64 bits, go on by an element each round
+  // And those whose addresses begin as they are at the header, and go on otherwise: by an element for each
+  // lane of the wave, perhaps. Where lanes are side by side there, the wave loads them at once.
+  std::vector<unsigned> strides;
 };
 
 // By the block that the loop is. What such a loop does cannot be told from outside: it changes nothing but

@@ -82,6 +82,40 @@ TEST(LaneLoops, OthersAreTheWaves) {
   }
 }
 
+// Lanes that share a row, an element each, or have rows that lie apart: which it is shows when the code runs.
+TEST(LaneLoops, LanesOfOneRow) {
+  const std::string text =
+      "v_mul_lo_u32 v1, v0, s59\nv_add_co_u32 v2, vcc_lo, s0, v1\n"
+      "v_add_co_ci_u32_e64 v3, vcc_lo, s1, 0, vcc_lo\nv_mov_b32 v4, v0\nv_mov_b32 v6, 0\nagain:\n"
+      "global_load_b32 v7, v[2:3], off\ns_waitcnt vmcnt(0)\nv_and_b32 v7, 0xfc, v7\n"
+      "global_load_b32 v8, v7, s[0:1]\nv_add_nc_u32 v4, 32, v4\ns_waitcnt vmcnt(0)\n"
+      "v_mad_u32_u24 v6, v6, 5, v8\nv_add_co_u32 v2, vcc_lo, 0x80, v2\n"
+      "v_add_co_ci_u32_e64 v3, vcc_lo, 0, v3, vcc_lo\nv_cmp_ge_u32 vcc_lo, v4, v5\n"
+      "s_and_not1_b32 exec_lo, exec_lo, vcc_lo\ns_cbranch_execnz again\ns_mov_b32 exec_lo, -1\n"
+      "v_add_nc_u32 v10, v6, v4";
+  const Routine routine = routine_of(text, 32);
+  const auto loops = find_lane_loops(routine, analyse(routine));
+  ASSERT_EQ(loops.size(), 1u);
+  EXPECT_EQ(loops.begin()->second.strides.size(), 1u);
+  const Routine of_lists = routine_of(list("v_add_nc_u32 v6, v6, v8", 32, "and"), 32);
+  EXPECT_TRUE(find_lane_loops(of_lists, analyse(of_lists)).begin()->second.strides.empty());
+
+  std::vector<uint32_t> code = interpreter::assembled(text, 32);
+  code.pop_back();
+  for (const uint64_t exec : {0xffff'ffffu, 0xffff'fffcu, 0x0ff0'f0f3u, 1u, 0u})
+    for (const uint32_t apart : {0u, 4u, 8u, 12u})
+      for (const uint32_t length : {0u, 20u, 48u, 65u})
+        EXPECT_EQ(EnginePair({.wave_size = 32, .exec = exec, .seed = exec + 13})
+                      .run(code,
+                           [&](interpreter::TestWave& wave) {
+                             wave.s(59) = apart;
+                             wave.fill(0, [](unsigned lane) { return lane; });
+                             wave.fill(5, [&](unsigned) { return length; });
+                           }),
+                  "")
+            << exec << " " << apart << " " << length;
+}
+
 // Rows so long that a wave's turn ends in them, numbers of all kinds, and places that are not there.
 TEST(LaneLoops, RowsOfAMatrix) {
   const Bytes code = compile(R"(
