@@ -96,16 +96,14 @@ Effects interpreted_effects(const Node& node, unsigned wave_size, unsigned vgpr_
   return effects;
 }
 
-// Indices only count up, and what is read outside of the registers is v0 (guide 3.3.2.2).
+// Indices only count up, and what is read outside of the registers is v0 (guide 3.3.2.2). Lanes that are off
+// are neither read nor written.
 Effects indexed_effects(const isa::Instruction& instruction, unsigned vgpr_count) {
   Effects effects;
-  effects.reads_all_lanes = true;
   const isa::Operand &destination = *instruction.find(Role::dst), &source = *instruction.find(Role::src0);
   const bool is_load = instruction.row->base == Opcode::v_movrels_b32;
-  for (unsigned r = (is_load ? source : destination).vgpr(); r < vgpr_count; ++r) {
-    effects.reads.set(r);
-    if (!is_load) effects.reloaded.set(r);
-  }
+  for (unsigned r = (is_load ? source : destination).vgpr(); r < vgpr_count; ++r)
+    (is_load ? effects.reads : effects.reloaded).set(r);
   if (is_load) {
     effects.reads.set(0);
     effects.writes.set(destination.vgpr());
@@ -120,6 +118,12 @@ Effects indexed_effects(const isa::Instruction& instruction, unsigned vgpr_count
 
 bool writes_exec(const Effects& effects, unsigned wave_size) {
   return effects.writes[kExec] || (wave_size == 64 && effects.writes[kExec + 1]);
+}
+
+RegisterSet vgprs_chosen_from(const Effects& effects) {
+  RegisterSet all = effects.reloaded;
+  for (unsigned r = 0; r < kVgprs && effects.reloaded.none(); ++r) all[r] = effects.reads[r];
+  return all;
 }
 
 SourceOff source_off(const isa::Instruction& permlane) {

@@ -15,8 +15,9 @@ struct Effects {
   RegisterSet writes;  // VGPRs: in the lanes of EXEC
   ExecChange exec = ExecChange::none;
   bool reads_all_lanes = false;  // those that are off, too
-  RegisterSet
-      reloaded;  // by a call, or where M0 chooses: the Wave has them behind it. Among those that it reads
+  // The Wave has them behind it: by a call, among those that it reads; or where M0 chooses, which leaves all
+  // but one of them as they are.
+  RegisterSet reloaded;
 };
 
 // v_permlane16 and v_permlanex16: what becomes of a lane whose source lane is off (guide 7.7).
@@ -27,6 +28,9 @@ bool reads_lanes_that_are_off(const isa::Instruction& instruction);
 Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count);
 // Whether EXEC changes, as far as it counts in this wave size.
 bool writes_exec(const Effects& effects, unsigned wave_size);
+
+// Of an instruction whose VGPR M0 chooses: all that it may be.
+RegisterSet vgprs_chosen_from(const Effects& effects);
 
 // Of a VOPD pair: each half has operands of its own, and both read before either writes.
 struct HalfEffects {

@@ -94,14 +94,28 @@ void Emitter::emit_indexed(unsigned index) {
                                            : ir_.CreateVectorSplat(16, uniform_source(source, instruction)));
     values[chunk] = ir_.CreateSelect(on, values[chunk], llvm::Constant::getNullValue(lanes_));
   }
-  RegisterSet vgprs = effects.reads;
-  for (unsigned r = kFirstScalar; r < kRegisters; ++r) vgprs.reset(r);
-  store_to_wave(locals_, vgprs);
-  // The Wave has them now.
-  locals_.dirty &= ~vgprs;
+  const RegisterSet chosen_from = vgprs_chosen_from(effects);
   const unsigned first = (is_load ? source : destination).vgpr();
   Value* number =
       ir_.CreateAdd(ir_.CreateZExt(scalar(scalar_register(isa::code::kM0)), i64_), ir_.getInt64(first));
+  // The Wave has them from then on. What is read for the last time here, if at all, is seldom meant: most are
+  // temporaries behind an array.
+  const RegisterSet live = index + 1 < block_last_ ? facts_.nodes[index + 1].live.all()
+                                                   : live_out(routine_.blocks[block_], facts_).all();
+  RegisterSet seldom = chosen_from & locals_.dirty & locals_.held & ~live;
+  for (unsigned r = 0; r < first; ++r) seldom.reset(r);
+  store_to_wave(locals_, chosen_from & ~seldom);
+  locals_.dirty &= ~(chosen_from & ~seldom);
+  if (is_load && seldom.any()) {
+    unsigned least = first;
+    while (!seldom[least]) ++least;
+    llvm::BasicBlock *store = new_block("store_seldom"), *stored = new_block("stored_seldom");
+    branch_unlikely(ir_.CreateICmpUGE(number, ir_.getInt64(least)), store, stored);
+    ir_.SetInsertPoint(store);
+    store_to_wave(locals_, seldom);
+    ir_.CreateBr(stored);
+    ir_.SetInsertPoint(stored);
+  }
   Value* exists = ir_.CreateICmpULT(number, ir_.getInt64(routine_.vgpr_count));
   Value* offset =
       ir_.CreateMul(ir_.CreateSelect(exists, number, ir_.getInt64(0)), ir_.getInt64(chunks_ * 64));
@@ -121,10 +135,6 @@ void Emitter::emit_indexed(unsigned index) {
     return;
   }
   forget(effects.reloaded);
-  const RegisterSet live = index + 1 < block_last_ ? facts_.nodes[index + 1].live.all()
-                                                   : live_out(routine_.blocks[block_], facts_).all();
-  for (unsigned r = first; r < routine_.vgpr_count; ++r)
-    if (live[r]) hold(r);
 }
 
 // A lane reads another one of its half-wave of 32, and 0 if that is off (guide 12.5.2).

@@ -113,6 +113,7 @@ void find_live(const Routine& routine, Facts& facts) {
 // not count; an entry block without other predecessors starts with nothing.
 void find_held(const Routine& routine, Facts& facts) {
   std::vector<RegisterSet> touched(routine.blocks.size()), written(routine.blocks.size());
+  std::vector<RegisterSet> in_wave_again(routine.blocks.size());  // of what was held before
   std::vector<std::vector<unsigned>> goes_to(routine.blocks.size());
   Worklist work(routine.blocks.size());
   for (unsigned b = static_cast<unsigned>(routine.blocks.size()); b-- > 0;) {
@@ -120,9 +121,17 @@ void find_held(const Routine& routine, Facts& facts) {
       const NodeFacts& node = facts.nodes[n];
       // The interpreter does not touch what the host holds: it finds all in the Wave.
       if (routine.nodes[n].kind == NodeKind::step || routine.nodes[n].kind == NodeKind::outside) continue;
-      if (routine.nodes[n].kind == NodeKind::call || routine.nodes[n].kind == NodeKind::indexed) {
+      if (routine.nodes[n].kind == NodeKind::call) {
         touched[b] |= node.effects.reloaded | node.effects.writes;
         written[b] |= node.effects.writes;
+        continue;
+      }
+      // In loops what M0 chooses from stays in the Wave: it would be stored and loaded in each round.
+      if (routine.nodes[n].kind == NodeKind::indexed) {
+        const RegisterSet chosen_from = vgprs_chosen_from(node.effects);
+        in_wave_again[b] |= chosen_from;
+        touched[b] = (touched[b] & ~chosen_from) | node.effects.writes;
+        written[b] = (written[b] & ~chosen_from) | node.effects.writes;
         continue;
       }
       // Of what may be read where a jump goes nothing is touched.
@@ -149,7 +158,8 @@ void find_held(const Routine& routine, Facts& facts) {
   const auto find = [&] {
     until_stable(&BlockFacts::held, [&](unsigned b) {
       RegisterSet held = facts.blocks[b].live_in.all();
-      for (unsigned p : routine.blocks[b].predecessors) held &= facts.blocks[p].held | touched[p];
+      for (unsigned p : routine.blocks[b].predecessors)
+        held &= (facts.blocks[p].held & ~in_wave_again[p]) | touched[p];
       return held;
     });
   };
@@ -173,7 +183,8 @@ void find_held(const Routine& routine, Facts& facts) {
   }
   until_stable(&BlockFacts::dirty, [&](unsigned b) {
     RegisterSet dirty;
-    for (unsigned p : routine.blocks[b].predecessors) dirty |= facts.blocks[p].dirty | written[p];
+    for (unsigned p : routine.blocks[b].predecessors)
+      dirty |= (facts.blocks[p].dirty & ~in_wave_again[p]) | written[p];
     return dirty & facts.blocks[b].held;
   });
 }
