@@ -275,7 +275,9 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
   std::array<std::vector<Value*>, kMaxChunks> loaded;
   const auto facts_of_addresses = address_facts_;
   std::optional<Walked> walked;
+  BasicBlock* kept = nullptr;
   if (walks_.contains(index)) walked = emit_walk(index, shape, slot_number, base, low, high, access.has_base);
+  if (store_walks_.contains(index)) kept = emit_store_walk(index, access, words);
 
   // What was computed from memory's contents hardly counts on from lane to lane.
   if (shape.bytes >= 4 && !(facts.address_is_loaded && is_gathered(shape))) {
@@ -440,12 +442,13 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
     for (unsigned word = 0; word < dwords; ++word)
       gathered[chunk].push_back(ir_.CreateLoad(lanes_, buffer_row(2 + word, chunk)));
   ir_.CreateBr(done);
-  if (walked) {
-    ir_.SetInsertPoint(walked->end);
+  for (BasicBlock* end : {walked ? walked->end : nullptr, kept}) {
+    if (!end) continue;
+    ir_.SetInsertPoint(end);
     ir_.CreateBr(done);
   }
   // What was found out about them where lanes do not walk, or are usual, is not known behind that.
-  if (walked || access.is_unusual) address_facts_ = facts_of_addresses;
+  if (walked || kept || access.is_unusual) address_facts_ = facts_of_addresses;
 
   ir_.SetInsertPoint(done);
   if (!is_load) return;

@@ -20,6 +20,7 @@ void Emitter::begin_leave() {
   leave_budget_ = ir_.CreatePHI(i64_, 8);
   leave_state_ = ir_.CreatePHI(ir_.getInt8Ty(), 8);
   leave_how_ = ir_.CreatePHI(i32_, 8);
+  store_all_kept_rows();
   ir_.CreateStore(ir_.CreateAdd(entry_address(), leave_offset_), field(offsetof(Wave, pc)));
   ir_.CreateStore(leave_budget_, field(offsetof(Wave, budget)));
   ir_.CreateStore(leave_state_, field(offsetof(Wave, state)));

@@ -356,7 +356,10 @@ void Emitter::go_to(int to, Value* budget, bool backward) {
     ir_.SetInsertPoint(go_on);
   }
   store_to_wave(locals_, facts.live_in.all() & ~facts.held);
-  if (to != static_cast<int>(block_)) forget_certain_walks(static_cast<unsigned>(to));
+  if (to != static_cast<int>(block_)) {
+    forget_certain_walks(static_cast<unsigned>(to));
+    store_kept_rows(block_);
+  }
   ir_.CreateBr(way_into(static_cast<unsigned>(to)));
 }
 

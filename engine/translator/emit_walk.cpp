@@ -47,6 +47,7 @@ void Emitter::plan_walks() {
     }
     walks_.emplace(node, walk);
   }
+  plan_store_walks();
 }
 
 // Of a wave that begins: nothing was loaded ahead.
@@ -61,6 +62,7 @@ void Emitter::begin_walks() {
       ir_.CreateStore(llvm::Constant::getNullValue(field->getAllocatedType()), field);
   }
   forget_walks();
+  for (auto& [node, walk] : store_walks_) ir_.CreateStore(ir_.getInt32(0), walk.rounds);
 }
 
 void Emitter::forget_walks() {
@@ -179,6 +181,7 @@ Emitter::Walked Emitter::emit_walk(unsigned index, const AccessShape& shape, uns
   ir_.CreateCondBr(is_here, take, fetch);
 
   ir_.SetInsertPoint(fetch);
+  store_kept_rows(walk.block);
   Value* last_place = ir_.CreateSub(ir_.CreateSub(end, begin), ir_.getInt64(kAheadWords * 4));
   // Of a range that is too small it is negative. The range of a whole process has holes.
   Value* outside = ir_.CreateICmpUGT(last_place, ir_.getInt64(INT32_MAX));
@@ -250,6 +253,7 @@ Emitter::Walked Emitter::emit_walk(unsigned index, const AccessShape& shape, uns
   ir_.CreateBr(done);
 
   ir_.SetInsertPoint(elsewhere);
+  store_kept_rows(walk.block);
   for (unsigned chunk = 0; !walk.is_certain && chunk < chunks_; ++chunk) {
     ir_.CreateStore(ir_.CreateAdd(keys[chunk], step), walk.low[chunk]);
     if (high[chunk]) ir_.CreateStore(high[chunk], walk.high[chunk]);

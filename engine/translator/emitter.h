@@ -499,6 +499,24 @@ class Emitter {
                    const ChunkValues& low, const ChunkValues& high, bool has_base);
   std::vector<Value*> load_rows(Value* pointer, Value* offsets);
 
+  // emit_walking_store.cpp: stores whose lanes each walk through memory
+  struct StoreWalk {
+    unsigned block = 0, dwords = 0;
+    // What is to be stored, as rows of lanes, and how many rounds it is of; where the first round's are, as
+    // offsets from the begin of their range.
+    llvm::AllocaInst *rows = nullptr, *rounds = nullptr, *offsets = nullptr, *begin = nullptr;
+  };
+  void plan_store_walks();
+  // Goes on where the lanes store as any others do. The result goes nowhere yet.
+  llvm::BasicBlock* emit_store_walk(unsigned node, const MemoryAccess& access,
+                                    const std::array<std::vector<Value*>, kMaxChunks>& words);
+  Value* are_rows_apart(const ChunkValues& offsets);
+  void store_rows(Value* pointer, const ChunkValues& offsets, const StoreWalk& walk);
+  // What a loop that is this block has not stored yet, or any loop.
+  void store_kept_rows(unsigned block);
+  void store_all_kept_rows();
+  void store_kept_rows(const StoreWalk& walk);
+
   // emit_lane_loop.cpp: loops through which a wave goes lane by lane
   struct LaneEntry {
     llvm::BasicBlock* block = nullptr;
@@ -631,6 +649,7 @@ class Emitter {
   std::map<unsigned, RowRange> row_ranges_;                     // by slot
   std::map<unsigned, std::pair<Value*, Value*>> known_ranges_;  // by slot, in this section
   std::map<unsigned, Walk> walks_;                              // by node
+  std::map<unsigned, StoreWalk> store_walks_;                   // by node
   const std::map<unsigned, LaneLoop> lane_loops_;               // by block
   const std::map<unsigned, DivergentLoop> divergent_loops_;     // by header
   std::map<unsigned, LaneEntry> lane_entries_;

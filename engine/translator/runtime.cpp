@@ -253,6 +253,7 @@ std::span<const RuntimeSymbol> runtime_symbols() {
       {"lockstep_translator_atomic", reinterpret_cast<void*>(&lockstep_translator_atomic)},
       {"lockstep_translator_call", reinterpret_cast<void*>(&lockstep_translator_call)},
       {"lockstep_translator_lds", reinterpret_cast<void*>(&lockstep_translator_lds)},
+      {"lockstep_translator_store_rows", reinterpret_cast<void*>(&lockstep_translator_store_rows)},
       {"lockstep_translator_paths", reinterpret_cast<void*>(&lockstep_translator_paths)},
       {"lockstep_translator_forget_paths", reinterpret_cast<void*>(&lockstep_translator_forget_paths)},
   };
@@ -278,6 +279,23 @@ bool lockstep_translator_allowed(const Context* context, uint32_t slot, uint64_t
   if (!range) return false;
   context->last_range[slot].store(range, std::memory_order_relaxed);
   return true;
+}
+
+void lockstep_translator_store_rows(uint64_t begin, const uint32_t* offsets, const uint32_t* rows,
+                                    uint32_t rounds, uint32_t lanes, uint32_t dwords) {
+  const size_t bytes = dwords * sizeof(uint32_t);
+  for (uint32_t round = 0; round < rounds; ++round)
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+      std::array<uint32_t, 2> element{};
+      for (uint32_t word = 0; word < dwords; ++word)
+        element[word] = rows[(round * dwords + word) * lanes + lane];
+      auto* place = reinterpret_cast<std::byte*>(begin + offsets[lane] + round * bytes);
+      // Two dwords at once, for waves on other threads.
+      if (dwords == 2)
+        std::memcpy(place, element.data(), 2 * sizeof(uint32_t));
+      else
+        std::memcpy(place, element.data(), sizeof(uint32_t));
+    }
 }
 
 uint16_t* lockstep_translator_paths() {

@@ -73,6 +73,11 @@ uint16_t* lockstep_translator_paths();
 // Lanes were given up in the middle of a loop.
 void lockstep_translator_forget_paths();
 
+// Of a wave's lanes, each in memory of its own: so many rounds of dwords, side by side in memory, which
+// `rows` has as rows of lanes.
+void lockstep_translator_store_rows(uint64_t begin, const uint32_t* offsets, const uint32_t* rows,
+                                    uint32_t rounds, uint32_t lanes, uint32_t dwords);
+
 // Executes the instruction at an offset from the routine's entry as the interpreter does it. False: the wave
 // stops, Wave::state and Wave::pc say why and where, and Wave::budget how many instructions it executed.
 // `interpreted` is its number among those that the interpreter executes.

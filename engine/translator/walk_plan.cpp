@@ -65,31 +65,31 @@ void follow(const Node& node, const Effects& effects, RegisterSet& loaded) {
 }
 
 // Whether the block is a loop by itself, whose lanes turn off and never on, and that changes nothing in
-// memory.
-bool is_quiet_loop(const Routine& routine, unsigned index) {
+// memory but by this node.
+bool is_quiet_loop(const Routine& routine, unsigned index, std::optional<unsigned> store = {}) {
   const Block& block = routine.blocks[index];
   if (block.taken != static_cast<int>(index)) return false;
-  return std::all_of(routine.nodes.begin() + block.first, routine.nodes.begin() + block.last,
-                     [&](const Node& node) {
-                       switch (node.kind) {
-                         case NodeKind::nothing:
-                           // Among these is what invalidates caches.
-                           return node.instruction.row->encoding != isa::Encoding::mubuf;
-                         case NodeKind::global:
-                           return global_operands(node.instruction).is_load();
-                         case NodeKind::scalar_alu:
-                         case NodeKind::vector_alu:
-                         case NodeKind::dual:
-                         case NodeKind::scalar_load:
-                         case NodeKind::lds:
-                         case NodeKind::branch:
-                           break;
-                         default:
-                           return false;
-                       }
-                       const ExecChange change = effects_of(node, routine.wave_size, routine.vgpr_count).exec;
-                       return change == ExecChange::none || change == ExecChange::shrinks;
-                     });
+  return std::all_of(
+      routine.nodes.begin() + block.first, routine.nodes.begin() + block.last, [&](const Node& node) {
+        switch (node.kind) {
+          case NodeKind::nothing:
+            // Among these is what invalidates caches.
+            return node.instruction.row->encoding != isa::Encoding::mubuf;
+          case NodeKind::global:
+            return global_operands(node.instruction).is_load() || (store && &node == &routine.nodes[*store]);
+          case NodeKind::scalar_alu:
+          case NodeKind::vector_alu:
+          case NodeKind::dual:
+          case NodeKind::scalar_load:
+          case NodeKind::lds:
+          case NodeKind::branch:
+            break;
+          default:
+            return false;
+        }
+        const ExecChange change = effects_of(node, routine.wave_size, routine.vgpr_count).exec;
+        return change == ExecChange::none || change == ExecChange::shrinks;
+      });
 }
 
 // Of a loop that is one block: what its instructions do to a register from round to round.
@@ -155,9 +155,9 @@ class Steps {
   const Block& block_;
 };
 
-bool is_certain_walk(const Routine& routine, unsigned block, const GlobalOperands& operands) {
+// In a loop that is quiet.
+bool steps_by_element(const Routine& routine, unsigned block, const GlobalOperands& operands) {
   using isa::Opcode;
-  if (!is_quiet_loop(routine, block)) return false;
   const Steps steps(routine, routine.blocks[block]);
   const unsigned address = operands.address.vgpr();
   const uint32_t bytes = operands.shape.bytes;
@@ -220,13 +220,41 @@ std::vector<WalkingLoad> find_walks(const Routine& routine, unsigned piece_index
         const bool is_cached = !node.instruction.glc && !node.instruction.dlc;
         if (operands.is_load() && operands.shape.part == isa::RegisterPart::whole &&
             (operands.shape.bytes == 4 || operands.shape.bytes == 8) && is_cached && moves && !is_loaded)
-          walks.push_back({n, b, is_certain_walk(routine, b, operands)});
+          walks.push_back({n, b, is_quiet_loop(routine, b) && steps_by_element(routine, b, operands)});
       }
       follow(node, effects_of(node, routine.wave_size, routine.vgpr_count), state);
     }
   }
   if (walks.size() > kMostWalks) walks.clear();
   return walks;
+}
+
+std::vector<WalkingStore> find_walking_stores(const Routine& routine, unsigned piece_index) {
+  const Piece& piece = routine.pieces[piece_index];
+  std::vector<WalkingStore> stores;
+  for (unsigned b = piece.first; b < piece.last; ++b) {
+    const Block& block = routine.blocks[b];
+    if (block.taken != static_cast<int>(b)) continue;
+    std::optional<unsigned> store;
+    bool has_others = false;
+    for (unsigned n = block.first; n < block.last; ++n) {
+      const Node& node = routine.nodes[n];
+      has_others |= node.kind == NodeKind::scalar_load;
+      if (node.kind != NodeKind::global) continue;
+      has_others |= node.instruction.row->encoding != isa::Encoding::global;
+      if (global_operands(node.instruction).is_load()) continue;
+      has_others |= store.has_value();
+      store = n;
+    }
+    if (!store || has_others || !is_quiet_loop(routine, b, store)) continue;
+    const isa::Instruction& instruction = routine.nodes[*store].instruction;
+    const GlobalOperands operands = global_operands(instruction);
+    const bool is_known_size = operands.shape.part == isa::RegisterPart::whole &&
+                               (operands.shape.bytes == 4 || operands.shape.bytes == 8);
+    if (!instruction.glc && !instruction.dlc && is_known_size && steps_by_element(routine, b, operands))
+      stores.push_back({*store, b});
+  }
+  return stores;
 }
 
 }  // namespace lockstep::translator

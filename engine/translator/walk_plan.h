@@ -1,5 +1,5 @@
-// Loads in loops whose lanes each walk through memory: an element in each round, the next one in the next
-// round.
+// Loads and stores in loops whose lanes each walk through memory: an element in each round, the next one in
+// the next round.
 #pragma once
 
 #include <vector>
@@ -16,5 +16,13 @@ struct WalkingLoad {
 };
 // Such loads of a piece, as far as the code lets one expect it; whether they do is seen when the code runs.
 std::vector<WalkingLoad> find_walks(const Routine& routine, unsigned piece);
+
+// A store in a loop that is one block, whose lanes turn off and never on: each lane that is on in a round is
+// one element behind where it was in the last one, and nothing else there changes memory or may see it but
+// loads.
+struct WalkingStore {
+  unsigned node, block;
+};
+std::vector<WalkingStore> find_walking_stores(const Routine& routine, unsigned piece);
 
 }  // namespace lockstep::translator

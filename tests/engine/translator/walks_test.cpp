@@ -2,6 +2,7 @@
 // writes itself has to be seen, and lanes that do not keep step get what is theirs.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -101,6 +102,38 @@ __kernel void skips(__global const uint* a, __global uint* y, uint n) {
   }
   y[row] = sum;
 }
+// Each row is written, so far from the next one.
+__kernel void written(__global const uint* in, __global uint* out, uint n, uint pitch) {
+  uint row = get_global_id(0), sum = 0;
+  for (uint i = 0; i < n; ++i) {
+    sum = sum * 3 + in[row * n + i];
+    out[row * pitch + i] = sum;
+  }
+}
+__kernel void wide_written(__global const ulong* in, __global ulong* out, uint n, uint pitch) {
+  uint row = get_global_id(0);
+  ulong sum = 0;
+  for (uint i = 0; i < n; ++i) {
+    sum = sum * 3 + in[row * n + i];
+    out[row * pitch + i] = sum;
+  }
+}
+// With doubt where there are NaNs.
+__kernel void sums(__global const float* in, __global float* out, uint n, uint pitch) {
+  uint row = get_global_id(0);
+  float sum = 0;
+  for (uint i = 0; i < n; ++i) {
+    sum += in[row * n + i];
+    out[row * pitch + i] = sum;
+  }
+}
+__kernel void lists_written(__global const uint* first, __global const uint* in, __global uint* out) {
+  uint row = get_global_id(0), sum = 0;
+  for (uint i = first[row]; i < first[row + 1]; ++i) {
+    sum = sum * 3 + in[i];
+    out[i] = sum;
+  }
+}
 // Lanes take the next element in some rounds only, or jump.
 __kernel void uneven(__global const uint* a, __global uint* y, uint n, uint rounds) {
   uint row = get_global_id(0), sum = 0, at = row * n;
@@ -192,6 +225,89 @@ TEST(Walks, WhatOthersWriteIsSeenWhereTheWaveAsks) {
     both.twice = 0;
     expect_same(code(), {both}, {words(kItems * (n + 1), 11)});
   }
+}
+
+// What lanes of a round write close to each other, and over what others have written, is written in order.
+TEST(Walks, RowsThatAreWritten) {
+  for (const uint32_t n : {1u, 7u, 8u, 9u, 16u, 37u})
+    for (const uint32_t pitch : {0u, 1u, 3u, 7u, 8u, 9u, 40u}) {
+      expect_same(code(), {dispatch("written", {buffer(0), buffer(1), value(n), value(pitch)})},
+                  {words(kItems * n, 20), words(kItems * pitch + n, 21)});
+      expect_same(code(), {dispatch("wide_written", {buffer(0), buffer(1), value(n), value(pitch)})},
+                  {words(kItems * n * 2, 22), words((kItems * pitch + n) * 2, 23)});
+    }
+}
+
+TEST(Walks, RowsThatAreWrittenInSeveralTurns) {
+  constexpr uint32_t kRounds = 5003;
+  expect_same(code(), {dispatch("written", {buffer(0), buffer(1), value(kRounds), value(kRounds)})},
+              {words(kItems * kRounds, 24), words(kItems * kRounds, 25)});
+}
+
+TEST(Walks, ListsThatAreWritten) {
+  const auto [first, count] = lists();
+  expect_same(code(), {dispatch("lists_written", {buffer(0), buffer(1), buffer(2)})},
+              {first, words(count, 26), words(count, 27)});
+}
+
+// Waves leave in the middle of the eight rounds whose results are stored at once.
+TEST(Walks, RowsThatAreWrittenUpToANaN) {
+  constexpr uint32_t kRounds = 40;
+  std::vector<float> in(kItems * kRounds, 1.25f);
+  for (uint32_t row = 0; row < kItems; row += 29) in[row * kRounds + row % kRounds] = NAN;
+  Bytes bytes(in.size() * 4);
+  std::memcpy(bytes.data(), in.data(), bytes.size());
+  expect_same(code(), {dispatch("sums", {buffer(0), buffer(1), value(kRounds), value(kRounds + 1)})},
+              {bytes, words(kItems * (kRounds + 1), 28)});
+}
+
+// All that was written before the fault is there.
+TEST(Walks, RowsThatAreWrittenUpToAFault) {
+  constexpr uint32_t kRounds = 40;
+  const auto run_on = [&](machine::EngineKind engine, size_t dwords_in, size_t dwords_out) {
+    return run(
+        code(),
+        {{"written", {32, 1, 1}, {32, 1, 1}, {buffer(0), buffer(1), value(kRounds), value(kRounds)}, 0}},
+        {words(dwords_in, 29), words(dwords_out, 30)}, engine);
+  };
+  constexpr size_t kAll = 32 * kRounds;
+  for (const size_t missing : {4u, 5u, 8u, 11u, 39u})
+    for (const bool is_input : {false, true}) {
+      const size_t in = kAll - (is_input ? missing : 0), out = kAll - (is_input ? 0 : missing);
+      const TestResult expected = run_on(machine::EngineKind::interpreter, in, out),
+                       result = run_on(machine::EngineKind::translator, in, out);
+      ASSERT_TRUE(expected.outcome.fault.has_value());
+      ASSERT_TRUE(result.outcome.fault.has_value());
+      EXPECT_EQ(expected.outcome.fault->instruction, result.outcome.fault->instruction);
+      EXPECT_EQ(expected.outcome.fault->fault.address - expected.buffer_addresses[is_input ? 0 : 1],
+                result.outcome.fault->fault.address - result.buffer_addresses[is_input ? 0 : 1]);
+      EXPECT_EQ(expected.buffers, result.buffers) << missing << " of " << (is_input ? "in" : "out");
+    }
+}
+
+TEST(Walks, StoresThatWalk) {
+  const auto count = [](const std::string& store, const std::string& steps) {
+    return find_walking_stores(routine_of("again: " + store + "\n" + steps +
+                                          "\nv_cmp_ge_u32 s0, v8, v9\ns_and_not1_b32 exec_lo, exec_lo, s0\n"
+                                          "s_cbranch_execnz again"),
+                               0)
+        .size();
+  };
+  const std::string pair = "global_store_b32 v[2:3], v4, off", based = "global_store_b32 v2, v4, s[4:5]";
+  const std::string steps = "v_add_co_u32 v2, vcc_lo, v2, 4\nv_add_co_ci_u32 v3, vcc_lo, 0, v3, vcc_lo\n";
+  EXPECT_EQ(count(pair, steps), 1u);
+  EXPECT_EQ(count(pair, steps + "global_load_b32 v4, v[6:7], off"), 1u);
+  EXPECT_EQ(count(based, "v_add_nc_u32 v2, 4, v2"), 1u);
+  EXPECT_EQ(count("global_store_b64 v2, v[4:5], s[4:5]", "v_add_nc_u32 v2, 8, v2"), 1u);
+  EXPECT_EQ(count("global_store_b64 v2, v[4:5], s[4:5]", "v_add_nc_u32 v2, 4, v2"), 0u);
+  EXPECT_EQ(count("global_store_b8 v2, v4, s[4:5]", "v_add_nc_u32 v2, 1, v2"), 0u);
+  EXPECT_EQ(count(pair + " glc", steps), 0u);
+  // Others that write or look, lanes that come back, waits.
+  for (const char* other :
+       {"global_store_b32 v[6:7], v4, off", "s_load_b32 s8, s[6:7], 0x0", "buffer_gl0_inv",
+        "s_waitcnt_vscnt null, 0x0", "s_or_b32 exec_lo, exec_lo, s5", "global_atomic_add_u32 v[6:7], v4, off",
+        "scratch_store_b32 off, v4, off", "flat_load_b32 v4, v[6:7]"})
+    EXPECT_EQ(count(pair, steps + other), 0u) << other;
 }
 
 TEST(Walks, WhatIsWrittenBetweenTwoLoopsIsSeen) {
