@@ -49,8 +49,11 @@ enum class ExceptionCode : unsigned {
   wave_illegal_instruction = 4,
   wave_memory_violation = 5,
   wave_aperture_violation = 6,
+  packet_dimensions_invalid = 16,
+  packet_group_segment_invalid = 17,
   packet_code_invalid = 18,
   packet_unsupported = 20,
+  packet_work_group_invalid = 21,
 };
 
 }  // namespace lockstep::host

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "command/fault_text.h"
@@ -37,8 +39,17 @@ ExceptionCode code_of(const command::QueueError& error) {
     }
   }
   if (error.kind == Kind::memory_violation) return ExceptionCode::wave_memory_violation;
-  return error.field == "kernel_object" ? ExceptionCode::packet_code_invalid
-                                        : ExceptionCode::packet_unsupported;
+  // By the field of the packet that is wrong, or what it begins with where there is one for each dimension.
+  static constexpr std::pair<std::string_view, ExceptionCode> kFields[] = {
+      {"setup", ExceptionCode::packet_dimensions_invalid},
+      {"grid_size_", ExceptionCode::packet_dimensions_invalid},
+      {"workgroup_size_", ExceptionCode::packet_work_group_invalid},
+      {"group_segment_size", ExceptionCode::packet_group_segment_invalid},
+      {"kernel_object", ExceptionCode::packet_code_invalid},
+  };
+  for (const auto& [field, code] : kFields)
+    if (error.field.starts_with(field)) return code;
+  return ExceptionCode::packet_unsupported;
 }
 
 }  // namespace

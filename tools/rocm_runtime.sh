@@ -4,15 +4,21 @@
 # The packages are Debian's, of a release whose ROCm knows gfx1100, from the mirror that apt uses here. They are unpacked,
 # never installed; tools/rocm_exec.sh and tools/hipcc.sh use them. Exit code 77: not to be had here.
 # ROCM_SUITE names the release: trixie (Debian 13: ROCr 6.1, HIP 5.7; in build/rocm), forky (ROCr and HIP 6.4, with the
-# thunk linked in; in build/rocm-forky), or another one, in build/rocm-NAME. ROCM names another folder. Packages that are
-# named, such as test programs of libraries, are added to what the folder has.
+# thunk linked in; in build/rocm-forky), experimental (ROCr and HIP 7.2, with what Debian's unstable has of the rest; in
+# build/rocm-experimental), or another one, in build/rocm-NAME. ROCM names another folder. Packages that are named, such
+# as test programs of libraries, are added to what the folder has.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 suite=${ROCM_SUITE:-trixie}
 common="rocminfo clinfo rocm-opencl-icd libamdhip64-dev opencl-c-headers ocl-icd-opencl-dev libstdc++6"
+releases=$suite
 case $suite in
   trixie) packages="$common libamdhip64-5 libhiprtc-builtins5 rocm-device-libs-17 librocrand1-tests" folder=build/rocm ;;
   forky) packages="$common libamdhip64-6 libhiprtc6 libhiprtc-builtins6 rocm-device-libs-21" folder=build/rocm-forky ;;
+  experimental)
+    packages="$common libamdhip64-7 libhiprtc7 libhiprtc-builtins7 rocm-device-libs-22" folder=build/rocm-experimental
+    releases="sid experimental"
+    ;;
   *) packages="$common rocm-device-libs-21" folder=build/rocm-$suite ;;
 esac
 dir=$(realpath -m "${ROCM:-$folder}")
@@ -32,7 +38,9 @@ rm -rf "$dir.new"
 apt=$dir.new/.apt
 mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial"
 : > "$apt/state/status"
-echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" > "$apt/sources.list"
+for release in $releases; do
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $release main"
+done > "$apt/sources.list"
 cat > "$apt/apt.conf" <<X
 Dir::Etc::SourceList "$apt/sources.list";
 Dir::Etc::SourceParts "/nonexistent";
@@ -48,7 +56,7 @@ export APT_CONFIG=$apt/apt.conf
 echo "fetching the ROCm runtime of Debian $suite into $dir" >&2
 apt-get -qq update >&2 || fail "apt-get update of $mirror $suite failed"
 # shellcheck disable=SC2086
-apt-get -qq -y install --download-only $packages >&2 || fail "the packages of $suite could not be fetched"
+apt-get -qq -y -t "$suite" install --download-only $packages >&2 || fail "the packages of $suite could not be fetched"
 for package in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$package" "$dir.new"; done
 rm -rf "$apt"
 if [ -e "$dir/.complete" ]; then
