@@ -117,7 +117,7 @@ int Buffers::free(const kfd_ioctl_free_memory_of_gpu_args& args) {
   if (buffer->offset != 0) store_.free(buffer->offset, buffer->bytes);
   if (buffer->imported < 0 && buffer->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM)
     used_[buffer->gpu] -= buffer->bytes;
-  for (int descriptor : {buffer->imported, buffer->exported})
+  for (int descriptor : {buffer->imported, buffer->record})
     if (descriptor >= 0) syscall(SYS_close, descriptor);
   of_program_.erase(args.handle);
   buffers_.erase(args.handle);
@@ -181,8 +181,8 @@ int Buffers::available(kfd_ioctl_get_available_memory_args& args) {
   return 0;
 }
 
-int Buffers::make_record(const Buffer& buffer, bool close_on_exec) const {
-  const int file = static_cast<int>(syscall(SYS_memfd_create, "lockstep dmabuf", close_on_exec ? 1u : 0u));
+int Buffers::make_record(const Buffer& buffer) const {
+  const int file = static_cast<int>(syscall(SYS_memfd_create, "lockstep dmabuf", 1u /* MFD_CLOEXEC */));
   if (file < 0) return -errno;
   const ExportRecord record = {
       kExportMagic,        buffer.offset, buffer.bytes, static_cast<uint32_t>(syscall(SYS_getpid)),
@@ -196,12 +196,22 @@ int Buffers::make_record(const Buffer& buffer, bool close_on_exec) const {
   return file;
 }
 
+int Buffers::record_of(Buffer& buffer) const {
+  if (buffer.record >= 0) return buffer.record;
+  const int file = make_record(buffer);
+  if (file >= 0) buffer.record = file;
+  return file;
+}
+
 int Buffers::export_dmabuf(ExportDmabufArgs& args) {
   std::lock_guard lock(mutex_);
-  const Buffer* const buffer = find_buffer(args.handle);
-  if (!buffer || buffer->offset == 0 || buffer->imported >= 0) return EINVAL;
-  const int file = make_record(*buffer, args.flags & O_CLOEXEC);
-  if (file < 0) return -file;
+  Buffer* const buffer = find_buffer(args.handle);
+  if (!buffer || buffer->offset == 0) return EINVAL;
+  const int record = record_of(*buffer);
+  if (record < 0) return -record;
+  const int file =
+      static_cast<int>(syscall(SYS_fcntl, record, args.flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 0));
+  if (file < 0) return errno;
   args.dmabuf_fd = static_cast<uint32_t>(file);
   return 0;
 }
@@ -210,35 +220,41 @@ int Buffers::export_dmabuf(ExportDmabufArgs& args) {
 int Buffers::export_ipc(IpcExportArgs& args) {
   std::lock_guard lock(mutex_);
   Buffer* const buffer = find_buffer(args.handle);
-  if (!buffer || buffer->offset == 0 || buffer->imported >= 0) return EINVAL;
-  if (buffer->exported < 0) {
-    const int file = make_record(*buffer, true);
-    if (file < 0) return -file;
-    buffer->exported = file;
-  }
+  if (!buffer || buffer->offset == 0) return EINVAL;
+  const int record = record_of(*buffer);
+  if (record < 0) return -record;
   args.share_handle[0] = static_cast<uint32_t>(kExportMagic);
   args.share_handle[1] = static_cast<uint32_t>(syscall(SYS_getpid));
-  args.share_handle[2] = static_cast<uint32_t>(buffer->exported);
+  args.share_handle[2] = static_cast<uint32_t>(record);
   args.share_handle[3] = 0;
   args.flags = buffer->flags;
   return 0;
 }
 
 int Buffers::dmabuf_info(kfd_ioctl_get_dmabuf_info_args& args) {
+  const int file = static_cast<int>(args.dmabuf_fd);
   ExportRecord record;
-  if (!read_record(static_cast<int>(args.dmabuf_fd), record) || record.gpu >= gpus_.size()) return EINVAL;
+  ExportMetadata metadata;
+  if (!read_record(file, record) || record.gpu >= gpus_.size() || !read_metadata(file, metadata))
+    return EINVAL;
+  const uint32_t room = args.metadata_size;
+  args.metadata_size = metadata.bytes;
+  if (args.metadata_ptr != 0 && room < metadata.bytes) return EINVAL;
+  if (args.metadata_ptr != 0 && !copy_to_process(args.metadata_ptr, metadata.data, metadata.bytes))
+    return EFAULT;
   args.size = record.bytes;
-  args.metadata_size = 0;
   args.gpu_id = gpus_[record.gpu]->id;
   args.flags = record.flags;
   return 0;
 }
 
+// At address 0 it is nowhere: a handle by which the memory can be exported again, which the program then maps
+// by the render node (hsa_amd_vmem_import_shareable_handle).
 int Buffers::import(int record_file, uint64_t address, uint32_t id, uint64_t& handle) {
   ExportRecord record;
   Gpu* const gpu = find(id);
-  if (!gpu || !read_record(record_file, record) || !is_address_range(address, record.bytes) ||
-      !is_reserved(address, record.bytes))
+  if (!gpu || !read_record(record_file, record) ||
+      (address != 0 && (!is_address_range(address, record.bytes) || !is_reserved(address, record.bytes))))
     return EINVAL;
   // The other process's file, which may be our own.
   const int file = open_exported(record);
@@ -248,14 +264,19 @@ int Buffers::import(int record_file, uint64_t address, uint32_t id, uint64_t& ha
   buffer.bytes = record.bytes;
   buffer.imported = file;
   buffer.imported_offset = record.offset;
+  buffer.record = static_cast<int>(syscall(SYS_fcntl, record_file, F_DUPFD_CLOEXEC, 0));
   buffer.flags = record.flags;
   buffer.gpu = gpu->index;
   buffer.offset = store_.allocate(record.bytes);
-  if (buffer.offset == 0 || reinterpret_cast<void*>(syscall(
-                                SYS_mmap, address, record.bytes, PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, record.offset)) == MAP_FAILED) {
+  const auto is_mapped = [&] {
+    return reinterpret_cast<void*>(syscall(SYS_mmap, address, record.bytes, PROT_READ | PROT_WRITE,
+                                           MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, record.offset)) !=
+           MAP_FAILED;
+  };
+  if (buffer.record < 0 || buffer.offset == 0 || (address != 0 && !is_mapped())) {
     if (buffer.offset != 0) store_.free(buffer.offset, buffer.bytes);
-    syscall(SYS_close, file);
+    for (const int descriptor : {file, buffer.record})
+      if (descriptor >= 0) syscall(SYS_close, descriptor);
     return ENOMEM;
   }
   std::lock_guard lock(mutex_);
@@ -286,6 +307,7 @@ int Buffers::import_ipc(IpcImportArgs& args) {
 }
 
 int Buffers::descriptor_at(uint64_t& offset, uint64_t bytes) const {
+  if (const std::optional<int> file = gem_objects_.descriptor_at(offset, bytes)) return *file;
   std::lock_guard lock(mutex_);
   for (const auto& [handle, buffer] : buffers_) {
     if (buffer.imported < 0 || offset < buffer.offset || offset - buffer.offset >= buffer.bytes) continue;

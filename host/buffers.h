@@ -18,7 +18,8 @@ namespace lockstep::host {
 // Functions that answer ioctls return 0 or the number of an error (errno.h).
 class Buffers {
  public:
-  Buffers(Store& store, const Gpus& gpus) : store_(store), gpus_(gpus), used_(gpus.size()) {}
+  Buffers(Store& store, const Gpus& gpus)
+      : store_(store), gpus_(gpus), gem_objects_(store), used_(gpus.size()) {}
 
   int allocate(kfd_ioctl_alloc_memory_of_gpu_args& args);
   int free(const kfd_ioctl_free_memory_of_gpu_args& args);
@@ -46,7 +47,7 @@ class Buffers {
     // store then is nothing but a name for mmap.
     int imported = -1;
     uint64_t imported_offset = 0;
-    int exported = -1;  // descriptor of the file that tells other processes of it
+    int record = -1;  // descriptor of the file that stands for it where it is exported, or was imported
     uint32_t flags = 0;
     uint32_t gpu = 0;           // index of the one that has it
     std::set<uint32_t> mapped;  // indices of those that may access it
@@ -57,8 +58,10 @@ class Buffers {
   // The ids of an array of the program's; false if it is not there.
   bool read_ids(uint64_t address, uint32_t count, std::vector<uint32_t>& ids) const;
   int map_on(Buffer& buffer, Gpu& gpu);
-  // A file that stands for the buffer, or minus the number of an error.
-  int make_record(const Buffer& buffer, bool close_on_exec) const;
+  // The file that stands for the buffer, or minus the number of an error. There is one, however often it is
+  // exported.
+  int record_of(Buffer& buffer) const;
+  int make_record(const Buffer& buffer) const;
   // Takes over the memory that such a file stands for; `handle` becomes the new buffer's.
   int import(int record_file, uint64_t address, uint32_t gpu, uint64_t& handle);
 

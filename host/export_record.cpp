@@ -15,6 +15,17 @@ bool read_record(int descriptor, ExportRecord& record) {
          record.magic == kExportMagic;
 }
 
+bool read_metadata(int descriptor, ExportMetadata& metadata) {
+  return syscall(SYS_pread64, descriptor, &metadata, sizeof metadata, sizeof(ExportRecord)) ==
+             sizeof metadata &&
+         metadata.bytes <= sizeof metadata.data;
+}
+
+bool write_metadata(int descriptor, const ExportMetadata& metadata) {
+  return syscall(SYS_pwrite64, descriptor, &metadata, sizeof metadata, sizeof(ExportRecord)) ==
+         sizeof metadata;
+}
+
 int open_of_process(uint32_t process, int descriptor) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%u/fd/%d", process, descriptor);

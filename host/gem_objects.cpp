@@ -8,10 +8,13 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include "host/export_record.h"
+#include "host/kfd_abi.h"
 #include "host/reserved.h"
+#include "memory/host_fault.h"
 
 namespace lockstep::host {
 
@@ -57,7 +60,8 @@ int GemObjects::import(const Gpu& gpu, drm_prime_handle& args) {
   object.inode = status.st_ino;
   object.offset = record.offset;
   object.bytes = record.bytes;
-  object.is_own = record.process == static_cast<uint32_t>(syscall(SYS_getpid));
+  struct stat own = {};
+  object.is_own = syscall(SYS_fstat, store_.descriptor(), &own) == 0 && own.st_ino == status.st_ino;
   std::lock_guard lock(mutex_);
   for (const auto& [key, other] : objects_) {
     if (key.first != gpu.index || other.inode != object.inode || other.offset != object.offset) continue;
@@ -88,6 +92,7 @@ int GemObjects::close(Gpu& gpu, const drm_gem_close& args) {
   if (found == objects_.end()) return EINVAL;
   Object& object = found->second;
   while (!object.mappings.empty()) unmap(gpu, object, object.mappings.begin()->first);
+  if (object.name != 0) store_.free(object.name, object.bytes);
   close_file(object.record);
   close_file(object.memory);
   objects_.erase(found);
@@ -184,13 +189,61 @@ int GemObjects::mmap_offset(const Gpu& gpu, drm_amdgpu_gem_mmap& args) {
   std::lock_guard lock(mutex_);
   const auto found = objects_.find({gpu.index, args.in.handle});
   if (found == objects_.end()) return ENOENT;
-  if (!found->second.is_own) {
-    std::fprintf(stderr,
-                 "lockstep: memory of another process is not mapped by the render node (use its dmabuf)\n");
-    return EPERM;
-  }
-  args.out.addr_ptr = found->second.offset;
+  Object& object = found->second;
+  if (!object.is_own && object.name == 0) object.name = store_.allocate(object.bytes);
+  if (!object.is_own && object.name == 0) return ENOMEM;
+  args.out.addr_ptr = object.is_own ? object.offset : object.name;
   return 0;
+}
+
+std::optional<int> GemObjects::descriptor_at(uint64_t& offset, uint64_t bytes) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& [key, object] : objects_) {
+    if (object.name == 0 || offset < object.name || offset - object.name >= object.bytes) continue;
+    if (bytes > object.bytes - (offset - object.name)) return -1;
+    offset = offset - object.name + object.offset;
+    return object.memory;
+  }
+  return std::nullopt;
+}
+
+int GemObjects::metadata(const Gpu& gpu, drm_amdgpu_gem_metadata& args) {
+  std::lock_guard lock(mutex_);
+  const auto found = objects_.find({gpu.index, args.handle});
+  if (found == objects_.end()) return ENOENT;
+  ExportMetadata metadata;
+  if (args.op == AMDGPU_GEM_METADATA_OP_SET_METADATA) {
+    if (args.data.data_size_bytes > sizeof args.data.data) return EINVAL;
+    metadata.flags = args.data.flags;
+    metadata.tiling = args.data.tiling_info;
+    metadata.bytes = args.data.data_size_bytes;
+    std::memcpy(metadata.data, args.data.data, metadata.bytes);
+    return write_metadata(found->second.record, metadata) ? 0 : ENOMEM;
+  }
+  if (args.op != AMDGPU_GEM_METADATA_OP_GET_METADATA || !read_metadata(found->second.record, metadata))
+    return EINVAL;
+  args.data.flags = metadata.flags;
+  args.data.tiling_info = metadata.tiling;
+  args.data.data_size_bytes = metadata.bytes;
+  std::memcpy(args.data.data, metadata.data, metadata.bytes);
+  return 0;
+}
+
+int GemObjects::operate(const Gpu& gpu, const drm_amdgpu_gem_op& args) {
+  std::lock_guard lock(mutex_);
+  const auto found = objects_.find({gpu.index, args.handle});
+  if (found == objects_.end()) return ENOENT;
+  if (args.op == AMDGPU_GEM_OP_SET_PLACEMENT) return 0;
+  ExportRecord record;
+  if (args.op != AMDGPU_GEM_OP_GET_GEM_CREATE_INFO || !read_record(found->second.record, record))
+    return EINVAL;
+  drm_amdgpu_gem_create_in made = {};
+  made.bo_size = found->second.bytes;
+  made.alignment = kPage;
+  made.domains = record.flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM ? AMDGPU_GEM_DOMAIN_VRAM : AMDGPU_GEM_DOMAIN_GTT;
+  if (record.flags & KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC)
+    made.domain_flags = AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED;
+  return copy_to_process(args.value, &made, sizeof made) ? 0 : EFAULT;
 }
 
 }  // namespace lockstep::host

@@ -8,16 +8,18 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "host/gpu.h"
+#include "host/store.h"
 
 namespace lockstep::host {
 
 // Functions that answer ioctls return 0 or the number of an error (errno.h).
 class GemObjects {
  public:
-  GemObjects() = default;
+  explicit GemObjects(Store& store) : store_(store) {}
   ~GemObjects();
   GemObjects(const GemObjects&) = delete;
   GemObjects& operator=(const GemObjects&) = delete;
@@ -28,8 +30,16 @@ class GemObjects {
   // Unmaps it, too.
   int close(Gpu& gpu, const drm_gem_close& args);
   int change_mapping(Gpu& gpu, const drm_amdgpu_gem_va& args);
-  // Where a program finds it in the node.
+  // Where a program finds it in the node. Memory of another process is given a place in the store that is
+  // nothing but a name for mmap, as imported buffers are.
   int mmap_offset(const Gpu& gpu, drm_amdgpu_gem_mmap& args);
+  // The object whose name lies at `offset`: its descriptor, and the offset there; -1 if the program was told
+  // of less. Nothing if it is no name.
+  std::optional<int> descriptor_at(uint64_t& offset, uint64_t bytes) const;
+  // What programs say of the memory, for others that get it: nothing to the devices.
+  int metadata(const Gpu& gpu, drm_amdgpu_gem_metadata& args);
+  // How it was made, or where it should be, which changes nothing: it has one place.
+  int operate(const Gpu& gpu, const drm_amdgpu_gem_op& args);
 
  private:
   struct Object {
@@ -37,6 +47,7 @@ class GemObjects {
     uint64_t inode = 0;            // of the memory
     uint64_t offset = 0, bytes = 0;
     bool is_own = false;                    // this process's memory
+    uint64_t name = 0;                      // else its place in the store, once it was asked for
     std::map<uint64_t, uint64_t> mappings;  // begin to bytes
   };
   // Mappings of the process, which all devices share.
@@ -49,7 +60,8 @@ class GemObjects {
   int map(Gpu& gpu, Object& object, const drm_amdgpu_gem_va& args);
   void unmap(Gpu& gpu, Object& object, uint64_t begin);
 
-  std::mutex mutex_;
+  Store& store_;
+  mutable std::mutex mutex_;
   std::map<Key, Object> objects_;
   std::map<uint64_t, Shared> shared_;
   uint32_t next_handle_ = 1;

@@ -9,8 +9,9 @@
 namespace lockstep::host {
 
 // The interface that is answered: 1.14 has ages of events, 1.15 mappings by the render node (GEM_VA), without
-// which runtimes do not offer memory that is mapped apart from being allocated (hipMemCreate).
-inline constexpr uint32_t kKfdMajor = 1, kKfdMinor = 15;
+// which runtimes do not offer memory that is mapped apart from being allocated (hipMemCreate), 1.16 memory of
+// the device in one piece, as all of it is here.
+inline constexpr uint32_t kKfdMajor = 1, kKfdMinor = 16;
 
 // Numbers of ioctls.
 inline constexpr unsigned kExportDmabuf = 0x24, kRuntimeEnable = 0x25, kDebugTrap = 0x26;

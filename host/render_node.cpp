@@ -172,6 +172,10 @@ int render_node_ioctl(Gpu& gpu, Buffers& buffers, unsigned long request, void* a
       return buffers.gem_objects().change_mapping(gpu, *static_cast<const drm_amdgpu_gem_va*>(argument));
     case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_MMAP:
       return buffers.gem_objects().mmap_offset(gpu, *static_cast<drm_amdgpu_gem_mmap*>(argument));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_METADATA:
+      return buffers.gem_objects().metadata(gpu, *static_cast<drm_amdgpu_gem_metadata*>(argument));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_OP:
+      return buffers.gem_objects().operate(gpu, *static_cast<const drm_amdgpu_gem_op*>(argument));
     default:
       refuse_render_node(_IOC_NR(request));
       return EINVAL;

@@ -47,7 +47,7 @@ TEST_F(DriverTest, TellsVersionAndApertures) {
   kfd_ioctl_get_version_args version = {};
   EXPECT_EQ(kfd(AMDKFD_IOC_GET_VERSION, version), 0);
   EXPECT_EQ(version.major_version, 1u);
-  EXPECT_EQ(version.minor_version, 15u);
+  EXPECT_EQ(version.minor_version, 16u);
   kfd_ioctl_get_process_apertures_new_args args = {};
   EXPECT_EQ(kfd(AMDKFD_IOC_GET_PROCESS_APERTURES_NEW, args), 0);
   ASSERT_EQ(args.num_of_nodes, 2u);
