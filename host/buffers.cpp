@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "host/export_record.h"
+#include "host/own_descriptors.h"
 #include "host/reserved.h"
 #include "memory/host_fault.h"
 
@@ -117,8 +118,8 @@ int Buffers::free(const kfd_ioctl_free_memory_of_gpu_args& args) {
   if (buffer->offset != 0) store_.free(buffer->offset, buffer->bytes);
   if (buffer->imported < 0 && buffer->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM)
     used_[buffer->gpu] -= buffer->bytes;
-  for (int descriptor : {buffer->imported, buffer->record})
-    if (descriptor >= 0) syscall(SYS_close, descriptor);
+  close_own(buffer->imported);
+  close_own(buffer->record);
   of_program_.erase(args.handle);
   buffers_.erase(args.handle);
   return 0;
@@ -182,7 +183,8 @@ int Buffers::available(kfd_ioctl_get_available_memory_args& args) {
 }
 
 int Buffers::make_record(const Buffer& buffer) const {
-  const int file = static_cast<int>(syscall(SYS_memfd_create, "lockstep dmabuf", 1u /* MFD_CLOEXEC */));
+  const int file =
+      taken_over(static_cast<int>(syscall(SYS_memfd_create, "lockstep dmabuf", 1u /* MFD_CLOEXEC */)));
   if (file < 0) return -errno;
   const ExportRecord record = {
       kExportMagic,        buffer.offset, buffer.bytes, static_cast<uint32_t>(syscall(SYS_getpid)),
@@ -190,7 +192,7 @@ int Buffers::make_record(const Buffer& buffer) const {
   if (syscall(SYS_ftruncate, file, buffer.bytes) != 0 ||
       syscall(SYS_pwrite64, file, &record, sizeof record, 0) != sizeof record) {
     const int error = errno;
-    syscall(SYS_close, file);
+    close_own(file);
     return -error;
   }
   return file;
@@ -257,14 +259,14 @@ int Buffers::import(int record_file, uint64_t address, uint32_t id, uint64_t& ha
       (address != 0 && (!is_address_range(address, record.bytes) || !is_reserved(address, record.bytes))))
     return EINVAL;
   // The other process's file, which may be our own.
-  const int file = open_exported(record);
+  const int file = taken_over(open_exported(record));
   if (file < 0) return EINVAL;
   Buffer buffer;
   buffer.address = address;
   buffer.bytes = record.bytes;
   buffer.imported = file;
   buffer.imported_offset = record.offset;
-  buffer.record = static_cast<int>(syscall(SYS_fcntl, record_file, F_DUPFD_CLOEXEC, 0));
+  buffer.record = own_copy(record_file);
   buffer.flags = record.flags;
   buffer.gpu = gpu->index;
   buffer.offset = store_.allocate(record.bytes);
@@ -275,8 +277,8 @@ int Buffers::import(int record_file, uint64_t address, uint32_t id, uint64_t& ha
   };
   if (buffer.record < 0 || buffer.offset == 0 || (address != 0 && !is_mapped())) {
     if (buffer.offset != 0) store_.free(buffer.offset, buffer.bytes);
-    for (const int descriptor : {file, buffer.record})
-      if (descriptor >= 0) syscall(SYS_close, descriptor);
+    close_own(file);
+    close_own(buffer.record);
     return ENOMEM;
   }
   std::lock_guard lock(mutex_);

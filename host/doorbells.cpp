@@ -18,6 +18,7 @@
 #include <system_error>
 
 #include "command/guest_memory.h"
+#include "host/own_descriptors.h"
 
 namespace lockstep::host {
 
@@ -69,7 +70,7 @@ Doorbells::Doorbells(Store& store, const std::vector<std::unique_ptr<Gpu>>& gpus
         nullptr, Store::kFirstDoorbells + gpu->index * Store::kDoorbellBytes, Store::kDoorbellBytes));
     if (!pages.ours) throw std::system_error(errno, std::generic_category(), "no memory for doorbells");
   }
-  event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  event_ = taken_over(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   open_userfault();
   thread_ = std::thread([this] { run(); });
 }
@@ -81,8 +82,8 @@ Doorbells::~Doorbells() {
   }
   wake();
   thread_.join();
-  for (int descriptor : {userfault_, event_})
-    if (descriptor >= 0) syscall(SYS_close, descriptor);
+  close_own(userfault_);
+  close_own(event_);
 }
 
 void Doorbells::wake() {
@@ -92,13 +93,14 @@ void Doorbells::wake() {
 }
 
 void Doorbells::open_userfault() {
-  userfault_ = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY));
+  userfault_ =
+      taken_over(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY)));
   if (userfault_ < 0) return;
   uffdio_api api = {};
   api.api = UFFD_API;
   api.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM;
   if (ioctl(userfault_, UFFDIO_API, &api) == 0) return;
-  syscall(SYS_close, userfault_);
+  close_own(userfault_);
   userfault_ = -1;
 }
 

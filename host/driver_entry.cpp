@@ -12,6 +12,7 @@
 #include "host/device_files.h"
 #include "host/driver.h"
 #include "host/driver_interface.h"
+#include "host/own_descriptors.h"
 #include "host/refusals.h"
 #include "memory/host_fault.h"
 
@@ -139,6 +140,7 @@ extern "C" [[gnu::visibility("default")]] const LockstepDriver* lockstep_driver(
   interface.read = read_file;
   interface.devices = settings.devices;
   interface.descriptor = descriptor;
+  interface.is_own_descriptor = is_own_descriptor;
   interface.kfd_ioctl = kfd_ioctl;
   interface.render_ioctl = render_ioctl;
   interface.descriptor_at = descriptor_at;

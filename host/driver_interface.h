@@ -28,6 +28,8 @@ struct LockstepDriver {
   unsigned devices;
   // A descriptor of the file that both device nodes are; -1 if there are no devices (it has said why).
   int (*descriptor)();
+  // Whether a descriptor is the driver's own, which programs do not know of.
+  bool (*is_own_descriptor)(int descriptor);
   // Answers an ioctl of /dev/kfd, or of the render node of a device: 0 or the number of an error. `bytes` are
   // readable and writable at `argument`, unless that is null.
   int (*kfd_ioctl)(unsigned long request, void* argument);

@@ -13,6 +13,7 @@
 
 #include "host/export_record.h"
 #include "host/kfd_abi.h"
+#include "host/own_descriptors.h"
 #include "host/reserved.h"
 #include "memory/host_fault.h"
 
@@ -27,16 +28,12 @@ void* map_pages(uint64_t address, uint64_t bytes, int protection, int flags, int
       syscall(SYS_mmap, address, bytes, protection, flags | MAP_FIXED, file, offset));
 }
 
-void close_file(int file) {
-  if (file >= 0) syscall(SYS_close, file);
-}
-
 }  // namespace
 
 GemObjects::~GemObjects() {
   for (auto& [key, object] : objects_) {
-    close_file(object.record);
-    close_file(object.memory);
+    close_own(object.record);
+    close_own(object.memory);
   }
 }
 
@@ -44,17 +41,17 @@ int GemObjects::import(const Gpu& gpu, drm_prime_handle& args) {
   ExportRecord record;
   if (!read_record(args.fd, record)) return EINVAL;
   Object object;
-  object.memory = open_exported(record);
+  object.memory = taken_over(open_exported(record));
   if (object.memory < 0) return EINVAL;
   struct stat status = {};
-  object.record = static_cast<int>(syscall(SYS_fcntl, args.fd, F_DUPFD_CLOEXEC, 0));
+  object.record = own_copy(args.fd);
   // The record is the program's: it may say what is not so.
   if (object.record < 0 || syscall(SYS_fstat, object.memory, &status) != 0 || record.bytes == 0 ||
       record.bytes % kPage != 0 || record.offset % kPage != 0 ||
       record.offset > static_cast<uint64_t>(status.st_size) ||
       record.bytes > static_cast<uint64_t>(status.st_size) - record.offset) {
-    close_file(object.record);
-    close_file(object.memory);
+    close_own(object.record);
+    close_own(object.memory);
     return EINVAL;
   }
   object.inode = status.st_ino;
@@ -65,8 +62,8 @@ int GemObjects::import(const Gpu& gpu, drm_prime_handle& args) {
   std::lock_guard lock(mutex_);
   for (const auto& [key, other] : objects_) {
     if (key.first != gpu.index || other.inode != object.inode || other.offset != object.offset) continue;
-    close_file(object.record);
-    close_file(object.memory);
+    close_own(object.record);
+    close_own(object.memory);
     args.handle = key.second;
     return 0;
   }
@@ -93,8 +90,8 @@ int GemObjects::close(Gpu& gpu, const drm_gem_close& args) {
   Object& object = found->second;
   while (!object.mappings.empty()) unmap(gpu, object, object.mappings.begin()->first);
   if (object.name != 0) store_.free(object.name, object.bytes);
-  close_file(object.record);
-  close_file(object.memory);
+  close_own(object.record);
+  close_own(object.memory);
   objects_.erase(found);
   return 0;
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -224,7 +225,7 @@ mode_t mode_of(int flags, va_list arguments) {
 
 }  // namespace
 
-// ---- open, close, copies
+// ---- open
 
 LOCKSTEP_TAKEN int open(const char* path, int flags, ...) {
   va_list arguments;
@@ -267,34 +268,6 @@ LOCKSTEP_TAKEN int __openat_2(int folder, const char* path, int flags) {
 LOCKSTEP_TAKEN int __openat64_2(int folder, const char* path, int flags) {
   return open_any(folder, path, flags | O_LARGEFILE, 0);
 }
-LOCKSTEP_TAKEN int close(int descriptor) {
-  set_kind(descriptor, kOther);
-  return static_cast<int>(syscall(SYS_close, descriptor));
-}
-LOCKSTEP_TAKEN int dup(int descriptor) noexcept {
-  return copied(descriptor, static_cast<int>(syscall(SYS_dup, descriptor)));
-}
-LOCKSTEP_TAKEN int dup2(int descriptor, int to) noexcept {
-  return copied(descriptor, static_cast<int>(syscall(SYS_dup2, descriptor, to)));
-}
-LOCKSTEP_TAKEN int dup3(int descriptor, int to, int flags) noexcept {
-  return copied(descriptor, static_cast<int>(syscall(SYS_dup3, descriptor, to, flags)));
-}
-LOCKSTEP_TAKEN int fcntl(int descriptor, int command, ...) {
-  va_list arguments;
-  va_start(arguments, command);
-  void* const argument = va_arg(arguments, void*);
-  va_end(arguments);
-  const int result = static_cast<int>(syscall(SYS_fcntl, descriptor, command, argument));
-  return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? copied(descriptor, result) : result;
-}
-LOCKSTEP_TAKEN int fcntl64(int descriptor, int command, ...) {
-  va_list arguments;
-  va_start(arguments, command);
-  void* const argument = va_arg(arguments, void*);
-  va_end(arguments);
-  return fcntl(descriptor, command, argument);
-}
 
 // ---- The program's end
 
@@ -312,7 +285,10 @@ LOCKSTEP_TAKEN int ioctl(int descriptor, unsigned long request, ...) noexcept {
   void* const argument = va_arg(arguments, void*);
   va_end(arguments);
   const unsigned short kind = kind_of(descriptor);
-  if (!is_device(kind)) return static_cast<int>(syscall(SYS_ioctl, descriptor, request, argument));
+  // Of every descriptor the kernel answers these itself.
+  const bool is_of_descriptor = request == FIOCLEX || request == FIONCLEX || request == FIONBIO;
+  if (!is_device(kind) || is_of_descriptor)
+    return static_cast<int>(syscall(SYS_ioctl, descriptor, request, argument));
   const LockstepDriver* d = driver();
   if (!d) return failed_with(ENODEV);
   const int error = kind == kControl ? d->kfd_ioctl(request, argument)

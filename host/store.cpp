@@ -9,6 +9,8 @@
 #include <iterator>
 #include <system_error>
 
+#include "host/own_descriptors.h"
+
 namespace lockstep::host {
 
 namespace {
@@ -24,7 +26,8 @@ void* map_pages(void* address, uint64_t bytes, int flags, int descriptor, uint64
 
 }  // namespace
 
-Store::Store() : descriptor_(static_cast<int>(syscall(SYS_memfd_create, "lockstep", 1u /* MFD_CLOEXEC */))) {
+Store::Store()
+    : descriptor_(taken_over(static_cast<int>(syscall(SYS_memfd_create, "lockstep", 1u /* MFD_CLOEXEC */)))) {
   if (descriptor_ < 0 || syscall(SYS_ftruncate, descriptor_, kFileBytes) != 0)
     throw std::system_error(errno, std::generic_category(), "no file for the memory of the devices");
   // Offset 0 is nobody's.
@@ -32,7 +35,7 @@ Store::Store() : descriptor_(static_cast<int>(syscall(SYS_memfd_create, "lockste
 }
 
 Store::~Store() {
-  syscall(SYS_close, descriptor_);
+  close_own(descriptor_);
 }
 
 uint64_t Store::allocate(uint64_t bytes) {

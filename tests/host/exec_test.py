@@ -145,6 +145,124 @@ for path in ("/dev/kfd", "/dev/dri/renderD128"):
         self.assertEqual(result.stderr, "")
 
 
+class Descriptors(unittest.TestCase):
+    """What programs do with descriptors as on a card, where the driver has none of its own."""
+
+    def test_programs_that_close_everything_open_devices_again(self):
+        # Devices are used, everything is closed in each way that there is, and a kernel of the same process runs behind it.
+        for close in ("libc.closefrom(3)", "libc.close_range(3, 0xffffffff, 0)", "libc.close_range(3, 0xffffffff, 2)",
+                      "[libc.close(number) for number in range(3, 4096)]",
+                      "[print(libc.dup2(1, number), end=' ') for number in (768, 769, 770) if libc.fcntl(number, 1) >= 0]"):
+            # The flag 2 gives the thread a table of its own, which the driver's threads do not see closed.
+            result = run(f"""
+import ctypes, fcntl, os
+libc = ctypes.CDLL(None, use_errno=True)
+first = os.open("/dev/kfd", os.O_RDWR)
+fcntl.ioctl(first, 0x80084B01, bytearray(8))
+os.open("/dev/dri/renderD128", os.O_RDWR)
+keep = os.dup(1)
+{close}
+try:
+    fcntl.ioctl(first, 0x80084B01, bytearray(8))
+    print("open")
+except OSError as error:
+    print(error.errno)
+""" + RUNS_A_KERNEL)
+            # EBADF (9) of what was closed; dup2() onto a number of the driver's is refused, and nothing else is closed by it.
+            words = result.stdout.split()
+            self.assertEqual(words[-1], "True", (close, result.stdout, result.stderr))
+            self.assertEqual(words[-2], "open" if "dup2" in close else "9", close)
+            if "dup2" in close:
+                self.assertGreater(len(words), 2)
+                self.assertEqual(set(words[:-2]), {"-1"})
+
+    def test_a_program_may_close_what_it_was_started_with(self):
+        result = run("""
+import ctypes, os
+os.open("/dev/kfd", os.O_RDWR)
+ctypes.CDLL(None).closefrom(-5)
+try:
+    os.fstat(1)
+except OSError as error:
+    os._exit(error.errno)
+""")
+        self.assertEqual((result.returncode, result.stdout), (9, ""), result.stderr)
+
+    def test_ranges_are_closed_up_to_their_ends(self):
+        result = run("""
+import ctypes, fcntl, os
+libc = ctypes.CDLL(None, use_errno=True)
+fcntl.ioctl(os.open("/dev/kfd", os.O_RDWR), 0x80084B01, bytearray(8))
+os.open("/dev/dri/renderD128", os.O_RDWR)
+own = [number for number in range(600, 1024) if libc.fcntl(number, 1) >= 0]
+files = [fcntl.fcntl(1, fcntl.F_DUPFD, number) for number in (500, own[0] + 100, 1000)]
+def open_ones():
+    return [libc.fcntl(file, 1) >= 0 for file in files]
+print(libc.close_range(501, 999, 0), open_ones(), [libc.fcntl(number, 1) >= 0 for number in own] == [True] * len(own))
+print(libc.close_range(500, 499, 0), ctypes.get_errno(), open_ones())
+print(libc.close_range(own[0], own[0], 0), libc.close(own[0]), ctypes.get_errno(), open_ones())
+print(libc.close_range(500, 1000, 0), open_ones())
+""")
+        self.assertEqual(result.stdout.splitlines(), [
+            "0 [True, False, True] True", "-1 22 [True, False, True]", "0 -1 9 [True, False, True]",
+            "0 [False, False, False]"], result.stderr)
+
+    def test_nodes_are_not_read_or_written(self):
+        # What each call answers on Linux; the memory of the devices, which begins behind the first 2 MiB, stays what it is.
+        result = run("""
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+libc.lseek.restype = ctypes.c_long
+libc.lseek.argtypes = [ctypes.c_int, ctypes.c_long, ctypes.c_int]
+text = ctypes.create_string_buffer(b"x" * 64)
+class Part(ctypes.Structure):
+    _fields_ = [("place", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
+part = Part(ctypes.addressof(text), 64)
+at = ctypes.c_long(2 << 20)
+calls = {name: lambda node, call=getattr(libc, name): call(node, text, ctypes.c_size_t(64)) for name in ("read", "write")}
+calls |= {name: lambda node, call=getattr(libc, name): call(node, text, ctypes.c_size_t(64), at)
+          for name in ("pread", "pread64", "pwrite", "pwrite64")}
+calls |= {name: lambda node, call=getattr(libc, name): call(node, ctypes.byref(part), 1) for name in ("readv", "writev")}
+calls |= {name: lambda node, call=getattr(libc, name): call(node, ctypes.byref(part), 1, at)
+          for name in ("preadv", "preadv64", "pwritev", "pwritev64")}
+calls |= {name: lambda node, call=getattr(libc, name): call(node, ctypes.byref(part), 1, at, 0)
+          for name in ("preadv2", "preadv64v2", "pwritev2", "pwritev64v2")}
+calls["__read_chk"] = lambda node: libc.__read_chk(node, text, ctypes.c_size_t(64), ctypes.c_size_t(65))
+for name in ("__pread_chk", "__pread64_chk"):
+    calls[name] = lambda node, call=getattr(libc, name): call(node, text, ctypes.c_size_t(64), at, ctypes.c_size_t(65))
+for name in ("ftruncate", "ftruncate64"):
+    calls[name] = lambda node, call=getattr(libc, name): call(node, ctypes.c_long(0))
+for name in ("fallocate", "fallocate64"):
+    calls[name] = lambda node, call=getattr(libc, name): call(node, 3, ctypes.c_long(0), ctypes.c_long(4096))
+calls["lseek"] = lambda node: libc.lseek(node, 100, 0)
+for path, flags in (("/dev/kfd", os.O_RDWR), ("/dev/dri/renderD128", os.O_RDWR | os.O_NONBLOCK)):
+    node = os.open(path, flags)
+    if flags & os.O_NONBLOCK:
+        os.set_blocking(node, False)
+    for name, call in calls.items():
+        ctypes.set_errno(0)
+        result = call(node)
+        print(path[5:8], name, result, errno.errorcode.get(ctypes.get_errno(), "-"))
+    os.close(node)
+print(text.raw == b"x" * 64 + bytes(1))
+# Of other files they are what they were.
+file = os.memfd_create("a file")
+part.bytes = 7
+print(libc.write(file, b"abcdefg", ctypes.c_size_t(7)), libc.lseek(file, 1, 0), libc.pwrite(file, b"XY", ctypes.c_size_t(2), ctypes.c_long(3)),
+      os.read(file, 100), os.pread(file, 3, 2), os.writev(file, [b"h", b"ij"]), os.preadv(file, [bytearray(4)], 6), os.ftruncate(file, 4),
+      os.lseek(file, 0, 2))
+""")
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[-2:], ["True", "7 1 2 b'bcXYfg' b'cXY' 3 4 None 4"], result.stderr)
+        answers = [line.split() for line in lines[:-2]]
+        self.assertEqual(len(answers), 2 * 24)
+        for node, name, result, error in answers:
+            reads = "read" in name
+            expected = {"ftruncate": "EINVAL", "ftruncate64": "EINVAL", "fallocate": "ENODEV", "fallocate64": "ENODEV",
+                        "lseek": "ESPIPE" if node == "kfd" else "-"}.get(name, "EAGAIN" if reads and node == "dri" else "EINVAL")
+            self.assertEqual((result, error), ("0" if expected == "-" else "-1", expected), (node, name))
+
+
 class Files(unittest.TestCase):
     """Files and folders that are nowhere on the host."""
 
