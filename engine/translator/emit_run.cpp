@@ -185,11 +185,14 @@ void Emitter::find_run_quotients() {
     for (unsigned r = 0; r < kVgprs; ++r)
       if (kept[r]) hold(r);
   }
-  // Masks that only these steps write stay what they were.
+  // Masks that only these steps write stay what they were, or become the number that a scalar instruction has
+  // put there before.
+  const auto writes_mask = [this](unsigned n, unsigned mask) {
+    return facts_.nodes[n].effects.writes[mask] && !is_quotient_step(n) &&
+           (routine_.nodes[n].kind != NodeKind::scalar_alu || run_.moves.contains(n));
+  };
   std::erase_if(run_.masks, [&](const auto& mask) {
-    return std::ranges::none_of(run_.nodes, [&](unsigned n) {
-      return facts_.nodes[n].effects.writes[mask.first] && !is_quotient_step(n);
-    });
+    return std::ranges::none_of(run_.nodes, [&](unsigned n) { return writes_mask(n, mask.first); });
   });
 }
 

@@ -121,6 +121,24 @@ TEST(Quotients, AreFound) {
   }
 }
 
+// A number that scalar instructions have put where the scaling's mask goes is not the mask of any
+// instruction: with two quotients the compiler has that of the second there.
+TEST(Quotients, WhoseMaskStandsWhereANumberWas) {
+  const std::string number = "s_sub_u32 s20, 77, s22\nv_add_nc_u32 v20, s20, v3\n";
+  const std::string float_q = replaced(replaced(kFloat, "vcc_lo, v2, v1", "s20, v2, v1"), "v_div_fmas",
+                                       "s_mov_b32 vcc_lo, s20\nv_div_fmas");
+  const std::string double_q = replaced(replaced(kDouble, "vcc_lo, v[6:7]", "s20, v[6:7]"), "v_div_fmas",
+                                        "s_mov_b32 vcc_lo, s20\nv_div_fmas");
+  for (const std::string& steps : {float_q, double_q}) {
+    EXPECT_EQ(divisions(whole(number + steps)), 1u) << steps;
+    expect_same(whole(number + steps));
+    // A mask stood there, too, which somebody reads before.
+    const std::string masks = "v_cmp_lt_u32 s20, v20, v21\nv_cndmask_b32 v21, v20, v3, s20\n";
+    expect_same(whole(number + masks + steps));
+    expect_same(whole(masks + number + steps));
+  }
+}
+
 // The sign of what is divided, or of what it is divided by, may be turned, if it is wherever it is named.
 TEST(Quotients, OfNegatedOperands) {
   const std::string float_n = replaced(replaced(replaced(kFloat, "v1, v1, v2\n", "v1, v1, -v2\n"),
