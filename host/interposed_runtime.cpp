@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include "host/interposed_driver.h"
 #include "host/interposer.h"
@@ -92,6 +93,33 @@ bool has_stack() {
   return here > lowest && here - lowest > kNeeded;
 }
 
+size_t whole_pages(size_t bytes) {
+  constexpr size_t kPage = 4096;
+  const size_t whole = (bytes + kPage - 1) / kPage * kPage;
+  return whole < bytes ? bytes : whole;
+}
+
+// amd_signal_t: kind, value, and where the number of its event is put; 0: it has none.
+uint64_t event_mailbox(Signal signal) {
+  uint64_t words[3] = {};
+  if (signal.handle != 0) memcpy(words, reinterpret_cast<const void*>(signal.handle), sizeof words);
+  return words[2];
+}
+
+uint64_t now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+void nap(uint64_t waited, uint64_t most) {
+  constexpr uint64_t kShortest = 20'000, kLongest = 1'000'000;  // ns
+  uint64_t length = waited / 16;
+  length = length < kShortest ? kShortest : length < kLongest ? length : kLongest;
+  const timespec time = {0, static_cast<long>(length < most ? length : most)};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+}
+
 bool is_opencl(const void* caller) {
   Dl_info library;
   return dladdr(caller, &library) && library.dli_fname && strstr(library.dli_fname, "libamdocl");
@@ -106,8 +134,8 @@ LOCKSTEP_TAKEN int hsa_amd_memory_pool_allocate(MemoryPool pool, size_t bytes, u
   static const auto real = reinterpret_cast<int (*)(MemoryPool, size_t, uint32_t, void**)>(
       of_runtime("hsa_amd_memory_pool_allocate"));
   if (!real) return kNotInitialized;
-  const int status = real(pool, bytes, flags, address);
   const LockstepDriver* const driver = present_driver();
+  const int status = real(pool, driver && driver->allocated ? whole_pages(bytes) : bytes, flags, address);
   if (status == 0 && driver && driver->allocated) driver->allocated(*address, bytes);
   return status;
 }
@@ -121,11 +149,11 @@ LOCKSTEP_TAKEN int hsa_amd_memory_pool_free(void* address) {
 
 // Where each allocation is a range of its own (HSA_DISABLE_FRAGMENT_ALLOCATOR), ROCr compares a handle's size
 // with the range's, which is in pages, takes another size for a piece of a block, and ends in an assertion,
-// since blocks begin at multiples of 2 MiB.
+// since blocks begin at multiples of 2 MiB. ROCr 7 also compares it with what was allocated, and refuses
+// more: so it allocates whole pages then.
 LOCKSTEP_TAKEN int hsa_amd_ipc_memory_create(void* address, size_t bytes, void* handle) {
-  constexpr size_t kPage = 4096;
   const LockstepDriver* const driver = present_driver();
-  if (driver && driver->allocated) bytes = (bytes + kPage - 1) / kPage * kPage;
+  if (driver && driver->allocated) bytes = whole_pages(bytes);
   return ask("hsa_amd_ipc_memory_create", address, bytes, handle);
 }
 
@@ -135,11 +163,14 @@ LOCKSTEP_TAKEN int hsa_amd_ipc_memory_create(void* address, size_t bytes, void* 
 // kernel's waves. ROCr looks at the signal for some time (200 us) also in a wait that may block, so
 // short kernels are noticed as fast. Nobody need tell ROCr of a value that is stored by other means than its
 // own, which an active wait sees: so it looks again now and then.
-// Before it waits, the thread processes what has been published itself: on busy processors the thread that
-// looks at doorbells may not run for longer than a kernel takes.
+// A signal without an event (HSA_AMD_SIGNAL_AMD_GPU_ONLY, as those of HIP 7) ROCr reads without pause for all
+// of such a wait, too: after a first look of as long the thread sleeps, each time for a sixteenth of what it
+// has waited. Before it waits, the thread processes what has been published itself: on busy processors the
+// thread that looks at doorbells may not run for longer than a kernel takes.
 LOCKSTEP_TAKEN int64_t hsa_signal_wait_scacquire(Signal signal, int condition, int64_t compared,
                                                  uint64_t timeout, int state) {
-  constexpr uint64_t kForever = UINT64_MAX, kPart = 20'000'000;  // in ns: ROCr's time stamps are KFD's
+  // In ns: ROCr's time stamps are KFD's.
+  constexpr uint64_t kForever = UINT64_MAX, kPart = 20'000'000, kLook = 200'000;
   static const auto real = reinterpret_cast<int64_t (*)(Signal, int, int64_t, uint64_t, int)>(
       of_runtime("hsa_signal_wait_scacquire"));
   static const auto load = reinterpret_cast<int64_t (*)(Signal)>(of_runtime("hsa_signal_load_scacquire"));
@@ -152,12 +183,16 @@ LOCKSTEP_TAKEN int64_t hsa_signal_wait_scacquire(Signal signal, int condition, i
       if (holds(condition, value, compared)) return value;
     } while (driver->serve());
   }
-  if (state != kActive) return real(signal, condition, compared, timeout, state);
-  for (;;) {
-    const uint64_t part = timeout < kPart ? timeout : kPart;
-    const int64_t value = real(signal, condition, compared, part, kBlocked);
-    if (timeout != kForever) timeout -= part;
-    if (timeout == 0 || holds(condition, value, compared)) return value;
+  const bool has_event = event_mailbox(signal) != 0;
+  if (has_event && state != kActive) return real(signal, condition, compared, timeout, state);
+  const uint64_t begin = now();
+  for (uint64_t waited = 0;;) {
+    const uint64_t left = timeout == kForever ? kForever : timeout - waited;
+    const uint64_t most = has_event ? kPart : waited == 0 ? kLook : 0;
+    const int64_t value = real(signal, condition, compared, left < most ? left : most, kBlocked);
+    waited = now() - begin;
+    if (waited >= timeout || holds(condition, value, compared)) return value;
+    if (!has_event) nap(waited, timeout - waited);
   }
 }
 
