@@ -149,7 +149,8 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
   AddressPlan plan;
   for (unsigned n = block.first; n < block.last; ++n) {
     const Node& node = routine.nodes[n];
-    regular[n - block.first] = is_regular_access(node, state);
+    regular[n - block.first] =
+        facts.nodes[n].access_call != AccessCall::always && is_regular_access(node, state);
     accesses += regular[n - block.first];
     const ExecChange change = facts.nodes[n].effects.exec;
     plan.roots_in_all_lanes |= change == ExecChange::grows || change == ExecChange::any;
@@ -175,7 +176,9 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
   bool more_behind = false;
   for (unsigned i = count; i-- > 0;) {
     const Node& node = routine.nodes[block.first + i];
-    plan.is_cut[i] = more_behind && changes_memory(node);
+    // A call puts registers into the Wave, where the second version would find them.
+    const bool is_called = facts.nodes[block.first + i].access_call == AccessCall::always;
+    plan.is_cut[i] = more_behind && (is_called || changes_memory(node));
     more_behind |= regular[i];
     const LinearState::Step& step = steps[i];
     bool is_wanted = false;

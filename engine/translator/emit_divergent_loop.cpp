@@ -245,7 +245,7 @@ void Emitter::emit_divergent_loop(unsigned header) {
   Value* budget = ir_.CreateSub(ir_.CreateLoad(i64_, budget_), executed);
   ir_.CreateStore(budget, budget_);
   const Block& target = routine_.blocks[loop.exit];
-  if (target.piece == piece_) hold_all_of(loop.exit);
+  if (target.piece == piece_) hold_all(facts_.blocks[loop.exit].held);
   flush_locals(locals_);
   go_to(static_cast<int>(loop.exit), budget,
         target.is_entry && target.offset <= routine_.blocks[header].offset);

@@ -383,7 +383,7 @@ void Emitter::emit_lane_loop(unsigned index) {
   Value* any_on = branch_condition(routine_.nodes[block.last - 1]);
   for (int successor : {block.taken, block.next})
     if (routine_.blocks[static_cast<unsigned>(successor)].piece == piece_)
-      hold_all_of(static_cast<unsigned>(successor));
+      hold_all(facts_.blocks[static_cast<unsigned>(successor)].held);
   flush_locals(locals_);
   BasicBlock *again = new_block("lanes_again"), *out = new_block("lanes_out");
   ir_.CreateCondBr(any_on, again, out);

@@ -158,6 +158,17 @@ void Emitter::forget(const RegisterSet& registers) {
   }
 }
 
+// The Wave has all registers. What is known of them stays known, but of those that change.
+void Emitter::let_go_of_all(const RegisterSet& changed) {
+  forget(changed);
+  locals_.vgpr = {};
+  locals_.off_lanes = {};
+  locals_.linear_in_lanes_on.set();
+  locals_.scalar = {};
+  locals_.held.reset();
+  locals_.dirty.reset();
+}
+
 // The interpreter finds in the Wave what it reads, and leaves there what it writes.
 void Emitter::emit_call(unsigned index) {
   const Effects& effects = facts_.nodes[index].effects;

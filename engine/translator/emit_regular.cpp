@@ -216,6 +216,8 @@ Value* Emitter::lanes_of(const Linear& linear) {
 Value* Emitter::unfolded(const Locals& locals, unsigned number, unsigned chunk) {
   const auto found = locals.linear.find(number);
   if (found == locals.linear.end() || !found->second[chunk]) return nullptr;
+  // Where the others have been merged, or were so from the begin, they are in the slot or the Wave.
+  if (locals.linear_in_lanes_on[number] && !locals.off_lanes[number][chunk]) return nullptr;
   return lanes_of(*found->second[chunk]);
 }
 
@@ -235,6 +237,7 @@ void Emitter::emit_computed(unsigned index, unsigned chunk) {
   if (!result.is_all) emit_vector(index, chunk);
   for (const auto& [number, value] : result.registers) {
     write_lanes(facts_.nodes[index], number, chunk, nullptr);
+    locals_.linear_in_lanes_on[number] = facts_.nodes[index].merged[number];
     locals_.linear[number][chunk] = value;
   }
 }

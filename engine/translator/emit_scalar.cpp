@@ -363,8 +363,8 @@ void Emitter::go_to(int to, Value* budget, bool backward) {
   ir_.CreateBr(way_into(static_cast<unsigned>(to)));
 }
 
-void Emitter::hold_all_of(unsigned successor) {
-  const RegisterSet missing = facts_.blocks[successor].held & ~locals_.held;
+void Emitter::hold_all(const RegisterSet& registers) {
+  const RegisterSet missing = registers & ~locals_.held;
   for (unsigned r = 0; r < kRegisters; ++r)
     if (missing[r]) hold(r);
 }
@@ -396,7 +396,7 @@ void Emitter::emit_jump(unsigned index, Value* budget) {
     set_scalar(first + 1, ir_.CreateTrunc(ir_.CreateLShr(behind, 32), i32_));
   }
   for (unsigned target : block.jumps)
-    if (routine_.blocks[target].piece == piece_) hold_all_of(target);
+    if (routine_.blocks[target].piece == piece_) hold_all(facts_.blocks[target].held);
   flush_locals(locals_);
   BasicBlock* elsewhere = new_block("elsewhere");
   auto* choice = ir_.CreateSwitch(offset, elsewhere, static_cast<unsigned>(block.jumps.size()));
@@ -468,7 +468,7 @@ void Emitter::emit_end(unsigned index) {
   Value* condition = last.kind == NodeKind::branch ? branch_condition(last) : nullptr;
   for (int successor : {block.taken, block.next}) {
     if (successor < 0 || routine_.blocks[static_cast<unsigned>(successor)].piece != piece_) continue;
-    hold_all_of(static_cast<unsigned>(successor));
+    hold_all(facts_.blocks[static_cast<unsigned>(successor)].held);
   }
   flush_locals(locals_, without_slot_);
   const auto is_backward = [&](int to) {

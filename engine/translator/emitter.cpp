@@ -327,10 +327,12 @@ void Emitter::emit_block(unsigned index) {
     if (!plan_.is_cut[n - block.first]) continue;
     end_run();
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) merge_waiting(chunk);
+    // It may have let go of what the first version still holds there.
+    hold_all(sections_[++section].locals.held);
     flush_locals(locals_);
     held = locals_.held;
     dirty = locals_.dirty;
-    ir_.CreateBr(sections_[++section].second);
+    ir_.CreateBr(sections_[section].second);
     begin_second();
   }
   end_run();
@@ -410,6 +412,8 @@ void Emitter::emit_node(unsigned n) {
     emit_buffer(n);
   } else if (node.kind == NodeKind::atomic) {
     emit_atomic(n);
+  } else if (facts_.nodes[n].access_call != AccessCall::never) {
+    emit_called_access(n);
   } else {
     emit_global(n);
   }

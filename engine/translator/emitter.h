@@ -60,6 +60,8 @@ class Emitter {
     std::array<Value*, kRegisters - kFirstScalar> scalar{};
     // VGPRs known as first and stride; without a value in `vgpr` that is all there is of them.
     std::map<unsigned, std::array<std::optional<Linear>, kMaxChunks>> linear;
+    // Of these, those whose lanes that are off may hold something else.
+    RegisterSet linear_in_lanes_on;
     RegisterSet held, dirty;
   };
 
@@ -315,6 +317,7 @@ class Emitter {
   void emit_lane_access(unsigned node);
   void emit_call(unsigned node);
   void forget(const RegisterSet& registers);
+  void let_go_of_all(const RegisterSet& changed);
   void emit_indexed(unsigned node);
   Value* permuted(std::span<Value* const> from, Value* indices);
   void emit_half_permute(unsigned node);
@@ -355,7 +358,7 @@ class Emitter {
   void emit_end(unsigned block);
   void emit_jump(unsigned block, Value* budget);
   void go_to(int to, Value* budget, bool backward);
-  void hold_all_of(unsigned successor);
+  void hold_all(const RegisterSet& registers);
   Value* entry_address();
   Value* branch_condition(const Node& node);
 
@@ -397,6 +400,7 @@ class Emitter {
     std::function<Value*()> by_lanes;
   };
   void emit_global(unsigned node);
+  void emit_called_access(unsigned node);
   void emit_buffer(unsigned node);
   // What instructions through a buffer resource have in common.
   struct BufferOperands {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "engine/translator/called_accesses.h"
 #include "engine/translator/lane_pattern.h"
 #include "engine/translator/launch_lanes.h"
 #include "engine/translator/operands.h"
@@ -121,6 +122,11 @@ void find_held(const Routine& routine, Facts& facts) {
       const NodeFacts& node = facts.nodes[n];
       // The interpreter does not touch what the host holds: it finds all in the Wave.
       if (routine.nodes[n].kind == NodeKind::step || routine.nodes[n].kind == NodeKind::outside) continue;
+      if (node.access_call == AccessCall::always) {
+        touched[b] = written[b] = {};
+        in_wave_again[b].set();
+        continue;
+      }
       if (routine.nodes[n].kind == NodeKind::call) {
         touched[b] |= node.effects.reloaded | node.effects.writes;
         written[b] |= node.effects.writes;
@@ -273,7 +279,6 @@ Facts analyse(const Routine& routine) {
   const LaunchLanes launch_lanes = find_launch_lanes(routine);
   for (size_t n = 0; n < launch_lanes.all_on.size(); ++n) facts.nodes[n].all_on = launch_lanes.all_on[n];
   find_unused_words(routine, facts);
-  find_held(routine, facts);
   LanePatterns patterns = guess_lane_patterns(routine);
   for (size_t n = 0; n < facts.nodes.size(); ++n) {
     facts.nodes[n].lds_stride = patterns.lds_strides[n];
@@ -281,6 +286,8 @@ Facts analyse(const Routine& routine) {
     facts.nodes[n].address_is_loaded = patterns.has_loaded_address[n];
   }
   for (size_t b = 0; b < facts.blocks.size(); ++b) facts.blocks[b].strides = std::move(patterns.strides[b]);
+  find_called_accesses(routine, facts);
+  find_held(routine, facts);
   return facts;
 }
 

@@ -26,6 +26,10 @@ struct LiveSets {
 // By VGPR: what its value grows by from lane to lane of a chunk. Of the others nothing is known.
 using Strides = std::map<unsigned, uint32_t>;
 
+// Whether a GLOBAL or FLAT access is a call as a whole (called_accesses.h): never, where the first version of
+// its block (emit_regular.cpp) does not make it, or always.
+enum class AccessCall : uint8_t { never, where_irregular, always };
+
 struct NodeFacts {
   Effects effects;
   RegisterSet merged;   // VGPRs whose lanes that are off this write must keep
@@ -36,7 +40,8 @@ struct NodeFacts {
   // LDS: likely from the lowest address to that of each lane. Hosts with masked gathers do not look at it.
   std::optional<OffsetsOfLanes> lds_offsets;
   bool address_is_loaded = false;  // GLOBAL: it was computed from what memory holds
-  uint8_t unused_words = 0;        // scratch stores: by bits, words that nobody reads, and so are not stored
+  AccessCall access_call = AccessCall::never;
+  uint8_t unused_words = 0;  // scratch stores: by bits, words that nobody reads, and so are not stored
 };
 
 struct BlockFacts {

@@ -11,9 +11,9 @@
 
 #include "engine/interpreter/atomic_access.h"
 #include "engine/interpreter/flat_address.h"
+#include "engine/translator/lane_access.h"
 #include "isa/memory_shape.h"
 #include "memory/buffer_resource.h"
-#include "memory/whole_access.h"
 #include "numeric/float_mode.h"
 #include "semantics/memory_shape.h"
 
@@ -21,7 +21,6 @@ namespace lockstep::translator {
 namespace {
 
 using isa::AccessShape;
-using isa::RegisterPart;
 using semantics::AtomicOperation;
 
 constexpr unsigned kChunkLanes = 16;
@@ -29,49 +28,6 @@ constexpr unsigned kChunkLanes = 16;
 // The opcode says everything: the shape table is looked up again.
 AccessShape shape_of(uint32_t form) {
   return isa::access_shape(static_cast<isa::Opcode>(form));
-}
-
-uint32_t extended(const AccessShape& shape, uint32_t raw) {
-  if (!shape.sign_extend) return raw;
-  return shape.bytes == 1 ? static_cast<uint32_t>(static_cast<int32_t>(static_cast<int8_t>(raw)))
-                          : static_cast<uint32_t>(static_cast<int32_t>(static_cast<int16_t>(raw)));
-}
-
-void load_lane(const AccessShape& shape, const void* from, uint32_t* data, unsigned stride) {
-  if (shape.bytes >= 4) {
-    const auto* memory = static_cast<const std::byte*>(from);
-    unsigned i = 0;
-    for (; i + 1 < shape.bytes / 4u; i += 2) {
-      const uint64_t pair = load_pair(memory + 4 * i);
-      data[i * stride] = static_cast<uint32_t>(pair);
-      data[(i + 1) * stride] = static_cast<uint32_t>(pair >> 32);
-    }
-    if (i < shape.bytes / 4u) std::memcpy(data + i * stride, memory + 4 * i, 4);
-    return;
-  }
-  uint32_t raw = 0;
-  std::memcpy(&raw, from, shape.bytes);
-  const uint32_t value = extended(shape, raw);
-  if (shape.part == RegisterPart::low_half)
-    *data = (*data & 0xffff0000u) | (value & 0xffffu);
-  else if (shape.part == RegisterPart::high_half)
-    *data = (*data & 0xffffu) | value << 16;
-  else
-    *data = value;
-}
-
-void store_lane(const AccessShape& shape, void* to, const uint32_t* data, unsigned stride) {
-  if (shape.bytes >= 4) {
-    auto* memory = static_cast<std::byte*>(to);
-    unsigned i = 0;
-    for (; i + 1 < shape.bytes / 4u; i += 2) {
-      store_pair(memory + 4 * i, data[i * stride] | uint64_t{data[(i + 1) * stride]} << 32);
-    }
-    if (i < shape.bytes / 4u) std::memcpy(memory + 4 * i, data + i * stride, 4);
-    return;
-  }
-  const uint32_t value = shape.part == RegisterPart::high_half ? *data >> 16 : *data;
-  std::memcpy(to, &value, shape.bytes);
 }
 
 constexpr uint32_t kZeros[4] = {};
@@ -245,6 +201,7 @@ std::span<const RuntimeSymbol> runtime_symbols() {
   static const RuntimeSymbol symbols[] = {
       {"lockstep_translator_allowed", reinterpret_cast<void*>(&lockstep_translator_allowed)},
       {"lockstep_translator_global", reinterpret_cast<void*>(&lockstep_translator_global)},
+      {"lockstep_translator_wave_access", reinterpret_cast<void*>(&lockstep_translator_wave_access)},
       {"lockstep_translator_flat", reinterpret_cast<void*>(&lockstep_translator_flat)},
       {"lockstep_translator_buffer", reinterpret_cast<void*>(&lockstep_translator_buffer)},
       {"lockstep_translator_buffer_atomic", reinterpret_cast<void*>(&lockstep_translator_buffer_atomic)},

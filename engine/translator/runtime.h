@@ -20,6 +20,11 @@ bool lockstep_translator_global(const lockstep::translator::Context* context, ui
                                 uint32_t wave_size, uint64_t base, uint64_t exec, const uint32_t* low,
                                 const uint32_t* high, uint32_t* data);
 
+// A GLOBAL or FLAT load or store of a whole wave, whose registers are all in the Wave. `registers`: the first
+// VGPRs of the address and of the data (WaveAccess). False as above.
+bool lockstep_translator_wave_access(lockstep::Wave* wave, const lockstep::translator::Context* context,
+                                     uint32_t slot, uint32_t form, uint32_t registers, uint64_t base);
+
 // The same of FLAT, whose lanes may each be in memory, scratch (the private aperture) or the LDS (the shared
 // one).
 bool lockstep_translator_flat(lockstep::Wave* wave, const lockstep::translator::Context* context,
@@ -94,6 +99,21 @@ inline bool is_allowed(const Context* context, uint32_t slot, uint64_t address, 
   return (address >= range->begin && address < range->end && range->end - address >= bytes) ||
          lockstep_translator_allowed(context, slot, address, bytes, access);
 }
+
+// Of lockstep_translator_wave_access(), in one number.
+struct WaveAccess {
+  uint8_t address = 0, data = 0;
+  bool wide = false;  // addresses of 64 bits
+  bool is_flat = false;
+
+  constexpr uint32_t packed() const {
+    return address | uint32_t{data} << 8 | uint32_t{wide} << 16 | uint32_t{is_flat} << 17;
+  }
+  static constexpr WaveAccess of(uint32_t packed) {
+    return {static_cast<uint8_t>(packed), static_cast<uint8_t>(packed >> 8), (packed >> 16 & 1) != 0,
+            (packed >> 17 & 1) != 0};
+  }
+};
 
 inline constexpr uint32_t kTypedFormat = 0x100;
 
