@@ -2,6 +2,7 @@
 // of translated code has.
 #include <immintrin.h>
 
+#include <array>
 #include <bit>
 
 #include "engine/translator/lane_access.h"
@@ -18,67 +19,76 @@ using Kind = AccessShape::Kind;
 
 constexpr unsigned kMostLanes = 64, kMostWords = 4;
 
-// How far the lanes' places are behind `base` - `begin`, and which of these are above `last`.
-struct Offsets {
-  alignas(32) uint64_t of_lane[kMostLanes];
-  uint64_t beyond = 0;
-};
+// Of each lane, how far its place is behind that of a range's begin.
+using Offsets = std::array<uint64_t, kMostLanes>;
 
-void find_offsets(const uint32_t* low, const uint32_t* high, uint64_t from, uint64_t last, unsigned lanes,
-                  Offsets& offsets) {
+// `from`: of the base. Gives back which are above `last`, as bits.
+uint64_t find_offsets(const uint32_t* low, const uint32_t* high, uint64_t from, uint64_t last, unsigned lanes,
+                      Offsets& offsets) {
   const auto four = [](const uint32_t* words) {
     return _mm256_cvtepu32_epi64(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words)));
   };
   // Comparisons are of numbers with a sign.
   const __m256i sign = _mm256_set1_epi64x(INT64_MIN), first = _mm256_set1_epi64x(static_cast<int64_t>(from)),
                 most = _mm256_set1_epi64x(static_cast<int64_t>(last) ^ INT64_MIN);
+  uint64_t beyond = 0;
   for (unsigned lane = 0; lane < lanes; lane += 4) {
     __m256i at = _mm256_add_epi64(four(low + lane), first);
     if (high) at = _mm256_add_epi64(at, _mm256_slli_epi64(four(high + lane), 32));
-    _mm256_store_si256(reinterpret_cast<__m256i*>(offsets.of_lane + lane), at);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(&offsets[lane]), at);
     const __m256i is_beyond = _mm256_cmpgt_epi64(_mm256_xor_si256(at, sign), most);
-    offsets.beyond |= uint64_t{static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(is_beyond)))}
-                      << lane;
+    beyond |= uint64_t{static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(is_beyond)))} << lane;
   }
+  return beyond;
 }
 
-// All lanes that are on are in the range; of those that are off nothing is known.
-[[gnu::always_inline]] inline void move_lanes(const AccessShape& shape, std::byte* begin,
-                                              const Offsets& offsets, uint64_t exec, unsigned lanes,
-                                              uint32_t* data) {
-  const auto move = [&](unsigned lane) {
-    std::byte* const memory = begin + offsets.of_lane[lane];
-    if (shape.kind == Kind::load)
-      load_lane(shape, memory, data + lane, lanes);
-    else
-      store_lane(shape, memory, data + lane, lanes);
-  };
-  if (std::popcount(exec) == static_cast<int>(lanes))
-    for (unsigned lane = 0; lane < lanes; ++lane) move(lane);
-  else
-    for (; exec != 0; exec &= exec - 1) move(static_cast<unsigned>(std::countr_zero(exec)));
-}
+struct Lanes {
+  std::byte* begin;
+  const uint64_t* offsets;
+  uint64_t exec;
+  unsigned count;
+  uint32_t* data;
+};
 
+// All lanes that are on are in the range; of those that are off nothing is known. A function for each size:
+// what is asked of a shape at each lane takes four times as long as the moves.
 template <Kind kind, uint8_t bytes>
-void move_words(std::byte* begin, const Offsets& offsets, uint64_t exec, unsigned lanes, uint32_t* data) {
-  constexpr AccessShape shape{.kind = kind, .bytes = bytes};
-  move_lanes(shape, begin, offsets, exec, lanes, data);
+void move(AccessShape shape, const Lanes& all) {
+  if constexpr (bytes >= 4) shape = {.kind = kind, .bytes = bytes};
+  shape.kind = kind;
+  shape.bytes = bytes;
+  std::byte* const begin = all.begin;
+  const uint64_t* const offsets = all.offsets;
+  uint32_t* const data = all.data;
+  const unsigned count = all.count;
+  const auto move = [=](unsigned lane) __attribute__((always_inline)) {
+    if constexpr (kind == Kind::load)
+      load_lane(shape, begin + offsets[lane], data + lane, count);
+    else
+      store_lane(shape, begin + offsets[lane], data + lane, count);
+  };
+  if (std::popcount(all.exec) == static_cast<int>(count))
+    for (unsigned lane = 0; lane < count; ++lane) move(lane);
+  else
+    for (uint64_t left = all.exec; left != 0; left &= left - 1)
+      move(static_cast<unsigned>(std::countr_zero(left)));
 }
 
 template <Kind kind>
-void move(const AccessShape& shape, std::byte* begin, const Offsets& offsets, uint64_t exec, unsigned lanes,
-          uint32_t* data) {
+void move(const AccessShape& shape, const Lanes& all) {
   switch (shape.bytes) {
+    case 1:
+      return move<kind, 1>(shape, all);
+    case 2:
+      return move<kind, 2>(shape, all);
     case 4:
-      return move_words<kind, 4>(begin, offsets, exec, lanes, data);
+      return move<kind, 4>(shape, all);
     case 8:
-      return move_words<kind, 8>(begin, offsets, exec, lanes, data);
+      return move<kind, 8>(shape, all);
     case 12:
-      return move_words<kind, 12>(begin, offsets, exec, lanes, data);
-    case 16:
-      return move_words<kind, 16>(begin, offsets, exec, lanes, data);
+      return move<kind, 12>(shape, all);
     default:
-      return move_lanes(shape, begin, offsets, exec, lanes, data);
+      return move<kind, 16>(shape, all);
   }
 }
 
@@ -114,13 +124,13 @@ bool lockstep_translator_wave_access(Wave* wave, const Context* context, uint32_
   const uint64_t size = range->end - range->begin;
   if (size >= shape.bytes) {
     Offsets offsets;
-    find_offsets(low, high, base - range->begin, size - shape.bytes, lanes, offsets);
-    if ((offsets.beyond & exec) == 0) {
-      auto* const begin = reinterpret_cast<std::byte*>(range->begin);
+    const uint64_t beyond = find_offsets(low, high, base - range->begin, size - shape.bytes, lanes, offsets);
+    if ((beyond & exec) == 0) {
+      const Lanes all{reinterpret_cast<std::byte*>(range->begin), offsets.data(), exec, lanes, data};
       if (shape.kind == Kind::load)
-        move<Kind::load>(shape, begin, offsets, exec, lanes, data);
+        move<Kind::load>(shape, all);
       else
-        move<Kind::store>(shape, begin, offsets, exec, lanes, data);
+        move<Kind::store>(shape, all);
       return true;
     }
   }
