@@ -221,7 +221,9 @@ TEST_P(CalledAccesses, BesideRegularOnes) {
     text += each;
   }
   text = two_rounds_of(text);
-  // Code that is followed to its end is known to begin with the ids. So what it computes has to be stored.
+  // Code that is followed to its end is known to begin with the ids. So what it computes has to be stored, of
+  // lanes that were off, too.
+  text += GetParam() == 32 ? "s_mov_b32 exec_lo, -1\n" : "s_mov_b64 exec, -1\n";
   for (unsigned number = 16; number <= 26; ++number)
     text += "v_mad_u32_u24 v30, v0, 4, " + std::to_string(256 * (number - 16)) + "\nglobal_store_b32 v30, v" +
             std::to_string(number) + ", s[2:3] offset:3840\n";
@@ -235,7 +237,7 @@ TEST_P(CalledAccesses, BesideRegularOnes) {
   };
   // From there on there is room for 16 lanes.
   constexpr uint64_t kNearEnd = TestWave::kMemoryBytes - 1024 - 64;
-  for (const State& state : {State{}, {0, 0, 9}, {kNearEnd}, {0, kNearEnd}, {kNearEnd, 0, 9}}) {
+  for (const State& state : {State{}, {0, 0, 6}, {0, 0, 9}, {kNearEnd}, {0, kNearEnd}, {kNearEnd, 0, 9}}) {
     for (const uint64_t exec : {~uint64_t{0}, uint64_t{0xff0f'3c01'00ff'8f35}, uint64_t{0x8f35}}) {
       for (const auto places : {scattered, side_by_side}) {
         EnginePair pair({.wave_size = GetParam(), .exec = exec, .seed = exec});

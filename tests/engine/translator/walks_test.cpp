@@ -102,34 +102,45 @@ __kernel void skips(__global const uint* a, __global uint* y, uint n) {
   }
   y[row] = sum;
 }
-// Each row is written, so far from the next one.
-__kernel void written(__global const uint* in, __global uint* out, uint n, uint pitch) {
-  uint row = get_global_id(0), sum = 0;
-  for (uint i = 0; i < n; ++i) {
+// Each row is written, so far from the next one. Indices have signs: compilers count addresses then.
+__kernel void written(__global const uint* in, __global uint* out, int n, int pitch) {
+  int row = get_global_id(0);
+  uint sum = 0;
+  for (int i = 0; i < n; ++i) {
     sum = sum * 3 + in[row * n + i];
     out[row * pitch + i] = sum;
   }
 }
-__kernel void wide_written(__global const ulong* in, __global ulong* out, uint n, uint pitch) {
-  uint row = get_global_id(0);
+// And read again, so many rounds later.
+__kernel void written_ahead(__global const uint* in, __global uint* out, int n, int pitch, int distance) {
+  int row = get_global_id(0);
+  uint sum = 0;
+  for (int i = 0; i < n; ++i) {
+    sum = sum * 3 + in[row * pitch + i];
+    out[row * pitch + i + distance] = sum;
+  }
+}
+__kernel void wide_written(__global const ulong* in, __global ulong* out, int n, int pitch) {
+  int row = get_global_id(0);
   ulong sum = 0;
-  for (uint i = 0; i < n; ++i) {
+  for (int i = 0; i < n; ++i) {
     sum = sum * 3 + in[row * n + i];
     out[row * pitch + i] = sum;
   }
 }
 // With doubt where there are NaNs.
-__kernel void sums(__global const float* in, __global float* out, uint n, uint pitch) {
-  uint row = get_global_id(0);
+__kernel void sums(__global const float* in, __global float* out, int n, int pitch) {
+  int row = get_global_id(0);
   float sum = 0;
-  for (uint i = 0; i < n; ++i) {
+  for (int i = 0; i < n; ++i) {
     sum += in[row * n + i];
     out[row * pitch + i] = sum;
   }
 }
-__kernel void lists_written(__global const uint* first, __global const uint* in, __global uint* out) {
-  uint row = get_global_id(0), sum = 0;
-  for (uint i = first[row]; i < first[row + 1]; ++i) {
+__kernel void lists_written(__global const int* first, __global const uint* in, __global uint* out) {
+  int row = get_global_id(0);
+  uint sum = 0;
+  for (int i = first[row]; i < first[row + 1]; ++i) {
     sum = sum * 3 + in[i];
     out[i] = sum;
   }
@@ -236,6 +247,15 @@ TEST(Walks, RowsThatAreWritten) {
       expect_same(code(), {dispatch("wide_written", {buffer(0), buffer(1), value(n), value(pitch)})},
                   {words(kItems * n * 2, 22), words((kItems * pitch + n) * 2, 23)});
     }
+}
+
+TEST(Walks, RowsThatAreWrittenWhereTheyAreRead) {
+  constexpr uint32_t kRounds = 37, kPitch = kRounds + 40;
+  for (const uint32_t distance : {1u, 3u, 7u, 8u, 9u, 30u})
+    expect_same(
+        code(),
+        {dispatch("written_ahead", {buffer(0), buffer(0), value(kRounds), value(kPitch), value(distance)})},
+        {words(kItems * kPitch, 31)});
 }
 
 TEST(Walks, RowsThatAreWrittenInSeveralTurns) {
