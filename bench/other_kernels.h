@@ -1,5 +1,5 @@
-// A fourth set of kernels, in the manner of those of known suites: again written before anybody had looked at what
-// becomes of them. One OpenCL C source for every engine and for PoCL.
+// A fourth set of kernels, in the manner of those of known suites: again written before anybody had looked at
+// what becomes of them. One OpenCL C source for every engine and for PoCL.
 #pragma once
 
 namespace lockstep::bench {
