@@ -167,6 +167,7 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
 
   plan.is_regular = regular;
   plan.is_computed.resize(count);
+  plan.linear_writes.resize(count);
   plan.is_cut.resize(count);
   std::set<unsigned> needed, needed_carries;
   for (const auto& [number, stride] : wanted) {
@@ -186,6 +187,7 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
     for (unsigned number : step.writes_carry) is_wanted |= needed_carries.erase(number) != 0;
     if (is_wanted) {
       plan.is_computed[i] = true;
+      plan.linear_writes[i] = step.writes;
       needed.insert(step.reads.begin(), step.reads.end());
       needed_carries.insert(step.reads_carry.begin(), step.reads_carry.end());
     }

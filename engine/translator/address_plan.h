@@ -52,9 +52,10 @@ struct AddressPlan {
   std::vector<unsigned> kept;       // linear at the end, and roots of blocks that only this one goes to
   bool roots_in_all_lanes = false;  // lanes that are off then may be on later
   // By node, counted from the block's first:
-  std::vector<bool> is_computed;  // as scalars
-  std::vector<bool> is_regular;   // accesses
-  std::vector<bool> is_cut;       // it changes memory, and what comes behind it may still turn out irregular
+  std::vector<bool> is_computed;                     // as scalars
+  std::vector<std::vector<unsigned>> linear_writes;  // VGPRs that one that is computed leaves linear
+  std::vector<bool> is_regular;                      // accesses
+  std::vector<bool> is_cut;  // it changes memory, and what comes behind it may still turn out irregular
   bool is_empty() const { return is_regular.empty(); }
 };
 

@@ -127,6 +127,7 @@ void Emitter::begin_regular(unsigned block) {
 
 // Whether lanes that have left a loop with this block may hold roots of an earlier round.
 bool Emitter::roots_change_in_loop(unsigned block) const {
+  if (!is_in_loop_) return false;
   unsigned first = block, last = block;
   for (unsigned b = block; b < routine_.blocks.size(); ++b) {
     const int to = routine_.blocks[b].taken;
@@ -134,7 +135,6 @@ bool Emitter::roots_change_in_loop(unsigned block) const {
     first = std::min(first, static_cast<unsigned>(to));
     last = b;
   }
-  if (!is_in_loop_) return false;
   for (unsigned n = routine_.blocks[first].first; n < routine_.blocks[last].last; ++n)
     for (const auto& [number, stride] : plan_.roots)
       if (facts_.nodes[n].merged[number]) return true;
@@ -265,6 +265,8 @@ Emitter::ComputedRegisters Emitter::compute(unsigned index, unsigned chunk) {
     if (source->is_constant || found == low_sums_.end()) return std::nullopt;
     return found->second;
   };
+  // What is linear in lanes that are on has been so under another EXEC, perhaps: the plan knows.
+  const std::vector<unsigned>& linear_writes = plan_.linear_writes[index - block_first_];
   // Both halves of a VOPD pair read before either writes.
   ComputedRegisters computed;
   for (const Half& half : halves_of(instruction)) {
@@ -274,7 +276,7 @@ Emitter::ComputedRegisters Emitter::compute(unsigned index, unsigned chunk) {
       if (operand.role == Role::dst) {
         for (unsigned word = 0; word < std::min<unsigned>(operand.words, 2); ++word) {
           const unsigned number = operand.vgpr() + word;
-          if (result.words[word])
+          if (result.words[word] && std::ranges::count(linear_writes, number) != 0)
             computed.registers.emplace_back(number, *result.words[word]);
           else
             computed.is_all = false;

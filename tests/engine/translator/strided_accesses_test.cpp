@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/engine/translator/engine_pair.h"
 #include "tests/engine/translator/test_kernel.h"
 
 namespace lockstep::translator {
@@ -130,6 +131,28 @@ __kernel void sums(__global uint* out, __global const uint* in, uint n, uint len
         for (const unsigned values : {2u, 256u})
           expect_same(code, {dispatch(kernel, 256, {value(length)})},
                       {Bytes(256 * 4), random_bytes(256 * 8, values)});
+  }
+}
+
+// The second half of the pair reads lanes that were off when the address was made, the first one is an
+// address.
+TEST(StridedAccesses, PairsBehindLanesThatComeOnAgain) {
+  const std::string text =
+      "s_mov_b32 s6, exec_lo\ns_and_b32 exec_lo, exec_lo, s5\n"
+      "v_add_nc_u32 v10, 64, v0\nglobal_load_u8 v15, v10, s[2:3]\ns_mov_b32 exec_lo, s6\n"
+      "v_dual_mov_b32 v12, v0 :: v_dual_add_nc_u32 v13, 8, v10\nglobal_load_u8 v14, v12, s[2:3]\n";
+  std::vector<uint32_t> code = interpreter::assembled(text, 32);
+  code.pop_back();
+  for (const uint32_t narrow : {~0u, 0x8001'0f35u, 0xffu, 0u}) {
+    EnginePair pair({.wave_size = 32, .seed = narrow});
+    EXPECT_EQ(pair.run(code,
+                       [&](interpreter::TestWave& wave) {
+                         wave.fill(0, [](unsigned lane) { return lane; });
+                         wave.set_s64(2, wave.memory_address());
+                         wave.s(5) = narrow;
+                       }),
+              "")
+        << narrow;
   }
 }
 
