@@ -20,8 +20,18 @@ namespace {
 struct Settings {
   std::string only, json;
   unsigned rounds = 7;
-  bool all_threads = false, with_interpreter = true, takes_least = false, everyday = false, further = false,
-       others = false;
+  bool all_threads = false, with_interpreter = true, takes_least = false;
+};
+
+struct WorkloadSet {
+  const char *flag, *file;
+  std::span<const WorkloadMaker> (*workloads)();
+};
+constexpr WorkloadSet kSets[] = {
+    {"--everyday", "everyday_kernels.h", everyday_workloads},
+    {"--further", "further_kernels.h", further_workloads},
+    {"--others", "other_kernels.h", other_workloads},
+    {"--more", "more_kernels.h", more_workloads},
 };
 
 double median(std::vector<double> values) {
@@ -165,12 +175,10 @@ int main(int argc, char** argv) {
   using namespace lockstep::bench;
   Settings settings;
   CLI::App app("Interpreter, translator and PoCL on the same kernels");
-  app.add_flag("--everyday", settings.everyday,
-               "the kernels of everyday_kernels.h instead of those of kernels.h");
-  app.add_flag("--further", settings.further, "the kernels of further_kernels.h")->excludes("--everyday");
-  app.add_flag("--others", settings.others, "the kernels of other_kernels.h")
-      ->excludes("--everyday")
-      ->excludes("--further");
+  auto workloads = main_workloads;
+  CLI::App* sets = app.add_option_group("kernels", "of another file than kernels.h")->require_option(0, 1);
+  for (const WorkloadSet& set : kSets)
+    sets->add_flag_callback(set.flag, [&] { workloads = set.workloads; }, set.file);
   app.add_option("--only", settings.only, "kernels with this in their name");
   app.add_option("--rounds", settings.rounds, "runs of each that the medians are of")
       ->check(CLI::Range(1, 1000));
@@ -186,11 +194,7 @@ int main(int argc, char** argv) {
     std::printf("%-14s %9s %9s %9s %9s %9s %8s %7s %8s %6s %8s\n", "kernel", "interp.", "first run",
                 "translated", "PoCL", "PoCL/tr.", "int./tr.", "instrs", "transl.", "int. %", "int. G/s");
     std::vector<Row> rows;
-    const auto makers = settings.everyday  ? everyday_workloads()
-                        : settings.further ? further_workloads()
-                        : settings.others  ? other_workloads()
-                                           : main_workloads();
-    for (const WorkloadMaker& maker : makers) {
+    for (const WorkloadMaker& maker : workloads()) {
       if (std::string_view(maker.name).find(settings.only) == std::string_view::npos) continue;
       const Workload workload = maker.make();
       rows.push_back(measure(workload, settings));

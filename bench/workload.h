@@ -56,11 +56,12 @@ struct WorkloadMaker {
   Workload (*make)();
 };
 
-// Those of kernels.h, of everyday_kernels.h, of further_kernels.h and of other_kernels.h.
+// Those of kernels.h, everyday_kernels.h, further_kernels.h, other_kernels.h and more_kernels.h.
 std::span<const WorkloadMaker> main_workloads();
 std::span<const WorkloadMaker> everyday_workloads();
 std::span<const WorkloadMaker> further_workloads();
 std::span<const WorkloadMaker> other_workloads();
+std::span<const WorkloadMaker> more_workloads();
 
 class Runner {
  public:
