@@ -148,7 +148,9 @@ void GroupContext::ItemIds::prepare(const GroupPlace& place, unsigned components
       if (words[i] != words[i - i % lanes] + i % lanes) return false;
     return true;
   };
-  counting_lanes = count_up(wave_size) ? wave_size : count_up(16) ? 16 : 0;
+  counting_lanes = 0;
+  for (const uint32_t lanes : {wave_size, 16u, 8u, 4u})
+    if (counting_lanes == 0 && count_up(lanes)) counting_lanes = lanes;
 }
 
 GroupPlace place_of(const Launch& launch, uint64_t number) {

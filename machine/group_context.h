@@ -185,7 +185,7 @@ class GroupContext {
     uint32_t made_size[3] = {};
     unsigned made_components = 0;
     // Of so many lanes, from each multiple of that on, they count up: translated code computes with one
-    // scalar for these. All of a wave, or 16; 0: neither.
+    // scalar for these, or moves them at once. All of a wave, 16, 8 or 4; 0: none of these.
     unsigned counting_lanes = 0;
 
     bool are_of(const GroupPlace& place) const { return std::ranges::equal(place.size, made_size); }

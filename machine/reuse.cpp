@@ -56,12 +56,13 @@ uint32_t float_mode(const Launch& launch) {
   return initial_mode(launch) & kFloatModeMask;
 }
 
-// Where rows of work-items are no whole waves, they may be whole chunks of 16 lanes.
+// Where rows of work-items are no whole waves, they may be whole chunks of 16 lanes, or parts of these.
 translator::LaunchShape launch_shape(const Launch& launch) {
   const bool is_one_row = launch.group[1] == 1 && launch.group[2] == 1;
-  const bool is_of_chunks =
-      !is_one_row && launch.group[0] % launch.wave_size != 0 && launch.group[0] % 16 == 0;
-  return {static_cast<unsigned>(launch.user_data.size()), is_of_chunks ? 16 : launch.wave_size};
+  const uint32_t counting_lanes =
+      is_one_row ? launch.wave_size : std::min(launch.wave_size, launch.group[0] & -launch.group[0]);
+  return {static_cast<unsigned>(launch.user_data.size()),
+          counting_lanes < launch.wave_size ? std::min(counting_lanes, 16u) : counting_lanes};
 }
 
 PreparedEngine make_translator(const Launch& launch, EngineKind kind, Math math,

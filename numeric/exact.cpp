@@ -8,6 +8,7 @@
 #include "numeric/arithmetic.h"
 #include "numeric/host_float.h"
 #include "numeric/quotient.h"
+#include "numeric/ratio.h"
 #include "numeric/square_root.h"
 
 namespace lockstep::numeric {
@@ -267,7 +268,8 @@ std::span<const ExactSymbol> exact_symbols() {
           f16, F16) LOCKSTEP_EXACT_CONVERSIONS(LOCKSTEP_CONVERSION_SYMBOL)
           LOCKSTEP_EXACT_TRANSCENDENTALS(LOCKSTEP_CONVERSION_SYMBOL) LOCKSTEP_EXACT_OTHERS(LOCKSTEP_SYMBOL)
               LOCKSTEP_SYMBOL(lockstep_exact_quotient_f32) LOCKSTEP_SYMBOL(lockstep_exact_quotient_f64)
-                  LOCKSTEP_SYMBOL(lockstep_exact_square_root_f64)};
+                  LOCKSTEP_SYMBOL(lockstep_exact_square_root_f64) LOCKSTEP_SYMBOL(lockstep_exact_ratio_f32)
+                      LOCKSTEP_SYMBOL(lockstep_exact_ratio_of_constant_f32)};
   return kSymbols;
 }
 

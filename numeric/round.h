@@ -126,21 +126,37 @@ LOCKSTEP_INLINE F16 ldexp(F16 x, I16 exponent, Mode mode) {
   return ldexp(x, convert<I32>(exponent), mode);
 }
 
+namespace detail {
+
+// Compilers make quotients of F32 of what takes floats apart, nearly all of which are of normal numbers.
+template <class Float>
+LOCKSTEP_INLINE bool are_plain(Float x) {
+  using L = Layout<Float>;
+  if constexpr (sizeof(Float) != sizeof(F32)) return false;
+  const BitsOf<Float> beyond_least = (to_bits(x) & L::kMagnitude) - L::kMinNormal;
+  return !__builtin_expect(any(mask_of(beyond_least >= L::kInfinity - L::kMinNormal)), false);
+}
+
+}  // namespace detail
+
 // Infinities and NaNs give themselves, zeros give zeros.
 template <class Float, class Mode>
 LOCKSTEP_INLINE Float frexp_mant(Float x, Mode mode) {
   using L = Layout<Float>;
   using Int = IntOf<Float>;
   x = flush_input(x, mode);
+  const auto fraction_of = [](Float normal) __attribute__((always_inline)) {
+    return (to_bits(normal) & ~BitsOf<Float>(L::kInfinity)) | (L::kOne - L::kMinNormal);
+  };
+  if (detail::are_plain(x)) return bits_as<Float>(fraction_of(x));
   const Int passes = zero_lanes(x) | (magnitude(x) >= Int(L::kInfinity));
   BitsOf<Float> fraction;
   if constexpr (sizeof(Float) == sizeof(F16)) {
     const U32 wide = (to_bits(convert<F32>(x)) & ~uint32_t{Layout<F32>::kInfinity}) | 0x3f000000u;
     fraction = to_bits(convert<F16>(bits_as<F32>(wide)));
   } else {
-    const Float normal =
-        subnormal_or_zero_lanes(x) ? x * detail::power_of_two<Float>(Int(L::kFraction + 1)) : x;
-    fraction = (to_bits(normal) & ~BitsOf<Float>(L::kInfinity)) | (L::kOne - L::kMinNormal);
+    fraction =
+        fraction_of(subnormal_or_zero_lanes(x) ? x * detail::power_of_two<Float>(Int(L::kFraction + 1)) : x);
   }
   return passes ? quiet(x, mode) : bits_as<Float>(fraction);
 }
@@ -150,6 +166,7 @@ template <class Float, class Mode>
 LOCKSTEP_INLINE I32 frexp_exp(Float x, Mode mode) {
   using L = Layout<Float>;
   x = flush_input(x, mode);
+  if (detail::are_plain(x)) return convert<I32>((magnitude(x) >> L::kFraction) - (L::kBias - 1));
   const IntOf<Float> none = zero_lanes(x) | (magnitude(x) >= IntOf<Float>(L::kInfinity));
   return select(mask_of(none), I32(0), detail::fraction_exponent(x));
 }

@@ -35,6 +35,24 @@ LOCKSTEP_INLINE SumChunk sum_of_terms(U32 others, F32 quadratic_eighths, uint32_
 LOCKSTEP_INLINE Mask near_border(SumChunk sum, unsigned bits) {
   return mask_of(bits_as<I32>((sum.eighths + 1) & ((8u << bits) - 1)) < 3);
 }
+// `correct`: by one unit, where the significand is in the list. A row's first coefficient alone is exact, and
+// often a tie, which goes to the even number: so it is with the reciprocals of small integers.
+template <class Correct>
+LOCKSTEP_INLINE I32 settled(I32 significand, U32 key, Mask doubtful, Correct correct) {
+  if (__builtin_expect(any(doubtful), false)) {
+    const Mask has_one_term = mask_of(bits_as<I32>((key & 0x3ffff) == 0));
+    significand = select(doubtful & has_one_term, significand & ~1, significand);
+    const Mask may_be_listed = doubtful & ~has_one_term;
+    if (any(may_be_listed)) {
+      // Copies, so that nothing else goes through memory.
+      const U32 keys = key;
+      I32 corrected = significand;
+      correct(&keys, bits_from_mask(may_be_listed), &corrected);
+      significand = corrected;
+    }
+  }
+  return significand;
+}
 LOCKSTEP_INLINE SumChunk rcp_sum(U32 key) {
   const RowChunk row = load_rows(kRcpScaled, key >> 18);
   const F32 f = to_float(key & 0x3ffff);
@@ -110,15 +128,8 @@ LOCKSTEP_INLINE F32 rcp_f32(F32 x, uint32_t quiet) {
   const U32 size = to_bits(x) & L::kMagnitude;
   const U32 key = size & 0x7fffff;
   const detail::SumChunk sum = detail::rcp_sum(key);
-  I32 significand = sum.units >> 6;
-  const Mask doubtful = detail::near_border(sum, 6);
-  if (__builtin_expect(any(doubtful), false)) {
-    // Copies, so that nothing else goes through memory.
-    const U32 keys = key;
-    I32 corrected = significand;
-    lockstep_correct_rcp(&keys, bits_from_mask(doubtful), &corrected);
-    significand = corrected;
-  }
+  const I32 significand =
+      detail::settled(sum.units >> 6, key, detail::near_border(sum, 6), lockstep_correct_rcp);
   const I32 result = significand + (0x3e800000 + (127 << 23)) - bits_as<I32>(size & L::kInfinity);
   // Denormal results are zeros, which also gives the result for infinities.
   const I32 normal = result < int32_t{L::kMinNormal} ? I32(0) : result;
@@ -137,15 +148,8 @@ LOCKSTEP_INLINE F32 rsq_f32(F32 x, uint32_t quiet) {
   // The exponent's parity and the fraction; odd encoded exponents are even ones.
   const U32 key = (size & 0xffffff) ^ 0x800000;
   const detail::SumChunk sum = detail::rsq_sum(key);
-  I32 significand = bits_as<I32>(bits_as<U32>(sum.units) >> 7);
-  const Mask doubtful = detail::near_border(sum, 7);
-  if (__builtin_expect(any(doubtful), false)) {
-    // Copies, so that nothing else goes through memory.
-    const U32 keys = key;
-    I32 corrected = significand;
-    lockstep_correct_rsq(&keys, bits_from_mask(doubtful), &corrected);
-    significand = corrected;
-  }
+  const I32 significand = detail::settled(bits_as<I32>(bits_as<U32>(sum.units) >> 7), key,
+                                          detail::near_border(sum, 7), lockstep_correct_rsq);
   const I32 half_exponent = ((bits_as<I32>(size >> 23) - 127) >> 1) << 23;
   U32 bits = bits_as<U32>(significand + 0x3e800000 - half_exponent);
   const I32 special = to_bits(x) - L::kMinNormal >= L::kInfinity - L::kMinNormal;

@@ -31,8 +31,9 @@ bool changes_memory(const Node& node) {
 }
 
 // Lanes that lie side by side, or loads of one place or with a stride: elements may overlap, as those of a
-// compiler that has put neighbours together, or leave gaps.
-bool is_regular_access(const Node& node, const LinearState& state) {
+// compiler that has put neighbours together, or leave gaps. A chunk of several short rows has one place at
+// most.
+bool is_regular_access(const Routine& routine, const Node& node, const LinearState& state) {
   if (node.kind != NodeKind::global) return false;
   const GlobalOperands access = global_operands(node.instruction);
   const AccessShape& shape = access.shape;
@@ -43,7 +44,9 @@ bool is_regular_access(const Node& node, const LinearState& state) {
     const Linear* high = state.find(access.address.vgpr() + 1);
     if (!high || (!low->is_half_with(*high) && (high->is_high || high->stride != 0))) return false;
   }
-  if (low->stride == shape.bytes || (access.is_load() && low->stride == 0)) return true;
+  if (access.is_load() && low->stride == 0) return true;
+  if (routine.launch.has_short_rows()) return false;
+  if (low->stride == shape.bytes) return true;
   if (!access.is_load()) return low->stride > shape.bytes && low->stride <= kMostBytesBetween;
   if (low->stride % 4 == 0 && shape.bytes >= 4) return true;
   return are_parts(shape, low->stride) || (low->stride > shape.bytes && low->stride <= kMostBytesBetween);
@@ -150,7 +153,7 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
   for (unsigned n = block.first; n < block.last; ++n) {
     const Node& node = routine.nodes[n];
     regular[n - block.first] =
-        facts.nodes[n].access_call != AccessCall::always && is_regular_access(node, state);
+        facts.nodes[n].access_call != AccessCall::always && is_regular_access(routine, node, state);
     accesses += regular[n - block.first];
     const ExecChange change = facts.nodes[n].effects.exec;
     plan.roots_in_all_lanes |= change == ExecChange::grows || change == ExecChange::any;

@@ -4,6 +4,7 @@
 #include "engine/translator/body_headers.h"
 #include "numeric/integer_quotient.h"
 #include "numeric/quotient.h"
+#include "numeric/ratio.h"
 #include "numeric/square_root.h"
 
 #define LOCKSTEP_EXPORT extern "C" __attribute__((visibility("default"), nothrow))
@@ -123,6 +124,22 @@ LOCKSTEP_OUTPUT(pk_f16, semantics::PairF16)
 LOCKSTEP_QUOTIENT(f32, F32)
 LOCKSTEP_QUOTIENT(f64, F64)
 #undef LOCKSTEP_QUOTIENT
+// Of numerator, denominator and its reciprocal.
+#define LOCKSTEP_RATIO(name, reciprocal_first)                                                               \
+  LOCKSTEP_EXPORT void lockstep_body_##name(const U32* words, const uint16_t*, U32* result_words, uint16_t*, \
+                                            I32*) {                                                          \
+    store_result(numeric::ratio<reciprocal_first>(argument_from<F32>(words), argument_from<F32>(words + 1),  \
+                                                  argument_from<F32>(words + 2)),                            \
+                 result_words);                                                                              \
+  }
+LOCKSTEP_RATIO(ratio_f32, false)
+LOCKSTEP_RATIO(ratio_of_reciprocal_f32, true)
+#undef LOCKSTEP_RATIO
+LOCKSTEP_EXPORT void lockstep_body_ratio_of_constant_f32(const U32* words, const uint16_t*, U32* result_words,
+                                                         uint16_t*, I32*) {
+  store_result(numeric::ratio_of_constant(argument_from<F32>(words), argument_from<F32>(words + 1)),
+               result_words);
+}
 LOCKSTEP_EXPORT void lockstep_body_quotient_u32(const U32* words, const uint16_t*, U32* result_words,
                                                 uint16_t*, I32*) {
   const numeric::IntegerQuotient result = numeric::integer_quotient(words[0], words[1]);

@@ -280,7 +280,8 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
   if (store_walks_.contains(index)) kept = emit_store_walk(index, access, words);
 
   // What was computed from memory's contents hardly counts on from lane to lane.
-  if (shape.bytes >= 4 && !(facts.address_is_loaded && is_gathered(shape))) {
+  if (shape.bytes >= 4 &&
+      !(is_gathered(shape) && (facts.address_is_loaded || has_short_rows(index, shape)))) {
     // No carry out of the low half inside the chunk, one high half for all lanes.
     Value* plain = ir_.CreateICmpEQ(access.lanes, llvm::Constant::getAllOnesValue(access.lanes->getType()));
     ChunkValues first{};
@@ -375,14 +376,18 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
       branch_unlikely(outside, is_small && has_base ? in_large : slow, inside);
       ir_.SetInsertPoint(inside);
       if (!is_load) note_write({begin, end});
-      BasicBlock* moved = nullptr;
-      ChunkValues moved_words{};
-      if (is_small && shape.bytes == 4 && shape.part == isa::RegisterPart::whole &&
-          !facts.address_is_loaded) {
+      std::vector<Moved> moved;
+      if (is_small && has_short_rows(index, shape)) {
+        moved = emit_short_rows(is_load, access.lanes, pointer, offsets, on, words, dwords);
+      } else if (is_small && shape.bytes == 4 && shape.part == isa::RegisterPart::whole &&
+                 !facts.address_is_loaded) {
+        ChunkValues moved_words{};
         for (unsigned chunk = 0; !is_load && chunk < chunks_; ++chunk) moved_words[chunk] = words[chunk][0];
-        moved = emit_side_by_side(is_load, access.lanes, pointer, offsets, on, moved_words);
-        inside = ir_.GetInsertBlock();
+        Moved& way = moved.emplace_back();
+        way.end = emit_side_by_side(is_load, access.lanes, pointer, offsets, on, moved_words);
+        for (unsigned chunk = 0; chunk < chunks_; ++chunk) way.words[chunk] = {moved_words[chunk]};
       }
+      inside = ir_.GetInsertBlock();
       const bool was_seldom = is_seldom_;
       is_seldom_ |= !is_small;
       for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
@@ -405,18 +410,21 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
           scatter(shape, words[chunk], places, on[chunk]);
       }
       is_seldom_ = was_seldom;
-      if (moved) {
+      if (!moved.empty()) {
         BasicBlock* small_done = new_block("small_done");
         ir_.CreateBr(small_done);
-        ir_.SetInsertPoint(moved);
-        ir_.CreateBr(small_done);
-        ir_.SetInsertPoint(small_done);
-        for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk) {
-          llvm::PHINode* word = ir_.CreatePHI(lanes_, 2);
-          word->addIncoming(single[is_small][chunk][0], inside);
-          word->addIncoming(moved_words[chunk], moved);
-          single[is_small][chunk][0] = word;
+        for (const Moved& way : moved) {
+          ir_.SetInsertPoint(way.end);
+          ir_.CreateBr(small_done);
         }
+        ir_.SetInsertPoint(small_done);
+        for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
+          for (unsigned word = 0; word < dwords; ++word) {
+            llvm::PHINode* either = ir_.CreatePHI(lanes_, 1 + static_cast<unsigned>(moved.size()));
+            either->addIncoming(single[is_small][chunk][word], inside);
+            for (const Moved& way : moved) either->addIncoming(way.words[chunk][word], way.end);
+            single[is_small][chunk][word] = either;
+          }
         inside = small_done;
       }
       gathered_ends[is_small] = inside;

@@ -71,7 +71,10 @@ Value* Emitter::in_range(std::pair<Value*, Value*> range, Value* address, uint64
 std::vector<Value*> Emitter::load_consecutive(Value* pointer, unsigned dwords) {
   if (!has_masked_gathers_ && dwords == 4) return load_fours(pointer, lane_multiples(16));
   auto* wide = llvm::FixedVectorType::get(i32_, 16 * dwords);
-  Value* all = ir_.CreateAlignedLoad(wide, pointer, llvm::Align(1));
+  return taken_apart(ir_.CreateAlignedLoad(wide, pointer, llvm::Align(1)), dwords);
+}
+
+std::vector<Value*> Emitter::taken_apart(Value* all, unsigned dwords) {
   if (dwords == 1) return {all};
   std::vector<Value*> words;
   for (unsigned word = 0; word < dwords; ++word) {
@@ -83,6 +86,10 @@ std::vector<Value*> Emitter::load_consecutive(Value* pointer, unsigned dwords) {
 }
 
 void Emitter::store_consecutive(Value* pointer, const std::vector<Value*>& words) {
+  ir_.CreateAlignedStore(put_together(words), pointer, llvm::Align(1));
+}
+
+Value* Emitter::put_together(const std::vector<Value*>& words) {
   const unsigned dwords = static_cast<unsigned>(words.size());
   Value* all = words[0];
   if (dwords > 1) {
@@ -98,7 +105,7 @@ void Emitter::store_consecutive(Value* pointer, const std::vector<Value*>& words
       all = word == 0 ? placed : ir_.CreateShuffleVector(all, placed, blend);
     }
   }
-  ir_.CreateAlignedStore(all, pointer, llvm::Align(1));
+  return all;
 }
 
 namespace {

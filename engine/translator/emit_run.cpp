@@ -15,9 +15,9 @@ namespace {
 
 // Longer ones let a quotient come to its end, which then is one division.
 constexpr size_t kMaxRun = 32, kMaxRunWithQuotient = 192;
-// What may lie between the reciprocal of an integer and the end of the quotient, with what compilers put in
-// between.
-constexpr size_t kIntegerQuotient = 40;
+// What may lie between the begin of a quotient of integers, or of a ratio, and its end, with what compilers
+// put in between.
+constexpr size_t kQuotient = 40;
 
 // Scalar registers that an instruction reads as a number, not as one bit a lane.
 RegisterSet scalar_number_reads(const Node& node) {
@@ -94,8 +94,7 @@ void Emitter::add_to_run(unsigned index) {
   }
   run_.open_quotients += quotient_steps_open(node);
   run_.nodes.push_back(index);
-  if (begins_integer_quotient(node))
-    run_.may_reach = std::min(run_.nodes.size() + kIntegerQuotient, kMaxRunWithQuotient);
+  if (begins_quotient(node)) run_.may_reach = std::min(run_.nodes.size() + kQuotient, kMaxRunWithQuotient);
   run_.writes |= facts_.nodes[index].effects.writes;
   if (node.kind == NodeKind::lds) {
     const bool is_store =
@@ -214,6 +213,8 @@ void Emitter::emit_run(bool regular_lds) {
       if (const auto division = run_.quotients.integer_divisions.find(n);
           division != run_.quotients.integer_divisions.end())
         emit_integer_division(n, division->second, pass_);
+      if (const auto fraction = run_.quotients.fractions.find(n); fraction != run_.quotients.fractions.end())
+        take_ratio_operand(n, fraction->second, pass_);
       if (is_quotient_step(n)) continue;
       switch (routine_.nodes[n].kind) {
         case NodeKind::scalar_alu:
@@ -235,6 +236,8 @@ void Emitter::emit_run(bool regular_lds) {
             emit_quotient(n, pass_);
           else if (run_.quotients.roots.contains(n))
             emit_root(n, pass_);
+          else if (run_.quotients.ratios.contains(n))
+            emit_ratio(n, pass_);
           else
             emit_noting_sums(n, pass_);
       }

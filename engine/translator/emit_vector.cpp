@@ -19,6 +19,8 @@ namespace {
 
 using isa::Role;
 
+constexpr uint32_t kOne = 0x3f800000;  // as a float
+
 Value* splat(llvm::IRBuilder<>& ir, Value* word) {
   return ir.CreateVectorSplat(16, word);
 }
@@ -143,6 +145,47 @@ void Emitter::emit_integer_division(unsigned index, const IntegerDivision& divis
   auto& results = run_.divided[index];
   for (unsigned word = 0; word < 2; ++word)
     results[word] = ir_.CreateLoad(lanes_, place_in(result_words_, word));
+}
+
+// Where the first of a ratio's steps reads it. Lanes that are off may hold anything, and get what needs no
+// look.
+void Emitter::take_ratio_operand(unsigned index, bool is_denominator, unsigned chunk) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const isa::Operand& operand = *instruction.find(Role::src0);
+  Value* value = with_sign(ir_, source_word(operand, instruction, 0, chunk), false, operand.neg, 31);
+  Value* number = llvm::getSplatValue(value);
+  if (!number && !has_launch_exec(index))
+    value = ir_.CreateSelect(mask_of_register(kExec, chunk), value, splat(ir_, kOne));
+  run_.ratio_operands[index] = value;
+  if (!is_denominator) return;
+  const auto compute = [&](Value* doubt, const std::string& suffix) {
+    ir_.CreateStore(value, place_in(words_, 0));
+    call_body("v_rcp_f32" + suffix, doubt, kDefaultFloatMode, true);
+  };
+  if (number) {
+    run_.reciprocals[index] = in_all_lanes(operand, {number}, 1, chunk, true, compute)[0];
+  } else {
+    compute(doubt_[chunk], "");
+    run_.reciprocals[index] = ir_.CreateLoad(lanes_, place_in(result_words_, 0));
+  }
+}
+
+void Emitter::emit_ratio(unsigned index, unsigned chunk) {
+  const Ratio& ratio = run_.quotients.ratios.at(index);
+  Value* numerator = ratio.numerator ? run_.ratio_operands.at(*ratio.numerator) : splat(ir_, ratio.constant);
+  ir_.CreateStore(with_sign(ir_, numerator, false, ratio.numerator_is_negated, 31), place_in(words_, 0));
+  if (!ratio.denominator) {
+    ir_.CreateStore(splat(ir_, ratio.constant), place_in(words_, 1));
+    call_body("ratio_of_constant_f32", doubt_[chunk], kDefaultFloatMode, false);
+  } else {
+    ir_.CreateStore(run_.ratio_operands.at(*ratio.denominator), place_in(words_, 1));
+    ir_.CreateStore(run_.reciprocals.at(*ratio.denominator), place_in(words_, 2));
+    call_body(ratio.reciprocal_first ? "ratio_of_reciprocal_f32" : "ratio_f32", doubt_[chunk],
+              kDefaultFloatMode, false);
+  }
+  Value* result = ir_.CreateLoad(lanes_, place_in(result_words_, 0));
+  write_lanes(facts_.nodes[index], routine_.nodes[index].instruction.find(Role::dst)->vgpr(), chunk,
+              with_sign(ir_, result, false, ratio.is_negated, 31));
 }
 
 void Emitter::emit_root(unsigned index, unsigned chunk) {

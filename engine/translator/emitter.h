@@ -107,6 +107,8 @@ class Emitter {
     Quotients quotients;
     // Quotient and rest of the chunk in work, by the node where their division begins.
     std::map<unsigned, std::array<Value*, 2>> divided;
+    // And operands of ratios and the reciprocals of denominators there, by the node that takes them apart.
+    std::map<unsigned, Value*> ratio_operands, reciprocals;
   };
 
   // emitter.cpp: structure, registers
@@ -291,6 +293,8 @@ class Emitter {
   };
   void emit_vector(unsigned node, unsigned chunk);
   void emit_quotient(unsigned node, unsigned chunk);
+  void take_ratio_operand(unsigned node, bool is_denominator, unsigned chunk);
+  void emit_ratio(unsigned node, unsigned chunk);
   void emit_integer_division(unsigned node, const IntegerDivision& division, unsigned chunk);
   void emit_root(unsigned node, unsigned chunk);
   void emit_vector_half(const Node& node, const Half& part, unsigned chunk, PendingWrites& writes);
@@ -451,6 +455,22 @@ class Emitter {
   // store is from there. The block where it ends has no branch yet.
   llvm::BasicBlock* emit_side_by_side(bool is_load, Value* lanes, Value* pointer, const ChunkValues& offsets,
                                       const ChunkValues& on, ChunkValues& words);
+
+  // emit_short_rows.cpp: groups whose rows are shorter than a chunk
+  using ChunkWords = std::array<std::vector<Value*>, kMaxChunks>;
+  // A way of an access, which goes nowhere yet, and what it loads.
+  struct Moved {
+    llvm::BasicBlock* end = nullptr;
+    ChunkWords words;
+  };
+  bool has_short_rows(unsigned node, const isa::AccessShape& shape) const;
+  // Goes on where lanes of a row are not side by side.
+  std::vector<Moved> emit_short_rows(bool is_load, Value* lanes, Value* pointer, const ChunkValues& offsets,
+                                     const ChunkValues& on, const ChunkWords& words, unsigned dwords);
+  llvm::Constant* multiples_in_rows(unsigned bytes);
+  Value* first_in_rows(Value* lanes);
+  Value* greatest_in_rows(Value* lanes, Value* on);
+  Value* joined_parts(std::vector<Value*> parts);
   std::vector<Value*> load_fours(Value* pointer, Value* offsets);
   Value* with_part(const isa::AccessShape& shape, Value* word, Value* before);
   Value* next_word(Value* places, unsigned word);
@@ -461,6 +481,9 @@ class Emitter {
   void emit_gathered_lds(unsigned node, unsigned chunk);
   std::vector<Value*> load_consecutive(Value* pointer, unsigned dwords);
   void store_consecutive(Value* pointer, const std::vector<Value*>& words);
+  // Elements one behind the other, and each of their dwords for all lanes.
+  std::vector<Value*> taken_apart(Value* all, unsigned dwords);
+  Value* put_together(const std::vector<Value*>& words);
 
   // emit_lds.cpp: lanes at constant distances from each other
   bool has_lds_offsets(unsigned node) const;

@@ -231,8 +231,4 @@ void find_integer_quotients(const RunGraph& run, const RegisterSet& live, Quotie
   Finder(run).find(live, result);
 }
 
-bool begins_integer_quotient(const Node& node) {
-  return node.kind == NodeKind::vector_alu && node.instruction.row->base == Opcode::v_rcp_iflag_f32;
-}
-
 }  // namespace lockstep::translator

@@ -207,14 +207,18 @@ class Candidate {
     }
   }
 
-  // Gathers take longer than loads of the lanes one by one; everything else takes longer lane by lane. Where
-  // an address waits for what the round before has loaded, lanes side by side wait together.
+  // Gathers take longer than loads of the lanes one by one; everything else takes longer lane by lane, most
+  // of all a function like the reciprocal, which is a third of a wave's for one lane. Where an address waits
+  // for what the round before has loaded, lanes side by side wait together.
   bool is_worth_it() const {
     constexpr unsigned kMostOthers = 12;  // for each load
+    constexpr unsigned kFunction = 40;    // so many others
     unsigned loads = 0, others = 0;
     for (unsigned n = block_.first; n < block_.last; ++n) {
       if (routine_.nodes[n].kind == NodeKind::global) ++loads;
-      if (is_vector(routine_.nodes[n])) ++others;
+      if (!is_vector(routine_.nodes[n])) continue;
+      ++others;
+      if (routine_.nodes[n].instruction.row->flags & isa::kTrans) others += kFunction;
     }
     return loads != 0 && others <= kMostOthers * loads && !chases();
   }

@@ -235,7 +235,7 @@ Quotients find_quotients(const Routine& routine, const Facts& facts, const std::
                          const RegisterSet& live) {
   const bool has_any = std::ranges::any_of(nodes, [&](unsigned n) {
     const Node& node = routine.nodes[n];
-    if (quotient_steps_open(node) < 0 || begins_integer_quotient(node)) return true;
+    if (quotient_steps_open(node) < 0 || begins_quotient(node)) return true;
     return node.kind == NodeKind::vector_alu && node.instruction.row->base == Opcode::v_rsq_f64;
   });
   if (!has_any) return {};
@@ -243,7 +243,15 @@ Quotients find_quotients(const Routine& routine, const Facts& facts, const std::
   Quotients result;
   Finder(graph).find(live, result);
   find_integer_quotients(graph, live, result);
+  // Where NaNs are many each step finds its own.
+  if (!routine.selects_nans) find_ratios(graph, live, result);
   return result;
+}
+
+bool begins_quotient(const Node& node) {
+  if (node.kind != NodeKind::vector_alu) return false;
+  const Opcode opcode = node.instruction.row->base;
+  return opcode == Opcode::v_rcp_iflag_f32 || opcode == Opcode::v_frexp_mant_f32;
 }
 
 int quotient_steps_open(const Node& node) {

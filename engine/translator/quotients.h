@@ -1,8 +1,10 @@
-// Quotients and square roots among vector instructions: compilers make ten or eleven instructions of one, of
-// which the last one's result is all that anybody reads.
+// Quotients and square roots among vector instructions: compilers make eight to eleven instructions of one,
+// of which the last one's result is all that anybody reads.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -25,6 +27,14 @@ struct IntegerDivision {
   unsigned divisor = 0;
 };
 
+// A quotient of floats that need not be exact (numeric/ratio.h). Its operands are read where V_FREXP_MANT_F32
+// reads them. One of them may be a constant: the numerator, or the denominator, whose reciprocal it is.
+struct Ratio {
+  std::optional<unsigned> numerator, denominator;  // nodes
+  uint32_t constant = 0;
+  bool numerator_is_negated = false, is_negated = false, reciprocal_first = false;
+};
+
 struct Quotients {
   // The v_div_fixup_* whose result is src2 / src1, rounded once (numeric/quotient.h).
   std::set<unsigned> divisions;
@@ -33,6 +43,10 @@ struct Quotients {
   // By node, and by node and half.
   std::map<unsigned, IntegerDivision> integer_divisions;
   std::map<std::pair<unsigned, unsigned>, IntegerQuotient> integer_quotients;
+  // By the v_ldexp_f32 that ends it.
+  std::map<unsigned, Ratio> ratios;
+  // The v_frexp_mant_f32 of these, and whether its operand is a denominator.
+  std::map<unsigned, bool> fractions;
   // What computes nothing but steps of these: nodes, and of VOPD pairs which half (else 0).
   std::set<std::pair<unsigned, unsigned>> steps;
 };
@@ -41,12 +55,14 @@ struct Quotients {
 Quotients find_quotients(const Routine& routine, const Facts& facts, const std::vector<unsigned>& nodes,
                          const RegisterSet& live);
 
-// Those of integers alone, which are added to the result.
+// Those of integers alone, and ratios alone, which are added to the result.
 void find_integer_quotients(const RunGraph& run, const RegisterSet& live, Quotients& result);
+void find_ratios(const RunGraph& run, const RegisterSet& live, Quotients& result);
 
 // A quotient that has begun ends as many instructions later. v_div_scale_*: 1; v_div_fixup_*: -2, else 0.
 int quotient_steps_open(const Node& node);
-// The reciprocal of a divisor: what is left of a quotient is some twenty instructions.
-bool begins_integer_quotient(const Node& node);
+// The reciprocal of an integer, or a float that is taken apart: what is left of a quotient is some twenty
+// instructions.
+bool begins_quotient(const Node& node);
 
 }  // namespace lockstep::translator

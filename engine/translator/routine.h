@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "isa/instruction.h"
 #include "numeric/float_mode.h"
+#include "numeric/lanes.h"
 #include "state/wave.h"
 
 namespace lockstep::translator {
@@ -84,9 +85,10 @@ inline constexpr unsigned kNoGroupId = ~0u;
 struct LaunchShape {
   // The SGPR that has the x of the work-group id at launch, if it has that.
   unsigned group_id_register = kNoGroupId;
-  // Of so many lanes, from each multiple of that number on, v0 counts up: all of a wave, or the 16 of a
-  // chunk, as in groups of 16x16.
+  // Of so many lanes, from each multiple of that number on, v0 counts up: all of a wave, the 16 of a chunk,
+  // as in groups of 16x16, or fewer, a power of two, as the 8 of groups of 8x8.
   unsigned counting_lanes = 0;
+  bool has_short_rows() const { return counting_lanes != 0 && counting_lanes < kLanesPerChunk; }
 };
 
 struct Routine {
