@@ -56,13 +56,18 @@ uint32_t float_mode(const Launch& launch) {
   return initial_mode(launch) & kFloatModeMask;
 }
 
-// Where rows of work-items are no whole waves, they may be whole chunks of 16 lanes, or parts of these.
+// Where rows of work-items are no whole waves, they may be whole chunks of 16 lanes, or shorter.
 translator::LaunchShape launch_shape(const Launch& launch) {
   const bool is_one_row = launch.group[1] == 1 && launch.group[2] == 1;
-  const uint32_t counting_lanes =
-      is_one_row ? launch.wave_size : std::min(launch.wave_size, launch.group[0] & -launch.group[0]);
-  return {static_cast<unsigned>(launch.user_data.size()),
-          counting_lanes < launch.wave_size ? std::min(counting_lanes, 16u) : counting_lanes};
+  const uint32_t row = launch.group[0], whole = row & -row;  // a power of two that it is a multiple of
+  uint32_t counting_lanes = launch.wave_size;
+  if (!is_one_row && row % launch.wave_size != 0) {
+    if (whole >= 16)
+      counting_lanes = 16;
+    else if (row < launch.wave_size)  // else most chunks are of one row
+      counting_lanes = whole;
+  }
+  return {static_cast<unsigned>(launch.user_data.size()), counting_lanes};
 }
 
 PreparedEngine make_translator(const Launch& launch, EngineKind kind, Math math,

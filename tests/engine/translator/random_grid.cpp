@@ -15,8 +15,9 @@ class Writer {
   }
 
   RandomGrid write() {
-    constexpr std::array<uint32_t, 2> kGroups[] = {{32, 1}, {64, 1}, {16, 4}, {8, 8},  {128, 1}, {33, 2},
-                                                   {96, 1}, {32, 8}, {1, 1},  {20, 3}, {256, 1}, {64, 2}};
+    constexpr std::array<uint32_t, 2> kGroups[] = {{32, 1},  {64, 1}, {16, 4}, {8, 8}, {128, 1},
+                                                   {33, 2},  {96, 1}, {32, 8}, {1, 1}, {20, 3},
+                                                   {256, 1}, {64, 2}, {4, 16}};
     const auto [x, y] = kGroups[below(std::size(kGroups))];
     grid_.group = {x, y, 1};
     grid_.is_plain = chance(2);

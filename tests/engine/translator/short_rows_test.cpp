@@ -113,14 +113,12 @@ void expect_same_of(std::array<uint32_t, 3> group, unsigned wave_size) {
 }
 
 TEST(ShortRows, OfEight) {
-  for (const auto group : {std::array<uint32_t, 3>{8, 4, 4}, {24, 4, 1}})
-    expect_same_of(group, 32);
+  for (const auto group : {std::array<uint32_t, 3>{8, 4, 4}, {24, 4, 1}}) expect_same_of(group, 32);
   expect_same_of({8, 8, 1}, 64);
 }
 
 TEST(ShortRows, OfFour) {
-  for (const auto group : {std::array<uint32_t, 3>{4, 4, 4}, {12, 8, 1}})
-    expect_same_of(group, 32);
+  for (const auto group : {std::array<uint32_t, 3>{4, 4, 4}, {12, 8, 1}}) expect_same_of(group, 32);
   expect_same_of({4, 4, 4}, 64);
 }
 
