@@ -19,6 +19,12 @@ constexpr uint32_t kMostFailures = 2;
 }  // namespace
 
 llvm::BasicBlock* Emitter::way_into(unsigned block) {
+  if (const auto compact = compact_loops_.find(block); compact != compact_loops_.end()) {
+    const LaneEntry& entry = lane_entry(block);
+    if (std::ranges::count(compact->second.blocks, block_) == 0)
+      ir_.CreateStore(ir_.getInt32(0), entry.few_rounds);
+    return entry.block;
+  }
   const auto divergent = divergent_loops_.find(block);
   if (divergent != divergent_loops_.end()) {
     if (std::ranges::count(divergent->second.blocks, block_) != 0) return blocks_[block];
@@ -33,8 +39,10 @@ Emitter::LaneEntry& Emitter::lane_entry(unsigned block) {
   if (!entry.block) {
     entry.block = new_block("lane_loop");
     llvm::IRBuilder<> at_entry(entry_, entry_->begin());
-    entry.failures = at_entry.CreateAlloca(i32_);
-    at_entry.CreateStore(at_entry.getInt32(0), entry.failures);
+    for (llvm::AllocaInst** count : {&entry.failures, &entry.few_rounds}) {
+      *count = at_entry.CreateAlloca(i32_);
+      at_entry.CreateStore(at_entry.getInt32(0), *count);
+    }
   }
   return entry;
 }
@@ -144,7 +152,9 @@ void Emitter::emit_lane_loops() {
       ++each;
       continue;
     }
-    if (divergent_loops_.contains(block))
+    if (compact_loops_.contains(block))
+      emit_compact_loop(block);
+    else if (divergent_loops_.contains(block))
       emit_divergent_loop(block);
     else
       emit_lane_loop(block);

@@ -246,6 +246,11 @@ void Emitter::emit_run(bool regular_lds) {
   pass_ = 0;
   for (const auto& store : run_.second_stores) store();
   for (const auto& [number, chunks] : run_.masks) {
+    if (chunks_ == 1) {
+      set_whole_mask(number, ir_.CreateZExt(chunks[0].bits, routine_.wave_size == 32 ? i32_ : i64_));
+      half_masks_[{scalar(number), 0}] = chunks[0].bits;
+      continue;
+    }
     for (unsigned word = 0; word < mask_words(); ++word) {
       const LaneMask &low = chunks[2 * word], &high = chunks[2 * word + 1];
       if (Value* together = word_of_masks(low, high)) {

@@ -36,7 +36,11 @@ Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& fact
       linear_math_(&ir_, is_linear_in_wave() ? routine.wave_size : 16),
       plans_(plan_addresses(routine, facts, shape == Shape::row)),
       lane_loops_(find_lane_loops(routine, facts)),
-      divergent_loops_(find_divergent_loops(routine, facts)) {
+      divergent_loops_(find_divergent_loops(routine, facts)),
+      compact_loops_(find_compact_loops(routine, facts, piece)) {
+  std::erase_if(compact_loops_, [&](const auto& loop) {
+    return lane_loops_.contains(loop.first) || divergent_loops_.contains(loop.first);
+  });
   i1_ = ir_.getInt1Ty();
   i16_ = ir_.getInt16Ty();
   i32_ = ir_.getInt32Ty();

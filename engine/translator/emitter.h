@@ -19,6 +19,7 @@
 #include "engine/translator/address_plan.h"
 #include "engine/translator/body_signature.h"
 #include "engine/translator/classify.h"
+#include "engine/translator/compact_loops.h"
 #include "engine/translator/divergent_loops.h"
 #include "engine/translator/exits.h"
 #include "engine/translator/lane_loops.h"
@@ -547,7 +548,8 @@ class Emitter {
   // emit_lane_loop.cpp: loops through which a wave goes lane by lane
   struct LaneEntry {
     llvm::BasicBlock* block = nullptr;
-    llvm::AllocaInst* failures = nullptr;  // i32: how often lanes were given up
+    llvm::AllocaInst* failures = nullptr;    // i32: how often lanes were given up
+    llvm::AllocaInst* few_rounds = nullptr;  // i32: of a loop that is made compact, rounds with few lanes
   };
   // i64: the places that a load may load from.
   struct LaneRange {
@@ -599,6 +601,31 @@ class Emitter {
                        llvm::BasicBlock* failed);
   void emit_lane_scratch(unsigned node);
   llvm::Value* rounds_instructions(const DivergentLoop& loop, llvm::Value* paths, llvm::Value* rounds);
+
+  // emit_compact_loop.cpp: loops that go on with the lanes that are left
+  struct CompactWave {
+    const CompactLoop* loop = nullptr;
+    unsigned header = 0;
+    Value* on = nullptr;       // the lanes that are there, as a mask of the wave
+    LaneRows rows{}, lanes{};  // VGPRs as the wave has them, and of the lanes that are there
+    std::map<unsigned, llvm::BasicBlock*> blocks{};
+    // By the block at which the wave is what it was, and whether the branch to it goes backward.
+    std::map<std::pair<unsigned, bool>, llvm::BasicBlock*> ways_back{};
+    std::map<std::pair<unsigned, unsigned>, llvm::AllocaInst*> slots{};
+  };
+  void emit_compact_loop(unsigned header);
+  void make_compact(CompactWave& compact);
+  void emit_compact_block(unsigned block);
+  void emit_way_back(const CompactWave& compact, unsigned to, bool is_backward);
+  llvm::BasicBlock* way_back(unsigned block, bool is_backward);
+  RegisterSet changed_at(const CompactLoop& loop, unsigned block) const;
+  void begin_at(unsigned block);
+  void for_each_lane(Value* on, const std::function<void(Value* lane, Value* place)>& body);
+  // Of a mask's bits those of the lanes that are on, side by side; and back.
+  Value* compressed(Value* mask, Value* on);
+  Value* spread(Value* mask, Value* on);
+  void set_whole_mask(unsigned number, Value* mask);
+  unsigned first_of_mask(unsigned number) const;
 
   llvm::Module& module_;
   llvm::LLVMContext& context_;
@@ -679,6 +706,8 @@ class Emitter {
   std::map<unsigned, StoreWalk> store_walks_;                   // by node
   const std::map<unsigned, LaneLoop> lane_loops_;               // by block
   const std::map<unsigned, DivergentLoop> divergent_loops_;     // by header
+  std::map<unsigned, CompactLoop> compact_loops_;               // by header, of others
+  CompactWave* compact_ = nullptr;                              // in work
   std::map<unsigned, LaneEntry> lane_entries_;
   std::map<unsigned, LaneSum> lane_sums_;
   // Of the lane in work: how many rounds it has behind it, and the blocks that it was in since.

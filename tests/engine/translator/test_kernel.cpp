@@ -73,7 +73,7 @@ class AtTwoPlaces {
 }  // namespace
 
 TestResult run(const Bytes& code_object, const std::vector<TestDispatch>& dispatches,
-               std::vector<Bytes> buffers, machine::EngineKind engine, unsigned threads) {
+               std::vector<Bytes> buffers, machine::EngineKind engine, unsigned threads, uint64_t limit) {
   TestResult result;
   AddressSpace memory;
   auto object = loader::CodeObject::parse(code_object, "test.co");
@@ -143,6 +143,7 @@ TestResult run(const Bytes& code_object, const std::vector<TestDispatch>& dispat
     machine::RunOptions options;
     options.engine = engine;
     options.threads = threads;
+    options.instruction_limit = limit;
     result.outcome = machine::run(*launch, options);
     if (each.arguments_in < 0) memory.unmap(dispatch.kernarg_address);
     memory.unmap(dispatch.packet_address);

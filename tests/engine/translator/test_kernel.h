@@ -47,9 +47,10 @@ struct TestResult {
 // Code object from OpenCL C; fails the test if it does not compile.
 Bytes compile(const std::string& source, unsigned wave_size = 32, unsigned optimization = 3,
               const std::vector<std::string>& flags = {});
-// Dispatches one after the other on the same memory.
+// Dispatches one after the other on the same memory. `limit`: of instructions, of each; 0: none.
 TestResult run(const Bytes& code_object, const std::vector<TestDispatch>& dispatches,
-               std::vector<Bytes> buffers, machine::EngineKind engine, unsigned threads = 1);
+               std::vector<Bytes> buffers, machine::EngineKind engine, unsigned threads = 1,
+               uint64_t limit = 0);
 Bytes read_file(const std::string& path);
 
 // Runs on both engines and expects the same memory, bit for bit, and the same number of executed

@@ -1,0 +1,37 @@
+// Loops in which a wave may go on with the lanes that are left, side by side in one chunk: those that lanes
+// leave one by one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "engine/translator/liveness.h"
+#include "engine/translator/routine.h"
+
+namespace lockstep::translator {
+
+// What the lanes that were off when the loop was made compact have in a mask.
+struct BitsOfOthers {
+  enum class Kind : uint8_t { zeros, ones, begin, unknown };
+  Kind kind = Kind::unknown;
+  unsigned number = 0;  // begin: what this mask had for them
+  bool operator==(const BitsOfOthers&) const = default;
+};
+
+struct CompactLoop {
+  std::vector<unsigned> blocks;  // its header, and the others in address order
+  RegisterSet touched, written;  // by its instructions
+  // Scalar registers that are masks of lanes at the header, by their first registers. The others are numbers.
+  RegisterSet masks;
+  // By block, of the loop and right behind it, and by first register: masks that are needed there and may
+  // have changed. What else has changed is a number.
+  std::map<unsigned, std::map<unsigned, BitsOfOthers>> masks_at;
+};
+
+// Of a piece, by the header. Such a loop changes nothing but registers and looks at no other lane. The wave takes the
+// same branches without the lanes that are off at its header, which come on no more before it has left, and
+// its scalar registers are the same numbers, or masks without the bits of these.
+std::map<unsigned, CompactLoop> find_compact_loops(const Routine& routine, const Facts& facts, unsigned piece);
+
+}  // namespace lockstep::translator

@@ -1,0 +1,239 @@
+// Loops that go on with the lanes that are left, side by side in one chunk (compact_loops.h). The wave takes
+// the same branches for as many rounds, with a part of the work. It is its old self again behind the loop, when
+// its budget is used up, and at the begin of a block that cannot be done so: where it may fault or is in doubt.
+// Nothing but registers has changed until then, and a block's begin can be gone to again.
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <functional>
+#include <utility>
+
+#include "engine/translator/emitter.h"
+
+namespace lockstep::translator {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+namespace {
+
+constexpr unsigned kMostLanes = 16;
+// So many rounds with few lanes pay for making the wave compact and what it was. Where as many have been, more
+// are likely, and if not that has cost no more than they did.
+constexpr unsigned kRoundsBefore = 4;
+
+}  // namespace
+
+unsigned Emitter::first_of_mask(unsigned number) const {
+  return number == kScc ? number : number - (number - kFirstScalar) % mask_words();
+}
+
+Value* Emitter::compressed(Value* mask, Value* on) {
+  const auto bits = routine_.wave_size == 32 ? llvm::Intrinsic::x86_bmi_pext_32 : llvm::Intrinsic::x86_bmi_pext_64;
+  return ir_.CreateIntrinsic(bits, {}, {mask, on});
+}
+
+Value* Emitter::spread(Value* mask, Value* on) {
+  const auto bits = routine_.wave_size == 32 ? llvm::Intrinsic::x86_bmi_pdep_32 : llvm::Intrinsic::x86_bmi_pdep_64;
+  return ir_.CreateIntrinsic(bits, {}, {mask, on});
+}
+
+void Emitter::set_whole_mask(unsigned number, Value* mask) {
+  set_scalar(number, ir_.CreateTrunc(mask, i32_));
+  if (mask_words() == 2) set_scalar(number + 1, ir_.CreateTrunc(ir_.CreateLShr(mask, 32), i32_));
+}
+
+// `body` is given the lane, and the number of those before it.
+void Emitter::for_each_lane(Value* on, const std::function<void(Value* lane, Value* place)>& body) {
+  BasicBlock *from = ir_.GetInsertBlock(), *each = new_block("each_lane"), *done = new_block("each_lane_done");
+  ir_.CreateBr(each);
+  ir_.SetInsertPoint(each);
+  llvm::PHINode *left = ir_.CreatePHI(on->getType(), 2), *place = ir_.CreatePHI(i64_, 2);
+  left->addIncoming(on, from);
+  place->addIncoming(ir_.getInt64(0), from);
+  body(ir_.CreateZExt(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, ir_.getTrue()), i64_), place);
+  Value* others = ir_.CreateAnd(left, ir_.CreateSub(left, llvm::ConstantInt::get(on->getType(), 1)));
+  left->addIncoming(others, each);
+  place->addIncoming(ir_.CreateAdd(place, ir_.getInt64(1)), each);
+  ir_.CreateCondBr(ir_.CreateICmpNE(others, llvm::Constant::getNullValue(on->getType())), each, done);
+  ir_.SetInsertPoint(done);
+}
+
+void Emitter::begin_at(unsigned index) {
+  block_ = index;
+  block_first_ = routine_.blocks[index].first;
+  block_last_ = routine_.blocks[index].last;
+  plan_ = {};
+  is_regular_version_ = false;
+  forget_values();
+}
+
+void Emitter::emit_compact_loop(unsigned header) {
+  const CompactLoop& loop = compact_loops_.at(header);
+  const LaneEntry& entry = lane_entries_.at(header);
+  BasicBlock *few = new_block("few_lanes"), *begin = new_block("compact_begin");
+  begin_at(header);
+  ir_.SetInsertPoint(entry.block);
+  locals_.held = facts_.blocks[header].held;
+  locals_.dirty = facts_.blocks[header].dirty;
+  Value* exec = whole_mask(kExec);
+  Value* lanes = ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, exec);
+  const auto number_of = [&](uint64_t value) { return llvm::ConstantInt::get(exec->getType(), value); };
+  Value* is_few = ir_.CreateICmpULT(ir_.CreateSub(lanes, number_of(1)), number_of(kMostLanes));
+  ir_.CreateCondBr(is_few, few, blocks_[header]);
+  ir_.SetInsertPoint(few);
+  Value* rounds = ir_.CreateAdd(ir_.CreateLoad(i32_, entry.few_rounds), ir_.getInt32(1));
+  ir_.CreateStore(rounds, entry.few_rounds);
+  branch_unlikely(ir_.CreateICmpUGE(rounds, ir_.getInt32(kRoundsBefore)), begin, blocks_[header]);
+
+  CompactWave compact{.loop = &loop, .header = header, .on = exec};
+  for (unsigned b : loop.blocks) compact.blocks[b] = new_block("compact");
+  ir_.SetInsertPoint(begin);
+  make_compact(compact);
+  compact_ = &compact;
+  const unsigned chunks = std::exchange(chunks_, 1);
+  std::swap(compact.slots, slots_);
+  for (unsigned b : loop.blocks) emit_compact_block(b);
+  std::swap(compact.slots, slots_);
+  chunks_ = chunks;
+  compact_ = nullptr;
+  for (const auto& [way, block] : compact.ways_back) {
+    ir_.SetInsertPoint(block);
+    emit_way_back(compact, way.first, way.second);
+  }
+}
+
+// Behind the loop, and in it.
+RegisterSet Emitter::changed_at(const CompactLoop& loop, unsigned block) const {
+  return loop.written & facts_.blocks[block].live_in.all();
+}
+
+void Emitter::make_compact(CompactWave& compact) {
+  const CompactLoop& loop = *compact.loop;
+  const RegisterSet live = facts_.blocks[compact.header].live_in.all();
+  RegisterSet kept = loop.touched & live;
+  for (const auto& [block, masks] : loop.masks_at) kept |= changed_at(loop, block);
+  std::vector<unsigned> registers;
+  for (unsigned r = 0; r < kVgprs; ++r)
+    if (kept[r]) registers.push_back(r);
+  compact.rows = rows_of(registers);
+  compact.lanes = compact.rows;
+  compact.lanes.chunks = 1;
+  compact.lanes.memory = alloca_of(llvm::ArrayType::get(lanes_, std::max<size_t>(1, registers.size())));
+  Value* first = ir_.CreateZExt(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, compact.on, ir_.getTrue()), i64_);
+  for (unsigned r : registers) {
+    // Lanes that are not there have numbers that one of the others has, too.
+    Value* number = ir_.CreateLoad(i32_, lane_in_row(compact.rows, r, first));
+    ir_.CreateStore(ir_.CreateVectorSplat(16, number), row(compact.lanes, r, 0));
+  }
+  if (!registers.empty())
+    for_each_lane(compact.on, [&](Value* lane, Value* place) {
+      for (unsigned r : registers)
+        ir_.CreateStore(ir_.CreateLoad(i32_, lane_in_row(compact.rows, r, lane)),
+                        lane_in_row(compact.lanes, r, place));
+    });
+  std::map<unsigned, Value*> scalars;
+  for (unsigned r = kFirstScalar; r < kRegisters; ++r) {
+    if (!loop.touched[r]) continue;
+    scalars[r] = ir_.getInt32(0);
+    if (!loop.masks[first_of_mask(r)] && live[r])
+      scalars[r] = scalar(r);
+    else if (loop.masks[r])
+      scalars[r] = ir_.CreateTrunc(compressed(whole_mask(r), compact.on), i32_);
+  }
+  std::swap(compact.slots, slots_);
+  for (unsigned r = 0; r < kVgprs; ++r) {
+    if (!loop.touched[r]) continue;
+    Value* value = llvm::Constant::getNullValue(lanes_);
+    if (live[r]) value = ir_.CreateLoad(lanes_, row(compact.lanes, r, 0));
+    ir_.CreateStore(value, slot(r));
+  }
+  for (const auto& [r, value] : scalars) ir_.CreateStore(value, slot(r));
+  std::swap(compact.slots, slots_);
+  ir_.CreateBr(compact.blocks.at(compact.header));
+}
+
+BasicBlock* Emitter::way_back(unsigned block, bool is_backward) {
+  BasicBlock*& way = compact_->ways_back[{block, is_backward}];
+  if (!way) way = new_block("way_back");
+  return way;
+}
+
+void Emitter::emit_compact_block(unsigned index) {
+  const Block& block = routine_.blocks[index];
+  const Node& last = routine_.nodes[block.last - 1];
+  begin_at(index);
+  ir_.SetInsertPoint(compact_->blocks.at(index));
+  locals_.held = compact_->loop->touched;
+  for (unsigned n = block.first; n < block.last; ++n) emit_node(n);
+  end_run();
+  merge_waiting(0);
+  Value* budget = ir_.CreateSub(ir_.CreateLoad(i64_, budget_), ir_.getInt64(block.last - block.first));
+  ir_.CreateStore(budget, budget_);
+  Value* condition = last.kind == NodeKind::branch ? branch_condition(last) : nullptr;
+  flush_locals(locals_);
+  const auto go_to = [&](int to, bool is_taken) {
+    const auto target = static_cast<unsigned>(to);
+    const bool is_backward = is_taken && routine_.blocks[target].offset <= last.offset;
+    const auto inside = compact_->blocks.find(target);
+    if (inside == compact_->blocks.end()) return static_cast<void>(ir_.CreateBr(way_back(target, is_backward)));
+    if (!is_backward) return static_cast<void>(ir_.CreateBr(inside->second));
+    branch_unlikely(ir_.CreateICmpSLE(budget, ir_.getInt64(0)), way_back(target, true), inside->second);
+  };
+  if (!condition) return go_to(block.taken < 0 ? block.next : block.taken, block.taken >= 0);
+  BasicBlock *taken = new_block("compact_taken"), *next = new_block("compact_next");
+  ir_.CreateCondBr(condition, taken, next);
+  ir_.SetInsertPoint(taken);
+  go_to(block.taken, true);
+  ir_.SetInsertPoint(next);
+  go_to(block.next, false);
+}
+
+// The wave goes on as before, at the begin of the block.
+void Emitter::emit_way_back(const CompactWave& compact, unsigned to, bool is_backward) {
+  const CompactLoop& loop = *compact.loop;
+  const RegisterSet changed = changed_at(loop, to);
+  const auto compact_value = [&](unsigned r) {
+    llvm::AllocaInst* place = compact.slots.at({r, 0});
+    return ir_.CreateLoad(place->getAllocatedType(), place);
+  };
+  begin_at(compact.header);
+  locals_.held = facts_.blocks[compact.header].held;
+  locals_.dirty = facts_.blocks[compact.header].dirty;
+  ir_.CreateStore(ir_.getInt32(0), lane_entries_.at(compact.header).few_rounds);
+  std::vector<unsigned> registers;
+  for (unsigned r = 0; r < kVgprs; ++r) {
+    if (!changed[r]) continue;
+    registers.push_back(r);
+    ir_.CreateStore(compact_value(r), row(compact.lanes, r, 0));
+  }
+  if (!registers.empty())
+    for_each_lane(compact.on, [&](Value* lane, Value* place) {
+      for (unsigned r : registers)
+        ir_.CreateStore(ir_.CreateLoad(i32_, lane_in_row(compact.lanes, r, place)),
+                        lane_in_row(compact.rows, r, lane));
+    });
+  for (unsigned r : registers)
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+      set_vgpr(r, chunk, ir_.CreateLoad(lanes_, row(compact.rows, r, chunk)));
+
+  std::map<unsigned, Value*> masks;
+  Value* others = ir_.CreateNot(compact.on);
+  for (const auto& [number, bits] : loop.masks_at.at(to)) {
+    Value* mask = spread(ir_.CreateZExt(compact_value(number), compact.on->getType()), compact.on);
+    if (bits.kind == BitsOfOthers::Kind::ones) mask = ir_.CreateOr(mask, others);
+    if (bits.kind == BitsOfOthers::Kind::begin)
+      mask = ir_.CreateOr(mask, ir_.CreateAnd(whole_mask(bits.number), others));
+    masks[number] = mask;
+  }
+  for (unsigned r = kFirstScalar; r < kRegisters; ++r)
+    if (changed[r] && !masks.contains(first_of_mask(r))) set_scalar(r, compact_value(r));
+  for (const auto& [number, mask] : masks) set_whole_mask(number, mask);
+
+  // What the last block found out about addresses was before.
+  if (!plans_[to].known.empty()) ir_.CreateStore(ir_.getInt32(0), is_kept(routine_.blocks[to].predecessors[0]));
+  if (routine_.blocks[to].piece == piece_) hold_all(facts_.blocks[to].held);
+  flush_locals(locals_);
+  go_to(static_cast<int>(to), ir_.CreateLoad(i64_, budget_), is_backward);
+}
+
+}  // namespace lockstep::translator
