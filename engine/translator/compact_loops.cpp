@@ -140,8 +140,8 @@ class Candidate {
         if (r != kScc) scalar.origins.set(r - kFirstScalar);
       } else {
         scalar.is_mask = true;
-        scalar.others = first_of_mask(r) == kExec ? constant_bits(false)
-                                                  : BitsOfOthers{Kind::begin, first_of_mask(r)};
+        scalar.others =
+            first_of_mask(r) == kExec ? constant_bits(false) : BitsOfOthers{Kind::begin, first_of_mask(r)};
       }
     }
     return state;
@@ -270,8 +270,7 @@ class Candidate {
     }
     if (result.is_mask) result.others = combined(mask.operation, first->others, second->others);
     // Whether any lane has the bit.
-    const bool says_any =
-        result.is_number || (result.is_mask && result.others == constant_bits(false));
+    const bool says_any = result.is_number || (result.is_mask && result.others == constant_bits(false));
     if (writes_exec && (!result.is_mask || result.others != constant_bits(false))) return false;
     if (effects(n).writes[kScc]) state[kScc] = {says_any, false, {}, {}};
     if (mask.saves_exec) {
@@ -287,7 +286,8 @@ class Candidate {
   // All of one or of the other, which SCC says for all lanes.
   bool select_mask(unsigned n, bool are_numbers, State& state) {
     const isa::Instruction& instruction = routine_.nodes[n].instruction;
-    const auto first = source(instruction, Role::src0, state), second = source(instruction, Role::src1, state);
+    const auto first = source(instruction, Role::src0, state),
+               second = source(instruction, Role::src1, state);
     const isa::Operand* destination = instruction.find(Role::dst);
     const auto to = destination ? scalar_destination(*destination) : std::nullopt;
     if (!first || !second || !to || first_of_mask(*to) == kExec) return false;
@@ -300,7 +300,8 @@ class Candidate {
 
   void write_mask(State& state, unsigned first, const Scalar& value) const {
     if (first_of_mask(first) != first) {
-      for (unsigned word = 0; word < words_; ++word) write(state, first + word, {value.is_number, false, {}, {}});
+      for (unsigned word = 0; word < words_; ++word)
+        write(state, first + word, {value.is_number, false, {}, {}});
       return;
     }
     for (unsigned word = 0; word < words_; ++word) write(state, first + word, value);
@@ -364,8 +365,7 @@ void find_in(const Routine& routine, const Facts& facts, const std::set<unsigned
     if (!header) continue;
     std::set<unsigned> without_header = part;
     without_header.erase(*header);
-    const bool has_inner =
-        std::ranges::any_of(part, is_loop) || !loop_parts(routine, without_header).empty();
+    const bool has_inner = std::ranges::any_of(part, is_loop) || !loop_parts(routine, without_header).empty();
     if (!has_inner)
       look_at(part, *header);
     else if (loops_around < kMostLoopsAround)
@@ -377,7 +377,8 @@ void find_in(const Routine& routine, const Facts& facts, const std::set<unsigned
 
 }  // namespace
 
-std::map<unsigned, CompactLoop> find_compact_loops(const Routine& routine, const Facts& facts, unsigned piece) {
+std::map<unsigned, CompactLoop> find_compact_loops(const Routine& routine, const Facts& facts,
+                                                   unsigned piece) {
   std::map<unsigned, CompactLoop> loops;
   std::set<unsigned> blocks;
   for (unsigned b = routine.pieces[piece].first; b < routine.pieces[piece].last; ++b) blocks.insert(b);

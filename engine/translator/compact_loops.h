@@ -29,9 +29,10 @@ struct CompactLoop {
   std::map<unsigned, std::map<unsigned, BitsOfOthers>> masks_at;
 };
 
-// Of a piece, by the header. Such a loop changes nothing but registers and looks at no other lane. The wave takes the
-// same branches without the lanes that are off at its header, which come on no more before it has left, and
-// its scalar registers are the same numbers, or masks without the bits of these.
-std::map<unsigned, CompactLoop> find_compact_loops(const Routine& routine, const Facts& facts, unsigned piece);
+// Of a piece, by the header. Such a loop changes nothing but registers and looks at no other lane. The wave
+// takes the same branches without the lanes that are off at its header, which come on no more before it has
+// left, and its scalar registers are the same numbers, or masks without the bits of these.
+std::map<unsigned, CompactLoop> find_compact_loops(const Routine& routine, const Facts& facts,
+                                                   unsigned piece);
 
 }  // namespace lockstep::translator

@@ -1,7 +1,7 @@
 // Loops that go on with the lanes that are left, side by side in one chunk (compact_loops.h). The wave takes
-// the same branches for as many rounds, with a part of the work. It is its old self again behind the loop, when
-// its budget is used up, and at the begin of a block that cannot be done so: where it may fault or is in doubt.
-// Nothing but registers has changed until then, and a block's begin can be gone to again.
+// the same branches for as many rounds, with a part of the work. It is its old self again behind the loop,
+// when its budget is used up, and at the begin of a block that cannot be done so: where it may fault or is in
+// doubt. Nothing but registers has changed until then, and a block's begin can be gone to again.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <functional>
@@ -17,8 +17,8 @@ using llvm::Value;
 namespace {
 
 constexpr unsigned kMostLanes = 16;
-// So many rounds with few lanes pay for making the wave compact and what it was. Where as many have been, more
-// are likely, and if not that has cost no more than they did.
+// So many rounds with few lanes pay for making the wave compact and what it was. Where as many have been,
+// more are likely, and if not that has cost no more than they did.
 constexpr unsigned kRoundsBefore = 4;
 
 }  // namespace
@@ -28,12 +28,14 @@ unsigned Emitter::first_of_mask(unsigned number) const {
 }
 
 Value* Emitter::compressed(Value* mask, Value* on) {
-  const auto bits = routine_.wave_size == 32 ? llvm::Intrinsic::x86_bmi_pext_32 : llvm::Intrinsic::x86_bmi_pext_64;
+  const auto bits =
+      routine_.wave_size == 32 ? llvm::Intrinsic::x86_bmi_pext_32 : llvm::Intrinsic::x86_bmi_pext_64;
   return ir_.CreateIntrinsic(bits, {}, {mask, on});
 }
 
 Value* Emitter::spread(Value* mask, Value* on) {
-  const auto bits = routine_.wave_size == 32 ? llvm::Intrinsic::x86_bmi_pdep_32 : llvm::Intrinsic::x86_bmi_pdep_64;
+  const auto bits =
+      routine_.wave_size == 32 ? llvm::Intrinsic::x86_bmi_pdep_32 : llvm::Intrinsic::x86_bmi_pdep_64;
   return ir_.CreateIntrinsic(bits, {}, {mask, on});
 }
 
@@ -44,7 +46,8 @@ void Emitter::set_whole_mask(unsigned number, Value* mask) {
 
 // `body` is given the lane, and the number of those before it.
 void Emitter::for_each_lane(Value* on, const std::function<void(Value* lane, Value* place)>& body) {
-  BasicBlock *from = ir_.GetInsertBlock(), *each = new_block("each_lane"), *done = new_block("each_lane_done");
+  BasicBlock *from = ir_.GetInsertBlock(), *each = new_block("each_lane"),
+             *done = new_block("each_lane_done");
   ir_.CreateBr(each);
   ir_.SetInsertPoint(each);
   llvm::PHINode *left = ir_.CreatePHI(on->getType(), 2), *place = ir_.CreatePHI(i64_, 2);
@@ -119,7 +122,8 @@ void Emitter::make_compact(CompactWave& compact) {
   compact.lanes = compact.rows;
   compact.lanes.chunks = 1;
   compact.lanes.memory = alloca_of(llvm::ArrayType::get(lanes_, std::max<size_t>(1, registers.size())));
-  Value* first = ir_.CreateZExt(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, compact.on, ir_.getTrue()), i64_);
+  Value* first =
+      ir_.CreateZExt(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, compact.on, ir_.getTrue()), i64_);
   for (unsigned r : registers) {
     // Lanes that are not there have numbers that one of the others has, too.
     Value* number = ir_.CreateLoad(i32_, lane_in_row(compact.rows, r, first));
@@ -175,7 +179,8 @@ void Emitter::emit_compact_block(unsigned index) {
     const auto target = static_cast<unsigned>(to);
     const bool is_backward = is_taken && routine_.blocks[target].offset <= last.offset;
     const auto inside = compact_->blocks.find(target);
-    if (inside == compact_->blocks.end()) return static_cast<void>(ir_.CreateBr(way_back(target, is_backward)));
+    if (inside == compact_->blocks.end())
+      return static_cast<void>(ir_.CreateBr(way_back(target, is_backward)));
     if (!is_backward) return static_cast<void>(ir_.CreateBr(inside->second));
     branch_unlikely(ir_.CreateICmpSLE(budget, ir_.getInt64(0)), way_back(target, true), inside->second);
   };
@@ -230,7 +235,8 @@ void Emitter::emit_way_back(const CompactWave& compact, unsigned to, bool is_bac
   for (const auto& [number, mask] : masks) set_whole_mask(number, mask);
 
   // What the last block found out about addresses was before.
-  if (!plans_[to].known.empty()) ir_.CreateStore(ir_.getInt32(0), is_kept(routine_.blocks[to].predecessors[0]));
+  if (!plans_[to].known.empty())
+    ir_.CreateStore(ir_.getInt32(0), is_kept(routine_.blocks[to].predecessors[0]));
   if (routine_.blocks[to].piece == piece_) hold_all(facts_.blocks[to].held);
   flush_locals(locals_);
   go_to(static_cast<int>(to), ir_.CreateLoad(i64_, budget_), is_backward);

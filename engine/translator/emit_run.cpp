@@ -116,6 +116,7 @@ void Emitter::end_run() {
   if (run_.loads_lds || run_.stores_lds) settle();
   find_run_quotients();
   const Snapshot start = snapshot(run_.nodes.front());
+  check_opposites(start);
   // EXEC only shrinks inside a run: the lanes that are on now are all that can be in doubt.
   ChunkValues exec_at_start{};
   if (run_.casts_doubt) {
@@ -193,6 +194,21 @@ void Emitter::find_run_quotients() {
   std::erase_if(run_.masks, [&](const auto& mask) {
     return std::ranges::none_of(run_.nodes, [&](unsigned n) { return writes_mask(n, mask.first); });
   });
+}
+
+// Where a quotient was found that is none the interpreter executes the run.
+void Emitter::check_opposites(const Snapshot& start) {
+  Value* sums = nullptr;
+  for (const auto& [divisor, opposite] : run_.quotients.opposites) {
+    Value* sum = ir_.CreateAdd(scalar(divisor), scalar(opposite));
+    sums = sums ? ir_.CreateOr(sums, sum) : sum;
+  }
+  if (!sums) return;
+  settle();
+  llvm::BasicBlock* opposites = new_block("opposites");
+  branch_unlikely(ir_.CreateICmpNE(sums, ir_.getInt32(0)), leave_to_interpreter(start, Leave::doubt),
+                  opposites);
+  ir_.SetInsertPoint(opposites);
 }
 
 // In the chunk in work.

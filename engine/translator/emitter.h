@@ -189,6 +189,7 @@ class Emitter {
   void add_to_run(unsigned node);
   void end_run();
   void find_run_quotients();
+  void check_opposites(const Snapshot& start);
   bool is_quotient_step(unsigned node) const;
   // All chunks; then the masks are whole again.
   void emit_run(bool regular_lds);

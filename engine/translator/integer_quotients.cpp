@@ -63,6 +63,7 @@ class Finder {
       result.integer_divisions[begin.node] = {dividend, each.divisor.first};
       result.integer_quotients[{end.node, end.half}] = {begin.node, each.is_rest};
       for (int step : each.steps) result.steps.insert({run_.operation(step).node, run_.operation(step).half});
+      result.opposites.insert(each.opposites.begin(), each.opposites.end());
     }
   }
 
@@ -72,6 +73,7 @@ class Finder {
     bool is_rest = false;
     Term dividend, divisor;
     std::set<int> steps;
+    std::set<std::pair<unsigned, unsigned>> opposites;
   };
   struct Comparison {
     Term rest, divisor;
@@ -92,19 +94,31 @@ class Finder {
   }
 
   // Whether the term is a - b.
-  const Operation* difference(const Term& term, const Term& a, const Term& b, std::set<int>& steps) const {
-    const Operation* made = run_.made_by(term, {Opcode::v_sub_nc_u32, Opcode::v_subrev_nc_u32}, steps);
+  const Operation* difference(const Term& term, const Term& a, const Term& b, std::set<int>& steps) {
+    const Operation* made =
+        run_.made_by(term, {Opcode::v_sub_nc_u32, Opcode::v_subrev_nc_u32, Opcode::v_add_nc_u32}, steps);
     if (!made) return nullptr;
+    if (made->opcode == Opcode::v_add_nc_u32) {
+      const auto negated = other_source(*made, [&](const Term& each) { return each == a; });
+      return negated && !is_vgpr(b.first) && is_negated(*negated, b, steps) ? made : nullptr;
+    }
     const unsigned minuend = made->opcode == Opcode::v_sub_nc_u32 ? 0 : 1;
     return made->sources[minuend] == a && made->sources[1 - minuend] == b ? made : nullptr;
   }
-  bool is_negated(const Term& term, const Term& of, std::set<int>& steps) const {
+  bool is_negated(const Term& term, const Term& of, std::set<int>& steps) {
     const Term zero{.is_constant = true};
     if (is_vgpr(of.first)) return difference(term, zero, of, steps);
     // The scalar instruction is no step: others may use what it computes, SCC too.
     std::set<int> scalar;
-    const Operation* made = run_.made_by(term, {Opcode::s_sub_i32}, scalar);
-    return made && made->sources[0] == zero && made->sources[1] == of;
+    if (const Operation* made = run_.made_by(term, {Opcode::s_sub_i32}, scalar))
+      return made->sources[0] == zero && made->sources[1] == of;
+    // Of a divisor that a loop counts up compilers count the other one down. What else should it be?
+    const auto is_from_before = [](const Term& each) {
+      return !each.is_constant && !each.neg && !is_vgpr(each.first) && each.written_by[0] == Term::kBefore;
+    };
+    if (!is_from_before(term) || !is_from_before(of)) return false;
+    opposites_.insert({of.first, term.first});
+    return true;
   }
   const Operation* selection(int number) const {
     const Operation& operation = run_.operation(number);
@@ -113,7 +127,7 @@ class Finder {
   }
 
   // x for rest >= divisor ? x + by : x. Of rests `by` is the divisor, taken off; of quotients one is added.
-  std::optional<Comparison> corrected_rest(const Operation& select, std::set<int>& steps) const {
+  std::optional<Comparison> corrected_rest(const Operation& select, std::set<int>& steps) {
     const auto compared = comparison(select, steps);
     if (!compared || !(select.sources[0] == compared->rest)) return std::nullopt;
     if (!difference(select.sources[1], compared->rest, compared->divisor, steps)) return std::nullopt;
@@ -129,7 +143,7 @@ class Finder {
 
   // What an estimate of the quotient leaves, and the dividend and the reciprocal that the estimate is made
   // of.
-  bool is_first_rest(const Term& rest, Found& found, Term& estimate) const {
+  bool is_first_rest(const Term& rest, Found& found, Term& estimate) {
     const Operation* made = run_.made_by(rest, {Opcode::v_sub_nc_u32, Opcode::v_subrev_nc_u32}, found.steps);
     if (!made) return false;
     const unsigned minuend = made->opcode == Opcode::v_sub_nc_u32 ? 0 : 1;
@@ -146,7 +160,7 @@ class Finder {
     return reciprocal && is_reciprocal(*reciprocal, found.divisor, found.steps);
   }
 
-  bool is_reciprocal(const Term& term, const Term& divisor, std::set<int>& steps) const {
+  bool is_reciprocal(const Term& term, const Term& divisor, std::set<int>& steps) {
     const Operation* sum = run_.made_by(term, {Opcode::v_add_nc_u32}, steps);
     if (!sum) return false;
     for (const unsigned of_first : {0u, 1u}) {
@@ -174,7 +188,8 @@ class Finder {
     return false;
   }
 
-  std::optional<Found> rest_of(int number) const {
+  std::optional<Found> rest_of(int number) {
+    opposites_.clear();
     const Operation* last = selection(number);
     if (!last) return std::nullopt;
     Found found;
@@ -191,7 +206,8 @@ class Finder {
     return checked(std::move(found));
   }
 
-  std::optional<Found> quotient_of(int number) const {
+  std::optional<Found> quotient_of(int number) {
+    opposites_.clear();
     const Operation* last = selection(number);
     if (!last) return std::nullopt;
     Found found;
@@ -217,12 +233,14 @@ class Finder {
 
   // The divisor is read where the steps read the dividend, and nothing else may be meant by either there.
   std::optional<Found> checked(Found found) const {
+    found.opposites = opposites_;
     if (found.divisor.is_constant || found.divisor.neg || found.dividend.neg) return std::nullopt;
     if (run_.changes_lanes(*found.steps.begin(), found.end)) return std::nullopt;
     return found;
   }
 
   const RunGraph& run_;
+  std::set<std::pair<unsigned, unsigned>> opposites_;  // that the quotient in work takes for such
 };
 
 }  // namespace

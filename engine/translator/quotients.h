@@ -47,6 +47,8 @@ struct Quotients {
   std::map<unsigned, Ratio> ratios;
   // The v_frexp_mant_f32 of these, and whether its operand is a denominator.
   std::map<unsigned, bool> fractions;
+  // Scalar registers that are taken for the divisor and its opposite: their sum must be 0 at the run's begin.
+  std::set<std::pair<unsigned, unsigned>> opposites;
   // What computes nothing but steps of these: nodes, and of VOPD pairs which half (else 0).
   std::set<std::pair<unsigned, unsigned>> steps;
 };

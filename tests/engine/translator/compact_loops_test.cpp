@@ -19,7 +19,8 @@ std::string loop(const std::string& inside, const std::string& tail = "", const 
   return "v_mov_b32 v6, 1\nv_mov_b32 v7, 0\nv_mov_b32 v9, 7\nv_mov_b32 v10, v0\ns_mov_b32 s58, 5\n"
          "s_mov_b32 s59, 9\ns_mov_bX {60}, 0\ns_mov_bX {62}, 0\ns_mov_bX {64}, {70}\n" +
          begin +
-         "\nagain:\nv_and_b32 v13, 1, v4\nv_add_nc_u32 v8, v4, v6\nv_add_nc_u32 v7, 1, v7\ns_mov_bX {66}, exec\n"
+         "\nagain:\nv_and_b32 v13, 1, v4\nv_add_nc_u32 v8, v4, v6\nv_add_nc_u32 v7, 1, v7\ns_mov_bX {66}, "
+         "exec\n"
          "v_cmpx_eq_u32 1, v13\ns_cbranch_execz even\n" +
          inside +
          "\neven:\ns_or_bX exec, exec, {66}\nv_mad_u32_u24 v4, v4, 5, v8\nv_lshrrev_b32 v4, 1, v4\n"
@@ -75,18 +76,21 @@ const std::string kTexts[] = {
     // Which lanes that are off have as zeros or ones in the end.
     loop("v_mov_b32 v9, v8", "v_cmp_lt_u32 {62}, v4, v8\ns_not_bX {64}, {62}"),
     loop("v_mov_b32 v9, v8", "v_cmp_lt_u32 {62}, v4, v8\ns_or_not1_bX {64}, {62}, exec"),
-    loop("v_mov_b32 v9, v8", "v_cmp_lt_u32 {68}, v4, v8\ns_and_not1_bX {62}, {62}, exec\n"
-                             "s_and_bX {68}, {68}, exec\ns_or_bX {62}, {62}, {68}"),
+    loop("v_mov_b32 v9, v8",
+         "v_cmp_lt_u32 {68}, v4, v8\ns_and_not1_bX {62}, {62}, exec\n"
+         "s_and_bX {68}, {68}, exec\ns_or_bX {62}, {62}, {68}"),
     // What is the same for all lanes: numbers, masks of all or none, branches.
-    loop("v_add_nc_u32 v9, s58, v9", "s_cmp_lt_u32 s58, 70\ns_cselect_bX {62}, -1, 0\n"
-                                     "v_cndmask_b32 v9, v9, v8, {62}"),
+    loop("v_add_nc_u32 v9, s58, v9",
+         "s_cmp_lt_u32 s58, 70\ns_cselect_bX {62}, -1, 0\n"
+         "v_cndmask_b32 v9, v9, v8, {62}"),
     loop("v_add_nc_u32 v9, s58, v9",
          "s_cmp_lt_u32 s58, 70\ns_cselect_bX {62}, {64}, 0\nv_cndmask_b32 v9, v9, v8, {62}"),
     loop("s_add_i32 s59, s59, 3", "s_cmp_gt_u32 s58, 40\ns_cbranch_scc1 late\nv_add_nc_u32 v9, 5, v9\nlate:"),
     loop("v_mov_b32 v9, v8", "s_cmp_gt_u32 s58, 100\ns_cbranch_scc1 out"),
     // Whether any lane is so.
     loop("v_mov_b32 v9, v8",
-         "v_cmp_lt_u32 vcc, v4, v8\ns_and_bX vcc, vcc, exec\ns_cbranch_vccz none\nv_add_nc_u32 v9, 1, v9\nnone:"),
+         "v_cmp_lt_u32 vcc, v4, v8\ns_and_bX vcc, vcc, exec\ns_cbranch_vccz none\nv_add_nc_u32 v9, 1, "
+         "v9\nnone:"),
     loop("v_mov_b32 v9, v8",
          "v_cmp_lt_u32 {62}, v4, v8\ns_and_bX {62}, {62}, exec\ns_cbranch_scc0 none\nv_add_nc_u32 v9, 1, v9\n"
          "none:"),
@@ -102,8 +106,9 @@ const std::string kTexts[] = {
     loop("v_mov_b32 v14, v8", "v_mul_lo_u32 v14, v8, 0x9E3779B1\nv_mul_f32 v9, v14, v14"),
     loop("v_mov_b32 v14, v8", "v_sqrt_f32 v9, v4\nv_add_f32 v6, v9, v6"),
     // Sums of 64 bits.
-    loop("v_mov_b32 v14, v8", "v_add_co_u32 v14, vcc, v4, v8\nv_add_co_ci_u32_e64 v15, vcc, v9, v6, vcc\n"
-                              "v_xor_b32 v9, v14, v15"),
+    loop("v_mov_b32 v14, v8",
+         "v_add_co_u32 v14, vcc, v4, v8\nv_add_co_ci_u32_e64 v15, vcc, v9, v6, vcc\n"
+         "v_xor_b32 v9, v14, v15"),
 };
 const std::string kPairs = loop("v_dual_mov_b32 v14, v8 :: v_dual_add_nc_u32 v9, v9, v6");  // of wave32
 
@@ -135,8 +140,9 @@ TEST(CompactLoops, OthersAreTheWaves) {
   // Lanes that were off when the loop began come on.
   EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8", "s_or_bX exec, exec, {64}")), 0u);
   EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8", "s_mov_bX exec, -1")), 0u);
-  EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8", "s_mov_bX {68}, exec\ns_mov_bX exec, -1\nv_mov_b32 v9, v8\n"
-                                              "s_mov_bX exec, {68}")),
+  EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8",
+                          "s_mov_bX {68}, exec\ns_mov_bX exec, -1\nv_mov_b32 v9, v8\n"
+                          "s_mov_bX exec, {68}")),
             0u);
   EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8", "s_not_bX {62}, exec\ns_mov_bX exec, {62}")), 0u);
   EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8", "s_add_i32 exec_lo, exec_lo, 1")), 0u);
@@ -153,8 +159,9 @@ TEST(CompactLoops, OthersAreTheWaves) {
   EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8",
                           "s_or_bX vcc, {64}, exec\ns_cbranch_vccz late\nv_mov_b32 v9, 1\nlate:")),
             0u);
-  EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8", "s_or_bX {62}, {64}, exec\ns_cselect_b32 s59, s58, 0\n"
-                                              "v_mov_b32 v9, s59")),
+  EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8",
+                          "s_or_bX {62}, {64}, exec\ns_cselect_b32 s59, s58, 0\n"
+                          "v_mov_b32 v9, s59")),
             0u);
   // Masks as numbers, numbers as masks, constants that name lanes.
   EXPECT_EQ(loops_in(loop("v_mov_b32 v9, s60")), 0u);
@@ -162,17 +169,19 @@ TEST(CompactLoops, OthersAreTheWaves) {
   EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8", "s_add_i32 s59, s59, 1\nv_cndmask_b32 v9, v9, v8, s59")), 0u);
   EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8", "s_and_bX {62}, exec, 5\nv_cndmask_b32 v9, v9, v8, {62}")), 0u);
   // Half of a mask.
-  EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8", "s_mov_b32 s62, vcc_lo\nv_cndmask_b32 v9, v9, v8, {62}"), 64), 0u);
-  EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8", "v_cmp_lt_u32 {62}, v4, v8\ns_mov_b32 s63, 0\n"
-                                              "s_and_bX {62}, {62}, exec\nv_cndmask_b32 v9, v9, v8, {62}"),
+  EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8", "s_mov_b32 s62, vcc_lo\nv_cndmask_b32 v9, v9, v8, {62}"), 64),
+            0u);
+  EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8",
+                          "v_cmp_lt_u32 {62}, v4, v8\ns_mov_b32 s63, 0\n"
+                          "s_and_bX {62}, {62}, exec\nv_cndmask_b32 v9, v9, v8, {62}"),
                      64),
             0u);
   // Other lanes, memory, another mode.
-  for (const char* body : {"v_readfirstlane_b32 s59, v8", "v_mbcnt_lo_u32_b32 v9, v8, 0",
-                           "v_mov_b32_dpp v9, v8 row_shr:1 row_mask:0xf bank_mask:0xf",
-                           "global_store_b32 v12, v8, s[0:1]", "global_load_b32 v9, v12, s[0:1]",
-                           "ds_load_b32 v9, v12", "scratch_store_b32 v12, v8, off", "s_load_b32 s59, s[0:1], 0x0",
-                           "s_denorm_mode 0", "s_barrier"})
+  for (const char* body :
+       {"v_readfirstlane_b32 s59, v8", "v_mbcnt_lo_u32_b32 v9, v8, 0",
+        "v_mov_b32_dpp v9, v8 row_shr:1 row_mask:0xf bank_mask:0xf", "global_store_b32 v12, v8, s[0:1]",
+        "global_load_b32 v9, v12, s[0:1]", "ds_load_b32 v9, v12", "scratch_store_b32 v12, v8, off",
+        "s_load_b32 s59, s[0:1], 0x0", "s_denorm_mode 0", "s_barrier"})
     EXPECT_EQ(loops_in(loop(body)), 0u) << body;
   // Loops that all lanes leave at once.
   EXPECT_EQ(loops_in("s_mov_b32 s58, 0\nagain:\nv_add_nc_u32 v9, v9, v8\ns_add_i32 s58, s58, 1\n"
@@ -219,7 +228,8 @@ __kernel void some(__global uint* out, uint most) {
        {std::pair("primes", 1000000u), std::pair("primes", 3u), std::pair("collatz", 1u),
         std::pair("collatz", 77031u), std::pair("escape", 40u), std::pair("escape", 30000u),
         std::pair("some", 3u), std::pair("some", 9000u)})
-    expect_same(code, {{kernel, {kItems, 1, 1}, {64, 1, 1}, {buffer(0), value(argument)}}}, {Bytes(kItems * 4)});
+    expect_same(code, {{kernel, {kItems, 1, 1}, {64, 1, 1}, {buffer(0), value(argument)}}},
+                {Bytes(kItems * 4)});
 }
 
 // Waves look at their turn in each round.

@@ -316,6 +316,30 @@ TEST(IntegerQuotients, AreFound) {
     EXPECT_EQ(integer_quotients(whole_of_integers(changed)), 0u) << changed;
     expect_same(whole_of_integers(changed));
   }
+  // Negated before, as by loops that count both: whether it is so shows when the code runs.
+  const std::string of_counters =
+      replaced(replaced(of_scalar, "s_sub_i32 s9, 0, s8\ns_cselect_b32 s10, 1, 2\n", ""),
+               "v_sub_nc_u32 v11, v9, s8\nv_cmp_ge_u32 vcc_lo, v9, s8\nv_dual",
+               "v_add_nc_u32 v11, s9, v9\nv_cmp_ge_u32 vcc_lo, v9, s8\nv_dual");
+  const unsigned divisor = scalar_register(8);
+  EXPECT_EQ(found_in(whole_of_integers(of_counters)).opposites, (std::set{std::pair{divisor, divisor + 1}}));
+  for (const auto& [from, to] : {std::pair{"v_add_nc_u32 v11, s9", "v_add_nc_u32 v11, v3"},
+                                 {"v_mul_lo_u32 v9, s9, v8", "s_mov_b32 s9, s7\nv_mul_lo_u32 v9, s9, v8"},
+                                 {"v_mul_lo_u32 v9, s9, v8", "v_mul_lo_u32 v9, v3, v8"}}) {
+    const std::string changed = replaced(of_counters, from, to);
+    EXPECT_TRUE(found_in(whole_of_integers(changed)).integer_quotients.empty()) << changed;
+  }
+  for (const uint32_t number : {0u, 1u, 7u, 0x80000001u, 0xffffffffu})
+    for (const uint32_t off : {0u, 1u, 0x80000000u}) {
+      EnginePair engines({.wave_size = 32, .seed = number + off});
+      const auto set = [&](interpreter::TestWave& wave) {
+        wave.s(8) = number;
+        wave.s(9) = off - number;
+      };
+      EXPECT_EQ(engines.run(interpreter::assembled(whole_of_integers(of_counters), 32), set), "")
+          << number << " " << off;
+      EXPECT_EQ(engines.exits(Leave::doubt), off != 0) << number << " " << off;
+    }
   // One behind the other, each of what the one before has left: the greatest common divisor.
   std::string both(kInteger);
   both += "v_dual_mov_b32 v5, v4 :: v_dual_mov_b32 v4, v7\nv_mov_b32 v20, v6\n";
