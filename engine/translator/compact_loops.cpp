@@ -128,7 +128,7 @@ class Candidate {
   bool is_allowed(unsigned n, bool is_last) const {
     const Node& node = routine_.nodes[n];
     if (node.kind == NodeKind::branch) return is_last;
-    return node.kind != NodeKind::global && hides_order_of_lanes(node, effects(n));
+    return hides_order_of_lanes(node, effects(n));
   }
 
   State first_state() const {
@@ -201,6 +201,8 @@ class Candidate {
         return execute_scalar(n, state);
       case NodeKind::branch:
         return knows_branch(node, state);
+      case NodeKind::global:
+        return reads_numbers(n, state);
       default:
         return true;
     }
@@ -216,6 +218,12 @@ class Candidate {
     // Bits of lanes that are off are 0 (guide 7.2.5).
     for (unsigned r = kFirstScalar; r < kRegisters; ++r)
       if (effects(n).writes[r]) write(state, r, {false, true, constant_bits(false), {}});
+    return true;
+  }
+
+  bool reads_numbers(unsigned n, const State& state) const {
+    for (unsigned r = kFirstScalar; r < kRegisters; ++r)
+      if (effects(n).reads[r] && first_of_mask(r) != kExec && !state[r].is_number) return false;
     return true;
   }
 

@@ -17,10 +17,6 @@ using llvm::Value;
 namespace {
 
 constexpr unsigned kMostLanes = 16;
-// So many rounds with few lanes pay for making the wave compact and what it was. Where as many have been,
-// more are likely, and if not that has cost no more than they did.
-constexpr unsigned kRoundsBefore = 4;
-
 }  // namespace
 
 unsigned Emitter::first_of_mask(unsigned number) const {
@@ -81,12 +77,14 @@ void Emitter::emit_compact_loop(unsigned header) {
   Value* exec = whole_mask(kExec);
   Value* lanes = ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, exec);
   const auto number_of = [&](uint64_t value) { return llvm::ConstantInt::get(exec->getType(), value); };
-  Value* is_few = ir_.CreateICmpULT(ir_.CreateSub(lanes, number_of(1)), number_of(kMostLanes));
-  ir_.CreateCondBr(is_few, few, blocks_[header]);
+  // Counted without a branch, which hosts would not foresee where lanes leave.
+  Value* is_few = ir_.CreateICmpULE(lanes, number_of(kMostLanes));
+  Value* rounds = ir_.CreateSub(ir_.CreateLoad(i32_, entry.rounds_left), ir_.CreateZExt(is_few, i32_));
+  ir_.CreateStore(rounds, entry.rounds_left);
+  branch_unlikely(ir_.CreateICmpEQ(rounds, ir_.getInt32(0)), few, blocks_[header]);
   ir_.SetInsertPoint(few);
-  Value* rounds = ir_.CreateAdd(ir_.CreateLoad(i32_, entry.few_rounds), ir_.getInt32(1));
-  ir_.CreateStore(rounds, entry.few_rounds);
-  branch_unlikely(ir_.CreateICmpUGE(rounds, ir_.getInt32(kRoundsBefore)), begin, blocks_[header]);
+  is_few = ir_.CreateICmpULT(ir_.CreateSub(lanes, number_of(1)), number_of(kMostLanes));
+  ir_.CreateCondBr(is_few, begin, blocks_[header]);
 
   CompactWave compact{.loop = &loop, .header = header, .on = exec};
   for (unsigned b : loop.blocks) compact.blocks[b] = new_block("compact");
@@ -204,7 +202,7 @@ void Emitter::emit_way_back(const CompactWave& compact, unsigned to, bool is_bac
   begin_at(compact.header);
   locals_.held = facts_.blocks[compact.header].held;
   locals_.dirty = facts_.blocks[compact.header].dirty;
-  ir_.CreateStore(ir_.getInt32(0), lane_entries_.at(compact.header).few_rounds);
+  ir_.CreateStore(ir_.getInt32(kRoundsBefore), lane_entries_.at(compact.header).rounds_left);
   std::vector<unsigned> registers;
   for (unsigned r = 0; r < kVgprs; ++r) {
     if (!changed[r]) continue;

@@ -245,7 +245,7 @@ void Emitter::emit_global(unsigned index) {
     Value* null = llvm::ConstantPointerNull::get(pointer_);
     return ir_.CreateCall(
         function, {dispatch_, ir_.getInt32(access.slot), ir_.getInt32(memory_form(instruction.row->opcode)),
-                   ir_.getInt32(routine_.wave_size), access.base, ir_.CreateZExt(access.lanes, i64_),
+                   ir_.getInt32(16 * chunks_), access.base, ir_.CreateZExt(access.lanes, i64_),
                    buffer_row(0, 0), access.wide ? buffer_row(1, 0) : null, buffer_row(2, 0)});
   };
   emit_memory_access(index, access);
@@ -276,7 +276,8 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
   const auto facts_of_addresses = address_facts_;
   std::optional<Walked> walked;
   BasicBlock* kept = nullptr;
-  if (walks_.contains(index)) walked = emit_walk(index, shape, slot_number, base, low, high, access.has_base);
+  if (!compact_ && walks_.contains(index))
+    walked = emit_walk(index, shape, slot_number, base, low, high, access.has_base);
   if (store_walks_.contains(index)) kept = emit_store_walk(index, access, words);
 
   // What was computed from memory's contents hardly counts on from lane to lane.

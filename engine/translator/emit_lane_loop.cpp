@@ -22,7 +22,7 @@ llvm::BasicBlock* Emitter::way_into(unsigned block) {
   if (const auto compact = compact_loops_.find(block); compact != compact_loops_.end()) {
     const LaneEntry& entry = lane_entry(block);
     if (std::ranges::count(compact->second.blocks, block_) == 0)
-      ir_.CreateStore(ir_.getInt32(0), entry.few_rounds);
+      ir_.CreateStore(ir_.getInt32(kRoundsBefore), entry.rounds_left);
     return entry.block;
   }
   const auto divergent = divergent_loops_.find(block);
@@ -39,10 +39,10 @@ Emitter::LaneEntry& Emitter::lane_entry(unsigned block) {
   if (!entry.block) {
     entry.block = new_block("lane_loop");
     llvm::IRBuilder<> at_entry(entry_, entry_->begin());
-    for (llvm::AllocaInst** count : {&entry.failures, &entry.few_rounds}) {
-      *count = at_entry.CreateAlloca(i32_);
-      at_entry.CreateStore(at_entry.getInt32(0), *count);
-    }
+    entry.failures = at_entry.CreateAlloca(i32_);
+    at_entry.CreateStore(at_entry.getInt32(0), entry.failures);
+    entry.rounds_left = at_entry.CreateAlloca(i32_);
+    at_entry.CreateStore(at_entry.getInt32(kRoundsBefore), entry.rounds_left);
   }
   return entry;
 }

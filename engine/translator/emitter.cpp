@@ -39,7 +39,10 @@ Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& fact
       divergent_loops_(find_divergent_loops(routine, facts)),
       compact_loops_(find_compact_loops(routine, facts, piece)) {
   std::erase_if(compact_loops_, [&](const auto& loop) {
-    return lane_loops_.contains(loop.first) || divergent_loops_.contains(loop.first);
+    return lane_loops_.contains(loop.first) || divergent_loops_.contains(loop.first) ||
+           std::ranges::any_of(loop.second.blocks, [&](unsigned b) {
+             return std::ranges::count(plans_[b].is_regular, true) != 0;
+           });
   });
   i1_ = ir_.getInt1Ty();
   i16_ = ir_.getInt16Ty();

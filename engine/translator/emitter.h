@@ -549,8 +549,8 @@ class Emitter {
   // emit_lane_loop.cpp: loops through which a wave goes lane by lane
   struct LaneEntry {
     llvm::BasicBlock* block = nullptr;
-    llvm::AllocaInst* failures = nullptr;    // i32: how often lanes were given up
-    llvm::AllocaInst* few_rounds = nullptr;  // i32: of a loop that is made compact, rounds with few lanes
+    llvm::AllocaInst* failures = nullptr;     // i32: how often lanes were given up
+    llvm::AllocaInst* rounds_left = nullptr;  // i32: with few lanes, before a loop is made compact
   };
   // i64: the places that a load may load from.
   struct LaneRange {
@@ -604,6 +604,9 @@ class Emitter {
   llvm::Value* rounds_instructions(const DivergentLoop& loop, llvm::Value* paths, llvm::Value* rounds);
 
   // emit_compact_loop.cpp: loops that go on with the lanes that are left
+  // So many rounds with few lanes pay for making the wave compact and what it was. Where as many have been,
+  // more are likely, and if not that has cost no more than they did.
+  static constexpr uint32_t kRoundsBefore = 6;
   struct CompactWave {
     const CompactLoop* loop = nullptr;
     unsigned header = 0;

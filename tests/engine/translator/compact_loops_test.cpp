@@ -105,6 +105,14 @@ const std::string kTexts[] = {
     loop("v_cvt_f32_u32 v14, v8\nv_fmac_f32 v9, v14, v14", "v_cvt_u32_f32 v6, v14"),
     loop("v_mov_b32 v14, v8", "v_mul_lo_u32 v14, v8, 0x9E3779B1\nv_mul_f32 v9, v14, v14"),
     loop("v_mov_b32 v14, v8", "v_sqrt_f32 v9, v4\nv_add_f32 v6, v9, v6"),
+    // Loads, by themselves and two dwords at once.
+    loop("v_and_b32 v14, 0xfc, v8\nglobal_load_b32 v14, v14, s[0:1]\ns_waitcnt vmcnt(0)\nv_xor_b32 v9, v14, "
+         "v9"),
+    loop("v_mov_b32 v9, v8",
+         "v_and_b32 v14, 0xfc, v8\nglobal_load_b64 v[14:15], v14, s[0:1]\ns_waitcnt vmcnt(0)\n"
+         "v_mad_u32_u24 v9, v14, v15, v9"),
+    loop("v_mov_b32 v9, v8",
+         "v_and_b32 v14, 0xff, v8\nglobal_load_d16_hi_u8 v9, v14, s[0:1] offset:3\ns_waitcnt vmcnt(0)"),
     // Sums of 64 bits.
     loop("v_mov_b32 v14, v8",
          "v_add_co_u32 v14, vcc, v4, v8\nv_add_co_ci_u32_e64 v15, vcc, v9, v6, vcc\n"
@@ -180,8 +188,8 @@ TEST(CompactLoops, OthersAreTheWaves) {
   for (const char* body :
        {"v_readfirstlane_b32 s59, v8", "v_mbcnt_lo_u32_b32 v9, v8, 0",
         "v_mov_b32_dpp v9, v8 row_shr:1 row_mask:0xf bank_mask:0xf", "global_store_b32 v12, v8, s[0:1]",
-        "global_load_b32 v9, v12, s[0:1]", "ds_load_b32 v9, v12", "scratch_store_b32 v12, v8, off",
-        "s_load_b32 s59, s[0:1], 0x0", "s_denorm_mode 0", "s_barrier"})
+        "global_load_b32 v9, v12, s[0:1] glc", "global_load_b32 v9, v12, s[60:61]", "ds_load_b32 v9, v12",
+        "scratch_store_b32 v12, v8, off", "s_load_b32 s59, s[0:1], 0x0", "s_denorm_mode 0", "s_barrier"})
     EXPECT_EQ(loops_in(loop(body)), 0u) << body;
   // Loops that all lanes leave at once.
   EXPECT_EQ(loops_in("s_mov_b32 s58, 0\nagain:\nv_add_nc_u32 v9, v9, v8\ns_add_i32 s58, s58, 1\n"
@@ -230,6 +238,46 @@ __kernel void some(__global uint* out, uint most) {
         std::pair("some", 3u), std::pair("some", 9000u)})
     expect_same(code, {{kernel, {kItems, 1, 1}, {64, 1, 1}, {buffer(0), value(argument)}}},
                 {Bytes(kItems * 4)});
+}
+
+// Lists that a few lanes follow for long, to places that are not there.
+TEST(CompactLoops, Lists) {
+  const Bytes code = compile(R"(
+__kernel void follow(__global const uint* next, __global uint* out) {
+  uint at = 19000 + get_global_id(0), n = 0;
+  while (at >= 8) {
+    at = next[at];
+    n += at ^ 5;
+  }
+  out[get_global_id(0)] = n;
+}
+)");
+  constexpr uint32_t kItems = 128;
+  std::mt19937 random(9);
+  std::vector<uint32_t> next(20000);
+  for (uint32_t i = 8; i < next.size(); ++i) {
+    const uint32_t before = i - 8 - static_cast<uint32_t>(random()) % 100;
+    next[i] = i < 19000 ? (before < i ? before : 0) : i % 8 == 3 ? before - kItems : 0;
+  }
+  Bytes lists(next.size() * 4);
+  const TestDispatch dispatch{"follow", {kItems, 1, 1}, {32, 1, 1}, {buffer(0), buffer(1)}};
+  for (const bool has_hole : {false, true}) {
+    if (has_hole)
+      for (uint32_t i = 9000; i < 9100; ++i) next[i] = 0x2000'0000;
+    std::memcpy(lists.data(), next.data(), lists.size());
+    const std::vector<Bytes> buffers = {lists, Bytes(kItems * 4)};
+    if (!has_hole) {
+      expect_same(code, {dispatch}, buffers);
+      continue;
+    }
+    const TestResult expected = run(code, {dispatch}, buffers, machine::EngineKind::interpreter),
+                     result = run(code, {dispatch}, buffers, machine::EngineKind::translator);
+    ASSERT_TRUE(expected.outcome.fault && result.outcome.fault);
+    EXPECT_EQ(expected.outcome.fault->fault.lane, result.outcome.fault->fault.lane);
+    EXPECT_EQ(expected.outcome.fault->fault.pc - expected.code_base,
+              result.outcome.fault->fault.pc - result.code_base);
+    EXPECT_EQ(expected.outcome.totals.instructions, result.outcome.totals.instructions);
+  }
 }
 
 // Waves look at their turn in each round.
