@@ -16,7 +16,10 @@ using llvm::Value;
 
 namespace {
 
-constexpr unsigned kMostLanes = 16;
+constexpr unsigned kMostLanes = 16, kHalf = 8;
+// Half a chunk is less of a gain, and the wave becomes what it was in between.
+constexpr uint32_t kRoundsBeforeHalf = 24;
+
 }  // namespace
 
 unsigned Emitter::first_of_mask(unsigned number) const {
@@ -84,11 +87,44 @@ void Emitter::emit_compact_loop(unsigned header) {
   branch_unlikely(ir_.CreateICmpEQ(rounds, ir_.getInt32(0)), few, blocks_[header]);
   ir_.SetInsertPoint(few);
   is_few = ir_.CreateICmpULT(ir_.CreateSub(lanes, number_of(1)), number_of(kMostLanes));
+  BasicBlock *whole = new_block("compact_begin"), *half = new_block("compact_half");
   ir_.CreateCondBr(is_few, begin, blocks_[header]);
-
-  CompactWave compact{.loop = &loop, .header = header, .on = exec};
-  for (unsigned b : loop.blocks) compact.blocks[b] = new_block("compact");
   ir_.SetInsertPoint(begin);
+  const bool has_half = has_half_version(loop);
+  if (has_half)
+    ir_.CreateCondBr(ir_.CreateICmpULE(lanes, number_of(kHalf)), half, whole);
+  else
+    ir_.CreateBr(whole);
+  emit_compact_version(header, whole, exec, kMostLanes);
+  if (has_half)
+    emit_compact_version(header, half, exec, kHalf);
+  else
+    half->eraseFromParent();
+}
+
+// Hosts whose registers have eight lanes. What gathers takes a whole chunk.
+bool Emitter::has_half_version(const CompactLoop& loop) const {
+  if (has_masked_gathers_) return false;
+  return std::ranges::none_of(loop.blocks, [&](unsigned b) {
+    const Block& block = routine_.blocks[b];
+    return std::any_of(routine_.nodes.begin() + block.first, routine_.nodes.begin() + block.last,
+                       [](const Node& node) { return node.kind == NodeKind::global; });
+  });
+}
+
+void Emitter::emit_compact_version(unsigned header, BasicBlock* begin, Value* exec, unsigned most_lanes) {
+  const CompactLoop& loop = compact_loops_.at(header);
+  CompactWave compact{.loop = &loop, .header = header, .on = exec, .most_lanes = most_lanes};
+  if (most_lanes != kHalf && has_half_version(loop)) {
+    compact.way_to_half = new_block("way_to_half");
+    compact.rounds_left = alloca_of(i32_);
+  }
+  for (unsigned b : loop.blocks) compact.blocks[b] = new_block("compact");
+  begin_at(header);
+  ir_.SetInsertPoint(begin);
+  locals_.held = facts_.blocks[header].held;
+  locals_.dirty = facts_.blocks[header].dirty;
+  if (compact.way_to_half) ir_.CreateStore(ir_.getInt32(kRoundsBeforeHalf), compact.rounds_left);
   make_compact(compact);
   compact_ = &compact;
   const unsigned chunks = std::exchange(chunks_, 1);
@@ -99,8 +135,44 @@ void Emitter::emit_compact_loop(unsigned header) {
   compact_ = nullptr;
   for (const auto& [way, block] : compact.ways_back) {
     ir_.SetInsertPoint(block);
-    emit_way_back(compact, way.first, way.second);
+    emit_way_back(compact, way.first, way.second, kRoundsBefore);
   }
+  if (!compact.way_to_half) return;
+  ir_.SetInsertPoint(compact.way_to_half);
+  emit_way_back(compact, header, true, 1);
+}
+
+// At the end of a round. Where so few lanes are left for some rounds the wave is made compact anew.
+BasicBlock* Emitter::look_for_half() {
+  llvm::IRBuilder<>::InsertPointGuard guard(ir_);
+  BasicBlock* look = new_block("look_for_half");
+  ir_.SetInsertPoint(look);
+  Value* lanes = ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, ir_.CreateLoad(i32_, slot(kExec)));
+  Value* is_few = ir_.CreateICmpULE(lanes, ir_.getInt32(kHalf));
+  Value* rounds = ir_.CreateSub(ir_.CreateLoad(i32_, compact_->rounds_left), ir_.CreateZExt(is_few, i32_));
+  ir_.CreateStore(rounds, compact_->rounds_left);
+  branch_unlikely(ir_.CreateICmpEQ(rounds, ir_.getInt32(0)), compact_->way_to_half,
+                  compact_->blocks.at(compact_->header));
+  return look;
+}
+
+// Of 16 lanes.
+Value* Emitter::lower_half(Value* lanes) {
+  return ir_.CreateShuffleVector(lanes, {0, 1, 2, 3, 4, 5, 6, 7});
+}
+
+// As a chunk whose other lanes are the same: what computes them computes nothing new, in a block, and what
+// they were before nobody reads.
+Value* Emitter::only_half(Value* lanes) {
+  return ir_.CreateShuffleVector(lanes, {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7});
+}
+
+// i16.
+Value* Emitter::bits_of_lanes(Value* mask) {
+  if (!is_half()) return ir_.CreateBitCast(mask, i16_);
+  const auto* type = llvm::cast<llvm::FixedVectorType>(mask->getType());
+  if (type->getNumElements() == 16) mask = lower_half(mask);
+  return ir_.CreateZExt(ir_.CreateBitCast(mask, ir_.getInt8Ty()), i16_);
 }
 
 // Behind the loop, and in it.
@@ -179,8 +251,10 @@ void Emitter::emit_compact_block(unsigned index) {
     const auto inside = compact_->blocks.find(target);
     if (inside == compact_->blocks.end())
       return static_cast<void>(ir_.CreateBr(way_back(target, is_backward)));
-    if (!is_backward) return static_cast<void>(ir_.CreateBr(inside->second));
-    branch_unlikely(ir_.CreateICmpSLE(budget, ir_.getInt64(0)), way_back(target, true), inside->second);
+    BasicBlock* there = inside->second;
+    if (target == compact_->header && compact_->way_to_half) there = look_for_half();
+    if (!is_backward) return static_cast<void>(ir_.CreateBr(there));
+    branch_unlikely(ir_.CreateICmpSLE(budget, ir_.getInt64(0)), way_back(target, true), there);
   };
   if (!condition) return go_to(block.taken < 0 ? block.next : block.taken, block.taken >= 0);
   BasicBlock *taken = new_block("compact_taken"), *next = new_block("compact_next");
@@ -192,7 +266,7 @@ void Emitter::emit_compact_block(unsigned index) {
 }
 
 // The wave goes on as before, at the begin of the block.
-void Emitter::emit_way_back(const CompactWave& compact, unsigned to, bool is_backward) {
+void Emitter::emit_way_back(const CompactWave& compact, unsigned to, bool is_backward, uint32_t rounds_left) {
   const CompactLoop& loop = *compact.loop;
   const RegisterSet changed = changed_at(loop, to);
   const auto compact_value = [&](unsigned r) {
@@ -202,12 +276,14 @@ void Emitter::emit_way_back(const CompactWave& compact, unsigned to, bool is_bac
   begin_at(compact.header);
   locals_.held = facts_.blocks[compact.header].held;
   locals_.dirty = facts_.blocks[compact.header].dirty;
-  ir_.CreateStore(ir_.getInt32(kRoundsBefore), lane_entries_.at(compact.header).rounds_left);
+  ir_.CreateStore(ir_.getInt32(rounds_left), lane_entries_.at(compact.header).rounds_left);
   std::vector<unsigned> registers;
   for (unsigned r = 0; r < kVgprs; ++r) {
     if (!changed[r]) continue;
     registers.push_back(r);
-    ir_.CreateStore(compact_value(r), row(compact.lanes, r, 0));
+    Value* value = compact_value(r);
+    if (compact.most_lanes == kHalf) value = lower_half(value);
+    ir_.CreateStore(value, row(compact.lanes, r, 0));
   }
   if (!registers.empty())
     for_each_lane(compact.on, [&](Value* lane, Value* place) {

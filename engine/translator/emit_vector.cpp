@@ -496,7 +496,7 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
       // Lanes that are off read as 0 in a compare or carry mask (guide 7.2.5).
       Value* raw = ir_.CreateLoad(lane_mask_, result_mask_);
       Value* exec = nullptr;
-      Value* bits = ir_.CreateAnd(ir_.CreateBitCast(raw, i16_),
+      Value* bits = ir_.CreateAnd(bits_of_lanes(raw),
                                   dpp.written ? dpp.written : bits_of_register(kExec, chunk, &exec));
       writes.masks.push_back(
           {*number, LaneMask{*number == kExec || dpp.written ? nullptr : raw, bits, raw, exec}});

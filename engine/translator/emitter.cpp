@@ -456,6 +456,7 @@ void Emitter::hold(unsigned number) {
     local = in_host ? static_cast<Value*>(ir_.CreateLoad(home->getAllocatedType(), home))
                     : ir_.CreateAlignedLoad(home->getAllocatedType(), wave_address(number, chunk),
                                             llvm::Align(4));
+    if (is_vgpr(number) && is_half()) local = only_half(local);
   }
   locals_.held.set(number);
 }

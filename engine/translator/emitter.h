@@ -611,16 +611,27 @@ class Emitter {
     const CompactLoop* loop = nullptr;
     unsigned header = 0;
     Value* on = nullptr;       // the lanes that are there, as a mask of the wave
+    unsigned most_lanes = 16;  // so many at most: a chunk, or half of one
     LaneRows rows{}, lanes{};  // VGPRs as the wave has them, and of the lanes that are there
     std::map<unsigned, llvm::BasicBlock*> blocks{};
     // By the block at which the wave is what it was, and whether the branch to it goes backward.
     std::map<std::pair<unsigned, bool>, llvm::BasicBlock*> ways_back{};
+    // Where that is so because few enough lanes are left for half a chunk, after so many rounds more: i32.
+    llvm::BasicBlock* way_to_half = nullptr;
+    llvm::AllocaInst* rounds_left = nullptr;
     std::map<std::pair<unsigned, unsigned>, llvm::AllocaInst*> slots{};
   };
   void emit_compact_loop(unsigned header);
+  void emit_compact_version(unsigned header, llvm::BasicBlock* begin, Value* exec, unsigned most_lanes);
+  bool has_half_version(const CompactLoop& loop) const;
+  llvm::BasicBlock* look_for_half();
+  bool is_half() const { return compact_ && compact_->most_lanes == 8; }
+  Value* lower_half(Value* lanes);
+  Value* only_half(Value* lanes);
+  Value* bits_of_lanes(Value* mask);
   void make_compact(CompactWave& compact);
   void emit_compact_block(unsigned block);
-  void emit_way_back(const CompactWave& compact, unsigned to, bool is_backward);
+  void emit_way_back(const CompactWave& compact, unsigned to, bool is_backward, uint32_t rounds_left);
   llvm::BasicBlock* way_back(unsigned block, bool is_backward);
   RegisterSet changed_at(const CompactLoop& loop, unsigned block) const;
   void begin_at(unsigned block);
