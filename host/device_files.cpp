@@ -208,6 +208,43 @@ void add_node(Files& files, const std::string& device, const std::string& name, 
   files.add("/dev/dri/" + name, std::string());
 }
 
+// What the device is made of, for programs without libdrm: versions of the graphics core, the copy engines
+// and the bus interface, and where their registers are, in dwords. Numbers and names are those of the
+// driver's list of hardware.
+void add_parts(Files& files, const hardware::Description& d, const std::string& die) {
+  struct Part {
+    unsigned number;
+    std::string name;
+    unsigned major, minor, revision;
+    std::vector<uint32_t> bases;  // of the register's segments
+  };
+  const bool is_card = d.target != "gfx1103";
+  const std::vector<uint32_t> graphics = {0x1260, 0xa000, 0x1c000, 0x2402c00};
+  const std::vector<uint32_t> bus_interface = {0, 0x14, 0xd20, 0x10400, 0x241b000, 0x4040000};
+  std::vector<Part> parts = {{11, "GC", 11, 0, static_cast<unsigned>(d.target.back() - '0'), graphics},
+                             {108, "NBIF", is_card ? 4u : 7u, is_card ? 3u : 7u, 0, bus_interface}};
+  for (unsigned engine = 0; engine < d.copy_engines; ++engine)
+    parts.push_back({42 + engine, fmt::format("SDMA{}", engine), 6, 0, is_card ? 0u : 1u, graphics});
+  files.add(die + "/num_ips", fmt::format("{}\n", parts.size()));
+  for (const Part& part : parts) {
+    const std::string folder = fmt::format("{}/{}", die, part.number);
+    const auto add = [&](std::string_view name, std::string text) {
+      files.add(fmt::format("{}/0/{}", folder, name), std::move(text));
+    };
+    files.link(fmt::format("{}/{}", die, part.name), folder);
+    add("hw_id", fmt::format("{}\n", part.number));
+    add("num_instance", "0\n");
+    add("major", fmt::format("{}\n", part.major));
+    add("minor", fmt::format("{}\n", part.minor));
+    add("revision", fmt::format("{}\n", part.revision));
+    add("harvest", "0x0\n");
+    add("num_base_addresses", fmt::format("{}\n", part.bases.size()));
+    std::string bases;
+    for (const uint32_t base : part.bases) bases += fmt::format("0x{:08X}\n", base);
+    add("base_addr", std::move(bases));
+  }
+}
+
 // What programs learn without a library of the driver's: which chip, where, on what link, with how much
 // memory. Clocks are those of the description; what has no sensor here (temperature, power, fans) has no
 // file.
@@ -215,7 +252,6 @@ void add_pci_device(Files& files, const hardware::Description& d, unsigned index
   const unsigned bus = kFirstBus + index;
   const std::string slot = fmt::format("0000:{:02x}:00.0", bus);
   const std::string device = fmt::format("{}/{}", kBridge, slot);
-  const bool is_card = d.target != "gfx1103";
   const auto add = [&](std::string_view name, std::string text) {
     files.add(fmt::format("{}/{}", device, name), std::move(text));
   };
@@ -264,20 +300,7 @@ void add_pci_device(Files& files, const hardware::Description& d, unsigned index
 
   add_node(files, device, fmt::format("card{}", index), index);
   add_node(files, device, fmt::format("renderD{}", kFirstRenderMinor + index), kFirstRenderMinor + index);
-  // Versions of the graphics core, the copy engine and the bus interface, for programs without libdrm. Their
-  // numbers are those of the driver's list of hardware.
-  struct Part {
-    unsigned number, major, minor, revision;
-  };
-  const Part parts[] = {{11, 11, 0, static_cast<unsigned>(d.target.back() - '0')},
-                        {42, 6, 0, is_card ? 0u : 1u},
-                        {108, is_card ? 4u : 7u, is_card ? 3u : 7u, 0}};
-  for (const Part& part : parts) {
-    const std::string folder = fmt::format("{}/ip_discovery/die/0/{}/0", device, part.number);
-    files.add(folder + "/major", fmt::format("{}\n", part.major));
-    files.add(folder + "/minor", fmt::format("{}\n", part.minor));
-    files.add(folder + "/revision", fmt::format("{}\n", part.revision));
-  }
+  add_parts(files, d, device + "/ip_discovery/die/0");
 }
 
 }  // namespace

@@ -72,6 +72,21 @@ TEST_F(DeviceFilesTest, EveryModelHasFiles) {
   }
 }
 
+TEST_F(DeviceFilesTest, PartsAreFoundByNumberAndByName) {
+  const std::string die = text("/sys/class/drm/renderD128") + "/device";
+  const std::string parts = text(die) + "/ip_discovery/die/0";
+  EXPECT_EQ(text(parts + "/num_ips"), "4\n");
+  for (const auto& [name, number] :
+       {std::pair("GC", "11"), {"SDMA0", "42"}, {"SDMA1", "43"}, {"NBIF", "108"}}) {
+    EXPECT_EQ(text(parts + "/" + name), parts + "/" + number);
+    EXPECT_EQ(text(parts + "/" + number + "/0/hw_id"), std::string(number) + "\n");
+  }
+  EXPECT_EQ(text(parts + "/11/0/major"), "11\n");
+  // Packets that set registers count from these: COMPUTE_PGM_LO is 0x1bac behind the first.
+  EXPECT_EQ(text(parts + "/11/0/base_addr"), "0x00001260\n0x0000A000\n0x0001C000\n0x02402C00\n");
+  EXPECT_EQ(text(parts + "/11/0/num_base_addresses"), "4\n");
+}
+
 TEST_F(DeviceFilesTest, OtherPathsAreTheHosts) {
   for (const char* path :
        {"/sys/devices/system/cpu/online", "/proc/cpuinfo", "/dev/null", "/sys/module/kvm/version",
