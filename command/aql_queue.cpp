@@ -179,13 +179,25 @@ void AqlQueue::inactivate() {
 
 void AqlQueue::end() {
   if (inactive_signal_ != 0) services_.signals.change(inactive_signal_, SignalOperation::store, 1);
-  std::vector<std::shared_ptr<machine::ActiveDispatch>> running;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& [index, dispatch] : running_) running.push_back(dispatch);
-  }
-  for (const auto& dispatch : running) services_.device.cancel(*dispatch);
+  for (const auto& dispatch : running()) services_.device.cancel(*dispatch);
   if (Pm4Executor* executor = shared_executor_.load()) executor->cancel();
+}
+
+std::vector<std::shared_ptr<machine::ActiveDispatch>> AqlQueue::running() const {
+  std::vector<std::shared_ptr<machine::ActiveDispatch>> all;
+  std::lock_guard lock(mutex_);
+  for (const auto& [index, dispatch] : running_) all.push_back(dispatch);
+  return all;
+}
+
+void AqlQueue::suspend_waves() {
+  for (const auto& dispatch : running()) services_.device.suspend(*dispatch);
+  if (Pm4Executor* executor = shared_executor_.load()) executor->suspend();
+}
+
+void AqlQueue::resume_waves() {
+  for (const auto& dispatch : running()) services_.device.resume(*dispatch);
+  if (Pm4Executor* executor = shared_executor_.load()) executor->resume();
 }
 
 bool AqlQueue::busy() const {

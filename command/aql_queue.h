@@ -75,6 +75,8 @@ class AqlQueue final : public Queue, private MessageSink {
   bool rung() const override { return load_shared<uint64_t>(doorbell_) != heard_; }
   void inactivate() override;
   bool busy() const override;
+  void suspend_waves() override;
+  void resume_waves() override;
 
  private:
   enum class Outcome : uint8_t { launched, blocked, failed };
@@ -99,6 +101,7 @@ class AqlQueue final : public Queue, private MessageSink {
   // Whether its memory is still the device's.
   bool has_memory() const;
   void end();  // what follows become_inactive()
+  std::vector<std::shared_ptr<machine::ActiveDispatch>> running() const;
   bool killed(uint64_t index);
   // Passes over a packet that was killed; false if it still runs.
   bool abandon(uint64_t index);

@@ -63,7 +63,13 @@ void CommandProcessor::suspend(const Queue& queue) {
   copy_.remove(queue);
 }
 
+void CommandProcessor::evict(Queue& queue) {
+  suspend(queue);
+  queue.suspend_waves();
+}
+
 void CommandProcessor::resume(const std::shared_ptr<Queue>& queue) {
+  queue->resume_waves();
   Processor& processor = dynamic_cast<const SdmaQueue*>(queue.get()) ? copy_ : compute_;
   processor.remove(*queue);
   processor.add(queue);

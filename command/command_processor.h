@@ -32,6 +32,8 @@ class CommandProcessor {
 
   // Processes no packet of the queue any more until it is resumed; what runs goes on.
   void suspend(const Queue& queue);
+  // Likewise, and its waves stand still between two instructions.
+  void evict(Queue& queue);
   void resume(const std::shared_ptr<Queue>& queue);
   // Somebody may have stored to a doorbell in his own memory. Packets of the compute queues are processed on
   // the calling thread, for a moment; true if there are more: to be called again, soon. Copies may take long

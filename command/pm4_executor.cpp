@@ -85,6 +85,19 @@ void Pm4Executor::end_running(bool for_good) {
   for (const auto& dispatch : running) services_.device.cancel(*dispatch);
 }
 
+std::set<std::shared_ptr<machine::ActiveDispatch>> Pm4Executor::running() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->running;
+}
+
+void Pm4Executor::suspend() {
+  for (const auto& dispatch : running()) services_.device.suspend(*dispatch);
+}
+
+void Pm4Executor::resume() {
+  for (const auto& dispatch : running()) services_.device.resume(*dispatch);
+}
+
 void Pm4Executor::wait_idle() {
   std::unique_lock lock(state_->mutex);
   state_->idle.wait(lock, [&] { return state_->in_flight == 0; });

@@ -67,6 +67,9 @@ class Pm4Executor {
   bool busy() const { return state_->in_flight != 0; }
   // Ends all dispatches, and those that come.
   void cancel();
+  // The waves of all dispatches so far, as Queue has it.
+  void suspend();
+  void resume();
   // Ends the indirect buffers that are being executed, and all dispatches so far.
   void abandon();
   // As packets that write the registers of them would.
@@ -99,6 +102,7 @@ class Pm4Executor {
   };
 
   void end_running(bool for_good);
+  std::set<std::shared_ptr<machine::ActiveDispatch>> running() const;
   Status refuse(QueueError::Kind kind, std::string field, std::string text);
   Status bad_length(const Packet& packet, const char* name, const char* expected);
   // The host's address of what a packet names, or null with the fault set.

@@ -13,6 +13,8 @@ class Pm4Queue final : public RingQueue, private MessageSink {
 
   void set_compute_units(const machine::ComputeUnits& units) override { executor_.set_compute_units(units); }
   bool busy() const override { return executor_.busy(); }
+  void suspend_waves() override { executor_.suspend(); }
+  void resume_waves() override { executor_.resume(); }
 
  private:
   uint32_t length(uint64_t address, std::span<const uint32_t> words) override;

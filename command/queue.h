@@ -90,6 +90,11 @@ class Queue {
   // Whether a dispatch of this queue still runs.
   virtual bool busy() const = 0;
 
+  // Of a queue whose packets nobody processes: when this returns its waves stand still, until they are let go
+  // on, or ended by inactivate(). Safe from any thread.
+  virtual void suspend_waves() {}
+  virtual void resume_waves() {}
+
  protected:
   // True for the first caller.
   bool become_inactive() {

@@ -162,7 +162,10 @@ int Queues::update(const kfd_ioctl_update_queue_args& args) {
     std::fprintf(stderr, "lockstep: queue %u cannot get another ring (make another queue)\n", args.queue_id);
     return EINVAL;
   }
-  entry.gpu->processor->suspend(*entry.queue);
+  if (suspend)
+    entry.gpu->processor->evict(*entry.queue);
+  else
+    entry.gpu->processor->suspend(*entry.queue);
   entry.queue->set_priority(static_cast<int>(args.queue_priority));
   entry.suspended = suspend;
   if (!suspend) entry.gpu->processor->resume(entry.queue);

@@ -97,6 +97,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
   options.control = options_.control;
   options.threads = threads_;  // else each dispatch asks the system how many processors there are
   options.cancel = &dispatch->cancel_;
+  options.suspended = &dispatch->suspended_;
   options.waves_released = [this] {
     ++changes_;
     add_workers(1);
@@ -208,6 +209,20 @@ void Device::cancel(ActiveDispatch& dispatch) {
   dispatch.cancel_ = true;
   ++changes_;
   add_workers(1);  // somebody has to notice
+}
+
+void Device::suspend(ActiveDispatch& dispatch) {
+  dispatch.suspended_ = true;
+  ++changes_;
+  dispatch.scheduler_->stand_still();
+  ++changes_;
+  add_workers(1);  // others may wait for the room that this one had
+}
+
+void Device::resume(ActiveDispatch& dispatch) {
+  if (!dispatch.suspended_.exchange(false)) return;
+  ++changes_;
+  add_workers(group_count(dispatch.launch_));
 }
 
 void Device::add_workers(uint64_t wanted) {

@@ -34,7 +34,7 @@ class ActiveDispatch {
 
   Launch launch_;
   RunOptions options_;
-  std::atomic<bool> cancel_ = false;
+  std::atomic<bool> cancel_ = false, suspended_ = false;
   Findings findings_;
   PreparedEngine prepared_;
   std::unique_ptr<DispatchRecord> record_;  // null: nobody listens
@@ -95,6 +95,10 @@ class Device {
   bool rehearse(Launch launch);
   // Ends the dispatch soon; Outcome::cancelled tells.
   void cancel(ActiveDispatch& dispatch);
+  // When this returns its waves stand still, each between two instructions, and others may have their places
+  // on the device; until resume() or cancel(). Not while it is started, nor from its `done`.
+  void suspend(ActiveDispatch& dispatch);
+  void resume(ActiveDispatch& dispatch);
 
   const hardware::Description& hardware() const { return options_.hardware; }
   const memory::AccessModes& access_modes() const { return options_.access_modes; }

@@ -229,7 +229,27 @@ void GroupContext::leave_place() {
   if (scratch_ring_) scratch_ring_->give_back(scratch_entries());
   placement_.reset();
   scratch_ring_.reset();
-  may_relaunch_ = false;
+  may_relaunch_ = has_lent_place_ = false;
+}
+
+void GroupContext::lend_place() {
+  if (!placement_) return;
+  placement_->release(place_);
+  placement_.reset();
+  has_lent_place_ = true;
+}
+
+bool GroupContext::take_place_again(const Launch& launch) {
+  if (!has_lent_place_) return true;
+  const auto place = launch.placement->allocate(placement_needs(launch));
+  if (!place) return false;
+  place_ = *place;
+  placement_ = launch.placement;
+  has_lent_place_ = false;
+  lds_alloc_ = lds_allocation(place_, launch);
+  for (unsigned i = 0; i < group_.wave_count; ++i) tell_place(launch, i, *waves_[i]);
+  give_up_unused();
+  return true;
 }
 
 void GroupContext::abandon() {
@@ -326,6 +346,7 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   trap_engine_ = nullptr;
   taken_over_ = 0;
   lost_memory_ = nullptr;
+  suspended_ = options.suspended;
   may_relaunch_ = !control && options.precise.is_default() && launch.initial_byte == 0;
   has_run_ = stands_still_ = false;
   idle_mark_.reset();
@@ -373,17 +394,7 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const Group
   reset_wave(wave, wave_vgprs_);
   if (launch.initial_byte != 0) fill_registers(wave, launch.initial_byte);
   wave.lds_bytes = allocated_lds_bytes(launch);
-  const unsigned vmid = group_.dispatch->vmid;
-  if (placement_) {
-    wave.hw_id1 = hardware_id1(place_, index);
-    wave.hw_id2 = hardware_id2(place_, vmid);
-    wave.gpr_alloc = vgpr_allocation(place_, index, launch, wave_vgprs_);
-  } else {
-    wave.hw_id1 = index;
-    wave.hw_id2 = hardware_id2({}, vmid);
-    wave.gpr_alloc = 0;
-  }
-  wave.lds_alloc = lds_alloc_;
+  tell_place(launch, index, wave);
   give_scratch(wave, 0, 0);
   if (launch.scratch_bytes != 0) {
     std::byte* scratch = scratch_ring_
@@ -396,6 +407,20 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const Group
   wave.mode = mode_ = initial_mode(launch);
   wave.status |= initial_status(launch.rsrc1);
   fill_launch_registers(launch, index, place, wave);
+}
+
+void GroupContext::tell_place(const Launch& launch, unsigned index, Wave& wave) const {
+  const unsigned vmid = group_.dispatch->vmid;
+  if (placement_) {
+    wave.hw_id1 = hardware_id1(place_, index);
+    wave.hw_id2 = hardware_id2(place_, vmid);
+    wave.gpr_alloc = vgpr_allocation(place_, index, launch, wave_vgprs_);
+  } else {
+    wave.hw_id1 = index;
+    wave.hw_id2 = hardware_id2({}, vmid);
+    wave.gpr_alloc = 0;
+  }
+  wave.lds_alloc = lds_alloc_;
 }
 
 void GroupContext::fill_launch_registers(const Launch& launch, unsigned index, const GroupPlace& place,
@@ -545,6 +570,7 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
   ended_at_once_ = false;
   has_run_ = true;
   while (budget > 0) {
+    if (suspended_ && suspended_->load(std::memory_order_relaxed)) return Result::unfinished;
     const int64_t before = budget;
     if (has_commands_ && has_commands_->load(std::memory_order_acquire)) control_->apply(group_);
     if (has_requests()) {

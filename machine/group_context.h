@@ -111,6 +111,12 @@ class GroupContext {
   // there is no room now.
   bool take_place(const Launch& launch);
   void leave_place();
+  // Of a group that has not finished and stands still: others may have its wave slots, registers and LDS
+  // until it takes a place again, where it likes; false if there is no room for it now. Its scratch stays
+  // where it is. Nothing of a group that no device has placed.
+  void lend_place();
+  bool take_place_again(const Launch& launch);
+  bool has_lent_place() const { return has_lent_place_; }
   // Of a group that has not finished: the wave slots and VGPRs of waves that have ended, and the VGPRs that
   // waves have given back (guide 5.3, message 3), are for other groups.
   void give_up_unused();
@@ -194,6 +200,8 @@ class GroupContext {
 
   std::span<uint32_t> scratch_entries() { return std::span(scratch_entries_).first(waves_.size()); }
   void launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
+  // In the registers that say where it is.
+  void tell_place(const Launch& launch, unsigned index, Wave& wave) const;
   // The part of a launch that differs from group to group.
   void fill_launch_registers(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
   void fill_item_ids(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
@@ -271,6 +279,7 @@ class GroupContext {
   unsigned wave_size_ = 0;
   std::shared_ptr<Placement> placement_;  // that `place_` is of; null: no place
   GroupPlacement place_;
+  bool has_lent_place_ = false;
   std::shared_ptr<ScratchRing> scratch_ring_;  // that `scratch_entries_` are of, with the place
   std::array<uint32_t, GroupPlacement::kMaxWaves> scratch_entries_{};
   std::shared_ptr<const RangeSet> memory_;  // that the waves' caches of ranges are about
@@ -302,6 +311,7 @@ class GroupContext {
   uint32_t taken_over_ = 0;                         // by that: a bit for each wave
   const Wave* lost_memory_ = nullptr;  // the wave whose turn ended in the middle of an instruction
   const std::atomic<bool>* has_commands_ = nullptr;  // of it, for this group; null without one
+  const std::atomic<bool>* suspended_ = nullptr;     // of the present group's dispatch; may be null
 };
 
 }  // namespace lockstep::machine

@@ -101,6 +101,8 @@ struct RunOptions {
   unsigned threads = 0;                       // 0: one for each processor
   uint32_t resident_groups = 1024;            // groups that may be started and unfinished at the same time
   const std::atomic<bool>* cancel = nullptr;  // set to stop
+  // As long as it is set no wave executes anything; for those who use Scheduler::step.
+  const std::atomic<bool>* suspended = nullptr;
   // Wave-instructions that the dispatch may take; 0: as many as it needs. Outcome::limit_exceeded tells if it
   // needs more: then each wave stopped at its next taken branch.
   uint64_t instruction_limit = 0;

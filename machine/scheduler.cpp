@@ -200,6 +200,21 @@ Scheduler::Step Scheduler::step(int64_t budget, uint64_t& executed) {
   return still_rounds() > kStillRounds && fault_number_ == kNone ? Step::spun : Step::worked;
 }
 
+void Scheduler::stand_still() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return resident_ == parked_.size() + blocked_.size(); });
+  for (auto& context : idle_) context->leave_place();
+  for (auto& context : parked_) context->lend_place();
+  for (auto& [group, context] : blocked_) context->lend_place();
+  have_lent_places_ = true;
+}
+
+bool Scheduler::give_places_back() {
+  const auto has_one = [&](auto& context) { return context->take_place_again(launch_); };
+  return std::ranges::all_of(parked_, has_one) &&
+         std::ranges::all_of(blocked_, [&](auto& entry) { return has_one(entry.second); });
+}
+
 DispatchEvent Scheduler::event() const {
   return {&dispatch_,
           launch_.grid,
@@ -258,8 +273,8 @@ Claim Scheduler::claim_next() {
 
 // Where a limit or a listener wants to know of each group, none; nor of those that have begun.
 Claim Scheduler::claim_more() {
-  if (cancelled_ || stop_requested() || is_serial_ || options_.instruction_limit != 0 ||
-      fault_number_ != kNone)
+  if (cancelled_ || stop_requested() || is_suspended() || have_lent_places_ || is_serial_ ||
+      options_.instruction_limit != 0 || fault_number_ != kNone)
     return {};
   if (!returned_.empty()) {
     const Claim claim = returned_.front();
@@ -313,6 +328,12 @@ int64_t Scheduler::slice(int64_t budget) {
   return start_order_.is_random() ? start_order_.draw_turn(budget) : budget;
 }
 
+Scheduler::Groups::iterator Scheduler::next_parked() {
+  if (start_order_.is_random() && !parked_.empty())
+    std::swap(parked_.front(), parked_[start_order_.draw(parked_.size())]);
+  return std::ranges::find_if(parked_, [](const auto& context) { return !context->has_lent_place(); });
+}
+
 bool Scheduler::prefers_parked() {
   return start_order_.is_random() && !parked_.empty() && start_order_.draw(2) == 0;
 }
@@ -321,7 +342,8 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
                                  int64_t& budget) {
   for (;;) {
     if (stop_requested()) cancelled_ = true;
-    if (cancelled_) return Taken::nothing;
+    if (cancelled_ || is_suspended()) return Taken::nothing;
+    if (have_lent_places_) have_lent_places_ = !give_places_back();
     // One group at a time for those who want to be told in order.
     if (is_serial_ && resident_ > parked_.size() + blocked_.size()) return Taken::wait;
     const bool new_one = unstarted() != 0;
@@ -353,10 +375,9 @@ Scheduler::Taken Scheduler::take(std::unique_lock<std::mutex>& lock, std::unique
       return Taken::group;
     }
     sort_groups();
-    if (!parked_.empty()) {
-      if (start_order_.is_random()) std::swap(parked_.front(), parked_[start_order_.draw(parked_.size())]);
-      context = std::move(parked_.front());
-      parked_.pop_front();
+    if (const auto next = next_parked(); next != parked_.end()) {
+      context = std::move(*next);
+      parked_.erase(next);
       budget = reserve(slice(budget));
       return Taken::group;
     }
@@ -472,13 +493,15 @@ void Scheduler::give_back(std::unique_ptr<GroupContext> context, GroupContext::R
     case GroupContext::Result::finished:
       ++totals_.groups_done;
       --resident_;
-      // Its place is for those who have more to run.
-      if (unstarted_before(totals_.groups_total) == 0 || !context->has_whole_place()) context->leave_place();
+      // Its place is for those who have more to run, or had one before.
+      if (unstarted_before(totals_.groups_total) == 0 || !context->has_whole_place() || is_suspended() ||
+          have_lent_places_)
+        context->leave_place();
       idle_.push_back(std::move(context));
       break;
   }
   // Nobody needs to wake for a group that has nothing to do.
-  if (!stands_still || cancelled_) changed_.notify_all();
+  if (!stands_still || cancelled_ || is_suspended()) changed_.notify_all();
   report_progress();
 }
 

@@ -34,7 +34,7 @@ class Scheduler {
   static constexpr int64_t kLaterSlice = 50'000;
 
   // Throws std::invalid_argument for a group that the launch's device never has room for. All must outlive
-  // this. `options.cancel` may be set at any time.
+  // this. `options.cancel` and `options.suspended` may be set at any time.
   Scheduler(const Launch& launch, const RunOptions& options, Engine& engine, Reuse& reuse);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
@@ -51,6 +51,9 @@ class Scheduler {
   };
   // Runs one group for about `budget` wave-instructions, without ever waiting; adds what was executed.
   Step step(int64_t budget, uint64_t& executed);
+  // With `options.suspended` set: waits until no wave executes anything any more, and lets others have the
+  // places of all groups. When it is not set any more they get places again before new groups do.
+  void stand_still();
 
   // How long to rest after so many rounds in which nothing changed: the longer the more.
   static std::chrono::microseconds rest_after(uint64_t rounds) {
@@ -75,6 +78,7 @@ class Scheduler {
   static constexpr uint64_t kStillRounds = 1;
 
   bool stop_requested() const { return options_.cancel && options_.cancel->load(std::memory_order_relaxed); }
+  bool is_suspended() const { return options_.suspended && options_.suspended->load(); }
   GroupContext::Result run_group(GroupContext& context, int64_t budget, uint64_t& executed);
   // What else becomes of a group that has not finished.
   GroupContext::Result after_run(GroupContext& context, GroupContext::Result result);
@@ -104,6 +108,9 @@ class Scheduler {
   int64_t slice(int64_t budget);
   // Whether a group that was parked is to run before a new one is started, in random order.
   bool prefers_parked();
+  // The one that is to run next; the end if none can.
+  using Groups = std::deque<std::unique_ptr<GroupContext>>;
+  Groups::iterator next_parked();
   // Groups that nobody has started, of those numbered below `end`; those that still may be.
   uint64_t unstarted_before(uint64_t end) const;
   uint64_t unstarted() const { return unstarted_before(std::min(totals_.groups_total, fault_number_)); }
@@ -116,6 +123,8 @@ class Scheduler {
   void give_back_unused(int64_t reserved);
   bool is_any_held() const;
   bool find_room(std::unique_ptr<GroupContext>& context);
+  // To groups that have lent theirs, as far as there is room; whether that is all of them.
+  bool give_places_back();
   // Parks groups that are no longer blocked. Drops those behind a fault, and those before it that wait for
   // the host or, as it seems, for ever: the dispatch shall come to its end.
   void sort_groups();
@@ -156,11 +165,12 @@ class Scheduler {
   uint32_t resident_ = 0;          // started and not finished
   uint64_t fault_number_ = kNone;  // first group that faulted
   bool waits_for_faulted_ = false;
+  bool have_lent_places_ = false;  // some of parked_ and blocked_
   bool cancelled_ = false;
   bool limit_exceeded_ = false;
   bool said_finished_ = false;
   std::optional<WaveFault> fault_;
-  std::deque<std::unique_ptr<GroupContext>> parked_;
+  Groups parked_;
   // Groups all of whose waves wait until one is released, or the host lets one go on.
   std::unordered_map<const WorkGroup*, std::unique_ptr<GroupContext>> blocked_;
   std::vector<std::unique_ptr<GroupContext>> idle_;

@@ -205,10 +205,16 @@ KERNEL = bytes.fromhex(
     "000108f4 000000f8 ff000036 ff030000 02860384 0300004a 82000230 07fc89bf 000052dc 01000402 f70389bf 02002cd7 02070100"
     "0201044a 00006adc 01020600 0000b0bf".replace(" ", ""))
 
+# Adds 1 to the second argument, again and again, until the first one is not 0.
+COUNTING = bytes.fromhex(
+    "000108f4 000000f8 8002027e 8102047e 07fc89bf 0000d6dc 01020600 006052dc 01000403 f70389bf 0305107e 088006bf "
+    "f8ffa2bf 0000b0bf".replace(" ", ""))
+
 GROUPS = 100
 COUNT = 64 * GROUPS
 code = Memory(PAGE, VRAM)
 ctypes.memmove(code.address + 256, KERNEL, len(KERNEL))
+ctypes.memmove(code.address + 2048, COUNTING, len(COUNTING))
 source, middle, target = Memory(COUNT * 4), Memory(COUNT * 4 + PAGE, VRAM), Memory(COUNT * 4)
 arguments, signals = Memory(PAGE), Memory(PAGE)
 source.words[:] = [i ^ 0x55 for i in range(COUNT)]
@@ -268,7 +274,31 @@ assert signals.words[12] == 0
 update(100)
 wait("the queue does not go on", lambda: signals.words[12] == 7)
 second.wait_idle()
+
+# So do its waves, wherever they are; and they end with it.
+flag, counter = signals.address + 128, signals.address + 132
+arguments.longs[4:6] = [flag, counter]
+signals.words[14] = signals.words[32] = signals.words[33] = 0
+for round in range(3):
+    second.send(dispatch(code.address + 2048, arguments.address + 32, GROUPS) + release(signals.address + 56, round + 1))
+    before = signals.words[33]
+    wait("the waves do not run", lambda: signals.words[33] > before + 1000)
+    update(0)
+    before = signals.words[33]
+    compute.send(dispatch(code.address + 256, arguments.address, GROUPS) + release(signals.address + 32, 1000 + round))
+    wait("another queue does not run", lambda: signals.words[8] == 1000 + round)
+    time.sleep(0.02)
+    assert signals.words[33] == before and signals.words[14] == round
+    if round == 2:
+        break
+    update(100)
+    wait("the waves do not go on", lambda: signals.words[33] > before + 1000)
+    signals.words[32] = 1
+    wait("the waves do not end", lambda: signals.words[14] == round + 1)
+    signals.words[32] = 0
 second.destroy()
+time.sleep(0.02)
+assert signals.words[33] == before and signals.words[14] == 2
 
 # An AQL queue beside them, whose kernel descriptor is made by hand.
 shared = Memory(PAGE * 2)
