@@ -43,6 +43,15 @@ RingQueue::RingQueue(uint64_t id, const char* kind, RingQueueOptions options, Se
                control + 2};
   }
   heard_ = load_shared<uint64_t>(memory_.doorbell);
+  read_ = memory_.wraps ? 0 : read_position();
+}
+
+void RingQueue::report_read() const {
+  if (memory_.wraps)
+    store_shared<uint32_t>(reinterpret_cast<uint32_t*>(memory_.read),
+                           static_cast<uint32_t>(read_ & (dwords_ - 1)));
+  else
+    store_shared<uint64_t>(memory_.read, read_ * 4 / memory_.unit);
 }
 
 bool RingQueue::has_memory() const {
@@ -118,10 +127,7 @@ Queue::Advance RingQueue::advance() {
   for (unsigned n = 0; n < kBatch && state() == QueueState::active; ++n) {
     // The caller's memory may go at any moment.
     uint64_t write = 0;
-    if (const auto lost = guarded([&] {
-          read_ = read_position();
-          write = write_position();
-        })) {
+    if (const auto lost = guarded([&] { write = write_position(); })) {
       fail_lost(*lost);
       break;
     }
@@ -175,8 +181,8 @@ Queue::Advance RingQueue::advance() {
       result.look_again = look_again();
       break;
     }
-    if (const auto lost =
-            guarded([&] { store_shared<uint64_t>(memory_.read, (read + count) * 4 / memory_.unit); })) {
+    read_ += count;
+    if (const auto lost = guarded([&] { report_read(); })) {
       fail_lost(*lost);
       break;
     }

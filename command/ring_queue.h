@@ -21,6 +21,9 @@ struct RingQueueMemory {
   uint64_t *read = nullptr, *write = nullptr;
   uint64_t* doorbell = nullptr;  // not of the device
   uint32_t unit = 4;
+  // The read position is reported in 32 bits that wrap at the ring's size, as the card's compute queues do
+  // (AMD's kfdtest, PM4Queue.cpp), and begins at 0 whatever stands there.
+  bool wraps = false;
 };
 
 struct RingQueueOptions {
@@ -86,6 +89,7 @@ class RingQueue : public Queue {
   bool has_memory() const;
   QueueError error_of(const Failure& failure) const;
   void end();  // what follows become_inactive()
+  void report_read() const;
   // Memory of the queue that was there when it was made.
   void fail_lost(uint64_t address);
 
@@ -94,7 +98,7 @@ class RingQueue : public Queue {
   const uint32_t dwords_;
   std::optional<MappedPages> pages_;  // where the caller has none
   RingQueueMemory memory_;
-  uint64_t read_ = 0;             // the position as of the last look; the processor's thread alone
+  uint64_t read_;                 // the processor's thread alone
   std::atomic<uint64_t> heard_;   // the doorbell as of the last look
   std::vector<uint32_t> packet_;  // a copy without the ring's end in it
 };

@@ -228,8 +228,7 @@ int Buffers::export_ipc(IpcExportArgs& args) {
   args.share_handle[0] = static_cast<uint32_t>(kExportMagic);
   args.share_handle[1] = static_cast<uint32_t>(syscall(SYS_getpid));
   args.share_handle[2] = static_cast<uint32_t>(record);
-  args.share_handle[3] = 0;
-  args.flags = buffer->flags;
+  args.share_handle[3] = args.flags;  // what the runtime says of the memory, for the one who imports it
   return 0;
 }
 
@@ -304,7 +303,7 @@ int Buffers::import_ipc(IpcImportArgs& args) {
   std::lock_guard lock(mutex_);
   const Buffer& buffer = buffers_.at(args.handle);
   args.mmap_offset = buffer.offset;
-  args.flags = buffer.flags;
+  args.flags = args.share_handle[3];
   return 0;
 }
 

@@ -352,6 +352,14 @@ std::vector<DeviceFile> device_files(const hardware::Description& model, unsigne
   files.add(fmt::format("{}/version", kDrmClass), "drm 1.1.0 20060810\n");
   files.add("/sys/module/amdgpu/initstate", "live\n");
   files.add("/sys/module/amdgpu/version", "6.7.0\n");
+  // Queues are evicted with their waves (UPDATE_QUEUE), and a memory fault takes the program's others away.
+  for (const auto& [name, value] : {std::pair("cwsr_enable", "1"),
+                                    {"emu_mode", "0"},
+                                    {"hws_max_conc_proc", "-1"},
+                                    {"no_queue_eviction_on_vm_fault", "0"},
+                                    {"noretry", "-1"},
+                                    {"sched_policy", "0"}})
+    files.add(fmt::format("/sys/module/amdgpu/parameters/{}", name), fmt::format("{}\n", value));
   files.add("/usr/share/libdrm/amdgpu.ids",
             fmt::format("1.0.0\n{:04X},\t{:02X},\tAMD {}\n", model.pci_device_id, model.pci_revision,
                         model.description));

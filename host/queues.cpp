@@ -100,6 +100,7 @@ int Queues::create(kfd_ioctl_create_queue_args& args) {
                         reinterpret_cast<uint64_t*>(args.read_pointer_address),
                         reinterpret_cast<uint64_t*>(args.write_pointer_address), entry.doorbell};
       if (args.queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE) {
+        options.memory->wraps = true;
         entry.queue = gpu->processor->create_pm4_queue(std::move(options));
       } else if (args.queue_type == KFD_IOC_QUEUE_TYPE_SDMA) {
         entry.copies = true;

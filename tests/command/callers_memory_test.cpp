@@ -606,6 +606,28 @@ TEST_F(CallersRingTest, Pm4CountsDwordsAndFlushesTheHostDataPath) {
   EXPECT_EQ(*read, 7u);
 }
 
+// The write position goes on beyond the ring, the read position is told within it, and in 32 bits.
+TEST_F(CallersRingTest, Pm4TellsWhereItReadsWithinTheRing) {
+  RingQueueOptions wrapping = options(4);
+  wrapping.memory->wraps = true;
+  *read = 0xabcd'0000'0017;  // what stands there is nobody's
+  *write = 0;
+  const auto queue = m.processor->create_pm4_queue(wrapping);
+  const uint64_t dwords = queue->size();
+  const auto tells = [&](uint64_t position) {
+    return m.processor->waiters().wait(
+        [&] { return load_shared<uint64_t>(read) == (0xabcd'0000'0000 | position); }, in_seconds(20));
+  };
+  for (uint64_t at = 0; at < dwords; ++at) ring[at] = 2u << 30;
+  for (uint64_t at = 100; at < 3 * dwords; at += dwords / 2 + 3) {
+    store_shared<uint64_t>(write, at);
+    store_shared<uint64_t>(&doorbell, at);
+    while (m.processor->serve_doorbells()) {
+    }
+    EXPECT_TRUE(tells(at % dwords)) << at;
+  }
+}
+
 TEST_F(CallersRingTest, SuspendedQueuesWait) {
   const auto queue = m.processor->create_sdma_queue(options(1));
   m.processor->suspend(*queue);

@@ -87,6 +87,11 @@ TEST_F(DeviceFilesTest, PartsAreFoundByNumberAndByName) {
   EXPECT_EQ(text(parts + "/11/0/num_base_addresses"), "4\n");
 }
 
+TEST_F(DeviceFilesTest, ParametersOfTheModuleAreThere) {
+  EXPECT_EQ(text("/sys/module/amdgpu/parameters/cwsr_enable"), "1\n");
+  EXPECT_TRUE(is_device_path("/sys/module/amdgpu/parameters/cwsr_enable"));
+}
+
 TEST_F(DeviceFilesTest, OtherPathsAreTheHosts) {
   for (const char* path :
        {"/sys/devices/system/cpu/online", "/proc/cpuinfo", "/dev/null", "/sys/module/kvm/version",

@@ -231,6 +231,7 @@ TEST_F(DriverTest, ExportedMemoryIsShared) {
   // The same by a handle of 128 bits that stays valid.
   IpcExportArgs shared = {};
   shared.handle = buffer.handle;
+  shared.flags = 0x2001;  // HsaMemFlags, which only runtimes know
   ASSERT_EQ(kfd(_IOWR('K', 0x81, IpcExportArgs), shared), 0);
   IpcImportArgs taken = {};
   taken.va_addr = reserve(4 * kPage);
@@ -238,6 +239,7 @@ TEST_F(DriverTest, ExportedMemoryIsShared) {
   std::memcpy(taken.share_handle, shared.share_handle, sizeof taken.share_handle);
   ASSERT_EQ(other.kfd_ioctl(_IOWR('K', 0x80, IpcImportArgs), &taken), 0);
   EXPECT_EQ(reinterpret_cast<uint32_t*>(taken.va_addr)[100], 9u);
+  EXPECT_EQ(taken.flags, 0x2001u);
   uint64_t offset = taken.mmap_offset + kPage;
   EXPECT_NE(other.descriptor_at(offset, 3 * kPage), other.descriptor()) << "not its own memory";
   EXPECT_EQ(offset, buffer.mmap_offset + kPage);

@@ -103,7 +103,9 @@ class Queue:
         self.doorbell.value = self.written * self.unit
 
     def wait_idle(self):
-        wait("the ring is not read", lambda: self.done.value == self.written * self.unit)
+        # Where the compute queues read is told in 32 bits, within the ring.
+        end = self.written % (self.ring.size // 4) if self.kind == PM4 else self.written * self.unit
+        wait("the ring is not read", lambda: self.done.value == end)
 
     def destroy(self):
         ioctl(kfd, READ_WRITE, 0x03, "II", self.id, 0)
