@@ -176,6 +176,7 @@ int Driver::answer(unsigned number, void* p, uint32_t bytes) {
     }
     case _IOC_NR(AMDKFD_IOC_SET_XNACK_MODE): {
       auto& args = *static_cast<kfd_ioctl_set_xnack_mode_args*>(p);
+      if (args.xnack_enabled >= 0 && queues_.has_some()) return EBUSY;
       if (args.xnack_enabled > 0) return EPERM;  // gfx11 cannot repeat faulting accesses
       args.xnack_enabled = 0;
       return 0;

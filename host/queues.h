@@ -26,6 +26,10 @@ class Queues {
 
   // Takes no lock: whoever has it may be gone after a fork.
   bool has_had_some() const { return next_ != 1; }
+  bool has_some() {
+    std::lock_guard lock(mutex_);
+    return !queues_.empty();
+  }
   int create(kfd_ioctl_create_queue_args& args);
   int destroy(const kfd_ioctl_destroy_queue_args& args);
   int update(const kfd_ioctl_update_queue_args& args);

@@ -1,5 +1,9 @@
 #include "host/shared_virtual_memory.h"
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
@@ -13,6 +17,11 @@ constexpr uint32_t kAllFlags = KFD_IOCTL_SVM_FLAG_HOST_ACCESS | KFD_IOCTL_SVM_FL
                                KFD_IOCTL_SVM_FLAG_GPU_EXEC | KFD_IOCTL_SVM_FLAG_GPU_READ_MOSTLY |
                                KFD_IOCTL_SVM_FLAG_GPU_ALWAYS_MAPPED;
 constexpr uint32_t kMostGranularity = 0x3f;
+
+// Whether all of it is memory of the process, accessible or not.
+bool is_memory(uint64_t address, uint64_t bytes) {
+  return syscall(SYS_msync, address, bytes, MS_ASYNC) == 0;
+}
 
 }  // namespace
 
@@ -64,6 +73,9 @@ void SharedVirtualMemory::set(const kfd_ioctl_svm_args& args,
       if (type == KFD_IOCTL_SVM_ATTR_SET_FLAGS) advice.flags |= value & kAllFlags;
       if (type == KFD_IOCTL_SVM_ATTR_CLR_FLAGS) advice.flags &= ~value;
       if (type == KFD_IOCTL_SVM_ATTR_GRANULARITY) advice.granularity = value & kMostGranularity;
+      if (type == KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE) advice.in_place |= uint64_t{1} << find(value)->index;
+      if (type == KFD_IOCTL_SVM_ATTR_ACCESS || type == KFD_IOCTL_SVM_ATTR_NO_ACCESS)
+        advice.in_place &= ~(uint64_t{1} << find(value)->index);
     }
   };
   cut(begin);
@@ -114,10 +126,13 @@ int SharedVirtualMemory::get(const kfd_ioctl_svm_args& args, kfd_ioctl_svm_attri
     return all ? first : uint32_t{KFD_IOCTL_SVM_LOCATION_UNDEFINED};
   };
   uint32_t of_all = kAllFlags, of_any = 0, granularity = kMostGranularity;
+  uint64_t all_in_place = ~uint64_t{0}, any_in_place = 0;
   for (const Advice& part : parts) {
     of_all &= part.flags;
     of_any |= part.flags;
     granularity = std::min(granularity, part.granularity);
+    all_in_place &= part.in_place;
+    any_in_place |= part.in_place;
   }
   switch (attribute.type) {
     case KFD_IOCTL_SVM_ATTR_PREFERRED_LOC:
@@ -129,8 +144,11 @@ int SharedVirtualMemory::get(const kfd_ioctl_svm_args& args, kfd_ioctl_svm_attri
     case KFD_IOCTL_SVM_ATTR_ACCESS: {
       Gpu* const gpu = find(attribute.value);
       if (!gpu) return EINVAL;
-      const bool accessible = gpu->memory.snapshot()->find(args.start_addr, args.size, kRead) != nullptr;
-      attribute.type = accessible ? KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE : KFD_IOCTL_SVM_ATTR_NO_ACCESS;
+      // One way for all of the range, or none.
+      attribute.type = KFD_IOCTL_SVM_ATTR_NO_ACCESS;
+      if (!gpu->memory.snapshot()->find(args.start_addr, args.size, kRead)) return 0;
+      if (all_in_place >> gpu->index & 1) attribute.type = KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE;
+      if (!(any_in_place >> gpu->index & 1)) attribute.type = KFD_IOCTL_SVM_ATTR_ACCESS;
       return 0;
     }
     case KFD_IOCTL_SVM_ATTR_SET_FLAGS:
@@ -149,6 +167,7 @@ int SharedVirtualMemory::get(const kfd_ioctl_svm_args& args, kfd_ioctl_svm_attri
 
 int SharedVirtualMemory::answer(kfd_ioctl_svm_args& args, uint32_t attributes) {
   if (!is_address_range(args.start_addr, args.size) || args.size % kPageBytes != 0) return EINVAL;
+  if (!is_memory(args.start_addr, args.size)) return EFAULT;
   std::lock_guard lock(mutex_);
   if (args.op == KFD_IOCTL_SVM_OP_SET_ATTR) {
     const std::vector<kfd_ioctl_svm_attribute> wanted(args.attrs, args.attrs + attributes);

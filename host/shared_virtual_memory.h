@@ -23,6 +23,7 @@ class SharedVirtualMemory {
     uint32_t preferred = KFD_IOCTL_SVM_LOCATION_UNDEFINED, prefetched = KFD_IOCTL_SVM_LOCATION_UNDEFINED;
     uint32_t flags = KFD_IOCTL_SVM_FLAG_HOST_ACCESS | KFD_IOCTL_SVM_FLAG_COHERENT;
     uint32_t granularity = 9;  // of 2 MB, the driver's default
+    uint64_t in_place = 0;     // by device, if it was given access so; else as usual
     bool operator==(const Advice&) const = default;
   };
   struct Stretch {

@@ -134,7 +134,7 @@ TEST_F(DriverTest, SharedVirtualMemoryComesAndGoes) {
   EXPECT_FALSE(accessible(1, address, 1));
   args.op = KFD_IOCTL_SVM_OP_GET_ATTR;
   EXPECT_EQ(kfd(request, svm), 0);
-  EXPECT_EQ(args.attrs[0].type, uint32_t{KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE});
+  EXPECT_EQ(args.attrs[0].type, uint32_t{KFD_IOCTL_SVM_ATTR_ACCESS}) << "as it was given";
   // A buffer takes the place of what the program has freed without a word.
   const auto buffer =
       allocate_at(address + kPage, kPage, KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
@@ -204,6 +204,29 @@ TEST_F(DriverTest, SharedVirtualMemoryKeepsWhatWasSaidOfIt) {
   EXPECT_EQ(set(0, 8, kPreferred, 12345), EINVAL);
   EXPECT_EQ(set(0, 8, 99, 0), EINVAL);
   EXPECT_EQ(get(4, 4, kPreferred), uint32_t{KFD_IOCTL_SVM_LOCATION_SYSMEM});
+  // How a device may reach it.
+  const auto access = [&](unsigned page, unsigned pages, uint32_t of) {
+    EXPECT_EQ(ask(KFD_IOCTL_SVM_OP_GET_ATTR, page, pages, {{KFD_IOCTL_SVM_ATTR_ACCESS, of}}), 0);
+    return args.attrs[0].type;
+  };
+  constexpr uint32_t kAccess = KFD_IOCTL_SVM_ATTR_ACCESS, kInPlace = KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE,
+                     kNone = KFD_IOCTL_SVM_ATTR_NO_ACCESS;
+  EXPECT_EQ(set(0, 2, kAccess, id), 0);
+  EXPECT_EQ(set(2, 2, kInPlace, id), 0);
+  EXPECT_EQ(access(0, 2, id), kAccess);
+  EXPECT_EQ(access(2, 2, id), kInPlace);
+  EXPECT_EQ(access(1, 2, id), kNone) << "not in one way";
+  EXPECT_EQ(access(3, 2, id), kNone) << "not all of it";
+  EXPECT_EQ(access(0, 2, driver.gpus()[1]->id), kNone);
+  EXPECT_EQ(set(2, 1, kAccess, id), 0);
+  EXPECT_EQ(access(0, 3, id), kAccess);
+  EXPECT_EQ(set(3, 1, kNone, id), 0);
+  EXPECT_EQ(access(3, 1, id), kNone);
+  // What is no memory of the program any more.
+  munmap(reinterpret_cast<void*>(address + 7 * kPage), kPage);
+  EXPECT_EQ(set(6, 2, kPreferred, id), EFAULT);
+  EXPECT_EQ(ask(KFD_IOCTL_SVM_OP_GET_ATTR, 7, 1, {{kPreferred, 0}}), EFAULT);
+  EXPECT_EQ(set(6, 1, kPreferred, id), 0);
 }
 
 TEST_F(DriverTest, ExportedMemoryIsShared) {
@@ -391,6 +414,10 @@ TEST_F(DriverTest, KernelsRunByTheProgramsOwnRing) {
   kfd_ioctl_update_queue_args update = {};
   update.queue_id = create.queue_id;
   EXPECT_EQ(kfd(AMDKFD_IOC_UPDATE_QUEUE, update), 0) << "suspended";
+  kfd_ioctl_set_xnack_mode_args mode = {-1};
+  EXPECT_EQ(kfd(AMDKFD_IOC_SET_XNACK_MODE, mode), 0);
+  EXPECT_EQ(mode.xnack_enabled, 0);
+  EXPECT_EQ(kfd(AMDKFD_IOC_SET_XNACK_MODE, mode), EBUSY) << "not while there are queues";
   update.ring_base_address = create.ring_base_address;
   update.ring_size = create.ring_size;
   update.queue_percentage = 100;
