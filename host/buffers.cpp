@@ -75,6 +75,7 @@ int Buffers::allocate(kfd_ioctl_alloc_memory_of_gpu_args& args) {
   }
 
   std::lock_guard lock(mutex_);
+  give_back_left();
   if (args.flags & (kOfDevice | kOfHost)) {
     if (args.flags & kOfDevice && used_[gpu->index] + buffer.bytes > local_memory_bytes(gpu->model))
       return ENOMEM;
@@ -115,14 +116,34 @@ int Buffers::free(const kfd_ioctl_free_memory_of_gpu_args& args) {
   Buffer* const buffer = find_buffer(args.handle);
   if (!buffer) return EINVAL;
   for (uint32_t index : buffer->mapped) gpus_[index]->memory.unmap(buffer->address, buffer->bytes);
-  if (buffer->offset != 0) store_.free(buffer->offset, buffer->bytes);
-  if (buffer->imported < 0 && buffer->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM)
-    used_[buffer->gpu] -= buffer->bytes;
-  close_own(buffer->imported);
-  close_own(buffer->record);
+  const Left memory = {buffer->offset, buffer->bytes, buffer->record, buffer->flags, buffer->gpu};
+  if (buffer->imported >= 0) {
+    store_.free(buffer->offset, buffer->bytes);
+    close_own(buffer->imported);
+    close_own(buffer->record);
+  } else if (buffer->shows_holders) {
+    left_.push_back(memory);
+  } else {
+    give_back(memory);
+  }
   of_program_.erase(args.handle);
   buffers_.erase(args.handle);
+  give_back_left();
   return 0;
+}
+
+void Buffers::give_back(const Left& memory) {
+  if (memory.offset != 0) store_.free(memory.offset, memory.bytes);
+  if (memory.flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) used_[memory.gpu] -= memory.bytes;
+  close_own(memory.record);
+}
+
+void Buffers::give_back_left() {
+  std::erase_if(left_, [&](const Left& memory) {
+    if (is_held_by_others(memory.record)) return false;
+    give_back(memory);
+    return true;
+  });
 }
 
 int Buffers::map_on(Buffer& buffer, Gpu& gpu) {
@@ -178,6 +199,10 @@ int Buffers::unmap(kfd_ioctl_unmap_memory_from_gpu_args& args) {
 int Buffers::available(kfd_ioctl_get_available_memory_args& args) {
   Gpu* const gpu = find(args.gpu_id);
   if (!gpu) return EINVAL;
+  {
+    std::lock_guard lock(mutex_);
+    give_back_left();
+  }
   args.available = local_memory_bytes(gpu->model) - used(*gpu);
   return 0;
 }
@@ -201,8 +226,13 @@ int Buffers::make_record(const Buffer& buffer) const {
 int Buffers::record_of(Buffer& buffer) const {
   if (buffer.record >= 0) return buffer.record;
   const int file = make_record(buffer);
-  if (file >= 0) buffer.record = file;
-  return file;
+  if (file < 0) return file;
+  // Where there is no /proc the memory goes with its buffer.
+  const int again = taken_over(open_of_process(static_cast<uint32_t>(syscall(SYS_getpid)), file));
+  if (again >= 0) close_own(file);
+  buffer.record = again >= 0 ? again : file;
+  buffer.shows_holders = !is_held_by_others(buffer.record);
+  return buffer.record;
 }
 
 int Buffers::export_dmabuf(ExportDmabufArgs& args) {
@@ -211,9 +241,11 @@ int Buffers::export_dmabuf(ExportDmabufArgs& args) {
   if (!buffer || buffer->offset == 0) return EINVAL;
   const int record = record_of(*buffer);
   if (record < 0) return -record;
-  const int file =
-      static_cast<int>(syscall(SYS_fcntl, record, args.flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 0));
+  // Opened anew, so that it can be told whether somebody still has it.
+  int file = open_of_process(static_cast<uint32_t>(syscall(SYS_getpid)), record);
+  if (file < 0) file = static_cast<int>(syscall(SYS_fcntl, record, F_DUPFD_CLOEXEC, 0));
   if (file < 0) return errno;
+  if (!(args.flags & O_CLOEXEC)) syscall(SYS_fcntl, file, F_SETFD, 0);
   args.dmabuf_fd = static_cast<uint32_t>(file);
   return 0;
 }

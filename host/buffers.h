@@ -48,9 +48,17 @@ class Buffers {
     int imported = -1;
     uint64_t imported_offset = 0;
     int record = -1;  // descriptor of the file that stands for it where it is exported, or was imported
+    bool shows_holders = false;  // of that file: is_held_by_others() tells
     uint32_t flags = 0;
     uint32_t gpu = 0;           // index of the one that has it
     std::set<uint32_t> mapped;  // indices of those that may access it
+  };
+
+  // Memory whose buffer is gone, but not all descriptors by which it was exported.
+  struct Left {
+    uint64_t offset = 0, bytes = 0;
+    int record = -1;
+    uint32_t flags = 0, gpu = 0;
   };
 
   Gpu* find(uint32_t id) const;
@@ -58,6 +66,9 @@ class Buffers {
   // The ids of an array of the program's; false if it is not there.
   bool read_ids(uint64_t address, uint32_t count, std::vector<uint32_t>& ids) const;
   int map_on(Buffer& buffer, Gpu& gpu);
+  // mutex_ is held.
+  void give_back(const Left& memory);
+  void give_back_left();
   // The file that stands for the buffer, or minus the number of an error. There is one, however often it is
   // exported.
   int record_of(Buffer& buffer) const;
@@ -73,6 +84,7 @@ class Buffers {
   std::map<uint64_t, Buffer> buffers_;
   std::set<uint64_t> of_program_;  // those of them that are memory of the program
   std::vector<uint64_t> used_;     // bytes of each device's own memory
+  std::vector<Left> left_;
 };
 
 }  // namespace lockstep::host

@@ -32,6 +32,13 @@ int open_of_process(uint32_t process, int descriptor) {
   return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0));
 }
 
+// One who writes alone can have a lease for that.
+bool is_held_by_others(int descriptor) {
+  if (syscall(SYS_fcntl, descriptor, F_SETLEASE, F_WRLCK) != 0) return errno == EAGAIN;
+  syscall(SYS_fcntl, descriptor, F_SETLEASE, F_UNLCK);
+  return false;
+}
+
 int open_exported(const ExportRecord& record) {
   const int file = open_of_process(record.process, record.store);
   if (file < 0)

@@ -30,6 +30,9 @@ bool read_metadata(int descriptor, ExportMetadata& metadata);
 bool write_metadata(int descriptor, const ExportMetadata& metadata);
 // A descriptor of another process, or of our own; -1, and errno says why.
 int open_of_process(uint32_t process, int descriptor);
+// Whether anybody has opened the file but for this descriptor, whose copies do not count. It must have been
+// opened by open_of_process(): Linux does not count the writers of memfd_create().
+bool is_held_by_others(int descriptor);
 // The memory's own file; says so if it is not to be had.
 int open_exported(const ExportRecord& record);
 

@@ -277,6 +277,43 @@ TEST_F(DriverTest, ExportedMemoryIsShared) {
   EXPECT_EQ(other.kfd_ioctl(AMDKFD_IOC_IMPORT_DMABUF, &imported), EINVAL);
 }
 
+// It stays as long as somebody has a descriptor of it, or has imported it.
+TEST_F(DriverTest, ExportedMemoryOutlivesItsBuffer) {
+  const auto available = [&] {
+    kfd_ioctl_get_available_memory_args args = {};
+    args.gpu_id = id;
+    EXPECT_EQ(kfd(AMDKFD_IOC_AVAILABLE_MEMORY, args), 0);
+    return args.available;
+  };
+  const uint64_t all = available();
+  for (const bool imports : {false, true}) {
+    const auto buffer = allocate(4 * kPage, KFD_IOC_ALLOC_MEM_FLAGS_VRAM);
+    ExportDmabufArgs exported = {};
+    exported.handle = buffer.handle;
+    ASSERT_EQ(kfd(_IOWR('K', 0x24, ExportDmabufArgs), exported), 0);
+    const int file = static_cast<int>(exported.dmabuf_fd), second = dup(file);
+    reinterpret_cast<uint32_t*>(buffer.va_addr)[100] = 9;
+    EXPECT_EQ(free(buffer.handle), 0);
+    EXPECT_EQ(available(), all - 4 * kPage);
+    kfd_ioctl_import_dmabuf_args imported = {};
+    imported.va_addr = reserve(4 * kPage);
+    imported.gpu_id = id;
+    imported.dmabuf_fd = exported.dmabuf_fd;
+    if (imports) {
+      ASSERT_EQ(kfd(AMDKFD_IOC_IMPORT_DMABUF, imported), 0);
+    }
+    close(file);
+    EXPECT_EQ(available(), all - 4 * kPage);
+    close(second);
+    if (imports) {
+      EXPECT_EQ(available(), all - 4 * kPage);
+      EXPECT_EQ(reinterpret_cast<uint32_t*>(imported.va_addr)[100], 9u);
+      EXPECT_EQ(free(imported.handle), 0);
+    }
+    EXPECT_EQ(available(), all);
+  }
+}
+
 // What hipMemCreate, hipMemMap and their kin come to: memory without an address, passed to the render nodes.
 TEST_F(DriverTest, MemoryIsMappedByTheRenderNodes) {
   kfd_ioctl_alloc_memory_of_gpu_args memory = {};
