@@ -1,6 +1,7 @@
 #include "host/export_record.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,8 +33,10 @@ int open_of_process(uint32_t process, int descriptor) {
   return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0));
 }
 
-// One who writes alone can have a lease for that.
+// One who writes alone can have a lease for that. Whoever opens the file just then waits until it is given
+// back, and the process is sent a signal, which would end it if it were not one that is ignored.
 bool is_held_by_others(int descriptor) {
+  syscall(SYS_fcntl, descriptor, F_SETSIG, SIGURG);
   if (syscall(SYS_fcntl, descriptor, F_SETLEASE, F_WRLCK) != 0) return errno == EAGAIN;
   syscall(SYS_fcntl, descriptor, F_SETLEASE, F_UNLCK);
   return false;

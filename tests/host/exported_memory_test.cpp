@@ -4,11 +4,16 @@
 #include <gtest/gtest.h>
 #include <libdrm/amdgpu_drm.h>
 #include <libdrm/drm.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
+#include "host/export_record.h"
 #include "tests/host/driver_fixture.h"
 
 namespace lockstep::host {
@@ -167,6 +172,35 @@ TEST_F(ExportedMemory, IsImportedWithoutAnAddress) {
   EXPECT_EQ(other.kfd_ioctl(AMDKFD_IOC_FREE_MEMORY_OF_GPU, &gone), 0);
   reinterpret_cast<uint32_t*>(place.va_address)[kPage / 4] = 9;
   EXPECT_EQ(reinterpret_cast<uint32_t*>(buffer.va_addr)[kPage / 4], 9u) << "mapped by the render node";
+}
+
+// Linux sends a signal to who has a lease of a file that another one opens.
+TEST(ExportRecord, IsAskedForItsHoldersWhileOthersOpenIt) {
+  const auto process = static_cast<uint32_t>(getpid());
+  const int made = memfd_create("record", MFD_CLOEXEC), file = open_of_process(process, made);
+  ASSERT_GE(file, 0);
+  close(made);
+  const int second = open_of_process(process, file);
+  EXPECT_TRUE(is_held_by_others(file));
+  close(second);
+  EXPECT_FALSE(is_held_by_others(file));
+  const int copy = dup(file);
+  EXPECT_FALSE(is_held_by_others(file)) << "a copy does not count";
+  std::atomic<bool> stop = false;
+  std::thread other([&] {
+    while (!stop) close(open_of_process(process, file));
+  });
+  int held = 0, asked = 0;
+  for (const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+       std::chrono::steady_clock::now() < end; ++asked)
+    held += is_held_by_others(file);
+  stop = true;
+  other.join();
+  EXPECT_GT(asked, 0);
+  EXPECT_LE(held, asked);
+  EXPECT_FALSE(is_held_by_others(file));
+  close(copy);
+  close(file);
 }
 
 }  // namespace
