@@ -2,6 +2,7 @@
 
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsX86.h>
@@ -98,6 +99,15 @@ class LaneMoves {
     return ir_.CreateBitCast(on, ir_.getInt16Ty());
   }
 
+  // LLVM 19 takes what it knows of some elements for true of their neighbours (of a choice between the lanes'
+  // numbers and those of the lanes before, seen two by two), and leaves out that the upper half of a pair is
+  // no part of an index: the host read from anywhere. Behind nothing at all, an empty inline assembly, it
+  // knows nothing.
+  Value* unknown(Value* pair) {
+    auto* type = llvm::FunctionType::get(pair->getType(), {pair->getType()}, false);
+    return ir_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {pair});
+  }
+
   // The elements of a vector, of 32 bits two by two, as it takes fewest instructions.
   Each elements(Value* all) {
     Each result{};
@@ -109,7 +119,7 @@ class LaneMoves {
     }
     Value* pairs = ir_.CreateBitCast(all, llvm::FixedVectorType::get(ir_.getInt64Ty(), kLanes / 2));
     for (unsigned lane = 0; lane < kLanes; lane += 2) {
-      Value* pair = ir_.CreateExtractElement(pairs, uint64_t{lane / 2});
+      Value* pair = unknown(ir_.CreateExtractElement(pairs, uint64_t{lane / 2}));
       result[lane] = ir_.CreateTrunc(pair, ir_.getInt32Ty());
       result[lane + 1] = ir_.CreateTrunc(ir_.CreateLShr(pair, 32), ir_.getInt32Ty());
     }

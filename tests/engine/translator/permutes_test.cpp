@@ -44,6 +44,18 @@ TEST(Permutes, OfHalves) {
     expect_permute("ds_swizzle_b32 v4, v2 offset:" + std::string(offset));
 }
 
+// As compilers make __shfl_up(x, 1): LLVM 19 took a pair of such indices for one of them, and the program
+// ended.
+TEST(Permutes, OfTheLaneBeforeOrTheLaneItself) {
+  for (const char* moved : {"-1", "1", "-3"})
+    EXPECT_EQ(compare("v_mbcnt_lo_u32_b32 v8, -1, 0\nv_add_nc_u32 v5, " + std::string(moved) +
+                          ", v8\nv_cndmask_b32 v5, v5, v8, vcc_lo\nv_lshlrev_b32 v5, 2, v5\n"
+                          "ds_bpermute_b32 v4, v5, v2\nv_add_nc_u32 v6, v4, v4",
+                      {.wave_size = 32}),
+              "")
+        << moved;
+}
+
 // What liveness has to know: lanes that are off are read, or lanes of the destination stay.
 TEST(Permutes, ReadWhatTheyKeep) {
   const auto effects = [](const std::string& text) {
