@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "engine/translator/divergent_loops.h"
 #include "engine/translator/lane_loops.h"
@@ -175,7 +177,6 @@ class Candidate {
     return true;
   }
 
-  bool need_number(const Scalar& scalar) const { return scalar.is_number; }
   bool need_mask(const Scalar& scalar) {
     if (!scalar.is_mask) must_be_masks_ |= scalar.origins;
     return scalar.is_mask;
@@ -213,7 +214,7 @@ class Candidate {
     const RegisterSet numbers = numbers_read(instruction);
     for (unsigned r = kFirstScalar; r < kRegisters; ++r) {
       if (!effects(n).reads[r]) continue;
-      if (numbers[r] ? !need_number(state[r]) : !need_mask(state[r])) return false;
+      if (numbers[r] ? !state[r].is_number : !need_mask(state[r])) return false;
     }
     // Bits of lanes that are off are 0 (guide 7.2.5).
     for (unsigned r = kFirstScalar; r < kRegisters; ++r)
@@ -323,7 +324,7 @@ class Candidate {
         return true;
       case Opcode::s_cbranch_scc0:
       case Opcode::s_cbranch_scc1:
-        return need_number(state[kScc]);
+        return state[kScc].is_number;
       case Opcode::s_cbranch_vccz:
       case Opcode::s_cbranch_vccnz:
         if (state[kVcc].is_number && (words_ == 1 || state[kVcc + 1].is_number)) return true;

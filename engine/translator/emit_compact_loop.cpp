@@ -4,8 +4,11 @@
 // doubt. Nothing but registers has changed until then, and a block's begin can be gone to again.
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "engine/translator/emitter.h"
 

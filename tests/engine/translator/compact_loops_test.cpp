@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <functional>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/engine/translator/engine_pair.h"
 #include "tests/engine/translator/test_kernel.h"
