@@ -1,5 +1,6 @@
 #include "engine/translator/lane_moves.h"
 
+#include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
@@ -108,6 +109,26 @@ class LaneMoves {
     return ir_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {pair});
   }
 
+  // Whether it is made of constants that differ between lanes, further back than LLVM looks for what it
+  // knows.
+  static bool is_of_lane_numbers(const Value* all) {
+    constexpr size_t kMost = 64;
+    llvm::SmallSetVector<const Value*, 16> made_of;
+    made_of.insert(all);
+    for (size_t i = 0; i < made_of.size(); ++i) {
+      const Value* each = made_of[i];
+      if (const auto* constant = llvm::dyn_cast<llvm::Constant>(each)) {
+        if (constant->getType()->isVectorTy() && !constant->getSplatValue(true)) return true;
+        continue;
+      }
+      const auto* instruction = llvm::dyn_cast<llvm::Instruction>(each);
+      if (!instruction || llvm::isa<llvm::PHINode, llvm::LoadInst>(instruction)) continue;
+      made_of.insert(instruction->value_op_begin(), instruction->value_op_end());
+      if (made_of.size() > kMost) return true;
+    }
+    return false;
+  }
+
   // The elements of a vector, of 32 bits two by two, as it takes fewest instructions.
   Each elements(Value* all) {
     Each result{};
@@ -117,9 +138,11 @@ class LaneMoves {
         result[lane] = ir_.CreateExtractElement(all, uint64_t{lane});
       return result;
     }
+    const bool has_lane_numbers = is_of_lane_numbers(all);
     Value* pairs = ir_.CreateBitCast(all, llvm::FixedVectorType::get(ir_.getInt64Ty(), kLanes / 2));
     for (unsigned lane = 0; lane < kLanes; lane += 2) {
-      Value* pair = unknown(ir_.CreateExtractElement(pairs, uint64_t{lane / 2}));
+      Value* pair = ir_.CreateExtractElement(pairs, uint64_t{lane / 2});
+      if (has_lane_numbers) pair = unknown(pair);
       result[lane] = ir_.CreateTrunc(pair, ir_.getInt32Ty());
       result[lane + 1] = ir_.CreateTrunc(ir_.CreateLShr(pair, 32), ir_.getInt32Ty());
     }
