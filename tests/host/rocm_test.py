@@ -123,8 +123,7 @@ class Hip(Example):
     def test_who_waits_for_a_kernel_leaves_it_the_processor(self):
         waited, used = re.search(r"waited (\S+) s, took the processor for (\S+) s", self.check("hip/patience")).groups()
         self.assertGreater(float(waited), 0.45)  # the kernel takes 0.5 s of the device's clock
-        # HIP 7 asks again and again, 0.05 s in all and more beside others; where nobody slept it took 0.17 s.
-        self.assertLess(float(used), float(waited) / 4)
+        self.assertLess(float(used), float(waited) / 8)
 
     def test_graph(self):
         self.check("hip/graph")
