@@ -29,10 +29,10 @@ std::vector<Emitter::Moved> Emitter::emit_short_rows(bool is_load, Value* lanes,
                                                      const ChunkValues& offsets, const ChunkValues& on,
                                                      const ChunkWords& words, unsigned dwords) {
   const unsigned row = routine_.launch.counting_lanes;
-  BasicBlock *full = new_block("full"), *partial = new_block("partial"), *apart = new_block("apart");
   const bool has_partial = is_load && dwords == 1;
-  ir_.CreateCondBr(ir_.CreateICmpEQ(lanes, llvm::Constant::getAllOnesValue(lanes->getType())), full,
-                   has_partial ? partial : apart);
+  BasicBlock *full = new_block("full"), *apart = new_block("apart"),
+             *partial = has_partial ? new_block("partial") : apart;
+  ir_.CreateCondBr(ir_.CreateICmpEQ(lanes, llvm::Constant::getAllOnesValue(lanes->getType())), full, partial);
   std::vector<Moved> moved;
   for (const bool is_full : {true, false}) {
     if (!is_full && !has_partial) continue;
@@ -75,7 +75,6 @@ std::vector<Emitter::Moved> Emitter::emit_short_rows(bool is_load, Value* lanes,
     }
     way.end = ir_.GetInsertBlock();
   }
-  if (!has_partial) partial->eraseFromParent();
   ir_.SetInsertPoint(apart);
   return moved;
 }

@@ -1,6 +1,5 @@
 // Quotients of unsigned integers: gfx11 has no instruction that divides them. Compilers take the reciprocal
 // of the divisor as a float, make it better once, and put the quotient and the rest right twice.
-#include <algorithm>
 #include <optional>
 
 #include "engine/translator/quotients.h"
@@ -38,25 +37,7 @@ class Finder {
       else if (auto quotient = quotient_of(i))
         found.push_back(std::move(*quotient));
     }
-    // Steps that something else needs are no steps, and then the others of the quotient are none.
-    for (bool changed = true; changed;) {
-      std::set<int> gone, ends;
-      for (const Found& each : found) {
-        gone.insert(each.steps.begin(), each.steps.end());
-        ends.insert(each.end);
-      }
-      const auto is_needed = [&](int step) {
-        if (ends.contains(step) || run_.is_left_in(live, step)) return true;
-        return std::ranges::any_of(run_.users(step),
-                                   [&](int user) { return !gone.contains(user) && !ends.contains(user); });
-      };
-      const size_t before = found.size();
-      std::erase_if(found, [&](const Found& each) {
-        return gone.contains(each.dividend.written_by[0]) || gone.contains(each.divisor.written_by[0]) ||
-               std::ranges::any_of(each.steps, is_needed);
-      });
-      changed = found.size() != before;
-    }
+    drop_needed_patterns(run_, live, found);
     for (const Found& each : found) {
       const Operation &begin = run_.operation(each.begin), &end = run_.operation(each.end);
       const Role dividend = begin.sources[0] == each.dividend ? Role::src0 : Role::src1;
@@ -68,11 +49,10 @@ class Finder {
   }
 
  private:
-  struct Found {
-    int begin = 0, end = 0;
+  struct Found : Pattern {
+    int begin = 0;
     bool is_rest = false;
     Term dividend, divisor;
-    std::set<int> steps;
     std::set<std::pair<unsigned, unsigned>> opposites;
   };
   struct Comparison {
@@ -234,6 +214,7 @@ class Finder {
   // The divisor is read where the steps read the dividend, and nothing else may be meant by either there.
   std::optional<Found> checked(Found found) const {
     found.opposites = opposites_;
+    found.operands = {found.dividend, found.divisor};
     if (found.divisor.is_constant || found.divisor.neg || found.dividend.neg) return std::nullopt;
     if (run_.changes_lanes(*found.steps.begin(), found.end)) return std::nullopt;
     return found;

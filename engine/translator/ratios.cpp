@@ -1,6 +1,5 @@
 // Quotients of floats that need not be exact: what compilers make of them is taken apart and put together
 // again, which a product with the reciprocal of the whole denominator does not need (numeric/ratio.h).
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -34,26 +33,7 @@ class Finder {
     std::vector<Found> found;
     for (int i = 0; i < run_.size(); ++i)
       if (auto ratio = ratio_of(i)) found.push_back(std::move(*ratio));
-    // Ratios share steps. A step that something else needs is none, and then the others of its ratio are
-    // none.
-    for (bool changed = true; changed;) {
-      std::set<int> gone, ends;
-      for (const Found& each : found) {
-        gone.insert(each.steps.begin(), each.steps.end());
-        ends.insert(each.end);
-      }
-      const auto is_needed = [&](int step) {
-        if (run_.is_left_in(live, step)) return true;
-        return std::ranges::any_of(run_.users(step),
-                                   [&](int user) { return !gone.contains(user) && !ends.contains(user); });
-      };
-      const auto is_gone = [&](const Term& operand) { return gone.contains(operand.written_by[0]); };
-      const size_t before = found.size();
-      std::erase_if(found, [&](const Found& each) {
-        return std::ranges::any_of(each.operands, is_gone) || std::ranges::any_of(each.steps, is_needed);
-      });
-      changed = found.size() != before;
-    }
+    drop_needed_patterns(run_, live, found);
     for (const Found& each : found) {
       result.ratios.emplace(run_.operation(each.end).node, each.ratio);
       if (each.ratio.denominator) result.fractions[*each.ratio.denominator] = true;
@@ -63,11 +43,8 @@ class Finder {
   }
 
  private:
-  struct Found {
-    int end = 0;
+  struct Found : Pattern {
     Ratio ratio;
-    std::vector<Term> operands;
-    std::set<int> steps;
   };
   // The operand of which the fraction is, if the other term is its exponent.
   struct Parts {

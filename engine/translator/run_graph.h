@@ -3,6 +3,7 @@
 // it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -82,6 +83,37 @@ class RunGraph {
   std::map<int, std::set<int>> users_;
   std::vector<int> exec_changes_;
 };
+
+// Several operations that are one: the last of them, those that then compute nothing, and what these read
+// that none of them makes.
+struct Pattern {
+  int end = 0;
+  std::set<int> steps;
+  std::vector<Term> operands;
+};
+
+// Patterns may share steps. A step that something else needs is none, and then the others of its pattern are
+// none. `Found` is a Pattern.
+template <class Found>
+void drop_needed_patterns(const RunGraph& run, const RegisterSet& live, std::vector<Found>& found) {
+  for (bool changed = true; changed;) {
+    std::set<int> gone, ends;
+    for (const Pattern& each : found) {
+      gone.insert(each.steps.begin(), each.steps.end());
+      ends.insert(each.end);
+    }
+    const auto is_needed = [&](int step) {
+      if (ends.contains(step) || run.is_left_in(live, step)) return true;
+      return std::ranges::any_of(run.users(step),
+                                 [&](int user) { return !gone.contains(user) && !ends.contains(user); });
+    };
+    const auto is_gone = [&](const Term& operand) { return gone.contains(operand.written_by[0]); };
+    changed =
+        std::erase_if(found, [&](const Pattern& each) {
+          return std::ranges::any_of(each.operands, is_gone) || std::ranges::any_of(each.steps, is_needed);
+        }) != 0;
+  }
+}
 
 // Whether the instruction copies a mask of lanes from one place in the scalar registers to another one.
 bool is_mask_move(const Node& node, unsigned wave_size);

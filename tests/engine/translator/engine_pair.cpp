@@ -265,6 +265,14 @@ void EnginePair::fill() {
   wave_.wave().mode = start_.mode;
 }
 
+std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string result(text);
+  const size_t at = result.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  if (at != std::string::npos) result.replace(at, from.size(), to);
+  return result;
+}
+
 std::string compare(std::string_view text, const Start& start) {
   EnginePair pair(start);
   std::vector<uint32_t> code = interpreter::assembled(text, start.wave_size);

@@ -65,6 +65,9 @@ class EnginePair {
   std::vector<Exit> exits_;
 };
 
+// The text with its first `from` replaced; fails the test if there is none.
+std::string replaced(std::string_view text, std::string_view from, std::string_view to);
+
 // One run of this text, off its end, so that all registers are compared; empty if both engines end alike.
 std::string compare(std::string_view text, const Start& start = {});
 

@@ -62,14 +62,6 @@ std::string whole(std::string_view steps) {
   return std::string(kBegin) + std::string(steps) + std::string(kEnd);
 }
 
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string result(text);
-  const size_t at = result.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  if (at != std::string::npos) result.replace(at, from.size(), to);
-  return result;
-}
-
 Quotients found_in(const std::string& text) {
   const Routine routine = routine_of(text);
   const Facts facts = analyse(routine);

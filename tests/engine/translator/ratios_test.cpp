@@ -57,14 +57,6 @@ std::string whole(std::string_view steps) {
   return std::string(kBegin) + std::string(steps) + std::string(kEnd);
 }
 
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string result(text);
-  const size_t at = result.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  if (at != std::string::npos) result.replace(at, from.size(), to);
-  return result;
-}
-
 size_t ratios(const std::string& text, const RegisterSet& live = {}) {
   const Routine routine = routine_of(text);
   const Facts facts = analyse(routine);
