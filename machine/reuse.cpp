@@ -56,6 +56,14 @@ uint32_t float_mode(const Launch& launch) {
   return initial_mode(launch) & kFloatModeMask;
 }
 
+// Of each wave of small groups: its lowest chunks alone. 0: all.
+uint32_t most_lanes(const Launch& launch) {
+  uint64_t items = 1;
+  for (unsigned axis = 0; axis < 3; ++axis) items *= std::min(launch.group[axis], launch.grid[axis]);
+  const uint64_t lanes = (items + 15) / 16 * 16;
+  return lanes <= launch.wave_size / 2 ? static_cast<uint32_t>(lanes) : 0;
+}
+
 // Where rows of work-items are no whole waves, they may be whole chunks of 16 lanes, or shorter.
 translator::LaunchShape launch_shape(const Launch& launch) {
   const bool is_one_row = launch.group[1] == 1 && launch.group[2] == 1;
@@ -67,7 +75,7 @@ translator::LaunchShape launch_shape(const Launch& launch) {
     else if (row < launch.wave_size)  // else most chunks are of one row
       counting_lanes = whole;
   }
-  return {static_cast<unsigned>(launch.user_data.size()), counting_lanes};
+  return {static_cast<unsigned>(launch.user_data.size()), counting_lanes, most_lanes(launch)};
 }
 
 PreparedEngine make_translator(const Launch& launch, EngineKind kind, Math math,
@@ -217,7 +225,8 @@ Reuse::Entries::iterator Reuse::find(const Launch& launch, EngineKind kind, Math
     return entry.kind == kind && entry.math == math && entry.access_modes == launch.access_modes &&
            entry.wave_size == launch.wave_size && entry.vgpr_count == wave_vgprs(launch) &&
            (kind == EngineKind::interpreter ||
-            (entry.entry == launch.entry && entry.float_mode == float_mode(launch))) &&
+            (entry.entry == launch.entry && entry.float_mode == float_mode(launch) &&
+             entry.most_lanes == most_lanes(launch))) &&
            entry.code == launch.code;
   });
 }
@@ -252,6 +261,7 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
   made.access_modes = launch.access_modes;
   made.entry = launch.entry;
   made.float_mode = float_mode(launch);
+  made.most_lanes = most_lanes(launch);
   made.memory = launch.memory;
   // Without the lock: what takes long is no matter of other kernels.
   if (kind != EngineKind::interpreter) {

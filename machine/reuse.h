@@ -54,6 +54,7 @@ class Reuse {
     memory::AccessModes access_modes;
     uint64_t entry = 0;       // of the translator
     uint32_t float_mode = 0;  // likewise
+    uint32_t most_lanes = 0;  // likewise
     std::shared_ptr<const RangeSet> memory;
     std::shared_ptr<interpreter::Code> decoded;
     PreparedEngine prepared;

@@ -1,6 +1,7 @@
 #include "engine/translator/address_plan.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "engine/translator/operands.h"
@@ -44,12 +45,13 @@ bool is_regular_access(const Routine& routine, const Node& node, const LinearSta
     const Linear* high = state.find(access.address.vgpr() + 1);
     if (!high || (!low->is_half_with(*high) && (high->is_high || high->stride != 0))) return false;
   }
-  if (access.is_load() && low->stride == 0) return true;
+  const auto apart = static_cast<uint32_t>(std::abs(low->stride));
+  if (access.is_load() && apart == 0) return true;
   if (routine.launch.has_short_rows()) return false;
-  if (low->stride == shape.bytes) return true;
-  if (!access.is_load()) return low->stride > shape.bytes && low->stride <= kMostBytesBetween;
-  if (low->stride % 4 == 0 && shape.bytes >= 4) return true;
-  return are_parts(shape, low->stride) || (low->stride > shape.bytes && low->stride <= kMostBytesBetween);
+  if (apart == shape.bytes) return true;
+  if (!access.is_load()) return apart > shape.bytes && apart <= kMostBytesBetween;
+  if (apart % 4 == 0 && shape.bytes >= 4) return true;
+  return are_parts(shape, apart) || (apart > shape.bytes && apart <= kMostBytesBetween);
 }
 
 }  // namespace

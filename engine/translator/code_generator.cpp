@@ -203,6 +203,8 @@ bool sees_streams(const std::string& processor) {
 }  // namespace
 
 bool has_row_function(const Routine& routine, const Facts& facts) {
+  // Of full waves.
+  if (routine.lanes != routine.wave_size) return false;
   constexpr size_t kMostNodes = 128;
   if (routine.launch.group_id_register >= isa::code::kVccLo) return false;
   if (routine.pieces.size() != 1 || routine.nodes.size() > kMostNodes) return false;

@@ -89,7 +89,7 @@ void Emitter::emit_buffer(unsigned index) {
       Value* begin_inside = ir_.CreateAnd(on, are_up_to(last_with(4), access.low[chunk]));
       access.is_unusual = ir_.CreateOr(access.is_unusual, ir_.CreateICmpNE(inside, begin_inside));
     }
-    Value* lanes = ir_.CreateShl(ir_.CreateZExt(inside, chunks_ == 2 ? i32_ : i64_), 16 * chunk);
+    Value* lanes = ir_.CreateShl(ir_.CreateZExt(inside, routine_.wave_size == 32 ? i32_ : i64_), 16 * chunk);
     access.lanes = chunk == 0 ? lanes : ir_.CreateOr(access.lanes, lanes);
   }
   if (address.index) access.second_row = indices;

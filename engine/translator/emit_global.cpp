@@ -146,8 +146,7 @@ BasicBlock* Emitter::emit_side_by_side(bool is_load, Value* lanes, Value* pointe
                                        const ChunkValues& on, ChunkValues& words) {
   BasicBlock *partial = new_block("partial"), *moved = new_block("side_by_side"), *apart = new_block("apart");
   // With all lanes on that has been looked at before.
-  ir_.CreateCondBr(ir_.CreateICmpEQ(lanes, llvm::Constant::getAllOnesValue(lanes->getType())), apart,
-                   partial);
+  ir_.CreateCondBr(are_all(lanes), apart, partial);
   ir_.SetInsertPoint(partial);
   Value* zeros = llvm::Constant::getNullValue(lanes_);
   ChunkValues first{};  // where lane 0 would be
@@ -245,7 +244,7 @@ void Emitter::emit_global(unsigned index) {
     Value* null = llvm::ConstantPointerNull::get(pointer_);
     return ir_.CreateCall(
         function, {dispatch_, ir_.getInt32(access.slot), ir_.getInt32(memory_form(instruction.row->opcode)),
-                   ir_.getInt32(16 * chunks_), access.base, ir_.CreateZExt(access.lanes, i64_),
+                   ir_.getInt32(routine_.wave_size), access.base, ir_.CreateZExt(access.lanes, i64_),
                    buffer_row(0, 0), access.wide ? buffer_row(1, 0) : null, buffer_row(2, 0)});
   };
   emit_memory_access(index, access);
@@ -284,7 +283,7 @@ void Emitter::emit_memory_access(unsigned index, const MemoryAccess& access) {
   if (shape.bytes >= 4 &&
       !(is_gathered(shape) && (facts.address_is_loaded || has_short_rows(index, shape)))) {
     // No carry out of the low half inside the chunk, one high half for all lanes.
-    Value* plain = ir_.CreateICmpEQ(access.lanes, llvm::Constant::getAllOnesValue(access.lanes->getType()));
+    Value* plain = are_all(access.lanes);
     ChunkValues first{};
     const auto range = last_range(slot_number);
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {

@@ -13,7 +13,8 @@ using isa::Role;
 using llvm::Value;
 
 Value* Emitter::buffer_row(unsigned row, unsigned chunk) {
-  return ir_.CreateConstInBoundsGEP2_32(buffer_->getAllocatedType(), buffer_, 0, row * chunks_ + chunk);
+  return ir_.CreateConstInBoundsGEP2_32(buffer_->getAllocatedType(), buffer_, 0,
+                                        row * chunks_of_wave() + chunk);
 }
 
 // An operand that is one number for the wave: of a VGPR lane 0.
@@ -118,7 +119,7 @@ void Emitter::emit_indexed(unsigned index) {
   }
   Value* exists = ir_.CreateICmpULT(number, ir_.getInt64(routine_.vgpr_count));
   Value* offset =
-      ir_.CreateMul(ir_.CreateSelect(exists, number, ir_.getInt64(0)), ir_.getInt64(chunks_ * 64));
+      ir_.CreateMul(ir_.CreateSelect(exists, number, ir_.getInt64(0)), ir_.getInt64(chunks_of_wave() * 64));
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     Value* place = ir_.CreateGEP(ir_.getInt8Ty(), wave_address(0, chunk), offset);
     if (is_load) {

@@ -99,8 +99,7 @@ Value* Emitter::lds_is_at_offsets(unsigned index) {
   }
   const bool is_load = isa::access_shape(instruction.row->opcode).kind == AccessShape::Kind::load;
   if (is_load || !has_launch_exec(index)) return regular;
-  Value* exec = whole_mask(kExec);
-  return ir_.CreateAnd(regular, ir_.CreateICmpEQ(exec, llvm::Constant::getAllOnesValue(exec->getType())));
+  return ir_.CreateAnd(regular, are_all(whole_mask(kExec)));
 }
 
 Value* Emitter::lowest_address(Value* addresses, const OffsetsOfLanes& offsets) {

@@ -20,9 +20,10 @@ using isa::Role;
 using llvm::BasicBlock;
 using llvm::Value;
 
-llvm::Constant* Emitter::lane_multiples(unsigned factor) {
+llvm::Constant* Emitter::lane_multiples(int32_t factor) {
   std::vector<llvm::Constant*> values;
-  for (unsigned lane = 0; lane < 16; ++lane) values.push_back(ir_.getInt32(lane * factor));
+  for (int32_t lane = 0; lane < 16; ++lane)
+    values.push_back(ir_.getInt32(static_cast<uint32_t>(lane * factor)));
   return llvm::ConstantVector::get(values);
 }
 
@@ -36,7 +37,7 @@ Value* Emitter::has_stride(Value* addresses, uint32_t bytes) {
   AddressFacts& facts = address_facts(addresses);
   if (Value*& known = facts.has_stride[bytes]; known) return known;
   Value* expected = ir_.CreateVectorSplat(16, facts.first);
-  if (bytes != 0) expected = ir_.CreateAdd(expected, lane_multiples(bytes));
+  if (bytes != 0) expected = ir_.CreateAdd(expected, lane_multiples(static_cast<int32_t>(bytes)));
   Value* wrong = ir_.CreateBitCast(ir_.CreateICmpNE(addresses, expected), i16_);
   return facts.has_stride[bytes] = ir_.CreateICmpEQ(wrong, ir_.getInt16(0));
 }
@@ -311,11 +312,7 @@ Value* Emitter::lds_is_regular() {
       regular = ir_.CreateAnd(regular,
                               ir_.CreateICmpSLE(first, ir_.CreateSub(lds_bytes_, ir_.getInt64(need.bytes))));
     }
-    if (need.all_on) {
-      Value* exec = whole_mask(kExec);
-      regular =
-          ir_.CreateAnd(regular, ir_.CreateICmpEQ(exec, llvm::Constant::getAllOnesValue(exec->getType())));
-    }
+    if (need.all_on) regular = ir_.CreateAnd(regular, are_all(whole_mask(kExec)));
   }
   return regular;
 }

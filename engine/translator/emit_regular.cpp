@@ -1,5 +1,6 @@
 // The first version of blocks with linear addresses.
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 #include "engine/translator/context.h"
@@ -37,8 +38,9 @@ void Emitter::keep_linear(unsigned block) {
       if (value.is_high) {
         const auto high_half = [&](Value* pair) { return ir_.CreateTrunc(ir_.CreateLShr(pair, 32), i32_); };
         first = high_half(value.first_of_pair);
-        const uint64_t distance = uint64_t{routine_.wave_size / linear_parts() - 1} * value.stride;
-        Value* last = high_half(ir_.CreateAdd(value.first_of_pair, ir_.getInt64(distance)));
+        const int64_t distance = int64_t{routine_.wave_size / linear_parts() - 1} * value.stride;
+        Value* last =
+            high_half(ir_.CreateAdd(value.first_of_pair, ir_.getInt64(static_cast<uint64_t>(distance))));
         Value* is_same = ir_.CreateICmpEQ(first, last);
         holds = holds ? ir_.CreateAnd(holds, is_same) : is_same;
       }
@@ -83,7 +85,7 @@ void Emitter::begin_regular(unsigned block) {
     ir_.SetInsertPoint(known);
   }
   std::array<std::map<unsigned, Value*>, kMaxChunks> firsts;
-  if (!plan_.roots_in_all_lanes && plan_.known.empty() && roots_change_in_loop(block))
+  if (!plan_.roots_in_all_lanes && plan_.known.empty() && roots_may_be_merged(block))
     for (unsigned part = 0; part < linear_parts(); ++part) firsts[part] = firsts_of_lanes_on(part);
   ChunkValues differences{};
   for (const auto& [number, stride] : plan_.roots) {
@@ -125,20 +127,12 @@ void Emitter::begin_regular(unsigned block) {
   linear_math_.add_doubt(ir_.CreateZExt(wrong, i32_));
 }
 
-// Whether lanes that have left a loop with this block may hold roots of an earlier round.
-bool Emitter::roots_change_in_loop(unsigned block) const {
-  if (!is_in_loop_) return false;
-  unsigned first = block, last = block;
-  for (unsigned b = block; b < routine_.blocks.size(); ++b) {
-    const int to = routine_.blocks[b].taken;
-    if (to < 0 || to > static_cast<int>(block)) continue;
-    first = std::min(first, static_cast<unsigned>(to));
-    last = b;
-  }
-  for (unsigned n = routine_.blocks[first].first; n < routine_.blocks[last].last; ++n)
-    for (const auto& [number, stride] : plan_.roots)
-      if (facts_.nodes[n].merged[number]) return true;
-  return false;
+// Whether lanes that are off, as those that have left a loop, may hold roots of another time.
+bool Emitter::roots_may_be_merged(unsigned block) const {
+  if (facts_.nodes[routine_.blocks[block].first].all_on) return false;
+  return std::ranges::any_of(facts_.nodes, [&](const NodeFacts& node) {
+    return std::ranges::any_of(plan_.roots, [&](const auto& root) { return node.merged[root.first]; });
+  });
 }
 
 // What lane 0 of the part would hold, going by the lowest lane that is on: by root.
@@ -161,7 +155,8 @@ std::map<unsigned, Value*> Emitter::firsts_of_lanes_on(unsigned part) {
   for (const auto& [number, stride] : plan_.roots) {
     for (unsigned i = 0; i < chunks; ++i) ir_.CreateStore(lanes.at(number)[i], buffer_row(0, i));
     Value* value = ir_.CreateLoad(i32_, ir_.CreateGEP(i32_, buffer_row(0, 0), lane));
-    extrapolated[number] = ir_.CreateSub(value, ir_.CreateMul(lane, ir_.getInt32(stride)));
+    extrapolated[number] =
+        ir_.CreateSub(value, ir_.CreateMul(lane, ir_.getInt32(static_cast<uint32_t>(stride))));
   }
   ir_.CreateBr(joined);
   ir_.SetInsertPoint(joined);
@@ -206,7 +201,7 @@ Value* Emitter::lanes_of(const Linear& linear) {
   if (linear.is_high) {
     auto* wide = llvm::FixedVectorType::get(i64_, 16);
     Value* pairs = ir_.CreateAdd(ir_.CreateVectorSplat(16, linear.first_of_pair),
-                                 ir_.CreateZExt(lane_multiples(linear.stride), wide));
+                                 ir_.CreateSExt(lane_multiples(linear.stride), wide));
     return ir_.CreateTrunc(ir_.CreateLShr(pairs, 32), lanes_);
   }
   Value* first = ir_.CreateVectorSplat(16, linear.first);
@@ -301,11 +296,14 @@ void Emitter::emit_regular_global(unsigned index) {
   const bool is_load = operands.is_load(), wide = !scalar_base;
   const unsigned dwords = shape.registers(), data = operands.data;
 
+  // What counts down is moved the other way round, from the last lane on.
+  const int32_t step = linear(address.vgpr(), 0).stride;
+  const auto stride = static_cast<uint32_t>(std::abs(step));
+  const auto in_order = [&](Value* lanes) { return step < 0 ? ir_.CreateVectorReverse(lanes) : lanes; };
   Value* base = ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}));
   if (!wide) base = ir_.CreateAdd(base, scalar_source(*scalar_base, instruction, 64));
   ChunkValues places{};
   std::array<std::vector<Value*>, kMaxChunks> words;
-  const uint32_t stride = linear(address.vgpr(), 0).stride;
   // Of the chunks that are looked at, or of the wave in one.
   const unsigned looks = linear_parts();
   // Bytes and shorts that are gathered are loaded with what is behind them.
@@ -315,11 +313,8 @@ void Emitter::emit_regular_global(unsigned index) {
   int base_register = wide ? linear(address.vgpr(), 0).base : scalar_base->code;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     for (unsigned word = 0; !is_load && word < dwords; ++word)
-      words[chunk].push_back(vgpr(data + word, chunk));
-    if (chunk >= looks) {
-      places[chunk] = ir_.CreateAdd(places[0], ir_.getInt64(uint64_t{chunk} * 16 * stride));
-      continue;
-    }
+      words[chunk].push_back(in_order(vgpr(data + word, chunk)));
+    if (chunk >= looks) continue;
     Value* offset;
     if (wide) {
       offset = linear_math_.whole_of(linear(address.vgpr(), chunk), linear(address.vgpr() + 1, chunk))
@@ -330,12 +325,15 @@ void Emitter::emit_regular_global(unsigned index) {
       offset = ir_.CreateZExt(low.first, i64_);
     }
     places[chunk] = ir_.CreateAdd(base, offset);
+    const int64_t last_lane = chunks_ / looks * 16 - 1;
+    if (step < 0)
+      places[chunk] =
+          ir_.CreateAdd(places[chunk], ir_.getInt64(static_cast<uint64_t>(last_lane * int64_t{step})));
   }
   Value* exec = whole_mask(kExec);
   // Elements of several dwords, or with gaps between them, are stored by full waves only.
-  if (!is_load && (dwords > 1 || stride != shape.bytes))
-    linear_math_.add_doubt(
-        ir_.CreateZExt(ir_.CreateICmpNE(exec, llvm::Constant::getAllOnesValue(exec->getType())), i32_));
+  if (!is_load && (dwords > 1 || step != static_cast<int32_t>(shape.bytes)))
+    linear_math_.add_doubt(ir_.CreateZExt(ir_.CreateNot(are_all(exec)), i32_));
   settle();
 
   // Accesses with one base are likely in one range. Without a base that is known each has its own.
@@ -351,6 +349,9 @@ void Emitter::emit_regular_global(unsigned index) {
   } else {
     test_range(slot_number, is_load, places, looks, bytes, look_up, access);
   }
+  for (unsigned chunk = looks; chunk < chunks_; ++chunk)
+    places[chunk] = ir_.CreateAdd(places[0], ir_.getInt64(uint64_t{chunk} * 16 * stride));
+  if (step < 0 && looks < chunks_) std::reverse(places.begin(), places.begin() + chunks_);
   Value* ahead = nullptr;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     Value* pointer = ir_.CreateIntToPtr(places[chunk], pointer_);
@@ -370,7 +371,8 @@ void Emitter::emit_regular_global(unsigned index) {
   }
   if (!is_load && dwords == 1 && stride == shape.bytes) store_side_by_side(shape, places, words, exec);
   for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
-    for (unsigned word = 0; word < dwords; ++word) write_lanes(facts, data + word, chunk, words[chunk][word]);
+    for (unsigned word = 0; word < dwords; ++word)
+      write_lanes(facts, data + word, chunk, in_order(words[chunk][word]));
 }
 
 // All chunks must be in one mapping: lanes that are off may reach no other than those that are on. (Another
@@ -495,13 +497,13 @@ void Emitter::store_side_by_side(const AccessShape& shape, const ChunkValues& pl
         ir_.CreateAlignedStore(elements, pointer, llvm::Align(1));
     }
   };
-  auto* all_lanes = llvm::Constant::getAllOnesValue(exec->getType());
-  if (exec == all_lanes) return store(true);
+  Value* is_full = are_all(exec);
+  if (is_full == ir_.getTrue()) return store(true);
   BasicBlock *full = new_block("full"), *partial = new_block("partial"), *stored = new_block("stored");
-  branch_unlikely(ir_.CreateICmpNE(exec, all_lanes), partial, full);
-  for (const bool is_full : {true, false}) {
-    ir_.SetInsertPoint(is_full ? full : partial);
-    store(is_full);
+  branch_unlikely(ir_.CreateNot(is_full), partial, full);
+  for (const bool all_lanes : {true, false}) {
+    ir_.SetInsertPoint(all_lanes ? full : partial);
+    store(all_lanes);
     ir_.CreateBr(stored);
   }
   ir_.SetInsertPoint(stored);
@@ -558,7 +560,9 @@ std::vector<Value*> Emitter::load_strided(const AccessShape& shape, uint32_t str
   const bool is_made_of_parts = size < 4 || stride % size != 0;
   if (is_made_of_parts ? !are_parts(shape, stride) : step > kMostDwordsApart || loads_fours) {
     auto* all_on = llvm::Constant::getAllOnesValue(lane_mask_);
-    return gather(shape, ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(stride)), all_on, nullptr);
+    return gather(shape,
+                  ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(static_cast<int32_t>(stride))),
+                  all_on, nullptr);
   }
   if (is_made_of_parts) {
     // A compiler loads neighbours of a byte or short as one element: that of the next lane overlaps it.
@@ -601,7 +605,7 @@ void Emitter::store_strided(const AccessShape& shape, const std::vector<Value*>&
     return;
   }
   // Where moves under a mask are some twenty operations of the host, each lane is moved by itself.
-  Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(stride));
+  Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(static_cast<int32_t>(stride)));
   auto* all_on = llvm::Constant::getAllOnesValue(lane_mask_);
   if (!has_masked_gathers_) return scatter(shape, words, places, all_on);
   if (stride % 4 != 0 || step > kMostDwordsApart) {

@@ -268,6 +268,10 @@ void Emitter::emit_run(bool regular_lds) {
       continue;
     }
     for (unsigned word = 0; word < mask_words(); ++word) {
+      if (2 * word >= chunks_) {
+        set_scalar(number + word, ir_.getInt32(0));
+        continue;
+      }
       const LaneMask &low = chunks[2 * word], &high = chunks[2 * word + 1];
       if (Value* together = word_of_masks(low, high)) {
         set_scalar(number + word, together);

@@ -32,7 +32,7 @@ std::vector<Emitter::Moved> Emitter::emit_short_rows(bool is_load, Value* lanes,
   const bool has_partial = is_load && dwords == 1;
   BasicBlock *full = new_block("full"), *apart = new_block("apart"),
              *partial = has_partial ? new_block("partial") : apart;
-  ir_.CreateCondBr(ir_.CreateICmpEQ(lanes, llvm::Constant::getAllOnesValue(lanes->getType())), full, partial);
+  ir_.CreateCondBr(are_all(lanes), full, partial);
   std::vector<Moved> moved;
   for (const bool is_full : {true, false}) {
     if (!is_full && !has_partial) continue;

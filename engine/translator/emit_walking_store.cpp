@@ -101,8 +101,7 @@ BasicBlock* Emitter::emit_store_walk(unsigned index, const MemoryAccess& access,
              *begins = new_block("rows_begin"), *keep = new_block("keep_row"), *all = new_block("store_rows"),
              *elsewhere = new_block("no_store_walk"), *done = new_block("kept");
   // All lanes: others would be where they were left.
-  ir_.CreateCondBr(ir_.CreateICmpEQ(access.lanes, llvm::Constant::getAllOnesValue(access.lanes->getType())),
-                   in_step, elsewhere);
+  ir_.CreateCondBr(are_all(access.lanes), in_step, elsewhere);
   ir_.SetInsertPoint(in_step);
   Value* kept = ir_.CreateLoad(i32_, walk.rounds);
   ir_.CreateCondBr(ir_.CreateICmpEQ(kept, ir_.getInt32(0)), look, keep);

@@ -27,7 +27,7 @@ Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& fact
       routine_(routine),
       facts_(facts),
       piece_(piece),
-      chunks_(routine.wave_size / 16),
+      chunks_(routine.lanes / kLanesPerChunk),
       has_masked_gathers_(host.has_masked_gathers),
       host_sees_streams_(host.sees_streams),
       ir_(context_),
@@ -38,6 +38,8 @@ Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& fact
       lane_loops_(find_lane_loops(routine, facts)),
       divergent_loops_(find_divergent_loops(routine, facts)),
       compact_loops_(find_compact_loops(routine, facts, piece)) {
+  // Of one chunk nothing is left out.
+  if (chunks_ == 1) compact_loops_.clear();
   std::erase_if(compact_loops_, [&](const auto& loop) {
     return lane_loops_.contains(loop.first) || divergent_loops_.contains(loop.first) ||
            std::ranges::any_of(loop.second.blocks, [&](unsigned b) {
@@ -251,7 +253,7 @@ void Emitter::make_function(const std::string& name, llvm::Type* result,
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) doubt_[chunk] = ir_.CreateAlloca(lanes_);
   doubt_in_all_lanes_ = ir_.CreateAlloca(lanes_);
   // For the runtime functions, which take lanes in memory: two address registers and four of data.
-  buffer_ = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, 6 * chunks_));
+  buffer_ = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, 6 * chunks_of_wave()));
   plan_walks();
 }
 
@@ -440,7 +442,7 @@ llvm::AllocaInst* Emitter::slot(unsigned number, unsigned chunk) {
 
 llvm::Value* Emitter::wave_address(unsigned number, unsigned chunk) {
   if (is_vgpr(number))
-    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), vgprs_, (number * chunks_ + chunk) * 64);
+    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), vgprs_, (number * chunks_of_wave() + chunk) * 64);
   const unsigned code = number == kScc ? isa::code::kScc : number - kFirstScalar;
   return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave_, offsetof(Wave, scalar) + code * 4);
 }
@@ -512,6 +514,12 @@ llvm::Value* Emitter::whole_mask(unsigned number) {
   if (routine_.wave_size == 32) return scalar(number);
   return ir_.CreateOr(ir_.CreateZExt(scalar(number), i64_),
                       ir_.CreateShl(ir_.CreateZExt(scalar(number + 1), i64_), 32));
+}
+
+llvm::Value* Emitter::are_all(Value* mask) {
+  const unsigned bits = mask->getType()->getIntegerBitWidth();
+  const auto all = llvm::APInt::getLowBitsSet(bits, kLanesPerChunk * chunks_);
+  return ir_.CreateICmpEQ(mask, llvm::ConstantInt::get(mask->getType(), all));
 }
 
 void Emitter::branch_unlikely(Value* condition, BasicBlock* unlikely, BasicBlock* likely) {

@@ -138,6 +138,8 @@ class Emitter {
   unsigned mask_words() const { return routine_.wave_size / 32; }
   // A mask of all lanes of the wave as one number: i32 in wave32, i64 in wave64.
   Value* whole_mask(unsigned number);
+  // Whether the mask has all lanes that there are.
+  Value* are_all(Value* mask);
   // i1 that is almost never true
   void branch_unlikely(Value* condition, llvm::BasicBlock* unlikely, llvm::BasicBlock* likely);
   llvm::FunctionCallee runtime(const char* name, llvm::Type* result, std::vector<llvm::Type*> parameters);
@@ -153,7 +155,7 @@ class Emitter {
     bool operator==(const Unstored& other) const {
       const auto shape = [](const Unstored& each) {
         return each.linear ? std::pair(int64_t{each.linear->stride}, each.linear->is_high)
-                           : std::pair(int64_t{-1}, false);
+                           : std::pair(INT64_MIN, false);
       };
       return number == other.number && chunk == other.chunk && value == other.value &&
              off_lanes == other.off_lanes && exec == other.exec && shape(*this) == shape(other);
@@ -219,7 +221,7 @@ class Emitter {
   // what the instructions would have made; if they are not, the second version takes over, at the begin of
   // the block or behind the last instruction that changed memory.
   void begin_regular(unsigned block);
-  bool roots_change_in_loop(unsigned block) const;
+  bool roots_may_be_merged(unsigned block) const;
   std::map<unsigned, llvm::Value*> firsts_of_lanes_on(unsigned part);
   // For the blocks behind it.
   void keep_linear(unsigned block);
@@ -242,6 +244,8 @@ class Emitter {
   }
   // Of so many parts each has a first lane that the others are linear from.
   unsigned linear_parts() const { return is_linear_in_wave() ? 1 : chunks_; }
+  // What has rows of lanes in memory has them of all.
+  unsigned chunks_of_wave() const { return routine_.wave_size / kLanesPerChunk; }
   void emit_regular_global(unsigned node);
   // Goes on in `access` if the bytes at all places are in the slot's range, else looks for another one.
   void test_range(unsigned slot, bool is_load, const ChunkValues& places, unsigned looks, uint64_t bytes,
@@ -435,7 +439,7 @@ class Emitter {
   void store_in_order(bool is_second, std::function<void()> store);
   bool has_launch_exec(unsigned node) const;
   void store_under(Value* exec, Value* word, Value* pointer);
-  llvm::Constant* lane_multiples(unsigned factor);
+  llvm::Constant* lane_multiples(int32_t factor);
   AddressFacts& address_facts(Value* addresses);
   // i1, of a chunk.
   Value* has_stride(Value* addresses, uint32_t bytes);
@@ -647,7 +651,7 @@ class Emitter {
   const Routine& routine_;
   const Facts& facts_;
   const unsigned piece_;
-  unsigned chunks_;  // of a wave, or one, where a lane is emitted alone
+  unsigned chunks_;  // that the wave's lanes may be on in; one, where a lane is emitted alone
   const bool has_masked_gathers_, host_sees_streams_;
   llvm::IRBuilder<> ir_;
   llvm::Function* function_ = nullptr;

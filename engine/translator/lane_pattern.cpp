@@ -117,7 +117,7 @@ std::optional<uint32_t> lds_stride(const Node& node, const State& state, const L
   if (!state.varying[address])
     stride = 0;
   else if (const Linear* known = linear.find(address))
-    stride = known->stride;
+    stride = static_cast<uint32_t>(known->stride);  // of those that count down none is so short
   else if (!state.loaded[address])
     stride = shape.bytes;
   if (!stride || *stride % 4 != 0 || *stride / 4 > kMostDwordsApart) return std::nullopt;

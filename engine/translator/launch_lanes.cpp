@@ -315,4 +315,20 @@ LaunchLanes find_launch_lanes(const Routine& routine) {
   return result;
 }
 
+bool stays_in_lanes(const Routine& routine, unsigned lanes) {
+  // Rows of 16 lanes, as DPP has them, and halves of 32 are inside.
+  const auto stays = [&](const Node& node) {
+    const isa::Instruction& instruction = node.instruction;
+    if (node.kind == NodeKind::permute) {
+      const Opcode opcode = instruction.row->opcode;
+      return opcode == Opcode::v_permlane16_b32 || (lanes % 32 == 0 && opcode != Opcode::v_permlane64_b32);
+    }
+    if (node.kind != NodeKind::lane_access || instruction.row->opcode == Opcode::v_readfirstlane_b32)
+      return true;
+    const auto lane = source_of(*instruction.find(Role::src1), instruction);
+    return lane && lane->is_constant && lane->value % routine.wave_size < lanes;
+  };
+  return std::ranges::all_of(routine.nodes, stays) && !find_launch_lanes(routine).all_on.empty();
+}
+
 }  // namespace lockstep::translator

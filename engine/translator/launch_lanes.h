@@ -14,4 +14,8 @@ struct LaunchLanes {
 };
 LaunchLanes find_launch_lanes(const Routine& routine);
 
+// Whether waves that begin with the lowest `lanes` of their lanes, a multiple of 16, or some of these, turn
+// on no others, nor read or write them in a register.
+bool stays_in_lanes(const Routine& routine, unsigned lanes);
+
 }  // namespace lockstep::translator

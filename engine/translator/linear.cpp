@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <bit>
+#include <cstdlib>
 
 namespace lockstep::translator {
 namespace {
@@ -11,29 +12,35 @@ using isa::Opcode;
 using isa::Role;
 using llvm::Value;
 
-constexpr uint32_t kMaxStride = 4096;
+constexpr int32_t kMaxStride = 4096;
 
 bool is_uniform(const std::optional<Linear>& value) {
   return value && value->stride == 0 && !value->is_high;
 }
 // So that nothing wraps but where the first value does.
 std::optional<Linear> bounded(Linear value) {
-  if (value.stride > kMaxStride) return std::nullopt;
+  if (std::abs(value.stride) > kMaxStride) return std::nullopt;
   return value;
 }
 
 }  // namespace
 
+Value* LinearMath::last_of(const Linear& value) {
+  return ir_->CreateAdd(value.first, ir_->getInt32(static_cast<uint32_t>(last_lane_ * value.stride)));
+}
+
 Value* LinearMath::changing_bits(const Linear& value) {
-  return ir_->CreateXor(value.first, ir_->CreateAdd(value.first, ir_->getInt32(last_lane_ * value.stride)));
+  return ir_->CreateXor(value.first, last_of(value));
 }
 
 Linear LinearMath::from_lane(const Linear& value, unsigned lane) {
   Linear later = value;
-  const uint32_t distance = lane * value.stride;
+  const int32_t distance = static_cast<int32_t>(lane) * value.stride;
   if (distance == 0 || !ir_) return later;
-  if (value.first) later.first = ir_->CreateAdd(value.first, ir_->getInt32(distance));
-  if (value.first_of_pair) later.first_of_pair = ir_->CreateAdd(value.first_of_pair, ir_->getInt64(distance));
+  if (value.first) later.first = ir_->CreateAdd(value.first, ir_->getInt32(static_cast<uint32_t>(distance)));
+  if (value.first_of_pair)
+    later.first_of_pair =
+        ir_->CreateAdd(value.first_of_pair, ir_->getInt64(static_cast<uint64_t>(int64_t{distance})));
   return later;
 }
 
@@ -103,21 +110,31 @@ LinearMath::Result LinearMath::add(const Result& a, const Result& b) {
 }
 
 LinearMath::Result LinearMath::subtract(const Result& a, const Result& b) {
-  if (!a || !b || a->stride < b->stride) return std::nullopt;
+  if (!a || !b) return std::nullopt;
   Linear difference;
   difference.stride = a->stride - b->stride;
   difference.base = a->base;
   difference.first = value([&] { return ir_->CreateSub(a->first, b->first); });
-  return difference;
+  return bounded(difference);
+}
+
+LinearMath::Result LinearMath::inverted(const Result& a) {
+  if (!a) return std::nullopt;
+  Linear opposite;
+  opposite.stride = -a->stride;
+  opposite.first = value([&] { return ir_->CreateNot(a->first); });
+  return opposite;
 }
 
 LinearMath::Result LinearMath::multiply(const Result& a, const Result& b) {
   if (!a || !b) return std::nullopt;
   if (!is_uniform(a) && !is_uniform(b)) return std::nullopt;
   const Linear &factor = is_uniform(a) ? *a : *b, &other = is_uniform(a) ? *b : *a;
-  if (other.stride != 0 && (!factor.constant || *factor.constant > kMaxStride)) return std::nullopt;
+  const auto number = static_cast<int32_t>(factor.constant.value_or(0));
+  if (other.stride != 0 && (!factor.constant || number > kMaxStride || number < -kMaxStride))
+    return std::nullopt;
   Linear product;
-  product.stride = other.stride != 0 ? other.stride * *factor.constant : 0;
+  product.stride = other.stride * number;
   product.base = other.base;
   product.first = value([&] { return ir_->CreateMul(a->first, b->first); });
   return bounded(product);
@@ -127,7 +144,7 @@ LinearMath::Result LinearMath::shift_left(const Result& a, const Result& by) {
   if (!a || !is_uniform(by)) return std::nullopt;
   if (a->stride != 0 && (!by->constant || *by->constant % 32 > 12)) return std::nullopt;
   Linear shifted;
-  shifted.stride = a->stride != 0 ? a->stride << *by->constant % 32 : 0;
+  shifted.stride = a->stride != 0 ? a->stride * (1 << *by->constant % 32) : 0;
   shifted.base = a->base;
   shifted.first = value([&] { return ir_->CreateShl(a->first, ir_->CreateAnd(by->first, 31)); });
   return bounded(shifted);
@@ -169,8 +186,7 @@ LinearMath::Result LinearMath::within(const Result& a, const Result& b, bool is_
   require_no_wrap(inside);
   if (!ir_) return inside;
   const bool is_below = !is_least;
-  Value* extreme = inside.first;
-  if (is_least) extreme = ir_->CreateAdd(extreme, ir_->getInt32(last_lane_ * inside.stride));
+  Value* extreme = is_least == (inside.stride > 0) ? last_of(inside) : inside.first;
   Value *lesser = is_below ? extreme : bound.first, *greater = is_below ? bound.first : extreme;
   Value* is_beyond =
       order.is_signed ? ir_->CreateICmpSLT(lesser, greater) : ir_->CreateICmpULT(lesser, greater);
@@ -205,6 +221,14 @@ LinearMath::Result LinearMath::below_2_to_24(const Result& a) {
   return a;
 }
 
+LinearMath::Result LinearMath::signed_below_2_to_23(const Result& a) {
+  if (!a || !ir_) return a;
+  Linear raised = *a;
+  raised.first = ir_->CreateAdd(a->first, ir_->getInt32(1u << 23));
+  below_2_to_24(raised);
+  return a;
+}
+
 LinearMath::Result LinearMath::low_bits(const Result& a, unsigned count) {
   if (count == 0 || count >= 32) return std::nullopt;
   Linear low = *a;
@@ -224,8 +248,9 @@ LinearMath::Result LinearMath::low_bits_of_high(const Linear& high, const Result
   if (bits == 64) return low;
   low.first_of_pair = value([&] {
     Value* kept = ir_->CreateAnd(high.first_of_pair, (uint64_t{1} << bits) - 1);
-    // No lane may carry into the bits that are gone.
-    Value* last = ir_->CreateAdd(kept, ir_->getInt64(uint64_t{last_lane_} * high.stride));
+    // No lane may carry into the bits that are gone, or borrow from them.
+    Value* last =
+        ir_->CreateAdd(kept, ir_->getInt64(static_cast<uint64_t>(int64_t{last_lane_} * high.stride)));
     add_doubt(ir_->CreateTrunc(ir_->CreateLShr(last, bits), ir_->getInt32Ty()));
     return kept;
   });
@@ -306,6 +331,19 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
     case Opcode::v_subrev_nc_u32:
       low = subtract(source(1), source(0));
       break;
+    case Opcode::v_not_b32:
+      low = inverted(source(0));
+      break;
+    // Compilers subtract from one less so, or by an exclusive or alone.
+    case Opcode::v_xad_u32:
+    case Opcode::v_xor_b32: {
+      const Result a = source(0), b = source(1);
+      const auto are_ones = [](const Result& each) { return each && each->constant == ~0u; };
+      if (!are_ones(a) && !are_ones(b)) break;
+      low = inverted(are_ones(a) ? b : a);
+      if (part.row->base == Opcode::v_xad_u32) low = add(low, source(2));
+      break;
+    }
     case Opcode::v_add3_u32:
       low = add(add(source(0), source(1)), source(2));
       break;
@@ -366,6 +404,12 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
     case Opcode::v_mul_u32_u24:
       low = multiply(below_2_to_24(source(0)), below_2_to_24(source(1)));
       break;
+    case Opcode::v_mul_i32_i24:
+      low = multiply(signed_below_2_to_23(source(0)), signed_below_2_to_23(source(1)));
+      break;
+    case Opcode::v_mad_i32_i24:
+      low = add(multiply(signed_below_2_to_23(source(0)), signed_below_2_to_23(source(1))), source(2));
+      break;
     case Opcode::v_mad_u32_u24:
       low = add(multiply(below_2_to_24(source(0)), below_2_to_24(source(1))), source(2));
       break;
@@ -386,20 +430,28 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
         low = bit_and(shift_right(field, offset, false), constant((1u << bits) - 1));
       break;
     }
+    case Opcode::v_mad_i64_i32:
     case Opcode::v_mad_u64_u32: {
+      const bool is_signed = part.row->base == Opcode::v_mad_i64_i32;
       Result a = source(0), b = source(1);
       const Result addend = source(2), product = multiply(a, b);
       low = add(product, addend);
       // All 64 bits only of a sum with a pair that is the same in all lanes.
       const Result addend_high = half(2, 1);
       if (!low || !is_uniform(addend) || !is_uniform(addend_high)) break;
+      // Of numbers without signs such a factor is a large one.
+      const auto is_negative = [](const Result& each) { return each->constant.value_or(0) >> 31 != 0; };
+      if (!is_signed && low->stride != 0 && (is_negative(a) || is_negative(b))) break;
       require_no_wrap(*a);
       require_no_wrap(*b);
       Linear whole = *low;
       whole.base = addend->base;
       whole.first_of_pair = value([&] {
         llvm::Type* wide = ir_->getInt64Ty();
-        Value* factors = ir_->CreateMul(ir_->CreateZExt(a->first, wide), ir_->CreateZExt(b->first, wide));
+        const auto widened = [&](Value* factor) {
+          return is_signed ? ir_->CreateSExt(factor, wide) : ir_->CreateZExt(factor, wide);
+        };
+        Value* factors = ir_->CreateMul(widened(a->first), widened(b->first));
         return ir_->CreateAdd(factors, whole_of(addend, addend_high)->first_of_pair);
       });
       set_halves(result, whole);
@@ -424,12 +476,12 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
       Result index = half(1, 1);
       if (!by || !by->constant || !is_uniform(below) || !index || index->is_high) break;
       const unsigned count = 32 - *by->constant % 64;
-      if (count == 0 || count > 12 || (index->stride << count) > kMaxStride) break;
+      if (count == 0 || count > 12 || std::abs(index->stride) * (1 << count) > kMaxStride) break;
       require_no_wrap(*index);
       if (ir_) add_doubt(below->first);
       Linear whole = *index;
       whole.constant = std::nullopt;
-      whole.stride = index->stride << count;
+      whole.stride = index->stride * (1 << count);
       whole.first_of_pair =
           value([&] { return ir_->CreateShl(ir_->CreateSExt(index->first, ir_->getInt64Ty()), count); });
       set_halves(result, whole);

@@ -16,7 +16,7 @@
 namespace lockstep::translator {
 
 struct Linear {
-  uint32_t stride = 0;       // 0: all lanes hold the same
+  int32_t stride = 0;        // 0: all lanes hold the same
   bool never_wraps = false;  // as an unsigned number, from the first to the last lane
   // The SGPR that was added last: addresses in one buffer have the same one. Only a guess.
   int base = -1;
@@ -49,7 +49,7 @@ struct LinearResult {
 class LinearMath {
  public:
   // Of so many lanes. Without a builder only shapes come out.
-  LinearMath(llvm::IRBuilder<>* ir, unsigned lanes) : ir_(ir), last_lane_(lanes - 1) {}
+  LinearMath(llvm::IRBuilder<>* ir, unsigned lanes) : ir_(ir), last_lane_(static_cast<int32_t>(lanes) - 1) {}
 
   // Of a word of an operand; and of the carry that it names.
   using Sources = std::function<std::optional<Linear>(const isa::Operand&, unsigned word)>;
@@ -91,6 +91,8 @@ class LinearMath {
   // The varying one of two, of which no lane may be beyond the other.
   Result within(const Result& a, const Result& b, bool is_least, Order order);
   Result below_2_to_24(const Result& a);
+  Result signed_below_2_to_23(const Result& a);
+  Result inverted(const Result& a);
   Result low_bits(const Result& a, unsigned count);
   Result low_bits_of_high(const Linear& high, const Result& mask);
   // All lanes have the same bits from `bit` on.
@@ -101,9 +103,11 @@ class LinearMath {
   }
   void set_halves(LinearResult& result, const Linear& whole);
   llvm::Value* changing_bits(const Linear& value);
+  // i32: what the last lane holds.
+  llvm::Value* last_of(const Linear& value);
 
   llvm::IRBuilder<>* ir_;
-  const uint32_t last_lane_;
+  const int32_t last_lane_;
   std::map<uint32_t, llvm::Value*> doubts_;  // by the bits that count
   unsigned pairs_ = 0;
 };

@@ -24,7 +24,7 @@ struct LiveSets {
 };
 
 // By VGPR: what its value grows by from lane to lane of a chunk. Of the others nothing is known.
-using Strides = std::map<unsigned, uint32_t>;
+using Strides = std::map<unsigned, int32_t>;
 
 // Whether a GLOBAL or FLAT access is a call as a whole (called_accesses.h): never, where the first version of
 // its block (emit_regular.cpp) does not make it, or always.

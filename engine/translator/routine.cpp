@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/translator/classify.h"
+#include "engine/translator/launch_lanes.h"
 #include "engine/translator/operands.h"
 #include "isa/branch.h"
 #include "isa/code_addresses.h"
@@ -422,7 +423,10 @@ Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned w
                      uint32_t float_mode, const LaunchShape& launch) {
   Routine routine = Finder(code, entry, wave_size, vgpr_count, float_mode).find();
   routine.launch = launch;
-  for (const unsigned each : {launch.group_id_register, launch.counting_lanes})
+  routine.lanes = wave_size;
+  if (launch.most_lanes != 0 && launch.most_lanes < wave_size && stays_in_lanes(routine, launch.most_lanes))
+    routine.lanes = launch.most_lanes;
+  for (const unsigned each : {launch.group_id_register, launch.counting_lanes, routine.lanes})
     routine.key.append(reinterpret_cast<const char*>(&each), sizeof each);
   return routine;
 }

@@ -89,6 +89,8 @@ struct LaunchShape {
   // as in groups of 16x16, or fewer, a power of two, as the 8 of groups of 8x8.
   unsigned counting_lanes = 0;
   bool has_short_rows() const { return counting_lanes != 0 && counting_lanes < kLanesPerChunk; }
+  // Waves begin with no more lanes than these, the lowest, as where groups have 16 work-items; 0: with any.
+  unsigned most_lanes = 0;
 };
 
 struct Routine {
@@ -96,6 +98,7 @@ struct Routine {
   unsigned vgpr_count = kMaxVgprs;          // allocated to each wave
   uint32_t float_mode = kDefaultFloatMode;  // of waves at the entry
   LaunchShape launch;
+  unsigned lanes = 32;                              // the lowest, of which others never come on
   std::vector<Node> nodes;                          // in address order
   std::vector<Block> blocks;                        // in address order
   std::vector<Piece> pieces;                        // in address order

@@ -383,6 +383,25 @@ TEST(Options, TheAutomaticEngineComputesWhatTheOthersDo) {
   }
 }
 
+// Code for groups of half a wave knows no other lanes: larger groups have code of their own.
+TEST(Options, GroupsOfEachSizeHaveCodeForTheirLanes) {
+  const std::string text =
+      "v_cmp_gt_u32 vcc_lo, 40, v0\ns_and_saveexec_b32 s10, vcc_lo\nv_mul_u32_u24 v1, 3, v0\n"
+      "v_lshlrev_b32 v2, 2, v0\nglobal_store_b32 v2, v1, s[0:1]\ns_endpgm";
+  Reuse reuse;
+  for (const uint32_t items : {16u, 64u, 9u, 64u}) {
+    Dispatch d(text, 1, items);
+    d.options.engine = EngineKind::interpreter;
+    d.run();
+    const std::vector<uint32_t> expected = d.buffer;
+    std::ranges::fill(d.buffer, 0u);
+    d.options.engine = EngineKind::translator;
+    d.options.reuse = &reuse;
+    EXPECT_EQ(d.run().translation.interpreted, 0u);
+    EXPECT_EQ(d.buffer, expected) << items;
+  }
+}
+
 // A driver has another memory after each allocation: a kernel becomes hot nevertheless.
 TEST(Options, WhatAKernelExecutedCountsInOtherMemory) {
   Dispatch d(

@@ -15,9 +15,9 @@ class Writer {
   }
 
   RandomGrid write() {
-    constexpr std::array<uint32_t, 2> kGroups[] = {{32, 1},  {64, 1}, {16, 4}, {8, 8}, {128, 1},
-                                                   {33, 2},  {96, 1}, {32, 8}, {1, 1}, {20, 3},
-                                                   {256, 1}, {64, 2}, {4, 16}};
+    constexpr std::array<uint32_t, 2> kGroups[] = {{32, 1}, {64, 1}, {16, 4}, {8, 8},  {128, 1}, {33, 2},
+                                                   {96, 1}, {32, 8}, {1, 1},  {20, 3}, {256, 1}, {64, 2},
+                                                   {4, 16}, {16, 1}, {8, 2},  {5, 3},  {30, 1}};
     const auto [x, y] = kGroups[below(std::size(kGroups))];
     grid_.group = {x, y, 1};
     grid_.is_plain = chance(2);

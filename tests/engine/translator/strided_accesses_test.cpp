@@ -60,6 +60,51 @@ KERNEL(char) KERNEL(uchar) KERNEL(short) KERNEL(ushort) KERNEL(uint) KERNEL(uint
   }
 }
 
+// From the end of a buffer to its begin.
+TEST(StridedAccesses, ElementsInTheOppositeOrder) {
+  const std::string kernels = R"(
+#define KERNEL(type) \
+  __kernel void turn_##type(__global type* out, __global const type* in, uint n) { \
+    uint i = get_global_id(0); \
+    if (i < n) out[n - 1 - i] = in[i] * (type)3 + (type)i; \
+  } \
+  __kernel void read_##type(__global type* out, __global const type* in, uint n) { \
+    int i = get_global_id(0); \
+    if (i < n) out[i] = in[(int)n - 1 - i] + (type)i; \
+  } \
+  __kernel void both_##type(__global type* out, __global const type* in, uint n) { \
+    size_t i = get_global_id(0); \
+    if (i < n) out[((size_t)n - 1 - i) * 3] = in[((size_t)n - 1 - i) * 3 + 1] ^ in[~i + n]; \
+  }
+KERNEL(uchar) KERNEL(ushort) KERNEL(uint) KERNEL(uint2) KERNEL(uint4)
+// Factors with signs, edges, a loop that goes down.
+__kernel void edges(__global uint* out, __global const uint* in, uint n) {
+  int i = get_global_id(0), at = 40 - i;
+  if (i < (int)n) out[i] = in[max(at, 0)] + in[clamp(at * -3 + 7, 0, (int)n - 1)] + in[abs(at) % n];
+}
+__kernel void down(__global uint* out, __global const uint* in, uint n) {
+  int i = get_global_id(0), sum = 0;
+  for (int k = n - 1 - i; k >= 0; k -= 5) sum = sum * 3 + in[k];
+  if (i < (int)n) out[i] = sum;
+}
+)";
+  for (const unsigned wave_size : {32u, 64u}) {
+    const Bytes code = compile(kernels, wave_size);
+    for (const uint32_t n : {128u, 150u}) {
+      for (const auto& [type, size] : kTypes) {
+        if (type == std::string("char") || type == std::string("short")) continue;
+        for (const char* kernel : {"turn_", "read_", "both_"}) {
+          const size_t whole = n * size * (kernel == std::string("both_") ? 3 : 1);
+          expect_same(code, {dispatch(std::string(kernel) + type, n)},
+                      {random_bytes(whole), random_bytes(whole)});
+        }
+      }
+      for (const char* kernel : {"edges", "down"})
+        expect_same(code, {dispatch(kernel, n)}, {Bytes(n * 4), random_bytes(n * 4)});
+    }
+  }
+}
+
 TEST(StridedAccesses, ElementsThatMemoryNamesUpToABuffersEnd) {
   for (const char* type : {"uchar", "char", "ushort", "short"}) {
     const std::string source = std::string("typedef ") + type + R"( element;

@@ -1,0 +1,157 @@
+// Groups of so few work-items that their waves have lanes in their lowest chunks alone: code for these.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/translator/routine.h"
+#include "tests/engine/translator/engine_pair.h"
+#include "tests/engine/translator/test_kernel.h"
+
+namespace lockstep::translator {
+namespace {
+
+// The lanes that code of waves with so many is made for.
+unsigned lanes_of(std::string_view text, unsigned most_lanes, unsigned wave_size = 32) {
+  const std::vector<uint32_t> code = interpreter::assembled(text, wave_size);
+  const auto entry = reinterpret_cast<uint64_t>(code.data());
+  const std::vector<CodeRange> ranges = {{entry, entry + 4 * code.size()}};
+  LaunchShape launch;
+  launch.most_lanes = most_lanes;
+  return find_routine(ranges, entry, wave_size, kMaxVgprs, kDefaultFloatMode, launch).lanes;
+}
+
+const std::string kBranch =
+    "v_cmp_lt_u32 vcc_lo, 7, v1\ns_and_saveexec_b32 s0, vcc_lo\nv_add_nc_u32 v2, 3, v2\n"
+    "s_or_b32 exec_lo, exec_lo, s0\n";
+const std::string kEnd = "s_endpgm\n";
+
+TEST(SmallGroups, AreOfTheLowestLanes) {
+  EXPECT_EQ(lanes_of(kBranch + kEnd, 16), 16);
+  EXPECT_EQ(lanes_of(kBranch + kEnd, 0), 32);
+  EXPECT_EQ(lanes_of(kBranch + kEnd, 32), 32);
+  const std::string wide = "v_cmp_lt_u32 vcc, 7, v1\ns_and_b64 exec, exec, vcc\nv_mov_b32 v1, v2\n" + kEnd;
+  EXPECT_EQ(lanes_of(wide, 16, 64), 16);
+  EXPECT_EQ(lanes_of(wide, 32, 64), 32);
+  EXPECT_EQ(lanes_of("v_readlane_b32 s0, v1, 15\nv_writelane_b32 v2, s1, 3\nv_readfirstlane_b32 s2, v1\n" + kEnd,
+                     16),
+            16);
+  EXPECT_EQ(lanes_of("v_permlane16_b32 v1, v2, s0, s1\nv_mov_b32_dpp v3, v4 row_ror:3\n" + kEnd, 16), 16);
+  EXPECT_EQ(lanes_of("ds_bpermute_b32 v1, v2, v3\nds_swizzle_b32 v4, v1\n" + kEnd, 32, 64), 32);
+}
+
+TEST(SmallGroups, AreOfAllLanesWhereOthersMayBeMeant) {
+  for (const char* line :
+       {"v_readlane_b32 s0, v1, 16\n", "v_readlane_b32 s0, v1, s2\n", "v_writelane_b32 v1, s0, 31\n",
+        "v_permlanex16_b32 v1, v2, s0, s1\n", "ds_bpermute_b32 v1, v2, v3\n", "ds_permute_b32 v1, v2, v3\n",
+        "ds_swizzle_b32 v4, v1\n", "s_mov_b32 exec_lo, -1\n", "s_mov_b32 exec_lo, s3\n",
+        "s_or_b32 exec_lo, exec_lo, s3\n", "s_not_b32 exec_lo, exec_lo\n", "s_setpc_b64 s[0:1]\n"})
+    EXPECT_EQ(lanes_of(line + kBranch + kEnd, 16), 32) << line;
+  EXPECT_EQ(lanes_of("v_permlane64_b32 v1, v2\n" + kEnd, 32, 64), 64);
+  EXPECT_EQ(lanes_of("s_mov_b32 exec_hi, exec_lo\n" + kEnd, 32, 64), 64);
+}
+
+constexpr const char* kSource = R"(
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define KERNEL __kernel __attribute__((reqd_work_group_size(X, 1, 1)))
+// A triangle of a tile in LDS, as factorisations have it.
+KERNEL void factors(__global float* out, __global const float* in) {
+  __local float t[X][X + 1];
+  int l = get_local_id(0), g = get_group_id(0);
+  for (int i = 0; i < X; ++i) t[i][l] = in[(g * X + i) * X + l];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int i = 0; i < X - 1; ++i) {
+    if (l > i) {
+      for (int j = 0; j < i; ++j) t[l][i] -= t[l][j] * t[j][i];
+      t[l][i] /= t[i][i] + 2.0f;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  for (int i = 0; i < X; ++i) out[(g * X + i) * X + l] = t[i][l];
+}
+// Loops that lanes leave one by one, a switch, gathers.
+KERNEL void walks(__global uint* out, __global const uint* in) {
+  uint i = get_global_id(0), n = in[i] & 31, sum = i;
+  for (uint k = 0; k < n; ++k) {
+    switch ((sum + k) & 3) {
+      case 0: sum += in[(sum ^ k) & 63]; break;
+      case 1: sum *= 5; break;
+      case 2: if (sum & 16) continue; sum ^= k; break;
+    }
+    sum = sum * 3 + in[i * 2 + k];
+  }
+  out[i] = sum;
+}
+// Arrays of a work-item's own, at places that differ.
+KERNEL void scratch(__global uint* out, __global const uint* in) {
+  uint own[24], i = get_global_id(0);
+  uchar bytes[40];
+  for (uint k = 0; k < 24; ++k) own[k] = in[i + k];
+  for (uint k = 0; k < 40; ++k) bytes[k] = (uchar)(in[i + k] >> k % 5);
+  for (uint k = 0; k < 50; ++k) {
+    own[own[k % 24] % 24] += k + bytes[own[k % 23] % 40];
+    bytes[own[k % 21] % 40] ^= (uchar)k;
+  }
+  uint sum = 0;
+  for (uint k = 0; k < 24; ++k) sum = sum * 31 + own[k] + bytes[k];
+  out[i] = sum;
+}
+KERNEL void atomics(volatile __global uint* out, __global const uint* in) {
+  __local uint counts[16];
+  uint l = get_local_id(0), i = get_global_id(0);
+  for (uint k = l; k < 16; k += X) counts[k] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint k = 0; k < 5; ++k) atomic_add(&counts[in[i + k] & 15], in[i] & 7);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint k = l; k < 16; k += X) atomic_xor(&out[k], counts[k] * 0x9e3779b1u);
+  if (l & 1) atomic_max(&out[16 + (i & 7)], in[i]);
+}
+// Bytes, shorts, two and four dwords, doubles with roots and quotients.
+KERNEL void elements(__global double* out, __global const uchar* in) {
+  uint i = get_global_id(0);
+  __global const ushort* shorts = (__global const ushort*)in;
+  uint4 four = vload4(i, (__global const uint*)in);
+  double d = sqrt((double)in[i] + 0.5) / (double)(shorts[i * 3 % 50] + 1) + as_double((ulong)(four.x & 0xfffff) << 44);
+  if (four.y & 1) d = d * 3.0 - (double)four.z / (double)(in[i * 5 % 60] + 1);
+  out[i] = d + (four.w % (in[i] + 1u)) * 0.25;
+}
+// What rows of lanes hand each other.
+KERNEL void rows(__global uint* out, __global const uint* in) {
+  uint i = get_global_id(0), v = in[i];
+  v += __builtin_amdgcn_update_dpp(0, v, 0x121, 0xf, 0xf, false);
+  v ^= __builtin_amdgcn_permlane16(v, v, 0x76543210, 0xfedcba98 >> 4, false, true);
+  if (v & 2) v += __builtin_amdgcn_readfirstlane(v);
+  out[i] = v + __builtin_amdgcn_readlane(v, 7);
+}
+)";
+
+void expect_same_of(uint32_t items, unsigned wave_size, uint32_t grid) {
+  const Bytes code = compile(kSource, wave_size, 3, {"-DX=" + std::to_string(items), "-fno-unroll-loops"});
+  Bytes in(1 << 16);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<std::byte>(i * i / 7 + i / 3);
+  // Floats of about 1.
+  Bytes floats(1 << 16);
+  for (size_t i = 3; i < floats.size(); i += 4) floats[i] = std::byte{0x3f};
+  for (size_t i = 2; i < floats.size(); i += 4) floats[i] = in[i];
+  for (const char* kernel : {"factors", "walks", "scratch", "atomics", "elements", "rows"}) {
+    SCOPED_TRACE(std::string(kernel) + " in groups of " + std::to_string(items));
+    const bool is_of_floats = kernel == std::string("factors");
+    const TestDispatch each{kernel, {grid, 1, 1}, {items, 1, 1}, {buffer(0), buffer(1)}};
+    const TestResult result = expect_same(code, {each, each}, {Bytes(1 << 15), is_of_floats ? floats : in});
+    EXPECT_LT(result.outcome.translation.interpreted, result.outcome.totals.instructions / 10);
+  }
+}
+
+TEST(SmallGroups, OfOneChunk) {
+  for (const uint32_t items : {16, 11}) expect_same_of(items, 32, items * 7);
+  expect_same_of(16, 64, 16 * 3 + 5);
+}
+
+TEST(SmallGroups, OfTwoChunks) {
+  expect_same_of(20, 64, 20 * 3 + 9);
+}
+
+}  // namespace
+}  // namespace lockstep::translator
