@@ -584,6 +584,11 @@ std::vector<Value*> Emitter::load_strided(const AccessShape& shape, uint32_t str
     for (unsigned word = 0; word < count; ++word)
       words.push_back(
           ir_.CreateAlignedLoad(lanes_, ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word), llvm::Align(1)));
+  } else if (step == 2 && count == 4) {
+    // Neighbours among pairs, as doubles of a row.
+    for (unsigned word = 0; word < count; word += 2)
+      for (Value* half : load_consecutive(ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word), 2))
+        words.push_back(half);
   } else {
     const LoadedParts parts = load_parts(i32_, 15 * step + count, pointer);
     for (unsigned word = 0; word < count; ++word) words.push_back(each_of(parts, word, step));

@@ -25,16 +25,12 @@ struct Whole {
   uint64_t flips = 0, keeps = ~uint64_t{0};
 };
 
-std::optional<Whole> whole_of(Value* low, Value* high) {
+// Takes neg, then abs, as with_sign() in emit_vector.cpp writes them, off the upper half.
+Value* without_sign(Value* high, Whole& whole) {
   using match::m_APInt;
-  using match::m_LShr;
-  using match::m_SpecificInt;
-  using match::m_Trunc;
   using match::m_Value;
-  Whole whole;
   const llvm::APInt* bits = nullptr;
   Value* inner = nullptr;
-  // neg, then abs, as with_sign() in emit_vector.cpp writes them.
   if (match::match(high, match::m_Xor(m_Value(inner), m_APInt(bits)))) {
     whole.flips = bits->getZExtValue() << 32;
     high = inner;
@@ -43,8 +39,15 @@ std::optional<Whole> whole_of(Value* low, Value* high) {
     whole.keeps = bits->getZExtValue() << 32 | 0xffffffffu;
     high = inner;
   }
-  if (!match::match(low, m_Trunc(m_Value(whole.number)))) return std::nullopt;
-  if (!match::match(high, m_Trunc(m_LShr(match::m_Specific(whole.number), m_SpecificInt(32)))))
+  return high;
+}
+
+std::optional<Whole> whole_of(Value* low, Value* high) {
+  Whole whole;
+  high = without_sign(high, whole);
+  if (!match::match(low, match::m_Trunc(match::m_Value(whole.number)))) return std::nullopt;
+  if (!match::match(high,
+                    match::m_Trunc(match::m_LShr(match::m_Specific(whole.number), match::m_SpecificInt(32)))))
     return std::nullopt;
   if (whole.number->getType()->getScalarSizeInBits() != 64) return std::nullopt;
   return whole;
@@ -84,7 +87,9 @@ Value* splat_pair(llvm::IRBuilder<>& ir, Value* low, Value* high) {
 
 Value* joined(llvm::IRBuilder<>& ir, Value* low, Value* high) {
   if (const auto whole = whole_of(low, high)) return made(ir, *whole);
-  if (Value* pairs = loaded_pairs(ir, low, high)) return pairs;
+  Whole loaded;
+  loaded.number = loaded_pairs(ir, low, without_sign(high, loaded));
+  if (loaded.number) return made(ir, loaded);
   return splat_pair(ir, low, high);
 }
 

@@ -13,6 +13,7 @@
 
 #include "engine/translator/doubt_checks.h"
 #include "engine/translator/liveness.h"
+#include "engine/translator/pair_folding.h"
 #include "engine/translator/pair_splitting.h"
 #include "machine/kernel.h"
 #include "tests/engine/interpreter/test_wave.h"
@@ -182,6 +183,43 @@ TEST(CodeGenerator, SplitsOperationsOnPairsOfRegisters) {
   EXPECT_GT(wide_instructions_left("%x = shl <16 x i64> %pair, %l"), 4u);
   EXPECT_GT(wide_instructions_left("%x = mul <16 x i64> %l, splat (i64 4294967296)"), 2u);
   EXPECT_GT(wide_instructions_left("%x = mul <16 x i64> %pair, %by"), 4u);
+}
+
+// Numbers of 64 bits that a load has side by side stay whole, with what sign operations make of the upper
+// half.
+TEST(CodeGenerator, KeepsLoadedPairsWhole) {
+  const auto extensions_left = [](const std::string& high) {
+    std::string even, odd;
+    for (unsigned lane = 0; lane < 16; ++lane) {
+      const char* comma = lane == 0 ? "" : ", ";
+      even += comma + ("i32 " + std::to_string(2 * lane));
+      odd += comma + ("i32 " + std::to_string(2 * lane + 1));
+    }
+    const std::string shuffle = " = shufflevector <32 x i32> %all, <32 x i32> poison, <16 x i32> <";
+    const std::string text =
+        "define <16 x i64> @run(ptr %p, <16 x i32> %other) {\n%all = load <32 x i32>, ptr %p\n%low" +
+        shuffle + even + ">\n%odd" + shuffle + odd + ">\n" + high +
+        "%l = zext <16 x i32> %low to <16 x i64>\n%h = zext <16 x i32> %high to <16 x i64>\n"
+        "%up = shl <16 x i64> %h, splat (i64 32)\n%x = or disjoint <16 x i64> %l, %up\nret <16 x i64> %x\n}";
+    llvm::LLVMContext context;
+    llvm::SMDiagnostic problem;
+    const auto module = llvm::parseAssemblyString(text, problem, context);
+    if (!module) {
+      ADD_FAILURE() << problem.getMessage().str() << problem.getLineContents().str();
+      return 0u;
+    }
+    fold_pairs(*module->getFunction("run"), false);
+    EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
+    return count_of(*module, llvm::Instruction::ZExt);
+  };
+  EXPECT_EQ(extensions_left("%high = or <16 x i32> %odd, zeroinitializer\n"), 2u);
+  EXPECT_EQ(extensions_left("%high = xor <16 x i32> %odd, splat (i32 -2147483648)\n"), 0u);
+  EXPECT_EQ(extensions_left("%high = and <16 x i32> %odd, splat (i32 2147483647)\n"), 0u);
+  EXPECT_EQ(extensions_left("%abs = and <16 x i32> %odd, splat (i32 2147483647)\n"
+                            "%high = xor <16 x i32> %abs, splat (i32 -2147483648)\n"),
+            0u);
+  EXPECT_EQ(extensions_left("%high = xor <16 x i32> %other, splat (i32 -2147483648)\n"), 2u);
+  EXPECT_EQ(extensions_left("%high = xor <16 x i32> %odd, %other\n"), 2u);
 }
 
 // A NaN check is implied by one of what is computed from the value, behind a body with branches, too; but not

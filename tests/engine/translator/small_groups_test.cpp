@@ -35,9 +35,10 @@ TEST(SmallGroups, AreOfTheLowestLanes) {
   const std::string wide = "v_cmp_lt_u32 vcc, 7, v1\ns_and_b64 exec, exec, vcc\nv_mov_b32 v1, v2\n" + kEnd;
   EXPECT_EQ(lanes_of(wide, 16, 64), 16);
   EXPECT_EQ(lanes_of(wide, 32, 64), 32);
-  EXPECT_EQ(lanes_of("v_readlane_b32 s0, v1, 15\nv_writelane_b32 v2, s1, 3\nv_readfirstlane_b32 s2, v1\n" + kEnd,
-                     16),
-            16);
+  EXPECT_EQ(
+      lanes_of("v_readlane_b32 s0, v1, 15\nv_writelane_b32 v2, s1, 3\nv_readfirstlane_b32 s2, v1\n" + kEnd,
+               16),
+      16);
   EXPECT_EQ(lanes_of("v_permlane16_b32 v1, v2, s0, s1\nv_mov_b32_dpp v3, v4 row_ror:3\n" + kEnd, 16), 16);
   EXPECT_EQ(lanes_of("ds_bpermute_b32 v1, v2, v3\nds_swizzle_b32 v4, v1\n" + kEnd, 32, 64), 32);
 }

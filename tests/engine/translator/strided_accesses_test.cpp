@@ -60,6 +60,35 @@ KERNEL(char) KERNEL(uchar) KERNEL(short) KERNEL(ushort) KERNEL(uint) KERNEL(uint
   }
 }
 
+// Neighbours of a row of doubles, which compilers load as one element that the next lane's overlaps.
+TEST(StridedAccesses, NeighboursOfEightBytes) {
+  const char* source = R"(
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+__kernel void wave(__global double* out, __global const double* in, uint n) {
+  uint i = get_global_id(0);
+  if (i == 0 || i + 1 >= n) return;
+  out[i] = fma(in[i - 1], -in[i], fabs(in[i + 1]) - 2.0 * in[i]) - fabs(out[i]);
+}
+__kernel void words(__global ulong* out, __global const ulong* in, uint n) {
+  uint i = get_global_id(0);
+  if (i == 0 || i + 1 >= n) return;
+  out[i] = in[i - 1] * 3 + (in[i] ^ 0x8000000000000000ul) + (in[i + 1] >> 5);
+})";
+  for (const unsigned wave_size : {32u, 64u}) {
+    const Bytes code = compile(source, wave_size);
+    for (const char* kernel : {"wave", "words"}) {
+      // Numbers of 0.5 to 2, or any.
+      Bytes in = random_bytes(300 * 8), out = random_bytes(300 * 8);
+      for (Bytes* bytes : {&in, &out})
+        for (size_t i = 7; kernel == std::string("wave") && i < bytes->size(); i += 8) {
+          (*bytes)[i] = std::byte{0x3f} | ((*bytes)[i] & std::byte{0x80});
+          (*bytes)[i - 1] |= std::byte{0xe0};
+        }
+      expect_same(code, {dispatch(kernel, 300)}, {out, in});
+    }
+  }
+}
+
 // From the end of a buffer to its begin.
 TEST(StridedAccesses, ElementsInTheOppositeOrder) {
   const std::string kernels = R"(
