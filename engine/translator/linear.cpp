@@ -122,7 +122,14 @@ LinearMath::Result LinearMath::inverted(const Result& a) {
   if (!a) return std::nullopt;
   Linear opposite;
   opposite.stride = -a->stride;
-  opposite.first = value([&] { return ir_->CreateNot(a->first); });
+  if (a->pair != 0) {
+    unsigned& pair = inverted_pairs_[a->pair];
+    if (pair == 0) pair = ++pairs_;
+    opposite.pair = pair;
+    opposite.is_high = a->is_high;
+    if (a->first_of_pair) opposite.first_of_pair = ir_->CreateNot(a->first_of_pair);
+  }
+  if (!a->is_high) opposite.first = value([&] { return ir_->CreateNot(a->first); });
   return opposite;
 }
 
@@ -332,7 +339,7 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
       low = subtract(source(1), source(0));
       break;
     case Opcode::v_not_b32:
-      low = inverted(source(0));
+      low = inverted(half(0, 0));
       break;
     // Compilers subtract from one less so, or by an exclusive or alone.
     case Opcode::v_xad_u32:
@@ -499,7 +506,7 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
     }
     case Opcode::v_add_co_ci_u32: {
       const std::optional<LowSum> sum = operands[2] ? carries(*operands[2]) : std::nullopt;
-      if (!sum) break;
+      if (!sum || sum->is_difference) break;
       // Which high half is whose is open.
       Result a = whole_of(sum->a, half(0, 0)), b = whole_of(sum->b, half(1, 0));
       if (!a || !b || (sum->a.pair != 0 && !sum->a.is_half_with(*half(0, 0)))) {
@@ -513,6 +520,32 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
       low->is_high = true;
       low->first = nullptr;
       low->first_of_pair = value([&] { return ir_->CreateAdd(a->first_of_pair, b->first_of_pair); });
+      break;
+    }
+    case Opcode::v_sub_co_u32:
+    case Opcode::v_subrev_co_u32: {
+      const bool is_reverse = part.row->base == Opcode::v_subrev_co_u32;
+      const Result a = source(is_reverse ? 1 : 0), b = source(is_reverse ? 0 : 1);
+      low = subtract(a, b);
+      if (!low) break;
+      low->pair = ++pairs_;
+      result.low_sum = LowSum{*a, *b, low->pair, true};
+      break;
+    }
+    case Opcode::v_sub_co_ci_u32:
+    case Opcode::v_subrev_co_ci_u32: {
+      const std::optional<LowSum> difference = operands[2] ? carries(*operands[2]) : std::nullopt;
+      if (!difference || !difference->is_difference) break;
+      const unsigned minuend = part.row->base == Opcode::v_subrev_co_ci_u32 ? 1 : 0;
+      const Result a = whole_of(difference->a, half(minuend, 0)),
+                   b = whole_of(difference->b, half(1 - minuend, 0));
+      const Result whole = a && b ? subtract(a, b) : std::nullopt;
+      if (!whole) break;
+      low = *whole;
+      low->pair = difference->pair;
+      low->is_high = true;
+      low->first = nullptr;
+      low->first_of_pair = value([&] { return ir_->CreateSub(a->first_of_pair, b->first_of_pair); });
       break;
     }
     default:

@@ -33,10 +33,11 @@ struct Linear {
   }
 };
 
-// What adds up to the low half of a pair; the carry stands for it.
+// What adds up to the low half of a pair, or is subtracted from it; the carry stands for it.
 struct LowSum {
   Linear a, b;
   unsigned pair = 0;
+  bool is_difference = false;  // a - b
 };
 
 // What an instruction makes of such operands. Which results are linear depends on strides and constants
@@ -110,6 +111,7 @@ class LinearMath {
   const int32_t last_lane_;
   std::map<uint32_t, llvm::Value*> doubts_;  // by the bits that count
   unsigned pairs_ = 0;
+  std::map<unsigned, unsigned> inverted_pairs_;  // by what was inverted
 };
 
 }  // namespace lockstep::translator

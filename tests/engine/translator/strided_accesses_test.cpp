@@ -106,6 +106,12 @@ TEST(StridedAccesses, ElementsInTheOppositeOrder) {
     if (i < n) out[((size_t)n - 1 - i) * 3] = in[((size_t)n - 1 - i) * 3 + 1] ^ in[~i + n]; \
   }
 KERNEL(uchar) KERNEL(ushort) KERNEL(uint) KERNEL(uint2) KERNEL(uint4)
+// Differences of 64 bits, of what is negative there, too.
+__kernel void wide(__global uint* out, __global const uint* in, uint n) {
+  size_t i = get_global_id(0);
+  long down = (long)n - (long)i * 2, far = ((long)i - 0x100000000l) * 3;
+  if (i < n) out[i] = in[n - i - 1] + in[down <= 0 ? -down : down - 1] + in[(far + 0x300000000l) % n];
+}
 // Factors with signs, edges, a loop that goes down.
 __kernel void edges(__global uint* out, __global const uint* in, uint n) {
   int i = get_global_id(0), at = 40 - i;
@@ -128,7 +134,7 @@ __kernel void down(__global uint* out, __global const uint* in, uint n) {
                       {random_bytes(whole), random_bytes(whole)});
         }
       }
-      for (const char* kernel : {"edges", "down"})
+      for (const char* kernel : {"wide", "edges", "down"})
         expect_same(code, {dispatch(kernel, n)}, {Bytes(n * 4), random_bytes(n * 4)});
     }
   }
