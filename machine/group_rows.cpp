@@ -60,7 +60,10 @@ bool GroupContext::run_row(const Launch& launch, Engine& engine, GroupWalk& walk
   GroupRow row;
   row.waves = order_.data();
   row.last_wave = side_by_side;
-  if (place.waves * launch.wave_size == place.items) row.counting_lanes = item_ids_.counting_lanes;
+  const auto count_lanes = [&] {
+    row.counting_lanes = row.last_wave * launch.wave_size <= place.items ? item_ids_.counting_lanes : 0;
+  };
+  count_lanes();
   const size_t first_id = launch.user_data.size();
   row.x_offset = static_cast<uint32_t>(offsetof(Wave, scalar) + first_id * sizeof(uint32_t));
   const uint32_t first = row.x = group_.id[0];
@@ -73,7 +76,8 @@ bool GroupContext::run_row(const Launch& launch, Engine& engine, GroupWalk& walk
       if (row.x != row.end || row.last_wave == group_.wave_count) return;
       row.x = first;
       row.wave = row.first_wave = row.last_wave;
-      row.last_wave += side_by_side;
+      row.last_wave = std::min(row.last_wave + side_by_side, group_.wave_count);
+      count_lanes();
     }
   });
   executed += row.executed;
@@ -132,6 +136,8 @@ uint32_t GroupContext::waves_side_by_side(const Launch& launch, const LaunchNeed
   // Of two the first one of all groups, then the second: in the inner loop only the groups' x changes. Rows
   // of more are faster in order.
   if (items % launch.wave_size == 0) return waves == 2 && group_.wave_count > 2 ? 1 : waves;
+  // The full waves, then the last one of each group.
+  if (waves != 0 && place.items == items) return waves;
   return launch.wave_size % items == 0 ? 1 : group_.wave_count;
 }
 

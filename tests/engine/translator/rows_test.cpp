@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "engine/translator/translator.h"
@@ -30,6 +31,8 @@ void tickets(__global uint* out, __global uint* counter, uint width) {
 SCALE(scale_32, 32, 8)
 SCALE(scale_64, 64, 4)
 SCALE(scale_16, 16, 16)
+SCALE(scale_100, 100, 1)
+SCALE(scale_33, 33, 1)
 // Each item of a picture and its neighbours, but at the edges.
 __kernel __attribute__((reqd_work_group_size(16, 16, 1)))
 void blur(__global float* out, __global const float* in, uint width, uint height) {
@@ -202,6 +205,33 @@ TEST(Rows, GoThroughGroupsOfHalfWaves) {
   EXPECT_EQ(state_behind(16, 16), WaveState::ready);
   EXPECT_EQ(state_behind(16, 0), WaveState::ended);
   EXPECT_EQ(state_behind(32, 16), WaveState::ended);
+}
+
+// The full waves of groups run side by side, and then the last one of each.
+TEST(Rows, OfGroupsWhoseLastWaveIsNotFull) {
+  for (const uint32_t items : {100u, 33u}) {
+    const uint32_t count = items * 150 + 7;
+    std::vector<float> in(count);
+    for (uint32_t i = 0; i < count; ++i) in[i] = static_cast<float>(i % 1000) * 0.25f;
+    Bytes bytes(count * 4);
+    std::memcpy(bytes.data(), in.data(), bytes.size());
+    const TestDispatch dispatch{
+        "scale_" + std::to_string(items), {count, 1, 1}, {items, 1, 1}, {buffer(0), buffer(1), value(count)}};
+    const TestResult whole = expect_same(code(), {dispatch}, {bytes, bytes});
+    EXPECT_EQ(whole.outcome.translation.interpreted, 0u);
+    // In a full wave of a group in the middle, and in a last one.
+    for (const uint32_t left : {items * 77 + 20, items * 78 - 1}) {
+      Bytes shorter = bytes;
+      shorter.resize(size_t{left} * 4);
+      const TestResult expected = run(code(), {dispatch}, {bytes, shorter}, machine::EngineKind::interpreter);
+      const TestResult result = run(code(), {dispatch}, {bytes, shorter}, machine::EngineKind::translator);
+      ASSERT_TRUE(expected.outcome.fault);
+      ASSERT_TRUE(result.outcome.fault);
+      EXPECT_EQ(expected.outcome.fault->group, result.outcome.fault->group);
+      EXPECT_EQ(expected.outcome.fault->wave, result.outcome.fault->wave);
+      EXPECT_EQ(expected.outcome.fault->fault.lane, result.outcome.fault->fault.lane);
+    }
+  }
 }
 
 // Pictures that end in the middle of a group, and memory that does.
