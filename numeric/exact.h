@@ -67,8 +67,6 @@
   X(cvt_f16_f32, F32, F16)            \
   X(cvt_f32_f64, F64, F32)            \
   X(cvt_f32_i32, I32, F32) X(cvt_f32_u32, U32, F32) X(cvt_f16_i16, I16, F16) X(cvt_f16_u16, U16, F16)
-// Lane by lane, for the arguments near one that the vector form of transcendental_f32.h does not cover.
-#define LOCKSTEP_EXACT_TRANSCENDENTALS(X) X(log2_f32, F32, F32)
 
 LOCKSTEP_EXACT_UNARY(LOCKSTEP_DECLARE_UNARY, f32, F32)
 LOCKSTEP_EXACT_UNARY(LOCKSTEP_DECLARE_UNARY, f64, F64)
@@ -80,7 +78,6 @@ LOCKSTEP_DECLARE_OTHER(f32, F32)
 LOCKSTEP_DECLARE_OTHER(f64, F64)
 LOCKSTEP_DECLARE_OTHER(f16, F16)
 LOCKSTEP_EXACT_CONVERSIONS(LOCKSTEP_DECLARE_CONVERSION)
-LOCKSTEP_EXACT_TRANSCENDENTALS(LOCKSTEP_DECLARE_CONVERSION)
 
 extern "C" LOCKSTEP_COLD void lockstep_exact_div_fmas_f32(const lockstep::F32* a, const lockstep::F32* b,
                                                           const lockstep::F32* c, uint32_t scaled_lanes,

@@ -59,6 +59,7 @@ struct RowChunk {
 };
 
 using I32x4 = int32_t __attribute__((ext_vector_type(4)));
+using U64x8 = uint64_t __attribute__((ext_vector_type(8)));
 using I32x8 = int32_t __attribute__((ext_vector_type(8)));
 
 // Four by four transposition in both halves of eight lanes.
@@ -90,7 +91,8 @@ LOCKSTEP_INLINE RowChunk rows_by_loads(const Rows<count>& table, U32 index) {
   const char* const start = reinterpret_cast<const char*>(&table.row);
   const auto at = [&](unsigned lane) __attribute__((always_inline)) {
     I32x4 four;
-    __builtin_memcpy(&four, start + offset[lane], sizeof(four));
+    const uint64_t pair = bits_as<U64x8>(offset)[lane / 2];
+    __builtin_memcpy(&four, start + (lane % 2 ? pair >> 32 : pair & 0xffffffff), sizeof(four));
     return four;
   };
   const RowsOfEight low = transpose_rows(at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7));
@@ -164,12 +166,21 @@ LOCKSTEP_INLINE F32 product_on_grid(F32 a, F32 b, float grid) {
 LOCKSTEP_INLINE F32 product_to_integer(F32 a, F32 b) {
   return __builtin_elementwise_fma(a, b, F32(0x1.8p23f)) - 0x1.8p23f;
 }
-// a * a * scale rounded down to an integer below 2^24; scale is a power of two.
-LOCKSTEP_INLINE F32 square_rounded_down(F32 a, float scale) {
-  const F32 scaled = a * scale;
-  const F32 whole = __builtin_elementwise_trunc(scaled * a);
-  const F32 rest = __builtin_elementwise_fma(scaled, a, -whole);
+// a * b rounded down to an integer below 2^24.
+LOCKSTEP_INLINE F32 product_rounded_down(F32 a, F32 b) {
+  const F32 whole = __builtin_elementwise_trunc(a * b);
+  const F32 rest = __builtin_elementwise_fma(a, b, -whole);
   return rest < 0.0f ? whole - 1.0f : whole;
+}
+// a * b - less likewise, below 2^30, where it has more bits than a float.
+LOCKSTEP_INLINE I32 product_to_whole(F32 a, F32 b, F32 less = F32(0.0f)) {
+  const F32 most = __builtin_elementwise_trunc(a * b);
+  const F32 lacks = __builtin_elementwise_floor(__builtin_elementwise_fma(a, b, -most) - less);
+  return convert<I32>(most) + convert<I32>(lacks);
+}
+// a * a * scale rounded down; scale is a power of two.
+LOCKSTEP_INLINE F32 square_rounded_down(F32 a, float scale) {
+  return product_rounded_down(a * scale, a);
 }
 
 }  // namespace lockstep::numeric::detail

@@ -37,31 +37,25 @@ LOCKSTEP_INLINE F32 sine_near_zero(RowChunk row, I32 position, I32 reflected, F3
   const I32 v = position & 0xffffff;
   const I32 f = v - reflected;
   const I32 first_row = position < 0x1000000;
-  const I32 bits = (bits_as<I32>(convert<F32>(f == 0 ? I32(1) : f)) >> 23) - 126;
-  // Rounding to a float may have carried into a 25th bit.
-  const I32 carried = (f < 0x1000000) & (bits > 24);
-  const I32 width = bits + carried;
+  const I32 width = (bits_as<I32>(convert<F32>(f)) >> Layout<F32>::kFraction) - (Layout<F32>::kBias - 1);
   const I32 zero = I32(0);
   const I32 n = first_row ? __builtin_elementwise_max((24 - width) & ~3, zero) : zero;
   const I32 o = first_row ? __builtin_elementwise_max((25 - width) & ~3, zero) : zero;
-  const I32 drops_one = first_row & reflected & (((f << n) & 0xfffff) == 0);
   const I32 limit = (((v >> 22) + 1) << 20) - 1;
   const I32 second_argument = __builtin_elementwise_min((v + 2) >> 2, limit) << 2;
-  const I32 y = first_row ? (f << o) + drops_one : second_argument;
-  // Products of up to 47 bits: exact in F64.
-  const auto power = [](I32 exponent) { return bits_as<F64>(convert<I64>(exponent + 1023) << 52); };
-  const I32 linear_drop = first_row ? 18 + o - n : I32(20);
-  const F64 product = convert<F64>(row.l) * convert<F64>(y) * power(21 - linear_drop);
-  const F64 linear = __builtin_elementwise_trunc(product) * convert<F64>(first_row ? I32(4) : I32(16));
-  const F64 u = convert<F64>(v >> 7);
-  const F64 square = __builtin_elementwise_trunc(u * u * power(-__builtin_elementwise_max(10 - n, zero)));
-  const F64 quadratic =
-      __builtin_elementwise_roundeven(convert<F64>(inner) * square * power(-(n > 10 ? 33 - n : I32(23))));
-  const F64 sum = convert<F64>(row.c) * power(8 + n) + linear - quadratic;
-  const F32 nearest = convert<F32>(sum);
-  const I32 above = convert<I32>(convert<F64>(nearest) > sum);
-  const F32 scale = bits_as<F32>((127 - 34 - n) << 23);
-  return bits_as<F32>(bits_as<I32>(nearest) + above) * scale;
+  const F32 y = convert<F32>(first_row ? f << o : second_argument);
+  // The argument is one less where it is reflected and ends with zeros: 25 bits, so that its share of the
+  // product is taken off what that lacks as a float.
+  const I32 drops_one = first_row & reflected & (((f << n) & 0xfffff) == 0);
+  const F32 scaled = row.l * (first_row ? (o == n ? F32(0x1p3f) : F32(0x1p-1f)) : F32(0x1p1f));
+  const I32 linear = product_to_whole(scaled, y, drops_one ? scaled : F32(0))
+                     << (first_row ? I32(2) : I32(4));
+  // Where n is 12 or more the quadratic term is less than half a unit.
+  const F32 u = convert<F32>(v >> 7);
+  const F32 square = product_rounded_down(u * bits_as<F32>((n + (127 - 10)) << 23), u);
+  const I32 quadratic = convert<I32>(product_to_integer(inner * 0x1p-23f, square));
+  const I32 sum = (first_row ? zero : row.c << 8) + linear - quadratic;
+  return bits_as<F32>(bits_as<I32>(float_rounded_down(sum)) - ((34 + n) << 23));
 }
 
 LOCKSTEP_INLINE F32 sine_or_cosine(F32 x, bool cosine, bool keeps_input_denormals,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "numeric/format.h"
+#include "numeric/logarithm.h"
 #include "numeric/sine_cosine.h"
 #include "numeric/transcendental_f32.h"
 

@@ -1,6 +1,5 @@
 // The F32 transcendental functions on chunks, without regard to MODE: NaNs come back as they are. Each gives
-// the bits of transcendental_reference.h, which tests prove over all significands (exp2, log2: over all
-// fractions).
+// the bits of transcendental_reference.h, which tests prove over all significands (exp2: over all fractions).
 #pragma once
 
 #include "numeric/exact.h"
@@ -16,7 +15,6 @@ inline constexpr Rows<32> kRcpScaled = scaled_rows(kRcpRows, 16, 0x1p-14f, 0x1p-
 inline constexpr Rows<64> kRsqScaled = scaled_rows(kRsqRows, 1, 0x1p-13f, 0x1p-28f, 0x1p-46f);
 inline constexpr Rows<32> kSqrtScaled = scaled_rows(kSqrtRows, 8, 0x1p-17f, 0x1p8f, 0x1p-10f);
 inline constexpr Rows<32> kExpScaled = scaled_rows(kExpRows, 1, 0x1p-23f, 1.0f, 0x1p-7f);
-inline constexpr Rows<33> kLogScaled = scaled_rows(kLogRows, 1, 1.0f, 1.0f, 0x1p-22f);
 
 // What RCP and RSQ share: the sum of their terms before the last rounding, in units of 2^-`bits` of the
 // result's last place, and in eighths of these. It is right but for some thousand significands, all of which
@@ -190,33 +188,6 @@ LOCKSTEP_INLINE F32 exp2_to_odd_f32(F32 x) {
   const detail::PowerChunk power = detail::power_of_two_to(x);
   const I32 sticky = ((power.high & 31) | power.low) != 0;
   return detail::power_result(x, power, (power.high >> 5) | (sticky & 1));
-}
-
-LOCKSTEP_INLINE F32 log2_f32(F32 x) {
-  using L = Layout<F32>;
-  const I32 bits = bits_as<I32>(x);
-  const U32 d = to_bits(x) & 0x3ffff;
-  const U32 interval = (to_bits(x) >> 18) & 31;
-  const I32 has_own_row = (interval == 1) & (d >= 0x20000);
-  const U32 index = has_own_row ? U32(32) : interval;
-  const detail::RowChunk row = detail::load_rows(detail::kLogScaled, index);
-  const F32 distance = detail::to_float(d);
-  // 42 bits of product, of which 26 remain: exact in F64.
-  const I32 linear = convert<I32>(convert<F64>(row.l) * (convert<F64>(distance) * 0x1p-16));
-  const F32 inner = row.q - detail::product_to_integer(row.k, distance * 2.0f + 1.0f);
-  const F32 square = detail::square_rounded_down(distance, 0x1p-12f);
-  const F32 quadratic = detail::product_on_grid(inner * 0x1p-23f, square, 0x1p23f);
-  // At most 43 bits: exact in F64, then rounded toward minus infinity.
-  const F64 exponent = convert<F64>((magnitude(x) >> 23) - 127);
-  const F64 sum = exponent + (convert<F64>(row.c + linear) * 0x1p-30 - convert<F64>(quadratic) * 0x1p-35);
-  const F32 nearest = convert<F32>(sum);
-  const I32 above = convert<I32>(convert<F64>(nearest) > sum);
-  const I32 downward = bits_as<I32>(nearest) + (above & (bits_as<I32>(nearest) < 0 ? I32(1) : I32(-1)));
-  F32 result = bits_as<F32>(downward);
-  const I32 special = (bits < int32_t{L::kMinNormal}) | (bits >= int32_t{L::kInfinity}) |
-                      ((bits >= 0x3f7c0000) & (bits < 0x3f840000));
-  if (__builtin_expect(any(mask_of(special)), false)) result = special ? exact_log2_f32(x, 0) : result;
-  return result;
 }
 
 }  // namespace lockstep::numeric

@@ -4,7 +4,6 @@
 #include <bit>
 #include <optional>
 
-#include "numeric/exact.h"
 #include "numeric/transcendental_corrections.h"
 #include "numeric/transcendental_tables.h"
 
@@ -324,12 +323,3 @@ uint32_t sin_or_cos(uint32_t x, bool cosine, bool keeps_input_denormals, bool ke
 }
 
 }  // namespace lockstep::numeric::reference
-
-void lockstep_exact_log2_f32(const lockstep::F32* a, uint32_t, lockstep::F32* result) {
-  const auto bits = lockstep::bits_as<lockstep::U32>(*a);
-  lockstep::U32 out;
-  for (unsigned lane = 0; lane < lockstep::kLanesPerChunk; ++lane) {
-    out[lane] = lockstep::numeric::reference::log2(bits[lane]);
-  }
-  *result = lockstep::bits_as<lockstep::F32>(out);
-}

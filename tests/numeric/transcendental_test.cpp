@@ -122,6 +122,23 @@ TEST(TranscendentalF32, EverySignificandOfSqrt) {
   check_range("sqrt", 0x3f800000, 1u << 24, [](F32 x) { return sqrt(x, kDefault); }, reference::sqrt);
 }
 
+// Where the logarithm has rows of its own, and on both sides of that.
+TEST(TranscendentalF32, EveryArgumentOfLog2NextToOne) {
+  check_range("log2", 0x3f7b0000, 0xa0000, [](F32 x) { return log2(x, kDefault); }, reference::log2);
+}
+
+// Each kind of argument beside all others.
+TEST(TranscendentalF32, SpecialsOfLog2InOneChunk) {
+  U32 bits = {0,          0x80000000, 1,          0x807fffff, 0x00800000, 0x80800000, 0xbf800000, 0x7f7fffff,
+              0x7f800000, 0xff800000, 0x3f800000, 0x3f7fffff, 0x3f800001, 0x40490fdb, 0x7fc00001, 0xffc12345};
+  for (unsigned turn = 0; turn < kLanesPerChunk; ++turn) {
+    const U32 result = to_bits(log2(bits_as<F32>(bits), kDefault));
+    for (unsigned lane = 0; lane < kLanesPerChunk; ++lane)
+      EXPECT_EQ(result[lane], quieted(bits[lane], reference::log2(bits[lane]))) << std::hex << bits[lane];
+    bits = __builtin_shufflevector(bits, bits, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0);
+  }
+}
+
 // NaNs keep their bits unless IEEE quiets them.
 TEST(TranscendentalF32, NansByMode) {
   const F32 signalling = splat_bits<F32>(0xff812345);
@@ -154,6 +171,9 @@ TEST(SineCosine, VectorAgainstReference) {
       check_range(cosine ? "cos" : "sin", 0x39c00000 - 4096, 1 << 13, chunk, oracle);
       // One turn in steps that meet all rows and both reflections.
       check_range(cosine ? "cos" : "sin", 0x3a000000, (0x3f900000 - 0x3a000000) / 61, chunk, oracle, 61);
+      // All that is near the sine's zeros at half a turn and a whole one, where it is reflected.
+      check_range(cosine ? "cos" : "sin", 0x3ef80000, 0x80000, chunk, oracle);
+      check_range(cosine ? "cos" : "sin", 0x3f7c0000, 0x40000, chunk, oracle);
       check_range(cosine ? "cos" : "sin", 0xbe000000, (0x02000000) / 61, chunk, oracle, 61);
     }
   }
