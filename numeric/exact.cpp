@@ -264,9 +264,10 @@ std::span<const ExactSymbol> exact_symbols() {
   LOCKSTEP_SYMBOL(lockstep_exact_fma_##type)               \
   LOCKSTEP_SYMBOL(lockstep_exact_ldexp_##type)
   static const ExactSymbol kSymbols[] = {
-      LOCKSTEP_SYMBOLS_OF(f32, F32) LOCKSTEP_SYMBOLS_OF(f64, F64) LOCKSTEP_SYMBOLS_OF(f16, F16)
-          LOCKSTEP_EXACT_CONVERSIONS(LOCKSTEP_CONVERSION_SYMBOL) LOCKSTEP_EXACT_OTHERS(LOCKSTEP_SYMBOL)
-              LOCKSTEP_SYMBOL(lockstep_exact_quotient_f32) LOCKSTEP_SYMBOL(lockstep_exact_quotient_f64)
+      LOCKSTEP_SYMBOLS_OF(f32, F32) LOCKSTEP_SYMBOLS_OF(f64, F64) LOCKSTEP_SYMBOLS_OF(
+          f16, F16) LOCKSTEP_EXACT_CONVERSIONS(LOCKSTEP_CONVERSION_SYMBOL)
+          LOCKSTEP_EXACT_OTHERS(LOCKSTEP_SYMBOL) LOCKSTEP_SYMBOL(lockstep_exact_quotient_f32)
+              LOCKSTEP_SYMBOL(lockstep_exact_quotient_f64) LOCKSTEP_SYMBOL(lockstep_exact_square_root_f32)
                   LOCKSTEP_SYMBOL(lockstep_exact_square_root_f64) LOCKSTEP_SYMBOL(lockstep_exact_ratio_f32)
                       LOCKSTEP_SYMBOL(lockstep_exact_ratio_of_constant_f32)};
   return kSymbols;

@@ -1,12 +1,13 @@
-// Square roots of doubles as a whole: what compilers make of V_RSQ_F64, multiplications and fused
-// multiply-adds, in the default float mode. What they do about very small numbers, zeros and infinities is
-// before and behind these steps.
+// Square roots as a whole, in the default float mode: what compilers make of V_RSQ_F64, multiplications and
+// fused multiply-adds, or of V_SQRT_F32 and its neighbours. What they do about very small numbers, zeros and
+// infinities is before and behind these steps.
 #pragma once
 
 #include "numeric/exact.h"
 #include "numeric/format.h"
 
 // By the instructions' steps where the host may give something else.
+extern "C" LOCKSTEP_COLD void lockstep_exact_square_root_f32(const lockstep::F32* x, lockstep::F32* result);
 extern "C" LOCKSTEP_COLD void lockstep_exact_square_root_f64(const lockstep::F64* x, lockstep::F64* result);
 
 namespace lockstep::numeric {
@@ -27,6 +28,24 @@ LOCKSTEP_INLINE F64 square_root(F64 x) {
     const F64 operand = x;
     F64 result;
     lockstep_exact_square_root_f64(&operand, &result);
+    return result;
+  }
+  return __builtin_elementwise_sqrt(x);
+}
+
+// Of V_SQRT_F32's result s the steps take the neighbour s - u if x <= s * (s - u), and s + u if x > s * (s +
+// u). Between s * (s - u) and (s - u / 2)^2 there is no float, so that this is the root as the host rounds
+// it, if it is one of the three: a test tries all significands. From 2^-96 on, which compilers scale numbers
+// to, what is left of x has no bits below the least denormal. Zeros, infinities, NaNs and negative numbers
+// have neighbours of which no product compares so, and what V_SQRT_F32 makes of them is the host's, too.
+LOCKSTEP_INLINE F32 square_root(F32 x) {
+  constexpr uint32_t kLeast = uint32_t{Layout<F32>::kBias - 96} << Layout<F32>::kFraction;
+  const I32 extreme = to_bits(abs(x)) - 1 < kLeast - 1;
+  if (__builtin_expect(any(mask_of(extreme)), false)) {
+    // Copies, so that nothing else goes through memory.
+    const F32 operand = x;
+    F32 result;
+    lockstep_exact_square_root_f32(&operand, &result);
     return result;
   }
   return __builtin_elementwise_sqrt(x);

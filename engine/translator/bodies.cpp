@@ -146,9 +146,13 @@ LOCKSTEP_EXPORT void lockstep_body_quotient_u32(const U32* words, const uint16_t
   result_words[0] = result.quotient;
   result_words[1] = result.rest;
 }
-LOCKSTEP_EXPORT void lockstep_body_square_root_f64(const U32* words, const uint16_t*, U32* result_words,
-                                                   uint16_t*, I32*) {
-  store_result(numeric::square_root(argument_from<F64>(words)), result_words);
-}
+#define LOCKSTEP_SQUARE_ROOT(name, type)                                                      \
+  LOCKSTEP_EXPORT void lockstep_body_square_root_##name(const U32* words, const uint16_t*,    \
+                                                        U32* result_words, uint16_t*, I32*) { \
+    store_result(numeric::square_root(argument_from<type>(words)), result_words);             \
+  }
+LOCKSTEP_SQUARE_ROOT(f32, F32)
+LOCKSTEP_SQUARE_ROOT(f64, F64)
+#undef LOCKSTEP_SQUARE_ROOT
 
 }  // namespace lockstep::translator

@@ -94,8 +94,8 @@ void Emitter::emit_vector(unsigned index, unsigned chunk) {
   for (const Half& part : halves_of(node.instruction)) {
     const std::pair<unsigned, unsigned> place = {index, half++};
     if (run_.quotients.steps.contains(place)) continue;
-    const auto quotient = run_.quotients.integer_quotients.find(place);
-    if (quotient == run_.quotients.integer_quotients.end()) {
+    const auto earlier = run_.quotients.earlier_results.find(place);
+    if (earlier == run_.quotients.earlier_results.end()) {
       emit_vector_half(node, part, chunk, writes);
       continue;
     }
@@ -103,8 +103,8 @@ void Emitter::emit_vector(unsigned index, unsigned chunk) {
     const auto& operands = node.instruction.operands;
     const isa::Operand& result =
         *std::find_if(operands.begin() + part.first, operands.begin() + part.last, is_result);
-    const auto& [begin, is_rest] = quotient->second;
-    writes.registers.emplace_back(result.vgpr(), run_.divided.at(begin)[is_rest]);
+    const auto& [begin, number] = earlier->second;
+    writes.registers.emplace_back(result.vgpr(), run_.earlier_results.at(begin)[number]);
   }
   for (const auto& [number, value] : writes.registers) write_lanes(facts_.nodes[index], number, chunk, value);
   for (const auto& [number, mask] : writes.masks) {
@@ -142,9 +142,16 @@ void Emitter::emit_integer_division(unsigned index, const IntegerDivision& divis
                        : ir_.CreateVectorSplat(kLanesPerChunk, run_scalar(division.divisor));
   ir_.CreateStore(divisor, place_in(words_, 1));
   call_body("quotient_u32", doubt_[chunk], kDefaultFloatMode, false);
-  auto& results = run_.divided[index];
+  auto& results = run_.earlier_results[index];
   for (unsigned word = 0; word < 2; ++word)
     results[word] = ir_.CreateLoad(lanes_, place_in(result_words_, word));
+}
+
+void Emitter::emit_float_root(unsigned index, unsigned chunk) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  ir_.CreateStore(source_word(*instruction.find(Role::src0), instruction, 0, chunk), place_in(words_, 0));
+  call_body("square_root_f32", doubt_[chunk], kDefaultFloatMode, false);
+  run_.earlier_results[index] = {ir_.CreateLoad(lanes_, place_in(result_words_, 0))};
 }
 
 // Where the first of a ratio's steps reads it. Lanes that are off may hold anything, and get what needs no

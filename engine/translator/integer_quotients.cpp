@@ -42,7 +42,7 @@ class Finder {
       const Operation &begin = run_.operation(each.begin), &end = run_.operation(each.end);
       const Role dividend = begin.sources[0] == each.dividend ? Role::src0 : Role::src1;
       result.integer_divisions[begin.node] = {dividend, each.divisor.first};
-      result.integer_quotients[{end.node, end.half}] = {begin.node, each.is_rest};
+      result.earlier_results[{end.node, end.half}] = {begin.node, each.is_rest};
       for (int step : each.steps) result.steps.insert({run_.operation(step).node, run_.operation(step).half});
       result.opposites.insert(each.opposites.begin(), each.opposites.end());
     }

@@ -243,6 +243,7 @@ Quotients find_quotients(const Routine& routine, const Facts& facts, const std::
   Quotients result;
   Finder(graph).find(live, result);
   find_integer_quotients(graph, live, result);
+  find_float_roots(graph, live, result);
   // Where NaNs are many each step finds its own.
   if (!routine.selects_nans) find_ratios(graph, live, result);
   return result;
@@ -251,7 +252,8 @@ Quotients find_quotients(const Routine& routine, const Facts& facts, const std::
 bool begins_quotient(const Node& node) {
   if (node.kind != NodeKind::vector_alu) return false;
   const Opcode opcode = node.instruction.row->base;
-  return opcode == Opcode::v_rcp_iflag_f32 || opcode == Opcode::v_frexp_mant_f32;
+  return opcode == Opcode::v_rcp_iflag_f32 || opcode == Opcode::v_frexp_mant_f32 ||
+         opcode == Opcode::v_sqrt_f32;
 }
 
 int quotient_steps_open(const Node& node) {

@@ -16,10 +16,11 @@ namespace lockstep::translator {
 
 class RunGraph;
 
-// A quotient of unsigned integers, or its rest, that stands for the last one of its steps.
-struct IntegerQuotient {
-  unsigned begin = 0;  // node of the first step that reads the dividend
-  bool is_rest = false;
+// What stands for the last step of a quotient of unsigned integers, of its rest (which is the second result),
+// or of a root of a float: it is computed where one of the steps first reads what it is made of.
+struct EarlierResult {
+  unsigned begin = 0;  // node
+  unsigned number = 0;
 };
 // What the node there divides (numeric/integer_quotient.h): its own operand of that role, by that register.
 struct IntegerDivision {
@@ -42,7 +43,9 @@ struct Quotients {
   std::map<unsigned, unsigned> roots;
   // By node, and by node and half.
   std::map<unsigned, IntegerDivision> integer_divisions;
-  std::map<std::pair<unsigned, unsigned>, IntegerQuotient> integer_quotients;
+  std::map<std::pair<unsigned, unsigned>, EarlierResult> earlier_results;
+  // The v_sqrt_f32 of roots that are rounded as the host's (numeric/square_root.h).
+  std::set<unsigned> float_roots;
   // By the v_ldexp_f32 that ends it.
   std::map<unsigned, Ratio> ratios;
   // The v_frexp_mant_f32 of these, and whether its operand is a denominator.
@@ -57,14 +60,15 @@ struct Quotients {
 Quotients find_quotients(const Routine& routine, const Facts& facts, const std::vector<unsigned>& nodes,
                          const RegisterSet& live);
 
-// Those of integers alone, and ratios alone, which are added to the result.
+// Those of integers alone, ratios alone, and roots of floats, which are added to the result.
 void find_integer_quotients(const RunGraph& run, const RegisterSet& live, Quotients& result);
 void find_ratios(const RunGraph& run, const RegisterSet& live, Quotients& result);
+void find_float_roots(const RunGraph& run, const RegisterSet& live, Quotients& result);
 
 // A quotient that has begun ends as many instructions later. v_div_scale_*: 1; v_div_fixup_*: -2, else 0.
 int quotient_steps_open(const Node& node);
-// The reciprocal of an integer, or a float that is taken apart: what is left of a quotient is some twenty
-// instructions.
+// The reciprocal of an integer, a float that is taken apart, or a root that may be rounded: what is left is
+// some twenty instructions.
 bool begins_quotient(const Node& node);
 
 }  // namespace lockstep::translator

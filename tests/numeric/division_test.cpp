@@ -364,6 +364,35 @@ TEST(SquareRoot, OfDoublesIsTheHosts) {
   }
 }
 
+// All significands of both parities of exponents; and next to where the host's root is not the steps'.
+TEST(SquareRoot, OfFloatsIsTheHosts) {
+  const auto steps = [](F32 x) {
+    const F32 root = numeric::sqrt(x, kDefault);
+    const F32 below = bits_as<F32>(to_bits(root) - 1), above = bits_as<F32>(to_bits(root) + 1);
+    const I32 takes_below = fma(negate(below), root, x, kDefault) <= 0.0f,
+              takes_above = fma(negate(above), root, x, kDefault) > 0.0f;
+    const F32 result = takes_below ? below : root;
+    return takes_above ? above : result;
+  };
+  const auto check = [&](U32 bits) {
+    const U32 expected = to_bits(steps(bits_as<F32>(bits))),
+              result = to_bits(square_root(bits_as<F32>(bits)));
+    for (unsigned lane = 0; lane < kLanesPerChunk; ++lane)
+      ASSERT_EQ(result[lane], expected[lane]) << std::hex << bits[lane];
+  };
+  for (const uint32_t first : {0x3f800000u, 0x0f800000u, 0x0f000000u - 0x4000, 0x7f000000u})
+    for (uint32_t i = 0; i < (first == 0x3f800000 ? 1u << 24 : 1u << 15); i += kLanesPerChunk)
+      check(lane_numbers() + (first + i));
+  for (uint32_t exponent = 0; exponent < 512; ++exponent)
+    for (const uint32_t fraction : {0u, 1u, 2u, 0x12345u, 0x400000u, 0x7ffff0u})
+      check(lane_numbers() + (exponent << 23 | fraction));
+  const U32 kinds = {0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x807fffff,
+                     0x00800000, 0xbf800000, 0x7f7fffff, 0x7f800000, 0xff800000, 0x7f800001,
+                     0xffc12345, 0xffffffff, 0x7fffffff, 0x40800000};
+  check(kinds);
+  check(__builtin_elementwise_max(kinds, U32(0x0f800000)));
+}
+
 template <class Float>
 uint64_t fixup(uint64_t q, uint64_t d, uint64_t n, uint32_t mode) {
   using Word = typename Layout<Float>::Word;

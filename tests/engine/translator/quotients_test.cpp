@@ -74,7 +74,7 @@ size_t divisions(const std::string& text) {
   return found_in(text).divisions.size();
 }
 size_t integer_quotients(const std::string& text) {
-  return found_in(text).integer_quotients.size();
+  return found_in(text).earlier_results.size();
 }
 size_t roots(const std::string& text) {
   return found_in(text).roots.size();
@@ -319,7 +319,7 @@ TEST(IntegerQuotients, AreFound) {
                                  {"v_mul_lo_u32 v9, s9, v8", "s_mov_b32 s9, s7\nv_mul_lo_u32 v9, s9, v8"},
                                  {"v_mul_lo_u32 v9, s9, v8", "v_mul_lo_u32 v9, v3, v8"}}) {
     const std::string changed = replaced(of_counters, from, to);
-    EXPECT_TRUE(found_in(whole_of_integers(changed)).integer_quotients.empty()) << changed;
+    EXPECT_TRUE(found_in(whole_of_integers(changed)).earlier_results.empty()) << changed;
   }
   for (const uint32_t number : {0u, 1u, 7u, 0x80000001u, 0xffffffffu})
     for (const uint32_t off : {0u, 1u, 0x80000000u}) {
@@ -388,7 +388,7 @@ TEST(IntegerQuotients, KeepWhatIsReadLater) {
   std::vector<unsigned> nodes;
   for (unsigned n = 0; n < routine.blocks[0].last; ++n) nodes.push_back(n);
   const auto found = [&](unsigned read) {
-    return find_quotients(routine, facts, nodes, RegisterSet().set(read)).integer_quotients.size();
+    return find_quotients(routine, facts, nodes, RegisterSet().set(read)).earlier_results.size();
   };
   for (const unsigned step : {8u, 9u, 10u, 11u, kVcc}) EXPECT_EQ(found(step), 0u) << step;
   for (const unsigned other : {4u, 5u, 6u, 7u}) EXPECT_EQ(found(other), 2u) << other;
