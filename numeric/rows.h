@@ -42,12 +42,17 @@ struct Rows {
     in.k[i % kRowsAtOnce] = value.k;
   }
 };
+// What is always added to a coefficient may be in the rows.
+struct AddedToRows {
+  int c = 0, q = 0;  // to `c` when it is scaled, to `q` before
+};
 template <unsigned count>
-constexpr Rows<count> scaled_rows(const Coefficients (&from)[count], int c, float l, float q, float k) {
+constexpr Rows<count> scaled_rows(const Coefficients (&from)[count], int c, float l, float q, float k,
+                                  AddedToRows added = {}) {
   Rows<count> rows{};
   for (unsigned i = 0; i < count; ++i)
-    rows.set(i, {from[i].c * c, static_cast<float>(from[i].l) * l, static_cast<float>(from[i].q) * q,
-                 static_cast<float>(from[i].k) * k});
+    rows.set(i, {from[i].c * c + added.c, static_cast<float>(from[i].l) * l,
+                 static_cast<float>(from[i].q + added.q) * q, static_cast<float>(from[i].k) * k});
   return rows;
 }
 

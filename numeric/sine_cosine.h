@@ -62,7 +62,8 @@ LOCKSTEP_INLINE F32 sine_or_cosine(F32 x, bool cosine, bool keeps_input_denormal
                                    bool keeps_output_denormals) {
   using L = Layout<F32>;
   const I32 size = magnitude(x);
-  const F32 safe = size < 0x4b000000 ? abs(x) : F32(0);
+  constexpr int32_t kNoFraction = 0x4b000000;
+  const F32 safe = bits_as<F32>(__builtin_elementwise_min(size, I32(kNoFraction)));
   const I32 phase = convert<I32>((safe - __builtin_elementwise_trunc(safe)) * 0x1p31f);
   const I32 quadrant = phase >> 29;
   const I32 octant_phase = phase & 0x1fffffff;
@@ -103,8 +104,8 @@ LOCKSTEP_INLINE F32 sine_or_cosine(F32 x, bool cosine, bool keeps_input_denormal
   negative ^= cosine ? odd_quadrant : negative_lanes(x);
   U32 bits = to_bits(result) ^ bits_as<U32>(negative & ~exact_zero & int32_t(L::kSign));
 
-  const I32 small = size < 0x39c00000;
-  const I32 special = (size >= 0x4b000000) | (cosine ? size < int32_t{L::kMinNormal} : small);
+  const int32_t least = cosine ? int32_t{L::kMinNormal} : 0x39c00000;
+  const I32 special = bits_as<U32>(size - least) >= static_cast<uint32_t>(kNoFraction - least);
   if (__builtin_expect(any(mask_of(special)), false)) {
     if (cosine) {
       bits = special ? U32(L::kOne) : bits;
@@ -112,8 +113,8 @@ LOCKSTEP_INLINE F32 sine_or_cosine(F32 x, bool cosine, bool keeps_input_denormal
       // Two pi times the argument; a denormal one by mode.
       const F32 argument = keeps_input_denormals ? x : flush(x);
       const F32 product = argument * 0x1.921faap2f;
-      bits = small ? to_bits(keeps_output_denormals ? product : flush(product)) : bits;
-      bits = size >= 0x4b000000 ? U32(0) : bits;
+      bits = size < least ? to_bits(keeps_output_denormals ? product : flush(product)) : bits;
+      bits = size >= kNoFraction ? U32(0) : bits;
     }
     bits = size == int32_t{L::kInfinity} ? U32(L::kDefaultNan) : bits;
     bits = size > int32_t{L::kInfinity} ? to_bits(x) : bits;

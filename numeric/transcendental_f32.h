@@ -11,10 +11,15 @@ namespace lockstep::numeric {
 
 namespace detail {
 
-inline constexpr Rows<32> kRcpScaled = scaled_rows(kRcpRows, 16, 0x1p-14f, 0x1p-29f, 0x1p-47f);
+// Half a unit of the result is added, and to `q` what its sum with `k` is rounded to an integer at, as floats
+// between 2^23 and 2^24 are.
+inline constexpr int kSqrtLift = 3 << 22, kExpLift = 1 << 19;
+inline constexpr Rows<32> kRcpScaled = scaled_rows(kRcpRows, 16, 0x1p-14f, 0x1p-29f, 0x1p-47f, {.c = 1 << 5});
 inline constexpr Rows<64> kRsqScaled = scaled_rows(kRsqRows, 1, 0x1p-13f, 0x1p-28f, 0x1p-46f);
-inline constexpr Rows<32> kSqrtScaled = scaled_rows(kSqrtRows, 8, 0x1p-17f, 0x1p8f, 0x1p-10f);
-inline constexpr Rows<32> kExpScaled = scaled_rows(kExpRows, 1, 0x1p-23f, 1.0f, 0x1p-7f);
+inline constexpr Rows<32> kSqrtScaled =
+    scaled_rows(kSqrtRows, 8, 0x1p-17f, 0x1p-15f, 0x1p-33f, {.c = 1 << 4, .q = kSqrtLift >> 8});
+inline constexpr Rows<32> kExpScaled =
+    scaled_rows(kExpRows, 1, 0x1p-24f, 0x1p-23f, 0x1p-30f, {.q = kExpLift});
 
 // What RCP and RSQ share: the sum of their terms before the last rounding, in units of 2^-`bits` of the
 // result's last place, and in eighths of these. It is right but for some thousand significands, all of which
@@ -57,7 +62,7 @@ LOCKSTEP_INLINE SumChunk rcp_sum(U32 key) {
   const F32 g = to_float(key & 0x3fffe);
   const I32 linear = convert<I32>(product_on_grid(row.l, f, 0x1p23f));
   const F32 quadratic = __builtin_elementwise_fma(-row.k, f, row.q) * (g * g);
-  return sum_of_terms(bits_as<U32>(row.c + 32 - linear), quadratic, 2);
+  return sum_of_terms(bits_as<U32>(row.c - linear), quadratic, 2);
 }
 LOCKSTEP_INLINE SumChunk rsq_sum(U32 key) {
   const RowChunk row = load_rows(kRsqScaled, key >> 18);
@@ -74,10 +79,10 @@ LOCKSTEP_INLINE I32 sqrt_significand(U32 key) {
   const RowChunk row = load_rows(kSqrtScaled, key >> 19);
   const F32 t = to_float(key & 0x7ffff);
   const I32 linear = convert<I32>(product_on_grid(row.l, t, 0x1p22f));
-  const F32 inner = row.q - product_to_integer(row.k, t + 0.5f);
+  const F32 inner = row.q - __builtin_elementwise_fma(row.k, t + 0.5f, F32(kSqrtLift * 0x1p-23f));
   const F32 square = square_rounded_down(to_float(key & 0x7fffc), 0x1p-14f);
-  const I32 quadratic = convert<I32>(product_on_grid(inner * 0x1p-23f, square, 0x1p23f));
-  const I32 sum = row.c + linear + (-quadratic >> 7) + 16;
+  const I32 quadratic = convert<I32>(product_on_grid(inner, square, 0x1p23f));
+  const I32 sum = row.c + linear + (-quadratic >> 7);
   const I32 rounded = sum >> 5;
   // Nearest even: an exact half was rounded up.
   const I32 tie = ((sum & 31) | (quadratic & 127)) == 0;
@@ -85,37 +90,42 @@ LOCKSTEP_INLINE I32 sqrt_significand(U32 key) {
 }
 
 struct PowerChunk {
-  I32 whole;     // the integer part of the exponent
-  I32 high;      // the value in units of 2^-28
-  I32 low;       // eight bits more
-  I32 ordinary;  // lanes whose result is neither 1, 0, infinite nor NaN
+  I32 whole;  // the integer part of the exponent
+  I32 high;   // the value in units of 2^-28
+  I32 low;    // eight bits more
 };
+// Arguments from which on, by their size, powers are 1, infinite and, behind it, zero.
+inline constexpr int32_t kPowerTiny = 0x33800000, kPowerOverflow = 0x43000000, kPowerUnderflow = 0x42fc0000;
+// Of arguments whose power is an ordinary number.
 LOCKSTEP_INLINE PowerChunk power_of_two_to(F32 x) {
-  const I32 size = magnitude(x);
   const I32 negative = negative_lanes(x);
-  const I32 ordinary = (size >= 0x33800000) & (negative ? size <= 0x42fc0000 : size < 0x43000000);
-  const F32 safe = ordinary ? abs(x) : F32(1.0f);
-  const F32 floor = __builtin_elementwise_trunc(safe);
+  const F32 size = bits_as<F32>(__builtin_elementwise_min(magnitude(x), I32(kPowerOverflow)));
+  const F32 floor = __builtin_elementwise_trunc(size);
   // Negative arguments are inverted bit by bit, not negated.
   const I32 whole = convert<I32>(floor) ^ negative;
-  const U32 fraction = bits_as<U32>((convert<I32>((safe - floor) * 0x1p29f) ^ negative) & 0x1fffffff);
+  const U32 fraction = bits_as<U32>((convert<I32>((size - floor) * 0x1p29f) ^ negative) & 0x1fffffff);
   const RowChunk row = load_rows(kExpScaled, fraction >> 24);
   const F32 f = to_float(fraction & 0xffffff);
   const F32 a = to_float((fraction & 0xffffff) >> 6);
-  const I32 linear = convert<I32>(product_on_grid(row.l, f, 0x1p23f) * 0.5f);
-  // q + k * a rounded to an integer in one step: lifted to where floats are integers, if it is not there yet.
-  const F32 lift = row.q < 0x1p23f ? F32(0x1p23f) : F32(0.0f);
-  const F32 inner = __builtin_elementwise_fma(row.k, a, row.q + lift) - lift;
+  const I32 linear = convert<I32>(product_on_grid(row.l, f, 0x1p22f));
+  constexpr float kLift = kExpLift * 0x1p-23f;
+  const F32 inner = __builtin_elementwise_fma(row.k, a, row.q) - kLift;
   const F32 square = square_rounded_down(a, 0x1p-12f);
-  const I32 quadratic = convert<I32>(product_on_grid(inner * 0x1p-23f, square, 0x1p23f));
-  return {whole, row.c + linear + (quadratic >> 8), quadratic & 255, ordinary};
+  const I32 quadratic = convert<I32>(product_on_grid(inner, square, 0x1p23f));
+  return {whole, row.c + linear + (quadratic >> 8), quadratic & 255};
 }
 LOCKSTEP_INLINE F32 power_result(F32 x, PowerChunk power, I32 rounded) {
-  const I32 negative = negative_lanes(x);
-  const U32 result = bits_as<U32>(((power.whole + 126) << 23) + rounded);
-  const U32 extreme = negative ? U32(0) : U32(Layout<F32>::kInfinity);
-  const U32 other = magnitude(x) < 0x33800000 ? U32(Layout<F32>::kOne) : extreme;
-  return bits_as<F32>(nan_lanes(x) ? to_bits(x) : power.ordinary ? result : other);
+  const I32 size = magnitude(x);
+  U32 result = bits_as<U32>(((power.whole + 126) << 23) + rounded);
+  const I32 special = bits_as<U32>(size) - uint32_t{kPowerTiny} > uint32_t{kPowerUnderflow - kPowerTiny};
+  if (__builtin_expect(any(mask_of(special)), false)) {
+    const I32 negative = negative_lanes(x);
+    const U32 extreme = negative ? U32(0) : U32(Layout<F32>::kInfinity);
+    result = size >= (negative ? I32(kPowerUnderflow + 1) : I32(kPowerOverflow)) ? extreme : result;
+    result = size < kPowerTiny ? U32(Layout<F32>::kOne) : result;
+    result = nan_lanes(x) ? to_bits(x) : result;
+  }
+  return bits_as<F32>(result);
 }
 
 }  // namespace detail
@@ -179,10 +189,9 @@ LOCKSTEP_INLINE F32 sqrt_f32(F32 x, uint32_t quiet) {
 
 LOCKSTEP_INLINE F32 exp2_f32(F32 x) {
   const detail::PowerChunk power = detail::power_of_two_to(x);
-  // The value / 2^13, nearest even.
-  const I32 whole = power.high >> 5;
-  const I32 rest = ((power.high & 31) << 8) | power.low;
-  return detail::power_result(x, power, whole + ((rest + 4095 + (whole & 1)) >> 13));
+  // Of the value / 2^13 to nearest even: what `low` has makes more than a half of a half.
+  const I32 lifts = ((power.high >> 5) | (power.low > 0)) & 1;
+  return detail::power_result(x, power, (power.high + 15 + lifts) >> 5);
 }
 LOCKSTEP_INLINE F32 exp2_to_odd_f32(F32 x) {
   const detail::PowerChunk power = detail::power_of_two_to(x);

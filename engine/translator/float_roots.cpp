@@ -1,5 +1,5 @@
-// Square roots of floats, rounded: of what V_SQRT_F32 gives and both of its neighbours, compilers take the one
-// whose product with it says that it is the root.
+// Square roots of floats, rounded: of what V_SQRT_F32 gives and both of its neighbours, compilers take the
+// one whose product with it says that it is the root.
 #include <optional>
 #include <utility>
 
@@ -70,7 +70,8 @@ class Finder {
     const Term &a = rest->sources[0], &b = rest->sources[1];
     const Term negated_neighbour = choice.neighbour.negated(), negated_estimate = estimate.negated();
     return (a == negated_neighbour && b == estimate) || (b == negated_neighbour && a == estimate) ||
-           (a == choice.neighbour && b == negated_estimate) || (b == choice.neighbour && a == negated_estimate);
+           (a == choice.neighbour && b == negated_estimate) ||
+           (b == choice.neighbour && a == negated_estimate);
   }
 
   std::optional<Found> root_of(int number) const {

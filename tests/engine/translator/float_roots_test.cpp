@@ -28,7 +28,8 @@ constexpr std::string_view kRoot =
     "v_cndmask_b32 v16, v8, v10, s4\n";
 // All that is between is gone then.
 constexpr std::string_view kEnd =
-    "v_mov_b32 v8, 0\nv_mov_b32 v9, 0\nv_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v12, 0\ns_mov_b32 s4, 0\n";
+    "v_mov_b32 v8, 0\nv_mov_b32 v9, 0\nv_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v12, 0\ns_mov_b32 s4, "
+    "0\n";
 
 std::string whole(std::string_view steps) {
   return std::string(kBegin) + std::string(steps) + std::string(kEnd);
@@ -58,9 +59,10 @@ void expect_same_of_all(const std::string& steps) {
   expect_same(whole(steps));
   const std::string text = steps + std::string(kEnd);
   expect_same(text);
-  static constexpr uint32_t kOperands[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000,
-                                           0x0f7fffff, 0x0f800000, 0x8f7fffff, 0x3f800000, 0x40490fdb, 0x7f7fffff,
-                                           0x7f800000, 0xff800000, 0xbf800000, 0x7fc12345, 0xff812345};
+  static constexpr uint32_t kOperands[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff,
+                                           0x00800000, 0x0f7fffff, 0x0f800000, 0x8f7fffff, 0x3f800000,
+                                           0x40490fdb, 0x7f7fffff, 0x7f800000, 0xff800000, 0xbf800000,
+                                           0x7fc12345, 0xff812345};
   std::vector<uint32_t> code = interpreter::assembled(text, 32);
   code.pop_back();
   EnginePair pair({});
@@ -77,41 +79,45 @@ void expect_same_of_all(const std::string& steps) {
 TEST(FloatRoots, AreFound) {
   const std::string other_products =
       replaced(replaced(kRoot, "-v9, v8, v1", "v8, -v9, v1"), "-v10, v8, v1", "-v8, v10, v1");
-  const std::string other_comparisons = replaced(replaced(kRoot, "v_cmp_ge_f32 s4, 0, v11", "v_cmp_le_f32 s4, v11, 0"),
-                                                 "v_cmp_lt_f32 s4, 0, v12", "v_cmp_gt_f32 s4, v12, 0");
+  const std::string other_comparisons =
+      replaced(replaced(kRoot, "v_cmp_ge_f32 s4, 0, v11", "v_cmp_le_f32 s4, v11, 0"),
+               "v_cmp_lt_f32 s4, 0, v12", "v_cmp_gt_f32 s4, v12, 0");
   const std::string over_the_operand = replaced(
       replaced(kRoot, "v_fma_f32 v12, -v10, v8, v1", "v_fmac_f32 v1, -v10, v8"), "s4, 0, v12", "s4, 0, v1");
-  const std::string in_vcc =
-      replaced(replaced(replaced(replaced(kRoot, "lt_f32 s4", "lt_f32 vcc_lo"), "v16, v8, v10, s4", "v16, v8, v10, vcc_lo"),
-                        "v_add_nc_u32 v10, 1, v8", "v_dual_mov_b32 v21, v3 :: v_dual_add_nc_u32 v10, 1, v8"),
-               "v_add_nc_u32 v9, -1, v8", "v_add_nc_u32 v9, v8, -1");
-  for (const std::string& steps : {std::string(kRoot), other_products, other_comparisons, over_the_operand, in_vcc}) {
+  const std::string in_vcc = replaced(
+      replaced(
+          replaced(replaced(kRoot, "lt_f32 s4", "lt_f32 vcc_lo"), "v16, v8, v10, s4", "v16, v8, v10, vcc_lo"),
+          "v_add_nc_u32 v10, 1, v8", "v_dual_mov_b32 v21, v3 :: v_dual_add_nc_u32 v10, 1, v8"),
+      "v_add_nc_u32 v9, -1, v8", "v_add_nc_u32 v9, v8, -1");
+  for (const std::string& steps :
+       {std::string(kRoot), other_products, other_comparisons, over_the_operand, in_vcc}) {
     EXPECT_EQ(roots(whole(steps)), 1u) << steps;
     expect_same_of_all(steps);
   }
 }
 
 TEST(FloatRoots, InWavesOf64) {
-  const std::string steps = replaced(replaced(replaced(replaced(kRoot, "s4, 0, v11", "s[4:5], 0, v11"),
-                                                       "v8, v9, s4", "v8, v9, s[4:5]"),
-                                              "s4, 0, v12", "s[4:5], 0, v12"),
-                                     "v10, s4", "v10, s[4:5]");
+  const std::string steps = replaced(
+      replaced(replaced(replaced(kRoot, "s4, 0, v11", "s[4:5], 0, v11"), "v8, v9, s4", "v8, v9, s[4:5]"),
+               "s4, 0, v12", "s[4:5], 0, v12"),
+      "v10, s4", "v10, s[4:5]");
   const std::string text = std::string(kBegin) + steps + "s_mov_b32 s5, 0\n" + std::string(kEnd);
   EXPECT_EQ(roots(text, {}, 64), 1u);
   expect_same(text, 64);
 }
 
 TEST(FloatRoots, OfAScalar) {
-  const std::string steps = replaced(replaced(replaced(kRoot, "v_sqrt_f32 v8, v1", "v_sqrt_f32 v8, s6"),
-                                              "-v9, v8, v1", "-v9, v8, s6"),
-                                     "-v10, v8, v1", "-v10, v8, s6");
+  const std::string steps = replaced(
+      replaced(replaced(kRoot, "v_sqrt_f32 v8, v1", "v_sqrt_f32 v8, s6"), "-v9, v8, v1", "-v9, v8, s6"),
+      "-v10, v8, v1", "-v10, v8, s6");
   EXPECT_EQ(roots(whole(steps)), 1u);
   expect_same(whole(steps));
 }
 
 TEST(FloatRoots, TwoAtATime) {
   const std::string other = replaced(
-      replaced(replaced(replaced(replaced(replaced(replaced(kRoot, "v8, v1\nv_add", "v18, v2\nv_add"), "v9, -1, v8", "v19, -1, v18"),
+      replaced(replaced(replaced(replaced(replaced(replaced(kRoot, "v8, v1\nv_add", "v18, v2\nv_add"),
+                                                   "v9, -1, v8", "v19, -1, v18"),
                                           "v10, 1, v8", "v20, 1, v18"),
                                  "v11, -v9, v8, v1", "v21, -v19, v18, v2"),
                         "v12, -v10, v8, v1", "v22, -v20, v18, v2"),
@@ -157,9 +163,9 @@ TEST(FloatRoots, NearMisses) {
 }
 
 TEST(FloatRoots, OfNegatedOperandsAreNone) {
-  const std::string steps =
-      replaced(replaced(replaced(kRoot, "v_sqrt_f32 v8, v1", "v_sqrt_f32 v8, -v1"), "-v9, v8, v1", "-v9, v8, -v1"),
-               "-v10, v8, v1", "-v10, v8, -v1");
+  const std::string steps = replaced(
+      replaced(replaced(kRoot, "v_sqrt_f32 v8, v1", "v_sqrt_f32 v8, -v1"), "-v9, v8, v1", "-v9, v8, -v1"),
+      "-v10, v8, v1", "-v10, v8, -v1");
   EXPECT_EQ(roots(whole(steps)), 0u);
   expect_same_of_all(steps);
 }
@@ -174,7 +180,8 @@ TEST(FloatRoots, StepsThatAreNeeded) {
     live.set(number);
     EXPECT_EQ(roots(std::string(kBegin) + std::string(kRoot), live), 0u) << number;
   }
-  const std::string of_mask = std::string(kBegin) + std::string(kRoot) + "v_cndmask_b32 v30, v3, v4, s4\n" + std::string(kEnd);
+  const std::string of_mask =
+      std::string(kBegin) + std::string(kRoot) + "v_cndmask_b32 v30, v3, v4, s4\n" + std::string(kEnd);
   EXPECT_EQ(roots(of_mask), 0u);
   expect_same(of_mask);
 }
