@@ -74,20 +74,21 @@ LOCKSTEP_INLINE F32 cos(F32 x, Mode mode) {
   return detail::quieted(x, cos_f32(x, mode.denorm_in_f32(), mode.denorm_out_f32()), mode);
 }
 
+// Of reciprocals and roots the host's floats round to the same halves as the card's.
 template <class Mode>
 LOCKSTEP_INLINE F16 rcp(F16 x, Mode mode) {
   x = flush_input(x, mode);
-  return detail::half_result(x, rcp_f32(convert<F32>(x), 0), true, mode);
+  return detail::half_result(x, 1.0f / convert<F32>(x), true, mode);
 }
 template <class Mode>
 LOCKSTEP_INLINE F16 rsq(F16 x, Mode mode) {
   x = flush_input(x, mode);
-  return detail::half_result(x, rsq_f32(convert<F32>(x), 0), true, mode);
+  return detail::half_result(x, 1.0f / __builtin_elementwise_sqrt(convert<F32>(x)), true, mode);
 }
 template <class Mode>
 LOCKSTEP_INLINE F16 sqrt(F16 x, Mode mode) {
   x = flush_input(x, mode);
-  return detail::half_result(x, sqrt_f32(convert<F32>(x), 0), false, mode);
+  return detail::half_result(x, __builtin_elementwise_sqrt(convert<F32>(x)), false, mode);
 }
 // Not rounded twice: the F32 value is rounded to odd.
 template <class Mode>
