@@ -33,6 +33,14 @@ LOCKSTEP_INLINE F64 square_root(F64 x) {
   return __builtin_elementwise_sqrt(x);
 }
 
+// With what is before and behind these steps: numbers below 2^-767 times 2^256, and their roots times 2^-128,
+// which changes no bit of them; zeros and infinity as they are. For these the reason above holds from 2^-818
+// on, the least of them: x - g * g is a multiple of 2^-922. Of NaNs and negative numbers both have the same
+// NaN, whose sign the steps change twice.
+LOCKSTEP_INLINE F64 whole_square_root(F64 x) {
+  return __builtin_elementwise_sqrt(x);
+}
+
 // Of V_SQRT_F32's result s the steps take the neighbour s - u if x <= s * (s - u), and s + u if x > s * (s +
 // u). Between s * (s - u) and (s - u / 2)^2 there is no float, so that this is the root as the host rounds
 // it, if it is one of the three: a test tries all significands. From 2^-96 on, which compilers scale numbers

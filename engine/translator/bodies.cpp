@@ -154,5 +154,9 @@ LOCKSTEP_EXPORT void lockstep_body_quotient_u32(const U32* words, const uint16_t
 LOCKSTEP_SQUARE_ROOT(f32, F32)
 LOCKSTEP_SQUARE_ROOT(f64, F64)
 #undef LOCKSTEP_SQUARE_ROOT
+LOCKSTEP_EXPORT void lockstep_body_whole_square_root_f64(const U32* words, const uint16_t*, U32* result_words,
+                                                         uint16_t*, I32*) {
+  store_result(numeric::whole_square_root(argument_from<F64>(words)), result_words);
+}
 
 }  // namespace lockstep::translator

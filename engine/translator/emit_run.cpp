@@ -231,7 +231,8 @@ void Emitter::emit_run(bool regular_lds) {
         emit_integer_division(n, division->second, pass_);
       if (const auto fraction = run_.quotients.fractions.find(n); fraction != run_.quotients.fractions.end())
         take_ratio_operand(n, fraction->second, pass_);
-      if (run_.quotients.float_roots.contains(n)) emit_float_root(n, pass_);
+      if (run_.quotients.float_roots.contains(n) || run_.quotients.whole_roots.contains(n))
+        emit_earlier_root(n, pass_);
       if (is_quotient_step(n)) continue;
       switch (routine_.nodes[n].kind) {
         case NodeKind::scalar_alu:

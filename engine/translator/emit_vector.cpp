@@ -147,11 +147,17 @@ void Emitter::emit_integer_division(unsigned index, const IntegerDivision& divis
     results[word] = ir_.CreateLoad(lanes_, place_in(result_words_, word));
 }
 
-void Emitter::emit_float_root(unsigned index, unsigned chunk) {
+// Of the operand of the node there: one that is a float of V_SQRT_F32, a double of V_LDEXP_F64.
+void Emitter::emit_earlier_root(unsigned index, unsigned chunk) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
-  ir_.CreateStore(source_word(*instruction.find(Role::src0), instruction, 0, chunk), place_in(words_, 0));
-  call_body("square_root_f32", doubt_[chunk], kDefaultFloatMode, false);
-  run_.earlier_results[index] = {ir_.CreateLoad(lanes_, place_in(result_words_, 0))};
+  const isa::Operand& operand = *instruction.find(Role::src0);
+  for (unsigned word = 0; word < operand.words; ++word)
+    ir_.CreateStore(source_word(operand, instruction, word, chunk), place_in(words_, word));
+  call_body(operand.words == 1 ? "square_root_f32" : "whole_square_root_f64", doubt_[chunk],
+            kDefaultFloatMode, false);
+  auto& results = run_.earlier_results[index];
+  for (unsigned word = 0; word < operand.words; ++word)
+    results[word] = ir_.CreateLoad(lanes_, place_in(result_words_, word));
 }
 
 // Where the first of a ratio's steps reads it. Lanes that are off may hold anything, and get what needs no

@@ -303,7 +303,7 @@ class Emitter {
   void emit_ratio(unsigned node, unsigned chunk);
   void emit_integer_division(unsigned node, const IntegerDivision& division, unsigned chunk);
   void emit_root(unsigned node, unsigned chunk);
-  void emit_float_root(unsigned node, unsigned chunk);
+  void emit_earlier_root(unsigned node, unsigned chunk);
   void emit_vector_half(const Node& node, const Half& part, unsigned chunk, PendingWrites& writes);
   // What DPP makes of a source register, and the lanes that the instruction may write (i16).
   struct DppSource {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "engine/translator/run_graph.h"
+#include "engine/translator/whole_roots.h"
 
 namespace lockstep::translator {
 namespace {
@@ -18,7 +19,7 @@ class Finder {
     struct Found {
       int last;
       std::set<int> steps;
-      std::optional<unsigned> root_of = {};
+      std::optional<Term> root_of = {};
     };
     std::vector<Found> found;
     for (int i = 0; i < graph_.size(); ++i) {
@@ -43,11 +44,15 @@ class Finder {
     }
     for (const Found& each : found) {
       if (each.root_of)
-        result.roots.emplace(operation(each.last).node, *each.root_of);
+        result.roots.emplace(operation(each.last).node, each.root_of->first);
       else
         result.divisions.insert(operation(each.last).node);
       for (int step : each.steps) result.steps.insert({operation(step).node, operation(step).half});
     }
+    std::vector<RootOfDouble> roots;
+    for (Found& each : found)
+      if (each.root_of) roots.push_back({each.last, std::move(each.steps), *each.root_of});
+    find_whole_roots(graph_, live, roots, result);
   }
 
  private:
@@ -145,7 +150,7 @@ class Finder {
   }
 
   // The VGPRs whose root the operation ends, and the operations before it of which it makes it.
-  std::optional<unsigned> operand_of_root(int number, std::set<int>& steps) const {
+  std::optional<Term> operand_of_root(int number, std::set<int>& steps) const {
     const Operation& last = operation(number);
     if (!last.is_plain || last.opcode != Opcode::v_fma_f64) return std::nullopt;
     // root + (x - root * root) * half
@@ -200,7 +205,7 @@ class Finder {
       if (const RegisterSet& writes = graph_.facts().nodes[operation(i).node].effects.writes;
           operation(i).node != operation(number).node && (writes[x.first] || writes[x.first + 1]))
         return std::nullopt;
-    return x.first;
+    return x;
   }
 
   // Whether VCC is what the other operation found, perhaps moved there.

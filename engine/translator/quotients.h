@@ -17,7 +17,7 @@ namespace lockstep::translator {
 class RunGraph;
 
 // What stands for the last step of a quotient of unsigned integers, of its rest (which is the second result),
-// or of a root of a float: it is computed where one of the steps first reads what it is made of.
+// or of a root, by word: it is computed where one of the steps first reads what it is made of.
 struct EarlierResult {
   unsigned begin = 0;  // node
   unsigned number = 0;
@@ -44,8 +44,9 @@ struct Quotients {
   // By node, and by node and half.
   std::map<unsigned, IntegerDivision> integer_divisions;
   std::map<std::pair<unsigned, unsigned>, EarlierResult> earlier_results;
-  // The v_sqrt_f32 of roots that are rounded as the host's (numeric/square_root.h).
-  std::set<unsigned> float_roots;
+  // The v_sqrt_f32 of roots that are rounded as the host's, and of roots of doubles with the steps around
+  // them, the v_ldexp_f64 that reads what they are of (numeric/square_root.h).
+  std::set<unsigned> float_roots, whole_roots;
   // By the v_ldexp_f32 that ends it.
   std::map<unsigned, Ratio> ratios;
   // The v_frexp_mant_f32 of these, and whether its operand is a denominator.

@@ -331,6 +331,12 @@ TEST(SquareRoot, OfDoublesIsTheHosts) {
       root = fma(fma(negate(root), root, x, kDefault), reciprocal, root, kDefault);
     return root;
   };
+  const auto whole_steps = [&](F64 x) {
+    const Mask is_small = mask_of(x < 0x1p-767);
+    const F64 scaled = ldexp(x, select(is_small, I32(256), I32(0)), kDefault);
+    const F64 root = ldexp(steps(scaled), select(is_small, I32(-128), I32(0)), kDefault);
+    return select(class_test(scaled, U32(0x260)), scaled, root);
+  };
   constexpr uint64_t kOne = uint64_t{1023} << 52, kHidden = uint64_t{1} << 52, kFraction = kHidden - 1;
   std::vector<uint64_t> inputs = oracle::edges(f);
   // The two kinds whose roots are nearest to a midpoint, and their neighbours.
@@ -356,10 +362,14 @@ TEST(SquareRoot, OfDoublesIsTheHosts) {
     const auto x = oracle::vector_of<F64>(std::span(inputs).subspan(start, kLanesPerChunk));
     // As they are, with zeros and infinities in a chunk, and each as an ordinary number.
     const F64 ordinary = bits_as<F64>((to_bits(x) & (kFraction | kHidden)) + (kOne & ~kHidden));
-    for (const F64& each : {x, ordinary}) {
-      const auto expected = to_bits(steps(each)), result = to_bits(square_root(each));
-      for (unsigned lane = 0; lane < kLanesPerChunk; ++lane)
+    // And without a sign, so that a chunk of denormals is not the exception.
+    for (const F64& each : {x, ordinary, abs(x), bits_as<F64>(to_bits(abs(x)) & kFraction)}) {
+      const auto expected = to_bits(steps(each)), result = to_bits(square_root(each)),
+                 whole = to_bits(whole_steps(each)), whole_result = to_bits(whole_square_root(each));
+      for (unsigned lane = 0; lane < kLanesPerChunk; ++lane) {
         ASSERT_EQ(result[lane], expected[lane]) << std::hex << to_bits(each)[lane];
+        ASSERT_EQ(whole_result[lane], whole[lane]) << std::hex << to_bits(each)[lane];
+      }
     }
   }
 }

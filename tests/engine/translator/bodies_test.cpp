@@ -35,6 +35,7 @@ extern "C" void lockstep_body_quotient_f64(const U32*, const uint16_t*, U32*, ui
 extern "C" void lockstep_body_quotient_u32(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
 extern "C" void lockstep_body_square_root_f32(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
 extern "C" void lockstep_body_square_root_f64(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
+extern "C" void lockstep_body_whole_square_root_f64(const U32*, const uint16_t*, U32*, uint16_t*, I32*);
 extern "C" void lockstep_moded_output_f16(const U32*, const uint16_t*, U32*, uint16_t*, I32*, uint32_t);
 extern "C" void lockstep_moded_output_f32(const U32*, const uint16_t*, U32*, uint16_t*, I32*, uint32_t);
 extern "C" void lockstep_moded_output_f64(const U32*, const uint16_t*, U32*, uint16_t*, I32*, uint32_t);
@@ -72,6 +73,7 @@ std::vector<VectorBody> vector_bodies() {
   bodies.push_back({"lockstep_body_quotient_u32", &lockstep_body_quotient_u32});
   bodies.push_back({"lockstep_body_square_root_f32", &lockstep_body_square_root_f32});
   bodies.push_back({"lockstep_body_square_root_f64", &lockstep_body_square_root_f64});
+  bodies.push_back({"lockstep_body_whole_square_root_f64", &lockstep_body_whole_square_root_f64});
   return bodies;
 }
 std::vector<ModedBody> moded_bodies() {
