@@ -11,6 +11,7 @@
 #include "command/processor.h"
 #include "command/sdma_queue.h"
 #include "command/signals.h"
+#include "command/user_config.h"
 #include "machine/device.h"
 
 namespace lockstep::command {
@@ -52,7 +53,7 @@ class CommandProcessor {
 
  private:
   Services services(Processor& processor) {
-    return {memory_, waiters_, interrupts_, signals_, device_, processor, time_stamp_};
+    return {memory_, waiters_, interrupts_, signals_, user_config_, device_, processor, time_stamp_};
   }
   template <class Kind, class Options>
   std::shared_ptr<Kind> create(Processor& processor, Options options);
@@ -62,6 +63,7 @@ class CommandProcessor {
   Waiters waiters_;
   Interrupts interrupts_;
   Signals signals_;
+  UserConfig user_config_;
   Processor compute_, copy_;
   machine::Device device_;  // ends before those whom its waves' ends wake
   std::mutex mutex_;

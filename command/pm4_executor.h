@@ -56,6 +56,9 @@ class Pm4Executor {
   bool in_buffer() const { return !frames_.empty(); }
   // What a dword begins: the number of dwords of the packet, or 0 and the fault is set.
   uint32_t packet_dwords(uint64_t address, uint32_t header);
+  // Whether a packet of the ring has said that its next dword is none to execute; it is then over.
+  bool skip_dword();
+  bool skips() const { return skip_ != 0; }
   // Executes the next packet of the indirect buffers.
   Status step();
   // Does what RELEASE_MEM packets have asked for whose time has come; to be called when dispatches have
@@ -95,6 +98,7 @@ class Pm4Executor {
     uint64_t packet_address;
     std::array<uint32_t, 7> words;
   };
+  struct ReleaseWords;
   struct Packet {
     uint64_t address;
     const uint32_t* words;  // behind the header
@@ -106,12 +110,20 @@ class Pm4Executor {
   Status refuse(QueueError::Kind kind, std::string field, std::string text);
   Status bad_length(const Packet& packet, const char* name, const char* expected);
   // The host's address of what a packet names, or null with the fault set.
-  std::byte* at(uint64_t address, uint64_t bytes, uint8_t access, const char* field);
+  std::byte* at(uint64_t address, uint64_t bytes, uint8_t access, const char* field, unsigned alignment = 4);
   // The same in the mappings as they were when they were looked at last.
-  std::byte* held(uint64_t address, uint64_t bytes, uint8_t access, const char* field);
+  std::byte* held(uint64_t address, uint64_t bytes, uint8_t access, const char* field,
+                  unsigned alignment = 4);
+  // The packet waits, and is looked at again when memory changes or in a while.
+  Status look_later(uint32_t interval);
+  Status bad_function();
 
   Status execute(uint32_t opcode, const Packet& packet);
   Status set_registers(const Packet& packet, bool has_index);
+  Status set_register_pairs(const Packet& packet);
+  Status set_packed_pairs(const Packet& packet);
+  Status set_user_config(const Packet& packet, bool has_index);
+  bool set_compute_register(uint32_t offset, uint32_t value);
   Status dispatch_direct(const Packet& packet);
   Status dispatch_indirect(const Packet& packet);
   // The ring that the registers name; null with the fault set.
@@ -123,7 +135,15 @@ class Pm4Executor {
   Status wait_memory(const Packet& packet, bool wide);
   Status write_data(const Packet& packet);
   Status copy_data(const Packet& packet);
+  Status conditional_write(const Packet& packet);
+  Status atomic_memory(const Packet& packet);
+  Status dma_data(const Packet& packet);
   Status indirect_buffer(const Packet& packet);
+  Status conditional_buffer(const Packet& packet);
+  // The three dwords of an indirect buffer.
+  Status enter(const uint32_t* buffer, bool chained);
+  Status conditional_execution(const Packet& packet);
+  Status rewind(const Packet& packet);
   Status event_write(const Packet& packet);
   std::optional<uint32_t> read_register(uint32_t number, const char* field);
   // Those that the registers leave; null: all.
@@ -145,6 +165,8 @@ class Pm4Executor {
   std::vector<uint32_t> registers_;                                    // from kShBase
   uint32_t sh_mem_config_;                                             // of the dispatches that come
   std::vector<std::weak_ptr<machine::ScratchRing>> rings_;             // of dispatches that may run
+  uint32_t skip_ = 0;                                                  // dwords of the ring
+  uint64_t returned_ = 0;  // by the last atomic that returns what was in memory
   uint64_t packet_address_ = 0;
   Pm4Fault fault_;
   Waiters::Clock::time_point look_again_;

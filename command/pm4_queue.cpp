@@ -16,11 +16,12 @@ Pm4Queue::~Pm4Queue() {
 }
 
 uint32_t Pm4Queue::length(uint64_t address, std::span<const uint32_t> words) {
-  return executor_.packet_dwords(address, words[0]);
+  return executor_.skips() ? 1 : executor_.packet_dwords(address, words[0]);
 }
 
 RingQueue::Progress Pm4Queue::execute(uint64_t address, std::span<const uint32_t> packet) {
   look_again_.reset();
+  if (executor_.skip_dword()) return Progress::done;
   Pm4Executor::Status status;
   if (!in_packet_) {
     status = executor_.execute(address, packet.data(), static_cast<uint32_t>(packet.size()));

@@ -13,18 +13,20 @@ enum Operation : uint32_t {
   kIndirect = 4,
   kFence = 5,
   kTrap = 6,
+  kSemaphore = 7,
   kPollRegisterOrMemory = 8,
+  kConditionalExecution = 9,
   kAtomic = 10,
   kConstantFill = 11,
   kTimestamp = 13,
   kCacheRequest = 17,
+  kDummyTrap = 32,  // interrupts nobody
 };
 // Sub-operations of COPY: a linear range, or a box in two arrays of elements.
 inline constexpr uint32_t kCopyLinear = 0, kCopyLinearRectangle = 4;
 // The HSA runtime flushes the host data path with a poll whose register number has this bit and no other.
 inline constexpr uint32_t kHostDataPathFlush = 0x80000000;
 inline constexpr uint32_t kTimestampGet = 1, kTimestampGetGlobal = 2;
-// ATOMIC operations, as the L2 numbers them.
 inline constexpr uint32_t kAtomicAdd64 = 47;
 
 }  // namespace lockstep::command::sdma

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <utility>
 
+#include "command/memory_atomic.h"
 #include "command/packet_bits.h"
 #include "command/sdma.h"
 #include "memory/host_fault.h"
@@ -40,6 +43,7 @@ RingQueue::Progress SdmaQueue::refuse_lost(uint64_t address) {
 }
 
 uint32_t SdmaQueue::length(uint64_t, std::span<const uint32_t> words) {
+  if (skip_ != 0) return 1;
   const uint32_t header = words[0];
   // Another sub-operation is another packet. Timestamps are looked at later; a cache request of user queues
   // has 1.
@@ -68,9 +72,14 @@ uint32_t SdmaQueue::length(uint64_t, std::span<const uint32_t> words) {
     case sdma::kFence:
       return 4;
     case sdma::kTrap:
+    case sdma::kDummyTrap:
       return 2;
     case sdma::kPollRegisterOrMemory:
       return 6;
+    case sdma::kSemaphore:
+      return 3;
+    case sdma::kConditionalExecution:
+      return 5;
     case sdma::kAtomic:
       return 8;
     case sdma::kConstantFill:
@@ -82,8 +91,8 @@ uint32_t SdmaQueue::length(uint64_t, std::span<const uint32_t> words) {
     default:
       refuse(QueueError::Kind::unsupported, "op",
              "operation " + std::to_string(operation(header)) +
-                 " (0 nop, 1 copy, 2 write, 4 buffer, 5 fence, 6 trap, 8 poll, 10 atomic, 11 fill, 13 "
-                 "timestamp, 17 cache)");
+                 " (0 nop, 1 copy, 2 write, 4 buffer, 5 fence, 6 trap, 7 semaphore, 8 poll, 9 condition, 10 "
+                 "atomic, 11 fill, 13 timestamp, 17 cache, 32 no trap)");
       return 0;
   }
 }
@@ -105,6 +114,10 @@ std::byte* SdmaQueue::at(uint64_t address, uint64_t bytes, uint8_t access, unsig
 }
 
 RingQueue::Progress SdmaQueue::execute(uint64_t, std::span<const uint32_t> packet) {
+  if (skip_ != 0) {
+    --skip_;
+    return Progress::done;
+  }
   // What at() finds stays until the packet is done, or until it waits.
   ranges_ = services().memory.snapshot();
   RangeUser user(ranges_.get());
@@ -142,7 +155,11 @@ RingQueue::Progress SdmaQueue::indirect(std::span<const uint32_t> packet) {
                     "an indirect buffer calls another one (put the packet into the ring)");
     const Progress progress = execute(buffered_);
     if (progress != Progress::done) return progress;
-    in_buffer_ += count;
+    if (skip_ > left - count)
+      return refuse(QueueError::Kind::invalid_packet, "exec_count",
+                    std::to_string(skip_) + " dwords, but the buffer has only " +
+                        std::to_string(left - count) + " more (correct one of them)");
+    in_buffer_ += count + std::exchange(skip_, 0);
   }
   if (in_buffer_ < dwords) return Progress::more;  // other queues first
   in_buffer_ = 0;
@@ -152,6 +169,7 @@ RingQueue::Progress SdmaQueue::indirect(std::span<const uint32_t> packet) {
 RingQueue::Progress SdmaQueue::execute(std::span<const uint32_t> packet) {
   switch (operation(packet[0])) {
     case sdma::kNop:
+    case sdma::kDummyTrap:
       return Progress::done;
     case sdma::kCopy:
       return sub_operation(packet[0]) == sdma::kCopyLinearRectangle ? copy_rectangle(packet) : copy(packet);
@@ -164,6 +182,10 @@ RingQueue::Progress SdmaQueue::execute(std::span<const uint32_t> packet) {
       return Progress::done;
     case sdma::kPollRegisterOrMemory:
       return poll(packet);
+    case sdma::kSemaphore:
+      return semaphore(packet);
+    case sdma::kConditionalExecution:
+      return conditional_execution(packet);
     case sdma::kAtomic:
       return atomic(packet);
     case sdma::kConstantFill:
@@ -304,13 +326,6 @@ RingQueue::Progress SdmaQueue::poll(std::span<const uint32_t> packet) {
   if (!from) return Progress::failed;
   const uint32_t function = bits(packet[0], 28, 3);
   const uint32_t value = load_shared<uint32_t>(from) & packet[4], reference = packet[3];
-  const bool good[] = {true,
-                       value < reference,
-                       value <= reference,
-                       value == reference,
-                       value != reference,
-                       value >= reference,
-                       value > reference};
   if (function > 6)
     return refuse(QueueError::Kind::invalid_packet, "func", "7 (0 always, then <, <=, ==, !=, >=, 6 is >)");
   const uint32_t retries = bits(packet[5], 16, 12);
@@ -320,7 +335,7 @@ RingQueue::Progress SdmaQueue::poll(std::span<const uint32_t> packet) {
   const auto now = Waiters::Clock::now();
   const bool due = look_again_ && now >= *look_again_;
   polls_ += due;
-  if (good[function] || (retries != kForever && due && polls_ > retries)) {
+  if (compare(function, value, reference) || (retries != kForever && due && polls_ > retries)) {
     polls_ = 0;
     look_again_.reset();
     return Progress::done;
@@ -330,14 +345,52 @@ RingQueue::Progress SdmaQueue::poll(std::span<const uint32_t> packet) {
   return Progress::waits_memory;
 }
 
-RingQueue::Progress SdmaQueue::atomic(std::span<const uint32_t> packet) {
-  const uint32_t number = bits(packet[0], 25, 7);
-  if (number != sdma::kAtomicAdd64)
-    return refuse(QueueError::Kind::unsupported, "atomic_op",
-                  std::to_string(number) + " (47 adds 64 bits, which is how signals are counted)");
+// Counts up, or waits until there is something to count down from.
+RingQueue::Progress SdmaQueue::semaphore(std::span<const uint32_t> packet) {
+  const bool write_one = bits(packet[0], 29, 1), signals = bits(packet[0], 30, 1);
   std::byte* to = at(pair(packet, 1), 8, kReadWrite, 8, "addr");
   if (!to) return Progress::failed;
-  std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(to)).fetch_add(pair(packet, 3));
+  const std::atomic_ref<uint64_t> count(*reinterpret_cast<uint64_t*>(to));
+  if (signals) {
+    write_one ? count.store(1) : void(count.fetch_add(1));
+  } else {
+    uint64_t found = count.load();
+    do {
+      if (found == 0) return look_later(0);
+    } while (!count.compare_exchange_weak(found, found - 1));
+    look_again_.reset();
+  }
+  services().waiters.notify();
+  return Progress::done;
+}
+
+RingQueue::Progress SdmaQueue::conditional_execution(std::span<const uint32_t> packet) {
+  const std::byte* from = at(pair(packet, 1), 4, kRead, 4, "addr");
+  if (!from) return Progress::failed;
+  if (load_shared<uint32_t>(from) != packet[3]) skip_ = bits(packet[4], 0, 14);
+  return Progress::done;
+}
+
+RingQueue::Progress SdmaQueue::look_later(uint32_t interval) {
+  look_again_ = Waiters::Clock::now() + std::chrono::microseconds(std::max(200u, interval));
+  return Progress::waits_memory;
+}
+
+RingQueue::Progress SdmaQueue::atomic(std::span<const uint32_t> packet) {
+  const auto atomic = MemoryAtomic::of(bits(packet[0], 25, 7));
+  if (!atomic)
+    return refuse(QueueError::Kind::unsupported, "atomic_op",
+                  std::to_string(bits(packet[0], 25, 7)) + " (integer operations, as the L2 numbers them)");
+  const bool loops = bits(packet[0], 16, 1);
+  if (loops && atomic->kind != MemoryAtomic::Kind::compare_swap)
+    return refuse(QueueError::Kind::unsupported, "loop",
+                  "1 (0 once; 1 until a compare and swap has swapped)");
+  std::byte* to = at(pair(packet, 1), atomic->bytes(), kReadWrite, atomic->bytes(), "addr");
+  if (!to) return Progress::failed;
+  const uint64_t compared = atomic->wide ? pair(packet, 5) : packet[5];
+  if (atomic->perform(to, pair(packet, 3), compared) != compared && loops)
+    return look_later(bits(packet[7], 0, 13));
+  look_again_.reset();
   services().waiters.notify();
   return Progress::done;
 }

@@ -30,12 +30,17 @@ class SdmaQueue final : public RingQueue {
   Progress fill(std::span<const uint32_t> packet);
   Progress fence(std::span<const uint32_t> packet);
   Progress poll(std::span<const uint32_t> packet);
+  Progress semaphore(std::span<const uint32_t> packet);
+  Progress conditional_execution(std::span<const uint32_t> packet);
+  // The packet waits, and is looked at again when memory changes or in a while.
+  Progress look_later(uint32_t interval);
   Progress atomic(std::span<const uint32_t> packet);
   Progress time_stamp(std::span<const uint32_t> packet);
 
   std::shared_ptr<const RangeSet> ranges_;
   Failure failure_;
   std::optional<Waiters::Clock::time_point> look_again_;
+  uint32_t skip_ = 0;   // dwords that a condition has left out
   uint32_t polls_ = 0;  // of the packet that waits
   // Of the indirect buffer in the ring: dwords that are done, and a copy of the packet there.
   uint64_t in_buffer_ = 0;

@@ -3,6 +3,7 @@
 
 #include "command/interrupts.h"
 #include "command/signals.h"
+#include "command/user_config.h"
 #include "command/waiters.h"
 #include "machine/device.h"
 #include "memory/address_space.h"
@@ -16,6 +17,7 @@ struct Services {
   Waiters& waiters;
   Interrupts& interrupts;
   Signals& signals;
+  UserConfig& user_config;
   machine::Device& device;
   Processor& processor;
   uint64_t (*time_stamp)();  // what packets and signals get

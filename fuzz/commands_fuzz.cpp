@@ -310,7 +310,7 @@ struct Packets {
   Words pm4_packets(bool buffers) {
     constexpr uint32_t kInitiator = pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32;
     Words words;
-    switch (in.below(buffers ? 14 : 13)) {
+    switch (in.below(buffers ? 19 : 18)) {
       case 0:
         words = packet(pm4::kNop, Words(1 + in.below(3)));
         break;
@@ -370,6 +370,60 @@ struct Packets {
       case 12:
         words = packet(pm4::kEventWrite, {(in.below(2) ? pm4::kCsPartialFlush : pm4::kCacheFlush) | 4 << 8});
         break;
+      case 13: {
+        constexpr uint32_t kAdd = 0x0f, kWide = 0x20, kNoReturn = 0x40;
+        const bool wide = in.below(2);
+        const uint32_t operand = in.word();
+        std::byte* to = place(in.below(2), 2);
+        uint64_t sum = 0;
+        std::memcpy(&sum, shadow(to), 8);
+        sum += operand;
+        words = packet(pm4::kAtomicMem, Words{kAdd | (wide ? kWide : 0) | (in.below(2) ? kNoReturn : 0)} +
+                                            at(to) + Words{operand, 0, 0, 0, 4});
+        expect(to, &sum, wide ? 8 : 4);
+        break;
+      }
+      case 14: {  // a copy, or dwords of one value
+        constexpr uint32_t kToMemory = 3u << 20, kFromMemory = 3u << 29, kFromData = 2u << 29;
+        const bool there = in.below(2);
+        std::byte *from = place(there, 32), *to = place(!there, 32);
+        const uint32_t dwords = 1 + in.below(32);
+        if (in.below(2)) {
+          const uint32_t value = in.word();
+          for (uint32_t i = 0; i < dwords; ++i) expect(to + i * 4, &value, 4);
+          words = packet(pm4::kDmaData, Words{kFromData | kToMemory, value, 0} + at(to) + Words{dwords * 4});
+        } else {
+          expect(to, shadow(from), dwords * 4);
+          words =
+              packet(pm4::kDmaData, Words{kFromMemory | kToMemory} + at(from) + at(to) + Words{dwords * 4});
+        }
+        break;
+      }
+      case 15: {  // constants are not 0, this word stays 0
+        const bool skips = in.below(2);
+        std::byte* to = place(in.below(2), 1);
+        const uint32_t value = in.byte();
+        const Words write = packet(pm4::kWriteData, Words{2 << 8} + at(to) + Words{value});
+        words = packet(pm4::kCondExec, at(skips ? arena.at(Arena::words, 3) : arena.at(Arena::constants, 8)) +
+                                           Words{0, static_cast<uint32_t>(write.size())}) +
+                write;
+        if (!skips) expect(to, &value, 4);
+        break;
+      }
+      case 16:
+        words = packet(pm4::kSetUconfigReg, {in.below(2) ? 0x200u : 0x340u, in.word()}) +
+                packet(pm4::kSetShRegPairsPacked,
+                       {2, pm4::kUserData0 + 8 - pm4::kShBase | (pm4::kUserData0 + 9 - pm4::kShBase) << 16,
+                        in.byte(), 5});
+        break;
+      case 17: {
+        std::byte* to = place(in.below(2), 1);
+        const uint32_t value = in.byte();
+        words = packet(pm4::kCondWrite, Words{4 | 1 << 4 | 1 << 8} + at(arena.at(Arena::constants, 8)) +
+                                            Words{0, ~0u} + at(to) + Words{value});
+        expect(to, &value, 4);
+        break;
+      }
       default:
         words = buffer();
     }
@@ -379,7 +433,7 @@ struct Packets {
 
   // ---- The copy engine
   Words sdma_packet() {
-    switch (in.below(9)) {
+    switch (in.below(11)) {
       case 0:
         return Words{sdma::kNop | 2u << 16, 1, 2};
       case 1: {
@@ -435,6 +489,20 @@ struct Packets {
       case 7:
         return Words{sdma::kTimestamp | (1 + in.below(2)) << 8} +
                at(arena.at(Arena::clocks, in.byte() / 2 * 2 % 64));
+      case 8: {  // this word stays 0
+        const bool skips = in.below(2);
+        const uint32_t value = in.byte();
+        std::byte* to = place(in.below(2), 1);
+        if (!skips) expect(to, &value, 4);
+        return Words{sdma::kConditionalExecution} + at(arena.at(Arena::words, 3)) + Words{skips, 4} +
+               Words{sdma::kFence} + at(to) + Words{value};
+      }
+      case 9: {
+        std::byte* to = place(in.below(2), 2);
+        const uint64_t one = 1;
+        expect(to, &one, 8);
+        return Words{sdma::kSemaphore | 3u << 29} + at(to);
+      }
       default:
         return in.below(2) ? Words{sdma::kTrap, 5} : Words{sdma::kCacheRequest, 0, 0, 0, 0};
     }

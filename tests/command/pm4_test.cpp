@@ -6,28 +6,10 @@
 #include <thread>
 
 #include "tests/command/machine_under_test.h"
+#include "tests/command/pm4_words.h"
 
 namespace lockstep::command {
 namespace {
-
-Words packet(uint32_t opcode, Words payload) {
-  Words all{pm4::header(opcode, static_cast<uint32_t>(payload.size()))};
-  all.insert(all.end(), payload.begin(), payload.end());
-  return all;
-}
-Words set(uint32_t number, Words values) {
-  return packet(pm4::kSetShReg, Words{number - pm4::kShBase} + values);
-}
-Words write_dword(void* to, uint32_t value) {
-  return packet(pm4::kWriteData, {2 << 8, low(to), high(to), value});
-}
-Words release(void* to, uint32_t value, uint32_t interrupt = 0, uint32_t context = 0) {
-  return packet(pm4::kReleaseMem, {pm4::kBottomOfPipeTs | 5 << 8, 1u << 29 | interrupt << 24, low(to),
-                                   high(to), value, 0, context});
-}
-Words wait(const void* address, uint32_t value, uint32_t function = 3) {
-  return packet(pm4::kWaitRegMem, {function | 1 << 4, low(address), high(address), value, ~0u, 4});
-}
 
 constexpr const char* kStoreText =
     "s_add_i32 s4, s4, s5\ns_lshl_b32 s6, s4, 2\nv_mov_b32 v1, s6\nv_mov_b32 v2, s4\ns_mov_b32 exec_lo, 1\n"
@@ -512,7 +494,7 @@ TEST_F(Pm4Test, WhatIsWrongIsNamed) {
       {"function", wait(memory, 1, 7)},
       {"dst_mem_addr", write_dword(nullptr, 1)},
       {"dst_sel", packet(pm4::kWriteData, {3 << 8, 0, 0, 0})},
-      {"src_sel", packet(pm4::kCopyData, {4, 0, 0, 0, 0})},
+      {"src_sel", packet(pm4::kCopyData, {3, 0, 0, 0, 0})},
       {"src_addr", packet(pm4::kCopyData, {1, 64, 0, 0, 0})},
       {"ib_base", packet(pm4::kIndirectBuffer, {64, 0, 16})},
       {"ib_base_lo", packet(pm4::kIndirectBuffer, {2, 0, 16})},

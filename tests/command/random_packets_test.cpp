@@ -68,22 +68,41 @@ TEST(RandomPackets, Pm4) {
   MachineUnderTest m;
   uint32_t* memory = m.buffer(1024);
   Anything anything(memory);
-  constexpr uint32_t kOpcodes[] = {pm4::kNop,        pm4::kDispatchDirect, pm4::kDispatchIndirect,
-                                   pm4::kWriteData,  pm4::kWaitRegMem,     pm4::kIndirectBuffer,
-                                   pm4::kCopyData,   pm4::kEventWrite,     pm4::kReleaseMem,
-                                   pm4::kAcquireMem, pm4::kSetShReg,       pm4::kWaitRegMem64};
-  constexpr uint32_t kLengths[] = {1, 4, 3, 5, 6, 3, 5, 1, 7, 7, 3, 8};
+  constexpr struct {
+    uint32_t opcode, dwords;
+  } kKinds[] = {{pm4::kNop, 1},
+                {pm4::kDispatchDirect, 4},
+                {pm4::kDispatchIndirect, 3},
+                {pm4::kAtomicMem, 8},
+                {pm4::kCondExec, 4},
+                {pm4::kWriteData, 5},
+                {pm4::kWaitRegMem, 6},
+                {pm4::kWaitRegMem64, 8},
+                {pm4::kIndirectBuffer, 3},
+                {pm4::kIndirectBuffer, 13},
+                {pm4::kCopyData, 5},
+                {pm4::kCondWrite, 8},
+                {pm4::kEventWrite, 1},
+                {pm4::kReleaseMem, 7},
+                {pm4::kDmaData, 6},
+                {pm4::kAcquireMem, 7},
+                {pm4::kRewind, 1},
+                {pm4::kSetShReg, 3},
+                {pm4::kSetShRegPairs, 2},
+                {pm4::kSetShRegPairsPacked, 4},
+                {pm4::kSetUconfigReg, 2}};
   storm(
       m,
       [&] {
         return m.processor->create_pm4_queue({.dwords = 256, .priority = 0, .on_error = {}, .precise = {}});
       },
       [&](Pm4Queue& queue) {
-        const uint32_t which = anything.below(std::size(kOpcodes));
-        const uint32_t length = anything.below(16) ? kLengths[which] : 1 + anything.below(9);
-        std::vector<uint32_t> words{anything.below(64) ? pm4::header(kOpcodes[which], length) : anything()};
+        const auto [opcode, dwords] = kKinds[anything.below(std::size(kKinds))];
+        const uint32_t length = anything.below(16) ? dwords : 1 + anything.below(9);
+        std::vector<uint32_t> words{anything.below(64) ? pm4::header(opcode, length) : anything()};
         for (uint32_t i = 0; i < length; ++i) words.push_back(anything());
-        if (kOpcodes[which] == pm4::kSetShReg) words[1] = 0x200 + anything.below(0x50);
+        if (opcode == pm4::kSetShReg) words[1] = 0x200 + anything.below(0x50);
+        if (opcode == pm4::kDmaData) words.back() &= anything.below(2) ? 0xfff : ~0u;
         return queue.submit(words, in_seconds(20));
       },
       [](const auto& queue) { return queue.read_position() == queue.write_position(); });

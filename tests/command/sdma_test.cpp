@@ -172,6 +172,83 @@ TEST_F(SdmaTest, TrapTimestampWriteAtomicAndNop) {
   EXPECT_EQ(memory[20], 9u);
 }
 
+Words sdma_atomic(uint32_t number, void* to, uint64_t operand, uint64_t compared = 0, bool loops = false) {
+  return {sdma::kAtomic | (loops ? 1u << 16 : 0) | number << 25,
+          low(to),
+          high(to),
+          static_cast<uint32_t>(operand),
+          static_cast<uint32_t>(operand >> 32),
+          static_cast<uint32_t>(compared),
+          static_cast<uint32_t>(compared >> 32),
+          10};
+}
+
+TEST_F(SdmaTest, AtomicsOfBothSizes) {
+  memory[16] = 5;
+  memory[17] = 1;
+  memory[18] = 7;
+  memory[19] = 1;
+  submit(sdma_atomic(0x0f, memory + 16, ~0u) + sdma_atomic(0x68, memory + 18, 9, 0x1'0000'0007) +
+         fence(memory, 1));
+  ASSERT_TRUE(becomes(memory, 1));
+  EXPECT_EQ(memory[16], 4u);
+  EXPECT_EQ(memory[17], 1u) << "32 bits";
+  EXPECT_EQ(memory[18], 9u);
+  EXPECT_EQ(memory[19], 0u);
+  // A lock: taken when it is free.
+  submit(sdma_atomic(0x08, memory + 16, 3, 0x9'0000'0000, true) + fence(memory, 2));
+  EXPECT_FALSE(becomes(memory, 2, 0.03));
+  store_shared<uint32_t>(memory + 16, 0);
+  EXPECT_TRUE(becomes(memory, 2));
+  EXPECT_EQ(memory[16], 3u);
+}
+
+Words semaphore(void* to, bool signals, bool write_one = false) {
+  return {sdma::kSemaphore | (write_one ? 1u << 29 : 0) | (signals ? 1u << 30 : 0), low(to), high(to)};
+}
+
+TEST_F(SdmaTest, SemaphoresCount) {
+  submit(semaphore(memory + 16, true) + semaphore(memory + 16, true) + semaphore(memory + 16, false) +
+         semaphore(memory + 18, true) + semaphore(memory + 18, true, true) + fence(memory, 1));
+  ASSERT_TRUE(becomes(memory, 1));
+  EXPECT_EQ(memory[16], 1u);
+  EXPECT_EQ(memory[18], 1u) << "1 is written";
+  submit(semaphore(memory + 16, false) + semaphore(memory + 16, false) + fence(memory, 2));
+  EXPECT_FALSE(becomes(memory, 2, 0.03));
+  const auto other = make();
+  ASSERT_TRUE(other->submit(semaphore(memory + 16, true), in_seconds(20)));
+  EXPECT_TRUE(becomes(memory, 2));
+  EXPECT_EQ(memory[16] | memory[17], 0u);
+}
+
+Words when(const void* at, uint32_t reference, uint32_t dwords) {
+  return {sdma::kConditionalExecution, low(at), high(at), reference, dwords};
+}
+
+TEST_F(SdmaTest, ConditionsLeaveOutWhatFollows) {
+  uint32_t* const buffer = m.buffer(64);
+  memory[1] = 1;
+  const Words words = when(memory + 1, 2, 4) + fence(memory + 8, 1) + when(memory + 1, 1, 4) +
+                      fence(memory + 9, 2) + when(memory + 1, 2, 8) + fence(memory + 8, 1) +
+                      fence(memory + 8, 1);
+  std::copy(words.begin(), words.end(), buffer);
+  submit(words + Words{sdma::kDummyTrap, 1} + fence(memory, 1));
+  ASSERT_TRUE(becomes(memory, 1));
+  EXPECT_EQ(memory[8], 0u);
+  EXPECT_EQ(memory[9], 2u);
+  memory[9] = 0;
+  submit(indirect(buffer, static_cast<uint32_t>(words.size())) + fence(memory, 2));
+  ASSERT_TRUE(becomes(memory, 2));
+  EXPECT_EQ(memory[8], 0u);
+  EXPECT_EQ(memory[9], 2u);
+  // As far as its end, and one dword more.
+  buffer[4] = static_cast<uint32_t>(words.size()) - 5;
+  submit(indirect(buffer, static_cast<uint32_t>(words.size())) + fence(memory, 3));
+  ASSERT_TRUE(becomes(memory, 3));
+  ++buffer[4];
+  EXPECT_EQ(failure(indirect(buffer, static_cast<uint32_t>(words.size()))).field, "exec_count");
+}
+
 TEST_F(SdmaTest, ItCountsASignalThatAnAqlQueueWaitsFor) {
   const uint64_t gate = m.processor->signals().create(1), done = m.processor->signals().create(1);
   const auto aql = m.queue();
@@ -197,6 +274,10 @@ TEST_F(SdmaTest, FaultsNameTheAddress) {
       {"fillsize", fill(memory, 0, 4, 3)},
       {"mem_poll", {sdma::kPollRegisterOrMemory, 0, 0, 0, 0, 0}},
       {"atomic_op", {sdma::kAtomic, 0, 0, 0, 0, 0, 0, 0}},
+      {"loop", sdma_atomic(sdma::kAtomicAdd64, memory, 1, 0, true)},
+      {"addr", sdma_atomic(sdma::kAtomicAdd64, memory + 1, 1)},
+      {"addr", semaphore(memory + 1, true)},
+      {"addr", when(nullptr, 0, 0)},
       {"count", {sdma::kTrap}},
       {"sub_op", {sdma::kTimestamp, 0, 0}},
       {"sub_op", {sdma::kPollRegisterOrMemory | 3 << 8 | 1u << 31, 0, 0, 0, 0, 0, 0, 0, 0}},
