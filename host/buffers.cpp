@@ -339,6 +339,41 @@ int Buffers::import_ipc(IpcImportArgs& args) {
   return 0;
 }
 
+int Buffers::create_gem(const Gpu& gpu, drm_amdgpu_gem_create& args) {
+  const uint64_t domains = args.in.domains;
+  if ((domains & (AMDGPU_GEM_DOMAIN_VRAM | AMDGPU_GEM_DOMAIN_GTT)) == 0) return EINVAL;  // GDS and its kin
+  kfd_ioctl_alloc_memory_of_gpu_args memory = {};
+  memory.size = args.in.bo_size;
+  memory.gpu_id = gpu.id;
+  memory.flags =
+      KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE |
+      (domains & AMDGPU_GEM_DOMAIN_VRAM ? KFD_IOC_ALLOC_MEM_FLAGS_VRAM : KFD_IOC_ALLOC_MEM_FLAGS_GTT);
+  if (args.in.domain_flags & AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED)
+    memory.flags |= KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC;
+  if (const int error = allocate(memory)) return error;
+  ExportDmabufArgs exported = {memory.handle, O_CLOEXEC, 0};
+  int error = export_dmabuf(exported);
+  if (error == 0) {
+    drm_prime_handle object = {};
+    object.fd = static_cast<int>(exported.dmabuf_fd);
+    error = gem_objects_.import(gpu, object);
+    args.out.handle = object.handle;
+    syscall(SYS_close, object.fd);
+  }
+  // The object holds the memory from now on.
+  kfd_ioctl_free_memory_of_gpu_args buffer = {};
+  buffer.handle = memory.handle;
+  free(buffer);
+  return error;
+}
+
+int Buffers::close_gem(Gpu& gpu, const drm_gem_close& args) {
+  const int error = gem_objects_.close(gpu, args);
+  std::lock_guard lock(mutex_);
+  give_back_left();
+  return error;
+}
+
 int Buffers::descriptor_at(uint64_t& offset, uint64_t bytes) const {
   if (const std::optional<int> file = gem_objects_.descriptor_at(offset, bytes)) return *file;
   std::lock_guard lock(mutex_);

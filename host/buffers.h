@@ -38,6 +38,9 @@ class Buffers {
   uint64_t used(const Gpu& gpu) const;
   // The same memory by the render nodes.
   GemObjects& gem_objects() { return gem_objects_; }
+  // Memory that a render node has made: a buffer without an address that only the node's object holds.
+  int create_gem(const Gpu& gpu, drm_amdgpu_gem_create& args);
+  int close_gem(Gpu& gpu, const drm_gem_close& args);
 
  private:
   struct Buffer {

@@ -108,11 +108,11 @@ Properties device_properties(const hardware::Description& d, unsigned index, uns
           {"num_cp_queues", 8},
           {"max_engine_clk_fcompute", d.clock_mhz},
           {"local_mem_size", 0},
-          {"fw_version", 550},
+          {"fw_version", kComputeFirmware},
           {"capability", kDoorbells64Bits | kWatchPoints | kFourWatchPoints | kSharedVirtualMemory |
                              kFirmwareTellsExceptions},
           {"debug_prop", 1495},
-          {"sdma_fw_version", 21},
+          {"sdma_fw_version", kCopyFirmware},
           {"unique_id", uint64_t{1} + index},
           {"num_xcc", 1},
           {"max_engine_clk_ccompute", 4000}};

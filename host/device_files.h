@@ -11,6 +11,9 @@
 
 namespace lockstep::host {
 
+// Versions of firmware, as programs are told them that ask for what it can do.
+inline constexpr uint32_t kComputeFirmware = 550, kCopyFirmware = 21;
+
 struct DeviceFile {
   enum class Kind : uint8_t {
     file,

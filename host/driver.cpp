@@ -69,7 +69,7 @@ Driver::Driver(const Settings& settings)
       buffers_(store_, gpus_),
       shared_(gpus_),
       doorbells_(store_, gpus_),
-      queues_(gpus_, doorbells_, events_, code_objects_) {
+      queues_(gpus_, doorbells_, events_, smi_events_, code_objects_) {
   reports_.dumps().set_store(store_.descriptor());
   catch_host_faults();
   for (const auto& gpu : gpus_) {
@@ -180,6 +180,10 @@ int Driver::answer(unsigned number, void* p, uint32_t bytes) {
       if (args.xnack_enabled > 0) return EPERM;  // gfx11 cannot repeat faulting accesses
       args.xnack_enabled = 0;
       return 0;
+    }
+    case _IOC_NR(AMDKFD_IOC_SMI_EVENTS): {
+      auto& args = *static_cast<kfd_ioctl_smi_events_args*>(p);
+      return find(args.gpuid) ? smi_events_.open(args) : EINVAL;
     }
     case _IOC_NR(AMDKFD_IOC_AVAILABLE_MEMORY):
       return buffers_.available(*static_cast<kfd_ioctl_get_available_memory_args*>(p));

@@ -55,6 +55,7 @@ class Driver {
   Reports reports_;
   Gpus gpus_;
   Events events_;
+  SmiEvents smi_events_;
   Buffers buffers_;
   SharedVirtualMemory shared_;
   Doorbells doorbells_;

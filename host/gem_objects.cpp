@@ -226,6 +226,13 @@ int GemObjects::metadata(const Gpu& gpu, drm_amdgpu_gem_metadata& args) {
   return 0;
 }
 
+int GemObjects::wait_idle(const Gpu& gpu, drm_amdgpu_gem_wait_idle& args) const {
+  std::lock_guard lock(mutex_);
+  if (!objects_.contains({gpu.index, args.in.handle})) return ENOENT;
+  args.out = {};
+  return 0;
+}
+
 int GemObjects::operate(const Gpu& gpu, const drm_amdgpu_gem_op& args) {
   std::lock_guard lock(mutex_);
   const auto found = objects_.find({gpu.index, args.handle});

@@ -38,6 +38,8 @@ class GemObjects {
   std::optional<int> descriptor_at(uint64_t& offset, uint64_t bytes) const;
   // What programs say of the memory, for others that get it: nothing to the devices.
   int metadata(const Gpu& gpu, drm_amdgpu_gem_metadata& args);
+  // Commands come by /dev/kfd alone, of whose end the node knows nothing: no object is busy.
+  int wait_idle(const Gpu& gpu, drm_amdgpu_gem_wait_idle& args) const;
   // How it was made, or where it should be, which changes nothing: it has one place.
   int operate(const Gpu& gpu, const drm_amdgpu_gem_op& args);
 

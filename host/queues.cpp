@@ -237,6 +237,7 @@ void Queues::memory_fault(const Gpu& gpu, uint64_t address, const command::Queue
   data.failure.NotPresent = !readable;
   data.failure.ReadOnly = readable;
   events_.raise_memory_fault(data);
+  smi_events_.memory_fault(gpu.id);
 }
 
 void Queues::send_to_runtime(uint64_t save_area, uint64_t exceptions) {
@@ -272,6 +273,7 @@ void Queues::failed(uint32_t id, const command::QueueError& error) {
     // there.
     end_others(*gpu, queue.get());
     events_.raise_reset(gpu->id);
+    smi_events_.reset(gpu->id);
     return;
   }
   send_to_runtime(save_area, uint64_t{1} << (static_cast<unsigned>(code) - 1));

@@ -14,14 +14,20 @@
 #include "host/doorbells.h"
 #include "host/events.h"
 #include "host/kfd_abi.h"
+#include "host/smi_events.h"
 
 namespace lockstep::host {
 
 // Functions that answer ioctls return 0 or the number of an error (errno.h).
 class Queues {
  public:
-  Queues(const Gpus& gpus, Doorbells& doorbells, Events& events, CodeObjects& code_objects)
-      : gpus_(gpus), doorbells_(doorbells), events_(events), code_objects_(code_objects) {}
+  Queues(const Gpus& gpus, Doorbells& doorbells, Events& events, SmiEvents& smi_events,
+         CodeObjects& code_objects)
+      : gpus_(gpus),
+        doorbells_(doorbells),
+        events_(events),
+        smi_events_(smi_events),
+        code_objects_(code_objects) {}
   ~Queues();
 
   // Takes no lock: whoever has it may be gone after a fork.
@@ -72,6 +78,7 @@ class Queues {
   const Gpus& gpus_;
   Doorbells& doorbells_;
   Events& events_;
+  SmiEvents& smi_events_;
   CodeObjects& code_objects_;
   std::mutex changing_;  // of a queue that is there, taken before mutex_
   std::mutex mutex_;     // of the map

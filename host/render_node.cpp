@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "host/device_files.h"
 #include "host/refusals.h"
 #include "memory/host_fault.h"
 #include "state/real_time.h"
@@ -89,6 +90,60 @@ drm_amdgpu_info_hw_ip engine_info(uint32_t type) {
   return engine;
 }
 
+// What a node without displays says of itself: memory goes in and out as dmabufs; fences are of commands,
+// which do not come by it.
+int capability(drm_get_cap& args) {
+  switch (args.capability) {
+    case DRM_CAP_PRIME:
+      args.value = DRM_PRIME_CAP_IMPORT | DRM_PRIME_CAP_EXPORT;
+      return 0;
+    case DRM_CAP_TIMESTAMP_MONOTONIC:
+      args.value = 1;
+      return 0;
+    case DRM_CAP_SYNCOBJ:
+    case DRM_CAP_SYNCOBJ_TIMELINE:
+      args.value = 0;
+      return 0;
+    default:
+      return EOPNOTSUPP;
+  }
+}
+
+// The versions that KFD's topology has, too.
+int firmware(const drm_amdgpu_info& query) {
+  drm_amdgpu_info_firmware version = {};
+  switch (query.query_fw.fw_type) {
+    case AMDGPU_INFO_FW_GFX_ME:
+    case AMDGPU_INFO_FW_GFX_PFP:
+    case AMDGPU_INFO_FW_GFX_MEC:
+      version.ver = kComputeFirmware;
+      break;
+    case AMDGPU_INFO_FW_SDMA:
+      version.ver = kCopyFirmware;
+      break;
+    case AMDGPU_INFO_FW_GFX_CE:
+    case AMDGPU_INFO_FW_GFX_RLC:
+    case AMDGPU_INFO_FW_GMC:
+    case AMDGPU_INFO_FW_SMC:
+    case AMDGPU_INFO_FW_SOS:
+    case AMDGPU_INFO_FW_ASD:
+    case AMDGPU_INFO_FW_VCN:
+      break;
+    default:
+      return EINVAL;
+  }
+  return give(query, version);
+}
+
+// Of generation 11 (Linux, gfx_v11_0_set_gds_init).
+drm_amdgpu_info_gds global_data_share() {
+  drm_amdgpu_info_gds gds = {};
+  gds.compute_partition_size = gds.gds_total_size = 0x1000;
+  gds.gws_per_compute_partition = 64;
+  gds.oa_per_compute_partition = 16;
+  return gds;
+}
+
 int info(const Gpu& gpu, const Buffers& buffers, const drm_amdgpu_info& query) {
   const uint64_t total = local_memory_bytes(gpu.model), used = buffers.used(gpu);
   switch (query.query) {
@@ -133,6 +188,18 @@ int info(const Gpu& gpu, const Buffers& buffers, const drm_amdgpu_info& query) {
       memory.gtt.total_heap_size = memory.gtt.usable_heap_size = memory.gtt.max_allocation = total;
       return give(query, memory);
     }
+    case AMDGPU_INFO_FW_VERSION:
+      return firmware(query);
+    case AMDGPU_INFO_GDS_CONFIG:
+      return give(query, global_data_share());
+    // Nothing is moved or evicted, no errors of memory are corrected, and none of it was ever lost.
+    case AMDGPU_INFO_NUM_BYTES_MOVED:
+    case AMDGPU_INFO_NUM_EVICTIONS:
+    case AMDGPU_INFO_NUM_VRAM_CPU_PAGE_FAULTS:
+    case AMDGPU_INFO_RAS_ENABLED_FEATURES:
+      return give(query, uint64_t{0});
+    case AMDGPU_INFO_VRAM_LOST_COUNTER:
+      return give(query, uint32_t{0});
     case AMDGPU_INFO_SENSOR:
       // The others are of things that are not here (temperature, power, voltage), as on cards without them.
       switch (query.sensor_info.type) {
@@ -167,7 +234,13 @@ int render_node_ioctl(Gpu& gpu, Buffers& buffers, unsigned long request, void* a
     case _IOC_NR(DRM_IOCTL_PRIME_HANDLE_TO_FD):
       return buffers.gem_objects().export_again(gpu, *static_cast<drm_prime_handle*>(argument));
     case _IOC_NR(DRM_IOCTL_GEM_CLOSE):
-      return buffers.gem_objects().close(gpu, *static_cast<const drm_gem_close*>(argument));
+      return buffers.close_gem(gpu, *static_cast<const drm_gem_close*>(argument));
+    case _IOC_NR(DRM_IOCTL_GET_CAP):
+      return capability(*static_cast<drm_get_cap*>(argument));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_CREATE:
+      return buffers.create_gem(gpu, *static_cast<drm_amdgpu_gem_create*>(argument));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_WAIT_IDLE:
+      return buffers.gem_objects().wait_idle(gpu, *static_cast<drm_amdgpu_gem_wait_idle*>(argument));
     case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_VA:
       return buffers.gem_objects().change_mapping(gpu, *static_cast<const drm_amdgpu_gem_va*>(argument));
     case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_MMAP:

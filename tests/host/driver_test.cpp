@@ -556,6 +556,12 @@ TEST_F(DriverTest, FailedCopiesResetTheDevice) {
   kfd_ioctl_create_event_args event = {};
   event.event_type = KFD_IOC_EVENT_HW_EXCEPTION;
   ASSERT_EQ(kfd(AMDKFD_IOC_CREATE_EVENT, event), 0);
+  kfd_ioctl_smi_events_args smi = {};
+  EXPECT_EQ(kfd(AMDKFD_IOC_SMI_EVENTS, smi), EINVAL) << "no device";
+  smi.gpuid = id;
+  ASSERT_EQ(kfd(AMDKFD_IOC_SMI_EVENTS, smi), 0);
+  constexpr uint64_t kResets = KFD_SMI_EVENT_MASK_FROM_INDEX(KFD_SMI_EVENT_GPU_PRE_RESET);
+  EXPECT_EQ(write(static_cast<int>(smi.anon_fd), &kResets, sizeof kResets), 8);
   std::byte* doorbells = nullptr;
   struct Ring {
     uint32_t* words;
@@ -591,6 +597,11 @@ TEST_F(DriverTest, FailedCopiesResetTheDevice) {
   testing::internal::GetCapturedStderr();
   EXPECT_EQ(data.hw_exception_data.gpu_id, id);
   EXPECT_EQ(data.hw_exception_data.reset_cause, uint32_t{KFD_HW_EXCEPTION_WHOLE_GPU_RESET});
+  char told[16] = {};
+  for (int i = 0; i < 20'000 && read(static_cast<int>(smi.anon_fd), told, sizeof told - 1) < 0; ++i)
+    usleep(1000);
+  EXPECT_STREQ(told, "3 1\n");
+  close(static_cast<int>(smi.anon_fd));
   // Queues that are made later work, and by then the other one would have.
   const Ring after = make(4, KFD_IOC_QUEUE_TYPE_COMPUTE);
   before.words[0] = after.words[0] = kNothing;

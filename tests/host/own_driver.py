@@ -7,6 +7,7 @@ import ctypes
 import fcntl
 import mmap
 import os
+import select
 import struct
 import time
 
@@ -149,10 +150,10 @@ def dispatch(code, arguments, groups):
     return words + packet(0x15, groups, 1, 1, 1 | 1 << 2 | 1 << 15) + packet(0x46, 7 | 4 << 8)
 
 
-def release(address, value, event=None, select=2):
-    """A value (select 2) or the clock (3) at the end of the pipe, behind all caches; and an interrupt."""
+def release(address, value, event=None, data=2):
+    """A value (data 2) or the clock (3) at the end of the pipe, behind all caches; and an interrupt."""
     caches = 1 << 12 | 1 << 13 | 1 << 14 | 1 << 17 | 1 << 18 | 3 << 25
-    return packet(0x49, 0x14 | 5 << 8 | caches, select << 29 | (2 << 24 if event else 0), *pair(address), *pair(value),
+    return packet(0x49, 0x14 | 5 << 8 | caches, data << 29 | (2 << 24 if event else 0), *pair(address), *pair(value),
                   event.id if event else 0)
 
 
@@ -170,6 +171,29 @@ def flush_host_path():
 
 def clock(address):
     return packet(0x40, 9 | 2 << 8 | 1 << 16 | 1 << 20, 0, 0, *pair(address))
+
+
+def dma(source, target, size):
+    return packet(0x50, 3 << 29 | 3 << 20, *pair(source), *pair(target), size)
+
+
+def atomic_add(address, value):
+    """64 bits, which returns nothing."""
+    return packet(0x1e, 0x6f, *pair(address), *pair(value), 0, 0, 0)
+
+
+def unless_zero(address, words):
+    return packet(0x22, *pair(address), 0, len(words)) + words
+
+
+def poll_host_path():
+    """The same flush by the registers alone."""
+    return packet(0x37, 0, 0xe26, 0, 1) + packet(0x3c, 3, 0xe27, 0, 1, 1, 4)
+
+
+def profiler_off():
+    """What programs reset that could profile: the shader engine that is meant, counters and the trace."""
+    return packet(0x79, 0x200, 0xe0000000) + packet(0x79, 0x1808, 0) + packet(0x79, 0x19ec, 0) + packet(0x46, 0x34)
 
 
 def call(address, dwords):
@@ -233,7 +257,7 @@ body = acquire() + dispatch(code.address + 256, arguments.address, GROUPS) + rel
 inner.words[:len(body)] = body
 compute.send(flush_host_path() + clock(signals.address + 64) + call(inner.address, len(body)))
 compute.send(wait_memory(signals.address + 8, 2) + dispatch(code.address + 256, arguments.address + 16, GROUPS)
-             + release(signals.address + 72, 0, select=3) + release(signals.address + 16, 3, event))
+             + release(signals.address + 72, 0, data=3) + release(signals.address + 16, 3, event))
 copies.send(poll(signals.address, 1) + stamp(signals.address + 80) + copy(middle.address, target.address, COUNT * 4)
             + fence(signals.address + 8, 2))
 event.wait()
@@ -254,6 +278,15 @@ for i in range(400):
     event.wait()
     assert signals.words[6] == i + 1
 assert target.words[:64] == source.words[:64]
+
+# The compute queue's own copies, sums and conditions.
+signals.longs[20:24] = [5, 0, 0, 0]
+compute.send(profiler_off() + poll_host_path() + dma(source.address, middle.address, 1000)
+             + atomic_add(signals.address + 160, 1 << 40) + unless_zero(signals.address + 168, atomic_add(signals.address + 160, 1))
+             + unless_zero(signals.address + 160, atomic_add(signals.address + 176, 3)) + release(signals.address + 184, 4))
+wait("the copy does not end", lambda: signals.longs[23] == 4)
+assert middle.words[:250] == source.words[:250]
+assert signals.longs[20] == 5 + (1 << 40) and signals.longs[22] == 3
 
 # Many small dispatches, over the end of the ring; a second queue beside it.
 second = Queue(PM4)
@@ -324,6 +357,18 @@ event.wait()
 assert ctypes.c_int64.from_address(signal + 8).value == 0
 assert list(middle.words[:COUNT]) == [4 * i for i in range(COUNT)]
 wait("the packet is not given back", lambda: queue.done.value == 1)
+
+# A packet that the engine does not have resets the device, which system management tells of.
+smi = ioctl(kfd, READ_WRITE, 0x1F, "II", gpu, 0)[1]
+os.write(smi, struct.pack("<Q", 1 << 2 | 1 << 3))  # before and after a reset
+assert not select.select([smi], [], [], 0)[0]
+copies.send([0xff])
+assert select.select([smi], [], [], 60)[0], "nobody tells of the reset"
+lines = b""
+while lines.count(b"\n") < 2:
+    select.select([smi], [], [], 60)
+    lines += os.read(smi, 96)
+assert lines == b"3 1\n4 1\n", lines
 
 for each in (queue, compute, copies):
     each.destroy()
