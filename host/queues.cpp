@@ -180,13 +180,12 @@ int Queues::set_cu_mask(const kfd_ioctl_set_cu_mask_args& args) {
   if (!found || found->copies || !whole_words) return EINVAL;
   std::vector<uint32_t> mask(args.num_cu_mask / 32);
   if (!copy_from_process(mask.data(), args.cu_mask_ptr, args.num_cu_mask / 8)) return EFAULT;
-  // As the driver has it: both units of a work-group processor or none. Without any the queue would wait for
-  // ever.
+  // As the driver has it: both units of a work-group processor or none. A queue may have none at all, as long
+  // as nothing is to run there.
   for (const uint32_t word : mask)
     if (((word ^ word >> 1) & 0x55555555) != 0) return EINVAL;
   Entry& entry = *found;
   const auto units = machine::ComputeUnits::of_pairs(entry.gpu->processor->device().hardware(), mask);
-  if (!units.has_any()) return EINVAL;
   entry.gpu->processor->suspend(*entry.queue);
   entry.queue->set_compute_units(units);
   if (!entry.suspended) entry.gpu->processor->resume(entry.queue);

@@ -30,9 +30,9 @@ class SmiEvents {
   struct Client {
     int socket = -1;
     uint32_t gpu_id = 0;
-    uint64_t wanted = 0;        // a bit for each kind of event
-    std::string task;           // that opened it
-    uint8_t partial[8] = {};    // of what is wanted
+    uint64_t wanted = 0;      // a bit for each kind of event
+    std::string task;         // that opened it
+    uint8_t partial[8] = {};  // of what is wanted
     unsigned partial_bytes = 0;
   };
 

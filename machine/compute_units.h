@@ -1,7 +1,6 @@
 // Which compute units of a device the work-groups of a queue may go to.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -37,9 +36,6 @@ class ComputeUnits {
     return ComputeUnits(words);
   }
 
-  bool has_any() const {
-    return std::ranges::any_of(words_, [](uint32_t word) { return word != 0; });
-  }
   const Words& words() const { return words_; }
   // Bits 0 and 1: the two units of a work-group processor. Arrays with more of them than a word has bits for
   // are not held back there.

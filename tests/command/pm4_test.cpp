@@ -77,6 +77,8 @@ TEST_F(Pm4Test, WavesGoToTheComputeUnitsThatAreLeft) {
       failure(kernel_registers(32, 0, true, where) +
               set(pm4::kPgmRsrc1, {1 | 0xf0u << 12 | 1u << 21 | kWgpMode}) + only(0, 0, 3, 2) + start);
   EXPECT_NE(error.message.find("that its queue may use"), std::string::npos) << error.message;
+  const QueueError none = failure(kernel_registers(32, 0, true, where) + only(0, 0, 0, 0) + start);
+  EXPECT_NE(none.message.find("that its queue may use"), std::string::npos) << none.message;
 }
 
 // Index 3 masks what it sets by the units that the driver leaves the queue; the plain packet does not look.

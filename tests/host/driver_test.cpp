@@ -469,7 +469,9 @@ TEST_F(DriverTest, KernelsRunByTheProgramsOwnRing) {
   units[0] = 0x6;
   EXPECT_EQ(kfd(AMDKFD_IOC_SET_CU_MASK, mask), EINVAL) << "halves of two work-group processors";
   units[0] = 0;
-  EXPECT_EQ(kfd(AMDKFD_IOC_SET_CU_MASK, mask), EINVAL) << "none";
+  EXPECT_EQ(kfd(AMDKFD_IOC_SET_CU_MASK, mask), 0) << "none, while nothing is to run";
+  units[0] = 0xc;
+  EXPECT_EQ(kfd(AMDKFD_IOC_SET_CU_MASK, mask), 0);
   mask.num_cu_mask = 95;
   EXPECT_EQ(kfd(AMDKFD_IOC_SET_CU_MASK, mask), EINVAL);
   mask.num_cu_mask = 96;

@@ -1,4 +1,5 @@
-// The render node as programs of libdrm use it: memory of its own, what it can do, what it says of the device.
+// The render node as programs of libdrm use it: memory of its own, what it can do, what it says of the
+// device.
 #include <fcntl.h>
 #include <libdrm/amdgpu_drm.h>
 #include <libdrm/drm.h>
@@ -56,8 +57,9 @@ TEST_F(RenderNode, MakesMemoryThatItsObjectHolds) {
   drm_amdgpu_gem_mmap place = {};
   place.in.handle = handle;
   ASSERT_EQ(node(DRM_IOCTL_AMDGPU_GEM_MMAP, place), 0);
-  auto* const seen = static_cast<uint32_t*>(mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_SHARED,
-                                                 driver.descriptor(), static_cast<off_t>(place.out.addr_ptr)));
+  auto* const seen =
+      static_cast<uint32_t*>(mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_SHARED, driver.descriptor(),
+                                  static_cast<off_t>(place.out.addr_ptr)));
   ASSERT_NE(seen, MAP_FAILED);
   EXPECT_EQ(seen[0], 0u);
   seen[5] = 42;
