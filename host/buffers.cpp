@@ -56,6 +56,16 @@ uint64_t Buffers::used(const Gpu& gpu) const {
   return used_[gpu.index];
 }
 
+bool Buffers::are_mapped_in(uint64_t begin, uint64_t bytes) const {
+  if (gem_objects_.are_mapped_in(begin, bytes)) return true;
+  std::lock_guard lock(mutex_);
+  return std::ranges::any_of(buffers_, [&](const auto& entry) {
+    const Buffer& buffer = entry.second;
+    return buffer.offset != 0 && !buffer.mapped.empty() && buffer.address < begin + bytes &&
+           begin < buffer.address + buffer.bytes;
+  });
+}
+
 int Buffers::allocate(kfd_ioctl_alloc_memory_of_gpu_args& args) {
   Gpu* const gpu = find(args.gpu_id);
   if (!gpu || args.size == 0 || args.size > kHighestAddress) return EINVAL;

@@ -36,6 +36,9 @@ class Buffers {
   int descriptor_at(uint64_t& offset, uint64_t bytes) const;
 
   uint64_t used(const Gpu& gpu) const;
+  // Whether a device has memory that was allocated for it among these addresses; what is the program's own
+  // does not count.
+  bool are_mapped_in(uint64_t begin, uint64_t bytes) const;
   // The same memory by the render nodes.
   GemObjects& gem_objects() { return gem_objects_; }
   // Memory that a render node has made: a buffer without an address that only the node's object holds.

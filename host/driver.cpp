@@ -67,7 +67,7 @@ Driver::Driver(const Settings& settings)
     : reports_(settings.reports, code_objects_, settings.model.name),
       gpus_(make_gpus(settings, reports_)),
       buffers_(store_, gpus_),
-      shared_(gpus_),
+      shared_(gpus_, buffers_),
       doorbells_(store_, gpus_),
       queues_(gpus_, doorbells_, events_, smi_events_, code_objects_) {
   reports_.dumps().set_store(store_.descriptor());

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 #include "host/export_record.h"
@@ -202,6 +203,12 @@ std::optional<int> GemObjects::descriptor_at(uint64_t& offset, uint64_t bytes) c
     return object.memory;
   }
   return std::nullopt;
+}
+
+bool GemObjects::are_mapped_in(uint64_t begin, uint64_t bytes) const {
+  std::lock_guard lock(mutex_);
+  const auto next = shared_.lower_bound(begin + bytes);
+  return next != shared_.begin() && std::prev(next)->first + std::prev(next)->second.bytes > begin;
 }
 
 int GemObjects::metadata(const Gpu& gpu, drm_amdgpu_gem_metadata& args) {

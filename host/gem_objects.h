@@ -36,6 +36,8 @@ class GemObjects {
   // The object whose name lies at `offset`: its descriptor, and the offset there; -1 if the program was told
   // of less. Nothing if it is no name.
   std::optional<int> descriptor_at(uint64_t& offset, uint64_t bytes) const;
+  // Whether one of them is mapped among these addresses.
+  bool are_mapped_in(uint64_t begin, uint64_t bytes) const;
   // What programs say of the memory, for others that get it: nothing to the devices.
   int metadata(const Gpu& gpu, drm_amdgpu_gem_metadata& args);
   // Commands come by /dev/kfd alone, of whose end the node knows nothing: no object is busy.

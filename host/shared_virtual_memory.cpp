@@ -168,6 +168,8 @@ int SharedVirtualMemory::get(const kfd_ioctl_svm_args& args, kfd_ioctl_svm_attri
 int SharedVirtualMemory::answer(kfd_ioctl_svm_args& args, uint32_t attributes) {
   if (!is_address_range(args.start_addr, args.size) || args.size % kPageBytes != 0) return EINVAL;
   if (!is_memory(args.start_addr, args.size)) return EFAULT;
+  // What was allocated for a device is not shared besides (Linux, kfd_svm.c: svm_range_check_vm).
+  if (buffers_.are_mapped_in(args.start_addr, args.size)) return EADDRINUSE;
   std::lock_guard lock(mutex_);
   if (args.op == KFD_IOCTL_SVM_OP_SET_ATTR) {
     const std::vector<kfd_ioctl_svm_attribute> wanted(args.attrs, args.attrs + attributes);

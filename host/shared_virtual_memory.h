@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "host/buffers.h"
 #include "host/gpu.h"
 #include "host/kfd_abi.h"
 
@@ -13,7 +14,7 @@ namespace lockstep::host {
 
 class SharedVirtualMemory {
  public:
-  explicit SharedVirtualMemory(const Gpus& gpus) : gpus_(gpus) {}
+  SharedVirtualMemory(const Gpus& gpus, const Buffers& buffers) : gpus_(gpus), buffers_(buffers) {}
   // `attributes` of them stand behind the structure. Returns 0 or the number of an error.
   int answer(kfd_ioctl_svm_args& args, uint32_t attributes);
 
@@ -43,6 +44,7 @@ class SharedVirtualMemory {
   std::vector<Advice> advice(uint64_t begin, uint64_t end) const;
 
   const Gpus& gpus_;
+  const Buffers& buffers_;
   mutable std::mutex mutex_;
   Stretches stretches_;  // of which something else than the default was said
 };

@@ -139,6 +139,17 @@ TEST_F(DriverTest, SharedVirtualMemoryComesAndGoes) {
   const auto buffer =
       allocate_at(address + kPage, kPage, KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
   EXPECT_EQ(map(buffer.handle, {id}), 0);
+  // What was allocated is not shared besides, and nothing is told of it; what is beside it may be.
+  for (const uint32_t operation : {KFD_IOCTL_SVM_OP_GET_ATTR, KFD_IOCTL_SVM_OP_SET_ATTR}) {
+    args.op = operation;
+    EXPECT_EQ(kfd(request, svm), EADDRINUSE);
+    args.start_addr = address + 2 * kPage;
+    args.size = kPage;
+    EXPECT_EQ(kfd(request, svm), 0);
+    args.start_addr = address;
+    EXPECT_EQ(kfd(request, svm), 0);
+    args.size = 4 * kPage;
+  }
   EXPECT_EQ(free(buffer.handle), 0);
   EXPECT_FALSE(accessible(0, address + kPage, 1));
   EXPECT_TRUE(accessible(0, address + 2 * kPage, 2 * kPage));
@@ -352,6 +363,12 @@ TEST_F(DriverTest, MemoryIsMappedByTheRenderNodes) {
   EXPECT_TRUE(accessible(0, address, 2 * kPage));
   EXPECT_TRUE(accessible(1, address, 2 * kPage));
   EXPECT_FALSE(accessible(0, address + 2 * kPage, 1));
+  kfd_ioctl_svm_args shared = {};
+  shared.start_addr = address + kPage;
+  shared.size = 2 * kPage;
+  EXPECT_EQ(kfd(AMDKFD_IOC_SVM, shared), EADDRINUSE) << "it is not the program's own";
+  shared.start_addr = address + 2 * kPage;
+  EXPECT_EQ(kfd(AMDKFD_IOC_SVM, shared), 0);
   *reinterpret_cast<uint32_t*>(address) = 77;
   drm_amdgpu_gem_mmap place = {};
   place.in.handle = handles[0];
