@@ -11,10 +11,6 @@ namespace {
 
 using isa::Opcode;
 
-bool is_integer(const Term& term, int32_t value) {
-  return term.is_constant && !term.neg && static_cast<int32_t>(term.value) == value;
-}
-
 class Finder {
  public:
   explicit Finder(const RunGraph& run) : run_(run) {}
@@ -43,18 +39,13 @@ class Finder {
 
   // `selects` takes its second source where rest <= 0, or, of the neighbour above, where rest > 0.
   std::optional<Choice> choice(const Operation& selects, bool is_above, std::set<int>& steps) const {
-    const Term& mask = selects.mask_source;
-    const int writer = mask.written_by[0];
-    if (writer == Term::kBefore || (run_.routine().wave_size == 64 && mask.written_by[1] != writer))
+    const Operation* made = run_.comparison(selects.mask_source, steps);
+    if (!made) return std::nullopt;
+    const bool zero_first = made->opcode == (is_above ? Opcode::v_cmp_lt_f32 : Opcode::v_cmp_ge_f32);
+    if (!zero_first && made->opcode != (is_above ? Opcode::v_cmp_gt_f32 : Opcode::v_cmp_le_f32))
       return std::nullopt;
-    const Operation& made = run_.operation(writer);
-    if (!made.is_plain || made.mask != mask.first || made.result_words > 0) return std::nullopt;
-    const bool zero_first = made.opcode == (is_above ? Opcode::v_cmp_lt_f32 : Opcode::v_cmp_ge_f32);
-    if (!zero_first && made.opcode != (is_above ? Opcode::v_cmp_gt_f32 : Opcode::v_cmp_le_f32))
-      return std::nullopt;
-    if (!is_integer(made.sources[zero_first ? 0 : 1], 0)) return std::nullopt;
-    steps.insert(writer);
-    return Choice{selects.sources[1], made.sources[zero_first ? 1 : 0]};
+    if (!made->sources[zero_first ? 0 : 1].is_integer(0)) return std::nullopt;
+    return Choice{selects.sources[1], made->sources[zero_first ? 1 : 0]};
   }
 
   // Whether it is the estimate's neighbour, and the rest is x - neighbour * estimate.
@@ -63,7 +54,7 @@ class Finder {
     const Operation* sum = run_.made_by(choice.neighbour, {Opcode::v_add_nc_u32}, steps);
     if (!sum) return false;
     const unsigned constant = sum->sources[0].is_constant ? 0 : 1;
-    if (!is_integer(sum->sources[constant], distance) || !(sum->sources[1 - constant] == estimate))
+    if (!sum->sources[constant].is_integer(distance) || !(sum->sources[1 - constant] == estimate))
       return false;
     const Operation* rest = run_.made_by(choice.rest, {Opcode::v_fma_f32, Opcode::v_fmac_f32}, steps);
     if (!rest || !(rest->sources[2] == x)) return false;

@@ -61,16 +61,11 @@ class Finder {
 
   // rest >= divisor, which makes the mask that the operation reads.
   std::optional<Comparison> comparison(const Operation& reader, std::set<int>& steps) const {
-    const Term& mask = reader.mask_source;
-    const int writer = mask.written_by[0];
-    if (writer == Term::kBefore || (run_.routine().wave_size == 64 && mask.written_by[1] != writer))
-      return std::nullopt;
-    const Operation& made = run_.operation(writer);
-    if (!made.is_plain || made.mask != mask.first || made.result_words > 0) return std::nullopt;
-    const bool is_reversed = made.opcode == Opcode::v_cmp_le_u32;
-    if (!is_reversed && made.opcode != Opcode::v_cmp_ge_u32) return std::nullopt;
-    steps.insert(writer);
-    return Comparison{made.sources[is_reversed ? 1 : 0], made.sources[is_reversed ? 0 : 1]};
+    const Operation* made = run_.comparison(reader.mask_source, steps);
+    if (!made) return std::nullopt;
+    const bool is_reversed = made->opcode == Opcode::v_cmp_le_u32;
+    if (!is_reversed && made->opcode != Opcode::v_cmp_ge_u32) return std::nullopt;
+    return Comparison{made->sources[is_reversed ? 1 : 0], made->sources[is_reversed ? 0 : 1]};
   }
 
   // Whether the term is a - b.

@@ -138,6 +138,15 @@ const Operation* RunGraph::made_by(const Term& term, std::initializer_list<Opcod
   return &result;
 }
 
+const Operation* RunGraph::comparison(const Term& mask, std::set<int>& steps) const {
+  const int writer = mask.written_by[0];
+  if (writer == Term::kBefore || (routine_.wave_size == 64 && mask.written_by[1] != writer)) return nullptr;
+  const Operation& made = operation(writer);
+  if (!made.is_plain || made.mask != mask.first || made.result_words > 0) return nullptr;
+  steps.insert(writer);
+  return &made;
+}
+
 bool RunGraph::changes_lanes(int first, int last) const {
   return std::ranges::any_of(exec_changes_, [&](int change) { return change >= first && change <= last; });
 }

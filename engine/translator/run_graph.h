@@ -31,6 +31,9 @@ struct Term {
            written_by == other.written_by;
   }
   bool operator==(const Term& other) const { return neg == other.neg && same_but_sign(other); }
+  bool is_integer(int32_t number) const {
+    return is_constant && !neg && static_cast<int32_t>(value) == number;
+  }
   Term negated() const {
     Term result = *this;
     result.neg = !neg;
@@ -63,6 +66,8 @@ class RunGraph {
   // these opcodes.
   const Operation* made_by(const Term& term, std::initializer_list<isa::Opcode> opcodes,
                            std::set<int>& steps) const;
+  // The comparison that made the mask, and nothing else, which becomes one of the steps.
+  const Operation* comparison(const Term& mask, std::set<int>& steps) const;
   // Whether EXEC changes between two operations.
   bool changes_lanes(int first, int last) const;
   // Operations that read what the operation writes.

@@ -12,10 +12,6 @@ using isa::Opcode;
 constexpr uint64_t kSmall = 0x1000000000000000;  // 2^-767
 constexpr uint64_t kZerosAndInfinity = 0x260;
 
-bool is_integer(const Term& term, int32_t value) {
-  return term.is_constant && !term.neg && static_cast<int32_t>(term.value) == value;
-}
-
 class Finder {
  public:
   explicit Finder(const RunGraph& run) : run_(run) {}
@@ -42,19 +38,8 @@ class Finder {
     unsigned begin = 0, word = 0;
   };
 
-  // The comparison that made the mask, which becomes a step.
-  const Operation* comparison(const Term& mask, std::set<int>& steps) const {
-    const int writer = mask.written_by[0];
-    if (writer == Term::kBefore || (run_.routine().wave_size == 64 && mask.written_by[1] != writer))
-      return nullptr;
-    const Operation& made = run_.operation(writer);
-    if (!made.is_plain || made.mask != mask.first || made.result_words > 0) return nullptr;
-    steps.insert(writer);
-    return &made;
-  }
-
   bool is_small(const Term& mask, const Term& x, std::set<int>& steps) const {
-    const Operation* made = comparison(mask, steps);
+    const Operation* made = run_.comparison(mask, steps);
     if (!made || (made->opcode != Opcode::v_cmp_gt_f64 && made->opcode != Opcode::v_cmp_lt_f64)) return false;
     const unsigned bound = made->opcode == Opcode::v_cmp_gt_f64 ? 0 : 1;
     const Term& least = made->sources[bound];
@@ -67,10 +52,10 @@ class Finder {
     const Operation* shift = run_.made_by(exponent, {Opcode::v_lshlrev_b32}, tried);
     if (shift && value == 256) {
       steps = std::move(tried);
-      return is_integer(shift->sources[0], 8) && is_scale(shift->sources[1], 1, x, steps);
+      return shift->sources[0].is_integer(8) && is_scale(shift->sources[1], 1, x, steps);
     }
     const Operation* select = run_.made_by(exponent, {Opcode::v_cndmask_b32}, steps);
-    return select && is_integer(select->sources[0], 0) && is_integer(select->sources[1], value) &&
+    return select && select->sources[0].is_integer(0) && select->sources[1].is_integer(value) &&
            is_small(select->mask_source, x, steps);
   }
 
@@ -85,7 +70,7 @@ class Finder {
   }
 
   bool takes_operand(const Term& mask, const Term& scaled, std::set<int>& steps) const {
-    const Operation* made = comparison(mask, steps);
+    const Operation* made = run_.comparison(mask, steps);
     return made && made->opcode == Opcode::v_cmp_class_f64 && made->sources[0] == scaled &&
            made->sources[1].is_constant && made->sources[1].value == kZerosAndInfinity;
   }
