@@ -5,32 +5,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
+
+#include "semantics/atomic.h"
 
 namespace lockstep::command {
 
 struct MemoryAtomic {
-  enum class Kind : uint8_t {
-    swap,
-    compare_swap,
-    add,
-    subtract,
-    signed_minimum,
-    unsigned_minimum,
-    signed_maximum,
-    unsigned_maximum,
-    bit_and,
-    bit_or,
-    bit_xor,
-    increment,  // to 0 behind the operand
-    decrement,  // to the operand behind 0, and from above it
-  };
-  Kind kind = Kind::add;
+  semantics::AtomicOperation operation = semantics::AtomicOperation::none;
   bool wide = false;     // 64 bits
   bool returns = false;  // what was in memory
 
   // Nothing for the numbers of floating-point operations, of others and of none.
   static std::optional<MemoryAtomic> of(uint32_t number);
+  bool compares() const { return operation == semantics::AtomicOperation::cmpswap; }
   unsigned bytes() const { return wide ? 8 : 4; }
   // What was in memory, which is aligned.
   uint64_t perform(std::byte* memory, uint64_t operand, uint64_t compared) const;

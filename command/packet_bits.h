@@ -14,7 +14,9 @@ inline uint64_t pair(uint32_t low, uint32_t high) {
   return low | uint64_t{high} << 32;
 }
 
-// How packets that wait or choose compare: the function's number is 0 (always) to 6.
+// How packets that wait or choose compare.
+inline constexpr uint32_t kLastFunction = 6;
+inline constexpr const char* kNoSuchFunction = "7 (0 always, then <, <=, ==, !=, >=, 6 is >)";
 inline bool compare(uint32_t function, uint64_t value, uint64_t reference) {
   switch (function) {
     case 0:

@@ -83,8 +83,6 @@ constexpr bool is_compute_register(uint32_t number) {
 inline constexpr uint32_t kComputeShaderEnable = 1u << 0, kPartialGroups = 1u << 1, kStartAtZero = 1u << 2,
                           kOrderedAppend = 1u << 3, kThreadDimensions = 1u << 5, kRestore = 1u << 14,
                           kWave32 = 1u << 15;
-// The last of the functions by which packets compare.
-inline constexpr uint32_t kLastFunction = 6;
 
 // EVENT_WRITE and RELEASE_MEM event types
 enum Event : uint32_t {

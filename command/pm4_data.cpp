@@ -98,7 +98,7 @@ Pm4Executor::Status Pm4Executor::copy_data(const Packet& packet) {
 Pm4Executor::Status Pm4Executor::conditional_write(const Packet& packet) {
   if (packet.count != 8) return bad_length(packet, "COND_WRITE", "8");
   const uint32_t control = packet.words[0], space = bits(control, 8, 2);
-  if (bits(control, 0, 3) > pm4::kLastFunction) return bad_function();
+  if (bits(control, 0, 3) > kLastFunction) return bad_function();
   if (space > 1)
     return refuse(QueueError::Kind::unsupported, "write_space",
                   std::to_string(space) + " (0 register, 1 memory)");
@@ -132,7 +132,7 @@ Pm4Executor::Status Pm4Executor::atomic_memory(const Packet& packet) {
     return refuse(QueueError::Kind::unsupported, "atomic",
                   hex(number) + " (integer operations, as the L2 numbers them)");
   const bool loops = command == kLoop;
-  if (command > kLastCommand || (loops && atomic->kind != MemoryAtomic::Kind::compare_swap))
+  if (command > kLastCommand || (loops && !atomic->compares()))
     return refuse(QueueError::Kind::unsupported, "command",
                   std::to_string(command) + " (0, 2 and 3 once; 1 until a compare and swap has swapped)");
   std::byte* to =

@@ -256,7 +256,7 @@ Pm4Executor::Status Pm4Executor::conditional_buffer(const Packet& packet) {
   if (mode != kIfThen && mode != kIfThenElse)
     return refuse(QueueError::Kind::invalid_packet, "mode",
                   std::to_string(mode) + " (1 if, then; 2 if, then, else)");
-  if (function > pm4::kLastFunction) return bad_function();
+  if (function > kLastFunction) return bad_function();
   const std::byte* from = at(pair(packet.words[1], packet.words[2]), 8, kRead, "compare_addr", 8);
   if (!from) return Status::failed;
   const uint64_t mask = pair(packet.words[3], packet.words[4]),

@@ -116,7 +116,7 @@ Pm4Executor::Status Pm4Executor::wait_memory(const Packet& packet, bool wide) {
     return bad_length(packet, wide ? "WAIT_REG_MEM64" : "WAIT_REG_MEM", wide ? "8" : "6");
   const uint32_t control = packet.words[0];
   const uint32_t function = bits(control, 0, 3), space = bits(control, 4, 2), operation = bits(control, 6, 2);
-  if (function > pm4::kLastFunction) return bad_function();
+  if (function > kLastFunction) return bad_function();
   // Write a register, then wait for another one: how drivers flush the host data path. Memory of host and
   // guest is one.
   if (operation == 1 && space == 0 && !wide) return Status::executed;
@@ -157,7 +157,7 @@ Pm4Executor::Status Pm4Executor::look_later(uint32_t interval) {
 }
 
 Pm4Executor::Status Pm4Executor::bad_function() {
-  return refuse(QueueError::Kind::invalid_packet, "function", "7 (0 always, then <, <=, ==, !=, >=, 6 is >)");
+  return refuse(QueueError::Kind::invalid_packet, "function", kNoSuchFunction);
 }
 
 Pm4Executor::Status Pm4Executor::event_write(const Packet& packet) {

@@ -326,8 +326,7 @@ RingQueue::Progress SdmaQueue::poll(std::span<const uint32_t> packet) {
   if (!from) return Progress::failed;
   const uint32_t function = bits(packet[0], 28, 3);
   const uint32_t value = load_shared<uint32_t>(from) & packet[4], reference = packet[3];
-  if (function > 6)
-    return refuse(QueueError::Kind::invalid_packet, "func", "7 (0 always, then <, <=, ==, !=, >=, 6 is >)");
+  if (function > kLastFunction) return refuse(QueueError::Kind::invalid_packet, "func", kNoSuchFunction);
   const uint32_t retries = bits(packet[5], 16, 12);
   constexpr uint32_t kForever = 0xfff;
   // The engine goes on when it has looked so many times. Looks that are not due, because memory has changed
@@ -340,9 +339,7 @@ RingQueue::Progress SdmaQueue::poll(std::span<const uint32_t> packet) {
     look_again_.reset();
     return Progress::done;
   }
-  if (!look_again_ || due)
-    look_again_ = now + std::chrono::microseconds(std::max(200u, bits(packet[5], 0, 16)));
-  return Progress::waits_memory;
+  return !look_again_ || due ? look_later(bits(packet[5], 0, 16)) : Progress::waits_memory;
 }
 
 // Counts up, or waits until there is something to count down from.
@@ -382,7 +379,7 @@ RingQueue::Progress SdmaQueue::atomic(std::span<const uint32_t> packet) {
     return refuse(QueueError::Kind::unsupported, "atomic_op",
                   std::to_string(bits(packet[0], 25, 7)) + " (integer operations, as the L2 numbers them)");
   const bool loops = bits(packet[0], 16, 1);
-  if (loops && atomic->kind != MemoryAtomic::Kind::compare_swap)
+  if (loops && !atomic->compares())
     return refuse(QueueError::Kind::unsupported, "loop",
                   "1 (0 once; 1 until a compare and swap has swapped)");
   std::byte* to = at(pair(packet, 1), atomic->bytes(), kReadWrite, atomic->bytes(), "addr");
