@@ -130,9 +130,7 @@ void Emitter::begin_regular(unsigned block) {
 // Whether lanes that are off, as those that have left a loop, may hold roots of another time.
 bool Emitter::roots_may_be_merged(unsigned block) const {
   if (facts_.nodes[routine_.blocks[block].first].all_on) return false;
-  return std::ranges::any_of(facts_.nodes, [&](const NodeFacts& node) {
-    return std::ranges::any_of(plan_.roots, [&](const auto& root) { return node.merged[root.first]; });
-  });
+  return std::ranges::any_of(plan_.roots, [&](const auto& root) { return facts_.merged[root.first]; });
 }
 
 // What lane 0 of the part would hold, going by the lowest lane that is on: by root.

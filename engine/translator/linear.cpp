@@ -325,6 +325,14 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
     return linear;
   };
   Result& low = result.words[0];
+  // The high half of what the low halves have added up to.
+  const auto set_high = [&](const LowSum& sum, const Linear& whole, Value* first_of_pair) {
+    low = whole;
+    low->pair = sum.pair;
+    low->is_high = true;
+    low->first = nullptr;
+    low->first_of_pair = first_of_pair;
+  };
   switch (part.row->base) {
     case Opcode::v_mov_b32:
       low = source(0);
@@ -515,11 +523,7 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
       }
       const Result whole = a && b ? add(a, b) : std::nullopt;
       if (!whole) break;
-      low = *whole;
-      low->pair = sum->pair;
-      low->is_high = true;
-      low->first = nullptr;
-      low->first_of_pair = value([&] { return ir_->CreateAdd(a->first_of_pair, b->first_of_pair); });
+      set_high(*sum, *whole, value([&] { return ir_->CreateAdd(a->first_of_pair, b->first_of_pair); }));
       break;
     }
     case Opcode::v_sub_co_u32:
@@ -541,11 +545,8 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
                    b = whole_of(difference->b, half(1 - minuend, 0));
       const Result whole = a && b ? subtract(a, b) : std::nullopt;
       if (!whole) break;
-      low = *whole;
-      low->pair = difference->pair;
-      low->is_high = true;
-      low->first = nullptr;
-      low->first_of_pair = value([&] { return ir_->CreateSub(a->first_of_pair, b->first_of_pair); });
+      set_high(*difference, *whole,
+               value([&] { return ir_->CreateSub(a->first_of_pair, b->first_of_pair); }));
       break;
     }
     default:

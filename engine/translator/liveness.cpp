@@ -288,6 +288,7 @@ Facts analyse(const Routine& routine) {
   for (size_t b = 0; b < facts.blocks.size(); ++b) facts.blocks[b].strides = std::move(patterns.strides[b]);
   find_called_accesses(routine, facts);
   find_held(routine, facts);
+  for (const NodeFacts& node : facts.nodes) facts.merged |= node.merged;
   return facts;
 }
 

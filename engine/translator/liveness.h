@@ -53,6 +53,7 @@ struct BlockFacts {
 
 struct Facts {
   std::vector<NodeFacts> nodes;
+  RegisterSet merged;  // of any node
   std::vector<BlockFacts> blocks;
 };
 
