@@ -79,11 +79,19 @@ std::string first_difference(TestWave& wave, const TestWave::State& expected, co
 
 }  // namespace
 
-Routine routine_of(std::string_view text, unsigned wave_size) {
+Routine routine_of(std::string_view text, unsigned wave_size, const LaunchShape& launch) {
   const std::vector<uint32_t>& code = interpreter::assembled(text, wave_size);
   const auto entry = reinterpret_cast<uint64_t>(code.data());
   const std::vector<CodeRange> ranges = {{entry, entry + 4 * code.size()}};
-  return find_routine(ranges, entry, wave_size, kMaxVgprs);
+  return find_routine(ranges, entry, wave_size, kMaxVgprs, kDefaultFloatMode, launch);
+}
+
+Quotients quotients_of(std::string_view text, unsigned wave_size, const RegisterSet& live) {
+  const Routine routine = routine_of(text, wave_size);
+  const Block& block = routine.blocks[routine.entry_block];
+  std::vector<unsigned> nodes;
+  for (unsigned n = block.first; n < block.last; ++n) nodes.push_back(n);
+  return find_quotients(routine, analyse(routine), nodes, live);
 }
 
 EnginePair::EnginePair(const Start& start) : start_(start), wave_({start.wave_size, kHost}) {
@@ -271,6 +279,16 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   EXPECT_NE(at, std::string::npos) << from;
   if (at != std::string::npos) result.replace(at, from.size(), to);
   return result;
+}
+
+void expect_same_runs(const std::string& text, unsigned wave_size) {
+  for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x0f0f'33ff}}) {
+    EnginePair pair({.wave_size = wave_size, .exec = exec});
+    std::vector<uint32_t> code = interpreter::assembled(text, wave_size);
+    code.pop_back();
+    EXPECT_EQ(pair.run(code), "") << text;
+    EXPECT_EQ(pair.run(code, EnginePair::another_state(2)), "") << text;
+  }
 }
 
 std::string compare(std::string_view text, const Start& start) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/translator/quotients.h"
 #include "engine/translator/translator.h"
 #include "numeric/float_mode.h"
 #include "tests/engine/interpreter/test_wave.h"
@@ -25,7 +26,10 @@ struct Start {
 };
 
 // The routine that begins with this text's first instruction.
-Routine routine_of(std::string_view text, unsigned wave_size = 32);
+Routine routine_of(std::string_view text, unsigned wave_size = 32, const LaunchShape& launch = {});
+
+// The patterns of several operations in the text's first block, as if that were one run.
+Quotients quotients_of(std::string_view text, unsigned wave_size = 32, const RegisterSet& live = {});
 
 class EnginePair {
  public:
@@ -67,6 +71,9 @@ class EnginePair {
 
 // The text with its first `from` replaced; fails the test if there is none.
 std::string replaced(std::string_view text, std::string_view from, std::string_view to);
+
+// Two runs of this text, off its end, from two states, of all lanes and of some.
+void expect_same_runs(const std::string& text, unsigned wave_size = 32);
 
 // One run of this text, off its end, so that all registers are compared; empty if both engines end alike.
 std::string compare(std::string_view text, const Start& start = {});

@@ -36,29 +36,14 @@ std::string whole(std::string_view steps) {
 }
 
 size_t roots(const std::string& text, const RegisterSet& live = {}, unsigned wave_size = 32) {
-  const Routine routine = routine_of(text, wave_size);
-  const Facts facts = analyse(routine);
-  const Block& block = routine.blocks[routine.entry_block];
-  std::vector<unsigned> nodes;
-  for (unsigned n = block.first; n < block.last; ++n) nodes.push_back(n);
-  return find_quotients(routine, facts, nodes, live).float_roots.size();
-}
-
-void expect_same(const std::string& text, unsigned wave_size = 32) {
-  for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x0f0f'33ff}}) {
-    EnginePair pair({.wave_size = wave_size, .exec = exec});
-    std::vector<uint32_t> code = interpreter::assembled(text, wave_size);
-    code.pop_back();
-    EXPECT_EQ(pair.run(code), "") << text;
-    EXPECT_EQ(pair.run(code, EnginePair::another_state(2)), "") << text;
-  }
+  return quotients_of(text, wave_size, live).float_roots.size();
 }
 
 // Also of anything, and of each kind of number beside ordinary ones.
 void expect_same_of_all(const std::string& steps) {
-  expect_same(whole(steps));
+  expect_same_runs(whole(steps));
   const std::string text = steps + std::string(kEnd);
-  expect_same(text);
+  expect_same_runs(text);
   static constexpr uint32_t kOperands[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff,
                                            0x00800000, 0x0f7fffff, 0x0f800000, 0x8f7fffff, 0x3f800000,
                                            0x40490fdb, 0x7f7fffff, 0x7f800000, 0xff800000, 0xbf800000,
@@ -103,7 +88,7 @@ TEST(FloatRoots, InWavesOf64) {
       "v10, s4", "v10, s[4:5]");
   const std::string text = std::string(kBegin) + steps + "s_mov_b32 s5, 0\n" + std::string(kEnd);
   EXPECT_EQ(roots(text, {}, 64), 1u);
-  expect_same(text, 64);
+  expect_same_runs(text, 64);
 }
 
 TEST(FloatRoots, OfAScalar) {
@@ -111,7 +96,7 @@ TEST(FloatRoots, OfAScalar) {
       replaced(replaced(kRoot, "v_sqrt_f32 v8, v1", "v_sqrt_f32 v8, s6"), "-v9, v8, v1", "-v9, v8, s6"),
       "-v10, v8, v1", "-v10, v8, s6");
   EXPECT_EQ(roots(whole(steps)), 1u);
-  expect_same(whole(steps));
+  expect_same_runs(whole(steps));
 }
 
 TEST(FloatRoots, TwoAtATime) {
@@ -125,7 +110,7 @@ TEST(FloatRoots, TwoAtATime) {
       "s4, 0, v12\nv_cndmask_b32 v16, v8, v10", "s4, 0, v22\nv_cndmask_b32 v17, v18, v20");
   const std::string text = "v_cvt_f32_u32 v2, v2\n" + whole(std::string(kRoot) + other);
   EXPECT_EQ(roots(text), 2u) << text;
-  expect_same(text);
+  expect_same_runs(text);
 }
 
 TEST(FloatRoots, NearMisses) {
@@ -175,7 +160,7 @@ TEST(FloatRoots, StepsThatAreNeeded) {
     const std::string read = "v_mov_b32 v30, v" + std::to_string(number) + "\n";
     const std::string text = std::string(kBegin) + std::string(kRoot) + read + std::string(kEnd);
     EXPECT_EQ(roots(text), 0u) << text;
-    expect_same(text);
+    expect_same_runs(text);
     RegisterSet live;
     live.set(number);
     EXPECT_EQ(roots(std::string(kBegin) + std::string(kRoot), live), 0u) << number;
@@ -183,7 +168,7 @@ TEST(FloatRoots, StepsThatAreNeeded) {
   const std::string of_mask =
       std::string(kBegin) + std::string(kRoot) + "v_cndmask_b32 v30, v3, v4, s4\n" + std::string(kEnd);
   EXPECT_EQ(roots(of_mask), 0u);
-  expect_same(of_mask);
+  expect_same_runs(of_mask);
 }
 
 }  // namespace

@@ -62,22 +62,14 @@ std::string whole(std::string_view steps) {
   return std::string(kBegin) + std::string(steps) + std::string(kEnd);
 }
 
-Quotients found_in(const std::string& text) {
-  const Routine routine = routine_of(text);
-  const Facts facts = analyse(routine);
-  const Block& block = routine.blocks[routine.entry_block];
-  std::vector<unsigned> nodes;
-  for (unsigned n = block.first; n < block.last; ++n) nodes.push_back(n);
-  return find_quotients(routine, facts, nodes, {});
-}
 size_t divisions(const std::string& text) {
-  return found_in(text).divisions.size();
+  return quotients_of(text).divisions.size();
 }
 size_t integer_quotients(const std::string& text) {
-  return found_in(text).earlier_results.size();
+  return quotients_of(text).earlier_results.size();
 }
 size_t roots(const std::string& text) {
-  return found_in(text).roots.size();
+  return quotients_of(text).roots.size();
 }
 
 void expect_same(const std::string& text) {
@@ -314,12 +306,13 @@ TEST(IntegerQuotients, AreFound) {
                "v_sub_nc_u32 v11, v9, s8\nv_cmp_ge_u32 vcc_lo, v9, s8\nv_dual",
                "v_add_nc_u32 v11, s9, v9\nv_cmp_ge_u32 vcc_lo, v9, s8\nv_dual");
   const unsigned divisor = scalar_register(8);
-  EXPECT_EQ(found_in(whole_of_integers(of_counters)).opposites, (std::set{std::pair{divisor, divisor + 1}}));
+  EXPECT_EQ(quotients_of(whole_of_integers(of_counters)).opposites,
+            (std::set{std::pair{divisor, divisor + 1}}));
   for (const auto& [from, to] : {std::pair{"v_add_nc_u32 v11, s9", "v_add_nc_u32 v11, v3"},
                                  {"v_mul_lo_u32 v9, s9, v8", "s_mov_b32 s9, s7\nv_mul_lo_u32 v9, s9, v8"},
                                  {"v_mul_lo_u32 v9, s9, v8", "v_mul_lo_u32 v9, v3, v8"}}) {
     const std::string changed = replaced(of_counters, from, to);
-    EXPECT_TRUE(found_in(whole_of_integers(changed)).earlier_results.empty()) << changed;
+    EXPECT_TRUE(quotients_of(whole_of_integers(changed)).earlier_results.empty()) << changed;
   }
   for (const uint32_t number : {0u, 1u, 7u, 0x80000001u, 0xffffffffu})
     for (const uint32_t off : {0u, 1u, 0x80000000u}) {

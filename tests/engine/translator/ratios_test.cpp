@@ -58,28 +58,13 @@ std::string whole(std::string_view steps) {
 }
 
 size_t ratios(const std::string& text, const RegisterSet& live = {}) {
-  const Routine routine = routine_of(text);
-  const Facts facts = analyse(routine);
-  const Block& block = routine.blocks[routine.entry_block];
-  std::vector<unsigned> nodes;
-  for (unsigned n = block.first; n < block.last; ++n) nodes.push_back(n);
-  return find_quotients(routine, facts, nodes, live).ratios.size();
-}
-
-void expect_same(const std::string& text, unsigned wave_size = 32) {
-  for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x0f0f'33ff}}) {
-    EnginePair pair({.wave_size = wave_size, .exec = exec});
-    std::vector<uint32_t> code = interpreter::assembled(text, wave_size);
-    code.pop_back();
-    EXPECT_EQ(pair.run(code), "") << text;
-    EXPECT_EQ(pair.run(code, EnginePair::another_state(2)), "") << text;
-  }
+  return quotients_of(text, 32, live).ratios.size();
 }
 
 // Also of numbers of all sizes, denormal ones, and of each kind that is none, by each other.
 void expect_same_of_all(std::string_view steps) {
-  expect_same(whole(steps));
-  expect_same(std::string(kAnything) + std::string(steps) + std::string(kEnd));
+  expect_same_runs(whole(steps));
+  expect_same_runs(std::string(kAnything) + std::string(steps) + std::string(kEnd));
   static constexpr uint32_t kNumerators[] = {0,          0x80000000, 0x00000123, 0x00800000, 0x7f7fffff,
                                              0x3f800000, 0x7f800000, 0xffc12345, 0x7f812345},
                             kDenominators[] = {0,          0x80000000, 0x80000001, 0x007fffff,
@@ -121,7 +106,7 @@ TEST(Ratios, AreFound) {
 
 TEST(Ratios, InWavesOf64) {
   for (const std::string_view steps : {kRatio, kReciprocal, kOfConstant, kByConstant})
-    expect_same(whole(steps), 64);
+    expect_same_runs(whole(steps), 64);
 }
 
 TEST(Ratios, OfNegatedOperands) {
@@ -169,8 +154,8 @@ TEST(Ratios, OfScalars) {
   for (const std::string& steps : {denominator, numerator}) {
     EXPECT_EQ(ratios(whole(steps)), 1u);
     for (const char* value : {"0", "0x40400000", "0x00000100", "0xff800000", "0x7fc12345", "0x7f7fffff"})
-      expect_same("s_mov_b32 s8, " + std::string(value) + "\ns_mov_b32 s9, " + std::string(value) + "\n" +
-                  whole(steps));
+      expect_same_runs("s_mov_b32 s8, " + std::string(value) + "\ns_mov_b32 s9, " + std::string(value) +
+                       "\n" + whole(steps));
   }
 }
 
@@ -224,7 +209,7 @@ TEST(Ratios, AreNoneIfAnythingDiffers) {
 
 TEST(Ratios, KeepWhatIsReadLater) {
   const std::string text = std::string(kBegin) + std::string(kRatio);
-  expect_same(text);
+  expect_same_runs(text);
   for (const unsigned step : {8u, 9u, 10u, 11u}) EXPECT_EQ(ratios(text, RegisterSet().set(step)), 0u) << step;
   for (const unsigned other : {1u, 2u, 16u}) EXPECT_EQ(ratios(text, RegisterSet().set(other)), 1u) << other;
 }
@@ -240,10 +225,11 @@ TEST(Ratios, WhoseOperandsAreOverwritten) {
 TEST(Ratios, UnderPartOfExec) {
   for (const std::string_view steps : {kRatio, kReciprocal, kOfConstant, kByConstant})
     for (const char* condition : {"v_cmp_lt_u32 s31, v20, v21\n", "v_cmp_lt_f32 s31, 0, v1\n"})
-      expect_same("v_mov_b32 v16, v3\nv_mov_b32 v9, v3\ns_mov_b32 s30, exec_lo\nv_and_b32 v1, v20, v1\n" +
-                  std::string(condition) + "s_and_b32 exec_lo, s31, exec_lo\ns_cbranch_execz done\n" +
-                  std::string(steps) + std::string(kEnd) +
-                  "done:\ns_mov_b32 exec_lo, s30\nv_add_nc_u32 v14, v16, v9\n");
+      expect_same_runs(
+          "v_mov_b32 v16, v3\nv_mov_b32 v9, v3\ns_mov_b32 s30, exec_lo\nv_and_b32 v1, v20, v1\n" +
+          std::string(condition) + "s_and_b32 exec_lo, s31, exec_lo\ns_cbranch_execz done\n" +
+          std::string(steps) + std::string(kEnd) +
+          "done:\ns_mov_b32 exec_lo, s30\nv_add_nc_u32 v14, v16, v9\n");
 }
 
 // Other rounding, other denormals: the steps are what they are.

@@ -15,12 +15,9 @@ namespace {
 
 // The lanes that code of waves with so many is made for.
 unsigned lanes_of(std::string_view text, unsigned most_lanes, unsigned wave_size = 32) {
-  const std::vector<uint32_t> code = interpreter::assembled(text, wave_size);
-  const auto entry = reinterpret_cast<uint64_t>(code.data());
-  const std::vector<CodeRange> ranges = {{entry, entry + 4 * code.size()}};
   LaunchShape launch;
   launch.most_lanes = most_lanes;
-  return find_routine(ranges, entry, wave_size, kMaxVgprs, kDefaultFloatMode, launch).lanes;
+  return routine_of(text, wave_size, launch).lanes;
 }
 
 const std::string kBranch =

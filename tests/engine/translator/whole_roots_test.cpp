@@ -46,15 +46,6 @@ std::string whole(std::string_view steps) {
   return std::string(steps) + std::string(kEnd);
 }
 
-Quotients found_in(const std::string& text, const RegisterSet& live = {}, unsigned wave_size = 32) {
-  const Routine routine = routine_of(text, wave_size);
-  const Facts facts = analyse(routine);
-  const Block& block = routine.blocks[routine.entry_block];
-  std::vector<unsigned> nodes;
-  for (unsigned n = block.first; n < block.last; ++n) nodes.push_back(n);
-  return find_quotients(routine, facts, nodes, live);
-}
-
 // Of ordinary numbers, and of each kind of number beside them or alone.
 void expect_same(const std::string& text, unsigned wave_size = 32) {
   static constexpr uint64_t kOperands[] = {
@@ -114,12 +105,12 @@ TEST(WholeRoots, AreFound) {
   const std::string one_word_twice = replaced(kRoot, "v16, v8, v6", "v16, v9, v7");
   for (const std::string& steps :
        {std::string(kRoot), alone, reversed, over_the_operand, in_a_pair, one_word_twice}) {
-    const Quotients found = found_in(whole(steps));
+    const Quotients found = quotients_of(whole(steps));
     EXPECT_EQ(found.whole_roots.size(), 1u) << steps;
     EXPECT_EQ(found.roots.size(), 0u) << steps;
     expect_same(whole(steps));
   }
-  EXPECT_EQ(found_in(whole(unshifted)).whole_roots.size(), 0u);
+  EXPECT_EQ(quotients_of(whole(unshifted)).whole_roots.size(), 0u);
   expect_same(whole(unshifted));
 }
 
@@ -132,7 +123,7 @@ TEST(WholeRoots, InWavesOf64) {
                                  {"v9, v7, s6", "v9, v7, s[6:7]"},
                                  {"v8, v6, s6", "v8, v6, s[6:7]"}})
     steps = replaced(steps, from, to);
-  EXPECT_EQ(found_in(whole(steps), {}, 64).whole_roots.size(), 1u);
+  EXPECT_EQ(quotients_of(whole(steps), 64).whole_roots.size(), 1u);
   expect_same(whole(steps), 64);
 }
 
@@ -168,7 +159,7 @@ TEST(WholeRoots, NearMisses) {
            Change{"v_cndmask_b32 v17", "s_mov_b32 exec_lo, 0xf0f\nv_cndmask_b32 v17"},
        }) {
     const std::string text = whole(replaced(kRoot, change.from, change.to));
-    EXPECT_EQ(found_in(text).whole_roots.size(), 0u) << text;
+    EXPECT_EQ(quotients_of(text).whole_roots.size(), 0u) << text;
     expect_same(text);
   }
 }
@@ -176,7 +167,7 @@ TEST(WholeRoots, NearMisses) {
 TEST(WholeRoots, OfNegatedOperandsAreNone) {
   const std::string text = whole(replaced(replaced(kRoot, "0x10000000, v[2:3]", "0x10000000, -v[2:3]"),
                                           "v[6:7], v[2:3], v4", "v[6:7], -v[2:3], v4"));
-  EXPECT_EQ(found_in(text).whole_roots.size(), 0u);
+  EXPECT_EQ(quotients_of(text).whole_roots.size(), 0u);
   expect_same(text);
 }
 
@@ -198,31 +189,31 @@ std::string of_other_registers() {
 TEST(WholeRoots, TwoAtATime) {
   const std::string other = of_other_registers();
   const std::string text = whole(other + std::string(kRoot));
-  EXPECT_EQ(found_in(text).whole_roots.size(), 2u) << text;
+  EXPECT_EQ(quotients_of(text).whole_roots.size(), 2u) << text;
   expect_same(text);
   // The other one's root is scaled.
   const std::string apart = replaced(
       replaced(replaced(other, "v[24:25], v[24:25], v30", "v[34:35], v[24:25], v30"), "v33, v25", "v33, v35"),
       "v32, v24", "v32, v34");
-  EXPECT_EQ(found_in(whole(apart + std::string(kRoot))).whole_roots.size(), 2u);
+  EXPECT_EQ(quotients_of(whole(apart + std::string(kRoot))).whole_roots.size(), 2u);
   const std::string crossed = whole(apart + replaced(kRoot, "v[8:9], v[8:9], v14", "v[8:9], v[24:25], v14"));
-  EXPECT_EQ(found_in(crossed).whole_roots.size(), 0u) << crossed;
+  EXPECT_EQ(quotients_of(crossed).whole_roots.size(), 0u) << crossed;
   expect_same(crossed);
 }
 
 TEST(WholeRoots, StepsThatAreNeeded) {
   for (const unsigned number : {4u, 6u, 7u, 8u, 9u, 14u}) {
     const std::string text = whole(std::string(kRoot) + "v_mov_b32 v30, v" + std::to_string(number) + "\n");
-    EXPECT_EQ(found_in(text).whole_roots.size(), 0u) << text;
+    EXPECT_EQ(quotients_of(text).whole_roots.size(), 0u) << text;
     expect_same(text);
     RegisterSet live;
     live.set(number);
-    EXPECT_EQ(found_in(std::string(kRoot), live).whole_roots.size(), 0u) << number;
+    EXPECT_EQ(quotients_of(kRoot, 32, live).whole_roots.size(), 0u) << number;
   }
   for (const std::string_view mask : {"s4", "s6"}) {
     const std::string text =
         whole(std::string(kRoot) + "v_cndmask_b32 v30, v0, v1, " + std::string(mask) + "\n");
-    EXPECT_EQ(found_in(text).whole_roots.size(), 0u) << text;
+    EXPECT_EQ(quotients_of(text).whole_roots.size(), 0u) << text;
     expect_same(text);
   }
 }
