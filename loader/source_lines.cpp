@@ -194,8 +194,8 @@ std::string SourceLines::File::path() const {
 // One .debug_line section; DWARF 5 chapter 6.2.
 class LineTableReader {
  public:
-  LineTableReader(SourceLines& out, size_t most_rows)
-      : sections_(*out.sections_), out_(out), most_rows_(most_rows) {}
+  LineTableReader(const SourceLines::Sections& sections, SourceLines::Tables& out, size_t most_rows)
+      : sections_(sections), out_(out), most_rows_(most_rows) {}
 
   void read() {
     Cursor all{sections_.line.bytes};
@@ -206,7 +206,7 @@ class LineTableReader {
       read_unit(Cursor(all.take(length)));
     }
     using Row = SourceLines::Row;
-    std::sort(out_.rows_.begin(), out_.rows_.end(), [](const Row& a, const Row& b) {
+    std::sort(out_.rows.begin(), out_.rows.end(), [](const Row& a, const Row& b) {
       if (a.address != b.address) return a.address < b.address;
       return a.end != b.end ? a.end : a.order < b.order;
     });
@@ -234,7 +234,7 @@ class LineTableReader {
     opcode_base_ = header.fixed(1);
     operand_counts_.clear();
     for (unsigned i = 1; i < opcode_base_; ++i) operand_counts_.push_back(header.fixed(1));
-    first_file_ = out_.files_.size();
+    first_file_ = out_.files.size();
     if (version_ == 5)
       read_names_v5(header);
     else
@@ -246,19 +246,19 @@ class LineTableReader {
     // Directory 0 is that of the compilation, which only .debug_info names.
     std::vector<std::string_view> directories{""};
     for (std::string_view d = header.string(); !d.empty(); d = header.string()) directories.push_back(d);
-    out_.files_.emplace_back();  // files count from 1
+    out_.files.emplace_back();  // files count from 1
     for (std::string_view name = header.string(); !name.empty(); name = header.string()) {
       const uint64_t directory = header.uleb();
       header.uleb();
       header.uleb();
-      out_.files_.push_back({"", directory < directories.size() ? directories[directory] : "", name});
+      out_.files.push_back({"", directory < directories.size() ? directories[directory] : "", name});
     }
   }
 
   void read_names_v5(Cursor& header) {
     const std::vector<Entry> directories = read_entries(header);
     for (const Entry& f : read_entries(header)) {
-      SourceLines::File& file = out_.files_.emplace_back();
+      SourceLines::File& file = out_.files.emplace_back();
       file.name = f.path;
       if (f.directory >= directories.size()) continue;
       file.directory = directories[f.directory].path;
@@ -330,20 +330,20 @@ class LineTableReader {
   };
 
   void emit(const Machine& m, bool end) {
-    if (out_.rows_.size() >= most_rows_) {
+    if (out_.rows.size() >= most_rows_) {
       full_ = true;
       return;
     }
     // A file number that the header does not list is damage; one empty name stands for all such.
     uint64_t file = first_file_ + m.file;
-    if (file >= out_.files_.size() || m.file > out_.files_.size()) file = UINT32_MAX;
-    out_.rows_.push_back({m.address, static_cast<uint32_t>(out_.rows_.size()), static_cast<uint32_t>(file),
-                          static_cast<uint32_t>(m.line), static_cast<uint32_t>(m.column), end});
+    if (file >= out_.files.size() || m.file > out_.files.size()) file = UINT32_MAX;
+    out_.rows.push_back({m.address, static_cast<uint32_t>(out_.rows.size()), static_cast<uint32_t>(file),
+                         static_cast<uint32_t>(m.line), static_cast<uint32_t>(m.column), end});
   }
 
   void run(Cursor& program) {
     Machine m;
-    size_t sequence = out_.rows_.size();
+    size_t sequence = out_.rows.size();
     while (program.good() && program.left() && !full_) {
       uint64_t opcode = program.fixed(1);
       if (opcode >= opcode_base_) {
@@ -359,7 +359,7 @@ class LineTableReader {
           switch (extended.fixed(1)) {
             case dwarf::DW_LNE_end_sequence:
               emit(m, true);
-              if (!full_) sequence = out_.rows_.size();
+              if (!full_) sequence = out_.rows.size();
               m = Machine();
               break;
             case dwarf::DW_LNE_set_address:
@@ -394,11 +394,11 @@ class LineTableReader {
       }
     }
     // A sequence without end would claim every address behind it.
-    out_.rows_.resize(sequence);
+    out_.rows.resize(sequence);
   }
 
   const SourceLines::Sections& sections_;
-  SourceLines& out_;
+  SourceLines::Tables& out_;
   const size_t most_rows_;
   bool full_ = false;
   unsigned version_ = 0, offset_size_ = 4;
@@ -408,28 +408,35 @@ class LineTableReader {
   size_t first_file_ = 0;
 };
 
-SourceLines::SourceLines(const CodeObject& object) {
-  sections_ = std::make_shared<const Sections>(object.shared_bytes());
-  compiler_ = first_compiler(sections_->comment.bytes);
-  // Compilers write a row or two for an instruction, which has four bytes at least.
-  constexpr uint64_t kAlways = 1 << 16;
-  uint64_t most_rows = kAlways;
+// Compilers write a row or two for an instruction, which has four bytes at least.
+constexpr uint64_t kRowsOfAnyCode = 1 << 16;
+
+SourceLines::SourceLines(const CodeObject& object)
+    : sections_(std::make_shared<const Sections>(object.shared_bytes())),
+      tables_(std::make_shared<Tables>()),
+      most_rows_(kRowsOfAnyCode),
+      compiler_(first_compiler(sections_->comment.bytes)) {
   for (const Segment& s : object.segments())
-    if (s.executable) most_rows += s.file_size;
-  LineTableReader(*this, most_rows).read();
+    if (s.executable) most_rows_ += s.file_size;
   for (const Symbol& s : object.symbols())
     if (s.kind == SymbolKind::function) functions_.push_back({s.address, s.size, s.name});
 }
 
+const SourceLines::Tables& SourceLines::tables() const {
+  std::call_once(tables_->are_read, [this] { LineTableReader(*sections_, *tables_, most_rows_).read(); });
+  return *tables_;
+}
+
 std::optional<SourceLocation> SourceLines::find(uint64_t address) const {
-  auto after = std::upper_bound(rows_.begin(), rows_.end(), address,
+  const auto& [rows, files, are_read] = tables();
+  auto after = std::upper_bound(rows.begin(), rows.end(), address,
                                 [](uint64_t a, const Row& r) { return a < r.address; });
-  if (after == rows_.begin() || std::prev(after)->end) return std::nullopt;
+  if (after == rows.begin() || std::prev(after)->end) return std::nullopt;
   const Row& row = *std::prev(after);
   SourceLocation out;
   out.line = row.line;
   out.column = row.column;
-  if (row.file < files_.size()) out.file = files_[row.file].path();
+  if (row.file < files.size()) out.file = files[row.file].path();
   auto next = std::upper_bound(functions_.begin(), functions_.end(), address,
                                [](uint64_t a, const Function& f) { return a < f.address; });
   if (next != functions_.begin() && address - std::prev(next)->address < std::prev(next)->size)

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,11 +25,12 @@ struct SourceLocation {
 class SourceLines {
  public:
   // Never fails: a code object without debug information, or with damaged tables, has fewer locations. There
-  // is no more of them than a few for each instruction that the code has room for.
+  // is no more of them than a few for each instruction that the code has room for. The tables are read when
+  // somebody asks the first time, in any thread: those of a library take a second, and most never ask.
   explicit SourceLines(const CodeObject& object);
 
-  bool has_debug_info() const { return !rows_.empty(); }
-  size_t row_count() const { return rows_.size(); }
+  bool has_debug_info() const { return row_count() != 0; }
+  size_t row_count() const { return tables().rows.size(); }
   // Who made the code, as compilers say it of themselves in the section .comment, such as "clang
   // version 19.1.7". Empty if nobody does, as assemblers.
   const std::string& compiler() const { return compiler_; }
@@ -41,7 +43,7 @@ class SourceLines {
   struct Row {
     uint64_t address;
     uint32_t order;  // of several rows for one address the last counts
-    uint32_t file;   // index into files_
+    uint32_t file;   // index into files
     uint32_t line;
     uint32_t column;
     bool end;  // one past a sequence
@@ -57,10 +59,17 @@ class SourceLines {
     std::string path() const;
   };
   struct Sections;
+  struct Tables {
+    std::vector<Row> rows;  // sorted by address; the end of a sequence before the start of the next
+    std::vector<File> files;
+    std::once_flag are_read;
+  };
+
+  const Tables& tables() const;
 
   std::shared_ptr<const Sections> sections_;
-  std::vector<Row> rows_;  // sorted by address; the end of a sequence before the start of the next
-  std::vector<File> files_;
+  std::shared_ptr<Tables> tables_;
+  uint64_t most_rows_;
   std::vector<Function> functions_;
   std::string compiler_;
 };
