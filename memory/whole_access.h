@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 namespace lockstep {
 
@@ -15,6 +16,14 @@ inline uint64_t load_pair(const void* from) {
 }
 inline void store_pair(void* to, uint64_t pair) {
   static_cast<volatile PairInMemory*>(to)->both = pair;
+}
+
+// A dword of an element or less, or two of them.
+inline void copy_part(void* to, const void* from, unsigned bytes) {
+  if (bytes == 8)
+    store_pair(to, load_pair(from));
+  else
+    std::memcpy(to, from, bytes);
 }
 
 }  // namespace lockstep

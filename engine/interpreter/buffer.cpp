@@ -2,6 +2,7 @@
 // goes through GLOBAL instructions, and each lane has its own range check anyway.
 #include <array>
 #include <bit>
+#include <optional>
 
 #include "engine/interpreter/atomic_access.h"
 #include "engine/interpreter/common.h"
@@ -11,6 +12,7 @@
 #include "memory/access_modes.h"
 #include "memory/buffer_resource.h"
 #include "memory/formats.h"
+#include "memory/whole_access.h"
 #include "numeric/float_mode.h"
 
 namespace lockstep::interpreter {
@@ -48,7 +50,7 @@ bool read_memory(const Operation* op, Wave* wave, uint64_t address, uint32_t byt
     *refusal = {address, bytes};
     return false;
   }
-  __builtin_memcpy(to, from, bytes);
+  copy_part(to, from, bytes);
   return true;
 }
 bool write_memory(const Operation* op, Wave* wave, uint64_t address, uint32_t bytes, const void* from,
@@ -58,26 +60,34 @@ bool write_memory(const Operation* op, Wave* wave, uint64_t address, uint32_t by
     *refusal = {address, bytes};
     return false;
   }
-  __builtin_memcpy(to, from, bytes);
+  copy_part(to, from, bytes);
   return true;
 }
 
 // Plain accesses are checked dword by dword: what is out of range reads 0 and is not written (guide 9.4.1).
+// Two of them side by side are moved as one (whole_access.h).
 template <bool is_load>
 bool move_plain(const Operation* op, Wave* wave, const BufferResource& resource, BufferAccess access,
                 uint32_t sgpr_offset, unsigned bytes, std::byte* data, Refusal* refusal) {
   const memory::AlignmentMode mode = context_of(wave)->modes.alignment;
-  for (unsigned done = 0; done < bytes; done += 4) {
-    const unsigned part = std::min(4u, bytes - done);
+  std::array<std::optional<uint64_t>, 4> places;
+  for (unsigned at = 0; at < bytes; at += 4) {
+    const unsigned part = std::min(4u, bytes - at);
     // The first part's address is that of the whole.
-    const uint32_t alignment = memory::memory_alignment(mode, done == 0 ? bytes : part);
-    BufferAccess at = access;
-    at.offset += done;
-    if (!memory::is_in_range(resource, at, part, sgpr_offset)) continue;
-    uint64_t address = memory::buffer_address(resource, at, sgpr_offset);
+    const uint32_t alignment = memory::memory_alignment(mode, at == 0 ? bytes : part);
+    BufferAccess of_part = access;
+    of_part.offset += at;
+    if (!memory::is_in_range(resource, of_part, part, sgpr_offset)) continue;
+    uint64_t address = memory::buffer_address(resource, of_part, sgpr_offset);
     if (!align(wave, &address, bytes, alignment, refusal)) return false;
-    if (!(is_load ? read_memory(op, wave, address, part, data + done, refusal)
-                  : write_memory(op, wave, address, part, data + done, refusal)))
+    places[at / 4] = address;
+  }
+  for (unsigned at = 0, part = 0; at < bytes; at += part) {
+    const auto place = places[at / 4];
+    const bool is_pair = bytes - at >= 8 && place && places[at / 4 + 1] == *place + 4;
+    part = is_pair ? 8 : std::min(4u, bytes - at);
+    if (place && !(is_load ? read_memory(op, wave, *place, part, data + at, refusal)
+                           : write_memory(op, wave, *place, part, data + at, refusal)))
       return false;
   }
   return true;

@@ -80,6 +80,15 @@ LOCKSTEP_INLINE U32 load_unaligned(const void* from) {
   return value;
 }
 
+// Volatile, since the compiler would load parts of it again for other words of the same lanes
+// (whole_access.h).
+struct [[gnu::packed, gnu::may_alias]] VectorInMemory {
+  U32 all;
+};
+LOCKSTEP_INLINE U32 load_once(const void* from) {
+  return static_cast<const volatile VectorInMemory*>(from)->all;
+}
+
 // What a load does with the bytes of one lane.
 template <unsigned dwords_>
 struct Dwords {
@@ -269,7 +278,7 @@ LOCKSTEP_INLINE U32 part_of_memory(const U32 (&words)[dwords], std::index_sequen
 template <unsigned dwords>
 LOCKSTEP_INLINE void load_elements(const std::byte* from, U32 (&words)[dwords]) {
   U32 memory[dwords];
-  for (unsigned i = 0; i < dwords; ++i) memory[i] = load_unaligned(from + sizeof(U32) * i);
+  for (unsigned i = 0; i < dwords; ++i) memory[i] = load_once(from + sizeof(U32) * i);
   [&]<unsigned... word>(std::integer_sequence<unsigned, word...>) __attribute__((always_inline)) {
     ((words[word] = word_of_elements<dwords, word>(memory, std::make_index_sequence<kLanesPerChunk>())), ...);
   }(std::make_integer_sequence<unsigned, dwords>());

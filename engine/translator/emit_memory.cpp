@@ -1,6 +1,8 @@
 // What loads and stores have in common, and those of LDS and scratch. Sixteen lanes that address elements one
 // behind the other take plain vector moves; that is tested at run time. Everything else goes lane by lane
 // through runtime.h.
+#include <llvm/Analysis/ValueTracking.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -71,8 +73,15 @@ Value* Emitter::in_range(std::pair<Value*, Value*> range, Value* address, uint64
 // One element of `dwords` dwords for each of 16 lanes, one behind the other.
 std::vector<Value*> Emitter::load_consecutive(Value* pointer, unsigned dwords) {
   if (!has_masked_gathers_ && dwords == 4) return load_fours(pointer, lane_multiples(16));
-  auto* wide = llvm::FixedVectorType::get(i32_, 16 * dwords);
-  return taken_apart(ir_.CreateAlignedLoad(wide, pointer, llvm::Align(1)), dwords);
+  return taken_apart(load_once(llvm::FixedVectorType::get(i32_, 16 * dwords), pointer, dwords > 1), dwords);
+}
+
+// Waves on other threads may store, and programs read a value with its flag: what is taken apart by shuffles
+// is volatile, since LLVM would load parts of it again for some of these. Not so of LDS, which is one
+// thread's.
+Value* Emitter::load_once(llvm::Type* type, Value* pointer, bool has_pairs) {
+  const bool is_shared = llvm::getUnderlyingObject(pointer) != llvm::getUnderlyingObject(lds_);
+  return ir_.CreateAlignedLoad(type, pointer, llvm::Align(1), has_pairs && is_shared);
 }
 
 std::vector<Value*> Emitter::taken_apart(Value* all, unsigned dwords) {

@@ -519,14 +519,14 @@ std::vector<Value*> Emitter::load_side_by_side(const AccessShape& shape, Value* 
 
 // So many elements from the pointer on, 16 in each part, and no other one: the last part begins early enough
 // to end with the last element.
-Emitter::LoadedParts Emitter::load_parts(llvm::Type* element, unsigned count, Value* pointer) {
+Emitter::LoadedParts Emitter::load_parts(llvm::Type* element, unsigned count, Value* pointer,
+                                         bool has_pairs) {
   auto* part = llvm::FixedVectorType::get(element, 16);
   LoadedParts result;
   result.last_begin = count - 16;
   for (unsigned width = 0; width < count; width += 16) {
     const unsigned begin = std::min(width, result.last_begin);
-    Value* loaded =
-        ir_.CreateAlignedLoad(part, ir_.CreateConstInBoundsGEP1_64(element, pointer, begin), llvm::Align(1));
+    Value* loaded = load_once(part, ir_.CreateConstInBoundsGEP1_64(element, pointer, begin), has_pairs);
     if (width == 0) {
       result.all = loaded;
       continue;
@@ -570,7 +570,7 @@ std::vector<Value*> Emitter::load_strided(const AccessShape& shape, uint32_t str
       for (unsigned at = 0; at < size; at += unit) {
         Value* place = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), pointer, 4 * word + at);
         Value* part =
-            each_of(load_parts(ir_.getIntNTy(8 * unit), 15 * units_apart + 1, place), 0, units_apart);
+            each_of(load_parts(ir_.getIntNTy(8 * unit), 15 * units_apart + 1, place, false), 0, units_apart);
         const bool is_last = at + unit == size;
         part = shape.sign_extend && is_last ? ir_.CreateSExt(part, lanes_) : ir_.CreateZExt(part, lanes_);
         part = ir_.CreateShl(part, 8 * at);
@@ -588,7 +588,7 @@ std::vector<Value*> Emitter::load_strided(const AccessShape& shape, uint32_t str
       for (Value* half : load_consecutive(ir_.CreateConstInBoundsGEP1_64(i32_, pointer, word), 2))
         words.push_back(half);
   } else {
-    const LoadedParts parts = load_parts(i32_, 15 * step + count, pointer);
+    const LoadedParts parts = load_parts(i32_, 15 * step + count, pointer, count > 1);
     for (unsigned word = 0; word < count; ++word) words.push_back(each_of(parts, word, step));
   }
   return words;

@@ -65,7 +65,7 @@ std::vector<Emitter::Moved> Emitter::emit_short_rows(bool is_load, Value* lanes,
         if (!is_load)
           ir_.CreateAlignedStore(ir_.CreateShuffleVector(all, in_row), place, llvm::Align(1));
         else if (is_full)
-          parts.push_back(ir_.CreateAlignedLoad(part, place, llvm::Align(1)));
+          parts.push_back(load_once(part, place, dwords > 1));
         else
           parts.push_back(ir_.CreateMaskedLoad(part, place, llvm::Align(1),
                                                ir_.CreateShuffleVector(on[chunk], lanes_of_row),

@@ -268,7 +268,7 @@ class Emitter {
     Value* all = nullptr;
     unsigned last_begin = 0;  // of the last part
   };
-  LoadedParts load_parts(llvm::Type* element, unsigned count, Value* pointer);
+  LoadedParts load_parts(llvm::Type* element, unsigned count, Value* pointer, bool has_pairs);
   Value* each_of(const LoadedParts& parts, unsigned first, unsigned step);
   std::vector<Value*> load_strided(const isa::AccessShape& shape, uint32_t stride, Value* pointer);
   void store_strided(const isa::AccessShape& shape, const std::vector<Value*>& words, uint32_t stride,
@@ -487,6 +487,7 @@ class Emitter {
   Value* lanes_inside(Value* at, unsigned bytes);
   void emit_gathered_lds(unsigned node, unsigned chunk);
   std::vector<Value*> load_consecutive(Value* pointer, unsigned dwords);
+  Value* load_once(llvm::Type* type, Value* pointer, bool has_pairs);
   void store_consecutive(Value* pointer, const std::vector<Value*>& words);
   // Elements one behind the other, and each of their dwords for all lanes.
   std::vector<Value*> taken_apart(Value* all, unsigned dwords);

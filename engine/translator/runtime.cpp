@@ -14,6 +14,7 @@
 #include "engine/translator/lane_access.h"
 #include "isa/memory_shape.h"
 #include "memory/buffer_resource.h"
+#include "memory/whole_access.h"
 #include "numeric/float_mode.h"
 #include "semantics/memory_shape.h"
 
@@ -325,11 +326,19 @@ bool lockstep_translator_buffer(const Context* context, uint32_t slot, uint32_t 
     const memory::BufferAccess access =
         memory::buffer_access(resource, indices ? indices[lane] : 0, offsets ? offsets[lane] : 0,
                               static_cast<uint32_t>(displacement), lane);
+    const auto place_of = [&](unsigned part) -> std::optional<uint64_t> {
+      const memory::BufferAccess at{access.index, access.offset + part};
+      if (!memory::is_in_range(resource, at, std::min(4u, shape.bytes - part), sgpr_offset))
+        return std::nullopt;
+      return memory::buffer_address(resource, at, sgpr_offset);
+    };
     for (unsigned done = 0; !resource.is_unbound() && done < shape.bytes; done += 4) {
-      const unsigned bytes = std::min(4u, shape.bytes - done);
-      const memory::BufferAccess at{access.index, access.offset + done};
-      if (!memory::is_in_range(resource, at, bytes, sgpr_offset)) continue;
-      if (!move(memory::buffer_address(resource, at, sgpr_offset), done, bytes)) return false;
+      const auto place = place_of(done);
+      if (!place) continue;
+      // Two dwords that are side by side are moved as one, as whole_access.h says.
+      const bool is_pair = shape.bytes - done >= 8 && place_of(done + 4) == *place + 4;
+      if (!move(*place, done, is_pair ? 8 : std::min(4u, shape.bytes - done))) return false;
+      if (is_pair) done += 4;
     }
     return true;
   };
@@ -346,9 +355,9 @@ bool lockstep_translator_buffer(const Context* context, uint32_t slot, uint32_t 
     for_each_part(lane, [&](uint64_t address, unsigned at, unsigned bytes) {
       void* memory = reinterpret_cast<void*>(address);
       if (is_load)
-        std::memcpy(words + at, memory, bytes);
+        copy_part(words + at, memory, bytes);
       else
-        std::memcpy(memory, words + at, bytes);
+        copy_part(memory, words + at, bytes);
       return true;
     });
     if (is_load) load_lane(shape, words, data + lane, wave_size);
