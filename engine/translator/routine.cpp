@@ -57,7 +57,9 @@ bool falls_through(const Node& node) {
   return node.kind != NodeKind::branch || node.instruction.row->opcode != isa::Opcode::s_branch;
 }
 
-class Finder {
+}  // namespace
+
+class RoutineSearch::Finder {
  public:
   Finder(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count,
          uint32_t float_mode)
@@ -65,23 +67,27 @@ class Finder {
         entry_(entry),
         wave_size_(wave_size),
         vgpr_count_(vgpr_count),
-        float_mode_(float_mode & kFloatModeMask) {}
+        float_mode_(float_mode & kFloatModeMask) {
+    begin();
+  }
 
-  Routine find() {
-    size_t known_mixed;
-    do {
-      known_mixed = mixed_.size();
-      nodes_.clear();
-      leaders_.clear();
-      functions_.clear();
-      known_targets_.clear();
-      add_leader(0, float_mode_);
-      while (!pending_.empty()) {
-        const auto [offset, float_mode] = pending_.back();
+  bool decode(size_t instructions) {
+    for (;;) {
+      if (line_) {
+        if (!follow(instructions)) return false;
+      } else if (!pending_.empty()) {
+        line_ = pending_.back();
         pending_.pop_back();
-        follow(offset, float_mode);
+      } else if (mixed_.size() != known_mixed_) {
+        begin();
+      } else {
+        return true;
       }
-    } while (mixed_.size() != known_mixed);
+    }
+  }
+
+  // Of all that has been decoded.
+  Routine routine() {
     Routine routine;
     routine.wave_size = wave_size_;
     routine.vgpr_count = vgpr_count_;
@@ -89,6 +95,7 @@ class Finder {
     routine.key.append(reinterpret_cast<const char*>(&float_mode_), sizeof float_mode_);
     routine.key.append(reinterpret_cast<const char*>(&wave_size_), sizeof wave_size_);
     routine.key.append(reinterpret_cast<const char*>(&vgpr_count_), sizeof vgpr_count_);
+    routine.nodes.reserve(nodes_.size());
     for (auto& [offset, node] : nodes_) {
       routine.changes_mode |= node.kind != NodeKind::outside && may_write_mode(node.instruction);
       routine.nodes.push_back(std::move(node));
@@ -101,6 +108,22 @@ class Finder {
   }
 
  private:
+  // Code that is executed one instruction after the other, as far as it has been followed.
+  struct Line {
+    int64_t offset;
+    uint32_t float_mode;
+    isa::CodeAddresses addresses;  // guesses: where a jump goes is looked at when it is made
+  };
+
+  void begin() {
+    known_mixed_ = mixed_.size();
+    nodes_.clear();
+    leaders_.clear();
+    functions_.clear();
+    known_targets_.clear();
+    add_leader(0, float_mode_);
+  }
+
   const CodeRange* range_of(uint64_t address) const {
     for (const CodeRange& range : code_)
       if (address >= range.begin && address < range.end && address % 4 == 0) return &range;
@@ -171,10 +194,12 @@ class Finder {
     return write ? ((node.float_mode & ~write->mask) | write->bits) & kFloatModeMask : float_mode_;
   }
 
-  // Decodes from `offset` to the end of the straight line.
-  void follow(int64_t offset, uint32_t float_mode) {
-    isa::CodeAddresses addresses;  // guesses: where a jump goes is looked at when it is made
+  // Decodes to the end of the line, or until `left` is 0; whether the line has ended.
+  bool follow(size_t& left) {
+    auto& [offset, float_mode, addresses] = *line_;
     while (!nodes_.contains(offset)) {
+      if (left == 0) return false;
+      --left;
       Node node = node_at(offset, float_mode);
       const int64_t after = end_of(node);
       float_mode = mode_after(node);
@@ -196,12 +221,15 @@ class Finder {
       nodes_.emplace(offset, std::move(node));
       if (stop) {
         if (goes_on) add_leader(after, float_mode);
-        return;
+        line_.reset();
+        return true;
       }
       offset = after;
     }
-    // The straight line runs into code that is known already: that starts a block there.
+    // The line runs into code that is known already: that starts a block there.
     add_leader(offset, float_mode);
+    line_.reset();
+    return true;
   }
 
   // Where the jump goes, as far as its block tells.
@@ -218,7 +246,7 @@ class Finder {
     leaders_.insert(offset);
     const auto known = nodes_.find(offset);
     if (known == nodes_.end())
-      pending_.emplace_back(offset, float_mode);
+      pending_.push_back({offset, float_mode, {}});
     else if (known->second.float_mode != float_mode)
       mixed_.insert(offset);
   }
@@ -389,12 +417,32 @@ class Finder {
   uint32_t float_mode_;
   std::map<int64_t, Node> nodes_;
   std::set<int64_t> leaders_, functions_;
-  std::map<int64_t, int64_t> known_targets_;           // of jumps
-  std::vector<std::pair<int64_t, uint32_t>> pending_;  // with the float mode there
-  std::set<int64_t> mixed_;                            // what is reached in several float modes
+  std::map<int64_t, int64_t> known_targets_;  // of jumps
+  std::vector<Line> pending_;
+  std::optional<Line> line_;
+  std::set<int64_t> mixed_;  // what is reached in several float modes
+  size_t known_mixed_ = 0;
 };
 
-}  // namespace
+RoutineSearch::RoutineSearch(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size,
+                             unsigned vgpr_count, uint32_t float_mode, const LaunchShape& launch)
+    : finder_(std::make_unique<Finder>(code, entry, wave_size, vgpr_count, float_mode)), launch_(launch) {}
+RoutineSearch::~RoutineSearch() = default;
+
+bool RoutineSearch::decode(size_t instructions) {
+  return finder_->decode(instructions);
+}
+
+Routine RoutineSearch::routine() && {
+  Routine routine = finder_->routine();
+  routine.launch = launch_;
+  routine.lanes = routine.wave_size;
+  const unsigned most = launch_.most_lanes;
+  if (most != 0 && most < routine.wave_size && stays_in_lanes(routine, most)) routine.lanes = most;
+  for (const unsigned each : {launch_.group_id_register, launch_.counting_lanes, routine.lanes})
+    routine.key.append(reinterpret_cast<const char*>(&each), sizeof each);
+  return routine;
+}
 
 int Routine::block_at(int64_t offset) const {
   const auto found = std::lower_bound(blocks.begin(), blocks.end(), offset,
@@ -421,14 +469,9 @@ Routine selecting_nans(Routine routine) {
 
 Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count,
                      uint32_t float_mode, const LaunchShape& launch) {
-  Routine routine = Finder(code, entry, wave_size, vgpr_count, float_mode).find();
-  routine.launch = launch;
-  routine.lanes = wave_size;
-  if (launch.most_lanes != 0 && launch.most_lanes < wave_size && stays_in_lanes(routine, launch.most_lanes))
-    routine.lanes = launch.most_lanes;
-  for (const unsigned each : {launch.group_id_register, launch.counting_lanes, routine.lanes})
-    routine.key.append(reinterpret_cast<const char*>(&each), sizeof each);
-  return routine;
+  RoutineSearch search(code, entry, wave_size, vgpr_count, float_mode, launch);
+  search.decode(SIZE_MAX);
+  return std::move(search).routine();
 }
 
 }  // namespace lockstep::translator

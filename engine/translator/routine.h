@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -130,7 +131,29 @@ std::vector<unsigned> loop_ends(const Routine& routine);
 // The second version of a routine, for waves whose results are NaNs often.
 Routine selecting_nans(Routine routine);
 
-// `float_mode`: MODE of waves at the entry, of which the bits of kFloatModeMask count.
+// Decodes a routine in steps of bounded length: of tens of thousands of instructions, who waits for all to be
+// decoded waits for tens of milliseconds. The code must be there and the same until the last step.
+class RoutineSearch {
+ public:
+  // `float_mode`: MODE of waves at the entry, of which the bits of kFloatModeMask count.
+  RoutineSearch(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count,
+                uint32_t float_mode, const LaunchShape& launch);
+  ~RoutineSearch();
+  RoutineSearch(const RoutineSearch&) = delete;
+  RoutineSearch& operator=(const RoutineSearch&) = delete;
+
+  // Up to so many instructions more; whether none is left.
+  bool decode(size_t instructions);
+  // When none is left.
+  Routine routine() &&;
+
+ private:
+  class Finder;
+  std::unique_ptr<Finder> finder_;
+  LaunchShape launch_;
+};
+
+// In one step.
 Routine find_routine(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count,
                      uint32_t float_mode = kDefaultFloatMode, const LaunchShape& launch = {});
 

@@ -23,6 +23,9 @@ namespace {
 // one, a sixth of the time that this takes. So what runs for a short time pays nothing, and what runs for a
 // long time little.
 constexpr uint64_t kFirstLook = 100'000, kHot = 50'000;
+// Of a kernel, so many instructions are decoded at the first look, in a millisecond or two, and then one for
+// so many that the interpreter executes, which takes it about twice as long.
+constexpr uint64_t kDecodedAtFirst = 1'000, kExecutedForEach = 800;
 // Waves that left for doubt before somebody looks whether the version that does not leave for NaNs is there
 // already; and for each instruction of the kernel before it is worth to make it.
 constexpr uint64_t kFirstDoubts = 1'000, kManyDoubts = 200;
@@ -335,9 +338,18 @@ void Translator::look_whether_hot(uint64_t executed, uint64_t pc) {
   if (!lock || executed < next_look_.load(std::memory_order_relaxed)) return;
   // Routines are found here and not in the background: while a wave runs, its code is there.
   bool is_hot = false;
-  if (last_look_ == 0) {
-    routine_ = std::make_shared<const Routine>(
-        find_routine(code_, entry_, wave_size_, vgpr_count_, float_mode_, launch_));
+  if (!was_found_) {
+    if (!search_)
+      search_ = std::make_unique<RoutineSearch>(code_, entry_, wave_size_, vgpr_count_, float_mode_, launch_);
+    const uint64_t allowed = std::max(kDecodedAtFirst, executed / kExecutedForEach);
+    if (!search_->decode(allowed - std::exchange(decoded_, allowed))) {
+      last_look_ = executed;
+      next_look_.store(executed + kTurn, std::memory_order_relaxed);
+      return;
+    }
+    routine_ = std::make_shared<const Routine>(std::move(*search_).routine());
+    search_.reset();
+    was_found_ = true;
     is_hot = TranslationCache::of_process().has(*routine_);
     if (!is_hot) loops_ = HotLoops(*routine_, kHot);
   }

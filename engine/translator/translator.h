@@ -120,7 +120,10 @@ class Translator final : public Engine, public LaunchAdviser, private Stepper {
   // Of interpreted_: when somebody is to look whether the kernel is hot.
   std::atomic<uint64_t> next_look_;
   std::mutex look_mutex_;
-  std::shared_ptr<const Routine> routine_;  // from the first look until its translation is wanted
+  std::unique_ptr<RoutineSearch> search_;  // from the first look until all is decoded
+  uint64_t decoded_ = 0;                   // instructions, at most
+  bool was_found_ = false;
+  std::shared_ptr<const Routine> routine_;  // then, until its translation is wanted
   HotLoops loops_;
   uint64_t last_look_ = 0;  // of interpreted_
 };

@@ -205,5 +205,37 @@ TEST(Pieces, KeepLoopsWhole) {
   expect_whole_loop(kMaxLoopSize - 100);
 }
 
+// Of code with loops, with branches back into lines, with a call whose target two instructions make together,
+// and of code that is reached in two float modes: what is found does not depend on where a step ends.
+TEST(RoutineSearch, StepsFindTheSame) {
+  std::vector<Code> codes;
+  for (const auto make : {loops_in_a_row, loops_in_loops, straight_line, tangle}) codes.push_back(make(40));
+  for (Code& code : codes) code.push_back(kEndProgram);
+  for (const char* text :
+       {"s_getpc_b64 s[4:5]\nv_add_nc_u32 v1, v0, v0\ns_add_u32 s4, s4, there-here\nhere:\n"
+        "s_addc_u32 s5, s5, 0\ns_swappc_b64 s[6:7], s[4:5]\ns_endpgm\nthere:\n"
+        "v_add_nc_u32 v2, v0, v0\ns_setpc_b64 s[6:7]\n",
+        "s_cmp_eq_u32 s0, 0\ns_cbranch_scc1 both\ns_denorm_mode 0\n"
+        "both:\nv_add_f32 v1, v0, v0\ns_endpgm\n"})
+    codes.push_back(interpreter::assembled(text, 32));
+  for (const Code& code : codes) {
+    const auto entry = reinterpret_cast<uint64_t>(code.data());
+    const std::vector<CodeRange> ranges = {{entry, entry + 4 * code.size()}};
+    const Routine whole = find_routine(ranges, entry, 32, kMaxVgprs);
+    for (const size_t step : {1, 2, 7}) {
+      RoutineSearch search(ranges, entry, 32, kMaxVgprs, kDefaultFloatMode, {});
+      size_t steps = 1;
+      while (!search.decode(step)) ++steps;
+      EXPECT_GE(steps * step, whole.nodes.size());
+      EXPECT_GE(steps, whole.nodes.size() / step);
+      const Routine found = std::move(search).routine();
+      EXPECT_EQ(found.key, whole.key);
+      ASSERT_EQ(found.blocks.size(), whole.blocks.size());
+      for (size_t b = 0; b < whole.blocks.size(); ++b)
+        EXPECT_EQ(found.blocks[b].jumps, whole.blocks[b].jumps);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::translator

@@ -135,6 +135,23 @@ TEST(TiersTest, ALongKernelsLoopIsTranslatedFirst) {
   EXPECT_EQ(Tiers::registers(tiers.wave), tiers.interpreted_alone(executed));
 }
 
+// Its instructions are decoded as others are executed, which changes nothing but when its loop is known.
+TEST(TiersTest, AVeryLongKernelIsDecodedInSteps) {
+  constexpr unsigned kInstructions = 3'000;
+  Tiers tiers(filler(kInstructions) + endless(60));
+  int64_t executed = 0;
+  while (executed < 1'500'000) executed += tiers.engine.run(tiers.wave.wave(), 50'000);
+  EXPECT_FALSE(tiers.is_translated());
+  for (unsigned i = 0; !tiers.is_translated(); ++i) {
+    ASSERT_LT(i, 100'000u);
+    executed += tiers.engine.run(tiers.wave.wave(), 50'000);
+  }
+  EXPECT_GT(executed, 2'400'000);
+  EXPECT_EQ(tiers.engine.statistics().instructions, 4u);
+  executed += tiers.engine.run(tiers.wave.wave(), 50'000);
+  EXPECT_EQ(Tiers::registers(tiers.wave), tiers.interpreted_alone(executed));
+}
+
 // What is around them is too long to be one, and the interpreter's until it makes the kernel hot.
 TEST(TiersTest, LoopsOfALongKernelAndWhatIsAroundThem) {
   const auto inner = [](const std::string& name, const std::string& what) {
