@@ -73,6 +73,7 @@ AqlQueue::AqlQueue(uint64_t id, AqlQueueOptions options, Services services)
   memory_ = options.memory->queue;
   ring_ = options.memory->ring;
   doorbell_ = options.memory->doorbell;
+  write_ = options.memory->write ? options.memory->write : &memory_->write_dispatch_id;
   if (!has_memory() || !guest_bytes(*services_.memory.snapshot(), reinterpret_cast<uint64_t>(ring_),
                                     size_ * sizeof(AqlPacket), kReadWrite))
     throw std::invalid_argument("a ring of " + std::to_string(size_) + " packets at " +
@@ -82,13 +83,16 @@ AqlQueue::AqlQueue(uint64_t id, AqlQueueOptions options, Services services)
 }
 
 bool AqlQueue::has_memory() const {
-  return guest_bytes(*services_.memory.snapshot(), address(), sizeof *memory_, kReadWrite) != nullptr;
+  const std::shared_ptr<const RangeSet> ranges = services_.memory.snapshot();
+  return guest_bytes(*ranges, address(), sizeof *memory_, kReadWrite) &&
+         guest_bytes(*ranges, reinterpret_cast<uint64_t>(write_), sizeof *write_, kRead);
 }
 
 void AqlQueue::make_memory(uint32_t type) {
   pages_.emplace(services_.memory, kControlBytes + size_t{size_} * sizeof(AqlPacket), kReadWrite,
                  "queue " + std::to_string(id()));
   memory_ = reinterpret_cast<QueueMemory*>(pages_->data());
+  write_ = &memory_->write_dispatch_id;
   auto* doorbell_signal = reinterpret_cast<SignalMemory*>(pages_->data() + kDoorbellOffset);
   doorbell_ = reinterpret_cast<uint64_t*>(doorbell_signal + 1);
   ring_ = reinterpret_cast<AqlPacket*>(pages_->data() + kControlBytes);
@@ -123,7 +127,7 @@ AqlQueue::~AqlQueue() {
 }
 
 uint64_t AqlQueue::reserve(uint64_t count) {
-  return std::atomic_ref<uint64_t>(memory_->write_dispatch_id).fetch_add(count, std::memory_order_acq_rel);
+  return std::atomic_ref<uint64_t>(*write_).fetch_add(count, std::memory_order_acq_rel);
 }
 
 bool AqlQueue::wait_for_slot(uint64_t index, std::optional<Waiters::Clock::time_point> deadline) {

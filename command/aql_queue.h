@@ -26,6 +26,7 @@ struct AqlQueueMemory {
   QueueMemory* queue = nullptr;
   AqlPacket* ring = nullptr;
   uint64_t* doorbell = nullptr;  // not of the device; holds kNeverRung before the first packet
+  uint64_t* write = nullptr;     // the write index, if it is not that of `queue`
 };
 
 struct AqlQueueOptions {
@@ -55,7 +56,7 @@ class AqlQueue final : public Queue, private MessageSink {
   AqlPacket* ring() const { return ring_; }
 
   uint64_t read_index() const { return load_shared<uint64_t>(&memory_->read_dispatch_id); }
-  uint64_t write_index() const { return load_shared<uint64_t>(&memory_->write_dispatch_id); }
+  uint64_t write_index() const { return load_shared<uint64_t>(write_); }
   // Reserves `count` packets; returns the index of the first. They may be written once the read index is
   // less than `size` behind.
   uint64_t reserve(uint64_t count = 1);
@@ -123,6 +124,7 @@ class AqlQueue final : public Queue, private MessageSink {
   const DispatchHostMaker host_;
   std::optional<MappedPages> pages_;  // amd_queue_t, its doorbell signal and doorbell, the ring
   QueueMemory* memory_ = nullptr;
+  uint64_t* write_ = nullptr;
   uint64_t* doorbell_ = nullptr;
   AqlPacket* ring_ = nullptr;
   std::atomic<uint64_t> heard_ = kNeverRung;  // the doorbell as of the last look

@@ -196,6 +196,8 @@ Pm4Executor::Status Pm4Executor::execute(uint32_t opcode, const Packet& packet) 
       return event_write(packet);
     case pm4::kReleaseMem:
       return release_memory(packet);
+    case pm4::kTimestamp:
+      return time_stamp(packet);
     case pm4::kDmaData:
       return dma_data(packet);
     case pm4::kAcquireMem:
@@ -206,6 +208,8 @@ Pm4Executor::Status Pm4Executor::execute(uint32_t opcode, const Packet& packet) 
       return set_registers(packet, false);
     case pm4::kSetShRegIndex:
       return set_registers(packet, true);
+    case pm4::kLoadShRegIndex:
+      return load_registers(packet);
     case pm4::kSetShRegPairs:
       return set_register_pairs(packet);
     case pm4::kSetShRegPairsPacked:

@@ -120,6 +120,7 @@ class Pm4Executor {
 
   Status execute(uint32_t opcode, const Packet& packet);
   Status set_registers(const Packet& packet, bool has_index);
+  Status load_registers(const Packet& packet);
   Status set_register_pairs(const Packet& packet);
   Status set_packed_pairs(const Packet& packet);
   Status set_user_config(const Packet& packet, bool has_index);
@@ -132,6 +133,7 @@ class Pm4Executor {
   Status acquire_memory(const Packet& packet);
   Status release_memory(const Packet& packet);
   bool release(const Release& release);
+  Status time_stamp(const Packet& packet);
   Status wait_memory(const Packet& packet, bool wide);
   Status write_data(const Packet& packet);
   Status copy_data(const Packet& packet);

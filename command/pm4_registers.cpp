@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "command/packet_bits.h"
 #include "command/pm4.h"
 #include "command/pm4_executor.h"
 #include "text/hex.h"
@@ -81,6 +82,22 @@ Pm4Executor::Status Pm4Executor::set_registers(const Packet& packet, bool has_in
       value &= queues_units_.words()[static_cast<size_t>(units - std::begin(pm4::kStaticThreadManagement))];
     if (!write_register(first + i, value, "reg_offset")) return Status::failed;
   }
+  return Status::executed;
+}
+
+// Values of consecutive registers, from memory.
+Pm4Executor::Status Pm4Executor::load_registers(const Packet& packet) {
+  if (packet.count != 4) return bad_length(packet, "LOAD_SH_REG_INDEX", "4");
+  const uint32_t index = bits(packet.words[0], 0, 2);
+  if (index != 0 || bits(packet.words[2], 31, 1))
+    return refuse(QueueError::Kind::unsupported, index != 0 ? "index" : "data_format",
+                  "1 or more (0: the address is that of the values, which stand one behind the other)");
+  const uint32_t first = packet.words[2] & 0xffff, count = bits(packet.words[3], 0, 14);
+  const std::byte* const from =
+      at(pair(packet.words[0], packet.words[1]), uint64_t{count} * 4, kRead, "mem_addr");
+  if (!from) return Status::failed;
+  for (uint32_t i = 0; i < count; ++i)
+    if (!set_compute_register(first + i, load_shared<uint32_t>(from + i * 4))) return Status::failed;
   return Status::executed;
 }
 

@@ -111,6 +111,22 @@ bool Pm4Executor::release(const Release& release) {
   return true;
 }
 
+// When the packet came, and when the dispatches before it had ended: either, or both.
+Pm4Executor::Status Pm4Executor::time_stamp(const Packet& packet) {
+  if (packet.count != 5) return bad_length(packet, "TIMESTAMP", "5");
+  constexpr uint32_t kBottom = 1, kTop = 2, kEndOfPipe = 5;
+  if (packet.words[0] & kTop) {
+    std::byte* const to = at(pair(packet.words[3], packet.words[4]), 8, kWrite, "pipe_top_addr", 8);
+    if (!to) return Status::failed;
+    store_shared<uint64_t>(to, services_.time_stamp());
+    services_.waiters.notify();
+  }
+  if (!(packet.words[0] & kBottom)) return Status::executed;
+  const uint32_t release[7] = {pm4::kBottomOfPipeTs | kEndOfPipe << 8, ReleaseWords::clock << 29,
+                               packet.words[1], packet.words[2]};
+  return release_memory({packet.address, release, 7});
+}
+
 Pm4Executor::Status Pm4Executor::wait_memory(const Packet& packet, bool wide) {
   if (packet.count != (wide ? 8u : 6u))
     return bad_length(packet, wide ? "WAIT_REG_MEM64" : "WAIT_REG_MEM", wide ? "8" : "6");

@@ -56,10 +56,21 @@ void RingQueue::report_read() const {
 
 bool RingQueue::has_memory() const {
   const std::shared_ptr<const RangeSet> ranges = services_.memory.snapshot();
-  const auto has = [&](const void* address, uint64_t bytes) {
-    return guest_bytes(*ranges, reinterpret_cast<uint64_t>(address), bytes, kReadWrite) != nullptr;
+  const auto has = [&](const void* address, uint64_t bytes, uint8_t access) {
+    return guest_bytes(*ranges, reinterpret_cast<uint64_t>(address), bytes, access) != nullptr;
   };
-  return has(memory_.ring, uint64_t{dwords_} * 4) && has(memory_.read, 8) && has(memory_.write, 8);
+  return has(memory_.ring, uint64_t{dwords_} * 4, kRead) && has(memory_.read, 8, kReadWrite) &&
+         has(memory_.write, 8, kRead);
+}
+
+uint64_t RingQueue::published_end() const {
+  const uint64_t write = write_position();
+  if (pages_) return write;
+  const auto doorbell = load_shared<uint64_t>(memory_.doorbell) * memory_.unit / 4;
+  // Some store the position behind the doorbell, or never.
+  if (doorbell > read_ && doorbell - read_ <= dwords_ && write < doorbell) return doorbell;
+  if (write >= read_) return write;
+  return write == doorbell && write < dwords_ ? read_ + ((write - read_) & (dwords_ - 1)) : read_;
 }
 
 bool RingQueue::submit(std::span<const uint32_t> packets,
@@ -127,7 +138,7 @@ Queue::Advance RingQueue::advance() {
   for (unsigned n = 0; n < kBatch && state() == QueueState::active; ++n) {
     // The caller's memory may go at any moment.
     uint64_t write = 0;
-    if (const auto lost = guarded([&] { write = write_position(); })) {
+    if (const auto lost = guarded([&] { write = published_end(); })) {
       fail_lost(*lost);
       break;
     }
@@ -159,6 +170,7 @@ Queue::Advance RingQueue::advance() {
       fail(error_of(failure()));
       break;
     }
+    if (count > available && !pages_) break;  // a caller may store its position in the middle of a packet
     if (count > available) {
       fail(error_of({QueueError::Kind::invalid_packet, "count",
                      "the packet has " + std::to_string(count) + " dwords, but " + std::to_string(available) +

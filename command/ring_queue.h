@@ -15,7 +15,9 @@
 namespace lockstep::command {
 
 // Of the caller: the positions count `unit` bytes, the doorbell is stored to with the position where the next
-// packet will begin. The device must have them mapped as long as the queue exists.
+// packet will begin, and is the one that counts: the card reads the other one only where it has lost that.
+// Callers may go on beyond the ring's end or begin anew there. The device must have the memory mapped as long
+// as the queue exists.
 struct RingQueueMemory {
   uint32_t* ring = nullptr;
   uint64_t *read = nullptr, *write = nullptr;
@@ -89,6 +91,8 @@ class RingQueue : public Queue {
   bool has_memory() const;
   QueueError error_of(const Failure& failure) const;
   void end();  // what follows become_inactive()
+  // Where the last of the published packets ends, in dwords that never go back.
+  uint64_t published_end() const;
   void report_read() const;
   // Memory of the queue that was there when it was made.
   void fail_lost(uint64_t address);

@@ -56,6 +56,12 @@ uint64_t Buffers::used(const Gpu& gpu) const {
   return used_[gpu.index];
 }
 
+uint64_t Buffers::place_of(uint64_t handle, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const Buffer* const buffer = find_buffer(handle);
+  return buffer && buffer->imported < 0 && buffer->bytes >= bytes ? buffer->offset : 0;
+}
+
 bool Buffers::are_mapped_in(uint64_t begin, uint64_t bytes) const {
   if (gem_objects_.are_mapped_in(begin, bytes)) return true;
   std::lock_guard lock(mutex_);

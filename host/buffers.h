@@ -35,6 +35,9 @@ class Buffers {
   // and the offset in it; -1 if that is no place that programs are told of.
   int descriptor_at(uint64_t& offset, uint64_t bytes) const;
 
+  // Where in the store a buffer is that has so many bytes of it, or 0.
+  uint64_t place_of(uint64_t handle, uint64_t bytes);
+
   uint64_t used(const Gpu& gpu) const;
   // Whether a device has memory that was allocated for it among these addresses; what is the program's own
   // does not count.

@@ -41,6 +41,24 @@ std::string text_of(const Properties& properties) {
 constexpr uint64_t kDoorbells64Bits = 2u << 12, kWatchPoints = 1u << 7, kFourWatchPoints = 2u << 8,
                    kSharedVirtualMemory = 1u << 27, kFirmwareTellsExceptions = 1u << 29;
 
+// What a queue's waves take where they are saved, for programs that make queues themselves: Linux wants
+// exactly so much (kfd_queue.c) and tells it since 6.18.
+struct SaveArea {
+  uint64_t stack_bytes, bytes;  // of the control stack, and all
+};
+
+SaveArea save_area(const hardware::Description& d) {
+  // Of a compute unit of gfx11: scalar registers, LDS and hardware registers; vector registers as Linux has
+  // them for the two larger chips and for others.
+  constexpr uint64_t kScalarBytes = 0x4000, kLdsBytes = 0x10000, kHardwareBytes = 0x1000;
+  constexpr uint64_t kHeaderBytes = 40, kStackBytesPerWave = 12, kWavesPerUnit = 32;
+  const uint64_t vector_bytes = d.target == "gfx1100" || d.target == "gfx1101" ? 0x60000 : 0x40000;
+  const auto pages = [](uint64_t bytes) { return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes; };
+  const uint64_t units = d.compute_units();
+  const uint64_t stack = pages(kHeaderBytes + units * kWavesPerUnit * kStackBytesPerWave + 8);
+  return {stack, stack + pages(units * (vector_bytes + kScalarBytes + kLdsBytes + kHardwareBytes))};
+}
+
 Properties host_properties(const HostFacts& host, unsigned links) {
   return {{"cpu_cores_count", host.processors},
           {"simd_count", 0},
@@ -71,6 +89,8 @@ Properties host_properties(const HostFacts& host, unsigned links) {
           {"num_sdma_xgmi_engines", 0},
           {"num_sdma_queues_per_engine", 0},
           {"num_cp_queues", 0},
+          {"cwsr_size", 0},
+          {"ctl_stack_size", 0},
           {"max_engine_clk_ccompute", 4000}};
 }
 
@@ -106,6 +126,8 @@ Properties device_properties(const hardware::Description& d, unsigned index, uns
           {"num_sdma_xgmi_engines", 0},
           {"num_sdma_queues_per_engine", 6},
           {"num_cp_queues", 8},
+          {"cwsr_size", save_area(d).bytes},
+          {"ctl_stack_size", save_area(d).stack_bytes},
           {"max_engine_clk_fcompute", d.clock_mhz},
           {"local_mem_size", 0},
           {"fw_version", kComputeFirmware},
@@ -135,6 +157,7 @@ Properties link(unsigned from, unsigned to) {
           {"min_bandwidth", 312},
           {"max_bandwidth", 31504},
           {"recommended_transfer_size", 0},
+          {"recommended_sdma_engine_id_mask", 0},
           {"flags", 1}};
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <vector>
 
 #include "host/refusals.h"
@@ -113,8 +114,11 @@ int Driver::answer(unsigned number, void* p, uint32_t bytes) {
       args.minor_version = kKfdMinor;
       return 0;
     }
-    case _IOC_NR(AMDKFD_IOC_CREATE_QUEUE):
-      return queues_.create(*static_cast<kfd_ioctl_create_queue_args*>(p));
+    case _IOC_NR(AMDKFD_IOC_CREATE_QUEUE): {
+      uint32_t engine = 0;
+      std::memcpy(&engine, static_cast<std::byte*>(p) + kEngineOfQueue, sizeof engine);  // 0 if it is shorter
+      return queues_.create(*static_cast<kfd_ioctl_create_queue_args*>(p), engine);
+    }
     case _IOC_NR(AMDKFD_IOC_DESTROY_QUEUE):
       return queues_.destroy(*static_cast<kfd_ioctl_destroy_queue_args*>(p));
     case _IOC_NR(AMDKFD_IOC_GET_PROCESS_APERTURES):
@@ -126,7 +130,7 @@ int Driver::answer(unsigned number, void* p, uint32_t bytes) {
     case _IOC_NR(AMDKFD_IOC_GET_CLOCK_COUNTERS):
       return clock_counters(*static_cast<kfd_ioctl_get_clock_counters_args*>(p));
     case _IOC_NR(AMDKFD_IOC_CREATE_EVENT):
-      return events_.create(*static_cast<kfd_ioctl_create_event_args*>(p));
+      return create_event(*static_cast<kfd_ioctl_create_event_args*>(p));
     case _IOC_NR(AMDKFD_IOC_DESTROY_EVENT):
       return events_.destroy(*static_cast<kfd_ioctl_destroy_event_args*>(p));
     case _IOC_NR(AMDKFD_IOC_SET_EVENT):
@@ -155,7 +159,7 @@ int Driver::answer(unsigned number, void* p, uint32_t bytes) {
     case _IOC_NR(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU):
       return buffers_.allocate(*static_cast<kfd_ioctl_alloc_memory_of_gpu_args*>(p));
     case _IOC_NR(AMDKFD_IOC_FREE_MEMORY_OF_GPU):
-      return buffers_.free(*static_cast<kfd_ioctl_free_memory_of_gpu_args*>(p));
+      return free_memory(*static_cast<kfd_ioctl_free_memory_of_gpu_args*>(p));
     case _IOC_NR(AMDKFD_IOC_MAP_MEMORY_TO_GPU):
       return buffers_.map(*static_cast<kfd_ioctl_map_memory_to_gpu_args*>(p));
     case _IOC_NR(AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU):
@@ -205,6 +209,29 @@ int Driver::answer(unsigned number, void* p, uint32_t bytes) {
       refuse_kfd(number);
       return number == kDebugTrap ? EPERM : EINVAL;
   }
+}
+
+int Driver::create_event(kfd_ioctl_create_event_args& args) {
+  const uint64_t of_program = args.event_page_offset;
+  if (!events_.has_slots()) {
+    const uint64_t place = of_program ? buffers_.place_of(of_program, Store::kEventBytes) : Store::kEvents;
+    if (place == 0) return EINVAL;
+    // A mapping of our own: what the program does with its own, and when, does not matter then.
+    void* const slots = store_.map(nullptr, place, Store::kEventBytes);
+    if (!slots) return ENOMEM;
+    std::memset(slots, 0xff, Store::kEventBytes);
+    events_.set_slots(slots);
+    slots_buffer_ = of_program;
+  }
+  return events_.create(args);
+}
+
+int Driver::free_memory(const kfd_ioctl_free_memory_of_gpu_args& args) {
+  if (args.handle == slots_buffer_.load()) {
+    slots_buffer_ = 0;
+    events_.set_slots(nullptr);
+  }
+  return buffers_.free(args);
 }
 
 int Driver::set_trap_handler(const kfd_ioctl_set_trap_handler_args& args) const {

@@ -1,6 +1,7 @@
 // /dev/kfd and the render nodes of one process, answered by emulated devices.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -42,6 +43,8 @@ class Driver {
 
  private:
   int answer(unsigned number, void* argument, uint32_t bytes);
+  int create_event(kfd_ioctl_create_event_args& args);
+  int free_memory(const kfd_ioctl_free_memory_of_gpu_args& args);
   int set_trap_handler(const kfd_ioctl_set_trap_handler_args& args) const;
   int clock_counters(kfd_ioctl_get_clock_counters_args& args);
   int apertures(kfd_ioctl_get_process_apertures_args& args);
@@ -55,6 +58,7 @@ class Driver {
   Reports reports_;
   Gpus gpus_;
   Events events_;
+  std::atomic<uint64_t> slots_buffer_ = 0;  // the handle of the buffer that has the events' slots; 0: none
   SmiEvents smi_events_;
   Buffers buffers_;
   SharedVirtualMemory shared_;

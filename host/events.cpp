@@ -1,6 +1,9 @@
 #include "host/events.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -16,6 +19,7 @@ namespace {
 // Signal events have a slot in the page of events, and its number. Those of other types have none.
 constexpr uint32_t kFirstOther = 0x80000000;
 constexpr uint32_t kMostWaited = 65536;
+constexpr uint64_t kNothingStored = ~uint64_t{0};
 
 bool has_slot(uint32_t type) {
   return type == KFD_IOC_EVENT_SIGNAL || type == KFD_IOC_EVENT_DEBUG_EVENT;
@@ -38,10 +42,27 @@ int Events::create(kfd_ioctl_create_event_args& args) {
   event = {};
   event.type = args.event_type;
   event.auto_reset = args.auto_reset != 0;
+  if (has_slot(args.event_type)) take_slot(id);
   args.event_id = args.event_trigger_data = id;
   args.event_slot_index = has_slot(args.event_type) ? id : 0;
   args.event_page_offset = Store::kEvents;
   return 0;
+}
+
+void Events::set_slots(void* memory) {
+  std::lock_guard lock(mutex_);
+  if (slots_) munmap(slots_, Store::kEventBytes);
+  slots_ = static_cast<uint64_t*>(memory);
+}
+
+bool Events::has_slots() {
+  std::lock_guard lock(mutex_);
+  return slots_ != nullptr;
+}
+
+bool Events::take_slot(uint32_t id) const {
+  return slots_ && id < KFD_SIGNAL_EVENT_LIMIT &&
+         std::atomic_ref(slots_[id]).exchange(kNothingStored) != kNothingStored;
 }
 
 int Events::destroy(const kfd_ioctl_destroy_event_args& args) {
@@ -77,8 +98,11 @@ void Events::raise(Event& event) {
 void Events::raise(uint32_t id) {
   std::lock_guard lock(mutex_);
   const auto event = events_.find(id);
-  if (event == events_.end() || !has_slot(event->second.type)) return;
-  raise(event->second);
+  const bool is_named = event != events_.end() && has_slot(event->second.type);
+  if (is_named) raise(event->second);
+  if (!is_named || !take_slot(id))
+    for (auto& [other, each] : events_)
+      if (has_slot(each.type) && take_slot(other)) raise(each);
   raised_.notify_all();
 }
 

@@ -14,13 +14,20 @@ namespace lockstep::host {
 // Functions that answer ioctls return 0 or the number of an error (errno.h).
 class Events {
  public:
+  ~Events() { set_slots(nullptr); }
+
   int create(kfd_ioctl_create_event_args& args);
+  // Memory, of kEventBytes, in which each signal event has a slot of 64 bits at its number: whoever raises it
+  // may store there first, and need not name it then. It is unmapped when another one or none comes.
+  void set_slots(void* memory);
+  bool has_slots();
   int destroy(const kfd_ioctl_destroy_event_args& args);
   int set(const kfd_ioctl_set_event_args& args);
   int reset(const kfd_ioctl_reset_event_args& args);
   int wait(kfd_ioctl_wait_events_args& args);
 
-  // A device has interrupted with the number of an event; others are ignored, as the driver does.
+  // A device has interrupted with the number of an event. Where that is none, or its slot is as it was, all
+  // are meant whose slots are not, as the driver has it.
   void raise(uint32_t id);
   // A device has accessed memory that it may not: tells all events that wait for this.
   void raise_memory_fault(const kfd_hsa_memory_exception_data& data);
@@ -44,11 +51,14 @@ class Events {
   };
 
   static void raise(Event& event);
+  // Whether something has been stored to the slot, which is then as it was before.
+  bool take_slot(uint32_t id) const;
   int wait(kfd_ioctl_wait_events_args& args, std::vector<Waited>& waited);
 
   std::mutex mutex_;
   std::condition_variable raised_;
   std::map<uint32_t, Event> events_;
+  uint64_t* slots_ = nullptr;
   uint32_t lowest_free_ = 1;  // no slot below it is
   uint32_t next_other_ = 0;
 };

@@ -4,19 +4,23 @@
 
 #include <linux/kfd_ioctl.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lockstep::host {
 
 // The interface that is answered: 1.14 has ages of events, 1.15 mappings by the render node (GEM_VA), without
 // which runtimes do not offer memory that is mapped apart from being allocated (hipMemCreate), 1.16 memory of
-// the device in one piece, as all of it is here.
-inline constexpr uint32_t kKfdMajor = 1, kKfdMinor = 16;
+// the device in one piece, as all of it is here, 1.17 queues of one copy engine.
+inline constexpr uint32_t kKfdMajor = 1, kKfdMinor = 17;
 
 // Numbers of ioctls.
 inline constexpr unsigned kExportDmabuf = 0x24, kRuntimeEnable = 0x25, kDebugTrap = 0x26;
 // Of AMD's own kernel packages: memory of one process in another one.
 inline constexpr unsigned kIpcImport = 0x80, kIpcExport = 0x81;
+// A queue of one copy engine, and where AMDKFD_IOC_CREATE_QUEUE says of which.
+inline constexpr uint32_t kQueueOfEngine = 4;
+inline constexpr size_t kEngineOfQueue = 88;
 
 struct ExportDmabufArgs {
   uint64_t handle;

@@ -58,13 +58,14 @@ Queues::~Queues() {
   for (auto& [id, entry] : queues_) entry.gpu->processor->destroy(entry.queue);
 }
 
-int Queues::create(kfd_ioctl_create_queue_args& args) {
+int Queues::create(kfd_ioctl_create_queue_args& args, uint32_t engine) {
   Gpu* gpu = nullptr;
   for (const auto& each : gpus_)
     if (each->id == args.gpu_id) gpu = each.get();
   if (!gpu || args.queue_percentage > KFD_MAX_QUEUE_PERCENTAGE ||
       args.queue_priority > KFD_MAX_QUEUE_PRIORITY || args.read_pointer_address % 8 != 0 ||
-      args.write_pointer_address % 8 != 0 || args.ring_base_address % 256 != 0)
+      args.write_pointer_address % 8 != 0 || args.ring_base_address % 256 != 0 ||
+      (args.queue_type == kQueueOfEngine && engine >= gpu->model.copy_engines))
     return EINVAL;
   Entry entry;
   entry.gpu = gpu;
@@ -79,17 +80,15 @@ int Queues::create(kfd_ioctl_create_queue_args& args) {
   auto on_error = [this, id](const command::QueueError& error) { failed(id, error); };
   try {
     if (args.queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) {
-      const uint64_t queue = args.write_pointer_address - offsetof(command::QueueMemory, write_dispatch_id);
-      if (args.read_pointer_address != queue + offsetof(command::QueueMemory, read_dispatch_id))
-        throw std::invalid_argument(
-            "an AQL queue whose read and write pointers are not those of one amd_queue_t, which kernels are "
-            "given");
+      // The card finds the amd_queue_t, which kernels are given, by where it reports how far it has read.
+      const uint64_t queue = args.read_pointer_address - offsetof(command::QueueMemory, read_dispatch_id);
       command::AqlQueueOptions options;
       options.size = args.ring_size / sizeof(command::AqlPacket);
       options.priority = static_cast<int>(args.queue_priority);
       options.on_error = on_error;
       options.memory = {reinterpret_cast<command::QueueMemory*>(queue),
-                        reinterpret_cast<command::AqlPacket*>(args.ring_base_address), entry.doorbell};
+                        reinterpret_cast<command::AqlPacket*>(args.ring_base_address), entry.doorbell,
+                        reinterpret_cast<uint64_t*>(args.write_pointer_address)};
       entry.queue = gpu->processor->create_aql_queue(std::move(options));
     } else {
       command::RingQueueOptions options;
@@ -102,13 +101,13 @@ int Queues::create(kfd_ioctl_create_queue_args& args) {
       if (args.queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE) {
         options.memory->wraps = true;
         entry.queue = gpu->processor->create_pm4_queue(std::move(options));
-      } else if (args.queue_type == KFD_IOC_QUEUE_TYPE_SDMA) {
+      } else if (args.queue_type == KFD_IOC_QUEUE_TYPE_SDMA || args.queue_type == kQueueOfEngine) {
         entry.copies = true;
         options.memory->unit = 1;
         entry.queue = gpu->processor->create_sdma_queue(std::move(options));
       } else {
         throw std::invalid_argument("a queue of type " + std::to_string(args.queue_type) +
-                                    " (0 is PM4, 1 SDMA, 2 AQL)");
+                                    " (0 is PM4, 1 SDMA, 2 AQL, 4 SDMA of one engine)");
       }
     }
   } catch (const std::exception& error) {

@@ -36,7 +36,8 @@ class Queues {
     std::lock_guard lock(mutex_);
     return !queues_.empty();
   }
-  int create(kfd_ioctl_create_queue_args& args);
+  // `engine` is of queues that want a certain copy engine.
+  int create(kfd_ioctl_create_queue_args& args, uint32_t engine);
   int destroy(const kfd_ioctl_destroy_queue_args& args);
   int update(const kfd_ioctl_update_queue_args& args);
   int set_cu_mask(const kfd_ioctl_set_cu_mask_args& args);

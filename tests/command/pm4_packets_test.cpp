@@ -46,6 +46,32 @@ TEST_F(Pm4Packets, CondExecLeavesOutWhatFollows) {
   EXPECT_EQ(memory[10], 3u) << "memory is not 0";
 }
 
+TEST_F(Pm4Packets, RegistersAreLoadedFromMemory) {
+  for (uint32_t i = 0; i < 8; ++i) memory[16 + i] = 100 + i;
+  submit(set(pm4::kUserData0, Words(16, 7)) +
+         packet(pm4::kLoadShRegIndex, address(memory + 16) + Words{pm4::kUserData0 + 2 - pm4::kShBase, 3}) +
+         packet(pm4::kLoadShRegIndex, address(memory + 16) + Words{pm4::kUserData0 + 9 - pm4::kShBase, 0}));
+  for (uint32_t i = 0; i < 16; ++i) submit(register_to(pm4::kUserData0 + i, memory + 32 + i));
+  submit(write_dword(memory, 1));
+  ASSERT_TRUE(becomes(memory, 1));
+  for (uint32_t i = 0; i < 16; ++i) EXPECT_EQ(memory[32 + i], i >= 2 && i < 5 ? 98 + i : 7) << i;
+}
+
+TEST_F(Pm4Packets, TimeStampsOfBothEndsOfThePipe) {
+  auto* const times = reinterpret_cast<uint64_t*>(memory + 16);
+  const auto stamp = [&](uint32_t ends, void* bottom, void* top) {
+    return packet(pm4::kTimestamp, Words{ends} + address(bottom) + address(top));
+  };
+  submit(stamp(2, nullptr, times) + stamp(1, times + 1, nullptr) + stamp(3, times + 2, times + 3) +
+         stamp(0, nullptr, nullptr) + release(memory, 1));
+  ASSERT_TRUE(becomes(memory, 1));
+  EXPECT_GT(times[0], 0u);
+  EXPECT_LE(times[0], times[1]);
+  EXPECT_LE(times[1], times[2]);
+  EXPECT_LE(times[3], times[2]) << "the top is first";
+  EXPECT_LE(times[1], times[3]);
+}
+
 TEST_F(Pm4Packets, CondExecInABuffer) {
   uint32_t* const buffer = memory + 512;
   const Words one = write_dword(memory + 8, 1);
@@ -347,6 +373,15 @@ TEST_F(Pm4Packets, WhatIsWrongOrNotHereIsNamed) {
       {"reg_offset", set_user_config(0xd808, {1 << 4}), "CP_PERFMON_CNTL"},
       {"reg_offset", set_user_config(0xd9ec, {1}), "SQ_THREAD_TRACE_CTRL"},
       {"reg_offset", set_user_config(0xdc80, {1 << 12}), "RLC_SPM_PERFMON_CNTL"},
+      {"index", packet(pm4::kLoadShRegIndex, {low(memory) | 2, high(memory), 0x240, 1})},
+      {"data_format", packet(pm4::kLoadShRegIndex, address(memory) + Words{0x240 | 1u << 31, 1})},
+      {"mem_addr", packet(pm4::kLoadShRegIndex, address(memory + 4095) + Words{0x240, 2})},
+      {"reg_offset", packet(pm4::kLoadShRegIndex, address(memory) + Words{0x8, 1})},
+      {"reg_offset", packet(pm4::kLoadShRegIndex, address(memory) + Words{0x400, 1})},
+      {"count", packet(pm4::kLoadShRegIndex, address(memory) + Words{0x240})},
+      {"count", packet(pm4::kTimestamp, {3, 0, 0})},
+      {"pipe_top_addr", packet(pm4::kTimestamp, Words{2, 0, 0} + address(memory + 1))},
+      {"address", packet(pm4::kTimestamp, Words{1} + address(memory + 1) + Words{0, 0})},
       {"index", packet(pm4::kSetUconfigRegIndex, {0x200 | 1u << 28, 0})},
       {"reg_writes_count", packet(pm4::kSetShRegPairsPacked, {3, 0, 0, 0})},
       {"reg_writes_count", packet(pm4::kSetShRegPairsPacked, {4, 0, 0, 0})},

@@ -44,6 +44,24 @@ TEST_F(DeviceFilesTest, TheDescriptionIsTold) {
   EXPECT_NE(text("/usr/share/libdrm/amdgpu.ids").find("AMD " + model.description), std::string::npos);
 }
 
+// What Linux computes for these chips: programs that make queues take it from here.
+TEST_F(DeviceFilesTest, AreasOfSavedWavesAreAsLargeAsLinuxWantsThem) {
+  const struct {
+    const char* name;
+    uint64_t stack, all;
+  } cases[] = {{"navi31", 0xa000, 0xa000 + 96 * 0x75000}, {"navi33", 0x4000, 0x4000 + 32 * 0x55000}};
+  for (const auto& c : cases) {
+    const auto& models = hardware::models();
+    const auto found =
+        std::find_if(models.begin(), models.end(), [&](const auto& m) { return m.name == c.name; });
+    ASSERT_NE(found, models.end());
+    files = device_files(*found, 1, {1, uint64_t{1} << 30});
+    EXPECT_EQ(property(kNodes + "1/properties", "ctl_stack_size"), c.stack) << c.name;
+    EXPECT_EQ(property(kNodes + "1/properties", "cwsr_size"), c.all) << c.name;
+    EXPECT_EQ(property(kNodes + "0/properties", "cwsr_size"), 0u);
+  }
+}
+
 TEST_F(DeviceFilesTest, DevicesDifferAndAreLinked) {
   EXPECT_NE(text(kNodes + "1/gpu_id"), text(kNodes + "2/gpu_id"));
   EXPECT_EQ(property(kNodes + "2/properties", "drm_render_minor"), kFirstRenderMinor + 1);

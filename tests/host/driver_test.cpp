@@ -47,7 +47,7 @@ TEST_F(DriverTest, TellsVersionAndApertures) {
   kfd_ioctl_get_version_args version = {};
   EXPECT_EQ(kfd(AMDKFD_IOC_GET_VERSION, version), 0);
   EXPECT_EQ(version.major_version, 1u);
-  EXPECT_EQ(version.minor_version, 16u);
+  EXPECT_EQ(version.minor_version, 17u);
   kfd_ioctl_get_process_apertures_new_args args = {};
   EXPECT_EQ(kfd(AMDKFD_IOC_GET_PROCESS_APERTURES_NEW, args), 0);
   ASSERT_EQ(args.num_of_nodes, 2u);
@@ -116,6 +116,61 @@ TEST_F(DriverTest, MemoryOfTheProgramIsNotReplaced) {
   args.size = uint64_t{driver.gpus()[0]->model.memory_megabytes} * (1u << 20) + kPage;
   args.va_addr = reserve(args.size);
   EXPECT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, args), ENOMEM);
+}
+
+// Some reserve addresses by memory that they never touch.
+TEST_F(DriverTest, MemoryThatTheProgramNeverTouchedIsAReservation) {
+  constexpr uint64_t kBytes = 8192 * kPage;
+  const auto make = [] {
+    return static_cast<uint32_t*>(
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  };
+  const auto flags = KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE;
+  uint32_t* const memory = make();
+  const auto args = allocate_at(reinterpret_cast<uint64_t>(memory), kBytes, flags);
+  EXPECT_EQ(map(args.handle, {id}), 0);
+  EXPECT_TRUE(accessible(0, args.va_addr, kBytes));
+  // The last page of it, and one that has only been read.
+  uint32_t* const stored = make();
+  stored[kBytes / 4 - 1] = 7;
+  allocate_at(reinterpret_cast<uint64_t>(stored), kBytes, flags, EINVAL);
+  EXPECT_EQ(stored[kBytes / 4 - 1], 7u);
+  allocate_at(reinterpret_cast<uint64_t>(stored), kBytes - kPage, flags);
+  const volatile uint32_t* const read = make();
+  EXPECT_EQ(read[1024], 0u);
+  allocate_at(reinterpret_cast<uint64_t>(read), kBytes, flags, EINVAL);
+  // A file's is a file's.
+  const int file = memfd_create("file", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, kBytes), 0);
+  void* const of_file = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+  allocate_at(reinterpret_cast<uint64_t>(of_file), kBytes, flags, EINVAL);
+  close(file);
+}
+
+TEST_F(DriverTest, QueuesOfACopyEngine) {
+  struct {
+    kfd_ioctl_create_queue_args queue = {};
+    uint32_t engine = 0, pad = 0;
+  } args;
+  static_assert(sizeof(kfd_ioctl_create_queue_args) == kEngineOfQueue,
+                "as of the header that this is built with");
+  const auto memory = allocate(2 * kPage, KFD_IOC_ALLOC_MEM_FLAGS_GTT);
+  ASSERT_EQ(map(memory.handle, {id}), 0);
+  args.queue.ring_base_address = memory.va_addr;
+  args.queue.ring_size = kPage;
+  args.queue.read_pointer_address = memory.va_addr + kPage;
+  args.queue.write_pointer_address = memory.va_addr + kPage + 8;
+  args.queue.gpu_id = id;
+  args.queue.queue_type = kQueueOfEngine;
+  args.queue.queue_percentage = 100;
+  const unsigned long request = _IOWR(AMDKFD_IOCTL_BASE, _IOC_NR(AMDKFD_IOC_CREATE_QUEUE), decltype(args));
+  const uint32_t engines = driver.gpus()[0]->model.copy_engines;
+  for (args.engine = 0; args.engine < engines; ++args.engine) EXPECT_EQ(kfd(request, args), 0);
+  EXPECT_EQ(kfd(request, args), EINVAL) << "there is no such engine";
+  args.queue.queue_type = KFD_IOC_QUEUE_TYPE_SDMA;
+  EXPECT_EQ(kfd(request, args), 0) << "any engine";
+  args.queue.queue_type = kQueueOfEngine;
+  EXPECT_EQ(kfd(AMDKFD_IOC_CREATE_QUEUE, args.queue), 0) << "programs that know no engines get the first";
 }
 
 TEST_F(DriverTest, SharedVirtualMemoryComesAndGoes) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "host/store.h"
 #include "memory/host_fault.h"
 
 namespace lockstep::host {
@@ -154,6 +155,44 @@ TEST_F(EventsTest, BadArraysAndTooManyEventsAreRefused) {
     EXPECT_EQ(create.event_id, id);
   }
   EXPECT_EQ(events.create(create), ENOSPC);
+}
+
+// Whoever interrupts may have stored to the event's slot, and then need not name it.
+TEST_F(EventsTest, SlotsTellWhichEventIsMeant) {
+  auto* const slots = static_cast<uint64_t*>(
+      mmap(nullptr, Store::kEventBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(static_cast<void*>(slots), MAP_FAILED);
+  constexpr uint64_t kNothing = ~uint64_t{0};
+  EXPECT_FALSE(events.has_slots());
+  events.set_slots(slots);
+  EXPECT_TRUE(events.has_slots());
+  const uint32_t first = make(KFD_IOC_EVENT_SIGNAL, true), second = make(KFD_IOC_EVENT_SIGNAL, true),
+                 third = make(KFD_IOC_EVENT_SIGNAL, true);
+  EXPECT_EQ(slots[first], kNothing);
+  const auto raised = [&](uint32_t id) {
+    std::vector<kfd_event_data> one = {of(id)};
+    return wait(one, false, 0) == KFD_IOC_WAIT_RESULT_COMPLETE;
+  };
+  slots[second] = 1;
+  events.raise(0xffffff);
+  EXPECT_TRUE(raised(second));
+  EXPECT_FALSE(raised(first));
+  EXPECT_EQ(slots[second], kNothing);
+  events.raise(0xffffff);
+  EXPECT_FALSE(raised(second)) << "nothing was stored since";
+  // One that is named, with its slot or without: that of another one is looked at only where its own says
+  // nothing.
+  slots[first] = slots[second] = 5;
+  events.raise(first);
+  EXPECT_TRUE(raised(first));
+  EXPECT_FALSE(raised(second));
+  events.raise(third);
+  EXPECT_TRUE(raised(third));
+  EXPECT_TRUE(raised(second));
+  // Numbers of other events have no slots.
+  const uint32_t memory = make(KFD_IOC_EVENT_MEMORY, true);
+  events.raise(memory);
+  EXPECT_FALSE(raised(memory));
 }
 
 }  // namespace

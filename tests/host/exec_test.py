@@ -48,11 +48,43 @@ def run(code, **more):
 
 
 class OwnDriver(unittest.TestCase):
-    def test_a_program_without_a_runtime(self):
-        program = pathlib.Path(__file__).parent / "own_driver.py"
-        result = subprocess.run([LOCKSTEP, "exec", "--", sys.executable, program], capture_output=True, text=True, timeout=300)
+    """Programs without a runtime."""
+    def errors_of(self, program, *options):
+        program = pathlib.Path(__file__).parent / program
+        result = subprocess.run([LOCKSTEP, "exec", *options, "--", sys.executable, program], capture_output=True, text=True,
+                                timeout=300)
         self.assertEqual((result.returncode, result.stdout), (0, "all results are right\n"), result.stderr)
-        self.assertRegex(result.stderr, r"\Alockstep: SDMA queue \d+, dword \d+: op: operation 255 [^\n]*\n\Z")
+        return result.stderr
+
+    def test_kernels_copies_and_events(self):
+        self.assertRegex(self.errors_of("own_driver.py"),
+                         r"\Alockstep: SDMA queue \d+, dword \d+: op: operation 255 [^\n]*\n\Z")
+
+    def test_one_way_or_another(self):
+        self.assertRegex(self.errors_of("own_driver_ways.py"),
+                         r"\Alockstep: no device memory at 0x\w+: the program has memory of its own there\n"
+                         r"lockstep: PM4 queue \d+: [^\n]*: write of 4 bytes at 0x1234000: [^\n]*\nlockstep:   lane 0\n\Z")
+
+    def test_two_devices_and_two_processes(self):
+        self.assertEqual(self.errors_of("own_driver_devices.py", "--devices", "2"), "")
+
+    def test_functions_of_the_c_library_itself(self):
+        # As foreign functions are looked up; and RTLD_NEXT is one behind the caller's library, not ours.
+        result = run("""
+import ctypes, os
+for name in (None, "libc.so.6"):
+    libc = ctypes.CDLL(name)
+    node, version = libc.open(b"/dev/kfd", os.O_RDWR), (ctypes.c_uint32 * 2)()
+    print(libc.ioctl(node, ctypes.c_ulong(0x80084b01), version), list(version))
+own = ctypes.CDLL(None)
+own.dlopen.restype, own.dlopen.argtypes = ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_int]
+own.dlsym.restype, own.dlsym.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
+own.dlerror.restype = ctypes.c_char_p
+c, m = own.dlopen(b"libc.so.6", 1), own.dlopen(b"libm.so.6", 1)
+print(own.dlsym(c, b"ioctl") == own.dlsym(None, b"ioctl"), own.dlsym(c, b"getpid") == own.dlsym(None, b"getpid") != None,
+      own.dlsym(m, b"cos") != None, own.dlerror(), own.dlsym(c, b"no_such_function"), b"no_such_function" in own.dlerror())
+""")
+        self.assertEqual(result.stdout.splitlines(), ["0 [1, 17]"] * 2 + ["True True True None None True"], result.stderr)
 
 
 class Hostile(unittest.TestCase):
