@@ -98,11 +98,13 @@ void Events::raise(Event& event) {
 void Events::raise(uint32_t id) {
   std::lock_guard lock(mutex_);
   const auto event = events_.find(id);
-  const bool is_named = event != events_.end() && has_slot(event->second.type);
-  if (is_named) raise(event->second);
-  if (!is_named || !take_slot(id))
+  if (event != events_.end() && has_slot(event->second.type)) {
+    // Its slot stays as it is: programs that name their events find what was stored there.
+    raise(event->second);
+  } else {
     for (auto& [other, each] : events_)
       if (has_slot(each.type) && take_slot(other)) raise(each);
+  }
   raised_.notify_all();
 }
 

@@ -26,8 +26,8 @@ class Events {
   int reset(const kfd_ioctl_reset_event_args& args);
   int wait(kfd_ioctl_wait_events_args& args);
 
-  // A device has interrupted with the number of an event. Where that is none, or its slot is as it was, all
-  // are meant whose slots are not, as the driver has it.
+  // A device has interrupted with the number of an event. If that is none, all are meant to whose slots
+  // something was stored.
   void raise(uint32_t id);
   // A device has accessed memory that it may not: tells all events that wait for this.
   void raise_memory_fault(const kfd_hsa_memory_exception_data& data);

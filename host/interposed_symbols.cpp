@@ -1,5 +1,5 @@
-// Programs that look functions up in the C library itself (`ctypes.CDLL("libc.so.6").ioctl`, and other languages'
-// foreign functions) get those that this library takes, as programs that are linked with them do.
+// Programs that look functions up in the C library itself (`ctypes.CDLL("libc.so.6").ioctl`, and other
+// languages' foreign functions) get those that this library takes, as programs that are linked with them do.
 #include <dlfcn.h>
 
 #include "host/interposer.h"

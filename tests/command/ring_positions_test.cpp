@@ -92,8 +92,8 @@ TYPED_TEST(RingPositions, ThePositionMayFollowTheDoorbell) {
   }
 }
 
-// The doorbell says less than has been read, since somebody has looked before it is rung for what the position
-// tells: nothing is executed again.
+// The doorbell says less than has been read, since somebody has looked before it is rung for what the
+// position tells: nothing is executed again.
 TYPED_TEST(RingPositions, ADoorbellThatIsBehindIsNoNewRound) {
   this->put(this->add(this->sum, 1));
   this->ring_with(this->written);

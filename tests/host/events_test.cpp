@@ -180,14 +180,16 @@ TEST_F(EventsTest, SlotsTellWhichEventIsMeant) {
   EXPECT_EQ(slots[second], kNothing);
   events.raise(0xffffff);
   EXPECT_FALSE(raised(second)) << "nothing was stored since";
-  // One that is named, with its slot or without: that of another one is looked at only where its own says
-  // nothing.
+  // Where one is named no slot is looked at, nor changed.
   slots[first] = slots[second] = 5;
+  events.raise(third);
+  EXPECT_TRUE(raised(third));
   events.raise(first);
   EXPECT_TRUE(raised(first));
   EXPECT_FALSE(raised(second));
-  events.raise(third);
-  EXPECT_TRUE(raised(third));
+  EXPECT_EQ(slots[first], 5u);
+  events.raise(0);
+  EXPECT_TRUE(raised(first));
   EXPECT_TRUE(raised(second));
   // Numbers of other events have no slots.
   const uint32_t memory = make(KFD_IOC_EVENT_MEMORY, true);

@@ -184,7 +184,8 @@ for i, each in enumerate(others[:-1]):
     else:
         queue.send(packet(0x49, 0x14 | 5 << 8, 2 << 29 | 2 << 24, *pair(slot), each.id, 0, each.id))
     each.wait()
-    assert slots.longs[each.slot] == (1 << 64) - 1
+    if i % 3 == 1:
+        assert slots.longs[each.slot] == (1 << 64) - 1
     assert not others[i + 1].is_raised()
     each.destroy()
 
