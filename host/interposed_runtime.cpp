@@ -120,6 +120,19 @@ void nap(uint64_t waited, uint64_t most) {
   clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
 }
 
+// The last wait of the thread for a signal without an event, if its time was up before the signal was there.
+struct Wait {
+  uint64_t signal, begin, end;
+};
+__thread Wait last_wait;
+
+// Since when the thread has waited for it: HIP 7 does so in parts of 4 ms.
+uint64_t begin_of_wait(uint64_t signal, uint64_t time) {
+  constexpr uint64_t kLongestBetween = 100'000;  // ns
+  const bool goes_on = last_wait.signal == signal && time - last_wait.end < kLongestBetween;
+  return goes_on ? last_wait.begin : time;
+}
+
 bool is_opencl(const void* caller) {
   Dl_info library;
   return dladdr(caller, &library) && library.dli_fname && strstr(library.dli_fname, "libamdocl");
@@ -165,8 +178,9 @@ LOCKSTEP_TAKEN int hsa_amd_ipc_memory_create(void* address, size_t bytes, void* 
 // own, which an active wait sees: so it looks again now and then.
 // A signal without an event (HSA_AMD_SIGNAL_AMD_GPU_ONLY, as those of HIP 7) ROCr reads without pause for all
 // of such a wait, too: after a first look of as long the thread sleeps, each time for a sixteenth of what it
-// has waited. Before it waits, the thread processes what has been published itself: on busy processors the
-// thread that looks at doorbells may not run for longer than a kernel takes.
+// has waited, in this call and those right before it. Before it waits, the thread processes what has been
+// published itself: on busy processors the thread that looks at doorbells may not run for longer than a
+// kernel takes.
 LOCKSTEP_TAKEN int64_t hsa_signal_wait_scacquire(Signal signal, int condition, int64_t compared,
                                                  uint64_t timeout, int state) {
   // In ns: ROCr's time stamps are KFD's.
@@ -185,14 +199,22 @@ LOCKSTEP_TAKEN int64_t hsa_signal_wait_scacquire(Signal signal, int condition, i
   }
   const bool has_event = event_mailbox(signal) != 0;
   if (has_event && state != kActive) return real(signal, condition, compared, timeout, state);
-  const uint64_t begin = now();
+  const uint64_t begin = now(), first = begin_of_wait(signal.handle, begin);
+  last_wait.signal = 0;
+  bool looks = first == begin;
   for (uint64_t waited = 0;;) {
     const uint64_t left = timeout == kForever ? kForever : timeout - waited;
-    const uint64_t most = has_event ? kPart : waited == 0 ? kLook : 0;
+    const uint64_t most = has_event ? kPart : looks ? kLook : 0;
     const int64_t value = real(signal, condition, compared, left < most ? left : most, kBlocked);
-    waited = now() - begin;
-    if (waited >= timeout || holds(condition, value, compared)) return value;
-    if (!has_event) nap(waited, timeout - waited);
+    const uint64_t time = now();
+    waited = time - begin;
+    looks = false;
+    if (holds(condition, value, compared)) return value;
+    if (waited >= timeout) {
+      if (!has_event) last_wait = {signal.handle, first, time};
+      return value;
+    }
+    if (!has_event) nap(time - first, timeout - waited);
   }
 }
 
