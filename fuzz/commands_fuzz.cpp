@@ -310,7 +310,7 @@ struct Packets {
   Words pm4_packets(bool buffers) {
     constexpr uint32_t kInitiator = pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32;
     Words words;
-    switch (in.below(buffers ? 19 : 18)) {
+    switch (in.below(buffers ? 20 : 19)) {
       case 0:
         words = packet(pm4::kNop, Words(1 + in.below(3)));
         break;
@@ -422,6 +422,13 @@ struct Packets {
         words = packet(pm4::kCondWrite, Words{4 | 1 << 4 | 1 << 8} + at(arena.at(Arena::constants, 8)) +
                                             Words{0, ~0u} + at(to) + Words{value});
         expect(to, &value, 4);
+        break;
+      }
+      case 18: {
+        const auto clock = [&] { return at(arena.at(Arena::clocks, in.byte() / 2 * 2 % 64)); };
+        words = packet(pm4::kLoadShRegIndex, at(arena.at(Arena::constants)) +
+                                                 Words{pm4::kUserData0 + 8 - pm4::kShBase, in.below(9)}) +
+                packet(pm4::kTimestamp, Words{in.below(4)} + clock() + clock());
         break;
       }
       default:

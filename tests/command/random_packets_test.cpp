@@ -88,6 +88,8 @@ TEST(RandomPackets, Pm4) {
                 {pm4::kAcquireMem, 7},
                 {pm4::kRewind, 1},
                 {pm4::kSetShReg, 3},
+                {pm4::kLoadShRegIndex, 4},
+                {pm4::kTimestamp, 5},
                 {pm4::kSetShRegPairs, 2},
                 {pm4::kSetShRegPairsPacked, 4},
                 {pm4::kSetUconfigReg, 2}};
