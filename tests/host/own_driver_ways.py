@@ -225,12 +225,18 @@ assert list(target.words[:64]) == EXPECTED
 after = device.clocks()
 bottom, top, last = signals.longs[16:19]
 assert before[0] <= top <= bottom <= last <= after[0], (before, top, bottom, last, after)
-# All clocks go as fast as each other: 100 MHz, and nanoseconds.
-time.sleep(0.05)
-last = device.clocks()
+# All clocks go as fast as each other: 100 MHz, and nanoseconds. Who reads them may lose the processor in between.
 assert after[3] == 1_000_000_000
-for host in (1, 2):
-    assert abs((last[0] - after[0]) * 10 - (last[host] - after[host])) < 5_000_000, (after, last)
+
+
+def clocks_agree():
+    first = device.clocks()
+    time.sleep(0.05)
+    then = device.clocks()
+    return all(abs((then[0] - first[0]) * 10 - (then[host] - first[host])) < 1_000_000 for host in (1, 2))
+
+
+wait("clocks do not agree", clocks_agree)
 
 # A hundred thousand dispatches through one ring, whose end is anywhere in them.
 long_queue, sum_at = Queue(device, PM4, 1 << 18), signals.address + 256
