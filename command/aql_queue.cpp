@@ -236,7 +236,10 @@ AqlQueue::Outcome AqlQueue::refuse_lost(uint64_t address) {
 
 Queue::Advance AqlQueue::advance() {
   Advance result;
-  heard_ = load_shared<uint64_t>(doorbell_);
+  if (const auto doorbell = load_shared<uint64_t>(doorbell_); doorbell != heard_) {
+    heard_ = doorbell;
+    rung_ = Waiters::Clock::now();
+  }
   if (!pages_ && state() == QueueState::active && !has_memory()) {
     refuse(next_, QueueError::Kind::memory_violation, "amd_queue_t",
            hex(address()) + " is no memory of the device any more (destroy the queue first)", address());
@@ -255,7 +258,10 @@ Queue::Advance AqlQueue::advance() {
       refuse_lost(*lost);
       break;
     }
-    if (next_ >= write) break;
+    if (next_ >= write) {
+      look_for_index(result);
+      break;
+    }
     const uint64_t ended = retired_.load(std::memory_order_seq_cst);
     const bool published = next_ - read < size_;
     if (published && (header & 0xff) == static_cast<uint16_t>(PacketType::invalid)) break;
@@ -278,6 +284,16 @@ Queue::Advance AqlQueue::advance() {
     result.progressed = true;
   }
   return result;
+}
+
+// Some store the write index behind the doorbell, without a word. Others ring with an index more than HSA
+// says: it is not looked for any longer than a thread may be kept from its store.
+void AqlQueue::look_for_index(Advance& result) const {
+  constexpr std::chrono::microseconds kLongest(100'000), kPause(200);
+  const uint64_t doorbell = heard_;
+  if (pages_ || doorbell == kNeverRung || doorbell < next_) return;
+  const auto now = Waiters::Clock::now();
+  if (now - rung_ < kLongest) result.look_again = now + kPause;
 }
 
 bool AqlQueue::rehearse() {

@@ -84,6 +84,7 @@ class AqlQueue final : public Queue, private MessageSink {
   class HostedMessages;
 
   void on_interrupt(const Wave& wave, uint32_t payload) override;
+  void look_for_index(Advance& result) const;
   Outcome process(uint64_t index, uint16_t header, Advance& result);
   Outcome dispatch(uint64_t index, const KernelDispatchPacket& packet);
   // Gives the launch its scratch, in a larger ring than so far if it needs that.
@@ -128,6 +129,7 @@ class AqlQueue final : public Queue, private MessageSink {
   uint64_t* doorbell_ = nullptr;
   AqlPacket* ring_ = nullptr;
   std::atomic<uint64_t> heard_ = kNeverRung;  // the doorbell as of the last look
+  Waiters::Clock::time_point rung_{};         // when it was first seen to be so; the processor's thread alone
   Dispatcher dispatcher_;
   std::shared_ptr<machine::ScratchRing> scratch_;  // what the kernels so far needed; null: none
   uint64_t inactive_signal_ = 0;                   // 0: the memory is the caller's

@@ -158,6 +158,27 @@ TEST_P(CallersMemoryTest, AqlQueueRunsPackets) {
   EXPECT_EQ(queue_memory->queue_inactive_signal, 0x1234u);
 }
 
+TEST_P(CallersMemoryTest, TheWriteIndexMayFollowTheDoorbell) {
+  const uint64_t kernel = m.load(kStore);
+  const auto queue = make();
+  arguments[0] = reinterpret_cast<uint64_t>(data);
+  for (uint64_t i = 0; i < 8; ++i) {
+    data[0] = 0;
+    AqlPacket& slot = ring[i];
+    const AqlPacket packet = dispatch_packet(kernel, arguments);
+    std::memcpy(reinterpret_cast<std::byte*>(&slot) + 2, reinterpret_cast<const std::byte*>(&packet) + 2, 62);
+    store_shared<uint16_t>(&slot.header, packet.header);
+    store_shared<uint64_t>(&doorbell, i);
+    while (m.processor->serve_doorbells()) {
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    EXPECT_EQ(data[0], 0u) << "it is not published yet";
+    store_shared<uint64_t>(&queue_memory->write_dispatch_id, i + 1);
+    ASSERT_TRUE(reaches(*queue, i + 1)) << "nobody rings again";
+    EXPECT_EQ(data[0], 7u);
+  }
+}
+
 // Translated code loads for all lanes where that does no harm. A runtime leaves mappings of memory that its
 // program has given back; one beside a buffer is none of the buffer.
 TEST_P(CallersMemoryTest, LanesThatAreOffReachNothingBesideTheirBuffer) {
