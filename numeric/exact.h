@@ -88,14 +88,15 @@ extern "C" LOCKSTEP_COLD void lockstep_exact_div_fmas_f64(const lockstep::F64* a
 extern "C" LOCKSTEP_COLD void lockstep_exact_trig_preop_f64(const lockstep::F64* x,
                                                             const lockstep::U32* segment,
                                                             lockstep::F64* result);
-// Adds what the lists say to the significands of the lanes set in `lanes` (see transcendental_f32.h).
-extern "C" LOCKSTEP_COLD void lockstep_correct_rcp(const lockstep::U32* key, uint32_t lanes,
-                                                   lockstep::I32* significand);
-extern "C" LOCKSTEP_COLD void lockstep_correct_rsq(const lockstep::U32* key, uint32_t lanes,
-                                                   lockstep::I32* significand);
+// Results of V_RCP_F32 and others in lanes whose sum is next to a rounding border, or whose argument is no
+// ordinary number (see transcendental_f32.h). `result` has the others'.
+#define LOCKSTEP_COMPLETED(X) X(rcp) X(rsq) X(sqrt) X(exp2) X(exp2_to_odd)
+#define LOCKSTEP_DECLARE_COMPLETED(name)                                                                   \
+  extern "C" LOCKSTEP_COLD void lockstep_complete_##name(const lockstep::F32* x, const lockstep::U32* sum, \
+                                                         uint32_t quiet, lockstep::U32* result);
+LOCKSTEP_COMPLETED(LOCKSTEP_DECLARE_COMPLETED)
+#undef LOCKSTEP_DECLARE_COMPLETED
 #define LOCKSTEP_EXACT_OTHERS(X) \
-  X(lockstep_correct_rcp)        \
-  X(lockstep_correct_rsq)        \
   X(lockstep_exact_div_fmas_f32) X(lockstep_exact_div_fmas_f64) X(lockstep_exact_trig_preop_f64)
 
 namespace lockstep::numeric {

@@ -42,17 +42,20 @@ struct Rows {
     in.k[i % kRowsAtOnce] = value.k;
   }
 };
-// What is always added to a coefficient may be in the rows.
+// What is always added to a coefficient may be in the rows: to `c` when it is scaled, to `k` before.
 struct AddedToRows {
-  int c = 0, q = 0;  // to `c` when it is scaled, to `q` before
+  uint32_t c = 0;
+  float k = 0;
 };
+// `c` is taken modulo 2^32. `turn`: which bits of an index are inverted where rows are looked up.
 template <unsigned count>
-constexpr Rows<count> scaled_rows(const Coefficients (&from)[count], int c, float l, float q, float k,
-                                  AddedToRows added = {}) {
+constexpr Rows<count> scaled_rows(const Coefficients (&from)[count], uint32_t c, float l, float q, float k,
+                                  AddedToRows added = {}, unsigned turn = 0) {
   Rows<count> rows{};
   for (unsigned i = 0; i < count; ++i)
-    rows.set(i, {from[i].c * c + added.c, static_cast<float>(from[i].l) * l,
-                 static_cast<float>(from[i].q + added.q) * q, static_cast<float>(from[i].k) * k});
+    rows.set(i ^ turn, {static_cast<int32_t>(static_cast<uint32_t>(from[i].c) * c + added.c),
+                        static_cast<float>(from[i].l) * l, static_cast<float>(from[i].q) * q,
+                        (static_cast<float>(from[i].k) + added.k) * k});
   return rows;
 }
 
@@ -90,9 +93,9 @@ LOCKSTEP_INLINE I32 join_eights(I32x8 low, I32x8 high) {
   return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 
+// `offset`: in bytes.
 template <unsigned count>
-LOCKSTEP_INLINE RowChunk rows_by_loads(const Rows<count>& table, U32 index) {
-  const U32 offset = index * unsigned{sizeof(Row)};
+LOCKSTEP_INLINE RowChunk rows_at(const Rows<count>& table, U32 offset) {
   const char* const start = reinterpret_cast<const char*>(&table.row);
   const auto at = [&](unsigned lane) __attribute__((always_inline)) {
     I32x4 four;
@@ -104,6 +107,10 @@ LOCKSTEP_INLINE RowChunk rows_by_loads(const Rows<count>& table, U32 index) {
   const RowsOfEight high = transpose_rows(at(8), at(9), at(10), at(11), at(12), at(13), at(14), at(15));
   return {join_eights(low.c, high.c), bits_as<F32>(join_eights(low.l, high.l)),
           bits_as<F32>(join_eights(low.q, high.q)), bits_as<F32>(join_eights(low.k, high.k))};
+}
+template <unsigned count>
+LOCKSTEP_INLINE RowChunk rows_by_loads(const Rows<count>& table, U32 index) {
+  return rows_at(table, index * unsigned{sizeof(Row)});
 }
 
 #ifdef __AVX512F__
@@ -141,31 +148,48 @@ LOCKSTEP_INLINE RowChunk rows_by_permutes(const Rows<count>& table, U32 index) {
 // Bitcode is for hosts that are not known when it is made: whoever has it generated says which way it takes.
 #ifdef LOCKSTEP_HOST_IS_OPEN
 extern "C" __attribute__((const)) bool lockstep_host_looks_up_rows();
-template <unsigned count>
-LOCKSTEP_INLINE RowChunk load_rows(const Rows<count>& table, U32 index) {
-  return lockstep_host_looks_up_rows() ? rows_by_permutes(table, index) : rows_by_loads(table, index);
+LOCKSTEP_INLINE bool host_looks_up_rows() {
+  return lockstep_host_looks_up_rows();
 }
 #elif defined(__AVX512F__)
-template <unsigned count>
-LOCKSTEP_INLINE RowChunk load_rows(const Rows<count>& table, U32 index) {
-  return rows_by_permutes(table, index);
+constexpr bool host_looks_up_rows() {
+  return true;
 }
 #else
+constexpr bool host_looks_up_rows() {
+  return false;
+}
+template <unsigned count>
+RowChunk rows_by_permutes(const Rows<count>& table, U32 index);
+#endif
+
 template <unsigned count>
 LOCKSTEP_INLINE RowChunk load_rows(const Rows<count>& table, U32 index) {
-  return rows_by_loads(table, index);
+  return host_looks_up_rows() ? rows_by_permutes(table, index) : rows_by_loads(table, index);
 }
-#endif
+// By the bits of a number from this one on, as many as the table has rows.
+template <unsigned first_bit, unsigned count>
+LOCKSTEP_INLINE RowChunk load_rows_by_bits(const Rows<count>& table, U32 bits) {
+  static_assert((count & (count - 1)) == 0);
+  if (host_looks_up_rows()) return rows_by_permutes(table, (bits >> first_bit) & (count - 1));
+  constexpr unsigned kSizeBits = 4;
+  static_assert(sizeof(Row) == 1 << kSizeBits);
+  return rows_at(table, (bits >> (first_bit - kSizeBits)) & ((count - 1) << kSizeBits));
+}
 
 LOCKSTEP_INLINE F32 to_float(U32 x) {
   return convert<F32>(bits_as<I32>(x));
 }
 
 // a * b to 24 significant bits, but to no finer grid than that of `grid`, a power of two with the unit as its
-// last bit.
+// last bit. Of products that are not negative; the other one of those that are not positive.
 LOCKSTEP_INLINE F32 product_on_grid(F32 a, F32 b, float grid) {
   const F32 product = a * b;
   return product >= grid ? product : __builtin_elementwise_fma(a, b, F32(grid)) - grid;
+}
+LOCKSTEP_INLINE F32 negative_product_on_grid(F32 a, F32 b, float grid) {
+  const F32 product = a * b;
+  return product <= -grid ? product : __builtin_elementwise_fma(a, b, F32(-grid)) + grid;
 }
 // a * b to the nearest integer, for products below 2^22.
 LOCKSTEP_INLINE F32 product_to_integer(F32 a, F32 b) {

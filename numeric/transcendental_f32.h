@@ -11,192 +11,176 @@ namespace lockstep::numeric {
 
 namespace detail {
 
-// Half a unit of the result is added, and to `q` what its sum with `k` is rounded to an integer at, as floats
-// between 2^23 and 2^24 are.
-inline constexpr int kSqrtLift = 3 << 22, kExpLift = 1 << 19;
-inline constexpr Rows<32> kRcpScaled = scaled_rows(kRcpRows, 16, 0x1p-14f, 0x1p-29f, 0x1p-47f, {.c = 1 << 5});
-inline constexpr Rows<64> kRsqScaled = scaled_rows(kRsqRows, 1, 0x1p-13f, 0x1p-28f, 0x1p-46f);
-inline constexpr Rows<32> kSqrtScaled =
-    scaled_rows(kSqrtRows, 8, 0x1p-17f, 0x1p-15f, 0x1p-33f, {.c = 1 << 4, .q = kSqrtLift >> 8});
+// A significand is the sum of a row's terms, rounded down. Here the sum is in units of 2^-9 of the result's
+// last place (2^-8 for powers), and half of that place is in `c`. The rules round the linear term to a
+// coarser grid, and that is done exactly. The quadratic one is left as floats have it: what it differs by
+// from the captured results, and what the rules lose in it, changes the significand only where the sum is
+// next to a multiple of the last place. There the result is looked up in a list, or computed by the rules. A
+// little that is added to `k` makes the sums that this concerns one unit in 512, or two: tests go through all
+// significands.
+
+// The number's bits are an integer, this many and the term: floats in between are integers.
+inline constexpr float kQuadraticBase = 0x1p23f, kNegativeQuadraticBase = 0x1p24f;
+inline constexpr uint32_t kQuadraticBits = 0x4b000000, kNegativeQuadraticBits = 0x4b800000;
+
+// Sums without the bits that are lost to the left, and without the significand that is the least, 2^23 + 1 or
+// 2^23. RCP and RSQ count from one unit below, so that the sums in doubt are 0 and 1.
+inline constexpr uint32_t kLeastSignificand = 0x800001;
+inline constexpr uint32_t kBelowReciprocals = 256 - 512 + 1 - kQuadraticBits;
+inline constexpr Rows<32> kRcpScaled =
+    scaled_rows(kRcpRows, 128, -0x1p-11f, 0x1p-29f, -0x1p-47f, {.c = kBelowReciprocals, .k = 0x1p-9f});
+// The lowest bit of the exponent chooses between halves of the rows; encoded exponents have it inverted.
+inline constexpr Rows<64> kRsqScaled =
+    scaled_rows(kRsqRows, 128, -0x1p-11f, 0x1p-29f, -0x1p-47f, {.c = kBelowReciprocals}, 32);
+inline constexpr Rows<32> kSqrtScaled = scaled_rows(kSqrtRows, 128, 0x1p-13f, -0x1p-32f, 0x1p-50f,
+                                                    {.c = 256 - kNegativeQuadraticBits, .k = 0x1p-9f}, 16);
 inline constexpr Rows<32> kExpScaled =
-    scaled_rows(kExpRows, 1, 0x1p-24f, 0x1p-23f, 0x1p-30f, {.q = kExpLift});
+    scaled_rows(kExpRows, 8, 0x1p-21f, 0x1p-52f, 0x1p-65f, {.c = 128 + (1u << 31) - kQuadraticBits});
 
-// What RCP and RSQ share: the sum of their terms before the last rounding, in units of 2^-`bits` of the
-// result's last place, and in eighths of these. It is right but for some thousand significands, all of which
-// are next to a rounding border, and listed.
-struct SumChunk {
-  I32 units;
-  U32 eighths;  // without the bits that are lost to the left
-};
-// The rules round the quadratic term down to a multiple of `step` units, and borders are such multiples: what
-// the other terms have below one changes nothing about where the sum lies.
-LOCKSTEP_INLINE SumChunk sum_of_terms(U32 others, F32 quadratic_eighths, uint32_t step) {
-  const I32 quadratic = convert<I32>(quadratic_eighths);
-  const U32 whole = others & ~(step - 1);
-  return {bits_as<I32>(whole + bits_as<U32>(quadratic >> 3)), (whole << 3) + bits_as<U32>(quadratic)};
+// (q + k * f) * g * g, the bits of a float that has `base` added.
+LOCKSTEP_INLINE I32 quadratic_term(const RowChunk& row, F32 f, F32 g, float base) {
+  const F32 inner = __builtin_elementwise_fma(row.k, f, row.q);
+  return bits_as<I32>(__builtin_elementwise_fma(inner, g * g, F32(base)));
 }
-LOCKSTEP_INLINE Mask near_border(SumChunk sum, unsigned bits) {
-  return mask_of(bits_as<I32>((sum.eighths + 1) & ((8u << bits) - 1)) < 3);
+// The term is taken off. Half a unit less makes its rounding one down.
+LOCKSTEP_INLINE U32 reciprocal_sum(const RowChunk& row, U32 bits, float grid) {
+  const F32 f = to_float(bits & 0x3ffff);
+  const F32 g = to_float(bits & 0x3fffe);
+  const I32 linear = convert<I32>(negative_product_on_grid(row.l, f, grid)) & ~15;
+  return bits_as<U32>(row.c + linear + quadratic_term(row, f, g, kQuadraticBase - 0.5f));
 }
-// `correct`: by one unit, where the significand is in the list. A row's first coefficient alone is exact, and
-// often a tie, which goes to the even number: so it is with the reciprocals of small integers.
-template <class Correct>
-LOCKSTEP_INLINE I32 settled(I32 significand, U32 key, Mask doubtful, Correct correct) {
-  if (__builtin_expect(any(doubtful), false)) {
-    const Mask has_one_term = mask_of(bits_as<I32>((key & 0x3ffff) == 0));
-    significand = select(doubtful & has_one_term, significand & ~1, significand);
-    const Mask may_be_listed = doubtful & ~has_one_term;
-    if (any(may_be_listed)) {
-      // Copies, so that nothing else goes through memory.
-      const U32 keys = key;
-      I32 corrected = significand;
-      correct(&keys, bits_from_mask(may_be_listed), &corrected);
-      significand = corrected;
-    }
-  }
-  return significand;
+LOCKSTEP_INLINE U32 rcp_sum(U32 bits) {
+  return reciprocal_sum(load_rows_by_bits<18>(kRcpScaled, bits), bits, 0x1p26f);
 }
-LOCKSTEP_INLINE SumChunk rcp_sum(U32 key) {
-  const RowChunk row = load_rows(kRcpScaled, key >> 18);
-  const F32 f = to_float(key & 0x3ffff);
-  const F32 g = to_float(key & 0x3fffe);
-  const I32 linear = convert<I32>(product_on_grid(row.l, f, 0x1p23f));
-  const F32 quadratic = __builtin_elementwise_fma(-row.k, f, row.q) * (g * g);
-  return sum_of_terms(bits_as<U32>(row.c - linear), quadratic, 2);
+LOCKSTEP_INLINE U32 rsq_sum(U32 bits) {
+  return reciprocal_sum(load_rows_by_bits<18>(kRsqScaled, bits), bits, 0x1p25f);
 }
-LOCKSTEP_INLINE SumChunk rsq_sum(U32 key) {
-  const RowChunk row = load_rows(kRsqScaled, key >> 18);
-  const F32 f = to_float(key & 0x3ffff);
-  const F32 g = to_float(key & 0x3fffe);
-  const I32 linear = convert<I32>(product_on_grid(row.l, f, 0x1p23f));
-  const F32 quadratic = __builtin_elementwise_fma(-row.k, f, row.q) * (g * g);
-  // 32 * c needs 32 bits, so it is the upper part of an unsigned sum.
-  return sum_of_terms((bits_as<U32>(row.c) << 5) + 64 - bits_as<U32>(linear), quadratic, 4);
+LOCKSTEP_INLINE U32 sqrt_sum(U32 bits) {
+  const RowChunk row = load_rows_by_bits<19>(kSqrtScaled, bits);
+  const F32 f = to_float(bits & 0x7ffff);
+  const F32 g = to_float(bits & 0x7fffc);
+  const I32 linear = convert<I32>(product_on_grid(row.l, f, 0x1p26f)) & ~15;
+  return bits_as<U32>(row.c + linear + quadratic_term(row, f, g, kNegativeQuadraticBase));
+}
+LOCKSTEP_INLINE U32 exp_sum(U32 fraction) {
+  const RowChunk row = load_rows_by_bits<24>(kExpScaled, fraction);
+  const F32 f = to_float(fraction & 0xffffff);
+  const F32 g = to_float(fraction & 0xffffc0);
+  const I32 linear = convert<I32>(product_on_grid(row.l, f, 0x1p25f)) & ~7;
+  return bits_as<U32>(row.c + linear + quadratic_term(row, g, g, kQuadraticBase));
 }
 
-// 24 bits of the root of key / 2^23 in [1, 4).
-LOCKSTEP_INLINE I32 sqrt_significand(U32 key) {
-  const RowChunk row = load_rows(kSqrtScaled, key >> 19);
-  const F32 t = to_float(key & 0x7ffff);
-  const I32 linear = convert<I32>(product_on_grid(row.l, t, 0x1p22f));
-  const F32 inner = row.q - __builtin_elementwise_fma(row.k, t + 0.5f, F32(kSqrtLift * 0x1p-23f));
-  const F32 square = square_rounded_down(to_float(key & 0x7fffc), 0x1p-14f);
-  const I32 quadratic = convert<I32>(product_on_grid(inner, square, 0x1p23f));
-  const I32 sum = row.c + linear + (-quadratic >> 7);
-  const I32 rounded = sum >> 5;
-  // Nearest even: an exact half was rounded up.
-  const I32 tie = ((sum & 31) | (quadratic & 127)) == 0;
-  return rounded & ~(tie & 1);
+// Lanes are negative where they are anything: their comparisons would be packed to one bit each.
+LOCKSTEP_INLINE I32 is_zero(U32 small) {
+  return bits_as<I32>(small - 1);
+}
+// Of signed numbers: where a difference overflows the other one is negative.
+LOCKSTEP_INLINE I32 is_outside(I32 value, uint32_t least, uint32_t most) {
+  return bits_as<I32>((bits_as<U32>(value) - least) | (most - bits_as<U32>(value)));
+}
+LOCKSTEP_INLINE bool any_negative(I32 lanes) {
+  return __builtin_expect(__builtin_reduce_or(bits_as<U32>(lanes) & 0x80000000) != 0, false);
 }
 
 struct PowerChunk {
   I32 whole;  // the integer part of the exponent
-  I32 high;   // the value in units of 2^-28
-  I32 low;    // eight bits more
+  U32 sum;
 };
 // Arguments from which on, by their size, powers are 1, infinite and, behind it, zero.
 inline constexpr int32_t kPowerTiny = 0x33800000, kPowerOverflow = 0x43000000, kPowerUnderflow = 0x42fc0000;
 // Of arguments whose power is an ordinary number.
 LOCKSTEP_INLINE PowerChunk power_of_two_to(F32 x) {
   const I32 negative = negative_lanes(x);
-  const F32 size = bits_as<F32>(__builtin_elementwise_min(magnitude(x), I32(kPowerOverflow)));
+  const F32 size = bits_as<F32>(magnitude(x));
   const F32 floor = __builtin_elementwise_trunc(size);
   // Negative arguments are inverted bit by bit, not negated.
   const I32 whole = convert<I32>(floor) ^ negative;
-  const U32 fraction = bits_as<U32>((convert<I32>((size - floor) * 0x1p29f) ^ negative) & 0x1fffffff);
-  const RowChunk row = load_rows(kExpScaled, fraction >> 24);
-  const F32 f = to_float(fraction & 0xffffff);
-  const F32 a = to_float((fraction & 0xffffff) >> 6);
-  const I32 linear = convert<I32>(product_on_grid(row.l, f, 0x1p22f));
-  constexpr float kLift = kExpLift * 0x1p-23f;
-  const F32 inner = __builtin_elementwise_fma(row.k, a, row.q) - kLift;
-  const F32 square = square_rounded_down(a, 0x1p-12f);
-  const I32 quadratic = convert<I32>(product_on_grid(inner, square, 0x1p23f));
-  return {whole, row.c + linear + (quadratic >> 8), quadratic & 255};
+  const I32 fraction = (convert<I32>((size - floor) * 0x1p29f) ^ negative) & 0x1fffffff;
+  return {whole, exp_sum(bits_as<U32>(fraction))};
 }
-LOCKSTEP_INLINE F32 power_result(F32 x, PowerChunk power, I32 rounded) {
-  const I32 size = magnitude(x);
-  U32 result = bits_as<U32>(((power.whole + 126) << 23) + rounded);
-  const I32 special = bits_as<U32>(size) - uint32_t{kPowerTiny} > uint32_t{kPowerUnderflow - kPowerTiny};
-  if (__builtin_expect(any(mask_of(special)), false)) {
-    const I32 negative = negative_lanes(x);
-    const U32 extreme = negative ? U32(0) : U32(Layout<F32>::kInfinity);
-    result = size >= (negative ? I32(kPowerUnderflow + 1) : I32(kPowerOverflow)) ? extreme : result;
-    result = size < kPowerTiny ? U32(Layout<F32>::kOne) : result;
-    result = nan_lanes(x) ? to_bits(x) : result;
-  }
-  return bits_as<F32>(result);
+// Where a power is an ordinary number, but for some negative ones.
+LOCKSTEP_INLINE I32 is_no_ordinary_power(F32 x) {
+  return is_outside(magnitude(x), kPowerTiny, kPowerUnderflow);
 }
+LOCKSTEP_INLINE U32 power_bits(I32 whole, U32 rounded) {
+  return bits_as<U32>((whole + int32_t{Layout<F32>::kBias}) << Layout<F32>::kFraction) + rounded;
+}
+// What a function out of line makes of copies, so that nothing else goes through memory.
+template <class Function>
+LOCKSTEP_INLINE U32 completed(F32 x, U32 sum, U32 bits, uint32_t quiet, Function complete) {
+  const F32 arguments = x;
+  const U32 sums = sum;
+  U32 results = bits;
+  complete(&arguments, &sums, quiet, &results);
+  return results;
+}
+
+LOCKSTEP_INLINE U32 rcp_bits(F32 x, I32 significand) {
+  using L = Layout<F32>;
+  const I32 upper = bits_as<I32>(x) & bits_as<int32_t>(L::kSign | L::kInfinity);
+  return bits_as<U32>(significand - upper + (0x3e800000 + (127 << 23)));
+}
+LOCKSTEP_INLINE U32 half_exponent(F32 x) {
+  return ((to_bits(x) + Layout<F32>::kMinNormal) >> 1) & Layout<F32>::kInfinity;
+}
+LOCKSTEP_INLINE U32 rsq_bits(F32 x, I32 significand) {
+  return bits_as<U32>(significand - bits_as<I32>(half_exponent(x)) + (0x3e800000 + (64 << 23)));
+}
+// The three last significands below 4 are the only ones with a result of 2^23.
+inline constexpr uint32_t kLastOfRsq = 0x7ffffc, kFirstKeyOfLast = 0xfffffd;
+// The greatest number whose reciprocal is normal; denormal results are zeros.
+inline constexpr uint32_t kGreatestOfRcp = 0x7e800000;
 
 }  // namespace detail
 
-// `quiet` is or-ed to the bits of NaNs: Layout<F32>::kQuiet, or 0 where MODE.IEEE is clear.
+// Results are completed in lanes that may be next to a rounding border, and in those that are no ordinary
+// numbers. `quiet` is or-ed to the bits of NaNs: Layout<F32>::kQuiet, or 0 where MODE.IEEE is clear.
 LOCKSTEP_INLINE F32 rcp_f32(F32 x, uint32_t quiet) {
-  using L = Layout<F32>;
-  const U32 size = to_bits(x) & L::kMagnitude;
-  const U32 key = size & 0x7fffff;
-  const detail::SumChunk sum = detail::rcp_sum(key);
-  const I32 significand =
-      detail::settled(sum.units >> 6, key, detail::near_border(sum, 6), lockstep_correct_rcp);
-  const I32 result = significand + (0x3e800000 + (127 << 23)) - bits_as<I32>(size & L::kInfinity);
-  // Denormal results are zeros, which also gives the result for infinities.
-  const I32 normal = result < int32_t{L::kMinNormal} ? I32(0) : result;
-  U32 bits = bits_as<U32>(normal) | (to_bits(x) & L::kSign);
-  const I32 special = size - L::kMinNormal >= L::kInfinity - L::kMinNormal;
-  if (__builtin_expect(any(mask_of(special)), false)) {
-    bits = size < L::kMinNormal ? (to_bits(x) & L::kSign) | L::kInfinity : bits;
-    bits = size > L::kInfinity ? to_bits(x) | quiet : bits;
-  }
+  const U32 sum = detail::rcp_sum(to_bits(x));
+  U32 bits = detail::rcp_bits(x, bits_as<I32>(sum >> 9) + int32_t{detail::kLeastSignificand});
+  const I32 special = detail::is_outside(magnitude(x), Layout<F32>::kMinNormal, detail::kGreatestOfRcp);
+  if (detail::any_negative(detail::is_zero(sum & 510) | special))
+    bits = detail::completed(x, sum, bits, quiet, lockstep_complete_rcp);
   return bits_as<F32>(bits);
 }
 
 LOCKSTEP_INLINE F32 rsq_f32(F32 x, uint32_t quiet) {
   using L = Layout<F32>;
-  const U32 size = to_bits(x) & L::kMagnitude;
-  // The exponent's parity and the fraction; odd encoded exponents are even ones.
-  const U32 key = (size & 0xffffff) ^ 0x800000;
-  const detail::SumChunk sum = detail::rsq_sum(key);
-  const I32 significand = detail::settled(bits_as<I32>(bits_as<U32>(sum.units) >> 7), key,
-                                          detail::near_border(sum, 7), lockstep_correct_rsq);
-  const I32 half_exponent = ((bits_as<I32>(size >> 23) - 127) >> 1) << 23;
-  U32 bits = bits_as<U32>(significand + 0x3e800000 - half_exponent);
-  const I32 special = to_bits(x) - L::kMinNormal >= L::kInfinity - L::kMinNormal;
-  if (__builtin_expect(any(mask_of(special)), false)) {
-    bits = negative_lanes(x) ? U32(L::kDefaultNan) : bits;
-    bits = to_bits(x) == L::kInfinity ? U32(0) : bits;
-    bits = size < L::kMinNormal ? (to_bits(x) & L::kSign) | L::kInfinity : bits;
-    bits = size > L::kInfinity ? to_bits(x) | quiet : bits;
-  }
+  const U32 sum = detail::rsq_sum(to_bits(x));
+  U32 bits = detail::rsq_bits(x, bits_as<I32>(sum >> 9) + int32_t{detail::kLeastSignificand});
+  const U32 border = __builtin_elementwise_min(sum & 510, ~to_bits(x) & detail::kLastOfRsq);
+  const I32 special = detail::is_outside(bits_as<I32>(x), L::kMinNormal, L::kInfinity - 1);
+  if (detail::any_negative(detail::is_zero(border) | special))
+    bits = detail::completed(x, sum, bits, quiet, lockstep_complete_rsq);
   return bits_as<F32>(bits);
 }
 
 LOCKSTEP_INLINE F32 sqrt_f32(F32 x, uint32_t quiet) {
   using L = Layout<F32>;
-  const U32 size = to_bits(x) & L::kMagnitude;
-  const U32 key = (size & 0xffffff) ^ 0x800000;
-  const I32 significand = detail::sqrt_significand(key);
-  const I32 half_exponent = (bits_as<I32>(size >> 23) - 127) >> 1;
-  U32 bits = bits_as<U32>(((half_exponent + 126) << 23) + significand);
-  const I32 special = to_bits(x) - L::kMinNormal >= L::kInfinity - L::kMinNormal;
-  if (__builtin_expect(any(mask_of(special)), false)) {
-    bits = negative_lanes(x) ? U32(L::kDefaultNan) : bits;
-    bits = size < L::kMinNormal ? to_bits(x) & L::kSign : bits;
-    bits = to_bits(x) == L::kInfinity ? U32(L::kInfinity) : bits;
-    bits = size > L::kInfinity ? to_bits(x) | quiet : bits;
-  }
+  const U32 sum = detail::sqrt_sum(to_bits(x));
+  U32 bits = (sum >> 9) + detail::half_exponent(x) + 0x1f800000;
+  const I32 special = detail::is_outside(bits_as<I32>(x), L::kMinNormal, L::kInfinity - 1);
+  if (detail::any_negative(detail::is_zero(sum & 511) | special))
+    bits = detail::completed(x, sum, bits, quiet, lockstep_complete_sqrt);
   return bits_as<F32>(bits);
 }
 
+// NaNs come back as they are.
 LOCKSTEP_INLINE F32 exp2_f32(F32 x) {
   const detail::PowerChunk power = detail::power_of_two_to(x);
-  // Of the value / 2^13 to nearest even: what `low` has makes more than a half of a half.
-  const I32 lifts = ((power.high >> 5) | (power.low > 0)) & 1;
-  return detail::power_result(x, power, (power.high + 15 + lifts) >> 5);
+  U32 bits = detail::power_bits(power.whole, power.sum >> 8);
+  if (detail::any_negative(detail::is_zero(power.sum & 255) | detail::is_no_ordinary_power(x)))
+    bits = detail::completed(x, power.sum, bits, 0, lockstep_complete_exp2);
+  return bits_as<F32>(bits);
 }
+// Rounded down, and to odd where something is lost.
 LOCKSTEP_INLINE F32 exp2_to_odd_f32(F32 x) {
   const detail::PowerChunk power = detail::power_of_two_to(x);
-  const I32 sticky = ((power.high & 31) | power.low) != 0;
-  return detail::power_result(x, power, (power.high >> 5) | (sticky & 1));
+  const U32 sum = power.sum - 128;
+  U32 bits = detail::power_bits(power.whole, (sum >> 8) | 1);
+  if (detail::any_negative(detail::is_zero(sum & 255) | detail::is_no_ordinary_power(x)))
+    bits = detail::completed(x, sum, bits, 0, lockstep_complete_exp2_to_odd);
+  return bits_as<F32>(bits);
 }
 
 }  // namespace lockstep::numeric
