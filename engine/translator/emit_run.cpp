@@ -6,7 +6,6 @@
 
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
-#include "engine/translator/run_graph.h"
 #include "isa/memory_shape.h"
 
 namespace lockstep::translator {
@@ -72,24 +71,17 @@ bool Emitter::joins_run(unsigned index) const {
     }
     case NodeKind::scalar_alu:
       if (run_.nodes.empty() || writes_exec(effects, routine_.wave_size)) return false;
-      if (moves_run_mask(index)) return true;
+      if (computes_run_mask(index)) return true;
       return !touches_mask(effects.reads) && !touches_mask(effects.writes);
     default:
       return false;
   }
 }
 
-// Whether it copies a mask that is known by chunks, as the mask of a quotient's scaling is to VCC.
-bool Emitter::moves_run_mask(unsigned index) const {
-  const Node& node = routine_.nodes[index];
-  if (!is_mask_move(node, routine_.wave_size)) return false;
-  return run_.masks.contains(source_of(*node.instruction.find(isa::Role::src0), node.instruction)->first);
-}
-
 void Emitter::add_to_run(unsigned index) {
   const Node& node = routine_.nodes[index];
-  if (moves_run_mask(index)) {
-    run_.moves.insert(index);
+  if (computes_run_mask(index)) {
+    run_.mask_algebra.insert(index);
     run_.masks.try_emplace(*scalar_destination(*node.instruction.find(isa::Role::dst)));
   }
   run_.open_quotients += quotient_steps_open(node);
@@ -173,10 +165,12 @@ bool Emitter::is_quotient_step(unsigned index) const {
          (routine_.nodes[index].kind != NodeKind::dual || steps.contains({index, 1}));
 }
 
+LiveSets Emitter::live_behind(unsigned index) const {
+  return index + 1 < block_last_ ? facts_.nodes[index + 1].live : live_out(routine_.blocks[block_], facts_);
+}
+
 void Emitter::find_run_quotients() {
-  const unsigned behind = run_.nodes.back() + 1;
-  const LiveSets live =
-      behind < block_last_ ? facts_.nodes[behind].live : live_out(routine_.blocks[block_], facts_);
+  const LiveSets live = live_behind(run_.nodes.back());
   run_.quotients = find_quotients(routine_, facts_, run_.nodes, live.on);
   if (run_.quotients.steps.empty()) return;
   // Blocks behind expect registers that this one writes in their slots, if only for the lanes that are off.
@@ -189,7 +183,7 @@ void Emitter::find_run_quotients() {
   // put there before.
   const auto writes_mask = [this](unsigned n, unsigned mask) {
     return facts_.nodes[n].effects.writes[mask] && !is_quotient_step(n) &&
-           (routine_.nodes[n].kind != NodeKind::scalar_alu || run_.moves.contains(n));
+           (routine_.nodes[n].kind != NodeKind::scalar_alu || run_.mask_algebra.contains(n));
   };
   std::erase_if(run_.masks, [&](const auto& mask) {
     return std::ranges::none_of(run_.nodes, [&](unsigned n) { return writes_mask(n, mask.first); });
@@ -211,17 +205,6 @@ void Emitter::check_opposites(const Snapshot& start) {
   ir_.SetInsertPoint(opposites);
 }
 
-// In the chunk in work.
-void Emitter::emit_mask_move(unsigned index) {
-  const isa::Instruction& instruction = routine_.nodes[index].instruction;
-  const unsigned from = source_of(*instruction.find(isa::Role::src0), instruction)->first;
-  LaneMask mask;
-  mask.bits = bits_of_register(from, pass_);
-  if (const auto found = run_.masks.find(from); found != run_.masks.end())
-    mask.raw = found->second[pass_].raw;
-  run_.masks[*scalar_destination(*instruction.find(isa::Role::dst))][pass_] = mask;
-}
-
 void Emitter::emit_run(bool regular_lds) {
   for (pass_ = 0; pass_ < chunks_; ++pass_) {
     run_.next_read = 0;
@@ -236,8 +219,8 @@ void Emitter::emit_run(bool regular_lds) {
       if (is_quotient_step(n)) continue;
       switch (routine_.nodes[n].kind) {
         case NodeKind::scalar_alu:
-          if (run_.moves.contains(n))
-            emit_mask_move(n);
+          if (run_.mask_algebra.contains(n))
+            emit_mask_algebra(n);
           else if (pass_ == 0)
             emit_scalar(n);
           break;

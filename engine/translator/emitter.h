@@ -25,6 +25,7 @@
 #include "engine/translator/lane_loops.h"
 #include "engine/translator/linear.h"
 #include "engine/translator/liveness.h"
+#include "engine/translator/mask_algebra.h"
 #include "engine/translator/quotients.h"
 #include "engine/translator/routine.h"
 #include "isa/memory_shape.h"
@@ -99,7 +100,7 @@ class Emitter {
     bool loads_lds = false, stores_lds = false;
     std::vector<std::function<void()>> second_stores;
     RegisterSet writes;
-    std::set<unsigned> moves;  // of masks
+    std::set<unsigned> mask_algebra;  // scalar instructions that combine masks of the run
     // By the first operand of the instruction, or of the half, what was made of sources that all lanes have.
     std::map<const isa::Operand*, SameInAllLanes> same_in_all_lanes;
     std::set<Value*> numbers;  // results of these
@@ -187,15 +188,19 @@ class Emitter {
 
   // emit_run.cpp: vector runs
   bool joins_run(unsigned node) const;
-  bool moves_run_mask(unsigned node) const;
+  bool is_read_by_lanes(unsigned node, unsigned mask) const;
+  bool computes_run_mask(unsigned node) const;
   void add_to_run(unsigned node);
   void end_run();
+  LiveSets live_behind(unsigned node) const;
   void find_run_quotients();
   void check_opposites(const Snapshot& start);
   bool is_quotient_step(unsigned node) const;
   // All chunks; then the masks are whole again.
   void emit_run(bool regular_lds);
-  void emit_mask_move(unsigned node);
+  LaneMask mask_operand(const isa::Operand& operand, const isa::Instruction& instruction);
+  Value* combined(MaskOperation operation, Value* a, Value* b);
+  void emit_mask_algebra(unsigned node);
   // Whether all LDS accesses of the run that there are guesses of are as guessed and inside the LDS: i1. Null
   // if there are none.
   Value* lds_is_regular();
