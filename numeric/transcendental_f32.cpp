@@ -34,8 +34,7 @@ void by_rule(uint32_t (*rule)(uint32_t), F32 x, I32 lanes, U32& result) {
 LOCKSTEP_INLINE U32 power(uint32_t (*rule)(uint32_t), F32 x, U32 sum, U32 result) {
   const I32 size = magnitude(x), is_negative = negative_lanes(x);
   by_rule(rule, x, (sum & 255) == 0, result);
-  const I32 least_extreme =
-      is_negative ? I32(detail::kPowerUnderflow + 1) : I32(detail::kPowerOverflow);
+  const I32 least_extreme = is_negative ? I32(detail::kPowerUnderflow + 1) : I32(detail::kPowerOverflow);
   result = size >= least_extreme ? (is_negative ? U32(0) : U32(L::kInfinity)) : result;
   result = size < detail::kPowerTiny ? U32(L::kOne) : result;
   return nan_lanes(x) ? to_bits(x) : result;

@@ -74,8 +74,7 @@ bool Emitter::computes_run_mask(unsigned index) const {
     has_run_mask = true;
   }
   // A quotient's scaling is moved to VCC long before it is read.
-  return has_run_mask &&
-         (algebra->operation == MaskOperation::move || is_read_by_lanes(index, *destination));
+  return has_run_mask && (algebra->operation == MaskOperation::move || is_read_by_lanes(index, *destination));
 }
 
 // In the chunk in work. Lanes that are off may be anything in what is `raw`.
@@ -134,8 +133,8 @@ void Emitter::emit_mask_algebra(unsigned index) {
   LaneMask made;
   if (a.raw && b.raw) made.raw = combined(operation, a.raw, b.raw);
   if (a.compared && b.compared && a.exec && a.exec == b.exec && keeps_zeros(operation)) {
-    made.compared = a.compared == a.raw && b.compared == b.raw ? made.raw
-                                                               : combined(operation, a.compared, b.compared);
+    made.compared =
+        a.compared == a.raw && b.compared == b.raw ? made.raw : combined(operation, a.compared, b.compared);
     made.exec = a.exec;
   }
   made.bits = combined(operation, a.bits, b.bits);

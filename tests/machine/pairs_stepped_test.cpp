@@ -23,7 +23,7 @@ class SteppedMemory {
   SteppedMemory() : bytes_(mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
     if (bytes_ == MAP_FAILED) throw std::runtime_error("no memory to step through");
     current = this;
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_flags = SA_SIGINFO | SA_NODEFER;
     action.sa_sigaction = on_access;
     sigaction(SIGSEGV, &action, &access_before_);
@@ -72,7 +72,7 @@ class SteppedMemory {
   }
 
   void* bytes_;
-  struct sigaction access_before_ {}, trap_before_{};
+  struct sigaction access_before_{}, trap_before_{};
   unsigned accesses_ = 0, torn_stores_ = 0;
   bool is_changing_ = false;
 };
@@ -88,9 +88,13 @@ constexpr Lanes kLanes[] = {
     {"far apart", "v_lshlrev_b32 v5, 8, v0\n"},
     {"scattered", "v_xor_b32 v5, 5, v0\nv_lshlrev_b32 v5, 4, v5\n"},
     {"turned round", "v_sub_nc_u32 v5, 63, v0\nv_lshlrev_b32 v5, 4, v5\n"},
-    {"some of them, 64 bits apart", "v_lshlrev_b32 v5, 3, v0\ns_mov_b32 exec_lo, 0x0ff7fe30\ns_mov_b32 exec_hi, 0x0f007ff1\n"},
-    {"some of them, 128 bits apart", "v_lshlrev_b32 v5, 4, v0\ns_mov_b32 exec_lo, 0x0ff7fe30\ns_mov_b32 exec_hi, 0x0f007ff1\n"},
-    {"some of them, scattered", "v_xor_b32 v5, 5, v0\nv_lshlrev_b32 v5, 4, v5\ns_mov_b32 exec_lo, 0x7007ff30\ns_mov_b32 exec_hi, 0x0f007ff1\n"},
+    {"some of them, 64 bits apart",
+     "v_lshlrev_b32 v5, 3, v0\ns_mov_b32 exec_lo, 0x0ff7fe30\ns_mov_b32 exec_hi, 0x0f007ff1\n"},
+    {"some of them, 128 bits apart",
+     "v_lshlrev_b32 v5, 4, v0\ns_mov_b32 exec_lo, 0x0ff7fe30\ns_mov_b32 exec_hi, 0x0f007ff1\n"},
+    {"some of them, scattered",
+     "v_xor_b32 v5, 5, v0\nv_lshlrev_b32 v5, 4, v5\ns_mov_b32 exec_lo, 0x7007ff30\ns_mov_b32 exec_hi, "
+     "0x0f007ff1\n"},
 };
 
 // Of one instruction, by which registers it names its address: v5 is the distance from s[2:3], v[10:11] the
@@ -173,8 +177,12 @@ void try_all(bool is_load) {
     }
 }
 
-TEST(PairsStepped, AreLoadedByOneInstruction) { try_all(true); }
-TEST(PairsStepped, AreStoredByOneInstruction) { try_all(false); }
+TEST(PairsStepped, AreLoadedByOneInstruction) {
+  try_all(true);
+}
+TEST(PairsStepped, AreStoredByOneInstruction) {
+  try_all(false);
+}
 
 }  // namespace
 }  // namespace lockstep::machine

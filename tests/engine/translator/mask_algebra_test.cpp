@@ -60,7 +60,8 @@ TEST(MaskAlgebra, OfWhatWasCombined) {
 TEST(MaskAlgebra, WhereExecHasShrunk) {
   for (const std::string_view algebra :
        {"v_cmpx_lt_u32 v7, v8\ns_and_b32 s6, s4, s5", "s_not_b32 s6, s4\nv_cmpx_lt_u32 v7, v8",
-        "v_cmpx_lt_u32 v7, v8\ns_xor_b32 s6, s4, exec_lo", "v_cmpx_lt_u32 v7, v8\ns_and_not1_b32 s6, s4, exec_lo",
+        "v_cmpx_lt_u32 v7, v8\ns_xor_b32 s6, s4, exec_lo",
+        "v_cmpx_lt_u32 v7, v8\ns_and_not1_b32 s6, s4, exec_lo",
         "v_cmpx_lt_u32 v7, v8\nv_cmp_lt_u32 s5, v1, v3\ns_or_b32 s6, s4, s5"})
     expect_same_runs(program(algebra));
 }
