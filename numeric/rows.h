@@ -159,8 +159,11 @@ constexpr bool host_looks_up_rows() {
 constexpr bool host_looks_up_rows() {
   return false;
 }
+// Never called, but code that is not optimised names it.
 template <unsigned count>
-RowChunk rows_by_permutes(const Rows<count>& table, U32 index);
+LOCKSTEP_INLINE RowChunk rows_by_permutes(const Rows<count>& table, U32 index) {
+  return rows_by_loads(table, index);
+}
 #endif
 
 template <unsigned count>
