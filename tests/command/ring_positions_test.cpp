@@ -9,7 +9,7 @@ namespace lockstep::command {
 namespace {
 
 constexpr uint32_t kDwords = 64;
-constexpr uint64_t kPage = 4096;
+constexpr uint64_t kRingPage = 4096;
 
 // Packets add to a sum, so that each is known to have been executed once.
 template <class Kind>
@@ -17,10 +17,10 @@ struct RingPositions : testing::Test {
   static constexpr bool kIsPm4 = std::is_same_v<Kind, Pm4Queue>;
   static constexpr uint64_t kUnit = kIsPm4 ? 1 : 4;  // of a position, for each dword
   uint64_t doorbell = AqlQueue::kNeverRung;
-  std::shared_ptr<HostPages> pages = HostPages::make(4 * kPage);  // outlive the queue
+  std::shared_ptr<HostPages> pages = HostPages::make(4 * kRingPage);  // outlive the queue
   MachineUnderTest m{2, "navi31", AddressSpace::Changes::seen_at_once};
   uint32_t* const ring = reinterpret_cast<uint32_t*>(pages->data());
-  uint64_t* const positions = reinterpret_cast<uint64_t*>(pages->data() + kPage);
+  uint64_t* const positions = reinterpret_cast<uint64_t*>(pages->data() + kRingPage);
   uint64_t* const sum = positions + 16;
   std::shared_ptr<Kind> queue;
   uint64_t written = 0;
@@ -28,8 +28,8 @@ struct RingPositions : testing::Test {
   RingPositions() {
     catch_host_faults();
     // As drivers map rings that the device only reads.
-    EXPECT_TRUE(m.memory.map(pages->address(), kPage, kRead, "ring"));
-    EXPECT_TRUE(m.memory.map(pages->address() + kPage, kPage, kReadWrite, "positions"));
+    EXPECT_TRUE(m.memory.map(pages->address(), kRingPage, kRead, "ring"));
+    EXPECT_TRUE(m.memory.map(pages->address() + kRingPage, kRingPage, kReadWrite, "positions"));
     RingQueueOptions options;
     options.dwords = kDwords;
     options.on_error = m.keep_errors();
