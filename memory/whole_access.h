@@ -2,8 +2,10 @@
 // value together with its flag in 64 bits, which the card moves as one where they are aligned.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 namespace lockstep {
 
@@ -18,7 +20,12 @@ inline void store_pair(void* to, uint64_t pair) {
   static_cast<volatile PairInMemory*>(to)->both = pair;
 }
 
-// A dword of an element or less, or two of them.
+// An element of which `left` bytes are still to be moved, from `place` on: how many of them in one access, if
+// the dword behind is at `next`.
+inline unsigned bytes_of_part(unsigned left, uint64_t place, std::optional<uint64_t> next) {
+  return left >= 8 && next == place + 4 ? 8 : std::min(4u, left);
+}
+// So many.
 inline void copy_part(void* to, const void* from, unsigned bytes) {
   if (bytes == 8)
     store_pair(to, load_pair(from));

@@ -82,12 +82,13 @@ bool move_plain(const Operation* op, Wave* wave, const BufferResource& resource,
     if (!align(wave, &address, bytes, alignment, refusal)) return false;
     places[at / 4] = address;
   }
-  for (unsigned at = 0, part = 0; at < bytes; at += part) {
+  for (unsigned at = 0, part = 4; at < bytes; at += part) {
     const auto place = places[at / 4];
-    const bool is_pair = bytes - at >= 8 && place && places[at / 4 + 1] == *place + 4;
-    part = is_pair ? 8 : std::min(4u, bytes - at);
-    if (place && !(is_load ? read_memory(op, wave, *place, part, data + at, refusal)
-                           : write_memory(op, wave, *place, part, data + at, refusal)))
+    part = 4;
+    if (!place) continue;
+    part = bytes_of_part(bytes - at, *place, at + 4 < bytes ? places[at / 4 + 1] : std::nullopt);
+    if (!(is_load ? read_memory(op, wave, *place, part, data + at, refusal)
+                  : write_memory(op, wave, *place, part, data + at, refusal)))
       return false;
   }
   return true;

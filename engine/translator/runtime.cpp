@@ -332,13 +332,13 @@ bool lockstep_translator_buffer(const Context* context, uint32_t slot, uint32_t 
         return std::nullopt;
       return memory::buffer_address(resource, at, sgpr_offset);
     };
-    for (unsigned done = 0; !resource.is_unbound() && done < shape.bytes; done += 4) {
+    for (unsigned done = 0, part = 4; !resource.is_unbound() && done < shape.bytes; done += part) {
       const auto place = place_of(done);
+      part = 4;
       if (!place) continue;
-      // Two dwords that are side by side are moved as one, as whole_access.h says.
-      const bool is_pair = shape.bytes - done >= 8 && place_of(done + 4) == *place + 4;
-      if (!move(*place, done, is_pair ? 8 : std::min(4u, shape.bytes - done))) return false;
-      if (is_pair) done += 4;
+      part = bytes_of_part(shape.bytes - done, *place,
+                           done + 4 < shape.bytes ? place_of(done + 4) : std::nullopt);
+      if (!move(*place, done, part)) return false;
     }
     return true;
   };
