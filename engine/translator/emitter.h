@@ -186,10 +186,15 @@ class Emitter {
   void emit_leaves(size_t first, size_t last, const std::vector<UnstoredSpan>& spans,
                    llvm::BasicBlock* parent);
 
-  // emit_run.cpp: vector runs
-  bool joins_run(unsigned node) const;
+  // emit_mask_algebra.cpp: masks that scalar instructions of a run combine
   bool is_read_by_lanes(unsigned node, unsigned mask) const;
   bool computes_run_mask(unsigned node) const;
+  LaneMask mask_operand(const isa::Operand& operand, const isa::Instruction& instruction);
+  Value* combined(MaskOperation operation, Value* a, Value* b);
+  void emit_mask_algebra(unsigned node);
+
+  // emit_run.cpp: vector runs
+  bool joins_run(unsigned node) const;
   void add_to_run(unsigned node);
   void end_run();
   LiveSets live_behind(unsigned node) const;
@@ -198,9 +203,6 @@ class Emitter {
   bool is_quotient_step(unsigned node) const;
   // All chunks; then the masks are whole again.
   void emit_run(bool regular_lds);
-  LaneMask mask_operand(const isa::Operand& operand, const isa::Instruction& instruction);
-  Value* combined(MaskOperation operation, Value* a, Value* b);
-  void emit_mask_algebra(unsigned node);
   // Whether all LDS accesses of the run that there are guesses of are as guessed and inside the LDS: i1. Null
   // if there are none.
   Value* lds_is_regular();

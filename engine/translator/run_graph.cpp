@@ -10,6 +10,23 @@ namespace lockstep::translator {
 using isa::Opcode;
 using isa::Role;
 
+namespace {
+
+// Whether the instruction copies a mask of lanes from one place in the scalar registers to another one.
+bool is_mask_move(const Node& node, unsigned wave_size) {
+  if (node.kind != NodeKind::scalar_alu) return false;
+  if (node.instruction.row->base != (wave_size == 32 ? Opcode::s_mov_b32 : Opcode::s_mov_b64)) return false;
+  const auto source = source_of(*node.instruction.find(Role::src0), node.instruction);
+  const auto destination = scalar_destination(*node.instruction.find(Role::dst));
+  if (!source || source->is_constant || !destination) return false;
+  const auto is_mask = [&](unsigned number) {
+    return number >= kFirstScalar && number <= kVcc && number % (wave_size / 32) == 0;
+  };
+  return is_mask(source->first) && is_mask(*destination);
+}
+
+}  // namespace
+
 RunGraph::RunGraph(const Routine& routine, const Facts& facts, const std::vector<unsigned>& nodes)
     : routine_(routine), facts_(facts) {
   last_writer_.fill(Term::kBefore);
@@ -161,18 +178,6 @@ bool RunGraph::is_left_in(const RegisterSet& registers, int operation) const {
   for (unsigned r = 0; r < kRegisters; ++r)
     if (registers[r] && last_writer_[r] == operation) return true;
   return false;
-}
-
-bool is_mask_move(const Node& node, unsigned wave_size) {
-  if (node.kind != NodeKind::scalar_alu) return false;
-  if (node.instruction.row->base != (wave_size == 32 ? Opcode::s_mov_b32 : Opcode::s_mov_b64)) return false;
-  const auto source = source_of(*node.instruction.find(Role::src0), node.instruction);
-  const auto destination = scalar_destination(*node.instruction.find(Role::dst));
-  if (!source || source->is_constant || !destination) return false;
-  const auto is_mask = [&](unsigned number) {
-    return number >= kFirstScalar && number <= kVcc && number % (wave_size / 32) == 0;
-  };
-  return is_mask(source->first) && is_mask(*destination);
 }
 
 }  // namespace lockstep::translator

@@ -120,7 +120,4 @@ void drop_needed_patterns(const RunGraph& run, const RegisterSet& live, std::vec
   }
 }
 
-// Whether the instruction copies a mask of lanes from one place in the scalar registers to another one.
-bool is_mask_move(const Node& node, unsigned wave_size);
-
 }  // namespace lockstep::translator
