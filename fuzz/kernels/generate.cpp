@@ -52,7 +52,7 @@ constexpr Type kU32{Base::u32, 1};
 
 class Generator {
  public:
-  explicit Generator(uint64_t seed) : random_(seed) { kernel_.seed = seed; }
+  Generator(uint64_t seed, Size size) : random_(seed), is_small_(size == Size::small) { kernel_.seed = seed; }
   Kernel generate();
 
  private:
@@ -90,7 +90,13 @@ class Generator {
   Statement exchange();
   Statements uniform_statements(unsigned count, unsigned nesting);
 
+  // Draws as often for both sizes.
+  unsigned between(unsigned least, unsigned most, unsigned least_small, unsigned most_small) {
+    return is_small_ ? random_.between(least_small, most_small) : random_.between(least, most);
+  }
+
   Random random_;
+  const bool is_small_;
   Kernel kernel_;
   Function* function_ = nullptr;
   unsigned function_number_ = 0;
@@ -567,7 +573,7 @@ Generator::Statements Generator::uniform_statements(unsigned count, unsigned nes
         branch.bodies.push_back(uniform_statements(random_.between(1, 2), nesting + 1));
       result.push_back(std::move(branch));
     } else {
-      result.push_back(phase(random_.between(2, 6)));
+      result.push_back(phase(between(2, 6, 1, 2)));
     }
   }
   return result;
@@ -585,22 +591,22 @@ Kernel Generator::generate() {
   // The float argument is any bits that are no NaN.
   if ((kernel_.arguments[5] & 0x7f800000) == 0x7f800000) kernel_.arguments[5] &= 0xff800000;
   for (unsigned i = 0; i < 3; ++i) kernel_.variables.push_back({kU32});
-  for (unsigned i = random_.between(4, 9); i > 0; --i) kernel_.variables.push_back({random_type()});
+  for (unsigned i = between(4, 9, 1, 3); i > 0; --i) kernel_.variables.push_back({random_type()});
   for (unsigned i = random_.below(3); i > 0; --i)
     kernel_.private_arrays.push_back(
         {random_.percent(50) ? Base::u32 : Base(random_.below(unsigned(Base::f16)))});
   for (unsigned i = random_.below(4); i > 0; --i)
     kernel_.lds_arrays.push_back(
         {random_.percent(40) ? Base::u32 : Base(random_.below(unsigned(Base::f16)))});
-  kernel_.functions.resize(random_.percent(45) ? random_.between(1, 2) : 0);
-  const int functions_budget = int(random_.between(10, 30));
+  kernel_.functions.resize(random_.percent(is_small_ ? 15 : 45) ? between(1, 2, 1, 1) : 0);
+  const int functions_budget = int(between(10, 30, 3, 8));
   for (size_t i = kernel_.functions.size(); i-- > 0;) {
     budget_ = functions_budget;
     function(unsigned(i));
   }
-  budget_ = int(random_.between(20, 120));
+  budget_ = int(between(20, 120, 4, 20));
 
-  kernel_.body = uniform_statements(random_.between(2, 4), 0);
+  kernel_.body = uniform_statements(between(2, 4, 1, 2), 0);
   Statement last;
   last.kind = Statement::Kind::phase;
   last.modes.assign(kernel_.lds_arrays.size(), 0);
@@ -635,8 +641,8 @@ Kernel Generator::generate() {
 
 }  // namespace
 
-Kernel generate(uint64_t seed) {
-  return Generator(seed).generate();
+Kernel generate(uint64_t seed, Size size) {
+  return Generator(seed, size).generate();
 }
 
 }  // namespace lockstep::kernel_fuzz

@@ -5,6 +5,10 @@
 
 namespace lockstep::kernel_fuzz {
 
-Kernel generate(uint64_t seed);
+// Small ones are some hundred instructions at most: compilers and translator are through with many more of
+// them in the same time, usual ones have more that meets.
+enum class Size { usual, small };
+
+Kernel generate(uint64_t seed, Size size);
 
 }  // namespace lockstep::kernel_fuzz

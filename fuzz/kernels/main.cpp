@@ -30,9 +30,12 @@ struct Options {
   unsigned jobs = 0;
   double seconds = 0;
   double shrink_seconds = 120;
+  Size size = Size::usual;
   std::string wave = "all", level = "all", engine = "interpreter", variants = "all", checks;
   bool go_on = false, print = false, quiet = false;
 };
+
+const std::map<std::string, Size> kSizes = {{"usual", Size::usual}, {"small", Size::small}};
 
 const char* name(lockstep_engine engine) {
   return engine == LOCKSTEP_ENGINE_TRANSLATOR ? "translator" : "interpreter";
@@ -110,7 +113,7 @@ class Campaign {
 
   void batch(Runner& runner, uint64_t first, uint64_t last) {
     std::vector<Kernel> kernels;
-    for (uint64_t i = first; i < last; ++i) kernels.push_back(generate(options_.seed + i));
+    for (uint64_t i = first; i < last; ++i) kernels.push_back(generate(options_.seed + i, options_.size));
     std::vector<const Kernel*> pointers;
     for (const Kernel& kernel : kernels) pointers.push_back(&kernel);
     const std::vector<Variant> chosen = variants_of(first / kBatch);
@@ -143,7 +146,7 @@ class Campaign {
   // Which variants are wrong, a small kernel that shows it, and all there is to see of it.
   void explain(uint64_t seed, const Outcome& outcome) {
     Runner runner(outcome.engine, options_.checks);
-    const Kernel whole = generate(seed);
+    const Kernel whole = generate(seed, options_.size);
     const Kernel* const one[] = {&whole};
     printf("\nseed %llu in each variant:\n", static_cast<unsigned long long>(seed));
     for (const Variant variant : variants(Options{})) {
@@ -161,9 +164,9 @@ class Campaign {
     const Kernel small = shrink(whole, judge, options_.shrink_seconds);
     printf("\nshrunk from %u to %u statements and expressions\n", size(whole), size(small));
     printf("%s", report(small, runner.details(small, outcome.variant)).c_str());
-    printf("\nagain: lockstep-kernel-fuzz --seed %llu --count 1 --level %u --wave %u --%s %s\n",
-           static_cast<unsigned long long>(seed), outcome.variant.level, outcome.variant.wave_size,
-           options_.checks.empty() ? "engine" : "check",
+    printf("\nagain: lockstep-kernel-fuzz --seed %llu --count 1%s --level %u --wave %u --%s %s\n",
+           static_cast<unsigned long long>(seed), options_.size == Size::small ? " --size small" : "",
+           outcome.variant.level, outcome.variant.wave_size, options_.checks.empty() ? "engine" : "check",
            options_.checks.empty() ? name(outcome.engine) : options_.checks.c_str());
   }
 
@@ -192,6 +195,10 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   app.add_option("--time", options.seconds, "begin nothing new after so many seconds");
+  app.add_option("--size", options.size,
+                 "usual, or small, of which many more are compiled and run in the same time")
+      ->transform(CLI::CheckedTransformer(kSizes))
+      ->default_str("usual");
   app.add_option("--wave", options.wave, "wave size")
       ->check(CLI::IsMember({"32", "64", "all"}))
       ->capture_default_str();
@@ -218,7 +225,7 @@ int main(int argc, char** argv) {
   app.add_flag("--quiet", options.quiet, "no progress line");
   CLI11_PARSE(app, argc, argv);
   if (options.print) {
-    const Kernel kernel = generate(options.seed);
+    const Kernel kernel = generate(options.seed, options.size);
     const Kernel* const one[] = {&kernel};
     printf("%s\n%s", emit(one, Target::device).c_str(), emit(one, Target::host).c_str());
     return 0;
