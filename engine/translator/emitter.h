@@ -565,11 +565,6 @@ class Emitter {
     llvm::AllocaInst* failures = nullptr;     // i32: how often lanes were given up
     llvm::AllocaInst* rounds_left = nullptr;  // i32: with few lanes, before a loop is made compact
   };
-  // i64: the places that a load may load from.
-  struct LaneRange {
-    unsigned slot = 0;
-    llvm::AllocaInst *begin = nullptr, *span = nullptr;
-  };
   // Chunks of VGPRs, one behind the other: what the lanes begin with, and then what they end with.
   struct LaneRows {
     std::map<unsigned, unsigned> places;  // by register
@@ -581,9 +576,6 @@ class Emitter {
   LaneRows rows_of(const std::vector<unsigned>& registers);
   Value* row(const LaneRows& rows, unsigned number, unsigned chunk);
   Value* lane_in_row(const LaneRows& rows, unsigned number, Value* lane);  // i64
-  // Whether it may cast doubt. `range`: of a load that has to be tested.
-  bool emit_lane_node(unsigned node, const LaneRange* range, llvm::BasicBlock* failed);
-  void check_lane(llvm::BasicBlock* failed);
   llvm::AllocaInst* alloca_of(llvm::Type* type);
   // Of a wave that does not come from there.
   llvm::BasicBlock* way_into(unsigned block);
@@ -591,30 +583,13 @@ class Emitter {
   void forget_values();
   void emit_lane_loops();
   void emit_lane_loop(unsigned block);
-  void emit_lane_vector(unsigned node);
-  std::map<unsigned, LaneRange> lane_ranges(const std::vector<unsigned>& loads);
-  void set_lane_range(const LaneRange& range, unsigned load);
-  void test_lane_range(unsigned load, Value* address, const LaneRange& range, llvm::BasicBlock* failed);
-  Value* rounds_of_walk(unsigned load, Value* pair, const LaneRange& range, llvm::BasicBlock* failed);
-  void emit_lane_load(unsigned node, const LaneRange* range, llvm::BasicBlock* failed);
-  Value* element_of_lane(Value* lanes);
-  Value* bit_of_lane(Value* mask);
-  Value* lane_of_element(Value* element);
-  Value* joined(Value* low, Value* high);
-  void set_pair(unsigned low, Value* number);
-  // The low half of a sum of 64 bits, by the register with its carry.
-  struct LaneSum {
-    std::array<Value*, 2> addends{};
-    unsigned result = 0;
-    Value* sum = nullptr;
-  };
+  // lane_by_lane.h
+  class LaneByLane;
+  class LaneLoopCode;
 
   // emit_divergent_loop.cpp: such loops of several blocks
   void emit_divergent_loop(unsigned header);
-  void emit_lane_block(const DivergentLoop& loop, unsigned block, const std::map<unsigned, LaneRange>& ranges,
-                       llvm::BasicBlock* failed);
-  void emit_lane_scratch(unsigned node);
-  llvm::Value* rounds_instructions(const DivergentLoop& loop, llvm::Value* paths, llvm::Value* rounds);
+  class DivergentLoopCode;
 
   // emit_compact_loop.cpp: loops that go on with the lanes that are left
   // So many rounds with few lanes pay for making the wave compact and what it was. Where as many have been,
@@ -737,10 +712,6 @@ class Emitter {
   std::map<unsigned, CompactLoop> compact_loops_;               // by header, of others
   CompactWave* compact_ = nullptr;                              // in work
   std::map<unsigned, LaneEntry> lane_entries_;
-  std::map<unsigned, LaneSum> lane_sums_;
-  // Of the lane in work: how many rounds it has behind it, and the blocks that it was in since.
-  llvm::AllocaInst *lane_round_ = nullptr, *lane_path_ = nullptr;
-  std::map<uint32_t, llvm::AllocaInst*> lane_scratch_;      // its dwords of scratch, by their first bytes
   std::map<unsigned, Arguments> kernel_arguments_;          // by the first register of the pair
   std::map<unsigned, std::vector<Value*>> argument_words_;  // by node
   llvm::AllocaInst* arguments_changed_ = nullptr;           // i32
