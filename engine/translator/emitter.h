@@ -432,7 +432,9 @@ class Emitter {
   Value* store_buffer_address(const isa::Instruction& instruction);
   void emit_buffer_format(unsigned node);
   void emit_buffer_atomic(unsigned node);
+  // emit_memory_access.cpp
   void emit_memory_access(unsigned node, const MemoryAccess& access);
+  class MemoryAccessCode;
   bool replace_by_addends(Value*& base, ChunkValues& low, ChunkValues& high);
   void emit_scratch(unsigned node);
   void emit_scratch_part(unsigned node);

@@ -212,7 +212,8 @@ Value* Emitter::LaneByLane::rounds_of_walk(unsigned load, Value* pair, const Lan
 
 // Goes on where the load is allowed.
 void Emitter::LaneByLane::test_range(unsigned load, Value* address, const LaneRange& range) {
-  BasicBlock *look_up = e_.new_block("look_up"), *found = e_.new_block("found"), *allowed = e_.new_block("allowed");
+  BasicBlock *look_up = e_.new_block("look_up"), *found = e_.new_block("found"),
+             *allowed = e_.new_block("allowed");
   Value* at = ir_.CreateSub(address, ir_.CreateLoad(e_.i64_, range.begin));
   e_.branch_unlikely(ir_.CreateICmpUGE(at, ir_.CreateLoad(e_.i64_, range.span)), look_up, allowed);
   ir_.SetInsertPoint(look_up);
@@ -247,8 +248,8 @@ std::vector<Value*> Emitter::LaneByLane::load_words(const isa::AccessShape& shap
   // Two dwords at once: waves on other threads may write both, and programs read a value with its flag so.
   for (unsigned word = 0; shape.bytes >= 4 && word < shape.registers();) {
     const bool is_pair = word + 1 < shape.registers();
-    Value* all = ir_.CreateAlignedLoad(is_pair ? e_.i64_ : e_.i32_,
-                                       ir_.CreateConstInBoundsGEP1_64(e_.i32_, pointer, word), llvm::Align(1));
+    Value* all = ir_.CreateAlignedLoad(
+        is_pair ? e_.i64_ : e_.i32_, ir_.CreateConstInBoundsGEP1_64(e_.i32_, pointer, word), llvm::Align(1));
     words.push_back(is_pair ? ir_.CreateTrunc(all, e_.i32_) : all);
     if (is_pair) words.push_back(ir_.CreateTrunc(ir_.CreateLShr(all, 32), e_.i32_));
     word += is_pair ? 2 : 1;
@@ -288,7 +289,8 @@ void Emitter::LaneByLane::emit_load(unsigned index, const LaneRange* range) {
   }
 }
 
-std::map<unsigned, Emitter::LaneByLane::LaneRange> Emitter::LaneByLane::lane_ranges(const std::vector<unsigned>& loads) {
+std::map<unsigned, Emitter::LaneByLane::LaneRange> Emitter::LaneByLane::lane_ranges(
+    const std::vector<unsigned>& loads) {
   std::map<unsigned, LaneRange> ranges;
   for (unsigned n : loads) {
     const LaneRange range{e_.next_slot_++, e_.alloca_of(e_.i64_), e_.alloca_of(e_.i64_)};
