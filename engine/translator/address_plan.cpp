@@ -122,7 +122,7 @@ LinearState::Step LinearState::step(const Node& node, const RegisterSet& merged)
   std::erase_if(carries_, [&](const auto& each) { return changed[each.first]; });
   partial_ &= ~changed;
   // Lanes that were off have no carry.
-  if (effects.exec == ExecChange::grows || effects.exec == ExecChange::any) {
+  if (turns_lanes_on(effects.exec)) {
     carries_.clear();
     std::erase_if(linear_, [&](const auto& each) { return partial_[each.first]; });
     partial_.reset();
@@ -157,8 +157,7 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
     regular[n - block.first] =
         facts.nodes[n].access_call != AccessCall::always && is_regular_access(routine, node, state);
     accesses += regular[n - block.first];
-    const ExecChange change = facts.nodes[n].effects.exec;
-    plan.roots_in_all_lanes |= change == ExecChange::grows || change == ExecChange::any;
+    plan.roots_in_all_lanes |= turns_lanes_on(facts.nodes[n].effects.exec);
     steps.push_back(state.step(node, facts.nodes[n].merged));
   }
   // The high half of a pair is the same in all lanes, unless the low halves pass a multiple of 2^32.

@@ -30,7 +30,7 @@ bool overwrites_exec(const isa::Instruction& instruction) {
 }
 
 // How a write to EXEC relates to its old value: the lanes that are on afterwards.
-ExecChange exec_change(const Node& node) {
+ExecChange exec_change(const Node& node, unsigned wave_size) {
   const isa::Instruction& instruction = node.instruction;
   if (node.kind != NodeKind::scalar_alu) return ExecChange::shrinks;  // v_cmpx: only lanes that are on
   // The same half of EXEC, or all of it.
@@ -46,6 +46,14 @@ ExecChange exec_change(const Node& node) {
     case Opcode::s_and_not0_wrexec_b32:
     case Opcode::s_and_not0_wrexec_b64:
       return overwrites_exec(instruction) ? ExecChange::any : ExecChange::shrinks;
+    // The other way of a branch.
+    case Opcode::s_and_not1_saveexec_b32:
+    case Opcode::s_and_not1_wrexec_b32:
+      if (wave_size == 64) return ExecChange::any;
+      [[fallthrough]];
+    case Opcode::s_and_not1_saveexec_b64:
+    case Opcode::s_and_not1_wrexec_b64:
+      return overwrites_exec(instruction) ? ExecChange::any : ExecChange::others;
     case Opcode::s_or_saveexec_b32:
     case Opcode::s_or_saveexec_b64:
       return overwrites_exec(instruction) ? ExecChange::any : ExecChange::grows;
@@ -182,7 +190,7 @@ Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count) {
     if (use.is_partial && use.is_vgpr()) add(effects.reads, use, vgpr_count);
   }
   effects.reads_all_lanes = node.kind == NodeKind::lane_access || reads_lanes_that_are_off(instruction);
-  if (writes_exec(effects, wave_size)) effects.exec = exec_change(node);
+  if (writes_exec(effects, wave_size)) effects.exec = exec_change(node, wave_size);
   return effects;
 }
 

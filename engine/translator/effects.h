@@ -8,7 +8,11 @@
 
 namespace lockstep::translator {
 
-enum class ExecChange : uint8_t { none, shrinks, grows, any };
+// Others: all lanes that were on are off.
+enum class ExecChange : uint8_t { none, shrinks, grows, others, any };
+inline bool turns_lanes_on(ExecChange change) {
+  return change != ExecChange::none && change != ExecChange::shrinks;
+}
 
 struct Effects {
   RegisterSet reads;

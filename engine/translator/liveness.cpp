@@ -34,6 +34,11 @@ LiveSets before(const Effects& effects, bool all_on, LiveSets after, RegisterSet
     case ExecChange::grows:  // lanes that were off may be on now
       live.off |= after.on & vgprs;
       break;
+    case ExecChange::others:  // lanes that were on are off now
+      live.on &= ~vgprs;
+      live.on |= after.off;
+      live.off |= after.on & vgprs;
+      break;
     case ExecChange::any:
       live.on |= after.off;
       live.off |= after.on & vgprs;

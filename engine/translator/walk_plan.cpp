@@ -87,8 +87,7 @@ bool is_quiet_loop(const Routine& routine, unsigned index, std::optional<unsigne
           default:
             return false;
         }
-        const ExecChange change = effects_of(node, routine.wave_size, routine.vgpr_count).exec;
-        return change == ExecChange::none || change == ExecChange::shrinks;
+        return !turns_lanes_on(effects_of(node, routine.wave_size, routine.vgpr_count).exec);
       });
 }
 

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "tests/engine/translator/engine_pair.h"
 
@@ -63,6 +64,57 @@ TEST(Branches, LanesSideBySideAreTheInterpreters) {
                                   }),
                         "")
                   << access << " " << mask;
+      }
+    }
+  }
+}
+
+// v4 is written one way and read the other way, where it still is what it was.
+std::string both_ways(const std::string& size, const std::string& exec, const std::string& wanted,
+                      const std::string& saved, const std::string& left, const std::string& turn) {
+  return "s_and_saveexec_" + size + " " + saved + ", " + wanted + "\ns_cbranch_execz other\n" +
+         "v_add_nc_u32 v4, v4, v1\nv_mul_lo_u32 v5, v4, v4\nother:\n" + turn + " " + left + ", " + saved +
+         "\ns_cbranch_execz done\nv_sub_nc_u32 v5, v4, v2\ndone:\ns_or_" + size + " " + exec + ", " + exec +
+         ", " + left + "\nv_mov_b32 v4, 0";
+}
+
+// Whether lanes that are on before the first instruction of this opcode may read v4 behind it.
+bool reads_v4_before(const std::string& text, unsigned wave_size, isa::Opcode opcode) {
+  const Routine routine = routine_of(text, wave_size);
+  const Facts facts = analyse(routine);
+  for (unsigned n = 0; n < routine.nodes.size(); ++n)
+    if (routine.nodes[n].instruction.row->base == opcode) return facts.nodes[n].live.on[4];
+  ADD_FAILURE() << text;
+  return false;
+}
+
+TEST(Branches, TheOtherWayIsOfOtherLanes) {
+  using isa::Opcode;
+  const std::string narrow = both_ways("b32", "exec_lo", "s62", "s60", "s58", "s_and_not1_saveexec_b32"),
+                    wide = both_ways("b64", "exec", "s[62:63]", "s[60:61]", "s[58:59]",
+                                     "s_and_not1_saveexec_b64");
+  EXPECT_FALSE(reads_v4_before(narrow, 32, Opcode::s_and_not1_saveexec_b32));
+  EXPECT_FALSE(reads_v4_before(wide, 64, Opcode::s_and_not1_saveexec_b64));
+  // Lanes 32 to 63 stay on, or EXEC is what it was.
+  EXPECT_TRUE(reads_v4_before(narrow, 64, Opcode::s_and_not1_saveexec_b32));
+  const std::string onto_itself =
+      replaced(narrow, "s_and_not1_saveexec_b32 s58", "s_and_not1_saveexec_b32 exec_lo");
+  EXPECT_TRUE(reads_v4_before(onto_itself, 32, Opcode::s_and_not1_saveexec_b32));
+  const std::string or_not = replaced(narrow, "s_and_not1_saveexec_b32", "s_or_not1_saveexec_b32");
+  EXPECT_TRUE(reads_v4_before(or_not, 32, Opcode::s_or_not1_saveexec_b32));
+  for (const auto& [text, wave_size] :
+       {std::pair{narrow, 32u}, {wide, 64u}, {narrow, 64u}, {onto_itself, 32u}, {or_not, 32u}}) {
+    for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x0f0f'ff00'33ff'0ff0}}) {
+      EnginePair engines({.wave_size = wave_size, .exec = exec, .seed = 5});
+      for (const uint64_t mask : {uint64_t{0}, ~uint64_t{0}, uint64_t{0xffff'0000'1234'ff00}}) {
+        std::vector<uint32_t> code = interpreter::assembled(text, wave_size);
+        code.pop_back();
+        EXPECT_EQ(engines.run(code,
+                              [&](interpreter::TestWave& wave) {
+                                wave.s(62) = static_cast<uint32_t>(mask);
+                                wave.s(63) = static_cast<uint32_t>(mask >> 32);
+                              }),
+                  "");
       }
     }
   }
