@@ -6,6 +6,7 @@
 #include "numeric/quotient.h"
 #include "numeric/ratio.h"
 #include "numeric/square_root.h"
+#include "numeric/wide_quotient.h"
 
 #define LOCKSTEP_EXPORT extern "C" __attribute__((visibility("default"), nothrow))
 
@@ -145,6 +146,13 @@ LOCKSTEP_EXPORT void lockstep_body_quotient_u32(const U32* words, const uint16_t
   const numeric::IntegerQuotient result = numeric::integer_quotient(words[0], words[1]);
   result_words[0] = result.quotient;
   result_words[1] = result.rest;
+}
+LOCKSTEP_EXPORT void lockstep_body_quotient_u64(const U32* words, const uint16_t*, U32* result_words,
+                                                uint16_t*, I32*) {
+  const numeric::WideQuotient result =
+      numeric::wide_quotient(argument_from<U64>(words), argument_from<U64>(words + 2));
+  store_result(result.quotient, result_words);
+  store_result(result.rest, result_words + 2);
 }
 #define LOCKSTEP_SQUARE_ROOT(name, type)                                                      \
   LOCKSTEP_EXPORT void lockstep_body_square_root_##name(const U32* words, const uint16_t*,    \

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMaxRun = 32, kMaxRunWithQuotient = 192;
 // What may lie between the begin of a quotient of integers, or of a ratio, and its end, with what compilers
 // put in between.
-constexpr size_t kQuotient = 40;
+constexpr size_t kQuotient = 40, kWideQuotient = 140;
 
 // Scalar registers that an instruction reads as a number, not as one bit a lane.
 RegisterSet scalar_number_reads(const Node& node) {
@@ -86,7 +86,9 @@ void Emitter::add_to_run(unsigned index) {
   }
   run_.open_quotients += quotient_steps_open(node);
   run_.nodes.push_back(index);
-  if (begins_quotient(node)) run_.may_reach = std::min(run_.nodes.size() + kQuotient, kMaxRunWithQuotient);
+  const size_t rest = begins_wide_quotient(node) ? kWideQuotient : begins_quotient(node) ? kQuotient : 0;
+  if (rest > 0)
+    run_.may_reach = std::max(run_.may_reach, std::min(run_.nodes.size() + rest, kMaxRunWithQuotient));
   run_.writes |= facts_.nodes[index].effects.writes;
   if (node.kind == NodeKind::lds) {
     const bool is_store =
@@ -212,6 +214,9 @@ void Emitter::emit_run(bool regular_lds) {
       if (const auto division = run_.quotients.integer_divisions.find(n);
           division != run_.quotients.integer_divisions.end())
         emit_integer_division(n, division->second, pass_);
+      if (const auto division = run_.quotients.wide_divisions.find(n);
+          division != run_.quotients.wide_divisions.end())
+        emit_wide_division(n, division->second, pass_);
       if (const auto fraction = run_.quotients.fractions.find(n); fraction != run_.quotients.fractions.end())
         take_ratio_operand(n, fraction->second, pass_);
       if (run_.quotients.float_roots.contains(n) || run_.quotients.whole_roots.contains(n))

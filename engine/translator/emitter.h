@@ -108,7 +108,7 @@ class Emitter {
     size_t may_reach = 0;  // instructions, for the sake of quotients of integers
     Quotients quotients;
     // Of the chunk in work, by the node where they are computed: quotients and rests, roots.
-    std::map<unsigned, std::array<Value*, 2>> earlier_results;
+    std::map<unsigned, std::array<Value*, 4>> earlier_results;
     // And operands of ratios and the reciprocals of denominators there, by the node that takes them apart.
     std::map<unsigned, Value*> ratio_operands, reciprocals;
   };
@@ -310,6 +310,7 @@ class Emitter {
   void emit_ratio(unsigned node, unsigned chunk);
   void emit_integer_division(unsigned node, const IntegerDivision& division, unsigned chunk);
   void emit_root(unsigned node, unsigned chunk);
+  void emit_wide_division(unsigned node, const WideDivision& division, unsigned chunk);
   void emit_earlier_root(unsigned node, unsigned chunk);
   void emit_vector_half(const Node& node, const Half& part, unsigned chunk, PendingWrites& writes);
   // What DPP makes of a source register, and the lanes that the instruction may write (i16).

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/translator/classify.h"
 #include "engine/translator/run_graph.h"
 #include "engine/translator/whole_roots.h"
 
@@ -240,7 +241,7 @@ Quotients find_quotients(const Routine& routine, const Facts& facts, const std::
                          const RegisterSet& live) {
   const bool has_any = std::ranges::any_of(nodes, [&](unsigned n) {
     const Node& node = routine.nodes[n];
-    if (quotient_steps_open(node) < 0 || begins_quotient(node)) return true;
+    if (quotient_steps_open(node) < 0 || begins_quotient(node) || begins_wide_quotient(node)) return true;
     return node.kind == NodeKind::vector_alu && node.instruction.row->base == Opcode::v_rsq_f64;
   });
   if (!has_any) return {};
@@ -248,6 +249,7 @@ Quotients find_quotients(const Routine& routine, const Facts& facts, const std::
   Quotients result;
   Finder(graph).find(live, result);
   find_integer_quotients(graph, live, result);
+  find_wide_quotients(graph, live, result);
   find_float_roots(graph, live, result);
   // Where NaNs are many each step finds its own.
   if (!routine.selects_nans) find_ratios(graph, live, result);
@@ -259,6 +261,21 @@ bool begins_quotient(const Node& node) {
   const Opcode opcode = node.instruction.row->base;
   return opcode == Opcode::v_rcp_iflag_f32 || opcode == Opcode::v_frexp_mant_f32 ||
          opcode == Opcode::v_sqrt_f32;
+}
+
+bool begins_wide_quotient(const Node& node) {
+  if (node.kind != NodeKind::vector_alu && node.kind != NodeKind::dual) return false;
+  const isa::Instruction& instruction = node.instruction;
+  const auto is_scale = [&](const isa::Operand& operand) {
+    if (operand.is_vgpr() || operand.type == isa::Type::mask) return false;
+    const auto source = source_of(operand, instruction);
+    return source && source->is_constant && source->value == kScaleOfWideQuotient;
+  };
+  return std::ranges::any_of(halves_of(instruction), [&](const Half& half) {
+    const auto operands = instruction.operands.begin();
+    return half.row->base == Opcode::v_mul_f32 &&
+           std::any_of(operands + half.first, operands + half.last, is_scale);
+  });
 }
 
 int quotient_steps_open(const Node& node) {

@@ -2,6 +2,7 @@
 // of which the last one's result is all that anybody reads.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,14 +11,15 @@
 #include <vector>
 
 #include "engine/translator/liveness.h"
+#include "engine/translator/operands.h"
 #include "engine/translator/routine.h"
 
 namespace lockstep::translator {
 
 class RunGraph;
 
-// What stands for the last step of a quotient of unsigned integers, of its rest (which is the second result),
-// or of a root, by word: it is computed where one of the steps first reads what it is made of.
+// What stands for the last step of a quotient of unsigned integers, of its rest (which comes behind it), or
+// of a root, by word: it is computed where one of the steps reads what it is made of.
 struct EarlierResult {
   unsigned begin = 0;  // node
   unsigned number = 0;
@@ -26,6 +28,10 @@ struct EarlierResult {
 struct IntegerDivision {
   isa::Role dividend{};
   unsigned divisor = 0;
+};
+// Both words of the dividend, then of the divisor, as they are before a node (numeric/wide_quotient.h).
+struct WideDivision {
+  std::array<Source, 4> words;
 };
 
 // A quotient of floats that need not be exact (numeric/ratio.h). Its operands are read where V_FREXP_MANT_F32
@@ -43,6 +49,7 @@ struct Quotients {
   std::map<unsigned, unsigned> roots;
   // By node, and by node and half.
   std::map<unsigned, IntegerDivision> integer_divisions;
+  std::map<unsigned, WideDivision> wide_divisions;
   std::map<std::pair<unsigned, unsigned>, EarlierResult> earlier_results;
   // The v_sqrt_f32 of roots that are rounded as the host's, and of roots of doubles with the steps around
   // them, the v_ldexp_f64 that reads what they are of (numeric/square_root.h).
@@ -61,8 +68,10 @@ struct Quotients {
 Quotients find_quotients(const Routine& routine, const Facts& facts, const std::vector<unsigned>& nodes,
                          const RegisterSet& live);
 
-// Those of integers alone, ratios alone, and roots of floats, which are added to the result.
+// Those of integers alone, of 32 and of 64 bits, ratios alone, and roots of floats, which are added to the
+// result.
 void find_integer_quotients(const RunGraph& run, const RegisterSet& live, Quotients& result);
+void find_wide_quotients(const RunGraph& run, const RegisterSet& live, Quotients& result);
 void find_ratios(const RunGraph& run, const RegisterSet& live, Quotients& result);
 void find_float_roots(const RunGraph& run, const RegisterSet& live, Quotients& result);
 
@@ -71,5 +80,8 @@ int quotient_steps_open(const Node& node);
 // The reciprocal of an integer, a float that is taken apart, or a root that may be rounded: what is left is
 // some twenty instructions.
 bool begins_quotient(const Node& node);
+// By this float, 2^64 less four units, compilers multiply the reciprocal of an integer of 64 bits.
+inline constexpr uint64_t kScaleOfWideQuotient = 0x5f7ffffc;
+bool begins_wide_quotient(const Node& node);
 
 }  // namespace lockstep::translator

@@ -27,6 +27,10 @@ bool is_mask_move(const Node& node, unsigned wave_size) {
 
 }  // namespace
 
+bool is_difference_of_scalars(Opcode opcode) {
+  return opcode == Opcode::s_sub_i32 || opcode == Opcode::s_sub_u32 || opcode == Opcode::s_subb_u32;
+}
+
 RunGraph::RunGraph(const Routine& routine, const Facts& facts, const std::vector<unsigned>& nodes)
     : routine_(routine), facts_(facts) {
   last_writer_.fill(Term::kBefore);
@@ -53,7 +57,7 @@ void RunGraph::add(unsigned index) {
       other.mask = scalar_destination(*node.instruction.find(Role::dst));
       other.is_plain = true;
     }
-    if (node.kind == NodeKind::scalar_alu && node.instruction.row->base == Opcode::s_sub_i32)
+    if (node.kind == NodeKind::scalar_alu && is_difference_of_scalars(node.instruction.row->base))
       add_difference_of_scalars(other, node.instruction);
   }
   if (effects.exec != ExecChange::none) exec_changes_.push_back(first);
@@ -77,10 +81,14 @@ void RunGraph::add_difference_of_scalars(Operation& operation, const isa::Instru
     if (!source_of(source, instruction)) return;
     operation.sources.push_back(term(source, instruction));
   }
-  operation.opcode = Opcode::s_sub_i32;
+  operation.opcode = instruction.row->base;
   operation.result = *destination;
   operation.result_words = 1;
   operation.is_plain = true;
+  if (operation.opcode == Opcode::s_sub_i32) return;
+  operation.mask = kScc;
+  operation.mask_source.first = kScc;
+  operation.mask_source.written_by[0] = last_writer_[kScc];
 }
 
 Term RunGraph::term(const isa::Operand& operand, const isa::Instruction& instruction) const {

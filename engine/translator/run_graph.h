@@ -41,7 +41,8 @@ struct Term {
   }
 };
 
-// An instruction, or half of a VOPD pair. Of scalar ones s_sub_i32 and moves of masks are known.
+// An instruction, or half of a VOPD pair. Of scalar ones differences and moves of masks are known. SCC counts
+// as a mask where it is a borrow.
 struct Operation {
   unsigned node = 0, half = 0;
   isa::Opcode opcode{};
@@ -51,6 +52,8 @@ struct Operation {
   std::optional<unsigned> mask;  // of lanes, that it writes or moves
   Term mask_source;              // what reads a mask, VCC if it names none; a move: what is moved
 };
+
+bool is_difference_of_scalars(isa::Opcode opcode);
 
 class RunGraph {
  public:

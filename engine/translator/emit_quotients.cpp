@@ -1,0 +1,124 @@
+// What quotients and roots are as a whole (quotients.h).
+#include <llvm/Analysis/VectorUtils.h>
+
+#include <string>
+
+#include "engine/translator/emitter.h"
+#include "engine/translator/lane_values.h"
+#include "engine/translator/operands.h"
+#include "numeric/float_mode.h"
+
+namespace lockstep::translator {
+
+using llvm::Value;
+using isa::Role;
+
+namespace {
+
+constexpr uint32_t kOne = 0x3f800000;  // as a float
+
+}  // namespace
+
+// The last instruction of a quotient, without those before it.
+void Emitter::emit_quotient(unsigned index, unsigned chunk) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const isa::Operand& result = *instruction.find(Role::dst);
+  unsigned next = 0;
+  for (const Role role : {Role::src1, Role::src2}) {
+    const isa::Operand& operand = *instruction.find(role);
+    for (unsigned word = 0; word < result.words; ++word) {
+      const bool neg = operand.neg && word + 1 == result.words;
+      Value* value = with_sign(ir_, source_word(operand, instruction, word, chunk), false, neg, 31);
+      ir_.CreateStore(value, place_in(words_, next++));
+    }
+  }
+  call_body(result.words == 2 ? "quotient_f64" : "quotient_f32", doubt_[chunk], kDefaultFloatMode, false);
+  for (unsigned word = 0; word < result.words; ++word)
+    write_lanes(facts_.nodes[index], result.vgpr() + word, chunk,
+                ir_.CreateLoad(lanes_, place_in(result_words_, word)));
+}
+
+// All of a quotient of integers and of its rest, where its steps first read the dividend.
+void Emitter::emit_integer_division(unsigned index, const IntegerDivision& division, unsigned chunk) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  ir_.CreateStore(source_word(*instruction.find(division.dividend), instruction, 0, chunk),
+                  place_in(words_, 0));
+  Value* divisor = is_vgpr(division.divisor)
+                       ? vgpr(division.divisor, chunk)
+                       : ir_.CreateVectorSplat(kLanesPerChunk, run_scalar(division.divisor));
+  ir_.CreateStore(divisor, place_in(words_, 1));
+  call_body("quotient_u32", doubt_[chunk], kDefaultFloatMode, false);
+  auto& results = run_.earlier_results[index];
+  for (unsigned word = 0; word < 2; ++word)
+    results[word] = ir_.CreateLoad(lanes_, place_in(result_words_, word));
+}
+
+void Emitter::emit_wide_division(unsigned index, const WideDivision& division, unsigned chunk) {
+  unsigned next = 0;
+  for (const Source& word : division.words) {
+    Value* value = word.is_constant      ? splat(ir_, static_cast<uint32_t>(word.value))
+                   : is_vgpr(word.first) ? vgpr(word.first, chunk)
+                                         : ir_.CreateVectorSplat(kLanesPerChunk, run_scalar(word.first));
+    ir_.CreateStore(value, place_in(words_, next++));
+  }
+  call_body("quotient_u64", doubt_[chunk], kDefaultFloatMode, false);
+  auto& results = run_.earlier_results[index];
+  for (unsigned word = 0; word < results.size(); ++word)
+    results[word] = ir_.CreateLoad(lanes_, place_in(result_words_, word));
+}
+
+// Of the operand of the node there: one that is a float of V_SQRT_F32, a double of V_LDEXP_F64.
+void Emitter::emit_earlier_root(unsigned index, unsigned chunk) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const isa::Operand& operand = *instruction.find(Role::src0);
+  for (unsigned word = 0; word < operand.words; ++word)
+    ir_.CreateStore(source_word(operand, instruction, word, chunk), place_in(words_, word));
+  call_body(operand.words == 1 ? "square_root_f32" : "whole_square_root_f64", doubt_[chunk],
+            kDefaultFloatMode, false);
+  auto& results = run_.earlier_results[index];
+  for (unsigned word = 0; word < operand.words; ++word)
+    results[word] = ir_.CreateLoad(lanes_, place_in(result_words_, word));
+}
+
+// Where the first of a ratio's steps reads it. Lanes that are off may hold anything, and get what needs no
+// look.
+void Emitter::take_ratio_operand(unsigned index, bool is_denominator, unsigned chunk) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const isa::Operand& operand = *instruction.find(Role::src0);
+  Value* value = with_sign(ir_, source_word(operand, instruction, 0, chunk), false, operand.neg, 31);
+  Value* number = llvm::getSplatValue(value);
+  if (!number && !has_launch_exec(index))
+    value = ir_.CreateSelect(mask_of_register(kExec, chunk), value, splat(ir_, kOne));
+  run_.ratio_operands[index] = value;
+  if (!is_denominator) return;
+  const auto compute = [&](Value* doubt, const std::string& suffix) {
+    ir_.CreateStore(value, place_in(words_, 0));
+    call_body("v_rcp_f32" + suffix, doubt, kDefaultFloatMode, true);
+  };
+  if (number) {
+    run_.reciprocals[index] = in_all_lanes(operand, {number}, 1, chunk, true, compute)[0];
+  } else {
+    compute(doubt_[chunk], "");
+    run_.reciprocals[index] = ir_.CreateLoad(lanes_, place_in(result_words_, 0));
+  }
+}
+
+void Emitter::emit_ratio(unsigned index, unsigned chunk) {
+  const Ratio& ratio = run_.quotients.ratios.at(index);
+  Value* numerator = ratio.numerator ? run_.ratio_operands.at(*ratio.numerator) : splat(ir_, ratio.constant);
+  ir_.CreateStore(with_sign(ir_, numerator, false, ratio.numerator_is_negated, 31), place_in(words_, 0));
+  if (!ratio.denominator) {
+    ir_.CreateStore(splat(ir_, ratio.constant), place_in(words_, 1));
+    call_body("ratio_of_constant_f32", doubt_[chunk], kDefaultFloatMode, false);
+  } else {
+    ir_.CreateStore(run_.ratio_operands.at(*ratio.denominator), place_in(words_, 1));
+    ir_.CreateStore(run_.reciprocals.at(*ratio.denominator), place_in(words_, 2));
+    call_body(ratio.reciprocal_first ? "ratio_of_reciprocal_f32" : "ratio_f32", doubt_[chunk],
+              kDefaultFloatMode, false);
+  }
+  Value* result = ir_.CreateLoad(lanes_, place_in(result_words_, 0));
+  write_lanes(facts_.nodes[index], routine_.nodes[index].instruction.find(Role::dst)->vgpr(), chunk,
+              with_sign(ir_, result, false, ratio.is_negated, 31));
+}
+
+}  // namespace lockstep::translator
