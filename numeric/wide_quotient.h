@@ -1,5 +1,5 @@
-// Quotients of unsigned 64-bit integers as a whole: what compilers make of V_RCP_F32, two steps of Newton's in
-// integers and two corrections.
+// Quotients of unsigned 64-bit integers as a whole: what compilers make of V_RCP_F32, two steps of Newton's
+// in integers and two corrections.
 #pragma once
 
 #include "numeric/lanes.h"
@@ -11,16 +11,16 @@ struct WideQuotient {
 };
 
 // With z the integer that the steps take for 2^64 / d, and e = 2^64 - z * d, a step of Newton's leaves
-// e * e / 2^64 and less than d. The first z is a float's product, of which V_RCP_F32's error, below 0.89 units
-// (docs/arithmetic.md), three roundings and the scale 2^64 - 2^42 leave e above 0 and below 2^43 + d. So after
-// two steps 0 <= e <= 2 * d, the high half of n * z is the quotient or one or two less, and the corrections
-// end with the quotient. Of d = 0 the steps make z = 2^64 - 2^32, take nothing off n and add 2.
+// e * e / 2^64 and less than d. The first z is a float's product, of which V_RCP_F32's error, below 0.89
+// units (docs/arithmetic.md), three roundings and the scale 2^64 - 2^42 leave e above 0 and below 2^43 + d.
+// So after two steps 0 <= e <= 2 * d, the high half of n * z is the quotient or one or two less, and the
+// corrections end with the quotient. Of d = 0 the steps make z = 2^64 - 2^32, take nothing off n and add 2.
 //
 // Here 1 / d is taken too small by 2^-50, so that no estimate exceeds what it is of after its four roundings,
 // and half a unit is taken off before it is rounded to an integer, which is in the low bits of its sum with
 // 3 * 2^51. The first estimate leaves n less than d + 2^15. That is less than 2^32 where more than d may be
-// left, or less than 2^32 + 2^15 with a d that is more than half of it: the second estimate is of the low half,
-// and leaves less than 2 * d.
+// left, or less than 2^32 + 2^15 with a d that is more than half of it: the second estimate is of the low
+// half, and leaves less than 2 * d.
 LOCKSTEP_INLINE WideQuotient wide_quotient(U64 n, U64 d) {
   constexpr double kUnits = 0x1.8p52, kUnit = 0x1p52;
   constexpr uint64_t kLow = 0xffffffff;

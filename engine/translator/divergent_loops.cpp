@@ -11,6 +11,7 @@
 #include "engine/translator/loop_parts.h"
 #include "engine/translator/mask_algebra.h"
 #include "engine/translator/operands.h"
+#include "engine/translator/quotients.h"
 #include "isa/effects.h"
 #include "isa/memory_shape.h"
 
@@ -571,6 +572,15 @@ bool has_arrays(const Routine& routine, const std::set<unsigned>& blocks) {
   return choices >= kFewestChoices;
 }
 
+// Quotients of 64 bits choose among words, too, and are ninety instructions of one lane, but one division of
+// the wave.
+bool has_wide_quotients(const Routine& routine, const std::set<unsigned>& blocks) {
+  return std::ranges::any_of(blocks, [&](unsigned b) {
+    const auto nodes = routine.nodes.begin();
+    return std::any_of(nodes + routine.blocks[b].first, nodes + routine.blocks[b].last, begins_wide_quotient);
+  });
+}
+
 void find_in(const Routine& routine, const Facts& facts, const std::set<unsigned>& blocks,
              std::map<unsigned, DivergentLoop>& loops) {
   if (!has_arrays(routine, blocks)) return;
@@ -587,6 +597,7 @@ void find_in(const Routine& routine, const Facts& facts, const std::set<unsigned
       find_in(routine, facts, without_header, loops);
       continue;
     }
+    if (has_wide_quotients(routine, part)) continue;
     if (auto loop = Candidate(routine, facts, part, *header).loop()) loops.emplace(*header, std::move(*loop));
   }
 }

@@ -10,8 +10,8 @@
 
 namespace lockstep::translator {
 
-using llvm::Value;
 using isa::Role;
+using llvm::Value;
 
 namespace {
 

@@ -6,6 +6,7 @@
 
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
+#include "engine/translator/other_ways.h"
 #include "isa/memory_shape.h"
 
 namespace lockstep::translator {
@@ -173,7 +174,8 @@ LiveSets Emitter::live_behind(unsigned index) const {
 
 void Emitter::find_run_quotients() {
   const LiveSets live = live_behind(run_.nodes.back());
-  run_.quotients = find_quotients(routine_, facts_, run_.nodes, live.on);
+  run_.quotients =
+      find_quotients(routine_, facts_, run_.nodes, read_behind(routine_, facts_, run_.nodes.back()));
   if (run_.quotients.steps.empty()) return;
   // Blocks behind expect registers that this one writes in their slots, if only for the lanes that are off.
   for (const auto& [n, half] : run_.quotients.steps) {

@@ -32,8 +32,8 @@ struct Wide {
   Term low, high;
 };
 
-// Looks up the operations that compute a number of others, and notes them as steps. Where there is none it has
-// failed, and gives a term that nothing is computed of.
+// Looks up the operations that compute a number of others, and notes them as steps. Where there is none it
+// has failed, and gives a term that nothing is computed of.
 class Steps {
  public:
   explicit Steps(const RunGraph& run) : run_(run) {}
@@ -60,7 +60,8 @@ class Steps {
   }
 
   Sum sum(const Term& a, const Term& b) {
-    return summed(find({Opcode::v_add_co_u32}, [&](const Operation& each) { return is_of_both(each, a, b); }));
+    return summed(
+        find({Opcode::v_add_co_u32}, [&](const Operation& each) { return is_of_both(each, a, b); }));
   }
   Sum sum(const Term& a, const Term& b, const Sum& carry) {
     return summed(find({Opcode::v_add_co_ci_u32}, [&](const Operation& each) {
@@ -111,8 +112,8 @@ class Steps {
                           }) != kNone;
     const Wide &first = in_order ? low_high : high_low, &second = in_order ? high_low : low_high;
     const Sum low = sum(lowest, first.low), middle = sum(kZero, first.high, low);
-    const Sum with_second = sum(low.value, second.low),
-              high = sum(middle.value, second.high, with_second), carry = sum(kZero, highest.high, high);
+    const Sum with_second = sum(low.value, second.low), high = sum(middle.value, second.high, with_second),
+              carry = sum(kZero, highest.high, high);
     return sum({high.value, carry.value}, {highest.low, kZero});
   }
 
@@ -120,8 +121,8 @@ class Steps {
   Term is_not_less(const Wide& a, const Wide& b) {
     const Term low = flag(a.low, b.low),
                high = is_constant(b.high, 0) ? constant(~uint32_t{0}) : flag(a.high, b.high);
-    const int equal = find({Opcode::v_cmp_eq_u32},
-                           [&](const Operation& each) { return is_of_both(each, a.high, b.high); });
+    const int equal =
+        find({Opcode::v_cmp_eq_u32}, [&](const Operation& each) { return is_of_both(each, a.high, b.high); });
     return chosen(high, low, note(equal));
   }
   // b where the flag is not zero.
@@ -214,7 +215,8 @@ class Steps {
   Term chosen(const Term& off, const Term& on, int mask) {
     return noted(find({Opcode::v_cndmask_b32}, [&](const Operation& each) {
       const auto is = [](const Term& source, const Term& wanted) {
-        return source == wanted || (wanted.is_constant && source.is_integer(static_cast<int32_t>(wanted.value)));
+        return source == wanted ||
+               (wanted.is_constant && source.is_integer(static_cast<int32_t>(wanted.value)));
       };
       return is(each.sources[0], off) && is(each.sources[1], on) && reads_mask(each, mask);
     }));
@@ -265,11 +267,10 @@ class Finder {
     if (!divisor) return;
     Steps steps(run_);
     const Term scaled{.first = run_.operation(scale).result, .written_by = {scale, Term::kBefore}};
-    const Term high = steps.unary(Opcode::v_trunc_f32,
-                                  steps.of_both({Opcode::v_mul_f32}, scaled, constant(kTwoToMinus32)));
+    const Term high =
+        steps.unary(Opcode::v_trunc_f32, steps.of_both({Opcode::v_mul_f32}, scaled, constant(kTwoToMinus32)));
     const Term low = steps.fused(high, constant(kMinusTwoTo32), scaled);
-    const Wide estimate = {steps.unary(Opcode::v_cvt_u32_f32, low),
-                           steps.unary(Opcode::v_cvt_u32_f32, high)};
+    const Wide estimate = {steps.unary(Opcode::v_cvt_u32_f32, low), steps.unary(Opcode::v_cvt_u32_f32, high)};
     const Steps::Sum negated = steps.difference(kZero, divisor->low);
     const Wide opposite = {negated.value, steps.difference(kZero, divisor->high, negated).value};
     const auto better = [&](const Wide& reciprocal) {
@@ -288,7 +289,8 @@ class Finder {
     }
     for (const Term& low_word : factors)
       for (const Term& high_word : factors)
-        if (!(low_word == high_word)) find_corrections({low_word, high_word}, *divisor, reciprocal, steps, begin);
+        if (!(low_word == high_word))
+          find_corrections({low_word, high_word}, *divisor, reciprocal, steps, begin);
   }
 
   // What the float is the scaled reciprocal of.
@@ -345,7 +347,8 @@ class Finder {
       found.steps.erase(found.end);
       found.operands = {n.low, n.high, d.low, d.high};
       const bool is_negated = std::ranges::any_of(found.operands, [](const Term& each) { return each.neg; });
-      if (!is_negated && !run_.changes_lanes(*found.steps.begin(), found.end)) found_.push_back(std::move(found));
+      if (!is_negated && !run_.changes_lanes(*found.steps.begin(), found.end))
+        found_.push_back(std::move(found));
     };
     const auto low_of_more = [&](uint32_t number) {
       return [&, number](Steps& of) { return of.sum(estimate.low, constant(number)).value; };
@@ -358,14 +361,14 @@ class Finder {
     const auto third_low = [&](Steps& of) { return of.difference(second.low, d.low); };
     add_word(0, estimate.low, low_of_more(1), low_of_more(2));
     add_word(1, estimate.high, high_of_more(1), high_of_more(2));
-    add_word(2, first.low, [&](Steps&) { return second.low; },
-             [&](Steps& of) { return third_low(of).value; });
-    add_word(3, first.high, [&](Steps&) { return second.high; },
-             [&](Steps& of) {
-               const Term high =
-                   is_short ? second.high : without_divisor(of, second_middle, second_low);
-               return of.difference(high, kZero, third_low(of)).value;
-             });
+    add_word(
+        2, first.low, [&](Steps&) { return second.low; }, [&](Steps& of) { return third_low(of).value; });
+    add_word(
+        3, first.high, [&](Steps&) { return second.high; },
+        [&](Steps& of) {
+          const Term high = is_short ? second.high : without_divisor(of, second_middle, second_low);
+          return of.difference(high, kZero, third_low(of)).value;
+        });
   }
 
   const RunGraph& run_;

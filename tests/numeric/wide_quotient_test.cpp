@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
 #include <random>
+#include <vector>
 
 #include "numeric/convert.h"
 #include "numeric/transcendental.h"
@@ -18,7 +18,8 @@ using Wide = unsigned __int128;
 // The integer that compilers take for 2^64 / d at first.
 U64 first_reciprocal(U64 d) {
   constexpr DefaultFloatMode kMode;
-  const F32 whole = __builtin_elementwise_fma(convert<F32>(high_half(d)), F32(0x1p32f), convert<F32>(low_half(d)));
+  const F32 whole =
+      __builtin_elementwise_fma(convert<F32>(high_half(d)), F32(0x1p32f), convert<F32>(low_half(d)));
   const F32 scaled = rcp(whole, kMode) * bits_as<F32>(U32(0x5f7ffffc));
   const F32 high = __builtin_elementwise_trunc(scaled * 0x1p-32f);
   const F32 low = __builtin_elementwise_fma(high, F32(-0x1p32f), scaled);
@@ -64,7 +65,8 @@ TEST(WideQuotient, FirstReciprocalsAreNeverMoreAndHardlyLess) {
     }
   // All significands of the float that is turned over, near both ends of where its operands round to it.
   const uint32_t step = test::of_sweep(1u, 251u);
-  for (uint64_t significand = 1 << 23; significand < 1 << 24 && !HasFatalFailure(); significand += 16 * step) {
+  for (uint64_t significand = 1 << 23; significand < 1 << 24 && !HasFatalFailure();
+       significand += 16 * step) {
     const U64 each = significand + convert<U64>(lane_numbers()) * step;
     expect_near(each);
     expect_near((each << 39) + (uint64_t{1} << 38) - 1);

@@ -99,6 +99,14 @@ TEST(DivergentLoops, LanesEndWhereTheInterpretersDo) {
   }
 }
 
+// Their choices are no elements of arrays.
+TEST(DivergentLoops, QuotientsOf64BitsAreTheWaves) {
+  const std::string text = loop(store("v_mov_b32 v14, v6"), "v_mul_f32 v9, 0x5f7ffffd, v9");
+  const std::string of_quotient = replaced(text, "0x5f7ffffd", "0x5f7ffffc");
+  EXPECT_EQ(loops_in(text), 1u);
+  EXPECT_EQ(loops_in(of_quotient), 0u);
+}
+
 TEST(DivergentLoops, OthersAreTheWaves) {
   const std::string value = "v_mov_b32 v14, v6";
   ASSERT_EQ(loops_in(loop(store(value))), 1u);

@@ -1,5 +1,5 @@
-// A quotient of 64-bit integers is one division only if all of its steps are there, and nobody looks at what is
-// between.
+// A quotient of 64-bit integers is one division only if all of its steps are there, and nobody looks at what
+// is between.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -143,7 +143,8 @@ void expect_same(const std::string& text, unsigned wave_size = 32, uint64_t scal
         for (const unsigned pair_of : {2u, 4u}) {
           uint64_t last = 0;
           wave.fill(pair_of, [&](unsigned lane) { return static_cast<uint32_t>(last = number(lane)); });
-          wave.fill(pair_of + 1, [&](unsigned lane) { return static_cast<uint32_t>(number(lane) >> (lane % 33)); });
+          wave.fill(pair_of + 1,
+                    [&](unsigned lane) { return static_cast<uint32_t>(number(lane) >> (lane % 33)); });
         }
         wave.s(8) = static_cast<uint32_t>(scalar);
         wave.s(9) = static_cast<uint32_t>(scalar >> 32);
@@ -167,30 +168,32 @@ TEST(WideQuotients, AreFound) {
   // One word of a result is all that anybody reads, as of a rest that is less than 2^32.
   const std::string low_word = replaced(replaced(steps(false, true), "v_cndmask_b32 v43, v13, v6, s5\n", ""),
                                         "v_cndmask_b32 v6, v15, v6, vcc_lo\n", "");
-  const std::string low_alone = replaced(low_word, "v_subrev_co_ci_u32 v6, s4, 0, v6, s4\nv_cndmask_b32 v10",
-                                         "v_cndmask_b32 v10");
+  const std::string low_alone =
+      replaced(low_word, "v_subrev_co_ci_u32 v6, s4, 0, v6, s4\nv_cndmask_b32 v10", "v_cndmask_b32 v10");
   EXPECT_EQ(words(whole(replaced(low_alone, "v_sub_co_ci_u32 v6, vcc_lo, v6, v3, vcc_lo\n", ""))), 1u);
   expect_same(whole(low_alone));
 }
 
 TEST(WideQuotients, AsCompilersWriteThem) {
-  const std::string fused = replaced(replaced(steps(), "v_fmamk_f32 v6, v7, 0x4f800000, v6", "v_fmac_f32 v6, 0x4f800000, v7"),
-                                     "v_fmamk_f32 v6, v7, 0xcf800000, v6", "v_fmac_f32 v6, 0xcf800000, v7");
-  const std::string reversed = replaced(
-      replaced(replaced(steps(), "v_cmp_ge_u32 vcc_lo, v14, v2", "v_cmp_le_u32 vcc_lo, v2, v14"),
-               "v_sub_co_u32 v14, vcc_lo, v12, v2", "v_subrev_co_u32 v14, vcc_lo, v2, v12"),
-      "v_add3_u32 v17, v7, v8, v9", "v_add3_u32 v17, v9, v7, v8");
+  const std::string fused =
+      replaced(replaced(steps(), "v_fmamk_f32 v6, v7, 0x4f800000, v6", "v_fmac_f32 v6, 0x4f800000, v7"),
+               "v_fmamk_f32 v6, v7, 0xcf800000, v6", "v_fmac_f32 v6, 0xcf800000, v7");
+  const std::string reversed =
+      replaced(replaced(replaced(steps(), "v_cmp_ge_u32 vcc_lo, v14, v2", "v_cmp_le_u32 vcc_lo, v2, v14"),
+                        "v_sub_co_u32 v14, vcc_lo, v12, v2", "v_subrev_co_u32 v14, vcc_lo, v2, v12"),
+               "v_add3_u32 v17, v7, v8, v9", "v_add3_u32 v17, v9, v7, v8");
   // Products by halves, sums one after the other, and those of the other order.
   const std::string halves = replaced(
       replaced(steps(), "v_mad_u64_u32 v[6:7], null, v13, v16, 0\nv_add3_u32 v17, v7, v8, v9",
-               "v_mul_hi_u32 v7, v13, v16\nv_add_nc_u32 v7, v7, v8\nv_mul_lo_u32 v6, v13, v16\nv_add_nc_u32 v17, v9, v7"),
+               "v_mul_hi_u32 v7, v13, v16\nv_add_nc_u32 v7, v7, v8\nv_mul_lo_u32 v6, v13, v16\nv_add_nc_u32 "
+               "v17, v9, v7"),
       "v_mad_u64_u32 v[11:12], null, v15, v17, 0", "v_mul_hi_u32 v12, v15, v17\nv_mul_lo_u32 v11, v15, v17");
-  const std::string other_order =
-      replaced(replaced(replaced(steps(), "v_add_co_u32 v6, vcc_lo, v17, v6\nv_add_co_ci_u32 v7, vcc_lo, 0, v7",
-                                 "v_add_co_u32 v6, vcc_lo, v17, v8\nv_add_co_ci_u32 v9, vcc_lo, 0, v9"),
-                        "v_add_co_u32 v6, vcc_lo, v6, v8\nv_add_co_ci_u32 v6, vcc_lo, v7, v9",
-                        "v_add_co_u32 v6, vcc_lo, v6, v20\nv_add_co_ci_u32 v6, vcc_lo, v9, v21"),
-               "v_mad_u64_u32 v[6:7], null, v4, v15, 0", "v_mad_u64_u32 v[20:21], null, v4, v15, 0");
+  const std::string other_order = replaced(
+      replaced(replaced(steps(), "v_add_co_u32 v6, vcc_lo, v17, v6\nv_add_co_ci_u32 v7, vcc_lo, 0, v7",
+                        "v_add_co_u32 v6, vcc_lo, v17, v8\nv_add_co_ci_u32 v9, vcc_lo, 0, v9"),
+               "v_add_co_u32 v6, vcc_lo, v6, v8\nv_add_co_ci_u32 v6, vcc_lo, v7, v9",
+               "v_add_co_u32 v6, vcc_lo, v6, v20\nv_add_co_ci_u32 v6, vcc_lo, v9, v21"),
+      "v_mad_u64_u32 v[6:7], null, v4, v15, 0", "v_mad_u64_u32 v[20:21], null, v4, v15, 0");
   for (const std::string& text : {fused, reversed, halves, other_order}) {
     EXPECT_EQ(words(whole(text) + "v_mov_b32 v20, 0\nv_mov_b32 v21, 0\n"), 4u) << text;
     expect_same(whole(text));
@@ -199,17 +202,18 @@ TEST(WideQuotients, AsCompilersWriteThem) {
 
 std::string of_scalar_divisor() {
   const std::string text = all_replaced(all_replaced(steps(), "v2", "s8"), "v3", "s9");
-  return replaced(all_replaced(all_replaced(replaced(text, "v_sub_co_u32 v13, vcc_lo, 0, s8", "s_sub_u32 s10, 0, s8"),
-                                            "v13, v1", "s10, v1"),
-                               "v14, v16\n", "s11, v16\n"),
-                  "v_sub_co_ci_u32 v14, vcc_lo, 0, s9, vcc_lo", "s_subb_u32 s11, 0, s9");
+  return replaced(
+      all_replaced(all_replaced(replaced(text, "v_sub_co_u32 v13, vcc_lo, 0, s8", "s_sub_u32 s10, 0, s8"),
+                                "v13, v1", "s10, v1"),
+                   "v14, v16\n", "s11, v16\n"),
+      "v_sub_co_ci_u32 v14, vcc_lo, 0, s9, vcc_lo", "s_subb_u32 s11, 0, s9");
 }
 
 TEST(WideQuotients, ByANumberOfAllLanes) {
   const std::string text = whole(of_scalar_divisor());
   EXPECT_EQ(words(text), 4u) << text;
-  for (const uint64_t divisor : {uint64_t{0}, uint64_t{1}, uint64_t{7}, uint64_t{0xffffffff}, uint64_t{1} << 32,
-                                 uint64_t{0x123456789abc}, ~uint64_t{0}})
+  for (const uint64_t divisor : {uint64_t{0}, uint64_t{1}, uint64_t{7}, uint64_t{0xffffffff},
+                                 uint64_t{1} << 32, uint64_t{0x123456789abc}, ~uint64_t{0}})
     expect_same(text, 32, divisor);
   for (const auto& [from, to] : {std::pair{"s_sub_u32 s10, 0, s8", "s_sub_u32 s10, 1, s8"},
                                  {"s_subb_u32 s11, 0, s9", "s_sub_u32 s11, 0, s9"},
@@ -224,20 +228,21 @@ TEST(WideQuotients, ByANumberOfAllLanes) {
 // Whose high half is known to be 0, of which compilers leave much away.
 std::string of_short_divisor() {
   std::string text = steps(false, true);
-  for (const auto& [from, to] : {std::pair{"v_cvt_f32_u32 v7, v3\n", ""},
-                                 {"0, v3, vcc_lo\nv_fmamk_f32 v6, v7", "0, 0, vcc_lo\nv_fmamk_f32 v6, 0"},
-                                 {"v_mul_lo_u32 v10, v3, v8\n", ""},
-                                 {"v_mul_lo_u32 v11, v2, v9\nv_add3_u32 v7, v7, v11, v10\n",
-                                  "v_mad_u64_u32 v[10:11], null, v2, v9, v[7:8]\nv_mov_b32 v19, v7\n"},
-                                 {"v_sub_nc_u32 v10, v5, v7\nv_sub_co_ci_u32 v6, s4, v10, v3, vcc_lo\n", ""},
-                                 {"v13, vcc_lo, v5, v7, vcc_lo", "v13, vcc_lo, v5, v10, vcc_lo"},
-                                 {"v_subrev_co_ci_u32 v15, s4, 0, v6, vcc_lo\nv_sub_co_ci_u32 v6, vcc_lo, v6, v3, vcc_lo\n",
-                                  "v_subrev_co_ci_u32 v15, s4, 0, v13, vcc_lo\n"},
-                                 {"v_cmp_ge_u32 vcc_lo, v15, v3\nv_cndmask_b32 v17, 0, -1, vcc_lo\n", ""},
-                                 {"vcc_lo, v15, v3\nv_cndmask_b32 v16, v17", "vcc_lo, 0, v15\nv_cndmask_b32 v16, -1"},
-                                 {"v_cmp_ge_u32 s4, v13, v3\nv_cndmask_b32 v18, 0, -1, s4\n", ""},
-                                 {"vcc_lo, v13, v3\nv_cndmask_b32 v17, v18", "vcc_lo, 0, v13\nv_cndmask_b32 v17, -1"},
-                                 {"v6, s4, 0, v6, s4", "v6, s4, 0, v15, s4"}})
+  for (const auto& [from, to] :
+       {std::pair{"v_cvt_f32_u32 v7, v3\n", ""},
+        {"0, v3, vcc_lo\nv_fmamk_f32 v6, v7", "0, 0, vcc_lo\nv_fmamk_f32 v6, 0"},
+        {"v_mul_lo_u32 v10, v3, v8\n", ""},
+        {"v_mul_lo_u32 v11, v2, v9\nv_add3_u32 v7, v7, v11, v10\n",
+         "v_mad_u64_u32 v[10:11], null, v2, v9, v[7:8]\nv_mov_b32 v19, v7\n"},
+        {"v_sub_nc_u32 v10, v5, v7\nv_sub_co_ci_u32 v6, s4, v10, v3, vcc_lo\n", ""},
+        {"v13, vcc_lo, v5, v7, vcc_lo", "v13, vcc_lo, v5, v10, vcc_lo"},
+        {"v_subrev_co_ci_u32 v15, s4, 0, v6, vcc_lo\nv_sub_co_ci_u32 v6, vcc_lo, v6, v3, vcc_lo\n",
+         "v_subrev_co_ci_u32 v15, s4, 0, v13, vcc_lo\n"},
+        {"v_cmp_ge_u32 vcc_lo, v15, v3\nv_cndmask_b32 v17, 0, -1, vcc_lo\n", ""},
+        {"vcc_lo, v15, v3\nv_cndmask_b32 v16, v17", "vcc_lo, 0, v15\nv_cndmask_b32 v16, -1"},
+        {"v_cmp_ge_u32 s4, v13, v3\nv_cndmask_b32 v18, 0, -1, s4\n", ""},
+        {"vcc_lo, v13, v3\nv_cndmask_b32 v17, v18", "vcc_lo, 0, v13\nv_cndmask_b32 v17, -1"},
+        {"v6, s4, 0, v6, s4", "v6, s4, 0, v15, s4"}})
     text = replaced(text, from, to);
   return text;
 }
@@ -265,48 +270,50 @@ TEST(WideQuotients, InWavesOf64) {
   text = whole(text) + "s_mov_b32 s6, 0\ns_mov_b32 s7, 0\n";
   EXPECT_EQ(words(text, 64), 4u) << text;
   expect_same(text, 64);
-  const std::string half = replaced(text, "v_subrev_co_ci_u32 v15", "s_mov_b32 vcc_hi, 0\nv_subrev_co_ci_u32 v15");
+  const std::string half =
+      replaced(text, "v_subrev_co_ci_u32 v15", "s_mov_b32 vcc_hi, 0\nv_subrev_co_ci_u32 v15");
   EXPECT_EQ(words(half, 64), 0u);
   expect_same(half, 64);
 }
 
 TEST(WideQuotients, AreNoneIfAnythingDiffers) {
-  for (const auto& [from, to] : {
-           std::pair{"0x5f7ffffc", "0x5f7ffffd"},
-           {"0x4f800000", "0x4f800001"},
-           {"0xcf800000", "0xcf000000"},
-           {"0x2f800000", "0x2f000000"},
-           {"v_rcp_f32", "v_rsq_f32"},
-           {"v_trunc_f32", "v_ceil_f32"},
-           {"v_cvt_u32_f32 v15, v7", "v_cvt_u32_f32 v15, v6"},
-           {"v_cvt_f32_u32 v7, v3", "v_cvt_f32_i32 v7, v3"},
-           {"v_cvt_f32_u32 v7, v3", "v_cvt_f32_u32 v7, v2"},
-           {"v13, vcc_lo, 0, v2", "v13, vcc_lo, 1, v2"},
-           {"v14, vcc_lo, 0, v3, vcc_lo", "v14, vcc_lo, 0, v3, s4"},
-           {"v_mul_lo_u32 v9, v14, v16", "v_mul_lo_u32 v9, v14, v15"},
-           {"v_mul_hi_u32 v18, v16, v6", "v_mul_hi_i32 v18, v16, v6"},
-           {"v[9:10], null, v15, v6, 0", "v[9:10], null, v15, v6, 1"},
-           {"v_add_co_ci_u32 v6, vcc_lo, v7, v10, vcc_lo", "v_add_co_ci_u32 v6, vcc_lo, v7, v10, s4"},
-           {"v_add_co_ci_u32 v7, vcc_lo, 0, v12, vcc_lo", "v_add_co_ci_u32 v7, vcc_lo, 1, v12, vcc_lo"},
-           {"v_mul_hi_u32 v17, v4, v16", "v_mul_hi_u32 v17, v2, v16"},
-           {"v_mad_u64_u32 v[10:11], null, v5, v15, 0", "v_mad_u64_u32 v[10:11], null, v4, v15, 0"},
-           {"v_mul_lo_u32 v10, v3, v8", "v_mul_lo_u32 v10, v3, v9"},
-           {"v12, vcc_lo, v4, v6", "v12, vcc_lo, v6, v4"},
-           {"v10, v3, vcc_lo\nv_sub_co_ci_u32 v13, vcc_lo, v5", "v10, v3, vcc_lo\nv_sub_co_ci_u32 v13, vcc_lo, v4"},
-           {"v15, s4, 0, v6, vcc_lo", "v15, s4, 1, v6, vcc_lo"},
-           {"v_cmp_ge_u32 vcc_lo, v14, v2", "v_cmp_gt_u32 vcc_lo, v14, v2"},
-           {"v_cmp_eq_u32 vcc_lo, v15, v3", "v_cmp_ne_u32 vcc_lo, v15, v3"},
-           {"v_cmp_ge_u32 s4, v13, v3", "v_cmp_ge_i32 s4, v13, v3"},
-           {"v_cndmask_b32 v16, 0, -1", "v_cndmask_b32 v16, -1, 0"},
-           {"v_cndmask_b32 v17, v18, v17", "v_cndmask_b32 v17, v17, v18"},
-           {"v_cmp_ne_u32 s5, 0, v17", "v_cmp_ne_u32 s5, 1, v17"},
-           {"v_cmp_ne_u32 s5, 0, v17", "v_cmp_ne_u32 s5, 0, v16"},
-           // Who reads or changes what is between
-           {"v_cmp_ne_u32 s5", "v_mov_b32 v44, v8\nv_cmp_ne_u32 s5"},
-           {"v_cmp_ne_u32 s5", "v_cndmask_b32 v44, v2, v3, s4\nv_cmp_ne_u32 s5"},
-           {"v_sub_co_ci_u32 v13", "s_not_b32 vcc_lo, vcc_lo\nv_sub_co_ci_u32 v13"},
-           {"v_sub_nc_u32 v10, v5, v7", "v_add_nc_u32 v5, 1, v5\nv_sub_nc_u32 v10, v5, v7"},
-           {"v_sub_nc_u32 v10, v5, v7", "v_cmpx_lt_u32 v1, v2\nv_sub_nc_u32 v10, v5, v7"}}) {
+  for (const auto& [from, to] :
+       {std::pair{"0x5f7ffffc", "0x5f7ffffd"},
+        {"0x4f800000", "0x4f800001"},
+        {"0xcf800000", "0xcf000000"},
+        {"0x2f800000", "0x2f000000"},
+        {"v_rcp_f32", "v_rsq_f32"},
+        {"v_trunc_f32", "v_ceil_f32"},
+        {"v_cvt_u32_f32 v15, v7", "v_cvt_u32_f32 v15, v6"},
+        {"v_cvt_f32_u32 v7, v3", "v_cvt_f32_i32 v7, v3"},
+        {"v_cvt_f32_u32 v7, v3", "v_cvt_f32_u32 v7, v2"},
+        {"v13, vcc_lo, 0, v2", "v13, vcc_lo, 1, v2"},
+        {"v14, vcc_lo, 0, v3, vcc_lo", "v14, vcc_lo, 0, v3, s4"},
+        {"v_mul_lo_u32 v9, v14, v16", "v_mul_lo_u32 v9, v14, v15"},
+        {"v_mul_hi_u32 v18, v16, v6", "v_mul_hi_i32 v18, v16, v6"},
+        {"v[9:10], null, v15, v6, 0", "v[9:10], null, v15, v6, 1"},
+        {"v_add_co_ci_u32 v6, vcc_lo, v7, v10, vcc_lo", "v_add_co_ci_u32 v6, vcc_lo, v7, v10, s4"},
+        {"v_add_co_ci_u32 v7, vcc_lo, 0, v12, vcc_lo", "v_add_co_ci_u32 v7, vcc_lo, 1, v12, vcc_lo"},
+        {"v_mul_hi_u32 v17, v4, v16", "v_mul_hi_u32 v17, v2, v16"},
+        {"v_mad_u64_u32 v[10:11], null, v5, v15, 0", "v_mad_u64_u32 v[10:11], null, v4, v15, 0"},
+        {"v_mul_lo_u32 v10, v3, v8", "v_mul_lo_u32 v10, v3, v9"},
+        {"v12, vcc_lo, v4, v6", "v12, vcc_lo, v6, v4"},
+        {"v10, v3, vcc_lo\nv_sub_co_ci_u32 v13, vcc_lo, v5",
+         "v10, v3, vcc_lo\nv_sub_co_ci_u32 v13, vcc_lo, v4"},
+        {"v15, s4, 0, v6, vcc_lo", "v15, s4, 1, v6, vcc_lo"},
+        {"v_cmp_ge_u32 vcc_lo, v14, v2", "v_cmp_gt_u32 vcc_lo, v14, v2"},
+        {"v_cmp_eq_u32 vcc_lo, v15, v3", "v_cmp_ne_u32 vcc_lo, v15, v3"},
+        {"v_cmp_ge_u32 s4, v13, v3", "v_cmp_ge_i32 s4, v13, v3"},
+        {"v_cndmask_b32 v16, 0, -1", "v_cndmask_b32 v16, -1, 0"},
+        {"v_cndmask_b32 v17, v18, v17", "v_cndmask_b32 v17, v17, v18"},
+        {"v_cmp_ne_u32 s5, 0, v17", "v_cmp_ne_u32 s5, 1, v17"},
+        {"v_cmp_ne_u32 s5, 0, v17", "v_cmp_ne_u32 s5, 0, v16"},
+        // Who reads or changes what is between
+        {"v_cmp_ne_u32 s5", "v_mov_b32 v44, v8\nv_cmp_ne_u32 s5"},
+        {"v_cmp_ne_u32 s5", "v_cndmask_b32 v44, v2, v3, s4\nv_cmp_ne_u32 s5"},
+        {"v_sub_co_ci_u32 v13", "s_not_b32 vcc_lo, vcc_lo\nv_sub_co_ci_u32 v13"},
+        {"v_sub_nc_u32 v10, v5, v7", "v_add_nc_u32 v5, 1, v5\nv_sub_nc_u32 v10, v5, v7"},
+        {"v_sub_nc_u32 v10, v5, v7", "v_cmpx_lt_u32 v1, v2\nv_sub_nc_u32 v10, v5, v7"}}) {
     const std::string text = whole(replaced(steps(), from, to));
     EXPECT_EQ(words(text), 0u) << from << " to " << to;
     expect_same(text);
@@ -338,15 +345,17 @@ TEST(WideQuotients, KeepWhatIsReadLater) {
 std::string in_a_branch() {
   return "v_or_b32 v1, v5, v3\nv_cmp_ne_u32 vcc_lo, 0, v1\ns_and_saveexec_b32 s20, vcc_lo\n"
          "s_xor_b32 s21, exec_lo, s20\ns_cbranch_execz other\n" +
-         replaced(replaced(steps(false, true), "v12, vcc_lo, v4, v6", "v4, vcc_lo, v4, v6"), "v42, v12", "v42, v4");
+         replaced(replaced(steps(false, true), "v12, vcc_lo, v4, v6", "v4, vcc_lo, v4, v6"), "v42, v12",
+                  "v42, v4");
 }
 
 TEST(WideQuotients, InABranch) {
   std::string one_way = all_replaced(in_a_branch(), "v12, v2", "v4, v2");
-  const std::string text = one_way +
-                           "other:\ns_and_not1_saveexec_b32 s20, s21\ns_cbranch_execz done\n"
-                           "v_mov_b32 v43, 0\nv_mul_lo_u32 v42, v4, v2\ndone:\ns_or_b32 exec_lo, exec_lo, s20\n"
-                           "v_xor_b32 v1, v42, v43\n";
+  const std::string text =
+      one_way +
+      "other:\ns_and_not1_saveexec_b32 s20, s21\ns_cbranch_execz done\n"
+      "v_mov_b32 v43, 0\nv_mul_lo_u32 v42, v4, v2\ndone:\ns_or_b32 exec_lo, exec_lo, s20\n"
+      "v_xor_b32 v1, v42, v43\n";
   expect_same(text);
   EnginePair pair({.seed = 3});
   EXPECT_EQ(pair.run(interpreter::assembled(text, 32)), "");
