@@ -41,6 +41,7 @@ int Events::create(kfd_ioctl_create_event_args& args) {
   Event& event = events_[id];
   event = {};
   event.type = args.event_type;
+  event.serial = ++made_;
   event.auto_reset = args.auto_reset != 0;
   if (has_slot(args.event_type)) take_slot(id);
   args.event_id = args.event_trigger_data = id;
@@ -67,9 +68,11 @@ bool Events::take_slot(uint32_t id) const {
 
 int Events::destroy(const kfd_ioctl_destroy_event_args& args) {
   std::lock_guard lock(mutex_);
-  if (events_.erase(args.event_id) == 0) return EINVAL;
+  const auto event = events_.find(args.event_id);
+  if (event == events_.end()) return EINVAL;
+  wake(event->second);
+  events_.erase(event);
   lowest_free_ = std::min(lowest_free_, args.event_id);
-  raised_.notify_all();
   return 0;
 }
 
@@ -78,7 +81,6 @@ int Events::set(const kfd_ioctl_set_event_args& args) {
   const auto event = events_.find(args.event_id);
   if (event == events_.end() || !has_slot(event->second.type)) return EINVAL;
   raise(event->second);
-  raised_.notify_all();
   return 0;
 }
 
@@ -93,6 +95,11 @@ int Events::reset(const kfd_ioctl_reset_event_args& args) {
 void Events::raise(Event& event) {
   event.signaled = true;
   ++event.age;
+  wake(event);
+}
+
+void Events::wake(const Event& event) {
+  for (std::condition_variable* const each : event.waiting) each->notify_one();
 }
 
 void Events::raise(uint32_t id) {
@@ -105,7 +112,6 @@ void Events::raise(uint32_t id) {
     for (auto& [other, each] : events_)
       if (has_slot(each.type) && take_slot(other)) raise(each);
   }
-  raised_.notify_all();
 }
 
 void Events::raise_memory_fault(const kfd_hsa_memory_exception_data& data) {
@@ -115,7 +121,6 @@ void Events::raise_memory_fault(const kfd_hsa_memory_exception_data& data) {
     event.memory = data;
     raise(event);
   }
-  raised_.notify_all();
 }
 
 void Events::raise_reset(uint32_t gpu_id) {
@@ -128,7 +133,6 @@ void Events::raise_reset(uint32_t gpu_id) {
     event.hardware.gpu_id = gpu_id;
     raise(event);
   }
-  raised_.notify_all();
 }
 
 int Events::wait(kfd_ioctl_wait_events_args& args) {
@@ -147,59 +151,78 @@ int Events::wait(kfd_ioctl_wait_events_args& args) {
   return error;
 }
 
-int Events::wait(kfd_ioctl_wait_events_args& args, std::vector<Waited>& waited) {
-  const uint32_t count = args.num_events;
-  std::unique_lock lock(mutex_);
-  for (uint32_t i = 0; i < count; ++i) {
-    const auto event = events_.find(waited[i].data.event_id);
-    if (event == events_.end()) {
-      args.wait_result = KFD_IOC_WAIT_RESULT_FAIL;
-      return EINVAL;
-    }
-    waited[i].age_at_begin = event->second.age;
+bool Events::enter(std::vector<Waited>& waited, std::condition_variable& woken) {
+  for (Waited& each : waited) {
+    const auto event = events_.find(each.data.event_id);
+    if (event == events_.end()) return false;
+    each.age_at_begin = event->second.age;
+    each.serial = event->second.serial;
+    event->second.waiting.push_back(&woken);
   }
+  return true;
+}
+
+void Events::leave(const std::vector<Waited>& waited, const std::condition_variable& woken) {
+  for (const Waited& each : waited)
+    if (Event* const event = find(each)) std::erase(event->waiting, &woken);
+}
+
+Events::Event* Events::find(const Waited& waited) {
+  const auto found = events_.find(waited.data.event_id);
+  return found == events_.end() || found->second.serial != waited.serial ? nullptr : &found->second;
+}
+
+int64_t Events::look(std::vector<Waited>& waited) {
+  int64_t done = 0;
+  for (Waited& each : waited) {
+    Event* const event = find(each);
+    if (!event) return -1;
+    // An age that is not the present one: it was raised since the program looked last.
+    uint64_t last_age = 0;
+    auto* const age_place = reinterpret_cast<std::byte*>(&each.data);
+    if (has_slot(event->type)) std::memcpy(&last_age, age_place, sizeof last_age);
+    if (!each.done &&
+        (event->signaled || event->age != each.age_at_begin || (last_age != 0 && last_age != event->age))) {
+      each.done = true;
+      if (event->auto_reset) event->signaled = false;
+      each.changed =
+          last_age != 0 || event->type == KFD_IOC_EVENT_MEMORY || event->type == KFD_IOC_EVENT_HW_EXCEPTION;
+      if (last_age != 0) std::memcpy(age_place, &event->age, sizeof event->age);
+      if (event->type == KFD_IOC_EVENT_MEMORY) each.data.memory_exception_data = event->memory;
+      if (event->type == KFD_IOC_EVENT_HW_EXCEPTION) each.data.hw_exception_data = event->hardware;
+    }
+    done += each.done;
+  }
+  return done;
+}
+
+int Events::wait(kfd_ioctl_wait_events_args& args, std::vector<Waited>& waited) {
   constexpr uint32_t kForever = 0xfffffffe;  // and more
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(args.timeout);
   bool timed_out = args.timeout == 0;
-  for (;;) {
-    uint32_t done = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-      kfd_event_data& data = waited[i].data;
-      const auto found = events_.find(data.event_id);
-      if (found == events_.end()) {  // destroyed meanwhile
-        args.wait_result = KFD_IOC_WAIT_RESULT_FAIL;
-        return EIO;
-      }
-      Event& event = found->second;
-      // An age that is not the present one: it was raised since the program looked last.
-      uint64_t last_age = 0;
-      auto* const age_place = reinterpret_cast<std::byte*>(&data);
-      if (has_slot(event.type)) std::memcpy(&last_age, age_place, sizeof last_age);
-      if (!waited[i].done && (event.signaled || event.age != waited[i].age_at_begin ||
-                              (last_age != 0 && last_age != event.age))) {
-        waited[i].done = true;
-        if (event.auto_reset) event.signaled = false;
-        waited[i].changed =
-            last_age != 0 || event.type == KFD_IOC_EVENT_MEMORY || event.type == KFD_IOC_EVENT_HW_EXCEPTION;
-        if (last_age != 0) std::memcpy(age_place, &event.age, sizeof event.age);
-        if (event.type == KFD_IOC_EVENT_MEMORY) data.memory_exception_data = event.memory;
-        if (event.type == KFD_IOC_EVENT_HW_EXCEPTION) data.hw_exception_data = event.hardware;
-      }
-      done += waited[i].done;
+  std::condition_variable woken;
+  std::unique_lock lock(mutex_);
+  int error = 0;
+  if (!enter(waited, woken)) {
+    args.wait_result = KFD_IOC_WAIT_RESULT_FAIL;
+    error = EINVAL;
+  } else {
+    const int64_t wanted = args.wait_for_all ? args.num_events : 1;
+    for (;;) {
+      const int64_t done = look(waited);
+      args.wait_result = done < 0         ? KFD_IOC_WAIT_RESULT_FAIL
+                         : done >= wanted ? KFD_IOC_WAIT_RESULT_COMPLETE
+                                          : KFD_IOC_WAIT_RESULT_TIMEOUT;
+      if (done < 0) error = EIO;
+      if (done < 0 || done >= wanted || timed_out) break;
+      if (args.timeout >= kForever)
+        woken.wait(lock);
+      else
+        timed_out = woken.wait_until(lock, deadline) == std::cv_status::timeout;
     }
-    if (args.wait_for_all ? done == count : done > 0) {
-      args.wait_result = KFD_IOC_WAIT_RESULT_COMPLETE;
-      return 0;
-    }
-    if (timed_out) {
-      args.wait_result = KFD_IOC_WAIT_RESULT_TIMEOUT;
-      return 0;
-    }
-    if (args.timeout >= kForever)
-      raised_.wait(lock);
-    else
-      timed_out = raised_.wait_until(lock, deadline) == std::cv_status::timeout;
   }
+  leave(waited, woken);
+  return error;
 }
 
 }  // namespace lockstep::host

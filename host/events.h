@@ -38,7 +38,9 @@ class Events {
   struct Event {
     uint32_t type = 0;
     bool auto_reset = false, signaled = false;
-    uint64_t age = 1;  // goes up each time it is raised
+    uint64_t age = 1;     // goes up each time it is raised
+    uint64_t serial = 0;  // of all events: a number is given again
+    std::vector<std::condition_variable*> waiting;
     kfd_hsa_memory_exception_data memory{};
     kfd_hsa_hw_exception_data hardware{};
   };
@@ -46,21 +48,31 @@ class Events {
   // One of the events of a wait: the program's own description of it, and whether that changes.
   struct Waited {
     kfd_event_data data{};
-    uint64_t age_at_begin = 0;
+    uint64_t age_at_begin = 0, serial = 0;
     bool done = false, changed = false;
   };
 
+  // Wakes those who wait for it, and nobody else: a program's launches raise events that no thread sleeps
+  // for, beside the threads of its runtime that always sleep.
   static void raise(Event& event);
+  static void wake(const Event& event);
   // Whether something has been stored to the slot, which is then as it was before.
   bool take_slot(uint32_t id) const;
   int wait(kfd_ioctl_wait_events_args& args, std::vector<Waited>& waited);
+  // Whether the events are there, which tell `woken` from then on until leave().
+  bool enter(std::vector<Waited>& waited, std::condition_variable& woken);
+  void leave(const std::vector<Waited>& waited, const std::condition_variable& woken);
+  // The event if it was not destroyed meanwhile.
+  Event* find(const Waited& waited);
+  // Looks at them again: how many are done; -1: one was destroyed.
+  int64_t look(std::vector<Waited>& waited);
 
   std::mutex mutex_;
-  std::condition_variable raised_;
   std::map<uint32_t, Event> events_;
   uint64_t* slots_ = nullptr;
   uint32_t lowest_free_ = 1;  // no slot below it is
   uint32_t next_other_ = 0;
+  uint64_t made_ = 0;
 };
 
 }  // namespace lockstep::host

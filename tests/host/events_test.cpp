@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <thread>
@@ -108,6 +110,67 @@ TEST_F(EventsTest, DestroyedEventsEndWaits) {
   waiter.join();
   EXPECT_TRUE(error == EIO || error == EINVAL) << "it ended before the wait or in it";
   EXPECT_EQ(events.destroy(destroy), EINVAL);
+}
+
+// A thread that did not run in between would wait for the one that has its number now.
+TEST_F(EventsTest, WaitsForADestroyedEventEndThoughItsNumberIsTakenAgain) {
+  const uint32_t id = make(KFD_IOC_EVENT_SIGNAL, true);
+  int error = 0;
+  std::atomic<bool> begins = false;
+  std::thread waiter([&] {
+    std::vector<kfd_event_data> one = {of(id)};
+    kfd_ioctl_wait_events_args args = {};
+    args.events_ptr = reinterpret_cast<uint64_t>(one.data());
+    args.num_events = 1;
+    args.timeout = kForever;
+    begins = true;
+    error = events.wait(args);
+  });
+  while (!begins) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  kfd_ioctl_destroy_event_args destroy = {};
+  destroy.event_id = id;
+  EXPECT_EQ(events.destroy(destroy), 0);
+  ASSERT_EQ(make(KFD_IOC_EVENT_SIGNAL, true), id);
+  waiter.join();
+  EXPECT_EQ(error, EIO);
+}
+
+TEST_F(EventsTest, AllWakeWhoWaitForAnEvent) {
+  const uint32_t id = make(KFD_IOC_EVENT_SIGNAL, false), other = make(KFD_IOC_EVENT_SIGNAL, false);
+  std::atomic<unsigned> woken = 0;
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      std::vector<kfd_event_data> both = {of(other), of(id)};
+      if (wait(both, false, kForever) == KFD_IOC_WAIT_RESULT_COMPLETE) ++woken;
+    });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  events.raise(id);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(woken, 4u);
+}
+
+// A runtime's thread that sleeps for other events is not woken by each kernel's end.
+TEST_F(EventsTest, NobodyWakesForEventsOfOthers) {
+  const uint32_t mine = make(KFD_IOC_EVENT_SIGNAL, true), others = make(KFD_IOC_EVENT_SIGNAL, true);
+  constexpr int kTimes = 300;
+  long switches = 0;
+  std::thread sleeper([&] {
+    rusage before = {}, after = {};
+    getrusage(RUSAGE_THREAD, &before);
+    std::vector<kfd_event_data> one = {of(mine)};
+    wait(one, false, kForever);
+    getrusage(RUSAGE_THREAD, &after);
+    switches = after.ru_nvcsw - before.ru_nvcsw;
+  });
+  for (int i = 0; i < kTimes; ++i) {
+    events.raise(others);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  events.raise(mine);
+  sleeper.join();
+  EXPECT_LT(switches, kTimes / 3);
 }
 
 // Another thread of the program takes it away while this one waits.
