@@ -24,19 +24,25 @@ namespace lockstep::host {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using std::chrono::steady_clock;
 
 // After the last ring the pages are looked at all the time: programs that launch one kernel behind the other
 // ring again soon.
-constexpr Clock::duration kBusy = std::chrono::microseconds(200);
+constexpr steady_clock::duration kBusy = std::chrono::microseconds(200);
 // Programs that ring every few milliseconds are likely to do so again: the pages are looked at until then if
 // nobody else wants the processor, which shows in how long it is away when it is offered. An interrupt takes
 // less, another thread's slice more.
-constexpr Clock::duration kLongestBusy = std::chrono::milliseconds(30);
+constexpr steady_clock::duration kLongestBusy = std::chrono::milliseconds(30);
 constexpr auto kLongestAway = std::chrono::microseconds(700);
-// How often the way of a packet is gone meanwhile: in less than 20 ms its code and data are lost from all
-// caches where others have the machine, too, and each of some 500 lines costs as much as a hand-over.
-constexpr auto kRehearsals = std::chrono::microseconds(500);
+// Then the thread sleeps instead, for so long before it tries again.
+constexpr auto kCrowded = std::chrono::milliseconds(250);
+// How often the way of a packet is gone meanwhile, awake and in sleep: in less than 20 ms its code and data
+// are lost from all caches where others have the machine, too: each of some 1,000 lines costs 20 to 100 ns.
+constexpr auto kRehearsals = std::chrono::microseconds(500),
+               kRehearsalsInSleep = std::chrono::microseconds(1000);
+// Threads that ring process packets themselves for so long, and for so many rings less than so long apart.
+constexpr auto kMoment = std::chrono::microseconds(50), kBurst = std::chrono::microseconds(1000);
+constexpr unsigned kMostOfBurst = 8;
 // Where pages cannot be protected.
 constexpr auto kShortestPause = std::chrono::microseconds(10), kLongestPause = std::chrono::microseconds(500);
 
@@ -184,6 +190,34 @@ void Doorbells::about_to_ring() {
   wake();
 }
 
+void Doorbells::note_ring(Clock::time_point time) {
+  const auto rest = time - last_rung_.load();
+  last_rung_ = time;
+  if (rest > kBusy) expected_ = rest < kLongestBusy ? std::min(kLongestBusy, rest * 3 / 2) : kBusy;
+}
+
+bool Doorbells::ring(const void* address, uint64_t value) {
+  if (gpus_.size() != 1 || !asleep_.load(std::memory_order_acquire)) return false;
+  const auto begin = Clock::now();
+  bool is_rhythm = false;
+  {
+    std::lock_guard lock(mutex_);
+    Pages& pages = pages_.front();
+    const auto offset = reinterpret_cast<uint64_t>(address) - reinterpret_cast<uint64_t>(registered_.front());
+    if (!asleep_ || !registered_.front() || offset >= Store::kDoorbellBytes) return false;
+    burst_ = begin - last_rung_.load() < kBurst ? burst_ + 1 : 0;
+    if (burst_ >= kMostOfBurst) return false;
+    note_ring(begin);
+    is_rhythm = sleeps_deeply_ && expected_.load() > kBusy;
+    command::store_shared<uint64_t>(&pages.ours[offset / 8], value);
+    pages.seen[offset / 8] = value;
+  }
+  bool has_more = true;
+  while (has_more && Clock::now() - begin < kMoment) has_more = serve_for_waiter();
+  if (has_more || is_rhythm) wake();
+  return true;
+}
+
 void Doorbells::protect(bool on) {
   for (void* page : registered_) {
     if (!page) continue;
@@ -217,13 +251,8 @@ bool Doorbells::wait_for_store() {
   protect(true);
   if (!look()) {  // else somebody has stored before the protection
     asleep_.store(true, std::memory_order_release);
-    pollfd wait[] = {{userfault_, POLLIN, 0}, {event_, POLLIN, 0}};
-    poll(wait, 2, -1);
+    sleep();
     asleep_.store(false, std::memory_order_relaxed);
-    if (wait[1].revents) {
-      uint64_t count = 0;
-      (void)!read(event_, &count, sizeof count);
-    }
   }
   protect(false);  // wakes who stores
   // Packets are published before the doorbell is rung: they need not wait until that thread has come to it.
@@ -231,11 +260,30 @@ bool Doorbells::wait_for_store() {
   return true;
 }
 
+void Doorbells::sleep() {
+  pollfd wait[] = {{userfault_, POLLIN, 0}, {event_, POLLIN, 0}};
+  for (;;) {
+    const auto now = Clock::now();
+    bool deeply = false;
+    {
+      std::lock_guard lock(mutex_);
+      deeply = sleeps_deeply_ = gpus_.size() != 1 || !expects_ring(now);
+    }
+    if (!deeply && now >= crowded_until_) return;
+    const timespec until_rehearsal = {0, std::chrono::nanoseconds(kRehearsalsInSleep).count()};
+    if (ppoll(wait, 2, deeply ? nullptr : &until_rehearsal, nullptr) != 0) break;
+    gpus_.front()->processor->rehearse();
+  }
+  if (wait[1].revents) {
+    uint64_t count = 0;
+    (void)!read(event_, &count, sizeof count);
+  }
+}
+
 void Doorbells::run() {
   pthread_setname_np(pthread_self(), "lockstep bells");
   ask_for_short_slices();
-  auto last = Clock::now(), rehearsed = last;
-  auto busy = kBusy;
+  auto rehearsed = Clock::now();
   auto pause = kShortestPause;
   for (;;) {
     {
@@ -244,23 +292,24 @@ void Doorbells::run() {
       if (stop_) return;
     }
     if (look()) {
-      const auto rest = Clock::now() - last;
-      if (rest > kBusy) busy = rest < kLongestBusy ? std::min(kLongestBusy, rest * 3 / 2) : kBusy;
+      note_ring(Clock::now());
       serve();
-      last = Clock::now();
+      last_rung_ = Clock::now();
       pause = kShortestPause;
       continue;
     }
-    if (auto now = Clock::now(); now - last < busy) {
-      if (now - last > kBusy && now - rehearsed > kRehearsals && gpus_.size() == 1) {
+    const auto now = Clock::now();
+    const auto rest = now - last_rung_.load();
+    if (rest < kBusy || (expects_ring(now) && now >= crowded_until_)) {
+      if (rest > kBusy && now - rehearsed > kRehearsals && gpus_.size() == 1) {
         gpus_.front()->processor->rehearse();
-        now = rehearsed = Clock::now();
+        rehearsed = Clock::now();
       }
+      const auto offered = Clock::now();
       sched_yield();
-      if (Clock::now() - now > kLongestAway) busy = kBusy;
+      if (const auto back = Clock::now(); back - offered > kLongestAway) crowded_until_ = back + kCrowded;
       continue;
     }
-    busy = kBusy;
     if (wait_for_store()) continue;
     std::this_thread::sleep_for(pause);
     pause = std::min(kLongestPause, pause * 2);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -34,10 +35,16 @@ class Doorbells {
   // To be called by a thread that has published packets, before it rings: then its store need not wait until
   // the thread that looks at the pages has woken up. Costs a load where that one is awake.
   void about_to_ring();
+  // Stores to the doorbell there, for a thread that has published packets, and lets the device process them
+  // on it for a moment: after a rest nobody need wake up for a small kernel. False, and nothing done, where
+  // the thread that looks at the pages is awake, or rings come so fast that it had better be.
+  bool ring(const void* address, uint64_t value);
   // The program has mapped the doorbells of a device there.
   void mapped(uint64_t offset, void* address);
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   struct Pages {
     uint64_t* ours = nullptr;
     void* programs = nullptr;                                       // null: not mapped, or nobody saw it
@@ -47,6 +54,11 @@ class Doorbells {
   };
 
   void run();
+  // How long the next ring is worth waiting for: programs that rang every few milliseconds do so again.
+  void note_ring(Clock::time_point time);
+  bool expects_ring(Clock::time_point time) const { return time - last_rung_.load() < expected_.load(); }
+  // Until there is something to do, with rehearsals as long as a ring is expected.
+  void sleep();
   // Looks at all pages; whether anything was rung.
   bool look();
   // Lets the devices process packets for a moment: those that were rung or have more to do.
@@ -68,7 +80,12 @@ class Doorbells {
   std::vector<bool> to_serve_;  // by device; the thread's own
   int userfault_ = -1, event_ = -1;
   std::atomic<bool> asleep_ = false;  // the pages are protected
-  std::vector<void*> registered_;     // with userfault_, by device
+  bool sleeps_deeply_ = false;        // and nothing is rehearsed
+  std::atomic<Clock::time_point> last_rung_{};
+  std::atomic<Clock::duration> expected_{};
+  Clock::time_point crowded_until_{};  // the thread's own: others want the processors
+  unsigned burst_ = 0;                 // rings that ring() has taken, one soon behind the other
+  std::vector<void*> registered_;      // with userfault_, by device
   std::thread thread_;
 };
 

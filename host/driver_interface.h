@@ -42,6 +42,9 @@ struct LockstepDriver {
   // Processes packets that have been published, for a moment, on the calling thread; whether there may be
   // more to do.
   bool (*serve)();
+  // Stores to the doorbell there and processes what has been published, for a moment, on the calling thread,
+  // which has room on its stack; false, or null: the caller does better to store itself, as below.
+  bool (*ring)(const void* address, uint64_t value);
   // The calling thread has published packets and is about to store to a doorbell.
   void (*about_to_ring)();
   // The program's runtime has handed out memory, or is about to take it back; null: nobody wants to know.

@@ -106,6 +106,24 @@ uint64_t event_mailbox(Signal signal) {
   return words[2];
 }
 
+using Store = void (*)(Signal, int64_t);
+
+// Whether the driver has stored to the doorbell that the signal stands for.
+bool rings(Signal signal, int64_t value) {
+  const LockstepDriver* const driver = present_driver();
+  if (!driver) return false;
+  struct {  // the begin of amd_signal_t
+    int64_t kind;
+    const void* doorbell;
+  } begin = {};
+  constexpr int64_t kDoorbell = -1;  // AMD_SIGNAL_KIND_DOORBELL
+  if (signal.handle != 0) memcpy(&begin, reinterpret_cast<const void*>(signal.handle), sizeof begin);
+  if (begin.kind != kDoorbell) return false;
+  if (driver->ring && has_stack() && driver->ring(begin.doorbell, static_cast<uint64_t>(value))) return true;
+  driver->about_to_ring();
+  return false;
+}
+
 uint64_t now() {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -222,10 +240,12 @@ LOCKSTEP_TAKEN int64_t hsa_signal_wait_scacquire(Signal signal, int condition, i
 
 // HIP and OpenCL ring so, when packets are published.
 LOCKSTEP_TAKEN void hsa_signal_store_screlease(Signal signal, int64_t value) {
-  static const auto real =
-      reinterpret_cast<void (*)(Signal, int64_t)>(of_runtime("hsa_signal_store_screlease"));
-  if (const LockstepDriver* const driver = present_driver()) driver->about_to_ring();
-  if (real) real(signal, value);
+  static const auto real = reinterpret_cast<Store>(of_runtime("hsa_signal_store_screlease"));
+  if (!rings(signal, value) && real) real(signal, value);
+}
+LOCKSTEP_TAKEN void hsa_signal_store_relaxed(Signal signal, int64_t value) {
+  static const auto real = reinterpret_cast<Store>(of_runtime("hsa_signal_store_relaxed"));
+  if (!rings(signal, value) && real) real(signal, value);
 }
 
 // ---- Images

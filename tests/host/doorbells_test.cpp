@@ -32,12 +32,13 @@ struct DoorbellsTest : DriverTest {
   }
   ~DoorbellsTest() override { munmap(doorbells, Store::kDoorbellBytes); }
 
-  void publish() {
+  void publish(uint64_t dependence = 0) {
     const uint64_t index = queue->write_dispatch_id;
     *signal = {};
     signal->kind = 1;
     signal->value = 1;
     command::AqlPacket packet = {};
+    packet.barrier.dep_signal[0] = dependence;
     packet.barrier.completion_signal = reinterpret_cast<uint64_t>(signal);
     std::memcpy(&ring[index % 64], &packet, sizeof packet);
     command::store_shared<uint64_t>(&queue->write_dispatch_id, index + 1);
@@ -97,6 +98,77 @@ TEST_F(DoorbellsTest, WhoIsAboutToRingNeedNotWait) {
     driver.about_to_ring();
     return !are_protected();
   }));
+}
+
+// A program that rings after a rest: no other thread wakes up.
+TEST_F(DoorbellsTest, WhoRingsProcessesWhatIsPublished) {
+  for (unsigned i = 0; i < 3; ++i) {
+    if (!comes([&] { return are_protected(); })) GTEST_SKIP() << "no userfaultfd of shared memory here";
+    // Longer than rings are expected for.
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    publish();
+    const uint64_t index = queue->write_dispatch_id - 1;
+    ASSERT_TRUE(driver.ring(doorbell, index));
+    EXPECT_EQ(value(), 0);
+    EXPECT_EQ(command::load_shared<uint64_t>(doorbell), index);
+    EXPECT_TRUE(are_protected());
+  }
+}
+
+TEST_F(DoorbellsTest, WhatIsNoDoorbellIsNotRung) {
+  if (!comes([&] { return are_protected(); })) GTEST_SKIP() << "no userfaultfd of shared memory here";
+  publish();
+  EXPECT_FALSE(driver.ring(doorbells + Store::kDoorbellBytes, 0));
+  EXPECT_FALSE(driver.ring(doorbells - 8, 0));
+  EXPECT_FALSE(driver.ring(nullptr, 0));
+  EXPECT_EQ(value(), 1);
+}
+
+// Those that come fast are another thread's, beside which this one goes on.
+TEST_F(DoorbellsTest, WhoRingsFastLeavesItToTheThread) {
+  if (!comes([&] { return are_protected(); })) GTEST_SKIP() << "no userfaultfd of shared memory here";
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  unsigned taken = 0;
+  bool all = true;
+  for (unsigned i = 0; i < 40 && all; ++i) {
+    publish();
+    all = driver.ring(doorbell, queue->write_dispatch_id - 1);
+    taken += all;
+  }
+  EXPECT_FALSE(all);
+  EXPECT_GE(taken, 1u);
+  EXPECT_LT(taken, 20u);
+  driver.about_to_ring();
+  command::store_shared<uint64_t>(doorbell, queue->write_dispatch_id - 1);
+  EXPECT_TRUE(comes([&] { return value() == 0; }));
+}
+
+// Whether or not the thread is there, as it may be for some milliseconds.
+TEST_F(DoorbellsTest, RingsInARhythmAreHeard) {
+  for (unsigned i = 0; i < 40; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(i % 9));
+    publish();
+    const uint64_t index = queue->write_dispatch_id - 1;
+    if (!driver.ring(doorbell, index)) {
+      driver.about_to_ring();
+      command::store_shared<uint64_t>(doorbell, index);
+    }
+    ASSERT_TRUE(comes([&] { return value() == 0; })) << i;
+  }
+}
+
+// What cannot be done at once is done by others later.
+TEST_F(DoorbellsTest, WhoRingsLeavesBehindWhatWaits) {
+  if (!comes([&] { return are_protected(); })) GTEST_SKIP() << "no userfaultfd of shared memory here";
+  command::SignalMemory* const dependence = signal + 1;
+  *dependence = {};
+  dependence->kind = 1;
+  dependence->value = 1;
+  publish(reinterpret_cast<uint64_t>(dependence));
+  ASSERT_TRUE(driver.ring(doorbell, queue->write_dispatch_id - 1));
+  EXPECT_EQ(value(), 1);
+  command::store_shared<int64_t>(&dependence->value, 0);
+  EXPECT_TRUE(comes([&] { return value() == 0; }));
 }
 
 }  // namespace
