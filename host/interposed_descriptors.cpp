@@ -14,6 +14,7 @@
 
 #include "host/interposed_driver.h"
 #include "host/interposed_files.h"
+#include "host/interposed_kernel.h"
 #include "host/interposed_paths.h"
 #include "host/interposer.h"
 
@@ -30,7 +31,7 @@ bool is_drivers_own(int descriptor) {
 // nothing here has. Nothing is written to either.
 ssize_t read_node(int descriptor, unsigned short kind) {
   if (kind == kControl) return failed_with(EINVAL);
-  if (syscall(SYS_fcntl, descriptor, F_GETFL) & O_NONBLOCK) return failed_with(EAGAIN);
+  if (system_call(SYS_fcntl, descriptor, F_GETFL) & O_NONBLOCK) return failed_with(EAGAIN);
   return poll(nullptr, 0, -1);
 }
 
@@ -47,14 +48,14 @@ ssize_t write_by(Call real, int descriptor, Arguments... arguments) {
 // Of descriptors only the driver's own stay. There are few of them: each ends a range that the kernel closes.
 int close_all(unsigned first, unsigned last, int flags) {
   if (!present_driver() || flags & CLOSE_RANGE_CLOEXEC || first > last)
-    return static_cast<int>(syscall(SYS_close_range, first, last, flags));
+    return static_cast<int>(system_call(SYS_close_range, first, last, flags));
   constexpr unsigned kMost = 65536;
   for (unsigned number = first; number <= last && number < kMost; ++number) {
     if (!is_drivers_own(static_cast<int>(number))) continue;
-    if (number > first && syscall(SYS_close_range, first, number - 1, flags) != 0) return -1;
+    if (number > first && system_call(SYS_close_range, first, number - 1, flags) != 0) return -1;
     first = number + 1;
   }
-  return first > last ? 0 : static_cast<int>(syscall(SYS_close_range, first, last, flags));
+  return first > last ? 0 : static_cast<int>(system_call(SYS_close_range, first, last, flags));
 }
 
 // Handlers of signals may read and write, and dlsym() is nothing for them: it has been called by then.
@@ -72,25 +73,25 @@ __attribute__((constructor)) void find_what_handlers_call() {
 LOCKSTEP_TAKEN int close(int descriptor) {
   if (is_drivers_own(descriptor)) return failed_with(EBADF);
   set_kind(descriptor, kOther);
-  return static_cast<int>(syscall(SYS_close, descriptor));
+  return static_cast<int>(system_call(SYS_close, descriptor));
 }
 LOCKSTEP_TAKEN int dup(int descriptor) noexcept {
-  return copied(descriptor, static_cast<int>(syscall(SYS_dup, descriptor)));
+  return copied(descriptor, static_cast<int>(system_call(SYS_dup, descriptor)));
 }
 LOCKSTEP_TAKEN int dup2(int descriptor, int to) noexcept {
   if (is_drivers_own(to)) return failed_with(EBADF);
-  return copied(descriptor, static_cast<int>(syscall(SYS_dup2, descriptor, to)));
+  return copied(descriptor, static_cast<int>(system_call(SYS_dup2, descriptor, to)));
 }
 LOCKSTEP_TAKEN int dup3(int descriptor, int to, int flags) noexcept {
   if (is_drivers_own(to)) return failed_with(EBADF);
-  return copied(descriptor, static_cast<int>(syscall(SYS_dup3, descriptor, to, flags)));
+  return copied(descriptor, static_cast<int>(system_call(SYS_dup3, descriptor, to, flags)));
 }
 LOCKSTEP_TAKEN int fcntl(int descriptor, int command, ...) {
   va_list arguments;
   va_start(arguments, command);
   void* const argument = va_arg(arguments, void*);
   va_end(arguments);
-  const int result = static_cast<int>(syscall(SYS_fcntl, descriptor, command, argument));
+  const int result = static_cast<int>(system_call(SYS_fcntl, descriptor, command, argument));
   return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? copied(descriptor, result) : result;
 }
 LOCKSTEP_TAKEN int fcntl64(int descriptor, int command, ...) {
@@ -197,11 +198,11 @@ LOCKSTEP_TAKEN ssize_t pwritev64v2(int descriptor, const iovec* parts, int count
 // No file that has a size or places.
 LOCKSTEP_TAKEN int ftruncate(int descriptor, off_t bytes) noexcept {
   return is_device(kind_of(descriptor)) ? failed_with(EINVAL)
-                                        : static_cast<int>(syscall(SYS_ftruncate, descriptor, bytes));
+                                        : static_cast<int>(system_call(SYS_ftruncate, descriptor, bytes));
 }
 LOCKSTEP_TAKEN int ftruncate64(int descriptor, off64_t bytes) noexcept {
   return is_device(kind_of(descriptor)) ? failed_with(EINVAL)
-                                        : static_cast<int>(syscall(SYS_ftruncate, descriptor, bytes));
+                                        : static_cast<int>(system_call(SYS_ftruncate, descriptor, bytes));
 }
 LOCKSTEP_TAKEN int fallocate(int descriptor, int mode, off_t offset, off_t bytes) {
   static const auto real = next<decltype(&fallocate)>("fallocate");
@@ -214,10 +215,10 @@ LOCKSTEP_TAKEN int fallocate64(int descriptor, int mode, off64_t offset, off64_t
 LOCKSTEP_TAKEN off_t lseek(int descriptor, off_t offset, int from) noexcept {
   const unsigned short kind = kind_of(descriptor);
   if (is_device(kind)) return kind == kControl ? failed_with(ESPIPE) : 0;
-  return syscall(SYS_lseek, descriptor, offset, from);
+  return system_call(SYS_lseek, descriptor, offset, from);
 }
 LOCKSTEP_TAKEN off64_t lseek64(int descriptor, off64_t offset, int from) noexcept {
   const unsigned short kind = kind_of(descriptor);
   if (is_device(kind)) return kind == kControl ? failed_with(ESPIPE) : 0;
-  return syscall(SYS_lseek, descriptor, offset, from);
+  return system_call(SYS_lseek, descriptor, offset, from);
 }

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "host/interposed_kernel.h"
+
 namespace lockstep::interposed {
 
 namespace {
@@ -117,22 +119,22 @@ int open_file(const LockstepDriver& driver, int number, int flags) {
   }
   constexpr unsigned kCloseOnExec = 1, kAllowSealing = 2;  // MFD_*
   const int memory = static_cast<int>(
-      syscall(SYS_memfd_create, "lockstep file", kAllowSealing | (flags & O_CLOEXEC ? kCloseOnExec : 0)));
+      system_call(SYS_memfd_create, "lockstep file", kAllowSealing | (flags & O_CLOEXEC ? kCloseOnExec : 0)));
   if (memory < 0 || !file.text) return memory;
   size_t bytes = 0;
   const char* const text = driver.read(static_cast<unsigned>(number), &bytes);
   for (size_t done = 0; done < bytes;) {
-    const long written = syscall(SYS_write, memory, text + done, bytes - done);
+    const long written = system_call(SYS_write, memory, text + done, bytes - done);
     if (written <= 0) {
       const int error = errno;
-      syscall(SYS_close, memory);
+      system_call(SYS_close, memory);
       errno = error;
       return -1;
     }
     done += static_cast<size_t>(written);
   }
-  syscall(SYS_lseek, memory, 0, SEEK_SET);
-  syscall(SYS_fcntl, memory, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
+  system_call(SYS_lseek, memory, 0, SEEK_SET);
+  system_call(SYS_fcntl, memory, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
   return memory;
 }
 

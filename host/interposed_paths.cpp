@@ -14,6 +14,7 @@
 
 #include "host/interposed_driver.h"
 #include "host/interposed_files.h"
+#include "host/interposed_kernel.h"
 
 namespace lockstep::interposed {
 namespace {
@@ -44,7 +45,7 @@ ino_t numbers[kMostDescriptors];
 ino_t file_number(int descriptor) {
   struct stat status;
   const int before = errno;
-  const bool there = syscall(SYS_fstat, descriptor, &status) == 0;
+  const bool there = system_call(SYS_fstat, descriptor, &status) == 0;
   errno = before;
   return there ? status.st_ino : 0;
 }
@@ -55,7 +56,7 @@ bool may_read(uintptr_t place) {
   constexpr uintptr_t kSetBytes = 8;
   if (place < kSetBytes) return false;  // of which the kernel would take it that there is no set
   const int before = errno;
-  syscall(SYS_rt_sigprocmask, kNothing, place / kSetBytes * kSetBytes, nullptr, kSetBytes);
+  system_call(SYS_rt_sigprocmask, kNothing, place / kSetBytes * kSetBytes, nullptr, kSetBytes);
   const bool faults = errno == EFAULT;
   errno = before;
   return !faults;
@@ -65,7 +66,7 @@ bool may_read(uintptr_t place) {
 bool may_write(uintptr_t place) {
   constexpr unsigned kDoNotWait = 1;  // GRND_NONBLOCK
   const int before = errno;
-  const bool faults = syscall(SYS_getrandom, place, 1, kDoNotWait) < 0 && errno == EFAULT;
+  const bool faults = system_call(SYS_getrandom, place, 1, kDoNotWait) < 0 && errno == EFAULT;
   errno = before;
   return !faults;
 }
@@ -169,6 +170,13 @@ bool writable(void* place, size_t bytes) {
   }
 }
 
+bool copied_in(void* to, const void* from, size_t bytes) {
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(from);
+  if (bytes == 0 || begin + bytes < begin || !may_read(begin) || !may_read(begin + bytes - 1)) return false;
+  memcpy(to, from, bytes);
+  return true;
+}
+
 bool begins_with(const char* text, const char* prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
@@ -211,9 +219,9 @@ int open_device(unsigned short kind, int flags) {
   const int file = d ? d->descriptor() : -1;
   if (file < 0) return failed_with(ENODEV);
   const int descriptor =
-      static_cast<int>(syscall(SYS_fcntl, file, flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 0));
+      static_cast<int>(system_call(SYS_fcntl, file, flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 0));
   if (descriptor >= kMostDescriptors) {
-    syscall(SYS_close, descriptor);
+    system_call(SYS_close, descriptor);
     return failed_with(EMFILE);
   }
   set_kind(descriptor, kind);
@@ -233,13 +241,13 @@ int descriptor_named(const char* path) {
 // `text`: the path, if it can be read.
 int open_hosts(int folder, const char* path, const char* text, int flags, mode_t mode) {
   if (const int same = descriptor_named(text); kind_of(same) != kOther)
-    return copied(same, static_cast<int>(syscall(SYS_openat, folder, path, flags, mode)));
+    return copied(same, static_cast<int>(system_call(SYS_openat, folder, path, flags, mode)));
   const int ancestor = (flags & O_ACCMODE) == O_RDONLY ? ancestor_at(folder, text) : kNotOurs;
-  if (ancestor == kNotOurs) return static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
-  int descriptor = static_cast<int>(syscall(SYS_openat, AT_FDCWD, kAncestors[ancestor], flags, mode));
+  if (ancestor == kNotOurs) return static_cast<int>(system_call(SYS_openat, folder, path, flags, mode));
+  int descriptor = static_cast<int>(system_call(SYS_openat, AT_FDCWD, kAncestors[ancestor], flags, mode));
   // Where the host has no such folder another one of its kind stands for it.
   if (descriptor < 0 && errno == ENOENT)
-    descriptor = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/sys", flags, mode));
+    descriptor = static_cast<int>(system_call(SYS_openat, AT_FDCWD, "/sys", flags, mode));
   if (descriptor >= 0) set_kind(descriptor, static_cast<unsigned short>(kAncestor + ancestor));
   return descriptor;
 }
@@ -257,7 +265,7 @@ int open_any(int folder, const char* path, int flags, mode_t mode) {
   if (found.target && !(flags & O_PATH)) return failed_with(ELOOP);
   // Relative to the host's own folder its files are found, and ours by what it is known to stand for.
   int descriptor =
-      found.is_shared ? static_cast<int>(syscall(SYS_openat, AT_FDCWD, found.path, flags, mode)) : -1;
+      found.is_shared ? static_cast<int>(system_call(SYS_openat, AT_FDCWD, found.path, flags, mode)) : -1;
   if (descriptor < 0) descriptor = open_file(*driver(), file, flags);
   if (descriptor >= 0 && (is_folder(found) || found.target))
     set_kind(descriptor, static_cast<unsigned short>(kFolder + file));
@@ -268,7 +276,8 @@ void* map_any(void* address, size_t bytes, int protection, int flags, int descri
   const unsigned short kind = kind_of(descriptor);
   const LockstepDriver* const d = is_device(kind) ? driver() : nullptr;
   if (!d)
-    return reinterpret_cast<void*>(syscall(SYS_mmap, address, bytes, protection, flags, descriptor, offset));
+    return reinterpret_cast<void*>(
+        system_call(SYS_mmap, address, bytes, protection, flags, descriptor, offset));
   // The emulated device reaches by this mapping what the host may be kept from.
   if (is_render(kind)) protection |= PROT_READ | PROT_WRITE;
   uint64_t place = static_cast<uint64_t>(offset);
@@ -277,7 +286,7 @@ void* map_any(void* address, size_t bytes, int protection, int flags, int descri
     errno = EINVAL;
     return MAP_FAILED;
   }
-  const long mapped = syscall(SYS_mmap, address, bytes, protection, flags, file, place);
+  const long mapped = system_call(SYS_mmap, address, bytes, protection, flags, file, place);
   if (mapped != -1) d->mapped(static_cast<uint64_t>(offset), reinterpret_cast<void*>(mapped));
   return reinterpret_cast<void*>(mapped);
 }

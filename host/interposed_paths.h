@@ -36,6 +36,8 @@ void forget_descriptors();
 const char* readable(const char* path);
 // Whether the process has that memory and may write to it. Where it may, what stands there is lost.
 bool writable(void* place, size_t bytes);
+// At most a page; false if the process has not all of it.
+bool copied_in(void* to, const void* from, size_t bytes);
 
 // ---- Paths, which may begin at a folder's descriptor
 

@@ -23,6 +23,7 @@
 
 #include "host/interposed_driver.h"
 #include "host/interposed_files.h"
+#include "host/interposed_kernel.h"
 #include "host/interposed_paths.h"
 
 namespace {
@@ -96,7 +97,7 @@ int status_at(int folder, const char* path, Status* status, int flags) {
   int result;
   return answered(asked_at(folder, path, flags), status, &result)
              ? result
-             : static_cast<int>(syscall(SYS_newfstatat, folder, path, status, flags));
+             : static_cast<int>(system_call(SYS_newfstatat, folder, path, status, flags));
 }
 
 template <class Status>
@@ -104,13 +105,13 @@ int status_of(int descriptor, Status* status) {
   int result;
   return answered({kind_of(descriptor), file_of(descriptor)}, status, &result)
              ? result
-             : static_cast<int>(syscall(SYS_fstat, descriptor, status));
+             : static_cast<int>(system_call(SYS_fstat, descriptor, status));
 }
 
 // libudev takes a folder for a device's only if it is in sysfs.
 template <class Status>
 int file_system_of(int descriptor, Status* status) {
-  const int result = static_cast<int>(syscall(SYS_fstatfs, descriptor, status));
+  const int result = static_cast<int>(system_call(SYS_fstatfs, descriptor, status));
   const int file = file_of(descriptor);
   if (result == 0 && file != kNotOurs && begins_with(driver()->files[file].path, "/sys/"))
     status->f_type = SYSFS_MAGIC;
@@ -120,7 +121,7 @@ template <class Status>
 int file_system_at(const char* path, Status* status) {
   const int file = own_file(AT_FDCWD, readable(path));
   if (file == kMissing) return failed_with(ENOENT);
-  return static_cast<int>(syscall(SYS_statfs, file == kNotOurs ? path : "/sys", status));
+  return static_cast<int>(system_call(SYS_statfs, file == kNotOurs ? path : "/sys", status));
 }
 
 bool is_ours(const char* path) {
@@ -150,7 +151,7 @@ bool access_of_ours(int folder, const char* path, int how, int flags, int* resul
 
 ssize_t read_link(int folder, const char* path, char* text, size_t bytes) {
   const int file = own_file(folder, readable(path), false);
-  if (file == kNotOurs) return syscall(SYS_readlinkat, folder, path, text, bytes);
+  if (file == kNotOurs) return system_call(SYS_readlinkat, folder, path, text, bytes);
   if (file == kMissing) return failed_with(ENOENT);
   const LockstepFile& found = driver()->files[file];
   // The kernel counts in an int.
@@ -288,7 +289,7 @@ LOCKSTEP_TAKEN int ioctl(int descriptor, unsigned long request, ...) noexcept {
   // Of every descriptor the kernel answers these itself.
   const bool is_of_descriptor = request == FIOCLEX || request == FIONCLEX || request == FIONBIO;
   if (!is_device(kind) || is_of_descriptor)
-    return static_cast<int>(syscall(SYS_ioctl, descriptor, request, argument));
+    return static_cast<int>(system_call(SYS_ioctl, descriptor, request, argument));
   const LockstepDriver* d = driver();
   if (!d) return failed_with(ENODEV);
   const int error = kind == kControl ? d->kfd_ioctl(request, argument)
@@ -362,7 +363,7 @@ LOCKSTEP_TAKEN int statx(int folder, const char* path, int flags, unsigned mask,
   struct stat plain;
   int result;
   if (!answered(asked_at(folder, path, flags), &plain, &result))
-    return static_cast<int>(syscall(SYS_statx, folder, path, flags, mask, status));
+    return static_cast<int>(system_call(SYS_statx, folder, path, flags, mask, status));
   if (result != 0) return result;
   if (!writable(status, sizeof *status)) return failed_with(EFAULT);
   memset(status, 0, sizeof *status);
@@ -392,8 +393,9 @@ LOCKSTEP_TAKEN int statfs64(const char* path, struct statfs64* status) noexcept 
 }
 LOCKSTEP_TAKEN int access(const char* path, int how) noexcept {
   int result;
-  return access_of_ours(AT_FDCWD, path, how, 0, &result) ? result
-                                                         : static_cast<int>(syscall(SYS_access, path, how));
+  return access_of_ours(AT_FDCWD, path, how, 0, &result)
+             ? result
+             : static_cast<int>(system_call(SYS_access, path, how));
 }
 LOCKSTEP_TAKEN int faccessat(int folder, const char* path, int how, int flags) noexcept {
   static const auto real = next<int (*)(int, const char*, int, int)>("faccessat");

@@ -6,6 +6,7 @@ hostile calls each of nine processes makes (2000), from seed LOCKSTEP_HOSTILE_SE
 import json
 import os
 import pathlib
+import platform
 import random
 import re
 import signal
@@ -87,6 +88,94 @@ print(own.dlsym(c, b"ioctl") == own.dlsym(None, b"ioctl"), own.dlsym(c, b"getpid
         self.assertEqual(result.stdout.splitlines(), ["0 [1, 17]"] * 2 + ["True True True None None True"], result.stderr)
 
 
+# Of x86-64, for syscall().
+NUMBERS = {"read": 0, "write": 1, "open": 2, "close": 3, "stat": 4, "fstat": 5, "lstat": 6, "lseek": 8, "mmap": 9, "ioctl": 16, "pread64": 17, "pwrite64": 18,
+           "readv": 19, "writev": 20, "access": 21, "dup": 32, "dup2": 33, "getpid": 39, "fcntl": 72, "ftruncate": 77, "readlink": 89, "statfs": 137,
+           "fstatfs": 138, "openat": 257, "fstatat": 262, "readlinkat": 267, "faccessat": 269, "fallocate": 285, "dup3": 292, "preadv": 295, "pwritev": 296,
+           "preadv2": 327, "pwritev2": 328, "statx": 332, "close_range": 436, "openat2": 437, "faccessat2": 439}
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "numbers are of x86-64")
+class SystemCalls(unittest.TestCase):
+    """Calls by number, through the C library's syscall()."""
+
+    def run_by_number(self, program):
+        result = run(f"numbers = {NUMBERS}" """
+import ctypes, mmap, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+def call(name, *arguments):
+    ctypes.set_errno(0)
+    result = libc.syscall(ctypes.c_long(numbers[name]), *(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments))
+    return result if result != -1 else -ctypes.get_errno()
+room, other = ctypes.create_string_buffer(512), ctypes.create_string_buffer(512)
+""" + program)
+        self.assertEqual(result.stderr, "")
+        return result.stdout.splitlines()
+
+    def test_nodes_are_opened_asked_and_closed(self):
+        self.assertEqual(self.run_by_number("""
+how = struct.pack("QQQ", os.O_RDWR | os.O_CLOEXEC, 0, 0)
+folder = call("openat", -100, b"/dev/dri", 0)
+nodes = [call("open", b"/dev/kfd", os.O_RDWR), call("openat", -100, b"/dev/kfd", os.O_RDWR), call("openat2", -100, b"/dev/kfd", how, 24)]
+nodes += [call("dup", nodes[0]), call("dup2", nodes[0], 90), call("dup3", nodes[0], 91, 0), call("fcntl", nodes[0], 0, 92)]
+version = (ctypes.c_uint32 * 2)()
+for node in nodes:
+    print(call("ioctl", node, 0x80084b01, version), list(version), oct(os.fstat(node).st_mode), os.get_inheritable(node))
+print(call("close", nodes[0]), call("ioctl", nodes[0], 0x80084b01, version))
+print(call("close_range", 91, 92, 0), call("ioctl", 91, 0x80084b01, version), call("ioctl", 92, 0x80084b01, version))
+print(call("openat2", -100, b"/dev/kfd", how, 8), call("openat2", -100, b"/dev/kfd", ctypes.c_void_p(8), 24), call("openat", folder, b"renderD9", 0))
+print(call("openat2", -100, b"/dev/null", how, 24) > 2, call("getpid") == os.getpid())
+"""), [f"0 [1, 17] 0o20666 {inheritable}" for inheritable in (True, True, False, True, True, True, True)]
+            + ["0 -9", "0 -9 -9", "-22 -14 -2", "True True"])
+
+    def test_memory_of_a_device_is_mapped(self):
+        # The page of registers of the device, as ROCr maps it: an allocation tells its place.
+        self.assertEqual(self.run_by_number("""
+kfd, render = call("open", b"/dev/kfd", os.O_RDWR), call("open", b"/dev/dri/renderD128", os.O_RDWR)
+apertures = ctypes.create_string_buffer(64)
+asked = ctypes.create_string_buffer(struct.pack("QII", ctypes.addressof(apertures), 1, 0))
+print(call("ioctl", kfd, 0xc0104b14, asked))
+gpu = struct.unpack_from("I", apertures, 48)[0]
+print(call("ioctl", kfd, 0x40084b15, struct.pack("II", render, gpu)))
+place = call("mmap", 0, 8192, 0, 0x22, -1, 0)
+alloc = ctypes.create_string_buffer(struct.pack("QQQQII", place, 8192, 0, 0, gpu, 0x80000000 | 1))
+print(call("ioctl", kfd, 0xc0284b16, alloc))
+offset = struct.unpack_from("Q", alloc, 24)[0]
+print(call("mmap", place, 8192, 3, 0x11, render, offset) == place, call("mmap", 0, 4096, 3, 1, render, 1 << 46))
+ctypes.memset(place, 5, 8192)
+again = call("mmap", 0, 8192, 1, 1, render, offset)
+print(ctypes.string_at(again + 8000, 4))
+"""), ["0", "0", "0", "True -22", "b'\\x05\\x05\\x05\\x05'"])
+
+    def test_files_are_what_the_functions_say(self):
+        self.assertEqual(self.run_by_number("""
+node, file, link = b"/dev/kfd", b"/sys/class/kfd/kfd/topology/nodes/1/properties", b"/sys/class/drm/renderD128"
+def same(name, *arguments):
+    room.raw = other.raw = bytes(512)
+    expected = getattr(libc, name)(*(other if a is room else a for a in arguments))
+    expected = expected if expected != -1 else -ctypes.get_errno()
+    return call(name, *arguments) == expected and room.raw == other.raw
+for path in (node, file, link, b"/sys/class/kfd/kfd/topology/nodes/9", b"/etc/passwd", b""):
+    opened = os.open(path, os.O_RDONLY) if path and os.path.isfile(path) or path == node else 0
+    print(all((same("stat", path, room), same("lstat", path, room), same("fstatat", -100, path, room, 0), same("statx", -100, path, 0, 0x7ff, room),
+               same("fstat", opened, room), same("statfs", path, room), same("fstatfs", opened, room), same("access", path, 4), same("access", path, 1),
+               same("faccessat", -100, path, 4, 0), same("readlink", path, room, 99), same("readlinkat", -100, path, room, 99))),
+          call("faccessat2", -100, path, 4, 0) == call("access", path, 4))
+print(call("open", file, 0) > 2, call("read", call("open", file, 0), room, 4), room.raw[:4])
+"""), ["True True"] * 6 + ["True 4 b'cpu_'"])
+
+    def test_nodes_have_no_contents(self):
+        self.assertEqual(self.run_by_number("""
+kfd, null = call("open", b"/dev/kfd", os.O_RDWR), call("open", b"/dev/null", os.O_RDWR)
+part = struct.pack("QQ", ctypes.addressof(room), 64)
+print([call(name, kfd, room, 64, 1 << 21) for name in ("read", "write", "pread64", "pwrite64")])
+print([call(name, kfd, part, 1, 1 << 21, 0, 0) for name in ("readv", "writev", "preadv", "pwritev", "preadv2", "pwritev2")])
+print(call("lseek", kfd, 0, 1), call("ftruncate", kfd, 1), call("fallocate", kfd, 0, 0, 1))
+print(call("write", null, room, 64), call("read", null, room, 64), call("writev", null, part, 1), call("ftruncate", null, 1))
+"""), [str([-22] * 4), str([-22] * 6), "-29 -22 -19", "64 0 64 -22"])
+
+
 class Hostile(unittest.TestCase):
     """Calls with whatever pointers, descriptors and numbers chance brings."""
     PROGRAM = pathlib.Path(__file__).parent / "hostile_program.py"
@@ -107,14 +196,21 @@ class Hostile(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr[-2000:])
 
     def test_bad_pointers_are_errors_of_the_call(self):
-        result = run("""
+        # Also where the call is made by its number.
+        for by_number in (False, True):
+            with self.subTest(by_number=by_number):
+                self.bad_pointers(by_number)
+
+    def bad_pointers(self, by_number):
+        result = run(f"by_number = {by_number}; numbers = {NUMBERS}" """
 import ctypes, errno, os
 libc = ctypes.CDLL(None, use_errno=True)
 node, folder = b"/dev/kfd", b"/sys/class/kfd/kfd/topology/nodes/0"
 kfd, bad, room = os.open(node, os.O_RDWR), ctypes.c_void_p(-4096), ctypes.create_string_buffer(512)
 def error(name, *arguments):
     ctypes.set_errno(0)
-    return getattr(libc, name)(*arguments) == -1 and ctypes.get_errno()
+    call = getattr(libc, name) if not by_number else lambda *arguments: libc.syscall(numbers[name], *arguments)
+    return call(*arguments) == -1 and ctypes.get_errno()
 for path in (ctypes.c_void_p(7), bad, None):
     print(*{error("open", path, 0), error("openat", -100, path, 0), error("stat", path, room), error("lstat", path, room),
             error("statx", -100, path, 0, 0x7ff, room), error("fstatat", -100, path, room, 0), error("access", path, 0),
