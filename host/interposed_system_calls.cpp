@@ -93,7 +93,8 @@ bool asked_of_files(long number, const Arguments& asked, long* result) {
       *result = fstat(asked.number(0), asked.place<struct stat>(1));
       return true;
     case SYS_statx:
-      *result = statx(asked.number(0), asked.path(1), asked.number(2), asked.bits(3), asked.place<struct statx>(4));
+      *result =
+          statx(asked.number(0), asked.path(1), asked.number(2), asked.bits(3), asked.place<struct statx>(4));
       return true;
     case SYS_statfs:
       *result = statfs(asked.path(0), asked.place<struct statfs>(1));
