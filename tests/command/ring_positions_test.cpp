@@ -132,7 +132,7 @@ TYPED_TEST(RingPositions, ADoorbellBeyondTheRingLeavesThePosition) {
 TYPED_TEST(RingPositions, APositionBeyondTheRingIsAnError) {
   this->put(this->add(this->sum, 1));
   this->move_to(kDwords + 8);
-  this->look();
+  this->ring_with(uint64_t{1} << 40);  // else nobody need look
   const auto error = this->m.error(*this->queue);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->field, "write position");
