@@ -84,8 +84,8 @@ void Emitter::MemoryAccessCode::emit() {
   }
   const auto facts_of_addresses = e_.address_facts_;
   if (!e_.compact_ && e_.walks_.contains(index_))
-    if (const std::optional<Walked> walked =
-            e_.emit_walk(index_, shape_, access_.slot, access_.base, access_.low, access_.high, access_.has_base))
+    if (const std::optional<Walked> walked = e_.emit_walk(index_, shape_, access_.slot, access_.base,
+                                                          access_.low, access_.high, access_.has_base))
       ways_.push_back({walked->end, walked->words});
   if (e_.store_walks_.contains(index_))
     if (BasicBlock* const kept = e_.emit_store_walk(index_, access_, words_)) ways_.push_back({kept, {}});
@@ -103,8 +103,8 @@ void Emitter::MemoryAccessCode::emit() {
 
 // What was computed from memory's contents hardly counts on from lane to lane.
 bool Emitter::MemoryAccessCode::may_be_consecutive() const {
-  return shape_.bytes >= 4 && !(e_.is_gathered(shape_) &&
-                                (facts_.address_is_loaded || e_.has_short_rows(index_, shape_)));
+  return shape_.bytes >= 4 &&
+         !(e_.is_gathered(shape_) && (facts_.address_is_loaded || e_.has_short_rows(index_, shape_)));
 }
 
 void Emitter::MemoryAccessCode::emit_consecutive() {
@@ -141,8 +141,8 @@ void Emitter::MemoryAccessCode::emit_consecutive() {
 }
 
 // All lanes that are on in the range of the last time: each on its own, in generated code. In ranges of up to
-// 2 GB the places are counted in 32 bits, which is half as much work: from the range's begin, or from the base
-// that is the same for all lanes, if it is in there.
+// 2 GB the places are counted in 32 bits, which is half as much work: from the range's begin, or from the
+// base that is the same for all lanes, if it is in there.
 void Emitter::MemoryAccessCode::emit_gathered() {
   ir_.SetInsertPoint(lanes_);
   range_ = e_.last_range(access_.slot);
@@ -238,15 +238,15 @@ std::vector<Emitter::Moved> Emitter::MemoryAccessCode::emit_rows(bool is_small, 
   return {way};
 }
 
-// Of bytes and shorts at a range's end the four are loaded that end with it: keeps the element's offset there,
-// and gives by how much it was behind that.
+// Of bytes and shorts at a range's end the four are loaded that end with it: keeps the element's offset
+// there, and gives by how much it was behind that.
 Value* Emitter::MemoryAccessCode::held_in_range(bool is_small, unsigned chunk) {
   Value* last = ir_.CreateSub(size_, ir_.getInt64(4));
   if (is_small && access_.has_base) last = ir_.CreateSub(last, base_in_range());
   Value* const element = offsets_[chunk];
   llvm::Type* const type = element->getType()->getScalarType();
-  offsets_[chunk] = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, element,
-                                              in_all_lanes(ir_.CreateTrunc(last, type)));
+  offsets_[chunk] =
+      ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, element, in_all_lanes(ir_.CreateTrunc(last, type)));
   return ir_.CreateTrunc(ir_.CreateSub(element, offsets_[chunk]), e_.lanes_);
 }
 

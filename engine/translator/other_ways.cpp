@@ -75,7 +75,8 @@ class Finder {
         return true;
       }
       const Effects& effects = facts_.nodes[node].effects;
-      const bool has_saved = !effects.writes[saved] && (routine_.wave_size == 32 || !effects.writes[saved + 1]);
+      const bool has_saved =
+          !effects.writes[saved] && (routine_.wave_size == 32 || !effects.writes[saved + 1]);
       if (!has_saved || turns_lanes_on(effects.exec)) return false;
       if (effects.reads_all_lanes) read_ |= effects.reads;
     }
@@ -92,7 +93,8 @@ class Finder {
   bool turns_on(unsigned node, unsigned saved) const {
     if (facts_.nodes[node].effects.exec != ExecChange::grows) return false;
     const isa::Instruction& instruction = routine_.nodes[node].instruction;
-    if (instruction.row->base != (routine_.wave_size == 32 ? Opcode::s_or_b32 : Opcode::s_or_b64)) return false;
+    if (instruction.row->base != (routine_.wave_size == 32 ? Opcode::s_or_b32 : Opcode::s_or_b64))
+      return false;
     for (const Role role : {Role::src0, Role::src1}) {
       const auto source = source_of(*instruction.find(role), instruction);
       if (source && !source->is_constant && source->first == saved) return true;
