@@ -82,13 +82,11 @@ bool move_plain(const Operation* op, Wave* wave, const BufferResource& resource,
     if (!align(wave, &address, bytes, alignment, refusal)) return false;
     places[at / 4] = address;
   }
-  for (unsigned at = 0, part = 4; at < bytes; at += part) {
-    const auto place = places[at / 4];
-    part = 4;
-    if (!place) continue;
-    part = bytes_of_part(bytes - at, *place, at + 4 < bytes ? places[at / 4 + 1] : std::nullopt);
-    if (!(is_load ? read_memory(op, wave, *place, part, data + at, refusal)
-                  : write_memory(op, wave, *place, part, data + at, refusal)))
+  for (unsigned at = 0, part = 0; at < bytes; at += part) {
+    const auto place = places[at / 4], next = at + 4 < bytes ? places[at / 4 + 1] : std::nullopt;
+    part = place ? bytes_of_part(bytes - at, *place, next) : 4;
+    if (place && !(is_load ? read_memory(op, wave, *place, part, data + at, refusal)
+                           : write_memory(op, wave, *place, part, data + at, refusal)))
       return false;
   }
   return true;
