@@ -90,7 +90,6 @@ class Generator {
   Statement exchange();
   Statements uniform_statements(unsigned count, unsigned nesting);
 
-  // Draws as often for both sizes.
   unsigned between(unsigned least, unsigned most, unsigned least_small, unsigned most_small) {
     return is_small_ ? random_.between(least_small, most_small) : random_.between(least, most);
   }

@@ -5,8 +5,8 @@
 
 namespace lockstep::kernel_fuzz {
 
-// Small ones are some hundred instructions at most: compilers and translator are through with many more of
-// them in the same time, usual ones have more that meets.
+// Small ones have a fifth of the expressions: compilers and translator are through with more of them in the
+// same time, usual ones have more that meets.
 enum class Size { usual, small };
 
 Kernel generate(uint64_t seed, Size size);
