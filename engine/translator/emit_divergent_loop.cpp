@@ -145,7 +145,6 @@ void Emitter::DivergentLoopCode::begin_lane() {
 
 void Emitter::DivergentLoopCode::load_scratch() {
   Value* scratch = ir_.CreateIntToPtr(e_.scratch_base_, e_.pointer_);
-  scratch_.clear();
   for (uint32_t offset : loop_.scratch) {
     llvm::AllocaInst* const place = scratch_[offset] = e_.alloca_of(e_.i32_);
     Value* row_of_lanes =

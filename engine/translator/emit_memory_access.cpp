@@ -84,9 +84,8 @@ void Emitter::MemoryAccessCode::emit() {
   }
   const auto facts_of_addresses = e_.address_facts_;
   if (!e_.compact_ && e_.walks_.contains(index_))
-    if (const std::optional<Walked> walked = e_.emit_walk(index_, shape_, access_.slot, access_.base,
-                                                          access_.low, access_.high, access_.has_base))
-      ways_.push_back({walked->end, walked->words});
+    ways_.push_back(e_.emit_walk(index_, shape_, access_.slot, access_.base, access_.low, access_.high,
+                                 access_.has_base));
   if (e_.store_walks_.contains(index_))
     if (BasicBlock* const kept = e_.emit_store_walk(index_, access_, words_)) ways_.push_back({kept, {}});
   const bool is_certain = ways_.empty() && !access_.is_unusual;

@@ -38,33 +38,29 @@ void Emitter::emit_quotient(unsigned index, unsigned chunk) {
                 ir_.CreateLoad(lanes_, place_in(result_words_, word)));
 }
 
+// Of the body that was called last, until the end of the steps whose results they are.
+void Emitter::keep_results(unsigned index, unsigned words) {
+  auto& results = run_.earlier_results[index];
+  for (unsigned word = 0; word < words; ++word)
+    results[word] = ir_.CreateLoad(lanes_, place_in(result_words_, word));
+}
+
 // All of a quotient of integers and of its rest, where its steps first read the dividend.
 void Emitter::emit_integer_division(unsigned index, const IntegerDivision& division, unsigned chunk) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   ir_.CreateStore(source_word(*instruction.find(division.dividend), instruction, 0, chunk),
                   place_in(words_, 0));
-  Value* divisor = is_vgpr(division.divisor)
-                       ? vgpr(division.divisor, chunk)
-                       : ir_.CreateVectorSplat(kLanesPerChunk, run_scalar(division.divisor));
-  ir_.CreateStore(divisor, place_in(words_, 1));
+  ir_.CreateStore(source_word({.first = division.divisor}, 0, chunk), place_in(words_, 1));
   call_body("quotient_u32", doubt_[chunk], kDefaultFloatMode, false);
-  auto& results = run_.earlier_results[index];
-  for (unsigned word = 0; word < 2; ++word)
-    results[word] = ir_.CreateLoad(lanes_, place_in(result_words_, word));
+  keep_results(index, 2);
 }
 
 void Emitter::emit_wide_division(unsigned index, const WideDivision& division, unsigned chunk) {
   unsigned next = 0;
-  for (const Source& word : division.words) {
-    Value* value = word.is_constant      ? splat(ir_, static_cast<uint32_t>(word.value))
-                   : is_vgpr(word.first) ? vgpr(word.first, chunk)
-                                         : ir_.CreateVectorSplat(kLanesPerChunk, run_scalar(word.first));
-    ir_.CreateStore(value, place_in(words_, next++));
-  }
+  for (const Source& word : division.words)
+    ir_.CreateStore(source_word(word, 0, chunk), place_in(words_, next++));
   call_body("quotient_u64", doubt_[chunk], kDefaultFloatMode, false);
-  auto& results = run_.earlier_results[index];
-  for (unsigned word = 0; word < results.size(); ++word)
-    results[word] = ir_.CreateLoad(lanes_, place_in(result_words_, word));
+  keep_results(index, 4);
 }
 
 // Of the operand of the node there: one that is a float of V_SQRT_F32, a double of V_LDEXP_F64.
@@ -75,9 +71,7 @@ void Emitter::emit_earlier_root(unsigned index, unsigned chunk) {
     ir_.CreateStore(source_word(operand, instruction, word, chunk), place_in(words_, word));
   call_body(operand.words == 1 ? "square_root_f32" : "whole_square_root_f64", doubt_[chunk],
             kDefaultFloatMode, false);
-  auto& results = run_.earlier_results[index];
-  for (unsigned word = 0; word < operand.words; ++word)
-    results[word] = ir_.CreateLoad(lanes_, place_in(result_words_, word));
+  keep_results(index, operand.words);
 }
 
 // Where the first of a ratio's steps reads it. Lanes that are off may hold anything, and get what needs no

@@ -175,7 +175,7 @@ LiveSets Emitter::live_behind(unsigned index) const {
 void Emitter::find_run_quotients() {
   const LiveSets live = live_behind(run_.nodes.back());
   run_.quotients =
-      find_quotients(routine_, facts_, run_.nodes, read_behind(routine_, facts_, run_.nodes.back()));
+      find_quotients(routine_, facts_, run_.nodes, read_behind(routine_, facts_, run_.nodes.back(), live.on));
   if (run_.quotients.steps.empty()) return;
   // Blocks behind expect registers that this one writes in their slots, if only for the lanes that are off.
   for (const auto& [n, half] : run_.quotients.steps) {

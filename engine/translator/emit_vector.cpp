@@ -41,7 +41,10 @@ const char* output_function(const Operand& result) {
 
 Value* Emitter::source_word(const isa::Operand& operand, const isa::Instruction& instruction, unsigned word,
                             unsigned chunk) {
-  const Source source = *source_of(operand, instruction);
+  return source_word(*source_of(operand, instruction), word, chunk);
+}
+
+Value* Emitter::source_word(const Source& source, unsigned word, unsigned chunk) {
   if (source.is_constant) return splat(ir_, static_cast<uint32_t>(source.value >> (32 * word)));
   if (is_vgpr(source.first)) return vgpr(source.first + word, chunk);
   return splat(ir_, run_scalar(source.first + word));

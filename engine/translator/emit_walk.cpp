@@ -130,9 +130,8 @@ std::vector<Value*> Emitter::load_rows(Value* pointer, Value* offsets) {
 
 // Goes on where the lanes do not walk, or the bytes ahead are not theirs to read. `base` is for all lanes;
 // without `high` offsets are of 32 bits. `has_base`: it is an address, else a constant.
-Emitter::Walked Emitter::emit_walk(unsigned index, const AccessShape& shape, unsigned slot_number,
-                                   Value* base, const ChunkValues& low, const ChunkValues& high,
-                                   bool has_base) {
+Emitter::Moved Emitter::emit_walk(unsigned index, const AccessShape& shape, unsigned slot_number, Value* base,
+                                  const ChunkValues& low, const ChunkValues& high, bool has_base) {
   Walk& walk = walks_.at(index);
   const unsigned dwords = shape.registers(), rows = kAheadWords / dwords;
   Value* step = ir_.CreateVectorSplat(16, ir_.getInt32(shape.bytes));
@@ -240,7 +239,7 @@ Emitter::Walked Emitter::emit_walk(unsigned index, const AccessShape& shape, uns
   llvm::PHINode* count = ir_.CreatePHI(i32_, 2);
   count->addIncoming(left, walking);
   count->addIncoming(ir_.getInt32(rows), fetched);
-  Walked result;
+  Moved result;
   Value* number = ir_.CreateSub(ir_.getInt32(rows), count);
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     for (unsigned word = 0; word < dwords; ++word)

@@ -310,6 +310,7 @@ class Emitter {
   void emit_ratio(unsigned node, unsigned chunk);
   void emit_integer_division(unsigned node, const IntegerDivision& division, unsigned chunk);
   void emit_root(unsigned node, unsigned chunk);
+  void keep_results(unsigned node, unsigned words);
   void emit_wide_division(unsigned node, const WideDivision& division, unsigned chunk);
   void emit_earlier_root(unsigned node, unsigned chunk);
   void emit_vector_half(const Node& node, const Half& part, unsigned chunk, PendingWrites& writes);
@@ -326,6 +327,7 @@ class Emitter {
   Value* widened_half(Value* half, unsigned chunk, uint32_t float_mode);
   Value* source_word(const isa::Operand& operand, const isa::Instruction& instruction, unsigned word,
                      unsigned chunk);
+  Value* source_word(const Source& source, unsigned word, unsigned chunk);
   // An element of arguments or results.
   Value* place_in(llvm::AllocaInst* array, unsigned index);
   void call(const std::string& function, const std::vector<Value*>& arguments);
@@ -531,17 +533,13 @@ class Emitter {
     bool is_certain = false;
     unsigned block = 0;
   };
-  struct Walked {
-    llvm::BasicBlock* end = nullptr;  // goes nowhere yet
-    std::array<std::vector<Value*>, kMaxChunks> words;
-  };
   void plan_walks();
   void begin_walks();
   void forget_walks();
   void forget_certain_walks(unsigned block);
   void forget_walks_in(std::pair<Value*, Value*> range);
-  Walked emit_walk(unsigned node, const isa::AccessShape& shape, unsigned slot, Value* base,
-                   const ChunkValues& low, const ChunkValues& high, bool has_base);
+  Moved emit_walk(unsigned node, const isa::AccessShape& shape, unsigned slot, Value* base,
+                  const ChunkValues& low, const ChunkValues& high, bool has_base);
   std::vector<Value*> load_rows(Value* pointer, Value* offsets);
 
   // emit_walking_store.cpp: stores whose lanes each walk through memory

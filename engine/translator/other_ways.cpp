@@ -1,6 +1,5 @@
 #include "engine/translator/other_ways.h"
 
-#include <algorithm>
 #include <optional>
 #include <set>
 #include <vector>
@@ -110,11 +109,8 @@ class Finder {
 
 }  // namespace
 
-RegisterSet read_behind(const Routine& routine, const Facts& facts, unsigned node) {
-  if (const auto found = Finder(routine, facts).find(node)) return *found;
-  const auto last = [&](const Block& block) { return block.last == node + 1; };
-  const auto block = std::ranges::find_if(routine.blocks, last);
-  return block == routine.blocks.end() ? facts.nodes[node + 1].live.on : live_out(*block, facts).on;
+RegisterSet read_behind(const Routine& routine, const Facts& facts, unsigned node, const RegisterSet& live) {
+  return Finder(routine, facts).find(node).value_or(live);
 }
 
 }  // namespace lockstep::translator

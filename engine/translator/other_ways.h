@@ -8,7 +8,7 @@
 
 namespace lockstep::translator {
 
-// What is read behind the node, in lanes that are on there: the same as liveness says, or less.
-RegisterSet read_behind(const Routine& routine, const Facts& facts, unsigned node);
+// What is read behind the node, in lanes that are on there: `live`, which liveness says, or less.
+RegisterSet read_behind(const Routine& routine, const Facts& facts, unsigned node, const RegisterSet& live);
 
 }  // namespace lockstep::translator

@@ -35,7 +35,7 @@ Read of_v4(const std::string& text, unsigned wave_size = 32) {
   const Facts facts = analyse(routine);
   for (unsigned n = 0; n < routine.nodes.size(); ++n)
     if (routine.nodes[n].instruction.row->base == isa::Opcode::v_mul_lo_u32)
-      return {facts.nodes[n + 1].live.on[4], read_behind(routine, facts, n)[4]};
+      return {facts.nodes[n + 1].live.on[4], read_behind(routine, facts, n, facts.nodes[n + 1].live.on)[4]};
   ADD_FAILURE() << text;
   return {};
 }
@@ -66,7 +66,7 @@ TEST(OtherWays, LanesComeOnAgainBehindThem) {
   const Facts facts = analyse(routine);
   for (unsigned n = 0; n < routine.nodes.size(); ++n)
     if (routine.nodes[n].instruction.row->base == isa::Opcode::v_mul_lo_u32) {
-      const RegisterSet read_there = read_behind(routine, facts, n);
+      const RegisterSet read_there = read_behind(routine, facts, n, facts.nodes[n + 1].live.on);
       for (const unsigned r : {2u, 3u, 5u, 6u, 10u, scalar_register(21), scalar_register(60)})
         EXPECT_TRUE(read_there[r]) << r;
     }
