@@ -285,6 +285,7 @@ bool GroupContext::relaunch(const Launch& launch, uint64_t number, const GroupPl
   group_.number = number;
   has_run_ = stands_still_ = false;
   idle_mark_.reset();
+  times_idle_ = 0;
   clock_ = 0;
   clear_lds(launch);
   const LaunchNeeds* const needs = adviser_ ? adviser_->launch_needs(mode_) : nullptr;
@@ -350,6 +351,7 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   may_relaunch_ = !control && options.precise.is_default() && launch.initial_byte == 0;
   has_run_ = stands_still_ = false;
   idle_mark_.reset();
+  times_idle_ = 0;
   order_.assign(waves_.begin(), waves_.begin() + group_.wave_count);
   turn_order_ = options.precise.order;
   random_ = precise::Random(options.precise.order_seed ^ precise::Random(number).next());

@@ -163,6 +163,12 @@ class GroupContext {
   bool has_run() const { return has_run_; }
   // Of a group that was idle twice in a row: nothing has changed for it in between.
   bool stands_still() const { return stands_still_; }
+  // How often the result was idle since the other groups' `changes`; this time, too.
+  uint64_t count_idle(uint64_t changes) {
+    if (std::exchange(idle_since_, changes) != changes) times_idle_ = 0;
+    return ++times_idle_;
+  }
+  uint64_t times_idle(uint64_t changes) const { return idle_since_ == changes ? times_idle_ : 0; }
 
   // Of a group that was blocked or held.
   bool may_go_on() const;
@@ -301,6 +307,7 @@ class GroupContext {
   LaunchAdviser* adviser_ = nullptr;  // of the present group's dispatch; may be null
   bool has_run_ = false;
   bool stands_still_ = false;
+  uint64_t idle_since_ = 0, times_idle_ = 0;
   std::optional<uint64_t> idle_mark_;               // of the waves when all of them slept or spun last
   const precise::HostTraps* host_traps_ = nullptr;  // of the present group's dispatch; may be null
   size_t requests_seen_ = 0;                        // of them, by waves that wait

@@ -415,12 +415,27 @@ void Scheduler::sort_groups() {
     blocked_.clear();
   }
   if (fault_number_ == kNone) return;
-  waits_for_faulted_ |= idle_in_a_row_ > kPatienceAfterFault * (parked_.size() + 1);
-  resident_ -= static_cast<uint32_t>(std::erase_if(
-      parked_, [&](auto& context) { return waits_for_faulted_ || context->number() > fault_number_; }));
-  resident_ -= static_cast<uint32_t>(std::erase_if(blocked_, [&](auto& entry) {
-    return waits_for_faulted_ || entry.second->number() > fault_number_ || entry.second->has_held_wave();
-  }));
+  const auto is_behind = [&](const GroupContext& context) { return context.number() > fault_number_; };
+  const auto is_patient = [&](const auto& context) {
+    return context->times_idle(changes_) >= kPatienceAfterFault;
+  };
+  const auto drop = [&](auto&& which) {
+    patient_ -= static_cast<uint32_t>(std::ranges::count_if(
+        parked_, [&](auto& context) { return which(*context) && is_patient(context); }));
+    resident_ -=
+        static_cast<uint32_t>(std::erase_if(parked_, [&](auto& context) { return which(*context); }));
+    resident_ -=
+        static_cast<uint32_t>(std::erase_if(blocked_, [&](auto& entry) { return which(*entry.second); }));
+  };
+  drop(is_behind);
+  resident_ -= static_cast<uint32_t>(
+      std::erase_if(blocked_, [](auto& entry) { return entry.second->has_held_wave(); }));
+  // Those that a thread runs right now count, too: one of them may be about to get on, or to fault itself.
+  const auto waiting = patient_ + std::ranges::count_if(parked_, [&](auto& context) {
+                         return context->has_lent_place() && !is_patient(context);
+                       });
+  waits_for_faulted_ |= patient_ != 0 && static_cast<size_t>(waiting) >= resident_ - blocked_.size();
+  if (waits_for_faulted_) drop([](const GroupContext&) { return true; });
 }
 
 // A context with a place on the device for a new group.
@@ -467,8 +482,14 @@ void Scheduler::give_back(std::unique_ptr<GroupContext> context, GroupContext::R
   give_back_unused(budget);
   if (options_.instruction_limit != 0 && totals_.instructions > options_.instruction_limit)
     limit_exceeded_ = cancelled_ = true;
-  idle_in_a_row_ = result == GroupContext::Result::idle ? idle_in_a_row_ + 1 : 0;
-  const bool stands_still = result == GroupContext::Result::idle && context->stands_still();
+  const bool is_idle = result == GroupContext::Result::idle;
+  if (!is_idle) {
+    ++changes_;
+    patient_ = 0;
+  } else if (context->count_idle(changes_) == kPatienceAfterFault) {
+    ++patient_;
+  }
+  const bool stands_still = is_idle && context->stands_still();
   still_in_a_row_ = stands_still ? still_in_a_row_ + 1 : 0;
   switch (result) {
     case GroupContext::Result::unfinished:

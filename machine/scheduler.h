@@ -159,7 +159,8 @@ class Scheduler {
   uint64_t next_ = 0;              // first group that nobody has claimed yet
   uint64_t next_wave_ = 0;         // its first wave
   std::deque<Claim> returned_;     // groups before that, in order, that were claimed and not started
-  uint64_t idle_in_a_row_ = 0;     // results of groups whose waves sleep or spin
+  uint64_t changes_ = 0;           // results of groups some wave of which neither slept nor spun
+  uint32_t patient_ = 0;           // groups that have come back kPatienceAfterFault times since the last one
   uint64_t still_in_a_row_ = 0;    // of those that nothing has changed for
   uint64_t reserved_ = 0;          // wave-instructions of the limit that running groups may still use
   uint32_t resident_ = 0;          // started and not finished

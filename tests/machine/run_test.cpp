@@ -206,10 +206,11 @@ TEST(Faults, WhileAWaveIsWatchedForSpinning) {
   }
 }
 
-// Group 0 waits for what the last one would have done.
+// Group 0 waits for what the last one would have done. Of several threads, one may hold group 1 and not get a
+// processor until group 2 has faulted and group 0 has come back in vain many times.
 TEST(Faults, OfAGroupThatOthersSpinOn) {
   for (const char* in_loop : {"", "s_sleep 1\n"})
-    for (unsigned threads : {1u, 2u}) {
+    for (unsigned threads : {1u, 2u, 5u}) {
       Dispatch d("v_mov_b32 v1, 0\ns_cmp_eq_u32 s2, 0\ns_cbranch_scc1 spin\ns_sleep 100\n.long 0\nspin: " +
                      std::string(in_loop) +
                      "global_load_b32 v2, v1, s[0:1] glc\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 s5, v2\n"
