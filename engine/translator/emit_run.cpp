@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/translator/emit_rolled_run.h"
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/other_ways.h"
@@ -15,6 +16,8 @@ namespace {
 
 // Longer ones let a quotient come to its end, which then is one division.
 constexpr size_t kMaxRun = 32, kMaxRunWithQuotient = 192;
+// And those that are a loop have less to load and to store.
+constexpr size_t kMaxRolledRun = 128;
 // What may lie between the begin of a quotient of integers, or of a ratio, and its end, with what compilers
 // put in between.
 constexpr size_t kQuotient = 40, kWideQuotient = 140;
@@ -39,7 +42,9 @@ RegisterSet scalar_number_reads(const Node& node) {
 bool Emitter::joins_run(unsigned index) const {
   const Node& node = routine_.nodes[index];
   const size_t longest = run_.open_quotients > 0 ? kMaxRunWithQuotient : std::max(kMaxRun, run_.may_reach);
-  if (run_.nodes.size() >= longest) return false;
+  if (run_.nodes.size() >= longest && !(run_.nodes.size() < kMaxRolledRun && run_.may_be_rolled &&
+                                        may_be_rolled(index) && !computes_run_mask(index)))
+    return false;
   const Effects& effects = facts_.nodes[index].effects;
   const auto touches_mask = [&](const RegisterSet& set) {
     for (const auto& [number, chunks] : run_.masks)
@@ -86,6 +91,7 @@ void Emitter::add_to_run(unsigned index) {
     run_.masks.try_emplace(*scalar_destination(*node.instruction.find(isa::Role::dst)));
   }
   run_.open_quotients += quotient_steps_open(node);
+  run_.may_be_rolled = run_.may_be_rolled && may_be_rolled(index);
   run_.nodes.push_back(index);
   const size_t rest = begins_wide_quotient(node) ? kWideQuotient : begins_quotient(node) ? kQuotient : 0;
   if (rest > 0)
@@ -112,6 +118,13 @@ void Emitter::end_run() {
   find_run_quotients();
   const Snapshot start = snapshot(run_.nodes.front());
   check_opposites(start);
+  if (is_run_rolled()) {
+    emit_rolled_run(start);
+    run_ = Run{};
+    return;
+  }
+  // What waves go through once is to be short.
+  const bool was_seldom = std::exchange(is_seldom_, is_seldom_ || is_in_long_straight_code());
   // EXEC only shrinks inside a run: the lanes that are on now are all that can be in doubt.
   ChunkValues exec_at_start{};
   if (run_.casts_doubt) {
@@ -139,9 +152,9 @@ void Emitter::end_run() {
       half_masks_ = half_masks;
       expanded_masks_ = expanded_masks;
       address_facts_ = address_facts;
-      const bool was_seldom = std::exchange(is_seldom_, is_seldom_ || !is_regular);
+      const bool is_no_guess = std::exchange(is_seldom_, is_seldom_ || !is_regular);
       emit_run(is_regular);
-      is_seldom_ = was_seldom;
+      is_seldom_ = is_no_guess;
       ends[!is_regular] = locals_;
       end_blocks[!is_regular] = ir_.GetInsertBlock();
       ir_.CreateBr(joined);
@@ -154,6 +167,7 @@ void Emitter::end_run() {
   } else {
     emit_run(false);
   }
+  is_seldom_ = was_seldom;
   if (run_.casts_doubt) {
     settle();
     check_doubt(start, exec_at_start);
@@ -209,48 +223,51 @@ void Emitter::check_opposites(const Snapshot& start) {
   ir_.SetInsertPoint(opposites);
 }
 
-void Emitter::emit_run(bool regular_lds) {
-  for (pass_ = 0; pass_ < chunks_; ++pass_) {
-    run_.next_read = 0;
-    for (unsigned n : run_.nodes) {
-      if (const auto division = run_.quotients.integer_divisions.find(n);
-          division != run_.quotients.integer_divisions.end())
-        emit_integer_division(n, division->second, pass_);
-      if (const auto division = run_.quotients.wide_divisions.find(n);
-          division != run_.quotients.wide_divisions.end())
-        emit_wide_division(n, division->second, pass_);
-      if (const auto fraction = run_.quotients.fractions.find(n); fraction != run_.quotients.fractions.end())
-        take_ratio_operand(n, fraction->second, pass_);
-      if (run_.quotients.float_roots.contains(n) || run_.quotients.whole_roots.contains(n))
-        emit_earlier_root(n, pass_);
-      if (is_quotient_step(n)) continue;
-      switch (routine_.nodes[n].kind) {
-        case NodeKind::scalar_alu:
-          if (run_.mask_algebra.contains(n))
-            emit_mask_algebra(n);
-          else if (pass_ == 0)
-            emit_scalar(n);
-          break;
-        case NodeKind::lds:
-          if (regular_lds)
-            emit_regular_lds(n, pass_);
-          else
-            emit_lds_by_lanes(n, pass_);
-          break;
-        default:
-          if (is_computed(n))
-            emit_computed(n, pass_);
-          else if (run_.quotients.divisions.contains(n))
-            emit_quotient(n, pass_);
-          else if (run_.quotients.roots.contains(n))
-            emit_root(n, pass_);
-          else if (run_.quotients.ratios.contains(n))
-            emit_ratio(n, pass_);
-          else
-            emit_noting_sums(n, pass_);
-      }
+// The chunk in work.
+void Emitter::emit_pass(bool regular_lds) {
+  run_.next_read = 0;
+  for (unsigned n : run_.nodes) {
+    if (const auto division = run_.quotients.integer_divisions.find(n);
+        division != run_.quotients.integer_divisions.end())
+      emit_integer_division(n, division->second, pass_);
+    if (const auto division = run_.quotients.wide_divisions.find(n);
+        division != run_.quotients.wide_divisions.end())
+      emit_wide_division(n, division->second, pass_);
+    if (const auto fraction = run_.quotients.fractions.find(n); fraction != run_.quotients.fractions.end())
+      take_ratio_operand(n, fraction->second, pass_);
+    if (run_.quotients.float_roots.contains(n) || run_.quotients.whole_roots.contains(n))
+      emit_earlier_root(n, pass_);
+    if (is_quotient_step(n)) continue;
+    switch (routine_.nodes[n].kind) {
+      case NodeKind::scalar_alu:
+        if (run_.mask_algebra.contains(n))
+          emit_mask_algebra(n);
+        else if (pass_ == 0)
+          emit_scalar(n);
+        break;
+      case NodeKind::lds:
+        if (regular_lds)
+          emit_regular_lds(n, pass_);
+        else
+          emit_lds_by_lanes(n, pass_);
+        break;
+      default:
+        if (is_computed(n))
+          emit_computed(n, pass_);
+        else if (run_.quotients.divisions.contains(n))
+          emit_quotient(n, pass_);
+        else if (run_.quotients.roots.contains(n))
+          emit_root(n, pass_);
+        else if (run_.quotients.ratios.contains(n))
+          emit_ratio(n, pass_);
+        else
+          emit_noting_sums(n, pass_);
     }
   }
+}
+
+void Emitter::emit_run(bool regular_lds) {
+  for (pass_ = 0; pass_ < chunks_; ++pass_) emit_pass(regular_lds);
   pass_ = 0;
   for (const auto& store : run_.second_stores) store();
   for (const auto& [number, chunks] : run_.masks) {
@@ -350,6 +367,11 @@ llvm::Value* Emitter::bits_of_register(unsigned number, unsigned chunk, Value** 
   // All passes read the same registers.
   std::array<Value*, kMaxChunks / 2> words{};
   for (unsigned i = 0; i < mask_words(); ++i) words[i] = run_scalar(number + i);
+  if (rolled_) {
+    Value*& bits = half_masks_[{words[0], 0}];
+    if (!bits) bits = rolled_->bits_of({words.data(), mask_words()});
+    return bits;
+  }
   Value* word = words[chunk / 2];
   if (word_of_bits) *word_of_bits = word;
   Value*& bits = half_masks_[{word, chunk % 2}];

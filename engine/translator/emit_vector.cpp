@@ -175,6 +175,10 @@ void Emitter::emit_noting_sums(unsigned index, unsigned chunk) {
     address_sums_[{low.sum, sum}] = {{low.base, base}, {low.offset, lanes}};
 }
 
+bool Emitter::adds_half_of_base(const isa::Instruction& instruction) {
+  return half_addition(instruction).has_value();
+}
+
 // Guide 7.7, as in semantics/cross_lane.h: a row is a chunk, so this is one constant shuffle.
 Emitter::DppSource Emitter::dpp_source(const isa::Instruction& instruction, unsigned number, unsigned chunk) {
   const bool is_dpp8 = instruction.dpp == isa::Dpp::dpp8;

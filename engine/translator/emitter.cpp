@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "engine/translator/context.h"
+#include "engine/translator/emit_rolled_run.h"
 #include "state/wave.h"
 
 namespace lockstep::translator {
@@ -449,6 +450,11 @@ llvm::Value* Emitter::wave_address(unsigned number, unsigned chunk) {
 
 // Makes sure that the register's value is among the locals.
 void Emitter::hold(unsigned number) {
+  if (rolled_ && is_vgpr(number)) {
+    Value*& local = locals_.vgpr[number][0];
+    if (!local) local = rolled_->load(number);
+    return;
+  }
   const bool in_host = locals_.held[number];
   for (unsigned chunk = 0; chunk < (is_vgpr(number) ? chunks_ : 1); ++chunk) {
     Value*& local = is_vgpr(number) ? locals_.vgpr[number][chunk] : locals_.scalar[number - kFirstScalar];

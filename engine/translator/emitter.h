@@ -104,6 +104,7 @@ class Emitter {
     // By the first operand of the instruction, or of the half, what was made of sources that all lanes have.
     std::map<const isa::Operand*, SameInAllLanes> same_in_all_lanes;
     std::set<Value*> numbers;  // results of these
+    bool may_be_rolled = true;
     int open_quotients = 0;
     size_t may_reach = 0;  // instructions, for the sake of quotients of integers
     Quotients quotients;
@@ -203,6 +204,7 @@ class Emitter {
   bool is_quotient_step(unsigned node) const;
   // All chunks; then the masks are whole again.
   void emit_run(bool regular_lds);
+  void emit_pass(bool regular_lds);
   // Whether all LDS accesses of the run that there are guesses of are as guessed and inside the LDS: i1. Null
   // if there are none.
   Value* lds_is_regular();
@@ -300,6 +302,7 @@ class Emitter {
     Value *carry = nullptr, *base = nullptr, *offset = nullptr, *sum = nullptr;
   };
   void emit_noting_sums(unsigned node, unsigned chunk);
+  static bool adds_half_of_base(const isa::Instruction& instruction);
   struct PendingWrites {
     std::vector<std::pair<unsigned, Value*>> registers;
     std::vector<std::pair<unsigned, LaneMask>> masks;
@@ -592,6 +595,13 @@ class Emitter {
   void emit_divergent_loop(unsigned header);
   class DivergentLoopCode;
 
+  // emit_rolled_run.cpp: long runs of code that waves go through once
+  class RolledRun;
+  bool is_in_long_straight_code() const;
+  bool may_be_rolled(unsigned node) const;
+  bool is_run_rolled() const;
+  void emit_rolled_run(const Snapshot& start);
+
   // emit_compact_loop.cpp: loops that go on with the lanes that are left
   // So many rounds with few lanes pay for making the wave compact and what it was. Where as many have been,
   // more are likely, and if not that has cost no more than they did.
@@ -685,7 +695,9 @@ class Emitter {
   bool scratch_is_tested_ = false;  // as far as constant addresses of this block go
   AddressPlan plan_;
   bool is_regular_version_ = false, is_in_loop_ = false;
-  bool is_seldom_ = false;  // where waves are that were not as guessed
+  bool is_seldom_ = false;  // where waves are that were not as guessed, or once
+  RolledRun* rolled_ = nullptr;
+  std::map<unsigned, llvm::AllocaInst*> chunk_rows_;  // of VGPRs in rolled runs
   std::vector<Section> sections_;
   // What is linear is so in a chunk, or in a wave whose group is one of a row.
   const Shape shape_;

@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "engine/translator/body_signature.h"
 #include "tests/engine/interpreter/random_instruction.h"
 #include "tests/engine/translator/engine_pair.h"
 #include "tests/sweep.h"
@@ -215,6 +216,75 @@ TEST_P(Rows, Programs) {
       if (pair.run(code, prepare).empty()) continue;
       ADD_FAILURE() << "seed " << seed << ", state " << state << ": "
                     << pair.report(joined(shrunk(pair, program, prepare)), prepare);
+      if (++failures == 10) return;
+      break;
+    }
+  }
+}
+
+bool is_vector_alu(const isa::Row& row) {
+  using isa::Encoding;
+  switch (row.encoding) {
+    case Encoding::vop1:
+    case Encoding::vop2:
+    case Encoding::vop3:
+    case Encoding::vop3p:
+    case Encoding::vopc:
+    case Encoding::vopd:
+    case Encoding::vinterp:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool casts_doubt(const isa::Row& row) {
+  return row.encoding == isa::Encoding::vopd || vector_signature(row.base).takes_mode;
+}
+
+// Straight code of several pieces, mostly of vector instructions, which are loops over the chunks there. What
+// makes it long says nothing.
+TEST_P(Rows, LongPrograms) {
+  constexpr unsigned kStates = 6, kPadding = kMaxPieceSize + 100;
+  const unsigned wave_size = GetParam();
+  const RowUrn urn;
+  unsigned failures = 0;
+  const uint64_t first = number_asked("LOCKSTEP_DIFFERENTIAL_FIRST", 1);
+  const uint64_t programs =
+      number_asked("LOCKSTEP_DIFFERENTIAL_PROGRAMS", test::of_sweep<uint64_t>(1000, 20));
+  Code padding = interpreter::assembled("s_mov_b32 s5, s5", wave_size);
+  padding.pop_back();
+  const std::vector<Code> paddings(kPadding, padding);
+  for (uint64_t seed = first; seed < first + programs; ++seed) {
+    Random random(seed * 2 + wave_size);
+    EnginePair pair(
+        {wave_size, 256, random() % 2 ? ~uint64_t{0} : random(), seed, kDefaultFloatMode, seed % 3 == 0});
+    std::vector<Code> program;
+    const auto add = [&](unsigned count, bool all_kinds) {
+      for (unsigned i = 0; i < count; ++i) {
+        const isa::Row& row = urn.draw(random);
+        if (!all_kinds && !is_vector_alu(row)) continue;
+        // A NaN in any of them is doubt for all.
+        if (seed % 2 == 0 && is_vector_alu(row) && casts_doubt(row)) continue;
+        const auto encoded = interpreter::random_instruction(row, wave_size, random, random() % 4 != 0);
+        if (!encoded || encoded->instruction.gds ||
+            (!all_kinds && encoded->instruction.dpp != isa::Dpp::none))
+          continue;
+        program.push_back(encoded->words);
+        if (!pair.runs_through(joined(program))) program.pop_back();
+      }
+    };
+    for (unsigned part = 0; part < 3; ++part) {
+      add(60, false);
+      add(4, true);
+    }
+    Code code = joined(program);
+    const Code behind = joined(paddings);
+    code.insert(code.end(), behind.begin(), behind.end());
+    for (unsigned state = 0; state < kStates; ++state) {
+      const Prepare prepare = state == 0 ? Prepare() : EnginePair::another_state(seed * kStates + state);
+      if (pair.run(code, prepare).empty()) continue;
+      ADD_FAILURE() << "seed " << seed << ", state " << state << ": " << pair.report(code, prepare);
       if (++failures == 10) return;
       break;
     }
