@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "engine/translator/effects.h"
 #include "engine/translator/operands.h"
 
 namespace lockstep::translator {
@@ -14,22 +15,6 @@ using isa::Role;
 
 // What is emitted twice is short: so many instructions for each access that gains by it, and so many more.
 constexpr unsigned kNodesForAccess = 40, kSmallBlock = 64;
-
-bool changes_memory(const Node& node) {
-  switch (node.kind) {
-    case NodeKind::atomic:
-    case NodeKind::call:
-    case NodeKind::indexed:  // what it stores to the Wave
-      return true;
-    case NodeKind::global:
-    case NodeKind::scratch:
-    case NodeKind::buffer:
-    case NodeKind::lds:
-      return isa::access_shape(node.instruction.row->opcode).kind != AccessShape::Kind::load;
-    default:
-      return false;
-  }
-}
 
 // Lanes that lie side by side, or loads of one place or with a stride: elements may overlap, as those of a
 // compiler that has put neighbours together, or leave gaps. A chunk of several short rows has one place at

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/translator/divergent_loops.h"
+#include "engine/translator/effects.h"
 #include "engine/translator/lane_loops.h"
 #include "engine/translator/loop_parts.h"
 #include "engine/translator/mask_algebra.h"
@@ -103,7 +104,6 @@ class Candidate {
 
   bool has_shape() {
     unsigned nodes = 0;
-    bool do_lanes_leave = false;
     loop_.blocks = {header_};
     if (blocks_.size() > kMostBlocks) return false;
     for (unsigned b : blocks_) {
@@ -119,18 +119,30 @@ class Candidate {
         if (to < 0 || is_inside(to)) continue;
         if (routine_.nodes[block(static_cast<unsigned>(to)).first].kind == NodeKind::outside) return false;
         const Node& last = routine_.nodes[block(b).last - 1];
-        do_lanes_leave |= last.kind == NodeKind::branch && is_on_exec(last);
+        loop_.do_lanes_leave |= last.kind == NodeKind::branch && is_on_exec(last);
       }
     }
     for (unsigned word = 0; word < words_; ++word) loop_.touched.set(kExec + word);
     loop_.masks.set(kExec);
-    return nodes <= kMostNodes && do_lanes_leave;
+    return nodes <= kMostNodes && (loop_.do_lanes_leave || !facts_.nodes[block(header_).first].all_on);
   }
 
   bool is_allowed(unsigned n, bool is_last) const {
     const Node& node = routine_.nodes[n];
-    if (node.kind == NodeKind::branch) return is_last;
-    return hides_order_of_lanes(node, effects(n));
+    switch (node.kind) {
+      case NodeKind::branch:
+        return is_last;
+      case NodeKind::scalar_load:
+      case NodeKind::store_wait:
+        return true;
+      case NodeKind::atomic:
+        return node.instruction.row->encoding == isa::Encoding::global;
+      case NodeKind::global:
+        if (node.instruction.row->encoding == isa::Encoding::global && changes_memory(node)) return true;
+        [[fallthrough]];
+      default:
+        return hides_order_of_lanes(node, effects(n));
+    }
   }
 
   State first_state() const {
@@ -153,6 +165,7 @@ class Candidate {
   bool follows_scalars() {
     must_be_masks_.reset();
     states_.clear();
+    states_behind_.clear();
     Worklist work(routine_.blocks.size());
     const auto go_to = [&](int to, const State& state) {
       const auto target = static_cast<unsigned>(to);
@@ -169,8 +182,10 @@ class Candidate {
     while (!work.empty()) {
       const unsigned b = work.take();
       State state = states_.at(b);
-      for (unsigned n = block(b).first; n < block(b).last; ++n)
+      for (unsigned n = block(b).first; n < block(b).last; ++n) {
         if (!execute(n, state)) return false;
+        if (changes_memory(routine_.nodes[n]) && n + 1 < block(b).last) states_behind_[n + 1] = state;
+      }
       for (int to : {block(b).taken, block(b).next})
         if (to >= 0) go_to(to, state);
     }
@@ -203,7 +218,13 @@ class Candidate {
       case NodeKind::branch:
         return knows_branch(node, state);
       case NodeKind::global:
+      case NodeKind::atomic:
         return reads_numbers(n, state);
+      case NodeKind::scalar_load:
+        if (!reads_numbers(n, state)) return false;
+        for (unsigned r = kFirstScalar; r < kRegisters; ++r)
+          if (effects(n).writes[r]) write(state, r, {true, false, {}, {}});
+        return true;
       default:
         return true;
     }
@@ -335,16 +356,22 @@ class Candidate {
   }
 
   bool knows_masks() {
-    for (const auto& [to, state] : states_) {
-      const RegisterSet needed = facts_.blocks[to].live_in.all() & loop_.written;
-      auto& masks = loop_.masks_at[to];
-      for (unsigned r = kFirstScalar; r < kRegisters; ++r) {
-        if (!needed[r] && first_of_mask(r) != kExec) continue;
-        const Scalar& scalar = state[r];
-        if (scalar.is_number) continue;
-        if (!scalar.is_mask || scalar.others.kind == Kind::unknown) return false;
-        masks.emplace(first_of_mask(r), scalar.others);
-      }
+    for (const auto& [to, state] : states_)
+      if (!knows_masks_in(state, facts_.blocks[to].live_in.all(), loop_.masks_at[to])) return false;
+    return std::ranges::all_of(states_behind_, [&](const auto& each) {
+      return knows_masks_in(each.second, facts_.nodes[each.first].live.all(), loop_.masks_behind[each.first]);
+    });
+  }
+
+  bool knows_masks_in(const State& state, const RegisterSet& live,
+                      std::map<unsigned, BitsOfOthers>& masks) const {
+    const RegisterSet needed = live & loop_.written;
+    for (unsigned r = kFirstScalar; r < kRegisters; ++r) {
+      if (!needed[r] && first_of_mask(r) != kExec) continue;
+      const Scalar& scalar = state[r];
+      if (scalar.is_number) continue;
+      if (!scalar.is_mask || scalar.others.kind == Kind::unknown) return false;
+      masks.emplace(first_of_mask(r), scalar.others);
     }
     return true;
   }
@@ -355,7 +382,8 @@ class Candidate {
   const unsigned header_, words_;
   CompactLoop loop_;
   ScalarSet must_be_masks_;
-  std::map<unsigned, State> states_;  // at the begin of blocks, of the loop and right behind it
+  std::map<unsigned, State> states_;         // at the begin of blocks, of the loop and right behind it
+  std::map<unsigned, State> states_behind_;  // before nodes, behind those that change memory
 };
 
 // Innermost loops, in at most so many others: each of these is looked at again for what is inside.

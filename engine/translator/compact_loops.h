@@ -1,5 +1,5 @@
-// Loops in which a wave may go on with the lanes that are left, side by side in one chunk: those that lanes
-// leave one by one.
+// Loops in which a wave may go on with the lanes that are on, side by side in one chunk: those that lanes
+// leave one by one, and those in branches that may be of few lanes.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,15 @@ struct CompactLoop {
   // By block, of the loop and right behind it, and by first register: masks that are needed there and may
   // have changed. What else has changed is a number.
   std::map<unsigned, std::map<unsigned, BitsOfOthers>> masks_at;
+  // Likewise, by node, right behind what changes memory.
+  std::map<unsigned, std::map<unsigned, BitsOfOthers>> masks_behind;
+  bool do_lanes_leave = false;  // one by one; else all lanes that begin the loop do all of its rounds
 };
 
-// Of a piece, by the header. Such a loop changes nothing but registers and looks at no other lane. The wave
-// takes the same branches without the lanes that are off at its header, which come on no more before it has
-// left, and its scalar registers are the same numbers, or masks without the bits of these.
+// Of a piece, by the header. Such a loop changes registers and, each lane at its own place, memory; it looks
+// at no other lane. The wave takes the same branches without the lanes that are off at its header, which come
+// on no more before it has left, and its scalar registers are the same numbers, or masks without the bits of
+// these. Lanes keep their order, in which they are at the same place.
 std::map<unsigned, CompactLoop> find_compact_loops(const Routine& routine, const Facts& facts,
                                                    unsigned piece);
 

@@ -3,6 +3,7 @@
 #include "engine/translator/classify.h"
 #include "engine/translator/operands.h"
 #include "isa/effects.h"
+#include "isa/memory_shape.h"
 
 namespace lockstep::translator {
 namespace {
@@ -152,6 +153,22 @@ bool reads_lanes_that_are_off(const isa::Instruction& instruction) {
   // VINTERP: the parameters are in lanes 0 to 2 of each quad, whatever EXEC says (guide 12.8).
   return instruction.row->encoding == isa::Encoding::vinterp ||
          (instruction.dpp != isa::Dpp::none && instruction.fetch_inactive);
+}
+
+bool changes_memory(const Node& node) {
+  switch (node.kind) {
+    case NodeKind::atomic:
+    case NodeKind::call:
+    case NodeKind::indexed:  // what it stores to the Wave
+      return true;
+    case NodeKind::global:
+    case NodeKind::scratch:
+    case NodeKind::buffer:
+    case NodeKind::lds:
+      return isa::access_shape(node.instruction.row->opcode).kind != isa::AccessShape::Kind::load;
+    default:
+      return false;
+  }
 }
 
 Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count) {

@@ -29,6 +29,8 @@ enum class SourceOff : uint8_t { is_read, gives_zero, keeps_lane };
 SourceOff source_off(const isa::Instruction& permlane);
 // Whether a vector instruction reads lanes of its VGPRs that are off.
 bool reads_lanes_that_are_off(const isa::Instruction& instruction);
+// Whether what was done from it on cannot be done again.
+bool changes_memory(const Node& node);
 Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count);
 // Whether EXEC changes, as far as it counts in this wave size.
 bool writes_exec(const Effects& effects, unsigned wave_size);

@@ -1,7 +1,8 @@
-// Loops that go on with the lanes that are left, side by side in one chunk (compact_loops.h). The wave takes
+// Loops that go on with the lanes that are on, side by side in one chunk (compact_loops.h). The wave takes
 // the same branches for as many rounds, with a part of the work. It is its old self again behind the loop,
 // when its budget is used up, and at the begin of a block that cannot be done so: where it may fault or is in
-// doubt. Nothing but registers has changed until then, and a block's begin can be gone to again.
+// doubt. Nothing but registers has changed until then, and a block's begin can be gone to again. Behind what
+// has changed memory in that block it is the interpreter that goes on from there.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/translator/effects.h"
 #include "engine/translator/emitter.h"
 
 namespace lockstep::translator {
@@ -20,8 +22,14 @@ using llvm::Value;
 namespace {
 
 constexpr unsigned kMostLanes = 16, kHalf = 8;
+// So many rounds with few lanes pay for making the wave compact and what it was, where a round is small.
+// Where as many have been, more are likely, and if not that has cost no more than they did.
+constexpr uint32_t kRoundsBefore = 6;
 // Half a chunk is less of a gain, and the wave becomes what it was in between.
-constexpr uint32_t kRoundsBeforeHalf = 24;
+constexpr uint32_t kRoundsBeforeHalf = 4;
+// What a round costs, in vector instructions: accesses, functions of the transcendental unit, and so many
+// that one round pays.
+constexpr unsigned kAccess = 8, kTranscendental = 20, kWholeChange = 100;
 
 }  // namespace
 
@@ -72,8 +80,22 @@ void Emitter::begin_at(unsigned index) {
   forget_values();
 }
 
+uint32_t Emitter::rounds_before_compact(const CompactLoop& loop) const {
+  // Who comes with few lanes has few in all rounds.
+  if (!loop.do_lanes_leave) return 1;
+  unsigned cost = 0;
+  for (unsigned b : loop.blocks)
+    for (unsigned n = routine_.blocks[b].first; n < routine_.blocks[b].last; ++n) {
+      const Node& node = routine_.nodes[n];
+      if (node.kind == NodeKind::global || node.kind == NodeKind::atomic) cost += kAccess;
+      if (node.kind == NodeKind::vector_alu)
+        cost += node.instruction.row->flags & isa::kTrans ? kTranscendental : 1;
+      if (node.kind == NodeKind::dual) cost += 2;
+    }
+  return std::clamp((kWholeChange + cost) / std::max(cost, 1u), 1u, kRoundsBefore);
+}
+
 void Emitter::emit_compact_loop(unsigned header) {
-  const CompactLoop& loop = compact_loops_.at(header);
   const LaneEntry& entry = lane_entries_.at(header);
   BasicBlock *few = new_block("few_lanes"), *begin = new_block("compact_begin");
   begin_at(header);
@@ -93,7 +115,7 @@ void Emitter::emit_compact_loop(unsigned header) {
   BasicBlock *whole = new_block("compact_begin"), *half = new_block("compact_half");
   ir_.CreateCondBr(is_few, begin, blocks_[header]);
   ir_.SetInsertPoint(begin);
-  const bool has_half = has_half_version(loop);
+  const bool has_half = has_half_version();
   if (has_half)
     ir_.CreateCondBr(ir_.CreateICmpULE(lanes, number_of(kHalf)), half, whole);
   else
@@ -105,20 +127,15 @@ void Emitter::emit_compact_loop(unsigned header) {
     half->eraseFromParent();
 }
 
-// Hosts whose registers have eight lanes. What gathers takes a whole chunk.
-bool Emitter::has_half_version(const CompactLoop& loop) const {
-  if (has_masked_gathers_) return false;
-  return std::ranges::none_of(loop.blocks, [&](unsigned b) {
-    const Block& block = routine_.blocks[b];
-    return std::any_of(routine_.nodes.begin() + block.first, routine_.nodes.begin() + block.last,
-                       [](const Node& node) { return node.kind == NodeKind::global; });
-  });
+// Hosts whose registers have eight lanes.
+bool Emitter::has_half_version() const {
+  return !has_masked_gathers_;
 }
 
 void Emitter::emit_compact_version(unsigned header, BasicBlock* begin, Value* exec, unsigned most_lanes) {
   const CompactLoop& loop = compact_loops_.at(header);
   CompactWave compact{.loop = &loop, .header = header, .on = exec, .most_lanes = most_lanes};
-  if (most_lanes != kHalf && has_half_version(loop)) {
+  if (most_lanes != kHalf && has_half_version() && loop.do_lanes_leave) {
     compact.way_to_half = new_block("way_to_half");
     compact.rounds_left = alloca_of(i32_);
   }
@@ -127,7 +144,8 @@ void Emitter::emit_compact_version(unsigned header, BasicBlock* begin, Value* ex
   ir_.SetInsertPoint(begin);
   locals_.held = facts_.blocks[header].held;
   locals_.dirty = facts_.blocks[header].dirty;
-  if (compact.way_to_half) ir_.CreateStore(ir_.getInt32(kRoundsBeforeHalf), compact.rounds_left);
+  if (compact.way_to_half)
+    ir_.CreateStore(ir_.getInt32(kRoundsBeforeHalf * rounds_before_compact(loop)), compact.rounds_left);
   make_compact(compact);
   compact_ = &compact;
   const unsigned chunks = std::exchange(chunks_, 1);
@@ -139,6 +157,10 @@ void Emitter::emit_compact_version(unsigned header, BasicBlock* begin, Value* ex
   for (const auto& [way, block] : compact.ways_back) {
     ir_.SetInsertPoint(block);
     emit_way_back(compact, way.first, way.second, kRoundsBefore);
+  }
+  for (const auto& [way, block] : compact.ways_out) {
+    ir_.SetInsertPoint(block);
+    emit_way_out(compact, way.first, way.second);
   }
   if (!compact.way_to_half) return;
   ir_.SetInsertPoint(compact.way_to_half);
@@ -188,6 +210,7 @@ void Emitter::make_compact(CompactWave& compact) {
   const RegisterSet live = facts_.blocks[compact.header].live_in.all();
   RegisterSet kept = loop.touched & live;
   for (const auto& [block, masks] : loop.masks_at) kept |= changed_at(loop, block);
+  for (const auto& [node, masks] : loop.masks_behind) kept |= loop.written & facts_.nodes[node].live.all();
   std::vector<unsigned> registers;
   for (unsigned r = 0; r < kVgprs; ++r)
     if (kept[r]) registers.push_back(r);
@@ -235,13 +258,27 @@ BasicBlock* Emitter::way_back(unsigned block, bool is_backward) {
   return way;
 }
 
+BasicBlock* Emitter::leave_compact(Leave how) {
+  if (compact_->restart == block_first_) return way_back(block_, false);
+  BasicBlock*& way = compact_->ways_out[{compact_->restart, how}];
+  if (!way) way = new_block("way_out");
+  return way;
+}
+
 void Emitter::emit_compact_block(unsigned index) {
   const Block& block = routine_.blocks[index];
   const Node& last = routine_.nodes[block.last - 1];
   begin_at(index);
   ir_.SetInsertPoint(compact_->blocks.at(index));
   locals_.held = compact_->loop->touched;
-  for (unsigned n = block.first; n < block.last; ++n) emit_node(n);
+  compact_->restart = block.first;
+  for (unsigned n = block.first; n < block.last; ++n) {
+    emit_node(n);
+    if (!changes_memory(routine_.nodes[n])) continue;
+    merge_waiting(0);
+    flush_locals(locals_);
+    compact_->restart = n + 1;
+  }
   end_run();
   merge_waiting(0);
   Value* budget = ir_.CreateSub(ir_.CreateLoad(i64_, budget_), ir_.getInt64(block.last - block.first));
@@ -268,10 +305,9 @@ void Emitter::emit_compact_block(unsigned index) {
   go_to(block.next, false);
 }
 
-// The wave goes on as before, at the begin of the block.
-void Emitter::emit_way_back(const CompactWave& compact, unsigned to, bool is_backward, uint32_t rounds_left) {
-  const CompactLoop& loop = *compact.loop;
-  const RegisterSet changed = changed_at(loop, to);
+// The wave as it was, with what has changed.
+void Emitter::make_whole(const CompactWave& compact, const RegisterSet& changed,
+                         const std::map<unsigned, BitsOfOthers>& changed_masks) {
   const auto compact_value = [&](unsigned r) {
     llvm::AllocaInst* place = compact.slots.at({r, 0});
     return ir_.CreateLoad(place->getAllocatedType(), place);
@@ -279,7 +315,6 @@ void Emitter::emit_way_back(const CompactWave& compact, unsigned to, bool is_bac
   begin_at(compact.header);
   locals_.held = facts_.blocks[compact.header].held;
   locals_.dirty = facts_.blocks[compact.header].dirty;
-  ir_.CreateStore(ir_.getInt32(rounds_left), lane_entries_.at(compact.header).rounds_left);
   std::vector<unsigned> registers;
   for (unsigned r = 0; r < kVgprs; ++r) {
     if (!changed[r]) continue;
@@ -300,7 +335,7 @@ void Emitter::emit_way_back(const CompactWave& compact, unsigned to, bool is_bac
 
   std::map<unsigned, Value*> masks;
   Value* others = ir_.CreateNot(compact.on);
-  for (const auto& [number, bits] : loop.masks_at.at(to)) {
+  for (const auto& [number, bits] : changed_masks) {
     Value* mask = spread(ir_.CreateZExt(compact_value(number), compact.on->getType()), compact.on);
     if (bits.kind == BitsOfOthers::Kind::ones) mask = ir_.CreateOr(mask, others);
     if (bits.kind == BitsOfOthers::Kind::begin)
@@ -310,13 +345,31 @@ void Emitter::emit_way_back(const CompactWave& compact, unsigned to, bool is_bac
   for (unsigned r = kFirstScalar; r < kRegisters; ++r)
     if (changed[r] && !masks.contains(first_of_mask(r))) set_scalar(r, compact_value(r));
   for (const auto& [number, mask] : masks) set_whole_mask(number, mask);
+}
 
+// The wave goes on as before, at the begin of the block.
+void Emitter::emit_way_back(const CompactWave& compact, unsigned to, bool is_backward, uint32_t rounds_left) {
+  make_whole(compact, changed_at(*compact.loop, to), compact.loop->masks_at.at(to));
+  ir_.CreateStore(ir_.getInt32(rounds_left), lane_entries_.at(compact.header).rounds_left);
   // What the last block found out about addresses was before.
   if (!plans_[to].known.empty())
     ir_.CreateStore(ir_.getInt32(0), is_kept(routine_.blocks[to].predecessors[0]));
   if (routine_.blocks[to].piece == piece_) hold_all(facts_.blocks[to].held);
   flush_locals(locals_);
   go_to(static_cast<int>(to), ir_.CreateLoad(i64_, budget_), is_backward);
+}
+
+// To the interpreter, in the middle of a block.
+void Emitter::emit_way_out(const CompactWave& compact, unsigned node, Leave how) {
+  const RegisterSet live = facts_.nodes[node].live.all();
+  make_whole(compact, compact.loop->written & live, compact.loop->masks_behind.at(node));
+  store_to_wave(locals_, live);
+  const auto inside = std::ranges::find_if(compact.loop->blocks, [&](unsigned b) {
+    return routine_.blocks[b].first <= node && node < routine_.blocks[b].last;
+  });
+  Value* executed = ir_.getInt64(node - routine_.blocks[*inside].first);
+  leave(ir_.getInt64(static_cast<uint64_t>(routine_.nodes[node].offset)),
+        ir_.CreateSub(ir_.CreateLoad(i64_, budget_), executed), WaveState::ready, how);
 }
 
 }  // namespace lockstep::translator

@@ -18,9 +18,10 @@ constexpr uint32_t kMostFailures = 2;
 
 llvm::BasicBlock* Emitter::way_into(unsigned block) {
   if (const auto compact = compact_loops_.find(block); compact != compact_loops_.end()) {
+    const bool is_inside = std::ranges::count(compact->second.blocks, block_) != 0;
+    if (is_inside && !compact->second.do_lanes_leave) return blocks_[block];
     const LaneEntry& entry = lane_entry(block);
-    if (std::ranges::count(compact->second.blocks, block_) == 0)
-      ir_.CreateStore(ir_.getInt32(kRoundsBefore), entry.rounds_left);
+    if (!is_inside) ir_.CreateStore(ir_.getInt32(rounds_before_compact(compact->second)), entry.rounds_left);
     return entry.block;
   }
   const auto divergent = divergent_loops_.find(block);
@@ -40,7 +41,9 @@ Emitter::LaneEntry& Emitter::lane_entry(unsigned block) {
     entry.failures = at_entry.CreateAlloca(i32_);
     at_entry.CreateStore(at_entry.getInt32(0), entry.failures);
     entry.rounds_left = at_entry.CreateAlloca(i32_);
-    at_entry.CreateStore(at_entry.getInt32(kRoundsBefore), entry.rounds_left);
+    const auto compact = compact_loops_.find(block);
+    if (compact != compact_loops_.end())
+      at_entry.CreateStore(at_entry.getInt32(rounds_before_compact(compact->second)), entry.rounds_left);
   }
   return entry;
 }

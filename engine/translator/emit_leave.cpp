@@ -81,7 +81,7 @@ void Emitter::leave(Value* offset, Value* budget, WaveState state, Leave how) {
 }
 
 BasicBlock* Emitter::leave_to_interpreter(const Snapshot& at, Leave how) {
-  if (compact_) return way_back(block_, false);
+  if (compact_) return leave_compact(how);
   leaves_.push_back(
       {new_block("interpret"), how, at.node, unstored(at.locals, facts_.nodes[at.node].live.all())});
   return leaves_.back().block;

@@ -1,6 +1,7 @@
 // Loads and stores of all lanes, each at a place of its own: plain moves where these are consecutive, else
 // gathers and scatters, else lane by lane through runtime.h.
 #include <array>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,8 @@ class Emitter::MemoryAccessCode {
   Value* is_wrong(bool is_small, unsigned chunk);
   std::vector<Moved> emit_rows(bool is_small, Value* pointer);
   ChunkWords emit_elements(bool is_small, Value* pointer);
+  ChunkWords emit_each(Value* pointer);
+  void move_lane(Value* at, const std::function<Value*(unsigned row)>& row);
   Value* held_in_range(bool is_small, unsigned chunk);
   void emit_by_lanes();
   void emit_result();
@@ -102,7 +105,8 @@ void Emitter::MemoryAccessCode::emit() {
 
 // What was computed from memory's contents hardly counts on from lane to lane.
 bool Emitter::MemoryAccessCode::may_be_consecutive() const {
-  return shape_.bytes >= 4 &&
+  // Nor are all lanes on where few are left.
+  return !e_.compact_ && shape_.bytes >= 4 &&
          !(e_.is_gathered(shape_) && (facts_.address_is_loaded || e_.has_short_rows(index_, shape_)));
 }
 
@@ -156,6 +160,10 @@ void Emitter::MemoryAccessCode::emit_gathered() {
   // Below the base there may be places of the range, too.
   emit_gather(true, access_.has_base ? in_large : slow_);
   ir_.SetInsertPoint(in_large);
+  if (e_.is_half()) {
+    ir_.CreateBr(slow_);
+    return;
+  }
   emit_gather(false, slow_);
 }
 
@@ -175,11 +183,10 @@ void Emitter::MemoryAccessCode::emit_gather(bool is_small, BasicBlock* otherwise
   if (!is_load_) e_.note_write(range_);
   const std::vector<Moved> moved = emit_rows(is_small, pointer);
   const bool was_seldom = std::exchange(e_.is_seldom_, e_.is_seldom_ || !is_small);
-  BasicBlock* const single = ir_.GetInsertBlock();
-  ChunkWords words = emit_elements(is_small, pointer);
+  ChunkWords words = e_.is_half() ? emit_each(pointer) : emit_elements(is_small, pointer);
   e_.is_seldom_ = was_seldom;
   ways_.insert(ways_.end(), moved.begin(), moved.end());
-  ways_.push_back({single, std::move(words)});
+  ways_.push_back({ir_.GetInsertBlock(), std::move(words)});
 }
 
 // Sets offsets_, and on_.
@@ -225,7 +232,7 @@ Value* Emitter::MemoryAccessCode::is_wrong(bool is_small, unsigned chunk) {
 
 // Where lanes are side by side, if not all of them.
 std::vector<Emitter::Moved> Emitter::MemoryAccessCode::emit_rows(bool is_small, Value* pointer) {
-  if (!is_small) return {};
+  if (!is_small || e_.is_half()) return {};
   if (e_.has_short_rows(index_, shape_))
     return e_.emit_short_rows(is_load_, access_.lanes, pointer, offsets_, on_, words_, dwords_);
   if (shape_.bytes != 4 || shape_.part != isa::RegisterPart::whole || facts_.address_is_loaded) return {};
@@ -262,6 +269,64 @@ Emitter::ChunkWords Emitter::MemoryAccessCode::emit_elements(bool is_small, Valu
       e_.scatter(shape_, words_[chunk], places, on_[chunk]);
   }
   return loaded;
+}
+
+// Of a few lanes, those that are on one after the other, through the rows of the buffer.
+Emitter::ChunkWords Emitter::MemoryAccessCode::emit_each(Value* pointer) {
+  ir_.CreateStore(offsets_[0], e_.buffer_row(0, 0));
+  for (unsigned word = 0; word < dwords_; ++word) {
+    Value* words = is_load_ ? llvm::Constant::getNullValue(e_.lanes_) : words_[0][word];
+    ir_.CreateStore(words, e_.buffer_row(2 + word, 0));
+  }
+  BasicBlock *any = e_.new_block("any_lane"), *behind = e_.new_block("behind_lanes");
+  Value* none = llvm::Constant::getNullValue(access_.lanes->getType());
+  ir_.CreateCondBr(ir_.CreateICmpNE(access_.lanes, none), any, behind);
+  ir_.SetInsertPoint(any);
+  e_.for_each_lane(access_.lanes, [&](Value* lane, Value*) {
+    const auto place = [&](unsigned row) { return ir_.CreateGEP(e_.i32_, e_.buffer_row(row, 0), lane); };
+    Value* offset = ir_.CreateZExt(ir_.CreateLoad(e_.i32_, place(0)), e_.i64_);
+    move_lane(ir_.CreateGEP(ir_.getInt8Ty(), pointer, offset), place);
+  });
+  ir_.CreateBr(behind);
+  ir_.SetInsertPoint(behind);
+  ChunkWords loaded;
+  for (unsigned word = 0; is_load_ && word < dwords_; ++word)
+    loaded[0].push_back(e_.only_half(ir_.CreateLoad(e_.lanes_, e_.buffer_row(2 + word, 0))));
+  if (is_load_ && shape_.bytes < 4)
+    loaded[0][0] = e_.with_part(shape_, loaded[0][0], words_[0].empty() ? nullptr : words_[0][0]);
+  return loaded;
+}
+
+// `row`: where a data word of the lane is in the buffer.
+void Emitter::MemoryAccessCode::move_lane(Value* at, const std::function<Value*(unsigned row)>& row) {
+  const llvm::Align anywhere(1);
+  if (shape_.bytes < 4) {
+    llvm::Type* part = ir_.getIntNTy(8 * shape_.bytes);
+    if (is_load_) {
+      ir_.CreateStore(ir_.CreateZExt(ir_.CreateAlignedLoad(part, at, anywhere), e_.i32_), row(2));
+      return;
+    }
+    Value* word = ir_.CreateLoad(e_.i32_, row(2));
+    if (shape_.part == isa::RegisterPart::high_half) word = ir_.CreateLShr(word, 16);
+    ir_.CreateAlignedStore(ir_.CreateTrunc(word, part), at, anywhere);
+    return;
+  }
+  // Two dwords at once: waves on other threads may write both, and programs read a value with its flag so.
+  for (unsigned word = 0; word < dwords_; word += 2) {
+    Value* there = ir_.CreateConstInBoundsGEP1_64(e_.i32_, at, word);
+    if (word + 1 == dwords_) {
+      Value *from = is_load_ ? there : row(2 + word), *to = is_load_ ? row(2 + word) : there;
+      ir_.CreateAlignedStore(ir_.CreateAlignedLoad(e_.i32_, from, anywhere), to, anywhere);
+    } else if (is_load_) {
+      Value* both = ir_.CreateAlignedLoad(e_.i64_, there, anywhere);
+      ir_.CreateStore(ir_.CreateTrunc(both, e_.i32_), row(2 + word));
+      ir_.CreateStore(ir_.CreateTrunc(ir_.CreateLShr(both, 32), e_.i32_), row(3 + word));
+    } else {
+      Value *low = ir_.CreateZExt(ir_.CreateLoad(e_.i32_, row(2 + word)), e_.i64_),
+            *high = ir_.CreateZExt(ir_.CreateLoad(e_.i32_, row(3 + word)), e_.i64_);
+      ir_.CreateAlignedStore(ir_.CreateOr(low, ir_.CreateShl(high, 32)), there, anywhere);
+    }
+  }
 }
 
 // Layout of the buffer: low addresses, what second_row has, then each data word; of all lanes.

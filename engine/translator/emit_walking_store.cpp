@@ -33,6 +33,8 @@ void Emitter::plan_store_walks() {
     walk.offsets = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, chunks_));
     walk.begin = ir_.CreateAlloca(i64_);
     store_walks_.emplace(node, walk);
+    // Of the wave as it is.
+    compact_loops_.erase(block);
   }
 }
 

@@ -603,9 +603,6 @@ class Emitter {
   void emit_rolled_run(const Snapshot& start);
 
   // emit_compact_loop.cpp: loops that go on with the lanes that are left
-  // So many rounds with few lanes pay for making the wave compact and what it was. Where as many have been,
-  // more are likely, and if not that has cost no more than they did.
-  static constexpr uint32_t kRoundsBefore = 6;
   struct CompactWave {
     const CompactLoop* loop = nullptr;
     unsigned header = 0;
@@ -615,14 +612,19 @@ class Emitter {
     std::map<unsigned, llvm::BasicBlock*> blocks{};
     // By the block at which the wave is what it was, and whether the branch to it goes backward.
     std::map<std::pair<unsigned, bool>, llvm::BasicBlock*> ways_back{};
+    // Of the block in work, where the wave may begin again, with the registers that are in the slots. By that
+    // node, where it is not the block's begin: ways to the interpreter.
+    unsigned restart = 0;
+    std::map<std::pair<unsigned, Leave>, llvm::BasicBlock*> ways_out{};
     // Where that is so because few enough lanes are left for half a chunk, after so many rounds more: i32.
     llvm::BasicBlock* way_to_half = nullptr;
     llvm::AllocaInst* rounds_left = nullptr;
     std::map<std::pair<unsigned, unsigned>, llvm::AllocaInst*> slots{};
   };
   void emit_compact_loop(unsigned header);
+  uint32_t rounds_before_compact(const CompactLoop& loop) const;
   void emit_compact_version(unsigned header, llvm::BasicBlock* begin, Value* exec, unsigned most_lanes);
-  bool has_half_version(const CompactLoop& loop) const;
+  bool has_half_version() const;
   llvm::BasicBlock* look_for_half();
   bool is_half() const { return compact_ && compact_->most_lanes == 8; }
   Value* lower_half(Value* lanes);
@@ -630,7 +632,11 @@ class Emitter {
   Value* bits_of_lanes(Value* mask);
   void make_compact(CompactWave& compact);
   void emit_compact_block(unsigned block);
+  void make_whole(const CompactWave& compact, const RegisterSet& changed,
+                  const std::map<unsigned, BitsOfOthers>& changed_masks);
   void emit_way_back(const CompactWave& compact, unsigned to, bool is_backward, uint32_t rounds_left);
+  void emit_way_out(const CompactWave& compact, unsigned node, Leave how);
+  llvm::BasicBlock* leave_compact(Leave how);
   llvm::BasicBlock* way_back(unsigned block, bool is_backward);
   RegisterSet changed_at(const CompactLoop& loop, unsigned block) const;
   void begin_at(unsigned block);

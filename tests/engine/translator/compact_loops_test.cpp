@@ -117,6 +117,32 @@ const std::string kTexts[] = {
          "v_mad_u32_u24 v9, v14, v15, v9"),
     loop("v_mov_b32 v9, v8",
          "v_and_b32 v14, 0xff, v8\nglobal_load_d16_hi_u8 v9, v14, s[0:1] offset:3\ns_waitcnt vmcnt(0)"),
+    // What is the same for all lanes from memory.
+    loop("s_load_b32 s59, s[0:1], 0x8\ns_waitcnt lgkmcnt(0)\nv_add_nc_u32 v9, s59, v9"),
+    // Stores and atomics, of lanes that are at the same place, too: the last one's number remains, and what
+    // comes back says in which order they were there. Doubt before and behind them.
+    loop("v_and_b32 v14, 0x7c, v8\nglobal_store_b32 v14, v9, s[0:1]\nv_mad_u32_u24 v9, v9, 3, v8",
+         "global_load_b32 v15, v14, s[0:1]\ns_waitcnt vmcnt(0)\nv_xor_b32 v9, v15, v9", "",
+         "v_mov_b32 v14, 0\nv_mov_b32 v15, 0"),
+    loop("v_mov_b32 v9, v8",
+         "v_and_b32 v14, 0x7c, v8\nglobal_atomic_add_u32 v15, v14, v4, s[0:1] glc\ns_waitcnt vmcnt(0)\n"
+         "v_xor_b32 v9, v15, v9\ns_waitcnt_vscnt null, 0x0"),
+    loop("v_and_b32 v14, 0xf8, v8\nglobal_atomic_cmpswap_b64 v14, v[6:9], s[0:1]\nv_add_nc_u32 v9, v9, v8"),
+    loop("v_mov_b32 v9, v8",
+         "v_mul_lo_u32 v14, v8, 0x9E3779B1\nv_mul_f32 v9, v14, v14\nv_and_b32 v15, 0xff, v4\n"
+         "global_store_d16_hi_b8 v15, v9, s[0:1]\ns_add_i32 s59, s59, 7\nv_cmp_lt_u32 {62}, v4, v8\n"
+         "v_mul_lo_u32 v14, v8, 0x85EBCA77\nv_add_f32 v6, v14, v14\nv_and_b32 v15, 0xfc, v6\n"
+         "v_cndmask_b32 v9, v9, v8, {62}\nglobal_atomic_add_u32 v15, v6, s[0:1]\n"
+         "v_mul_lo_u32 v14, v8, 0xC2B2AE3D\nv_mul_f32 v14, v14, v6\nv_add_nc_u32 v9, s59, v14"),
+    loop("v_and_b32 v14, 0x7c, v8\nglobal_atomic_add_u32 v14, v9, s[0:1]\nv_add_nc_u32 v9, v9, v8\n"
+         "v_mul_lo_u32 v15, v8, 0xC2B2AE3D\nv_mul_f32 v14, v15, v15\nv_xor_b32 v9, v9, v14"),
+    loop("v_and_b32 v14, 0xf0, v8\nglobal_load_b96 v[16:18], v14, s[0:1]\ns_waitcnt vmcnt(0)\n"
+         "v_xor_b32 v9, v18, v9\nv_add_nc_u32 v17, v17, v16\nglobal_store_b96 v14, v[16:18], s[0:1] offset:8",
+         "v_and_b32 v15, 0xff, v4\nglobal_load_b128 v[16:19], v15, s[0:1]\ns_waitcnt vmcnt(0)\n"
+         "v_xor_b32 v9, v19, v9\nv_mul_lo_u32 v18, v18, v17\nglobal_store_b128 v14, v[16:19], s[0:1]\n"
+         "global_load_i8 v16, v15, s[0:1]\ns_waitcnt vmcnt(0)\nv_add_nc_u32 v9, v9, v16\n"
+         "global_store_b64 v14, v[8:9], s[0:1]\nglobal_store_b16 v15, v9, s[0:1]",
+         "", "v_mov_b32 v14, 0"),
     // Sums of 64 bits.
     loop("v_mov_b32 v14, v8",
          "v_add_co_u32 v14, vcc, v4, v8\nv_add_co_ci_u32_e64 v15, vcc, v9, v6, vcc\n"
@@ -191,14 +217,23 @@ TEST(CompactLoops, OthersAreTheWaves) {
   // Other lanes, memory, another mode.
   for (const char* body :
        {"v_readfirstlane_b32 s59, v8", "v_mbcnt_lo_u32_b32 v9, v8, 0",
-        "v_mov_b32_dpp v9, v8 row_shr:1 row_mask:0xf bank_mask:0xf", "global_store_b32 v12, v8, s[0:1]",
-        "global_load_b32 v9, v12, s[0:1] glc", "global_load_b32 v9, v12, s[60:61]", "ds_load_b32 v9, v12",
-        "scratch_store_b32 v12, v8, off", "s_load_b32 s59, s[0:1], 0x0", "s_denorm_mode 0", "s_barrier"})
+        "v_mov_b32_dpp v9, v8 row_shr:1 row_mask:0xf bank_mask:0xf", "global_load_b32 v9, v12, s[0:1] glc",
+        "global_load_b32 v9, v12, s[60:61]", "global_store_b32 v12, v9, s[60:61]",
+        "global_atomic_add_u32 v12, v9, s[60:61]", "s_load_b32 s59, s[60:61], 0x0", "ds_load_b32 v9, v12",
+        "ds_add_u32 v12, v9", "flat_store_b32 v[12:13], v9", "flat_atomic_add_u32 v[12:13], v9",
+        "scratch_store_b32 v12, v8, off", "s_denorm_mode 0", "s_barrier"})
     EXPECT_EQ(loops_in(loop(body)), 0u) << body;
-  // Loops that all lanes leave at once.
-  EXPECT_EQ(loops_in("s_mov_b32 s58, 0\nagain:\nv_add_nc_u32 v9, v9, v8\ns_add_i32 s58, s58, 1\n"
-                     "s_cmp_lt_u32 s58, 20\ns_cbranch_scc1 again\nv_mov_b32 v10, v9"),
-            0u);
+  // What a wave needs that leaves behind a store.
+  const std::string negated = "s_not_bX {62}, {64}\n", uses = "v_cndmask_b32 v9, v9, v8, {62}",
+                    store = "global_store_b32 v12, v9, s[0:1]\n";
+  EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8", store + negated + uses)), 1u);
+  EXPECT_EQ(loops_in(loop("v_mov_b32 v9, v8", negated + store + uses)), 0u);
+  // Loops that all lanes leave at once, if it is known that all are on.
+  const std::string together =
+      "s_mov_b32 s58, 0\nagain:\nv_add_nc_u32 v9, v9, v8\ns_add_i32 s58, s58, 1\n"
+      "s_cmp_lt_u32 s58, 20\ns_cbranch_scc1 again\nv_mov_b32 v10, v9";
+  EXPECT_EQ(loops_in(together), 0u);
+  EXPECT_EQ(loops_in("v_cmpx_eq_u32 1, v13\ns_cbranch_execz none\n" + together + "\nnone:"), 1u);
 }
 
 // Turns of waves that end in such loops, and all that lanes do in kernels.
@@ -228,6 +263,16 @@ __kernel void escape(__global uint* out, uint limit) {
   }
   out[get_global_id(0)] = i + as_uint(a);
 }
+__kernel void lines(__global uint* out, uint most) {
+  uint x = get_global_id(0);
+  if ((x * 2654435761u >> 24) % 23 > 1 + 22 * (most & 1)) return;
+  for (uint t = 0; t < most; ++t) {
+    float r = x * 0.7f + t * 1.3f - 20.0f;
+    uint before = atomic_inc(&out[((uint)(int)(r * 3.0f) + t) % 150]);
+    float of = as_float(x * 0x01000193u + t * 2654435761u);
+    out[150 + (x ^ 5)] = as_uint(of * (before >> 31));
+  }
+}
 __kernel void some(__global uint* out, uint most) {
   uint item = get_global_id(0), sum = item;
   if (item % 5 == 2)
@@ -239,9 +284,10 @@ __kernel void some(__global uint* out, uint most) {
   for (const auto& [kernel, argument] :
        {std::pair("primes", 1000000u), std::pair("primes", 3u), std::pair("collatz", 1u),
         std::pair("collatz", 77031u), std::pair("escape", 40u), std::pair("escape", 30000u),
-        std::pair("some", 3u), std::pair("some", 9000u)})
+        std::pair("some", 3u), std::pair("some", 9000u), std::pair("lines", 2u), std::pair("lines", 20u),
+        std::pair("lines", 21u), std::pair("lines", 6000u)})
     expect_same(code, {{kernel, {kItems, 1, 1}, {64, 1, 1}, {buffer(0), value(argument)}}},
-                {Bytes(kItems * 4)});
+                {Bytes(3 * kItems * 4)});
 }
 
 // Lists that a few lanes follow for long, to places that are not there.
