@@ -90,6 +90,12 @@ int Buffers::allocate(kfd_ioctl_alloc_memory_of_gpu_args& args) {
     return EINVAL;
   }
 
+  const bool is_elsewhere =
+      (args.flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) != 0 && args.mmap_offset != args.va_addr;
+  // ROCr asks so for memory of the device that OpenCL wants to lock: Linux finds no pages of the program's
+  // there.
+  if (is_elsewhere && are_mapped_in(args.mmap_offset, buffer.bytes)) return EFAULT;
+
   std::lock_guard lock(mutex_);
   give_back_left();
   if (args.flags & (kOfDevice | kOfHost)) {
@@ -107,7 +113,7 @@ int Buffers::allocate(kfd_ioctl_alloc_memory_of_gpu_args& args) {
     if (args.flags & kOfDevice) used_[gpu->index] += buffer.bytes;
   } else if (args.flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) {
     // Guest addresses are host addresses.
-    if (args.mmap_offset != args.va_addr) {
+    if (is_elsewhere) {
       std::fprintf(stderr,
                    "lockstep: host memory at 0x%llx cannot be at 0x%llx for a device, only at its own "
                    "address (let the runtime use the address limit that the driver reports)\n",

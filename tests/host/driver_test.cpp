@@ -43,6 +43,31 @@ TEST_F(DriverTest, BuffersTakeThePlaceOfMemoryThatTheProgramGaveBack) {
   EXPECT_TRUE(accessible(0, place, 2 * kPage));
 }
 
+// ROCr hands the thunk a piece of its own memory of the device as the program's, and that asks for it at
+// another address. The program's own memory cannot be there either, but that is told.
+TEST_F(DriverTest, MemoryOfTheDeviceIsNoneOfTheProgram) {
+  const auto buffer = allocate(4 * kPage, KFD_IOC_ALLOC_MEM_FLAGS_VRAM);
+  ASSERT_EQ(map(buffer.handle, {id}), 0);
+  void* const own = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(own, MAP_FAILED);
+  kfd_ioctl_alloc_memory_of_gpu_args args = {};
+  args.va_addr = reserve(kPage);
+  args.size = kPage;
+  args.gpu_id = id;
+  args.flags = KFD_IOC_ALLOC_MEM_FLAGS_USERPTR | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE;
+
+  testing::internal::CaptureStderr();
+  args.mmap_offset = buffer.va_addr + kPage;
+  EXPECT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, args), EFAULT);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+
+  testing::internal::CaptureStderr();
+  args.mmap_offset = reinterpret_cast<uint64_t>(own);
+  EXPECT_EQ(kfd(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, args), EINVAL);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("only at its own address"), std::string::npos);
+  munmap(own, kPage);
+}
+
 TEST_F(DriverTest, TellsVersionAndApertures) {
   kfd_ioctl_get_version_args version = {};
   EXPECT_EQ(kfd(AMDKFD_IOC_GET_VERSION, version), 0);
