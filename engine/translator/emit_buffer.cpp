@@ -93,7 +93,10 @@ void Emitter::emit_buffer(unsigned index) {
     access.lanes = chunk == 0 ? lanes : ir_.CreateOr(access.lanes, lanes);
   }
   if (address.index) access.second_row = indices;
-  access.by_lanes = [&] {
+  // Here, for all ways of the access: of waves that are half as long the others have no need of its upper
+  // word.
+  Value* exec = ir_.CreateZExt(whole_mask(kExec), i64_);
+  access.by_lanes = [&, exec] {
     auto function =
         runtime("lockstep_translator_buffer", i1_,
                 {pointer_, i32_, i32_, i32_, i64_, i64_, i64_, i64_, pointer_, pointer_, pointer_});
@@ -101,9 +104,9 @@ void Emitter::emit_buffer(unsigned index) {
     Value* null = llvm::ConstantPointerNull::get(pointer_);
     return ir_.CreateCall(
         function, {dispatch_, ir_.getInt32(access.slot), ir_.getInt32(memory_form(instruction.row->opcode)),
-                   ir_.getInt32(routine_.wave_size), operands.low, operands.high, operands.both_offsets,
-                   ir_.CreateZExt(whole_mask(kExec), i64_), address.offset ? buffer_row(0, 0) : null,
-                   address.index ? buffer_row(1, 0) : null, buffer_row(2, 0)});
+                   ir_.getInt32(routine_.wave_size), operands.low, operands.high, operands.both_offsets, exec,
+                   address.offset ? buffer_row(0, 0) : null, address.index ? buffer_row(1, 0) : null,
+                   buffer_row(2, 0)});
   };
   emit_memory_access(index, access);
 }

@@ -351,9 +351,7 @@ void Emitter::make_whole(const CompactWave& compact, const RegisterSet& changed,
 void Emitter::emit_way_back(const CompactWave& compact, unsigned to, bool is_backward, uint32_t rounds_left) {
   make_whole(compact, changed_at(*compact.loop, to), compact.loop->masks_at.at(to));
   ir_.CreateStore(ir_.getInt32(rounds_left), lane_entries_.at(compact.header).rounds_left);
-  // What the last block found out about addresses was before.
-  if (!plans_[to].known.empty())
-    ir_.CreateStore(ir_.getInt32(0), is_kept(routine_.blocks[to].predecessors[0]));
+  forget_kept(to);
   if (routine_.blocks[to].piece == piece_) hold_all(facts_.blocks[to].held);
   flush_locals(locals_);
   go_to(static_cast<int>(to), ir_.CreateLoad(i64_, budget_), is_backward);

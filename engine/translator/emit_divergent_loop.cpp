@@ -288,6 +288,7 @@ void Emitter::DivergentLoopCode::emit_ended() {
   const Block& target = e_.routine_.blocks[loop_.exit];
   if (target.piece == e_.piece_) e_.hold_all(e_.facts_.blocks[loop_.exit].held);
   e_.flush_locals(e_.locals_);
+  e_.forget_kept(loop_.exit);
   e_.go_to(static_cast<int>(loop_.exit), budget,
            target.is_entry && target.offset <= e_.routine_.blocks[header_].offset);
 }

@@ -368,6 +368,7 @@ void Emitter::LaneLoopCode::emit_ended() {
   ir_.SetInsertPoint(again);
   e_.go_to(block_.taken, budget_left, true);
   ir_.SetInsertPoint(out);
+  e_.forget_kept(static_cast<unsigned>(block_.next));
   e_.go_to(block_.next, budget_left, false);
 }
 

@@ -65,6 +65,12 @@ llvm::AllocaInst* Emitter::is_kept(unsigned block) {
   return flag;
 }
 
+// What the last block found out about addresses was at another time, or never.
+void Emitter::forget_kept(unsigned block) {
+  if (!plans_[block].known.empty())
+    ir_.CreateStore(ir_.getInt32(0), is_kept(routine_.blocks[block].predecessors[0]));
+}
+
 llvm::AllocaInst* Emitter::kept_first(unsigned block, unsigned number, unsigned chunk) {
   llvm::AllocaInst*& first = kept_values_[{block, number, chunk}];
   if (!first) first = llvm::IRBuilder<>(entry_, entry_->begin()).CreateAlloca(i32_);

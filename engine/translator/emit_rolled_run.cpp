@@ -164,8 +164,8 @@ void Emitter::RolledRun::end() {
   if (doubt_) {
     Value* doubted = e_.ir_.CreateICmpNE(e_.ir_.CreateLoad(e_.lanes_, e_.doubt_[0]),
                                          llvm::Constant::getNullValue(e_.lanes_));
-    doubted_ = e_.ir_.CreateOr(
-        doubt_, e_.ir_.CreateAnd(e_.ir_.CreateBitCast(doubted, e_.i16_), exec_at_start_));
+    doubted_ =
+        e_.ir_.CreateOr(doubt_, e_.ir_.CreateAnd(e_.ir_.CreateBitCast(doubted, e_.i16_), exec_at_start_));
     doubt_->addIncoming(doubted_, last);
   }
   Value* next = e_.ir_.CreateAdd(chunk_, e_.ir_.getInt32(1));
@@ -193,8 +193,7 @@ void Emitter::RolledRun::leave(const Snapshot& start) {
   for (const unsigned number : written_)
     for (unsigned chunk = 0; chunk < e_.chunks_; ++chunk)
       e_.set_vgpr(number, chunk,
-                  e_.ir_.CreateLoad(e_.lanes_,
-                                    e_.ir_.CreateConstGEP1_32(e_.lanes_, row_of(number), chunk)));
+                  e_.ir_.CreateLoad(e_.lanes_, e_.ir_.CreateConstGEP1_32(e_.lanes_, row_of(number), chunk)));
   for (const auto& [number, whole] : wholes_) e_.set_whole_mask(number, whole);
 }
 

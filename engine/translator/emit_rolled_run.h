@@ -30,7 +30,7 @@ class Emitter::RolledRun {
 
   Emitter& e_;
   llvm::Type* mask_;  // one bit a lane
-  Locals outside_;           // of the code around the loop
+  Locals outside_;    // of the code around the loop
   llvm::BasicBlock *before_ = nullptr, *body_ = nullptr;
   llvm::BranchInst* at_entry_ = nullptr;
   llvm::PHINode *chunk_ = nullptr, *doubt_ = nullptr;

@@ -236,6 +236,8 @@ class Emitter {
   void keep_linear(unsigned block);
   bool is_only_kept(unsigned block, unsigned number) const;
   llvm::AllocaInst* is_kept(unsigned block);
+  // Of waves that come to this block from a loop that was not its own code.
+  void forget_kept(unsigned block);
   llvm::AllocaInst* kept_first(unsigned block, unsigned number, unsigned chunk);
   void begin_section();
   // From here on all that was computed must be right.

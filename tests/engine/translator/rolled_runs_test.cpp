@@ -1,5 +1,5 @@
-// Long runs of vector instructions in straight code of several pieces: a loop over the chunks of the wave where
-// hosts have eight lanes in a register. What counts lanes or rows through the wave is none.
+// Long runs of vector instructions in straight code of several pieces: a loop over the chunks of the wave
+// where hosts have eight lanes in a register. What counts lanes or rows through the wave is none.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -22,8 +22,8 @@ std::string padding() {
   return repeated("s_mov_b32 s5, s5\n", kMaxPieceSize + 100);
 }
 
-// A dozen instructions with the text among them. They cast no doubt, for which the interpreter would do all of
-// it again.
+// A dozen instructions with the text among them. They cast no doubt, for which the interpreter would do all
+// of it again.
 std::string among_others(const std::string& text) {
   const std::string others =
       "v_add_nc_u32 v10, v11, v12\nv_xor_b32 v13, v10, v14\nv_lshlrev_b64 v[16:17], v13, v[18:19]\n"
@@ -56,7 +56,8 @@ TEST_P(RolledRuns, LanesOfEachChunk) {
             ", v34, v35, " + vcc(),
         std::string("v_cmpx_gt_u32 v30, v31\nv_add_nc_u32 v32, v32, v33"),
         std::string("v_cndmask_b32 v32, v33, v34, ") + vcc(),
-        std::string("s_add_u32 s8, s8, s9\nv_add_nc_u32 v30, s8, v31\ns_mov_b32 s9, 7\nv_xor_b32 v32, s9, v30")})
+        std::string(
+            "s_add_u32 s8, s8, s9\nv_add_nc_u32 v30, s8, v31\ns_mov_b32 s9, 7\nv_xor_b32 v32, s9, v30")})
     expect_same(among_others(text));
 }
 
@@ -72,8 +73,8 @@ TEST_P(RolledRuns, WhatCountsLanesOrRows) {
 TEST_P(RolledRuns, LanesThatAreOff) {
   const std::string exec = GetParam() == 32 ? "exec_lo" : "exec", type = GetParam() == 32 ? "b32" : "b64",
                     saved = GetParam() == 32 ? "s30" : "s[30:31]";
-  const std::string off = "s_mov_" + type + " " + saved + ", " + exec + "\ns_lshr_" + type + " " + exec + ", " +
-                          exec + ", 3\n",
+  const std::string off = "s_mov_" + type + " " + saved + ", " + exec + "\ns_lshr_" + type + " " + exec +
+                          ", " + exec + ", 3\n",
                     on = "s_mov_" + type + " " + exec + ", " + saved +
                          "\nv_xor_b32 v33, v30, v31\nv_readlane_b32 s6, v10, 31\n";
   expect_same("v_mov_b32 v30, v31\n" + off + among_others("v_add_nc_u32 v30, v30, v32") + on);
@@ -108,10 +109,10 @@ size_t first_piece_bytes(const std::string& text, unsigned wave_size, const char
 }
 
 TEST_P(RolledRuns, AreShort) {
-  const std::string run =
-      repeated("v_fma_f64 v[16:17], v[18:19], v[20:21], v[16:17]\nv_fma_f64 v[18:19], v[16:17], v[20:21], "
-               "v[18:19]\nv_xor_b32 v24, v24, v16\nv_mul_lo_u32 v25, v24, v18\n",
-               24);
+  const std::string run = repeated(
+      "v_fma_f64 v[16:17], v[18:19], v[20:21], v[16:17]\nv_fma_f64 v[18:19], v[16:17], v[20:21], "
+      "v[18:19]\nv_xor_b32 v24, v24, v16\nv_mul_lo_u32 v25, v24, v18\n",
+      24);
   const size_t alone = first_piece_bytes(run + "s_endpgm", GetParam(), "x86-64-v3"),
                in_long_code = first_piece_bytes(run + padding() + "s_endpgm", GetParam(), "x86-64-v3");
   EXPECT_LT(in_long_code * (GetParam() == 32 ? 4 : 2), alone * 3) << in_long_code << " for " << alone;

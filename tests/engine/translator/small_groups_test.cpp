@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/translator/code_generator.h"
+#include "engine/translator/liveness.h"
 #include "engine/translator/routine.h"
 #include "tests/engine/translator/engine_pair.h"
 #include "tests/engine/translator/test_kernel.h"
@@ -49,6 +51,24 @@ TEST(SmallGroups, AreOfAllLanesWhereOthersMayBeMeant) {
     EXPECT_EQ(lanes_of(line + kBranch + kEnd, 16), 32) << line;
   EXPECT_EQ(lanes_of("v_permlane64_b32 v1, v2\n" + kEnd, 32, 64), 64);
   EXPECT_EQ(lanes_of("s_mov_b32 exec_hi, exec_lo\n" + kEnd, 32, 64), 64);
+}
+
+// The upper word of EXEC, which no chunk has lanes in, was computed on the way that an access seldom takes.
+TEST(SmallGroups, MasksAreKnownOnAllWaysOfAnAccess) {
+  LaunchShape launch;
+  launch.most_lanes = 32;
+  for (const char* access :
+       {"buffer_load_u8 v9, v17, s[24:27], 0 offen", "buffer_store_b32 v9, v17, s[24:27], 0 offen",
+        "buffer_atomic_add_u32 v9, v17, s[24:27], 0 offen", "global_load_b32 v9, v17, s[2:3]",
+        "global_store_b64 v17, v[8:9], s[2:3]", "global_atomic_add_u32 v17, v9, s[2:3]",
+        "flat_load_b32 v9, v[16:17]", "scratch_load_b32 v9, v17, off", "ds_load_b32 v9, v17",
+        "ds_store_b64 v17, v[8:9]", "buffer_load_format_xy v[8:9], v17, s[24:27], 0 offen"}) {
+    const Routine routine = routine_of(
+        std::string(access) + "\ns_mov_b64 s[60:61], exec\nv_mov_b32 v8, s61\ns_endpgm", 64, launch);
+    ASSERT_EQ(routine.lanes, 32u);
+    for (const char* processor : {"x86-64-v3", "x86-64-v4"})
+      EXPECT_GT(generate(routine, analyse(routine), 0, 0, processor).code_bytes, 0u) << access;
+  }
 }
 
 constexpr const char* kSource = R"(
