@@ -66,14 +66,19 @@ std::unique_ptr<llvm::TargetMachine> make_target(const std::string& processor) {
 
 // LLVM 19's "X86 Domain Reassignment Pass", which moves scalars that become masks to mask registers, loses
 // the upper half of (a & 0xffff0000) | (b & 0xffff): it takes an insertion of 16 bits into a register for a
-// copy of these. The list scheduler behind register allocation takes a fifteenth of the time, and no kernel
-// of bench/ ran differently without it, whose processors reorder by themselves (Zen 3, 33 kernels: 1.000).
+// copy of these. The list scheduler behind register allocation takes a fifteenth of the time, which code that
+// waves go through once does without (a cipher runs a sixth slower).
 class PassesWanted final : public llvm::OptPassGate {
  public:
+  explicit PassesWanted(Wanted code) : is_scheduled_(code == Wanted::fast) {}
   bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef) override {
-    return !pass.starts_with("X86 Domain Reassignment") && !pass.starts_with("Post RA top-down");
+    return !pass.starts_with("X86 Domain Reassignment") &&
+           (is_scheduled_ || !pass.starts_with("Post RA top-down"));
   }
   bool isEnabled() const override { return true; }
+
+ private:
+  const bool is_scheduled_;
 };
 
 // Of passes over functions and modules.
@@ -112,7 +117,8 @@ void move_out_of_loops(llvm::Function& row, llvm::TargetMachine& machine) {
 
 }  // namespace
 
-void finish(BodySession& session, llvm::Module& module, const std::string& processor, Object& object) {
+void finish(BodySession& session, llvm::Module& module, const std::string& processor, Object& object,
+            Wanted code) {
   Stopwatch watch;
   const auto machine = make_target(processor);
   module.setTargetTriple(machine->getTargetTriple().str());
@@ -159,7 +165,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
   object.stages.optimise += watch.lap();
 
   llvm::raw_svector_ostream stream(object.bytes);
-  static PassesWanted gate;
+  PassesWanted gate(code);
   module.getContext().setOptPassGate(gate);
   llvm::legacy::PassManager generator;
   if (machine->addPassesToEmitFile(generator, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
@@ -199,6 +205,18 @@ namespace {
 // before.
 bool sees_streams(const std::string& processor) {
   return (processor.empty() ? llvm::sys::getHostCPUName() : llvm::StringRef(processor)).starts_with("znver");
+}
+
+}  // namespace
+
+namespace {
+
+Wanted wanted_of(const Routine& routine, unsigned piece) {
+  if (routine.pieces.size() < kLeastLongPieces) return Wanted::fast;
+  const Piece& part = routine.pieces[piece];
+  for (unsigned i = part.first; i < part.last; ++i)
+    if (const int to = routine.blocks[i].taken; to >= 0 && to <= static_cast<int>(i)) return Wanted::fast;
+  return Wanted::soon;
 }
 
 }  // namespace
@@ -264,7 +282,7 @@ Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsi
   if (llvm::verifyModule(module, &text))
     throw std::runtime_error("the translator made bad code: " + text.str());
   object.stages.emit = watch.lap();
-  finish(session, module, processor, object);
+  finish(session, module, processor, object, wanted_of(routine, piece));
   return object;
 }
 

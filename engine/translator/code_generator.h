@@ -58,7 +58,11 @@ bool has_masked_gathers(const std::string& processor = host_processor());
 Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsigned first_slot,
                 const std::string& processor = host_processor());
 
+// Straight code of long routines is wanted soon rather than fast.
+enum class Wanted : uint8_t { fast, soon };
+
 // Inlines the bodies that the module declares and generates code; for tests of single bodies too.
-void finish(BodySession& session, llvm::Module& module, const std::string& processor, Object& object);
+void finish(BodySession& session, llvm::Module& module, const std::string& processor, Object& object,
+            Wanted code = Wanted::fast);
 
 }  // namespace lockstep::translator

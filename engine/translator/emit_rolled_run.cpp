@@ -37,7 +37,7 @@ bool is_same_for_all_chunks(const isa::Instruction& instruction) {
 }  // namespace
 
 bool Emitter::is_in_long_straight_code() const {
-  return routine_.pieces.size() > 1 && !is_in_loop_ && !row_;
+  return routine_.pieces.size() >= kLeastLongPieces && !is_in_loop_ && !row_;
 }
 
 // Sums of a base and lanes are noted as values, which addresses behind the run are looked for among; a loop

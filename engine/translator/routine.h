@@ -118,6 +118,9 @@ struct Routine {
 // Of a piece, in instructions; blocks cost as much as so many more, for what grows faster than the code's
 // size are loops and entries.
 inline constexpr unsigned kMaxPieceSize = 600, kBlockSize = 4;
+// Of so many pieces a routine is long: its translation takes seconds, and straight code of it is to be short
+// rather than fast (kernels of two pieces ran an eighth slower as loops over the chunks).
+inline constexpr unsigned kLeastLongPieces = 4;
 // A loop without others in it may be as long as that: each round through two pieces would store and load all
 // that it computes with.
 inline constexpr unsigned kMaxLoopSize = 1500;

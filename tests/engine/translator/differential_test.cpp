@@ -245,16 +245,17 @@ bool casts_doubt(const isa::Row& row) {
 // Straight code of several pieces, mostly of vector instructions, which are loops over the chunks there. What
 // makes it long says nothing.
 TEST_P(Rows, LongPrograms) {
-  constexpr unsigned kStates = 6, kPadding = kMaxPieceSize + 100;
+  constexpr unsigned kStates = 6, kPadding = kLeastLongPieces * kMaxPieceSize;
   const unsigned wave_size = GetParam();
   const RowUrn urn;
   unsigned failures = 0;
   const uint64_t first = number_asked("LOCKSTEP_DIFFERENTIAL_FIRST", 1);
   const uint64_t programs =
       number_asked("LOCKSTEP_DIFFERENTIAL_PROGRAMS", test::of_sweep<uint64_t>(1000, 20));
-  Code padding = interpreter::assembled("s_mov_b32 s5, s5", wave_size);
+  std::string jumped_over = "s_cmp_eq_u32 s5, s5\ns_cbranch_scc1 behind\n";
+  for (unsigned i = 0; i < kPadding; ++i) jumped_over += "s_mov_b32 s5, s5\n";
+  Code padding = interpreter::assembled(jumped_over + "behind:\n", wave_size);
   padding.pop_back();
-  const std::vector<Code> paddings(kPadding, padding);
   for (uint64_t seed = first; seed < first + programs; ++seed) {
     Random random(seed * 2 + wave_size);
     EnginePair pair(
@@ -279,8 +280,7 @@ TEST_P(Rows, LongPrograms) {
       add(4, true);
     }
     Code code = joined(program);
-    const Code behind = joined(paddings);
-    code.insert(code.end(), behind.begin(), behind.end());
+    code.insert(code.end(), padding.begin(), padding.end());
     for (unsigned state = 0; state < kStates; ++state) {
       const Prepare prepare = state == 0 ? Prepare() : EnginePair::another_state(seed * kStates + state);
       if (pair.run(code, prepare).empty()) continue;

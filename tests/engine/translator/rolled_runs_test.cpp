@@ -17,9 +17,10 @@ std::string repeated(const std::string& text, unsigned times) {
   return all;
 }
 
-// Says nothing, and makes more than a piece of any code.
+// Says nothing, is jumped over, and makes any code long.
 std::string padding() {
-  return repeated("s_mov_b32 s5, s5\n", kMaxPieceSize + 100);
+  return "s_cmp_eq_u32 s5, s5\ns_cbranch_scc1 behind\n" +
+         repeated("s_mov_b32 s5, s5\n", kLeastLongPieces * kMaxPieceSize) + "behind:\n";
 }
 
 // A dozen instructions with the text among them. They cast no doubt, for which the interpreter would do all
