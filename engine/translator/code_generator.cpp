@@ -207,12 +207,8 @@ bool sees_streams(const std::string& processor) {
   return (processor.empty() ? llvm::sys::getHostCPUName() : llvm::StringRef(processor)).starts_with("znver");
 }
 
-}  // namespace
-
-namespace {
-
 Wanted wanted_of(const Routine& routine, unsigned piece) {
-  if (routine.pieces.size() < kLeastLongPieces) return Wanted::fast;
+  if (!routine.is_long()) return Wanted::fast;
   const Piece& part = routine.pieces[piece];
   for (unsigned i = part.first; i < part.last; ++i)
     if (const int to = routine.blocks[i].taken; to >= 0 && to <= static_cast<int>(i)) return Wanted::fast;

@@ -37,7 +37,7 @@ bool is_same_for_all_chunks(const isa::Instruction& instruction) {
 }  // namespace
 
 bool Emitter::is_in_long_straight_code() const {
-  return routine_.pieces.size() >= kLeastLongPieces && !is_in_loop_ && !row_;
+  return routine_.is_long() && !is_in_loop_ && !row_;
 }
 
 // Sums of a base and lanes are noted as values, which addresses behind the run are looked for among; a loop
@@ -68,7 +68,9 @@ void Emitter::emit_rolled_run(const Snapshot& start) {
 }
 
 Emitter::RolledRun::RolledRun(Emitter& emitter)
-    : e_(emitter), mask_(e_.routine_.wave_size == 32 ? e_.i32_ : e_.i64_) {}
+    : e_(emitter),
+      mask_(e_.routine_.wave_size == 32 ? e_.i32_ : e_.i64_),
+      live_(e_.live_behind(e_.run_.nodes.back()).all()) {}
 
 void Emitter::RolledRun::begin() {
   before_ = e_.ir_.GetInsertBlock();
@@ -83,10 +85,9 @@ void Emitter::RolledRun::begin() {
   chunk_ = e_.ir_.CreatePHI(e_.i32_, 2);
   chunk_->addIncoming(e_.ir_.getInt32(0), before_);
   shift_ = e_.ir_.CreateZExtOrTrunc(e_.ir_.CreateShl(chunk_, 4), mask_);
-  const RegisterSet live = e_.live_behind(e_.run_.nodes.back()).all();
   for (const auto& [number, chunks] : e_.run_.masks) {
     bool is_live = false;
-    for (unsigned word = 0; word < e_.mask_words(); ++word) is_live |= live[number + word];
+    for (unsigned word = 0; word < e_.mask_words(); ++word) is_live |= live_[number + word];
     if (!is_live) continue;
     llvm::PHINode*& whole = masks_[number];
     whole = e_.ir_.CreatePHI(mask_, 2);
@@ -146,11 +147,10 @@ Value* Emitter::RolledRun::bits_of(std::span<Value* const> words) {
 
 void Emitter::RolledRun::end() {
   e_.merge_waiting(0);
-  const RegisterSet live = e_.live_behind(e_.run_.nodes.back()).all();
   for (unsigned number = 0; number < kVgprs; ++number) {
     Value* value = e_.locals_.vgpr[number][0];
     const auto loaded = loaded_.find(number);
-    if (!value || !live[number] || (loaded != loaded_.end() && loaded->second == value)) continue;
+    if (!value || !live_[number] || (loaded != loaded_.end() && loaded->second == value)) continue;
     e_.ir_.CreateStore(value, e_.ir_.CreateGEP(e_.lanes_, row_of(number), chunk_));
     written_.push_back(number);
   }

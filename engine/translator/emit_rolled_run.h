@@ -29,8 +29,9 @@ class Emitter::RolledRun {
   Value* row_of(unsigned number);
 
   Emitter& e_;
-  llvm::Type* mask_;  // one bit a lane
-  Locals outside_;    // of the code around the loop
+  llvm::Type* mask_;        // one bit a lane
+  const RegisterSet live_;  // behind the run
+  Locals outside_;          // of the code around the loop
   llvm::BasicBlock *before_ = nullptr, *body_ = nullptr;
   llvm::BranchInst* at_entry_ = nullptr;
   llvm::PHINode *chunk_ = nullptr, *doubt_ = nullptr;

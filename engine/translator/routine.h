@@ -94,6 +94,10 @@ struct LaunchShape {
   unsigned most_lanes = 0;
 };
 
+// Of so many pieces a routine is long: its translation takes seconds, and straight code of it is to be short
+// rather than fast (kernels of two pieces ran an eighth slower as loops over the chunks).
+inline constexpr unsigned kLeastLongPieces = 4;
+
 struct Routine {
   unsigned wave_size = 32;
   unsigned vgpr_count = kMaxVgprs;          // allocated to each wave
@@ -109,6 +113,7 @@ struct Routine {
   // Where many results are NaNs: the code finds them itself, and does not leave for them.
   bool selects_nans = false;
 
+  bool is_long() const { return pieces.size() >= kLeastLongPieces; }
   int block_at(int64_t offset) const;
   // Bytes that say all about the routine: two routines with the same key behave alike wherever they are
   // loaded.
@@ -118,9 +123,6 @@ struct Routine {
 // Of a piece, in instructions; blocks cost as much as so many more, for what grows faster than the code's
 // size are loops and entries.
 inline constexpr unsigned kMaxPieceSize = 600, kBlockSize = 4;
-// Of so many pieces a routine is long: its translation takes seconds, and straight code of it is to be short
-// rather than fast (kernels of two pieces ran an eighth slower as loops over the chunks).
-inline constexpr unsigned kLeastLongPieces = 4;
 // A loop without others in it may be as long as that: each round through two pieces would store and load all
 // that it computes with.
 inline constexpr unsigned kMaxLoopSize = 1500;

@@ -22,12 +22,6 @@ std::string two_rounds_of(const std::string& text) {
          text + "s_add_i32 s40, s40, -1\ns_cmp_lg_u32 s40, 0\ns_cbranch_scc1 round\n";
 }
 
-std::string repeated(const std::string& text, unsigned times) {
-  std::string all;
-  for (unsigned i = 0; i < times; ++i) all += text;
-  return all;
-}
-
 std::vector<uint32_t> code_of(const std::string& text, unsigned wave_size) {
   std::vector<uint32_t> code = interpreter::assembled(text, wave_size);
   code.pop_back();

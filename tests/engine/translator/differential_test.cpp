@@ -185,10 +185,22 @@ uint64_t number_asked(const char* name, uint64_t otherwise) {
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-// Programs of many instructions: registers go from one to the next inside translated code. Each runs from
-// several states, which cost little beside its translation.
-TEST_P(Rows, Programs) {
+// From several states, which cost little beside the translation. Fails with the report of the first that ends
+// otherwise.
+bool runs_alike(EnginePair& pair, const Code& code, uint64_t seed,
+                const std::function<std::string(const Prepare&)>& report) {
   constexpr unsigned kStates = 6;
+  for (unsigned state = 0; state < kStates; ++state) {
+    const Prepare prepare = state == 0 ? Prepare() : EnginePair::another_state(seed * kStates + state);
+    if (pair.run(code, prepare).empty()) continue;
+    ADD_FAILURE() << "seed " << seed << ", state " << state << ": " << report(prepare);
+    return false;
+  }
+  return true;
+}
+
+// Programs of many instructions: registers go from one to the next inside translated code.
+TEST_P(Rows, Programs) {
   const unsigned wave_size = GetParam();
   const RowUrn urn;
   unsigned failures = 0;
@@ -211,14 +223,10 @@ TEST_P(Rows, Programs) {
       if (!pair.runs_through(joined(program))) program.pop_back();
     }
     const Code code = joined(program);
-    for (unsigned state = 0; state < kStates; ++state) {
-      const Prepare prepare = state == 0 ? Prepare() : EnginePair::another_state(seed * kStates + state);
-      if (pair.run(code, prepare).empty()) continue;
-      ADD_FAILURE() << "seed " << seed << ", state " << state << ": "
-                    << pair.report(joined(shrunk(pair, program, prepare)), prepare);
-      if (++failures == 10) return;
-      break;
-    }
+    const bool is_same = runs_alike(pair, code, seed, [&](const Prepare& prepare) {
+      return pair.report(joined(shrunk(pair, program, prepare)), prepare);
+    });
+    if (!is_same && ++failures == 10) return;
   }
 }
 
@@ -245,17 +253,14 @@ bool casts_doubt(const isa::Row& row) {
 // Straight code of several pieces, mostly of vector instructions, which are loops over the chunks there. What
 // makes it long says nothing.
 TEST_P(Rows, LongPrograms) {
-  constexpr unsigned kStates = 6, kPadding = kLeastLongPieces * kMaxPieceSize;
   const unsigned wave_size = GetParam();
   const RowUrn urn;
   unsigned failures = 0;
   const uint64_t first = number_asked("LOCKSTEP_DIFFERENTIAL_FIRST", 1);
   const uint64_t programs =
       number_asked("LOCKSTEP_DIFFERENTIAL_PROGRAMS", test::of_sweep<uint64_t>(1000, 20));
-  std::string jumped_over = "s_cmp_eq_u32 s5, s5\ns_cbranch_scc1 behind\n";
-  for (unsigned i = 0; i < kPadding; ++i) jumped_over += "s_mov_b32 s5, s5\n";
-  Code padding = interpreter::assembled(jumped_over + "behind:\n", wave_size);
-  padding.pop_back();
+  Code behind = interpreter::assembled(what_makes_it_long(), wave_size);
+  behind.pop_back();
   for (uint64_t seed = first; seed < first + programs; ++seed) {
     Random random(seed * 2 + wave_size);
     EnginePair pair(
@@ -280,14 +285,10 @@ TEST_P(Rows, LongPrograms) {
       add(4, true);
     }
     Code code = joined(program);
-    code.insert(code.end(), padding.begin(), padding.end());
-    for (unsigned state = 0; state < kStates; ++state) {
-      const Prepare prepare = state == 0 ? Prepare() : EnginePair::another_state(seed * kStates + state);
-      if (pair.run(code, prepare).empty()) continue;
-      ADD_FAILURE() << "seed " << seed << ", state " << state << ": " << pair.report(code, prepare);
-      if (++failures == 10) return;
-      break;
-    }
+    code.insert(code.end(), behind.begin(), behind.end());
+    const bool is_same =
+        runs_alike(pair, code, seed, [&](const Prepare& prepare) { return pair.report(code, prepare); });
+    if (!is_same && ++failures == 10) return;
   }
 }
 

@@ -273,6 +273,17 @@ void EnginePair::fill() {
   wave_.wave().mode = start_.mode;
 }
 
+std::string repeated(const std::string& text, unsigned times) {
+  std::string all;
+  for (unsigned i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+std::string what_makes_it_long() {
+  return "s_cmp_eq_u32 s5, s5\ns_cbranch_scc1 behind\n" +
+         repeated("s_mov_b32 s5, s5\n", kLeastLongPieces * kMaxPieceSize) + "behind:\n";
+}
+
 std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
   std::string result(text);
   const size_t at = result.find(from);

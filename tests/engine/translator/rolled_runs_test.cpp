@@ -11,18 +11,6 @@
 namespace lockstep::translator {
 namespace {
 
-std::string repeated(const std::string& text, unsigned times) {
-  std::string all;
-  for (unsigned i = 0; i < times; ++i) all += text;
-  return all;
-}
-
-// Says nothing, is jumped over, and makes any code long.
-std::string padding() {
-  return "s_cmp_eq_u32 s5, s5\ns_cbranch_scc1 behind\n" +
-         repeated("s_mov_b32 s5, s5\n", kLeastLongPieces * kMaxPieceSize) + "behind:\n";
-}
-
 // A dozen instructions with the text among them. They cast no doubt, for which the interpreter would do all
 // of it again.
 std::string among_others(const std::string& text) {
@@ -37,7 +25,7 @@ class RolledRuns : public testing::TestWithParam<unsigned> {
   // As long code, from full and other EXECs.
   void expect_same(const std::string& text) {
     SCOPED_TRACE(text);
-    std::vector<uint32_t> code = interpreter::assembled(text + padding(), GetParam());
+    std::vector<uint32_t> code = interpreter::assembled(text + what_makes_it_long(), GetParam());
     code.pop_back();
     for (const uint64_t exec :
          {~uint64_t{0}, uint64_t{0xff0f'3c01'00ff'8f35}, uint64_t{0x8000'0000}, uint64_t{0}}) {
@@ -87,7 +75,7 @@ TEST_P(RolledRuns, LanesThatAreOff) {
 // Doubt of any chunk sends the wave back to where the run began.
 TEST_P(RolledRuns, DoubtOfAnyChunk) {
   std::vector<uint32_t> code = interpreter::assembled(
-      among_others("v_add_f32 v30, v31, v32\nv_mul_f32 v31, v30, v33") + padding(), GetParam());
+      among_others("v_add_f32 v30, v31, v32\nv_mul_f32 v31, v30, v33") + what_makes_it_long(), GetParam());
   code.pop_back();
   for (unsigned lane = 0; lane < GetParam(); lane += 15) {
     EnginePair pair({GetParam(), 256, ~uint64_t{0}, 9});
@@ -115,7 +103,8 @@ TEST_P(RolledRuns, AreShort) {
       "v[18:19]\nv_xor_b32 v24, v24, v16\nv_mul_lo_u32 v25, v24, v18\n",
       24);
   const size_t alone = first_piece_bytes(run + "s_endpgm", GetParam(), "x86-64-v3"),
-               in_long_code = first_piece_bytes(run + padding() + "s_endpgm", GetParam(), "x86-64-v3");
+               in_long_code =
+                   first_piece_bytes(run + what_makes_it_long() + "s_endpgm", GetParam(), "x86-64-v3");
   EXPECT_LT(in_long_code * (GetParam() == 32 ? 4 : 2), alone * 3) << in_long_code << " for " << alone;
 }
 
