@@ -41,7 +41,7 @@ class LaneMoves {
   }
 
   void run() {
-    std::vector<llvm::CallInst*> moves;
+    std::vector<llvm::CallInst*> moves, side_by_side;
     const auto is_gather = [](const llvm::CallInst& call) {
       return call.getIntrinsicID() == llvm::Intrinsic::masked_gather;
     };
@@ -52,6 +52,9 @@ class LaneMoves {
       if (is_gather(*call) || call->getIntrinsicID() == llvm::Intrinsic::masked_scatter ||
           (callee && callee->getName().starts_with(kWideStore)))
         moves.push_back(call);
+      else if (call->getIntrinsicID() == llvm::Intrinsic::masked_load ||
+               call->getIntrinsicID() == llvm::Intrinsic::masked_store)
+        side_by_side.push_back(call);
     }
     for (llvm::CallInst* move : moves) {
       ir_.SetInsertPoint(move);
@@ -59,6 +62,10 @@ class LaneMoves {
         gather(*move);
       else
         scatter(*move);
+    }
+    for (llvm::CallInst* move : side_by_side) {
+      ir_.SetInsertPoint(move);
+      mask_by_words(*move);
     }
   }
 
@@ -89,6 +96,45 @@ class LaneMoves {
     if (match::match(on, match::m_BitCast(match::m_Value(a))) && a->getType()->isIntegerTy(kLanes))
       return lanes_as_words(ir_, a);
     return ir_.CreateSExt(on, words_);
+  }
+
+  // As lanes_as_words(), with the constants in memory: LLVM would have them in registers in front of all
+  // loops, where these have values of their own to keep.
+  Value* words_of_seldom(Value* bits) {
+    llvm::Module& module = *function_.getParent();
+    if (!each_bit_) {
+      auto* bits_of_lanes =
+          llvm::ConstantDataArray::get(function_.getContext(), llvm::ArrayRef(bits_of_each_lane()));
+      each_bit_ = new llvm::GlobalVariable(module, bits_of_lanes->getType(), true,
+                                           llvm::GlobalValue::PrivateLinkage, bits_of_lanes);
+    }
+    auto* type = llvm::FunctionType::get(ir_.getPtrTy(), {ir_.getPtrTy()}, false);
+    Value* place = ir_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", true), {each_bit_});
+    Value* each = ir_.CreateAlignedLoad(words_, place, llvm::Align(4));
+    Value* all = ir_.CreateVectorSplat(kLanes, ir_.CreateZExt(bits, ir_.getInt32Ty()));
+    return ir_.CreateSExt(ir_.CreateICmpEQ(ir_.CreateAnd(all, each), each), words_);
+  }
+
+  static std::vector<uint32_t> bits_of_each_lane() {
+    std::vector<uint32_t> bits;
+    for (unsigned lane = 0; lane < kLanes; ++lane) bits.push_back(1u << lane);
+    return bits;
+  }
+
+  // The host has moves of neighbours under a mask of words.
+  void mask_by_words(llvm::CallInst& move) {
+    const bool is_load = move.getIntrinsicID() == llvm::Intrinsic::masked_load;
+    llvm::Use& mask = move.getArgOperandUse(is_load ? 2 : 3);
+    if (llvm::isa<llvm::Constant>(mask)) return;
+    const auto* some = llvm::dyn_cast<llvm::ShuffleVectorInst>(mask);
+    Value* on = some ? some->getOperand(0) : mask.get();
+    Value *bits = nullptr, *words = nullptr;
+    if (match::match(on, match::m_BitCast(match::m_Value(bits))) && bits->getType()->isIntegerTy(kLanes))
+      words = words_of_seldom(bits);
+    else
+      words = as_words(on);
+    if (some) words = ir_.CreateShuffleVector(words, some->getShuffleMask());
+    mask.set(ir_.CreateIsNeg(words));
   }
 
   // As the bits of a number.
@@ -423,6 +469,7 @@ class LaneMoves {
   Value* readable_;
   llvm::IRBuilder<> ir_;
   llvm::FixedVectorType *words_ = nullptr, *numbers_ = nullptr;
+  llvm::GlobalVariable* each_bit_ = nullptr;
   // What loops over lanes read: offsets, and the words that are stored.
   std::vector<llvm::AllocaInst*> rows_;
 };

@@ -107,6 +107,44 @@ TEST(Lds, StoresOfSomeLanesLeaveTheOthers) {
     }
 }
 
+// Lanes that are off before the first row of a tile or behind its last one; and lanes that are on there.
+TEST(Lds, LanesThatAreOffMayBeOutside) {
+  constexpr uint32_t kEnd = interpreter::TestWave::kLdsBytes;
+  const std::string accesses[] = {
+      "ds_load_b32 v4, v1",
+      "ds_load_b64 v[4:5], v1",
+      "ds_load_2addr_b32 v[4:5], v1 offset0:2 offset1:17",
+      "ds_load_b32 v4, v1 offset:64\nds_load_b32 v5, v1 offset:4",
+      "ds_store_b32 v1, v2",
+      "ds_store_b32 v1, v2 offset:64\ns_waitcnt lgkmcnt(0)\nds_load_b32 v4, v1",
+      "ds_store_2addr_b32 v1, v2, v3 offset0:1 offset1:16",
+  };
+  for (const unsigned wave_size : {32u, 64u})
+    for (const std::string& access : accesses)
+      // Far before the LDS, too, and where addresses wrap.
+      for (const uint32_t first : {0u - 4, 0u - 64, 0u - 128, 0u - 8192, kEnd - 4, kEnd - 64, kEnd - 120,
+                                   kEnd + 64, 0x8000'0000u - 64})
+        for (const uint64_t lanes :
+             {uint64_t{0x7ffe'7ffe'7ffe'7ffe}, uint64_t{0xffff'ffff'ffff'0000}, uint64_t{0xffff},
+              uint64_t{0xffff'ffff}, uint64_t{1}, uint64_t{0xffff'ffff'ffff'fffe}, uint64_t{0}}) {
+          const std::string code =
+              "v_lshl_add_u32 v1, v0, 2, s8\ns_and_b64 exec, exec, s[6:7]\ns_nop 0\n"
+              "s_branch behind\nbehind:\n" +
+              access + "\ns_waitcnt lgkmcnt(0)\nv_add_nc_u32 v10, v4, v5";
+          EnginePair pair({.wave_size = wave_size, .seed = lanes});
+          EXPECT_EQ(pair.run(open_ended(code, wave_size),
+                             [&](interpreter::TestWave& wave) {
+                               wave.fill(0, [](unsigned lane) { return lane; });
+                               wave.wave().scalar[6] = static_cast<uint32_t>(lanes);
+                               wave.wave().scalar[7] = static_cast<uint32_t>(lanes >> 32);
+                               wave.wave().scalar[8] = first;
+                             }),
+                    "")
+              << wave_size << " " << std::hex << first << " " << lanes << "\n"
+              << code;
+        }
+}
+
 // The offsets that are guessed for the only instruction of LDS.
 std::optional<OffsetsOfLanes> guessed_offsets(const std::string& text) {
   const Routine routine = routine_of(text);
