@@ -2,8 +2,11 @@
 // registers are element 0 of a chunk and bit 0 of masks; scalar_lanes.h makes plain numbers of them.
 #include "engine/translator/lane_by_lane.h"
 
+#include <llvm/IR/InlineAsm.h>
+
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "engine/translator/operands.h"
@@ -39,6 +42,7 @@ void Emitter::LaneByLane::emit() {
   emit_begin();
   llvm::AllocaInst* const left = e_.alloca_of(mask_type_);
   ir_.CreateStore(exec_, left);
+  if (!e_.has_masked_gathers_) empty_vector_registers();
   ir_.CreateBr(next_lane_);
 
   const Locals at_header = e_.locals_;
@@ -52,6 +56,17 @@ void Emitter::LaneByLane::emit() {
   e_.forget_values();
   e_.locals_ = at_header;
   emit_ended();
+}
+
+// The wave's values, which are in memory then until no lane is left: what a lane has in each round went
+// through memory where other values took all of the host's registers (half of a sum's time in spmv).
+void Emitter::LaneByLane::empty_vector_registers() {
+  constexpr unsigned kHostRegisters = 16;
+  std::string clobbered;
+  for (unsigned i = 0; i < kHostRegisters; ++i)
+    clobbered += (i == 0 ? "~{xmm" : ",~{xmm") + std::to_string(i) + "}";
+  auto* type = llvm::FunctionType::get(ir_.getVoidTy(), false);
+  ir_.CreateCall(llvm::InlineAsm::get(type, "", clobbered, true), {});
 }
 
 // `left`: the lanes that are not done.

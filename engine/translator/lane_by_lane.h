@@ -75,6 +75,7 @@ class Emitter::LaneByLane {
   std::map<uint32_t, llvm::AllocaInst*> scratch_;  // its dwords of scratch, by their first bytes
 
  private:
+  void empty_vector_registers();
   void emit_next_lane(llvm::AllocaInst* left);
   void emit_vector(unsigned node);
   void set_range(const LaneRange& range, unsigned load);
