@@ -1,12 +1,14 @@
 #include "engine/translator/liveness.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "engine/translator/called_accesses.h"
 #include "engine/translator/lane_pattern.h"
-#include "engine/translator/launch_lanes.h"
+#include "engine/translator/lane_regions.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/worklist.h"
 #include "isa/memory_shape.h"
@@ -20,8 +22,8 @@ RegisterSet all_vgprs() {
   return set;
 }
 
-// One step backwards.
-LiveSets before(const Effects& effects, bool all_on, LiveSets after, RegisterSet& merged) {
+// One step backwards. `elsewhere`: what the lanes read that are off before it may be no more than that.
+LiveSets before(const Effects& effects, const RegisterSet& elsewhere, LiveSets after, RegisterSet& merged) {
   static const RegisterSet vgprs = all_vgprs();
   LiveSets live = after;
   // EXEC changes after the registers are written: translate "on" and "off" to the EXEC before.
@@ -44,14 +46,11 @@ LiveSets before(const Effects& effects, bool all_on, LiveSets after, RegisterSet
       live.off |= after.on & vgprs;
       break;
   }
-  if (all_on) live.off = live.never;
+  live.off &= elsewhere;
   merged = effects.writes & live.off;
   live.on &= ~effects.writes;
   live.on |= effects.reads;
-  if (effects.reads_all_lanes) {
-    live.off |= effects.reads & vgprs;
-    live.never |= effects.reads & vgprs;
-  }
+  if (effects.reads_all_lanes) live.off |= effects.reads & vgprs;
   return live;
 }
 
@@ -87,32 +86,84 @@ RegisterSet exec_of(const Routine& routine) {
   return exec;
 }
 
-void find_live(const Routine& routine, Facts& facts) {
-  const RegisterSet exec = exec_of(routine);
-  std::vector<std::vector<unsigned>> comes_from(routine.blocks.size());
-  Worklist work(routine.blocks.size());
-  for (unsigned b = 0; b < routine.blocks.size(); ++b) {
-    for (int successor : {routine.blocks[b].taken, routine.blocks[b].next})
-      if (successor >= 0) comes_from[static_cast<unsigned>(successor)].push_back(b);
-    work.add(b);
+// By region: VGPRs whose values in lanes that were off at its begin are read later.
+using Outside = std::map<unsigned, RegisterSet>;
+
+class LiveSearch {
+ public:
+  LiveSearch(const Routine& routine, const LaneRegions& regions, Facts& facts)
+      : routine_(routine), regions_(regions), facts_(facts), outside_(routine.blocks.size()) {}
+
+  void run() {
+    std::vector<std::vector<unsigned>> comes_from(routine_.blocks.size());
+    Worklist work(routine_.blocks.size());
+    for (unsigned b = 0; b < routine_.blocks.size(); ++b) {
+      for (int successor : {routine_.blocks[b].taken, routine_.blocks[b].next})
+        if (successor >= 0) comes_from[static_cast<unsigned>(successor)].push_back(b);
+      work.add(b);
+    }
+    while (!work.empty()) {
+      const unsigned b = work.take();
+      if (look_through(b))
+        for (unsigned user : comes_from[b]) work.add(user);
+    }
   }
-  while (!work.empty()) {
-    const unsigned b = work.take();
-    const Block& block = routine.blocks[b];
-    LiveSets live = live_out(block, facts);
+
+ private:
+  // Whether what it needs has grown.
+  bool look_through(unsigned b) {
+    static const RegisterSet vgprs = all_vgprs();
+    const RegisterSet exec = exec_of(routine_);
+    const Block& block = routine_.blocks[b];
+    LiveSets live = live_out(block, facts_);
     // Every way out of translated code needs EXEC.
     live.on |= exec;
+    Outside outside = outside_behind(block);
     for (unsigned n = block.last; n-- > block.first;) {
-      NodeFacts& node = facts.nodes[n];
-      live = before(node.effects, node.all_on, live, node.merged);
+      NodeFacts& node = facts_.nodes[n];
+      Outside here;
+      RegisterSet elsewhere = RegisterSet().set();
+      for (const auto& [region, all_on] : regions_.at(n)) {
+        // Behind a region's end its lanes may be any.
+        const bool goes_on = n + 1 == block.last || regions_.is_in(n + 1, region);
+        RegisterSet& read = here[region] = goes_on ? outside[region] : live.all() & vgprs;
+        if (all_on) elsewhere &= read;
+        if (node.effects.reads_all_lanes) read |= node.effects.reads & vgprs;
+      }
+      live = before(node.effects, elsewhere, live, node.merged);
       live.on |= exec;
       node.live = live;
+      outside = std::move(here);
     }
-    LiveSets& entry = facts.blocks[b].live_in;
-    if (live.on == entry.on && live.off == entry.off && live.never == entry.never) continue;
+    LiveSets& entry = facts_.blocks[b].live_in;
+    if (live.on == entry.on && live.off == entry.off && outside == outside_[b]) return false;
     entry = live;
-    for (unsigned user : comes_from[b]) work.add(user);
+    outside_[b] = std::move(outside);
+    return true;
   }
+
+  Outside outside_behind(const Block& block) {
+    static const RegisterSet vgprs = all_vgprs();
+    Outside behind;
+    for (const auto& [region, all_on] : regions_.at(block.last - 1))
+      for (int to : {block.taken, block.next}) {
+        if (to < 0) continue;
+        const auto successor = static_cast<unsigned>(to);
+        behind[region] |= regions_.is_in(routine_.blocks[successor].first, region)
+                              ? outside_[successor][region]
+                              : facts_.blocks[successor].live_in.all() & vgprs;
+      }
+    return behind;
+  }
+
+  const Routine& routine_;
+  const LaneRegions& regions_;
+  Facts& facts_;
+  std::vector<Outside> outside_;  // by block, at its begin
+};
+
+void find_live(const Routine& routine, const LaneRegions& regions, Facts& facts) {
+  LiveSearch(routine, regions, facts).run();
 }
 
 // Held registers: held at the end of every predecessor. An entry through a stub that loads everything does
@@ -203,7 +254,7 @@ void find_held(const Routine& routine, Facts& facts) {
 // Compilers spill groups of registers as a whole even if one of them holds something. What is stored of the
 // others is loaded again, but to registers that nobody reads; or that are stored again, where nobody reads
 // them. So at first nobody reads anything, and then what is live tells what is read.
-void find_unused_words(const Routine& routine, Facts& facts) {
+void find_unused_words(const Routine& routine, const LaneRegions& regions, Facts& facts) {
   constexpr unsigned kMostRounds = 8;
   const auto offset_of = [&](unsigned n, isa::AccessShape::Kind kind) -> std::optional<uint32_t> {
     const Node& node = routine.nodes[n];
@@ -218,7 +269,7 @@ void find_unused_words(const Routine& routine, Facts& facts) {
   for (unsigned n = 0; n < routine.nodes.size(); ++n)
     if (offset_of(n, isa::AccessShape::Kind::store)) stores.push_back(n);
   if (stores.empty() || std::ranges::any_of(routine.nodes, reads_scratch_anywhere))
-    return find_live(routine, facts);
+    return find_live(routine, regions, facts);
 
   std::set<uint32_t> used;
   for (unsigned round = 0;; ++round) {
@@ -234,7 +285,7 @@ void find_unused_words(const Routine& routine, Facts& facts) {
         store.effects.reads.reset(data + word);
       }
     }
-    find_live(routine, facts);
+    find_live(routine, regions, facts);
     const size_t before = used.size();
     for (const Block& block : routine.blocks) {
       RegisterSet live = live_out(block, facts).all();
@@ -271,7 +322,6 @@ LiveSets live_out(const Block& block, const Facts& facts) {
     if (successor < 0) continue;
     live.on |= facts.blocks[static_cast<unsigned>(successor)].live_in.on;
     live.off |= facts.blocks[static_cast<unsigned>(successor)].live_in.off;
-    live.never |= facts.blocks[static_cast<unsigned>(successor)].live_in.never;
   }
   return live;
 }
@@ -281,9 +331,12 @@ Facts analyse(const Routine& routine) {
   for (const Node& node : routine.nodes)
     facts.nodes.emplace_back().effects = effects_of(node, routine.wave_size, routine.vgpr_count);
   facts.blocks.resize(routine.blocks.size());
-  const LaunchLanes launch_lanes = find_launch_lanes(routine);
-  for (size_t n = 0; n < launch_lanes.all_on.size(); ++n) facts.nodes[n].all_on = launch_lanes.all_on[n];
-  find_unused_words(routine, facts);
+  std::vector<const Effects*> effects;
+  for (const NodeFacts& node : facts.nodes) effects.push_back(&node.effects);
+  const LaneRegions regions(routine, effects);
+  for (unsigned n = 0; n < facts.nodes.size(); ++n)
+    if (!regions.at(n).empty()) facts.nodes[n].all_on = regions.at(n).front().all_on;
+  find_unused_words(routine, regions, facts);
   LanePatterns patterns = guess_lane_patterns(routine);
   for (size_t n = 0; n < facts.nodes.size(); ++n) {
     facts.nodes[n].lds_stride = patterns.lds_strides[n];

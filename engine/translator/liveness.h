@@ -15,11 +15,9 @@ namespace lockstep::translator {
 
 // Two questions about a VGPR: are its values in the lanes that are on now read later (`on`)? And those in
 // lanes that are off now, because EXEC may have grown before the read (`off`)? A write under EXEC has to
-// preserve the lanes that are off only if the second answer is yes. Of `off`, `never`: something reads even
-// lanes that were off at launch and never come on (where all that were on are, `off` are no others). Scalars:
-// only `on`.
+// preserve the lanes that are off only if the second answer is yes. Scalars: only `on`.
 struct LiveSets {
-  RegisterSet on, off, never;
+  RegisterSet on, off;
   RegisterSet all() const { return on | off; }
 };
 
