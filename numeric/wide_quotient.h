@@ -2,6 +2,10 @@
 // in integers and two corrections.
 #pragma once
 
+#include <bit>
+#include <cstdint>
+#include <initializer_list>
+
 #include "numeric/lanes.h"
 
 namespace lockstep::numeric {
@@ -48,6 +52,59 @@ LOCKSTEP_INLINE WideQuotient wide_quotient(U64 n, U64 d) {
     rest = (is_zero & n) | (rest & ~is_zero);
   }
   return {quotient, rest};
+}
+
+// Of a constant compilers leave the reciprocal, and the corrections. Of z = 2^64 / d, rounded down, or one
+// less, 2^64 - z * d is less than 2 * d, so the high half of n * z is the quotient or one or two less, and
+// the corrections end with the quotient. 0 if the divisor has no such z.
+constexpr uint64_t greatest_wide_reciprocal(uint64_t d) {
+  if ((d & (d - 1)) == 0) return 0;
+  return ~uint64_t{0} / d;
+}
+
+// The quotient is the high half of a product and a shift: n / d = (n >> before) * (factor / 2^64) >> after,
+// where factor is 2^64 larger if it is long.
+struct WideFactor {
+  uint64_t factor = 0;
+  unsigned before = 0, after = 0;
+  bool is_long = false;
+};
+
+// With M = 2^(64 + s) / d, rounded up, the error M * d - 2^(64 + s) times n must stay below 2^(64 + s), so it
+// may be 2^(s + b) for n of 64 - b bits. An even divisor leaves so many of its low bits; with s such that 2^s
+// is next above d an M of 65 bits always does.
+constexpr WideFactor wide_factor(uint64_t d) {
+  using Wide = unsigned __int128;
+  const auto factor_of = [](uint64_t odd, unsigned s) { return ((Wide{1} << (64 + s)) + odd - 1) / odd; };
+  const auto even = static_cast<unsigned>(std::countr_zero(d));
+  const auto bits = static_cast<unsigned>(std::bit_width(d));  // no power of two
+  for (const unsigned before : {0u, even}) {
+    const uint64_t odd = d >> before;
+    for (unsigned s = 0; s + before < bits; ++s) {
+      const Wide factor = factor_of(odd, s);
+      if (factor >> 64 != 0) break;
+      if (factor * odd - (Wide{1} << (64 + s)) <= Wide{1} << (s + before))
+        return {static_cast<uint64_t>(factor), before, s, false};
+    }
+  }
+  // 2^(64 + bits) may be 2^128.
+  const Wide above = (Wide{1} << bits) - d;
+  return {static_cast<uint64_t>((above << 64) / d) + 1, 0, bits, true};
+}
+
+// `before` and `after` as shifts, `is_long` as a mask. Constants, of which nothing else is left in the code.
+LOCKSTEP_INLINE WideQuotient wide_quotient_by(U64 n, U64 d, U64 factor, U64 before, U64 after, U64 is_long) {
+  constexpr uint64_t kLow = 0xffffffff;
+  const U64 number = n >> before;
+  const U64 low = number & kLow, high = number >> 32, f_low = factor & kLow, f_high = factor >> 32;
+  const U64 first = low * f_high + (low * f_low >> 32);
+  const U64 second = high * f_low + (first & kLow);
+  const U64 product = high * f_high + (first >> 32) + (second >> 32);
+  const U64 whole = (product & ~is_long) | ((((n - product) >> 1) + product) & is_long);
+  const U64 quotient = whole >> (after + is_long);
+  const U64 q_low = quotient & kLow;
+  const U64 times = q_low * (d & kLow) + (((quotient >> 32) * (d & kLow) + q_low * (d >> 32)) << 32);
+  return {quotient, n - times};
 }
 
 }  // namespace lockstep::numeric

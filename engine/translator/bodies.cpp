@@ -154,6 +154,16 @@ LOCKSTEP_EXPORT void lockstep_body_quotient_u64(const U32* words, const uint16_t
   store_result(result.quotient, result_words);
   store_result(result.rest, result_words + 2);
 }
+// By a constant; what is behind it is its numeric::WideFactor.
+LOCKSTEP_EXPORT void lockstep_body_quotient_u64_by(const U32* words, const uint16_t*, U32* result_words,
+                                                   uint16_t*, I32*) {
+  const auto word = [&](unsigned i) { return convert<U64>(words[i]); };
+  const numeric::WideQuotient result = numeric::wide_quotient_by(
+      argument_from<U64>(words), argument_from<U64>(words + 2), argument_from<U64>(words + 4), word(6),
+      word(7), argument_from<U64>(words + 8));
+  store_result(result.quotient, result_words);
+  store_result(result.rest, result_words + 2);
+}
 #define LOCKSTEP_SQUARE_ROOT(name, type)                                                      \
   LOCKSTEP_EXPORT void lockstep_body_square_root_##name(const U32* words, const uint16_t*,    \
                                                         U32* result_words, uint16_t*, I32*) { \

@@ -7,6 +7,7 @@
 #include "engine/translator/lane_values.h"
 #include "engine/translator/operands.h"
 #include "numeric/float_mode.h"
+#include "numeric/wide_quotient.h"
 
 namespace lockstep::translator {
 
@@ -59,8 +60,33 @@ void Emitter::emit_wide_division(unsigned index, const WideDivision& division, u
   unsigned next = 0;
   for (const Source& word : division.words)
     ir_.CreateStore(source_word(word, 0, chunk), place_in(words_, next++));
-  call_body("quotient_u64", doubt_[chunk], kDefaultFloatMode, false);
+  const auto number = [&](const Source& low, const Source& high) {
+    return uint64_t{static_cast<uint32_t>(high.value)} << 32 | static_cast<uint32_t>(low.value);
+  };
+  const auto& [n_low, n_high, d_low, d_high] = division.words;
+  const uint64_t divisor = d_low.is_constant && d_high.is_constant ? number(d_low, d_high) : 0;
+  if (numeric::greatest_wide_reciprocal(divisor) == 0) {
+    call_body("quotient_u64", doubt_[chunk], kDefaultFloatMode, false);
+  } else {
+    const numeric::WideFactor factor = numeric::wide_factor(divisor);
+    const uint32_t is_long = factor.is_long ? ~uint32_t{0} : 0;
+    for (const uint32_t word :
+         {static_cast<uint32_t>(factor.factor), static_cast<uint32_t>(factor.factor >> 32),
+          uint32_t{factor.before}, uint32_t{factor.after}, is_long, is_long})
+      ir_.CreateStore(splat(ir_, word), place_in(words_, next++));
+    call_body("quotient_u64_by", doubt_[chunk], kDefaultFloatMode, false);
+  }
   keep_results(index, 4);
+}
+
+// Of the lanes that are on another number leaves the run to the interpreter.
+void Emitter::check_expected(const ExpectedWord& expected, unsigned chunk) {
+  Value* const word = source_word({.first = expected.number}, 0, chunk);
+  Value* const value = splat(ir_, expected.value);
+  Value* const differs = expected.may_be_one_less
+                             ? ir_.CreateAnd(ir_.CreateSub(value, word), splat(ir_, ~uint32_t{1}))
+                             : ir_.CreateXor(value, word);
+  ir_.CreateStore(ir_.CreateOr(ir_.CreateLoad(lanes_, doubt_[chunk]), differs), doubt_[chunk]);
 }
 
 // Of the operand of the node there: one that is a float of V_SQRT_F32, a double of V_LDEXP_F64.

@@ -191,6 +191,7 @@ void Emitter::find_run_quotients() {
   run_.quotients =
       find_quotients(routine_, facts_, run_.nodes, read_behind(routine_, facts_, run_.nodes.back(), live.on));
   if (run_.quotients.steps.empty()) return;
+  run_.casts_doubt |= !run_.quotients.expected_words.empty();
   // Blocks behind expect registers that this one writes in their slots, if only for the lanes that are off.
   for (const auto& [n, half] : run_.quotients.steps) {
     const RegisterSet kept = facts_.nodes[n].effects.writes & live.off;
@@ -227,6 +228,9 @@ void Emitter::check_opposites(const Snapshot& start) {
 void Emitter::emit_pass(bool regular_lds) {
   run_.next_read = 0;
   for (unsigned n : run_.nodes) {
+    if (const auto words = run_.quotients.expected_words.find(n);
+        words != run_.quotients.expected_words.end())
+      for (const ExpectedWord& word : words->second) check_expected(word, pass_);
     if (const auto division = run_.quotients.integer_divisions.find(n);
         division != run_.quotients.integer_divisions.end())
       emit_integer_division(n, division->second, pass_);

@@ -317,6 +317,7 @@ class Emitter {
   void emit_root(unsigned node, unsigned chunk);
   void keep_results(unsigned node, unsigned words);
   void emit_wide_division(unsigned node, const WideDivision& division, unsigned chunk);
+  void check_expected(const ExpectedWord& expected, unsigned chunk);
   void emit_earlier_root(unsigned node, unsigned chunk);
   void emit_vector_half(const Node& node, const Half& part, unsigned chunk, PendingWrites& writes);
   // What DPP makes of a source register, and the lanes that the instruction may write (i16).

@@ -260,7 +260,7 @@ bool begins_quotient(const Node& node) {
   if (node.kind != NodeKind::vector_alu) return false;
   const Opcode opcode = node.instruction.row->base;
   return opcode == Opcode::v_rcp_iflag_f32 || opcode == Opcode::v_frexp_mant_f32 ||
-         opcode == Opcode::v_sqrt_f32;
+         opcode == Opcode::v_sqrt_f32 || opcode == Opcode::v_mul_hi_u32 || opcode == Opcode::v_mad_u64_u32;
 }
 
 bool begins_wide_quotient(const Node& node) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -33,6 +34,13 @@ struct IntegerDivision {
 struct WideDivision {
   std::array<Source, 4> words;
 };
+// A register that must hold this where a node reads it, or the number before: the reciprocal of a constant.
+struct ExpectedWord {
+  unsigned number = 0;
+  uint32_t value = 0;
+  bool may_be_one_less = false;
+  auto operator<=>(const ExpectedWord&) const = default;
+};
 
 // A quotient of floats that need not be exact (numeric/ratio.h). Its operands are read where V_FREXP_MANT_F32
 // reads them. One of them may be a constant: the numerator, or the denominator, whose reciprocal it is.
@@ -50,6 +58,7 @@ struct Quotients {
   // By node, and by node and half.
   std::map<unsigned, IntegerDivision> integer_divisions;
   std::map<unsigned, WideDivision> wide_divisions;
+  std::map<unsigned, std::set<ExpectedWord>> expected_words;
   std::map<std::pair<unsigned, unsigned>, EarlierResult> earlier_results;
   // The v_sqrt_f32 of roots that are rounded as the host's, and of roots of doubles with the steps around
   // them, the v_ldexp_f64 that reads what they are of (numeric/square_root.h).

@@ -11,11 +11,13 @@
 
 #include "engine/translator/quotients.h"
 #include "engine/translator/run_graph.h"
+#include "numeric/wide_quotient.h"
 
 namespace lockstep::translator {
 namespace {
 
 using isa::Opcode;
+using numeric::greatest_wide_reciprocal;
 
 constexpr uint64_t kTwoTo32 = 0x4f800000, kMinusTwoTo32 = 0xcf800000, kTwoToMinus32 = 0x2f800000;
 
@@ -208,8 +210,15 @@ class Steps {
   }
 
   Term flag(const Term& a, const Term& b) {
-    const int compared = find({Opcode::v_cmp_ge_u32, Opcode::v_cmp_le_u32},
-                              [&](const Operation& each) { return is_difference(each, a, b); });
+    int compared = find({Opcode::v_cmp_ge_u32, Opcode::v_cmp_le_u32},
+                        [&](const Operation& each) { return is_difference(each, a, b); });
+    // Of a constant compilers write that the number is above the one before it.
+    if (compared == kNone && b.is_constant && static_cast<uint32_t>(b.value) != 0)
+      compared = find({Opcode::v_cmp_gt_u32, Opcode::v_cmp_lt_u32}, [&](const Operation& each) {
+        const unsigned first = each.opcode == Opcode::v_cmp_lt_u32 ? 1 : 0;
+        return each.sources[first] == a &&
+               each.sources[1 - first].is_integer(static_cast<int32_t>(b.value - 1));
+      });
     return chosen(kZero, constant(~uint32_t{0}), note(compared));
   }
   Term chosen(const Term& off, const Term& on, int mask) {
@@ -232,12 +241,18 @@ class Finder {
   explicit Finder(const RunGraph& run) : run_(run) {}
 
   void find(const RegisterSet& live, Quotients& result) {
-    for (int i = 0; i < run_.size(); ++i)
-      if (is_scale(run_.operation(i))) find_with_scale(i);
+    for (int i = 0; i < run_.size(); ++i) {
+      if (is_scale(run_.operation(i)))
+        find_with_scale(i);
+      else if (run_.operation(i).is_plain && run_.operation(i).opcode == Opcode::v_mul_hi_u32)
+        find_by_constant(i);
+    }
     drop_needed_patterns(run_, live, found_);
     for (const Found& each : found_) {
       const unsigned begin = run_.operation(each.begin).node;
       const Operation& end = run_.operation(each.end);
+      for (const auto& [operation, word] : each.expected)
+        result.expected_words[run_.operation(operation).node].insert(word);
       WideDivision& division = result.wide_divisions[begin];
       for (unsigned word = 0; word < 4; ++word) {
         const Term& term = each.operands[word];
@@ -249,10 +264,12 @@ class Finder {
   }
 
  private:
-  // One word of the quotient or the rest. The operands are both words of the dividend and of the divisor.
+  // One word of the quotient or the rest. The operands are both words of the dividend and of the divisor, and
+  // of the reciprocal if the divisor is a constant.
   struct Found : Pattern {
     int begin = 0;
     unsigned word = 0;
+    std::vector<std::pair<int, ExpectedWord>> expected;  // by the operation that reads it
   };
 
   static bool is_scale(const Operation& operation) {
@@ -291,6 +308,58 @@ class Finder {
       for (const Term& high_word : factors)
         if (!(low_word == high_word))
           find_corrections({low_word, high_word}, *divisor, reciprocal, steps, begin);
+  }
+
+  // The reciprocal of a constant is mostly made before the run, and often by scalar instructions. What it
+  // must be is known, so that this is looked at where it is used. `high` is the high half of the product of
+  // the low words of the dividend and the reciprocal.
+  void find_by_constant(int high) {
+    const Operation& lowest = run_.operation(high);
+    for (const unsigned of_dividend : {0u, 1u}) {
+      const Term &n = lowest.sources[of_dividend], &r = lowest.sources[1 - of_dividend];
+      for (const auto& [r_high, r_reader] : other_factors(n))
+        for (const auto& [n_high, n_reader] : other_factors(r)) {
+          Steps steps(run_);
+          const Wide dividend{n, n_high}, reciprocal{r, r_high};
+          const Wide estimate = steps.high_product(dividend, reciprocal);
+          if (steps.have_failed()) continue;
+          for (const Wide& divisor : constants_times(estimate)) {
+            const auto number = uint64_t{static_cast<uint32_t>(divisor.high.value)} << 32 |
+                                static_cast<uint32_t>(divisor.low.value);
+            const uint64_t most = greatest_wide_reciprocal(number);
+            if (most == 0) continue;
+            const auto low = static_cast<uint32_t>(most), of_high = static_cast<uint32_t>(most >> 32);
+            expected_ = {{high, {r.first, low, low > 0}}, {r_reader, {r_high.first, of_high, false}}};
+            find_corrections(dividend, divisor, reciprocal, steps, {});
+            expected_.clear();
+          }
+        }
+    }
+  }
+  // Of products of two words, with the operation that reads them.
+  std::vector<std::pair<Term, int>> other_factors(const Term& factor) const {
+    std::vector<std::pair<Term, int>> factors;
+    for (int i = 0; i < run_.size(); ++i) {
+      const Operation& each = run_.operation(i);
+      if (!each.is_plain || (each.opcode != Opcode::v_mad_u64_u32 && each.opcode != Opcode::v_mul_hi_u32 &&
+                             each.opcode != Opcode::v_mul_lo_u32))
+        continue;
+      for (const unsigned side : {0u, 1u})
+        if (each.sources[side] == factor) factors.emplace_back(each.sources[1 - side], i);
+    }
+    return factors;
+  }
+  std::vector<Wide> constants_times(const Wide& estimate) const {
+    std::vector<Wide> divisors;
+    const auto factors = other_factors(estimate.low);
+    const auto is_number = [](const Term& term) { return term.is_constant && !term.neg; };
+    for (const auto& [low, reader] : factors) {
+      if (!is_number(low)) continue;
+      divisors.push_back({low, kZero});
+      for (const auto& [high, other_reader] : factors)
+        if (is_number(high) && !(high == low)) divisors.push_back({low, high});
+    }
+    return divisors;
   }
 
   // What the float is the scaled reciprocal of.
@@ -346,6 +415,8 @@ class Finder {
       found.steps.insert(begin.begin(), begin.end());
       found.steps.erase(found.end);
       found.operands = {n.low, n.high, d.low, d.high};
+      if (!expected_.empty()) found.operands.insert(found.operands.end(), {reciprocal.low, reciprocal.high});
+      found.expected = expected_;
       const bool is_negated = std::ranges::any_of(found.operands, [](const Term& each) { return each.neg; });
       if (!is_negated && !run_.changes_lanes(*found.steps.begin(), found.end))
         found_.push_back(std::move(found));
@@ -373,6 +444,7 @@ class Finder {
 
   const RunGraph& run_;
   std::vector<Found> found_;
+  std::vector<std::pair<int, ExpectedWord>> expected_;  // of the reciprocal in work
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <random>
 #include <vector>
 
@@ -115,6 +117,47 @@ TEST(WideQuotient, IsTheStepsAndTheHosts) {
     expect_it(~n, (d & 0x1ffff) + 0x7000);
     expect_it(~(n >> 20), 0xffffffff - (d & 0xffff));
   }
+}
+
+// All constants that compilers may have, by their size, and numbers next to multiples of them.
+TEST(WideQuotient, ByAConstantIsTheQuotient) {
+  std::mt19937_64 random(3);
+  const auto check = [&](uint64_t d) {
+    const WideFactor factor = wide_factor(d);
+    const U64 long_ones = U64(factor.is_long ? ~uint64_t{0} : 0);
+    U64 n;
+    for (unsigned lane = 0; lane < 16; ++lane) {
+      const uint64_t multiple = random() / d * d;
+      const std::array<uint64_t, 8> numbers = {
+          0, d - 1, d, ~uint64_t{0} / d * d, ~uint64_t{0} / d * d - 1, ~uint64_t{0}, multiple, multiple - 1};
+      n[lane] = lane < numbers.size() ? numbers[lane] : random() >> random() % 64;
+    }
+    const WideQuotient result = wide_quotient_by(n, U64(d), U64(factor.factor), U64(uint64_t{factor.before}),
+                                                 U64(uint64_t{factor.after}), long_ones);
+    for (unsigned lane = 0; lane < 16; ++lane) {
+      ASSERT_EQ(result.quotient[lane], n[lane] / d) << n[lane] << " / " << d;
+      ASSERT_EQ(result.rest[lane], n[lane] % d) << n[lane] << " / " << d;
+    }
+    const uint64_t most = greatest_wide_reciprocal(d);
+    for (const uint64_t z : {most, most - 1}) {
+      for (unsigned lane = 0; lane < 16; ++lane) {
+        const auto estimate = static_cast<uint64_t>(Wide{n[lane]} * z >> 64);
+        ASSERT_LE(n[lane] / d - estimate, 2u) << n[lane] << " / " << d;
+      }
+    }
+  };
+  for (uint64_t d = 3; d < 20000; ++d)
+    if (!std::has_single_bit(d)) check(d);
+  for (unsigned i = 0; i < 200000; ++i) {
+    const uint64_t d = random() >> random() % 62 | 1;
+    if (d > 1) check(d << random() % static_cast<unsigned>(std::countl_zero(d) + 1));
+  }
+  for (unsigned bit = 2; bit < 64; ++bit)
+    for (const uint64_t d : {(uint64_t{1} << bit) - 1, (uint64_t{1} << bit) + 1, uint64_t{3} << (bit - 2)})
+      check(d);
+  check(~uint64_t{0});
+  for (const uint64_t d : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{1} << 63})
+    EXPECT_EQ(greatest_wide_reciprocal(d), 0u);
 }
 
 }  // namespace
