@@ -92,19 +92,47 @@ constexpr WideFactor wide_factor(uint64_t d) {
   return {static_cast<uint64_t>((above << 64) / d) + 1, 0, bits, true};
 }
 
+namespace detail {
+
+constexpr uint64_t kLowWord = 0xffffffff;
+
+LOCKSTEP_INLINE U64 high_product(U64 a, U64 b) {
+  const U64 a_low = a & kLowWord, a_high = a >> 32, b_low = b & kLowWord, b_high = b >> 32;
+  const U64 first = a_low * b_high + (a_low * b_low >> 32);
+  const U64 second = a_high * b_low + (first & kLowWord);
+  return a_high * b_high + (first >> 32) + (second >> 32);
+}
+LOCKSTEP_INLINE U64 low_product(U64 a, U64 b) {
+  const U64 a_low = a & kLowWord, b_low = b & kLowWord;
+  return a_low * b_low + (((a >> 32) * b_low + a_low * (b >> 32)) << 32);
+}
+
+}  // namespace detail
+
 // `before` and `after` as shifts, `is_long` as a mask. Constants, of which nothing else is left in the code.
 LOCKSTEP_INLINE WideQuotient wide_quotient_by(U64 n, U64 d, U64 factor, U64 before, U64 after, U64 is_long) {
-  constexpr uint64_t kLow = 0xffffffff;
-  const U64 number = n >> before;
-  const U64 low = number & kLow, high = number >> 32, f_low = factor & kLow, f_high = factor >> 32;
-  const U64 first = low * f_high + (low * f_low >> 32);
-  const U64 second = high * f_low + (first & kLow);
-  const U64 product = high * f_high + (first >> 32) + (second >> 32);
+  const U64 product = detail::high_product(n >> before, factor);
   const U64 whole = (product & ~is_long) | ((((n - product) >> 1) + product) & is_long);
   const U64 quotient = whole >> (after + is_long);
-  const U64 q_low = quotient & kLow;
-  const U64 times = q_low * (d & kLow) + (((quotient >> 32) * (d & kLow) + q_low * (d >> 32)) << 32);
-  return {quotient, n - times};
+  return {quotient, n - detail::low_product(quotient, d)};
 }
+
+// Of a divisor that all lanes have the reciprocal z = (2^64 - 1) / d, rounded down, is one division. As
+// 2^64 - z * d is d at most, the high half of n * z is the quotient or one less.
+LOCKSTEP_INLINE WideQuotient wide_quotient_with(U64 n, U64 d, U64 reciprocal) {
+  U64 quotient = detail::high_product(n, reciprocal);
+  U64 rest = n - detail::low_product(quotient, d);
+  const U64 is_less = bits_as<U64>(rest >= d);
+  quotient -= is_less;
+  rest -= is_less & d;
+  return {quotient, rest};
+}
+
+// How much less than that the first integer may be which compilers take for it: e, which is above, is at most
+// 2^43 + 2 * d then. A step of Newton's leaves e * e / 2^64 and less than d (above). Where d is up to 2^42
+// that is less than 2^24 + d, and after the second step less than 2 * d. Where it is up to 2^60, e is less
+// than 4 * d before the first step, 2 * d before the second and behind it. Above, the integer is one less at
+// most: e is up to 2 * d, and stays so.
+constexpr uint64_t kWideEstimateError = uint64_t{1} << 43;  // divided by d, and one
 
 }  // namespace lockstep::numeric

@@ -164,6 +164,14 @@ LOCKSTEP_EXPORT void lockstep_body_quotient_u64_by(const U32* words, const uint1
   store_result(result.quotient, result_words);
   store_result(result.rest, result_words + 2);
 }
+// By a number that all lanes have; its reciprocal is behind it.
+LOCKSTEP_EXPORT void lockstep_body_quotient_u64_with(const U32* words, const uint16_t*, U32* result_words,
+                                                     uint16_t*, I32*) {
+  const numeric::WideQuotient result = numeric::wide_quotient_with(
+      argument_from<U64>(words), argument_from<U64>(words + 2), argument_from<U64>(words + 4));
+  store_result(result.quotient, result_words);
+  store_result(result.rest, result_words + 2);
+}
 #define LOCKSTEP_SQUARE_ROOT(name, type)                                                      \
   LOCKSTEP_EXPORT void lockstep_body_square_root_##name(const U32* words, const uint16_t*,    \
                                                         U32* result_words, uint16_t*, I32*) { \

@@ -1,6 +1,7 @@
 // What quotients and roots are as a whole (quotients.h).
 #include <llvm/Analysis/VectorUtils.h>
 
+#include <array>
 #include <string>
 
 #include "engine/translator/emitter.h"
@@ -56,27 +57,76 @@ void Emitter::emit_integer_division(unsigned index, const IntegerDivision& divis
   keep_results(index, 2);
 }
 
+// By a constant, by a number that all lanes have, or by one of each lane.
 void Emitter::emit_wide_division(unsigned index, const WideDivision& division, unsigned chunk) {
-  unsigned next = 0;
-  for (const Source& word : division.words)
-    ir_.CreateStore(source_word(word, 0, chunk), place_in(words_, next++));
-  const auto number = [&](const Source& low, const Source& high) {
-    return uint64_t{static_cast<uint32_t>(high.value)} << 32 | static_cast<uint32_t>(low.value);
-  };
   const auto& [n_low, n_high, d_low, d_high] = division.words;
-  const uint64_t divisor = d_low.is_constant && d_high.is_constant ? number(d_low, d_high) : 0;
-  if (numeric::greatest_wide_reciprocal(divisor) == 0) {
-    call_body("quotient_u64", doubt_[chunk], kDefaultFloatMode, false);
-  } else {
-    const numeric::WideFactor factor = numeric::wide_factor(divisor);
+  const auto is_in_all_lanes = [](const Source& word) { return word.is_constant || !is_vgpr(word.first); };
+  const uint64_t constant =
+      uint64_t{static_cast<uint32_t>(d_high.value)} << 32 | static_cast<uint32_t>(d_low.value);
+  unsigned next = 0;
+  const auto pass = [&](Value* word) { ir_.CreateStore(word, place_in(words_, next++)); };
+  std::array<Value*, 4> words;
+  for (unsigned word = 0; word < 4; ++word) pass(words[word] = source_word(division.words[word], 0, chunk));
+  if (d_low.is_constant && d_high.is_constant && numeric::greatest_wide_reciprocal(constant) != 0) {
+    const numeric::WideFactor factor = numeric::wide_factor(constant);
     const uint32_t is_long = factor.is_long ? ~uint32_t{0} : 0;
     for (const uint32_t word :
          {static_cast<uint32_t>(factor.factor), static_cast<uint32_t>(factor.factor >> 32),
           uint32_t{factor.before}, uint32_t{factor.after}, is_long, is_long})
-      ir_.CreateStore(splat(ir_, word), place_in(words_, next++));
+      pass(splat(ir_, word));
     call_body("quotient_u64_by", doubt_[chunk], kDefaultFloatMode, false);
+  } else if (is_in_all_lanes(d_low) && is_in_all_lanes(d_high)) {
+    Value* const reciprocal = wide_reciprocal(index, {words[2], words[3]}, chunk);
+    pass(splat(ir_, ir_.CreateTrunc(reciprocal, i32_)));
+    pass(splat(ir_, ir_.CreateTrunc(ir_.CreateLShr(reciprocal, 32), i32_)));
+    call_body("quotient_u64_with", doubt_[chunk], kDefaultFloatMode, false);
+  } else {
+    call_body("quotient_u64", doubt_[chunk], kDefaultFloatMode, false);
   }
   keep_results(index, 4);
+}
+
+// Of a divisor that all lanes have: (2^64 - 1) / d. Where it is 0, or lanes that are on have an estimate of
+// it that compilers do not make, the interpreter executes the run.
+Value* Emitter::wide_reciprocal(unsigned index, const std::array<Value*, 2>& divisor_words, unsigned chunk) {
+  const auto doubt_lanes = [&](Value* lanes) {
+    Value* const doubted = ir_.CreateSExt(lanes, lanes_);
+    ir_.CreateStore(ir_.CreateOr(ir_.CreateLoad(lanes_, doubt_[chunk]), doubted), doubt_[chunk]);
+  };
+  const auto estimate_words = run_.wide_estimates.find(index);
+  const bool has_estimate = estimate_words != run_.wide_estimates.end();
+  WideReciprocal& known = run_.wide_reciprocals[index];
+  if (chunk == 0 || !known.value) {
+    const auto number = [&](Value* lanes) {
+      return ir_.CreateZExt(ir_.CreateExtractElement(lanes, uint64_t{0}), i64_);
+    };
+    const auto& [low, high] = divisor_words;
+    Value* const divisor = ir_.CreateOr(number(low), ir_.CreateShl(number(high), 32));
+    known.is_zero = ir_.CreateICmpEQ(divisor, ir_.getInt64(0));
+    Value* const other = ir_.CreateSelect(known.is_zero, ir_.getInt64(1), divisor);
+    known.value = ir_.CreateUDiv(ir_.getInt64(~uint64_t{0}), other);
+    if (has_estimate)
+      known.error =
+          ir_.CreateAdd(ir_.CreateUDiv(ir_.getInt64(numeric::kWideEstimateError), other), ir_.getInt64(1));
+  }
+  doubt_lanes(ir_.CreateVectorSplat(kLanesPerChunk, known.is_zero));
+  if (has_estimate) {
+    auto* const wide = llvm::FixedVectorType::get(i64_, kLanesPerChunk);
+    const auto& [low, high] = estimate_words->second;
+    Value* const estimate =
+        ir_.CreateOr(ir_.CreateZExt(low, wide), ir_.CreateShl(ir_.CreateZExt(high, wide), 32));
+    Value* const less = ir_.CreateSub(ir_.CreateVectorSplat(kLanesPerChunk, known.value), estimate);
+    doubt_lanes(ir_.CreateICmpUGT(less, ir_.CreateVectorSplat(kLanesPerChunk, known.error)));
+  }
+  return known.value;
+}
+
+// Registers of the estimate may have been written since by where the quotient is computed.
+void Emitter::take_wide_estimates(unsigned chunk) {
+  for (const auto& [index, division] : run_.quotients.wide_divisions)
+    if (division.estimate)
+      for (unsigned word = 0; word < 2; ++word)
+        run_.wide_estimates[index][word] = source_word({.first = (*division.estimate)[word]}, 0, chunk);
 }
 
 // Of the lanes that are on another number leaves the run to the interpreter.

@@ -191,7 +191,7 @@ void Emitter::find_run_quotients() {
   run_.quotients =
       find_quotients(routine_, facts_, run_.nodes, read_behind(routine_, facts_, run_.nodes.back(), live.on));
   if (run_.quotients.steps.empty()) return;
-  run_.casts_doubt |= !run_.quotients.expected_words.empty();
+  run_.casts_doubt |= !run_.quotients.expected_words.empty() || !run_.quotients.wide_divisions.empty();
   // Blocks behind expect registers that this one writes in their slots, if only for the lanes that are off.
   for (const auto& [n, half] : run_.quotients.steps) {
     const RegisterSet kept = facts_.nodes[n].effects.writes & live.off;
@@ -212,14 +212,29 @@ void Emitter::find_run_quotients() {
 // Where a quotient was found that is none the interpreter executes the run.
 void Emitter::check_opposites(const Snapshot& start) {
   Value* sums = nullptr;
+  const auto add_sum = [&](Value* sum) { sums = sums ? ir_.CreateOr(sums, sum) : sum; };
   for (const auto& [divisor, opposite] : run_.quotients.opposites) {
     Value* sum = ir_.CreateAdd(scalar(divisor), scalar(opposite));
-    sums = sums ? ir_.CreateOr(sums, sum) : sum;
+    add_sum(ir_.CreateZExt(sum, i64_));
+  }
+  const auto number = [&](const Source& low, const Source& high) {
+    const auto word = [&](const Source& source) -> Value* {
+      return ir_.CreateZExt(
+          source.is_constant ? ir_.getInt32(static_cast<uint32_t>(source.value)) : scalar(source.first),
+          i64_);
+    };
+    return ir_.CreateOr(word(low), ir_.CreateShl(word(high), 32));
+  };
+  for (const auto& [index, division] : run_.quotients.wide_divisions) {
+    if (!division.opposite) continue;
+    const auto& [low, high] = *division.opposite;
+    add_sum(
+        ir_.CreateAdd(number(division.words[2], division.words[3]), number({.first = low}, {.first = high})));
   }
   if (!sums) return;
   settle();
   llvm::BasicBlock* opposites = new_block("opposites");
-  branch_unlikely(ir_.CreateICmpNE(sums, ir_.getInt32(0)), leave_to_interpreter(start, Leave::doubt),
+  branch_unlikely(ir_.CreateICmpNE(sums, ir_.getInt64(0)), leave_to_interpreter(start, Leave::doubt),
                   opposites);
   ir_.SetInsertPoint(opposites);
 }
@@ -227,6 +242,7 @@ void Emitter::check_opposites(const Snapshot& start) {
 // The chunk in work.
 void Emitter::emit_pass(bool regular_lds) {
   run_.next_read = 0;
+  take_wide_estimates(pass_);
   for (unsigned n : run_.nodes) {
     if (const auto words = run_.quotients.expected_words.find(n);
         words != run_.quotients.expected_words.end())

@@ -88,6 +88,10 @@ class Emitter {
     Value* doubt = nullptr;                // a chunk; null: there can be none
   };
 
+  struct WideReciprocal {
+    Value *value = nullptr, *is_zero = nullptr, *error = nullptr;
+  };
+
   // A run of vector instructions is emitted for lanes 0..15, then for lanes 16..31, and so on.
   struct Run {
     std::vector<unsigned> nodes;
@@ -112,6 +116,9 @@ class Emitter {
     std::map<unsigned, std::array<Value*, 4>> earlier_results;
     // And operands of ratios and the reciprocals of denominators there, by the node that takes them apart.
     std::map<unsigned, Value*> ratio_operands, reciprocals;
+    std::map<unsigned, std::array<Value*, 2>> wide_estimates;
+    // Of divisors that all lanes have.
+    std::map<unsigned, WideReciprocal> wide_reciprocals;
   };
 
   // emitter.cpp: structure, registers
@@ -317,6 +324,8 @@ class Emitter {
   void emit_root(unsigned node, unsigned chunk);
   void keep_results(unsigned node, unsigned words);
   void emit_wide_division(unsigned node, const WideDivision& division, unsigned chunk);
+  Value* wide_reciprocal(unsigned index, const std::array<Value*, 2>& divisor_words, unsigned chunk);
+  void take_wide_estimates(unsigned chunk);
   void check_expected(const ExpectedWord& expected, unsigned chunk);
   void emit_earlier_root(unsigned node, unsigned chunk);
   void emit_vector_half(const Node& node, const Half& part, unsigned chunk, PendingWrites& writes);

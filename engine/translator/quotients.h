@@ -33,6 +33,9 @@ struct IntegerDivision {
 // Both words of the dividend, then of the divisor, as they are before a node (numeric/wide_quotient.h).
 struct WideDivision {
   std::array<Source, 4> words;
+  // Registers that have the first integer that compilers take for the reciprocal of the divisor, which is in
+  // SGPRs, and those that have its opposite, at the run's begin, if they are from before it.
+  std::optional<std::array<unsigned, 2>> estimate, opposite;
 };
 // A register that must hold this where a node reads it, or the number before: the reciprocal of a constant.
 struct ExpectedWord {

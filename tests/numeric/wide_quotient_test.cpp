@@ -119,6 +119,42 @@ TEST(WideQuotient, IsTheStepsAndTheHosts) {
   }
 }
 
+TEST(WideQuotient, ByOneNumberAndFromOtherEstimates) {
+  std::mt19937_64 random(4);
+  const auto check = [&](uint64_t d) {
+    const uint64_t reciprocal = ~uint64_t{0} / d, most = kWideEstimateError / d + 1;
+    for (int i = 0; i < 4; ++i) {
+      U64 n;
+      for (unsigned lane = 0; lane < kLanesPerChunk; ++lane) {
+        const uint64_t product = random() / d * d;
+        n[lane] = lane < 4   ? product - lane % 2
+                  : lane < 6 ? 0 - uint64_t{lane - 4}
+                             : random() >> random() % 64;
+      }
+      const WideQuotient result = wide_quotient_with(n, U64(d), U64(reciprocal));
+      for (unsigned lane = 0; lane < kLanesPerChunk; ++lane) {
+        ASSERT_EQ(result.quotient[lane], n[lane] / d) << n[lane] << " / " << d;
+        ASSERT_EQ(result.rest[lane], n[lane] % d) << n[lane] << " / " << d;
+        for (const uint64_t less : {uint64_t{0}, uint64_t{1}, most, most - 1, random() % (most + 1)}) {
+          if (less > reciprocal || less > most) continue;
+          const Scalars steps = by_steps(n[lane], d, reciprocal - less);
+          ASSERT_EQ(steps.quotient, n[lane] / d) << n[lane] << " / " << d << ", " << less;
+          ASSERT_EQ(steps.rest, n[lane] % d) << n[lane] << " / " << d << ", " << less;
+        }
+      }
+    }
+  };
+  for (uint64_t d = 1; d < 2000; ++d) check(d);
+  for (unsigned bit = 3; bit < 64; ++bit)
+    for (const int near : {-3, -2, -1, 0, 1, 2}) {
+      check((uint64_t{1} << bit) + static_cast<uint64_t>(near));
+      check((~uint64_t{0} / 3 >> (63 - bit)) + static_cast<uint64_t>(near));
+    }
+  check(~uint64_t{0});
+  for (int i = 0; i < test::of_sweep(400'000, 20'000) && !HasFatalFailure(); ++i)
+    check(random() >> random() % 63 | 1);
+}
+
 // All constants that compilers may have, by their size, and numbers next to multiples of them.
 TEST(WideQuotient, ByAConstantIsTheQuotient) {
   std::mt19937_64 random(3);

@@ -62,8 +62,8 @@ constexpr std::string_view kRest =
 
 // All that is between is gone then.
 std::string whole(std::string_view results = {}) {
-  std::string text = std::string(kSteps) + (results.empty() ? std::string(kQuotient) + std::string(kRest)
-                                                            : std::string(results));
+  std::string text = std::string(kSteps) +
+                     (results.empty() ? std::string(kQuotient) + std::string(kRest) : std::string(results));
   for (int i = 6; i <= 18; ++i)
     if (i != 16) text += "v_mov_b32 v" + std::to_string(i) + ", 0\n";
   return text + "s_mov_b32 s4, 0\ns_mov_b32 s5, 0\ns_mov_b32 vcc_lo, 0\n";
@@ -151,7 +151,8 @@ TEST(WideConstants, OfTwoWords) {
         {"v_sub_co_ci_u32 v13, vcc_lo, v5, v10, vcc_lo\n",
          "v_subrev_co_ci_u32 v20, s4, 0x12345, v19, vcc_lo\nv_sub_co_ci_u32 v13, vcc_lo, v5, v10, vcc_lo\n"},
         {"v_subrev_co_ci_u32 v15, vcc_lo, 0, v13, vcc_lo\n",
-         "v_subrev_co_ci_u32 v15, s4, 0, v20, vcc_lo\nv_subrev_co_ci_u32 v21, vcc_lo, 0x12345, v20, vcc_lo\n"},
+         "v_subrev_co_ci_u32 v15, s4, 0, v20, vcc_lo\nv_subrev_co_ci_u32 v21, vcc_lo, 0x12345, v20, "
+         "vcc_lo\n"},
         {"v_cmp_eq_u32 s4, 0, v13\n",
          "v_cmp_lt_u32 s4, 0x12344, v13\nv_cndmask_b32 v22, 0, -1, s4\nv_cmp_lt_u32 s4, 0x12344, v15\n"
          "v_cndmask_b32 v23, 0, -1, s4\nv_cmp_eq_u32 s4, 0x12345, v13\n"},

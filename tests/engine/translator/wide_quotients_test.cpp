@@ -2,13 +2,17 @@
 // is between.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "engine/translator/quotients.h"
+#include "numeric/wide_quotient.h"
 #include "tests/engine/translator/engine_pair.h"
 
 namespace lockstep::translator {
@@ -222,6 +226,76 @@ TEST(WideQuotients, ByANumberOfAllLanes) {
     const std::string changed = replaced(text, from, to);
     EXPECT_EQ(words(changed), 0u) << changed;
     expect_same(changed, 32, 0x123456789abc);
+  }
+}
+
+// As in a loop that divides by an argument: its first estimate is in v16 and v15, its opposite in s[10:11].
+std::string of_estimate() {
+  const std::string text = of_scalar_divisor();
+  return text.substr(text.find("v_mul_lo_u32 v8, s10, v15"));
+}
+
+// Whether waves left to the interpreter.
+bool expect_same_of_estimate(const std::string& text, uint64_t divisor, uint64_t opposite,
+                             const std::function<uint64_t(unsigned)>& estimate,
+                             uint64_t exec = ~uint64_t{0}) {
+  EnginePair pair({.exec = exec, .seed = 1});
+  std::vector<uint32_t> code = interpreter::assembled(text, 32);
+  code.pop_back();
+  const auto prepare = [&](interpreter::TestWave& wave) {
+    const auto dividend = [&](unsigned lane) {
+      const uint64_t bits = (lane + 1) * 0x9e3779b97f4a7c15;
+      return lane % 4 == 0 ? bits >> lane : lane % 4 == 1 && divisor != 0 ? bits / divisor * divisor : bits;
+    };
+    const auto fill = [&](unsigned number, const auto& value) {
+      wave.fill(number, [&](unsigned lane) { return static_cast<uint32_t>(value(lane)); });
+    };
+    fill(4, dividend);
+    fill(5, [&](unsigned lane) { return dividend(lane) >> 32; });
+    fill(16, estimate);
+    fill(15, [&](unsigned lane) { return estimate(lane) >> 32; });
+    for (unsigned word = 0; word < 2; ++word) {
+      wave.s(8 + word) = static_cast<uint32_t>(divisor >> 32 * word);
+      wave.s(10 + word) = static_cast<uint32_t>(opposite >> 32 * word);
+    }
+  };
+  EXPECT_EQ(pair.run(code, prepare), "") << text;
+  return pair.exits(Leave::doubt) > 0;
+}
+
+TEST(WideQuotients, FromAnEstimateBeforeTheRun) {
+  const std::string text = whole(of_estimate());
+  EXPECT_EQ(words(text), 4u) << text;
+  for (const uint64_t divisor : {uint64_t{1}, uint64_t{7}, uint64_t{1} << 20, uint64_t{3000000019},
+                                 uint64_t{0x123456789abc}, uint64_t{0xfedcba9876543210}, ~uint64_t{0}}) {
+    const uint64_t most = ~uint64_t{0} / divisor, error = numeric::kWideEstimateError / divisor + 1;
+    for (const uint64_t less : {uint64_t{0}, uint64_t{1}, std::min(error, most)})
+      EXPECT_FALSE(expect_same_of_estimate(text, divisor, 0 - divisor, [&](unsigned) { return most - less; }))
+          << divisor << ' ' << less;
+    for (const uint64_t wrong : {most + 1, most - error - 1, most ^ uint64_t{1} << 63})
+      EXPECT_TRUE(expect_same_of_estimate(text, divisor, 0 - divisor, [&](unsigned) { return wrong; }))
+          << divisor << ' ' << wrong;
+    const auto in_one_lane = [&](unsigned lane) { return lane == 19 ? most + 1 : most; };
+    EXPECT_TRUE(expect_same_of_estimate(text, divisor, 0 - divisor, in_one_lane));
+    EXPECT_FALSE(expect_same_of_estimate(text, divisor, 0 - divisor, in_one_lane, ~(uint64_t{1} << 19)));
+    // Another number than the opposite
+    for (const uint64_t other : {1 - divisor, (0 - divisor) ^ uint64_t{1} << 32, uint64_t{0}})
+      EXPECT_TRUE(expect_same_of_estimate(text, divisor, other, [&](unsigned) { return most; }));
+  }
+  EXPECT_TRUE(expect_same_of_estimate(text, 0, 0, [](unsigned) { return uint64_t{5}; }));
+}
+
+TEST(WideQuotients, FromWhatIsNoEstimate) {
+  for (const auto& [from, to] :
+       {std::pair{"v_mul_lo_u32 v8, s10, v15", "v_mul_lo_u32 v8, s10, v16"},
+        {"v_mul_lo_u32 v8, s10, v15", "s_mov_b32 s10, s12\nv_mul_lo_u32 v8, s10, v15"},
+        {"v_mul_lo_u32 v8, s10, v15", "v_mov_b32 v16, 5\nv_mul_lo_u32 v8, s10, v15"},
+        {"v_mul_hi_u32 v17, v4", "s_mov_b32 s8, s12\nv_mul_hi_u32 v17, v4"},
+        {"v_mul_hi_u32 v18, v16, v6", "v_mul_hi_u32 v18, v15, v6"}}) {
+    const std::string text = whole(replaced(of_estimate(), from, to));
+    EXPECT_EQ(words(text), 0u) << text;
+    expect_same_of_estimate(text, 1000003, 0 - uint64_t{1000003},
+                            [](unsigned) { return ~uint64_t{0} / 1000003; });
   }
 }
 
