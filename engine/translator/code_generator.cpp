@@ -150,7 +150,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     if (has_lanes) drop_dead_code(*function, *machine);
     if (has_lanes && index_registers(*function)) drop_dead_code(*function, *machine);
     fold_pairs(*function, has_lanes);
-    split_pairs(*function);
+    split_pairs(*function, has_masked_gathers(processor));
     if (multiplies_bits) multiply_shift_sums(*function);
     drop_implied_checks(*function);
     if (has_masked_gathers(processor)) {

@@ -2,10 +2,13 @@
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/IR/ValueHandle.h>
 #include <llvm/Transforms/Utils/Local.h>
+
+#include <array>
 
 namespace lockstep::translator {
 namespace {
@@ -82,6 +85,15 @@ bool splits(Value* value, unsigned depth = 0) {
 struct Halves {
   Value *low, *high;
 };
+
+Halves every_second(llvm::IRBuilder<>& ir, Value* words) {
+  std::array<int, kLanes> low, high;
+  for (int lane = 0; lane < static_cast<int>(kLanes); ++lane) {
+    low[static_cast<size_t>(lane)] = 2 * lane;
+    high[static_cast<size_t>(lane)] = 2 * lane + 1;
+  }
+  return {ir.CreateShuffleVector(words, low), ir.CreateShuffleVector(words, high)};
+}
 
 Halves by_constant(llvm::IRBuilder<>& ir, unsigned opcode, Halves of, unsigned count) {
   llvm::Type* const type = of.low->getType();
@@ -187,12 +199,104 @@ bool is_taken_apart(Value& number, llvm::SmallVectorImpl<Instruction*>& lows,
   return !lows.empty() || !highs.empty();
 }
 
+// Numbers as they were loaded, of which shuffles are the halves.
+Value* loaded_words(Value* value) {
+  Value* words = nullptr;
+  if (!match::match(value, match::m_BitCast(m_Value(words)))) return nullptr;
+  const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(words->getType());
+  return type && type->getNumElements() == 2 * kLanes && type->getElementType()->isIntegerTy(kHalf) ? words
+                                                                                                    : nullptr;
+}
+
+// Whether nobody needs a number of which this one is made as a whole, such as a double.
+bool is_in_halves_alone(Value* value) {
+  Value *low = nullptr, *high = nullptr;
+  if (is_join(value, low, high))
+    return llvm::none_of(value->users(), [](llvm::User* user) {
+      return llvm::isa<llvm::CastInst>(user) && !llvm::isa<llvm::TruncInst>(user);
+    });
+  const auto* operation = llvm::dyn_cast<BinaryOperator>(value);
+  return !operation || llvm::all_of(operation->operands(), is_in_halves_alone);
+}
+
+bool is_compared_alone(Value* value) {
+  const auto is_comparison = [](llvm::User* user) { return llvm::isa<llvm::ICmpInst>(user); };
+  if (llvm::isa<llvm::Constant>(value)) return splits(value);
+  return splits(value, 1) && llvm::all_of(value->users(), is_comparison) && is_in_halves_alone(value);
+}
+
+Value* difference(llvm::IRBuilder<>& ir, Value* a, Value* b) {
+  return match::match(b, match::m_Zero()) ? a : ir.CreateXor(a, b);
+}
+
+// Null where it is not known.
+Value* compared(llvm::IRBuilder<>& ir, llvm::CmpInst::Predicate predicate, const Halves& a, const Halves& b,
+                bool has_mask_registers) {
+  using llvm::CmpInst;
+  switch (predicate) {
+    case CmpInst::ICMP_EQ:
+    case CmpInst::ICMP_NE: {
+      Value* const differs = ir.CreateOr(difference(ir, a.low, b.low), difference(ir, a.high, b.high));
+      return ir.CreateICmp(predicate, differs, llvm::Constant::getNullValue(differs->getType()));
+    }
+    case CmpInst::ICMP_UGT:
+    case CmpInst::ICMP_SGT:
+    case CmpInst::ICMP_ULE:
+    case CmpInst::ICMP_SLE:
+      return compared(ir, CmpInst::getSwappedPredicate(predicate), b, a, has_mask_registers);
+    case CmpInst::ICMP_UGE:
+    case CmpInst::ICMP_SGE:
+      return ir.CreateNot(compared(ir, CmpInst::getInversePredicate(predicate), a, b, has_mask_registers));
+    case CmpInst::ICMP_ULT:
+    case CmpInst::ICMP_SLT: {
+      Value* const high = ir.CreateICmp(predicate, a.high, b.high);
+      if (match::match(b.low, match::m_Zero())) return high;
+      Value *same = ir.CreateICmpEQ(a.high, b.high), *low = ir.CreateICmpULT(a.low, b.low);
+      if (has_mask_registers) return ir.CreateOr(high, ir.CreateAnd(same, low));
+      // Elsewhere masks of lanes that are combined as such are packed to bytes.
+      llvm::Type* const lanes = a.low->getType();
+      Value* const is_less = ir.CreateOr(ir.CreateSExt(high, lanes),
+                                         ir.CreateAnd(ir.CreateSExt(same, lanes), ir.CreateSExt(low, lanes)));
+      return ir.CreateICmpSLT(is_less, llvm::Constant::getNullValue(lanes));
+    }
+    default:
+      return nullptr;
+  }
+}
+
+Value* split_comparison(llvm::ICmpInst& comparison, bool has_mask_registers) {
+  const auto is_joined = [](Value* number) {
+    return !llvm::isa<llvm::Constant>(number) && is_compared_alone(number);
+  };
+  if (!has_bits(comparison.getOperand(0), 2 * kHalf) || llvm::none_of(comparison.operands(), is_joined))
+    return nullptr;
+  llvm::IRBuilder<> ir(&comparison);
+  std::array<Halves, 2> halves{};
+  for (unsigned i = 0; i < 2; ++i) {
+    Value* const number = comparison.getOperand(i);
+    if (Value* const words = loaded_words(number))
+      halves[i] = every_second(ir, words);
+    else if (is_compared_alone(number))
+      halves[i] = halves_of(ir, number);
+    else
+      return nullptr;
+  }
+  return compared(ir, comparison.getPredicate(), halves[0], halves[1], has_mask_registers);
+}
+
 }  // namespace
 
-void split_pairs(llvm::Function& function) {
+void split_pairs(llvm::Function& function, bool has_mask_registers) {
   llvm::SmallVector<llvm::WeakTrackingVH> unused;
   for (llvm::BasicBlock& block : function) {
     for (Instruction& instruction : block) {
+      if (auto* const comparison = llvm::dyn_cast<llvm::ICmpInst>(&instruction)) {
+        if (Value* const by_halves = split_comparison(*comparison, has_mask_registers)) {
+          comparison->replaceAllUsesWith(by_halves);
+          unused.push_back(comparison);
+        }
+        continue;
+      }
       auto* const operation = llvm::dyn_cast<BinaryOperator>(&instruction);
       if (!operation || !has_bits(operation, 2 * kHalf)) continue;
       llvm::SmallVector<Instruction*> lows, highs;

@@ -1,4 +1,5 @@
-// Looks up what computes products, sums and differences of numbers of two words among the operations of a run.
+// Looks up what computes products, sums and differences of numbers of two words among the operations of a
+// run.
 #pragma once
 
 #include <initializer_list>
@@ -62,10 +63,11 @@ class WideSteps {
                        [&](const Operation& each) { return is_difference(each, a, b); }));
   }
   Sum difference(const Term& a, const Term& b, const Sum& borrow) {
-    return summed(find({isa::Opcode::v_sub_co_ci_u32, isa::Opcode::v_subrev_co_ci_u32, isa::Opcode::s_subb_u32},
-                       [&](const Operation& each) {
-                         return is_difference(each, a, b) && reads_mask(each, borrow.operation);
-                       }));
+    return summed(
+        find({isa::Opcode::v_sub_co_ci_u32, isa::Opcode::v_subrev_co_ci_u32, isa::Opcode::s_subb_u32},
+             [&](const Operation& each) {
+               return is_difference(each, a, b) && reads_mask(each, borrow.operation);
+             }));
   }
   Sum plain_difference(const Term& a, const Term& b) {
     return summed(find({isa::Opcode::v_sub_nc_u32, isa::Opcode::v_subrev_nc_u32},
@@ -95,7 +97,7 @@ class WideSteps {
   WideTerm high_product(const WideTerm& a, const WideTerm& b) {
     const Term lowest = product(a.low, b.low, true).high;
     const WideTerm low_high = product(a.low, b.high), high_low = product(a.high, b.low),
-               highest = product(a.high, b.high);
+                   highest = product(a.high, b.high);
     const bool in_order = find({isa::Opcode::v_add_co_u32}, [&](const Operation& each) {
                             return is_of_both(each, lowest, low_high.low);
                           }) != kNone;
@@ -115,8 +117,8 @@ class WideSteps {
   Term is_not_less(const WideTerm& a, const WideTerm& b) {
     const Term low = flag(a.low, b.low),
                high = is_constant_term(b.high, 0) ? constant_term(~uint32_t{0}) : flag(a.high, b.high);
-    const int equal =
-        find({isa::Opcode::v_cmp_eq_u32}, [&](const Operation& each) { return is_of_both(each, a.high, b.high); });
+    const int equal = find({isa::Opcode::v_cmp_eq_u32},
+                           [&](const Operation& each) { return is_of_both(each, a.high, b.high); });
     return chosen(high, low, note(equal));
   }
   // b where the flag is not zero.

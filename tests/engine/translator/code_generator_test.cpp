@@ -9,6 +9,9 @@
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <array>
+#include <iterator>
+#include <memory>
 #include <string>
 
 #include "engine/translator/doubt_checks.h"
@@ -163,7 +166,7 @@ unsigned wide_instructions_left(const std::string& operation) {
   EXPECT_TRUE(module) << problem.getMessage().str();
   if (!module) return 0;
   llvm::Function& function = *module->getFunction("run");
-  split_pairs(function);
+  split_pairs(function, true);
   EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
   unsigned count = 0;
   for (const llvm::Instruction& instruction : function.getEntryBlock())
@@ -183,6 +186,94 @@ TEST(CodeGenerator, SplitsOperationsOnPairsOfRegisters) {
   EXPECT_GT(wide_instructions_left("%x = shl <16 x i64> %pair, %l"), 4u);
   EXPECT_GT(wide_instructions_left("%x = mul <16 x i64> %l, splat (i64 4294967296)"), 2u);
   EXPECT_GT(wide_instructions_left("%x = mul <16 x i64> %pair, %by"), 4u);
+}
+
+// Comparisons of %pair, which is joined from halves, and what else the text says.
+std::unique_ptr<llvm::Module> with_comparison(llvm::LLVMContext& context, const std::string& operation,
+                                              const std::string& low, const std::string& high) {
+  llvm::SMDiagnostic problem;
+  auto module = llvm::parseAssemblyString(R"(
+    define <16 x i1> @run(<16 x i32> %low, <16 x i32> %high, <32 x i32> %loaded, <16 x i64> %other) {
+      %l = zext <16 x i32> )" + low + R"( to <16 x i64>
+      %h = zext <16 x i32> )" + high + R"( to <16 x i64>
+      %h.up = shl <16 x i64> %h, splat (i64 32)
+      %pair = or <16 x i64> %l, %h.up
+      %extended = zext <16 x i32> %low to <16 x i64>
+      %whole = bitcast <32 x i32> %loaded to <16 x i64>
+)" + operation + R"(
+      ret <16 x i1> %x
+    })",
+                                          problem, context);
+  EXPECT_TRUE(module) << problem.getMessage().str();
+  return module;
+}
+
+unsigned wide_comparisons_left(const std::string& operation, bool has_mask_registers) {
+  llvm::LLVMContext context;
+  const auto module = with_comparison(context, operation, "%low", "%high");
+  if (!module) return 0;
+  llvm::Function& function = *module->getFunction("run");
+  split_pairs(function, has_mask_registers);
+  EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
+  unsigned count = 0;
+  for (const llvm::Instruction& instruction : function.getEntryBlock())
+    count += llvm::isa<llvm::ICmpInst>(instruction) &&
+             instruction.getOperand(0)->getType()->getScalarSizeInBits() == 64;
+  return count;
+}
+
+TEST(CodeGenerator, SplitsComparisonsOfPairsOfRegisters) {
+  for (const bool has_mask_registers : {true, false}) {
+    const auto left = [&](const std::string& text) {
+      return wide_comparisons_left(text, has_mask_registers);
+    };
+    for (const char* predicate : {"eq", "ne", "ult", "ule", "ugt", "uge", "slt", "sle", "sgt", "sge"}) {
+      const std::string compared = std::string("%x = icmp ") + predicate + " <16 x i64> %pair, ";
+      EXPECT_EQ(left(compared + "%extended"), 0u) << predicate;
+      EXPECT_EQ(left(compared + "splat (i64 -7)"), 0u) << predicate;
+      EXPECT_EQ(left(compared + "%whole"), 0u) << predicate;
+    }
+    EXPECT_EQ(left("%sum = add <16 x i64> %pair, %extended\n%x = icmp ult <16 x i64> %sum, %whole"), 0u);
+    // Numbers that are there in any case, or nowhere else.
+    EXPECT_EQ(left("%x = icmp ult <16 x i64> %pair, %other"), 1u);
+    EXPECT_EQ(left("%x = icmp ult <16 x i64> %whole, splat (i64 5)"), 1u);
+    EXPECT_EQ(
+        left("%double = bitcast <16 x i64> %pair to <16 x double>\n%bits = and <16 x i64> %pair, splat (i64 "
+             "-4)\n%x = icmp ult <16 x i64> %bits, splat (i64 5)"),
+        1u);
+    EXPECT_EQ(left("%sum = add <16 x i64> %pair, %other\n%x = icmp ult <16 x i64> %pair, %whole"), 1u);
+  }
+}
+
+// Halves that are next to each other, and to what changes the sign. Constants are folded as they are made.
+TEST(CodeGenerator, ComparisonsOfPairsAreThoseOfTheirNumbers) {
+  const std::array<uint32_t, 6> words = {0, 1, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff};
+  for (const bool has_mask_registers : {true, false})
+    for (const uint64_t number :
+         {uint64_t{0}, uint64_t{1}, uint64_t{0xffffffff}, uint64_t{1} << 32, uint64_t{1} << 63,
+          (uint64_t{1} << 63) + 1, ~(uint64_t{1} << 63), ~uint64_t{0}, 0x80000000'7fffffff})
+      for (const char* predicate : {"eq", "ne", "ult", "ule", "ugt", "uge", "slt", "sle", "sgt", "sge"})
+        for (const uint32_t high : words)
+          for (const uint32_t low : words) {
+            llvm::LLVMContext context;
+            const auto text = [](uint32_t word) { return "splat (i32 " + std::to_string(word) + ")"; };
+            const auto module =
+                with_comparison(context,
+                                std::string("%x = icmp ") + predicate + " <16 x i64> %pair, splat (i64 " +
+                                    std::to_string(number) + ")",
+                                text(low), text(high));
+            ASSERT_TRUE(module);
+            llvm::Function& function = *module->getFunction("run");
+            const auto& comparison = *std::prev(function.getEntryBlock().end(), 2);
+            const auto asked = llvm::cast<llvm::ICmpInst>(comparison).getPredicate();
+            split_pairs(function, has_mask_registers);
+            const auto* result =
+                llvm::dyn_cast<llvm::Constant>(function.getEntryBlock().getTerminator()->getOperand(0));
+            ASSERT_TRUE(result);
+            const llvm::APInt a(64, uint64_t{high} << 32 | low), b(64, number);
+            EXPECT_EQ(result->isAllOnesValue(), llvm::ICmpInst::compare(a, b, asked))
+                << predicate << ' ' << high << ' ' << low << ' ' << number;
+          }
 }
 
 // Numbers of 64 bits that a load has side by side stay whole, with what sign operations make of the upper
