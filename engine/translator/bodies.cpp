@@ -6,6 +6,7 @@
 #include "numeric/quotient.h"
 #include "numeric/ratio.h"
 #include "numeric/square_root.h"
+#include "numeric/wide_conversion.h"
 #include "numeric/wide_quotient.h"
 
 #define LOCKSTEP_EXPORT extern "C" __attribute__((visibility("default"), nothrow))
@@ -171,6 +172,21 @@ LOCKSTEP_EXPORT void lockstep_body_quotient_u64_with(const U32* words, const uin
       argument_from<U64>(words), argument_from<U64>(words + 2), argument_from<U64>(words + 4));
   store_result(result.quotient, result_words);
   store_result(result.rest, result_words + 2);
+}
+#define LOCKSTEP_NUMBER_OF_WORDS(name, is_signed)                                                            \
+  LOCKSTEP_EXPORT void lockstep_body_##name(const U32* words, const uint16_t*, U32* result_words, uint16_t*, \
+                                            I32*) {                                                          \
+    store_result(numeric::number_of_words(words[0], words[1], is_signed), result_words);                     \
+  }
+LOCKSTEP_NUMBER_OF_WORDS(f64_of_u64, false)
+LOCKSTEP_NUMBER_OF_WORDS(f64_of_i64, true)
+#undef LOCKSTEP_NUMBER_OF_WORDS
+LOCKSTEP_EXPORT void lockstep_body_words_of_f64(const U32* words, const uint16_t*, U32* result_words,
+                                                uint16_t*, I32*) {
+  const numeric::WordsOfNumber result = numeric::words_of_number(argument_from<F64>(words));
+  result_words[0] = result.low;
+  result_words[1] = result.high;
+  result_words[2] = result.signed_high;
 }
 #define LOCKSTEP_SQUARE_ROOT(name, type)                                                      \
   LOCKSTEP_EXPORT void lockstep_body_square_root_##name(const U32* words, const uint16_t*,    \

@@ -191,4 +191,31 @@ void Emitter::emit_ratio(unsigned index, unsigned chunk) {
               with_sign(ir_, result, false, ratio.is_negated, 31));
 }
 
+// Where the node converts it: the register may be written before the double is there.
+void Emitter::take_word(unsigned index, unsigned chunk) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  run_.taken_words[index] = source_word(*instruction.find(Role::src0), instruction, 0, chunk);
+}
+
+void Emitter::emit_number_of_words(unsigned index, unsigned chunk) {
+  const NumberOfWords& number = run_.quotients.numbers_of_words.at(index);
+  ir_.CreateStore(run_.taken_words.at(number.low), place_in(words_, 0));
+  ir_.CreateStore(run_.taken_words.at(number.high), place_in(words_, 1));
+  call_body(number.is_signed ? "f64_of_i64" : "f64_of_u64", doubt_[chunk], kDefaultFloatMode, false);
+  const unsigned result = routine_.nodes[index].instruction.find(Role::dst)->vgpr();
+  for (unsigned word = 0; word < 2; ++word)
+    write_lanes(facts_.nodes[index], result + word, chunk,
+                ir_.CreateLoad(lanes_, place_in(result_words_, word)));
+}
+
+// Of the double that the node scales.
+void Emitter::emit_words_of_number(unsigned index, unsigned chunk) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  for (unsigned word = 0; word < 2; ++word)
+    ir_.CreateStore(source_word(*instruction.find(Role::src0), instruction, word, chunk),
+                    place_in(words_, word));
+  call_body("words_of_f64", doubt_[chunk], kDefaultFloatMode, false);
+  keep_results(index, 3);
+}
+
 }  // namespace lockstep::translator

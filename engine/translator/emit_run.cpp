@@ -257,6 +257,8 @@ void Emitter::emit_pass(bool regular_lds) {
       take_ratio_operand(n, fraction->second, pass_);
     if (run_.quotients.float_roots.contains(n) || run_.quotients.whole_roots.contains(n))
       emit_earlier_root(n, pass_);
+    if (run_.quotients.taken_words.contains(n)) take_word(n, pass_);
+    if (run_.quotients.words_of_numbers.contains(n)) emit_words_of_number(n, pass_);
     if (is_quotient_step(n)) continue;
     switch (routine_.nodes[n].kind) {
       case NodeKind::scalar_alu:
@@ -280,6 +282,8 @@ void Emitter::emit_pass(bool regular_lds) {
           emit_root(n, pass_);
         else if (run_.quotients.ratios.contains(n))
           emit_ratio(n, pass_);
+        else if (run_.quotients.numbers_of_words.contains(n))
+          emit_number_of_words(n, pass_);
         else
           emit_noting_sums(n, pass_);
     }

@@ -117,6 +117,7 @@ class Emitter {
     // And operands of ratios and the reciprocals of denominators there, by the node that takes them apart.
     std::map<unsigned, Value*> ratio_operands, reciprocals;
     std::map<unsigned, std::array<Value*, 2>> wide_estimates;
+    std::map<unsigned, Value*> taken_words;
     // Of divisors that all lanes have.
     std::map<unsigned, WideReciprocal> wide_reciprocals;
   };
@@ -326,6 +327,9 @@ class Emitter {
   void emit_wide_division(unsigned node, const WideDivision& division, unsigned chunk);
   Value* wide_reciprocal(unsigned index, const std::array<Value*, 2>& divisor_words, unsigned chunk);
   void take_wide_estimates(unsigned chunk);
+  void take_word(unsigned index, unsigned chunk);
+  void emit_number_of_words(unsigned index, unsigned chunk);
+  void emit_words_of_number(unsigned index, unsigned chunk);
   void check_expected(const ExpectedWord& expected, unsigned chunk);
   void emit_earlier_root(unsigned node, unsigned chunk);
   void emit_vector_half(const Node& node, const Half& part, unsigned chunk, PendingWrites& writes);

@@ -242,7 +242,9 @@ Quotients find_quotients(const Routine& routine, const Facts& facts, const std::
   const bool has_any = std::ranges::any_of(nodes, [&](unsigned n) {
     const Node& node = routine.nodes[n];
     if (quotient_steps_open(node) < 0 || begins_quotient(node) || begins_wide_quotient(node)) return true;
-    return node.kind == NodeKind::vector_alu && node.instruction.row->base == Opcode::v_rsq_f64;
+    if (node.kind != NodeKind::vector_alu) return false;
+    return node.instruction.row->base == Opcode::v_rsq_f64 ||
+           node.instruction.row->base == Opcode::v_ldexp_f64;
   });
   if (!has_any) return {};
   const RunGraph graph(routine, facts, nodes);
@@ -250,6 +252,7 @@ Quotients find_quotients(const Routine& routine, const Facts& facts, const std::
   Finder(graph).find(live, result);
   find_integer_quotients(graph, live, result);
   find_wide_quotients(graph, live, result);
+  find_wide_conversions(graph, live, result);
   find_float_roots(graph, live, result);
   // Where NaNs are many each step finds its own.
   if (!routine.selects_nans) find_ratios(graph, live, result);

@@ -53,6 +53,12 @@ struct Ratio {
   bool numerator_is_negated = false, is_negated = false, reciprocal_first = false;
 };
 
+// high * 2^32 + low as a double: the nodes that convert the words.
+struct NumberOfWords {
+  unsigned low = 0, high = 0;
+  bool is_signed = false;
+};
+
 struct Quotients {
   // The v_div_fixup_* whose result is src2 / src1, rounded once (numeric/quotient.h).
   std::set<unsigned> divisions;
@@ -72,6 +78,10 @@ struct Quotients {
   std::map<unsigned, bool> fractions;
   // Scalar registers that are taken for the divisor and its opposite: their sum must be 0 at the run's begin.
   std::set<std::pair<unsigned, unsigned>> opposites;
+  // Doubles of integers of 64 bits, by the v_add_f64 that ends each; nodes whose first source they are of.
+  // And v_ldexp_f64 that read doubles of which words are (numeric/wide_conversion.h).
+  std::map<unsigned, NumberOfWords> numbers_of_words;
+  std::set<unsigned> taken_words, words_of_numbers;
   // What computes nothing but steps of these: nodes, and of VOPD pairs which half (else 0).
   std::set<std::pair<unsigned, unsigned>> steps;
 };
@@ -80,11 +90,12 @@ struct Quotients {
 Quotients find_quotients(const Routine& routine, const Facts& facts, const std::vector<unsigned>& nodes,
                          const RegisterSet& live);
 
-// Those of integers alone, of 32 and of 64 bits, ratios alone, and roots of floats, which are added to the
-// result.
+// Those of integers alone, of 32 and of 64 bits, ratios alone, conversions of 64 bits, and roots of floats,
+// which are added to the result.
 void find_integer_quotients(const RunGraph& run, const RegisterSet& live, Quotients& result);
 void find_wide_quotients(const RunGraph& run, const RegisterSet& live, Quotients& result);
 void find_ratios(const RunGraph& run, const RegisterSet& live, Quotients& result);
+void find_wide_conversions(const RunGraph& run, const RegisterSet& live, Quotients& result);
 void find_float_roots(const RunGraph& run, const RegisterSet& live, Quotients& result);
 
 // A quotient that has begun ends as many instructions later. v_div_scale_*: 1; v_div_fixup_*: -2, else 0.
