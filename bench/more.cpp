@@ -116,6 +116,18 @@ Workload lennard_jones() {
                   32 << 14, +[](uint32_t i) { return ((i & 0x3fff) + (i * 2654435761u >> 24)) & 0x3fff; }),
               Words(4 << 14), 1 << 14, 32);
 }
+Workload mod_power() {
+  return with(make("mod_power", {k64K, 1}, {256, 1}, Result::integers), 1, random_integers(k64K, 1),
+              Words(2 * k64K), uint64_t{3000000019}, 188993u);
+}
+Workload digit_sums() {
+  return with(make("digit_sums", {k64K, 1}, {256, 1}, Result::integers), 1, random_integers(2 * k64K, 1),
+              Words(k64K));
+}
+Workload field_step() {
+  return with(make("field_step", {k1M / 4, 1}, {256, 1}, Result::integers), 0, random_integers(k1M, 1),
+              random_integers(128, 2), 64u);
+}
 
 }  // namespace
 
@@ -146,6 +158,9 @@ std::span<const WorkloadMaker> more_workloads() {
       {"spline", spline},
       {"hsv", hsv},
       {"lennard_jones", lennard_jones},
+      {"mod_power", mod_power},
+      {"digit_sums", digit_sums},
+      {"field_step", field_step},
   };
   return kMakers;
 }

@@ -1,5 +1,6 @@
 // A fifth set of kernels, of finance, ciphers, networks, pictures, graphs and sorting, written before anybody
-// had looked at what becomes of them. One OpenCL C source for every engine and for PoCL.
+// had looked at what becomes of them, and of arithmetic of 64 bits that was slow. One OpenCL C source for
+// every engine and for PoCL.
 #pragma once
 
 namespace lockstep::bench {
@@ -379,6 +380,47 @@ void lennard_jones(__global const float4* p, __global const int* list, __global 
     }
   }
   force[i] = (float4)(f.x, f.y, f.z, 0);
+}
+
+// Powers modulo an argument.
+__kernel GROUP(256, 1, 1)
+void mod_power(__global const uint* base, __global ulong* out, ulong m, uint power) {
+  uint i = get_global_id(0);
+  ulong r = 1, x = base[i];
+  for (uint k = power; k > 0; k >>= 1) {
+    if (k & 1) r = r * x % m;
+    x = x * x % m;
+  }
+  out[i] = r;
+}
+
+// Sums of decimal digits.
+__kernel GROUP(256, 1, 1)
+void digit_sums(__global const ulong* in, __global uint* out) {
+  uint i = get_global_id(0), s = 0;
+  for (ulong x = in[i]; x > 0; x /= 10) s += x % 10;
+  out[i] = s;
+}
+
+// A step of a transform over the field of 2^64 - 2^32 + 1 elements.
+ulong product_in_field(ulong a, ulong b) {
+  const ulong p = 0xffffffff00000001UL;
+  ulong low = a * b, high = mul_hi(a, b), t = low - (high >> 32);
+  if (low < high >> 32) t -= 0xffffffffUL;
+  ulong u = (high & 0xffffffffUL) * 0xffffffffUL, r = t + u;
+  if (r < u) r += 0xffffffffUL;
+  return r >= p ? r - p : r;
+}
+__kernel GROUP(256, 1, 1)
+void field_step(__global ulong* a, __global const ulong* w, uint half_size) {
+  const ulong p = 0xffffffff00000001UL;
+  uint i = get_global_id(0), k = i % half_size, at = i / half_size * 2 * half_size + k;
+  ulong u = a[at] & 0x7fffffffffffffffUL, v = product_in_field(a[at + half_size] & 0x7fffffffffffffffUL, w[k] >> 1);
+  ulong s = u + v, d = u - v;
+  if (s < u || s >= p) s -= p;
+  if (u < v) d += p;
+  a[at] = s;
+  a[at + half_size] = d;
 }
 )";
 

@@ -17,7 +17,8 @@ namespace {
 std::vector<uint64_t> edges() {
   std::vector<uint64_t> numbers = {0};
   for (unsigned bit = 0; bit < 64; ++bit)
-    for (int near = -2; near <= 2; ++near) numbers.push_back((uint64_t{1} << bit) + static_cast<uint64_t>(near));
+    for (int near = -2; near <= 2; ++near)
+      numbers.push_back((uint64_t{1} << bit) + static_cast<uint64_t>(near));
   return numbers;
 }
 
@@ -49,17 +50,22 @@ TEST(WideConversion, ToWordsIsTheSteps) {
   for (const uint64_t edge : edges()) {
     for (const double number : {static_cast<double>(edge), static_cast<double>(static_cast<int64_t>(edge)),
                                 std::bit_cast<double>(edge)})
-      for (const double each : {number, -number, number + 0.5, std::nextafter(number, 0.0), std::nextafter(number, 1e308)})
+      for (const double each :
+           {number, -number, number + 0.5, std::nextafter(number, 0.0), std::nextafter(number, 1e308)})
         numbers.push_back(each);
   }
-  for (const double each : {double{INFINITY}, -double{INFINITY}, double{NAN}, 0x1p-1074, -0x1p-1074, -0x1p-1050, 1e300})
+  for (const double each :
+       {double{INFINITY}, -double{INFINITY}, double{NAN}, 0x1p-1074, -0x1p-1074, -0x1p-1050, 1e300})
     numbers.push_back(each);
-  for (int i = 0; i < test::of_sweep(400'000, 20'000); ++i) numbers.push_back(std::bit_cast<double>(random()));
   for (int i = 0; i < test::of_sweep(400'000, 20'000); ++i)
-    numbers.push_back(std::ldexp(static_cast<double>(random()) - 0x1p63, static_cast<int>(random() % 70) - 64));
+    numbers.push_back(std::bit_cast<double>(random()));
+  for (int i = 0; i < test::of_sweep(400'000, 20'000); ++i)
+    numbers.push_back(
+        std::ldexp(static_cast<double>(random()) - 0x1p63, static_cast<int>(random() % 70) - 64));
   for (size_t first = 0; first < numbers.size(); ++first) {
     F64 number{};
-    for (unsigned lane = 0; lane < kLanesPerChunk; ++lane) number[lane] = numbers[(first + lane) % numbers.size()];
+    for (unsigned lane = 0; lane < kLanesPerChunk; ++lane)
+      number[lane] = numbers[(first + lane) % numbers.size()];
     F64 whole{}, rest{};
     for (unsigned lane = 0; lane < kLanesPerChunk; ++lane) {
       whole[lane] = std::floor(std::ldexp(number[lane], -32));

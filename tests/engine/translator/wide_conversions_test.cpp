@@ -1,5 +1,5 @@
-// Doubles of 64-bit integers and words of doubles are converted as a whole only if all of their steps are there, and
-// nobody looks at what is between.
+// Doubles of 64-bit integers and words of doubles are converted as a whole only if all of their steps are
+// there, and nobody looks at what is between.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -43,8 +43,9 @@ size_t found(std::string_view text) {
 }
 
 void expect_same(std::string_view text, bool may_leave = false) {
-  const std::array<double, 16> numbers = {0.0,       -0.0,      0.5,       -0.5,     -0x1p-1074, 0x1p32,   0x1.fffffffffp32, -0x1p32,
-                                          0x1p63,    -0x1p63,   0x1p64,    -1e300,   INFINITY,   -INFINITY, 123456789012345.7, -3.9};
+  const std::array<double, 16> numbers = {
+      0.0,    -0.0,    0.5,    -0.5,   -0x1p-1074, 0x1p32,    0x1.fffffffffp32,  -0x1p32,
+      0x1p63, -0x1p63, 0x1p64, -1e300, INFINITY,   -INFINITY, 123456789012345.7, -3.9};
   for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x0f0f33f1}})
     for (unsigned round = 0; round < 4; ++round) {
       EnginePair pair({.exec = exec, .seed = round + 1});
@@ -87,14 +88,15 @@ TEST(WideConversions, AreFound) {
 }
 
 TEST(WideConversions, AreNoneIfAnythingDiffers) {
-  for (const auto& [from, to] : {std::pair{"v[6:7], 32", "v[6:7], 31"},
-                                 {"v[6:7], 32", "v[6:7], v1"},
-                                 {"u32 v[4:5], v4", "i32 v[4:5], v4"},
-                                 {"v_add_f64 v[40:41], v[6:7]", "v_add_f64 v[40:41], -v[6:7]"},
-                                 {"v_add_f64 v[40:41], v[6:7], v[4:5]", "v_add_f64 v[40:41], v[6:7], v[4:5] mul:2"},
-                                 {"v_add_f64 v[40:41], v[6:7], v[4:5]", "v_mul_f64 v[40:41], v[6:7], v[4:5]"},
-                                 {"v_add_f64 v[40:41]", "v_mov_b32 v42, v6\nv_add_f64 v[40:41]"},
-                                 {"v_add_f64 v[40:41]", "v_cmpx_lt_u32 v1, v2\nv_add_f64 v[40:41]"}}) {
+  for (const auto& [from, to] :
+       {std::pair{"v[6:7], 32", "v[6:7], 31"},
+        {"v[6:7], 32", "v[6:7], v1"},
+        {"u32 v[4:5], v4", "i32 v[4:5], v4"},
+        {"v_add_f64 v[40:41], v[6:7]", "v_add_f64 v[40:41], -v[6:7]"},
+        {"v_add_f64 v[40:41], v[6:7], v[4:5]", "v_add_f64 v[40:41], v[6:7], v[4:5] mul:2"},
+        {"v_add_f64 v[40:41], v[6:7], v[4:5]", "v_mul_f64 v[40:41], v[6:7], v[4:5]"},
+        {"v_add_f64 v[40:41]", "v_mov_b32 v42, v6\nv_add_f64 v[40:41]"},
+        {"v_add_f64 v[40:41]", "v_cmpx_lt_u32 v1, v2\nv_add_f64 v[40:41]"}}) {
     const std::string text = replaced(kFromUnsigned, from, to);
     EXPECT_EQ(found(text), 0u) << text;
     expect_same(text, true);
