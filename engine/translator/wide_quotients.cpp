@@ -104,8 +104,11 @@ class Finder {
     const Operation& lowest = run_.operation(high);
     for (const unsigned of_dividend : {0u, 1u}) {
       const Term &n = lowest.sources[of_dividend], &r = lowest.sources[1 - of_dividend];
+      // What is expected is expected of registers; and constants have many factors, in generators of numbers.
+      if (n.is_constant || r.is_constant) continue;
       for (const auto& [r_high, r_reader] : other_factors(n))
         for (const auto& [n_high, n_reader] : other_factors(r)) {
+          if (r_high.is_constant) continue;
           WideSteps steps(run_);
           const WideTerm dividend{n, n_high}, reciprocal{r, r_high};
           const WideTerm estimate = steps.high_product(dividend, reciprocal);

@@ -203,8 +203,15 @@ TEST(WideConstants, AreNoneIfAnythingDiffers) {
     EXPECT_EQ(words(text), 0u) << from << " to " << to;
     expect_same(text, reciprocal >> 32, low);
   }
+  // Registers alone are looked at.
+  std::string text = all_replaced(whole(), ", s9", ", 0x19999999");
+  EXPECT_EQ(words(text), 0u);
+  expect_same(text, 0, low);
+  text = all_replaced(whole(), ", v16", ", 0x99999999");
+  EXPECT_EQ(words(text), 0u);
+  expect_same(text, reciprocal >> 32, low);
   // Powers of two have no such reciprocal.
-  std::string text = all_replaced(all_replaced(whole(), ", 10", ", 16"), " 9, v", " 15, v");
+  text = all_replaced(all_replaced(whole(), ", 10", ", 16"), " 9, v", " 15, v");
   EXPECT_EQ(words(text), 0u);
 }
 
