@@ -82,10 +82,15 @@ AqlQueue::AqlQueue(uint64_t id, AqlQueueOptions options, Services services)
   next_ = read_index();
 }
 
-bool AqlQueue::has_memory() const {
+bool AqlQueue::has_memory() {
   const std::shared_ptr<const RangeSet> ranges = services_.memory.snapshot();
-  return guest_bytes(*ranges, address(), sizeof *memory_, kReadWrite) &&
-         guest_bytes(*ranges, reinterpret_cast<uint64_t>(write_), sizeof *write_, kRead);
+  if (const uint64_t version = ranges->version(); version == 0 || version != mapped_in_) {
+    if (!ranges->allows(address(), sizeof *memory_, kReadWrite) ||
+        !ranges->allows(reinterpret_cast<uint64_t>(write_), sizeof *write_, kRead))
+      return false;
+    mapped_in_ = version;
+  }
+  return host_has(address(), sizeof *memory_, true);
 }
 
 void AqlQueue::make_memory(uint32_t type) {
@@ -309,17 +314,17 @@ bool AqlQueue::rehearse() {
   dispatcher_.refresh();
   const uint64_t signal = last_dispatch_->completion_signal;
   if (signal != 0) guest_bytes(*dispatcher_.ranges(), signal, sizeof(SignalMemory), kRead);
-  auto made = dispatcher_.launch(*last_dispatch_, reinterpret_cast<uint64_t>(&slot(next_)), address(), next_);
-  auto* const launch = std::get_if<machine::Launch>(&made);
-  if (!launch) {  // its kernel was unloaded
+  machine::Launch launch;
+  if (dispatcher_.fill(launch, *last_dispatch_, reinterpret_cast<uint64_t>(&slot(next_)), address(),
+                       next_)) {  // its kernel was unloaded
     last_dispatch_.reset();
     return false;
   }
-  launch->doorbell_id = doorbell_id();
-  launch->access_modes = services_.device.access_modes();
-  launch->compute_units = compute_units();
+  launch.doorbell_id = doorbell_id();
+  launch.access_modes = services_.device.access_modes();
+  launch.compute_units = compute_units();
   try {
-    return services_.device.rehearse(std::move(*launch));
+    return services_.device.rehearse(std::move(launch));
   } catch (const std::invalid_argument&) {  // it would not fit any more: dispatch() tells
   } catch (const std::bad_alloc&) {
   }
@@ -408,12 +413,12 @@ AqlQueue::Outcome AqlQueue::dispatch(uint64_t index, const KernelDispatchPacket&
     return refuse(index, QueueError::Kind::invalid_packet, "kernarg_address", error.what());
   }
   dispatcher_.refresh();
-  auto made = dispatcher_.launch(packet, reinterpret_cast<uint64_t>(&slot(index)), address(), index);
-  if (const auto* fault = std::get_if<PacketFault>(&made))
+  machine::Launch launch;
+  if (const auto fault =
+          dispatcher_.fill(launch, packet, reinterpret_cast<uint64_t>(&slot(index)), address(), index))
     return refuse(index,
                   fault->unmapped ? QueueError::Kind::memory_violation : QueueError::Kind::invalid_packet,
                   fault->field, fault->text, fault->unmapped);
-  auto& launch = std::get<machine::Launch>(made);
   launch.messages = hosted ? static_cast<MessageSink*>(hosted.get()) : this;
   launch.doorbell_id = doorbell_id();
   launch.dispatch_id = static_cast<uint32_t>(index);

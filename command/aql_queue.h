@@ -101,7 +101,7 @@ class AqlQueue final : public Queue, private MessageSink {
   Outcome refuse_signal(uint64_t index, std::string field, uint64_t signal);
   void make_memory(uint32_t type);
   // Whether its memory is still the device's.
-  bool has_memory() const;
+  bool has_memory();
   void end();  // what follows become_inactive()
   std::vector<std::shared_ptr<machine::ActiveDispatch>> running() const;
   bool killed(uint64_t index);
@@ -133,6 +133,7 @@ class AqlQueue final : public Queue, private MessageSink {
   Dispatcher dispatcher_;
   std::shared_ptr<machine::ScratchRing> scratch_;  // what the kernels so far needed; null: none
   uint64_t inactive_signal_ = 0;                   // 0: the memory is the caller's
+  uint64_t mapped_in_ = 0;                         // version of the mappings that had it; 0: none
   uint64_t next_ = 0;                              // to be launched; the processor's thread alone
   uint64_t active_since_ = 0;                      // when the packet at next_ was first looked at; 0: not yet
   uint64_t blocked_since_ = 0;                     // likewise; in nanoseconds

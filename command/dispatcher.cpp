@@ -52,9 +52,9 @@ void Dispatcher::find_code(Kernel& kernel) {
                                                                      kernel.descriptor.wave_size());
 }
 
-std::variant<machine::Launch, PacketFault> Dispatcher::launch(const KernelDispatchPacket& packet,
-                                                              uint64_t packet_address, uint64_t queue_address,
-                                                              uint64_t packet_index) {
+std::optional<PacketFault> Dispatcher::fill(machine::Launch& launch, const KernelDispatchPacket& packet,
+                                            uint64_t packet_address, uint64_t queue_address,
+                                            uint64_t packet_index) {
   const unsigned dimensions = packet.setup & 3;
   if (dimensions == 0)
     return PacketFault{"setup", "the grid has 0 dimensions (bits 0 and 1 of setup: write 1, 2 or 3)"};
@@ -140,7 +140,6 @@ std::variant<machine::Launch, PacketFault> Dispatcher::launch(const KernelDispat
     return PacketFault{"private_segment_size", "is " + std::to_string(scratch_bytes) +
                                                    ", more than a wave can have (8 MB for all of its lanes)"};
 
-  machine::Launch launch;
   launch.entry = kernel.entry;
   launch.code = kernel.code;
   launch.uses_exceptions = kernel.uses_exceptions;
@@ -153,7 +152,7 @@ std::variant<machine::Launch, PacketFault> Dispatcher::launch(const KernelDispat
   launch.memory = ranges_;
   machine::set_registers(launch, descriptor,
                          {packet_address, queue_address, packet.kernarg_address, packet_index});
-  return launch;
+  return std::nullopt;
 }
 
 }  // namespace lockstep::command

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
-#include <variant>
 #include <vector>
 
 #include "command/hsa_layout.h"
@@ -27,10 +27,10 @@ class Dispatcher {
  public:
   explicit Dispatcher(const AddressSpace& memory) : memory_(memory) {}
 
-  // The launch that a kernel dispatch packet asks for. `packet_address` is where kernels find the packet.
-  std::variant<machine::Launch, PacketFault> launch(const KernelDispatchPacket& packet,
-                                                    uint64_t packet_address, uint64_t queue_address,
-                                                    uint64_t packet_index);
+  // Fills a fresh launch with what a kernel dispatch packet asks for. `packet_address` is where kernels find
+  // the packet.
+  std::optional<PacketFault> fill(machine::Launch& launch, const KernelDispatchPacket& packet,
+                                  uint64_t packet_address, uint64_t queue_address, uint64_t packet_index);
   // Where waves that start at `entry` may fetch instructions; empty if it is in no executable memory. Where
   // mappings change under waves this is the mapping that has it: others are looked up when waves go there.
   std::vector<CodeRange> code(uint64_t entry);

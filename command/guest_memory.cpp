@@ -6,7 +6,7 @@
 namespace lockstep::command {
 
 std::byte* guest_bytes(const RangeSet& ranges, uint64_t address, uint64_t bytes, uint8_t access) {
-  if (!ranges.find(address, bytes, access)) return nullptr;
+  if (!ranges.allows(address, bytes, access)) return nullptr;
   // What a program has mapped it may have freed without a word.
   if (ranges.version() != 0 && !host_has(address, bytes, access & kWrite)) return nullptr;
   return reinterpret_cast<std::byte*>(address);

@@ -64,40 +64,22 @@ bool Processor::fall_asleep() {
 
 Queue::Advance Processor::round() {
   Queue::Advance all;
-  std::vector<std::shared_ptr<Queue>> queues;
   {
     std::lock_guard lock(mutex_);
-    queues = queues_;
+    turns_ = queues_;
   }
   // Among equals another one is first each time.
-  if (!queues.empty()) {
-    const size_t turn = turn_++;
-    for (size_t begin = 0; begin < queues.size();) {
-      size_t end = begin;
-      while (end < queues.size() && queues[end]->priority() == queues[begin]->priority()) ++end;
-      std::rotate(queues.begin() + static_cast<std::ptrdiff_t>(begin),
-                  queues.begin() + static_cast<std::ptrdiff_t>(begin + turn % (end - begin)),
-                  queues.begin() + static_cast<std::ptrdiff_t>(end));
-      begin = end;
-    }
+  const size_t turn = turn_++;
+  for (auto begin = turns_.begin(); begin != turns_.end();) {
+    const auto end = std::find_if(
+        begin, turns_.end(), [&](const auto& other) { return other->priority() != (*begin)->priority(); });
+    std::rotate(begin, begin + static_cast<std::ptrdiff_t>(turn % static_cast<size_t>(end - begin)), end);
+    begin = end;
   }
-  for (const auto& queue : queues) {
-    {
-      std::lock_guard lock(mutex_);
-      if (std::find(queues_.begin(), queues_.end(), queue) == queues_.end()) continue;
-      current_ = queue.get();
-      std::erase(had_no_turn_, current_);
-    }
+  for (const auto& queue : turns_) {
+    if (!begin_turn(*queue)) continue;
     const Queue::Advance one = queue->advance();
-    {
-      std::lock_guard lock(mutex_);
-      current_ = nullptr;
-      if (one.progressed) progressed_ = queue.get();
-      if (one.progressed)
-        std::erase_if(had_no_turn_,
-                      [&](const Queue* other) { return other->priority() < queue->priority(); });
-      released_.notify_all();
-    }
+    end_turn(*queue, one.progressed);
     all.waits_for_memory |= one.waits_for_memory;
     if (one.look_again && (!all.look_again || *one.look_again < *all.look_again))
       all.look_again = one.look_again;
@@ -107,7 +89,27 @@ Queue::Advance Processor::round() {
       break;
     }
   }
+  turns_.clear();
   return all;
+}
+
+bool Processor::begin_turn(const Queue& queue) {
+  std::lock_guard lock(mutex_);
+  if (std::ranges::find(queues_, &queue, [](const auto& each) { return each.get(); }) == queues_.end())
+    return false;
+  current_ = &queue;
+  std::erase(had_no_turn_, current_);
+  return true;
+}
+
+void Processor::end_turn(const Queue& queue, bool progressed) {
+  std::lock_guard lock(mutex_);
+  current_ = nullptr;
+  if (progressed) {
+    progressed_ = &queue;
+    std::erase_if(had_no_turn_, [&](const Queue* other) { return other->priority() < queue.priority(); });
+  }
+  released_.notify_all();
 }
 
 bool Processor::drive() {

@@ -39,6 +39,9 @@ class Processor {
   void run();
   // Lets every queue that can go on do so; says what is left. With `driving_` held.
   Queue::Advance round();
+  // Around Queue::advance(); false: the queue is gone.
+  bool begin_turn(const Queue& queue);
+  void end_turn(const Queue& queue, bool progressed);
   bool any_rung();
   // Tells look() that nobody processes packets; false if a doorbell was rung before that could be seen.
   // With `driving_` held.
@@ -49,6 +52,7 @@ class Processor {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::shared_ptr<Queue>> queues_;  // by priority, highest first
+  std::vector<std::shared_ptr<Queue>> turns_;   // those that round() goes through; of whoever is `driving_`
   size_t turn_ = 0;
   const Queue* current_ = nullptr;
   const Queue* progressed_ = nullptr;      // the last one that did; it may be gone

@@ -19,6 +19,8 @@ struct CodeRange {
 // the last place of the truth.
 enum class Math : uint8_t { exact, fast };
 
+class LaunchAdviser;
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -31,6 +33,8 @@ class Engine {
   virtual bool has_pending_results(const Wave&) const { return false; }
   // The host has made requests (precise::HostTraps): a wave that waits or is held may be ready after this.
   virtual void interrupt(Wave&) {}
+  // Itself, if it knows its code; null: it does not.
+  virtual LaunchAdviser* adviser() { return nullptr; }
 };
 
 }  // namespace lockstep

@@ -34,6 +34,17 @@ int64_t thread_nanoseconds() {
 
 }  // namespace
 
+std::atomic<void*> ActiveDispatch::spare_memory_ = nullptr;
+
+void* ActiveDispatch::operator new(size_t bytes) {
+  void* const spare = spare_memory_.exchange(nullptr, std::memory_order_acquire);
+  return spare ? spare : ::operator new(bytes);
+}
+
+void ActiveDispatch::operator delete(void* memory) {
+  ::operator delete(spare_memory_.exchange(memory, std::memory_order_acq_rel));
+}
+
 uint32_t resident_groups(const hardware::Description& device, const Launch& launch) {
   hardware::WorkGroupNeeds needs;
   needs.wave_size = launch.wave_size;
@@ -84,8 +95,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
                                               Precise* precise, const translator::IsCancelled& is_cancelled) {
   check(launch);
   const numeric::HostFloatDefaults defaults;  // for LLVM, too
-  std::shared_ptr<ActiveDispatch> dispatch(new ActiveDispatch);
-  dispatch->launch_ = std::move(launch);
+  std::shared_ptr<ActiveDispatch> dispatch(new ActiveDispatch(std::move(launch)));
   if (!dispatch->launch_.device) dispatch->launch_.device = state_;
   if (!dispatch->launch_.placement) dispatch->launch_.placement = placement_;
   set_hardware(dispatch->launch_, options_.hardware);
@@ -120,9 +130,10 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
       its.record_->trapped(outcome);
     });
   if (Listener* const other = dispatch->record_ ? dispatch->record_->listener() : nullptr) {
-    if (options.precise.listener) dispatch->listeners_.add(*options.precise.listener);
-    dispatch->listeners_.add(*other);
-    options.precise.listener = &dispatch->listeners_;
+    Listeners& listeners = dispatch->listeners_.emplace();
+    if (options.precise.listener) listeners.add(*options.precise.listener);
+    listeners.add(*other);
+    options.precise.listener = &listeners;
   }
   try {
     dispatch->prepared_ = options.precise.listener || needs_precise_engine(dispatch->launch_, options)
@@ -137,6 +148,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
     done(std::move(outcome));
     return nullptr;
   }
+  if (dispatch->record_) dispatch->prepared_.begin_report();
   dispatch->scheduler_.emplace(dispatch->launch_, options, *dispatch->prepared_.engine, reuse_);
   dispatch->priority_ = priority;
   dispatch->done_ = std::move(done);
@@ -331,10 +343,10 @@ void Device::work() {
 void Device::finish(const std::shared_ptr<ActiveDispatch>& dispatch) {
   Outcome outcome;
   dispatch->scheduler_->report(outcome);
-  dispatch->prepared_.report(outcome);
-  outcome.findings = dispatch->findings_.all();
-  outcome.exceptions = dispatch->findings_.exceptions();
   if (dispatch->record_) {
+    dispatch->prepared_.report(outcome);
+    outcome.findings = dispatch->findings_.all();
+    outcome.exceptions = dispatch->findings_.exceptions();
     outcome.processor_seconds = static_cast<double>(dispatch->processor_nanoseconds_) * 1e-9;
     dispatch->record_->ended(outcome);
   }

@@ -28,9 +28,15 @@ class ActiveDispatch {
  public:
   using Done = std::function<void(Outcome&&)>;
 
+  // The memory of one that has ended is kept for the next one.
+  static void* operator new(size_t bytes);
+  static void operator delete(void* memory);
+
  private:
   friend class Device;
-  ActiveDispatch() = default;
+  explicit ActiveDispatch(Launch&& launch) : launch_(std::move(launch)) {}
+
+  static std::atomic<void*> spare_memory_;
 
   Launch launch_;
   RunOptions options_;
@@ -38,7 +44,7 @@ class ActiveDispatch {
   Findings findings_;
   PreparedEngine prepared_;
   std::unique_ptr<DispatchRecord> record_;  // null: nobody listens
-  Listeners listeners_;                     // the settings' and the record's, where both have one
+  std::optional<Listeners> listeners_;      // the settings' and the record's, where there is a record's
   std::optional<TrapEntry> traps_;          // if the process has a handler
   std::optional<Scheduler> scheduler_;
   int priority_ = 0;
@@ -79,12 +85,11 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   // Starts a dispatch. `done` is called once, when it has ended, faulted or was cancelled, from any thread,
-  // the calling one included, without locks. A small dispatch is run by the calling thread for a moment; null
-  // if it ended there. Higher priorities get the host's threads first. Throws std::invalid_argument for what
-  // no hardware would take.
-  // `precise`, if not null, replaces the device's settings, takes the findings, and outlives the dispatch.
-  // `is_cancelled` is asked now and then while the kernel is translated, when there is no dispatch yet that
-  // could be cancelled.
+  // the calling one included, without locks; it hears of totals and faults, a listener of all else. A small
+  // dispatch is run by the calling thread for a moment; null if it ended there. Higher priorities get the
+  // host's threads first. Throws std::invalid_argument for what no hardware would take. `precise`, if not
+  // null, replaces the device's settings, takes the findings, and outlives the dispatch. `is_cancelled` is
+  // asked now and then while the kernel is translated, when there is no dispatch yet that could be cancelled.
   std::shared_ptr<ActiveDispatch> start(Launch launch, int priority, ActiveDispatch::Done done,
                                         Precise* precise = nullptr,
                                         const translator::IsCancelled& is_cancelled = {});

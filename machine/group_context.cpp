@@ -326,7 +326,7 @@ void GroupContext::clear_vgprs(const Launch& launch, const LaunchNeeds* needs, W
 bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace& place, uint64_t first_wave,
                          DispatchState& dispatch, Engine& engine, const RunOptions& options) {
   if (relaunch(launch, number, place, first_wave)) return true;
-  adviser_ = dynamic_cast<LaunchAdviser*>(&engine);
+  adviser_ = engine.adviser();
   registers_stay_ = false;
   WaveControl* const control = options.control;
   const precise::TrapSettings& traps = options.precise.traps;
@@ -352,12 +352,14 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   has_run_ = stands_still_ = false;
   idle_mark_.reset();
   times_idle_ = 0;
-  order_.assign(waves_.begin(), waves_.begin() + group_.wave_count);
+  order_.resize(group_.wave_count);
+  std::copy_n(waves_.begin(), group_.wave_count, order_.begin());
   turn_order_ = options.precise.order;
   random_ = precise::Random(options.precise.order_seed ^ precise::Random(number).next());
   rank_waves();
   if (turn_order_ == precise::Order::backward) std::ranges::reverse(order_);
-  wake_times_.assign(group_.wave_count, 0);
+  wake_times_.resize(group_.wave_count);
+  std::ranges::fill(wake_times_, 0);
   clear_lds(launch);
   wave_vgprs_ = wave_vgprs(launch);
   lds_alloc_ = lds_allocation(placement_ ? place_ : GroupPlacement{}, launch);
@@ -366,10 +368,12 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   requests_seen_ = host_traps_ ? host_traps_->count() : 0;
   if (control) has_commands_ = &control->begin(group_);
   control_ = control;
+  mode_ = initial_mode(launch);
+  const LaunchNeeds* const needs = may_relaunch_ && adviser_ ? adviser_->launch_needs(mode_) : nullptr;
   for (unsigned i = 0; i < group_.wave_count; ++i) {
     Wave& wave = *waves_[i];
     wave.creation_index = first_wave + i;
-    launch_wave(launch, i, place, wave);
+    launch_wave(launch, needs, i, place, wave);
     if (traps.sets_trap_enable()) wave.status |= status_bit::kTrapEnabled;
     if (!engine.enter(wave, launch.entry)) return false;
   }
@@ -392,8 +396,10 @@ unsigned initial_sgprs(const Launch& launch) {
   return count;
 }
 
-void GroupContext::launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave) {
-  reset_wave(wave, wave_vgprs_);
+void GroupContext::launch_wave(const Launch& launch, const LaunchNeeds* needs, unsigned index,
+                               const GroupPlace& place, Wave& wave) {
+  reset_all_but_vgprs(wave, wave_vgprs_);
+  clear_vgprs(launch, needs, wave);
   if (launch.initial_byte != 0) fill_registers(wave, launch.initial_byte);
   wave.lds_bytes = allocated_lds_bytes(launch);
   tell_place(launch, index, wave);
@@ -406,7 +412,7 @@ void GroupContext::launch_wave(const Launch& launch, unsigned index, const Group
     give_scratch(wave, reinterpret_cast<uint64_t>(scratch), launch.scratch_bytes);
     wave.status |= status_bit::kScratchEnabled;
   }
-  wave.mode = mode_ = initial_mode(launch);
+  wave.mode = mode_;
   wave.status |= initial_status(launch.rsrc1);
   fill_launch_registers(launch, index, place, wave);
 }

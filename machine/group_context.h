@@ -205,7 +205,8 @@ class GroupContext {
   };
 
   std::span<uint32_t> scratch_entries() { return std::span(scratch_entries_).first(waves_.size()); }
-  void launch_wave(const Launch& launch, unsigned index, const GroupPlace& place, Wave& wave);
+  void launch_wave(const Launch& launch, const LaunchNeeds* needs, unsigned index, const GroupPlace& place,
+                   Wave& wave);
   // In the registers that say where it is.
   void tell_place(const Launch& launch, unsigned index, Wave& wave) const;
   // The part of a launch that differs from group to group.

@@ -1,6 +1,7 @@
 #include "machine/kernel.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "engine/precise/exception_use.h"
@@ -80,25 +81,25 @@ void set_registers(Launch& launch, const loader::KernelDescriptor& descriptor,
   if (launch.rsrc2 & kExceptionEnable) launch.uses_exceptions = true;
   launch.vgpr_count = std::min(descriptor.vgpr_count(), 256u);
   // User SGPRs in the order of the enabling bits.
-  launch.user_data.clear();
-  auto push64 = [&](uint64_t value) {
-    launch.user_data.push_back(static_cast<uint32_t>(value));
-    launch.user_data.push_back(static_cast<uint32_t>(value >> 32));
+  std::array<uint32_t, 32> words{};  // USER_SGPR_COUNT has five bits
+  uint32_t* next = words.data();
+  const auto add64 = [&](bool is_enabled, uint64_t value) {
+    if (!is_enabled) return;
+    std::memcpy(next, &value, sizeof value);
+    next += 2;
   };
   const loader::KernelCodeProperties& properties = descriptor.properties;
-  if (properties.private_segment_buffer) {
-    push64(0);  // gfx11 addresses scratch through FLAT_SCRATCH; the buffer descriptor stays empty
-    push64(0);
-  }
-  if (properties.dispatch_pointer) push64(pointers.packet);
-  if (properties.queue_pointer) push64(pointers.queue);
-  if (properties.kernarg_segment_pointer) push64(pointers.kernarg);
-  if (properties.dispatch_id) push64(pointers.dispatch_id);
-  if (properties.flat_scratch_init) push64(0);  // likewise
-  if (properties.private_segment_size) launch.user_data.push_back(launch.scratch_bytes);
+  // gfx11 addresses scratch through FLAT_SCRATCH; the buffer descriptor stays empty.
+  if (properties.private_segment_buffer) next += 4;
+  add64(properties.dispatch_pointer, pointers.packet);
+  add64(properties.queue_pointer, pointers.queue);
+  add64(properties.kernarg_segment_pointer, pointers.kernarg);
+  add64(properties.dispatch_id, pointers.dispatch_id);
+  add64(properties.flat_scratch_init, 0);  // likewise
+  if (properties.private_segment_size) *next++ = launch.scratch_bytes;
   // A wave gets as many as USER_SGPR_COUNT says, then the work-group ids (guide table 11), whatever else is
   // enabled; those that nothing fills are zero.
-  launch.user_data.resize(descriptor.rsrc2.user_sgpr_count);
+  launch.user_data.assign(words.data(), words.data() + descriptor.rsrc2.user_sgpr_count);
 }
 
 std::optional<uint64_t> kernarg_address(const Launch& launch, const loader::KernelDescriptor& descriptor) {

@@ -41,14 +41,9 @@ std::string interpreted_note(const translator::Statistics& statistics) {
              : "the interpreter executes these instructions of the translated kernel, one by one: " + list;
 }
 
-// For a dispatch that begins now.
-PreparedEngine prepared_for(EngineKind given, PreparedEngine prepared) {
-  if (prepared.translator) {
-    prepared.interpreted_before = prepared.translator->interpreted();
-    prepared.exits_before = prepared.translator->exit_counts();
-  } else if (given == EngineKind::translator) {
-    prepared.note = kUnusualModes;
-  }
+// An engine that others may have been given otherwise.
+PreparedEngine as_given(EngineKind given, PreparedEngine prepared) {
+  if (!prepared.translator && given == EngineKind::translator) prepared.note = kUnusualModes;
   return prepared;
 }
 
@@ -207,6 +202,12 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, Find
   return prepared;
 }
 
+void PreparedEngine::begin_report() {
+  if (!translator) return;
+  interpreted_before = translator->interpreted();
+  exits_before = translator->exit_counts();
+}
+
 void PreparedEngine::report(Outcome& outcome) const {
   outcome.note = note;
   if (!translator) return;
@@ -234,7 +235,7 @@ Reuse::Entries::iterator Reuse::find(const Launch& launch, EngineKind kind, Math
 PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
                              const translator::IsCancelled& is_cancelled) {
   const EngineKind kind = possible_engine(given, launch, math);
-  Entry made;
+  std::shared_ptr<interpreter::Code> decoded;
   uint64_t times_forgotten = 0, interpreted = 0;
   {
     std::lock_guard lock(mutex_);
@@ -244,15 +245,15 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
       std::rotate(entries_.begin(), found, found + 1);
       Entry& entry = entries_.front();
       const bool is_stale = entry.prepared.code->has_stale_code();
-      if (entry.memory == launch.memory && !is_stale) {
-        return prepared_for(given, entry.prepared);
-      }
+      if (entry.memory == launch.memory && !is_stale) return as_given(given, entry.prepared);
       if (entry.prepared.translator && !is_stale) interpreted = entry.prepared.translator->interpreted();
       // Code that may be anywhere in memory belongs to that memory.
       if (!is_stale && (entry.memory == launch.memory || !launch.memory || launch.memory->version() == 0))
-        made.decoded = entry.decoded;
+        decoded = entry.decoded;
     }
   }
+  Entry made;
+  made.decoded = std::move(decoded);
   made.code = launch.code;
   made.wave_size = launch.wave_size;
   made.vgpr_count = wave_vgprs(launch);
@@ -272,7 +273,7 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
     made.prepared.engine = make_interpreter(launch, made.decoded);
     made.prepared.code = made.decoded.get();
   }
-  const PreparedEngine prepared = prepared_for(given, made.prepared);
+  const PreparedEngine prepared = as_given(given, made.prepared);
   std::lock_guard lock(mutex_);
   if (times_forgotten != times_forgotten_) return prepared;
   const auto found = find(launch, kind, math);

@@ -27,7 +27,8 @@ struct PreparedEngine {
   std::vector<uint64_t> exits_before;            // of that
   const interpreter::Code* code = nullptr;       // of the engine, if it may be used again
 
-  // Of the dispatch, when it has run.
+  // Around a dispatch of which somebody wants to know how it ran.
+  void begin_report();
   void report(Outcome& outcome) const;
 };
 

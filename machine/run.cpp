@@ -95,6 +95,7 @@ Outcome run(const Launch& launch, const RunOptions& options) {
     outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return outcome;
   }
+  prepared.begin_report();
   {
     Scheduler scheduler(launch, options, *prepared.engine, reuse);
     const unsigned available = host_threads();

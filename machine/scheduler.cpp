@@ -263,7 +263,7 @@ Claim Scheduler::claim_next() {
     Claim& claim = returned_.front();
     const Claim next{claim.first, claim.first + 1, claim.first_wave, claim.ended_waves};
     claim.first_wave += place_at(claim.first++).waves;
-    if (claim.first == claim.last) returned_.pop_front();
+    if (claim.first == claim.last) returned_.erase(returned_.begin());
     return next;
   }
   const Claim next{next_, next_ + 1, next_wave_};
@@ -279,7 +279,7 @@ Claim Scheduler::claim_more() {
   if (!returned_.empty()) {
     const Claim claim = returned_.front();
     if (claim.ended_waves != 0) return {};
-    returned_.pop_front();
+    returned_.erase(returned_.begin());
     return claim;
   }
   const uint64_t left = totals_.groups_total - next_;
@@ -330,7 +330,8 @@ int64_t Scheduler::slice(int64_t budget) {
 
 Scheduler::Groups::iterator Scheduler::next_parked() {
   if (start_order_.is_random() && !parked_.empty())
-    std::swap(parked_.front(), parked_[start_order_.draw(parked_.size())]);
+    std::swap(parked_.front(),
+              *std::next(parked_.begin(), static_cast<std::ptrdiff_t>(start_order_.draw(parked_.size()))));
   return std::ranges::find_if(parked_, [](const auto& context) { return !context->has_lent_place(); });
 }
 

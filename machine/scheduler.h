@@ -7,7 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -109,7 +109,7 @@ class Scheduler {
   // Whether a group that was parked is to run before a new one is started, in random order.
   bool prefers_parked();
   // The one that is to run next; the end if none can.
-  using Groups = std::deque<std::unique_ptr<GroupContext>>;
+  using Groups = std::list<std::unique_ptr<GroupContext>>;
   Groups::iterator next_parked();
   // Groups that nobody has started, of those numbered below `end`; those that still may be.
   uint64_t unstarted_before(uint64_t end) const;
@@ -158,7 +158,7 @@ class Scheduler {
   Progress totals_;
   uint64_t next_ = 0;              // first group that nobody has claimed yet
   uint64_t next_wave_ = 0;         // its first wave
-  std::deque<Claim> returned_;     // groups before that, in order, that were claimed and not started
+  std::vector<Claim> returned_;    // groups before that, in order, that were claimed and not started
   uint64_t changes_ = 0;           // results of groups some wave of which neither slept nor spun
   uint32_t patient_ = 0;           // groups that have come back kPatienceAfterFault times since the last one
   uint64_t still_in_a_row_ = 0;    // of those that nothing has changed for

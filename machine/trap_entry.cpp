@@ -35,12 +35,18 @@ precise::PreciseEngine* TrapEntry::engine_for(const Wave& wave) {
       return nullptr;
   }
   std::lock_guard lock(mutex_);
-  if (!engine_) {
+  auto& [findings, engine, causes] = entered();
+  if (!engine) {
     precise::Settings settings = options_.precise;
     set(settings.traps);
-    engine_ = make_precise_engine(launch_, launch_.code, settings, options_.math, findings_, {});
+    engine = make_precise_engine(launch_, launch_.code, settings, options_.math, findings, {});
   }
-  return engine_.get();
+  return engine.get();
+}
+
+TrapEntry::Entered& TrapEntry::entered() {
+  if (!entered_) entered_ = std::make_unique<Entered>();
+  return *entered_;
 }
 
 void TrapEntry::enters_handler(const Wave& wave, Fault&& cause) {
@@ -68,7 +74,7 @@ void TrapEntry::enters_handler(const Wave& wave, Fault&& cause) {
   if (on_told_ && fault.fault.kind == FaultKind::memory_violation) on_told_(fault);
   if (is_fault) handler_.on_fault(fault, launch_);
   std::lock_guard lock(mutex_);
-  causes_[&wave] = std::move(found);
+  entered().causes[&wave] = std::move(found);
 }
 
 void TrapEntry::on_interrupt(const Wave& wave, uint32_t payload) {
@@ -79,7 +85,7 @@ void TrapEntry::on_interrupt(const Wave& wave, uint32_t payload) {
   Cause cause;
   {
     std::lock_guard lock(mutex_);
-    Cause& known = causes_[&wave];
+    Cause& known = entered().causes[&wave];
     cause = known;
     known.told = true;
   }

@@ -63,6 +63,14 @@ class TrapEntry final : public precise::TrapListener, public MessageSink {
     WaveFault fault;
     bool told = false;
   };
+  // Made for the first wave that needs it: few dispatches have one.
+  struct Entered {
+    Findings findings;
+    std::unique_ptr<precise::PreciseEngine> engine;
+    // Why waves are in their handlers, or were last. By storage, so that there are few.
+    std::unordered_map<const Wave*, Cause> causes;
+  };
+  Entered& entered();  // with the lock held
 
   TrapHandler& handler_;
   const TrapHandler::Place place_;
@@ -70,11 +78,8 @@ class TrapEntry final : public precise::TrapListener, public MessageSink {
   const RunOptions& options_;
   MessageSink* const messages_;
   OnTold on_told_;
-  Findings findings_;
   std::mutex mutex_;
-  std::unique_ptr<precise::PreciseEngine> engine_;  // made when the first wave needs it
-  // Why waves are in their handlers, or were last. By storage, so that there are few.
-  std::unordered_map<const Wave*, Cause> causes_;
+  std::unique_ptr<Entered> entered_;
 };
 
 }  // namespace lockstep::machine

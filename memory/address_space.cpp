@@ -29,6 +29,11 @@ const Range* RangeSet::find(uint64_t address, uint64_t bytes, uint8_t access, Re
   return (range->access & access) == access ? range : nullptr;
 }
 
+bool RangeSet::allows(uint64_t address, uint64_t bytes, uint8_t access) const {
+  if (live_) return live_->extent(address, bytes, access, Reaching::adjoining_mappings).has_value();
+  return find(address, bytes, access) != nullptr;
+}
+
 std::optional<Range> RangeSet::nearest(uint64_t address) const {
   if (live_) return live_->nearest(address);
   const Range* range = at_or_before(address);
@@ -165,27 +170,29 @@ bool LiveRanges::remove(uint64_t begin, uint64_t end) {
   return any;
 }
 
-const Range* LiveRanges::find(uint64_t address, uint64_t bytes, uint8_t access, Reaching reaching) const {
-  Range extent;
-  {
-    std::shared_lock lock(mutex_);
-    auto at = ranges_.upper_bound(address);
-    if (at == ranges_.begin()) return nullptr;
-    --at;
-    if (address >= at->second.end || (at->second.access & access) != access) return nullptr;
-    extent.begin = at->second.begin;
+std::optional<LiveRanges::Extent> LiveRanges::extent(uint64_t address, uint64_t bytes, uint8_t access,
+                                                     Reaching reaching) const {
+  std::shared_lock lock(mutex_);
+  auto at = ranges_.upper_bound(address);
+  if (at == ranges_.begin()) return std::nullopt;
+  --at;
+  if (address >= at->second.end || (at->second.access & access) != access) return std::nullopt;
+  Extent extent{at->second.begin, at->second.end, at->second.access};
+  while (extent.end - address < bytes) {
+    if (reaching == Reaching::one_mapping) return std::nullopt;
+    if (++at == ranges_.end() || at->first != extent.end || (at->second.access & access) != access)
+      return std::nullopt;
     extent.end = at->second.end;
-    extent.access = at->second.access;
-    while (extent.end - address < bytes) {
-      if (reaching == Reaching::one_mapping) return nullptr;
-      if (++at == ranges_.end() || at->first != extent.end || (at->second.access & access) != access)
-        return nullptr;
-      extent.end = at->second.end;
-      extent.access &= at->second.access;
-    }
+    extent.access &= at->second.access;
   }
+  return extent;
+}
+
+const Range* LiveRanges::find(uint64_t address, uint64_t bytes, uint8_t access, Reaching reaching) const {
+  const std::optional<Extent> found = extent(address, bytes, access, reaching);
+  if (!found) return nullptr;
   std::lock_guard lock(extents_mutex_);
-  return &*extents_.insert(std::move(extent)).first;
+  return &*extents_.insert({found->begin, found->end, found->access, {}}).first;
 }
 
 std::optional<Range> LiveRanges::nearest(uint64_t address) const {

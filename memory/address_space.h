@@ -44,6 +44,8 @@ class RangeSet {
   // may.
   const Range* find(uint64_t address, uint64_t bytes, uint8_t access,
                     Reaching reaching = Reaching::adjoining_mappings) const;
+  // Whether find() finds something.
+  bool allows(uint64_t address, uint64_t bytes, uint8_t access) const;
   // The range that holds or most closely precedes the address.
   std::optional<Range> nearest(uint64_t address) const;
   std::vector<Range> ranges() const;
@@ -98,6 +100,12 @@ class LiveRanges {
   void clear();
 
   const Range* find(uint64_t address, uint64_t bytes, uint8_t access, Reaching reaching) const;
+  // What find() finds.
+  struct Extent {
+    uint64_t begin = 0, end = 0;
+    uint8_t access = 0;
+  };
+  std::optional<Extent> extent(uint64_t address, uint64_t bytes, uint8_t access, Reaching reaching) const;
   std::optional<Range> nearest(uint64_t address) const;
   std::vector<Range> all() const;
   uint64_t version() const { return version_.load(std::memory_order_seq_cst); }

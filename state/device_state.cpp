@@ -66,13 +66,17 @@ DeviceState::Agent::Agent(std::shared_ptr<DeviceState> device, std::shared_ptr<W
 }
 
 DeviceState::Agent::~Agent() {
-  go_on();
   std::lock_guard lock(device_->mutex_);
+  go_on_locked();
   --device_->agents_;
 }
 
 void DeviceState::Agent::go_on() {
   std::lock_guard lock(device_->mutex_);
+  go_on_locked();
+}
+
+void DeviceState::Agent::go_on_locked() {
   if (!wake_ || !std::exchange(wake_->is_stuck, false)) return;
   --device_->stuck_agents_;
 }

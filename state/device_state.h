@@ -73,6 +73,8 @@ class DeviceState {
     void go_on();
 
    private:
+    void go_on_locked();  // the device is
+
     std::shared_ptr<DeviceState> device_;
     std::shared_ptr<WakeList> wake_;
   };

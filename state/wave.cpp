@@ -48,10 +48,14 @@ void forget_ranges(Wave& wave) {
 }
 
 void reset_wave(Wave& wave, unsigned vgpr_count) {
+  reset_all_but_vgprs(wave, vgpr_count);
+  std::memset(wave.vgprs, 0, size_t{vgpr_count} * wave.register_bytes);
+}
+
+void reset_all_but_vgprs(Wave& wave, unsigned vgpr_count) {
   std::memset(wave.scalar, 0, 128 * sizeof wave.scalar[0]);
   wave.scc() = 0;
   wave.vgpr_count = vgpr_count;
-  std::memset(wave.vgprs, 0, size_t{vgpr_count} * wave.register_bytes);
   wave.mode = wave.status = wave.trapsts = 0;
   std::memset(wave.trap_temporaries, 0, sizeof wave.trap_temporaries);
   wave.pc = 0;

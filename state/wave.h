@@ -169,6 +169,7 @@ void initialise_wave(Wave& wave, unsigned wave_size, std::byte* vgprs);
 void forget_ranges(Wave& wave);
 // Makes the structure a fresh wave: registers zero, nothing executed yet.
 void reset_wave(Wave& wave, unsigned vgpr_count);
+void reset_all_but_vgprs(Wave& wave, unsigned vgpr_count);
 // Scratch that the machine answers for: the wave reaches it without further checks. FLAT_SCRATCH points
 // there.
 void give_scratch(Wave& wave, uint64_t base, uint32_t bytes_per_lane);

@@ -55,6 +55,7 @@ class Translator final : public Engine, public LaunchAdviser, private Stepper {
   const LaunchNeeds* launch_needs(uint32_t mode) const override;
   void run_turns(std::span<Wave* const> waves, int64_t turn, size_t& next, uint64_t& executed) override;
   void run_row(GroupRow& row) override;
+  LaunchAdviser* adviser() override { return this; }
 
   // As Interpreter's; before waves run.
   void set_host_real_time();
