@@ -268,9 +268,9 @@ Queue::Advance AqlQueue::advance() {
       break;
     }
     const uint64_t ended = retired_.load(std::memory_order_seq_cst);
-    const bool published = next_ - read < size_;
-    if (published && (header & 0xff) == static_cast<uint16_t>(PacketType::invalid)) break;
-    bool goes_on = published;
+    const bool has_slot = next_ - read < size_;
+    if (has_slot && !is_published(header)) break;
+    bool goes_on = has_slot;
     if (goes_on && killed(next_)) {
       goes_on = abandon(next_);
     } else if (goes_on) {
@@ -289,6 +289,15 @@ Queue::Advance AqlQueue::advance() {
     result.progressed = true;
   }
   return result;
+}
+
+// Of the packet at next_, whether the doorbell was rung or not: packets are published before. But zero is a
+// type, too, a vendor's, and may be what a program has there until it stores the header, behind all else.
+bool AqlQueue::is_published(uint16_t header) const {
+  const auto type = static_cast<PacketType>(header & 0xff);
+  if (type != PacketType::vendor_specific) return type != PacketType::invalid;
+  const uint64_t doorbell = heard_;
+  return doorbell != kNeverRung && doorbell >= next_;
 }
 
 // Some store the write index behind the doorbell, without a word. Others ring with an index more than HSA

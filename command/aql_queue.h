@@ -84,6 +84,7 @@ class AqlQueue final : public Queue, private MessageSink {
   class HostedMessages;
 
   void on_interrupt(const Wave& wave, uint32_t payload) override;
+  bool is_published(uint16_t header) const;
   void look_for_index(Advance& result) const;
   Outcome process(uint64_t index, uint16_t header, Advance& result);
   Outcome dispatch(uint64_t index, const KernelDispatchPacket& packet);

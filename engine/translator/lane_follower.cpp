@@ -104,7 +104,7 @@ void LaneFollower::complete(State& state) const {
 // A change of EXEC leaves what covers by itself; `also`: a register that together with EXEC has the lanes
 // that it had before.
 void LaneFollower::set_exec(unsigned word, Known value, const State& before, std::optional<unsigned> also,
-              State& state) const {
+                            State& state) const {
   const Known covers = static_cast<Known>(kCovers << word * kHalfBits);
   for (unsigned r = kFirstScalar; r < kRegisters; ++r) {
     Known& known = state.at(r);
@@ -118,7 +118,8 @@ void LaneFollower::set_exec(unsigned word, Known value, const State& before, std
 }
 
 // Lanes that are off have no bits in what vector instructions compare.
-void LaneFollower::step_compare(const Node& node, const Effects& effects, const State& before, State& state) const {
+void LaneFollower::step_compare(const Node& node, const Effects& effects, const State& before,
+                                State& state) const {
   if (writes_exec(effects)) {
     for (unsigned word = 0; word < words_; ++word)
       set_exec(word, without(before.at(kExec + word)), before, std::nullopt, state);

@@ -29,7 +29,8 @@ bool is_kept(const std::string& text, unsigned wave_size = 32) {
 const std::string kGuard = "v_cmp_lt_u32 vcc_lo, 7, v1\ns_and_saveexec_b32 s0, vcc_lo\n";
 const std::string kWrite = "v_mov_b32 v9, v2\n", kRead = "global_store_b32 v0, v9, s[4:5]\n";
 const std::string kInner =
-    "v_cmp_lt_u32 vcc_lo, 3, v3\ns_and_saveexec_b32 s1, vcc_lo\ns_cbranch_execz inner\nv_add_nc_u32 v2, 3, v2\n"
+    "v_cmp_lt_u32 vcc_lo, 3, v3\ns_and_saveexec_b32 s1, vcc_lo\ns_cbranch_execz inner\nv_add_nc_u32 v2, 3, "
+    "v2\n"
     "inner:\ns_or_b32 exec_lo, exec_lo, s1\n";
 const std::string kEnd = "s_or_b32 exec_lo, exec_lo, s0\n";
 
@@ -43,13 +44,12 @@ TEST(LaneRegions, LanesOfABranchComeOnAgainInIt) {
                        "s_and_not1_b32 exec_lo, exec_lo, s2\ns_cbranch_execnz loop\n"
                        "s_or_b32 exec_lo, exec_lo, s2\n" +
                        kRead + kEnd));
-  EXPECT_FALSE(is_kept(kGuard + "v_cmp_lt_u32 vcc_lo, 9, v2\ns_and_saveexec_b32 s2, vcc_lo\n" + kWrite + kInner +
-                       kRead + "s_or_b32 exec_lo, exec_lo, s2\n" + kEnd));
-  const std::string wide =
-      "v_cmp_lt_u32 vcc, 7, v1\ns_and_saveexec_b64 s[0:1], vcc\n" + kWrite +
-      "v_cmp_lt_u32 vcc, 3, v3\ns_and_saveexec_b64 s[2:3], vcc\nv_add_nc_u32 v2, 3, v2\n"
-      "s_or_b64 exec, exec, s[2:3]\n" +
-      kRead + "s_or_b64 exec, exec, s[0:1]\n";
+  EXPECT_FALSE(is_kept(kGuard + "v_cmp_lt_u32 vcc_lo, 9, v2\ns_and_saveexec_b32 s2, vcc_lo\n" + kWrite +
+                       kInner + kRead + "s_or_b32 exec_lo, exec_lo, s2\n" + kEnd));
+  const std::string wide = "v_cmp_lt_u32 vcc, 7, v1\ns_and_saveexec_b64 s[0:1], vcc\n" + kWrite +
+                           "v_cmp_lt_u32 vcc, 3, v3\ns_and_saveexec_b64 s[2:3], vcc\nv_add_nc_u32 v2, 3, v2\n"
+                           "s_or_b64 exec, exec, s[2:3]\n" +
+                           kRead + "s_or_b64 exec, exec, s[0:1]\n";
   EXPECT_FALSE(is_kept(wide, 64));
   EXPECT_TRUE(is_kept(replaced(wide, "s_or_b64 exec, exec, s[2:3]", "s_or_b32 exec_lo, exec_lo, s3"), 64));
 }
@@ -66,8 +66,9 @@ TEST(LaneRegions, WhatOthersReadIsKept) {
   EXPECT_TRUE(is_kept(kGuard + kWrite + replaced(kInner, "exec_lo, s1\n", "exec_lo, s6\n") + kRead + kEnd));
   EXPECT_TRUE(is_kept(kGuard + kWrite + kInner + "s_mov_b32 exec_lo, s0\n" + kRead + kEnd));
   // What was saved is written before.
-  EXPECT_TRUE(is_kept(kGuard + kWrite + replaced(kInner, "v_add_nc_u32 v2", "s_mov_b32 s1, s7\nv_add_nc_u32 v2") +
-                      kRead + kEnd));
+  EXPECT_TRUE(is_kept(kGuard + kWrite +
+                      replaced(kInner, "v_add_nc_u32 v2", "s_mov_b32 s1, s7\nv_add_nc_u32 v2") + kRead +
+                      kEnd));
   // Control comes from elsewhere, too.
   EXPECT_TRUE(is_kept("s_cbranch_scc1 inside\n" + kGuard + kWrite + "inside:\n" + kInner + kRead + kEnd));
   // Lanes of another round.
@@ -135,16 +136,16 @@ class Nest {
     const std::string leave = below(2) ? "s_cbranch_execz " + label + "\n" : "";
     std::string text;
     if (below(3) == 0) {
-      text = "s_mov_" + size() + saved(depth) + ", " + exec() + "\nv_cmpx_gt_u32 " + number(1u << below(8)) + ", " +
-             any() + "\n";
+      text = "s_mov_" + size() + saved(depth) + ", " + exec() + "\nv_cmpx_gt_u32 " + number(1u << below(8)) +
+             ", " + any() + "\n";
       return text + leave + statements(depth + 1) + label + ":\n" + end(depth);
     }
     text = condition() + "s_and_saveexec_" + size() + saved(depth) + ", " + vcc() + "\n";
     if (below(2)) return text + leave + statements(depth + 1) + label + ":\n" + end(depth);
     text += "s_xor_" + size() + saved(depth) + ", " + exec() + ", " + saved(depth) + "\n" + leave;
     text += statements(depth + 1) + label + ":\n";
-    text += "s_or_saveexec_" + size() + saved(depth) + ", " + saved(depth) + "\ns_xor_" + size() + exec() + ", " +
-            exec() + ", " + saved(depth) + "\n";
+    text += "s_or_saveexec_" + size() + saved(depth) + ", " + saved(depth) + "\ns_xor_" + size() + exec() +
+            ", " + exec() + ", " + saved(depth) + "\n";
     return text + statements(depth + 1) + end(depth);
   }
 
@@ -153,10 +154,10 @@ class Nest {
     std::string text = "v_and_b32 " + count + ", 3, " + any() + "\ns_mov_" + size() + left(depth) + ", 0\n";
     text += label + ":\n" + statements(depth + 1);
     text += "v_add_nc_u32 " + count + ", -1, " + count + "\nv_cmp_gt_i32 " + vcc() + ", 1, " + count + "\n";
-    text += "s_or_" + size() + left(depth) + ", " + vcc() + ", " + left(depth) + "\ns_and_not1_" + size() + exec() +
-            ", " + exec() + ", " + left(depth) + "\n";
-    return text + "s_cbranch_execnz " + label + "\ns_or_" + size() + exec() + ", " + exec() + ", " + left(depth) +
-           "\n";
+    text += "s_or_" + size() + left(depth) + ", " + vcc() + ", " + left(depth) + "\ns_and_not1_" + size() +
+            exec() + ", " + exec() + ", " + left(depth) + "\n";
+    return text + "s_cbranch_execnz " + label + "\ns_or_" + size() + exec() + ", " + exec() + ", " +
+           left(depth) + "\n";
   }
 
   std::string end(unsigned depth) const {
@@ -177,11 +178,10 @@ TEST(LaneRegions, RandomNestsAreTheInterpreters) {
         nest + "v_lshlrev_b32 v21, 5, v0\nds_store_b128 v21, v[2:5]\nds_store_b32 v21, v6 offset:16\n";
     for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x0ff0'f00f'33ff'0ff1}}) {
       EnginePair engines({.wave_size = wave_size, .exec = exec, .seed = seed});
-      EXPECT_EQ(engines.run(interpreter::assembled(text, wave_size),
-                            [](interpreter::TestWave& wave) {
-                              wave.fill(0, [](unsigned lane) { return lane; });
-                            }),
-                "")
+      EXPECT_EQ(
+          engines.run(interpreter::assembled(text, wave_size),
+                      [](interpreter::TestWave& wave) { wave.fill(0, [](unsigned lane) { return lane; }); }),
+          "")
           << seed;
     }
   }
