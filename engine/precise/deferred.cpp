@@ -67,11 +67,11 @@ FlatLanes flat_lanes(const Step& step, AccessFinder& accesses) {
 
 namespace {
 
-// LDSDIR works by quads (guide 12.2.1, 12.4); a parameter load leaves the fourth lane alone.
-uint64_t quads_of(uint64_t lanes, uint64_t lanes_of_quad) {
+// LDSDIR works by quads (guide 12.2.1, 12.4).
+uint64_t quads_of(uint64_t lanes) {
   uint64_t quads = lanes | lanes >> 1;
   quads = (quads | quads >> 2) & 0x1111'1111'1111'1111ull;
-  return quads * lanes_of_quad;
+  return quads * 0xf;
 }
 
 }  // namespace
@@ -84,8 +84,7 @@ Deferred::Deferred(const Step& step, Share share, uint64_t lanes, const FlatLane
       lanes_(lanes),
       result_lanes_(lanes) {
   const Wave& wave = step.wave;
-  if (instruction_.row->opcode == isa::Opcode::lds_direct_load) result_lanes_ = quads_of(lanes, 0xf);
-  if (instruction_.row->opcode == isa::Opcode::lds_param_load) result_lanes_ = quads_of(lanes, 0x7);
+  if (instruction_.row->encoding == isa::Encoding::ldsdir) result_lanes_ = quads_of(lanes);
   if (share.kind == Kind::vector_load || share.kind == Kind::vector_store)
     uses_scratch_ = instruction_.row->encoding == isa::Encoding::scratch;
   if (instruction_.row->encoding == isa::Encoding::flat) uses_scratch_ = (lanes & flat.scratch) != 0;

@@ -395,6 +395,15 @@ TEST(LateResults, CountsWithoutLanes) {
   }
 }
 
+// 12.1.3: what lands in the fourth lane of a quad is zero, as the interpreter has it (found by engines_fuzz).
+TEST(LateResults, AParameterLoadHasAFourthLane) {
+  Late d(
+      "v_lshlrev_b32 v0, 2, v0\nv_mov_b32 v2, 7\ns_mov_b32 m0, 0\nlds_param_load v2, attr0.x\n"
+      "s_waitcnt expcnt(0)\nglobal_store_b32 v0, v2, s[0:1] offset:256");
+  d.run();
+  for (unsigned lane = 0; lane < 32; ++lane) EXPECT_EQ(d[64 + lane], 0u) << lane;
+}
+
 // 3.3.3: a load whose destination is out of range is issued as if EXEC were zero: no register of it lands.
 TEST(LateResults, NothingLandsOfALostDestination) {
   for (const char* load :
