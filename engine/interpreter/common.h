@@ -5,6 +5,12 @@
 
 namespace lockstep::interpreter {
 
+// To where a source that is a literal is read. What handlers without operands of their own for that left
+// there was another instruction's.
+inline void copy_literal(const Operation* op, Wave* wave) {
+  __builtin_memcpy(&wave->scalar[kScalarLiteral], &op->literal, 8);
+}
+
 // Bits of Operation::source_flags in memory operations.
 enum MemorySource : uint32_t {
   kHasAddress = 1,      // source 0 is a VGPR address

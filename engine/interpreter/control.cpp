@@ -127,11 +127,13 @@ uint64_t pc_at(Wave* wave, uint32_t offset) {
 }
 
 void s_setpc(const Operation* op, Wave* wave, int64_t budget) {
+  copy_literal(op, wave);
   const uint64_t destination = pc_at(wave, op->source[0]);
   LOCKSTEP_JUMP(program_of(wave)->at(destination), destination);
 }
 
 void s_swappc(const Operation* op, Wave* wave, int64_t budget) {
+  copy_literal(op, wave);
   const uint64_t destination = pc_at(wave, op->source[0]);
   const uint64_t pc = address_after(op);
   scalar_at(wave, op->dst) = static_cast<uint32_t>(pc);
@@ -538,6 +540,7 @@ uint32_t relative(const Wave* wave, uint32_t offset, uint32_t index, unsigned wo
 
 template <unsigned words, bool source_relative, bool destination_relative>
 void s_movrel(const Operation* op, Wave* wave, int64_t budget) {
+  copy_literal(op, wave);
   const isa::Indices index =
       isa::register_indices(op->instruction->row->opcode, wave->scalar[isa::code::kM0]);
   const uint32_t source =

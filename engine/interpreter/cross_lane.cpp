@@ -36,10 +36,6 @@ void write_lanes(Wave* wave, uint32_t destination, const U32* result, uint64_t l
   }
 }
 
-void copy_literal(const Operation* op, Wave* wave) {
-  __builtin_memcpy(&wave->scalar[kScalarLiteral], &op->literal, 8);
-}
-
 void dpp_gather(const Operation* op, Wave* wave, int64_t budget) {
   const auto* selection = reinterpret_cast<const semantics::DppSelection*>(op->literal);
   wave->dpp_write_mask =

@@ -225,6 +225,11 @@ TEST(Mode, ScalarRelativeRegisters) {
     EXPECT_EQ(w.s(20), w.s(8));
     EXPECT_EQ(w.s(33), w.s(6));
     EXPECT_EQ(w.s64(40), w.s64(6));  // the index loses its low bit (guide 3.3.1.3)
+    // A literal is its own, not that of the instruction before (found by random programs).
+    w.run("s_movk_i32 s20, 0x3f89\ns_movreld_b32 s30, 0x9d0a4799");
+    EXPECT_EQ(w.s(33), 0x9d0a4799u);
+    w.run("s_movk_i32 s20, 0x3f89\ns_movreld_b64 s[30:31], 0x456789");
+    EXPECT_EQ(w.s64(32), 0x456789u);
     const uint32_t s0 = w.s(0);
     w.s(125) = 200;
     const TestWave::State before = w.save();
