@@ -70,7 +70,8 @@ TEST(LaneRegions, WhatOthersReadIsKept) {
                       replaced(kInner, "v_add_nc_u32 v2", "s_mov_b32 s1, s7\nv_add_nc_u32 v2") + kRead +
                       kEnd));
   // Control comes from elsewhere, too.
-  EXPECT_TRUE(is_kept("s_cbranch_scc1 inside\n" + kGuard + kWrite + "inside:\n" + kInner + kRead + kEnd));
+  EXPECT_TRUE(is_kept("s_mov_b32 s0, 0\ns_cbranch_scc1 inside\n" + kGuard + kWrite + "inside:\n" + kInner +
+                      kRead + kEnd));
   // Lanes of another round.
   EXPECT_TRUE(is_kept("v_mov_b32 v8, 0\nround:\nv_add_nc_u32 v8, v9, v8\n" + kGuard + kWrite + kInner + kEnd +
                       "s_sub_u32 s8, s8, 1\ns_cbranch_scc0 round\nv_mov_b32 v9, v8\n" + kRead));
