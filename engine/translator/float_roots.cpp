@@ -24,7 +24,7 @@ class Finder {
       const Operation& end = run_.operation(each.end);
       result.float_roots.insert(each.begin);
       result.earlier_results[{end.node, end.half}] = {each.begin, 0};
-      for (int step : each.steps) result.steps.insert({run_.operation(step).node, run_.operation(step).half});
+      add_steps(run_, each, result.steps);
     }
   }
 

@@ -13,10 +13,6 @@ using isa::Role;
 
 constexpr uint64_t kScale = 0x4f7ffffe;  // the float below 2^32 by which the reciprocal is multiplied
 
-bool is_constant(const Term& term, uint64_t value) {
-  return term.is_constant && !term.neg && term.value == value;
-}
-
 // One of the operation's two sources is that; gives the other one.
 template <class Is>
 std::optional<Term> other_source(const Operation& operation, Is is) {
@@ -43,7 +39,7 @@ class Finder {
       const Role dividend = begin.sources[0] == each.dividend ? Role::src0 : Role::src1;
       result.integer_divisions[begin.node] = {dividend, each.divisor.first};
       result.earlier_results[{end.node, end.half}] = {begin.node, each.is_rest};
-      for (int step : each.steps) result.steps.insert({run_.operation(step).node, run_.operation(step).half});
+      add_steps(run_, each, result.steps);
       result.opposites.insert(each.opposites.begin(), each.opposites.end());
     }
   }
@@ -111,7 +107,7 @@ class Finder {
   std::optional<Term> corrected_quotient(const Operation& select, std::set<int>& steps) const {
     const Operation* sum = run_.made_by(select.sources[1], {Opcode::v_add_nc_u32}, steps);
     if (!sum) return std::nullopt;
-    const auto before = other_source(*sum, [](const Term& term) { return is_constant(term, 1); });
+    const auto before = other_source(*sum, [](const Term& term) { return term.is_number(1); });
     if (!before || !(select.sources[0] == *before)) return std::nullopt;
     return before;
   }
@@ -150,7 +146,7 @@ class Finder {
       const Operation* integer = run_.made_by(first, {Opcode::v_cvt_u32_f32}, tried);
       const Operation* scaled =
           integer ? run_.made_by(integer->sources[0], {Opcode::v_mul_f32}, tried) : nullptr;
-      const auto is_scale = [](const Term& each) { return is_constant(each, kScale); };
+      const auto is_scale = [](const Term& each) { return each.is_number(kScale); };
       const auto inverse = scaled ? other_source(*scaled, is_scale) : std::nullopt;
       const Operation* estimate =
           inverse ? run_.made_by(*inverse, {Opcode::v_rcp_iflag_f32}, tried) : nullptr;

@@ -32,6 +32,12 @@ struct Places {
   Value* offsets = nullptr;    // <16 x i32> or <16 x i64>; <16 x ptr> without a pointer
 };
 
+// Words of ones for those of the bits in `each` that the number has.
+Value* lanes_having(llvm::IRBuilder<>& ir, Value* bits, Value* each) {
+  Value* all = ir.CreateVectorSplat(kLanes, ir.CreateZExt(bits, ir.getInt32Ty()));
+  return ir.CreateSExt(ir.CreateICmpEQ(ir.CreateAnd(all, each), each), each->getType());
+}
+
 class LaneMoves {
  public:
   LaneMoves(llvm::Function& function, Value* readable)
@@ -110,9 +116,7 @@ class LaneMoves {
     }
     auto* type = llvm::FunctionType::get(ir_.getPtrTy(), {ir_.getPtrTy()}, false);
     Value* place = ir_.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", true), {each_bit_});
-    Value* each = ir_.CreateAlignedLoad(words_, place, llvm::Align(4));
-    Value* all = ir_.CreateVectorSplat(kLanes, ir_.CreateZExt(bits, ir_.getInt32Ty()));
-    return ir_.CreateSExt(ir_.CreateICmpEQ(ir_.CreateAnd(all, each), each), words_);
+    return lanes_having(ir_, bits, ir_.CreateAlignedLoad(words_, place, llvm::Align(4)));
   }
 
   static std::vector<uint32_t> bits_of_each_lane() {
@@ -480,8 +484,7 @@ Value* lanes_as_words(llvm::IRBuilder<>& ir, Value* bits) {
   std::vector<llvm::Constant*> each_bit;
   for (unsigned lane = 0; lane < kLanes; ++lane) each_bit.push_back(ir.getInt32(1u << lane));
   auto* each = llvm::ConstantVector::get(each_bit);
-  Value* all = ir.CreateVectorSplat(kLanes, ir.CreateZExt(bits, ir.getInt32Ty()));
-  return ir.CreateSExt(ir.CreateICmpEQ(ir.CreateAnd(all, each), each), each->getType());
+  return lanes_having(ir, bits, each);
 }
 
 void mark_seldom(llvm::Instruction& move) {

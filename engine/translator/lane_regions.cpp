@@ -20,12 +20,8 @@ class Search {
       : routine_(routine),
         effects_(effects),
         follower_(routine.wave_size),
-        comes_from_(routine.blocks.size()),
-        looks_left_(kMostLooks * routine.nodes.size()) {
-    for (unsigned b = 0; b < routine.blocks.size(); ++b)
-      for (int to : {routine.blocks[b].taken, routine.blocks[b].next})
-        if (to >= 0) comes_from_[static_cast<unsigned>(to)].push_back(b);
-  }
+        comes_from_(blocks_before(routine)),
+        looks_left_(kMostLooks * routine.nodes.size()) {}
 
   struct Place {
     unsigned node;
@@ -96,7 +92,7 @@ class Search {
   const Routine& routine_;
   const std::vector<const Effects*>& effects_;
   const LaneFollower follower_;
-  std::vector<std::vector<unsigned>> comes_from_;
+  const std::vector<std::vector<unsigned>> comes_from_;
   size_t looks_left_;
   std::map<unsigned, LaneFollower::State> entry_;  // of the region's blocks but the first
   std::set<unsigned> leads_on_;                    // blocks at whose end it goes on

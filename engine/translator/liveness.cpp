@@ -95,13 +95,9 @@ class LiveSearch {
       : routine_(routine), regions_(regions), facts_(facts), outside_(routine.blocks.size()) {}
 
   void run() {
-    std::vector<std::vector<unsigned>> comes_from(routine_.blocks.size());
+    const std::vector<std::vector<unsigned>> comes_from = blocks_before(routine_);
     Worklist work(routine_.blocks.size());
-    for (unsigned b = 0; b < routine_.blocks.size(); ++b) {
-      for (int successor : {routine_.blocks[b].taken, routine_.blocks[b].next})
-        if (successor >= 0) comes_from[static_cast<unsigned>(successor)].push_back(b);
-      work.add(b);
-    }
+    for (unsigned b = 0; b < routine_.blocks.size(); ++b) work.add(b);
     while (!work.empty()) {
       const unsigned b = work.take();
       if (look_through(b))

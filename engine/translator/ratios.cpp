@@ -38,7 +38,7 @@ class Finder {
       result.ratios.emplace(run_.operation(each.end).node, each.ratio);
       if (each.ratio.denominator) result.fractions[*each.ratio.denominator] = true;
       if (each.ratio.numerator) result.fractions.try_emplace(*each.ratio.numerator, false);
-      for (int step : each.steps) result.steps.insert({run_.operation(step).node, run_.operation(step).half});
+      add_steps(run_, each, result.steps);
     }
   }
 

@@ -450,6 +450,14 @@ int Routine::block_at(int64_t offset) const {
   return found == blocks.end() || found->offset != offset ? -1 : static_cast<int>(found - blocks.begin());
 }
 
+std::vector<std::vector<unsigned>> blocks_before(const Routine& routine) {
+  std::vector<std::vector<unsigned>> before(routine.blocks.size());
+  for (unsigned b = 0; b < routine.blocks.size(); ++b)
+    for (int to : {routine.blocks[b].taken, routine.blocks[b].next})
+      if (to >= 0) before[static_cast<unsigned>(to)].push_back(b);
+  return before;
+}
+
 std::vector<unsigned> loop_ends(const Routine& routine) {
   std::vector<unsigned> ends(routine.blocks.size());
   for (unsigned i = 0; i < routine.blocks.size(); ++i) {

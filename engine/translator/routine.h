@@ -129,6 +129,9 @@ inline constexpr unsigned kMaxLoopSize = 1500;
 // Code beyond so many instructions is outside.
 inline constexpr size_t kMaxNodes = 20'000;
 
+// By block: those that lead there, of all pieces.
+std::vector<std::vector<unsigned>> blocks_before(const Routine& routine);
+
 // For each block that branches behind it go back to: the number of the block behind the last of these; else
 // 0.
 std::vector<unsigned> loop_ends(const Routine& routine);

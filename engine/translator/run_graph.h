@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/translator/liveness.h"
@@ -31,6 +32,7 @@ struct Term {
            written_by == other.written_by;
   }
   bool operator==(const Term& other) const { return neg == other.neg && same_but_sign(other); }
+  bool is_number(uint64_t number) const { return is_constant && !neg && value == number; }
   bool is_integer(int32_t number) const {
     return is_constant && !neg && static_cast<int32_t>(value) == number;
   }
@@ -99,6 +101,12 @@ struct Pattern {
   std::set<int> steps;
   std::vector<Term> operands;
 };
+
+// In instructions and their halves.
+inline void add_steps(const RunGraph& run, const Pattern& pattern,
+                      std::set<std::pair<unsigned, unsigned>>& steps) {
+  for (int step : pattern.steps) steps.insert({run.operation(step).node, run.operation(step).half});
+}
 
 // Patterns may share steps. A step that something else needs is none, and then the others of its pattern are
 // none. `Found` is a Pattern.

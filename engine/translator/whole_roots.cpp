@@ -27,7 +27,7 @@ class Finder {
       result.roots.erase(run_.operation(each.root).node);
       result.whole_roots.insert(each.begin);
       result.earlier_results[{end.node, end.half}] = {each.begin, each.word};
-      for (int step : each.steps) result.steps.insert({run_.operation(step).node, run_.operation(step).half});
+      add_steps(run_, each, result.steps);
     }
   }
 

@@ -36,7 +36,7 @@ class Finder {
         result.words_of_numbers.insert(each.begin);
         result.earlier_results[{end.node, end.half}] = {each.begin, each.word};
       }
-      for (int step : each.steps) result.steps.insert({run_.operation(step).node, run_.operation(step).half});
+      add_steps(run_, each, result.steps);
     }
   }
 
@@ -76,11 +76,8 @@ class Finder {
     const Term* whole = &end.sources[0];
     const Operation* rest = run_.made_by(*whole, {Opcode::v_fma_f64}, found.steps);
     if (rest) {
-      const auto is_factor = [](const Term& term) {
-        return term.is_constant && !term.neg && term.value == kMinusTwoTo32;
-      };
-      const unsigned factor = is_factor(rest->sources[0]) ? 0 : 1;
-      if (is_signed || !is_factor(rest->sources[factor])) return std::nullopt;
+      const unsigned factor = rest->sources[0].is_number(kMinusTwoTo32) ? 0 : 1;
+      if (is_signed || !rest->sources[factor].is_number(kMinusTwoTo32)) return std::nullopt;
       whole = &rest->sources[1 - factor];
     }
     const Operation* rounded = run_.made_by(*whole, {Opcode::v_floor_f64}, found.steps);

@@ -46,7 +46,7 @@ class Finder {
       if (each.estimate) division.estimate = {each.estimate->low.first, each.estimate->high.first};
       if (each.opposite) division.opposite = {each.opposite->low.first, each.opposite->high.first};
       result.earlier_results[{end.node, end.half}] = {begin, each.word};
-      for (int step : each.steps) result.steps.insert({run_.operation(step).node, run_.operation(step).half});
+      add_steps(run_, each, result.steps);
     }
   }
 
@@ -63,7 +63,7 @@ class Finder {
   static bool is_scale(const Operation& operation) {
     if (!operation.is_plain || operation.opcode != Opcode::v_mul_f32) return false;
     return std::ranges::any_of(operation.sources,
-                               [](const Term& each) { return is_constant_term(each, kScaleOfWideQuotient); });
+                               [](const Term& each) { return each.is_number(kScaleOfWideQuotient); });
   }
 
   void find_with_scale(int scale) {
@@ -224,11 +224,11 @@ class Finder {
                             steps)
              : nullptr;
     if (!sum) return std::nullopt;
-    const unsigned factor = is_constant_term(sum->sources[0], kTwoTo32) ? 1 : 0;
-    if (!is_constant_term(sum->sources[1 - factor], kTwoTo32)) return std::nullopt;
+    const unsigned factor = sum->sources[0].is_number(kTwoTo32) ? 1 : 0;
+    if (!sum->sources[1 - factor].is_number(kTwoTo32)) return std::nullopt;
     const Operation* low = run_.made_by(sum->sources[2], {Opcode::v_cvt_f32_u32}, steps);
     if (!low) return std::nullopt;
-    if (is_constant_term(sum->sources[factor], 0)) return WideTerm{low->sources[0], kZeroTerm};
+    if (sum->sources[factor].is_number(0)) return WideTerm{low->sources[0], kZeroTerm};
     const Operation* high = run_.made_by(sum->sources[factor], {Opcode::v_cvt_f32_u32}, steps);
     return high ? std::optional(WideTerm{low->sources[0], high->sources[0]}) : std::nullopt;
   }
@@ -236,7 +236,7 @@ class Finder {
   // `steps` and `begin` have made the reciprocal.
   void find_corrections(const WideTerm& n, const WideTerm& d, const WideTerm& reciprocal, WideSteps steps,
                         const std::set<int>& begin) {
-    const bool is_short = is_constant_term(d.high, 0);
+    const bool is_short = d.high.is_number(0);
     const WideTerm estimate = steps.high_product(n, reciprocal), product = steps.low_product(d, estimate);
     if (steps.have_failed()) return;
     const WideSteps::Sum first_low = steps.difference(n.low, product.low),

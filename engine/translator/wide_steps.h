@@ -11,9 +11,6 @@ namespace lockstep::translator {
 
 inline constexpr Term kZeroTerm{.is_constant = true};
 
-inline bool is_constant_term(const Term& term, uint64_t value) {
-  return term.is_constant && !term.neg && term.value == value;
-}
 inline Term constant_term(uint64_t value) {
   return {.is_constant = true, .value = value};
 }
@@ -81,7 +78,7 @@ class WideSteps {
   // The low halves of the products of whole numbers.
   WideTerm low_product(const WideTerm& a, const WideTerm& b) {
     const WideTerm first = product(a.low, b.low);
-    if (!is_constant_term(a.high, 0)) {
+    if (!a.high.is_number(0)) {
       const Term second = product(a.low, b.high).low, third = product(a.high, b.low).low;
       return {first.low, sum_of_three(first.high, second, third)};
     }
@@ -116,7 +113,7 @@ class WideSteps {
   // Zero where a < b, else -1. What is known of b.high is known of that, too.
   Term is_not_less(const WideTerm& a, const WideTerm& b) {
     const Term low = flag(a.low, b.low),
-               high = is_constant_term(b.high, 0) ? constant_term(~uint32_t{0}) : flag(a.high, b.high);
+               high = b.high.is_number(0) ? constant_term(~uint32_t{0}) : flag(a.high, b.high);
     const int equal = find({isa::Opcode::v_cmp_eq_u32},
                            [&](const Operation& each) { return is_of_both(each, a.high, b.high); });
     return chosen(high, low, note(equal));
@@ -176,7 +173,7 @@ class WideSteps {
   WideTerm product(const Term& a, const Term& b, bool high_alone = false) {
     const auto is_it = [&](const Operation& each) { return is_of_both(each, a, b); };
     const int whole = find({isa::Opcode::v_mad_u64_u32}, [&](const Operation& each) {
-      return is_it(each) && is_constant_term(each.sources[2], 0);
+      return is_it(each) && each.sources[2].is_number(0);
     });
     const int high = find({isa::Opcode::v_mul_hi_u32}, is_it), low = find({isa::Opcode::v_mul_lo_u32}, is_it);
     if (whole != kNone && !(high_alone && high != kNone)) {
