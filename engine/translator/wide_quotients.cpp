@@ -113,7 +113,7 @@ class Finder {
           const WideTerm dividend{n, n_high}, reciprocal{r, r_high};
           const WideTerm estimate = steps.high_product(dividend, reciprocal);
           if (steps.have_failed()) continue;
-          for (const WideTerm& divisor : constants_times(estimate)) {
+          for (const WideTerm& divisor : numbers_times(estimate, is_whole_number)) {
             const auto number = uint64_t{static_cast<uint32_t>(divisor.high.value)} << 32 |
                                 static_cast<uint32_t>(divisor.low.value);
             const uint64_t most = greatest_wide_reciprocal(number);
@@ -123,7 +123,7 @@ class Finder {
             find_corrections(dividend, divisor, reciprocal, steps, {});
             expected_.clear();
           }
-          for (const WideTerm& divisor : scalars_times(estimate))
+          for (const WideTerm& divisor : numbers_times(estimate, is_scalar_from_before))
             find_with_estimate(dividend, divisor, reciprocal, steps);
         }
     }
@@ -148,6 +148,7 @@ class Finder {
   static bool is_from_before(const Term& term) {
     return !term.is_constant && !term.neg && term.written_by[0] == Term::kBefore;
   }
+  static bool is_whole_number(const Term& term) { return term.is_constant && !term.neg; }
   static bool is_scalar_from_before(const Term& term) { return is_from_before(term) && !is_vgpr(term.first); }
   // Numbers that others were added to, which gave this one.
   std::vector<WideTerm> sums_to(const WideTerm& sum) const {
@@ -161,14 +162,16 @@ class Finder {
         numbers.push_back({low->sources[of_low], high->sources[of_high]});
     return numbers;
   }
-  std::vector<WideTerm> scalars_times(const WideTerm& estimate) const {
+  // What the estimate is multiplied by whose words are such.
+  template <class Is>
+  std::vector<WideTerm> numbers_times(const WideTerm& estimate, Is is) const {
     std::vector<WideTerm> divisors;
     const auto factors = other_factors(estimate.low);
     for (const auto& [low, reader] : factors) {
-      if (!is_scalar_from_before(low)) continue;
+      if (!is(low)) continue;
       divisors.push_back({low, kZeroTerm});
       for (const auto& [high, other_reader] : factors)
-        if (is_scalar_from_before(high) && !(high == low)) divisors.push_back({low, high});
+        if (is(high) && !(high == low)) divisors.push_back({low, high});
     }
     return divisors;
   }
@@ -200,18 +203,6 @@ class Finder {
         if (each.sources[side] == factor) factors.emplace_back(each.sources[1 - side], i);
     }
     return factors;
-  }
-  std::vector<WideTerm> constants_times(const WideTerm& estimate) const {
-    std::vector<WideTerm> divisors;
-    const auto factors = other_factors(estimate.low);
-    const auto is_number = [](const Term& term) { return term.is_constant && !term.neg; };
-    for (const auto& [low, reader] : factors) {
-      if (!is_number(low)) continue;
-      divisors.push_back({low, kZeroTerm});
-      for (const auto& [high, other_reader] : factors)
-        if (is_number(high) && !(high == low)) divisors.push_back({low, high});
-    }
-    return divisors;
   }
 
   // What the float is the scaled reciprocal of.
