@@ -26,38 +26,59 @@ inline constexpr int kLeastField = 127 - 2 * kFactorExponents - 24, kMostField =
 // Exponents of step k are so much larger: it makes up for what the exponent of a sum is counted from.
 inline constexpr int kStepBias = 24 + 127;
 
-// Signed halves: low * low + high * high.
-LOCKSTEP_INLINE I32 multiply_halves(U32 a, U32 b) {
+// Lanes of a register of the host: chains of whole chunks would go through memory where that is half of one.
 #if defined(__AVX512BW__)
-  using Halves = short __attribute__((vector_size(64)));
-  return bits_as<I32>(__builtin_ia32_pmaddwd512(bits_as<Halves>(a), bits_as<Halves>(b)));
-#elif defined(__AVX2__)
-  using Halves = short __attribute__((vector_size(32)));
-  using Half = int32_t __attribute__((ext_vector_type(8)));
-  const Half low = bits_as<Half>(__builtin_ia32_pmaddwd256(bits_as<Halves>(a.lo), bits_as<Halves>(b.lo)));
-  const Half high = bits_as<Half>(__builtin_ia32_pmaddwd256(bits_as<Halves>(a.hi), bits_as<Halves>(b.hi)));
-  return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+inline constexpr unsigned kChainLanes = 16;
 #else
-  const I32 x = bits_as<I32>(a), y = bits_as<I32>(b);
+inline constexpr unsigned kChainLanes = 8;
+#endif
+using ChainI32 = int32_t __attribute__((ext_vector_type(kChainLanes)));
+using ChainU32 = uint32_t __attribute__((ext_vector_type(kChainLanes)));
+using ChainF32 = float __attribute__((ext_vector_type(kChainLanes)));
+
+// Signed halves: low * low + high * high.
+LOCKSTEP_INLINE ChainI32 multiply_halves(ChainU32 a, ChainU32 b) {
+  using Halves = short __attribute__((vector_size(sizeof(ChainU32))));
+#if defined(__AVX512BW__)
+  return bits_as<ChainI32>(__builtin_ia32_pmaddwd512(bits_as<Halves>(a), bits_as<Halves>(b)));
+#elif defined(__AVX2__)
+  return bits_as<ChainI32>(__builtin_ia32_pmaddwd256(bits_as<Halves>(a), bits_as<Halves>(b)));
+#else
+  const auto x = bits_as<ChainI32>(a), y = bits_as<ChainI32>(b);
   return (x << 16 >> 16) * (y << 16 >> 16) + (x >> 16) * (y >> 16);
 #endif
 }
 
 // By any count: hosts do so.
-LOCKSTEP_INLINE I32 shift_down(I32 x, I32 drop) {
-#if defined(__AVX512F__)
-  using Native = int __attribute__((vector_size(64)));
-  return bits_as<I32>(__builtin_ia32_psrav16si(bits_as<Native>(x), bits_as<Native>(drop)));
+LOCKSTEP_INLINE ChainI32 shift_down(ChainI32 x, ChainI32 drop) {
+  using Native = int __attribute__((vector_size(sizeof(ChainI32))));
+#if defined(__AVX512BW__)
+  return bits_as<ChainI32>(__builtin_ia32_psrav16si(bits_as<Native>(x), bits_as<Native>(drop)));
+#elif defined(__AVX2__)
+  return bits_as<ChainI32>(__builtin_ia32_psrav8si(bits_as<Native>(x), bits_as<Native>(drop)));
 #else
-  return x >> bits_as<I32>(__builtin_elementwise_min(bits_as<U32>(drop), U32(31)));
+  return x >> bits_as<ChainI32>(__builtin_elementwise_min(bits_as<ChainU32>(drop), ChainU32(31)));
 #endif
 }
-LOCKSTEP_INLINE U32 shift_down(U32 x, I32 drop) {
-#if defined(__AVX512F__)
-  using Native = int __attribute__((vector_size(64)));
-  return bits_as<U32>(__builtin_ia32_psrlv16si(bits_as<Native>(x), bits_as<Native>(drop)));
+LOCKSTEP_INLINE ChainU32 shift_down(ChainU32 x, ChainI32 drop) {
+  using Native = int __attribute__((vector_size(sizeof(ChainI32))));
+#if defined(__AVX512BW__)
+  return bits_as<ChainU32>(__builtin_ia32_psrlv16si(bits_as<Native>(x), bits_as<Native>(drop)));
+#elif defined(__AVX2__)
+  return bits_as<ChainU32>(__builtin_ia32_psrlv8si(bits_as<Native>(x), bits_as<Native>(drop)));
 #else
-  return bits_as<U32>(drop) < 32u ? x >> bits_as<U32>(drop) : U32(0);
+  return bits_as<ChainU32>(drop) < 32u ? x >> bits_as<ChainU32>(drop) : ChainU32(0);
+#endif
+}
+
+// -x where `sign` is negative.
+LOCKSTEP_INLINE ChainI32 negated_by(ChainI32 x, ChainI32 sign) {
+#if defined(__AVX2__) && !defined(__AVX512BW__)
+  using Native = int __attribute__((vector_size(sizeof(ChainI32))));
+  // The instruction makes zeros for zeros.
+  return bits_as<ChainI32>(__builtin_ia32_psignd256(bits_as<Native>(x), bits_as<Native>(sign | 1)));
+#else
+  return sign < 0 ? -x : x;
 #endif
 }
 
@@ -112,55 +133,74 @@ LOCKSTEP_INLINE DotFactorPair dot_factors(U32 words, DotSide side, int step, I32
           {factor >> 16 | (sign & 0xffff0000u), exponents >> 16}};
 }
 
+// Both operands of a register, of the lanes of a chain.
+struct DotChainFactors {
+  detail::ChainU32 low, high;
+  detail::ChainI32 low_exponent, high_exponent;
+};
+inline constexpr unsigned kChainsInChunk = kLanesPerChunk / detail::kChainLanes;
+
+// Lanes of the chunk's part `part`.
+template <class Part, class Chunk>
+LOCKSTEP_INLINE Part part_of(const Chunk& chunk, unsigned part) {
+  return reinterpret_cast<const __attribute__((may_alias)) Part*>(&chunk)[part];
+}
+LOCKSTEP_INLINE DotChainFactors part_of(const DotFactorPair& x, unsigned part) {
+  using detail::ChainI32, detail::ChainU32;
+  return {part_of<ChainU32>(x.low.halves, part), part_of<ChainU32>(x.high.halves, part),
+          part_of<ChainI32>(x.low.exponent, part), part_of<ChainI32>(x.high.exponent, part)};
+}
 // Lane `lane` in all lanes. Loads of dwords: for an element of a vector by number compilers store all of it
 // first.
-LOCKSTEP_INLINE DotFactorPair in_all_lanes(const DotFactorPair& x, unsigned lane) {
-  const auto at = [lane](const auto& chunk) __attribute__((always_inline)) {
-    return reinterpret_cast<const __attribute__((may_alias)) uint32_t*>(&chunk)[lane];
-  };
-  return {{U32(at(x.low.halves)), bits_as<I32>(U32(at(x.low.exponent)))},
-          {U32(at(x.high.halves)), bits_as<I32>(U32(at(x.high.exponent)))}};
+LOCKSTEP_INLINE DotChainFactors in_all_lanes(const DotFactorPair& x, unsigned lane) {
+  using detail::ChainI32, detail::ChainU32;
+  return {ChainU32(part_of<uint32_t>(x.low.halves, lane)), ChainU32(part_of<uint32_t>(x.high.halves, lane)),
+          ChainI32(part_of<int32_t>(x.low.exponent, lane)),
+          ChainI32(part_of<int32_t>(x.high.exponent, lane))};
 }
 
 // A sum on its way through a chain: a float of which only the exponent is counted from elsewhere.
-struct DotChain {
-  F32 units;  // the accumulator at the begin, then the last sum in grid units
-  I32 sum;    // likewise, before it is rounded
-  I32 largest;
-  I32 frame;  // the sign bit is the sum's
+class DotChain {
+  using I = detail::ChainI32;
+  using U = detail::ChainU32;
+  using F = detail::ChainF32;
+
+ public:
+  explicit LOCKSTEP_INLINE DotChain(F c) : units_(c), largest_(0), signed_sum_(bits_as<I>(c)) {}
 
   // Accumulators that take no part. -0 is one, so that all sums of zero are +0.
   static LOCKSTEP_INLINE I32 is_rare(F32 c) {
     return (to_bits(c) != 0) & ((to_bits(c) << 1 >> 24) - detail::kLeastField >
                                 uint32_t{detail::kMostField - detail::kLeastField});
   }
-  static LOCKSTEP_INLINE DotChain from(F32 c) {
-    return {c, bits_as<I32>(to_bits(c) << 1), I32(0), bits_as<I32>(to_bits(c))};
-  }
 
   // The next two products.
-  LOCKSTEP_INLINE void add(const DotFactorPair& a, const DotFactorPair& b) {
-    const I32 p = detail::multiply_halves(a.low.halves, b.low.halves),
-              q = detail::multiply_halves(a.high.halves, b.high.halves);
-    const I32 p_exponent = a.low.exponent + b.low.exponent, q_exponent = a.high.exponent + b.high.exponent;
-    const U32 bits = to_bits(units) << 1;
-    const I32 exponent = sum == 0 ? I32(4 * detail::kNoExponent) : bits_as<I32>(bits >> 24) + largest;
-    const U32 significand = (bits & 0xfffffeu) | 0x1000000u;
-    largest = __builtin_elementwise_max(__builtin_elementwise_max(p_exponent, q_exponent), exponent);
-    const I32 behind = largest + 1;
-    sum = detail::shift_down(frame < 0 ? -p : p, behind - p_exponent) +
-          detail::shift_down(frame < 0 ? -q : q, behind - q_exponent) +
-          bits_as<I32>(detail::shift_down(significand, largest - exponent));
-    frame = sum == 0 ? I32(0) : frame ^ sum;
-    units = convert<F32>(sum);
+  LOCKSTEP_INLINE void add(const DotChainFactors& a, const DotChainFactors& b) {
+    const I p = detail::multiply_halves(a.low, b.low), q = detail::multiply_halves(a.high, b.high);
+    const I p_exponent = a.low_exponent + b.low_exponent, q_exponent = a.high_exponent + b.high_exponent;
+    const U bits = bits_as<U>(units_) << 1;
+    const I exponent = bits == 0 ? I(4 * detail::kNoExponent) : bits_as<I>(bits >> 24) + largest_;
+    const U significand = (bits & 0xfffffeu) | 0x1000000u;
+    largest_ = __builtin_elementwise_max(__builtin_elementwise_max(p_exponent, q_exponent), exponent);
+    const I behind = largest_ + 1;
+    const I sum = detail::shift_down(detail::negated_by(p, signed_sum_), behind - p_exponent) +
+                  detail::shift_down(detail::negated_by(q, signed_sum_), behind - q_exponent) +
+                  bits_as<I>(detail::shift_down(significand, largest_ - exponent));
+    signed_sum_ = detail::negated_by(sum, signed_sum_);
+    units_ = convert<F>(sum);
   }
   // Of a chain of `steps`.
-  LOCKSTEP_INLINE F32 result(int steps) const {
-    const I32 scale = (largest - (24 + (steps - 1) * detail::kStepBias)) << 23;
-    const U32 size = to_bits(units * bits_as<F32>(scale)) & ~Layout<F32>::kSign;
-    const U32 bits = size | (bits_as<U32>(frame) & Layout<F32>::kSign);
-    return bits_as<F32>(sum == 0 ? U32(0) : bits);
+  LOCKSTEP_INLINE F result(int steps) const {
+    const I scale = (largest_ - (24 + (steps - 1) * detail::kStepBias)) << 23;
+    const U size = bits_as<U>(units_ * bits_as<F>(scale)) & ~Layout<F32>::kSign;
+    const U bits = size | (bits_as<U>(signed_sum_) & Layout<F32>::kSign);
+    return bits_as<F>(units_ == 0.0f ? U(0) : bits);
   }
+
+ private:
+  F units_;  // the accumulator at the begin, then the last sum in grid units, of either sign
+  I largest_;
+  I signed_sum_;  // the last sum before it was rounded, of which the sign counts
 };
 
 }  // namespace lockstep::numeric

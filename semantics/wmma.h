@@ -15,6 +15,8 @@
 // rounded to the format of D each time (assumed). Integers are summed exactly.
 #pragma once
 
+#include <cstring>
+
 #include "numeric/dot.h"
 #include "numeric/dot_factors.h"
 #include "semantics/cross_lane.h"
@@ -32,6 +34,7 @@ struct WmmaModifiers {
 namespace wmma {
 
 inline constexpr unsigned kSize = 16;
+inline constexpr unsigned kPairs = kSize / 2;  // of elements along k, of which a register holds one
 
 // Sign bits that NEG and NEG_HI flip in a register of packed 16-bit elements of a source.
 LOCKSTEP_BODY uint32_t sign_flips(WmmaModifiers modifiers, unsigned source) {
@@ -69,12 +72,53 @@ LOCKSTEP_BODY U32 rows_of_a(WaveView wave, const U32* a) {
   return rows;
 }
 
+// Rows of C, one bit each, with numbers that sums by factors do not take.
+LOCKSTEP_BODY uint32_t rare_rows(const U32* c, WmmaModifiers modifiers) {
+  uint32_t rows = 0;
+  for (unsigned row = 0; row < kSize; ++row) {
+    const auto addend = bits_as<F32>(modified_addend(c[row], 0x80000000u, modifiers));
+    rows |= uint32_t{any(mask_of(numeric::DotChain::is_rare(addend)))} << row;
+  }
+  return rows;
+}
+
+// The rows from `first` on, each `distance`th, but for those of `rare`, which keep what is there.
+LOCKSTEP_BODY void sum_by_factors(const numeric::DotFactorPair* left, const numeric::DotFactorPair* right,
+                                  const U32* c, U32* result, WmmaModifiers modifiers, unsigned first,
+                                  unsigned distance, uint32_t rare) {
+  using Part = numeric::detail::ChainF32;
+  using PartBits = numeric::detail::ChainU32;
+  // Several rows at a time: a sum has to wait for the one before.
+  constexpr unsigned kAtOnce = 4;
+  for (unsigned part = 0; part < numeric::kChainsInChunk; ++part) {
+    for (unsigned row = first; row < kSize; row += kAtOnce * distance) {
+      const auto addend = [=](unsigned i) __attribute__((always_inline)) {
+        const auto bits = numeric::part_of<PartBits>(c[row + i * distance], part);
+        return numeric::DotChain(bits_as<Part>(modified_addend(bits, 0x80000000u, modifiers)));
+      };
+      numeric::DotChain sums[kAtOnce] = {addend(0), addend(1), addend(2), addend(3)};
+#pragma clang loop unroll(disable)
+      for (unsigned pair = 0; pair < kPairs; ++pair) {
+        const numeric::DotChainFactors columns = numeric::part_of(right[pair], part);
+#pragma clang loop unroll(full)
+        for (unsigned i = 0; i < kAtOnce; ++i)
+          sums[i].add(numeric::in_all_lanes(left[pair], row + i * distance), columns);
+      }
+      for (unsigned i = 0; i < kAtOnce; ++i) {
+        const unsigned number = row + i * distance;
+        if (rare >> number & 1) continue;
+        const Part sum = sums[i].result(kPairs);
+        std::memcpy(reinterpret_cast<Part*>(result + number) + part, &sum, sizeof(sum));
+      }
+    }
+  }
+}
+
 // D in F32, default float mode: operands are taken apart once for all rows. Returns the rows, one bit each,
 // that are not done, for a NaN or another rare number in them.
 template <class Operand>
 LOCKSTEP_BODY uint32_t rows_by_factors(WaveView wave, const U32* a, const U32* b, const U32* c, U32* result,
                                        WmmaModifiers modifiers) {
-  constexpr unsigned kPairs = kSize / 2;
   const uint32_t a_flips = sign_flips(modifiers, 0), b_flips = sign_flips(modifiers, 1);
   numeric::DotFactorPair left[kPairs], right[kPairs];
   I32 special{};
@@ -85,6 +129,7 @@ LOCKSTEP_BODY uint32_t rows_by_factors(WaveView wave, const U32* a, const U32* b
     left[pair] = numeric::dot_factors<Operand>(rows_of_a(wave, as) ^ a_flips, numeric::DotSide::left,
                                                static_cast<int>(pair), special);
   }
+  const uint32_t rare = rare_rows(c, modifiers);
   // Rows that read the same copy of B: mostly all, for mostly copies are what they are meant to be.
   const unsigned copies = any(mask_of(bits_as<I32>(differ != 0))) ? wave.chunks : 1;
   uint32_t left_over = 0xffff;
@@ -92,30 +137,11 @@ LOCKSTEP_BODY uint32_t rows_by_factors(WaveView wave, const U32* a, const U32* b
     for (unsigned pair = 0; pair < kPairs; ++pair)
       right[pair] = numeric::dot_factors<Operand>(b[pair * wave.chunks + copy] ^ b_flips,
                                                   numeric::DotSide::right, static_cast<int>(pair), special);
-    if (any(mask_of(bits_as<I32>(special) != 0))) return left_over;
-    // Several rows at a time: a sum has to wait for the one before.
-    constexpr unsigned kAtOnce = 4;
-    for (unsigned first = copy; first < kSize; first += kAtOnce * copies) {
-      numeric::DotChain sums[kAtOnce];
-      for (unsigned i = 0; i < kAtOnce; ++i)
-        sums[i] = numeric::DotChain::from(
-            bits_as<F32>(modified_addend(c[first + i * copies], 0x80000000u, modifiers)));
-#pragma clang loop unroll(disable)
-      for (unsigned pair = 0; pair < kPairs; ++pair) {
-#pragma clang loop unroll(full)
-        for (unsigned i = 0; i < kAtOnce; ++i)
-          sums[i].add(numeric::in_all_lanes(left[pair], first + i * copies), right[pair]);
-      }
-      for (unsigned i = 0; i < kAtOnce; ++i) {
-        const unsigned number = first + i * copies;
-        const F32 addend = bits_as<F32>(modified_addend(c[number], 0x80000000u, modifiers));
-        if (any(mask_of(numeric::DotChain::is_rare(addend)))) continue;
-        result[number] = bits_as<U32>(sums[i].result(kPairs));
-        left_over &= ~(1u << number);
-      }
-    }
+    if (any(mask_of(bits_as<I32>(special) != 0))) return left_over | rare;
+    sum_by_factors(left, right, c, result, modifiers, copy, copies, rare);
+    for (unsigned row = copy; row < kSize; row += copies) left_over &= ~(1u << row);
   }
-  return left_over;
+  return left_over | rare;
 }
 
 LOCKSTEP_BODY U16 half_of(U32 word, bool high) {
