@@ -21,7 +21,7 @@ constexpr uint32_t kMostBytesApartInLds = 4096;
 
 struct State {
   RegisterSet varying;     // VGPRs that depend on x
-  RegisterSet loaded;      // those that depend on what memory holds
+  RegisterSet loaded;      // those that depend on what memory holds at places that vary
   bool ids_intact = true;  // v0 still holds the ids
   Strides strides;
   LaneOffsetState offsets;
@@ -92,7 +92,7 @@ void step(const Node& node, const Routine& routine, State& state) {
     case NodeKind::scratch:
     case NodeKind::buffer:
     case NodeKind::atomic:
-      is_loaded = true;
+      is_loaded |= varies;  // what all lanes load is the same in all
       break;
     default:
       break;

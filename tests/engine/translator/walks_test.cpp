@@ -368,6 +368,26 @@ TEST(LanePatterns, HalvesOfAPairAreNotOneAnothers) {
   EXPECT_EQ(patterns_of("v_dual_mov_b32 v2, v5 :: v_dual_mov_b32 v3, v0"), std::pair(false, false));
 }
 
+// A row that memory names, the same for all lanes, and its element that the lane names.
+TEST(LanePatterns, WhatAllLanesLoadNamesNoLane) {
+  const auto has_loaded_address = [](const std::string& index, const std::string& address) {
+    const Routine routine = routine_of(index + "\nglobal_load_b32 v5, v1, s[4:5]\ns_waitcnt vmcnt(0)\n" +
+                                       address + "\nglobal_load_b32 v7, v3, s[4:5]");
+    const LanePatterns patterns = guess_lane_patterns(routine);
+    size_t last = 0;
+    for (size_t n = 0; n < routine.nodes.size(); ++n)
+      if (routine.nodes[n].kind == NodeKind::global) last = n;
+    return static_cast<bool>(patterns.has_loaded_address[last]);
+  };
+  const std::string sum = "v_add_nc_u32 v3, v5, v0";
+  EXPECT_FALSE(has_loaded_address("v_bfe_u32 v1, v0, 10, 10", sum));
+  EXPECT_FALSE(has_loaded_address("v_mov_b32 v1, s8", sum));
+  EXPECT_TRUE(has_loaded_address("v_and_b32 v1, 0x3ff, v0", sum));
+  EXPECT_TRUE(has_loaded_address("v_bfe_u32 v1, v0, 9, 10", sum));
+  // What is at a place that was loaded for each lane.
+  EXPECT_TRUE(has_loaded_address("global_load_b32 v1, v0, s[4:5]\ns_waitcnt vmcnt(0)", sum));
+}
+
 // Compilers put the step to the next element and a move of what was loaded into one instruction.
 TEST(Walks, HalvesOfAPairAreNotOneAnothers) {
   const auto walks_with = [](const std::string& pair) {
