@@ -46,7 +46,10 @@ void Emitter::keep_linear(unsigned block) {
       }
       ir_.CreateStore(first, kept_first(block, number, chunk));
     }
-    if (is_only_kept(block, number)) without_slot_.set(number);
+    if (locals_.linear_in_lanes_on[number])
+      kept_in_lanes_on_[block].set(number);
+    else if (is_only_kept(block, number))
+      without_slot_.set(number);
   }
   ir_.CreateStore(ir_.getInt32(1), is_kept(block));
   if (!holds) return;
@@ -94,11 +97,17 @@ void Emitter::begin_regular(unsigned block) {
   if (!plan_.roots_in_all_lanes && plan_.known.empty() && roots_may_be_merged(block))
     for (unsigned part = 0; part < linear_parts(); ++part) firsts[part] = firsts_of_lanes_on(part);
   ChunkValues differences{};
+  const bool may_be_in_lanes_on =
+      !plan_.roots_in_all_lanes && !facts_.nodes[routine_.blocks[block].first].all_on;
   for (const auto& [number, stride] : plan_.roots) {
     // Of the work-item ids of a row it is known.
     const bool is_kept_from_before = std::ranges::find(plan_.known, number) != plan_.known.end();
     const bool is_item_id = row_ && block == routine_.entry_block && number == kIdRegister && stride == 1;
     const bool is_known = is_kept_from_before || is_item_id;
+    if (is_kept_from_before ? kept_in_lanes_on_[before][number] : may_be_in_lanes_on && !is_item_id) {
+      locals_.linear_in_lanes_on.set(number);
+      sections_.back().locals.linear_in_lanes_on.set(number);
+    }
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       // Its slot may have been left as it was.
       Value* value = is_kept_from_before ? nullptr : vgpr(number, chunk);

@@ -729,6 +729,7 @@ class Emitter {
   // by block, register and chunk.
   std::map<unsigned, llvm::AllocaInst*> kept_flags_;
   std::map<std::tuple<unsigned, unsigned, unsigned>, llvm::AllocaInst*> kept_values_;
+  std::map<unsigned, RegisterSet> kept_in_lanes_on_;  // by block: others may hold something else there
   // At the end of a first version: registers that only first versions behind it read, or that these put
   // there.
   RegisterSet without_slot_;

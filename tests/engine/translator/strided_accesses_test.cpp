@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <random>
 #include <string>
 #include <utility>
@@ -212,6 +213,40 @@ __kernel void sums(__global uint* out, __global const uint* in, uint n, uint len
           expect_same(code, {dispatch(kernel, 256, {value(length)})},
                       {Bytes(256 * 4), random_bytes(256 * 8, values)});
   }
+}
+
+// In the branch the register of the result has an address that is linear in its lanes, which goes from block
+// to block of the loop.
+TEST(StridedAccesses, LanesThatABranchIsNotOfKeepWhatTheyHold) {
+  const Bytes code = compile(R"(
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void colours(__global int* out, __global const int* colour, uint n, __global const int* first,
+             __global const int* neighbour, __global const int* weight) {
+  int v = get_global_id(0), best = 1;
+  if (colour[v] >= 0) { out[v] = colour[v]; return; }
+  for (int e = first[v]; e < first[v + 1]; ++e) {
+    int u = neighbour[e];
+    if (colour[u] < 0 && weight[u] > weight[v]) best = 0;
+  }
+  out[v] = best ? 7 : -1;
+})");
+  constexpr uint32_t kItems = 1024;
+  std::mt19937 random(9);
+  std::vector<uint32_t> first = {0}, colours, neighbours, weights;
+  for (uint32_t i = 0; i < kItems; ++i) {
+    first.push_back(first.back() + random() % 8);
+    colours.push_back(random() % 4 ? ~0u : i);
+    weights.push_back(random() % 1000);
+  }
+  for (uint32_t i = 0; i < first.back(); ++i) neighbours.push_back(random() % kItems);
+  const auto bytes_of = [](const std::vector<uint32_t>& words) {
+    Bytes bytes(words.size() * 4);
+    std::memcpy(bytes.data(), words.data(), bytes.size());
+    return bytes;
+  };
+  expect_same(
+      code, {dispatch("colours", kItems, {buffer(2), buffer(3), buffer(4)})},
+      {Bytes(kItems * 4), bytes_of(colours), bytes_of(first), bytes_of(neighbours), bytes_of(weights)});
 }
 
 // The second half of the pair reads lanes that were off when the address was made, the first one is an
