@@ -1,8 +1,8 @@
 // Loads whose lanes each walk through memory, as the rows of a matrix are read by one work-item each. Where
 // such a load goes on in all lanes from where it was the last time, 32 bytes of each lane are loaded at once
-// and laid out as rows of lanes; the next rounds take one row each. That is what the caches of a card do:
-// what others write meanwhile may be seen late, until the wave invalidates them. What it writes itself is
-// seen.
+// and laid out as rows of lanes; the next rounds take one row each, or a byte or short of each word of one.
+// That is what the caches of a card do: what others write meanwhile may be seen late, until the wave
+// invalidates them. What it writes itself is seen.
 #include "engine/translator/emitter.h"
 #include "engine/translator/walk_plan.h"
 #include "isa/memory_shape.h"
@@ -21,6 +21,20 @@ constexpr unsigned kAheadWords = 8;
 constexpr uint64_t kMostDistance = 64;
 // So often rows may be forgotten before they are used up. Then there is no use in them for this wave.
 constexpr uint32_t kMostWasted = 4;
+
+// Elements of a lane that are in one word of its row.
+unsigned elements_of_word(const AccessShape& shape) {
+  return shape.bytes < 4 ? 4 / shape.bytes : 1;
+}
+
+// Which of them is an i32.
+Value* element_of_words(llvm::IRBuilder<>& ir, const AccessShape& shape, Value* words, Value* which) {
+  const unsigned bits = 8 * shape.bytes;
+  const auto in_all_lanes = [&](Value* number) { return ir.CreateVectorSplat(16, number); };
+  Value* above = ir.CreateSub(ir.getInt32(32 - bits), ir.CreateMul(which, ir.getInt32(bits)));
+  Value *at_top = ir.CreateShl(words, in_all_lanes(above)), *down = in_all_lanes(ir.getInt32(32 - bits));
+  return shape.sign_extend ? ir.CreateAShr(at_top, down) : ir.CreateLShr(at_top, down);
+}
 
 }  // namespace
 
@@ -133,7 +147,7 @@ std::vector<Value*> Emitter::load_rows(Value* pointer, Value* offsets) {
 Emitter::Moved Emitter::emit_walk(unsigned index, const AccessShape& shape, unsigned slot_number, Value* base,
                                   const ChunkValues& low, const ChunkValues& high, bool has_base) {
   Walk& walk = walks_.at(index);
-  const unsigned dwords = shape.registers(), rows = kAheadWords / dwords;
+  const unsigned dwords = shape.registers(), rows = 4 * kAheadWords / shape.bytes;
   Value* step = ir_.CreateVectorSplat(16, ir_.getInt32(shape.bytes));
   Value* zeros = llvm::Constant::getNullValue(lanes_);
   Value* exec = whole_mask(kExec);
@@ -241,9 +255,16 @@ Emitter::Moved Emitter::emit_walk(unsigned index, const AccessShape& shape, unsi
   count->addIncoming(ir_.getInt32(rows), fetched);
   Moved result;
   Value* number = ir_.CreateSub(ir_.getInt32(rows), count);
+  Value *which = nullptr, *which_row = number;
+  if (const unsigned elements = elements_of_word(shape); elements > 1) {
+    which = ir_.CreateURem(number, ir_.getInt32(elements));
+    which_row = ir_.CreateUDiv(number, ir_.getInt32(elements));
+  }
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-    for (unsigned word = 0; word < dwords; ++word)
-      result.words[chunk].push_back(ir_.CreateLoad(lanes_, row(number, word, chunk)));
+    for (unsigned word = 0; word < dwords; ++word) {
+      Value* words = ir_.CreateLoad(lanes_, row(which_row, word, chunk));
+      result.words[chunk].push_back(which ? element_of_words(ir_, shape, words, which) : words);
+    }
     // Lanes that are off count, too: what is next in the rows is of one round.
     if (!walk.is_certain)
       ir_.CreateStore(ir_.CreateAdd(ir_.CreateLoad(lanes_, walk.low[chunk]), step), walk.low[chunk]);

@@ -1,6 +1,7 @@
 #include "engine/translator/walk_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <initializer_list>
 #include <optional>
 
@@ -218,12 +219,18 @@ std::vector<WalkingLoad> find_walks(const Routine& routine, unsigned piece_index
         // What asks for a look past the caches gets one.
         const bool is_cached = !node.instruction.glc && !node.instruction.dlc;
         if (operands.is_load() && operands.shape.part == isa::RegisterPart::whole &&
-            (operands.shape.bytes == 4 || operands.shape.bytes == 8) && is_cached && moves && !is_loaded)
+            std::has_single_bit(operands.shape.bytes) && operands.shape.bytes <= 8 && is_cached && moves &&
+            !is_loaded)
           walks.push_back({n, b, is_quiet_loop(routine, b) && steps_by_element(routine, b, operands)});
       }
       follow(node, effects_of(node, routine.wave_size, routine.vgpr_count), state);
     }
   }
+  const auto bytes_of = [&](const WalkingLoad& walk) {
+    return isa::access_shape(routine.nodes[walk.node].instruction.row->opcode).bytes;
+  };
+  if (walks.size() > kMostWalks)
+    std::erase_if(walks, [&](const WalkingLoad& walk) { return bytes_of(walk) < 4; });
   if (walks.size() > kMostWalks) walks.clear();
   return walks;
 }
