@@ -62,15 +62,14 @@ class Access {
     return true;
   }
 
-  // The one or two LDS addresses of a lane. If one of a load's is out of range all of it is zero.
+  // The one or two LDS addresses of a lane.
   bool lds(unsigned lane, const uint32_t (&given)[2]) {
     uint64_t at[2];
-    bool inside[2], all_inside = true;
+    bool inside[2];
     for (unsigned i = 0; i < shape_.addresses; ++i) {
       at[i] = given[i];
       if (!align(lane, at[i], memory::lds_alignment(modes_.alignment, shape_.bytes))) return false;
       inside[i] = in_lds(wave_, at[i], shape_.bytes);
-      all_inside &= inside[i];
       if (!inside[i] && modes_.reports_lds_out_of_range) {
         raise_lds_violation(op_, wave_, budget_, static_cast<int>(lane), static_cast<uint32_t>(at[i]),
                             shape_.bytes, is_load() ? kRead : kWrite);
@@ -81,7 +80,7 @@ class Access {
     for (unsigned i = 0; i < shape_.addresses; ++i) {
       if (is_load())
         load(op_->dst + i * shape_.registers() * wave_->register_bytes, lane,
-             all_inside ? wave_->lds + at[i] : kZeros);
+             inside[i] ? wave_->lds + at[i] : kZeros);
       else if (inside[i])
         store(op_->source[1 + i], lane, wave_->lds + at[i]);
     }

@@ -123,8 +123,8 @@ void memory_atomic(const Operation* op, Wave* wave, int64_t budget) {
   LOCKSTEP_NEXT();
 }
 
-// ds_storexchg_2addr: two exchanges, whose old values go to consecutive registers. They are zero if either
-// address is out of range, as of every read in more than one part (guide 3.3.4.1).
+// ds_storexchg_2addr: two exchanges, whose old values go to consecutive registers; zero of one that is out of
+// range.
 template <class T, uint32_t unit>
 void lds_exchange_two(const Operation* op, Wave* wave, int64_t budget) {
   constexpr auto kSwap = AtomicOperation::swap;
@@ -141,9 +141,8 @@ void lds_exchange_two(const Operation* op, Wave* wave, int64_t budget) {
     }
     const T data = register_value<T>(wave, op->source[1], lane),
             data2 = register_value<T>(wave, op->source[2], lane);
-    T old = exchange_in_lds<kSwap, T>(wave, first, data, T{0}, {});
-    T old2 = exchange_in_lds<kSwap, T>(wave, second, data2, T{0}, {});
-    if (!in_lds(wave, first, sizeof(T)) || !in_lds(wave, second, sizeof(T))) old = old2 = 0;
+    const T old = exchange_in_lds<kSwap, T>(wave, first, data, T{0}, {});
+    const T old2 = exchange_in_lds<kSwap, T>(wave, second, data2, T{0}, {});
     set_register<T>(wave, op->dst, lane, old);
     set_register<T>(wave, op->dst + sizeof(T) / 4 * wave->register_bytes, lane, old2);
   }

@@ -77,23 +77,21 @@ uint32_t merged(const AccessShape& shape, uint32_t old, uint32_t raw) {
   return value;
 }
 
-// Out of range: loads give zero, all of them if any part is; stores are dropped (guide 3.3.4.1).
+// Out of range: loads give zero, stores are dropped (guide 3.3.4.1).
 void access_lane(const Operation* op, Wave* wave, unsigned lane, const AccessShape& shape,
                  uint32_t alignment) {
   DeviceState::Access device(*wave->group->dispatch->device);
   const Window window(wave, device);
   std::optional<uint32_t> places[2];
-  bool all_inside = true;
   for (unsigned i = 0; i < shape.addresses; ++i) {
     const uint32_t address = data_share_address(op, wave, lane, shape, i);
     places[i] = window.place(address - address % alignment, shape.bytes);
-    all_inside &= places[i].has_value();
   }
   for (unsigned i = 0; i < shape.addresses; ++i) {
     const std::optional<uint32_t> place = places[i];
     uint32_t words[4] = {};
     if (shape.kind == AccessShape::Kind::load) {
-      if (all_inside) std::memcpy(words, device.gds() + *place, shape.bytes);
+      if (place) std::memcpy(words, device.gds() + *place, shape.bytes);
       const uint32_t first = op->dst + i * shape.registers() * wave->register_bytes;
       for (unsigned word = 0; word < shape.registers(); ++word) {
         uint32_t& target = vgpr_lanes(wave, first + word * wave->register_bytes)[lane];
@@ -137,10 +135,8 @@ void atomic_lane(const Operation* op, Wave* wave, unsigned lane, const AtomicSha
   DeviceState::Access device(*wave->group->dispatch->device);
   const Window window(wave, device);
   T old[2] = {};
-  bool all_inside = true;
   for (unsigned i = 0; i < shape.addresses; ++i) {
     const auto place = window.place(data_share_address(op, wave, lane, addressing, i), sizeof(T));
-    all_inside &= place.has_value();
     if (!place) continue;
     const T data = register_value<T>(wave, op->source[1 + i], lane);
     const T second =
@@ -151,7 +147,7 @@ void atomic_lane(const Operation* op, Wave* wave, unsigned lane, const AtomicSha
   }
   if (op->detail == 0) return;
   for (unsigned i = 0; i < shape.addresses; ++i)
-    set_register<T>(wave, op->dst + i * sizeof(T) / 4 * wave->register_bytes, lane, all_inside ? old[i] : 0);
+    set_register<T>(wave, op->dst + i * sizeof(T) / 4 * wave->register_bytes, lane, old[i]);
 }
 
 void gds_atomic(const Operation* op, Wave* wave, int64_t budget) {

@@ -415,8 +415,8 @@ Value* Emitter::lanes_inside(Value* at, unsigned bytes) {
   return ir_.CreateAnd(ir_.CreateICmpULE(at, last), fits);
 }
 
-// Out of range: loads give zero, stores are dropped (guide 3.3.4.1). A load does so too if its instruction's
-// other address is out of range. Behind the LDS there is room for the dword that a byte is loaded with.
+// Out of range: loads give zero, stores are dropped (guide 3.3.4.1). Behind the LDS there is room for the
+// dword that a byte is loaded with.
 void Emitter::emit_gathered_lds(unsigned index, unsigned chunk) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   const AccessShape shape = isa::access_shape(instruction.row->opcode);
@@ -424,28 +424,21 @@ void Emitter::emit_gathered_lds(unsigned index, unsigned chunk) {
   Value* addresses = vgpr(instruction.find(Role::addr)->vgpr(), chunk);
   Value* exec = lanes_from_bits(bits_of_register(kExec, chunk));
   const std::vector<LdsAccess> accesses = lds_accesses(routine_.nodes[index]);
-  std::vector<Value*> at, inside;
-  for (const LdsAccess& access : accesses) {
-    at.push_back(ir_.CreateAdd(addresses, ir_.CreateVectorSplat(16, ir_.getInt32(access.offset))));
-    inside.push_back(lanes_inside(at.back(), shape.bytes));
-  }
-  Value* on = exec;
-  for (Value* lanes : inside)
-    if (is_load) on = ir_.CreateAnd(on, lanes);
   std::vector<std::pair<unsigned, Value*>> writes;
-  for (size_t i = 0; i < accesses.size(); ++i) {
-    Value* places = ir_.CreateGEP(ir_.getInt8Ty(), lds_, at[i]);
+  for (const LdsAccess& access : accesses) {
+    Value* at = ir_.CreateAdd(addresses, ir_.CreateVectorSplat(16, ir_.getInt32(access.offset)));
+    Value* on = ir_.CreateAnd(exec, lanes_inside(at, shape.bytes));
+    Value* places = ir_.CreateGEP(ir_.getInt8Ty(), lds_, at);
     if (is_load) {
-      const unsigned data = accesses[i].data;
+      const unsigned data = access.data;
       Value* before = shape.part == isa::RegisterPart::whole ? nullptr : vgpr(data, chunk);
       const std::vector<Value*> loaded = gather(shape, places, on, before);
       for (unsigned word = 0; word < loaded.size(); ++word) writes.emplace_back(data + word, loaded[word]);
     } else {
       std::vector<Value*> words;
       for (unsigned word = 0; word < shape.registers(); ++word)
-        words.push_back(vgpr(accesses[i].data + word, chunk));
-      Value* written = ir_.CreateAnd(exec, inside[i]);
-      store_in_order(accesses[i].is_second, [=, this] { scatter(shape, words, places, written); });
+        words.push_back(vgpr(access.data + word, chunk));
+      store_in_order(access.is_second, [=, this] { scatter(shape, words, places, on); });
     }
   }
   for (const auto& [number, value] : writes) write_lanes(facts_.nodes[index], number, chunk, value);
@@ -461,23 +454,22 @@ void Emitter::emit_lds_by_lanes(unsigned index, unsigned chunk) {
   const auto place = [&](unsigned row) {
     return ir_.CreateConstInBoundsGEP2_32(buffer_->getAllocatedType(), buffer_, 0, row);
   };
-  auto function = runtime("lockstep_translator_lds", ir_.getVoidTy(),
-                          {pointer_, i32_, i32_, pointer_, i32_, i32_, pointer_});
+  auto function =
+      runtime("lockstep_translator_lds", ir_.getVoidTy(), {pointer_, i32_, i32_, pointer_, i32_, pointer_});
   Value* exec = ir_.CreateZExt(bits_of_register(kExec, chunk), i32_);
   Value* addresses = vgpr(instruction.find(Role::addr)->vgpr(), chunk);
   Value* form = ir_.getInt32(memory_form(instruction.row->opcode));
   std::vector<std::pair<unsigned, Value*>> writes;
   const std::vector<LdsAccess> accesses = lds_accesses(routine_.nodes[index]);
   for (const LdsAccess& access : accesses) {
-    const LdsAccess& other = &access == &accesses.front() ? accesses.back() : accesses.front();
     std::vector<Value*> words;
     if (!is_load || is_part)
       for (unsigned word = 0; word < dwords; ++word) words.push_back(vgpr(access.data + word, chunk));
-    Value *offset = ir_.getInt32(access.offset), *other_offset = ir_.getInt32(other.offset);
+    Value* offset = ir_.getInt32(access.offset);
     store_in_order(!is_load && access.is_second, [=, this] {
       ir_.CreateStore(addresses, place(0));
       for (unsigned word = 0; word < words.size(); ++word) ir_.CreateStore(words[word], place(2 + word));
-      ir_.CreateCall(function, {wave_, form, exec, place(0), offset, other_offset, place(2)});
+      ir_.CreateCall(function, {wave_, form, exec, place(0), offset, place(2)});
     });
     for (unsigned word = 0; is_load && word < dwords; ++word)
       writes.emplace_back(access.data + word, ir_.CreateLoad(lanes_, place(2 + word)));

@@ -415,18 +415,14 @@ bool lockstep_translator_buffer_atomic(Wave* wave, const Context* context, uint3
 }
 
 void lockstep_translator_lds(Wave* wave, uint32_t form, uint32_t lanes, const uint32_t* addresses,
-                             uint32_t offset, uint32_t other_offset, uint32_t* data) {
+                             uint32_t offset, uint32_t* data) {
   const AccessShape shape = shape_of(form);
   for (; lanes != 0; lanes &= lanes - 1) {
     const unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
     const uint32_t at = addresses[lane] + offset;
     const bool inside = in_lds(wave, at, shape.bytes);
     if (shape.kind == AccessShape::Kind::load)
-      load_lane(shape,
-                inside && in_lds(wave, addresses[lane] + other_offset, shape.bytes)
-                    ? static_cast<const void*>(wave->lds + at)
-                    : kZeros,
-                data + lane, kChunkLanes);
+      load_lane(shape, inside ? static_cast<const void*>(wave->lds + at) : kZeros, data + lane, kChunkLanes);
     else if (inside)
       store_lane(shape, wave->lds + at, data + lane, kChunkLanes);
   }

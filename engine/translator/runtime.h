@@ -59,10 +59,9 @@ bool lockstep_translator_scalar_buffer(const lockstep::translator::Context* cont
                                        uint64_t base, uint64_t size, uint64_t offset, uint32_t dwords,
                                        uint32_t* words);
 
-// An LDS load or store of 16 lanes. Out of range: loads give zero, stores are dropped (guide 3.3.4.1). A load
-// does so too if its instruction's other address is out of range; `other_offset` is `offset` if it has none.
+// An LDS load or store of 16 lanes. Out of range: loads give zero, stores are dropped (guide 3.3.4.1).
 void lockstep_translator_lds(lockstep::Wave* wave, uint32_t form, uint32_t lanes, const uint32_t* addresses,
-                             uint32_t offset, uint32_t other_offset, uint32_t* data);
+                             uint32_t offset, uint32_t* data);
 
 // An atomic of all lanes of a wave, the lowest first. `places`: 1 in the LDS, 2 with 64-bit addresses of the
 // lanes, 4 of FLAT, which may be in an aperture. `rows` has the lanes' addresses, their high halves, two

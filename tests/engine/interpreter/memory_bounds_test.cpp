@@ -164,15 +164,20 @@ TEST(Scratch, FlatAtomicsOfFourBytes) {
   });
 }
 
-// Guide 3.3.4.1: if any part of a read is out of range, all of it is zero; a write leaves out only what is.
+// Each of two addresses is out of range by itself, of reads (zero) and of writes (left out): guide 3.3.4.1.
 TEST(Lds, OneOfTwoAddressesOutOfRange) {
   for_each_wave([](TestWave& w) {
     for (size_t i = 0; i < TestWave::kLdsBytes / 4; ++i) w.lds_word(static_cast<unsigned>(i)) = 0x100 + i;
     // Odd lanes have the second address behind the end, every fourth the first; the others none.
-    w.fill(0, [](unsigned lane) { return lane % 2 ? TestWave::kLdsBytes - 16 : lane % 4 ? ~15u : 64u; });
+    const auto base_of = [](unsigned lane) {
+      return lane % 2 ? TestWave::kLdsBytes - 16 : lane % 4 ? ~15u : 64u;
+    };
+    w.fill(0, base_of);
     const std::vector<std::byte> lds(w.lds(), w.lds() + TestWave::kLdsBytes);
-    const auto expected = [&](unsigned lane, size_t offset) {
-      return lane % 4 ? 0 : word_at(lds.data(), 64 + offset);
+    // The dword behind the address of an element of `bytes`.
+    const auto expected = [&](unsigned lane, uint32_t offset, uint32_t dword = 0, uint32_t bytes = 4) {
+      const uint32_t at = base_of(lane) + offset;
+      return uint64_t{at} + bytes > TestWave::kLdsBytes ? 0 : word_at(lds.data(), at + 4 * dword);
     };
     for (const uint64_t exec : {~uint64_t{0}, kSomeLanes}) {
       w.set_exec(exec);
@@ -187,8 +192,8 @@ TEST(Lds, OneOfTwoAddressesOutOfRange) {
         w.expect_v(base + 1, [&](unsigned lane) { return expected(lane, 16); });
       }
       for (unsigned i = 0; i < 4; ++i) {
-        w.expect_v(12 + i, [&](unsigned lane) { return expected(lane, 8 + 4 * i); });
-        w.expect_v(18 + i, [&](unsigned lane) { return expected(lane, i < 2 ? 4 * i : 512 + 4 * (i - 2)); });
+        w.expect_v(12 + i, [&](unsigned lane) { return expected(lane, i < 2 ? 8 : 16, i % 2, 8); });
+        w.expect_v(18 + i, [&](unsigned lane) { return expected(lane, i < 2 ? 0 : 512, i % 2, 8); });
       }
       w.expect_v(16, [&](unsigned lane) { return expected(lane, 0); });
       w.expect_v(17, [&](unsigned lane) { return expected(lane, 256); });
@@ -198,7 +203,7 @@ TEST(Lds, OneOfTwoAddressesOutOfRange) {
     w.run(
         "ds_storexchg_2addr_rtn_b32 v[10:11], v0, v4, v5 offset0:1 offset1:4\n"
         "ds_store_2addr_b32 v0, v4, v5 offset0:7 offset1:2");
-    EXPECT_EQ(w.v(10, 1), 0u);
+    EXPECT_EQ(w.v(10, 1), 0x100u + (TestWave::kLdsBytes - 12) / 4);
     EXPECT_EQ(w.v(11, 1), 0u);
     EXPECT_EQ(word_at(w.lds(), TestWave::kLdsBytes - 12), 0xaaaau);
     EXPECT_EQ(word_at(w.lds(), TestWave::kLdsBytes - 8), 0xbbbbu);
@@ -225,11 +230,11 @@ TEST(Gds, OneOfTwoAddressesOutOfRange) {
                   "ds_load_2addr_b32 v[16:17], v0 offset0:2 offset1:1 gds",
                   w.size()));
     ASSERT_EQ(w.wave().state, WaveState::ended) << w.wave().fault.message;
-    EXPECT_EQ(w.v(10, 0), 0u);
+    EXPECT_EQ(w.v(10, 0), 0x100u + 13);
     EXPECT_EQ(w.v(11, 0), 0u);
     EXPECT_EQ(w.v(12, 0), 0x100u + 13);
     EXPECT_EQ(w.v(13, 0), 0x100u + 15);
-    EXPECT_EQ(w.v(14, 0), 0u);
+    EXPECT_EQ(w.v(14, 0), 0x100u + 14);
     EXPECT_EQ(w.v(15, 0), 0u);
     EXPECT_EQ(w.v(16, 0), 0xaaaau);
   });
