@@ -128,6 +128,17 @@ Workload field_step() {
   return with(make("field_step", {k1M / 4, 1}, {256, 1}, Result::integers), 0, random_integers(k1M, 1),
               random_integers(128, 2), 64u);
 }
+Workload byte_gemm() {
+  return with(make("byte_gemm", {256, 256}, {16, 16}, Result::integers), 2, random_integers(k64K / 4, 1),
+              random_integers(k64K / 4, 2), Words(k64K), 256);
+}
+Workload colours() {
+  return with(make("colours", {k64K, 1}, {256, 1}, Result::integers), 4,
+              table(
+                  k64K + 1, +[](uint32_t i) { return i * 6 + (i * 2654435761u >> 30); }),
+              random_integers(7 * k64K, 1, k64K), random_integers(k64K, 2, 1000000),
+              table(k64K, +[](uint32_t i) { return i * 2654435761u >> 30 ? ~0u : 3u; }), Words(k64K));
+}
 
 }  // namespace
 
@@ -161,6 +172,8 @@ std::span<const WorkloadMaker> more_workloads() {
       {"mod_power", mod_power},
       {"digit_sums", digit_sums},
       {"field_step", field_step},
+      {"byte_gemm", byte_gemm},
+      {"colours", colours},
   };
   return kMakers;
 }

@@ -422,6 +422,27 @@ void field_step(__global ulong* a, __global const ulong* w, uint half_size) {
   a[at] = s;
   a[at + half_size] = d;
 }
+
+// A product of matrices of bytes, the second one turned.
+__kernel GROUP(16, 16, 1)
+void byte_gemm(__global const char* a, __global const char* b, __global int* c, int n) {
+  int x = get_global_id(0), y = get_global_id(1), sum = 0;
+  for (int k = 0; k < n; ++k) sum += a[y * n + k] * b[x * n + k];
+  c[y * n + x] = sum;
+}
+
+// Vertices that no neighbour without a colour outweighs get one.
+__kernel GROUP(256, 1, 1)
+void colours(__global const int* first, __global const int* neighbour, __global const int* weight,
+    __global const int* colour, __global int* out) {
+  int v = get_global_id(0), is_most = 1;
+  if (colour[v] >= 0) { out[v] = colour[v]; return; }
+  for (int e = first[v]; e < first[v + 1]; ++e) {
+    int u = neighbour[e];
+    if (colour[u] < 0 && weight[u] > weight[v]) is_most = 0;
+  }
+  out[v] = is_most ? 7 : -1;
+}
 )";
 
 }  // namespace lockstep::bench
