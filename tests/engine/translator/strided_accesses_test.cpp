@@ -62,6 +62,25 @@ KERNEL(char) KERNEL(uchar) KERNEL(short) KERNEL(ushort) KERNEL(uint) KERNEL(uint
 }
 
 // Neighbours of a row of doubles, which compilers load as one element that the next lane's overlaps.
+// Also under a mask, and where memory names the place.
+TEST(StridedAccesses, ElementsOfFourDwordsSideBySide) {
+  const char* source = R"(
+__kernel void fours(__global uint4* out, __global const uint* in, uint n) {
+  uint i = get_global_id(0);
+  if (i < n) out[i] = (uint4)(in[i], in[i] ^ i, i * 7, in[i + 1]);
+}
+__kernel void placed(__global uint4* out, __global const uint* in, uint n) {
+  uint i = get_global_id(0);
+  if (i < n) out[in[0] / 16 % 2 + i] = (uint4)(in[i], in[i] ^ i, i * 7, in[i + 1]);
+})";
+  for (const unsigned wave_size : {32u, 64u}) {
+    const Bytes code = compile(source, wave_size);
+    for (const char* kernel : {"fours", "placed"})
+      for (const uint32_t n : {256u, 203u})
+        expect_same(code, {dispatch(kernel, n)}, {Bytes(260 * 16), random_bytes(260 * 4)});
+  }
+}
+
 TEST(StridedAccesses, NeighboursOfEightBytes) {
   const char* source = R"(
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
