@@ -355,6 +355,10 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
       }
     }
   }
+  // The body finds the carry by comparing the sum with its first addend, and hosts without comparisons of
+  // unsigned numbers are quicker with a constant there.
+  if (part.row->base == isa::Opcode::v_add_co_u32 && llvm::isa<llvm::Constant>(words[1]))
+    std::swap(words[0], words[1]);
 
   const bool saturate = instruction.clamp && signature.saturates;
   const bool is_modified =
