@@ -207,6 +207,12 @@ TEST(Lds, OneOfTwoAddressesOutOfRange) {
     EXPECT_EQ(w.v(11, 1), 0u);
     EXPECT_EQ(word_at(w.lds(), TestWave::kLdsBytes - 12), 0xaaaau);
     EXPECT_EQ(word_at(w.lds(), TestWave::kLdsBytes - 8), 0xbbbbu);
+    w.set_exec(4);  // lane 2: the first one is out of range
+    w.v(4, 2) = 0xaaaa, w.v(5, 2) = 0xbbbb;
+    w.run("ds_storexchg_2addr_rtn_b32 v[10:11], v0, v4, v5 offset0:1 offset1:4");
+    EXPECT_EQ(w.v(10, 2), 0u);
+    EXPECT_EQ(w.v(11, 2), 0x100u);
+    EXPECT_EQ(word_at(w.lds(), 0), 0xbbbbu);
   });
 }
 
