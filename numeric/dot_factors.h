@@ -162,10 +162,11 @@ LOCKSTEP_INLINE DotChainFactors in_all_lanes(const DotFactorPair& x, unsigned la
 // A sum on its way through a chain: a float of which only the exponent is counted from elsewhere.
 class DotChain {
   using I = detail::ChainI32;
-  using U = detail::ChainU32;
-  using F = detail::ChainF32;
 
  public:
+  using F = detail::ChainF32;
+  using U = detail::ChainU32;
+
   explicit LOCKSTEP_INLINE DotChain(F c) : units_(c), largest_(0), signed_sum_(bits_as<I>(c)) {}
 
   // Accumulators that take no part. -0 is one, so that all sums of zero are +0.

@@ -86,14 +86,13 @@ LOCKSTEP_BODY uint32_t rare_rows(const U32* c, WmmaModifiers modifiers) {
 LOCKSTEP_BODY void sum_by_factors(const numeric::DotFactorPair* left, const numeric::DotFactorPair* right,
                                   const U32* c, U32* result, WmmaModifiers modifiers, unsigned first,
                                   unsigned distance, uint32_t rare) {
-  using Part = numeric::detail::ChainF32;
-  using PartBits = numeric::detail::ChainU32;
-  // Several rows at a time: a sum has to wait for the one before.
+  using Part = numeric::DotChain::F;
+  // Several rows at a time: a sum has to wait for the one before. `sums` has so many.
   constexpr unsigned kAtOnce = 4;
   for (unsigned part = 0; part < numeric::kChainsInChunk; ++part) {
     for (unsigned row = first; row < kSize; row += kAtOnce * distance) {
       const auto addend = [=](unsigned i) __attribute__((always_inline)) {
-        const auto bits = numeric::part_of<PartBits>(c[row + i * distance], part);
+        const auto bits = numeric::part_of<numeric::DotChain::U>(c[row + i * distance], part);
         return numeric::DotChain(bits_as<Part>(modified_addend(bits, 0x80000000u, modifiers)));
       };
       numeric::DotChain sums[kAtOnce] = {addend(0), addend(1), addend(2), addend(3)};

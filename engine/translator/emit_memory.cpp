@@ -9,6 +9,7 @@
 #include "engine/translator/context.h"
 #include "engine/translator/emitter.h"
 #include "engine/translator/lane_moves.h"
+#include "engine/translator/lane_values.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/runtime.h"
 #include "isa/memory_shape.h"
@@ -97,28 +98,14 @@ std::vector<Value*> Emitter::taken_apart(Value* all, unsigned dwords) {
 
 namespace {
 
-// Elements of four dwords: in each quarter of a register as a table of four by four, whose rows are lanes.
 void store_fours(llvm::IRBuilder<>& ir, Value* pointer, const std::vector<Value*>& words) {
-  const auto shuffle = [&](Value* a, Value* b, auto index) {
-    std::vector<int> indices;
-    for (int i = 0; i < 16; ++i) indices.push_back(index(i));
-    return ir.CreateShuffleVector(a, b, indices);
-  };
-  for (const int upper : {0, 1}) {
-    const auto pairs = [upper](int at) { return at / 4 * 4 + 2 * upper + at % 4 / 2 + at % 2 * 16; };
-    Value *low = shuffle(words[0], words[1], pairs), *high = shuffle(words[2], words[3], pairs);
-    for (const int odd : {0, 1}) {
-      Value* rows =
-          shuffle(low, high, [odd](int at) { return at / 4 * 4 + 2 * odd + at % 2 + at % 4 / 2 * 16; });
-      for (int lane = 2 * upper + odd, quarter = 0; lane < 16; lane += 4, ++quarter) {
-        const int first = 4 * quarter;
-        Value* row =
-            ir.CreateShuffleVector(rows, llvm::ArrayRef<int>{first, first + 1, first + 2, first + 3});
-        Value* place =
-            ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), pointer, 16 * static_cast<uint64_t>(lane));
-        ir.CreateAlignedStore(row, place, llvm::Align(1));
-      }
-    }
+  const auto lanes = lanes_in_quarters(ir, {words[0], words[1], words[2], words[3]});
+  for (unsigned lane = 0; lane < kLanesPerChunk; ++lane) {
+    const int first = static_cast<int>(lane) / 4 * 4;
+    Value* four =
+        ir.CreateShuffleVector(lanes[lane % 4], llvm::ArrayRef<int>{first, first + 1, first + 2, first + 3});
+    Value* place = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), pointer, uint64_t{16} * lane);
+    ir.CreateAlignedStore(four, place, llvm::Align(1));
   }
 }
 

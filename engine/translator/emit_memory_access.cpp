@@ -103,7 +103,7 @@ void Emitter::MemoryAccessCode::emit() {
   emit_result();
 }
 
-// What was computed from memory's contents hardly counts on from lane to lane.
+// What was computed from what each lane has loaded hardly counts on from lane to lane.
 bool Emitter::MemoryAccessCode::may_be_consecutive() const {
   // Nor are all lanes on where few are left.
   return !e_.compact_ && shape_.bytes >= 4 &&

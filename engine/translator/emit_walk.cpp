@@ -4,6 +4,7 @@
 // That is what the caches of a card do: what others write meanwhile may be seen late, until the wave
 // invalidates them. What it writes itself is seen.
 #include "engine/translator/emitter.h"
+#include "engine/translator/lane_values.h"
 #include "engine/translator/walk_plan.h"
 #include "isa/memory_shape.h"
 
@@ -111,34 +112,29 @@ std::vector<Value*> Emitter::load_rows(Value* pointer, Value* offsets) {
     Value* offset = ir_.CreateZExt(ir_.CreateExtractElement(offsets, uint64_t{lane}), i64_);
     return ir_.CreateAlignedLoad(part, ir_.CreateGEP(ir_.getInt8Ty(), pointer, offset), llvm::Align(1));
   };
-  const auto shuffle = [&](Value* a, Value* b, auto index) {
-    std::vector<int> indices;
-    for (int i = 0; i < 16; ++i) indices.push_back(index(i));
-    return ir_.CreateShuffleVector(a, b, indices);
-  };
   // In halves of a register lanes n and n + 8. Then pairs of dwords, pairs of these, and pairs of quarters
   // change places between registers, always inside a half.
   std::vector<Value*> lanes, pairs(8), fours(8), words(8);
   for (unsigned lane = 0; lane < 8; ++lane) {
     Value *low = load(lane), *high = load(lane + 8);
-    lanes.push_back(shuffle(low, high, [](int i) { return i; }));
+    lanes.push_back(shuffled(ir_, low, high, [](int i) { return i; }));
   }
   for (const int high : {0, 1})
     for (unsigned i = 0; i < 8; i += 2)
-      pairs[i + static_cast<unsigned>(high)] = shuffle(lanes[i], lanes[i + 1], [high](int at) {
+      pairs[i + static_cast<unsigned>(high)] = shuffled(ir_, lanes[i], lanes[i + 1], [high](int at) {
         return at / 4 * 4 + at % 4 / 2 + 2 * high + at % 2 * 16;
       });
   for (const int high : {0, 1})
     for (unsigned i = 0; i < 8; i += 4)
       for (unsigned word = 0; word < 2; ++word)
         fours[i + 2 * word + static_cast<unsigned>(high)] =
-            shuffle(pairs[i + word], pairs[i + 2 + word],
-                    [high](int at) { return at / 4 * 4 + at % 2 + 2 * high + at % 4 / 2 * 16; });
+            shuffled(ir_, pairs[i + word], pairs[i + 2 + word],
+                     [high](int at) { return at / 4 * 4 + at % 2 + 2 * high + at % 4 / 2 * 16; });
   for (const int high : {0, 1})
     for (unsigned word = 0; word < 4; ++word)
-      words[word + 4 * static_cast<unsigned>(high)] = shuffle(fours[word], fours[word + 4], [high](int at) {
-        return at / 8 * 8 + at % 4 + 4 * high + at % 8 / 4 * 16;
-      });
+      words[word + 4 * static_cast<unsigned>(high)] =
+          shuffled(ir_, fours[word], fours[word + 4],
+                   [high](int at) { return at / 8 * 8 + at % 4 + 4 * high + at % 8 / 4 * 16; });
   return words;
 }
 

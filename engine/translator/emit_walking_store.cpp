@@ -2,6 +2,7 @@
 // Where lanes go on by an element in each round, 32 bytes of each lane are kept as rows of lanes and then
 // stored at once. Whatever leaves the loop, or may read what is kept, stores it before.
 #include "engine/translator/emitter.h"
+#include "engine/translator/lane_values.h"
 #include "engine/translator/walk_plan.h"
 #include "isa/memory_shape.h"
 
@@ -59,30 +60,16 @@ Value* Emitter::are_rows_apart(const ChunkValues& offsets) {
 
 // 32 bytes of each lane: load_rows() the other way round.
 void Emitter::store_rows(Value* pointer, const ChunkValues& offsets, const StoreWalk& walk) {
-  const auto shuffle = [&](Value* a, Value* b, auto index) {
-    std::vector<int> indices;
-    for (int i = 0; i < 16; ++i) indices.push_back(index(i));
-    return ir_.CreateShuffleVector(a, b, indices);
-  };
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-    // In each quarter of a register those of lanes 2 * high and the next one: two words of a lane, then four.
-    std::array<std::array<Value*, 2>, 4> pairs{};
+    const auto word = [&](unsigned number) -> Value* {
+      return ir_.CreateLoad(lanes_, place_in(walk.rows, number * chunks_ + chunk));
+    };
     std::array<std::array<Value*, 4>, 2> fours{};
-    for (unsigned pair = 0; pair < 4; ++pair) {
-      const auto word = [&](unsigned number) {
-        return ir_.CreateLoad(lanes_, place_in(walk.rows, number * chunks_ + chunk));
-      };
-      Value *first = word(2 * pair), *second = word(2 * pair + 1);
-      for (const int high : {0, 1})
-        pairs[pair][static_cast<unsigned>(high)] = shuffle(
-            first, second, [high](int at) { return at / 4 * 4 + 2 * high + at % 4 / 2 + at % 2 * 16; });
+    for (unsigned half = 0; half < 2; ++half) {
+      std::array<Value*, 4> words{};
+      for (unsigned i = 0; i < 4; ++i) words[i] = word(4 * half + i);
+      fours[half] = lanes_in_quarters(ir_, words);
     }
-    for (unsigned half = 0; half < 2; ++half)
-      for (unsigned high = 0; high < 2; ++high)
-        for (const int odd : {0, 1})
-          fours[half][2 * high + static_cast<unsigned>(odd)] =
-              shuffle(pairs[2 * half][high], pairs[2 * half + 1][high],
-                      [odd](int at) { return at / 4 * 4 + 2 * odd + at % 2 + at % 4 / 2 * 16; });
     for (unsigned lane = 0; lane < 16; ++lane) {
       std::vector<int> quarters;
       const int first = static_cast<int>(lane) / 4 * 4;

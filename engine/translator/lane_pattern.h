@@ -16,7 +16,7 @@ struct LanePatterns {
   std::vector<std::optional<uint32_t>> lds_strides;
   // By node, of LDS instructions: from the lowest lane's address to each one's, where that is no such stride.
   std::vector<std::optional<OffsetsOfLanes>> lds_offsets;
-  std::vector<bool> has_loaded_address;  // by node, of GLOBAL: computed from what memory holds
+  std::vector<bool> has_loaded_address;  // by node, of GLOBAL: from what memory holds for each lane
   std::vector<Strides> strides;          // by block
 };
 LanePatterns guess_lane_patterns(const Routine& routine);

@@ -37,7 +37,7 @@ struct NodeFacts {
   std::optional<uint32_t> lds_stride;
   // LDS: likely from the lowest address to that of each lane. Hosts with masked gathers do not look at it.
   std::optional<OffsetsOfLanes> lds_offsets;
-  bool address_is_loaded = false;  // GLOBAL: it was computed from what memory holds
+  bool address_is_loaded = false;  // GLOBAL: from what memory holds for each lane
   AccessCall access_call = AccessCall::never;
   uint8_t unused_words = 0;  // scratch stores: by bits, words that nobody reads, and so are not stored
 };

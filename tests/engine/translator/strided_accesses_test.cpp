@@ -61,7 +61,6 @@ KERNEL(char) KERNEL(uchar) KERNEL(short) KERNEL(ushort) KERNEL(uint) KERNEL(uint
   }
 }
 
-// Neighbours of a row of doubles, which compilers load as one element that the next lane's overlaps.
 // Also under a mask, and where memory names the place.
 TEST(StridedAccesses, ElementsOfFourDwordsSideBySide) {
   const char* source = R"(
@@ -81,6 +80,7 @@ __kernel void placed(__global uint4* out, __global const uint* in, uint n) {
   }
 }
 
+// Neighbours of a row of doubles, which compilers load as one element that the next lane's overlaps.
 TEST(StridedAccesses, NeighboursOfEightBytes) {
   const char* source = R"(
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
