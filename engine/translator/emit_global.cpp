@@ -190,6 +190,16 @@ void Emitter::scatter(const AccessShape& shape, const std::vector<Value*>& words
   store(ir_.CreateMaskedScatter(elements, places, llvm::Align(1), on));
 }
 
+// Of elements that do not meet: those of more than two dwords are parts to hosts that scatter.
+void Emitter::scatter_apart(const AccessShape& shape, const std::vector<Value*>& words, Value* places,
+                            Value* on) {
+  if (!has_masked_gathers_) return scatter(shape, words, places, on);
+  const auto dwords = static_cast<unsigned>(words.size());
+  for (unsigned word = 0; word < dwords; word += 2)
+    scatter(shape, {words.begin() + word, words.begin() + std::min(word + 2, dwords)},
+            word == 0 ? places : next_word(places, word), on);
+}
+
 // Addresses that were made as sums of one base and an offset for each lane become these.
 bool Emitter::replace_by_addends(Value*& base, ChunkValues& low, ChunkValues& high) {
   std::array<const AddressSum*, kMaxChunks> sums{};

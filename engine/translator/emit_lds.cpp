@@ -1,6 +1,6 @@
-// Accesses of LDS whose lanes are at constant distances from the lowest one, in any order: eight dwords at a
-// time are loaded, or put back with what is stored, and permuted. A work-group's LDS is one host thread's.
-// For hosts without masked gathers.
+// Accesses of LDS whose lanes are at constant distances from the lowest one, in any order: a host's register
+// of dwords at a time is loaded, or put back with what is stored, and permuted. A work-group's LDS is one
+// host thread's.
 #include <algorithm>
 
 #include "engine/translator/emitter.h"
@@ -14,28 +14,29 @@ using llvm::Value;
 
 namespace {
 
-constexpr unsigned kHalf = 8;  // lanes, and dwords, of a host's register
-// Eight lanes from more registers than that are no faster than eight loads.
+constexpr unsigned kLanes = 16;  // of a chunk
+// Lanes from more registers than that are no faster than as many loads.
 constexpr unsigned kMostRegisters = 3;
 // How much the first one of two addresses is loaded with.
 constexpr uint32_t kMostBytesTogether = 512;
 
-// Dwords of eight lanes, by the register of eight that they are in.
+// Dwords of the lanes of a part of a chunk, by the host's register of `width` dwords that they are in.
 std::map<unsigned, std::vector<std::pair<unsigned, unsigned>>> by_register(const OffsetsOfLanes& offsets,
-                                                                           unsigned half, unsigned first) {
+                                                                           unsigned width, unsigned part,
+                                                                           unsigned first) {
   std::map<unsigned, std::vector<std::pair<unsigned, unsigned>>> result;  // lanes and places
-  for (unsigned lane = 0; lane < kHalf; ++lane) {
-    const unsigned dword = offsets[half * kHalf + lane] / 4 + first;
-    result[dword / kHalf].emplace_back(lane, dword % kHalf);
+  for (unsigned lane = 0; lane < width; ++lane) {
+    const unsigned dword = offsets[part * width + lane] / 4 + first;
+    result[dword / width].emplace_back(lane, dword % width);
   }
   return result;
 }
 
-unsigned most_registers(const OffsetsOfLanes& offsets, unsigned dwords) {
+unsigned most_registers(const OffsetsOfLanes& offsets, unsigned width, unsigned dwords) {
   size_t most = 0;
-  for (unsigned half = 0; half < 2; ++half)
+  for (unsigned part = 0; part < kLanes / width; ++part)
     for (unsigned word = 0; word < dwords; ++word)
-      most = std::max(most, by_register(offsets, half, word).size());
+      most = std::max(most, by_register(offsets, width, part, word).size());
   return static_cast<unsigned>(most);
 }
 
@@ -45,10 +46,15 @@ uint32_t end_of(const OffsetsOfLanes& offsets, unsigned bytes) {
 
 }  // namespace
 
+// Of the host: 16 with AVX-512, 8 else.
+unsigned Emitter::lanes_of_register() const {
+  return has_masked_gathers_ ? kLanes : kLanes / 2;
+}
+
 // Where the guess of a stride says the same, that is less work.
 bool Emitter::has_lds_offsets(unsigned index) const {
   const NodeFacts& facts = facts_.nodes[index];
-  if (has_masked_gathers_ || !facts.lds_offsets) return false;
+  if (!facts.lds_offsets) return false;
   if (!facts.lds_stride) return true;
   for (unsigned lane = 0; lane < 16; ++lane)
     if ((*facts.lds_offsets)[lane] != lane * *facts.lds_stride) return true;
@@ -58,7 +64,7 @@ bool Emitter::has_lds_offsets(unsigned index) const {
 // Whole registers of dwords: behind the last lane's there may be some.
 uint32_t Emitter::bytes_at_lds_offsets(unsigned index) const {
   const AccessShape shape = isa::access_shape(routine_.nodes[index].instruction.row->opcode);
-  constexpr uint32_t kBytes = 4 * kHalf;
+  const uint32_t register_bytes = 4 * lanes_of_register();
   const uint32_t end = end_of(*facts_.nodes[index].lds_offsets, shape.bytes);
   uint32_t bytes = 0;
   const std::vector<LdsAccess> accesses = lds_accesses(routine_.nodes[index]);
@@ -66,7 +72,8 @@ uint32_t Emitter::bytes_at_lds_offsets(unsigned index) const {
     const uint32_t from = accesses.front().offset;
     const bool is_together = access.offset >= from && access.offset - from <= kMostBytesTogether;
     const uint32_t begin = is_together ? from : access.offset;
-    bytes = std::max(bytes, begin + (access.offset - begin + end + kBytes - 1) / kBytes * kBytes);
+    bytes = std::max(
+        bytes, begin + (access.offset - begin + end + register_bytes - 1) / register_bytes * register_bytes);
   }
   return bytes;
 }
@@ -106,9 +113,11 @@ Value* Emitter::lowest_address(Value* addresses, const OffsetsOfLanes& offsets) 
   return ir_.CreateSub(address_facts(addresses).first, ir_.getInt32(offsets[0]));
 }
 
-Value* Emitter::eight_of(Value* lanes, unsigned half) {
+Value* Emitter::lanes_of_part(Value* lanes, unsigned part) {
+  const unsigned width = lanes_of_register();
+  if (width == kLanes) return lanes;
   std::vector<int> indices;
-  for (unsigned i = 0; i < kHalf; ++i) indices.push_back(static_cast<int>(half * kHalf + i));
+  for (unsigned i = 0; i < width; ++i) indices.push_back(static_cast<int>(part * width + i));
   return ir_.CreateShuffleVector(lanes, indices);
 }
 
@@ -154,41 +163,42 @@ void Emitter::emit_lds_at_offsets(unsigned index, unsigned chunk) {
 std::vector<Value*> Emitter::load_at_offsets(const AccessShape& shape, const OffsetsOfLanes& offsets,
                                              Value* pointer, unsigned first,
                                              std::map<unsigned, Value*>& registers) {
-  const unsigned dwords = shape.registers();
-  if (most_registers(offsets, dwords) > kMostRegisters) {
+  const unsigned dwords = shape.registers(), width = lanes_of_register();
+  if (most_registers(offsets, width, dwords) > kMostRegisters) {
     Value* from = ir_.CreateConstInBoundsGEP1_64(i32_, pointer, first);
     return gather(shape, ir_.CreateGEP(ir_.getInt8Ty(), from, constant_lanes(offsets)),
                   llvm::Constant::getAllOnesValue(lane_mask_), nullptr);
   }
-  auto* eight = llvm::FixedVectorType::get(i32_, kHalf);
+  auto* type = llvm::FixedVectorType::get(i32_, width);
+  std::vector<int> both;
+  for (unsigned i = 0; i < kLanes; ++i) both.push_back(static_cast<int>(i));
   std::vector<Value*> words;
   for (unsigned word = 0; word < dwords; ++word) {
-    std::array<Value*, 2> halves{};
-    for (unsigned half = 0; half < 2; ++half) {
-      for (const auto& [number, lanes] : by_register(offsets, half, first + word)) {
+    std::array<Value*, 2> parts{};
+    for (unsigned part = 0; part < kLanes / width; ++part) {
+      for (const auto& [number, lanes] : by_register(offsets, width, part, first + word)) {
         Value*& loaded = registers[number];
         if (!loaded)
-          loaded = ir_.CreateAlignedLoad(eight, ir_.CreateConstInBoundsGEP1_64(i32_, pointer, number * kHalf),
+          loaded = ir_.CreateAlignedLoad(type, ir_.CreateConstInBoundsGEP1_64(i32_, pointer, number * width),
                                          llvm::Align(1));
-        halves[half] = put(halves[half], loaded, lanes);
+        parts[part] = put(parts[part], loaded, lanes);
       }
     }
-    std::vector<int> both;
-    for (int i = 0; i < 16; ++i) both.push_back(i);
-    words.push_back(ir_.CreateShuffleVector(halves[0], halves[1], both));
+    words.push_back(width == kLanes ? parts[0] : ir_.CreateShuffleVector(parts[0], parts[1], both));
   }
   return words;
 }
 
-// Eight dwords with others in some places: those are numbers of the result and of `from`. Permutes one
-// register, then blends two: LLVM makes something long of both at once. Without `into` the other places are
-// anything.
+// A host's register of dwords with others in some places: those are numbers of the result and of `from`.
+// Permutes one register, then blends two: LLVM makes something long of both at once. Without `into` the other
+// places are anything.
 Value* Emitter::put(Value* into, Value* from, const std::vector<std::pair<unsigned, unsigned>>& places) {
-  std::vector<int> order(kHalf, -1), blend;
+  const unsigned width = lanes_of_register();
+  std::vector<int> order(width, -1), blend;
   for (const auto& [to, at] : places) order[to] = static_cast<int>(at);
   Value* permuted = ir_.CreateShuffleVector(from, order);
   if (!into) return permuted;
-  for (unsigned i = 0; i < kHalf; ++i) blend.push_back(static_cast<int>(order[i] < 0 ? i : i + kHalf));
+  for (unsigned i = 0; i < width; ++i) blend.push_back(static_cast<int>(order[i] < 0 ? i : i + width));
   return ir_.CreateShuffleVector(into, permuted, blend);
 }
 
@@ -196,45 +206,43 @@ Value* Emitter::put(Value* into, Value* from, const std::vector<std::pair<unsign
 void Emitter::store_at_offsets(const AccessShape& shape, const std::vector<Value*>& words,
                                const OffsetsOfLanes& offsets, Value* pointer, Value* exec) {
   const auto dwords = static_cast<unsigned>(words.size());
-  if (most_registers(offsets, dwords) > kMostRegisters) {
+  const unsigned width = lanes_of_register();
+  if (most_registers(offsets, width, dwords) > kMostRegisters) {
     Value* lanes = exec ? ir_.CreateBitCast(exec, lane_mask_) : llvm::Constant::getAllOnesValue(lane_mask_);
-    return scatter(shape, words, ir_.CreateGEP(ir_.getInt8Ty(), pointer, constant_lanes(offsets)), lanes);
+    Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, constant_lanes(offsets));
+    return scatter_apart(shape, words, places, lanes);
   }
-  auto* eight = llvm::FixedVectorType::get(i32_, kHalf);
-  std::array<Value*, 2> on{};
-  if (exec) {
-    Value* lanes = lanes_as_words(ir_, exec);
-    for (unsigned half = 0; half < 2; ++half) on[half] = eight_of(lanes, half);
-  }
+  auto* type = llvm::FixedVectorType::get(i32_, width);
+  Value* on = exec ? lanes_as_words(ir_, exec) : nullptr;
   struct Part {
     Value *words = nullptr, *on = nullptr;
     unsigned places = 0;
   };
   std::map<unsigned, Part> registers;
   for (unsigned word = 0; word < dwords; ++word)
-    for (unsigned half = 0; half < 2; ++half)
-      for (const auto& [number, lanes] : by_register(offsets, half, word)) {
-        Part& part = registers[number];
+    for (unsigned part = 0; part < kLanes / width; ++part)
+      for (const auto& [number, lanes] : by_register(offsets, width, part, word)) {
+        Part& into = registers[number];
         std::vector<std::pair<unsigned, unsigned>> places;
         for (const auto& [lane, place] : lanes) {
           places.emplace_back(place, lane);
-          part.places |= 1u << place;
+          into.places |= 1u << place;
         }
-        part.words = put(part.words, eight_of(words[word], half), places);
-        if (!exec) continue;
-        if (!part.on) part.on = llvm::Constant::getNullValue(eight);
-        part.on = put(part.on, on[half], places);
+        into.words = put(into.words, lanes_of_part(words[word], part), places);
+        if (!on) continue;
+        if (!into.on) into.on = llvm::Constant::getNullValue(type);
+        into.on = put(into.on, lanes_of_part(on, part), places);
       }
   for (auto& [number, part] : registers) {
-    Value* place = ir_.CreateConstInBoundsGEP1_64(i32_, pointer, number * kHalf);
-    if (exec || part.places != 0xff) {
-      Value* before = ir_.CreateAlignedLoad(eight, place, llvm::Align(1));
-      if (exec) {
+    Value* place = ir_.CreateConstInBoundsGEP1_64(i32_, pointer, number * width);
+    if (on || part.places != (1u << width) - 1) {
+      Value* before = ir_.CreateAlignedLoad(type, place, llvm::Align(1));
+      if (on) {
         part.words = ir_.CreateSelect(ir_.CreateIsNeg(part.on), part.words, before);
       } else {
         std::vector<int> blend;
-        for (unsigned i = 0; i < kHalf; ++i)
-          blend.push_back(static_cast<int>(part.places >> i & 1 ? i + kHalf : i));
+        for (unsigned i = 0; i < width; ++i)
+          blend.push_back(static_cast<int>(part.places >> i & 1 ? i + width : i));
         part.words = ir_.CreateShuffleVector(before, part.words, blend);
       }
     }

@@ -625,13 +625,8 @@ void Emitter::store_strided(const AccessShape& shape, const std::vector<Value*>&
   // Where moves under a mask are some twenty operations of the host, each lane is moved by itself.
   Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(static_cast<int32_t>(stride)));
   auto* all_on = llvm::Constant::getAllOnesValue(lane_mask_);
-  if (!has_masked_gathers_) return scatter(shape, words, places, all_on);
-  if (stride % 4 != 0 || step > kMostDwordsApart) {
-    for (unsigned word = 0; word < dwords; word += 2)
-      scatter(shape, {words.begin() + word, words.begin() + std::min(word + 2, dwords)},
-              word == 0 ? places : next_word(places, word), all_on);
-    return;
-  }
+  if (!has_masked_gathers_ || stride % 4 != 0 || step > kMostDwordsApart)
+    return scatter_apart(shape, words, places, all_on);
   for (unsigned first = 0; first < 15 * step + dwords; first += 16) {
     Value* part = llvm::PoisonValue::get(lanes_);
     uint16_t written = 0;

@@ -513,6 +513,8 @@ class Emitter {
   Value* with_part(const isa::AccessShape& shape, Value* word, Value* before);
   Value* next_word(Value* places, unsigned word);
   void scatter(const isa::AccessShape& shape, const std::vector<Value*>& words, Value* places, Value* on);
+  void scatter_apart(const isa::AccessShape& shape, const std::vector<Value*>& words, Value* places,
+                     Value* on);
   Value* first_of(Value* lanes, Value* on);
   Value* bits_of(Value* a, Value* b);
   Value* lanes_inside(Value* at, unsigned bytes);
@@ -530,7 +532,8 @@ class Emitter {
   Value* lds_is_at_offsets(unsigned node);
   Value* has_offsets(Value* addresses, const OffsetsOfLanes& offsets);
   Value* lowest_address(Value* addresses, const OffsetsOfLanes& offsets);
-  Value* eight_of(Value* lanes, unsigned half);
+  unsigned lanes_of_register() const;
+  Value* lanes_of_part(Value* lanes, unsigned part);
   void emit_lds_at_offsets(unsigned node, unsigned chunk);
   std::vector<Value*> load_at_offsets(const isa::AccessShape& shape, const OffsetsOfLanes& offsets,
                                       Value* pointer, unsigned first, std::map<unsigned, Value*>& registers);
