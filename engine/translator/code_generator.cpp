@@ -67,18 +67,22 @@ std::unique_ptr<llvm::TargetMachine> make_target(const std::string& processor) {
 // LLVM 19's "X86 Domain Reassignment Pass", which moves scalars that become masks to mask registers, loses
 // the upper half of (a & 0xffff0000) | (b & 0xffff): it takes an insertion of 16 bits into a register for a
 // copy of these. The list scheduler behind register allocation takes a fifteenth of the time, which code that
-// waves go through once does without (a cipher runs a sixth slower).
+// waves go through once does without (a cipher runs a sixth slower). Where lanes go one by one and have
+// arrays, numbers that share their places on the stack with values of whole waves are 64 bytes apart, a line
+// of the cache each (`queens` takes 7.9 ms for 2.7).
 class PassesWanted final : public llvm::OptPassGate {
  public:
-  explicit PassesWanted(Wanted code) : is_scheduled_(code == Wanted::fast) {}
+  PassesWanted(Wanted code, bool shares_slots)
+      : is_scheduled_(code == Wanted::fast), shares_slots_(shares_slots) {}
   bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef) override {
     return !pass.starts_with("X86 Domain Reassignment") &&
-           (is_scheduled_ || !pass.starts_with("Post RA top-down"));
+           (is_scheduled_ || !pass.starts_with("Post RA top-down")) &&
+           (shares_slots_ || !pass.starts_with("Stack Slot Coloring"));
   }
   bool isEnabled() const override { return true; }
 
  private:
-  const bool is_scheduled_;
+  const bool is_scheduled_, shares_slots_;
 };
 
 // Of passes over functions and modules.
@@ -144,11 +148,15 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(each)));
     passes.run(module, analyses.modules);
   }
+  bool has_arrays = false;
   const bool multiplies_bits = machine->getMCSubtargetInfo()->checkFeatures("+pclmul");
   for (llvm::Function* function : own) {
     const bool has_lanes = make_lanes_scalar(*function);
     if (has_lanes) drop_dead_code(*function, *machine);
-    if (has_lanes && index_registers(*function)) drop_dead_code(*function, *machine);
+    if (has_lanes && index_registers(*function)) {
+      has_arrays = true;
+      drop_dead_code(*function, *machine);
+    }
     fold_pairs(*function, has_lanes);
     split_pairs(*function, has_masked_gathers(processor));
     if (multiplies_bits) multiply_shift_sums(*function);
@@ -165,7 +173,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
   object.stages.optimise += watch.lap();
 
   llvm::raw_svector_ostream stream(object.bytes);
-  PassesWanted gate(code);
+  PassesWanted gate(code, !has_arrays);
   module.getContext().setOptPassGate(gate);
   llvm::legacy::PassManager generator;
   if (machine->addPassesToEmitFile(generator, stream, nullptr, llvm::CodeGenFileType::ObjectFile))

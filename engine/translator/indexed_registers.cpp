@@ -6,6 +6,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PatternMatch.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <algorithm>
 #include <map>
@@ -447,6 +448,13 @@ class LoopArrays {
   std::set<PHINode*> elements_;  // which are at the loop's end what their phis say
 };
 
+// Long blocks come in parts (routine.cpp), and all of an array's selects are looked for in one.
+void join_blocks(llvm::Loop& loop, llvm::LoopInfo& loops) {
+  const std::vector<BasicBlock*> blocks(loop.block_begin(), loop.block_end());
+  for (BasicBlock* block : blocks)
+    if (block != loop.getHeader()) llvm::MergeBlockIntoPredecessor(block, nullptr, &loops);
+}
+
 }  // namespace
 
 bool index_registers(llvm::Function& function) {
@@ -454,7 +462,10 @@ bool index_registers(llvm::Function& function) {
   llvm::LoopInfo loops(dominators);
   bool any = false;
   for (llvm::Loop* loop : loops.getLoopsInPreorder())
-    if (loop->isInnermost()) any |= LoopArrays(*loop, loops).run();
+    if (loop->isInnermost()) {
+      join_blocks(*loop, loops);
+      any |= LoopArrays(*loop, loops).run();
+    }
   return any;
 }
 

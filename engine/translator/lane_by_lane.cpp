@@ -42,7 +42,7 @@ void Emitter::LaneByLane::emit() {
   emit_begin();
   llvm::AllocaInst* const left = e_.alloca_of(mask_type_);
   ir_.CreateStore(exec_, left);
-  if (!e_.has_masked_gathers_) empty_vector_registers();
+  empty_vector_registers();
   ir_.CreateBr(next_lane_);
 
   const Locals at_header = e_.locals_;
@@ -61,9 +61,9 @@ void Emitter::LaneByLane::emit() {
 // The wave's values, which are in memory then until no lane is left: what a lane has in each round went
 // through memory where other values took all of the host's registers (half of a sum's time in spmv).
 void Emitter::LaneByLane::empty_vector_registers() {
-  constexpr unsigned kHostRegisters = 16;
+  const unsigned host_registers = e_.has_masked_gathers_ ? 32 : 16;
   std::string clobbered;
-  for (unsigned i = 0; i < kHostRegisters; ++i)
+  for (unsigned i = 0; i < host_registers; ++i)
     clobbered += (i == 0 ? "~{xmm" : ",~{xmm") + std::to_string(i) + "}";
   auto* type = llvm::FunctionType::get(ir_.getVoidTy(), false);
   ir_.CreateCall(llvm::InlineAsm::get(type, "", clobbered, true), {});

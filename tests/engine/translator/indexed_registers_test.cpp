@@ -25,6 +25,7 @@ struct Parts {
   std::string next = "%new", old = "%e";
   std::string between, behind;   // the load and the store; the store
   unsigned skipped = kElements;  // an element that is not stored
+  bool is_split = false;         // the blocks, in the middle of the load and of the store
   std::string out = "%load4";
 };
 
@@ -37,21 +38,26 @@ std::string loop(const Parts& parts) {
     text += "  %e" + number(k) + " = phi i32 [ " + number(k + 10) + ", %entry ], [ %joined" + number(k) +
             ", %tail ]\n";
   text += "  %load0 = add i32 %a, 0\n";
+  const auto middle = [&](unsigned k, const std::string& label) {
+    return parts.is_split && k == kElements / 2 ? "  br label %" + label + "\n" + label + ":\n" : "";
+  };
   for (unsigned k = 0; k < kElements; ++k)
-    text += "  %is" + number(k) + " = icmp eq i32 %i, " + number(k) + "\n  %l" + number(k) +
-            " = select i1 %is" + number(k) + ", i32 %e" + number(k) + ", i32 " +
+    text += middle(k, "loads") + "  %is" + number(k) + " = icmp eq i32 %i, " + number(k) + "\n  %l" +
+            number(k) + " = select i1 %is" + number(k) + ", i32 %e" + number(k) + ", i32 " +
             (k == 0 ? "%load0" : "%l" + number(k - 1)) + "\n";
   text += "  %load4 = add i32 %l4, %i\n" + parts.between +
           "  %odd = trunc i32 %load4 to i1\n"
           "  br i1 %odd, label %store, label %tail\nstore:\n  %x = mul i32 %load4, 3\n";
   for (unsigned k = 0; k < kElements; ++k)
     if (k != parts.skipped)
-      text += "  %at" + number(k) + " = icmp eq i32 %j, " + number(k) + "\n  %new" + number(k) +
-              " = select i1 %at" + number(k) + ", i32 %x, i32 " + parts.old + number(k) + "\n";
+      text += middle(k, "stores") + "  %at" + number(k) + " = icmp eq i32 %j, " + number(k) + "\n  %new" +
+              number(k) + " = select i1 %at" + number(k) + ", i32 %x, i32 " + parts.old + number(k) + "\n";
   text += parts.behind + "  br label %tail\ntail:\n";
+  const std::string from_head = parts.is_split ? ", %loads ], [ " : ", %head ], [ ",
+                    from_store = parts.is_split ? ", %stores ]\n" : ", %store ]\n";
   for (unsigned k = 0; k < kElements; ++k)
-    text += "  %joined" + number(k) + " = phi i32 [ %e" + number(k) + ", %head ], [ " +
-            (k == parts.skipped ? "%e" : parts.next) + number(k) + ", %store ]\n";
+    text += "  %joined" + number(k) + " = phi i32 [ %e" + number(k) + from_head +
+            (k == parts.skipped ? "%e" : parts.next) + number(k) + from_store;
   return text +
          "  %i.next = add i32 %i, 1\n  %more = icmp ult i32 %i.next, %n\n"
          "  br i1 %more, label %head, label %out\nout:\n  ret i32 " +
@@ -82,6 +88,16 @@ Result result_of(const Parts& parts) {
 
 TEST(IndexedRegisters, BecomeMemory) {
   const Result result = result_of({});
+  EXPECT_TRUE(result.any);
+  EXPECT_EQ(result.loads, 1u);
+  EXPECT_EQ(result.stores, kElements + 1);
+}
+
+// As where a long block of the machine's code comes in parts.
+TEST(IndexedRegisters, BecomeMemoryAcrossPartsOfBlocks) {
+  Parts parts;
+  parts.is_split = true;
+  const Result result = result_of(parts);
   EXPECT_TRUE(result.any);
   EXPECT_EQ(result.loads, 1u);
   EXPECT_EQ(result.stores, kElements + 1);
