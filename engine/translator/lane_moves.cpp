@@ -46,11 +46,23 @@ class LaneMoves {
     numbers_ = llvm::FixedVectorType::get(ir_.getInt64Ty(), kLanes);
   }
 
+  // Gathers of all lanes from wherever they are.
+  void run_gathers() {
+    std::vector<llvm::CallInst*> gathers;
+    for (llvm::Instruction& instruction : llvm::instructions(function_)) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call && is_gather(*call) && !call->hasMetadata(kSeldom) && is_full(call->getArgOperand(2)) &&
+          !llvm::isa<llvm::Constant>(places_of(call->getArgOperand(0)).offsets))
+        gathers.push_back(call);
+    }
+    for (llvm::CallInst* call : gathers) {
+      ir_.SetInsertPoint(call);
+      gather(*call);
+    }
+  }
+
   void run() {
     std::vector<llvm::CallInst*> moves, side_by_side;
-    const auto is_gather = [](const llvm::CallInst& call) {
-      return call.getIntrinsicID() == llvm::Intrinsic::masked_gather;
-    };
     for (llvm::Instruction& instruction : llvm::instructions(function_)) {
       auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
       if (!call) continue;
@@ -76,6 +88,10 @@ class LaneMoves {
   }
 
  private:
+  static bool is_gather(const llvm::CallInst& call) {
+    return call.getIntrinsicID() == llvm::Intrinsic::masked_gather;
+  }
+
   static bool is_full(const Value* on) {
     const auto* constant = llvm::dyn_cast<llvm::Constant>(on);
     return constant && constant->isAllOnesValue();
@@ -505,6 +521,10 @@ llvm::CallInst* store_elements(llvm::IRBuilder<>& ir, llvm::ArrayRef<Value*> wor
 
 void move_lane_by_lane(llvm::Function& function, Value* readable) {
   LaneMoves(function, readable).run();
+}
+
+void gather_lane_by_lane(llvm::Function& function) {
+  LaneMoves(function, nullptr).run_gathers();
 }
 
 }  // namespace lockstep::translator

@@ -1,4 +1,4 @@
-// Gathers and scatters of a chunk on hosts that have none under a mask.
+// Gathers and scatters of a chunk on hosts that have none under a mask, or none that are quick.
 #pragma once
 
 #include <llvm/IR/Function.h>
@@ -20,5 +20,8 @@ void mark_seldom(llvm::Instruction& move);
 // to be readable whatever lanes are on; else what is at `readable`. Stores are made for lanes that are on and
 // no others, the lowest lane first. Two dwords side by side are one move.
 void move_lane_by_lane(llvm::Function& function, llvm::Value* readable);
+
+// The same of gathers of all lanes only, but those that are at constant distances from a pointer.
+void gather_lane_by_lane(llvm::Function& function);
 
 }  // namespace lockstep::translator
