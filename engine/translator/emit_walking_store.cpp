@@ -184,8 +184,9 @@ void Emitter::store_kept_rows(const StoreWalk& walk) {
   ir_.SetInsertPoint(some);
   auto function = runtime("lockstep_translator_store_rows", ir_.getVoidTy(),
                           {i64_, pointer_, pointer_, i32_, i32_, i32_});
+  // Of the lanes that there is code for: waves that are half empty keep half as many.
   ir_.CreateCall(function, {ir_.CreateLoad(i64_, walk.begin), walk.offsets, walk.rows, rounds,
-                            ir_.getInt32(routine_.wave_size), ir_.getInt32(walk.dwords)});
+                            ir_.getInt32(kLanesPerChunk * chunks_), ir_.getInt32(walk.dwords)});
   ir_.CreateStore(ir_.getInt32(0), walk.rounds);
   ir_.CreateBr(none);
   ir_.SetInsertPoint(none);

@@ -135,6 +135,23 @@ KERNEL void elements(__global double* out, __global const uchar* in) {
   if (four.y & 1) d = d * 3.0 - (double)four.z / (double)(in[i * 5 % 60] + 1);
   out[i] = d + (four.w % (in[i] + 1u)) * 0.25;
 }
+// Sums along rows, which are stored eight rounds at once, and what is left of them lane by lane.
+KERNEL void row_sums(__global uint* out, __global const uint* in) {
+  int i = get_global_id(0), rounds = get_global_size(0) / X + 6;
+  uint sum = 0;
+  for (int k = 0; k < rounds; ++k) {
+    sum += in[i * rounds + k];
+    out[i * rounds + k] = sum;
+  }
+}
+KERNEL void wide_row_sums(__global ulong* out, __global const ulong* in) {
+  int i = get_global_id(0), rounds = get_global_size(0) / X + 6;
+  ulong sum = 0;
+  for (int k = 0; k < rounds; ++k) {
+    sum += in[i * rounds + k];
+    out[i * rounds + k] = sum;
+  }
+}
 // What rows of lanes hand each other.
 KERNEL void rows(__global uint* out, __global const uint* in) {
   uint i = get_global_id(0), v = in[i];
@@ -153,7 +170,8 @@ void expect_same_of(uint32_t items, unsigned wave_size, uint32_t grid) {
   Bytes floats(1 << 16);
   for (size_t i = 3; i < floats.size(); i += 4) floats[i] = std::byte{0x3f};
   for (size_t i = 2; i < floats.size(); i += 4) floats[i] = in[i];
-  for (const char* kernel : {"factors", "walks", "scratch", "atomics", "elements", "rows"}) {
+  for (const char* kernel :
+       {"factors", "walks", "scratch", "atomics", "elements", "row_sums", "wide_row_sums", "rows"}) {
     SCOPED_TRACE(std::string(kernel) + " in groups of " + std::to_string(items));
     const bool is_of_floats = kernel == std::string("factors");
     const TestDispatch each{kernel, {grid, 1, 1}, {items, 1, 1}, {buffer(0), buffer(1)}};
@@ -169,6 +187,7 @@ TEST(SmallGroups, OfOneChunk) {
 
 TEST(SmallGroups, OfTwoChunks) {
   expect_same_of(20, 64, 20 * 3 + 9);
+  expect_same_of(32, 64, 32 * 3);
 }
 
 }  // namespace
