@@ -281,6 +281,17 @@ class Program {
       query.return_pointer = arena().page(in_.byte()) + in_.below(64);
       query.return_size = in_.below(1024);
       query.query = in_.below(0x40);
+    } else if (number == DRM_COMMAND_BASE + DRM_AMDGPU_CS) {
+      submit();
+      return;
+    } else if (number == DRM_COMMAND_BASE + DRM_AMDGPU_WAIT_CS) {
+      // Who waits for ever waits for commands that may never end.
+      auto& wait = reinterpret_cast<drm_amdgpu_wait_cs*>(words.data())->in;
+      wait = {in_.below(4), 0, in_.byte() % 4u, 0, in_.byte() % 2u, context()};
+    } else if (number == DRM_COMMAND_BASE + DRM_AMDGPU_WAIT_FENCES ||
+               number == DRM_COMMAND_BASE + DRM_AMDGPU_GEM_WAIT_IDLE) {
+      words[1] = in_.below(4);
+      words[2] = 0;
     } else if (number == 0) {
       auto& version = *reinterpret_cast<drm_version*>(words.data());
       version.name = reinterpret_cast<char*>(arena().page(in_.byte()));
@@ -289,6 +300,40 @@ class Program {
     }
     (void)driver_.render_ioctl(in_.byte() % 3, _IOC(_IOC_READ | _IOC_WRITE, 'd', number, sizeof words),
                                words.data());
+  }
+
+  uint32_t context() {
+    if (context_ == 0) {
+      drm_amdgpu_ctx args = {};
+      args.in.op = AMDGPU_CTX_OP_ALLOC_CTX;
+      require(driver_.render_ioctl(0, DRM_IOCTL_AMDGPU_CTX, &args) == 0, "there are contexts");
+      context_ = args.out.alloc.ctx_id;
+    }
+    return in_.byte() % 16 ? context_ : in_.byte();
+  }
+
+  // Commands of whatever stands where the program has its rings.
+  void submit() {
+    drm_amdgpu_cs_chunk_ib buffer = {};
+    buffer.flags = in_.byte() % 8 ? 0 : in_.byte();
+    buffer.va_start = (in_.byte() % 2 ? ring_ : arena().page(in_.byte())) + in_.below(64) * 32;
+    buffer.ib_bytes = in_.below(64) * 4;
+    buffer.ip_type = in_.byte() % 8 ? 1 + in_.byte() % 2 : in_.byte();
+    buffer.ring = in_.byte() % 2;
+    drm_amdgpu_cs_chunk_dep dependency = {buffer.ip_type, 0, in_.byte() % 2u, context(), in_.below(4)};
+    const drm_amdgpu_cs_chunk chunks[] = {
+        {AMDGPU_CHUNK_ID_IB, sizeof buffer / 4, reinterpret_cast<uint64_t>(&buffer)},
+        {in_.byte() % 2 ? uint32_t{AMDGPU_CHUNK_ID_DEPENDENCIES} : in_.byte(),
+         in_.byte() % 4 ? sizeof dependency / 4 : in_.below(1 << 15),
+         reinterpret_cast<uint64_t>(&dependency)}};
+    const uint64_t places[] = {reinterpret_cast<uint64_t>(&chunks[0]),
+                               in_.byte() % 8 ? reinterpret_cast<uint64_t>(&chunks[1]) : value()};
+    drm_amdgpu_cs args = {};
+    args.in.ctx_id = context();
+    args.in.bo_list_handle = in_.byte() % 4 ? 0 : in_.byte();
+    args.in.num_chunks = 1 + in_.byte() % 2;
+    args.in.chunks = reinterpret_cast<uint64_t>(places);
+    (void)driver_.render_ioctl(0, DRM_IOCTL_AMDGPU_CS, &args);
   }
 
   // Packets, or what looks like them, and a doorbell.
@@ -338,6 +383,7 @@ class Program {
   Driver driver_;
   std::vector<uint32_t> ids_;
   uint64_t ring_ = 0, pointers_ = 0, doorbell_ = 0;
+  uint32_t context_ = 0;  // of the render node; 0: none yet
   unsigned queues_made_ = 0;
   std::vector<void*> doorbells_, views_;
   std::vector<int> files_;

@@ -70,7 +70,8 @@ Driver::Driver(const Settings& settings)
       buffers_(store_, gpus_),
       shared_(gpus_, buffers_),
       doorbells_(store_, gpus_),
-      queues_(gpus_, doorbells_, events_, smi_events_, code_objects_) {
+      queues_(gpus_, doorbells_, events_, smi_events_, code_objects_),
+      commands_(buffers_.gem_objects(), [this](const command::QueueError& error) { queues_.tell(error); }) {
   reports_.dumps().set_store(store_.descriptor());
   catch_host_faults();
   for (const auto& gpu : gpus_) {
@@ -291,7 +292,7 @@ int Driver::render_ioctl(unsigned device, unsigned long request, void* argument)
   if (device >= gpus_.size()) return ENODEV;
   if (_IOC_TYPE(request) != DRM_IOCTL_BASE) return ENOTTY;
   return with_arguments(request, argument, [&](void* arguments) {
-    return render_node_ioctl(*gpus_[device], buffers_, request, arguments);
+    return render_node_ioctl(*gpus_[device], buffers_, commands_, request, arguments);
   });
 }
 

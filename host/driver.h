@@ -6,6 +6,7 @@
 #include <string>
 
 #include "host/buffers.h"
+#include "host/commands.h"
 #include "host/doorbells.h"
 #include "host/events.h"
 #include "host/queues.h"
@@ -65,6 +66,7 @@ class Driver {
   SharedVirtualMemory shared_;
   Doorbells doorbells_;
   Queues queues_;
+  Commands commands_;
 };
 
 }  // namespace lockstep::host

@@ -104,7 +104,7 @@ int GemObjects::map(Gpu& gpu, Object& object, const drm_amdgpu_gem_va& args) {
   // Mapped by this object or another one already.
   auto next = object.mappings.lower_bound(begin);
   if ((next != object.mappings.end() && next->first < begin + bytes) ||
-      (next != object.mappings.begin() && std::prev(next)->first + std::prev(next)->second > begin))
+      (next != object.mappings.begin() && std::prev(next)->first + std::prev(next)->second.bytes > begin))
     return EINVAL;
   const auto shared = shared_.find(begin);
   const bool is_there = shared != shared_.end() && shared->second.bytes == bytes &&
@@ -124,7 +124,7 @@ int GemObjects::map(Gpu& gpu, Object& object, const drm_amdgpu_gem_va& args) {
                          (args.flags & AMDGPU_VM_PAGE_WRITEABLE ? kWrite : uint8_t{0}) |
                          (args.flags & AMDGPU_VM_PAGE_EXECUTABLE ? kExecute : uint8_t{0});
   gpu.memory.map_over(begin, bytes, access, "device memory");
-  object.mappings[begin] = bytes;
+  object.mappings[begin] = {bytes, args.offset_in_bo};
   Shared& entry = shared_[begin];
   entry.bytes = bytes;
   entry.inode = object.inode;
@@ -135,11 +135,11 @@ int GemObjects::map(Gpu& gpu, Object& object, const drm_amdgpu_gem_va& args) {
 
 void GemObjects::unmap(Gpu& gpu, Object& object, uint64_t begin) {
   const auto mapping = object.mappings.find(begin);
-  gpu.memory.unmap(begin, mapping->second);
+  gpu.memory.unmap(begin, mapping->second.bytes);
   const auto shared = shared_.find(begin);
   if (--shared->second.users == 0) {
     // The addresses stay the program's, without memory.
-    map_pages(begin, mapping->second, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    map_pages(begin, mapping->second.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     shared_.erase(shared);
   }
   object.mappings.erase(mapping);
@@ -157,7 +157,8 @@ int GemObjects::change_mapping(Gpu& gpu, const drm_amdgpu_gem_va& args) {
     for (auto& [key, object] : objects_) {
       if (key.first != gpu.index) continue;
       std::vector<uint64_t> within;
-      for (const auto& [begin, bytes] : object.mappings) {
+      for (const auto& [begin, mapping] : object.mappings) {
+        const uint64_t bytes = mapping.bytes;
         if (begin >= args.va_address + args.map_size || begin + bytes <= args.va_address) continue;
         if (begin < args.va_address || begin + bytes > args.va_address + args.map_size) {
           std::fprintf(stderr,
@@ -178,7 +179,7 @@ int GemObjects::change_mapping(Gpu& gpu, const drm_amdgpu_gem_va& args) {
     return map(gpu, object, args);
   if (args.operation != AMDGPU_VA_OP_UNMAP) return EINVAL;
   const auto mapping = object.mappings.find(args.va_address);
-  if (mapping == object.mappings.end() || mapping->second != args.map_size) return ENOENT;
+  if (mapping == object.mappings.end() || mapping->second.bytes != args.map_size) return ENOENT;
   unmap(gpu, object, args.va_address);
   return 0;
 }
@@ -233,10 +234,19 @@ int GemObjects::metadata(const Gpu& gpu, drm_amdgpu_gem_metadata& args) {
   return 0;
 }
 
-int GemObjects::wait_idle(const Gpu& gpu, drm_amdgpu_gem_wait_idle& args) const {
+bool GemObjects::has(const Gpu& gpu, uint32_t handle) const {
   std::lock_guard lock(mutex_);
-  if (!objects_.contains({gpu.index, args.in.handle})) return ENOENT;
-  args.out = {};
+  return objects_.contains({gpu.index, handle});
+}
+
+uint64_t GemObjects::address_of(const Gpu& gpu, uint32_t handle, uint64_t offset, uint64_t bytes) const {
+  std::lock_guard lock(mutex_);
+  const auto found = objects_.find({gpu.index, handle});
+  if (found == objects_.end()) return 0;
+  for (const auto& [begin, mapping] : found->second.mappings)
+    if (offset >= mapping.offset && offset - mapping.offset < mapping.bytes &&
+        bytes <= mapping.bytes - (offset - mapping.offset))
+      return begin + (offset - mapping.offset);
   return 0;
 }
 

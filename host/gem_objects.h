@@ -40,8 +40,9 @@ class GemObjects {
   bool are_mapped_in(uint64_t begin, uint64_t bytes) const;
   // What programs say of the memory, for others that get it: nothing to the devices.
   int metadata(const Gpu& gpu, drm_amdgpu_gem_metadata& args);
-  // Commands come by /dev/kfd alone, of whose end the node knows nothing: no object is busy.
-  int wait_idle(const Gpu& gpu, drm_amdgpu_gem_wait_idle& args) const;
+  bool has(const Gpu& gpu, uint32_t handle) const;
+  // Where the device has these bytes of it; 0: nowhere.
+  uint64_t address_of(const Gpu& gpu, uint32_t handle, uint64_t offset, uint64_t bytes) const;
   // How it was made, or where it should be, which changes nothing: it has one place.
   int operate(const Gpu& gpu, const drm_amdgpu_gem_op& args);
 
@@ -50,9 +51,12 @@ class GemObjects {
     int record = -1, memory = -1;  // descriptors
     uint64_t inode = 0;            // of the memory
     uint64_t offset = 0, bytes = 0;
-    bool is_own = false;                    // this process's memory
-    uint64_t name = 0;                      // else its place in the store, once it was asked for
-    std::map<uint64_t, uint64_t> mappings;  // begin to bytes
+    bool is_own = false;  // this process's memory
+    uint64_t name = 0;    // else its place in the store, once it was asked for
+    struct Mapping {
+      uint64_t bytes = 0, offset = 0;  // in the object
+    };
+    std::map<uint64_t, Mapping> mappings;  // by their begins
   };
   // Mappings of the process, which all devices share.
   struct Shared {

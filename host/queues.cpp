@@ -249,7 +249,7 @@ void Queues::send_to_runtime(uint64_t save_area, uint64_t exceptions) {
 }
 
 void Queues::failed(uint32_t id, const command::QueueError& error) {
-  tell(error.message, error.fault ? &*error.fault : nullptr);
+  tell(error);
   Gpu* gpu = nullptr;
   uint64_t save_area = 0;
   bool copies = false;

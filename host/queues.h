@@ -45,6 +45,8 @@ class Queues {
 
   // Whether the program's runtime takes what its waves' trap handlers report (AMDKFD_IOC_RUNTIME_ENABLE).
   void set_runtime(bool enabled) { runtime_enabled_ = enabled; }
+  // On the standard error.
+  void tell(const command::QueueError& error) { tell(error.message, error.fault ? &*error.fault : nullptr); }
   // As machine::TrapHandler has them.
   void wave_faulted(const Gpu& gpu, const machine::WaveFault& fault, const machine::Launch& launch);
   bool are_exceptions(const Gpu& gpu, uint32_t payload);

@@ -24,7 +24,12 @@ struct Refusal {
 constexpr char kOldDebugger[] = "debuggers of before Linux 4.20, which no driver has any more";
 constexpr char kDebugger[] = "debuggers of ROCm cannot attach to emulated devices yet";
 constexpr char kAmdsOwn[] = "it is of AMD's own kernel packages, not of Linux";
-constexpr char kCommands[] = "commands come by /dev/kfd; drivers of graphics are not served yet";
+constexpr char kSynchronisation[] =
+    "synchronisation objects are not there yet: commands wait for others by dependencies";
+constexpr char kUserMemory[] = "memory of the program has its own address alone, which /dev/kfd gives";
+constexpr char kMaster[] = "it is of the display server's";
+constexpr char kGraphics[] = "the machine has no stages of graphics yet (compute and copies run)";
+constexpr char kVideo[] = "it has no video engines";
 constexpr char kDisplays[] = "there are no displays";
 
 constexpr Refusal kKfd[] = {
@@ -44,15 +49,10 @@ constexpr Refusal kKfd[] = {
 };
 
 constexpr Refusal kRenderNode[] = {
-    {DRM_COMMAND_BASE + DRM_AMDGPU_CTX, "DRM_IOCTL_AMDGPU_CTX", kCommands},
-    {DRM_COMMAND_BASE + DRM_AMDGPU_BO_LIST, "DRM_IOCTL_AMDGPU_BO_LIST", kCommands},
-    {DRM_COMMAND_BASE + DRM_AMDGPU_CS, "DRM_IOCTL_AMDGPU_CS", kCommands},
-    {DRM_COMMAND_BASE + DRM_AMDGPU_WAIT_CS, "DRM_IOCTL_AMDGPU_WAIT_CS", kCommands},
-    {DRM_COMMAND_BASE + DRM_AMDGPU_GEM_USERPTR, "DRM_IOCTL_AMDGPU_GEM_USERPTR", kCommands},
-    {DRM_COMMAND_BASE + DRM_AMDGPU_WAIT_FENCES, "DRM_IOCTL_AMDGPU_WAIT_FENCES", kCommands},
-    {DRM_COMMAND_BASE + DRM_AMDGPU_VM, "DRM_IOCTL_AMDGPU_VM", kCommands},
-    {DRM_COMMAND_BASE + DRM_AMDGPU_FENCE_TO_HANDLE, "DRM_IOCTL_AMDGPU_FENCE_TO_HANDLE", kCommands},
-    {DRM_COMMAND_BASE + DRM_AMDGPU_SCHED, "DRM_IOCTL_AMDGPU_SCHED", kCommands},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_GEM_USERPTR, "DRM_IOCTL_AMDGPU_GEM_USERPTR", kUserMemory},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_FENCE_TO_HANDLE, "DRM_IOCTL_AMDGPU_FENCE_TO_HANDLE", kSynchronisation},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_SCHED, "DRM_IOCTL_AMDGPU_SCHED", kMaster},
+    {_IOC_NR(DRM_IOCTL_SYNCOBJ_CREATE), "DRM_IOCTL_SYNCOBJ_CREATE", kSynchronisation},
     {_IOC_NR(DRM_IOCTL_SET_CLIENT_CAP), "DRM_IOCTL_SET_CLIENT_CAP", kDisplays},
     {_IOC_NR(DRM_IOCTL_GET_CLIENT), "DRM_IOCTL_GET_CLIENT", kDisplays},
     {_IOC_NR(DRM_IOCTL_AUTH_MAGIC), "DRM_IOCTL_AUTH_MAGIC", kDisplays},
@@ -66,6 +66,25 @@ constexpr Refusal kQueries[] = {
     {AMDGPU_INFO_NUM_HANDLES, "AMDGPU_INFO_NUM_HANDLES", kSensors},
     {AMDGPU_INFO_SENSOR, "AMDGPU_INFO_SENSOR", kSensors},
     {AMDGPU_INFO_VIDEO_CAPS, "AMDGPU_INFO_VIDEO_CAPS", "it has no video engines"},
+};
+
+constexpr Refusal kEngines[] = {
+    {AMDGPU_HW_IP_GFX, "AMDGPU_HW_IP_GFX", kGraphics},
+    {AMDGPU_HW_IP_UVD, "AMDGPU_HW_IP_UVD", kVideo},
+    {AMDGPU_HW_IP_VCE, "AMDGPU_HW_IP_VCE", kVideo},
+    {AMDGPU_HW_IP_UVD_ENC, "AMDGPU_HW_IP_UVD_ENC", kVideo},
+    {AMDGPU_HW_IP_VCN_DEC, "AMDGPU_HW_IP_VCN_DEC", kVideo},
+    {AMDGPU_HW_IP_VCN_ENC, "AMDGPU_HW_IP_VCN_ENC", kVideo},
+    {AMDGPU_HW_IP_VCN_JPEG, "AMDGPU_HW_IP_VCN_JPEG", kVideo},
+};
+
+constexpr Refusal kChunks[] = {
+    {AMDGPU_CHUNK_ID_FENCE, "AMDGPU_CHUNK_ID_FENCE",
+     "the object that shall tell of the end is not mapped for the device (map it)"},
+    {AMDGPU_CHUNK_ID_SYNCOBJ_IN, "AMDGPU_CHUNK_ID_SYNCOBJ_IN", kSynchronisation},
+    {AMDGPU_CHUNK_ID_SYNCOBJ_OUT, "AMDGPU_CHUNK_ID_SYNCOBJ_OUT", kSynchronisation},
+    {AMDGPU_CHUNK_ID_SYNCOBJ_TIMELINE_WAIT, "AMDGPU_CHUNK_ID_SYNCOBJ_TIMELINE_WAIT", kSynchronisation},
+    {AMDGPU_CHUNK_ID_SYNCOBJ_TIMELINE_SIGNAL, "AMDGPU_CHUNK_ID_SYNCOBJ_TIMELINE_SIGNAL", kSynchronisation},
 };
 
 void refuse(const char* who, const char* what, std::span<const Refusal> known, unsigned number) {
@@ -92,6 +111,14 @@ void refuse_kfd(unsigned number) {
 
 void refuse_render_node(unsigned number) {
   refuse("the render node", "request", kRenderNode, number);
+}
+
+void refuse_engine(unsigned type) {
+  refuse("the render node", "engine", kEngines, type);
+}
+
+void refuse_chunk(unsigned id) {
+  refuse("the render node", "chunk of commands", kChunks, id);
 }
 
 void refuse_query(unsigned number) {

@@ -8,6 +8,9 @@ namespace lockstep::host {
 void refuse_kfd(unsigned number);
 void refuse_render_node(unsigned number);
 void refuse_query(unsigned number);
+// Of commands that come by the render node.
+void refuse_engine(unsigned type);
+void refuse_chunk(unsigned id);
 // Of an image of ROCr's, by its hsa_ext_image_geometry_t.
 void refuse_image(unsigned geometry);
 

@@ -81,17 +81,18 @@ bool has_engine(uint32_t type) {
   return type == AMDGPU_HW_IP_GFX || type == AMDGPU_HW_IP_COMPUTE || type == AMDGPU_HW_IP_DMA;
 }
 
-// None of its rings takes commands by the render node: they come by /dev/kfd.
-drm_amdgpu_info_hw_ip engine_info(uint32_t type) {
+// A bit for each ring that takes commands by the render node; of graphics there is none.
+drm_amdgpu_info_hw_ip engine_info(const Gpu& gpu, uint32_t type) {
   drm_amdgpu_info_hw_ip engine = {};
   engine.hw_ip_version_major = type == AMDGPU_HW_IP_DMA ? 6 : 11;
   engine.ib_start_alignment = type == AMDGPU_HW_IP_DMA ? 256 : 32;
   engine.ib_size_alignment = type == AMDGPU_HW_IP_DMA ? 4 : 32;
+  engine.available_rings = (1u << rings_of(gpu, type)) - 1;
   return engine;
 }
 
-// What a node without displays says of itself: memory goes in and out as dmabufs; fences are of commands,
-// which do not come by it.
+// What a node without displays says of itself: memory goes in and out as dmabufs; commands wait for others by
+// their numbers alone.
 int capability(drm_get_cap& args) {
   switch (args.capability) {
     case DRM_CAP_PRIME:
@@ -107,6 +108,12 @@ int capability(drm_get_cap& args) {
     default:
       return EOPNOTSUPP;
   }
+}
+
+// A process has an address space of its own, so that its number is always its.
+int address_space(drm_amdgpu_vm& args) {
+  if (args.in.op != AMDGPU_VM_OP_RESERVE_VMID && args.in.op != AMDGPU_VM_OP_UNRESERVE_VMID) return EINVAL;
+  return args.in.flags == 0 ? 0 : EINVAL;
 }
 
 // The versions that KFD's topology has, too.
@@ -154,7 +161,7 @@ int info(const Gpu& gpu, const Buffers& buffers, const drm_amdgpu_info& query) {
       return give(query, uint32_t{has_engine(query.query_hw_ip.type)});
     case AMDGPU_INFO_HW_IP_INFO:
       if (query.query_hw_ip.type >= AMDGPU_HW_IP_NUM || query.query_hw_ip.ip_instance != 0) return EINVAL;
-      return has_engine(query.query_hw_ip.type) ? give(query, engine_info(query.query_hw_ip.type))
+      return has_engine(query.query_hw_ip.type) ? give(query, engine_info(gpu, query.query_hw_ip.type))
                                                 : give(query, drm_amdgpu_info_hw_ip{});
     case AMDGPU_INFO_DEV_INFO:
       return give(query, device_info(gpu.model));
@@ -220,7 +227,7 @@ int info(const Gpu& gpu, const Buffers& buffers, const drm_amdgpu_info& query) {
 
 }  // namespace
 
-int render_node_ioctl(Gpu& gpu, Buffers& buffers, unsigned long request, void* argument) {
+int render_node_ioctl(Gpu& gpu, Buffers& buffers, Commands& commands, unsigned long request, void* argument) {
   switch (_IOC_NR(request)) {
     case _IOC_NR(DRM_IOCTL_VERSION):
       return version(*static_cast<drm_version*>(argument));
@@ -240,7 +247,7 @@ int render_node_ioctl(Gpu& gpu, Buffers& buffers, unsigned long request, void* a
     case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_CREATE:
       return buffers.create_gem(gpu, *static_cast<drm_amdgpu_gem_create*>(argument));
     case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_WAIT_IDLE:
-      return buffers.gem_objects().wait_idle(gpu, *static_cast<drm_amdgpu_gem_wait_idle*>(argument));
+      return commands.wait_idle(gpu, *static_cast<drm_amdgpu_gem_wait_idle*>(argument));
     case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_VA:
       return buffers.gem_objects().change_mapping(gpu, *static_cast<const drm_amdgpu_gem_va*>(argument));
     case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_MMAP:
@@ -249,6 +256,18 @@ int render_node_ioctl(Gpu& gpu, Buffers& buffers, unsigned long request, void* a
       return buffers.gem_objects().metadata(gpu, *static_cast<drm_amdgpu_gem_metadata*>(argument));
     case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_OP:
       return buffers.gem_objects().operate(gpu, *static_cast<const drm_amdgpu_gem_op*>(argument));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_CTX:
+      return commands.context(gpu, *static_cast<drm_amdgpu_ctx*>(argument));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_BO_LIST:
+      return commands.buffer_list(gpu, *static_cast<drm_amdgpu_bo_list*>(argument));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_CS:
+      return commands.submit(gpu, *static_cast<drm_amdgpu_cs*>(argument));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_WAIT_CS:
+      return commands.wait(gpu, *static_cast<drm_amdgpu_wait_cs*>(argument));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_WAIT_FENCES:
+      return commands.wait_fences(gpu, *static_cast<drm_amdgpu_wait_fences*>(argument));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_VM:
+      return address_space(*static_cast<drm_amdgpu_vm*>(argument));
     default:
       refuse_render_node(_IOC_NR(request));
       return EINVAL;

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "host/buffers.h"
+#include "host/commands.h"
 #include "host/gpu.h"
 
 namespace lockstep::host {
 
 // Answers an ioctl; 0 or the number of an error. `argument` has at least as many bytes as the request says.
-int render_node_ioctl(Gpu& gpu, Buffers& buffers, unsigned long request, void* argument);
+int render_node_ioctl(Gpu& gpu, Buffers& buffers, Commands& commands, unsigned long request, void* argument);
 
 }  // namespace lockstep::host

@@ -69,6 +69,9 @@ class OwnDriver(unittest.TestCase):
     def test_two_devices_and_two_processes(self):
         self.assertEqual(self.errors_of("own_driver_devices.py", "--devices", "2"), "")
 
+    def test_commands_by_the_render_node(self):
+        self.assertEqual(self.errors_of("own_driver_commands.py"), "")
+
     def test_functions_of_the_c_library_itself(self):
         # As foreign functions are looked up; and RTLD_NEXT is one behind the caller's library, not ours.
         result = run("""

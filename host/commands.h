@@ -1,0 +1,105 @@
+// Commands that programs give the render node (DRM_IOCTL_AMDGPU_CS), as drivers of graphics do: contexts with
+// rings of their own, lists of buffers, submissions, and waiting for their ends.
+#pragma once
+
+#include <libdrm/amdgpu_drm.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "command/command_processor.h"
+#include "host/gem_objects.h"
+#include "host/gpu.h"
+#include "host/submission.h"
+#include "memory/mapped_pages.h"
+
+namespace lockstep::host {
+
+// Compute rings that a device has; those of copies are as many as its engines.
+inline constexpr uint32_t kComputeRings = 4;
+// 0 for engines that take no commands.
+uint32_t rings_of(const Gpu& gpu, uint32_t engine);
+
+// Functions that answer ioctls return 0 or the number of an error (errno.h).
+class Commands {
+ public:
+  using Tell = std::function<void(const command::QueueError&)>;
+  // `tell` is called for what ends a ring.
+  Commands(const GemObjects& objects, Tell tell) : objects_(objects), tell_(std::move(tell)) {}
+  ~Commands();
+
+  int context(const Gpu& gpu, drm_amdgpu_ctx& args);
+  int buffer_list(const Gpu& gpu, drm_amdgpu_bo_list& args);
+  int submit(Gpu& gpu, drm_amdgpu_cs& args);
+  int wait(const Gpu& gpu, drm_amdgpu_wait_cs& args);
+  int wait_fences(const Gpu& gpu, drm_amdgpu_wait_fences& args);
+  // Of the submissions that have listed the object.
+  int wait_idle(const Gpu& gpu, drm_amdgpu_gem_wait_idle& args);
+
+ private:
+  // The commands of a context on one engine's ring, in their order. A word says how many have ended.
+  struct Ring {
+    Ring(Gpu& device, Submission::Engine kind) : gpu(device), engine(kind) {}
+    ~Ring();
+    Ring(const Ring&) = delete;
+    Ring& operator=(const Ring&) = delete;
+    uint64_t word() const { return page->address(); }
+    bool has_ended(uint32_t number) const;
+    void fail();
+
+    Gpu& gpu;
+    const Submission::Engine engine;
+    std::unique_ptr<MappedPages> page;
+    std::shared_ptr<command::RingQueue> queue;
+    std::mutex submitting;
+    std::atomic<uint32_t> last = 0;  // number of the last submission
+    std::atomic<bool> failed = false;
+    // Whose words its packets may look at.
+    std::set<std::shared_ptr<Ring>> waits_for;
+    std::map<uint32_t, uint32_t> uses;  // object to the last submission that listed it; of mutex_
+  };
+  struct Context {
+    std::map<std::pair<uint32_t, uint32_t>, std::shared_ptr<Ring>> rings;  // by engine and number
+    bool told_of_reset = false;
+    bool has_failed() const;
+  };
+  // A submission, by what programs know of it; no ring: one that has ended.
+  struct Fence {
+    std::shared_ptr<Ring> ring;
+    uint32_t number = 0;
+    bool is_over() const { return !ring || ring->has_ended(number); }
+    bool has_failed() const { return ring && ring->failed; }
+  };
+  struct Parsed;
+  using Key = std::pair<uint32_t, uint32_t>;  // device and number
+
+  int find(const Gpu& gpu, const drm_amdgpu_fence& name, Fence& fence);
+  std::shared_ptr<Ring> make_ring(Gpu& gpu, uint32_t engine);
+  int read_list(const Gpu& gpu, const drm_amdgpu_bo_list_in& args, std::vector<uint32_t>& objects) const;
+  int parse(Gpu& gpu, const drm_amdgpu_cs_in& args, Parsed& parsed);
+  int parse_chunk(Gpu& gpu, uint32_t id, std::span<const uint32_t> words, Parsed& parsed);
+  int parse_buffer(Gpu& gpu, std::span<const uint32_t> words, Parsed& parsed);
+  int parse_dependencies(Gpu& gpu, std::span<const uint32_t> words, Parsed& parsed);
+  // False if the time is over first.
+  static bool wait_for(const Gpu& gpu, const std::function<bool()>& holds, uint64_t deadline);
+  // Rings of contexts that are gone end when their commands have.
+  void end_left();
+
+  const GemObjects& objects_;
+  const Tell tell_;
+  std::mutex mutex_;
+  uint32_t next_context_ = 1, next_list_ = 1;
+  std::map<Key, Context> contexts_;
+  std::map<Key, std::vector<uint32_t>> lists_;
+  std::vector<std::shared_ptr<Ring>> left_;
+};
+
+}  // namespace lockstep::host

@@ -1,0 +1,371 @@
+// Commands by the render node (DRM_IOCTL_AMDGPU_CS), as programs of libdrm give them: indirect buffers of the
+// compute and the copy engines, what they wait for, how their ends are told, and what is refused.
+#include <libdrm/amdgpu_drm.h>
+#include <libdrm/drm.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "command/pm4.h"
+#include "command/sdma.h"
+#include "tests/host/driver_fixture.h"
+
+namespace lockstep::host {
+namespace {
+
+namespace pm4 = command::pm4;
+namespace sdma = command::sdma;
+using Words = std::vector<uint32_t>;
+
+// Adds 1 to what its argument points to, once for each wave:
+// s_load_b64 s[0:1], s[0:1], null; s_mov_b32 exec_lo, 1; v_mov_b32 v0, 0; v_mov_b32 v1, 1;
+// s_waitcnt lgkmcnt(0); global_atomic_add_u32 v0, v1, s[0:1]; s_endpgm
+constexpr uint32_t kAdding[] = {0xf4040000, 0xf8000000, 0xbefe0081, 0x7e000280, 0x7e020281,
+                                0xbf89fc07, 0xdcd60000, 0x00000100, 0xbfb00000};
+constexpr uint64_t kForEver = UINT64_MAX, kLast = UINT64_MAX;
+constexpr size_t kCommands = 256, kCode = 512, kArguments = 640, kData = 768;  // dwords of the object
+
+void add(Words& words, uint32_t opcode, std::initializer_list<uint32_t> payload) {
+  words.push_back(pm4::header(opcode, static_cast<uint32_t>(payload.size())));
+  words.insert(words.end(), payload);
+}
+void set_registers(Words& words, uint32_t first, std::initializer_list<uint32_t> values) {
+  words.push_back(pm4::header(pm4::kSetShReg, static_cast<uint32_t>(values.size()) + 1));
+  words.push_back(first - pm4::kShBase);
+  words.insert(words.end(), values);
+}
+uint32_t low(uint64_t value) {
+  return static_cast<uint32_t>(value);
+}
+uint32_t high(uint64_t value) {
+  return static_cast<uint32_t>(value >> 32);
+}
+
+struct RenderNodeCommands : DriverTest {
+  uint32_t object = 0, other = 0, context = 0;
+  uint64_t address = 0;
+  volatile uint32_t* memory = nullptr;
+
+  void SetUp() override {
+    object = create();
+    other = create();
+    address = reserve(kPage);
+    drm_amdgpu_gem_va mapping = {};
+    mapping.handle = object;
+    mapping.operation = AMDGPU_VA_OP_MAP;
+    mapping.flags = AMDGPU_VM_PAGE_READABLE | AMDGPU_VM_PAGE_WRITEABLE | AMDGPU_VM_PAGE_EXECUTABLE;
+    mapping.va_address = address;
+    mapping.map_size = kPage;
+    ASSERT_EQ(node(DRM_IOCTL_AMDGPU_GEM_VA, mapping), 0);
+    memory = reinterpret_cast<uint32_t*>(address);
+    context = make_context();
+  }
+  template <class Args>
+  int node(unsigned long request, Args& args) {
+    return driver.render_ioctl(0, request, &args);
+  }
+  uint32_t create() {
+    drm_amdgpu_gem_create args = {};
+    args.in.bo_size = args.in.alignment = kPage;
+    args.in.domains = AMDGPU_GEM_DOMAIN_GTT;
+    EXPECT_EQ(node(DRM_IOCTL_AMDGPU_GEM_CREATE, args), 0);
+    return args.out.handle;
+  }
+  int on_context(uint32_t operation, drm_amdgpu_ctx& args, uint32_t number) {
+    args = {};
+    args.in.op = operation;
+    args.in.ctx_id = number;
+    return node(DRM_IOCTL_AMDGPU_CTX, args);
+  }
+  uint32_t make_context() {
+    drm_amdgpu_ctx args;
+    EXPECT_EQ(on_context(AMDGPU_CTX_OP_ALLOC_CTX, args, 0), 0);
+    return args.out.alloc.ctx_id;
+  }
+  uint32_t make_list(std::vector<uint32_t> handles, int expected = 0) {
+    std::vector<drm_amdgpu_bo_list_entry> entries;
+    for (const uint32_t handle : handles) entries.push_back({handle, 0});
+    drm_amdgpu_bo_list args = {};
+    args.in.operation = AMDGPU_BO_LIST_OP_CREATE;
+    args.in.bo_number = static_cast<uint32_t>(entries.size());
+    args.in.bo_info_size = sizeof entries[0];
+    args.in.bo_info_ptr = reinterpret_cast<uint64_t>(entries.data());
+    EXPECT_EQ(node(DRM_IOCTL_AMDGPU_BO_LIST, args), expected);
+    return args.out.list_handle;
+  }
+  // Puts words into the object, as an indirect buffer of an engine.
+  drm_amdgpu_cs_chunk_ib put(const Words& words, uint32_t engine = AMDGPU_HW_IP_COMPUTE,
+                             size_t at = kCommands) {
+    for (size_t i = 0; i < words.size(); ++i) memory[at + i] = words[i];
+    drm_amdgpu_cs_chunk_ib buffer = {};
+    buffer.va_start = address + 4 * at;
+    buffer.ib_bytes = static_cast<uint32_t>(4 * words.size());
+    buffer.ip_type = engine;
+    return buffer;
+  }
+  template <class T>
+  static drm_amdgpu_cs_chunk chunk(uint32_t kind, const T& data) {
+    return {kind, sizeof(T) / 4, reinterpret_cast<uint64_t>(&data)};
+  }
+  int submit(std::vector<drm_amdgpu_cs_chunk> chunks, uint64_t& number, uint32_t list = 0,
+             uint32_t from = 0) {
+    std::vector<uint64_t> places;
+    for (const auto& each : chunks) places.push_back(reinterpret_cast<uint64_t>(&each));
+    drm_amdgpu_cs args = {};
+    args.in.ctx_id = from ? from : context;
+    args.in.bo_list_handle = list;
+    args.in.num_chunks = static_cast<uint32_t>(places.size());
+    args.in.chunks = reinterpret_cast<uint64_t>(places.data());
+    const int error = node(DRM_IOCTL_AMDGPU_CS, args);
+    number = args.out.handle;
+    return error;
+  }
+  int submit(const drm_amdgpu_cs_chunk_ib& buffer) {
+    uint64_t number;
+    return submit({chunk(AMDGPU_CHUNK_ID_IB, buffer)}, number);
+  }
+  int wait(uint64_t number, uint64_t& status, uint64_t timeout = kForEver,
+           uint32_t engine = AMDGPU_HW_IP_COMPUTE, uint32_t of = 0) {
+    drm_amdgpu_wait_cs args = {};
+    args.in.handle = number;
+    args.in.timeout = timeout;
+    args.in.ip_type = engine;
+    args.in.ctx_id = of ? of : context;
+    const int error = node(DRM_IOCTL_AMDGPU_WAIT_CS, args);
+    status = args.out.status;
+    return error;
+  }
+  bool is_busy(uint32_t handle) {
+    drm_amdgpu_gem_wait_idle args = {};
+    args.in.handle = handle;
+    EXPECT_EQ(node(DRM_IOCTL_AMDGPU_GEM_WAIT_IDLE, args), 0);
+    return args.out.status != 0;
+  }
+  // Commands that go on when the object's first dword is 1.
+  Words held(Words behind = {}) const {
+    Words words;
+    add(words, pm4::kWaitRegMem, {3 | 1 << 4, low(address), high(address), 1, 0xffffffff, 4});
+    words.insert(words.end(), behind.begin(), behind.end());
+    return words;
+  }
+  void let_go() const { std::atomic_ref(*const_cast<uint32_t*>(memory)) = 1; }
+  Words fill(size_t at, uint32_t value, uint32_t dwords = 1) const {
+    const uint64_t to = address + 4 * at;
+    return {sdma::kConstantFill | 2u << 30, low(to), high(to), value, 4 * dwords - 1};
+  }
+};
+
+TEST_F(RenderNodeCommands, AKernelRunsAndItsEndIsTold) {
+  for (size_t i = 0; i < std::size(kAdding); ++i) memory[kCode + i] = kAdding[i];
+  const uint64_t data = address + 4 * kData;
+  memory[kArguments] = low(data);
+  memory[kArguments + 1] = high(data);
+  const uint64_t code = (address + 4 * kCode) >> 8, arguments = address + 4 * kArguments;
+  ASSERT_EQ((address + 4 * kCode) % 256, 0u);
+  Words words;
+  set_registers(words, pm4::kPgmLo, {low(code), high(code)});
+  set_registers(words, pm4::kPgmRsrc1, {1 | 0xc0 << 12 | 1 << 29 | 1 << 30, 2 << 1 | 1 << 7});
+  set_registers(words, pm4::kUserData0, {low(arguments), high(arguments)});
+  set_registers(words, pm4::kStartX, {0, 0, 0, 32, 1, 1});
+  add(words, pm4::kDispatchDirect, {5, 1, 1, pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32});
+  const drm_amdgpu_cs_chunk_ib buffer = put(words);
+  const drm_amdgpu_cs_chunk_fence fence = {object, 4 * (kData + 2)};
+  const uint32_t list = make_list({object});
+  for (uint64_t times = 1; times <= 3; ++times) {
+    uint64_t number = 0, status = 1;
+    ASSERT_EQ(submit({chunk(AMDGPU_CHUNK_ID_IB, buffer), chunk(AMDGPU_CHUNK_ID_IB, buffer),
+                      chunk(AMDGPU_CHUNK_ID_FENCE, fence)},
+                     number, list),
+              0);
+    EXPECT_EQ(number, times);
+    ASSERT_EQ(wait(number, status), 0);
+    EXPECT_EQ(status, 0u);
+    EXPECT_EQ(memory[kData], 10 * times) << "both buffers ran before the end was told";
+    EXPECT_EQ(memory[kData + 2], times) << "where the program looks for the number";
+    EXPECT_FALSE(is_busy(object));
+  }
+}
+
+TEST_F(RenderNodeCommands, EnginesWaitForEachOther) {
+  const uint32_t list = make_list({object}), second = make_context();
+  const auto first_buffer = put(held());
+  uint64_t first = 0, copy = 0, last = 0, status = 0;
+  ASSERT_EQ(submit({chunk(AMDGPU_CHUNK_ID_IB, first_buffer)}, first, list), 0);
+  // Another context's copy behind it, and a compute ring of its own behind the copy.
+  const auto copy_buffer = put(fill(kData, 7), AMDGPU_HW_IP_DMA, kCode);
+  const drm_amdgpu_cs_chunk_dep behind_first = {AMDGPU_HW_IP_COMPUTE, 0, 0, context, first};
+  ASSERT_EQ(
+      submit({chunk(AMDGPU_CHUNK_ID_IB, copy_buffer), chunk(AMDGPU_CHUNK_ID_DEPENDENCIES, behind_first)},
+             copy, 0, second),
+      0);
+  const uint64_t from = address + 4 * kData, to = from + 8;
+  Words words;
+  add(words, pm4::kCopyData, {1 | 1 << 8, low(from), high(from), low(to), high(to)});
+  auto last_buffer = put(words, AMDGPU_HW_IP_COMPUTE, kArguments);
+  last_buffer.ring = 1;
+  const drm_amdgpu_cs_chunk_dep behind_copy = {AMDGPU_HW_IP_DMA, 0, 0, second, copy};
+  ASSERT_EQ(submit({chunk(AMDGPU_CHUNK_ID_DEPENDENCIES, behind_copy), chunk(AMDGPU_CHUNK_ID_IB, last_buffer)},
+                   last, 0, second),
+            0);
+  ASSERT_EQ(wait(first, status, 0), 0);
+  EXPECT_EQ(status, 1u) << "busy";
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const uint64_t soon = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec + 20'000'000;
+  ASSERT_EQ(wait(copy, status, soon, AMDGPU_HW_IP_DMA, second), 0);
+  EXPECT_EQ(status, 1u);
+  EXPECT_TRUE(is_busy(object)) << "it was listed";
+  EXPECT_FALSE(is_busy(other));
+  EXPECT_EQ(memory[kData], 0u);
+  const drm_amdgpu_fence fences[] = {{second, AMDGPU_HW_IP_COMPUTE, 0, 1, kLast},
+                                     {context, AMDGPU_HW_IP_DMA, 0, 0, 0}};
+  drm_amdgpu_wait_fences both = {};
+  both.in.fences = reinterpret_cast<uint64_t>(fences);
+  both.in.fence_count = 2;
+  ASSERT_EQ(node(DRM_IOCTL_AMDGPU_WAIT_FENCES, both), 0);
+  EXPECT_EQ(both.out.status, 1u);
+  EXPECT_EQ(both.out.first_signaled, 1u) << "before the first of all numbers nothing is to be waited for";
+  both = {};
+  both.in.fences = reinterpret_cast<uint64_t>(fences);
+  both.in.fence_count = 2;
+  both.in.wait_all = 1;
+  ASSERT_EQ(node(DRM_IOCTL_AMDGPU_WAIT_FENCES, both), 0);
+  EXPECT_EQ(both.out.status, 0u);
+  // Commands go on when their context is gone.
+  drm_amdgpu_ctx args;
+  EXPECT_EQ(on_context(AMDGPU_CTX_OP_FREE_CTX, args, context), 0);
+  EXPECT_EQ(on_context(AMDGPU_CTX_OP_FREE_CTX, args, context), EINVAL);
+  EXPECT_TRUE(is_busy(object));
+  let_go();
+  both.in.fences = reinterpret_cast<uint64_t>(fences);
+  both.in.fence_count = 1;
+  both.in.wait_all = 1;
+  both.in.timeout_ns = kForEver;
+  ASSERT_EQ(node(DRM_IOCTL_AMDGPU_WAIT_FENCES, both), 0);
+  EXPECT_EQ(both.out.status, 1u);
+  EXPECT_EQ(memory[kData], 7u);
+  EXPECT_EQ(memory[kData + 2], 7u) << "the compute ring waited for the copy";
+  EXPECT_FALSE(is_busy(object));
+}
+
+TEST_F(RenderNodeCommands, CodeIsReadAgainWhereTheProgramSaysSo) {
+  // The kernel is replaced by one that ends at once.
+  for (size_t i = 0; i < std::size(kAdding); ++i) memory[kCode + i] = kAdding[i];
+  const uint64_t data = address + 4 * kData, code = (address + 4 * kCode) >> 8;
+  memory[kArguments] = low(data);
+  memory[kArguments + 1] = high(data);
+  const uint64_t arguments = address + 4 * kArguments;
+  Words words;
+  set_registers(words, pm4::kPgmLo, {low(code), high(code)});
+  set_registers(words, pm4::kPgmRsrc1, {1 | 0xc0 << 12 | 1 << 29 | 1 << 30, 2 << 1 | 1 << 7});
+  set_registers(words, pm4::kUserData0, {low(arguments), high(arguments)});
+  set_registers(words, pm4::kStartX, {0, 0, 0, 32, 1, 1});
+  add(words, pm4::kDispatchDirect, {1, 1, 1, pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32});
+  auto buffer = put(words);
+  uint64_t status = 1;
+  ASSERT_EQ(submit(buffer), 0);
+  ASSERT_EQ(wait(kLast, status), 0);
+  EXPECT_EQ(memory[kData], 1u);
+  memory[kCode] = 0xbfb00000;
+  buffer.flags = AMDGPU_IB_FLAG_EMIT_MEM_SYNC;
+  ASSERT_EQ(submit(buffer), 0);
+  ASSERT_EQ(wait(kLast, status), 0);
+  EXPECT_EQ(memory[kData], 1u);
+}
+
+TEST_F(RenderNodeCommands, WhatFailsEndsItsContextAlone) {
+  const uint32_t second = make_context();
+  auto lost = put({pm4::header(pm4::kNop, 1), 0});
+  lost.va_start = 0x10000;
+  uint64_t number = 0, status = 0;
+  testing::internal::CaptureStderr();
+  ASSERT_EQ(submit(lost), 0);
+  EXPECT_EQ(wait(1, status), ECANCELED);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("ib_base: "), std::string::npos);
+  EXPECT_EQ(submit(put({pm4::header(pm4::kNop, 1), 0})), ECANCELED);
+  EXPECT_EQ(submit(put(fill(kData, 9), AMDGPU_HW_IP_DMA)), ECANCELED) << "its other rings, too";
+  drm_amdgpu_ctx args;
+  ASSERT_EQ(on_context(AMDGPU_CTX_OP_QUERY_STATE, args, context), 0);
+  EXPECT_EQ(args.out.state.reset_status, uint32_t{AMDGPU_CTX_GUILTY_RESET});
+  ASSERT_EQ(on_context(AMDGPU_CTX_OP_QUERY_STATE, args, context), 0);
+  EXPECT_EQ(args.out.state.reset_status, uint32_t{AMDGPU_CTX_NO_RESET}) << "since the last query";
+  ASSERT_EQ(on_context(AMDGPU_CTX_OP_QUERY_STATE2, args, context), 0);
+  EXPECT_EQ(args.out.state.flags, AMDGPU_CTX_QUERY2_FLAGS_RESET | AMDGPU_CTX_QUERY2_FLAGS_GUILTY);
+  ASSERT_EQ(on_context(AMDGPU_CTX_OP_QUERY_STATE2, args, second), 0);
+  EXPECT_EQ(args.out.state.flags, 0u);
+  // Others go on, also behind what has failed.
+  const auto buffer = put(fill(kData, 9), AMDGPU_HW_IP_DMA);
+  const drm_amdgpu_cs_chunk_dep behind = {AMDGPU_HW_IP_COMPUTE, 0, 0, context, 1};
+  ASSERT_EQ(submit({chunk(AMDGPU_CHUNK_ID_IB, buffer), chunk(AMDGPU_CHUNK_ID_DEPENDENCIES, behind)}, number,
+                   0, second),
+            0);
+  ASSERT_EQ(wait(number, status, kForEver, AMDGPU_HW_IP_DMA, second), 0);
+  EXPECT_EQ(memory[kData], 9u);
+}
+
+TEST_F(RenderNodeCommands, WhatIsWrongIsRefused) {
+  const auto good = put({pm4::header(pm4::kNop, 1), 0});
+  uint64_t number = 0, status = 0;
+  auto buffer = good;
+  testing::internal::CaptureStderr();
+  buffer.ip_type = AMDGPU_HW_IP_GFX;
+  EXPECT_EQ(submit(buffer), EINVAL);
+  EXPECT_EQ(submit({chunk(AMDGPU_CHUNK_ID_IB, good), chunk(AMDGPU_CHUNK_ID_SYNCOBJ_IN, number)}, number),
+            EINVAL);
+  const drm_amdgpu_cs_chunk_fence unmapped = {other, 0}, unknown = {999, 0}, odd = {object, 4};
+  EXPECT_EQ(submit({chunk(AMDGPU_CHUNK_ID_IB, good), chunk(AMDGPU_CHUNK_ID_FENCE, unmapped)}, number),
+            EINVAL);
+  const std::string told = testing::internal::GetCapturedStderr();
+  for (const char* name : {"AMDGPU_HW_IP_GFX", "AMDGPU_CHUNK_ID_SYNCOBJ_IN", "AMDGPU_CHUNK_ID_FENCE"})
+    EXPECT_NE(told.find(name), std::string::npos) << told;
+  EXPECT_EQ(submit({chunk(AMDGPU_CHUNK_ID_IB, good), chunk(AMDGPU_CHUNK_ID_FENCE, unknown)}, number), ENOENT);
+  EXPECT_EQ(submit({chunk(AMDGPU_CHUNK_ID_IB, good), chunk(AMDGPU_CHUNK_ID_FENCE, odd)}, number), EINVAL);
+  buffer = good;
+  buffer.ring = 4;
+  EXPECT_EQ(submit(buffer), EINVAL) << "there are four";
+  buffer = good;
+  buffer.ip_instance = 1;
+  EXPECT_EQ(submit(buffer), EINVAL);
+  buffer = good;
+  buffer.ib_bytes = 6;
+  EXPECT_EQ(submit(buffer), EINVAL);
+  buffer = good;
+  buffer.flags = AMDGPU_IB_FLAGS_SECURE;
+  EXPECT_EQ(submit(buffer), EINVAL);
+  buffer = good;
+  buffer.ring = 1;
+  EXPECT_EQ(submit({chunk(AMDGPU_CHUNK_ID_IB, good), chunk(AMDGPU_CHUNK_ID_IB, buffer)}, number), EINVAL)
+      << "one ring for all of them";
+  EXPECT_EQ(submit(std::vector<drm_amdgpu_cs_chunk>{}, number), EINVAL);
+  EXPECT_EQ(submit({chunk(AMDGPU_CHUNK_ID_IB, good)}, number, 0, 999), EINVAL);
+  EXPECT_EQ(submit({chunk(AMDGPU_CHUNK_ID_IB, good)}, number, 999), ENOENT);
+  EXPECT_EQ(submit({{AMDGPU_CHUNK_ID_IB, 8, 0x10}}, number), EFAULT);
+  const drm_amdgpu_cs_chunk_dep future = {AMDGPU_HW_IP_COMPUTE, 0, 0, context, 1};
+  EXPECT_EQ(submit({chunk(AMDGPU_CHUNK_ID_IB, good), chunk(AMDGPU_CHUNK_ID_DEPENDENCIES, future)}, number),
+            EINVAL);
+  make_list({object, 999}, ENOENT);
+  EXPECT_EQ(wait(1, status), EINVAL) << "nothing has been submitted";
+  EXPECT_EQ(wait(0, status), 0);
+  EXPECT_EQ(wait(0, status, kForEver, AMDGPU_HW_IP_GFX), EINVAL);
+  EXPECT_EQ(wait(0, status, kForEver, AMDGPU_HW_IP_COMPUTE, 999), EINVAL);
+  drm_amdgpu_wait_fences fences = {};
+  fences.in.fences = 0x10;
+  fences.in.fence_count = 1;
+  EXPECT_EQ(node(DRM_IOCTL_AMDGPU_WAIT_FENCES, fences), EFAULT);
+}
+
+TEST_F(RenderNodeCommands, ADriverEndsWithCommandsThatNeverWould) {
+  uint64_t number = 0;
+  const auto buffer = put(held());
+  ASSERT_EQ(submit({chunk(AMDGPU_CHUNK_ID_IB, buffer)}, number), 0);
+  const drm_amdgpu_cs_chunk_dep behind = {AMDGPU_HW_IP_COMPUTE, 0, 0, context, number};
+  const auto copy = put(fill(kData, 1), AMDGPU_HW_IP_DMA, kCode);
+  ASSERT_EQ(submit({chunk(AMDGPU_CHUNK_ID_IB, copy), chunk(AMDGPU_CHUNK_ID_DEPENDENCIES, behind)}, number),
+            0);
+}
+
+}  // namespace
+}  // namespace lockstep::host
