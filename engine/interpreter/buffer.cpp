@@ -65,7 +65,7 @@ bool write_memory(const Operation* op, Wave* wave, uint64_t address, uint32_t by
 }
 
 // Plain accesses are checked dword by dword: what is out of range reads 0 and is not written (guide 9.4.1).
-// Two of them side by side are moved as one (whole_access.h).
+// Two or four of them side by side are moved as one (whole_access.h).
 template <bool is_load>
 bool move_plain(const Operation* op, Wave* wave, const BufferResource& resource, BufferAccess access,
                 uint32_t sgpr_offset, unsigned bytes, std::byte* data, Refusal* refusal) {
@@ -83,8 +83,10 @@ bool move_plain(const Operation* op, Wave* wave, const BufferResource& resource,
     places[at / 4] = address;
   }
   for (unsigned at = 0, part = 0; at < bytes; at += part) {
-    const auto place = places[at / 4], next = at + 4 < bytes ? places[at / 4 + 1] : std::nullopt;
-    part = place ? bytes_of_part(bytes - at, *place, next) : 4;
+    const auto place = places[at / 4];
+    part = place
+               ? bytes_of_part(bytes - at, *place, [&](unsigned behind) { return places[(at + behind) / 4]; })
+               : 4;
     if (place && !(is_load ? read_memory(op, wave, *place, part, data + at, refusal)
                            : write_memory(op, wave, *place, part, data + at, refusal)))
       return false;

@@ -138,6 +138,11 @@ LOCKSTEP_INLINE void load_element(std::byte* first, uint32_t register_bytes, con
     const auto word = [&](unsigned i) -> uint32_t& {
       return *reinterpret_cast<uint32_t*>(first + i * register_bytes);
     };
+    if constexpr (Element::dwords == 4) {
+      const FourDwords four = load_four(memory);
+      for (unsigned i = 0; i < 4; ++i) word(i) = four[i];
+      return;
+    }
     for (unsigned i = 0; i + 1 < Element::dwords; i += 2) {
       const uint64_t pair = load_pair(memory + 4 * i);
       word(i) = static_cast<uint32_t>(pair);
@@ -163,6 +168,10 @@ LOCKSTEP_INLINE void store_element(const std::byte* first, uint32_t register_byt
     const auto word = [&](unsigned i) {
       return *reinterpret_cast<const uint32_t*>(first + i * register_bytes);
     };
+    if constexpr (Element::dwords == 4) {
+      store_four(memory, FourDwords{word(0), word(1), word(2), word(3)});
+      return;
+    }
     for (unsigned i = 0; i + 1 < Element::dwords; i += 2)
       store_pair(memory + 4 * i, word(i) | uint64_t{word(i + 1)} << 32);
     if constexpr (Element::dwords % 2 != 0) {

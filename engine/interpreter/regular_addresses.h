@@ -52,6 +52,11 @@ LOCKSTEP_INLINE void load_regular(std::byte* registers, const std::byte* from, b
     for (unsigned i = 0; i < dwords; ++i) word(i) = words[i];
   } else {
     // Of a copy of all words the compiler makes a load of each.
+    if constexpr (dwords == 4) {
+      const FourDwords four = load_four(from);
+      for (unsigned i = 0; i < 4; ++i) word(i) = U32(four[i]);
+      return;
+    }
     for (unsigned i = 0; i + 1 < dwords; i += 2) {
       const uint64_t pair = load_pair(from + 4 * i);
       word(i) = U32(static_cast<uint32_t>(pair));

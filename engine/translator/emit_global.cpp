@@ -44,8 +44,7 @@ std::vector<Value*> Emitter::load_fours(Value* pointer, Value* offsets) {
   std::vector<Value*> lanes;
   for (unsigned lane = 0; lane < 16; ++lane) {
     Value* offset = ir_.CreateSExt(ir_.CreateExtractElement(offsets, uint64_t{lane}), i64_);
-    lanes.push_back(
-        ir_.CreateAlignedLoad(four, ir_.CreateGEP(ir_.getInt8Ty(), pointer, offset), llvm::Align(1)));
+    lanes.push_back(load_once(four, ir_.CreateGEP(ir_.getInt8Ty(), pointer, offset), true));
   }
   const auto shuffle = [&](Value* a, Value* b, llvm::ArrayRef<int> indices) {
     return ir_.CreateShuffleVector(a, b, indices);
@@ -74,7 +73,9 @@ std::vector<Value*> Emitter::load_fours(Value* pointer, Value* offsets) {
 std::vector<Value*> Emitter::gather(const AccessShape& shape, Value* places, Value* on, Value* before,
                                     Value* behind) {
   if (auto* each = llvm::dyn_cast<llvm::GetElementPtrInst>(places);
-      each && !has_masked_gathers_ && !is_seldom_ && shape.registers() == 4) {
+      each && shape.registers() == 4 &&
+      (has_masked_gathers_ ? is_shared(each->getPointerOperand()) : !is_seldom_)) {
+    // All four at once: waves on other threads may write them, and programs read a value with its flag so.
     // Lanes that are off read what is at the pointer. Of LDS those out of bounds are among them, which get
     // zeros.
     Value* offsets = each->getOperand(1);

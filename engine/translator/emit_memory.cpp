@@ -81,8 +81,11 @@ std::vector<Value*> Emitter::load_consecutive(Value* pointer, unsigned dwords) {
 // is volatile, since LLVM would load parts of it again for some of these. Not so of LDS, which is one
 // thread's.
 Value* Emitter::load_once(llvm::Type* type, Value* pointer, bool has_pairs) {
-  const bool is_shared = llvm::getUnderlyingObject(pointer) != llvm::getUnderlyingObject(lds_);
-  return ir_.CreateAlignedLoad(type, pointer, llvm::Align(1), has_pairs && is_shared);
+  return ir_.CreateAlignedLoad(type, pointer, llvm::Align(1), has_pairs && is_shared(pointer));
+}
+
+bool Emitter::is_shared(Value* pointer) const {
+  return llvm::getUnderlyingObject(pointer) != llvm::getUnderlyingObject(lds_);
 }
 
 std::vector<Value*> Emitter::taken_apart(Value* all, unsigned dwords) {
@@ -96,24 +99,17 @@ std::vector<Value*> Emitter::taken_apart(Value* all, unsigned dwords) {
   return words;
 }
 
-namespace {
-
-void store_fours(llvm::IRBuilder<>& ir, Value* pointer, const std::vector<Value*>& words) {
-  const auto lanes = lanes_in_quarters(ir, {words[0], words[1], words[2], words[3]});
+void Emitter::store_fours(Value* pointer, const std::vector<Value*>& words, uint64_t stride) {
+  const auto lanes = lanes_in_quarters(ir_, {words[0], words[1], words[2], words[3]});
   for (unsigned lane = 0; lane < kLanesPerChunk; ++lane) {
-    const int first = static_cast<int>(lane) / 4 * 4;
-    Value* four =
-        ir.CreateShuffleVector(lanes[lane % 4], llvm::ArrayRef<int>{first, first + 1, first + 2, first + 3});
-    Value* place = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), pointer, uint64_t{16} * lane);
-    ir.CreateAlignedStore(four, place, llvm::Align(1));
+    Value* place = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), pointer, stride * lane);
+    ir_.CreateAlignedStore(four_of_lane(ir_, lanes, lane), place, llvm::Align(1));
   }
 }
 
-}  // namespace
-
 void Emitter::store_consecutive(Value* pointer, const std::vector<Value*>& words) {
   // With registers of eight lanes interleaving costs more shuffles than stores.
-  if (!has_masked_gathers_ && words.size() == 4) return store_fours(ir_, pointer, words);
+  if (!has_masked_gathers_ && words.size() == 4) return store_fours(pointer, words, 16);
   ir_.CreateAlignedStore(put_together(words), pointer, llvm::Align(1));
 }
 

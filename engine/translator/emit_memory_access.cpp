@@ -311,7 +311,21 @@ void Emitter::MemoryAccessCode::move_lane(Value* at, const std::function<Value*(
     ir_.CreateAlignedStore(ir_.CreateTrunc(word, part), at, anywhere);
     return;
   }
-  // Two dwords at once: waves on other threads may write both, and programs read a value with its flag so.
+  // Two or four dwords at once: waves on other threads may write them, and programs read a value with its
+  // flag so. LLVM takes vectors apart that are not volatile.
+  if (dwords_ == 4) {
+    auto* four = llvm::FixedVectorType::get(e_.i32_, 4);
+    Value* all = llvm::PoisonValue::get(four);
+    if (is_load_) all = ir_.CreateAlignedLoad(four, at, anywhere, true);
+    for (unsigned word = 0; word < 4; ++word) {
+      if (is_load_)
+        ir_.CreateStore(ir_.CreateExtractElement(all, word), row(2 + word));
+      else
+        all = ir_.CreateInsertElement(all, ir_.CreateLoad(e_.i32_, row(2 + word)), word);
+    }
+    if (!is_load_) ir_.CreateAlignedStore(all, at, anywhere, true);
+    return;
+  }
   for (unsigned word = 0; word < dwords_; word += 2) {
     Value* there = ir_.CreateConstInBoundsGEP1_64(e_.i32_, at, word);
     if (word + 1 == dwords_) {

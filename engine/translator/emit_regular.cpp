@@ -625,8 +625,11 @@ void Emitter::store_strided(const AccessShape& shape, const std::vector<Value*>&
   // Where moves under a mask are some twenty operations of the host, each lane is moved by itself.
   Value* places = ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(static_cast<int32_t>(stride)));
   auto* all_on = llvm::Constant::getAllOnesValue(lane_mask_);
-  if (!has_masked_gathers_ || stride % 4 != 0 || step > kMostDwordsApart)
+  if (!has_masked_gathers_) return scatter(shape, words, places, all_on);
+  if (stride % 4 != 0 || step > kMostDwordsApart) {
+    if (dwords == 4) return store_fours(pointer, words, stride);
     return scatter_apart(shape, words, places, all_on);
+  }
   for (unsigned first = 0; first < 15 * step + dwords; first += 16) {
     Value* part = llvm::PoisonValue::get(lanes_);
     uint16_t written = 0;
@@ -647,6 +650,12 @@ void Emitter::store_strided(const AccessShape& shape, const std::vector<Value*>&
 
 std::vector<Value*> Emitter::load_uniform(const AccessShape& shape, Value* pointer) {
   std::vector<Value*> words;
+  if (shape.registers() == 4) {
+    Value* four = load_once(llvm::FixedVectorType::get(i32_, 4), pointer, true);
+    for (unsigned word = 0; word < 4; ++word)
+      words.push_back(ir_.CreateVectorSplat(16, ir_.CreateExtractElement(four, word)));
+    return words;
+  }
   for (unsigned word = 0; word < shape.registers();) {
     // Two dwords at once, as gather() has them: volatile, else LLVM may make two loads of it.
     const bool is_pair = word + 1 < shape.registers();

@@ -521,7 +521,10 @@ class Emitter {
   void emit_gathered_lds(unsigned node, unsigned chunk);
   std::vector<Value*> load_consecutive(Value* pointer, unsigned dwords);
   Value* load_once(llvm::Type* type, Value* pointer, bool has_pairs);
+  bool is_shared(Value* pointer) const;  // with waves on other threads
   void store_consecutive(Value* pointer, const std::vector<Value*>& words);
+  // Four dwords of each lane, so many bytes apart, each lane's by one store.
+  void store_fours(Value* pointer, const std::vector<Value*>& words, uint64_t stride);
   // Elements one behind the other, and each of their dwords for all lanes.
   std::vector<Value*> taken_apart(Value* all, unsigned dwords);
   Value* put_together(const std::vector<Value*>& words);

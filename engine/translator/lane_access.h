@@ -21,6 +21,10 @@ namespace lockstep::translator {
   if (shape.bytes >= 4) {
     const auto* memory = static_cast<const std::byte*>(from);
     unsigned i = 0;
+    if (shape.bytes == 16) {
+      const FourDwords four = load_four(memory);
+      for (; i < 4; ++i) data[i * stride] = four[i];
+    }
     for (; i + 1 < shape.bytes / 4u; i += 2) {
       const uint64_t pair = load_pair(memory + 4 * i);
       data[i * stride] = static_cast<uint32_t>(pair);
@@ -45,6 +49,10 @@ namespace lockstep::translator {
   if (shape.bytes >= 4) {
     auto* memory = static_cast<std::byte*>(to);
     unsigned i = 0;
+    if (shape.bytes == 16) {
+      store_four(memory, FourDwords{data[0], data[stride], data[2 * stride], data[3 * stride]});
+      i = 4;
+    }
     for (; i + 1 < shape.bytes / 4u; i += 2) {
       store_pair(memory + 4 * i, data[i * stride] | uint64_t{data[(i + 1) * stride]} << 32);
     }

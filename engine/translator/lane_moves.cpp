@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/translator/lane_values.h"
+
 namespace lockstep::translator {
 namespace {
 
@@ -351,13 +353,27 @@ class LaneMoves {
   struct Part {
     llvm::Type* type = nullptr;
     Value *low = nullptr, *high = nullptr;
-    unsigned offset = 0;  // in bytes
+    unsigned offset = 0;               // in bytes
+    std::array<Value*, 2> upper = {};  // of four words the last ones
+
+    std::vector<Value*> words() const {
+      std::vector<Value*> all = {low};
+      if (high) all.push_back(high);
+      if (upper[0]) all.insert(all.end(), upper.begin(), upper.end());
+      return all;
+    }
   };
 
   std::vector<Part> parts_of(llvm::CallInst& call) {
     if (!llvm::isa<llvm::IntrinsicInst>(call)) {
       std::vector<Part> parts;
       const unsigned words = call.arg_size() - 2;
+      if (words == 4)
+        return {{llvm::FixedVectorType::get(ir_.getInt32Ty(), 4),
+                 call.getArgOperand(0),
+                 call.getArgOperand(1),
+                 0,
+                 {call.getArgOperand(2), call.getArgOperand(3)}}};
       for (unsigned word = 0; word < words; word += 2) {
         Value* low = call.getArgOperand(word);
         if (word + 1 < words)
@@ -387,6 +403,11 @@ class LaneMoves {
       for (Value*& element : result) element = ir_.CreateTrunc(element, part.type);
       return result;
     }
+    if (part.upper[0]) {
+      const auto lanes = lanes_in_quarters(ir_, {part.low, part.high, part.upper[0], part.upper[1]});
+      for (unsigned lane = 0; lane < kLanes; ++lane) result[lane] = four_of_lane(ir_, lanes, lane);
+      return result;
+    }
     auto* pairs = llvm::FixedVectorType::get(ir_.getInt64Ty(), kLanes / 2);
     for (const unsigned upper : {0u, 2u}) {
       std::vector<int> order;
@@ -401,8 +422,9 @@ class LaneMoves {
   }
 
   void store(Value* element, Value* pointer, const Part& part) {
+    // LLVM takes stores of vectors apart that are put together from words, unless they are volatile.
     ir_.CreateAlignedStore(element, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), pointer, part.offset),
-                           llvm::Align(1));
+                           llvm::Align(1), part.upper[0] != nullptr);
   }
 
   void scatter(llvm::CallInst& call) {
@@ -452,10 +474,8 @@ class LaneMoves {
       ir_.CreateStore(all, rows_[row++]);
     };
     keep(places.offsets);
-    for (const Part& part : parts) {
-      keep(part.low);
-      if (part.high) keep(part.high);
-    }
+    for (const Part& part : parts)
+      for (Value* word : part.words()) keep(word);
     Value* none = ir_.getInt16(0);
     ir_.CreateCondBr(ir_.CreateICmpEQ(bits, none), done, loop);
     ir_.SetInsertPoint(loop);
@@ -469,6 +489,13 @@ class LaneMoves {
     };
     Value* pointer = pointer_to(places, element(places.offsets));
     for (const Part& part : parts) {
+      if (part.upper[0]) {
+        Value* four = llvm::PoisonValue::get(part.type);
+        for (unsigned word = 0; word < 4; ++word)
+          four = ir_.CreateInsertElement(four, element(part.words()[word]), word);
+        store(four, pointer, part);
+        continue;
+      }
       Value* stored = element(part.low);
       if (part.high)
         stored = ir_.CreateOr(ir_.CreateZExt(stored, part.type),

@@ -47,5 +47,12 @@ inline std::array<llvm::Value*, 4> lanes_in_quarters(llvm::IRBuilder<>& ir,
   }
   return lanes;
 }
+// The four words of one of them.
+inline llvm::Value* four_of_lane(llvm::IRBuilder<>& ir, const std::array<llvm::Value*, 4>& quarters,
+                                 unsigned lane) {
+  const int first = static_cast<int>(lane) / 4 * 4;
+  return ir.CreateShuffleVector(quarters[lane % 4],
+                                llvm::ArrayRef<int>{first, first + 1, first + 2, first + 3});
+}
 
 }  // namespace lockstep::translator

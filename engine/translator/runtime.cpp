@@ -336,8 +336,8 @@ bool lockstep_translator_buffer(const Context* context, uint32_t slot, uint32_t 
       const auto place = place_of(done);
       part = 4;
       if (!place) continue;
-      part = bytes_of_part(shape.bytes - done, *place,
-                           done + 4 < shape.bytes ? place_of(done + 4) : std::nullopt);
+      part =
+          bytes_of_part(shape.bytes - done, *place, [&](unsigned behind) { return place_of(done + behind); });
       if (!move(*place, done, part)) return false;
     }
     return true;

@@ -1,12 +1,13 @@
-// Which of the host's instructions move two dwords that a wave loads or stores as one: memory that lets one
-// instruction of the host through at a time, and holds something else for the next. What tears only if a
-// thread rests between two instructions is seen so every time.
+// Which of the host's instructions move two or four dwords that a wave loads or stores as one: memory that
+// lets one instruction of the host through at a time, and holds something else for the next. What tears only
+// if a thread rests between two instructions is seen so every time.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -41,8 +42,15 @@ class SteppedMemory {
 
   uint64_t address() const { return reinterpret_cast<uint64_t>(bytes_); }
   unsigned accesses() const { return accesses_; }
-  // Pairs of dwords of which one was behind another instruction than the other.
+  // Aligned elements of which a dword was behind another instruction than the first one.
   unsigned torn_stores() const { return torn_stores_; }
+  // Elements of so many dwords are looked at from now on, in memory of zeros.
+  void begin(unsigned dwords) {
+    element_ = dwords;
+    mprotect(bytes_, kBytes, PROT_READ | PROT_WRITE);
+    std::memset(bytes_, 0, kBytes);
+    mprotect(bytes_, kBytes, PROT_NONE);
+  }
   // Each instruction finds another number in all dwords; else they are left to those that store.
   void change_for_each_instruction() { is_changing_ = true; }
 
@@ -66,14 +74,15 @@ class SteppedMemory {
   }
   static void behind_access(int, siginfo_t*, void* context) {
     const auto dwords = current->dwords();
-    for (size_t i = 0; i < dwords.size(); i += 2) current->torn_stores_ += dwords[i] != dwords[i + 1];
+    for (size_t i = 0; i < dwords.size(); ++i)
+      current->torn_stores_ += dwords[i] != dwords[i / current->element_ * current->element_];
     mprotect(current->bytes_, kBytes, PROT_NONE);
     static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~kTrapFlag;
   }
 
   void* bytes_;
   struct sigaction access_before_{}, trap_before_{};
-  unsigned accesses_ = 0, torn_stores_ = 0;
+  unsigned accesses_ = 0, torn_stores_ = 0, element_ = 2;
   bool is_changing_ = false;
 };
 
@@ -117,6 +126,8 @@ struct Case {
   Lanes lanes;
   Form form;
   bool is_load, is_wide;
+  // Of 128 bits that are aligned to 64 the halves are by themselves.
+  bool are_four() const { return is_wide && !std::string_view(lanes.name).ends_with("64 bits apart"); }
   unsigned step, wave_size;
   EngineKind engine;
 
@@ -139,6 +150,7 @@ struct Case {
     if (is_load) {
       text += "v_xor_b32 v8, v1, v2\nv_or_b32 v7, v7, v8\n";
       if (is_wide) text += "v_xor_b32 v8, v3, v4\nv_or_b32 v7, v7, v8\n";
+      if (are_four()) text += "v_xor_b32 v8, v1, v3\nv_or_b32 v7, v7, v8\n";
     }
     return text + "v_add_nc_u32 v5, " + std::to_string(step) +
            ", v5\ns_cmp_lt_u32 s8, 3\ns_cbranch_scc1 round\nv_lshlrev_b32 v6, 2, v6\n"
@@ -156,6 +168,7 @@ void try_case(const Case& tried, SteppedMemory& memory) {
   d.launch.memory = std::make_shared<const RangeSet>(std::vector<Range>{
       {d.address(), d.address() + 4 * d.buffer.size(), kReadWrite, "buffer"},
       {memory.address(), memory.address() + SteppedMemory::kBytes, kReadWrite, "stepped memory"}});
+  memory.begin(tried.are_four() ? 4 : 2);
   const unsigned accesses_before = memory.accesses(), torn_before = memory.torn_stores();
   const Outcome outcome = d.run();
   ASSERT_FALSE(outcome.fault) << outcome.fault->fault.message;
