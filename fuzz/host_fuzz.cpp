@@ -324,7 +324,7 @@ class Program {
     const drm_amdgpu_cs_chunk chunks[] = {
         {AMDGPU_CHUNK_ID_IB, sizeof buffer / 4, reinterpret_cast<uint64_t>(&buffer)},
         {in_.byte() % 2 ? uint32_t{AMDGPU_CHUNK_ID_DEPENDENCIES} : in_.byte(),
-         in_.byte() % 4 ? sizeof dependency / 4 : in_.below(1 << 15),
+         in_.byte() % 4 ? uint32_t{sizeof dependency / 4} : in_.below(1 << 15),
          reinterpret_cast<uint64_t>(&dependency)}};
     const uint64_t places[] = {reinterpret_cast<uint64_t>(&chunks[0]),
                                in_.byte() % 8 ? reinterpret_cast<uint64_t>(&chunks[1]) : value()};
