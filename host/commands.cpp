@@ -21,7 +21,7 @@ constexpr uint32_t kMostChunks = 1024, kMostChunkDwords = 1 << 20, kMostListed =
 constexpr uint32_t kAllEnded = UINT32_MAX;
 
 template <class T>
-bool read(uint64_t address, uint64_t count, std::vector<T>& to) {
+bool read_all(uint64_t address, uint64_t count, std::vector<T>& to) {
   to.resize(count);
   return copy_from_process(to.data(), address, count * sizeof(T));
 }
@@ -152,7 +152,7 @@ int Commands::read_list(const Gpu& gpu, const drm_amdgpu_bo_list_in& args,
   const uint32_t bytes = args.bo_info_size;
   if (args.bo_number > kMostListed || bytes < sizeof(uint32_t) || bytes > 4096) return EINVAL;
   std::vector<std::byte> entries;
-  if (!read(args.bo_info_ptr, uint64_t{args.bo_number} * bytes, entries)) return EFAULT;
+  if (!read_all(args.bo_info_ptr, uint64_t{args.bo_number} * bytes, entries)) return EFAULT;
   for (uint32_t i = 0; i < args.bo_number; ++i) {
     drm_amdgpu_bo_list_entry entry = {};
     std::memcpy(&entry, &entries[size_t{i} * bytes], std::min<size_t>(bytes, sizeof entry));
@@ -271,13 +271,13 @@ int Commands::parse_chunk(Gpu& gpu, uint32_t id, std::span<const uint32_t> words
 int Commands::parse(Gpu& gpu, const drm_amdgpu_cs_in& args, Parsed& parsed) {
   if (args.num_chunks == 0 || args.num_chunks > kMostChunks) return EINVAL;
   std::vector<uint64_t> chunks;
-  if (!read(args.chunks, args.num_chunks, chunks)) return EFAULT;
+  if (!read_all(args.chunks, args.num_chunks, chunks)) return EFAULT;
   for (const uint64_t place : chunks) {
     drm_amdgpu_cs_chunk chunk;
     if (!copy_from_process(&chunk, place, sizeof chunk)) return EFAULT;
     if (chunk.length_dw > kMostChunkDwords) return EINVAL;
     std::vector<uint32_t> words;
-    if (!read(chunk.chunk_data, chunk.length_dw, words)) return EFAULT;
+    if (!read_all(chunk.chunk_data, chunk.length_dw, words)) return EFAULT;
     if (const int error = parse_chunk(gpu, chunk.chunk_id, words, parsed)) return error;
   }
   if (!parsed.ring) return EINVAL;
@@ -351,7 +351,7 @@ int Commands::wait_fences(const Gpu& gpu, drm_amdgpu_wait_fences& args) {
   const drm_amdgpu_wait_fences_in in = args.in;
   if (in.fence_count > kMostListed) return EINVAL;
   std::vector<drm_amdgpu_fence> names;
-  if (!read(in.fences, in.fence_count, names)) return EFAULT;
+  if (!read_all(in.fences, in.fence_count, names)) return EFAULT;
   std::vector<Fence> fences(names.size());
   for (size_t i = 0; i < names.size(); ++i)
     if (const int error = find(gpu, names[i], fences[i])) return error;
