@@ -1,6 +1,7 @@
 #include "engine/translator/scalar_lanes.h"
 
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/Analysis/ConstantFolding.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
@@ -27,6 +28,7 @@ bool is_mask_of(const Value* value, unsigned bits) {
 
 class ScalarLanes {
  public:
+  explicit ScalarLanes(const llvm::DataLayout& layout) : layout_(layout) {}
   Value* first(Value* lanes) { return element(lanes, 0); }
   void replace(llvm::Instruction& marked) {
     Value* scalar = llvm::isa<llvm::ExtractElementInst>(marked) ? element(marked.getOperand(0), 0)
@@ -47,9 +49,16 @@ class ScalarLanes {
     return elements_[{lanes, lane}] = made;
   }
 
+  // A mask that is a number is an expression, whose elements are not there before it is folded.
+  llvm::Constant* element_of_constant(llvm::Constant& lanes, unsigned lane) {
+    llvm::Constant* folded = llvm::ConstantFoldConstant(&lanes, layout_);
+    if (llvm::Constant* part = folded->getAggregateElement(lane)) return part;
+    return llvm::ConstantExpr::getExtractElement(
+        folded, llvm::ConstantInt::get(llvm::Type::getInt64Ty(lanes.getContext()), lane));
+  }
+
   Value* make_element(Value* lanes, unsigned lane) {
-    if (auto* constant = llvm::dyn_cast<llvm::Constant>(lanes))
-      if (llvm::Constant* part = constant->getAggregateElement(lane)) return part;
+    if (auto* constant = llvm::dyn_cast<llvm::Constant>(lanes)) return element_of_constant(*constant, lane);
     auto* instruction = llvm::dyn_cast<llvm::Instruction>(lanes);
     if (!instruction) return extracted(lanes, lane);
     auto* type = llvm::cast<llvm::FixedVectorType>(lanes->getType());
@@ -133,12 +142,20 @@ class ScalarLanes {
     return made;
   }
 
+  static void go_behind(llvm::IRBuilder<>& ir, Value& value) {
+    if (auto* argument = llvm::dyn_cast<llvm::Argument>(&value)) {
+      llvm::BasicBlock& entry = argument->getParent()->getEntryBlock();
+      ir.SetInsertPoint(&entry, entry.getFirstInsertionPt());
+      return;
+    }
+    const auto behind = llvm::cast<llvm::Instruction>(value).getInsertionPointAfterDef();
+    ir.SetInsertPoint((*behind)->getParent(), *behind);
+  }
+
   // Whatever it is computed by stays a vector.
   static Value* extracted(Value* lanes, unsigned lane) {
-    auto* instruction = llvm::dyn_cast<llvm::Instruction>(lanes);
-    if (!instruction) return llvm::UndefValue::get(lanes->getType()->getScalarType());
-    const auto behind = instruction->getInsertionPointAfterDef();
-    llvm::IRBuilder<> ir((*behind)->getParent(), *behind);
+    llvm::IRBuilder<> ir(lanes->getContext());
+    go_behind(ir, *lanes);
     return ir.CreateExtractElement(lanes, uint64_t{lane});
   }
 
@@ -152,11 +169,15 @@ class ScalarLanes {
   Value* make_lowest_bit(Value* number) {
     llvm::Type* bit = llvm::Type::getInt1Ty(number->getContext());
     if (number->getType() == bit) return number;
-    if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(number))
-      return llvm::ConstantInt::getBool(bit, constant->getValue()[0]);
+    if (auto* constant = llvm::dyn_cast<llvm::Constant>(number))
+      return llvm::ConstantFoldConstant(llvm::ConstantExpr::getTrunc(constant, bit), layout_);
     auto* instruction = llvm::dyn_cast<llvm::Instruction>(number);
-    if (!instruction) return llvm::UndefValue::get(bit);
-    llvm::IRBuilder<> ir(instruction);
+    llvm::IRBuilder<> ir(number->getContext());
+    if (!instruction) {
+      go_behind(ir, *number);
+      return ir.CreateTrunc(number, bit);
+    }
+    ir.SetInsertPoint(instruction);
     if (auto* phi = llvm::dyn_cast<llvm::PHINode>(instruction)) {
       auto* scalar = llvm::PHINode::Create(bit, phi->getNumIncomingValues(), "", phi->getIterator());
       bits_[number] = scalar;
@@ -189,11 +210,11 @@ class ScalarLanes {
       Value *a = lowest_bit(select->getTrueValue()), *b = lowest_bit(select->getFalseValue());
       return ir.CreateSelect(select->getCondition(), a, b);
     }
-    const auto behind = instruction->getInsertionPointAfterDef();
-    llvm::IRBuilder<> after((*behind)->getParent(), *behind);
-    return after.CreateTrunc(number, bit);
+    go_behind(ir, *number);
+    return ir.CreateTrunc(number, bit);
   }
 
+  const llvm::DataLayout& layout_;
   std::map<std::pair<Value*, unsigned>, Value*> elements_;
   std::map<Value*, Value*> bits_;
 };
@@ -207,7 +228,7 @@ void mark_scalar_lane(llvm::Value* value) {
 
 void compute_one_lane(llvm::Function& body) {
   std::vector<llvm::Instruction*> replaced;
-  ScalarLanes lanes;
+  ScalarLanes lanes(body.getDataLayout());
   for (llvm::BasicBlock& block : body) {
     for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
       llvm::IRBuilder<> ir(&instruction);
@@ -249,7 +270,7 @@ bool make_lanes_scalar(llvm::Function& function) {
   for (llvm::BasicBlock& block : function)
     for (llvm::Instruction& instruction : block)
       if (instruction.hasMetadata(kMark)) marked.push_back(&instruction);
-  ScalarLanes lanes;
+  ScalarLanes lanes(function.getDataLayout());
   for (llvm::Instruction* instruction : marked) lanes.replace(*instruction);
   return !marked.empty();
 }

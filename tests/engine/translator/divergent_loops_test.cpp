@@ -192,9 +192,39 @@ __kernel void walk(__global const uint* in, __global uint* out, uint rounds) {
   for (uint i = 0; i < 8; ++i) sum = sum * 7 + places[i];
   out[item] = sum;
 }
+// A register gets a constant in all lanes that are on, and another one's value in those that go on.
+__kernel void tables(__global uint* out, uint m) {
+  uint x = get_global_id(0) * 2654435761u + 12345u, s = 0, i = x % 4u, j = (x >> 7) % 4u, t = 0, a[4], b[4];
+  for (uint q = 0; q < 4; ++q) a[q] = (x >> q) * 62u + q;
+  for (uint q = 0; q < 4; ++q) b[q] = (x >> q) * 12u + q;
+  uint limit = (x >> 3) % m + 1, n = 0;
+  while (n < limit) {
+    ++n;
+    if (s > b[i ? i - 1 : 0]) {
+      i = (x + i) % 4u;
+      if (t > a[1]) {
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        a[min(i + 1, 3u)] = x | b[s & 4 ? j : i];
+      }
+      t = a[min(i + 1, 3u)];
+      a[i] = n;
+      s += t;
+    }
+    if ((s & 127) == 7) break;
+    if (t == 5 && i > j) continue;
+    x = x * 1664525u + 1013904223u;
+    i = (i + (x >> 28)) % 4u;
+  }
+  out[get_global_id(0)] = s ^ t ^ n;
+}
 )");
   constexpr uint32_t kItems = 150;
   expect_same(code, {{"queens", {kItems, 1, 1}, {64, 1, 1}, {buffer(0), value(7u)}}}, {Bytes(kItems * 4)});
+  for (const uint32_t most : {1u, 40u})
+    expect_same(code, {{"tables", {kItems, 1, 1}, {64, 1, 1}, {buffer(0), value(most)}}},
+                {Bytes(kItems * 4)});
   Bytes numbers(kItems * 4);
   std::mt19937 random(5);
   for (std::byte& byte : numbers) byte = static_cast<std::byte>(random());
