@@ -280,12 +280,12 @@ class LoopArrays {
   }
 
   // What memory has at an instruction of the loop, by element; of phis at the end of the way that they are
-  // for.
-  Versions versions_at(const Array& array, const Instruction& at) {
+  // for. `before`: in front of the stores at that place.
+  Versions versions_at(const Array& array, const Instruction& at, bool before = false) {
     Versions versions = at_begin_[const_cast<BasicBlock*>(at.getParent())];
     for (const Store* store : array.stores)
       if (store->place->getParent() == at.getParent() &&
-          (store->place == &at || store->place->comesBefore(&at)))
+          (store->place == &at ? !before : store->place->comesBefore(&at)))
         for (const auto& [number, select] : store->selects) versions[element_of_.at(select)] = select;
     return versions;
   }
@@ -294,6 +294,7 @@ class LoopArrays {
     llvm::Use* use = nullptr;
     Instruction* place = nullptr;
     int64_t element = 0;
+    bool before = false;  // the stores there
   };
 
   std::optional<int64_t> element_at(const Array& array, const Versions& versions, const Value* value) const {
@@ -383,12 +384,30 @@ class LoopArrays {
           if (phi && loop_.contains(phi) && is_of(array, phi)) continue;
           Instruction* place = phi ? phi->getIncomingBlock(use)->getTerminator() : user;
           if (!loop_.contains(place)) return false;
-          const auto element = element_at(array, versions_at(array, *place), &value);
-          if (!element) return false;
-          reads.push_back({&use, place, *element});
+          if (const auto element = element_at(array, versions_at(array, *place), &value))
+            reads.push_back({&use, place, *element});
+          else if (const auto old = old_read(array, use, value, *place))
+            reads.push_back(*old);
+          else
+            return false;
         }
       }
     return true;
+  }
+
+  // What an element was before a store of the block, read behind that.
+  std::optional<Read> old_read(const Array& array, llvm::Use& use, const Value& value,
+                               const Instruction& at) {
+    for (const Store* store : array.stores) {
+      if (store->place->getParent() != at.getParent() ||
+          !(store->place == &at || store->place->comesBefore(&at)))
+        continue;
+      const auto* made = llvm::dyn_cast<Instruction>(&value);
+      if (made && made->getParent() == at.getParent() && !made->comesBefore(store->place)) continue;
+      if (const auto element = element_at(array, versions_at(array, *store->place, true), &value))
+        return Read{&use, store->place, *element, true};
+    }
+    return std::nullopt;
   }
 
   void emit(Array& array, const std::vector<Load>& loads, const std::vector<Read>& reads) {
@@ -408,7 +427,13 @@ class LoopArrays {
       Value* element = ir.CreateAdd(index, number(shift - array.first));
       return std::pair(ir.CreateSelect(inside, element, number(otherwise)), inside);
     };
-    // At one place memory changes first, since all that is there reads what it has then.
+    const auto emit_read = [&](const Read& read) {
+      ir.SetInsertPoint(read.place);
+      read.use->set(ir.CreateLoad(ir.getInt32Ty(), place_of(number(read.element - array.first))));
+    };
+    for (const Read& read : reads)
+      if (read.before) emit_read(read);
+    // At one place memory changes first, since all else that is there reads what it has then.
     for (Store* store : array.stores) {
       ir.SetInsertPoint(store->place);
       const auto count = static_cast<int64_t>(store->selects.size());
@@ -425,10 +450,8 @@ class LoopArrays {
       if (!load.other_element) loaded = ir.CreateSelect(inside, loaded, load.otherwise);
       load.last->replaceAllUsesWith(loaded);
     }
-    for (const Read& read : reads) {
-      ir.SetInsertPoint(read.place);
-      read.use->set(ir.CreateLoad(ir.getInt32Ty(), place_of(number(read.element - array.first))));
-    }
+    for (const Read& read : reads)
+      if (!read.before) emit_read(read);
     for (BasicBlock* from : llvm::predecessors(&header_)) {
       if (loop_.contains(from)) continue;
       ir.SetInsertPoint(from->getTerminator());
