@@ -352,6 +352,8 @@ void Emitter::emit_way_back(const CompactWave& compact, unsigned to, bool is_bac
   make_whole(compact, changed_at(*compact.loop, to), compact.loop->masks_at.at(to));
   ir_.CreateStore(ir_.getInt32(rounds_left), lane_entries_.at(compact.header).rounds_left);
   forget_kept(to);
+  // What the wave has loaded ahead is of the rounds that it has not been in.
+  forget_certain_walks(to);
   if (routine_.blocks[to].piece == piece_) hold_all(facts_.blocks[to].held);
   flush_locals(locals_);
   go_to(static_cast<int>(to), ir_.CreateLoad(i64_, budget_), is_backward);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -327,6 +328,50 @@ __kernel void follow(__global const uint* next, __global uint* out) {
     EXPECT_EQ(expected.outcome.fault->fault.pc - expected.code_base,
               result.outcome.fault->fault.pc - result.code_base);
     EXPECT_EQ(expected.outcome.totals.instructions, result.outcome.totals.instructions);
+  }
+}
+
+// Rows of lists, of which a part is loaded ahead when the wave becomes compact. It is itself again in the
+// middle of a list where there is a NaN, and where the list ends too late.
+TEST(CompactLoops, WalksGoOnWhereTheLanesAre) {
+  constexpr uint32_t kItems = 64;
+  for (const unsigned wave_size : {32u, 64u}) {
+    const Bytes code = compile(R"(
+__kernel void sums(__global const int* first, __global const float* in, __global float* out) {
+  int item = get_global_id(0);
+  float sum = 0;
+  for (int i = first[item]; i < first[item + 1]; ++i) sum = sum * 0.5f + in[i];
+  out[item] = sum;
+}
+)",
+                               wave_size, 3, {"-fno-unroll-loops"});
+    const TestDispatch dispatch{"sums", {kItems, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), buffer(2)}};
+    for (const unsigned seed : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u}) {
+      std::mt19937 random(seed);
+      std::vector<uint32_t> first = {0}, in;
+      for (unsigned item = 0; item < kItems; ++item)
+        first.push_back(first.back() +
+                        static_cast<uint32_t>(item % 8 == 7 ? 30 + random() % 70 : random() % 9));
+      for (uint32_t i = 0; i < first.back(); ++i)
+        in.push_back(std::bit_cast<uint32_t>(static_cast<float>(random() % 100)));
+      Bytes lists(4 * first.size());
+      std::memcpy(lists.data(), first.data(), lists.size());
+      for (const bool has_nans : {true, false}) {
+        for (uint32_t& element : in)
+          if (has_nans && random() % 40 == 0) element = 0x7fc00000 + static_cast<uint32_t>(random() % 1000);
+        Bytes elements(4 * in.size());
+        std::memcpy(elements.data(), in.data(), elements.size());
+        expect_same(code, {dispatch}, {lists, elements, Bytes(kItems * 4)});
+        elements.resize(elements.size() - 4 * (3 + seed));
+        const std::vector<Bytes> too_few = {lists, elements, Bytes(kItems * 4)};
+        const TestResult expected = run(code, {dispatch}, too_few, machine::EngineKind::interpreter),
+                         result = run(code, {dispatch}, too_few, machine::EngineKind::translator);
+        ASSERT_TRUE(expected.outcome.fault);
+        ASSERT_TRUE(result.outcome.fault);
+        EXPECT_EQ(expected.outcome.fault->fault.lane, result.outcome.fault->fault.lane);
+        EXPECT_EQ(expected.outcome.totals.instructions, result.outcome.totals.instructions);
+      }
+    }
   }
 }
 
