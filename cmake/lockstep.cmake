@@ -109,14 +109,14 @@ function(lockstep_plain_test_code target)
   target_precompile_headers(${target} REUSE_FROM lockstep_test_headers)
 endfunction()
 
-# lockstep_test(isa SOURCES a_test.cpp [DEPENDS isa] [LIBRARIES ...] [TIMEOUT seconds] [COST seconds] [SWEEP]
-# [HEADERS target] [OPTIMIZED a_test.cpp] [SWEEPS Suite.*] [SWEEP_SOURCES b_test.cpp]): one GoogleTest executable, one ctest entry. Those of high COST begin first, so
-# that none is left alone at the end. A SWEEP computes much itself, and is compiled as the product is; of others only the
+# lockstep_test(isa SOURCES a_test.cpp [DEPENDS isa] [LIBRARIES ...] [TIMEOUT seconds] [COST seconds] [SWEEP] [PARTS count]
+# [HEADERS target] [OPTIMIZED a_test.cpp] [SWEEPS Suite.*] [SWEEP_SOURCES b_test.cpp]): one GoogleTest executable, one ctest entry, or one
+# for each of so many PARTS of its tests. Those of high COST begin first, so that none is left alone at the end. A SWEEP computes much itself, and is compiled as the product is; of others only the
 # sources that are OPTIMIZED do. SWEEPS are tests (patterns of GoogleTest's filter) that compare values, measure what
 # something costs, or wait for compilers, which are not instrumented: sanitizers would find nothing that the others do not.
 # SWEEP_SOURCES hold nothing else, and are compiled only where sweeps run.
 function(lockstep_test name)
-  cmake_parse_arguments(arg "SWEEP" "TIMEOUT;COST;HEADERS" "SOURCES;DEPENDS;LIBRARIES;OPTIMIZED;SWEEPS;SWEEP_SOURCES" ${ARGN})
+  cmake_parse_arguments(arg "SWEEP" "TIMEOUT;COST;HEADERS;PARTS" "SOURCES;DEPENDS;LIBRARIES;OPTIMIZED;SWEEPS;SWEEP_SOURCES" ${ARGN})
   string(REPLACE "/" "_" target ${name})
   if(LOCKSTEP_SWEEPS)
     list(APPEND arg_SOURCES ${arg_SWEEP_SOURCES})
@@ -138,20 +138,33 @@ function(lockstep_test name)
     list(JOIN arg_SWEEPS ":" filter)
     set(filter --gtest_filter=-${filter})
   endif()
-  add_test(NAME ${name} COMMAND test_${target} ${filter})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 1200)
   endif()
-  if(arg_COST)
-    set_tests_properties(${name} PROPERTIES COST ${arg_COST})
+  if(NOT arg_PARTS)
+    set(arg_PARTS 1)
   endif()
-  # Nothing that an earlier run left behind takes part in it.
-  set(coverage ${LOCKSTEP_COVERAGE_FOLDER}/${target}.txt)
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT}
-                       ENVIRONMENT "LOCKSTEP_COVERAGE=${coverage};LOCKSTEP_CACHE_MEGABYTES=0")
+  set(coverages)
+  foreach(part RANGE 1 ${arg_PARTS})
+    set(suffix)
+    if(part GREATER 1)
+      set(suffix _part${part})
+    endif()
+    set(test ${name}${suffix})
+    add_test(NAME ${test} COMMAND test_${target} ${filter})
+    if(arg_COST)
+      set_tests_properties(${test} PROPERTIES COST ${arg_COST})
+    endif()
+    # Nothing that an earlier run left behind takes part in it.
+    set(coverage ${LOCKSTEP_COVERAGE_FOLDER}/${target}${suffix}.txt)
+    math(EXPR index "${part} - 1")
+    set_tests_properties(${test} PROPERTIES TIMEOUT ${arg_TIMEOUT}
+      ENVIRONMENT "LOCKSTEP_COVERAGE=${coverage};LOCKSTEP_CACHE_MEGABYTES=0;GTEST_TOTAL_SHARDS=${arg_PARTS};GTEST_SHARD_INDEX=${index}")
+    list(APPEND coverages ${coverage})
+    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_TESTS ${test})
+  endforeach()
   # What an older build of the test executed proves nothing.
-  add_custom_command(TARGET test_${target} POST_BUILD COMMAND ${CMAKE_COMMAND} -E rm -f ${coverage})
-  set_property(GLOBAL APPEND PROPERTY LOCKSTEP_TESTS ${name})
+  add_custom_command(TARGET test_${target} POST_BUILD COMMAND ${CMAKE_COMMAND} -E rm -f ${coverages})
 endfunction()
 
 # Runs the test `name` once more as `name`_SUFFIX, in that environment; `FILTER`: of its cases.
