@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "command/guest_memory.h"
 #include "host/refusals.h"
@@ -16,7 +17,8 @@ using command::load_shared;
 using command::store_shared;
 using Clock = command::Waiters::Clock;
 
-constexpr uint32_t kMostChunks = 1024, kMostChunkDwords = 1 << 20, kMostListed = 1 << 20;
+constexpr uint32_t kMostChunks = 1024, kMostChunkDwords = 1 << 20, kMostListed = 1 << 20,
+                   kMostEntryBytes = 64;
 // No word says less: commands that a failed ring still had count as ended, as after the card's reset.
 constexpr uint32_t kAllEnded = UINT32_MAX;
 
@@ -48,18 +50,22 @@ struct Commands::Parsed {
   };
   std::optional<std::pair<uint32_t, uint32_t>> ring;  // engine and number
   std::vector<Buffer> buffers;
-  std::vector<Fence> dependencies;
+  std::map<std::shared_ptr<Ring>, uint32_t> dependencies;  // the last number of each ring
   std::vector<uint32_t> objects;
+  bool has_list = false;
   uint64_t user_fence = 0;  // where the program looks for the submission's number
   bool forgets_code = false;
 };
 
 Commands::Ring::~Ring() {
-  if (queue) gpu.processor->destroy(queue);
+  if (!queue) return;
+  gpu.processor->destroy(queue);
+  queue.reset();  // whoever tells of its failure has done so
 }
 
 bool Commands::Ring::has_ended(uint32_t number) const {
-  return load_shared<uint32_t>(page->data()) >= number;
+  // What a dispatch before it had still to tell may come behind the failure.
+  return failed || load_shared<uint32_t>(page->data()) >= number;
 }
 
 void Commands::Ring::fail() {
@@ -83,10 +89,11 @@ Commands::~Commands() {
 }
 
 std::shared_ptr<Commands::Ring> Commands::make_ring(Gpu& gpu, uint32_t engine) {
+  has_had_rings_ = true;
   const bool computes = engine == AMDGPU_HW_IP_COMPUTE;
   auto ring =
       std::make_shared<Ring>(gpu, computes ? Submission::Engine::compute : Submission::Engine::copies);
-  ring->page = std::make_unique<MappedPages>(gpu.memory, sizeof(uint32_t), kReadWrite, "ends of commands");
+  ring->page = std::make_unique<MappedPages>(gpu.memory, sizeof(uint64_t), kReadWrite, "ends of commands");
   command::RingQueueOptions options;
   options.on_error = [this, ring = ring.get()](const command::QueueError& error) {
     tell_(error);
@@ -150,7 +157,7 @@ int Commands::context(const Gpu& gpu, drm_amdgpu_ctx& args) {
 int Commands::read_list(const Gpu& gpu, const drm_amdgpu_bo_list_in& args,
                         std::vector<uint32_t>& objects) const {
   const uint32_t bytes = args.bo_info_size;
-  if (args.bo_number > kMostListed || bytes < sizeof(uint32_t) || bytes > 4096) return EINVAL;
+  if (args.bo_number > kMostListed || bytes < sizeof(uint32_t) || bytes > kMostEntryBytes) return EINVAL;
   std::vector<std::byte> entries;
   if (!read_all(args.bo_info_ptr, uint64_t{args.bo_number} * bytes, entries)) return EFAULT;
   for (uint32_t i = 0; i < args.bo_number; ++i) {
@@ -237,7 +244,9 @@ int Commands::parse_dependencies(Gpu& gpu, std::span<const uint32_t> words, Pars
     const drm_amdgpu_fence name = {dependency.ctx_id, dependency.ip_type, dependency.ip_instance,
                                    dependency.ring, dependency.handle};
     if (const int error = find(gpu, name, fence)) return error;
-    if (!fence.is_over()) parsed.dependencies.push_back(std::move(fence));
+    if (fence.is_over()) continue;
+    uint32_t& number = parsed.dependencies[fence.ring];
+    number = std::max(number, fence.number);
   }
   return 0;
 }
@@ -260,7 +269,8 @@ int Commands::parse_chunk(Gpu& gpu, uint32_t id, std::span<const uint32_t> words
     }
     case AMDGPU_CHUNK_ID_BO_HANDLES: {
       drm_amdgpu_bo_list_in list;
-      return take(words, list) ? read_list(gpu, list, parsed.objects) : EINVAL;
+      if (!take(words, list) || std::exchange(parsed.has_list, true)) return EINVAL;
+      return read_list(gpu, list, parsed.objects);
     }
     default:
       refuse_chunk(id);
@@ -282,6 +292,7 @@ int Commands::parse(Gpu& gpu, const drm_amdgpu_cs_in& args, Parsed& parsed) {
   }
   if (!parsed.ring) return EINVAL;
   if (args.bo_list_handle == 0) return 0;
+  if (parsed.has_list) return EINVAL;
   std::lock_guard lock(mutex_);
   const auto list = lists_.find({gpu.index, args.bo_list_handle});
   if (list == lists_.end()) return ENOENT;
@@ -289,42 +300,49 @@ int Commands::parse(Gpu& gpu, const drm_amdgpu_cs_in& args, Parsed& parsed) {
   return 0;
 }
 
+std::shared_ptr<Commands::Ring> Commands::ring_for(Gpu& gpu, uint32_t number, const Parsed& parsed) {
+  std::lock_guard lock(mutex_);
+  end_left();
+  const auto context = contexts_.find({gpu.index, number});
+  if (context == contexts_.end()) return nullptr;
+  std::shared_ptr<Ring>& place = context->second.rings[*parsed.ring];
+  if (!place) place = make_ring(gpu, parsed.ring->first);
+  return place;
+}
+
 int Commands::submit(Gpu& gpu, drm_amdgpu_cs& args) {
+  const drm_amdgpu_cs_in in = args.in;
   Parsed parsed;
-  if (const int error = parse(gpu, args.in, parsed)) return error;
-  std::shared_ptr<Ring> ring;
-  {
-    std::lock_guard lock(mutex_);
-    end_left();
-    const auto context = contexts_.find({gpu.index, args.in.ctx_id});
-    if (context == contexts_.end()) return EINVAL;
-    // A context whose commands have failed takes no others.
-    if (context->second.has_failed()) return ECANCELED;
-    std::shared_ptr<Ring>& place = context->second.rings[*parsed.ring];
-    if (!place) place = make_ring(gpu, parsed.ring->first);
-    ring = place;
-  }
+  if (const int error = parse(gpu, in, parsed)) return error;
+  const std::shared_ptr<Ring> ring = ring_for(gpu, in.ctx_id, parsed);
+  if (!ring) return EINVAL;
   std::lock_guard submitting(ring->submitting);
   const bool is_idle = ring->has_ended(ring->last);
   const uint32_t number = ring->last + 1;
   if (number == kAllEnded) return ENOSPC;
   Submission submission(ring->engine);
+  for (const auto& [other, last] : parsed.dependencies) submission.wait_for(other->word(), last);
+  if (parsed.forgets_code) submission.forget_code();
+  for (const Parsed::Buffer& buffer : parsed.buffers) submission.call(buffer.address, buffer.dwords);
+  if (parsed.user_fence != 0) submission.tell(parsed.user_fence, number);
+  submission.tell(ring->word(), number);
+  if (submission.packets().size() > ring->queue->size()) return EINVAL;
   {
     std::lock_guard lock(mutex_);
+    // Another thread may have freed it meanwhile; from here on its end is waited for.
+    const auto context = contexts_.find({gpu.index, in.ctx_id});
+    if (context == contexts_.end()) return EINVAL;
+    // A context whose commands have failed takes no others.
+    if (context->second.has_failed()) return ECANCELED;
     if (is_idle) {
       ring->waits_for.clear();
       ring->uses.clear();
     }
     for (const uint32_t object : parsed.objects) ring->uses[object] = number;
-    for (const Fence& fence : parsed.dependencies)
-      if (fence.ring != ring) ring->waits_for.insert(fence.ring);
+    for (const auto& [other, last] : parsed.dependencies)
+      if (other != ring) ring->waits_for.insert(other);
+    ring->last = number;
   }
-  for (const Fence& fence : parsed.dependencies) submission.wait_for(fence.ring->word(), fence.number);
-  if (parsed.forgets_code) submission.forget_code();
-  for (const Parsed::Buffer& buffer : parsed.buffers) submission.call(buffer.address, buffer.dwords);
-  if (parsed.user_fence != 0) submission.tell(parsed.user_fence, number);
-  submission.tell(ring->word(), number);
-  ring->last = number;
   if (!ring->queue->submit(submission.packets(), std::nullopt)) return ECANCELED;
   args.out.handle = number;
   return 0;
@@ -349,7 +367,8 @@ int Commands::wait(const Gpu& gpu, drm_amdgpu_wait_cs& args) {
 
 int Commands::wait_fences(const Gpu& gpu, drm_amdgpu_wait_fences& args) {
   const drm_amdgpu_wait_fences_in in = args.in;
-  if (in.fence_count > kMostListed) return EINVAL;
+  // None of no fences is ever the first.
+  if (in.fence_count > kMostListed || (in.fence_count == 0 && !in.wait_all)) return EINVAL;
   std::vector<drm_amdgpu_fence> names;
   if (!read_all(in.fences, in.fence_count, names)) return EFAULT;
   std::vector<Fence> fences(names.size());

@@ -36,6 +36,8 @@ class Commands {
   Commands(const GemObjects& objects, Tell tell) : objects_(objects), tell_(std::move(tell)) {}
   ~Commands();
 
+  // Takes no lock: whoever has it may be gone after a fork.
+  bool has_had_rings() const { return has_had_rings_; }
   int context(const Gpu& gpu, drm_amdgpu_ctx& args);
   int buffer_list(const Gpu& gpu, drm_amdgpu_bo_list& args);
   int submit(Gpu& gpu, drm_amdgpu_cs& args);
@@ -88,6 +90,8 @@ class Commands {
   int parse_chunk(Gpu& gpu, uint32_t id, std::span<const uint32_t> words, Parsed& parsed);
   int parse_buffer(Gpu& gpu, std::span<const uint32_t> words, Parsed& parsed);
   int parse_dependencies(Gpu& gpu, std::span<const uint32_t> words, Parsed& parsed);
+  // Null for a context that there is not.
+  std::shared_ptr<Ring> ring_for(Gpu& gpu, uint32_t number, const Parsed& parsed);
   // False if the time is over first.
   static bool wait_for(const Gpu& gpu, const std::function<bool()>& holds, uint64_t deadline);
   // Rings of contexts that are gone end when their commands have.
@@ -96,6 +100,7 @@ class Commands {
   const GemObjects& objects_;
   const Tell tell_;
   std::mutex mutex_;
+  std::atomic<bool> has_had_rings_ = false;
   uint32_t next_context_ = 1, next_list_ = 1;
   std::map<Key, Context> contexts_;
   std::map<Key, std::vector<uint32_t>> lists_;

@@ -39,7 +39,7 @@ class Driver {
     reports_.blocks().add(reinterpret_cast<uint64_t>(address), bytes);
   }
   void freed(void* address) { reports_.blocks().remove(reinterpret_cast<uint64_t>(address)); }
-  bool has_had_queues() const { return queues_.has_had_some(); }
+  bool has_had_queues() const { return queues_.has_had_some() || commands_.has_had_rings(); }
   // The process ends.
   void finish() { reports_.finish(); }
 

@@ -49,11 +49,14 @@ void Submission::call(uint64_t address, uint32_t dwords) {
 
 void Submission::tell(uint64_t word, uint32_t value) {
   if (engine_ == Engine::compute) {
-    constexpr uint32_t kEndOfPipe = 5u << 8, kDword = 1u << 29;
+    constexpr uint32_t kEndOfPipe = 5u << 8, kQword = 2u << 29;
     packets_.insert(packets_.end(), {pm4::header(pm4::kReleaseMem, 7), pm4::kBottomOfPipeTs | kEndOfPipe,
-                                     kDword, low(word), high(word), value, 0, 0});
+                                     kQword, low(word), high(word), value, 0, 0});
   } else {
-    packets_.insert(packets_.end(), {sdma::kFence, low(word), high(word), value});
+    // Nobody who looks at all of them sees another number with it.
+    const uint64_t upper = word + sizeof(uint32_t);
+    packets_.insert(packets_.end(),
+                    {sdma::kFence, low(upper), high(upper), 0, sdma::kFence, low(word), high(word), value});
   }
 }
 

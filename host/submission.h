@@ -17,7 +17,7 @@ class Submission {
   // Kernels may have been written anew where others were.
   void forget_code();
   void call(uint64_t address, uint32_t dwords);
-  // When all before it has ended.
+  // In 64 bits, when all before it has ended.
   void tell(uint64_t word, uint32_t value);
 
   const std::vector<uint32_t>& packets() const { return packets_; }

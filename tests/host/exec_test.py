@@ -813,6 +813,35 @@ in_a_child(CODE)
         self.assertRegex(result.stdout, r"error \d+")
         self.assertIn("no device: a process that was forked from one that has used devices", result.stderr)
 
+    def test_a_fork_of_one_that_has_given_the_render_node_commands_has_no_device(self):
+        # Threads of the parent process them. To have a context alone is to have looked.
+        result = run("""
+import ctypes, fcntl, os, struct
+def context():
+    node, arguments = os.open("/dev/dri/renderD128", os.O_RDWR), bytearray(struct.pack("4I", 1, 0, 0, 0))
+    fcntl.ioctl(node, 0xC0106442, arguments)
+    return node, struct.unpack("4I", arguments)[0]
+def in_a_child():
+    if os.fork() == 0:
+        try:
+            print("context", context()[1], flush=True)
+        except OSError as error:
+            print("error", error.errno, flush=True)
+        os._exit(0)
+    os.wait()
+node, number = context()
+in_a_child()
+buffer = ctypes.create_string_buffer(struct.pack("2IQ4I", 0, 0, 0, 0, 1, 0, 0))  # of no commands, on the compute engine
+chunk = ctypes.create_string_buffer(struct.pack("2IQ", 1, 8, ctypes.addressof(buffer)))
+chunks = ctypes.create_string_buffer(struct.pack("Q", ctypes.addressof(chunk)))
+fcntl.ioctl(node, 0xC0186444, bytearray(struct.pack("4IQ", number, 0, 1, 0, ctypes.addressof(chunks))))
+in_a_child()
+context()
+print("the parent goes on")
+""")
+        self.assertRegex(result.stdout, r"^context \d+\nerror \d+\nthe parent goes on$", result.stderr)
+        self.assertIn("no device: a process that was forked from one that has used devices", result.stderr)
+
     def test_a_program_that_never_looks_loads_no_driver(self):
         result = run("print(any('lockstep_driver' in line for line in open('/proc/self/maps')))")
         self.assertEqual(result.stdout.split(), ["False"])
