@@ -284,6 +284,14 @@ class Program {
     } else if (number == DRM_COMMAND_BASE + DRM_AMDGPU_CS) {
       submit();
       return;
+    } else if (number == DRM_COMMAND_BASE + DRM_AMDGPU_CTX) {
+      auto& args = reinterpret_cast<drm_amdgpu_ctx*>(words.data())->in;
+      args = {1u + in_.byte() % 6, 0, context(), 0};
+      // Its commands go on; others have another one.
+      if (args.op == AMDGPU_CTX_OP_FREE_CTX) context_ = 0;
+    } else if (number == DRM_COMMAND_BASE + DRM_AMDGPU_BO_LIST) {
+      auto& args = reinterpret_cast<drm_amdgpu_bo_list*>(words.data())->in;
+      args = {in_.byte() % 4u, in_.below(4), in_.below(4), in_.byte() % 4 ? 8 : in_.below(128), address()};
     } else if (number == DRM_COMMAND_BASE + DRM_AMDGPU_WAIT_CS) {
       // Who waits for ever waits for commands that may never end.
       auto& wait = reinterpret_cast<drm_amdgpu_wait_cs*>(words.data())->in;
