@@ -152,6 +152,22 @@ KERNEL void wide_row_sums(__global ulong* out, __global const ulong* in) {
     out[i * rounds + k] = sum;
   }
 }
+// Pointers that may lead to memory, to LDS or to an item's own; atomics that hosts have none of.
+KERNEL void anywhere(__global uint* out, __global const uint* in) {
+  __local uint shared[X];
+  __local uint count;
+  uint own[4], l = get_local_id(0), i = get_global_id(0), which = in[i] % 3;
+  for (uint k = 0; k < 4; ++k) own[k] = in[i + k];
+  shared[l] = in[i] >> 3;
+  if (l == 0) count = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint* place = which == 0 ? (uint*)&shared[l] : which == 1 ? (uint*)&own[in[i] & 3] : (uint*)&out[i];
+  *place += *place * 3 + 5;
+  __builtin_amdgcn_atomic_inc32(&count, 40u, __ATOMIC_RELAXED, "workgroup");
+  __builtin_amdgcn_atomic_dec32(&out[2048 + (i & 3)], 90u, __ATOMIC_RELAXED, "agent");
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (which != 2) out[i] = shared[l] + own[0] + own[1] * 3 + own[2] * 5 + own[3] * 7 + count;
+}
 // What rows of lanes hand each other.
 KERNEL void rows(__global uint* out, __global const uint* in) {
   uint i = get_global_id(0), v = in[i];
@@ -163,15 +179,16 @@ KERNEL void rows(__global uint* out, __global const uint* in) {
 )";
 
 void expect_same_of(uint32_t items, unsigned wave_size, uint32_t grid) {
-  const Bytes code = compile(kSource, wave_size, 3, {"-DX=" + std::to_string(items), "-fno-unroll-loops"});
+  const Bytes code =
+      compile(kSource, wave_size, 3, {"-DX=" + std::to_string(items), "-fno-unroll-loops", "-cl-std=CL2.0"});
   Bytes in(1 << 16);
   for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<std::byte>(i * i / 7 + i / 3);
   // Floats of about 1.
   Bytes floats(1 << 16);
   for (size_t i = 3; i < floats.size(); i += 4) floats[i] = std::byte{0x3f};
   for (size_t i = 2; i < floats.size(); i += 4) floats[i] = in[i];
-  for (const char* kernel :
-       {"factors", "walks", "scratch", "atomics", "elements", "row_sums", "wide_row_sums", "rows"}) {
+  for (const char* kernel : {"factors", "walks", "scratch", "atomics", "elements", "row_sums",
+                             "wide_row_sums", "anywhere", "rows"}) {
     SCOPED_TRACE(std::string(kernel) + " in groups of " + std::to_string(items));
     const bool is_of_floats = kernel == std::string("factors");
     const TestDispatch each{kernel, {grid, 1, 1}, {items, 1, 1}, {buffer(0), buffer(1)}};
@@ -181,13 +198,19 @@ void expect_same_of(uint32_t items, unsigned wave_size, uint32_t grid) {
 }
 
 TEST(SmallGroups, OfOneChunk) {
-  for (const uint32_t items : {16, 11}) expect_same_of(items, 32, items * 7);
+  for (const uint32_t items : {16, 11, 8}) expect_same_of(items, 32, items * 7);
   expect_same_of(16, 64, 16 * 3 + 5);
 }
 
 TEST(SmallGroups, OfTwoChunks) {
   expect_same_of(20, 64, 20 * 3 + 9);
   expect_same_of(32, 64, 32 * 3);
+  expect_same_of(24, 64, 24 * 4);
+}
+
+TEST(SmallGroups, OfAllChunks) {
+  for (const uint32_t items : {24, 33}) expect_same_of(items, 32, items * 3);
+  expect_same_of(33, 64, 33 * 3);
 }
 
 }  // namespace
