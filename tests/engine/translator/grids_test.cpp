@@ -28,6 +28,8 @@ class GridPair {
       // Numbers of usual size, small integers, and now and then what is neither.
       if (random() % 4 == 0) word = 0x3e000000 + word % 0x03000000;
       if (random() % 4 == 0) word %= 1024;
+      // And NaNs, in the middle of what waves do.
+      if (seed % 8 == 3 && random() % 64 == 0) word |= 0x7f800000;
     }
   }
 
@@ -55,7 +57,7 @@ class GridPair {
                         grid.grid[0],
                         0,
                         0,
-                        0};
+                        grid.rounds};
     // Now and then the input ends before what some items read.
     const size_t readable = seed_ % 10 == 9 ? RandomGrid::kBufferBytes : 4 * input_.size();
     std::vector<Range> ranges = {{in, in + readable, kRead, "buffer 'in'"},
@@ -156,7 +158,8 @@ TEST_P(Grids, AreTheSame) {
     ADD_FAILURE() << "seed " << seed << ", grid " << grid.grid[0] << " x " << grid.grid[1] << ", groups "
                   << grid.group[0] << " x " << grid.group[1] << ", float mode " << grid.float_mode
                   << ", slots at 0, columns at " << grid.columns_at() << ", waves at " << grid.waves_at()
-                  << ", counters at " << grid.shared_at() << "\n"
+                  << ", rows of " << grid.row_bytes << " at " << grid.rows_at() << ", counters at "
+                  << grid.shared_at() << "\n"
                   << pair.run(small) << small.text();
     if (++failures == 5) return;
   }
