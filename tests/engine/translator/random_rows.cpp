@@ -13,7 +13,8 @@ struct Element {
   unsigned words, bytes;
 };
 constexpr Element kElements[] = {{"b32", "b32", 1, 4}, {"b32", "b32", 1, 4},
-                                 {"b32", "b32", 1, 4}, {"b64", "b64", 2, 8}, {"b64", "b64", 2, 8}, {"u8", "b8", 1, 1},
+                                 {"b32", "b32", 1, 4}, {"b64", "b64", 2, 8},
+                                 {"b64", "b64", 2, 8}, {"u8", "b8", 1, 1},
                                  {"i8", "b8", 1, 1},   {"u16", "b16", 1, 2},
                                  {"i16", "b16", 1, 2}, {"d16_hi_b16", "d16_hi_b16", 1, 2}};
 
@@ -31,8 +32,8 @@ std::string first_of(const std::string& words) {
 
 }  // namespace
 
-// Rounds of all items alike, from the code or the launch, or each item's own, of which a few may be many. Most
-// go on by an element.
+// Rounds of all items alike, from the code or the launch, or each item's own, of which a few may be many.
+// Most go on by an element.
 void RandomStatements::rows() {
   const Element element = kElements[below(std::size(kElements))];
   // What the item has written comes to be read later, or it does not read there.

@@ -51,8 +51,7 @@ void RandomStatements::in_lane() {
                   ", v[18:19]");
     case 5:
       line("v_add_co_u32 " + data() + ", " + vcc() + ", " + data() + ", " + data());
-      return line("v_add_co_ci_u32 " + data() + ", " + vcc() + ", " + data() + ", " + data() + ", " +
-                  vcc());
+      return line("v_add_co_ci_u32 " + data() + ", " + vcc() + ", " + data() + ", " + data() + ", " + vcc());
     case 6:
       line("v_cmp_" + std::string(chance(2) ? "lt_u32 " : "gt_f32 ") + vcc() + ", " + source() + ", " +
            data());
@@ -143,9 +142,8 @@ void RandomStatements::load() {
     const char* name;
     unsigned words;
   };
-  static constexpr Width kWidths[] = {{"b32", 1},     {"b32", 1},       {"b64", 2}, {"b96", 3},
-                                      {"b128", 4},    {"u8", 1},        {"i8", 1},  {"u16", 1},
-                                      {"d16_b16", 1}, {"d16_hi_b16", 1}};
+  static constexpr Width kWidths[] = {{"b32", 1}, {"b32", 1}, {"b64", 2}, {"b96", 3},     {"b128", 4},
+                                      {"u8", 1},  {"i8", 1},  {"u16", 1}, {"d16_b16", 1}, {"d16_hi_b16", 1}};
   const Width width = kWidths[below(std::size(kWidths))];
   const std::string to = group_of(width.words);
   offset();
@@ -210,8 +208,8 @@ void RandomStatements::atomic() {
   const std::string name = one_of(kNames);
   if (chance(3)) {  // of its own
     line("v_lshlrev_b32 v17, 6, v5");
-    line("global_atomic_" + name + " " + data() + ", v17, " + data() +
-         ", s[2:3] offset:" + n(4 * below(16)) + " glc");
+    line("global_atomic_" + name + " " + data() + ", v17, " + data() + ", s[2:3] offset:" + n(4 * below(16)) +
+         " glc");
   } else {
     // One operation for each place: others would not commute.
     const std::string names[] = {"add_u32", "or_b32", "and_b32", "xor_b32"};

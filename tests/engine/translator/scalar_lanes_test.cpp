@@ -32,12 +32,13 @@ std::string result_of(const std::string& code) {
 }
 
 std::string chosen_by(const std::string& mask) {
-  return result_of("define i32 @run(i32 %a, i32 %b) {\n  %x = insertelement <16 x i32> poison, i32 %a, i64 0\n"
-                   "  %y = insertelement <16 x i32> poison, i32 %b, i64 0\n"
-                   "  %chosen = select <16 x i1> " +
-                   mask +
-                   ", <16 x i32> %x, <16 x i32> %y\n"
-                   "  %e = extractelement <16 x i32> %chosen, i64 0, !lockstep.lane !0\n  ret i32 %e\n}");
+  return result_of(
+      "define i32 @run(i32 %a, i32 %b) {\n  %x = insertelement <16 x i32> poison, i32 %a, i64 0\n"
+      "  %y = insertelement <16 x i32> poison, i32 %b, i64 0\n"
+      "  %chosen = select <16 x i1> " +
+      mask +
+      ", <16 x i32> %x, <16 x i32> %y\n"
+      "  %e = extractelement <16 x i32> %chosen, i64 0, !lockstep.lane !0\n  ret i32 %e\n}");
 }
 
 // EXEC of a lane that is on is a number that is known, and as a mask an expression of one.
