@@ -86,7 +86,7 @@ class Program {
   void run() {
     prepare();
     for (unsigned i = 0; i < kMostRequests && !in_.empty(); ++i) {
-      switch (in_.below(10)) {
+      switch (in_.below(12)) {
         case 0:
           ring();
           break;
@@ -98,6 +98,9 @@ class Program {
           break;
         case 3:
           map_node();
+          break;
+        case 4:
+          submit();
           break;
         default:
           request();
@@ -271,11 +274,12 @@ class Program {
   }
 
   void render() {
+    // First of all: most inputs end within the words.
+    const unsigned number = in_.byte() % 4 == 0 ? in_.byte()
+                            : in_.byte() % 4    ? DRM_COMMAND_BASE + in_.byte() % 0x18
+                                                : 0;
     alignas(16) std::array<uint64_t, 16> words = {};
     for (uint64_t& word : words) word = value();
-    const unsigned number = in_.byte() % 4 == 0 ? in_.byte()
-                            : in_.byte() % 2    ? 0
-                                                : DRM_COMMAND_BASE + in_.byte() % 0x18;
     if (number == DRM_COMMAND_BASE + DRM_AMDGPU_INFO) {
       auto& query = *reinterpret_cast<drm_amdgpu_info*>(words.data());
       query.return_pointer = arena().page(in_.byte()) + in_.below(64);
@@ -329,11 +333,13 @@ class Program {
     buffer.ip_type = in_.byte() % 8 ? 1 + in_.byte() % 2 : in_.byte();
     buffer.ring = in_.byte() % 2;
     drm_amdgpu_cs_chunk_dep dependency = {buffer.ip_type, 0, in_.byte() % 2u, context(), in_.below(4)};
+    // What is too long is read from the arena: it may be longer than what stands there.
+    const bool is_long = in_.byte() % 4 == 0;
     const drm_amdgpu_cs_chunk chunks[] = {
         {AMDGPU_CHUNK_ID_IB, sizeof buffer / 4, reinterpret_cast<uint64_t>(&buffer)},
         {in_.byte() % 2 ? uint32_t{AMDGPU_CHUNK_ID_DEPENDENCIES} : in_.byte(),
-         in_.byte() % 4 ? uint32_t{sizeof dependency / 4} : in_.below(1 << 15),
-         reinterpret_cast<uint64_t>(&dependency)}};
+         is_long ? in_.below(1 << 15) : uint32_t{sizeof dependency / 4},
+         is_long ? arena().page(in_.byte()) : reinterpret_cast<uint64_t>(&dependency)}};
     const uint64_t places[] = {reinterpret_cast<uint64_t>(&chunks[0]),
                                in_.byte() % 8 ? reinterpret_cast<uint64_t>(&chunks[1]) : value()};
     drm_amdgpu_cs args = {};
