@@ -65,7 +65,7 @@ constexpr Refusal kQueries[] = {
     {AMDGPU_INFO_VBIOS, "AMDGPU_INFO_VBIOS", "it has no firmware"},
     {AMDGPU_INFO_NUM_HANDLES, "AMDGPU_INFO_NUM_HANDLES", kSensors},
     {AMDGPU_INFO_SENSOR, "AMDGPU_INFO_SENSOR", kSensors},
-    {AMDGPU_INFO_VIDEO_CAPS, "AMDGPU_INFO_VIDEO_CAPS", "it has no video engines"},
+    {AMDGPU_INFO_VIDEO_CAPS, "AMDGPU_INFO_VIDEO_CAPS", kVideo},
 };
 
 constexpr Refusal kEngines[] = {

@@ -279,13 +279,18 @@ class LoopArrays {
            select->getTrueValue() != &old;
   }
 
+  // In its block.
+  static bool is_before(const Store& store, const Instruction& at) {
+    return store.place->getParent() == at.getParent() &&
+           (store.place == &at || store.place->comesBefore(&at));
+  }
+
   // What memory has at an instruction of the loop, by element; of phis at the end of the way that they are
   // for. `before`: in front of the stores at that place.
   Versions versions_at(const Array& array, const Instruction& at, bool before = false) {
     Versions versions = at_begin_[const_cast<BasicBlock*>(at.getParent())];
     for (const Store* store : array.stores)
-      if (store->place->getParent() == at.getParent() &&
-          (store->place == &at ? !before : store->place->comesBefore(&at)))
+      if (is_before(*store, at) && !(before && store->place == &at))
         for (const auto& [number, select] : store->selects) versions[element_of_.at(select)] = select;
     return versions;
   }
@@ -399,11 +404,7 @@ class LoopArrays {
   std::optional<Read> old_read(const Array& array, llvm::Use& use, const Value& value,
                                const Instruction& at) {
     for (const Store* store : array.stores) {
-      if (store->place->getParent() != at.getParent() ||
-          !(store->place == &at || store->place->comesBefore(&at)))
-        continue;
-      const auto* made = llvm::dyn_cast<Instruction>(&value);
-      if (made && made->getParent() == at.getParent() && !made->comesBefore(store->place)) continue;
+      if (!is_before(*store, at)) continue;
       if (const auto element = element_at(array, versions_at(array, *store->place, true), &value))
         return Read{&use, store->place, *element, true};
     }

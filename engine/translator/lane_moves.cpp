@@ -349,37 +349,23 @@ class LaneMoves {
     }
   }
 
-  // Of what is stored for a lane: so many of the lowest bits of a vector's element, or two words.
+  // Of what is stored for a lane: so many of the lowest bits of a vector's element, or two or four words.
   struct Part {
     llvm::Type* type = nullptr;
-    Value *low = nullptr, *high = nullptr;
-    unsigned offset = 0;               // in bytes
-    std::array<Value*, 2> upper = {};  // of four words the last ones
-
-    std::vector<Value*> words() const {
-      std::vector<Value*> all = {low};
-      if (high) all.push_back(high);
-      if (upper[0]) all.insert(all.end(), upper.begin(), upper.end());
-      return all;
-    }
+    std::vector<Value*> words;
+    unsigned offset = 0;  // in bytes
   };
 
   std::vector<Part> parts_of(llvm::CallInst& call) {
     if (!llvm::isa<llvm::IntrinsicInst>(call)) {
+      const std::vector<Value*> words(call.arg_begin(), call.arg_end() - 2);
+      if (words.size() == 4) return {{llvm::FixedVectorType::get(ir_.getInt32Ty(), 4), words}};
       std::vector<Part> parts;
-      const unsigned words = call.arg_size() - 2;
-      if (words == 4)
-        return {{llvm::FixedVectorType::get(ir_.getInt32Ty(), 4),
-                 call.getArgOperand(0),
-                 call.getArgOperand(1),
-                 0,
-                 {call.getArgOperand(2), call.getArgOperand(3)}}};
-      for (unsigned word = 0; word < words; word += 2) {
-        Value* low = call.getArgOperand(word);
-        if (word + 1 < words)
-          parts.push_back({ir_.getInt64Ty(), low, call.getArgOperand(word + 1), 4 * word});
+      for (unsigned word = 0; word < words.size(); word += 2) {
+        if (word + 1 < words.size())
+          parts.push_back({ir_.getInt64Ty(), {words[word], words[word + 1]}, 4 * word});
         else
-          parts.push_back({ir_.getInt32Ty(), low, nullptr, 4 * word});
+          parts.push_back({ir_.getInt32Ty(), {words[word]}, 4 * word});
       }
       return parts;
     }
@@ -390,21 +376,21 @@ class LaneMoves {
                       match::m_Shl(match::m_ZExt(match::m_Value(high)), match::m_SpecificInt(32)));
     if (all->getType() == numbers_ && match::match(all, together) && low->getType() == words_ &&
         high->getType() == words_)
-      return {{type, low, high}};
+      return {{type, {low, high}}};
     if (match::match(all, match::m_Trunc(match::m_Value(low))) && low->getType() == words_)
-      return {{type, low}};
-    return {{type, all}};
+      return {{type, {low}}};
+    return {{type, {all}}};
   }
 
   Each elements(const Part& part) {
     Each result{};
-    if (!part.high) {
-      result = elements(part.low);
+    if (part.words.size() == 1) {
+      result = elements(part.words[0]);
       for (Value*& element : result) element = ir_.CreateTrunc(element, part.type);
       return result;
     }
-    if (part.upper[0]) {
-      const auto lanes = lanes_in_quarters(ir_, {part.low, part.high, part.upper[0], part.upper[1]});
+    if (part.words.size() == 4) {
+      const auto lanes = lanes_in_quarters(ir_, {part.words[0], part.words[1], part.words[2], part.words[3]});
       for (unsigned lane = 0; lane < kLanes; ++lane) result[lane] = four_of_lane(ir_, lanes, lane);
       return result;
     }
@@ -414,7 +400,7 @@ class LaneMoves {
       for (unsigned lane = upper; lane < kLanes; lane += 4)
         for (const unsigned i : {0u, 1u})
           for (const unsigned word : {0u, kLanes}) order.push_back(static_cast<int>(lane + i + word));
-      Value* both = ir_.CreateBitCast(ir_.CreateShuffleVector(part.low, part.high, order), pairs);
+      Value* both = ir_.CreateBitCast(ir_.CreateShuffleVector(part.words[0], part.words[1], order), pairs);
       for (unsigned i = 0; i < kLanes / 2; ++i)
         result[i / 2 * 4 + upper + i % 2] = ir_.CreateExtractElement(both, uint64_t{i});
     }
@@ -424,7 +410,7 @@ class LaneMoves {
   void store(Value* element, Value* pointer, const Part& part) {
     // LLVM takes stores of vectors apart that are put together from words, unless they are volatile.
     ir_.CreateAlignedStore(element, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), pointer, part.offset),
-                           llvm::Align(1), part.upper[0] != nullptr);
+                           llvm::Align(1), part.words.size() == 4);
   }
 
   void scatter(llvm::CallInst& call) {
@@ -475,7 +461,7 @@ class LaneMoves {
     };
     keep(places.offsets);
     for (const Part& part : parts)
-      for (Value* word : part.words()) keep(word);
+      for (Value* word : part.words) keep(word);
     Value* none = ir_.getInt16(0);
     ir_.CreateCondBr(ir_.CreateICmpEQ(bits, none), done, loop);
     ir_.SetInsertPoint(loop);
@@ -489,17 +475,17 @@ class LaneMoves {
     };
     Value* pointer = pointer_to(places, element(places.offsets));
     for (const Part& part : parts) {
-      if (part.upper[0]) {
+      if (part.words.size() == 4) {
         Value* four = llvm::PoisonValue::get(part.type);
         for (unsigned word = 0; word < 4; ++word)
-          four = ir_.CreateInsertElement(four, element(part.words()[word]), word);
+          four = ir_.CreateInsertElement(four, element(part.words[word]), word);
         store(four, pointer, part);
         continue;
       }
-      Value* stored = element(part.low);
-      if (part.high)
+      Value* stored = element(part.words[0]);
+      if (part.words.size() == 2)
         stored = ir_.CreateOr(ir_.CreateZExt(stored, part.type),
-                              ir_.CreateShl(ir_.CreateZExt(element(part.high), part.type), 32));
+                              ir_.CreateShl(ir_.CreateZExt(element(part.words[1]), part.type), 32));
       store(ir_.CreateTrunc(stored, part.type), pointer, part);
     }
     Value* rest = ir_.CreateAnd(left, ir_.CreateSub(left, ir_.getInt16(1)));

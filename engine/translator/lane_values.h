@@ -47,6 +47,7 @@ inline std::array<llvm::Value*, 4> lanes_in_quarters(llvm::IRBuilder<>& ir,
   }
   return lanes;
 }
+
 // The four words of one of them.
 inline llvm::Value* four_of_lane(llvm::IRBuilder<>& ir, const std::array<llvm::Value*, 4>& quarters,
                                  unsigned lane) {

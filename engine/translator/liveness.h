@@ -35,7 +35,7 @@ struct NodeFacts {
   bool all_on = false;  // EXEC is what the wave was launched with, and other lanes never come on
   // LDS: likely from one lane's address to the next one's, where moves can be made of that.
   std::optional<uint32_t> lds_stride;
-  // LDS: likely from the lowest address to that of each lane. Hosts with masked gathers do not look at it.
+  // LDS: likely from the lowest address to that of each lane.
   std::optional<OffsetsOfLanes> lds_offsets;
   bool address_is_loaded = false;  // GLOBAL: from what memory holds for each lane
   AccessCall access_call = AccessCall::never;

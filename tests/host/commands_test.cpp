@@ -26,20 +26,26 @@ void set_registers(Words& words, uint32_t first, std::initializer_list<uint32_t>
   words.insert(words.end(), values);
 }
 
-TEST_F(RenderNodeCommands, AKernelRunsAndItsEndIsTold) {
-  for (size_t i = 0; i < std::size(kAdding); ++i) memory[kCode + i] = kAdding[i];
-  const uint64_t data = address + 4 * kData;
-  memory[kArguments] = low(data);
-  memory[kArguments + 1] = high(data);
-  const uint64_t code = (address + 4 * kCode) >> 8, arguments = address + 4 * kArguments;
-  ASSERT_EQ((address + 4 * kCode) % 256, 0u);
+// Of that kernel in so many groups of one wave, which adds to memory[kData].
+Words dispatch_of_adding(RenderNodeCommands& test, uint32_t groups) {
+  for (size_t i = 0; i < std::size(kAdding); ++i) test.memory[kCode + i] = kAdding[i];
+  const uint64_t data = test.address + 4 * kData;
+  test.memory[kArguments] = low(data);
+  test.memory[kArguments + 1] = high(data);
+  EXPECT_EQ((test.address + 4 * kCode) % 256, 0u);
+  const uint64_t code = (test.address + 4 * kCode) >> 8, arguments = test.address + 4 * kArguments;
   Words words;
   set_registers(words, pm4::kPgmLo, {low(code), high(code)});
   set_registers(words, pm4::kPgmRsrc1, {1 | 0xc0 << 12 | 1 << 29 | 1 << 30, 2 << 1 | 1 << 7});
   set_registers(words, pm4::kUserData0, {low(arguments), high(arguments)});
   set_registers(words, pm4::kStartX, {0, 0, 0, 32, 1, 1});
-  add(words, pm4::kDispatchDirect, {5, 1, 1, pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32});
-  const drm_amdgpu_cs_chunk_ib buffer = put(words);
+  add(words, pm4::kDispatchDirect,
+      {groups, 1, 1, pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32});
+  return words;
+}
+
+TEST_F(RenderNodeCommands, AKernelRunsAndItsEndIsTold) {
+  const drm_amdgpu_cs_chunk_ib buffer = put(dispatch_of_adding(*this, 5));
   const drm_amdgpu_cs_chunk_fence fence = {object, 4 * (kData + 2)};
   const uint32_t list = make_list({object});
   for (uint64_t times = 1; times <= 3; ++times) {
@@ -121,18 +127,7 @@ TEST_F(RenderNodeCommands, EnginesWaitForEachOther) {
 
 TEST_F(RenderNodeCommands, CodeIsReadAgainWhereTheProgramSaysSo) {
   // The kernel is replaced by one that ends at once.
-  for (size_t i = 0; i < std::size(kAdding); ++i) memory[kCode + i] = kAdding[i];
-  const uint64_t data = address + 4 * kData, code = (address + 4 * kCode) >> 8;
-  memory[kArguments] = low(data);
-  memory[kArguments + 1] = high(data);
-  const uint64_t arguments = address + 4 * kArguments;
-  Words words;
-  set_registers(words, pm4::kPgmLo, {low(code), high(code)});
-  set_registers(words, pm4::kPgmRsrc1, {1 | 0xc0 << 12 | 1 << 29 | 1 << 30, 2 << 1 | 1 << 7});
-  set_registers(words, pm4::kUserData0, {low(arguments), high(arguments)});
-  set_registers(words, pm4::kStartX, {0, 0, 0, 32, 1, 1});
-  add(words, pm4::kDispatchDirect, {1, 1, 1, pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32});
-  auto buffer = put(words);
+  auto buffer = put(dispatch_of_adding(*this, 1));
   uint64_t status = 1;
   ASSERT_EQ(submit(buffer), 0);
   ASSERT_EQ(wait(kLast, status), 0);
