@@ -95,11 +95,18 @@ Observer::Answer PreciseEngine::on_instruction(const Wave& wave, const isa::Inst
 
 bool PreciseEngine::advance(Wave& wave, unsigned permits) {
   Attachment& attachment = attachment_of(wave);
+  const uint64_t first = wave.pc;
   attachment.permits = permits;
   attachment.next = nullptr;
   // A taken branch uses one up and leaves the interpreter at zero: one more brings the wave to the gate
   // behind it.
   interpreter_.run(wave, permits + 1);
+  // What is refused when it is decoded faults without coming to the gate, behind the instruction that was
+  // permitted. That one is over; the other faults once more when it is its turn.
+  if (wave.state == WaveState::faulted && permits != 0 && wave.fault.pc != first) {
+    wave.fault = {};
+    wave.state = WaveState::ready;
+  }
   return wave.state != WaveState::faulted;
 }
 

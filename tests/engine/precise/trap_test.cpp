@@ -312,6 +312,24 @@ TEST(Trap, AnIllegalInstructionAtTheEndOfATurn) {
   }
 }
 
+const std::string kRefused = ".long 0xbfff0000\ns_nop 0\n";  // an SOPP opcode that does not exist, 4.1
+
+// What is refused when it is decoded faults at its own turn: the instruction before it is over by then.
+TEST(Trap, AnIllegalInstructionBehindOneThatTraps) {
+  TrapDispatch d("s_mov_b32 s5, 1\n" + kRefused + kStoreS5, kNote + kClearTrapsts +
+                                                                "s_bitcmp1_b32 ttmp7, 11\n"  // ILLEGAL_INST
+                                                                "s_cselect_b32 ttmp10, 8, 0\n"
+                                                                "s_add_u32 ttmp0, ttmp0, ttmp10\n"
+                                                                "s_addc_u32 ttmp1, ttmp1, 0\n" +
+                                                                kReturn);
+  d.traps().after_instruction = true;
+  const auto log = d.trapped();
+  ASSERT_GE(log.size(), 2u);
+  EXPECT_EQ(d.dword(log[0]), 1u);
+  EXPECT_EQ(log[0].trapsts, ts::kTrapAfterInstruction | ts::kIllegalInstruction);
+  EXPECT_EQ(d.buffer[0], 1u);
+}
+
 TEST(Trap, AnIllegalInstructionInTheHandlerEndsTheDispatch) {  // 3.4.9, ILLEGAL_INST: "not in the handler"
   TrapDispatch d("s_trap 1\n", "s_nop 0\nv_illegal\n");
   const Outcome outcome = d.run();
@@ -344,6 +362,27 @@ TEST(Trap, AMemoryViolationServesTheOtherLanes) {  // 11.3: bad lanes read zero;
     const bool bad = i == 3 || i == 20;
     EXPECT_EQ(d.buffer[128 + i], bad ? 0 : 0x10001 * (i + 1)) << i;
     EXPECT_EQ(d.buffer[256 + i], bad ? 0xffff0000u : 0xffff0000u | (i + 1)) << i;
+  }
+}
+
+TEST(Trap, AMemoryViolationBeforeAnIllegalInstruction) {  // 3.4.9: each traps at its own instruction
+  for (const precise::Results results : {precise::Results::now, precise::Results::late}) {
+    // Lane 3 has a bad address.
+    TrapDispatch d(
+        "v_lshlrev_b32 v5, 2, v0\nv_add_co_u32 v1, vcc, s0, v5\nv_mov_b32 v2, s1\n"
+        "v_add_co_ci_u32 v2, vcc, 0, v2, vcc\nv_cmp_eq_u32 vcc, 3, v0\n"
+        "v_cndmask_b32 v2, v2, 0, vcc\nv_mov_b32 v3, -1\n"
+        "global_load_b32 v3, v[1:2], off offset:256\n" +
+            kRefused + "s_waitcnt vmcnt(0)\nglobal_store_b32 v5, v3, s[0:1] offset:512",
+        kNote + kClearTrapsts + return_behind(8), 64, 64);
+    d.options.precise.results = results;
+    for (unsigned i = 0; i < 64; ++i) d.buffer[64 + i] = i + 1;
+    const auto log = d.trapped();
+    ASSERT_EQ(log.size(), 2u);
+    EXPECT_EQ(log[0].trapsts, ts::kMemoryViolation);
+    EXPECT_EQ(log[1].trapsts, ts::kIllegalInstruction);
+    EXPECT_EQ(log[1].pc - log[0].pc, 8u);
+    for (unsigned i = 0; i < 64; ++i) EXPECT_EQ(d.buffer[128 + i], i == 3 ? 0 : i + 1) << i;
   }
 }
 
