@@ -16,17 +16,16 @@ unsigned scalar_slot(const isa::Operand& operand, unsigned wave_size) {
   if (number == code::kNull) return kScalarZeros;
   // The word behind SCC is no operand's and stays zero.
   if (number < code::kInt0 || number == code::kScc) return isa::scalar_source_code(operand, wave_size);
-  const bool is_float_constant = number >= code::kFloatHalf && number <= code::kInverseTwoPi;
   if (isa::is_64_bit(operand.type)) {
     if (number <= code::kIntNegativeLast) return kScalarWideInteger + 2 * (number - code::kInt0);
     // Every 64-bit operand, of whatever type, reads the double (s_mov_b64 of 1.0, as LLVM emits it).
-    if (is_float_constant) return kScalarDouble + 2 * (number - code::kFloatHalf);
+    if (is_float_constant(operand.code)) return kScalarDouble + 2 * (number - code::kFloatHalf);
     if (number >= code::kSharedBase && number <= code::kPrivateLimit)
       return kScalarAperture + 2 * (number - code::kSharedBase);
     return number & ~1u;
   }
   const bool is_half = operand.type == Type::f16 || operand.type == Type::pk_f16;
-  if (is_half && is_float_constant) return kScalarHalf + (number - code::kFloatHalf);
+  if (is_half && is_float_constant(operand.code)) return kScalarHalf + (number - code::kFloatHalf);
   return number;
 }
 

@@ -13,6 +13,11 @@ namespace lockstep {
 // (kScalarConditions) hold their value only while an instruction that reads them executes.
 unsigned scalar_slot(const isa::Operand& operand, unsigned wave_size);
 
+// Whether the operand is one of the inline constants that are floats, 0.5 to 1 / (2 pi).
+constexpr bool is_float_constant(uint16_t code) {
+  return code >= isa::code::kFloatHalf && code <= isa::code::kInverseTwoPi;
+}
+
 // The value of a source, literals and conditions among them: 64 bits of an operand that is so wide, else 32.
 uint64_t scalar_value(const Wave& wave, const isa::Operand& operand, const isa::Instruction& instruction);
 

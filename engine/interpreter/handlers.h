@@ -22,6 +22,9 @@ struct ValuHandlers {
   bool takes_mode = false;             // the result depends on the float mode
 };
 
+struct MatrixProduct;  // matrix.h
+using MatrixFunction = void (*)(Wave&, const MatrixProduct&);
+
 constexpr size_t kOpcodes = static_cast<size_t>(isa::Opcode::count);
 
 struct HandlerTable {
@@ -32,6 +35,8 @@ struct HandlerTable {
   std::array<Handler, kOpcodes> other_literal{};
   // DS instructions with the GDS bit.
   std::array<Handler, kOpcodes> gds{};
+  // What those of `other` do that are matrix instructions.
+  std::array<MatrixFunction, kOpcodes> matrix{};
   // The handler of instructions without effect on the registers: waits that are satisfied, hints.
   Handler no_effect = nullptr;
   // Gathers source 0 of a DPP instruction into an engine register and sets Wave::dpp_write_mask.

@@ -80,10 +80,6 @@ bool is_packed(Type type) {
          type == Type::pk_bf16;
 }
 
-bool is_float_constant(uint16_t number) {
-  return number >= isa::code::kFloatHalf && number <= isa::code::kInverseTwoPi;
-}
-
 // The handler judges whether the register is there, from the sum.
 bool adds_m0_to_source(Opcode opcode) {
   return opcode != Opcode::v_swaprel_b32 && isa::register_indices(opcode, ~0u).source != 0;

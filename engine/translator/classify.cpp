@@ -227,6 +227,13 @@ NodeKind classify_kind(const isa::Instruction& instruction, std::string& reason)
       instruction.dpp == isa::Dpp::none &&
       (row.base == Opcode::v_movreld_b32 || instruction.find(Role::src0)->is_vgpr()))
     return NodeKind::indexed;
+  if (row.flags & isa::kMatrix) {
+    const isa::Operand& c = *instruction.find(Role::src2);
+    const auto addend = source_of(c, instruction);
+    if (c.is_vgpr() || (addend && addend->is_constant)) return NodeKind::matrix;
+    reason = "a matrix in SGPRs";
+    return NodeKind::step;
+  }
   if (isa::is_vector_alu(row.encoding)) {
     for (const Half& half : halves_of(instruction))
       if (!vector_half_known(instruction, half, reason)) return NodeKind::step;
@@ -346,6 +353,7 @@ NodeKind checked_kind(isa::Instruction& instruction, unsigned wave_size, unsigne
     case NodeKind::buffer:
     case NodeKind::atomic:
     case NodeKind::lds:
+    case NodeKind::matrix:
       if (!sources_known(instruction, reason)) return NodeKind::step;
       break;
     default:

@@ -247,6 +247,7 @@ bool has_row_function(const Routine& routine, const Facts& facts) {
   const bool waits = std::ranges::any_of(routine.nodes, [](const Node& node) {
     switch (node.kind) {
       case NodeKind::call:
+      case NodeKind::matrix:
       case NodeKind::indexed:
       case NodeKind::step:
       case NodeKind::jump:

@@ -79,8 +79,8 @@ RegisterSet all_registers(unsigned vgpr_count) {
   return all;
 }
 
-// Of what the interpreter does. What it writes may be written in part, and so counts as kept; it is read from
-// the Wave again in any case.
+// Of what the interpreter does, or another function on the Wave. What it writes may be written in part, and
+// so counts as kept; it is read from the Wave again in any case.
 Effects interpreted_effects(const Node& node, unsigned wave_size, unsigned vgpr_count) {
   Effects effects;
   effects.reads_all_lanes = true;
@@ -96,7 +96,7 @@ Effects interpreted_effects(const Node& node, unsigned wave_size, unsigned vgpr_
   for (const isa::RegisterUse& use : all.reads) add(effects.reads, use, vgpr_count);
   for (const isa::RegisterUse& use : all.writes) {
     add(effects.reads, use, vgpr_count);
-    if (node.kind == NodeKind::call) add(effects.reloaded, use, vgpr_count);
+    if (node.kind == NodeKind::call || node.kind == NodeKind::matrix) add(effects.reloaded, use, vgpr_count);
     if (use.has_exec() || (use.is_indexed && !use.is_vgpr())) effects.exec = ExecChange::any;
   }
   // What it may look at without naming it, STATUS among it.
@@ -182,6 +182,7 @@ Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count) {
       return effects;
     case NodeKind::step:
     case NodeKind::call:
+    case NodeKind::matrix:
     case NodeKind::outside:
       return interpreted_effects(node, wave_size, vgpr_count);
     case NodeKind::jump:

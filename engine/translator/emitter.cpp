@@ -416,6 +416,8 @@ void Emitter::emit_node(unsigned n) {
   } else if (node.kind == NodeKind::call) {
     note_writes();
     emit_call(n);
+  } else if (node.kind == NodeKind::matrix) {
+    emit_matrix(n);
   } else if (node.kind == NodeKind::scratch) {
     emit_scratch(n);
   } else if (node.kind == NodeKind::buffer) {

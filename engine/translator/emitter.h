@@ -356,6 +356,7 @@ class Emitter {
   // emit_lanes.cpp: lanes that read and write others
   void emit_lane_access(unsigned node);
   void emit_call(unsigned node);
+  void emit_matrix(unsigned node);
   void forget(const RegisterSet& registers);
   void let_go_of_all(const RegisterSet& changed);
   void emit_indexed(unsigned node);

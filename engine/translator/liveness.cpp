@@ -179,7 +179,7 @@ void find_held(const Routine& routine, Facts& facts) {
         in_wave_again[b].set();
         continue;
       }
-      if (routine.nodes[n].kind == NodeKind::call) {
+      if (routine.nodes[n].kind == NodeKind::call || routine.nodes[n].kind == NodeKind::matrix) {
         touched[b] |= node.effects.reloaded | node.effects.writes;
         written[b] |= node.effects.writes;
         continue;
@@ -307,8 +307,9 @@ bool reads_scratch(const Node& node) {
 
 bool stores_registers_at_exits_only(const Routine& routine) {
   return routine.pieces.size() == 1 && std::ranges::none_of(routine.nodes, [](const Node& node) {
-           return node.kind == NodeKind::call || node.kind == NodeKind::indexed ||
-                  node.kind == NodeKind::step || node.kind == NodeKind::jump;
+           return node.kind == NodeKind::call || node.kind == NodeKind::matrix ||
+                  node.kind == NodeKind::indexed || node.kind == NodeKind::step ||
+                  node.kind == NodeKind::jump;
          });
 }
 

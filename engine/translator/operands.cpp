@@ -37,9 +37,8 @@ std::optional<Source> source_of(const isa::Operand& operand, const isa::Instruct
   if (number < code::kInt0) return Source{.first = scalar_register(slot)};
   if (number == code::kScc && !wide) return Source{.first = kScc};
   const bool is_integer = number <= code::kIntNegativeLast;
-  const bool is_float = number >= code::kFloatHalf && number <= code::kInverseTwoPi;
   const bool is_aperture = number >= code::kSharedBase && number <= code::kPrivateLimit;
-  if (!is_integer && !is_float && !is_aperture) return std::nullopt;
+  if (!is_integer && !is_float_constant(operand.code) && !is_aperture) return std::nullopt;
   return constant(wide ? constants().scalar64(slot) : constants().scalar[slot]);
 }
 

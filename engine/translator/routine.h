@@ -31,6 +31,7 @@ enum class NodeKind : uint8_t {
   lane_access,  // v_readlane, v_readfirstlane, v_writelane
   permute,      // between the lanes of a wave: ds_bpermute, ds_swizzle, v_permlane
   indexed,      // VGPRs that M0 chooses: v_movrels, v_movreld
+  matrix,       // WMMA: a function of the host computes on the registers, which are in the Wave
   get_pc,
   mode_write,  // of constants to MODE: what follows is translated for what they make of it
   // Executed by the interpreter from within translated code: what it reads is stored before, and what it

@@ -11,6 +11,9 @@
 
 #include "engine/interpreter/atomic_access.h"
 #include "engine/interpreter/flat_address.h"
+#include "engine/interpreter/handlers.h"
+#include "engine/interpreter/interpreter.h"
+#include "engine/interpreter/matrix.h"
 #include "engine/translator/lane_access.h"
 #include "isa/memory_shape.h"
 #include "memory/buffer_resource.h"
@@ -211,6 +214,7 @@ std::span<const RuntimeSymbol> runtime_symbols() {
       {"lockstep_translator_atomic", reinterpret_cast<void*>(&lockstep_translator_atomic)},
       {"lockstep_translator_call", reinterpret_cast<void*>(&lockstep_translator_call)},
       {"lockstep_translator_lds", reinterpret_cast<void*>(&lockstep_translator_lds)},
+      {"lockstep_translator_matrix", reinterpret_cast<void*>(&lockstep_translator_matrix)},
       {"lockstep_translator_store_rows", reinterpret_cast<void*>(&lockstep_translator_store_rows)},
       {"lockstep_translator_paths", reinterpret_cast<void*>(&lockstep_translator_paths)},
       {"lockstep_translator_forget_paths", reinterpret_cast<void*>(&lockstep_translator_forget_paths)},
@@ -426,6 +430,27 @@ void lockstep_translator_lds(Wave* wave, uint32_t form, uint32_t lanes, const ui
     else if (inside)
       store_lane(shape, wave->lds + at, data + lane, kChunkLanes);
   }
+}
+
+void lockstep_translator_matrix(Wave* wave, uint32_t opcode, uint32_t registers, uint32_t modifiers,
+                                uint32_t constant) {
+  static const interpreter::HandlerTable& table = interpreter::handlers(interpreter::best_host_target());
+  const auto chunks = [&](unsigned operand) {
+    return reinterpret_cast<U32*>(wave->vgpr(registers >> (8 * operand) & 0xff));
+  };
+  const interpreter::MatrixProduct product{
+      .result = chunks(0),
+      .a = chunks(1),
+      .b = chunks(2),
+      .c = modifiers & kConstantAddend ? nullptr : chunks(3),
+      .constant = constant,
+      .is_float_constant = (modifiers & kFloatAddend) != 0,
+      .neg = static_cast<uint8_t>(modifiers >> MatrixCall::kNeg & 7),
+      .neg_hi = static_cast<uint8_t>(modifiers >> MatrixCall::kNegHigh & 7),
+      .high = (modifiers & kHighHalves) != 0,
+      .clamp = (modifiers & kClamped) != 0,
+  };
+  table.matrix[opcode](*wave, product);
 }
 
 bool lockstep_translator_call(Wave* wave, const Context* context, int64_t offset, uint32_t interpreted) {

@@ -82,6 +82,10 @@ void lockstep_translator_forget_paths();
 void lockstep_translator_store_rows(uint64_t begin, const uint32_t* offsets, const uint32_t* rows,
                                     uint32_t rounds, uint32_t lanes, uint32_t dwords);
 
+// A matrix instruction on the wave's registers; the numbers are those of a MatrixCall.
+void lockstep_translator_matrix(lockstep::Wave* wave, uint32_t opcode, uint32_t registers, uint32_t modifiers,
+                                uint32_t constant);
+
 // Executes the instruction at an offset from the routine's entry as the interpreter does it. False: the wave
 // stops, Wave::state and Wave::pc say why and where, and Wave::budget how many instructions it executed.
 // `interpreted` is its number among those that the interpreter executes.
@@ -113,6 +117,15 @@ struct WaveAccess {
             (packed >> 17 & 1) != 0};
   }
 };
+
+// Of lockstep_translator_matrix().
+struct MatrixCall {
+  uint32_t registers = 0;  // VGPRs of D, A, B and C, eight bits each
+  uint32_t modifiers = 0;  // MatrixBit, and NEG and NEG_HI
+  uint32_t constant = 0;   // C, where it is no register
+  static constexpr unsigned kNeg = 8, kNegHigh = 12;
+};
+enum MatrixBit : uint32_t { kHighHalves = 1, kClamped = 2, kConstantAddend = 4, kFloatAddend = 8 };
 
 inline constexpr uint32_t kTypedFormat = 0x100;
 

@@ -280,7 +280,6 @@ TEST(Calls, StayInTranslatedCode) {
   for (const char* text : {"ds_append v1", "buffer_load_b32 v[1:2], v2, s[4:7], 0 offen tfe",
                            "buffer_load_b32 v1, v2, ttmp[4:7], 0 offen"})
     EXPECT_EQ(kinds(text)[0], NodeKind::call) << text;
-  EXPECT_EQ(kinds("v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]")[0], NodeKind::call);
   for (const char* text : {"v_swaprel_b32 v1, v2", "s_setreg_b32 hwreg(HW_REG_MODE), s3", "s_trap 2",
                            "s_rfe_b64 s[4:5]", "ds_add_u32 v1, v2 gds", "s_movrels_b32 s1, s2"})
     EXPECT_EQ(kinds(text)[0], NodeKind::step) << text;
