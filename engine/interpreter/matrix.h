@@ -1,5 +1,5 @@
-// A matrix instruction with its operands found: for the interpreter's handlers, and for translated code, which
-// calls the same functions.
+// A matrix instruction with its operands found: for the interpreter's handlers, and for translated code,
+// which calls the same functions.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Loads whose lanes each walk through memory, as the rows of a matrix are read by one work-item each. Where
-// such a load goes on in all lanes from where it was the last time, 32 bytes of each lane are loaded at once
-// and laid out as rows of lanes; the next rounds take one row each, or a byte or short of each word of one.
+// such a load goes on in all lanes from where it was the last time, 32 bytes of each lane are loaded at once,
+// then 64, and laid out as rows of lanes; the next rounds take one row each, or a byte or short of each word
+// of one.
 // That is what the caches of a card do: what others write meanwhile may be seen late, until the wave
 // invalidates them. What it writes itself is seen.
 #include "engine/translator/emitter.h"
@@ -16,7 +17,8 @@ using llvm::Value;
 
 namespace {
 
-constexpr unsigned kAheadWords = 8;
+// As many as a cache line has; when a walk begins, and before a range's end, a few, for many are short.
+constexpr unsigned kAheadWords = 16, kFewWords = 8;
 // How far a base that the wave itself counts up may have come, so that no sum of it and an offset below 2^31
 // is that of another address.
 constexpr uint64_t kMostDistance = 64;
@@ -51,6 +53,7 @@ void Emitter::plan_walks() {
     walk.block = block;
     walk.rows = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, kAheadWords * chunks_));
     walk.rows_left = ir_.CreateAlloca(i32_);
+    walk.is_long = ir_.CreateAlloca(ir_.getInt1Ty());
     if (!is_certain) {
       for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
         walk.low[chunk] = ir_.CreateAlloca(lanes_);
@@ -77,17 +80,22 @@ void Emitter::begin_walks() {
       ir_.CreateStore(llvm::Constant::getNullValue(field->getAllocatedType()), field);
   }
   forget_walks();
-  for (auto& [node, walk] : store_walks_) ir_.CreateStore(ir_.getInt32(0), walk.rounds);
+  for (auto& [node, walk] : store_walks_) begin_walk_anew(walk);
+}
+
+void Emitter::begin_walk_anew(const Walk& walk) {
+  ir_.CreateStore(ir_.getInt32(0), walk.rows_left);
+  ir_.CreateStore(ir_.getFalse(), walk.is_long);
 }
 
 void Emitter::forget_walks() {
-  for (auto& [node, walk] : walks_) ir_.CreateStore(ir_.getInt32(0), walk.rows_left);
+  for (auto& [node, walk] : walks_) begin_walk_anew(walk);
 }
 
 // The loop that is this block begins, or a part of a round is done again.
 void Emitter::forget_certain_walks(unsigned block) {
   for (auto& [node, walk] : walks_)
-    if (walk.is_certain && walk.block == block) ir_.CreateStore(ir_.getInt32(0), walk.rows_left);
+    if (walk.is_certain && walk.block == block) begin_walk_anew(walk);
 }
 
 // Something in this range is about to be written by the wave. Loops with walks that are certain write
@@ -105,36 +113,44 @@ void Emitter::forget_walks_in(std::pair<Value*, Value*> range) {
   }
 }
 
-// 32 bytes for each lane, from the pointer and its offset on: word n of all lanes is the n-th result.
-std::vector<Value*> Emitter::load_rows(Value* pointer, Value* offsets) {
-  auto* part = llvm::FixedVectorType::get(i32_, kAheadWords);
+// So many words for each lane, from the pointer and its offset on: word n of all lanes is the n-th result.
+std::vector<Value*> Emitter::load_rows(Value* pointer, Value* offsets, unsigned count) {
+  auto* part = llvm::FixedVectorType::get(i32_, count);
   const auto load = [&](unsigned lane) {
     Value* offset = ir_.CreateZExt(ir_.CreateExtractElement(offsets, uint64_t{lane}), i64_);
     return ir_.CreateAlignedLoad(part, ir_.CreateGEP(ir_.getInt8Ty(), pointer, offset), llvm::Align(1));
   };
-  // In halves of a register lanes n and n + 8. Then pairs of dwords, pairs of these, and pairs of quarters
-  // change places between registers, always inside a half.
-  std::vector<Value*> lanes, pairs(8), fours(8), words(8);
+  std::vector<std::vector<Value*>> parts(count / kFewWords);
   for (unsigned lane = 0; lane < 8; ++lane) {
+    // Both parts of a lane are loaded at once: their cache line may have to give way to those of other lanes.
     Value *low = load(lane), *high = load(lane + 8);
-    lanes.push_back(shuffled(ir_, low, high, [](int i) { return i; }));
+    for (unsigned i = 0; i < parts.size(); ++i) {
+      const int first = static_cast<int>(i * kFewWords), of_high = static_cast<int>(count);
+      parts[i].push_back(shuffled(ir_, low, high, [=](int at) { return first + at % 8 + at / 8 * of_high; }));
+    }
   }
-  for (const int high : {0, 1})
-    for (unsigned i = 0; i < 8; i += 2)
-      pairs[i + static_cast<unsigned>(high)] = shuffled(ir_, lanes[i], lanes[i + 1], [high](int at) {
-        return at / 4 * 4 + at % 4 / 2 + 2 * high + at % 2 * 16;
-      });
-  for (const int high : {0, 1})
-    for (unsigned i = 0; i < 8; i += 4)
-      for (unsigned word = 0; word < 2; ++word)
-        fours[i + 2 * word + static_cast<unsigned>(high)] =
-            shuffled(ir_, pairs[i + word], pairs[i + 2 + word],
-                     [high](int at) { return at / 4 * 4 + at % 2 + 2 * high + at % 4 / 2 * 16; });
-  for (const int high : {0, 1})
-    for (unsigned word = 0; word < 4; ++word)
-      words[word + 4 * static_cast<unsigned>(high)] =
-          shuffled(ir_, fours[word], fours[word + 4],
-                   [high](int at) { return at / 8 * 8 + at % 4 + 4 * high + at % 8 / 4 * 16; });
+  std::vector<Value*> words;
+  for (const std::vector<Value*>& lanes : parts) {
+    // In halves of a register lanes n and n + 8. Then pairs of dwords, pairs of these, and pairs of quarters
+    // change places between registers, always inside a half.
+    std::vector<Value*> pairs(8), fours(8);
+    for (const int high : {0, 1})
+      for (unsigned i = 0; i < 8; i += 2)
+        pairs[i + static_cast<unsigned>(high)] = shuffled(ir_, lanes[i], lanes[i + 1], [high](int at) {
+          return at / 4 * 4 + at % 4 / 2 + 2 * high + at % 2 * 16;
+        });
+    for (const int high : {0, 1})
+      for (unsigned i = 0; i < 8; i += 4)
+        for (unsigned word = 0; word < 2; ++word)
+          fours[i + 2 * word + static_cast<unsigned>(high)] =
+              shuffled(ir_, pairs[i + word], pairs[i + 2 + word],
+                       [high](int at) { return at / 4 * 4 + at % 2 + 2 * high + at % 4 / 2 * 16; });
+    for (const int high : {0, 1})
+      for (unsigned word = 0; word < 4; ++word)
+        words.push_back(shuffled(ir_, fours[word], fours[word + 4], [high](int at) {
+          return at / 8 * 8 + at % 4 + 4 * high + at % 8 / 4 * 16;
+        }));
+  }
   return words;
 }
 
@@ -148,7 +164,9 @@ Emitter::Moved Emitter::emit_walk(unsigned index, const AccessShape& shape, unsi
   Value* zeros = llvm::Constant::getNullValue(lanes_);
   Value* exec = whole_mask(kExec);
   BasicBlock *walking = new_block("walking"), *fetch = new_block("fetch_rows"), *fetched = new_block("rows"),
-             *take = new_block("take_row"), *elsewhere = new_block("no_walk"), *done = new_block("walked");
+             *many = new_block("many_rows"), *few = new_block("few_rows"), *less = new_block("less_ahead"),
+             *shorter = new_block("shorter"), *take = new_block("take_row"),
+             *elsewhere = new_block("no_walk"), *done = new_block("walked");
   const auto [begin, end] = last_range(slot_number);
   ChunkValues keys{}, on{};
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) on[chunk] = half_bits(scalar(kExec + chunk / 2), chunk);
@@ -191,7 +209,9 @@ Emitter::Moved Emitter::emit_walk(unsigned index, const AccessShape& shape, unsi
 
   ir_.SetInsertPoint(fetch);
   store_kept_rows(walk.block);
-  Value* last_place = ir_.CreateSub(ir_.CreateSub(end, begin), ir_.getInt64(kAheadWords * 4));
+  Value* is_long = ir_.CreateLoad(ir_.getInt1Ty(), walk.is_long);
+  Value* bytes = ir_.CreateSelect(is_long, ir_.getInt64(kAheadWords * 4), ir_.getInt64(kFewWords * 4));
+  Value* last_place = ir_.CreateSub(ir_.CreateSub(end, begin), bytes);
   // Of a range that is too small it is negative. The range of a whole process has holes.
   Value* outside = ir_.CreateICmpUGT(last_place, ir_.getInt64(INT32_MAX));
   if (!walk.is_certain)
@@ -224,31 +244,49 @@ Emitter::Moved Emitter::emit_walk(unsigned index, const AccessShape& shape, unsi
     // Lanes that are off look at the range's begin.
     offsets[chunk] = ir_.CreateSelect(ir_.CreateBitCast(on[chunk], lane_mask_), offsets[chunk], zeros);
   }
-  branch_unlikely(outside, elsewhere, fetched);
+  branch_unlikely(outside, less, fetched);
 
-  ir_.SetInsertPoint(fetched);
+  ir_.SetInsertPoint(less);
+  ir_.CreateCondBr(is_long, shorter, elsewhere);
+  ir_.SetInsertPoint(shorter);
+  ir_.CreateStore(ir_.getFalse(), walk.is_long);
+  ir_.CreateBr(fetch);
+
   const auto row = [&](Value* number, unsigned word, unsigned chunk) {
     Value* first = ir_.CreateMul(number, ir_.getInt32(dwords * chunks_));
     return ir_.CreateGEP(lanes_, walk.rows, ir_.CreateAdd(first, ir_.getInt32(word * chunks_ + chunk)));
   };
-  Value* pointer = ir_.CreateIntToPtr(begin, pointer_);
-  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-    const std::vector<Value*> words = load_rows(pointer, offsets[chunk]);
-    for (unsigned word = 0; word < kAheadWords; ++word)
-      ir_.CreateStore(words[word], row(ir_.getInt32(word / dwords), word % dwords, chunk));
-  }
+  // The last rows are those that are left.
+  const auto load_and_lay_out = [&](unsigned count) {
+    Value* pointer = ir_.CreateIntToPtr(begin, pointer_);
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      const std::vector<Value*> words = load_rows(pointer, offsets[chunk], count);
+      for (unsigned i = 0; i < count; ++i) {
+        const unsigned word = kAheadWords - count + i;
+        ir_.CreateStore(words[i], row(ir_.getInt32(word / dwords), word % dwords, chunk));
+      }
+    }
+    ir_.CreateBr(take);
+  };
+  ir_.SetInsertPoint(fetched);
   if (!walk.is_certain) {
     ir_.CreateStore(exec, walk.lanes);
     ir_.CreateStore(base, walk.base);
     ir_.CreateStore(begin, walk.begin);
     ir_.CreateStore(end, walk.end);
   }
-  ir_.CreateBr(take);
+  ir_.CreateStore(ir_.getTrue(), walk.is_long);
+  ir_.CreateCondBr(is_long, many, few);
+  ir_.SetInsertPoint(many);
+  load_and_lay_out(kAheadWords);
+  ir_.SetInsertPoint(few);
+  load_and_lay_out(kFewWords);
 
   ir_.SetInsertPoint(take);
-  llvm::PHINode* count = ir_.CreatePHI(i32_, 2);
+  llvm::PHINode* count = ir_.CreatePHI(i32_, 3);
   count->addIncoming(left, walking);
-  count->addIncoming(ir_.getInt32(rows), fetched);
+  count->addIncoming(ir_.getInt32(rows), many);
+  count->addIncoming(ir_.getInt32(rows * kFewWords / kAheadWords), few);
   Moved result;
   Value* number = ir_.CreateSub(ir_.getInt32(rows), count);
   Value *which = nullptr, *which_row = number;
@@ -274,7 +312,7 @@ Emitter::Moved Emitter::emit_walk(unsigned index, const AccessShape& shape, unsi
     ir_.CreateStore(ir_.CreateAdd(keys[chunk], step), walk.low[chunk]);
     if (high[chunk]) ir_.CreateStore(high[chunk], walk.high[chunk]);
   }
-  ir_.CreateStore(ir_.getInt32(0), walk.rows_left);
+  begin_walk_anew(walk);
   result.end = done;
   return result;
 }

@@ -1,6 +1,6 @@
 // Stores whose lanes each walk through memory, as the rows of a matrix are written by one work-item each.
-// Where lanes go on by an element in each round, 32 bytes of each lane are kept as rows of lanes and then
-// stored at once. Whatever leaves the loop, or may read what is kept, stores it before.
+// Where lanes go on by an element in each round, 32 bytes of each lane are kept as rows of lanes, then 64,
+// and stored at once. Whatever leaves the loop, or may read what is kept, stores it before.
 #include "engine/translator/emitter.h"
 #include "engine/translator/lane_values.h"
 #include "engine/translator/walk_plan.h"
@@ -13,7 +13,7 @@ using llvm::Value;
 
 namespace {
 
-constexpr unsigned kKeptWords = 8;
+constexpr unsigned kKeptWords = 16, kFewWords = 8;
 
 }  // namespace
 
@@ -31,6 +31,7 @@ void Emitter::plan_store_walks() {
     walk.dwords = isa::access_shape(routine_.nodes[node].instruction.row->opcode).registers();
     walk.rows = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, kKeptWords * chunks_));
     walk.rounds = ir_.CreateAlloca(i32_);
+    walk.is_long = ir_.CreateAlloca(ir_.getInt1Ty());
     walk.offsets = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, chunks_));
     walk.begin = ir_.CreateAlloca(i64_);
     store_walks_.emplace(node, walk);
@@ -39,9 +40,9 @@ void Emitter::plan_store_walks() {
   }
 }
 
-// No lane's 32 bytes are another one's, too: each lane's are behind those of the lane before it. Offsets are
-// below 2^31.
-Value* Emitter::are_rows_apart(const ChunkValues& offsets) {
+// No lane's bytes, so many of each, are another one's, too: each lane's are behind those of the lane before
+// it. Offsets are below 2^31.
+Value* Emitter::are_rows_apart(const ChunkValues& offsets, Value* bytes) {
   Value* wrong_lanes = nullptr;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     const bool is_last = chunk + 1 == chunks_;
@@ -50,7 +51,7 @@ Value* Emitter::are_rows_apart(const ChunkValues& offsets) {
     if (is_last) next.back() = 15;
     Value* following = ir_.CreateShuffleVector(offsets[chunk], offsets[is_last ? chunk : chunk + 1], next);
     Value* is_close = ir_.CreateICmpSLT(ir_.CreateSub(following, offsets[chunk]),
-                                        ir_.CreateVectorSplat(16, ir_.getInt32(kKeptWords * 4)));
+                                        ir_.CreateVectorSplat(16, ir_.CreateTrunc(bytes, i32_)));
     Value* wrong = ir_.CreateBitCast(is_close, i16_);
     if (is_last) wrong = ir_.CreateAnd(wrong, ir_.getInt16(0x7fff));
     wrong_lanes = wrong_lanes ? ir_.CreateOr(wrong_lanes, wrong) : wrong;
@@ -58,24 +59,28 @@ Value* Emitter::are_rows_apart(const ChunkValues& offsets) {
   return ir_.CreateICmpEQ(wrong_lanes, ir_.getInt16(0));
 }
 
-// 32 bytes of each lane: load_rows() the other way round.
-void Emitter::store_rows(Value* pointer, const ChunkValues& offsets, const StoreWalk& walk) {
+// So many words of each lane: load_rows() the other way round.
+void Emitter::store_rows(Value* pointer, const ChunkValues& offsets, const StoreWalk& walk, unsigned count) {
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     const auto word = [&](unsigned number) -> Value* {
       return ir_.CreateLoad(lanes_, place_in(walk.rows, number * chunks_ + chunk));
     };
-    std::array<std::array<Value*, 4>, 2> fours{};
-    for (unsigned half = 0; half < 2; ++half) {
+    std::vector<std::array<Value*, 4>> fours(count / 4);
+    for (unsigned four = 0; four < fours.size(); ++four) {
       std::array<Value*, 4> words{};
-      for (unsigned i = 0; i < 4; ++i) words[i] = word(4 * half + i);
-      fours[half] = lanes_in_quarters(ir_, words);
+      for (unsigned i = 0; i < 4; ++i) words[i] = word(4 * four + i);
+      fours[four] = lanes_in_quarters(ir_, words);
     }
     for (unsigned lane = 0; lane < 16; ++lane) {
       std::vector<int> quarters;
       const int first = static_cast<int>(lane) / 4 * 4;
       for (const int from : {first, 16 + first})
         for (int i = 0; i < 4; ++i) quarters.push_back(from + i);
-      Value* words = ir_.CreateShuffleVector(fours[0][lane % 4], fours[1][lane % 4], quarters);
+      std::vector<Value*> halves;
+      for (unsigned four = 0; four < fours.size(); four += 2)
+        halves.push_back(ir_.CreateShuffleVector(fours[four][lane % 4], fours[four + 1][lane % 4], quarters));
+      Value* words = halves[0];
+      if (halves.size() == 2) words = shuffled(ir_, halves[0], halves[1], [](int at) { return at; });
       Value* offset = ir_.CreateZExt(ir_.CreateExtractElement(offsets[chunk], uint64_t{lane}), i64_);
       ir_.CreateAlignedStore(words, ir_.CreateGEP(ir_.getInt8Ty(), pointer, offset), llvm::Align(1));
     }
@@ -85,20 +90,24 @@ void Emitter::store_rows(Value* pointer, const ChunkValues& offsets, const Store
 BasicBlock* Emitter::emit_store_walk(unsigned index, const MemoryAccess& access,
                                      const std::array<std::vector<Value*>, kMaxChunks>& words) {
   const StoreWalk& walk = store_walks_.at(index);
-  const unsigned most_rounds = kKeptWords / walk.dwords;
   BasicBlock *in_step = new_block("store_in_step"), *look = new_block("first_row"),
              *begins = new_block("rows_begin"), *keep = new_block("keep_row"), *all = new_block("store_rows"),
-             *elsewhere = new_block("no_store_walk"), *done = new_block("kept");
+             *many = new_block("store_many"), *few = new_block("store_few"),
+             *stored = new_block("rows_stored"), *less = new_block("less_kept"),
+             *shorter = new_block("shorter"), *elsewhere = new_block("no_store_walk"),
+             *done = new_block("kept");
   // All lanes: others would be where they were left.
   ir_.CreateCondBr(are_all(access.lanes), in_step, elsewhere);
   ir_.SetInsertPoint(in_step);
   Value* kept = ir_.CreateLoad(i32_, walk.rounds);
+  Value* is_long = ir_.CreateLoad(ir_.getInt1Ty(), walk.is_long);
+  Value* bytes = ir_.CreateSelect(is_long, ir_.getInt64(kKeptWords * 4), ir_.getInt64(kFewWords * 4));
   ir_.CreateCondBr(ir_.CreateICmpEQ(kept, ir_.getInt32(0)), look, keep);
 
   ir_.SetInsertPoint(look);
   Value* zeros = llvm::Constant::getNullValue(lanes_);
   const auto [begin, end] = last_range(access.slot);
-  Value* last_place = ir_.CreateSub(ir_.CreateSub(end, begin), ir_.getInt64(kKeptWords * 4));
+  Value* last_place = ir_.CreateSub(ir_.CreateSub(end, begin), bytes);
   // Of a range that is too small it is negative.
   Value* outside = ir_.CreateICmpUGT(last_place, ir_.getInt64(INT32_MAX));
   Value* from = ir_.CreateSub(access.base, begin);
@@ -122,7 +131,7 @@ BasicBlock* Emitter::emit_store_walk(unsigned index, const MemoryAccess& access,
     }
     outside = ir_.CreateOr(outside, ir_.CreateICmpNE(ir_.CreateBitCast(wrong, i16_), ir_.getInt16(0)));
   }
-  outside = ir_.CreateOr(outside, ir_.CreateNot(are_rows_apart(offsets)));
+  outside = ir_.CreateOr(outside, ir_.CreateNot(are_rows_apart(offsets, bytes)));
   // What the loop has loaded ahead, and will load from there, is elsewhere. Where it looks for another range
   // it stores first what is kept.
   for (const auto& [load, other] : walks_) {
@@ -131,7 +140,13 @@ BasicBlock* Emitter::emit_store_walk(unsigned index, const MemoryAccess& access,
                                    ir_.CreateICmpULE(ir_.CreateLoad(i64_, other.end), begin));
     outside = ir_.CreateOr(outside, ir_.CreateNot(is_apart));
   }
-  ir_.CreateCondBr(outside, elsewhere, begins);
+  ir_.CreateCondBr(outside, less, begins);
+
+  ir_.SetInsertPoint(less);
+  ir_.CreateCondBr(is_long, shorter, elsewhere);
+  ir_.SetInsertPoint(shorter);
+  ir_.CreateStore(ir_.getFalse(), walk.is_long);
+  ir_.CreateBr(in_step);
 
   ir_.SetInsertPoint(begins);
   note_write({begin, end});
@@ -153,19 +168,33 @@ BasicBlock* Emitter::emit_store_walk(unsigned index, const MemoryAccess& access,
           ir_.CreateGEP(lanes_, walk.rows, ir_.CreateAdd(first_row, ir_.getInt32(word * chunks_ + chunk))));
   Value* rounds = ir_.CreateAdd(round, ir_.getInt32(1));
   ir_.CreateStore(rounds, walk.rounds);
-  ir_.CreateCondBr(ir_.CreateICmpEQ(rounds, ir_.getInt32(most_rounds)), all, done);
+  Value* most_rounds = ir_.CreateUDiv(ir_.CreateTrunc(bytes, i32_), ir_.getInt32(4 * walk.dwords));
+  ir_.CreateCondBr(ir_.CreateICmpEQ(rounds, most_rounds), all, done);
 
   ir_.SetInsertPoint(all);
-  ChunkValues places{};
-  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
-    places[chunk] = ir_.CreateLoad(lanes_, place_in(walk.offsets, chunk));
-  store_rows(ir_.CreateIntToPtr(ir_.CreateLoad(i64_, walk.begin), pointer_), places, walk);
+  ir_.CreateCondBr(is_long, many, few);
+  for (const bool is_few : {false, true}) {
+    ir_.SetInsertPoint(is_few ? few : many);
+    ChunkValues places{};
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+      places[chunk] = ir_.CreateLoad(lanes_, place_in(walk.offsets, chunk));
+    store_rows(ir_.CreateIntToPtr(ir_.CreateLoad(i64_, walk.begin), pointer_), places, walk,
+               is_few ? kFewWords : kKeptWords);
+    ir_.CreateBr(stored);
+  }
+  ir_.SetInsertPoint(stored);
+  ir_.CreateStore(ir_.getTrue(), walk.is_long);
   ir_.CreateStore(ir_.getInt32(0), walk.rounds);
   ir_.CreateBr(done);
 
   ir_.SetInsertPoint(elsewhere);
   store_kept_rows(walk);
   return done;
+}
+
+void Emitter::begin_walk_anew(const StoreWalk& walk) {
+  ir_.CreateStore(ir_.getInt32(0), walk.rounds);
+  ir_.CreateStore(ir_.getFalse(), walk.is_long);
 }
 
 void Emitter::store_kept_rows(unsigned block) {
@@ -187,7 +216,7 @@ void Emitter::store_kept_rows(const StoreWalk& walk) {
   // Of the lanes that there is code for: waves that are half empty keep half as many.
   ir_.CreateCall(function, {ir_.CreateLoad(i64_, walk.begin), walk.offsets, walk.rows, rounds,
                             ir_.getInt32(kLanesPerChunk * chunks_), ir_.getInt32(walk.dwords)});
-  ir_.CreateStore(ir_.getInt32(0), walk.rounds);
+  begin_walk_anew(walk);
   ir_.CreateBr(none);
   ir_.SetInsertPoint(none);
 }

@@ -553,20 +553,22 @@ class Emitter {
     // What was loaded ahead; how much of it is left, and from which base, range and for which lanes.
     llvm::AllocaInst *rows = nullptr, *rows_left = nullptr, *base = nullptr, *begin = nullptr, *end = nullptr,
                      *lanes = nullptr;
-    llvm::AllocaInst* wasted = nullptr;  // how often rows were forgotten that were not used up
-    // That all lanes are where they are expected needs no look. It has rows and rows_left only; the loop that
-    // is this block begins without rows.
+    llvm::AllocaInst* is_long = nullptr;  // more is loaded ahead the next time
+    llvm::AllocaInst* wasted = nullptr;   // how often rows were forgotten that were not used up
+    // That all lanes are where they are expected needs no look. It has rows, rows_left and is_long only; the
+    // loop that is this block begins without rows.
     bool is_certain = false;
     unsigned block = 0;
   };
   void plan_walks();
   void begin_walks();
+  void begin_walk_anew(const Walk& walk);
   void forget_walks();
   void forget_certain_walks(unsigned block);
   void forget_walks_in(std::pair<Value*, Value*> range);
   Moved emit_walk(unsigned node, const isa::AccessShape& shape, unsigned slot, Value* base,
                   const ChunkValues& low, const ChunkValues& high, bool has_base);
-  std::vector<Value*> load_rows(Value* pointer, Value* offsets);
+  std::vector<Value*> load_rows(Value* pointer, Value* offsets, unsigned count);
 
   // emit_walking_store.cpp: stores whose lanes each walk through memory
   struct StoreWalk {
@@ -574,13 +576,15 @@ class Emitter {
     // What is to be stored, as rows of lanes, and how many rounds it is of; where the first round's are, as
     // offsets from the begin of their range.
     llvm::AllocaInst *rows = nullptr, *rounds = nullptr, *offsets = nullptr, *begin = nullptr;
+    llvm::AllocaInst* is_long = nullptr;  // more is kept this time
   };
   void plan_store_walks();
   // Goes on where the lanes store as any others do. The result goes nowhere yet.
   llvm::BasicBlock* emit_store_walk(unsigned node, const MemoryAccess& access,
                                     const std::array<std::vector<Value*>, kMaxChunks>& words);
-  Value* are_rows_apart(const ChunkValues& offsets);
-  void store_rows(Value* pointer, const ChunkValues& offsets, const StoreWalk& walk);
+  Value* are_rows_apart(const ChunkValues& offsets, Value* bytes);
+  void store_rows(Value* pointer, const ChunkValues& offsets, const StoreWalk& walk, unsigned count);
+  void begin_walk_anew(const StoreWalk& walk);
   // What a loop that is this block has not stored yet, or any loop.
   void store_kept_rows(unsigned block);
   void store_all_kept_rows();

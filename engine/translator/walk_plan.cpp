@@ -14,7 +14,7 @@
 namespace lockstep::translator {
 namespace {
 
-// Each brings some 300 host instructions and eight rows of lanes on the stack.
+// Each brings some 600 host instructions and sixteen rows of lanes on the stack.
 constexpr size_t kMostWalks = 6;
 
 struct Loop {

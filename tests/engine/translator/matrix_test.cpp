@@ -17,9 +17,9 @@ struct Form {
   bool has_halves;             // C and D in halves of registers
   bool is_integer;
 };
-constexpr Form kForms[] = {{"f32_16x16x16_f16", 8, false, false},  {"f32_16x16x16_bf16", 8, false, false},
-                           {"f16_16x16x16_f16", 8, true, false},   {"bf16_16x16x16_bf16", 8, true, false},
-                           {"i32_16x16x16_iu8", 4, false, true},   {"i32_16x16x16_iu4", 2, false, true}};
+constexpr Form kForms[] = {{"f32_16x16x16_f16", 8, false, false}, {"f32_16x16x16_bf16", 8, false, false},
+                           {"f16_16x16x16_f16", 8, true, false},  {"bf16_16x16x16_bf16", 8, true, false},
+                           {"i32_16x16x16_iu8", 4, false, true},  {"i32_16x16x16_iu4", 2, false, true}};
 
 std::string group(unsigned first, unsigned count) {
   return "v[" + std::to_string(first) + ":" + std::to_string(first + count - 1) + "]";
@@ -47,9 +47,9 @@ std::string numbers() {
 
 void expect_equal(const std::string& text, const Start& start) {
   const Routine routine = routine_of(text, start.wave_size);
-  EXPECT_TRUE(std::ranges::any_of(routine.nodes,
-                                  [](const Node& node) { return node.kind == NodeKind::matrix; }))
-      << text;
+  EXPECT_TRUE(std::ranges::any_of(routine.nodes, [](const Node& node) {
+    return node.kind == NodeKind::matrix;
+  })) << text;
   for (const Node& node : routine.nodes)
     EXPECT_TRUE(node.kind != NodeKind::call && node.kind != NodeKind::step) << text << node.reason;
   EXPECT_EQ(compare(text, start), "") << text;
@@ -125,10 +125,11 @@ TEST(Matrix, Modifiers) {
 // Bits of any kind are NaNs and denormals, too.
 TEST(Matrix, AnyBitsInAnyMode) {
   for (const Form& form : kForms)
-    for (const char* mode : {"s_denorm_mode 0\n", "s_denorm_mode 15\n", "s_round_mode 1\n", "s_round_mode 0xf\n"})
-      expect_equal(mode + matrix(form, kApart, 32) +
-                       "v_add_nc_u32 v2, v16, v17\ns_denorm_mode 15\ns_round_mode 0",
-                   {.seed = 8});
+    for (const char* mode :
+         {"s_denorm_mode 0\n", "s_denorm_mode 15\n", "s_round_mode 1\n", "s_round_mode 0xf\n"})
+      expect_equal(
+          mode + matrix(form, kApart, 32) + "v_add_nc_u32 v2, v16, v17\ns_denorm_mode 15\ns_round_mode 0",
+          {.seed = 8});
 }
 
 }  // namespace

@@ -176,13 +176,13 @@ TestDispatch dispatch(const char* kernel, std::vector<TestArgument> arguments) {
 }
 
 TEST(Walks, RowsOfAMatrix) {
-  for (const uint32_t n : {1u, 2u, 7u, 8u, 9u, 10u, 37u, 64u})
+  for (const uint32_t n : {1u, 2u, 7u, 8u, 9u, 10u, 23u, 24u, 25u, 37u, 40u, 41u, 64u})
     expect_same(code(), {dispatch("rows", {buffer(0), buffer(1), buffer(2), value(n)})},
                 {words(kItems * n, 1), words(n, 2), Bytes(kItems * 4)});
 }
 
 TEST(Walks, ElementsOf64Bits) {
-  for (const uint32_t n : {3u, 5u, 33u})
+  for (const uint32_t n : {3u, 5u, 12u, 13u, 33u})
     expect_same(code(), {dispatch("wide_rows", {buffer(0), buffer(1), value(n)})},
                 {words(kItems * n * 2, 3), Bytes(kItems * 8)});
 }
@@ -218,8 +218,8 @@ TEST(Walks, RoundsThatAreDoneAgain) {
 
 TEST(Walks, WhatTheWaveWritesIsSeen) {
   for (const char* kernel : {"behind", "added"})
-    for (const uint32_t distance : {0u, 1u, 3u, 7u, 8u, 20u}) {
-      const uint32_t n = 40;
+    for (const uint32_t distance : {0u, 1u, 3u, 7u, 8u, 15u, 16u, 20u, 24u}) {
+      const uint32_t n = 60;
       const Bytes rows = words(kItems * (n + distance), 6);
       expect_same(code(), {dispatch(kernel, {buffer(0), buffer(0), value(n), value(distance)})}, {rows});
       // Elsewhere.
@@ -240,8 +240,8 @@ TEST(Walks, WhatOthersWriteIsSeenWhereTheWaveAsks) {
 
 // What lanes of a round write close to each other, and over what others have written, is written in order.
 TEST(Walks, RowsThatAreWritten) {
-  for (const uint32_t n : {1u, 7u, 8u, 9u, 16u, 37u})
-    for (const uint32_t pitch : {0u, 1u, 3u, 7u, 8u, 9u, 40u}) {
+  for (const uint32_t n : {1u, 7u, 8u, 9u, 16u, 24u, 25u, 41u})
+    for (const uint32_t pitch : {0u, 1u, 3u, 7u, 8u, 9u, 15u, 16u, 17u, 40u}) {
       expect_same(code(), {dispatch("written", {buffer(0), buffer(1), value(n), value(pitch)})},
                   {words(kItems * n, 20), words(kItems * pitch + n, 21)});
       expect_same(code(), {dispatch("wide_written", {buffer(0), buffer(1), value(n), value(pitch)})},
@@ -250,8 +250,8 @@ TEST(Walks, RowsThatAreWritten) {
 }
 
 TEST(Walks, RowsThatAreWrittenWhereTheyAreRead) {
-  constexpr uint32_t kRounds = 37, kPitch = kRounds + 40;
-  for (const uint32_t distance : {1u, 3u, 7u, 8u, 9u, 30u})
+  constexpr uint32_t kRounds = 57, kPitch = kRounds + 40;
+  for (const uint32_t distance : {1u, 3u, 7u, 8u, 9u, 15u, 16u, 17u, 30u})
     expect_same(
         code(),
         {dispatch("written_ahead", {buffer(0), buffer(0), value(kRounds), value(kPitch), value(distance)})},
@@ -270,7 +270,7 @@ TEST(Walks, ListsThatAreWritten) {
               {first, words(count, 26), words(count, 27)});
 }
 
-// Waves leave in the middle of the eight rounds whose results are stored at once.
+// Waves leave in the middle of the rounds whose results are stored at once.
 TEST(Walks, RowsThatAreWrittenUpToANaN) {
   constexpr uint32_t kRounds = 40;
   std::vector<float> in(kItems * kRounds, 1.25f);
@@ -486,9 +486,10 @@ __kernel void sums(__global uint* in, __global uint* out, uint n) {
 }
 )",
                              64);
-  for (const int second : {0, 1})
-    expect_same(wide, {dispatch("sums", {buffer(0), buffer(second), value(30u)})},
-                {words(kItems * 31, 9), words(kItems * 31, 10)});
+  for (const uint32_t n : {30u, 60u})
+    for (const int second : {0, 1})
+      expect_same(wide, {dispatch("sums", {buffer(0), buffer(second), value(n)})},
+                  {words(kItems * (n + 1), 9), words(kItems * (n + 1), 10)});
 }
 
 }  // namespace
