@@ -7,6 +7,7 @@
 
 #include "engine/translator/context.h"
 #include "engine/translator/emit_rolled_run.h"
+#include "engine/translator/runtime.h"
 #include "state/wave.h"
 
 namespace lockstep::translator {
@@ -39,6 +40,7 @@ Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& fact
       lane_loops_(find_lane_loops(routine, facts)),
       divergent_loops_(find_divergent_loops(routine, facts)),
       compact_loops_(find_compact_loops(routine, facts, piece)) {
+  host_sees_streams_ &= !has_irregular_loads();
   // Of one chunk nothing is left out.
   if (chunks_ == 1) compact_loops_.clear();
   std::erase_if(compact_loops_, [&](const auto& loop) {
@@ -541,6 +543,7 @@ llvm::FunctionCallee Emitter::runtime(const char* name, llvm::Type* result,
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
   function->setDoesNotThrow();
   function->addFnAttr(llvm::Attribute::Cold);
+  if (keeps_registers(name)) function->addFnAttr("no_caller_saved_registers");
   return callee;
 }
 

@@ -278,6 +278,7 @@ class Emitter {
   void test_row_range(unsigned slot, bool is_load, const ChunkValues& places, unsigned looks, uint64_t bytes,
                       llvm::BasicBlock* look_up, llvm::BasicBlock* access);
   Value* distance_ahead(Value* place);
+  bool has_irregular_loads() const;
   void prefetch(Value* pointer, Value* distance);
   void store_side_by_side(const isa::AccessShape& shape, const ChunkValues& places,
                           const std::array<std::vector<Value*>, kMaxChunks>& words, Value* exec);
@@ -680,7 +681,8 @@ class Emitter {
   const Facts& facts_;
   const unsigned piece_;
   unsigned chunks_;  // that the wave's lanes may be on in; one, where a lane is emitted alone
-  const bool has_masked_gathers_, host_sees_streams_;
+  const bool has_masked_gathers_;
+  bool host_sees_streams_;  // in this code
   llvm::IRBuilder<> ir_;
   llvm::Function* function_ = nullptr;
   llvm::Type *i1_, *i16_, *i32_, *i64_;

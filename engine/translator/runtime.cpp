@@ -21,8 +21,25 @@
 #include "numeric/float_mode.h"
 #include "semantics/memory_shape.h"
 
+// keep_registers.S. Only translated code calls them, with the arguments of the functions whose names they
+// have.
+extern "C" {
+void lockstep_translator_allowed_keeping_v3();
+void lockstep_translator_allowed_keeping_v4();
+void lockstep_translator_global_keeping_v3();
+void lockstep_translator_global_keeping_v4();
+void lockstep_translator_flat_keeping_v3();
+void lockstep_translator_flat_keeping_v4();
+void lockstep_translator_store_rows_keeping_v3();
+void lockstep_translator_store_rows_keeping_v4();
+void lockstep_translator_forget_paths_keeping_v3();
+void lockstep_translator_forget_paths_keeping_v4();
+}
+
 namespace lockstep::translator {
 namespace {
+
+using KeepingFunction = void (*)();
 
 using isa::AccessShape;
 using semantics::AtomicOperation;
@@ -201,12 +218,30 @@ uint32_t memory_form(isa::Opcode opcode) {
   return static_cast<uint32_t>(opcode);
 }
 
+bool keeps_registers(std::string_view name) {
+  static constexpr std::string_view kKeeping[] = {
+      "lockstep_translator_allowed", "lockstep_translator_global", "lockstep_translator_flat",
+      "lockstep_translator_store_rows", "lockstep_translator_forget_paths"};
+  return std::find(std::begin(kKeeping), std::end(kKeeping), name) != std::end(kKeeping);
+}
+
 std::span<const RuntimeSymbol> runtime_symbols() {
+  static const bool has_wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+  const auto keeping = [](KeepingFunction narrow, KeepingFunction wide) {
+    return reinterpret_cast<void*>(has_wide ? wide : narrow);
+  };
   static const RuntimeSymbol symbols[] = {
-      {"lockstep_translator_allowed", reinterpret_cast<void*>(&lockstep_translator_allowed)},
-      {"lockstep_translator_global", reinterpret_cast<void*>(&lockstep_translator_global)},
+      {"lockstep_translator_allowed",
+       keeping(&lockstep_translator_allowed_keeping_v3, &lockstep_translator_allowed_keeping_v4)},
+      {"lockstep_translator_global",
+       keeping(&lockstep_translator_global_keeping_v3, &lockstep_translator_global_keeping_v4)},
+      {"lockstep_translator_flat",
+       keeping(&lockstep_translator_flat_keeping_v3, &lockstep_translator_flat_keeping_v4)},
+      {"lockstep_translator_store_rows",
+       keeping(&lockstep_translator_store_rows_keeping_v3, &lockstep_translator_store_rows_keeping_v4)},
+      {"lockstep_translator_forget_paths",
+       keeping(&lockstep_translator_forget_paths_keeping_v3, &lockstep_translator_forget_paths_keeping_v4)},
       {"lockstep_translator_wave_access", reinterpret_cast<void*>(&lockstep_translator_wave_access)},
-      {"lockstep_translator_flat", reinterpret_cast<void*>(&lockstep_translator_flat)},
       {"lockstep_translator_buffer", reinterpret_cast<void*>(&lockstep_translator_buffer)},
       {"lockstep_translator_buffer_atomic", reinterpret_cast<void*>(&lockstep_translator_buffer_atomic)},
       {"lockstep_translator_buffer_format", reinterpret_cast<void*>(&lockstep_translator_buffer_format)},
@@ -215,9 +250,7 @@ std::span<const RuntimeSymbol> runtime_symbols() {
       {"lockstep_translator_call", reinterpret_cast<void*>(&lockstep_translator_call)},
       {"lockstep_translator_lds", reinterpret_cast<void*>(&lockstep_translator_lds)},
       {"lockstep_translator_matrix", reinterpret_cast<void*>(&lockstep_translator_matrix)},
-      {"lockstep_translator_store_rows", reinterpret_cast<void*>(&lockstep_translator_store_rows)},
       {"lockstep_translator_paths", reinterpret_cast<void*>(&lockstep_translator_paths)},
-      {"lockstep_translator_forget_paths", reinterpret_cast<void*>(&lockstep_translator_forget_paths)},
   };
   return symbols;
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "engine/translator/context.h"
 #include "isa/row.h"
@@ -138,6 +139,8 @@ struct RuntimeSymbol {
   void* address;
 };
 std::span<const RuntimeSymbol> runtime_symbols();
+// Whether calls of this one leave all registers but the result's as they are (keep_registers.S).
+bool keeps_registers(std::string_view name);
 
 // Instructions that this thread has executed by calls since the last time. Counts them in `times` by their
 // numbers.
