@@ -136,13 +136,6 @@ template <class Element, unsigned stride>
 
 // The same for what compilers' code does most; whatever else it is, is left to those above, which are not
 // inlined, so that these need no stack frame.
-template <uint32_t bytes>
-LOCKSTEP_INLINE bool is_in_lds(const Wave* wave, const RegularAddresses<bytes>& addresses, uint32_t offset) {
-  for (unsigned chunk = 0; chunk < 2; ++chunk)
-    if (uint64_t{addresses.first[chunk]} + offset + addresses.span(chunk) > wave->lds_bytes) return false;
-  return true;
-}
-
 // Of a wave32 whose lanes are all on, anywhere in LDS.
 template <class Element>
 [[gnu::noinline]] void load_one_scattered(const Operation* op, Wave* wave, int64_t budget) {
@@ -162,18 +155,25 @@ template <class Element>
 void load_one_regular(const Operation* op, Wave* wave, int64_t budget) {
   if (is_whole_wave32(wave)) {
     std::byte* const vgprs = wave->vgprs;
-    const RegularAddresses<Element::bytes> addresses(vgprs + op->source[0]);
+    const AddressesOfHalves<Element::bytes> addresses(vgprs + op->source[0]);
     const auto offset = static_cast<uint32_t>(op->offset);
-    if (addresses.are_regular && is_in_lds(wave, addresses, offset)) {
+    const auto load = [&]<bool consecutive>() __attribute__((always_inline)) {
       const std::byte* const lds = wave->lds + offset;
       std::byte* const destination = vgprs + op->dst;
       for (unsigned chunk = 0; chunk < 2; ++chunk)
         load_regular<Element::dwords>(destination + chunk * sizeof(U32), lds + addresses.first[chunk],
-                                      addresses.consecutive[chunk]);
+                                      consecutive);
+    };
+    if (addresses.are_consecutive()) {
+      if (addresses.reach_into_lds(wave, offset, 16 * Element::bytes)) {
+        load.template operator()<true>();
+        LOCKSTEP_NEXT();
+      }
+    } else if (addresses.are_same() && addresses.reach_into_lds(wave, offset, Element::bytes)) {
+      load.template operator()<false>();
       LOCKSTEP_NEXT();
     }
-    if (!addresses.are_regular) [[clang::musttail]]
-      return load_one_scattered<Element>(op, wave, budget);
+    [[clang::musttail]] return load_one_scattered<Element>(op, wave, budget);
   }
   [[clang::musttail]] return access_one<Element, true>(op, wave, budget);
 }
@@ -182,9 +182,9 @@ template <class Element>
 void store_one_regular(const Operation* op, Wave* wave, int64_t budget) {
   if (is_whole_wave32(wave)) {
     const std::byte* const vgprs = wave->vgprs;
-    const RegularAddresses<Element::bytes> addresses(vgprs + op->source[0]);
+    const AddressesOfHalves<Element::bytes> addresses(vgprs + op->source[0]);
     const auto offset = static_cast<uint32_t>(op->offset);
-    if (addresses.are_regular && addresses.are_consecutive() && is_in_lds(wave, addresses, offset)) {
+    if (addresses.are_consecutive() && addresses.reach_into_lds(wave, offset, 16 * Element::bytes)) {
       std::byte* const lds = wave->lds + offset;
       const std::byte* const source = vgprs + op->source[1];
       for (unsigned chunk = 0; chunk < 2; ++chunk)
@@ -199,17 +199,27 @@ template <class Element, unsigned stride>
 void load_two_regular(const Operation* op, Wave* wave, int64_t budget) {
   if (is_whole_wave32(wave)) {
     std::byte* const vgprs = wave->vgprs;
-    const RegularAddresses<Element::bytes> addresses(vgprs + op->source[0]);
+    const AddressesOfHalves<Element::bytes> addresses(vgprs + op->source[0]);
     const TwoOffsets<Element, stride> offsets(op);
-    if (addresses.are_regular && is_in_lds(wave, addresses, std::max(offsets.first, offsets.second))) {
+    const auto load = [&]<bool consecutive>() __attribute__((always_inline)) {
       const std::byte* const lds = wave->lds;
       std::byte* const destination = vgprs + op->dst;
-      for (unsigned chunk = 0; chunk < 2; ++chunk)
-        for (unsigned i = 0; i < 2; ++i)
+      for (unsigned i = 0; i < 2; ++i) {
+        const std::byte* const from = lds + (i == 0 ? offsets.first : offsets.second);
+        for (unsigned chunk = 0; chunk < 2; ++chunk)
           load_regular<Element::dwords>(
               destination + i * Element::dwords * kRegisterBytesOfWave32 + chunk * sizeof(U32),
-              lds + (i == 0 ? offsets.first : offsets.second) + addresses.first[chunk],
-              addresses.consecutive[chunk]);
+              from + addresses.first[chunk], consecutive);
+      }
+    };
+    const uint32_t last = std::max(offsets.first, offsets.second);
+    if (addresses.are_consecutive()) {
+      if (addresses.reach_into_lds(wave, last, 16 * Element::bytes)) {
+        load.template operator()<true>();
+        LOCKSTEP_NEXT();
+      }
+    } else if (addresses.are_same() && addresses.reach_into_lds(wave, last, Element::bytes)) {
+      load.template operator()<false>();
       LOCKSTEP_NEXT();
     }
   }
@@ -220,10 +230,10 @@ template <class Element, unsigned stride>
 void store_two_regular(const Operation* op, Wave* wave, int64_t budget) {
   if (is_whole_wave32(wave)) {
     const std::byte* const vgprs = wave->vgprs;
-    const RegularAddresses<Element::bytes> addresses(vgprs + op->source[0]);
+    const AddressesOfHalves<Element::bytes> addresses(vgprs + op->source[0]);
     const TwoOffsets<Element, stride> offsets(op);
-    if (addresses.are_regular && addresses.are_consecutive() &&
-        is_in_lds(wave, addresses, std::max(offsets.first, offsets.second))) {
+    if (addresses.are_consecutive() &&
+        addresses.reach_into_lds(wave, std::max(offsets.first, offsets.second), 16 * Element::bytes)) {
       std::byte* const lds = wave->lds;
       for (unsigned i = 0; i < 2; ++i)
         for (unsigned chunk = 0; chunk < 2; ++chunk)

@@ -40,6 +40,33 @@ struct RegularAddresses {
                    9 * bytes, 10 * bytes, 11 * bytes, 12 * bytes, 13 * bytes, 14 * bytes, 15 * bytes}};
 };
 
+// The same where both halves of the lanes lie in one way, each of which has a path of its own.
+template <uint32_t bytes>
+struct AddressesOfHalves {
+  uint32_t first[2];  // of each chunk's lanes
+  U32 distances[2];   // from those
+
+  explicit LOCKSTEP_INLINE AddressesOfHalves(const std::byte* address_register) {
+    for (unsigned chunk = 0; chunk < 2; ++chunk) {
+      const std::byte* const lanes = address_register + chunk * sizeof(U32);
+      __builtin_memcpy(&first[chunk], lanes, sizeof first[chunk]);
+      distances[chunk] = *reinterpret_cast<const U32*>(lanes) - first[chunk];
+    }
+  }
+  LOCKSTEP_INLINE bool are_consecutive() const { return are(lane_numbers() * bytes); }
+  LOCKSTEP_INLINE bool are_same() const { return are(U32(0u)); }
+  // Where each half takes up so many bytes, from an offset on.
+  LOCKSTEP_INLINE bool reach_into_lds(const Wave* wave, uint32_t offset, uint32_t span) const {
+    const int64_t last = int64_t{wave->lds_bytes} - offset - span;
+    return int64_t{first[0]} <= last && int64_t{first[1]} <= last;
+  }
+
+ private:
+  LOCKSTEP_INLINE bool are(U32 expected) const {
+    return !any(mask_of((distances[0] != expected) | (distances[1] != expected)));
+  }
+};
+
 // The first 16 lanes' part of a register of wave32, and of those behind it, from regular addresses.
 template <unsigned dwords>
 LOCKSTEP_INLINE void load_regular(std::byte* registers, const std::byte* from, bool consecutive) {
