@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <map>
+#include <utility>
 
 #include "engine/interpreter/operation.h"
 
@@ -25,6 +27,25 @@ struct ValuHandlers {
 struct MatrixProduct;  // matrix.h
 using MatrixFunction = void (*)(Wave&, const MatrixProduct&);
 
+// Handlers that do an operation and the one behind it.
+class PairHandlers {
+ public:
+  // `sources` of the second one are VGPRs, bit i for source i; the first one writes those of `forwarded`.
+  void add(Handler first, Handler second, unsigned sources, unsigned forwarded, Handler both);
+  // What does both of two operations, or null. `first` and `second` are the handlers that they have by
+  // themselves; the second one's may be that of a pair that it begins.
+  Handler of(Handler first, const Operation& operation, Handler second, const Operation& behind) const;
+  bool has(Handler both) const { return first_of_.contains(both); }
+
+ private:
+  struct OfTwo {
+    unsigned sources = 0;
+    std::array<Handler, 8> by_forwarded{};
+  };
+  std::map<std::pair<Handler, Handler>, OfTwo> of_;
+  std::map<Handler, Handler> first_of_;  // by the handler of the pair
+};
+
 constexpr size_t kOpcodes = static_cast<size_t>(isa::Opcode::count);
 
 struct HandlerTable {
@@ -39,6 +60,7 @@ struct HandlerTable {
   std::array<MatrixFunction, kOpcodes> matrix{};
   // The handler of instructions without effect on the registers: waits that are satisfied, hints.
   Handler no_effect = nullptr;
+  PairHandlers pairs;
   // Gathers source 0 of a DPP instruction into an engine register and sets Wave::dpp_write_mask.
   Handler dpp_gather = nullptr;
 };

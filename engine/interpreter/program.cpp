@@ -20,6 +20,8 @@ struct Program::Page {
   Operation slots[kPageDwords + kGuardSlots];
   Operation chain[kChainSlots];
   unsigned chain_used = 0;
+  // Of slots that are not decoded yet: the operation in front, where it may be one of a pair.
+  Operation* in_front[kPageDwords] = {};
   ChunkedList<isa::Instruction> instructions;
   const Region* region = nullptr;
 
@@ -290,6 +292,25 @@ void Program::decode(Operation* slot) {
     placed.next = static_cast<int32_t>((following - place_of(i)) * static_cast<ptrdiff_t>(sizeof(Operation)));
     placed.cost = static_cast<uint8_t>(i == charged ? 1 + skipped : 0);
   }
+  // Each operation that makes a pair with the one behind it gets the pair's handler. The other one keeps its
+  // own, for those who come from elsewhere.
+  const auto join = [&](Operation& placed, Handler handler, Handler handler_behind, const Operation& behind) {
+    if (const Handler both = table_.pairs.of(handler, placed, handler_behind, behind))
+      __atomic_store_n(&placed.run, both, __ATOMIC_RELEASE);
+  };
+  Operation* in_front = nullptr;
+  if (!observer_) {
+    const size_t last = operations.size() - 1;
+    for (size_t i = 0; i < last; ++i)
+      join(i == 0 ? first : *place_of(i), operations[i].run, operations[i + 1].run, operations[i + 1]);
+    if (after < page->slots + kPageDwords) {
+      if (const Handler behind = handler_of(after); behind != &decode_slot)
+        join(last == 0 ? first : *place_of(last), operations[last].run, behind, *after);
+      else
+        page->in_front[after - page->slots] = place_of(last);
+    }
+    in_front = page->in_front[slot - page->slots];
+  }
   // Publish the handler last: other threads read it first. The PC stands since the page was made, and they
   // may be reading it now.
   constexpr size_t kBehindPc = offsetof(Operation, pc) + sizeof first.pc;
@@ -297,6 +318,7 @@ void Program::decode(Operation* slot) {
   std::memcpy(reinterpret_cast<std::byte*>(slot) + kBehindPc,
               reinterpret_cast<const std::byte*>(&first) + kBehindPc, sizeof first - kBehindPc);
   __atomic_store_n(&slot->run, first.run, __ATOMIC_RELEASE);
+  if (in_front) join(*in_front, in_front->run, operations[0].run, first);
 }
 
 }  // namespace lockstep::interpreter

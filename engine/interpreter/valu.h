@@ -131,6 +131,9 @@ template <Kind kind, class From>
 LOCKSTEP_INLINE U32 fetch_word(const Operation* op, Wave* wave, const From& from, unsigned i, unsigned chunk,
                                unsigned word) {
   if (reads_scalar<kind>(op, i)) return U32(scalar_at(wave, from.source(i) + 4 * word));
+  if constexpr (requires { From::forwarded; }) {
+    if (From::forwarded >> i & 1) return from.forwarded_value[chunk];
+  }
   return *register_chunk(from, from.source(i) + word * from.register_bytes(), chunk);
 }
 

@@ -1,0 +1,117 @@
+// Pairs of vector ALU operations that compilers put one behind the other, each pair in one handler. What the
+// first one computes for the second stays in the host's registers: the way through memory takes it three times
+// as long as the arithmetic, which is what programs wait for whose instructions need each other's results. Of
+// wave32, all lanes on, without need for exact arithmetic; all else is left to the first one's own handler,
+// before anything is written.
+#include <bit>
+
+#include "engine/interpreter/registration.h"
+#include "engine/interpreter/valu.h"
+#include "semantics/vop2_float.h"
+#include "semantics/vop3_float.h"
+
+namespace lockstep::interpreter {
+namespace {
+
+using isa::Opcode;
+
+// An operation as the handlers of plain_of_wave32 know it.
+template <class Body_, Opcode opcode_, Kind... kinds>
+struct Part {
+  using Body = Body_;
+  using Mode = std::conditional_t<TakesMode<Body, DefaultFloatMode>, DeferringFloatMode, DefaultFloatMode>;
+  static constexpr Opcode opcode = opcode_;
+  static constexpr unsigned arity = sizeof...(kinds);
+  static constexpr unsigned scalars = [] {
+    unsigned bits = 0, i = 0;
+    ((bits |= (kinds == Kind::scalar ? 1u : 0u) << i++), ...);
+    return bits;
+  }();
+  static constexpr unsigned vgprs = ((1u << arity) - 1) & ~scalars;
+
+  template <class From>
+  static LOCKSTEP_INLINE U32 evaluate(const Operation* op, Wave* wave, const From& from, unsigned chunk,
+                                      I32& doubt) {
+    Mode mode{};
+    if constexpr (TakesMode<Body, DefaultFloatMode>) mode.doubt = &doubt;
+    return bits_as<U32>(
+        interpreter::evaluate<Body, Mode, false, kinds...>(op, wave, from, chunk, mode));
+  }
+  static constexpr Handler alone = &valu_of_wave32<Body, Mode, kinds...>;
+  static Handler registered(const HandlerTable& table) {
+    return table.valu[static_cast<size_t>(opcode)].plain_of_wave32[scalars];
+  }
+};
+
+template <unsigned forwarded_>
+struct PlacesOfSecond : PlacesOfWave32<false> {
+  static constexpr unsigned forwarded = forwarded_;
+  U32 forwarded_value[2];
+  LOCKSTEP_INLINE PlacesOfSecond(const Operation* op, Wave* wave, U32 low, U32 high)
+      : PlacesOfWave32<false>(op, wave), forwarded_value{low, high} {}
+};
+
+template <class First, class Second, unsigned forwarded>
+void valu_pair(const Operation* op, Wave* wave, int64_t budget) {
+  const auto copy_literal_of = [&](const Operation* of) __attribute__((always_inline)) {
+    __builtin_memcpy(&wave->scalar[kScalarLiteral], &of->literal, 8);
+  };
+  const Operation* const second = next_of(op);
+  I32 low_doubt(0), high_doubt(0);
+  if constexpr (First::scalars != 0) copy_literal_of(op);
+  const PlacesOfWave32<false> places(op, wave);
+  const U32 low = First::evaluate(op, wave, places, 0, low_doubt),
+            high = First::evaluate(op, wave, places, 1, high_doubt);
+  if constexpr (Second::scalars != 0) copy_literal_of(second);
+  const PlacesOfSecond<forwarded> places_of_second(second, wave, low, high);
+  const U32 second_low = Second::evaluate(second, wave, places_of_second, 0, low_doubt),
+            second_high = Second::evaluate(second, wave, places_of_second, 1, high_doubt);
+  if (__builtin_expect(wave->scalar[kScalarExec] != ~0u || any(mask_of(low_doubt | high_doubt)), false))
+    [[clang::musttail]] return First::alone(op, wave, budget);
+  // Its accumulator is what the second one writes.
+  if constexpr (!(Second::opcode == Opcode::v_fmac_f32 && forwarded == 0b100)) {
+    *register_chunk(places, places.destination(), 0) = low;
+    *register_chunk(places, places.destination(), 1) = high;
+  }
+  *register_chunk(places_of_second, places_of_second.destination(), 0) = second_low;
+  *register_chunk(places_of_second, places_of_second.destination(), 1) = second_high;
+  budget -= op->cost;
+  op = second;
+  LOCKSTEP_NEXT();
+}
+
+// With every set of the second one's VGPRs that the first one may have written.
+template <class First, class Second, unsigned forwarded = 0>
+void add_pairs(HandlerTable& table) {
+  if constexpr (forwarded < 1u << Second::arity) {
+    if constexpr (!(forwarded & ~Second::vgprs) && (Second::arity == 2 || std::popcount(forwarded) <= 1))
+      table.pairs.add(First::registered(table), Second::registered(table), Second::vgprs, forwarded,
+                      &valu_pair<First, Second, forwarded>);
+    add_pairs<First, Second, forwarded + 1>(table);
+  }
+}
+
+template <class... Parts>
+struct PartList {
+  template <class First>
+  static void add_seconds(HandlerTable& table) {
+    (add_pairs<First, Parts>(table), ...);
+  }
+  static void add(HandlerTable& table) { (add_seconds<Parts>(table), ...); }
+};
+
+constexpr Kind V = Kind::vgpr, C = Kind::scalar;
+#define LOCKSTEP_PART(mnemonic, ...) Part<semantics::mnemonic, Opcode::mnemonic, __VA_ARGS__>
+using FloatParts =
+    PartList<LOCKSTEP_PART(v_add_f32, V, V), LOCKSTEP_PART(v_add_f32, C, V), LOCKSTEP_PART(v_sub_f32, V, V),
+             LOCKSTEP_PART(v_sub_f32, C, V), LOCKSTEP_PART(v_mul_f32, V, V), LOCKSTEP_PART(v_mul_f32, C, V),
+             LOCKSTEP_PART(v_fmac_f32, V, V, V), LOCKSTEP_PART(v_fma_f32, V, V, V)>;
+#undef LOCKSTEP_PART
+
+}  // namespace
+
+void LOCKSTEP_REGISTER(pairs)(HandlerTable& table) {
+  FloatParts::add(table);
+}
+
+}  // namespace lockstep::interpreter
