@@ -16,7 +16,9 @@ namespace lockstep::interpreter {
 #define LOCKSTEP_PLAIN_FAMILIES(X) \
   X(scalar) X(control) X(scalar_memory) X(atomics) X(buffer) X(lds_direct) X(global_data_share)
 #define LOCKSTEP_VECTOR_FAMILIES(X) \
-  X(vop1) X(vop2) X(vopc) X(vop3) X(vop3p) X(vinterp) X(wmma) X(cross_lane) X(data_share) X(flat) X(pairs)
+  X(vop1)                           \
+  X(vop2)                           \
+  X(vopc) X(vop3) X(vop3p) X(vinterp) X(wmma) X(cross_lane) X(data_share) X(flat) X(wide_shifts) X(pairs)
 
 #define LOCKSTEP_DECLARE_PLAIN(family) void register_##family##_any(HandlerTable& table);
 #define LOCKSTEP_DECLARE_VECTOR(family)             \

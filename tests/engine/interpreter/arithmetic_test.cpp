@@ -34,6 +34,38 @@ TEST(Arithmetic, DotProducts) {
   });
 }
 
+// By scalars, which have handlers of their own, and by VGPRs; over their own operand, too.
+TEST(Arithmetic, ShiftsOf64Bits) {
+  for_each_wave([](TestWave& w) {
+    for (const uint64_t exec : {~uint64_t{0}, uint64_t{0xdead'beef'1234'5678}})
+      for (unsigned count = 0; count < 66; ++count) {
+        const auto value = [](unsigned lane) {
+          return (0x8123'4567'89ab'cdefu + lane * 0x1357'0000'9876u) ^ (lane % 2 ? ~uint64_t{0} : 0);
+        };
+        w.set_exec(exec);
+        w.s(5) = count;
+        w.fill(1, [&](unsigned) { return count; });
+        for (unsigned number : {2, 20, 30, 40}) w.fill64(number, value);
+        w.run(
+            "v_lshlrev_b64 v[4:5], s5, v[2:3]\nv_lshrrev_b64 v[6:7], s5, v[2:3]\nv_ashrrev_i64 v[8:9], s5, "
+            "v[2:3]\n"
+            "v_lshlrev_b64 v[10:11], v1, v[2:3]\nv_lshrrev_b64 v[12:13], v1, v[2:3]\n"
+            "v_ashrrev_i64 v[14:15], v1, v[2:3]\n"
+            "v_lshlrev_b64 v[21:22], s5, v[20:21]\nv_lshrrev_b64 v[29:30], s5, v[30:31]\n"
+            "v_ashrrev_i64 v[40:41], s5, v[40:41]");
+        const unsigned by = count & 63;
+        const auto left = [&](unsigned lane) { return value(lane) << by; };
+        const auto right = [&](unsigned lane) { return value(lane) >> by; };
+        const auto arithmetic = [&](unsigned lane) {
+          return static_cast<uint64_t>(static_cast<int64_t>(value(lane)) >> by);
+        };
+        for (unsigned number : {4, 10, 21}) w.expect_v64(number, left);
+        for (unsigned number : {6, 12, 29}) w.expect_v64(number, right);
+        for (unsigned number : {8, 14, 40}) w.expect_v64(number, arithmetic);
+      }
+  });
+}
+
 TEST(Arithmetic, Transcendentals) {
   for_each_wave([](TestWave& w) {
     w.fill(1, [](unsigned lane) { return f32(0.25f + static_cast<float>(lane) / 8); });
