@@ -32,6 +32,9 @@ class PairHandlers {
  public:
   // `sources` of the second one are VGPRs, bit i for source i; the first one writes those of `forwarded`.
   void add(Handler first, Handler second, unsigned sources, unsigned forwarded, Handler both);
+  // Likewise of sums of which the second one adds the carry of the first one, and has its own in the same
+  // place; the first one writes none of its other sources.
+  void add_with_carry(Handler first, Handler second, unsigned sources, Handler both);
   // What does both of two operations, or null. `first` and `second` are the handlers that they have by
   // themselves; the second one's may be that of a pair that it begins.
   Handler of(Handler first, const Operation& operation, Handler second, const Operation& behind) const;
@@ -40,6 +43,7 @@ class PairHandlers {
  private:
   struct OfTwo {
     unsigned sources = 0;
+    bool carries = false;
     std::array<Handler, 8> by_forwarded{};
   };
   std::map<std::pair<Handler, Handler>, OfTwo> of_;

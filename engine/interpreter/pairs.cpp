@@ -1,14 +1,17 @@
 // Pairs of vector ALU operations that compilers put one behind the other, each pair in one handler. What the
-// first one computes for the second stays in the host's registers: the way through memory takes it three times
-// as long as the arithmetic, which is what programs wait for whose instructions need each other's results. Of
-// wave32, all lanes on, without need for exact arithmetic; all else is left to the first one's own handler,
-// before anything is written.
+// first one computes for the second stays in the host's registers: the way through memory takes it three
+// times as long as the arithmetic, which is what programs wait for whose instructions need each other's
+// results. Of wave32, all lanes on, without need for exact arithmetic; all else is left to the first one's
+// own handler, before anything is written.
 #include <bit>
 
+#include "engine/interpreter/common.h"
 #include "engine/interpreter/registration.h"
 #include "engine/interpreter/valu.h"
 #include "semantics/vop2_float.h"
+#include "semantics/vop2_integer.h"
 #include "semantics/vop3_float.h"
+#include "semantics/vop3_integer.h"
 
 namespace lockstep::interpreter {
 namespace {
@@ -34,8 +37,7 @@ struct Part {
                                       I32& doubt) {
     Mode mode{};
     if constexpr (TakesMode<Body, DefaultFloatMode>) mode.doubt = &doubt;
-    return bits_as<U32>(
-        interpreter::evaluate<Body, Mode, false, kinds...>(op, wave, from, chunk, mode));
+    return bits_as<U32>(interpreter::evaluate<Body, Mode, false, kinds...>(op, wave, from, chunk, mode));
   }
   static constexpr Handler alone = &valu_of_wave32<Body, Mode, kinds...>;
   static Handler registered(const HandlerTable& table) {
@@ -53,21 +55,19 @@ struct PlacesOfSecond : PlacesOfWave32<false> {
 
 template <class First, class Second, unsigned forwarded>
 void valu_pair(const Operation* op, Wave* wave, int64_t budget) {
-  const auto copy_literal_of = [&](const Operation* of) __attribute__((always_inline)) {
-    __builtin_memcpy(&wave->scalar[kScalarLiteral], &of->literal, 8);
-  };
   const Operation* const second = next_of(op);
   I32 low_doubt(0), high_doubt(0);
-  if constexpr (First::scalars != 0) copy_literal_of(op);
+  if constexpr (First::scalars != 0) copy_literal(op, wave);
   const PlacesOfWave32<false> places(op, wave);
   const U32 low = First::evaluate(op, wave, places, 0, low_doubt),
             high = First::evaluate(op, wave, places, 1, high_doubt);
-  if constexpr (Second::scalars != 0) copy_literal_of(second);
+  if constexpr (Second::scalars != 0) copy_literal(second, wave);
   const PlacesOfSecond<forwarded> places_of_second(second, wave, low, high);
   const U32 second_low = Second::evaluate(second, wave, places_of_second, 0, low_doubt),
             second_high = Second::evaluate(second, wave, places_of_second, 1, high_doubt);
   if (__builtin_expect(wave->scalar[kScalarExec] != ~0u || any(mask_of(low_doubt | high_doubt)), false))
-    [[clang::musttail]] return First::alone(op, wave, budget);
+      [[clang::musttail]]
+    return First::alone(op, wave, budget);
   // Its accumulator is what the second one writes.
   if constexpr (!(Second::opcode == Opcode::v_fmac_f32 && forwarded == 0b100)) {
     *register_chunk(places, places.destination(), 0) = low;
@@ -108,10 +108,52 @@ using FloatParts =
              LOCKSTEP_PART(v_fmac_f32, V, V, V), LOCKSTEP_PART(v_fma_f32, V, V, V)>;
 #undef LOCKSTEP_PART
 
+// A sum of 64 bits, as addresses are: the carry that the first one leaves is overwritten by the second one.
+// By the kinds of both first sources.
+template <Kind first, Kind second>
+void add_of_two_words(const Operation* op, Wave* wave, int64_t budget) {
+  const Operation* const behind = next_of(op);
+  if (wave->scalar[kScalarExec] != ~0u) [[clang::musttail]]
+    return valu_of_wave32<semantics::v_add_co_u32, DefaultFloatMode, first, Kind::vgpr>(op, wave, budget);
+  WithMask<U32> low[2], high[2];
+  if constexpr (first == Kind::scalar) copy_literal(op, wave);
+  const PlacesOfWave32<false> places(op, wave);
+  for (unsigned chunk = 0; chunk < 2; ++chunk)
+    low[chunk] = semantics::v_add_co_u32::eval(fetch<U32, first, false>(op, wave, places, 0, chunk),
+                                               fetch<U32, Kind::vgpr, false>(op, wave, places, 1, chunk));
+  if constexpr (second == Kind::scalar) copy_literal(behind, wave);
+  const PlacesOfWave32<false> places_behind(behind, wave);
+  for (unsigned chunk = 0; chunk < 2; ++chunk)
+    high[chunk] = semantics::v_add_co_ci_u32::eval(
+        fetch<U32, second, false>(behind, wave, places_behind, 0, chunk),
+        fetch<U32, Kind::vgpr, false>(behind, wave, places_behind, 1, chunk), low[chunk].mask);
+  for (unsigned chunk = 0; chunk < 2; ++chunk) {
+    *register_chunk(places, places.destination(), chunk) = low[chunk].value;
+    *register_chunk(places_behind, places_behind.destination(), chunk) = high[chunk].value;
+  }
+  scalar_at(wave, behind->dst2) = bits_of_both(high[0].mask, high[1].mask);
+  budget -= op->cost;
+  op = behind;
+  LOCKSTEP_NEXT();
+}
+
+template <Kind first, Kind second>
+void add_sums(HandlerTable& table) {
+  const auto handler = [&](Opcode opcode, Kind kind) {
+    return table.valu[static_cast<size_t>(opcode)].plain_of_wave32[kind == Kind::scalar];
+  };
+  table.pairs.add_with_carry(handler(Opcode::v_add_co_u32, first), handler(Opcode::v_add_co_ci_u32, second),
+                             second == Kind::scalar ? 0b010 : 0b011, &add_of_two_words<first, second>);
+}
+
 }  // namespace
 
 void LOCKSTEP_REGISTER(pairs)(HandlerTable& table) {
   FloatParts::add(table);
+  add_sums<V, V>(table);
+  add_sums<V, C>(table);
+  add_sums<C, V>(table);
+  add_sums<C, C>(table);
 }
 
 }  // namespace lockstep::interpreter

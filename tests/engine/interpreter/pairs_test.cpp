@@ -71,8 +71,8 @@ std::string all_pairs() {
         "v_mul_f32 v10, v1, v2", "v_mul_f32 v10, 0x40490fdb, v2", "v_fmac_f32 v10, v1, v2",
         "v_fma_f32 v10, v1, v2, v3", "v_mul_f32 v10, v10, v1", "v_fma_f32 v10, v10, v10, v10"}) {
     for (const char* second : {"v_add_f32", "v_sub_f32", "v_mul_f32"})
-      for (const char* sources : {"v3, v4", "v10, v4", "v3, v10", "v10, v10", "s6, v4", "s6, v10",
-                                  "0x3fc90fdb, v10", "v4, v3"})
+      for (const char* sources :
+           {"v3, v4", "v10, v4", "v3, v10", "v10, v10", "s6, v4", "s6, v10", "0x3fc90fdb, v10", "v4, v3"})
         for (const char* destination : {"v11", "v10", "v3"})
           add(first, std::string(second) + " " + destination + ", " + sources);
     for (const char* operands : {"v11, v3, v4", "v11, v10, v4", "v11, v3, v10", "v10, v3, v4", "v10, v10, v4",
@@ -89,8 +89,8 @@ std::string all_pairs() {
 // Numbers of ordinary size, and lanes with what needs exact arithmetic where `odd`.
 void fill(TestWave& w, bool odd) {
   std::mt19937 random(17);
-  constexpr uint32_t kOdd[] = {0x7fc00001, 0xff800001, 0x7f800000, 0xff800000, 0x00000001, 0x807fffff,
-                               0x80000000, 0x00800000, 0x7f7fffff};
+  constexpr uint32_t kOdd[] = {0x7fc00001, 0xff800001, 0x7f800000, 0xff800000, 0x00000001,
+                               0x807fffff, 0x80000000, 0x00800000, 0x7f7fffff};
   std::uniform_real_distribution<float> ordinary(-2, 2);
   for (unsigned number = 1; number < 12; ++number)
     w.fill(number, [&](unsigned lane) {
@@ -117,12 +117,13 @@ TEST(Pairs, GiveWhatTheirOperationsGive) {
 TEST(Pairs, AreThoseOfWave32) {
   for_each_wave_and_host([](TestWave& w, HostTarget host) {
     fill(w, false);
-    for (const char* second :
-         {"v_mul_f32 v11, v10, v4", "v_mul_f32 v11, v4, v10", "v_mul_f32 v11, v3, v4", "v_fmac_f32 v10, v3, v4",
-          "v_fmac_f32 v11, v10, v4", "v_sub_f32 v10, v10, v10", "v_add_f32 v11, s6, v10"}) {
+    for (const char* second : {"v_mul_f32 v11, v10, v4", "v_mul_f32 v11, v4, v10", "v_mul_f32 v11, v3, v4",
+                               "v_fmac_f32 v10, v3, v4", "v_fmac_f32 v11, v10, v4", "v_sub_f32 v10, v10, v10",
+                               "v_add_f32 v11, s6, v10"}) {
       // What is between the two, and has no effect, costs no pair.
-      KeptCode code(w, host, std::string("v_mul_f32 v10, v1, v2\ns_delay_alu instid0(VALU_DEP_1)\n") + second +
-                             "\ns_endpgm");
+      KeptCode code(
+          w, host,
+          std::string("v_mul_f32 v10, v1, v2\ns_delay_alu instid0(VALU_DEP_1)\n") + second + "\ns_endpgm");
       code.run(w);
       EXPECT_EQ(code.begins_pair(0), !w.is_wave64()) << second;
       EXPECT_FALSE(code.begins_pair(2)) << second;
@@ -140,14 +141,52 @@ TEST(Pairs, OfDualIssue) {
     if (w.is_wave64()) return;
     fill(w, false);
     KeptCode code(w, host,
-              "v_dual_mul_f32 v10, v1, v2 :: v_dual_add_f32 v11, v3, v4\n"
-              "v_dual_mul_f32 v10, v1, v3 :: v_dual_add_f32 v11, v10, v4\n"
-              "v_dual_mul_f32 v10, v11, v2 :: v_dual_fmac_f32 v11, v10, v4\n"
-              "v_dual_sub_f32 v10, v11, v2 :: v_dual_mul_f32 v11, v10, v4\n"
-              "v_mul_f32 v6, v11, v10\n"
-              "s_endpgm");
+                  "v_dual_mul_f32 v10, v1, v2 :: v_dual_add_f32 v11, v3, v4\n"
+                  "v_dual_mul_f32 v10, v1, v3 :: v_dual_add_f32 v11, v10, v4\n"
+                  "v_dual_mul_f32 v10, v11, v2 :: v_dual_fmac_f32 v11, v10, v4\n"
+                  "v_dual_sub_f32 v10, v11, v2 :: v_dual_mul_f32 v11, v10, v4\n"
+                  "v_mul_f32 v6, v11, v10\n"
+                  "s_endpgm");
     expect_same_passes(w, code, "dual issue");
     EXPECT_TRUE(code.begins_pair(0));
+  });
+}
+
+// Sums of 64 bits pass a carry on. What reads or keeps the first one's carry elsewhere is no pair.
+TEST(Pairs, OfSumsWithCarry) {
+  struct Sum {
+    const char *low, *high;
+    bool is_pair;
+  };
+  static constexpr Sum kSums[] = {
+      {"v10, vcc_lo, v1, v2", "v11, vcc_lo, v3, v4, vcc_lo", true},
+      {"v10, vcc_lo, s5, v2", "v11, vcc_lo, s6, v4, vcc_lo", true},
+      {"v2, vcc_lo, s5, v2", "v4, vcc_lo, 0, v4, vcc_lo", true},
+      {"v10, vcc_lo, 0x80000001, v2", "v11, vcc_lo, v3, v4, vcc_lo", true},
+      {"v10, s40, v1, v2", "v11, s40, -1, v4, s40", true},
+      {"v10, vcc_lo, v1, v2", "v11, s40, v3, v4, vcc_lo", false},
+      {"v10, vcc_lo, v1, v2", "v11, vcc_lo, v3, v4, s40", false},
+      {"v10, vcc_lo, v1, v2", "v11, vcc_lo, vcc_lo, v4, vcc_lo", false},
+      {"v10, vcc_lo, v1, v2", "v11, vcc_lo, v10, v4, vcc_lo", false},
+      {"v10, vcc_lo, v1, v2", "v11, vcc_lo, v4, v10, vcc_lo", false},
+  };
+  for_each_wave_and_host([](TestWave& w, HostTarget host) {
+    if (w.is_wave64()) return;
+    std::mt19937 random(5);
+    for (unsigned number = 1; number < 5; ++number)
+      w.fill(number, [&](unsigned lane) { return lane % 8 == 3 ? ~0u : static_cast<uint32_t>(random()); });
+    w.s(5) = 0xfffff000;
+    w.s(6) = 0xffffffff;
+    w.s(40) = 0x1234'5678;
+    for (const Sum& sum : kSums)
+      for (const uint64_t exec : {uint64_t{0xffff'ffff}, uint64_t{0x7fff'fffe}}) {
+        w.set_exec(exec);
+        const std::string text =
+            std::string("v_add_co_u32 ") + sum.low + "\nv_add_co_ci_u32 " + sum.high + "\ns_endpgm";
+        KeptCode code(w, host, text);
+        expect_same_passes(w, code, text);
+        EXPECT_EQ(code.begins_pair(0), sum.is_pair) << text;
+      }
   });
 }
 
@@ -156,8 +195,8 @@ TEST(Pairs, OfDualIssue) {
 TEST(Pairs, AreEnteredInTheMiddle) {
   for_each_wave_and_host([](TestWave& w, HostTarget host) {
     KeptCode code(w, host,
-              "s_cmp_lg_u32 s0, 0\ns_cbranch_scc1 middle\nv_mul_f32 v10, v1, v2\nmiddle:\n"
-              "v_add_f32 v11, v10, v3\nv_mul_f32 v12, v11, v11\ns_endpgm");
+                  "s_cmp_lg_u32 s0, 0\ns_cbranch_scc1 middle\nv_mul_f32 v10, v1, v2\nmiddle:\n"
+                  "v_add_f32 v11, v10, v3\nv_mul_f32 v12, v11, v11\ns_endpgm");
     for (const bool jumps : {true, false, true, false}) {
       w.fill(1, [](unsigned lane) { return f32(static_cast<float>(lane)); });
       w.fill(2, [](unsigned) { return f32(3); });
