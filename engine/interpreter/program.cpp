@@ -24,6 +24,7 @@ struct Program::Page {
   Operation* in_front[kPageDwords] = {};
   ChunkedList<isa::Instruction> instructions;
   const Region* region = nullptr;
+  uint64_t reach = 0;  // instructions begin less than so many bytes behind its begin
 
   static Page* of(Operation* slot) { return reinterpret_cast<Page*>(slot - slot->detail); }
 };
@@ -189,6 +190,7 @@ Program::Page* Program::page_for(Region& region, uint64_t pc) {
   auto page = std::unique_ptr<Page>(new Page);
   page->region = &region;
   const uint64_t first = region.code.begin + index * kPageBytes;
+  page->reach = std::min(kPageBytes, std::min(region.code.end, region.code_end - 3) - first);
   for (unsigned slot = 0; slot < kPageDwords + kGuardSlots; ++slot) {
     Operation& op = page->slots[slot];
     std::memset(static_cast<void*>(&op), 0, sizeof op);
@@ -209,8 +211,14 @@ const Operation* Program::at(Region* region, uint64_t pc) {
 
 const Operation* Program::at(uint64_t pc) {
   if (pc % 4 != 0) return nullptr;
+  // Waves that take turns at barriers enter where the one before did.
+  if (Page* page = last_entered_.load(std::memory_order_acquire);
+      page && pc - page->slots[0].pc < page->reach)
+    return &page->slots[(pc - page->slots[0].pc) / 4];
   Region* own = own_region(pc);
-  return at(own ? own : region_elsewhere(pc), pc);
+  if (!own) return at(region_elsewhere(pc), pc);
+  last_entered_.store(page_for(*own, pc), std::memory_order_release);
+  return at(own, pc);
 }
 
 const Operation* Program::target(uint64_t from, uint64_t pc) {

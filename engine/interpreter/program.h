@@ -91,8 +91,9 @@ class Program {
   const bool privileged_;
   std::recursive_mutex mutex_;
   std::deque<semantics::DppSelection> dpp_selections_;
-  unsigned memory_instructions_ = 0;          // decoded so far, of those that have a place among the ranges
-  std::vector<std::unique_ptr<Region>> own_;  // of the launch's code
+  unsigned memory_instructions_ = 0;           // decoded so far, of those that have a place among the ranges
+  std::vector<std::unique_ptr<Region>> own_;   // of the launch's code
+  std::atomic<Page*> last_entered_ = nullptr;  // of those
   const std::shared_ptr<const RangeSet> memory_;  // where else code may be; or null
   std::shared_mutex elsewhere_mutex_;
   std::map<uint64_t, std::unique_ptr<Region>> elsewhere_;  // by their begin
