@@ -12,6 +12,7 @@
 #include "semantics/vop2_integer.h"
 #include "semantics/vop3_float.h"
 #include "semantics/vop3_integer.h"
+#include "semantics/vopc.h"
 
 namespace lockstep::interpreter {
 namespace {
@@ -22,7 +23,9 @@ using isa::Opcode;
 template <class Body_, Opcode opcode_, Kind... kinds>
 struct Part {
   using Body = Body_;
-  using Mode = std::conditional_t<TakesMode<Body, DefaultFloatMode>, DeferringFloatMode, DefaultFloatMode>;
+  static constexpr bool compares = std::is_same_v<typename Shape<Body, DefaultFloatMode>::Result, Mask>;
+  using Mode = std::conditional_t<TakesMode<Body, DefaultFloatMode> && !compares, DeferringFloatMode,
+                                  DefaultFloatMode>;
   static constexpr Opcode opcode = opcode_;
   static constexpr unsigned arity = sizeof...(kinds);
   static constexpr unsigned scalars = [] {
@@ -33,13 +36,20 @@ struct Part {
   static constexpr unsigned vgprs = ((1u << arity) - 1) & ~scalars;
 
   template <class From>
-  static LOCKSTEP_INLINE U32 evaluate(const Operation* op, Wave* wave, const From& from, unsigned chunk,
-                                      I32& doubt) {
+  static LOCKSTEP_INLINE auto evaluate(const Operation* op, Wave* wave, const From& from, unsigned chunk,
+                                       I32& doubt) {
     Mode mode{};
-    if constexpr (TakesMode<Body, DefaultFloatMode>) mode.doubt = &doubt;
-    return bits_as<U32>(interpreter::evaluate<Body, Mode, false, kinds...>(op, wave, from, chunk, mode));
+    if constexpr (std::is_same_v<Mode, DeferringFloatMode>) mode.doubt = &doubt;
+    const auto result = interpreter::evaluate<Body, Mode, false, kinds...>(op, wave, from, chunk, mode);
+    if constexpr (compares)
+      return result;
+    else
+      return bits_as<U32>(result);
   }
-  static constexpr Handler alone = &valu_of_wave32<Body, Mode, kinds...>;
+  // Not inlined into every pair.
+  [[gnu::noinline]] static void alone(const Operation* op, Wave* wave, int64_t budget) {
+    [[clang::musttail]] return valu_of_wave32<Body, Mode, kinds...>(op, wave, budget);
+  }
   static Handler registered(const HandlerTable& table) {
     return table.valu[static_cast<size_t>(opcode)].plain_of_wave32[scalars];
   }
@@ -55,6 +65,8 @@ struct PlacesOfSecond : PlacesOfWave32<false> {
 
 template <class First, class Second, unsigned forwarded>
 void valu_pair(const Operation* op, Wave* wave, int64_t budget) {
+  if (wave->scalar[kScalarExec] != ~0u) [[clang::musttail]]
+    return First::alone(op, wave, budget);
   const Operation* const second = next_of(op);
   I32 low_doubt(0), high_doubt(0);
   if constexpr (First::scalars != 0) copy_literal(op, wave);
@@ -63,18 +75,21 @@ void valu_pair(const Operation* op, Wave* wave, int64_t budget) {
             high = First::evaluate(op, wave, places, 1, high_doubt);
   if constexpr (Second::scalars != 0) copy_literal(second, wave);
   const PlacesOfSecond<forwarded> places_of_second(second, wave, low, high);
-  const U32 second_low = Second::evaluate(second, wave, places_of_second, 0, low_doubt),
-            second_high = Second::evaluate(second, wave, places_of_second, 1, high_doubt);
-  if (__builtin_expect(wave->scalar[kScalarExec] != ~0u || any(mask_of(low_doubt | high_doubt)), false))
-      [[clang::musttail]]
+  const auto second_low = Second::evaluate(second, wave, places_of_second, 0, low_doubt),
+             second_high = Second::evaluate(second, wave, places_of_second, 1, high_doubt);
+  if (__builtin_expect(any(mask_of(low_doubt | high_doubt)), false)) [[clang::musttail]]
     return First::alone(op, wave, budget);
   // Its accumulator is what the second one writes.
   if constexpr (!(Second::opcode == Opcode::v_fmac_f32 && forwarded == 0b100)) {
     *register_chunk(places, places.destination(), 0) = low;
     *register_chunk(places, places.destination(), 1) = high;
   }
-  *register_chunk(places_of_second, places_of_second.destination(), 0) = second_low;
-  *register_chunk(places_of_second, places_of_second.destination(), 1) = second_high;
+  if constexpr (Second::compares) {
+    scalar_at(wave, second->dst) = bits_of_both(second_low, second_high);
+  } else {
+    *register_chunk(places_of_second, places_of_second.destination(), 0) = second_low;
+    *register_chunk(places_of_second, places_of_second.destination(), 1) = second_high;
+  }
   budget -= op->cost;
   op = second;
   LOCKSTEP_NEXT();
@@ -84,7 +99,8 @@ void valu_pair(const Operation* op, Wave* wave, int64_t budget) {
 template <class First, class Second, unsigned forwarded = 0>
 void add_pairs(HandlerTable& table) {
   if constexpr (forwarded < 1u << Second::arity) {
-    if constexpr (!(forwarded & ~Second::vgprs) && (Second::arity == 2 || std::popcount(forwarded) <= 1))
+    if constexpr (!(forwarded & ~Second::vgprs) && (forwarded != 0 || !Second::compares) &&
+                  std::popcount(forwarded) <= (Second::arity == 2 && !Second::compares ? 2 : 1))
       table.pairs.add(First::registered(table), Second::registered(table), Second::vgprs, forwarded,
                       &valu_pair<First, Second, forwarded>);
     add_pairs<First, Second, forwarded + 1>(table);
@@ -94,18 +110,24 @@ void add_pairs(HandlerTable& table) {
 template <class... Parts>
 struct PartList {
   template <class First>
-  static void add_seconds(HandlerTable& table) {
+  static void add_as_seconds(HandlerTable& table) {
     (add_pairs<First, Parts>(table), ...);
   }
-  static void add(HandlerTable& table) { (add_seconds<Parts>(table), ...); }
+  template <class Seconds>
+  static void add_as_firsts(HandlerTable& table) {
+    (Seconds::template add_as_seconds<Parts>(table), ...);
+  }
 };
 
 constexpr Kind V = Kind::vgpr, C = Kind::scalar;
 #define LOCKSTEP_PART(mnemonic, ...) Part<semantics::mnemonic, Opcode::mnemonic, __VA_ARGS__>
-using FloatParts =
-    PartList<LOCKSTEP_PART(v_add_f32, V, V), LOCKSTEP_PART(v_add_f32, C, V), LOCKSTEP_PART(v_sub_f32, V, V),
-             LOCKSTEP_PART(v_sub_f32, C, V), LOCKSTEP_PART(v_mul_f32, V, V), LOCKSTEP_PART(v_mul_f32, C, V),
-             LOCKSTEP_PART(v_fmac_f32, V, V, V), LOCKSTEP_PART(v_fma_f32, V, V, V)>;
+#define LOCKSTEP_PARTS(mnemonic) LOCKSTEP_PART(mnemonic, V, V), LOCKSTEP_PART(mnemonic, C, V)
+using FloatParts = PartList<LOCKSTEP_PARTS(v_add_f32), LOCKSTEP_PARTS(v_sub_f32), LOCKSTEP_PARTS(v_mul_f32),
+                            LOCKSTEP_PART(v_fmac_f32, V, V, V), LOCKSTEP_PART(v_fma_f32, V, V, V)>;
+using CompareParts =
+    PartList<LOCKSTEP_PARTS(v_cmp_lt_f32), LOCKSTEP_PARTS(v_cmp_gt_f32), LOCKSTEP_PARTS(v_cmp_le_f32),
+             LOCKSTEP_PARTS(v_cmp_ge_f32), LOCKSTEP_PARTS(v_cmp_nlt_f32), LOCKSTEP_PARTS(v_cmp_ngt_f32)>;
+#undef LOCKSTEP_PARTS
 #undef LOCKSTEP_PART
 
 // A sum of 64 bits, as addresses are: the carry that the first one leaves is overwritten by the second one.
@@ -149,7 +171,8 @@ void add_sums(HandlerTable& table) {
 }  // namespace
 
 void LOCKSTEP_REGISTER(pairs)(HandlerTable& table) {
-  FloatParts::add(table);
+  FloatParts::add_as_firsts<FloatParts>(table);
+  FloatParts::add_as_firsts<CompareParts>(table);
   add_sums<V, V>(table);
   add_sums<V, C>(table);
   add_sums<C, V>(table);

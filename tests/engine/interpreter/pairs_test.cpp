@@ -60,8 +60,8 @@ void expect_same_passes(TestWave& w, KeptCode& code, std::string_view what) {
 }
 
 // Every kind of pair, with every source that the second one may have from the first one. What each leaves in
-// v3, v10 and v11 goes into v20, and they begin anew.
-std::string all_pairs() {
+// v3, v10 and v11 goes into v20, and they begin anew; the masks of compares go into s50.
+std::string all_pairs(bool is_wave64) {
   std::string text;
   const auto add = [&](const std::string& first, const std::string& second) {
     text += first + "\n" + second + "\ns_mov_b32 s30, s31\n";
@@ -85,6 +85,15 @@ std::string all_pairs() {
          {"v11, v3, v4, v5", "v11, v10, v4, v5", "v11, v3, v10, v5", "v11, v3, v4, v10", "v10, v3, v4, v10",
           "v10, v10, v4, v5", "v11, v10, v4, v10", "v11, v10, v10, v10"})
       add(first, std::string("v_fma_f32 ") + operands);
+    for (const char* comparison : {"lt", "gt", "le", "ge", "nlt", "ngt"})
+      for (const char* sources : {"v10, v4", "v3, v10", "v3, v4", "s6, v10", "0x3f8, v10"})
+        for (const bool is_vcc : {true, false})
+          add(first, std::string("v_cmp_") + comparison + "_f32 " +
+                         (is_vcc      ? is_wave64 ? "vcc, " : "vcc_lo, "
+                          : is_wave64 ? "s[40:41], "
+                                      : "s40, ") +
+                         sources + "\ns_mul_i32 s50, s50, 3\ns_add_u32 s50, s50, " +
+                         (is_vcc ? "vcc_lo" : "s40"));
   }
   return text + "s_endpgm";
 }
@@ -111,7 +120,7 @@ TEST(Pairs, GiveWhatTheirOperationsGive) {
         SCOPED_TRACE(odd ? "odd numbers" : "ordinary numbers");
         fill(w, odd);
         w.set_exec(exec);
-        KeptCode code(w, host, all_pairs());
+        KeptCode code(w, host, all_pairs(w.is_wave64()));
         expect_same_passes(w, code, "all pairs");
       }
   });
@@ -135,6 +144,10 @@ TEST(Pairs, AreThoseOfWave32) {
     KeptCode other(w, host, "v_mul_f32 v10, v1, v2\nv_fma_f32 v11, v10, v10, v3\ns_endpgm");
     other.run(w);
     EXPECT_FALSE(other.begins_pair(0));
+    if (w.is_wave64()) return;
+    KeptCode compared(w, host, "v_mul_f32 v10, v1, v2\nv_cmp_lt_f32 vcc_lo, s6, v10\ns_endpgm");
+    compared.run(w);
+    EXPECT_TRUE(compared.begins_pair(0));
   });
 }
 
