@@ -277,6 +277,7 @@ class Program {
     // First of all: most inputs end within the words.
     const unsigned number = in_.byte() % 4 == 0 ? in_.byte()
                             : in_.byte() % 4    ? DRM_COMMAND_BASE + in_.byte() % 0x18
+                            : in_.byte() % 4    ? _IOC_NR(DRM_IOCTL_SYNCOBJ_CREATE) + in_.byte() % 15
                                                 : 0;
     alignas(16) std::array<uint64_t, 16> words = {};
     for (uint64_t& word : words) word = value();
@@ -304,6 +305,10 @@ class Program {
                number == DRM_COMMAND_BASE + DRM_AMDGPU_GEM_WAIT_IDLE) {
       words[1] = in_.below(4);
       words[2] = 0;
+    } else if (number >= _IOC_NR(DRM_IOCTL_SYNCOBJ_CREATE) &&
+               number <= _IOC_NR(DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL)) {
+      on_sync_object(number, words);
+      return;
     } else if (number == 0) {
       auto& version = *reinterpret_cast<drm_version*>(words.data());
       version.name = reinterpret_cast<char*>(arena().page(in_.byte()));
@@ -312,6 +317,61 @@ class Program {
     }
     (void)driver_.render_ioctl(in_.byte() % 3, _IOC(_IOC_READ | _IOC_WRITE, 'd', number, sizeof words),
                                words.data());
+  }
+
+  // Most name objects that there are, in memory.
+  void on_sync_object(unsigned number, std::span<uint64_t, 16> words) {
+    std::array<uint32_t, 4> names;
+    std::array<uint64_t, 4> numbers;
+    for (uint32_t& name : names) name = sync_object();
+    for (uint64_t& each : numbers) each = in_.below(8);
+    const uint64_t handles = in_.byte() % 16 ? reinterpret_cast<uint64_t>(names.data()) : address(),
+                   points = in_.byte() % 16 ? reinterpret_cast<uint64_t>(numbers.data()) : address();
+    const uint32_t count = in_.byte() % 16 ? 1 + in_.byte() % 4u : in_.byte() % 2 ? 0 : UINT32_MAX;
+    void* const place = words.data();
+    switch (number) {
+      // Nobody waits long: what is waited for may never come.
+      case _IOC_NR(DRM_IOCTL_SYNCOBJ_WAIT):
+        *static_cast<drm_syncobj_wait*>(place) = {handles, in_.byte() % 2, count, in_.byte() % 8u, 0, 0};
+        break;
+      case _IOC_NR(DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT):
+        *static_cast<drm_syncobj_timeline_wait*>(place) = {
+            handles, points, in_.byte() % 2, count, in_.byte() % 16u, 0, 0};
+        break;
+      case _IOC_NR(DRM_IOCTL_SYNCOBJ_RESET):
+      case _IOC_NR(DRM_IOCTL_SYNCOBJ_SIGNAL):
+        *static_cast<drm_syncobj_array*>(place) = {handles, count, 0};
+        break;
+      case _IOC_NR(DRM_IOCTL_SYNCOBJ_QUERY):
+      case _IOC_NR(DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL):
+        *static_cast<drm_syncobj_timeline_array*>(place) = {handles, points, count, in_.byte() % 2u};
+        break;
+      case _IOC_NR(DRM_IOCTL_SYNCOBJ_TRANSFER):
+        *static_cast<drm_syncobj_transfer*>(place) = {
+            sync_object(), sync_object(), in_.below(8), in_.below(8), 0, 0};
+        break;
+      case _IOC_NR(DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD):
+      case _IOC_NR(DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE):
+        *static_cast<drm_syncobj_handle*>(place) = {sync_object(), in_.byte() % 8 == 0,
+                                                    files_.empty() ? -1 : files_.back(), 0};
+        break;
+      case _IOC_NR(DRM_IOCTL_SYNCOBJ_DESTROY):
+        *static_cast<drm_syncobj_destroy*>(place) = {in_.byte() % 4u, 0};
+        break;
+      default:
+        break;
+    }
+    const int error = driver_.render_ioctl(
+        in_.byte() % 3, _IOC(_IOC_READ | _IOC_WRITE, 'd', number, sizeof words), words.data());
+    if (error == 0 && number == _IOC_NR(DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD))
+      files_.push_back(static_cast<const drm_syncobj_handle*>(place)->fd);
+  }
+
+  uint32_t sync_object() {
+    drm_syncobj_create args = {0, in_.byte() % 2u};
+    if (sync_objects_++ < 4)
+      require(driver_.render_ioctl(0, DRM_IOCTL_SYNCOBJ_CREATE, &args) == 0, "there are objects");
+    return in_.byte() % 6u;
   }
 
   uint32_t context() {
@@ -337,7 +397,9 @@ class Program {
     const bool is_long = in_.byte() % 4 == 0;
     const drm_amdgpu_cs_chunk chunks[] = {
         {AMDGPU_CHUNK_ID_IB, sizeof buffer / 4, reinterpret_cast<uint64_t>(&buffer)},
-        {in_.byte() % 2 ? uint32_t{AMDGPU_CHUNK_ID_DEPENDENCIES} : in_.byte(),
+        {in_.byte() % 2   ? uint32_t{AMDGPU_CHUNK_ID_DEPENDENCIES}
+         : in_.byte() % 2 ? AMDGPU_CHUNK_ID_SYNCOBJ_IN + in_.byte() % 6u
+                          : in_.byte(),
          is_long ? in_.below(1 << 15) : uint32_t{sizeof dependency / 4},
          is_long ? arena().page(in_.byte()) : reinterpret_cast<uint64_t>(&dependency)}};
     const uint64_t places[] = {reinterpret_cast<uint64_t>(&chunks[0]),
@@ -398,6 +460,7 @@ class Program {
   std::vector<uint32_t> ids_;
   uint64_t ring_ = 0, pointers_ = 0, doorbell_ = 0;
   uint32_t context_ = 0;  // of the render node; 0: none yet
+  unsigned sync_objects_ = 0;
   unsigned queues_made_ = 0;
   std::vector<void*> doorbells_, views_;
   std::vector<int> files_;

@@ -13,14 +13,8 @@ namespace lockstep::host {
 
 namespace {
 
-using command::load_shared;
-using command::store_shared;
-using Clock = command::Waiters::Clock;
-
 constexpr uint32_t kMostChunks = 1024, kMostChunkDwords = 1 << 20, kMostListed = 1 << 20,
                    kMostEntryBytes = 64;
-// No word says less: commands that a failed ring still had count as ended, as after the card's reset.
-constexpr uint32_t kAllEnded = UINT32_MAX;
 
 template <class T>
 bool read_all(uint64_t address, uint64_t count, std::vector<T>& to) {
@@ -33,6 +27,20 @@ bool take(std::span<const uint32_t> words, T& to) {
   if (words.size() * sizeof(uint32_t) < sizeof(T)) return false;
   std::memcpy(&to, words.data(), sizeof(T));
   return true;
+}
+
+// Of chunks that name synchronisation objects, those of a timeline with points.
+template <class Function>
+int for_each_object(std::span<const uint32_t> words, bool of_timeline, Function function) {
+  const size_t dwords =
+      (of_timeline ? sizeof(drm_amdgpu_cs_chunk_syncobj) : sizeof(drm_amdgpu_cs_chunk_sem)) /
+      sizeof(uint32_t);
+  for (; words.size() >= dwords; words = words.subspan(dwords)) {
+    drm_amdgpu_cs_chunk_syncobj object = {};
+    std::memcpy(&object, words.data(), dwords * sizeof(uint32_t));
+    if (const int error = function(object)) return error;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -53,32 +61,28 @@ struct Commands::Parsed {
   std::map<std::shared_ptr<Ring>, uint32_t> dependencies;  // the last number of each ring
   std::vector<uint32_t> objects;
   bool has_list = false;
+  struct Signal {
+    uint32_t object;
+    std::optional<uint64_t> point;
+  };
+  std::vector<Signal> signals;
+  bool has_signals = false;
   uint64_t user_fence = 0;  // where the program looks for the submission's number
   bool forgets_code = false;
+
+  void wait_for(const Fence& fence) {
+    if (fence.is_over()) return;
+    uint32_t& number = dependencies[fence.ring];
+    number = std::max(number, fence.number);
+  }
 };
-
-Commands::Ring::~Ring() {
-  if (!queue) return;
-  gpu.processor->destroy(queue);
-  queue.reset();  // whoever tells of its failure has done so
-}
-
-bool Commands::Ring::has_ended(uint32_t number) const {
-  // What a dispatch before it had still to tell may come behind the failure.
-  return failed || load_shared<uint32_t>(page->data()) >= number;
-}
-
-void Commands::Ring::fail() {
-  failed = true;
-  store_shared<uint32_t>(page->data(), kAllEnded);
-  gpu.processor->waiters().notify();
-}
 
 bool Commands::Context::has_failed() const {
   return std::ranges::any_of(rings, [](const auto& entry) { return entry.second->failed.load(); });
 }
 
 Commands::~Commands() {
+  sync_objects_.clear();
   // They may look at each other's words.
   for (auto& [key, context] : contexts_)
     for (auto& [name, ring] : context.rings) left_.push_back(ring);
@@ -244,11 +248,31 @@ int Commands::parse_dependencies(Gpu& gpu, std::span<const uint32_t> words, Pars
     const drm_amdgpu_fence name = {dependency.ctx_id, dependency.ip_type, dependency.ip_instance,
                                    dependency.ring, dependency.handle};
     if (const int error = find(gpu, name, fence)) return error;
-    if (fence.is_over()) continue;
-    uint32_t& number = parsed.dependencies[fence.ring];
-    number = std::max(number, fence.number);
+    parsed.wait_for(fence);
   }
   return 0;
+}
+
+int Commands::parse_waits(Gpu& gpu, uint32_t id, std::span<const uint32_t> words, Parsed& parsed) {
+  const bool of_timeline = id == AMDGPU_CHUNK_ID_SYNCOBJ_TIMELINE_WAIT;
+  return for_each_object(words, of_timeline, [&](const drm_amdgpu_cs_chunk_syncobj& wait) {
+    CommandFences fences;
+    if (const int error = sync_objects_.fences_at(gpu, wait.handle, wait.point, wait.flags, fences))
+      return error;
+    for (const Fence& fence : fences) parsed.wait_for(fence);
+    return 0;
+  });
+}
+
+int Commands::parse_signals(Gpu& gpu, uint32_t id, std::span<const uint32_t> words, Parsed& parsed) {
+  if (std::exchange(parsed.has_signals, true)) return EINVAL;
+  const bool of_timeline = id == AMDGPU_CHUNK_ID_SYNCOBJ_TIMELINE_SIGNAL;
+  return for_each_object(words, of_timeline, [&](const drm_amdgpu_cs_chunk_syncobj& signal) {
+    if (!sync_objects_.has(gpu, signal.handle)) return EINVAL;
+    parsed.signals.push_back(
+        {signal.handle, signal.point == 0 ? std::nullopt : std::optional<uint64_t>(signal.point)});
+    return 0;
+  });
 }
 
 int Commands::parse_chunk(Gpu& gpu, uint32_t id, std::span<const uint32_t> words, Parsed& parsed) {
@@ -258,6 +282,12 @@ int Commands::parse_chunk(Gpu& gpu, uint32_t id, std::span<const uint32_t> words
     case AMDGPU_CHUNK_ID_DEPENDENCIES:
     case AMDGPU_CHUNK_ID_SCHEDULED_DEPENDENCIES:  // to have begun is less than to have ended
       return parse_dependencies(gpu, words, parsed);
+    case AMDGPU_CHUNK_ID_SYNCOBJ_IN:
+    case AMDGPU_CHUNK_ID_SYNCOBJ_TIMELINE_WAIT:
+      return parse_waits(gpu, id, words, parsed);
+    case AMDGPU_CHUNK_ID_SYNCOBJ_OUT:
+    case AMDGPU_CHUNK_ID_SYNCOBJ_TIMELINE_SIGNAL:
+      return parse_signals(gpu, id, words, parsed);
     case AMDGPU_CHUNK_ID_FENCE: {
       drm_amdgpu_cs_chunk_fence place;
       if (!take(words, place) || place.offset % sizeof(uint64_t) != 0) return EINVAL;
@@ -319,7 +349,7 @@ int Commands::submit(Gpu& gpu, drm_amdgpu_cs& args) {
   std::lock_guard submitting(ring->submitting);
   const bool is_idle = ring->has_ended(ring->last);
   const uint32_t number = ring->last + 1;
-  if (number == kAllEnded) return ENOSPC;
+  if (number == Ring::kAllEnded) return ENOSPC;
   Submission submission(ring->engine);
   for (const auto& [other, last] : parsed.dependencies) submission.wait_for(other->word(), last);
   if (parsed.forgets_code) submission.forget_code();
@@ -344,14 +374,14 @@ int Commands::submit(Gpu& gpu, drm_amdgpu_cs& args) {
     ring->last = number;
   }
   if (!ring->queue->submit(submission.packets(), std::nullopt)) return ECANCELED;
+  for (const Parsed::Signal& signal : parsed.signals) {
+    if (signal.point)
+      sync_objects_.append(gpu, signal.object, *signal.point, {{ring, number}});
+    else
+      sync_objects_.replace(gpu, signal.object, {{ring, number}});
+  }
   args.out.handle = number;
   return 0;
-}
-
-bool Commands::wait_for(const Gpu& gpu, const std::function<bool()>& holds, uint64_t deadline) {
-  // As the kernel takes it: nanoseconds of the monotonic clock, or for ever.
-  if (static_cast<int64_t>(deadline) < 0) return gpu.processor->waiters().wait(holds, std::nullopt);
-  return gpu.processor->waiters().wait(holds, Clock::time_point(std::chrono::nanoseconds(deadline)));
 }
 
 int Commands::wait(const Gpu& gpu, drm_amdgpu_wait_cs& args) {
@@ -359,7 +389,7 @@ int Commands::wait(const Gpu& gpu, drm_amdgpu_wait_cs& args) {
   Fence fence;
   if (const int error = find(gpu, {in.ctx_id, in.ip_type, in.ip_instance, in.ring, in.handle}, fence))
     return error;
-  const bool over = wait_for(gpu, [&] { return fence.is_over(); }, in.timeout);
+  const bool over = wait_for_commands(gpu, [&] { return fence.is_over(); }, in.timeout);
   if (over && fence.has_failed()) return ECANCELED;
   args.out.status = !over;
   return 0;
@@ -375,7 +405,7 @@ int Commands::wait_fences(const Gpu& gpu, drm_amdgpu_wait_fences& args) {
   for (size_t i = 0; i < names.size(); ++i)
     if (const int error = find(gpu, names[i], fences[i])) return error;
   const auto is_over = [](const Fence& fence) { return fence.is_over(); };
-  const bool over = wait_for(
+  const bool over = wait_for_commands(
       gpu,
       [&] {
         return in.wait_all ? std::ranges::all_of(fences, is_over) : std::ranges::any_of(fences, is_over);
@@ -388,6 +418,25 @@ int Commands::wait_fences(const Gpu& gpu, drm_amdgpu_wait_fences& args) {
   if (over && !in.wait_all)
     args.out.first_signaled = static_cast<uint32_t>(std::ranges::find_if(fences, is_over) - fences.begin());
   return 0;
+}
+
+int Commands::name_fence(const Gpu& gpu, drm_amdgpu_fence_to_handle& args) {
+  const auto in = args.in;
+  Fence fence;
+  if (const int error = find(gpu, in.fence, fence)) return error;
+  const bool as_handle = in.what == AMDGPU_FENCE_TO_HANDLE_GET_SYNCOBJ;
+  if (!as_handle && in.what != AMDGPU_FENCE_TO_HANDLE_GET_SYNCOBJ_FD) {
+    if (in.what == AMDGPU_FENCE_TO_HANDLE_GET_SYNC_FILE_FD)
+      refuse_render_node(DRM_COMMAND_BASE + DRM_AMDGPU_FENCE_TO_HANDLE);
+    return EINVAL;
+  }
+  args.out.handle = sync_objects_.add(gpu, {fence});
+  if (as_handle) return 0;
+  int descriptor = -1;
+  const int error = sync_objects_.descriptor_of(gpu, args.out.handle, true, descriptor);
+  sync_objects_.destroy(gpu, {args.out.handle, 0});
+  args.out.handle = static_cast<uint32_t>(descriptor);
+  return error;
 }
 
 int Commands::wait_idle(const Gpu& gpu, drm_amdgpu_gem_wait_idle& args) {
@@ -404,7 +453,7 @@ int Commands::wait_idle(const Gpu& gpu, drm_amdgpu_gem_wait_idle& args) {
       for (const auto& [name, ring] : context.rings) add(ring);
     for (const auto& ring : left_) add(ring);
   }
-  const bool idle = wait_for(
+  const bool idle = wait_for_commands(
       gpu, [&] { return std::ranges::all_of(users, [](const Fence& fence) { return fence.is_over(); }); },
       in.timeout);
   args.out = {};

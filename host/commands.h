@@ -11,15 +11,15 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <vector>
 
 #include "command/command_processor.h"
+#include "host/command_ring.h"
 #include "host/gem_objects.h"
 #include "host/gpu.h"
 #include "host/submission.h"
-#include "memory/mapped_pages.h"
+#include "host/sync_objects.h"
 
 namespace lockstep::host {
 
@@ -43,42 +43,19 @@ class Commands {
   int submit(Gpu& gpu, drm_amdgpu_cs& args);
   int wait(const Gpu& gpu, drm_amdgpu_wait_cs& args);
   int wait_fences(const Gpu& gpu, drm_amdgpu_wait_fences& args);
+  // The end of a submission as a synchronisation object.
+  int name_fence(const Gpu& gpu, drm_amdgpu_fence_to_handle& args);
+  SyncObjects& sync_objects() { return sync_objects_; }
   // Of the submissions that have listed the object.
   int wait_idle(const Gpu& gpu, drm_amdgpu_gem_wait_idle& args);
 
  private:
-  // The commands of a context on one engine's ring, in their order. A word says how many have ended.
-  struct Ring {
-    Ring(Gpu& device, Submission::Engine kind) : gpu(device), engine(kind) {}
-    ~Ring();
-    Ring(const Ring&) = delete;
-    Ring& operator=(const Ring&) = delete;
-    uint64_t word() const { return page->address(); }
-    bool has_ended(uint32_t number) const;
-    void fail();
-
-    Gpu& gpu;
-    const Submission::Engine engine;
-    std::unique_ptr<MappedPages> page;
-    std::shared_ptr<command::RingQueue> queue;
-    std::mutex submitting;
-    std::atomic<uint32_t> last = 0;  // number of the last submission
-    std::atomic<bool> failed = false;
-    // Whose words its packets may look at.
-    std::set<std::shared_ptr<Ring>> waits_for;
-    std::map<uint32_t, uint32_t> uses;  // object to the last submission that listed it; of mutex_
-  };
+  using Ring = CommandRing;
+  using Fence = CommandFence;
   struct Context {
     std::map<std::pair<uint32_t, uint32_t>, std::shared_ptr<Ring>> rings;  // by engine and number
     bool told_of_reset = false;
     bool has_failed() const;
-  };
-  // A submission, by what programs know of it; no ring: one that has ended.
-  struct Fence {
-    std::shared_ptr<Ring> ring;
-    uint32_t number = 0;
-    bool is_over() const { return !ring || ring->has_ended(number); }
-    bool has_failed() const { return ring && ring->failed; }
   };
   struct Parsed;
   using Key = std::pair<uint32_t, uint32_t>;  // device and number
@@ -89,16 +66,17 @@ class Commands {
   int parse(Gpu& gpu, const drm_amdgpu_cs_in& args, Parsed& parsed);
   int parse_chunk(Gpu& gpu, uint32_t id, std::span<const uint32_t> words, Parsed& parsed);
   int parse_buffer(Gpu& gpu, std::span<const uint32_t> words, Parsed& parsed);
+  int parse_waits(Gpu& gpu, uint32_t id, std::span<const uint32_t> words, Parsed& parsed);
+  int parse_signals(Gpu& gpu, uint32_t id, std::span<const uint32_t> words, Parsed& parsed);
   int parse_dependencies(Gpu& gpu, std::span<const uint32_t> words, Parsed& parsed);
   // Null for a context that there is not.
   std::shared_ptr<Ring> ring_for(Gpu& gpu, uint32_t number, const Parsed& parsed);
-  // False if the time is over first.
-  static bool wait_for(const Gpu& gpu, const std::function<bool()>& holds, uint64_t deadline);
   // Rings of contexts that are gone end when their commands have.
   void end_left();
 
   const GemObjects& objects_;
   const Tell tell_;
+  SyncObjects sync_objects_;
   std::mutex mutex_;
   std::atomic<bool> has_had_rings_ = false;
   uint32_t next_context_ = 1, next_list_ = 1;

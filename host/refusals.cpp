@@ -24,8 +24,8 @@ struct Refusal {
 constexpr char kOldDebugger[] = "debuggers of before Linux 4.20, which no driver has any more";
 constexpr char kDebugger[] = "debuggers of ROCm cannot attach to emulated devices yet";
 constexpr char kAmdsOwn[] = "it is of AMD's own kernel packages, not of Linux";
-constexpr char kSynchronisation[] =
-    "synchronisation objects are not there yet: commands wait for others by dependencies";
+constexpr char kSyncFiles[] =
+    "sync files, and synchronisation objects of other processes and devices, are not there yet";
 constexpr char kUserMemory[] = "memory of the program has its own address alone, which /dev/kfd gives";
 constexpr char kMaster[] = "it is of the display server's";
 constexpr char kGraphics[] = "the machine has no stages of graphics yet (compute and copies run)";
@@ -50,9 +50,10 @@ constexpr Refusal kKfd[] = {
 
 constexpr Refusal kRenderNode[] = {
     {DRM_COMMAND_BASE + DRM_AMDGPU_GEM_USERPTR, "DRM_IOCTL_AMDGPU_GEM_USERPTR", kUserMemory},
-    {DRM_COMMAND_BASE + DRM_AMDGPU_FENCE_TO_HANDLE, "DRM_IOCTL_AMDGPU_FENCE_TO_HANDLE", kSynchronisation},
+    {DRM_COMMAND_BASE + DRM_AMDGPU_FENCE_TO_HANDLE, "DRM_IOCTL_AMDGPU_FENCE_TO_HANDLE", kSyncFiles},
     {DRM_COMMAND_BASE + DRM_AMDGPU_SCHED, "DRM_IOCTL_AMDGPU_SCHED", kMaster},
-    {_IOC_NR(DRM_IOCTL_SYNCOBJ_CREATE), "DRM_IOCTL_SYNCOBJ_CREATE", kSynchronisation},
+    {_IOC_NR(DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD), "DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD", kSyncFiles},
+    {_IOC_NR(DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE), "DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE", kSyncFiles},
     {_IOC_NR(DRM_IOCTL_SET_CLIENT_CAP), "DRM_IOCTL_SET_CLIENT_CAP", kDisplays},
     {_IOC_NR(DRM_IOCTL_GET_CLIENT), "DRM_IOCTL_GET_CLIENT", kDisplays},
     {_IOC_NR(DRM_IOCTL_AUTH_MAGIC), "DRM_IOCTL_AUTH_MAGIC", kDisplays},
@@ -81,10 +82,6 @@ constexpr Refusal kEngines[] = {
 constexpr Refusal kChunks[] = {
     {AMDGPU_CHUNK_ID_FENCE, "AMDGPU_CHUNK_ID_FENCE",
      "the object that shall tell of the end is not mapped for the device (map it)"},
-    {AMDGPU_CHUNK_ID_SYNCOBJ_IN, "AMDGPU_CHUNK_ID_SYNCOBJ_IN", kSynchronisation},
-    {AMDGPU_CHUNK_ID_SYNCOBJ_OUT, "AMDGPU_CHUNK_ID_SYNCOBJ_OUT", kSynchronisation},
-    {AMDGPU_CHUNK_ID_SYNCOBJ_TIMELINE_WAIT, "AMDGPU_CHUNK_ID_SYNCOBJ_TIMELINE_WAIT", kSynchronisation},
-    {AMDGPU_CHUNK_ID_SYNCOBJ_TIMELINE_SIGNAL, "AMDGPU_CHUNK_ID_SYNCOBJ_TIMELINE_SIGNAL", kSynchronisation},
 };
 
 void refuse(const char* who, const char* what, std::span<const Refusal> known, unsigned number) {

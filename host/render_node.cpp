@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "host/device_files.h"
@@ -91,19 +92,16 @@ drm_amdgpu_info_hw_ip engine_info(const Gpu& gpu, uint32_t type) {
   return engine;
 }
 
-// What a node without displays says of itself: memory goes in and out as dmabufs; commands wait for others by
-// their numbers alone.
+// What a node without displays says of itself: memory goes in and out as dmabufs.
 int capability(drm_get_cap& args) {
   switch (args.capability) {
     case DRM_CAP_PRIME:
       args.value = DRM_PRIME_CAP_IMPORT | DRM_PRIME_CAP_EXPORT;
       return 0;
     case DRM_CAP_TIMESTAMP_MONOTONIC:
-      args.value = 1;
-      return 0;
     case DRM_CAP_SYNCOBJ:
     case DRM_CAP_SYNCOBJ_TIMELINE:
-      args.value = 0;
+      args.value = 1;
       return 0;
     default:
       return EOPNOTSUPP;
@@ -225,9 +223,41 @@ int info(const Gpu& gpu, const Buffers& buffers, const drm_amdgpu_info& query) {
   }
 }
 
+// Nothing: it is another request.
+std::optional<int> on_sync_objects(const Gpu& gpu, SyncObjects& objects, unsigned request, void* argument) {
+  switch (request) {
+    case _IOC_NR(DRM_IOCTL_SYNCOBJ_CREATE):
+      return objects.create(gpu, *static_cast<drm_syncobj_create*>(argument));
+    case _IOC_NR(DRM_IOCTL_SYNCOBJ_DESTROY):
+      return objects.destroy(gpu, *static_cast<const drm_syncobj_destroy*>(argument));
+    case _IOC_NR(DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD):
+      return objects.export_object(gpu, *static_cast<drm_syncobj_handle*>(argument));
+    case _IOC_NR(DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE):
+      return objects.import_object(gpu, *static_cast<drm_syncobj_handle*>(argument));
+    case _IOC_NR(DRM_IOCTL_SYNCOBJ_WAIT):
+      return objects.wait(gpu, *static_cast<drm_syncobj_wait*>(argument));
+    case _IOC_NR(DRM_IOCTL_SYNCOBJ_RESET):
+      return objects.reset(gpu, *static_cast<const drm_syncobj_array*>(argument));
+    case _IOC_NR(DRM_IOCTL_SYNCOBJ_SIGNAL):
+      return objects.signal(gpu, *static_cast<const drm_syncobj_array*>(argument));
+    case _IOC_NR(DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT):
+      return objects.wait(gpu, *static_cast<drm_syncobj_timeline_wait*>(argument));
+    case _IOC_NR(DRM_IOCTL_SYNCOBJ_QUERY):
+      return objects.query(gpu, *static_cast<const drm_syncobj_timeline_array*>(argument));
+    case _IOC_NR(DRM_IOCTL_SYNCOBJ_TRANSFER):
+      return objects.transfer(gpu, *static_cast<const drm_syncobj_transfer*>(argument));
+    case _IOC_NR(DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL):
+      return objects.signal(gpu, *static_cast<const drm_syncobj_timeline_array*>(argument));
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
 
 int render_node_ioctl(Gpu& gpu, Buffers& buffers, Commands& commands, unsigned long request, void* argument) {
+  if (const auto error = on_sync_objects(gpu, commands.sync_objects(), _IOC_NR(request), argument))
+    return *error;
   switch (_IOC_NR(request)) {
     case _IOC_NR(DRM_IOCTL_VERSION):
       return version(*static_cast<drm_version*>(argument));
@@ -266,6 +296,8 @@ int render_node_ioctl(Gpu& gpu, Buffers& buffers, Commands& commands, unsigned l
       return commands.wait(gpu, *static_cast<drm_amdgpu_wait_cs*>(argument));
     case DRM_COMMAND_BASE + DRM_AMDGPU_WAIT_FENCES:
       return commands.wait_fences(gpu, *static_cast<drm_amdgpu_wait_fences*>(argument));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_FENCE_TO_HANDLE:
+      return commands.name_fence(gpu, *static_cast<drm_amdgpu_fence_to_handle*>(argument));
     case DRM_COMMAND_BASE + DRM_AMDGPU_VM:
       return address_space(*static_cast<drm_amdgpu_vm*>(argument));
     default:

@@ -29,6 +29,7 @@ NODE = "/sys/devices/virtual/kfd/kfd/topology/nodes/1"
 OURS = ["/dev/kfd", "/dev/dri/renderD128", "/dev//dri/../kfd", "/dev/dri", "/dev/dri/card0", NODE, NODE + "/gpu_id",
         "/sys/class/drm/card0", "/sys/class/drm/card0/device/vendor"]
 CONTROL, RENDER = 0x4B, 0x64  # types of ioctls: 'K' and 'd'
+SYNC_WAITS = {0xc3: 1, 0xca: 2}  # DRM_IOCTL_SYNCOBJ_WAIT and _TIMELINE_WAIT: which word says how long
 
 
 class Memory:
@@ -136,13 +137,15 @@ def about_devices(chance, memory, nodes):
     words = [word() for _ in range(16)]
     if kind == CONTROL and number == 0x0c:
         words[2] &= 0xffffffff00000003 if chance.random() < 0.5 else 3  # no wait for ever, as it would ask
+    if kind == RENDER and number in SYNC_WAITS:
+        words[SYNC_WAITS[number]] = 0
     if kind == CONTROL and number in (0x16, 0x1d, 0x20):  # what is given to the device is the arena's
         words[0] = memory.base + 12 * PAGE
         words[1] = chance.choice([PAGE, 2 * PAGE, 3 * PAGE])
     place, there = memory.result(bytes_)
     if there:
         ctypes.memmove(place, b"".join(w.to_bytes(8, "little") for w in words), 128)
-    elif kind == CONTROL and number == 0x0c:
+    elif (kind == CONTROL and number == 0x0c) or (kind == RENDER and number in SYNC_WAITS):
         return  # what stands there may say to wait for ever
     request = chance.choice([3, 3, 3, 1, 2, 0]) << 30 | bytes_ << 16 | kind << 8 | number
     result, error = call("ioctl", node, ctypes.c_ulong(request), ctypes.c_void_p(place))

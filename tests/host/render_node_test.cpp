@@ -135,8 +135,8 @@ TEST_F(RenderNode, SaysWhatItCanDo) {
   };
   EXPECT_EQ(capability(DRM_CAP_PRIME), uint64_t{DRM_PRIME_CAP_IMPORT | DRM_PRIME_CAP_EXPORT});
   EXPECT_EQ(capability(DRM_CAP_TIMESTAMP_MONOTONIC), 1u);
-  EXPECT_EQ(capability(DRM_CAP_SYNCOBJ), 0u);
-  EXPECT_EQ(capability(DRM_CAP_SYNCOBJ_TIMELINE), 0u);
+  EXPECT_EQ(capability(DRM_CAP_SYNCOBJ), 1u);
+  EXPECT_EQ(capability(DRM_CAP_SYNCOBJ_TIMELINE), 1u);
   capability(DRM_CAP_DUMB_BUFFER, EOPNOTSUPP);
 }
 
