@@ -213,8 +213,8 @@ int SyncObjects::fences_at(const Gpu& gpu, uint32_t handle, uint64_t point, uint
   return 0;
 }
 
-int SyncObjects::wait(const Gpu& gpu, std::span<const ObjectPointer> objects, std::span<const uint64_t> points,
-                      uint32_t flags, int64_t deadline, uint32_t& first) {
+int SyncObjects::wait(const Gpu& gpu, std::span<const ObjectPointer> objects,
+                      std::span<const uint64_t> points, uint32_t flags, int64_t deadline, uint32_t& first) {
   const bool all = flags & DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL;
   const bool until_known = flags & DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE;
   // What was known at the beginning, or is known first, is what is waited for.

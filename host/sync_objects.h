@@ -1,5 +1,5 @@
-// Synchronisation objects of the render node (DRM_IOCTL_SYNCOBJ_*): names for the ends of commands, which come
-// and go by themselves, or for points of a timeline, each of which has come when all before it have.
+// Synchronisation objects of the render node (DRM_IOCTL_SYNCOBJ_*): names for the ends of commands, which
+// come and go by themselves, or for points of a timeline, each of which has come when all before it have.
 #pragma once
 
 #include <libdrm/drm.h>

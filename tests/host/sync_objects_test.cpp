@@ -1,10 +1,12 @@
 // Synchronisation objects of the render node (DRM_IOCTL_SYNCOBJ_*), by themselves and in commands.
-#include <libdrm/amdgpu_drm.h>
 #include <fcntl.h>
+#include <libdrm/amdgpu_drm.h>
 #include <libdrm/drm.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <thread>
 
@@ -90,8 +92,7 @@ TEST_F(SyncObjectsTest, AnObjectComesWithItsCommands) {
   EXPECT_EQ(wait_for({object.handle}), EINVAL) << "nobody has said what it stands for";
   hold({chunk(AMDGPU_CHUNK_ID_SYNCOBJ_OUT, object)});
   EXPECT_EQ(wait_for({object.handle}), ETIME);
-  ASSERT_EQ(
-      copy({chunk(AMDGPU_CHUNK_ID_SYNCOBJ_IN, object), chunk(AMDGPU_CHUNK_ID_SYNCOBJ_OUT, copied)}), 0);
+  ASSERT_EQ(copy({chunk(AMDGPU_CHUNK_ID_SYNCOBJ_IN, object), chunk(AMDGPU_CHUNK_ID_SYNCOBJ_OUT, copied)}), 0);
   EXPECT_EQ(wait_for({copied.handle}), ETIME);
   EXPECT_EQ(memory[kData], 0u);
   let_go();
@@ -125,6 +126,22 @@ TEST_F(SyncObjectsTest, WhoWaitsIsWokenByCommandsThatAreYetToCome) {
   let_go();
   waiter.join();
   EXPECT_EQ(error, 0);
+}
+
+// Nothing else is told meanwhile.
+TEST_F(SyncObjectsTest, WhoWaitsIsWokenByTheProgram) {
+  for (const bool by_point : {false, true}) {
+    const uint32_t object = make();
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const int64_t deadline = (now.tv_sec + 20) * 1'000'000'000L;
+    int error = -1;
+    std::thread waiter([&] { error = wait_for_point(object, by_point, kForSubmit, deadline); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(by_point ? signal_point(object, 1) : on(DRM_IOCTL_SYNCOBJ_SIGNAL, object), 0);
+    waiter.join();
+    EXPECT_EQ(error, 0);
+  }
 }
 
 TEST_F(SyncObjectsTest, APointOfATimelineComesBehindThoseBefore) {
@@ -179,7 +196,8 @@ TEST_F(SyncObjectsTest, CommandsEndsHaveNamesAndNamesDescriptors) {
   name.in = in;
   name.in.what = AMDGPU_FENCE_TO_HANDLE_GET_SYNCOBJ_FD;
   ASSERT_EQ(node(DRM_IOCTL_AMDGPU_FENCE_TO_HANDLE, name), 0);
-  drm_syncobj_handle from_commands = {0, 0, static_cast<int>(name.out.handle), 0}, exported = {object, 0, -1, 0};
+  drm_syncobj_handle from_commands = {0, 0, static_cast<int>(name.out.handle), 0},
+                     exported = {object, 0, -1, 0};
   ASSERT_EQ(node(DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, from_commands), 0);
   ASSERT_EQ(node(DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, exported), 0);
   EXPECT_EQ(destroy(object), 0);
