@@ -17,8 +17,6 @@ using llvm::Value;
 
 namespace {
 
-// As many as a cache line has; when a walk begins, and before a range's end, a few, for many are short.
-constexpr unsigned kAheadWords = 16, kFewWords = 8;
 // How far a base that the wave itself counts up may have come, so that no sum of it and an offset below 2^31
 // is that of another address.
 constexpr uint64_t kMostDistance = 64;
@@ -51,7 +49,7 @@ void Emitter::plan_walks() {
     Walk walk;
     walk.is_certain = is_certain;
     walk.block = block;
-    walk.rows = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, kAheadWords * chunks_));
+    walk.rows = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, kLineWords * chunks_));
     walk.rows_left = ir_.CreateAlloca(i32_);
     walk.is_long = ir_.CreateAlloca(ir_.getInt1Ty());
     if (!is_certain) {
@@ -159,7 +157,7 @@ std::vector<Value*> Emitter::load_rows(Value* pointer, Value* offsets, unsigned 
 Emitter::Moved Emitter::emit_walk(unsigned index, const AccessShape& shape, unsigned slot_number, Value* base,
                                   const ChunkValues& low, const ChunkValues& high, bool has_base) {
   Walk& walk = walks_.at(index);
-  const unsigned dwords = shape.registers(), rows = 4 * kAheadWords / shape.bytes;
+  const unsigned dwords = shape.registers(), rows = 4 * kLineWords / shape.bytes;
   Value* step = ir_.CreateVectorSplat(16, ir_.getInt32(shape.bytes));
   Value* zeros = llvm::Constant::getNullValue(lanes_);
   Value* exec = whole_mask(kExec);
@@ -210,7 +208,7 @@ Emitter::Moved Emitter::emit_walk(unsigned index, const AccessShape& shape, unsi
   ir_.SetInsertPoint(fetch);
   store_kept_rows(walk.block);
   Value* is_long = ir_.CreateLoad(ir_.getInt1Ty(), walk.is_long);
-  Value* bytes = ir_.CreateSelect(is_long, ir_.getInt64(kAheadWords * 4), ir_.getInt64(kFewWords * 4));
+  Value* bytes = ir_.CreateSelect(is_long, ir_.getInt64(kLineWords * 4), ir_.getInt64(kFewWords * 4));
   Value* last_place = ir_.CreateSub(ir_.CreateSub(end, begin), bytes);
   // Of a range that is too small it is negative. The range of a whole process has holes.
   Value* outside = ir_.CreateICmpUGT(last_place, ir_.getInt64(INT32_MAX));
@@ -237,7 +235,7 @@ Emitter::Moved Emitter::emit_walk(unsigned index, const AccessShape& shape, unsi
       wrong = ir_.CreateOr(ir_.CreateICmpNE(above, zeros), is_behind(offsets[chunk], last_place));
       // The expected low half must not come around.
       if (!walk.is_certain)
-        wrong = ir_.CreateOr(wrong, is_behind(low[chunk], ir_.getInt64(~0u - kAheadWords * 4)));
+        wrong = ir_.CreateOr(wrong, is_behind(low[chunk], ir_.getInt64(~0u - kLineWords * 4)));
     }
     wrong = ir_.CreateAnd(ir_.CreateBitCast(wrong, i16_), on[chunk]);
     outside = ir_.CreateOr(outside, ir_.CreateICmpNE(wrong, ir_.getInt16(0)));
@@ -262,7 +260,7 @@ Emitter::Moved Emitter::emit_walk(unsigned index, const AccessShape& shape, unsi
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       const std::vector<Value*> words = load_rows(pointer, offsets[chunk], count);
       for (unsigned i = 0; i < count; ++i) {
-        const unsigned word = kAheadWords - count + i;
+        const unsigned word = kLineWords - count + i;
         ir_.CreateStore(words[i], row(ir_.getInt32(word / dwords), word % dwords, chunk));
       }
     }
@@ -278,7 +276,7 @@ Emitter::Moved Emitter::emit_walk(unsigned index, const AccessShape& shape, unsi
   ir_.CreateStore(ir_.getTrue(), walk.is_long);
   ir_.CreateCondBr(is_long, many, few);
   ir_.SetInsertPoint(many);
-  load_and_lay_out(kAheadWords);
+  load_and_lay_out(kLineWords);
   ir_.SetInsertPoint(few);
   load_and_lay_out(kFewWords);
 
@@ -286,7 +284,7 @@ Emitter::Moved Emitter::emit_walk(unsigned index, const AccessShape& shape, unsi
   llvm::PHINode* count = ir_.CreatePHI(i32_, 3);
   count->addIncoming(left, walking);
   count->addIncoming(ir_.getInt32(rows), many);
-  count->addIncoming(ir_.getInt32(rows * kFewWords / kAheadWords), few);
+  count->addIncoming(ir_.getInt32(rows * kFewWords / kLineWords), few);
   Moved result;
   Value* number = ir_.CreateSub(ir_.getInt32(rows), count);
   Value *which = nullptr, *which_row = number;

@@ -11,12 +11,6 @@ namespace lockstep::translator {
 using llvm::BasicBlock;
 using llvm::Value;
 
-namespace {
-
-constexpr unsigned kKeptWords = 16, kFewWords = 8;
-
-}  // namespace
-
 // Behind plan_walks().
 void Emitter::plan_store_walks() {
   for (const auto& [node, block] : find_walking_stores(routine_, piece_)) {
@@ -29,7 +23,7 @@ void Emitter::plan_store_walks() {
     StoreWalk walk;
     walk.block = block;
     walk.dwords = isa::access_shape(routine_.nodes[node].instruction.row->opcode).registers();
-    walk.rows = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, kKeptWords * chunks_));
+    walk.rows = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, kLineWords * chunks_));
     walk.rounds = ir_.CreateAlloca(i32_);
     walk.is_long = ir_.CreateAlloca(ir_.getInt1Ty());
     walk.offsets = ir_.CreateAlloca(llvm::ArrayType::get(lanes_, chunks_));
@@ -101,7 +95,7 @@ BasicBlock* Emitter::emit_store_walk(unsigned index, const MemoryAccess& access,
   ir_.SetInsertPoint(in_step);
   Value* kept = ir_.CreateLoad(i32_, walk.rounds);
   Value* is_long = ir_.CreateLoad(ir_.getInt1Ty(), walk.is_long);
-  Value* bytes = ir_.CreateSelect(is_long, ir_.getInt64(kKeptWords * 4), ir_.getInt64(kFewWords * 4));
+  Value* bytes = ir_.CreateSelect(is_long, ir_.getInt64(kLineWords * 4), ir_.getInt64(kFewWords * 4));
   ir_.CreateCondBr(ir_.CreateICmpEQ(kept, ir_.getInt32(0)), look, keep);
 
   ir_.SetInsertPoint(look);
@@ -179,7 +173,7 @@ BasicBlock* Emitter::emit_store_walk(unsigned index, const MemoryAccess& access,
     for (unsigned chunk = 0; chunk < chunks_; ++chunk)
       places[chunk] = ir_.CreateLoad(lanes_, place_in(walk.offsets, chunk));
     store_rows(ir_.CreateIntToPtr(ir_.CreateLoad(i64_, walk.begin), pointer_), places, walk,
-               is_few ? kFewWords : kKeptWords);
+               is_few ? kFewWords : kLineWords);
     ir_.CreateBr(stored);
   }
   ir_.SetInsertPoint(stored);

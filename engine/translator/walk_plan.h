@@ -8,6 +8,10 @@
 
 namespace lockstep::translator {
 
+// Words of each lane that are loaded ahead at once, or kept and stored at once: as many as a cache line has;
+// when a walk begins, and before a range's end, a few, for many are short.
+inline constexpr unsigned kLineWords = 16, kFewWords = 8;
+
 struct WalkingLoad {
   unsigned node, block;
   // Each lane that is on in a round is, in the code itself, one element behind where it was in the last one,
