@@ -206,9 +206,11 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
 }
 
 const std::string& host_processor() {
+  // Hosts with a part of AVX-512 only are used as those without: registers that a runtime function keeps are
+  // all or none of it.
   static const std::string processor =
       interpreter::best_host_target() == interpreter::HostTarget::x86_64_v3 &&
-              __builtin_cpu_supports("x86-64-v4")
+              __builtin_cpu_supports("avx512f")
           ? "x86-64-v3"
           : "";
   return processor;

@@ -226,7 +226,7 @@ bool keeps_registers(std::string_view name) {
 }
 
 std::span<const RuntimeSymbol> runtime_symbols() {
-  static const bool has_wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+  static const bool has_wide = interpreter::best_host_target() == interpreter::HostTarget::x86_64_v4;
   const auto keeping = [](KeepingFunction narrow, KeepingFunction wide) {
     return reinterpret_cast<void*>(has_wide ? wide : narrow);
   };
