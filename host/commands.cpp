@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "command/guest_memory.h"
+#include "host/process_arrays.h"
 #include "host/refusals.h"
 #include "memory/host_fault.h"
 
@@ -15,12 +16,6 @@ namespace {
 
 constexpr uint32_t kMostChunks = 1024, kMostChunkDwords = 1 << 20, kMostListed = 1 << 20,
                    kMostEntryBytes = 64;
-
-template <class T>
-bool read_all(uint64_t address, uint64_t count, std::vector<T>& to) {
-  to.resize(count);
-  return copy_from_process(to.data(), address, count * sizeof(T));
-}
 
 template <class T>
 bool take(std::span<const uint32_t> words, T& to) {
@@ -401,15 +396,12 @@ int Commands::wait_fences(const Gpu& gpu, drm_amdgpu_wait_fences& args) {
   if (in.fence_count > kMostListed || (in.fence_count == 0 && !in.wait_all)) return EINVAL;
   std::vector<drm_amdgpu_fence> names;
   if (!read_all(in.fences, in.fence_count, names)) return EFAULT;
-  std::vector<Fence> fences(names.size());
+  CommandFences fences(names.size());
   for (size_t i = 0; i < names.size(); ++i)
     if (const int error = find(gpu, names[i], fences[i])) return error;
-  const auto is_over = [](const Fence& fence) { return fence.is_over(); };
+  const auto is_over = &Fence::is_over;
   const bool over = wait_for_commands(
-      gpu,
-      [&] {
-        return in.wait_all ? std::ranges::all_of(fences, is_over) : std::ranges::any_of(fences, is_over);
-      },
+      gpu, [&] { return in.wait_all ? are_over(fences) : std::ranges::any_of(fences, is_over); },
       in.timeout_ns);
   for (const Fence& fence : fences)
     if (fence.is_over() && fence.has_failed()) return ECANCELED;
@@ -442,7 +434,7 @@ int Commands::name_fence(const Gpu& gpu, drm_amdgpu_fence_to_handle& args) {
 int Commands::wait_idle(const Gpu& gpu, drm_amdgpu_gem_wait_idle& args) {
   const drm_amdgpu_gem_wait_idle_in in = args.in;
   if (!objects_.has(gpu, in.handle)) return ENOENT;
-  std::vector<Fence> users;
+  CommandFences users;
   {
     std::lock_guard lock(mutex_);
     const auto add = [&](const std::shared_ptr<Ring>& ring) {
@@ -453,9 +445,7 @@ int Commands::wait_idle(const Gpu& gpu, drm_amdgpu_gem_wait_idle& args) {
       for (const auto& [name, ring] : context.rings) add(ring);
     for (const auto& ring : left_) add(ring);
   }
-  const bool idle = wait_for_commands(
-      gpu, [&] { return std::ranges::all_of(users, [](const Fence& fence) { return fence.is_over(); }); },
-      in.timeout);
+  const bool idle = wait_for_commands(gpu, [&] { return are_over(users); }, in.timeout);
   args.out = {};
   args.out.status = !idle;
   return 0;

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <functional>
 
 #include "host/own_descriptors.h"
+#include "host/process_arrays.h"
 #include "host/refusals.h"
 #include "memory/host_fault.h"
 
@@ -22,12 +22,6 @@ namespace {
 using Clock = command::Waiters::Clock;
 
 constexpr uint32_t kMostHandles = 1 << 20;
-
-template <class T>
-bool read_all(uint64_t address, uint32_t count, std::vector<T>& to) {
-  to.resize(count);
-  return copy_from_process(to.data(), address, uint64_t{count} * sizeof(T));
-}
 
 }  // namespace
 

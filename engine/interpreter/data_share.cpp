@@ -136,6 +136,22 @@ template <class Element, unsigned stride>
 
 // The same for what compilers' code does most; whatever else it is, is left to those above, which are not
 // inlined, so that these need no stack frame.
+
+// Calls `load` for the way in which both halves of the wave lie, where all of it is in LDS. `last`: the
+// offset that reaches furthest.
+template <uint32_t bytes, class Load>
+LOCKSTEP_INLINE bool load_by_layout(const Wave* wave, const AddressesOfHalves<bytes>& addresses,
+                                    uint32_t last, Load load) {
+  if (addresses.are_consecutive()) {
+    if (!addresses.reach_into_lds(wave, last, 16 * bytes)) return false;
+    load.template operator()<true>();
+    return true;
+  }
+  if (!addresses.are_same() || !addresses.reach_into_lds(wave, last, bytes)) return false;
+  load.template operator()<false>();
+  return true;
+}
+
 // Of a wave32 whose lanes are all on, anywhere in LDS.
 template <class Element>
 [[gnu::noinline]] void load_one_scattered(const Operation* op, Wave* wave, int64_t budget) {
@@ -164,15 +180,7 @@ void load_one_regular(const Operation* op, Wave* wave, int64_t budget) {
         load_regular<Element::dwords>(destination + chunk * sizeof(U32), lds + addresses.first[chunk],
                                       consecutive);
     };
-    if (addresses.are_consecutive()) {
-      if (addresses.reach_into_lds(wave, offset, 16 * Element::bytes)) {
-        load.template operator()<true>();
-        LOCKSTEP_NEXT();
-      }
-    } else if (addresses.are_same() && addresses.reach_into_lds(wave, offset, Element::bytes)) {
-      load.template operator()<false>();
-      LOCKSTEP_NEXT();
-    }
+    if (load_by_layout(wave, addresses, offset, load)) LOCKSTEP_NEXT();
     [[clang::musttail]] return load_one_scattered<Element>(op, wave, budget);
   }
   [[clang::musttail]] return access_one<Element, true>(op, wave, budget);
@@ -212,16 +220,7 @@ void load_two_regular(const Operation* op, Wave* wave, int64_t budget) {
               from + addresses.first[chunk], consecutive);
       }
     };
-    const uint32_t last = std::max(offsets.first, offsets.second);
-    if (addresses.are_consecutive()) {
-      if (addresses.reach_into_lds(wave, last, 16 * Element::bytes)) {
-        load.template operator()<true>();
-        LOCKSTEP_NEXT();
-      }
-    } else if (addresses.are_same() && addresses.reach_into_lds(wave, last, Element::bytes)) {
-      load.template operator()<false>();
-      LOCKSTEP_NEXT();
-    }
+    if (load_by_layout(wave, addresses, std::max(offsets.first, offsets.second), load)) LOCKSTEP_NEXT();
   }
   [[clang::musttail]] return load_two<Element, stride>(op, wave, budget);
 }

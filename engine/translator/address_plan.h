@@ -57,6 +57,8 @@ struct AddressPlan {
   std::vector<bool> is_regular;                      // accesses
   std::vector<bool> is_cut;  // it changes memory, and what comes behind it may still turn out irregular
   bool is_empty() const { return is_regular.empty(); }
+  // Also of a block without a plan.
+  bool has_regular(unsigned node) const { return !is_empty() && is_regular[node]; }
 };
 
 // By block. `keeps`: what one block finds out counts in the next one, if that has no other before it; then

@@ -33,7 +33,7 @@ void find_called_accesses(const Routine& routine, Facts& facts) {
   if (routine.pieces.size() < 2) return;
   const std::vector<AddressPlan> plans = plan_addresses(routine, facts, false);
   const auto is_regular = [&](unsigned b, unsigned n) {
-    return !plans[b].is_empty() && plans[b].is_regular[n - routine.blocks[b].first];
+    return plans[b].has_regular(n - routine.blocks[b].first);
   };
   for (const Piece& piece : routine.pieces) {
     const std::vector<bool> is_in_loop = blocks_in_loops(routine, piece);

@@ -273,7 +273,7 @@ bool goes_side_by_side(const Routine& routine, const Facts& facts) {
     for (unsigned n = block.first; n < block.last; ++n) {
       const NodeKind kind = routine.nodes[n].kind;
       if (kind == NodeKind::outside) return false;
-      const bool is_regular = !plans[i].is_empty() && plans[i].is_regular[n - block.first];
+      const bool is_regular = plans[i].has_regular(n - block.first);
       if ((kind == NodeKind::global || kind == NodeKind::buffer) && !is_regular) return false;
     }
   }

@@ -488,7 +488,7 @@ bool Emitter::has_irregular_loads() const {
   for (unsigned b = piece.first; b < piece.last; ++b)
     for (unsigned n = routine_.blocks[b].first; n < routine_.blocks[b].last; ++n) {
       if (routine_.nodes[n].kind != NodeKind::global) continue;
-      const bool is_regular = !plans_[b].is_empty() && plans_[b].is_regular[n - routine_.blocks[b].first];
+      const bool is_regular = plans_[b].has_regular(n - routine_.blocks[b].first);
       if (!is_regular && global_operands(routine_.nodes[n].instruction).is_load()) return true;
     }
   return false;

@@ -41,8 +41,7 @@ Value* element_of_words(llvm::IRBuilder<>& ir, const AccessShape& shape, Value* 
 
 void Emitter::plan_walks() {
   for (const auto& [node, block, is_certain] : find_walks(routine_, piece_)) {
-    const AddressPlan& plan = plans_[block];
-    if (!plan.is_empty() && plan.is_regular[node - routine_.blocks[block].first]) continue;
+    if (plans_[block].has_regular(node - routine_.blocks[block].first)) continue;
     // Where the wave hardly ever comes. With sixteen registers, what such a load needs takes those of the
     // lanes.
     if (!has_masked_gathers_ && lane_loops_.contains(block)) continue;

@@ -354,10 +354,12 @@ class Emitter {
   // Of a vector instruction, with the words and masks that were stored.
   void call_body(const std::string& name, Value* doubt, uint32_t float_mode, bool takes_mode);
 
+  // emit_matrix.cpp
+  void emit_matrix(unsigned node);
+
   // emit_lanes.cpp: lanes that read and write others
   void emit_lane_access(unsigned node);
   void emit_call(unsigned node);
-  void emit_matrix(unsigned node);
   void forget(const RegisterSet& registers);
   void let_go_of_all(const RegisterSet& changed);
   void emit_indexed(unsigned node);

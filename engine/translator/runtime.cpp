@@ -218,29 +218,22 @@ uint32_t memory_form(isa::Opcode opcode) {
   return static_cast<uint32_t>(opcode);
 }
 
-bool keeps_registers(std::string_view name) {
-  static constexpr std::string_view kKeeping[] = {
-      "lockstep_translator_allowed", "lockstep_translator_global", "lockstep_translator_flat",
-      "lockstep_translator_store_rows", "lockstep_translator_forget_paths"};
-  return std::find(std::begin(kKeeping), std::end(kKeeping), name) != std::end(kKeeping);
-}
-
 std::span<const RuntimeSymbol> runtime_symbols() {
   static const bool has_wide = interpreter::best_host_target() == interpreter::HostTarget::x86_64_v4;
-  const auto keeping = [](KeepingFunction narrow, KeepingFunction wide) {
-    return reinterpret_cast<void*>(has_wide ? wide : narrow);
+  const auto keeping = [](const char* name, KeepingFunction narrow, KeepingFunction wide) {
+    return RuntimeSymbol{name, reinterpret_cast<void*>(has_wide ? wide : narrow), true};
   };
   static const RuntimeSymbol symbols[] = {
-      {"lockstep_translator_allowed",
-       keeping(&lockstep_translator_allowed_keeping_v3, &lockstep_translator_allowed_keeping_v4)},
-      {"lockstep_translator_global",
-       keeping(&lockstep_translator_global_keeping_v3, &lockstep_translator_global_keeping_v4)},
-      {"lockstep_translator_flat",
-       keeping(&lockstep_translator_flat_keeping_v3, &lockstep_translator_flat_keeping_v4)},
-      {"lockstep_translator_store_rows",
-       keeping(&lockstep_translator_store_rows_keeping_v3, &lockstep_translator_store_rows_keeping_v4)},
-      {"lockstep_translator_forget_paths",
-       keeping(&lockstep_translator_forget_paths_keeping_v3, &lockstep_translator_forget_paths_keeping_v4)},
+      keeping("lockstep_translator_allowed", &lockstep_translator_allowed_keeping_v3,
+              &lockstep_translator_allowed_keeping_v4),
+      keeping("lockstep_translator_global", &lockstep_translator_global_keeping_v3,
+              &lockstep_translator_global_keeping_v4),
+      keeping("lockstep_translator_flat", &lockstep_translator_flat_keeping_v3,
+              &lockstep_translator_flat_keeping_v4),
+      keeping("lockstep_translator_store_rows", &lockstep_translator_store_rows_keeping_v3,
+              &lockstep_translator_store_rows_keeping_v4),
+      keeping("lockstep_translator_forget_paths", &lockstep_translator_forget_paths_keeping_v3,
+              &lockstep_translator_forget_paths_keeping_v4),
       {"lockstep_translator_wave_access", reinterpret_cast<void*>(&lockstep_translator_wave_access)},
       {"lockstep_translator_buffer", reinterpret_cast<void*>(&lockstep_translator_buffer)},
       {"lockstep_translator_buffer_atomic", reinterpret_cast<void*>(&lockstep_translator_buffer_atomic)},
@@ -253,6 +246,12 @@ std::span<const RuntimeSymbol> runtime_symbols() {
       {"lockstep_translator_paths", reinterpret_cast<void*>(&lockstep_translator_paths)},
   };
   return symbols;
+}
+
+bool keeps_registers(std::string_view name) {
+  return std::ranges::any_of(runtime_symbols(), [&](const RuntimeSymbol& symbol) {
+    return symbol.keeps_registers && symbol.name == name;
+  });
 }
 
 }  // namespace lockstep::translator

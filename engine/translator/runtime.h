@@ -137,9 +137,9 @@ inline constexpr uint64_t kMostLaneRounds = 1 << 16;
 struct RuntimeSymbol {
   const char* name;
   void* address;
+  bool keeps_registers = false;  // calls leave all but the result's as they are (keep_registers.S)
 };
 std::span<const RuntimeSymbol> runtime_symbols();
-// Whether calls of this one leave all registers but the result's as they are (keep_registers.S).
 bool keeps_registers(std::string_view name);
 
 // Instructions that this thread has executed by calls since the last time. Counts them in `times` by their
