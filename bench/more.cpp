@@ -132,6 +132,14 @@ Workload byte_gemm() {
   return with(make("byte_gemm", {256, 256}, {16, 16}, Result::integers), 2, random_integers(k64K / 4, 1),
               random_integers(k64K / 4, 2), Words(k64K), 256);
 }
+Workload double_gemm() {
+  return with(make("double_gemm", {256, 256}, {16, 16}, Result::doubles), 2, random_doubles(k64K, 1),
+              random_doubles(k64K, 2), Words(2 * k64K), 256);
+}
+Workload logistic() {
+  return with(make("logistic", {k64K, 1}, {256, 1}, Result::doubles), 1, random_doubles(k64K, 1),
+              Words(2 * k64K), 100);
+}
 Workload colours() {
   return with(make("colours", {k64K, 1}, {256, 1}, Result::integers), 4,
               table(
@@ -173,6 +181,8 @@ std::span<const WorkloadMaker> more_workloads() {
       {"digit_sums", digit_sums},
       {"field_step", field_step},
       {"byte_gemm", byte_gemm},
+      {"double_gemm", double_gemm},
+      {"logistic", logistic},
       {"colours", colours},
   };
   return kMakers;

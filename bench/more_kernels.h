@@ -431,6 +431,27 @@ void byte_gemm(__global const char* a, __global const char* b, __global int* c, 
   c[y * n + x] = sum;
 }
 
+// A product of matrices of doubles.
+__kernel GROUP(16, 16, 1)
+void double_gemm(__global const double* a, __global const double* b, __global double* c, int n) {
+  int x = get_global_id(0), y = get_global_id(1);
+  double sum = 0;
+  for (int k = 0; k < n; ++k) sum += a[y * n + k] * b[k * n + x];
+  c[y * n + x] = sum;
+}
+
+// A logistic map, and how fast its neighbours part.
+__kernel GROUP(256, 1, 1)
+void logistic(__global const double* start, __global double* out, int rounds) {
+  int i = get_global_id(0);
+  double x = 0.5 + 0.25 * start[i], part = 1.0;
+  for (int k = 0; k < rounds; ++k) {
+    part *= fabs(3.7 - 7.4 * x);
+    x = 3.7 * x * (1.0 - x);
+  }
+  out[i] = part + x;
+}
+
 // Vertices that no neighbour without a colour outweighs get one.
 __kernel GROUP(256, 1, 1)
 void colours(__global const int* first, __global const int* neighbour, __global const int* weight,

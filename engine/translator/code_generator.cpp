@@ -29,7 +29,9 @@
 #include "engine/translator/indexed_registers.h"
 #include "engine/translator/lane_moves.h"
 #include "engine/translator/pair_folding.h"
+#include "engine/translator/pair_merging.h"
 #include "engine/translator/pair_splitting.h"
+#include "engine/translator/range_offsets.h"
 #include "engine/translator/scalar_lanes.h"
 #include "engine/translator/shift_sums.h"
 #include "engine/translator/stopwatch.h"
@@ -174,10 +176,15 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
       has_arrays = true;
       drop_dead_code(*function, *machine);
     }
+    merge_pairs(*function, has_lanes);
     fold_pairs(*function, has_lanes);
     split_pairs(*function, has_masked_gathers(processor));
     if (multiplies_bits) multiply_shift_sums(*function);
     drop_implied_checks(*function);
+    if (has_lanes) {
+      check_last_rounds(*function);
+      count_from_begins(*function);
+    }
     if (has_masked_gathers(processor)) {
       keep_doubt_as_masks(*function);
       permute_tables(*function);

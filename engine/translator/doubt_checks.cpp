@@ -142,6 +142,54 @@ void drop_implied_checks(llvm::Function& function) {
 
 namespace {
 
+// Whether a NaN in `from`, of the round before where `header` merges it, is one in `value`, too.
+bool is_nan_with(Value* value, const Value* from, const llvm::BasicBlock& header, unsigned depth = 0) {
+  constexpr unsigned kMaxDepth = 8;
+  if (value == from) return true;
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (!instruction || depth == kMaxDepth || llvm::isa<llvm::PHINode>(instruction)) return false;
+  return std::ranges::any_of(instruction->operands(), [&](llvm::Use& operand) {
+    return (passes_nans(*instruction) || keeps_nan(*instruction, *operand)) &&
+           is_nan_with(operand, from, header, depth + 1);
+  });
+}
+
+// Of a round of the loop with this header: whether what is a NaN there makes it one in the next.
+bool stays_nan(Value* value, const llvm::BasicBlock& header, const llvm::BasicBlock& latch) {
+  return std::ranges::any_of(header.phis(), [&](const llvm::PHINode& merged) {
+    return is_nan_with(merged.getIncomingValueForBlock(&latch), value, header) &&
+           is_nan_with(value, &merged, header);
+  });
+}
+
+}  // namespace
+
+void check_last_rounds(llvm::Function& function) {
+  for (llvm::BasicBlock& header : function) {
+    for (llvm::PHINode& doubt : header.phis()) {
+      if (!doubt.getType()->isIntOrIntVectorTy(32) || doubt.getNumIncomingValues() != 2) continue;
+      const auto is_none = [](const Value* value) {
+        const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+        return constant && constant->isNullValue();
+      };
+      const unsigned last = is_none(doubt.getIncomingValue(0)) ? 1 : 0;
+      if (!is_none(doubt.getIncomingValue(1 - last))) continue;
+      llvm::BasicBlock& latch = *doubt.getIncomingBlock(last);
+      // Of the round: a sum of checks that ends in what was there before.
+      Value* sum = doubt.getIncomingValue(last);
+      bool stays = true;
+      while (auto* select = llvm::dyn_cast<llvm::SelectInst>(sum)) {
+        Value* checked = checked_value(*select);
+        stays = stays && checked && stays_nan(checked, header, latch);
+        sum = select->getFalseValue();
+      }
+      if (stays && sum == &doubt) doubt.setIncomingValue(last, llvm::Constant::getNullValue(doubt.getType()));
+    }
+  }
+}
+
+namespace {
+
 // A comparison of lanes, or of what they are together, with zero; null if it is none.
 Value* compared_with_zero(const llvm::ICmpInst& compare) {
   const auto* zero = llvm::dyn_cast<llvm::Constant>(compare.getOperand(1));

@@ -10,6 +10,10 @@ namespace lockstep::translator {
 // on. To be called when bodies are inlined and memory is promoted to values.
 void drop_implied_checks(llvm::Function& function);
 
+// Doubt that is summed up over the rounds of a loop: where a NaN of one round is in what the next one checks,
+// the last round's is enough.
+void check_last_rounds(llvm::Function& function);
+
 // Behind that: doubt, which bodies collect as lanes of -1 and 0, stays the mask that a comparison made it of,
 // where nobody asks but whether there is any. For hosts that have registers for masks.
 void keep_doubt_as_masks(llvm::Function& function);

@@ -43,7 +43,8 @@ std::vector<Value*> Emitter::load_fours(Value* pointer, Value* offsets) {
   auto* four = llvm::FixedVectorType::get(i32_, 4);
   std::vector<Value*> lanes;
   for (unsigned lane = 0; lane < 16; ++lane) {
-    Value* offset = ir_.CreateSExt(ir_.CreateExtractElement(offsets, uint64_t{lane}), i64_);
+    Value* offset = ir_.CreateExtractElement(offsets, uint64_t{lane});
+    offset = llvm::isa<llvm::Constant>(offset) ? ir_.CreateSExt(offset, i64_) : ir_.CreateZExt(offset, i64_);
     lanes.push_back(load_once(four, ir_.CreateGEP(ir_.getInt8Ty(), pointer, offset), true));
   }
   const auto shuffle = [&](Value* a, Value* b, llvm::ArrayRef<int> indices) {

@@ -13,6 +13,8 @@ namespace {
 
 // So often lanes may be given up before their end. Then the loop is the wave's, until it leaves.
 constexpr uint32_t kMostFailures = 2;
+// And so often they may begin again, since a load is from another range than the last time.
+constexpr uint32_t kMostLookUps = 16;
 
 }  // namespace
 
@@ -39,7 +41,9 @@ Emitter::LaneEntry& Emitter::lane_entry(unsigned block) {
     entry.block = new_block("lane_loop");
     llvm::IRBuilder<> at_entry(entry_, entry_->begin());
     entry.failures = at_entry.CreateAlloca(i32_);
-    at_entry.CreateStore(at_entry.getInt32(0), entry.failures);
+    entry.look_ups = at_entry.CreateAlloca(i32_);
+    for (llvm::AllocaInst* count : {entry.failures, entry.look_ups})
+      at_entry.CreateStore(at_entry.getInt32(0), count);
     entry.rounds_left = at_entry.CreateAlloca(i32_);
     const auto compact = compact_loops_.find(block);
     if (compact != compact_loops_.end())
@@ -115,6 +119,7 @@ class Emitter::LaneLoopCode final : public LaneByLane {
   void emit_begin() override;
   void emit_lane() override;
   void emit_ended() override;
+  void emit_found(const LaneRange& range, unsigned load, BasicBlock* allowed) override;
 
   // The register with the low half of a load's address.
   unsigned address_of(unsigned load) const {
@@ -127,7 +132,7 @@ class Emitter::LaneLoopCode final : public LaneByLane {
   void begin_lane();
   void test_walks();
   bool emit_nodes();
-  void end_lane(bool has_left);
+  void end_lane(Value* rounds, bool has_left);
 
   const LaneLoop& loop_;
   const Block& block_;
@@ -273,7 +278,6 @@ bool Emitter::LaneLoopCode::emit_nodes() {
   e_.set_scalar(kExec, ir_.getInt32(1));
   for (unsigned number : loop_.zero_while_on) e_.set_scalar(number, ir_.getInt32(0));
   for (const auto& [low, pair] : pairs_) set_pair(low, ir_.CreateLoad(e_.i64_, pair));
-  ir_.CreateStore(llvm::Constant::getNullValue(e_.lanes_), e_.doubt_[0]);
   bool casts_doubt = false;
   for (unsigned n = block_.first; n < block_.last; ++n) {
     const bool is_load = e_.routine_.nodes[n].kind == NodeKind::global;
@@ -285,10 +289,24 @@ bool Emitter::LaneLoopCode::emit_nodes() {
   return casts_doubt;
 }
 
+// All lanes begin again with it, so that ranges are the same in all rounds.
+void Emitter::LaneLoopCode::emit_found(const LaneRange&, unsigned, BasicBlock*) {
+  const LaneEntry& entry = e_.lane_entries_.at(header_);
+  Value* count = ir_.CreateAdd(ir_.CreateLoad(e_.i32_, entry.look_ups), ir_.getInt32(1));
+  ir_.CreateStore(count, entry.look_ups);
+  BasicBlock* const again = e_.new_block("lanes_begin_again");
+  ir_.CreateCondBr(ir_.CreateICmpULT(count, ir_.getInt32(kMostLookUps)), again, failed_);
+  ir_.SetInsertPoint(again);
+  empty_vector_registers();
+  ir_.CreateBr(begin_);
+}
+
 void Emitter::LaneLoopCode::emit_lane() {
   begin_lane();
   test_walks();
   ir_.CreateStore(lane_rounds_, rounds_left_);
+  // It is the sum of all rounds: nothing has changed until the lane is at its end.
+  ir_.CreateStore(llvm::Constant::getNullValue(e_.lanes_), e_.doubt_[0]);
   BasicBlock* const round = e_.new_block("lane_round");
   ir_.CreateBr(round);
   ir_.SetInsertPoint(round);
@@ -299,25 +317,26 @@ void Emitter::LaneLoopCode::emit_lane() {
     ir_.CreateStore(joined(low_word, element_of_lane(e_.vgpr(low + 1, 0))), pair);
   }
   e_.flush_locals(e_.locals_);
-  Value* still_left = ir_.CreateSub(ir_.CreateLoad(e_.i64_, rounds_left_), ir_.getInt64(1));
-  ir_.CreateStore(still_left, rounds_left_);
+  Value* left_before = ir_.CreateLoad(e_.i64_, rounds_left_);
   BasicBlock *on = e_.new_block("lane_goes_on"), *off = e_.new_block("lane_off"),
              *cut = e_.new_block("lane_cut"), *used_up = e_.new_block("lane_used_up");
   ir_.CreateCondBr(goes_on, on, off);
   ir_.SetInsertPoint(on);
-  if (casts_doubt) check_lane();
+  Value* still_left = ir_.CreateSub(left_before, ir_.getInt64(1));
+  ir_.CreateStore(still_left, rounds_left_);
   ir_.CreateCondBr(ir_.CreateICmpNE(still_left, ir_.getInt64(0)), round, cut);
   ir_.SetInsertPoint(cut);
   ir_.CreateCondBr(ir_.CreateICmpEQ(lane_rounds_, most_rounds_), used_up, failed_);
   ir_.SetInsertPoint(used_up);
-  end_lane(false);
+  if (casts_doubt) check_lane();
+  end_lane(lane_rounds_, false);
   ir_.SetInsertPoint(off);
   if (casts_doubt) check_lane();
-  end_lane(true);
+  end_lane(ir_.CreateAdd(ir_.CreateSub(lane_rounds_, left_before), ir_.getInt64(1)), true);
 }
 
 // A lane that is off is read as one that has left the loop; the others are in it.
-void Emitter::LaneLoopCode::end_lane(bool has_left) {
+void Emitter::LaneLoopCode::end_lane(Value* rounds, bool has_left) {
   const RegisterSet read_of_left =
       e_.facts_.blocks[static_cast<unsigned>(block_.next)].live_in.all() | facts_.live_in.off;
   begin_nodes(header_);
@@ -333,10 +352,9 @@ void Emitter::LaneLoopCode::end_lane(bool has_left) {
                      : ir_.CreateZExt(bit_of_lane(ir_.CreateLoad(e_.i32_, e_.slot(number))), mask_type_);
     ir_.CreateStore(ir_.CreateOr(all, ir_.CreateShl(bit, lane_)), masks_behind_[number]);
   }
-  Value* count = ir_.CreateSub(lane_rounds_, ir_.CreateLoad(e_.i64_, rounds_left_));
   Value* count_before = ir_.CreateLoad(e_.i64_, longest_);
-  Value* is_longer = ir_.CreateICmpUGT(count, count_before);
-  ir_.CreateStore(ir_.CreateSelect(is_longer, count, count_before), longest_);
+  Value* is_longer = ir_.CreateICmpUGT(rounds, count_before);
+  ir_.CreateStore(ir_.CreateSelect(is_longer, rounds, count_before), longest_);
   for (unsigned number : numbers_) {
     if (!written_[number]) continue;
     Value* now = ir_.CreateLoad(e_.i32_, e_.slot(number));

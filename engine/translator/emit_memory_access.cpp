@@ -115,8 +115,17 @@ void Emitter::MemoryAccessCode::emit_consecutive() {
   Value* plain = e_.are_all(access_.lanes);
   ChunkValues first{};
   const auto range = e_.last_range(access_.slot);
+  std::optional<std::map<Value*, AddressFacts>> facts_of_all_ways;
   for (unsigned chunk = 0; chunk < e_.chunks_; ++chunk) {
     plain = ir_.CreateAnd(plain, e_.has_stride(access_.low[chunk], 4 * dwords_));
+    if (chunk == 0 && dwords_ == 4) {
+      // Structures of 16 bytes are mostly elsewhere if these are not, and what is behind is long.
+      BasicBlock* maybe = e_.new_block("maybe_consecutive");
+      e_.branch_unlikely(ir_.CreateNot(plain), lanes_, maybe);
+      ir_.SetInsertPoint(maybe);
+      plain = ir_.getTrue();
+      facts_of_all_ways = e_.address_facts_;
+    }
     Value* start = e_.address_facts(access_.low[chunk]).first;
     plain = ir_.CreateAnd(plain, ir_.CreateICmpULE(start, ir_.getInt32(~0u - 16 * shape_.bytes)));
     Value* at = ir_.CreateAdd(access_.base, ir_.CreateZExt(start, e_.i64_));
@@ -141,6 +150,7 @@ void Emitter::MemoryAccessCode::emit_consecutive() {
       e_.store_consecutive(pointer, words_[chunk]);
   }
   way.end = fast;
+  if (facts_of_all_ways) e_.address_facts_ = std::move(*facts_of_all_ways);
 }
 
 // All lanes that are on in the range of the last time: each on its own, in generated code. In ranges of up to

@@ -597,6 +597,7 @@ class Emitter {
   struct LaneEntry {
     llvm::BasicBlock* block = nullptr;
     llvm::AllocaInst* failures = nullptr;     // i32: how often lanes were given up
+    llvm::AllocaInst* look_ups = nullptr;     // i32: how often they began again with another range
     llvm::AllocaInst* rounds_left = nullptr;  // i32: with few lanes, before a loop is made compact
   };
   // Chunks of VGPRs, one behind the other: what the lanes begin with, and then what they end with.

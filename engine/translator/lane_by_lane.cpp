@@ -32,6 +32,9 @@ Emitter::LaneByLane::LaneByLane(Emitter& emitter, unsigned header, const Registe
       failed_(e_.new_block("lanes_failed")) {}
 
 void Emitter::LaneByLane::emit() {
+  // Nor are they loaded again before it is known where the wave goes on, for each lane.
+  ir_.SetInsertPoint(failed_);
+  empty_vector_registers();
   e_.begin_at(header_);
   ir_.SetInsertPoint(e_.lane_entries_.at(header_).block);
   e_.locals_.held = facts_.held;
@@ -53,6 +56,7 @@ void Emitter::LaneByLane::emit() {
   e_.chunks_ = chunks;
   std::swap(slots, e_.slots_);
   ir_.SetInsertPoint(ended_);
+  empty_vector_registers();
   e_.forget_values();
   e_.locals_ = at_header;
   emit_ended();
@@ -225,19 +229,26 @@ Value* Emitter::LaneByLane::rounds_of_walk(unsigned load, Value* pair, const Lan
   return ir_.CreateAdd(ir_.CreateUDiv(behind, ir_.getInt64(bytes)), ir_.getInt64(1));
 }
 
-// Goes on where the load is allowed.
-void Emitter::LaneByLane::test_range(unsigned load, Value* address, const LaneRange& range) {
+// Goes on where the load is allowed. Gives where it is, counted from the range's begin.
+Value* Emitter::LaneByLane::test_range(unsigned load, Value* address, const LaneRange& range) {
   BasicBlock *look_up = e_.new_block("look_up"), *found = e_.new_block("found"),
              *allowed = e_.new_block("allowed");
-  Value* at = ir_.CreateSub(address, ir_.CreateLoad(e_.i64_, range.begin));
+  Value* begin = ir_.CreateLoad(e_.i64_, range.begin);
+  Value* at = ir_.CreateSub(address, begin);
   e_.branch_unlikely(ir_.CreateICmpUGE(at, ir_.CreateLoad(e_.i64_, range.span)), look_up, allowed);
   ir_.SetInsertPoint(look_up);
   const uint64_t bytes = isa::access_shape(e_.routine_.nodes[load].instruction.row->opcode).bytes;
-  ir_.CreateCondBr(e_.look_range_up(range.slot, address, bytes, kRead), found, failed_);
+  Value* place = ir_.CreateAdd(begin, at);
+  ir_.CreateCondBr(e_.look_range_up(range.slot, place, bytes, kRead), found, failed_);
   ir_.SetInsertPoint(found);
+  emit_found(range, load, allowed);
+  ir_.SetInsertPoint(allowed);
+  return ir_.CreateGEP(ir_.getInt8Ty(), ir_.CreateIntToPtr(begin, e_.pointer_), at);
+}
+
+void Emitter::LaneByLane::emit_found(const LaneRange& range, unsigned load, BasicBlock* allowed) {
   set_range(range, load);
   ir_.CreateBr(allowed);
-  ir_.SetInsertPoint(allowed);
 }
 
 Value* Emitter::LaneByLane::address_of(const isa::Instruction& instruction) {
@@ -286,9 +297,9 @@ void Emitter::LaneByLane::emit_load(unsigned index, const LaneRange* range) {
   BasicBlock* from = ir_.GetInsertBlock();
   ir_.CreateCondBr(is_on, test, loaded);
   ir_.SetInsertPoint(test);
-  if (range) test_range(index, address, *range);
+  Value* pointer = range ? test_range(index, address, *range) : ir_.CreateIntToPtr(address, e_.pointer_);
   BasicBlock* load = ir_.GetInsertBlock();
-  std::vector<Value*> words = load_words(shape, ir_.CreateIntToPtr(address, e_.pointer_));
+  std::vector<Value*> words = load_words(shape, pointer);
   ir_.CreateBr(loaded);
   ir_.SetInsertPoint(loaded);
   for (Value*& word : words) {

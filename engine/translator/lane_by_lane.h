@@ -33,6 +33,7 @@ class Emitter::LaneByLane {
   // The wave as its lanes have left it.
   virtual void emit_ended() = 0;
 
+  void empty_vector_registers();
   llvm::Value* number_of(uint64_t value) const { return llvm::ConstantInt::get(mask_type_, value); }
   Value* element_of_lane(Value* lanes);
   Value* bit_of_lane(Value* mask);
@@ -50,6 +51,9 @@ class Emitter::LaneByLane {
     unsigned slot = 0;
     llvm::AllocaInst *begin = nullptr, *span = nullptr;
   };
+  void set_range(const LaneRange& range, unsigned load);
+  // Where another range has been found: goes to `allowed` with it, or begins again.
+  virtual void emit_found(const LaneRange& range, unsigned load, llvm::BasicBlock* allowed);
   std::map<unsigned, LaneRange> lane_ranges(const std::vector<unsigned>& loads);
   Value* rounds_of_walk(unsigned load, Value* pair, const LaneRange& range);
 
@@ -75,11 +79,9 @@ class Emitter::LaneByLane {
   std::map<uint32_t, llvm::AllocaInst*> scratch_;  // its dwords of scratch, by their first bytes
 
  private:
-  void empty_vector_registers();
   void emit_next_lane(llvm::AllocaInst* left);
   void emit_vector(unsigned node);
-  void set_range(const LaneRange& range, unsigned load);
-  void test_range(unsigned load, Value* address, const LaneRange& range);
+  Value* test_range(unsigned load, Value* address, const LaneRange& range);
   Value* address_of(const isa::Instruction& instruction);
   std::vector<Value*> load_words(const isa::AccessShape& shape, Value* pointer);
   void emit_load(unsigned node, const LaneRange* range);

@@ -53,6 +53,21 @@ std::optional<Whole> whole_of(Value* low, Value* high) {
   return whole;
 }
 
+std::optional<std::pair<Value*, Value*>> words_of_join(llvm::Instruction& instruction) {
+  Value *low = nullptr, *high = nullptr;
+  const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType());
+  if (type ? type->getNumElements() != kLanes || type->getScalarSizeInBits() != 64
+           : !instruction.getType()->isIntegerTy(64))
+    return std::nullopt;
+  if (!match::match(&instruction, match::m_c_Or(match::m_ZExt(match::m_Value(low)),
+                                                match::m_Shl(match::m_ZExt(match::m_Value(high)),
+                                                             match::m_SpecificInt(32)))))
+    return std::nullopt;
+  if (low->getType()->getScalarSizeInBits() != 32 || high->getType()->getScalarSizeInBits() != 32)
+    return std::nullopt;
+  return std::pair{low, high};
+}
+
 Value* made(llvm::IRBuilder<>& ir, const Whole& whole) {
   llvm::Type* type = whole.number->getType();
   Value* value = whole.number;
@@ -115,25 +130,33 @@ Value* stored_pairs(llvm::IRBuilder<>& ir, const llvm::ShuffleVectorInst& blend)
 
 }  // namespace
 
+std::optional<std::pair<Value*, Value*>> joined_words(llvm::Instruction& instruction) {
+  if (instruction.hasMetadata(kKeptJoined)) return std::nullopt;
+  auto words = words_of_join(instruction);
+  Whole signs;
+  if (words) words->second = without_sign(words->second, signs);
+  return words;
+}
+
+Value* number_of_words(Value* low, Value* high) {
+  const auto whole = whole_of(low, high);
+  return whole && whole->flips == 0 && ~whole->keeps == 0 ? whole->number : nullptr;
+}
+
 void fold_pairs(llvm::Function& function, bool has_scalars) {
   llvm::SmallVector<llvm::WeakTrackingVH> unused;
   for (llvm::BasicBlock& block : function) {
     for (llvm::Instruction& instruction : block) {
       llvm::IRBuilder<> ir(&instruction);
-      Value *low = nullptr, *high = nullptr, *whole = nullptr;
+      Value* whole = nullptr;
       const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType());
       const bool is_one = has_scalars && instruction.getType()->isIntegerTy(64);
       if ((!type && !is_one) || instruction.use_empty() || instruction.hasMetadata(kKeptJoined)) continue;
       if (const auto* blend = llvm::dyn_cast<llvm::ShuffleVectorInst>(&instruction)) {
         whole = stored_pairs(ir, *blend);
-      } else if ((is_one || (type->getNumElements() == kLanes && type->getScalarSizeInBits() == 64)) &&
-                 match::match(&instruction, match::m_c_Or(match::m_ZExt(match::m_Value(low)),
-                                                          match::m_Shl(match::m_ZExt(match::m_Value(high)),
-                                                                       match::m_SpecificInt(32)))) &&
-                 low->getType()->getScalarSizeInBits() == 32 &&
-                 high->getType()->getScalarSizeInBits() == 32) {
-        const auto both = whole_of(low, high);
-        whole = is_one ? (both ? made(ir, *both) : nullptr) : joined(ir, low, high);
+      } else if (const auto words = words_of_join(instruction)) {
+        const auto both = whole_of(words->first, words->second);
+        whole = is_one ? (both ? made(ir, *both) : nullptr) : joined(ir, words->first, words->second);
       }
       if (!whole) continue;
       instruction.replaceAllUsesWith(whole);

@@ -3,7 +3,16 @@
 
 #include <llvm/IR/Function.h>
 
+#include <optional>
+#include <utility>
+
 namespace lockstep::translator {
+
+// Of an instruction that joins a number: its words, the low one first, without what changes the number's
+// sign.
+std::optional<std::pair<llvm::Value*, llvm::Value*>> joined_words(llvm::Instruction& instruction);
+// The number that these are taken out of, or null.
+llvm::Value* number_of_words(llvm::Value* low, llvm::Value* high);
 
 // Each instruction takes such numbers apart and the next one joins them again. Where both are in the function
 // the number itself remains.
