@@ -284,9 +284,14 @@ int SyncObjects::descriptor_of(const Gpu& gpu, uint32_t handle, bool closes_on_e
   forget_closed();
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | (closes_on_exec ? SOCK_CLOEXEC : 0), 0, ends) != 0) return errno;
-  struct stat status = {};
-  if (fstat(ends[0], &status) != 0) return errno;
   const int ours = taken_over(ends[1]);
+  struct stat status = {};
+  if (ours < 0 || fstat(ends[0], &status) != 0) {
+    const int error = errno;
+    close_own(ours);
+    syscall(SYS_close, ends[0]);
+    return error;
+  }
   exported_[status.st_ino] = {ours, gpu.index, object};
   descriptor = ends[0];
   return 0;

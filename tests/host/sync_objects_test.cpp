@@ -2,12 +2,18 @@
 #include <fcntl.h>
 #include <libdrm/amdgpu_drm.h>
 #include <libdrm/drm.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <climits>
+#include <cstddef>
 #include <thread>
 
 #include "tests/host/commands_fixture.h"
@@ -18,6 +24,36 @@ namespace {
 constexpr uint32_t kAll = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL,
                    kForSubmit = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT,
                    kAvailable = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE;
+
+int descriptors() {
+  int count = 0;
+  for (int number = 0; number < 4096; ++number) count += fcntl(number, F_GETFD) >= 0;
+  return count;
+}
+
+// An export needs a third one for a moment.
+bool leave_two_numbers() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  int number = 0;
+  for (int unused = 0; unused < 2; ++number) unused += fcntl(number, F_GETFD) < 0;
+  limit.rlim_cur = static_cast<rlim_t>(number);
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+// From here on nobody of this process learns what a descriptor is.
+bool forbid_fstat() {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_newfstatat, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fstat, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{sizeof program / sizeof *program, program};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) == 0;
+}
 
 struct SyncObjectsTest : RenderNodeCommands {
   uint32_t make(uint32_t flags = 0) {
@@ -236,11 +272,6 @@ TEST_F(SyncObjectsTest, CommandsEndsHaveNamesAndNamesDescriptors) {
 
 // Each of them would have another descriptor.
 TEST_F(SyncObjectsTest, WhatIsClosedIsForgotten) {
-  const auto descriptors = [] {
-    int count = 0;
-    for (int number = 0; number < 4096; ++number) count += fcntl(number, F_GETFD) >= 0;
-    return count;
-  };
   const uint32_t object = make();
   const auto export_and_close = [&] {
     drm_syncobj_handle exported = {object, 0, -1, 0};
@@ -251,6 +282,19 @@ TEST_F(SyncObjectsTest, WhatIsClosedIsForgotten) {
   const int before = descriptors();
   for (int i = 0; i < 20; ++i) export_and_close();
   EXPECT_EQ(descriptors(), before);
+}
+
+TEST_F(SyncObjectsTest, ExportsThatFailLeaveNoDescriptor) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const uint32_t object = make();
+  const auto fails = [&](bool is_prepared, int with) {
+    const int before = descriptors();
+    drm_syncobj_handle exported = {object, 0, -1, 0};
+    if (!is_prepared || node(DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, exported) != with) _exit(2);
+    _exit(descriptors() == before ? 0 : 1);
+  };
+  EXPECT_EXIT(fails(leave_two_numbers(), EMFILE), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(fails(forbid_fstat(), ENOMEM), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(SyncObjectsTest, WhatIsWrongIsRefused) {
