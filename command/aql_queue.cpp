@@ -241,9 +241,10 @@ AqlQueue::Outcome AqlQueue::refuse_lost(uint64_t address) {
 
 Queue::Advance AqlQueue::advance() {
   Advance result;
+  const auto begin = Waiters::Clock::now();
   if (const auto doorbell = load_shared<uint64_t>(doorbell_); doorbell != heard_) {
     heard_ = doorbell;
-    rung_ = Waiters::Clock::now();
+    rung_ = begin;
   }
   if (!pages_ && state() == QueueState::active && !has_memory()) {
     refuse(next_, QueueError::Kind::memory_violation, "amd_queue_t",
@@ -270,6 +271,7 @@ Queue::Advance AqlQueue::advance() {
     const uint64_t ended = retired_.load(std::memory_order_seq_cst);
     const bool has_slot = next_ - read < size_;
     if (has_slot && !is_published(header)) break;
+    if (n != 0 && Waiters::Clock::now() - begin > kLongestBatch) break;
     bool goes_on = has_slot;
     if (goes_on && killed(next_)) {
       goes_on = abandon(next_);

@@ -68,14 +68,6 @@ Queue::Advance Processor::round() {
     std::lock_guard lock(mutex_);
     turns_ = queues_;
   }
-  // Among equals another one is first each time.
-  const size_t turn = turn_++;
-  for (auto begin = turns_.begin(); begin != turns_.end();) {
-    const auto end = std::find_if(
-        begin, turns_.end(), [&](const auto& other) { return other->priority() != (*begin)->priority(); });
-    std::rotate(begin, begin + static_cast<std::ptrdiff_t>(turn % static_cast<size_t>(end - begin)), end);
-    begin = end;
-  }
   for (const auto& queue : turns_) {
     if (!begin_turn(*queue)) continue;
     const Queue::Advance one = queue->advance();
@@ -107,6 +99,10 @@ void Processor::end_turn(const Queue& queue, bool progressed) {
   current_ = nullptr;
   if (progressed) {
     progressed_ = &queue;
+    const auto found = std::ranges::find(queues_, &queue, [](const auto& each) { return each.get(); });
+    const auto behind = std::find_if(found, queues_.end(),
+                                     [&](const auto& other) { return other->priority() < queue.priority(); });
+    if (found != behind) std::rotate(found, found + 1, behind);
     std::erase_if(had_no_turn_, [&](const Queue* other) { return other->priority() < queue.priority(); });
   }
   released_.notify_all();

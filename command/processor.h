@@ -51,9 +51,9 @@ class Processor {
   std::mutex driving_;  // of the thread that processes packets; before `mutex_`
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::shared_ptr<Queue>> queues_;  // by priority, highest first
-  std::vector<std::shared_ptr<Queue>> turns_;   // those that round() goes through; of whoever is `driving_`
-  size_t turn_ = 0;
+  // By priority, highest first; among equals those that have gone on are behind the others.
+  std::vector<std::shared_ptr<Queue>> queues_;
+  std::vector<std::shared_ptr<Queue>> turns_;  // those that round() goes through; of whoever is `driving_`
   const Queue* current_ = nullptr;
   const Queue* progressed_ = nullptr;      // the last one that did; it may be gone
   std::vector<const Queue*> had_no_turn_;  // of queues_, since they were added

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,8 +34,10 @@ struct QueueError {
   std::optional<machine::WaveFault> fault;
 };
 
-// Packets of a queue before others get their turn.
+// Packets of a queue before others get their turn, and the time that they may take: kernels run on the thread
+// that processes packets, and on the card queues go on beside each other.
 constexpr unsigned kBatch = 64;
+constexpr auto kLongestBatch = std::chrono::microseconds(20);
 
 enum class QueueState : uint8_t { active, inactive };
 

@@ -133,6 +133,7 @@ void RingQueue::fail_lost(uint64_t address) {
 
 Queue::Advance RingQueue::advance() {
   Advance result;
+  const auto begin = Waiters::Clock::now();
   heard_ = load_shared<uint64_t>(memory_.doorbell);
   if (state() == QueueState::active && !settle()) fail(error_of(failure()));
   for (unsigned n = 0; n < kBatch && state() == QueueState::active; ++n) {
@@ -143,7 +144,7 @@ Queue::Advance RingQueue::advance() {
       break;
     }
     const uint64_t read = read_;
-    if (read == write) break;
+    if (read == write || (n != 0 && Waiters::Clock::now() - begin > kLongestBatch)) break;
     const uint64_t available = write - read;
     if (available > dwords_) {
       fail(error_of({QueueError::Kind::invalid_packet, "write position",

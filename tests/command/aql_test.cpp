@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -324,36 +325,55 @@ TEST(Aql, DispatchesOfTwoQueuesMeetAtAGlobalBarrier) {
   EXPECT_TRUE(signals.wait(second, Condition::equal, 0, in_seconds(20)));
 }
 
-TEST(Aql, HigherPriorityIsProcessedFirst) {
+// Takes a ticket from the first dword and stores it where the second argument points.
+const char* const kTicket =
+    "s_load_b128 s[4:7], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\ns_mov_b32 exec_lo, 1\nv_mov_b32 v1, 0\n"
+    "v_mov_b32 v2, 1\nglobal_atomic_add_u32 v3, v1, v2, s[4:5] glc\ns_waitcnt vmcnt(0)\n"
+    "global_store_b32 v1, v3, s[6:7]";
+
+// The last ticket that each of two queues of these priorities gets, of `count` dispatches one behind the
+// other.
+std::array<uint32_t, 2> last_tickets(const std::string& kernel, std::array<int, 2> priorities,
+                                     unsigned count) {
   MachineUnderTest m(1);
-  // Takes a ticket from the first dword and stores it where the second argument points.
-  const uint64_t ticket =
-      m.load({"ticket",
-              "s_load_b128 s[4:7], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\ns_mov_b32 exec_lo, 1\nv_mov_b32 v1, 0\n"
-              "v_mov_b32 v2, 1\nglobal_atomic_add_u32 v3, v1, v2, s[4:5] glc\ns_waitcnt vmcnt(0)\n"
-              "global_store_b32 v1, v3, s[6:7]"});
+  const uint64_t ticket = m.load({"ticket", kernel});
   Signals& signals = m.processor->signals();
   uint32_t* counter = m.buffer(16);
   uint32_t* out = m.buffer(16);
-  const uint64_t gate = signals.create(1), done = signals.create(20);
+  const uint64_t gate = signals.create(1), done = signals.create(2 * count);
   std::vector<std::shared_ptr<AqlQueue>> queues;
-  for (int priority : {0, 1}) {
-    const auto queue = m.queue(64, priority);
+  for (unsigned i = 0; i < 2; ++i) {
+    const auto queue = m.queue(64, priorities[i]);
     queues.push_back(queue);
     uint32_t* arguments = m.buffer(16);
-    const uint64_t addresses[] = {reinterpret_cast<uint64_t>(counter),
-                                  reinterpret_cast<uint64_t>(out + priority)};
+    const uint64_t addresses[] = {reinterpret_cast<uint64_t>(counter), reinterpret_cast<uint64_t>(out + i)};
     std::memcpy(arguments, addresses, sizeof addresses);
     submit(*queue, barrier_packet(PacketType::barrier_and, {gate}));
-    for (int i = 0; i < 10; ++i) submit(*queue, dispatch_packet(ticket, arguments, 1, 32, done, true));
+    for (unsigned n = 0; n < count; ++n)
+      submit(*queue, dispatch_packet(ticket, arguments, 1, 32, done, true));
   }
   // The gate is opened by a third queue, and so between two rounds of the command processor: in the middle of
   // one the queue of lower priority might be the first to see it.
   const uint64_t open = m.load({"open", kOpen});
   submit(*m.queue(64, 2), dispatch_packet(open, Arguments(m, reinterpret_cast<uint32_t*>(gate)).memory));
-  ASSERT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(20)));
-  EXPECT_EQ(out[1], 9u);  // the last of the first ten
-  EXPECT_EQ(out[0], 19u);
+  EXPECT_TRUE(signals.wait(done, Condition::equal, 0, in_seconds(20)));
+  return {out[0], out[1]};
+}
+
+TEST(Aql, HigherPriorityIsProcessedFirst) {
+  const auto last = last_tickets(kTicket, {0, 1}, 10);
+  EXPECT_EQ(last[1], 9u);  // the last of the first ten
+  EXPECT_EQ(last[0], 19u);
+}
+
+// HIP 6.4 leaves out barriers between branches of graphs: what was rung first should not come last because
+// the other queue's kernels take long.
+TEST(Aql, QueuesOfOnePriorityTakeTurns) {
+  const std::string kernel =
+      std::string("s_mov_b32 s8, 5000\nagain:\nv_mul_f32 v4, v4, v5\ns_sub_u32 s8, s8, 1\n") +
+      "s_cmp_lg_u32 s8, 0\ns_cbranch_scc1 again\n" + kTicket;
+  const auto last = last_tickets(kernel, {0, 0}, 40);
+  EXPECT_GT(std::min(last[0], last[1]), 60u) << "one of them was nearly done when the other one began";
 }
 
 TEST(Aql, KillEndsADispatchThatNeverEnds) {
