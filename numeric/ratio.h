@@ -35,14 +35,12 @@ LOCKSTEP_INLINE bool any_is_not_normal(U32 beyond_least) {
 
 // `reciprocal`: what V_RCP_F32 gives for the denominator. Where that is a normal number so is the
 // denominator, and their fractions' are the same but for the exponents: V_RCP_F32 looks at the significand
-// alone.
+// alone. It gives no denormal numbers, so that it has given a normal one where the product is normal.
 template <bool reciprocal_first>
 LOCKSTEP_INLINE F32 ratio(F32 numerator, F32 denominator, F32 reciprocal) {
   const F32 product = numerator * reciprocal;
-  const U32 beyond_least =
-      __builtin_elementwise_max(detail::beyond_least_normal(numerator == 0.0f ? reciprocal : product),
-                                detail::beyond_least_normal(reciprocal));
-  if (!detail::any_is_not_normal(beyond_least)) return product;
+  if (!detail::any_is_not_normal(detail::beyond_least_normal(numerator == 0.0f ? reciprocal : product)))
+    return product;
   // Copies, so that nothing else goes through memory.
   const F32 n = numerator, d = denominator;
   F32 exact;

@@ -145,18 +145,19 @@ LOCKSTEP_INLINE RowChunk rows_by_permutes(const Rows<count>& table, U32 index) {
 }
 #endif
 
-// Bitcode is for hosts that are not known when it is made: whoever has it generated says which way it takes.
+// Whether the host has such permutations, and registers for masks. Bitcode is for hosts that are not known
+// when it is made: whoever has it generated says which way it takes.
 #ifdef LOCKSTEP_HOST_IS_OPEN
-extern "C" __attribute__((const)) bool lockstep_host_looks_up_rows();
-LOCKSTEP_INLINE bool host_looks_up_rows() {
-  return lockstep_host_looks_up_rows();
+extern "C" __attribute__((const)) bool lockstep_host_has_masks();
+LOCKSTEP_INLINE bool host_has_masks() {
+  return lockstep_host_has_masks();
 }
 #elif defined(__AVX512F__)
-constexpr bool host_looks_up_rows() {
+constexpr bool host_has_masks() {
   return true;
 }
 #else
-constexpr bool host_looks_up_rows() {
+constexpr bool host_has_masks() {
   return false;
 }
 // Never called, but code that is not optimised names it.
@@ -168,13 +169,16 @@ LOCKSTEP_INLINE RowChunk rows_by_permutes(const Rows<count>& table, U32 index) {
 
 template <unsigned count>
 LOCKSTEP_INLINE RowChunk load_rows(const Rows<count>& table, U32 index) {
-  return host_looks_up_rows() ? rows_by_permutes(table, index) : rows_by_loads(table, index);
+  return host_has_masks() ? rows_by_permutes(table, index) : rows_by_loads(table, index);
 }
 // By the bits of a number from this one on, as many as the table has rows.
 template <unsigned first_bit, unsigned count>
 LOCKSTEP_INLINE RowChunk load_rows_by_bits(const Rows<count>& table, U32 bits) {
   static_assert((count & (count - 1)) == 0);
-  if (host_looks_up_rows()) return rows_by_permutes(table, (bits >> first_bit) & (count - 1));
+  // Permutations look at no more bits of an index than they have numbers.
+  if (host_has_masks())
+    return rows_by_permutes(table,
+                            count == kRowsAtOnce ? bits >> first_bit : (bits >> first_bit) & (count - 1));
   constexpr unsigned kSizeBits = 4;
   static_assert(sizeof(Row) == 1 << kSizeBits);
   return rows_at(table, (bits >> (first_bit - kSizeBits)) & ((count - 1) << kSizeBits));
@@ -188,11 +192,11 @@ LOCKSTEP_INLINE F32 to_float(U32 x) {
 // last bit. Of products that are not negative; the other one of those that are not positive.
 LOCKSTEP_INLINE F32 product_on_grid(F32 a, F32 b, float grid) {
   const F32 product = a * b;
-  return product >= grid ? product : __builtin_elementwise_fma(a, b, F32(grid)) - grid;
+  return product < grid ? __builtin_elementwise_fma(a, b, F32(grid)) - grid : product;
 }
 LOCKSTEP_INLINE F32 negative_product_on_grid(F32 a, F32 b, float grid) {
   const F32 product = a * b;
-  return product <= -grid ? product : __builtin_elementwise_fma(a, b, F32(-grid)) + grid;
+  return product > -grid ? __builtin_elementwise_fma(a, b, F32(-grid)) + grid : product;
 }
 // a * b to the nearest integer, for products below 2^22.
 LOCKSTEP_INLINE F32 product_to_integer(F32 a, F32 b) {

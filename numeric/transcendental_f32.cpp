@@ -12,15 +12,12 @@ namespace {
 
 using L = Layout<F32>;
 
-// Of RCP and RSQ, with the lists of results that the sums miss. A row's first coefficient alone is exact, and
-// often a tie, which goes to the even number: so it is with the reciprocals of small integers.
+// Of RCP and RSQ, above the least significand, with the lists of results that the sums miss.
 template <class Correct>
-LOCKSTEP_INLINE I32 settled(U32 sum, U32 key, Correct correct) {
-  const I32 significand = bits_as<I32>((sum - 1) >> 9) + int32_t{detail::kLeastSignificand};
-  const I32 doubtful = (sum & 510) == 0, has_one_term = (key & 0x3ffff) == 0;
-  I32 result = doubtful & has_one_term ? (significand + 1) & ~1 : significand;
-  correct(key, bits_from_mask(mask_of(doubtful & ~has_one_term)), result);
-  return result;
+LOCKSTEP_INLINE U32 settled(U32 sum, U32 key, Correct correct) {
+  I32 result = bits_as<I32>((sum - 1) >> 9);
+  correct(key, bits_from_mask(mask_of((sum & 510) == 0)), result);
+  return bits_as<U32>(result);
 }
 
 void by_rule(uint32_t (*rule)(uint32_t), F32 x, I32 lanes, U32& result) {
@@ -59,8 +56,9 @@ void lockstep_complete_rcp(const F32* x, const U32* sum, uint32_t quiet, U32* re
 void lockstep_complete_rsq(const F32* x, const U32* sum, uint32_t quiet, U32* result) {
   using namespace lockstep::numeric;
   const U32 bits = to_bits(*x), size = bits & L::kMagnitude, key = (size & 0xffffff) ^ 0x800000;
-  const I32 significand = settled(*sum, key, correct_rsq);
-  U32 completed = detail::rsq_bits(*x, key >= detail::kFirstKeyOfLast ? I32(0x800000) : significand);
+  const U32 above_least = key >= detail::kFirstKeyOfLast ? U32(0x800000 - detail::kLeastSignificand)
+                                                         : settled(*sum, key, correct_rsq);
+  U32 completed = detail::rsq_bits(*x, above_least);
   completed = negative_lanes(*x) ? U32(L::kDefaultNan) : completed;
   completed = bits == L::kInfinity ? U32(0) : completed;
   completed = size < L::kMinNormal ? (bits & L::kSign) | L::kInfinity : completed;

@@ -55,6 +55,12 @@ LOCKSTEP_INLINE U32 rcp_sum(U32 bits) {
 LOCKSTEP_INLINE U32 rsq_sum(U32 bits) {
   return reciprocal_sum(load_rows_by_bits<18>(kRsqScaled, bits), bits, 0x1p25f);
 }
+// A row's first coefficient alone is exact, and often a tie: the sum then is a multiple of the last place,
+// and the number next to it that is even is the result. So it is with the reciprocals of small integers,
+// which come in whole chunks. Two units make the sum one that is in no doubt.
+LOCKSTEP_INLINE U32 ties_to_even(U32 sum, U32 bits) {
+  return (bits & 0x3ffff) == 0 ? sum - 2 + ((sum >> 7) & 4) : sum;
+}
 LOCKSTEP_INLINE U32 sqrt_sum(U32 bits) {
   const RowChunk row = load_rows_by_bits<19>(kSqrtScaled, bits);
   const F32 f = to_float(bits & 0x7ffff);
@@ -70,16 +76,15 @@ LOCKSTEP_INLINE U32 exp_sum(U32 fraction) {
   return bits_as<U32>(row.c + linear + quadratic_term(row, g, g, kQuadraticBase));
 }
 
-// Lanes are negative where they are anything: their comparisons would be packed to one bit each.
-LOCKSTEP_INLINE I32 is_zero(U32 small) {
-  return bits_as<I32>(small - 1);
-}
-// Of signed numbers: where a difference overflows the other one is negative.
-LOCKSTEP_INLINE I32 is_outside(I32 value, uint32_t least, uint32_t most) {
-  return bits_as<I32>((bits_as<U32>(value) - least) | (most - bits_as<U32>(value)));
-}
-LOCKSTEP_INLINE bool any_negative(I32 lanes) {
-  return __builtin_expect(__builtin_reduce_or(bits_as<U32>(lanes) & 0x80000000) != 0, false);
+// Whether some lane's `small` number, of which the highest bit is clear, is zero, or its signed `value` is
+// not between `least` and `most`. Where comparisons would be packed to one bit each, lanes are negative that
+// are either: where a difference overflows the other one is negative.
+LOCKSTEP_INLINE bool any_is_zero_or_outside(U32 small, I32 value, uint32_t least, uint32_t most) {
+  const U32 beyond_least = bits_as<U32>(value) - least;
+  if (host_has_masks())
+    return __builtin_expect(any(mask_of((small == 0) | (beyond_least > most - least))), false);
+  const U32 either = (small - 1) | beyond_least | (most - bits_as<U32>(value));
+  return __builtin_expect(__builtin_reduce_or(either & 0x80000000) != 0, false);
 }
 
 struct PowerChunk {
@@ -98,9 +103,9 @@ LOCKSTEP_INLINE PowerChunk power_of_two_to(F32 x) {
   const I32 fraction = (convert<I32>((size - floor) * 0x1p29f) ^ negative) & 0x1fffffff;
   return {whole, exp_sum(bits_as<U32>(fraction))};
 }
-// Where a power is an ordinary number, but for some negative ones.
-LOCKSTEP_INLINE I32 is_no_ordinary_power(F32 x) {
-  return is_outside(magnitude(x), kPowerTiny, kPowerUnderflow);
+// Where a power is no ordinary number, as some negative ones are, or its sum is in doubt.
+LOCKSTEP_INLINE bool any_power_is_in_doubt(U32 sum, F32 x) {
+  return any_is_zero_or_outside(sum & 255, magnitude(x), kPowerTiny, kPowerUnderflow);
 }
 LOCKSTEP_INLINE U32 power_bits(I32 whole, U32 rounded) {
   return bits_as<U32>((whole + int32_t{Layout<F32>::kBias}) << Layout<F32>::kFraction) + rounded;
@@ -115,16 +120,17 @@ LOCKSTEP_INLINE U32 completed(F32 x, U32 sum, U32 bits, uint32_t quiet, Function
   return results;
 }
 
-LOCKSTEP_INLINE U32 rcp_bits(F32 x, I32 significand) {
+// Sign and exponent are inverted, and what is above the least significand has no bit in common with them.
+LOCKSTEP_INLINE U32 rcp_bits(F32 x, U32 above_least) {
   using L = Layout<F32>;
-  const I32 upper = bits_as<I32>(x) & bits_as<int32_t>(L::kSign | L::kInfinity);
-  return bits_as<U32>(significand - upper + (0x3e800000 + (127 << 23)));
+  constexpr uint32_t kUpper = L::kSign | L::kInfinity;
+  return (above_least | (~to_bits(x) & kUpper)) + (kLeastSignificand + 0x3e800000 + (127u << 23) - kUpper);
 }
 LOCKSTEP_INLINE U32 half_exponent(F32 x) {
   return ((to_bits(x) + Layout<F32>::kMinNormal) >> 1) & Layout<F32>::kInfinity;
 }
-LOCKSTEP_INLINE U32 rsq_bits(F32 x, I32 significand) {
-  return bits_as<U32>(significand - bits_as<I32>(half_exponent(x)) + (0x3e800000 + (64 << 23)));
+LOCKSTEP_INLINE U32 rsq_bits(F32 x, U32 above_least) {
+  return above_least - half_exponent(x) + (kLeastSignificand + 0x3e800000 + (64u << 23));
 }
 // The three last significands below 4 are the only ones with a result of 2^23.
 inline constexpr uint32_t kLastOfRsq = 0x7ffffc, kFirstKeyOfLast = 0xfffffd;
@@ -136,22 +142,34 @@ inline constexpr uint32_t kGreatestOfRcp = 0x7e800000;
 // Results are completed in lanes that may be next to a rounding border, and in those that are no ordinary
 // numbers. `quiet` is or-ed to the bits of NaNs: Layout<F32>::kQuiet, or 0 where MODE.IEEE is clear.
 LOCKSTEP_INLINE F32 rcp_f32(F32 x, uint32_t quiet) {
-  const U32 sum = detail::rcp_sum(to_bits(x));
-  U32 bits = detail::rcp_bits(x, bits_as<I32>(sum >> 9) + int32_t{detail::kLeastSignificand});
-  const I32 special = detail::is_outside(magnitude(x), Layout<F32>::kMinNormal, detail::kGreatestOfRcp);
-  if (detail::any_negative(detail::is_zero(sum & 510) | special))
-    bits = detail::completed(x, sum, bits, quiet, lockstep_complete_rcp);
+  U32 sum = detail::rcp_sum(to_bits(x));
+  U32 bits = detail::rcp_bits(x, sum >> 9);
+  const auto in_doubt = [&]() __attribute__((always_inline)) {
+    return detail::any_is_zero_or_outside(sum & 510, magnitude(x), Layout<F32>::kMinNormal,
+                                          detail::kGreatestOfRcp);
+  };
+  if (in_doubt()) {
+    sum = detail::ties_to_even(sum, to_bits(x));
+    bits = detail::rcp_bits(x, sum >> 9);
+    if (in_doubt()) bits = detail::completed(x, sum, bits, quiet, lockstep_complete_rcp);
+  }
   return bits_as<F32>(bits);
 }
 
 LOCKSTEP_INLINE F32 rsq_f32(F32 x, uint32_t quiet) {
   using L = Layout<F32>;
-  const U32 sum = detail::rsq_sum(to_bits(x));
-  U32 bits = detail::rsq_bits(x, bits_as<I32>(sum >> 9) + int32_t{detail::kLeastSignificand});
-  const U32 border = __builtin_elementwise_min(sum & 510, ~to_bits(x) & detail::kLastOfRsq);
-  const I32 special = detail::is_outside(bits_as<I32>(x), L::kMinNormal, L::kInfinity - 1);
-  if (detail::any_negative(detail::is_zero(border) | special))
-    bits = detail::completed(x, sum, bits, quiet, lockstep_complete_rsq);
+  U32 sum = detail::rsq_sum(to_bits(x));
+  U32 bits = detail::rsq_bits(x, sum >> 9);
+  const U32 last = ~to_bits(x) & detail::kLastOfRsq;
+  const auto in_doubt = [&]() __attribute__((always_inline)) {
+    return detail::any_is_zero_or_outside(__builtin_elementwise_min(sum & 510, last), bits_as<I32>(x),
+                                          L::kMinNormal, L::kInfinity - 1);
+  };
+  if (in_doubt()) {
+    sum = detail::ties_to_even(sum, to_bits(x));
+    bits = detail::rsq_bits(x, sum >> 9);
+    if (in_doubt()) bits = detail::completed(x, sum, bits, quiet, lockstep_complete_rsq);
+  }
   return bits_as<F32>(bits);
 }
 
@@ -159,8 +177,7 @@ LOCKSTEP_INLINE F32 sqrt_f32(F32 x, uint32_t quiet) {
   using L = Layout<F32>;
   const U32 sum = detail::sqrt_sum(to_bits(x));
   U32 bits = (sum >> 9) + detail::half_exponent(x) + 0x1f800000;
-  const I32 special = detail::is_outside(bits_as<I32>(x), L::kMinNormal, L::kInfinity - 1);
-  if (detail::any_negative(detail::is_zero(sum & 511) | special))
+  if (detail::any_is_zero_or_outside(sum & 511, bits_as<I32>(x), L::kMinNormal, L::kInfinity - 1))
     bits = detail::completed(x, sum, bits, quiet, lockstep_complete_sqrt);
   return bits_as<F32>(bits);
 }
@@ -169,7 +186,7 @@ LOCKSTEP_INLINE F32 sqrt_f32(F32 x, uint32_t quiet) {
 LOCKSTEP_INLINE F32 exp2_f32(F32 x) {
   const detail::PowerChunk power = detail::power_of_two_to(x);
   U32 bits = detail::power_bits(power.whole, power.sum >> 8);
-  if (detail::any_negative(detail::is_zero(power.sum & 255) | detail::is_no_ordinary_power(x)))
+  if (detail::any_power_is_in_doubt(power.sum, x))
     bits = detail::completed(x, power.sum, bits, 0, lockstep_complete_exp2);
   return bits_as<F32>(bits);
 }
@@ -178,7 +195,7 @@ LOCKSTEP_INLINE F32 exp2_to_odd_f32(F32 x) {
   const detail::PowerChunk power = detail::power_of_two_to(x);
   const U32 sum = power.sum - 128;
   U32 bits = detail::power_bits(power.whole, (sum >> 8) | 1);
-  if (detail::any_negative(detail::is_zero(sum & 255) | detail::is_no_ordinary_power(x)))
+  if (detail::any_power_is_in_doubt(sum, x))
     bits = detail::completed(x, sum, bits, 0, lockstep_complete_exp2_to_odd);
   return bits_as<F32>(bits);
 }

@@ -85,19 +85,18 @@ class Referenced final : public llvm::ValueMaterializer {
   std::vector<llvm::Function*>& pending_;
 };
 
-// Bodies ask whether the host looks rows of tables up in registers (numeric/rows.h): of the two ways that
+// Bodies ask whether the host has AVX-512, as numeric/rows.h does: of the two ways that
 // they have the other one goes, which may have instructions that the host lacks.
-void answer_for_host(llvm::Function& function, bool has_permutes) {
+void answer_for_host(llvm::Function& function, bool has_masks) {
   std::vector<llvm::CallInst*> questions;
   for (llvm::BasicBlock& block : function)
     for (llvm::Instruction& instruction : block)
       if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction))
-        if (call->getCalledFunction() &&
-            call->getCalledFunction()->getName() == "lockstep_host_looks_up_rows")
+        if (call->getCalledFunction() && call->getCalledFunction()->getName() == "lockstep_host_has_masks")
           questions.push_back(call);
   if (questions.empty()) return;
   for (llvm::CallInst* call : questions) {
-    call->replaceAllUsesWith(llvm::ConstantInt::getBool(call->getType(), has_permutes));
+    call->replaceAllUsesWith(llvm::ConstantInt::getBool(call->getType(), has_masks));
     call->eraseFromParent();
   }
   for (llvm::BasicBlock& block : function) llvm::ConstantFoldTerminator(&block, true);
@@ -140,7 +139,7 @@ llvm::LLVMContext& BodySession::context() {
   return library_->context;
 }
 
-void BodySession::import(llvm::Module& module, bool has_permutes) {
+void BodySession::import(llvm::Module& module, bool has_masks) {
   llvm::Module& bodies = *library_->bodies;
   const auto body_of = [&](const llvm::Function& function) {
     llvm::StringRef name = function.getName();
@@ -164,7 +163,7 @@ void BodySession::import(llvm::Module& module, bool has_permutes) {
     llvm::SmallVector<llvm::ReturnInst*, 4> returns;
     llvm::CloneFunctionInto(&function, &body, values, llvm::CloneFunctionChangeType::DifferentModule, returns,
                             "", nullptr, nullptr, &referenced);
-    answer_for_host(function, has_permutes);
+    answer_for_host(function, has_masks);
     if (function.getName().ends_with(kOfOneLane)) compute_one_lane(function);
     function.setLinkage(llvm::GlobalValue::InternalLinkage);
     // What clang left out of line inside bodies stays so.

@@ -22,9 +22,9 @@ class BodySession {
   BodySession& operator=(const BodySession&) = delete;
   llvm::LLVMContext& context();
   // Defines the functions that `module` declares and the bodies have, ready to be inlined: internal,
-  // always-inline, with no host processor of their own. `has_permutes`: the code is for a host that looks
+  // always-inline, with no host processor of their own. `has_masks`: the code is for a host that looks
   // numbers up in registers (AVX-512). Throws std::runtime_error if the embedded bitcode is damaged.
-  void import(llvm::Module& module, bool has_permutes);
+  void import(llvm::Module& module, bool has_masks);
 
  private:
   struct Library;

@@ -111,11 +111,26 @@ LOCKSTEP_TEST_AGAINST_REFERENCE(Sqrt, sqrt)
 LOCKSTEP_TEST_AGAINST_REFERENCE(Exp2, exp2)
 LOCKSTEP_TEST_AGAINST_REFERENCE(Log2, log2)
 
+bool has_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
 TEST(TranscendentalF32, RowsInRegisters) {
-  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq") ||
-      !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl"))
-    GTEST_SKIP() << "the host has no AVX-512";
+  if (!has_avx512()) GTEST_SKIP() << "the host has no AVX-512";
   EXPECT_EQ(lockstep_test_row_lookups(), 0);
+}
+TEST(TranscendentalF32, ByMasks) {
+  if (!has_avx512()) GTEST_SKIP() << "the host has no AVX-512";
+  EXPECT_EQ(lockstep_test_functions_by_masks(), 0);
+}
+
+// Small integers, whose reciprocals and roots often are ties, are in no doubt.
+TEST(TranscendentalF32, TiesOfSmallIntegers) {
+  for (uint32_t first = 1; first < 64; first += kLanesPerChunk) {
+    const U32 bits = to_bits(convert<F32>(kLane + first));
+    for (const U32 sum : {detail::rcp_sum(bits), detail::rsq_sum(bits)})
+      EXPECT_FALSE(any(mask_of((detail::ties_to_even(sum, bits) & 510) == 0))) << first;
+  }
 }
 
 TEST(TranscendentalF32, EverySignificandOfSqrt) {
