@@ -4,6 +4,7 @@
 
 #include "numeric/exact.h"
 #include "numeric/format.h"
+#include "numeric/host_masks.h"
 #include "numeric/round.h"
 
 namespace lockstep::numeric {
@@ -96,9 +97,15 @@ LOCKSTEP_INLINE Integer saturate_to(Float x, double low, double last, double hig
 }  // namespace detail
 
 LOCKSTEP_INLINE I32 f32_to_i32(F32 x) {
+#ifdef __AVX512F__
+  if (detail::host_has_masks()) return x > 0x1.fffffep30f ? I32(INT32_MAX) : detail::converted_by_host(x);
+#endif
   return detail::saturate_to<I32>(x, INT32_MIN, 0x1.fffffep30, INT32_MAX);
 }
 LOCKSTEP_INLINE U32 f32_to_u32(F32 x) {
+#ifdef __AVX512F__
+  if (detail::host_has_masks()) return detail::converted_unsigned_by_host(x);
+#endif
   return detail::saturate_to<U32>(x, 0, 0x1.fffffep31, UINT32_MAX);
 }
 LOCKSTEP_INLINE I32 f64_to_i32(F64 x) {

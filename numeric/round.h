@@ -3,6 +3,7 @@
 
 #include "numeric/exact.h"
 #include "numeric/format.h"
+#include "numeric/host_masks.h"
 
 namespace lockstep::numeric {
 
@@ -38,6 +39,9 @@ LOCKSTEP_INLINE I32 exponent_at_once(I32 exponent) {
 // x * 2^exponent with one rounding, by the rounding of the host.
 template <class Float>
 LOCKSTEP_INLINE Float host_ldexp(Float x, I32 exponent) {
+#ifdef __AVX512F__
+  if (host_has_masks()) return scaled_by_host(x, exponent);
+#endif
   const auto power = [](I32 of) __attribute__((always_inline)) {
     return power_of_two<Float>(convert<IntOf<Float>>(of));
   };

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "numeric/format.h"
+#include "numeric/host_masks.h"
 #include "numeric/transcendental_tables.h"
 
 namespace lockstep::numeric::detail {
@@ -143,23 +144,7 @@ LOCKSTEP_INLINE RowChunk rows_by_permutes(const Rows<count>& table, U32 index) {
   }
   return rows;
 }
-#endif
-
-// Whether the host has such permutations, and registers for masks. Bitcode is for hosts that are not known
-// when it is made: whoever has it generated says which way it takes.
-#ifdef LOCKSTEP_HOST_IS_OPEN
-extern "C" __attribute__((const)) bool lockstep_host_has_masks();
-LOCKSTEP_INLINE bool host_has_masks() {
-  return lockstep_host_has_masks();
-}
-#elif defined(__AVX512F__)
-constexpr bool host_has_masks() {
-  return true;
-}
 #else
-constexpr bool host_has_masks() {
-  return false;
-}
 // Never called, but code that is not optimised names it.
 template <unsigned count>
 LOCKSTEP_INLINE RowChunk rows_by_permutes(const Rows<count>& table, U32 index) {

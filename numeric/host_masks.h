@@ -1,0 +1,64 @@
+// What code for hosts with AVX-512 asks: whether this is such a host. Such hosts have registers for masks, look
+// numbers up in registers, and scale by powers of two.
+#pragma once
+
+#include "numeric/lanes.h"
+
+// Bitcode is for hosts that are not known when it is made: whoever has it generated says which way it takes.
+#ifdef LOCKSTEP_HOST_IS_OPEN
+extern "C" __attribute__((const)) bool lockstep_host_has_masks();
+#endif
+
+namespace lockstep::numeric::detail {
+
+#ifdef LOCKSTEP_HOST_IS_OPEN
+LOCKSTEP_INLINE bool host_has_masks() {
+  return lockstep_host_has_masks();
+}
+#elif defined(__AVX512F__)
+constexpr bool host_has_masks() {
+  return true;
+}
+#else
+constexpr bool host_has_masks() {
+  return false;
+}
+#endif
+
+#ifdef __AVX512F__
+using HostFloats = float __attribute__((vector_size(64)));
+using HostDoubles = double __attribute__((vector_size(64)));
+using HostWords = int __attribute__((vector_size(64)));
+inline constexpr int kCurrentRounding = 4;
+
+// x * 2^exponent with one rounding. Exponents that a float has not are so large that their rounding is all one.
+LOCKSTEP_INLINE F32 scaled_by_host(F32 x, I32 exponent) {
+  return bits_as<F32>(__builtin_ia32_scalefps512_mask(bits_as<HostFloats>(x),
+                                                      bits_as<HostFloats>(convert<F32>(exponent)), HostFloats{},
+                                                      static_cast<uint16_t>(-1), kCurrentRounding));
+}
+LOCKSTEP_INLINE F64 scaled_by_host(F64 x, I32 exponent) {
+  struct Halves {
+    HostDoubles low, high;
+  };
+  const auto scaled = [](HostDoubles a, HostDoubles by) __attribute__((always_inline)) {
+    return __builtin_ia32_scalefpd512_mask(a, by, HostDoubles{}, static_cast<uint8_t>(-1), kCurrentRounding);
+  };
+  const auto numbers = bits_as<Halves>(x), by = bits_as<Halves>(convert<F64>(exponent));
+  return bits_as<F64>(Halves{scaled(numbers.low, by.low), scaled(numbers.high, by.high)});
+}
+
+// Truncated; NaNs are 0. Numbers that are too large come as the least.
+LOCKSTEP_INLINE I32 converted_by_host(F32 x) {
+  return bits_as<I32>(__builtin_ia32_cvttps2dq512_mask(bits_as<HostFloats>(x), HostWords{},
+                                                       bits_from_mask(mask_of(x == x)), kCurrentRounding));
+}
+// Numbers that are too large come as the greatest.
+LOCKSTEP_INLINE U32 converted_unsigned_by_host(F32 x) {
+  const F32 from_zero = x > 0.0f ? x : F32(0.0f);
+  return bits_as<U32>(__builtin_ia32_cvttps2udq512_mask(bits_as<HostFloats>(from_zero), HostWords{},
+                                                        static_cast<uint16_t>(-1), kCurrentRounding));
+}
+#endif
+
+}  // namespace lockstep::numeric::detail
