@@ -1,5 +1,5 @@
-// What code for hosts with AVX-512 asks: whether this is such a host. Such hosts have registers for masks, look
-// numbers up in registers, and scale by powers of two.
+// What code for hosts with AVX-512 asks: whether this is such a host. Such hosts have registers for masks,
+// look numbers up in registers, and scale by powers of two.
 #pragma once
 
 #include "numeric/lanes.h"
@@ -31,11 +31,12 @@ using HostDoubles = double __attribute__((vector_size(64)));
 using HostWords = int __attribute__((vector_size(64)));
 inline constexpr int kCurrentRounding = 4;
 
-// x * 2^exponent with one rounding. Exponents that a float has not are so large that their rounding is all one.
+// x * 2^exponent with one rounding. Exponents that a float has not are so large that their rounding is all
+// one.
 LOCKSTEP_INLINE F32 scaled_by_host(F32 x, I32 exponent) {
-  return bits_as<F32>(__builtin_ia32_scalefps512_mask(bits_as<HostFloats>(x),
-                                                      bits_as<HostFloats>(convert<F32>(exponent)), HostFloats{},
-                                                      static_cast<uint16_t>(-1), kCurrentRounding));
+  return bits_as<F32>(
+      __builtin_ia32_scalefps512_mask(bits_as<HostFloats>(x), bits_as<HostFloats>(convert<F32>(exponent)),
+                                      HostFloats{}, static_cast<uint16_t>(-1), kCurrentRounding));
 }
 LOCKSTEP_INLINE F64 scaled_by_host(F64 x, I32 exponent) {
   struct Halves {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "engine/interpreter/common.h"
 #include "engine/interpreter/matrix.h"
 #include "engine/interpreter/memory_access.h"
 #include "engine/interpreter/registration.h"
@@ -94,6 +95,7 @@ void matrix(const Operation* op, Wave* wave, int64_t budget) {
     if (source_flags(op, i) & kNegHigh) product.neg_hi |= static_cast<uint8_t>(1u << i);
   }
   if (source_flags(op, 2) & kScalarSource) {
+    copy_literal(op, wave);
     product.constant = scalar_at(wave, op->source[2]);
     product.is_float_constant = (source_flags(op, 2) & kHigh) != 0;
   } else {

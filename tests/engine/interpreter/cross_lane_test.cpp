@@ -301,5 +301,21 @@ TEST(Matrix, ConstantAddends) {
   });
 }
 
+// LLVM's assembler has no literal there, the encoding has. That of the instruction before it is another one.
+TEST(Matrix, LiteralAddends) {
+  for_each_wave([](TestWave& w) {
+    for (unsigned number = 0; number < 16; ++number) w.fill(number, [](unsigned) { return 0u; });
+    const std::string d = w.is_wave64() ? "v[24:27]" : "v[24:31]";
+    std::vector<uint32_t> code = assembled(
+        "v_add_nc_u32 v32, 0x12345678, v33\nv_wmma_f32_16x16x16_f16 " + d + ", v[0:7], v[8:15], 1.0",
+        w.is_wave64() ? 64 : 32);
+    constexpr uint32_t kAddend = 0x1ffu << 18, kLiteral = 0xffu << 18;
+    code[3] = (code[3] & ~kAddend) | kLiteral;
+    code.insert(code.begin() + 4, 0x40490fdb);
+    w.run(code);
+    EXPECT_EQ(w.v(24, 3), 0x40490fdbu);
+  });
+}
+
 }  // namespace
 }  // namespace lockstep::interpreter
