@@ -163,7 +163,8 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
     plan.kept.push_back(number);
     needed.insert(number);
   }
-  bool more_behind = false;
+  // At the end it may turn out that what is wanted does not hold.
+  bool more_behind = !wanted.empty();
   for (unsigned i = count; i-- > 0;) {
     const Node& node = routine.nodes[block.first + i];
     // A call puts registers into the Wave, where the second version would find them.

@@ -55,7 +55,7 @@ struct AddressPlan {
   std::vector<bool> is_computed;                     // as scalars
   std::vector<std::vector<unsigned>> linear_writes;  // VGPRs that one that is computed leaves linear
   std::vector<bool> is_regular;                      // accesses
-  std::vector<bool> is_cut;  // it changes memory, and what comes behind it may still turn out irregular
+  std::vector<bool> is_cut;  // it changes memory, and what comes behind it may still turn out otherwise
   bool is_empty() const { return is_regular.empty(); }
   // Also of a block without a plan.
   bool has_regular(unsigned node) const { return !is_empty() && is_regular[node]; }

@@ -120,8 +120,8 @@ class Merging {
         Value*& taken = words[block];
         if (taken) return taken;
         llvm::IRBuilder<> ir(&*block->getFirstInsertionPt());
-        return taken = ir.CreateTrunc(word == merge.first ? number : ir.CreateLShr(number, 32),
-                                      word->getType());
+        return taken =
+                   ir.CreateTrunc(word == merge.first ? number : ir.CreateLShr(number, 32), word->getType());
       };
       for (llvm::Use& use : llvm::make_early_inc_range(word->uses())) {
         auto* user = llvm::cast<llvm::Instruction>(use.getUser());

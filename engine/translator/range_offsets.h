@@ -1,5 +1,5 @@
-// Where lanes go through a loop one by one, each load is tested: how far it is behind the begin of what may be
-// loaded from.
+// Where lanes go through a loop one by one, each load is tested: how far it is behind the begin of what may
+// be loaded from.
 #pragma once
 
 #include <llvm/IR/Function.h>

@@ -430,6 +430,27 @@ TEST(Kernels, PairsBehindAGuard) {
         {Bytes(512 * 4), random_words(512, 47)});
 }
 
+// What the next block's addresses come from is made behind a store, and does not count on in every wave: what
+// the block has stored stays.
+TEST(Kernels, IndicesMadeBehindAStore) {
+  const std::string source = R"(
+    __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+    void behind(__global uint* sums, __global uint* out, __global const uint* in, uint n, uint limit) {
+      uint i = get_global_id(0), j;
+      sums[i] += 1;
+      __asm__ volatile("v_and_b32 %0, 63, %1" : "=v"(j) : "v"(i + n));
+      if (limit > 5) out[i] = in[j];
+    })";
+  for (const unsigned wave_size : {32u, 64u})
+    for (const uint32_t n : {0u, 16u})
+      expect_same(compile(source, wave_size),
+                  {{"behind",
+                    {512, 1, 1},
+                    {64, 1, 1},
+                    {buffer(0), buffer(1), buffer(2), value(n), value(uint32_t{9})}}},
+                  {Bytes(512 * 4), Bytes(512 * 4), random_words(64, 47)});
+}
+
 // A stack of each work-item's own, at places that differ between them.
 TEST(Kernels, PrivateMemory) {
   const std::string source = R"(

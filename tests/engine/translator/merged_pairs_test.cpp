@@ -1,6 +1,4 @@
 // Numbers of 64 bits that go on from round to round, and over branches.
-#include "engine/translator/pair_merging.h"
-
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/Instructions.h>
@@ -15,6 +13,7 @@
 #include <string>
 
 #include "engine/translator/pair_folding.h"
+#include "engine/translator/pair_merging.h"
 #include "tests/engine/translator/engine_pair.h"
 
 namespace lockstep::translator {
@@ -116,8 +115,8 @@ TEST(MergedPairs, WordsOfTheirOwnStayWords) {
   expect_words(loop("%next.high", "%next.low"));
   expect_words(loop("%next.low", "%high"));
   expect_words(loop("%low", "%high"));
-  expect_words(loop("%next.low", "%changed",
-                    "  %changed = add <16 x i32> %next.high, %a\n  br label %last\nlast:\n"));
+  expect_words(
+      loop("%next.low", "%changed", "  %changed = add <16 x i32> %next.high, %a\n  br label %last\nlast:\n"));
   expect_words(loop("%next.low", "%changed",
                     "  %changed = xor <16 x i32> %next.high, splat (i32 -2147483648)\n"
                     "  br label %last\nlast:\n"));
