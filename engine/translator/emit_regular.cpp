@@ -100,9 +100,10 @@ void Emitter::begin_regular(unsigned block) {
   const bool may_be_in_lanes_on =
       !plan_.roots_in_all_lanes && !facts_.nodes[routine_.blocks[block].first].all_on;
   for (const auto& [number, stride] : plan_.roots) {
-    // Of the work-item ids of a row it is known.
+    // Of the work-item ids of a row it is known, but for chunks of several short ones.
     const bool is_kept_from_before = std::ranges::find(plan_.known, number) != plan_.known.end();
-    const bool is_item_id = row_ && block == routine_.entry_block && number == kIdRegister && stride == 1;
+    const bool is_item_id = row_ && block == routine_.entry_block && number == kIdRegister && stride == 1 &&
+                            !routine_.launch.has_short_rows();
     const bool is_known = is_kept_from_before || is_item_id;
     if (is_kept_from_before ? kept_in_lanes_on_[before][number] : may_be_in_lanes_on && !is_item_id) {
       locals_.linear_in_lanes_on.set(number);

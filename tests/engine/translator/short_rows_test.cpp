@@ -67,6 +67,11 @@ KERNEL void some(__global uint* out, __global const uint* in, int pitch, int sli
       out[place] = sum;
     }
 }
+// One element for all items of a row, which is another one for the next row of the wave.
+KERNEL void of_row(__global uint* out, __global const uint* in, int pitch, int slice) {
+  PLACE
+  out[at] = in[y] + in[z * 3] * 5;
+}
 // Up to the last item, and in rows of other kinds of elements.
 KERNEL void parts(__global uchar* out, __global const ushort* in, int pitch, int slice) {
   PLACE
@@ -104,7 +109,7 @@ void expect_same_of(std::array<uint32_t, 3> group, unsigned wave_size) {
     const TestResult result = expect_same(code, {each}, {Bytes(items * bytes), source});
     EXPECT_FALSE(result.outcome.fault);
   };
-  for (const char* kernel : {"copy", "neighbours", "on_top", "some", "sums"}) dispatch(kernel, 4);
+  for (const char* kernel : {"copy", "neighbours", "on_top", "some", "sums", "of_row"}) dispatch(kernel, 4);
   dispatch("pairs", 8);
   dispatch("threes", 12);
   dispatch("fours", 16);
