@@ -191,6 +191,32 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
   return plan;
 }
 
+// A loop of one block: its roots are wanted at its end, too. What it needs for these may need others.
+AddressPlan plan_round(const Routine& routine, const Facts& facts, unsigned index, AddressPlan plan,
+                       Strides wanted) {
+  constexpr unsigned kMostTries = 3;
+  const Block& block = routine.blocks[index];
+  if (block.taken != static_cast<int>(index) || plan.is_empty() || plan.roots_in_all_lanes) return plan;
+  const std::set<unsigned> kept(plan.kept.begin(), plan.kept.end());
+  wanted.insert(plan.roots.begin(), plan.roots.end());
+  for (unsigned tries = 0; tries < kMostTries; ++tries) {
+    AddressPlan round = plan_block(routine, facts, index, wanted);
+    if (round.is_empty()) return plan;
+    const auto is_left = [&](const auto& root) {
+      return std::ranges::count(round.kept, root.first) != 0 && wanted.at(root.first) == root.second;
+    };
+    if (std::ranges::all_of(round.roots, is_left)) {
+      round.is_round = true;
+      std::erase_if(round.kept, [&](unsigned number) { return !kept.contains(number); });
+      return round;
+    }
+    const size_t before = wanted.size();
+    wanted.insert(round.roots.begin(), round.roots.end());
+    if (wanted.size() == before) break;
+  }
+  return plan;
+}
+
 }  // namespace
 
 std::vector<AddressPlan> plan_addresses(const Routine& routine, const Facts& facts, bool keeps) {
@@ -198,7 +224,9 @@ std::vector<AddressPlan> plan_addresses(const Routine& routine, const Facts& fac
   std::vector<Strides> wanted(routine.blocks.size());
   for (unsigned index = static_cast<unsigned>(plans.size()); index-- > 0;) {
     const Block& block = routine.blocks[index];
-    AddressPlan& plan = plans[index] = plan_block(routine, facts, index, std::move(wanted[index]));
+    AddressPlan& plan = plans[index];
+    plan = plan_round(routine, facts, index, plan_block(routine, facts, index, wanted[index]),
+                      std::move(wanted[index]));
     // What is kept holds for lanes that are on.
     const bool has_one_before =
         !block.is_entry && block.predecessors.size() == 1 && block.predecessors[0] < index;

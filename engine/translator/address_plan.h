@@ -51,6 +51,7 @@ struct AddressPlan {
   std::vector<unsigned> known;      // of them, those that the block before keeps
   std::vector<unsigned> kept;       // linear at the end, and roots of blocks that only this one goes to
   bool roots_in_all_lanes = false;  // lanes that are off then may be on later
+  bool is_round = false;            // of a loop, which leaves the roots as linear as they were
   // By node, counted from the block's first:
   std::vector<bool> is_computed;                     // as scalars
   std::vector<std::vector<unsigned>> linear_writes;  // VGPRs that one that is computed leaves linear

@@ -19,6 +19,7 @@ constexpr uint32_t kMostLookUps = 16;
 }  // namespace
 
 llvm::BasicBlock* Emitter::way_into(unsigned block) {
+  if (round_ && block == block_) return round_;
   if (const auto compact = compact_loops_.find(block); compact != compact_loops_.end()) {
     const bool is_inside = std::ranges::count(compact->second.blocks, block_) != 0;
     if (is_inside && !compact->second.do_lanes_leave) return blocks_[block];

@@ -26,6 +26,14 @@ bool Emitter::is_only_kept(unsigned block, unsigned number) const {
       });
 }
 
+Emitter::Ends Emitter::ends_of(const Linear& value) {
+  if (!value.is_high) return {value.first, nullptr};
+  const auto high_half = [&](Value* pair) { return ir_.CreateTrunc(ir_.CreateLShr(pair, 32), i32_); };
+  const int64_t distance = int64_t{routine_.wave_size / linear_parts() - 1} * value.stride;
+  Value* last = ir_.CreateAdd(value.first_of_pair, ir_.getInt64(static_cast<uint64_t>(distance)));
+  return {high_half(value.first_of_pair), high_half(last)};
+}
+
 // Of waves in rows.
 void Emitter::keep_linear(unsigned block) {
   if (plan_.kept.empty()) return;
@@ -33,18 +41,12 @@ void Emitter::keep_linear(unsigned block) {
   Value* holds = nullptr;
   for (unsigned number : plan_.kept) {
     for (unsigned chunk = 0; chunk < linear_parts(); ++chunk) {
-      const Linear& value = linear(number, chunk);
-      Value* first = value.first;
-      if (value.is_high) {
-        const auto high_half = [&](Value* pair) { return ir_.CreateTrunc(ir_.CreateLShr(pair, 32), i32_); };
-        first = high_half(value.first_of_pair);
-        const int64_t distance = int64_t{routine_.wave_size / linear_parts() - 1} * value.stride;
-        Value* last =
-            high_half(ir_.CreateAdd(value.first_of_pair, ir_.getInt64(static_cast<uint64_t>(distance))));
-        Value* is_same = ir_.CreateICmpEQ(first, last);
+      const Ends ends = ends_of(linear(number, chunk));
+      if (ends.last) {
+        Value* is_same = ir_.CreateICmpEQ(ends.first, ends.last);
         holds = holds ? ir_.CreateAnd(holds, is_same) : is_same;
       }
-      ir_.CreateStore(first, kept_first(block, number, chunk));
+      ir_.CreateStore(ends.first, kept_first(block, number, chunk));
     }
     if (locals_.linear_in_lanes_on[number])
       kept_in_lanes_on_[block].set(number);
@@ -93,6 +95,7 @@ void Emitter::begin_regular(unsigned block) {
     branch_unlikely(ir_.CreateNot(holds), sections_.back().second, known);
     ir_.SetInsertPoint(known);
   }
+  const Locals at_begin = locals_;
   std::array<std::map<unsigned, Value*>, kMaxChunks> firsts;
   if (!plan_.roots_in_all_lanes && plan_.known.empty() && roots_may_be_merged(block))
     for (unsigned part = 0; part < linear_parts(); ++part) firsts[part] = firsts_of_lanes_on(part);
@@ -140,7 +143,80 @@ void Emitter::begin_regular(unsigned block) {
     if (!plan_.roots_in_all_lanes) lanes = ir_.CreateAnd(lanes, half_bits(scalar(kExec + chunk / 2), chunk));
     wrong = wrong ? ir_.CreateOr(wrong, lanes) : lanes;
   }
+  if (plan_.is_round) return begin_round(block, wrong, at_begin);
   linear_math_.add_doubt(ir_.CreateZExt(wrong, i32_));
+}
+
+// What has been found out holds in all rounds: they begin behind that, with the roots as the last one left
+// them. Lanes are made of these where somebody else wants them.
+void Emitter::begin_round(unsigned block, Value* wrong, const Locals& at_begin) {
+  Section& section = sections_.back();
+  BasicBlock *other = new_block("not_linear"), *as_expected = new_block("linear");
+  branch_unlikely(ir_.CreateICmpNE(wrong, ir_.getInt16(0)), other, as_expected);
+  ir_.SetInsertPoint(other);
+  forget_certain_walks(block);
+  ir_.CreateBr(section.second);
+  ir_.SetInsertPoint(as_expected);
+  const auto parts = [&](const auto& visit) {
+    for (const auto& [number, stride] : plan_.roots)
+      for (unsigned chunk = 0; chunk < linear_parts(); ++chunk) visit(number, chunk, stride);
+  };
+  parts([&](unsigned number, unsigned chunk, int32_t) {
+    ir_.CreateStore(linear(number, chunk).first, kept_first(block, number, chunk));
+  });
+  // What lanes that are off hold is nobody's business where nobody reads it.
+  const RegisterSet in_lanes_on = locals_.linear_in_lanes_on & facts_.blocks[block].live_in.off;
+  round_ = new_block("round");
+  ir_.CreateBr(round_);
+  ir_.SetInsertPoint(round_);
+  forget_values();
+  locals_ = at_begin;
+  locals_.linear_in_lanes_on = in_lanes_on;
+  parts([&](unsigned number, unsigned chunk, int32_t stride) {
+    Linear root;
+    root.stride = stride;
+    root.first = ir_.CreateLoad(i32_, kept_first(block, number, chunk));
+    set_linear(number, chunk, root);
+  });
+  section.locals = locals_;
+}
+
+// Of a chunk, or of all where addresses are linear in the wave.
+void Emitter::set_linear(unsigned number, unsigned chunk, const Linear& value) {
+  locals_.linear[number][chunk] = value;
+  for (unsigned other = 1; is_linear_in_wave() && other < chunks_; ++other)
+    locals_.linear[number][other] = linear_math_.from_lane(value, 16 * other);
+}
+
+void Emitter::end_round(unsigned block) {
+  if (!round_) return;
+  settle();
+  std::map<std::pair<unsigned, unsigned>, Value*> firsts;
+  const RegisterSet& in_lanes_on = sections_.front().locals.linear_in_lanes_on;
+  for (const auto& [number, stride] : plan_.roots) {
+    // Those that were linear in all lanes must be so again.
+    if (locals_.linear_in_lanes_on[number] && !in_lanes_on[number]) {
+      round_ = nullptr;
+      return;
+    }
+    for (unsigned chunk = 0; chunk < linear_parts(); ++chunk) {
+      const Ends ends = ends_of(linear(number, chunk));
+      firsts[{number, chunk}] = ends.first;
+      if (ends.last) linear_math_.add_doubt(ir_.CreateXor(ends.first, ends.last));
+    }
+  }
+  settle();
+  for (const auto& [root, first] : firsts) {
+    const auto [number, chunk] = root;
+    ir_.CreateStore(first, kept_first(block, number, chunk));
+    if (linear(number, chunk).is_high) {
+      Linear same;
+      same.first = first;
+      set_linear(number, chunk, same);
+    }
+    // Of the others the next round does not know whether all lanes are.
+    if (!in_lanes_on[number]) without_slot_in_rounds_.set(number);
+  }
 }
 
 // Whether lanes that are off, as those that have left a loop, may hold roots of another time.

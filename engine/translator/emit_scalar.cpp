@@ -470,7 +470,7 @@ void Emitter::emit_end(unsigned index) {
     if (successor < 0 || routine_.blocks[static_cast<unsigned>(successor)].piece != piece_) continue;
     hold_all(facts_.blocks[static_cast<unsigned>(successor)].held);
   }
-  flush_locals(locals_, without_slot_);
+  flush_locals(locals_, without_slot_ | without_slot_in_rounds_);
   const auto is_backward = [&](int to) {
     return routine_.blocks[static_cast<unsigned>(to)].offset <= last.offset;
   };
@@ -481,6 +481,7 @@ void Emitter::emit_end(unsigned index) {
   ir_.SetInsertPoint(taken);
   go_to(block.taken, budget, is_backward(block.taken));
   ir_.SetInsertPoint(next);
+  flush_locals(locals_, without_slot_ | ~without_slot_in_rounds_);
   go_to(block.next, budget, false);
 }
 

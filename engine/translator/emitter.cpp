@@ -361,10 +361,15 @@ void Emitter::emit_nodes(unsigned index) {
     if (is_regular_version_ && plan_.is_cut[n - block.first]) begin_section();
   }
   end_run();
-  if (is_regular_version_) keep_linear(index);
+  if (is_regular_version_) {
+    end_round(index);
+    keep_linear(index);
+  }
   emit_end(index);
+  round_ = nullptr;
   emit_leaves();
   without_slot_.reset();
+  without_slot_in_rounds_.reset();
 }
 
 void Emitter::emit_node(unsigned n) {

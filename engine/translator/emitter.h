@@ -242,6 +242,16 @@ class Emitter {
   std::map<unsigned, llvm::Value*> firsts_of_lanes_on(unsigned part);
   // For the blocks behind it.
   void keep_linear(unsigned block);
+  // Of a loop whose rounds leave its roots linear: they are looked at before the first one only.
+  void begin_round(unsigned block, Value* wrong, const Locals& at_begin);
+  void set_linear(unsigned number, unsigned chunk, const Linear& value);
+  void end_round(unsigned block);
+  // What the first lane holds; of high halves what the last one holds, too, where nothing says that it is
+  // the same.
+  struct Ends {
+    Value *first = nullptr, *last = nullptr;
+  };
+  Ends ends_of(const Linear& value);
   bool is_only_kept(unsigned block, unsigned number) const;
   llvm::AllocaInst* is_kept(unsigned block);
   // Of waves that come to this block from a loop that was not its own code.
@@ -732,6 +742,7 @@ class Emitter {
   ScalarLoads scalar_loads_;
   bool scratch_is_tested_ = false;  // as far as constant addresses of this block go
   AddressPlan plan_;
+  llvm::BasicBlock* round_ = nullptr;  // where the first version goes on with the next one
   bool is_regular_version_ = false, is_in_loop_ = false;
   bool is_seldom_ = false;  // where waves are that were not as guessed, or once
   RolledRun* rolled_ = nullptr;
@@ -748,7 +759,7 @@ class Emitter {
   std::map<unsigned, RegisterSet> kept_in_lanes_on_;  // by block: others may hold something else there
   // At the end of a first version: registers that only first versions behind it read, or that these put
   // there.
-  RegisterSet without_slot_;
+  RegisterSet without_slot_, without_slot_in_rounds_;
   // Of a wave: what emit_computed() wrote in the first chunk, by node.
   std::map<unsigned, ComputedRegisters> computed_;
   std::map<std::pair<unsigned, unsigned>, LowSum> low_sums_;  // by the register with the carry, and chunk

@@ -95,6 +95,7 @@ Value* loaded_pairs(llvm::IRBuilder<>& ir, Value* low, Value* high) {
 Value* splat_pair(llvm::IRBuilder<>& ir, Value* low, Value* high) {
   Value *a = llvm::getSplatValue(low), *b = llvm::getSplatValue(high);
   if (!a || !b) return nullptr;
+  if (const auto whole = whole_of(a, b)) return ir.CreateVectorSplat(kLanes, made(ir, *whole));
   Value* pair =
       ir.CreateOr(ir.CreateZExt(a, ir.getInt64Ty()), ir.CreateShl(ir.CreateZExt(b, ir.getInt64Ty()), 32));
   return ir.CreateVectorSplat(kLanes, pair);
