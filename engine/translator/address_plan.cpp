@@ -225,8 +225,8 @@ std::vector<AddressPlan> plan_addresses(const Routine& routine, const Facts& fac
   for (unsigned index = static_cast<unsigned>(plans.size()); index-- > 0;) {
     const Block& block = routine.blocks[index];
     AddressPlan& plan = plans[index];
-    plan = plan_round(routine, facts, index, plan_block(routine, facts, index, wanted[index]),
-                      std::move(wanted[index]));
+    plan = plan_block(routine, facts, index, wanted[index]);
+    plan = plan_round(routine, facts, index, std::move(plan), std::move(wanted[index]));
     // What is kept holds for lanes that are on.
     const bool has_one_before =
         !block.is_entry && block.predecessors.size() == 1 && block.predecessors[0] < index;

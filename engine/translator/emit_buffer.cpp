@@ -3,6 +3,7 @@
 
 #include "engine/translator/emitter.h"
 #include "engine/translator/operands.h"
+#include "engine/translator/pair_folding.h"
 #include "engine/translator/runtime.h"
 #include "isa/memory_shape.h"
 #include "semantics/memory_shape.h"
@@ -18,11 +19,8 @@ Emitter::BufferOperands Emitter::buffer_operands(const isa::Instruction& instruc
   BufferOperands operands;
   const unsigned first = source_of(*instruction.find(Role::resource), instruction)->first;
   for (unsigned word = 0; word < 4; ++word) operands.resource[word] = scalar(first + word);
-  const auto wide = [&](Value* low, Value* high) {
-    return ir_.CreateOr(ir_.CreateZExt(low, i64_), ir_.CreateShl(ir_.CreateZExt(high, i64_), 32));
-  };
-  operands.low = wide(operands.resource[0], operands.resource[1]);
-  operands.high = wide(operands.resource[2], operands.resource[3]);
+  operands.low = join_words(ir_, operands.resource[0], operands.resource[1]);
+  operands.high = join_words(ir_, operands.resource[2], operands.resource[3]);
   operands.sgpr_offset = scalar_source(*instruction.find(Role::soffset), instruction, 32);
   operands.both_offsets = ir_.CreateOr(ir_.getInt64(static_cast<uint32_t>(instruction.offset)),
                                        ir_.CreateShl(operands.sgpr_offset, 32));

@@ -184,11 +184,7 @@ void Emitter::scatter(const AccessShape& shape, const std::vector<Value*>& words
     if (shape.part == isa::RegisterPart::high_half) elements = ir_.CreateLShr(elements, 16);
     elements = ir_.CreateTrunc(elements, elements_of(shape));
   }
-  if (words.size() == 2) {
-    auto* wide = llvm::FixedVectorType::get(i64_, 16);
-    elements =
-        ir_.CreateOr(ir_.CreateZExt(words[0], wide), ir_.CreateShl(ir_.CreateZExt(words[1], wide), 32));
-  }
+  if (words.size() == 2) elements = join_words(ir_, words[0], words[1]);
   store(ir_.CreateMaskedScatter(elements, places, llvm::Align(1), on));
 }
 
@@ -211,8 +207,7 @@ bool Emitter::replace_by_addends(Value*& base, ChunkValues& low, ChunkValues& hi
     sums[chunk] = &found->second;
   }
   const auto [base_low, base_high] = sums[0]->base;
-  base = ir_.CreateAdd(
-      base, ir_.CreateOr(ir_.CreateZExt(base_low, i64_), ir_.CreateShl(ir_.CreateZExt(base_high, i64_), 32)));
+  base = ir_.CreateAdd(base, join_words(ir_, base_low, base_high));
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     low[chunk] = sums[chunk]->offset[0];
     high[chunk] = sums[chunk]->offset[1];

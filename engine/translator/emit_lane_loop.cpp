@@ -3,6 +3,7 @@
 
 #include "engine/translator/lane_by_lane.h"
 #include "engine/translator/operands.h"
+#include "engine/translator/pair_folding.h"
 
 namespace lockstep::translator {
 
@@ -251,7 +252,7 @@ void Emitter::LaneLoopCode::begin_lane() {
   }
   for (const auto& [low, pair] : pairs_) {
     Value* low_word = word_of(low);
-    ir_.CreateStore(joined(low_word, word_of(low + 1)), pair);
+    ir_.CreateStore(join_words(ir_, low_word, word_of(low + 1)), pair);
   }
   for (unsigned number : loop_.masks) {
     Value* bit = ir_.CreateAnd(ir_.CreateLShr(masks_before_[number], lane_), number_of(1));
@@ -315,7 +316,7 @@ void Emitter::LaneLoopCode::emit_lane() {
   Value* goes_on = bit_of_lane(e_.scalar(kExec));
   for (const auto& [low, pair] : pairs_) {
     Value* low_word = element_of_lane(e_.vgpr(low, 0));
-    ir_.CreateStore(joined(low_word, element_of_lane(e_.vgpr(low + 1, 0))), pair);
+    ir_.CreateStore(join_words(ir_, low_word, element_of_lane(e_.vgpr(low + 1, 0))), pair);
   }
   e_.flush_locals(e_.locals_);
   Value* left_before = ir_.CreateLoad(e_.i64_, rounds_left_);

@@ -7,6 +7,7 @@
 #include "engine/translator/emitter.h"
 #include "engine/translator/lane_values.h"
 #include "engine/translator/operands.h"
+#include "engine/translator/pair_folding.h"
 #include "numeric/float_mode.h"
 #include "numeric/wide_quotient.h"
 
@@ -111,10 +112,8 @@ Value* Emitter::wide_reciprocal(unsigned index, const std::array<Value*, 2>& div
   }
   doubt_lanes(ir_.CreateVectorSplat(kLanesPerChunk, known.is_zero));
   if (has_estimate) {
-    auto* const wide = llvm::FixedVectorType::get(i64_, kLanesPerChunk);
     const auto& [low, high] = estimate_words->second;
-    Value* const estimate =
-        ir_.CreateOr(ir_.CreateZExt(low, wide), ir_.CreateShl(ir_.CreateZExt(high, wide), 32));
+    Value* const estimate = join_words(ir_, low, high);
     Value* const less = ir_.CreateSub(ir_.CreateVectorSplat(kLanesPerChunk, known.value), estimate);
     doubt_lanes(ir_.CreateICmpUGT(less, ir_.CreateVectorSplat(kLanesPerChunk, known.error)));
   }

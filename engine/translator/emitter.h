@@ -243,7 +243,7 @@ class Emitter {
   // For the blocks behind it.
   void keep_linear(unsigned block);
   // Of a loop whose rounds leave its roots linear: they are looked at before the first one only.
-  void begin_round(unsigned block, Value* wrong, const Locals& at_begin);
+  void begin_round(unsigned block, Value* wrong);
   void set_linear(unsigned number, unsigned chunk, const Linear& value);
   void end_round(unsigned block);
   // What the first lane holds; of high halves what the last one holds, too, where nothing says that it is

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/translator/operands.h"
+#include "engine/translator/pair_folding.h"
 #include "engine/translator/runtime.h"
 #include "engine/translator/scalar_lanes.h"
 #include "isa/memory_shape.h"
@@ -157,10 +158,6 @@ void Emitter::LaneByLane::check_lane() {
   ir_.SetInsertPoint(certain);
 }
 
-Value* Emitter::LaneByLane::joined(Value* low, Value* high) {
-  return ir_.CreateOr(ir_.CreateZExt(low, e_.i64_), ir_.CreateShl(ir_.CreateZExt(high, e_.i64_), 32));
-}
-
 void Emitter::LaneByLane::set_pair(unsigned low, Value* number) {
   e_.set_vgpr(low, 0, lane_of_element(ir_.CreateTrunc(number, e_.i32_)));
   e_.set_vgpr(low + 1, 0, lane_of_element(ir_.CreateTrunc(ir_.CreateLShr(number, 32), e_.i32_)));
@@ -200,7 +197,8 @@ void Emitter::LaneByLane::emit_vector(unsigned index) {
     // Both halves are of one sum, whose addends may change places in one of them.
     if (llvm::isa<llvm::Constant>(low->addends[0]) != llvm::isa<llvm::Constant>(addends[0]))
       std::swap(addends[0], addends[1]);
-    Value* sum = ir_.CreateAdd(joined(low->addends[0], addends[0]), joined(low->addends[1], addends[1]));
+    Value* sum = ir_.CreateAdd(join_words(ir_, low->addends[0], addends[0]),
+                               join_words(ir_, low->addends[1], addends[1]));
     if (low->result != result && e_.vgpr(low->result, 0) == low->sum)
       e_.set_vgpr(low->result, 0, lane_of_element(ir_.CreateTrunc(sum, e_.i32_)));
     e_.set_vgpr(result, 0, lane_of_element(ir_.CreateTrunc(ir_.CreateLShr(sum, 32), e_.i32_)));

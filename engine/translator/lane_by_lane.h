@@ -38,7 +38,6 @@ class Emitter::LaneByLane {
   Value* element_of_lane(Value* lanes);
   Value* bit_of_lane(Value* mask);
   Value* lane_of_element(Value* element);
-  Value* joined(Value* low, Value* high);
   void set_pair(unsigned low, Value* number);
   // Of the lane at hand, in rows_.
   Value* word_of(unsigned number);

@@ -96,9 +96,7 @@ Value* splat_pair(llvm::IRBuilder<>& ir, Value* low, Value* high) {
   Value *a = llvm::getSplatValue(low), *b = llvm::getSplatValue(high);
   if (!a || !b) return nullptr;
   if (const auto whole = whole_of(a, b)) return ir.CreateVectorSplat(kLanes, made(ir, *whole));
-  Value* pair =
-      ir.CreateOr(ir.CreateZExt(a, ir.getInt64Ty()), ir.CreateShl(ir.CreateZExt(b, ir.getInt64Ty()), 32));
-  return ir.CreateVectorSplat(kLanes, pair);
+  return ir.CreateVectorSplat(kLanes, join_words(ir, a, b));
 }
 
 Value* joined(llvm::IRBuilder<>& ir, Value* low, Value* high) {
@@ -130,6 +128,11 @@ Value* stored_pairs(llvm::IRBuilder<>& ir, const llvm::ShuffleVectorInst& blend)
 }
 
 }  // namespace
+
+Value* join_words(llvm::IRBuilderBase& ir, Value* low, Value* high) {
+  auto* type = low->getType()->getWithNewBitWidth(64);
+  return ir.CreateOr(ir.CreateZExt(low, type), ir.CreateShl(ir.CreateZExt(high, type), 32));
+}
 
 std::optional<std::pair<Value*, Value*>> joined_words(llvm::Instruction& instruction) {
   if (instruction.hasMetadata(kKeptJoined)) return std::nullopt;

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <llvm/IR/Function.h>
+#include <llvm/IR/IRBuilder.h>
 
 #include <optional>
 #include <utility>
 
 namespace lockstep::translator {
 
+// The number that has these words, as fold_pairs() knows it again.
+llvm::Value* join_words(llvm::IRBuilderBase& ir, llvm::Value* low, llvm::Value* high);
 // Of an instruction that joins a number: its words, the low one first, without what changes the number's
 // sign.
 std::optional<std::pair<llvm::Value*, llvm::Value*>> joined_words(llvm::Instruction& instruction);

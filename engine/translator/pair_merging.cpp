@@ -107,8 +107,7 @@ class Merging {
       return ir.CreateSelect(low_choice->getCondition(),
                              whole(low_choice->getTrueValue(), high_choice->getTrueValue(), ir),
                              whole(low_choice->getFalseValue(), high_choice->getFalseValue(), ir));
-    auto* type = low->getType()->getWithNewBitWidth(64);
-    return ir.CreateOr(ir.CreateZExt(low, type), ir.CreateShl(ir.CreateZExt(high, type), 32));
+    return join_words(ir, low, high);
   }
 
   // Words that somebody reads for themselves are taken out of the number there: mostly where waves leave.

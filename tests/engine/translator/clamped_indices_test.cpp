@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <bit>
-#include <random>
 #include <utility>
 
 #include "tests/engine/translator/test_kernel.h"
@@ -33,16 +31,6 @@ __kernel void constants(__global uint* out, __global const uint* in, int w, int 
 }
 )";
 
-Bytes random_words(size_t count) {
-  std::mt19937 random(40);
-  Bytes bytes;
-  for (size_t i = 0; i < count; ++i) {
-    const auto word = std::bit_cast<std::array<std::byte, 4>>(static_cast<uint32_t>(random()));
-    bytes.insert(bytes.end(), word.begin(), word.end());
-  }
-  return bytes;
-}
-
 TEST(ClampedIndices, AreThoseOfTheInterpreter) {
   for (const unsigned wave_size : {32u, 64u}) {
     const Bytes code = compile(kSource, wave_size);
@@ -58,7 +46,7 @@ TEST(ClampedIndices, AreThoseOfTheInterpreter) {
                   group,
                   {buffer(0), buffer(1), value(w), value(h), value(dx), value(dy)},
                   0}},
-                {Bytes(w * h * 4), random_words(1024)});
+                {Bytes(w * h * 4), random_words(1024, 40)});
   }
 }
 

@@ -65,12 +65,6 @@ Bytes random_floats(size_t count, unsigned seed, float scale = 1) {
   for (float& value : values) value = (static_cast<float>(random() >> 8) / 8388608.0f - 1) * scale;
   return bytes_of(values);
 }
-Bytes random_words(size_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<uint32_t> values(count);
-  for (uint32_t& value : values) value = random();
-  return bytes_of(values);
-}
 void expect_translated(const TestResult& result) {
   EXPECT_EQ(result.outcome.note, "");
   EXPECT_GT(result.outcome.translation.instructions, 0u);

@@ -2,8 +2,6 @@
 // holds in all, until it does not.
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -13,16 +11,6 @@
 
 namespace lockstep::translator {
 namespace {
-
-Bytes random_words(size_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  Bytes bytes(count * 4);
-  for (size_t i = 0; i < count; ++i) {
-    const auto word = static_cast<uint32_t>(random());
-    std::memcpy(bytes.data() + 4 * i, &word, 4);
-  }
-  return bytes;
-}
 
 unsigned rounds_in(const std::string& text, unsigned wave_size = 32) {
   const Routine routine = routine_of(text, wave_size);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
+#include <random>
 #include <span>
 #include <stdexcept>
 
@@ -31,6 +32,14 @@ Bytes read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   const auto bytes = std::as_bytes(std::span(text));
+  return Bytes(bytes.begin(), bytes.end());
+}
+
+Bytes random_words(size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<uint32_t> words(count);
+  for (uint32_t& word : words) word = static_cast<uint32_t>(random());
+  const auto bytes = std::as_bytes(std::span(words));
   return Bytes(bytes.begin(), bytes.end());
 }
 

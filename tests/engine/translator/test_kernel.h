@@ -52,6 +52,7 @@ TestResult run(const Bytes& code_object, const std::vector<TestDispatch>& dispat
                std::vector<Bytes> buffers, machine::EngineKind engine, unsigned threads = 1,
                uint64_t limit = 0);
 Bytes read_file(const std::string& path);
+Bytes random_words(size_t count, unsigned seed);
 
 // Runs on both engines and expects the same memory, bit for bit, and the same number of executed
 // instructions. Returns the translator's result.
