@@ -1,5 +1,5 @@
-// Rounds of loops of one block, in its first version (emit_regular.cpp): what its addresses come from is looked
-// at before the first one only.
+// Rounds of loops of one block, in its first version (emit_regular.cpp): what its addresses come from is
+// looked at before the first one only.
 #include <map>
 #include <utility>
 
