@@ -1,5 +1,6 @@
 #include "tests/engine/translator/random_grid.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -20,9 +21,12 @@ class Writer : RandomStatements {
     // Of which waves have few lanes.
     constexpr std::array<uint32_t, 2> kSmallGroups[] = {{16, 1}, {8, 2}, {8, 1},  {32, 1},
                                                         {24, 1}, {7, 1}, {12, 2}, {33, 1}};
+    // Of which a chunk of lanes has several rows.
+    constexpr std::array<uint32_t, 2> kShortRows[] = {{8, 8}, {4, 4}, {8, 4}, {4, 8}, {2, 16}, {8, 16}};
     constexpr uint32_t kRowBytes[] = {12, 16, 20, 32, 36, 64, 100, 132, 256};
-    const auto [x, y] =
-        chance(3) ? kSmallGroups[below(std::size(kSmallGroups))] : kGroups[below(std::size(kGroups))];
+    const auto [x, y] = chance(3)   ? kSmallGroups[below(std::size(kSmallGroups))]
+                        : chance(4) ? kShortRows[below(std::size(kShortRows))]
+                                    : kGroups[below(std::size(kGroups))];
     grid_.group = {x, y, 1};
     grid_.is_plain = chance(2);
     if (grid_.is_plain) grid_.registers = 5;
@@ -122,7 +126,7 @@ class Writer : RandomStatements {
   }
 
   void short_statement(unsigned depth) {
-    switch (below(depth == 0 ? 13 : 7)) {
+    switch (below(depth == 0 ? 15 : 8)) {
       case 0:
       case 1:
       case 2:
@@ -130,7 +134,10 @@ class Writer : RandomStatements {
       case 3:
       case 4:
         return store();
-      case 7:
+      case 5:
+        return keep_offset();
+      case 13:
+      case 14:
         return branch(depth);
       case 8:
         return chance(2) ? loop(depth) : atomic();
@@ -160,7 +167,7 @@ class Writer : RandomStatements {
       case 6:
         return local_memory();
       case 7:
-        return scratch();
+        return chance(2) ? scratch() : keep_offset();
       case 8:
         return scalar();
       case 9:
@@ -229,10 +236,13 @@ std::string RandomGrid::text() const {
       "s_mov_b32 s24, s0\ns_mov_b32 s25, s1\ns_mov_b32 s26, " +
       n(kBufferBytes) +
       "\ns_mov_b32 s27, 0x31016000\n"
-      "v_mov_b32 v18, 7\nv_mov_b32 v19, 0\n";
-  // The place of the wave: that of its first item.
-  text += "v_readfirstlane_b32 s54, v5\nv_mov_b32 v23, " + n(waves_at()) +
-          "\ns_lshl_b32 s54, s54, 8\nv_add_nc_u32 v23, s54, v23\n";
+      "v_mov_b32 v18, 7\nv_mov_b32 v19, 0\n"
+      "v_mov_b32 v40, 0\nv_lshlrev_b32 v41, 2, v5\nv_lshlrev_b32 v42, 2, v3\nv_lshlrev_b32 v43, 2, v4\n";
+  // The place of the wave, that of its first item, where somebody stores there.
+  const auto is_of_wave = [](const std::string& each) { return each.find("v23") != std::string::npos; };
+  if (std::ranges::any_of(statements, is_of_wave) || is_of_wave(functions))
+    text += "v_readfirstlane_b32 s54, v5\nv_mov_b32 v23, " + n(waves_at()) +
+            "\ns_lshl_b32 s54, s54, 8\nv_add_nc_u32 v23, s54, v23\n";
   for (unsigned i = 6; i < 6 + registers; ++i)
     text += (i % 3 == 0 ? "v_cvt_f32_u32 v" + n(i) + ", v5\nv_mul_f32 v" + n(i) + ", 0x3e4ccccd, v" + n(i)
                         : "v_mul_lo_u32 v" + n(i) + ", v5, " + n(i % 3 == 1 ? i : 0x9e3779b1u + i)) +

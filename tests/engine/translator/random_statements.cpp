@@ -97,8 +97,11 @@ void RandomStatements::lanes() {
 // An offset into the input in v17. Items number at most kMostItems, so that only what comes from data needs
 // a mask; a compiler's addresses have none.
 void RandomStatements::offset() {
+  if (chance(5)) return kept_offset();
   bool is_masked = chance(8);
-  switch (below(10)) {
+  constexpr unsigned kOfRow = 8;
+  const bool has_short_rows = grid_.group[0] < 16;
+  switch (has_short_rows && chance(2) ? kOfRow : below(12)) {
     case 0:
       line("v_mul_u32_u24 v17, " + n(1 + below(20)) + ", v5");
       break;
@@ -130,11 +133,31 @@ void RandomStatements::offset() {
       line("v_add_nc_u32 v17, " + n(below(64)) + ", v5");
       line("v_mul_u32_u24 v17, " + n(uint32_t{1} << below(6)) + ", v17");
       break;
+    case kOfRow:  // the same for a row of items, or for a column
+      line("v_mul_u32_u24 v17, " + n(chance(2) ? 4 : 1 + below(40)) + ", v" + n(1 + below(4)));
+      break;
+    case 9:
+      line("v_lshlrev_b32 v17, 2, v" + n(chance(2) ? 3 : 1));
+      line("v_mad_u32_u24 v17, v" + n(chance(2) ? 4 : 2) + ", " + n(4 * (1 + below(60))) + ", v17");
+      break;
     default:
       line("v_lshlrev_b32 v17, " + n(chance(2) ? 2 : 1 + below(4)) + ", v5");
       if (chance(3)) line("v_add_nc_u32 v17, " + n(below(16)) + ", v17");
   }
   if (is_masked) line("v_and_b32 v17, 0x3fff, v17");
+}
+
+// Made now for later statements, which may be in other blocks.
+void RandomStatements::keep_offset() {
+  offset();
+  line("v_mov_b32 v" + n(kKept + below(kKeptCount)) + ", v17");
+}
+
+// One of those, which may go on for whoever is next.
+void RandomStatements::kept_offset() {
+  const std::string kept = "v" + n(kKept + below(kKeptCount));
+  line("v_mov_b32 v17, " + kept);
+  if (chance(2)) line("v_add_nc_u32 " + kept + ", " + n(4 * (1 + below(16))) + ", " + kept);
 }
 
 void RandomStatements::load() {
@@ -176,15 +199,23 @@ void RandomStatements::store() {
                                       {"b128", 4, 16}, {"b8", 1, 1},  {"d16_hi_b16", 1, 2}, {"b16", 1, 2}};
   const Width width = kWidths[below(std::size(kWidths))];
   const std::string from = group_of(width.words);
-  switch (below(4)) {
-    case 0: {  // columns
+  const unsigned kind = below(6);
+  switch (kind) {
+    case 0:
+    case 1: {  // columns, and what is added to them: to do that twice is seen
       const std::string column = n(grid_.columns_at() + below(RandomGrid::kColumns) * grid_.items() * 4);
+      const std::string value = data();
       line("v_lshlrev_b32 v17, 2, v5");
       line("v_add_nc_u32 v17, " + column + ", v17");
-      line("global_store_b32 v17, " + data() + ", s[2:3]");
+      if (kind == 1) {
+        line("global_load_b32 " + value + ", v17, s[2:3]");
+        wait();
+        line("v_add_nc_u32 " + value + ", " + n(1 + below(64)) + ", " + value);
+      }
+      line("global_store_b32 v17, " + value + ", s[2:3]");
       break;
     }
-    case 1:  // lanes that overlap: all of one wave
+    case 2:  // lanes that overlap: all of one wave
       line("v_mul_u32_u24 v17, " + n(below(13)) + ", v16");
       line("v_and_b32 v17, 0x7f, v17");
       line("v_add_nc_u32 v17, v23, v17");

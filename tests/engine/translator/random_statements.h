@@ -11,8 +11,9 @@
 namespace lockstep::translator {
 
 // Registers: v5 the item's number in the grid, v3 v4 its coordinates, v1 v2 those in the group, v16 that in
-// the group as one; v6 to v15 hold data, v17 to v31 what statements need, v32 to v39 rows. s[40:43] addresses
-// of functions, s[24:27] a buffer resource of the input, s7 what the launch says of rows.
+// the group as one; v6 to v15 hold data, v17 to v31 what statements need, v32 to v39 rows, v40 to v43 offsets
+// that are kept. s[40:43] addresses of functions, s[24:27] a buffer resource of the input, s7 what the launch
+// says of rows.
 class RandomStatements {
  public:
   RandomStatements(uint64_t seed, unsigned wave_size)
@@ -63,6 +64,8 @@ class RandomStatements {
   void in_lane();  // of which no lane looks at another one
   void lanes();
   void offset();
+  void keep_offset();
+  void kept_offset();
   void load();
   void store();
   void atomic();
@@ -72,6 +75,7 @@ class RandomStatements {
   void rows();
 
   static constexpr uint32_t kMostGroups = 12, kMostItems = 256 * kMostGroups * 3, kLdsSlot = 20;
+  static constexpr unsigned kKept = 40, kKeptCount = 4;
   const bool wave64_;
   RandomGrid grid_;
   std::string text_;
