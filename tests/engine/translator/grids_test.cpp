@@ -79,9 +79,9 @@ class GridPair {
     const auto [found, found_output] = outcome_on(machine::EngineKind::translator, 1 + seed_ % 2);
     if (expected.fault || found.fault)
       return fault_difference(expected.fault, found.fault, grid.group[0] * grid.group[1] <= grid.wave_size);
-    translated_ +=
-        expected.totals.instructions - std::min(found.translation.interpreted, expected.totals.instructions);
-    executed_ += expected.totals.instructions;
+    const uint64_t executed = expected.totals.instructions;
+    interpreted_share_ = static_cast<double>(std::min(found.translation.interpreted, executed)) /
+                         static_cast<double>(executed);
     std::string text;
     char line[160];
     if (expected.totals.instructions != found.totals.instructions) {
@@ -101,9 +101,8 @@ class GridPair {
     return text;
   }
 
-  // Wave-instructions of runs without a fault.
-  uint64_t translated() const { return translated_; }
-  uint64_t executed() const { return executed_; }
+  // Of the wave-instructions of the last run, if no fault ended it.
+  std::optional<double> interpreted_share() const { return interpreted_share_; }
 
  private:
   // Which wave of a group is the first depends on when each of them had its turn.
@@ -121,7 +120,7 @@ class GridPair {
 
   Words input_, output_;
   const uint64_t seed_;
-  uint64_t translated_ = 0, executed_ = 0;
+  std::optional<double> interpreted_share_;
 };
 
 // Without the statements that the difference does not need, and with one group if that is enough.
@@ -146,13 +145,16 @@ TEST_P(Grids, AreTheSame) {
   const uint64_t first = number_asked("LOCKSTEP_GRIDS_FIRST", 1);
   const uint64_t count = number_asked("LOCKSTEP_GRIDS", test::of_sweep<uint64_t>(600, 10));
   unsigned failures = 0;
-  uint64_t translated = 0, executed = 0;
+  double interpreted = 0;
+  unsigned ended = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const RandomGrid grid = random_grid(seed, GetParam());
     GridPair pair(seed);
     const std::string difference = pair.run(grid);
-    translated += pair.translated();
-    executed += pair.executed();
+    if (const auto share = pair.interpreted_share()) {
+      interpreted += *share;
+      ++ended;
+    }
     if (difference.empty()) continue;
     const RandomGrid small = shrunk(pair, grid);
     ADD_FAILURE() << "seed " << seed << ", grid " << grid.grid[0] << " x " << grid.grid[1] << ", groups "
@@ -163,8 +165,9 @@ TEST_P(Grids, AreTheSame) {
                   << pair.run(small) << small.text();
     if (++failures == 5) return;
   }
-  // Else both would be the interpreter.
-  EXPECT_GE(translated * 10, executed * 8) << translated << " of " << executed;
+  // Else both would be the interpreter. Each program counts once: a long loop over NaNs that is not yet worth
+  // a second version is as long as a hundred others.
+  EXPECT_LE(interpreted, 0.1 * ended) << "of " << ended << " programs without a fault";
 }
 
 INSTANTIATE_TEST_SUITE_P(Wave, Grids, testing::Values(32u, 64u), testing::PrintToStringParamName());
