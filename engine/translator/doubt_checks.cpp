@@ -5,6 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/PatternMatch.h>
 #include <llvm/IR/ValueHandle.h>
 #include <llvm/Transforms/Utils/Local.h>
 
@@ -52,12 +53,10 @@ bool keeps_nan(const llvm::Instruction& user, const Value& value) {
       return true;
     case llvm::Instruction::And:
     case llvm::Instruction::Xor: {
-      const auto* mask = llvm::dyn_cast<llvm::Constant>(user.getOperand(1));
-      const auto* bits = mask ? llvm::dyn_cast_or_null<llvm::ConstantInt>(mask->getSplatValue()) : nullptr;
-      if (!bits || bits->getBitWidth() < 32) return false;
-      const llvm::APInt& number = bits->getValue();
-      return user.getOpcode() == llvm::Instruction::And ? number.isMaxSignedValue()
-                                                        : number.isMinSignedValue();
+      const llvm::APInt* mask = nullptr;
+      if (!match(user.getOperand(1), llvm::PatternMatch::m_APInt(mask)) || mask->getBitWidth() < 32)
+        return false;
+      return user.getOpcode() == llvm::Instruction::And ? mask->isMaxSignedValue() : mask->isMinSignedValue();
     }
     case llvm::Instruction::Select:
       return llvm::cast<llvm::SelectInst>(user).getTrueValue() == &value;
@@ -66,12 +65,14 @@ bool keeps_nan(const llvm::Instruction& user, const Value& value) {
   }
 }
 
-// The checks of a run, by what they check.
+// The checks of a run, or of a lane's rounds, by what they check.
 class Checks {
  public:
-  Checks(llvm::IntrinsicInst& settlement, const llvm::DominatorTree& dominators)
-      : settlement_(settlement), dominators_(dominators) {
-    std::vector<Value*> pending{settlement.getArgOperand(0)};
+  // `is_behind_rounds`: where it is settled, all rounds are over, of which each made checks of its own.
+  Checks(Value& doubt, const llvm::Instruction& settlement, bool is_behind_rounds,
+         const llvm::DominatorTree& dominators)
+      : settlement_(settlement), is_behind_rounds_(is_behind_rounds), dominators_(dominators) {
+    std::vector<Value*> pending{&doubt};
     std::set<Value*> seen;
     while (!pending.empty()) {
       Value* value = pending.back();
@@ -106,7 +107,8 @@ class Checks {
  private:
   // Whether it is made whenever `other` is: on all ways to the end of the run, or on the same one.
   bool is_made_with(const llvm::SelectInst& check, const llvm::SelectInst& other) const {
-    return check.getParent() == other.getParent() || dominators_.dominates(&check, &settlement_);
+    return check.getParent() == other.getParent() ||
+           (!is_behind_rounds_ && dominators_.dominates(&check, &settlement_));
   }
   bool is_implied(Value& value, const llvm::SelectInst& check, unsigned depth = 0) const {
     constexpr unsigned kMaxDepth = 4;
@@ -123,21 +125,32 @@ class Checks {
     return false;
   }
 
-  llvm::IntrinsicInst& settlement_;
+  const llvm::Instruction& settlement_;
+  const bool is_behind_rounds_;
   const llvm::DominatorTree& dominators_;
   std::map<Value*, llvm::SelectInst*> checks_;
 };
 
+constexpr const char* kOfRounds = "lockstep.doubt_of_rounds";
+
 }  // namespace
 
+void mark_doubt_of_rounds(llvm::Instruction& settlement) {
+  settlement.setMetadata(kOfRounds, llvm::MDNode::get(settlement.getContext(), {}));
+}
+
 void drop_implied_checks(llvm::Function& function) {
-  std::vector<llvm::IntrinsicInst*> settlements;
-  for (llvm::BasicBlock& block : function)
-    for (llvm::Instruction& instruction : block)
-      if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
-        if (call->getIntrinsicID() == llvm::Intrinsic::vector_reduce_or) settlements.push_back(call);
+  std::vector<llvm::Instruction*> settlements;
+  for (llvm::BasicBlock& block : function) {
+    for (llvm::Instruction& instruction : block) {
+      const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      const bool is_of_run = call && call->getIntrinsicID() == llvm::Intrinsic::vector_reduce_or;
+      if (is_of_run || instruction.hasMetadata(kOfRounds)) settlements.push_back(&instruction);
+    }
+  }
   const llvm::DominatorTree dominators(function);
-  for (llvm::IntrinsicInst* call : settlements) Checks(*call, dominators).drop_implied();
+  for (llvm::Instruction* each : settlements)
+    Checks(*each->getOperand(0), *each, each->hasMetadata(kOfRounds), dominators).drop_implied();
 }
 
 namespace {

@@ -1,10 +1,14 @@
-// Doubt about float results is settled at the end of a run (emit_run.cpp). Most checks are implied by later
-// ones.
+// Doubt about float results is settled at the end of a run (emit_run.cpp), or where a lane has gone through
+// all rounds of a loop (lane_by_lane.h). Most checks are implied by later ones.
 #pragma once
 
 #include <llvm/IR/Function.h>
+#include <llvm/IR/Instruction.h>
 
 namespace lockstep::translator {
+
+// Says of a comparison that it settles doubt behind a loop, whose rounds have added to it.
+void mark_doubt_of_rounds(llvm::Instruction& settlement);
 
 // Drops the NaN checks of values from which another checked value is computed by operations that pass NaNs
 // on. To be called when bodies are inlined and memory is promoted to values.

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/translator/doubt_checks.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/pair_folding.h"
 #include "engine/translator/runtime.h"
@@ -154,7 +155,9 @@ bool Emitter::LaneByLane::emit_node(unsigned index, const LaneRange* range) {
 void Emitter::LaneByLane::check_lane() {
   BasicBlock* certain = e_.new_block("lane_certain");
   Value* doubt = element_of_lane(ir_.CreateLoad(e_.lanes_, e_.doubt_[0]));
-  e_.branch_unlikely(ir_.CreateICmpNE(doubt, ir_.getInt32(0)), failed_, certain);
+  Value* is_doubted = ir_.CreateICmpNE(doubt, ir_.getInt32(0));
+  if (auto* comparison = llvm::dyn_cast<llvm::Instruction>(is_doubted)) mark_doubt_of_rounds(*comparison);
+  e_.branch_unlikely(is_doubted, failed_, certain);
   ir_.SetInsertPoint(certain);
 }
 

@@ -343,6 +343,56 @@ TEST(CodeGenerator, DropsImpliedChecks) {
             2u);
 }
 
+// Of a lane's rounds through a loop: by one of the same round, but not by one behind all of them, which knows
+// the last round's number only.
+TEST(CodeGenerator, DropsImpliedChecksOfRounds) {
+  const auto checks_left = [](const std::string& in_round, const std::string& behind) {
+    const std::string text = R"(
+      define i1 @run(float %a, float %b, i32 %n) {
+      begin:
+        br label %round
+      round:
+        %i = phi i32 [ 0, %begin ], [ %j, %round ]
+        %sum = phi float [ %a, %begin ], [ %s, %round ]
+        %doubt = phi i32 [ 0, %begin ], [ %s.doubt, %round ]
+        %x = sitofp i32 %i to float
+        %v = fmul float %x, %b
+        %v.nan = fcmp uno float %v, 0.0
+        %v.doubt = select i1 %v.nan, i32 -1, i32 %doubt
+        )" + in_round + R"(
+        %s.nan = fcmp uno float %s, 0.0
+        %s.doubt = select i1 %s.nan, i32 -1, i32 %v.doubt
+        %j = add i32 %i, 1
+        %more = icmp ult i32 %j, %n
+        br i1 %more, label %round, label %behind
+      behind:
+        )" + behind + R"(
+        %doubted = icmp ne i32 %all, 0
+        ret i1 %doubted
+      })";
+    llvm::LLVMContext context;
+    llvm::SMDiagnostic problem;
+    const auto module = llvm::parseAssemblyString(text, problem, context);
+    if (!module) {
+      ADD_FAILURE() << problem.getMessage().str() << problem.getLineContents().str();
+      return 0u;
+    }
+    llvm::Function& function = *module->getFunction("run");
+    mark_doubt_of_rounds(*function.back().getTerminator()->getPrevNode());
+    drop_implied_checks(function);
+    EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
+    return count_of(*module, llvm::Instruction::Select);
+  };
+  const std::string no_more = "%all = or i32 %s.doubt, 0";
+  EXPECT_EQ(checks_left("%s = fadd float %sum, %v", no_more), 1u);
+  EXPECT_EQ(checks_left("%s = fadd float %sum, %x", no_more), 2u);
+  EXPECT_EQ(checks_left("%s = fadd float %sum, %x", R"(
+        %w = fadd float %v, %a
+        %w.nan = fcmp uno float %w, 0.0
+        %all = select i1 %w.nan, i32 -1, i32 %s.doubt)"),
+            3u);
+}
+
 // The same with numbers of 64 bits, of which neg is an operation on their bits.
 TEST(CodeGenerator, DropsImpliedChecksOfDoubles) {
   llvm::LLVMContext context;
