@@ -217,30 +217,101 @@ AddressPlan plan_round(const Routine& routine, const Facts& facts, unsigned inde
   return plan;
 }
 
-}  // namespace
+// Whether the block is in a loop that ends before the other one.
+bool is_in_loop_before(const Routine& routine, unsigned index, unsigned other) {
+  return std::any_of(routine.blocks.begin() + index, routine.blocks.begin() + other, [&](const Block& last) {
+    return last.taken >= 0 && last.taken <= static_cast<int>(index);
+  });
+}
 
-std::vector<AddressPlan> plan_addresses(const Routine& routine, const Facts& facts, bool keeps) {
+// Whether what blocks find out counts in that one: all that waves come from is emitted before it. Where there
+// are several, or lanes come on, loops do not have to keep in each round what is of use behind them.
+bool takes_over(const Routine& routine, const AddressPlan& plan, unsigned index) {
+  const Block& block = routine.blocks[index];
+  const std::vector<unsigned>& before = block.predecessors;
+  if (block.is_entry || before.empty()) return false;
+  if (!std::ranges::all_of(before, [&](unsigned each) { return each < index; })) return false;
+  if (before.size() == 1 && !plan.roots_in_all_lanes) return true;
+  return std::ranges::none_of(before, [&](unsigned each) { return is_in_loop_before(routine, each, index); });
+}
+
+// As a scalar, in all lanes: what lanes that are off hold then is nobody's business.
+bool is_written(const AddressPlan& plan, unsigned number) {
+  return std::ranges::any_of(plan.linear_writes,
+                             [&](const auto& writes) { return std::ranges::count(writes, number) != 0; });
+}
+
+// From the last block on: roots are wanted of those before it, but `unknown` ones.
+std::vector<AddressPlan> plan_backward(const Routine& routine, const Facts& facts, bool keeps,
+                                       const std::vector<RegisterSet>& unknown) {
   std::vector<AddressPlan> plans(routine.blocks.size());
   std::vector<Strides> wanted(routine.blocks.size());
   for (unsigned index = static_cast<unsigned>(plans.size()); index-- > 0;) {
-    const Block& block = routine.blocks[index];
     AddressPlan& plan = plans[index];
     plan = plan_block(routine, facts, index, wanted[index]);
     plan = plan_round(routine, facts, index, std::move(plan), std::move(wanted[index]));
-    // What is kept holds for lanes that are on.
-    const bool has_one_before =
-        !block.is_entry && block.predecessors.size() == 1 && block.predecessors[0] < index;
-    if (keeps && has_one_before && !plan.roots_in_all_lanes)
-      wanted[block.predecessors[0]].insert(plan.roots.begin(), plan.roots.end());
-  }
-  for (unsigned index = 0; keeps && index < plans.size(); ++index) {
-    const Block& block = routine.blocks[index];
-    AddressPlan& plan = plans[index];
-    if (block.is_entry || block.predecessors.size() != 1 || plan.roots_in_all_lanes) continue;
-    for (unsigned number : plans[block.predecessors[0]].kept)
-      if (plan.roots.contains(number)) plan.known.push_back(number);
+    if (!keeps || !takes_over(routine, plan, index)) continue;
+    for (const auto& root : plan.roots)
+      for (const unsigned before : routine.blocks[index].predecessors)
+        if (!unknown[index][root.first]) wanted[before].insert(root);
   }
   return plans;
+}
+
+// From the first block on: known is what all those before it have from the same one.
+void find_known(const Routine& routine, const Facts& facts, std::vector<AddressPlan>& plans) {
+  // By block and register that it keeps: which one has found out, and whether of all lanes.
+  std::vector<std::map<unsigned, unsigned>> origins(plans.size());
+  std::vector<RegisterSet> in_all_lanes(plans.size());
+  for (unsigned index = 0; index < plans.size(); ++index) {
+    AddressPlan& plan = plans[index];
+    const std::vector<unsigned>& before = routine.blocks[index].predecessors;
+    const bool takes_known = takes_over(routine, plan, index);
+    for (const auto& [number, stride] : plan.roots) {
+      if (!takes_known) break;
+      const auto origin = origins[before[0]].find(number);
+      if (origin == origins[before[0]].end()) continue;
+      // Else what is kept holds for lanes that are on.
+      if (plan.roots_in_all_lanes && !in_all_lanes[origin->second][number]) continue;
+      const auto is_same = [&](unsigned each) {
+        const auto found = origins[each].find(number);
+        return found != origins[each].end() && found->second == origin->second;
+      };
+      if (std::ranges::all_of(before, is_same)) plan.known.insert(*origin);
+    }
+    const bool is_tested_in_all_lanes =
+        plan.roots_in_all_lanes || facts.nodes[routine.blocks[index].first].all_on;
+    for (unsigned number : plan.kept) {
+      const auto known = plan.known.find(number);
+      const bool is_computed = is_written(plan, number), is_found = is_computed || known == plan.known.end();
+      origins[index][number] = is_found ? index : known->second;
+      if (is_found) plan.found.push_back(number);
+      in_all_lanes[index][number] = is_computed || is_tested_in_all_lanes;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<AddressPlan> plan_addresses(const Routine& routine, const Facts& facts, bool keeps) {
+  // By block and number: roots that not all blocks before it could keep, or not the same way. None keeps
+  // them.
+  std::vector<RegisterSet> unknown(routine.blocks.size());
+  while (true) {
+    std::vector<AddressPlan> plans = plan_backward(routine, facts, keeps, unknown);
+    if (!keeps) return plans;
+    find_known(routine, facts, plans);
+    bool is_done = true;
+    for (unsigned index = 0; index < plans.size(); ++index) {
+      if (!takes_over(routine, plans[index], index)) continue;
+      for (const auto& [number, stride] : plans[index].roots) {
+        if (plans[index].known.contains(number) || unknown[index][number]) continue;
+        unknown[index].set(number);
+        is_done = false;
+      }
+    }
+    if (is_done) return plans;
+  }
 }
 
 }  // namespace lockstep::translator

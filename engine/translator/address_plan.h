@@ -47,9 +47,11 @@ inline constexpr unsigned kMostBytesOfParts = 8;
 bool are_parts(const isa::AccessShape& shape, uint32_t stride);
 
 struct AddressPlan {
-  Strides roots;                    // must be as guessed when the block begins
-  std::vector<unsigned> known;      // of them, those that the block before keeps
-  std::vector<unsigned> kept;       // linear at the end, and roots of blocks that only this one goes to
+  Strides roots;  // must be as guessed when the block begins
+  // Of them, those that all blocks before it keep, by the one that has found them to be so.
+  std::map<unsigned, unsigned> known;
+  std::vector<unsigned> kept;       // linear at the end, and roots of blocks behind it
+  std::vector<unsigned> found;      // of these, those that are not just known
   bool roots_in_all_lanes = false;  // lanes that are off then may be on later
   bool is_round = false;            // of a loop, which leaves the roots as linear as they were
   // By node, counted from the block's first:
@@ -62,8 +64,8 @@ struct AddressPlan {
   bool has_regular(unsigned node) const { return !is_empty() && is_regular[node]; }
 };
 
-// By block. `keeps`: what one block finds out counts in the next one, if that has no other before it; then
-// blocks without accesses have a plan, too.
+// By block. `keeps`: what blocks find out counts in the one behind them, if all that it comes from is before
+// it; then blocks without accesses have a plan, too.
 std::vector<AddressPlan> plan_addresses(const Routine& routine, const Facts& facts, bool keeps);
 
 }  // namespace lockstep::translator

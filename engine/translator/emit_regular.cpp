@@ -22,7 +22,7 @@ bool Emitter::is_only_kept(unsigned block, unsigned number) const {
       std::array{routine_.blocks[block].taken, routine_.blocks[block].next}, [&](int to) {
         if (to < 0) return true;
         const auto next = static_cast<unsigned>(to);
-        return std::ranges::count(plans_[next].known, number) != 0 || !facts_.blocks[next].held[number];
+        return plans_[next].known.contains(number) || !facts_.blocks[next].held[number];
       });
 }
 
@@ -34,12 +34,28 @@ Emitter::Ends Emitter::ends_of(const Linear& value) {
   return {high_half(value.first_of_pair), high_half(last)};
 }
 
+// Whether the first version of a block came to its end. Of a block with several before it, whether that of
+// the last one did.
+void Emitter::set_kept(unsigned block, bool holds) {
+  Value* flag = ir_.getInt32(holds ? 1 : 0);
+  ir_.CreateStore(flag, is_kept(block));
+  for (const int to : {routine_.blocks[block].taken, routine_.blocks[block].next})
+    if (to >= 0 && !plans_[static_cast<unsigned>(to)].known.empty())
+      ir_.CreateStore(flag, is_kept(flag_of(static_cast<unsigned>(to))));
+}
+
+// Number of the flag that says whether what a block knows holds.
+unsigned Emitter::flag_of(unsigned block) const {
+  const std::vector<unsigned>& before = routine_.blocks[block].predecessors;
+  return before.size() == 1 ? before[0] : static_cast<unsigned>(routine_.blocks.size()) + block;
+}
+
 // Of waves in rows.
 void Emitter::keep_linear(unsigned block) {
   if (plan_.kept.empty()) return;
   settle();
   Value* holds = nullptr;
-  for (unsigned number : plan_.kept) {
+  for (unsigned number : plan_.found) {
     for (unsigned chunk = 0; chunk < linear_parts(); ++chunk) {
       const Ends ends = ends_of(linear(number, chunk));
       if (ends.last) {
@@ -48,32 +64,40 @@ void Emitter::keep_linear(unsigned block) {
       }
       ir_.CreateStore(ends.first, kept_first(block, number, chunk));
     }
-    if (locals_.linear_in_lanes_on[number])
-      kept_in_lanes_on_[block].set(number);
-    else if (is_only_kept(block, number))
-      without_slot_.set(number);
+    if (locals_.linear_in_lanes_on[number]) kept_in_lanes_on_[block].set(number);
   }
-  ir_.CreateStore(ir_.getInt32(1), is_kept(block));
+  for (unsigned number : plan_.kept)
+    if (!locals_.linear_in_lanes_on[number] && is_only_kept(block, number)) without_slot_.set(number);
+  set_kept(block, true);
   if (!holds) return;
   BasicBlock *not_kept = new_block("not_kept"), *kept = new_block("kept");
   branch_unlikely(ir_.CreateNot(holds), not_kept, kept);
   ir_.SetInsertPoint(not_kept);
-  ir_.CreateStore(ir_.getInt32(0), is_kept(block));
+  set_kept(block, false);
   flush_locals(locals_);
   ir_.CreateBr(kept);
   ir_.SetInsertPoint(kept);
 }
 
-llvm::AllocaInst* Emitter::is_kept(unsigned block) {
-  llvm::AllocaInst*& flag = kept_flags_[block];
+// Behind the second version. What the first one put there for another wave is of no use, which LLVM should
+// know.
+void Emitter::keep_nothing(unsigned block) {
+  if (plan_.kept.empty()) return;
+  set_kept(block, false);
+  for (unsigned number : plan_.found)
+    for (unsigned chunk = 0; chunk < linear_parts(); ++chunk)
+      ir_.CreateStore(llvm::PoisonValue::get(i32_), kept_first(block, number, chunk));
+}
+
+llvm::AllocaInst* Emitter::is_kept(unsigned number) {
+  llvm::AllocaInst*& flag = kept_flags_[number];
   if (!flag) flag = llvm::IRBuilder<>(entry_, entry_->begin()).CreateAlloca(i32_);
   return flag;
 }
 
 // What the last block found out about addresses was at another time, or never.
 void Emitter::forget_kept(unsigned block) {
-  if (!plans_[block].known.empty())
-    ir_.CreateStore(ir_.getInt32(0), is_kept(routine_.blocks[block].predecessors[0]));
+  if (!plans_[block].known.empty()) ir_.CreateStore(ir_.getInt32(0), is_kept(flag_of(block)));
 }
 
 llvm::AllocaInst* Emitter::kept_first(unsigned block, unsigned number, unsigned chunk) {
@@ -88,10 +112,9 @@ void Emitter::begin_regular(unsigned block) {
   computed_.clear();
   base_slots_.clear();
   begin_section();
-  const unsigned before = plan_.known.empty() ? block : routine_.blocks[block].predecessors[0];
   if (!plan_.known.empty()) {
     BasicBlock* known = new_block("known");
-    Value* holds = ir_.CreateICmpNE(ir_.CreateLoad(i32_, is_kept(before)), ir_.getInt32(0));
+    Value* holds = ir_.CreateICmpNE(ir_.CreateLoad(i32_, is_kept(flag_of(block))), ir_.getInt32(0));
     branch_unlikely(ir_.CreateNot(holds), sections_.back().second, known);
     ir_.SetInsertPoint(known);
   }
@@ -103,11 +126,12 @@ void Emitter::begin_regular(unsigned block) {
       !plan_.roots_in_all_lanes && !facts_.nodes[routine_.blocks[block].first].all_on;
   for (const auto& [number, stride] : plan_.roots) {
     // Of the work-item ids of a row it is known, but for chunks of several short ones.
-    const bool is_kept_from_before = std::ranges::find(plan_.known, number) != plan_.known.end();
+    const auto known = plan_.known.find(number);
+    const bool is_kept_from_before = known != plan_.known.end();
     const bool is_item_id = row_ && block == routine_.entry_block && number == kIdRegister && stride == 1 &&
                             !routine_.launch.has_short_rows();
     const bool is_known = is_kept_from_before || is_item_id;
-    if (is_kept_from_before ? kept_in_lanes_on_[before][number] : may_be_in_lanes_on && !is_item_id) {
+    if (is_kept_from_before ? kept_in_lanes_on_[known->second][number] : may_be_in_lanes_on && !is_item_id) {
       locals_.linear_in_lanes_on.set(number);
       sections_.back().locals.linear_in_lanes_on.set(number);
     }
@@ -119,7 +143,7 @@ void Emitter::begin_regular(unsigned block) {
       if (chunk >= linear_parts())
         root = linear_math_.from_lane(linear(number, 0), 16 * chunk);
       else if (is_kept_from_before)
-        root.first = ir_.CreateLoad(i32_, kept_first(before, number, chunk));
+        root.first = ir_.CreateLoad(i32_, kept_first(known->second, number, chunk));
       else if (is_item_id)
         root.first = first_items_[chunk];
       else if (!firsts[chunk].empty())

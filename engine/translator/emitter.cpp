@@ -349,7 +349,7 @@ void Emitter::emit_block(unsigned index) {
   }
   end_run();
   is_seldom_ = false;
-  if (!plan_.kept.empty()) ir_.CreateStore(ir_.getInt32(0), is_kept(index));
+  keep_nothing(index);
   emit_end(index);
   emit_leaves();
 }

@@ -253,7 +253,10 @@ class Emitter {
   };
   Ends ends_of(const Linear& value);
   bool is_only_kept(unsigned block, unsigned number) const;
-  llvm::AllocaInst* is_kept(unsigned block);
+  void keep_nothing(unsigned block);
+  void set_kept(unsigned block, bool holds);
+  unsigned flag_of(unsigned block) const;
+  llvm::AllocaInst* is_kept(unsigned number);
   // Of waves that come to this block from a loop that was not its own code.
   void forget_kept(unsigned block);
   llvm::AllocaInst* kept_first(unsigned block, unsigned number, unsigned chunk);
@@ -752,8 +755,8 @@ class Emitter {
   const Shape shape_;
   LinearMath linear_math_;
   const std::vector<AddressPlan> plans_;  // by block
-  // i32: whether the first version of a block came to its end, and what the first lane of a chunk held there,
-  // by block, register and chunk.
+  // i32: whether the first version of a block came to its end, by flag_of(); and what the first lane of a
+  // chunk held there, by block, register and chunk.
   std::map<unsigned, llvm::AllocaInst*> kept_flags_;
   std::map<std::tuple<unsigned, unsigned, unsigned>, llvm::AllocaInst*> kept_values_;
   std::map<unsigned, RegisterSet> kept_in_lanes_on_;  // by block: others may hold something else there

@@ -70,6 +70,31 @@ void guarded_far(__global float* out, __global const float* in, ulong first, ulo
   ulong i = first + get_global_id(0);
   if (i < n) (out - first)[i] = (in - first)[i] * 1.5f + (float)(uint)i;
 }
+// Items take other ways between what they load and what they store. One way's index ends at a bound, so that
+// some lanes of a wave are not side by side there.
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void branches(__global float* out, __global const float* in, ulong first, uint last, uint way) {
+  ulong i = first + get_global_id(0);
+  float v = (in - first)[i];
+  if (v > 3.0f) v += in[min((uint)get_global_id(0) + 5, last)];
+  if (v < 1.0f) {
+    v *= 0.5f;
+  } else {
+    v -= (in - first)[i ^ 1];
+    if (v > 2.0f) v = v * (in - first)[i] + (out - first)[i];
+  }
+  if (way & 1) v += (out - first)[i];
+  (out - first)[i] = v;
+}
+__kernel __attribute__((reqd_work_group_size(16, 16, 1)))
+void least_neighbour(__global uint* out, __global const uint* in, uint width, uint height) {
+  uint x = get_global_id(0), y = get_global_id(1), i = y * width + x, l = in[i];
+  if (x > 0 && (l & 1)) l = min(l, in[i - 1]);
+  if (x < width - 1 && (l & 2)) l = min(l, in[i + 1]);
+  if (y > 0 && (l & 4)) l = min(l, in[i - width]);
+  if (y < height - 1) l = min(l, in[i + width]);
+  out[i] = l;
+}
 // A loop whose lanes are side by side but at the right edge, and store in each round.
 __kernel __attribute__((reqd_work_group_size(32, 8, 1)))
 void smear(__global float* out, __global const float* in, uint width, uint reach, __global const uchar* gains) {
@@ -266,6 +291,31 @@ TEST(Rows, PassOnWhatABlockHasFound) {
     for (const uint64_t first : {uint64_t{0}, (uint64_t{1} << 32) - 64 * 12,
                                  (uint64_t{1} << 32) - 64 * 12 - 16, (uint64_t{1} << 32) - 64 * 12 - 7})
       expect_same(code(), {launch("guarded_far", {value(first), value(first + count)})}, buffers);
+  }
+}
+
+// It holds behind branches, too, but for waves that were not as expected on one of the ways: where an index
+// ends at a bound, its high half changes, or the memory ends.
+TEST(Rows, PassOnBehindBranchesWhatABlockHasFound) {
+  constexpr uint32_t kItems = 64 * 24;
+  std::vector<float> in(kItems);
+  for (uint32_t i = 0; i < kItems; ++i) in[i] = static_cast<float>(i * 7919 % 97) * 0.0625f;
+  Bytes bytes(kItems * 4);
+  std::memcpy(bytes.data(), in.data(), bytes.size());
+  for (const uint64_t first : {uint64_t{0}, (uint64_t{1} << 32) - 64 * 12, (uint64_t{1} << 32) - 64 * 12 - 7})
+    for (const uint32_t last : {kItems - 1, kItems / 2 - 7, 0u})
+      for (const uint32_t way : {0u, 1u}) {
+        const TestDispatch dispatch{"branches",
+                                    {kItems, 1, 1},
+                                    {64, 1, 1},
+                                    {buffer(0), buffer(1), value(first), value(last), value(way)}};
+        const TestResult result = expect_same(code(), {dispatch}, {bytes, bytes});
+        EXPECT_EQ(result.outcome.translation.interpreted, 0u) << first << ' ' << last << ' ' << way;
+      }
+  for (const uint32_t width : {160u, 48u, 16u}) {
+    const TestDispatch dispatch{
+        "least_neighbour", {width, 48, 1}, {16, 16, 1}, {buffer(0), buffer(1), value(width), value(48u)}};
+    expect_same(code(), {dispatch}, {Bytes(size_t{width} * 48 * 4), random_words(size_t{width} * 48, width)});
   }
 }
 

@@ -1,0 +1,84 @@
+// What blocks know of addresses at their begin, since all those before them have found it to be so.
+#include "engine/translator/address_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/engine/translator/engine_pair.h"
+
+namespace lockstep::translator {
+namespace {
+
+// By block: which of these VGPRs are known there, and the block that has found out.
+std::vector<std::map<unsigned, unsigned>> known_in(const std::string& text) {
+  const Routine routine = routine_of(text, 32);
+  std::vector<std::map<unsigned, unsigned>> result;
+  for (const AddressPlan& plan : plan_addresses(routine, analyse(routine), true)) {
+    result.emplace_back();
+    for (const auto& [number, block] : plan.known) result.back()[number] = block;
+  }
+  return result;
+}
+
+using Known = std::map<unsigned, unsigned>;
+
+// Where each item loads and stores its own dword.
+const std::string kLoad = "v_lshlrev_b32 v1, 2, v0\nglobal_load_b32 v2, v1, s[0:1]\ns_waitcnt vmcnt(0)\n";
+const std::string kStore = "global_store_b32 v1, v2, s[0:1]\n";
+
+std::string branch(const std::string& inside, const std::string& behind) {
+  return kLoad + "v_cmp_lt_u32 vcc_lo, 5, v2\ns_and_saveexec_b32 s60, vcc_lo\ns_cbranch_execz behind\n" +
+         inside + "behind:\ns_or_b32 exec_lo, exec_lo, s60\n" + behind;
+}
+
+TEST(AddressPlan, KnowsBehindABranchWhatWasFoundBeforeIt) {
+  const auto known = known_in(branch("v_add_nc_u32 v2, 3, v2\n", kStore));
+  ASSERT_EQ(known.size(), 3u);
+  EXPECT_EQ(known[1], (Known{{1, 0}}));
+  EXPECT_EQ(known[2], (Known{{1, 0}}));
+}
+
+// Nor does anybody keep it for those.
+TEST(AddressPlan, KnowsNothingThatABranchHasChanged) {
+  const std::string changes = "v_add_nc_u32 v1, 4, v1\n";
+  for (const std::string& text :
+       {branch(changes, kStore),
+        kLoad + "s_cmp_eq_u32 s4, 0\ns_cbranch_scc1 behind\n" + changes + "behind:\n" + kStore}) {
+    const auto known = known_in(text);
+    ASSERT_EQ(known.size(), 3u);
+    EXPECT_EQ(known[1], Known());
+    EXPECT_EQ(known[2], Known());
+  }
+}
+
+TEST(AddressPlan, KnowsNothingOfLanesThatComeOn) {
+  const auto plan_of = [](const std::string& lanes_come_on) {
+    // In the second block lanes that are off hold something else there.
+    return known_in(kLoad +
+                    "s_and_saveexec_b32 s60, s4\nv_add_nc_u32 v1, 4, v1\ns_cmp_eq_u32 s5, 0\n"
+                    "s_cbranch_scc1 end\nglobal_load_b32 v3, v1, s[0:1]\ns_cmp_eq_u32 s6, 0\n"
+                    "s_cbranch_scc1 behind\nv_mov_b32 v2, 7\nbehind:\n" +
+                    lanes_come_on + kStore + "end:\ns_mov_b32 exec_lo, s60\ns_waitcnt vmcnt(0)\n" + kStore);
+  };
+  const auto on = plan_of("s_mov_b32 exec_lo, s60\n"), off = plan_of("");
+  ASSERT_EQ(on.size(), 5u);
+  ASSERT_EQ(off.size(), 5u);
+  EXPECT_EQ(off[3], (Known{{1, 1}}));
+  EXPECT_EQ(on[3], Known());
+}
+
+// Each round would have to keep it.
+TEST(AddressPlan, LoopsKeepNothingForWhatIsBehindABranch) {
+  const auto known = known_in(branch(
+      "again:\nv_add_nc_u32 v2, 3, v2\ns_sub_u32 s4, s4, 1\ns_cmp_lg_u32 s4, 0\ns_cbranch_scc1 again\n",
+      kStore));
+  ASSERT_EQ(known.size(), 3u);
+  EXPECT_EQ(known[1], Known());
+  EXPECT_EQ(known[2], Known());
+}
+
+}  // namespace
+}  // namespace lockstep::translator
