@@ -1,5 +1,6 @@
 // What code for hosts with AVX-512 asks: whether this is such a host. Such hosts have registers for masks,
-// look numbers up in registers, and scale by powers of two.
+// look numbers up in registers, scale by powers of two, and have minimum and maximum as IEEE 754-2008 has
+// them.
 #pragma once
 
 #include "numeric/lanes.h"
@@ -47,6 +48,29 @@ LOCKSTEP_INLINE F64 scaled_by_host(F64 x, I32 exponent) {
   };
   const auto numbers = bits_as<Halves>(x), by = bits_as<Halves>(convert<F64>(exponent));
   return bits_as<F64>(Halves{scaled(numbers.low, by.low), scaled(numbers.high, by.high)});
+}
+
+// The lesser (VRANGE's first two bits 0) or the greater (1) of two numbers with its sign (bit 2); -0 is less
+// than +0, a number beats a quiet NaN, a signalling one beats all and is quieted.
+inline constexpr int kLesserByHost = 4, kGreaterByHost = 5;
+
+template <int which>
+LOCKSTEP_INLINE F32 ranged_by_host(F32 a, F32 b) {
+  return bits_as<F32>(__builtin_ia32_rangeps512_mask(bits_as<HostFloats>(a), bits_as<HostFloats>(b), which,
+                                                     HostFloats{}, static_cast<uint16_t>(-1),
+                                                     kCurrentRounding));
+}
+template <int which>
+LOCKSTEP_INLINE F64 ranged_by_host(F64 a, F64 b) {
+  struct Halves {
+    HostDoubles low, high;
+  };
+  const auto ranged = [](HostDoubles x, HostDoubles y) __attribute__((always_inline)) {
+    return __builtin_ia32_rangepd512_mask(x, y, which, HostDoubles{}, static_cast<uint8_t>(-1),
+                                          kCurrentRounding);
+  };
+  const auto x = bits_as<Halves>(a), y = bits_as<Halves>(b);
+  return bits_as<F64>(Halves{ranged(x.low, y.low), ranged(x.high, y.high)});
 }
 
 // Truncated; NaNs are 0. Numbers that are too large come as the least.

@@ -3,24 +3,37 @@
 #pragma once
 
 #include "numeric/format.h"
+#include "numeric/host_masks.h"
 
 namespace lockstep::numeric {
 
 namespace detail {
 
-// The lesser of two numbers. The host's minimum is its second operand if both are equal, which differ at most
-// in the sign of a zero: the union of both orders keeps it. Of F64, whose halves come as words, a comparison
-// more is cheaper.
+// The lesser of two numbers. The minimum of older hosts is its second operand if both are equal, which differ
+// at most in the sign of a zero: the union of both orders keeps it. Of F64, whose halves come as words, a
+// comparison more is cheaper.
 LOCKSTEP_INLINE F32 lesser(F32 a, F32 b) {
+#ifdef __AVX512F__
+  if (host_has_masks()) return ranged_by_host<kLesserByHost>(a, b);
+#endif
   return bits_as<F32>(to_bits(a < b ? a : b) | to_bits(b < a ? b : a));
 }
 LOCKSTEP_INLINE F64 lesser(F64 a, F64 b) {
+#ifdef __AVX512F__
+  if (host_has_masks()) return ranged_by_host<kLesserByHost>(a, b);
+#endif
   return a < b ? a : a == b ? bits_as<F64>(to_bits(a) | to_bits(b)) : b;
 }
 LOCKSTEP_INLINE F32 greater(F32 a, F32 b) {
+#ifdef __AVX512F__
+  if (host_has_masks()) return ranged_by_host<kGreaterByHost>(a, b);
+#endif
   return bits_as<F32>(to_bits(a > b ? a : b) & to_bits(b > a ? b : a));
 }
 LOCKSTEP_INLINE F64 greater(F64 a, F64 b) {
+#ifdef __AVX512F__
+  if (host_has_masks()) return ranged_by_host<kGreaterByHost>(a, b);
+#endif
   return a > b ? a : a == b ? bits_as<F64>(to_bits(a) & to_bits(b)) : b;
 }
 LOCKSTEP_INLINE I64 unordered(F64 a, F64 b) {
@@ -59,6 +72,12 @@ LOCKSTEP_INLINE I16 not_less(F16 a, F16 b) {
   return (magnitude(a) ^ a_sign) - a_sign >= (magnitude(b) ^ b_sign) - b_sign;
 }
 
+// Whether lesser() and greater() are what MODE.IEEE asks for of NaNs, too.
+template <class Float, class Mode>
+LOCKSTEP_INLINE bool is_as_ieee(Mode mode) {
+  return sizeof(Float) != sizeof(F16) && host_has_masks() && mode.ieee();
+}
+
 // `picked` is what the operation gives for two numbers.
 template <class Float, class Mode>
 LOCKSTEP_INLINE Float number_or_nan(Float a, Float b, Float picked, Mode mode) {
@@ -78,13 +97,15 @@ template <class Float, class Mode>
 LOCKSTEP_INLINE Float min(Float a, Float b, Mode mode) {
   a = flush_input(a, mode);
   b = flush_input(b, mode);
-  return detail::number_or_nan(a, b, detail::lesser(a, b), mode);
+  const Float lesser = detail::lesser(a, b);
+  return detail::is_as_ieee<Float>(mode) ? lesser : detail::number_or_nan(a, b, lesser, mode);
 }
 template <class Float, class Mode>
 LOCKSTEP_INLINE Float max(Float a, Float b, Mode mode) {
   a = flush_input(a, mode);
   b = flush_input(b, mode);
-  return detail::number_or_nan(a, b, detail::greater(a, b), mode);
+  const Float greater = detail::greater(a, b);
+  return detail::is_as_ieee<Float>(mode) ? greater : detail::number_or_nan(a, b, greater, mode);
 }
 template <class Float, class Mode>
 LOCKSTEP_INLINE Float min3(Float a, Float b, Float c, Mode mode) {

@@ -7,6 +7,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/Local.h>
 
@@ -120,6 +121,8 @@ class ScalarLanes {
 
   Value* element_of_call(llvm::IntrinsicInst& call, unsigned lane) {
     const llvm::Intrinsic::ID id = call.getIntrinsicID();
+    if (id == llvm::Intrinsic::x86_avx512_mask_range_ps_512) return ranged(call, lane, 4);
+    if (id == llvm::Intrinsic::x86_avx512_mask_range_pd_512) return ranged(call, lane, 2);
     if (!llvm::isTriviallyVectorizable(id)) return extracted(&call, lane);
     llvm::IRBuilder<> ir(&call);
     llvm::SmallVector<Value*, 4> arguments;
@@ -135,6 +138,23 @@ class ScalarLanes {
         types.push_back(arguments[i]->getType());
     llvm::Function* function = llvm::Intrinsic::getDeclaration(call.getModule(), id, types);
     return with_flags(ir.CreateCall(function, arguments), call);
+  }
+
+  // Hosts have it of one lane, too: the lowest of so many.
+  Value* ranged(llvm::IntrinsicInst& call, unsigned lane, unsigned lanes) {
+    llvm::IRBuilder<> ir(&call);
+    auto* type = llvm::FixedVectorType::get(call.getType()->getScalarType(), lanes);
+    auto* none = llvm::PoisonValue::get(type);
+    const auto operand = [&](unsigned i) {
+      return ir.CreateInsertElement(none, element(call.getArgOperand(i), lane), uint64_t{0});
+    };
+    constexpr unsigned kA = 0, kB = 1, kWhich = 2, kRounding = 5;
+    Value* all = ir.CreateIntrinsic(
+        lanes == 4 ? llvm::Intrinsic::x86_avx512_mask_range_ss : llvm::Intrinsic::x86_avx512_mask_range_sd,
+        {},
+        {operand(kA), operand(kB), llvm::Constant::getNullValue(type), ir.getInt8(0xff),
+         call.getArgOperand(kWhich), call.getArgOperand(kRounding)});
+    return ir.CreateExtractElement(all, uint64_t{0});
   }
 
   static Value* with_flags(Value* made, const llvm::Instruction& like) {

@@ -157,6 +157,11 @@ class Inputs {
 constexpr unsigned kRounds = 150;
 constexpr size_t kPerModule = 100;
 
+// AVX-512 has minimum and maximum with all that NaNs make of them (numeric/host_masks.h): there is no doubt.
+bool may_be_certain_of_nans(const std::string& name) {
+  return name.find("_min") != std::string::npos || name.find("_max") != std::string::npos;
+}
+
 // `native` and `translated` are asked with the same arguments.
 template <class Native>
 void expect_same(const std::string& name, Native native, VectorFunction translated, Inputs& inputs) {
@@ -171,7 +176,8 @@ void expect_same(const std::string& name, Native native, VectorFunction translat
     native(words, masks, results[0], &result_masks[0], &doubts[0]);
     translated(words, masks, results[1], &result_masks[1], &doubts[1]);
     for (unsigned lane = 0; lane < 16; ++lane) {
-      ASSERT_EQ(doubts[0][lane] != 0, doubts[1][lane] != 0) << name << " lane " << lane;
+      if (!may_be_certain_of_nans(name) || !doubts[0][lane])
+        ASSERT_EQ(doubts[0][lane] != 0, doubts[1][lane] != 0) << name << " lane " << lane;
       if (doubts[0][lane]) continue;
       ASSERT_EQ(result_masks[0] >> lane & 1, result_masks[1] >> lane & 1) << name << " lane " << lane;
       for (unsigned word = 0; word < 8; ++word)
