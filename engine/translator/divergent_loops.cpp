@@ -148,9 +148,14 @@ class Candidate {
   bool note_scratch(unsigned n) {
     const isa::Instruction& instruction = routine_.nodes[n].instruction;
     const auto first = constant_scratch_offset(instruction);
-    if (!first) return false;
     const isa::AccessShape shape = isa::access_shape(instruction.row->opcode);
     const bool is_load = shape.kind == isa::AccessShape::Kind::load;
+    if (!first) {
+      const isa::Operand* scalar_offset = instruction.find(Role::saddr);
+      const bool has_base = scalar_offset && scalar_offset->code != isa::code::kNull;
+      loop_.has_scratch_array = true;
+      return shape.bytes >= 4 && !has_base && (is_load || !is_scratch_read_behind());
+    }
     for (unsigned word = 0; word < shape.registers(); ++word) {
       if (facts_.nodes[n].unused_words >> word & 1) continue;
       if (!is_load && is_scratch_read_behind()) return false;
@@ -191,22 +196,36 @@ class Candidate {
   }
 
   // As counted in host code on AVX2. Of one lane elements that are chosen are memory at an index, and scratch
-  // is values.
+  // is values. Loads of several dwords and arrays in scratch were measured, by a ray's way through a tree of
+  // boxes: what the wave gathers there waits for what it has scattered.
   void count_cost(unsigned b) {
-    constexpr unsigned kBlock[2] = {12, 2}, kScalar[2] = {1, 0}, kLoad[2] = {60, 7}, kVector[2] = {6, 1},
-                       kWide[2] = {30, 2}, kScratch[2] = {8, 0}, kChoice[2] = {6, 0};
-    const auto add = [&](const unsigned(&cost)[2]) {
-      loop_.wave_cost += cost[0];
-      loop_.lane_cost += cost[1];
+    constexpr unsigned kBlock[2] = {12, 2}, kScalar[2] = {1, 0}, kLoad[2] = {60, 7},
+                       kMoreOfLoad[2] = {110, 1}, kVector[2] = {6, 1}, kWide[2] = {30, 2},
+                       kScratch[2] = {8, 0}, kArray[2] = {1500, 3}, kChoice[2] = {6, 0};
+    const auto add = [&](const unsigned(&cost)[2], unsigned times = 1) {
+      loop_.wave_cost += cost[0] * times;
+      loop_.lane_cost += cost[1] * times;
+    };
+    const auto add_moves = [&](const unsigned(&cost)[2], unsigned times = 1) {
+      loop_.wave_moves += cost[0] * times;
+      loop_.lane_cost += cost[1] * times;
     };
     add(kBlock);
     for (unsigned n = block(b).first; n < block(b).last; ++n) {
       const Node& node = routine_.nodes[n];
       if (node.kind == NodeKind::scalar_alu) add(kScalar);
-      if (node.kind == NodeKind::global) add(kLoad);
-      if (node.kind == NodeKind::scratch)
-        for (unsigned word = 0; word < isa::access_shape(node.instruction.row->opcode).registers(); ++word)
-          add(kScratch);
+      const bool is_scratch = node.kind == NodeKind::scratch;
+      if (node.kind == NodeKind::global || is_scratch) {
+        const unsigned words = isa::access_shape(node.instruction.row->opcode).registers();
+        if (!is_scratch) {
+          add_moves(kLoad);
+          add_moves(kMoreOfLoad, words - 1);
+        } else if (constant_scratch_offset(node.instruction)) {
+          add(kScratch, words);
+        } else {
+          add_moves(kArray, words);
+        }
+      }
       if (node.kind != NodeKind::vector_alu && node.kind != NodeKind::dual) continue;
       for (const Half& half : halves_of(node.instruction)) {
         bool is_wide = false;
@@ -559,13 +578,15 @@ class Candidate {
 };
 
 // Arrays in registers, whose elements are chosen one after the other, and what does not fit there: of one
-// lane they are memory at an index (indexed_registers.h). Without these lanes are no less work than the wave.
+// lane they are memory at an index (indexed_registers.h), as those in scratch are, where the wave gathers and
+// scatters. Without these lanes are no less work than the wave.
 bool has_arrays(const Routine& routine, const std::set<unsigned>& blocks) {
   constexpr unsigned kFewestChoices = 12;
   unsigned choices = 0;
   for (unsigned b : blocks)
     for (unsigned n = routine.blocks[b].first; n < routine.blocks[b].last; ++n) {
       const Node& node = routine.nodes[n];
+      if (node.kind == NodeKind::scratch && !constant_scratch_offset(node.instruction)) return true;
       if (node.kind != NodeKind::vector_alu && node.kind != NodeKind::dual) continue;
       for (const Half& half : halves_of(node.instruction)) choices += half.row->base == Opcode::v_cndmask_b32;
     }

@@ -32,8 +32,10 @@ struct DivergentLoop {
   // Dwords of scratch at constant places, by their first bytes, that are loaded or stored. What is stored
   // nobody reads behind the loop.
   std::set<uint32_t> scratch;
-  // Host instructions, roughly: of a round of the wave's, and of a round of one lane.
-  unsigned wave_cost = 0, lane_cost = 0;
+  bool has_scratch_array = false;  // or at places that lanes compute: all of the lane's
+  // Host instructions, roughly: of a round of the wave's, without accesses and of these, which move lanes one
+  // by one, and of a round of one lane.
+  unsigned wave_cost = 0, wave_moves = 0, lane_cost = 0;
 };
 
 // By the header. What such a loop does cannot be told from outside: it changes nothing but registers, looks

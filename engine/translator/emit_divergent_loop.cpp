@@ -20,6 +20,8 @@ namespace {
 constexpr unsigned kLaneCost = 40;
 // So many times a loop is left to waves when that would have been less work, or when lanes were given up.
 constexpr uint32_t kRests = 500;
+// So much scratch is copied for each lane.
+constexpr uint32_t kMostScratchBytes = 512, kLongestAccess = 16;
 
 }  // namespace
 
@@ -41,6 +43,7 @@ class Emitter::DivergentLoopCode final : public LaneByLane {
   void set_rests(Value* times);
   void begin_lane();
   void load_scratch();
+  void copy_scratch(Value* scratch);
   void emit_rounds();
   Value* note_path();
   void emit_block(size_t place);
@@ -83,6 +86,12 @@ void Emitter::DivergentLoopCode::emit_test() {
   if (!loop_.scratch.empty()) {
     Value* is_there = ir_.CreateICmpUGE(e_.scratch_bytes_, ir_.getInt32(*loop_.scratch.rbegin() + 4));
     is_possible = ir_.CreateAnd(is_possible, is_there);
+  }
+  if (loop_.has_scratch_array) {
+    // As much as an access has at least, and whole dwords.
+    Value* is_some = ir_.CreateICmpUGE(e_.scratch_bytes_, ir_.getInt32(kLongestAccess));
+    Value* is_little = ir_.CreateICmpULE(e_.scratch_bytes_, ir_.getInt32(kMostScratchBytes));
+    is_possible = ir_.CreateAnd(is_possible, ir_.CreateAnd(is_some, is_little));
   }
   BasicBlock *rest = e_.new_block("lanes_rest"), *any_on = e_.new_block("lanes");
   ir_.CreateCondBr(ir_.CreateICmpNE(times, ir_.getInt32(0)), rest, any_on);
@@ -145,6 +154,7 @@ void Emitter::DivergentLoopCode::begin_lane() {
 
 void Emitter::DivergentLoopCode::load_scratch() {
   Value* scratch = ir_.CreateIntToPtr(e_.scratch_base_, e_.pointer_);
+  if (loop_.has_scratch_array) return copy_scratch(scratch);
   for (uint32_t offset : loop_.scratch) {
     llvm::AllocaInst* const place = scratch_[offset] = e_.alloca_of(e_.i32_);
     Value* row_of_lanes =
@@ -153,6 +163,25 @@ void Emitter::DivergentLoopCode::load_scratch() {
         ir_.CreateAlignedLoad(e_.i32_, ir_.CreateGEP(e_.i32_, row_of_lanes, wide_lane_), llvm::Align(4));
     ir_.CreateStore(word, place);
   }
+}
+
+// What is not a whole dword at the end nobody accesses here.
+void Emitter::DivergentLoopCode::copy_scratch(Value* scratch) {
+  if (!scratch_array_) scratch_array_ = e_.alloca_of(llvm::ArrayType::get(e_.i32_, kMostScratchBytes / 4));
+  Value* count = ir_.CreateZExt(ir_.CreateLShr(e_.scratch_bytes_, 2), e_.i64_);
+  BasicBlock *from = ir_.GetInsertBlock(), *each = e_.new_block("copy_scratch"),
+             *done = e_.new_block("scratch_copied");
+  ir_.CreateBr(each);
+  ir_.SetInsertPoint(each);
+  llvm::PHINode* number = ir_.CreatePHI(e_.i64_, 2);
+  number->addIncoming(ir_.getInt64(0), from);
+  Value* place = ir_.CreateAdd(ir_.CreateMul(number, ir_.getInt64(e_.routine_.wave_size)), wide_lane_);
+  Value* word = ir_.CreateAlignedLoad(e_.i32_, ir_.CreateGEP(e_.i32_, scratch, place), llvm::Align(4));
+  ir_.CreateStore(word, ir_.CreateGEP(e_.i32_, scratch_array_, number));
+  Value* next = ir_.CreateAdd(number, ir_.getInt64(1));
+  number->addIncoming(next, each);
+  ir_.CreateCondBr(ir_.CreateICmpULT(next, count), each, done);
+  ir_.SetInsertPoint(done);
 }
 
 // Which blocks the wave would have been through in this round: those of all its lanes. Gives the number of
@@ -265,9 +294,9 @@ void Emitter::DivergentLoopCode::rest_without_gain(Value* wave_rounds) {
   Value* lanes = ir_.CreateZExt(ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, exec_), e_.i64_);
   Value* of_rounds = ir_.CreateMul(ir_.CreateLoad(e_.i64_, rounds_), ir_.getInt64(loop_.lane_cost));
   Value* by_lane = ir_.CreateAdd(of_rounds, ir_.CreateMul(lanes, ir_.getInt64(kLaneCost)));
-  // AVX-512 has half as many instructions for a wave.
-  const unsigned wave_cost = e_.has_masked_gathers_ ? loop_.wave_cost / 2 : loop_.wave_cost;
-  Value* by_wave = ir_.CreateMul(wave_rounds, ir_.getInt64(wave_cost));
+  // AVX-512 has half as many instructions for a wave, but where lanes move one by one.
+  const unsigned of_vectors = e_.has_masked_gathers_ ? loop_.wave_cost / 2 : loop_.wave_cost;
+  Value* by_wave = ir_.CreateMul(wave_rounds, ir_.getInt64(of_vectors + loop_.wave_moves));
   BasicBlock *no_gain = e_.new_block("lanes_without_gain"), *behind_lanes = e_.new_block("behind_lanes");
   ir_.CreateCondBr(ir_.CreateICmpUGT(by_lane, by_wave), no_gain, behind_lanes);
   ir_.SetInsertPoint(no_gain);

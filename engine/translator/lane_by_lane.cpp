@@ -327,21 +327,42 @@ std::map<unsigned, Emitter::LaneByLane::LaneRange> Emitter::LaneByLane::lane_ran
   return ranges;
 }
 
+// Where the lane's own scratch has what it accesses. Of a lane that is off anywhere.
+Value* Emitter::LaneByLane::place_in_array(unsigned index, Value* is_on) {
+  const isa::Instruction& instruction = e_.routine_.nodes[index].instruction;
+  const uint32_t bytes = isa::access_shape(instruction.row->opcode).bytes;
+  const isa::Operand* address = instruction.find(isa::Role::addr);
+  Value* offset = ir_.getInt32(static_cast<uint32_t>(instruction.offset));
+  if (address && address->is_vgpr())
+    offset = ir_.CreateAdd(offset, element_of_lane(e_.vgpr(address->vgpr(), 0)));
+  Value* is_unaligned = ir_.CreateICmpNE(ir_.CreateAnd(offset, 3), ir_.getInt32(0));
+  Value* last = ir_.CreateSub(e_.scratch_bytes_, ir_.getInt32(bytes));
+  Value* is_outside = ir_.CreateOr(ir_.CreateICmpULT(e_.scratch_bytes_, ir_.getInt32(bytes)),
+                                   ir_.CreateICmpUGT(offset, last));
+  BasicBlock* inside = e_.new_block("lane_scratch");
+  e_.branch_unlikely(ir_.CreateAnd(is_on, ir_.CreateOr(is_unaligned, is_outside)), failed_, inside);
+  ir_.SetInsertPoint(inside);
+  Value* place = ir_.CreateSelect(is_on, offset, ir_.getInt32(0));
+  return ir_.CreateGEP(ir_.getInt8Ty(), scratch_array_, ir_.CreateZExt(place, e_.i64_));
+}
+
 void Emitter::LaneByLane::emit_scratch(unsigned index) {
   const isa::Instruction& instruction = e_.routine_.nodes[index].instruction;
   const isa::AccessShape shape = isa::access_shape(instruction.row->opcode);
   const bool is_load = shape.kind == isa::AccessShape::Kind::load;
   const unsigned data = instruction.find(is_load ? isa::Role::dst : isa::Role::data)->vgpr();
-  const uint32_t first = *constant_scratch_offset(instruction);
+  Value* is_on = bit_of_lane(e_.scalar(kExec));
+  Value* in_array = scratch_array_ ? place_in_array(index, is_on) : nullptr;
   for (unsigned word = 0; word < shape.registers(); ++word) {
     if (e_.facts_.nodes[index].unused_words >> word & 1) continue;
-    llvm::AllocaInst* place = scratch_.at(first + 4 * word);
+    Value* place = in_array ? ir_.CreateConstInBoundsGEP1_64(e_.i32_, in_array, word)
+                            : scratch_.at(*constant_scratch_offset(instruction) + 4 * word);
     Value* memory = ir_.CreateLoad(e_.i32_, place);
     if (is_load) {
       e_.write_lanes(e_.facts_.nodes[index], data + word, 0, lane_of_element(memory));
     } else {
       Value* stored = element_of_lane(e_.vgpr(data + word, 0));
-      ir_.CreateStore(ir_.CreateSelect(bit_of_lane(e_.scalar(kExec)), stored, memory), place);
+      ir_.CreateStore(ir_.CreateSelect(is_on, stored, memory), place);
     }
   }
 }

@@ -76,6 +76,7 @@ class Emitter::LaneByLane {
   // The lane at hand, as a number, and in 64 bits.
   Value *lane_ = nullptr, *wide_lane_ = nullptr;
   std::map<uint32_t, llvm::AllocaInst*> scratch_;  // its dwords of scratch, by their first bytes
+  llvm::AllocaInst* scratch_array_ = nullptr;      // or all of them
 
  private:
   void emit_next_lane(llvm::AllocaInst* left);
@@ -85,6 +86,7 @@ class Emitter::LaneByLane {
   std::vector<Value*> load_words(const isa::AccessShape& shape, Value* pointer);
   void emit_load(unsigned node, const LaneRange* range);
   void emit_scratch(unsigned node);
+  Value* place_in_array(unsigned node, Value* is_on);
 
   // The low half of a sum of 64 bits, by the register with its carry.
   struct LaneSum {

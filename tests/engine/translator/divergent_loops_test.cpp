@@ -126,10 +126,10 @@ TEST(DivergentLoops, OthersAreTheWaves) {
             0u);
   EXPECT_EQ(loops_in(loop(store(value) + "s_cbranch_vccz even\nv_mov_b32 v9, 1")), 0u);
   // Masks as numbers, other lanes, memory.
-  for (const char* body : {"v_mov_b32 v9, s60", "v_readfirstlane_b32 s62, v8", "v_mbcnt_lo_u32_b32 v9, v8, 0",
-                           "v_mov_b32_dpp v9, v8 row_shr:1 row_mask:0xf bank_mask:0xf",
-                           "global_store_b32 v12, v8, s[0:1]", "global_load_b32 v9, v12, s[0:1] glc",
-                           "scratch_store_b32 v12, v8, off", "s_load_b32 s62, s[0:1], 0x0"})
+  for (const char* body :
+       {"v_mov_b32 v9, s60", "v_readfirstlane_b32 s62, v8", "v_mbcnt_lo_u32_b32 v9, v8, 0",
+        "v_mov_b32_dpp v9, v8 row_shr:1 row_mask:0xf bank_mask:0xf", "global_store_b32 v12, v8, s[0:1]",
+        "global_load_b32 v9, v12, s[0:1] glc", "s_load_b32 s62, s[0:1], 0x0"})
     EXPECT_EQ(loops_in(loop(store(value) + body)), 0u) << body;
   // Scratch that is read behind the loop, by who knows whom or by a load.
   const std::string spill = "\nscratch_store_b32 off, v8, off offset:8";
@@ -137,6 +137,14 @@ TEST(DivergentLoops, OthersAreTheWaves) {
   EXPECT_EQ(loops_in(loop(store(value) + spill, "",
                           "scratch_load_b32 v9, off, off offset:8\nglobal_store_b32 v12, v9, s[0:1]")),
             0u);
+  // Arrays there, likewise; not of bytes, or at a place that a register has for all lanes.
+  const std::string push = "scratch_store_b32 v12, v8, off\n";
+  EXPECT_EQ(loops_in(loop(push + "scratch_load_b64 v[14:15], v12, off offset:4\n")), 1u);
+  EXPECT_EQ(
+      loops_in(loop(push, "", "scratch_load_b32 v9, off, off offset:8\nglobal_store_b32 v12, v9, s[0:1]")),
+      0u);
+  EXPECT_EQ(loops_in(loop(push + "scratch_store_b8 v12, v8, off\n")), 0u);
+  EXPECT_EQ(loops_in(loop(push + "scratch_load_b32 v14, v12, s58\n")), 0u);
   // Two ways out, and loops in loops.
   EXPECT_EQ(
       loops_in(loop(store(value), "s_cmp_gt_u32 s58, 90\ns_cbranch_scc1 away", "s_mov_b32 s58, 0\naway:")),
@@ -192,6 +200,31 @@ __kernel void walk(__global const uint* in, __global uint* out, uint rounds) {
   for (uint i = 0; i < 8; ++i) sum = sum * 7 + places[i];
   out[item] = sum;
 }
+// Private arrays that are too large for registers: the way through a tree, and an index that may be anything.
+__kernel void tree(__global const uint* in, __global uint* out, uint n) {
+  uint stack[40], top = 0, sum = 0, item = get_global_id(0);
+  stack[top++] = 1;
+  while (top != 0) {
+    uint k = stack[--top], v = in[(k * 37 + item) % 150];
+    sum = sum * 31 + k;
+    if (k < n && (v & 6)) {
+      stack[top++] = 2 * k;
+      if (v & 8) stack[top++] = 2 * k + 1;
+    }
+  }
+  out[item] = sum;
+}
+__kernel void anywhere(__global const uint* in, __global uint* out, uint rounds, uint mask) {
+  uint item = get_global_id(0), a[48], at = in[item], sum = 0, last = at & rounds;
+  for (uint i = 0; i < 48; ++i) a[i] = at * i + item;
+  for (uint i = 0; i <= last; ++i) {
+    uint k = at >> 7 & mask;
+    if (at & 1) a[k] = sum + i;
+    sum = sum * 5 ^ a[at >> 11 & 31];
+    at = at * 1664525u + 1013904223u;
+  }
+  out[item] = sum;
+}
 // A register gets a constant in all lanes that are on, and another one's value in those that go on.
 __kernel void tables(__global uint* out, uint m) {
   uint x = get_global_id(0) * 2654435761u + 12345u, s = 0, i = x % 4u, j = (x >> 7) % 4u, t = 0, a[4], b[4];
@@ -228,6 +261,26 @@ __kernel void tables(__global uint* out, uint m) {
   Bytes numbers(kItems * 4);
   std::mt19937 random(5);
   for (std::byte& byte : numbers) byte = static_cast<std::byte>(random());
+  for (const uint32_t n : {1u, 50u, 4000u})
+    expect_same(code, {{"tree", {kItems, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(n)}}},
+                {numbers, Bytes(kItems * 4)});
+  const auto anywhere = [&](uint32_t mask) {
+    return TestDispatch{
+        "anywhere", {kItems, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(63u), value(mask)}};
+  };
+  expect_same(code, {anywhere(31)}, {numbers, Bytes(kItems * 4)});
+  // Beyond a lane's scratch.
+  const auto fault_on = [&](machine::EngineKind engine) {
+    return run(code, {anywhere(0xffff)}, {numbers, Bytes(kItems * 4)}, engine).outcome.fault;
+  };
+  const auto expected = fault_on(machine::EngineKind::interpreter),
+             found = fault_on(machine::EngineKind::translator);
+  ASSERT_TRUE(expected && found);
+  EXPECT_EQ(found->group, expected->group);
+  EXPECT_EQ(found->wave, expected->wave);
+  EXPECT_EQ(found->instruction, expected->instruction);
+  EXPECT_EQ(found->fault.lane, expected->fault.lane);
+  EXPECT_EQ(found->fault.message, expected->fault.message);
   // The last are more rounds than are kept of lanes: the wave goes through the loop as a wave.
   for (const uint32_t rounds : {1u, 63u, 0x1ffffu})
     expect_same(code, {{"walk", {kItems, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(rounds)}}},
