@@ -1,5 +1,6 @@
 #include "tests/rocrand/arguments.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -134,6 +135,17 @@ Buffer<uint8_t>& Memory::engines(const std::string& type) {
 
 void Memory::keep() {
   for (auto& [type, engines] : engines_) engines.kept.assign(engines.states.begin(), engines.states.end());
+}
+
+bool Memory::holds_the_same(const Memory& other) const {
+  const auto same = [](const Buffer<uint8_t>& a, const Buffer<uint8_t>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  };
+  return same(output, other.output) && std::equal(engines_.begin(), engines_.end(), other.engines_.begin(),
+                                                  other.engines_.end(), [&](const auto& a, const auto& b) {
+                                                    return a.first == b.first &&
+                                                           same(a.second.states, b.second.states);
+                                                  });
 }
 
 uint64_t numbers_wanted(const Signature& signature) {

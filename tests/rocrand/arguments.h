@@ -38,6 +38,8 @@ class Memory {
   // As they were when `keep` was called last, or made.
   Buffer<uint8_t>& engines(const std::string& type);
   void keep();
+  // Whether kernels have left the same numbers and engines here and there.
+  bool holds_the_same(const Memory& other) const;
   Buffer<uint8_t> output;
   Buffer<uint32_t> operands;  // of mad_u64_u32_kernel
 

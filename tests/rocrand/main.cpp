@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <string_view>
 
 #include "tests/rocrand/arguments.h"
 #include "tests/rocrand/reference.h"
@@ -17,7 +19,26 @@ using namespace lockstep::rocrand;
 
 struct Totals {
   unsigned ran = 0, exact = 0, plausible = 0, silent = 0, bad = 0, left_out = 0;
+  uint64_t instructions = 0, translated = 0;
 };
+
+lockstep_device_options options_of(lockstep_engine engine) {
+  lockstep_device_options options;
+  lockstep_device_options_init(&options);
+  options.engine = engine;
+  return options;
+}
+
+struct Machine {
+  explicit Machine(lockstep_engine engine) : options(options_of(engine)), device(&options) {}
+
+  lockstep_device_options options;
+  Device device;
+};
+
+// With two machines each kernel runs on both, and has to leave the same.
+using Machines = std::vector<std::unique_ptr<Machine>>;
+using Memories = std::vector<std::unique_ptr<Memory>>;
 
 bool is(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
@@ -145,15 +166,17 @@ void say(const char* verdict, const std::string& name, const std::string& why = 
   printf("  %-9s %s%s%s\n", verdict, name.c_str(), why.empty() ? "" : ": ", why.c_str());
 }
 
-void run(Device& device, const Kernel& kernel, Memory& memory, Totals& totals) {
-  const std::string name = kernel.info().readable_name;
-  const Signature signature = parse(name);
+enum class Outcome : uint8_t { ran, left_out, fault };
+struct Result {
+  Outcome outcome;
+  std::string why;
+  uint64_t instructions = 0, translated = 0;  // of waves
+};
+
+Result dispatch(Device& device, const Kernel& kernel, const Signature& signature, Memory& memory) {
   Arguments arguments(kernel);
-  if (const std::string unknown = bind(signature, kernel, memory, arguments); !unknown.empty()) {
-    ++totals.left_out;
-    say("left out", name, unknown);
-    return;
-  }
+  if (std::string unknown = bind(signature, kernel, memory, arguments); !unknown.empty())
+    return {Outcome::left_out, std::move(unknown)};
   std::memset(memory.output.data(), kUnwritten, memory.output.size());
   lockstep_dispatch_options options;
   lockstep_dispatch_options_init(&options);
@@ -161,16 +184,39 @@ void run(Device& device, const Kernel& kernel, Memory& memory, Totals& totals) {
   options.block[0] = most ? std::min(kBlock, most) : kBlock;
   options.grid[0] = kThreads;
   // Eight threads for each of MT19937's 8192 generators.
-  if (is(name, "mt19937")) options.grid[0] = 65536;
+  if (is(kernel.info().readable_name, "mt19937")) options.grid[0] = 65536;
   options.instruction_limit = 2'000'000'000;
+  lockstep_statistics statistics{};
+  statistics.struct_size = sizeof statistics;
   const lockstep_status status =
-      lockstep_dispatch(device.get(), kernel.get(), arguments.get(), &options, nullptr);
-  if (status != LOCKSTEP_OK) {
-    ++totals.bad;
-    say("FAULT", name, device.fault() ? device.fault()->text : lockstep_last_error());
+      lockstep_dispatch(device.get(), kernel.get(), arguments.get(), &options, &statistics);
+  if (status != LOCKSTEP_OK)
+    return {Outcome::fault, device.fault() ? device.fault()->text : lockstep_last_error()};
+  return {Outcome::ran, "", statistics.wave_instructions, statistics.translated_wave_instructions};
+}
+
+void run(const Machines& machines, const Kernel& kernel, const Memories& memories, Totals& totals) {
+  const std::string name = kernel.info().readable_name;
+  const Signature signature = parse(name);
+  for (size_t i = 0; i < machines.size(); ++i) {
+    const Result result = dispatch(machines[i]->device, kernel, signature, *memories[i]);
+    if (i + 1 == machines.size()) {
+      totals.instructions += result.instructions;
+      totals.translated += result.translated;
+    }
+    if (result.outcome == Outcome::ran) continue;
+    const bool is_fault = result.outcome == Outcome::fault;
+    ++(is_fault ? totals.bad : totals.left_out);
+    say(is_fault ? "FAULT" : "left out", name, result.why);
     return;
   }
+  const Memory& memory = *memories.front();
   ++totals.ran;
+  if (memories.size() > 1 && !memory.holds_the_same(*memories.back())) {
+    ++totals.bad;
+    say("UNLIKE", name, "the translator's numbers or engines are not the interpreter's");
+    return;
+  }
   const std::string type = number_type(signature);
   if (type.empty()) {
     ++totals.silent;
@@ -192,7 +238,7 @@ void run(Device& device, const Kernel& kernel, Memory& memory, Totals& totals) {
   say(problem.empty() ? "plausible" : "WRONG", name, problem);
 }
 
-void run_file(const std::string& path, Device& device, Totals& totals) {
+void run_file(const std::string& path, const Machines& machines, Totals& totals) {
   std::optional<CodeObject> code;
   try {
     code = CodeObject::open(path);
@@ -208,10 +254,12 @@ void run_file(const std::string& path, Device& device, Totals& totals) {
     for (const Kernel& kernel : found)
       if (is(kernel.info().readable_name, "init_engines_kernel") == first) kernels.push_back(kernel);
   printf("%s: %zu kernels\n", std::filesystem::path(path).filename().c_str(), kernels.size());
-  Memory memory(device);
+  Memories memories;
+  for (const auto& machine : machines) memories.push_back(std::make_unique<Memory>(machine->device));
   for (const Kernel& kernel : kernels) {
-    run(device, kernel, memory, totals);
-    if (is(kernel.info().readable_name, "init_engines_kernel")) memory.keep();
+    run(machines, kernel, memories, totals);
+    if (!is(kernel.info().readable_name, "init_engines_kernel")) continue;
+    for (const auto& memory : memories) memory->keep();
   }
   fflush(stdout);
 }
@@ -219,15 +267,18 @@ void run_file(const std::string& path, Device& device, Totals& totals) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
+  const bool on_both = argc > 1 && std::string_view(argv[1]) == "--both";
+  const int first = on_both ? 2 : 1;
+  if (argc <= first) {
     fprintf(stderr,
-            "usage: lockstep-rocrand FILE_OR_FOLDER...\n"
-            "Runs the kernels of rocRAND's library and tests, which it looks for in the folders.\n");
+            "usage: lockstep-rocrand [--both] FILE_OR_FOLDER...\n"
+            "Runs the kernels of rocRAND's library and tests, which it looks for in the folders.\n"
+            "--both: each in the interpreter, then translated; what they leave must be the same.\n");
     return 2;
   }
   try {
     std::vector<std::string> files;
-    for (int i = 1; i < argc; ++i) {
+    for (int i = first; i < argc; ++i) {
       if (!std::filesystem::is_directory(argv[i])) {
         files.push_back(argv[i]);
         continue;
@@ -240,11 +291,17 @@ int main(int argc, char** argv) {
       }
     }
     std::sort(files.begin(), files.end());
-    Device device;
+    Machines machines;
+    machines.push_back(
+        std::make_unique<Machine>(on_both ? LOCKSTEP_ENGINE_INTERPRETER : LOCKSTEP_ENGINE_AUTO));
+    if (on_both) machines.push_back(std::make_unique<Machine>(LOCKSTEP_ENGINE_TRANSLATOR));
     Totals totals;
-    for (const std::string& file : files) run_file(file, device, totals);
+    for (const std::string& file : files) run_file(file, machines, totals);
     printf("%u kernels ran: %u exact, %u plausible, %u without numbers to look at; %u left out; %u bad\n",
            totals.ran, totals.exact, totals.plausible, totals.silent, totals.left_out, totals.bad);
+    if (on_both)
+      printf("%.3f %% of the translator's wave-instructions were translated\n",
+             100.0 * static_cast<double>(totals.translated) / static_cast<double>(totals.instructions));
     return totals.bad || !totals.ran ? 1 : 0;
   } catch (const std::exception& error) {
     fprintf(stderr, "lockstep-rocrand: %s\n", error.what());
