@@ -60,8 +60,14 @@ apt-get -qq -y -t "$suite" install --download-only $packages >&2 || fail "the pa
 for package in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$package" "$dir.new"; done
 rm -rf "$apt"
 if [ -e "$dir/.complete" ]; then
-  # Programs that run keep the libraries that they have; one that is written over kills them (SIGBUS).
-  cp -a --remove-destination "$dir.new/." "$dir"
+  # Each file is renamed to its place: programs that run keep the libraries that they have (one that is written over kills
+  # them by SIGBUS), and those that start find either the old one or the new one, and all of it.
+  cd "$dir.new"
+  find . -type d -print0 | while IFS= read -r -d '' folder; do
+    mkdir -p "$dir/$folder"
+    find "$folder" -maxdepth 1 ! -type d -exec mv -f -t "$dir/$folder" {} +
+  done
+  cd - > /dev/null
   rm -rf "$dir.new"
 else
   # The loader looks for libraries below the tree alone: /lib is /usr/lib there, as in the release itself.
