@@ -256,7 +256,7 @@ class Account {
     if (is_atomic && shape_.bytes != 4) {
       access.reach = Reach::refused;
     } else if (!in_given_scratch(wave_, offset, shape_.bytes)) {
-      if (wave_->scratch_base == wave_->given_scratch_base)
+      if (!goes_beyond_scratch(wave_, !shape_.writes()))
         access.reach = Reach::refused;
       else
         each_scratch_part(*wave_, access, [&](uint64_t address, uint32_t bytes) {

@@ -125,17 +125,24 @@ Reach reach_in_memory(const Operation* op, const Wave* wave, uint64_t address, u
   return access == kRead && is_filled_up(wave, address, bytes) ? Reach::filled_up : Reach::refused;
 }
 
+bool goes_beyond_scratch(const Wave* wave, bool is_load) {
+  if (is_scratch_moved(wave)) return true;
+  const RangeSet* memory = context_of(wave)->memory;
+  return is_load && memory && wave->scratch_bytes != 0 && memory->find(wave->scratch_base, 4, kRead);
+}
+
 bool load_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes,
                   std::byte* to) {
   const bool given = in_given_scratch(wave, offset, bytes);
-  if (!given && !is_scratch_moved(wave)) return false;
-  return each_part_of_scratch(
-      wave, lane, offset, bytes, [&](uint64_t address, uint32_t done, uint32_t count) {
-        const std::byte* from =
-            given ? reinterpret_cast<const std::byte*>(address) : readable(op, wave, address, count);
-        if (from) std::copy_n(from, count, to + done);
-        return from != nullptr;
-      });
+  if (!given && !goes_beyond_scratch(wave, true)) return false;
+  return each_part_of_scratch(wave, lane, offset, bytes,
+                              [&](uint64_t address, uint32_t done, uint32_t count) {
+                                const std::byte* from = given || in_given_scratch(wave, offset + done, count)
+                                                            ? reinterpret_cast<const std::byte*>(address)
+                                                            : readable(op, wave, address, count);
+                                if (from) std::copy_n(from, count, to + done);
+                                return from != nullptr;
+                              });
 }
 
 bool store_scratch(const Operation* op, Wave* wave, unsigned lane, uint32_t offset, uint32_t bytes,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "engine/register_effects.h"
 #include "isa/memory_shape.h"
@@ -152,7 +153,10 @@ class StandIns {
 
 bool Deferred::explore(Wave& wave, Executor& executor, MemoryPath& path) {
   if (lanes_ == 0 && share_.kind != Kind::scalar) return true;
-  const StandIns stand_ins(wave);
+  // A load changes nothing where it is tried.
+  const isa::AccessShape& shape = isa::access_shape(instruction_.row->opcode);
+  std::optional<StandIns> stand_ins;
+  if (shape.kind != isa::AccessShape::Kind::load || shape.to_lds) stand_ins.emplace(wave);
   path.begin_trial();
   const bool good = execute(wave, executor, lanes_);
   path.end_trial(reads_, writes_);

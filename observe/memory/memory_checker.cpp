@@ -45,11 +45,19 @@ bool MemoryChecker::is_behind_block(const MemoryAccess& access) const {
                                              : access.address + access.bytes > block->end();
 }
 
+// Where a trap handler has put scratch it is memory like any other.
+bool MemoryChecker::is_beyond_scratch(const Event& event, const MemoryAccess& access) {
+  return access.space == MemorySpace::scratch && event.wave.scratch_base == event.wave.given_scratch_base &&
+         access.address + access.bytes > event.wave.scratch_bytes;
+}
+
 bool MemoryChecker::is_bad(const Event& event, const MemoryAccess& access, Kind& kind) const {
   switch (access.reach) {
     case Reach::inside:
       kind = Kind::behind_block;
       if (is_behind_block(access)) return true;
+      kind = Kind::beyond_scratch;
+      if (is_beyond_scratch(event, access)) return true;
       kind = Kind::beyond_asked;
       return access.space == MemorySpace::lds && access.address + access.bytes > event.wave.group->lds_bytes;
     case Reach::filled_up:
@@ -76,6 +84,10 @@ std::string MemoryChecker::surroundings(const Event& event, const MemoryAccess& 
            (access.address >= lds_bytes
                 ? std::to_string(access.address - lds_bytes) + " bytes behind them"
                 : "inside, but the last of the " + std::to_string(access.bytes) + " bytes is not");
+  if (kind == Kind::beyond_scratch)
+    return "the work-item has " + std::to_string(event.wave.scratch_bytes) +
+           " bytes of scratch, and the access at " + hex(access.address) + " goes on to " +
+           hex(access.address + access.bytes);
   if (access.space != MemorySpace::global && access.space != MemorySpace::scalar)
     return "offset " + hex(access.address);
   if (blocks_) {
@@ -160,6 +172,12 @@ void MemoryChecker::tell(const Event& event, Kind kind) {
       rule = what +
              "LDS beyond what the kernel asked for: it is there only because LDS comes in blocks (guide "
              "3.3.4; ask for more LDS, or test the index)";
+      break;
+    case Kind::beyond_scratch:
+      rule =
+          what +
+          "scratch beyond the work-item's: it has what other waves left there, which are different ones each "
+          "time (is the stack too small, or the index wrong?)";
       break;
     case Kind::refused:
       rule = what + "memory that is not the kernel's";

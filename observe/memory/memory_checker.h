@@ -39,11 +39,13 @@ class MemoryChecker final : public Listener {
     dropped_by_lds,
     dropped_by_gds,
     beyond_asked,
+    beyond_scratch,
     refused
   };
 
   bool is_bad(const Event& event, const MemoryAccess& access, Kind& kind) const;
   bool are_good(const Event& event, const AlikeAccesses& alike) const;
+  static bool is_beyond_scratch(const Event& event, const MemoryAccess& access);
   bool is_behind_block(const MemoryAccess& access) const;
   void tell(const Event& event, Kind kind);
   std::string surroundings(const Event& event, const MemoryAccess& access, Kind kind) const;

@@ -1,4 +1,5 @@
 // Scratch memory of waves that queues launch: a ring in guest memory (guide 3.4.7, 11.2; LLVM, flat scratch).
+#include <algorithm>
 #include <cstring>
 #include <set>
 
@@ -139,10 +140,15 @@ struct Pm4ScratchTest : RingQueueTest<Pm4Queue> {
            packet(pm4::kDispatchDirect,
                   {groups, 1, 1, pm4::kComputeShaderEnable | pm4::kStartAtZero | pm4::kWave32});
   }
-  Words dispatch(uint32_t groups, uint32_t waves, uint32_t units, const void* base) {
-    return start(kUseScratch, groups, waves, units, base) +
+  // Word 4000 of the memory tells of its end.
+  Words dispatch(const std::string& program, uint32_t groups, uint32_t waves, uint32_t units,
+                 const void* base) {
+    return start(program, groups, waves, units, base) +
            packet(pm4::kReleaseMem, {pm4::kBottomOfPipeTs | 5 << 8, 1u << 29, low(memory + 4000),
                                      high(memory + 4000), 1, 0, 0});
+  }
+  Words dispatch(uint32_t groups, uint32_t waves, uint32_t units, const void* base) {
+    return dispatch(kUseScratch, groups, waves, units, base);
   }
 };
 
@@ -161,6 +167,65 @@ TEST_F(Pm4ScratchTest, TheRingIsTheOneThatTheRegistersName) {
   }
   // What the waves left there: lane 5's dword 1.
   EXPECT_EQ(ring[32 + 5], 105u);
+}
+
+// A card has no limit of a wave's scratch (guide 11.2): a load beyond it reads what is there, in entries of
+// other waves. A wave has one entry of 256 bytes here, two dwords a lane.
+TEST_F(Pm4ScratchTest, LoadsBeyondAWavesEntryReadWhatTheRingHasThere) {
+  constexpr uint32_t kWords = 64 * 1024, kFirst = 0x1000'0000;
+  for (uint32_t i = 0; i < kWords; ++i) ring[i] = kFirst + i;
+  submit(
+      dispatch("v_add_nc_u32 v1, 100, v0\n"
+               "scratch_store_b32 off, v1, off offset:4\n"
+               "s_waitcnt_vscnt null, 0x0\n"
+               "s_mov_b64 s[4:5], src_private_base\n"
+               "v_lshlrev_b32 v2, 3, v0\n"
+               "v_mov_b32 v3, s5\n"
+               "scratch_load_b64 v[4:5], off, off offset:4\n"  // its own dword 1, and what is behind it
+               "scratch_load_b32 v6, v2, off offset:12\n"      // other dwords for other lanes
+               "scratch_load_u8 v7, v2, off offset:17\n"
+               "v_add_nc_u32 v2, 16, v2\n"
+               "flat_load_b32 v8, v[2:3]\n"
+               "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+               "s_getreg_b32 s6, hwreg(HW_REG_FLAT_SCR_LO)\n"
+               "v_mov_b32 v9, s6\n"
+               "v_mul_u32_u24 v10, 24, v0\n"
+               "global_store_b128 v10, v[4:7], s[8:9]\n"
+               "global_store_b64 v10, v[8:9], s[8:9] offset:16",
+               1, 1, 1, ring));
+  ASSERT_TRUE(becomes(memory + 4000, 1));
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    SCOPED_TRACE(lane);
+    const uint32_t* row = memory + lane * 6;
+    const uint32_t base = (row[5] - low(ring)) / 4;
+    ASSERT_LT(base, 6u * 64);
+    const auto word = [&](uint32_t offset) { return kFirst + base + offset / 4 * 32 + lane; };
+    EXPECT_EQ(row[0], 100 + lane);
+    EXPECT_EQ(row[1], word(8));
+    EXPECT_EQ(row[2], word(8 * lane + 12));
+    EXPECT_EQ(row[3], word(8 * lane + 16) >> 8 & 0xff);
+    EXPECT_EQ(row[4], word(8 * lane + 16));
+  }
+}
+
+// What would spoil others' scratch faults, as does what is mapped nowhere; nothing of it is stored.
+TEST_F(Pm4ScratchTest, StoresBeyondAWavesEntryAndLoadsOfNothingFault) {
+  for (const char* access :
+       {"scratch_store_b32 off, v0, off offset:8", "scratch_store_b64 off, v[0:1], off offset:4",
+        "flat_store_b32 v[2:3], v0", "flat_atomic_add_u32 v[2:3], v0",
+        "v_mov_b32 v2, 0x70000000\nscratch_load_b32 v1, v2, off",
+        "v_mov_b32 v2, 0x70000000\nflat_load_b32 v1, v[2:3]"}) {
+    SCOPED_TRACE(access);
+    for (uint32_t i = 0; i < 64 * 1024; ++i) ring[i] = 0;
+    const QueueError error =
+        failure(dispatch("s_mov_b64 s[4:5], src_private_base\nv_mov_b32 v2, 8\nv_mov_b32 v3, s5\n"
+                         "v_add_nc_u32 v0, 1, v0\n" +
+                             std::string(access),
+                         1, 1, 1, ring));
+    EXPECT_EQ(error.kind, QueueError::Kind::kernel_fault);
+    EXPECT_NE(error.message.find("the work-item has 8 bytes of scratch"), std::string::npos) << error.message;
+    EXPECT_TRUE(std::all_of(ring, ring + 64 * 1024, [](uint32_t word) { return word == 0; }));
+  }
 }
 
 // The ring's memory is given back while a dispatch uses it: that one keeps its pages, the next is refused.

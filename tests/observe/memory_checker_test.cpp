@@ -3,6 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+
+#include "hardware/hardware.h"
+#include "machine/placement.h"
+#include "machine/scratch_ring.h"
 #include "tests/machine/test_dispatch.h"
 
 namespace lockstep::observe {
@@ -109,6 +115,36 @@ TEST(MemoryChecker, LdsBeyondWhatWasAskedFor) {
   Checked nothing("v_mov_b32 v1, 0x8000\nds_store_b32 v1, v2\n");
   ASSERT_EQ(nothing.all.size(), 1u);
   EXPECT_NE(nothing.all[0].rule.find("that the work-group does not have"), std::string::npos);
+}
+
+// Of a ring in guest memory loads read what others have there, in the order of issue and when results are
+// late.
+TEST(MemoryChecker, ScratchBeyondTheWorkItems) {
+  const hardware::Description& navi31 = hardware::models().front();
+  for (const precise::Results results : {precise::Results::now, precise::Results::late}) {
+    Findings findings;
+    MemoryChecker checker(findings, {});
+    machine::Dispatch d(
+        "scratch_load_b32 v2, off, off offset:4\nscratch_load_b64 v[2:3], off, off offset:4\n"
+        "s_waitcnt vmcnt(0)\nv_lshlrev_b32 v1, 2, v0\nglobal_store_b32 v1, v3, s[0:1]",
+        1, 32, 32, 4096);
+    std::fill(d.buffer.begin() + 64, d.buffer.end(), 77);
+    d.launch.scratch_bytes = 8;
+    d.launch.placement = std::make_shared<machine::Placement>(navi31);
+    d.launch.scratch = std::make_shared<machine::ScratchRing>((d.address() + 256 + 255) / 256 * 256, 256,
+                                                              navi31.shader_engines, 2);
+    d.options.precise.listener = &checker;
+    d.options.precise.results = results;
+    const machine::Outcome outcome = d.run();
+    ASSERT_FALSE(outcome.fault) << outcome.fault->fault.message;
+    for (unsigned lane = 0; lane < 32; ++lane) EXPECT_EQ(d.buffer[lane], 77u);
+    ASSERT_EQ(findings.all().size(), 1u);
+    const Finding finding = findings.all()[0];
+    EXPECT_EQ(finding.pc, d.pc(2));
+    EXPECT_EQ(finding.detail.lanes, 0xffffffffu);
+    EXPECT_EQ(finding.detail.text,
+              "the work-item has 8 bytes of scratch, and the access at 0x4 goes on to 0xc");
+  }
 }
 
 TEST(MemoryChecker, WhatABufferResourceDrops) {
