@@ -27,6 +27,7 @@
 #include "engine/translator/doubt_checks.h"
 #include "engine/translator/emitter.h"
 #include "engine/translator/indexed_registers.h"
+#include "engine/translator/inverse_masks.h"
 #include "engine/translator/lane_moves.h"
 #include "engine/translator/pair_folding.h"
 #include "engine/translator/pair_merging.h"
@@ -181,6 +182,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     split_pairs(*function, has_masked_gathers(processor));
     if (multiplies_bits) multiply_shift_sums(*function);
     drop_implied_checks(*function);
+    derive_inverse_masks(*function);
     if (has_lanes) {
       check_last_rounds(*function);
       count_from_begins(*function);
