@@ -327,7 +327,8 @@ std::map<unsigned, Emitter::LaneByLane::LaneRange> Emitter::LaneByLane::lane_ran
   return ranges;
 }
 
-// Where the lane's own scratch has what it accesses. Of a lane that is off anywhere.
+// Where the lane's own scratch has what it accesses, which has room for any access. Of a lane that is off
+// anywhere.
 Value* Emitter::LaneByLane::place_in_array(unsigned index, Value* is_on) {
   const isa::Instruction& instruction = e_.routine_.nodes[index].instruction;
   const uint32_t bytes = isa::access_shape(instruction.row->opcode).bytes;
@@ -337,8 +338,7 @@ Value* Emitter::LaneByLane::place_in_array(unsigned index, Value* is_on) {
     offset = ir_.CreateAdd(offset, element_of_lane(e_.vgpr(address->vgpr(), 0)));
   Value* is_unaligned = ir_.CreateICmpNE(ir_.CreateAnd(offset, 3), ir_.getInt32(0));
   Value* last = ir_.CreateSub(e_.scratch_bytes_, ir_.getInt32(bytes));
-  Value* is_outside = ir_.CreateOr(ir_.CreateICmpULT(e_.scratch_bytes_, ir_.getInt32(bytes)),
-                                   ir_.CreateICmpUGT(offset, last));
+  Value* is_outside = ir_.CreateICmpUGT(offset, last);
   BasicBlock* inside = e_.new_block("lane_scratch");
   e_.branch_unlikely(ir_.CreateAnd(is_on, ir_.CreateOr(is_unaligned, is_outside)), failed_, inside);
   ir_.SetInsertPoint(inside);

@@ -21,6 +21,7 @@
 #include "machine/kernel.h"
 #include "tests/engine/interpreter/test_wave.h"
 #include "tests/engine/translator/engine_pair.h"
+#include "tests/engine/translator/llvm_text.h"
 #include "tests/engine/translator/test_kernel.h"
 
 namespace lockstep::translator {
@@ -293,12 +294,8 @@ TEST(CodeGenerator, KeepsLoadedPairsWhole) {
         "%l = zext <16 x i32> %low to <16 x i64>\n%h = zext <16 x i32> %high to <16 x i64>\n"
         "%up = shl <16 x i64> %h, splat (i64 32)\n%x = or disjoint <16 x i64> %l, %up\nret <16 x i64> %x\n}";
     llvm::LLVMContext context;
-    llvm::SMDiagnostic problem;
-    const auto module = llvm::parseAssemblyString(text, problem, context);
-    if (!module) {
-      ADD_FAILURE() << problem.getMessage().str() << problem.getLineContents().str();
-      return 0u;
-    }
+    const auto module = module_of(text, context);
+    if (!module) return 0u;
     fold_pairs(*module->getFunction("run"), false);
     EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
     return count_of(*module, llvm::Instruction::ZExt);
@@ -371,12 +368,8 @@ TEST(CodeGenerator, DropsImpliedChecksOfRounds) {
         ret i1 %doubted
       })";
     llvm::LLVMContext context;
-    llvm::SMDiagnostic problem;
-    const auto module = llvm::parseAssemblyString(text, problem, context);
-    if (!module) {
-      ADD_FAILURE() << problem.getMessage().str() << problem.getLineContents().str();
-      return 0u;
-    }
+    const auto module = module_of(text, context);
+    if (!module) return 0u;
     llvm::Function& function = *module->getFunction("run");
     mark_doubt_of_rounds(*function.back().getTerminator()->getPrevNode());
     drop_implied_checks(function);

@@ -2,14 +2,14 @@
 #include "engine/translator/indexed_registers.h"
 
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <string>
+
+#include "tests/engine/translator/llvm_text.h"
 
 namespace lockstep::translator {
 namespace {
@@ -75,9 +75,7 @@ struct Result {
 
 Result result_of(const Parts& parts) {
   llvm::LLVMContext context;
-  llvm::SMDiagnostic problem;
-  const auto module = llvm::parseAssemblyString(loop(parts), problem, context);
-  EXPECT_TRUE(module) << problem.getMessage().str() << loop(parts);
+  const auto module = module_of(loop(parts), context);
   if (!module) return {};
   llvm::Function& function = *module->getFunction("run");
   Result result;

@@ -2,16 +2,16 @@
 #include "engine/translator/inverse_masks.h"
 
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <string>
+#include <utility>
 
 #include "tests/engine/translator/engine_pair.h"
+#include "tests/engine/translator/llvm_text.h"
 
 namespace lockstep::translator {
 namespace {
@@ -44,9 +44,7 @@ unsigned comparisons_left(const Second& second) {
       second.before + mask("second", second.low, second.high, second.low_on, second.high_on) +
       "  %both = mul i32 %first, %second\n  ret i32 %both\n}\n";
   llvm::LLVMContext context;
-  llvm::SMDiagnostic problem;
-  const auto module = llvm::parseAssemblyString(text, problem, context);
-  EXPECT_TRUE(module) << problem.getMessage().str() << text;
+  const auto module = module_of(text, context);
   if (!module) return 0;
   llvm::Function& function = *module->getFunction("run");
   derive_inverse_masks(function);
@@ -62,25 +60,21 @@ TEST(InverseMasks, OppositesAreNotCompared) {
 }
 
 TEST(InverseMasks, OthersAre) {
-  // Where one is a NaN both of these are false.
-  Second ordered;
-  ordered.low = "fcmp oge <16 x float> %a, %b";
-  EXPECT_EQ(comparisons_left(ordered), 4u);
-  Second high_ordered;
-  high_ordered.high = "fcmp oge <16 x float> %c, %d";
-  EXPECT_EQ(comparisons_left(high_ordered), 4u);
-  Second other_numbers;
-  other_numbers.high = "fcmp uge <16 x float> %c, %b";
-  EXPECT_EQ(comparisons_left(other_numbers), 4u);
-  Second other_order;
-  other_order.low = "fcmp uge <16 x float> %b, %a";
-  EXPECT_EQ(comparisons_left(other_order), 4u);
-  Second other_lanes;
-  other_lanes.high_on = "%other1";
-  EXPECT_EQ(comparisons_left(other_lanes), 4u);
-  Second another_block;
-  another_block.before = "  br label %behind\nbehind:\n";
-  EXPECT_EQ(comparisons_left(another_block), 4u);
+  using Change = std::pair<std::string Second::*, const char*>;
+  for (const auto& [part, text] : {
+           // Where one is a NaN both of these are false.
+           Change{&Second::low, "fcmp oge <16 x float> %a, %b"},
+           Change{&Second::high, "fcmp oge <16 x float> %c, %d"},
+           // Other numbers, another order, other lanes, another block.
+           Change{&Second::high, "fcmp uge <16 x float> %c, %b"},
+           Change{&Second::low, "fcmp uge <16 x float> %b, %a"},
+           Change{&Second::high_on, "%other1"},
+           Change{&Second::before, "  br label %behind\nbehind:\n"},
+       }) {
+    Second second;
+    second.*part = text;
+    EXPECT_EQ(comparisons_left(second), 4u) << text;
+  }
 }
 
 // What is in registers has NaNs among it, and lanes are off.

@@ -1,10 +1,8 @@
 // Numbers of 64 bits that go on from round to round, and over branches.
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "engine/translator/pair_folding.h"
 #include "engine/translator/pair_merging.h"
 #include "tests/engine/translator/engine_pair.h"
+#include "tests/engine/translator/llvm_text.h"
 
 namespace lockstep::translator {
 namespace {
@@ -52,9 +51,7 @@ struct Merged {
 };
 Merged merged(const std::string& text) {
   llvm::LLVMContext context;
-  llvm::SMDiagnostic problem;
-  const auto module = llvm::parseAssemblyString(text, problem, context);
-  EXPECT_TRUE(module) << problem.getMessage().str() << text;
+  const auto module = module_of(text, context);
   Merged result;
   if (!module) return result;
   llvm::Function& function = *module->getFunction("run");
