@@ -6,6 +6,8 @@ set -eu
 cd "$(dirname "$0")/.."
 . tools/steps.sh
 jobs=${JOBS:-$(nproc)}
+# Of a test that fails its failures are printed, not what passed before them.
+export GTEST_BRIEF=1
 
 step "format"
 git ls-files '*.h' '*.hpp' '*.cpp' | xargs -P "$jobs" -n 40 clang-format-19 --dry-run -Werror

@@ -98,7 +98,7 @@ TestWave::Storage TestWave::allocate(size_t bytes) {
 
 TestWave::TestWave(Configuration configuration) : configuration_(configuration) {
   vgprs_ = allocate(size_t{kMaxVgprs + kEngineVgprs} * size() * 4);
-  memory_ = allocate(kMemoryBytes);
+  memory_ = allocate(kMarginBytes + kMemoryBytes + kMarginBytes);
   lds_ = allocate(65536);  // as work-groups have it, whatever they may use of that
   scratch_ = allocate(size_t{kScratchBytes} * size());
   ranges_ = std::make_shared<RangeSet>(
@@ -132,14 +132,14 @@ void TestWave::fill64(unsigned number, const std::function<uint64_t(unsigned)>& 
 }
 
 TestWave::State TestWave::save() const {
-  auto copy = [](const Storage& storage, size_t bytes) {
-    return std::vector<std::byte>(storage.get(), storage.get() + bytes);
+  auto copy = [](const std::byte* storage, size_t bytes) {
+    return std::vector<std::byte>(storage, storage + bytes);
   };
   return {std::vector<uint32_t>(wave_.scalar, wave_.scalar + kScalarSlots),
-          copy(vgprs_, vgpr_bytes()),
-          copy(lds_, kLdsBytes),
-          copy(memory_, kMemoryBytes),
-          copy(scratch_, size_t{kScratchBytes} * size()),
+          copy(vgprs_.get(), vgpr_bytes()),
+          copy(lds_.get(), kLdsBytes),
+          copy(memory(), kMemoryBytes),
+          copy(scratch_.get(), size_t{kScratchBytes} * size()),
           wave_.mode};
 }
 
@@ -147,7 +147,7 @@ void TestWave::restore(const State& state) {
   std::copy(state.scalar.begin(), state.scalar.end(), wave_.scalar);
   std::copy(state.vgprs.begin(), state.vgprs.end(), vgprs_.get());
   std::copy(state.lds.begin(), state.lds.end(), lds_.get());
-  std::copy(state.memory.begin(), state.memory.end(), memory_.get());
+  std::copy(state.memory.begin(), state.memory.end(), memory());
   std::copy(state.scratch.begin(), state.scratch.end(), scratch_.get());
   wave_.mode = state.mode;
 }

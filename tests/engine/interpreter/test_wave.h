@@ -75,9 +75,9 @@ class TestWave {
   uint64_t vcc() const { return wave_.mask(106); }
 
   // What the guest may touch: 8 kB that may be read and written, nothing else.
-  std::byte* memory() { return memory_.get(); }
-  uint64_t memory_address() const { return reinterpret_cast<uint64_t>(memory_.get()); }
-  uint32_t& word(unsigned index) { return reinterpret_cast<uint32_t*>(memory_.get())[index]; }
+  std::byte* memory() const { return memory_.get() + kMarginBytes; }
+  uint64_t memory_address() const { return reinterpret_cast<uint64_t>(memory()); }
+  uint32_t& word(unsigned index) { return reinterpret_cast<uint32_t*>(memory())[index]; }
   std::byte* lds() { return lds_.get(); }
   uint32_t& lds_word(unsigned index) { return reinterpret_cast<uint32_t*>(lds_.get())[index]; }
 
@@ -127,6 +127,10 @@ class TestWave {
   };
   using Storage = std::unique_ptr<std::byte, Free>;
   static Storage allocate(size_t bytes);
+
+  // No guest memory lies so close to the other storage, wherever the host puts that: what a test reaches
+  // beyond LDS or scratch is nobody's.
+  static constexpr size_t kMarginBytes = 1 << 17;
   size_t vgpr_bytes() const { return size_t{kMaxVgprs} * size() * 4; }
   void step_through(const std::vector<uint32_t>& code, const State& start);
 
