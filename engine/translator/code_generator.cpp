@@ -29,6 +29,7 @@
 #include "engine/translator/indexed_registers.h"
 #include "engine/translator/inverse_masks.h"
 #include "engine/translator/lane_moves.h"
+#include "engine/translator/mask_halves.h"
 #include "engine/translator/pair_folding.h"
 #include "engine/translator/pair_merging.h"
 #include "engine/translator/pair_splitting.h"
@@ -188,6 +189,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
       count_from_begins(*function);
     }
     if (has_masked_gathers(processor)) {
+      combine_masks_by_halves(*function);
       keep_doubt_as_masks(*function);
       permute_tables(*function);
       if (gathers_slowly(processor)) gather_lane_by_lane(*function);
