@@ -108,7 +108,7 @@ void Emitter::add_to_run(unsigned index) {
     const RegisterSet& writes = facts_.nodes[index].effects.writes;
     // Masks begin at multiples of their size.
     for (unsigned r = kFirstScalar; r < kRegisters; r += mask_words())
-      if (writes[r]) run_.masks.try_emplace(r);
+      if (writes[r] && is_mask_read(index, r)) run_.masks.try_emplace(r);
   }
 }
 
@@ -184,6 +184,11 @@ bool Emitter::is_quotient_step(unsigned index) const {
 
 LiveSets Emitter::live_behind(unsigned index) const {
   return index + 1 < block_last_ ? facts_.nodes[index + 1].live : live_out(routine_.blocks[block_], facts_);
+}
+
+bool Emitter::is_mask_read(unsigned index, unsigned number) const {
+  const RegisterSet live = live_behind(index).all();
+  return number == kExec || live[number] || live[number + mask_words() - 1];
 }
 
 void Emitter::find_run_quotients() {

@@ -97,7 +97,7 @@ void Emitter::emit_vector(unsigned index, unsigned chunk) {
   for (const auto& [number, value] : writes.registers) write_lanes(facts_.nodes[index], number, chunk, value);
   for (const auto& [number, mask] : writes.masks) {
     if (number == kExec) merge_waiting(chunk);
-    run_.masks[number][chunk] = mask;
+    if (is_mask_read(index, number)) run_.masks[number][chunk] = mask;
   }
 }
 

@@ -210,6 +210,9 @@ class Emitter {
   void find_run_quotients();
   void check_opposites(const Snapshot& start);
   bool is_quotient_step(unsigned node) const;
+  // Whether anybody reads the mask that the vector instruction writes to the register. Where nobody does, as
+  // of a quotient's scaling, the register may be given a number in the same run.
+  bool is_mask_read(unsigned node, unsigned number) const;
   // All chunks; then the masks are whole again.
   void emit_run(bool regular_lds);
   void emit_pass(bool regular_lds);

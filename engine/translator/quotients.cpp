@@ -72,8 +72,9 @@ class Finder {
     return made_by(term, {Opcode::v_fma_f64, Opcode::v_fma_f32, Opcode::v_fmac_f32}, steps);
   }
   // 1 - d * r, of which the result is a step, for the `term` r + r * that. Gives r.
-  std::optional<Term> before_newton_step(const Term& term, const Term& d, uint64_t one,
+  std::optional<Term> before_newton_step(const Term& term, const Term& d, bool is_double,
                                          std::set<int>& steps) const {
+    const uint64_t one = is_double ? 0x3ff0000000000000 : 0x3f800000;
     const Operation* better = fused(term, steps);
     if (!better) return std::nullopt;
     const Term& r = better->sources[2];
@@ -81,8 +82,8 @@ class Finder {
       if (!(better->sources[factor] == r)) continue;
       const Operation* error = fused(better->sources[1 - factor], steps);
       if (!error || !is_product(*error, d.negated(), r)) return std::nullopt;
-      const Term& addend = error->sources[2];
-      if (addend.is_constant && addend.value == one && !addend.neg) return r;
+      // At -O0 the constant comes from SGPRs.
+      if (graph_.is_number(error->sources[2], one, is_double ? 2 : 1)) return r;
     }
     return std::nullopt;
   }
@@ -105,7 +106,6 @@ class Finder {
     if (!fixup.is_plain || (!is_double && fixup.opcode != Opcode::v_div_fixup_f32)) return std::nullopt;
     const Term &denominator = fixup.sources[1], &numerator = fixup.sources[2];
     const Opcode scale_opcode = is_double ? Opcode::v_div_scale_f64 : Opcode::v_div_scale_f32;
-    const uint64_t one = is_double ? 0x3ff0000000000000 : 0x3f800000;
 
     std::set<int> steps;
     const Operation* last =
@@ -130,8 +130,8 @@ class Finder {
       }
       const Operation* product = made_by(*q, {is_double ? Opcode::v_mul_f64 : Opcode::v_mul_f32}, tried);
       if (!product || !is_product(*product, n, r)) continue;
-      std::optional<Term> estimate = before_newton_step(r, d, one, tried);
-      if (estimate && is_double) estimate = before_newton_step(*estimate, d, one, tried);
+      std::optional<Term> estimate = before_newton_step(r, d, is_double, tried);
+      if (estimate && is_double) estimate = before_newton_step(*estimate, d, is_double, tried);
       if (!estimate) continue;
       const Operation* reciprocal =
           made_by(*estimate, {is_double ? Opcode::v_rcp_f64 : Opcode::v_rcp_f32}, tried);

@@ -25,6 +25,17 @@ bool is_mask_move(const Node& node, unsigned wave_size) {
   return is_mask(source->first) && is_mask(*destination);
 }
 
+// The constant that the instruction moves to scalar registers.
+std::optional<MovedNumber> number_moved_by(const Node& node) {
+  const Opcode opcode = node.instruction.row->base;
+  if (node.kind != NodeKind::scalar_alu || (opcode != Opcode::s_mov_b32 && opcode != Opcode::s_mov_b64))
+    return std::nullopt;
+  const auto source = source_of(*node.instruction.find(Role::src0), node.instruction);
+  const auto destination = scalar_destination(*node.instruction.find(Role::dst));
+  if (!source || !source->is_constant || !destination) return std::nullopt;
+  return MovedNumber{*destination, source->value};
+}
+
 }  // namespace
 
 bool is_difference_of_scalars(Opcode opcode) {
@@ -51,6 +62,7 @@ void RunGraph::add(unsigned index) {
   } else {
     Operation& other = operations_.emplace_back();
     other.node = index;
+    other.moved = number_moved_by(node);
     if (is_mask_move(node, routine_.wave_size)) {
       const isa::Operand& source = *node.instruction.find(Role::src0);
       other.mask_source = term(source, node.instruction);
@@ -170,6 +182,19 @@ const Operation* RunGraph::comparison(const Term& mask, std::set<int>& steps) co
   if (!made.is_plain || made.mask != mask.first || made.result_words > 0) return nullptr;
   steps.insert(writer);
   return &made;
+}
+
+bool RunGraph::is_number(const Term& term, uint64_t number, unsigned words) const {
+  if (term.is_constant || term.neg) return term.is_number(number);
+  for (unsigned word = 0; word < words; ++word) {
+    const int writer = term.written_by[word];
+    const std::optional<MovedNumber> moved = writer == Term::kBefore ? std::nullopt : operation(writer).moved;
+    if (!moved) return false;
+    const unsigned place = 32 * (term.first + word - moved->first);
+    if (static_cast<uint32_t>(moved->value >> place) != static_cast<uint32_t>(number >> 32 * word))
+      return false;
+  }
+  return true;
 }
 
 bool RunGraph::changes_lanes(int first, int last) const {

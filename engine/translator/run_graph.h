@@ -43,8 +43,14 @@ struct Term {
   }
 };
 
-// An instruction, or half of a VOPD pair. Of scalar ones differences and moves of masks are known. SCC counts
-// as a mask where it is a borrow.
+// What a scalar move has put into registers, the first one's bits lowest.
+struct MovedNumber {
+  unsigned first = 0;
+  uint64_t value = 0;
+};
+
+// An instruction, or half of a VOPD pair. Of scalar ones differences and moves of masks and of constants are
+// known. SCC counts as a mask where it is a borrow.
 struct Operation {
   unsigned node = 0, half = 0;
   isa::Opcode opcode{};
@@ -53,6 +59,7 @@ struct Operation {
   unsigned result = 0, result_words = 0;
   std::optional<unsigned> mask;  // of lanes, that it writes or moves
   Term mask_source;              // what reads a mask, VCC if it names none; a move: what is moved
+  std::optional<MovedNumber> moved;
 };
 
 bool is_difference_of_scalars(isa::Opcode opcode);
@@ -73,6 +80,8 @@ class RunGraph {
                            std::set<int>& steps) const;
   // The comparison that made the mask, and nothing else, which becomes one of the steps.
   const Operation* comparison(const Term& mask, std::set<int>& steps) const;
+  // Whether the term is this number in so many words: as a constant, or where scalar moves have put it.
+  bool is_number(const Term& term, uint64_t number, unsigned words) const;
   // Whether EXEC changes between two operations.
   bool changes_lanes(int first, int last) const;
   // Operations that read what the operation writes.

@@ -105,6 +105,43 @@ TEST(Quotients, AreFound) {
   }
 }
 
+// Compilers that do not optimise have the 1 of Newton's steps in SGPRs.
+TEST(Quotients, WhoseOneIsInScalarRegisters) {
+  const auto of_float = [](const std::string& one) {
+    return replaced(replaced(kFloat, "v_fma_f32 v10, -v8, v9, 1.0", one + "v_fma_f32 v10, -v8, v9, s22"),
+                    "v8, null, v1", "v8, s22, v1");
+  };
+  const auto of_double = [](const std::string& one) {
+    return one + replaced(replaced(kDouble, "v[10:11], 1.0", "v[10:11], s[22:23]"), "v[10:11], 1.0",
+                          "v[10:11], s[22:23]");
+  };
+  for (const std::string& steps :
+       {of_float("s_mov_b32 s22, 1.0\n"), of_float("s_mov_b64 s[22:23], 0x3f800000\n"),
+        of_float("s_mov_b64 s[20:21], 0\ns_mov_b64 s[22:23], 0x3f800000\n"),
+        of_double("s_mov_b64 s[22:23], 1.0\n"), of_double("s_mov_b32 s22, 0\ns_mov_b32 s23, 0x3ff00000\n")}) {
+    EXPECT_EQ(divisions(whole(steps)), 1u) << steps;
+    expect_same(whole(steps));
+  }
+  // The number stands where a mask was that nobody reads: the run does not end there. Quotients of zeros
+  // leave for no doubt if they are found.
+  EnginePair pair({});
+  std::vector<uint32_t> code = interpreter::assembled(whole(of_float("s_mov_b32 s22, 1.0\n")), 32);
+  code.pop_back();
+  EXPECT_EQ(pair.run(code, [](interpreter::TestWave& wave) { wave.fill(2, [](unsigned) { return 0u; }); }),
+            "");
+  EXPECT_EQ(pair.exits(Leave::doubt), 0u);
+  for (const std::string& steps :
+       {of_float("s_mov_b32 s22, 2.0\n"), of_float("s_mov_b32 s22, s24\n"), of_float("s_not_b32 s22, 1.0\n"),
+        of_float("s_mov_b32 s22, 1.0\ns_add_u32 s22, s22, 1\n"), of_double("s_mov_b64 s[22:23], 0.5\n"),
+        of_double("s_mov_b32 s22, 1\ns_mov_b32 s23, 0x3ff00000\n"),
+        of_double("s_mov_b32 s22, 0\ns_mov_b32 s23, 0\n"),
+        of_double("s_mov_b64 s[22:23], 1.0\ns_mov_b32 s23, 0\n"),
+        replaced(of_float("s_mov_b32 s22, 1.0\n"), "v9, s22", "v9, -s22")}) {
+    EXPECT_EQ(divisions(whole(steps)), 0u) << steps;
+    expect_same(whole(steps));
+  }
+}
+
 // A number that scalar instructions have put where the scaling's mask goes is not the mask of any
 // instruction: with two quotients the compiler has that of the second there.
 TEST(Quotients, WhoseMaskStandsWhereANumberWas) {
