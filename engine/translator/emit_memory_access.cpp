@@ -1,13 +1,16 @@
 // Loads and stores of all lanes, each at a place of its own: plain moves where these are consecutive, else
 // gathers and scatters, else lane by lane through runtime.h.
 #include <array>
+#include <bit>
 #include <functional>
 #include <utility>
 #include <vector>
 
 #include "engine/translator/emitter.h"
+#include "engine/translator/index_bits.h"
 #include "engine/translator/pair_folding.h"
 #include "engine/translator/runtime.h"
+#include "engine/translator/table_lookups.h"
 #include "isa/memory_shape.h"
 
 namespace lockstep::translator {
@@ -44,6 +47,8 @@ class Emitter::MemoryAccessCode {
   Value* find_outside(bool is_small);
   Value* is_wrong(bool is_small, unsigned chunk);
   std::vector<Moved> emit_rows(bool is_small, Value* pointer);
+  unsigned rows_of_table() const;
+  Moved emit_table(unsigned rows, Value* pointer);
   ChunkWords emit_elements(bool is_small, Value* pointer);
   ChunkWords emit_each(Value* pointer);
   void move_lane(Value* at, const std::function<Value*(unsigned row)>& row);
@@ -191,8 +196,10 @@ void Emitter::MemoryAccessCode::emit_gather(bool is_small, BasicBlock* otherwise
   e_.branch_unlikely(outside, otherwise, inside);
   ir_.SetInsertPoint(inside);
   if (!is_load_) e_.note_write(range_);
-  const std::vector<Moved> moved = emit_rows(is_small, pointer);
-  const bool was_seldom = std::exchange(e_.is_seldom_, e_.is_seldom_ || !is_small);
+  const unsigned table = is_small ? rows_of_table() : 0;
+  const std::vector<Moved> moved =
+      table > 0 ? std::vector{emit_table(table, pointer)} : emit_rows(is_small, pointer);
+  const bool was_seldom = std::exchange(e_.is_seldom_, e_.is_seldom_ || !is_small || table > 0);
   ChunkWords words = e_.is_half() ? emit_each(pointer) : emit_elements(is_small, pointer);
   e_.is_seldom_ = was_seldom;
   ways_.insert(ways_.end(), moved.begin(), moved.end());
@@ -252,6 +259,44 @@ std::vector<Emitter::Moved> Emitter::MemoryAccessCode::emit_rows(bool is_small, 
   way.end = e_.emit_side_by_side(is_load_, access_.lanes, pointer, offsets_, on_, words);
   for (unsigned chunk = 0; chunk < e_.chunks_; ++chunk) way.words[chunk] = {words[chunk]};
   return {way};
+}
+
+// Of what an index of few bits is in; 0: of none.
+unsigned Emitter::MemoryAccessCode::rows_of_table() const {
+  const bool is_global = e_.routine_.nodes[index_].kind == NodeKind::global;
+  if (!is_load_ || !is_global || !access_.has_base || dwords_ != 1 || !e_.has_masked_gathers_ ||
+      e_.compact_ || e_.is_half())
+    return 0;
+  const uint32_t bits = possible_offset_bits(e_.routine_, e_.block_first_, index_);
+  // Elements are whole in a dword that counts from the base.
+  if (bits >= kMostBytesOfTable || shape_.bytes > 1u << std::countr_zero(bits | 4)) return 0;
+  return bits / kBytesOfTableRow + 1;
+}
+
+// If all of the table is in the range.
+Emitter::Moved Emitter::MemoryAccessCode::emit_table(unsigned rows, Value* pointer) {
+  BasicBlock *inside = e_.new_block("table"), *apart = e_.new_block("apart");
+  Value* room = ir_.CreateSub(size_, base_in_range());
+  e_.branch_unlikely(ir_.CreateICmpULT(room, ir_.getInt64(rows * kBytesOfTableRow)), apart, inside);
+  ir_.SetInsertPoint(inside);
+  std::vector<Value*> loaded;
+  for (unsigned row = 0; row < rows; ++row) {
+    Value* place = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), pointer, row * kBytesOfTableRow);
+    loaded.push_back(ir_.CreateAlignedLoad(e_.lanes_, place, llvm::Align(1)));
+  }
+  Moved way;
+  for (unsigned chunk = 0; chunk < e_.chunks_; ++chunk) {
+    Value* word = pick_dwords(ir_, loaded, offsets_[chunk]);
+    if (shape_.bytes < 4) {
+      Value* in_dword = ir_.CreateAnd(offsets_[chunk], in_all_lanes(ir_.getInt32(3)));
+      word = ir_.CreateLShr(word, ir_.CreateShl(in_dword, 3));
+      word = e_.with_part(shape_, word, words_[chunk].empty() ? nullptr : words_[chunk][0]);
+    }
+    way.words[chunk] = {word};
+  }
+  way.end = inside;
+  ir_.SetInsertPoint(apart);
+  return way;
 }
 
 // Of bytes and shorts at a range's end the four are loaded that end with it: keeps the element's offset

@@ -21,9 +21,7 @@ namespace match = llvm::PatternMatch;
 using llvm::Value;
 
 constexpr const char* kMark = "lockstep.lds";
-constexpr unsigned kLanes = 16, kRowBytes = kLanes * 4;
-// What more takes is no faster than the gather.
-constexpr uint64_t kMostBytes = 1024;
+constexpr unsigned kLanes = 16;
 
 // Where a gather's lanes may be.
 struct Table {
@@ -65,7 +63,8 @@ std::optional<Table> table_of(llvm::IntrinsicInst& gather, const llvm::DataLayou
   table.bytes = (bits.getMaxValue().getZExtValue() & ~uint64_t{3}) + 4;
   const unsigned aligned = std::min(bits.countMinTrailingZeros(), 2u);
   table.in_dword = 3u & ~((1u << aligned) - 1);
-  if (table.bytes > kMostBytes || table.first % 4 != 0 || table.first + kMostBytes > kReadableLdsBytes)
+  if (table.bytes > kMostBytesOfTable || table.first % 4 != 0 ||
+      table.first + kMostBytesOfTable > kReadableLdsBytes)
     return {};
   if (bytes_used(gather) > 1u << aligned) return {};
   return table;
@@ -100,7 +99,7 @@ class Lookups {
   Value* splat(uint32_t number) { return ir_.CreateVectorSplat(kLanes, ir_.getInt32(number)); }
 
   Value* row(const Table& table, uint64_t number) {
-    const uint64_t offset = table.first + number * kRowBytes;
+    const uint64_t offset = table.first + number * kBytesOfTableRow;
     Value*& known = known_rows_[{table.base, offset}];
     if (!known)
       known = ir_.CreateAlignedLoad(
@@ -119,26 +118,11 @@ class Lookups {
 
   Value* look_up(Table table) {
     table.index = after_last_lookup(table.index);
-    Value* place = ir_.CreateLShr(table.index, splat(2));
-    const uint64_t rows = (table.bytes + kRowBytes - 1) / kRowBytes;
-    std::vector<Value*> words;
-    for (uint64_t i = 0; i < rows; i += 2)
-      words.push_back(i + 1 < rows ? ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_d_512, {},
-                                                         {row(table, i), place, row(table, i + 1)})
-                                   : ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_si_512, {},
-                                                         {row(table, i), place}));
-    // Each bit of the index above those of a permutation halves what is left.
-    for (uint32_t bit = 2 * kRowBytes; words.size() > 1; bit *= 2) {
-      Value* is_upper = ir_.CreateICmpNE(ir_.CreateAnd(table.index, splat(bit)), splat(0));
-      std::vector<Value*> left;
-      for (size_t i = 0; i < words.size(); i += 2)
-        left.push_back(i + 1 < words.size() ? ir_.CreateSelect(is_upper, words[i + 1], words[i]) : words[i]);
-      words = std::move(left);
-    }
-    last_ = words[0];
-    if (table.in_dword == 0) return words[0];
-    return ir_.CreateLShr(words[0],
-                          ir_.CreateShl(ir_.CreateAnd(table.index, splat(table.in_dword)), splat(3)));
+    std::vector<Value*> rows;
+    for (uint64_t i = 0; i * kBytesOfTableRow < table.bytes; ++i) rows.push_back(row(table, i));
+    Value* words = last_ = pick_dwords(ir_, rows, table.index);
+    if (table.in_dword == 0) return words;
+    return ir_.CreateLShr(words, ir_.CreateShl(ir_.CreateAnd(table.index, splat(table.in_dword)), splat(3)));
   }
 
   llvm::IRBuilder<> ir_;
@@ -149,6 +133,28 @@ class Lookups {
 };
 
 }  // namespace
+
+Value* pick_dwords(llvm::IRBuilder<>& ir, const std::vector<Value*>& rows, Value* index) {
+  const auto splat = [&](uint64_t number) {
+    return ir.CreateVectorSplat(kLanes, ir.getInt32(static_cast<uint32_t>(number)));
+  };
+  Value* place = ir.CreateLShr(index, splat(2));
+  std::vector<Value*> words;
+  for (size_t i = 0; i < rows.size(); i += 2)
+    words.push_back(i + 1 < rows.size() ? ir.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_d_512, {},
+                                                             {rows[i], place, rows[i + 1]})
+                                        : ir.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_si_512, {},
+                                                             {rows[i], place}));
+  // Each bit of the index above those of a permutation halves what is left.
+  for (uint64_t bit = 2 * kBytesOfTableRow; words.size() > 1; bit *= 2) {
+    Value* is_upper = ir.CreateICmpNE(ir.CreateAnd(index, splat(bit)), splat(0));
+    std::vector<Value*> left;
+    for (size_t i = 0; i < words.size(); i += 2)
+      left.push_back(i + 1 < words.size() ? ir.CreateSelect(is_upper, words[i + 1], words[i]) : words[i]);
+    words = std::move(left);
+  }
+  return words[0];
+}
 
 void mark_lds_gather(llvm::Instruction& gather) {
   gather.setMetadata(kMark, llvm::MDNode::get(gather.getContext(), {}));

@@ -1,10 +1,19 @@
-// Loads of LDS whose lanes pick words of a small table.
+// Loads whose lanes pick words of a small table.
 #pragma once
 
 #include <llvm/IR/Function.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 
+#include <vector>
+
 namespace lockstep::translator {
+
+// Of tables: 16 dwords are a row, and what is larger is no faster than a gather.
+inline constexpr uint64_t kBytesOfTableRow = 64, kMostBytesOfTable = 1024;
+
+// For each lane the dword that the index, in bytes, is in. Needs AVX-512.
+llvm::Value* pick_dwords(llvm::IRBuilder<>& ir, const std::vector<llvm::Value*>& rows, llvm::Value* index);
 
 // As much memory a work-group's LDS has, however much of it the group has been given.
 inline constexpr uint64_t kReadableLdsBytes = 65536;
