@@ -131,8 +131,11 @@ TEST(Tables, OfAllForms) {
   for (const std::string& load : loads)
     for (const std::string mask : {"0x3fc", "0x3ff", "0x2fe", "0xbc", "0x7c", "0x3f", "0x7fc"})
       for (const Start& start : starts) {
+        // The first round finds the range.
         const std::string code =
-            "v_and_b32 v1, " + mask + ", v2\n" + load + "\ns_waitcnt vmcnt(0)\nv_add_nc_u32 v10, v4, v5";
+            "s_mov_b32 s8, 3\nagain:\nv_and_b32 v1, " + mask + ", v2\n" + load +
+            "\ns_waitcnt vmcnt(0)\nv_add3_u32 v10, v4, v5, v10\nv_lshrrev_b32 v2, 5, v2\n"
+            "s_sub_u32 s8, s8, 1\ns_cbranch_scc0 again";
         EXPECT_EQ(compare(code, start), "") << code;
       }
 }
