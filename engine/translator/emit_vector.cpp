@@ -116,10 +116,10 @@ void Emitter::emit_root(unsigned index, unsigned chunk) {
 
 namespace {
 
-// An addition of 32 bits of which one addend is an SGPR, the other one a VGPR, and the carry goes to or comes
-// from a register.
+// An addition of 32 bits of which one addend is an SGPR, the other one a VGPR, or 0 where an index of 32 bits
+// is added to a pair, and the carry goes to or comes from a register.
 struct HalfAddition {
-  const isa::Operand* lanes = nullptr;
+  const isa::Operand* lanes = nullptr;  // null: 0 in all of them
   bool is_high = false;
   unsigned carry = 0, result = 0;
 };
@@ -130,18 +130,20 @@ std::optional<HalfAddition> half_addition(const isa::Instruction& instruction) {
   if (instruction.dpp != isa::Dpp::none || instruction.clamp) return std::nullopt;
   HalfAddition half;
   half.is_high = opcode == isa::Opcode::v_add_co_ci_u32;
-  unsigned scalars = 0;
+  unsigned scalars = 0, zeros = 0;
   for (const Role role : {Role::src0, Role::src1}) {
     const isa::Operand& addend = *instruction.find(role);
     const auto source = source_of(addend, instruction);
-    if (!source || source->is_constant) return std::nullopt;
-    if (is_vgpr(source->first))
+    if (!source || (source->is_constant && (!half.is_high || source->value != 0))) return std::nullopt;
+    if (source->is_constant)
+      ++zeros;
+    else if (is_vgpr(source->first))
       half.lanes = &addend;
     else
       ++scalars;
   }
   const isa::Operand* carry = instruction.find(half.is_high ? Role::src2 : Role::dst2);
-  if (!carry || !half.lanes || scalars != 1) return std::nullopt;
+  if (!carry || scalars != 1 || (!half.lanes && zeros != 1)) return std::nullopt;
   const auto number = scalar_destination(*carry);
   if (!number || carry->code >= isa::code::kInt0) return std::nullopt;
   half.carry = *number;
@@ -164,7 +166,7 @@ void Emitter::emit_noting_sums(unsigned index, unsigned chunk) {
       low = found->second;
     if (low.carry != carry_now()) low = {};
   }
-  Value* lanes = vgpr(half->lanes->vgpr(), chunk);
+  Value* lanes = half->lanes ? vgpr(half->lanes->vgpr(), chunk) : llvm::Constant::getNullValue(lanes_);
   // The SGPR is the first scalar that the instruction reads.
   const size_t read = chunk == 0 ? run_.scalar_reads.size() : run_.next_read;
   emit_vector(index, chunk);

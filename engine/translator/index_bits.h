@@ -1,5 +1,5 @@
-// Which bits a register may have, as far as the block tells: bytes that were loaded, masks and shifts say that
-// an index is of a small table.
+// Which bits a register may have, as far as the block tells: bytes that were loaded, masks and shifts say
+// that an index is of a small table.
 #pragma once
 
 #include <cstdint>
