@@ -2,6 +2,7 @@
 
 #include <map>
 #include <mutex>
+#include <new>
 
 #include "isa/effects.h"
 #include "loader/code_object.h"
@@ -96,9 +97,18 @@ TestWave::Storage TestWave::allocate(size_t bytes) {
   return Storage(memory);
 }
 
+std::unique_ptr<std::byte, TestWave::Unmap> TestWave::map_memory() {
+  void* mapped = mmap(nullptr, kMappedBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  std::unique_ptr<std::byte, Unmap> memory(static_cast<std::byte*>(mapped));
+  if (mprotect(memory.get() + kMarginBytes, kMemoryBytes, PROT_READ | PROT_WRITE) != 0)
+    throw std::bad_alloc();
+  return memory;
+}
+
 TestWave::TestWave(Configuration configuration) : configuration_(configuration) {
   vgprs_ = allocate(size_t{kMaxVgprs + kEngineVgprs} * size() * 4);
-  memory_ = allocate(kMarginBytes + kMemoryBytes + kMarginBytes);
+  memory_ = map_memory();
   lds_ = allocate(65536);  // as work-groups have it, whatever they may use of that
   scratch_ = allocate(size_t{kScratchBytes} * size());
   ranges_ = std::make_shared<RangeSet>(

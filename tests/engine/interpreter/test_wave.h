@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <bit>
 #include <cstring>
@@ -128,14 +129,19 @@ class TestWave {
   using Storage = std::unique_ptr<std::byte, Free>;
   static Storage allocate(size_t bytes);
 
-  // No guest memory lies so close to the other storage, wherever the host puts that: what a test reaches
-  // beyond LDS or scratch is nobody's.
-  static constexpr size_t kMarginBytes = 1 << 17;
+  // On both sides of guest memory the host can touch nothing. No storage lies so close to it, wherever the
+  // host puts that: what a test reaches beyond LDS or scratch is nobody's.
+  static constexpr size_t kMarginBytes = 1 << 17, kMappedBytes = kMarginBytes + kMemoryBytes + kMarginBytes;
+  struct Unmap {
+    void operator()(std::byte* memory) const { munmap(memory, kMappedBytes); }
+  };
+  static std::unique_ptr<std::byte, Unmap> map_memory();
   size_t vgpr_bytes() const { return size_t{kMaxVgprs} * size() * 4; }
   void step_through(const std::vector<uint32_t>& code, const State& start);
 
   Configuration configuration_;
-  Storage vgprs_, memory_, lds_, scratch_;
+  Storage vgprs_, lds_, scratch_;
+  std::unique_ptr<std::byte, Unmap> memory_;
   std::shared_ptr<const RangeSet> ranges_;
   DispatchState dispatch_{std::make_shared<DeviceState>(), 0, {}};
   WorkGroup group_;

@@ -140,6 +140,26 @@ TEST(Tables, OfAllForms) {
       }
 }
 
+// Behind guest memory is nothing that the host may touch: of a table that may be larger than what is there
+// the rows are not loaded.
+TEST(Tables, ThatEndWithTheMemory) {
+  std::vector<uint32_t> code = interpreter::assembled(
+      "s_mov_b32 s8, 3\nagain:\nv_and_b32 v1, 0xff, v2\nglobal_load_u8 v4, v1, s[4:5]\ns_waitcnt vmcnt(0)\n"
+      "v_add_nc_u32 v10, v4, v10\nv_lshrrev_b32 v2, 1, v2\ns_sub_u32 s8, s8, 1\ns_cbranch_scc0 again",
+      32);
+  code.pop_back();
+  for (const unsigned bytes : {1u, 63u, 64u, 255u, 256u, 257u})
+    EXPECT_EQ(EnginePair({.seed = 6})
+                  .run(code,
+                       [&](interpreter::TestWave& wave) {
+                         const uint64_t end = wave.memory_address() + interpreter::TestWave::kMemoryBytes;
+                         wave.wave().set_scalar64(4, end - bytes);
+                         wave.fill(2, [&](unsigned lane) { return lane * 8 % bytes; });
+                       }),
+              "")
+        << bytes;
+}
+
 // Of a pair of SGPRs and an index of 32 bits, whose high half is 0; other numbers there count.
 TEST(Tables, OfSums) {
   const std::string text =
