@@ -55,6 +55,9 @@ LOCKSTEP_INLINE F64 host_fma(F64 a, F64 b, F64 c) {
 // Melquiond: then a second rounding to 11 bits is as good as one, since 24 >= 11 + 2). The error term of the
 // sum is exact by Knuth's two-sum; it is NaN where the sum is not finite, and then decides nothing.
 LOCKSTEP_INLINE F32 half_fma_rounded_to_odd(F16 a, F16 b, F16 c) {
+#ifdef __AVX512F__
+  if (host_has_masks()) return fused_to_odd_by_host(convert<F32>(a), convert<F32>(b), convert<F32>(c));
+#endif
   const F32 product = convert<F32>(a) * convert<F32>(b);
   const F32 addend = convert<F32>(c);
   const F32 sum = product + addend;

@@ -11,6 +11,7 @@
 
 #include "numeric/convert.h"
 #include "numeric/format.h"
+#include "numeric/host_masks.h"
 
 namespace lockstep::numeric {
 
@@ -152,14 +153,68 @@ LOCKSTEP_INLINE Mask dot_specials(Operand a_low, Operand a_high, Operand b_low, 
                  dot_is_special(b_high) | (magnitude(c) >= I32(Layout<F32>::kInfinity)));
 }
 
-template <class Operand, class Mode>
-LOCKSTEP_INLINE F32 dot2(Operand a_low, Operand a_high, Operand b_low, Operand b_high, F32 c, Mode mode) {
-  c = flush_input(c, mode);
+#ifdef __AVX512F__
+// An addend, and the exponent that it brings to the sum.
+struct HostAddend {
+  F32 value, exponent;
+
+  I32 is_zero() const { return value == 0.0f; }
+};
+
+LOCKSTEP_INLINE F32 at_least(F32 x, float least) {
+  return x > least ? x : F32(least);
+}
+LOCKSTEP_INLINE HostAddend dot_product_by_host(F16 a, F16 b) {
+  const F32 x = convert<F32>(a), y = convert<F32>(b), product = x * y;
+  constexpr float kLeast = -14.0f;
+  const F32 exponent = at_least(exponent_by_host(x), kLeast) + at_least(exponent_by_host(y), kLeast);
+  return {product, product == 0.0f ? F32(kNoExponent) : exponent};
+}
+LOCKSTEP_INLINE HostAddend dot_accumulator_by_host(F32 c) {
+  return {c, c == 0.0f ? F32(kNoExponent) : at_least(exponent_by_host(c), -126.0f)};
+}
+
+LOCKSTEP_INLINE I32 in_frame_by_host(HostAddend x, F32 units_of_one, I32 frame_negative) {
+  const F32 size = bits_as<F32>(to_bits(x.value) & Layout<F32>::kMagnitude);
+  const I32 opposes = (negative_lanes(x.value) ^ frame_negative) & ~x.is_zero();
+  return truncated_by_host(scaled_by_host(size, units_of_one)) ^ opposes;
+}
+
+// The same sum, with the host's exponents: floats hold products of halves, and what is shifted below the
+// unit.
+LOCKSTEP_INLINE F32 dot2_by_host(F16 a_low, F16 a_high, F16 b_low, F16 b_high, F32 c) {
+  const HostAddend p = dot_product_by_host(a_low, b_low), q = dot_product_by_host(a_high, b_high),
+                   accumulator = dot_accumulator_by_host(c);
+  const F32 larger = p.exponent > q.exponent ? p.exponent : q.exponent;
+  const F32 largest = larger > accumulator.exponent ? larger : accumulator.exponent;
+  const F32 units_of_one = 24.0f - largest;
+  const I32 frame = negative_lanes(c);
+  const I32 units = in_frame_by_host(p, units_of_one, frame) + in_frame_by_host(q, units_of_one, frame) +
+                    in_frame_by_host(accumulator, units_of_one, frame);
+  const I32 none = units == 0;
+  const I32 negates = frame & (~none | (negative_lanes(p.value) & negative_lanes(q.value)));
+  return dot_in_f32({units, ~none & truncated_by_host(largest)}, negates);
+}
+#endif
+
+// Of finite numbers.
+template <class Operand>
+LOCKSTEP_INLINE F32 finite_dot2(Operand a_low, Operand a_high, Operand b_low, Operand b_high, F32 c) {
+#ifdef __AVX512F__
+  if constexpr (__is_same(Operand, F16))
+    if (host_has_masks()) return dot2_by_host(a_low, a_high, b_low, b_high, c);
+#endif
   const DotProduct p = dot_product(a_low, b_low);
   const DotProduct q = dot_product(a_high, b_high);
   const DotProduct accumulator = dot_accumulator(c);
   const DotSum sum = dot_sum(p, q, accumulator);
-  const F32 result = flush_output(dot_in_f32(sum, dot_negates(sum, p, q, accumulator)), mode);
+  return dot_in_f32(sum, dot_negates(sum, p, q, accumulator));
+}
+
+template <class Operand, class Mode>
+LOCKSTEP_INLINE F32 dot2(Operand a_low, Operand a_high, Operand b_low, Operand b_high, F32 c, Mode mode) {
+  c = flush_input(c, mode);
+  const F32 result = flush_output(finite_dot2(a_low, a_high, b_low, b_high, c), mode);
   const Mask special = dot_specials(a_low, a_high, b_low, b_high, c);
   if (__builtin_expect(!any(special), true)) return result;
   return select(special, dot_special(a_low, a_high, b_low, b_high, c, mode), result);

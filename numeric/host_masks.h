@@ -1,6 +1,6 @@
 // What code for hosts with AVX-512 asks: whether this is such a host. Such hosts have registers for masks,
-// look numbers up in registers, scale by powers of two, and have minimum and maximum as IEEE 754-2008 has
-// them.
+// look numbers up in registers, scale by powers of two, round as an instruction says, and have minimum and
+// maximum as IEEE 754-2008 has them.
 #pragma once
 
 #include "numeric/lanes.h"
@@ -34,10 +34,13 @@ inline constexpr int kCurrentRounding = 4;
 
 // x * 2^exponent with one rounding. Exponents that a float has not are so large that their rounding is all
 // one.
+LOCKSTEP_INLINE F32 scaled_by_host(F32 x, F32 exponent) {
+  return bits_as<F32>(__builtin_ia32_scalefps512_mask(bits_as<HostFloats>(x), bits_as<HostFloats>(exponent),
+                                                      HostFloats{}, static_cast<uint16_t>(-1),
+                                                      kCurrentRounding));
+}
 LOCKSTEP_INLINE F32 scaled_by_host(F32 x, I32 exponent) {
-  return bits_as<F32>(
-      __builtin_ia32_scalefps512_mask(bits_as<HostFloats>(x), bits_as<HostFloats>(convert<F32>(exponent)),
-                                      HostFloats{}, static_cast<uint16_t>(-1), kCurrentRounding));
+  return scaled_by_host(x, convert<F32>(exponent));
 }
 LOCKSTEP_INLINE F64 scaled_by_host(F64 x, I32 exponent) {
   struct Halves {
@@ -73,7 +76,28 @@ LOCKSTEP_INLINE F64 ranged_by_host(F64 a, F64 b) {
   return bits_as<F64>(Halves{ranged(x.low, y.low), ranged(x.high, y.high)});
 }
 
-// Truncated; NaNs are 0. Numbers that are too large come as the least.
+// The exponent of the first digit, of denormals too; minus infinity of zero.
+LOCKSTEP_INLINE F32 exponent_by_host(F32 x) {
+  return bits_as<F32>(__builtin_ia32_getexpps512_mask(bits_as<HostFloats>(x), HostFloats{},
+                                                      static_cast<uint16_t>(-1), kCurrentRounding));
+}
+
+// a * b + c, rounded to odd: of both neighbours of what is between two floats the one with an odd
+// significand. What is exact is both (of zeros with unlike signs +0 is taken, which is even as -0 is).
+LOCKSTEP_INLINE F32 fused_to_odd_by_host(F32 a, F32 b, F32 c) {
+  constexpr int kDown = 9, kUp = 10;  // and no exceptions
+  const auto x = bits_as<HostFloats>(a), y = bits_as<HostFloats>(b), z = bits_as<HostFloats>(c);
+  const auto below = bits_as<F32>(__builtin_ia32_vfmaddps512_mask(x, y, z, static_cast<uint16_t>(-1), kDown));
+  const auto above = bits_as<F32>(__builtin_ia32_vfmaddps512_mask(x, y, z, static_cast<uint16_t>(-1), kUp));
+  return (bits_as<U32>(below) & 1) != 0 ? below : above;
+}
+
+// Truncated. NaNs and numbers that are too large come as the least.
+LOCKSTEP_INLINE I32 truncated_by_host(F32 x) {
+  return bits_as<I32>(__builtin_ia32_cvttps2dq512_mask(bits_as<HostFloats>(x), HostWords{},
+                                                       static_cast<uint16_t>(-1), kCurrentRounding));
+}
+// NaNs are 0.
 LOCKSTEP_INLINE I32 converted_by_host(F32 x) {
   return bits_as<I32>(__builtin_ia32_cvttps2dq512_mask(bits_as<HostFloats>(x), HostWords{},
                                                        bits_from_mask(mask_of(x == x)), kCurrentRounding));

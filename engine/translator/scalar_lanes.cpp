@@ -11,6 +11,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/Local.h>
 
+#include <array>
 #include <map>
 #include <utility>
 #include <vector>
@@ -123,6 +124,7 @@ class ScalarLanes {
     const llvm::Intrinsic::ID id = call.getIntrinsicID();
     if (id == llvm::Intrinsic::x86_avx512_mask_range_ps_512) return ranged(call, lane, 4);
     if (id == llvm::Intrinsic::x86_avx512_mask_range_pd_512) return ranged(call, lane, 2);
+    if (id == llvm::Intrinsic::x86_avx512_vfmadd_ps_512) return fused(call, lane);
     if (!llvm::isTriviallyVectorizable(id)) return extracted(&call, lane);
     llvm::IRBuilder<> ir(&call);
     llvm::SmallVector<Value*, 4> arguments;
@@ -155,6 +157,16 @@ class ScalarLanes {
         {operand(kA), operand(kB), llvm::Constant::getNullValue(type), ir.getInt8(0xff),
          call.getArgOperand(kWhich), call.getArgOperand(kRounding)});
     return ir.CreateExtractElement(all, uint64_t{0});
+  }
+
+  // Rounded as the call says.
+  Value* fused(llvm::IntrinsicInst& call, unsigned lane) {
+    std::array<Value*, 3> operands;
+    for (unsigned i = 0; i < operands.size(); ++i) operands[i] = element(call.getArgOperand(i), lane);
+    constexpr unsigned kRounding = 3;
+    llvm::IRBuilder<> ir(&call);
+    return ir.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vfmadd_f32, {},
+                              {operands[0], operands[1], operands[2], call.getArgOperand(kRounding)});
   }
 
   static Value* with_flags(Value* made, const llvm::Instruction& like) {

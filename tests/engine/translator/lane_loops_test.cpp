@@ -54,6 +54,8 @@ TEST(LaneLoops, LanesEndWhereTheInterpretersDo) {
       "v_cmp_lt_u32 s[62:63], v8, v6\nv_cndmask_b32 v6, v8, v6, s[62:63]",
       "v_cvt_f32_u32 v8, v8\nv_fmac_f32 v6, v8, v8",
       "v_fmac_f32 v6, v8, v8",  // NaNs among them
+      "v_and_b32 v12, 0x3fff3fff, v8\nv_and_b32 v13, 0x3bff3bff, v6\nv_pk_fma_f16 v9, v12, v13, v12\n"
+      "v_fma_f16 v6, v9, v13, v12",
       // Hosts make another NaN of infinity and zero: in the sum for good, or in a round before the last.
       "v_and_b32 v12, 1, v8\nv_cvt_f32_u32 v12, v12\nv_fmac_f32 v6, s59, v12",
       "v_sub_nc_u32 v12, v5, v4\nv_cmp_ne_u32 s[62:63], 3, v12\nv_cndmask_b32 v12, 0, 1.0, "
