@@ -97,7 +97,7 @@ LOCKSTEP_INLINE I32 truncated_by_host(F32 x) {
   return bits_as<I32>(__builtin_ia32_cvttps2dq512_mask(bits_as<HostFloats>(x), HostWords{},
                                                        static_cast<uint16_t>(-1), kCurrentRounding));
 }
-// NaNs are 0.
+// The same, but NaNs are 0.
 LOCKSTEP_INLINE I32 converted_by_host(F32 x) {
   return bits_as<I32>(__builtin_ia32_cvttps2dq512_mask(bits_as<HostFloats>(x), HostWords{},
                                                        bits_from_mask(mask_of(x == x)), kCurrentRounding));

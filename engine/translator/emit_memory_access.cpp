@@ -267,7 +267,7 @@ unsigned Emitter::MemoryAccessCode::rows_of_table() const {
   if (!is_load_ || !is_global || !access_.has_base || dwords_ != 1 || !e_.has_masked_gathers_ ||
       e_.compact_ || e_.is_half())
     return 0;
-  const uint32_t bits = possible_offset_bits(e_.routine_, e_.block_first_, index_);
+  const uint32_t bits = possible_offset_bits(e_.routine_, e_.facts_, e_.block_first_, index_);
   // Elements are whole in a dword that counts from the base.
   if (bits >= kMostBytesOfTable || shape_.bytes > 1u << std::countr_zero(bits | 4)) return 0;
   return bits / kBytesOfTableRow + 1;

@@ -33,7 +33,8 @@ uint32_t sum_of(uint32_t a, uint32_t b) {
 
 class Search {
  public:
-  Search(const Routine& routine, unsigned first) : routine_(routine), first_(first) {}
+  Search(const Routine& routine, const Facts& facts, unsigned first)
+      : routine_(routine), facts_(facts), first_(first) {}
 
   uint32_t bits_of(unsigned index, unsigned vgpr) {
     const std::optional<unsigned> writer = find_writer(index, vgpr);
@@ -46,7 +47,7 @@ class Search {
       if (looks_left_ == 0) return std::nullopt;
       --looks_left_;
       const Node& node = routine_.nodes[n];
-      const Effects effects = effects_of(node, routine_.wave_size, routine_.vgpr_count);
+      const Effects& effects = facts_.nodes[n].effects;
       if (effects.writes[vgpr]) return n;
       if (effects.reloaded[vgpr] || turns_lanes_on(effects.exec) || node.kind == NodeKind::step ||
           node.kind == NodeKind::outside)
@@ -137,21 +138,18 @@ class Search {
   }
 
   const Routine& routine_;
+  const Facts& facts_;
   const unsigned first_;
   unsigned looks_left_ = kMostLooks;
 };
 
 }  // namespace
 
-uint32_t possible_bits(const Routine& routine, unsigned first, unsigned index, unsigned vgpr) {
-  return Search(routine, first).bits_of(index, vgpr);
-}
-
-uint32_t possible_offset_bits(const Routine& routine, unsigned first, unsigned index) {
+uint32_t possible_offset_bits(const Routine& routine, const Facts& facts, unsigned first, unsigned index) {
   const GlobalOperands access = global_operands(routine.nodes[index].instruction);
   const unsigned address = access.address.vgpr();
-  if (access.base) return possible_bits(routine, first, index, address);
-  const auto sum = Search(routine, first).find_writer(index, address);
+  if (access.base) return Search(routine, facts, first).bits_of(index, address);
+  const auto sum = Search(routine, facts, first).find_writer(index, address);
   if (!sum) return kAnyBits;
   const isa::Instruction& instruction = routine.nodes[*sum].instruction;
   if (instruction.row->base != Opcode::v_add_co_u32 || instruction.dpp != isa::Dpp::none) return kAnyBits;
@@ -162,7 +160,7 @@ uint32_t possible_offset_bits(const Routine& routine, unsigned first, unsigned i
     if (!source || source->is_constant || (offset && is_vgpr(source->first))) return kAnyBits;
     if (is_vgpr(source->first)) offset = source->first;
   }
-  return offset ? possible_bits(routine, first, *sum, *offset) : kAnyBits;
+  return offset ? Search(routine, facts, first).bits_of(*sum, *offset) : kAnyBits;
 }
 
 }  // namespace lockstep::translator

@@ -9,6 +9,8 @@
 #include <array>
 #include <vector>
 
+#include "engine/translator/joined_masks.h"
+
 namespace lockstep::translator {
 namespace {
 
@@ -53,11 +55,10 @@ bool match_chunk(Value* bits, Chunk& chunk) {
 }
 
 bool match_mask(llvm::Instruction& instruction, Mask& mask) {
-  Value *low, *high;
+  std::array<Value*, 2> halves;
   mask.whole = &instruction;
-  return match(&instruction, m_c_Or(m_ZExt(m_Value(low)), m_Shl(m_ZExt(m_Value(high)), m_SpecificInt(16)))) &&
-         low->getType()->isIntegerTy(16) && high->getType()->isIntegerTy(16) &&
-         match_chunk(low, mask.chunks[0]) && match_chunk(high, mask.chunks[1]);
+  return match_joined(&instruction, halves) && match_chunk(halves[0], mask.chunks[0]) &&
+         match_chunk(halves[1], mask.chunks[1]);
 }
 
 }  // namespace

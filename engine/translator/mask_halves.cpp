@@ -13,6 +13,8 @@
 #include <array>
 #include <vector>
 
+#include "engine/translator/joined_masks.h"
+
 namespace lockstep::translator {
 namespace {
 
@@ -31,12 +33,6 @@ bool match_half(Value* bits, Half& half) {
   half.is_high = match(bits, m_Trunc(m_LShr(m_Value(half.whole), m_SpecificInt(16))));
   return (half.is_high || match(bits, m_Trunc(m_Value(half.whole)))) &&
          half.whole->getType()->isIntegerTy(32);
-}
-
-bool match_joined(Value* whole, std::array<Value*, 2>& halves) {
-  return match(whole,
-               m_c_Or(m_ZExt(m_Value(halves[0])), m_Shl(m_ZExt(m_Value(halves[1])), m_SpecificInt(16)))) &&
-         halves[0]->getType()->isIntegerTy(16) && halves[1]->getType()->isIntegerTy(16);
 }
 
 llvm::BinaryOperator* as_algebra(Value* bits) {

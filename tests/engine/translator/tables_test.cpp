@@ -21,7 +21,7 @@ uint32_t bits(const std::string& text) {
   unsigned last = 0;
   for (unsigned n = 0; n < routine.nodes.size(); ++n)
     if (routine.nodes[n].kind == NodeKind::global) last = n;
-  return possible_offset_bits(routine, 0, last);
+  return possible_offset_bits(routine, analyse(routine), 0, last);
 }
 
 const std::string kLoad = "global_load_u8 v9, v1, s[4:5]\n", kByte = "global_load_u8 v2, v0, s[2:3]\n";
