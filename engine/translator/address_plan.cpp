@@ -16,6 +16,18 @@ using isa::Role;
 // What is emitted twice is short: so many instructions for each access that gains by it, and so many more.
 constexpr unsigned kNodesForAccess = 40, kSmallBlock = 64;
 
+// From one lane's place to the next one's, of an access to whole registers with such an address.
+std::optional<int32_t> stride_of_places(const GlobalOperands& access, const LinearState& state) {
+  if (access.shape.part != isa::RegisterPart::whole) return std::nullopt;
+  const Linear* low = state.find(access.address.vgpr());
+  if (!low || low->is_high) return std::nullopt;
+  if (!access.base) {
+    const Linear* high = state.find(access.address.vgpr() + 1);
+    if (!high || (!low->is_half_with(*high) && (high->is_high || high->stride != 0))) return std::nullopt;
+  }
+  return low->stride;
+}
+
 // Lanes that lie side by side, or loads of one place or with a stride: elements may overlap, as those of a
 // compiler that has put neighbours together, or leave gaps. A chunk of several short rows has one place at
 // most.
@@ -23,14 +35,9 @@ bool is_regular_access(const Routine& routine, const Node& node, const LinearSta
   if (node.kind != NodeKind::global) return false;
   const GlobalOperands access = global_operands(node.instruction);
   const AccessShape& shape = access.shape;
-  if (shape.part != isa::RegisterPart::whole) return false;
-  const Linear* low = state.find(access.address.vgpr());
-  if (!low || low->is_high) return false;
-  if (!access.base) {
-    const Linear* high = state.find(access.address.vgpr() + 1);
-    if (!high || (!low->is_half_with(*high) && (high->is_high || high->stride != 0))) return false;
-  }
-  const auto apart = static_cast<uint32_t>(std::abs(low->stride));
+  const std::optional<int32_t> stride = stride_of_places(access, state);
+  if (!stride) return false;
+  const auto apart = static_cast<uint32_t>(std::abs(*stride));
   if (access.is_load() && apart == 0) return true;
   if (routine.launch.has_short_rows()) return false;
   if (apart == shape.bytes) return true;
@@ -61,7 +68,13 @@ Strides LinearState::strides() const {
   return strides;
 }
 
-LinearState::Step LinearState::step(const Node& node, const RegisterSet& merged) {
+bool LinearState::loads_one_place(const Node& node) const {
+  if (node.kind != NodeKind::global) return false;
+  const GlobalOperands access = global_operands(node.instruction);
+  return access.is_load() && stride_of_places(access, *this) == 0;
+}
+
+LinearState::Step LinearState::step(const Node& node, const RegisterSet& merged, bool loads_same) {
   Step result;
   const Effects effects = effects_of(node, routine_.wave_size, routine_.vgpr_count);
   std::map<unsigned, Linear> written;
@@ -101,6 +114,10 @@ LinearState::Step LinearState::step(const Node& node, const RegisterSet& merged)
         }
       }
     }
+  }
+  if (loads_same) {
+    const GlobalOperands access = global_operands(node.instruction);
+    for (unsigned word = 0; word < access.shape.registers(); ++word) written[access.data + word] = Linear{};
   }
   const RegisterSet changed = effects.writes | effects.reloaded;
   std::erase_if(linear_, [&](const auto& each) { return changed[each.first]; });
@@ -143,7 +160,8 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
         facts.nodes[n].access_call != AccessCall::always && is_regular_access(routine, node, state);
     accesses += regular[n - block.first];
     plan.roots_in_all_lanes |= turns_lanes_on(facts.nodes[n].effects.exec);
-    steps.push_back(state.step(node, facts.nodes[n].merged));
+    const bool loads_same = regular[n - block.first] && state.loads_one_place(node);
+    steps.push_back(state.step(node, facts.nodes[n].merged, loads_same));
   }
   // The high half of a pair is the same in all lanes, unless the low halves pass a multiple of 2^32.
   std::erase_if(wanted, [&](const auto& each) {
@@ -176,7 +194,7 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
     for (unsigned number : step.writes) is_wanted |= needed.erase(number) != 0;
     for (unsigned number : step.writes_carry) is_wanted |= needed_carries.erase(number) != 0;
     if (is_wanted) {
-      plan.is_computed[i] = true;
+      plan.is_computed[i] = !regular[i];
       plan.linear_writes[i] = step.writes;
       needed.insert(step.reads.begin(), step.reads.end());
       needed_carries.insert(step.reads_carry.begin(), step.reads_carry.end());

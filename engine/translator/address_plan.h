@@ -22,8 +22,10 @@ class LinearState {
     std::vector<unsigned> reads_carry, writes_carry;  // registers with carries of sums of them
   };
   // `merged`: lanes that are off keep what these registers hold, so that the pattern ends when others come
-  // on.
-  Step step(const Node& node, const RegisterSet& merged);
+  // on. `loads_same`: all lanes have what one access loads.
+  Step step(const Node& node, const RegisterSet& merged, bool loads_same);
+  // Whether it loads what one address has, in all lanes that are on.
+  bool loads_one_place(const Node& node) const;
   // Of a VGPR, in lanes that are on; null if nothing is known of it.
   const Linear* find(unsigned number) const;
   bool is_in_all_lanes(unsigned number) const { return !partial_[number]; }
@@ -55,10 +57,11 @@ struct AddressPlan {
   bool roots_in_all_lanes = false;  // lanes that are off then may be on later
   bool is_round = false;            // of a loop, which leaves the roots as linear as they were
   // By node, counted from the block's first:
-  std::vector<bool> is_computed;                     // as scalars
-  std::vector<std::vector<unsigned>> linear_writes;  // VGPRs that one that is computed leaves linear
-  std::vector<bool> is_regular;                      // accesses
-  std::vector<bool> is_cut;  // it changes memory, and what comes behind it may still turn out otherwise
+  std::vector<bool> is_computed;  // as scalars
+  // VGPRs that one that is computed, or a load of one place, leaves linear.
+  std::vector<std::vector<unsigned>> linear_writes;
+  std::vector<bool> is_regular;  // accesses
+  std::vector<bool> is_cut;      // it changes memory, and what comes behind it may still turn out otherwise
   bool is_empty() const { return is_regular.empty(); }
   // Also of a block without a plan.
   bool has_regular(unsigned node) const { return !is_empty() && is_regular[node]; }

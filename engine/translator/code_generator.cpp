@@ -192,6 +192,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
       combine_masks_by_halves(*function);
       keep_doubt_as_masks(*function);
       permute_tables(*function);
+      scatter_lane_by_lane(*function);
       if (gathers_slowly(processor)) gather_lane_by_lane(*function);
     } else {
       check_lanes_in_pairs(*function);

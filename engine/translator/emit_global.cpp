@@ -22,13 +22,14 @@ using llvm::BasicBlock;
 using llvm::Value;
 
 // Where hosts gather, elements smaller than a dword are loaded as one of four bytes. Of elements that lanes
-// store on top of each other those of the highest lane remain, whole: hosts scatter up to 64 bits in that
-// order. Without such instructions each lane is a move of its own (lane_moves.h), of any size; but what loops
-// of rows hardly ever come to is a call, which leaves them the registers (a plain matrix product ran a tenth
-// slower without).
+// store on top of each other those of the highest lane remain, whole: hosts scatter 32 and 64 bits in that
+// order. Without such an instruction each lane is a move of its own (lane_moves.h), of any size; but what
+// loops of rows hardly ever come to is a call, which leaves them the registers (a plain matrix product ran a
+// tenth slower without).
 bool Emitter::is_gathered(const AccessShape& shape) const {
-  if (!has_masked_gathers_) return !(is_seldom_ && row_ && is_in_loop_);
-  return shape.kind == AccessShape::Kind::load || shape.bytes == 4 || shape.bytes == 8;
+  const bool is_load = shape.kind == AccessShape::Kind::load;
+  if (has_masked_gathers_ && (is_load || shape.bytes == 4 || shape.bytes == 8)) return true;
+  return !(is_seldom_ && row_ && is_in_loop_);
 }
 
 // Behind places that one pointer and an offset for each lane give, likewise.

@@ -400,8 +400,9 @@ void Emitter::emit_regular_global(unsigned index) {
       if (chunk == 0) ahead = distance_ahead(places[0]);
       if (ahead) prefetch(pointer, ahead);
     }
+    // One place is read once, so that all lanes have the same.
     if (is_load && stride == 0)
-      words[chunk] = load_uniform(shape, pointer);
+      words[chunk] = chunk < looks ? load_uniform(shape, pointer) : words[0];
     else if (is_load)
       words[chunk] =
           stride == shape.bytes ? load_side_by_side(shape, pointer) : load_strided(shape, stride, pointer);
@@ -414,6 +415,14 @@ void Emitter::emit_regular_global(unsigned index) {
   for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
     for (unsigned word = 0; word < dwords; ++word)
       write_lanes(facts, data + word, chunk, in_order(words[chunk][word]));
+  for (const unsigned number : plan_.linear_writes[index - block_first_]) {
+    locals_.linear_in_lanes_on[number] = facts.merged[number];
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      Linear same;
+      same.first = ir_.CreateExtractElement(words[chunk][number - data], uint64_t{0});
+      locals_.linear[number][chunk] = same;
+    }
+  }
 }
 
 // All chunks must be in one mapping: lanes that are off may reach no other than those that are on. (Another

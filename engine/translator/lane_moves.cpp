@@ -63,14 +63,26 @@ class LaneMoves {
     }
   }
 
+  // Scatters of elements that hosts with moves under a mask have no instruction for.
+  void run_scatters() {
+    std::vector<llvm::CallInst*> scatters;
+    for (llvm::Instruction& instruction : llvm::instructions(function_)) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call && (is_wide_store(*call) || (is_scatter(*call) && is_part_of_dword(*call->getArgOperand(0)))))
+        scatters.push_back(call);
+    }
+    for (llvm::CallInst* call : scatters) {
+      ir_.SetInsertPoint(call);
+      scatter(*call);
+    }
+  }
+
   void run() {
     std::vector<llvm::CallInst*> moves, side_by_side;
     for (llvm::Instruction& instruction : llvm::instructions(function_)) {
       auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
       if (!call) continue;
-      const llvm::Function* callee = call->getCalledFunction();
-      if (is_gather(*call) || call->getIntrinsicID() == llvm::Intrinsic::masked_scatter ||
-          (callee && callee->getName().starts_with(kWideStore)))
+      if (is_gather(*call) || is_scatter(*call) || is_wide_store(*call))
         moves.push_back(call);
       else if (call->getIntrinsicID() == llvm::Intrinsic::masked_load ||
                call->getIntrinsicID() == llvm::Intrinsic::masked_store)
@@ -92,6 +104,19 @@ class LaneMoves {
  private:
   static bool is_gather(const llvm::CallInst& call) {
     return call.getIntrinsicID() == llvm::Intrinsic::masked_gather;
+  }
+
+  static bool is_scatter(const llvm::CallInst& call) {
+    return call.getIntrinsicID() == llvm::Intrinsic::masked_scatter;
+  }
+
+  static bool is_wide_store(const llvm::CallInst& call) {
+    const llvm::Function* callee = call.getCalledFunction();
+    return callee && callee->getName().starts_with(kWideStore);
+  }
+
+  static bool is_part_of_dword(const Value& elements) {
+    return elements.getType()->getScalarSizeInBits() < 32;
   }
 
   static bool is_full(const Value* on) {
@@ -534,6 +559,10 @@ llvm::CallInst* store_elements(llvm::IRBuilder<>& ir, llvm::ArrayRef<Value*> wor
 
 void move_lane_by_lane(llvm::Function& function, Value* readable) {
   LaneMoves(function, readable).run();
+}
+
+void scatter_lane_by_lane(llvm::Function& function) {
+  LaneMoves(function, nullptr).run_scatters();
 }
 
 void gather_lane_by_lane(llvm::Function& function) {

@@ -21,6 +21,9 @@ void mark_seldom(llvm::Instruction& move);
 // no others, the lowest lane first. Two dwords side by side are one move.
 void move_lane_by_lane(llvm::Function& function, llvm::Value* readable);
 
+// The same of scatters of bytes, shorts and more than two words, which no host has instructions for.
+void scatter_lane_by_lane(llvm::Function& function);
+
 // The same of gathers of all lanes only, but those that are at constant distances from a pointer.
 void gather_lane_by_lane(llvm::Function& function);
 

@@ -176,7 +176,7 @@ LanePatterns guess_lane_patterns(const Routine& routine) {
               node.kind == NodeKind::buffer ? buffer_address(node.instruction).offset : std::nullopt)
         patterns.has_loaded_address[n] = state.loaded[*offset];
       step(node, routine, state);
-      linear.step(node, {});
+      linear.step(node, {}, linear.loads_one_place(node));
       const Effects effects = effects_of(node, routine.wave_size, routine.vgpr_count);
       state.offsets.step(node, effects.writes | effects.reloaded);
     }
