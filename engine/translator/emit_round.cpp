@@ -38,6 +38,7 @@ void Emitter::begin_round(unsigned block, Value* wrong) {
   parts([&](unsigned number, unsigned chunk, int32_t stride) {
     Linear root;
     root.stride = stride;
+    root.root = static_cast<int>(number);
     root.first = ir_.CreateLoad(i32_, kept_first(block, number, chunk));
     set_linear(number, chunk, root);
   });

@@ -281,6 +281,7 @@ class Emitter {
   unsigned linear_parts() const { return is_linear_in_wave() ? 1 : chunks_; }
   // What has rows of lanes in memory has them of all.
   unsigned chunks_of_wave() const { return routine_.wave_size / kLanesPerChunk; }
+  // emit_regular_access.cpp
   void emit_regular_global(unsigned node);
   // Goes on in `access` if the bytes at all places are in the slot's range, else looks for another one.
   void test_range(unsigned slot, bool is_load, const ChunkValues& places, unsigned looks, uint64_t bytes,
@@ -296,8 +297,9 @@ class Emitter {
   Value* distance_ahead(Value* place);
   bool has_irregular_loads() const;
   void prefetch(Value* pointer, Value* distance);
-  void store_side_by_side(const isa::AccessShape& shape, const ChunkValues& places,
-                          const std::array<std::vector<Value*>, kMaxChunks>& words, Value* exec);
+  void store_regular(const isa::AccessShape& shape, int32_t step, const ChunkValues& places,
+                     const std::array<std::vector<llvm::Value*>, kMaxChunks>& words);
+  llvm::Value* element_lanes(const isa::AccessShape& shape, llvm::Value* word);
   llvm::FixedVectorType* elements_of(const isa::AccessShape& shape);
   std::vector<Value*> load_side_by_side(const isa::AccessShape& shape, Value* pointer);
   struct LoadedParts {

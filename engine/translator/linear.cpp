@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstdlib>
 
+#include "engine/translator/registers.h"
+
 namespace lockstep::translator {
 namespace {
 
@@ -16,6 +18,9 @@ constexpr int32_t kMaxStride = 4096;
 
 bool is_uniform(const std::optional<Linear>& value) {
   return value && value->stride == 0 && !value->is_high;
+}
+int base_of(const Linear& scalar, const Linear& other) {
+  return scalar.base + (other.root + 1) * static_cast<int>(kRegisters);
 }
 // So that nothing wraps but where the first value does.
 std::optional<Linear> bounded(Linear value) {
@@ -506,8 +511,8 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
       const Result a = source(0), b = source(1);
       low = add(a, b);
       if (!low) break;
-      for (const unsigned i : {0u, 1u})
-        if (!operands[i]->is_vgpr()) low->base = (i == 0 ? a : b)->base;
+      if (!operands[0]->is_vgpr()) low->base = base_of(*a, *b);
+      if (!operands[1]->is_vgpr()) low->base = base_of(*b, *a);
       low->pair = ++pairs_;
       result.low_sum = LowSum{*a, *b, low->pair};
       break;
@@ -552,6 +557,8 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
     default:
       break;
   }
+  for (Result& word : result.words)
+    if (word && part.row->base != Opcode::v_mov_b32) word->root = -1;
   return result;
 }
 

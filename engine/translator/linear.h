@@ -18,7 +18,9 @@ namespace lockstep::translator {
 struct Linear {
   int32_t stride = 0;        // 0: all lanes hold the same
   bool never_wraps = false;  // as an unsigned number, from the first to the last lane
-  // The SGPR that was added last: addresses in one buffer have the same one. Only a guess.
+  int root = -1;             // the VGPR that it has been since the block's begin
+  // The SGPR that was added last, and the root that it was added to: addresses in one buffer have the same
+  // ones. Which of both is the buffer's is open, as where a loop's offset is added to pointers. Only a guess.
   int base = -1;
   std::optional<uint32_t> constant;
   // Not 0: this is one half of a number of 64 bits, which itself is linear; the other half has the same one.

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/translator/linear.h"
+#include "engine/translator/operands.h"
 #include "tests/engine/translator/engine_pair.h"
 
 namespace lockstep::translator {
@@ -78,6 +80,34 @@ TEST(AddressPlan, LoopsKeepNothingForWhatIsBehindABranch) {
   ASSERT_EQ(known.size(), 3u);
   EXPECT_EQ(known[1], Known());
   EXPECT_EQ(known[2], Known());
+}
+
+// Accesses with one base are looked up together. Of a sum of an SGPR and a VGPR either one may be the buffer:
+// a pointer of each, or a loop's offset that is added to several.
+TEST(AddressPlan, BasesAreOfBothSummands) {
+  const auto made_of = [](const char* text, int root) {
+    const isa::Instruction instruction = routine_of(text).nodes[0].instruction;
+    const auto sources = [&](const isa::Operand& operand, unsigned) {
+      Linear linear;
+      if (operand.is_vgpr())
+        linear.root = root;
+      else if (const auto source = source_of(operand, instruction); source->is_constant)
+        linear.constant = static_cast<uint32_t>(source->value);
+      else
+        linear.base = 4;
+      return std::optional(linear);
+    };
+    return *LinearMath(nullptr, 16)
+                .result_of(instruction, halves_of(instruction).front(), sources, {})
+                .words[0];
+  };
+  EXPECT_EQ(made_of("v_mov_b32 v1, v2", 2).root, 2);
+  EXPECT_EQ(made_of("v_and_b32 v1, 15, v2", 2).root, -1);
+  const auto base_of = [&](int root) { return made_of("v_add_co_u32 v1, vcc_lo, s4, v2", root).base; };
+  EXPECT_EQ(base_of(-1), 4);
+  EXPECT_EQ(base_of(2), base_of(2));
+  EXPECT_NE(base_of(2), base_of(3));
+  EXPECT_NE(base_of(2), base_of(-1));
 }
 
 }  // namespace

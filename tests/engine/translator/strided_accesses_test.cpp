@@ -61,6 +61,31 @@ KERNEL(char) KERNEL(uchar) KERNEL(short) KERNEL(ushort) KERNEL(uint) KERNEL(uint
   }
 }
 
+// Of lanes here and there, or a few at the begin; forwards, backwards and apart.
+TEST(StridedAccesses, StoresOfSomeLanes) {
+  const std::string kernels = R"(
+#define KERNEL(type) \
+  __kernel void some_##type(__global type* out, __global const uint* in, uint n) { \
+    uint i = get_global_id(0); \
+    if (in[i] % 3 == 0) out[i] = (type)(i * 7 + 1); \
+    if (in[i] % 5 == 0) out[1023 - i] = (type)(i * 5 + 2); \
+    if (i % 64 < n) out[256 + i * 2] = (type)(i * 3 + 3); \
+    if (in[i] % 2 == 0) out[1500 - i * 2] = (type)(i * 11 + 4); \
+  }
+KERNEL(uchar) KERNEL(ushort) KERNEL(uint) KERNEL(uint2) KERNEL(uint3) KERNEL(uint4)
+)";
+  for (const unsigned wave_size : {32u, 64u}) {
+    const Bytes code = compile(kernels, wave_size);
+    for (const char* type : {"uchar", "ushort", "uint", "uint2", "uint3", "uint4"})
+      for (const uint32_t n : {0u, 1u, 40u}) {
+        SCOPED_TRACE(type + std::to_string(n));
+        const TestDispatch some{
+            std::string("some_") + type, {192, 1, 1}, {64, 1, 1}, {buffer(0), buffer(1), value(n)}, 0};
+        expect_same(code, {some}, {random_bytes(1536 * 16), random_words(192, n)});
+      }
+  }
+}
+
 // Also under a mask, and where memory names the place.
 TEST(StridedAccesses, ElementsOfFourDwordsSideBySide) {
   const char* source = R"(
