@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/translator/called_accesses.h"
+#include "engine/translator/held_registers.h"
 #include "engine/translator/lane_pattern.h"
 #include "engine/translator/lane_regions.h"
 #include "engine/translator/operands.h"
@@ -160,91 +161,6 @@ class LiveSearch {
 
 void find_live(const Routine& routine, const LaneRegions& regions, Facts& facts) {
   LiveSearch(routine, regions, facts).run();
-}
-
-// Held registers: held at the end of every predecessor. An entry through a stub that loads everything does
-// not count; an entry block without other predecessors starts with nothing.
-void find_held(const Routine& routine, Facts& facts) {
-  std::vector<RegisterSet> touched(routine.blocks.size()), written(routine.blocks.size());
-  std::vector<RegisterSet> in_wave_again(routine.blocks.size());  // of what was held before
-  std::vector<std::vector<unsigned>> goes_to(routine.blocks.size());
-  Worklist work(routine.blocks.size());
-  for (unsigned b = static_cast<unsigned>(routine.blocks.size()); b-- > 0;) {
-    for (unsigned n = routine.blocks[b].first; n < routine.blocks[b].last; ++n) {
-      const NodeFacts& node = facts.nodes[n];
-      // The interpreter does not touch what the host holds: it finds all in the Wave.
-      if (routine.nodes[n].kind == NodeKind::step || routine.nodes[n].kind == NodeKind::outside) continue;
-      if (node.access_call == AccessCall::always) {
-        touched[b] = written[b] = {};
-        in_wave_again[b].set();
-        continue;
-      }
-      if (routine.nodes[n].kind == NodeKind::call || routine.nodes[n].kind == NodeKind::matrix) {
-        touched[b] |= node.effects.reloaded | node.effects.writes;
-        written[b] |= node.effects.writes;
-        continue;
-      }
-      // In loops what M0 chooses from stays in the Wave: it would be stored and loaded in each round.
-      if (routine.nodes[n].kind == NodeKind::indexed) {
-        const RegisterSet chosen_from = vgprs_chosen_from(node.effects);
-        in_wave_again[b] |= chosen_from;
-        touched[b] = (touched[b] & ~chosen_from) | node.effects.writes;
-        written[b] = (written[b] & ~chosen_from) | node.effects.writes;
-        continue;
-      }
-      // Of what may be read where a jump goes nothing is touched.
-      if (routine.nodes[n].kind != NodeKind::jump) touched[b] |= node.effects.reads;
-      touched[b] |= node.effects.writes;
-      written[b] |= node.effects.writes;
-    }
-    // Conditions of branches and masked accesses read it.
-    touched[b] |= exec_of(routine);
-    for (unsigned p : routine.blocks[b].predecessors) goes_to[p].push_back(b);
-    if (!routine.blocks[b].predecessors.empty()) facts.blocks[b].held.set();
-  }
-  const auto until_stable = [&](RegisterSet BlockFacts::* set, const auto& value) {
-    for (unsigned b = static_cast<unsigned>(routine.blocks.size()); b-- > 0;)
-      if (!routine.blocks[b].predecessors.empty()) work.add(b);
-    while (!work.empty()) {
-      const unsigned b = work.take();
-      const RegisterSet now = value(b);
-      if (now == facts.blocks[b].*set) continue;
-      facts.blocks[b].*set = now;
-      for (unsigned successor : goes_to[b]) work.add(successor);
-    }
-  };
-  const auto find = [&] {
-    until_stable(&BlockFacts::held, [&](unsigned b) {
-      RegisterSet held = facts.blocks[b].live_in.all();
-      for (unsigned p : routine.blocks[b].predecessors)
-        held &= (facts.blocks[p].held & ~in_wave_again[p]) | touched[p];
-      return held;
-    });
-  };
-  find();
-  // What a wave begins with stays in the Wave for the next group's: if it changes, it is held on all ways.
-  if (stores_registers_at_exits_only(routine)) {
-    RegisterSet in_wave, all_written;
-    for (unsigned b = 0; b < routine.blocks.size(); ++b) {
-      all_written |= written[b];
-      if (!routine.blocks[b].predecessors.empty())
-        in_wave |= facts.blocks[b].live_in.all() & ~facts.blocks[b].held;
-    }
-    in_wave &= all_written & facts.blocks[routine.entry_block].live_in.all();
-    if (in_wave.any()) {
-      for (unsigned b = 0; b < routine.blocks.size(); ++b) {
-        touched[b] |= in_wave;
-        if (!routine.blocks[b].predecessors.empty()) facts.blocks[b].held.set();
-      }
-      find();
-    }
-  }
-  until_stable(&BlockFacts::dirty, [&](unsigned b) {
-    RegisterSet dirty;
-    for (unsigned p : routine.blocks[b].predecessors)
-      dirty |= (facts.blocks[p].dirty & ~in_wave_again[p]) | written[p];
-    return dirty & facts.blocks[b].held;
-  });
 }
 
 // Compilers spill groups of registers as a whole even if one of them holds something. What is stored of the
