@@ -12,7 +12,7 @@ namespace lockstep::translator {
 using isa::Opcode;
 using isa::Role;
 
-LaunchLanes find_launch_lanes(const Routine& routine) {
+bool knows_all_ways(const Routine& routine) {
   // Waves come to a loop in other ways than from its launch: the loop may be all that there is of the
   // routine.
   const auto goes_to_entry = [&](const Block& block) {
@@ -23,9 +23,12 @@ LaunchLanes find_launch_lanes(const Routine& routine) {
   const auto leads_elsewhere = [](const Node& node) {
     return node.kind == NodeKind::outside || node.kind == NodeKind::jump;
   };
-  if (std::ranges::any_of(routine.blocks, goes_to_entry) ||
-      std::ranges::any_of(routine.nodes, leads_elsewhere))
-    return {};
+  return std::ranges::none_of(routine.blocks, goes_to_entry) &&
+         std::ranges::none_of(routine.nodes, leads_elsewhere);
+}
+
+LaunchLanes find_launch_lanes(const Routine& routine) {
+  if (!knows_all_ways(routine)) return {};
   const LaneFollower follower(routine.wave_size);
   std::vector<LaneFollower::State> entry(routine.blocks.size());
   entry[routine.entry_block] = follower.at_begin();

@@ -7,6 +7,9 @@
 
 namespace lockstep::translator {
 
+// Whether waves come to blocks from their launch, by the ways that the routine has, and not from other code.
+bool knows_all_ways(const Routine& routine);
+
 struct LaunchLanes {
   // By node: all lanes that the wave was launched with are on before it, and no others. Empty where lanes may
   // come on that were not on at launch, or that is not known.

@@ -10,6 +10,7 @@
 #include "engine/translator/held_registers.h"
 #include "engine/translator/lane_pattern.h"
 #include "engine/translator/lane_regions.h"
+#include "engine/translator/lanes_in_loops.h"
 #include "engine/translator/operands.h"
 #include "engine/translator/worklist.h"
 #include "isa/memory_shape.h"
@@ -92,8 +93,14 @@ using Outside = std::map<unsigned, RegisterSet>;
 
 class LiveSearch {
  public:
-  LiveSearch(const Routine& routine, const LaneRegions& regions, Facts& facts)
-      : routine_(routine), regions_(regions), facts_(facts), outside_(routine.blocks.size()) {}
+  // `read_by_lanes_off`: by node, at most; may be empty.
+  LiveSearch(const Routine& routine, const LaneRegions& regions,
+             const std::vector<RegisterSet>& read_by_lanes_off, Facts& facts)
+      : routine_(routine),
+        regions_(regions),
+        read_by_lanes_off_(read_by_lanes_off),
+        facts_(facts),
+        outside_(routine.blocks.size()) {}
 
   void run() {
     const std::vector<std::vector<unsigned>> comes_from = blocks_before(routine_);
@@ -119,7 +126,7 @@ class LiveSearch {
     for (unsigned n = block.last; n-- > block.first;) {
       NodeFacts& node = facts_.nodes[n];
       Outside here;
-      RegisterSet elsewhere = RegisterSet().set();
+      RegisterSet elsewhere = read_by_lanes_off_.empty() ? RegisterSet().set() : read_by_lanes_off_[n];
       for (const auto& [region, all_on] : regions_.at(n)) {
         // Behind a region's end its lanes may be any.
         const bool goes_on = n + 1 == block.last || regions_.is_in(n + 1, region);
@@ -155,12 +162,18 @@ class LiveSearch {
 
   const Routine& routine_;
   const LaneRegions& regions_;
+  const std::vector<RegisterSet>& read_by_lanes_off_;
   Facts& facts_;
   std::vector<Outside> outside_;  // by block, at its begin
 };
 
 void find_live(const Routine& routine, const LaneRegions& regions, Facts& facts) {
-  LiveSearch(routine, regions, facts).run();
+  const std::vector<RegisterSet> unknown;
+  LiveSearch(routine, regions, unknown, facts).run();
+  const std::vector<RegisterSet> read_by_lanes_off = find_read_by_lanes_off(routine, facts);
+  if (read_by_lanes_off.empty()) return;
+  for (BlockFacts& block : facts.blocks) block.live_in = {};
+  LiveSearch(routine, regions, read_by_lanes_off, facts).run();
 }
 
 // Compilers spill groups of registers as a whole even if one of them holds something. What is stored of the

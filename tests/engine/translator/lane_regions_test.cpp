@@ -77,7 +77,8 @@ TEST(LaneRegions, WhatOthersReadIsKept) {
                       "s_sub_u32 s8, s8, 1\ns_cbranch_scc0 round\nv_mov_b32 v9, v8\n" + kRead));
 }
 
-// Branches with one way and two, and loops, in one another, of few registers, of which each is read.
+// Branches with one way and two, and loops, of which lanes leave some in the middle, in one another, of few
+// registers, of which each is read.
 class Nest {
  public:
   Nest(unsigned wave_size, uint64_t seed) : random_(seed), is_wide_(wave_size == 64) {}
@@ -97,6 +98,10 @@ class Nest {
   }
   std::string left(unsigned depth) const {
     const unsigned first = 22 + 4 * depth;
+    return is_wide_ ? "s[" + number(first) + ":" + number(first + 1) + "]" : "s" + number(first);
+  }
+  std::string marked(unsigned depth) const {
+    const unsigned first = 40 + 2 * depth;
     return is_wide_ ? "s[" + number(first) + ":" + number(first + 1) + "]" : "s" + number(first);
   }
   std::string condition() {
@@ -153,12 +158,30 @@ class Nest {
   std::string loop(unsigned depth) {
     const std::string label = "label" + number(labels_++), count = "v" + number(10 + depth);
     std::string text = "v_and_b32 " + count + ", 3, " + any() + "\ns_mov_" + size() + left(depth) + ", 0\n";
+    if (below(2)) return text + loop_with_break(depth, label, count);
     text += label + ":\n" + statements(depth + 1);
     text += "v_add_nc_u32 " + count + ", -1, " + count + "\nv_cmp_gt_i32 " + vcc() + ", 1, " + count + "\n";
     text += "s_or_" + size() + left(depth) + ", " + vcc() + ", " + left(depth) + "\ns_and_not1_" + size() +
             exec() + ", " + exec() + ", " + left(depth) + "\n";
     return text + "s_cbranch_execnz " + label + "\ns_or_" + size() + exec() + ", " + exec() + ", " +
            left(depth) + "\n";
+  }
+
+  // The lanes that do not go on are marked before the condition, the others' marks are made behind it.
+  std::string loop_with_break(unsigned depth, const std::string& label, const std::string& count) {
+    const std::string join = "label" + number(labels_++), size_of = size(), on = exec();
+    std::string text = "s_mov_" + size_of + marked(depth) + ", 0\n" + label + ":\n" + statements(depth + 1);
+    text += "s_or_" + size_of + marked(depth) + ", " + marked(depth) + ", " + on + "\n" + condition();
+    text += "s_and_saveexec_" + size_of + saved(depth) + ", " + vcc() + "\ns_cbranch_execz " + join + "\n";
+    text += statements(depth + 1) + "v_add_nc_u32 " + count + ", -1, " + count + "\nv_cmp_gt_i32 " + vcc() +
+            ", 1, " + count + "\n";
+    text += "s_and_not1_" + size_of + marked(depth) + ", " + marked(depth) + ", " + on + "\n";
+    text += "s_or_" + size_of + marked(depth) + ", " + marked(depth) + ", " + vcc() + "\n" + join + ":\n";
+    text += end(depth) + "s_and_" + size_of + vcc() + ", " + on + ", " + marked(depth) + "\n";
+    text += "s_or_" + size_of + left(depth) + ", " + vcc() + ", " + left(depth) + "\n";
+    text += "s_and_not1_" + size_of + on + ", " + on + ", " + left(depth) + "\n";
+    return text + "s_cbranch_execnz " + label + "\ns_or_" + size_of + on + ", " + on + ", " + left(depth) +
+           "\n";
   }
 
   std::string end(unsigned depth) const {

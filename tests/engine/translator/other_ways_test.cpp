@@ -13,16 +13,19 @@
 namespace lockstep::translator {
 namespace {
 
-// Lanes leave the loop one by one. One way writes v4, which the other way alone reads.
+// Lanes leave the loop one by one. One way writes v4, which the other way alone reads. The register that M0
+// chooses is what loops must not have in which each lane is followed (lanes_in_loops.h).
 std::string loop() {
-  return "s_mov_b32 s61, exec_lo\ns_mov_b32 exec_lo, -1\nv_and_b32 v6, 7, v6\ns_mov_b32 exec_lo, "
+  return "s_mov_b32 m0, 1\ns_mov_b32 s61, exec_lo\ns_mov_b32 exec_lo, -1\nv_and_b32 v6, 7, v6\ns_mov_b32 "
+         "exec_lo, "
          "s61\nv_mov_b32 v10, 0\ns_mov_b32 s60, 0\nagain:\nv_cmp_lt_u32 vcc_lo, v3, v2\n"
          "s_and_saveexec_b32 s20, vcc_lo\ns_xor_b32 s21, exec_lo, s20\ns_cbranch_execz other\n"
          "v_add_nc_u32 v4, v3, v1\nv_mul_lo_u32 v5, v4, v4\nother:\ns_and_not1_saveexec_b32 s22, s21\n"
          "s_cbranch_execz both\nv_sub_nc_u32 v5, v4, v2\nboth:\ns_or_b32 exec_lo, exec_lo, s22\n"
          "v_add_nc_u32 v10, v10, v5\nv_mov_b32 v4, v2\nv_mad_u32_u24 v2, v2, 5, v5\nv_mad_u32_u24 v3, v3, 3, "
          "v5\n"
-         "v_subrev_nc_u32 v6, 1, v6\nv_cmp_gt_i32 vcc_lo, 0, v6\ns_or_b32 s60, vcc_lo, s60\n"
+         "v_movrels_b32 v13, v14\nv_subrev_nc_u32 v6, 1, v6\nv_cmp_gt_i32 vcc_lo, 0, v6\ns_or_b32 s60, "
+         "vcc_lo, s60\n"
          "s_and_not1_b32 exec_lo, exec_lo, s60\ns_cbranch_execnz again\nout:\ns_mov_b32 exec_lo, -1\n"
          "v_mov_b32 v4, 0\ns_mov_b32 vcc_lo, 0\n";
 }
