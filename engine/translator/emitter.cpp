@@ -82,15 +82,20 @@ void Emitter::emit_wave(const std::string& name) {
 void Emitter::emit_row(const std::string& name) {
   make_function(name, i32_, {pointer_, pointer_});
   row_ = function_->getArg(0);
-  make_row_loop();
+  BasicBlock* const wave_begins = make_row_loop();
   for (unsigned i = 0; i < routine_.blocks.size(); ++i) emit_block(i);
   emit_lane_loops();
+  // What slots hold then is the last wave's: LLVM would make it, and keep it, for code that reads none of it.
+  ir_.SetInsertPoint(wave_begins, wave_begins->begin());
+  for (const auto& [place, home] : slots_)
+    ir_.CreateStore(llvm::PoisonValue::get(home->getAllocatedType()), home);
 }
 
 // Waves of a group one after the other, then those of the next group. Between them nothing is loaded or
 // stored but what tells one from the other. Where each group has one wave to run, the loop over groups is the
-// inner one, in which only the x of their ids changes: what does not come from that is computed once.
-void Emitter::make_row_loop() {
+// inner one, in which only the x of their ids changes: what does not come from that is computed once. Where
+// waves begin.
+BasicBlock* Emitter::make_row_loop() {
   const auto field = [&](size_t offset) {
     return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), row_, offset);
   };
@@ -197,12 +202,13 @@ void Emitter::make_row_loop() {
   begin_leave();
   store_counts();
   ir_.CreateRet(leave_how_);
-  if (!may_read) return;
+  if (!may_read) return item;
   // Each wave finds out by itself, or the interpreter.
   ir_.SetInsertPoint(not_allowed);
   ir_.CreateStore(ir_.CreateLoad(i32_, group.place), ir_.CreateGEP(ir_.getInt8Ty(), wave_, x_offset));
   leave(ir_.getInt64(static_cast<uint64_t>(routine_.blocks[routine_.entry_block].offset)), turn,
         WaveState::ready, Leave::access);
+  return item;
 }
 
 // What the code may read of the launch, but for the x of the work-group id: what nobody needs is dropped

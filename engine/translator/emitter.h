@@ -128,7 +128,7 @@ class Emitter {
   void load_launched();
   void emit_wave(const std::string& name);
   void emit_row(const std::string& name);
-  void make_row_loop();
+  llvm::BasicBlock* make_row_loop();
   void emit_entries();
   void emit_block(unsigned index);
   void emit_nodes(unsigned index);

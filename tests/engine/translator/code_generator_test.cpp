@@ -450,6 +450,32 @@ TEST(CodeGenerator, StoresWhatIsReadOfSpilledGroups) {
   EXPECT_EQ(unused_words("s_getreg_b32 s2, hwreg(HW_REG_SHADER_CYCLES)\ns_setpc_b64 s[30:31]"), 0u);
 }
 
+// Of a row's function nothing goes from one wave to the next, also where the last write of a register is of
+// one that the code begins with.
+TEST(CodeGenerator, KeepsNothingFromWaveToWave) {
+  const std::string guarded =
+      "v_lshl_or_b32 v1, s15, 5, v0\nv_cmp_gt_u32 vcc_lo, s2, v1\n"
+      "s_and_saveexec_b32 s3, vcc_lo\ns_cbranch_execz end\n"
+      "v_mov_b32 v2, 0\nv_lshlrev_b64 v[1:2], 2, v[1:2]\n"
+      "v_add_co_u32 v4, vcc_lo, s4, v1\n"
+      "v_add_co_ci_u32 v5, vcc_lo, s5, v2, vcc_lo\n"
+      "global_load_b32 v6, v[4:5], off\ns_waitcnt vmcnt(0)\n"
+      "v_add_nc_u32 v6, v6, v6\nv_add_co_u32 v1, vcc_lo, s6, v1\n"
+      "v_add_co_ci_u32 v2, vcc_lo, s7, v2, vcc_lo\n"
+      "global_store_b32 v[1:2], v6, off\nend:\ns_endpgm\n";
+  const auto bytes = [](const std::string& text) {
+    const Routine routine = routine_of(text, 32, {.group_id_register = 15, .counting_lanes = 32});
+    const Facts facts = analyse(routine);
+    EXPECT_TRUE(has_row_function(routine, facts));
+    return generate(routine, facts, 0, 0, "x86-64-v4").code_bytes;
+  };
+  const size_t same = bytes(guarded);
+  const size_t others = bytes(replaced(replaced(replaced(guarded, "v_add_co_u32 v1", "v_add_co_u32 v7"),
+                                                "v_add_co_ci_u32 v2", "v_add_co_ci_u32 v8"),
+                                       "v[1:2], v6", "v[7:8], v6"));
+  EXPECT_LE(same, others + 16);
+}
+
 // What has ways of its own on hosts without AVX-512.
 TEST(CodeGenerator, MakesObjectsOfAllKindsOfAccesses) {
   const char* const source = R"(
