@@ -155,11 +155,10 @@ class LaneInLoop {
 
   void add_behind(unsigned place, unsigned other) { places_[place].behind.push_back(other); }
 
+  // The mask that the register belongs to.
   void forget(State& state, unsigned number) const {
-    if (number == kScc) return;
     const unsigned first = number - (number - kFirstScalar) % words_;
-    for (unsigned word = 0; word < words_; ++word)
-      if (first + word != kExec) state[first + word - kFirstScalar] = Bit::any;
+    if (first != kExec) state[first - kFirstScalar] = Bit::any;
   }
   void set_mask(State& state, unsigned number, Bit bit) const {
     forget(state, number);

@@ -46,9 +46,8 @@ TEST(HeldRegisters, StayFromRoundToRound) {
                "s_cmp_eq_u32 s6, 1\ns_cbranch_scc1 half\nhalf:\nv_add_nc_u32 v2, -1, v2\n");
   EXPECT_TRUE(are_held(blocks + kStore));
   expect_same(blocks + kStore);
-  // The interpreter has it behind each round.
-  EXPECT_FALSE(
-      are_held(replaced(loop, "v_add_nc_u32 v2, -1", "v_movreld_b32 v9, v4\nv_add_nc_u32 v2, -1") + kStore));
+  // What M0 chooses from is in the Wave, here at the end of each round.
+  EXPECT_FALSE(are_held(replaced(blocks, "half:\n", "half:\nv_movrels_b32 v13, v9\n") + kStore));
 }
 
 }  // namespace

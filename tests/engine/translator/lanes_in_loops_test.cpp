@@ -77,10 +77,23 @@ TEST(LanesInLoops, ThatLeaveReadNothingMore) {
       "0\ns_cbranch_scc1 again\n";
   EXPECT_FALSE(is_kept(around + storing(8)));
   expect_same(around + storing(8));
+  // Of lanes that are off nothing comes on by what others compare, and where one is on the wave goes on.
+  const std::string join = "s_and_b32 s0, exec_lo, s5\n", step = "v_add_nc_u32 v9, 2, v9\n",
+                    read = "v_add_nc_u32 v3, v3, v9\n", out = storing(4) + "out:\n" + storing(9);
+  for (const std::string& text :
+       {replaced(kLoop, step,
+                 step + "v_cmp_lt_u32 vcc_lo, 3, v2\ns_or_b32 exec_lo, exec_lo, vcc_lo\n" + read) +
+            storing(4),
+        replaced(kLoop, step, step + "v_cmpx_lt_u32 3, v2\n" + read) + storing(4),
+        replaced(kLoop, join, "s_cbranch_execz out\n" + join) + out,
+        replaced(kLoop, join, "s_cbranch_execnz on\ns_branch out\non:\n" + join) + out}) {
+    EXPECT_FALSE(is_kept(text)) << text;
+    expect_same(text);
+  }
   // A compiler puts the round's end before its begin.
-  const size_t join = kRound.find("join:"), end = kRound.find("s_cbranch_execnz round");
-  const std::string turned = kBegin + "s_branch round\n" + kRound.substr(join, end - join) +
-                             "s_cbranch_execz out\n" + kRound.substr(0, join) +
+  const size_t at_join = kRound.find("join:"), end = kRound.find("s_cbranch_execnz round");
+  const std::string turned = kBegin + "s_branch round\n" + kRound.substr(at_join, end - at_join) +
+                             "s_cbranch_execz out\n" + kRound.substr(0, at_join) +
                              "s_branch join\nout:\ns_or_b32 exec_lo, exec_lo, s4\n";
   EXPECT_FALSE(is_kept(turned + storing(4)));
   expect_same(turned + storing(4));
@@ -96,6 +109,11 @@ TEST(LanesInLoops, ThatLeaveReadNothingMore) {
 TEST(LanesInLoops, ThatMayReadLaterAreKept) {
   EXPECT_TRUE(is_kept(kLoop + storing(9)));
   expect_same(kLoop + storing(9));
+  const std::string left = replaced(kLoop, "s_and_b32 s0, exec_lo, s5\n",
+                                    "s_cmp_eq_u32 s6, 3\ns_cbranch_scc1 out\ns_and_b32 s0, exec_lo, s5\n") +
+                           storing(4) + "out:\n" + storing(9);
+  EXPECT_TRUE(is_kept(left));
+  expect_same(left);
   for (const auto& [from, to] :
        {// They do not leave, or come on with others.
         std::pair{"s_or_b32 s5, s5, exec_lo\n", ""},
