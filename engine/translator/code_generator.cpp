@@ -28,6 +28,7 @@
 #include "engine/translator/emitter.h"
 #include "engine/translator/indexed_registers.h"
 #include "engine/translator/inverse_masks.h"
+#include "engine/translator/joined_bytes.h"
 #include "engine/translator/lane_moves.h"
 #include "engine/translator/mask_halves.h"
 #include "engine/translator/pair_folding.h"
@@ -182,6 +183,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     fold_pairs(*function, has_lanes);
     split_pairs(*function, has_masked_gathers(processor));
     if (multiplies_bits) multiply_shift_sums(*function);
+    split_joined_bytes(*function);
     drop_implied_checks(*function);
     derive_inverse_masks(*function);
     if (has_lanes) {
