@@ -12,6 +12,7 @@
 #include "api/lockstep.hpp"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/shared_object.h"
 #include "text/visible.h"
 
 namespace lockstep::cli {
@@ -29,6 +30,20 @@ std::filesystem::path interposer() {
   }
   throw UsageError("{} is neither beside {} nor installed with it (build all, or install again)", kName,
                    self.string());
+}
+
+// The loader warns of a library that it cannot preload, and starts the program without: it would go on and
+// see no card. The driver is loaded much later, in the middle of the program.
+void check_libraries(const std::filesystem::path& interposer) {
+  for (const std::filesystem::path& library :
+       {interposer, interposer.parent_path() / "liblockstep_driver.so"})
+    if (const std::string fault = fault_of_shared_object(library); !fault.empty())
+      throw UsageError("{} {} (build all, or install again)", library.string(), fault);
+  if (interposer.string().find_first_of(" :") != std::string::npos)
+    throw UsageError(
+        "'{}': LD_PRELOAD, by which programs are given it, can hold no path with a space or a colon "
+        "(build or install in another folder)",
+        interposer.string());
 }
 
 std::string device_setting(const std::string& device) {
@@ -105,8 +120,10 @@ int exec(const ExecOptions& options) {
     set("LOCKSTEP_DUMP", options.dump);
     set("LOCKSTEP_DUMP_FOLDER", folder_setting(options.dump_folder));
   }
+  const std::filesystem::path library = interposer();
+  check_libraries(library);
   const char* const before = std::getenv("LD_PRELOAD");
-  set("LD_PRELOAD", interposer().string() + (before && *before ? std::string(":") + before : std::string()));
+  set("LD_PRELOAD", library.string() + (before && *before ? std::string(":") + before : std::string()));
 
   std::vector<std::string> words = options.program;
   std::vector<char*> arguments;

@@ -9,7 +9,9 @@ import pathlib
 import platform
 import random
 import re
+import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -702,6 +704,70 @@ class Dumps(unittest.TestCase):
                                 capture_output=True, text=True, timeout=60)
         self.assertEqual(result.returncode, 2)
         self.assertIn("/nowhere", result.stderr)
+
+
+class Libraries(unittest.TestCase):
+    """What stands beside a copy of `lockstep`. The loader would only warn, and start the program without a card."""
+    NAMES = ("liblockstep_exec.so", "liblockstep_driver.so")
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.build = pathlib.Path(LOCKSTEP).resolve().parents[1]
+        self.root = pathlib.Path(temporary.name)
+
+    def run_with(self, root, **libraries):
+        """Those that are not named, by their first words, are the build's."""
+        (root / "cli").mkdir(parents=True, exist_ok=True)
+        (root / "host").mkdir(exist_ok=True)
+        shutil.copy(LOCKSTEP, root / "cli/lockstep")
+        for name in self.NAMES:
+            (root / "host" / name).unlink(missing_ok=True)
+            contents = libraries.get(name.removeprefix("liblockstep_").removesuffix(".so"))
+            if contents is None:
+                (root / "host" / name).symlink_to(self.build / "host" / name)
+            else:
+                (root / "host" / name).write_bytes(contents)
+        return subprocess.run([root / "cli/lockstep", "exec", "--", sys.executable, "-c", f"print(open('{NODES}/1/gpu_id').read())"],
+                              capture_output=True, text=True, timeout=60)
+
+    def test_whole_ones_are_taken(self):
+        result = self.run_with(self.root)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertGreater(int(result.stdout), 0)
+
+    def test_the_damaged_are_refused_before_the_program_starts(self):
+        for name in self.NAMES:
+            whole = (self.build / "host" / name).read_bytes()
+            # e_type, e_machine, and the class of 32 bits
+            relocatable = whole[:16] + struct.pack("<H", 1) + whole[18:]
+            for_arm = whole[:18] + struct.pack("<H", 183) + whole[20:]
+            cut = [(whole[:length], f"is cut off after {length} bytes")
+                   for length in (20, 63, 64, 200, len(whole) // 2, len(whole) - 1)]
+            # Without sections the parts that are loaded tell it.
+            stripped = whole[:40] + bytes(8) + whole[48:58] + bytes(6) + whole[64:]
+            cut.append((stripped[:len(whole) // 4], f"is cut off after {len(whole) // 4} bytes"))
+            for contents, said in [(b"", "is empty"), (b"\x7fEL", "is not an ELF file"), (b"#!/bin/sh\n" * 9, "is not an ELF file"),
+                                   (relocatable, "is not a shared object"), (for_arm, "is for machine 183, not for x86-64 (62)"),
+                                   *cut]:
+                with self.subTest(library=name, said=said, bytes=len(contents)):
+                    result = self.run_with(self.root, **{name.removeprefix("liblockstep_").removesuffix(".so"): contents})
+                    self.assertEqual((result.returncode, result.stdout), (2, ""))
+                    self.assertEqual(result.stderr, f"error: {self.root.resolve()}/host/{name} {said} (build all, or install again)\n")
+
+    def test_one_that_is_missing_is_told(self):
+        self.run_with(self.root)
+        (self.root / "host/liblockstep_driver.so").unlink()
+        result = subprocess.run([self.root / "cli/lockstep", "exec", "--", "true"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("liblockstep_driver.so cannot be read: No such file or directory (build all", result.stderr)
+
+    def test_a_folder_that_the_loader_takes_for_two_is_refused(self):
+        for name in ("with a space", "with:colon"):
+            result = self.run_with(self.root / name)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+            self.assertIn(name, result.stderr)
+            self.assertIn("can hold no path with a space or a colon", result.stderr)
 
 
 class Ends(unittest.TestCase):
