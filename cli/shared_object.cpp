@@ -37,7 +37,8 @@ std::string fault_of_shared_object(const std::filesystem::path& path) {
   for (const Elf64_Phdr& part : parts)
     if (part.p_type == PT_LOAD && (part.p_filesz > size || part.p_offset > size - part.p_filesz))
       return cut_off;
-  // The sections' headers are not loaded, but stand last: what is missing there was lost as the rest might be.
+  // The sections' headers are not loaded, but stand last: what is missing there was lost as the rest might
+  // be.
   const uint64_t sections = uint64_t{header.e_shnum} * header.e_shentsize;
   if (sections > size || header.e_shoff > size - sections) return cut_off;
   return {};

@@ -99,7 +99,7 @@ std::shared_ptr<ActiveDispatch> Device::start(Launch launch, int priority, Activ
   if (!dispatch->launch_.device) dispatch->launch_.device = state_;
   if (!dispatch->launch_.placement) dispatch->launch_.placement = placement_;
   set_hardware(dispatch->launch_, options_.hardware);
-  dispatch->launch_.host_real_time |= options_.host_real_time;
+  if (options_.host_real_time) dispatch->launch_.host_clock_mhz = options_.hardware.clock_mhz;
   RunOptions& options = dispatch->options_;
   options.engine = options_.engine;
   options.math = options_.math;

@@ -61,7 +61,8 @@ class Device {
     unsigned threads = 0;              // 0: one for each processor
     memory::AccessModes access_modes;  // of what its queues launch
     // Time stamps and the waves' real time are the host's clock, at 100 MHz, so that programs can compare
-    // them; else time stamps count nanoseconds, and a wave's real time its own instructions.
+    // them, and their SHADER_CYCLES the same at the shader's rate; else time stamps count nanoseconds, and a
+    // wave's times its own instructions.
     bool host_real_time = false;
     precise::Settings precise;
     WaveControl* control = nullptr;  // of the waves of all dispatches; outlives the device

@@ -60,7 +60,9 @@ struct Launch {
   bool uses_exceptions = false;
   uint32_t doorbell_id = 0x0bad;  // what s_sendmsg_rtn answers; 0x0bad: launched by no queue
   uint32_t dispatch_id = 0;
-  bool host_real_time = false;             // what waves read as the real time is the host's clock, at 100 MHz
+  // Not 0: what waves read as the real time is the host's clock, at 100 MHz, and as clocks of the shader the
+  // same at this rate.
+  uint32_t host_clock_mhz = 0;
   std::shared_ptr<const RangeSet> memory;  // null: all of the process's memory
   // Hands out wave slots, registers and LDS. Null: the device has no place for anything in particular.
   std::shared_ptr<Placement> placement;

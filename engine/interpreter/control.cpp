@@ -448,7 +448,7 @@ bool read_hardware_register(const Wave* wave, int64_t budget, unsigned id, uint3
       *value = wave->hw_id2;
       return true;
     case hardware_register::kShaderCycles:
-      *value = static_cast<uint32_t>(context_of(wave)->real_time(wave, budget)) & 0xfffff;
+      *value = static_cast<uint32_t>(context_of(wave)->shader_clocks(wave, budget)) & 0xfffff;
       return true;
     default:
       return false;

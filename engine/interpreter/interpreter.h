@@ -60,7 +60,7 @@ class Interpreter final : public Engine {
   // What s_sendmsg_rtn reports as TBA and TMA.
   void set_trap_addresses(uint64_t base, uint64_t memory);
   // What waves read as the real time is the host's clock.
-  void set_host_real_time() { context_.host_real_time = true; }
+  void set_host_clock(uint32_t megahertz) { context_.host_clock_mhz = megahertz; }
   // Who runs the waves looks at STATUS after each instruction and stops those that are halted.
   void set_halts_resumable() { context_.halts_are_resumable = true; }
 

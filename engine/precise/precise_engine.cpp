@@ -41,9 +41,9 @@ void PreciseEngine::set_trap_addresses(uint64_t base, uint64_t memory) {
   privileged_.set_trap_addresses(base, memory);
 }
 
-void PreciseEngine::set_host_real_time() {
-  interpreter_.set_host_real_time();
-  privileged_.set_host_real_time();
+void PreciseEngine::set_host_clock(uint32_t megahertz) {
+  interpreter_.set_host_clock(megahertz);
+  privileged_.set_host_clock(megahertz);
 }
 
 void PreciseEngine::set_halts_resumable() {

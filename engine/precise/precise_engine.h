@@ -30,7 +30,7 @@ class PreciseEngine final : public Engine, private Observer, private Executor {
   // What waves read as TBA and TMA.
   void set_trap_addresses(uint64_t base, uint64_t memory);
   // What waves read as the real time is the host's clock.
-  void set_host_real_time();
+  void set_host_clock(uint32_t megahertz);
   // Waves that halt themselves can be resumed: it is no fault. A unit holds them.
   void set_halts_resumable();
 

@@ -27,7 +27,7 @@ class RuleEngine final : public Engine, private Observer {
   ~RuleEngine() override;
 
   // What waves read as the real time is the host's clock.
-  void set_host_real_time() { interpreter_.set_host_real_time(); }
+  void set_host_clock(uint32_t megahertz) { interpreter_.set_host_clock(megahertz); }
 
   bool enter(Wave& wave, uint64_t pc) override;
   int64_t run(Wave& wave, int64_t budget) override { return interpreter_.run(wave, budget); }

@@ -160,9 +160,9 @@ Translator::~Translator() {
   handover_->is_wanted = false;
 }
 
-void Translator::set_host_real_time() {
-  interpreter_.set_host_real_time();
-  stepper_.set_host_real_time();
+void Translator::set_host_clock(uint32_t megahertz) {
+  interpreter_.set_host_clock(megahertz);
+  stepper_.set_host_clock(megahertz);
 }
 
 Translator::Translated* Translator::translated() const {

@@ -58,7 +58,7 @@ class Translator final : public Engine, public LaunchAdviser, private Stepper {
   LaunchAdviser* adviser() override { return this; }
 
   // As Interpreter's; before waves run.
-  void set_host_real_time();
+  void set_host_clock(uint32_t megahertz);
 
   // Why the kernel as a whole runs in the interpreter; empty if it was translated, or may be yet.
   const std::string& unsupported() const { return unsupported_; }

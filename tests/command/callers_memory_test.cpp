@@ -502,6 +502,38 @@ TEST_P(CallersMemoryTest, TimesAreTheHostsInTicksOfTheCard) {
   EXPECT_LE(signal->end_ts, after);
 }
 
+// SHADER_CYCLES goes as fast as the device's clock, of which programs make clocks to wait for.
+TEST_P(CallersMemoryTest, ShaderCyclesAreOfTheDevicesClock) {
+  constexpr uint32_t kTicks = 2000;  // of 100 MHz: 20 us, and SHADER_CYCLES begins again after 419
+  const uint64_t kernel = m.load(
+      {.name = "cycles",
+       .body = "s_load_b64 s[4:5], s[0:1], 0x0\ns_sendmsg_rtn_b64 s[6:7], sendmsg(MSG_RTN_GET_REALTIME)\n"
+               "s_waitcnt lgkmcnt(0)\ns_getreg_b32 s8, hwreg(HW_REG_SHADER_CYCLES)\n"
+               "s_sendmsg_rtn_b64 s[10:11], sendmsg(MSG_RTN_GET_REALTIME)\ns_waitcnt lgkmcnt(0)\n"
+               "waits:\ns_sendmsg_rtn_b64 s[12:13], sendmsg(MSG_RTN_GET_REALTIME)\ns_waitcnt lgkmcnt(0)\n"
+               "s_sub_u32 s14, s12, s10\ns_cmp_lt_u32 s14, 2000\ns_cbranch_scc1 waits\n"
+               "s_getreg_b32 s9, hwreg(HW_REG_SHADER_CYCLES)\n"
+               "s_sendmsg_rtn_b64 s[14:15], sendmsg(MSG_RTN_GET_REALTIME)\ns_waitcnt lgkmcnt(0)\n"
+               "s_sub_u32 s12, s12, s10\ns_sub_u32 s13, s14, s6\ns_sub_u32 s14, s9, s8\n"
+               "s_and_b32 s14, s14, 0xfffff\nv_mov_b32 v0, s12\nv_mov_b32 v1, s13\nv_mov_b32 v2, s14\n"
+               "v_mov_b32 v3, 0\nglobal_store_b96 v3, v[0:2], s[4:5]"});
+  const auto queue = make();
+  arguments[0] = reinterpret_cast<uint64_t>(data);
+  const uint64_t rate = hardware::models().front().clock_mhz / 100;  // navi31
+  // Another one may have the processor in between.
+  for (uint64_t attempt = 1; attempt <= 100; ++attempt) {
+    publish(dispatch_packet(kernel, arguments, 1));
+    ASSERT_TRUE(reaches(*queue, attempt));
+    const uint64_t within = data[0], around = data[1], clocks = data[2];
+    EXPECT_GE(within, kTicks);
+    if ((around + 1) * rate > 0xfffff) continue;
+    EXPECT_GE(clocks, (within - 1) * rate);
+    EXPECT_LE(clocks, (around + 1) * rate);
+    return;
+  }
+  FAIL() << "no run took as long as it asked for";
+}
+
 // ---- Rings of the copy engine and PM4
 
 struct CallersRingTest : testing::Test {
