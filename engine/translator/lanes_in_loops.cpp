@@ -175,9 +175,9 @@ class LaneInLoop {
     std::optional<Bit> exec;
     if (effects(n).exec != ExecChange::none) exec = Bit::any;
     if (node.kind == NodeKind::vector_alu || node.kind == NodeKind::dual) {
-      // Bits of lanes that are off are 0 (guide 7.2.5).
+      // Bits of lanes that are off are 0 (guide 7.2.5), but perhaps where lanes have no source.
       if (!is_on(before)) {
-        for (unsigned i = 0; i < instruction.operand_count; ++i) {
+        for (unsigned i = 0; instruction.dpp == isa::Dpp::none && i < instruction.operand_count; ++i) {
           const isa::Operand& operand = instruction.operands[i];
           if ((operand.role != Role::dst && operand.role != Role::dst2) || operand.type != isa::Type::mask)
             continue;

@@ -129,6 +129,10 @@ TEST(LanesInLoops, ThatMayReadLaterAreKept) {
         // They read before.
         {"s_and_b32 s0, exec_lo, s5\n", "v_add_nc_u32 v3, v3, v9\ns_and_b32 s0, exec_lo, s5\n"},
         {"v_cmp_lt_u32 vcc_lo, 40, v9\n", "v_cmp_lt_u32 vcc_lo, 40, v9\nv_readlane_b32 s21, v9, 3\n"},
+        // They may come on by a bit of a lane without source.
+        {"v_add_nc_u32 v9, 2, v9\n",
+         "v_add_nc_u32 v9, 2, v9\nv_cmp_lt_u32 vcc_lo, v2, v3 row_shr:1 row_mask:0xf bank_mask:0xf\n"
+         "s_or_b32 exec_lo, exec_lo, vcc_lo\nv_add_nc_u32 v3, v3, v9\n"},
         // Others come to the branch.
         {"round:\n", "s_cbranch_scc1 inside\nround:\n"}}) {
     const std::string text = replaced(kLoop, from, to) + storing(4);
