@@ -6,7 +6,7 @@
 namespace lockstep::translator {
 
 // Compilers load neighbouring bytes of a picture as one number, which is put together of moves of the host's
-// (emit_regular.cpp), and take each byte out of it. LLVM's InstCombine would see that, and is not run.
+// (emit_regular_access.cpp), and take each out of it. LLVM's InstCombine would see that, and is not run.
 void split_joined_bytes(llvm::Function& function);
 
 }  // namespace lockstep::translator
