@@ -242,13 +242,13 @@ void Emitter::store_regular(const AccessShape& shape, int32_t step, const ChunkV
       Value* pointer = ir_.CreateIntToPtr(places[chunk], pointer_);
       Value* on = ir_.CreateBitCast(half_bits(scalar(kExec + chunk / 2), chunk), lane_mask_);
       if (step < 0) on = ir_.CreateVectorReverse(on);
-      // Only AVX-512 has moves of less than a dword under a mask.
+      // Only AVX-512 has moves of less than a dword under a mask. Four dwords are stored at once: waves on
+      // other threads may read them.
       if (is_side_by_side && shape.bytes <= 4 && (shape.bytes == 4 || has_masked_gathers_))
         ir_.CreateMaskedStore(element_lanes(shape, words[chunk][0]), pointer, llvm::Align(1), on);
       else
-        scatter_apart(shape, words[chunk],
-                      ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(static_cast<int32_t>(stride))),
-                      on);
+        scatter(shape, words[chunk],
+                ir_.CreateGEP(ir_.getInt8Ty(), pointer, lane_multiples(static_cast<int32_t>(stride))), on);
     }
     is_seldom_ = was_seldom;
   };
