@@ -81,7 +81,7 @@ PreparedEngine make_translator(const Launch& launch, EngineKind kind, Math math,
   auto engine = std::make_shared<translator::Translator>(launch.code, launch.wave_size, launch.memory,
                                                          launch.entry, wave_vgprs(launch), is_cancelled,
                                                          first, float_mode(launch), launch_shape(launch));
-  if (launch.host_clock_mhz) engine->set_host_clock(launch.host_clock_mhz);
+  engine->set_host_clock(launch.host_clock_mhz);
   if (!engine->unsupported().empty())
     prepared.note =
         "the interpreter ran this kernel, because the translator cannot yet: " + engine->unsupported();
@@ -105,7 +105,7 @@ std::shared_ptr<interpreter::Code> decode(const Launch& launch, Observer* observ
 
 std::shared_ptr<Engine> make_interpreter(const Launch& launch, std::shared_ptr<interpreter::Code> code) {
   auto engine = std::make_shared<interpreter::Interpreter>(std::move(code), launch.memory);
-  if (launch.host_clock_mhz) engine->set_host_clock(launch.host_clock_mhz);
+  engine->set_host_clock(launch.host_clock_mhz);
   return engine;
 }
 
@@ -120,7 +120,7 @@ struct ListenedInterpreter {
 
 std::shared_ptr<Engine> make_listened_interpreter(const Launch& launch, Listener& listener, Math math) {
   const auto listened = std::make_shared<ListenedInterpreter>(launch, listener, math);
-  if (launch.host_clock_mhz) listened->engine.set_host_clock(launch.host_clock_mhz);
+  listened->engine.set_host_clock(launch.host_clock_mhz);
   return {listened, &listened->engine};
 }
 
@@ -138,7 +138,7 @@ std::unique_ptr<precise::PreciseEngine> make_precise_engine(const Launch& launch
   const precise::TrapSettings& traps = settings.traps;
   engine->set_trap_addresses(traps.handler ? traps.handler | uint64_t{1} << 63 : 0, traps.memory);
   if (settings.host || traps.halts_for_good) engine->set_halts_resumable();
-  if (launch.host_clock_mhz) engine->set_host_clock(launch.host_clock_mhz);
+  engine->set_host_clock(launch.host_clock_mhz);
   return engine;
 }
 
@@ -181,7 +181,7 @@ PreparedEngine make_engine(const Launch& launch, const RunOptions& options, Find
       auto engine = std::make_shared<precise::RuleEngine>(
           code, launch.wave_size, launch.memory, wave_vgprs(launch), settings, findings,
           launch.rsrc1 >> 29 & 1, std::move(pages), options.math, launch.access_modes);
-      if (launch.host_clock_mhz) engine->set_host_clock(launch.host_clock_mhz);
+      engine->set_host_clock(launch.host_clock_mhz);
       prepared.engine = std::move(engine);
       return prepared;
     }

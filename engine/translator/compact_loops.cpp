@@ -386,9 +386,7 @@ class Candidate {
   std::map<unsigned, State> states_behind_;  // before nodes, behind those that change memory
 };
 
-// Innermost loops, in at most so many others: each of these is looked at again for what is inside.
-constexpr unsigned kMostLoopsAround = 8;
-
+// Innermost loops.
 void find_in(const Routine& routine, const Facts& facts, const std::set<unsigned>& blocks,
              unsigned loops_around, std::map<unsigned, CompactLoop>& loops) {
   const auto look_at = [&](const std::set<unsigned>& part, unsigned header) {

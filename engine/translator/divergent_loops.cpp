@@ -628,9 +628,7 @@ void find_in(const Routine& routine, const Facts& facts, const std::set<unsigned
 std::map<unsigned, DivergentLoop> find_divergent_loops(const Routine& routine, const Facts& facts) {
   std::map<unsigned, DivergentLoop> loops;
   if (routine.wave_size != 32) return loops;
-  std::set<unsigned> blocks;
-  for (unsigned b = 0; b < routine.blocks.size(); ++b) blocks.insert(b);
-  find_in(routine, facts, blocks, loops);
+  find_in(routine, facts, all_blocks(routine), loops);
   return loops;
 }
 

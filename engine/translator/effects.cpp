@@ -125,6 +125,13 @@ Effects indexed_effects(const isa::Instruction& instruction, unsigned vgpr_count
 
 }  // namespace
 
+RegisterSet exec_registers(unsigned wave_size) {
+  RegisterSet exec;
+  exec.set(kExec);
+  if (wave_size == 64) exec.set(kExec + 1);
+  return exec;
+}
+
 bool writes_exec(const Effects& effects, unsigned wave_size) {
   return effects.writes[kExec] || (wave_size == 64 && effects.writes[kExec + 1]);
 }

@@ -32,6 +32,7 @@ bool reads_lanes_that_are_off(const isa::Instruction& instruction);
 // Whether what was done from it on cannot be done again.
 bool changes_memory(const Node& node);
 Effects effects_of(const Node& node, unsigned wave_size, unsigned vgpr_count);
+RegisterSet exec_registers(unsigned wave_size);
 // Whether EXEC changes, as far as it counts in this wave size.
 bool writes_exec(const Effects& effects, unsigned wave_size);
 

@@ -78,22 +78,21 @@ void Emitter::emit_regular_global(unsigned index) {
   for (unsigned chunk = looks; chunk < chunks_; ++chunk)
     places[chunk] = ir_.CreateAdd(places[0], ir_.getInt64(uint64_t{chunk} * 16 * stride));
   if (step < 0 && looks < chunks_) std::reverse(places.begin(), places.begin() + chunks_);
+  if (!is_load) return store_regular(shape, step, places, words);
   Value* ahead = nullptr;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     Value* pointer = ir_.CreateIntToPtr(places[chunk], pointer_);
-    if (is_load && stride != 0) {
-      if (chunk == 0) ahead = distance_ahead(places[0]);
-      if (ahead) prefetch(pointer, ahead);
-    }
     // One place is read once, so that all lanes have the same.
-    if (is_load && stride == 0)
+    if (stride == 0) {
       words[chunk] = chunk < looks ? load_uniform(shape, pointer) : words[0];
-    else if (is_load)
-      words[chunk] =
-          stride == shape.bytes ? load_side_by_side(shape, pointer) : load_strided(shape, stride, pointer);
+      continue;
+    }
+    if (chunk == 0) ahead = distance_ahead(places[0]);
+    if (ahead) prefetch(pointer, ahead);
+    words[chunk] =
+        stride == shape.bytes ? load_side_by_side(shape, pointer) : load_strided(shape, stride, pointer);
   }
-  if (!is_load) store_regular(shape, step, places, words);
-  for (unsigned chunk = 0; is_load && chunk < chunks_; ++chunk)
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk)
     for (unsigned word = 0; word < dwords; ++word)
       write_lanes(facts, data + word, chunk, in_order(words[chunk][word]));
   for (const unsigned number : plan_.linear_writes[index - block_first_]) {

@@ -17,7 +17,6 @@ using LoopEntries = std::map<unsigned, std::set<unsigned>>;
 
 void find_loop_entries(const Routine& routine, const std::set<unsigned>& blocks, unsigned loops_around,
                        LoopEntries& entries) {
-  constexpr unsigned kMostLoopsAround = 8;
   std::set<unsigned> alone = blocks;
   const auto is_entered = [&](unsigned b, const std::set<unsigned>& loop) {
     return std::ranges::any_of(routine.blocks[b].predecessors,
@@ -98,8 +97,7 @@ class HeldSearch {
       written |= node.effects.writes;
     }
     // Conditions of branches and masked accesses read it.
-    touched.set(kExec);
-    if (routine_.wave_size == 64) touched.set(kExec + 1);
+    touched |= exec_registers(routine_.wave_size);
   }
 
   template <typename Value>
@@ -133,9 +131,7 @@ class HeldSearch {
   // round would store it to the Wave, and load it from there.
   void load_before_loops() {
     LoopEntries loops;
-    std::set<unsigned> blocks;
-    for (unsigned b = 0; b < routine_.blocks.size(); ++b) blocks.insert(b);
-    find_loop_entries(routine_, blocks, 0, loops);
+    find_loop_entries(routine_, all_blocks(routine_), 0, loops);
     for (bool is_more = true; is_more;) {
       is_more = false;
       for (const auto& [entry, loop] : loops) {

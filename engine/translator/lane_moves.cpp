@@ -50,51 +50,26 @@ class LaneMoves {
 
   // Gathers of all lanes from wherever they are.
   void run_gathers() {
-    std::vector<llvm::CallInst*> gathers;
-    for (llvm::Instruction& instruction : llvm::instructions(function_)) {
-      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-      if (call && is_gather(*call) && !call->hasMetadata(kSeldom) && is_full(call->getArgOperand(2)) &&
-          !llvm::isa<llvm::Constant>(places_of(call->getArgOperand(0)).offsets))
-        gathers.push_back(call);
-    }
-    for (llvm::CallInst* call : gathers) {
-      ir_.SetInsertPoint(call);
-      gather(*call);
-    }
+    move_each([this](llvm::CallInst& call) {
+      return is_gather(call) && !call.hasMetadata(kSeldom) && is_full(call.getArgOperand(2)) &&
+             !llvm::isa<llvm::Constant>(places_of(call.getArgOperand(0)).offsets);
+    });
   }
 
   // Scatters of elements that hosts with moves under a mask have no instruction for.
   void run_scatters() {
-    std::vector<llvm::CallInst*> scatters;
-    for (llvm::Instruction& instruction : llvm::instructions(function_)) {
-      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-      if (call && (is_wide_store(*call) || (is_scatter(*call) && is_part_of_dword(*call->getArgOperand(0)))))
-        scatters.push_back(call);
-    }
-    for (llvm::CallInst* call : scatters) {
-      ir_.SetInsertPoint(call);
-      scatter(*call);
-    }
+    move_each([](llvm::CallInst& call) {
+      return is_wide_store(call) || (is_scatter(call) && is_part_of_dword(*call.getArgOperand(0)));
+    });
   }
 
   void run() {
-    std::vector<llvm::CallInst*> moves, side_by_side;
-    for (llvm::Instruction& instruction : llvm::instructions(function_)) {
-      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-      if (!call) continue;
-      if (is_gather(*call) || is_scatter(*call) || is_wide_store(*call))
-        moves.push_back(call);
-      else if (call->getIntrinsicID() == llvm::Intrinsic::masked_load ||
-               call->getIntrinsicID() == llvm::Intrinsic::masked_store)
-        side_by_side.push_back(call);
-    }
-    for (llvm::CallInst* move : moves) {
-      ir_.SetInsertPoint(move);
-      if (is_gather(*move))
-        gather(*move);
-      else
-        scatter(*move);
-    }
+    const std::vector<llvm::CallInst*> side_by_side = calls_that([](llvm::CallInst& call) {
+      return call.getIntrinsicID() == llvm::Intrinsic::masked_load ||
+             call.getIntrinsicID() == llvm::Intrinsic::masked_store;
+    });
+    move_each(
+        [](llvm::CallInst& call) { return is_gather(call) || is_scatter(call) || is_wide_store(call); });
     for (llvm::CallInst* move : side_by_side) {
       ir_.SetInsertPoint(move);
       mask_by_words(*move);
@@ -102,6 +77,26 @@ class LaneMoves {
   }
 
  private:
+  template <class Wanted>
+  std::vector<llvm::CallInst*> calls_that(const Wanted& are_wanted) {
+    std::vector<llvm::CallInst*> calls;
+    for (llvm::Instruction& instruction : llvm::instructions(function_))
+      if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && are_wanted(*call))
+        calls.push_back(call);
+    return calls;
+  }
+
+  template <class Wanted>
+  void move_each(const Wanted& are_wanted) {
+    for (llvm::CallInst* move : calls_that(are_wanted)) {
+      ir_.SetInsertPoint(move);
+      if (is_gather(*move))
+        gather(*move);
+      else
+        scatter(*move);
+    }
+  }
+
   static bool is_gather(const llvm::CallInst& call) {
     return call.getIntrinsicID() == llvm::Intrinsic::masked_gather;
   }

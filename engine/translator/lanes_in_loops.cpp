@@ -19,7 +19,7 @@ namespace {
 using isa::Opcode;
 using isa::Role;
 
-constexpr unsigned kMostNodes = 400, kMostLoopsAround = 8;
+constexpr unsigned kMostNodes = 400;
 constexpr size_t kMostStates = 4000;  // of nodes, in one loop
 
 // What a mask is to one lane; numbers are anything.
@@ -234,8 +234,7 @@ class LaneInLoop {
 
   // Against the order of things, until nothing is new.
   void look_back() {
-    RegisterSet vgprs;
-    for (unsigned r = 0; r < kVgprs; ++r) vgprs.set(r);
+    const RegisterSet& vgprs = all_vgprs();
     std::vector<RegisterSet> left;  // behind the loop
     for (const Place& place : places_) left.push_back(place.read & vgprs);
     for (Place& place : places_) place.read.reset();
@@ -288,10 +287,8 @@ void find_in(const Routine& routine, const Facts& facts, const std::set<unsigned
 
 std::vector<RegisterSet> find_read_by_lanes_off(const Routine& routine, const Facts& facts) {
   std::vector<RegisterSet> read(routine.nodes.size(), RegisterSet().set());
-  std::set<unsigned> blocks;
-  for (unsigned b = 0; b < routine.blocks.size(); ++b) blocks.insert(b);
   bool is_any_known = false;
-  find_in(routine, facts, blocks, 0, read, is_any_known);
+  find_in(routine, facts, all_blocks(routine), 0, read, is_any_known);
   if (!is_any_known) read.clear();
   return read;
 }

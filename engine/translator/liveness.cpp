@@ -18,15 +18,9 @@
 namespace lockstep::translator {
 namespace {
 
-RegisterSet all_vgprs() {
-  RegisterSet set;
-  for (unsigned i = 0; i < kVgprs; ++i) set.set(i);
-  return set;
-}
-
 // One step backwards. `elsewhere`: what the lanes read that are off before it may be no more than that.
 LiveSets before(const Effects& effects, const RegisterSet& elsewhere, LiveSets after, RegisterSet& merged) {
-  static const RegisterSet vgprs = all_vgprs();
+  const RegisterSet& vgprs = all_vgprs();
   LiveSets live = after;
   // EXEC changes after the registers are written: translate "on" and "off" to the EXEC before.
   switch (effects.exec) {
@@ -81,13 +75,6 @@ bool reads_scratch_anywhere(const Node& node) {
   }
 }
 
-RegisterSet exec_of(const Routine& routine) {
-  RegisterSet exec;
-  exec.set(kExec);
-  if (routine.wave_size == 64) exec.set(kExec + 1);
-  return exec;
-}
-
 // By region: VGPRs whose values in lanes that were off at its begin are read later.
 using Outside = std::map<unsigned, RegisterSet>;
 
@@ -116,8 +103,8 @@ class LiveSearch {
  private:
   // Whether what it needs has grown.
   bool look_through(unsigned b) {
-    static const RegisterSet vgprs = all_vgprs();
-    const RegisterSet exec = exec_of(routine_);
+    const RegisterSet& vgprs = all_vgprs();
+    const RegisterSet exec = exec_registers(routine_.wave_size);
     const Block& block = routine_.blocks[b];
     LiveSets live = live_out(block, facts_);
     // Every way out of translated code needs EXEC.
@@ -147,7 +134,7 @@ class LiveSearch {
   }
 
   Outside outside_behind(const Block& block) {
-    static const RegisterSet vgprs = all_vgprs();
+    const RegisterSet& vgprs = all_vgprs();
     Outside behind;
     for (const auto& [region, all_on] : regions_.at(block.last - 1))
       for (int to : {block.taken, block.next}) {

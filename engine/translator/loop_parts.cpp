@@ -69,6 +69,12 @@ class Parts {
 
 }  // namespace
 
+std::set<unsigned> all_blocks(const Routine& routine) {
+  std::set<unsigned> blocks;
+  for (unsigned b = 0; b < routine.blocks.size(); ++b) blocks.insert(b);
+  return blocks;
+}
+
 std::vector<std::set<unsigned>> loop_parts(const Routine& routine, const std::set<unsigned>& blocks) {
   return Parts(routine, blocks).parts();
 }

@@ -9,6 +9,11 @@
 
 namespace lockstep::translator {
 
+// Loops in so many others are looked for: in each of these again.
+inline constexpr unsigned kMostLoopsAround = 8;
+
+std::set<unsigned> all_blocks(const Routine& routine);
+
 // Blocks among `blocks` that control goes to from each other, if it stays among them: parts of more than one.
 std::vector<std::set<unsigned>> loop_parts(const Routine& routine, const std::set<unsigned>& blocks);
 

@@ -16,9 +16,7 @@ constexpr size_t kMostBlocks = 8;
 
 class Finder {
  public:
-  Finder(const Routine& routine, const Facts& facts) : routine_(routine), facts_(facts) {
-    for (unsigned r = 0; r < kVgprs; ++r) vgprs_.set(r);
-  }
+  Finder(const Routine& routine, const Facts& facts) : routine_(routine), facts_(facts) {}
 
   std::optional<RegisterSet> find(unsigned node) {
     std::vector<unsigned> between;
@@ -57,7 +55,7 @@ class Finder {
                                                    const std::vector<unsigned>& between) {
     const auto saved = scalar_destination(*routine_.nodes[turn].instruction.find(Role::dst));
     if (!saved || !follow(turn + 1, block, *saved)) return std::nullopt;
-    RegisterSet read = (read_ & vgprs_) | (facts_.nodes[turn].live.on & ~vgprs_);
+    RegisterSet read = (read_ & all_vgprs()) | (facts_.nodes[turn].live.on & ~all_vgprs());
     for (size_t i = between.size(); i-- > 0;) {
       const Effects& effects = facts_.nodes[between[i]].effects;
       read = (read & ~effects.writes) | effects.reads;
@@ -103,7 +101,7 @@ class Finder {
 
   const Routine& routine_;
   const Facts& facts_;
-  RegisterSet vgprs_, read_;
+  RegisterSet read_;
   std::set<unsigned> seen_;
 };
 

@@ -23,6 +23,10 @@ constexpr unsigned scalar_register(unsigned code) {
 constexpr bool is_vgpr(unsigned number) {
   return number < kVgprs;
 }
+inline const RegisterSet& all_vgprs() {
+  static const RegisterSet vgprs = ~(~RegisterSet() << kVgprs);
+  return vgprs;
+}
 // Masks of lanes: one register in wave32; in wave64 the one behind it belongs to them, too.
 inline constexpr unsigned kExec = scalar_register(isa::code::kExecLo);
 inline constexpr unsigned kVcc = scalar_register(isa::code::kVccLo);
