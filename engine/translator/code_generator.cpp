@@ -114,8 +114,8 @@ struct Analyses {
   llvm::CGSCCAnalysisManager graph;
   llvm::ModuleAnalysisManager modules;
 
-  explicit Analyses(llvm::TargetMachine& machine) {
-    llvm::PassBuilder builder(&machine);
+  explicit Analyses(llvm::TargetMachine* machine) {
+    llvm::PassBuilder builder(machine);
     builder.registerModuleAnalyses(modules);
     builder.registerCGSCCAnalyses(graph);
     builder.registerFunctionAnalyses(functions);
@@ -126,22 +126,25 @@ struct Analyses {
 
 // What computed other lanes, and what is computed twice.
 void drop_dead_code(llvm::Function& function, llvm::TargetMachine& machine) {
-  Analyses analyses(machine);
+  Analyses analyses(&machine);
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::ADCEPass());
   passes.addPass(llvm::EarlyCSEPass());
   passes.run(function, analyses.functions);
 }
 
-// What is the same for all groups of a row is computed once.
-void move_out_of_loops(llvm::Function& row, llvm::TargetMachine& machine) {
+}  // namespace
+
+void move_out_of_rows(llvm::Function& row, llvm::TargetMachine* machine, Bodies bodies) {
   Analyses analyses(machine);
   llvm::FunctionPassManager passes;
+  if (bodies == Bodies::called) {
+    passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+    passes.addPass(llvm::EarlyCSEPass());
+  }
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
   passes.run(row, analyses.functions);
 }
-
-}  // namespace
 
 void finish(BodySession& session, llvm::Module& module, const std::string& processor, Object& object,
             Wanted code) {
@@ -151,7 +154,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
   module.setDataLayout(machine->createDataLayout());
   std::vector<llvm::Function*> own;
   for (llvm::Function& function : module)
-    if (!function.isDeclaration()) own.push_back(&function);
+    if (!function.isDeclaration() && !function.hasInternalLinkage()) own.push_back(&function);
   session.import(module, has_masked_gathers(processor));
   object.stages.import += watch.lap();
 
@@ -160,8 +163,10 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     function->addFnAttr("prefer-vector-width", "512");
     function->addFnAttr("min-legal-vector-width", "512");
   }
+  llvm::Function* const row = module.getFunction(kRowFunctionName);
+  if (row) move_out_of_rows(*row, machine.get(), Bodies::called);
   {
-    Analyses analyses(*machine);
+    Analyses analyses(machine.get());
     llvm::ModulePassManager passes;
     passes.addPass(llvm::AlwaysInlinerPass(false));
     llvm::FunctionPassManager each;
@@ -201,7 +206,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
       move_lane_by_lane(*function, function->getArg(0));
     }
   }
-  if (llvm::Function* row = module.getFunction(kRowFunctionName)) move_out_of_loops(*row, *machine);
+  if (row) move_out_of_rows(*row, machine.get(), Bodies::inlined);
   object.stages.optimise += watch.lap();
 
   llvm::raw_svector_ostream stream(object.bytes);
@@ -256,9 +261,11 @@ Wanted wanted_of(const Routine& routine, unsigned piece) {
 bool has_row_function(const Routine& routine, const Facts& facts) {
   // Of full waves.
   if (routine.lanes != routine.wave_size) return false;
-  constexpr size_t kMostNodes = 128;
+  const bool has_loops = std::ranges::any_of(loop_ends(routine), [](unsigned end) { return end != 0; });
+  // What goes round in loops takes longer than its launch.
+  const size_t most_nodes = has_loops ? 128 : 256;
   if (routine.launch.group_id_register >= isa::code::kVccLo) return false;
-  if (routine.pieces.size() != 1 || routine.nodes.size() > kMostNodes) return false;
+  if (routine.pieces.size() != 1 || routine.nodes.size() > most_nodes) return false;
   if (!routine.blocks[routine.entry_block].predecessors.empty()) return false;
   const bool waits = std::ranges::any_of(routine.nodes, [](const Node& node) {
     switch (node.kind) {

@@ -9,8 +9,10 @@
 #include "engine/translator/routine.h"
 
 namespace llvm {
+class Function;
 class Module;
-}
+class TargetMachine;
+}  // namespace llvm
 
 namespace lockstep::translator {
 
@@ -60,6 +62,11 @@ Object generate(const Routine& routine, const Facts& facts, unsigned piece, unsi
 
 // Straight code of long routines is wanted soon rather than fast.
 enum class Wanted : uint8_t { fast, soon };
+
+// What is the same for all waves of a row is computed before them: of bodies only those that are called for
+// one lane, as long as they are calls (Emitter::function_of_one_lane). `machine`: null in tests.
+enum class Bodies : uint8_t { called, inlined };
+void move_out_of_rows(llvm::Function& row, llvm::TargetMachine* machine, Bodies bodies);
 
 // Inlines the bodies that the module declares and generates code; for tests of single bodies too.
 void finish(BodySession& session, llvm::Module& module, const std::string& processor, Object& object,

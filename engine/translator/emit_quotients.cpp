@@ -161,12 +161,12 @@ void Emitter::take_ratio_operand(unsigned index, bool is_denominator, unsigned c
   run_.ratio_operands[index] = value;
   if (!is_denominator) return;
   const auto compute = [&](Value* doubt, const std::string& suffix) {
-    ir_.CreateStore(value, place_in(words_, 0));
     call_body("v_rcp_f32" + suffix, doubt, kDefaultFloatMode, true);
   };
   if (number) {
-    run_.reciprocals[index] = in_all_lanes(operand, {number}, 1, chunk, true, compute)[0];
+    run_.reciprocals[index] = in_all_lanes(operand, {number}, {value}, 1, chunk, true, compute)[0];
   } else {
+    ir_.CreateStore(value, place_in(words_, 0));
     compute(doubt_[chunk], "");
     run_.reciprocals[index] = ir_.CreateLoad(lanes_, place_in(result_words_, 0));
   }

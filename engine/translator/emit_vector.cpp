@@ -233,29 +233,73 @@ bool begins_work_for_one_lane(const isa::Row& row) {
 
 // Where all lanes have the same sources one lane is computed, for all chunks of the wave. `key` is the
 // instruction's own.
-const std::vector<Value*>& Emitter::in_all_lanes(
-    const isa::Operand& key, const std::vector<Value*>& sources, unsigned words, unsigned chunk,
-    bool takes_mode, const std::function<void(Value* doubt, const std::string& suffix)>& compute) {
+const std::vector<Value*>& Emitter::in_all_lanes(const isa::Operand& key, const std::vector<Value*>& sources,
+                                                 const std::vector<Value*>& arguments, unsigned words,
+                                                 unsigned chunk, bool takes_mode, const BodyCalls& compute) {
   SameInAllLanes& same = run_.same_in_all_lanes[&key];
   const auto first_of = [&](Value* lanes) { return ir_.CreateExtractElement(lanes, uint64_t{0}); };
   if (same.results.empty() || same.sources != sources) {
     same = {sources, {}, nullptr};
-    ir_.CreateStore(llvm::Constant::getNullValue(lanes_), doubt_in_all_lanes_);
-    compute(doubt_in_all_lanes_, kOfOneLane);
-    for (unsigned word = 0; word < words; ++word) {
-      Value* number = first_of(ir_.CreateLoad(lanes_, place_in(result_words_, word)));
+    std::vector<Value*> numbers;
+    Value* doubt = nullptr;
+    if (row_) {
+      llvm::Function* apart = function_of_one_lane(static_cast<unsigned>(arguments.size()), words, compute);
+      std::vector<Value*> first_lane;
+      for (Value* argument : arguments) first_lane.push_back(first_of(argument));
+      Value* results = ir_.CreateCall(apart, first_lane);
+      for (unsigned word = 0; word < words; ++word) numbers.push_back(ir_.CreateExtractValue(results, word));
+      doubt = ir_.CreateExtractValue(results, words);
+    } else {
+      for (unsigned i = 0; i < arguments.size(); ++i) ir_.CreateStore(arguments[i], place_in(words_, i));
+      ir_.CreateStore(llvm::Constant::getNullValue(lanes_), doubt_in_all_lanes_);
+      compute(doubt_in_all_lanes_, kOfOneLane);
+      for (unsigned word = 0; word < words; ++word)
+        numbers.push_back(first_of(ir_.CreateLoad(lanes_, place_in(result_words_, word))));
+      if (takes_mode) doubt = first_of(ir_.CreateLoad(lanes_, doubt_in_all_lanes_));
+    }
+    for (Value* number : numbers) {
       run_.numbers.insert(number);
       same.results.push_back(splat(ir_, number));
     }
-    if (takes_mode) {
-      Value* doubted =
-          ir_.CreateICmpNE(first_of(ir_.CreateLoad(lanes_, doubt_in_all_lanes_)), ir_.getInt32(0));
-      same.doubt = ir_.CreateSExt(splat(ir_, doubted), lanes_);
-    }
+    if (takes_mode) same.doubt = ir_.CreateSExt(splat(ir_, ir_.CreateICmpNE(doubt, ir_.getInt32(0))), lanes_);
   }
   if (same.doubt)
     ir_.CreateStore(ir_.CreateOr(ir_.CreateLoad(lanes_, doubt_[chunk]), same.doubt), doubt_[chunk]);
   return same.results;
+}
+
+// LLVM does not move branches out of loops, which bodies are full of, but calls of what does nothing else:
+// what is the same for all waves of a row is computed before these.
+llvm::Function* Emitter::function_of_one_lane(unsigned arguments, unsigned words, const BodyCalls& compute) {
+  auto* result = llvm::StructType::get(context_, std::vector<llvm::Type*>(words + 1, i32_));
+  auto* type = llvm::FunctionType::get(result, std::vector<llvm::Type*>(arguments, i32_), false);
+  auto* apart = llvm::Function::Create(type, llvm::Function::InternalLinkage, "one_lane", module_);
+  apart->setMemoryEffects(llvm::MemoryEffects::none());
+  apart->setDoesNotThrow();
+  apart->setWillReturn();
+  apart->setSpeculatable();
+  apart->addFnAttr(llvm::Attribute::AlwaysInline);
+  llvm::IRBuilderBase::InsertPointGuard guard(ir_);
+  ir_.SetInsertPoint(llvm::BasicBlock::Create(context_, "", apart));
+  // Arguments and results are in memory of its own.
+  std::vector<llvm::AllocaInst*> own;
+  for (llvm::AllocaInst** each : {&words_, &masks_, &result_words_, &result_mask_}) {
+    own.push_back(ir_.CreateAlloca((*each)->getAllocatedType()));
+    std::swap(*each, own.back());
+  }
+  for (unsigned i = 0; i < arguments; ++i) ir_.CreateStore(splat(ir_, apart->getArg(i)), place_in(words_, i));
+  llvm::AllocaInst* doubt = ir_.CreateAlloca(lanes_);
+  ir_.CreateStore(llvm::Constant::getNullValue(lanes_), doubt);
+  compute(doubt, kOfOneLane);
+  Value* all = llvm::PoisonValue::get(result);
+  for (unsigned word = 0; word <= words; ++word) {
+    Value* lanes = ir_.CreateLoad(lanes_, word < words ? place_in(result_words_, word) : doubt);
+    all = ir_.CreateInsertValue(all, ir_.CreateExtractElement(lanes, uint64_t{0}), word);
+  }
+  ir_.CreateRet(all);
+  unsigned next = 0;
+  for (llvm::AllocaInst** each : {&words_, &masks_, &result_words_, &result_mask_}) *each = own[next++];
+  return apart;
 }
 
 void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chunk, PendingWrites& writes) {
@@ -367,7 +411,6 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
       (instruction.omod || instruction.clamp) && !(part.row->flags & isa::kIgnoresOutputModifiers);
   const std::string name(isa::name(part.row->base));
   const auto compute = [&](Value* doubt, const std::string& suffix) {
-    store_arguments();
     if (saturate)
       call("lockstep_saturated_" + name + suffix, {words_, masks_, result_words_, result_mask_, doubt});
     else
@@ -387,11 +430,14 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
                        (begins_work_for_one_lane(*part.row) ||
                         std::ranges::any_of(numbers, [&](Value* v) { return run_.numbers.contains(v); }));
   const std::vector<Value*>* same = nullptr;
-  if (is_same)
-    same = &in_all_lanes(instruction.operands[part.first], numbers, signature.result.words, chunk,
+  if (is_same) {
+    const std::vector<Value*> arguments = std::exchange(words, {});
+    same = &in_all_lanes(instruction.operands[part.first], numbers, arguments, signature.result.words, chunk,
                          signature.takes_mode, compute);
-  else
+  } else {
+    store_arguments();
     compute(doubt_[chunk], "");
+  }
 
   if (destination && signature.result.kind != Operand::Kind::none) {
     const auto result_word = [&](unsigned word) {

@@ -358,10 +358,14 @@ class Emitter {
     Value* written = nullptr;
   };
   DppSource dpp_source(const isa::Instruction& instruction, unsigned number, unsigned chunk);
-  // Results of what all lanes have the same sources for.
-  const std::vector<Value*>& in_all_lanes(
-      const isa::Operand& key, const std::vector<Value*>& sources, unsigned words, unsigned chunk,
-      bool takes_mode, const std::function<void(Value* doubt, const std::string& suffix)>& compute);
+  // Computes with the words and masks that were stored. The suffix is a body's.
+  using BodyCalls = std::function<void(Value* doubt, const std::string& suffix)>;
+  // Results of what all lanes have the same sources, and so the same arguments, for.
+  const std::vector<Value*>& in_all_lanes(const isa::Operand& key, const std::vector<Value*>& sources,
+                                          const std::vector<Value*>& arguments, unsigned words,
+                                          unsigned chunk, bool takes_mode, const BodyCalls& compute);
+  // Of one lane: i32 results and, behind them, the doubt, of as many i32 arguments.
+  llvm::Function* function_of_one_lane(unsigned arguments, unsigned words, const BodyCalls& compute);
   Value* widened_half(Value* half, unsigned chunk, uint32_t float_mode);
   Value* source_word(const isa::Operand& operand, const isa::Instruction& instruction, unsigned word,
                      unsigned chunk);

@@ -293,10 +293,12 @@ LinearMath::Result LinearMath::bit_or(Result a, Result b) {
   if (b->stride != 0) {
     Value* changes = changing_bits(*b);
     Value* unchanged = ir_->CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, changes, ir_->getFalse());
-    Value* varying =
-        ir_->CreateLShr(ir_->getInt64(0xffffffff), ir_->CreateZExt(unchanged, ir_->getInt64Ty()));
-    Value* meets = ir_->CreateAnd(a->first, ir_->CreateTrunc(varying, ir_->getInt32Ty()));
-    add_doubt(meets);
+    Value* varying = ir_->CreateTrunc(
+        ir_->CreateLShr(ir_->getInt64(0xffffffff), ir_->CreateZExt(unchanged, ir_->getInt64Ty())),
+        ir_->getInt32Ty());
+    // Those below the stride do not vary.
+    const auto below = static_cast<unsigned>(std::countr_zero(static_cast<uint32_t>(b->stride)));
+    add_doubt(ir_->CreateAnd(a->first, ir_->CreateAnd(varying, ~0u << below)));
     require_no_wrap(*b);
   }
   both.first = ir_->CreateOr(a->first, b->first);
@@ -511,6 +513,7 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
       const Result a = source(0), b = source(1);
       low = add(a, b);
       if (!low) break;
+      if (a->constant && b->constant) low = constant(*a->constant + *b->constant);
       if (!operands[0]->is_vgpr()) low->base = base_of(*a, *b);
       if (!operands[1]->is_vgpr()) low->base = base_of(*b, *a);
       low->pair = ++pairs_;
@@ -520,6 +523,11 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
     case Opcode::v_add_co_ci_u32: {
       const std::optional<LowSum> sum = operands[2] ? carries(*operands[2]) : std::nullopt;
       if (!sum || sum->is_difference) break;
+      // Of indices in the high halves, with nothing below them.
+      if (sum->a.constant == 0u && sum->b.constant == 0u) {
+        low = add(source(0), source(1));
+        break;
+      }
       // Which high half is whose is open.
       Result a = whole_of(sum->a, half(0, 0)), b = whole_of(sum->b, half(1, 0));
       if (!a || !b || (sum->a.pair != 0 && !sum->a.is_half_with(*half(0, 0)))) {

@@ -2,7 +2,9 @@
 #include "engine/translator/code_generator.h"
 
 #include <gtest/gtest.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
@@ -13,8 +15,11 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "engine/translator/body_library.h"
 #include "engine/translator/doubt_checks.h"
+#include "engine/translator/emitter.h"
 #include "engine/translator/liveness.h"
 #include "engine/translator/pair_folding.h"
 #include "engine/translator/pair_splitting.h"
@@ -57,6 +62,47 @@ TEST(CodeGenerator, MakesObjectsForBothHostLevels) {
   EXPECT_GT(v4, 0u);
   // Half as many registers a chunk.
   EXPECT_LT(v4, v3);
+}
+
+// How many loops are round the calls for one lane in the row function, in their order: of those where
+// addresses are as expected. The x of the group is in s2.
+std::vector<unsigned> loops_round_calls(const std::string& text) {
+  Routine routine = routine_of(text + "\nv_lshlrev_b32 v1, 2, v0\nglobal_store_b32 v1, v2, s[0:1]", 32);
+  routine.launch.group_id_register = 2;
+  const Facts facts = analyse(routine);
+  BodySession session;
+  llvm::Module module("routine", session.context());
+  Emitter rows(module, routine, facts, 0, 0, {true, true}, Emitter::Shape::row);
+  rows.emit(kRowFunctionName);
+  llvm::Function& row = *module.getFunction(kRowFunctionName);
+  move_out_of_rows(row, nullptr, Bodies::called);
+  EXPECT_FALSE(llvm::verifyFunction(row, &llvm::errs()));
+  const llvm::DominatorTree tree(row);
+  const llvm::LoopInfo loops(tree);
+  std::vector<unsigned> result;
+  for (const llvm::Function& function : module)
+    if (function.getName().starts_with("one_lane")) {
+      const auto* call = llvm::cast<llvm::CallInst>(*function.user_begin());
+      result.push_back(loops.getLoopDepth(call->getParent()));
+    }
+  // Then comes the other version of the block.
+  result.resize(result.size() / 2);
+  return result;
+}
+
+// Bodies are full of branches, which LLVM does not move out of loops: what the waves of a row have alike is
+// computed before their groups.
+TEST(CodeGenerator, ComputesBeforeARowWhatAllItsWavesHave) {
+  using Depths = std::vector<unsigned>;
+  EXPECT_EQ(loops_round_calls("s_load_b32 s4, s[0:1], 0x10\ns_waitcnt lgkmcnt(0)\nv_rcp_f32 v2, s4"),
+            Depths{1});
+  EXPECT_EQ(loops_round_calls("v_rcp_f32 v2, s4"), Depths{1});
+  EXPECT_EQ(loops_round_calls("v_rcp_f32 v2, s2"), Depths{2});
+  // What goes on with results goes with them.
+  EXPECT_EQ(loops_round_calls("v_cvt_f32_u32 v2, s4\nv_rcp_iflag_f32 v2, v2\nv_mul_f32 v2, 0x4f7ffffe, v2\n"
+                              "v_cvt_u32_f32 v2, v2\nv_mul_hi_u32 v2, s2, v2"),
+            (Depths{1, 1, 1, 1, 2}));
+  EXPECT_EQ(loops_round_calls("v_rcp_f32 v2, v0"), Depths{});
 }
 
 // A function of LLVM's that ends with a question about the doubt of %run.

@@ -5,7 +5,9 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/translator/translator.h"
@@ -69,6 +71,13 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void guarded_far(__global float* out, __global const float* in, ulong first, ulong n) {
   ulong i = first + get_global_id(0);
   if (i < n) (out - first)[i] = (in - first)[i] * 1.5f + (float)(uint)i;
+}
+// What all items have is computed before the row: quotients and functions of arguments, and of these.
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void arguments(__global float* out, __global const float* in, float a, float b, uint n, int m) {
+  uint i = get_global_id(0);
+  float x = in[i] / a + 1.0f / b + native_sqrt(b) * native_recip(a);
+  out[i] = x + (float)(i / n % 7) + (float)((int)i % m) + native_exp(a - b) + (float)(n / (uint)(m & 15 | 1));
 }
 // Items take other ways between what they load and what they store. One way's index ends at a bound, so that
 // some lanes of a wave are not side by side there.
@@ -292,6 +301,27 @@ TEST(Rows, PassOnWhatABlockHasFound) {
                                  (uint64_t{1} << 32) - 64 * 12 - 16, (uint64_t{1} << 32) - 64 * 12 - 7})
       expect_same(code(), {launch("guarded_far", {value(first), value(first + count)})}, buffers);
   }
+}
+
+// Numbers that are no ordinary ones, and NaNs, which send each wave to the interpreter.
+TEST(Rows, ComputeWhatAllWavesHaveBefore) {
+  constexpr uint32_t kItems = 64 * 24;
+  std::vector<float> in(kItems);
+  for (uint32_t i = 0; i < kItems; ++i) in[i] = static_cast<float>(i) * 0.75f - 100.0f;
+  Bytes bytes(in.size() * 4);
+  std::memcpy(bytes.data(), in.data(), bytes.size());
+  const uint32_t numbers[] = {0x3fc00000, 0x3f800001, 0x80000000, 0x00000001, 0x007fffff, 0x7f800000,
+                              0xff7fffff, 0x7fc00001, 0xffa00000, 0xc0490fdb, 0x3eaaaaab, 0x3c003c01};
+  for (size_t i = 0; i < std::size(numbers); ++i)
+    for (const auto [n, m] : {std::pair{7u, -3}, {1u, 1}, {0x80000001u, -0x7fffffff}, {64u, 1000}}) {
+      SCOPED_TRACE(std::to_string(i) + " " + std::to_string(n));
+      const TestDispatch dispatch{"arguments",
+                                  {kItems, 1, 1},
+                                  {64, 1, 1},
+                                  {buffer(0), buffer(1), value(numbers[i]),
+                                   value(numbers[(i * 5 + 3) % std::size(numbers)]), value(n), value(m)}};
+      expect_same(code(), {dispatch}, {Bytes(bytes.size()), bytes});
+    }
 }
 
 // It holds behind branches, too, but for waves that were not as expected on one of the ways: where an index

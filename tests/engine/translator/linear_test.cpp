@@ -1,0 +1,134 @@
+// What lanes hold that are first + lane * stride: shapes, and whether there is doubt in them.
+#include "engine/translator/linear.h"
+
+#include <gtest/gtest.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "engine/translator/classify.h"
+#include "engine/translator/operands.h"
+#include "tests/engine/translator/engine_pair.h"
+
+namespace lockstep::translator {
+namespace {
+
+struct Number {
+  uint32_t first = 0;
+  int32_t stride = 0;
+};
+
+struct Sum {
+  std::map<unsigned, std::optional<Linear>> registers;  // VGPRs
+  std::map<unsigned, uint32_t> first;
+  bool is_doubted = false;
+};
+
+// What it returns, which depends on nothing.
+uint64_t folded(llvm::Function& function) {
+  llvm::FunctionAnalysisManager analyses;
+  llvm::PassBuilder builder;
+  builder.registerFunctionAnalyses(analyses);
+  llvm::EarlyCSEPass().run(function, analyses);
+  const auto* result = llvm::cast<llvm::ReturnInst>(function.getEntryBlock().getTerminator());
+  return llvm::cast<llvm::ConstantInt>(result->getReturnValue())->getZExtValue();
+}
+
+// Of constants.
+Sum sum_of(const std::string& text, const std::map<unsigned, Number>& vgprs) {
+  llvm::LLVMContext context;
+  llvm::Module module("", context);
+  llvm::IRBuilder<> ir(context);
+  auto* type = llvm::FunctionType::get(ir.getInt32Ty(), false);
+  auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "doubt", module);
+  ir.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
+  LinearMath math(&ir, 16);
+  Sum sum;
+  for (const auto& [number, value] : vgprs) {
+    Linear linear;
+    linear.stride = value.stride;
+    linear.first = ir.getInt32(value.first);
+    sum.registers[number] = linear;
+  }
+  std::map<unsigned, LowSum> carries;
+  const Routine routine = routine_of(text, 32);
+  for (const Node& node : routine.nodes) {
+    if (node.kind != NodeKind::vector_alu) continue;
+    const auto source = [&](const isa::Operand& operand, unsigned word) -> std::optional<Linear> {
+      const auto found = source_of(operand, node.instruction);
+      if (!found->is_constant) return sum.registers[found->first + word];
+      Linear constant;
+      constant.constant = static_cast<uint32_t>(found->value >> (32 * word));
+      constant.first = ir.getInt32(*constant.constant);
+      return constant;
+    };
+    const auto carry = [&](const isa::Operand& operand) -> std::optional<LowSum> {
+      const auto found = carries.find(operand.code);
+      return found == carries.end() ? std::nullopt : std::optional(found->second);
+    };
+    const Half half = halves_of(node.instruction)[0];
+    const LinearResult result = math.result_of(node.instruction, half, source, carry);
+    const unsigned destination = node.instruction.find(isa::Role::dst)->vgpr();
+    for (unsigned word = 0; word < 2; ++word)
+      if (word == 0 || result.words[word]) sum.registers[destination + word] = result.words[word];
+    if (const isa::Operand* written = node.instruction.find(isa::Role::dst2); written && result.low_sum)
+      carries[written->code] = *result.low_sum;
+  }
+  llvm::Value* doubt = math.take_doubt();
+  ir.CreateRet(doubt ? doubt : ir.getInt32(0));
+  sum.is_doubted = folded(*function) != 0;
+  for (const auto& [number, value] : sum.registers) {
+    if (!value || !value->first) continue;
+    const auto* first = llvm::dyn_cast<llvm::ConstantInt>(value->first);
+    if (first) sum.first[number] = static_cast<uint32_t>(first->getZExtValue());
+  }
+  return sum;
+}
+
+// Two neighbours of a picture that is read at half of its size: bits below the stride are the same in all
+// lanes.
+TEST(Linear, BitsBelowTheStrideAreSet) {
+  struct Case {
+    Number number;
+    uint32_t bits;
+    bool is_doubted;
+  };
+  for (const Case& each :
+       {Case{{64, 2}, 1, false}, Case{{65, 2}, 1, false}, Case{{64, 2}, 2, true}, Case{{64, 4}, 3, false},
+        Case{{64, 4}, 4, true}, Case{{64, -2}, 1, false}, Case{{64, 1}, 1, true}, Case{{64, 12}, 3, false},
+        Case{{64, 2}, 128, false}, Case{{0x7ffffffe, 2}, 1, true}}) {
+    SCOPED_TRACE(std::to_string(each.number.stride) + " " + std::to_string(each.bits));
+    const Sum sum = sum_of("v_or_b32 v1, " + std::to_string(each.bits) + ", v0", {{0, each.number}});
+    ASSERT_TRUE(sum.registers.at(1));
+    EXPECT_EQ(sum.is_doubted, each.is_doubted);
+    EXPECT_EQ(sum.registers.at(1)->stride, each.number.stride);
+    EXPECT_EQ(sum.first.at(1), each.number.first | each.bits);
+  }
+}
+
+// Compilers count indices of 64 bits in the high half of a pair, and shift them down with their sign.
+TEST(Linear, IndicesInTheHighHalves) {
+  const auto text = [](const std::string& low) {
+    return "v_add_co_u32 v2, vcc_lo, " + low +
+           ", 0\nv_add_co_ci_u32 v3, vcc_lo, v0, v1, vcc_lo\nv_add_co_u32 v2, vcc_lo, v2, 0\n"
+           "v_add_co_ci_u32 v3, vcc_lo, 1, v3, vcc_lo\nv_ashrrev_i64 v[4:5], 30, v[2:3]";
+  };
+  const std::map<unsigned, Number> indices = {{0, {40, 0}}, {1, {2, 1}}};
+  const Sum sum = sum_of(text("0"), indices);
+  ASSERT_TRUE(sum.registers.at(4));
+  EXPECT_EQ(sum.registers.at(4)->stride, 4);
+  EXPECT_EQ(sum.first.at(4), 43u * 4);
+  EXPECT_TRUE(sum.registers.at(4)->is_half_with(*sum.registers.at(5)));
+  EXPECT_FALSE(sum.is_doubted);
+  EXPECT_FALSE(sum_of(text("1"), indices).registers.at(4));
+}
+
+}  // namespace
+}  // namespace lockstep::translator
