@@ -22,6 +22,7 @@ constexpr uint32_t kMostBytesApartInLds = 4096;
 struct State {
   RegisterSet varying;     // VGPRs that depend on x
   RegisterSet loaded;      // those that depend on what memory holds at places that vary
+  RegisterSet same;        // those that were written and depend on neither
   bool ids_intact = true;  // v0 still holds the ids
   Strides strides;
   LaneOffsetState offsets;
@@ -36,13 +37,14 @@ struct State {
     const State before = *this;
     varying |= other.varying;
     loaded |= other.loaded;
+    same &= other.same;
     ids_intact &= other.ids_intact;
     std::erase_if(strides, [&](const auto& each) {
       const auto found = other.strides.find(each.first);
       return found == other.strides.end() || found->second != each.second;
     });
     const bool forgot = offsets.join(other.offsets);
-    return forgot || varying != before.varying || loaded != before.loaded ||
+    return forgot || varying != before.varying || loaded != before.loaded || same != before.same ||
            ids_intact != before.ids_intact || strides != before.strides;
   }
 };
@@ -80,6 +82,7 @@ void step(const Node& node, const Routine& routine, State& state) {
         if (half.writes[r]) {
           state.varying[r] = (half.reads & before.varying).any();
           state.loaded[r] = (half.reads & before.loaded).any();
+          state.same[r] = !state.varying[r] && !state.loaded[r];
           state.ids_intact &= r != kIdRegister;
         }
     return;
@@ -103,6 +106,7 @@ void step(const Node& node, const Routine& routine, State& state) {
     if (effects.writes[r]) {
       state.varying[r] = varies;
       state.loaded[r] = is_loaded;
+      state.same[r] = !varies && !is_loaded;
     }
   if (effects.writes[kIdRegister]) state.ids_intact = false;
 }
@@ -181,6 +185,8 @@ LanePatterns guess_lane_patterns(const Routine& routine) {
       state.offsets.step(node, effects.writes | effects.reloaded);
     }
     state.strides = linear.strides();
+    for (unsigned r = 0; r < kVgprs; ++r)
+      if (state.same[r]) state.strides.emplace(r, 0);
     for (int successor : {routine.blocks[b].taken, routine.blocks[b].next})
       if (successor >= 0 && entry[static_cast<unsigned>(successor)].join(state))
         work.add(static_cast<unsigned>(successor));

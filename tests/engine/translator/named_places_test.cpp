@@ -14,9 +14,9 @@
 namespace lockstep::translator {
 namespace {
 
-std::ptrdiff_t regular_accesses(const std::string& text, unsigned wave_size = 32) {
-  const Routine routine = routine_of(text, wave_size);
-  const AddressPlan plan = plan_addresses(routine, analyse(routine), false)[0];
+std::ptrdiff_t regular_accesses(const std::string& text, unsigned block = 0) {
+  const Routine routine = routine_of(text, 32);
+  const AddressPlan plan = plan_addresses(routine, analyse(routine), false).at(block);
   return std::ranges::count(plan.is_regular, true);
 }
 
@@ -36,6 +36,26 @@ TEST(NamedPlaces, WhatAllLanesLoadIsTheSameInAll) {
   const std::string some = "s_and_saveexec_b32 s60, s4\nglobal_load_b32 v2, v1, s[0:1]\n";
   EXPECT_EQ(regular_accesses(of_row + some + behind), 2);
   EXPECT_EQ(regular_accesses(of_row + some + "s_mov_b32 exec_lo, s60\n" + behind), 1);
+}
+
+// Whatever was made of what all lanes have is expected to be the same in all of them, and looked at where the
+// next block begins.
+TEST(NamedPlaces, WhatIsMadeOfOnesThatAreTheSameIsExpectedToBe) {
+  const auto behind = [](const std::string& text) {
+    const std::string next =
+        "\ns_cbranch_scc0 next\nnext:\nv_and_b32 v5, 0x3ff, v0\nv_lshl_add_u32 v2, v5, 2, v2\n"
+        "global_load_b32 v4, v2, s[2:3]";
+    return regular_accesses("v_bfe_u32 v1, v0, 10, 10\nv_and_b32 v3, 0x3ff, v0\n" + text + next, 1);
+  };
+  for (const char* same :
+       {"v_cndmask_b32 v2, 0, v1, vcc_lo", "v_mul_hi_u32 v2, s4, v1", "v_perm_b32 v2, v1, v1, s4",
+        "v_mul_lo_u32 v1, v1, v1\nv_cvt_f32_u32 v2, v1", "v_readfirstlane_b32 s5, v3\nv_ffbl_b32 v2, s5"})
+    EXPECT_EQ(behind(same), 1) << same;
+  for (const char* other : {"v_cndmask_b32 v2, 0, v3, vcc_lo", "v_mul_hi_u32 v2, s4, v3",
+                            "v_lshlrev_b32 v3, 2, v3\nglobal_load_b32 v2, v3, s[0:1]"})
+    EXPECT_EQ(behind(other), 0) << other;
+  // In one of two blocks that go on there.
+  EXPECT_EQ(behind("v_mul_hi_u32 v2, s4, v1\ns_cbranch_scc1 next\nv_mul_hi_u32 v2, s4, v3"), 0);
 }
 
 const char* const kRows = R"(
