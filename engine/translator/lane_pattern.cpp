@@ -4,6 +4,7 @@
 
 #include "engine/translator/address_plan.h"
 #include "engine/translator/operands.h"
+#include "engine/translator/registers.h"
 #include "engine/translator/worklist.h"
 #include "isa/memory_shape.h"
 
@@ -22,7 +23,7 @@ constexpr uint32_t kMostBytesApartInLds = 4096;
 struct State {
   RegisterSet varying;     // VGPRs that depend on x
   RegisterSet loaded;      // those that depend on what memory holds at places that vary
-  RegisterSet same;        // those that were written and depend on neither
+  RegisterSet same;        // those that are made of SGPRs, y and z alone, or of what these name in memory
   bool ids_intact = true;  // v0 still holds the ids
   Strides strides;
   LaneOffsetState offsets;
@@ -70,6 +71,10 @@ bool extracts_y_or_z(const isa::Instruction& instruction) {
   }
 }
 
+bool are_same(const RegisterSet& read, const State& state) {
+  return (read & all_vgprs() & ~state.same).none();
+}
+
 // What the interpreter does in between is not followed: a guess may be wrong.
 void step(const Node& node, const Routine& routine, State& state) {
   if (node.kind == NodeKind::step || node.kind == NodeKind::call || node.kind == NodeKind::jump ||
@@ -82,7 +87,7 @@ void step(const Node& node, const Routine& routine, State& state) {
         if (half.writes[r]) {
           state.varying[r] = (half.reads & before.varying).any();
           state.loaded[r] = (half.reads & before.loaded).any();
-          state.same[r] = !state.varying[r] && !state.loaded[r];
+          state.same[r] = are_same(half.reads, before);
           state.ids_intact &= r != kIdRegister;
         }
     return;
@@ -100,13 +105,16 @@ void step(const Node& node, const Routine& routine, State& state) {
     default:
       break;
   }
-  if (state.ids_intact && node.kind == NodeKind::vector_alu && extracts_y_or_z(node.instruction))
+  bool is_same = are_same(effects.reads, state);
+  if (state.ids_intact && node.kind == NodeKind::vector_alu && extracts_y_or_z(node.instruction)) {
     varies = false;
+    is_same = true;
+  }
   for (unsigned r = 0; r < kVgprs; ++r)
     if (effects.writes[r]) {
       state.varying[r] = varies;
       state.loaded[r] = is_loaded;
-      state.same[r] = !varies && !is_loaded;
+      state.same[r] = is_same;
     }
   if (effects.writes[kIdRegister]) state.ids_intact = false;
 }
