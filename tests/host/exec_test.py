@@ -68,6 +68,9 @@ class OwnDriver(unittest.TestCase):
                          r"\Alockstep: no device memory at 0x\w+: the program has memory of its own there\n"
                          r"lockstep: PM4 queue \d+: [^\n]*: write of 4 bytes at 0x1234000: [^\n]*\nlockstep:   lane 0\n\Z")
 
+    def test_packets_of_both_engines(self):
+        self.assertEqual(self.errors_of("own_driver_packets.py"), "")
+
     def test_two_devices_and_two_processes(self):
         self.assertEqual(self.errors_of("own_driver_devices.py", "--devices", "2"), "")
 
