@@ -238,16 +238,16 @@ void add_parts(Files& files, const hardware::Description& d, const std::string& 
   struct Part {
     unsigned number;
     std::string name;
-    unsigned major, minor, revision;
+    PartVersion version;
     std::vector<uint32_t> bases;  // of the register's segments
   };
   const bool is_card = d.target != "gfx1103";
   const std::vector<uint32_t> graphics = {0x1260, 0xa000, 0x1c000, 0x2402c00};
   const std::vector<uint32_t> bus_interface = {0, 0x14, 0xd20, 0x10400, 0x241b000, 0x4040000};
-  std::vector<Part> parts = {{11, "GC", 11, 0, static_cast<unsigned>(d.target.back() - '0'), graphics},
-                             {108, "NBIF", is_card ? 4u : 7u, is_card ? 3u : 7u, 0, bus_interface}};
+  std::vector<Part> parts = {{11, "GC", graphics_version(d), graphics},
+                             {108, "NBIF", {is_card ? 4u : 7u, is_card ? 3u : 7u, 0}, bus_interface}};
   for (unsigned engine = 0; engine < d.copy_engines; ++engine)
-    parts.push_back({42 + engine, fmt::format("SDMA{}", engine), 6, 0, is_card ? 0u : 1u, graphics});
+    parts.push_back({42 + engine, fmt::format("SDMA{}", engine), copy_engine_version(d), graphics});
   files.add(die + "/num_ips", fmt::format("{}\n", parts.size()));
   for (const Part& part : parts) {
     const std::string folder = fmt::format("{}/{}", die, part.number);
@@ -257,9 +257,9 @@ void add_parts(Files& files, const hardware::Description& d, const std::string& 
     files.link(fmt::format("{}/{}", die, part.name), folder);
     add("hw_id", fmt::format("{}\n", part.number));
     add("num_instance", "0\n");
-    add("major", fmt::format("{}\n", part.major));
-    add("minor", fmt::format("{}\n", part.minor));
-    add("revision", fmt::format("{}\n", part.revision));
+    add("major", fmt::format("{}\n", part.version.major));
+    add("minor", fmt::format("{}\n", part.version.minor));
+    add("revision", fmt::format("{}\n", part.version.revision));
     add("harvest", "0x0\n");
     add("num_base_addresses", fmt::format("{}\n", part.bases.size()));
     std::string bases;
@@ -301,7 +301,7 @@ void add_pci_device(Files& files, const hardware::Description& d, unsigned index
   add("unique_id", fmt::format("{:016x}\n", 1 + index));
   for (const char* end : {"current", "max"}) {
     add(fmt::format("{}_link_speed", end), "16.0 GT/s PCIe\n");
-    add(fmt::format("{}_link_width", end), "16\n");
+    add(fmt::format("{}_link_width", end), fmt::format("{}\n", kPcieLanes));
   }
   const std::string memory = fmt::format("{}\n", local_memory_bytes(d));
   for (const char* kind : {"vram", "vis_vram", "gtt"}) add(fmt::format("mem_info_{}_total", kind), memory);
@@ -327,6 +327,14 @@ void add_pci_device(Files& files, const hardware::Description& d, unsigned index
 }
 
 }  // namespace
+
+PartVersion graphics_version(const hardware::Description& model) {
+  return {11, 0, static_cast<unsigned>(model.target.back() - '0')};
+}
+
+PartVersion copy_engine_version(const hardware::Description& model) {
+  return {6, 0, model.target == "gfx1103" ? 1u : 0u};
+}
 
 HostFacts host_facts() {
   struct sysinfo info = {};

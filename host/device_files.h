@@ -14,6 +14,16 @@ namespace lockstep::host {
 // Versions of firmware, as programs are told them that ask for what it can do.
 inline constexpr uint32_t kComputeFirmware = 550, kCopyFirmware = 21;
 
+// The link to the host: 16 GT/s.
+inline constexpr uint32_t kPcieGeneration = 4, kPcieLanes = 16;
+
+// As the driver's list of hardware has them.
+struct PartVersion {
+  unsigned major, minor, revision;
+};
+PartVersion graphics_version(const hardware::Description& model);
+PartVersion copy_engine_version(const hardware::Description& model);
+
 struct DeviceFile {
   enum class Kind : uint8_t {
     file,

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "host/drm_abi.h"
 #include "host/kfd_abi.h"
 
 namespace lockstep::host {
@@ -67,6 +68,8 @@ constexpr Refusal kQueries[] = {
     {AMDGPU_INFO_NUM_HANDLES, "AMDGPU_INFO_NUM_HANDLES", kSensors},
     {AMDGPU_INFO_SENSOR, "AMDGPU_INFO_SENSOR", kSensors},
     {AMDGPU_INFO_VIDEO_CAPS, "AMDGPU_INFO_VIDEO_CAPS", kVideo},
+    {kFaultQuery, "AMDGPU_INFO_GPUVM_FAULT",
+     "faults are told here, with their lanes, and by events of /dev/kfd"},
 };
 
 constexpr Refusal kEngines[] = {

@@ -4,12 +4,14 @@
 #include <libdrm/drm.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <optional>
 #include <string_view>
 
 #include "host/device_files.h"
+#include "host/drm_abi.h"
 #include "host/refusals.h"
 #include "memory/host_fault.h"
 #include "state/real_time.h"
@@ -29,8 +31,8 @@ int give(const drm_amdgpu_info& query, const T& value) {
 }
 
 int version(drm_version& args) {
-  args.version_major = 3;
-  args.version_minor = 57;
+  args.version_major = kAmdgpuMajor;
+  args.version_minor = kAmdgpuMinor;
   args.version_patchlevel = 0;
   const auto text = [](char* to, __kernel_size_t& bytes, std::string_view from) {
     const size_t room = std::min<size_t>(bytes, from.size());
@@ -77,6 +79,35 @@ drm_amdgpu_info_device device_info(const hardware::Description& model) {
   return d;
 }
 
+// A card has one clock here, which is its least one too, and no shadow of a graphics engine.
+SecondOfDevice second_device_info(const hardware::Description& model) {
+  constexpr uint32_t kKib = 1024;
+  SecondOfDevice d = {};
+  d.min_engine_clock = uint64_t{model.clock_mhz} * 1000;
+  d.min_memory_clock = uint64_t{model.memory_clock_mhz} * 1000;
+  d.tcp_cache_size = model.l0_bytes_per_compute_unit / kKib;
+  d.num_sqc_per_wgp = 1;
+  d.sqc_data_cache_size = model.scalar_cache_bytes / kKib;
+  d.sqc_inst_cache_size = model.instruction_cache_bytes / kKib;
+  d.gl1c_cache_size = model.l1_bytes_per_array / kKib;
+  d.gl2c_cache_size = model.l2_bytes / kKib;
+  d.mall_size = model.mall_bytes;
+  return d;
+}
+
+std::array<std::byte, kFirstOfDevice + sizeof(SecondOfDevice)> whole_device_info(
+    const hardware::Description& model) {
+  std::array<std::byte, kFirstOfDevice + sizeof(SecondOfDevice)> whole;
+  const auto put = [&](size_t at, const auto& value, size_t bytes) {
+    std::memcpy(&whole[at], &value, bytes);
+  };
+  put(0, device_info(model), kFirstOfDevice);
+  put(kFirstOfDevice, second_device_info(model), sizeof(SecondOfDevice));
+  put(kPcieGenerationOfDevice, kPcieGeneration, sizeof kPcieGeneration);
+  put(kPcieLanesOfDevice, kPcieLanes, sizeof kPcieLanes);
+  return whole;
+}
+
 // Graphics, compute and copies; there are no video engines.
 bool has_engine(uint32_t type) {
   return type == AMDGPU_HW_IP_GFX || type == AMDGPU_HW_IP_COMPUTE || type == AMDGPU_HW_IP_DMA;
@@ -89,7 +120,21 @@ drm_amdgpu_info_hw_ip engine_info(const Gpu& gpu, uint32_t type) {
   engine.ib_start_alignment = type == AMDGPU_HW_IP_DMA ? 256 : 32;
   engine.ib_size_alignment = type == AMDGPU_HW_IP_DMA ? 4 : 32;
   engine.available_rings = (1u << rings_of(gpu, type)) - 1;
+  const PartVersion part =
+      type == AMDGPU_HW_IP_DMA ? copy_engine_version(gpu.model) : graphics_version(gpu.model);
+  const uint32_t version = part.major << 16 | part.minor << 8 | part.revision;
+  std::memcpy(reinterpret_cast<std::byte*>(&engine) + kVersionOfEngine, &version, sizeof version);
   return engine;
+}
+
+// What Linux 6.8 allows (amdgpu_ring_max_ibs); more are taken here.
+MostBuffers most_buffers() {
+  MostBuffers most;
+  most.fill(49);
+  most[AMDGPU_HW_IP_GFX] = 192;
+  most[AMDGPU_HW_IP_COMPUTE] = 125;
+  most[AMDGPU_HW_IP_VCN_JPEG] = 16;
+  return most;
 }
 
 // What a node without displays says of itself: memory goes in and out as dmabufs.
@@ -162,7 +207,9 @@ int info(const Gpu& gpu, const Buffers& buffers, const drm_amdgpu_info& query) {
       return has_engine(query.query_hw_ip.type) ? give(query, engine_info(gpu, query.query_hw_ip.type))
                                                 : give(query, drm_amdgpu_info_hw_ip{});
     case AMDGPU_INFO_DEV_INFO:
-      return give(query, device_info(gpu.model));
+      return give(query, whole_device_info(gpu.model));
+    case kMostBuffersQuery:
+      return give(query, most_buffers());
     case AMDGPU_INFO_READ_MMR_REG: {
       // Programs look here for how memory is tiled, which nothing here is.
       constexpr uint32_t kMostRegisters = 128;
@@ -210,9 +257,11 @@ int info(const Gpu& gpu, const Buffers& buffers, const drm_amdgpu_info& query) {
       switch (query.sensor_info.type) {
         case AMDGPU_INFO_SENSOR_GFX_SCLK:
         case AMDGPU_INFO_SENSOR_STABLE_PSTATE_GFX_SCLK:
+        case kPeakEngineClock:
           return give(query, gpu.model.clock_mhz);
         case AMDGPU_INFO_SENSOR_GFX_MCLK:
         case AMDGPU_INFO_SENSOR_STABLE_PSTATE_GFX_MCLK:
+        case kPeakMemoryClock:
           return give(query, gpu.model.memory_clock_mhz);
         default:
           return EINVAL;

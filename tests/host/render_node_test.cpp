@@ -6,8 +6,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <utility>
 
+#include "host/drm_abi.h"
 #include "tests/host/driver_fixture.h"
 
 namespace lockstep::host {
@@ -168,6 +174,84 @@ TEST_F(RenderNode, AnswersWhatLibdrmAsks) {
   uint32_t lost = 9;
   EXPECT_EQ(query(args, lost), 0);
   EXPECT_EQ(lost, 0u);
+}
+
+// What the version promises that the node says it is of, whichever header the program was compiled with.
+TEST_F(RenderNode, SaysOfTheDeviceWhatItsVersionHas) {
+  drm_version version = {};
+  ASSERT_EQ(node(DRM_IOCTL_VERSION, version), 0);
+  ASSERT_GE(version.version_minor, 52);
+  const hardware::Description& model = driver.gpus()[0]->model;
+  drm_amdgpu_info args = {};
+  args.query = AMDGPU_INFO_DEV_INFO;
+  struct {
+    std::array<std::byte, kFirstOfDevice> first;
+    SecondOfDevice second;
+    uint64_t behind = 77;
+  } device;
+  ASSERT_EQ(query(args, device), 0);
+  drm_amdgpu_info_device known = {};
+  std::memcpy(&known, device.first.data(), kFirstOfDevice);
+  EXPECT_EQ(known.cu_active_number, model.compute_units());
+  EXPECT_EQ(known.high_va_max, 0xffffffffffe00000u) << "what is put in between changes nothing beside it";
+  EXPECT_EQ(known.num_hw_gfx_contexts, 8u);
+  EXPECT_EQ(known.cu_ao_bitmap[0][0], 0u);
+  const auto word = [&](size_t at) {
+    uint32_t value = 0;
+    std::memcpy(&value, &device.first[at], sizeof value);
+    return value;
+  };
+  EXPECT_EQ(word(kPcieGenerationOfDevice), 4u);
+  EXPECT_EQ(word(kPcieLanesOfDevice), 16u);
+  EXPECT_EQ(device.second.min_engine_clock, known.max_engine_clock);
+  EXPECT_EQ(device.second.min_memory_clock, known.max_memory_clock);
+  EXPECT_EQ(device.second.tcp_cache_size, 32u);
+  EXPECT_EQ(device.second.num_sqc_per_wgp, 1u);
+  EXPECT_EQ(device.second.sqc_data_cache_size, 16u);
+  EXPECT_EQ(device.second.sqc_inst_cache_size, 32u);
+  EXPECT_EQ(device.second.gl1c_cache_size, 256u);
+  EXPECT_EQ(device.second.gl2c_cache_size, 6144u);
+  EXPECT_EQ(device.second.mall_size, uint64_t{96} << 20);
+  EXPECT_EQ(device.behind, 77u) << "no more than there is";
+  // A program of an older header gets what it has room for.
+  std::array<std::byte, kFirstOfDevice + 1> shorter;
+  shorter.back() = std::byte{9};
+  args.return_pointer = reinterpret_cast<uint64_t>(&shorter);
+  args.return_size = kFirstOfDevice;
+  ASSERT_EQ(node(DRM_IOW(DRM_COMMAND_BASE + DRM_AMDGPU_INFO, drm_amdgpu_info), args), 0);
+  EXPECT_TRUE(std::equal(device.first.begin(), device.first.end(), shorter.begin()));
+  EXPECT_EQ(shorter.back(), std::byte{9});
+}
+
+TEST_F(RenderNode, SaysOfEnginesWhatItsVersionHas) {
+  drm_amdgpu_info args = {};
+  args.query = AMDGPU_INFO_HW_IP_INFO;
+  const auto version = [&](uint32_t type) {
+    args.query_hw_ip.type = type;
+    std::array<uint32_t, sizeof(drm_amdgpu_info_hw_ip) / sizeof(uint32_t)> engine = {};
+    EXPECT_EQ(query(args, engine), 0) << type;
+    return engine[kVersionOfEngine / sizeof(uint32_t)];
+  };
+  EXPECT_EQ(version(AMDGPU_HW_IP_GFX), 11u << 16);
+  EXPECT_EQ(version(AMDGPU_HW_IP_COMPUTE), 11u << 16);
+  EXPECT_EQ(version(AMDGPU_HW_IP_DMA), 6u << 16);
+  EXPECT_EQ(version(AMDGPU_HW_IP_VCN_DEC), 0u);
+  args = {};
+  args.query = kMostBuffersQuery;
+  MostBuffers most = {};
+  ASSERT_EQ(query(args, most), 0);
+  EXPECT_EQ(most, (MostBuffers{192, 125, 49, 49, 49, 49, 49, 49, 16, 49}));
+  args = {};
+  args.query = AMDGPU_INFO_SENSOR;
+  for (const auto& [sensor, mhz] : {std::pair(kPeakEngineClock, 2500u), {kPeakMemoryClock, 1249u}}) {
+    args.sensor_info.type = sensor;
+    uint32_t clock = 0;
+    EXPECT_EQ(query(args, clock), 0);
+    EXPECT_EQ(clock, mhz);
+  }
+  args.query = kFaultQuery;
+  std::array<uint64_t, 2> fault = {};
+  EXPECT_EQ(query(args, fault), EINVAL);
 }
 
 }  // namespace
