@@ -153,8 +153,14 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
   module.setTargetTriple(machine->getTargetTriple().str());
   module.setDataLayout(machine->createDataLayout());
   std::vector<llvm::Function*> own;
-  for (llvm::Function& function : module)
-    if (!function.isDeclaration() && !function.hasInternalLinkage()) own.push_back(&function);
+  bool has_calls_for_one_lane = false;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    if (function.hasInternalLinkage())
+      has_calls_for_one_lane = true;
+    else
+      own.push_back(&function);
+  }
   session.import(module, has_masked_gathers(processor));
   object.stages.import += watch.lap();
 
@@ -164,7 +170,7 @@ void finish(BodySession& session, llvm::Module& module, const std::string& proce
     function->addFnAttr("min-legal-vector-width", "512");
   }
   llvm::Function* const row = module.getFunction(kRowFunctionName);
-  if (row) move_out_of_rows(*row, machine.get(), Bodies::called);
+  if (row && has_calls_for_one_lane) move_out_of_rows(*row, machine.get(), Bodies::called);
   {
     Analyses analyses(machine.get());
     llvm::ModulePassManager passes;
@@ -256,14 +262,17 @@ Wanted wanted_of(const Routine& routine, unsigned piece) {
   return Wanted::soon;
 }
 
+bool has_loops(const Routine& routine) {
+  return std::ranges::any_of(loop_ends(routine), [](unsigned end) { return end != 0; });
+}
+
 }  // namespace
 
 bool has_row_function(const Routine& routine, const Facts& facts) {
   // Of full waves.
   if (routine.lanes != routine.wave_size) return false;
-  const bool has_loops = std::ranges::any_of(loop_ends(routine), [](unsigned end) { return end != 0; });
   // What goes round in loops takes longer than its launch.
-  const size_t most_nodes = has_loops ? 128 : 256;
+  const size_t most_nodes = has_loops(routine) ? 128 : 256;
   if (routine.launch.group_id_register >= isa::code::kVccLo) return false;
   if (routine.pieces.size() != 1 || routine.nodes.size() > most_nodes) return false;
   if (!routine.blocks[routine.entry_block].predecessors.empty()) return false;
@@ -287,7 +296,7 @@ bool has_row_function(const Routine& routine, const Facts& facts) {
 }
 
 bool goes_side_by_side(const Routine& routine, const Facts& facts) {
-  if (std::ranges::any_of(loop_ends(routine), [](unsigned end) { return end != 0; })) return false;
+  if (has_loops(routine)) return false;
   const auto plans = plan_addresses(routine, facts, false);
   for (unsigned i = 0; i < routine.blocks.size(); ++i) {
     const Block& block = routine.blocks[i];

@@ -281,12 +281,14 @@ llvm::Function* Emitter::function_of_one_lane(unsigned arguments, unsigned words
   apart->addFnAttr(llvm::Attribute::AlwaysInline);
   llvm::IRBuilderBase::InsertPointGuard guard(ir_);
   ir_.SetInsertPoint(llvm::BasicBlock::Create(context_, "", apart));
-  // Arguments and results are in memory of its own.
-  std::vector<llvm::AllocaInst*> own;
-  for (llvm::AllocaInst** each : {&words_, &masks_, &result_words_, &result_mask_}) {
-    own.push_back(ir_.CreateAlloca((*each)->getAllocatedType()));
-    std::swap(*each, own.back());
-  }
+  // Arguments and results are in memory of its own, which takes the place of this function's meanwhile.
+  llvm::AllocaInst** const memory[] = {&words_, &masks_, &result_words_, &result_mask_};
+  std::vector<llvm::AllocaInst*> other;
+  for (llvm::AllocaInst** each : memory) other.push_back(ir_.CreateAlloca((*each)->getAllocatedType()));
+  const auto exchange = [&] {
+    for (size_t i = 0; i < other.size(); ++i) std::swap(*memory[i], other[i]);
+  };
+  exchange();
   for (unsigned i = 0; i < arguments; ++i) ir_.CreateStore(splat(ir_, apart->getArg(i)), place_in(words_, i));
   llvm::AllocaInst* doubt = ir_.CreateAlloca(lanes_);
   ir_.CreateStore(llvm::Constant::getNullValue(lanes_), doubt);
@@ -297,8 +299,7 @@ llvm::Function* Emitter::function_of_one_lane(unsigned arguments, unsigned words
     all = ir_.CreateInsertValue(all, ir_.CreateExtractElement(lanes, uint64_t{0}), word);
   }
   ir_.CreateRet(all);
-  unsigned next = 0;
-  for (llvm::AllocaInst** each : {&words_, &masks_, &result_words_, &result_mask_}) *each = own[next++];
+  exchange();
   return apart;
 }
 
