@@ -262,6 +262,8 @@ Wanted wanted_of(const Routine& routine, unsigned piece) {
   return Wanted::soon;
 }
 
+constexpr size_t kMostNodesOfLoops = 400;
+
 bool has_loops(const Routine& routine) {
   return std::ranges::any_of(loop_ends(routine), [](unsigned end) { return end != 0; });
 }
@@ -271,10 +273,11 @@ bool has_loops(const Routine& routine) {
 bool has_row_function(const Routine& routine, const Facts& facts) {
   // Of full waves.
   if (routine.lanes != routine.wave_size) return false;
-  // What goes round in loops takes longer than its launch.
-  const size_t most_nodes = has_loops(routine) ? 128 : 256;
+  // What goes round in loops takes longer than its launch, and is slower where what is computed before the
+  // rows leaves it too few registers.
+  if (has_loops(routine) && routine.nodes.size() > kMostNodesOfLoops) return false;
   if (routine.launch.group_id_register >= isa::code::kVccLo) return false;
-  if (routine.pieces.size() != 1 || routine.nodes.size() > most_nodes) return false;
+  if (routine.pieces.size() != 1) return false;
   if (!routine.blocks[routine.entry_block].predecessors.empty()) return false;
   const bool waits = std::ranges::any_of(routine.nodes, [](const Node& node) {
     switch (node.kind) {
