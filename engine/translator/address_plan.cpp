@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/translator/effects.h"
+#include "engine/translator/mask_algebra.h"
 #include "engine/translator/operands.h"
 
 namespace lockstep::translator {
@@ -14,7 +15,7 @@ using isa::AccessShape;
 using isa::Role;
 
 // What is emitted twice is short: so many instructions for each access that gains by it, and so many more.
-constexpr unsigned kNodesForAccess = 40, kSmallBlock = 64;
+constexpr unsigned kNodesForAccess = 40, kNodesForWanted = 10, kSmallBlock = 64;
 
 // From one lane's place to the next one's, of an access to whole registers with such an address.
 std::optional<int32_t> stride_of_places(const GlobalOperands& access, const LinearState& state) {
@@ -26,6 +27,19 @@ std::optional<int32_t> stride_of_places(const GlobalOperands& access, const Line
     if (!high || (!low->is_half_with(*high) && (high->is_high || high->stride != 0))) return std::nullopt;
   }
   return low->stride;
+}
+
+// 0 or -1, by SCC: compilers choose so by what all lanes have alike.
+bool makes_alike_mask(const Node& node, unsigned wave_size) {
+  if (node.kind != NodeKind::scalar_alu) return false;
+  const isa::Instruction& instruction = node.instruction;
+  if (instruction.row->opcode != (wave_size == 64 ? isa::Opcode::s_cselect_b64 : isa::Opcode::s_cselect_b32))
+    return false;
+  const auto is_constant = [&](Role role) {
+    const auto source = source_of(*instruction.find(role), instruction);
+    return source && source->is_constant;
+  };
+  return are_bits_of_lanes(instruction) && is_constant(Role::src0) && is_constant(Role::src1);
 }
 
 // Lanes that lie side by side, or loads of one place or with a stride: elements may overlap, as those of a
@@ -79,6 +93,7 @@ LinearState::Step LinearState::step(const Node& node, const RegisterSet& merged,
   const Effects effects = effects_of(node, routine_.wave_size, routine_.vgpr_count);
   std::map<unsigned, Linear> written;
   std::map<unsigned, LowSum> written_carries;
+  std::optional<unsigned> written_mask;
   if (node.kind == NodeKind::vector_alu || node.kind == NodeKind::dual) {
     const auto sources = [&](const isa::Operand& operand, unsigned word) -> std::optional<Linear> {
       const auto source = source_of(operand, node.instruction);
@@ -102,19 +117,30 @@ LinearState::Step LinearState::step(const Node& node, const RegisterSet& merged,
       result.reads_carry.push_back(source->first);
       return found->second;
     };
+    const auto masks = [&](const isa::Operand& operand) -> std::optional<AlikeMask> {
+      const auto source = source_of(operand, node.instruction);
+      const auto found = source && !source->is_constant ? masks_.find(source->first) : masks_.end();
+      if (found == masks_.end()) return std::nullopt;
+      result.reads_mask = found->second;
+      return AlikeMask{};
+    };
     for (const Half& half : halves_of(node.instruction)) {
-      const LinearResult made = math_.result_of(node.instruction, half, sources, carries);
+      const LinearResult made = math_.result_of(node.instruction, half, sources, carries, masks);
       for (unsigned i = half.first; i < half.last; ++i) {
         const isa::Operand& operand = node.instruction.operands[i];
         if (operand.role == Role::dst && operand.is_vgpr()) {
           for (unsigned word = 0; word < std::min<unsigned>(operand.words, 2); ++word)
             if (made.words[word]) written[operand.vgpr() + word] = *made.words[word];
+        } else if (operand.role == Role::dst && made.mask) {
+          written_mask = scalar_destination(operand);
         } else if (operand.role == Role::dst2 && made.low_sum) {
           if (const auto number = scalar_destination(operand)) written_carries[*number] = *made.low_sum;
         }
       }
     }
   }
+  if (makes_alike_mask(node, routine_.wave_size))
+    written_mask = scalar_destination(*node.instruction.find(Role::dst));
   if (loads_same) {
     const GlobalOperands access = global_operands(node.instruction);
     for (unsigned word = 0; word < access.shape.registers(); ++word) written[access.data + word] = Linear{};
@@ -122,10 +148,14 @@ LinearState::Step LinearState::step(const Node& node, const RegisterSet& merged,
   const RegisterSet changed = effects.writes | effects.reloaded;
   std::erase_if(linear_, [&](const auto& each) { return changed[each.first]; });
   std::erase_if(carries_, [&](const auto& each) { return changed[each.first]; });
+  std::erase_if(masks_, [&](const auto& each) {
+    return changed[each.first] || changed[each.first + routine_.wave_size / 32 - 1];
+  });
   partial_ &= ~changed;
-  // Lanes that were off have no carry.
+  // Lanes that were off have no carry, and are in no mask.
   if (turns_lanes_on(effects.exec)) {
     carries_.clear();
+    masks_.clear();
     std::erase_if(linear_, [&](const auto& each) { return partial_[each.first]; });
     partial_.reset();
   }
@@ -140,6 +170,7 @@ LinearState::Step LinearState::step(const Node& node, const RegisterSet& merged,
     carries_[number] = sum;
     result.writes_carry.push_back(number);
   }
+  if (written_mask && *written_mask != kExec) masks_[*written_mask] = &node;
   return result;
 }
 
@@ -170,13 +201,15 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
            (known->is_high ? 0 : known->stride) != each.second;
   });
   if (accesses == 0 && wanted.empty()) return {};
-  if (count > kSmallBlock + accesses * kNodesForAccess) return {};
+  if (count > kSmallBlock + accesses * kNodesForAccess + wanted.size() * kNodesForWanted) return {};
 
   plan.is_regular = regular;
   plan.is_computed.resize(count);
   plan.linear_writes.resize(count);
+  plan.chooses_by.resize(count);
   plan.is_cut.resize(count);
   std::set<unsigned> needed, needed_carries;
+  std::set<const Node*> needed_masks;
   for (const auto& [number, stride] : wanted) {
     plan.kept.push_back(number);
     needed.insert(number);
@@ -193,11 +226,16 @@ AddressPlan plan_block(const Routine& routine, const Facts& facts, unsigned inde
     bool is_wanted = false;
     for (unsigned number : step.writes) is_wanted |= needed.erase(number) != 0;
     for (unsigned number : step.writes_carry) is_wanted |= needed_carries.erase(number) != 0;
+    is_wanted |= needed_masks.erase(&node) != 0 && node.kind != NodeKind::scalar_alu;
     if (is_wanted) {
       plan.is_computed[i] = !regular[i];
       plan.linear_writes[i] = step.writes;
       needed.insert(step.reads.begin(), step.reads.end());
       needed_carries.insert(step.reads_carry.begin(), step.reads_carry.end());
+      if (step.reads_mask) {
+        needed_masks.insert(step.reads_mask);
+        plan.chooses_by[i] = static_cast<unsigned>(step.reads_mask - routine.nodes.data());
+      }
     }
     if (!regular[i]) continue;
     const isa::Operand& address = *node.instruction.find(Role::addr);
@@ -242,12 +280,18 @@ bool is_in_loop_before(const Routine& routine, unsigned index, unsigned other) {
   });
 }
 
+// Where waves come to a block from. A round takes over what the one before leaves by itself.
+std::vector<unsigned> blocks_before(const Routine& routine, const AddressPlan& plan, unsigned index) {
+  std::vector<unsigned> before = routine.blocks[index].predecessors;
+  if (plan.is_round) std::erase(before, index);
+  return before;
+}
+
 // Whether what blocks find out counts in that one: all that waves come from is emitted before it. Where there
 // are several, or lanes come on, loops do not have to keep in each round what is of use behind them.
 bool takes_over(const Routine& routine, const AddressPlan& plan, unsigned index) {
-  const Block& block = routine.blocks[index];
-  const std::vector<unsigned>& before = block.predecessors;
-  if (block.is_entry || before.empty()) return false;
+  const std::vector<unsigned> before = blocks_before(routine, plan, index);
+  if ((routine.blocks[index].is_entry && !plan.is_round) || before.empty()) return false;
   if (!std::ranges::all_of(before, [&](unsigned each) { return each < index; })) return false;
   if (before.size() == 1 && !plan.roots_in_all_lanes) return true;
   return std::ranges::none_of(before, [&](unsigned each) { return is_in_loop_before(routine, each, index); });
@@ -270,7 +314,7 @@ std::vector<AddressPlan> plan_backward(const Routine& routine, const Facts& fact
     plan = plan_round(routine, facts, index, std::move(plan), std::move(wanted[index]));
     if (!keeps || !takes_over(routine, plan, index)) continue;
     for (const auto& root : plan.roots)
-      for (const unsigned before : routine.blocks[index].predecessors)
+      for (const unsigned before : blocks_before(routine, plan, index))
         if (!unknown[index][root.first]) wanted[before].insert(root);
   }
   return plans;
@@ -283,22 +327,25 @@ void find_known(const Routine& routine, const Facts& facts, std::vector<AddressP
   std::vector<RegisterSet> in_all_lanes(plans.size());
   for (unsigned index = 0; index < plans.size(); ++index) {
     AddressPlan& plan = plans[index];
-    const std::vector<unsigned>& before = routine.blocks[index].predecessors;
-    const bool takes_known = takes_over(routine, plan, index);
+    const std::vector<unsigned> before = blocks_before(routine, plan, index);
+    const bool takes_known = takes_over(routine, plan, index),
+               all_on = facts.nodes[routine.blocks[index].first].all_on;
+    const bool wants_all_lanes = plan.roots_in_all_lanes || (plan.is_round && all_on);
     for (const auto& [number, stride] : plan.roots) {
       if (!takes_known) break;
       const auto origin = origins[before[0]].find(number);
       if (origin == origins[before[0]].end()) continue;
       // Else what is kept holds for lanes that are on.
-      if (plan.roots_in_all_lanes && !in_all_lanes[origin->second][number]) continue;
+      if (wants_all_lanes && !in_all_lanes[origin->second][number]) continue;
       const auto is_same = [&](unsigned each) {
         const auto found = origins[each].find(number);
         return found != origins[each].end() && found->second == origin->second;
       };
       if (std::ranges::all_of(before, is_same)) plan.known.insert(*origin);
     }
-    const bool is_tested_in_all_lanes =
-        plan.roots_in_all_lanes || facts.nodes[routine.blocks[index].first].all_on;
+    // The first round looks at all or none.
+    if (plan.is_round && plan.known.size() != plan.roots.size()) plan.known.clear();
+    const bool is_tested_in_all_lanes = plan.roots_in_all_lanes || all_on;
     for (unsigned number : plan.kept) {
       const auto known = plan.known.find(number);
       const bool is_computed = is_written(plan, number), is_found = is_computed || known == plan.known.end();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "engine/translator/linear.h"
@@ -20,6 +21,8 @@ class LinearState {
   struct Step {
     std::vector<unsigned> reads, writes;              // linear VGPRs
     std::vector<unsigned> reads_carry, writes_carry;  // registers with carries of sums of them
+    // Whose mask of lanes that are alike is read, which only registers that are written here are made of.
+    const Node* reads_mask = nullptr;
   };
   // `merged`: lanes that are off keep what these registers hold, so that the pattern ends when others come
   // on. `loads_same`: all lanes have what one access loads.
@@ -36,6 +39,8 @@ class LinearState {
   std::map<unsigned, Linear> linear_;
   RegisterSet partial_;  // of these, those with other lanes that are off
   std::map<unsigned, LowSum> carries_;
+  std::map<unsigned, const Node*>
+      masks_;  // that have all lanes that are on or none of them, by who wrote them
   LinearMath math_{nullptr, 16};
 };
 
@@ -60,6 +65,8 @@ struct AddressPlan {
   std::vector<bool> is_computed;  // as scalars
   // VGPRs that one that is computed, or a load of one place, leaves linear.
   std::vector<std::vector<unsigned>> linear_writes;
+  // Of one that is computed: who wrote the mask that it chooses by, all lanes alike, if it does.
+  std::vector<std::optional<unsigned>> chooses_by;
   std::vector<bool> is_regular;  // accesses
   std::vector<bool> is_cut;      // it changes memory, and what comes behind it may still turn out otherwise
   bool is_empty() const { return is_regular.empty(); }

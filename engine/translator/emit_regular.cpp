@@ -17,7 +17,11 @@ bool Emitter::is_only_kept(unsigned block, unsigned number) const {
       std::array{routine_.blocks[block].taken, routine_.blocks[block].next}, [&](int to) {
         if (to < 0) return true;
         const auto next = static_cast<unsigned>(to);
-        return plans_[next].known.contains(number) || !facts_.blocks[next].held[number];
+        if (!facts_.blocks[next].held[number]) return true;
+        // Rounds may have it in lanes that are on only, and lanes that are off from its slot.
+        const bool wants_slot = plans_[next].is_round && !facts_.nodes[routine_.blocks[next].first].all_on &&
+                                facts_.blocks[next].live_in.off[number];
+        return plans_[next].known.contains(number) && !wants_slot;
       });
 }
 
@@ -35,7 +39,7 @@ void Emitter::set_kept(unsigned block, bool holds) {
   Value* flag = ir_.getInt32(holds ? 1 : 0);
   ir_.CreateStore(flag, is_kept(block));
   for (const int to : {routine_.blocks[block].taken, routine_.blocks[block].next})
-    if (to >= 0 && !plans_[static_cast<unsigned>(to)].known.empty())
+    if (to >= 0 && to != static_cast<int>(block) && !plans_[static_cast<unsigned>(to)].known.empty())
       ir_.CreateStore(flag, is_kept(flag_of(static_cast<unsigned>(to))));
 }
 
@@ -104,24 +108,27 @@ llvm::AllocaInst* Emitter::kept_first(unsigned block, unsigned number, unsigned 
 void Emitter::begin_regular(unsigned block) {
   is_regular_version_ = true;
   low_sums_.clear();
+  alike_masks_.clear();
   computed_.clear();
   base_slots_.clear();
   begin_section();
-  if (!plan_.known.empty()) {
+  if (plan_.is_round) {
+    take_over_round(block);
+  } else if (!plan_.known.empty()) {
     BasicBlock* known = new_block("known");
     Value* holds = ir_.CreateICmpNE(ir_.CreateLoad(i32_, is_kept(flag_of(block))), ir_.getInt32(0));
     branch_unlikely(ir_.CreateNot(holds), sections_.back().second, known);
     ir_.SetInsertPoint(known);
   }
   std::array<std::map<unsigned, Value*>, kMaxChunks> firsts;
-  if (!plan_.roots_in_all_lanes && plan_.known.empty() && roots_may_be_merged(block))
+  if (!plan_.roots_in_all_lanes && (plan_.known.empty() || plan_.is_round) && roots_may_be_merged(block))
     for (unsigned part = 0; part < linear_parts(); ++part) firsts[part] = firsts_of_lanes_on(part);
   ChunkValues differences{};
   const bool may_be_in_lanes_on =
       !plan_.roots_in_all_lanes && !facts_.nodes[routine_.blocks[block].first].all_on;
   for (const auto& [number, stride] : plan_.roots) {
     // Of the work-item ids of a row it is known, but for chunks of several short ones.
-    const auto known = plan_.known.find(number);
+    const auto known = plan_.is_round ? plan_.known.end() : plan_.known.find(number);
     const bool is_kept_from_before = known != plan_.known.end();
     const bool is_item_id = row_ && block == routine_.entry_block && number == kIdRegister && stride == 1 &&
                             !routine_.launch.has_short_rows();
@@ -265,6 +272,12 @@ void Emitter::emit_computed(unsigned index, unsigned chunk) {
     run_.next_read += result.scalar_reads;
     for (auto& [number, value] : result.registers) value = linear_math_.from_lane(value, 16 * chunk);
   }
+  const auto mask = alike_masks_.find({index, is_linear_in_wave() ? 0 : chunk});
+  if (mask != alike_masks_.end()) {
+    const auto number = scalar_destination(*routine_.nodes[index].instruction.find(Role::dst));
+    if (is_mask_read(index, *number)) run_.masks[*number][chunk] = alike_mask(mask->second, chunk);
+    return;
+  }
   // Of this nothing is left but what somebody uses.
   if (!result.is_all) emit_vector(index, chunk);
   for (const auto& [number, value] : result.registers) {
@@ -272,6 +285,11 @@ void Emitter::emit_computed(unsigned index, unsigned chunk) {
     locals_.linear_in_lanes_on[number] = facts_.nodes[index].merged[number];
     locals_.linear[number][chunk] = value;
   }
+}
+
+Emitter::LaneMask Emitter::alike_mask(Value* has_lanes, unsigned chunk) {
+  Value* on = bits_of_register(kExec, chunk);
+  return {.bits = ir_.CreateSelect(has_lanes, on, ir_.getInt16(0))};
 }
 
 Emitter::ComputedRegisters Emitter::compute(unsigned index, unsigned chunk) {
@@ -297,15 +315,26 @@ Emitter::ComputedRegisters Emitter::compute(unsigned index, unsigned chunk) {
     if (source->is_constant || found == low_sums_.end()) return std::nullopt;
     return found->second;
   };
+  const auto masks = [&](const isa::Operand&) -> std::optional<AlikeMask> {
+    const std::optional<unsigned> from = plan_.chooses_by[index - block_first_];
+    if (!from) return std::nullopt;
+    if (const auto found = alike_masks_.find({*from, chunk}); found != alike_masks_.end())
+      return AlikeMask{found->second};
+    const auto number = scalar_destination(*routine_.nodes[*from].instruction.find(Role::dst));
+    return AlikeMask{ir_.CreateTrunc(bits_of_register(*number, chunk), i1_)};
+  };
   // What is linear in lanes that are on has been so under another EXEC, perhaps: the plan knows.
   const std::vector<unsigned>& linear_writes = plan_.linear_writes[index - block_first_];
   // Both halves of a VOPD pair read before either writes.
   ComputedRegisters computed;
   for (const Half& half : halves_of(instruction)) {
-    const LinearResult result = linear_math_.result_of(instruction, half, sources, carries);
+    const LinearResult result = linear_math_.result_of(instruction, half, sources, carries, masks);
+    if (result.mask) alike_masks_[{index, chunk}] = result.mask->has_lanes;
     for (unsigned i = half.first; i < half.last; ++i) {
       const isa::Operand& operand = instruction.operands[i];
-      if (operand.role == Role::dst) {
+      if (operand.role == Role::dst && !operand.is_vgpr()) {
+        computed.is_all = false;
+      } else if (operand.role == Role::dst) {
         for (unsigned word = 0; word < std::min<unsigned>(operand.words, 2); ++word) {
           const unsigned number = operand.vgpr() + word;
           if (result.words[word] && std::ranges::count(linear_writes, number) != 0)

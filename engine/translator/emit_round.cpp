@@ -10,6 +10,25 @@ namespace lockstep::translator {
 using llvm::BasicBlock;
 using llvm::Value;
 
+// The first round, if the blocks before have found out what it would look for.
+void Emitter::take_over_round(unsigned block) {
+  if (plan_.known.empty()) return;
+  llvm::AllocaInst* flag = is_kept(flag_of(block));
+  Value* holds = ir_.CreateICmpNE(ir_.CreateLoad(i32_, flag), ir_.getInt32(0));
+  // Waves may come here from the second version, too.
+  ir_.CreateStore(ir_.getInt32(0), flag);
+  BasicBlock *known = new_block("known"), *look = new_block("look");
+  branch_unlikely(ir_.CreateNot(holds), look, known);
+  ir_.SetInsertPoint(known);
+  for (const auto& [number, origin] : plan_.known)
+    for (unsigned chunk = 0; chunk < linear_parts(); ++chunk)
+      ir_.CreateStore(ir_.CreateLoad(i32_, kept_first(origin, number, chunk)),
+                      kept_first(block, number, chunk));
+  round_ = new_block("round");
+  ir_.CreateBr(round_);
+  ir_.SetInsertPoint(look);
+}
+
 // What has been found out holds in all rounds: they begin behind that, with the roots as the last one left
 // them. Lanes are made of these where somebody else wants them.
 void Emitter::begin_round(unsigned block, Value* wrong) {
@@ -29,7 +48,7 @@ void Emitter::begin_round(unsigned block, Value* wrong) {
   });
   // What lanes that are off hold is nobody's business where nobody reads it.
   const RegisterSet in_lanes_on = locals_.linear_in_lanes_on & facts_.blocks[block].live_in.off;
-  round_ = new_block("round");
+  if (!round_) round_ = new_block("round");
   ir_.CreateBr(round_);
   ir_.SetInsertPoint(round_);
   forget_values();

@@ -5,6 +5,7 @@
 
 #include "engine/translator/body_library.h"
 #include "engine/translator/emitter.h"
+#include "engine/translator/integer_comparisons.h"
 #include "engine/translator/lane_values.h"
 #include "engine/translator/operands.h"
 #include "isa/operand_rules.h"
@@ -402,6 +403,21 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
       }
     }
   }
+  const bool is_same_in_all_lanes =
+      !numbers.empty() && std::ranges::find(numbers, nullptr) == numbers.end() && !run_.nodes.empty();
+  if (const IntegerComparison* comparison = integer_comparison(part.row->base);
+      comparison && is_same_in_all_lanes) {
+    const auto number = [&](unsigned i) {
+      if (comparison->words == 1) return numbers[i];
+      Value* high = ir_.CreateShl(ir_.CreateZExt(numbers[2 * i + 1], i64_), 32);
+      return ir_.CreateOr(ir_.CreateZExt(numbers[2 * i], i64_), high);
+    };
+    Value* has_lanes = ir_.CreateICmp(comparison->predicate, number(0), number(1));
+    if (const auto result = scalar_destination(*mask_destination))
+      writes.masks.emplace_back(*result, alike_mask(has_lanes, chunk));
+    return;
+  }
+
   // The body finds the carry by comparing the sum with its first addend, and hosts without comparisons of
   // unsigned numbers are quicker with a constant there.
   if (part.row->base == isa::Opcode::v_add_co_u32 && llvm::isa<llvm::Constant>(words[1]))
@@ -426,8 +442,7 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
     store_arguments();
     call_body(output_function(signature.result) + suffix, doubt, node.float_mode, true);
   };
-  const bool is_same = !numbers.empty() && std::ranges::find(numbers, nullptr) == numbers.end() &&
-                       masks.empty() && !signature.has_mask && !run_.nodes.empty() &&
+  const bool is_same = is_same_in_all_lanes && masks.empty() && !signature.has_mask &&
                        (begins_work_for_one_lane(*part.row) ||
                         std::ranges::any_of(numbers, [&](Value* v) { return run_.numbers.contains(v); }));
   const std::vector<Value*>* same = nullptr;

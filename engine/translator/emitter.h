@@ -246,6 +246,7 @@ class Emitter {
   // For the blocks behind it.
   void keep_linear(unsigned block);
   // Of a loop whose rounds leave its roots linear: they are looked at before the first one only.
+  void take_over_round(unsigned block);
   void begin_round(unsigned block, Value* wrong);
   void set_linear(unsigned number, unsigned chunk, const Linear& value);
   void end_round(unsigned block);
@@ -273,6 +274,8 @@ class Emitter {
     size_t scalar_reads = 0;  // of the run, by it
   };
   ComputedRegisters compute(unsigned node, unsigned chunk);
+  // Of lanes that are on, all or none.
+  LaneMask alike_mask(Value* has_lanes, unsigned chunk);
   void emit_computed(unsigned node, unsigned chunk);
   bool is_linear_in_wave() const {
     return shape_ == Shape::row && routine_.launch.counting_lanes == routine_.wave_size;
@@ -775,6 +778,8 @@ class Emitter {
   // Of a wave: what emit_computed() wrote in the first chunk, by node.
   std::map<unsigned, ComputedRegisters> computed_;
   std::map<std::pair<unsigned, unsigned>, LowSum> low_sums_;  // by the register with the carry, and chunk
+  // i1, by node and chunk: whether the mask that it writes has all lanes that are on, or none.
+  std::map<std::pair<unsigned, unsigned>, Value*> alike_masks_;
   // By the register with the base address, whether it is a load, and in rows so many bytes: the slot of all
   // such accesses.
   std::map<std::tuple<int, bool, uint64_t>, unsigned> base_slots_;

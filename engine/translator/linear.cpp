@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "engine/translator/integer_comparisons.h"
 #include "engine/translator/registers.h"
 
 namespace lockstep::translator {
@@ -136,6 +137,15 @@ LinearMath::Result LinearMath::inverted(const Result& a) {
   }
   if (!a->is_high) opposite.first = value([&] { return ir_->CreateNot(a->first); });
   return opposite;
+}
+
+// What all lanes choose alike is as linear as both.
+LinearMath::Result LinearMath::chosen(const Result& a, const Result& b, const AlikeMask& mask) {
+  if (!a || !b || a->stride != b->stride) return std::nullopt;
+  Linear either;
+  either.stride = a->stride;
+  either.first = value([&] { return ir_->CreateSelect(mask.has_lanes, b->first, a->first); });
+  return either;
 }
 
 LinearMath::Result LinearMath::multiply(const Result& a, const Result& b) {
@@ -306,7 +316,7 @@ LinearMath::Result LinearMath::bit_or(Result a, Result b) {
 }
 
 LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Half& part,
-                                   const Sources& sources, const Carries& carries) {
+                                   const Sources& sources, const Carries& carries, const Masks& masks) {
   LinearResult result;
   if (instruction.dpp != isa::Dpp::none || instruction.clamp || instruction.omod != 0) return result;
   std::array<const isa::Operand*, 3> operands{};
@@ -562,8 +572,27 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
                value([&] { return ir_->CreateSub(a->first_of_pair, b->first_of_pair); }));
       break;
     }
-    default:
+    case Opcode::v_cndmask_b32:
+      if (const std::optional<AlikeMask> mask = operands[2] ? masks(*operands[2]) : std::nullopt)
+        low = chosen(source(0), source(1), *mask);
       break;
+    default: {
+      const IntegerComparison* comparison = integer_comparison(part.row->base);
+      if (!comparison) break;
+      const auto number = [&](unsigned i) -> Result {
+        const Result low_word = source(i);
+        if (!is_uniform(low_word) || comparison->words == 1) return low_word;
+        return whole_of(low_word, half(i, 1));
+      };
+      const Result a = number(0), b = number(1);
+      if (!is_uniform(a) || !is_uniform(b)) break;
+      result.mask = AlikeMask{value([&] {
+        return comparison->words == 1
+                   ? ir_->CreateICmp(comparison->predicate, a->first, b->first)
+                   : ir_->CreateICmp(comparison->predicate, a->first_of_pair, b->first_of_pair);
+      })};
+      break;
+    }
   }
   for (Result& word : result.words)
     if (word && part.row->base != Opcode::v_mov_b32) word->root = -1;

@@ -42,11 +42,18 @@ struct LowSum {
   bool is_difference = false;  // a - b
 };
 
+// A mask with all lanes that are on, or none of them: whether it has them, i1, null while nobody wants more
+// than the shape.
+struct AlikeMask {
+  llvm::Value* has_lanes = nullptr;
+};
+
 // What an instruction makes of such operands. Which results are linear depends on strides and constants
 // alone, so that it is known before there is code.
 struct LinearResult {
   std::array<std::optional<Linear>, 2> words;  // of the destination
   std::optional<LowSum> low_sum;               // whose carry it writes
+  std::optional<AlikeMask> mask;               // that it writes
 };
 
 class LinearMath {
@@ -54,11 +61,12 @@ class LinearMath {
   // Of so many lanes. Without a builder only shapes come out.
   LinearMath(llvm::IRBuilder<>* ir, unsigned lanes) : ir_(ir), last_lane_(static_cast<int32_t>(lanes) - 1) {}
 
-  // Of a word of an operand; and of the carry that it names.
+  // Of a word of an operand; and of the carry, or the mask, that it names.
   using Sources = std::function<std::optional<Linear>(const isa::Operand&, unsigned word)>;
   using Carries = std::function<std::optional<LowSum>(const isa::Operand&)>;
+  using Masks = std::function<std::optional<AlikeMask>(const isa::Operand&)>;
   LinearResult result_of(const isa::Instruction& instruction, const Half& half, const Sources& sources,
-                         const Carries& carries);
+                         const Carries& carries, const Masks& masks);
 
   // From then on the value counts as one that does not wrap. It may not pass 2^31 either, which is cheaper to
   // see.
@@ -96,6 +104,7 @@ class LinearMath {
   Result below_2_to_24(const Result& a);
   Result signed_below_2_to_23(const Result& a);
   Result inverted(const Result& a);
+  Result chosen(const Result& a, const Result& b, const AlikeMask& mask);
   Result low_bits(const Result& a, unsigned count);
   Result low_bits_of_high(const Linear& high, const Result& mask);
   // All lanes have the same bits from `bit` on.

@@ -82,6 +82,50 @@ TEST(AddressPlan, LoopsKeepNothingForWhatIsBehindABranch) {
   EXPECT_EQ(known[2], Known());
 }
 
+std::string loop_behind(const std::string& before, const std::string& inside) {
+  return "v_lshlrev_b32 v1, 2, v0\n" + before +
+         "again:\nglobal_load_b32 v2, v1, s[0:1]\ns_waitcnt vmcnt(0)\n" + inside +
+         "v_add_nc_u32 v1, 64, v1\ns_sub_u32 s4, s4, 1\ns_cmp_lg_u32 s4, 0\ns_cbranch_scc1 again\n" + kStore;
+}
+
+// The first round need not look at it.
+TEST(AddressPlan, LoopsKnowWhatWasFoundBeforeThem) {
+  auto known = known_in(loop_behind("", ""));
+  ASSERT_EQ(known.size(), 3u);
+  EXPECT_EQ(known[1], (Known{{1, 0}}));
+  // It knows all or nothing: v3 is expected to be the same in all lanes, but not made so.
+  known = known_in(loop_behind("v_bfe_u32 v3, v0, 10, 10\nv_mul_hi_u32 v3, s4, v3\n",
+                               "v_add_nc_u32 v5, v1, v3\nglobal_store_b32 v5, v2, s[0:1]\n"));
+  ASSERT_EQ(known.size(), 3u);
+  EXPECT_EQ(known[1], Known());
+  // Nor where another one comes to it.
+  known = known_in("s_cmp_eq_u32 s5, 0\ns_cbranch_scc1 other\n" +
+                   loop_behind("s_branch again\nother:\nv_mul_lo_u32 v1, s4, v0\n", ""));
+  ASSERT_EQ(known.size(), 5u);
+  EXPECT_EQ(known[3], Known());
+}
+
+// As compilers choose by what all lanes have alike.
+TEST(AddressPlan, KnowsWhatAllLanesChoose) {
+  const auto known = [](const std::string& mask) {
+    const auto all =
+        known_in("v_bfe_u32 v3, v0, 10, 10\nv_and_b32 v0, 0x3ff, v0\n" + mask +
+                 "v_cndmask_b32 v4, 0, v3, vcc_lo\nv_mul_lo_u32 v4, v4, s4\nv_add_nc_u32 v1, v4, v0\n"
+                 "v_lshlrev_b32 v1, 2, v1\ns_cbranch_scc0 end\nglobal_load_b32 v2, v1, s[0:1]\n" +
+                 "s_waitcnt vmcnt(0)\n" + kStore + "end:\n");
+    return all.size() == 3 && all[1] == Known{{1, 0}};
+  };
+  EXPECT_TRUE(known("s_cmp_eq_u32 s5, s6\ns_cselect_b32 vcc_lo, -1, 0\n"));
+  EXPECT_TRUE(known("s_cmp_eq_u32 s5, s6\ns_cselect_b32 vcc_lo, 0, -1\n"));
+  EXPECT_TRUE(known("v_cmp_lt_u32 vcc_lo, v3, s7\n"));
+  EXPECT_FALSE(known("s_cmp_eq_u32 s5, s6\ns_cselect_b32 vcc_lo, 1, 0\n"));
+  EXPECT_FALSE(known("s_cmp_eq_u32 s5, s6\ns_cselect_b32 vcc_lo, s5, 0\n"));
+  EXPECT_FALSE(known("s_cmp_eq_u32 s5, s6\ns_cselect_b32 vcc_lo, -1, 0\ns_mov_b32 vcc_lo, s5\n"));
+  EXPECT_FALSE(known("v_cmp_lt_u32 vcc_lo, v0, s7\n"));
+  // Lanes that come on are in no mask.
+  EXPECT_FALSE(known("v_cmp_lt_u32 vcc_lo, v3, s7\ns_mov_b32 exec_lo, -1\n"));
+}
+
 // Accesses with one base are looked up together. Of a sum of an SGPR and a VGPR either one may be the buffer:
 // a pointer of each, or a loop's offset that is added to several.
 TEST(AddressPlan, BasesAreOfBothSummands) {
@@ -98,7 +142,7 @@ TEST(AddressPlan, BasesAreOfBothSummands) {
       return std::optional(linear);
     };
     return *LinearMath(nullptr, 16)
-                .result_of(instruction, halves_of(instruction).front(), sources, {})
+                .result_of(instruction, halves_of(instruction).front(), sources, {}, {})
                 .words[0];
   };
   EXPECT_EQ(made_of("v_mov_b32 v1, v2", 2).root, 2);

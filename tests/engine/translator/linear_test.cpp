@@ -58,6 +58,7 @@ Sum sum_of(const std::string& text, const std::map<unsigned, Number>& vgprs) {
     sum.registers[number] = linear;
   }
   std::map<unsigned, LowSum> carries;
+  std::map<unsigned, AlikeMask> masks;
   const Routine routine = routine_of(text, 32);
   for (const Node& node : routine.nodes) {
     if (node.kind != NodeKind::vector_alu) continue;
@@ -73,8 +74,19 @@ Sum sum_of(const std::string& text, const std::map<unsigned, Number>& vgprs) {
       const auto found = carries.find(operand.code);
       return found == carries.end() ? std::nullopt : std::optional(found->second);
     };
+    const auto mask = [&](const isa::Operand& operand) -> std::optional<AlikeMask> {
+      const auto found = masks.find(source_of(operand, node.instruction)->first);
+      return found == masks.end() ? std::nullopt : std::optional(found->second);
+    };
     const Half half = halves_of(node.instruction)[0];
-    const LinearResult result = math.result_of(node.instruction, half, source, carry);
+    const LinearResult result = math.result_of(node.instruction, half, source, carry, mask);
+    const isa::Operand& written_first = *node.instruction.find(isa::Role::dst);
+    if (!written_first.is_vgpr()) {
+      const unsigned number = *scalar_destination(written_first);
+      masks.erase(number);
+      if (result.mask) masks[number] = *result.mask;
+      continue;
+    }
     const unsigned destination = node.instruction.find(isa::Role::dst)->vgpr();
     for (unsigned word = 0; word < 2; ++word)
       if (word == 0 || result.words[word]) sum.registers[destination + word] = result.words[word];
@@ -111,6 +123,42 @@ TEST(Linear, BitsBelowTheStrideAreSet) {
     EXPECT_EQ(sum.registers.at(1)->stride, each.number.stride);
     EXPECT_EQ(sum.first.at(1), each.number.first | each.bits);
   }
+}
+
+// By comparisons of what all lanes have alike.
+TEST(Linear, ChoicesOfAllLanes) {
+  struct Case {
+    const char* comparison;
+    uint32_t low, high;
+    bool chooses_second;
+  };
+  // Of v[0:1], and 7.
+  for (const Case& each :
+       {Case{"v_cmp_lt_u32 vcc_lo, v0, v6", 6, 0, true}, Case{"v_cmp_lt_u32 vcc_lo, v0, v6", 7, 0, false},
+        Case{"v_cmp_lt_u32 vcc_lo, v0, v6", ~0u, 0, false}, Case{"v_cmp_lt_i32 vcc_lo, v0, v6", ~0u, 0, true},
+        Case{"v_cmp_ne_u64 vcc_lo, v[0:1], v[6:7]", 7, 0, false},
+        Case{"v_cmp_ne_u64 vcc_lo, v[0:1], v[6:7]", 7, 1, true},
+        Case{"v_cmp_ge_u64 vcc_lo, v[0:1], v[6:7]", 7, 0, true},
+        Case{"v_cmp_gt_u64 vcc_lo, v[0:1], v[6:7]", 0, 1, true},
+        Case{"v_cmp_gt_i64 vcc_lo, v[0:1], v[6:7]", 0, ~0u, false},
+        Case{"v_cmp_le_i64 vcc_lo, v[0:1], v[6:7]", 9, ~0u, true}}) {
+    SCOPED_TRACE(std::string(each.comparison) + ' ' + std::to_string(each.low));
+    const Sum sum = sum_of(
+        std::string(each.comparison) + "\nv_cndmask_b32 v8, v2, v3, vcc_lo",
+        {{0, {each.low, 0}}, {1, {each.high, 0}}, {2, {100, 4}}, {3, {900, 4}}, {6, {7, 0}}, {7, {0, 0}}});
+    ASSERT_TRUE(sum.registers.at(8));
+    EXPECT_EQ(sum.registers.at(8)->stride, 4);
+    EXPECT_EQ(sum.first.at(8), each.chooses_second ? 900u : 100u);
+    EXPECT_FALSE(sum.is_doubted);
+  }
+  const auto chosen = [](Number compared, Number first) {
+    return sum_of("v_cmp_lt_u32 vcc_lo, v0, v1\nv_cndmask_b32 v8, v2, v3, vcc_lo",
+                  {{0, compared}, {1, {7, 0}}, {2, first}, {3, {900, 4}}})
+        .registers.at(8);
+  };
+  EXPECT_TRUE(chosen({6, 0}, {100, 4}));
+  EXPECT_FALSE(chosen({6, 1}, {100, 4}));
+  EXPECT_FALSE(chosen({6, 0}, {100, 8}));
 }
 
 // Compilers count indices of 64 bits in the high half of a pair, and shift them down with their sign.

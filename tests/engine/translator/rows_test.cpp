@@ -104,6 +104,19 @@ void least_neighbour(__global uint* out, __global const uint* in, uint width, ui
   if (y < height - 1) l = min(l, in[i + width]);
   out[i] = l;
 }
+// Rows of pictures, or one row for all, chosen by what all items have alike, in rounds that begin with what was
+// found before them.
+__kernel __attribute__((reqd_work_group_size(32, 8, 1)))
+void rows(__global float* out, __global const float* a, __global const float* b, int width, int height, int height_a,
+          int height_b) {
+  int y = get_global_id(1);
+  if (y >= height) return;
+  a += (height_a == height) * y * width;
+  b += (height_b == height ? y : 0) * width;
+  out += y * width;
+#pragma unroll 1
+  for (int x = get_global_id(0); x < width; x += get_global_size(0)) out[x] = a[x] * 2.0f + b[x];
+}
 // A loop whose lanes are side by side but at the right edge, and store in each round.
 __kernel __attribute__((reqd_work_group_size(32, 8, 1)))
 void smear(__global float* out, __global const float* in, uint width, uint reach, __global const uchar* gains) {
@@ -406,6 +419,43 @@ TEST(Rows, LoopsGoOnWhereLanesAreElsewhere) {
     EXPECT_EQ(result.outcome.fault->fault.address - result.buffer_addresses[1],
               expected.outcome.fault->fault.address - expected.buffer_addresses[1])
         << left;
+  }
+}
+
+// Where NaNs send waves to the interpreter, rows end within a wave, and memory before the last row.
+TEST(Rows, RoundsBeginWithWhatWasFoundBeforeThem) {
+  constexpr uint32_t kRows = 21;
+  const Bytes wide = compile(kSource, 64);
+  for (const uint32_t width : {32u, 64u, 160u, 129u, 200u, 7u}) {
+    std::vector<float> in(size_t{width} * kRows);
+    for (uint32_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i * 7919 % 97) * 0.0625f;
+    Bytes bytes(in.size() * 4), with_nans = bytes;
+    std::memcpy(bytes.data(), in.data(), bytes.size());
+    in[in.size() / 2] = std::bit_cast<float>(0x7fa00001u);
+    in[in.size() / 7] = std::bit_cast<float>(0xff812345u);
+    std::memcpy(with_nans.data(), in.data(), bytes.size());
+    for (const uint32_t rows : {kRows, 1u}) {
+      SCOPED_TRACE(std::to_string(width) + " " + std::to_string(rows));
+      const TestDispatch dispatch{
+          "rows",
+          {96, 24, 1},
+          {32, 8, 1},
+          {buffer(0), buffer(1), buffer(2), value(width), value(kRows), value(rows), value(kRows)}};
+      for (const Bytes* const kernels : {&code(), &wide}) {
+        const TestResult result = expect_same(*kernels, {dispatch}, {Bytes(bytes.size()), bytes, bytes});
+        EXPECT_EQ(result.outcome.translation.interpreted, 0u);
+        expect_same(*kernels, {dispatch}, {Bytes(bytes.size()), bytes, with_nans});
+      }
+      Bytes shorter = bytes;
+      shorter.resize(size_t{width} * (kRows - 2) * 4 + 4);
+      const std::vector<Bytes> buffers{Bytes(bytes.size()), bytes, shorter};
+      const TestResult expected = run(code(), {dispatch}, buffers, machine::EngineKind::interpreter);
+      const TestResult result = run(code(), {dispatch}, buffers, machine::EngineKind::translator);
+      ASSERT_TRUE(expected.outcome.fault);
+      ASSERT_TRUE(result.outcome.fault);
+      EXPECT_EQ(result.outcome.fault->group, expected.outcome.fault->group);
+      EXPECT_EQ(result.outcome.fault->instruction, expected.outcome.fault->instruction);
+    }
   }
 }
 

@@ -1,0 +1,42 @@
+#include "engine/translator/integer_comparisons.h"
+
+#include <algorithm>
+
+namespace lockstep::translator {
+namespace {
+
+constexpr IntegerComparison kComparisons[] = {
+    {isa::Opcode::v_cmp_lt_i32, llvm::CmpInst::ICMP_SLT, 1},
+    {isa::Opcode::v_cmp_le_i32, llvm::CmpInst::ICMP_SLE, 1},
+    {isa::Opcode::v_cmp_eq_i32, llvm::CmpInst::ICMP_EQ, 1},
+    {isa::Opcode::v_cmp_ne_i32, llvm::CmpInst::ICMP_NE, 1},
+    {isa::Opcode::v_cmp_ge_i32, llvm::CmpInst::ICMP_SGE, 1},
+    {isa::Opcode::v_cmp_gt_i32, llvm::CmpInst::ICMP_SGT, 1},
+    {isa::Opcode::v_cmp_lt_u32, llvm::CmpInst::ICMP_ULT, 1},
+    {isa::Opcode::v_cmp_le_u32, llvm::CmpInst::ICMP_ULE, 1},
+    {isa::Opcode::v_cmp_eq_u32, llvm::CmpInst::ICMP_EQ, 1},
+    {isa::Opcode::v_cmp_ne_u32, llvm::CmpInst::ICMP_NE, 1},
+    {isa::Opcode::v_cmp_ge_u32, llvm::CmpInst::ICMP_UGE, 1},
+    {isa::Opcode::v_cmp_gt_u32, llvm::CmpInst::ICMP_UGT, 1},
+    {isa::Opcode::v_cmp_lt_i64, llvm::CmpInst::ICMP_SLT, 2},
+    {isa::Opcode::v_cmp_le_i64, llvm::CmpInst::ICMP_SLE, 2},
+    {isa::Opcode::v_cmp_eq_i64, llvm::CmpInst::ICMP_EQ, 2},
+    {isa::Opcode::v_cmp_ne_i64, llvm::CmpInst::ICMP_NE, 2},
+    {isa::Opcode::v_cmp_ge_i64, llvm::CmpInst::ICMP_SGE, 2},
+    {isa::Opcode::v_cmp_gt_i64, llvm::CmpInst::ICMP_SGT, 2},
+    {isa::Opcode::v_cmp_lt_u64, llvm::CmpInst::ICMP_ULT, 2},
+    {isa::Opcode::v_cmp_le_u64, llvm::CmpInst::ICMP_ULE, 2},
+    {isa::Opcode::v_cmp_eq_u64, llvm::CmpInst::ICMP_EQ, 2},
+    {isa::Opcode::v_cmp_ne_u64, llvm::CmpInst::ICMP_NE, 2},
+    {isa::Opcode::v_cmp_ge_u64, llvm::CmpInst::ICMP_UGE, 2},
+    {isa::Opcode::v_cmp_gt_u64, llvm::CmpInst::ICMP_UGT, 2},
+};
+
+}  // namespace
+
+const IntegerComparison* integer_comparison(isa::Opcode opcode) {
+  const auto* found = std::ranges::find(kComparisons, opcode, &IntegerComparison::opcode);
+  return found == std::end(kComparisons) ? nullptr : found;
+}
+
+}  // namespace lockstep::translator

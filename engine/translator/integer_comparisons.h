@@ -1,0 +1,18 @@
+// Comparisons of integers that make a mask of lanes.
+#pragma once
+
+#include <llvm/IR/InstrTypes.h>
+
+#include "isa/row.h"
+
+namespace lockstep::translator {
+
+struct IntegerComparison {
+  isa::Opcode opcode;
+  llvm::CmpInst::Predicate predicate;
+  unsigned words;  // of each operand
+};
+// Null if the instruction is none, or writes EXEC.
+const IntegerComparison* integer_comparison(isa::Opcode opcode);
+
+}  // namespace lockstep::translator
