@@ -189,14 +189,31 @@ void Emitter::exchange_lanes(const AtomicAccess& access, AtomicOperation operati
   ir_.SetInsertPoint(behind);
 }
 
+Emitter::AtomicAccess Emitter::atomic_access(unsigned index) {
+  const isa::Instruction& instruction = routine_.nodes[index].instruction;
+  const isa::Operand& address = *instruction.find(Role::addr);
+  const isa::Operand* scalar_base = instruction.find(Role::saddr);
+  AtomicAccess access;
+  access.bytes = semantics::atomic_shape(instruction.row->opcode).bytes;
+  access.in_lds = instruction.row->encoding == isa::Encoding::ds;
+  access.is_wide = !access.in_lds && (!scalar_base || scalar_base->code == isa::code::kNull);
+  access.base = ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}));
+  if (!access.in_lds && !access.is_wide)
+    access.base = ir_.CreateAdd(access.base, scalar_source(*scalar_base, instruction, 64));
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    access.low[chunk] = vgpr(address.vgpr(), chunk);
+    if (access.is_wide) access.high[chunk] = vgpr(address.vgpr() + 1, chunk);
+  }
+  access.has_base = !access.is_wide || replace_by_addends(access.base, access.low, access.high);
+  return access;
+}
+
 void Emitter::emit_atomic(unsigned index) {
   const isa::Instruction& instruction = routine_.nodes[index].instruction;
   if (instruction.row->encoding == isa::Encoding::mubuf) return emit_buffer_atomic(index);
   const NodeFacts& facts = facts_.nodes[index];
   const semantics::AtomicShape& shape = semantics::atomic_shape(instruction.row->opcode);
   const unsigned dwords = shape.bytes / 4;
-  const isa::Operand& address = *instruction.find(Role::addr);
-  const isa::Operand* scalar_base = instruction.find(Role::saddr);
   const isa::Operand* result = instruction.find(Role::dst);
   const bool is_returned = result && result->written;
   const unsigned data = instruction.find(Role::data)->vgpr();
@@ -205,29 +222,19 @@ void Emitter::emit_atomic(unsigned index) {
   const isa::Operand* second = instruction.find(Role::data2);
   const unsigned second_register = second ? second->vgpr() : data + dwords;
 
-  AtomicAccess access;
-  access.bytes = shape.bytes;
-  access.in_lds = instruction.row->encoding == isa::Encoding::ds;
+  AtomicAccess access = atomic_access(index);
   const bool is_flat = instruction.row->encoding == isa::Encoding::flat;
-  const bool wide = !access.in_lds && (!scalar_base || scalar_base->code == isa::code::kNull);
-  access.base = ir_.getInt64(static_cast<uint64_t>(int64_t{instruction.offset}));
-  if (!access.in_lds && !wide)
-    access.base = ir_.CreateAdd(access.base, scalar_source(*scalar_base, instruction, 64));
-  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-    access.low[chunk] = vgpr(address.vgpr(), chunk);
-    if (wide) access.high[chunk] = vgpr(address.vgpr() + 1, chunk);
-  }
-  access.has_base = !wide || replace_by_addends(access.base, access.low, access.high);
   Value* exec = whole_mask(kExec);
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     ir_.CreateStore(access.low[chunk], buffer_row(0, chunk));
-    if (wide) ir_.CreateStore(access.high[chunk], buffer_row(1, chunk));
+    if (access.is_wide) ir_.CreateStore(access.high[chunk], buffer_row(1, chunk));
     for (unsigned word = 0; word < dwords; ++word) {
       ir_.CreateStore(vgpr(data + word, chunk), buffer_row(2 + word, chunk));
       if (has_second) ir_.CreateStore(vgpr(second_register + word, chunk), buffer_row(4 + word, chunk));
     }
   }
   access.slot = access.in_lds ? 0 : next_slot_++;
+  atomic_slots_.try_emplace(index, access.slot);
   const Snapshot before = snapshot(index);
   BasicBlock *elsewhere = new_block("anywhere"), *done = new_block("exchanged");
   const bool is_generated = host_exchange(shape.operation) || shape.operation == AtomicOperation::cmpswap;
@@ -247,8 +254,8 @@ void Emitter::emit_atomic(unsigned index) {
   callee->removeFnAttr(llvm::Attribute::Cold);
   Value* fine = ir_.CreateCall(function, {wave_, dispatch_, ir_.getInt32(access.slot),
                                           ir_.getInt32(memory_form(instruction.row->opcode)),
-                                          ir_.getInt32(access.in_lds + 2 * wide + 4 * is_flat), access.base,
-                                          ir_.CreateZExt(exec, i64_), buffer_row(0, 0)});
+                                          ir_.getInt32(access.in_lds + 2 * access.is_wide + 4 * is_flat),
+                                          access.base, ir_.CreateZExt(exec, i64_), buffer_row(0, 0)});
   branch_unlikely(ir_.CreateNot(fine), leave_to_interpreter(before), done);
   ir_.SetInsertPoint(done);
   if (!is_returned) return;

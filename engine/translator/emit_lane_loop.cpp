@@ -20,6 +20,7 @@ constexpr uint32_t kMostLookUps = 16;
 }  // namespace
 
 llvm::BasicBlock* Emitter::way_into(unsigned block) {
+  if (exchange_loops_.contains(block)) return lane_entry(block).block;
   if (round_ && block == block_) return round_;
   if (const auto compact = compact_loops_.find(block); compact != compact_loops_.end()) {
     const bool is_inside = std::ranges::count(compact->second.blocks, block_) != 0;
@@ -102,6 +103,8 @@ void Emitter::emit_lane_loops() {
       emit_compact_loop(block);
     else if (divergent_loops_.contains(block))
       emit_divergent_loop(block);
+    else if (exchange_loops_.contains(block))
+      emit_exchange_loop(block);
     else
       emit_lane_loop(block);
     each = lane_entries_.begin();

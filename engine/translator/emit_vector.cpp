@@ -68,7 +68,7 @@ void Emitter::call(const std::string& function, const std::vector<Value*>& argum
 
 void Emitter::call_body(const std::string& name, Value* doubt, uint32_t float_mode, bool takes_mode) {
   std::vector<Value*> arguments = {words_, masks_, result_words_, result_mask_, doubt};
-  const bool nan = routine_.selects_nans && takes_mode;
+  const bool nan = selects_nans_ && takes_mode;
   if (float_mode == kDefaultFloatMode)
     return call((nan ? "lockstep_nan_" : "lockstep_body_") + name, arguments);
   arguments.push_back(ir_.getInt32(float_mode));

@@ -34,18 +34,20 @@ Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& fact
       host_sees_streams_(host.sees_streams),
       ir_(context_),
       next_slot_(first_slot),
+      selects_nans_(routine.selects_nans),
       shape_(shape),
       linear_math_(&ir_, is_linear_in_wave() ? routine.wave_size : 16),
       plans_(plan_addresses(routine, facts, shape == Shape::row)),
       lane_loops_(find_lane_loops(routine, facts)),
       divergent_loops_(find_divergent_loops(routine, facts)),
+      exchange_loops_(find_exchange_loops(routine, facts)),
       compact_loops_(find_compact_loops(routine, facts, piece)) {
   host_sees_streams_ &= !has_irregular_loads();
   // Of one chunk nothing is left out.
   if (chunks_ == 1) compact_loops_.clear();
   std::erase_if(compact_loops_, [&](const auto& loop) {
-    return lane_loops_.contains(loop.first) || divergent_loops_.contains(loop.first) ||
-           std::ranges::any_of(loop.second.blocks, [&](unsigned b) {
+    return exchange_loops_.contains(loop.first) || lane_loops_.contains(loop.first) ||
+           divergent_loops_.contains(loop.first) || std::ranges::any_of(loop.second.blocks, [&](unsigned b) {
              return std::ranges::count(plans_[b].is_regular, true) != 0;
            });
   });

@@ -21,6 +21,7 @@
 #include "engine/translator/classify.h"
 #include "engine/translator/compact_loops.h"
 #include "engine/translator/divergent_loops.h"
+#include "engine/translator/exchange_loops.h"
 #include "engine/translator/exits.h"
 #include "engine/translator/lane_loops.h"
 #include "engine/translator/linear.h"
@@ -434,13 +435,14 @@ class Emitter {
   // emit_atomic.cpp
   struct AtomicAccess {
     unsigned bytes = 0, slot = 0;
-    bool in_lds = false;
+    bool in_lds = false, is_wide = false;
     // `base` is one for all lanes. Else it is an offset to addresses of 64 bits.
     bool has_base = false;
     Value* base = nullptr;
     ChunkValues low{}, high{};
   };
   void emit_atomic(unsigned node);
+  AtomicAccess atomic_access(unsigned node);
   Value* atomic_places(const AtomicAccess& access, llvm::BasicBlock* elsewhere);
   void exchange_lanes(const AtomicAccess& access, semantics::AtomicOperation operation, Value* pointer,
                       Value* exec, bool is_returned);
@@ -651,6 +653,10 @@ class Emitter {
   void emit_divergent_loop(unsigned header);
   class DivergentLoopCode;
 
+  // emit_exchange_loop.cpp: loops around a compare-and-swap, whose lanes come one after the other
+  void emit_exchange_loop(unsigned block);
+  class ExchangeLoopCode;
+
   // emit_rolled_run.cpp: long runs of code that waves go through once
   class RolledRun;
   bool is_in_long_straight_code() const;
@@ -759,6 +765,7 @@ class Emitter {
   AddressPlan plan_;
   llvm::BasicBlock* round_ = nullptr;  // where the first version goes on with the next one
   bool is_regular_version_ = false, is_in_loop_ = false;
+  bool selects_nans_;       // as Routine::selects_nans, and where lanes exchange
   bool is_seldom_ = false;  // where waves are that were not as guessed, or once
   RolledRun* rolled_ = nullptr;
   std::map<unsigned, llvm::AllocaInst*> chunk_rows_;  // of VGPRs in rolled runs
@@ -789,6 +796,8 @@ class Emitter {
   std::map<unsigned, StoreWalk> store_walks_;                   // by node
   const std::map<unsigned, LaneLoop> lane_loops_;               // by block
   const std::map<unsigned, DivergentLoop> divergent_loops_;     // by header
+  std::map<unsigned, ExchangeLoop> exchange_loops_;             // by block
+  std::map<unsigned, unsigned> atomic_slots_;                   // by node, once that is emitted
   std::map<unsigned, CompactLoop> compact_loops_;               // by header, of others
   CompactWave* compact_ = nullptr;                              // in work
   std::map<unsigned, LaneEntry> lane_entries_;

@@ -83,7 +83,8 @@ void Emitter::LaneByLane::emit_next_lane(llvm::AllocaInst* left) {
   wide_lane_ = ir_.CreateZExt(lane_, e_.i64_);
   emit_lane();
   ir_.SetInsertPoint(lane_ended_);
-  Value* others = ir_.CreateAnd(lanes_left, ir_.CreateSub(lanes_left, number_of(1)));
+  Value* others_than = lanes_done_ ? ir_.CreateNot(lanes_done_) : ir_.CreateSub(lanes_left, number_of(1));
+  Value* others = ir_.CreateAnd(lanes_left, others_than);
   ir_.CreateStore(others, left);
   ir_.CreateCondBr(ir_.CreateICmpNE(others, number_of(0)), next_lane_, ended_);
 }

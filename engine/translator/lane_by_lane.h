@@ -75,6 +75,7 @@ class Emitter::LaneByLane {
   Value* exec_ = nullptr;                 // at the header
   // The lane at hand, as a number, and in 64 bits.
   Value *lane_ = nullptr, *wide_lane_ = nullptr;
+  Value* lanes_done_ = nullptr;                    // behind emit_lane(), if these are more than that one
   std::map<uint32_t, llvm::AllocaInst*> scratch_;  // its dwords of scratch, by their first bytes
   llvm::AllocaInst* scratch_array_ = nullptr;      // or all of them
 

@@ -234,7 +234,36 @@ void RandomStatements::store() {
   wait();
 }
 
+// In the wave's own memory: how many rounds it takes is then known.
+void RandomStatements::sum_by_exchanges() {
+  const std::string again = label(), left = mask(90), saved = mask(88), number = data();
+  static constexpr const char* kNames[] = {"v_add_f32", "v_max_f32", "v_add_nc_u32", "v_and_b32"};
+  const bool loads_in_loop = chance(2);
+  const auto load = [&] {
+    line("global_load_b32 v20, v17, s[2:3] glc");
+    wait();
+  };
+  line("v_and_b32 v17, " + n(4 * below(16)) + ", " + data());
+  line("v_add_nc_u32 v17, v23, v17");
+  line("s_mov" + std::string(b()) + saved + ", " + exec());
+  line("s_mov" + std::string(b()) + left + ", 0");
+  if (!loads_in_loop) load();
+  line(again + ":");
+  if (loads_in_loop) load();
+  line(one_of(kNames) + " v19, " + number + ", v20");
+  line("global_atomic_cmpswap_b32 v18, v17, v[19:20], s[2:3] glc");
+  wait();
+  line("v_cmp_eq_u32 " + std::string(vcc()) + ", v18, v20");
+  if (!loads_in_loop) line("v_mov_b32 v20, v18");
+  line("s_or" + std::string(b()) + left + ", " + vcc() + ", " + left);
+  line("s_and_not1" + std::string(b()) + exec() + ", " + exec() + ", " + left);
+  line("s_cbranch_execnz " + again);
+  line("s_mov" + std::string(b()) + exec() + ", " + saved);
+  line("s_mov" + std::string(b()) + vcc() + ", 0");
+}
+
 void RandomStatements::atomic() {
+  if (chance(4)) return sum_by_exchanges();
   static constexpr const char* kNames[] = {"add_u32", "or_b32", "and_b32", "xor_b32", "min_u32", "max_i32"};
   const std::string name = one_of(kNames);
   if (chance(3)) {  // of its own

@@ -69,6 +69,7 @@ class RandomStatements {
   void load();
   void store();
   void atomic();
+  void sum_by_exchanges();
   void local_memory();
   void scratch();
   void scalar();
