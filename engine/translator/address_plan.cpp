@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/translator/effects.h"
+#include "engine/translator/exchange_loops.h"
 #include "engine/translator/mask_algebra.h"
 #include "engine/translator/operands.h"
 
@@ -304,14 +305,17 @@ bool is_written(const AddressPlan& plan, unsigned number) {
 }
 
 // From the last block on: roots are wanted of those before it, but `unknown` ones.
+// Between the rounds of `exchange_loops` lanes exchange with registers that are where others find them.
 std::vector<AddressPlan> plan_backward(const Routine& routine, const Facts& facts, bool keeps,
+                                       const std::map<unsigned, ExchangeLoop>& exchange_loops,
                                        const std::vector<RegisterSet>& unknown) {
   std::vector<AddressPlan> plans(routine.blocks.size());
   std::vector<Strides> wanted(routine.blocks.size());
   for (unsigned index = static_cast<unsigned>(plans.size()); index-- > 0;) {
     AddressPlan& plan = plans[index];
     plan = plan_block(routine, facts, index, wanted[index]);
-    plan = plan_round(routine, facts, index, std::move(plan), std::move(wanted[index]));
+    if (!exchange_loops.contains(index))
+      plan = plan_round(routine, facts, index, std::move(plan), std::move(wanted[index]));
     if (!keeps || !takes_over(routine, plan, index)) continue;
     for (const auto& root : plan.roots)
       for (const unsigned before : blocks_before(routine, plan, index))
@@ -362,8 +366,9 @@ std::vector<AddressPlan> plan_addresses(const Routine& routine, const Facts& fac
   // By block and number: roots that not all blocks before it could keep, or not the same way. None keeps
   // them.
   std::vector<RegisterSet> unknown(routine.blocks.size());
+  const std::map<unsigned, ExchangeLoop> exchange_loops = find_exchange_loops(routine, facts);
   while (true) {
-    std::vector<AddressPlan> plans = plan_backward(routine, facts, keeps, unknown);
+    std::vector<AddressPlan> plans = plan_backward(routine, facts, keeps, exchange_loops, unknown);
     if (!keeps) return plans;
     find_known(routine, facts, plans);
     bool is_done = true;

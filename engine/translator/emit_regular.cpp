@@ -169,8 +169,7 @@ void Emitter::begin_regular(unsigned block) {
     if (!plan_.roots_in_all_lanes) lanes = ir_.CreateAnd(lanes, half_bits(scalar(kExec + chunk / 2), chunk));
     wrong = wrong ? ir_.CreateOr(wrong, lanes) : lanes;
   }
-  // Between rounds lanes may exchange one after the other, with registers that are where others find them.
-  if (plan_.is_round && !exchange_loops_.contains(block)) return begin_round(block, wrong);
+  if (plan_.is_round) return begin_round(block, wrong);
   linear_math_.add_doubt(ir_.CreateZExt(wrong, i32_));
 }
 
