@@ -18,4 +18,9 @@ libraries=$tree/usr/lib/x86_64-linux-gnu
 # rocFFT compiles in a program beside its library, which this machine's own loader would start, without the tree's libraries.
 export ROCFFT_RTC_PROCESS=${ROCFFT_RTC_PROCESS:-0}
 export OCL_ICD_VENDORS=$tree/etc/OpenCL/vendors
+# To OpenCL's compiler the header that it looks for below /usr is that of the tree (tools/rocm_runtime.sh). It takes no quotes.
+if [ -e "$tree/opencl_headers.yaml" ] && [[ $tree != *[\ ,]* ]]; then
+  options_of_tree="-Wf,-ivfsoverlay$tree/opencl_headers.yaml -Wf,-Wno-unused-command-line-argument"
+  export AMD_OCL_BUILD_OPTIONS_APPEND="${AMD_OCL_BUILD_OPTIONS_APPEND:+$AMD_OCL_BUILD_OPTIONS_APPEND }$options_of_tree"
+fi
 exec "$lockstep" exec "${options[@]}" -- "$libraries/ld-linux-x86-64.so.2" --library-path "$libraries:$libraries/rocm" "$program" "$@"

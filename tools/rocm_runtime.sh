@@ -13,7 +13,9 @@ suite=${ROCM_SUITE:-trixie}
 common="rocminfo clinfo rocm-opencl-icd libamdhip64-dev opencl-c-headers ocl-icd-opencl-dev libstdc++6"
 releases=$suite
 case $suite in
-  trixie) packages="$common libamdhip64-5 libhiprtc-builtins5 rocm-device-libs-17 librocrand1-tests" folder=build/rocm ;;
+  trixie)
+    packages="$common libamdhip64-5 libhiprtc-builtins5 rocm-device-libs-17 libclang-common-17-dev librocrand1-tests" folder=build/rocm
+    ;;
   forky) packages="$common libamdhip64-6 libhiprtc6 libhiprtc-builtins6 rocm-device-libs-21" folder=build/rocm-forky ;;
   experimental)
     packages="$common libamdhip64-7 libhiprtc7 libhiprtc-builtins7 rocm-device-libs-22" folder=build/rocm-experimental
@@ -75,5 +77,10 @@ else
   rm -rf "$dir"
   mv "$dir.new" "$dir"
 fi
+# OpenCL's compiler reads the macros of OpenCL C from a header at a fixed place of the system: tools/rocm_exec.sh shows it the tree's there.
+headers=usr/lib/llvm-17/lib/clang/17/include
+[ ! -e "$dir/$headers/opencl-c-base.h" ] || cat > "$dir/opencl_headers.yaml" <<X
+{"version": 0, "overlay-relative": true, "roots": [{"type": "directory-remap", "name": "/$headers", "external-contents": "$headers"}]}
+X
 # shellcheck disable=SC2086
 printf '%s\n' $packages >> "$dir/.complete"

@@ -3,7 +3,9 @@
 
 constexpr const char* kSource = R"(
 #define TILE 16
-enum { LOCAL_FENCE = 1 };  // CLK_LOCAL_MEM_FENCE: its header is no part of the runtime in Debian 13
+#ifndef LOCAL_FENCE
+#define LOCAL_FENCE 1  // CLK_LOCAL_MEM_FENCE: Debian 14's compiler reads it from a header that is no part of the runtime
+#endif
 kernel __attribute__((reqd_work_group_size(TILE, TILE, 1)))
 void multiply(global const float* a, global const float* b, global float* c, uint n) {
   local float tile_a[TILE][TILE], tile_b[TILE][TILE];

@@ -203,6 +203,13 @@ class OpenCl(Example):
     def test_matrix_product(self):
         self.check("opencl/matrix_product")
 
+    def test_macros_of_opencl_c(self):
+        if HIP < 6 and not (TREE / "opencl_headers.yaml").exists() or HIP == 6:
+            self.skipTest("the compiler's header is not where it looks for it")
+        program = compiled("opencl/matrix_product")
+        for options in ("-DLOCAL_FENCE=CLK_LOCAL_MEM_FENCE", "-DLOCAL_FENCE=CLK_LOCAL_MEM_FENCE -Werror"):
+            self.assertIn("all results are right", run(program, environment={"AMD_OCL_BUILD_OPTIONS_APPEND": options}))
+
     def test_events(self):
         self.check("opencl/events")
 
