@@ -352,7 +352,9 @@ void find_known(const Routine& routine, const Facts& facts, std::vector<AddressP
     const bool is_tested_in_all_lanes = plan.roots_in_all_lanes || all_on;
     for (unsigned number : plan.kept) {
       const auto known = plan.known.find(number);
-      const bool is_computed = is_written(plan, number), is_found = is_computed || known == plan.known.end();
+      const bool is_computed = is_written(plan, number);
+      // A round may have looked by itself.
+      const bool is_found = is_computed || plan.is_round || known == plan.known.end();
       origins[index][number] = is_found ? index : known->second;
       if (is_found) plan.found.push_back(number);
       in_all_lanes[index][number] = is_computed || is_tested_in_all_lanes;

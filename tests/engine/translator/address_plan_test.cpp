@@ -105,6 +105,18 @@ TEST(AddressPlan, LoopsKnowWhatWasFoundBeforeThem) {
   EXPECT_EQ(known[3], Known());
 }
 
+// What is behind the loop has it from there: its first round may have looked by itself.
+TEST(AddressPlan, KnowsBehindALoopWhatItsRoundsFound) {
+  const auto known = known_in(
+      "v_lshlrev_b32 v1, 2, v0\nv_mov_b32 v3, v1\nagain:\nglobal_load_b32 v2, v1, s[0:1]\ns_waitcnt "
+      "vmcnt(0)\n"
+      "v_add_nc_u32 v1, 64, v1\ns_sub_u32 s4, s4, 1\ns_cmp_lg_u32 s4, 0\ns_cbranch_scc1 again\n"
+      "global_store_b32 v3, v2, s[0:1]\n");
+  ASSERT_EQ(known.size(), 3u);
+  EXPECT_EQ(known[1], (Known{{1, 0}, {3, 0}}));
+  EXPECT_EQ(known[2], (Known{{3, 1}}));
+}
+
 // As compilers choose by what all lanes have alike.
 TEST(AddressPlan, KnowsWhatAllLanesChoose) {
   const auto known = [](const std::string& mask) {
