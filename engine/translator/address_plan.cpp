@@ -30,19 +30,6 @@ std::optional<int32_t> stride_of_places(const GlobalOperands& access, const Line
   return low->stride;
 }
 
-// 0 or -1, by SCC: compilers choose so by what all lanes have alike.
-bool makes_alike_mask(const Node& node, unsigned wave_size) {
-  if (node.kind != NodeKind::scalar_alu) return false;
-  const isa::Instruction& instruction = node.instruction;
-  if (instruction.row->opcode != (wave_size == 64 ? isa::Opcode::s_cselect_b64 : isa::Opcode::s_cselect_b32))
-    return false;
-  const auto is_constant = [&](Role role) {
-    const auto source = source_of(*instruction.find(role), instruction);
-    return source && source->is_constant;
-  };
-  return are_bits_of_lanes(instruction) && is_constant(Role::src0) && is_constant(Role::src1);
-}
-
 // Lanes that lie side by side, or loads of one place or with a stride: elements may overlap, as those of a
 // compiler that has put neighbours together, or leave gaps. A chunk of several short rows has one place at
 // most.
@@ -140,7 +127,7 @@ LinearState::Step LinearState::step(const Node& node, const RegisterSet& merged,
       }
     }
   }
-  if (makes_alike_mask(node, routine_.wave_size))
+  if (node.kind == NodeKind::scalar_alu && makes_alike_mask(node.instruction, routine_.wave_size))
     written_mask = scalar_destination(*node.instruction.find(Role::dst));
   if (loads_same) {
     const GlobalOperands access = global_operands(node.instruction);

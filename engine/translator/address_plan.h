@@ -39,8 +39,8 @@ class LinearState {
   std::map<unsigned, Linear> linear_;
   RegisterSet partial_;  // of these, those with other lanes that are off
   std::map<unsigned, LowSum> carries_;
-  std::map<unsigned, const Node*>
-      masks_;  // that have all lanes that are on or none of them, by who wrote them
+  // With all lanes that are on or none of them: who has written them.
+  std::map<unsigned, const Node*> masks_;
   LinearMath math_{nullptr, 16};
 };
 

@@ -328,20 +328,11 @@ class Candidate {
     if (!is_number) return false;
     for (unsigned r : registers_) is_number &= !effects(n).reads[r] || at(state, r).is_number;
     // All lanes or none, which one says that is the same for all.
-    const bool makes_mask =
-        opcode == Opcode::s_cselect_b32 && are_bits_of_lanes(instruction) && !reads_registers(instruction);
+    const bool makes_mask = makes_alike_mask(instruction, routine_.wave_size);
     for (unsigned r : registers_)
       if (effects(n).writes[r]) at(state, r) = {is_number && makes_mask ? Bit::any : Bit::none, is_number};
     behind.push_back(std::move(state));
     return true;
-  }
-
-  static bool reads_registers(const isa::Instruction& instruction) {
-    for (const Role role : {Role::src0, Role::src1}) {
-      const auto source = source_of(*instruction.find(role), instruction);
-      if (!source || !source->is_constant) return true;
-    }
-    return false;
   }
 
   bool combine_masks(unsigned n, const MaskInstruction& mask, State state, std::vector<State>& behind) {

@@ -112,24 +112,26 @@ void Emitter::begin_regular(unsigned block) {
   computed_.clear();
   base_slots_.clear();
   begin_section();
-  if (plan_.is_round) {
-    take_over_round(block);
-  } else if (!plan_.known.empty()) {
+  if (plan_.is_round) take_over_round(block);
+  // What a round knows is behind that; here it looks.
+  const std::map<unsigned, unsigned> known_before =
+      plan_.is_round ? std::map<unsigned, unsigned>() : plan_.known;
+  if (!known_before.empty()) {
     BasicBlock* known = new_block("known");
     Value* holds = ir_.CreateICmpNE(ir_.CreateLoad(i32_, is_kept(flag_of(block))), ir_.getInt32(0));
     branch_unlikely(ir_.CreateNot(holds), sections_.back().second, known);
     ir_.SetInsertPoint(known);
   }
   std::array<std::map<unsigned, Value*>, kMaxChunks> firsts;
-  if (!plan_.roots_in_all_lanes && (plan_.known.empty() || plan_.is_round) && roots_may_be_merged(block))
+  if (!plan_.roots_in_all_lanes && known_before.empty() && roots_may_be_merged(block))
     for (unsigned part = 0; part < linear_parts(); ++part) firsts[part] = firsts_of_lanes_on(part);
   ChunkValues differences{};
   const bool may_be_in_lanes_on =
       !plan_.roots_in_all_lanes && !facts_.nodes[routine_.blocks[block].first].all_on;
   for (const auto& [number, stride] : plan_.roots) {
     // Of the work-item ids of a row it is known, but for chunks of several short ones.
-    const auto known = plan_.is_round ? plan_.known.end() : plan_.known.find(number);
-    const bool is_kept_from_before = known != plan_.known.end();
+    const auto known = known_before.find(number);
+    const bool is_kept_from_before = known != known_before.end();
     const bool is_item_id = row_ && block == routine_.entry_block && number == kIdRegister && stride == 1 &&
                             !routine_.launch.has_short_rows();
     const bool is_known = is_kept_from_before || is_item_id;

@@ -8,6 +8,7 @@
 #include "engine/translator/integer_comparisons.h"
 #include "engine/translator/lane_values.h"
 #include "engine/translator/operands.h"
+#include "engine/translator/pair_folding.h"
 #include "isa/operand_rules.h"
 #include "isa/row_facts.h"
 #include "numeric/float_mode.h"
@@ -408,9 +409,7 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
   if (const IntegerComparison* comparison = integer_comparison(part.row->base);
       comparison && is_same_in_all_lanes) {
     const auto number = [&](unsigned i) {
-      if (comparison->words == 1) return numbers[i];
-      Value* high = ir_.CreateShl(ir_.CreateZExt(numbers[2 * i + 1], i64_), 32);
-      return ir_.CreateOr(ir_.CreateZExt(numbers[2 * i], i64_), high);
+      return comparison->words == 1 ? numbers[i] : join_words(ir_, numbers[2 * i], numbers[2 * i + 1]);
     };
     Value* has_lanes = ir_.CreateICmp(comparison->predicate, number(0), number(1));
     if (const auto result = scalar_destination(*mask_destination))

@@ -5,6 +5,7 @@
 
 #include "engine/translator/body_signature.h"
 #include "engine/translator/classify.h"
+#include "engine/translator/integer_comparisons.h"
 #include "engine/translator/lane_loops.h"
 #include "engine/translator/mask_algebra.h"
 #include "engine/translator/operands.h"
@@ -185,18 +186,9 @@ class Candidate {
 
   bool is_comparison(unsigned n) const {
     const isa::Instruction& instruction = routine_.nodes[n].instruction;
-    const bool is_wide = words_ == 2;
     if (n < loop_.atomic || instruction.row_y) return false;
-    switch (instruction.row->base) {
-      case Opcode::v_cmp_eq_u32:
-      case Opcode::v_cmp_eq_i32:
-        return !is_wide;
-      case Opcode::v_cmp_eq_u64:
-      case Opcode::v_cmp_eq_i64:
-        return is_wide;
-      default:
-        return false;
-    }
+    const IntegerComparison* comparison = integer_comparison(instruction.row->base);
+    return comparison && comparison->predicate == llvm::CmpInst::ICMP_EQ && comparison->words == words_;
   }
 
   bool follow_comparison(unsigned n) {

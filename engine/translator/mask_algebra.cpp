@@ -66,6 +66,16 @@ RegisterSet numbers_read(const isa::Instruction& instruction) {
   return numbers;
 }
 
+bool makes_alike_mask(const isa::Instruction& instruction, unsigned wave_size) {
+  if (instruction.row->opcode != (wave_size == 64 ? isa::Opcode::s_cselect_b64 : isa::Opcode::s_cselect_b32))
+    return false;
+  const auto is_constant = [&](Role role) {
+    const auto source = source_of(*instruction.find(role), instruction);
+    return source && source->is_constant;
+  };
+  return are_bits_of_lanes(instruction) && is_constant(Role::src0) && is_constant(Role::src1);
+}
+
 bool are_bits_of_lanes(const isa::Instruction& instruction) {
   for (unsigned i = 0; i < instruction.operand_count; ++i) {
     const isa::Operand& operand = instruction.operands[i];

@@ -26,4 +26,7 @@ RegisterSet numbers_read(const isa::Instruction& instruction);
 // destination.
 bool are_bits_of_lanes(const isa::Instruction& instruction);
 
+// Whether it makes a mask of all lanes or none by SCC, as compilers do of what all lanes have alike.
+bool makes_alike_mask(const isa::Instruction& instruction, unsigned wave_size);
+
 }  // namespace lockstep::translator
