@@ -7,10 +7,15 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 namespace lockstep::cli {
 
 namespace {
+
+// Instead of which a write fails; and what they were at the start.
+constexpr int kOfWrites[] = {SIGPIPE, SIGXFSZ};
+decltype(SIG_IGN) at_start[std::size(kOfWrites)] = {};
 
 int output_error = 0;  // errno of the first failure
 
@@ -25,8 +30,11 @@ void open_standard_streams() {
   constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
   for (int fd = 0; fd < 3; ++fd)
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", kModes[fd]);
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
+  for (size_t i = 0; i < std::size(kOfWrites); ++i) at_start[i] = std::signal(kOfWrites[i], SIG_IGN);
+}
+
+void give_back_signals_of_writes() {
+  for (size_t i = 0; i < std::size(kOfWrites); ++i) std::signal(kOfWrites[i], at_start[i]);
 }
 
 void print_text(std::string_view text) {

@@ -12,6 +12,8 @@ namespace lockstep::cli {
 // program gets one of their numbers and the output with it; and a reader that goes away is an error of the
 // stream instead of the program's end.
 void open_standard_streams();
+// Before another program takes this one's place, which need not ignore what this one does.
+void give_back_signals_of_writes();
 
 // To the standard output: results.
 void print_text(std::string_view text);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +11,8 @@
 #include "api/lockstep.hpp"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/console.h"
+#include "cli/interrupt.h"
 #include "cli/shared_object.h"
 #include "text/visible.h"
 
@@ -88,6 +89,7 @@ std::string folder_setting(const std::string& path) {
 }  // namespace
 
 int exec(const ExecOptions& options) {
+  give_back_interrupts();
   const auto set = [](const char* name, const std::string& value) { setenv(name, value.c_str(), 1); };
   if (!options.device.empty()) set("LOCKSTEP_DEVICE", device_setting(options.device));
   set("LOCKSTEP_DEVICES", std::to_string(options.devices));
@@ -129,7 +131,7 @@ int exec(const ExecOptions& options) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  std::signal(SIGPIPE, SIG_DFL);  // what this program ignores is not for that one to ignore
+  give_back_signals_of_writes();
   execvp(arguments[0], arguments.data());
   throw UsageError("cannot start '{}': {}", words[0], std::strerror(errno));
 }

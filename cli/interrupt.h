@@ -8,6 +8,9 @@ namespace lockstep::cli {
 
 // A signal that the program was started to ignore (nohup) stays ignored.
 void catch_interrupts();
+// Before another program takes this one's place: the first signal ends it, as it would end that one. One that
+// came before does so now.
+void give_back_interrupts();
 bool interrupted();
 // What a program that the signal ended would have: 130 for Ctrl-C.
 int interrupt_exit_code();

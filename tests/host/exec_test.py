@@ -803,6 +803,39 @@ class Ends(unittest.TestCase):
             self.assertGreater(ready, 0)
         self.assertEqual(self.shared_memory() - before, set())
 
+    def test_a_signal_before_the_program_begins_ends_it(self):
+        # The start waits where it looks at the libraries, until the test writes one.
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            with self.subTest(signal=number), tempfile.TemporaryDirectory() as folder:
+                root = pathlib.Path(folder)
+                (root / "cli").mkdir()
+                (root / "host").mkdir()
+                shutil.copy(LOCKSTEP, root / "cli/lockstep")
+                for name in Libraries.NAMES:
+                    os.mkfifo(root / "host" / name)
+                process = subprocess.Popen([root / "cli/lockstep", "exec", "--", "true"], stderr=subprocess.PIPE,
+                                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                asleep = 0
+                while asleep < 5:
+                    time.sleep(0.02)
+                    self.assertIsNone(process.poll(), "it did not wait")
+                    state = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+                    asleep = asleep + 1 if state == "S" else 0
+                os.kill(process.pid, number)
+                _, said = process.communicate(timeout=60)
+                self.assertEqual((process.returncode, said), (-number, b""))
+
+    def test_what_the_program_ignores_is_what_it_would_without(self):
+        command = ["grep", "SigIgn", "/proc/self/status"]
+        for ignored in ([], [signal.SIGPIPE], [signal.SIGXFSZ, signal.SIGTERM]):
+            def ignore():
+                for number in ignored:
+                    signal.signal(number, signal.SIG_IGN)
+            plain, under = (subprocess.run(before + command, capture_output=True, text=True, timeout=60, preexec_fn=ignore)
+                            for before in ([], [LOCKSTEP, "exec", "--"]))
+            self.assertEqual(plain.returncode, 0)
+            self.assertEqual(under.stdout, plain.stdout)
+
     def session(self, leader):
         """Processes that are left of a session."""
         left = []
