@@ -40,6 +40,8 @@ class CommandProcessor {
   // the calling thread, for a moment; true if there are more: to be called again, soon. Copies may take long
   // and have a thread of their own.
   bool serve_doorbells();
+  // For who was told so and will not call it again.
+  void hand_over() { compute_.hand_over(); }
   // The same by the processor's own threads.
   void look_at_doorbells();
   // For a thread that expects compute packets soon: keeps what processing them needs in its processor's

@@ -124,6 +124,14 @@ bool Processor::drive() {
   return false;
 }
 
+void Processor::hand_over() {
+  if (!drive()) return;
+  // Not wake(): until somebody has said that he sleeps it would leave this to whoever drove last.
+  std::lock_guard lock(mutex_);
+  pending_.store(true, std::memory_order_seq_cst);
+  changed_.notify_all();
+}
+
 bool Processor::rehearse() {
   const std::unique_lock driving(driving_, std::try_to_lock);
   if (!driving) return false;

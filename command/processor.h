@@ -32,6 +32,8 @@ class Processor {
   // The same on the calling thread, for a moment, which saves the way to another one; only one such thread at
   // a time. True if there is more to do: to be called again, soon.
   bool drive();
+  // For who was told so and will not call it again: another look, and what that finds is the own thread's.
+  void hand_over();
   // On the calling thread, for the queue that was the last one to go on: Queue::rehearse().
   bool rehearse();
 

@@ -180,6 +180,10 @@ bool Doorbells::serve_for_waiter() {
   return gpus_.size() == 1 && gpus_.front()->processor->serve_doorbells();
 }
 
+void Doorbells::waiter_leaves() {
+  gpus_.front()->processor->hand_over();
+}
+
 void Doorbells::about_to_ring() {
   if (!asleep_.load(std::memory_order_acquire)) return;
   {

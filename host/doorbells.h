@@ -32,6 +32,8 @@ class Doorbells {
   // Lets the device process packets for a moment on a thread that is about to wait for them; whether there
   // may be more.
   bool serve_for_waiter();
+  // For who was told so and will not call it again.
+  void waiter_leaves();
   // To be called by a thread that has published packets, before it rings: then its store need not wait until
   // the thread that looks at the pages has woken up. Costs a load where that one is awake.
   void about_to_ring();

@@ -32,6 +32,7 @@ class Driver {
   int descriptor_at(uint64_t& offset, uint64_t bytes) const { return buffers_.descriptor_at(offset, bytes); }
   void mapped(uint64_t offset, void* address) { doorbells_.mapped(offset, address); }
   bool serve() { return doorbells_.serve_for_waiter(); }
+  void stop_serving() { doorbells_.waiter_leaves(); }
   bool ring(const void* address, uint64_t value) { return doorbells_.ring(address, value); }
   void about_to_ring() { doorbells_.about_to_ring(); }
   // The program's runtime has handed out memory, or is about to take it back.

@@ -83,6 +83,10 @@ bool serve() {
   return there && there->serve();
 }
 
+void stop_serving() {
+  if (Driver* const there = driver.load(std::memory_order_acquire)) there->stop_serving();
+}
+
 bool ring(const void* address, uint64_t value) {
   Driver* const there = driver.load(std::memory_order_acquire);
   return there && there->ring(address, value);
@@ -151,6 +155,7 @@ extern "C" [[gnu::visibility("default")]] const LockstepDriver* lockstep_driver(
   interface.descriptor_at = descriptor_at;
   interface.mapped = mapped;
   interface.serve = serve;
+  interface.stop_serving = stop_serving;
   // A dump has memory as of a dispatch's begin and end: the packets that the program publishes at once behind
   // it are to be there already.
   if (!settings.reports.dumps.any()) interface.ring = ring;

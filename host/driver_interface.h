@@ -42,6 +42,8 @@ struct LockstepDriver {
   // Processes packets that have been published, for a moment, on the calling thread; whether there may be
   // more to do.
   bool (*serve)();
+  // To be called by who was told so and does not call it again.
+  void (*stop_serving)();
   // Stores to the doorbell there and processes what has been published, for a moment, on the calling thread,
   // which has room on its stack; false, or null: the caller does better to store itself, as below.
   bool (*ring)(const void* address, uint64_t value);

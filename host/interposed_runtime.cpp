@@ -210,10 +210,15 @@ LOCKSTEP_TAKEN int64_t hsa_signal_wait_scacquire(Signal signal, int condition, i
   const LockstepDriver* const driver = present_driver();
   if (!driver) return real(signal, condition, compared, timeout, state);
   if (load && has_stack()) {
+    bool has_more = false;
     do {
       const int64_t value = load(signal);
-      if (holds(condition, value, compared)) return value;
-    } while (driver->serve());
+      if (holds(condition, value, compared)) {
+        if (has_more) driver->stop_serving();
+        return value;
+      }
+      has_more = driver->serve();
+    } while (has_more);
   }
   const bool has_event = event_mailbox(signal) != 0;
   if (has_event && state != kActive) return real(signal, condition, compared, timeout, state);

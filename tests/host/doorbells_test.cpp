@@ -88,6 +88,29 @@ TEST_F(DoorbellsTest, WhoWaitsProcessesWhatIsPublished) {
   }
 }
 
+// Who has what he waited for before everything is processed: a completion behind which nobody looked at the
+// queues was one that nobody heard of, until the next doorbell.
+TEST_F(DoorbellsTest, WhoWaitsNoLongerLeavesBehindWhatIsLeft) {
+  command::SignalMemory* const dependence = signal + 1;
+  unsigned left = 0;
+  for (unsigned i = 0; i < 50 && left < 3; ++i) {
+    // The thread of the queues rests again, but on busy machines.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    publish();
+    *dependence = {};
+    dependence->kind = 1;
+    dependence->value = 1;
+    publish(reinterpret_cast<uint64_t>(dependence));
+    if (driver.serve()) {
+      ++left;
+      driver.stop_serving();
+    }
+    command::store_shared<int64_t>(&dependence->value, 0);
+    ASSERT_TRUE(comes([&] { return queue->read_dispatch_id == 2 * i + 2; })) << i;
+  }
+  EXPECT_EQ(left, 3);
+}
+
 // A header of zero is a vendor's packet, but not one that is there before the doorbell is rung: a queue that
 // was looked at between a program's stores was given up.
 TEST_F(DoorbellsTest, APacketWithoutItsHeaderIsNotTakenYet) {
