@@ -112,7 +112,8 @@ bool Processor::drive() {
   std::unique_lock driving(driving_, std::try_to_lock);
   if (!driving) {
     wake();  // whoever is at it looks again before it rests
-    return false;
+    // Or has gone since, perhaps before that could be seen.
+    if (!driving.try_lock()) return false;
   }
   asleep_.store(false, std::memory_order_seq_cst);
   pending_.store(false, std::memory_order_seq_cst);
@@ -125,16 +126,29 @@ bool Processor::drive() {
 }
 
 void Processor::hand_over() {
-  if (!drive()) return;
-  // Not wake(): until somebody has said that he sleeps it would leave this to whoever drove last.
+  if (drive()) wake_thread();
+}
+
+// Not wake(): until somebody has said that he sleeps it would leave this to whoever drove last.
+void Processor::wake_thread() {
   std::lock_guard lock(mutex_);
   pending_.store(true, std::memory_order_seq_cst);
   changed_.notify_all();
 }
 
 bool Processor::rehearse() {
-  const std::unique_lock driving(driving_, std::try_to_lock);
-  if (!driving) return false;
+  bool result = false;
+  {
+    const std::unique_lock driving(driving_, std::try_to_lock);
+    if (!driving) return false;
+    result = rehearse_last();
+  }
+  // Who came meanwhile took this for somebody who processes packets.
+  if (pending_.load(std::memory_order_seq_cst)) wake_thread();
+  return result;
+}
+
+bool Processor::rehearse_last() {
   std::shared_ptr<Queue> queue;
   {
     std::lock_guard lock(mutex_);

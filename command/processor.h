@@ -39,6 +39,9 @@ class Processor {
 
  private:
   void run();
+  void wake_thread();
+  // rehearse(), with `driving_` held.
+  bool rehearse_last();
   // Lets every queue that can go on do so; says what is left. With `driving_` held.
   Queue::Advance round();
   // Around Queue::advance(); false: the queue is gone.

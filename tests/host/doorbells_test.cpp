@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -109,6 +110,24 @@ TEST_F(DoorbellsTest, WhoWaitsNoLongerLeavesBehindWhatIsLeft) {
     ASSERT_TRUE(comes([&] { return queue->read_dispatch_id == 2 * i + 2; })) << i;
   }
   EXPECT_EQ(left, 3);
+}
+
+// Nobody hears of packets but by who serves: where somebody rehearsed, he took that for somebody who
+// processes them.
+TEST_F(DoorbellsTest, WhoServesBesideARehearsalIsHeard) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::atomic<bool> is_over = false;
+  std::jthread rehearses([&] {
+    while (!is_over) driver.gpus().front()->processor->rehearse();
+  });
+  for (uint64_t i = 0; i < 20'000 && !HasFailure(); ++i) {
+    publish();
+    while (driver.serve()) {
+    }
+    EXPECT_TRUE(comes([&] { return command::load_shared<uint64_t>(&queue->read_dispatch_id) == i + 1; }))
+        << i;
+  }
+  is_over = true;
 }
 
 // A header of zero is a vendor's packet, but not one that is there before the doorbell is rung: a queue that
