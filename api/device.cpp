@@ -110,7 +110,9 @@ void* checked(lockstep_device* device, uint64_t address, uint64_t bytes, uint8_t
   auto ranges = device->memory.snapshot();
   if (!ranges->find(address, bytes, access)) {
     std::string what = "[" + hex(address) + ", +" + std::to_string(bytes) + ") is not memory of the device";
-    if (const std::optional<Range> near = ranges->nearest(address))
+    std::optional<Range> near = ranges->closest_behind(address);
+    if (!near) near = ranges->nearest(address);
+    if (near)
       what += "; the nearest is " + near->name + " [" + hex(near->begin) + ", +" +
               std::to_string(near->end - near->begin) + ")";
     throw Failure(LOCKSTEP_INVALID_ARGUMENT, what + " (allocate or map it first)");

@@ -40,6 +40,20 @@ std::optional<Range> RangeSet::nearest(uint64_t address) const {
   return range ? std::optional(*range) : std::nullopt;
 }
 
+std::optional<Range> RangeSet::after(uint64_t address) const {
+  if (live_) return live_->after(address);
+  const auto found = std::ranges::upper_bound(ranges_, address, {}, &Range::begin);
+  return found == ranges_.end() ? std::nullopt : std::optional(*found);
+}
+
+std::optional<Range> RangeSet::closest_behind(uint64_t address) const {
+  const std::optional<Range> before = nearest(address), behind = after(address);
+  if (!behind || behind->begin - address > kFar) return std::nullopt;
+  const bool is_closer =
+      !before || (address >= before->end && behind->begin - address < address - before->end);
+  return is_closer ? behind : std::nullopt;
+}
+
 std::vector<Range> RangeSet::ranges() const {
   return live_ ? live_->all() : ranges_;
 }
@@ -200,6 +214,12 @@ std::optional<Range> LiveRanges::nearest(uint64_t address) const {
   const auto after = ranges_.upper_bound(address);
   if (after == ranges_.begin()) return std::nullopt;
   return std::prev(after)->second;
+}
+
+std::optional<Range> LiveRanges::after(uint64_t address) const {
+  std::shared_lock lock(mutex_);
+  const auto found = ranges_.upper_bound(address);
+  return found == ranges_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<Range> LiveRanges::all() const {

@@ -37,6 +37,9 @@ enum class Reaching : uint8_t { adjoining_mappings, one_mapping };
 // wave, or those that an address space has now (AddressSpace::Changes). Safe from several threads.
 class RangeSet {
  public:
+  // Between an address and a range that it hardly was meant for.
+  static constexpr uint64_t kFar = uint64_t{1} << 34;
+
   explicit RangeSet(std::vector<Range> sorted) : ranges_(std::move(sorted)) {}
   explicit RangeSet(std::shared_ptr<LiveRanges> live) : live_(std::move(live)) {}
   // Memory that holds [address, address + bytes) with all of `access`, or null; valid as long as the set. Of
@@ -48,6 +51,9 @@ class RangeSet {
   bool allows(uint64_t address, uint64_t bytes, uint8_t access) const;
   // The range that holds or most closely precedes the address.
   std::optional<Range> nearest(uint64_t address) const;
+  // Of an address in no range: the one that begins behind it, if that is closer than the end of the one
+  // before, and no farther than an index of 32 bits may lead astray.
+  std::optional<Range> closest_behind(uint64_t address) const;
   std::vector<Range> ranges() const;
   // Another number when what find() has said before may no longer hold.
   uint64_t version() const;
@@ -56,6 +62,7 @@ class RangeSet {
 
  private:
   const Range* at_or_before(uint64_t address) const;
+  std::optional<Range> after(uint64_t address) const;
 
   std::vector<Range> ranges_;
   std::shared_ptr<LiveRanges> live_;  // null: `ranges_` are all
@@ -107,6 +114,7 @@ class LiveRanges {
   };
   std::optional<Extent> extent(uint64_t address, uint64_t bytes, uint8_t access, Reaching reaching) const;
   std::optional<Range> nearest(uint64_t address) const;
+  std::optional<Range> after(uint64_t address) const;
   std::vector<Range> all() const;
   uint64_t version() const { return version_.load(std::memory_order_seq_cst); }
   RangeUsers& users() { return users_; }

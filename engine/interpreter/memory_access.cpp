@@ -30,9 +30,17 @@ std::string surroundings(const Wave* wave, uint64_t address, Access access) {
     return (below->access & access) == access
                ? "the access runs past the end of " + below->name + ", which ends at " + hex(below->end)
                : below->name + " may not be " + (access == kRead ? "read" : "written") + " by the kernel";
+  const auto place = [](const Range& range) {
+    return range.name + " [" + hex(range.begin) + ", " + hex(range.end) + ")";
+  };
+  // Such as an element before the first one.
+  if (const auto behind = memory->closest_behind(address))
+    return hex(behind->begin - address) + " bytes in front of " + place(*behind);
+  if (below && address - below->end > RangeSet::kFar)
+    return "far from all memory that is mapped: the closest below is " + place(*below);
   if (below)
     return (address == below->end ? "right" : hex(address - below->end) + " bytes") + " behind the end of " +
-           below->name + " [" + hex(below->begin) + ", " + hex(below->end) + ")";
+           place(*below);
   return address < kLowestAddress ? "a null pointer, or a place right behind one: no memory is mapped there"
                                   : "no memory is mapped at or below it";
 }

@@ -118,6 +118,10 @@ std::string MemoryChecker::surroundings(const Event& event, const MemoryAccess& 
   if (freed != freed_.rend() && !is_mapped)
     return freed->name + " was there, which has been freed: " +
            std::to_string(access.address - std::min(access.address, freed->begin)) + " bytes into it";
+  const std::optional<Range> behind = memory ? memory->closest_behind(access.address) : std::nullopt;
+  if (behind)
+    return std::to_string(behind->begin - access.address) + " bytes in front of " + behind->name + " of " +
+           std::to_string(behind->end - behind->begin) + " bytes";
   if (!below) return "no memory is mapped at or below " + hex(access.address);
   const uint64_t size = below->end - below->begin;
   if (!is_mapped)

@@ -33,6 +33,24 @@ TEST(AddressSpaceTest, OverlapsAreRefused) {
   EXPECT_EQ(space.snapshot()->ranges().size(), 1u);
 }
 
+TEST(AddressSpaceTest, TheClosestBehindAnAddress) {
+  for (const auto changes :
+       {AddressSpace::Changes::seen_at_once, AddressSpace::Changes::seen_by_next_dispatch}) {
+    AddressSpace space(changes);
+    ASSERT_TRUE(space.map(0x10000, kPage, kReadWrite, "low"));
+    ASSERT_TRUE(space.map(0x20000, kPage, kReadWrite, "high"));
+    const auto ranges = space.snapshot();
+    EXPECT_EQ(ranges->closest_behind(0xfffc).value().name, "low");
+    EXPECT_EQ(ranges->closest_behind(0x1fffc).value().name, "high");
+    EXPECT_FALSE(ranges->closest_behind(0x11000)) << "the low one ends right there";
+    EXPECT_FALSE(ranges->closest_behind(0x10ffc)) << "inside";
+    EXPECT_FALSE(ranges->closest_behind(0x21000)) << "nothing begins behind it";
+    ASSERT_TRUE(space.map(RangeSet::kFar * 4, kPage, kReadWrite, "far"));
+    EXPECT_FALSE(space.snapshot()->closest_behind(RangeSet::kFar * 3 - 8));
+    EXPECT_TRUE(space.snapshot()->closest_behind(RangeSet::kFar * 3));
+  }
+}
+
 struct LiveSpaceTest : testing::Test {
   AddressSpace space{AddressSpace::Changes::seen_at_once};
   std::shared_ptr<const RangeSet> ranges = space.snapshot();
