@@ -107,7 +107,8 @@ TEST_F(DoorbellsTest, WhoWaitsNoLongerLeavesBehindWhatIsLeft) {
       driver.stop_serving();
     }
     command::store_shared<int64_t>(&dependence->value, 0);
-    ASSERT_TRUE(comes([&] { return queue->read_dispatch_id == 2 * i + 2; })) << i;
+    ASSERT_TRUE(comes([&] { return command::load_shared<uint64_t>(&queue->read_dispatch_id) == 2 * i + 2; }))
+        << i;
   }
   EXPECT_EQ(left, 3);
 }
