@@ -285,6 +285,8 @@ const Queues::Entry* Queues::find(const Gpu& gpu, uint32_t doorbell_id) const {
 
 void Queues::tell(const Gpu& gpu, const machine::WaveFault& fault, const machine::Launch& launch) {
   constexpr size_t kMostTold = 1000;
+  // Who finds the place told goes on when it has been: what it does next may end the program.
+  std::lock_guard telling(telling_mutex_);
   uint64_t queue = 0;
   {
     std::lock_guard lock(mutex_);

@@ -88,7 +88,8 @@ class Queues {
   uint32_t next_ = 1;
   std::map<uint32_t, Entry> queues_;
   std::atomic<bool> runtime_enabled_ = false;
-  std::set<uint64_t> told_;  // PCs of faults that handlers took: each is told once
+  std::mutex telling_mutex_;  // taken before mutex_, until a fault has been written
+  std::set<uint64_t> told_;   // PCs of faults that handlers took: each is told once
 };
 
 }  // namespace lockstep::host

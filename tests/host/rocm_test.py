@@ -266,6 +266,11 @@ class Reports(unittest.TestCase):
         lines = self.lines("--log", compiled("hip/two_processes"))
         self.assertEqual(len({line["process"] for line in lines if "add_one" in line["kernel"]}), 1)
 
+    def test_a_fault_of_many_waves_is_told_before_the_program_ends(self):
+        # The second wave told the runtime, which ended the program, while the first one's line was looked up.
+        text = run(compiled("hip/fault", "-g"), 100000, options=("--threads", "4"), status=None)
+        self.assertRegex(text, r"lane 0, in kernel 'store\(int\*\)' \+ 0x[0-9a-f]+, at .*fault\.hip:5\n")
+
     def test_log_of_a_fault_names_its_line(self):
         lines = self.lines("--log", compiled("hip/fault", "-g"), status=None)
         fault = next(line["fault"] for line in lines if "fault" in line)
