@@ -40,7 +40,10 @@ void Processor::remove(const Queue& queue) {
 
 void Processor::wake() {
   pending_.store(true, std::memory_order_seq_cst);
-  if (!asleep_.load(std::memory_order_seq_cst)) return;
+  if (asleep_.load(std::memory_order_seq_cst)) wake_thread();
+}
+
+void Processor::wake_thread() {
   std::lock_guard lock(mutex_);
   changed_.notify_all();
 }
@@ -126,14 +129,10 @@ bool Processor::drive() {
 }
 
 void Processor::hand_over() {
-  if (drive()) wake_thread();
-}
-
-// Not wake(): until somebody has said that he sleeps it would leave this to whoever drove last.
-void Processor::wake_thread() {
-  std::lock_guard lock(mutex_);
+  if (!drive()) return;
+  // Not wake(): until somebody has said that he sleeps it would leave this to whoever drove last.
   pending_.store(true, std::memory_order_seq_cst);
-  changed_.notify_all();
+  wake_thread();
 }
 
 bool Processor::rehearse() {

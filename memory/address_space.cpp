@@ -47,6 +47,8 @@ std::optional<Range> RangeSet::after(uint64_t address) const {
 }
 
 std::optional<Range> RangeSet::closest_behind(uint64_t address) const {
+  constexpr uint64_t kNullPage = 4096;  // what lies there was meant for nothing that is mapped
+  if (address < kNullPage) return std::nullopt;
   const std::optional<Range> before = nearest(address), behind = after(address);
   if (!behind || behind->begin - address > kFar) return std::nullopt;
   const bool is_closer =

@@ -40,6 +40,7 @@ TEST(AddressSpaceTest, TheClosestBehindAnAddress) {
     ASSERT_TRUE(space.map(0x10000, kPage, kReadWrite, "low"));
     ASSERT_TRUE(space.map(0x20000, kPage, kReadWrite, "high"));
     const auto ranges = space.snapshot();
+    EXPECT_FALSE(ranges->closest_behind(8)) << "a null pointer";
     EXPECT_EQ(ranges->closest_behind(0xfffc).value().name, "low");
     EXPECT_EQ(ranges->closest_behind(0x1fffc).value().name, "high");
     EXPECT_FALSE(ranges->closest_behind(0x11000)) << "the low one ends right there";
