@@ -43,6 +43,8 @@ struct LaunchNeeds {
   // Of rows: waves execute nothing twice, so that none is long or waits for another one, and access memory
   // where they have their work-items.
   bool go_side_by_side = false;
+  // Waves never look twice at memory that other groups change meanwhile, so that they wait for none.
+  bool wait_for_no_group = false;
 };
 
 // Beside Engine, of engines that know it.

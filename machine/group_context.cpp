@@ -284,6 +284,8 @@ bool GroupContext::relaunch(const Launch& launch, uint64_t number, const GroupPl
   for (unsigned axis = 0; axis < 3; ++axis) group_.id[axis] = place.id[axis] + launch.first_group[axis];
   group_.number = number;
   has_run_ = stands_still_ = false;
+  calm_slices_ = 0;
+  next_looked_at_ = 0;
   idle_mark_.reset();
   times_idle_ = 0;
   clock_ = 0;
@@ -350,6 +352,8 @@ bool GroupContext::start(const Launch& launch, uint64_t number, const GroupPlace
   suspended_ = options.suspended;
   may_relaunch_ = !control && options.precise.is_default() && launch.initial_byte == 0;
   has_run_ = stands_still_ = false;
+  calm_slices_ = 0;
+  next_looked_at_ = 0;
   idle_mark_.reset();
   times_idle_ = 0;
   order_.resize(group_.wave_count);
@@ -569,8 +573,9 @@ int64_t GroupContext::turn_of(int64_t budget) const {
 
 GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t& executed, size_t had_turn) {
   const int64_t turn = turn_of(budget);
-  // A group that comes back may still spin on what the others have not done yet.
-  int64_t interval = has_run_ ? kShortTurn : kProbeInterval, until_probe = interval;
+  // A group that comes back may still spin on what the others have not done yet, unless it got on so far.
+  int64_t interval = has_run_ && calm_slices_ == 0 ? kShortTurn : kProbeInterval, until_probe = interval;
+  bool any_spins = false;
   // Waves that had a turn in a row have left their registers behind.
   bool is_first_pass = !has_run_ && std::ranges::none_of(order_, [](const Wave* wave) {
     return wave->executed_before_turn != 0;
@@ -632,6 +637,7 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
           skip_to_next_wake();
           return idle(engine, *mark);
         }
+        any_spins = any_spins || next_wave_spins(engine, executed);
         until_probe = interval = std::min(interval * 4, kProbeInterval);
       }
       continue;
@@ -652,6 +658,9 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
       if (wave.state == WaveState::held) wave.held_from = WaveState::ready;
     }
   }
+  // Who counts the rounds in which he waits for another group is not found spinning.
+  const LaunchNeeds* const needs = adviser_ ? adviser_->launch_needs(mode_) : nullptr;
+  calm_slices_ = needs && needs->wait_for_no_group && !any_spins ? calm_slices_ + 1 : 0;
   return Result::unfinished;
 }
 

@@ -161,6 +161,9 @@ class GroupContext {
   bool may_run_more() const;
   // Whether run() was called since start().
   bool has_run() const { return has_run_; }
+  // Budgets in a row that the group has used up without a wave that was found spinning, of code that waits
+  // for no other group: it need not leave the thread soon.
+  unsigned calm_slices() const { return calm_slices_; }
   // Of a group that was idle twice in a row: nothing has changed for it in between.
   bool stands_still() const { return stands_still_; }
   // How often the result was idle since the other groups' `changes`; this time, too.
@@ -242,6 +245,8 @@ class GroupContext {
   // Of a wave, or of all that are ready, if they spin: the same as long as they do so in the same state.
   std::optional<uint64_t> spin_mark(Engine& engine, Wave& wave, uint64_t& executed);
   std::optional<uint64_t> all_ready_waves_spin(Engine& engine, uint64_t& executed);
+  // Whether the wave spins whose turn it is to be looked at.
+  bool next_wave_spins(Engine& engine, uint64_t& executed);
   uint64_t sleepers_mark() const;
   Result idle(const Engine& engine, uint64_t mark);
   // The order of turns among waves of the same priority, of the pass that begins.
@@ -307,6 +312,8 @@ class GroupContext {
   bool registers_stay_ = false;  // the present group found its registers as the last one's launch left them
   LaunchAdviser* adviser_ = nullptr;  // of the present group's dispatch; may be null
   bool has_run_ = false;
+  unsigned calm_slices_ = 0;
+  size_t next_looked_at_ = 0;  // place in order_, of the wave that is looked at next
   bool stands_still_ = false;
   uint64_t idle_since_ = 0, times_idle_ = 0;
   std::optional<uint64_t> idle_mark_;               // of the waves when all of them slept or spun last

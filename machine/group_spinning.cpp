@@ -92,6 +92,13 @@ std::optional<uint64_t> GroupContext::all_ready_waves_spin(Engine& engine, uint6
   return sum;
 }
 
+// One that spins on a wave of its group holds that up for the length of its turn.
+bool GroupContext::next_wave_spins(Engine& engine, uint64_t& executed) {
+  next_looked_at_ = (next_looked_at_ + 1) % order_.size();
+  Wave& wave = *order_[next_looked_at_];
+  return wave.state == WaveState::ready && spin_mark(engine, wave, executed).has_value();
+}
+
 uint64_t GroupContext::sleepers_mark() const {
   uint64_t sum = 0;
   for (unsigned i = 0; i < group_.wave_count; ++i)
@@ -101,6 +108,7 @@ uint64_t GroupContext::sleepers_mark() const {
 }
 
 GroupContext::Result GroupContext::idle(const Engine& engine, uint64_t mark) {
+  calm_slices_ = 0;
   stands_still_ = idle_mark_ == mark && std::none_of(order_.begin(), order_.end(), [&](const Wave* wave) {
                     return engine.has_pending_results(*wave);
                   });

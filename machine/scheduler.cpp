@@ -104,8 +104,11 @@ Scheduler::~Scheduler() {
 }
 
 GroupContext::Result Scheduler::run_group(GroupContext& context, int64_t budget, uint64_t& executed) {
-  return after_run(
-      context, context.run(engine_, context.has_run() ? std::min(budget, kLaterSlice) : budget, executed));
+  if (context.has_run()) {
+    const unsigned doubled = std::min(context.calm_slices(), kMostDoubled);
+    budget = std::min(budget, kLaterSlice << doubled);
+  }
+  return after_run(context, context.run(engine_, budget, executed));
 }
 
 GroupContext::Result Scheduler::after_run(GroupContext& context, GroupContext::Result result) {

@@ -1,5 +1,7 @@
 #include "memory/host_fault.h"
 
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,6 +22,7 @@ std::atomic<bool> faults_are_caught = false;
 struct sigaction previous_segv, previous_bus;
 
 constexpr uint64_t kLowestAddress = 4096;  // below it a pointer of our own was null
+constexpr uint64_t kPage = 4096;
 
 // By the kernel itself: in a program under `lockstep exec`, sigaction() and signal() are the interposer's,
 // and set what stands behind this handler.
@@ -68,7 +71,6 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 
 // Whatever the sanitizers think of these addresses.
 [[clang::no_sanitize("address", "thread")]] void touch_pages(uint64_t first, uint64_t last, bool write) {
-  constexpr uint64_t kPage = 4096;
   for (uint64_t at = first;; at = (at / kPage + 1) * kPage) {
     auto* byte = reinterpret_cast<uint8_t*>(at);
     // Others may write to it at the same time: an atomic operation that changes nothing. Of C++'s own the
@@ -79,6 +81,35 @@ void on_fault(int signal, siginfo_t* info, void* context) {
       (void)__atomic_load_n(byte, __ATOMIC_RELAXED);
     if (at / kPage == last / kPage) return;
   }
+}
+
+// Of this thread, of pages that were not there when it came to them.
+long page_faults() {
+  struct rusage usage;
+  return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_minflt : 0;
+}
+
+// A page that nobody has used yet costs a fault, which takes a half less when the kernel makes many at once,
+// and asking for those that are there takes longer than touching them: a few of each part tell.
+void touch(uint64_t first, uint64_t last, bool write) {
+  constexpr uint64_t kPart = 512 * kPage, kTried = 16 * kPage;
+  while (last - first >= kPart) {
+    const uint64_t end = (first / kPart + 1) * kPart, rest = (first / kPage) * kPage + kTried;
+    if (rest < end) {
+      const long before = page_faults();
+      touch_pages(first, rest - 1, write);
+      first = rest;
+      const bool are_new = page_faults() - before > static_cast<long>(kTried / kPage / 2);
+      if (are_new && madvise(reinterpret_cast<void*>(first), end - first,
+                             write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0) {
+        first = end;
+        continue;
+      }
+    }
+    touch_pages(first, end - 1, write);
+    first = end;
+  }
+  touch_pages(first, last, write);
 }
 
 }  // namespace
@@ -121,7 +152,7 @@ bool host_has(uint64_t address, uint64_t bytes, bool write) {
   if (bytes == 0) return true;
   constexpr uint64_t kHighestAddress = uint64_t{1} << 47;
   if (address < kLowestAddress || bytes > kHighestAddress || address > kHighestAddress - bytes) return false;
-  return !guarded([&] { touch_pages(address, address + bytes - 1, write); });
+  return !guarded([&] { touch(address, address + bytes - 1, write); });
 }
 
 bool copy_from_process(void* to, uint64_t address, uint64_t bytes) {

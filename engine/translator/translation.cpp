@@ -20,6 +20,27 @@ std::vector<Object> translate(const Routine& routine, const IsCancelled& is_canc
   return objects;
 }
 
+namespace {
+
+// Loads may come out of a cache whose lines stay as they are (guide 4.1, 13.2): who waits for another group
+// loads past it, exchanges, invalidates caches, or sleeps.
+bool may_await_groups(const Node& node) {
+  switch (node.kind) {
+    case NodeKind::call:
+    case NodeKind::jump:
+    case NodeKind::step:
+    case NodeKind::outside:
+      return true;
+    case NodeKind::nothing:
+      return node.instruction.row->encoding == isa::Encoding::mubuf ||
+             node.instruction.row->encoding == isa::Encoding::smem;
+    default:
+      return node.instruction.glc || node.instruction.slc || node.instruction.dlc;
+  }
+}
+
+}  // namespace
+
 Translation::Translation(const Routine& routine, std::vector<Object> objects)
     : float_mode_(routine.float_mode),
       changes_mode_(routine.changes_mode),
@@ -52,6 +73,7 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
       std::ranges::none_of(routine.nodes, [](const Node& node) { return node.kind == NodeKind::barrier; });
   const bool has_row = has_row_function(routine, facts);
   launch_needs_.go_side_by_side = has_row && goes_side_by_side(routine, facts);
+  launch_needs_.wait_for_no_group = std::ranges::none_of(routine.nodes, may_await_groups);
   std::map<int64_t, Entry> entries;
   for (unsigned piece = 0; piece < routine.pieces.size(); ++piece) {
     Object& object = objects[piece];

@@ -76,6 +76,49 @@ TEST(WaitingGroups, SpinOnACounterWithATimeout) {
   expect_meetings("s_add_u32 s8, s8, 1", 10);
 }
 
+// Each of two groups on one thread counts its rounds in memory, and how often it sees that the other one has
+// got on: about the slices that that one had.
+uint32_t slices_of_two_groups(const char* cache_bits) {
+  Dispatch d(std::string(R"(
+  v_mov_b32 v2, 0
+  s_lshl_b32 s4, s2, 2
+  v_mov_b32 v3, s4
+  s_xor_b32 s4, s4, 4
+  v_mov_b32 v4, s4
+  s_mov_b32 s5, 0
+  s_mov_b32 s7, 0
+  s_mov_b32 s8, 0
+loop:
+  s_add_u32 s5, s5, 1
+  v_mov_b32 v5, s5
+  global_store_b32 v3, v5, s[0:1]
+  global_load_b32 v6, v4, s[0:1] )") +
+                 cache_bits + R"(
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s6, v6
+  s_cmp_lg_u32 s6, s7
+  s_addc_u32 s8, s8, 0
+  s_mov_b32 s7, s6
+  s_cmp_lt_u32 s5, 0x80000
+  s_cbranch_scc1 loop
+  v_mov_b32 v5, s8
+  global_store_b32 v3, v5, s[0:1] offset:8)",
+             2, 32);
+  d.options.threads = 1;
+  d.options.engine = EngineKind::translator;
+  const Outcome outcome = d.run();
+  EXPECT_FALSE(outcome.fault) << outcome.fault->fault.message;
+  return d.buffer[2] + d.buffer[3];
+}
+
+// Slices get longer where a loop can wait for no other group, since what it loads may come out of a cache.
+TEST(WaitingGroups, OnesThatCannotWaitKeepTheThreadLonger) {
+  const uint32_t may_wait = slices_of_two_groups("glc"), cannot_wait = slices_of_two_groups("");
+  EXPECT_GT(may_wait, 100u);
+  EXPECT_LT(cannot_wait, 40u);
+  EXPECT_GT(cannot_wait, 2u);
+}
+
 // As kernels of collective operations do, one on each device.
 TEST(WaitingGroups, OfTwoDevicesWithAThreadEach) {
   Dispatch d(meetings("", 3), 64, 32);

@@ -4,6 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "memory/host_pages.h"
 
 namespace lockstep {
@@ -50,6 +53,28 @@ TEST(HostFaultTest, PagesAreLookedAtOneByOne) {
   EXPECT_FALSE(host_has(0, 1, false));
   EXPECT_FALSE(host_has(uint64_t{1} << 47, 1, false));
   EXPECT_FALSE(host_has(begin, ~uint64_t{0}, false));
+}
+
+// Of large ranges the host is asked for what nobody has used yet, part by part.
+TEST(HostFaultTest, LargeRangesAreLookedAtWholly) {
+  catch_host_faults();
+  constexpr uint64_t kPages = 3 * 512;
+  for (const bool write : {false, true}) {
+    const auto missing_at = [&](uint64_t page) {
+      auto pages = HostPages::make(kPages * kPage);
+      EXPECT_EQ(mprotect(pages->data() + page * kPage, kPage, PROT_NONE), 0);
+      return !host_has(pages->address() + 5, kPages * kPage - 5, write);
+    };
+    for (const uint64_t page : {0u, 7u, 100u, 511u, 512u, 527u, 528u, 1030u, 1535u})
+      EXPECT_TRUE(missing_at(page)) << page;
+    auto pages = HostPages::make(kPages * kPage);
+    EXPECT_TRUE(host_has(pages->address() + 5, kPages * kPage - 5, write));
+    if (!write) continue;  // of anonymous memory that was only read there is one page of zeros
+    std::vector<unsigned char> there(kPages);
+    ASSERT_EQ(mincore(pages->data(), kPages * kPage, there.data()), 0);
+    EXPECT_EQ(std::ranges::count_if(there, [](unsigned char page) { return (page & 1) != 0; }),
+              static_cast<long>(kPages));
+  }
 }
 
 TEST(HostFaultTest, CopiesEndWhereMemoryIsMissing) {
