@@ -258,7 +258,7 @@ std::span<const ExactSymbol> exact_symbols() {
 #define LOCKSTEP_SYMBOL(name) {#name, reinterpret_cast<void*>(&name)},
 #define LOCKSTEP_TYPED_SYMBOL(name, type, Type) LOCKSTEP_SYMBOL(lockstep_exact_##name##_##type)
 #define LOCKSTEP_CONVERSION_SYMBOL(name, From, To) LOCKSTEP_SYMBOL(lockstep_exact_##name)
-#define LOCKSTEP_COMPLETED_SYMBOL(name) LOCKSTEP_SYMBOL(lockstep_complete_##name)
+#define LOCKSTEP_SETTLE_SYMBOL(name) LOCKSTEP_SYMBOL(lockstep_settle_##name)
 #define LOCKSTEP_SYMBOLS_OF(type, Type)                    \
   LOCKSTEP_EXACT_UNARY(LOCKSTEP_TYPED_SYMBOL, type, Type)  \
   LOCKSTEP_EXACT_BINARY(LOCKSTEP_TYPED_SYMBOL, type, Type) \
@@ -267,7 +267,7 @@ std::span<const ExactSymbol> exact_symbols() {
   static const ExactSymbol kSymbols[] = {
       LOCKSTEP_SYMBOLS_OF(f32, F32) LOCKSTEP_SYMBOLS_OF(f64, F64) LOCKSTEP_SYMBOLS_OF(f16, F16)
           LOCKSTEP_EXACT_CONVERSIONS(LOCKSTEP_CONVERSION_SYMBOL) LOCKSTEP_EXACT_OTHERS(LOCKSTEP_SYMBOL)
-              LOCKSTEP_COMPLETED(LOCKSTEP_COMPLETED_SYMBOL) LOCKSTEP_SYMBOL(lockstep_exact_quotient_f32)
+              LOCKSTEP_SETTLED(LOCKSTEP_SETTLE_SYMBOL) LOCKSTEP_SYMBOL(lockstep_exact_quotient_f32)
                   LOCKSTEP_SYMBOL(lockstep_exact_quotient_f64) LOCKSTEP_SYMBOL(lockstep_exact_square_root_f32)
                       LOCKSTEP_SYMBOL(lockstep_exact_square_root_f64)
                           LOCKSTEP_SYMBOL(lockstep_exact_ratio_f32)

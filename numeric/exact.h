@@ -7,6 +7,7 @@
 #include <span>
 
 #include "numeric/lanes.h"
+#include "numeric/settle.h"
 
 #define LOCKSTEP_EXACT_UNARY(X, type, Type) X(fract, type, Type)
 #define LOCKSTEP_EXACT_BINARY(X, type, Type) \
@@ -88,14 +89,6 @@ extern "C" LOCKSTEP_COLD void lockstep_exact_div_fmas_f64(const lockstep::F64* a
 extern "C" LOCKSTEP_COLD void lockstep_exact_trig_preop_f64(const lockstep::F64* x,
                                                             const lockstep::U32* segment,
                                                             lockstep::F64* result);
-// Results of V_RCP_F32 and others in lanes whose sum is next to a rounding border, or whose argument is no
-// ordinary number (see transcendental_f32.h). `result` has the others'.
-#define LOCKSTEP_COMPLETED(X) X(rcp) X(rsq) X(sqrt) X(exp2) X(exp2_to_odd)
-#define LOCKSTEP_DECLARE_COMPLETED(name)                                                                   \
-  extern "C" LOCKSTEP_COLD void lockstep_complete_##name(const lockstep::F32* x, const lockstep::U32* sum, \
-                                                         uint32_t quiet, lockstep::U32* result);
-LOCKSTEP_COMPLETED(LOCKSTEP_DECLARE_COMPLETED)
-#undef LOCKSTEP_DECLARE_COMPLETED
 #define LOCKSTEP_EXACT_OTHERS(X) \
   X(lockstep_exact_div_fmas_f32) X(lockstep_exact_div_fmas_f64) X(lockstep_exact_trig_preop_f64)
 

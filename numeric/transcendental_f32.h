@@ -76,15 +76,39 @@ LOCKSTEP_INLINE U32 exp_sum(U32 fraction) {
   return bits_as<U32>(row.c + linear + quadratic_term(row, g, g, kQuadraticBase));
 }
 
-// Whether some lane's `small` number, of which the highest bit is clear, is zero, or its signed `value` is
-// not between `least` and `most`. Where comparisons would be packed to one bit each, lanes are negative that
-// are either: where a difference overflows the other one is negative.
-LOCKSTEP_INLINE bool any_is_zero_or_outside(U32 small, I32 value, uint32_t least, uint32_t most) {
-  const U32 beyond_least = bits_as<U32>(value) - least;
-  if (host_has_masks())
-    return __builtin_expect(any(mask_of((small == 0) | (beyond_least > most - least))), false);
-  const U32 either = (small - 1) | beyond_least | (most - bits_as<U32>(value));
-  return __builtin_expect(__builtin_reduce_or(either & 0x80000000) != 0, false);
+// About lanes whose `small` number, of which the highest bit is clear, is zero, or whose signed `value` is
+// not between `least` and `most`.
+class Doubt {
+ public:
+  LOCKSTEP_INLINE Doubt(U32 small, I32 value, uint32_t least, uint32_t most)
+      : small_(small), beyond_least_(bits_as<U32>(value) - least), range_(most - least) {}
+
+  // Where comparisons would be packed to one bit each, lanes are negative that are in doubt: where a
+  // difference overflows the other one is negative.
+  LOCKSTEP_INLINE bool is_anywhere() const {
+    if (host_has_masks())
+      return __builtin_expect(any(mask_of((small_ == 0) | (beyond_least_ > range_))), false);
+    const U32 either = (small_ - 1) | beyond_least_ | (range_ - beyond_least_);
+    return __builtin_expect(__builtin_reduce_or(either & 0x80000000) != 0, false);
+  }
+  // Where the value is right and the number is not.
+  LOCKSTEP_INLINE Mask at_border() const { return mask_of((small_ == 0) & (beyond_least_ <= range_)); }
+
+ private:
+  U32 small_, beyond_least_;
+  uint32_t range_;
+};
+
+// Computes results by the rules where sums are next to a rounding border: few lanes, in a function out of
+// line. It gets copies, so that nothing else goes through memory.
+template <class Function>
+LOCKSTEP_INLINE U32 settled(F32 x, U32 bits, Mask at_border, Function settle) {
+  const uint32_t lanes = bits_from_mask(at_border);
+  if (lanes == 0) return bits;
+  const F32 arguments = x;
+  U32 results = bits;
+  settle(reinterpret_cast<const uint32_t*>(&arguments), lanes, reinterpret_cast<uint32_t*>(&results));
+  return results;
 }
 
 struct PowerChunk {
@@ -105,21 +129,14 @@ LOCKSTEP_INLINE PowerChunk power_of_two_to(F32 x) {
 }
 // Where a power is no ordinary number, as some negative ones are, or its sum is in doubt.
 LOCKSTEP_INLINE bool any_power_is_in_doubt(U32 sum, F32 x) {
-  return any_is_zero_or_outside(sum & 255, magnitude(x), kPowerTiny, kPowerUnderflow);
+  return Doubt(sum & 255, magnitude(x), kPowerTiny, kPowerUnderflow).is_anywhere();
+}
+LOCKSTEP_INLINE Mask powers_at_border(U32 sum, F32 x) {
+  return Doubt(sum & 255, magnitude(x), kPowerTiny, kPowerOverflow - 1).at_border();
 }
 LOCKSTEP_INLINE U32 power_bits(I32 whole, U32 rounded) {
   return bits_as<U32>((whole + int32_t{Layout<F32>::kBias}) << Layout<F32>::kFraction) + rounded;
 }
-// What a function out of line makes of copies, so that nothing else goes through memory.
-template <class Function>
-LOCKSTEP_INLINE U32 completed(F32 x, U32 sum, U32 bits, uint32_t quiet, Function complete) {
-  const F32 arguments = x;
-  const U32 sums = sum;
-  U32 results = bits;
-  complete(&arguments, &sums, quiet, &results);
-  return results;
-}
-
 // Sign and exponent are inverted, and what is above the least significand has no bit in common with them.
 LOCKSTEP_INLINE U32 rcp_bits(F32 x, U32 above_least) {
   using L = Layout<F32>;
@@ -133,25 +150,53 @@ LOCKSTEP_INLINE U32 rsq_bits(F32 x, U32 above_least) {
   return above_least - half_exponent(x) + (kLeastSignificand + 0x3e800000 + (64u << 23));
 }
 // The three last significands below 4 are the only ones with a result of 2^23.
-inline constexpr uint32_t kLastOfRsq = 0x7ffffc, kFirstKeyOfLast = 0xfffffd;
+inline constexpr uint32_t kLastOfRsq = 0x7ffffc;
 // The greatest number whose reciprocal is normal; denormal results are zeros.
 inline constexpr uint32_t kGreatestOfRcp = 0x7e800000;
 
+// What is no ordinary number. `quiet` is or-ed to the bits of NaNs: Layout<F32>::kQuiet, or 0 where MODE.IEEE
+// is clear.
+LOCKSTEP_INLINE U32 special_reciprocals(F32 x, U32 bits, uint32_t quiet) {
+  using L = Layout<F32>;
+  const U32 size = to_bits(x) & L::kMagnitude, sign = to_bits(x) & L::kSign;
+  bits = size > kGreatestOfRcp ? sign : bits;
+  bits = size < L::kMinNormal ? sign | L::kInfinity : bits;
+  return size > L::kInfinity ? to_bits(x) | quiet : bits;
+}
+// Of roots and their reciprocals, which are `of_zero` with the argument's sign and `of_infinity`.
+LOCKSTEP_INLINE U32 special_roots(F32 x, U32 bits, uint32_t quiet, uint32_t of_zero, uint32_t of_infinity) {
+  using L = Layout<F32>;
+  const U32 size = to_bits(x) & L::kMagnitude, sign = to_bits(x) & L::kSign;
+  bits = sign != 0 ? U32(L::kDefaultNan) : bits;
+  bits = to_bits(x) == L::kInfinity ? U32(of_infinity) : bits;
+  bits = size < L::kMinNormal ? sign | of_zero : bits;
+  return size > L::kInfinity ? to_bits(x) | quiet : bits;
+}
+LOCKSTEP_INLINE U32 special_powers(F32 x, U32 bits) {
+  const I32 size = magnitude(x), is_negative = negative_lanes(x);
+  const I32 least_extreme = is_negative ? I32(kPowerUnderflow + 1) : I32(kPowerOverflow);
+  bits = size >= least_extreme ? (is_negative ? U32(0) : U32(Layout<F32>::kInfinity)) : bits;
+  bits = size < kPowerTiny ? U32(Layout<F32>::kOne) : bits;
+  return nan_lanes(x) ? to_bits(x) : bits;
+}
+
 }  // namespace detail
 
-// Results are completed in lanes that may be next to a rounding border, and in those that are no ordinary
-// numbers. `quiet` is or-ed to the bits of NaNs: Layout<F32>::kQuiet, or 0 where MODE.IEEE is clear.
+// Results are put right in lanes that may be next to a rounding border, and in those that are no ordinary
+// numbers. `quiet` as above.
 LOCKSTEP_INLINE F32 rcp_f32(F32 x, uint32_t quiet) {
   U32 sum = detail::rcp_sum(to_bits(x));
   U32 bits = detail::rcp_bits(x, sum >> 9);
-  const auto in_doubt = [&]() __attribute__((always_inline)) {
-    return detail::any_is_zero_or_outside(sum & 510, magnitude(x), Layout<F32>::kMinNormal,
-                                          detail::kGreatestOfRcp);
+  const auto doubt = [&]() __attribute__((always_inline)) {
+    return detail::Doubt(sum & 510, magnitude(x), Layout<F32>::kMinNormal, detail::kGreatestOfRcp);
   };
-  if (in_doubt()) {
+  if (doubt().is_anywhere()) {
     sum = detail::ties_to_even(sum, to_bits(x));
     bits = detail::rcp_bits(x, sum >> 9);
-    if (in_doubt()) bits = detail::completed(x, sum, bits, quiet, lockstep_complete_rcp);
+    if (doubt().is_anywhere()) {
+      bits = detail::settled(x, bits, doubt().at_border(), lockstep_settle_rcp);
+      bits = detail::special_reciprocals(x, bits, quiet);
+    }
   }
   return bits_as<F32>(bits);
 }
@@ -161,14 +206,17 @@ LOCKSTEP_INLINE F32 rsq_f32(F32 x, uint32_t quiet) {
   U32 sum = detail::rsq_sum(to_bits(x));
   U32 bits = detail::rsq_bits(x, sum >> 9);
   const U32 last = ~to_bits(x) & detail::kLastOfRsq;
-  const auto in_doubt = [&]() __attribute__((always_inline)) {
-    return detail::any_is_zero_or_outside(__builtin_elementwise_min(sum & 510, last), bits_as<I32>(x),
-                                          L::kMinNormal, L::kInfinity - 1);
+  const auto doubt = [&]() __attribute__((always_inline)) {
+    return detail::Doubt(__builtin_elementwise_min(sum & 510, last), bits_as<I32>(x), L::kMinNormal,
+                         L::kInfinity - 1);
   };
-  if (in_doubt()) {
+  if (doubt().is_anywhere()) {
     sum = detail::ties_to_even(sum, to_bits(x));
     bits = detail::rsq_bits(x, sum >> 9);
-    if (in_doubt()) bits = detail::completed(x, sum, bits, quiet, lockstep_complete_rsq);
+    if (doubt().is_anywhere()) {
+      bits = detail::settled(x, bits, doubt().at_border(), lockstep_settle_rsq);
+      bits = detail::special_roots(x, bits, quiet, L::kInfinity, 0);
+    }
   }
   return bits_as<F32>(bits);
 }
@@ -177,8 +225,11 @@ LOCKSTEP_INLINE F32 sqrt_f32(F32 x, uint32_t quiet) {
   using L = Layout<F32>;
   const U32 sum = detail::sqrt_sum(to_bits(x));
   U32 bits = (sum >> 9) + detail::half_exponent(x) + 0x1f800000;
-  if (detail::any_is_zero_or_outside(sum & 511, bits_as<I32>(x), L::kMinNormal, L::kInfinity - 1))
-    bits = detail::completed(x, sum, bits, quiet, lockstep_complete_sqrt);
+  const detail::Doubt doubt(sum & 511, bits_as<I32>(x), L::kMinNormal, L::kInfinity - 1);
+  if (doubt.is_anywhere()) {
+    bits = detail::settled(x, bits, doubt.at_border(), lockstep_settle_sqrt);
+    bits = detail::special_roots(x, bits, quiet, 0, L::kInfinity);
+  }
   return bits_as<F32>(bits);
 }
 
@@ -186,8 +237,10 @@ LOCKSTEP_INLINE F32 sqrt_f32(F32 x, uint32_t quiet) {
 LOCKSTEP_INLINE F32 exp2_f32(F32 x) {
   const detail::PowerChunk power = detail::power_of_two_to(x);
   U32 bits = detail::power_bits(power.whole, power.sum >> 8);
-  if (detail::any_power_is_in_doubt(power.sum, x))
-    bits = detail::completed(x, power.sum, bits, 0, lockstep_complete_exp2);
+  if (detail::any_power_is_in_doubt(power.sum, x)) {
+    bits = detail::settled(x, bits, detail::powers_at_border(power.sum, x), lockstep_settle_exp2);
+    bits = detail::special_powers(x, bits);
+  }
   return bits_as<F32>(bits);
 }
 // Rounded down, and to odd where something is lost.
@@ -195,8 +248,10 @@ LOCKSTEP_INLINE F32 exp2_to_odd_f32(F32 x) {
   const detail::PowerChunk power = detail::power_of_two_to(x);
   const U32 sum = power.sum - 128;
   U32 bits = detail::power_bits(power.whole, (sum >> 8) | 1);
-  if (detail::any_power_is_in_doubt(sum, x))
-    bits = detail::completed(x, sum, bits, 0, lockstep_complete_exp2_to_odd);
+  if (detail::any_power_is_in_doubt(sum, x)) {
+    bits = detail::settled(x, bits, detail::powers_at_border(sum, x), lockstep_settle_exp2_to_odd);
+    bits = detail::special_powers(x, bits);
+  }
   return bits_as<F32>(bits);
 }
 
