@@ -75,6 +75,7 @@ inline constexpr uint64_t kPrivateApertureBase = 0x0002'0000'0000'0000ull;
 inline constexpr uint64_t kApertureSize = 0x1'0000'0000ull;
 
 inline constexpr unsigned kCachedRanges = 16;
+inline constexpr unsigned kForeseenStores = 8;
 
 struct CachedRange {
   uint64_t begin = 1;  // empty until the first access
@@ -107,8 +108,9 @@ struct alignas(64) Wave {
 
   // Ranges that this wave's reads and writes hit lately.
   CachedRange read_ranges[kCachedRanges], write_ranges[kCachedRanges];
-  // Where the loads that have these places began last, which tells what they will want next.
-  uint64_t last_reads[kCachedRanges] = {};
+  // Where the loads that have these places began last, which tells what they will want next; and a kernel's
+  // first stores, of waves that had this one's place in groups before.
+  uint64_t last_reads[kCachedRanges] = {}, last_writes[kForeseenStores] = {};
 
   std::byte* lds = nullptr;  // of the work-group
   uint32_t lds_bytes = 0;    // allocated to the work-group

@@ -78,7 +78,12 @@ void Emitter::emit_regular_global(unsigned index) {
   for (unsigned chunk = looks; chunk < chunks_; ++chunk)
     places[chunk] = ir_.CreateAdd(places[0], ir_.getInt64(uint64_t{chunk} * 16 * stride));
   if (step < 0 && looks < chunks_) std::reverse(places.begin(), places.begin() + chunks_);
-  if (!is_load) return store_regular(shape, step, places, words);
+  if (!is_load) {
+    if (Value* distance = distance_to_next_group(places[0]))
+      for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+        prefetch(ir_.CreateIntToPtr(places[chunk], pointer_), distance, true);
+    return store_regular(shape, step, places, words);
+  }
   Value* ahead = nullptr;
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     Value* pointer = ir_.CreateIntToPtr(places[chunk], pointer_);
@@ -198,6 +203,19 @@ Value* Emitter::distance_ahead(Value* place) {
   return ir_.CreateMul(step, ir_.getInt64(kRoundsAhead));
 }
 
+// Bytes from what this wave stores to what the one in its place will store in the next group: as many as from
+// the group before. What groups exchange in the LDS waits behind their stores, and these until memory has
+// what they write to; rows of a matrix that is transposed lie where the host does not see the next one. Null:
+// groups run side by side, or store in loops.
+Value* Emitter::distance_to_next_group(Value* place) {
+  if (row_ || is_in_loop_ || !has_barriers_ || foreseen_stores_ == kForeseenStores) return nullptr;
+  Value* field = ir_.CreateConstInBoundsGEP1_64(
+      ir_.getInt8Ty(), wave_, offsetof(Wave, last_writes) + sizeof(uint64_t) * foreseen_stores_++);
+  Value* last = ir_.CreateLoad(i64_, field);
+  ir_.CreateStore(place, field);
+  return ir_.CreateSub(place, last);
+}
+
 // Among them the host loses sight of those that go on: permutations take 1.9 times as long or not, as code is
 // placed.
 bool Emitter::has_irregular_loads() const {
@@ -212,11 +230,11 @@ bool Emitter::has_irregular_loads() const {
 }
 
 // It may be an address of nothing: that is no fault.
-void Emitter::prefetch(Value* pointer, Value* distance) {
+void Emitter::prefetch(Value* pointer, Value* distance, bool for_write) {
   Value* ahead = ir_.CreateGEP(ir_.getInt8Ty(), pointer, distance);
-  constexpr unsigned kIsRead = 0, kToAllCaches = 3, kIsData = 1;
+  constexpr unsigned kToAllCaches = 3, kIsData = 1;
   ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer_},
-                      {ahead, ir_.getInt32(kIsRead), ir_.getInt32(kToAllCaches), ir_.getInt32(kIsData)});
+                      {ahead, ir_.getInt32(for_write), ir_.getInt32(kToAllCaches), ir_.getInt32(kIsData)});
 }
 
 // Words and places in the order of their addresses. Under a mask it is slower where memory is far.

@@ -300,7 +300,8 @@ class Emitter {
                       llvm::BasicBlock* look_up, llvm::BasicBlock* access);
   Value* distance_ahead(Value* place);
   bool has_irregular_loads() const;
-  void prefetch(Value* pointer, Value* distance);
+  Value* distance_to_next_group(Value* place);
+  void prefetch(Value* pointer, Value* distance, bool for_write = false);
   void store_regular(const isa::AccessShape& shape, int32_t step, const ChunkValues& places,
                      const std::array<std::vector<llvm::Value*>, kMaxChunks>& words);
   llvm::Value* element_lanes(const isa::AccessShape& shape, llvm::Value* word);
@@ -717,6 +718,8 @@ class Emitter {
   unsigned chunks_;  // that the wave's lanes may be on in; one, where a lane is emitted alone
   const bool has_masked_gathers_;
   bool host_sees_streams_;  // in this code
+  const bool has_barriers_;
+  unsigned foreseen_stores_ = 0;  // of this piece
   llvm::IRBuilder<> ir_;
   llvm::Function* function_ = nullptr;
   llvm::Type *i1_, *i16_, *i32_, *i64_;
