@@ -137,6 +137,7 @@ LOCKSTEP_INLINE Mask powers_at_border(U32 sum, F32 x) {
 LOCKSTEP_INLINE U32 power_bits(I32 whole, U32 rounded) {
   return bits_as<U32>((whole + int32_t{Layout<F32>::kBias}) << Layout<F32>::kFraction) + rounded;
 }
+
 // Sign and exponent are inverted, and what is above the least significand has no bit in common with them.
 LOCKSTEP_INLINE U32 rcp_bits(F32 x, U32 above_least) {
   using L = Layout<F32>;
