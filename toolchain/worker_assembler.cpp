@@ -258,18 +258,27 @@ void put_record(Record record, std::string_view text) {
   put(text);
 }
 
-// Memory may be exhausted and the heap damaged: nothing is allocated here, and nothing cleaned up.
+// Memory may be exhausted and the heap damaged: nothing is allocated here, and nothing cleaned up. A signal
+// may have come in the middle of anything, so that what is looked at for the line or the messages is not
+// whole, and looking crashes: then the first reason is told without the one, and without the other, too.
 [[noreturn]] void end_process(const char* what, const char* advice) {
   static char message[2000];
-  const int line = current_line();
-  if (progress.messages) put_record(Record::diagnostics, progress.messages->text());
+  static const char *first_what, *first_advice;
+  static int times;
+  if (++times == 1) {
+    first_what = what;
+    first_advice = advice;
+  }
+  const int line = times == 1 ? current_line() : 0;
+  if (progress.messages && times <= 2) put_record(Record::diagnostics, progress.messages->text());
+  if (times > 3) _exit(1);
   const char* stage = progress.parser ? "assembler" : "linker";
   if (line > 0)
     snprintf(message, sizeof message, "%.1000s:%d: error: LLVM's %s %.500s here%.400s\n",
-             progress.request->name.c_str(), line, stage, what, advice);
+             progress.request->name.c_str(), line, stage, first_what, first_advice);
   else
     snprintf(message, sizeof message, "%.1000s: error: LLVM's %s %.500s%.400s\n",
-             progress.request->name.c_str(), stage, what, advice);
+             progress.request->name.c_str(), stage, first_what, first_advice);
   put_record(Record::diagnostics, message);
   _exit(0);
 }
@@ -397,7 +406,7 @@ void report_end_of_process(const AssemblyRequest& request, int answer) {
   sigaltstack(&alternative, nullptr);
   struct sigaction action{};
   action.sa_handler = on_fatal_signal;
-  action.sa_flags = SA_ONSTACK | int(SA_RESETHAND);
+  action.sa_flags = SA_ONSTACK | SA_NODEFER;  // the handler may crash, too (end_process())
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGXCPU, SIGXFSZ})
     sigaction(signal, &action, nullptr);
 }
