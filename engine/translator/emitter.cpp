@@ -32,8 +32,7 @@ Emitter::Emitter(llvm::Module& module, const Routine& routine, const Facts& fact
       chunks_(routine.lanes / kLanesPerChunk),
       has_masked_gathers_(host.has_masked_gathers),
       host_sees_streams_(host.sees_streams),
-      has_barriers_(
-          std::ranges::any_of(routine.nodes, [](const Node& n) { return n.kind == NodeKind::barrier; })),
+      has_barriers_(routine.has_barriers()),
       ir_(context_),
       next_slot_(first_slot),
       selects_nans_(routine.selects_nans),

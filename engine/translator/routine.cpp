@@ -444,6 +444,10 @@ Routine RoutineSearch::routine() && {
   return routine;
 }
 
+bool Routine::has_barriers() const {
+  return std::ranges::any_of(nodes, [](const Node& node) { return node.kind == NodeKind::barrier; });
+}
+
 int Routine::block_at(int64_t offset) const {
   const auto found = std::lower_bound(blocks.begin(), blocks.end(), offset,
                                       [](const Block& block, int64_t value) { return block.offset < value; });

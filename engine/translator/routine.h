@@ -115,6 +115,7 @@ struct Routine {
   bool selects_nans = false;
 
   bool is_long() const { return pieces.size() >= kLeastLongPieces; }
+  bool has_barriers() const;
   int block_at(int64_t offset) const;
   // Bytes that say all about the routine: two routines with the same key behave alike wherever they are
   // loaded.

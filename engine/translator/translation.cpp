@@ -68,9 +68,7 @@ Translation::Translation(const Routine& routine, std::vector<Object> objects)
     else if (read[r])
       (is_vgpr(r) ? launch_needs_.changes_vgprs : launch_needs_.changes_scalars) = true;
   }
-  launch_needs_.has_rows =
-      launch_needs_.registers_stay &&
-      std::ranges::none_of(routine.nodes, [](const Node& node) { return node.kind == NodeKind::barrier; });
+  launch_needs_.has_rows = launch_needs_.registers_stay && !routine.has_barriers();
   const bool has_row = has_row_function(routine, facts);
   launch_needs_.go_side_by_side = has_row && goes_side_by_side(routine, facts);
   launch_needs_.wait_for_no_group = std::ranges::none_of(routine.nodes, may_await_groups);
