@@ -567,14 +567,16 @@ std::optional<GroupContext::Result> GroupContext::stop_of(Wave& wave) {
 
 int64_t GroupContext::turn_of(int64_t budget) const {
   // A lone wave has nobody to wait for in its group.
-  return group_.wave_count == 1 ? kProbeInterval
-                                : std::clamp<int64_t>(budget / group_.wave_count, kShortTurn, kTurn);
+  return group_.wave_count == 1
+             ? kProbeInterval << doublings()
+             : std::clamp<int64_t>(budget / group_.wave_count, kShortTurn, kTurn << doublings());
 }
 
 GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t& executed, size_t had_turn) {
-  const int64_t turn = turn_of(budget);
+  int64_t turn = turn_of(budget);
   // A group that comes back may still spin on what the others have not done yet, unless it got on so far.
-  int64_t interval = has_run_ && calm_slices_ == 0 ? kShortTurn : kProbeInterval, until_probe = interval;
+  int64_t interval = has_run_ && calm_slices_ == 0 ? kShortTurn : kProbeInterval << doublings(),
+          until_probe = interval;
   bool any_spins = false;
   // Waves that had a turn in a row have left their registers behind.
   bool is_first_pass = !has_run_ && std::ranges::none_of(order_, [](const Wave* wave) {
@@ -637,8 +639,12 @@ GroupContext::Result GroupContext::run(Engine& engine, int64_t budget, uint64_t&
           skip_to_next_wake();
           return idle(engine, *mark);
         }
-        any_spins = any_spins || next_wave_spins(engine, executed);
-        until_probe = interval = std::min(interval * 4, kProbeInterval);
+        if (!any_spins && next_wave_spins(engine, executed)) {
+          any_spins = true;
+          calm_slices_ = 0;
+          turn = turn_of(budget);
+        }
+        until_probe = interval = std::min(interval * 4, kProbeInterval << doublings());
       }
       continue;
     }

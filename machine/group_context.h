@@ -164,6 +164,8 @@ class GroupContext {
   // Budgets in a row that the group has used up without a wave that was found spinning, of code that waits
   // for no other group: it need not leave the thread soon.
   unsigned calm_slices() const { return calm_slices_; }
+  // Binary logarithm of how much longer than usual the next slice of such a group may be, and its turns are.
+  unsigned doublings() const { return std::min(calm_slices_, kMostDoublings); }
   // Of a group that was idle twice in a row: nothing has changed for it in between.
   bool stands_still() const { return stands_still_; }
   // How often the result was idle since the other groups' `changes`; this time, too.
@@ -236,7 +238,8 @@ class GroupContext {
   // The first `had_turn` waves have had a turn in this pass.
   Result run(Engine& engine, int64_t budget, uint64_t& executed, size_t had_turn);
   bool is_followed() const { return listener_ || control_ || host_traps_; }
-  // Of a group with that budget.
+  static constexpr unsigned kMostDoublings = 5;
+  // Of a wave, in a group with that budget.
   int64_t turn_of(int64_t budget) const;
   void clear_lds(const Launch& launch);
   void clear_vgprs(const Launch& launch, const LaunchNeeds* needs, Wave& wave);

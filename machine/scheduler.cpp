@@ -104,10 +104,7 @@ Scheduler::~Scheduler() {
 }
 
 GroupContext::Result Scheduler::run_group(GroupContext& context, int64_t budget, uint64_t& executed) {
-  if (context.has_run()) {
-    const unsigned doubled = std::min(context.calm_slices(), kMostDoubled);
-    budget = std::min(budget, kLaterSlice << doubled);
-  }
+  if (context.has_run()) budget = std::min(budget, kLaterSlice << context.doublings());
   return after_run(context, context.run(engine_, budget, executed));
 }
 
@@ -497,6 +494,12 @@ void Scheduler::give_back(std::unique_ptr<GroupContext> context, GroupContext::R
   still_in_a_row_ = stands_still ? still_in_a_row_ + 1 : 0;
   switch (result) {
     case GroupContext::Result::unfinished:
+      // The next one's registers are in no cache of the host.
+      if (context->calm_slices() % kCalmSlicesInARow != 0) {
+        parked_.push_front(std::move(context));
+        break;
+      }
+      [[fallthrough]];
     case GroupContext::Result::idle:
       parked_.push_back(std::move(context));
       break;

@@ -30,10 +30,10 @@ class Scheduler {
  public:
   // Wave-instructions of a group before another one gets the thread: some milliseconds.
   static constexpr int64_t kSlice = 1'000'000;
-  // Of one that was parked: it may wait for others, which need the thread. Each slice that it gets on in
-  // doubles the next one.
+  // Of one that was parked: it may wait for others, which need the thread. Each calm slice doubles the next.
   static constexpr int64_t kLaterSlice = 50'000;
-  static constexpr unsigned kMostDoubled = 5;
+  // Behind so many it is another group's turn all the same: this one may never end.
+  static constexpr unsigned kCalmSlicesInARow = 8;
 
   // Throws std::invalid_argument for a group that the launch's device never has room for. All must outlive
   // this. `options.cancel` and `options.suspended` may be set at any time.

@@ -99,7 +99,7 @@ loop:
   s_cmp_lg_u32 s6, s7
   s_addc_u32 s8, s8, 0
   s_mov_b32 s7, s6
-  s_cmp_lt_u32 s5, 0x80000
+  s_cmp_lt_u32 s5, 0x100000
   s_cbranch_scc1 loop
   v_mov_b32 v5, s8
   global_store_b32 v3, v5, s[0:1] offset:8)",
