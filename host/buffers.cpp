@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +31,19 @@ const char* name_of(uint32_t flags) {
   if (flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL) return "doorbells";
   if (flags & KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP) return "registers";
   return "memory of the host for devices";
+}
+
+// Has the host find pages for memory that a program is about to fill, all at once: one at a time, by a fault
+// each, takes several times as long. As many as leave enough for what others need.
+void find_pages(uint64_t address, uint64_t bytes) {
+  constexpr uint64_t kMostBytes = uint64_t{512} << 20;
+  constexpr uint64_t kLeastPartOfFree = 4;
+  struct sysinfo host = {};
+  if (bytes > kMostBytes || syscall(SYS_sysinfo, &host) != 0 ||
+      bytes > uint64_t{host.freeram} * host.mem_unit / kLeastPartOfFree)
+    return;
+  // Where Linux does not know it, or the program has changed its mind, pages come by faults.
+  syscall(SYS_madvise, address, bytes, MADV_POPULATE_WRITE);
 }
 
 }  // namespace
@@ -193,14 +207,21 @@ int Buffers::map_on(Buffer& buffer, Gpu& gpu) {
 int Buffers::map(kfd_ioctl_map_memory_to_gpu_args& args) {
   std::vector<uint32_t> ids;
   if (!read_ids(args.device_ids_array_ptr, args.n_devices, ids)) return EFAULT;
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   Buffer* const buffer = find_buffer(args.handle);
   if (!buffer || args.n_success > args.n_devices || buffer->address == 0) return EINVAL;
+  // What programs allocate on a device. What the host cannot see there is the runtime's, and large: scratch.
+  constexpr uint32_t kOfPrograms = KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC;
+  const bool is_to_be_filled =
+      (buffer->flags & kOfPrograms) == kOfPrograms && buffer->imported < 0 && buffer->mapped.empty();
   for (; args.n_success < args.n_devices; ++args.n_success) {
     Gpu* const gpu = find(ids[args.n_success]);
     if (!gpu) return EINVAL;
     if (const int error = map_on(*buffer, *gpu)) return error;
   }
+  const uint64_t address = buffer->address, bytes = buffer->bytes;
+  lock.unlock();
+  if (is_to_be_filled) find_pages(address, bytes);
   return 0;
 }
 

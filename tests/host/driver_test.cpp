@@ -6,9 +6,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <random>
+#include <vector>
 
 #include "machine/kernel.h"
 #include "memory/host_fault.h"
@@ -118,6 +120,23 @@ TEST_F(DriverTest, MemoryIsAllocatedMappedAndFreed) {
   EXPECT_FALSE(accessible(1, buffer.va_addr, 1));
   EXPECT_EQ(before(), available);
   EXPECT_EQ(free(buffer.handle), EINVAL);
+}
+
+// A fault for each page takes long; but scratch is large and mostly not used, and memory is the host's, too.
+TEST_F(DriverTest, PagesOfWhatProgramsFillAreThereAtOnce) {
+  constexpr uint32_t kOfPrograms = KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC;
+  const auto pages_there = [&](uint64_t bytes, uint32_t flags) {
+    const auto buffer = allocate(bytes, flags);
+    EXPECT_EQ(map(buffer.handle, {id}), 0);
+    std::vector<unsigned char> are_there(bytes / kPage);
+    EXPECT_EQ(mincore(reinterpret_cast<void*>(buffer.va_addr), bytes, are_there.data()), 0);
+    EXPECT_EQ(*reinterpret_cast<const uint64_t*>(buffer.va_addr + bytes - 8), 0u);
+    EXPECT_EQ(free(buffer.handle), 0);
+    return std::ranges::count_if(are_there, [](unsigned char page) { return page & 1; });
+  };
+  EXPECT_EQ(pages_there(300 * kPage, kOfPrograms), 300);
+  EXPECT_EQ(pages_there(300 * kPage, KFD_IOC_ALLOC_MEM_FLAGS_VRAM), 0);
+  EXPECT_EQ(pages_there(uint64_t{2} << 30, kOfPrograms), 0);
 }
 
 TEST_F(DriverTest, RightsAreThoseOfTheAllocation) {
