@@ -1,7 +1,6 @@
 #include "observe/memory/memory_checker.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "text/hex.h"
 
@@ -90,22 +89,27 @@ std::string MemoryChecker::surroundings(const Event& event, const MemoryAccess& 
            hex(access.address + access.bytes);
   if (access.space != MemorySpace::global && access.space != MemorySpace::scalar)
     return "offset " + hex(access.address);
-  if (blocks_) {
-    const auto text = [&](uint64_t offset, const char* where, const Blocks::Block& block, const char* more) {
-      return std::to_string(offset) + where + std::to_string(block.bytes) + " bytes" + more;
-    };
-    if (const auto block = blocks_->at(access.address))
-      return access.address < block->end()
-                 ? text(access.address - block->begin, " bytes into an allocation of ", *block, "")
-                 : text(access.address - block->end(), " bytes behind the end of an allocation of ", *block,
-                        "");
-    if (const auto block = blocks_->freed_at(access.address))
-      return text(access.address - block->begin, " bytes into an allocation of ", *block,
-                  ", which has been freed");
-    // The last one whose pages end where the access begins to be none of its own.
-    if (const auto block = blocks_->at((access.address & ~uint64_t{4095}) - 1))
-      return text(access.address - block->end(), " bytes behind the end of an allocation of ", *block, "");
-  }
+  if (const auto place = blocks_ ? place_in_blocks(access.address) : std::nullopt) return *place;
+  return place_in_ranges(event, access);
+}
+
+std::optional<std::string> MemoryChecker::place_in_blocks(uint64_t address) const {
+  const auto text = [&](uint64_t offset, const char* where, const Blocks::Block& block, const char* more) {
+    return std::to_string(offset) + where + std::to_string(block.bytes) + " bytes" + more;
+  };
+  if (const auto block = blocks_->at(address))
+    return address < block->end()
+               ? text(address - block->begin, " bytes into an allocation of ", *block, "")
+               : text(address - block->end(), " bytes behind the end of an allocation of ", *block, "");
+  if (const auto block = blocks_->freed_at(address))
+    return text(address - block->begin, " bytes into an allocation of ", *block, ", which has been freed");
+  // The last one whose pages end where the access begins to be none of its own.
+  if (const auto block = blocks_->at((address & ~uint64_t{4095}) - 1))
+    return text(address - block->end(), " bytes behind the end of an allocation of ", *block, "");
+  return std::nullopt;
+}
+
+std::string MemoryChecker::place_in_ranges(const Event& event, const MemoryAccess& access) const {
   const RangeSet* memory = nullptr;
   std::lock_guard lock(mutex_);
   if (const auto found = memories_.find(event.wave.group->dispatch); found != memories_.end())

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,10 @@ class MemoryChecker final : public Listener {
   static bool is_beyond_scratch(const Event& event, const MemoryAccess& access);
   bool is_behind_block(const MemoryAccess& access) const;
   void tell(const Event& event, Kind kind);
+  // Where an access is, from what is near.
   std::string surroundings(const Event& event, const MemoryAccess& access, Kind kind) const;
+  std::optional<std::string> place_in_blocks(uint64_t address) const;
+  std::string place_in_ranges(const Event& event, const MemoryAccess& access) const;
 
   Findings& findings_;
   static constexpr size_t kMostFreed = 1024;
