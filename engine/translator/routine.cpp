@@ -292,23 +292,27 @@ class RoutineSearch::Finder {
     routine.blocks.back().last = static_cast<unsigned>(routine.nodes.size());
   }
 
-  // A piece ends where few loops go on, as late as its size allows. A long loop is one of its own.
+  // A piece ends where few loops go on, as late as its size allows, and in front of a loop that it would cut
+  // and the next one has room for. A long loop is one of its own.
   static void cut_into_pieces(Routine& routine) {
-    const std::vector<unsigned> depths = loops_across(routine), loop_ends = long_loops(routine);
+    const std::vector<unsigned> depths = loops_across(routine), ends = loop_ends(routine),
+                                long_ends = long_loops(routine);
     unsigned first = 0;
     while (first < routine.blocks.size()) {
       unsigned end = first, best = first + 1;
-      if (loop_ends[first] != 0) {
-        best = end = loop_ends[first];
+      if (long_ends[first] != 0) {
+        best = end = long_ends[first];
       }
-      while (loop_ends[first] == 0 && end < routine.blocks.size() &&
+      while (long_ends[first] == 0 && end < routine.blocks.size() &&
              size_of(routine, first, end) <= kMaxPieceSize) {
         ++end;
         const bool is_late = 2 * size_of(routine, first, end - 1) >= kMaxPieceSize;
-        const bool is_last = end == routine.blocks.size() || loop_ends[end] != 0;
+        const bool is_last = end == routine.blocks.size() || long_ends[end] != 0;
         if (is_last || !is_late || depths[end] <= depths[best]) best = end;
         if (is_last) break;
       }
+      for (unsigned i = first + 1; i < best; ++i)
+        if (ends[i] > best && size_of(routine, i, ends[i] - 1) <= kMaxPieceSize) best = i;
       for (unsigned i = first; i < best; ++i)
         routine.blocks[i].piece = static_cast<unsigned>(routine.pieces.size());
       routine.pieces.push_back({first, best});

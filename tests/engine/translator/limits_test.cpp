@@ -183,11 +183,16 @@ TEST(Pieces, AreOfBoundedSize) {
 }
 
 // A loop that fits into a piece is not cut, nor is a long one: it is a piece of its own.
-void expect_whole_loop(unsigned length) {
+void expect_whole_loop(unsigned length, bool in_another_loop = false) {
   Code code = straight_line(150);
   const size_t head = code.size();
-  for (unsigned i = 0; i < length; ++i) code.push_back(i % 3 == 0 ? kIsLeft : vector_add(2));
+  // Of short blocks: it may be cut anywhere.
+  for (unsigned i = 0; i < length; ++i)
+    code.push_back(i % 40 == 39 ? if_scc(code.size(), code.size() + 1)
+                   : i % 3 == 0 ? kIsLeft
+                                : vector_add(2));
   code.push_back(if_scc(code.size(), head));
+  if (in_another_loop) code.push_back(if_scc(code.size(), 50));
   code.push_back(kEndProgram);
   const auto entry = reinterpret_cast<uint64_t>(code.data());
   const std::vector<CodeRange> ranges = {{entry, entry + 4 * code.size()}};
@@ -196,13 +201,14 @@ void expect_whole_loop(unsigned length) {
             end = routine.block_at(static_cast<int64_t>(4 * (code.size() - 1)));
   ASSERT_GE(begin, 0);
   ASSERT_GE(end, 1);
-  // The block before the end of the program is the loop's last one.
+  // The block before the end of the program, and of the other loop, is the loop's last one.
   EXPECT_EQ(routine.blocks[static_cast<size_t>(begin)].piece,
-            routine.blocks[static_cast<size_t>(end - 1)].piece);
+            routine.blocks[static_cast<size_t>(end - (in_another_loop ? 2 : 1))].piece);
 }
 TEST(Pieces, KeepLoopsWhole) {
   expect_whole_loop(300);
-  expect_whole_loop(kMaxLoopSize - 100);
+  expect_whole_loop(kMaxLoopSize - 300);
+  expect_whole_loop(480, true);
 }
 
 // Of code with loops, with branches back into lines, with a call whose target two instructions make together,
