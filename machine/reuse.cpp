@@ -59,6 +59,12 @@ uint32_t most_lanes(const Launch& launch) {
   return lanes <= launch.wave_size / 2 ? static_cast<uint32_t>(lanes) : 0;
 }
 
+bool has_lone_waves(const Launch& launch) {
+  uint64_t items = 1;
+  for (const uint32_t size : launch.group) items *= size;
+  return items <= launch.wave_size;
+}
+
 // Where rows of work-items are no whole waves, they may be whole chunks of 16 lanes, or shorter.
 translator::LaunchShape launch_shape(const Launch& launch) {
   const bool is_one_row = launch.group[1] == 1 && launch.group[2] == 1;
@@ -70,7 +76,8 @@ translator::LaunchShape launch_shape(const Launch& launch) {
     else if (row < launch.wave_size)  // else most chunks are of one row
       counting_lanes = whole;
   }
-  return {static_cast<unsigned>(launch.user_data.size()), counting_lanes, most_lanes(launch)};
+  return {static_cast<unsigned>(launch.user_data.size()), counting_lanes, most_lanes(launch),
+          has_lone_waves(launch)};
 }
 
 PreparedEngine make_translator(const Launch& launch, EngineKind kind, Math math,
@@ -227,7 +234,7 @@ Reuse::Entries::iterator Reuse::find(const Launch& launch, EngineKind kind, Math
            entry.wave_size == launch.wave_size && entry.vgpr_count == wave_vgprs(launch) &&
            (kind == EngineKind::interpreter ||
             (entry.entry == launch.entry && entry.float_mode == float_mode(launch) &&
-             entry.most_lanes == most_lanes(launch))) &&
+             entry.most_lanes == most_lanes(launch) && entry.has_lone_waves == has_lone_waves(launch))) &&
            entry.code == launch.code;
   });
 }
@@ -263,6 +270,7 @@ PreparedEngine Reuse::engine(const Launch& launch, EngineKind given, Math math,
   made.entry = launch.entry;
   made.float_mode = float_mode(launch);
   made.most_lanes = most_lanes(launch);
+  made.has_lone_waves = has_lone_waves(launch);
   made.memory = launch.memory;
   // Without the lock: what takes long is no matter of other kernels.
   if (kind != EngineKind::interpreter) {

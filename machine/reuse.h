@@ -53,9 +53,10 @@ class Reuse {
     EngineKind kind = EngineKind::interpreter;
     Math math = Math::exact;
     memory::AccessModes access_modes;
-    uint64_t entry = 0;       // of the translator
-    uint32_t float_mode = 0;  // likewise
-    uint32_t most_lanes = 0;  // likewise
+    uint64_t entry = 0;           // of the translator
+    uint32_t float_mode = 0;      // likewise
+    uint32_t most_lanes = 0;      // likewise
+    bool has_lone_waves = false;  // likewise
     std::shared_ptr<const RangeSet> memory;
     std::shared_ptr<interpreter::Code> decoded;
     PreparedEngine prepared;

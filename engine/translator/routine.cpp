@@ -62,12 +62,13 @@ bool falls_through(const Node& node) {
 class RoutineSearch::Finder {
  public:
   Finder(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size, unsigned vgpr_count,
-         uint32_t float_mode)
+         uint32_t float_mode, bool has_lone_waves)
       : code_(code),
         entry_(entry),
         wave_size_(wave_size),
         vgpr_count_(vgpr_count),
-        float_mode_(float_mode & kFloatModeMask) {
+        float_mode_(float_mode & kFloatModeMask),
+        has_lone_waves_(has_lone_waves) {
     begin();
   }
 
@@ -156,6 +157,7 @@ class RoutineSearch::Finder {
         (after != nodes_.begin() && end_of(std::prev(after)->second) > offset))
       return outside("instructions that overlap");
     node.kind = classify(node.instruction, wave_size_, vgpr_count_, node.reason);
+    if (node.kind == NodeKind::barrier && has_lone_waves_) node.kind = NodeKind::nothing;
     if (node.kind == NodeKind::outside) return outside(std::move(node.reason));
     // Without VGPRs the rules are others. All that follows in compiled code is the end.
     if (frees_vgprs(node.instruction) && !only_ends(end_of(node)))
@@ -419,6 +421,7 @@ class RoutineSearch::Finder {
   uint64_t entry_;
   unsigned wave_size_, vgpr_count_;
   uint32_t float_mode_;
+  bool has_lone_waves_;
   std::map<int64_t, Node> nodes_;
   std::set<int64_t> leaders_, functions_;
   std::map<int64_t, int64_t> known_targets_;  // of jumps
@@ -430,7 +433,9 @@ class RoutineSearch::Finder {
 
 RoutineSearch::RoutineSearch(std::span<const CodeRange> code, uint64_t entry, unsigned wave_size,
                              unsigned vgpr_count, uint32_t float_mode, const LaunchShape& launch)
-    : finder_(std::make_unique<Finder>(code, entry, wave_size, vgpr_count, float_mode)), launch_(launch) {}
+    : finder_(
+          std::make_unique<Finder>(code, entry, wave_size, vgpr_count, float_mode, launch.has_lone_waves)),
+      launch_(launch) {}
 RoutineSearch::~RoutineSearch() = default;
 
 bool RoutineSearch::decode(size_t instructions) {

@@ -93,6 +93,7 @@ struct LaunchShape {
   bool has_short_rows() const { return counting_lanes != 0 && counting_lanes < kLanesPerChunk; }
   // Waves begin with no more lanes than these, the lowest, as where groups have 16 work-items; 0: with any.
   unsigned most_lanes = 0;
+  bool has_lone_waves = false;  // each is all of its group: barriers are hints for it (guide 5.5)
 };
 
 // Of so many pieces a routine is long: its translation takes seconds, and straight code of it is to be short

@@ -354,6 +354,31 @@ TEST(Options, CancellationEndsATranslation) {
   EXPECT_FALSE(outcome.translation.reused);
 }
 
+// Code for groups of one wave goes through barriers, which waves of others have to wait at.
+TEST(Options, BarriersOfOneWaveAreNotThoseOfTwo) {
+  Dispatch d(R"(
+  v_lshlrev_b32 v1, 2, v0
+  v_add_nc_u32 v2, 1, v0
+  ds_store_b32 v1, v2
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  v_xor_b32 v3, 0x80, v1
+  ds_load_b32 v4, v3
+  s_waitcnt lgkmcnt(0)
+  global_store_b32 v1, v4, s[0:1])",
+             1, 64);
+  Reuse reuse;
+  d.options.reuse = &reuse;
+  for (const EngineKind engine : {EngineKind::translator, EngineKind::automatic})
+    for (const uint32_t items : {32u, 64u, 32u, 64u}) {
+      d.options.engine = engine;
+      d.launch.group[0] = d.launch.grid[0] = items;
+      std::ranges::fill(d.buffer, 99);
+      EXPECT_FALSE(d.run().fault);
+      for (uint32_t i = 0; i < items; ++i) EXPECT_EQ(d.buffer[i], items == 32 ? 0 : (i ^ 32) + 1) << items;
+    }
+}
+
 // Whoever adds up what translations took must not count one twice.
 TEST(Options, ATranslationIsPaidForOnce) {
   Dispatch d("v_add_nc_u32 v1, 8765, v0", 4, 64);

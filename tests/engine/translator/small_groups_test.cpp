@@ -53,6 +53,20 @@ TEST(SmallGroups, AreOfAllLanesWhereOthersMayBeMeant) {
   EXPECT_EQ(lanes_of("s_mov_b32 exec_hi, exec_lo\n" + kEnd, 32, 64), 64);
 }
 
+// A wave that is all of its group waits for nobody at a barrier (guide 5.5), and need not leave the code for
+// it.
+TEST(SmallGroups, OfOneWaveHaveNoBarriers) {
+  const std::string text = "v_mov_b32 v1, v0\ns_barrier\nv_mov_b32 v2, v1\n" + kEnd;
+  LaunchShape launch;
+  const Routine of_more = routine_of(text, 32, launch);
+  launch.has_lone_waves = true;
+  const Routine of_one = routine_of(text, 32, launch);
+  EXPECT_TRUE(of_more.has_barriers());
+  EXPECT_FALSE(of_one.has_barriers());
+  EXPECT_NE(of_more.key, of_one.key);
+  EXPECT_EQ(of_one.blocks.size(), 1u);
+}
+
 // The upper word of EXEC, which no chunk has lanes in, was computed on the way that an access seldom takes.
 TEST(SmallGroups, MasksAreKnownOnAllWaysOfAnAccess) {
   LaunchShape launch;
