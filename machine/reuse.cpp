@@ -9,6 +9,7 @@
 #include "engine/precise/rule_engine.h"
 #include "engine/precise/units.h"
 #include "engine/translator/translator.h"
+#include "machine/group_context.h"
 #include "machine/wave_control.h"
 #include "numeric/float_mode.h"
 
@@ -59,10 +60,9 @@ uint32_t most_lanes(const Launch& launch) {
   return lanes <= launch.wave_size / 2 ? static_cast<uint32_t>(lanes) : 0;
 }
 
+// Null waves are waited for, too.
 bool has_lone_waves(const Launch& launch) {
-  uint64_t items = 1;
-  for (const uint32_t size : launch.group) items *= size;
-  return items <= launch.wave_size;
+  return placement_needs(launch).waves == 1;
 }
 
 // Where rows of work-items are no whole waves, they may be whole chunks of 16 lanes, or shorter.

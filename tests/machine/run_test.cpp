@@ -379,6 +379,34 @@ TEST(Options, BarriersOfOneWaveAreNotThoseOfTwo) {
     }
 }
 
+// A null wave (guide 3.5.1) that gives itself a lane is waited for as others are.
+TEST(Options, BarriersOfOneWaveAndANullWave) {
+  Dispatch d(R"(
+  s_cbranch_execnz items
+  s_mov_b32 exec_lo, 1
+  v_mov_b32 v1, 0x80
+  v_mov_b32 v2, 7
+  ds_store_b32 v1, v2
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  s_endpgm
+items:
+  s_barrier
+  v_mov_b32 v3, 0x80
+  ds_load_b32 v4, v3
+  s_waitcnt lgkmcnt(0)
+  v_lshlrev_b32 v1, 2, v0
+  global_store_b32 v1, v4, s[0:1])",
+             1, 32);
+  d.launch.null_waves = 1;
+  for (const EngineKind engine : {EngineKind::interpreter, EngineKind::translator}) {
+    d.options.engine = engine;
+    std::ranges::fill(d.buffer, 99);
+    EXPECT_FALSE(d.run().fault);
+    for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(d.buffer[i], 7u);
+  }
+}
+
 // Whoever adds up what translations took must not count one twice.
 TEST(Options, ATranslationIsPaidForOnce) {
   Dispatch d("v_add_nc_u32 v1, 8765, v0", 4, 64);

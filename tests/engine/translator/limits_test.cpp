@@ -186,11 +186,11 @@ TEST(Pieces, AreOfBoundedSize) {
 void expect_whole_loop(unsigned length, bool in_another_loop = false) {
   Code code = straight_line(150);
   const size_t head = code.size();
-  // Of short blocks: it may be cut anywhere.
-  for (unsigned i = 0; i < length; ++i)
-    code.push_back(i % 40 == 39 ? if_scc(code.size(), code.size() + 1)
-                   : i % 3 == 0 ? kIsLeft
-                                : vector_add(2));
+  for (unsigned i = 0; i < length; ++i) {
+    // Of short blocks, it may be cut anywhere.
+    const bool ends_block = in_another_loop && i % 40 == 39;
+    code.push_back(ends_block ? if_scc(code.size(), code.size() + 1) : i % 3 == 0 ? kIsLeft : vector_add(2));
+  }
   code.push_back(if_scc(code.size(), head));
   if (in_another_loop) code.push_back(if_scc(code.size(), 50));
   code.push_back(kEndProgram);
@@ -207,7 +207,7 @@ void expect_whole_loop(unsigned length, bool in_another_loop = false) {
 }
 TEST(Pieces, KeepLoopsWhole) {
   expect_whole_loop(300);
-  expect_whole_loop(kMaxLoopSize - 300);
+  expect_whole_loop(kMaxLoopSize - 100);
   expect_whole_loop(480, true);
 }
 
