@@ -21,6 +21,7 @@ struct GroupRow {
   // All waves are full, and so many lanes of them, from each multiple of that number on, have a v0 that
   // counts up; 0: they are not.
   uint32_t counting_lanes = 0;
+  bool is_one_row = false;  // v0 counts up from 0 through all waves
   uint32_t x_offset = 0;    // in Wave: of the scalar register with the x of the work-group id
   uint32_t x = 0, end = 0;  // of the group in work; of the one behind the last
   uint32_t wave = 0;        // in work

@@ -149,6 +149,7 @@ void GroupContext::ItemIds::prepare(const GroupPlace& place, unsigned components
     return true;
   };
   counting_lanes = 0;
+  is_one_row = count_up(static_cast<uint32_t>(words.size()));
   for (const uint32_t lanes : {wave_size, 16u, 8u, 4u})
     if (counting_lanes == 0 && count_up(lanes)) counting_lanes = lanes;
 }

@@ -204,6 +204,7 @@ class GroupContext {
     // Of so many lanes, from each multiple of that on, they count up: translated code computes with one
     // scalar for these, or moves them at once. All of a wave, 16, 8 or 4; 0: none of these.
     unsigned counting_lanes = 0;
+    bool is_one_row = false;  // from 0 through the group
 
     bool are_of(const GroupPlace& place) const { return std::ranges::equal(place.size, made_size); }
     void prepare(const GroupPlace& place, unsigned components, unsigned wave_size);

@@ -64,6 +64,7 @@ bool GroupContext::run_row(const Launch& launch, Engine& engine, GroupWalk& walk
     row.counting_lanes = row.last_wave * launch.wave_size <= place.items ? item_ids_.counting_lanes : 0;
   };
   count_lanes();
+  row.is_one_row = item_ids_.is_one_row;
   const size_t first_id = launch.user_data.size();
   row.x_offset = static_cast<uint32_t>(offsetof(Wave, scalar) + first_id * sizeof(uint32_t));
   const uint32_t first = row.x = group_.id[0];

@@ -77,7 +77,7 @@ translator::LaunchShape launch_shape(const Launch& launch) {
       counting_lanes = whole;
   }
   return {static_cast<unsigned>(launch.user_data.size()), counting_lanes, most_lanes(launch),
-          has_lone_waves(launch)};
+          has_lone_waves(launch), is_one_row};
 }
 
 PreparedEngine make_translator(const Launch& launch, EngineKind kind, Math math,

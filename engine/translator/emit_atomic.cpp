@@ -252,7 +252,7 @@ void Emitter::emit_atomic(unsigned index) {
   auto* callee = llvm::cast<llvm::Function>(function.getCallee());
   callee->addRetAttr(llvm::Attribute::ZExt);
   callee->removeFnAttr(llvm::Attribute::Cold);
-  Value* fine = ir_.CreateCall(function, {wave_, dispatch_, ir_.getInt32(access.slot),
+  Value* fine = ir_.CreateCall(function, {wave(), dispatch_, ir_.getInt32(access.slot),
                                           ir_.getInt32(memory_form(instruction.row->opcode)),
                                           ir_.getInt32(access.in_lds + 2 * access.is_wide + 4 * is_flat),
                                           access.base, ir_.CreateZExt(exec, i64_), buffer_row(0, 0)});

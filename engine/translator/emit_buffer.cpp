@@ -167,7 +167,7 @@ void Emitter::emit_buffer_atomic(unsigned index) {
   callee->addRetAttr(llvm::Attribute::ZExt);
   callee->removeFnAttr(llvm::Attribute::Cold);
   Value* fine = ir_.CreateCall(
-      function, {wave_, dispatch_, ir_.getInt32(next_slot_++),
+      function, {wave(), dispatch_, ir_.getInt32(next_slot_++),
                  ir_.getInt32(memory_form(instruction.row->opcode)), operands.low, operands.high,
                  operands.both_offsets, ir_.CreateZExt(whole_mask(kExec), i64_), places, buffer_row(0, 0)});
   BasicBlock* done = new_block("exchanged");

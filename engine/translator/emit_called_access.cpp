@@ -25,7 +25,7 @@ void Emitter::emit_called_access(unsigned index) {
   callee->addRetAttr(llvm::Attribute::ZExt);
   callee->removeFnAttr(llvm::Attribute::Cold);
   Value* fine = ir_.CreateCall(
-      function, {wave_, dispatch_, ir_.getInt32(next_slot_++),
+      function, {wave(), dispatch_, ir_.getInt32(next_slot_++),
                  ir_.getInt32(memory_form(instruction.row->opcode)), ir_.getInt32(access.packed()), base});
   llvm::BasicBlock* accessed = new_block("accessed");
   branch_unlikely(ir_.CreateNot(fine), leave_to_interpreter(snapshot(index)), accessed);

@@ -241,7 +241,7 @@ void Emitter::emit_global(unsigned index) {
       auto* callee = llvm::cast<llvm::Function>(function.getCallee());
       callee->addRetAttr(llvm::Attribute::ZExt);
       callee->removeFnAttr(llvm::Attribute::Cold);
-      return ir_.CreateCall(function, {wave_, dispatch_, ir_.getInt32(access.slot),
+      return ir_.CreateCall(function, {wave(), dispatch_, ir_.getInt32(access.slot),
                                        ir_.getInt32(memory_form(instruction.row->opcode)), access.base,
                                        ir_.CreateZExt(access.lanes, i64_), buffer_row(0, 0), buffer_row(1, 0),
                                        buffer_row(2, 0)});

@@ -12,7 +12,7 @@ using llvm::BasicBlock;
 // One way out for all that leave.
 void Emitter::begin_leave() {
   const auto field = [&](size_t offset) {
-    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave_, offset);
+    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave(), offset);
   };
   leave_ = new_block("leave");
   ir_.SetInsertPoint(leave_);
@@ -181,13 +181,13 @@ void Emitter::emit_call(unsigned index) {
   const Node& node = routine_.nodes[index];
   Value* went_on = ir_.CreateCall(
       function,
-      {wave_, dispatch_, ir_.getInt64(static_cast<uint64_t>(node.offset)), ir_.getInt32(node.interpreted)});
+      {wave(), dispatch_, ir_.getInt64(static_cast<uint64_t>(node.offset)), ir_.getInt32(node.interpreted)});
   forget(effects.reloaded);
   BasicBlock *stopped = new_block("stopped"), *behind = new_block("behind_call");
   branch_unlikely(ir_.CreateNot(went_on), stopped, behind);
   ir_.SetInsertPoint(stopped);
   store_to_wave(locals_, RegisterSet().set());
-  Value* budget = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave_, offsetof(Wave, budget));
+  Value* budget = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave(), offsetof(Wave, budget));
   Value* executed = ir_.CreateAdd(ir_.CreateLoad(i64_, budget), ir_.getInt64(index - block_first_));
   ir_.CreateStore(ir_.CreateSub(ir_.CreateLoad(i64_, budget_), executed), budget);
   ir_.CreateRet(ir_.getInt32(static_cast<uint32_t>(Leave::stopped)));

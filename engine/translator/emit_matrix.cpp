@@ -40,7 +40,7 @@ void Emitter::emit_matrix(unsigned index) {
   auto function = runtime("lockstep_translator_matrix", ir_.getVoidTy(), {pointer_, i32_, i32_, i32_, i32_});
   llvm::cast<llvm::Function>(function.getCallee())->removeFnAttr(llvm::Attribute::Cold);
   ir_.CreateCall(function,
-                 {wave_, ir_.getInt32(static_cast<uint32_t>(instruction.row->opcode)),
+                 {wave(), ir_.getInt32(static_cast<uint32_t>(instruction.row->opcode)),
                   ir_.getInt32(call.registers), ir_.getInt32(call.modifiers), ir_.getInt32(call.constant)});
   forget(effects.reloaded);
   for (unsigned r = 0; r < kRegisters; ++r)

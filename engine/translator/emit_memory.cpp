@@ -483,7 +483,7 @@ void Emitter::emit_lds_by_lanes(unsigned index, unsigned chunk) {
     store_in_order(!is_load && access.is_second, [=, this] {
       ir_.CreateStore(addresses, place(0));
       for (unsigned word = 0; word < words.size(); ++word) ir_.CreateStore(words[word], place(2 + word));
-      ir_.CreateCall(function, {wave_, form, exec, place(0), offset, place(2)});
+      ir_.CreateCall(function, {wave(), form, exec, place(0), offset, place(2)});
     });
     for (unsigned word = 0; is_load && word < dwords; ++word)
       writes.emplace_back(access.data + word, ir_.CreateLoad(lanes_, place(2 + word)));

@@ -1,8 +1,11 @@
 // The first version of blocks with linear addresses.
+#include <llvm/IR/InlineAsm.h>
+
 #include <algorithm>
 #include <map>
 
 #include "engine/translator/emitter.h"
+#include "engine/translator/integer_comparisons.h"
 #include "engine/translator/operands.h"
 
 namespace lockstep::translator {
@@ -72,6 +75,9 @@ void Emitter::keep_linear(unsigned block) {
   BasicBlock *not_kept = new_block("not_kept"), *kept = new_block("kept");
   branch_unlikely(ir_.CreateNot(holds), not_kept, kept);
   ir_.SetInsertPoint(not_kept);
+  // LLVM would make the lanes on both ways else.
+  auto* nothing = llvm::FunctionType::get(ir_.getVoidTy(), false);
+  ir_.CreateCall(llvm::InlineAsm::get(nothing, "", "", true), {});
   set_kept(block, false);
   flush_locals(locals_);
   ir_.CreateBr(kept);
@@ -109,6 +115,7 @@ void Emitter::begin_regular(unsigned block) {
   is_regular_version_ = true;
   low_sums_.clear();
   alike_masks_.clear();
+  bounded_lanes_.clear();
   computed_.clear();
   base_slots_.clear();
   begin_section();
@@ -141,7 +148,7 @@ void Emitter::begin_regular(unsigned block) {
     }
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       // Its slot may have been left as it was.
-      Value* value = is_kept_from_before ? nullptr : vgpr(number, chunk);
+      Value* value = is_known ? nullptr : vgpr(number, chunk);
       Linear root;
       root.stride = stride;
       root.root = static_cast<int>(number);
@@ -150,7 +157,7 @@ void Emitter::begin_regular(unsigned block) {
       else if (is_kept_from_before)
         root.first = ir_.CreateLoad(i32_, kept_first(known->second, number, chunk));
       else if (is_item_id)
-        root.first = first_items_[chunk];
+        root = first_item(root, chunk);
       else if (!firsts[chunk].empty())
         root.first = firsts[chunk].at(number);
       else
@@ -173,6 +180,13 @@ void Emitter::begin_regular(unsigned block) {
   }
   if (plan_.is_round) return begin_round(block, wrong);
   linear_math_.add_doubt(ir_.CreateZExt(wrong, i32_));
+}
+
+// Lanes that count up are in as many as there are of them.
+Linear Emitter::first_item(Linear id, unsigned chunk) {
+  id.first = first_items_[chunk];
+  id.zero_bits = static_cast<unsigned>(std::countr_zero(routine_.wave_size / linear_parts()));
+  return id;
 }
 
 // Whether lanes that are off, as those that have left a loop, may hold roots of another time.
@@ -230,6 +244,8 @@ BasicBlock* Emitter::irregular() {
   section.irregular = new_block("irregular");
   ir_.SetInsertPoint(section.irregular);
   flush_locals(section.locals);
+  // Second versions begin with what is in the Wave.
+  if (row_ && block_ == routine_.entry_block) store_launched_x();
   forget_certain_walks(block_);
   ir_.CreateBr(section.second);
   return section.irregular;
@@ -292,6 +308,86 @@ void Emitter::emit_computed(unsigned index, unsigned chunk) {
 Emitter::LaneMask Emitter::alike_mask(Value* has_lanes, unsigned chunk) {
   Value* on = bits_of_register(kExec, chunk);
   return {.bits = ir_.CreateSelect(has_lanes, on, ir_.getInt16(0))};
+}
+
+// What a source is in all lanes, if that is known; i32.
+Value* Emitter::number_in_all_lanes(const isa::Operand& operand, const isa::Instruction& instruction,
+                                    unsigned chunk) {
+  const Source source = *source_of(operand, instruction);
+  if (source.is_constant) return ir_.getInt32(static_cast<uint32_t>(source.value));
+  if (!is_vgpr(source.first)) return run_scalar(source.first);
+  const auto found = locals_.linear.find(source.first);
+  if (found == locals_.linear.end() || !found->second[chunk] || found->second[chunk]->stride != 0)
+    return nullptr;
+  return found->second[chunk]->first;
+}
+
+// Whether vector instructions of the block want the mask that the comparison writes, perhaps put together
+// with others, as lanes.
+bool Emitter::are_lanes_wanted(unsigned comparison) const {
+  RegisterSet masks = facts_.nodes[comparison].effects.writes;
+  for (unsigned n = comparison + 1; n < block_last_; ++n) {
+    const Effects& effects = facts_.nodes[n].effects;
+    const NodeKind kind = routine_.nodes[n].kind;
+    if (kind == NodeKind::vector_alu || kind == NodeKind::dual) {
+      if (masks[kExec] || (effects.reads & masks).any()) return true;
+    } else if (kind == NodeKind::scalar_alu && (effects.reads & masks).any()) {
+      masks |= effects.writes;
+      masks.reset(kScc);
+    }
+  }
+  return false;
+}
+
+// Where what counts up from lane to lane is compared with what all lanes have, as where a kernel guards its
+// work: the lanes before a bound, or those from it on, i16. Null where it is anything else, or where vector
+// instructions behind it want the lanes.
+Value* Emitter::lanes_up_to_bound(const Node& node, const Half& part,
+                                  const std::vector<const isa::Operand*>& sources, unsigned chunk) {
+  const std::optional<llvm::CmpInst::Predicate> order = order_of_words(part.row->base);
+  if (!order || !row_ || !is_regular_version_) return nullptr;
+  // Both ways of LDS accesses go on with the same values.
+  if (rolled_ || run_.loads_lds || run_.stores_lds) return nullptr;
+  if (node.instruction.dpp != isa::Dpp::none) return nullptr;
+  const auto index = static_cast<unsigned>(&node - routine_.nodes.data());
+  if (are_lanes_wanted(index)) return nullptr;
+  const unsigned from = is_linear_in_wave() ? 0 : chunk;
+  const auto counts = [&](const isa::Operand& operand) {
+    if (!operand.is_vgpr()) return false;
+    const auto found = locals_.linear.find(operand.vgpr());
+    return found != locals_.linear.end() && found->second[from] && found->second[from]->stride == 1 &&
+           !found->second[from]->is_high;
+  };
+  const bool is_first = counts(*sources[0]);
+  if (is_first == counts(*sources[1])) return nullptr;
+  Value* bound = number_in_all_lanes(*sources[is_first ? 1 : 0], node.instruction, from);
+  if (!bound) return nullptr;
+  Value*& mask = bounded_lanes_[{index, from}];
+  if (!mask) {
+    Linear& linear = *locals_.linear.at(sources[is_first ? 0 : 1]->vgpr())[from];
+    linear_math_.require_no_wrap(linear);
+    const auto predicate = is_first ? *order : llvm::CmpInst::getSwappedPredicate(*order);
+    // Those from the bound on are the others than those before it.
+    const bool is_below = predicate == llvm::CmpInst::ICMP_ULT || predicate == llvm::CmpInst::ICMP_ULE ||
+                          predicate == llvm::CmpInst::ICMP_SLT || predicate == llvm::CmpInst::ICMP_SLE;
+    const auto below = is_below ? predicate : llvm::CmpInst::getInversePredicate(predicate);
+    const bool with_bound = llvm::CmpInst::isNonStrictPredicate(below);
+    const unsigned lanes = routine_.wave_size / linear_parts();
+    Value* count = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, ir_.CreateSub(bound, linear.first),
+                                             ir_.getInt32(with_bound ? lanes - 1 : lanes));
+    if (with_bound) count = ir_.CreateAdd(count, ir_.getInt32(1));
+    count = ir_.CreateSelect(ir_.CreateICmp(below, linear.first, bound), count, ir_.getInt32(0));
+    count = ir_.CreateZExt(count, i64_);
+    if (lanes < 64) {
+      mask = ir_.CreateNot(ir_.CreateShl(ir_.getInt64(~0ull), count));
+    } else {
+      Value* some =
+          ir_.CreateLShr(ir_.getInt64(~0ull), ir_.CreateAnd(ir_.CreateNeg(count), ir_.getInt64(63)));
+      mask = ir_.CreateSelect(ir_.CreateICmpEQ(count, ir_.getInt64(0)), ir_.getInt64(0), some);
+    }
+    if (!is_below) mask = ir_.CreateNot(mask);
+  }
+  return ir_.CreateTrunc(ir_.CreateLShr(mask, is_linear_in_wave() ? 16 * chunk : 0), i16_);
 }
 
 Emitter::ComputedRegisters Emitter::compute(unsigned index, unsigned chunk) {

@@ -210,7 +210,7 @@ Value* Emitter::distance_ahead(Value* place) {
 Value* Emitter::distance_to_next_group(Value* place) {
   if (row_ || is_in_loop_ || !has_barriers_ || foreseen_stores_ == kForeseenStores) return nullptr;
   Value* field = ir_.CreateConstInBoundsGEP1_64(
-      ir_.getInt8Ty(), wave_, offsetof(Wave, last_writes) + sizeof(uint64_t) * foreseen_stores_++);
+      ir_.getInt8Ty(), wave(), offsetof(Wave, last_writes) + sizeof(uint64_t) * foreseen_stores_++);
   Value* last = ir_.CreateLoad(i64_, field);
   ir_.CreateStore(place, field);
   return ir_.CreateSub(place, last);

@@ -143,8 +143,7 @@ void Emitter::plan_arguments() {
   for (auto& [base, arguments] : kernel_arguments_) arguments.slot = next_slot_++;
 }
 
-Value* Emitter::load_arguments(Value* wave, Value* x_offset) {
-  ir_.CreateStore(ir_.getInt32(0), arguments_changed_);
+Value* Emitter::load_arguments(Value* x_offset) {
   Value* all_fine = ir_.getTrue();
   for (auto& [base, arguments] : kernel_arguments_) {
     int64_t first = INT64_MAX, end = 0;
@@ -154,7 +153,7 @@ Value* Emitter::load_arguments(Value* wave, Value* x_offset) {
       end = std::max(end, *constant_offset(node) + isa::access_shape(node.instruction.row->opcode).bytes);
     }
     const size_t place = offsetof(Wave, scalar) + (base - kFirstScalar) * sizeof(uint32_t);
-    Value* pair = ir_.CreateAlignedLoad(i64_, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave, place),
+    Value* pair = ir_.CreateAlignedLoad(i64_, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave(), place),
                                         llvm::Align(4));
     Value* address =
         ir_.CreateAdd(ir_.CreateAnd(pair, ~uint64_t{3}), ir_.getInt64(static_cast<uint64_t>(first)));
@@ -215,14 +214,15 @@ void Emitter::note_write(std::pair<Value*, Value*> range) {
 
 void Emitter::note_write_of_arguments(Value* range_begin) {
   for (const auto& [base, arguments] : kernel_arguments_) {
-    Value* is_there = ir_.CreateZExt(ir_.CreateICmpEQ(range_begin, arguments.range_begin), i32_);
-    ir_.CreateStore(ir_.CreateOr(ir_.CreateLoad(i32_, arguments_changed_), is_there), arguments_changed_);
+    Value* is_there = ir_.CreateICmpEQ(range_begin, arguments.range_begin);
+    ir_.CreateStore(ir_.CreateSelect(is_there, ir_.getInt64(0), ir_.CreateLoad(i64_, most_executed_)),
+                    most_executed_);
   }
 }
 
 void Emitter::note_writes() {
   forget_walks();
-  if (arguments_changed_) ir_.CreateStore(ir_.getInt32(1), arguments_changed_);
+  if (most_executed_) ir_.CreateStore(ir_.getInt64(0), most_executed_);
 }
 
 void Emitter::emit_scalar_load(unsigned index) {
@@ -287,7 +287,7 @@ void Emitter::emit_scalar_load(unsigned index) {
 
 void Emitter::emit_mode_write(unsigned index) {
   const ModeWrite write = *constant_mode_write(routine_.nodes[index].instruction);
-  Value* mode = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave_, offsetof(Wave, mode));
+  Value* mode = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave(), offsetof(Wave, mode));
   Value* kept = ir_.CreateAnd(ir_.CreateLoad(i32_, mode), ~write.mask);
   ir_.CreateStore(ir_.CreateOr(kept, write.bits), mode);
 }

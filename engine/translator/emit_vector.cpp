@@ -323,6 +323,11 @@ void Emitter::emit_vector_half(const Node& node, const Half& part, unsigned chun
   if (destination && destination->read) sources.push_back(destination);
   if (signature.result.kind == Operand::Kind::none) std::swap(destination, mask_destination);
 
+  if (Value* bits = lanes_up_to_bound(node, part, sources, chunk)) {
+    if (const auto result = scalar_destination(*mask_destination))
+      writes.masks.push_back({*result, {.bits = ir_.CreateAnd(bits, bits_of_register(kExec, chunk))}});
+    return;
+  }
   if (reads_lanes_that_are_off(instruction))
     for (const isa::Operand* source : sources)
       if (source->is_vgpr()) all_lanes(source->vgpr(), chunk);

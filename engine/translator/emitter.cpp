@@ -102,7 +102,7 @@ BasicBlock* Emitter::make_row_loop() {
   const auto field = [&](size_t offset) {
     return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), row_, offset);
   };
-  Value* waves = ir_.CreateLoad(pointer_, field(offsetof(GroupRow, waves)));
+  waves_ = ir_.CreateLoad(pointer_, field(offsetof(GroupRow, waves)));
   Value* first_wave = ir_.CreateLoad(i32_, field(offsetof(GroupRow, first_wave)));
   Value* last_wave = ir_.CreateLoad(i32_, field(offsetof(GroupRow, last_wave)));
   Value* x_offset = ir_.CreateZExt(ir_.CreateLoad(i32_, field(offsetof(GroupRow, x_offset))), i64_);
@@ -110,9 +110,8 @@ BasicBlock* Emitter::make_row_loop() {
   Value* turn = ir_.CreateLoad(i64_, field(offsetof(GroupRow, turn)));
   Value* most = ir_.CreateLoad(i64_, field(offsetof(GroupRow, most)));
   Value* is_one_wave = ir_.CreateICmpEQ(ir_.CreateSub(last_wave, first_wave), ir_.getInt32(1));
-  BasicBlock *wave = new_block("wave"), *item = new_block("group"), *stay = new_block("stay"),
-             *go_on = new_block("go_on"), *wave_ended = new_block("wave_ended"),
-             *group_ended = new_block("group_ended"), *more = new_block("more"), *done = new_block("done");
+  BasicBlock *wave_begins = new_block("wave"), *item = new_block("group"),
+             *wave_ended = new_block("wave_ended"), *more = new_block("more"), *done = new_block("done");
   ended_ = new_block("ended");
   // What counts on from wave to wave stays in host registers until the row is left.
   struct Count {
@@ -126,102 +125,147 @@ BasicBlock* Emitter::make_row_loop() {
   };
   const Count wave_number = count(i32_, offsetof(GroupRow, wave)), group = count(i32_, offsetof(GroupRow, x)),
               executed_before = count(i64_, offsetof(GroupRow, executed));
+  wave_number_ = wave_number.place;
+  group_x_ = group.place;
+  // Where nothing is executed twice nobody looks how much of a turn is left: counted from 0, it is known at
+  // each wave's end but for the way there.
+  const bool has_loops = std::ranges::any_of(loop_ends(routine_), [](unsigned last) { return last != 0; });
+  Value* turn_at_begin = has_loops ? turn : ir_.getInt64(0);
   const auto store_counts = [&, wave_number, group, executed_before] {
     for (const Count& each : {wave_number, group, executed_before})
       ir_.CreateStore(ir_.CreateLoad(each.place->getAllocatedType(), each.place), field(each.offset));
   };
   plan_arguments();
-  BasicBlock *next_wave = wave, *not_allowed = nullptr, *arguments = nullptr;
+  BasicBlock *not_allowed = nullptr, *arguments = nullptr;
   Value* may_read = nullptr;
   if (!kernel_arguments_.empty()) {
-    next_wave = new_block("next_wave");
     not_allowed = new_block("not_allowed");
     arguments = new_block("arguments");
-    arguments_changed_ = ir_.CreateAlloca(i32_);
+    most_executed_ = ir_.CreateAlloca(i64_);
     ir_.CreateBr(arguments);
     ir_.SetInsertPoint(arguments);
-    Value* number = ir_.CreateZExt(ir_.CreateLoad(i32_, wave_number.place), i64_);
-    may_read = load_arguments(ir_.CreateLoad(pointer_, ir_.CreateGEP(pointer_, waves, number)), x_offset);
+    // A wave has executed something, so that 0 may say that one has changed arguments.
+    ir_.CreateStore(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, most, ir_.getInt64(1)), most_executed_);
+    may_read = load_arguments(x_offset);
   }
-  llvm::Instruction* first_wave_begins = ir_.CreateBr(wave);
-  if (may_read) arguments_loaded_ = first_wave_begins;
+  if (may_read) {
+    branch_unlikely(ir_.CreateNot(may_read), not_allowed, wave_begins);
+    arguments_loaded_ = ir_.GetInsertBlock()->getTerminator();
+  } else {
+    ir_.CreateBr(wave_begins);
+  }
 
-  ir_.SetInsertPoint(wave);
+  ir_.SetInsertPoint(wave_begins);
   Value* number = ir_.CreateLoad(i32_, wave_number.place);
-  wave_ = ir_.CreateLoad(pointer_, ir_.CreateGEP(pointer_, waves, ir_.CreateZExt(number, i64_)));
+  wave_ = ir_.CreateLoad(pointer_, ir_.CreateGEP(pointer_, waves_, ir_.CreateZExt(number, i64_)));
   load_wave_fields();
-  load_launched();
-  Value* wave_end =
-      ir_.CreateSelect(is_one_wave, end, ir_.CreateAdd(ir_.CreateLoad(i32_, group.place), ir_.getInt32(1)));
-  if (may_read)
-    branch_unlikely(ir_.CreateNot(may_read), not_allowed, item);
-  else
-    ir_.CreateBr(item);
+  load_launched(number);
+  // What is the same for all of a wave number: nothing is, where the ids come from that.
+  const bool stays_with_wave = !routine_.launch.is_one_row;
+  Value* wave_end = nullptr;
+  if (stays_with_wave)
+    wave_end =
+        ir_.CreateSelect(is_one_wave, end, ir_.CreateAdd(ir_.CreateLoad(i32_, group.place), ir_.getInt32(1)));
+  ir_.CreateBr(item);
 
   ir_.SetInsertPoint(item);
   Value* x = ir_.CreateLoad(i32_, group.place);
-  Value* place_of_x = ir_.CreateGEP(ir_.getInt8Ty(), wave_, x_offset);
-  ir_.CreateStore(x, place_of_x);
   launched_[scalar_register(routine_.launch.group_id_register)] = x;
-  ir_.CreateStore(turn, budget_);
+  ir_.CreateStore(turn_at_begin, budget_);
   begin_walks();
   ir_.CreateBr(blocks_[routine_.entry_block]);
 
   ir_.SetInsertPoint(ended_);
   Value* executed = ir_.CreateAdd(ir_.CreateLoad(i64_, executed_before.place),
-                                  ir_.CreateSub(turn, ir_.CreateLoad(i64_, budget_)));
+                                  ir_.CreateSub(turn_at_begin, ir_.CreateLoad(i64_, budget_)));
   ir_.CreateStore(executed, executed_before.place);
-  Value* next_x = ir_.CreateAdd(x, ir_.getInt32(1));
-  ir_.CreateCondBr(ir_.CreateICmpULT(next_x, wave_end), stay, wave_ended);
-  ir_.SetInsertPoint(stay);
-  ir_.CreateStore(next_x, group.place);
-  ir_.CreateCondBr(ir_.CreateICmpULT(executed, most), go_on, done);
-  ir_.SetInsertPoint(go_on);
-  const auto go_to_unless_changed = [&](BasicBlock* to) {
-    if (!may_read) return static_cast<void>(ir_.CreateBr(to));
-    Value* changed = ir_.CreateICmpNE(ir_.CreateLoad(i32_, arguments_changed_), ir_.getInt32(0));
-    branch_unlikely(changed, arguments, to);
-  };
-  go_to_unless_changed(item);
+  if (stays_with_wave) {
+    BasicBlock* stay = new_block("stay");
+    Value* next_x = ir_.CreateAdd(x, ir_.getInt32(1));
+    ir_.CreateCondBr(ir_.CreateICmpULT(next_x, wave_end), stay, wave_ended);
+    ir_.SetInsertPoint(stay);
+    ir_.CreateStore(next_x, group.place);
+    BasicBlock* enough = may_read ? new_block("enough") : done;
+    Value* limit = may_read ? ir_.CreateLoad(i64_, most_executed_) : most;
+    branch_unlikely(ir_.CreateICmpUGE(executed, limit), enough, item);
+    if (may_read) {
+      ir_.SetInsertPoint(enough);
+      ir_.CreateCondBr(ir_.CreateICmpULT(executed, most), arguments, done);
+    }
+  } else {
+    ir_.CreateBr(wave_ended);
+  }
 
+  // Without a branch: hosts would not foresee which wave is a group's last.
   ir_.SetInsertPoint(wave_ended);
   Value* next = ir_.CreateAdd(number, ir_.getInt32(1));
-  ir_.CreateStore(next, wave_number.place);
-  ir_.CreateCondBr(ir_.CreateICmpULT(next, last_wave), next_wave, group_ended);
-
-  ir_.SetInsertPoint(group_ended);
-  ir_.CreateStore(first_wave, wave_number.place);
-  ir_.CreateStore(next_x, group.place);
-  ir_.CreateCondBr(ir_.CreateICmpULT(next_x, end), more, done);
+  Value* is_last = ir_.CreateICmpEQ(next, last_wave);
+  Value* last_mask = ir_.CreateSExt(is_last, i32_);
+  ir_.CreateStore(ir_.CreateSub(next, ir_.CreateAnd(last_mask, ir_.CreateSub(last_wave, first_wave))),
+                  wave_number.place);
+  Value* x_behind = ir_.CreateSub(x, last_mask);
+  ir_.CreateStore(x_behind, group.place);
+  ir_.CreateCondBr(ir_.CreateICmpULT(x_behind, end), more, done);
   ir_.SetInsertPoint(more);
-  ir_.CreateCondBr(ir_.CreateICmpULT(executed, most), next_wave, done);
+  // Groups are not left in between.
+  Value* most_here = ir_.CreateOr(most, ir_.CreateNot(ir_.CreateSExt(is_last, i64_)));
   if (may_read) {
-    ir_.SetInsertPoint(next_wave);
-    go_to_unless_changed(wave);
+    BasicBlock* unchanged = new_block("unchanged");
+    Value* changed = ir_.CreateICmpEQ(ir_.CreateLoad(i64_, most_executed_), ir_.getInt64(0));
+    BasicBlock* reload = new_block("reload");
+    branch_unlikely(changed, reload, unchanged);
+    ir_.SetInsertPoint(reload);
+    ir_.CreateCondBr(ir_.CreateICmpULT(executed, most_here), arguments, done);
+    ir_.SetInsertPoint(unchanged);
   }
+  ir_.CreateCondBr(ir_.CreateICmpULT(executed, most_here), wave_begins, done);
   ir_.SetInsertPoint(done);
   store_counts();
   ir_.CreateRet(ir_.getInt32(static_cast<uint32_t>(Leave::ended)));
   begin_leave();
+  // What is dead is not stored where waves leave, but may be shown: the x is stored here, if nobody writes
+  // it.
+  const unsigned x_register = scalar_register(routine_.launch.group_id_register);
+  const bool is_written = std::ranges::any_of(facts_.nodes, [&](const NodeFacts& node) {
+    return node.effects.writes[x_register] || node.effects.reloaded[x_register];
+  });
+  if (!is_written) store_launched_x();
+  if (!has_loops) {
+    Value* budget = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave(), offsetof(Wave, budget));
+    ir_.CreateStore(ir_.CreateAdd(leave_budget_, turn), budget);
+  }
   store_counts();
   ir_.CreateRet(leave_how_);
   if (!may_read) return item;
   // Each wave finds out by itself, or the interpreter.
   ir_.SetInsertPoint(not_allowed);
-  ir_.CreateStore(ir_.CreateLoad(i32_, group.place), ir_.CreateGEP(ir_.getInt8Ty(), wave_, x_offset));
-  leave(ir_.getInt64(static_cast<uint64_t>(routine_.blocks[routine_.entry_block].offset)), turn,
+  store_launched_x();
+  leave(ir_.getInt64(static_cast<uint64_t>(routine_.blocks[routine_.entry_block].offset)), turn_at_begin,
         WaveState::ready, Leave::access);
   return item;
 }
 
+void Emitter::store_launched_x() {
+  ir_.CreateStore(ir_.CreateLoad(i32_, group_x_),
+                  wave_address(scalar_register(routine_.launch.group_id_register)));
+}
+
 // What the code may read of the launch, but for the x of the work-group id: what nobody needs is dropped
 // again.
-void Emitter::load_launched() {
+void Emitter::load_launched(Value* number) {
+  const auto load = [&](Value* base, size_t offset) {
+    return ir_.CreateAlignedLoad(i32_, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), base, offset),
+                                 llvm::Align(4));
+  };
   for (unsigned chunk = 0; chunk < chunks_; ++chunk)
-    first_items_[chunk] = ir_.CreateAlignedLoad(i32_, wave_address(kIdRegister, chunk), llvm::Align(4));
+    first_items_[chunk] =
+        routine_.launch.is_one_row
+            ? ir_.CreateAdd(ir_.CreateShl(number, std::countr_zero(routine_.wave_size)),
+                            ir_.getInt32(chunk * kLanesPerChunk))
+            : load(vgprs_, (kIdRegister * chunks_of_wave() + chunk) * kLanesPerChunk * sizeof(uint32_t));
   const RegisterSet read = facts_.blocks[routine_.entry_block].live_in.all();
   for (unsigned r = kFirstScalar; r < kVcc; ++r)
-    if (read[r]) launched_[r] = ir_.CreateAlignedLoad(i32_, wave_address(r), llvm::Align(4));
+    if (read[r]) launched_[r] = load(wave_, offsetof(Wave, scalar) + (r - kFirstScalar) * sizeof(uint32_t));
 }
 
 void Emitter::load_wave_fields() {
@@ -319,6 +363,9 @@ void Emitter::emit_block(unsigned index) {
       locals_.scalar[number - kFirstScalar] = value;
       locals_.held.set(number);
     }
+  // The Wave has that of the group it was launched for.
+  if (const unsigned x = scalar_register(routine_.launch.group_id_register); row_ && locals_.held[x])
+    locals_.dirty.set(x);
   block_ = index;
   block_first_ = block.first;
   block_last_ = block.last;
@@ -411,7 +458,7 @@ void Emitter::emit_node(unsigned n) {
     emit_scalar(n);
   } else if (node.kind == NodeKind::store_wait) {
     // A fence, which LLVM makes a locked instruction of, not the MFENCE that takes four times as long.
-    ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Or, wave_, ir_.getInt32(0), llvm::Align(4),
+    ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Or, wave(), ir_.getInt32(0), llvm::Align(4),
                         llvm::AtomicOrdering::SequentiallyConsistent);
     forget_walks();
   } else if (node.kind == NodeKind::scalar_load) {
@@ -459,11 +506,24 @@ llvm::AllocaInst* Emitter::slot(unsigned number, unsigned chunk) {
   return home;
 }
 
+// Of rows these are loaded where they are wanted: most waves stay in host registers.
+llvm::Value* Emitter::wave() {
+  if (!row_) return wave_;
+  Value* number = ir_.CreateZExt(ir_.CreateLoad(i32_, wave_number_), i64_);
+  return ir_.CreateLoad(pointer_, ir_.CreateGEP(pointer_, waves_, number));
+}
+
+llvm::Value* Emitter::vgprs() {
+  if (!row_) return vgprs_;
+  return ir_.CreateLoad(pointer_,
+                        ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave(), offsetof(Wave, vgprs)));
+}
+
 llvm::Value* Emitter::wave_address(unsigned number, unsigned chunk) {
   if (is_vgpr(number))
-    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), vgprs_, (number * chunks_of_wave() + chunk) * 64);
+    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), vgprs(), (number * chunks_of_wave() + chunk) * 64);
   const unsigned code = number == kScc ? isa::code::kScc : number - kFirstScalar;
-  return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave_, offsetof(Wave, scalar) + code * 4);
+  return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), wave(), offsetof(Wave, scalar) + code * 4);
 }
 
 // Makes sure that the register's value is among the locals.

@@ -126,7 +126,10 @@ class Emitter {
   // emitter.cpp: structure, registers
   void make_function(const std::string& name, llvm::Type* result, std::vector<llvm::Type*> parameters);
   void load_wave_fields();
-  void load_launched();
+  Value* wave();
+  Value* vgprs();
+  void load_launched(Value* number);
+  void store_launched_x();
   void emit_wave(const std::string& name);
   void emit_row(const std::string& name);
   llvm::BasicBlock* make_row_loop();
@@ -269,6 +272,7 @@ class Emitter {
   // From here on all that was computed must be right.
   void settle();
   llvm::BasicBlock* irregular();
+  Linear first_item(Linear id, unsigned chunk);
   struct ComputedRegisters {
     std::vector<std::pair<unsigned, Linear>> registers;
     bool is_all = true;       // that the instruction writes
@@ -277,6 +281,11 @@ class Emitter {
   ComputedRegisters compute(unsigned node, unsigned chunk);
   // Of lanes that are on, all or none.
   LaneMask alike_mask(Value* has_lanes, unsigned chunk);
+  Value* number_in_all_lanes(const isa::Operand& operand, const isa::Instruction& instruction,
+                             unsigned chunk);
+  bool are_lanes_wanted(unsigned comparison) const;
+  Value* lanes_up_to_bound(const Node& node, const Half& part,
+                           const std::vector<const isa::Operand*>& sources, unsigned chunk);
   void emit_computed(unsigned node, unsigned chunk);
   bool is_linear_in_wave() const {
     return shape_ == Shape::row && routine_.launch.counting_lanes == routine_.wave_size;
@@ -420,7 +429,7 @@ class Emitter {
   void plan_arguments();
   bool is_as_launched(unsigned number, unsigned node) const;
   // i1: whether all of them may be read.
-  Value* load_arguments(Value* wave, Value* x_offset);
+  Value* load_arguments(Value* x_offset);
   // The wave is about to write there, or who knows where.
   void note_write(std::pair<Value*, Value*> range);
   void note_write_of_arguments(Value* range_begin);
@@ -728,8 +737,10 @@ class Emitter {
   Value *wave_ = nullptr, *dispatch_ = nullptr, *vgprs_ = nullptr, *lds_ = nullptr, *lds_bytes_ = nullptr,
         *scratch_base_ = nullptr, *scratch_bytes_ = nullptr, *slots_of_ranges_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
-  // Of a RowFunction: the GroupRow, and where waves go that have ended.
-  Value* row_ = nullptr;
+  // Of a RowFunction: the GroupRow, its waves, the number of the one in work, and where waves go that have
+  // ended.
+  Value *row_ = nullptr, *waves_ = nullptr;
+  llvm::AllocaInst *wave_number_ = nullptr, *group_x_ = nullptr;
   llvm::BasicBlock* ended_ = nullptr;
   // As its waves are launched: scalar registers, by number, and the work-item ids of each chunk's first lane.
   std::map<unsigned, Value*> launched_;
@@ -790,6 +801,8 @@ class Emitter {
   std::map<std::pair<unsigned, unsigned>, LowSum> low_sums_;  // by the register with the carry, and chunk
   // i1, by node and chunk: whether the mask that it writes has all lanes that are on, or none.
   std::map<std::pair<unsigned, unsigned>, Value*> alike_masks_;
+  // i64, by node and the first chunk that it is of: the lanes before a bound, or the others.
+  std::map<std::pair<unsigned, unsigned>, Value*> bounded_lanes_;
   // By the register with the base address, whether it is a load, and in rows so many bytes: the slot of all
   // such accesses.
   std::map<std::tuple<int, bool, uint64_t>, unsigned> base_slots_;
@@ -806,7 +819,7 @@ class Emitter {
   std::map<unsigned, LaneEntry> lane_entries_;
   std::map<unsigned, Arguments> kernel_arguments_;          // by the first register of the pair
   std::map<unsigned, std::vector<Value*>> argument_words_;  // by node
-  llvm::AllocaInst* arguments_changed_ = nullptr;           // i32
+  llvm::AllocaInst* most_executed_ = nullptr;               // i64; 0 once a wave has changed them
   llvm::Instruction* arguments_loaded_ = nullptr;           // behind the loads
 
  public:

@@ -39,4 +39,36 @@ const IntegerComparison* integer_comparison(isa::Opcode opcode) {
   return found == std::end(kComparisons) ? nullptr : found;
 }
 
+std::optional<llvm::CmpInst::Predicate> order_of_words(isa::Opcode opcode) {
+  using isa::Opcode;
+  switch (opcode) {
+    case Opcode::v_cmp_lt_i32:
+    case Opcode::v_cmpx_lt_i32:
+      return llvm::CmpInst::ICMP_SLT;
+    case Opcode::v_cmp_le_i32:
+    case Opcode::v_cmpx_le_i32:
+      return llvm::CmpInst::ICMP_SLE;
+    case Opcode::v_cmp_gt_i32:
+    case Opcode::v_cmpx_gt_i32:
+      return llvm::CmpInst::ICMP_SGT;
+    case Opcode::v_cmp_ge_i32:
+    case Opcode::v_cmpx_ge_i32:
+      return llvm::CmpInst::ICMP_SGE;
+    case Opcode::v_cmp_lt_u32:
+    case Opcode::v_cmpx_lt_u32:
+      return llvm::CmpInst::ICMP_ULT;
+    case Opcode::v_cmp_le_u32:
+    case Opcode::v_cmpx_le_u32:
+      return llvm::CmpInst::ICMP_ULE;
+    case Opcode::v_cmp_gt_u32:
+    case Opcode::v_cmpx_gt_u32:
+      return llvm::CmpInst::ICMP_UGT;
+    case Opcode::v_cmp_ge_u32:
+    case Opcode::v_cmpx_ge_u32:
+      return llvm::CmpInst::ICMP_UGE;
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace lockstep::translator

@@ -3,6 +3,8 @@
 
 #include <llvm/IR/InstrTypes.h>
 
+#include <optional>
+
 #include "isa/row.h"
 
 namespace lockstep::translator {
@@ -14,5 +16,8 @@ struct IntegerComparison {
 };
 // Null if the instruction is none, or writes EXEC.
 const IntegerComparison* integer_comparison(isa::Opcode opcode);
+
+// How the instruction orders two numbers of 32 bits, if it does; it may write EXEC.
+std::optional<llvm::CmpInst::Predicate> order_of_words(isa::Opcode opcode);
 
 }  // namespace lockstep::translator

@@ -36,6 +36,9 @@ Value* LinearMath::last_of(const Linear& value) {
 }
 
 Value* LinearMath::changing_bits(const Linear& value) {
+  const int32_t distance = last_lane_ * value.stride;
+  if (value.zero_bits != 0 && distance >= 0 && distance < 1 << value.zero_bits)
+    return ir_->getInt32(static_cast<uint32_t>(distance));
   return ir_->CreateXor(value.first, last_of(value));
 }
 
@@ -43,10 +46,14 @@ Linear LinearMath::from_lane(const Linear& value, unsigned lane) {
   Linear later = value;
   const int32_t distance = static_cast<int32_t>(lane) * value.stride;
   if (distance == 0 || !ir_) return later;
+  later.zero_bits = 0;
   if (value.first) later.first = ir_->CreateAdd(value.first, ir_->getInt32(static_cast<uint32_t>(distance)));
   if (value.first_of_pair)
     later.first_of_pair =
         ir_->CreateAdd(value.first_of_pair, ir_->getInt64(static_cast<uint64_t>(int64_t{distance})));
+  if (value.first_from_low)
+    later.first_from_low =
+        ir_->CreateAdd(value.first_from_low, ir_->getInt64(static_cast<uint64_t>(int64_t{distance})));
   return later;
 }
 
@@ -268,6 +275,11 @@ LinearMath::Result LinearMath::low_bits_of_high(const Linear& high, const Result
   const auto bits = static_cast<unsigned>(32 + std::popcount(*mask->constant));
   Linear low = high;
   if (bits == 64) return low;
+  if (bits == high.bits_from_low) {
+    low.first_of_pair = high.first_from_low;
+    if (high.doubt_from_low) add_doubt(high.doubt_from_low, 1u << 31);
+    return low;
+  }
   low.first_of_pair = value([&] {
     Value* kept = ir_->CreateAnd(high.first_of_pair, (uint64_t{1} << bits) - 1);
     // No lane may carry into the bits that are gone, or borrow from them.
@@ -299,6 +311,7 @@ LinearMath::Result LinearMath::bit_or(Result a, Result b) {
   both.never_wraps = b->stride != 0;
   both.constant = std::nullopt;
   both.pair = 0;
+  both.zero_bits = 0;
   if (!ir_) return both;
   if (b->stride != 0) {
     Value* changes = changing_bits(*b);
@@ -500,6 +513,11 @@ LinearResult LinearMath::result_of(const isa::Instruction& instruction, const Ha
       Linear shifted = *low;
       shifted.first_of_pair = value([&] { return ir_->CreateShl(whole->first_of_pair, count); });
       set_halves(result, shifted);
+      Linear& high = *result.words[1];
+      high.bits_from_low = 32 + count;
+      if (!ir_) break;
+      high.first_from_low = ir_->CreateShl(ir_->CreateZExt(from->first, ir_->getInt64Ty()), count);
+      if (from->stride != 0 && !from->never_wraps) high.doubt_from_low = changing_bits(*from);
       break;
     }
     // Of a signed index in the high half, with nothing below it: what compilers make of its offset in bytes.

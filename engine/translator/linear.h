@@ -19,6 +19,7 @@ struct Linear {
   int32_t stride = 0;        // 0: all lanes hold the same
   bool never_wraps = false;  // as an unsigned number, from the first to the last lane
   int root = -1;             // the VGPR that it has been since the block's begin
+  unsigned zero_bits = 0;    // of lane 0, the lowest
   // The SGPR that was added last, and the root that it was added to: addresses in one buffer have the same
   // ones. Which of both is the buffer's is open, as where a loop's offset is added to pointers. Only a guess.
   int base = -1;
@@ -29,6 +30,10 @@ struct Linear {
   bool is_high = false;
   // Of lane 0, null while nobody wants more than the shape: i32 (not of high halves), and i64 of a pair.
   llvm::Value *first = nullptr, *first_of_pair = nullptr;
+  // Of the high half of a pair that was shifted left: so many bits of the pair come from the low half alone,
+  // and are these where the doubt's highest bit is clear.
+  unsigned bits_from_low = 0;
+  llvm::Value *first_from_low = nullptr, *doubt_from_low = nullptr;
 
   bool is_half_with(const Linear& high) const {
     return pair != 0 && pair == high.pair && !is_high && high.is_high;

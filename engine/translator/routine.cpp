@@ -448,7 +448,8 @@ Routine RoutineSearch::routine() && {
   routine.lanes = routine.wave_size;
   const unsigned most = launch_.most_lanes;
   if (most != 0 && most < routine.wave_size && stays_in_lanes(routine, most)) routine.lanes = most;
-  for (const unsigned each : {launch_.group_id_register, launch_.counting_lanes, routine.lanes})
+  for (const unsigned each :
+       {launch_.group_id_register, launch_.counting_lanes, routine.lanes, unsigned{launch_.is_one_row}})
     routine.key.append(reinterpret_cast<const char*>(&each), sizeof each);
   return routine;
 }

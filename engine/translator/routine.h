@@ -94,6 +94,7 @@ struct LaunchShape {
   // Waves begin with no more lanes than these, the lowest, as where groups have 16 work-items; 0: with any.
   unsigned most_lanes = 0;
   bool has_lone_waves = false;  // each is all of its group: barriers are hints for it (guide 5.5)
+  bool is_one_row = false;      // v0 counts up from 0 through all of a group
 };
 
 // Of so many pieces a routine is long: its translation takes seconds, and straight code of it is to be short

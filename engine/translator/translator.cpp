@@ -306,7 +306,8 @@ const LaunchNeeds* Translator::launch_needs(uint32_t mode) const {
     look_whether_nans_are_many(found);
   };
   const size_t x_offset = offsetof(Wave, scalar) + launch_.group_id_register * sizeof(uint32_t);
-  const bool counts_up = row.counting_lanes != 0 && row.counting_lanes >= launch_.counting_lanes;
+  const bool counts_up = row.counting_lanes != 0 && row.counting_lanes >= launch_.counting_lanes &&
+                         (row.is_one_row || !launch_.is_one_row);
   if (counts_up && translation.row_function() && row.x_offset == x_offset)
     return count(translation.row_function()(&row, &found.context));
   const Translation::Entry entry = *translation.entry_at(0);

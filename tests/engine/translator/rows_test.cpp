@@ -316,6 +316,84 @@ TEST(Rows, PassOnWhatABlockHasFound) {
   }
 }
 
+// Bounds before, in and behind a row of items whose index is guarded, with signs and without.
+TEST(Rows, GuardsOfAllOrders) {
+  constexpr uint32_t kItems = 128 * 5;
+  for (const std::string type : {"uint", "int"}) {
+    std::string source;
+    const char* const guards[] = {"i < bound", "i <= bound", "i > bound", "i >= bound",
+                                  "bound < i", "bound <= i", "bound > i", "bound >= i"};
+    for (unsigned i = 0; i < std::size(guards); ++i)
+      source += "__kernel void guard_" + std::to_string(i) +
+                "(__global uint* out, __global const uint* in, uint first, " + type + " bound) { " + type +
+                " i = (" + type + ")(first + (uint)get_global_id(0)); if (" + guards[i] + ") (out - (long)(" +
+                type + ")first)[i] = (in - (long)(" + type + ")first)[i] + 1; }\n";
+    const Bytes in = random_words(kItems, 1);
+    for (const unsigned wave_size : {32u, 64u}) {
+      const Bytes kernels = compile(source, wave_size);
+      for (const uint32_t first : {0u, 3u, 0x7ffff000u, 0x80000000u, 0xfffff000u})
+        for (const uint32_t distance :
+             {0u, 1u, 16u, 31u, 32u, 33u, 63u, 64u, 95u, 127u, 128u, 300u, kItems - 1, kItems, ~0u}) {
+          SCOPED_TRACE(type + " " + std::to_string(first) + " " + std::to_string(distance));
+          std::vector<TestDispatch> dispatches;
+          for (unsigned i = 0; i < std::size(guards); ++i)
+            for (const uint32_t group : {64u, 128u})
+              dispatches.push_back({"guard_" + std::to_string(i),
+                                    {kItems, 1, 1},
+                                    {group, 1, 1},
+                                    {buffer(i), buffer(8), value(first), value(first + distance)}});
+          std::vector<Bytes> buffers(std::size(guards), Bytes(in.size()));
+          buffers.push_back(in);
+          const TestResult result = expect_same(kernels, dispatches, buffers);
+          EXPECT_FALSE(result.outcome.fault);
+        }
+    }
+  }
+}
+
+// Code for groups of one row takes no others.
+TEST(Rows, AreOfOneRowOrNot) {
+  const std::vector<uint32_t>& code = interpreter::assembled(R"(
+    v_lshl_add_u32 v1, s2, 6, v0
+    v_lshlrev_b32 v1, 2, v1
+    global_store_b32 v1, v0, s[0:1]
+    s_endpgm)",
+                                                             32);
+  const auto entry = reinterpret_cast<uint64_t>(code.data());
+  const std::vector<CodeRange> ranges = {{entry, entry + 4 * code.size()}};
+  for (const bool is_one_row : {false, true}) {
+    interpreter::TestWave test({32, interpreter::best_host_target()});
+    LaunchShape launch{.group_id_register = 2, .counting_lanes = 32};
+    launch.is_one_row = true;
+    Translator engine(ranges, 32, test.ranges(), entry, kMaxVgprs, {}, FirstTier::translator,
+                      kDefaultFloatMode, launch);
+    Wave& wave = test.wave();
+    // Those of a second row of 32, if there are several.
+    test.fill(0, [&](unsigned lane) { return lane + (is_one_row ? 32 : 1024); });
+    test.set_s64(0, test.memory_address() - (is_one_row ? 0 : 4096 - 128));
+    for (unsigned i = 0; i < 3 * 64; ++i) test.word(i) = 0;
+    wave.pc = entry;
+    wave.state = WaveState::ready;
+    Wave* const waves[] = {nullptr, &wave};
+    GroupRow row;
+    row.waves = waves;
+    row.first_wave = row.wave = 1;
+    row.last_wave = 2;
+    row.counting_lanes = 32;
+    row.is_one_row = is_one_row;
+    row.x_offset = offsetof(Wave, scalar) + 2 * sizeof(uint32_t);
+    row.end = 2;
+    row.turn = 1000;
+    row.most = UINT64_MAX;
+    engine.run_row(row);
+    EXPECT_EQ(row.x, 2u);
+    EXPECT_EQ(row.executed, 2u * 4);
+    EXPECT_EQ(wave.state, is_one_row ? WaveState::ready : WaveState::ended);
+    for (unsigned i = 0; i < 2 * 64; ++i)
+      EXPECT_EQ(test.word(i), i % 64 < 32 ? 0 : (is_one_row ? 0u : 1024u - 32) + i % 64) << i;
+  }
+}
+
 // Numbers that are no ordinary ones, and NaNs, which send each wave to the interpreter.
 TEST(Rows, ComputeWhatAllWavesHaveBefore) {
   constexpr uint32_t kItems = 64 * 24;
